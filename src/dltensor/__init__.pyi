@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+# Types of the package: where each public name comes from. What stands between "rows" and "end" is written by
+# tools/stubs.py, which reads __init__.py.
+# rows: names
+import builtins
+from typing import Final
+
+from . import (
+    _namespace, adapter, checks, conformance, creation, cuda, data_types, debug, inspection, layout, manipulation,
+    opaque,
+)
+from ._casts import astype, cast, clip, copy, fill, where
+from ._debug import empty_cache, set_cache_limit
+from ._engine import cpu_features, num_threads, result_type, set_num_threads
+from ._exchange import asarray, empty, from_dlpack, into, wrap
+from ._functions import (
+    OPS, abs, acos, acosh, add, asin, asinh, atan, atan2, atanh, bitwise_and, bitwise_invert, bitwise_left_shift,
+    bitwise_or, bitwise_right_shift, bitwise_xor, ceil, conj, copysign, cos, cosh, div, divide, eq, equal, exp, expm1,
+    floor, floor_divide, fma, ge, greater, greater_equal, gt, hypot, imag, isfinite, isinf, isnan, le, less, less_equal,
+    log, log10, log1p, log2, logaddexp, logical_and, logical_not, logical_or, logical_xor, lt, maximum, minimum, mul,
+    multiply, ne, negative, nextafter, not_equal, positive, pow, rdiv, real, reciprocal, remainder, round, rsub, sign,
+    signbit, sin, sinh, sqrt, square, sub, subtract, tan, tanh, trunc,
+)
+from ._operands import data_ptr
+from ._products import gemm, matmul
+from ._tensor import Tensor
+from ._words import (
+    ConformanceWarning, DLPACK_VERSION, DTYPES, DType, DataTypeCode, Device, DeviceError, DeviceType, Flags, as_device,
+    as_dtype,
+)
+from .adapter import adapt
+from .creation import (
+    arange, empty_like, eye, full, full_like, linspace, meshgrid, ones, ones_like, tril, triu, zeros, zeros_like,
+)
+from .data_types import can_cast, finfo, iinfo, isdtype
+from .inspection import inspect, validate
+from .manipulation import (
+    broadcast_arrays, broadcast_shapes, broadcast_to, concat, expand_dims, flip, matrix_transpose, moveaxis,
+    permute_dims, repeat, reshape, roll, squeeze, stack, tile, unstack,
+)
+
+__array_namespace_info__ = _namespace.info
+__array_api_version__: Final[builtins.str]
+bfloat16: Final[DType]
+bool: Final[DType]
+complex128: Final[DType]
+complex32: Final[DType]
+complex64: Final[DType]
+e: Final[builtins.float]
+float16: Final[DType]
+float32: Final[DType]
+float4_e2m1fn: Final[DType]
+float64: Final[DType]
+float6_e2m3fn: Final[DType]
+float6_e3m2fn: Final[DType]
+float8_e3m4: Final[DType]
+float8_e4m3: Final[DType]
+float8_e4m3b11fnuz: Final[DType]
+float8_e4m3fn: Final[DType]
+float8_e4m3fnuz: Final[DType]
+float8_e5m2: Final[DType]
+float8_e5m2fnuz: Final[DType]
+float8_e8m0fnu: Final[DType]
+inf: Final[builtins.float]
+int16: Final[DType]
+int2: Final[DType]
+int32: Final[DType]
+int4: Final[DType]
+int64: Final[DType]
+int8: Final[DType]
+nan: Final[builtins.float]
+newaxis: Final[None]
+pi: Final[builtins.float]
+uint16: Final[DType]
+uint2: Final[DType]
+uint32: Final[DType]
+uint4: Final[DType]
+uint64: Final[DType]
+uint8: Final[DType]
+
+__all__ = [
+    "ConformanceWarning", "DLPACK_VERSION", "DTYPES", "DType", "DataTypeCode", "Device", "DeviceError", "DeviceType",
+    "Flags", "OPS", "Tensor", "abs", "acos", "acosh", "adapt", "adapter", "add", "arange", "as_device", "as_dtype",
+    "asarray", "asin", "asinh", "astype", "atan", "atan2", "atanh", "bfloat16", "bitwise_and", "bitwise_invert",
+    "bitwise_left_shift", "bitwise_or", "bitwise_right_shift", "bitwise_xor", "bool", "broadcast_arrays",
+    "broadcast_shapes", "broadcast_to", "can_cast", "cast", "ceil", "checks", "clip", "complex128", "complex32",
+    "complex64", "concat", "conformance", "conj", "copy", "copysign", "cos", "cosh", "cpu_features", "creation", "cuda",
+    "data_ptr", "data_types", "debug", "div", "divide", "e", "empty", "empty_cache", "empty_like", "eq", "equal", "exp",
+    "expand_dims", "expm1", "eye", "fill", "finfo", "flip", "float16", "float32", "float4_e2m1fn", "float64",
+    "float6_e2m3fn", "float6_e3m2fn", "float8_e3m4", "float8_e4m3", "float8_e4m3b11fnuz", "float8_e4m3fn",
+    "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu", "floor", "floor_divide", "fma",
+    "from_dlpack", "full", "full_like", "ge", "gemm", "greater", "greater_equal", "gt", "hypot", "iinfo", "imag", "inf",
+    "inspect", "inspection", "int16", "int2", "int32", "int4", "int64", "int8", "into", "isdtype", "isfinite", "isinf",
+    "isnan", "layout", "le", "less", "less_equal", "linspace", "log", "log10", "log1p", "log2", "logaddexp",
+    "logical_and", "logical_not", "logical_or", "logical_xor", "lt", "manipulation", "matmul", "matrix_transpose",
+    "maximum", "meshgrid", "minimum", "moveaxis", "mul", "multiply", "nan", "ne", "negative", "newaxis", "nextafter",
+    "not_equal", "num_threads", "ones", "ones_like", "opaque", "permute_dims", "pi", "positive", "pow", "rdiv", "real",
+    "reciprocal", "remainder", "repeat", "reshape", "result_type", "roll", "round", "rsub", "set_cache_limit",
+    "set_num_threads", "sign", "signbit", "sin", "sinh", "sqrt", "square", "squeeze", "stack", "sub", "subtract", "tan",
+    "tanh", "tile", "tril", "triu", "trunc", "uint16", "uint2", "uint32", "uint4", "uint64", "uint8", "unstack",
+    "validate", "where", "wrap", "zeros", "zeros_like",
+]
+# end

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+# What the other modules share of the doors.
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+
+from ._words cimport DLDevice, DLManagedTensorVersioned, DLPackExchangeAPI, DLTensor
+
+
+cdef extern from "native/memory/block.h" namespace "dlt" nogil:
+    cppclass Block:
+        void* data
+        size_t bytes
+        void* owner
+    void retain(Block*) noexcept
+    void release(Block*) noexcept
+    Block* allocate(size_t) noexcept
+    Block* adopt(void*, void*, void (*)(Block*) noexcept nogil) noexcept
+
+cdef extern from "guard.h" namespace "dlt" nogil:
+    void free_object(Block*) noexcept
+
+# A foreign tensor that is ours now: `block` carries one reference, `view` has been judged, its byte_offset is folded
+# into `data` unless that is a handle. Shape and strides live as long as the block, or in `room`; strides may be NULL.
+cdef struct Taken:
+    DLTensor view
+    Block* block
+    uint64_t flags
+    int64_t room[128]
+
+# How a type can be read; found out once per type.
+cdef enum Door:
+    UNKNOWN, TABLE, NDARRAY, PROTOCOL, CAPSULE, BUFFER, ARRAY_INTERFACE, CUDA_ARRAY_INTERFACE, ARRAY, NONE
+
+cdef struct TypeEntry:
+    void* type
+    uint32_t version
+    Door door
+    int signature
+    bint immutable
+    bint torch
+    DLPackExchangeAPI* table
+
+cdef TypeEntry* entry_of(object x) except NULL
+cdef TypeEntry* entry_of_type(object kind) except NULL
+cdef int judge(const DLTensor* view, str where) except -1
+cdef int take(object x, TypeEntry* entry, object stream, Taken* out, str where) except -1
+cdef int take_owned(DLManagedTensorVersioned* managed, Taken* out, str where) except -1
+cdef object lend_capsule(const DLTensor* view, Block* block, uint64_t flags)
+cdef object lend_legacy_capsule(const DLTensor* view, Block* block)
+cdef bint is_lazy(object x) except -1
+cdef bint borrow_table(object x, const TypeEntry* entry, DLTensor* out, str where) except -1
+cdef int raise_pending() except -1
+cdef int adopt_object(object owner, Taken* out, str where) except -1

@@ -1,0 +1,644 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where tensors come in and go out whole: from_dlpack, asarray, wrap, into, and our own exchange table."""
+import sys
+import warnings
+
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_DECREF, Py_INCREF
+from libc.stdint cimport int32_t, int64_t, uint64_t
+
+from ._arrays cimport take_buffer, take_interface, take_numpy
+from ._dlpack cimport (ARRAY, ARRAY_INTERFACE, BUFFER, CAPSULE, CUDA_ARRAY_INTERFACE, NDARRAY, NONE, PROTOCOL, TABLE,
+                       Block, Taken, TypeEntry, adopt, adopt_object, borrow_table, entry_of, entry_of_type,
+                       free_object, is_lazy, judge, raise_pending, release, take, take_owned)
+from ._scalar cimport store_python
+from ._tensor cimport Tensor, copied, exchange_table, is_packed, new_empty, read_shape, same_view, take_into
+from ._words cimport (DLPACK_FLAG_BITMASK_IS_COPIED, DLPACK_FLAG_BITMASK_READ_ONLY, DLPACK_MAJOR_VERSION,
+                      DLPACK_MINOR_VERSION, DLDataType, DLDevice, DLDeviceType, DLManagedTensorVersioned, DLTensor,
+                      SetError, device_of, dtype_of, is_host, kDLCPU, kDLCUDA, read_device, read_dtype)
+
+from ._tensor import hook_of, set_hook
+from ._words import ConformanceWarning, DeviceError
+
+cdef extern from "native/memory/loan.h" namespace "dlt" nogil:
+    DLManagedTensorVersioned* lend(const DLTensor&, Block*, uint64_t) noexcept
+    int allocate_loan(DLTensor*, DLManagedTensorVersioned**, void*, SetError) noexcept
+
+cdef extern from "Python.h":
+    PyObject* PyErr_Occurred() noexcept
+
+
+# -- in ---------------------------------------------------------------------------------------------------------------
+
+cdef Tensor read(object x, object copy, str where):
+    """The tensor that any object with DLPack (or an ndarray) shows, sharing its memory."""
+    cdef Taken taken
+    cdef TypeEntry* entry
+    cdef Tensor t
+    if type(x) is Tensor:
+        return same_view(<Tensor>x)
+    entry = entry_of(x)
+    t = Tensor.__new__(Tensor)
+    if entry.torch and borrow_table(x, entry, &taken.view, where):
+        # Reading the view and keeping the tensor object costs less than an export of its own, and shares its fate: the
+        # managed struct that torch would make holds no more than a reference to the same tensor.
+        taken.flags = 0
+        adopt_object(x, &taken, where)
+    elif entry.torch and is_lazy(x):
+        return _resolved(x, copy, where)
+    elif entry.door == NDARRAY:
+        take_numpy(x, &taken, where)
+    elif entry.door == PROTOCOL:
+        _take_protocol(x, entry, &taken, where)
+    elif entry.door == TABLE or entry.door == CAPSULE:
+        take(x, entry, None, &taken, where)
+    else:
+        raise AttributeError(f"{where}: {type(x).__qualname__} has no __dlpack__ and no exchange table; asarray reads "
+                             f"buffers, array interfaces and sequences too")
+    take_into(t, &taken)
+    if t.its.dl.device.device_type == kDLCUDA:
+        # Only the table says nothing of streams: what it gives must wait for the producer's.
+        _adopt(t, _producer_stream(entry, t.its.dl.device) if entry.torch or entry.door == TABLE else None)
+    return t
+
+
+cdef object _producer_stream(TypeEntry* entry, DLDevice device):
+    """The stream that a producer works on by its own account, as the standard's number; None when it does not say."""
+    cdef void* stream = NULL
+    if entry.table == NULL or entry.table.current_work_stream == NULL:
+        return None
+    if entry.table.current_work_stream(device.device_type, device.device_id, &stream) != 0:
+        raise_pending()
+    return <size_t>stream or 1
+
+
+cdef int _adopt(Tensor t, object stream, bint locate=False) except -1:
+    """Have a foreign tensor's memory watched: not given back before our work on it is done, our stream after theirs."""
+    hook_of("adopt", "from_dlpack")(t, stream, locate)
+    return 0
+
+
+cdef Tensor _resolved(object x, object copy, str where):
+    """A torch tensor that is conjugated or negated in name only, as its elements really are."""
+    cdef Tensor t
+    if copy is not None and not copy:
+        raise BufferError(f"{where}: the torch tensor is conjugated or negated in name only; copy=False forbids to "
+                          f"resolve it, so call resolve_conj().resolve_neg() first")
+    t = read(x.resolve_conj().resolve_neg(), None, where)
+    t.its.flags |= DLPACK_FLAG_BITMASK_IS_COPIED
+    return t
+
+
+cdef int _take_protocol(object x, TypeEntry* entry, Taken* taken, str where) except -1:
+    cdef int32_t device_type = 0, device_id = 0
+    stream = None
+    try:
+        method = x.__dlpack_device__
+    except AttributeError:
+        warnings.warn(f"{type(x).__qualname__} has no __dlpack_device__, which the standard demands; the device is "
+                      f"taken from the tensor itself", ConformanceWarning, stacklevel=3)
+    else:
+        device = method()
+        try:
+            first, second = device
+            device_type = first.__index__()
+            device_id = 0 if second is None and device_type == kDLCPU else second.__index__()
+        except (TypeError, ValueError, AttributeError, OverflowError):
+            raise TypeError(f"{where}: __dlpack_device__ of {type(x).__qualname__} must return two integers, got "
+                            f"{device!r}") from None
+        if device_type == kDLCUDA:
+            hook = _stream_hook
+            stream = hook(device_id) if hook is not None else None
+    take(x, entry, stream, taken, where)
+    if device_type != 0 and (device_type != <int32_t>taken.view.device.device_type or
+                             not is_host(device_type) and device_id != taken.view.device.device_id):
+        told = taken.view.device
+        release(taken.block)
+        raise BufferError(f"{where}: __dlpack_device__ of {type(x).__qualname__} says "
+                          f"{device_of(DLDevice(<DLDeviceType>device_type, device_id))}, its tensor says "
+                          f"{device_of(told)}")
+    return 0
+
+
+_stream_hook = None
+
+
+def set_stream_hook(function):
+    """Register what tells the current CUDA stream of a device as the number that ``__dlpack__`` takes."""
+    global _stream_hook
+    _stream_hook = function
+
+
+cdef Tensor _moved(Tensor t, object device, object copy, str where):
+    """Obey the device and copy arguments of the array API."""
+    cdef DLDevice target
+    cdef bint made = False
+    if device is not None:
+        target = read_device(device, where)
+        if target.device_type != t.its.dl.device.device_type or target.device_id != t.its.dl.device.device_id:
+            if copy is not None and not copy:
+                raise BufferError(f"{where}: moving from {t.device} to {device_of(target)} needs a copy, and "
+                                  f"copy=False forbids it")
+            t = t.to(device)
+            made = True
+    if copy and not made:
+        # By us, not by the producer: some say they copied and did not (jax 0.10).
+        if t.its.flags & DLPACK_FLAG_BITMASK_IS_COPIED:
+            return t
+        t = copied(t, where)
+        made = True
+    if made:
+        t.its.flags |= DLPACK_FLAG_BITMASK_IS_COPIED
+    return t
+
+
+def from_dlpack(x, /, *, device=None, copy=None):
+    """Return a tensor over the memory of any object that speaks DLPack.
+
+    Parameters
+    ----------
+    x : object
+        With an exchange table on its type, with ``__dlpack__`` of any age, or a DLPack capsule.
+    device : Device or what names one, optional
+        Where the result shall be; None leaves it where it is.
+    copy : bool, optional
+        None shares memory where that is possible, True always copies, False never does.
+
+    Returns
+    -------
+    Tensor
+        Read-only when the producer says so. The producer's memory lives until the last view of it is gone.
+
+    Raises
+    ------
+    BufferError
+        The tensor breaks a rule that makes it unusable (the message names field, value and rule), or `copy` is False
+        and only a copy will do.
+    AttributeError
+        `x` does not speak DLPack.
+    TypeError
+        ``__dlpack__`` or ``__dlpack_device__`` returned something else than the standard says.
+    DeviceError
+        The device is not there.
+
+    Source: Python array API standard 2025.12, ``from_dlpack``; DLPack 1.3.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> a = np.arange(6).reshape(2, 3); t = dl.from_dlpack(a); t[0, 0] = 9; int(a[0, 0])
+    9
+    """
+    cdef Tensor t = read(x, copy, "from_dlpack")
+    if device is not None or copy is not None:
+        return _moved(t, device, copy, "from_dlpack")
+    return t
+
+
+def asarray(obj, /, *, dtype=None, device=None, copy=None):
+    """Return `obj` as a tensor, sharing memory where that is possible.
+
+    Parameters
+    ----------
+    obj : object
+        A tensor of any framework (exchange table, ``__dlpack__``), an object with the buffer protocol,
+        ``__array_interface__``, ``__cuda_array_interface__`` or ``__array__``, a number, or nested sequences of
+        numbers.
+    dtype : DType or what names one, optional
+        None keeps that of `obj`; numbers become bool, int64, float32 or complex64.
+    device : Device or what names one, optional
+    copy : bool, optional
+        None copies when it must, True always, False never.
+
+    Raises
+    ------
+    TypeError
+        `obj` is nothing of these.
+    ValueError
+        Sequences are ragged, or `copy` is False and only a copy will do.
+    BufferError
+        What `obj` offers cannot be said in DLPack.
+    OverflowError
+        A number is outside `dtype`.
+
+    Examples
+    --------
+    >>> dl.asarray([[1, 2.5], [3, 4]]).dtype, dl.asarray(b"ab").tolist()
+    (dltensor.float32, [97, 98])
+    """
+    cdef Tensor t
+    cdef DLDataType wanted
+    cdef bint made = False
+    if type(obj) is Tensor and dtype is None and device is None and copy is None:
+        return obj
+    t = view_any(obj, copy, "asarray")
+    if t is None:
+        if copy is not None and not copy:
+            raise ValueError(f"asarray: {type(obj).__qualname__} has no memory to share, and copy=False forbids a copy")
+        t = _from_numbers(obj, dtype, "asarray")
+        made = True
+    if dtype is not None:
+        wanted = read_dtype(dtype, "asarray")
+        if (wanted.code != t.its.dl.dtype.code or wanted.bits != t.its.dl.dtype.bits or
+                wanted.lanes != t.its.dl.dtype.lanes):
+            if copy is not None and not copy:
+                raise ValueError(f"asarray: {t.dtype} to {dtype_of(wanted)} needs a copy, and copy=False forbids it")
+            t = t.astype(dtype)
+            made = True
+    if device is not None or copy and not made:
+        return _moved(t, device, copy and not made, "asarray")
+    return t
+
+
+cdef Tensor view_any(object obj, object copy, str where):
+    """A tensor that shares the memory of `obj`, or None when it has none to share."""
+    cdef Taken taken
+    cdef TypeEntry* entry
+    cdef Tensor t
+    if type(obj) is Tensor:
+        return obj
+    if isinstance(obj, (int, float, complex, list, tuple, str)):
+        return None
+    entry = entry_of(obj)
+    t = Tensor.__new__(Tensor)
+    if entry.door == BUFFER:
+        take_buffer(obj, &taken, where)
+    elif entry.door == ARRAY_INTERFACE:
+        take_interface(obj.__array_interface__, obj, False, &taken, where)
+    elif entry.door == CUDA_ARRAY_INTERFACE:
+        return _from_cuda(obj.__cuda_array_interface__, obj, where)
+    elif entry.door == ARRAY:
+        return view_any(obj.__array__(), copy, where)
+    elif entry.door == NONE:
+        for cuda, name in ((True, "__cuda_array_interface__"), (False, "__array_interface__")):
+            if hasattr(obj, name):
+                if cuda:
+                    return _from_cuda(getattr(obj, name), obj, where)
+                take_interface(getattr(obj, name), obj, False, &taken, where)
+                take_into(t, &taken)
+                return t
+        return None
+    else:
+        return read(obj, copy, where)
+    take_into(t, &taken)
+    return t
+
+
+cdef Tensor _from_cuda(dict interface, object owner, str where):
+    """A tensor over what ``__cuda_array_interface__`` describes, ordered after the stream that it names."""
+    cdef Taken taken
+    cdef Tensor t = Tensor.__new__(Tensor)
+    stream = interface.get("stream")
+    if stream is not None and (isinstance(stream, bool) or not isinstance(stream, int) or stream < 1):
+        raise ValueError(f"{where}: the stream of __cuda_array_interface__ must be None, 1, 2 or a handle, got {stream!r}")
+    take_interface(interface, owner, True, &taken, where)
+    take_into(t, &taken)
+    _adopt(t, stream, True)
+    return t
+
+
+def _assignable(value, dtype, str where):
+    """What can be assigned to elements of `dtype`: a tensor as it is, numbers as that type."""
+    t = view_any(value, None, where)
+    return _from_numbers(value, dtype, where) if t is None else t
+
+
+set_hook("asarray", _assignable)
+
+
+cdef Tensor _from_numbers(object obj, object dtype, str where):
+    """A number or nested sequences of numbers in fresh memory."""
+    cdef int64_t shape[64]
+    cdef int ndim = 0
+    cdef Tensor t
+    cdef DLDataType value
+    cdef list leaves = []
+    inner = obj
+    while isinstance(inner, (list, tuple)):
+        if ndim == 64:
+            raise ValueError(f"{where}: sequences are nested more than 64 deep")
+        shape[ndim] = len(inner)
+        ndim += 1
+        if not inner:
+            break
+        inner = inner[0]
+    _collect(obj, 0, ndim, shape, leaves, where)
+    if dtype is None:
+        dtype = _kind_of(leaves, where)
+    value = read_dtype(dtype, where)
+    t = new_empty(ndim, shape, value, DLDevice(kDLCPU, 0), where)
+    _hooks_store(t, leaves, where)
+    return t
+
+
+cdef int _collect(object x, int depth, int ndim, int64_t* shape, list leaves, str where) except -1:
+    if depth == ndim:
+        if isinstance(x, (list, tuple)):
+            raise ValueError(f"{where}: sequences are ragged: found {type(x).__qualname__} where shape "
+                             f"{tuple([shape[i] for i in range(ndim)])} has a number")
+        leaves.append(x)
+        return 0
+    if not isinstance(x, (list, tuple)) or len(x) != shape[depth]:
+        raise ValueError(f"{where}: sequences are ragged: expected {shape[depth]} items at depth {depth}, got "
+                         f"{len(x) if isinstance(x, (list, tuple)) else type(x).__qualname__}")
+    for item in x:
+        _collect(item, depth + 1, ndim, shape, leaves, where)
+    return 0
+
+
+cdef str _kind_of(list leaves, str where):
+    """The default type that holds all of some numbers."""
+    cdef int rank = -1
+    for leaf in leaves:
+        if isinstance(leaf, bool):
+            rank = max(rank, 0)
+        elif hasattr(leaf, "__index__"):
+            rank = max(rank, 1)
+        elif hasattr(leaf, "__float__"):
+            rank = max(rank, 2)
+        elif hasattr(leaf, "__complex__"):
+            rank = max(rank, 3)
+        else:
+            raise TypeError(f"{where}: expected numbers, nested sequences of numbers, or an object with __dlpack__, "
+                            f"the buffer protocol or an array interface, got {type(leaf).__qualname__}")
+    return ("float32" if rank < 0 else ("bool", "int64", "float32", "complex64")[rank])
+
+
+cdef int _hooks_store(Tensor t, list leaves, str where) except -1:
+    cdef int64_t i = 0
+    cdef bint padded = not is_packed(t.its.dl.dtype, t.its.flags)
+    for leaf in leaves:
+        store_python(t.its.dl.data, i, leaf, t.its.dl.dtype, padded, where)
+        i += 1
+    return 0
+
+
+cdef class _Keeper:
+    """Keeps the owner of wrapped memory and calls its deleter when the last view is gone."""
+    cdef object owner, deleter
+
+    def __del__(self):
+        if self.deleter is not None:
+            deleter, self.deleter = self.deleter, None
+            deleter()
+
+
+def wrap(ptr, shape, dtype, *, device="cpu", strides=None, byte_offset=0, owner=None, deleter=None, readonly=False):
+    """Return a tensor over foreign memory.
+
+    Parameters
+    ----------
+    ptr : int
+        The address.
+    shape : int or sequence of int
+    dtype : DType or what names one
+    device : Device or what names one, default "cpu"
+    strides : sequence of int, optional
+        In elements; None is C order.
+    byte_offset : int, default 0
+        From `ptr` to the first element.
+    owner : object, optional
+        Kept alive until the last view of the memory is gone.
+    deleter : callable, optional
+        Called without arguments, exactly once, when the last view is gone. Not called when this function raises.
+    readonly : bool, default False
+
+    Raises
+    ------
+    BufferError
+        The description breaks a rule: the message names field, value and rule.
+    TypeError, ValueError
+        An argument is of the wrong kind.
+
+    Examples
+    --------
+    >>> import ctypes
+    >>> memory = (ctypes.c_int32 * 4)(1, 2, 3, 4)
+    >>> dl.wrap(ctypes.addressof(memory), (2, 2), dl.int32, owner=memory).tolist()
+    [[1, 2], [3, 4]]
+    """
+    cdef Taken taken
+    cdef _Keeper keeper
+    cdef Tensor t
+    cdef int ndim = read_shape(shape, taken.room, "wrap")
+    if not 0 <= ptr < 2**64:
+        raise ValueError(f"wrap: ptr must be an address, got {ptr!r}")
+    if not 0 <= byte_offset < 2**64:
+        raise ValueError(f"wrap: byte_offset must be from 0 to 2^64 - 1, got {byte_offset}")
+    if deleter is not None and not callable(deleter):
+        raise TypeError(f"wrap: deleter must be callable, got {type(deleter).__qualname__}")
+    taken.view.data = <void*><size_t>ptr
+    taken.view.device = read_device(device, "wrap")
+    taken.view.dtype = read_dtype(dtype, "wrap")
+    taken.view.ndim = ndim
+    taken.view.shape = taken.room
+    taken.view.strides = NULL
+    taken.view.byte_offset = byte_offset
+    if strides is not None:
+        taken.view.strides = taken.room + 64
+        n = read_shape(strides, taken.room + 64, "wrap")
+        if n != ndim:
+            raise ValueError(f"wrap: shape has {ndim} dimensions, strides have {n}")
+    judge(&taken.view, "wrap")
+    taken.flags = DLPACK_FLAG_BITMASK_READ_ONLY if readonly else 0
+    t = Tensor.__new__(Tensor)
+    keeper = _Keeper.__new__(_Keeper)
+    keeper.owner = owner
+    taken.block = adopt(taken.view.data, <void*>keeper, free_object)
+    if taken.block == NULL:
+        raise MemoryError("wrap: no memory left for a block header")
+    Py_INCREF(keeper)
+    taken.view.data = <char*>taken.view.data + taken.view.byte_offset
+    taken.view.byte_offset = 0
+    take_into(t, &taken)
+    keeper.deleter = deleter
+    if t.its.dl.device.device_type == kDLCUDA:
+        _adopt(t, None)
+    return t
+
+
+def empty(shape, *, dtype=None, device=None):
+    """Return a tensor in fresh memory whose elements are whatever was there.
+
+    Parameters
+    ----------
+    shape : int or sequence of int
+    dtype : DType or what names one, default float32
+    device : Device or what names one, default "cpu"
+
+    Raises
+    ------
+    ValueError
+        An extent is negative, or the size is beyond any machine.
+    MemoryError
+        The memory cannot be had; the message says how much.
+
+    Examples
+    --------
+    >>> dl.empty((2, 3)).strides
+    (3, 1)
+    """
+    cdef int64_t extents[64]
+    cdef int ndim = read_shape(shape, extents, "empty")
+    cdef DLDataType value = DLDataType(2, 32, 1)
+    cdef DLDevice where = DLDevice(kDLCPU, 0)
+    if dtype is not None:
+        value = read_dtype(dtype, "empty")
+    if device is not None:
+        where = read_device(device, "empty")
+    return new_empty(ndim, extents, value, where, "empty")
+
+
+# -- out --------------------------------------------------------------------------------------------------------------
+
+def into(t, kind, /):
+    """Return a tensor as an object of another framework's type, sharing memory.
+
+    Parameters
+    ----------
+    t : Tensor, or any object that `from_dlpack` takes
+    kind : type
+        ``torch.Tensor``, ``numpy.ndarray``, ``jax.Array``, ...: a type with an exchange table, or whose package has a
+        ``from_dlpack``.
+
+    Raises
+    ------
+    TypeError
+        `kind` is no type, or its package cannot import.
+    BufferError
+        The framework cannot hold the tensor.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> dl.into(dl.arange(3), np.ndarray)
+    array([0, 1, 2])
+    """
+    cdef Tensor source
+    cdef TypeEntry* entry
+    cdef DLManagedTensorVersioned* loan
+    cdef void* made = NULL
+    if not isinstance(kind, type):
+        raise TypeError(f"into: expected a type such as torch.Tensor, got {kind!r}")
+    source = t if type(t) is Tensor else read(t, None, "into")
+    if kind is Tensor:
+        return source
+    entry = entry_of_type(kind)
+    if entry.door == NDARRAY:
+        return source.numpy()
+    if entry.table == NULL:
+        importer = _importers.get(kind)
+        if importer is None:
+            importer = _from_dlpack_of(kind)
+            if len(_importers) < 256:
+                _importers[kind] = importer
+        return importer(source)
+    if entry.torch:
+        _refuse_torch(source)
+    loan = lend(source.its.dl, source.its.block, source.its.flags & ~<uint64_t>DLPACK_FLAG_BITMASK_IS_COPIED)
+    if loan == NULL:
+        raise MemoryError("into: no memory left for the exported struct")
+    if entry.table.managed_tensor_to_py_object_no_sync(loan, &made) != 0:
+        if PyErr_Occurred() == NULL:
+            raise BufferError(f"into: the exchange table of {kind.__qualname__} failed without saying why")
+        raise_pending()
+    if made == NULL:
+        raise BufferError(f"into: the exchange table of {kind.__qualname__} reported success and gave no object")
+    result = <object>made
+    Py_DECREF(result)
+    return result
+
+
+cdef bint _warned_torch = False
+cdef dict _importers = {}       # type -> the from_dlpack of its package, once found
+
+
+cdef int _refuse_torch(Tensor source) except -1:
+    cdef int i
+    global _warned_torch
+    for i in range(source.its.dl.ndim):
+        if source.its.dl.strides[i] < 0:
+            raise BufferError(f"into: torch cannot hold negative strides ({source.strides}) and older releases abort "
+                              f"on them; copy() first")
+    if source.its.flags & DLPACK_FLAG_BITMASK_READ_ONLY and not _warned_torch:
+        _warned_torch = True
+        warnings.warn("into: torch ignores that the tensor is read-only; writing through it changes memory that its "
+                      "owner declared immutable", UserWarning, stacklevel=2)
+    return 0
+
+
+def _from_dlpack_of(kind):
+    """The ``from_dlpack`` that makes objects of a type: its own, or that of the package it comes from."""
+    if hasattr(kind, "from_dlpack"):
+        return kind.from_dlpack
+    names = [kind.__module__]
+    while "." in names[-1]:
+        names.append(names[-1].rpartition(".")[0])
+    if names[-1] == "jaxlib":
+        names.append("jax")
+    for name in names:
+        module = sys.modules.get(name)
+        for place in (module, getattr(module, "dlpack", None)):
+            if hasattr(place, "from_dlpack"):
+                return place.from_dlpack
+    raise TypeError(f"into: {kind.__module__}.{kind.__qualname__} has no exchange table, and no from_dlpack was found "
+                    f"in {', '.join(names)}")
+
+
+# -- our own exchange table -------------------------------------------------------------------------------------------
+# Called with the GIL held, as the standard demands of everything that takes a Python object; the allocator is C++ and
+# needs no Python at all.
+
+cdef int _table_from_python(void* object_, DLManagedTensorVersioned** out) except -1:
+    cdef Tensor t
+    if type(<object>object_) is not Tensor:
+        raise TypeError(f"exchange table of dltensor.Tensor: expected a Tensor, got "
+                        f"{type(<object>object_).__qualname__}")
+    t = <Tensor>object_
+    out[0] = lend(t.its.dl, t.its.block, t.its.flags & ~<uint64_t>DLPACK_FLAG_BITMASK_IS_COPIED)
+    if out[0] == NULL:
+        raise MemoryError("exchange table of dltensor.Tensor: no memory left for the exported struct")
+    if t.size == 0:
+        out[0].dl_tensor.data = NULL
+    return 0
+
+
+cdef int _table_to_python(DLManagedTensorVersioned* managed, void** out) except -1:
+    cdef Taken taken
+    cdef Tensor t = Tensor.__new__(Tensor)
+    take_owned(managed, &taken, "exchange table of dltensor.Tensor")
+    take_into(t, &taken)
+    if t.its.dl.device.device_type == kDLCUDA:
+        _adopt(t, None)
+    Py_INCREF(t)
+    out[0] = <void*>t
+    return 0
+
+
+cdef int _table_borrow(void* object_, DLTensor* out) except -1:
+    if type(<object>object_) is not Tensor:
+        raise TypeError(f"exchange table of dltensor.Tensor: expected a Tensor, got "
+                        f"{type(<object>object_).__qualname__}")
+    out[0] = (<Tensor>object_).its.dl
+    return 0
+
+
+cdef int _table_stream(DLDeviceType device_type, int32_t device_id, void** out) except -1:
+    out[0] = NULL
+    if device_type == kDLCUDA and _stream_hook is not None:
+        number = _stream_hook(device_id)
+        if number is not None:
+            out[0] = <void*><size_t>number
+    return 0
+
+
+exchange_table.header.version.major = DLPACK_MAJOR_VERSION
+exchange_table.header.version.minor = DLPACK_MINOR_VERSION
+exchange_table.header.prev_api = NULL
+exchange_table.managed_tensor_allocator = allocate_loan
+exchange_table.managed_tensor_from_py_object_no_sync = (
+    <int (*)(void*, DLManagedTensorVersioned**) noexcept>_table_from_python)
+exchange_table.managed_tensor_to_py_object_no_sync = (
+    <int (*)(DLManagedTensorVersioned*, void**) noexcept>_table_to_python)
+exchange_table.dltensor_from_py_object_no_sync = <int (*)(void*, DLTensor*) noexcept>_table_borrow
+exchange_table.current_work_stream = <int (*)(DLDeviceType, int32_t, void**) noexcept>_table_stream

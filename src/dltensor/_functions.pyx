@@ -1,0 +1,592 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Element-wise functions: one builtin per row of ops.h, and the one way that all of them go. No loops here."""
+import sys
+
+from cpython.object cimport PyObject
+from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
+from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_CheckExact
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t
+
+from ._dlpack cimport allocate
+from ._operands cimport (BOOLEAN, COMPLEX, REAL, REAL_ADD, REAL_DIVIDE, REAL_FMA, REAL_MULTIPLY, REAL_RDIVIDE,
+                         REAL_RSUB, SIGNED, TRUNCATE, UNSIGNED, Engine, Kind, Operand, Real, Rounding, Scalar,
+                         common_device, common_shape, computed_types, engine_of, promote_operands, rank_of,
+                         read_number, read_operand, read_output, read_tensor, store_number, type_bool, type_of,
+                         type_table, type_uint8)
+from ._scalar cimport integer_range
+from ._tensor cimport Tensor, new_empty, new_tensor, set_element
+from ._words cimport (DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, DLPACK_FLAG_BITMASK_READ_ONLY, DLDataType, DLDevice,
+                      DLTensor, device_of, dtype_of, kDLCPU)
+
+from ._tensor import hook_of
+
+cdef extern from "native/cpu/engine.h" namespace "dlt" nogil:
+    ctypedef void (*loop_t)(void*, const void*, const void*, const void*, int64_t, unsigned) noexcept
+    enum Status "dlt::Status":
+        OK "dlt::Status::ok"
+        NO_LOOP "dlt::Status::no_loop"
+        NO_MEMORY "dlt::Status::no_memory"
+    ctypedef struct OpRow:
+        const char* name
+        int operands
+        unsigned kinds
+        const char* result
+        const char* symbol
+        const char* text
+        const char* doc
+        int saturating
+    cppclass ExactComparison:
+        int always
+        int op
+        Scalar value
+    const OpRow op_table[1]
+    int op_count
+    unsigned run_saturate
+    int op_add, op_subtract, op_multiply, op_divide, op_fma, op_equal, op_not_equal
+    int op_less, op_less_equal, op_greater, op_greater_equal
+    int compute_type(int, int)
+    int result_type(int, int)
+    loop_t find_loop(int, int)
+    loop_t find_saturating_loop(int, int)
+    Status run(int, unsigned, int, const DLTensor* const*, const DLTensor&, unsigned)
+    Status run_real(Real, double, const DLTensor&, const DLTensor*, const DLTensor&)
+    ExactComparison exact_comparison(int, int, const Scalar&)
+    bint store_scalar(void*, int64_t, DLDataType, bint, const Scalar&, Rounding, bint)
+
+cdef extern from "native/cpu/copy.h" namespace "dlt" nogil:
+    bint fill_tensor "dlt::fill"(const DLTensor&, const void*, bint)
+
+cdef extern from "native/layout/layout.h" namespace "dlt" nogil:
+    bint is_contiguous(int, const int64_t*, const int64_t*)
+
+cdef extern from "builtins.h" namespace "dlt":
+    ctypedef object (*Element)(int, bint, PyObject**, PyObject*, bint, PyObject*)
+    ctypedef struct FunctionRow:
+        const char* name
+        int op
+        bint swapped
+    const FunctionRow function_rows[1]
+    int function_count
+    int add_functions(object, object, Element) except -1
+
+cdef enum:
+    # A release of the GIL costs about as much as 4,000 additions; below some ten times that it is not worth it.
+    KEEP_GIL_BYTES = 1 << 18
+    # What one plain loop on one thread does best; more goes to run(), which shares and streams.
+    PLAIN_BYTES = 1 << 16
+
+
+cdef list _names = [op_table[_i].name.decode() for _i in range(op_count)]
+
+
+# -- the short way ----------------------------------------------------------------------------------------------------
+
+cdef object _same(int op, Tensor x, Tensor y, object out):
+    """Two tensors of one dtype and shape, both in C order, on the host, not large: one loop and nothing else.
+
+    None when that is not so, or when `out` is not just like them and apart from them or one of them.
+    """
+    cdef Tensor target
+    cdef int ndim = x.its.dl.ndim, i, type, to
+    cdef int64_t size = 1, width
+    cdef DLDataType dtype = x.its.dl.dtype
+    cdef loop_t loop
+    cdef Tensor made
+    if (ndim != y.its.dl.ndim or dtype.code != y.its.dl.dtype.code or dtype.bits != y.its.dl.dtype.bits or
+            x.its.dl.device.device_type != kDLCPU or y.its.dl.device.device_type != kDLCPU):
+        return None
+    for i in range(ndim - 1, -1, -1):
+        if x.its.dl.shape[i] != y.its.dl.shape[i] or x.its.dl.strides[i] != size or y.its.dl.strides[i] != size:
+            return None
+        size *= x.its.dl.shape[i]
+    type = type_of(dtype)
+    if type < 0 or type >= computed_types or type_of(y.its.dl.dtype) != type:
+        return None
+    loop = find_loop(op, type)
+    to = result_type(op, type)
+    width = type_table[to].bytes
+    if loop == NULL or size * type_table[type].bytes > PLAIN_BYTES:
+        return None
+    if out is not None:
+        if type_of_tensor(out) != to:
+            return None
+        target = <Tensor>out
+        if (target.its.flags & DLPACK_FLAG_BITMASK_READ_ONLY or not _same_order(&x.its.dl, &target.its.dl) or
+                _mixed(target, x, size * width, size * type_table[type].bytes) or
+                _mixed(target, y, size * width, size * type_table[type].bytes)):
+            return None
+        loop(target.its.dl.data, x.its.dl.data, y.its.dl.data, NULL, size, 0)
+        return out
+    made = new_tensor(ndim)
+    made.its.block = allocate(size * width)
+    if made.its.block == NULL:
+        raise MemoryError(f"{op_table[op].name.decode()}: cannot allocate {size * width} bytes")
+    made.its.dl.data = made.its.block.data
+    made.its.dl.dtype = type_table[to].dtype
+    made.its.dl.device = x.its.dl.device
+    for i in range(2 * ndim):
+        made.its.dl.shape[i] = x.its.dl.shape[i]
+    loop(made.its.dl.data, x.its.dl.data, y.its.dl.data, NULL, size, 0)
+    return made
+
+
+cdef inline bint _mixed(Tensor target, Tensor source, int64_t target_bytes, int64_t source_bytes) noexcept:
+    """Whether writing one would spoil the other: memory in common, unless element for element the same."""
+    cdef const char* a = <const char*>target.its.dl.data
+    cdef const char* b = <const char*>source.its.dl.data
+    if a == b:
+        return target_bytes != source_bytes
+    return a < b + source_bytes and b < a + target_bytes
+
+
+# -- the plain way ----------------------------------------------------------------------------------------------------
+
+cdef inline bint _store_plain(object x, int type, void* element) noexcept:
+    """Make a number an element where that is exact, or rounded once; False leaves it to the careful way."""
+    cdef Kind kind = type_table[type].kind
+    cdef int bytes = type_table[type].bytes, overflow = 0
+    cdef int64_t value = 0
+    cdef double number
+    if PyFloat_CheckExact(x):
+        number = PyFloat_AS_DOUBLE(x)
+    elif PyLong_CheckExact(x):
+        value = PyLong_AsLongLongAndOverflow(x, &overflow)
+        if overflow != 0:
+            return False
+        number = <double>value
+        if kind == REAL and <int64_t>number != value:
+            return False
+    else:
+        return False
+    if kind == REAL:
+        if bytes == 4:
+            (<float*>element)[0] = <float>number
+            return True
+        if bytes == 8:
+            (<double*>element)[0] = number
+        return bytes == 8
+    if not PyLong_CheckExact(x):
+        return False
+    if kind == SIGNED and bytes < 8 and value != value << (64 - 8 * bytes) >> (64 - 8 * bytes):
+        return False
+    if kind == UNSIGNED and (value < 0 or bytes < 8 and value >> (8 * bytes) != 0):
+        return False
+    if kind != SIGNED and kind != UNSIGNED:
+        return False
+    if bytes == 1:
+        (<int8_t*>element)[0] = <int8_t>value
+    elif bytes == 2:
+        (<int16_t*>element)[0] = <int16_t>value
+    elif bytes == 4:
+        (<int32_t*>element)[0] = <int32_t>value
+    else:
+        (<int64_t*>element)[0] = value
+    return True
+
+
+cdef inline bint _same_order(const DLTensor* x, const DLTensor* y) noexcept:
+    """Same shape, and `y` in C order as `x` is known to be."""
+    cdef int i
+    if x.ndim != y.ndim or y.device.device_type != kDLCPU:
+        return False
+    for i in range(x.ndim):
+        if x.shape[i] != y.shape[i] or x.strides[i] != y.strides[i]:
+            return False
+    return True
+
+
+cdef object _plain(int op, Operand* operands, PyObject** arguments, int count, object out, bint saturate):
+    """Operands of one dtype and shape in C order, and numbers that fit: one loop. None when that is not so."""
+    cdef const DLTensor* first = NULL
+    cdef const void* data[3]
+    cdef unsigned scalars = 0
+    cdef int i, type = -1, to
+    cdef int64_t size = 1, bytes, width
+    cdef loop_t loop
+    cdef Tensor made
+    for i in range(count):
+        if not operands[i].number:
+            first = &operands[i].view
+            type = operands[i].type
+            break
+    if first == NULL or type < 0 or type >= computed_types or first.device.device_type != kDLCPU:
+        return None
+    loop = find_saturating_loop(op, type) if saturate else find_loop(op, type)
+    if loop == NULL:
+        return None
+    to = type if saturate else result_type(op, type)
+    for i in range(first.ndim - 1, -1, -1):
+        if first.strides[i] != size:
+            return None
+        size *= first.shape[i]
+    width = type_table[type].bytes
+    if size * width > PLAIN_BYTES:
+        return None
+    for i in range(count):
+        if operands[i].number:
+            if not _store_plain(<object>arguments[i], type, operands[i].element):
+                return None
+            data[i] = operands[i].element
+            scalars |= 1 << i
+        elif operands[i].type != type or not _same_order(first, &operands[i].view):
+            return None
+        else:
+            data[i] = operands[i].view.data
+    bytes = size * type_table[to].bytes
+    if out is not None:
+        if type_of_tensor(out) != to or not _same_order(first, &(<Tensor>out).its.dl):
+            return None
+        if (<Tensor>out).its.flags & DLPACK_FLAG_BITMASK_READ_ONLY:
+            return None
+        for i in range(count):
+            # The very same memory is fine: each element is read before it is written. Anything between is not.
+            if (not scalars >> i & 1 and
+                    not (data[i] == (<Tensor>out).its.dl.data and width == type_table[to].bytes) and
+                    <const char*>data[i] < <const char*>(<Tensor>out).its.dl.data + bytes and
+                    <const char*>(<Tensor>out).its.dl.data < <const char*>data[i] + size * width):
+                return None
+        loop((<Tensor>out).its.dl.data, data[0], data[1], data[2], size, scalars)
+        return out
+    made = new_tensor(first.ndim)
+    made.its.block = allocate(bytes)
+    if made.its.block == NULL:
+        raise MemoryError(f"{_names[op]}: cannot allocate {bytes} bytes")
+    made.its.dl.data = made.its.block.data
+    made.its.dl.dtype = type_table[to].dtype
+    made.its.dl.device = first.device
+    for i in range(first.ndim):
+        made.its.dl.shape[i] = first.shape[i]
+        made.its.dl.strides[i] = first.strides[i]
+    loop(made.its.dl.data, data[0], data[1], data[2], size, scalars)
+    return made
+
+
+cdef inline int type_of_tensor(object x) noexcept:
+    """The dtype's row of a Tensor, -1 for anything else."""
+    return type_of((<Tensor>x).its.dl.dtype) if type(x) is Tensor else -1
+
+
+# -- the way of all ---------------------------------------------------------------------------------------------------
+
+cdef object element(int op, bint swapped, PyObject** arguments, PyObject* out, bint saturate, PyObject* launch):
+    cdef PyObject* turned[2]
+    cdef Operand[3] operands
+    cdef int i, count = op_table[op].operands
+    if swapped:
+        turned[0] = arguments[1]
+        turned[1] = arguments[0]
+        arguments = turned
+    if (count == 2 and not saturate and <object>launch is None and
+            type(<object>arguments[0]) is Tensor and type(<object>arguments[1]) is Tensor):
+        made = _same(op, <Tensor>arguments[0], <Tensor>arguments[1], <object>out)
+        if made is not None:
+            return made
+    # What is read may be another object than what was given; that one must then be held here.
+    held = None
+    where = _names[op]
+    for i in range(count):
+        used = read_operand(<object>arguments[i], &operands[i], where)
+        if <PyObject*>used != arguments[i]:
+            if held is None:
+                held = []
+            held.append(used)
+    if <object>launch is None:
+        made = _plain(op, operands, arguments, count, <object>out, saturate)
+        if made is not None:
+            return made
+    return _general(op, operands, arguments, held, <object>out, saturate, <object>launch)
+
+
+cdef object _general(int op, Operand* operands, PyObject** arguments, object held, object out, bint saturate,
+                     object launch):
+    cdef Operand target
+    cdef const DLTensor* views[3]
+    cdef int64_t shape[64]
+    cdef int count = op_table[op].operands, i, k, type, computed, to, ndim, numbers = 0
+    cdef unsigned padded = 0
+    cdef DLDevice device
+    cdef Tensor made = None
+    cdef Status status
+    cdef int64_t size = 1
+    cdef object kept = None
+    cdef const Engine* engine = NULL
+    where = _names[op]
+    given = [<object>arguments[i] for i in range(count)]
+    for i in range(count):
+        numbers += operands[i].number
+    if launch is not None:
+        launch = hook_of("launch", where)(launch, where)
+    common_device(operands, count, &device, where)
+    if device.device_type != kDLCPU:
+        engine = engine_of(device, where)
+    ndim = 0 if numbers == count else common_shape(operands, count, shape, where)
+    if saturate:
+        type = _saturated_type(operands, count, where)
+    else:
+        type = promote_operands(operands, count, where)
+    if count == 2 and numbers == 1 and op_table[op].result[0] == b"m" and _is_comparison(op):
+        k = 0 if operands[0].number else 1
+        if operands[1 - k].type < computed_types and rank_of(operands[1 - k].type) < 2:
+            return _compare_exactly(op, &operands[1 - k], given[k], k == 0, ndim, shape, out, device, engine, launch,
+                                    where)
+    if saturate:
+        to = type
+    else:
+        computed = compute_type(op, type)
+        if computed < 0:
+            raise TypeError(f"{where}: not defined for {type_table[type].name.decode()}")
+        type = computed
+        to = result_type(op, type)
+    if out is None:
+        made = new_empty(ndim, shape, type_table[to].dtype, device, where)
+        read_tensor(made, &target)
+    else:
+        kept = read_output(out, &target, where)
+        _check_output(&target, ndim, shape, to, device, saturate, where)
+    if saturate and _needs_real(operands, count, type, given):
+        status = _run_real(op, operands, count, given, &target, engine, launch, where)
+    else:
+        for i in range(count):
+            if operands[i].number:
+                store_number(given[i], &operands[i], type, where)
+        if engine != NULL:
+            engine.element(op, saturate, type, operands, count, &target, launch)
+            return made if out is None else out
+        for i in range(count):
+            views[i] = &operands[i].view
+            if operands[i].flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED:
+                padded |= 1 << i
+        for i in range(ndim):
+            size *= shape[i]
+        if size * type_table[type].bytes > KEEP_GIL_BYTES:
+            with nogil:
+                status = run(op, run_saturate if saturate else 0, type, views, target.view, padded)
+        else:
+            status = run(op, run_saturate if saturate else 0, type, views, target.view, padded)
+    _check_status(status, op, type, saturate, where)
+    return made if out is None else out
+
+
+cdef int _check_status(Status status, int op, int type, bint saturate, str where) except -1:
+    if status == NO_MEMORY:
+        raise MemoryError(f"{where}: no memory left for a temporary")
+    if status != OK:
+        raise TypeError(f"{where}: not defined for {type_table[type].name.decode()}"
+                        f"{' with saturate=True' if saturate else ''}")
+    return 0
+
+
+cdef int _check_output(Operand* target, int ndim, const int64_t* shape, int to, DLDevice device, bint saturate,
+                       str where) except -1:
+    """An output has the result's shape and device, and its dtype or one that it converts to without changing kind."""
+    cdef int i
+    cdef DLDevice here
+    cdef bint same = target.view.ndim == ndim
+    for i in range(ndim):
+        same = same and target.view.shape[i] == shape[i]
+    if not same:
+        raise ValueError(f"{where}: the result has shape {tuple([shape[i] for i in range(ndim)])}, out has "
+                         f"{tuple([target.view.shape[i] for i in range(target.view.ndim)])}")
+    common_device(target, 1, &here, where)
+    if here.device_type != device.device_type or here.device_id != device.device_id:
+        raise ValueError(f"{where}: the operands are on {device_of(device)}, out is on {device_of(target.view.device)}")
+    if target.type == to or to == type_bool and target.type == type_uint8:
+        return 0
+    if saturate or target.type < 0 or target.type >= computed_types or rank_of(target.type) < rank_of(to):
+        raise TypeError(f"{where}: the result is {type_table[to].name.decode()}, out is {dtype_of(target.view.dtype)}; "
+                        f"give an out of that dtype, or use cast()")
+    return 0
+
+
+# -- comparison with a number -----------------------------------------------------------------------------------------
+
+cdef bint _is_comparison(int op) noexcept:
+    return (op == op_equal or op == op_not_equal or op == op_less or op == op_less_equal or op == op_greater or
+            op == op_greater_equal)
+
+
+cdef int _mirrored(int op) noexcept:
+    if op == op_less:
+        return op_greater
+    if op == op_less_equal:
+        return op_greater_equal
+    if op == op_greater:
+        return op_less
+    if op == op_greater_equal:
+        return op_less_equal
+    return op
+
+
+cdef object _compare_exactly(int op, Operand* tensor, object number, bint number_first, int ndim, const int64_t* shape,
+                             object out, DLDevice device, const Engine* engine, object launch, str where):
+    """Compare integers or bools with a number by exact value, which promotion could not keep."""
+    cdef Scalar value
+    cdef ExactComparison plan
+    cdef Operand scalar, target
+    cdef Operand[2] both
+    cdef const DLTensor* views[2]
+    cdef Tensor made = None
+    cdef object kept = None
+    read_number(number, &value, where)
+    if value.kind == COMPLEX and op != op_equal and op != op_not_equal:
+        raise TypeError(f"{where}: complex numbers have no order")
+    plan = exact_comparison(_mirrored(op) if number_first else op, tensor.type, value)
+    if out is None:
+        made = new_empty(ndim, shape, type_table[type_bool].dtype, device, where)
+        read_tensor(made, &target)
+    else:
+        kept = read_output(out, &target, where)
+        _check_output(&target, ndim, shape, type_bool, device, False, where)
+    if plan.always >= 0:
+        value.kind = UNSIGNED
+        value.u = plan.always
+        store_scalar(scalar.element, 0, target.view.dtype, True, value, TRUNCATE, False)
+        if engine != NULL:
+            engine.fill(scalar.element, &target)
+        else:
+            fill_tensor(target.view, scalar.element, False)
+    else:
+        store_scalar(scalar.element, 0, type_table[tensor.type].dtype, True, plan.value, TRUNCATE, False)
+        if engine != NULL:
+            scalar.number = True
+            scalar.type = tensor.type
+            both[0] = tensor[0]
+            both[1] = scalar
+            engine.element(plan.op, False, tensor.type, both, 2, &target, launch)
+            return made if out is None else out
+        scalar.view = tensor.view
+        scalar.view.data = scalar.element
+        scalar.view.ndim = 0
+        views[0] = &tensor.view
+        views[1] = &scalar.view
+        _check_status(run(plan.op, 0, tensor.type, views, target.view, 0), op, tensor.type, False, where)
+    return made if out is None else out
+
+
+# -- saturation -------------------------------------------------------------------------------------------------------
+
+cdef int _saturated_type(Operand* operands, int count, str where) except -1:
+    """With saturation all tensors share one dtype; fma also takes signed factors to an unsigned sum."""
+    cdef int i, type = -1
+    for i in range(count):
+        if operands[i].number:
+            continue
+        if operands[i].type < 0 or operands[i].type >= computed_types:
+            raise TypeError(f"{where}: {dtype_of(operands[i].view.dtype)} is carried, not computed on; convert with "
+                            f"astype() first")
+        if type >= 0 and operands[i].type != type:
+            if (where == "fma" and i == 2 and type_table[type].kind == SIGNED and
+                    type_table[operands[i].type].kind == UNSIGNED and
+                    type_table[type].bytes == type_table[operands[i].type].bytes):
+                return operands[i].type
+            raise TypeError(f"{where}: with saturate=True all tensors share one dtype, got "
+                            f"{type_table[type].name.decode()} and {type_table[operands[i].type].name.decode()}; "
+                            f"cast() one")
+        type = operands[i].type
+    if type < 0:
+        raise TypeError(f"{where}: saturate=True needs a tensor, whose dtype it keeps")
+    return type
+
+
+cdef bint _needs_real(Operand* operands, int count, int type, list held):
+    """Whether a number takes part that is no integer of the dtype, so that the exact real result must be rounded."""
+    cdef int i
+    cdef DLDataType dtype = type_table[type].dtype
+    if type_table[type].kind != SIGNED and type_table[type].kind != UNSIGNED:
+        return False
+    low, high = integer_range(type_table[type].kind == SIGNED, dtype.bits)
+    for i in range(count):
+        if operands[i].number and not (isinstance(held[i], int) and low <= held[i] <= high):
+            return True
+    return False
+
+
+cdef Status _run_real(int op, Operand* operands, int count, list held, Operand* target, const Engine* engine,
+                      object launch, str where) except *:
+    cdef int k, other
+    cdef Real form
+    cdef Scalar value
+    cdef double number
+    for k in range(count):
+        if operands[k].number:
+            break
+    if isinstance(held[k], complex):
+        raise TypeError(f"{where}: saturate=True takes real numbers, got {held[k]}")
+    read_number(held[k], &value, where)
+    number = (value.re if value.kind == REAL else <double>value.i if value.kind == SIGNED else <double>value.u)
+    if op == op_fma:
+        if k != 0 or operands[1].number or operands[2].number:
+            raise TypeError(f"{where}: with saturate=True a number outside the dtype may only be the first operand")
+        if engine != NULL:
+            engine.real(REAL_FMA, number, &operands[1], &operands[2], target, launch)
+            return OK
+        return run_real(REAL_FMA, number, operands[1].view, &operands[2].view, target.view)
+    other = 1 - k
+    if op == op_add:
+        form = REAL_ADD
+    elif op == op_subtract:
+        form = REAL_RSUB if k == 0 else REAL_ADD
+        number = number if k == 0 else -number
+    elif op == op_multiply:
+        form = REAL_MULTIPLY
+    elif op == op_divide:
+        form = REAL_RDIVIDE if k == 0 else REAL_DIVIDE
+    else:
+        return NO_LOOP
+    if engine != NULL:
+        engine.real(form, number, &operands[other], NULL, target, launch)
+        return OK
+    return run_real(form, number, operands[other].view, NULL, target.view)
+
+
+# -- the builtins -----------------------------------------------------------------------------------------------------
+
+_LETTERS = ("a", "b", "c")
+_KIND_NAMES = ("bool", "integers", "floats", "complex")
+_RESULTS = {"s": "the operands' dtype", "m": "bool", "p": "the operands' dtype, real for complex"}
+OPS = {}
+
+
+def _describe():
+    """Fill OPS from the compiled table and write each function's signature and docstring."""
+    texts = []
+    for i in range(function_count):
+        name, op, swapped = function_rows[i].name.decode(), function_rows[i].op, bool(function_rows[i].swapped)
+        row = op_table[op]
+        operands = _LETTERS[:row.operands]
+        kinds = [_KIND_NAMES[bit] for bit in range(4) if row.kinds >> bit & 1]
+        saturating = row.saturating >= 0
+        result = _RESULTS[chr(row.result[0])]
+        OPS[name] = {"name": name, "row": row.name.decode(), "operands": row.operands, "kinds": kinds,
+                     "result": row.result.decode(), "symbol": row.symbol.decode(), "text": row.text.decode(),
+                     "doc": row.doc.decode(), "saturating": saturating, "swapped": swapped}
+        value = row.text.decode()
+        if swapped:
+            value = value.replace("a", "x").replace("b", "a").replace("x", "b")
+        keywords = "saturate=False, launch=None" if saturating else "launch=None"
+        lines = [f"{name}({', '.join(operands)}, /, out=None, *, {keywords})",
+                 "--", "", row.doc.decode(), "",
+                 f"Each element of the result is ``{value}``. Tensors broadcast and promote.", "",
+                 "Parameters", "----------",
+                 f"{', '.join(operands)} : Tensor, any object with DLPack, or a number; {', '.join(kinds)}",
+                 "out : Tensor or writable object with DLPack, optional; overwritten and returned"]
+        if saturating:
+            lines += ["saturate : bool, default False",
+                      "    Keep the tensors' one dtype: the exact result, rounded half to even and clamped to its "
+                      "range."]
+        lines += ["launch : dltensor.cuda.Launch, optional; how a GPU works on it, checked and ignored on the CPU", "",
+                  "Returns", "-------", f"Tensor of {result}", "",
+                  "Raises", "------", "TypeError", "    An operand is no tensor or number, or its dtype is not taken.",
+                  "ValueError", "    Shapes do not broadcast, or `out` has another shape or is read-only.",
+                  "OverflowError", "    A Python integer is outside the dtype.", "",
+                  "Source: Python array API standard 2025.12.", "", "Examples", "--------",
+                  f">>> dl.{name}({', '.join(['dl.asarray([1, 0])'] + ['1'] * (row.operands - 1))}).shape", "(2,)"]
+        texts.append("\n".join(lines).encode())
+    return texts
+
+
+_texts = _describe()
+add_functions(sys.modules[__name__], _texts, element)
+set_element(element)
+# clip of the array API may have one bound or none: it is in _casts, on top of this row.
+__all__ = [name for name in OPS if name != "clip"]

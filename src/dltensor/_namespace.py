@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the package says of itself as an array API namespace: its devices, its dtypes, what it cannot do."""
+
+from ._words import COMPUTED, DTYPES, Device, as_device
+from .data_types import isdtype
+
+_LIMIT = 64  # dimensions
+
+
+class NamespaceInfo:
+    """What ``__array_namespace_info__()`` returns, as the array API names it."""
+
+    def capabilities(self):
+        """Return what indexing and shapes can do, by the standard's names."""
+        return {"boolean indexing": False, "data-dependent shapes": False, "max dimensions": _LIMIT}
+
+    def default_device(self):
+        """Return the device of new tensors."""
+        return Device("cpu")
+
+    def default_dtypes(self, *, device=None):
+        """Return the dtypes of new tensors by kind."""
+        self._check(device)
+        return {
+            "real floating": DTYPES["float32"],
+            "complex floating": DTYPES["complex64"],
+            "integral": DTYPES["int64"],
+            "indexing": DTYPES["int64"],
+        }
+
+    def dtypes(self, *, device=None, kind=None):
+        """Return the dtypes that are computed on, by name; `kind` as for ``isdtype``."""
+        self._check(device)
+        return {name: DTYPES[name] for name in COMPUTED if kind is None or isdtype(DTYPES[name], kind)}
+
+    def devices(self):
+        """Return the devices that tensors can be made on here."""
+        return [self.default_device()]
+
+    def _check(self, device):
+        if device is not None and as_device(device, "__array_namespace_info__") not in self.devices():
+            raise ValueError(
+                f"__array_namespace_info__: expected a device that is here, got {device!r}; there "
+                f"is {', '.join(map(str, self.devices()))}"
+            )
+
+
+def info():
+    """Return what this namespace can do; see the array API standard, "Inspection".
+
+    Raises
+    ------
+    Nothing.
+
+    Examples
+    --------
+    >>> dl.__array_namespace_info__().default_dtypes()["real floating"]
+    dltensor.float32
+    """
+    return NamespaceInfo()

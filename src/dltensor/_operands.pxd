@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+from libc.stdint cimport int64_t, uint64_t
+
+from ._dlpack cimport Block
+from ._tensor cimport Tensor
+from ._words cimport DLDataType, DLDevice, DLTensor
+
+
+cdef extern from "native/cpu/engine.h" namespace "dlt" nogil:
+    enum Kind "dlt::Kind":
+        BOOLEAN "dlt::Kind::boolean"
+        SIGNED "dlt::Kind::signed_integer"
+        UNSIGNED "dlt::Kind::unsigned_integer"
+        REAL "dlt::Kind::real"
+        COMPLEX "dlt::Kind::complex"
+    enum Rounding "dlt::Rounding":
+        TRUNCATE "dlt::Rounding::truncate"
+        NEAREST "dlt::Rounding::nearest"
+    cppclass Scalar:
+        Kind kind
+        int64_t i
+        uint64_t u
+        double re
+        double im
+    ctypedef struct TypeRow:
+        const char* name
+        DLDataType dtype
+        Kind kind
+        int bytes
+    const TypeRow type_table[1]
+    int computed_types
+    int type_count
+    int type_bool, type_int64, type_uint8, type_float32, type_complex64
+    bint store_scalar(void*, int64_t, DLDataType, bint, const Scalar&, Rounding, bint)
+    cppclass CastOptions:
+        Rounding rounding
+        bint saturate
+        bint scaled
+        double scale
+        double offset
+    enum Real "dlt::Real":
+        REAL_ADD "dlt::real_add"
+        REAL_RSUB "dlt::real_rsub"
+        REAL_MULTIPLY "dlt::real_multiply"
+        REAL_DIVIDE "dlt::real_divide"
+        REAL_RDIVIDE "dlt::real_rdivide"
+        REAL_FMA "dlt::real_fma"
+
+# What a function gets: a view of somebody's tensor, or a Python number. Good while the argument itself is held.
+cdef struct Operand:
+    DLTensor view
+    Block* block        # that the memory belongs to; NULL for numbers and for what is borrowed
+    uint64_t flags
+    int type            # a row of the dtype table, -1 for types no row names; of numbers the default type of their kind
+    bint number
+    int64_t room[128]
+    double element[4]   # the number as one element, once its dtype is known
+
+cdef int type_of(DLDataType dtype) noexcept
+cdef int rank_of(int type) noexcept
+cdef object read_operand(object x, Operand* out, str where)
+cdef object read_output(object x, Operand* out, str where)
+cdef int read_number(object x, Scalar* out, str where) except -1
+cdef int store_number(object x, Operand* out, int type, str where) except -1
+cdef int promote_operands(Operand* operands, int count, str where) except -1
+cdef int common_device(Operand* operands, int count, DLDevice* device, str where) except -1
+cdef int common_shape(Operand* operands, int count, int64_t* shape, str where) except -2
+cdef bint is_on_host(const Operand* operands, int count) noexcept
+
+# What computes where the host does not. Everything is checked before: devices, shapes, dtypes, and that outputs are
+# writable. Each function raises, or has enqueued the work.
+cdef struct Engine:
+    int (*element)(int op, bint saturate, int type, Operand* operands, int count, Operand* out, object launch) except -1
+    int (*real)(Real form, double number, Operand* a, Operand* c, Operand* out, object launch) except -1
+    int (*cast)(Operand* source, Operand* out, const CastOptions& options) except -1
+    int (*choose)(Operand* operands, Operand* out) except -1
+    int (*fill)(const void* element, Operand* out) except -1
+    int (*gemm)(Operand* a, Operand* b, Operand* c, double alpha, double beta) except -1
+
+cdef void set_engine(const Engine* engine) noexcept
+cdef const Engine* engine_of(DLDevice device, str where) except NULL
+cdef int read_tensor(Tensor t, Operand* out) noexcept

@@ -1,0 +1,308 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arguments of functions: anybody's tensors, borrowed for the call, Python numbers, and who computes on them where.
+
+Nothing is computed here.
+"""
+from cpython.bool cimport PyBool_Check
+from cpython.complex cimport PyComplex_CheckExact
+from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
+from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_CheckExact
+
+from ._arrays cimport borrow_numpy
+from ._dlpack cimport NDARRAY, TypeEntry, borrow_table, entry_of, is_lazy
+from ._exchange cimport view_any
+from ._scalar cimport integer_range
+from ._tensor cimport Tensor, check_writable
+from ._words cimport DLPACK_FLAG_BITMASK_READ_ONLY, device_of, dtype_of, is_host, kDLCPU, kDLCUDA, kDLCUDAManaged
+
+from ._tensor import hook_of
+from ._words import DeviceError
+
+cdef extern from "native/cpu/engine.h" namespace "dlt" nogil:
+    int find_type(DLDataType)
+    int promote(int, int)
+
+cdef extern from "native/layout/layout.h" namespace "dlt" nogil:
+    enum Align "dlt::Align":
+        TRAILING "dlt::Align::trailing"
+    void contiguous_strides(int, const int64_t*, int64_t*)
+    int broadcast_shapes(int, const int*, const int64_t* const*, Align, int64_t*)
+
+cdef enum:
+    CODES = 32
+# Row of the dtype table by code and bits, one more than it; 0 when there is none.
+cdef signed char _types[CODES][256]
+
+
+cdef int _fill_types() except -1:
+    cdef int i
+    for i in range(type_count):
+        _types[type_table[i].dtype.code][type_table[i].dtype.bits] = i + 1
+    return 0
+
+
+_fill_types()
+
+
+cdef int type_of(DLDataType dtype) noexcept:
+    if dtype.lanes != 1 or dtype.code >= CODES:
+        return -1
+    return _types[dtype.code][dtype.bits] - 1
+
+
+cdef int rank_of(int type) noexcept:
+    """bool 0, integers 1, floats 2, complex 3: how promotion climbs."""
+    cdef Kind kind = type_table[type].kind
+    return 0 if kind == BOOLEAN else 1 if kind == SIGNED or kind == UNSIGNED else 2 if kind == REAL else 3
+
+
+cdef inline int read_tensor(Tensor t, Operand* out) noexcept:
+    """The operand that a tensor of ours is; good while the tensor lives."""
+    out.number = False
+    out.view = t.its.dl
+    out.block = t.its.block
+    out.flags = t.its.flags
+    out.type = type_of(t.its.dl.dtype)
+    return 0
+
+
+cdef object read_operand(object x, Operand* out, str where):
+    """Read one argument. Returns what the caller must hold on to while it uses `out`."""
+    cdef TypeEntry* entry
+    cdef Tensor t
+    if type(x) is Tensor:
+        read_tensor(<Tensor>x, out)
+        return x
+    out.number = False
+    out.block = NULL
+    out.flags = 0
+    if PyFloat_CheckExact(x):
+        out.number = True
+        out.type = type_float32
+        return x
+    if PyLong_CheckExact(x) or PyBool_Check(x):
+        out.number = True
+        out.type = type_bool if PyBool_Check(x) else type_int64
+        return x
+    if PyComplex_CheckExact(x):
+        out.number = True
+        out.type = type_complex64
+        return x
+    entry = entry_of(x)
+    if borrow_table(x, entry, &out.view, where):
+        if not is_host(<int>out.view.device.device_type):
+            # Work on a device outlives the call: the memory must too, and its streams must be put in order.
+            t = view_any(x, None, where)
+            read_tensor(t, out)
+            return t
+        if out.view.strides == NULL:
+            contiguous_strides(out.view.ndim, out.view.shape, out.room)
+            out.view.strides = out.room
+        out.type = type_of(out.view.dtype)
+        return x
+    if entry.door == NDARRAY:
+        borrow_numpy(x, &out.view, &out.flags, out.room, where)
+        out.type = type_of(out.view.dtype)
+        return x
+    t = view_any(x, None, where)
+    if t is None:
+        if hasattr(x, "__index__"):
+            return read_operand(int(x.__index__()), out, where)
+        if isinstance(x, float):  # numpy.float64 is one, and numpy.complex128 the other
+            return read_operand(float.__float__(x), out, where)
+        if isinstance(x, complex):
+            return read_operand(complex(x), out, where)
+        raise TypeError(f"{where}: expected a tensor, an object with __dlpack__ or a number, got "
+                        f"{type(x).__qualname__}; asarray() reads sequences")
+    return read_operand(t, out, where)
+
+
+cdef object read_output(object x, Operand* out, str where):
+    """Read an `out` argument: writable, elements apart. What cannot be borrowed with its flags is imported whole."""
+    cdef TypeEntry* entry
+    cdef Tensor t
+    if type(x) is not Tensor:
+        entry = entry_of(x)
+        if entry.torch and is_lazy(x):
+            raise ValueError(f"{where}: out is conjugated or negated in name only; give out.resolve_conj()."
+                             f"resolve_neg(), or its base")
+        if entry.immutable:
+            raise ValueError(f"{where}: out is a {type(x).__qualname__}, which is immutable; give a writable tensor")
+        t = view_any(x, False, where)
+        if t is None:
+            raise TypeError(f"{where}: out must be a tensor or a writable object with __dlpack__, got "
+                            f"{type(x).__qualname__}")
+        check_writable(t, where)
+        return read_operand(t, out, where)
+    check_writable(<Tensor>x, where)
+    return read_operand(x, out, where)
+
+
+cdef int read_number(object x, Scalar* out, str where) except -1:
+    """A Python number as a tagged value. Integers beyond 64 bits become floats."""
+    cdef int overflow = 0
+    if PyBool_Check(x):
+        out.kind = BOOLEAN
+        out.u = x
+    elif PyLong_CheckExact(x):
+        out.kind = SIGNED
+        out.i = PyLong_AsLongLongAndOverflow(x, &overflow)
+        if overflow > 0 and x < 1 << 64:
+            out.kind = UNSIGNED
+            out.u = x
+        elif overflow != 0:
+            out.kind = REAL
+            try:
+                out.re = float(x)
+            except OverflowError:
+                out.re = float("inf") if x > 0 else -float("inf")
+    elif PyFloat_CheckExact(x):
+        out.kind = REAL
+        out.re = PyFloat_AS_DOUBLE(x)
+    else:
+        out.kind = COMPLEX
+        out.re = x.real
+        out.im = x.imag
+    return 0
+
+
+cdef int store_number(object x, Operand* out, int type, str where) except -1:
+    """Make a number an element of a dtype, and its operand a view of that. OverflowError outside integer dtypes."""
+    cdef Scalar value
+    cdef DLDataType dtype = type_table[type].dtype
+    if type == type_float32 and PyFloat_CheckExact(x):
+        (<float*>out.element)[0] = <float>PyFloat_AS_DOUBLE(x)
+    else:
+        if type_table[type].kind == SIGNED or type_table[type].kind == UNSIGNED:
+            low, high = integer_range(type_table[type].kind == SIGNED, dtype.bits)
+            if not low <= x <= high:
+                raise OverflowError(f"{where}: {x} is outside {dtype_of(dtype)}, which holds {low} to {high}; use a "
+                                    f"wider dtype, or saturate=True where the function has it")
+        read_number(x, &value, where)
+        store_scalar(out.element, 0, dtype, True, value, TRUNCATE, False)
+    out.view.data = out.element
+    out.view.ndim = 0
+    out.view.dtype = dtype
+    out.view.shape = out.room
+    out.view.strides = out.room
+    out.view.byte_offset = 0
+    out.view.device.device_type = kDLCPU
+    out.view.device.device_id = 0
+    out.type = type
+    return 0
+
+
+cdef int promote_operands(Operand* operands, int count, str where) except -1:
+    """The dtype that all operands meet in: tensors by the table, numbers by kind. Returns its row."""
+    cdef int i, type = -1, joined
+    for i in range(count):
+        if operands[i].number:
+            continue
+        if operands[i].type < 0 or operands[i].type >= computed_types:
+            raise TypeError(f"{where}: {dtype_of(operands[i].view.dtype)} is carried, not computed on; convert with "
+                            f"astype() first")
+        joined = operands[i].type if type < 0 else promote(type, operands[i].type)
+        if joined < 0:
+            raise TypeError(f"{where}: {type_table[type].name.decode()} and {dtype_of(operands[i].view.dtype)} have no "
+                            f"dtype in common; convert one with astype()")
+        type = joined
+    for i in range(count):
+        if operands[i].number and (type < 0 or rank_of(operands[i].type) > rank_of(type)):
+            type = operands[i].type if type < 0 else promote(type, operands[i].type)
+    return type
+
+
+cdef bint is_on_host(const Operand* operands, int count) noexcept:
+    cdef int i
+    for i in range(count):
+        if not operands[i].number and operands[i].view.device.device_type != kDLCPU:
+            return False
+    return True
+
+
+cdef int common_device(Operand* operands, int count, DLDevice* device, str where) except -1:
+    """The one device of all tensors. Host memory of every kind counts as the CPU, managed memory as its CUDA device."""
+    cdef int i
+    cdef bint found = False
+    cdef DLDevice here
+    device.device_type = kDLCPU
+    device.device_id = 0
+    for i in range(count):
+        if operands[i].number:
+            continue
+        here = operands[i].view.device
+        if is_host(<int>here.device_type):
+            here.device_type = kDLCPU
+            here.device_id = 0
+        elif here.device_type == kDLCUDAManaged:
+            here.device_type = kDLCUDA
+        if found and (here.device_type != device.device_type or here.device_id != device.device_id):
+            raise ValueError(f"{where}: tensors are on {device_of(device[0])} and {device_of(here)}; move one with "
+                             f"to()")
+        device[0] = here
+        found = True
+    return 0
+
+
+cdef int common_shape(Operand* operands, int count, int64_t* shape, str where) except -2:
+    """The broadcast shape of the operands into `shape`; returns how many dimensions."""
+    cdef int ndims[4]
+    cdef const int64_t* shapes[4]
+    cdef int i, k, ndim, used = 0
+    for i in range(count):
+        if not operands[i].number:
+            ndims[used] = operands[i].view.ndim
+            shapes[used] = operands[i].view.shape
+            used += 1
+    ndim = broadcast_shapes(used, ndims, shapes, TRAILING, shape)
+    if ndim < 0:
+        told = [str(tuple([shapes[i][k] for k in range(ndims[i])])) for i in range(used)]
+        raise ValueError(f"{where}: shapes {' and '.join(told)} do not broadcast")
+    return ndim
+
+
+cdef const Engine* _engine = NULL
+
+
+cdef void set_engine(const Engine* engine) noexcept:
+    """Register what computes on CUDA devices."""
+    global _engine
+    _engine = engine
+
+
+cdef const Engine* engine_of(DLDevice device, str where) except NULL:
+    """What computes on a device that is not the host."""
+    if device.device_type != kDLCUDA and device.device_type != kDLCUDAManaged:
+        raise DeviceError(f"{where}: nothing here computes on {device_of(device)}; move the tensor with its own "
+                          f"framework, or to a CUDA device or the CPU")
+    if _engine == NULL:
+        hook_of("engine", where)()
+    return _engine
+
+
+def data_ptr(x, /):
+    """Return the address of the first element of any framework's tensor: what a foreign function wants.
+
+    Parameters
+    ----------
+    x : Tensor or any object with DLPack, on any device
+        Borrowed for the call; the caller must keep it while the address is in use.
+
+    Raises
+    ------
+    TypeError
+        `x` is no tensor.
+    BufferError
+        `x` breaks a rule that makes it unusable.
+
+    Examples
+    --------
+    >>> t = dl.asarray([1, 2, 3])
+    >>> dl.data_ptr(t) == t.data_ptr, dl.data_ptr(t[1:]) - t.data_ptr
+    (True, 8)
+    """
+    cdef Operand operand
+    _held = read_operand(x, &operand, "data_ptr")
+    if operand.number:
+        raise TypeError(f"data_ptr: expected a tensor, got {type(x).__qualname__}")
+    return <size_t>operand.view.data

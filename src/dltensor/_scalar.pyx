@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One element as a Python number, and a Python number as one element. No shapes here."""
+from libc.math cimport isinf, isnan, trunc
+
+from ._words cimport DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, dtype_of
+
+cdef extern from "native/cpu/scalar.h" namespace "dlt" nogil:
+    enum Kind "dlt::Kind":
+        BOOLEAN "dlt::Kind::boolean"
+        SIGNED "dlt::Kind::signed_integer"
+        UNSIGNED "dlt::Kind::unsigned_integer"
+        REAL "dlt::Kind::real"
+        COMPLEX "dlt::Kind::complex"
+    enum Rounding "dlt::Rounding":
+        TRUNCATE "dlt::Rounding::truncate"
+    cppclass Scalar:
+        Kind kind
+        int64_t i
+        uint64_t u
+        double re
+        double im
+    ctypedef struct TypeRow:
+        Kind kind
+    const TypeRow type_table[1]
+    int find_type(DLDataType)
+    bint load_scalar(const void*, int64_t, DLDataType, bint, Scalar*)
+    bint store_scalar(void*, int64_t, DLDataType, bint, const Scalar&, Rounding, bint)
+
+
+cdef object load_python(const void* base, int64_t index, DLDataType dtype, uint64_t flags, str where):
+    """Element `index`, counted from `base`: a number, or a tuple of numbers when the type has lanes."""
+    cdef Scalar value
+    cdef DLDataType lane
+    if dtype.lanes != 1:
+        lane = dtype
+        lane.lanes = 1
+        return tuple([load_python(base, index * dtype.lanes + i, lane, flags, where) for i in range(dtype.lanes)])
+    if not load_scalar(base, index, dtype, flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED != 0, &value):
+        raise ValueError(f"{where}: an element of {dtype_of(dtype)} has no Python counterpart; view() an integer type "
+                         f"of the same width to see its bits")
+    if value.kind == SIGNED:
+        return value.i
+    if value.kind == REAL:
+        return value.re
+    if value.kind == UNSIGNED:
+        return value.u
+    if value.kind == BOOLEAN:
+        return value.u != 0
+    return complex(value.re, value.im)
+
+
+cdef int store_python(void* base, int64_t index, object value, DLDataType dtype, bint padded, str where) except -1:
+    """Write a Python number as element `index`, counted from `base`."""
+    cdef Scalar scalar
+    cdef int type
+    cdef double number
+    if dtype.lanes != 1:
+        raise TypeError(f"{where}: a Python number cannot be written to {dtype_of(dtype)}, which has lanes; write to "
+                        f"a view() of one lane")
+    type = find_type(dtype)
+    if type < 0:
+        raise TypeError(f"{where}: a Python number cannot be written to {dtype_of(dtype)}, whose meaning is not known; "
+                        f"view() an integer type of the same width")
+    cdef Kind kind = type_table[type].kind
+    if hasattr(value, "__index__"):
+        exact = value.__index__()
+        if kind == REAL or kind == COMPLEX:
+            scalar.kind = COMPLEX if kind == COMPLEX else REAL
+            scalar.re = float(exact)
+            scalar.im = 0
+        elif kind == BOOLEAN:
+            scalar.kind = BOOLEAN
+            scalar.u = exact != 0
+        else:
+            _check_range(exact, exact, kind, dtype, where)
+            scalar.kind = kind
+            if kind == SIGNED:
+                scalar.i = exact
+            else:
+                scalar.u = exact
+    elif hasattr(value, "__float__"):
+        number = float(value)
+        if kind == REAL or kind == COMPLEX:
+            scalar.kind = COMPLEX if kind == COMPLEX else REAL
+            scalar.re = number
+            scalar.im = 0
+        elif kind == BOOLEAN:
+            scalar.kind = BOOLEAN
+            scalar.u = number != 0
+        else:
+            if isnan(number):
+                raise ValueError(f"{where}: NaN is no {dtype_of(dtype)}")
+            if isinf(number):
+                raise OverflowError(f"{where}: {number} is outside {dtype_of(dtype)}")
+            exact = int(trunc(number))
+            _check_range(exact, value, kind, dtype, where)
+            scalar.kind = kind
+            if kind == SIGNED:
+                scalar.i = exact
+            else:
+                scalar.u = exact
+    elif hasattr(value, "__complex__"):
+        if kind != COMPLEX:
+            raise TypeError(f"{where}: the complex number {value!r} cannot be written to {dtype_of(dtype)}; take its "
+                            f"real part")
+        scalar.kind = COMPLEX
+        scalar.re = value.real
+        scalar.im = value.imag
+    else:
+        raise TypeError(f"{where}: expected a number or a tensor, got {type_name(value)}")
+    store_scalar(base, index, dtype, padded, scalar, TRUNCATE, False)
+    return 0
+
+
+cdef str type_name(object value):
+    return type(value).__qualname__
+
+
+cdef tuple integer_range(bint signed, object bits):
+    """The lowest and the highest integer of a width, as Python integers."""
+    return (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if signed else (0, (1 << bits) - 1)
+
+
+cdef int _check_range(object exact, object value, Kind kind, DLDataType dtype, str where) except -1:
+    low, high = integer_range(kind == SIGNED, dtype.bits)
+    if not low <= exact <= high:
+        raise OverflowError(f"{where}: {value} is outside {dtype_of(dtype)}, which holds {low} to {high}")
+    return 0
+
+
+cdef object nested(const DLTensor* view, uint64_t flags, int axis, int64_t offset):
+    """The elements from `offset` on as nested lists, one level per dimension left."""
+    cdef int64_t i, n
+    if axis == view.ndim:
+        return load_python(view.data, offset, view.dtype, flags, "tolist")
+    n = view.shape[axis]
+    return [nested(view, flags, axis + 1, offset + i * view.strides[axis]) for i in range(n)]

@@ -1,0 +1,648 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The Tensor class: what a tensor knows of itself, its views, its elements and its protocols. No doors in here."""
+cimport cython
+from cpython.bool cimport PyBool_Check
+from cpython.complex cimport PyComplex_CheckExact
+from cpython.float cimport PyFloat_CheckExact
+from cpython.long cimport PyLong_AsLongLong, PyLong_CheckExact
+from cpython.object cimport PyTypeObject
+from cpython.pycapsule cimport PyCapsule_New
+from cpython.tuple cimport PyTuple_CheckExact, PyTuple_GET_ITEM, PyTuple_GET_SIZE, PyTuple_New, PyTuple_SET_ITEM
+from cpython.ref cimport Py_INCREF
+from libc.string cimport memcpy
+
+from ._dlpack cimport CAPSULE, NONE, UNKNOWN, Taken, allocate, entry_of, lend_capsule, lend_legacy_capsule, retain
+from ._index cimport Place, checked_index, locate
+from ._arrays cimport fill_buffer, free_buffer, make_numpy
+from ._scalar cimport load_python, nested, store_python
+from ._words cimport (DLPACK_FLAG_BITMASK_IS_COPIED, DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED,
+                      DLPACK_FLAG_BITMASK_READ_ONLY, DLDataType, DLDevice, device_of, dtype_of, is_handle, is_host,
+                      kDLCPU, kDLCUDA, kDLCUDAManaged, read_device, read_dtype)
+
+from ._words import DeviceError, Flags
+
+cdef extern from "native/layout/layout.h" namespace "dlt" nogil:
+    int64_t item_bytes(DLDataType)
+    void contiguous_strides(int, const int64_t*, int64_t*)
+    bint is_contiguous(int, const int64_t*, const int64_t*)
+    ctypedef struct Extent:
+        int64_t low
+        int64_t high
+    Extent extent(int, const int64_t*, const int64_t*)
+    bint repeats_elements(int, const int64_t*, const int64_t*)
+    enum Align "dlt::Align":
+        TRAILING "dlt::Align::trailing"
+    bint broadcast_strides(int, const int64_t*, const int64_t*, int, const int64_t*, Align, int64_t*)
+
+cdef extern from "native/layout/reshape.h" namespace "dlt" nogil:
+    bint reshape_strides(int, const int64_t*, const int64_t*, int, const int64_t*, int64_t*)
+
+cdef extern from "native/cpu/copy.h" namespace "dlt" nogil:
+    bint copy_tensor "dlt::copy"(const DLTensor& dst, const DLTensor& src, bint padded)
+    bint fill_tensor "dlt::fill"(const DLTensor& dst, const void* element, bint padded)
+
+# Faces that are plain Python register here what the class needs of them, so that no layer looks upward.
+cdef dict _hooks = {}
+
+
+def hook_of(str name, str where):
+    """The function registered for `name`; DeviceError when what would register it is not loaded."""
+    return _hook(name, where, "a device that is not loaded")
+
+
+def set_hook(str name, function):
+    """Register what the class calls for `name`: a function of a layer above that it must not import."""
+    _hooks[name] = function
+
+
+cdef extern from *:
+    """
+    static int forget_new(PyTypeObject* type) {
+      const int failed = PyDict_DelItemString(type->tp_dict, "__new__");
+      PyType_Modified(type);
+      return failed;
+    }
+    """
+    int forget_new(PyTypeObject*) except -1
+
+cdef extern from "native/cpu/engine.h" namespace "dlt" nogil:
+    int op_add, op_subtract, op_multiply, op_divide, op_floor_divide, op_remainder, op_pow
+    int op_bitwise_and, op_bitwise_or, op_bitwise_xor, op_bitwise_left_shift, op_bitwise_right_shift, op_bitwise_invert
+    int op_less, op_less_equal, op_greater, op_greater_equal, op_equal, op_not_equal, op_negative, op_positive, op_abs
+
+include "_tensor_operators.pxi"
+include "_tensor_memory.pxi"
+include "_tensor_shape.pxi"
+include "_tensor_export.pxi"
+
+
+@cython.final
+@cython.freelist(64)
+cdef class Tensor:
+    """A strided view of memory, on any device, of any element type; every one of them is a DLPack tensor.
+
+    Made by `from_dlpack`, `asarray`, `wrap`, `empty` and their relatives, never by calling the class. What describes
+    it never changes after it is made: reshaping, slicing and transposing give new tensors that share memory.
+
+    Raises
+    ------
+    TypeError
+        The class is called.
+
+    Examples
+    --------
+    >>> t = dl.asarray([[1, 2, 3], [4, 5, 6]])
+    >>> t[:, ::2].shape, t.T.strides, t.dtype
+    ((2, 2), (1, 3), dltensor.int64)
+    """
+    __dlpack_c_exchange_api__ = PyCapsule_New(&exchange_table, b"dlpack_exchange_api", NULL)
+    __hash__ = None
+
+    def __init__(self, *args, **kwargs):
+        raise TypeError("Tensor: the class makes nothing; use asarray(), from_dlpack(), wrap() or empty()")
+
+    # what it is
+
+    @property
+    def shape(self):
+        """Elements along each dimension."""
+        return _tuple(self.its.dl.ndim, self.its.dl.shape)
+
+    @property
+    def strides(self):
+        """Elements (not bytes) from one index to the next, for each dimension."""
+        return _tuple(self.its.dl.ndim, self.its.dl.strides)
+
+    @property
+    def ndim(self):
+        """How many dimensions there are, 0 to 64."""
+        return self.its.dl.ndim
+
+    @property
+    def dtype(self):
+        """The element type, a `DType`."""
+        return dtype_of(self.its.dl.dtype)
+
+    @property
+    def device(self):
+        """Where the memory is, a `Device`."""
+        return device_of(self.its.dl.device)
+
+    @property
+    def size(self):
+        """Elements in all."""
+        return _size(&self.its.dl)
+
+    @property
+    def itemsize(self):
+        """Bytes of one element that stands alone; packed types round up."""
+        return item_bytes(self.its.dl.dtype)
+
+    @property
+    def nbytes(self):
+        """Bytes that the elements take when they lie side by side, packed types packed."""
+        return _bytes(&self.its.dl, _size(&self.its.dl), self.its.flags)
+
+    @property
+    def data_ptr(self):
+        """The address of the first element; for devices whose data is a handle, the handle."""
+        return <size_t>self.its.dl.data
+
+    @property
+    def byte_offset(self):
+        """Bytes from the start of the memory that is kept alive to the first element."""
+        if is_handle(<int>self.its.dl.device.device_type):
+            return self.its.dl.byte_offset
+        return <char*>self.its.dl.data - <char*>self.its.block.data
+
+    @property
+    def is_contiguous(self):
+        """Whether the elements lie side by side in C order. Strides of dimensions of one element do not count."""
+        return is_contiguous(self.its.dl.ndim, self.its.dl.shape, self.its.dl.strides)
+
+    @property
+    def readonly(self):
+        """Whether writing is refused."""
+        return self.its.flags & DLPACK_FLAG_BITMASK_READ_ONLY != 0
+
+    @property
+    def flags(self):
+        """The standard's flags, as the producer gave them or this package set them."""
+        return Flags(self.its.flags)
+
+    @property
+    def T(self):
+        """The matrix transposed. Raises ValueError unless there are two dimensions."""
+        if self.its.dl.ndim != 2:
+            raise ValueError(f"T: expected 2 dimensions, got {self.its.dl.ndim}; use mT or permute_dims")
+        return _swap_last(self)
+
+    @property
+    def mT(self):
+        """The last two dimensions swapped. Raises ValueError when there are fewer."""
+        if self.its.dl.ndim < 2:
+            raise ValueError(f"mT: expected at least 2 dimensions, got {self.its.dl.ndim}")
+        return _swap_last(self)
+
+    def same_memory(self, other):
+        """Whether two tensors keep the same piece of memory alive, whatever part of it they show.
+
+        Raises
+        ------
+        TypeError
+            `other` is not a Tensor.
+        """
+        if type(other) is not Tensor:
+            raise TypeError(f"same_memory: expected a Tensor, got {type(other).__qualname__}")
+        return self.its.block == (<Tensor>other).its.block
+
+    # elements
+
+    def __len__(self):
+        if self.its.dl.ndim == 0:
+            raise TypeError("len: a tensor of 0 dimensions has no length")
+        return self.its.dl.shape[0]
+
+    def __getitem__(self, key):
+        cdef Place place
+        if PyLong_CheckExact(key) and self.its.dl.ndim > 0 and self.its.dl.dtype.bits & 7 == 0:
+            return _row(self, checked_index(key, self.its.dl.shape[0], 0))
+        locate(&self.its.dl, key, &place)
+        return view_of(self, &place)
+
+    def __setitem__(self, key, value):
+        cdef Place place
+        locate(&self.its.dl, key, &place)
+        assign(view_of(self, &place), value, "__setitem__")
+
+    def __iter__(self):
+        if self.its.dl.ndim == 0:
+            raise TypeError("iter: a tensor of 0 dimensions cannot be iterated over")
+        return _iterate(self)
+
+    def item(self, *index):
+        """Return one element as a Python number.
+
+        Parameters
+        ----------
+        *index : int, optional
+            One position per dimension; none at all for a tensor of one element.
+
+        Raises
+        ------
+        ValueError
+            There is more than one element, or the type has no Python counterpart.
+        IndexError
+            A position is out of range, or there are too few or too many.
+        DeviceError
+            The host cannot read the memory.
+
+        Examples
+        --------
+        >>> dl.asarray([[1, 2], [3, 4]]).item(1, 0)
+        3
+        """
+        cdef int i
+        cdef int64_t at = 0
+        cdef Place place
+        if index:
+            if len(index) != self.its.dl.ndim:
+                raise IndexError(f"item: expected {self.its.dl.ndim} positions, got {len(index)}")
+            for i in range(self.its.dl.ndim):
+                at += checked_index(index[i], self.its.dl.shape[i], i) * self.its.dl.strides[i]
+        elif _size(&self.its.dl) != 1:
+            raise ValueError(f"item: expected one element, got shape {self.shape}; give one position per dimension")
+        if not is_host(<int>self.its.dl.device.device_type):
+            # Packed elements start anywhere in a byte, where no view can: they travel with all others.
+            if is_packed(self.its.dl.dtype, self.its.flags):
+                return on_host(self, "item").item(*index)
+            place.ndim = 0
+            place.offset = at
+            return on_host(view_of(self, &place), "item").item()
+        return load_python(self.its.dl.data, at, self.its.dl.dtype, self.its.flags, "item")
+
+    def tolist(self):
+        """Return the elements as nested lists of Python numbers; a number when there are 0 dimensions.
+
+        Raises
+        ------
+        DeviceError
+            The host cannot read the memory.
+        ValueError
+            The element type has no Python counterpart.
+
+        Examples
+        --------
+        >>> dl.asarray([[1, 2], [3, 4]])[:, ::-1].tolist()
+        [[2, 1], [4, 3]]
+        """
+        cdef Tensor here = on_host(self, "tolist")
+        return nested(&here.its.dl, here.its.flags, 0, 0)
+
+    def __bool__(self):
+        return bool(self.item())
+
+    def __int__(self):
+        return int(self.item())
+
+    def __float__(self):
+        return float(self.item())
+
+    def __complex__(self):
+        return complex(self.item())
+
+    def __index__(self):
+        if self.its.dl.ndim != 0:
+            # A TypeError, so that bytes(t) and its like go on to the buffer protocol.
+            raise TypeError(f"__index__: only integer tensors of 0 dimensions are indices, got shape {self.shape}")
+        value = self.item()
+        if type(value) is not int:
+            raise TypeError(f"__index__: only integer tensors of 0 dimensions are indices, got {self.dtype}")
+        return value
+
+    # copies and other shapes
+
+    def copy(self):
+        """Return the elements in new memory, in C order, on the same device.
+
+        Raises
+        ------
+        MemoryError
+            The memory cannot be had.
+
+        Examples
+        --------
+        >>> dl.asarray([1, 2, 3])[::-1].copy().strides
+        (1,)
+        """
+        return copied(self, "copy")
+
+    def fill(self, value):
+        """Write one number to every element, in place.
+
+        Raises
+        ------
+        ValueError
+            The tensor is read-only or its elements share memory.
+        OverflowError
+            The number is outside the range of the element type.
+
+        Examples
+        --------
+        >>> t = dl.empty(3, dtype="int8"); t.fill(7); t.tolist()
+        [7, 7, 7]
+        """
+        assign_scalar(self, value, "fill")
+
+    def reshape(self, shape, copy=None):
+        """Return the elements, in C order, under another shape.
+
+        Parameters
+        ----------
+        shape : int or sequence of int; one -1 stands for what is left
+        copy : bool, optional
+            None copies only when no view can show the new shape, True always, False never.
+
+        Raises
+        ------
+        ValueError
+            The number of elements differs, or `copy` is False and only a copy will do.
+
+        Examples
+        --------
+        >>> dl.arange(6).reshape((2, -1)).tolist()
+        [[0, 1, 2], [3, 4, 5]]
+        """
+        cdef int64_t target[64]
+        cdef Place place
+        cdef int n = read_shape(shape, target, "reshape")
+        _complete_shape(self, n, target)
+        place.ndim = n
+        place.offset = 0
+        memcpy(place.shape, target, n * sizeof(int64_t))
+        source = copied(self, "reshape") if copy else self
+        if not reshape_strides(source.its.dl.ndim, source.its.dl.shape, source.its.dl.strides, n, target,
+                               place.strides):
+            if copy is not None:
+                raise ValueError(f"reshape: shape {self.shape} with strides {self.strides} has no view of shape "
+                                 f"{_tuple(n, target)}; allow a copy with copy=None")
+            source = copied(self, "reshape")
+            contiguous_strides(n, target, place.strides)
+        return view_of(source, &place)
+
+    def view(self, dtype):
+        """Return the same bytes as another element type.
+
+        Parameters
+        ----------
+        dtype : DType or what names one
+            Of the same width; or of another when the last dimension lies side by side and its bytes divide evenly.
+
+        Raises
+        ------
+        ValueError
+            The widths differ and the last dimension cannot be cut anew.
+
+        Examples
+        --------
+        >>> dl.asarray([1.0], dtype="float32").view("uint32").tolist()
+        [1065353216]
+        """
+        return _reinterpret(self, read_dtype(dtype, "view"))
+
+    def astype(self, dtype, *, copy=True, padded=False):
+        """Return the elements as another dtype; see `dltensor.astype`.
+
+        Raises
+        ------
+        TypeError
+            The dtype has no known meaning, or a complex one would become real.
+
+        Examples
+        --------
+        >>> dl.asarray([1.5, 2.5]).astype("int32").tolist()
+        [1, 2]
+        """
+        return _hooks["astype"](self, dtype, copy=copy, padded=padded)
+
+    def to(self, device):
+        """Return the tensor on a device: itself when it is there, else a copy.
+
+        Raises
+        ------
+        DeviceError
+            The device, its driver or its library is not there.
+
+        Examples
+        --------
+        >>> t = dl.asarray([1]); t.to("cpu") is t
+        True
+        """
+        cdef DLDevice target = read_device(device, "to")
+        if target.device_type == self.its.dl.device.device_type and target.device_id == self.its.dl.device.device_id:
+            return self
+        if target.device_type == kDLCPU and is_host(<int>self.its.dl.device.device_type):
+            return copied(self, "to")
+        return _hook("to", "to", "dltensor.cuda")(self, device_of(target), "to")
+
+    def numpy(self, copy=None, *, non_blocking=False):
+        """Return a NumPy array: the same memory where NumPy or ml_dtypes has the type, a copy from CUDA devices.
+
+        Parameters
+        ----------
+        copy : bool, optional
+            None shares memory unless the type is packed, which NumPy cannot hold, or the host cannot read it; True
+            copies, False never does.
+        non_blocking : bool, default False
+            Do not wait for the device: the result is a `cuda.Transfer`, whose ``result()`` waits and gives the array.
+
+        Raises
+        ------
+        ImportError
+            NumPy, or ml_dtypes for its types, is not installed.
+        TypeError
+            Neither has the type.
+        ValueError
+            `copy` is False and only a copy will do.
+        DeviceError
+            The host cannot read the memory.
+
+        Examples
+        --------
+        >>> t = dl.arange(3); a = t.numpy(); a[0] = 9; t.tolist()
+        [9, 1, 2]
+        """
+        cdef Tensor source = self
+        if non_blocking:
+            return _hook("transfer", "numpy", "dltensor.cuda")(self, copy)
+        if not is_host(<int>self.its.dl.device.device_type):
+            if copy is not None and not copy:
+                raise ValueError(f"numpy: the data is on {self.device}, which NumPy cannot show without a copy, and "
+                                 f"copy=False forbids it")
+            return on_host(self, "numpy").numpy()
+        if is_packed(self.its.dl.dtype, self.its.flags):
+            if copy is not None and not copy:
+                raise ValueError(f"numpy: NumPy holds {self.dtype} one byte each, this tensor is packed, and "
+                                 f"copy=False forbids to unpack it")
+            source = self.astype(self.dtype, padded=True)
+        elif copy is not None and copy:
+            source = copied(self, "numpy")
+        return make_numpy(&source.its.dl, source.its.flags, source)
+
+    # how it shows
+
+    def __repr__(self):
+        return _hooks["repr"](self)
+
+    def __format__(self, spec):
+        return _hooks["format"](self, spec)
+
+    def _repr_html_(self):
+        return _hooks["html"](self)
+
+    # arithmetic: every operator is a row of ops.h; a test holds this list to the table
+    __array_ufunc__ = None  # NumPy steps back, so that array + tensor comes to __radd__
+    def __add__(self, other): return operate(op_add, self, other, None)
+    def __radd__(self, other): return operate(op_add, other, self, None)
+    def __iadd__(self, other): return operate(op_add, self, other, self)
+    def __sub__(self, other): return operate(op_subtract, self, other, None)
+    def __rsub__(self, other): return operate(op_subtract, other, self, None)
+    def __isub__(self, other): return operate(op_subtract, self, other, self)
+    def __mul__(self, other): return operate(op_multiply, self, other, None)
+    def __rmul__(self, other): return operate(op_multiply, other, self, None)
+    def __imul__(self, other): return operate(op_multiply, self, other, self)
+    def __truediv__(self, other): return operate(op_divide, self, other, None)
+    def __rtruediv__(self, other): return operate(op_divide, other, self, None)
+    def __itruediv__(self, other): return operate(op_divide, self, other, self)
+    def __floordiv__(self, other): return operate(op_floor_divide, self, other, None)
+    def __rfloordiv__(self, other): return operate(op_floor_divide, other, self, None)
+    def __ifloordiv__(self, other): return operate(op_floor_divide, self, other, self)
+    def __mod__(self, other): return operate(op_remainder, self, other, None)
+    def __rmod__(self, other): return operate(op_remainder, other, self, None)
+    def __imod__(self, other): return operate(op_remainder, self, other, self)
+    def __and__(self, other): return operate(op_bitwise_and, self, other, None)
+    def __rand__(self, other): return operate(op_bitwise_and, other, self, None)
+    def __iand__(self, other): return operate(op_bitwise_and, self, other, self)
+    def __or__(self, other): return operate(op_bitwise_or, self, other, None)
+    def __ror__(self, other): return operate(op_bitwise_or, other, self, None)
+    def __ior__(self, other): return operate(op_bitwise_or, self, other, self)
+    def __xor__(self, other): return operate(op_bitwise_xor, self, other, None)
+    def __rxor__(self, other): return operate(op_bitwise_xor, other, self, None)
+    def __ixor__(self, other): return operate(op_bitwise_xor, self, other, self)
+    def __lshift__(self, other): return operate(op_bitwise_left_shift, self, other, None)
+    def __rlshift__(self, other): return operate(op_bitwise_left_shift, other, self, None)
+    def __ilshift__(self, other): return operate(op_bitwise_left_shift, self, other, self)
+    def __rshift__(self, other): return operate(op_bitwise_right_shift, self, other, None)
+    def __rrshift__(self, other): return operate(op_bitwise_right_shift, other, self, None)
+    def __irshift__(self, other): return operate(op_bitwise_right_shift, self, other, self)
+    def __pow__(self, other, modulo): return operate(op_pow, self, other, None) if modulo is None else NotImplemented
+    def __rpow__(self, other, modulo): return operate(op_pow, other, self, None) if modulo is None else NotImplemented
+    def __ipow__(self, other): return operate(op_pow, self, other, self)
+    def __lt__(self, other): return operate(op_less, self, other, None)
+    def __le__(self, other): return operate(op_less_equal, self, other, None)
+    def __gt__(self, other): return operate(op_greater, self, other, None)
+    def __ge__(self, other): return operate(op_greater_equal, self, other, None)
+    def __eq__(self, other): return operate(op_equal, self, other, None)
+    def __ne__(self, other): return operate(op_not_equal, self, other, None)
+    def __neg__(self): return operate_alone(op_negative, self)
+    def __pos__(self): return operate_alone(op_positive, self)
+    def __abs__(self): return operate_alone(op_abs, self)
+    def __invert__(self): return operate_alone(op_bitwise_invert, self)
+    def __matmul__(self, other): return _hooks["matmul_operator"](self, other) if is_operand(other) else NotImplemented
+    def __rmatmul__(self, other): return _hooks["matmul_operator"](other, self) if is_operand(other) else NotImplemented
+
+    def __imatmul__(self, other):
+        return _hooks["matmul_operator"](self, other, self) if is_operand(other) else NotImplemented
+
+    # protocols
+
+    def __dlpack_device__(self):
+        """The device as the standard's two numbers: (device_type, device_id)."""
+        if self.its.dl.device.device_type == kDLCPU and self.its.dl.device.device_id == 0:
+            return _CPU
+        return <int>self.its.dl.device.device_type, self.its.dl.device.device_id
+
+    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+        """Export as a DLPack capsule.
+
+        Parameters
+        ----------
+        stream : int, optional
+            The consumer's stream. None or -1 for host memory.
+        max_version : (int, int), optional
+            The newest version the consumer reads. None or a 0 major gives the layout before 1.0.
+        dl_device : (int, int), optional
+            Where the consumer wants the data; None leaves it where it is.
+        copy : bool, optional
+            True always copies (and says so in the flags), False never does.
+
+        Raises
+        ------
+        BufferError
+            The tensor is read-only and the old layout cannot say so, or the device cannot be reached as asked.
+        TypeError
+            `max_version` is not a pair of integers.
+        ValueError
+            `stream` is none that the device has.
+
+        Examples
+        --------
+        >>> type(dl.arange(3).__dlpack__(max_version=(1, 3))).__name__
+        'PyCapsule'
+        """
+        cdef bint versioned = False
+        cdef Tensor source = self
+        cdef uint64_t flags = self.its.flags & ~<uint64_t>DLPACK_FLAG_BITMASK_IS_COPIED
+        cdef DLTensor view
+        if max_version is not None:
+            if not PyTuple_CheckExact(max_version) or PyTuple_GET_SIZE(max_version) != 2:
+                max_version = _read_version(max_version)
+            major = <object>PyTuple_GET_ITEM(max_version, 0)
+            if not PyLong_CheckExact(major):
+                major = _read_version(max_version)[0]
+            versioned = major >= 1
+        if dl_device is not None or stream is not None or self.its.dl.device.device_type != kDLCPU:
+            source = _prepare_export(self, stream, dl_device, copy)
+        if copy is not None and copy and source is self:
+            source = copied(self, "__dlpack__")
+        if source is not self:
+            flags = source.its.flags | DLPACK_FLAG_BITMASK_IS_COPIED
+        view = source.its.dl
+        if _size(&view) == 0:
+            view.data = NULL  # what the standard recommends, and every reader takes
+        if versioned:
+            return lend_capsule(&view, source.its.block, flags)
+        if flags & DLPACK_FLAG_BITMASK_READ_ONLY:
+            raise BufferError("__dlpack__: the tensor is read-only, which a capsule of the layout before 1.0 cannot "
+                              "say; ask with max_version=(1, 0), or export a copy()")
+        if flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED:
+            raise BufferError("__dlpack__: elements are padded to bytes, which a capsule of the layout before 1.0 "
+                              "cannot say; ask with max_version=(1, 1)")
+        return lend_legacy_capsule(&view, source.its.block)
+
+    def __getbuffer__(self, Py_buffer* buffer, int flags):
+        fill_buffer(buffer, flags, &self.its.dl, self.its.flags)
+        buffer.obj = self
+
+    def __releasebuffer__(self, Py_buffer* buffer):
+        free_buffer(buffer)
+
+    def __array__(self, dtype=None, copy=None):
+        return _hooks["array"](self, dtype, copy)
+
+    @property
+    def __array_interface__(self):
+        return _hooks["array_interface"](self)
+
+    @property
+    def __cuda_array_interface__(self):
+        if self.its.dl.device.device_type != kDLCUDA and self.its.dl.device.device_type != kDLCUDAManaged:
+            raise AttributeError(f"__cuda_array_interface__: the data is on {self.device}")
+        return _hooks["cuda_array_interface"](self)
+
+    def __array_namespace__(self, *, api_version=None):
+        return _hooks["namespace"](api_version)
+
+    def __reduce_ex__(self, protocol):
+        return _hooks["reduce"](self, protocol)
+
+    def __copy__(self):
+        return copied(self, "copy")
+
+    def __deepcopy__(self, memo):
+        return copied(self, "deepcopy")
+
+
+cdef tuple _CPU = (1, 0)
+
+
+def _iterate(Tensor self):
+    cdef int i
+    for i in range(self.its.dl.shape[0]):
+        yield self[i]
+
+
+# Where users find it, in errors, pickles and help.
+(<PyTypeObject*>Tensor).tp_name = "dltensor.Tensor"
+# Nobody else may make one that shows no memory: without this entry object.__new__ answers, and refuses.
+forget_new(<PyTypeObject*>Tensor)

@@ -1,0 +1,429 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The words of the standard as Python values: element types, devices, flags. No tensors here."""
+import enum
+import sys
+
+from cpython.object cimport PyTypeObject
+
+cdef extern from "native/words.h" namespace "dlt" nogil:
+    ctypedef struct DeviceRow:
+        const char* name
+        const char* text
+        int32_t value
+        bint host
+        bint handle
+    ctypedef struct NumberRow:
+        const char* name
+        uint64_t value
+    ctypedef struct DTypeRow:
+        const char* name
+        const char* format
+        uint8_t code
+        uint8_t bits
+        bint computed
+    const DeviceRow device_rows[1]
+    const NumberRow code_rows[1]
+    const NumberRow flag_rows[1]
+    const DTypeRow dtype_rows[1]
+    int count(...)
+
+DLPACK_VERSION = (DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION)
+
+
+class DeviceError(RuntimeError):
+    """A device, its driver or its library is not there, or failed."""
+
+
+class ConformanceWarning(UserWarning):
+    """A producer broke the DLPack standard in a way that could be repaired."""
+
+
+def _enumerate(kind, str name, list members, str doc):
+    made = kind(name, members, module="dltensor")
+    made.__doc__ = doc
+    return made
+
+
+DeviceType = _enumerate(
+    enum.IntEnum, "DeviceType",
+    [(device_rows[i].name.decode(), device_rows[i].value) for i in range(count(device_rows))],
+    "Where memory lives: every device type of the DLPack standard. Source: ``DLDeviceType`` in dlpack.h.")
+DataTypeCode = _enumerate(
+    enum.IntEnum, "DataTypeCode",
+    [(code_rows[i].name.decode(), code_rows[i].value) for i in range(count(code_rows))],
+    "What an element means: every type code of the DLPack standard. Source: ``DLDataTypeCode`` in dlpack.h.")
+Flags = _enumerate(
+    enum.IntFlag, "Flags",
+    [(flag_rows[i].name.decode(), flag_rows[i].value) for i in range(count(flag_rows))],
+    "What a producer says about an exported tensor. Source: ``DLPACK_FLAG_BITMASK_*`` in dlpack.h.")
+
+cdef bint _little = sys.byteorder == "little"
+cdef dict _by_value = {}    # (code, bits, lanes) packed -> DType: every type that was ever asked for
+cdef dict _by_name = {}
+cdef dict _device_text = {device_rows[i].value: device_rows[i].text.decode() for i in range(count(device_rows))}
+cdef dict _device_value = {text: value for value, text in _device_text.items()}
+cdef dict _device_objects = {}
+
+
+cdef inline uint32_t _packed(DLDataType value) noexcept:
+    return value.code | <uint32_t>value.bits << 8 | <uint32_t>value.lanes << 16
+
+
+cdef const DTypeRow* _row(DLDataType value) noexcept:
+    for i in range(count(dtype_rows)):
+        if dtype_rows[i].code == value.code and dtype_rows[i].bits == value.bits:
+            return &dtype_rows[i]
+    return NULL
+
+
+cdef const char* format_of(DLDataType value) noexcept:
+    """The buffer protocol's format of a type, or NULL when the protocol has none."""
+    cdef const DTypeRow* row = _row(value)
+    if row == NULL or value.lanes != 1 or row.format[0] == 0:
+        return NULL
+    return row.format
+
+
+cdef object dtype_of(DLDataType value):
+    known = _by_value.get(_packed(value))
+    if known is not None:
+        return known
+    cdef DType made = DType.__new__(DType, value.code, value.bits, value.lanes)
+    # A program that makes up types without end must not fill memory with them.
+    if len(_by_value) < 4096:
+        _by_value[_packed(value)] = made
+    return made
+
+
+cdef class DType:
+    """An element type: a DLPack type code, bits per lane, and lanes.
+
+    A value type: equal by value, hashable, immutable. Any combination the standard can say is held, also
+    those without a name here.
+
+    Parameters
+    ----------
+    code : int
+        A `DataTypeCode` or any other number from 0 to 255.
+    bits : int
+        Bits of one lane, 1 to 255; a complex number counts whole.
+    lanes : int, default 1
+        Elements of a vector type, 1 to 65535.
+
+    Raises
+    ------
+    ValueError
+        A number is outside its range; the message names it.
+
+    Examples
+    --------
+    >>> dl.DType(2, 32)
+    dltensor.float32
+    >>> dl.DType(2, 32) == dl.float32, dl.float4_e2m1fn.bits, dl.float4_e2m1fn.itemsize
+    (True, 4, 1)
+    """
+
+    def __cinit__(self, code, bits, lanes=1):
+        for name, number, low, high in (("code", code, 0, 255), ("bits", bits, 1, 255), ("lanes", lanes, 1, 65535)):
+            if not low <= number <= high:
+                raise ValueError(f"DType: {name} must be from {low} to {high}, got {number}")
+        self.value.code = code
+        self.value.bits = bits
+        self.value.lanes = lanes
+
+    @property
+    def code(self):
+        """The type code, a `DataTypeCode` when the standard has one for it, else an int."""
+        try:
+            return DataTypeCode(self.value.code)
+        except ValueError:
+            return int(self.value.code)
+
+    @property
+    def bits(self):
+        """Bits of one lane; 64 for complex64."""
+        return self.value.bits
+
+    @property
+    def lanes(self):
+        """Elements in one vector; 1 for ordinary types."""
+        return self.value.lanes
+
+    @property
+    def itemsize(self):
+        """Bytes that one element takes when it stands alone: ``(bits * lanes + 7) // 8``."""
+        return (self.value.bits * self.value.lanes + 7) // 8
+
+    @property
+    def name(self):
+        """The name: ``"float32"``, ``"float32x4"`` for vectors, ``"dtype(99, 8)"`` for types without one."""
+        cdef const DTypeRow* row = _row(self.value)
+        if row == NULL:
+            return (f"dtype({self.value.code}, {self.value.bits})" if self.value.lanes == 1 else
+                    f"dtype({self.value.code}, {self.value.bits}, {self.value.lanes})")
+        name = row.name.decode()
+        return name if self.value.lanes == 1 else f"{name}x{self.value.lanes}"
+
+    def __dlpack_data_type__(self):
+        """The type as the three numbers of the standard: (code, bits, lanes)."""
+        return int(self.value.code), int(self.value.bits), int(self.value.lanes)
+
+    @property
+    def __numpy_dtype__(self):
+        """The same type as a NumPy dtype, which ``numpy.dtype(x)`` asks for; TypeError when NumPy has none."""
+        import numpy
+        try:
+            return numpy.dtype(str(self))
+        except TypeError:
+            pass
+        try:
+            import ml_dtypes
+            return numpy.dtype(getattr(ml_dtypes, str(self)))
+        except (ImportError, AttributeError):
+            raise TypeError(f"numpy.dtype: NumPy has no {self}, nor has ml_dtypes; view the bits as an integer type "
+                            f"instead") from None
+
+    @property
+    def dtype(self):
+        """As ``__numpy_dtype__``, for NumPy before 2.4."""
+        return self.__numpy_dtype__
+
+    def __eq__(self, other):
+        if type(other) is DType:
+            return _packed(self.value) == _packed((<DType>other).value)
+        return NotImplemented
+
+    def __hash__(self):
+        return hash(_packed(self.value))
+
+    def __repr__(self):
+        return f"dltensor.{self.name}"
+
+    def __str__(self):
+        return self.name
+
+    def __reduce__(self):
+        return DType, (int(self.value.code), int(self.value.bits), int(self.value.lanes))
+
+
+for _i in range(count(dtype_rows)):
+    _by_name[dtype_rows[_i].name.decode()] = dtype_of(
+        DLDataType(code=dtype_rows[_i].code, bits=dtype_rows[_i].bits, lanes=1))
+
+DTYPES = dict(_by_name)
+"""Every named element type, by name."""
+COMPUTED = tuple([dtype_rows[_i].name.decode() for _i in range(count(dtype_rows)) if dtype_rows[_i].computed])
+
+
+cdef DLDataType read_dtype(object x, str where) except *:
+    """What a caller means by a dtype argument; `where` names the function in errors."""
+    cdef DLDataType value
+    if type(x) is DType:
+        return (<DType>x).value
+    if type(x) is str:
+        name = x
+    elif hasattr(x, "__dlpack_data_type__"):
+        value.code, value.bits, value.lanes = x.__dlpack_data_type__()
+        return value
+    else:
+        # NumPy dtypes and scalar types (those of ml_dtypes too), torch and jax dtypes all carry our names.
+        module = getattr(type(x) if not isinstance(x, type) else x, "__module__", "").partition(".")[0]
+        if x is bool:
+            name = "bool"
+        elif isinstance(x, type) and module in ("numpy", "ml_dtypes"):
+            name = x.__name__.rstrip("_")
+        elif module == "torch":
+            name = str(x).rpartition(".")[2]
+            if name == "float4_e2m1fn_x2":
+                value.code, value.bits, value.lanes = 17, 4, 2
+                return value
+        elif hasattr(x, "byteorder") and hasattr(x, "name"):
+            if x.byteorder == ">" and x.itemsize > 1 or x.byteorder == "<" and not _little:
+                raise ValueError(f"{where}: dtype {x!r} has the other byte order; convert it with newbyteorder('=')")
+            name = x.name
+        elif hasattr(x, "dtype") and hasattr(x.dtype, "name"):  # jax.numpy.float32 is a scalar constructor
+            name = x.dtype.name
+        else:
+            raise TypeError(f"{where}: dtype must be a dltensor.DType, its name, or a NumPy, ml_dtypes or torch "
+                            f"dtype, got {x!r}")
+    known = _by_name.get(name)
+    if known is None:
+        raise TypeError(f"{where}: there is no dtype named {name!r}; named types are {', '.join(_by_name)}")
+    return (<DType>known).value
+
+
+def as_dtype(x, str where="as_dtype"):
+    """Return what `x` names as a `DType`.
+
+    Parameters
+    ----------
+    x : DType, str, NumPy / ml_dtypes dtype or scalar type, torch dtype, or any object with ``__dlpack_data_type__``
+
+    Raises
+    ------
+    TypeError
+        `x` names no element type.
+    ValueError
+        `x` has the byte order of the other kind of machine, which DLPack cannot say.
+
+    Examples
+    --------
+    >>> dl.as_dtype("bfloat16").bits
+    16
+    """
+    return dtype_of(read_dtype(x, where))
+
+
+cdef object device_of(DLDevice value):
+    key = (<int32_t>value.device_type, value.device_id)
+    known = _device_objects.get(key)
+    if known is None:
+        known = Device.__new__(Device, key[0], key[1])
+        if len(_device_objects) < 4096:
+            _device_objects[key] = known
+    return known
+
+
+cdef class Device:
+    """A device: a DLPack device type and a device number.
+
+    A value type: equal by value, hashable, immutable.
+
+    Parameters
+    ----------
+    type : str, DeviceType, int, Device, or an object with ``__dlpack_device__``
+        ``"cpu"``, ``"cuda"``, ``"cuda:1"``, ``DeviceType.kDLCUDA``, 2.
+    id : int, default 0
+
+    Raises
+    ------
+    ValueError
+        The name is none of the standard's, or the number is negative.
+    TypeError
+        `type` is nothing that names a device.
+
+    Examples
+    --------
+    >>> dl.Device("cuda:1"), str(dl.Device("cpu")), dl.Device("cuda", 1).id
+    (dltensor.Device('cuda:1'), 'cpu', 1)
+    """
+
+    def __cinit__(self, type, id=None):
+        cdef DLDevice value
+        if id is None:
+            value = read_device(type, "Device")
+        else:
+            value = read_device(type, "Device")
+            if isinstance(type, str) and ":" in type:
+                raise ValueError(f"Device: give the number once, got {type!r} and id={id}")
+            if not 0 <= id < 2**31:
+                raise ValueError(f"Device: id must be from 0 to 2147483647, got {id}")
+            value.device_id = id
+        self.value = value
+
+    @property
+    def type(self):
+        """The `DeviceType`, or an int when the standard has no such number."""
+        try:
+            return DeviceType(<int32_t>self.value.device_type)
+        except ValueError:
+            return <int32_t>self.value.device_type
+
+    @property
+    def id(self):
+        """The device number; 0 for host memory."""
+        return self.value.device_id
+
+    def __dlpack_device__(self):
+        """The device as the two numbers of the standard."""
+        return <int32_t>self.value.device_type, self.value.device_id
+
+    def __eq__(self, other):
+        if isinstance(other, Device):
+            return (self.value.device_type == (<Device>other).value.device_type and
+                    self.value.device_id == (<Device>other).value.device_id)
+        return NotImplemented
+
+    def __hash__(self):
+        return hash((<int32_t>self.value.device_type, self.value.device_id))
+
+    def __str__(self):
+        text = _device_text.get(<int32_t>self.value.device_type, f"device_type_{<int32_t>self.value.device_type}")
+        if self.value.device_type == kDLCPU and self.value.device_id == 0:
+            return text
+        return f"{text}:{self.value.device_id}"
+
+    def __repr__(self):
+        return f"dltensor.Device({str(self)!r})"
+
+    def __reduce__(self):
+        return Device, (<int32_t>self.value.device_type, self.value.device_id)
+
+
+cdef DLDevice read_device(object x, str where) except *:
+    """What a caller means by a device argument; `where` names the function in errors."""
+    cdef DLDevice value
+    value.device_type = kDLCPU
+    value.device_id = 0
+    if isinstance(x, Device):
+        return (<Device>x).value
+    if isinstance(x, str):
+        text, colon, number = x.partition(":")
+        if text not in _device_value or colon and not number.isdecimal():
+            raise ValueError(f"{where}: device must be one of {', '.join(_device_value)}, with ':number' if you like, "
+                             f"got {x!r}")
+        value.device_type = <DLDeviceType><int32_t>_device_value[text]
+        if colon:
+            if int(number) >= 2**31:
+                raise ValueError(f"{where}: device number must be below 2147483648, got {number}")
+            value.device_id = int(number)
+        return value
+    if isinstance(x, int):
+        if not 0 < x < 2**31:
+            raise ValueError(f"{where}: a device type is a positive number, got {x}")
+        value.device_type = <DLDeviceType><int32_t>x
+        return value
+    if hasattr(x, "__dlpack_device__"):
+        x = x.__dlpack_device__()
+    if isinstance(x, tuple) and len(x) == 2:
+        try:
+            value.device_type = <DLDeviceType><int32_t>int(x[0])
+            value.device_id = int(x[1])
+        except (TypeError, ValueError, OverflowError):
+            raise TypeError(f"{where}: device must be two integers, got {x!r}") from None
+        return value
+    if type(x).__module__.partition(".")[0] in ("torch", "jaxlib", "jax", "cupy"):
+        return read_device(_foreign_device(x), where)
+    raise TypeError(f"{where}: device must be a dltensor.Device, a name such as 'cuda:1', a DeviceType or a pair of "
+                    f"integers, got {x!r}")
+
+
+def _foreign_device(x):
+    kind = getattr(x, "type", None) or getattr(x, "platform", None) or "cuda"
+    number = getattr(x, "index", None) if hasattr(x, "index") else getattr(x, "id", 0)
+    return f"{'cuda' if kind == 'gpu' else kind}:{number or 0}"
+
+
+def as_device(x, str where="as_device"):
+    """Return what `x` names as a `Device`.
+
+    Raises
+    ------
+    TypeError
+        `x` names no device.
+    ValueError
+        The name is none of the standard's.
+
+    Examples
+    --------
+    >>> dl.as_device("cuda:1").id
+    1
+    """
+    return device_of(read_device(x, where))
+
+
+# Where users find them, in errors, pickles and help.
+(<PyTypeObject*>DType).tp_name = "dltensor.DType"
+(<PyTypeObject*>Device).tp_name = "dltensor.Device"
+for _kind in (DeviceError, ConformanceWarning):
+    _kind.__module__ = "dltensor"

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checks that library code makes of tensors it is given; any DLPack object passes for a tensor. Nothing is computed."""
+
+from ._exchange import from_dlpack
+from ._tensor import Tensor
+
+__all__ = ["check_same_device", "check_same_dtype_device", "check_same_dtype_device_shape", "check_tensor"]
+
+
+def _read(t, where, position=None):
+    if type(t) is Tensor:
+        return t
+    try:
+        return from_dlpack(t)
+    except AttributeError:
+        place = "" if position is None else f"argument {position}: "
+        raise TypeError(f"{where}: {place}expected a tensor with DLPack, got {type(t).__qualname__}") from None
+
+
+def check_tensor(t, min_size=0, contiguous=False):
+    """Check that there is a tensor, that it is large enough, and that it lies side by side.
+
+    Parameters
+    ----------
+    t : Tensor or any DLPack object
+    min_size : int, elements it must have at least
+    contiguous : bool, whether C order is demanded
+
+    Raises
+    ------
+    ValueError
+        `t` is None, has fewer elements, or is not contiguous.
+    TypeError
+        `t` is no tensor.
+
+    Examples
+    --------
+    >>> dl.checks.check_tensor(dl.zeros((2, 3)), min_size=6, contiguous=True)
+    """
+    if t is None:
+        raise ValueError("check_tensor: expected a tensor, got None")
+    t = _read(t, "check_tensor")
+    if t.size < min_size:
+        raise ValueError(f"check_tensor: expected at least {min_size} elements, got {t.size} in shape {t.shape}")
+    if contiguous and not t.is_contiguous:
+        raise ValueError(
+            f"check_tensor: expected contiguous elements in C order, got shape {t.shape} with strides {t.strides}; "
+            f"copy() first"
+        )
+
+
+def _check_same(tensors, where, attributes):
+    tensors = [_read(t, where, position) for position, t in enumerate(tensors)]
+    for attribute in attributes:
+        for position, t in enumerate(tensors):
+            expected, got = getattr(tensors[0], attribute), getattr(t, attribute)
+            if expected != got:
+                raise ValueError(
+                    f"{where}: all must have the {attribute} of argument 0, {expected}, but argument "
+                    f"{position} has {got}"
+                )
+
+
+def check_same_device(*tensors):
+    """Check that all tensors are on one device, by type and number.
+
+    Parameters
+    ----------
+    *tensors : Tensor or any DLPack object
+
+    Raises
+    ------
+    ValueError
+        Two differ; the message names both.
+    TypeError
+        An argument is no tensor.
+
+    Examples
+    --------
+    >>> dl.checks.check_same_device(dl.zeros(2), dl.ones((3, 4)))
+    """
+    _check_same(tensors, "check_same_device", ("device",))
+
+
+def check_same_dtype_device(*tensors):
+    """Check that all tensors have one element type and are on one device.
+
+    Parameters
+    ----------
+    *tensors : Tensor or any DLPack object
+
+    Raises
+    ------
+    ValueError
+        Two differ; the message names both.
+    TypeError
+        An argument is no tensor.
+
+    Examples
+    --------
+    >>> dl.checks.check_same_dtype_device(dl.zeros(2), dl.ones((3, 4)))
+    """
+    _check_same(tensors, "check_same_dtype_device", ("dtype", "device"))
+
+
+def check_same_dtype_device_shape(*tensors):
+    """Check that all tensors have one element type, one device and one shape.
+
+    Parameters
+    ----------
+    *tensors : Tensor or any DLPack object
+
+    Raises
+    ------
+    ValueError
+        Two differ; the message names both.
+    TypeError
+        An argument is no tensor.
+
+    Examples
+    --------
+    >>> dl.checks.check_same_dtype_device_shape(dl.zeros((3, 4)), dl.ones((3, 4)))
+    """
+    _check_same(tensors, "check_same_dtype_device_shape", ("dtype", "device", "shape"))

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command line: finds the subcommand and hands over to its module. No subcommand's work is done here.
+
+A subcommand is one row of `COMMANDS` and one module with ``arguments(parser)`` and ``run(options)``, which returns the
+exit status. Its docstring is its help. The module is imported only when its command is asked for.
+"""
+
+import argparse
+import importlib
+import os
+import sys
+from importlib.metadata import version
+
+COMMANDS = {
+    "demo": ("dltensor.demo", "one photograph travels between frameworks without a copy; writes pictures and a report"),
+    "inspect": ("dltensor.inspection", "everything about a tensor of any framework, and what its consumers will do with it"),
+    "check": ("dltensor.conformance.command", "which rules of DLPack a framework, or your own type, keeps"),
+    "info": ("dltensor.info", "versions, devices, packages found, and the flags to build against this package"),
+}
+
+_INTRO = "DLPack-native tensors: exchange, compute on and hold arrays of any framework."
+
+
+def _top(commands):
+    """The help of the command without a subcommand."""
+    rows = "\n".join(f"  {name:<10}{summary}" for name, (_, summary) in commands.items())
+    parser = argparse.ArgumentParser(prog="dltensor", description=_INTRO, usage="dltensor [--version] COMMAND ...",
+                                     formatter_class=argparse.RawDescriptionHelpFormatter,
+                                     epilog=f"commands:\n{rows}\n\n'dltensor COMMAND --help' says more about one.")
+    parser.add_argument("--version", action="version", version=f"dltensor {version('dltensor')}")
+    parser.add_argument("command", metavar="COMMAND", choices=list(commands), help=argparse.SUPPRESS)
+    return parser
+
+
+def main(arguments=None):
+    """Run the command line and return its exit status.
+
+    Parameters
+    ----------
+    arguments : list of str, optional
+        What follows the program's name; None takes it from ``sys.argv``.
+
+    Raises
+    ------
+    SystemExit
+        Help or the version was asked for (status 0), or the arguments make no sense (status 2).
+
+    Examples
+    --------
+    >>> from dltensor.cli import main
+    >>> main(["info", "--cflags"])  # doctest: +ELLIPSIS
+    -I...dltensor/include
+    0
+    """
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    if not given:
+        _top(COMMANDS).print_help()
+        return 2
+    name = _top(COMMANDS).parse_args(given[:1]).command
+    module = importlib.import_module(COMMANDS[name][0])
+    parser = argparse.ArgumentParser(prog=f"dltensor {name}", description=module.__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    module.arguments(parser)
+    try:
+        return module.run(parser.parse_args(given[1:]))
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        # The reader (head, say) has seen enough. Python would complain once more when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0

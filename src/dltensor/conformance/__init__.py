@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The conformance suite of DLPack: does a framework keep the rules? Importing this loads no framework and no check."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+import importlib
+
+_WHERE = {"RULES": "rules", "Rule": "rules", "Result": "report", "Finding": "report"}
+__all__ = [*_WHERE, "Missing", "check", "installed"]
+
+
+def __getattr__(name):
+    # Imported when asked for: they bring XML and JSON along, which `import dltensor` has no use for.
+    if name in _WHERE:
+        return getattr(importlib.import_module(f".{_WHERE[name]}", __name__), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+class Missing(ImportError):
+    """The target of a check cannot be had; the text says why and what helps."""
+
+
+def installed() -> list[str]:
+    """Return the frameworks that can be checked by name and are installed here.
+
+    Returns
+    -------
+    list of str
+
+    Raises
+    ------
+    ValueError
+        A package's metadata cannot be read.
+
+    Examples
+    --------
+    >>> import dltensor as dl
+    >>> "dltensor" in dl.conformance.installed()
+    True
+    """
+    from . import targets
+
+    return targets.installed()
+
+
+def _chosen(only):
+    from .checks import all_checks
+    from .rules import find
+
+    checks = all_checks()
+    if not only:
+        return checks
+    names, unknown = {}, []
+    for word in only:
+        hits = {
+            name: one
+            for name, one in checks.items()
+            if word in (name, one.side) or one.function.__module__.endswith(f".{word}_checks")
+        }
+        if not hits:
+            try:
+                rule = find(word).id
+            except KeyError:
+                unknown.append(word)
+                continue
+            hits = {name: one for name, one in checks.items() if one.rule == rule}
+            if not hits:
+                from .rules import RULES
+
+                raise ValueError(f"check: {rule} cannot be decided: {RULES[rule].undecidable}")
+        names.update(hits)
+    if unknown:
+        raise ValueError(
+            f"check: expected rules (20, R20, H6), names of checks or producer, consumer, lifetime, table, "
+            f"hostile; got {', '.join(unknown)}"
+        )
+    return {name: one for name, one in checks.items() if name in names}
+
+
+def check(framework: object, *, only: Sequence[str] = (), jobs: int = 2, told: Callable[..., object] | None = None) -> Result:
+    """Find out which rules of DLPack a framework keeps. Checks run in child processes: a crash is a result.
+
+    Parameters
+    ----------
+    framework : str
+        The name of an installed framework (`installed`), or ``module:name`` of a function without required arguments
+        that returns an array, of a function of one DLPack object, or of an object with `make` and `from_dlpack`.
+    only : sequence of str
+        Rules (``"R20"``), names of checks, or ``producer``, ``consumer``, ``lifetime``, ``table``, ``hostile``.
+    jobs : int
+        How many child processes at a time.
+    told : callable of (done, total), optional
+        Called as the checks get done.
+
+    Returns
+    -------
+    Result
+
+    Raises
+    ------
+    Missing
+        The framework cannot be imported.
+    ValueError
+        `only` names nothing.
+
+    Examples
+    --------
+    >>> import dltensor as dl
+    >>> dl.conformance.check("dltensor", only=["R20"]).conformant
+    True
+    """
+    from .report import Result
+    from .runner import Lost, run
+
+    chosen = _chosen(only)
+    together = [name for name, one in chosen.items() if not one.alone and not one.rule.startswith("H")]
+    hostile = [name for name, one in chosen.items() if one.rule.startswith("H")]
+    alone = [[name] for name, one in chosen.items() if one.alone]
+    # Both halves of the hostile ones: a crash costs one more import of the framework, and they can be shared out.
+    batches = [together, hostile[::2], hostile[1::2], *alone]
+    done = []
+
+    def one_more(name):
+        done.append(name)
+        if told:
+            told(len(set(done)), len(chosen))
+
+    try:
+        outcomes, facts = run(framework, batches, jobs, one_more)
+    except Lost as error:
+        raise Missing(str(error)) from None
+    return Result.of(
+        framework, facts, [(chosen[name], outcomes[name]) for name in chosen if name in outcomes], complete=not only
+    )

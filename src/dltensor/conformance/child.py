@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A child process that tries checks one after another; what crashes it is put down to the check it was in.
+
+It reads one line of JSON from standard input and writes one per event to a pipe that the target cannot write to.
+"""
+
+import json
+import os
+import sys
+import time
+import warnings
+
+
+def _talker():
+    """A function that writes an event; the target's own output goes nowhere from here on."""
+    pipe = os.fdopen(os.dup(1), "w", buffering=1)
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, 1)
+    sys.stdout = os.fdopen(null, "w")
+
+    def tell(**event):
+        pipe.write(json.dumps(event) + "\n")
+        pipe.flush()
+
+    return tell
+
+
+def run_one(check, target):
+    """The outcome of one check in this process, and its words: kept, broken or skipped."""
+    from .checks import Broken, NotApplicable, say
+
+    side = target.produces if check.side == "producer" else target.consumes
+    if not side:
+        return "skipped", f"{target.name} is no {check.side}"
+    try:
+        check.function(target)
+    except Broken as error:
+        return "broken", str(error)
+    except NotApplicable as error:
+        return "skipped", str(error)
+    except KeyboardInterrupt:
+        return "broken", "KeyboardInterrupt came out of the target"
+    except Exception as error:
+        # Something on the way to the question failed, which another check asks about.
+        return "skipped", f"could not be decided: {say(error)}"
+    return "kept", ""
+
+
+def main():
+    """Serve one order: ``{"target": ..., "path": [...], "checks": [...]}``."""
+    tell = _talker()
+    order = json.loads(sys.stdin.readline())
+    sys.path.extend(path for path in order["path"] if path not in sys.path)
+    warnings.simplefilter("ignore")
+
+    from . import _probe
+    from .checks import all_checks
+    from .targets import Missing, find
+
+    try:
+        target = find(order["target"])
+    except Missing as error:
+        tell(missing=str(error))
+        return
+    except BaseException as error:
+        tell(missing=f"check: {order['target']} fails to import: {type(error).__name__}: {error}")
+        return
+    tell(version=target.version, produces=target.produces, consumes=target.consumes)
+    _probe.on_trying(lambda what: tell(trying=what))
+    checks, alone = all_checks(), False
+    for name in order["checks"]:
+        alone = alone or checks[name].alone
+        tell(begin=name)
+        started = time.perf_counter()
+        outcome, words = run_one(checks[name], target)
+        tell(end=name, outcome=outcome, words=words, seconds=time.perf_counter() - started)
+    if not alone:
+        os._exit(0)  # how a framework shuts down is another check's business
+
+
+if __name__ == "__main__":
+    main()

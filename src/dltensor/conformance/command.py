@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Check which rules of DLPack a framework, or your own type, keeps. Each check runs in a child process.
+
+TARGET is the name of an installed framework, or module:name of a function that returns an array, of a function that
+takes one, or of an object with `make` and `from_dlpack`. Exit status: 0 no MUST is broken, 1 one is, 2 cannot be had.
+"""
+
+import os
+import shutil
+import sys
+import time
+from pathlib import Path
+
+from . import Missing, check, installed, report
+from .rules import RULES, find
+
+
+def arguments(parser):
+    """Declare the options of the command.
+
+    Raises
+    ------
+    argparse.ArgumentError
+        An option is declared twice, which only a change of this function can cause.
+    """
+    parser.add_argument(
+        "target", metavar="TARGET", nargs="*", help="numpy, torch, mypkg:make ...; without one, what is here"
+    )
+    parser.add_argument("--only", metavar="WHAT", default="", help="rules, checks or sides, by comma: R20,44,hostile")
+    parser.add_argument("--jobs", metavar="N", type=int, default=os.cpu_count() or 2, help="child processes at a time")
+    parser.add_argument(
+        "--explain", metavar="RULE", help="say what a rule wants, where it stands and how it is checked"
+    )
+    parser.add_argument("--verbose", action="store_true", help="also say what did not apply, and why")
+    parser.add_argument("--json", metavar="FILE", type=Path, help="write all findings")
+    parser.add_argument("--junit", metavar="FILE", type=Path, help="write them for CI")
+    parser.add_argument("--badge", metavar="FILE", type=Path, help="write an SVG badge")
+
+
+def _explain(name):
+    from .checks import all_checks
+
+    try:
+        rule = find(name)
+    except KeyError as error:
+        print(f"check: {error.args[0]}", file=sys.stderr)
+        return 2
+    sources = {
+        "H": "dlpack.h 1.3",
+        "P": "the Python specification of DLPack 1.3",
+        "A": "the array API standard 2025.12",
+        "ours": "no standard says so: robustness",
+    }
+    print(
+        f"{rule.id}  {rule.severity}  ({'; '.join(sources[part] for part in rule.source.split(', '))})\n\n{rule.text}\n"
+    )
+    if not rule.decidable:
+        print(f"Cannot be decided here: {rule.undecidable}.")
+    for one in all_checks().values():
+        if one.rule == rule.id:
+            print(f"{one.name} ({one.side}): {one.text}")
+    return 0
+
+
+class _Bar:
+    """A progress bar on a terminal, nothing in a pipe."""
+
+    def __init__(self, name):
+        self.name, self.stream, self.started = name, sys.stderr, time.perf_counter()
+        self(0, 1)
+
+    def __call__(self, done, total):
+        if self.stream.isatty():
+            filled = 30 * done // total
+            self.stream.write(
+                f"\r\033[K{self.name} [{'#' * filled}{'.' * (30 - filled)}] {done}/{total} "
+                f"{time.perf_counter() - self.started:.0f} s"
+            )
+            self.stream.flush()
+
+    def close(self):
+        if self.stream.isatty():
+            self.stream.write("\r\033[K")
+            self.stream.flush()
+
+
+def run(options):
+    """Check the targets, print and write the reports, and return the exit status.
+
+    Raises
+    ------
+    OSError
+        A report cannot be written.
+    """
+    if options.explain:
+        return _explain(options.explain)
+    if not options.target:
+        print(
+            f"Installed here: {', '.join(installed())}\n"
+            f"Your own: module:name.  {len(RULES)} rules; --explain RULE says more."
+        )
+        return 0
+    only = [word for word in options.only.split(",") if word]
+    results, missing = [], 0
+    if os.getcwd() not in sys.path:
+        sys.path.append(os.getcwd())  # so that module:name finds the user's module from the console script too
+    for target in options.target:
+        bar = _Bar(target)
+        try:
+            results.append(check(target, only=only, jobs=options.jobs, told=bar))
+        except (Missing, ValueError) as error:
+            bar.close()
+            print(error, file=sys.stderr)
+            missing += 1
+            continue
+        bar.close()
+        colours = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+        width = min(shutil.get_terminal_size((100, 24)).columns, 120)
+        print(report.as_text(results[-1], width=width, colours=colours, verbose=options.verbose), end="\n\n")
+    if results:
+        if options.json:
+            report.write_json(results, options.json)
+        if options.junit:
+            report.write_junit(results, options.junit)
+        if options.badge:
+            options.badge.write_text(report.badge(results[0]), encoding="utf-8")
+    return 2 if missing else max((result.status for result in results), default=0)

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+// Managed tensors that may say anything and count what consumers do with them, and a watch on the deleters of others.
+// Only what must run without the GIL, on foreign threads or after the interpreter is here. Nothing judges here.
+#pragma once
+#include <Python.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <thread>
+#include <unordered_map>
+
+#include "dltensor/dlpack.h"
+
+namespace dlt::probe {
+
+inline constexpr int kRoom = 64;
+
+// What was done with one struct.
+struct Record {
+  std::atomic<int> deleted{0};
+  std::atomic<int> without_gil{0};
+  std::atomic<int> with_error{0};
+
+  void count() {
+    if (Py_IsInitialized()) {
+      if (!PyGILState_Check()) {
+        without_gil++;
+      } else if (PyErr_Occurred()) {
+        with_error++;
+      }
+    }
+    deleted++;
+  }
+};
+
+// One struct of ours. It is spoilt when deleted but never freed, so that a second call is counted and not fatal.
+struct Made {
+  union {
+    DLManagedTensorVersioned versioned;
+    DLManagedTensor legacy;
+    char room[128];
+  };
+  Record record;
+  int64_t shape[kRoom];
+  int64_t strides[kRoom];
+  void* owned = nullptr;  // memory that only this struct describes, and that may be spoilt with it
+  size_t owned_bytes = 0;
+
+  Made() { std::memset(room, 0, sizeof room); }
+};
+
+inline void spoil(Made* made) {
+  for (int axis = 0; axis < kRoom; axis++) made->shape[axis] = made->strides[axis] = -7777;
+  if (made->owned) std::memset(made->owned, 0xdd, made->owned_bytes);
+  made->record.count();
+}
+inline void delete_versioned(DLManagedTensorVersioned* self) { spoil(reinterpret_cast<Made*>(self)); }
+inline void delete_legacy(DLManagedTensor* self) { spoil(reinterpret_cast<Made*>(self)); }
+
+// As the standard wants it: the deleter, unless somebody has taken the struct and renamed the capsule.
+inline void end_capsule(PyObject* capsule) {
+  if (PyCapsule_IsValid(capsule, "dltensor_versioned")) {
+    auto* m = static_cast<DLManagedTensorVersioned*>(PyCapsule_GetPointer(capsule, "dltensor_versioned"));
+    if (m->deleter) m->deleter(m);
+  } else if (PyCapsule_IsValid(capsule, "dltensor")) {
+    auto* m = static_cast<DLManagedTensor*>(PyCapsule_GetPointer(capsule, "dltensor"));
+    if (m->deleter) m->deleter(m);
+  }
+}
+// How not to do it, for planted defects: deletes whatever the name says, or nothing at all.
+inline void end_capsule_always(PyObject* capsule) {
+  auto* m = static_cast<DLManagedTensorVersioned*>(PyCapsule_GetPointer(capsule, PyCapsule_GetName(capsule)));
+  if (m->deleter) m->deleter(m);
+}
+
+// The watch: a foreign struct's deleter replaced by ours, which counts, puts the original back and calls it once.
+struct Watched {
+  Record record;
+  void* original = nullptr;
+  bool is_legacy = false;
+  bool call_through = true;
+};
+inline std::mutex watch_lock;
+inline std::unordered_map<void*, Watched*>& watched() {
+  static auto* map = new std::unordered_map<void*, Watched*>;  // outlives every static destructor
+  return *map;
+}
+inline Watched* watched_at(void* managed) {
+  std::lock_guard<std::mutex> hold(watch_lock);
+  auto found = watched().find(managed);
+  return found == watched().end() ? nullptr : found->second;
+}
+template <class Managed>
+inline void watch_deleter(Managed* self) {
+  Watched* watch = watched_at(self);
+  if (!watch) return;
+  const bool first = watch->record.deleted.load() == 0;
+  watch->record.count();
+  if (!first || !watch->original || !watch->call_through) return;
+  auto original = reinterpret_cast<void (*)(Managed*)>(watch->original);
+  self->deleter = original;
+  original(self);
+}
+inline Watched* watch(void* managed, bool is_legacy) {
+  auto* watch = new Watched;
+  watch->is_legacy = is_legacy;
+  if (is_legacy) {
+    auto* m = static_cast<DLManagedTensor*>(managed);
+    watch->original = reinterpret_cast<void*>(m->deleter);
+    m->deleter = watch_deleter<DLManagedTensor>;
+  } else {
+    auto* m = static_cast<DLManagedTensorVersioned*>(managed);
+    watch->original = reinterpret_cast<void*>(m->deleter);
+    m->deleter = watch_deleter<DLManagedTensorVersioned>;
+  }
+  std::lock_guard<std::mutex> hold(watch_lock);
+  watched()[managed] = watch;
+  return watch;
+}
+
+inline void call_deleter(void* managed, bool is_legacy) {
+  if (is_legacy) {
+    auto* m = static_cast<DLManagedTensor*>(managed);
+    if (m->deleter) m->deleter(m);
+  } else {
+    auto* m = static_cast<DLManagedTensorVersioned*>(managed);
+    if (m->deleter) m->deleter(m);
+  }
+}
+// From a thread that Python knows nothing of. The caller has let go of the GIL.
+inline void delete_on_thread(void* managed, bool is_legacy) { std::thread(call_deleter, managed, is_legacy).join(); }
+
+// After the interpreter: the last thing that Py_Finalize does.
+inline void* late_struct = nullptr;
+inline bool late_is_legacy = false;
+inline void delete_late() {
+  if (late_struct) call_deleter(late_struct, late_is_legacy);
+  late_struct = nullptr;
+}
+inline int delete_after_exit(void* managed, bool is_legacy) {
+  late_struct = managed;
+  late_is_legacy = is_legacy;
+  return Py_AtExit(delete_late);
+}
+
+// A deleter that crashes without Python, for planted defects.
+inline void delete_needing_python(DLManagedTensorVersioned* self) {
+  if (!Py_IsInitialized() || !PyGILState_Check()) std::abort();
+  delete_versioned(self);
+}
+inline void delete_needing_interpreter(DLManagedTensorVersioned* self) {
+  if (!Py_IsInitialized()) std::abort();
+  delete_versioned(self);
+}
+// One that forgets the struct, as a leak of a hundred bytes a time.
+inline void delete_leaking(DLManagedTensorVersioned* self) {
+  void* volatile lost = std::malloc(sizeof(DLManagedTensorVersioned));
+  (void)lost;
+  Watched* watch = watched_at(self);
+  if (watch && watch->original) reinterpret_cast<void (*)(DLManagedTensorVersioned*)>(watch->original)(self);
+}
+
+inline void* aligned_memory(size_t bytes) {
+  void* memory = nullptr;
+  return posix_memalign(&memory, 256, bytes ? bytes : 1) == 0 ? memory : nullptr;
+}
+
+// What an allocator said through SetError.
+struct Said {
+  int calls = 0;
+  char kind[64] = {0};
+  char message[256] = {0};
+};
+inline void set_error(void* context, const char* kind, const char* message) {
+  auto* said = static_cast<Said*>(context);
+  said->calls++;
+  std::strncpy(said->kind, kind ? kind : "", sizeof said->kind - 1);
+  std::strncpy(said->message, message ? message : "", sizeof said->message - 1);
+}
+
+}  // namespace dlt::probe

@@ -1,0 +1,283 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The result of a check, and how it is written: text, JSON, JUnit, a badge. Runs nothing."""
+
+import json
+import platform
+import textwrap
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from xml.etree import ElementTree
+
+from .rules import RULES
+
+_BAD = ("broken", "crashed", "hung")
+_ORDER = {"MUST": 0, "SHOULD": 1, "MAY": 2}
+_COLOURS = {"MUST": "31", "SHOULD": "33", "MAY": "36", "kept": "32", "quiet": "2", "loud": "1"}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What one check found out about one rule."""
+
+    check: str
+    rule: str
+    severity: str
+    side: str
+    status: str
+    words: str
+    seconds: float
+
+    @property
+    def is_bad(self):
+        """Whether the rule is broken, be it by a crash."""
+        return self.status in _BAD
+
+
+@dataclass
+class Result:
+    """All findings about one target. ``conformant`` says whether every MUST that was checked is kept."""
+
+    target: str
+    version: str
+    sides: tuple
+    findings: list
+    complete: bool = True
+    environment: dict = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, target, facts, pairs, *, complete):
+        """Put together what a run gave: pairs of a check and its outcome."""
+        findings = [
+            Finding(
+                check.name,
+                check.rule,
+                RULES[check.rule].severity,
+                check.side,
+                outcome.status,
+                outcome.words,
+                round(outcome.seconds, 4),
+            )
+            for check, outcome in pairs
+        ]
+        sides = tuple(
+            side for side, there in (("producer", facts.get("produces")), ("consumer", facts.get("consumes"))) if there
+        )
+        environment = {
+            "dltensor": version("dltensor"),
+            "python": platform.python_version(),
+            "platform": f"{platform.system()} {platform.machine()}",
+        }
+        return cls(target, facts.get("version", "?"), sides, findings, complete, environment)
+
+    def broken(self, *severities):
+        """The findings that break a rule, of these severities or all, gravest first."""
+        bad = [one for one in self.findings if one.is_bad and (not severities or one.severity in severities)]
+        return sorted(bad, key=lambda one: (_ORDER[one.severity], _number(one.rule)))
+
+    @property
+    def conformant(self):
+        """Whether no MUST is broken."""
+        return not self.broken("MUST")
+
+    @property
+    def status(self):
+        """The exit status: 0 conformant, 1 a MUST is broken."""
+        return 0 if self.conformant else 1
+
+    def rules(self):
+        """Each rule that was checked: kept, broken or skipped, by id."""
+        found = {}
+        for one in self.findings:
+            before = found.get(one.rule, "skipped")
+            now = "broken" if one.is_bad else one.status
+            found[one.rule] = (
+                "broken" if "broken" in (before, now) else "kept" if "kept" in (before, now) else "skipped"
+            )
+        return found
+
+    def counts(self):
+        """How many rules were kept, broken and skipped, by severity; "ours" for the rules of no standard."""
+        found = {}
+        for rule, status in self.rules().items():
+            kind = "ours" if RULES[rule].source == "ours" else RULES[rule].severity
+            found.setdefault(kind, {"kept": 0, "broken": 0, "skipped": 0})[status] += 1
+        return found
+
+    def as_dict(self):
+        """Everything, ready for JSON."""
+        findings = [
+            {**vars(one), "text": RULES[one.rule].text, "source": RULES[one.rule].source} for one in self.findings
+        ]
+        return {
+            "target": self.target,
+            "version": self.version,
+            "sides": list(self.sides),
+            "conformant": self.conformant,
+            "complete": self.complete,
+            "environment": self.environment,
+            "counts": self.counts(),
+            "findings": findings,
+        }
+
+
+def _number(rule):
+    return (rule[0] == "H", int(rule[1:]))
+
+
+def _paint(text, colour, colours):
+    return f"\033[{_COLOURS[colour]}m{text}\033[0m" if colours else text
+
+
+def as_text(result, *, width=100, colours=False, verbose=False):
+    """Return the result for a terminal: what is broken first, then the counts.
+
+    Parameters
+    ----------
+    result : Result
+    width : int, columns
+    colours : bool
+    verbose : bool, also what was skipped, and why
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    KeyError
+        The result names a rule that this version does not have.
+    """
+    python = result.environment.get("python", "?")
+    lines = [
+        f"{_paint(result.target, 'loud', colours)} {result.version} "
+        f"({' and '.join(result.sides)}; Python {python}, {result.environment.get('platform', '?')})",
+        "",
+    ]
+
+    def paragraph(one, words):
+        rule = RULES[one.rule]
+        head = f"{one.rule:<4}{'ours' if rule.source == 'ours' else one.severity:<7}"
+        lines.append(
+            f"{_paint(head, one.severity, colours)}{one.check}"
+            + ("" if one.status in ("broken", "skipped") else f"  [{one.status}]")
+        )
+        lines.extend(textwrap.wrap(words, width - 4, initial_indent="    ", subsequent_indent="    "))
+
+    for one in result.broken():
+        paragraph(one, one.words)
+    if result.broken():
+        lines.append("")
+    if verbose:
+        lines.append("not applicable")
+        for one in result.findings:
+            if one.status == "skipped":
+                paragraph(one, one.words)
+        lines.append("")
+    names = {"MUST": "MUST", "SHOULD": "SHOULD", "MAY": "MAY", "ours": "ours"}
+    for kind in names:
+        counts = result.counts().get(kind)
+        if counts:
+            broken = f"{counts['broken']} broken"
+            lines.append(
+                f"{kind:<7}{counts['kept']:>3} kept  "
+                f"{_paint(broken, kind if kind in _COLOURS else 'SHOULD', colours) if counts['broken'] else broken}"
+                f"  {counts['skipped']} not applicable"
+            )
+    musts = len(result.broken("MUST"))
+    lines.append("")
+    if result.conformant:
+        lines.append(_paint(f"{result.target} breaks no MUST.", "kept", colours))
+    else:
+        lines.append(
+            _paint(
+                f"{result.target} breaks {len({one.rule for one in result.broken('MUST')})} MUST rules "
+                f"({musts} checks).",
+                "MUST",
+                colours,
+            )
+            + "  --explain RULE says more about one."
+        )
+    return "\n".join(lines)
+
+
+def write_json(results, path):
+    """Write results as JSON; one as an object, several as a list.
+
+    Raises
+    ------
+    OSError
+        The file cannot be written.
+    """
+    content = [result.as_dict() for result in results]
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(content[0] if len(content) == 1 else content, file, indent=1)
+        file.write("\n")
+
+
+def write_junit(results, path):
+    """Write results as JUnit XML: a MUST that is broken is a failure, other rules are told in `system-out`.
+
+    Raises
+    ------
+    OSError
+        The file cannot be written.
+    """
+    top = ElementTree.Element("testsuites", name="DLPack conformance")
+    for result in results:
+        failures = result.broken("MUST")
+        suite = ElementTree.SubElement(
+            top,
+            "testsuite",
+            name=f"{result.target} {result.version}",
+            errors="0",
+            tests=str(len(result.findings)),
+            failures=str(len(failures)),
+            skipped=str(sum(one.status == "skipped" for one in result.findings)),
+            time=f"{sum(one.seconds for one in result.findings):.3f}",
+        )
+        for one in result.findings:
+            case = ElementTree.SubElement(
+                suite,
+                "testcase",
+                classname=f"dlpack.{result.target}.{one.rule}",
+                name=one.check,
+                time=f"{one.seconds:.4f}",
+            )
+            if one.is_bad and one.severity == "MUST":
+                ElementTree.SubElement(case, "failure", type=one.status, message=one.words).text = RULES[one.rule].text
+            elif one.is_bad:
+                ElementTree.SubElement(case, "system-out").text = f"{one.severity} {one.status}: {one.words}"
+            elif one.status == "skipped":
+                ElementTree.SubElement(case, "skipped", message=one.words)
+    tree = ElementTree.ElementTree(top)
+    ElementTree.indent(tree)
+    tree.write(path, encoding="utf-8", xml_declaration=True)
+
+
+def badge(result):
+    """Return an SVG badge: how many of the MUST rules that apply are kept.
+
+    Raises
+    ------
+    KeyError
+        The result names a rule that this version does not have.
+    """
+    counts = result.counts().get("MUST", {"kept": 0, "broken": 0})
+    total = counts["kept"] + counts["broken"]
+    label, value = (
+        "DLPack 1.3",
+        f"{counts['kept']} of {total} MUST" if counts["broken"] else f"conformant, {total} rules",
+    )
+    colour = "#2e7d32" if result.conformant else "#b26a00" if counts["broken"] <= 3 else "#b71c1c"
+    left, right = 7 * len(label) + 12, 7 * len(value) + 12
+    text = ""
+    for x, words in ((left / 2, label), (left + right / 2, value)):
+        text += f'<text x="{x:.0f}" y="14" text-anchor="middle">{words}</text>'
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + right}" height="20" role="img" '
+        f'aria-label="{label}: {value}"><title>{label}: {value}</title>'
+        f'<clipPath id="r"><rect width="{left + right}" height="20" rx="3"/></clipPath><g clip-path="url(#r)">'
+        f'<rect width="{left}" height="20" fill="#444"/>'
+        f'<rect x="{left}" width="{right}" height="20" fill="{colour}"/></g>'
+        f'<g fill="#fff" font-family="Verdana,DejaVu Sans,sans-serif" font-size="11">{text}</g></svg>\n'
+    )

@@ -1,0 +1,482 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tensors from nothing but numbers and shapes. What reads other objects is in _exchange."""
+
+from math import ceil
+
+from ._exchange import asarray, empty
+from ._views import raw_bytes, restride, write_ramp
+from ._words import DTYPES, as_dtype
+
+__all__ = [
+    "arange",
+    "empty_like",
+    "eye",
+    "full",
+    "full_like",
+    "linspace",
+    "meshgrid",
+    "ones",
+    "ones_like",
+    "tril",
+    "triu",
+    "zeros",
+    "zeros_like",
+]
+
+
+def _default_dtype(number):
+    """The default element type of a Python number's kind."""
+    if isinstance(number, bool):
+        return DTYPES["bool"]
+    if hasattr(number, "__index__"):
+        return DTYPES["int64"]
+    return DTYPES["complex64"] if isinstance(number, complex) else DTYPES["float32"]
+
+
+def zeros(shape, *, dtype=None, device=None):
+    """Return a tensor of zeros.
+
+    Parameters
+    ----------
+    shape : int or sequence of int
+    dtype : DType or what names one, default float32
+        A type whose meaning is not known gets bytes of 0.
+    device : Device or what names one, default "cpu"
+
+    Raises
+    ------
+    ValueError
+        An extent is negative, or the size is beyond any machine.
+    MemoryError
+        The memory cannot be had.
+    DeviceError
+        The device is not there.
+
+    Examples
+    --------
+    >>> dl.zeros((2, 2), dtype="int8").tolist()
+    [[0, 0], [0, 0]]
+    """
+    made = empty(shape, dtype=dtype, device=device)
+    if made.dtype.lanes == 1 and made.dtype.name in DTYPES:
+        made.fill(0)
+    else:
+        raw_bytes(made).fill(0)
+    return made
+
+
+def ones(shape, *, dtype=None, device=None):
+    """Return a tensor of ones.
+
+    Parameters
+    ----------
+    shape : int or sequence of int
+    dtype : DType or what names one, default float32
+    device : Device or what names one, default "cpu"
+
+    Raises
+    ------
+    ValueError
+        An extent is negative, or the size is beyond any machine.
+    TypeError
+        The type has no number 1.
+    DeviceError
+        The device is not there.
+
+    Examples
+    --------
+    >>> dl.ones(3).tolist()
+    [1.0, 1.0, 1.0]
+    """
+    made = empty(shape, dtype=dtype, device=device)
+    made.fill(1)
+    return made
+
+
+def full(shape, fill_value, *, dtype=None, device=None):
+    """Return a tensor with one number everywhere.
+
+    Parameters
+    ----------
+    shape : int or sequence of int
+    fill_value : bool, int, float or complex
+    dtype : DType or what names one
+        None takes the default of the number's kind: bool, int64, float32 or complex64.
+    device : Device or what names one, default "cpu"
+
+    Raises
+    ------
+    ValueError
+        An extent is negative, or the size is beyond any machine.
+    OverflowError
+        The number is outside `dtype`.
+    TypeError
+        `fill_value` is not a number that `dtype` can hold.
+    DeviceError
+        The device is not there.
+
+    Examples
+    --------
+    >>> dl.full((2,), 7).tolist(), dl.full((2,), 0.5).dtype
+    ([7, 7], dltensor.float32)
+    """
+    made = empty(shape, dtype=_default_dtype(fill_value) if dtype is None else dtype, device=device)
+    made.fill(fill_value)
+    return made
+
+
+def _like(x, dtype, device):
+    x = asarray(x)
+    return x.shape, x.dtype if dtype is None else dtype, x.device if device is None else device
+
+
+def empty_like(x, /, *, dtype=None, device=None):
+    """Return a tensor of the shape of `x` whose elements are whatever was there.
+
+    Parameters
+    ----------
+    x : Tensor or any DLPack object
+    dtype, device : optional
+        None takes those of `x`.
+
+    Raises
+    ------
+    DeviceError
+        The device is not there.
+    TypeError
+        `dtype` names no element type.
+
+    Examples
+    --------
+    >>> dl.empty_like(dl.zeros((2, 3), dtype="int8")).dtype
+    dltensor.int8
+    """
+    shape, dtype, device = _like(x, dtype, device)
+    return empty(shape, dtype=dtype, device=device)
+
+
+def zeros_like(x, /, *, dtype=None, device=None):
+    """Return zeros in the shape of `x`.
+
+    Parameters
+    ----------
+    x : Tensor or any DLPack object
+    dtype, device : optional
+        None takes those of `x`.
+
+    Raises
+    ------
+    DeviceError
+        The device is not there.
+    TypeError
+        `dtype` names no element type.
+
+    Examples
+    --------
+    >>> dl.zeros_like(dl.ones(2)).tolist()
+    [0.0, 0.0]
+    """
+    shape, dtype, device = _like(x, dtype, device)
+    return zeros(shape, dtype=dtype, device=device)
+
+
+def ones_like(x, /, *, dtype=None, device=None):
+    """Return ones in the shape of `x`.
+
+    Parameters
+    ----------
+    x : Tensor or any DLPack object
+    dtype, device : optional
+        None takes those of `x`.
+
+    Raises
+    ------
+    DeviceError
+        The device is not there.
+    TypeError
+        The type has no number 1.
+
+    Examples
+    --------
+    >>> dl.ones_like(dl.zeros(2)).tolist()
+    [1.0, 1.0]
+    """
+    shape, dtype, device = _like(x, dtype, device)
+    return ones(shape, dtype=dtype, device=device)
+
+
+def full_like(x, /, fill_value, *, dtype=None, device=None):
+    """Return one number everywhere in the shape of `x`.
+
+    Parameters
+    ----------
+    x : Tensor or any DLPack object
+    fill_value : bool, int, float or complex
+    dtype, device : optional
+        None takes those of `x`.
+
+    Raises
+    ------
+    OverflowError
+        The number is outside the dtype.
+    TypeError
+        `fill_value` is not a number that the dtype can hold.
+    DeviceError
+        The device is not there.
+
+    Examples
+    --------
+    >>> dl.full_like(dl.zeros(2), 3).tolist()
+    [3.0, 3.0]
+    """
+    shape, dtype, device = _like(x, dtype, device)
+    return full(shape, fill_value, dtype=dtype, device=device)
+
+
+def _ramp(size, start, step, stop, dtype, where):
+    """`size` numbers from `start` in steps; `stop`, when it is not None, is exactly the last one."""
+    made = empty((size,), dtype=dtype)
+    if size == 0:
+        return made
+    # Both ends go through the conversion that checks the range, so that nothing in between can leave it.
+    last = empty((), dtype=dtype)
+    last.fill(start)
+    last.fill(start + step * (size - 1) if stop is None else stop)
+    write_ramp(made, start, step, where)
+    if stop is not None:
+        made[-1:] = last
+    return made
+
+
+def arange(start, /, stop=None, step=1, *, dtype=None, device=None):
+    """Return evenly spaced numbers from `start` up to, not including, `stop`.
+
+    Parameters
+    ----------
+    start : int or float; with `stop` left out it is the end, and the start is 0
+    stop : int or float, optional
+    step : int or float, default 1
+    dtype : DType or what names one
+        None gives int64 when all three are integers, else float32. Numbers are computed exactly for integers, in
+        double precision otherwise, and rounded once.
+    device : Device or what names one, default "cpu"
+
+    Raises
+    ------
+    ValueError
+        `step` is 0, or an argument is not finite.
+    OverflowError
+        A number is outside `dtype`.
+    TypeError
+        An argument is not a real number.
+    DeviceError
+        The device is not there.
+
+    Examples
+    --------
+    >>> dl.arange(3).tolist(), dl.arange(1, 2, 0.25).tolist()
+    ([0, 1, 2], [1.0, 1.25, 1.5, 1.75])
+    """
+    if stop is None:
+        start, stop = 0, start
+    numbers = []
+    for name, number in (("start", start), ("stop", stop), ("step", step)):
+        if hasattr(number, "__index__"):
+            numbers.append(number.__index__())
+        elif hasattr(number, "__float__"):
+            numbers.append(float(number))
+        else:
+            raise TypeError(f"arange: {name} must be a real number, got {number!r}")
+    start, stop, step = numbers
+    whole = all(type(number) is int for number in numbers)
+    if step == 0:
+        raise ValueError("arange: step must not be 0")
+    try:
+        size = max(0, -((start - stop) // step) if whole else ceil((stop - start) / step))
+    except (OverflowError, ValueError):
+        raise ValueError(f"arange: start, stop and step must be finite, got {start}, {stop}, {step}") from None
+    dtype = DTYPES["int64" if whole else "float32"] if dtype is None else as_dtype(dtype, "arange")
+    made = _ramp(size, start, step, None, dtype, "arange")
+    return made if device is None else made.to(device)
+
+
+def linspace(start, stop, /, num, *, dtype=None, device=None, endpoint=True):
+    """Return `num` evenly spaced numbers from `start` to `stop`.
+
+    Parameters
+    ----------
+    start, stop : int, float or complex
+    num : int
+    dtype : DType or what names one
+        None gives float32, or complex64 when an end is complex. Numbers are computed in double precision and rounded
+        once.
+    device : Device or what names one, default "cpu"
+    endpoint : bool, default True
+        Whether `stop` is the last number; it then is so exactly.
+
+    Raises
+    ------
+    ValueError
+        `num` is negative.
+    OverflowError
+        A number is outside `dtype`.
+    TypeError
+        An end is not a number.
+    DeviceError
+        The device is not there.
+
+    Examples
+    --------
+    >>> dl.linspace(0, 1, 5).tolist(), dl.linspace(0, 1, 4, endpoint=False).tolist()
+    ([0.0, 0.25, 0.5, 0.75, 1.0], [0.0, 0.25, 0.5, 0.75])
+    """
+    if not hasattr(num, "__index__"):
+        raise TypeError(f"linspace: num must be an integer, got {num!r}")
+    if num < 0:
+        raise ValueError(f"linspace: num must be at least 0, got {num}")
+    imaginary = isinstance(start, complex) or isinstance(stop, complex)
+    try:
+        start, stop = (complex(start), complex(stop)) if imaginary else (float(start), float(stop))
+    except (TypeError, ValueError):
+        raise TypeError(f"linspace: both ends must be numbers, got {start!r} and {stop!r}") from None
+    dtype = DTYPES["complex64" if imaginary else "float32"] if dtype is None else as_dtype(dtype, "linspace")
+    steps = num - 1 if endpoint else num
+    step = (stop - start) / steps if steps > 0 else 0.0
+    made = _ramp(num, start, step, stop if endpoint and num > 1 else None, dtype, "linspace")
+    return made if device is None else made.to(device)
+
+
+def eye(n_rows, n_cols=None, /, *, k=0, dtype=None, device=None):
+    """Return a matrix with ones on a diagonal and zeros elsewhere.
+
+    Parameters
+    ----------
+    n_rows : int
+    n_cols : int, default `n_rows`
+    k : int, default 0
+        Which diagonal; positive ones lie above the main one.
+    dtype : DType or what names one, default float32
+    device : Device or what names one, default "cpu"
+
+    Raises
+    ------
+    ValueError
+        An extent is negative.
+    TypeError
+        The type has no number 1.
+    DeviceError
+        The device is not there.
+
+    Examples
+    --------
+    >>> dl.eye(2, 3, k=1).tolist()
+    [[0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
+    """
+    n_cols = n_rows if n_cols is None else n_cols
+    made = zeros((n_rows, n_cols), dtype=dtype)
+    row, column = max(-k, 0), max(k, 0)
+    length = min(n_rows - row, n_cols - column)
+    if length > 0:
+        restride(made, (length,), (n_cols + 1,), row * n_cols + column, where="eye").fill(1)
+    return made if device is None else made.to(device)
+
+
+def meshgrid(*arrays, indexing="xy"):
+    """Return the coordinates of a grid, one tensor for each axis.
+
+    Parameters
+    ----------
+    *arrays : Tensor or any DLPack object of one dimension
+    indexing : "xy" or "ij"
+        Whether the first two dimensions of the results are swapped, as plotting libraries like it.
+
+    Returns
+    -------
+    tuple of Tensor
+        Read-only views, without a copy.
+
+    Raises
+    ------
+    ValueError
+        A tensor has more than one dimension, or `indexing` is neither.
+
+    Examples
+    --------
+    >>> x, y = dl.meshgrid(dl.arange(3), dl.arange(2)); x.tolist(), y.tolist()
+    ([[0, 1, 2], [0, 1, 2]], [[0, 0, 0], [1, 1, 1]])
+    """
+    if indexing not in ("xy", "ij"):
+        raise ValueError(f"meshgrid: indexing must be 'xy' or 'ij', got {indexing!r}")
+    tensors = [asarray(array) for array in arrays]
+    for position, t in enumerate(tensors):
+        if t.ndim > 1:
+            raise ValueError(f"meshgrid: expected tensors of one dimension, number {position} has shape {t.shape}")
+    ndim = len(tensors)
+    order = list(range(ndim))
+    if indexing == "xy" and ndim > 1:
+        order[:2] = 1, 0
+    shape = [tensors[d].size for d in order]
+    made = []
+    for position, t in enumerate(tensors):
+        strides = [0] * ndim
+        strides[order.index(position)] = t.strides[0] if t.ndim else 0
+        made.append(restride(t, shape, strides, readonly=True, where="meshgrid"))
+    return tuple(made)
+
+
+def _triangle(x, k, lower, where):
+    x = asarray(x)
+    if x.ndim < 2:
+        raise ValueError(f"{where}: expected at least 2 dimensions, got shape {x.shape}")
+    made = zeros(x.shape, dtype=x.dtype, device=x.device)
+    n_rows, n_cols = x.shape[-2:]
+    for row in range(n_rows):
+        # Columns below `edge` belong to the lower triangle of this row.
+        edge = min(max(row + k + (1 if lower else 0), 0), n_cols)
+        part = slice(None, edge) if lower else slice(edge, None)
+        made[..., row, part] = x[..., row, part]
+    return made
+
+
+def tril(x, /, *, k=0):
+    """Return the lower triangle of matrices, zeros above it.
+
+    Parameters
+    ----------
+    x : Tensor or any DLPack object, shape (..., rows, columns)
+    k : int, default 0
+        The highest diagonal that is kept.
+
+    Raises
+    ------
+    ValueError
+        There are fewer than two dimensions.
+
+    Examples
+    --------
+    >>> dl.tril(dl.ones((2, 3))).tolist()
+    [[1.0, 0.0, 0.0], [1.0, 1.0, 0.0]]
+    """
+    return _triangle(x, k, True, "tril")
+
+
+def triu(x, /, *, k=0):
+    """Return the upper triangle of matrices, zeros below it.
+
+    Parameters
+    ----------
+    x : Tensor or any DLPack object, shape (..., rows, columns)
+    k : int, default 0
+        The lowest diagonal that is kept.
+
+    Raises
+    ------
+    ValueError
+        There are fewer than two dimensions.
+
+    Examples
+    --------
+    >>> dl.triu(dl.ones((2, 3)), k=1).tolist()
+    [[0.0, 1.0, 1.0], [0.0, 0.0, 1.0]]
+    """
+    return _triangle(x, k, False, "triu")

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""CUDA devices, streams, events, memory and launch settings. Nothing is loaded before the first call."""
+
+from ._cuda_device import (
+    MemInfo,
+    Properties,
+    cores_per_sm,
+    device_count,
+    empty_cache,
+    is_available,
+    mem_info,
+    memory_stats,
+    properties,
+    set_cache_limit,
+    synchronize,
+)
+from ._cuda_launch import Blocks1d, BlocksNd, Launch, blocks_values_1d, blocks_values_nd, calc_threads, launch
+from ._cuda_stream import Event, Stream, current_stream
+from ._cuda_tensor import Transfer
+from ._words import Device
+
+__all__ = [
+    "Blocks1d",
+    "BlocksNd",
+    "Device",
+    "Event",
+    "Launch",
+    "MemInfo",
+    "Properties",
+    "Stream",
+    "Transfer",
+    "blocks_values_1d",
+    "blocks_values_nd",
+    "calc_threads",
+    "cores_per_sm",
+    "current_stream",
+    "device_count",
+    "empty_cache",
+    "is_available",
+    "launch",
+    "mem_info",
+    "memory_stats",
+    "properties",
+    "set_cache_limit",
+    "synchronize",
+]

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`dltensor inspect`: its options, and what it prints. Inspects nothing itself."""
+
+import sys
+from pathlib import Path
+
+from . import inspect
+from .sources import SourceError, find
+from .text import show
+
+
+def arguments(parser):
+    """Declare the options of the command.
+
+    Raises
+    ------
+    argparse.ArgumentError
+        An option is declared twice, which only a change of this function can cause.
+    """
+    parser.usage = "dltensor inspect [--json] [--html FILE] EXPR|FILE"
+    parser.add_argument("what", metavar="EXPR|FILE", help="'module:expression', or a .npy file")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of text")
+    parser.add_argument("--html", metavar="OUT", help="write a page to OUT and print only its name")
+
+
+def run(options):
+    """Inspect what the options name, print it, and return the exit status: 0 usable, 1 not, 2 not to be had.
+
+    Raises
+    ------
+    OSError
+        The output cannot be written.
+    """
+    # So that a module of the working directory is found, as `python -c` would find it.
+    if "" not in sys.path:
+        sys.path.insert(0, "")
+    try:
+        x, is_file = find(options.what)
+    except SourceError as error:
+        print(f"dltensor inspect: {error}", file=sys.stderr)
+        return 2
+    report = inspect(x)
+    if is_file:
+        report.subject, report.type_name = "file", options.what
+        report.framework = report.version = ""
+    if options.html:
+        try:
+            Path(options.html).write_text(report.to_html(), "utf-8")
+        except OSError as error:
+            print(f"dltensor inspect: {options.html}: {error.strerror}", file=sys.stderr)
+            return 2
+        print(options.html)
+    if options.json:
+        print(report.to_json())
+    elif not options.html:
+        show(report)
+    return 0 if report.usable or report.subject == "type" else 1

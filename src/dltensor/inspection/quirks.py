@@ -1,0 +1,280 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What known frameworks do with a tensor: rows of quirks.toml, and the small language of their conditions.
+
+A condition is a Python expression of names, numbers, strings, lists, ``and or not``, comparisons and ``in``. Names are
+those of `FACTS`; nothing else can be said in it and nothing is called.
+"""
+
+import ast
+import operator
+import tomllib
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+FACTS = {
+    "producer": "the framework that the object comes from, '' when unknown",
+    "readonly": "READ_ONLY is set, or the producer's arrays never change",
+    "copied": "IS_COPIED is set",
+    "padded": "IS_SUBBYTE_TYPE_PADDED is set",
+    "contiguous": "C order",
+    "compact": "no gaps and no repeats, whatever the order of axes",
+    "negative_strides": "an axis of two or more elements runs backwards",
+    "zero_strides": "an axis of two or more elements repeats the same memory",
+    "overlapping": "elements may share memory without a zero stride",
+    "odd_single_strides": "an axis of one element has another stride than C order",
+    "strides_null": "strides are NULL although there are axes",
+    "byte_offset": "the field, in bytes",
+    "offset_remainder": "byte_offset modulo the item size",
+    "alignment": "the largest power of two, up to 4096, that divides the address of the first element",
+    "misaligned": "the first element is not at a multiple of its own size",
+    "data_null": "data is NULL",
+    "size": "number of elements",
+    "ndim": "number of axes",
+    "dtype": "name of the element type, lanes left out",
+    "code": "DLDataTypeCode",
+    "bits": "width of a lane",
+    "lanes": "number of lanes",
+    "device": "name of the device without its number",
+    "device_id": "its number",
+    "host": "the host can read the memory",
+    "offers_versioned": "some call of __dlpack__ gives a versioned capsule",
+    "offers_legacy": "__dlpack__() gives a legacy capsule",
+    "has_table": "the type publishes a usable exchange table",
+    "has_device_method": "__dlpack_device__ is there and answers",
+    "version_major": "of the versioned struct, 0 without one",
+    "version_minor": "of the versioned struct, 0 without one",
+    "deleter_null": "the struct has no deleter",
+    "context_null": "the struct has no manager_ctx",
+    "conjugated": "conjugated in name only",
+    "negated": "negated in name only",
+}
+
+OUTCOMES = {
+    "refused": "raises",
+    "aborts": "ends the process",
+    "wrong": "gives wrong values",
+    "ignored": "ignores it",
+    "copied": "copies",
+    "readonly": "gives a read-only array",
+    "changed": "changes the element type",
+    "leaks": "leaks memory",
+    "accepted": "accepts what it should refuse",
+    "unmarked": "exports without saying so",
+    "shares": "shares where a copy was asked for",
+}
+
+_COMPARISONS = {
+    ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt,
+    ast.GtE: operator.ge, ast.In: lambda a, b: a in b, ast.NotIn: lambda a, b: a not in b,
+}
+
+
+class Condition:
+    """A condition of quirks.toml, read once.
+
+    Parameters
+    ----------
+    text : str
+
+    Raises
+    ------
+    ValueError
+        The text is no condition; the message names what is not part of the language.
+
+    Examples
+    --------
+    >>> from dltensor.inspection.quirks import Condition
+    >>> Condition("readonly and bits in [8, 16]")({"readonly": True, "bits": 16})
+    True
+    """
+
+    def __init__(self, text):
+        self.text = text
+        try:
+            self._tree = ast.parse(f"({text})", mode="eval").body  # may go over lines
+        except SyntaxError as error:
+            raise ValueError(f"condition {text!r}: {error.msg}") from None
+        self.names = set()
+        self._check(self._tree)
+
+    def _check(self, node):
+        match node:
+            case ast.Name(id=name):
+                if name not in FACTS:
+                    raise ValueError(f"condition {self.text!r}: no fact is named {name!r}; known are "
+                                     f"{', '.join(FACTS)}")
+                self.names.add(name)
+            case ast.Constant(value=int() | str()):
+                pass
+            case ast.List(elts=parts) | ast.BoolOp(values=parts):
+                for part in parts:
+                    self._check(part)
+            case ast.UnaryOp(op=ast.Not() | ast.USub(), operand=part):
+                self._check(part)
+            case ast.Compare(left=left, comparators=others):
+                for part in (left, *others):
+                    self._check(part)
+                if any(type(op) not in _COMPARISONS for op in node.ops):
+                    raise ValueError(f"condition {self.text!r}: 'is' is not part of the language")
+            case _:
+                raise ValueError(f"condition {self.text!r}: {ast.unparse(node)!r} is not part of the language: use "
+                                 f"facts, numbers, strings, lists, and, or, not, comparisons and in")
+
+    def __call__(self, facts):
+        return bool(self._value(self._tree, facts))
+
+    def _value(self, node, facts):
+        match node:
+            case ast.Name(id=name):
+                return facts[name]
+            case ast.Constant(value=value):
+                return value
+            case ast.List(elts=parts):
+                return [self._value(part, facts) for part in parts]
+            case ast.UnaryOp(op=ast.Not(), operand=part):
+                return not self._value(part, facts)
+            case ast.UnaryOp(operand=part):
+                return -self._value(part, facts)
+            case ast.BoolOp(op=ast.And(), values=parts):
+                return all(self._value(part, facts) for part in parts)
+            case ast.BoolOp(values=parts):
+                return any(self._value(part, facts) for part in parts)
+        left = self._value(node.left, facts)
+        for op, other in zip(node.ops, node.comparators, strict=True):
+            right = self._value(other, facts)
+            if not _COMPARISONS[type(op)](left, right):
+                return False
+            left = right
+        return True
+
+
+@dataclass(frozen=True)
+class Framework:
+    """A framework that was measured: how pip and Python call it, and on which version.
+
+    Attributes
+    ----------
+    name : str
+    distribution : str
+    module : str
+    measured : str
+    take : str or None
+        The expression that imports ``x``, None where only the producer was looked at.
+    once : bool
+        Whether its objects can be exported a single time only.
+    """
+
+    name: str
+    distribution: str
+    module: str
+    measured: str
+    take: str | None = None
+    once: bool = False
+
+    @property
+    def installed(self):
+        """The installed version, or None; found without importing."""
+        try:
+            return version(self.distribution)
+        except PackageNotFoundError:
+            return None
+
+
+@dataclass(frozen=True)
+class Quirk:
+    """One thing that one framework does with some tensors.
+
+    Attributes
+    ----------
+    id : str
+    framework : Framework
+    role : "consumer" or "producer"
+    when : Condition
+    outcome : str, a key of `OUTCOMES`
+    effect, remedy, source : str
+    adapt : dict
+        The arguments of `dltensor.adapt` that make the tensor readable.
+    """
+
+    id: str
+    framework: Framework
+    role: str
+    when: Condition
+    outcome: str
+    effect: str
+    remedy: str
+    source: str
+    adapt: dict = field(default_factory=dict)
+
+    def applies(self, facts):
+        """Tell whether the quirk concerns a tensor.
+
+        Raises
+        ------
+        KeyError
+            A fact is missing; `facts_of` of this package gives all.
+        """
+        return (self.role == "consumer" or facts["producer"] == self.framework.name) and self.when(facts)
+
+
+@dataclass(frozen=True)
+class Quirks:
+    """The data file: its frameworks, its quirks, and which type holds every value of one that few can read.
+
+    Attributes
+    ----------
+    frameworks : dict of str to Framework
+    rows : tuple of Quirk
+    widen : dict of str to str
+    """
+
+    frameworks: dict
+    rows: tuple
+    widen: dict
+
+    def about(self, facts, framework=None):
+        """The quirks that concern a tensor, of one framework or of all.
+
+        Raises
+        ------
+        KeyError
+            A fact is missing.
+        """
+        return [row for row in self.rows if row.applies(facts) and framework in (None, row.framework.name)]
+
+
+@cache
+def load(path=None):
+    """Read the data file of the package, or another one.
+
+    Returns
+    -------
+    Quirks
+
+    Raises
+    ------
+    ValueError
+        The file is not TOML, a condition is none, or a row names no known framework, role or outcome.
+
+    Examples
+    --------
+    >>> from dltensor.inspection.quirks import load
+    >>> load().frameworks["torch"].distribution
+    'torch'
+    """
+    path = Path(path or Path(__file__).with_name("quirks.toml"))
+    data = tomllib.loads(path.read_text("utf-8"))
+    frameworks = {name: Framework(name, **row) for name, row in data["framework"].items()}
+    rows = []
+    for row in data["quirk"]:
+        where = f"{path.name}, quirk {row.get('id')!r}"
+        for key, known in (("framework", frameworks), ("role", ("consumer", "producer")), ("outcome", OUTCOMES)):
+            if row.get(key) not in known:
+                raise ValueError(f"{where}: {key} must be one of {', '.join(known)}, got {row.get(key)!r}")
+        rows.append(Quirk(**row | {"framework": frameworks[row["framework"]], "when": Condition(row["when"])}))
+    names = [row.id for row in rows]
+    if twice := {name for name in names if names.count(name) > 1}:
+        raise ValueError(f"{path.name}: several quirks are named {', '.join(sorted(twice))}")
+    return Quirks(frameworks, tuple(rows), data["widen"])

@@ -1,0 +1,456 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Looking at objects, types and capsules: asks them one question after the other and consumes nothing. No layout, no
+text. The memory of elements is never read, on no device."""
+
+import sys
+
+from .. import Device, DType, asarray
+from .._report import SPELLINGS, discard, is_capsule, read_borrowed, read_capsule, read_exported, read_table, symbol_of
+from .._words import DLPACK_VERSION
+from .quirks import load
+from .report import Call, Consequence, Report, Table
+from .words import alignment, bytes_words, is_compact
+
+# A copy that an inspection may ask for; larger ones are left out and named.
+COPY_LIMIT = 2**20
+# What consumers say, as keyword arguments: the newest first, as its struct says most.
+SIGNATURES = (
+    {"max_version": DLPACK_VERSION},
+    {"max_version": (1, 0)},
+    {},
+    {"stream": None},
+    {"max_version": DLPACK_VERSION, "copy": False},
+    {"max_version": DLPACK_VERSION, "copy": True},
+    {"max_version": DLPACK_VERSION, "dl_device": (1, 0)},
+)
+_OLDER = ("__array_interface__", "__cuda_array_interface__", "__array__", "__array_namespace__")
+# A tensor that no consumer has trouble with.
+NEUTRAL = {
+    "producer": "", "readonly": False, "copied": False, "padded": False, "contiguous": True, "compact": True,
+    "negative_strides": False, "zero_strides": False, "overlapping": False, "odd_single_strides": False,
+    "strides_null": False, "byte_offset": 0, "offset_remainder": 0, "alignment": 4096, "misaligned": False,
+    "data_null": False, "size": 6, "ndim": 2, "dtype": "float32", "code": 2, "bits": 32, "lanes": 1, "device": "cpu",
+    "device_id": 0, "host": True, "offers_versioned": True, "offers_legacy": True, "has_table": True,
+    "has_device_method": True, "version_major": 1, "version_minor": 3, "deleter_null": False, "context_null": False,
+    "conjugated": False, "negated": False,
+}
+# Types whose module is not named as the framework is.
+_ROOTS = {"jaxlib": "jax", "dlpack": "pydlpack", "cuda": "cuda_core"}
+# Producers whose arrays never change, although their legacy capsules cannot say so.
+_IMMUTABLE = ("jax", "tensorflow")
+
+
+def _framework_of(kind):
+    module = getattr(kind, "__module__", None)
+    root = module.partition(".")[0] if isinstance(module, str) else ""
+    name = _ROOTS.get(root, root)
+    if name in ("builtins", "__main__"):
+        return "", ""
+    row = load().frameworks.get(name)
+    number = row.installed if row else None
+    number = number or getattr(sys.modules.get(root), "__version__", None)
+    if number is None:
+        from importlib.metadata import PackageNotFoundError, version
+
+        try:
+            number = version(root)
+        except (PackageNotFoundError, ValueError):
+            number = ""
+    return name, str(number)
+
+
+def _name_of(kind):
+    module = getattr(kind, "__module__", "")
+    return kind.__qualname__ if module == "builtins" else f"{module}.{kind.__qualname__}"
+
+
+def _fault(error):
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+# -- exchange tables --------------------------------------------------------------------------------------------------
+
+
+def _tables_of(kind, x=None):
+    found = []
+    for attribute in SPELLINGS:
+        for place, holder in (("type", kind), ("instance", x)):
+            # The type is asked as the standard says; an instance only through its own dict, which runs no code.
+            value = getattr(holder, attribute, None) if place == "type" else getattr(x, "__dict__", {}).get(attribute)
+            if value is not None:
+                read = read_table(value)
+                found.append((Table(attribute, place, read["kind"], read["chain"], read["problem"]), value))
+    return found
+
+
+# -- calls ------------------------------------------------------------------------------------------------------------
+
+
+def _typed(arguments):
+    return f"__dlpack__({', '.join(f'{name}={value!r}' for name, value in arguments.items())})"
+
+
+def _answer(fields, first):
+    if fields["layout"] is None:
+        return f"a capsule named {fields['name']!r}, which is no tensor"
+    if "data" not in fields:
+        return f"a capsule named {fields['name']!r} with no readable tensor"
+    kind = "legacy" if fields["version"] is None else "version {}.{}, flags {:#x}".format(
+        *fields["version"], fields["flags"])
+    same = ""
+    if first is not None and "data" in first and first["extent"] and first["extent"]["size"]:
+        start = fields["data"] + fields["byte_offset"]
+        same = ", same memory" if start == first["data"] + first["byte_offset"] else ", other memory"
+    return f"{kind}{same}"
+
+
+def _call(x, arguments, first):
+    """Export once, read, and give back; the reference count tells what an export holds."""
+    before = sys.getrefcount(x)
+    try:
+        capsule = x.__dlpack__(**arguments)
+    except Exception as error:
+        return Call(_typed(arguments), error=_fault(error))
+    if not is_capsule(capsule):
+        return Call(_typed(arguments), error=f"TypeError: returned {type(capsule).__qualname__} instead of a capsule")
+    held = sys.getrefcount(x) - before
+    fields = read_capsule(capsule)
+    answer = _answer(fields, first)
+    if discard(capsule):
+        answer += "; the capsule has no destructor: unconsumed it leaks (rule 26)"
+    return Call(_typed(arguments), answer, struct=fields if fields["layout"] else None, references=held)
+
+
+def _calls(x, host, nbytes):
+    """Every signature by itself. On other devices only those that move nothing, without synchronization."""
+    made, first = [], None
+    for arguments in SIGNATURES:
+        skipped = ""
+        if not host:
+            if "dl_device" in arguments or arguments.get("copy"):
+                skipped = "it would copy from a device"
+            elif "stream" not in arguments:
+                arguments = {"stream": -1} | arguments
+        size = nbytes if first is None or not first["extent"] else first["extent"]["nbytes"]
+        if arguments.get("copy") and size > COPY_LIMIT:
+            skipped = f"it would copy {bytes_words(size)}"
+        if skipped:
+            made.append(Call(_typed(arguments), skipped=skipped))
+            continue
+        made.append(_call(x, arguments, first))
+        if first is None and "data" in (made[-1].struct or ()):
+            first = made[-1].struct
+    return made
+
+
+def _ask_device(x):
+    """What __dlpack_device__ says: (words, whether it answered, whether the host can read)."""
+    if not hasattr(x, "__dlpack_device__"):
+        return "missing, which the standard forbids", False, True
+    try:
+        kind, number = answer = x.__dlpack_device__()
+        kind = kind.__index__()
+    except Exception as error:
+        return _fault(error), False, True
+    words = "({})".format(", ".join(repr(part) for part in answer))
+    try:
+        number.__index__()
+    except AttributeError:
+        words += ", where the standard demands two integers"
+    return words, True, _is_host(kind)
+
+
+def _is_host(device_type):
+    from .. import DeviceType
+
+    return device_type in (DeviceType.kDLCPU, DeviceType.kDLCUDAHost, DeviceType.kDLROCMHost)
+
+
+# -- what follows -----------------------------------------------------------------------------------------------------
+
+
+def _where(address):
+    found = symbol_of(address) if address else None
+    if not address:
+        return "NULL: nothing is to be freed"
+    if found is None:
+        return f"{address:#x}, in no library (made at run time)"
+    library = found[0].rpartition("/")[2]
+    return f"{address:#x} in {library}" + (f" ({found[1]})" if found[1] else "")
+
+
+def _ownership(x, report):
+    rows = []
+    held = [call.references for call in report.calls if call.references is not None]
+    if held:
+        count = held[0]
+        rows.append(("an export keeps", "nothing of the object itself: its memory has an owner of its own" if count == 0
+                     else f"{count} reference{'s' * (count != 1)} to the object"))
+    if x is not None:
+        rows.append(("references now", f"{sys.getrefcount(x) - 4} besides the inspector's"))
+    if report.framework == "numpy" and getattr(x, "base", None) is not None:
+        rows.append(("memory of", f"a {_name_of(type(x.base))} (its base), which this array is a view of"))
+    if (struct := report.struct) and struct.get("deleter") is not None:
+        rows.append(("deleter", _where(struct["deleter"])))
+        rows.append(("manager_ctx", f"{struct['manager_ctx']:#x}" if struct["manager_ctx"] else "NULL"))
+    return rows
+
+
+def facts_of(report, x=None):
+    """Return what the conditions of quirks are evaluated on, or {} when there is no readable tensor.
+
+    Parameters
+    ----------
+    report : Report, whose struct, calls and tables are filled in
+    x : object, optional
+        What was inspected; torch's lazy bits are asked of it.
+
+    Raises
+    ------
+    Nothing.
+    """
+    struct = report.struct
+    if struct is None:
+        return {}
+    if struct.get("shape") is None:
+        # Nothing but the version could be read, and that alone concerns some.
+        version = struct.get("version") or (0, 0)
+        return NEUTRAL | {"producer": report.framework, "version_major": version[0], "version_minor": version[1]}
+    rules = {finding.rule for finding in struct["findings"]}
+    code, bits, lanes = struct["dtype"]
+    flags = struct["flags"] or 0
+    exports = [call.struct for call in report.calls if call.struct and call.call.startswith("__dlpack__")]
+    versioned = [export for export in exports if export["layout"] == "DLManagedTensorVersioned"]
+    legacy = any(export["layout"] == "DLManagedTensor" for export in exports)
+    shape = struct["shape"]
+    strides, step = struct["strides"], 1
+    if strides is None:
+        made = []
+        for size in reversed(shape):
+            made.append(step)
+            step *= size
+        strides = tuple(reversed(made))
+    moving = [stride for size, stride in zip(shape, strides, strict=True) if size > 1]
+    extent = struct["extent"]
+    width = max(1, (bits * lanes + 7) // 8)
+    start = struct["data"] + struct["byte_offset"]
+    try:
+        device = str(Device(struct["device"][0], max(struct["device"][1], 0))).partition(":")[0]
+    except (ValueError, TypeError, OverflowError):
+        device = str(struct["device"][0])
+    size = 1
+    for extent_ in shape:
+        size *= extent_
+    capsule = report.subject == "capsule"
+    from ..layout import is_contiguous
+
+    valid = all(n >= 0 for n in shape)
+    return {
+        "producer": report.framework,
+        "readonly": bool(flags & 1) or report.framework in _IMMUTABLE
+                    or any(export.get("flags", 0) & 1 for export in versioned),
+        "copied": bool(flags & 2),
+        "padded": bool(flags & 4),
+        "contiguous": valid and is_contiguous(shape, strides),
+        "compact": valid and is_compact(shape, strides),
+        "negative_strides": any(stride < 0 for stride in moving),
+        "zero_strides": any(stride == 0 for stride in moving),
+        "overlapping": "strides.overlap" in rules,
+        "odd_single_strides": "strides.single" in rules,
+        "strides_null": struct["strides_at"] == 0 and struct["ndim"] > 0,
+        "byte_offset": struct["byte_offset"],
+        "offset_remainder": struct["byte_offset"] % width,
+        "alignment": alignment(start) if extent is None or extent["size"] else 4096,
+        "misaligned": "data.alignment" in rules,
+        "data_null": struct["data"] == 0,
+        "size": size,
+        "ndim": struct["ndim"],
+        "dtype": str(DType(code, bits)) if bits else "",
+        "code": code,
+        "bits": bits,
+        "lanes": lanes,
+        "device": device,
+        "device_id": struct["device"][1],
+        "host": _is_host(struct["device"][0]),
+        "offers_versioned": bool(versioned) or (capsule and struct["version"] is not None),
+        "offers_legacy": legacy or (capsule and struct["version"] is None),
+        "has_table": any(not table.problem and table.place == "type" for table in report.tables),
+        "has_device_method": capsule or not report.device_answer or report.device_answer.startswith("("),
+        "version_major": struct["version"][0] if struct["version"] else 0,
+        "version_minor": struct["version"][1] if struct["version"] else 0,
+        "deleter_null": struct["deleter"] == 0,
+        "context_null": struct["manager_ctx"] == 0,
+        "conjugated": _lazy(x, report, "is_conj"),
+        "negated": _lazy(x, report, "is_neg"),
+    }
+
+
+def _lazy(x, report, name):
+    return report.framework == "torch" and x is not None and bool(getattr(x, name, bool)())
+
+
+def _conclude(report, x=None):
+    report.facts = facts_of(report, x)
+    if report.struct is not None:
+        report.findings = list(report.struct["findings"])
+    if report.facts:
+        report.consequences = [
+            Consequence(row.framework.name, row.id, row.role, row.outcome, row.effect, row.remedy, row.source,
+                        row.framework.measured, row.framework.installed)
+            for row in load().about(report.facts)
+        ]
+        report.consequences.sort(key=lambda row: (row.role != "producer", row.installed is None))
+    return report
+
+
+# -- what can be inspected --------------------------------------------------------------------------------------------
+
+
+def of_capsule(capsule):
+    """Inspect a capsule; it can be consumed afterwards as if nothing had been.
+
+    Raises
+    ------
+    Nothing.
+    """
+    fields = read_capsule(capsule)
+    report = Report("capsule", f"capsule named {fields['name']!r}", protocols=["a capsule"], via="the capsule itself")
+    if fields["name"] == "dlpack_exchange_api":
+        table = read_table(capsule)
+        report.tables = [Table("(a capsule by itself)", "type", table["kind"], table["chain"], table["problem"])]
+        return report
+    if fields["layout"] is None:
+        report.remarks.append("Its name is none of the standard's: 'dltensor' or 'dltensor_versioned', and 'used_' "
+                              "before either once it is consumed.")
+        return report
+    if not fields["consumed"] and fields["capsule_destructor"] == 0:
+        report.remarks.append("The capsule has no destructor: if nobody consumes it, its tensor leaks (rule 26).")
+    report.findings = list(fields["findings"])
+    if "version" in fields:  # else not even the struct could be read
+        report.struct = fields
+        report.ownership = _ownership(None, report)
+        if fields["consumed"]:
+            report.remarks.append("It was consumed: the struct belongs to its consumer, who may have freed it since. "
+                                  "The fields are what lies there now, and nothing is concluded from them.")
+            return report
+        _conclude(report)
+    return report
+
+
+def of_type(kind):
+    """Inspect a type: its exchange table and the doors that its objects have.
+
+    Raises
+    ------
+    Nothing.
+    """
+    name, number = _framework_of(kind)
+    report = Report("type", _name_of(kind), name, number)
+    report.tables = [table for table, _ in _tables_of(kind)]
+    report.protocols = [door for door in ("__dlpack__", "__dlpack_device__", *_OLDER) if hasattr(kind, door)]
+    if not report.tables and "__dlpack__" not in report.protocols:
+        report.remarks.append("Objects of this type do not speak DLPack.")
+    report.remarks.append("A type has no fields of a tensor: inspect one of its objects for those.")
+    return report
+
+
+def of_object(x):
+    """Inspect an object of any framework: every way in, one after the other.
+
+    Raises
+    ------
+    Nothing: what the object raises is part of the report.
+    """
+    kind = type(x)
+    name, number = _framework_of(kind)
+    report = Report("object", _name_of(kind), name, number)
+    tables = _tables_of(kind, x)
+    report.tables = [table for table, _ in tables]
+    report.protocols = [door for door in ("__dlpack__", "__dlpack_device__") if hasattr(x, door)]
+    report.protocols += [table.attribute for table in report.tables]
+    report.protocols += [door for door in _OLDER if hasattr(kind, door)]
+    try:
+        memoryview(x).release()
+        report.protocols.append("buffer")
+    except (TypeError, ValueError, BufferError):
+        pass
+    value = next((value for table, value in tables if not table.problem and table.place == "type"), None)
+    host = True
+    row = load().frameworks.get(name)
+    if row is not None and row.once:
+        report.device_answer, _, _ = _ask_device(x)
+        report.remarks.append(f"Objects of {name} can be exported a single time: it is not asked, as that would use it "
+                              f"up. Inspect the capsule that __dlpack__() gives.")
+        return report
+    if hasattr(x, "__dlpack__"):
+        report.device_answer, _, host = _ask_device(x)
+        report.calls = _calls(x, host, COPY_LIMIT + 1)
+    if value is not None:
+        for call, read in (("dltensor_from_py_object_no_sync", read_borrowed),
+                           ("managed_tensor_from_py_object_no_sync", read_exported)):
+            try:
+                fields = {"name": call, "consumed": False} | read(x, value)
+                report.calls.append(Call(call, _answer(fields, report.calls[0].struct if report.calls else None)
+                                         if fields["layout"] != "DLTensor" else "a borrowed view", struct=fields))
+            except Exception as error:
+                report.calls.append(Call(call, error=_fault(error)))
+    for call in report.calls:
+        if call.struct is not None and call.struct["layout"] != "DLTensor":
+            report.struct, report.via = call.struct, call.call
+            break
+    if report.struct is None and not hasattr(x, "__dlpack__"):
+        _through_us(x, report)
+    report.ownership = _ownership(x, report)
+    if report.struct is None:
+        report.remarks.append("No tensor could be had of it: see the calls." if report.calls else
+                              f"{report.type_name} offers no memory: no DLPack, buffer or array interface.")
+    return _conclude(report, x)
+
+
+def _through_us(x, report):
+    """An object without DLPack whose memory can be shared all the same: as dltensor would export it."""
+    if isinstance(x, (bool, int, float, complex, str, list, tuple)):
+        return
+    if not {"buffer", "__array_interface__", "__cuda_array_interface__"} & set(report.protocols):
+        return
+    try:
+        t = asarray(x, copy=False)
+    except Exception as error:
+        report.calls.append(Call("dl.asarray(x, copy=False)", error=_fault(error)))
+        return
+    call = _call(t, {"max_version": DLPACK_VERSION, **({} if _is_host(t.device.type) else {"stream": -1})}, None)
+    report.struct, report.via = call.struct, "dl.asarray(x, copy=False), as it has no DLPack of its own"
+
+
+def export_of(x):
+    """The struct of one fresh export, which is given back at once: (fields or None, why not).
+
+    Raises
+    ------
+    Nothing: what the object raises is in the second value.
+    """
+    report = Report("object", _name_of(type(x)))
+    row = load().frameworks.get(_framework_of(type(x))[0])
+    if row is not None and row.once:
+        return None, " without being used up: it can be exported once, so validate the capsule of its __dlpack__()"
+    for table, value in _tables_of(type(x)):
+        if not table.problem:
+            try:
+                return read_exported(x, value), ""
+            except Exception as error:
+                return None, f" ({_fault(error)})"
+    if hasattr(x, "__dlpack__"):
+        _, _, host = _ask_device(x)
+        for arguments in SIGNATURES[:3]:
+            call = _call(x, arguments if host else {"stream": -1} | arguments, None)
+            if call.struct is not None:
+                return call.struct, ""
+        return None, f" ({call.error or call.answer})"
+    try:
+        memoryview(x).release()
+        report.protocols.append("buffer")
+    except (TypeError, ValueError, BufferError):
+        report.protocols = [door for door in _OLDER if hasattr(x, door)]
+    _through_us(x, report)
+    return report.struct, "".join(f" ({call.error})" for call in report.calls)

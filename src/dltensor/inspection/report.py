@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an inspection found, as plain data with several faces: text, HTML, JSON. Finds out nothing itself."""
+
+import json
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call of the object under inspection, and what came of it.
+
+    Attributes
+    ----------
+    call : str
+        As it would be typed.
+    answer : str
+        What it returned, in words, or "" when it was not called or raised.
+    error : str
+        The exception's type and text, "" without one.
+    skipped : str
+        Why it was not called, "" when it was.
+    struct : dict or None
+        Every field of the exported struct.
+    references : int or None
+        How many references to the object the export holds.
+    """
+
+    call: str
+    answer: str = ""
+    error: str = ""
+    skipped: str = ""
+    struct: dict | None = None
+    references: int | None = None
+
+
+@dataclass(frozen=True)
+class Table:
+    """One spelling of the exchange table's attribute.
+
+    Attributes
+    ----------
+    attribute : str
+    place : str
+        Where it was found: "type", or "instance", which the standard forbids.
+    kind : str
+        "capsule", "int", or the name of what is there instead.
+    chain : list of dict
+        The tables, newest first: address, version, functions, problem.
+    problem : str or None
+        Why no table of the chain can be used.
+    """
+
+    attribute: str
+    place: str
+    kind: str
+    chain: list
+    problem: str | None
+
+
+@dataclass(frozen=True)
+class Consequence:
+    """What one known consumer will do with the tensor, or what is known of its producer.
+
+    Attributes
+    ----------
+    framework, quirk, role, outcome, effect, remedy, source : str
+        As in the data file of quirks.
+    measured : str
+        The version that it was seen on.
+    installed : str or None
+        The version that is installed here.
+    """
+
+    framework: str
+    quirk: str
+    role: str
+    outcome: str
+    effect: str
+    remedy: str
+    source: str
+    measured: str
+    installed: str | None
+
+
+@dataclass
+class Report:
+    """What `dltensor.inspect` found out about an object, a type, a capsule or a file.
+
+    Printed it is text; a notebook shows it as HTML; `to_dict` and `to_json` give plain data.
+
+    Attributes
+    ----------
+    subject : "object", "type", "capsule" or "file"
+    type_name : str
+    framework, version : str
+        Where the type comes from, "" when that is unknown.
+    protocols : list of str
+        What the object offers, DLPack and older.
+    struct : dict or None
+        The fields that everything else is said about.
+    via : str
+        How the struct was had.
+    device_answer : str
+        What ``__dlpack_device__`` says.
+    calls : list of Call
+    tables : list of Table
+    ownership : list of (str, str)
+    findings : list of Finding
+    consequences : list of Consequence
+    facts : dict
+        What the conditions of quirks are evaluated on; empty without a struct.
+    remarks : list of str
+        What is worth saying and has no other place.
+
+    Raises
+    ------
+    TypeError
+        A field is missing.
+
+    Examples
+    --------
+    >>> report = dl.inspect(dl.arange(4)[::-1])
+    >>> report.facts["negative_strides"], report.struct["strides"]
+    (True, (-1,))
+    """
+
+    subject: str
+    type_name: str
+    framework: str = ""
+    version: str = ""
+    protocols: list = field(default_factory=list)
+    struct: dict | None = None
+    via: str = ""
+    device_answer: str = ""
+    calls: list = field(default_factory=list)
+    tables: list = field(default_factory=list)
+    ownership: list = field(default_factory=list)
+    findings: list = field(default_factory=list)
+    consequences: list = field(default_factory=list)
+    facts: dict = field(default_factory=dict)
+    remarks: list = field(default_factory=list)
+
+    @property
+    def usable(self):
+        """Whether the judge has no error to report; False also when there is no tensor."""
+        return self.struct is not None and all(finding.severity != "error" for finding in self.findings)
+
+    def to_dict(self):
+        """Return everything as dicts, lists, strings, numbers and None. Addresses are numbers.
+
+        Raises
+        ------
+        Nothing.
+        """
+        plain = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        plain["usable"] = self.usable
+        plain["struct"] = _plain_struct(self.struct)
+        plain["findings"] = [finding._asdict() for finding in self.findings]
+        plain["calls"] = [vars(call) | {"struct": _plain_struct(call.struct)} for call in self.calls]
+        plain["tables"] = [vars(table) for table in self.tables]
+        plain["consequences"] = [vars(row) for row in self.consequences]
+        return plain
+
+    def to_json(self, indent=2):
+        """Return `to_dict` as JSON.
+
+        Raises
+        ------
+        Nothing.
+
+        Examples
+        --------
+        >>> import json
+        >>> json.loads(dl.inspect(dl.zeros((2, 3))).to_json())["struct"]["shape"]
+        [2, 3]
+        """
+        return json.dumps(self.to_dict(), indent=indent)
+
+    def to_html(self):
+        """Return one whole HTML page that needs no network.
+
+        Raises
+        ------
+        Nothing.
+        """
+        from .html import page
+
+        return page(self)
+
+    def __repr__(self):
+        from .text import plain
+
+        return plain(self)
+
+    def _repr_html_(self):
+        from .html import fragment
+
+        return fragment(self)
+
+
+def _plain_struct(struct):
+    if struct is None:
+        return None
+    return struct | {"findings": [finding._asdict() for finding in struct["findings"]]}

@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the command line can inspect: an expression of a module, or a .npy file mapped read-only. Inspects nothing."""
+
+import ast
+import importlib
+import mmap
+import os
+from math import prod
+from pathlib import Path
+
+from .. import wrap
+
+_KINDS = {"i": "int", "u": "uint", "f": "float", "c": "complex"}
+# A header is a short dict; whatever is longer is none. NumPy's own limit is 10,000.
+_HEADER_LIMIT = 65536
+
+
+class SourceError(Exception):
+    """What was asked for cannot be had; the text says why and what to do.
+
+    Raises
+    ------
+    Nothing.
+    """
+
+
+def evaluate(text):
+    """Return the value of ``module:expression``.
+
+    Raises
+    ------
+    SourceError
+        There is no such module, or the expression fails.
+
+    Examples
+    --------
+    >>> from dltensor.inspection.sources import evaluate
+    >>> evaluate("dltensor:arange(4)[::-1]").strides
+    (-1,)
+    """
+    name, _, expression = text.partition(":")
+    if not expression.strip():
+        raise SourceError(f"expected 'module:expression', such as 'numpy:arange(4)', got {text!r}")
+    try:
+        module = importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name == name.partition(".")[0]:
+            raise SourceError(f"no module named {name!r}; is it installed, and is this the right Python?") from None
+        raise SourceError(f"module {name!r} cannot be imported: {error}") from error
+    except Exception as error:
+        raise SourceError(f"module {name!r} cannot be imported: {type(error).__name__}: {error}") from error
+    names = vars(module) | {name.partition(".")[0]: importlib.import_module(name.partition(".")[0])}
+    if hasattr(module, "__getattr__"):
+        # Modules that make their names when asked: only those of the expression are asked for.
+        for node in _names_in(expression):
+            if node not in names and hasattr(module, node):
+                names[node] = getattr(module, node)
+    try:
+        return eval(compile(expression.strip(), "<expression>", "eval"), names)
+    except SyntaxError as error:
+        raise SourceError(f"{expression!r} is no Python expression: {error.msg}") from None
+    except Exception as error:
+        raise SourceError(f"evaluating {expression!r} in {name} raised {type(error).__name__}: {error}") from error
+
+
+def _names_in(expression):
+    try:
+        tree = ast.parse(expression.strip(), mode="eval")
+    except SyntaxError:
+        return set()
+    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+
+
+def read_npy_header(data, where):
+    """Read the header of a .npy file: (dtype as text, whether in Fortran order, shape, where the elements begin).
+
+    Parameters
+    ----------
+    data : bytes-like, the beginning of the file
+    where : str, the file's name for messages
+
+    Raises
+    ------
+    SourceError
+        It is no .npy file, or one that cannot be mapped.
+    """
+    if bytes(data[:6]) != b"\x93NUMPY" or len(data) < 10:
+        raise SourceError(f"{where}: not a .npy file (it does not begin with \\x93NUMPY)")
+    major = data[6]
+    if major not in (1, 2, 3):
+        raise SourceError(f"{where}: .npy version {major}.{data[7]} is not known; 1.0, 2.0 and 3.0 are")
+    width = 2 if major == 1 else 4
+    length = int.from_bytes(data[8:8 + width], "little")
+    start = 8 + width + length
+    if length > _HEADER_LIMIT or start > len(data):
+        raise SourceError(f"{where}: the header is said to be {length} bytes long, the file has {len(data)}")
+    try:
+        # Literals only: nothing in a file is ever run.
+        header = ast.literal_eval(bytes(data[8 + width:start]).decode("utf-8" if major == 3 else "latin1").strip())
+        kind, fortran, shape = header["descr"], header["fortran_order"], header["shape"]
+    except (ValueError, SyntaxError, KeyError, TypeError, UnicodeDecodeError, RecursionError, MemoryError):
+        raise SourceError(f"{where}: the header is not a dict of descr, fortran_order and shape") from None
+    if not isinstance(shape, tuple) or not all(type(n) is int and 0 <= n < 2**63 for n in shape) or len(shape) > 64:
+        raise SourceError(f"{where}: shape must be a tuple of at most 64 sizes, got {shape!r}")
+    if type(fortran) is not bool:
+        raise SourceError(f"{where}: fortran_order must be True or False, got {fortran!r}")
+    if not isinstance(kind, str):
+        raise SourceError(f"{where}: structured types ({kind!r}) cannot be said in DLPack")
+    return kind, fortran, shape, start
+
+
+def _dtype_of(kind, where):
+    order, letter, digits = kind[:1], kind[1:2], kind[2:]
+    if order == ">" and digits != "1":
+        raise SourceError(f"{where}: big-endian elements ({kind}) cannot be said in DLPack; byteswap the file first")
+    if order in "<|>=" and letter == "b" and digits == "1":
+        return "bool", 1
+    if order in "<|>=" and letter in _KINDS and digits in ("1", "2", "4", "8", "16"):
+        name = f"{_KINDS[letter]}{int(digits) * 8}"
+        from .. import DTYPES
+
+        if name in DTYPES:
+            return name, int(digits)
+    raise SourceError(f"{where}: elements of type {kind!r} cannot be said in DLPack"
+                      + ("; bfloat16 and fp8 lose their type in .npy files" if letter == "V" else ""))
+
+
+def open_npy(path):
+    """Return a read-only tensor over a .npy file, mapped and not read.
+
+    Raises
+    ------
+    SourceError
+        The file cannot be opened, or is none that can be mapped.
+    """
+    path = Path(path)
+    try:
+        with path.open("rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            if size < 10:
+                raise SourceError(f"{path}: not a .npy file (it has {size} bytes)")
+            memory = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    except OSError as error:
+        raise SourceError(f"{path}: {error.strerror}") from None
+    kind, fortran, shape, start = read_npy_header(memory[:_HEADER_LIMIT + 12], str(path))
+    name, width = _dtype_of(kind, str(path))
+    if start + prod(shape) * width > len(memory):
+        raise SourceError(f"{path}: {shape} elements of {kind} need {prod(shape) * width} bytes after the header, the "
+                          f"file has {len(memory) - start}")
+    strides = None
+    if fortran:
+        step, made = 1, []
+        for n in shape:
+            made.append(step)
+            step *= max(n, 1)
+        strides = tuple(made)
+    from .. import asarray
+
+    return wrap(asarray(memory).data_ptr + start, shape, name, strides=strides, owner=memory, readonly=True)
+
+
+def find(text):
+    """Return (object, whether it is a file) for an argument of the command line.
+
+    Raises
+    ------
+    SourceError
+        It is neither a file nor a module with an expression, or cannot be had.
+    """
+    if text.endswith(".npy") or Path(text).is_file():
+        if not text.endswith(".npy"):
+            raise SourceError(f"{text}: only .npy files can be inspected; for others name an expression that opens it, "
+                              f"such as 'torch:load(\"{text}\")'")
+        return open_npy(text), True
+    if ":" not in text:
+        raise SourceError(f"{text!r} is neither a file nor 'module:expression'; for a variable of a module write "
+                          f"'module:name', for an array of NumPy 'numpy:zeros((2, 3))'")
+    return evaluate(text), False

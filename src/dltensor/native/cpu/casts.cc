@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where a cast goes by way of another type: never through one that would round or clamp differently.
+#include "native/cpu/casts.h"
+
+namespace dlt {
+namespace {
+
+bool is_small_integer(int type) {
+  const DLDataType d = type_table[type].dtype;
+  return d.bits < 8 && (d.code == kDLInt || d.code == kDLUInt);
+}
+bool whole(int type) {
+  const Kind kind = type_table[type].kind;
+  return kind == Kind::boolean || kind == Kind::signed_integer || kind == Kind::unsigned_integer;
+}
+
+// A computed type that holds every value of a carried one.
+int hub_of_carried(int type) {
+  return is_small_integer(type) ? type_int8 : type_table[type].kind == Kind::complex ? type_complex64 : type_float32;
+}
+
+// The type from which a carried one is reached: int8 holds whatever survives in fewer bits, float64 every integer of 32
+// bits, float32 every float16 and bfloat16.
+int way_to_carried(int from, int to) {
+  if (is_small_integer(to)) return type_int8;
+  if (from == type_complex64) return type_float32;
+  if (from == type_complex128) return type_float64;
+  return whole(from) ? type_float64 : type_float32;
+}
+
+}  // namespace
+
+bool find_chain(const Kernels& kernels, int from, int to, int mode, Chain* chain) {
+  chain->count = 0;
+  chain->types[0] = from;
+  if (from < 0 || to < 0) return false;
+  bool was_float = false;
+  for (int at = from; at != to;) {
+    int next = to;
+    if (kernels.casts[mode][at][to] == nullptr) next = at >= computed_types ? hub_of_carried(at) : way_to_carried(at, to);
+    // A float clamps on its way to any integer, also when the last step is one between integers.
+    const int step_mode = was_float && whole(at) ? mode | cast_saturate : mode;
+    const loop_t loop = kernels.casts[step_mode][at][next];
+    if (loop == nullptr || chain->count == longest_chain) return false;
+    was_float |= !whole(at);
+    chain->loops[chain->count++] = loop;
+    chain->types[chain->count] = next;
+    at = next;
+  }
+  return true;
+}
+
+}  // namespace dlt

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// From any dtype to any other as a chain of the loops that exist, with one rounding in all.
+#pragma once
+#include "native/cpu/kernels.h"
+
+namespace dlt {
+
+inline constexpr int longest_chain = 4;
+
+struct Chain {
+  int count = 0;                    // loops to run one after the other; 0 when the types are the same
+  loop_t loops[longest_chain];
+  int types[longest_chain + 1];     // types[k] goes into loops[k], types[k + 1] comes out
+};
+
+// `mode` is made of cast_nearest and cast_saturate. False when a type is no row.
+bool find_chain(const Kernels& kernels, int from, int to, int mode, Chain* chain);
+
+}  // namespace dlt

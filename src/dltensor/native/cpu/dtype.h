@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rows of dtypes.h as numbers and as a table to read at run time. No conversion here; see scalar.h and casts.h.
+#pragma once
+#include <stdint.h>
+
+#include "dltensor/dlpack.h"
+#include "dltensor/dtypes.h"
+#include "dltensor/floats.h"
+#include "native/export.h"
+
+namespace dlt {
+
+#define DLT_NUMBER(name, type, code, bits, format) type_##name,
+enum Type : int { DLT_DTYPES(DLT_NUMBER) type_count };
+#undef DLT_NUMBER
+#define DLT_COUNT(name, type, code, bits, format) +1
+inline constexpr int computed_types = 0 DLT_COMPUTED_DTYPES(DLT_COUNT);  // they come first
+#undef DLT_COUNT
+
+// Ordered as promotion climbs.
+enum class Kind : uint8_t { boolean, signed_integer, unsigned_integer, real, complex };
+
+struct TypeRow {
+  const char* name;
+  const char* format;
+  DLDataType dtype;
+  Kind kind;
+  bool computed;
+  int bytes;  // of one element with an address of its own
+};
+DLT_API extern const TypeRow type_table[type_count];
+
+// The row of a dtype of one lane, or -1.
+DLT_API int find_type(DLDataType dtype);
+DLT_API int find_type_by_name(const char* name);
+
+}  // namespace dlt

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// The engine's face: the tables that Python reads, promotion, and running an operation on CPU tensors.
+//
+// Who calls here has checked: shapes broadcast, devices match, `out` is writable and repeats no element. An op that
+// every operand enters contiguous, in one dtype and in small number, needs none of run(): find_loop() and a call.
+#pragma once
+#include <stdint.h>
+
+#include "dltensor/dlpack.h"
+#include "dltensor/ops.h"
+#include "native/cpu/dtype.h"
+#include "native/cpu/kernels.h"
+#include "native/cpu/scalar.h"
+#include "native/export.h"
+
+namespace dlt {
+
+enum class Status : int32_t {
+  ok = 0,
+  no_loop,    // the op is not defined for this dtype
+  no_dtype,   // a dtype that no row names
+  no_shape,   // an operand does not broadcast to the output
+  no_memory,
+};
+
+struct OpRow {
+  const char* name;
+  int operands;
+  unsigned kinds;      // DLT_BOOLEANS | ...
+  const char* result;  // "same", "mask" or "part"
+  const char* symbol;
+  const char* text;
+  const char* doc;
+  int saturating;      // the number of its saturating form, or -1
+};
+struct AliasRow {
+  const char* name;
+  int op;
+  bool swapped;
+};
+DLT_API extern const OpRow op_table[op_count];
+DLT_API extern const AliasRow alias_table[];
+DLT_API extern const int alias_count;
+
+// By name or alias; -1 when there is none. `swapped` (may be null): the alias takes its two operands the other way round.
+DLT_API int find_op(const char* name, bool* swapped);
+
+// The dtype that two share by the array API's table and design: the higher kind's dtype wins. -1: none (int64 with uint64,
+// carried dtypes).
+DLT_API int promote(int a, int b);
+
+// What an op computes in when its operands share `type`: that, or float32 for integers and bools in a function of
+// floats; -1 when the op takes no such operands. And what comes out of it then.
+DLT_API int compute_type(int op, int type);
+DLT_API int result_type(int op, int compute_type);
+
+// The loop over contiguous runs of one dtype, for the level in use; null where there is none (most of float16 and
+// bfloat16 go through run()). Look it up at each call: it costs two loads.
+DLT_API loop_t find_loop(int op, int type) noexcept;
+DLT_API loop_t find_saturating_loop(int op, int type) noexcept;
+
+// Flags of run().
+inline constexpr unsigned run_saturate = 1;
+
+// out[...] = op(in[0], in[1], in[2]), computed in dtype number `type`, broadcast to the shape of `out`. Operands of another
+// dtype are converted; `out` may have any dtype, and gets what a cast would give. `padded` has bit k for operand k
+// and bit 3 for `out`. Overlap is as if through a temporary.
+DLT_API Status run(int op, unsigned flags, int type, const DLTensor* const* in, const DLTensor& out, unsigned padded) noexcept;
+
+// Saturating op of an integer tensor with a real number that is no integer of its dtype, exactly rounded. For real_fma,
+// scalar * a + c.
+DLT_API Status run_real(Real op, double scalar, const DLTensor& a, const DLTensor* c, const DLTensor& out) noexcept;
+
+// out = a * scale + offset, cast to out's dtype in the same pass; or only cast, with `scaled` false.
+struct CastOptions {
+  Rounding rounding = Rounding::truncate;
+  bool saturate = false;
+  bool scaled = false;
+  double scale = 1, offset = 0;
+};
+DLT_API Status cast(const DLTensor& out, const DLTensor& a, const CastOptions& options, unsigned padded) noexcept;
+
+// out = condition ? a : b, by bytes: a, b and out share a dtype.
+DLT_API Status where(const DLTensor& condition, const DLTensor& a, const DLTensor& b, const DLTensor& out) noexcept;
+
+// How to compare a tensor of integers or bools with any scalar by exact value. For `always` >= 0 the answer is that for
+// every element; else `op` with `value`, which the dtype holds, gives it. `op` is one of the six comparisons.
+struct ExactComparison {
+  int always;
+  int op;
+  Scalar value;
+};
+DLT_API ExactComparison exact_comparison(int op, int type, const Scalar& scalar);
+
+}  // namespace dlt

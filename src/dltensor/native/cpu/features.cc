@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// Choosing the instruction set, and finding libmvec.
+#include "native/cpu/features.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <atomic>
+#include <mutex>
+
+namespace dlt {
+
+#if defined(__x86_64__)
+#define DLT_LEVELS(X) X(v2) X(v3) X(v4)
+#else
+#define DLT_LEVELS(X) X(base)
+#endif
+#define DLT_DECLARE(level)                                                \
+  namespace level {                                                       \
+  void fill_table(Kernels* kernels, void* (*find)(const char* name));     \
+  }
+DLT_LEVELS(DLT_DECLARE)
+#undef DLT_DECLARE
+
+namespace {
+
+struct Level {
+  const char* name;
+  void (*fill)(Kernels*, void* (*)(const char*));
+};
+#define DLT_LEVEL_ROW(level) {#level, level::fill_table},
+constexpr Level levels[] = {DLT_LEVELS(DLT_LEVEL_ROW)};
+#undef DLT_LEVEL_ROW
+constexpr int level_count = int(sizeof levels / sizeof *levels);
+#define DLT_LEVEL_NAME(level) #level,
+constexpr const char* level_names[] = {DLT_LEVELS(DLT_LEVEL_NAME) nullptr};
+#undef DLT_LEVEL_NAME
+
+bool supported(int level) {
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  switch (level) {
+    case 0:
+      return __builtin_cpu_supports("x86-64-v2");
+    case 1:
+      return __builtin_cpu_supports("x86-64-v3");
+    default:
+      return __builtin_cpu_supports("x86-64-v4");
+  }
+#else
+  return level == 0;
+#endif
+}
+
+int find_level(const char* name) {
+  for (int i = 0; i < level_count; ++i)
+    if (strcmp(levels[i].name, name) == 0) return supported(i) ? i : -1;
+  return -1;
+}
+
+// Loaded at first use and kept: part of glibc, and the loops hold pointers into it.
+void* find_vector_function(const char* name) {
+#if defined(__x86_64__)
+  static void* const library = dlopen("libmvec.so.1", RTLD_NOW | RTLD_LOCAL);
+  return library != nullptr ? dlsym(library, name) : nullptr;
+#else
+  (void)name;
+  return nullptr;
+#endif
+}
+
+Kernels tables[level_count];
+bool filled[level_count];
+std::mutex filling;
+std::atomic<const Kernels*> chosen{nullptr};
+
+const Kernels* choose(int level) {
+  const std::lock_guard<std::mutex> guard(filling);
+  if (!filled[level]) {
+    levels[level].fill(&tables[level], find_vector_function);
+    filled[level] = true;
+  }
+  chosen.store(&tables[level], std::memory_order_release);
+  return &tables[level];
+}
+
+const Kernels* choose_first() {
+  const char* wish = getenv("DLTENSOR_CPU");
+  int level = wish != nullptr ? find_level(wish) : -1;
+  for (int i = level_count - 1; level < 0 && i >= 0; --i)
+    if (supported(i)) level = i;
+  if (level < 0) {
+    // Nothing else was compiled in: better an error here than an unknown instruction somewhere else.
+    static const char words[] = "dltensor: this processor lacks x86-64-v2 (SSE4.2), the least that its loops need\n";
+    (void)!fwrite(words, 1, sizeof words - 1, stderr);
+    abort();
+  }
+  return choose(level);
+}
+
+}  // namespace
+
+const Kernels& kernels() noexcept {
+  const Kernels* table = chosen.load(std::memory_order_acquire);
+  return table != nullptr ? *table : *choose_first();
+}
+
+const char* const* cpu_levels() noexcept { return level_names; }
+bool cpu_supports(const char* level) noexcept { return find_level(level) >= 0; }
+const char* cpu_level() noexcept { return kernels().name; }
+
+bool set_cpu_level(const char* level) noexcept {
+  const int found = find_level(level);
+  if (found >= 0) choose(found);
+  return found >= 0;
+}
+
+}  // namespace dlt

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which instruction set the loops run on. Decided once, by the processor and DLTENSOR_CPU.
+#pragma once
+#include "native/cpu/kernels.h"
+#include "native/export.h"
+
+namespace dlt {
+
+// The table in use. The first call fills it; safe from any thread.
+DLT_API const Kernels& kernels() noexcept;
+
+// Levels that were compiled in, lowest first, ended by a null; which of them this processor has; which one is used.
+DLT_API const char* const* cpu_levels() noexcept;
+DLT_API bool cpu_supports(const char* level) noexcept;
+DLT_API const char* cpu_level() noexcept;
+
+// Switches to a level by name. False when there is no such level here. For tests and tools, while no op is running.
+DLT_API bool set_cpu_level(const char* level) noexcept;
+
+}  // namespace dlt

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// The casts between all dtypes that are computed on.
+#include "native/cpu/kernels/convert.h"
+
+#if defined(__AVX512F__) || defined(__F16C__)
+#include <immintrin.h>
+#endif
+
+namespace dlt::DLT_LEVEL {
+namespace {
+
+#if defined(__AVX512F__)
+constexpr int lanes = 16;
+DLT_FN void halves_in(const char* from, char* to) {
+  _mm512_storeu_ps(to, _mm512_maskz_cvtph_ps(0xffff, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from))));
+}
+DLT_FN void halves_out(const char* from, char* to) {
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(to),
+                      _mm512_maskz_cvtps_ph(0xffff, _mm512_loadu_ps(from), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+}
+#elif defined(__F16C__)
+constexpr int lanes = 8;
+DLT_FN void halves_in(const char* from, char* to) {
+  _mm256_storeu_ps(reinterpret_cast<float*>(to), _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from))));
+}
+DLT_FN void halves_out(const char* from, char* to) {
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm256_cvtps_ph(_mm256_loadu_ps(reinterpret_cast<const float*>(from)),
+                                                                   _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+}
+#endif
+
+#if defined(__F16C__)
+// The processor's own conversion; the tail goes through a padded buffer, so that an element's place does not matter.
+template <class To, class From, void STEP(const char*, char*)>
+void half_loop(void* out, const void* a, const void*, const void*, int64_t n, unsigned scalars) {
+  if (scalars & 1) return cast_loop<To, From, false, false>(out, a, nullptr, nullptr, n, scalars);
+  const char* from = static_cast<const char*>(a);
+  char* to = static_cast<char*>(out);
+  int64_t i = 0;
+  for (; i + lanes <= n; i += lanes) STEP(from + i * int64_t(sizeof(From)), to + i * int64_t(sizeof(To)));
+  if (i < n) {
+    From in[lanes] = {};
+    To back[lanes];
+    __builtin_memcpy(in, from + i * int64_t(sizeof(From)), size_t(n - i) * sizeof(From));
+    STEP(reinterpret_cast<const char*>(in), reinterpret_cast<char*>(back));
+    __builtin_memcpy(to + i * int64_t(sizeof(To)), back, size_t(n - i) * sizeof(To));
+  }
+}
+#endif
+
+template <class From>
+void fill_from(Kernels* kernels, int from) {
+#define DLT_FILL(name, type, code, bits, format) fill_cast<type, From>(kernels, from, type_##name);
+  DLT_COMPUTED_DTYPES(DLT_FILL)
+#undef DLT_FILL
+}
+
+}  // namespace
+
+void fill_casts(Kernels* kernels) {
+#define DLT_FILL(name, type, code, bits, format) fill_from<type>(kernels, type_##name);
+  DLT_COMPUTED_DTYPES(DLT_FILL)
+#undef DLT_FILL
+#if defined(__F16C__)
+  for (int mode = 0; mode < cast_modes; ++mode) {
+    kernels->casts[mode][type_float16][type_float32] = half_loop<float, float16, halves_in>;
+    kernels->casts[mode][type_float32][type_float16] = half_loop<float16, float, halves_out>;
+  }
+#endif
+}
+
+}  // namespace dlt::DLT_LEVEL

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Opens the namespace of the instruction set that a file of this folder is being compiled for. The same sources are
+// compiled once per level; nothing in them may have a name that another level shares, or the linker would choose one.
+#pragma once
+#include "native/cpu/kernels.h"
+
+#ifndef DLT_LEVEL
+#error "compile with -DDLT_LEVEL=v2, v3, v4 or base"
+#endif
+
+namespace dlt::DLT_LEVEL {
+
+// An element at any address. Loads and stores through it need no alignment.
+template <class T>
+struct loose {
+  typedef T type __attribute__((aligned(1)));
+};
+template <class T>
+using loose_t = typename loose<T>::type;
+
+void fill_integers(Kernels* kernels);
+void fill_floats(Kernels* kernels);
+void fill_complexes(Kernels* kernels);
+void fill_saturating(Kernels* kernels);
+void fill_casts(Kernels* kernels);
+void fill_small_casts(Kernels* kernels);
+void fill_halves(Kernels* kernels);
+void fill_moves(Kernels* kernels);
+void fill_products(Kernels* kernels);
+// `find` looks a symbol of libmvec up.
+void fill_functions(Kernels* kernels, void* (*find)(const char* name));
+
+#define DLT_EACH _Pragma("GCC ivdep") for (int64_t i = 0; i < n; ++i)
+
+}  // namespace dlt::DLT_LEVEL

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table of this level, put together.
+#include "native/cpu/kernels/level.h"
+
+#define DLT_TEXT_(x) #x
+#define DLT_TEXT(x) DLT_TEXT_(x)
+
+namespace dlt::DLT_LEVEL {
+
+void fill_table(Kernels* kernels, void* (*find)(const char* name)) {
+  kernels->name = DLT_TEXT(DLT_LEVEL);
+  fill_integers(kernels);
+  fill_floats(kernels);
+  fill_complexes(kernels);
+  fill_halves(kernels);
+  fill_functions(kernels, find);
+  fill_saturating(kernels);
+  fill_casts(kernels);
+  fill_small_casts(kernels);
+  fill_moves(kernels);
+  fill_products(kernels);
+}
+
+}  // namespace dlt::DLT_LEVEL

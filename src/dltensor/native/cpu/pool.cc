@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+// The pool. The caller takes chunks from the front, the workers from the back, so that each finds its own data in its
+// cache when one call follows another; nobody waits for a chunk that was not begun. Where other programs hold the
+// processors, a worker is stopped in the middle of a chunk: the caller then gives its own processor up for it, and
+// leaves the workers alone for a while.
+#include "native/cpu/pool.h"
+
+#include <limits.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <atomic>
+
+namespace dlt {
+namespace {
+
+constexpr int most_threads = 64;
+// About 20 microseconds: longer than the gap between two calls of a loop in Python, shorter than anybody's patience.
+constexpr int spins = 1500;
+// How many jobs the caller does alone after workers kept it waiting: at first, and at most, doubling in between.
+constexpr int64_t patience = 50000;  // nanoseconds
+constexpr uint32_t least_alone = 8, most_alone = 512;
+
+struct Job {
+  void (*work)(void*, int64_t);
+  void* context;
+};
+
+struct Pool {
+  std::atomic<int> threads{0};          // wanted, the caller included; 0 until asked
+  int started = 0;                      // workers that run
+  pthread_t workers[most_threads] = {};
+  pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;  // who may post a job
+  Job job{};
+  // What is left: the first and one past the last chunk not begun, 32 bits each.
+  std::atomic<uint64_t> left{0};
+  std::atomic<uint32_t> epoch{0};       // counts jobs; workers sleep on it
+  std::atomic<uint32_t> open{0};        // the epoch whose job may be joined, 0 when none
+  std::atomic<uint32_t> joined{0};      // workers inside a job; the caller may sleep on it
+  std::atomic<bool> awaited{false};     // it does
+  std::atomic<int> sleeping{0};
+};
+Pool pool;
+// Both belong to who holds `turn`: jobs still to be done alone, and how many the next delay will cost.
+uint32_t alone = 0, penalty = least_alone;
+thread_local bool inside = false;
+
+void relax() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+void futex(std::atomic<uint32_t>* word, int operation, uint32_t value) {
+  syscall(SYS_futex, reinterpret_cast<uint32_t*>(word), operation, value, nullptr, nullptr, 0);
+}
+
+bool take(bool front, int64_t* index) {
+  uint64_t now = pool.left.load(std::memory_order_relaxed);
+  for (;;) {
+    const uint32_t first = uint32_t(now), last = uint32_t(now >> 32);
+    if (first >= last) return false;
+    const uint64_t next = front ? now + 1 : now - (uint64_t(1) << 32);
+    if (pool.left.compare_exchange_weak(now, next, std::memory_order_acquire, std::memory_order_relaxed)) {
+      *index = front ? first : last - 1;
+      return true;
+    }
+  }
+}
+
+int64_t run_chunks(bool front) {
+  const Job job = pool.job;
+  int64_t done = 0;
+  for (int64_t index; take(front, &index); ++done) job.work(job.context, index);
+  return done;
+}
+
+int64_t nanoseconds() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return int64_t(now.tv_sec) * 1000000000 + now.tv_nsec;
+}
+
+void* worker(void* number) {
+  inside = true;
+  const int me = int(reinterpret_cast<intptr_t>(number));
+  uint32_t seen = 0;
+  for (;;) {
+    for (int idle = 0; pool.epoch.load(std::memory_order_acquire) == seen;) {
+      relax();
+      if (++idle < spins) continue;
+      pool.sleeping.fetch_add(1);
+      futex(&pool.epoch, FUTEX_WAIT_PRIVATE, seen);
+      pool.sleeping.fetch_sub(1);
+      idle = 0;
+    }
+    seen = pool.epoch.load(std::memory_order_acquire);
+    // Announced before the job is read: the caller closes the job first and then waits for this to fall.
+    pool.joined.fetch_add(1);
+    if (pool.open.load() == seen && me < pool.threads.load(std::memory_order_relaxed) - 1) run_chunks(false);
+    if (pool.joined.fetch_sub(1) == 1 && pool.awaited.load()) futex(&pool.joined, FUTEX_WAKE_PRIVATE, 1);
+  }
+  return nullptr;
+}
+
+// A worker that wakes up on the caller's processor stays there behind the caller for milliseconds. With -1 the workers may
+// run anywhere that the caller may.
+void keep_off(int processor) {
+  cpu_set_t allowed;
+  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0 || CPU_COUNT(&allowed) < 2) return;
+  if (processor >= 0) CPU_CLR(size_t(processor), &allowed);
+  for (int i = 0; i < pool.started; ++i) pthread_setaffinity_np(pool.workers[i], sizeof allowed, &allowed);
+}
+
+// Waits for workers that are in the middle of a chunk.
+void wait_for_workers() {
+  for (int i = 0; i < spins; ++i) {
+    if (pool.joined.load() == 0) return;
+    relax();
+  }
+  // Asleep here, this processor is free for a worker that stands in line at another.
+  keep_off(-1);
+  pool.awaited.store(true);
+  for (uint32_t inside_now; (inside_now = pool.joined.load()) != 0;) futex(&pool.joined, FUTEX_WAIT_PRIVATE, inside_now);
+  pool.awaited.store(false);
+}
+
+void before_fork() { pthread_mutex_lock(&pool.turn); }
+void after_fork_parent() { pthread_mutex_unlock(&pool.turn); }
+void after_fork_child() {
+  // Only the forking thread lives on; what it saw of the workers is a memory.
+  pool.started = 0;
+  pool.joined.store(0);
+  pool.awaited.store(false);
+  pool.sleeping.store(0);
+  pool.open.store(0);
+  pool.left.store(0);
+  pthread_mutex_init(&pool.turn, nullptr);
+}
+
+void start_workers(int wanted) {
+  static const int hooked = pthread_atfork(before_fork, after_fork_parent, after_fork_child);
+  (void)hooked;
+  while (pool.started < wanted) {
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, 1 << 20);
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    const bool made = pthread_create(&pool.workers[pool.started], &attributes, worker,
+                                     reinterpret_cast<void*>(intptr_t(pool.started))) == 0;
+    pthread_attr_destroy(&attributes);
+    if (!made) return;  // fewer hands, same result
+    ++pool.started;
+  }
+}
+
+int threads_at_start() {
+  cpu_set_t allowed;
+  const char* wish = getenv("DLTENSOR_NUM_THREADS");
+  int count = wish != nullptr ? atoi(wish) : 0;
+  if (count < 1) count = sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? CPU_COUNT(&allowed) : 1;
+  return count > most_threads ? most_threads : count;
+}
+
+}  // namespace
+
+int num_threads() noexcept {
+  int count = pool.threads.load(std::memory_order_relaxed);
+  if (count == 0) {
+    count = threads_at_start();
+    int none = 0;
+    if (!pool.threads.compare_exchange_strong(none, count)) count = none;
+  }
+  return count;
+}
+
+void set_num_threads(int count) noexcept {
+  pool.threads.store(count < 1 ? 1 : count > most_threads ? most_threads : count);
+}
+
+void parallel(int64_t count, void (*work)(void* context, int64_t index), void* context) noexcept {
+  const int threads = num_threads();
+  if (threads < 2 || count < 2 || count > INT_MAX || inside || pthread_mutex_trylock(&pool.turn) != 0) {
+    for (int64_t i = 0; i < count; ++i) work(context, i);
+    return;
+  }
+  if (alone > 0) {
+    --alone;
+    pthread_mutex_unlock(&pool.turn);
+    for (int64_t i = 0; i < count; ++i) work(context, i);
+    return;
+  }
+  inside = true;
+  if (pool.started < threads - 1) start_workers(threads - 1);
+  const bool call = pool.started > 0;
+  pool.job = {work, context};
+  pool.left.store(uint64_t(count) << 32, std::memory_order_release);
+  if (call) {
+    uint32_t next = pool.epoch.load(std::memory_order_relaxed) + 1;
+    if (next == 0) next = 1;
+    pool.open.store(next);
+    pool.epoch.store(next);
+    if (pool.sleeping.load() > 0) {
+      keep_off(sched_getcpu());
+      futex(&pool.epoch, FUTEX_WAKE_PRIVATE, uint32_t(threads - 1));
+    }
+  }
+  const int64_t begun = nanoseconds(), done = run_chunks(true), finished = nanoseconds();
+  pool.open.store(0);
+  wait_for_workers();
+  const int64_t waited = nanoseconds() - finished;
+  // Longer than a chunk can take: a worker was stopped in the middle of one.
+  if (waited > patience && waited * (done > 0 ? done : 1) > 3 * (finished - begun)) {
+    alone = penalty;
+    penalty = penalty < most_alone ? penalty * 2 : most_alone;
+  } else {
+    penalty = penalty > least_alone ? penalty / 2 : least_alone;
+  }
+  inside = false;
+  pthread_mutex_unlock(&pool.turn);
+}
+
+}  // namespace dlt

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// A few threads that share one job at a time. Survives fork: the child starts its own.
+#pragma once
+#include <stdint.h>
+
+#include "native/export.h"
+
+namespace dlt {
+
+// Threads that take part in large work, the caller included: DLTENSOR_NUM_THREADS, else the processors this process may
+// use, at most 64.
+DLT_API int num_threads() noexcept;
+DLT_API void set_num_threads(int count) noexcept;
+
+// Calls work(context, i) once for each i < count, on this thread and on others, in any order, and returns when all are
+// done. `work` must not throw. While another thread's job is running, and inside `work`, the caller does all of it.
+DLT_API void parallel(int64_t count, void (*work)(void* context, int64_t index), void* context) noexcept;
+
+}  // namespace dlt

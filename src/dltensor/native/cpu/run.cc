@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+// Running an op, a cast or a choice: operands become a walk, overlapping ones by way of a temporary.
+#include <string.h>
+
+#include "native/cpu/copy.h"
+#include "native/cpu/engine.h"
+#include "native/cpu/features.h"
+#include "native/cpu/walk.h"
+#include "native/memory/block.h"
+
+namespace dlt {
+namespace {
+
+// Temporaries that live until the walk is over.
+struct Held {
+  Block* blocks[3] = {};
+  int count = 0;
+  ~Held() {
+    for (int k = 0; k < count; ++k) release(blocks[k]);
+  }
+};
+
+// float16 and bfloat16 without a loop of their own are computed one size up: in float32, and where that would round
+// twice, in float64.
+int loop_type(int op, int type, unsigned flags) {
+  if (type != type_float16 && type != type_bfloat16) return type;
+  if (!(flags & run_saturate) && find_loop(op, type) != nullptr) return type;
+  return op == op_fma ? type_float64 : type_float32;
+}
+
+struct Making {
+  const Kernels& kernels;
+  Walk walk;
+  Held held;
+  explicit Making(const Kernels& table) : kernels(table) {}
+
+  Status start(const DLTensor& out, unsigned padded) {
+    walk.ndim = out.ndim;
+    walk.inputs = 0;
+    walk.real_loop = nullptr;
+    walk.heavy = false;
+    if (out.ndim > 0) memcpy(walk.shape, out.shape, size_t(out.ndim) * sizeof(int64_t));
+    return set(&walk.out, out, padded >> 3 & 1);
+  }
+
+  Status set(Operand* o, const DLTensor& t, bool is_padded) {
+    const int bits = t.dtype.bits * t.dtype.lanes;
+    o->data = static_cast<char*>(t.data);
+    o->width = item_bytes(t.dtype);
+    o->bits = bits < 8 && !is_padded ? bits : 0;
+    o->chain.count = 0;
+    if (!broadcast_strides(t.ndim, t.shape, t.strides, walk.ndim, walk.shape, Align::trailing, o->strides)) return Status::no_shape;
+    return Status::ok;
+  }
+
+  // Adds an input that reaches the loop in dtype number `type`.
+  Status add(const DLTensor& in, const DLTensor& out, int type, int mode, bool is_padded) {
+    DLTensor source = in;
+    int64_t strides[max_dims];
+    const Overlap shared = overlap(in, out);
+    if (shared == Overlap::some) {
+      const int64_t count = numel(in.ndim, in.shape);
+      Block* block = allocate(size_t(count * item_bytes(in.dtype)));
+      if (block == nullptr) return Status::no_memory;
+      held.blocks[held.count++] = block;
+      contiguous_strides(in.ndim, in.shape, strides);
+      source.data = block->data;
+      source.strides = strides;
+      if (!copy(source, in, is_padded)) return Status::no_memory;
+    }
+    Operand* o = &walk.in[walk.inputs++];
+    const Status status = set(o, source, is_padded);
+    if (status != Status::ok) return status;
+    return type < 0 || find_chain(kernels, find_type(in.dtype), type, mode, &o->chain) ? Status::ok : Status::no_dtype;
+  }
+
+  // The loop writes dtype number `type`; what `out` has is a cast away.
+  Status finish(const DLTensor& out, int type, int mode) {
+    walk.loop_width = type_table[type].bytes;
+    // Comparisons write 0 and 1, which a uint8 takes as they are.
+    if (type == type_bool && out.dtype.code == kDLUInt && out.dtype.bits == 8 && out.dtype.lanes == 1) return Status::ok;
+    return find_chain(kernels, type, find_type(out.dtype), mode, &walk.out.chain) ? Status::ok : Status::no_dtype;
+  }
+};
+
+bool is_heavy(int op) {
+  switch (op) {
+#define DLT_CASE(name) case op_##name:
+    DLT_LIBRARY_FUNCTIONS(DLT_CASE)
+#undef DLT_CASE
+    case op_pow:
+    case op_atan2:
+    case op_hypot:
+    case op_logaddexp:
+    case op_floor_divide:
+    case op_remainder:
+      return true;
+    default:
+      return false;
+  }
+}
+
+#define DLT_TRY(expression)                          \
+  do {                                               \
+    const Status status_ = (expression);             \
+    if (status_ != Status::ok) return status_;       \
+  } while (false)
+
+// Rounded to odd on the way, so that the cast to 16 bits rounds once.
+void odd_fma(void* out, const void* a, const void* b, const void* c, int64_t n, unsigned scalars) {
+  const auto at = [](const void* from, int64_t i) { return static_cast<const double*>(from)[i]; };
+  const int64_t sa = ~scalars & 1, sb = ~scalars >> 1 & 1, sc = ~scalars >> 2 & 1;
+  for (int64_t i = 0; i < n; ++i) {
+    const double product = at(a, i * sa) * at(b, i * sb), addend = at(c, i * sc), sum = product + addend;
+    const double odd = odd_sum(exact_sum(product, addend));
+    static_cast<double*>(out)[i] = ops::isfinite(sum) ? odd : sum;
+  }
+}
+
+}  // namespace
+
+Status run(int op, unsigned flags, int type, const DLTensor* const* in, const DLTensor& out, unsigned padded) noexcept {
+  if (op < 0 || op >= op_count || type < 0 || type >= computed_types) return Status::no_loop;
+  Making making(kernels());
+  const int inner = loop_type(op, type, flags);
+  loop_t loop = flags & run_saturate ? find_saturating_loop(op, inner) : find_loop(op, inner);
+  int types[3] = {inner, inner, inner};
+  if ((flags & run_saturate) && op == op_fma && type_table[type].kind == Kind::unsigned_integer &&
+      type_table[find_type(in[1]->dtype) < 0 ? 0 : find_type(in[1]->dtype)].kind == Kind::signed_integer) {
+    loop = making.kernels.fma_unsigned[type];
+    types[0] = types[1] = find_type({kDLInt, type_table[type].dtype.bits, 1});
+  }
+  if (loop == nullptr) return Status::no_loop;
+  DLT_TRY(making.start(out, padded));
+  making.walk.loop = inner == type || op != op_fma ? loop : odd_fma;
+  making.walk.heavy = is_heavy(op);
+  const int mode = flags & run_saturate ? cast_saturate : 0;
+  for (int k = 0; k < op_table[op].operands; ++k) DLT_TRY(making.add(*in[k], out, types[k], mode, padded >> k & 1));
+  // A 16-bit float's result is rounded to 16 bits before it goes anywhere else.
+  const int result = result_type(op, inner), rounded = result_type(op, type);
+  if (result != rounded && find_type(out.dtype) != rounded) {
+    Chain first, second;
+    const bool known = find_chain(making.kernels, result, rounded, mode, &first) &&
+                       find_chain(making.kernels, rounded, find_type(out.dtype), mode, &second);
+    if (!known || first.count + second.count > longest_chain) return Status::no_dtype;
+    making.walk.loop_width = type_table[result].bytes;
+    for (int k = 0; k < second.count; ++k) {
+      first.loops[first.count] = second.loops[k];
+      first.types[++first.count] = second.types[k + 1];
+    }
+    making.walk.out.chain = first;
+  } else {
+    DLT_TRY(making.finish(out, result, mode));
+  }
+  run_walk(&making.walk);
+  return Status::ok;
+}
+
+Status run_real(Real op, double scalar, const DLTensor& a, const DLTensor* c, const DLTensor& out) noexcept {
+  const int type = find_type(a.dtype);
+  if (type < 0 || type >= computed_types) return Status::no_loop;
+  Making making(kernels());
+  const real_loop_t loop = making.kernels.real_scalar[op][type];
+  if (loop == nullptr) return Status::no_loop;
+  DLT_TRY(making.start(out, 0));
+  making.walk.loop = nullptr;
+  making.walk.real_loop = loop;
+  making.walk.scalar = scalar;
+  making.walk.heavy = true;
+  DLT_TRY(making.add(a, out, type, cast_saturate, false));
+  if (op == real_fma) {
+    // The second place is the scalar's: the addend stands in the third.
+    DLT_TRY(making.add(a, out, type, cast_saturate, false));
+    DLT_TRY(making.add(*c, out, type, cast_saturate, false));
+  }
+  DLT_TRY(making.finish(out, type, cast_saturate));
+  run_walk(&making.walk);
+  return Status::ok;
+}
+
+Status cast(const DLTensor& out, const DLTensor& a, const CastOptions& options, unsigned padded) noexcept {
+  const int from = find_type(a.dtype), to = find_type(out.dtype);
+  if (from < 0 || to < 0) return Status::no_dtype;
+  Making making(kernels());
+  const int mode = (options.rounding == Rounding::nearest ? cast_nearest : 0) | (options.saturate ? cast_saturate : 0);
+  DLT_TRY(making.start(out, padded));
+  if (options.scaled) {
+    // In float32 unless either side has more digits than that.
+    const auto wide = [](int type) { return type_table[type].bytes >= 8 || type == type_int32 || type == type_uint32; };
+    if (type_table[from].kind == Kind::complex || type_table[to].kind == Kind::complex) return Status::no_loop;
+    const int middle = wide(from) || wide(to) ? type_float64 : type_float32;
+    const float narrow[2] = {float(options.scale), float(options.offset)};
+    const double full[2] = {options.scale, options.offset};
+    int64_t one = 1;
+    DLTensor factor{};
+    factor.dtype = type_table[middle].dtype;
+    factor.shape = factor.strides = &one;
+    DLTensor addend = factor;
+    factor.data = middle == type_float64 ? static_cast<void*>(const_cast<double*>(full)) : const_cast<float*>(narrow);
+    addend.data = static_cast<char*>(factor.data) + type_table[middle].bytes;
+    making.walk.loop = find_loop(op_fma, middle);
+    DLT_TRY(making.add(a, out, middle, mode, padded & 1));
+    DLT_TRY(making.add(factor, out, middle, mode, false));
+    DLT_TRY(making.add(addend, out, middle, mode, false));
+    DLT_TRY(making.finish(out, middle, mode));
+    run_walk(&making.walk);
+    return Status::ok;
+  }
+  DLT_TRY(making.add(a, out, to, mode, padded & 1));
+  making.walk.loop = nullptr;
+  making.walk.loop_width = making.walk.out.width;
+  Chain& chain = making.walk.in[0].chain;
+  if (chain.count > 0) {
+    // The last step writes where the result belongs.
+    making.walk.loop = chain.loops[--chain.count];
+  }
+  run_walk(&making.walk);
+  return Status::ok;
+}
+
+namespace {
+
+template <class U>
+void choose(void* out, const void* condition, const void* a, const void* b, int64_t n, unsigned scalars) {
+  typedef U loose __attribute__((aligned(1), may_alias));
+  const auto* c = static_cast<const uint8_t*>(condition);
+  const auto* x = static_cast<const loose*>(a);
+  const auto* y = static_cast<const loose*>(b);
+  auto* to = static_cast<loose*>(out);
+  if (scalars == 0) {
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; ++i) to[i] = c[i] != 0 ? x[i] : y[i];
+    return;
+  }
+  const int64_t sc = ~scalars & 1, sa = ~scalars >> 1 & 1, sb = ~scalars >> 2 & 1;
+#pragma GCC ivdep
+  for (int64_t i = 0; i < n; ++i) {
+    const U first = x[i * sa], second = y[i * sb];
+    to[i] = c[i * sc] != 0 ? first : second;
+  }
+}
+
+__extension__ typedef unsigned __int128 Sixteen;
+
+}  // namespace
+
+Status where(const DLTensor& condition, const DLTensor& a, const DLTensor& b, const DLTensor& out) noexcept {
+  Making making(kernels());
+  DLT_TRY(making.start(out, 8));
+  const loop_t loops[] = {choose<uint8_t>, choose<uint16_t>, choose<uint32_t>, choose<uint64_t>, choose<Sixteen>};
+  const int64_t width = item_bytes(out.dtype);
+  if (width > 16 || (width & (width - 1)) != 0) return Status::no_loop;
+  making.walk.loop = loops[__builtin_ctzll(uint64_t(width))];
+  making.walk.loop_width = width;
+  DLT_TRY(making.add(condition, out, type_bool, 0, true));
+  DLT_TRY(making.add(a, out, -1, 0, true));
+  DLT_TRY(making.add(b, out, -1, 0, true));
+  run_walk(&making.walk);
+  return Status::ok;
+}
+
+}  // namespace dlt

@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tiles: how they are cut, what is staged in buffers, and what is handed to the loops as it lies in memory.
+#include "native/cpu/walk.h"
+
+#include <string.h>
+
+#include "native/cpu/features.h"
+#include "native/cpu/pool.h"
+
+namespace dlt {
+namespace {
+
+constexpr int64_t buffer_bytes = 16384;
+constexpr int64_t run_elements = 16384;       // of a tile that needs no buffer
+constexpr int64_t staged_elements = 1024;     // of a tile that does
+constexpr int64_t square_elements = 4096;     // of a tile in which something is transposed
+constexpr int64_t stream_from = int64_t(32) << 20;  // bytes of output: smaller ones are read again before they leave
+constexpr int64_t share_from = int64_t(1) << 20;    // bytes of all operands from which a second thread pays
+constexpr int64_t chunk_bytes = 64 << 10;
+
+struct Plan {
+  const Kernels* kernels;
+  const Walk* walk;
+  int64_t tile_rows, tile_columns;  // of one tile
+  int64_t rows, columns;            // of the last two dimensions
+  int64_t row_tiles, column_tiles;
+  int64_t tiles, tiles_per_chunk;
+  bool stream;
+  bool rows_first;  // tiles follow each other along the rows
+};
+
+int64_t magnitude(int64_t v) { return v < 0 ? -v : v; }
+int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
+int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
+int64_t ceil_divide(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+void swap(int64_t* a, int64_t* b) {
+  const int64_t kept = *a;
+  *a = *b;
+  *b = kept;
+}
+
+// ---- bringing the dimensions into the output's order
+
+void swap_dims(Walk* w, int i, int j) {
+  swap(&w->shape[i], &w->shape[j]);
+  swap(&w->out.strides[i], &w->out.strides[j]);
+  for (int k = 0; k < w->inputs; ++k) swap(&w->in[k].strides[i], &w->in[k].strides[j]);
+}
+
+// A packed operand cannot be turned: it has no address at its end.
+bool any_packed(const Walk* w) {
+  bool packed = w->out.bits != 0;
+  for (int k = 0; k < w->inputs; ++k) packed |= w->in[k].bits != 0;
+  return packed;
+}
+
+void turn(Walk* w, int d) {
+  const auto flip = [&](Operand* o) {
+    o->data += o->strides[d] * (w->shape[d] - 1) * o->width;
+    o->strides[d] = -o->strides[d];
+  };
+  flip(&w->out);
+  for (int k = 0; k < w->inputs; ++k) flip(&w->in[k]);
+}
+
+void arrange(Walk* w) {
+  if (!any_packed(w))
+    for (int d = 0; d < w->ndim; ++d)
+      if (w->out.strides[d] < 0) turn(w, d);
+  for (int d = 1; d < w->ndim; ++d)
+    for (int e = d; e > 0 && magnitude(w->out.strides[e]) > magnitude(w->out.strides[e - 1]); --e) swap_dims(w, e, e - 1);
+  int64_t* strides[4] = {w->out.strides, w->in[0].strides, w->in[1].strides, w->in[2].strides};
+  w->ndim = coalesce(w->ndim, w->shape, 1 + w->inputs, strides);
+}
+
+// The dimension along which some input is read in steps smaller than along the last one, or -1.
+int find_transposed(const Walk* w) {
+  const int last = w->ndim - 1;
+  for (int k = 0; k < w->inputs; ++k) {
+    const int64_t inner = magnitude(w->in[k].strides[last]);
+    if (inner <= 1) continue;
+    for (int d = 0; d < last; ++d)
+      if (w->in[k].strides[d] != 0 && magnitude(w->in[k].strides[d]) < inner && w->in[k].bits == 0) return d;
+  }
+  return -1;
+}
+
+// ---- one tile
+
+bool is_direct(const Operand& o, int64_t inner) { return o.chain.count == 0 && o.bits == 0 && (inner == 1 || inner == 0); }
+
+int width_index(int64_t width) { return width == 1 ? 0 : width == 2 ? 1 : width == 4 ? 2 : width == 8 ? 3 : width == 16 ? 4 : -1; }
+
+void move(const Kernels& kernels, char* to, int64_t to_row, int64_t to_column, const char* from, int64_t from_row,
+          int64_t from_column, int64_t rows, int64_t columns, int64_t width) {
+  const int index = width_index(width);
+  if (index >= 0) return kernels.moves[index](to, to_row, to_column, from, from_row, from_column, rows, columns);
+  for (int64_t r = 0; r < rows; ++r)  // lanes, and whatever else is as wide as no register
+    for (int64_t c = 0; c < columns; ++c)
+      memcpy(to + r * to_row + c * to_column, from + r * from_row + c * from_column, size_t(width));
+}
+
+uint8_t load_bits(const char* base, int64_t index, int bits) {
+  const int64_t at = index * bits;
+  const auto* byte = reinterpret_cast<const uint8_t*>(base) + (at >> 3);
+  const int shift = int(at & 7);
+  unsigned both = byte[0];
+  if (shift + bits > 8) both |= unsigned(byte[1]) << 8;
+  return uint8_t(both >> shift & ((1u << bits) - 1));
+}
+
+void store_bits(char* base, int64_t index, int bits, uint8_t value) {
+  const int64_t at = index * bits;
+  auto* byte = reinterpret_cast<uint8_t*>(base) + (at >> 3);
+  const int shift = int(at & 7);
+  const unsigned mask = ((1u << bits) - 1) << shift, moved = unsigned(value) << shift;
+  byte[0] = uint8_t((byte[0] & ~mask) | (moved & mask));
+  if (shift + bits > 8) byte[1] = uint8_t((byte[1] & ~(mask >> 8)) | ((moved & mask) >> 8));
+}
+
+struct Tile {
+  int64_t rows, columns;
+  int64_t offset[4];  // of the first element of each operand, the output first, in elements
+};
+
+// What a loop reads for one operand: where, how far to the next row, and whether it is one element for the whole row.
+struct Run {
+  const char* data;
+  int64_t row;  // bytes
+  bool scalar;
+};
+
+struct Buffers {
+  alignas(64) char in[3][buffer_bytes];
+  alignas(64) char out[buffer_bytes];
+  alignas(64) char spare[2][buffer_bytes];
+};
+
+// Runs a chain from `from` into `to`, by way of the spare buffers.
+void run_chain(const Chain& chain, void* to, const void* from, int64_t n, Buffers* buffers) {
+  for (int k = 0; k < chain.count; ++k) {
+    void* next = k + 1 == chain.count ? to : buffers->spare[k & 1];
+    chain.loops[k](next, from, nullptr, nullptr, n, 0);
+    from = next;
+  }
+}
+
+Run stage(const Plan& plan, const Operand& o, const Tile& tile, int64_t first, int number, Buffers* buffers) {
+  const Walk& w = *plan.walk;
+  const int last = w.ndim - 1;
+  const int64_t inner = o.strides[last], outer = last > 0 ? o.strides[last - 1] : 0;
+  const int64_t width = o.width;
+  const char* from = o.data + first * width;
+  // Short rows of one element each are spread out too: a call per row would cost more.
+  const bool spread = inner == 0 && outer != 0 && tile.rows > 1 && tile.columns < 64;
+  if (is_direct(o, inner) && !spread) return {from, outer * width, inner == 0};
+
+  char* own = buffers->in[number];
+  const int64_t to_width = o.chain.count > 0 ? type_table[o.chain.types[o.chain.count]].bytes : width;
+  const bool one = inner == 0 && (outer == 0 || tile.rows == 1);
+  const int64_t rows = one ? 1 : tile.rows, columns = one ? 1 : tile.columns;
+  if (o.bits != 0) {
+    char* to = o.chain.count > 0 ? buffers->spare[1] : own;
+    for (int64_t r = 0; r < rows; ++r)
+      for (int64_t c = 0; c < columns; ++c)
+        to[r * columns + c] = char(load_bits(o.data, first + r * outer + c * inner, o.bits));
+    from = to;
+  } else if (!(rows == 1 || outer == columns) || !(columns == 1 || inner == 1)) {
+    char* to = o.chain.count > 0 ? buffers->spare[1] : own;
+    move(*plan.kernels, to, columns * width, width, from, outer * width, inner * width, rows, columns, width);
+    from = to;
+  }
+  if (o.chain.count > 0) run_chain(o.chain, own, from, rows * columns, buffers);
+  if (one) return {own, 0, true};
+  return {o.chain.count > 0 ? own : from, columns * to_width, false};
+}
+
+// A row of output past the cache: whole lines only, what lies before and after them as usual.
+void stream_row(const Kernels& kernels, char* to, const char* from, int64_t bytes) {
+  const int64_t head = smaller(int64_t(-reinterpret_cast<uintptr_t>(to) & 63), bytes);
+  if (head > 0) memcpy(to, from, size_t(head));
+  if (bytes > head) kernels.stream(to + head, from + head, size_t(bytes - head));
+}
+
+void put(const Plan& plan, const Operand& o, const Tile& tile, const char* from, int64_t from_row, int64_t from_column) {
+  const Walk& w = *plan.walk;
+  const int last = w.ndim - 1;
+  const int64_t inner = o.strides[last], outer = last > 0 ? o.strides[last - 1] : 0, width = o.width;
+  if (o.bits != 0) {
+    for (int64_t r = 0; r < tile.rows; ++r)
+      for (int64_t c = 0; c < tile.columns; ++c)
+        store_bits(o.data, tile.offset[0] + r * outer + c * inner, o.bits, uint8_t(from[r * from_row + c * from_column]));
+    return;
+  }
+  char* to = o.data + tile.offset[0] * width;
+  if (plan.stream && inner == 1 && (from_column == width || tile.columns == 1)) {
+    for (int64_t r = 0; r < tile.rows; ++r)
+      stream_row(*plan.kernels, to + r * outer * width, from + r * from_row, tile.columns * width);
+    return;
+  }
+  move(*plan.kernels, to, outer * width, inner * width, from, from_row, from_column, tile.rows, tile.columns, width);
+}
+
+void move_tile(const Plan& plan, const Tile& tile, Buffers* buffers) {
+  const Walk& w = *plan.walk;
+  const Operand& o = w.in[0];
+  const int last = w.ndim - 1;
+  const int64_t inner = o.strides[last] * o.width, outer = last > 0 ? o.strides[last - 1] * o.width : 0;
+  const bool through_buffer = o.bits != 0 || (plan.stream && inner != o.width && w.out.strides[last] == 1);
+  if (!through_buffer) return put(plan, w.out, tile, o.data + tile.offset[1] * o.width, outer, inner);
+  const char* from = o.data + tile.offset[1] * o.width;
+  if (o.bits != 0) {
+    const Run run = stage(plan, o, tile, tile.offset[1], 0, buffers);
+    return put(plan, w.out, tile, run.data, run.scalar ? 0 : run.row, run.scalar ? 0 : o.width);
+  }
+  char* between = buffers->in[0];
+  move(*plan.kernels, between, tile.columns * o.width, o.width, from, outer, inner, tile.rows, tile.columns, o.width);
+  put(plan, w.out, tile, between, tile.columns * o.width, o.width);
+}
+
+void compute_tile(const Plan& plan, const Tile& tile, Buffers* buffers) {
+  const Walk& w = *plan.walk;
+  const int last = w.ndim - 1;
+  Run runs[3] = {};
+  unsigned scalars = 0;
+  bool joined = true;  // every operand runs on from row to row
+  for (int k = 0; k < w.inputs; ++k) {
+    runs[k] = stage(plan, w.in[k], tile, tile.offset[1 + k], k, buffers);
+    scalars |= unsigned(runs[k].scalar) << k;
+    const Chain& chain = w.in[k].chain;
+    const int64_t width = chain.count > 0 ? type_table[chain.types[chain.count]].bytes : w.in[k].width;
+    joined &= runs[k].scalar ? runs[k].row == 0 : runs[k].row == tile.columns * width;
+  }
+  const int64_t inner = w.out.strides[last], outer = last > 0 ? w.out.strides[last - 1] : 0;
+  const bool direct = w.out.chain.count == 0 && w.out.bits == 0 && inner == 1 && !plan.stream;
+  char* to = direct ? w.out.data + tile.offset[0] * w.out.width : buffers->out;
+  const int64_t to_row = direct ? outer * w.out.width : tile.columns * w.loop_width;
+  joined &= tile.rows == 1 || to_row == tile.columns * w.loop_width;
+  const int64_t calls = joined || tile.rows == 1 ? 1 : tile.rows;
+  const int64_t n = calls == 1 ? tile.rows * tile.columns : tile.columns;
+  // Stores that cross a line at every step cost a quarter: a long run is cut where its output meets one.
+  int64_t head = 0;
+  if (direct && calls == 1 && n >= 1024 && w.loop != nullptr) {
+    const int64_t off = int64_t(-reinterpret_cast<uintptr_t>(to) & 63);
+    if (off % w.loop_width == 0) head = off / w.loop_width;
+  }
+  if (head > 0) {
+    w.loop(to, runs[0].data, runs[1].data, runs[2].data, head, scalars);
+    to += head * w.loop_width;
+    for (int k = 0; k < w.inputs; ++k) {
+      const Chain& chain = w.in[k].chain;
+      const int64_t width = chain.count > 0 ? type_table[chain.types[chain.count]].bytes : w.in[k].width;
+      if (!runs[k].scalar) runs[k].data += head * width;
+    }
+  }
+  for (int64_t r = 0; r < calls; ++r) {
+    if (w.real_loop != nullptr)
+      w.real_loop(to + r * to_row, runs[0].data + r * runs[0].row, w.scalar, runs[2].data + r * runs[2].row, n - head, scalars);
+    else
+      w.loop(to + r * to_row, runs[0].data + r * runs[0].row, runs[1].data + r * runs[1].row,
+             runs[2].data + r * runs[2].row, n - head, scalars);
+  }
+  if (direct) return;
+  const char* done = buffers->out;
+  if (w.out.chain.count > 0) {
+    run_chain(w.out.chain, buffers->in[0], done, tile.rows * tile.columns, buffers);
+    done = buffers->in[0];
+  }
+  put(plan, w.out, tile, done, tile.columns * w.out.width, w.out.width);
+}
+
+// ---- all tiles
+
+void run_tiles(const Plan& plan, int64_t first, int64_t past) {
+  const Walk& w = *plan.walk;
+  const int last = w.ndim - 1, outer_dims = last > 0 ? last - 1 : 0;
+  Buffers buffers;
+  for (int64_t index = first; index < past; ++index) {
+    Tile tile;
+    int64_t rest = index;
+    // A transposed input is read along its own lines, which the processor foresees; the stores go where they must.
+    const int64_t step = plan.rows_first ? plan.row_tiles : plan.column_tiles;
+    const int64_t fast = rest % step;
+    rest /= step;
+    const int64_t other_step = plan.rows_first ? plan.column_tiles : plan.row_tiles;
+    const int64_t slow = rest % other_step;
+    rest /= other_step;
+    const int64_t column = (plan.rows_first ? slow : fast) * plan.tile_columns;
+    const int64_t row = (plan.rows_first ? fast : slow) * plan.tile_rows;
+    tile.rows = smaller(plan.tile_rows, plan.rows - row);
+    tile.columns = smaller(plan.tile_columns, plan.columns - column);
+    for (int k = 0; k <= w.inputs; ++k) {
+      const int64_t* strides = k == 0 ? w.out.strides : w.in[k - 1].strides;
+      tile.offset[k] = column * strides[last] + (last > 0 ? row * strides[last - 1] : 0);
+    }
+    for (int d = outer_dims - 1; d >= 0; --d) {
+      const int64_t at = rest % w.shape[d];
+      rest /= w.shape[d];
+      tile.offset[0] += at * w.out.strides[d];
+      for (int k = 0; k < w.inputs; ++k) tile.offset[1 + k] += at * w.in[k].strides[d];
+    }
+    if (w.loop == nullptr && w.real_loop == nullptr)
+      move_tile(plan, tile, &buffers);
+    else
+      compute_tile(plan, tile, &buffers);
+  }
+  if (plan.stream) plan.kernels->stream_end();
+}
+
+void run_chunk(void* context, int64_t index) {
+  const Plan& plan = *static_cast<const Plan*>(context);
+  const int64_t first = index * plan.tiles_per_chunk;
+  run_tiles(plan, first, smaller(first + plan.tiles_per_chunk, plan.tiles));
+}
+
+int64_t widest(const Operand& o) {
+  int64_t width = o.width;
+  for (int k = 0; k <= o.chain.count && o.chain.count > 0; ++k) width = larger(width, type_table[o.chain.types[k]].bytes);
+  return width;
+}
+
+void cut(Plan* plan, int transposed) {
+  const Walk& w = *plan->walk;
+  const int last = w.ndim - 1;
+  plan->columns = w.shape[last];
+  plan->rows = last > 0 ? w.shape[last - 1] : 1;
+  bool staged = w.out.chain.count > 0 || w.out.bits != 0 || w.out.strides[last] != 1 || plan->stream;
+  int64_t width = larger(larger(widest(w.out), w.loop_width), 1);
+  for (int k = 0; k < w.inputs; ++k) {
+    const bool repeats = w.in[k].strides[last] == 0 && last > 0 && w.in[k].strides[last - 1] != 0;
+    staged |= !is_direct(w.in[k], w.in[k].strides[last]) || repeats;
+    width = larger(width, widest(w.in[k]));
+  }
+  const int64_t fits = larger(buffer_bytes / width, 1);
+  if (transposed >= 0) {
+    const int64_t elements = smaller(square_elements, fits);
+    const int64_t side = elements >= 4096 ? 64 : elements >= 1024 ? 32 : larger(elements / 32, 1);
+    plan->tile_columns = smaller(plan->columns, side);
+    plan->tile_rows = smaller(plan->rows, elements / plan->tile_columns);
+    if (plan->tile_columns == side) plan->tile_rows = smaller(plan->tile_rows, side);
+    if (plan->tile_rows < side) plan->tile_columns = smaller(plan->columns, elements / plan->tile_rows);
+  } else {
+    const int64_t elements = staged ? smaller(staged_elements, fits) : run_elements;
+    plan->tile_columns = smaller(plan->columns, elements);
+    plan->tile_rows = smaller(plan->rows, larger(elements / plan->tile_columns, 1));
+  }
+  plan->row_tiles = ceil_divide(plan->rows, plan->tile_rows);
+  plan->column_tiles = ceil_divide(plan->columns, plan->tile_columns);
+  plan->tiles = plan->row_tiles * plan->column_tiles;
+  for (int d = 0; d < last - 1; ++d) plan->tiles *= w.shape[d];
+}
+
+bool writes_over_input(const Walk& w) {
+  bool over = false;
+  for (int k = 0; k < w.inputs; ++k) over |= w.in[k].data == w.out.data;
+  return over;
+}
+
+}  // namespace
+
+void run_walk(Walk* walk) noexcept {
+  Walk& w = *walk;
+  arrange(walk);
+  if (w.ndim == 0) {
+    w.ndim = 1;
+    w.shape[0] = 1;
+    w.out.strides[0] = 1;
+    for (int k = 0; k < w.inputs; ++k) w.in[k].strides[0] = 1;
+  }
+  const int64_t count = numel(w.ndim, w.shape);
+  if (count == 0) return;
+  int transposed = find_transposed(walk);
+  for (; transposed >= 0 && transposed < w.ndim - 2; ++transposed) swap_dims(walk, transposed, transposed + 1);
+
+  Plan plan;
+  plan.kernels = &kernels();
+  plan.walk = walk;
+  plan.stream = count * w.out.width >= stream_from && width_index(w.out.width) >= 0 && w.out.strides[w.ndim - 1] == 1 && w.out.bits == 0 &&
+                !writes_over_input(w);
+  plan.rows_first = transposed >= 0;
+  cut(&plan, transposed);
+  int64_t bytes = w.out.width;
+  for (int k = 0; k < w.inputs; ++k) bytes += w.in[k].width;
+  bytes = bytes * (w.heavy ? 8 : 1);
+  // Neighbours of a packed output share bytes: one thread.
+  if (count * bytes < share_from || plan.tiles == 1 || w.out.bits != 0) return run_tiles(plan, 0, plan.tiles);
+  const int64_t tile_bytes = larger(count / plan.tiles * bytes, 1);
+  plan.tiles_per_chunk = larger(chunk_bytes / tile_bytes, 1);
+  parallel(ceil_divide(plan.tiles, plan.tiles_per_chunk), run_chunk, &plan);
+}
+
+}  // namespace dlt

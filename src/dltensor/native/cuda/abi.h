@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+// The parts of the CUDA driver, NVRTC and cuBLAS interfaces that are used, declared by us: no CUDA header is needed to
+// build. tests/cuda/test_cuda_abi.py compares every row with the original headers. Nothing is loaded here.
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+namespace dlt::cuda {
+
+// Enumerations cross the border as the 32-bit integers that they are in every ABI we build for.
+using CUresult = int;
+using CUdevice = int;
+using CUdeviceptr = uint64_t;
+using CUcontext = struct ContextHandle*;
+using CUstream = struct StreamHandle*;
+using CUevent = struct EventHandle*;
+using CUmodule = struct ModuleHandle*;
+using CUfunction = struct FunctionHandle*;
+using CUmemoryPool = struct PoolHandle*;
+using CUgraph = struct GraphHandle*;
+using CUgraphNode = struct GraphNodeHandle*;
+using CUuserObject = struct UserObjectHandle*;
+using CUhostFn = void (*)(void*);
+
+// Row: our name, value, the original's name.
+#define DLT_CUDA_CONSTANTS(X)                                                                     \
+  X(kSuccess, 0, CUDA_SUCCESS)                                                                    \
+  X(kInvalidValue, 1, CUDA_ERROR_INVALID_VALUE)                                                   \
+  X(kOutOfMemory, 2, CUDA_ERROR_OUT_OF_MEMORY)                                                    \
+  X(kNotInitialized, 3, CUDA_ERROR_NOT_INITIALIZED)                                               \
+  X(kDeinitialized, 4, CUDA_ERROR_DEINITIALIZED)                                                  \
+  X(kNoDevice, 100, CUDA_ERROR_NO_DEVICE)                                                         \
+  X(kInvalidDevice, 101, CUDA_ERROR_INVALID_DEVICE)                                               \
+  X(kInvalidImage, 200, CUDA_ERROR_INVALID_IMAGE)                                                 \
+  X(kInvalidContext, 201, CUDA_ERROR_INVALID_CONTEXT)                                             \
+  X(kNoBinaryForGpu, 209, CUDA_ERROR_NO_BINARY_FOR_GPU)                                           \
+  X(kInvalidHandle, 400, CUDA_ERROR_INVALID_HANDLE)                                               \
+  X(kIllegalState, 401, CUDA_ERROR_ILLEGAL_STATE)                                                 \
+  X(kNotFound, 500, CUDA_ERROR_NOT_FOUND)                                                         \
+  X(kNotReady, 600, CUDA_ERROR_NOT_READY)                                                         \
+  X(kIllegalAddress, 700, CUDA_ERROR_ILLEGAL_ADDRESS)                                             \
+  X(kPeerAccessAlreadyEnabled, 704, CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED)                       \
+  X(kLaunchFailed, 719, CUDA_ERROR_LAUNCH_FAILED)                                                 \
+  X(kNotSupported, 801, CUDA_ERROR_NOT_SUPPORTED)                                                 \
+  X(kCaptureUnsupported, 900, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)                              \
+  X(kCaptureInvalidated, 901, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED)                              \
+  X(kCaptureIsolation, 905, CUDA_ERROR_STREAM_CAPTURE_ISOLATION)                                  \
+  X(kCaptureImplicit, 906, CUDA_ERROR_STREAM_CAPTURE_IMPLICIT)                                    \
+  X(kCapturedEvent, 907, CUDA_ERROR_CAPTURED_EVENT)                                               \
+  X(kMaxThreadsPerBlock, 1, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK)                            \
+  X(kMaxBlockDimX, 2, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X)                                        \
+  X(kMaxBlockDimY, 3, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y)                                        \
+  X(kMaxBlockDimZ, 4, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z)                                        \
+  X(kMaxGridDimX, 5, CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X)                                          \
+  X(kMaxGridDimY, 6, CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y)                                          \
+  X(kMaxGridDimZ, 7, CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z)                                          \
+  X(kSharedMemoryPerBlock, 8, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK)                    \
+  X(kTotalConstantMemory, 9, CU_DEVICE_ATTRIBUTE_TOTAL_CONSTANT_MEMORY)                           \
+  X(kWarpSize, 10, CU_DEVICE_ATTRIBUTE_WARP_SIZE)                                                 \
+  X(kRegistersPerBlock, 12, CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK)                          \
+  X(kMultiprocessorCount, 16, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)                           \
+  X(kL2CacheSize, 38, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE)                                          \
+  X(kMaxThreadsPerMultiprocessor, 39, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR)         \
+  X(kUnifiedAddressing, 41, CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING)                               \
+  X(kComputeCapabilityMajor, 75, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)                    \
+  X(kComputeCapabilityMinor, 76, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)                    \
+  X(kStreamPrioritiesSupported, 78, CU_DEVICE_ATTRIBUTE_STREAM_PRIORITIES_SUPPORTED)              \
+  X(kSharedMemoryPerMultiprocessor, 81, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR) \
+  X(kRegistersPerMultiprocessor, 82, CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR)        \
+  X(kManagedMemory, 83, CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY)                                       \
+  X(kConcurrentManagedAccess, 89, CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS)                  \
+  X(kMemoryPoolsSupported, 115, CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED)                       \
+  X(kPoolReleaseThreshold, 4, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD)                                  \
+  X(kPoolReservedCurrent, 5, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT)                                \
+  X(kPoolUsedCurrent, 7, CU_MEMPOOL_ATTR_USED_MEM_CURRENT)                                        \
+  X(kAllocationPinned, 1, CU_MEM_ALLOCATION_TYPE_PINNED)                                          \
+  X(kLocationDevice, 1, CU_MEM_LOCATION_TYPE_DEVICE)                                              \
+  X(kAccessReadWrite, 3, CU_MEM_ACCESS_FLAGS_PROT_READWRITE)                                      \
+  X(kPointerMemoryType, 2, CU_POINTER_ATTRIBUTE_MEMORY_TYPE)                                      \
+  X(kPointerIsManaged, 8, CU_POINTER_ATTRIBUTE_IS_MANAGED)                                        \
+  X(kPointerDeviceOrdinal, 9, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL)                                \
+  X(kMemoryTypeHost, 1, CU_MEMORYTYPE_HOST)                                                       \
+  X(kMemoryTypeDevice, 2, CU_MEMORYTYPE_DEVICE)                                                   \
+  X(kStreamNonBlocking, 1, CU_STREAM_NON_BLOCKING)                                                \
+  X(kEventBlockingSync, 1, CU_EVENT_BLOCKING_SYNC)                                                \
+  X(kEventDisableTiming, 2, CU_EVENT_DISABLE_TIMING)                                              \
+  X(kHostAllocPortable, 1, CU_MEMHOSTALLOC_PORTABLE)                                              \
+  X(kAttachGlobal, 1, CU_MEM_ATTACH_GLOBAL)                                                       \
+  X(kCaptureNone, 0, CU_STREAM_CAPTURE_STATUS_NONE)                                               \
+  X(kCaptureActive, 1, CU_STREAM_CAPTURE_STATUS_ACTIVE)                                           \
+  X(kCaptureModeRelaxed, 2, CU_STREAM_CAPTURE_MODE_RELAXED)                                       \
+  X(kUserObjectNoDestructorSync, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC)                            \
+  X(kGraphUserObjectMove, 1, CU_GRAPH_USER_OBJECT_MOVE)                                           \
+  X(kFunctionRegisters, 4, CU_FUNC_ATTRIBUTE_NUM_REGS)
+
+#define DLT_CUDA_CONSTANT(name, value, original) inline constexpr int name = value;
+DLT_CUDA_CONSTANTS(DLT_CUDA_CONSTANT)
+#undef DLT_CUDA_CONSTANT
+
+struct CUmemLocation {
+  int type, id;
+};
+struct CUmemAccessDesc {
+  CUmemLocation location;
+  int flags;
+};
+struct CUmemPoolProps {
+  int allocType, handleTypes;
+  CUmemLocation location;
+  void* win32SecurityAttributes;
+  size_t maxSize;
+  unsigned short usage;
+  unsigned char reserved[54];  // zero
+};
+
+// Row: does the package work without it (O) or not (R), exported symbol, parameters. Every function returns CUresult.
+// The symbols are the versioned ones, which never change their meaning, so that dlsym alone is enough.
+#define DLT_CUDA_DRIVER_FUNCTIONS(X)                                                                                  \
+  X(R, cuInit, (unsigned flags))                                                                                      \
+  X(R, cuDriverGetVersion, (int* version))                                                                            \
+  X(R, cuGetErrorName, (CUresult error, const char** text))                                                           \
+  X(R, cuGetErrorString, (CUresult error, const char** text))                                                         \
+  X(R, cuDeviceGetCount, (int* count))                                                                                \
+  X(R, cuDeviceGet, (CUdevice * device, int ordinal))                                                                 \
+  X(R, cuDeviceGetName, (char* name, int length, CUdevice device))                                                    \
+  X(R, cuDeviceTotalMem_v2, (size_t * bytes, CUdevice device))                                                        \
+  X(R, cuDeviceGetAttribute, (int* value, int attribute, CUdevice device))                                            \
+  X(R, cuDeviceGetPCIBusId, (char* text, int length, CUdevice device))                                                \
+  X(R, cuDeviceCanAccessPeer, (int* can, CUdevice device, CUdevice peer))                                             \
+  X(R, cuDevicePrimaryCtxRetain, (CUcontext * context, CUdevice device))                                              \
+  X(R, cuDevicePrimaryCtxRelease_v2, (CUdevice device))                                                               \
+  X(R, cuCtxGetCurrent, (CUcontext * context))                                                                        \
+  X(R, cuCtxPushCurrent_v2, (CUcontext context))                                                                      \
+  X(R, cuCtxPopCurrent_v2, (CUcontext * context))                                                                     \
+  X(R, cuCtxSynchronize, ())                                                                                          \
+  X(R, cuCtxEnablePeerAccess, (CUcontext peer, unsigned flags))                                                       \
+  X(R, cuCtxGetStreamPriorityRange, (int* least, int* greatest))                                                      \
+  X(R, cuMemGetInfo_v2, (size_t * free, size_t* total))                                                               \
+  X(R, cuMemAlloc_v2, (CUdeviceptr * pointer, size_t bytes))                                                          \
+  X(R, cuMemFree_v2, (CUdeviceptr pointer))                                                                           \
+  X(R, cuMemAllocFromPoolAsync, (CUdeviceptr * pointer, size_t bytes, CUmemoryPool pool, CUstream stream))            \
+  X(R, cuMemFreeAsync, (CUdeviceptr pointer, CUstream stream))                                                        \
+  X(R, cuMemPoolCreate, (CUmemoryPool * pool, const CUmemPoolProps* properties))                                      \
+  X(R, cuMemPoolDestroy, (CUmemoryPool pool))                                                                         \
+  X(R, cuMemPoolSetAttribute, (CUmemoryPool pool, int attribute, void* value))                                        \
+  X(R, cuMemPoolGetAttribute, (CUmemoryPool pool, int attribute, void* value))                                        \
+  X(R, cuMemPoolTrimTo, (CUmemoryPool pool, size_t keep))                                                             \
+  X(R, cuMemPoolSetAccess, (CUmemoryPool pool, const CUmemAccessDesc* access, size_t count))                          \
+  X(R, cuMemHostAlloc, (void** pointer, size_t bytes, unsigned flags))                                                \
+  X(R, cuMemFreeHost, (void* pointer))                                                                                \
+  X(R, cuMemAllocManaged, (CUdeviceptr * pointer, size_t bytes, unsigned flags))                                      \
+  X(R, cuPointerGetAttributes, (unsigned count, int* attributes, void** values, CUdeviceptr pointer))                 \
+  X(R, cuMemcpyAsync, (CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream))                              \
+  X(R, cuMemcpyHtoDAsync_v2, (CUdeviceptr to, const void* from, size_t bytes, CUstream stream))                       \
+  X(R, cuMemcpyDtoHAsync_v2, (void* to, CUdeviceptr from, size_t bytes, CUstream stream))                             \
+  X(R, cuMemcpyDtoDAsync_v2, (CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream))                       \
+  X(R, cuMemcpyPeerAsync,                                                                                             \
+    (CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context, size_t bytes, CUstream stream))  \
+  X(R, cuMemsetD8Async, (CUdeviceptr to, unsigned char value, size_t count, CUstream stream))                         \
+  X(R, cuMemsetD16Async, (CUdeviceptr to, unsigned short value, size_t count, CUstream stream))                       \
+  X(R, cuMemsetD32Async, (CUdeviceptr to, unsigned value, size_t count, CUstream stream))                             \
+  X(R, cuStreamCreateWithPriority, (CUstream * stream, unsigned flags, int priority))                                 \
+  X(R, cuStreamDestroy_v2, (CUstream stream))                                                                         \
+  X(R, cuStreamSynchronize, (CUstream stream))                                                                        \
+  X(R, cuStreamQuery, (CUstream stream))                                                                              \
+  X(R, cuStreamGetCtx, (CUstream stream, CUcontext * context))                                                        \
+  X(R, cuStreamWaitEvent, (CUstream stream, CUevent event, unsigned flags))                                           \
+  X(R, cuStreamIsCapturing, (CUstream stream, int* status))                                                           \
+  X(O, cuStreamGetId, (CUstream stream, unsigned long long* id))                                                      \
+  X(O, cuStreamGetCaptureInfo_v2, (CUstream stream, int* status, uint64_t* id, CUgraph* graph,                        \
+                                   const CUgraphNode** dependencies, size_t* count))                                  \
+  X(O, cuUserObjectCreate, (CUuserObject * object, void* pointer, CUhostFn destroy, unsigned references,              \
+                            unsigned flags))                                                                          \
+  X(O, cuGraphRetainUserObject, (CUgraph graph, CUuserObject object, unsigned count, unsigned flags))                 \
+  X(R, cuThreadExchangeStreamCaptureMode, (int* mode))                                                                \
+  X(R, cuEventCreate, (CUevent * event, unsigned flags))                                                              \
+  X(R, cuEventDestroy_v2, (CUevent event))                                                                            \
+  X(R, cuEventRecord, (CUevent event, CUstream stream))                                                               \
+  X(R, cuEventQuery, (CUevent event))                                                                                 \
+  X(R, cuEventSynchronize, (CUevent event))                                                                           \
+  X(R, cuEventElapsedTime, (float* milliseconds, CUevent start, CUevent end))                                         \
+  X(R, cuModuleLoadData, (CUmodule * module, const void* image))                                                      \
+  X(R, cuModuleUnload, (CUmodule module))                                                                             \
+  X(R, cuModuleGetFunction, (CUfunction * function, CUmodule module, const char* name))                               \
+  X(R, cuFuncGetAttribute, (int* value, int attribute, CUfunction function))                                          \
+  X(R, cuOccupancyMaxActiveBlocksPerMultiprocessor,                                                                   \
+    (int* blocks, CUfunction function, int block_size, size_t shared_bytes))                                          \
+  X(R, cuLaunchKernel,                                                                                                \
+    (CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,      \
+     unsigned block_z, unsigned shared_bytes, CUstream stream, void** arguments, void** extra))
+
+using nvrtcResult = int;
+using nvrtcProgram = struct NvrtcProgramHandle*;
+
+#define DLT_CUDA_NVRTC_FUNCTIONS(X)                                                                          \
+  X(R, nvrtcVersion, (int* major, int* minor))                                                               \
+  X(R, nvrtcGetNumSupportedArchs, (int* count))                                                              \
+  X(R, nvrtcGetSupportedArchs, (int* archs))                                                                 \
+  X(R, nvrtcCreateProgram, (nvrtcProgram * program, const char* source, const char* name, int header_count,  \
+                            const char* const* headers, const char* const* include_names))                   \
+  X(R, nvrtcDestroyProgram, (nvrtcProgram * program))                                                        \
+  X(R, nvrtcAddNameExpression, (nvrtcProgram program, const char* expression))                               \
+  X(R, nvrtcCompileProgram, (nvrtcProgram program, int option_count, const char* const* options))            \
+  X(R, nvrtcGetProgramLogSize, (nvrtcProgram program, size_t* bytes))                                        \
+  X(R, nvrtcGetProgramLog, (nvrtcProgram program, char* log))                                                \
+  X(R, nvrtcGetLoweredName, (nvrtcProgram program, const char* expression, const char** name))               \
+  X(R, nvrtcGetCUBINSize, (nvrtcProgram program, size_t* bytes))                                             \
+  X(R, nvrtcGetCUBIN, (nvrtcProgram program, char* image))                                                   \
+  X(R, nvrtcGetPTXSize, (nvrtcProgram program, size_t* bytes))                                               \
+  X(R, nvrtcGetPTX, (nvrtcProgram program, char* text))
+
+using cublasStatus_t = int;
+using cublasHandle_t = struct cublasHandleStruct*;
+
+#define DLT_CUDA_CUBLAS_CONSTANTS(X)                         \
+  X(kBlasNoTranspose, 0, CUBLAS_OP_N)                        \
+  X(kBlasTranspose, 1, CUBLAS_OP_T)                          \
+  X(kBlasDefaultAlgorithm, -1, CUBLAS_GEMM_DEFAULT)          \
+  X(kBlasCompute32F, 68, CUBLAS_COMPUTE_32F)                 \
+  X(kBlasCompute64F, 70, CUBLAS_COMPUTE_64F)                 \
+  X(kBlasCompute32FFastTF32, 77, CUBLAS_COMPUTE_32F_FAST_TF32) \
+  X(kBlasR32F, 0, CUDA_R_32F)                                \
+  X(kBlasR64F, 1, CUDA_R_64F)                                \
+  X(kBlasR16F, 2, CUDA_R_16F)                                \
+  X(kBlasR16BF, 14, CUDA_R_16BF)
+
+#define DLT_CUDA_CONSTANT(name, value, original) inline constexpr int name = value;
+DLT_CUDA_CUBLAS_CONSTANTS(DLT_CUDA_CONSTANT)
+#undef DLT_CUDA_CONSTANT
+
+#define DLT_CUDA_CUBLAS_FUNCTIONS(X)                                                                                   \
+  X(R, cublasCreate_v2, (cublasHandle_t * handle))                                                                     \
+  X(R, cublasDestroy_v2, (cublasHandle_t handle))                                                                      \
+  X(R, cublasGetVersion_v2, (cublasHandle_t handle, int* version))                                                     \
+  X(R, cublasSetStream_v2, (cublasHandle_t handle, CUstream stream))                                                   \
+  X(R, cublasSetWorkspace_v2, (cublasHandle_t handle, void* workspace, size_t bytes))                                  \
+  X(R, cublasGemmStridedBatchedEx,                                                                                     \
+    (cublasHandle_t handle, int transpose_a, int transpose_b, int m, int n, int k, const void* alpha, const void* a,   \
+     int type_a, int lda, long long stride_a, const void* b, int type_b, int ldb, long long stride_b,                  \
+     const void* beta, void* c, int type_c, int ldc, long long stride_c, int batch, int compute, int algorithm))
+
+}  // namespace dlt::cuda

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory taken while a stream is captured into a graph. The graph holds addresses, and replays use them long after the
+// tensors are gone: such memory is never given to anybody else before the graph and all its executables are destroyed.
+#include <map>
+#include <new>
+
+#include "native/cuda/memory_parts.h"
+
+namespace dlt::cuda {
+
+// All memory of one capture. Inside it, blocks that were released are reused in stream order.
+struct CapturePool {
+  uint64_t id = 0;
+  Device* device = nullptr;
+  std::vector<Memory*> all, idle;
+  int64_t live = 0;
+  std::atomic<bool> graph_gone{false};
+};
+
+namespace {
+
+struct Pools {
+  std::mutex mutex;
+  std::map<std::pair<int, uint64_t>, CapturePool*> by_id;
+};
+Pools& pools() noexcept {
+  static Pools* const instance = new Pools;
+  return *instance;
+}
+
+// Called by the driver when the graph is destroyed; may not call back into it.
+void graph_destroyed(void* pool) { static_cast<CapturePool*>(pool)->graph_gone.store(true, std::memory_order_release); }
+
+void free_captured_block(Block* block) noexcept {
+  auto* memory = static_cast<Memory*>(block->owner);
+  recycle(block);
+  Pools& p = pools();
+  std::lock_guard<std::mutex> hold(p.mutex);
+  --memory->capture->live;
+  // Several streams of one capture: without a wait in the graph the next user could come too early, so never again.
+  if (memory->sole.load(std::memory_order_relaxed) == memory->home) memory->capture->idle.push_back(memory);
+}
+
+// The caller holds the mutex.
+Status pool_of(Stream& stream, CapturePool** out) noexcept {
+  int state = kCaptureNone;
+  uint64_t id = 0;
+  CUgraph graph = nullptr;
+  if (driver.cuStreamGetCaptureInfo_v2)
+    DLT_CU(cuStreamGetCaptureInfo_v2(stream.handle, &state, &id, &graph, nullptr, nullptr));
+  CapturePool*& pool = pools().by_id[{stream.device->ordinal, id}];
+  if (!pool) {
+    if (!(pool = new (std::nothrow) CapturePool)) return fail(Fault::memory, "allocate: the host is out of memory");
+    pool->id = id;
+    pool->device = stream.device;
+    CUuserObject object = nullptr;
+    if (graph && driver.cuUserObjectCreate && driver.cuGraphRetainUserObject &&
+        driver.cuUserObjectCreate(&object, pool, graph_destroyed, 1, kUserObjectNoDestructorSync) == kSuccess)
+      driver.cuGraphRetainUserObject(graph, object, 1, kGraphUserObjectMove);
+    // Without user objects (drivers before 11.4) nobody tells when the graph goes: the memory is kept for good.
+  }
+  *out = pool;
+  return success;
+}
+
+// Real memory with a lasting address, taken beside the capture.
+Status take(Stream& stream, size_t bytes, CUdeviceptr* pointer) noexcept {
+  Stream* service = nullptr;
+  DLT_CUDA_TRY(service_stream(*stream.device, &service));
+  int mode = kCaptureModeRelaxed;
+  DLT_CU(cuThreadExchangeStreamCaptureMode(&mode));
+  CUresult result = stream.device->pool
+                        ? driver.cuMemAllocFromPoolAsync(pointer, bytes, stream.device->pool, service->handle)
+                        : driver.cuMemAlloc_v2(pointer, bytes);
+  if (result == kSuccess) result = driver.cuStreamSynchronize(service->handle);
+  driver.cuThreadExchangeStreamCaptureMode(&mode);
+  return check(result, "cuMemAllocFromPoolAsync");
+}
+
+}  // namespace
+
+Status allocate_captured(Stream& stream, size_t bytes, Block** out) noexcept {
+  Pools& p = pools();
+  Current current(*stream.device);
+  std::lock_guard<std::mutex> hold(p.mutex);
+  CapturePool* pool = nullptr;
+  DLT_CUDA_TRY(pool_of(stream, &pool));
+  const uint32_t size_class = class_of(bytes);
+  Memory* memory = nullptr;
+  for (size_t i = pool->idle.size(); i-- > 0 && !memory;)
+    if (pool->idle[i]->size_class == size_class && pool->idle[i]->home == &stream) {
+      memory = pool->idle[i];
+      pool->idle.erase(pool->idle.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+  if (!memory) {
+    CUdeviceptr pointer = 0;
+    DLT_CUDA_TRY(take(stream, class_bytes(size_class), &pointer));
+    if (!(memory = new (std::nothrow) Memory)) return fail(Fault::memory, "allocate: the host is out of memory");
+    memory->kind = Memory::Kind::captured;
+    memory->pointer = reinterpret_cast<void*>(pointer);
+    memory->bytes = class_bytes(size_class);
+    memory->size_class = size_class;
+    memory->device = stream.device;
+    memory->home = memory->writer = &stream;
+    memory->capture = pool;
+    pool->all.push_back(memory);
+  }
+  memory->asked = bytes;
+  memory->sole.store(&stream, std::memory_order_relaxed);
+  Block* block = adopt(memory->pointer, memory, free_captured_block);
+  if (!block) {
+    pool->idle.push_back(memory);
+    return fail(Fault::memory, "allocate: the host is out of memory");
+  }
+  ++pool->live;
+  block->bytes = bytes;
+  *out = block;
+  return success;
+}
+
+void reap_captures() noexcept {
+  Pools& p = pools();
+  std::vector<CapturePool*> gone;
+  {
+    std::lock_guard<std::mutex> hold(p.mutex);
+    std::erase_if(p.by_id, [&](const auto& entry) {
+      CapturePool* pool = entry.second;
+      if (!pool || pool->live || !pool->graph_gone.load(std::memory_order_acquire)) return false;
+      gone.push_back(pool);
+      return true;
+    });
+  }
+  for (CapturePool* pool : gone) {
+    // The graph's last run may still be going on.
+    if (!synchronize_device(pool->device->ordinal).ok()) continue;
+    Stream* service = nullptr;
+    if (!service_stream(*pool->device, &service).ok()) continue;
+    for (Memory* memory : pool->all) {
+      memory->home = service;
+      free_to_driver(memory);
+    }
+    delete pool;
+  }
+}
+
+bool is_captured(const Block* block) noexcept { return block->free == free_captured_block; }
+
+int64_t captured_bytes(int device) noexcept {
+  Pools& p = pools();
+  std::lock_guard<std::mutex> hold(p.mutex);
+  int64_t bytes = 0;
+  for (const auto& [key, pool] : p.by_id)
+    if (pool && key.first == device)
+      for (const Memory* memory : pool->all) bytes += static_cast<int64_t>(memory->bytes);
+  return bytes;
+}
+
+}  // namespace dlt::cuda

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+// NVRTC and the modules it makes. Files are kernel_cache.cc's.
+#include "native/cuda/compiler.h"
+
+#include <time.h>
+
+#include <iterator>
+#include <map>
+#include <vector>
+
+#include "native/cuda/kernel_cache.h"
+
+namespace dlt::cuda {
+namespace {
+
+// One compile at a time: NVRTC is not faster in parallel, and two threads must not make the same kernel twice.
+std::mutex compiling;
+std::map<std::pair<int, std::string>, Kernel>& kernels() {
+  static auto* const known = new std::map<std::pair<int, std::string>, Kernel>;
+  return *known;
+}
+CompilerStatistics statistics{};
+
+double now() noexcept {
+  timespec t{};
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
+
+// Machine code has minor-version compatibility, PTX has not: PTX only when the card is newer than the compiler.
+std::string architecture(int major, int minor) {
+  const int wanted = major * 10 + minor;
+  int best = 0, lowest = 0;
+  for (int i = 0; i < nvrtc.arch_count; ++i) {
+    const int arch = nvrtc.archs[i];
+    lowest = lowest ? std::min(lowest, arch) : arch;
+    if (arch == wanted) return "sm_" + std::to_string(arch);
+    if (arch < wanted) best = std::max(best, arch);
+  }
+  // Code for an older minor version of the same major runs on the newer one.
+  if (best / 10 == major) return "sm_" + std::to_string(best);
+  if (best) return "compute_" + std::to_string(best);
+  return lowest ? "" : "sm_" + std::to_string(wanted);
+}
+
+Status options_for(int major, int minor, std::vector<std::string>* options) noexcept {
+  const std::string arch = architecture(major, minor);
+  if (arch.empty())
+    return fail(Fault::device, "compile: NVRTC %d.%d no longer compiles for compute capability %d.%d; install an older one: "
+                "pip install 'nvidia-cuda-nvrtc-cu12'", nvrtc.major, nvrtc.minor, major, minor);
+  *options = {"--gpu-architecture=" + arch, "-I" + source_folder(), "-I" + source_folder() + "/include"};
+  options->insert(options->end(), std::begin(compile_options), std::end(compile_options));
+  return success;
+}
+
+Status nvrtc_check(nvrtcResult result, const char* call, nvrtcProgram program, const std::string& expression) noexcept {
+  if (result == 0) return success;
+  std::string log;
+  size_t bytes = 0;
+  if (program && nvrtc.nvrtcGetProgramLogSize(program, &bytes) == 0 && bytes > 1) {
+    log.resize(bytes);
+    nvrtc.nvrtcGetProgramLog(program, log.data());
+  }
+  return fail(Fault::device, "compile: %s failed with NVRTC error %d for %s: %.3000s", call, result, expression.c_str(),
+              log.c_str());
+}
+
+Status compile(int major, int minor, const std::string& header, const std::string& expression, Image* out) noexcept {
+  std::vector<std::string> options;
+  DLT_CUDA_TRY(options_for(major, minor, &options));
+  const double start = now();
+  const std::string source = "#include \"" + header + "\"\n";
+  nvrtcProgram program = nullptr;
+  DLT_CUDA_TRY(nvrtc_check(nvrtc.nvrtcCreateProgram(&program, source.c_str(), "dltensor.cu", 0, nullptr, nullptr),
+                           "nvrtcCreateProgram", nullptr, expression));
+  std::vector<const char*> arguments;
+  for (const std::string& option : options) arguments.push_back(option.c_str());
+  const bool code = options[0].find("sm_") != std::string::npos;
+  const Status status = [&]() -> Status {
+    DLT_CUDA_TRY(nvrtc_check(nvrtc.nvrtcAddNameExpression(program, expression.c_str()), "nvrtcAddNameExpression", program,
+                             expression));
+    DLT_CUDA_TRY(nvrtc_check(nvrtc.nvrtcCompileProgram(program, static_cast<int>(arguments.size()), arguments.data()),
+                             "nvrtcCompileProgram", program, expression));
+    const char* name = nullptr;
+    DLT_CUDA_TRY(nvrtc_check(nvrtc.nvrtcGetLoweredName(program, expression.c_str(), &name), "nvrtcGetLoweredName",
+                             program, expression));
+    out->name = name;
+    size_t bytes = 0;
+    DLT_CUDA_TRY(nvrtc_check((code ? nvrtc.nvrtcGetCUBINSize : nvrtc.nvrtcGetPTXSize)(program, &bytes), "nvrtcGetCUBINSize",
+                             program, expression));
+    out->code.resize(bytes);
+    DLT_CUDA_TRY(nvrtc_check((code ? nvrtc.nvrtcGetCUBIN : nvrtc.nvrtcGetPTX)(program, out->code.data()), "nvrtcGetCUBIN",
+                             program, expression));
+    return success;
+  }();
+  nvrtc.nvrtcDestroyProgram(&program);
+  ++statistics.compiled;
+  statistics.seconds += now() - start;
+  return status;
+}
+
+// A kernel as an image that the device's driver can load: from disk, from NVRTC, or as source for the host driver.
+Status image_for(const Properties& p, const std::string& header, const std::string& expression, Image* out) noexcept {
+  const Status have = load_nvrtc();
+  if (!have.ok() && driver.takes_source) {
+    out->name = "kernel";
+    out->code = "hostcuda source 1\n" + header + "\n" + expression + "\n";
+    return success;
+  }
+  // Without NVRTC seeds and the cache may still have it, as some version of NVRTC made it.
+  const std::string words = have.ok() ? "" : message();
+  const std::string maker = have.ok() ? std::to_string(nvrtc.major) + "." + std::to_string(nvrtc.minor) : "any";
+  std::string key;
+  DLT_CUDA_TRY(image_key(p.major, p.minor, header, expression, &key));
+  switch (read_image(key, maker, out)) {
+    case Found::yes: ++statistics.from_disk; return success;
+    case Found::refused: ++statistics.refused; break;
+    case Found::no: break;
+  }
+  if (!have.ok()) return fail(Fault::device, "%s", words.c_str());
+  if (driver.handle && driver.version / 1000 < nvrtc.major)
+    return fail(Fault::device, "compile: NVRTC %d.%d makes code that the driver (CUDA %d.%d) cannot load; update the driver, "
+                "or pip install 'nvidia-cuda-nvrtc-cu%d'", nvrtc.major, nvrtc.minor, driver.version / 1000,
+                driver.version % 1000 / 10, driver.version / 1000);
+  DLT_CUDA_TRY(compile(p.major, p.minor, header, expression, out));
+  write_image(key, maker, *out);
+  return success;
+}
+
+Status load(Device& device, const Image& image, Kernel* out) noexcept {
+  Current current(device);
+  // Loading is legal during a capture when nothing of it reaches the graph.
+  int mode = kCaptureModeRelaxed;
+  DLT_CU(cuThreadExchangeStreamCaptureMode(&mode));
+  CUmodule module = nullptr;
+  CUresult result = driver.cuModuleLoadData(&module, image.code.data());
+  if (result == kSuccess) result = driver.cuModuleGetFunction(&out->function, module, image.name.c_str());
+  driver.cuThreadExchangeStreamCaptureMode(&mode);
+  DLT_CUDA_TRY(check(result, "cuModuleLoadData"));
+  int blocks = 0;
+  DLT_CU(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, out->function, out->threads, 0));
+  out->blocks_per_multiprocessor = blocks > 0 ? blocks : 1;
+  return success;
+}
+
+}  // namespace
+
+Status get_kernel(Device& device, const std::string& header, const std::string& expression, Kernel* out) noexcept {
+  std::lock_guard<std::mutex> hold(compiling);
+  const std::pair<int, std::string> key{device.ordinal, header + "\n" + expression};
+  if (const auto known = kernels().find(key); known != kernels().end()) return *out = known->second, success;
+  Image image;
+  DLT_CUDA_TRY(image_for(device.properties, header, expression, &image));
+  Kernel kernel;
+  DLT_CUDA_TRY(load(device, image, &kernel));
+  kernels()[key] = kernel;
+  *out = kernel;
+  return success;
+}
+
+Status compile_for(int major, int minor, const char* header, const char* expression, std::string* image,
+                   std::string* name) noexcept {
+  DLT_CUDA_TRY(load_nvrtc());
+  std::lock_guard<std::mutex> hold(compiling);
+  Image made;
+  DLT_CUDA_TRY(compile(major, minor, header, expression, &made));
+  *image = made.code;
+  *name = made.name;
+  return success;
+}
+
+CompilerStatistics compiler_statistics() noexcept {
+  std::lock_guard<std::mutex> hold(compiling);
+  return statistics;
+}
+
+}  // namespace dlt::cuda

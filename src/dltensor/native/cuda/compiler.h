@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a kernel's C++ expression to something that can be launched: NVRTC, lazily, one kernel a program, to machine code
+// of the real architecture, kept on disk. Which kernel is right for an operation is not decided here.
+#pragma once
+#include <string>
+
+#include "native/cuda/device.h"
+
+namespace dlt::cuda {
+
+struct Kernel {
+  CUfunction function = nullptr;
+  int blocks_per_multiprocessor = 0;  // that fit at once with `threads` threads
+  int threads = 256;                  // of a block, when nobody asks for another number
+};
+
+// The folder of the package: holds include/dltensor/*.h and native/cuda/kernels/*.cuh. Needed before the first compile.
+DLT_API void set_source_folder(const char* path) noexcept;
+
+// Where compiled kernels are kept; "" keeps none. Unless set: $DLTENSOR_CACHE_DIR/cuda, $XDG_CACHE_HOME/dltensor/cuda
+// or ~/.cache/dltensor/cuda. Files there are used only when folder and file belong to this user, nobody else may write
+// to them, and their content has the hash that they claim.
+DLT_API void set_kernel_cache(const char* path) noexcept;
+
+// A folder with kernels that came with the package (same files), looked through after the cache.
+DLT_API void set_kernel_seeds(const char* path) noexcept;
+
+// `header` relative to the source folder, `expression` as C++ names it: "dlt::kernels::fill::strided<float>".
+Status get_kernel(Device& device, const std::string& header, const std::string& expression, Kernel* out) noexcept;
+
+// Compiles without a device, for tests and for seeding: writes the image and the mangled name.
+DLT_API Status compile_for(int major, int minor, const char* header, const char* expression, std::string* image,
+                           std::string* name) noexcept;
+
+struct CompilerStatistics {
+  int64_t compiled, from_disk, refused;  // refused: cached files that did not pass the checks
+  double seconds;
+};
+DLT_API CompilerStatistics compiler_statistics() noexcept;
+
+}  // namespace dlt::cuda

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finding and loading the CUDA libraries.
+#include "native/cuda/driver.h"
+
+#include <dlfcn.h>
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <mutex>
+#include <string>
+
+namespace dlt::cuda {
+
+DriverTable driver;
+NvrtcTable nvrtc;
+CublasTable cublas;
+
+namespace {
+
+struct Symbol {
+  const char* name;
+  size_t offset;
+  bool required;
+};
+
+#define R true
+#define O false
+#define DLT_SYMBOL_D(need, name, parameters) {#name, offsetof(DriverTable, name), need},
+#define DLT_SYMBOL_N(need, name, parameters) {#name, offsetof(NvrtcTable, name), need},
+#define DLT_SYMBOL_B(need, name, parameters) {#name, offsetof(CublasTable, name), need},
+const Symbol driver_symbols[] = {DLT_CUDA_DRIVER_FUNCTIONS(DLT_SYMBOL_D)};
+const Symbol nvrtc_symbols[] = {DLT_CUDA_NVRTC_FUNCTIONS(DLT_SYMBOL_N)};
+const Symbol cublas_symbols[] = {DLT_CUDA_CUBLAS_FUNCTIONS(DLT_SYMBOL_B)};
+#undef R
+#undef O
+
+// What differs between the three libraries, as data.
+struct Wanted {
+  const char* title;
+  const char* variable;
+  const char* names[4];       // sonames, best first; the system's loader finds them
+  const char* folders[4];     // where an installation outside the loader's path puts them
+  const char* companions[2];  // opened first by full path from the same folder: no RPATH leads to them
+  const char* remedy;
+};
+
+const Wanted wanted[] = {
+    {"the CUDA driver",
+     "DLTENSOR_CUDA_DRIVER",
+     {"libcuda.so.1"},
+     {"/usr/lib/wsl/lib"},
+     {},
+     "install the NVIDIA driver (nvidia-smi must work), give its path in DLTENSOR_CUDA_DRIVER, or use device=\"cpu\""},
+    {"NVRTC",
+     "DLTENSOR_CUDA_NVRTC",
+     {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"},
+     {"/usr/local/cuda/lib64", "/opt/cuda/lib64"},
+     {"libnvrtc-builtins.so*"},
+     "pip install 'dltensor[cuda]', or give its path in DLTENSOR_CUDA_NVRTC"},
+    {"cuBLAS",
+     "DLTENSOR_CUDA_CUBLAS",
+     {"libcublas.so.13", "libcublas.so.12", "libcublas.so"},
+     {"/usr/local/cuda/lib64", "/opt/cuda/lib64"},
+     {"libcublasLt.so*"},
+     "pip install 'dltensor[cuda-blas]', or give its path in DLTENSOR_CUDA_CUBLAS"},
+};
+
+struct Attempt {
+  bool done = false;
+  Fault fault = Fault::none;
+  std::string words;  // of the failure
+  std::string hint;   // path from Python
+  std::string found;
+};
+
+std::mutex lock;
+Attempt attempts[3];
+
+void open_companions(const Wanted& w, const std::string& path) {
+  const size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return;
+  for (const char* pattern : w.companions) {
+    if (!pattern) continue;
+    glob_t found{};
+    if (glob((path.substr(0, slash + 1) + pattern).c_str(), 0, nullptr, &found) == 0)
+      for (size_t i = 0; i < found.gl_pathc; ++i)
+        if (!strstr(found.gl_pathv[i], ".alt")) dlopen(found.gl_pathv[i], RTLD_NOW | RTLD_LOCAL);
+    globfree(&found);
+  }
+}
+
+void* open_one(const Wanted& w, const std::string& path, Attempt& attempt, std::string& tried) {
+  open_companions(w, path);
+  if (void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) {
+    attempt.found = path;
+    return handle;
+  }
+  const char* why = dlerror();
+  tried += tried.empty() ? "" : "; ";
+  // The loader begins its words with the name.
+  tried += why && strstr(why, path.c_str()) ? why : path + ": " + (why ? why : "unknown reason");
+  return nullptr;
+}
+
+void* open(Library which, std::string& tried) {
+  const Wanted& w = wanted[static_cast<int>(which)];
+  Attempt& attempt = attempts[static_cast<int>(which)];
+  if (const char* forced = getenv(w.variable); forced && *forced) {
+    if (!strcmp(forced, "off")) {
+      tried = std::string(w.variable) + "=off forbids it";
+      return nullptr;
+    }
+    return open_one(w, forced, attempt, tried);  // whoever names a path wants that one or none
+  }
+  if (!attempt.hint.empty())
+    if (void* handle = open_one(w, attempt.hint, attempt, tried)) return handle;
+  for (const char* name : w.names)
+    if (name)
+      if (void* handle = open_one(w, name, attempt, tried)) return handle;
+  for (const char* folder : w.folders)
+    for (const char* name : w.names)
+      if (folder && name)
+        if (void* handle = open_one(w, std::string(folder) + "/" + name, attempt, tried)) return handle;
+  return nullptr;
+}
+
+Status finish(Attempt& attempt, Status status) {
+  attempt.done = true;
+  attempt.fault = status.fault;
+  attempt.words = status.ok() ? "" : message();
+  return status;
+}
+
+template <size_t n>
+Status load(Library which, void* table, void** handle, const Symbol (&symbols)[n]) {
+  const Wanted& w = wanted[static_cast<int>(which)];
+  std::string tried;
+  *handle = open(which, tried);
+  if (!*handle)
+    return fail(Fault::device, "%s cannot be loaded. Tried: %s. Remedy: %s.", w.title, tried.c_str(), w.remedy);
+  for (const Symbol& symbol : symbols) {
+    void* address = dlsym(*handle, symbol.name);
+    if (!address && symbol.required)
+      return fail(Fault::device, "%s (%s) has no function %s: it is too old for this package. Remedy: %s.", w.title,
+                  attempts[static_cast<int>(which)].found.c_str(), symbol.name, w.remedy);
+    memcpy(static_cast<char*>(table) + symbol.offset, &address, sizeof address);
+  }
+  return success;
+}
+
+Status start_driver() {
+  DLT_CUDA_TRY(load(Library::driver, &driver, &driver.handle, driver_symbols));
+  const char* path = attempts[0].found.c_str();
+  if (const int result = driver.cuInit(0); result != kSuccess) {
+    const char* name = "unknown error";
+    driver.cuGetErrorName(result, &name);
+    return fail(Fault::device, "the CUDA driver (%s) does not start: cuInit gives %s (%d). Remedy: %s.", path, name,
+                result,
+                result == kNoDevice ? "no device is visible; check nvidia-smi and CUDA_VISIBLE_DEVICES"
+                                    : "check nvidia-smi; after fork() use CUDA in one of the processes only");
+  }
+  driver.cuDriverGetVersion(&driver.version);
+  if (driver.version < 11030)
+    return fail(Fault::device, "the CUDA driver (%s) is for CUDA %d.%d, this package needs 11.3. Remedy: %s.", path,
+                driver.version / 1000, driver.version % 1000 / 10, wanted[0].remedy);
+  driver.takes_source = dlsym(driver.handle, "hostcuda_takes_source") != nullptr;
+  return success;
+}
+
+Status start_nvrtc() {
+  DLT_CUDA_TRY(load(Library::nvrtc, &nvrtc, &nvrtc.handle, nvrtc_symbols));
+  nvrtc.nvrtcVersion(&nvrtc.major, &nvrtc.minor);
+  int count = 0;
+  nvrtc.nvrtcGetNumSupportedArchs(&count);
+  if (count > 0 && count <= 64) {
+    nvrtc.nvrtcGetSupportedArchs(nvrtc.archs);
+    nvrtc.arch_count = count;
+  }
+  return success;
+}
+
+Status once(Library which, Status (*start)()) noexcept {
+  Attempt& attempt = attempts[static_cast<int>(which)];
+  std::lock_guard<std::mutex> hold(lock);
+  if (attempt.done) return attempt.fault == Fault::none ? success : fail(attempt.fault, "%s", attempt.words.c_str());
+  return finish(attempt, start());
+}
+
+}  // namespace
+
+void set_library_path(Library library, const char* path) noexcept {
+  std::lock_guard<std::mutex> hold(lock);
+  attempts[static_cast<int>(library)].hint = path ? path : "";
+}
+
+const char* library_path(Library library) noexcept {
+  std::lock_guard<std::mutex> hold(lock);
+  const Attempt& attempt = attempts[static_cast<int>(library)];
+  return attempt.done && attempt.fault == Fault::none ? attempt.found.c_str() : "";
+}
+
+Status load_driver() noexcept { return once(Library::driver, start_driver); }
+Status load_nvrtc() noexcept { return once(Library::nvrtc, start_nvrtc); }
+Status load_cublas() noexcept {
+  return once(Library::cublas, [] { return load(Library::cublas, &cublas, &cublas.handle, cublas_symbols); });
+}
+
+Status check_slow(CUresult result, const char* call) noexcept {
+  const char* name = "unknown error";
+  const char* words = "";
+  driver.cuGetErrorName(result, &name);
+  driver.cuGetErrorString(result, &words);
+  const int length = static_cast<int>(strcspn(call, "("));
+  const char* remedy = "";
+  Fault fault = Fault::device;
+  switch (result) {
+    case kOutOfMemory:
+      fault = Fault::memory;
+      remedy = "; free tensors or call dl.cuda.empty_cache()";
+      break;
+    case kCaptureUnsupported:
+    case kCaptureInvalidated:
+    case kCaptureIsolation:
+    case kCaptureImplicit:
+    case kCapturedEvent:
+      fault = Fault::buffer;
+      remedy = "; a CUDA graph is being captured: do this before or after the capture";
+      break;
+    case kInvalidHandle:
+    case kInvalidContext:
+      remedy = "; the stream, event or context was destroyed or belongs to another device";
+      break;
+    case kIllegalAddress:
+    case kLaunchFailed:
+      remedy = "; an earlier kernel of this process failed and the device's context is lost: restart the process";
+      break;
+    default:
+      break;
+  }
+  return fail(fault, "%.*s: %s (%d): %s%s", length, call, name, result, words, remedy);
+}
+
+}  // namespace dlt::cuda

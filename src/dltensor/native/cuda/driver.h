@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tables of foreign functions (driver, NVRTC, cuBLAS), filled by dlopen at first use and never before.
+// Nothing here knows about devices or memory.
+#pragma once
+#include "native/cuda/abi.h"
+#include "native/cuda/status.h"
+
+namespace dlt::cuda {
+
+enum class Library : int { driver, nvrtc, cublas };
+
+#define DLT_CUDA_MEMBER(need, name, parameters) int(*name) parameters = nullptr;
+struct DriverTable {
+  DLT_CUDA_DRIVER_FUNCTIONS(DLT_CUDA_MEMBER)
+  void* handle = nullptr;
+  int version = 0;  // 13000 for CUDA 13.0
+  // A driver of ours that runs kernels on the host: it can take kernels as source, when there is no NVRTC.
+  bool takes_source = false;
+};
+struct NvrtcTable {
+  DLT_CUDA_NVRTC_FUNCTIONS(DLT_CUDA_MEMBER)
+  void* handle = nullptr;
+  int major = 0, minor = 0;
+  int archs[64] = {};
+  int arch_count = 0;
+};
+struct CublasTable {
+  DLT_CUDA_CUBLAS_FUNCTIONS(DLT_CUDA_MEMBER)
+  void* handle = nullptr;
+};
+#undef DLT_CUDA_MEMBER
+
+// A path to try before our own search, as found by Python (cuda-pathfinder, site-packages). Has no effect once the
+// library is loaded. Environment variables win over it: DLTENSOR_CUDA_DRIVER, DLTENSOR_CUDA_NVRTC,
+// DLTENSOR_CUDA_CUBLAS; each is a path, or "off".
+DLT_API void set_library_path(Library library, const char* path) noexcept;
+
+// Loads at the first call and remembers the answer, good or bad. The message of a failure names the library,
+// every name that was tried with the reason it failed, and the remedy.
+DLT_API Status load_driver() noexcept;  // also cuInit
+DLT_API Status load_nvrtc() noexcept;
+DLT_API Status load_cublas() noexcept;
+
+// Where the library was found, or "". For `dltensor info`.
+DLT_API const char* library_path(Library library) noexcept;
+
+// Valid after the matching load_*() succeeded.
+extern DriverTable driver;
+extern NvrtcTable nvrtc;
+extern CublasTable cublas;
+
+// Turns a driver result into a status: "cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY (2): out of memory; <hint>".
+Status check_slow(CUresult result, const char* call) noexcept;
+inline Status check(CUresult result, const char* call) noexcept {
+  return result == kSuccess ? success : check_slow(result, call);
+}
+
+// `DLT_CU(cuEventRecord(event, stream))`: calls through the table and hands a failure up with the function's name.
+#define DLT_CU(call) DLT_CUDA_TRY(::dlt::cuda::check(::dlt::cuda::driver.call, #call))
+
+}  // namespace dlt::cuda

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+// Element-wise operations: operands in order, overlap and alignment settled, then one kernel.
+#include "native/cuda/plan.h"
+#include "dltensor/ops.h"
+
+namespace dlt::cuda {
+namespace {
+
+struct Row {
+  const char* name;
+  int operands;
+  unsigned kinds;
+};
+const Row plain_rows[] = {
+#define DLT_ROW(name, operands, kinds, ...) {#name, operands, kinds},
+    DLT_OPS(DLT_ROW)
+#undef DLT_ROW
+};
+const Row saturating_rows[] = {
+#define DLT_ROW(name, operands) {#name, operands, DLT_NUMBERS},
+    DLT_SATURATING_OPS(DLT_ROW)
+#undef DLT_ROW
+};
+const Row real_rows[] = {
+#define DLT_ROW(name, operands) {#name, operands, DLT_INTEGERS},
+    DLT_CUDA_REAL_OPS(DLT_ROW)
+};
+const Row twin_rows[] = {
+    DLT_CUDA_TWIN_OPS(DLT_ROW)
+#undef DLT_ROW
+};
+struct Table {
+  const Row* rows;
+  int count;
+  const char* prefix;
+};
+const Table tables[] = {{plain_rows, sizeof plain_rows / sizeof(Row), "op_"},
+                        {saturating_rows, sizeof saturating_rows / sizeof(Row), "saturating_"},
+                        {real_rows, sizeof real_rows / sizeof(Row), "real_"},
+                        {twin_rows, sizeof twin_rows / sizeof(Row), "twin_"}};
+
+constexpr uint32_t flavour_shift = 8;
+
+std::string body_name(uint32_t code) {
+  const Table& table = tables[code >> flavour_shift];
+  return std::string("dlt::kernels::") + table.prefix + table.rows[code & ((1u << flavour_shift) - 1)].name;
+}
+
+unsigned kind_bit(int type) noexcept {
+  switch (type_table[type].kind) {
+    case Kind::boolean: return DLT_BOOLEANS;
+    case Kind::signed_integer:
+    case Kind::unsigned_integer: return DLT_INTEGERS;
+    case Kind::real: return DLT_FLOATS;
+    case Kind::complex: return DLT_COMPLEXES;
+  }
+  return 0;
+}
+
+Status check(const Operation& operation, int count, const Row** row) noexcept {
+  const Table& table = tables[static_cast<int>(operation.flavour)];
+  if (operation.op < 0 || operation.op >= table.count)
+    return fail(Fault::value, "elementwise: there is no operation number %d", operation.op);
+  *row = &table.rows[operation.op];
+  if (count != (*row)->operands)
+    return fail(Fault::value, "%s: expected %d operands, got %d", (*row)->name, (*row)->operands, count);
+  if (operation.type < 0 || operation.type >= computed_types || !((*row)->kinds & kind_bit(operation.type)))
+    return fail(Fault::type, "%s: not defined for %s", (*row)->name,
+                operation.type >= 0 && operation.type < type_count ? type_table[operation.type].name : "this dtype");
+  if (operation.flavour == Flavour::real && type_table[operation.type].bytes == 8)
+    return fail(Fault::type, "%s: 64-bit integers with saturate=True take integer scalars only on CUDA; compute on the CPU",
+                (*row)->name);
+  return success;
+}
+
+// Different blocks of ours never share memory; anything else is looked at.
+bool may_overlap(const Operand& in, const Operand& out) noexcept {
+  if (in.block && out.block && in.block != out.block) {
+    const Memory* a = memory_of(in.block);
+    const Memory* b = memory_of(out.block);
+    if (a && b && a->kind != Memory::Kind::foreign && b->kind != Memory::Kind::foreign) return false;
+  }
+  switch (overlap(*in.tensor, *out.tensor)) {
+    case Overlap::none: return false;
+    case Overlap::identical: return item_bytes(in.tensor->dtype) != item_bytes(out.tensor->dtype);
+    default: return true;
+  }
+}
+
+bool same_run(const DLTensor& a, const DLTensor& out) noexcept {
+  if (a.ndim != out.ndim) return false;
+  for (int d = 0; d < a.ndim; ++d)
+    if (a.shape[d] != out.shape[d]) return false;
+  return is_contiguous(a.ndim, a.shape, a.strides);
+}
+
+// Bodies that take their operands as they lie: nothing is converted on the way.
+Status check_exact_types(const Operation& operation, const Row& row, const Operand* in, int count, const Plan& plan) noexcept {
+  const auto type = [&](int k) { return in[k].tensor ? plan.types[k + 1] : in[k].type; };
+  const bool real = operation.flavour == Flavour::real;
+  if (real && (in[1].tensor || in[1].type != type_float64))
+    return fail(Fault::type, "%s: the second operand must be a float64 scalar", row.name);
+  bool good = type(0) == operation.type && (real || type(1) == operation.type);
+  if (count == 3) good = good && type(2) == plan.types[0] && type_table[type(2)].bytes == type_table[operation.type].bytes;
+  else good = good && plan.types[0] == operation.type;
+  return good ? success : fail(Fault::type, "%s: with saturate=True expected %s everywhere, or its unsigned twin as addend and "
+                               "result", row.name, type_table[operation.type].name);
+}
+
+Status run(const Operation& operation, const Row& row, const Operand* in, int count, const Operand& out, const Where& where,
+           bool launch) noexcept {
+  const DLTensor& target = *out.tensor;
+  const int64_t elements = numel(target.ndim, target.shape);
+  Plan plan;
+  plan.body = {static_cast<uint32_t>(operation.op) | static_cast<uint32_t>(operation.flavour) << flavour_shift, body_name};
+  plan.operands = count;
+  plan.type = operation.type;
+  DLT_CUDA_TRY(type_of(row.name, target, &plan.types[0]));
+  bool plain = is_contiguous(target.ndim, target.shape, target.strides);
+  const bool out_plain = plain;
+  bool misaligned = is_misaligned(target), overlaps = false;
+  for (int k = 0; k < count; ++k) {
+    if (!in[k].tensor) continue;
+    DLT_CUDA_TRY(type_of(row.name, *in[k].tensor, &plan.types[k + 1]));
+    plain = plain && same_run(*in[k].tensor, target);
+    misaligned |= is_misaligned(*in[k].tensor);
+    overlaps |= may_overlap(in[k], out);
+  }
+  if (operation.flavour >= Flavour::real) DLT_CUDA_TRY(check_exact_types(operation, row, in, count, plan));
+  if (elements == 0) return success;
+  if (!out_plain && repeats_elements(target.ndim, target.shape, target.strides))
+    return fail(Fault::value, "%s: the output repeats elements (a stride is 0): copy it first", row.name);
+
+  if (misaligned) [[unlikely]] {
+    // Kernels read whole elements: those that lie askew go through a copy of their bytes.
+    Temporary copies[most_operands];
+    Operand straight[most_operands];
+    for (int k = 0; k < count; ++k) {
+      straight[k] = in[k];
+      if (!in[k].tensor || !is_misaligned(*in[k].tensor)) continue;
+      DLT_CUDA_TRY(copies[k].make(*in[k].tensor, *where.stream));
+      DLT_CUDA_TRY(copy_bytes(in[k], copies[k].operand(), where));
+      straight[k] = copies[k].operand();
+    }
+    Temporary result;
+    DLT_CUDA_TRY(result.make(target, *where.stream));
+    DLT_CUDA_TRY(run(operation, row, straight, count, result.operand(), where, launch));
+    return copy_bytes(result.operand(), out, where);
+  }
+  if (overlaps) [[unlikely]] {
+    Temporary result;
+    DLT_CUDA_TRY(result.make(target, *where.stream));
+    DLT_CUDA_TRY(run(operation, row, in, count, result.operand(), where, launch));
+    return copy(result.operand(), out, where);
+  }
+
+  if (plain) {  // the most common case by far: one run each
+    plan.dims = 1;
+    plan.shape[0] = elements;
+    plan.pointers[0] = static_cast<char*>(target.data) + target.byte_offset;
+    plan.strides[0][0] = 1;
+    for (int k = 0; k < count; ++k) {
+      if (!in[k].tensor) {
+        DLT_CUDA_TRY(add_operand(row.name, plan, k + 1, in[k]));
+        continue;
+      }
+      plan.immediate[k + 1] = false;
+      plan.pointers[k + 1] = static_cast<char*>(in[k].tensor->data) + in[k].tensor->byte_offset;
+      plan.strides[k + 1][0] = 1;
+    }
+  } else {
+    plan.dims = target.ndim;
+    memcpy(plan.shape, target.shape, sizeof(int64_t) * static_cast<size_t>(target.ndim));
+    DLT_CUDA_TRY(add_operand(row.name, plan, 0, out));
+    for (int k = 0; k < count; ++k) DLT_CUDA_TRY(add_operand(row.name, plan, k + 1, in[k]));
+  }
+  if (launch) {
+    for (int k = 0; k < count; ++k)
+      if (in[k].tensor) DLT_CUDA_TRY(use(in[k].block, *where.stream, false));
+    DLT_CUDA_TRY(use(out.block, *where.stream, true));
+  }
+  return execute(plan, *where.stream->device, where, launch);
+}
+
+Status start(const Operation& operation, const Operand* in, int count, const Operand& out, const Where& where, bool launch) noexcept {
+  const Row* row = nullptr;
+  DLT_CUDA_TRY(check(operation, count, &row));
+  Where settled = where;
+  if (!settled.launch) settled.launch = thread_launch();
+  if (settled.launch) DLT_CUDA_TRY(check_launch(*settled.launch));
+  return run(operation, *row, in, count, out, settled, launch);
+}
+
+}  // namespace
+
+Status elementwise(const Operation& operation, const Operand* in, int count, const Operand& out, const Where& where) noexcept {
+  return start(operation, in, count, out, where, true);
+}
+
+Status prepare(const Operation& operation, const Operand* in, int count, const Operand& out, const Where& where) noexcept {
+  return start(operation, in, count, out, where, false);
+}
+
+}  // namespace dlt::cuda

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// The CUDA engine's face for the tensor layer: operations on validated tensors that lie on a device, enqueued on a stream.
+// Nothing here waits for the device, except to_host() into pageable memory and what says so. Dtypes are decided by the
+// caller; shapes broadcast here.
+//
+//   Stream* stream;                       current_stream(0, &stream);
+//   Block* memory;                        allocate(*stream, bytes, &memory);
+//   Operand in[2] = {{&a, a_block}, Operand::scalar(type_float32, &two)};
+//   elementwise({op_add, Flavour::plain, type_float32}, in, 2, {&out, memory}, {stream});
+//   to_host(buffer, {&out, memory}, *stream);
+//   release(memory);
+//
+// Every function answers a Status; when it is not ok nothing was enqueued that writes to an output, and message() says
+// what to do. The streams of earlier users of a block are waited for on the device, see memory.h.
+#pragma once
+#include <string.h>
+
+#include "dltensor/dlpack.h"
+#include "native/cpu/dtype.h"
+#include "native/cpu/engine.h"
+#include "native/cuda/launch.h"
+#include "native/cuda/memory.h"
+
+namespace dlt::cuda {
+
+// A tensor on the device with the block that its memory belongs to (null: the caller has ordered it), or one element that
+// travels with the launch.
+struct Operand {
+  const DLTensor* tensor = nullptr;
+  Block* block = nullptr;
+  int type = -1;  // of the scalar
+  alignas(16) unsigned char value[16] = {};
+
+  Operand() = default;
+  Operand(const DLTensor* t, Block* b) : tensor(t), block(b) {}
+  static Operand scalar(int type, const void* element) {
+    Operand operand;
+    operand.type = type;
+    memcpy(operand.value, element, static_cast<size_t>(type_table[type].bytes));
+    return operand;
+  }
+};
+
+enum class Flavour : int {
+  plain,       // a row of DLT_OPS
+  saturating,  // a row of DLT_SATURATING_OPS
+  real,        // a row of DLT_CUDA_REAL_OPS: an integer, a float64 scalar as second operand, fma's third
+  twin,        // a row of DLT_CUDA_TWIN_OPS: the last operand and out are the unsigned twin of the others
+};
+
+// An integer op any real number, exactly rounded and clamped; see saturating.h. Of real and twin operations the operands
+// have `Operation::type` exactly, and fma's third has out's. Row: name, operands.
+#define DLT_CUDA_REAL_OPS(X) X(add, 2) X(rsub, 2) X(multiply, 2) X(divide, 2) X(rdivide, 2) X(fma, 3)
+#define DLT_CUDA_TWIN_OPS(X) X(fma, 3)
+
+struct Operation {
+  int op;          // number of the row in the flavour's table
+  Flavour flavour;
+  int type;        // what operands are converted to and computed in; a row of dtypes.h that is computed on
+};
+
+struct Where {
+  Stream* stream;
+  const Launch* launch = nullptr;  // null: the thread's, or else ours
+};
+
+// out = op(in[0], ...), broadcast to out's shape. Operands and out may be of any dtype of dtypes.h with whole bytes:
+// they are converted on the way, as cast() does. Overlap is as if through a temporary.
+DLT_API Status elementwise(const Operation& operation, const Operand* in, int count, const Operand& out,
+                           const Where& where) noexcept;
+
+// Broadcasts and copies elements of one dtype, across devices too.
+DLT_API Status copy(const Operand& from, const Operand& to, const Where& where) noexcept;
+// Broadcasts and converts, with `scaled` a * scale + offset first; the options are the CPU's. The input may lie in another
+// order of dimensions than the output: the permutation is part of the same pass.
+DLT_API Status cast(const Operand& from, const Operand& to, const CastOptions& options, const Where& where) noexcept;
+// out = condition ? a : b, broadcast; condition is bool, the others share a dtype.
+DLT_API Status choose(const Operand& condition, const Operand& a, const Operand& b, const Operand& out,
+                      const Where& where) noexcept;
+// `value` has out's dtype.
+DLT_API Status fill(const Operand& value, const Operand& to, const Where& where) noexcept;
+
+// c = alpha * a @ b + beta * c over the last two dimensions, the others broadcast; any strides. One dtype: float16,
+// bfloat16, float32 or float64. With beta 0 c is not read. `tf32`: float32 products may be rounded to 10 bits.
+DLT_API Status gemm(const Operand& a, const Operand& b, const Operand& c, double alpha, double beta, bool tf32,
+                    const Where& where) noexcept;
+
+// Our own kernel even where cuBLAS is there: for tests, and for whoever wants the same bits everywhere.
+DLT_API void set_use_cublas(bool use) noexcept;
+
+// Host memory in C order, pageable or pinned. to_host returns when the data is there; from_host may return earlier, but
+// `data` is no longer needed then.
+DLT_API Status to_host(void* data, const Operand& from, Stream& stream) noexcept;
+DLT_API Status from_host(const void* data, const Operand& to, Stream& stream) noexcept;
+// Into pinned memory without waiting: `*out` is a new block (of kDLCUDAHost), complete when `event` is. Both are the
+// caller's: release(block), give back with destroy_event().
+DLT_API Status to_pinned(const Operand& from, Stream& stream, Block** out, CUevent* event) noexcept;
+
+// What a raw pointer is, for memory that comes from outside: a DLDeviceType, and the device it belongs to.
+DLT_API Status pointer_device(const void* pointer, DLDevice* out) noexcept;
+
+// Compiles what an operation needs before it is needed, for instance before a capture.
+DLT_API Status prepare(const Operation& operation, const Operand* in, int count, const Operand& out,
+                       const Where& where) noexcept;
+
+}  // namespace dlt::cuda

@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: Apache-2.0
+// Matrix products: cuBLAS with transposition and row padding said by flags, our own tiles where cuBLAS is not there.
+#include <algorithm>
+#include <map>
+#include <new>
+
+#include "native/cuda/plan.h"
+
+namespace dlt::cuda {
+namespace {
+
+constexpr size_t workspace_bytes = size_t{32} << 20;  // what cuBLAS recommends for Hopper; fixed, so that captures work
+constexpr int most_batch_dims = 8;
+std::atomic<bool> use_cublas{true};
+
+// One a stream. cuBLAS wants neither two threads in one handle nor a workspace that two streams share.
+struct Handle {
+  std::mutex mutex;
+  cublasHandle_t handle = nullptr;
+  CUdeviceptr workspace = 0;  // not a block: it is nobody's tensor
+};
+struct Handles {
+  std::mutex mutex;
+  std::map<Stream*, Handle*> by_stream;
+};
+Handles& handles() noexcept {
+  static Handles* const instance = new Handles;
+  return *instance;
+}
+
+Status check_blas(cublasStatus_t result, const char* call) noexcept {
+  if (result == 0) return success;
+  return fail(Fault::device, "gemm: %s failed with cuBLAS status %d (%s)", call, result, library_path(Library::cublas));
+}
+
+// Beside a capture if there is one: the workspace outlives every graph.
+Status take_workspace(Stream& stream, CUdeviceptr* out) noexcept {
+  bool capturing = false;
+  DLT_CUDA_TRY(is_capturing(stream, &capturing));
+  if (!capturing && stream.device->pool) {
+    DLT_CU(cuMemAllocFromPoolAsync(out, workspace_bytes, stream.device->pool, stream.handle));
+    return success;
+  }
+  int mode = kCaptureModeRelaxed;
+  driver.cuThreadExchangeStreamCaptureMode(&mode);
+  const CUresult result = driver.cuMemAlloc_v2(out, workspace_bytes);
+  driver.cuThreadExchangeStreamCaptureMode(&mode);
+  return check(result, "cuMemAlloc");
+}
+void give_workspace(Stream& stream, CUdeviceptr workspace) noexcept {
+  if (workspace) driver.cuMemFreeAsync(workspace, stream.handle);
+}
+
+Status handle_of(Stream& stream, Handle** out) noexcept {
+  Handles& h = handles();
+  std::lock_guard<std::mutex> hold(h.mutex);
+  Handle*& handle = h.by_stream[&stream];
+  if (!handle) {
+    auto* made = new (std::nothrow) Handle;
+    if (!made) return fail(Fault::memory, "gemm: the host is out of memory");
+    Current current(*stream.device);
+    int mode = kCaptureModeRelaxed;
+    driver.cuThreadExchangeStreamCaptureMode(&mode);
+    Status status = check_blas(cublas.cublasCreate_v2(&made->handle), "cublasCreate");
+    driver.cuThreadExchangeStreamCaptureMode(&mode);
+    if (status.ok()) status = take_workspace(stream, &made->workspace);
+    if (status.ok()) status = check_blas(cublas.cublasSetStream_v2(made->handle, stream.handle), "cublasSetStream");
+    if (status.ok())  // after the stream: setting that resets the workspace
+      status = check_blas(cublas.cublasSetWorkspace_v2(made->handle, reinterpret_cast<void*>(made->workspace), workspace_bytes), "cublasSetWorkspace");
+    if (!status.ok()) {
+      if (made->handle) cublas.cublasDestroy_v2(made->handle);
+      give_workspace(stream, made->workspace);
+      delete made;
+      h.by_stream.erase(&stream);
+      return status;
+    }
+    handle = made;
+  }
+  *out = handle;
+  return success;
+}
+
+// The last two dimensions of an operand, and where its batches lie.
+struct Matrix {
+  const DLTensor* tensor = nullptr;
+  Block* block = nullptr;
+  char* data = nullptr;
+  int64_t rows = 0, columns = 0, row_step = 0, column_step = 0;
+  int64_t batch_steps[max_dims] = {};
+};
+
+void describe(Matrix& m, const Operand& operand) noexcept {
+  const DLTensor& t = *operand.tensor;
+  m.tensor = &t;
+  m.block = operand.block;
+  m.data = static_cast<char*>(t.data) + t.byte_offset;
+  m.rows = t.shape[t.ndim - 2];
+  m.columns = t.shape[t.ndim - 1];
+  m.row_step = t.strides[t.ndim - 2];
+  m.column_step = t.strides[t.ndim - 1];
+}
+
+// How BLAS sees it, column-major: rows in memory are its columns.
+struct View {
+  bool transposed = false;
+  int64_t leading = 0;
+};
+// A matrix whose one step is 1 and whose other is at least a line long. Steps of extents of 1 do not matter.
+bool as_blas(const Matrix& m, View* out) noexcept {
+  const int64_t least_row = std::max<int64_t>(1, m.columns), least_column = std::max<int64_t>(1, m.rows);
+  if ((m.column_step == 1 || m.columns == 1) && (m.row_step >= least_row || m.rows == 1))
+    return *out = {false, m.rows == 1 ? least_row : m.row_step}, out->leading <= INT32_MAX;
+  if ((m.row_step == 1 || m.rows == 1) && (m.column_step >= least_column || m.columns == 1))
+    return *out = {true, m.columns == 1 ? least_column : m.column_step}, out->leading <= INT32_MAX;
+  return false;
+}
+
+struct Problem {
+  Matrix a, b, c;
+  int type = 0;
+  int64_t m = 0, n = 0, k = 0;
+  int dims = 0;  // of batches
+  int64_t batch[max_dims] = {};
+  int64_t batches = 1;
+  double alpha = 1, beta = 0;
+  bool tf32 = false;
+};
+
+int blas_type(int type) noexcept {
+  switch (type) {
+    case type_float64: return kBlasR64F;
+    case type_float16: return kBlasR16F;
+    case type_bfloat16: return kBlasR16BF;
+    default: return kBlasR32F;
+  }
+}
+
+// Row-major C = A B is column-major C' = B' A': the operands change places, nothing is moved. A C that lies column by
+// column is asked for as it is.
+Status call_blas(const Problem& p, const View& a, const View& b, const View& c, Stream& stream) noexcept {
+  Handle* handle = nullptr;
+  DLT_CUDA_TRY(handle_of(stream, &handle));
+  const bool wide = p.type == type_float64;
+  const float alpha32 = static_cast<float>(p.alpha), beta32 = static_cast<float>(p.beta);
+  const void* alpha = wide ? static_cast<const void*>(&p.alpha) : &alpha32;
+  const void* beta = wide ? static_cast<const void*>(&p.beta) : &beta32;
+  const int data_type = blas_type(p.type);
+  const int compute = wide ? kBlasCompute64F : p.tf32 && p.type == type_float32 ? kBlasCompute32FFastTF32 : kBlasCompute32F;
+  const int64_t bytes = type_table[p.type].bytes;
+
+  // The innermost batch dimension is one strided call; the others are a loop.
+  const int inner = p.dims - 1;
+  const int64_t inner_count = p.dims ? p.batch[inner] : 1, outer_count = p.batches / std::max<int64_t>(1, inner_count);
+  if (inner_count > INT32_MAX) return fail(Fault::value, "gemm: a batch of %lld products is too large", static_cast<long long>(inner_count));
+  const auto step = [&](const Matrix& m) { return static_cast<long long>(p.dims ? m.batch_steps[inner] : 0); };
+  std::lock_guard<std::mutex> hold(handle->mutex);
+  Current current(*stream.device);
+  for (int64_t i = 0; i < outer_count; ++i) {
+    int64_t left = i, at[3] = {0, 0, 0};
+    for (int d = inner - 1; d >= 0; --d) {
+      const int64_t index = left % p.batch[d];
+      left /= p.batch[d];
+      at[0] += index * p.a.batch_steps[d];
+      at[1] += index * p.b.batch_steps[d];
+      at[2] += index * p.c.batch_steps[d];
+    }
+    const char *x = p.a.data + at[0] * bytes, *y = p.b.data + at[1] * bytes;
+    char* z = p.c.data + at[2] * bytes;
+    const int m = static_cast<int>(p.m), n = static_cast<int>(p.n), k = static_cast<int>(p.k), batch = static_cast<int>(inner_count);
+    const auto result =
+        c.transposed
+            ? cublas.cublasGemmStridedBatchedEx(handle->handle, a.transposed ? kBlasNoTranspose : kBlasTranspose,
+                                                b.transposed ? kBlasNoTranspose : kBlasTranspose, m, n, k, alpha, x, data_type,
+                                                static_cast<int>(a.leading), step(p.a), y, data_type, static_cast<int>(b.leading),
+                                                step(p.b), beta, z, data_type, static_cast<int>(c.leading), step(p.c), batch,
+                                                compute, kBlasDefaultAlgorithm)
+            : cublas.cublasGemmStridedBatchedEx(handle->handle, b.transposed ? kBlasTranspose : kBlasNoTranspose,
+                                                a.transposed ? kBlasTranspose : kBlasNoTranspose, n, m, k, alpha, y, data_type,
+                                                static_cast<int>(b.leading), step(p.b), x, data_type, static_cast<int>(a.leading),
+                                                step(p.a), beta, z, data_type, static_cast<int>(c.leading), step(p.c), batch,
+                                                compute, kBlasDefaultAlgorithm);
+    DLT_CUDA_TRY(check_blas(result, "cublasGemmStridedBatchedEx"));
+  }
+  stream.count_work();
+  return success;
+}
+
+Status call_tiled(const Problem& p, const Where& where) noexcept {
+  if (p.dims > most_batch_dims)
+    return fail(Fault::value, "gemm: at most %d batch dimensions that cannot be joined, got %d; make the operands contiguous",
+                most_batch_dims, p.dims);
+  Device& device = *where.stream->device;
+  const bool wide = p.type == type_float64;
+  Kernel kernel;
+  KernelKey key;
+  key.add(3, 2);
+  key.add(static_cast<uint64_t>(p.type), 6);
+  if (!find_kernel(device, key.word, &kernel)) {
+    DLT_CUDA_TRY(get_kernel(device, "native/cuda/kernels/product.cuh",
+                            std::string("dlt::kernels::product::tiled<") + type_name(p.type) + (wide ? ", double>" : ", float>"),
+                            &kernel));
+    keep_kernel(device, key.word, kernel);
+  }
+  kernels::Product q{};
+  q.a = p.a.data, q.b = p.b.data, q.c = p.c.data;
+  q.rows = p.m, q.columns = p.n, q.depth = p.k;
+  q.a_row = p.a.row_step, q.a_column = p.a.column_step;
+  q.b_row = p.b.row_step, q.b_column = p.b.column_step;
+  q.c_row = p.c.row_step, q.c_column = p.c.column_step;
+  q.dims = p.dims;
+  q.batches = p.batches;
+  for (int d = 0; d < p.dims; ++d) {
+    q.extent[d] = kernels::divider<uint64_t>(static_cast<uint64_t>(p.batch[d]));
+    q.a_stride[d] = p.a.batch_steps[d], q.b_stride[d] = p.b.batch_steps[d], q.c_stride[d] = p.c.batch_steps[d];
+  }
+  q.alpha = p.alpha, q.beta = p.beta;
+  constexpr int64_t side = 64;
+  q.tiles_across = (p.n + side - 1) / side;
+  q.tiles_down = (p.m + side - 1) / side;
+  const int64_t tiles = q.tiles_across * q.tiles_down * p.batches;
+  // The block is fixed by the kernel's tiles; only their number follows the launch.
+  const Geometry geometry{static_cast<unsigned>(std::min<int64_t>(tiles, 2147483647)), 256};
+  return launch_kernel(device, kernel, geometry, *where.stream, &q);
+}
+
+Status set_up(Problem& p, const Operand& a, const Operand& b, const Operand& c) noexcept {
+  const Operand* const operands[] = {&a, &b, &c};
+  for (const Operand* operand : operands) {
+    if (operand->tensor->ndim < 2)
+      return fail(Fault::value, "gemm: expected matrices, got a tensor of %d dimensions", operand->tensor->ndim);
+    int type = 0;
+    DLT_CUDA_TRY(type_of("gemm", *operand->tensor, &type));
+    if (operand != &a && type != p.type)
+      return fail(Fault::type, "gemm: expected one dtype, got %s and %s", type_table[p.type].name, type_table[type].name);
+    p.type = type;
+  }
+  if (p.type != type_float16 && p.type != type_bfloat16 && p.type != type_float32 && p.type != type_float64)
+    return fail(Fault::type, "gemm: expected float16, bfloat16, float32 or float64, got %s", type_table[p.type].name);
+  describe(p.a, a);
+  describe(p.b, b);
+  describe(p.c, c);
+  p.m = p.c.rows, p.n = p.c.columns, p.k = p.a.columns;
+  if (p.a.rows != p.m || p.b.columns != p.n || p.b.rows != p.k)
+    return fail(Fault::value, "gemm: the shapes do not chain: (%lld, %lld) @ (%lld, %lld) into (%lld, %lld)",
+                static_cast<long long>(p.a.rows), static_cast<long long>(p.a.columns), static_cast<long long>(p.b.rows),
+                static_cast<long long>(p.b.columns), static_cast<long long>(p.m), static_cast<long long>(p.n));
+  const DLTensor& out = *c.tensor;
+  p.dims = out.ndim - 2;
+  memcpy(p.batch, out.shape, sizeof(int64_t) * static_cast<size_t>(p.dims));
+  Matrix* const matrices[] = {&p.a, &p.b, &p.c};
+  int64_t* steps[3];
+  for (int i = 0; i < 3; ++i) {
+    const DLTensor& t = *matrices[i]->tensor;
+    if (!broadcast_strides(t.ndim - 2, t.shape, t.strides, p.dims, p.batch, Align::trailing, matrices[i]->batch_steps))
+      return fail(Fault::value, "gemm: the batch dimensions of operand %d do not broadcast to the output's", i + 1);
+    steps[i] = matrices[i]->batch_steps;
+  }
+  p.batches = numel(p.dims, p.batch);
+  if (p.batches && p.dims) p.dims = coalesce(p.dims, p.batch, 3, steps);
+  return success;
+}
+
+Status run(Problem& p, const Operand& a, const Operand& b, const Operand& c, const Where& where) noexcept {
+  Stream& stream = *where.stream;
+  const bool have_blas = use_cublas.load(std::memory_order_relaxed) && load_cublas().ok() && p.m <= INT32_MAX && p.n <= INT32_MAX && p.k <= INT32_MAX;
+  View va, vb, vc;
+  if (have_blas && !as_blas(p.c, &vc)) {
+    Temporary result;
+    DLT_CUDA_TRY(result.make(*c.tensor, stream));
+    if (p.beta != 0) DLT_CUDA_TRY(copy(c, result.operand(), where));
+    DLT_CUDA_TRY(gemm(a, b, result.operand(), p.alpha, p.beta, p.tf32, where));
+    return copy(result.operand(), c, where);
+  }
+  // Neither lines nor columns of neighbours: packed once.
+  const Operand* const inputs[] = {&a, &b};
+  Matrix* const matrices[] = {&p.a, &p.b};
+  View* const views[] = {&va, &vb};
+  if (have_blas)
+    for (int i = 0; i < 2; ++i)
+      if (!as_blas(*matrices[i], views[i])) {
+        Temporary straight;
+        DLT_CUDA_TRY(straight.make(*inputs[i]->tensor, stream));
+        DLT_CUDA_TRY(copy(*inputs[i], straight.operand(), where));
+        return i == 0 ? gemm(straight.operand(), b, c, p.alpha, p.beta, p.tf32, where)
+                      : gemm(a, straight.operand(), c, p.alpha, p.beta, p.tf32, where);
+      }
+  DLT_CUDA_TRY(use(a.block, stream, false));
+  DLT_CUDA_TRY(use(b.block, stream, false));
+  DLT_CUDA_TRY(use(c.block, stream, true));
+  return have_blas ? call_blas(p, va, vb, vc, stream) : call_tiled(p, where);
+}
+
+}  // namespace
+
+Status gemm(const Operand& a, const Operand& b, const Operand& c, double alpha, double beta, bool tf32, const Where& where) noexcept {
+  Problem p;
+  p.alpha = alpha, p.beta = beta, p.tf32 = tf32;
+  DLT_CUDA_TRY(set_up(p, a, b, c));
+  if (p.batches == 0 || p.m == 0 || p.n == 0) return success;
+  if (repeats_elements(c.tensor->ndim, c.tensor->shape, c.tensor->strides))
+    return fail(Fault::value, "gemm: the output repeats elements (a stride is 0): copy it first");
+  const Operand* const all[] = {&a, &b, &c};
+  for (const Operand* operand : all) {
+    if (!is_misaligned(*operand->tensor)) continue;
+    Temporary straight;
+    DLT_CUDA_TRY(straight.make(*operand->tensor, *where.stream));
+    DLT_CUDA_TRY(copy(*operand, straight.operand(), where));
+    const Operand now = straight.operand();
+    DLT_CUDA_TRY(gemm(operand == &a ? now : a, operand == &b ? now : b, operand == &c ? now : c, alpha, beta, tf32, where));
+    return operand == &c ? copy(now, c, where) : success;
+  }
+  if (overlap(*a.tensor, *c.tensor) != Overlap::none || overlap(*b.tensor, *c.tensor) != Overlap::none) {
+    Temporary result;
+    DLT_CUDA_TRY(result.make(*c.tensor, *where.stream));
+    if (beta != 0) DLT_CUDA_TRY(copy(c, result.operand(), where));
+    DLT_CUDA_TRY(gemm(a, b, result.operand(), alpha, beta, tf32, where));
+    return copy(result.operand(), c, where);
+  }
+  return run(p, a, b, c, where);
+}
+
+void set_use_cublas(bool use) noexcept { use_cublas.store(use, std::memory_order_relaxed); }
+
+void forget_handles(Stream& stream) noexcept {
+  Handle* handle = nullptr;
+  {
+    Handles& h = handles();
+    std::lock_guard<std::mutex> hold(h.mutex);
+    const auto found = h.by_stream.find(&stream);
+    if (found == h.by_stream.end()) return;
+    handle = found->second;
+    h.by_stream.erase(found);
+  }
+  Current current(*stream.device);
+  cublas.cublasDestroy_v2(handle->handle);
+  give_workspace(stream, handle->workspace);
+  delete handle;
+}
+
+}  // namespace dlt::cuda

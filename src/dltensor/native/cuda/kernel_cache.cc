@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+// The folder of compiled kernels. A file is: a line "dltensor kernel 1 SHA256 NAME_BYTES\n", the name, the code; the hash
+// is over name and code. Folder 0700, written under another name and moved, so that readers see all of it or nothing.
+#include "native/cuda/kernel_cache.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <mutex>
+#include <vector>
+
+#include "native/cuda/compiler.h"
+#include "native/cuda/sha256.h"
+
+namespace dlt::cuda {
+namespace {
+
+struct Settings {
+  std::mutex mutex;
+  std::string sources, cache, seeds;
+  bool cache_set = false;
+  std::string text_hash;  // of all kernel text
+};
+Settings& settings() noexcept {
+  static Settings* const instance = new Settings;
+  return *instance;
+}
+
+bool read_file(const std::string& path, std::string* out) noexcept {
+  FILE* file = fopen(path.c_str(), "rbe");
+  if (!file) return false;
+  char part[1 << 16];
+  out->clear();
+  while (const size_t n = fread(part, 1, sizeof part, file)) out->append(part, n);
+  const bool good = !ferror(file);
+  fclose(file);
+  return good;
+}
+
+std::vector<std::string> files_in(const std::string& folder, const char* ending) noexcept {
+  std::vector<std::string> names;
+  if (DIR* open = opendir(folder.c_str())) {
+    while (const dirent* entry = readdir(open)) {
+      const std::string name = entry->d_name;
+      if (name.size() > strlen(ending) && !name.compare(name.size() - strlen(ending), std::string::npos, ending))
+        names.push_back(folder + "/" + name);
+    }
+    closedir(open);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::string default_cache() {
+  const char* own = getenv("DLTENSOR_CACHE_DIR");
+  if (own && *own) return std::string(own) + "/cuda";
+  const char* shared = getenv("XDG_CACHE_HOME");
+  const char* home = getenv("HOME");
+  if (shared && *shared) return std::string(shared) + "/dltensor/cuda";
+  return home && *home ? std::string(home) + "/.cache/dltensor/cuda" : "";
+}
+
+const std::string& cache_folder() {
+  Settings& s = settings();
+  if (!s.cache_set) {
+    s.cache = default_cache();
+    s.cache_set = true;
+  }
+  return s.cache;
+}
+
+// Code from there runs: it must be ours, and nobody else may write to it.
+bool trusted(const struct stat& state) noexcept { return state.st_uid == geteuid() && !(state.st_mode & 022); }
+
+bool make_folder(const std::string& path) noexcept {
+  for (size_t at = 1; at != std::string::npos;) {
+    at = path.find('/', at + 1);
+    mkdir(path.substr(0, at).c_str(), 0700);  // fails where it is there already; the check below decides
+  }
+  struct stat state {};
+  return stat(path.c_str(), &state) == 0 && S_ISDIR(state.st_mode) && trusted(state);
+}
+
+std::string hash_of(const Image& image) {
+  Sha256 hash;
+  hash.add(image.name);
+  hash.add(image.code);
+  return Sha256::hex(hash.finish());
+}
+
+Found parse(const std::string& text, Image* out) {
+  char claimed[65] = {};
+  size_t name_bytes = 0;
+  int header = 0;
+  if (sscanf(text.c_str(), "dltensor kernel 1 %64[0-9a-f] %zu\n%n", claimed, &name_bytes, &header) != 2 || header == 0 ||
+      text.size() < static_cast<size_t>(header) + name_bytes)
+    return Found::refused;
+  out->name = text.substr(static_cast<size_t>(header), name_bytes);
+  out->code = text.substr(static_cast<size_t>(header) + name_bytes);
+  return hash_of(*out) == claimed && !out->code.empty() ? Found::yes : Found::refused;
+}
+
+Found read_from(const std::string& folder, const std::string& file, bool must_be_ours, Image* out) noexcept {
+  if (folder.empty()) return Found::no;
+  const std::string path = folder + "/" + file;
+  struct stat state {};
+  if (stat(path.c_str(), &state) != 0) return Found::no;
+  struct stat parent {};
+  if (must_be_ours && (!trusted(state) || stat(folder.c_str(), &parent) != 0 || !trusted(parent))) return Found::refused;
+  std::string text;
+  return read_file(path, &text) ? parse(text, out) : Found::refused;
+}
+
+std::string file_name(const std::string& key, const std::string& maker) { return key + "-" + maker + ".kernel"; }
+
+}  // namespace
+
+const std::string& source_folder() noexcept { return settings().sources; }
+
+void set_source_folder(const char* path) noexcept {
+  Settings& s = settings();
+  std::lock_guard<std::mutex> hold(s.mutex);
+  s.sources = path;
+  s.text_hash.clear();
+}
+
+void set_kernel_cache(const char* path) noexcept {
+  Settings& s = settings();
+  std::lock_guard<std::mutex> hold(s.mutex);
+  s.cache = path;
+  s.cache_set = true;
+}
+
+void set_kernel_seeds(const char* path) noexcept {
+  Settings& s = settings();
+  std::lock_guard<std::mutex> hold(s.mutex);
+  s.seeds = path;
+}
+
+Status image_key(int major, int minor, const std::string& header, const std::string& expression, std::string* key) noexcept {
+  Settings& s = settings();
+  std::lock_guard<std::mutex> hold(s.mutex);
+  if (s.text_hash.empty()) {
+    Sha256 all;
+    std::vector<std::string> files = files_in(s.sources + "/include/dltensor", ".h");
+    const std::vector<std::string> kernels = files_in(s.sources + "/native/cuda/kernels", ".cuh");
+    if (files.empty() || kernels.empty())
+      return fail(Fault::device, "compile: the kernels' source text is not in %s; the installation is incomplete: reinstall",
+                  s.sources.c_str());
+    files.insert(files.end(), kernels.begin(), kernels.end());
+    for (const std::string& file : files) {
+      std::string text;
+      if (!read_file(file, &text)) return fail(Fault::device, "compile: cannot read %s: reinstall", file.c_str());
+      all.add(text);
+    }
+    s.text_hash = Sha256::hex(all.finish());
+  }
+  Sha256 hash;
+  for (const char* option : compile_options) hash.add(std::string(option) + "\n");
+  hash.add(s.text_hash + "\n" + header + "\n" + expression + "\n" + std::to_string(major) + "." + std::to_string(minor));
+  *key = Sha256::hex(hash.finish()).substr(0, 40);
+  return success;
+}
+
+Found read_image(const std::string& key, const std::string& maker, Image* out) noexcept {
+  Settings& s = settings();
+  std::lock_guard<std::mutex> hold(s.mutex);
+  Found found = read_from(cache_folder(), file_name(key, maker), true, out);
+  if (found == Found::yes) return found;
+  // The package's own folder is as trustworthy as the package, whoever installed it.
+  const Found seeded = read_from(s.seeds, key + ".kernel", false, out);
+  return seeded == Found::no ? found : seeded;
+}
+
+void write_image(const std::string& key, const std::string& maker, const Image& image) noexcept {
+  Settings& s = settings();
+  std::lock_guard<std::mutex> hold(s.mutex);
+  const std::string& folder = cache_folder();
+  if (folder.empty() || !make_folder(folder)) return;
+  const std::string path = folder + "/" + file_name(key, maker), part = path + "." + std::to_string(getpid());
+  const int file = open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (file < 0) return;
+  std::string text = "dltensor kernel 1 " + hash_of(image) + " " + std::to_string(image.name.size()) + "\n";
+  text += image.name;
+  text += image.code;
+  bool good = true;
+  for (size_t done = 0; good && done < text.size();) {
+    const ssize_t n = write(file, text.data() + done, text.size() - done);
+    good = n > 0;
+    if (good) done += static_cast<size_t>(n);
+  }
+  good = close(file) == 0 && good;
+  if (!good || rename(part.c_str(), path.c_str()) != 0) unlink(part.c_str());
+}
+
+}  // namespace dlt::cuda

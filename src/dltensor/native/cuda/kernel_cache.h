@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compiled kernels on disk: what names a file, what makes it trustworthy. For compiler.cc only.
+#pragma once
+#include <string>
+
+#include "native/cuda/status.h"
+
+namespace dlt::cuda {
+
+struct Image {
+  std::string name;  // mangled, of the kernel in it
+  std::string code;
+};
+
+// No contraction, no approximation: the CPU's bits are the CUDA bits. Part of every file's name.
+inline constexpr const char* compile_options[] = {"--std=c++20", "--fmad=false", "--device-as-default-execution-space"};
+
+const std::string& source_folder() noexcept;
+
+// The hash of everything that the code depends on: all kernel text of the package, the expression, the architecture.
+Status image_key(int major, int minor, const std::string& header, const std::string& expression, std::string* key) noexcept;
+
+enum class Found { yes, no, refused };
+
+// `maker`: the version of NVRTC, or "any".
+Found read_image(const std::string& key, const std::string& maker, Image* out) noexcept;
+// A cache that cannot be written is no error: the kernel is compiled again next time.
+void write_image(const std::string& key, const std::string& maker, const Image& image) noexcept;
+
+}  // namespace dlt::cuda

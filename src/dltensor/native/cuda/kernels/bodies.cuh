@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+// The bodies of ops.h as types that a kernel takes as argument, and how elements come in from memory and go out.
+#pragma once
+#include "dltensor/casts.h"
+#include "dltensor/ops.h"
+#include "dltensor/saturating.h"
+#include "native/cuda/kernels/parameters.cuh"
+#if defined(__CUDACC_RTC__)
+#include "native/cuda/kernels/complexes.cuh"
+#endif
+
+namespace dlt::kernels {
+
+#define DLT_BODY(name, ...)              \
+  struct op_##name {                     \
+    static constexpr bool raw = false;   \
+    template <class... A>                \
+    DLT_FN static auto of(A... a) {      \
+      return ops::name(a...);            \
+    }                                    \
+  };
+DLT_OPS(DLT_BODY)
+#undef DLT_BODY
+#define DLT_BODY(name, operands)         \
+  struct saturating_##name {             \
+    static constexpr bool raw = false;   \
+    template <class... A>                \
+    DLT_FN static auto of(A... a) {      \
+      return saturated::name(a...);      \
+    }                                    \
+  };
+DLT_SATURATING_OPS(DLT_BODY)
+#undef DLT_BODY
+
+// Bodies that see what lies in memory.
+
+// An integer op any real number, the second operand.
+#define DLT_REAL_BODY(name, operands)        \
+  struct real_##name {                       \
+    static constexpr bool raw = true;        \
+    template <class... A>                    \
+    DLT_FN static auto of(A... a) {          \
+      return saturated::name##_real(a...);   \
+    }                                        \
+  };
+DLT_REAL_BODY(add, 2)
+DLT_REAL_BODY(rsub, 2)
+DLT_REAL_BODY(multiply, 2)
+DLT_REAL_BODY(divide, 2)
+DLT_REAL_BODY(rdivide, 2)
+DLT_REAL_BODY(fma, 3)
+#undef DLT_REAL_BODY
+// a * b + c, where c and the result are the unsigned twin of a and b.
+struct twin_fma {
+  static constexpr bool raw = true;
+  template <class T, class C>
+  DLT_FN static C of(T a, T b, C c) {
+    return saturated::fma(a, b, c);
+  }
+};
+
+struct keep {
+  static constexpr bool raw = true;
+  template <class A>
+  DLT_FN static A of(A a) {
+    return a;
+  }
+};
+template <class To, bool NEAREST, bool SATURATE>
+struct cast {
+  static constexpr bool raw = true;
+  template <class A>
+  DLT_FN static To of(A a) {
+    return convert<To, NEAREST, SATURATE, A>(a);
+  }
+};
+
+// A cast of a * scale + offset, computed in F with one rounding before the cast's own.
+template <class To, bool NEAREST, bool SATURATE>
+struct scaled_cast {
+  static constexpr bool raw = true;
+  template <class A, class F>
+  DLT_FN static To of(A a, F scale, F offset) {
+    return convert<To, NEAREST, SATURATE, F>(fused(convert<F, false, false, A>(a), scale, offset));
+  }
+};
+struct choose {
+  static constexpr bool raw = true;
+  template <class A>
+  DLT_FN static A of(boolean condition, A a, A b) {
+    return condition.bits ? a : b;
+  }
+};
+
+// What an element is computed as.
+template <class T>
+struct computed {
+  using type = T;
+  DLT_FN static T in(T v) { return v; }
+  DLT_FN static T out(T v) { return v; }
+};
+template <>
+struct computed<boolean> {
+  using type = bool;
+  DLT_FN static bool in(boolean v) { return v.bits != 0; }
+  DLT_FN static boolean out(bool v) { return {uint8_t(v)}; }
+};
+template <class HALF>
+struct computed_half {
+  using type = float;
+  DLT_FN static float in(HALF v) { return to_float(v); }
+  DLT_FN static HALF out(float v) { return from<HALF>(v); }
+};
+template <>
+struct computed<float16> : computed_half<float16> {};
+template <>
+struct computed<bfloat16> : computed_half<bfloat16> {};
+
+// An element of memory type M as an operand of an op that is computed in T's terms.
+template <class Body, class T, class M>
+DLT_FN auto take(M v) {
+  if constexpr (Body::raw) return v;
+  else if constexpr (is_same<T, M>::value) return computed<T>::in(v);
+  else return computed<T>::in(convert<T, false, false, M>(v));
+}
+
+// The result as an element of memory type R.
+template <class Body, class T, class R, class V>
+DLT_FN R give(V v) {
+  if constexpr (Body::raw) return v;
+  else if constexpr (is_same<V, bool>::value) {
+    if constexpr (is_same<R, boolean>::value) return {uint8_t(v)};
+    else return convert<R, false, false, boolean>(boolean{uint8_t(v)});
+  } else if constexpr (is_same<V, typename computed<T>::type>::value) {
+    if constexpr (is_same<R, T>::value) return computed<T>::out(v);
+    else return convert<R, false, false, T>(computed<T>::out(v));
+  } else {  // the real part of a complex type
+    if constexpr (is_same<R, V>::value) return v;
+    else return convert<R, false, false, V>(v);
+  }
+}
+
+template <class A>
+DLT_FN A immediate(const Immediate& value) {
+  A out;
+  memcpy(&out, value.bytes, sizeof(A));
+  return out;
+}
+
+// N operands of which only the first N are looked at.
+template <class Body, int N, class T, class R, class X, class Y, class Z>
+DLT_FN R apply(X a, Y b, Z c) {
+  if constexpr (N == 1) return give<Body, T, R>(Body::of(a));
+  else if constexpr (N == 2) return give<Body, T, R>(Body::of(a, b));
+  else return give<Body, T, R>(Body::of(a, b, c));
+}
+
+// Neighbours that move as one.
+template <class T, int COUNT>
+struct alignas(COUNT == 1 ? alignof(T) : sizeof(T) * COUNT) Pack {
+  T at[COUNT];
+};
+
+// Where this thread begins, and how many there are in all.
+DLT_FN uint64_t first_item() { return uint64_t(blockIdx.x) * blockDim.x + threadIdx.x; }
+DLT_FN uint64_t all_threads() { return uint64_t(gridDim.x) * blockDim.x; }
+
+// 16 bytes, which 64-bit words do not have.
+struct wide_word {
+  uint64_t low, high;
+};
+
+}  // namespace dlt::kernels

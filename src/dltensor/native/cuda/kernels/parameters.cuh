@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// What kernels are given: plain structs, laid out alike by g++ (which fills them in) and NVRTC (which reads them), and
+// division by multiplication, which both sides must agree on. No kernels here.
+#pragma once
+#include "dltensor/floats.h"
+
+namespace dlt::kernels {
+
+// n / d without a division instruction: (high half of n * multiplier + n) >> shift, right for n < 2^31 or 2^63.
+// Granlund and Montgomery, "Division by invariant integers using multiplication", 1994.
+template <class I>
+struct Divider {
+  I divisor, multiplier;
+  uint32_t shift;
+};
+
+DLT_FN uint32_t high_half(uint32_t a, uint32_t b) {
+#if defined(__CUDACC_RTC__)
+  return __umulhi(a, b);
+#else
+  return uint32_t((uint64_t(a) * b) >> 32);
+#endif
+}
+DLT_FN uint64_t high_half(uint64_t a, uint64_t b) {
+#if defined(__CUDACC_RTC__)
+  return __umul64hi(a, b);
+#else
+  __extension__ typedef unsigned __int128 wide_t;
+  return uint64_t((wide_t(a) * b) >> 64);
+#endif
+}
+
+template <class I>
+DLT_FN I divide(const Divider<I>& by, I n, I* rest) {
+  const I quotient = (high_half(n, by.multiplier) + n) >> by.shift;
+  *rest = n - quotient * by.divisor;
+  return quotient;
+}
+
+#if !defined(__CUDACC_RTC__)
+template <class I>
+inline Divider<I> divider(I divisor) {
+  __extension__ typedef unsigned __int128 wide_t;
+  constexpr int bits = sizeof(I) * 8;
+  uint32_t shift = 0;
+  while ((wide_t(1) << shift) < divisor) ++shift;
+  const wide_t multiplier = (wide_t(1) << bits) * ((wide_t(1) << shift) - divisor) / divisor + 1;
+  return {divisor, I(multiplier), shift};
+}
+#endif
+
+// A scalar that travels with the launch: one element of its operand's dtype.
+struct alignas(16) Immediate {
+  unsigned char bytes[16];
+};
+
+inline constexpr int max_operands = 3;
+
+// out[i] = body(a[i], b[i], c[i]), all of them runs of elements, or immediates.
+struct Contiguous {
+  void* out;
+  const void* in[max_operands];
+  uint64_t count;
+  Immediate value[max_operands];
+};
+
+// How one operand moves along the innermost dimension.
+enum Mode : unsigned { mode_run = 0, mode_repeat = 1, mode_strided = 2, mode_immediate = 3 };
+inline constexpr unsigned mode_bits = 2, mode_mask = 3;
+
+// A shape of `dims` outer dimensions and rows of elements. Operand 0 is the output; strides in elements.
+template <int DIMS, class I>
+struct Rows {
+  void* out;
+  const void* in[max_operands];
+  I items;             // rows * (elements of a row / VEC)
+  Divider<I> per_row;  // elements of a row / VEC
+  int dims;
+  int64_t inner[max_operands + 1];
+  Divider<I> extent[DIMS];
+  int64_t stride[max_operands + 1][DIMS];
+  Immediate value[max_operands];
+};
+
+// A permuted copy: the output runs along `across`, the input along `down`; what is left are batches of such planes.
+template <int DIMS, class I>
+struct Tiles {
+  void* out;
+  const void* in;
+  I items;             // tiles of all planes
+  Divider<I> tiles_across, tiles_down;
+  int64_t across, down;           // extents of the plane
+  int64_t out_down, in_across;    // strides of the plane; the other two are 1
+  int dims;
+  Divider<I> extent[DIMS];
+  int64_t out_stride[DIMS], in_stride[DIMS];
+  Immediate value[max_operands];  // of the second and third operand
+};
+
+// c = alpha * a @ b + beta * c for `batches` matrices, by any strides, in elements.
+struct Product {
+  void* c;
+  const void *a, *b;
+  int64_t rows, columns, depth;
+  int64_t a_row, a_column, b_row, b_column, c_row, c_column;
+  int dims;
+  int64_t batches;
+  Divider<uint64_t> extent[8];
+  int64_t a_stride[8], b_stride[8], c_stride[8];
+  double alpha, beta;
+  int64_t tiles_across, tiles_down;
+};
+
+}  // namespace dlt::kernels

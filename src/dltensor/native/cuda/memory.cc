@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: Apache-2.0
+// Device memory: idle lists by stream and size class over a pool of our own, and what happens at the last release.
+#include "native/cuda/memory.h"
+
+#include <bit>
+#include <new>
+
+#include "native/cuda/memory_parts.h"
+
+namespace dlt::cuda {
+namespace {
+
+std::atomic<size_t> cache_limit{~size_t{0}};
+
+// Memory that could not be given back at its release (its stream was being captured) and foreign memory that is still
+// in use. Looked through whenever an allocation needs the driver anyway.
+struct Waiting {
+  Memory* memory;
+  std::vector<std::pair<Device*, CUevent>> events;  // done when all of these are; empty: try the release again
+};
+struct Waiters {
+  std::mutex mutex;
+  std::vector<Waiting> list;
+};
+Waiters& waiters() noexcept {
+  static Waiters* const instance = new Waiters;
+  return *instance;
+}
+
+Status order_for_reuse(Memory& memory) noexcept {
+  Stream& home = *memory.home;
+  if (memory.sole.load(std::memory_order_relaxed) == &home) return success;
+  for (int i = 0; i < memory.user_count; ++i) DLT_CUDA_TRY(order_after(home, *memory.users[i]));
+  return success;
+}
+
+void push_idle(Memory* memory) noexcept {
+  Stream& home = *memory->home;
+  memory->sole.store(&home, std::memory_order_relaxed);
+  memory->user_count = 0;
+  memory->writer = &home;
+  bool keep;
+  {
+    std::lock_guard<SpinLock> hold(home.lock);
+    --home.live_blocks;
+    home.live_bytes -= static_cast<int64_t>(memory->asked);
+    keep = home.alive.load(std::memory_order_relaxed) &&
+           static_cast<size_t>(home.cached_bytes) + memory->bytes <= cache_limit.load(std::memory_order_relaxed);
+    if (keep) {
+      home.cached_bytes += static_cast<int64_t>(memory->bytes);
+      memory->next = home.idle[memory->size_class];
+      home.idle[memory->size_class] = memory;
+    }
+  }
+  if (!keep) free_to_driver(memory);
+}
+
+void free_device_block(Block* block) noexcept {
+  auto* memory = static_cast<Memory*>(block->owner);
+  recycle(block);
+  if (memory->sole.load(std::memory_order_relaxed) == memory->home) [[likely]] return push_idle(memory);
+  if (order_for_reuse(*memory).ok()) return push_idle(memory);
+  Waiters& w = waiters();
+  std::lock_guard<std::mutex> hold(w.mutex);
+  w.list.push_back({memory, {}});
+}
+
+void free_foreign_block(Block* block) noexcept {
+  auto* memory = static_cast<Memory*>(block->owner);
+  recycle(block);
+  Waiting waiting{memory, {}};
+  // The producer reuses its memory as soon as it has it back, so it must not get it while a kernel of ours is reading.
+  for (int i = 0; i < memory->user_count; ++i) {
+    Stream& user = *memory->users[i];
+    Current current(*user.device);
+    if (driver.cuStreamQuery(user.handle) == kSuccess) continue;
+    CUevent event = nullptr;
+    if (!take_event(*user.device, &event).ok()) continue;
+    if (driver.cuEventRecord(event, user.handle) == kSuccess) waiting.events.push_back({user.device, event});
+    else give_event(*user.device, event);
+  }
+  if (waiting.events.empty()) {
+    memory->let_go(memory->owner);
+    delete memory;
+    return;
+  }
+  Waiters& w = waiters();
+  std::lock_guard<std::mutex> hold(w.mutex);
+  w.list.push_back(std::move(waiting));
+}
+
+Memory* pop_idle(Stream& stream, uint32_t size_class, size_t bytes) noexcept {
+  std::lock_guard<SpinLock> hold(stream.lock);
+  Memory* memory = stream.idle[size_class];
+  if (memory) {
+    stream.idle[size_class] = memory->next;
+    stream.cached_bytes -= static_cast<int64_t>(memory->bytes);
+    memory->asked = bytes;
+    ++stream.live_blocks;
+    stream.live_bytes += static_cast<int64_t>(bytes);
+    if (stream.live_bytes > stream.peak_bytes) stream.peak_bytes = stream.live_bytes;
+  }
+  return memory;
+}
+
+CUresult take_from_driver(Stream& stream, size_t bytes, CUdeviceptr* pointer) noexcept {
+  Current current(*stream.device);
+  if (!stream.device->pool) return driver.cuMemAlloc_v2(pointer, bytes);
+  stream.count_work();  // another stream may touch the memory only after this one has come here
+  return driver.cuMemAllocFromPoolAsync(pointer, bytes, stream.device->pool, stream.handle);
+}
+
+[[gnu::noinline]] Status out_of_memory(Stream& stream, size_t bytes, CUresult result) noexcept {
+  size_t free = 0, total = 0;
+  const int ordinal = stream.device->ordinal;
+  if (!memory_info(ordinal, &free, &total).ok()) free = total = 0;
+  Usage used{};
+  if (!usage(ordinal, &used).ok()) used = {};
+  return fail(Fault::memory,
+              "allocate: expected %zu bytes on cuda:%d, got CUDA error %d: %zu of %zu bytes are free, tensors of this "
+              "process hold %lld; free tensors, or use a smaller batch",
+              bytes, ordinal, result, free, total, static_cast<long long>(used.live_bytes));
+}
+
+[[gnu::noinline]] Status refill(Stream& stream, uint32_t size_class, size_t bytes, Memory** out) noexcept {
+  reap();
+  if ((*out = pop_idle(stream, size_class, bytes))) return success;
+  const size_t capacity = class_bytes(size_class);
+  CUdeviceptr pointer = 0;
+  CUresult result = take_from_driver(stream, capacity, &pointer);
+  if (result == kOutOfMemory) {
+    // All that is idle on the device, on any stream, then what the pool holds back.
+    empty_cache(stream.device->ordinal);
+    result = take_from_driver(stream, capacity, &pointer);
+  }
+  if (result == kOutOfMemory) return out_of_memory(stream, bytes, result);
+  DLT_CUDA_TRY(check(result, "cuMemAllocFromPoolAsync"));
+  auto* memory = new (std::nothrow) Memory;
+  if (!memory) return fail(Fault::memory, "allocate: the host is out of memory");
+  memory->pointer = reinterpret_cast<void*>(pointer);
+  memory->bytes = capacity;
+  memory->device = stream.device;
+  memory->home = memory->writer = &stream;
+  memory->size_class = size_class;
+  memory->asked = bytes;
+  memory->sole.store(&stream, std::memory_order_relaxed);
+  std::lock_guard<SpinLock> hold(stream.lock);
+  ++stream.driver_allocations;
+  ++stream.live_blocks;
+  stream.live_bytes += static_cast<int64_t>(bytes);
+  if (stream.live_bytes > stream.peak_bytes) stream.peak_bytes = stream.live_bytes;
+  *out = memory;
+  return success;
+}
+
+bool is_user(const Memory& memory, const Stream& stream) noexcept {
+  for (int i = 0; i < memory.user_count; ++i)
+    if (memory.users[i] == &stream) return true;
+  return false;
+}
+
+// From one stream to a list of them.
+void open_list(Memory& memory) noexcept {
+  Stream* sole = memory.sole.load(std::memory_order_relaxed);
+  if (!sole) return;
+  memory.users[0] = sole;
+  memory.user_count = 1;
+  memory.writer = sole;
+  memory.sole.store(nullptr, std::memory_order_relaxed);
+}
+
+}  // namespace
+
+// Four classes to a doubling, in units of 512 bytes: at most a quarter of a block is slack.
+uint32_t class_of(size_t bytes) noexcept {
+  const size_t units = bytes <= 512 ? 1 : (bytes + 511) / 512;
+  if (units <= 4) return static_cast<uint32_t>(units - 1);
+  const auto power = static_cast<uint32_t>(std::bit_width(units - 1) - 1);
+  const auto quarter = static_cast<uint32_t>((units - 1 - (size_t{1} << power)) >> (power - 2));
+  return 4 + (power - 2) * 4 + quarter;
+}
+
+size_t class_bytes(uint32_t size_class) noexcept {
+  if (size_class < 4) return (size_class + 1) * size_t{512};
+  const uint32_t power = 2 + (size_class - 4) / 4, quarter = (size_class - 4) % 4;
+  return ((size_t{1} << power) + (quarter + 1) * (size_t{1} << (power - 2))) * 512;
+}
+
+void free_to_driver(Memory* memory) noexcept {
+  Stream& home = *memory->home;
+  Current current(*home.device);
+  if (home.device->pool) driver.cuMemFreeAsync(reinterpret_cast<CUdeviceptr>(memory->pointer), home.handle);
+  else driver.cuMemFree_v2(reinterpret_cast<CUdeviceptr>(memory->pointer));
+  delete memory;
+}
+
+void reap() noexcept {
+  Waiters& w = waiters();
+  std::vector<Waiting> ready;
+  {
+    std::lock_guard<std::mutex> hold(w.mutex);
+    for (size_t i = 0; i < w.list.size();) {
+      Waiting& item = w.list[i];
+      std::erase_if(item.events, [](const std::pair<Device*, CUevent>& e) {
+        Current current(*e.first);
+        if (driver.cuEventQuery(e.second) == kNotReady) return false;
+        give_event(*e.first, e.second);
+        return true;
+      });
+      const bool done = item.memory->kind == Memory::Kind::foreign ? item.events.empty() : order_for_reuse(*item.memory).ok();
+      if (!done) {
+        ++i;
+        continue;
+      }
+      ready.push_back(std::move(item));
+      w.list[i] = std::move(w.list.back());
+      w.list.pop_back();
+    }
+  }
+  for (Waiting& item : ready) {  // let_go may come back here
+    if (item.memory->kind == Memory::Kind::foreign) {
+      item.memory->let_go(item.memory->owner);
+      delete item.memory;
+    } else {
+      push_idle(item.memory);
+    }
+  }
+  reap_captures();
+}
+
+Status allocate(Stream& stream, size_t bytes, Block** out) noexcept {
+  if (bytes > size_t{1} << 47)
+    return fail(Fault::memory, "allocate: %zu bytes are more than any device has", bytes);
+  if (!stream.is_default()) {
+    bool capturing = false;
+    DLT_CUDA_TRY(is_capturing(stream, &capturing));
+    if (capturing) [[unlikely]] return allocate_captured(stream, bytes, out);
+  }
+  const uint32_t size_class = class_of(bytes);
+  Memory* memory = pop_idle(stream, size_class, bytes);
+  if (!memory) [[unlikely]] DLT_CUDA_TRY(refill(stream, size_class, bytes, &memory));
+  Block* block = adopt(memory->pointer, memory, free_device_block);
+  if (!block) [[unlikely]] {
+    push_idle(memory);
+    return fail(Fault::memory, "allocate: the host is out of memory");
+  }
+  block->bytes = bytes;
+  *out = block;
+  return success;
+}
+
+Status adopt_foreign(void* data, Stream& stream, void* owner, void (*let_go)(void*) noexcept, Block** out) noexcept {
+  auto* memory = new (std::nothrow) Memory;
+  Block* block = memory ? adopt(data, memory, free_foreign_block) : nullptr;
+  if (!block) {
+    delete memory;
+    return fail(Fault::memory, "adopt: the host is out of memory");
+  }
+  memory->pointer = data;
+  memory->kind = Memory::Kind::foreign;
+  memory->device = stream.device;
+  memory->home = memory->writer = &stream;
+  memory->owner = owner;
+  memory->let_go = let_go;
+  // Always a list: at the release every stream in it is asked.
+  memory->users[0] = &stream;
+  memory->user_count = 1;
+  *out = block;
+  return success;
+}
+
+Memory* memory_of(const Block* block) noexcept {
+  if (!block) return nullptr;
+  if (block->free == free_device_block || block->free == free_foreign_block || is_part(block))
+    return static_cast<Memory*>(block->owner);
+  return nullptr;
+}
+
+Status use_slow(Memory& memory, Stream& stream, bool write) noexcept {
+  if (memory.device != stream.device && memory.kind != Memory::Kind::pinned && memory.kind != Memory::Kind::managed) {
+    bool can = false;
+    DLT_CUDA_TRY(reach_peer(*stream.device, *memory.device, &can));
+    if (!can)
+      return fail(Fault::device, "cuda:%d cannot reach memory of cuda:%d: copy the tensor with .to(\"cuda:%d\") first",
+                  stream.device->ordinal, memory.device->ordinal, stream.device->ordinal);
+  }
+  Stream* writer;
+  Stream* users[Memory::max_users];
+  int count;
+  bool known;
+  {
+    std::lock_guard<SpinLock> hold(memory.lock);
+    open_list(memory);
+    writer = memory.writer;
+    known = is_user(memory, stream);
+    count = memory.user_count;
+    for (int i = 0; i < count; ++i) users[i] = memory.users[i];
+  }
+  if (write)
+    for (int i = 0; i < count; ++i) DLT_CUDA_TRY(order_after(stream, *users[i]));
+  else if (writer)
+    DLT_CUDA_TRY(order_after(stream, *writer));
+  // Too many to remember: the work of the first becomes part of the newcomer's, which is waited for.
+  if (!known && count == Memory::max_users) DLT_CUDA_TRY(order_after(stream, *users[0]));
+  std::lock_guard<SpinLock> hold(memory.lock);
+  if (!is_user(memory, stream)) {
+    if (memory.user_count < Memory::max_users) memory.users[memory.user_count++] = &stream;
+    else memory.users[0] = &stream;
+  }
+  if (write) memory.writer = &stream;
+  return success;
+}
+
+Status lend_to(Block* block, Stream& consumer) noexcept {
+  Memory* memory = memory_of(block);
+  return memory && memory->sole.load(std::memory_order_relaxed) != &consumer ? use_slow(*memory, consumer, false) : success;
+}
+
+Status wait_for_host(Block* block) noexcept {
+  Memory* memory = memory_of(block);
+  if (!memory) return success;
+  Stream* users[Memory::max_users];
+  int count;
+  {
+    std::lock_guard<SpinLock> hold(memory->lock);
+    Stream* sole = memory->sole.load(std::memory_order_relaxed);
+    users[0] = sole;
+    count = sole ? 1 : memory->user_count;
+    if (!sole)
+      for (int i = 0; i < count; ++i) users[i] = memory->users[i];
+  }
+  for (int i = 0; i < count; ++i) DLT_CUDA_TRY(synchronize_stream(users[i]));
+  return success;
+}
+
+void drop_idle(Stream& stream) noexcept {
+  for (uint32_t c = 0; c < size_classes; ++c) {
+    Memory* list;
+    {
+      std::lock_guard<SpinLock> hold(stream.lock);
+      list = stream.idle[c];
+      stream.idle[c] = nullptr;
+      for (Memory* m = list; m; m = m->next) stream.cached_bytes -= static_cast<int64_t>(m->bytes);
+    }
+    while (list) {
+      Memory* next = list->next;
+      free_to_driver(list);
+      list = next;
+    }
+  }
+}
+
+size_t empty_cache(int ordinal) noexcept {
+  size_t freed = 0;
+  reap();
+  for (int d = 0; d < max_devices; ++d) {
+    Device* device = devices[d].load(std::memory_order_acquire);
+    if (!device || (ordinal >= 0 && d != ordinal)) continue;
+    for (Stream* stream : streams_of(*device)) {
+      bool capturing = false;
+      if (!is_capturing(*stream, &capturing).ok() || capturing) continue;  // its memory may be baked into the graph
+      freed += static_cast<size_t>(stream->cached_bytes);
+      drop_idle(*stream);
+    }
+    if (device->pool && synchronize_device(d).ok()) driver.cuMemPoolTrimTo(device->pool, 0);
+  }
+  freed += drop_idle_pinned();
+  return freed;
+}
+
+void set_cache_limit(size_t bytes) noexcept { cache_limit.store(bytes, std::memory_order_relaxed); }
+
+Status usage(int ordinal, Usage* out) noexcept {
+  Device* device = nullptr;
+  *out = {};
+  DLT_CUDA_TRY(device_of(ordinal, &device));
+  for (Stream* stream : streams_of(*device)) {
+    std::lock_guard<SpinLock> hold(stream->lock);
+    out->live_blocks += stream->live_blocks;
+    out->live_bytes += stream->live_bytes;
+    out->peak_bytes += stream->peak_bytes;
+    out->cached_bytes += stream->cached_bytes;
+    out->driver_allocations += stream->driver_allocations;
+  }
+  part_usage(ordinal, out);
+  Waiters& w = waiters();
+  std::lock_guard<std::mutex> hold(w.mutex);
+  out->waiting = static_cast<int64_t>(w.list.size());
+  return success;
+}
+
+}  // namespace dlt::cuda

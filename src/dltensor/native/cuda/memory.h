@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory that CUDA can reach, as blocks: of devices, pinned, managed, and foreign memory that we use. It is ordered by
+// streams without an event per tensor: a block knows its home stream and the few others that used it.
+// No shapes here, no kernels.
+#pragma once
+#include "native/cuda/stream.h"
+#include "native/memory/block.h"
+
+namespace dlt::cuda {
+
+struct CapturePool;
+
+// Behind a block (Block::owner). Goes from hand to hand through the idle lists of its home stream.
+struct Memory {
+  enum class Kind : uint8_t { device, captured, pinned, managed, foreign };
+  void* pointer = nullptr;
+  size_t bytes = 0;  // capacity
+  Device* device = nullptr;
+  Stream* home = nullptr;
+  Kind kind = Kind::device;
+  uint32_t size_class = 0;
+  size_t asked = 0;  // bytes of the block that is out
+  Memory* next = nullptr;
+
+  // The only stream that used it since it was taken, or null when there were several: then they are in `users`.
+  std::atomic<Stream*> sole{nullptr};
+  SpinLock lock;  // of what follows
+  Stream* writer = nullptr;
+  static constexpr int max_users = 6;
+  Stream* users[max_users] = {};
+  int user_count = 0;
+
+  std::vector<CUevent> pending;  // pinned: device work that may still use it
+  CapturePool* capture = nullptr;
+  void* owner = nullptr;  // foreign: what let_go takes
+  void (*let_go)(void*) noexcept = nullptr;
+};
+
+// Uninitialised device memory, one reference, ordered after all work that `stream` has now. While the stream is being
+// captured the memory belongs to the graph and lives as long as it.
+DLT_API Status allocate(Stream& stream, size_t bytes, Block** out) noexcept;
+// Page-locked host memory that every device can copy from and to (kDLCUDAHost).
+DLT_API Status allocate_pinned(int device, size_t bytes, Block** out) noexcept;
+DLT_API Status allocate_managed(int device, size_t bytes, Block** out) noexcept;
+
+// A block around memory of another library, first used on `stream`. `let_go(owner)` is called exactly once: at the last
+// release, or, when work of ours may still be using the memory, as soon as that is done. On failure it is not called.
+DLT_API Status adopt_foreign(void* data, Stream& stream, void* owner, void (*let_go)(void*) noexcept,
+                             Block** out) noexcept;
+
+// The record behind a block of this file, or null.
+DLT_API Memory* memory_of(const Block* block) noexcept;
+
+// Comes before each use of a block on a stream. Nothing is enqueued when the block was only ever used there; otherwise
+// the stream waits for the last writer, and before writing for every user.
+Status use_slow(Memory& memory, Stream& stream, bool write) noexcept;
+inline Status use(Block* block, Stream& stream, bool write) noexcept {
+  Memory* memory = memory_of(block);
+  if (!memory || memory->sole.load(std::memory_order_relaxed) == &stream) [[likely]] return success;
+  return use_slow(*memory, stream, write);
+}
+
+// A consumer's stream was given this block (DLPack export): `consumer` waits for what was written, and the memory is not
+// reused before the work that the consumer has on that stream at the release is done.
+DLT_API Status lend_to(Block* block, Stream& consumer) noexcept;
+
+// The host is about to read or write: waits until no stream uses the block.
+DLT_API Status wait_for_host(Block* block) noexcept;
+
+// Gives idle memory of one device (-1: of all) back to the driver; returns the number of bytes.
+DLT_API size_t empty_cache(int device) noexcept;
+// Bytes that each stream may keep idle. Without limit unless set.
+DLT_API void set_cache_limit(size_t bytes) noexcept;
+
+struct Usage {
+  int64_t live_blocks, live_bytes, peak_bytes, cached_bytes, driver_allocations;
+  int64_t pinned_live_bytes, pinned_cached_bytes, captured_bytes;
+  int64_t waiting;  // foreign memory and blocks that wait for work to end
+};
+DLT_API Status usage(int device, Usage* out) noexcept;
+
+// What stream.cc calls when a stream goes.
+void drop_idle(Stream& stream) noexcept;
+void forget_handles(Stream& stream) noexcept;  // cuBLAS handles and workspaces, see gemm.cc
+
+}  // namespace dlt::cuda

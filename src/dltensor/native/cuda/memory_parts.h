@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// What memory.cc (device memory), pinned.cc and capture.cc know of each other. For these three files only.
+#pragma once
+#include "native/cuda/memory.h"
+
+namespace dlt::cuda {
+
+uint32_t class_of(size_t bytes) noexcept;
+size_t class_bytes(uint32_t size_class) noexcept;
+void free_to_driver(Memory* memory) noexcept;
+void reap() noexcept;
+
+// pinned.cc
+size_t drop_idle_pinned() noexcept;
+// capture.cc
+Status allocate_captured(Stream& stream, size_t bytes, Block** out) noexcept;
+void reap_captures() noexcept;
+// both
+bool is_part(const Block* block) noexcept;
+void part_usage(int device, Usage* out) noexcept;
+
+bool is_pinned_or_managed(const Block* block) noexcept;
+bool is_captured(const Block* block) noexcept;
+int64_t captured_bytes(int device) noexcept;
+
+}  // namespace dlt::cuda

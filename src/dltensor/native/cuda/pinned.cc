@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+// Host memory that devices can reach: pinned, cached by size class and by events, and managed.
+#include <new>
+
+#include "native/cuda/memory_parts.h"
+
+namespace dlt::cuda {
+namespace {
+
+struct Store {
+  std::mutex mutex;
+  std::vector<Memory*> idle[size_classes];
+  int64_t cached = 0, live = 0;
+};
+Store& store() noexcept {
+  static Store* const instance = new Store;
+  return *instance;
+}
+
+// Events after the work that may still use the memory, on each stream that did.
+void record_users(Memory& memory) noexcept {
+  Stream* sole = memory.sole.load(std::memory_order_relaxed);
+  if (sole) memory.users[0] = sole, memory.user_count = 1;
+  for (int i = 0; i < memory.user_count; ++i) {
+    Stream& user = *memory.users[i];
+    CUevent event = nullptr;
+    if (!take_event(*user.device, &event).ok()) continue;
+    Current current(*user.device);
+    if (driver.cuEventRecord(event, user.handle) == kSuccess) memory.pending.push_back(event);
+    else give_event(*user.device, event);
+  }
+  memory.user_count = 0;
+  memory.writer = nullptr;
+  memory.sole.store(nullptr, std::memory_order_relaxed);
+}
+
+bool settled(Memory& memory) noexcept {
+  std::erase_if(memory.pending, [&](CUevent event) {
+    Current current(*memory.device);
+    if (driver.cuEventQuery(event) == kNotReady) return false;
+    give_event(*memory.device, event);
+    return true;
+  });
+  return memory.pending.empty();
+}
+
+void free_pinned_block(Block* block) noexcept {
+  auto* memory = static_cast<Memory*>(block->owner);
+  recycle(block);
+  record_users(*memory);
+  Store& s = store();
+  std::lock_guard<std::mutex> hold(s.mutex);
+  s.live -= static_cast<int64_t>(memory->bytes);
+  s.cached += static_cast<int64_t>(memory->bytes);
+  s.idle[memory->size_class].push_back(memory);
+}
+
+void free_managed_block(Block* block) noexcept {
+  auto* memory = static_cast<Memory*>(block->owner);
+  recycle(block);
+  Current current(*memory->device);
+  driver.cuMemFree_v2(reinterpret_cast<CUdeviceptr>(memory->pointer));  // waits for the device by itself
+  delete memory;
+}
+
+Status wrap(Memory* memory, size_t bytes, void (*free)(Block*) noexcept, Block** out) noexcept {
+  Block* block = adopt(memory->pointer, memory, free);
+  if (!block) return fail(Fault::memory, "allocate: the host is out of memory");
+  block->bytes = bytes;
+  *out = block;
+  return success;
+}
+
+}  // namespace
+
+Status allocate_pinned(int ordinal, size_t bytes, Block** out) noexcept {
+  Device* device = nullptr;
+  DLT_CUDA_TRY(device_of(ordinal, &device));
+  const uint32_t size_class = class_of(bytes);
+  Store& s = store();
+  Memory* memory = nullptr;
+  {
+    std::lock_guard<std::mutex> hold(s.mutex);
+    auto& idle = s.idle[size_class];
+    for (size_t i = idle.size(); i-- > 0 && !memory;)
+      if (idle[i]->device == device && settled(*idle[i])) {
+        memory = idle[i];
+        idle.erase(idle.begin() + static_cast<std::ptrdiff_t>(i));
+        s.cached -= static_cast<int64_t>(memory->bytes);
+      }
+  }
+  if (!memory) {
+    if (!(memory = new (std::nothrow) Memory)) return fail(Fault::memory, "allocate: the host is out of memory");
+    memory->kind = Memory::Kind::pinned;
+    memory->device = device;
+    memory->size_class = size_class;
+    memory->bytes = class_bytes(size_class);
+    Current current(*device);
+    // Allocating during a capture is fine as long as nothing of it reaches the graph.
+    int mode = kCaptureModeRelaxed;
+    driver.cuThreadExchangeStreamCaptureMode(&mode);
+    const CUresult result = driver.cuMemHostAlloc(&memory->pointer, memory->bytes, kHostAllocPortable);
+    driver.cuThreadExchangeStreamCaptureMode(&mode);
+    if (result != kSuccess) {
+      delete memory;
+      return check(result, "cuMemHostAlloc");
+    }
+  }
+  if (const Status status = wrap(memory, bytes, free_pinned_block, out); !status.ok()) {
+    std::lock_guard<std::mutex> hold(s.mutex);
+    s.cached += static_cast<int64_t>(memory->bytes);
+    s.idle[size_class].push_back(memory);
+    return status;
+  }
+  std::lock_guard<std::mutex> hold(s.mutex);
+  s.live += static_cast<int64_t>(memory->bytes);
+  return success;
+}
+
+Status allocate_managed(int ordinal, size_t bytes, Block** out) noexcept {
+  Device* device = nullptr;
+  DLT_CUDA_TRY(device_of(ordinal, &device));
+  if (!device->properties.managed_memory)
+    return fail(Fault::device, "allocate: cuda:%d has no managed memory", ordinal);
+  auto* memory = new (std::nothrow) Memory;
+  if (!memory) return fail(Fault::memory, "allocate: the host is out of memory");
+  memory->kind = Memory::Kind::managed;
+  memory->device = device;
+  memory->bytes = bytes ? bytes : 1;
+  CUdeviceptr pointer = 0;
+  CUresult result;
+  {
+    Current current(*device);
+    result = driver.cuMemAllocManaged(&pointer, memory->bytes, kAttachGlobal);
+  }
+  memory->pointer = reinterpret_cast<void*>(pointer);
+  Status status = check(result, "cuMemAllocManaged");
+  if (status.ok()) status = wrap(memory, bytes, free_managed_block, out);
+  if (!status.ok()) {
+    if (pointer) {
+      Current current(*device);
+      driver.cuMemFree_v2(pointer);
+    }
+    delete memory;
+  }
+  return status;
+}
+
+size_t drop_idle_pinned() noexcept {
+  Store& s = store();
+  std::vector<Memory*> unwanted;
+  {
+    std::lock_guard<std::mutex> hold(s.mutex);
+    for (auto& list : s.idle)
+      for (size_t i = list.size(); i-- > 0;)
+        if (settled(*list[i])) {
+          s.cached -= static_cast<int64_t>(list[i]->bytes);
+          unwanted.push_back(list[i]);
+          list.erase(list.begin() + static_cast<std::ptrdiff_t>(i));
+        }
+  }
+  size_t freed = 0;
+  for (Memory* memory : unwanted) {
+    Current current(*memory->device);
+    driver.cuMemFreeHost(memory->pointer);
+    freed += memory->bytes;
+    delete memory;
+  }
+  return freed;
+}
+
+bool is_pinned_or_managed(const Block* block) noexcept {
+  return block->free == free_pinned_block || block->free == free_managed_block;
+}
+bool is_part(const Block* block) noexcept { return is_pinned_or_managed(block) || is_captured(block); }
+
+void part_usage(int device, Usage* out) noexcept {
+  Store& s = store();
+  {
+    std::lock_guard<std::mutex> hold(s.mutex);
+    out->pinned_live_bytes = s.live;
+    out->pinned_cached_bytes = s.cached;
+  }
+  out->captured_bytes = captured_bytes(device);
+}
+
+}  // namespace dlt::cuda

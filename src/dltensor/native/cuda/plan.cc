@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a plan to a launch: dimensions in the output's order, joined where operands allow; which kernel; its parameters.
+#include "native/cuda/plan.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace dlt::cuda {
+namespace {
+
+using kernels::Contiguous;
+using kernels::divider;
+using kernels::Rows;
+using kernels::Tiles;
+
+constexpr int few_dims = 6;  // parameters of up to so many outer dimensions stay small
+constexpr int64_t narrow_limit = int64_t{1} << 31;
+
+struct KernelName {
+  const char* header;
+  std::string expression;
+};
+
+std::string list(std::initializer_list<std::string> parts) {
+  std::string text;
+  for (const std::string& part : parts) text += (text.empty() ? "" : ", ") + part;
+  return text;
+}
+
+// "op_add, 2, float, float, float, float, float": what all families begin with.
+std::string head(const Plan& plan) {
+  const auto type = [&](int k) { return k <= plan.operands ? type_name(plan.types[k]) : type_name(plan.type); };
+  return list({plan.body.name(plan.body.code), std::to_string(plan.operands), type_name(plan.type), type(1), type(2), type(3),
+               type(0)});
+}
+
+KernelKey key_of(const Plan& plan, unsigned family) noexcept {
+  KernelKey key;
+  key.add(family, 2);
+  key.add(plan.body.code, 12);
+  key.add(static_cast<uint64_t>(plan.operands), 2);
+  key.add(static_cast<uint64_t>(plan.type), 6);
+  for (int k = 0; k < most_operands; ++k) key.add(k <= plan.operands ? static_cast<uint64_t>(plan.types[k]) : 0, 6);
+  return key;
+}
+
+template <class Name>
+Status kernel_for(Device& device, const KernelKey& key, const Name& name, Kernel* out) noexcept {
+  if (find_kernel(device, key.word, out)) return success;
+  const KernelName named = name();
+  DLT_CUDA_TRY(get_kernel(device, named.header, named.expression, out));
+  keep_kernel(device, key.word, *out);
+  return success;
+}
+
+// So many elements that the widest is 16 bytes.
+int widest_pack(const Plan& plan) noexcept {
+  int bytes = 1;
+  for (int k = 0; k <= plan.operands; ++k)
+    if (!plan.immediate[k]) bytes = std::max(bytes, type_bytes(plan.types[k]));
+  return bytes >= 16 ? 1 : 16 >> std::countr_zero(static_cast<unsigned>(bytes));
+}
+
+// `bytes` is a power of two.
+bool divides(const void* pointer, int64_t bytes) noexcept {
+  return (reinterpret_cast<uintptr_t>(pointer) & static_cast<uint64_t>(bytes - 1)) == 0;
+}
+
+Status launch_contiguous(Plan& plan, Device& device, const Where& where, bool launch) noexcept {
+  const int64_t count = plan.dims ? plan.shape[0] : 1;
+  int pack = widest_pack(plan);
+  const auto aligned = [&](int at) {
+    for (int k = 0; k <= plan.operands; ++k)
+      if (!plan.immediate[k] && !divides(plan.pointers[k], int64_t{at} * type_bytes(plan.types[k]))) return false;
+    return true;
+  };
+  while (pack > 1 && !aligned(pack)) pack /= 2;
+  unsigned immediates = 0;
+  for (int k = 1; k <= plan.operands; ++k) immediates |= unsigned{plan.immediate[k]} << (k - 1);
+  KernelKey key = key_of(plan, 0);
+  key.add(static_cast<uint64_t>(pack), 5);
+  key.add(immediates, 3);
+  Kernel kernel;
+  DLT_CUDA_TRY(kernel_for(device, key, [&] {
+    return KernelName{"native/cuda/kernels/element.cuh",
+                      "dlt::kernels::element::contiguous<" + list({head(plan), std::to_string(pack), std::to_string(immediates)}) + ">"};
+  }, &kernel));
+  if (!launch) return success;
+  Contiguous p;
+  p.out = plan.pointers[0];
+  for (int k = 0; k < kernels::max_operands; ++k) {
+    p.in[k] = plan.pointers[k + 1];
+    p.value[k] = plan.values[k];
+  }
+  p.count = static_cast<uint64_t>(count);
+  // Packs are powers of two, and a thread takes two of them at once unless they are wide: as the kernel does.
+  const int shift = std::countr_zero(static_cast<unsigned>(pack)) + (pack > 8 ? 0 : 1);
+  const Geometry geometry = geometry_for(device, kernel.blocks_per_multiprocessor, ((count - 1) >> shift) + 1, count, where.launch);
+  return launch_kernel(device, kernel, geometry, *where.stream, &p);
+}
+
+template <int DIMS, class I>
+Status launch_rows(Plan& plan, Device& device, const Where& where, const Kernel& kernel, int pack) noexcept {
+  Rows<DIMS, I> p;
+  p.out = plan.pointers[0];
+  for (int k = 0; k < kernels::max_operands; ++k) {
+    p.in[k] = plan.pointers[k + 1];
+    p.value[k] = plan.values[k];
+  }
+  const int inner = plan.dims - 1;
+  p.dims = inner;
+  int64_t rows = 1;
+  for (int d = 0; d < inner; ++d) {
+    p.extent[d] = divider<I>(static_cast<I>(plan.shape[d]));
+    rows *= plan.shape[d];
+    for (int k = 0; k <= plan.operands; ++k) p.stride[k][d] = plan.immediate[k] ? 0 : plan.strides[k][d];
+  }
+  for (int k = 0; k <= plan.operands; ++k) p.inner[k] = plan.immediate[k] ? 0 : plan.strides[k][inner];
+  p.per_row = divider<I>(static_cast<I>(plan.shape[inner] / pack));
+  const int64_t items = rows * (plan.shape[inner] / pack);
+  p.items = static_cast<I>(items);
+  const Geometry geometry = geometry_for(device, kernel.blocks_per_multiprocessor, items, items * pack, where.launch);
+  return launch_kernel(device, kernel, geometry, *where.stream, &p);
+}
+
+Status choose_rows(Plan& plan, Device& device, const Where& where, bool launch) noexcept {
+  const int inner = plan.dims - 1;
+  unsigned modes[most_operands];
+  bool runs = false;
+  for (int k = 0; k <= plan.operands; ++k) {
+    const int64_t step = plan.strides[k][inner];
+    modes[k] = plan.immediate[k]          ? kernels::mode_immediate
+               : step == 1                ? kernels::mode_run
+               : step == 0 && k > 0       ? kernels::mode_repeat
+                                          : kernels::mode_strided;
+    runs |= modes[k] == kernels::mode_run;
+  }
+  int pack = runs ? widest_pack(plan) : 1;
+  const auto fits = [&](int at) {
+    if (plan.shape[inner] % at) return false;
+    for (int k = 0; k <= plan.operands; ++k) {
+      if (modes[k] != kernels::mode_run) continue;
+      if (!divides(plan.pointers[k], int64_t{at} * type_bytes(plan.types[k]))) return false;
+      for (int d = 0; d < inner; ++d)
+        if (plan.strides[k][d] % at) return false;
+    }
+    return true;
+  };
+  while (pack > 1 && !fits(pack)) pack /= 2;
+  int64_t items = plan.shape[inner] / pack;
+  for (int d = 0; d < inner; ++d) items *= plan.shape[d];
+  const bool wide = items >= narrow_limit, many = inner > few_dims;
+  unsigned packed_modes = 0;
+  for (int k = 0; k <= plan.operands; ++k) packed_modes |= modes[k] << (kernels::mode_bits * static_cast<unsigned>(k));
+  KernelKey key = key_of(plan, 1);
+  key.add(static_cast<uint64_t>(pack), 5);
+  key.add(packed_modes, 8);
+  key.add(many, 1);
+  key.add(wide, 1);
+  Kernel kernel;
+  DLT_CUDA_TRY(kernel_for(device, key, [&] {
+    return KernelName{"native/cuda/kernels/element.cuh",
+                      "dlt::kernels::element::rows<" +
+                          list({head(plan), std::to_string(pack), std::to_string(packed_modes),
+                                std::to_string(many ? max_dims : few_dims), wide ? "uint64_t" : "uint32_t"}) + ">"};
+  }, &kernel));
+  if (!launch) return success;
+  if (many) return wide ? launch_rows<max_dims, uint64_t>(plan, device, where, kernel, pack)
+                        : launch_rows<max_dims, uint32_t>(plan, device, where, kernel, pack);
+  return wide ? launch_rows<few_dims, uint64_t>(plan, device, where, kernel, pack)
+              : launch_rows<few_dims, uint32_t>(plan, device, where, kernel, pack);
+}
+
+template <int DIMS, class I>
+Status launch_tiles(Plan& plan, Device& device, const Where& where, const Kernel& kernel, int down, int64_t side) noexcept {
+  const int across = plan.dims - 1;
+  Tiles<DIMS, I> p;
+  p.out = plan.pointers[0];
+  p.in = plan.pointers[1];
+  for (int k = 0; k < kernels::max_operands; ++k) p.value[k] = plan.values[k];
+  p.across = plan.shape[across];
+  p.down = plan.shape[down];
+  p.out_down = plan.strides[0][down];
+  p.in_across = plan.strides[1][across];
+  const int64_t tiles_across = (p.across + side - 1) / side, tiles_down = (p.down + side - 1) / side;
+  p.tiles_across = divider<I>(static_cast<I>(tiles_across));
+  p.tiles_down = divider<I>(static_cast<I>(tiles_down));
+  int64_t items = tiles_across * tiles_down;
+  p.dims = 0;
+  for (int d = 0; d < across; ++d) {
+    if (d == down) continue;
+    p.extent[p.dims] = divider<I>(static_cast<I>(plan.shape[d]));
+    p.out_stride[p.dims] = plan.strides[0][d];
+    p.in_stride[p.dims] = plan.strides[1][d];
+    items *= plan.shape[d];
+    ++p.dims;
+  }
+  p.items = static_cast<I>(items);
+  Geometry geometry = geometry_for(device, kernel.blocks_per_multiprocessor, items * 256, items * 256, where.launch);
+  // One tile a block: more blocks than tiles would idle.
+  geometry.blocks = static_cast<unsigned>(std::min<int64_t>(geometry.blocks, items));
+  return launch_kernel(device, kernel, geometry, *where.stream, &p);
+}
+
+// The dimension along which the input runs when that is not the output's, or -1 when tiles would not help.
+int tile_dimension(const Plan& plan) noexcept {
+  const int across = plan.dims - 1;
+  if (plan.dims < 2 || plan.immediate[1] || plan.strides[0][across] != 1) return -1;
+  for (int k = 2; k <= plan.operands; ++k)
+    if (!plan.immediate[k]) return -1;
+  const int64_t step = plan.strides[1][across];
+  if (step == 1 || step == 0 || plan.shape[across] < 8) return -1;
+  for (int d = 0; d < across; ++d)
+    if (plan.strides[1][d] == 1 && plan.shape[d] >= 8) return d;
+  return -1;
+}
+
+Status choose_tiles(Plan& plan, Device& device, const Where& where, bool launch, int down) noexcept {
+  const int64_t side = type_bytes(plan.types[0]) >= 4 ? 32 : 64;
+  int64_t items = 1;
+  for (int d = 0; d < plan.dims; ++d)
+    items *= d == down || d == plan.dims - 1 ? (plan.shape[d] + side - 1) / side : plan.shape[d];
+  const bool wide = items >= narrow_limit, many = plan.dims - 2 > few_dims;
+  KernelKey key = key_of(plan, 2);
+  key.add(many, 1);
+  key.add(wide, 1);
+  Kernel kernel;
+  DLT_CUDA_TRY(kernel_for(device, key, [&] {
+    return KernelName{"native/cuda/kernels/tile.cuh",
+                      "dlt::kernels::tile::permute<" + list({head(plan), std::to_string(many ? max_dims : few_dims),
+                                                             wide ? "uint64_t" : "uint32_t"}) + ">"};
+  }, &kernel));
+  if (!launch) return success;
+  if (many) return wide ? launch_tiles<max_dims, uint64_t>(plan, device, where, kernel, down, side)
+                        : launch_tiles<max_dims, uint32_t>(plan, device, where, kernel, down, side);
+  return wide ? launch_tiles<few_dims, uint64_t>(plan, device, where, kernel, down, side)
+              : launch_tiles<few_dims, uint32_t>(plan, device, where, kernel, down, side);
+}
+
+// Dimensions so that the output's steps fall, all upward: then its last one is where writes are neighbours.
+void order_dimensions(Plan& plan) noexcept {
+  for (int d = 0; d < plan.dims; ++d) {
+    if (plan.strides[0][d] >= 0) continue;
+    for (int k = 0; k <= plan.operands; ++k) {
+      if (plan.immediate[k]) continue;
+      int64_t& step = plan.strides[k][d];
+      plan.pointers[k] = static_cast<char*>(plan.pointers[k]) + (plan.shape[d] - 1) * step * type_bytes(plan.types[k]);
+      step = -step;
+    }
+  }
+  for (int i = 1; i < plan.dims; ++i)  // few, and mostly in order
+    for (int d = i; d > 0 && plan.strides[0][d - 1] < plan.strides[0][d]; --d) {
+      std::swap(plan.shape[d - 1], plan.shape[d]);
+      for (int k = 0; k <= plan.operands; ++k) std::swap(plan.strides[k][d - 1], plan.strides[k][d]);
+    }
+}
+
+void join_dimensions(Plan& plan) noexcept {
+  int64_t* strides[most_operands];
+  int operands = 0;
+  for (int k = 0; k <= plan.operands; ++k)
+    if (!plan.immediate[k]) strides[operands++] = plan.strides[k];
+  plan.dims = coalesce(plan.dims, plan.shape, operands, strides);
+}
+
+}  // namespace
+
+Status execute(Plan& plan, Device& device, const Where& where, bool launch) noexcept {
+  if (plan.dims > 1 || (plan.dims == 1 && plan.strides[0][0] != 1)) {
+    order_dimensions(plan);
+    join_dimensions(plan);
+  }
+  bool contiguous = plan.dims <= 1;
+  if (plan.dims == 1)
+    for (int k = 0; k <= plan.operands; ++k) contiguous &= plan.immediate[k] || plan.strides[k][0] == 1 || plan.shape[0] == 1;
+  if (contiguous) return launch_contiguous(plan, device, where, launch);
+  const int down = tile_dimension(plan);
+  return down >= 0 ? choose_tiles(plan, device, where, launch, down) : choose_rows(plan, device, where, launch);
+}
+
+Status launch_kernel(Device& device, const Kernel& kernel, const Geometry& geometry, Stream& stream, void* parameters) noexcept {
+  Current current(device);
+  void* arguments[] = {parameters};
+  const CUresult result = driver.cuLaunchKernel(kernel.function, geometry.blocks, 1, 1, geometry.threads, 1, 1, 0, stream.handle,
+                                                arguments, nullptr);
+  stream.count_work();
+  return check(result, "cuLaunchKernel");
+}
+
+}  // namespace dlt::cuda

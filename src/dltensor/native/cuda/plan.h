@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// One element-wise kernel call, before it is known which kernel that is: where operands lie, how they move, in what
+// types. For element.cc and move.cc.
+#pragma once
+#include <string>
+
+#include "native/cuda/compiler.h"
+#include "native/cuda/engine.h"
+#include "native/cuda/kernels/parameters.cuh"
+#include "native/layout/layout.h"
+
+namespace dlt::cuda {
+
+inline constexpr int most_operands = kernels::max_operands + 1;  // with the output, which is number 0
+
+// What a kernel computes: a body of bodies.cuh. `code` is unique among all of them.
+struct BodyName {
+  uint32_t code;
+  std::string (*name)(uint32_t code);  // asked only when the kernel has to be compiled
+};
+
+struct Plan {
+  BodyName body;
+  int operands = 1;                       // inputs
+  int type = 0;                           // computed in
+  int types[most_operands] = {};          // in memory
+  void* pointers[most_operands] = {};
+  bool immediate[most_operands] = {};
+  int64_t strides[most_operands][max_dims];
+  int64_t shape[max_dims];
+  int dims = 0;
+  kernels::Immediate values[kernels::max_operands];
+};
+
+// Row of a tensor's dtype; fails for what kernels cannot take, naming `function`.
+Status type_of(const char* function, const DLTensor& tensor, int* type) noexcept;
+
+// C++'s word for a row, as NVRTC and g++ both know it.
+const char* type_name(int type) noexcept;
+
+// Plain copies look at bytes only: an unsigned row of that many bytes, or 16 for wide_word.
+inline constexpr int wide_type = type_count;
+int word_type(int64_t bytes) noexcept;
+int type_bytes(int type) noexcept;
+int type_alignment(int type) noexcept;
+
+// Adds an operand at place k, broadcast to the plan's shape (set before).
+Status add_operand(const char* function, Plan& plan, int k, const Operand& operand) noexcept;
+
+// Chooses the kernel and launches it. Only compiles when `launch` is false.
+Status execute(Plan& plan, Device& device, const Where& where, bool launch) noexcept;
+
+// Kernels that were used before, by number: no lock, no text.
+struct KernelKey {
+  uint64_t word = 0;
+  int bits = 0;
+  void add(uint64_t value, int width) noexcept {
+    word |= value << bits;
+    bits += width;
+  }
+};
+bool find_kernel(const Device& device, uint64_t key, Kernel* out) noexcept;
+void keep_kernel(const Device& device, uint64_t key, const Kernel& kernel) noexcept;
+
+Status launch_kernel(Device& device, const Kernel& kernel, const Geometry& geometry, Stream& stream, void* parameters) noexcept;
+
+// For outputs that overlap an input, and operands whose address no kernel can read: a temporary of C order.
+struct Temporary {
+  DLTensor tensor{};
+  int64_t shape[max_dims], strides[max_dims];
+  Block* block = nullptr;
+  Temporary() = default;
+  Temporary(const Temporary&) = delete;
+  Temporary& operator=(const Temporary&) = delete;
+  ~Temporary() {
+    if (block) release(block);
+  }
+  Status make(const DLTensor& like, Stream& stream) noexcept;
+  Operand operand() const noexcept { return {&tensor, block}; }
+};
+
+bool is_misaligned(const DLTensor& tensor) noexcept;
+// Element by element as bytes, whatever the alignment.
+Status copy_bytes(const Operand& from, const Operand& to, const Where& where) noexcept;
+
+}  // namespace dlt::cuda

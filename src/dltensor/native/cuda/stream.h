@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// Streams, ours and foreign ones, the current stream of each thread, events, and the order between streams.
+// What memory a stream keeps for reuse is memory.h's.
+#pragma once
+#include <atomic>
+
+#include "native/cuda/device.h"
+
+namespace dlt::cuda {
+
+struct Memory;
+
+// Held for a few instructions only, never over a call into the driver.
+class SpinLock {
+ public:
+  void lock() noexcept {
+    while (flag_.exchange(true, std::memory_order_acquire))
+      while (flag_.load(std::memory_order_relaxed)) relax();
+  }
+  void unlock() noexcept { flag_.store(false, std::memory_order_release); }
+
+ private:
+  static void relax() noexcept {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#endif
+  }
+  std::atomic<bool> flag_{false};
+};
+
+inline constexpr int size_classes = 160;
+
+// One for each stream that was ever used here; never freed, so that blocks may point to it. When the stream is
+// destroyed it becomes another name of the device's service stream, which has waited for it.
+struct Stream {
+  CUstream handle = nullptr;
+  Device* device = nullptr;
+  uint64_t id = 0;        // CUDA's, 0 when unknown: tells a new stream from an old one at the same address
+  bool ours = false;      // made by us, so that all work on it is counted
+  std::atomic<bool> alive{true};
+  int priority = 0;
+  uint32_t index = 0;     // in `waited` of the others
+  std::atomic<uint64_t> work{0};  // operations of ours enqueued so far
+
+  SpinLock lock;  // of what follows
+  Memory* idle[size_classes] = {};
+  int64_t live_blocks = 0, live_bytes = 0, cached_bytes = 0, peak_bytes = 0, driver_allocations = 0;
+  std::vector<uint64_t> waited;  // by index: how much of that stream's work this one has waited for
+
+  bool is_default() const noexcept { return reinterpret_cast<uintptr_t>(handle) <= 2; }
+  void count_work() noexcept { work.store(work.load(std::memory_order_relaxed) + 1, std::memory_order_release); }
+};
+
+// The record of a raw handle (0 and 1: the legacy default stream, 2: the per-thread one).
+DLT_API Status stream_of(int device, CUstream handle, Stream** out) noexcept;
+
+// A non-blocking stream. Lower priorities are more urgent; out of range is clamped by the driver.
+DLT_API Status create_stream(int device, int priority, Stream** out) noexcept;
+// Returns at once; work that is enqueued still runs, and memory of the stream is reused only after it.
+DLT_API Status destroy_stream(Stream* stream) noexcept;
+DLT_API Status synchronize_stream(Stream* stream) noexcept;
+// success: all done; Fault::not_ready: not yet.
+DLT_API Status query_stream(Stream* stream) noexcept;
+DLT_API Status is_capturing(const Stream& stream, bool* capturing) noexcept;
+
+// The calling thread's current stream of a device; the legacy default stream unless set.
+DLT_API Status current_stream(int device, Stream** out) noexcept;
+DLT_API void set_current_stream(Stream* stream) noexcept;
+
+// `waiter` runs on only when all work that `on` has now is done. Nothing is enqueued when that is known already.
+DLT_API Status order_after(Stream& waiter, Stream& on) noexcept;
+
+// Whether a raw handle is a stream of that device.
+bool stream_is_on(const Device& device, CUstream handle) noexcept;
+
+// All stream records of a device, in order of their making.
+std::vector<Stream*> streams_of(const Device& device);
+
+// The stream for chores that belong to no other.
+Status service_stream(Device& device, Stream** out) noexcept;
+
+// Events that users hold.
+DLT_API Status create_event(int device, bool timing, bool blocking, CUevent* out) noexcept;
+DLT_API void destroy_event(int device, CUevent event) noexcept;
+DLT_API Status record_event(CUevent event, Stream* stream) noexcept;
+DLT_API Status wait_event(Stream* stream, CUevent event) noexcept;
+DLT_API Status query_event(int device, CUevent event) noexcept;
+DLT_API Status synchronize_event(int device, CUevent event) noexcept;
+DLT_API Status elapsed_time(int device, CUevent start, CUevent end, float* milliseconds) noexcept;
+
+}  // namespace dlt::cuda

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+// The arithmetic of shapes and strides that layout.h declares.
+#include "native/layout/layout.h"
+
+namespace dlt {
+namespace {
+
+int64_t magnitude(int64_t stride) { return stride < 0 ? -stride : stride; }
+
+int64_t greatest_common_divisor(int64_t a, int64_t b) {
+  while (b != 0) {
+    const int64_t rest = a % b;
+    a = b;
+    b = rest;
+  }
+  return a;
+}
+
+// One past the last byte of an element, counted from its first.
+int64_t footprint(const DLTensor& tensor) { return item_bytes(tensor.dtype); }
+
+bool same_walk(const DLTensor& a, const DLTensor& b) {
+  if (a.data != b.data || a.ndim != b.ndim || footprint(a) != footprint(b)) return false;
+  for (int d = 0; d < a.ndim; ++d) {
+    if (a.shape[d] != b.shape[d]) return false;
+    if (a.shape[d] > 1 && a.strides[d] != b.strides[d]) return false;
+  }
+  return true;
+}
+
+// The bytes of `tensor` modulo `period`: strides that divide by it vanish, the others span a window.
+struct Window {
+  int64_t low, length;
+};
+Window window(const DLTensor& tensor, int64_t period) {
+  const int64_t bytes = footprint(tensor);
+  Window result{0, bytes};
+  for (int d = 0; d < tensor.ndim; ++d) {
+    const int64_t stride = tensor.strides[d] * bytes;
+    if (tensor.shape[d] <= 1 || stride % period == 0) continue;
+    const int64_t span = stride * (tensor.shape[d] - 1);
+    if (span < 0) result.low += span;
+    result.length += magnitude(span);
+  }
+  return result;
+}
+
+// Repeating every `period` bytes, the two never meet.
+bool apart_modulo(const DLTensor& a, const DLTensor& b, int64_t distance, int64_t period) {
+  const Window wa = window(a, period), wb = window(b, period);
+  int64_t gap = (distance + wb.low - wa.low) % period;
+  if (gap < 0) gap += period;
+  return wa.length <= gap && wb.length <= period - gap;
+}
+
+bool apart_at_any_stride(const DLTensor& of, const DLTensor& a, const DLTensor& b, int64_t distance) {
+  for (int d = 0; d < of.ndim; ++d) {
+    const int64_t period = magnitude(of.strides[d] * footprint(of));
+    if (of.shape[d] > 1 && period > 0 && apart_modulo(a, b, distance, period)) return true;
+  }
+  return false;
+}
+
+int64_t add_to_divisor(int64_t divisor, const DLTensor& tensor) {
+  for (int d = 0; d < tensor.ndim; ++d)
+    if (tensor.shape[d] > 1)
+      divisor = greatest_common_divisor(magnitude(tensor.strides[d] * footprint(tensor)), divisor);
+  return divisor;
+}
+
+}  // namespace
+
+void contiguous_strides(int ndim, const int64_t* shape, int64_t* strides) {
+  int64_t stride = 1;
+  for (int d = ndim - 1; d >= 0; --d) {
+    strides[d] = stride;
+    if (shape[d] > 1) stride *= shape[d];
+  }
+}
+
+bool is_contiguous(int ndim, const int64_t* shape, const int64_t* strides) {
+  int64_t expected = 1;
+  bool in_order = true;
+  for (int d = ndim - 1; d >= 0; --d) {
+    if (shape[d] == 0) return true;
+    if (shape[d] == 1) continue;
+    in_order &= strides[d] == expected;
+    expected *= shape[d];
+  }
+  return in_order;
+}
+
+Extent extent(int ndim, const int64_t* shape, const int64_t* strides) {
+  Extent result{0, 1};
+  for (int d = 0; d < ndim; ++d) {
+    if (shape[d] == 0) return {0, 0};
+    const int64_t span = strides[d] * (shape[d] - 1);
+    (span < 0 ? result.low : result.high) += span;
+  }
+  return result;
+}
+
+int64_t extent_bytes(const DLTensor& tensor, bool padded) {
+  const Extent elements = extent(tensor.ndim, tensor.shape, tensor.strides);
+  const int64_t count = elements.high - elements.low;
+  const int64_t bits = int64_t(tensor.dtype.bits) * tensor.dtype.lanes;
+  return bits < 8 && !padded ? (count * bits + 7) / 8 : count * item_bytes(tensor.dtype);
+}
+
+bool repeats_elements(int ndim, const int64_t* shape, const int64_t* strides) {
+  if (numel(ndim, shape) <= 1) return false;
+  // From the smallest stride to the largest, each must step over everything below it.
+  bool used[max_dims] = {};
+  int64_t reach = 1;
+  for (int step = 0; step < ndim; ++step) {
+    int next = -1;
+    for (int d = 0; d < ndim; ++d)
+      if (!used[d] && shape[d] > 1 && (next < 0 || magnitude(strides[d]) < magnitude(strides[next]))) next = d;
+    if (next < 0) return false;
+    used[next] = true;
+    if (magnitude(strides[next]) < reach) return true;
+    reach += magnitude(strides[next]) * (shape[next] - 1);
+  }
+  return false;
+}
+
+Overlap overlap(const DLTensor& a, const DLTensor& b) {
+  if (numel(a.ndim, a.shape) == 0 || numel(b.ndim, b.shape) == 0) return Overlap::none;
+  const Extent ea = extent(a.ndim, a.shape, a.strides), eb = extent(b.ndim, b.shape, b.strides);
+  const uintptr_t pa = reinterpret_cast<uintptr_t>(a.data), pb = reinterpret_cast<uintptr_t>(b.data);
+  const uintptr_t low_a = pa + uintptr_t(ea.low * footprint(a)), high_a = pa + uintptr_t(ea.high * footprint(a));
+  const uintptr_t low_b = pb + uintptr_t(eb.low * footprint(b)), high_b = pb + uintptr_t(eb.high * footprint(b));
+  if (high_a <= low_b || high_b <= low_a) return Overlap::none;
+  if (same_walk(a, b)) return Overlap::identical;
+  const int64_t distance = int64_t(pb - pa);
+  const int64_t divisor = add_to_divisor(add_to_divisor(0, a), b);
+  if (divisor > 0 && apart_modulo(a, b, distance, divisor)) return Overlap::none;
+  if (apart_at_any_stride(a, a, b, distance) || apart_at_any_stride(b, a, b, distance)) return Overlap::none;
+  return Overlap::some;
+}
+
+int coalesce(int ndim, int64_t* shape, int operands, int64_t* const* strides) {
+  int kept = 0;
+  for (int d = 0; d < ndim; ++d) {
+    if (shape[d] == 0) {
+      shape[0] = 0;
+      for (int k = 0; k < operands; ++k) strides[k][0] = 1;
+      return 1;
+    }
+    const int64_t extent = shape[d];
+    if (extent == 1) continue;
+    bool joins = kept > 0;
+    for (int k = 0; joins && k < operands; ++k) joins = strides[k][kept - 1] == extent * strides[k][d];
+    shape[joins ? kept - 1 : kept] = joins ? shape[kept - 1] * extent : extent;
+    kept += !joins;
+    for (int k = 0; k < operands; ++k) strides[k][kept - 1] = strides[k][d];
+  }
+  return kept;
+}
+
+int broadcast_shapes(int count, const int* ndims, const int64_t* const* shapes, Align align, int64_t* out) {
+  int ndim = 0;
+  for (int k = 0; k < count; ++k) ndim = ndims[k] > ndim ? ndims[k] : ndim;
+  for (int d = 0; d < ndim; ++d) out[d] = 1;
+  for (int k = 0; k < count; ++k) {
+    const int shift = align == Align::trailing ? ndim - ndims[k] : 0;
+    for (int d = 0; d < ndims[k]; ++d) {
+      const int64_t extent = shapes[k][d];
+      if (extent == 1 || extent == out[d + shift]) continue;
+      if (out[d + shift] != 1) return -1;
+      out[d + shift] = extent;
+    }
+  }
+  return ndim;
+}
+
+bool broadcast_strides(int ndim, const int64_t* shape, const int64_t* strides, int to_ndim, const int64_t* to,
+                       Align align, int64_t* out) {
+  if (ndim > to_ndim) return false;
+  const int shift = align == Align::trailing ? to_ndim - ndim : 0;
+  for (int d = 0; d < to_ndim; ++d) out[d] = 0;
+  for (int d = 0; d < ndim; ++d) {
+    if (shape[d] == to[d + shift])
+      out[d + shift] = strides[d];
+    else if (shape[d] != 1)
+      return false;
+  }
+  return true;
+}
+
+}  // namespace dlt

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// The lifetime trace: a ring of records behind a lock.
+#include "native/memory/trace.h"
+
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <mutex>
+#include <vector>
+
+#include "native/memory/block.h"
+
+namespace dlt {
+
+std::atomic<bool> tracing{false};
+
+namespace {
+
+struct Ring {
+  std::mutex mutex;
+  std::vector<TraceRecord> records;
+  size_t first = 0, count = 0;
+  uint64_t lost = 0;
+};
+
+// Never destroyed: deleters run until the very end of the process.
+Ring& ring() noexcept {
+  static Ring* const instance = new Ring;
+  return *instance;
+}
+
+std::atomic<int (*)()> gil_held{nullptr};
+
+}  // namespace
+
+void trace_gil_probe(int (*held)()) noexcept { gil_held.store(held); }
+
+void trace_start(size_t capacity) noexcept {
+  Ring& r = ring();
+  std::lock_guard lock(r.mutex);
+  r.records.assign(capacity ? capacity : 1, TraceRecord{});
+  r.first = r.count = r.lost = 0;
+  tracing.store(true, std::memory_order_relaxed);
+}
+
+void trace_stop() noexcept { tracing.store(false, std::memory_order_relaxed); }
+
+size_t trace_take(TraceRecord* out, size_t room, uint64_t* lost) noexcept {
+  Ring& r = ring();
+  std::lock_guard lock(r.mutex);
+  size_t n = 0;
+  for (; n < room && r.count; n++, r.count--) {
+    out[n] = r.records[r.first];
+    r.first = (r.first + 1) % r.records.size();
+  }
+  *lost = r.lost;
+  r.lost = 0;
+  return n;
+}
+
+void trace_record(Event event, const Block* block, const void* loan) noexcept {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  auto held = gil_held.load();
+  TraceRecord record{event,
+                     held ? held() : -1,
+                     static_cast<uint64_t>(syscall(SYS_gettid)),
+                     static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec),
+                     reinterpret_cast<uint64_t>(block),
+                     reinterpret_cast<uint64_t>(loan),
+                     block->bytes};
+  Ring& r = ring();
+  std::lock_guard lock(r.mutex);
+  if (r.records.empty()) return;
+  if (r.count == r.records.size()) {
+    r.first = (r.first + 1) % r.records.size();
+    r.count--;
+    r.lost++;
+  }
+  r.records[(r.first + r.count++) % r.records.size()] = record;
+}
+
+}  // namespace dlt

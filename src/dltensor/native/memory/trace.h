@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// The lifetime trace: who made, lent, returned and freed which block, on which thread, with or without the GIL.
+// Off by default, and then one relaxed load per event.
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+#include <atomic>
+
+#include "native/export.h"
+
+namespace dlt {
+
+struct Block;
+
+enum class Event : uint32_t { allocated, adopted, lent, returned, freed, recycled };
+
+struct TraceRecord {
+  Event event;
+  int32_t gil;       // 1 held, 0 not, -1 unknown (no Python has introduced itself)
+  uint64_t thread;   // the system's thread id
+  uint64_t time;     // nanoseconds, monotonic
+  uint64_t block;    // address: stands for the block while it lives
+  uint64_t loan;     // address of the managed struct, 0 when none
+  uint64_t bytes;
+};
+
+// One switch for all threads. Records beyond `capacity` push out the oldest.
+DLT_API void trace_start(size_t capacity) noexcept;
+DLT_API void trace_stop() noexcept;
+// Takes up to `room` of the oldest records out; returns how many. `lost` counts those that were pushed out.
+DLT_API size_t trace_take(TraceRecord* out, size_t room, uint64_t* lost) noexcept;
+// Python says here how to find out whether the calling thread holds the GIL.
+DLT_API void trace_gil_probe(int (*held)()) noexcept;
+
+DLT_API extern std::atomic<bool> tracing;
+DLT_API void trace_record(Event event, const Block* block, const void* loan) noexcept;
+
+inline void trace(Event event, const Block* block, const void* loan = nullptr) noexcept {
+  if (tracing.load(std::memory_order_relaxed)) [[unlikely]] trace_record(event, block, loan);
+}
+
+}  // namespace dlt

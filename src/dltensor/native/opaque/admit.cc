@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// Foreign tensors: the judge is dltensor/validate.h, and what is added here is what other libraries would crash on.
+#include "native/opaque/admit.h"
+
+#include "dltensor/validate.h"
+#include "native/layout/layout.h"
+#include "native/words.h"
+
+namespace dlt::opaque {
+
+Status judge(const char* function, const DLManagedTensorVersioned* tensor) {
+  std::string_view name(function);
+  if (!tensor) return failure(name, ": expected a DLPack tensor, got NULL");
+  if (dlt_check_pointer(tensor) != DLT_RULE_NONE)
+    return failure(name, ": expected a DLPack tensor, got an address that cannot be one");
+  if (dlt_check_version(tensor->version) != DLT_RULE_NONE)
+    return failure(name, ": expected a DLPack 1.x tensor, got one of version ", tensor->version.major, ".",
+                   tensor->version.minor);
+  const DLTensor& view = tensor->dl_tensor;
+  if (dlt_check_tensor(&view) != DLT_RULE_NONE) {
+    char text[512];
+    dlt_explain_tensor(&view, text, sizeof(text));
+    return failure(name, ": ", std::string_view(text));
+  }
+  if (!is_known(view.device.device_type)) return failure(name, ": expected a device of DLPack 1.3, got ", view.device);
+  if (!is_known(view.dtype)) return failure(name, ": expected a dtype of DLPack 1.3, got ", view.dtype);
+  // The judge lets empty tensors pass whatever their other dimensions are.
+  if (int64_t count; !count_of(view.ndim, view.shape, &count))
+    return failure(name, ": the shape ", Dims{view.shape, view.ndim}, " has dimensions beyond memory");
+  return {};
+}
+
+DLTensor settled(const DLTensor& tensor, int64_t (&strides)[DLT_ARRAY_MAX_NDIM]) noexcept {
+  DLTensor view = tensor;
+  if (!view.strides) {
+    contiguous_strides(view.ndim, view.shape, strides);
+    view.strides = strides;
+  }
+  if (view.data && !is_handle(view.device.device_type)) {
+    view.data = static_cast<char*>(view.data) + view.byte_offset;
+    view.byte_offset = 0;
+  }
+  return view;
+}
+
+void let_go(DLManagedTensorVersioned* tensor) noexcept {
+  // What cannot be a tensor has no deleter to call either.
+  if (tensor && dlt_check_pointer(tensor) == DLT_RULE_NONE && tensor->deleter) tensor->deleter(tensor);
+}
+
+Block* block_around(DLManagedTensorVersioned* tensor) noexcept {
+  return adopt(tensor->dl_tensor.data, tensor, [](Block* block) noexcept {
+    auto* owner = static_cast<DLManagedTensorVersioned*>(block->owner);
+    recycle(block);
+    let_go(owner);
+  });
+}
+
+}  // namespace dlt::opaque

@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: Apache-2.0
+// Our arrays: made, shown, reshaped, copied, lent out. The functions others call are in slots.cc, move_data in move.cc.
+#include "native/opaque/array.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <mutex>
+#include <new>
+#include <utility>
+
+#include "native/layout/layout.h"
+#include "native/layout/reshape.h"
+#include "native/memory/loan.h"
+#include "native/opaque/admit.h"
+#include "native/opaque/call.h"
+#include "native/opaque/errors.h"
+#include "native/opaque/strided.h"
+#include "native/opaque/transfer.h"
+#include "native/words.h"
+
+namespace dlt::opaque {
+namespace {
+
+constexpr uint64_t kept_flags = DLPACK_FLAG_BITMASK_READ_ONLY | DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED;
+
+bool same(DLDevice a, DLDevice b) noexcept { return a.device_type == b.device_type && a.device_id == b.device_id; }
+
+Layout* make_layout(int32_t ndim, const int64_t* shape, const int64_t* strides, Layout* older) noexcept {
+  size_t dims = static_cast<size_t>(ndim) * sizeof(int64_t);
+  auto* layout = static_cast<Layout*>(malloc(sizeof(Layout) + 2 * dims));
+  if (!layout) return nullptr;
+  layout->older = older;
+  layout->ndim = ndim;
+  if (dims) {
+    memcpy(layout->dims(), shape, dims);
+    memcpy(layout->strides(), strides, dims);
+  }
+  return layout;
+}
+
+// An equal one of those the array has had, or a new one on top of them. Null when out of memory.
+Layout* layout_like(Layout* newest, int32_t ndim, const int64_t* shape, const int64_t* strides) noexcept {
+  size_t dims = static_cast<size_t>(ndim) * sizeof(int64_t);
+  for (Layout* layout = newest; layout; layout = layout->older)
+    if (layout->ndim == ndim && (ndim == 0 || (memcmp(layout->dims(), shape, dims) == 0 &&
+                                               memcmp(layout->strides(), strides, dims) == 0)))
+      return layout;
+  return make_layout(ndim, shape, strides, newest);
+}
+
+uint64_t shape_word(Layout* layout) noexcept {
+  // Addresses of this process have 56 bits at most; the top byte has room for the 64 dimensions.
+  return static_cast<uint64_t>(layout->ndim) << 56 | reinterpret_cast<uint64_t>(layout->dims());
+}
+
+uint64_t bits_of(DLDevice device) noexcept {
+  uint64_t bits;
+  memcpy(&bits, &device, sizeof(bits));
+  return bits;
+}
+
+Status out_of_memory(const char* function) { return failure(std::string_view(function), ": out of memory"); }
+
+// An array of the same kind around a block of compact elements; the block is taken over, also on failure.
+Status make_like(const char* function, const Array& array, DLDevice device, int32_t ndim, int64_t* shape, Block* block,
+                 dlt_array_t* out) {
+  int64_t strides[DLT_ARRAY_MAX_NDIM];
+  contiguous_strides(ndim, shape, strides);
+  DLTensor view = {block->data, device, ndim, array.dtype, shape, strides, 0};
+  uint64_t flags = array.flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED;
+  Status status = make({&view, block, flags, array.origin, array.host, nullptr, nullptr}, out);
+  if (!status.ok()) {
+    release(block);
+    status.message = words(std::string_view(function), ": ", std::string_view(status.message));
+  }
+  return status;
+}
+
+// The array shows something else now, so what it was made from no longer stands for it.
+struct Disowned {
+  void* owner = nullptr;
+  void (*release_owner)(void*) noexcept = nullptr;
+  Block* block = nullptr;
+  // After the guard is open again: both may run code of others.
+  ~Disowned() {
+    if (owner && release_owner) release_owner(owner);
+    if (block) release(block);
+  }
+};
+
+void change(Array& array, Slot* slot, Layout* layout, Disowned* gone) noexcept {
+  array.layout = layout;
+  if (layout->older == array.newest) array.newest = layout;
+  slot->shape.store(shape_word(layout), std::memory_order_release);
+  gone->owner = std::exchange(array.owner, nullptr);
+  gone->release_owner = array.release_owner;
+}
+
+}  // namespace
+
+DLTensor Array::view() const noexcept {
+  return {data, device, layout->ndim, dtype, layout->dims(), layout->strides(), byte_offset};
+}
+
+Status make(const Making& making, dlt_array_t* out) {
+  const DLTensor& view = *making.view;
+  if (!is_known(view.device.device_type))
+    return failure("array: expected a device of DLPack 1.3, got ", view.device);
+  if (!is_known(view.dtype)) return failure("array: expected a dtype of DLPack 1.3, got ", view.dtype);
+  auto* array = new (std::nothrow) Array;
+  if (!array) return out_of_memory("array");
+  array->layout = array->newest = make_layout(view.ndim, view.shape, view.strides, nullptr);
+  if (!array->layout || reinterpret_cast<uint64_t>(array->layout) >> 56) {
+    free(array->layout);
+    delete array;
+    return out_of_memory("array");
+  }
+  array->device = view.device;
+  array->dtype = view.dtype;
+  array->flags = making.flags & kept_flags;
+  array->origin = making.origin;
+  array->host = making.host;
+  array->data = view.data;
+  array->byte_offset = view.byte_offset;
+  array->block = making.block;
+  array->owner = making.owner;
+  array->release_owner = making.release_owner;
+  void* handle = new_handle(array);
+  if (!handle) {
+    free(array->layout);
+    delete array;
+    return failure("array: no handle left, ", live_handles(), " arrays are alive");
+  }
+  *out = with_functions(handle);
+  return {};
+}
+
+void show(const Array& array, Slot* slot) noexcept {
+  uint32_t dtype;
+  memcpy(&dtype, &array.dtype, sizeof(dtype));
+  slot->device.store(bits_of(array.device), std::memory_order_release);
+  slot->dtype.store(dtype, std::memory_order_release);
+  slot->shape.store(shape_word(array.layout), std::memory_order_release);
+  slot->origin.store(array.origin, std::memory_order_release);
+  slot->host.store(array.host, std::memory_order_release);
+}
+
+void end(Array* array) noexcept {
+  Disowned gone{array->owner, array->release_owner, array->block};
+  for (Layout* layout = array->newest; layout;) {
+    Layout* older = layout->older;
+    free(layout);
+    layout = older;
+  }
+  delete array;
+}
+
+Status make_zeros(const char* function, DLDataType dtype, const uintptr_t* shape, uintptr_t count,
+                  const Origin* origin, dlt_array_t* out) {
+  if (!is_known(dtype)) return failure(std::string_view(function), ": expected a dtype of DLPack 1.3, got ", dtype);
+  Element element = element_of(dtype, 0);
+  int64_t dims[DLT_ARRAY_MAX_NDIM], strides[DLT_ARRAY_MAX_NDIM], elements;
+  size_t bytes;
+  if (Status status = read_shape(function, shape, count, element, dims, &elements, &bytes); !status.ok()) return status;
+  auto ndim = static_cast<int32_t>(count);
+  Block* block;
+  if (Status status = room_for(function, {kDLCPU, 0}, bytes, &block); !status.ok()) return status;
+  memset(block->data, 0, bytes);
+  contiguous_strides(ndim, dims, strides);
+  DLTensor view = {block->data, {kDLCPU, 0}, ndim, dtype, dims, strides, 0};
+  Status status = make({&view, block, 0, origin, nullptr, nullptr, nullptr}, out);
+  if (!status.ok()) release(block);
+  return status;
+}
+
+bool is_ours(const dlt_array_t& array) noexcept {
+  // All of them: a struct whose functions somebody exchanged is somebody else's. `destroy` is null in views.
+  static const dlt_array_t functions = with_functions(nullptr);
+  return memcmp(&array.origin, &functions.origin, sizeof(functions) - offsetof(dlt_array_t, origin)) == 0 &&
+         slot_of(array.ptr);
+}
+
+void* owner_of(const dlt_array_t& array, void (*keep)(void*)) noexcept {
+  if (!is_ours(array)) return nullptr;
+  Pinned pinned(array.ptr);
+  if (!pinned) return nullptr;
+  std::shared_lock lock(pinned->guard);
+  if (pinned->owner && keep) keep(pinned->owner);
+  return pinned->owner;
+}
+
+Status lend_out(Array& array, DLManagedTensorVersioned** out, DLDevice device, const int64_t* stream,
+                DLPackVersion max_version) {
+  if (!out) return failure("as_dlpack: expected a place for the tensor, got NULL");
+  if (max_version.major < DLPACK_MAJOR_VERSION)
+    return failure("as_dlpack: expected a reader of DLPack 1.0 or later, got max_version ", max_version.major, ".",
+                   max_version.minor);
+  if (!is_known(device.device_type))
+    return failure("as_dlpack: expected a device of DLPack 1.3, got ", device);
+  if (Status status = order_on("as_dlpack", device, stream); !status.ok()) return status;
+  DLManagedTensorVersioned* loan;
+  uint64_t flags = array.flags;
+  // Pinned memory is the host's memory all the same: on the CPU it needs another name, no copy.
+  bool shared = same(device, array.device) ||
+                (device.device_type == kDLCPU && device.device_id == 0 && is_host(array.device.device_type));
+  if (shared) {
+    std::shared_lock lock(array.guard);
+    DLTensor view = array.view();
+    view.device = device;
+    loan = lend(view, array.block, flags);
+  } else {
+    if (device.device_type != kDLCPU || device.device_id != 0)
+      return failure("as_dlpack: the array is on ", array.device, " and cannot be brought to ", device, " here");
+    std::shared_lock lock(array.guard);
+    DLTensor view = array.view();
+    Block* block;
+    if (Status status = gather("as_dlpack", view, array.element(), device, &block); !status.ok()) return status;
+    int64_t strides[DLT_ARRAY_MAX_NDIM];
+    contiguous_strides(view.ndim, view.shape, strides);
+    view.data = block->data;
+    view.strides = strides;
+    view.device = device;
+    flags = (flags & ~DLPACK_FLAG_BITMASK_READ_ONLY) | DLPACK_FLAG_BITMASK_IS_COPIED;
+    loan = lend(view, block, flags);
+    release(block);
+  }
+  if (!loan) return out_of_memory("as_dlpack");
+  if (max_version.major == DLPACK_MAJOR_VERSION && max_version.minor < loan->version.minor)
+    loan->version.minor = max_version.minor;
+  *out = loan;
+  return {};
+}
+
+Status take_in(const Array& array, DLManagedTensorVersioned* tensor, dlt_array_t* out) {
+  Status status;
+  if (!out)
+    status = failure("from_dlpack: expected a place for the array, got NULL");
+  else
+    status = adopt_tensor("from_dlpack", tensor, array.origin, array.host, out);
+  if (!status.ok()) let_go(tensor);
+  return status;
+}
+
+Status adopt_tensor(const char* function, DLManagedTensorVersioned* tensor, const Origin* origin, const Host* host,
+                    dlt_array_t* out) {
+  if (Status status = judge(function, tensor); !status.ok()) return status;
+  int64_t strides[DLT_ARRAY_MAX_NDIM];
+  DLTensor view = settled(tensor->dl_tensor, strides);
+  Block* block = block_around(tensor);
+  if (!block) return out_of_memory(function);
+  Status status = make({&view, block, tensor->flags, origin, host, nullptr, nullptr}, out);
+  // The tensor stays the caller's: the header goes, and nothing else.
+  if (!status.ok()) recycle(block);
+  return status;
+}
+
+Status reshape(Array& array, Slot* slot, const uintptr_t* shape, uintptr_t count) {
+  int64_t dims[DLT_ARRAY_MAX_NDIM], strides[DLT_ARRAY_MAX_NDIM], elements;
+  size_t bytes;
+  if (Status status = read_shape("reshape", shape, count, array.element(), dims, &elements, &bytes); !status.ok())
+    return status;
+  auto ndim = static_cast<int32_t>(count);
+  Disowned gone;
+  std::lock_guard lock(array.guard);
+  DLTensor view = array.view();
+  int64_t there;
+  if (!count_of(view.ndim, view.shape, &there) || there != elements)
+    return failure("reshape: expected a shape of ", there, " elements like ", Dims{view.shape, view.ndim}, ", got ",
+                   Dims{dims, ndim}, " of ", elements);
+  void* data = array.data;
+  Block* block = nullptr;
+  if (!reshape_strides(view.ndim, view.shape, view.strides, ndim, dims, strides)) {
+    if (Status status = gather("reshape", view, array.element(), array.device, &block); !status.ok()) return status;
+    data = block->data;
+    contiguous_strides(ndim, dims, strides);
+  }
+  Layout* layout = layout_like(array.newest, ndim, dims, strides);
+  if (!layout) {
+    gone.block = block;
+    return out_of_memory("reshape");
+  }
+  if (layout == array.layout && !block) return {};
+  change(array, slot, layout, &gone);
+  array.data = data;
+  if (block) gone.block = std::exchange(array.block, block);
+  return {};
+}
+
+Status swap_axes(Array& array, Slot* slot, uintptr_t axis_1, uintptr_t axis_2) {
+  Disowned gone;
+  std::lock_guard lock(array.guard);
+  DLTensor view = array.view();
+  auto ndim = static_cast<uintptr_t>(view.ndim);
+  if (axis_1 >= ndim || axis_2 >= ndim)
+    return failure("swap_axes: expected axes below ", ndim, ", got ", axis_1, " and ", axis_2, " for the shape ",
+                   Dims{view.shape, view.ndim});
+  if (axis_1 == axis_2) return {};
+  int64_t shape[DLT_ARRAY_MAX_NDIM], strides[DLT_ARRAY_MAX_NDIM];
+  memcpy(shape, view.shape, ndim * sizeof(int64_t));
+  memcpy(strides, view.strides, ndim * sizeof(int64_t));
+  std::swap(shape[axis_1], shape[axis_2]);
+  std::swap(strides[axis_1], strides[axis_2]);
+  Layout* layout = layout_like(array.newest, view.ndim, shape, strides);
+  if (!layout) return out_of_memory("swap_axes");
+  if (layout != array.layout) change(array, slot, layout, &gone);
+  return {};
+}
+
+Status create(const Array& array, const uintptr_t* shape, uintptr_t count, const dlt_array_t& fill, dlt_array_t* out) {
+  if (!out) return failure("create: expected a place for the array, got NULL");
+  Element element = array.element();
+  int64_t dims[DLT_ARRAY_MAX_NDIM], elements;
+  size_t bytes;
+  if (Status status = read_shape("create", shape, count, element, dims, &elements, &bytes); !status.ok()) return status;
+
+  // The fill may be anybody's array: ask it as a stranger.
+  DLManagedTensorVersioned* scalar;
+  if (Status status = export_tensor("create: fill_value", fill, nullptr, {kDLCPU, 0}, nullptr,
+                                    {DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION}, &scalar);
+      !status.ok())
+    return status;
+  struct Scalar {
+    DLManagedTensorVersioned* tensor;
+    ~Scalar() { let_go(tensor); }
+  } keeper{scalar};
+  const DLTensor& value = scalar->dl_tensor;
+  if (value.ndim != 0)
+    return failure("create: expected a fill_value of no dimensions, got the shape ", Dims{value.shape, value.ndim},
+                   "; reshape it to ()");
+  if (memcmp(&value.dtype, &array.dtype, sizeof(DLDataType)) != 0)
+    return failure("create: expected a fill_value of the array's dtype ", array.dtype, ", got ", value.dtype,
+                   "; nothing is converted here");
+  if (element_of(value.dtype, scalar->flags).bits != element.bits)
+    return failure("create: expected a fill_value whose ", array.dtype, " takes ", element.bits,
+                   " bits like the array's, ", "got one of ", element_of(value.dtype, scalar->flags).bits,
+                   " bits (padded or packed)");
+
+  Block* block;
+  if (Status status = room_for("create", array.device, bytes, &block); !status.ok()) return status;
+  if (!element.whole_bytes() && bytes) static_cast<char*>(block->data)[bytes - 1] = 0;
+  fill_elements(block->data, elements, static_cast<char*>(value.data) + value.byte_offset, element);
+  return make_like("create", array, array.device, static_cast<int32_t>(count), dims, block, out);
+}
+
+Status copy(Array& array, DLDevice device, dlt_array_t* out) {
+  if (!out) return failure("copy: expected a place for the array, got NULL");
+  if (!is_known(device.device_type)) return failure("copy: expected a device of DLPack 1.3, got ", device);
+  Block* block;
+  int32_t ndim;
+  int64_t shape[DLT_ARRAY_MAX_NDIM];
+  {
+    std::shared_lock lock(array.guard);
+    DLTensor view = array.view();
+    if (Status status = gather("copy", view, array.element(), device, &block); !status.ok()) return status;
+    ndim = view.ndim;
+    if (ndim) memcpy(shape, view.shape, static_cast<size_t>(ndim) * sizeof(int64_t));
+  }
+  return make_like("copy", array, device, ndim, shape, block, out);
+}
+
+}  // namespace dlt::opaque

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+// Checked calls of other people's functions.
+#include "native/opaque/call.h"
+
+#include <string.h>
+
+#include <functional>
+#include <string_view>
+
+#include "native/opaque/admit.h"
+#include "native/opaque/array.h"
+#include "native/opaque/errors.h"
+#include "native/opaque/geometry.h"
+
+namespace dlt::opaque {
+namespace {
+
+// Success never clears an error, so an error seen after a failed call may be an old one of another matter. Which
+// library the array answers to is often unknown as well. So each library's error is remembered before the call; the
+// one that has changed afterwards is the one meant.
+class ErrorWatch {
+ public:
+  explicit ErrorWatch(const Host* only) noexcept {
+    if (only) {
+      hosts_[0] = only;
+      count_ = 1;
+    } else {
+      count_ = known_hosts(hosts_);
+    }
+    for (int i = 0; i < count_; ++i) before_[i] = look(hosts_[i]);
+  }
+
+  Status failure_of(const char* function, const char* slot, dlt_status_t code) const {
+    Status status = failure(std::string_view(function), ": the array's function '", std::string_view(slot), "' failed with status ",
+                            code);
+    int found = -1;
+    for (int i = 0; i < count_ && found < 0; ++i)
+      if (Look now = look(hosts_[i]); !(now == before_[i])) found = i;
+    // The same words twice over look unchanged, and so does an old error of another matter: say which it may be.
+    std::string_view said = ": ";
+    if (found < 0) {
+      for (int i = 0; i < count_; ++i)
+        if (before_[i].size > 0) found = found == -1 ? i : -2;
+      said = ", without a new message; the last one on this thread was: ";
+    }
+    if (found < 0) {
+      status.message += ", without a message";
+      return status;
+    }
+    const char *message = nullptr, *source = nullptr;
+    hosts_[found]->calls.last_error(&message, &source, &status.data);
+    status.host = hosts_[found];
+    if (!message || !*message) {
+      status.message += ", with an empty message";
+      return status;
+    }
+    if (source) status.source = legible(source);
+    // What this library says of its own arrays begins with the name of the function already.
+    if (status.source == error_source && said == ": " && std::string_view(message).starts_with(slot))
+      status.message = legible(message);
+    else
+      status.message += words(said, std::string_view(legible(message)));
+    return status;
+  }
+
+ private:
+  struct Look {
+    const char* message = nullptr;
+    void* data = nullptr;
+    size_t hash = 0, size = 0;
+    bool operator==(const Look& other) const noexcept = default;
+  };
+  static Look look(const Host* host) noexcept {
+    Look seen;
+    const char* origin;
+    if (host->calls.last_error(&seen.message, &origin, &seen.data) != DLT_SUCCESS || !seen.message) return {};
+    std::string_view text(seen.message);
+    seen.hash = std::hash<std::string_view>{}(text);
+    seen.size = text.size();
+    return seen;
+  }
+
+  const Host* hosts_[most_hosts];
+  Look before_[most_hosts];
+  int count_;
+};
+
+Status missing(const char* function, const char* slot) {
+  return failure(std::string_view(function), ": the array's function '", std::string_view(slot), "' is NULL");
+}
+
+// Who an array answers to, when the caller does not know: ours know it themselves, for others it is the library that
+// their functions are in.
+const Host* host_of(const dlt_array_t& array) noexcept {
+  if (!is_ours(array)) return host_of_caller(reinterpret_cast<const void*>(array.origin));
+  const Slot* slot = slot_of(array.ptr);
+  const Host* host = slot ? slot->host.load(std::memory_order_acquire) : nullptr;
+  return host ? host : own_host();
+}
+
+// Calls one function of the struct, or says why not.
+template <class Function, class... Args>
+Status call(const char* function, const char* slot, const Host* host, Function slot_function, Args... args) {
+  if (!slot_function) return missing(function, slot);
+  // Makes that library known, so that its errors are looked at.
+  if (!host) host_of_caller(reinterpret_cast<const void*>(slot_function));
+  ErrorWatch watch(host);
+  dlt_status_t code = slot_function(args...);
+  return code == DLT_SUCCESS ? Status{} : watch.failure_of(function, slot, code);
+}
+
+Status shape_of(const char* function, const dlt_array_t& array, const Host* host, int32_t* ndim, int64_t* shape) {
+  const uintptr_t* dims = nullptr;
+  uintptr_t count = DLT_ARRAY_MAX_NDIM + 1;  // what stays there when the function "succeeds" without an answer
+  if (Status status = call(function, "shape", host, array.shape, static_cast<const void*>(array.ptr), &dims, &count);
+      !status.ok())
+    return status;
+  if (count > DLT_ARRAY_MAX_NDIM)
+    return failure(std::string_view(function), ": expected a shape of at most ", DLT_ARRAY_MAX_NDIM,
+                   " dimensions from the array, got ", count);
+  if (count > 0 && !dims)
+    return failure(std::string_view(function), ": the array says it has ", count,
+                   " dimensions and gives NULL for them");
+  for (uintptr_t i = 0; i < count; ++i) {
+    if (dims[i] > INT64_MAX)
+      return failure(std::string_view(function), ": expected dimensions of at most ", INT64_MAX, ", got ", dims[i],
+                     " for axis ", i);
+    shape[i] = static_cast<int64_t>(dims[i]);
+  }
+  *ndim = static_cast<int32_t>(count);
+  return {};
+}
+
+Status name_of(const char* function, dlt_data_origin_t origin, const Host* host, std::string* name) {
+  // 256 bytes do for every name seen in the wild; longer ones get what the registry allows at most.
+  for (size_t room = 256; room <= 65536; room *= 256) {
+    std::string buffer(room, '\0');
+    dlt_status_t code = host->calls.get_data_origin(origin, buffer.data(), room);
+    if (code == DLT_SUCCESS) {
+      buffer.resize(strnlen(buffer.data(), room));
+      *name = legible(buffer);
+      return {};
+    }
+    if (code != DLT_BUFFER_SIZE_ERROR) break;
+  }
+  return failure(std::string_view(function), ": the array's origin ", origin, " has no name in its library");
+}
+
+// Device and dtype answers start from values that mean nothing, so that "success" without an answer shows.
+constexpr DLDevice no_device = {static_cast<DLDeviceType>(0), -1};
+
+Status new_array_of(const char* function, const char* slot, Status status, const dlt_array_t& made, dlt_array_t* out) {
+  if (!status.ok()) return status;
+  if (!made.shape || !made.as_dlpack)
+    return failure(std::string_view(function), ": the array's function '", std::string_view(slot),
+                   "' succeeded without giving a new array");
+  *out = made;
+  return {};
+}
+
+}  // namespace
+
+Status ask(const dlt_array_t& array, const Host* host, Answers* answers) {
+  const char* function = "array";
+  Answers got;
+  const void* ptr = array.ptr;
+  if (Status status = call(function, "origin", host, array.origin, ptr, &got.origin); !status.ok()) return status;
+  got.device = no_device;
+  if (Status status = call(function, "device", host, array.device, ptr, &got.device); !status.ok()) return status;
+  if (!is_known(got.device.device_type))
+    return failure("array: expected a device of DLPack 1.3 from the array, got ", got.device);
+  if (Status status = call(function, "dtype", host, array.dtype, ptr, &got.dtype); !status.ok()) return status;
+  if (!is_known(got.dtype)) return failure("array: expected a dtype of DLPack 1.3 from the array, got ", got.dtype);
+  if (Status status = shape_of(function, array, host, &got.ndim, got.shape); !status.ok()) return status;
+  if (Status status = name_of(function, got.origin, host ? host : host_of(array), &got.origin_name);
+      !status.ok())
+    return status;
+  *answers = std::move(got);
+  return {};
+}
+
+Status export_tensor(const char* function, const dlt_array_t& array, const Host* host, DLDevice device,
+                     const int64_t* stream, DLPackVersion max_version, DLManagedTensorVersioned** out) {
+  DLManagedTensorVersioned* tensor = nullptr;
+  if (Status status =
+          call(function, "as_dlpack", host, array.as_dlpack, array.ptr, &tensor, device, stream, max_version);
+      !status.ok())
+    return status;
+  if (!tensor)
+    return failure(std::string_view(function), ": the array's function 'as_dlpack' succeeded without giving a tensor");
+  Status status = judge(function, tensor);
+  if (status.ok()) {
+    DLDevice got = tensor->dl_tensor.device;
+    if (got.device_type != device.device_type || got.device_id != device.device_id)
+      status = failure(std::string_view(function), ": expected a tensor on ", device, ", got one on ", got);
+  }
+  if (!status.ok()) {
+    let_go(tensor);
+    return status;
+  }
+  *out = tensor;
+  return {};
+}
+
+Status call_from_dlpack(const dlt_array_t& array, const Host* host, DLManagedTensorVersioned* tensor,
+                        dlt_array_t* out) {
+  if (!array.from_dlpack) let_go(tensor);
+  dlt_array_t made = {};
+  Status status = call("from_dlpack", "from_dlpack", host, array.from_dlpack, static_cast<const void*>(array.ptr),
+                       tensor, &made);
+  return new_array_of("from_dlpack", "from_dlpack", std::move(status), made, out);
+}
+
+Status call_reshape(const dlt_array_t& array, const Host* host, const uintptr_t* shape, uintptr_t count) {
+  return call("reshape", "reshape", host, array.reshape, array.ptr, shape, count);
+}
+
+Status call_swap_axes(const dlt_array_t& array, const Host* host, uintptr_t axis_1, uintptr_t axis_2) {
+  return call("swap_axes", "swap_axes", host, array.swap_axes, array.ptr, axis_1, axis_2);
+}
+
+Status call_create(const dlt_array_t& array, const Host* host, const uintptr_t* shape, uintptr_t count,
+                   dlt_array_t fill, dlt_array_t* out) {
+  if (!array.create) call_destroy(&fill);
+  dlt_array_t made = {};
+  Status status = call("create", "create", host, array.create, static_cast<const void*>(array.ptr), shape, count, fill,
+                       &made);
+  return new_array_of("create", "create", std::move(status), made, out);
+}
+
+Status call_copy(const dlt_array_t& array, const Host* host, DLDevice device, dlt_array_t* out) {
+  dlt_array_t made = {};
+  Status status = call("copy", "copy", host, array.copy, static_cast<const void*>(array.ptr), device, &made);
+  return new_array_of("copy", "copy", std::move(status), made, out);
+}
+
+Status call_move_data(const dlt_array_t& output, const dlt_array_t& input, const Host* host,
+                      const dlt_data_movement_t* movements, uintptr_t count) {
+  // `input` arrives there as a bare pointer, which only the very same functions know how to read.
+  if (output.move_data && output.move_data != input.move_data)
+    return failure("move_data: expected an input whose functions are the output's, got an array of another library");
+  return call("move_data", "move_data", host, output.move_data, output.ptr, static_cast<const void*>(input.ptr),
+              movements, count);
+}
+
+void call_destroy(dlt_array_t* array) noexcept {
+  dlt_array_t gone = *array;
+  *array = {};
+  if (gone.destroy) gone.destroy(gone.ptr);
+}
+
+}  // namespace dlt::opaque
+
+dlt_status_t dlt_array_check(const dlt_array_t* array, const dlt_host_t* host) {
+  using namespace dlt::opaque;
+  return told(caught([&]() -> Status {
+    if (!array) return invalid("array_check: expected an array, got NULL");
+    const Host* answers_to = host ? host_with(*host) : nullptr;
+    if (host && !answers_to) return invalid("array_check: expected a host with four functions");
+    struct Member {
+      const char* name;
+      bool there;
+    };
+    for (Member member :
+         {Member{"reshape", array->reshape != nullptr}, Member{"swap_axes", array->swap_axes != nullptr},
+          Member{"create", array->create != nullptr}, Member{"copy", array->copy != nullptr},
+          Member{"move_data", array->move_data != nullptr}, Member{"from_dlpack", array->from_dlpack != nullptr}})
+      if (!member.there) return missing("array_check", member.name);
+    Answers said;
+    if (Status status = ask(*array, answers_to, &said); !status.ok()) return status;
+    DLManagedTensorVersioned* tensor;
+    if (Status status = export_tensor("array_check", *array, answers_to, said.device, nullptr,
+                                      {DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION}, &tensor);
+        !status.ok())
+      return status;
+    const DLTensor& view = tensor->dl_tensor;
+    Status status;
+    if (memcmp(&view.dtype, &said.dtype, sizeof(DLDataType)) != 0)
+      status = failure("array_check: the array says its dtype is ", said.dtype, ", its tensor ", view.dtype);
+    else if (view.ndim != said.ndim ||
+             (view.ndim && memcmp(view.shape, said.shape, static_cast<size_t>(view.ndim) * sizeof(int64_t)) != 0))
+      status = failure("array_check: the array says its shape is ", Dims{said.shape, said.ndim}, ", its tensor ",
+                       Dims{view.shape, view.ndim});
+    let_go(tensor);
+    return status;
+  }));
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Speaking to arrays of anybody: each answer is checked before it is believed, each failure brings its message along
+// from the library that has it. `host` is the library the array answers to, null when unknown: then all known ones
+// are looked at. Never call with the GIL held: a function of the array may be waiting for it.
+#pragma once
+#include <string>
+
+#include "dltensor/array.h"
+#include "native/export.h"
+#include "native/opaque/host.h"
+#include "native/opaque/status.h"
+
+namespace dlt::opaque {
+
+// What an array says about itself.
+struct Answers {
+  dlt_data_origin_t origin = 0;
+  std::string origin_name;
+  DLDevice device = {};
+  DLDataType dtype = {};
+  int32_t ndim = 0;
+  int64_t shape[DLT_ARRAY_MAX_NDIM] = {};
+};
+DLT_API Status ask(const dlt_array_t& array, const Host* host, Answers* answers);
+
+// The tensor is judged and belongs to the caller. `function` begins the messages.
+DLT_API Status export_tensor(const char* function, const dlt_array_t& array, const Host* host, DLDevice device,
+                             const int64_t* stream, DLPackVersion max_version, DLManagedTensorVersioned** out);
+
+// `tensor` belongs to the array's library from here on, also on failure.
+DLT_API Status call_from_dlpack(const dlt_array_t& array, const Host* host, DLManagedTensorVersioned* tensor,
+                                dlt_array_t* out);
+DLT_API Status call_reshape(const dlt_array_t& array, const Host* host, const uintptr_t* shape, uintptr_t count);
+DLT_API Status call_swap_axes(const dlt_array_t& array, const Host* host, uintptr_t axis_1, uintptr_t axis_2);
+// `fill` is ended by the callee, or here when it cannot be called.
+DLT_API Status call_create(const dlt_array_t& array, const Host* host, const uintptr_t* shape, uintptr_t count,
+                           dlt_array_t fill, dlt_array_t* out);
+DLT_API Status call_copy(const dlt_array_t& array, const Host* host, DLDevice device, dlt_array_t* out);
+DLT_API Status call_move_data(const dlt_array_t& output, const dlt_array_t& input, const Host* host,
+                              const dlt_data_movement_t* movements, uintptr_t count);
+
+// Ends the array and forgets it, so that a second call does nothing.
+DLT_API void call_destroy(dlt_array_t* array) noexcept;
+
+}  // namespace dlt::opaque

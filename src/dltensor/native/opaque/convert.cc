@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+// From the 96-byte layout to the 104-byte one and back: a box around the old struct, and functions that pass each
+// call on in the other layout's words.
+#include <pthread.h>
+
+#include <mutex>
+#include <new>
+#include <unordered_set>
+
+#include "native/opaque/admit.h"
+#include "native/opaque/array.h"
+#include "native/opaque/call.h"
+#include "native/opaque/errors.h"
+#include "native/opaque/host.h"
+
+namespace dlt::opaque {
+namespace {
+
+// The input of move_data is a bare pointer that may be no box at all, so the living boxes are known by address.
+class Boxes {
+ public:
+  void add(const void* box) {
+    std::lock_guard lock(guard_);
+    living_.insert(box);
+  }
+  bool remove(const void* box) noexcept {
+    std::lock_guard lock(guard_);
+    return living_.erase(box) == 1;
+  }
+  bool has(const void* box) noexcept {
+    std::lock_guard lock(guard_);
+    return living_.count(box) == 1;
+  }
+  std::mutex& guard() noexcept { return guard_; }
+
+ private:
+  std::mutex guard_;
+  std::unordered_set<const void*> living_;
+};
+
+Boxes& boxes() noexcept {
+  static auto* made = [] {
+    auto* fresh = new Boxes;
+    pthread_atfork([] { boxes().guard().lock(); }, [] { boxes().guard().unlock(); }, [] { boxes().guard().unlock(); });
+    return fresh;
+  }();
+  return *made;
+}
+
+// Inner: the struct in the box. What both layouts have in common is passed on as it is.
+template <class Inner>
+struct Box {
+  Inner inner;
+
+  static const Inner& of(const void* ptr) noexcept { return static_cast<const Box*>(ptr)->inner; }
+
+  static void destroy(void* ptr) {
+    if (!ptr || !boxes().remove(ptr)) return;
+    Inner inner = of(ptr);
+    delete static_cast<Box*>(ptr);
+    if (inner.destroy) inner.destroy(inner.ptr);
+  }
+  static dlt_status_t origin(const void* ptr, dlt_data_origin_t* out) { return of(ptr).origin(of(ptr).ptr, out); }
+  static dlt_status_t device(const void* ptr, DLDevice* out) { return of(ptr).device(of(ptr).ptr, out); }
+  static dlt_status_t dtype(const void* ptr, DLDataType* out) { return of(ptr).dtype(of(ptr).ptr, out); }
+  static dlt_status_t as_dlpack(void* ptr, DLManagedTensorVersioned** out, DLDevice device, const int64_t* stream,
+                                DLPackVersion max_version) {
+    return of(ptr).as_dlpack(of(ptr).ptr, out, device, stream, max_version);
+  }
+  static dlt_status_t shape(const void* ptr, const uintptr_t** shape, uintptr_t* count) {
+    return of(ptr).shape(of(ptr).ptr, shape, count);
+  }
+  static dlt_status_t reshape(void* ptr, const uintptr_t* shape, uintptr_t count) {
+    return of(ptr).reshape(of(ptr).ptr, shape, count);
+  }
+  static dlt_status_t swap_axes(void* ptr, uintptr_t axis_1, uintptr_t axis_2) {
+    return of(ptr).swap_axes(of(ptr).ptr, axis_1, axis_2);
+  }
+  static dlt_status_t move_data(void* output, const void* input, const dlt_data_movement_t* movements,
+                                uintptr_t count) {
+    if (!boxes().has(input)) {
+      static const char message[] =
+          "move_data: the output was converted from another layout, the input was not; convert both";
+      host_of_caller(__builtin_return_address(0))->calls.set_last_error(message, error_source, nullptr, nullptr);
+      return DLT_CALLBACK_ERROR;
+    }
+    return of(output).move_data(of(output).ptr, of(input).ptr, movements, count);
+  }
+
+  // The members that both layouts have; a function that is missing stays missing.
+  template <class Outer>
+  static Outer shell(const Inner& inner, Box* box) noexcept {
+    Outer outer = {};
+    outer.ptr = box;
+    outer.destroy = destroy;
+    if (inner.origin) outer.origin = origin;
+    if (inner.device) outer.device = device;
+    if (inner.dtype) outer.dtype = dtype;
+    if (inner.as_dlpack) outer.as_dlpack = as_dlpack;
+    if (inner.shape) outer.shape = shape;
+    if (inner.reshape) outer.reshape = reshape;
+    if (inner.swap_axes) outer.swap_axes = swap_axes;
+    if (inner.move_data) outer.move_data = move_data;
+    return outer;
+  }
+};
+
+using OldBox = Box<dlt_array_v1_t>;  // behind a new struct
+using NewBox = Box<dlt_array_t>;     // behind an old struct
+
+// A box with the struct in it, known as living.
+template <class Inner>
+Box<Inner>* boxed(const Inner& inner) {
+  auto* box = new Box<Inner>{inner};
+  try {
+    boxes().add(box);
+  } catch (...) {
+    delete box;
+    throw;
+  }
+  return box;
+}
+
+// Out of its box again: the box ends, the struct lives on.
+template <class Inner>
+Inner unboxed(void* ptr) noexcept {
+  Inner inner = Box<Inner>::of(ptr);
+  boxes().remove(ptr);
+  delete static_cast<Box<Inner>*>(ptr);
+  return inner;
+}
+
+dlt_status_t tell(const void* caller, const Status& status) noexcept {
+  if (status.ok()) return DLT_SUCCESS;
+  const char* text = status.message.empty() ? "out of memory" : status.message.c_str();
+  host_of_caller(caller)->calls.set_last_error(text, error_source, nullptr, nullptr);
+  return DLT_CALLBACK_ERROR;
+}
+
+Status to_old(const dlt_array_t& array, dlt_array_v1_t* out);
+Status to_new(const dlt_array_v1_t& array, dlt_array_t* out);
+
+// `convert` turns what the inner function made into the outer layout; when that fails, what was made is ended.
+template <class Made, class Outer>
+Status hand_over(Made& made, Outer* out, Status (*convert)(const Made&, Outer*)) {
+  Status status = caught([&] { return convert(made, out); });
+  if (!status.ok() && made.destroy) made.destroy(made.ptr);
+  return status;
+}
+
+dlt_status_t old_create(const void* ptr, const uintptr_t* shape, uintptr_t count, dlt_array_t fill, dlt_array_t* out) {
+  const void* caller = __builtin_return_address(0);
+  const dlt_array_v1_t& inner = OldBox::of(ptr);
+  dlt_array_v1_t old_fill, made = {};
+  if (Status status = hand_over(fill, &old_fill, to_old); !status.ok()) return tell(caller, status);
+  dlt_status_t code = inner.create(inner.ptr, shape, count, old_fill, &made);
+  return code == DLT_SUCCESS ? tell(caller, hand_over(made, out, to_new)) : code;
+}
+
+dlt_status_t old_copy(const void* ptr, DLDevice device, dlt_array_t* out) {
+  const void* caller = __builtin_return_address(0);
+  const dlt_array_v1_t& inner = OldBox::of(ptr);
+  // The old copy has no device: it stays where it is, so only that may be asked for.
+  DLDevice here = {};
+  if (!inner.device) return tell(caller, caught([] { return failure("copy: the array's function 'device' is NULL"); }));
+  if (dlt_status_t code = inner.device(inner.ptr, &here); code != DLT_SUCCESS) return code;
+  if (here.device_type != device.device_type || here.device_id != device.device_id)
+    return tell(caller, caught([&] {
+      return failure("copy: an array of the 96-byte layout on ", here, " cannot be copied to ", device);
+    }));
+  dlt_array_v1_t made = {};
+  dlt_status_t code = inner.copy(inner.ptr, &made);
+  return code == DLT_SUCCESS ? tell(caller, hand_over(made, out, to_new)) : code;
+}
+
+dlt_status_t old_from_dlpack(const void*, DLManagedTensorVersioned* tensor, dlt_array_t*) {
+  const void* caller = __builtin_return_address(0);
+  let_go(tensor);
+  return tell(caller, caught([] {
+    return failure("from_dlpack: an array of the 96-byte layout cannot import a tensor; use dlt_array_from_dlpack");
+  }));
+}
+
+dlt_status_t new_create(const void* ptr, const uintptr_t* shape, uintptr_t count, dlt_array_v1_t fill,
+                        dlt_array_v1_t* out) {
+  const void* caller = __builtin_return_address(0);
+  const dlt_array_t& inner = NewBox::of(ptr);
+  dlt_array_t new_fill, made = {};
+  if (Status status = hand_over(fill, &new_fill, to_new); !status.ok()) return tell(caller, status);
+  dlt_status_t code = inner.create(inner.ptr, shape, count, new_fill, &made);
+  return code == DLT_SUCCESS ? tell(caller, hand_over(made, out, to_old)) : code;
+}
+
+dlt_status_t new_copy(const void* ptr, dlt_array_v1_t* out) {
+  const void* caller = __builtin_return_address(0);
+  const dlt_array_t& inner = NewBox::of(ptr);
+  DLDevice here = {};
+  if (!inner.device) return tell(caller, caught([] { return failure("copy: the array's function 'device' is NULL"); }));
+  if (dlt_status_t code = inner.device(inner.ptr, &here); code != DLT_SUCCESS) return code;
+  dlt_array_t made = {};
+  dlt_status_t code = inner.copy(inner.ptr, here, &made);
+  return code == DLT_SUCCESS ? tell(caller, hand_over(made, out, to_old)) : code;
+}
+
+// What is boxed already comes out of its box, so that there and back is the same struct. A view of a box becomes a
+// view of what is in it, and the box stays its owner's.
+template <class Inner, class Boxed>
+bool opened(const Boxed& array, Inner* out) noexcept {
+  if (array.device != Box<Inner>::device || !boxes().has(array.ptr)) return false;
+  if (array.destroy) {
+    *out = unboxed<Inner>(array.ptr);
+  } else {
+    *out = Box<Inner>::of(array.ptr);
+    out->destroy = nullptr;
+  }
+  return true;
+}
+
+Status to_new(const dlt_array_v1_t& array, dlt_array_t* out) {
+  if (opened(array, out)) return {};
+  auto* box = boxed(array);
+  dlt_array_t made = OldBox::shell<dlt_array_t>(array, box);
+  made.from_dlpack = old_from_dlpack;
+  if (array.create) made.create = old_create;
+  if (array.copy) made.copy = old_copy;
+  *out = made;
+  return {};
+}
+
+Status to_old(const dlt_array_t& array, dlt_array_v1_t* out) {
+  if (opened(array, out)) return {};
+  auto* box = boxed(array);
+  dlt_array_v1_t made = NewBox::shell<dlt_array_v1_t>(array, box);
+  if (array.create) made.create = new_create;
+  if (array.copy) made.copy = new_copy;
+  *out = made;
+  return {};
+}
+
+}  // namespace
+}  // namespace dlt::opaque
+
+dlt_status_t dlt_array_from_v1(dlt_array_v1_t array, dlt_array_t* new_array) {
+  using namespace dlt::opaque;
+  return told(caught([&]() -> Status {
+    if (!new_array) return invalid("array_from_v1: expected a place for the array, got NULL");
+    return to_new(array, new_array);
+  }));
+}
+
+dlt_status_t dlt_array_to_v1(dlt_array_t array, dlt_array_v1_t* new_array) {
+  using namespace dlt::opaque;
+  return told(caught([&]() -> Status {
+    if (!new_array) return invalid("array_to_v1: expected a place for the array, got NULL");
+    return to_old(array, new_array);
+  }));
+}

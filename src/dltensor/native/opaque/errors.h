@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// The last error of each thread, inside the library; array.h declares what others see of it.
+#pragma once
+#include <string>
+#include <string_view>
+
+#include "native/opaque/status.h"
+
+namespace dlt::opaque {
+
+// The origin of errors that this library sets itself.
+inline constexpr const char* error_source = "dltensor";
+
+// Bytes that are not UTF-8, and NULs, written out as \xNN; cut where it gets too long.
+std::string legible(std::string_view bytes);
+
+// For functions of the C interface: sets the last error unless `status` is success, and returns its code.
+dlt_status_t told(const Status& status) noexcept;
+
+// Runs `body`, which returns a Status, and lets no C++ exception through.
+template <class Body>
+Status caught(Body&& body) noexcept {
+  try {
+    return body();
+  } catch (const std::bad_alloc&) {
+    Status status;
+    status.code = DLT_INTERNAL_ERROR;
+    status.message.assign("out of memory");  // fits the string itself: nothing to allocate
+    return status;
+  } catch (const std::exception& error) {
+    Status status;
+    status.code = DLT_INTERNAL_ERROR;
+    try {
+      status.message = error.what();
+    } catch (...) {
+    }
+    return status;
+  } catch (...) {
+    Status status;
+    status.code = DLT_INTERNAL_ERROR;
+    return status;
+  }
+}
+
+}  // namespace dlt::opaque

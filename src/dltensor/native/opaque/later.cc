@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// A stack of things without a lock, and the question that goes with its first one.
+#include "native/opaque/later.h"
+
+#include <pthread.h>
+
+#include <atomic>
+#include <mutex>
+#include <new>
+
+namespace dlt::opaque {
+namespace {
+
+struct Left {
+  Left* next;
+  void* thing;
+};
+
+std::atomic<Left*> left = nullptr;
+
+struct Asking {
+  std::mutex guard;
+  void (*ask)() noexcept = nullptr;
+};
+
+// Never destroyed: threads may leave things until the very end. A child of fork finds the lock open.
+Asking& asking() noexcept {
+  static auto* made = [] {
+    auto* fresh = new Asking;
+    pthread_atfork([] { asking().guard.lock(); }, [] { asking().guard.unlock(); }, [] { asking().guard.unlock(); });
+    return fresh;
+  }();
+  return *made;
+}
+
+}  // namespace
+
+void leave(void* thing) noexcept {
+  auto* one = new (std::nothrow) Left{nullptr, thing};
+  if (!one) return;
+  Left* before = left.load(std::memory_order_relaxed);
+  do {
+    one->next = before;
+  } while (!left.compare_exchange_weak(before, one, std::memory_order_acq_rel, std::memory_order_relaxed));
+  // Whoever comes takes all, so only the first one has to be told of.
+  if (before) return;
+  Asking& all = asking();
+  std::lock_guard lock(all.guard);
+  if (all.ask) all.ask();
+}
+
+void take_left(void (*let_go)(void*) noexcept) noexcept {
+  Left* one = left.exchange(nullptr, std::memory_order_acq_rel);
+  while (one) {
+    Left* next = one->next;
+    let_go(one->thing);
+    delete one;
+    one = next;
+  }
+}
+
+bool any_left() noexcept { return left.load(std::memory_order_relaxed) != nullptr; }
+
+void call_when_left(void (*ask)() noexcept) noexcept {
+  Asking& all = asking();
+  std::lock_guard lock(all.guard);
+  all.ask = ask;
+}
+
+}  // namespace dlt::opaque

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// The names of origins and their numbers. Names are never forgotten, so a number means one thing for good.
+#include <pthread.h>
+#include <string.h>
+
+#include <deque>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "native/opaque/errors.h"
+#include "native/opaque/registry.h"
+
+namespace dlt::opaque {
+namespace {
+
+constexpr size_t longest_name = 65535;
+constexpr size_t most_origins = 1 << 20;
+constexpr std::string_view unregistered = "unregistered origin";
+
+struct Registry {
+  std::mutex guard;
+  std::deque<std::string> names{std::string(unregistered)};  // by number; a deque never moves what it holds
+  std::unordered_map<std::string_view, dlt_data_origin_t> numbers{{unregistered, 0}};
+};
+
+// Never destroyed: threads may still be asking while the process ends.
+Registry& registry() {
+  static auto* made = [] {
+    auto* fresh = new Registry;
+    // A child must not find the lock held by a thread that it does not have.
+    pthread_atfork([] { registry_lock(); }, [] { registry_unlock(); }, [] { registry_unlock(); });
+    return fresh;
+  }();
+  return *made;
+}
+
+Status number_of(const char* name, dlt_data_origin_t* origin) {
+  if (!name) return invalid("register_data_origin: expected a name, got NULL");
+  if (!origin) return invalid("register_data_origin: expected a place for the id, got NULL");
+  size_t length = strnlen(name, longest_name + 1);
+  if (length > longest_name)
+    return invalid("register_data_origin: expected a name of at most ", longest_name, " bytes, got a longer one");
+  std::string_view asked(name, length);
+  if (std::string readable = legible(asked); readable != asked)
+    return invalid("register_data_origin: expected a name in UTF-8, got '", std::string_view(readable), "'");
+  Registry& all = registry();
+  std::lock_guard lock(all.guard);
+  if (auto found = all.numbers.find(asked); found != all.numbers.end()) {
+    *origin = found->second;
+    return {};
+  }
+  if (all.names.size() > most_origins)
+    return invalid("register_data_origin: ", most_origins, " origins are registered already, which is the limit");
+  dlt_data_origin_t fresh = all.names.size();
+  all.names.emplace_back(asked);
+  try {
+    all.numbers.emplace(all.names.back(), fresh);
+  } catch (...) {
+    all.names.pop_back();
+    throw;
+  }
+  *origin = fresh;
+  return {};
+}
+
+Status name_of(dlt_data_origin_t origin, char* buffer, size_t size) {
+  if (!buffer) return invalid("get_data_origin: expected a buffer for the name, got NULL");
+  Registry& all = registry();
+  const std::string* name;
+  {
+    std::lock_guard lock(all.guard);
+    name = &all.names[origin < all.names.size() ? origin : 0];
+  }
+  if (size <= name->size()) {
+    Status status;
+    status.code = DLT_BUFFER_SIZE_ERROR;
+    status.message = words("get_data_origin: the name and its NUL need ", name->size() + 1, " bytes, the buffer has ",
+                           size, "; give a larger one");
+    return status;
+  }
+  memcpy(buffer, name->c_str(), name->size() + 1);
+  return {};
+}
+
+}  // namespace
+
+void registry_lock() noexcept { registry().guard.lock(); }
+void registry_unlock() noexcept { registry().guard.unlock(); }
+
+}  // namespace dlt::opaque
+
+dlt_status_t dlt_register_data_origin(const char* name, dlt_data_origin_t* origin) {
+  return dlt::opaque::told(dlt::opaque::caught([&] { return dlt::opaque::number_of(name, origin); }));
+}
+
+dlt_status_t dlt_get_data_origin(dlt_data_origin_t origin, char* buffer, uintptr_t buffer_size) {
+  return dlt::opaque::told(dlt::opaque::caught([&] { return dlt::opaque::name_of(origin, buffer, buffer_size); }));
+}
+
+uint32_t dlt_array_abi_version(void) { return DLT_ARRAY_ABI_VERSION; }
+size_t dlt_array_struct_size(void) { return sizeof(dlt_array_t); }

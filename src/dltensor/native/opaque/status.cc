@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Shapes, dtypes and devices in words, and which of them DLPack 1.3 knows; from the rows of the word headers.
+#include "native/opaque/status.h"
+
+#include "native/words.h"
+
+namespace dlt::opaque {
+
+void append(std::string& text, std::string_view part) { text += part; }
+void append_number(std::string& text, long long number) { text += std::to_string(number); }
+void append_number(std::string& text, unsigned long long number) { text += std::to_string(number); }
+
+void append(std::string& text, DLDevice device) {
+  int32_t type = device.device_type;
+  std::string name = words("device type ", type);
+  for (const DeviceRow& one : device_rows)
+    if (one.value == type) name = one.text;
+  text += words(std::string_view(name), ":", device.device_id);
+}
+
+void append(std::string& text, DLDataType dtype) {
+  for (const DTypeRow& one : dtype_rows)
+    if (one.code == dtype.code && one.bits == dtype.bits) {
+      text += one.name;
+      if (dtype.lanes != 1) text += words("x", dtype.lanes);
+      return;
+    }
+  text += words("dtype code ", dtype.code, " of ", dtype.bits, " bits and ", dtype.lanes, " lanes");
+}
+
+void append(std::string& text, Dims dims) {
+  text += "(";
+  for (int32_t i = 0; i < dims.count; ++i) text += words(i ? ", " : "", dims.values[i]);
+  text += dims.count == 1 ? ",)" : ")";
+}
+
+// The rows go on after 1.3 (19 and up, code 18); other libraries hold these values in closed enums.
+bool is_known(DLDeviceType type) noexcept {
+  if (static_cast<int32_t>(type) > kDLTrn) return false;
+  for (const DeviceRow& one : device_rows)
+    if (one.value == type) return true;
+  return false;
+}
+
+bool is_known(DLDataType dtype) noexcept {
+  return dtype.code <= kDLFloat4_e2m1fn && dtype.bits > 0 && dtype.lanes > 0;
+}
+
+}  // namespace dlt::opaque

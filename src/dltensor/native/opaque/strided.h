@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Copying elements between two layouts of the same shape: planned once, run for many pairs of addresses, and for packed
+// elements of any width, neither of which native/cpu/copy.h does. Nothing else in this folder touches elements.
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+#include "native/opaque/geometry.h"
+
+namespace dlt::opaque {
+
+// Made once for a pair of layouts, then used for as many pairs of addresses as one likes. The two must not overlap.
+class StridedCopy {
+ public:
+  // Strides in elements.
+  StridedCopy(int32_t ndim, const int64_t* shape, const int64_t* from_strides, const int64_t* to_strides,
+              Element element) noexcept;
+
+  // Positions are in elements from the two addresses.
+  void operator()(const void* from, int64_t from_position, void* to, int64_t to_position) const noexcept;
+
+ private:
+  void copy_bytes(const char* from, char* to) const noexcept;
+  void copy_bits(const char* from, int64_t from_bit, char* to, int64_t to_bit) const noexcept;
+
+  Element element_;
+  bool empty_ = false;
+  int32_t outer_ = 0;                         // dimensions besides the innermost
+  int64_t count_ = 1, from_ = 0, to_ = 0;     // the innermost; steps in bytes, or in bits when packed
+  int64_t shape_[DLT_ARRAY_MAX_NDIM + 2];     // two more than an array has: a run of movements adds one
+  int64_t from_steps_[DLT_ARRAY_MAX_NDIM + 2];
+  int64_t to_steps_[DLT_ARRAY_MAX_NDIM + 2];
+};
+
+// `count` elements in a row, each as `value` has it in its first bits.
+void fill_elements(void* to, int64_t count, const void* value, Element element) noexcept;
+
+}  // namespace dlt::opaque

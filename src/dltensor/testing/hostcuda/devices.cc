@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+// Devices and their numbers, contexts, error names, and how other programs look functions up.
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "machine.h"
+
+namespace dlt::cuda {
+namespace {
+
+struct NamedError {
+  int value;
+  const char* name;
+};
+#define HOSTCUDA_ERROR_NAME(name, value, original) {value, #original},
+const NamedError constants[] = {DLT_CUDA_CONSTANTS(HOSTCUDA_ERROR_NAME)};
+
+int attribute_of(int attribute) {
+  switch (attribute) {
+    case kComputeCapabilityMajor: return machine.capability / 10;
+    case kComputeCapabilityMinor: return machine.capability % 10;
+    case kMultiprocessorCount: return 132;
+    case kMaxThreadsPerMultiprocessor: return 2048;
+    case kMaxThreadsPerBlock:
+    case kMaxBlockDimX:
+    case kMaxBlockDimY: return 1024;
+    case kMaxBlockDimZ: return 64;
+    case kMaxGridDimX: return 2147483647;
+    case kMaxGridDimY:
+    case kMaxGridDimZ: return 65535;
+    case kWarpSize: return 32;
+    case kSharedMemoryPerBlock: return 48 << 10;
+    case kSharedMemoryPerMultiprocessor: return 228 << 10;
+    case kTotalConstantMemory: return 64 << 10;
+    case kRegistersPerBlock:
+    case kRegistersPerMultiprocessor: return 65536;
+    case kL2CacheSize: return 50 << 20;
+    case kMemoryPoolsSupported:
+    case kUnifiedAddressing:
+    case kManagedMemory:
+    case kConcurrentManagedAccess:
+    case kStreamPrioritiesSupported:
+    case 40:           // asynchronous engines
+    case 90: return 1;  // compute preemption
+    default: return 0;
+  }
+}
+
+bool is_device(int device) { return device >= 0 && device < machine.device_count; }
+
+}  // namespace
+}  // namespace dlt::cuda
+
+using namespace dlt::cuda;
+
+#define HOSTCUDA_DEVICE(device) \
+  HOSTCUDA_STARTED;             \
+  if (!is_device(device)) return kInvalidDevice
+
+HOSTCUDA_EXPORT CUresult cuInit(unsigned) {
+  HOSTCUDA_ENTER;
+  if (machine.started) return kSuccess;
+  if (machine.device_count == 0) return kNoDevice;
+  for (int d = 0; d < machine.device_count; ++d) {
+    machine.contexts.push_back(std::make_unique<ContextHandle>());
+    machine.contexts.back()->device = d;
+    machine.legacy.push_back(std::make_unique<StreamHandle>());
+    machine.legacy.back()->device = d;
+    machine.pools.push_back(new PoolHandle{d, {}});
+  }
+  machine.streams.resize(machine.device_count);
+  start_memory();
+  machine.started = true;
+  return kSuccess;
+}
+
+HOSTCUDA_EXPORT CUresult cuDriverGetVersion(int* version) {
+  HOSTCUDA_ENTER;
+  *version = machine.driver_version;
+  return kSuccess;
+}
+HOSTCUDA_EXPORT CUresult cuGetErrorName(CUresult error, const char** text) {
+  *text = nullptr;
+  for (const NamedError& e : constants)
+    if (e.value == error && (!strncmp(e.name, "CUDA_ERROR", 10) || !strcmp(e.name, "CUDA_SUCCESS"))) {
+      *text = e.name;
+      return kSuccess;
+    }
+  *text = "CUDA_ERROR_UNKNOWN";
+  return kInvalidValue;
+}
+HOSTCUDA_EXPORT CUresult cuGetErrorString(CUresult error, const char** text) { return cuGetErrorName(error, text); }
+
+HOSTCUDA_EXPORT CUresult cuDeviceGetCount(int* count) {
+  HOSTCUDA_ENTER;
+  HOSTCUDA_STARTED;
+  *count = machine.device_count;
+  return kSuccess;
+}
+HOSTCUDA_EXPORT CUresult cuDeviceGet(CUdevice* device, int ordinal) {
+  HOSTCUDA_ENTER;
+  HOSTCUDA_DEVICE(ordinal);
+  *device = ordinal;
+  return kSuccess;
+}
+HOSTCUDA_EXPORT CUresult cuDeviceGetName(char* name, int length, CUdevice device) {
+  HOSTCUDA_ENTER;
+  HOSTCUDA_DEVICE(device);
+  snprintf(name, static_cast<size_t>(length), "dltensor host driver");
+  return kSuccess;
+}
+HOSTCUDA_EXPORT CUresult cuDeviceTotalMem_v2(size_t* bytes, CUdevice device) {
+  HOSTCUDA_ENTER;
+  HOSTCUDA_DEVICE(device);
+  *bytes = machine.device_bytes;
+  return kSuccess;
+}
+HOSTCUDA_EXPORT CUresult cuDeviceGetUuid_v2(unsigned char uuid[16], CUdevice device) {
+  HOSTCUDA_ENTER;
+  HOSTCUDA_DEVICE(device);
+  memset(uuid, 0, 16);
+  uuid[15] = static_cast<unsigned char>(device + 1);
+  return kSuccess;
+}
+HOSTCUDA_EXPORT CUresult cuDeviceGetPCIBusId(char* text, int length, CUdevice device) {
+  HOSTCUDA_ENTER;
+  HOSTCUDA_DEVICE(device);
+  snprintf(text, static_cast<size_t>(length), "0000:%02x:00.0", device + 1);
+  return kSuccess;
+}
+HOSTCUDA_EXPORT CUresult cuDeviceGetAttribute(int* value, int attribute, CUdevice device) {
+  HOSTCUDA_ENTER;
+  HOSTCUDA_DEVICE(device);
+  *value = attribute_of(attribute);
+  return kSuccess;
+}
+HOSTCUDA_EXPORT CUresult cuDeviceComputeCapability(int* major, int* minor, CUdevice) {
+  *major = machine.capability / 10;
+  *minor = machine.capability % 10;
+  return kSuccess;
+}
+HOSTCUDA_EXPORT CUresult cuDeviceCanAccessPeer(int* can, CUdevice device, CUdevice peer) {
+  HOSTCUDA_ENTER;
+  HOSTCUDA_DEVICE(device);
+  HOSTCUDA_DEVICE(peer);
+  *can = device != peer;
+  return kSuccess;
+}
+
+HOSTCUDA_EXPORT CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
+  HOSTCUDA_ENTER;
+  HOSTCUDA_DEVICE(device);
+  *context = machine.contexts[device].get();
+  ++(*context)->references;
+  return kSuccess;
+}
+HOSTCUDA_EXPORT CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) {
+  HOSTCUDA_ENTER;
+  HOSTCUDA_DEVICE(device);
+  if (machine.contexts[device]->references == 0) return kInvalidContext;
+  --machine.contexts[device]->references;
+  return kSuccess;
+}
+HOSTCUDA_EXPORT CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned* flags, int* active) {
+  HOSTCUDA_ENTER;
+  HOSTCUDA_DEVICE(device);
+  *flags = 0;
+  *active = machine.contexts[device]->references > 0;
+  return kSuccess;
+}
+// Not locked, not counted: it is asked before every operation.
+HOSTCUDA_EXPORT CUresult cuCtxGetCurrent(CUcontext* context) {
+  *context = current();
+  return kSuccess;
+}
+HOSTCUDA_EXPORT CUresult cuCtxSetCurrent(CUcontext context) {
+  HOSTCUDA_ENTER;
+  if (!context_stack.empty()) context_stack.pop_back();
+  if (context) context_stack.push_back(context);
+  return kSuccess;
+}
+HOSTCUDA_EXPORT CUresult cuCtxPushCurrent_v2(CUcontext context) {
+  HOSTCUDA_ENTER;
+  if (!context) return kInvalidContext;
+  context_stack.push_back(context);
+  return kSuccess;
+}
+HOSTCUDA_EXPORT CUresult cuCtxPopCurrent_v2(CUcontext* context) {
+  HOSTCUDA_ENTER;
+  if (context_stack.empty()) return kInvalidContext;
+  if (context) *context = context_stack.back();
+  context_stack.pop_back();
+  return kSuccess;
+}
+HOSTCUDA_EXPORT CUresult cuCtxGetDevice(CUdevice* device) {
+  HOSTCUDA_ENTER;
+  HOSTCUDA_CONTEXT;
+  *device = current()->device;
+  return kSuccess;
+}
+HOSTCUDA_EXPORT CUresult cuCtxGetFlags(unsigned* flags) {
+  HOSTCUDA_ENTER;
+  HOSTCUDA_CONTEXT;
+  *flags = 0;
+  return kSuccess;
+}
+HOSTCUDA_EXPORT CUresult cuCtxGetId(CUcontext context, unsigned long long* id) {
+  HOSTCUDA_ENTER;
+  HOSTCUDA_CONTEXT;
+  *id = static_cast<unsigned long long>((context ? context : current())->device) + 1;
+  return kSuccess;
+}
+HOSTCUDA_EXPORT CUresult cuCtxSynchronize() {
+  HOSTCUDA_ENTER;
+  HOSTCUDA_CONTEXT;
+  HOSTCUDA_NOT_IN_CAPTURE;
+  ++machine.statistics.synchronisations;
+  synchronize_device(current()->device);
+  return kSuccess;
+}
+HOSTCUDA_EXPORT CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned) {
+  HOSTCUDA_ENTER;
+  HOSTCUDA_CONTEXT;
+  return current()->peers.insert(peer->device).second ? kSuccess : kPeerAccessAlreadyEnabled;
+}
+HOSTCUDA_EXPORT CUresult cuCtxGetStreamPriorityRange(int* least, int* greatest) {
+  HOSTCUDA_ENTER;
+  HOSTCUDA_CONTEXT;
+  if (least) *least = 0;
+  if (greatest) *greatest = -5;
+  return kSuccess;
+}
+
+// NVRTC 13 opens libcuda.so.1 itself and asks for a private table; without this entry it crashes.
+HOSTCUDA_EXPORT CUresult cuGetExportTable(const void** table, const void*) {
+  *table = nullptr;
+  return kNotFound;
+}
+
+// The newest version of a function that we have; names come without their version.
+HOSTCUDA_EXPORT CUresult cuGetProcAddress_v2(const char* name, void** function, int version, uint64_t, int* found) {
+  static void* const self = [] {
+    Dl_info info{};
+    dladdr(reinterpret_cast<void*>(&cuInit), &info);
+    return dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD);
+  }();
+  *function = nullptr;
+  for (const char* suffix : {"_v4", "_v3", "_v2", ""}) {
+    if (!strcmp(name, "cuEventElapsedTime") && version < 12080 && *suffix) continue;
+    if ((*function = dlsym(self, (std::string(name) + suffix).c_str()))) break;
+  }
+  if (found) *found = *function ? 0 : 1;
+  return *function ? kSuccess : kNotFound;
+}
+HOSTCUDA_EXPORT CUresult cuGetProcAddress(const char* name, void** function, int version, uint64_t flags) {
+  return cuGetProcAddress_v2(name, function, version, flags, nullptr);
+}

@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: Apache-2.0
+// Device, pinned and managed memory, copies and fills. A device's memory is an address range that nobody may touch
+// except while an operation runs: a host dereference of a device pointer faults, as on a real machine.
+//
+// Under AddressSanitizer every byte outside a live allocation is poisoned, so that a kernel that reads or writes out
+// of bounds, or after the free, is reported with its source line.
+#include <dlfcn.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "machine.h"
+
+namespace dlt::cuda {
+
+namespace {
+
+constexpr size_t arena_bytes = size_t{64} << 30;  // of addresses; pages are taken when touched
+constexpr size_t page = 4096;
+constexpr size_t granule = 512;  // cuMemAlloc's alignment
+
+struct Arena {
+  char* base = nullptr;
+  size_t top = 0;
+  size_t live = 0;
+  std::multimap<size_t, uintptr_t> free;
+};
+std::vector<Arena> arenas;
+std::map<uintptr_t, Allocation> allocations;
+int open_depth = 0;
+
+using Poison = void (*)(const volatile void*, size_t);
+const Poison poison = reinterpret_cast<Poison>(dlsym(RTLD_DEFAULT, "__asan_poison_memory_region"));
+const Poison unpoison = reinterpret_cast<Poison>(dlsym(RTLD_DEFAULT, "__asan_unpoison_memory_region"));
+
+size_t rounded(size_t bytes) { return (bytes + granule - 1) / granule * granule; }
+
+void guard(uintptr_t address, size_t bytes, size_t reserved) {
+  if (!poison) return;
+  unpoison(reinterpret_cast<void*>(address), bytes);
+  poison(reinterpret_cast<void*>(address + bytes), reserved - bytes);
+}
+
+void count_allocation(size_t bytes) {
+  Statistics& s = machine.statistics;
+  ++s.allocations;
+  ++s.live_allocations;
+  s.live_bytes += static_cast<int64_t>(bytes);
+  if (s.live_bytes > s.peak_bytes) s.peak_bytes = s.live_bytes;
+}
+
+// Reuses memory freed on the same stream at once, on another stream only when that free has run.
+uintptr_t take(int device, size_t bytes, StreamHandle* stream) {
+  Arena& arena = arenas[device];
+  const size_t reserve = rounded(bytes);
+  if (arena.live + bytes > machine.device_bytes) return 0;
+  uintptr_t address = 0;
+  for (auto at = arena.free.find(reserve); at != arena.free.end() && at->first == reserve; ++at) {
+    const Allocation& old = allocations[at->second];
+    const bool same = old.freed_on == stream && (!stream || old.freed_id == stream->id);
+    if (old.freed_by && !old.freed_by->done && !same) continue;
+    address = at->second;
+    arena.free.erase(at);
+    guard(address, bytes, reserve);
+    break;
+  }
+  if (!address) {
+    const size_t need = (reserve + page - 1) / page * page + page;  // one page between allocations
+    if (arena.top + need > arena_bytes) return 0;
+    address = reinterpret_cast<uintptr_t>(arena.base) + arena.top;
+    arena.top += need;
+    guard(address, bytes, need);
+  }
+  allocations[address] = {bytes, device, Kind::device, false, nullptr, nullptr};
+  arena.live += bytes;
+  count_allocation(bytes);
+  return address;
+}
+
+int take_ordered(CUdeviceptr* pointer, size_t bytes, CUstream handle) {
+  StreamHandle* stream = resolve(handle);
+  if (!stream) return kInvalidHandle;
+  *pointer = 0;
+  if (!bytes) return kSuccess;
+  const uintptr_t address = take(stream->device, bytes, stream);
+  if (!address) return kOutOfMemory;
+  *pointer = address;
+  // Fresh memory holds a pattern: reading it is visible.
+  return put(stream, [address, bytes] { memset(reinterpret_cast<void*>(address), 0xCD, bytes); });
+}
+
+int give_back(CUdeviceptr pointer, StreamHandle* stream) {
+  if (!pointer) return kSuccess;
+  const auto at = allocations.find(pointer);
+  if (at == allocations.end() || at->second.freed || at->second.kind == Kind::pinned) return kInvalidValue;
+  Allocation& allocation = at->second;
+  const size_t bytes = allocation.bytes;
+  --machine.statistics.live_allocations;
+  machine.statistics.live_bytes -= static_cast<int64_t>(bytes);
+  if (allocation.kind == Kind::managed) {
+    synchronize_device(allocation.device);
+    munmap(reinterpret_cast<void*>(pointer), (bytes + page - 1) / page * page + page);
+    allocations.erase(at);
+    return kSuccess;
+  }
+  allocation.freed = true;
+  arenas[allocation.device].live -= bytes;
+  // What is read after the free is recognisable.
+  auto spoil = [pointer, bytes] {
+    memset(reinterpret_cast<void*>(pointer), 0xDD, bytes);
+    if (poison) poison(reinterpret_cast<void*>(pointer), bytes);
+  };
+  if (!stream) {
+    synchronize_device(allocation.device);
+    open_memory();
+    spoil();
+    close_memory();
+  } else {
+    put(stream, spoil);
+    allocation.freed_by = stream->capture ? std::make_shared<Operation>() : stream->last;
+    allocation.freed_on = stream;
+    allocation.freed_id = stream->id;
+  }
+  arenas[allocation.device].free.insert({rounded(bytes), pointer});
+  return kSuccess;
+}
+
+int take_host(void** pointer, size_t bytes, Kind kind) {
+  if (!bytes) return kInvalidValue;
+  void* memory = mmap(nullptr, (bytes + page - 1) / page * page + page, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return kOutOfMemory;
+  memset(memory, 0xCD, bytes);
+  allocations[reinterpret_cast<uintptr_t>(memory)] = {bytes, current()->device, kind, false, nullptr, nullptr};
+  if (kind == Kind::pinned) ++machine.statistics.live_pinned;
+  else count_allocation(bytes);
+  *pointer = memory;
+  return kSuccess;
+}
+
+int arena_of(uintptr_t address) {
+  for (size_t d = 0; d < arenas.size(); ++d) {
+    const uintptr_t base = reinterpret_cast<uintptr_t>(arenas[d].base);
+    if (address >= base && address < base + arena_bytes) return static_cast<int>(d);
+  }
+  return -1;
+}
+
+bool inside(uintptr_t address, size_t bytes) {
+  const auto at = find_allocation(address);
+  return at != allocations.end() && !at->second.freed && address + bytes <= at->first + at->second.bytes;
+}
+
+// A pageable source is read at the call, a pageable destination makes the call wait; pinned memory is read and
+// written when the operation runs.
+int copy(uintptr_t to, uintptr_t from, size_t bytes, CUstream handle, bool asynchronous) {
+  if (!bytes) return kSuccess;
+  StreamHandle* stream = resolve(handle);
+  if (!stream) return kInvalidHandle;
+  for (const uintptr_t pointer : {to, from})
+    if (arena_of(pointer) >= 0 && !inside(pointer, bytes)) return kInvalidValue;
+  if (!asynchronous) HOSTCUDA_NOT_IN_CAPTURE;
+  const bool pageable_from = arena_of(from) < 0 && !inside(from, bytes);
+  const bool pageable_to = arena_of(to) < 0 && !inside(to, bytes);
+  ++machine.statistics.copies;
+  machine.statistics.bytes_copied += static_cast<int64_t>(bytes);
+  if (pageable_from && !stream->capture) {
+    auto kept = std::make_shared<std::vector<char>>(reinterpret_cast<char*>(from), reinterpret_cast<char*>(from) + bytes);
+    put(stream, [to, bytes, kept] { memcpy(reinterpret_cast<void*>(to), kept->data(), bytes); });
+  } else {
+    put(stream, [to, from, bytes] { memmove(reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), bytes); });
+  }
+  if ((!asynchronous || pageable_to) && !stream->capture) {
+    machine.statistics.forced_synchronisations += asynchronous;
+    run(OperationPointer(stream->last));
+  }
+  return kSuccess;
+}
+
+template <class T>
+int fill(CUdeviceptr to, T value, size_t count, CUstream handle) {
+  StreamHandle* stream = resolve(handle);
+  if (!stream) return kInvalidHandle;
+  if (to % sizeof(T) || !inside(to, count * sizeof(T))) return kInvalidValue;
+  return put(stream, [to, value, count] { std::fill_n(reinterpret_cast<T*>(to), count, value); });
+}
+
+}  // namespace
+
+void start_memory() {
+  arenas.resize(machine.device_count);
+  for (Arena& arena : arenas)
+    arena.base = static_cast<char*>(
+        mmap(nullptr, arena_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+}
+
+std::map<uintptr_t, Allocation>::iterator find_allocation(uintptr_t address) {
+  auto at = allocations.upper_bound(address);
+  if (at == allocations.begin()) return allocations.end();
+  --at;
+  return address < at->first + (at->second.bytes ? at->second.bytes : 1) ? at : allocations.end();
+}
+
+void open_memory() {
+  if (open_depth++) return;
+  for (Arena& arena : arenas)
+    if (arena.top) mprotect(arena.base, arena.top, PROT_READ | PROT_WRITE);
+}
+void close_memory() {
+  if (--open_depth) return;
+  for (Arena& arena : arenas)
+    if (arena.top) mprotect(arena.base, arena.top, PROT_NONE);
+}
+
+}  // namespace dlt::cuda
+
+using namespace dlt::cuda;
+
+HOSTCUDA_EXPORT CUresult cuMemGetInfo_v2(size_t* free, size_t* total) {
+  HOSTCUDA_ENTER;
+  HOSTCUDA_CONTEXT;
+  *total = machine.device_bytes;
+  *free = machine.device_bytes - arenas[current()->device].live;
+  return kSuccess;
+}
+HOSTCUDA_EXPORT CUresult cuMemAlloc_v2(CUdeviceptr* pointer, size_t bytes) {
+  HOSTCUDA_ENTER;
+  HOSTCUDA_CONTEXT;
+  if (!bytes) return kInvalidValue;
+  HOSTCUDA_NOT_IN_CAPTURE;
+  *pointer = take(current()->device, bytes, nullptr);
+  return *pointer ? kSuccess : kOutOfMemory;
+}
+HOSTCUDA_EXPORT CUresult cuMemAllocAsync(CUdeviceptr* pointer, size_t bytes, CUstream stream) {
+  HOSTCUDA_ENTER;
+  HOSTCUDA_CONTEXT;
+  return take_ordered(pointer, bytes, stream);
+}
+HOSTCUDA_EXPORT CUresult cuMemAllocFromPoolAsync(CUdeviceptr* pointer, size_t bytes, CUmemoryPool pool, CUstream stream) {
+  HOSTCUDA_ENTER;
+  HOSTCUDA_CONTEXT;
+  return pool ? take_ordered(pointer, bytes, stream) : kInvalidValue;
+}
+HOSTCUDA_EXPORT CUresult cuMemFree_v2(CUdeviceptr pointer) {
+  HOSTCUDA_ENTER;
+  HOSTCUDA_CONTEXT;
+  HOSTCUDA_NOT_IN_CAPTURE;
+  return give_back(pointer, nullptr);
+}
+HOSTCUDA_EXPORT CUresult cuMemFreeAsync(CUdeviceptr pointer, CUstream handle) {
+  HOSTCUDA_ENTER;
+  HOSTCUDA_CONTEXT;
+  StreamHandle* stream = resolve(handle);
+  if (!stream) return kInvalidHandle;
+  return give_back(pointer, stream);
+}
+
+HOSTCUDA_EXPORT CUresult cuDeviceGetDefaultMemPool(CUmemoryPool* pool, CUdevice device) {
+  HOSTCUDA_ENTER;
+  *pool = machine.pools[device];
+  return kSuccess;
+}
+HOSTCUDA_EXPORT CUresult cuDeviceGetMemPool(CUmemoryPool* pool, CUdevice device) {
+  return cuDeviceGetDefaultMemPool(pool, device);
+}
+HOSTCUDA_EXPORT CUresult cuDeviceSetMemPool(CUdevice device, CUmemoryPool pool) {
+  HOSTCUDA_ENTER;
+  machine.pools[device] = pool;
+  return kSuccess;
+}
+HOSTCUDA_EXPORT CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* properties) {
+  HOSTCUDA_ENTER;
+  HOSTCUDA_STARTED;
+  if (properties->location.id < 0 || properties->location.id >= machine.device_count) return kInvalidValue;
+  *pool = new PoolHandle{properties->location.id, {}};
+  return kSuccess;
+}
+HOSTCUDA_EXPORT CUresult cuMemPoolDestroy(CUmemoryPool pool) {
+  HOSTCUDA_ENTER;
+  delete pool;
+  return kSuccess;
+}
+// The first three attributes are 32 bits wide, the others 64.
+HOSTCUDA_EXPORT CUresult cuMemPoolSetAttribute(CUmemoryPool pool, int attribute, void* value) {
+  HOSTCUDA_ENTER;
+  memcpy(&pool->attributes[attribute], value, attribute <= 3 ? 4 : 8);
+  return kSuccess;
+}
+HOSTCUDA_EXPORT CUresult cuMemPoolGetAttribute(CUmemoryPool pool, int attribute, void* value) {
+  HOSTCUDA_ENTER;
+  uint64_t answer = pool->attributes[attribute];
+  if (attribute == kPoolUsedCurrent || attribute == kPoolReservedCurrent) answer = arenas[pool->device].live;
+  memcpy(value, &answer, attribute <= 3 ? 4 : 8);
+  return kSuccess;
+}
+HOSTCUDA_EXPORT CUresult cuMemPoolTrimTo(CUmemoryPool, size_t) {
+  HOSTCUDA_ENTER;
+  HOSTCUDA_NOT_IN_CAPTURE;
+  return kSuccess;
+}
+HOSTCUDA_EXPORT CUresult cuMemPoolSetAccess(CUmemoryPool, const CUmemAccessDesc*, size_t) {
+  HOSTCUDA_ENTER;
+  return kSuccess;
+}
+
+HOSTCUDA_EXPORT CUresult cuMemHostAlloc(void** pointer, size_t bytes, unsigned) {
+  HOSTCUDA_ENTER;
+  HOSTCUDA_CONTEXT;
+  HOSTCUDA_NOT_IN_CAPTURE;
+  return take_host(pointer, bytes, Kind::pinned);
+}
+HOSTCUDA_EXPORT CUresult cuMemAllocHost_v2(void** pointer, size_t bytes) { return cuMemHostAlloc(pointer, bytes, 0); }
+HOSTCUDA_EXPORT CUresult cuMemAllocManaged(CUdeviceptr* pointer, size_t bytes, unsigned) {
+  HOSTCUDA_ENTER;
+  HOSTCUDA_CONTEXT;
+  HOSTCUDA_NOT_IN_CAPTURE;
+  void* memory = nullptr;
+  const int result = take_host(&memory, bytes, Kind::managed);
+  *pointer = reinterpret_cast<uintptr_t>(memory);
+  return result;
+}
+HOSTCUDA_EXPORT CUresult cuMemFreeHost(void* pointer) {
+  HOSTCUDA_ENTER;
+  HOSTCUDA_CONTEXT;
+  HOSTCUDA_NOT_IN_CAPTURE;
+  const auto at = allocations.find(reinterpret_cast<uintptr_t>(pointer));
+  if (at == allocations.end() || at->second.kind != Kind::pinned) return kInvalidValue;
+  synchronize_device(at->second.device);
+  munmap(pointer, (at->second.bytes + page - 1) / page * page + page);
+  allocations.erase(at);
+  --machine.statistics.live_pinned;
+  return kSuccess;
+}
+
+HOSTCUDA_EXPORT CUresult cuPointerGetAttribute(void* value, int attribute, CUdeviceptr pointer) {
+  HOSTCUDA_ENTER;
+  const auto at = find_allocation(pointer);
+  if (at == allocations.end() || at->second.freed) return kInvalidValue;
+  const Allocation& allocation = at->second;
+  switch (attribute) {
+    case 1: *static_cast<CUcontext*>(value) = machine.contexts[allocation.device].get(); break;
+    case kPointerMemoryType:
+      *static_cast<unsigned*>(value) = allocation.kind == Kind::pinned ? kMemoryTypeHost : kMemoryTypeDevice;
+      break;
+    case 3: *static_cast<CUdeviceptr*>(value) = pointer; break;  // device pointer
+    case 4:                                                      // host pointer
+      if (allocation.kind == Kind::device) return kInvalidValue;
+      *static_cast<CUdeviceptr*>(value) = pointer;
+      break;
+    case kPointerIsManaged: *static_cast<unsigned*>(value) = allocation.kind == Kind::managed; break;
+    case kPointerDeviceOrdinal: *static_cast<int*>(value) = allocation.device; break;
+    case 11: *static_cast<CUdeviceptr*>(value) = at->first; break;          // start of the range
+    case 12: *static_cast<size_t*>(value) = allocation.bytes; break;        // its size
+    default: *static_cast<int*>(value) = 0;
+  }
+  return kSuccess;
+}
+HOSTCUDA_EXPORT CUresult cuPointerGetAttributes(unsigned count, int* attributes, void** values, CUdeviceptr pointer) {
+  HOSTCUDA_ENTER;
+  for (unsigned i = 0; i < count; ++i)
+    if (cuPointerGetAttribute(values[i], attributes[i], pointer)) {  // unknown to CUDA: all zero, and no error
+      const bool wide = attributes[i] == 1 || attributes[i] == 3 || attributes[i] == 4;
+      memset(values[i], 0, wide ? 8 : 4);
+      if (attributes[i] == kPointerDeviceOrdinal) *static_cast<int*>(values[i]) = -2;
+    }
+  return kSuccess;
+}
+
+// Row: symbol, parameters, to, from, bytes, stream, asynchronous.
+#define HOSTCUDA_COPIES(X)                                                                                     \
+  X(cuMemcpy, (CUdeviceptr t, CUdeviceptr f, size_t n), t, f, n, nullptr, false)                               \
+  X(cuMemcpyAsync, (CUdeviceptr t, CUdeviceptr f, size_t n, CUstream s), t, f, n, s, true)                     \
+  X(cuMemcpyHtoD_v2, (CUdeviceptr t, const void* f, size_t n), t, (uintptr_t)f, n, nullptr, false)             \
+  X(cuMemcpyDtoH_v2, (void* t, CUdeviceptr f, size_t n), (uintptr_t)t, f, n, nullptr, false)                   \
+  X(cuMemcpyDtoD_v2, (CUdeviceptr t, CUdeviceptr f, size_t n), t, f, n, nullptr, true)                         \
+  X(cuMemcpyHtoDAsync_v2, (CUdeviceptr t, const void* f, size_t n, CUstream s), t, (uintptr_t)f, n, s, true)   \
+  X(cuMemcpyDtoHAsync_v2, (void* t, CUdeviceptr f, size_t n, CUstream s), (uintptr_t)t, f, n, s, true)         \
+  X(cuMemcpyDtoDAsync_v2, (CUdeviceptr t, CUdeviceptr f, size_t n, CUstream s), t, f, n, s, true)              \
+  X(cuMemcpyPeerAsync, (CUdeviceptr t, CUcontext, CUdeviceptr f, CUcontext, size_t n, CUstream s), t, f, n, s, true)
+
+#define HOSTCUDA_COPY(name, parameters, to, from, bytes, stream, asynchronous) \
+  HOSTCUDA_EXPORT CUresult name parameters {                                   \
+    HOSTCUDA_ENTER;                                                            \
+    HOSTCUDA_CONTEXT;                                                          \
+    return copy(to, from, bytes, stream, asynchronous);                        \
+  }
+HOSTCUDA_COPIES(HOSTCUDA_COPY)
+
+#define HOSTCUDA_FILL(name, type)                                                                \
+  HOSTCUDA_EXPORT CUresult name(CUdeviceptr to, type value, size_t count, CUstream stream) {     \
+    HOSTCUDA_ENTER;                                                                              \
+    HOSTCUDA_CONTEXT;                                                                            \
+    return fill(to, value, count, stream);                                                       \
+  }
+HOSTCUDA_FILL(cuMemsetD8Async, unsigned char)
+HOSTCUDA_FILL(cuMemsetD16Async, unsigned short)
+HOSTCUDA_FILL(cuMemsetD32Async, unsigned)

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+// Modules and launches. A module is a real CUBIN, whose kernels are found by name and compiled from the same source by
+// the host's compiler (g++ mangles as NVRTC does, so a name tells which template with which arguments), or a text:
+//   hostcuda source 1 <newline> header to include <newline> kernel expression <newline>
+// which a program writes when there is no NVRTC to make a CUBIN with.
+#include <cxxabi.h>
+#include <dlfcn.h>
+#include <elf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "machine.h"
+
+// As in simt.h, which only kernels include.
+struct HostKernel {
+  size_t count;
+  const size_t* sizes;
+  void (*start)(void** arguments, const unsigned* grid, const unsigned* threads, int backwards);
+};
+
+namespace dlt::cuda {
+
+struct FunctionHandle {
+  std::string name;
+  const HostKernel* kernel = nullptr;
+  int device = 0;
+};
+
+struct ModuleHandle {
+  std::set<std::string> names;
+  std::string header, expression;  // of a module from source
+  std::map<std::string, std::unique_ptr<FunctionHandle>> functions;
+};
+
+namespace {
+
+constexpr char source_magic[] = "hostcuda source 1\n";
+
+uint64_t hash(const std::string& text, uint64_t seed = 14695981039346656037u) {  // FNV-1a
+  for (const char c : text) seed = (seed ^ static_cast<unsigned char>(c)) * 1099511628211u;
+  return seed;
+}
+
+// "void dlt::kernels::fill::strided<float>(Parameters)" -> "dlt::kernels::fill::strided<float>".
+std::string expression_of(const std::string& mangled) {
+  int status = 0;
+  char* demangled = abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status);
+  std::string text = demangled ? demangled : mangled;
+  free(demangled);
+  int depth = 0;
+  for (size_t i = text.size(); i-- > 0;) {
+    depth += text[i] == ')';
+    if (text[i] == '(' && --depth == 0) {
+      text.resize(i);
+      break;
+    }
+  }
+  if (text.compare(0, 5, "void ") == 0) text.erase(0, 5);
+  // 64-bit integers are `long long` for NVRTC and `long` here: use the name that both share.
+  for (const auto& [from, to] : {std::pair<const char*, const char*>{"unsigned long long", "uint64_t"},
+                                 {"long long", "int64_t"}, {"unsigned long", "uint64_t"}})
+    for (size_t at; (at = text.find(from)) != std::string::npos;) text.replace(at, strlen(from), to);
+  return text;
+}
+
+// Our kernels live one family a file: dlt::kernels::NAME is in native/cuda/kernels/NAME.cuh.
+std::string header_of(const std::string& expression) {
+  if (!machine.header.empty()) return machine.header;
+  const std::string prefix = "dlt::kernels::";
+  if (expression.compare(0, prefix.size(), prefix)) return "";
+  return "native/cuda/kernels/" + expression.substr(prefix.size(), expression.find("::", prefix.size()) - prefix.size()) +
+         ".cuh";
+}
+
+// All text that a kernel's code depends on, so that a change makes a new cache entry.
+std::string source_stamp() {
+  std::string command = "find ";
+  for (size_t from = 0; from < machine.include.size();) {
+    const size_t to = std::min(machine.include.find(':', from), machine.include.size());
+    command += "'" + machine.include.substr(from, to - from) + "' ";
+    from = to + 1;
+  }
+  command += "\\( -path '*/kernels/*.cuh' -o -path '*/include/dltensor/*.h' -o -name simt.h \\) -type f 2>/dev/null | sort | xargs cat | cksum";
+  std::string text;
+  if (FILE* pipe = popen(command.c_str(), "r")) {
+    char line[256];
+    while (fgets(line, sizeof line, pipe)) text += line;
+    pclose(pipe);
+  }
+  return text;
+}
+
+const HostKernel* compile(const std::string& header, const std::string& expression) {
+  static const std::string stamp = source_stamp();
+  const std::string text =
+      "#include \"simt.h\"\n#include \"" + header + "\"\nHOSTCUDA_KERNEL(" + expression + ")\n";
+  std::string flags = "-std=c++20 -O1 -g1 -fPIC -shared -w -fno-strict-aliasing -ffp-contract=off " + machine.compiler_flags;
+  for (size_t from = 0; from < machine.include.size();) {
+    const size_t to = std::min(machine.include.find(':', from), machine.include.size());
+    flags += " -I'" + machine.include.substr(from, to - from) + "'";
+    from = to + 1;
+  }
+  char key[40];
+  snprintf(key, sizeof key, "%016llx", static_cast<unsigned long long>(hash(text + flags + machine.compiler + stamp)));
+  const std::string folder = machine.cache.empty() ? "." : machine.cache;
+  const std::string library = folder + "/" + key + ".so";
+  if (access(library.c_str(), R_OK)) {
+    const std::string part = folder + "/" + key + "." + std::to_string(getpid());
+    FILE* file = fopen((part + ".cc").c_str(), "w");
+    if (!file) {
+      fprintf(stderr, "hostcuda: cannot write to the cache folder %s\n", folder.c_str());
+      return nullptr;
+    }
+    fputs(text.c_str(), file);
+    fclose(file);
+    const std::string command = machine.compiler + " " + flags + " '" + part + ".cc' -o '" + part + ".so' && mv '" + part +
+                                ".so' '" + library + "' && mv '" + part + ".cc' '" + folder + "/" + key + ".cc'";
+    ++machine.statistics.host_compilations;
+    if (system(command.c_str())) {
+      fprintf(stderr, "hostcuda: cannot compile %s\n", expression.c_str());
+      return nullptr;
+    }
+  }
+  void* handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!handle) {
+    fprintf(stderr, "hostcuda: %s\n", dlerror());
+    return nullptr;
+  }
+  return static_cast<const HostKernel*>(dlsym(handle, "hostcuda_kernel"));
+}
+
+int load(CUmodule* module, const void* image) {
+  auto made = std::make_unique<ModuleHandle>();
+  const char* bytes = static_cast<const char*>(image);
+  if (!memcmp(bytes, ELFMAG, SELFMAG)) {
+    const auto* header = reinterpret_cast<const Elf64_Ehdr*>(bytes);
+    const auto* sections = reinterpret_cast<const Elf64_Shdr*>(bytes + header->e_shoff);
+    const char* names = bytes + sections[header->e_shstrndx].sh_offset;
+    for (int i = 0; i < header->e_shnum; ++i)
+      if (const char* name = names + sections[i].sh_name; !strncmp(name, ".text.", 6)) made->names.insert(name + 6);
+  } else if (!strncmp(bytes, source_magic, sizeof source_magic - 1)) {
+    const char* at = bytes + sizeof source_magic - 1;
+    const char* end = strchr(at, '\n');
+    if (!end) return kInvalidImage;
+    made->header.assign(at, end);
+    at = end + 1;
+    end = strchr(at, '\n');
+    if (!end) return kInvalidImage;
+    made->expression.assign(at, end);
+  } else {
+    return kInvalidImage;
+  }
+  *module = made.release();
+  ++machine.statistics.modules_live;
+  return kSuccess;
+}
+
+int find(CUfunction* function, CUmodule module, const char* name) {
+  auto& slot = module->functions[name];
+  if (!slot) {
+    const bool source = !module->expression.empty();
+    if (!source && !module->names.count(name)) return kNotFound;
+    const std::string expression = source ? module->expression : expression_of(name);
+    const std::string header = source ? module->header : header_of(expression);
+    static std::map<std::string, const HostKernel*> known;
+    const HostKernel*& kernel = known[header + "\n" + expression];
+    if (!kernel) kernel = compile(header, expression);
+    if (!kernel) return kNotFound;
+    slot = std::make_unique<FunctionHandle>(FunctionHandle{expression, kernel, current()->device});
+  }
+  *function = slot.get();
+  return kSuccess;
+}
+
+}  // namespace
+}  // namespace dlt::cuda
+
+using namespace dlt::cuda;
+
+HOSTCUDA_EXPORT CUresult cuModuleLoadData(CUmodule* module, const void* image) {
+  HOSTCUDA_ENTER;
+  HOSTCUDA_CONTEXT;
+  HOSTCUDA_NOT_IN_CAPTURE;
+  return load(module, image);
+}
+HOSTCUDA_EXPORT CUresult cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned, int*, void**) {
+  return cuModuleLoadData(module, image);
+}
+HOSTCUDA_EXPORT CUresult cuModuleUnload(CUmodule module) {
+  HOSTCUDA_ENTER;
+  synchronize_device(current() ? current()->device : 0);
+  --machine.statistics.modules_live;
+  delete module;
+  return kSuccess;
+}
+HOSTCUDA_EXPORT CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* name) {
+  HOSTCUDA_ENTER;
+  HOSTCUDA_CONTEXT;
+  return find(function, module, name);
+}
+HOSTCUDA_EXPORT CUresult cuModuleGetLoadingMode(int* mode) {
+  *mode = 2;  // lazy
+  return kSuccess;
+}
+// Libraries and kernels: the newer words for modules and functions, which cuda.core uses.
+HOSTCUDA_EXPORT CUresult cuLibraryLoadData(CUmodule* library, const void* image, int*, void**, unsigned, int*, void**,
+                                           unsigned) {
+  HOSTCUDA_ENTER;
+  return load(library, image);
+}
+HOSTCUDA_EXPORT CUresult cuLibraryUnload(CUmodule) { return kSuccess; }
+HOSTCUDA_EXPORT CUresult cuLibraryGetKernel(CUfunction* kernel, CUmodule library, const char* name) {
+  HOSTCUDA_ENTER;
+  HOSTCUDA_CONTEXT;
+  return find(kernel, library, name);
+}
+HOSTCUDA_EXPORT CUresult cuKernelGetFunction(CUfunction* function, CUfunction kernel) {
+  *function = kernel;
+  return kSuccess;
+}
+HOSTCUDA_EXPORT CUresult cuFuncLoad(CUfunction) { return kSuccess; }
+HOSTCUDA_EXPORT CUresult cuFuncGetAttribute(int* value, int attribute, CUfunction) {
+  HOSTCUDA_ENTER;
+  *value = attribute == 0 ? 1024 : attribute == kFunctionRegisters ? 32 : attribute == 6 ? machine.capability : 0;
+  return kSuccess;
+}
+HOSTCUDA_EXPORT CUresult cuFuncSetAttribute(CUfunction, int, int) { return kSuccess; }
+HOSTCUDA_EXPORT CUresult cuKernelGetAttribute(int* value, int attribute, CUfunction kernel, CUdevice) {
+  return cuFuncGetAttribute(value, attribute, kernel);
+}
+HOSTCUDA_EXPORT CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction, int threads, size_t) {
+  HOSTCUDA_ENTER;
+  *blocks = threads > 0 ? 2048 / threads : 0;
+  return kSuccess;
+}
+HOSTCUDA_EXPORT CUresult cuOccupancyMaxPotentialBlockSize(int* grid, int* threads, CUfunction, void*, size_t, int) {
+  *threads = 1024;
+  *grid = 264;
+  return kSuccess;
+}
+
+HOSTCUDA_EXPORT CUresult cuLaunchKernel(CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
+                                        unsigned by, unsigned bz, unsigned, CUstream handle, void** arguments, void**) {
+  if (!machine.launches) return kSuccess;
+  HOSTCUDA_ENTER;
+  HOSTCUDA_CONTEXT;
+  StreamHandle* stream = resolve(handle);
+  if (!stream || !function || function->device != stream->device) return kInvalidHandle;
+  if (!gx || !gy || !gz || !bx || !by || !bz) return kInvalidValue;
+  if (gx > 2147483647u || gy > 65535 || gz > 65535 || bx > 1024 || by > 1024 || bz > 64 || bx * by * bz > 1024)
+    return kInvalidValue;
+  Statistics& s = machine.statistics;
+  ++s.launches;
+  s.grid[0] = gx, s.grid[1] = gy, s.grid[2] = gz, s.block[0] = bx, s.block[1] = by, s.block[2] = bz;
+  machine.last_kernel = function->name;
+  // The driver copies the arguments at the call.
+  auto kept = std::make_shared<std::vector<std::vector<char>>>();
+  const HostKernel* kernel = function->kernel;
+  for (size_t i = 0; i < kernel->count; ++i)
+    kept->emplace_back(static_cast<char*>(arguments[i]), static_cast<char*>(arguments[i]) + kernel->sizes[i]);
+  const bool backwards = machine.order == Machine::Order::lazy ||
+                         (machine.order == Machine::Order::random && machine.chance() & 1);
+  return put(stream, [=] {
+    std::vector<void*> pointers;
+    for (auto& argument : *kept) pointers.push_back(argument.data());
+    const unsigned grid[3] = {gx, gy, gz}, threads[3] = {bx, by, bz};
+    kernel->start(pointers.data(), grid, threads, backwards);
+  });
+}
+
+// The launch of cuda.core. Attributes (clusters, priorities) have no meaning on the host.
+struct LaunchConfiguration {
+  unsigned grid[3], block[3], shared_bytes;
+  CUstream stream;
+  void* attributes;
+  unsigned attribute_count;
+};
+HOSTCUDA_EXPORT CUresult cuLaunchKernelEx(const LaunchConfiguration* c, CUfunction function, void** arguments,
+                                          void** extra) {
+  return cuLaunchKernel(function, c->grid[0], c->grid[1], c->grid[2], c->block[0], c->block[1], c->block[2],
+                        c->shared_bytes, c->stream, arguments, extra);
+}

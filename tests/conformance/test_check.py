@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`dltensor check` and `pytest --dlpack-check` as a user meets them: what is printed, written and returned."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import planted
+import pytest
+
+import dltensor as dl
+from dltensor.cli import main
+from dltensor.conformance.report import as_text, badge
+
+HERE = Path(__file__).parent
+
+
+def dltensor_check(*arguments):
+    return subprocess.run(
+        [sys.executable, "-m", "dltensor", "check", *arguments], capture_output=True, text=True, cwd=HERE, timeout=120
+    )
+
+
+def test_dltensor_breaks_nothing():
+    result = dl.conformance.check("dltensor")
+    assert [(one.check, one.words) for one in result.broken()] == []
+    assert result.conformant
+    assert result.sides == ("producer", "consumer")
+    assert result.counts()["MUST"]["kept"] > 45
+    assert result.counts()["ours"]["kept"] == 17
+
+
+def test_the_exit_status_says_whether_a_must_is_broken():
+    assert dltensor_check("planted:clean", "--only", "R20").returncode == 0
+    broken = dltensor_check("planted:copy_is_marked", "--only", "R20")
+    assert broken.returncode == 1
+    assert "R20 MUST" in broken.stdout
+    assert "expected IS_COPIED" in broken.stdout
+    assert dltensor_check("planted:data_is_aligned", "--only", "R10").returncode == 0
+    missing = dltensor_check("nosuchframework")
+    assert missing.returncode == 2
+    assert "expected one of dltensor, numpy" in missing.stderr
+
+
+def test_no_progress_in_a_pipe():
+    done = dltensor_check("dltensor", "--only", "R20")
+    assert done.stderr == ""
+    assert "\033" not in done.stdout
+
+
+def test_a_crash_is_a_result_and_not_the_end():
+    result = dl.conformance.check("planted:null_deleter_is_legal", only=["consumer"])
+    ended = {one.check: one for one in result.findings}
+    assert ended["null-deleter-is-legal"].status == "crashed"
+    assert "SIGABRT" in ended["null-deleter-is-legal"].words
+    assert ended["device-is-kept"].status == "kept"
+    assert result.status == 1
+
+
+def test_only_chooses_by_rule_name_and_side():
+    def checks(*only):
+        return {one.check for one in dl.conformance.check("planted:clean", only=only).findings}
+
+    assert checks("20") == checks("R20") == checks("copy-is-marked") == {"copy-is-marked"}
+    assert "borrowed-view-is-the-export" in checks("table")
+    with pytest.raises(ValueError, match=r"expected rules .* got 'nonsense'|got nonsense"):
+        dl.conformance.check("planted:clean", only=["nonsense"])
+    with pytest.raises(ValueError, match="R46 cannot be decided: needs a device"):
+        dl.conformance.check("planted:clean", only=["R46"])
+
+
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [
+        ("planted:nothing_of_this_name", "cannot be had"),
+        ("no_such_module:make", "cannot be had"),
+        ("planted:BASE", "expected a function without arguments"),
+    ],
+)
+def test_a_target_that_cannot_be_had_says_why(spec, words):
+    with pytest.raises(dl.conformance.Missing, match=words):
+        dl.conformance.check(spec, only=["R20"])
+
+
+def test_a_function_is_a_producer_or_a_consumer_by_its_arguments(monkeypatch):
+    monkeypatch.setattr(planted, "BASE", planted.BASE)
+    assert dl.conformance.check("dltensor:from_dlpack", only=["R13", "R24"]).sides == ("consumer",)
+    assert dl.conformance.check("users_of_check:make", only=["R24"]).sides == ("producer",)
+
+
+def test_explain_says_what_and_where(capsys):
+    assert main(["check", "--explain", "20"]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("R20  MUST  (the array API standard 2025.12)")
+    assert "copy-is-marked (producer)" in said
+    assert main(["check", "--explain", "R46"]) == 0
+    assert "Cannot be decided here" in capsys.readouterr().out
+    assert main(["check", "--explain", "R99"]) == 2
+    assert "expected a rule from R1 to R79" in capsys.readouterr().err
+
+
+def test_the_reports_say_the_same(tmp_path, capsys):
+    files = [tmp_path / name for name in ("r.json", "r.xml", "r.svg")]
+    status = main(
+        [
+            "check",
+            "planted:copy_is_marked",
+            "--only",
+            "R20,R24,R10,R54",
+            "--json",
+            str(files[0]),
+            "--junit",
+            str(files[1]),
+            "--badge",
+            str(files[2]),
+        ]
+    )
+    assert status == 1
+    found = json.loads(files[0].read_text())
+    assert found["conformant"] is False
+    assert {one["rule"]: one["status"] for one in found["findings"]} == {
+        "R10": "kept",
+        "R20": "broken",
+        "R24": "kept",
+        "R54": "skipped",
+    }
+    assert {"text", "source", "severity", "words"} <= set(found["findings"][0])
+    suite = ElementTree.parse(files[1]).getroot().find("testsuite")
+    assert (suite.get("tests"), suite.get("failures"), suite.get("skipped")) == ("5", "1", "1")
+    picture = ElementTree.fromstring(files[2].read_text())
+    assert "1 of 2 MUST" in picture.get("aria-label")
+
+
+def test_colours_and_details_are_for_who_wants_them():
+    result = dl.conformance.check("planted:copy_is_marked", only=["R20", "R54"])
+    assert "\033[31m" in as_text(result, colours=True)
+    assert "not applicable\nR54" in as_text(result, verbose=True)
+    assert badge(result).startswith("<svg")
+
+
+def test_pytest_runs_every_rule_as_a_test(tmp_path):
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-p",
+            "no:cacheprovider",
+            "-q",
+            "-rfxs",
+            "--rootdir",
+            str(tmp_path),
+            str(tmp_path),
+            "--dlpack-check",
+            "planted:copy_is_marked",
+            "--dlpack-only",
+            "R10,R20,R24,R54",
+        ],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        timeout=120,
+        env={**os.environ, "PYTHONPATH": str(HERE)},
+    )
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "1 failed, 3 passed, 1 skipped" in done.stdout
+    assert "R20 (MUST): A copy that was made for the export is marked IS_COPIED." in done.stdout
+    assert "Traceback" not in done.stdout

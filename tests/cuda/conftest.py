@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The host CUDA driver and the CUDA engine as fixtures. No GPU is needed, and none is used.
+
+DLTENSOR_TEST_GPU=1 runs the tests that need no host driver on a real card instead; DLTENSOR_TEST_ASAN=1 builds all of
+it for AddressSanitizer (start Python with LD_PRELOAD=libasan.so).
+"""
+
+import gc
+import importlib.util
+import os
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+SOURCE = HERE.parents[1] / "src" / "dltensor"
+ON_CARD = bool(os.environ.get("DLTENSOR_TEST_GPU"))
+SANITIZE = bool(os.environ.get("DLTENSOR_TEST_ASAN"))
+ORDERS = ("card",) if ON_CARD else ("eager", "lazy", "random:1")
+
+
+def module(name, path):
+    """Import one file of the source tree, whether the package is installed or not."""
+    if name not in sys.modules:
+        spec = importlib.util.spec_from_file_location(name, path)
+        sys.modules[name] = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(sys.modules[name])
+    return sys.modules[name]
+
+
+def load_engine():
+    engine = module("cuda_engine_under_test", HERE / "engine.py")
+    if shutil.which("g++") is None:
+        pytest.skip("g++ is not installed: the engine's shim cannot be built")
+    engine.scratch().mkdir(mode=0o700, parents=True, exist_ok=True)
+    os.environ.setdefault("DLTENSOR_CACHE_DIR", str(engine.scratch()))
+    return engine
+
+
+@pytest.fixture(scope="session")
+def machine():
+    """The host driver of this process."""
+    if ON_CARD:
+        pytest.skip("needs the host driver, this run uses a card")
+    load_engine()
+    hostcuda = module("hostcuda_under_test", SOURCE / "testing" / "hostcuda.py")
+    # Kernels as source: NVRTC's own compilations are tested in test_cuda_nvrtc.py.
+    os.environ.setdefault("DLTENSOR_CUDA_NVRTC", "off")
+    return hostcuda.load(devices=2, sanitize=SANITIZE)
+
+
+@pytest.fixture(scope="session")
+def loaded(request):
+    if not ON_CARD:
+        request.getfixturevalue("machine")
+    engine = load_engine()
+    return engine.Engine(engine.build(engine.scratch() / "engine", ["-fsanitize=address"] if SANITIZE else []))
+
+
+def clean(machine, order):
+    if machine is not None:
+        machine.fail_no_more()
+        machine.configure(order=order, launches=True)
+
+
+@pytest.fixture(params=ORDERS)
+def cuda(loaded, request):
+    """The engine on the host driver, once for each order of streams."""
+    machine = None if ON_CARD else request.getfixturevalue("machine")
+    clean(machine, request.param)
+    live = loaded.c.shim_live_blocks()
+    yield loaded
+    clean(machine, "eager")
+    gc.collect()
+    assert loaded.c.shim_live_blocks() == live, "the test left blocks behind"
+    if machine is not None:
+        assert machine.context_depth() == 0, "the test left a CUDA context on this thread's stack"
+
+
+@pytest.fixture
+def eager(loaded, request):
+    """The engine on the host driver, eager: for tests where order cannot matter."""
+    machine = None if ON_CARD else request.getfixturevalue("machine")
+    clean(machine, "eager")
+    yield loaded
+    clean(machine, "eager")

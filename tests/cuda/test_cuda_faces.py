@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""dl.cuda on the host driver: what it says and does. Each test has a process of its own, since a driver is for life."""
+
+import os
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+pytest.importorskip("dltensor._cuda", reason="the package is not installed")
+
+HEAD = """
+    import pytest
+    import dltensor as dl
+    import dltensor.cuda as cuda
+    from dltensor.testing import hostcuda
+"""
+
+
+def run(body, tmp_path, **environment):
+    env = {**os.environ, "DLTENSOR_CACHE_DIR": str(tmp_path), "DLTENSOR_CUDA_NVRTC": "off", **environment}
+    script = textwrap.dedent(HEAD) + textwrap.dedent(body)
+    done = subprocess.run([sys.executable, "-c", script], env=env, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done.stdout
+
+
+def test_without_a_driver_it_is_not_available_and_says_why(tmp_path):
+    body = """
+    assert cuda.is_available() is False
+    with pytest.raises(dl.DeviceError, match="the CUDA driver cannot be loaded.*Remedy"):
+        cuda.device_count()
+    with pytest.raises(dl.DeviceError, match="CUDA driver"):
+        cuda.Stream()
+    # What needs no driver works all the same.
+    assert cuda.cores_per_sm((8, 6)) == 128
+    assert cuda.calc_threads(0, (7, 5)) == 64
+    assert cuda.blocks_values_1d(100, num_threads=512, multiprocessors=80) == (1, 1, 100)
+    """
+    run(body, tmp_path, DLTENSOR_CUDA_DRIVER="/nowhere/libcuda.so.1")
+
+
+def test_importing_loads_no_cuda_library(tmp_path):
+    body = """
+    maps = open("/proc/self/maps").read()
+    assert "libcuda" not in maps
+    assert "libnvrtc" not in maps
+    """
+    run(body, tmp_path)
+
+
+def test_devices_memory_and_properties(tmp_path):
+    body = """
+    machine = hostcuda.load(devices=2)
+    assert cuda.is_available()
+    assert cuda.device_count() == 2
+    p = cuda.properties("cuda:1")
+    assert p.compute_capability == (9, 0)
+    assert p.multiprocessor_count == 132
+    assert cuda.cores_per_sm() == 128
+    assert cuda.blocks_values_1d(10**6, num_threads=512).values_per_thread == 2
+    used, free, total = cuda.mem_info(1)
+    assert used + free == total
+    with pytest.raises(ValueError, match="expected cuda:0 to cuda:1, got cuda:2"):
+        cuda.properties(2)
+    with pytest.raises(ValueError, match="expected a CUDA device, got cpu"):
+        cuda.properties("cpu")
+    assert cuda.memory_stats()["live_blocks"] == 0
+    cuda.synchronize()
+    assert machine.context_depth() == 0
+    """
+    run(body, tmp_path)
+
+
+def test_streams_nest_and_restore_the_default(tmp_path):
+    body = """
+    hostcuda.load(order="lazy")
+    assert cuda.current_stream().handle == 0
+    a, b = cuda.Stream(), cuda.Stream(priority=-1)
+    with a:
+        assert cuda.current_stream() is a
+        with b:
+            assert cuda.current_stream() == b
+        assert cuda.current_stream() is a
+    assert cuda.current_stream().handle == 0
+    a.activate()
+    a.deactivate()
+    with pytest.raises(ValueError, match="not the one that was activated last"):
+        a.deactivate()
+    assert a.__cuda_stream__() == (0, a.handle)
+    assert cuda.Stream.wrap(a.handle) == a
+
+    class Foreign:
+        def __cuda_stream__(self):
+            return 0, b.handle
+
+    assert cuda.Stream.wrap(Foreign()).handle == b.handle
+    with pytest.raises(TypeError, match="expected an int or an object with __cuda_stream__, got str"):
+        cuda.Stream.wrap("legacy")
+    """
+    run(body, tmp_path)
+
+
+def test_the_current_stream_is_each_threads_own(tmp_path):
+    body = """
+    import threading
+    hostcuda.load()
+    seen = []
+    with cuda.Stream():
+        thread = threading.Thread(target=lambda: seen.append(cuda.current_stream().handle))
+        thread.start()
+        thread.join()
+    assert seen == [0]
+    """
+    run(body, tmp_path)
+
+
+def test_events_order_and_measure(tmp_path):
+    body = """
+    hostcuda.load(order="lazy")
+    s, t = cuda.Stream(), cuda.Stream()
+    first = s.record(cuda.Event(timing=True))
+    assert not first.query()
+    t.wait(first)
+    t.wait(s)
+    second = cuda.Event(timing=True).record(t)
+    second.synchronize()
+    assert first.query()
+    assert first.elapsed_time(second) > 0
+    t.synchronize()
+    assert t.query()
+    with pytest.raises(TypeError, match="expected a Stream or an Event, got int"):
+        t.wait(3)
+    """
+    run(body, tmp_path)
+
+
+def test_launch_settings_belong_to_the_block(tmp_path):
+    body = """
+    from dltensor import _cuda
+    with cuda.launch(num_threads=96) as settings:
+        assert _cuda.thread_launch() == settings == (8, 96, 0)
+        with cuda.launch(32):
+            assert _cuda.thread_launch() == (32, 0, 0)
+        assert _cuda.thread_launch() == settings
+    assert _cuda.thread_launch() is None
+    with pytest.raises(ValueError, match="num_threads must be 0 to 1024, got 1025"):
+        with cuda.launch(num_threads=1025):
+            pass
+    with pytest.raises(ValueError, match="blocks_per_sm must be 0 or more, got -1"):
+        cuda.blocks_values_1d(1, num_threads=1, blocks_per_sm=-1, multiprocessors=1)
+    """
+    run(body, tmp_path)

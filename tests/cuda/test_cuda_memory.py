@@ -1,0 +1,364 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Memory, streams and transfers of the CUDA engine on the host driver, in every order of streams."""
+
+import ctypes
+import faulthandler
+import gc
+import threading
+
+import numpy as np
+import pytest
+
+
+def fault():
+    from cuda_engine_under_test import Fault
+
+    return Fault
+
+
+def test_the_host_cannot_read_device_memory(eager):
+    """Otherwise a test that forgot a copy would pass."""
+    import os
+
+    x = eager.upload(np.arange(4, dtype="i4"))
+    address = eager.c.shim_data(x.block)
+    child = os.fork()
+    if child == 0:
+        faulthandler.disable()
+        ctypes.string_at(address, 4)
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] & 127 == 11
+
+
+def test_contexts_are_left_as_they_were(cuda, machine):
+    assert machine.context_depth() == 0
+    x = cuda.upload(np.ones(10, "f4"), device=1)
+    cuda.run("negative", [x], "float32", out=cuda.empty((10,), "float32", device=1), stream=cuda.stream(1)).get()
+    assert machine.context_depth() == 0
+
+
+@pytest.mark.parametrize("count", [1, 1000, 3_000_001])
+def test_data_makes_the_round_trip(cuda, count):
+    a = np.arange(count, dtype="i8")
+    np.testing.assert_array_equal(cuda.upload(a).get(), a)
+
+
+def test_the_source_may_change_right_after_the_upload(cuda):
+    a = np.arange(100_000, dtype="i4")
+    x = cuda.empty(a.shape, a.dtype).put(a)
+    want = a.copy()
+    a[:] = -1
+    np.testing.assert_array_equal(x.get(), want)
+
+
+def test_strided_tensors_come_to_the_host_in_c_order(cuda):
+    a = np.arange(240, dtype="i2").reshape(2, 10, 12)
+    for view in (a.transpose(2, 0, 1), a[:, ::-2, 1::3], a[1, :, 5]):
+        np.testing.assert_array_equal(cuda.upload(view).get(), view)
+
+
+def test_a_pinned_result_is_complete_when_its_event_is(cuda):
+    a = np.arange(5000, dtype="f4")
+    x = cuda.run("square", [cuda.upload(a)], "float32")
+    block, event = ctypes.c_void_p(), ctypes.c_void_p()
+    flat = x.flat()
+    cuda("to_pinned", ctypes.byref(flat), cuda.stream(), ctypes.byref(block), ctypes.byref(event))
+    cuda("event_wait", 0, event)
+    got = np.frombuffer((ctypes.c_char * a.nbytes).from_address(cuda.c.shim_data(block)), "f4").copy()
+    kind, index = ctypes.c_int(), ctypes.c_int()
+    cuda("pointer_device", ctypes.c_void_p(cuda.c.shim_data(block)), ctypes.byref(kind), ctypes.byref(index))
+    assert (kind.value, index.value) == (3, 0)
+    cuda.c.shim_event_destroy(0, event)
+    cuda.c.shim_release(block)
+    np.testing.assert_array_equal(got, a * a)
+
+
+# ---- streams
+
+
+def test_a_tensor_written_on_one_stream_is_right_on_another(cuda):
+    home, other = cuda.new_stream(), cuda.new_stream()
+    a = np.arange(1000, dtype="f4")
+    x = cuda.upload(a, home)
+    for _ in range(5):
+        x = cuda.run("add", [x, 1.0], "float32", stream=home)
+        y = cuda.run("multiply", [x, 2.0], "float32", stream=other)
+        cuda.run("add", [y, 0.0], "float32", out=x, stream=home)
+        a = (a + 1) * 2
+    np.testing.assert_array_equal(x.get(other), a)
+    for stream in (home, other):
+        cuda("destroy_stream", stream)
+
+
+def test_memory_is_not_reused_before_another_stream_has_read_it(cuda):
+    """The block goes back to its home stream, whose next tensor gets it; the reader may be late."""
+    home, reader = cuda.new_stream(), cuda.new_stream()
+    for value in range(10):
+        x = cuda.fill(value, cuda.empty((4096,), "int32", home), home)
+        y = cuda.run("add", [x, 100], "int32", stream=reader)
+        address = cuda.c.shim_data(x.block)
+        x.release()
+        z = cuda.empty((4096,), "int32", home)
+        assert cuda.c.shim_data(z.block) == address
+        cuda.fill(-1, z, home)
+        assert set(y.get(reader)) == {value + 100}
+        del y, z
+    for stream in (home, reader):
+        cuda("destroy_stream", stream)
+
+
+def test_a_consumers_stream_is_waited_for_at_the_release(cuda, machine):
+    """What a DLPack export does: the consumer reads on a stream of its own, the producer lets go and reuses."""
+    home = cuda.new_stream()
+    raw = ctypes.c_void_p()
+    context = ctypes.c_void_p()
+    driver = machine.library
+    assert driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0) == 0
+    assert driver.cuCtxPushCurrent_v2(context) == 0
+    assert driver.cuStreamCreate(ctypes.byref(raw), 1) == 0
+    target = ctypes.c_uint64()
+    assert driver.cuMemAllocAsync(ctypes.byref(target), ctypes.c_size_t(4096), raw) == 0
+    x = cuda.fill(7, cuda.empty((4096,), "uint8", home), home)
+    cuda("lend_to", x.block, cuda.stream(0, raw.value))
+    source = ctypes.c_uint64(cuda.c.shim_data(x.block))
+    assert driver.cuMemcpyDtoDAsync_v2(target, source, ctypes.c_size_t(4096), raw) == 0
+    x.release()
+    y = cuda.fill(9, cuda.empty((4096,), "uint8", home), home)
+    assert cuda.c.shim_data(y.block) == source.value
+    cuda("synchronize", home)
+    got = np.zeros(4096, "u1")
+    assert driver.cuMemcpyDtoHAsync_v2(ctypes.c_void_p(got.ctypes.data), target, ctypes.c_size_t(4096), raw) == 0
+    assert driver.cuStreamSynchronize(raw) == 0
+    assert set(got) == {7}
+    assert driver.cuMemFreeAsync(target, raw) == 0
+    assert driver.cuCtxPopCurrent_v2(None) == 0
+    assert driver.cuDevicePrimaryCtxRelease_v2(0) == 0
+    del y
+    cuda("destroy_stream", home)
+
+
+def test_foreign_memory_goes_back_only_after_our_work_on_it(cuda, machine):
+    stream = cuda.new_stream()
+    x = cuda.upload(np.arange(256, dtype="f4"), stream)
+    counter = ctypes.c_int(0)
+    block = ctypes.c_void_p()
+    cuda("adopt", ctypes.c_void_p(cuda.c.shim_data(x.block)), stream, ctypes.byref(counter), ctypes.byref(block))
+    y = cuda.empty((256,), "float32", stream)
+    flat = x.flat()
+    flat.block = block
+    y_flat = y.flat()
+    cuda("copy", ctypes.byref(flat), ctypes.byref(y_flat), stream, None)
+    cuda.c.shim_release(block)
+    if machine.pending():
+        assert counter.value in (0, 1)
+    cuda("synchronize", stream)
+    cuda.c.shim_empty_cache(-1)
+    assert counter.value == 1
+    np.testing.assert_array_equal(y.get(stream), np.arange(256, dtype="f4"))
+    del x, y
+    cuda("destroy_stream", stream)
+
+
+def test_a_destroyed_streams_memory_outlives_it(cuda):
+    stream = cuda.new_stream()
+    x = cuda.fill(5, cuda.empty((100,), "int64", stream), stream)
+    cuda("destroy_stream", stream)
+    assert set(x.get()) == {5}
+    y = cuda.run("add", [x, 1], "int64")
+    del x
+    assert set(y.get()) == {6}
+
+
+def test_threads_with_their_own_streams(cuda):
+    failures = []
+
+    def work(seed):
+        try:
+            stream = cuda.new_stream()
+            a = np.random.default_rng(seed).integers(0, 99, 257, dtype="i4")
+            x = cuda.upload(a, stream)
+            for k in range(30):
+                x = cuda.run("add", [x, k], "int32", stream=stream)
+                a = a + k
+            np.testing.assert_array_equal(x.get(stream), a)
+            del x
+            cuda("destroy_stream", stream)
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures, failures
+
+
+# ---- the cache
+
+
+def test_small_results_cost_no_driver_allocation(eager):
+    x = eager.upload(np.ones(100, "f4"))
+    for _ in range(3):
+        eager.run("negative", [x], "float32")
+    before = eager.usage().driver_allocations
+    for _ in range(100):
+        eager.run("negative", [x], "float32")
+    assert eager.usage().driver_allocations == before
+
+
+def test_empty_cache_gives_everything_idle_back(eager, machine):
+    eager.c.shim_empty_cache(-1)
+    x = eager.empty((1 << 16,), "float32")
+    live = machine.statistics().live_bytes
+    x.release()
+    assert machine.statistics().live_bytes == live
+    assert eager.c.shim_empty_cache(0) >= 1 << 18
+    assert machine.statistics().live_bytes <= live - (1 << 18)
+    assert eager.usage().cached_bytes == 0
+
+
+def test_a_cache_limit_is_kept(eager):
+    eager.c.shim_empty_cache(-1)
+    eager.c.shim_set_cache_limit(ctypes.c_size_t(4096))
+    try:
+        tensors = [eager.empty((1024,), "uint8") for _ in range(10)]
+        del tensors
+        gc.collect()
+        assert eager.usage().cached_bytes <= 4096
+    finally:
+        eager.c.shim_set_cache_limit(ctypes.c_size_t(2**64 - 1))
+
+
+def test_idle_memory_is_given_up_before_an_allocation_fails(eager, machine):
+    eager.c.shim_empty_cache(-1)
+    machine.configure(memory=machine.statistics().live_bytes + (64 << 20))
+    try:
+        x = eager.empty((40 << 20,), "uint8")
+        x.release()
+        y = eager.empty((55 << 20,), "uint8")  # only fits when the idle 40 MiB are given back
+        with pytest.raises(fault(), match=r"memory: allocate: expected 41943040 bytes on cuda:0.*free tensors"):
+            eager.empty((40 << 20,), "uint8")
+        del y
+    finally:
+        machine.configure(memory=16 << 30)
+
+
+def test_every_driver_call_of_an_operation_may_fail(eager, machine):
+    """Fails the first, the second, ... call; state stays sound and the operation works afterwards."""
+    a = np.arange(3000, dtype="f4").reshape(30, 100)
+    x = eager.upload(a)
+    eager.run("add", [x, x], "float32")
+    live = eager.usage().live_blocks
+    refusals = []
+    for nth in range(1, 40):
+        machine.fail("*", nth=nth, error="CUDA_ERROR_INVALID_VALUE")
+        try:
+            y = eager.run("add", [x.view((100, 30), (1, 100)), 1.0], "float32")
+            y.get()
+        except fault() as error:
+            refusals.append((error.kind, "CUDA_ERROR_INVALID" in str(error)))
+        machine.fail_no_more()
+        y = None
+        gc.collect()
+        assert eager.usage().live_blocks == live
+    assert len(refusals) > 3
+    assert set(refusals) == {("device", True)}
+    np.testing.assert_array_equal(eager.run("add", [x, x], "float32").get(), a + a)
+
+
+def test_copies_between_devices(cuda):
+    a = np.arange(600, dtype="i4").reshape(20, 30)
+    x = cuda.upload(a, device=0)
+    y = cuda.empty((20, 30), "int32", device=1)
+    cuda.copy(x, y, stream=cuda.stream(1))
+    np.testing.assert_array_equal(y.get(), a)
+    z = cuda.empty((30, 20), "int32", device=1)
+    cuda.copy(x.view((30, 20), (1, 30)), z, stream=cuda.stream(1))
+    np.testing.assert_array_equal(z.get(), a.T)
+    w = cuda.upload(np.zeros((20, 60), "i4"), device=1)
+    cuda.copy(x, w.view((20, 30), (60, 2)), stream=cuda.stream(1))
+    np.testing.assert_array_equal(w.get()[:, ::2], a)
+    assert not w.get()[:, 1::2].any()
+
+
+# ---- graphs
+
+
+def begin(machine, cuda, stream):
+    context = ctypes.c_void_p()
+    assert machine.library.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0) == 0
+    assert machine.library.cuCtxPushCurrent_v2(context) == 0
+    assert machine.library.cuStreamBeginCapture_v2(ctypes.c_void_p(cuda.c.shim_handle(stream)), 0) == 0
+
+
+def end(machine, cuda, stream):
+    graph = ctypes.c_void_p()
+    result = machine.library.cuStreamEndCapture(ctypes.c_void_p(cuda.c.shim_handle(stream)), ctypes.byref(graph))
+    return result, graph
+
+
+def finish(machine):
+    assert machine.library.cuCtxPopCurrent_v2(None) == 0
+    assert machine.library.cuDevicePrimaryCtxRelease_v2(0) == 0
+
+
+def test_a_captured_chain_replays_and_its_memory_is_its_own(cuda, machine):
+    stream = cuda.new_stream()
+    x = cuda.upload(np.arange(500, dtype="f4"), stream)
+    out = cuda.empty((500,), "float32", stream)
+    cuda.run("add", [x, 1.0], "float32", stream=stream, out=out)  # compiled before the capture
+    cuda("synchronize", stream)
+    begin(machine, cuda, stream)
+    t = cuda.run("add", [x, 1.0], "float32", stream=stream)
+    u = cuda.run("add", [t, 2.0], "float32", stream=stream)
+    cuda.run("add", [u, 3.0], "float32", stream=stream, out=out)
+    t.release(), u.release()
+    result, graph = end(machine, cuda, stream)
+    assert result == 0
+    executable = ctypes.c_void_p()
+    assert machine.library.cuGraphInstantiateWithFlags(ctypes.byref(executable), graph, ctypes.c_uint64(0)) == 0
+    # Eager tensors made now must not get the temporaries' memory.
+    others = [cuda.fill(-1.0, cuda.empty((500,), "float32", stream), stream) for _ in range(4)]
+    assert machine.library.cuGraphLaunch(executable, ctypes.c_void_p(cuda.c.shim_handle(stream))) == 0
+    np.testing.assert_array_equal(out.get(stream), np.arange(500, dtype="f4") + 6)
+    for other in others:
+        assert set(other.get(stream)) == {-1}
+    assert cuda.usage().captured_bytes > 0
+    assert machine.library.cuGraphDestroy(graph) == 0
+    assert cuda.usage().captured_bytes > 0
+    assert machine.library.cuGraphExecDestroy(executable) == 0
+    cuda.c.shim_empty_cache(-1)
+    assert cuda.usage().captured_bytes == 0
+    finish(machine)
+    del others, other, x, out, t, u
+    cuda("destroy_stream", stream)
+
+
+def test_reading_in_a_capture_is_refused_and_spoils_nothing(cuda, machine):
+    stream = cuda.new_stream()
+    x = cuda.upload(np.arange(50, dtype="f4"), stream)
+    out = cuda.run("negative", [x], "float32", stream=stream)
+    begin(machine, cuda, stream)
+    cuda.run("negative", [x], "float32", stream=stream, out=out)
+    with pytest.raises(fault(), match="buffer: to_host: a CUDA graph is being captured"):
+        x.get(stream)
+    result, graph = end(machine, cuda, stream)
+    assert result == 0
+    assert machine.library.cuGraphDestroy(graph) == 0
+    finish(machine)
+    del x, out
+    cuda("destroy_stream", stream)
+
+
+def test_a_large_fill_reaches_past_two_to_the_31(eager):
+    """More than 2^31 elements, by 64-bit indices; read back at both ends only."""
+    count = 2**31 + 37
+    x = eager.empty((count,), "uint8")
+    eager.fill(3, x)
+    rest = x.view((count - 16,), (1,), 16)
+    eager.run("add", [rest, 4], "uint8", out=rest)
+    assert x.view((40,), (1,), 0).get().tolist() == [3] * 16 + [7] * 24
+    assert set(x.view((40,), (1,), count - 40).get()) == {7}
+    x.release()
+    eager.c.shim_empty_cache(-1)

@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Copies, casts, fills and matrix products of the CUDA engine on the host driver, against NumPy and ml_dtypes."""
+
+import itertools
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+RNG = np.random.default_rng(11)
+
+
+@pytest.mark.parametrize("itemsize", [1, 2, 4, 8, 16])
+@pytest.mark.parametrize("shape", [(65, 33), (8, 8), (3, 130, 70), (4, 5, 66, 34)])
+def test_permuted_copies(cuda, shape, itemsize):
+    dtype = {1: "u1", 2: "i2", 4: "i4", 8: "i8", 16: "c16"}[itemsize]
+    a = RNG.integers(0, 200, shape).astype(dtype)
+    x = cuda.upload(a)
+    for order in itertools.islice(itertools.permutations(range(len(shape))), 1, 7):
+        view = a.transpose(order)
+        y = x.view(view.shape, [s // a.itemsize for s in view.strides])
+        np.testing.assert_array_equal(cuda.copy(y, cuda.empty(view.shape, dtype)).get(), view)
+
+
+def test_a_transposed_copy_goes_through_tiles(eager, machine):
+    x = eager.upload(np.ones((64, 48), "f4"))
+    eager.copy(x.view((48, 64), (1, 48)), eager.empty((48, 64), "float32"))
+    assert "tile::permute" in machine.last_kernel()
+
+
+REALS = ["bool", "int8", "uint16", "int32", "uint64", "int64", "float16", "bfloat16", "float32", "float64"]
+EDGES = np.array(
+    [
+        0,
+        -0.0,
+        0.5,
+        1.5,
+        2.5,
+        -0.5,
+        -1.5,
+        127.5,
+        255.5,
+        256,
+        65504,
+        65520,
+        1e9,
+        -1e9,
+        2**31,
+        2.0**63,
+        1e300,
+        np.inf,
+        -np.inf,
+        np.nan,
+    ]
+)
+
+
+@pytest.mark.parametrize("target", ["int8", "uint8", "int32", "int64", "float16", "bfloat16", "float32", "bool"])
+def test_casts_from_float64_truncate_clamp_and_round_once(cuda, target):
+    with np.errstate(all="ignore"):
+        if target == "bool":
+            want = EDGES != 0
+        elif np.dtype(target).kind in "iu":
+            info = np.iinfo(target)
+            whole = [0 if np.isnan(v) else int(np.clip(v, -1e30, 1e30)) for v in EDGES]
+            want = np.array([min(max(v, info.min), info.max) for v in whole], target)
+        else:
+            want = EDGES.astype(target)
+    got = cuda.cast(cuda.upload(EDGES), cuda.empty(EDGES.shape, target)).get()
+    # bfloat16's NaN is equal to itself only as another float.
+    exact = np.float64 if target == "bfloat16" else got.dtype
+    np.testing.assert_array_equal(got.astype(exact), want.astype(exact))
+
+
+def test_nearest_is_half_to_even(cuda):
+    a = np.array([-1, 0.5, 1.5, 2.5, 254.5, 255.4, 255.5, 256, 1e9, np.inf, -np.inf], "f4")
+    got = cuda.cast(cuda.upload(a), cuda.empty(a.shape, "uint8"), nearest=True, saturate=True).get()
+    assert got.tolist() == [0, 0, 2, 2, 254, 255, 255, 255, 255, 255, 0]
+
+
+def test_saturating_casts_between_integers(cuda):
+    a = np.array([-5, 0, 255, 256, 32767], "i2")
+    assert cuda.cast(cuda.upload(a), cuda.empty(a.shape, "uint8"), saturate=True).get().tolist() == [
+        0,
+        0,
+        255,
+        255,
+        255,
+    ]
+    np.testing.assert_array_equal(cuda.cast(cuda.upload(a), cuda.empty(a.shape, "uint8")).get(), a.astype("u1"))
+
+
+@pytest.mark.parametrize("target", ["float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz"])
+def test_small_floats_equal_ml_dtypes(cuda, target):
+    a = np.concatenate([RNG.standard_normal(500) * s for s in (1e-3, 1, 100, 1e5)]).astype("f4")
+    dtype = getattr(ml_dtypes, target)
+    got = cuda.cast(cuda.upload(a), cuda.empty(a.shape, dtype)).get()
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_equal(got.view("u1"), a.astype(dtype).view("u1"))
+    back = cuda.cast(cuda.upload(got), cuda.empty(a.shape, "float32")).get()
+    np.testing.assert_array_equal(back, got.astype("f4"))
+
+
+def test_a_cast_is_fused_with_a_permutation(cuda, machine):
+    a = RNG.integers(0, 255, (70, 45), dtype="u1")
+    x = cuda.upload(a)
+    before = machine.statistics().launches
+    y = cuda.cast(x.view((45, 70), (1, 45)), cuda.empty((45, 70), "float32"))
+    assert machine.statistics().launches == before + 1
+    np.testing.assert_array_equal(y.get(), a.T.astype("f4"))
+
+
+def test_scale_and_offset_are_fused_too(cuda, machine):
+    a = RNG.integers(0, 255, (32, 48, 3), dtype="u1")
+    x = cuda.upload(a)
+    before = machine.statistics().launches
+    view = a.transpose(2, 0, 1)
+    y = cuda.run("fma", [x.view(view.shape, view.strides), 0.5, -1.0], "float32", out_dtype="float16")
+    assert machine.statistics().launches == before + 1
+    np.testing.assert_array_equal(y.get(), (view.astype("f4") * 0.5 - 1).astype("f2"))
+
+
+def test_a_cast_scales_permutes_and_rounds_in_one_pass(cuda, machine):
+    a = RNG.integers(0, 255, (40, 30, 3), dtype="u1")
+    x = cuda.upload(a)
+    view = a.transpose(2, 0, 1)
+    before = machine.statistics().launches
+    y = cuda.cast(x.view(view.shape, view.strides), cuda.empty(view.shape, "int8"), nearest=True, scaled=(1.5, -100))
+    assert machine.statistics().launches == before + 1
+    want = np.clip(np.rint(view * np.float32(1.5) - np.float32(100)), -128, 127).astype("i1")
+    np.testing.assert_array_equal(y.get(), want)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "float32", "complex128"])
+def test_where_chooses_and_broadcasts(cuda, dtype):
+    condition, a = RNG.integers(0, 2, (6, 1)).astype(bool), RNG.integers(0, 99, (6, 7)).astype(dtype)
+    got = cuda.choose(cuda.upload(condition), cuda.upload(a), 5, cuda.empty((6, 7), dtype)).get()
+    np.testing.assert_array_equal(got, np.where(condition, a, np.array(5, dtype)))
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int16", "float32", "float64", "complex128"])
+def test_fills_whole_and_strided(cuda, dtype):
+    x = cuda.fill(7, cuda.empty((6, 10), dtype))
+    cuda.fill(3, x.view((3, 4), (20, 2), np.dtype(dtype).itemsize))
+    want = np.full((6, 10), 7, dtype)
+    want[::2, 1:9:2] = 3
+    np.testing.assert_array_equal(x.get(), want)
+
+
+def test_copying_another_dtype_is_refused(eager):
+    from cuda_engine_under_test import Fault
+
+    with pytest.raises(Fault, match="type: copy: expected one dtype"):
+        eager.copy(eager.upload(np.ones(3, "u1")), eager.empty((3,), "uint16"))
+
+
+# ---- matrix products
+
+
+@pytest.fixture(params=["cublas", "tiles"])
+def product(request, cuda):
+    """Both ways of multiplying."""
+    cuda.c.shim_without_cublas(request.param == "tiles")
+    yield cuda
+    cuda.c.shim_without_cublas(0)
+
+
+def layouts(shape, dtype):
+    rows, columns = shape
+    yield "plain", RNG.standard_normal(shape).astype(dtype)
+    yield "transposed", RNG.standard_normal((columns, rows)).astype(dtype).T
+    yield "padded", RNG.standard_normal((rows, columns + 5)).astype(dtype)[:, 2 : 2 + columns]
+    yield "strided", RNG.standard_normal((rows, 2 * columns)).astype(dtype)[:, ::2]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "tolerance"), [("float32", 1e-5), ("float64", 1e-12), ("float16", 2e-2), ("bfloat16", 1e-1)]
+)
+def test_products_of_every_layout(product, dtype, tolerance):
+    for (_, a), (_, b) in itertools.product(layouts((7, 5), dtype), layouts((5, 9), dtype)):
+        c = RNG.standard_normal((7, 9)).astype(dtype)
+        got = product.gemm(product.upload(a), product.upload(b), product.upload(c), 1.5, 0.5).get()
+        want = 1.5 * (a.astype("f8") @ b.astype("f8")) + 0.5 * c.astype("f8")
+        np.testing.assert_allclose(got.astype("f8"), want, rtol=tolerance, atol=10 * tolerance)
+
+
+def test_transposed_and_padded_operands_are_not_copied(eager, machine):
+    a = eager.upload(RNG.standard_normal((5, 7)).astype("f4").T)
+    b = eager.upload(RNG.standard_normal((5, 12)).astype("f4")[:, 2:11])
+    c = eager.empty((7, 9), "float32")
+    eager.gemm(a, b, c)
+    before = machine.statistics()
+    eager.gemm(a, b, c)
+    after = machine.statistics()
+    assert (after.launches, after.copies) == (before.launches, before.copies)
+
+
+def test_beta_zero_does_not_read_the_result(product):
+    a, b = np.ones((3, 4), "f4"), np.ones((4, 2), "f4")
+    c = product.upload(np.full((3, 2), np.nan, "f4"))
+    np.testing.assert_array_equal(product.gemm(product.upload(a), product.upload(b), c).get(), np.full((3, 2), 4, "f4"))
+
+
+def test_no_depth_gives_zeros(product):
+    c = product.upload(np.full((2, 3), 9, "f4"))
+    product.gemm(product.empty((2, 0), "float32"), product.empty((0, 3), "float32"), c)
+    assert not c.get().any()
+
+
+def test_batches_broadcast(product):
+    a, b = RNG.standard_normal((4, 1, 6, 5)), RNG.standard_normal((3, 5, 2))
+    got = product.gemm(product.upload(a), product.upload(b), product.empty((4, 3, 6, 2), "float64")).get()
+    np.testing.assert_allclose(got, a @ b, rtol=1e-12)
+
+
+def test_a_result_that_lies_column_by_column(product):
+    a, b = RNG.standard_normal((6, 5)).astype("f4"), RNG.standard_normal((5, 4)).astype("f4")
+    c = product.empty((4, 6), "float32")
+    product.gemm(product.upload(a), product.upload(b), c.view((6, 4), (1, 6)))
+    np.testing.assert_allclose(c.get().T, a @ b, rtol=1e-5)
+
+
+def test_larger_than_a_tile(product):
+    a, b = RNG.standard_normal((130, 70)).astype("f4"), RNG.standard_normal((70, 66)).astype("f4")
+    got = product.gemm(product.upload(a), product.upload(b), product.empty((130, 66), "float32")).get()
+    np.testing.assert_allclose(got, a @ b, rtol=1e-4, atol=1e-4)
+
+
+def test_products_that_do_not_chain_are_refused(eager):
+    from cuda_engine_under_test import Fault
+
+    a, b = eager.empty((3, 4), "float32"), eager.empty((5, 2), "float32")
+    with pytest.raises(Fault, match=r"value: gemm: the shapes do not chain: \(3, 4\) @ \(5, 2\)"):
+        eager.gemm(a, b, eager.empty((3, 2), "float32"))
+    with pytest.raises(Fault, match="type: gemm: expected float16, bfloat16, float32 or float64, got int32"):
+        eager.gemm(*(eager.empty((2, 2), "int32") for _ in range(3)))

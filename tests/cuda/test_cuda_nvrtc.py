@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""NVRTC: every kernel family compiles for every architecture; the cache on disk; the libraries that are not there.
+
+Each test runs in a process of its own, because libraries are looked for once a process. No GPU is needed."""
+
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+
+
+def run(script, cache, **environment):
+    """Run a script with the engine at hand as `cuda`, the machine as `machine`; return what it printed."""
+    head = f"""
+        import ctypes, os, sys
+        import numpy as np
+        sys.path.insert(0, {str(HERE)!r})
+        import conftest
+        engine = conftest.module("cuda_engine_under_test", {str(HERE / "engine.py")!r})
+        hostcuda = conftest.module("hostcuda_under_test", {str(HERE.parents[1] / "src/dltensor/testing/hostcuda.py")!r})
+        cuda = engine.Engine(engine.build(engine.scratch() / "engine"))
+    """
+    env = {**os.environ, "DLTENSOR_CACHE_DIR": str(cache), **environment}
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(head) + textwrap.dedent(script)],
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=540,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done.stdout
+
+
+def nvrtc():
+    for folder in sys.path:
+        for found in sorted(Path(folder or ".").glob("nvidia/*/lib/libnvrtc.so.*[0-9]"), reverse=True):
+            return str(found)
+    pytest.skip("NVRTC is not installed (pip install nvidia-cuda-nvrtc)")
+
+
+FAMILIES = """
+    K = "dlt::kernels::"
+    E, T, P = (f"native/cuda/kernels/{name}.cuh" for name in ("element", "tile", "product"))
+    ops = [cuda.c.shim_op_name(i).decode() for i in range(cuda.c.shim_op_count())]
+    kinds = [cuda.c.shim_op_kinds(i) for i in range(len(ops))]
+    counts = [cuda.c.shim_op_operands(i) for i in range(len(ops))]
+    def compile(arch, header, expression):
+        size = ctypes.c_size_t()
+        cuda("compile_for", arch // 10, arch % 10, header.encode(), expression.encode(), ctypes.byref(size))
+        assert size.value > 1000
+        return size.value
+"""
+
+
+@pytest.mark.parametrize("arch", [75, 80, 90, 100, 120])
+def test_every_family_compiles(arch, tmp_path):
+    script = (
+        FAMILIES
+        + f"""
+    arch = {arch}
+    done = 0
+    def all_of(t):
+        return ", ".join([t] * 5)
+    for t, vec in (("uint8_t", 16), ("int64_t", 2), ("dlt::float16", 8), ("float", 4)):
+        done += compile(arch, E, f"{{K}}element::contiguous<{{K}}op_multiply, 2, {{all_of(t)}}, {{vec}}, 0>") > 0
+    for end in ("6, uint32_t", "64, uint64_t"):
+        done += compile(arch, E, f"{{K}}element::rows<{{K}}op_add, 2, {{all_of('float')}}, 4, 16, {{end}}>") > 0
+        done += compile(arch, T, f"{{K}}tile::permute<{{K}}keep, 1, {{all_of('uint16_t')}}, {{end}}>") > 0
+    for types in ("float, float", "double, double", "dlt::float16, float", "dlt::bfloat16, float"):
+        done += compile(arch, P, f"{{K}}product::tiled<{{types}}>") > 0
+    cast = "cast<dlt::float8_e4m3fn, true, true>, 1, float, float, float, float, dlt::float8_e4m3fn"
+    done += compile(arch, E, f"{{K}}element::contiguous<{{K}}{{cast}}, 4, 0>") > 0
+    print(done)
+    """
+    )
+    assert run(script, tmp_path, DLTENSOR_CUDA_NVRTC=nvrtc()).strip() == "13"
+
+
+def test_every_row_compiles_in_every_kind_it_takes(tmp_path):
+    script = (
+        FAMILIES
+        + """
+    results = [cuda.c.shim_op_result(i).decode() for i in range(len(ops))]
+    done = 0
+    for op, kind, count, result in zip(ops, kinds, counts, results):
+        for bit, t in ((1, "dlt::boolean"), (2, "int64_t"), (4, "double"), (8, "dlt::complex64")):
+            if not kind & bit:
+                continue
+            part = "float" if bit == 8 else t
+            out = "dlt::boolean" if result == "mask" else part if result == "part" else t
+            compile(90, E, f"{K}element::contiguous<{K}op_{op}, {count}, {', '.join([t] * 4)}, {out}, 1, 0>")
+            done += 1
+    print(done)
+    """
+    )
+    assert int(run(script, tmp_path, DLTENSOR_CUDA_NVRTC=nvrtc())) > 150
+
+
+def test_code_from_nvrtc_runs_and_comes_from_disk_the_second_time(tmp_path):
+    script = """
+    machine = hostcuda.load()
+    a = np.arange(1000, dtype="f4")
+    print(int((cuda.run("add", [cuda.upload(a), 1.0], "float32").get() == a + 1).all()))
+    out = (ctypes.c_int64 * 3)()
+    cuda.c.shim_compiler_statistics(out)
+    print(*out)
+    """
+    environment = {"DLTENSOR_CUDA_NVRTC": nvrtc()}
+    assert run(script, tmp_path, **environment).split() == ["1", "1", "0", "0"]
+    assert run(script, tmp_path, **environment).split() == ["1", "0", "1", "0"]
+    folder = tmp_path / "cuda"
+    assert folder.stat().st_mode & 0o777 == 0o700
+    kernel = next(folder.iterdir())
+    kernel.write_bytes(kernel.read_bytes()[:-1] + b"\xff")
+    assert run(script, tmp_path, **environment).split() == ["1", "1", "0", "1"], "a changed file must not be loaded"
+    kernel.chmod(0o622)
+    assert run(script, tmp_path, **environment).split() == ["1", "1", "0", "1"], "nor one that others may write to"
+
+
+def test_without_a_driver_the_message_says_what_was_tried_and_what_to_do(tmp_path):
+    script = """
+    try:
+        cuda("device_count", ctypes.byref(ctypes.c_int()))
+    except engine.Fault as error:
+        print(error)
+    """
+    words = run(script, tmp_path, DLTENSOR_CUDA_DRIVER="/nowhere/libcuda.so.1")
+    assert words.startswith("device: the CUDA driver cannot be loaded. Tried: /nowhere/libcuda.so.1")
+    assert "Remedy: install the NVIDIA driver" in words
+    assert 'device="cpu"' in words
+
+
+def test_without_a_device_the_message_says_so(tmp_path):
+    script = """
+    machine = hostcuda.load(devices=0)
+    try:
+        cuda("device_count", ctypes.byref(ctypes.c_int()))
+    except engine.Fault as error:
+        print(error)
+    """
+    words = run(script, tmp_path)
+    assert "cuInit gives CUDA_ERROR_NO_DEVICE (100)" in words
+    assert "CUDA_VISIBLE_DEVICES" in words
+
+
+def test_the_host_cost_of_a_small_addition(tmp_path):
+    """Prints the numbers, and checks the way there: no driver allocation, nothing but the launch is called."""
+    script = """
+    machine = hostcuda.load()
+    stream = cuda.stream()
+    cuda.c.shim_add_cost(stream, 10)
+    machine.configure(launches=False)
+    lonely = cuda.c.shim_add_cost(stream, 20000)
+    context = ctypes.c_void_p()
+    machine.library.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0)
+    machine.library.cuCtxSetCurrent(context)
+    before, calls = cuda.usage().driver_allocations, machine.statistics()
+    cost = cuda.c.shim_add_cost(stream, 20000)
+    after = machine.statistics()
+    print(cuda.usage().driver_allocations - before, after.calls - calls.calls, round(cost, 1), round(lonely, 1))
+    """
+    allocations, calls, cost, lonely = run(script, tmp_path, DLTENSOR_CUDA_NVRTC="off").split()
+    assert (allocations, calls) == ("0", "0")
+    print(f"host cost of a + b with launches off: {cost} ns; {lonely} ns when no context is current")

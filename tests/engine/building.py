@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Compiles a C++ test face against the sources of the engine and loads it. No tests here."""
+
+import concurrent.futures
+import ctypes
+import hashlib
+import os
+import pathlib
+import platform
+import re
+import subprocess
+import sysconfig
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+INCLUDES = [ROOT / "src" / "dltensor", ROOT / "src" / "dltensor" / "include"]
+FLAGS = [
+    "-std=c++20",
+    "-fPIC",
+    "-Wall",
+    "-Wextra",
+    "-Werror",
+    "-fno-math-errno",
+    "-fno-trapping-math",
+    "-ffp-contract=off",
+]
+
+
+def cache() -> pathlib.Path:
+    """Return the folder that compiled faces are kept in between runs."""
+    folder = pathlib.Path(os.environ.get("DLTENSOR_TEST_CACHE", pathlib.Path(tempfile.gettempdir()) / "dltensor-faces"))
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def run(command: list) -> None:
+    """Run a compiler; its own words are the error."""
+    done = subprocess.run([str(c) for c in command], capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(map(str, command))}\n{done.stderr}")
+
+
+def face(name: str, *flags: str) -> ctypes.CDLL:
+    """Compile tests/engine/`name` alone (headers only) and load it."""
+    source = pathlib.Path(__file__).parent / name
+    headers = sorted(p for folder in INCLUDES for p in folder.rglob("*.h"))
+    key = hashlib.sha256(b"".join(p.read_bytes() for p in [source, *headers]) + repr(flags).encode()).hexdigest()[:16]
+    library = cache() / f"{source.stem}-{key}{sysconfig.get_config_var('SHLIB_SUFFIX')}"
+    if not library.exists():
+        made = library.with_suffix(f".{os.getpid()}.tmp")
+        run(
+            [
+                os.environ.get("CXX", "g++"),
+                *FLAGS,
+                "-O2",
+                *flags,
+                *[f"-I{i}" for i in INCLUDES],
+                "-shared",
+                source,
+                "-o",
+                made,
+            ]
+        )
+        made.rename(library)
+    return ctypes.CDLL(str(library))
+
+
+def _lists() -> tuple:
+    """Read from native/meson.build which files there are and which levels the kernels are compiled for."""
+    text = (ROOT / "src" / "dltensor" / "native" / "meson.build").read_text()
+    kernels, base = (re.findall(r"'([\w/]+\.cc)'", part) for part in text.split("shared_library('dltensor'"))
+    levels = {name: re.findall(r"'(-[^']+)'", flags) for name, flags in re.findall(r"^ +'(v\d)': \[(.*)\]", text, re.M)}
+    if not kernels or not base or not levels:
+        raise RuntimeError("native/meson.build no longer lists its files as this reads them")
+    return kernels, base, levels if platform.machine() == "x86_64" else {"base": []}
+
+
+def engine(face_name: str, *flags: str) -> ctypes.CDLL:
+    """Compile the whole engine with tests/engine/`face_name` into one library and load it."""
+    kernels, base, levels = _lists()
+    native = ROOT / "src" / "dltensor" / "native"
+    units = [
+        (native / k, ("-O3", f"-DDLT_LEVEL={level}", *options)) for k in kernels for level, options in levels.items()
+    ]
+    units += [(native / b, ("-O2",)) for b in base] + [(pathlib.Path(__file__).parent / face_name, ("-O2",))]
+    headers = hashlib.sha256(b"".join(p.read_bytes() for f in INCLUDES[:1] for p in sorted(f.rglob("*.h")))).hexdigest()
+
+    def compiled(unit: tuple) -> pathlib.Path:
+        source, options = unit
+        key = hashlib.sha256(source.read_bytes() + repr((headers, options, flags)).encode()).hexdigest()[:16]
+        target = cache() / f"{source.stem}-{key}.o"
+        if not target.exists():
+            made = target.with_suffix(f".{os.getpid()}.tmp")
+            includes = [f"-I{i}" for i in INCLUDES]
+            run(
+                [
+                    os.environ.get("CXX", "g++"),
+                    *FLAGS,
+                    "-fvisibility=hidden",
+                    *options,
+                    *flags,
+                    *includes,
+                    "-c",
+                    source,
+                    "-o",
+                    made,
+                ]
+            )
+            made.rename(target)
+        return target
+
+    with concurrent.futures.ThreadPoolExecutor(2) as workers:
+        objects = list(workers.map(compiled, units))
+    key = hashlib.sha256(repr(objects).encode()).hexdigest()[:16]
+    library = cache() / f"engine-{key}{sysconfig.get_config_var('SHLIB_SUFFIX')}"
+    if not library.exists():
+        made = library.with_suffix(f".{os.getpid()}.tmp")
+        run([os.environ.get("CXX", "g++"), "-shared", *flags, *objects, "-o", made, "-lpthread", "-ldl"])
+        made.rename(library)
+    return ctypes.CDLL(str(library))

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What tests need to build C and C++ on the spot: compilers, include folders, other people's headers. No tests here."""
+
+import os
+import shutil
+import subprocess
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+INCLUDE = ROOT / "src" / "dltensor" / "include"
+WARNINGS = ["-Wall", "-Wextra", "-pedantic", "-Werror"]
+
+# Where wheels keep the standard's header, relative to site-packages.
+HEADERS = [
+    "tvm_ffi/include/dlpack/dlpack.h",
+    "torch/include/ATen/dlpack.h",
+    "metatensor/include/metatensor/dlpack/dlpack.h",
+    "pyarrow/include/arrow/c/dlpack_abi.h",
+]
+
+
+def compiler(mode):
+    """The command for a language mode such as "c99" or "c++20"; a missing compiler skips the test by name."""
+    name = os.environ.get("CXX", "c++") if "++" in mode else os.environ.get("CC", "cc")
+    if shutil.which(name.split()[0]) is None:
+        pytest.skip(f"compiler {name} is not installed")
+    return [*name.split(), "-x", "c++" if "++" in mode else "c", f"-std={mode}"]
+
+
+def compile_program(folder, source, mode, *flags):
+    """Build `source` in `mode` with every warning an error and return the program's path."""
+    program = Path(folder) / (Path(source).stem + "-" + mode)
+    command = [*compiler(mode), *WARNINGS, f"-I{INCLUDE}", *flags, str(source), "-o", str(program)]
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, f"{' '.join(command)}\n{done.stderr}"
+    return program
+
+
+def original_headers():
+    """The standard's header in each installed wheel, as pytest parameters; one that skips itself if there is none."""
+    folders = dict.fromkeys(Path(sysconfig.get_path(key)) for key in ("purelib", "platlib"))
+    found = [
+        pytest.param(folder / header, id=header.partition("/")[0])
+        for folder in folders
+        for header in HEADERS
+        if (folder / header).is_file()
+    ]
+    missing = pytest.mark.skip(reason="no installed wheel brings a dlpack.h (tvm_ffi, torch, metatensor, pyarrow)")
+    return found or [pytest.param(None, marks=missing, id="none")]

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Arrays of others that lie, each in its own way: dlt_array_check says which, nothing crashes, nothing is lost. */
+#include "check.h"
+
+static int ends = 0;
+static uintptr_t true_shape[2] = {2, 3};
+static double memory[8] = {-1, 0, 1, 2, 3, 4, 5, -1};
+static double* const data = memory + 1;
+static dlt_data_origin_t honest_origin;
+
+static void destroy(void* p) {
+  (void)p;
+  ends++;
+}
+static dlt_status_t origin(const void* p, dlt_data_origin_t* out) {
+  (void)p;
+  *out = honest_origin;
+  return 0;
+}
+static dlt_status_t device(const void* p, DLDevice* out) {
+  (void)p;
+  *out = cpu;
+  return 0;
+}
+static dlt_status_t dtype(const void* p, DLDataType* out) {
+  (void)p;
+  *out = f64;
+  return 0;
+}
+static dlt_status_t shape(const void* p, const uintptr_t** out, uintptr_t* count) {
+  (void)p;
+  *out = true_shape;
+  *count = 2;
+  return 0;
+}
+static DLManagedTensorVersioned* lent(void) {
+  return tensor_over(data, f64, 2, (int64_t[]){2, 3}, (int64_t[]){3, 1}, 0);
+}
+static dlt_status_t as_dlpack(void* p, DLManagedTensorVersioned** out, DLDevice d, const int64_t* s, DLPackVersion v) {
+  (void)p, (void)d, (void)s, (void)v;
+  *out = lent();
+  return 0;
+}
+static dlt_status_t from_dlpack(const void* p, DLManagedTensorVersioned* t, dlt_array_t* out) {
+  (void)p, (void)out;
+  t->deleter(t);
+  return 0;
+}
+static dlt_status_t reshape(void* p, const uintptr_t* s, uintptr_t n) {
+  (void)p, (void)s, (void)n;
+  return 0;
+}
+static dlt_status_t swap_axes(void* p, uintptr_t a, uintptr_t b) {
+  (void)p, (void)a, (void)b;
+  return 0;
+}
+static dlt_status_t create(const void* p, const uintptr_t* s, uintptr_t n, dlt_array_t fill, dlt_array_t* out) {
+  (void)p, (void)s, (void)n, (void)out;
+  if (fill.destroy) fill.destroy(fill.ptr);
+  return 0;
+}
+static dlt_status_t copy(const void* p, DLDevice d, dlt_array_t* out) {
+  (void)p, (void)d, (void)out;
+  return 0;
+}
+static dlt_status_t move_data(void* p, const void* i, const dlt_data_movement_t* m, uintptr_t n) {
+  (void)p, (void)i, (void)m, (void)n;
+  return 0;
+}
+static dlt_array_t honest(void) {
+  if (!honest_origin) dlt_register_data_origin("honest", &honest_origin);
+  dlt_array_t a = {data, destroy, origin, device, dtype, as_dlpack, from_dlpack, shape,
+                   reshape, swap_axes, create, copy, move_data};
+  return a;
+}
+
+/* --- one lie each */
+
+static dlt_status_t status_77(const void* p, DLDevice* out) {
+  (void)p, (void)out;
+  return 77;
+}
+static dlt_status_t status_with_message(const void* p, DLDataType* out) {
+  (void)p, (void)out;
+  dlt_set_last_error("the disk is on fire", "honest", data, NULL);
+  return 254;
+}
+static dlt_status_t no_answer_device(const void* p, DLDevice* out) {
+  (void)p, (void)out;
+  return 0;
+}
+static dlt_status_t no_answer_shape(const void* p, const uintptr_t** out, uintptr_t* count) {
+  (void)p, (void)out, (void)count;
+  return 0;
+}
+static dlt_status_t null_shape(const void* p, const uintptr_t** out, uintptr_t* count) {
+  (void)p;
+  *out = NULL;
+  *count = 2;
+  return 0;
+}
+static dlt_status_t endless_shape(const void* p, const uintptr_t** out, uintptr_t* count) {
+  (void)p;
+  *out = true_shape;
+  *count = (uintptr_t)1 << 40;
+  return 0;
+}
+static dlt_status_t huge_shape(const void* p, const uintptr_t** out, uintptr_t* count) {
+  static uintptr_t dims[1] = {UINTPTR_MAX};
+  (void)p;
+  *out = dims;
+  *count = 1;
+  return 0;
+}
+static dlt_status_t other_shape(const void* p, const uintptr_t** out, uintptr_t* count) {
+  static uintptr_t dims[2] = {3, 2};
+  (void)p;
+  *out = dims;
+  *count = 2;
+  return 0;
+}
+static dlt_status_t device_99(const void* p, DLDevice* out) {
+  (void)p;
+  memset(out, 99, sizeof(*out));
+  return 0;
+}
+static dlt_status_t device_19(const void* p, DLDevice* out) {
+  int32_t number = 19;
+  (void)p;
+  memcpy(&out->device_type, &number, 4);
+  out->device_id = 0;
+  return 0;
+}
+static dlt_status_t dtype_99(const void* p, DLDataType* out) {
+  (void)p;
+  *out = (DLDataType){99, 64, 1};
+  return 0;
+}
+static dlt_status_t dtype_of_no_bits(const void* p, DLDataType* out) {
+  (void)p;
+  *out = (DLDataType){kDLFloat, 0, 1};
+  return 0;
+}
+static dlt_status_t another_dtype(const void* p, DLDataType* out) {
+  (void)p;
+  *out = i32;
+  return 0;
+}
+static dlt_status_t wild_origin(const void* p, dlt_data_origin_t* out) {
+  (void)p;
+  *out = 1u << 31;
+  return 0;
+}
+
+enum lie {
+  null_tensor, major_2, negative_dim, null_dims, ndim_99, ndim_minus, code_99, lanes_0, wrong_device, null_data,
+  wild_strides, wild_offset, odd_pointer, null_deleter, null_strides, offset_8, error_in_deleter, lie_count
+};
+static enum lie told;
+static void setting_deleter(DLManagedTensorVersioned* t) {
+  dlt_set_last_error("set by a deleter", "test", NULL, NULL);
+  test_deleter(t);
+}
+static dlt_status_t lying_dlpack(void* p, DLManagedTensorVersioned** out, DLDevice d, const int64_t* s,
+                                 DLPackVersion v) {
+  (void)p, (void)d, (void)s, (void)v;
+  static test_tensor kept;
+  DLManagedTensorVersioned* t = lent();
+  switch (told) {
+    case null_tensor: t->deleter(t), t = NULL; break;
+    case major_2: t->version.major = 2; break;
+    case negative_dim: t->dl_tensor.shape[1] = -3; break;
+    case null_dims: t->dl_tensor.shape = NULL; break;
+    case ndim_99: t->dl_tensor.ndim = 99; break;
+    case ndim_minus: t->dl_tensor.ndim = -1; break;
+    case code_99: t->dl_tensor.dtype.code = 99; break;
+    case lanes_0: t->dl_tensor.dtype.lanes = 0; break;
+    case wrong_device: t->dl_tensor.device.device_type = kDLCUDA; break;
+    case null_data: t->dl_tensor.data = NULL; break;
+    case wild_strides: t->dl_tensor.strides[0] = INT64_MAX / 2; break;
+    case wild_offset: t->dl_tensor.byte_offset = UINT64_MAX - 8; break;
+    case odd_pointer: t->deleter(t), t = (DLManagedTensorVersioned*)(uintptr_t)13; break;
+    case null_deleter:
+      memcpy(&kept, t, sizeof(kept));
+      kept.tensor.dl_tensor.shape = kept.dims;
+      kept.tensor.dl_tensor.strides = kept.dims + 2;
+      kept.tensor.deleter = NULL;
+      t->deleter(t), t = &kept.tensor;
+      break;
+    case null_strides: t->dl_tensor.strides = NULL; break;
+    case offset_8: t->dl_tensor.data = memory, t->dl_tensor.byte_offset = 8; break;
+    case error_in_deleter: t->deleter = setting_deleter; break;
+    case lie_count: break;
+  }
+  *out = t;
+  return 0;
+}
+
+static void each_missing_function_is_named(void) {
+  static const char* const names[] = {"origin",  "device",    "dtype",  "as_dlpack", "from_dlpack", "shape",
+                                      "reshape", "swap_axes", "create", "copy",      "move_data"};
+  for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+    dlt_array_t a = honest();
+    memset((char*)&a + 16 + i * sizeof(void*), 0, sizeof(void*));
+    char expected[64];
+    snprintf(expected, sizeof(expected), "'%s' is NULL", names[i]);
+    FAILS(dlt_array_check(&a, NULL), expected);
+  }
+  dlt_array_t nothing;
+  memset(&nothing, 0, sizeof(nothing));
+  FAILS(dlt_array_check(&nothing, NULL), "is NULL");
+  FAILS(dlt_array_check(NULL, NULL), "NULL");
+  CHECK(ends == 0);
+}
+
+static void an_honest_array_passes(void) {
+  dlt_array_t a = honest();
+  returned = 0;
+  WORKS(dlt_array_check(&a, NULL));
+  CHECK(returned == 1);
+  for (told = null_strides; told < lie_count; told++) {
+    a.as_dlpack = lying_dlpack;
+    WORKS(dlt_array_check(&a, NULL));
+  }
+  told = null_deleter;
+  WORKS(dlt_array_check(&a, NULL));
+}
+
+static void each_lie_is_named(void) {
+#define LIE(member, function, words)    \
+  do {                                  \
+    dlt_array_t a = honest();           \
+    a.member = function;                \
+    FAILS(dlt_array_check(&a, NULL), words); \
+  } while (0)
+  LIE(device, status_77, "status 77, without a new message");
+  LIE(device, no_answer_device, "device of DLPack 1.3");
+  LIE(device, device_99, "device of DLPack 1.3");
+  LIE(device, device_19, "tpu:0");
+  LIE(dtype, status_with_message, "'dtype' failed with status 254: the disk is on fire");
+  LIE(dtype, dtype_99, "code 99");
+  LIE(dtype, dtype_of_no_bits, "0 bits");
+  LIE(dtype, another_dtype, "its dtype is int32, its tensor float64");
+  LIE(shape, no_answer_shape, "at most 64 dimensions");
+  LIE(shape, null_shape, "gives NULL");
+  LIE(shape, endless_shape, "got 1099511627776");
+  LIE(shape, huge_shape, "for axis 0");
+  LIE(shape, other_shape, "(3, 2), its tensor (2, 3)");
+  static const struct {
+    enum lie lie;
+    const char* words;
+  } lies[] = {{null_tensor, "without giving a tensor"}, {major_2, "version 2.3"}, {negative_dim, "shape[1]"},
+              {null_dims, "shape"}, {ndim_99, "ndim"}, {ndim_minus, "ndim"}, {code_99, "dtype"}, {lanes_0, "lanes"},
+              {wrong_device, "got one on cuda:0"}, {null_data, "data"}, {wild_strides, "strides"},
+              {wild_offset, "byte_offset"}, {odd_pointer, "cannot be one"}};
+  for (size_t i = 0; i < sizeof(lies) / sizeof(lies[0]); i++) {
+    told = lies[i].lie;
+    returned = 0;
+    LIE(as_dlpack, lying_dlpack, lies[i].words);
+    CHECK(returned == 1);
+  }
+  /* An origin that nobody registered has a name all the same: the one that says so. */
+  dlt_array_t a = honest();
+  a.origin = wild_origin;
+  WORKS(dlt_array_check(&a, NULL));
+}
+
+/* An error that was there before is not taken for the cause; the same words twice still are. */
+static void old_errors_are_not_blamed(void) {
+  dlt_array_t a = honest();
+  a.dtype = status_with_message;
+  CHECK(dlt_array_check(&a, NULL) != 0);
+  CHECK(dlt_array_check(&a, NULL) != 0);
+  CHECK(strstr(last_message(), "the disk is on fire") != NULL);
+  a = honest();
+  a.device = status_77;
+  dlt_set_last_error("", "test", NULL, NULL);
+  CHECK(dlt_array_check(&a, NULL) != 0);
+  CHECK(strstr(last_message(), "'device' failed with status 77") != NULL);
+}
+
+static void a_lying_fill_is_refused_and_given_back(void) {
+  double x[2] = {0};
+  dlt_array_t ours = array_over(x, f64, 1, (int64_t[]){2}, NULL, 0), made;
+  memset(&made, 0, sizeof(made));
+  uintptr_t two = 2;
+  for (told = null_tensor; told <= odd_pointer; told++) {
+    dlt_array_t fill = honest();
+    fill.as_dlpack = lying_dlpack;
+    ends = returned = 0;
+    FAILS(ours.create(ours.ptr, &two, 1, fill, &made), "fill_value");
+    CHECK(ends == 1 && returned == 1 && made.ptr == NULL);
+  }
+  ends = returned = 0;
+  FAILS(ours.create(ours.ptr, &two, 1, honest(), &made), "no dimensions");
+  CHECK(ends == 1 && returned == 1);
+  end_array(&ours);
+}
+
+int main(int argc, char** argv) {
+  static const test_case cases[] = {
+#define CASE(name) {#name, name}
+      CASE(each_missing_function_is_named), CASE(an_honest_array_passes), CASE(each_lie_is_named),
+      CASE(old_errors_are_not_blamed), CASE(a_lying_fill_is_refused_and_given_back)};
+  return run_cases(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);
+}

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command line: short help, exit statuses, and no import that was not asked for."""
+
+import importlib
+import json
+import subprocess
+import sys
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+
+from dltensor.cli import COMMANDS, main
+
+
+def run(*arguments):
+    return subprocess.run([sys.executable, "-m", "dltensor", *arguments], capture_output=True, text=True, timeout=120)
+
+
+def test_no_command_shows_help_that_fits_a_screen(capsys):
+    assert main([]) == 2
+    text = capsys.readouterr().out
+    assert all(name in text for name in COMMANDS)
+    assert len(text.splitlines()) <= 24
+    assert max(map(len, text.splitlines())) <= 110
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_what_a_command_needs(name, capsys):
+    module = importlib.import_module(COMMANDS[name][0])
+    assert callable(module.run)
+    with pytest.raises(SystemExit) as stopped:
+        main([name, "--help"])
+    assert stopped.value.code == 0
+    text = capsys.readouterr().out
+    assert len(text.splitlines()) <= 24
+    assert " ".join(module.__doc__.split())[:60] in " ".join(text.split())
+
+
+def test_an_unknown_command_is_refused_with_the_list(capsys):
+    with pytest.raises(SystemExit) as stopped:
+        main(["fly"])
+    assert stopped.value.code == 2
+    text = capsys.readouterr().err
+    assert all(name in text for name in COMMANDS)
+
+
+def test_version_is_that_of_the_package():
+    assert run("--version").stdout.strip() == f"dltensor {version('dltensor')}"
+
+
+def test_the_console_script_is_the_module(capsys):
+    from importlib.metadata import entry_points
+
+    scripts = [script for script in entry_points(group="console_scripts") if script.name == "dltensor"]
+    assert scripts
+    assert scripts[0].load() is main
+
+
+def test_info_is_the_same_in_words_and_in_json():
+    facts = json.loads(run("info", "--json").stdout)
+    words = run("info").stdout
+    for name in ("dltensor", "dlpack", "include", "library"):
+        assert facts[name] in words
+    assert "float4_e2m1fn" in facts["dtypes"]
+
+
+def test_the_flags_point_at_files_that_are_there():
+    include, folder = (text[2:] for text in run("info", "--cflags", "--libs").stdout.split()[:2])
+    assert (Path(include) / "dltensor" / "dlpack.h").is_file()
+    assert (Path(folder) / "libdltensor.so").is_file()
+
+
+def test_info_imports_no_framework():
+    code = ("import sys; from dltensor.cli import main; main(['info']); "
+            "print(sorted({'numpy', 'torch', 'jax', 'matplotlib', 'dltensor.demo'} & set(sys.modules)))")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert done.stdout.splitlines()[-1] == "[]", done.stderr
+
+
+def test_an_interrupt_ends_the_command_without_a_traceback(monkeypatch, capsys):
+    def interrupted(options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(importlib.import_module("dltensor.info"), "run", interrupted)
+    assert main(["info"]) == 130
+    assert capsys.readouterr().err == "interrupted\n"
+
+
+def test_a_reader_that_stops_early_is_no_fault():
+    done = subprocess.run(f"{sys.executable} -m dltensor info --json | head -c 1", shell=True, capture_output=True,
+                          text=True, timeout=120)
+    assert done.stdout == "{"
+    assert done.stderr == ""

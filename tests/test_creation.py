@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Creation functions: NumPy is the oracle, the default types are the array API's kinds in our widths."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import dltensor as dl
+
+NUMBERS = [d for d in dl.DTYPES.values() if d.name not in ("float8_e8m0fnu",)]
+
+
+def same(ours, theirs):
+    assert ours.shape == theirs.shape
+    assert ours.tolist() == theirs.tolist()
+
+
+@pytest.mark.parametrize("dtype", NUMBERS, ids=str)
+def test_zeros_are_zero_in_every_dtype(dtype):
+    made = dl.zeros((2, 3), dtype=dtype)
+    assert made.dtype == dtype
+    assert made.tolist() == [[0] * 3] * 2
+
+
+ONES = [d for d in dl.DTYPES.values() if d.name not in ("int2", "uint32", "uint64")]
+
+
+@pytest.mark.parametrize("dtype", ONES, ids=str)
+def test_ones_are_one_in_every_dtype(dtype):
+    made = dl.ones((2, 3), dtype=dtype)
+    assert made.dtype == dtype
+    assert made.tolist() == [[1] * 3] * 2
+
+
+def test_zeros_of_an_unknown_type_are_bytes_of_zero():
+    made = dl.zeros((3,), dtype=dl.DType(99, 24))
+    assert made.view(dl.DType(1, 8)).tolist() == [0] * 9
+
+
+def test_zeros_and_ones_are_float32_by_default():
+    assert dl.zeros(()).dtype == dl.ones(1).dtype == dl.float32
+
+
+@pytest.mark.parametrize(
+    ("number", "dtype"), [(True, dl.bool), (3, dl.int64), (2.5, dl.float32), (1 + 2j, dl.complex64)]
+)
+def test_full_takes_the_default_type_of_the_number(number, dtype):
+    made = dl.full((2, 2), number)
+    assert made.dtype == dtype
+    assert made.tolist() == [[number] * 2] * 2
+
+
+def test_full_refuses_a_number_outside_the_type():
+    with pytest.raises(OverflowError, match="300 is outside uint8, which holds 0 to 255"):
+        dl.full((2,), 300, dtype="uint8")
+
+
+@pytest.mark.parametrize(
+    ("make", "value"), [(dl.zeros_like, 0), (dl.ones_like, 1), (lambda x, **kw: dl.full_like(x, 7, **kw), 7)]
+)
+def test_like_functions_take_shape_and_type_of_any_framework_unless_told(make, value):
+    source = np.arange(6, dtype=np.int16).reshape(2, 3)
+    assert make(source).dtype == dl.int16
+    assert make(source).tolist() == [[value] * 3] * 2
+    assert make(source, dtype="float64").dtype == dl.float64
+
+
+def test_empty_like_is_contiguous_whatever_its_source_is():
+    made = dl.empty_like(dl.zeros((2, 3)).T)
+    assert made.shape == (3, 2)
+    assert made.is_contiguous
+
+
+@given(st.integers(-50, 50), st.integers(-50, 50), st.integers(-7, 7).filter(bool))
+def test_arange_of_integers_is_range(start, stop, step):
+    made = dl.arange(start, stop, step)
+    assert made.dtype == dl.int64
+    assert made.tolist() == list(range(start, stop, step))
+
+
+@given(st.floats(-50, 50), st.floats(-50, 50), st.floats(0.1, 7))
+def test_arange_of_floats_is_rounded_once_from_double_precision(start, stop, step):
+    made = dl.arange(start, stop, step, dtype="float64")
+    assert made.size == max(0, math.ceil((stop - start) / step))
+    assert made.tolist() == [start + i * step for i in range(made.size)]
+    single = dl.arange(start, stop, step)
+    assert single.dtype == dl.float32
+    assert single.tolist() == [float(np.float32(number)) for number in made.tolist()]
+
+
+@pytest.mark.parametrize("dtype", ["uint32", "uint64"])
+def test_ones_are_one_in_wide_unsigned_types(dtype):
+    assert dl.ones(2, dtype=dtype).tolist() == [1, 1]
+
+
+def test_arange_is_exact_beyond_double_precision():
+    assert dl.arange(2**62, 2**62 + 3).tolist() == [2**62, 2**62 + 1, 2**62 + 2]
+    assert dl.arange(2**64 - 3, 2**64, dtype="uint64").tolist() == [2**64 - 3, 2**64 - 2, 2**64 - 1]
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "float16", "bfloat16", "complex64", "int4", "float8_e5m2"])
+def test_arange_makes_any_type(dtype):
+    assert dl.arange(5, dtype=dtype).tolist() == [0, 1, 2, 3, 4]
+
+
+@given(st.floats(-1e6, 1e6), st.floats(-1e6, 1e6), st.integers(0, 40), st.booleans())
+def test_linspace_agrees_with_numpy(start, stop, num, endpoint):
+    made = dl.linspace(start, stop, num, dtype="float64", endpoint=endpoint)
+    expected = np.linspace(start, stop, num, endpoint=endpoint)
+    np.testing.assert_allclose(made.tolist(), expected, rtol=1e-14, atol=1e-9)
+    if num > 1 and endpoint:
+        assert made[-1].item() == stop
+
+
+def test_linspace_goes_through_the_complex_plane():
+    made = dl.linspace(0, 1 + 2j, 3)
+    assert made.dtype == dl.complex64
+    assert made.tolist() == [0, 0.5 + 1j, 1 + 2j]
+
+
+def test_eye_agrees_with_numpy_on_every_diagonal():
+    for rows in range(4):
+        for columns in range(4):
+            for k in range(-5, 6):
+                same(dl.eye(rows, columns, k=k), np.eye(rows, columns, k=k))
+    same(dl.eye(3, dtype="int8"), np.eye(3, dtype=np.int8))
+
+
+@pytest.mark.parametrize("indexing", ["xy", "ij"])
+@pytest.mark.parametrize("sizes", [(), (3,), (2, 3), (2, 3, 4), (2, 0)])
+def test_meshgrid_agrees_with_numpy_and_copies_nothing(indexing, sizes):
+    axes = [dl.arange(size) for size in sizes]
+    made = dl.meshgrid(*axes, indexing=indexing)
+    assert isinstance(made, tuple)
+    for ours, theirs, axis in zip(made, np.meshgrid(*map(np.arange, sizes), indexing=indexing), axes, strict=True):
+        same(ours, theirs)
+        assert ours.same_memory(axis)
+        assert ours.readonly
+
+
+def test_triangles_agree_with_numpy_on_every_diagonal():
+    source = np.arange(1, 25).reshape(2, 3, 4)
+    for k in range(-4, 6):
+        same(dl.tril(source, k=k), np.tril(source, k=k))
+        same(dl.triu(source, k=k), np.triu(source, k=k))
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda: dl.zeros((2, -1)), ValueError, r"shape\[1\] must be at least 0, got -1"),
+        (lambda: dl.full((2,), "x"), TypeError, "expected a number or a tensor, got str"),
+        (lambda: dl.arange(0, 5, 0), ValueError, "arange: step must not be 0"),
+        (lambda: dl.arange(float("nan")), ValueError, "arange: start, stop and step must be finite"),
+        (lambda: dl.arange(float("inf")), ValueError, "arange: start, stop and step must be finite"),
+        (lambda: dl.arange("5"), TypeError, "arange: stop must be a real number, got '5'"),
+        (lambda: dl.arange(300, dtype="uint8"), OverflowError, "299 is outside uint8"),
+        (lambda: dl.arange(-1, 5, dtype="uint8"), OverflowError, "-1 is outside uint8"),
+        (lambda: dl.linspace(0, 1, -1), ValueError, "linspace: num must be at least 0, got -1"),
+        (lambda: dl.linspace(0, 1, 2.0), TypeError, "linspace: num must be an integer, got 2.0"),
+        (lambda: dl.linspace(0, "a", 2), TypeError, "linspace: both ends must be numbers"),
+        (lambda: dl.meshgrid(dl.zeros((2, 2))), ValueError, r"meshgrid: .* number 0 has shape \(2, 2\)"),
+        (lambda: dl.meshgrid(indexing="yx"), ValueError, "indexing must be 'xy' or 'ij', got 'yx'"),
+        (lambda: dl.tril(dl.zeros(3)), ValueError, r"tril: expected at least 2 dimensions, got shape \(3,\)"),
+    ],
+)
+def test_wrong_arguments_are_named(call, error, words):
+    with pytest.raises(error, match=words):
+        call()

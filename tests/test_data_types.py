@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The array API's questions about dtypes and about the namespace, against NumPy and ml_dtypes; clip and promotion."""
+
+import itertools
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import dltensor as dl
+from dltensor._words import COMPUTED
+
+REAL = [name for name in COMPUTED if name not in ("bool", "bfloat16")]
+
+
+def foreign(name):
+    return np.dtype(getattr(ml_dtypes, name, name))
+
+
+@pytest.mark.parametrize("name", [name for name in dl.DTYPES if dl.isdtype(dl.DTYPES[name], "real floating")])
+def test_limits_of_floats_are_those_of_ml_dtypes(name):
+    ours, theirs = dl.finfo(name), ml_dtypes.finfo(foreign(name))
+    for field in ("bits", "eps", "max", "min", "smallest_normal"):
+        assert getattr(ours, field) == float(getattr(theirs, field)), field
+    assert ours.dtype == dl.DTYPES[name]
+
+
+@pytest.mark.parametrize("name", [name for name in dl.DTYPES if dl.isdtype(dl.DTYPES[name], "integral")])
+def test_limits_of_integers_are_those_of_ml_dtypes(name):
+    ours, theirs = dl.iinfo(name), ml_dtypes.iinfo(foreign(name))
+    assert (ours.bits, ours.min, ours.max) == (theirs.bits, theirs.min, theirs.max)
+
+
+def test_limits_take_tensors_and_complex_numbers():
+    assert dl.finfo(dl.ones(2, dtype="complex128")) == dl.finfo(dl.float64)
+    assert dl.iinfo(np.zeros(1, np.int8)).max == 127
+    with pytest.raises(TypeError, match=r"finfo: expected a float dtype, got int8; iinfo\(\) tells about integers"):
+        dl.finfo("int8")
+    with pytest.raises(TypeError, match=r"iinfo: expected an integer dtype, got float32; finfo\(\)"):
+        dl.iinfo("float32")
+
+
+@pytest.mark.parametrize(("a", "b"), list(itertools.combinations_with_replacement(REAL, 2)))
+def test_promotion_within_a_kind_is_numpys(a, b):
+    kinds = [
+        next(kind for kind in ("bool", "integral", "real floating", "complex floating") if dl.isdtype(name, kind))
+        for name in (a, b)
+    ]
+    if {a, b} == {"int64", "uint64"} or (
+        {"uint64"} < {a, b} and dl.isdtype(a, "signed integer") | dl.isdtype(b, "signed integer")
+    ):
+        with pytest.raises(TypeError, match="have no dtype in common"):
+            dl.result_type(a, b)
+    elif kinds[0] == kinds[1]:
+        assert dl.result_type(a, b).name == np.result_type(foreign(a), foreign(b)).name
+    elif "integral" in kinds:
+        assert dl.result_type(a, b).name == (b if kinds[0] == "integral" else a)
+    assert dl.can_cast(a, a)
+
+
+def test_numbers_take_part_with_their_kind():
+    assert dl.result_type(dl.zeros(1, dtype="int8"), 300) == dl.int8
+    assert dl.result_type("int8", 0.5) == dl.float32
+    assert dl.result_type("float64", 1j) == dl.complex128
+    assert dl.result_type("bool", True) == dl.bool
+    assert dl.result_type("float16", "bfloat16") == dl.float32
+    with pytest.raises(ValueError, match="result_type: expected at least one tensor or dtype, got numbers only"):
+        dl.result_type(1, 2.0)
+    with pytest.raises(TypeError, match="float8_e5m2"):
+        dl.result_type("float8_e5m2", "float32")
+
+
+def test_the_functions_promote_as_result_type_says():
+    names = [name for name in COMPUTED if name != "bool"]
+    for a, b in itertools.product(names, names):
+        x, y = dl.ones(3, dtype=a), dl.ones(3, dtype=b)
+        try:
+            want = dl.result_type(a, b)
+        except TypeError:
+            with pytest.raises(TypeError, match="no dtype in common"):
+                dl.add(x, y)
+            continue
+        assert dl.add(x, y).dtype == want
+        assert dl.concat([x, y]).dtype == want
+        assert dl.stack([x, y]).dtype == want
+
+
+def test_kinds():
+    assert dl.isdtype("bool", "bool")
+    assert not dl.isdtype("uint8", "bool")
+    assert dl.isdtype("bfloat16", ("integral", "real floating"))
+    assert dl.isdtype("int4", "signed integer")
+    assert dl.isdtype("complex64", "numeric")
+    assert not dl.isdtype("bool", "numeric")
+    assert dl.isdtype(dl.float32, np.float32)
+    with pytest.raises(ValueError, match="isdtype: kind must be one of bool, signed integer"):
+        dl.isdtype("int8", "integer")
+
+
+def test_what_can_be_cast():
+    assert dl.can_cast("int8", "int16")
+    assert not dl.can_cast("int16", "int8")
+    assert not dl.can_cast("uint8", "int8")
+    assert dl.can_cast(np.zeros(1, np.uint8), "int16")
+    assert not dl.can_cast("uint64", "int64")
+    assert dl.can_cast("float8_e5m2", "float8_e5m2")
+    assert not dl.can_cast("float8_e5m2", "float32")
+
+
+def test_the_namespace_tells_of_itself():
+    info = dl.__array_namespace_info__()
+    assert info.default_device() in info.devices()
+    assert set(info.dtypes()) == set(COMPUTED)
+    assert list(info.dtypes(kind="bool")) == ["bool"]
+    assert info.default_dtypes(device="cpu")["integral"] == dl.arange(3).dtype
+    assert info.capabilities()["max dimensions"] == 64
+    with pytest.raises(ValueError, match="expected a device that is here"):
+        info.dtypes(device="vulkan")
+    assert dl.zeros(1).__array_namespace__(api_version=dl.__array_api_version__) is dl
+
+
+def test_clip_takes_one_bound_two_or_none():
+    x = np.array([-3, 0, 4, 9], np.int16)
+    assert dl.clip(x, 0, 5).tolist() == [0, 0, 4, 5]
+    assert dl.clip(x, min=1).tolist() == [1, 1, 4, 9]
+    assert dl.clip(x, max=dl.asarray([[1], [5]], dtype="int16")).tolist() == [[-3, 0, 1, 1], [-3, 0, 4, 5]]
+    same = dl.clip(x)
+    assert same.tolist() == x.tolist()
+    assert not same.same_memory(dl.asarray(x))
+    out = np.zeros(4, np.int16)
+    assert dl.clip(x, 0, 5, out=out) is out
+    assert out.tolist() == [0, 0, 4, 5]
+    assert dl.clip(np.array([np.nan, 2.0]), 0, 1).tolist()[1] == 1.0
+    assert np.isnan(dl.clip(np.array([np.nan, 2.0]), max=1).tolist()[0])
+    with pytest.raises(OverflowError, match="clip: -300 is outside int8"):
+        dl.clip(dl.zeros(2, dtype="int8"), -300, 300)
+
+
+def test_threads_and_instruction_sets_are_told_and_checked():
+    before = dl.num_threads()
+    try:
+        dl.set_num_threads(3)
+        assert dl.num_threads() == 3 == dl.cpu_features()["threads"]
+    finally:
+        dl.set_num_threads(before)
+    with pytest.raises(ValueError, match="set_num_threads: expected 1 to 64, got 0"):
+        dl.set_num_threads(0)
+    with pytest.raises(TypeError, match="set_num_threads: expected an integer, got str"):
+        dl.set_num_threads("2")
+    features = dl.cpu_features()
+    assert set(features["supported"]) <= set(features["compiled"])
+
+
+def test_results_and_ranges_of_dimensions():
+    assert dl.layout.array_equals((), ())
+    assert dl.layout.array_equals((1, 2), (3, 4), 1, 1)
+    with pytest.raises(ValueError, match="array_equals: dimensions 0 to 3 are not all in"):
+        dl.layout.array_equals((1, 2), (1, 2, 3), 0, 3)
+    made = dl.layout.create_output_tensor([np.ones((2, 3), np.int16), None, np.ones(2)], align="leading")
+    assert (made.shape, made.dtype) == ((2, 3), dl.int16)
+    with pytest.raises(ValueError, match=r"create_output_tensor: .* do not broadcast"):
+        dl.layout.create_output_tensor([np.ones((2, 3)), np.ones(2)])
+    with pytest.raises(ValueError, match="create_output_tensor: expected at least one tensor, got none"):
+        dl.layout.create_output_tensor([None])

@@ -1,0 +1,458 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The doors, both ways: capsules, signatures of every age, devices, flags, copies. Hostile input: test_faults.py."""
+
+import ctypes
+import gc
+import struct
+import subprocess
+import sys
+import warnings
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import dltensor as dl
+
+DTYPES = [
+    "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64",
+    "complex64", "complex128",
+]  # fmt: skip
+SMALL_FLOATS = ["bfloat16", "float8_e3m4", "float8_e4m3", "float8_e4m3b11fnuz", "float8_e4m3fn", "float8_e4m3fnuz",
+                "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu"]
+
+
+class Producer:
+    """Speaks DLPack through an array of NumPy, in whatever way a test wants."""
+
+    def __init__(self, array, device=(1, 0)):
+        self.array, self.device = array, device
+
+    def __dlpack__(self, **options):
+        return self.array.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self.device
+
+
+class OldProducer(Producer):
+    """As `__dlpack__` was before 2023."""
+
+    def __dlpack__(self, stream=None):
+        return self.array.__dlpack__()
+
+
+class OldestProducer(Producer):
+    def __dlpack__(self):
+        return self.array.__dlpack__()
+
+
+@pytest.fixture
+def array():
+    return np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+
+
+# -- in -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("make", [lambda a: a, Producer, OldProducer, OldestProducer, lambda a: a.__dlpack__(),
+                                  lambda a: a.__dlpack__(max_version=(1, 0))],
+                         ids=["ndarray", "2023", "2021", "bare", "legacy capsule", "versioned capsule"])
+def test_every_way_in_shares_the_memory(array, make):
+    tensor = dl.from_dlpack(make(array))
+    assert tensor.data_ptr == array.ctypes.data
+    assert tensor.shape == array.shape
+    assert tensor.strides == (12, 4, 1)
+    assert tensor.tolist() == array.tolist()
+
+
+def test_the_signature_that_worked_is_remembered_per_type(array):
+    calls = []
+
+    class Remembered(Producer):
+        def __dlpack__(self, stream=None):
+            calls.append(1)
+            return self.array.__dlpack__()
+
+    dl.from_dlpack(Remembered(array))
+    dl.from_dlpack(Remembered(array))
+    assert len(calls) == 2
+
+
+def test_an_error_from_inside_the_producer_is_not_taken_for_an_old_signature(array):
+    calls = []
+
+    class Broken(Producer):
+        def __dlpack__(self, **options):
+            calls.append(options)
+            return len(5)
+
+    with pytest.raises(TypeError, match="has no len"):
+        dl.from_dlpack(Broken(array))
+    assert len(calls) == 1
+
+
+@pytest.mark.parametrize("error", [BufferError, ValueError, KeyboardInterrupt, MemoryError])
+def test_errors_of_the_producer_pass_unchanged(array, error):
+    class Broken(Producer):
+        def __dlpack__(self, **options):
+            raise error("mine")
+
+    with pytest.raises(error, match="mine"):
+        dl.from_dlpack(Broken(array))
+
+
+def test_a_capsule_is_consumed_once(array):
+    capsule = array.__dlpack__()
+    dl.from_dlpack(capsule)
+    with pytest.raises(BufferError, match="already consumed"):
+        dl.from_dlpack(capsule)
+
+
+def test_a_capsule_of_another_kind_is_left_alone():
+    new = ctypes.PyDLL(None).PyCapsule_New
+    new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+    with pytest.raises(BufferError, match="got 'something'"):
+        dl.from_dlpack(new(4096, b"something", None))
+
+
+def test_what_does_not_speak_dlpack_is_told_what_to_do():
+    with pytest.raises(AttributeError, match=r"list has no __dlpack__.*asarray"):
+        dl.from_dlpack([1, 2])
+
+
+def test_a_missing_device_method_is_a_warning(array):
+    class NoDevice:
+        def __dlpack__(self, **options):
+            return array.__dlpack__(**options)
+
+    with pytest.warns(dl.ConformanceWarning, match="no __dlpack_device__"):
+        assert dl.from_dlpack(NoDevice()).shape == (2, 3, 4)
+
+
+@pytest.mark.parametrize("device", [(2, 0), (1, 0, 0), None, ("cpu", 0)])
+def test_a_device_that_is_not_the_tensors_is_refused(array, device):
+    with pytest.raises((BufferError, TypeError), match="__dlpack_device__"):
+        dl.from_dlpack(Producer(array, device))
+
+
+def test_copy_true_copies_and_says_so(array):
+    tensor = dl.from_dlpack(array, copy=True)
+    assert tensor.data_ptr != array.ctypes.data
+    assert tensor.flags & dl.Flags.IS_COPIED
+    assert tensor.tolist() == array.tolist()
+
+
+def test_copy_false_shares(array):
+    assert dl.from_dlpack(array, copy=False).data_ptr == array.ctypes.data
+
+
+def test_the_device_argument_takes_what_is_there(array):
+    assert dl.from_dlpack(array, device="cpu").data_ptr == array.ctypes.data
+    with pytest.raises(dl.DeviceError):
+        dl.from_dlpack(array, device="vulkan:0")
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", [(), (0, 3), (2, 3), (1,) * 8])
+def test_every_dtype_goes_through_and_back(dtype, shape):
+    array = np.ones(shape, dtype)
+    tensor = dl.from_dlpack(array)
+    assert str(tensor.dtype) == dtype
+    back = tensor.numpy()
+    assert back.dtype == array.dtype
+    assert back.shape == shape
+    np.testing.assert_array_equal(back, array)
+    np.testing.assert_array_equal(np.from_dlpack(tensor), array)
+
+
+@pytest.mark.parametrize("dtype", SMALL_FLOATS)
+def test_dtypes_of_ml_dtypes_go_through_and_back(dtype):
+    array = np.arange(1, 7).astype(getattr(ml_dtypes, dtype)).reshape(2, 3)
+    tensor = dl.from_dlpack(array)
+    assert str(tensor.dtype) == dtype
+    assert tensor.numpy().dtype == array.dtype
+    assert tensor.numpy().ctypes.data == array.ctypes.data
+    assert [[float(x) for x in row] for row in tensor.tolist()] == array.astype(float).tolist()
+
+
+@pytest.mark.parametrize("array", [np.zeros(3, ">f4"), np.zeros(3, "M8[s]"), np.zeros(3, "U4"), np.zeros(3, "O"),
+                                   np.zeros(3, [("a", "i4")])], ids=lambda a: str(a.dtype))
+def test_numpy_dtypes_that_dlpack_cannot_say_are_refused(array):
+    with pytest.raises(BufferError, match="cannot be exchanged"):
+        dl.from_dlpack(array)
+
+
+def test_strides_that_are_no_whole_elements_are_refused():
+    packed = np.zeros(4, [("a", "u1"), ("b", "f4")])["b"]
+    with pytest.raises(BufferError, match=r"strides\[0\] is 5 bytes"):
+        dl.from_dlpack(packed)
+
+
+@pytest.mark.parametrize("key", [np.s_[::-1], np.s_[:, ::2], np.s_[1:, ::-2, 1:3], np.s_[..., 0], np.s_[0:0]])
+def test_views_of_numpy_come_in_as_they_are(array, key):
+    view = array[key]
+    tensor = dl.from_dlpack(view)
+    assert tensor.shape == view.shape
+    assert tensor.tolist() == view.tolist()
+    np.testing.assert_array_equal(tensor.numpy(), view)
+
+
+# -- out ----------------------------------------------------------------------------------------------------------
+
+
+class ManagedVersioned(ctypes.Structure):
+    _fields_ = [("major", ctypes.c_uint32), ("minor", ctypes.c_uint32), ("context", ctypes.c_void_p),
+                ("deleter", ctypes.c_void_p), ("flags", ctypes.c_uint64), ("data", ctypes.c_void_p),
+                ("device_type", ctypes.c_int32), ("device_id", ctypes.c_int32), ("ndim", ctypes.c_int32),
+                ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16),
+                ("shape", ctypes.POINTER(ctypes.c_int64)), ("strides", ctypes.POINTER(ctypes.c_int64)),
+                ("byte_offset", ctypes.c_uint64)]
+
+
+def struct_of(capsule, name=b"dltensor_versioned"):
+    get = ctypes.PyDLL(None).PyCapsule_GetPointer
+    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    return ManagedVersioned.from_address(get(capsule, name))
+
+
+@pytest.mark.parametrize("version", [(1, 0), (1, 3), (2, 0), (1, 99)])
+def test_a_reader_of_1_gets_version_1_3(version):
+    capsule = dl.asarray([1, 2]).__dlpack__(max_version=version)
+    managed = struct_of(capsule)
+    assert (managed.major, managed.minor, managed.flags) == (1, 3, 0)
+    assert managed.deleter
+    assert managed.context
+
+
+@pytest.mark.parametrize("version", [None, (0, 8)])
+def test_an_older_reader_gets_the_older_layout(version):
+    assert 'capsule object "dltensor"' in repr(dl.asarray([1, 2]).__dlpack__(max_version=version))
+
+
+@pytest.mark.parametrize("version", [5, "1.0", (1,), (1, 2, 3), (1.5, 0)])
+def test_a_max_version_of_another_form_is_refused(version):
+    with pytest.raises(TypeError, match=r"max_version must be None or two integers"):
+        dl.asarray([1, 2]).__dlpack__(max_version=version)
+
+
+def test_strides_are_always_filled_and_empty_data_is_null():
+    capsule = dl.empty((0, 3)).__dlpack__(max_version=(1, 3))
+    managed = struct_of(capsule)
+    assert managed.data is None
+    assert managed.strides[:2] == [3, 1]
+
+
+def test_a_read_only_tensor_says_so_or_refuses():
+    tensor = dl.asarray(b"abc")
+    assert struct_of(capsule := tensor.__dlpack__(max_version=(1, 0))).flags == 1
+    assert capsule
+    with pytest.raises(BufferError, match="read-only"):
+        tensor.__dlpack__()
+
+
+def test_a_copy_on_the_way_out_is_flagged_and_writable():
+    tensor = dl.asarray(b"abc")
+    capsule = tensor.__dlpack__(max_version=(1, 3), copy=True)
+    managed = struct_of(capsule)
+    assert managed.flags == 2
+    assert managed.data != tensor.data_ptr
+
+
+@pytest.mark.parametrize("stream", [None, -1])
+def test_streams_that_mean_nothing_are_taken(stream):
+    assert dl.asarray([1]).__dlpack__(stream=stream)
+
+
+@pytest.mark.parametrize("stream", [0, 1, 5])
+def test_streams_that_the_host_does_not_have_are_refused(stream):
+    with pytest.raises(ValueError, match="has no streams"):
+        dl.asarray([1]).__dlpack__(stream=stream)
+
+
+def test_the_device_is_two_plain_integers():
+    device = dl.asarray([1]).__dlpack_device__()
+    assert device == (1, 0)
+    assert [type(x) for x in device] == [int, int]
+
+
+def test_a_device_out_of_reach_is_refused():
+    tensor = dl.asarray([1])
+    assert tensor.__dlpack__(dl_device=(1, 0))
+    with pytest.raises(BufferError, match="cannot be offered on vulkan:0"):
+        tensor.__dlpack__(dl_device=(7, 0))
+
+
+def test_exports_are_independent():
+    tensor = dl.asarray([1, 2, 3])
+    first, second = tensor.__dlpack__(), tensor.__dlpack__()
+    kept = np.from_dlpack(Capsule(first))
+    del second
+    gc.collect()
+    assert kept.tolist() == [1, 2, 3]
+    assert tensor.tolist() == [1, 2, 3]
+
+
+class Capsule:
+    """A capsule as an object, for readers that take objects only."""
+
+    def __init__(self, capsule):
+        self.capsule = capsule
+
+    def __dlpack__(self, **_):
+        return self.capsule
+
+    def __dlpack_device__(self):
+        return 1, 0
+
+
+# -- lifetimes ------------------------------------------------------------------------------------------------------
+
+
+def test_the_producer_lives_as_long_as_the_last_view(array):
+    count = sys.getrefcount(array)
+    tensor = dl.from_dlpack(array)
+    view = tensor[1:]
+    del tensor
+    assert sys.getrefcount(array) == count + 1
+    del view
+    assert sys.getrefcount(array) == count
+
+
+def test_a_loan_that_comes_home_is_the_memory_itself():
+    tensor = dl.asarray([1, 2, 3])
+    back = dl.from_dlpack(tensor.__dlpack__(max_version=(1, 3)))
+    assert back.same_memory(tensor)
+
+
+def test_wrapped_memory_calls_its_deleter_once():
+    memory = (ctypes.c_int16 * 4)(1, 2, 3, 4)
+    calls = []
+    tensor = dl.wrap(ctypes.addressof(memory), (2, 2), "int16", owner=memory, deleter=lambda: calls.append(1))
+    view = tensor[0]
+    del tensor
+    gc.collect()
+    assert calls == []
+    assert view.tolist() == [1, 2]
+    del view
+    gc.collect()
+    assert calls == [1]
+
+
+def test_a_deleter_is_not_called_when_wrapping_fails():
+    calls = []
+    with pytest.raises(BufferError):
+        dl.wrap(4096, (2, 2), "int16", strides=(2**62, 1), deleter=lambda: calls.append(1))
+    gc.collect()
+    assert calls == []
+
+
+# -- other doors ----------------------------------------------------------------------------------------------------
+
+
+def test_buffers_come_in_and_keep_their_exporter_locked():
+    memory = bytearray(b"abcd")
+    tensor = dl.asarray(memory)
+    tensor[0] = 120
+    assert memory == b"xbcd"
+    with pytest.raises(BufferError):
+        memory.append(1)
+    del tensor
+    gc.collect()
+    memory.append(1)
+
+
+def test_bytes_are_read_only():
+    assert dl.asarray(b"abc").readonly
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_memoryviews_go_both_ways(dtype):
+    array = np.ones((2, 3), dtype)
+    tensor = dl.asarray(memoryview(array))
+    assert str(tensor.dtype) == dtype
+    view = memoryview(tensor)
+    assert (view.shape, view.strides, view.format) == (array.shape, array.strides, memoryview(array).format)
+    assert bytes(view) == array.tobytes()
+
+
+def test_a_buffer_of_a_strided_tensor_needs_a_reader_of_strides():
+    tensor = dl.asarray(np.arange(6).reshape(2, 3)).T
+    assert memoryview(tensor).tolist() == [[0, 3], [1, 4], [2, 5]]
+    with pytest.raises(BufferError, match="copy"):
+        struct.unpack_from("b", tensor)
+
+
+def test_array_interfaces_come_in():
+    class Interface:
+        def __init__(self, array):
+            self.kept = array
+            self.__array_interface__ = array.__array_interface__
+
+    array = np.arange(6, dtype=np.int16).reshape(2, 3)[:, ::-1]
+    tensor = dl.asarray(Interface(array))
+    assert tensor.tolist() == array.tolist()
+
+
+def test_a_cuda_array_is_held_and_described_without_a_driver():
+    class OnDevice:
+        __cuda_array_interface__ = {"shape": (2, 3), "typestr": "<f4", "data": (0x7F0000000000, True), "version": 3,  # noqa: RUF012
+                                    "strides": None}
+
+    tensor = dl.asarray(OnDevice())
+    assert str(tensor.device) == "cuda:0"
+    assert tensor.readonly
+    assert tensor[1].data_ptr == 0x7F0000000000 + 12
+    with pytest.raises(dl.DeviceError, match="CUDA driver cannot be loaded"):
+        tensor.tolist()
+
+
+def test_sequences_and_numbers_become_tensors():
+    assert str(dl.asarray([True, False]).dtype) == "bool"
+    assert str(dl.asarray([1, 2]).dtype) == "int64"
+    assert str(dl.asarray([1, 2.5]).dtype) == "float32"
+    assert str(dl.asarray([1, 2j]).dtype) == "complex64"
+    assert dl.asarray(5).shape == ()
+    assert dl.asarray([[], []]).shape == (2, 0)
+
+
+@pytest.mark.parametrize("ragged", [[[1], [1, 2]], [1, [2]], [[1], 2]])
+def test_ragged_sequences_are_refused(ragged):
+    with pytest.raises(ValueError, match="ragged"):
+        dl.asarray(ragged)
+
+
+def test_strings_are_no_numbers():
+    with pytest.raises(TypeError, match="got str"):
+        dl.asarray(["a"])
+
+
+def test_asarray_of_a_tensor_is_the_tensor():
+    tensor = dl.asarray([1])
+    assert dl.asarray(tensor) is tensor
+    assert dl.asarray(tensor, copy=True) is not tensor
+    with pytest.raises(ValueError, match="copy=False"):
+        dl.asarray([1, 2], copy=False)
+
+
+def test_the_exchange_table_can_be_turned_off(monkeypatch):
+    code = "import dltensor as dl; t = dl.asarray([1]); print(dl.from_dlpack(t).tolist())"
+    done = subprocess.run(
+        [sys.executable, "-c", code], env={"DLTENSOR_NO_EXCHANGE_API": "1"}, capture_output=True, text=True
+    )
+    assert done.stdout.strip() == "[1]", done.stderr
+
+
+def test_into_numpy_shares_memory():
+    tensor = dl.asarray([1, 2, 3])
+    assert dl.into(tensor, np.ndarray).ctypes.data == tensor.data_ptr
+    with pytest.raises(TypeError, match="expected a type"):
+        dl.into(tensor, "numpy")
+    with pytest.raises(TypeError, match="no exchange table"):
+        dl.into(tensor, dict)
+
+
+def test_no_warning_escapes_on_the_plain_paths(array):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        dl.from_dlpack(array).numpy()

@@ -1,0 +1,378 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The Python functions, driven by dl.OPS: every dtype, layout and kind of operand gives the bits of the plain call."""
+
+import itertools
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import ml_dtypes
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import dltensor as dl
+from dltensor import _engine
+from dltensor._words import COMPUTED
+
+KINDS = {"bool": "bool", "complex64": "complex", "complex128": "complex"} | {
+    name: "floats" for name in ("float16", "bfloat16", "float32", "float64")
+}
+BINARY = [name for name, row in dl.OPS.items() if row["operands"] == 2]
+NUMPY = {"bitwise_invert": "invert", "bitwise_left_shift": "left_shift", "bitwise_right_shift": "right_shift",
+         "conj": "conjugate", "real": "real", "imag": "imag"}  # fmt: skip
+
+
+def foreign(name):
+    return np.dtype(getattr(ml_dtypes, name, name))
+
+
+def taken(name, dtype):
+    """Whether an op's row takes a dtype, as it is or as float32."""
+    kinds = dl.OPS[name]["kinds"]
+    kind = KINDS.get(dtype, "integers")
+    return kind in kinds or ("floats" in kinds and "integers" not in kinds and kind in ("bool", "integers"))
+
+
+PAIRS = [(name, dtype) for name in dl.OPS for dtype in COMPUTED if taken(name, dtype)]
+
+
+def numbers(dtype, n, seed):
+    """Values of a dtype, with all that is special among them."""
+    random = np.random.default_rng(seed)
+    if dtype == "bool":
+        return random.integers(0, 2, n).astype(bool)
+    if KINDS.get(dtype) is None:
+        info = np.iinfo(dtype)
+        made = random.integers(info.min, info.max, n, foreign(dtype), endpoint=True)
+        made[:5] = info.min, info.max, 0, 1, made[5]
+        return made
+    special = [0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, 0.5]
+    made = random.normal(size=n) * 3
+    made[: len(special)] = random.permutation(special)
+    if KINDS[dtype] == "complex":
+        imaginary = random.normal(size=n)
+        imaginary[: len(special)] = random.permutation(special)
+        made = made + 1j * np.where(np.isfinite(imaginary), imaginary, 1)
+    with np.errstate(all="ignore"):
+        return made.astype(foreign(dtype))
+
+
+def bits(x):
+    """Bytes of a result; every NaN is the same one."""
+    array = np.asarray(x.numpy() if isinstance(x, dl.Tensor) else x)
+    if array.dtype.kind in "fcV":
+        array = np.where(np.isnan(array), np.array(np.nan, array.dtype), array)
+    return array.dtype.str, array.shape, np.ascontiguousarray(array).tobytes()
+
+
+def operands_of(name, dtype, n=67):
+    made = [numbers(dtype, n, 7 * position + len(name)) for position in range(dl.OPS[name]["operands"])]
+    if dl.OPS[name]["row"] == "pow" and KINDS.get(dtype) is None:
+        made[1] = (made[1] % 7).astype(made[1].dtype)
+    return made
+
+
+@pytest.mark.parametrize(("name", "dtype"), PAIRS)
+def test_every_kind_of_operand_gives_the_same_bits(name, dtype):
+    arrays = operands_of(name, dtype)
+    function = getattr(dl._functions, name)
+    tensors = [dl.asarray(array) for array in arrays]
+    want = function(*tensors)
+    assert bits(function(*arrays)) == bits(want), "arrays of NumPy"
+    strided = []
+    for array in arrays:
+        room = np.zeros(2 * array.size, array.dtype)
+        room[::2] = array
+        strided.append(dl.asarray(room)[::2])
+    assert bits(function(*strided)) == bits(want), "every second element"
+    assert bits(function(*[dl.flip(dl.flip(t).copy()) for t in tensors])) == bits(want), "reversed"
+    out = dl.empty(want.shape, dtype=want.dtype)
+    assert function(*tensors, out=out) is out
+    assert bits(out) == bits(want), "out"
+    room = np.zeros((want.size, 2), foreign(want.dtype.name))
+    target = room[:, 1]
+    assert function(*arrays, out=target) is target
+    assert bits(target) == bits(want), "a strided out of NumPy"
+    assert not room[:, 0].any()
+    if len(tensors) == 2:
+        rows = function(tensors[0].reshape((-1, 1)), tensors[1].reshape((1, -1)))
+        for i in (0, 5, 66):
+            assert bits(rows[i]) == bits(function(dl.broadcast_to(tensors[0][i], (67,)), tensors[1])), "broadcast"
+
+
+@pytest.mark.parametrize(("name", "dtype"), [pair for pair in PAIRS if pair[0] in BINARY])
+def test_a_number_counts_as_an_element_of_its_dtype(name, dtype):
+    a, b = operands_of(name, dtype)
+    number = b[6].item() if b.dtype != ml_dtypes.bfloat16 else float(b[6])
+    if KINDS.get(dtype) == "bool" or (isinstance(number, float) and number != number):
+        number = True if KINDS.get(dtype) == "bool" else 2.0
+    spread = dl.full((a.size,), number, dtype=dtype)
+    function = getattr(dl._functions, name)
+    assert bits(function(a, number)) == bits(function(a, spread))
+    assert bits(function(number, a)) == bits(function(spread, a))
+
+
+def test_numbers_of_numpy():
+    t = dl.ones(2)
+    for number, want in ((kind(2), "complex64" if kind is np.complex128 else "float32")
+                         for kind in (np.float64, np.float32, np.float16, np.int64, np.bool_, np.complex128)):  # fmt: skip
+        for made in (t * number, number * t, dl.multiply(t, number)):
+            assert type(made) is dl.Tensor
+            assert made.dtype.name == want
+            assert made[0].item() == complex(number)
+    assert (t < np.float64(2)).tolist() == [True, True]
+
+
+EXACT = {"add", "subtract", "multiply", "equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "minimum",
+         "maximum", "bitwise_and", "bitwise_or", "bitwise_xor", "logical_and", "logical_or", "logical_xor", "copysign",
+         "floor", "ceil", "trunc", "isnan", "isinf", "isfinite", "signbit", "logical_not", "negative", "abs", "square",
+         "divide", "sqrt", "floor_divide", "remainder", "nextafter", "sign", "round"}  # fmt: skip
+
+
+REAL_EXACT = [(n, d) for n, d in PAIRS if n in EXACT and d not in ("bool", "bfloat16") and "complex" not in d]
+
+
+@pytest.mark.parametrize(("name", "dtype"), REAL_EXACT)
+def test_exact_functions_agree_with_numpy(name, dtype):
+    if name in ("divide", "sqrt", "copysign", "nextafter", "signbit") and KINDS.get(dtype) is None:
+        pytest.skip("integers go through float32 here, through float64 in NumPy")
+    arrays = operands_of(name, dtype)
+    got = getattr(dl, name)(*arrays).numpy()
+    with np.errstate(all="ignore"):
+        want = getattr(np, name)(*arrays)
+        if name in ("floor_divide", "remainder") and KINDS.get(dtype) is not None:
+            # What the array API says of infinite divisors is in test_special_cases.
+            finite = np.isfinite(arrays[0]) & np.isfinite(arrays[1]) & (arrays[1] != 0)
+            got, want = got[finite], want[finite]
+    np.testing.assert_array_equal(got, want.astype(got.dtype))
+    if got.dtype.kind == "f" and name not in ("maximum", "minimum"):  # which zero is the greater is left open
+        there = ~np.isnan(got)
+        np.testing.assert_array_equal(np.signbit(got[there]), np.signbit(want.astype(got.dtype)[there]))
+
+
+shapes = st.lists(st.integers(0, 5), max_size=4).map(tuple)
+
+
+@st.composite
+def broadcasting_pairs(draw):
+    """Two shapes that broadcast, and a permutation for each."""
+    full = draw(shapes)
+    made = []
+    for _ in range(2):
+        shape = tuple(draw(st.sampled_from((size, 1))) for size in full)
+        made.append(shape[draw(st.integers(0, len(shape))) :] if draw(st.booleans()) else shape)
+    return made
+
+
+@given(broadcasting_pairs(), st.sampled_from(["int16", "float32", "uint8", "float64", "float16"]), st.randoms())
+@settings(max_examples=300, deadline=None)
+def test_shapes_and_orders_of_every_kind_agree_with_numpy(pair, dtype, random):
+    arrays = []
+    for shape in pair:
+        order = list(range(len(shape)))
+        random.shuffle(order)
+        plain = np.arange(int(np.prod(shape))).astype(dtype).reshape([shape[d] for d in order])
+        array = plain.transpose(np.argsort(order)) if order else plain
+        arrays.append(array[(..., *[slice(None, None, random.choice((1, -1))) for _ in shape])])
+    want = np.asarray(np.subtract(*arrays))
+    got = dl.subtract(*arrays)
+    assert got.shape == want.shape
+    np.testing.assert_array_equal(got.numpy(), want)
+    out = np.zeros(want.shape[::-1], want.dtype).T
+    dl.subtract(*arrays, out=out)
+    np.testing.assert_array_equal(out, want)
+    np.testing.assert_array_equal(dl.cast(arrays[0], "float32").numpy(), arrays[0].astype("float32"))
+
+
+LEVELS = dl.cpu_features()["supported"]
+
+
+def test_instruction_sets_are_chosen_by_the_environment_and_agree():
+    code = """
+import hashlib, sys
+import numpy as np, dltensor as dl
+sys.path.insert(0, sys.argv[1])
+import test_functions as t
+found = hashlib.sha256()
+for name, dtype in t.PAIRS:
+    if name in t.EXACT and "complex" not in dtype:
+        found.update(repr(t.bits(getattr(dl, name)(*t.operands_of(name, dtype, 301)))).encode())
+print(dl.cpu_features()["used"], found.hexdigest())
+"""
+    seen = {}
+    for level in LEVELS:
+        made = subprocess.run([sys.executable, "-c", code, str(Path(__file__).parent)], check=True, capture_output=True,
+                              text=True, env=os.environ | {"DLTENSOR_CPU": level})  # fmt: skip
+        used, digest = made.stdout.split()
+        assert used == level
+        seen[level] = digest
+    assert len(set(seen.values())) == 1, seen
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_levels_can_be_changed_for_tests(level):
+    before = dl.cpu_features()["used"]
+    try:
+        _engine._set_cpu_level(level)
+        assert dl.cpu_features()["used"] == level
+        assert (dl.arange(5) + 1).tolist() == [1, 2, 3, 4, 5]
+    finally:
+        _engine._set_cpu_level(before)
+    with pytest.raises(ValueError, match="_set_cpu_level: expected one of"):
+        _engine._set_cpu_level("v9")
+
+
+@pytest.mark.parametrize("dtype", [name for name in COMPUTED if KINDS.get(name, "integers") == "integers"])
+def test_integer_division_never_traps(dtype):
+    info = np.iinfo(dtype)
+    a = dl.asarray(np.array([info.min, info.max, 0, 5], dtype))
+    assert dl.floor_divide(a, 0).tolist() == dl.remainder(a, 0).tolist() == [0] * 4
+    if info.min < 0:
+        assert (a // -1).tolist() == [info.min, -info.max, 0, -5]
+        assert (a % -1).tolist() == [0] * 4
+        assert abs(a).tolist()[0] == (-a).tolist()[0] == info.min
+        assert dl.negative(a, saturate=True).tolist()[0] == info.max
+    assert (a << info.bits).tolist() == [0] * 4
+    assert (a >> (info.bits if info.bits < 128 else 127)).tolist() == [-1 if value < 0 else 0 for value in a.tolist()]
+    assert (a**0).tolist() == [1] * 4
+
+
+def test_sizes_beyond_2_to_the_31():
+    n = (1 << 31) + 77
+    big = dl.broadcast_to(dl.asarray(np.array([3], np.int8)), (n,))
+    assert big.size == n
+    made = dl.add(big, 4)
+    assert made.shape == (n,)
+    assert made[0].item() == made[-1].item() == made[n // 2].item() == 7
+    made[-1] = 9
+    assert dl.greater(made, 8, out=made.view("bool"))[-1].item()
+    assert made[-1].item() == 1
+    assert made[-2].item() == 0
+
+
+def test_sixteen_threads_on_shared_tensors():
+    a, b = dl.arange(200_000, dtype="int64"), dl.full((200_000,), 3, dtype="int64")
+    out = [dl.empty_like(a) for _ in range(16)]
+    wrong = []
+
+    def work(k):
+        for round_ in range(20):
+            dl.add(a, b, out=out[k])
+            small = dl.multiply(a[:50], round_)
+            if out[k][199_999].item() != 200_002 or small[49].item() != 49 * round_:
+                wrong.append(k)
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+    assert all(np.array_equal(t.numpy(), np.arange(200_000) + 3) for t in out)
+
+
+def test_a_fork_in_the_middle_computes_on():
+    code = """
+import os, sys, threading
+import dltensor as dl
+a = dl.ones(3_000_000)
+stop = False
+def busy():
+    while not stop:
+        dl.add(a, a)
+thread = threading.Thread(target=busy)
+thread.start()
+for _ in range(5):
+    child = os.fork()
+    if child == 0:
+        ok = (a + a)[-1].item() == 2.0 and (a[:4].reshape((2, 2)) @ a[:4].reshape((2, 2)))[0, 0].item() == 2.0
+        os._exit(0 if ok else 1)
+    assert os.waitpid(child, 0)[1] == 0
+stop = True
+thread.join()
+print((a + a)[-1].item())
+"""
+    made = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, timeout=120, check=True
+    )
+    assert made.stdout.strip() == "2.0"
+
+
+def test_loops_stay_inside_their_memory():
+    """Pages that must not be touched lie right behind and right before the data of every operand and the result."""
+    import ctypes
+    import mmap
+
+    libc = ctypes.CDLL(None, use_errno=True)
+    page, room = mmap.PAGESIZE, 4 * mmap.PAGESIZE
+    libc.mmap.restype = ctypes.c_void_p
+    places = []
+    for _ in range(4):
+        base = libc.mmap(None, ctypes.c_size_t(room + 2 * page), 3, 0x22, -1, ctypes.c_long(0))
+        assert libc.mprotect(ctypes.c_void_p(base), ctypes.c_size_t(page), 0) == 0
+        assert libc.mprotect(ctypes.c_void_p(base + page + room), ctypes.c_size_t(page), 0) == 0
+        places.append(base + page)
+
+    def at(k, n, dtype, end):
+        width = dl.as_dtype(dtype).itemsize
+        return dl.wrap(places[k] + (room - n * width if end else 0), (n,), dtype)
+
+    tried = 0
+    for name, dtype in PAIRS:
+        count = dl.OPS[name]["operands"]
+        result = getattr(dl._functions, name)(*[dl.ones(1, dtype=dtype)] * count).dtype
+        for n, end in itertools.product((0, 1, 2, 3, 5, 7, 8, 15, 16, 17, 31, 33, 63, 64, 67), (True, False)):
+            tensors = [at(k, n, dtype, end) for k in range(count)]
+            for t in tensors:
+                t.fill(1)
+            getattr(dl._functions, name)(*tensors, out=at(3, n, result, end))
+            if n > 2:
+                getattr(dl._functions, name)(*[t[::2] for t in tensors], out=at(3, n, result, end)[::2])
+            tried += 1
+    assert tried > 10_000
+
+
+def test_operands_and_outputs_that_cannot_be():
+    locked = np.zeros(2)
+    locked.flags.writeable = False
+    x = np.ones(2)
+    cases = [
+        (lambda: dl.add(x, "1"), TypeError, "add: expected a tensor, an object with __dlpack__ or a number, got str"),
+        (lambda: dl.add(x, [1, 2]), TypeError, r"add: .* got list; asarray\(\) reads sequences"),
+        (lambda: dl.add(x), TypeError, "add: expected 2 operands and perhaps out, got 1 positional"),
+        (lambda: dl.add(x, x, where=x), TypeError, "add: there is no parameter 'where'; there are out"),
+        (lambda: dl.exp(x, saturate=True), TypeError, "exp: there is no parameter 'saturate'; there are out, launch"),
+        (lambda: dl.add(x, x, x, out=x), TypeError, "add: out was given twice"),
+        (lambda: dl.add(x, np.ones(3)), ValueError, r"add: shapes \(2,\) and \(3,\) do not broadcast"),
+        (lambda: dl.add(x, x, out=locked), ValueError, "add: .*read-only"),
+        (lambda: dl.add(x, x, out=np.zeros(3)), ValueError, r"add: the result has shape \(2,\), out has \(3,\)"),
+        (lambda: dl.add(x, x, out=np.zeros(2, np.int32)), TypeError, "add: the result is float64, out is int32"),
+        (lambda: dl.add(x, x, out=dl.broadcast_to(dl.zeros(1, dtype="float64"), (2,))), ValueError, "add: "),
+        (lambda: dl.add(x, x, out=5), TypeError, "add: out must be a tensor or a writable object"),
+        (lambda: dl.less(1j, dl.ones(2, dtype="complex64")), TypeError, "less: not defined for complex64"),
+        (lambda: dl.bitwise_and(x, x), TypeError, "bitwise_and: not defined for float64"),
+        (lambda: dl.negative(dl.ones(2, dtype="bool")), TypeError, "negative: not defined for bool"),
+        (lambda: dl.add(dl.zeros(2, dtype="float8_e5m2"), 1), TypeError, "add: float8_e5m2 is carried"),
+        (lambda: dl.add(np.zeros(2, np.int64), np.zeros(2, np.uint64)), TypeError, "int64 and uint64 have no dtype"),
+        (lambda: dl.add(np.zeros(2, np.int8), 200), OverflowError, "add: 200 is outside int8, which holds -128 to 127"),
+    ]  # fmt: skip
+    for call, error, words in cases:
+        with pytest.raises(error, match=words):
+            call()
+    assert x.tolist() == [1, 1]
+
+
+def test_overlap_is_as_if_through_a_temporary():
+    for n in (8, 700, 300_000):
+        x = dl.arange(n, dtype="int64")
+        want = x.numpy().copy()
+        want[1:] = want[1:] + want[:-1]
+        dl.add(x[1:], x[:-1], out=x[1:])
+        np.testing.assert_array_equal(x.numpy(), want)
+        y = dl.arange(n, dtype="float32")
+        dl.subtract(y, dl.flip(y), out=y)
+        np.testing.assert_array_equal(y.numpy(), np.arange(n, dtype="float32") - np.arange(n, dtype="float32")[::-1])

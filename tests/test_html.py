@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a notebook shows: well-formed markup, true words, and a drawing that agrees with brute force."""
+
+import re
+from itertools import product
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import dltensor as dl
+from dltensor._html import CELLS, Memory, contiguity, drawing
+
+GRID = dl.from_dlpack(np.arange(24, dtype=np.int16).reshape(4, 6))
+
+
+def markup(t):
+    return ElementTree.fromstring(t._repr_html_())
+
+
+@pytest.mark.parametrize(
+    "t",
+    [
+        GRID,
+        GRID.T,
+        GRID[::-1, ::2],
+        dl.zeros((0, 3)),
+        dl.zeros(()),
+        dl.broadcast_to(dl.arange(3), (4, 3)),
+        dl.zeros((300, 300)),
+        dl.zeros(3, dtype="int4"),
+        dl.zeros(3, dtype=dl.DType(99, 24)),
+        dl.wrap(4096, (3,), "int8", device="cuda", owner=object()),
+    ],
+    ids=lambda t: f"{t.shape}-{t.dtype}-{t.device}",
+)
+def test_the_markup_is_well_formed_and_complete(t):
+    text = " ".join(markup(t).itertext())
+    for word in (str(t.shape), str(t.strides), str(t.dtype), str(t.device), f"{t.nbytes:,} bytes"):
+        assert word in text
+
+
+def test_the_values_are_escaped():
+    assert "&lt;00 00 00&gt;" in dl.zeros(1, dtype=dl.DType(99, 24))._repr_html_()
+
+
+def test_flags_are_named():
+    assert "READ_ONLY" in dl.asarray(b"a")._repr_html_()
+
+
+def test_memory_elsewhere_is_not_read():
+    assert "on cuda:0, not read" in dl.wrap(4096, (3,), "int8", device="cuda", owner=object())._repr_html_()
+
+
+@given(st.lists(st.tuples(st.integers(1, 4), st.integers(-40, 40)), max_size=4))
+def test_the_drawn_cells_are_those_that_the_walk_reaches(dims):
+    shape, strides = tuple(n for n, _ in dims), tuple(s for _, s in dims)
+    memory = Memory(shape, strides)
+    expected = {}
+    for number, index in enumerate(product(*map(range, shape))):
+        cell = sum(i * s for i, s in zip(index, strides, strict=True)) - memory.first
+        if 0 <= cell < memory.cells:
+            expected.setdefault(cell, []).append(number)
+    assert memory.visits.keys() == expected.keys()
+    assert {c: min(found) for c, found in memory.visits.items()} == {c: min(found) for c, found in expected.items()}
+    assert -memory.first in memory.visits
+    if memory.cells == memory.span:
+        assert memory.repeated == any(len(found) > 1 for found in expected.values())
+
+
+@pytest.mark.parametrize(
+    ("shape", "strides"), [((10**6, 10**6), (1, 10**6)), ((10**12,), (-1,)), ((10**9, 3), (0, 1)), ((10**9,), (10**6,))]
+)
+def test_huge_tensors_are_drawn_as_quickly_as_small_ones(shape, strides):
+    memory = Memory(shape, strides)
+    assert memory.cells <= CELLS
+    assert -memory.first in memory.visits
+
+
+def test_the_numbers_of_the_drawing_are_in_c_order():
+    numbers = re.findall(r'text-anchor="middle"[^>]*>([^<]+)<', drawing(GRID[::-1, ::3]))
+    assert numbers == ["6", "7", "4", "5", "2", "3", "0", "1"]
+
+
+def test_cells_that_several_indices_reach_are_marked():
+    text = drawing(dl.broadcast_to(dl.arange(2), (3, 2)))
+    assert re.findall(r'text-anchor="middle"[^>]*>([^<]+)<', text) == ["0+", "1+"]
+    assert "several indices reach" in text
+
+
+def test_skipped_cells_are_dashed():
+    text = drawing(dl.arange(5)[::2])
+    assert text.count("stroke-dasharray") == 2
+    assert "skipped" in text
+
+
+@pytest.mark.parametrize(
+    ("shape", "strides", "words"),
+    [
+        ((2, 3), (3, 1), "contiguous, C order"),
+        ((3,), (1,), "contiguous, C order"),
+        ((1, 3), (7, 1), "contiguous, C order"),
+        ((2, 3), (1, 2), "contiguous, Fortran order (the first index moves fastest)"),
+        ((2, 3), (6, 2), "with gaps"),
+        ((2, 3, 4), (4, 8, 1), "side by side in another order of dimensions"),
+        ((2, 3), (0, -1), "repeated along dimension 0 (stride 0); backwards along dimension 1 (stride -1)"),
+    ],
+)
+def test_contiguity_is_said_in_words(shape, strides, words):
+    assert contiguity(shape, strides) == words

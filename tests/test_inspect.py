@@ -1,0 +1,511 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Inspecting: every field is reported, nothing is consumed, kept, read or imported. Quirks are in test_quirks.py."""
+
+import ctypes
+import gc
+import io
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from faults.producer import Kit
+
+import dltensor as dl
+from dltensor import _report
+from dltensor.inspection import rules
+from dltensor.inspection.quirks import FACTS
+from dltensor.inspection.reading import NEUTRAL
+from dltensor.inspection.sections import headline, sections
+from dltensor.inspection.text import plain, rich_available, show
+from dltensor.inspection.words import axis_words, is_compact, layout_words
+
+
+@pytest.fixture(scope="module")
+def kit():
+    return Kit()
+
+
+def rows_of(report, title):
+    return {label: text for name, rows in sections(report) if name.startswith(title) for label, text, _ in rows}
+
+
+def run(*arguments):
+    return subprocess.run([sys.executable, "-m", "dltensor", "inspect", *arguments], capture_output=True, text=True,
+                          timeout=120)
+
+
+# -- reading ----------------------------------------------------------------------------------------------------------
+
+
+def test_every_field_of_a_versioned_struct_is_read():
+    array = np.arange(24, dtype=np.float32).reshape(4, 6)[::-1, ::2]
+    struct = dl.inspect(array).struct
+    assert struct["shape"] == (4, 3)
+    assert struct["strides"] == (-6, 2)
+    assert struct["dtype"] == (2, 32, 1)
+    assert struct["device"] == (1, 0)
+    assert struct["data"] == array.ctypes.data
+    assert struct["byte_offset"] == 0
+    assert struct["version"][0] == 1
+    assert struct["flags"] == 0
+    assert struct["deleter"]
+    assert struct["extent"] == {"size": 12, "nbytes": 48, "low": -72, "high": 20}
+
+
+def test_a_legacy_capsule_is_read_and_can_still_be_consumed():
+    array = np.arange(6.0)
+    capsule = array.__dlpack__()
+    report = dl.inspect(capsule)
+    assert report.struct["layout"] == "DLManagedTensor"
+    assert report.struct["version"] is None
+    assert report.facts["offers_legacy"]
+    assert not report.facts["offers_versioned"]
+    assert dl.from_dlpack(capsule).tolist() == array.tolist()
+
+
+def test_a_consumed_capsule_is_shown_and_nothing_is_concluded():
+    capsule = np.arange(6.0).__dlpack__(max_version=(1, 3))
+    kept = dl.from_dlpack(capsule)
+    report = dl.inspect(capsule)
+    assert report.struct["name"] == "used_dltensor_versioned"
+    assert report.struct["shape"] == kept.shape
+    assert report.findings == []
+    assert report.consequences == []
+    assert "consumed" in report.remarks[0]
+
+
+def test_a_capsule_of_another_kind_is_no_tensor():
+    import datetime
+
+    report = dl.inspect(datetime.datetime_CAPI)
+    assert report.struct is None
+    assert "none of the standard's" in report.remarks[0]
+    with pytest.raises(TypeError, match="datetime_CAPI"):
+        dl.validate(datetime.datetime_CAPI)
+
+
+def test_wild_pointers_are_findings_and_no_crash(kit):
+    made = kit.make()
+    made.tensor.shape = 1 << 40
+    found = dl.validate(made.capsule())
+    assert [finding.rule for finding in found] == ["shape.pointer"]
+    assert "where there is none" in found[0].text
+    made = kit.make()
+    made.tensor.strides = 1 << 40
+    assert [finding.rule for finding in dl.validate(made.capsule())] == ["strides.pointer"]
+
+
+def test_a_capsule_that_leads_nowhere_is_a_finding():
+    new = ctypes.PyDLL(None).PyCapsule_New
+    new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+    for address in (16, 1 << 40):
+        report = dl.inspect(new(address, b"dltensor_versioned", None))
+        assert [finding.rule for finding in report.findings] == ["tensor.pointer"]
+        assert not report.usable
+        assert "NOT USABLE" in plain(report)
+
+
+def test_another_major_version_is_not_read(kit):
+    made = kit.make()
+    made.struct.major = 2
+    report = dl.inspect(made.capsule())
+    assert [finding.rule for finding in report.findings] == ["version.major"]
+    assert "shape" not in report.struct
+    assert report.facts["version_major"] == 2
+
+
+def test_each_hostile_field_is_found_by_its_rule(kit):
+    for field, value, rule in (("ndim", -1, "ndim.range"), ("ndim", 65, "ndim.range"), ("bits", 0, "dtype.bits"),
+                               ("lanes", 0, "dtype.lanes"), ("device_type", 0, "device.type"),
+                               ("device_id", -1, "device.id"), ("shape", 0, "shape.null"), ("data", 0, "data.null")):
+        made = kit.make()
+        setattr(made.tensor, field, value)
+        found = dl.validate(made.capsule())
+        assert found[0].rule == rule, field
+        assert found[0].severity == "error"
+        assert found[0].remedy in found[0].text
+
+
+def test_findings_carry_what_the_judge_knows():
+    finding = next(f for f in dl.validate(np.arange(4)[::-1]) if f.rule == "strides.negative")
+    assert (finding.severity, finding.field, finding.axis, finding.value) == ("note", "strides", 0, -1)
+    assert str(finding) == finding.text
+    row = next(rule for rule in rules() if rule.id == "strides.negative")
+    assert row.remedy == finding.remedy
+    assert len(rules()) == len({rule.id for rule in rules()}) > 20
+    assert {rule.severity for rule in rules()} == {"error", "warning", "note"}
+
+
+def test_validate_refuses_what_has_no_tensor():
+    with pytest.raises(TypeError, match="int gives no tensor"):
+        dl.validate(3)
+    with pytest.raises(TypeError, match="the type ndarray"):
+        dl.validate(np.ndarray)
+    with pytest.raises(TypeError, match="BufferError"):
+        dl.validate(np.array(["text"]))
+
+
+def test_buffers_are_read_as_we_would_export_them():
+    report = dl.inspect(b"abc")
+    assert report.struct["shape"] == (3,)
+    assert report.facts["readonly"]
+    assert "asarray" in report.via
+    assert dl.validate(bytearray(256)) is not None
+
+
+@pytest.mark.parametrize("x", [3, 2.5, "text", [1, 2], None, object(), {}, lambda: 0])
+def test_anything_at_all_can_be_asked(x):
+    report = dl.inspect(x)
+    assert report.struct is None
+    assert not report.usable
+    assert "offers no memory" in plain(report)
+
+
+def test_a_type_is_inspected_without_an_object():
+    report = dl.inspect(dl.Tensor)
+    assert report.subject == "type"
+    assert report.tables[0].attribute == "__dlpack_c_exchange_api__"
+    assert report.tables[0].chain[0]["version"] == dl.DLPACK_VERSION
+    assert all(report.tables[0].chain[0]["functions"].values())
+    assert report.tables[0].problem is None
+    assert "do not speak DLPack" in plain(dl.inspect(int))
+
+
+# -- exchange tables --------------------------------------------------------------------------------------------------
+
+
+def table_type(kit, **changes):
+    from faults.producer import Table
+
+    value = _report.read_table(dl.Tensor.__dlpack_c_exchange_api__)
+    table = Table.from_buffer_copy(ctypes.string_at(value["chain"][0]["address"], ctypes.sizeof(Table)))
+    for name, change in changes.items():
+        setattr(table, name, change)
+    return table
+
+
+def test_a_table_with_holes_is_described_and_not_called(kit):
+    table = table_type(kit, from_object=0)
+    holed = type("Holed", (), {"__dlpack_c_exchange_api__": ctypes.addressof(table)})
+    report = dl.inspect(holed())
+    assert report.tables[0].kind == "int"
+    assert "managed_tensor_from_py_object_no_sync" in report.tables[0].problem
+    assert not any("no_sync" in call.call for call in report.calls)
+    assert "cannot be used" in plain(report)
+
+
+def test_the_chain_of_older_tables_is_followed_and_a_circle_ends(kit):
+    old = table_type(kit)
+    new = table_type(kit, major=2, previous=ctypes.addressof(old))
+    found = _report.read_table(ctypes.addressof(new))
+    assert [link["version"][0] for link in found["chain"]] == [2, 1]
+    assert found["problem"] is None
+    assert _report.read_borrowed(dl.arange(3), ctypes.addressof(new))["shape"] == (3,)
+    new.previous = ctypes.addressof(new)
+    assert "circle" in _report.read_table(ctypes.addressof(new))["problem"]
+
+
+def test_a_table_that_leads_nowhere_is_described():
+    for value in (1 << 40, 16):
+        assert _report.read_table(value)["problem"] == "the address leads to no readable memory"
+    assert "expected a capsule or an address" in _report.read_table("text")["problem"]
+    with pytest.raises(BufferError, match="cannot be used"):
+        _report.read_exported(dl.arange(3), 1 << 40)
+
+
+def test_a_table_on_the_instance_is_reported_as_such():
+    class Wrong:
+        pass
+
+    wrong = Wrong()
+    wrong.__dlpack_c_exchange_api__ = dl.Tensor.__dlpack_c_exchange_api__
+    table, = dl.inspect(wrong).tables
+    assert table.place == "instance"
+
+
+# -- calls ------------------------------------------------------------------------------------------------------------
+
+
+def test_every_signature_is_asked_and_errors_are_shown():
+    array = np.arange(6.0)
+    array.flags.writeable = False
+    calls = {call.call: call for call in dl.inspect(array).calls}
+    assert calls["__dlpack__()"].error.startswith("BufferError")
+    assert calls["__dlpack__(max_version=(1, 3))"].struct["flags"] & 1
+    assert "other memory" in calls["__dlpack__(max_version=(1, 3), copy=True)"].answer
+
+
+def test_a_large_copy_is_not_asked_for():
+    called = []
+
+    class Watched:
+        t = dl.empty((2**20,), dtype="uint16")
+
+        def __dlpack_device__(self):
+            return self.t.__dlpack_device__()
+
+        def __dlpack__(self, **arguments):
+            called.append(arguments)
+            return self.t.__dlpack__(**arguments)
+
+    skipped = [call for call in dl.inspect(Watched()).calls if call.skipped]
+    assert [call.skipped for call in skipped] == ["it would copy 2.0 MiB"]
+    assert called
+    assert not any(arguments.get("copy") for arguments in called)
+
+
+def test_other_devices_are_neither_copied_nor_synchronized():
+    called = []
+
+    class Far:
+        t = dl.wrap(1 << 30, (4,), "float32", device="cuda:0")
+
+        def __dlpack_device__(self):
+            return (2, 0)
+
+        def __dlpack__(self, **arguments):
+            called.append(arguments)
+            return self.t.__dlpack__(**arguments)
+
+    report = dl.inspect(Far())
+    assert report.facts["device"] == "cuda"
+    assert not report.facts["host"]
+    assert called
+    assert all(arguments["stream"] in (-1, None) and "dl_device" not in arguments and not arguments.get("copy")
+               for arguments in called)
+    called.clear()
+    dl.validate(Far())
+    assert called[0]["stream"] == -1
+
+
+def test_what_a_bad_producer_returns_is_told():
+    class Liar:
+        def __dlpack_device__(self):
+            return (1, None)
+
+        def __dlpack__(self):
+            return 3
+
+    report = dl.inspect(Liar())
+    calls = {call.call: call.error for call in report.calls}
+    assert calls["__dlpack__()"] == "TypeError: returned int instead of a capsule"
+    assert calls["__dlpack__(stream=None)"].startswith("TypeError")
+    assert "two integers" in report.device_answer
+    text, mark = headline(report)
+    assert text.endswith(": no tensor")
+    assert mark == "warn"
+
+
+# -- nothing is left behind -------------------------------------------------------------------------------------------
+
+
+def test_inspecting_keeps_nothing():
+    array, t, capsule = np.arange(6.0), dl.arange(6), np.arange(6.0).__dlpack__(max_version=(1, 3))
+
+    def look():
+        for x in (array, array[::-1], t, t[::2], capsule, b"abc", dl.Tensor):
+            plain(dl.inspect(x)), dl.inspect(x).to_json(), dl.inspect(x)._repr_html_()
+        for x in (array, t, capsule, b"abc"):
+            dl.validate(x)
+
+    look()
+    gc.collect()
+    references, blocks = sys.getrefcount(array), dl.debug.live_blocks()
+    for _ in range(20):
+        look()
+    gc.collect()
+    assert sys.getrefcount(array) == references
+    assert dl.debug.live_blocks() == blocks
+
+
+def test_the_deleter_of_an_unconsumed_export_runs_once(kit):
+    made = kit.make()
+    capsule = made.capsule()
+    dl.inspect(capsule)
+    dl.validate(capsule)
+    assert made.deleted == 0
+    del capsule
+    assert made.deleted == 1
+
+
+def test_a_capsule_without_destructor_is_given_back_and_told(kit):
+    made = []
+
+    class Leaky:
+        def __dlpack__(self, max_version=None):
+            made.append(kit.make())
+            return made[-1].capsule(destructor=None)
+
+        def __dlpack_device__(self):
+            return (1, 0)
+
+    report = dl.inspect(Leaky())
+    assert any("no destructor" in call.answer for call in report.calls)
+    assert len(made) >= 3
+    assert [m.deleted for m in made] == [1] * len(made)
+
+
+def test_inspecting_imports_no_framework():
+    code = ("import sys, dltensor as dl\n"
+            "str(dl.inspect(dl.arange(4)[::-1])); dl.inspect(b'abc').to_json()\n"
+            "dl.inspect(dl.arange(3))._repr_html_()\n"
+            "print(sorted({'numpy', 'torch', 'jax', 'tvm_ffi', 'pyarrow', 'rich'} & set(sys.modules)))")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert done.stdout.strip() == "[]", done.stderr
+
+
+def test_the_facts_are_those_of_the_list():
+    assert set(dl.inspect(dl.arange(3)).facts) == set(FACTS) == set(NEUTRAL)
+
+
+# -- words ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("key", "words"), [
+    (np.s_[:], "C order"), (np.s_[::-1], "axis 0 backwards"), (np.s_[:, ::2], "axis 1 with gaps"),
+    (np.s_[0:0], "no elements"),
+    (np.s_[0, 0], "one element, no axes"), (np.s_[:, :3], "axis 0 with gaps"),
+    (np.s_[None], "C order"),
+])
+def test_layouts_have_words(key, words):
+    array = np.arange(24)[:24].reshape(4, 6)[key]
+    strides = [step // 8 for step in array.strides]
+    assert layout_words(array.shape, strides) == words
+
+
+def test_transposed_and_broadcast_have_words():
+    assert layout_words((6, 4), (1, 6)) == "Fortran order, as after a transpose"
+    assert layout_words((3, 2, 4), (4, 12, 1)).startswith("transposed: in memory the axes follow as 1, 0, 2")
+    assert layout_words((3, 4), (0, 1)) == "axis 0 broadcast"
+    assert "overlapping" in layout_words((3, 3), (1, 1))
+    assert axis_words((5,), (-2,)) == ["every second element, backwards"]
+    assert axis_words((2, 1, 3), (4, 9, 1)) == [
+        "steps of 4, of which 1 are skipped", "one element, the stride is not used", "side by side"]
+    assert axis_words((3, 3), (1, 1))[1] == "steps of 1 overlap what lies 3 long inside"
+    assert axis_words((0,), (1,)) == ["empty"]
+    assert is_compact((3, 2, 4), (4, 12, 1))
+    assert not is_compact((3,), (2,))
+    assert is_compact((1, 3), (99, 1))
+
+
+# -- outputs ----------------------------------------------------------------------------------------------------------
+
+
+def test_json_is_plain_and_complete():
+    report = dl.inspect(np.arange(4)[::-1])
+    back = json.loads(report.to_json())
+    assert back["struct"]["strides"] == [-1]
+    assert set(back) == {*report.__dataclass_fields__, "usable"}
+    assert back["findings"][0]["rule"]
+
+
+def test_html_says_what_the_text_says_and_escapes():
+    class Sneaky:
+        def __dlpack__(self):
+            raise BufferError("<script>alert(1)</script>")
+
+    text = dl.inspect(Sneaky())._repr_html_()
+    assert "<script>" not in text
+    assert "&lt;script&gt;" in text
+    page = dl.inspect(np.arange(3)).to_html()
+    assert page.startswith("<!DOCTYPE html>")
+    assert "http" not in page.replace("http-equiv", "")
+
+
+def test_text_keeps_to_its_width():
+    for line in plain(dl.inspect(np.arange(24).reshape(4, 6)[::-1, ::2]), 80).splitlines():
+        assert len(line) <= 80 or " " not in line.strip()
+
+
+def test_colours_are_for_terminals(monkeypatch):
+    stream = io.StringIO()
+    show(dl.inspect(dl.arange(3)), stream)
+    assert "\x1b" not in stream.getvalue()
+    pytest.importorskip("rich", reason="rich is not installed")
+
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    stream = Terminal()
+    assert rich_available(stream)
+    show(dl.inspect(dl.arange(3)), stream)
+    assert "\x1b[" in stream.getvalue()
+    monkeypatch.setitem(sys.modules, "rich", None)
+    assert not rich_available(stream)
+
+
+# -- command line -----------------------------------------------------------------------------------------------------
+
+
+def test_an_expression_is_evaluated_in_its_module():
+    done = run("numpy:arange(4)[::-1]", "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["struct"]["strides"] == [-1]
+    assert "axis 0 backwards" in run("numpy:arange(4)[::-1]").stdout
+
+
+@pytest.mark.parametrize(("what", "words"), [
+    ("nowhere:x", "no module named 'nowhere'"), ("numpy:arange(", "is no Python expression"),
+    ("numpy:1/0", "ZeroDivisionError"), ("numpy", "neither a file nor"), ("numpy:", "module:expression"),
+    ("missing.npy", "No such file"), (__file__, "only .npy files"),
+])
+def test_what_cannot_be_had_is_said_without_a_traceback(what, words):
+    done = run(what)
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+
+
+def test_no_tensor_is_status_one():
+    assert run("math:pi").returncode == 1
+    assert run("numpy:ndarray").returncode == 0
+
+
+def test_a_page_is_written(tmp_path):
+    out = tmp_path / "report.html"
+    done = run("dltensor:arange(3)", "--html", str(out))
+    assert done.stdout.strip() == str(out)
+    assert "<table" in out.read_text()
+    assert run("dltensor:arange(3)", "--html", str(tmp_path / "no" / "x.html")).returncode == 2
+
+
+@pytest.mark.parametrize("array", [np.arange(6.0), np.asfortranarray(np.arange(6).reshape(2, 3)), np.array(True),
+                                   np.zeros((0, 3), "f2"), np.ones(3, "c16")])
+def test_a_npy_file_is_mapped(tmp_path, array):
+    from dltensor.inspection.sources import open_npy
+
+    path = tmp_path / "a.npy"
+    np.save(path, array)
+    t = open_npy(path)
+    assert t.tolist() == array.tolist()
+    assert t.readonly
+    assert str(t.dtype) == str(array.dtype)
+    assert json.loads(run(str(path), "--json").stdout)["subject"] == "file"
+
+
+@pytest.mark.parametrize(("old", "new", "words"), [
+    (b"\x93NUMPY", b"PK", "not a .npy file"), (b"NUMPY\x01", b"NUMPY\x09", "version 9.0"),
+    (b"v\x00{", b"\xff\xff{", "header is said"), (b"'shape'", b"'shade'", "not a dict"),
+    (b"{'de", b"[(((", "not a dict"),
+    (b"(6,)", b"(7,)", "need 56 bytes"), (b"(6,)", b"(-6)", "tuple of at most"), (b"<f8", b">f8", "big-endian"),
+    (b"<f8", b"<M8", "cannot be said"), (b"<f8", b"|V2", "lose their type"), (b"False", b"    7", "fortran_order"),
+])
+def test_a_broken_npy_file_is_refused(tmp_path, old, new, words):
+    from dltensor.inspection.sources import SourceError, open_npy
+
+    path = tmp_path / "a.npy"
+    np.save(path, np.arange(6.0))
+    raw = path.read_bytes()
+    assert old in raw
+    path.write_bytes(raw.replace(old, new))
+    with pytest.raises(SourceError, match=words):
+        open_npy(path)
+    path.write_bytes(b"")
+    with pytest.raises(SourceError, match="has 0 bytes"):
+        open_npy(path)

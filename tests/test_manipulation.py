@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Manipulation functions against NumPy, and which of them share memory."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import dltensor as dl
+
+CUBE = np.arange(24, dtype=np.int16).reshape(2, 3, 4)
+shapes = st.lists(st.integers(0, 4), max_size=4).map(tuple)
+
+
+def numbers(shape):
+    return np.arange(np.prod(shape, dtype=int), dtype=np.int32).reshape(shape)
+
+
+def same(ours, theirs):
+    assert ours.shape == theirs.shape
+    assert ours.tolist() == theirs.tolist()
+
+
+VIEWS = [
+    (dl.expand_dims, np.expand_dims, {"axis": 0}),
+    (dl.expand_dims, np.expand_dims, {"axis": -1}),
+    (dl.expand_dims, np.expand_dims, {"axis": (1, -1)}),
+    (dl.flip, np.flip, {}),
+    (dl.flip, np.flip, {"axis": 1}),
+    (dl.flip, np.flip, {"axis": (0, -1)}),
+    (dl.permute_dims, np.transpose, {"axes": (2, 0, 1)}),
+    (dl.permute_dims, np.transpose, {"axes": (-1, 1, 0)}),
+    (dl.matrix_transpose, np.matrix_transpose, {}),
+    (dl.reshape, np.reshape, {"shape": (4, -1)}),
+]
+
+
+@pytest.mark.parametrize(("ours", "theirs", "options"), VIEWS)
+def test_views_show_what_numpy_shows_and_share_memory(ours, theirs, options):
+    source = dl.from_dlpack(CUBE)
+    made = ours(source, **options)
+    same(made, theirs(CUBE, **options))
+    assert made.same_memory(source)
+
+
+@pytest.mark.parametrize(("source", "destination"), [(0, -1), (2, 0), ((0, 1), (2, 0)), ((0, 2), (-1, -2)), ((), ())])
+def test_moveaxis_moves_as_numpy_does(source, destination):
+    same(dl.moveaxis(CUBE, source, destination), np.moveaxis(CUBE, source, destination))
+
+
+def test_squeeze_drops_only_what_is_named():
+    same(dl.squeeze(CUBE.reshape(1, 24, 1), axis=-1), CUBE.reshape(1, 24))
+    same(dl.squeeze(CUBE.reshape(1, 24, 1), axis=(0, 2)), CUBE.reshape(24))
+
+
+def test_broadcast_to_is_a_read_only_view():
+    made = dl.broadcast_to(dl.asarray([[1], [2]]), (4, 2, 3))
+    same(made, np.broadcast_to([[1], [2]], (4, 2, 3)))
+    assert made.strides == (0, 1, 0)
+    assert made.readonly
+    with pytest.raises(ValueError, match="read-only"):
+        made[0, 0, 0] = 1
+
+
+def test_broadcast_arrays_stretches_all_to_one_shape():
+    made = dl.broadcast_arrays(np.zeros((2, 1)), np.ones(3), 5)
+    assert isinstance(made, tuple)
+    for ours, theirs in zip(made, np.broadcast_arrays(np.zeros((2, 1)), np.ones(3), 5), strict=True):
+        same(ours, theirs)
+
+
+def test_broadcast_shapes_is_numpys():
+    assert dl.broadcast_shapes((2, 1, 4), (3, 1), ()) == (2, 3, 4)
+
+
+@given(shapes, st.data())
+def test_concat_joins_as_numpy_does(shape, data):
+    shape = (*shape, 2)
+    axis = data.draw(st.integers(-len(shape), len(shape) - 1))
+    sizes = data.draw(st.lists(st.integers(0, 3), min_size=1, max_size=3))
+    parts = []
+    for size in sizes:
+        part = list(shape)
+        part[axis] = size
+        parts.append(numbers(part))
+    same(dl.concat(parts, axis=axis), np.concatenate(parts, axis=axis))
+
+
+def test_concat_without_axis_joins_all_elements():
+    same(dl.concat([CUBE, np.int16(5), CUBE[:0]], axis=None), np.concatenate([CUBE, np.int16(5), CUBE[:0]], axis=None))
+
+
+@given(shapes, st.integers(1, 3), st.data())
+def test_stack_and_unstack_are_inverse(shape, count, data):
+    axis = data.draw(st.integers(-len(shape) - 1, len(shape)))
+    parts = [numbers(shape) + 100 * k for k in range(count)]
+    made = dl.stack(parts, axis=axis)
+    same(made, np.stack(parts, axis=axis))
+    back = dl.unstack(made, axis=axis)
+    assert isinstance(back, tuple)
+    assert len(back) == count
+    for ours, theirs in zip(back, parts, strict=True):
+        same(ours, theirs)
+        assert ours.same_memory(made)
+
+
+@given(shapes, st.data())
+def test_roll_shifts_as_numpy_does(shape, data):
+    shift = st.integers(-9, 9)
+    same(dl.roll(numbers(shape), by := data.draw(shift)), np.roll(numbers(shape), by))
+    if shape:
+        axis = data.draw(st.lists(st.integers(-len(shape), len(shape) - 1), min_size=1, max_size=3).map(tuple))
+        by = data.draw(st.tuples(*[shift] * len(axis)) | shift)
+        same(dl.roll(numbers(shape), by, axis=axis), np.roll(numbers(shape), by, axis=axis))
+
+
+@given(shapes, st.data())
+def test_repeat_repeats_as_numpy_does(shape, data):
+    times = data.draw(st.integers(0, 3))
+    same(dl.repeat(numbers(shape), times), np.repeat(numbers(shape), times))
+    if shape:
+        axis = data.draw(st.integers(-len(shape), len(shape) - 1))
+        each = data.draw(st.lists(st.integers(0, 3), min_size=shape[axis], max_size=shape[axis]))
+        same(dl.repeat(numbers(shape), times, axis=axis), np.repeat(numbers(shape), times, axis=axis))
+        each = np.array(each, dtype=np.int64)
+        same(dl.repeat(numbers(shape), each, axis=axis), np.repeat(numbers(shape), each, axis=axis))
+
+
+@given(shapes, st.lists(st.integers(0, 3), max_size=5).map(tuple) | st.integers(0, 3))
+def test_tile_lays_out_as_numpy_does(shape, times):
+    same(dl.tile(numbers(shape), times), np.tile(numbers(shape), times))
+
+
+def test_results_of_copying_functions_share_nothing_with_their_source():
+    source = dl.asarray([1, 2, 3])
+    for made in (dl.roll(source, 0), dl.repeat(source, 1), dl.tile(source, 1), dl.concat([source])):
+        assert not made.same_memory(source)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda: dl.concat([]), ValueError, "concat: expected at least one tensor, got none"),
+        (lambda: dl.concat([CUBE, CUBE[0]]), ValueError, r"number 0 has \(2, 3, 4\) and number 1 has \(3, 4\)"),
+        (
+            lambda: dl.concat([np.zeros(2, "i8"), np.ones(2, "u8")]),
+            TypeError,
+            "concat: int64 and uint64 have no dtype in common",
+        ),
+        (lambda: dl.concat([CUBE], axis=3), IndexError, "concat: axis 3 is out of range for 3 dimensions"),
+        (lambda: dl.concat([1], axis=0), IndexError, "concat: axis 0 is out of range for 0 dimensions"),
+        (lambda: dl.stack([CUBE, CUBE[:1]]), ValueError, r"stack: shapes must agree, .* number 1 has \(1, 3, 4\)"),
+        (lambda: dl.unstack(CUBE, axis=-4), IndexError, "unstack: axis -4 is out of range for 3 dimensions"),
+        (lambda: dl.expand_dims(CUBE, axis=4), IndexError, "expand_dims: axis 4 is out of range for 4 dimensions"),
+        (
+            lambda: dl.expand_dims(CUBE, axis=(0, 0)),
+            ValueError,
+            r"expand_dims: axes \(0, 0\) name a dimension of 5 twice",
+        ),
+        (lambda: dl.squeeze(CUBE, 1), ValueError, r"squeeze: axis 1 of shape \(2, 3, 4\) has 3 elements, expected 1"),
+        (lambda: dl.flip(CUBE, axis="x"), TypeError, "flip: an axis must be an integer, got 'x'"),
+        (lambda: dl.permute_dims(CUBE, (0, 1)), ValueError, r"axes \(0, 1\) must name each of the 3 dimensions once"),
+        (lambda: dl.permute_dims(CUBE, (0, 1, 1)), ValueError, "name a dimension of 3 twice"),
+        (lambda: dl.moveaxis(CUBE, (0, 1), 2), ValueError, r"source \(0, 1\) and destination 2 differ in length"),
+        (lambda: dl.matrix_transpose(np.zeros(2)), ValueError, r"expected at least 2 dimensions, got shape \(2,\)"),
+        (lambda: dl.broadcast_to(CUBE, (2, 3, 5)), ValueError, r"shape \(2, 3, 4\) does not broadcast to \(2, 3, 5\)"),
+        (lambda: dl.roll(CUBE, (1, 2)), ValueError, r"roll: shift \(1, 2\) needs as many axes"),
+        (lambda: dl.roll(CUBE, (1, 2), axis=0), ValueError, r"roll: shift \(1, 2\) and axis 0 differ in length"),
+        (lambda: dl.repeat(CUBE, -1), ValueError, "repeat: a number of repeats must be at least 0, got -1"),
+        (lambda: dl.repeat(CUBE, [1, 2], axis=1), ValueError, r"expected 1 or 3 numbers for axis 1 .* got 2"),
+        (lambda: dl.repeat(CUBE, 1.5), TypeError, "repeat: repeats must be an integer"),
+        (lambda: dl.tile(CUBE, -1), ValueError, "tile: repetitions must be at least 0, got -1"),
+        (lambda: dl.tile(CUBE, 1.0), TypeError, "tile: repetitions must be integers, got 1.0"),
+    ],
+)
+def test_wrong_arguments_are_named(call, error, words):
+    with pytest.raises(error, match=words):
+        call()

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pickle: every type and layout comes back, large memory may travel beside the pickle, broken pickles are refused."""
+
+import copy
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from dltensor._views import from_raw, raw_bytes
+
+import dltensor as dl
+from dltensor._pickle import rebuild
+
+PROTOCOLS = range(2, pickle.HIGHEST_PROTOCOL + 1)
+
+
+def sample(dtype):
+    t = dl.empty((3, 5), dtype=dtype)
+    raw_bytes(t)[...] = np.arange(1, t.nbytes + 1, dtype=np.uint8)
+    return t
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize("dtype", [*dl.DTYPES.values(), dl.DType(99, 24), dl.DType(2, 32, 4)], ids=str)
+def test_every_type_comes_back(dtype, protocol):
+    t = sample(dtype)
+    back = pickle.loads(pickle.dumps(t, protocol))
+    assert (back.shape, back.dtype, back.flags) == (t.shape, t.dtype, t.flags)
+    assert raw_bytes(back).tolist() == raw_bytes(t).tolist()
+    assert not back.same_memory(t)
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize(
+    "view",
+    [lambda t: t.T, lambda t: t[::-1, ::2], lambda t: t[1], lambda t: t[0, 0], lambda t: t[:0], lambda t: t[None]],
+)
+def test_every_layout_comes_back_in_c_order(view, protocol):
+    t = view(dl.from_dlpack(np.arange(15).reshape(3, 5)))
+    back = pickle.loads(pickle.dumps(t, protocol))
+    assert back.tolist() == t.tolist()
+    assert back.shape == t.shape
+    assert back.is_contiguous
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_read_only_stays_read_only_and_writable_writable(protocol):
+    assert pickle.loads(pickle.dumps(dl.asarray(b"abc"), protocol)).readonly
+    back = pickle.loads(pickle.dumps(dl.asarray([1, 2, 3]), protocol))
+    back[0] = 9
+    assert back.tolist() == [9, 2, 3]
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_padded_elements_stay_padded(protocol):
+    t = from_raw(dl.asarray(bytearray([1, 2, 3])), (3,), "int4", padded=True)
+    back = pickle.loads(pickle.dumps(t, protocol))
+    assert back.flags == t.flags == dl.Flags.IS_SUBBYTE_TYPE_PADDED
+    assert back.tolist() == [1, 2, 3]
+
+
+def test_out_of_band_the_pickle_is_small_and_the_memory_is_the_tensors_own():
+    t = dl.zeros((1000, 1000))
+    buffers = []
+    data = pickle.dumps(t, protocol=5, buffer_callback=buffers.append)
+    assert len(data) < 300
+    back = pickle.loads(data, buffers=buffers)
+    assert back.data_ptr == t.data_ptr
+    back[0, 0] = 5
+    assert t[0, 0].item() == 5
+
+
+def test_out_of_band_memory_keeps_the_tensor_alive():
+    t = dl.arange(1000)
+    buffers = []
+    data = pickle.dumps(t, protocol=5, buffer_callback=buffers.append)
+    del t
+    assert pickle.loads(data, buffers=buffers).tolist() == list(range(1000))
+
+
+def test_out_of_band_buffers_that_cannot_be_written_give_a_read_only_tensor():
+    buffers = []
+    data = pickle.dumps(dl.asarray([1, 2]), protocol=5, buffer_callback=buffers.append)
+    assert pickle.loads(data, buffers=[bytes(b) for b in buffers]).tolist() == [1, 2]
+
+
+def test_strided_tensors_are_copied_before_they_travel():
+    t = dl.arange(10)[::2]
+    buffers = []
+    data = pickle.dumps(t, protocol=5, buffer_callback=buffers.append)
+    assert len(buffers[0].raw()) == 5 * 8
+    assert pickle.loads(data, buffers=buffers).tolist() == [0, 2, 4, 6, 8]
+
+
+def test_another_process_reads_what_this_one_wrote():
+    code = "import pickle, sys; print(pickle.load(sys.stdin.buffer).tolist())"
+    data = pickle.dumps(dl.asarray([1.5, -2.0]))
+    told = subprocess.run([sys.executable, "-c", code], input=data, capture_output=True, check=True).stdout
+    assert told.decode().strip() == "[1.5, -2.0]"
+
+
+def test_deepcopy_copies_and_shares_within_one_structure():
+    t = dl.asarray([1, 2])
+    one, two = copy.deepcopy([t, t])
+    assert one.tolist() == [1, 2]
+    assert not one.same_memory(t)
+    assert two.tolist() == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "words"),
+    [
+        ((b"1234567", (2,), (2, 32, 1), False, False), ValueError, "takes 8 bytes, got 7"),
+        ((b"", (2**40, 2**40), (2, 32, 1), False, False), ValueError, r"takes .* bytes, got 0"),
+        ((b"1234", (-1,), (2, 32, 1), False, False), ValueError, r"shape\[0\] must be at least 0, got -1"),
+        ((b"1234", (1,), (2, 320, 1), False, False), ValueError, "bits must be from 1 to 255, got 320"),
+        ((b"1234", (1,), (2, 32, 1), True, False), ValueError, "only types below a byte are padded, got float32"),
+        ((1234, (1,), (2, 32, 1), False, False), TypeError, "pickle: expected bytes, got int"),
+        ((np.zeros(1, np.float32), (1,), (2, 32, 1), False, False), TypeError, "pickle: expected bytes, got ndarray"),
+    ],
+)
+def test_pickles_that_do_not_add_up_are_refused(arguments, error, words):
+    with pytest.raises(error, match=words):
+        rebuild(*arguments)
+
+
+def test_memory_the_host_cannot_read_cannot_be_pickled():
+    t = dl.wrap(4096, (3,), "int8", device="cuda", owner=object())
+    with pytest.raises(dl.DeviceError, match=r"pickle: the data is on cuda:0, .* move it with to\('cpu'\)"):
+        pickle.dumps(t)

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The older protocols as NumPy reads them, the array API's door, and what may be assigned to a tensor."""
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import dltensor as dl
+
+COMMON = ["bool", "int8", "int64", "uint16", "float16", "float32", "float64", "complex64", "complex128"]
+
+
+def interface_alone(t):
+    """An object that offers nothing but the array interface of a tensor."""
+    return type("Fake", (), {"__array_interface__": t.__array_interface__, "owner": t})()
+
+
+def test_nobody_makes_a_tensor_that_shows_no_memory():
+    with pytest.raises(TypeError, match=r"Tensor: the class makes nothing; use asarray\(\)"):
+        dl.Tensor()
+    for make in (dl.Tensor.__new__, object.__new__):
+        with pytest.raises(TypeError, match="not safe"):
+            make(dl.Tensor)
+
+
+def test_array_gives_numpy_the_same_memory():
+    t = dl.asarray([1.0, 2.0])
+    assert t.__array__().ctypes.data == t.data_ptr
+
+
+def test_array_converts_when_asked():
+    t = dl.asarray([1.5, 2.5])
+    assert t.__array__(np.int16).dtype == np.int16
+    assert t.__array__("float64").tolist() == [1.5, 2.5]
+    with pytest.raises(ValueError, match=r"float32 to .*float64.* needs a copy, and copy=False forbids it"):
+        t.__array__(np.dtype("float64"), copy=False)
+
+
+def test_array_copies_when_asked():
+    t = dl.asarray([1.5, 2.5])
+    assert t.__array__(copy=True).ctypes.data != t.data_ptr
+    assert t.__array__(copy=False).ctypes.data == t.data_ptr
+
+
+def test_array_knows_the_types_of_ml_dtypes():
+    assert dl.ones(2, dtype="bfloat16").__array__().dtype == ml_dtypes.bfloat16
+
+
+@pytest.mark.parametrize("dtype", COMMON)
+def test_array_interface_is_read_back_by_numpy(dtype):
+    t = dl.ones((3, 4), dtype=dtype)[::2, ::-1]
+    array = np.asarray(interface_alone(t))
+    assert array.dtype == dtype
+    assert array.ctypes.data == t.data_ptr
+    assert array.tolist() == t.tolist()
+
+
+def test_array_interface_says_read_only_and_contiguous():
+    interface = dl.asarray(b"abc").__array_interface__
+    assert interface["data"][1] is True
+    assert interface["strides"] is None
+    assert interface["version"] == 3
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "int4", "float8_e5m2", "complex32", dl.DType(2, 32, 4), dl.DType(99, 8)])
+def test_array_interface_is_absent_where_it_cannot_say_the_type(dtype):
+    assert not hasattr(dl.empty(2, dtype=dtype), "__array_interface__")
+
+
+def on_cuda():
+    return dl.wrap(0x1000, (3, 4), "float32", device="cuda", owner=object())
+
+
+def test_array_interface_is_absent_where_the_host_cannot_read():
+    assert not hasattr(on_cuda(), "__array_interface__")
+
+
+def test_cuda_array_interface_describes_device_memory():
+    t = on_cuda()[:, ::2]
+    assert t.__cuda_array_interface__ == {
+        "version": 3,
+        "shape": (3, 2),
+        "typestr": "<f4",
+        "data": (0x1000, False),
+        "strides": (16, 8),
+        "stream": 1,
+    }
+
+
+def test_cuda_array_interface_is_absent_on_the_host():
+    assert not hasattr(dl.zeros(2), "__cuda_array_interface__")
+
+
+@pytest.mark.parametrize("version", [None, "2021.12", "2022.12", "2023.12", "2024.12", "2025.12"])
+def test_the_namespace_is_the_package(version):
+    assert dl.zeros(1).__array_namespace__(api_version=version) is dl
+
+
+def test_unknown_versions_of_the_array_api_are_refused():
+    with pytest.raises(ValueError, match=r"api_version must be one of 2021.12, .* got '2020.01'"):
+        dl.zeros(1).__array_namespace__(api_version="2020.01")
+
+
+def test_sequences_are_assigned_in_the_type_of_the_tensor():
+    t = dl.zeros((2, 2), dtype="int8")
+    t[...] = [[1, 2], [3, 4]]
+    t[0] = (5, 6)
+    assert t.tolist() == [[5, 6], [3, 4]]
+
+
+def test_tensors_of_other_frameworks_are_assigned():
+    t = dl.zeros((2, 2), dtype="float64")
+    t[:, 0] = np.asarray([1.0, 2.0])
+    assert t.tolist() == [[1, 0], [2, 0]]
+
+
+def test_a_number_outside_the_type_is_refused_in_the_name_of_the_assignment():
+    t = dl.zeros(2, dtype="int8")
+    with pytest.raises(OverflowError, match="300 is outside int8"):
+        t[...] = [1, 300]
+    with pytest.raises(TypeError, match="__setitem__: expected a number or a tensor, got object"):
+        t[...] = object()
+    with pytest.raises(ValueError, match="__setitem__: sequences are ragged"):
+        t[...] = [[1, 2], [3]]
+    assert t.tolist() == [0, 0]

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The data file of quirks: every row is whole, its condition can be true and false, and the language says no more."""
+
+import ast
+import itertools
+
+import pytest
+
+import dltensor as dl
+from dltensor.inspection.quirks import FACTS, OUTCOMES, Condition, load
+from dltensor.inspection.reading import NEUTRAL
+
+
+def candidates(condition):
+    """For every fact of a condition the values worth trying: both truths, every constant, and one beside each."""
+    constants = [node.value for node in ast.walk(ast.parse(f"({condition.text})")) if isinstance(node, ast.Constant)]
+    for name in sorted(condition.names):
+        neutral = NEUTRAL[name]
+        if isinstance(neutral, bool):
+            yield name, [True, False]
+        elif isinstance(neutral, str):
+            yield name, [*[value for value in constants if isinstance(value, str)], "none of these"]
+        else:
+            yield name, sorted({n + d for n in constants if isinstance(n, int) for d in (-1, 0, 1)} | {neutral})
+
+
+def assignments(condition):
+    names = [name for name, _ in candidates(condition)]
+    for values in itertools.product(*(values for _, values in candidates(condition))):
+        yield NEUTRAL | dict(zip(names, values, strict=True))
+
+
+@pytest.mark.parametrize("row", load().rows, ids=lambda row: row.id)
+def test_the_condition_of_a_row_is_true_of_some_tensors_and_false_of_others(row):
+    assert row.when.names <= set(FACTS)
+    answers = set()
+    for facts in assignments(row.when):
+        answers.add(row.when(facts))
+        if len(answers) == 2:
+            return
+    pytest.fail(f"{row.when.text} is always {answers}")
+
+
+@pytest.mark.parametrize("row", load().rows, ids=lambda row: row.id)
+def test_a_row_is_whole(row):
+    assert row.id.startswith(f"{row.framework.name}.")
+    assert row.effect
+    assert row.remedy
+    assert row.source == "measured" or "#" in row.source
+    assert row.outcome in OUTCOMES
+    assert set(row.adapt) <= {"legacy", "readonly", "contiguous", "byte_offset", "lanes", "dtype", "copy", "table"}
+    assert row.adapt.get("readonly") is not False  # dropping the flag is for the user to say
+
+
+def test_a_plain_tensor_troubles_no_consumer():
+    assert [row.id for row in load().about(NEUTRAL)] == ["jax.copy"]
+
+
+def test_widened_types_exist():
+    assert len(load().widen) > 15
+    for narrow, wide in load().widen.items():
+        assert getattr(dl, narrow).itemsize <= getattr(dl, wide).itemsize
+
+
+def test_producers_are_judged_by_their_own_rows_alone():
+    torch = NEUTRAL | {"producer": "torch", "negated": True}
+    assert "torch.negated" in [row.id for row in load().about(torch, "torch")]
+    assert "torch.negated" not in [row.id for row in load().about(torch | {"producer": "numpy"}, "torch")]
+
+
+@pytest.mark.parametrize(("text", "words"), [
+    ("unheard_of", "no fact is named"), ("readonly and", "invalid syntax"), ("print(1)", "not part of the language"),
+    ("readonly.real", "not part of the language"), ("size + 1 == 2", "not part of the language"),
+    ("lanes is 1", "not part of the language"), ("[x for x in dtype]", "not part of the language"),
+    ("1.5 < size", "not part of the language"), ("lambda: 1", "not part of the language"), ("", "not part of the"),
+])
+def test_the_language_says_no_more_than_it_should(text, words):
+    with pytest.raises(ValueError, match=words):
+        Condition(text)
+
+
+@pytest.mark.parametrize(("text", "answer"), [
+    ("lanes == 1", True), ("not lanes == 1", False), ("1 < ndim < 3", True), ("1 < ndim < 2", False),
+    ("dtype in ['float32']", True), ("dtype not in ['float32']", False), ("byte_offset > -1", True),
+    ("readonly or host", True), ("readonly and host", False), ("readonly or\n negated or\n conjugated", False),
+])
+def test_the_language_means_what_it_says(text, answer):
+    assert Condition(text)(NEUTRAL) is answer
+
+
+def test_a_broken_data_file_is_refused_with_the_row(tmp_path):
+    head = '[framework.f]\ndistribution = "f"\nmodule = "f"\nmeasured = "1"\n[widen]\n'
+    row = ('[[quirk]]\nid = "f.x"\nframework = "f"\nrole = "consumer"\nwhen = "readonly"\noutcome = "ignored"\n'
+           'effect = "e"\nremedy = "r"\nsource = "measured"\n')
+    path = tmp_path / "q.toml"
+    for text, words in ((row.replace('"consumer"', '"eater"'), "role must be one of"),
+                        (row.replace('"ignored"', '"odd"'), "outcome must be one of"),
+                        (row.replace('work = "f"', 'work = "g"'), "framework must be one of"),
+                        (row + row, "several quirks")):
+        path.write_text(head + text)
+        load.cache_clear()
+        with pytest.raises(ValueError, match=words):
+            load(path)
+    load.cache_clear()

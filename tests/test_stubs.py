@@ -1,0 +1,264 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the stubs say is what the package is: names, parameters, members, uses. Type checkers run in `make check`."""
+
+import ast
+import importlib
+import inspect
+import re
+import subprocess
+import sys
+import types
+from pathlib import Path
+
+import pytest
+
+import dltensor as dl
+
+ROOT = Path(__file__).parent.parent
+STUBS = {path.stem: ast.parse(path.read_text()) for path in sorted((ROOT / "src" / "dltensor").glob("*.pyi"))}
+REQUIRED = object()
+
+
+def runtime(name):
+    return dl if name == "__init__" else importlib.import_module(f"dltensor.{name}")
+
+
+def declared(body):
+    """Names in the body of a stub's module or class, with the nodes that say what they are."""
+    found = {}
+    for node in body:
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            found.setdefault(node.name, []).append(node)
+        elif isinstance(node, ast.AnnAssign):
+            found.setdefault(node.target.id, []).append(node)
+        elif isinstance(node, ast.Assign):
+            found.setdefault(node.targets[0].id, []).append(node)
+    return found
+
+
+def imported(tree):
+    imports = [node for node in tree.body if isinstance(node, ast.ImportFrom)]
+    return {alias.asname or alias.name for node in imports for alias in node.names}
+
+
+def listed(tree):
+    """The ``__all__`` of a stub, or None."""
+    nodes = declared(tree.body).get("__all__")
+    return ast.literal_eval(nodes[0].value) if nodes else None
+
+
+@pytest.mark.parametrize("name", STUBS)
+def test_a_stub_names_what_its_module_has(name):
+    module, tree = runtime(name), STUBS[name]
+    here = declared(tree.body)
+    public = {found for found in here if not found.startswith("_")}
+    assert [found for found in public if not hasattr(module, found)] == []
+    if not name.startswith("_") or name == "__init__":
+        assert sorted(listed(tree)) == sorted(module.__all__)
+        assert set(module.__all__) <= public | imported(tree)
+    else:
+        assert public
+
+
+def test_every_public_module_has_a_stub():
+    modules = [name for name in dl.__all__ if isinstance(getattr(dl, name), types.ModuleType)]
+    assert len(modules) > 2
+    assert [name for name in modules if name not in STUBS and not annotated(getattr(dl, name))] == []
+
+
+def annotated(module):
+    """Whether a module without a stub says the types of its own public functions itself."""
+    names = getattr(module, "__all__", None) or [name for name in vars(module) if not name.startswith("_")]
+    own = [getattr(module, name) for name in names if isinstance(getattr(module, name), types.FunctionType)]
+    return bool(own) and all("return" in thing.__annotations__ for thing in own if thing.__module__ == module.__name__)
+
+
+def test_the_installed_package_carries_the_stubs():
+    there = Path(dl.__file__).parent
+    assert (there / "py.typed").exists()
+    for name in STUBS:
+        assert (there / f"{name}.pyi").read_text() == (ROOT / "src" / "dltensor" / f"{name}.pyi").read_text(), name
+
+
+def parameters_of(node):
+    """(name, kind, default) of every parameter of a ``def``."""
+    args = node.args
+    plain = [(arg, "positional") for arg in args.posonlyargs] + [(arg, "either") for arg in args.args]
+    defaults = [REQUIRED] * (len(plain) - len(args.defaults)) + [ast.literal_eval(value) for value in args.defaults]
+    made = [(arg.arg, kind, default) for (arg, kind), default in zip(plain, defaults, strict=True)]
+    if args.vararg:
+        made.append((args.vararg.arg, "many", REQUIRED))
+    for arg, value in zip(args.kwonlyargs, args.kw_defaults, strict=True):
+        made.append((arg.arg, "keyword", REQUIRED if value is None else ast.literal_eval(value)))
+    if args.kwarg:
+        made.append((args.kwarg.arg, "keywords", REQUIRED))
+    return made
+
+
+def parameters_at_runtime(thing):
+    """The same of a function, by its signature or, for those that Cython made, by the first line of its docstring."""
+    try:
+        kinds = dict(zip(inspect._ParameterKind, ("positional", "either", "many", "keyword", "keywords"), strict=True))
+        return [
+            (found.name, kinds[found.kind], REQUIRED if found.default is found.empty else found.default)
+            for found in inspect.signature(thing).parameters.values()
+        ]
+    except ValueError:
+        line = re.match(r"\w+(\(.*\))", (thing.__doc__ or "").partition("\n")[0])
+        return parameters_of(ast.parse(f"def f{line[1]}: ...").body[0]) if line else None
+
+
+def functions():
+    """Every function and method of the stubs: name, overloads, what it is at runtime."""
+    for name, tree in STUBS.items():
+        for key, nodes in declared(tree.body).items():
+            if isinstance(nodes[0], ast.FunctionDef):
+                yield f"{name}.{key}", nodes, getattr(runtime(name), key)
+            elif isinstance(nodes[0], ast.ClassDef) and not key.startswith("_"):
+                kind = getattr(runtime(name), key)
+                for member, found in declared(nodes[0].body).items():
+                    if isinstance(found[0], ast.FunctionDef) and not found[0].decorator_list and hasattr(kind, member):
+                        made = member in ("__new__", "__init__")
+                        thing = kind if made else inspect.getattr_static(kind, member)
+                        # What fills a slot has a signature of Python's own making.
+                        if key != "Tensor" if made else not isinstance(thing, types.WrapperDescriptorType):
+                            yield f"{name}.{key}.{member}", found, thing
+
+
+FUNCTIONS = {name: (nodes, thing) for name, nodes, thing in functions()}
+
+
+def test_functions_of_every_kind_are_compared():
+    compared = {name for name, (_, thing) in FUNCTIONS.items() if parameters_at_runtime(thing) is not None}
+    assert len(compared) > len(dl.OPS) + 70
+    wanted = {"_functions.add", "_exchange.wrap", "_tensor.Tensor.__dlpack__", "_words.as_dtype", "creation.arange"}
+    assert wanted <= compared
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_parameters_agree(name):
+    nodes, thing = FUNCTIONS[name]
+    expected = parameters_at_runtime(thing)
+    if expected is None:
+        assert name.split(".")[-1].startswith("__"), f"{name} has no signature to compare with"
+        return
+    defaults = set()
+    for node in nodes:
+        found = parameters_of(node)
+        if found and found[0][0] in ("self", "cls") and (not expected or expected[0][0] != "self"):
+            found = found[1:]
+        assert [each[:2] for each in found] == [each[:2] for each in expected]
+        for (parameter, _, default), (*_, real) in zip(found, expected, strict=True):
+            # One of several definitions may demand what another leaves out.
+            assert default == real or (default is REQUIRED and len(nodes) > 1), f"{parameter}={default}, is {real}"
+            if default is not REQUIRED:
+                defaults.add(parameter)
+    assert defaults == {parameter for parameter, _, default in expected if default is not REQUIRED}
+
+
+CLASSES = {
+    f"{name}.{key}": (nodes[0], getattr(runtime(name), key))
+    for name, tree in STUBS.items() for key, nodes in declared(tree.body).items()
+    if isinstance(nodes[0], ast.ClassDef) and not key.startswith("_")
+}  # fmt: skip
+# What every class has, or what only the interpreter calls.
+UNSAID = {
+    "__delitem__", "__doc__", "__module__", "__dict__", "__weakref__", "__qualname__", "__firstlineno__",
+    "__static_attributes__", "__reduce__", "__reduce_ex__", "__repr__", "__str__", "__new__", "__init__",
+    "__release_buffer__", "__pyx_vtable__", "__lt__", "__le__", "__gt__", "__ge__", "__slots__", "__match_args__",
+    "__getnewargs__", "__annotations__", "__classcell__", "__orig_bases__", "__getstate__", "__replace__",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_members_agree(name):
+    node, kind = CLASSES[name]
+    said = set(declared(node.body))
+    missing = {member for member in said if not hasattr(kind, member) and member != "__buffer__"}
+    if "lost" in missing:  # set when an object is made
+        missing -= set(vars(kind(1)))
+    assert missing == set()
+    if issubclass(kind, (int, tuple)):
+        public = set(getattr(kind, "__members__", ())) or set(kind._fields)
+        assert said == public
+        return
+    unsaid = {member for member in vars(kind) if not member.startswith("_") or member.startswith("__")}
+    assert unsaid - said - UNSAID == set()
+
+
+def tool(root, *options):
+    command = [sys.executable, str(root / "tools" / "stubs.py"), *options]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_the_committed_stubs_are_those_of_the_rows():
+    done = tool(ROOT, "--check")
+    assert done.returncode == 0, done.stderr
+    assert f"{len(dl.__all__)} public names; nothing changed" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "complaint"),
+    [
+        ("_functions.pyi", "def sqrt(", "def sqrd(", "_functions.pyi differ from the installed package"),
+        ("_words.pyi", "kDLCUDA = 2", "kDLCUDA = 3", "_words.pyi differ from the installed package"),
+        ("_tensor.pyi", "# rows: operators", "# operators", "expected each of the regions"),
+        ("_tensor.pyi", "# rows: operators", "# rows: operations", "there is no region 'operations'"),
+    ],
+)
+def test_a_stale_stub_is_found(tmp_path, name, old, new, complaint):
+    for path in [ROOT / "tools" / "stubs.py", *(ROOT / "src" / "dltensor").glob("*.pyi")]:
+        there = tmp_path / path.relative_to(ROOT)
+        there.parent.mkdir(parents=True, exist_ok=True)
+        there.write_text(path.read_text())
+    stub = tmp_path / "src" / "dltensor" / name
+    assert old in stub.read_text()
+    stub.write_text(stub.read_text().replace(old, new))
+    done = tool(tmp_path, "--check")
+    assert done.returncode == 1
+    assert complaint in done.stderr
+
+
+USES = ROOT / "tests" / "typing" / "uses.py"
+
+
+def arguments(numpy):
+    # Fresh for each function, since uses write to them.
+    return {
+        "t": dl.asarray([[1.0, 2.0], [3.0, 4.0]]), "values": numpy.ones((2, 2), dtype="float32"),
+        "flags": numpy.ones(2, dtype=bool), "out": None,
+    }  # fmt: skip
+
+
+def refused(code, names):
+    try:
+        exec(code, names)
+    except (TypeError, ValueError, AttributeError, IndexError):
+        return True
+    return False
+
+
+@pytest.mark.parametrize(
+    "function", [node.name for node in ast.parse(USES.read_text()).body if isinstance(node, ast.FunctionDef)]
+)
+def test_checkers_and_the_package_agree_on_uses(function):
+    """Uses that checkers must refuse raise, and the others run."""
+    numpy = pytest.importorskip("numpy", exc_type=ImportError)
+    pytest.importorskip("ml_dtypes", exc_type=ImportError)
+    lines = USES.read_text().splitlines()
+    names = {"__name__": "uses"}
+    exec(compile(USES.read_text(), str(USES), "exec"), names)
+    names |= arguments(numpy)
+    node = next(node for node in ast.parse(USES.read_text()).body if getattr(node, "name", "") == function)
+    ran = 0
+    for statement in node.body:
+        if isinstance(statement, ast.Return):
+            continue
+        code = compile(ast.Module([statement], []), str(USES), "exec")
+        # An annotation checks nothing at runtime.
+        if "# type: ignore[" in lines[statement.lineno - 1] and not isinstance(statement, ast.AnnAssign):
+            assert refused(code, names), f"line {statement.lineno} runs: {lines[statement.lineno - 1].strip()}"
+        else:
+            exec(code, names)
+        ran += 1
+    assert ran > 0 or function == "brighter"

@@ -1,0 +1,79 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# One command on a machine with a GPU: build, test, sanitize, measure, and a table of verdicts last. At most 10 minutes.
+#
+#   OUT=results PYTHON=python3 tools/gpu_check.sh
+#
+# Wheels that the machine lacks may lie in .wheels/. Stages have limits of their own, so that one that hangs cannot eat
+# the run. The card's settings are left alone.
+set -u -o pipefail
+cd "$(dirname "$0")/.."
+OUT=$(realpath -m "${OUT:-gpu_check_out}")
+PYTHON=${PYTHON:-python3}
+SITE=$(mktemp -d)
+START=$(date +%s)
+mkdir -p "$OUT"
+: > "$OUT/verdict.txt"
+# meson-python calls meson by name.
+PATH=$(dirname "$($PYTHON -c 'import sys; print(sys.executable)')"):$SITE/bin:$PATH
+export PATH SITE PYTHONUNBUFFERED=1 PIP_DISABLE_PIP_VERSION_CHECK=1 DLTENSOR_CACHE_DIR="$SITE/cache"
+
+stage() {
+  local name=$1 limit=$2 began code
+  shift 2
+  began=$(date +%s)
+  printf '[%4ds] --- %s (limit %ss)\n' $((began - START)) "$name" "$limit"
+  timeout -k 5 "$limit" "$@" 2>&1 | tee "$OUT/$name.log" | tail -n 40
+  code=${PIPESTATUS[0]}
+  printf '%-12s rc %-4s %4ss\n' "$name" "$code" $(($(date +%s) - began)) >> "$OUT/verdict.txt"
+  return "$code"
+}
+
+report_environment() {
+  nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader
+  uname -r
+  "$PYTHON" -VV
+  g++ --version | head -1
+  "$PYTHON" -m pip list 2>/dev/null |
+    grep -iE '^(torch|cupy|numba|cuda-|nvidia-cu|cython|meson|ninja|numpy|pytest) ' || true
+  command -v compute-sanitizer || true
+}
+
+install_package() {
+  if ls .wheels/*.whl >/dev/null 2>&1; then
+    "$PYTHON" -m pip install -q --no-index --no-deps --upgrade --target "$SITE" .wheels/*.whl || return 1
+  fi
+  export PYTHONPATH=$SITE
+  if ! (cd / && "$PYTHON" -c 'import dltensor._cuda'); then
+    "$PYTHON" -m pip install -q --no-build-isolation --no-deps --upgrade --target "$SITE" . || return 1
+  fi
+  cd / && "$PYTHON" -c 'import dltensor.cuda as c; print(c.properties(0))'
+}
+export -f report_environment install_package
+export PYTHON
+
+SANITIZER="compute-sanitizer --error-exitcode 9 --print-limit 5 --target-processes all"
+stage environment 20 bash -c report_environment
+stage install 150 bash -c install_package
+export PYTHONPATH=$SITE
+# Formulas, protocols and the whole engine against NumPy, on the card: the host driver's tests with the real one.
+stage engine 150 env DLTENSOR_TEST_GPU=1 "$PYTHON" -m pytest -q -p no:cacheprovider --junitxml="$OUT/engine.xml" \
+  tests/cuda/test_cuda_elements.py tests/cuda/test_cuda_moves.py tests/cuda/test_cuda_launch.py
+stage tests 90 "$PYTHON" -m pytest -q -m gpu -p no:cacheprovider --junitxml="$OUT/tests.xml" tests
+if command -v compute-sanitizer >/dev/null; then
+  CHOICE="views or broadcasting or permuted or batches"
+  for tool in memcheck racecheck initcheck; do
+    # shellcheck disable=SC2086
+    stage "$tool" 45 env DLTENSOR_TEST_GPU=1 $SANITIZER --tool "$tool" "$PYTHON" -m pytest -q -p no:cacheprovider \
+      tests/cuda/test_cuda_elements.py tests/cuda/test_cuda_moves.py -k "$CHOICE"
+  done
+else
+  echo "sanitizers   not installed (compute-sanitizer)" >> "$OUT/verdict.txt"
+fi
+LEFT=$((585 - ($(date +%s) - START)))
+if [ "$LEFT" -gt 30 ]; then
+  stage bench "$LEFT" "$PYTHON" tools/gpu_bench.py --budget $((LEFT - 15)) --json "$OUT/bench.json"
+fi
+echo
+cat "$OUT/verdict.txt"
+! grep -qE 'rc +[1-9]' "$OUT/verdict.txt"

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Write docs/operations.md, the table of everything we compute, from the installed package. --check only compares.
+
+Run: python tools/operations.py [--check]
+"""
+
+import sys
+from pathlib import Path
+
+from dltensor._words import COMPUTED, DTYPES
+
+import dltensor as dl
+
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "operations.md"
+RESULTS = {"same": "its dtype", "mask": "bool", "part": "its dtype, real for complex"}
+HEAD = """# Operations
+Everything that is computed element by element. This page is made from the rows of
+[`ops.h`](../src/dltensor/include/dltensor/ops.h) by `python tools/operations.py`; do not edit it.
+
+Every function takes any DLPack object or a Python number for each operand, broadcasts and promotes, and takes `out=`. Those
+marked *saturating* also take `saturate=True`: one dtype, the exact result rounded half to even and clamped to its range.
+Functions of floats take integers and bools as float32.
+"""
+
+
+def table(header, rows):
+    """Lines of a Markdown table."""
+    return [f"| {' | '.join(header)} |", f"| {' | '.join('---' for _ in header)} |",
+            *[f"| {' | '.join(row)} |" for row in rows], ""]  # fmt: skip
+
+
+def page():
+    """Return the text of the page."""
+    lines = [HEAD]
+    for operands, title in ((1, "Of one operand"), (2, "Of two"), (3, "Of three")):
+        rows = []
+        for name, row in dl.OPS.items():
+            if row["operands"] == operands and name == row["row"]:
+                # A bar would end the cell.
+                text, symbol = (row[key].replace("|", "\\|") for key in ("text", "symbol"))
+                rows.append((f"`{name}`", f"`{symbol}`" if symbol else "", f"`{text}`", ", ".join(row["kinds"]),
+                             RESULTS[row["result"]], "yes" if row["saturating"] else "", row["doc"]))  # fmt: skip
+        lines += [
+            f"## {title}",
+            "",
+            *table(("name", "operator", "value", "takes", "gives", "saturating", "what it does"), rows),
+        ]
+    aliases = [
+        (f"`{name}`", f"`{row['row']}`", "yes" if row["swapped"] else "")
+        for name, row in dl.OPS.items()
+        if name != row["row"]
+    ]
+    lines += ["## Short names", "", *table(("name", "stands for", "operands swapped"), aliases)]
+    types = [(f"`{name}`", str(dtype.bits), str(int(dtype.code)), "computed" if name in COMPUTED else "carried and converted")
+             for name, dtype in DTYPES.items()]  # fmt: skip
+    lines += ["## Element types", "", *table(("name", "bits", "DLPack code", "what can be done"), types)]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def main(arguments):
+    if arguments == ["--check"]:
+        if PAGE.read_text() != page():
+            sys.exit(f"{PAGE.name} is not what the rows say: run python tools/operations.py")
+        return
+    PAGE.write_text(page())
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

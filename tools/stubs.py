@@ -1,0 +1,182 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Write into src/dltensor/*.pyi what the compiled tables say: functions, operators, enumerations, public names.
+
+Those files are written by hand, one beside each module that users meet, except for what stands between ``# rows: NAME``
+and ``# end``. That comes from the installed package, so that no operation, element type or device is typed twice.
+
+Run it without arguments after a new row or a new public name; with ``--check`` it writes nothing, and fails when a file
+would change, or when it found nothing to compare.
+"""
+
+import argparse
+import ast
+import re
+import sys
+import textwrap
+import types
+from pathlib import Path
+
+import dltensor as dl
+
+STUBS = Path(__file__).resolve().parent.parent / "src" / "dltensor"
+WIDTH = 120
+REGION = re.compile(r"^( *)# rows: (\w+)\n(.*?)^ *# end\n", re.M | re.S)
+
+# How Python calls the operator of a row with one operand, and of one with two.
+UNARY = {"abs": "abs", "~": "invert", "-": "neg", "+": "pos"}
+BINARY = {
+    "+": "add", "-": "sub", "*": "mul", "/": "truediv", "//": "floordiv", "%": "mod", "**": "pow", "&": "and",
+    "|": "or", "^": "xor", "<<": "lshift", ">>": "rshift",
+}  # fmt: skip
+COMPARISONS = {"<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": "ne"}
+
+
+def definition(name, parameters, result, body="..."):
+    """One ``def``, on as many lines as it needs."""
+    line = f"def {name}({', '.join(parameters)}) -> {result}: {body}"
+    if len(line) <= WIDTH:
+        return [line]
+    return [f"def {name}(", *(f"    {parameter}," for parameter in parameters), f") -> {result}: {body}"]
+
+
+def functions():
+    """Two definitions for each function: one that makes a tensor, one that returns what it was given to write to."""
+    for name, row in dl.OPS.items():
+        operands = [f"{letter}: Operand" for letter in "abc"[: row["operands"]]]
+        keywords = ["*", *(["saturate: bool = False"] if row["saturating"] else []), "launch: Launch | None = None"]
+        for out, result in (("out: None = None", "Tensor"), ("out: _Out", "_Out")):
+            yield "@overload"
+            *start, last = definition(name, [*operands, "/", out, *keywords], result, "")
+            yield from (*start, last.rstrip(), f'    """{row["doc"]}"""')
+
+
+def operators():
+    """The methods behind the symbols of the rows."""
+    for row in dl.OPS.values():
+        symbol = row["symbol"]
+        if not symbol or row["name"] != row["row"]:
+            continue
+        if row["operands"] == 1:
+            yield f"def __{UNARY[symbol]}__(self) -> Tensor: ..."
+        elif row["result"] == "mask":
+            # object's own takes and gives anything; ours takes what has elements and gives one truth for each.
+            ignore = "  # type: ignore[override]" if symbol in ("==", "!=") else ""
+            yield f"def __{COMPARISONS[symbol]}__(self, other: Operand, /) -> Tensor: ...{ignore}"
+        else:
+            for before in ("", "r", "i"):
+                yield f"def __{before}{BINARY[symbol]}__(self, other: Operand, /) -> Tensor: ..."
+
+
+def enumeration(kind):
+    """The members of an enumeration, with their values."""
+    for name, member in kind.__members__.items():
+        yield f"{name} = {int(member)}"
+
+
+def sources():
+    """Where ``__init__.py`` has each public name from: name -> (module, name there), or None for a value of its own."""
+    found = {}
+    for node in ast.parse(Path(dl.__file__).read_text()).body:
+        if isinstance(node, ast.ImportFrom) and node.level == 1:
+            for alias in node.names:
+                module = f".{node.module or ''}"
+                if alias.name == "*":
+                    for name in sys.modules[f"dltensor{module}"].__all__:
+                        found[name] = (module, name)
+                else:
+                    found[alias.asname or alias.name] = (module, alias.name)
+        elif isinstance(node, ast.Assign):
+            for target in node.targets:
+                for name in target.elts if isinstance(target, ast.Tuple) else [target]:
+                    if isinstance(name, ast.Name):
+                        found[name.id] = None
+    found.pop("__all__", None)
+    return found
+
+
+def wrapped(start, words, end):
+    """A list in brackets on as few lines as the width allows."""
+    line = re.sub(r"^(from .*)\((.*)\)$", r"\1\2", f"{start}{', '.join(words)}{end}")
+    if len(line) <= WIDTH:
+        return [line]
+    lines = textwrap.wrap(", ".join(words) + ",", WIDTH, initial_indent="    ", subsequent_indent="    ")
+    return [start, *lines, end]
+
+
+def names():
+    """Imports and constants of the package."""
+    where = sources()
+    public = set(dl.__all__) | {name for name in where if name.startswith("__")}
+    modules, constants, renamed = {}, {}, {}
+    for name in sorted(public):
+        value = getattr(dl, name)
+        if where.get(name) and where[name][1] != name:
+            # A stub does not hand on what it imports under another name.
+            module, there = where[name]
+            modules.setdefault(".", []).append(module[1:])
+            renamed[name] = f"{module[1:]}.{there}"
+        elif where.get(name):
+            modules.setdefault(where[name][0], []).append(name)
+        elif isinstance(value, types.ModuleType):
+            modules.setdefault(".", []).append(name)
+        else:
+            constants[name] = type(value).__name__
+    if set(constants.values()) - {"DType", "NoneType"}:
+        yield "import builtins"
+    yield from ("from typing import Final", "")
+    for module, found in sorted(modules.items()):
+        yield from wrapped(f"from {module} import (", sorted(found), ")")
+    yield ""
+    for name, thing in renamed.items():
+        yield f"{name} = {thing}"
+    # The constants include `bool`, `float32` and their like, and must not stand for the types of others.
+    for name, kind in constants.items():
+        yield f"{name}: Final[{'DType' if kind == 'DType' else 'None' if kind == 'NoneType' else f'builtins.{kind}'}]"
+    yield ""
+    yield from wrapped("__all__ = [", [f'"{name}"' for name in dl.__all__], "]")
+
+
+WRITERS = {
+    "functions": functions,
+    "operators": operators,
+    "names": names,
+    **{kind.__name__: lambda kind=kind: enumeration(kind) for kind in (dl.DeviceType, dl.DataTypeCode, dl.Flags)},
+}
+
+
+def written(text, used):
+    """The text of a stub with every region as the installed package says; the names of the regions go to `used`."""
+
+    def fill(match):
+        indent, name = match[1], match[2]
+        if name not in WRITERS:
+            raise SystemExit(f"stubs: there is no region {name!r}; there are {', '.join(WRITERS)}")
+        used.append(name)
+        lines = [f"# rows: {name}", *WRITERS[name](), "# end"]
+        return "".join(f"{indent}{line}\n" if line else "\n" for line in lines)
+
+    return REGION.sub(fill, text)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--check", action="store_true", help="write nothing; fail when a file would change")
+    options = parser.parse_args()
+    used, stale = [], []
+    for path in sorted(STUBS.glob("*.pyi")):
+        old = path.read_text()
+        new = written(old, used)
+        if new != old:
+            stale.append(path.name)
+            if not options.check:
+                path.write_text(new)
+    if sorted(used) != sorted(WRITERS):
+        raise SystemExit(f"stubs: expected each of the regions {sorted(WRITERS)} once, found {sorted(used)}")
+    if options.check and stale:
+        raise SystemExit(f"stubs: {', '.join(stale)} differ from the installed package; install it and run make stubs")
+    print(f"stubs: {len(used)} regions, {len(dl.__all__)} public names; {', '.join(stale) or 'nothing'} changed")
+
+
+if __name__ == "__main__":
+    main()
