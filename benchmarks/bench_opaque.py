@@ -4,7 +4,7 @@
 Calls from C are timed by a small program that is compiled here; a row whose tools are missing is named, not dropped.
 """
 
-# ruff: noqa: B023  every closure of a loop is called before the next turn
+
 import argparse
 import ctypes
 import json

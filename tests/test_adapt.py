@@ -40,11 +40,17 @@ def test_without_arguments_the_memory_is_shared_as_it_is():
     assert adapted.__dlpack_device__() == (1, 0)
 
 
-@pytest.mark.parametrize(("legacy", "asked", "layout"), [
-    (True, {"max_version": (1, 3)}, "DLManagedTensor"), (True, {}, "DLManagedTensor"),
-    (False, {}, "DLManagedTensorVersioned"), (False, {"max_version": (0, 8)}, "DLManagedTensorVersioned"),
-    (None, {}, "DLManagedTensor"), (None, {"max_version": (1, 0)}, "DLManagedTensorVersioned"),
-])
+@pytest.mark.parametrize(
+    ("legacy", "asked", "layout"),
+    [
+        (True, {"max_version": (1, 3)}, "DLManagedTensor"),
+        (True, {}, "DLManagedTensor"),
+        (False, {}, "DLManagedTensorVersioned"),
+        (False, {"max_version": (0, 8)}, "DLManagedTensorVersioned"),
+        (None, {}, "DLManagedTensor"),
+        (None, {"max_version": (1, 0)}, "DLManagedTensorVersioned"),
+    ],
+)
 def test_the_layout_is_the_one_that_was_asked_for(legacy, asked, layout):
     assert fields(dl.adapt(dl.arange(3), legacy=legacy), **asked)["layout"] == layout
 
@@ -147,11 +153,17 @@ def test_copy_false_forbids():
         dl.adapt(np.arange(3), copy=True).__dlpack__(copy=False)
 
 
-@pytest.mark.parametrize(("arguments", "error", "words"), [
-    ({"to": "abacus"}, ValueError, "to must be one of numpy"), ({"byte_offset": -1}, ValueError, "byte_offset must be"),
-    ({"byte_offset": "64"}, ValueError, "byte_offset must be"), ({"lanes": 0}, ValueError, "lanes must be"),
-    ({"legacy": True, "table": True}, ValueError, "contradict"), ({"dtype": "nothing"}, TypeError, "nothing"),
-])
+@pytest.mark.parametrize(
+    ("arguments", "error", "words"),
+    [
+        ({"to": "abacus"}, ValueError, "to must be one of numpy"),
+        ({"byte_offset": -1}, ValueError, "byte_offset must be"),
+        ({"byte_offset": "64"}, ValueError, "byte_offset must be"),
+        ({"lanes": 0}, ValueError, "lanes must be"),
+        ({"legacy": True, "table": True}, ValueError, "contradict"),
+        ({"dtype": "nothing"}, TypeError, "nothing"),
+    ],
+)
 def test_senseless_arguments_are_refused(arguments, error, words):
     with pytest.raises((error, ValueError), match=words):
         dl.adapt(dl.arange(3), **arguments)
@@ -212,12 +224,16 @@ def test_the_source_is_kept_and_nothing_else():
 
 
 SOURCES = {
-    "backwards": lambda: np.arange(6.0)[::-1], "readonly": readonly_array,
-    "broadcast": lambda: np.broadcast_to(1.0, (3, 2)), "bfloat16": lambda: dl.asarray([1, 2, 3, 4], dtype="bfloat16"),
+    "backwards": lambda: np.arange(6.0)[::-1],
+    "readonly": readonly_array,
+    "broadcast": lambda: np.broadcast_to(1.0, (3, 2)),
+    "bfloat16": lambda: dl.asarray([1, 2, 3, 4], dtype="bfloat16"),
     "offset": lambda: dl.adapt(dl.arange(6), byte_offset=8),
     "fp4": lambda: dl.asarray([1, 2, 3, 4], dtype="float32").astype("float4_e2m1fn"),
-    "uint16": lambda: dl.asarray([1, 2], dtype="uint16"), "versioned": lambda: dl.adapt(dl.arange(6), legacy=False),
-    "legacy": lambda: dl.adapt(dl.arange(6), legacy=True), "pairs": lambda: dl.adapt(dl.arange(6), lanes=2),
+    "uint16": lambda: dl.asarray([1, 2], dtype="uint16"),
+    "versioned": lambda: dl.adapt(dl.arange(6), legacy=False),
+    "legacy": lambda: dl.adapt(dl.arange(6), legacy=True),
+    "pairs": lambda: dl.adapt(dl.arange(6), lanes=2),
 }
 
 

@@ -33,8 +33,10 @@ def misbehaving(give="photo.numpy()", take="dl.from_dlpack(x)", own_take="np.fro
 
 def demo(folder, hidden=()):
     """Run the demo in a process of its own that cannot import `hidden`."""
-    code = (f"import sys\nfor name in {tuple(hidden)!r}: sys.modules[name] = None\n"
-            f"from dltensor.cli import main\nsys.exit(main(['demo', '--output', {str(folder)!r}]))")
+    code = (
+        f"import sys\nfor name in {tuple(hidden)!r}: sys.modules[name] = None\n"
+        f"from dltensor.cli import main\nsys.exit(main(['demo', '--output', {str(folder)!r}]))"
+    )
     return subprocess.run([sys.executable, "-W", "default", "-c", code], capture_output=True, text=True, timeout=300)
 
 
@@ -76,7 +78,10 @@ def test_holdings_tell_views_copies_and_refusals_apart():
         liar.name = name
     found = journey.holdings({"flipped": t[::-1]}, liars)
     assert [found["flipped", name].verdict for name in ("honest", "copier", "refuser")] == [
-        "same memory", "copied", "refused"]
+        "same memory",
+        "copied",
+        "refused",
+    ]
     assert found["flipped", "refuser"].reason == "IndexError: list index out of range"
 
 
@@ -98,8 +103,9 @@ def test_statements_are_timed_as_they_are():
     assert took["work(2000)"] > 5 * took["work(20)"] > 0
 
 
-@pytest.mark.parametrize(("value", "text"), [
-    (0, "0 ns"), (9.996e-7, "1 µs"), (1.5e-4, "150 µs"), (0.0025, "2.5 ms"), (12, "12 s")])
+@pytest.mark.parametrize(
+    ("value", "text"), [(0, "0 ns"), (9.996e-7, "1 µs"), (1.5e-4, "150 µs"), (0.0025, "2.5 ms"), (12, "12 s")]
+)
 def test_times_are_written_in_a_unit_that_suits(value, text):
     assert report.seconds(value) == text
 
@@ -166,7 +172,7 @@ def test_work_on_the_pixels_is_what_numpy_makes_of_them():
     by_name = {one.name: one for one in done}
     for name in ("brighter", "mask"):
         assert by_name[name].differs["numpy"] == 0
-    # Products of floats and a fused scale round elsewhere than two roundings do: half a grey level at most may become one.
+    # Products of floats and a fused scale round elsewhere than two roundings do: half a grey level may become one.
     assert all(one.differs["numpy"] <= 1 for one in done)
 
 

@@ -18,8 +18,17 @@ DTYPES = [
     "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64",
     "complex64", "complex128",
 ]  # fmt: skip
-SMALL_FLOATS = ["bfloat16", "float8_e3m4", "float8_e4m3", "float8_e4m3b11fnuz", "float8_e4m3fn", "float8_e4m3fnuz",
-                "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu"]
+SMALL_FLOATS = [
+    "bfloat16",
+    "float8_e3m4",
+    "float8_e4m3",
+    "float8_e4m3b11fnuz",
+    "float8_e4m3fn",
+    "float8_e4m3fnuz",
+    "float8_e5m2",
+    "float8_e5m2fnuz",
+    "float8_e8m0fnu",
+]
 
 
 class Producer:
@@ -55,9 +64,18 @@ def array():
 # -- in -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("make", [lambda a: a, Producer, OldProducer, OldestProducer, lambda a: a.__dlpack__(),
-                                  lambda a: a.__dlpack__(max_version=(1, 0))],
-                         ids=["ndarray", "2023", "2021", "bare", "legacy capsule", "versioned capsule"])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda a: a,
+        Producer,
+        OldProducer,
+        OldestProducer,
+        lambda a: a.__dlpack__(),
+        lambda a: a.__dlpack__(max_version=(1, 0)),
+    ],
+    ids=["ndarray", "2023", "2021", "bare", "legacy capsule", "versioned capsule"],
+)
 def test_every_way_in_shares_the_memory(array, make):
     tensor = dl.from_dlpack(make(array))
     assert tensor.data_ptr == array.ctypes.data
@@ -176,8 +194,11 @@ def test_dtypes_of_ml_dtypes_go_through_and_back(dtype):
     assert [[float(x) for x in row] for row in tensor.tolist()] == array.astype(float).tolist()
 
 
-@pytest.mark.parametrize("array", [np.zeros(3, ">f4"), np.zeros(3, "M8[s]"), np.zeros(3, "U4"), np.zeros(3, "O"),
-                                   np.zeros(3, [("a", "i4")])], ids=lambda a: str(a.dtype))
+@pytest.mark.parametrize(
+    "array",
+    [np.zeros(3, ">f4"), np.zeros(3, "M8[s]"), np.zeros(3, "U4"), np.zeros(3, "O"), np.zeros(3, [("a", "i4")])],
+    ids=lambda a: str(a.dtype),
+)
 def test_numpy_dtypes_that_dlpack_cannot_say_are_refused(array):
     with pytest.raises(BufferError, match="cannot be exchanged"):
         dl.from_dlpack(array)
@@ -202,12 +223,23 @@ def test_views_of_numpy_come_in_as_they_are(array, key):
 
 
 class ManagedVersioned(ctypes.Structure):
-    _fields_ = [("major", ctypes.c_uint32), ("minor", ctypes.c_uint32), ("context", ctypes.c_void_p),
-                ("deleter", ctypes.c_void_p), ("flags", ctypes.c_uint64), ("data", ctypes.c_void_p),
-                ("device_type", ctypes.c_int32), ("device_id", ctypes.c_int32), ("ndim", ctypes.c_int32),
-                ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16),
-                ("shape", ctypes.POINTER(ctypes.c_int64)), ("strides", ctypes.POINTER(ctypes.c_int64)),
-                ("byte_offset", ctypes.c_uint64)]
+    _fields_ = [
+        ("major", ctypes.c_uint32),
+        ("minor", ctypes.c_uint32),
+        ("context", ctypes.c_void_p),
+        ("deleter", ctypes.c_void_p),
+        ("flags", ctypes.c_uint64),
+        ("data", ctypes.c_void_p),
+        ("device_type", ctypes.c_int32),
+        ("device_id", ctypes.c_int32),
+        ("ndim", ctypes.c_int32),
+        ("code", ctypes.c_uint8),
+        ("bits", ctypes.c_uint8),
+        ("lanes", ctypes.c_uint16),
+        ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)),
+        ("byte_offset", ctypes.c_uint64),
+    ]
 
 
 def struct_of(capsule, name=b"dltensor_versioned"):
@@ -396,8 +428,13 @@ def test_array_interfaces_come_in():
 
 def test_a_cuda_array_is_held_and_described_without_a_driver():
     class OnDevice:
-        __cuda_array_interface__ = {"shape": (2, 3), "typestr": "<f4", "data": (0x7F0000000000, True), "version": 3,  # noqa: RUF012
-                                    "strides": None}
+        __cuda_array_interface__ = {  # noqa: RUF012 (the protocol's own spelling)
+            "shape": (2, 3),
+            "typestr": "<f4",
+            "data": (0x7F0000000000, True),
+            "version": 3,
+            "strides": None,
+        }
 
     tensor = dl.asarray(OnDevice())
     assert str(tensor.device) == "cuda:0"

@@ -29,8 +29,13 @@ def skip_without(sources):
     """Skip when the examples import a package that is not installed; the reason names it."""
     for source in sources:
         for node in ast.walk(ast.parse(source)):
-            names = ([alias.name for alias in node.names] if isinstance(node, ast.Import) else
-                     [node.module] if isinstance(node, ast.ImportFrom) and node.level == 0 else [])
+            names = (
+                [alias.name for alias in node.names]
+                if isinstance(node, ast.Import)
+                else [node.module]
+                if isinstance(node, ast.ImportFrom) and node.level == 0
+                else []
+            )
             for name in names:
                 package = name.partition(".")[0]
                 if importlib.util.find_spec(package) is None:
@@ -79,13 +84,15 @@ def test_every_link_leads_somewhere():
 
 def test_the_judges_rules_are_listed_as_they_are():
     header = (ROOT / "src/dltensor/include/dltensor/validate.h").read_text().replace("\\\n", "\n")
-    table = header[header.index("#define DLT_RULES(X)"):header.index("DLT_RULE_NONE")]
+    table = header[header.index("#define DLT_RULES(X)") : header.index("DLT_RULE_NONE")]
     rows = re.findall(r"X\(\w+,\s*\"([^\"]+)\",\s*(\w+),\s*'.',\s*\d+,\s*\"([^\"]*)\",\s*\"([^\"]*)\"\)", table)
     assert len(rows) == table.count("X(") > 20
     page = (ROOT / "docs/errors.md").read_text()
     listed = re.findall(r"^\| `([\w.]+)` \| (\w+) \| (.*?) \| (.*?) \|$", page, re.M)
-    assert listed == [(rule, severity.lower(), expected or "depends on the tensor", remedy)
-                      for rule, severity, expected, remedy in rows]
+    assert listed == [
+        (rule, severity.lower(), expected or "depends on the tensor", remedy)
+        for rule, severity, expected, remedy in rows
+    ]
 
 
 def test_every_decision_is_listed():
@@ -102,7 +109,9 @@ def test_every_decision_is_listed():
 def test_the_map_names_only_what_is_there():
     page = (ROOT / "docs/house.md").read_text()
     names = set(re.findall(r"`([\w/]+\.(?:h|py|pyx|pxi|cc))`", page))
-    files = [relative(path) for folder in ("src", "tests", "benchmarks", "tools") for path in (ROOT / folder).rglob("*.*")]
+    files = [
+        relative(path) for folder in ("src", "tests", "benchmarks", "tools") for path in (ROOT / folder).rglob("*.*")
+    ]
     assert len(names) > 20
     assert [name for name in names if not any(f"/{file}".endswith(f"/{name}") for file in files)] == []
 

@@ -22,8 +22,14 @@ KINDS = {"bool": "bool", "complex64": "complex", "complex128": "complex"} | {
     name: "floats" for name in ("float16", "bfloat16", "float32", "float64")
 }
 BINARY = [name for name, row in dl.OPS.items() if row["operands"] == 2]
-NUMPY = {"bitwise_invert": "invert", "bitwise_left_shift": "left_shift", "bitwise_right_shift": "right_shift",
-         "conj": "conjugate", "real": "real", "imag": "imag"}  # fmt: skip
+NUMPY = {
+    "bitwise_invert": "invert",
+    "bitwise_left_shift": "left_shift",
+    "bitwise_right_shift": "right_shift",
+    "conj": "conjugate",
+    "real": "real",
+    "imag": "imag",
+}
 
 
 def foreign(name):
@@ -118,8 +124,10 @@ def test_a_number_counts_as_an_element_of_its_dtype(name, dtype):
 
 def test_numbers_of_numpy():
     t = dl.ones(2)
-    for number, want in ((kind(2), "complex64" if kind is np.complex128 else "float32")
-                         for kind in (np.float64, np.float32, np.float16, np.int64, np.bool_, np.complex128)):  # fmt: skip
+    for number, want in (
+        (kind(2), "complex64" if kind is np.complex128 else "float32")
+        for kind in (np.float64, np.float32, np.float16, np.int64, np.bool_, np.complex128)
+    ):
         for made in (t * number, number * t, dl.multiply(t, number)):
             assert type(made) is dl.Tensor
             assert made.dtype.name == want
@@ -127,10 +135,44 @@ def test_numbers_of_numpy():
     assert (t < np.float64(2)).tolist() == [True, True]
 
 
-EXACT = {"add", "subtract", "multiply", "equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "minimum",
-         "maximum", "bitwise_and", "bitwise_or", "bitwise_xor", "logical_and", "logical_or", "logical_xor", "copysign",
-         "floor", "ceil", "trunc", "isnan", "isinf", "isfinite", "signbit", "logical_not", "negative", "abs", "square",
-         "divide", "sqrt", "floor_divide", "remainder", "nextafter", "sign", "round"}  # fmt: skip
+EXACT = {
+    "add",
+    "subtract",
+    "multiply",
+    "equal",
+    "not_equal",
+    "less",
+    "less_equal",
+    "greater",
+    "greater_equal",
+    "minimum",
+    "maximum",
+    "bitwise_and",
+    "bitwise_or",
+    "bitwise_xor",
+    "logical_and",
+    "logical_or",
+    "logical_xor",
+    "copysign",
+    "floor",
+    "ceil",
+    "trunc",
+    "isnan",
+    "isinf",
+    "isfinite",
+    "signbit",
+    "logical_not",
+    "negative",
+    "abs",
+    "square",
+    "divide",
+    "sqrt",
+    "floor_divide",
+    "remainder",
+    "nextafter",
+    "sign",
+    "round",
+}
 
 
 REAL_EXACT = [(n, d) for n, d in PAIRS if n in EXACT and d not in ("bool", "bfloat16") and "complex" not in d]
@@ -205,8 +247,13 @@ print(dl.cpu_features()["used"], found.hexdigest())
 """
     seen = {}
     for level in LEVELS:
-        made = subprocess.run([sys.executable, "-c", code, str(Path(__file__).parent)], check=True, capture_output=True,
-                              text=True, env=os.environ | {"DLTENSOR_CPU": level})  # fmt: skip
+        made = subprocess.run(
+            [sys.executable, "-c", code, str(Path(__file__).parent)],
+            check=True,
+            capture_output=True,
+            text=True,
+            env=os.environ | {"DLTENSOR_CPU": level},
+        )
         used, digest = made.stdout.split()
         assert used == level
         seen[level] = digest
@@ -359,7 +406,7 @@ def test_operands_and_outputs_that_cannot_be():
         (lambda: dl.add(dl.zeros(2, dtype="float8_e5m2"), 1), TypeError, "add: float8_e5m2 is carried"),
         (lambda: dl.add(np.zeros(2, np.int64), np.zeros(2, np.uint64)), TypeError, "int64 and uint64 have no dtype"),
         (lambda: dl.add(np.zeros(2, np.int8), 200), OverflowError, "add: 200 is outside int8, which holds -128 to 127"),
-    ]  # fmt: skip
+    ]
     for call, error, words in cases:
         with pytest.raises(error, match=words):
             call()

@@ -44,7 +44,7 @@ def test_assignment_broadcasts_as_numpy_does(case, data):
     target = array[key]
     if not isinstance(target, np.ndarray):
         target = np.asarray(target)
-    shape = tuple(data.draw(st.sampled_from([n, 1])) for n in target.shape)[data.draw(st.integers(0, target.ndim)):]
+    shape = tuple(data.draw(st.sampled_from([n, 1])) for n in target.shape)[data.draw(st.integers(0, target.ndim)) :]
     value = np.asarray(-array_of(shape) - 1)
     want = array.copy()
     want[key] = value
@@ -82,16 +82,19 @@ def test_positions_out_of_range_are_index_errors(key):
         tensor[key]
 
 
-@pytest.mark.parametrize(("key", "text"), [
-    (3, "index 3 is out of range for axis 0 with size 3"),
-    ((0, -5), "index -5 is out of range for axis 1 with size 4"),
-    ((0, 0, 0), "the tensor has 2 dimensions, but 3 were indexed"),
-    ((..., ...), "once"),
-    (1.5, "got float"),
-    ("x", "got str"),
-    (True, "bool"),
-    ([0], "got list"),
-])
+@pytest.mark.parametrize(
+    ("key", "text"),
+    [
+        (3, "index 3 is out of range for axis 0 with size 3"),
+        ((0, -5), "index -5 is out of range for axis 1 with size 4"),
+        ((0, 0, 0), "the tensor has 2 dimensions, but 3 were indexed"),
+        ((..., ...), "once"),
+        (1.5, "got float"),
+        ("x", "got str"),
+        (True, "bool"),
+        ([0], "got list"),
+    ],
+)
 def test_index_errors_say_what_is_wrong(key, text):
     with pytest.raises(IndexError, match=text.replace("...", r"\.\.\.")):
         dl.from_dlpack(array_of((3, 4)))[key]
@@ -146,10 +149,18 @@ def test_elements_that_share_memory_are_not_written():
         tensor[:] = 1
 
 
-@pytest.mark.parametrize(("dtype", "value", "error"), [
-    ("uint8", 256, OverflowError), ("uint8", -1, OverflowError), ("int64", 2**63, OverflowError),
-    ("int8", float("inf"), OverflowError), ("int8", float("nan"), ValueError), ("float32", 1j, TypeError),
-    ("float32", "x", TypeError)])
+@pytest.mark.parametrize(
+    ("dtype", "value", "error"),
+    [
+        ("uint8", 256, OverflowError),
+        ("uint8", -1, OverflowError),
+        ("int64", 2**63, OverflowError),
+        ("int8", float("inf"), OverflowError),
+        ("int8", float("nan"), ValueError),
+        ("float32", 1j, TypeError),
+        ("float32", "x", TypeError),
+    ],
+)
 def test_numbers_outside_the_dtype_are_refused(dtype, value, error):
     tensor = dl.from_dlpack(np.zeros(2, dtype))
     with pytest.raises(error):

@@ -32,8 +32,9 @@ def rows_of(report, title):
 
 
 def run(*arguments):
-    return subprocess.run([sys.executable, "-m", "dltensor", "inspect", *arguments], capture_output=True, text=True,
-                          timeout=120)
+    return subprocess.run(
+        [sys.executable, "-m", "dltensor", "inspect", *arguments], capture_output=True, text=True, timeout=120
+    )
 
 
 # -- reading ----------------------------------------------------------------------------------------------------------
@@ -117,9 +118,16 @@ def test_another_major_version_is_not_read(kit):
 
 
 def test_each_hostile_field_is_found_by_its_rule(kit):
-    for field, value, rule in (("ndim", -1, "ndim.range"), ("ndim", 65, "ndim.range"), ("bits", 0, "dtype.bits"),
-                               ("lanes", 0, "dtype.lanes"), ("device_type", 0, "device.type"),
-                               ("device_id", -1, "device.id"), ("shape", 0, "shape.null"), ("data", 0, "data.null")):
+    for field, value, rule in (
+        ("ndim", -1, "ndim.range"),
+        ("ndim", 65, "ndim.range"),
+        ("bits", 0, "dtype.bits"),
+        ("lanes", 0, "dtype.lanes"),
+        ("device_type", 0, "device.type"),
+        ("device_id", -1, "device.id"),
+        ("shape", 0, "shape.null"),
+        ("data", 0, "data.null"),
+    ):
         made = kit.make()
         setattr(made.tensor, field, value)
         found = dl.validate(made.capsule())
@@ -221,7 +229,7 @@ def test_a_table_on_the_instance_is_reported_as_such():
 
     wrong = Wrong()
     wrong.__dlpack_c_exchange_api__ = dl.Tensor.__dlpack_c_exchange_api__
-    table, = dl.inspect(wrong).tables
+    (table,) = dl.inspect(wrong).tables
     assert table.place == "instance"
 
 
@@ -273,8 +281,10 @@ def test_other_devices_are_neither_copied_nor_synchronized():
     assert report.facts["device"] == "cuda"
     assert not report.facts["host"]
     assert called
-    assert all(arguments["stream"] in (-1, None) and "dl_device" not in arguments and not arguments.get("copy")
-               for arguments in called)
+    assert all(
+        arguments["stream"] in (-1, None) and "dl_device" not in arguments and not arguments.get("copy")
+        for arguments in called
+    )
     called.clear()
     dl.validate(Far())
     assert called[0]["stream"] == -1
@@ -348,10 +358,12 @@ def test_a_capsule_without_destructor_is_given_back_and_told(kit):
 
 
 def test_inspecting_imports_no_framework():
-    code = ("import sys, dltensor as dl\n"
-            "str(dl.inspect(dl.arange(4)[::-1])); dl.inspect(b'abc').to_json()\n"
-            "dl.inspect(dl.arange(3))._repr_html_()\n"
-            "print(sorted({'numpy', 'torch', 'jax', 'tvm_ffi', 'pyarrow', 'rich'} & set(sys.modules)))")
+    code = (
+        "import sys, dltensor as dl\n"
+        "str(dl.inspect(dl.arange(4)[::-1])); dl.inspect(b'abc').to_json()\n"
+        "dl.inspect(dl.arange(3))._repr_html_()\n"
+        "print(sorted({'numpy', 'torch', 'jax', 'tvm_ffi', 'pyarrow', 'rich'} & set(sys.modules)))"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
     assert done.stdout.strip() == "[]", done.stderr
 
@@ -363,12 +375,18 @@ def test_the_facts_are_those_of_the_list():
 # -- words ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("key", "words"), [
-    (np.s_[:], "C order"), (np.s_[::-1], "axis 0 backwards"), (np.s_[:, ::2], "axis 1 with gaps"),
-    (np.s_[0:0], "no elements"),
-    (np.s_[0, 0], "one element, no axes"), (np.s_[:, :3], "axis 0 with gaps"),
-    (np.s_[None], "C order"),
-])
+@pytest.mark.parametrize(
+    ("key", "words"),
+    [
+        (np.s_[:], "C order"),
+        (np.s_[::-1], "axis 0 backwards"),
+        (np.s_[:, ::2], "axis 1 with gaps"),
+        (np.s_[0:0], "no elements"),
+        (np.s_[0, 0], "one element, no axes"),
+        (np.s_[:, :3], "axis 0 with gaps"),
+        (np.s_[None], "C order"),
+    ],
+)
 def test_layouts_have_words(key, words):
     array = np.arange(24)[:24].reshape(4, 6)[key]
     strides = [step // 8 for step in array.strides]
@@ -382,7 +400,10 @@ def test_transposed_and_broadcast_have_words():
     assert "overlapping" in layout_words((3, 3), (1, 1))
     assert axis_words((5,), (-2,)) == ["every second element, backwards"]
     assert axis_words((2, 1, 3), (4, 9, 1)) == [
-        "steps of 4, of which 1 are skipped", "one element, the stride is not used", "side by side"]
+        "steps of 4, of which 1 are skipped",
+        "one element, the stride is not used",
+        "side by side",
+    ]
     assert axis_words((3, 3), (1, 1))[1] == "steps of 1 overlap what lies 3 long inside"
     assert axis_words((0,), (1,)) == ["empty"]
     assert is_compact((3, 2, 4), (4, 12, 1))
@@ -449,11 +470,18 @@ def test_an_expression_is_evaluated_in_its_module():
     assert "axis 0 backwards" in run("numpy:arange(4)[::-1]").stdout
 
 
-@pytest.mark.parametrize(("what", "words"), [
-    ("nowhere:x", "no module named 'nowhere'"), ("numpy:arange(", "is no Python expression"),
-    ("numpy:1/0", "ZeroDivisionError"), ("numpy", "neither a file nor"), ("numpy:", "module:expression"),
-    ("missing.npy", "No such file"), (__file__, "only .npy files"),
-])
+@pytest.mark.parametrize(
+    ("what", "words"),
+    [
+        ("nowhere:x", "no module named 'nowhere'"),
+        ("numpy:arange(", "is no Python expression"),
+        ("numpy:1/0", "ZeroDivisionError"),
+        ("numpy", "neither a file nor"),
+        ("numpy:", "module:expression"),
+        ("missing.npy", "No such file"),
+        (__file__, "only .npy files"),
+    ],
+)
 def test_what_cannot_be_had_is_said_without_a_traceback(what, words):
     done = run(what)
     assert done.returncode == 2
@@ -475,8 +503,16 @@ def test_a_page_is_written(tmp_path):
     assert run("dltensor:arange(3)", "--html", str(tmp_path / "no" / "x.html")).returncode == 2
 
 
-@pytest.mark.parametrize("array", [np.arange(6.0), np.asfortranarray(np.arange(6).reshape(2, 3)), np.array(True),
-                                   np.zeros((0, 3), "f2"), np.ones(3, "c16")])
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.arange(6.0),
+        np.asfortranarray(np.arange(6).reshape(2, 3)),
+        np.array(True),
+        np.zeros((0, 3), "f2"),
+        np.ones(3, "c16"),
+    ],
+)
 def test_a_npy_file_is_mapped(tmp_path, array):
     from dltensor.inspection.sources import open_npy
 
@@ -489,13 +525,22 @@ def test_a_npy_file_is_mapped(tmp_path, array):
     assert json.loads(run(str(path), "--json").stdout)["subject"] == "file"
 
 
-@pytest.mark.parametrize(("old", "new", "words"), [
-    (b"\x93NUMPY", b"PK", "not a .npy file"), (b"NUMPY\x01", b"NUMPY\x09", "version 9.0"),
-    (b"v\x00{", b"\xff\xff{", "header is said"), (b"'shape'", b"'shade'", "not a dict"),
-    (b"{'de", b"[(((", "not a dict"),
-    (b"(6,)", b"(7,)", "need 56 bytes"), (b"(6,)", b"(-6)", "tuple of at most"), (b"<f8", b">f8", "big-endian"),
-    (b"<f8", b"<M8", "cannot be said"), (b"<f8", b"|V2", "lose their type"), (b"False", b"    7", "fortran_order"),
-])
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        (b"\x93NUMPY", b"PK", "not a .npy file"),
+        (b"NUMPY\x01", b"NUMPY\x09", "version 9.0"),
+        (b"v\x00{", b"\xff\xff{", "header is said"),
+        (b"'shape'", b"'shade'", "not a dict"),
+        (b"{'de", b"[(((", "not a dict"),
+        (b"(6,)", b"(7,)", "need 56 bytes"),
+        (b"(6,)", b"(-6)", "tuple of at most"),
+        (b"<f8", b">f8", "big-endian"),
+        (b"<f8", b"<M8", "cannot be said"),
+        (b"<f8", b"|V2", "lose their type"),
+        (b"False", b"    7", "fortran_order"),
+    ],
+)
 def test_a_broken_npy_file_is_refused(tmp_path, old, new, words):
     from dltensor.inspection.sources import SourceError, open_npy
 

@@ -31,9 +31,29 @@ def tvm_ffi():
     return pytest.importorskip("tvm_ffi", reason="apache-tvm-ffi is not installed")
 
 
-TORCH_DTYPES = ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "bfloat16",
-                "float32", "float64", "complex32", "complex64", "complex128", "float8_e4m3fn", "float8_e5m2",
-                "float8_e4m3fnuz", "float8_e5m2fnuz", "float8_e8m0fnu"]
+TORCH_DTYPES = [
+    "bool",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "float16",
+    "bfloat16",
+    "float32",
+    "float64",
+    "complex32",
+    "complex64",
+    "complex128",
+    "float8_e4m3fn",
+    "float8_e5m2",
+    "float8_e4m3fnuz",
+    "float8_e5m2fnuz",
+    "float8_e8m0fnu",
+]
 
 
 @pytest.mark.filterwarnings("ignore:ComplexHalf support is experimental")
@@ -77,11 +97,13 @@ def test_negative_strides_are_refused_before_torch_can_abort(torch):
 
 
 def test_torch_is_warned_about_what_it_ignores(torch):
-    code = ("import torch, warnings, dltensor as dl\n"
-            "with warnings.catch_warnings(record=True) as seen:\n"
-            "    warnings.simplefilter('always')\n"
-            "    dl.into(dl.asarray(b'abc'), torch.Tensor); dl.into(dl.asarray(b'abc'), torch.Tensor)\n"
-            "print([str(w.message)[:40] for w in seen])")
+    code = (
+        "import torch, warnings, dltensor as dl\n"
+        "with warnings.catch_warnings(record=True) as seen:\n"
+        "    warnings.simplefilter('always')\n"
+        "    dl.into(dl.asarray(b'abc'), torch.Tensor); dl.into(dl.asarray(b'abc'), torch.Tensor)\n"
+        "print([str(w.message)[:40] for w in seen])"
+    )
     import subprocess
 
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)

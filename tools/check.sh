@@ -8,6 +8,7 @@ PATH="$bin:$PATH" # cython-lint calls pycodestyle, pyright calls node
 stubs="src/dltensor/*.pyi src/dltensor/typing.py"
 
 ruff check src tests benchmarks tools examples
+ruff format --check --quiet src tests benchmarks tools examples
 cython-lint src/dltensor/*.pyx src/dltensor/*.pxd src/dltensor/*.pxi
 echo "cython-lint: $(ls src/dltensor/*.pyx src/dltensor/*.pxd src/dltensor/*.pxi | wc -l) files pass"
 python tools/stubs.py --check

@@ -7,9 +7,8 @@ Run: python tools/operations.py [--check]
 import sys
 from pathlib import Path
 
-from dltensor._words import COMPUTED, DTYPES
-
 import dltensor as dl
+from dltensor._words import COMPUTED, DTYPES
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "operations.md"
 RESULTS = {"same": "its dtype", "mask": "bool", "part": "its dtype, real for complex"}
@@ -17,16 +16,21 @@ HEAD = """# Operations
 Everything that is computed element by element. This page is made from the rows of
 [`ops.h`](../src/dltensor/include/dltensor/ops.h) by `python tools/operations.py`; do not edit it.
 
-Every function takes any DLPack object or a Python number for each operand, broadcasts and promotes, and takes `out=`. Those
-marked *saturating* also take `saturate=True`: one dtype, the exact result rounded half to even and clamped to its range.
+Every function takes any DLPack object or a Python number for each operand, broadcasts and promotes, and takes `out=`.
+Those marked *saturating* also take `saturate=True`: one dtype, the exact result rounded half to even and clamped to its
+range.
 Functions of floats take integers and bools as float32.
 """
 
 
 def table(header, rows):
     """Lines of a Markdown table."""
-    return [f"| {' | '.join(header)} |", f"| {' | '.join('---' for _ in header)} |",
-            *[f"| {' | '.join(row)} |" for row in rows], ""]  # fmt: skip
+    return [
+        f"| {' | '.join(header)} |",
+        f"| {' | '.join('---' for _ in header)} |",
+        *[f"| {' | '.join(row)} |" for row in rows],
+        "",
+    ]
 
 
 def page():
@@ -38,8 +42,17 @@ def page():
             if row["operands"] == operands and name == row["row"]:
                 # A bar would end the cell.
                 text, symbol = (row[key].replace("|", "\\|") for key in ("text", "symbol"))
-                rows.append((f"`{name}`", f"`{symbol}`" if symbol else "", f"`{text}`", ", ".join(row["kinds"]),
-                             RESULTS[row["result"]], "yes" if row["saturating"] else "", row["doc"]))  # fmt: skip
+                rows.append(
+                    (
+                        f"`{name}`",
+                        f"`{symbol}`" if symbol else "",
+                        f"`{text}`",
+                        ", ".join(row["kinds"]),
+                        RESULTS[row["result"]],
+                        "yes" if row["saturating"] else "",
+                        row["doc"],
+                    )
+                )
         lines += [
             f"## {title}",
             "",
@@ -51,8 +64,15 @@ def page():
         if name != row["row"]
     ]
     lines += ["## Short names", "", *table(("name", "stands for", "operands swapped"), aliases)]
-    types = [(f"`{name}`", str(dtype.bits), str(int(dtype.code)), "computed" if name in COMPUTED else "carried and converted")
-             for name, dtype in DTYPES.items()]  # fmt: skip
+    types = [
+        (
+            f"`{name}`",
+            str(dtype.bits),
+            str(int(dtype.code)),
+            "computed" if name in COMPUTED else "carried and converted",
+        )
+        for name, dtype in DTYPES.items()
+    ]
     lines += ["## Element types", "", *table(("name", "bits", "DLPack code", "what can be done"), types)]
     return "\n".join(lines).rstrip() + "\n"
 

@@ -86,8 +86,10 @@ def main():
         bad = growth > ALLOWED_GROWTH or left != 0
         failed += bad
         print(f"{name:42}{rounds:10}{seconds:8.1f}{growth / 1024:12.0f}{left:8}{'  FAILED' if bad else ''}", flush=True)
-    print(f"soak: {'nothing is left behind' if not failed else f'{failed} pairs leave something behind'} "
-          f"(allowed: {ALLOWED_GROWTH // 1024} KiB, 0 blocks)")
+    print(
+        f"soak: {'nothing is left behind' if not failed else f'{failed} pairs leave something behind'} "
+        f"(allowed: {ALLOWED_GROWTH // 1024} KiB, 0 blocks)"
+    )
     return 1 if failed else 0
 
 

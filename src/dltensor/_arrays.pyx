@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """The other doors: NumPy arrays read as what they are, the buffer protocol, the array interfaces. No capsules here."""
-import re
 import sys
 
 from cpython.buffer cimport (PyBUF_ANY_CONTIGUOUS, PyBUF_C_CONTIGUOUS, PyBUF_F_CONTIGUOUS, PyBUF_FORMAT, PyBUF_FULL_RO,
@@ -384,8 +383,19 @@ cdef bint _in_f_order(const DLTensor* view) noexcept:
 
 # -- the array interfaces ---------------------------------------------------------------------------------------------
 
-_TYPESTR = re.compile(r"([<>|=]?)([biufcV?])(\d+)")
 cdef dict _KINDS = {"b": "bool", "i": "int", "u": "uint", "f": "float", "c": "complex"}
+
+
+cdef tuple _split_typestr(object typestr):
+    """Byte order, name and bytes of the elements that an array interface's typestr says; None if DLPack cannot."""
+    if not isinstance(typestr, str):
+        return None
+    order = typestr[:1] if typestr.startswith(("<", ">", "|", "=")) else ""
+    name = _KINDS.get(typestr[len(order):len(order) + 1])
+    width = typestr[len(order) + 1:]
+    if name is None or not (width.isascii() and width.isdecimal()) or name == "bool" and width != "1":
+        return None
+    return order, name, int(width)
 
 
 cdef int read_interface(dict interface, object owner, bint cuda, DLTensor* view, uint64_t* flags, int64_t* room,
@@ -398,10 +408,11 @@ cdef int read_interface(dict interface, object owner, bint cuda, DLTensor* view,
                                          interface.get("strides"))
     except KeyError as error:
         raise BufferError(f"{where}: {name} of {type(owner).__qualname__} has no {error}") from None
-    match = _TYPESTR.fullmatch(typestr)
-    if match is None or match[2] == "V" or match[2] == "b" and match[3] != "1":
+    said = _split_typestr(typestr)
+    if said is None:
         raise BufferError(f"{where}: {name} says typestr {typestr!r}, which DLPack cannot say")
-    if match[1] == (">" if sys.byteorder == "little" else "<") and match[3] != "1":
+    order, kind, size = said
+    if order == (">" if sys.byteorder == "little" else "<") and size != 1:
         raise BufferError(f"{where}: {name} says typestr {typestr!r}, the other byte order; convert it first")
     if interface.get("mask") is not None:
         raise BufferError(f"{where}: {name} has a mask, which DLPack cannot say")
@@ -412,7 +423,7 @@ cdef int read_interface(dict interface, object owner, bint cuda, DLTensor* view,
     if strides is not None and len(strides) != len(shape):
         raise BufferError(f"{where}: {name} has {len(shape)} extents and {len(strides)} strides")
     try:
-        view.dtype = read_dtype(_KINDS[match[2]] + (str(8 * int(match[3])) if match[2] != "b" else ""), where)
+        view.dtype = read_dtype(kind if kind == "bool" else f"{kind}{8 * size}", where)
     except TypeError as error:
         raise BufferError(str(error)) from None
     width = item_bytes(view.dtype)

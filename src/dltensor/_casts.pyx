@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Elements as another dtype, elements chosen, elements moved: astype, cast, where, clip, copy, fill. No arithmetic."""
-from libc.stdint cimport int64_t, uint64_t
+from libc.stdint cimport int64_t
 
 from ._operands cimport (COMPLEX, NEAREST, TRUNCATE, CastOptions, Operand, Rounding, Scalar, common_device,
                          common_shape, computed_types, engine_of, promote_operands, read_number, read_operand,
@@ -108,14 +108,14 @@ def astype(x, dtype, /, *, copy=True, device=None, padded=False):
     cdef Tensor made
     cdef DLDevice there
     cdef DLDataType wanted = read_dtype(dtype, "astype")
-    held = read_operand(x, &source, "astype")
+    _held = read_operand(x, &source, "astype")
     if source.number:
         raise TypeError(f"astype: expected a tensor, got {type(x).__qualname__}; use asarray(x, dtype=...)")
     if device is not None:
         return astype(view_any(x, None, "astype").to(device), dtype, copy=copy, padded=padded)
     on_host = is_host(<int>source.view.device.device_type)
     if padded and not on_host:
-        raise TypeError(f"astype: elements padded to bytes are made on the host only; move the tensor with to('cpu')")
+        raise TypeError("astype: elements padded to bytes are made on the host only; move the tensor with to('cpu')")
     same = (wanted.code == source.view.dtype.code and wanted.bits == source.view.dtype.bits and
             wanted.lanes == source.view.dtype.lanes)
     if same and not copy and not padded and type(x) is Tensor:
@@ -170,7 +170,7 @@ def cast(tensor, dtype_or_out, /, *, rounding="truncate", saturate=None, scale=N
     cdef DLDevice there
     cdef CastOptions options = _options(rounding, saturate, scale, offset, "cast")
     cdef int i
-    held = read_operand(tensor, &source, "cast")
+    _held = read_operand(tensor, &source, "cast")
     if source.number:
         raise TypeError(f"cast: expected a tensor, got {type(tensor).__qualname__}")
     names_dtype = isinstance(dtype_or_out, (str, type)) or hasattr(dtype_or_out, "__dlpack_data_type__")

@@ -18,7 +18,7 @@ from ._words cimport (DLPACK_FLAG_BITMASK_IS_COPIED, DLPACK_FLAG_BITMASK_READ_ON
                       SetError, device_of, dtype_of, is_host, kDLCPU, kDLCUDA, read_device, read_dtype)
 
 from ._tensor import hook_of, set_hook
-from ._words import ConformanceWarning, DeviceError
+from ._words import ConformanceWarning
 
 cdef extern from "native/memory/loan.h" namespace "dlt" nogil:
     DLManagedTensorVersioned* lend(const DLTensor&, Block*, uint64_t) noexcept
@@ -290,7 +290,8 @@ cdef Tensor _from_cuda(dict interface, object owner, str where):
     cdef Tensor t = Tensor.__new__(Tensor)
     stream = interface.get("stream")
     if stream is not None and (isinstance(stream, bool) or not isinstance(stream, int) or stream < 1):
-        raise ValueError(f"{where}: the stream of __cuda_array_interface__ must be None, 1, 2 or a handle, got {stream!r}")
+        raise ValueError(f"{where}: the stream of __cuda_array_interface__ must be None, 1, 2 or a handle, "
+                         f"got {stream!r}")
     take_interface(interface, owner, True, &taken, where)
     take_into(t, &taken)
     _adopt(t, stream, True)

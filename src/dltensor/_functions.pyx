@@ -8,7 +8,7 @@ from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_CheckExact
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t
 
 from ._dlpack cimport allocate
-from ._operands cimport (BOOLEAN, COMPLEX, REAL, REAL_ADD, REAL_DIVIDE, REAL_FMA, REAL_MULTIPLY, REAL_RDIVIDE,
+from ._operands cimport (COMPLEX, REAL, REAL_ADD, REAL_DIVIDE, REAL_FMA, REAL_MULTIPLY, REAL_RDIVIDE,
                          REAL_RSUB, SIGNED, TRUNCATE, UNSIGNED, Engine, Kind, Operand, Real, Rounding, Scalar,
                          common_device, common_shape, computed_types, engine_of, promote_operands, rank_of,
                          read_number, read_operand, read_output, read_tensor, store_number, type_bool, type_of,
@@ -308,7 +308,7 @@ cdef object _general(int op, Operand* operands, PyObject** arguments, object hel
     cdef Tensor made = None
     cdef Status status
     cdef int64_t size = 1
-    cdef object kept = None
+    cdef object _kept = None
     cdef const Engine* engine = NULL
     where = _names[op]
     given = [<object>arguments[i] for i in range(count)]
@@ -341,7 +341,7 @@ cdef object _general(int op, Operand* operands, PyObject** arguments, object hel
         made = new_empty(ndim, shape, type_table[to].dtype, device, where)
         read_tensor(made, &target)
     else:
-        kept = read_output(out, &target, where)
+        _kept = read_output(out, &target, where)
         _check_output(&target, ndim, shape, to, device, saturate, where)
     if saturate and _needs_real(operands, count, type, given):
         status = _run_real(op, operands, count, given, &target, engine, launch, where)
@@ -426,7 +426,7 @@ cdef object _compare_exactly(int op, Operand* tensor, object number, bint number
     cdef Operand[2] both
     cdef const DLTensor* views[2]
     cdef Tensor made = None
-    cdef object kept = None
+    cdef object _kept = None
     read_number(number, &value, where)
     if value.kind == COMPLEX and op != op_equal and op != op_not_equal:
         raise TypeError(f"{where}: complex numbers have no order")
@@ -435,7 +435,7 @@ cdef object _compare_exactly(int op, Operand* tensor, object number, bint number
         made = new_empty(ndim, shape, type_table[type_bool].dtype, device, where)
         read_tensor(made, &target)
     else:
-        kept = read_output(out, &target, where)
+        _kept = read_output(out, &target, where)
         _check_output(&target, ndim, shape, type_bool, device, False, where)
     if plan.always >= 0:
         value.kind = UNSIGNED

@@ -13,7 +13,7 @@ from ._dlpack cimport NDARRAY, TypeEntry, borrow_table, entry_of, is_lazy
 from ._exchange cimport view_any
 from ._scalar cimport integer_range
 from ._tensor cimport Tensor, check_writable
-from ._words cimport DLPACK_FLAG_BITMASK_READ_ONLY, device_of, dtype_of, is_host, kDLCPU, kDLCUDA, kDLCUDAManaged
+from ._words cimport device_of, dtype_of, is_host, kDLCPU, kDLCUDA, kDLCUDAManaged
 
 from ._tensor import hook_of
 from ._words import DeviceError
@@ -56,7 +56,7 @@ cdef int rank_of(int type) noexcept:
     return 0 if kind == BOOLEAN else 1 if kind == SIGNED or kind == UNSIGNED else 2 if kind == REAL else 3
 
 
-cdef inline int read_tensor(Tensor t, Operand* out) noexcept:
+cdef int read_tensor(Tensor t, Operand* out) noexcept:
     """The operand that a tensor of ours is; good while the tensor lives."""
     out.number = False
     out.view = t.its.dl

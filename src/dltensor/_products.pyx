@@ -3,10 +3,9 @@
 from libc.stdint cimport int64_t
 
 from ._operands cimport (COMPLEX, REAL, SIGNED, Operand, Scalar, common_device, computed_types, engine_of,
-                         promote_operands, rank_of, read_number, read_operand, read_output, read_tensor, type_of,
-                         type_table)
+                         promote_operands, rank_of, read_number, read_operand, read_output, read_tensor, type_table)
 from ._tensor cimport Tensor, new_empty
-from ._words cimport DLDataType, DLDevice, DLTensor, device_of, dtype_of, kDLCPU
+from ._words cimport DLDevice, DLTensor, device_of, dtype_of, kDLCPU
 
 from ._casts import astype, copy
 from ._tensor import set_hook

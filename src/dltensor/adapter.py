@@ -72,8 +72,10 @@ class Adapted:
             changes.append("marked read-only")
         self.readonly = readonly if form["readonly"] is None else bool(form["readonly"])
         if form["legacy"] and self.readonly:
-            raise BufferError("adapt: a legacy capsule cannot say that the tensor is read-only; copy=True makes one "
-                              "that may be written, readonly=False shares it writable, and jax for one never writes")
+            raise BufferError(
+                "adapt: a legacy capsule cannot say that the tensor is read-only; copy=True makes one "
+                "that may be written, readonly=False shares it writable, and jax for one never writes"
+            )
         if form["legacy"]:
             changes.append("always a legacy capsule")
         elif form["legacy"] is False:
@@ -91,8 +93,9 @@ class Adapted:
         """The tensor to lend, its flags and its offset. A copy is made anew each time: it is one consumer's alone."""
         t, copied = self._source, self.copies or bool(copy)
         if self.copies and copy is False:
-            raise BufferError(f"__dlpack__: the adapted form needs a copy ({'; '.join(self.changes)}), and copy=False "
-                              f"forbids it")
+            raise BufferError(
+                f"__dlpack__: the adapted form needs a copy ({'; '.join(self.changes)}), and copy=False forbids it"
+            )
         if self._wanted is not None:
             t = t.astype(self._wanted)
         elif copied:
@@ -120,8 +123,10 @@ class Adapted:
         if legacy is None:
             legacy = max_version is None or max_version[0] < 1
         if dl_device is not None and as_device(dl_device) != self.device:
-            raise BufferError(f"__dlpack__: the adapted tensor is on {self.device} and is offered nowhere else, got "
-                              f"dl_device={dl_device!r}")
+            raise BufferError(
+                f"__dlpack__: the adapted tensor is on {self.device} and is offered nowhere else, got "
+                f"dl_device={dl_device!r}"
+            )
         if self.device.__dlpack_device__()[0] == 1 and stream not in (None, -1):
             raise ValueError(f"__dlpack__: {self.device} has no streams; stream must be None or -1, got {stream!r}")
         if self.device.__dlpack_device__()[0] != 1 and stream not in (None, -1):
@@ -129,11 +134,15 @@ class Adapted:
             self._source.__dlpack__(stream=stream, max_version=(1, 3))
         t, flags, offset = self._make(copy)
         if legacy and flags & Flags.READ_ONLY:
-            raise BufferError("__dlpack__: the adapted tensor is read-only, which a legacy capsule cannot say; ask "
-                              "with max_version=(1, 0), or adapt with copy=True or readonly=False")
+            raise BufferError(
+                "__dlpack__: the adapted tensor is read-only, which a legacy capsule cannot say; ask "
+                "with max_version=(1, 0), or adapt with copy=True or readonly=False"
+            )
         if legacy and flags & Flags.IS_SUBBYTE_TYPE_PADDED:
-            raise BufferError("__dlpack__: elements are padded to bytes, which a legacy capsule cannot say; ask with "
-                              "max_version=(1, 1)")
+            raise BufferError(
+                "__dlpack__: elements are padded to bytes, which a legacy capsule cannot say; ask with "
+                "max_version=(1, 1)"
+            )
         return capsule_of(t, legacy, flags, offset)
 
     def __dlpack_device__(self):
@@ -187,8 +196,9 @@ def _choose(source, to, given):
     if chosen.get("dtype") == "widen":
         name = report.facts["dtype"]
         if name not in quirks.widen:
-            raise BufferError(f"adapt: {to} cannot hold {name}, and no common type holds all its values; choose one "
-                              f"with dtype=")
+            raise BufferError(
+                f"adapt: {to} cannot hold {name}, and no common type holds all its values; choose one with dtype="
+            )
         chosen["dtype"] = quirks.widen[name]
     # Saying that the alias may be writable is a reason not to copy for the sake of the flag alone.
     if given.get("readonly") is False and "dtype" not in chosen and given.get("copy") is None:
@@ -196,9 +206,20 @@ def _choose(source, to, given):
     return chosen
 
 
-def adapt(obj: object, /, *, to: str | None = None, legacy: bool | None = None, readonly: bool | None = None,
-          contiguous: bool | None = None, byte_offset: int | None = None, lanes: int | None = None, dtype: object = None,
-          copy: bool | None = None, table: bool | None = None) -> object:
+def adapt(
+    obj: object,
+    /,
+    *,
+    to: str | None = None,
+    legacy: bool | None = None,
+    readonly: bool | None = None,
+    contiguous: bool | None = None,
+    byte_offset: int | None = None,
+    lanes: int | None = None,
+    dtype: object = None,
+    copy: bool | None = None,
+    table: bool | None = None,
+) -> object:
     """Return an object that exports `obj` in the form that a consumer can read.
 
     Parameters
@@ -252,8 +273,16 @@ def adapt(obj: object, /, *, to: str | None = None, legacy: bool | None = None, 
     >>> dl.from_dlpack(dl.adapt(backwards, to="torch")).tolist()
     [3, 2, 1, 0]
     """
-    given = {"legacy": legacy, "readonly": readonly, "contiguous": contiguous, "byte_offset": byte_offset,
-             "lanes": lanes, "dtype": dtype, "copy": copy, "table": table}
+    given = {
+        "legacy": legacy,
+        "readonly": readonly,
+        "contiguous": contiguous,
+        "byte_offset": byte_offset,
+        "lanes": lanes,
+        "dtype": dtype,
+        "copy": copy,
+        "table": table,
+    }
     form = given
     if to is not None:
         chosen = _choose(obj, to, given)
@@ -264,8 +293,9 @@ def adapt(obj: object, /, *, to: str | None = None, legacy: bool | None = None, 
     if form["lanes"] is not None and (type(form["lanes"]) is not int or not 1 <= form["lanes"] < 2**16):
         raise ValueError(f"adapt: lanes must be from 1 to 65535, got {form['lanes']!r}")
     if form["legacy"] and form["table"]:
-        raise ValueError("adapt: an exchange table gives versioned structs only, so legacy=True and table=True "
-                         "contradict each other")
+        raise ValueError(
+            "adapt: an exchange table gives versioned structs only, so legacy=True and table=True contradict each other"
+        )
     if isinstance(obj, (bool, int, float, complex, str, list, tuple)):
         raise TypeError(f"adapt: {type(obj).__qualname__} has no memory to share; dl.asarray makes a tensor of it")
     try:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where memory is and who let go of it: counts, and a trace of lifetimes. What a tensor looks like is elsewhere."""
 
-import threading
+import _thread
 from collections import namedtuple
 
 from . import _debug
@@ -77,7 +77,7 @@ time : int
 """
 
 # Only one trace at a time: the engine has one switch for all threads.
-_lock = threading.Lock()
+_lock = _thread.allocate_lock()
 
 
 class Trace:
@@ -114,6 +114,8 @@ class Trace:
             records, lost = _debug.take()
             self._events += map(Event._make, records)
             self.lost += lost
+            import threading  # only here: it is a noticeable part of what importing this package costs
+
             self._names |= {thread.native_id: thread.name for thread in threading.enumerate()}
 
     @property

@@ -76,11 +76,14 @@ def collect():
         "dlpack": ".".join(map(str, dl.DLPACK_VERSION)),
         "python": f"{platform.python_version()} ({sys.executable})",
         "platform": f"{platform.system()} {platform.machine()}, {os.cpu_count()} processors",
-        "devices": {"cpu": "host memory",
-                    "cuda": "driver library found" if _has_driver() else "no driver library (libcuda.so.1) found"},
+        "devices": {
+            "cpu": "host memory",
+            "cuda": "driver library found" if _has_driver() else "no driver library (libcuda.so.1) found",
+        },
         "dtypes": list(dl.DTYPES),
-        "exchange tables": "off (DLTENSOR_NO_EXCHANGE_API)" if os.environ.get("DLTENSOR_NO_EXCHANGE_API", "") not in
-                           ("", "0") else "on",
+        "exchange tables": "off (DLTENSOR_NO_EXCHANGE_API)"
+        if os.environ.get("DLTENSOR_NO_EXCHANGE_API", "") not in ("", "0")
+        else "on",
         "include": str(root / "include"),
         "library": str(root / "libdltensor.so"),
         "cflags": f"-I{root / 'include'}",

@@ -140,9 +140,7 @@ Operand: TypeAlias = TensorLike | Scalar
 """What element-wise functions and operators take."""
 Sequences: TypeAlias = list[Any] | tuple[Any, ...]
 """Nested lists or tuples of numbers. Other sequences, such as ranges and strings, are not read as numbers."""
-DTypeLike: TypeAlias = (
-    DType | str | SupportsDLPackDtype | type[bool] | type[_Typed] | _NumpyDtype | _TorchDtype
-)
+DTypeLike: TypeAlias = DType | str | SupportsDLPackDtype | type[bool] | type[_Typed] | _NumpyDtype | _TorchDtype
 """An element type, its name, or that of another framework."""
 DeviceLike: TypeAlias = Device | str | int | tuple[int, int] | SupportsDLPackDevice | _TorchDevice | _JaxDevice
 """A device, its name such as ``"cuda:1"``, its DLPack number or pair of numbers, or that of another framework."""

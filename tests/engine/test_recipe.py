@@ -31,7 +31,8 @@ int main() {
   const int8_t small[2] = {5, 7};
   int8_t wrapped[2];
   dlt::find_loop(op, dlt::type_int8)(wrapped, small, nullptr, nullptr, 2, 0);
-  printf("%s %d %s | %g %g %g | %d %d\\n", row.name, row.operands, row.text, out[0], out[1], out[2], wrapped[0], wrapped[1]);
+  printf("%s %d %s | %g %g %g | %d %d\\n", row.name, row.operands, row.text, out[0], out[1], out[2], wrapped[0],
+         wrapped[1]);
 }
 """
 
@@ -52,8 +53,21 @@ def test_the_recipe_for_an_operation_works(tmp_path):
     main = tmp_path / "main.cc"
     main.write_text(PROGRAM)
     sources = [main, *(tmp_path / "native" / "cpu" / name for name in ("engine.cc", "dtype.cc", "scalar.cc"))]
-    built = subprocess.run(["g++", *FLAGS, "-O0", "-DDLT_LEVEL=base", f"-I{tmp_path}", f"-I{tmp_path / 'include'}", *sources, "-o",
-                            tmp_path / "program"], capture_output=True, text=True)  # fmt: skip
+    built = subprocess.run(
+        [
+            "g++",
+            *FLAGS,
+            "-O0",
+            "-DDLT_LEVEL=base",
+            f"-I{tmp_path}",
+            f"-I{tmp_path / 'include'}",
+            *sources,
+            "-o",
+            tmp_path / "program",
+        ],
+        capture_output=True,
+        text=True,
+    )
     assert built.returncode == 0, built.stderr[-3000:]
     made = subprocess.run([tmp_path / "program"], capture_output=True, text=True, check=True)
     assert made.stdout == "cube 1 a * a * a | 1 -8 0.125 | 125 87\n"

@@ -33,8 +33,22 @@ FRAMEWORKS = {
     "jax": lambda a: pytest.importorskip("jax.numpy").asarray(a),
     "ours": dl.asarray,
 }
-SAVED = ["float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "bool",
-         "complex64", "complex128"]  # fmt: skip
+SAVED = [
+    "float16",
+    "float32",
+    "float64",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "bool",
+    "complex64",
+    "complex128",
+]
 
 
 @pytest.fixture(autouse=True)
@@ -60,8 +74,12 @@ def tensor_map(make, gradient=True, dtype="f4"):
         one = block(make(a))
         if gradient:
             rows = opaque.metatensor_labels(["sample", "g"], [[0, i], [2, i]])
-            one.add_gradient("x", opaque.metatensor_block(make(np.full((2, 2, 3), 7 + i, dtype)), rows, [labels("c0", 2)],
-                                                          labels("p", 3)))  # fmt: skip
+            one.add_gradient(
+                "x",
+                opaque.metatensor_block(
+                    make(np.full((2, 2, 3), 7 + i, dtype)), rows, [labels("c0", 2)], labels("p", 3)
+                ),
+            )
         blocks.append(one)
     return mts.TensorMap(labels("k", 2), blocks), values
 
@@ -109,7 +127,8 @@ def merged(tensor, fill):
     struct = type(tensor[0]._raw_values).from_buffer_copy(ctypes.string_at(fill.release(), 104))
     move = opaque.metatensor_labels("k", np.empty((0, 1), np.int32))
     return mts.TensorMap.unsafe_from_ptr(
-        library.mts_tensormap_keys_to_properties(tensor._ptr, move.as_mts_labels_t(), struct, True))
+        library.mts_tensormap_keys_to_properties(tensor._ptr, move.as_mts_labels_t(), struct, True)
+    )
 
 
 def blocks_fill(one, number):
@@ -162,7 +181,7 @@ def test_43_origins_do_not_mix_and_are_named():
 def test_44_a_refused_map_leaves_its_inputs_alone():
     before = opaque.live_arrays()
     one = block(dl.zeros((2, 3)))
-    with pytest.raises(mts.MetatensorError, match="shape|samples"):
+    with pytest.raises(mts.MetatensorError, match=r"shape|samples"):
         opaque.metatensor_block(dl.zeros((2, 3)), labels("s", 5), [], labels("p", 3))
     with pytest.raises(TypeError, match=r"metatensor\.Labels"):
         opaque.metatensor_block(dl.zeros((2, 3)), [0, 1], [], labels("p", 3))
@@ -185,8 +204,11 @@ def test_45_save_and_load(dtype, tmp_path):
         assert np.array_equal(array(back[i].gradient("x").values), array(tensor[i].gradient("x").values))
 
 
-@pytest.mark.parametrize("values", [np.arange(48.0).reshape(6, 8)[::2, ::4][:, ::-1], np.zeros((0, 2)), np.arange(6.0).reshape(2, 3).T],
-                         ids=["negative strides", "no samples", "transposed"])  # fmt: skip
+@pytest.mark.parametrize(
+    "values",
+    [np.arange(48.0).reshape(6, 8)[::2, ::4][:, ::-1], np.zeros((0, 2)), np.arange(6.0).reshape(2, 3).T],
+    ids=["negative strides", "no samples", "transposed"],
+)
 def test_45_save_and_load_of_any_layout(values, tmp_path):
     path = tmp_path / "values.mts"
     mts.save(str(path), mts.TensorMap(labels("k", 1), [block(values)]))
@@ -235,7 +257,8 @@ template <class T> static mts_array_t make(std::vector<uintptr_t> shape) {
   for (auto d : shape) n *= d;
   std::vector<T> values;
   for (size_t i = 0; i < n; ++i) values.push_back(T(i));
-  return metatensor::DataArrayBase::to_mts_array(std::make_unique<metatensor::SimpleDataArray<T>>(shape, values)).release();
+  auto array = std::make_unique<metatensor::SimpleDataArray<T>>(shape, values);
+  return metatensor::DataArrayBase::to_mts_array(std::move(array)).release();
 }
 extern "C" void array_of(int which, mts_array_t* out) {
   switch (which) {
@@ -260,13 +283,28 @@ def cpp_arrays(tmp_path_factory):
         pytest.skip("needs g++")
     folder, root = tmp_path_factory.mktemp("cpp"), Path(mts.__file__).parent
     (folder / "arrays.cc").write_text(CPP)
-    build.run([build.tool("g++"), "-std=c++17", "-shared", "-fPIC", f"-isystem{root}/include", folder / "arrays.cc",
-               f"-L{root}/lib", "-lmetatensor", f"-Wl,-rpath,{root}/lib", "-o", folder / "arrays.so"])  # fmt: skip
+    build.run(
+        [
+            build.tool("g++"),
+            "-std=c++17",
+            "-shared",
+            "-fPIC",
+            f"-isystem{root}/include",
+            folder / "arrays.cc",
+            f"-L{root}/lib",
+            "-lmetatensor",
+            f"-Wl,-rpath,{root}/lib",
+            "-o",
+            folder / "arrays.so",
+        ]
+    )
     return ctypes.CDLL(str(folder / "arrays.so"))
 
 
-@pytest.mark.parametrize(("which", "dtype"), list(enumerate(["float32", "float64", "int8", "int16", "int32", "int64",
-                                                              "uint8", "uint16", "uint32", "uint64"])))  # fmt: skip
+@pytest.mark.parametrize(
+    ("which", "dtype"),
+    list(enumerate(["float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"])),
+)
 def test_35_41_arrays_of_their_cpp_classes(cpp_arrays, which, dtype):
     torch = pytest.importorskip("torch")
     made = (ctypes.c_uint64 * 13)()
@@ -353,8 +391,9 @@ def test_08_46_two_copies_keep_their_origins_and_errors_apart(tmp_path):
         lib.mts_register_data_origin(b"dltensor", ctypes.byref(ours)); names.append(ours.value)
     print(names[0] != names[1])
     """
-    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code), copy], capture_output=True, text=True, check=False,
-                          timeout=120)  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code), copy], capture_output=True, text=True, check=False, timeout=120
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout.split("\n")[:-1] == ["False True True", "False True True", "True"]
 
@@ -363,23 +402,30 @@ def test_47_48_the_benchmark_measures_every_goal(tmp_path):
     if not build.tool("g++"):
         pytest.skip("needs g++")
     made = tmp_path / "rows.json"
-    done = subprocess.run([sys.executable, build.ROOT / "benchmarks" / "bench_opaque.py", "--rounds", "2", "--json", made],
-                          capture_output=True, text=True, check=False, timeout=300, env=os.environ)  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, build.ROOT / "benchmarks" / "bench_opaque.py", "--rounds", "2", "--json", made],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+        env=os.environ,
+    )
     assert done.returncode in (0, 1), done.stderr  # 1: a goal was missed, which so short a run may
     rows = {row["row"]: row for row in json.loads(made.read_text())}
     goals = [(row, peer) for row in rows.values() for peer, _ in row["goals"]]
     assert len(goals) == 10
-    assert all(row["nanoseconds"]["dltensor"] > 0 and (peer is None or row["nanoseconds"][peer] > 0) for row, peer in goals)
+    assert all(
+        row["nanoseconds"]["dltensor"] > 0 and (peer is None or row["nanoseconds"][peer] > 0) for row, peer in goals
+    )
 
 
 def test_25_torch_tensors_that_are_more_than_memory():
     torch = pytest.importorskip("torch")
     with_gradient = torch.ones(3, requires_grad=True)
     lazy = torch.tensor([1 + 2j]).conj()
-    try:
-        assert opaque.OpaqueArray(with_gradient).tensor().tolist() == [1, 1, 1]
-    except BufferError:
-        pass
+    # torch's exchange table lends a tensor that requires a gradient; what is lent is its values.
+    assert opaque.OpaqueArray(with_gradient).tensor().tolist() == [1, 1, 1]
+    assert opaque.OpaqueArray(with_gradient).unwrap() is with_gradient
     assert opaque.OpaqueArray(lazy).tensor().tolist() == [1 - 2j]
     assert opaque.OpaqueArray(lazy).unwrap() is not lazy
     for bad in (torch.ones(2, 2).to_sparse(), torch.ones(2, device="meta")):

@@ -104,7 +104,9 @@ def test_49_the_installed_package_is_found_by_pkg_config_and_cmake(tmp_path):
     if build.tool("cmake"):
         shutil.copytree(EXAMPLES, tmp_path / "examples")
         made = tmp_path / "build"
-        build.run([build.tool("cmake"), "-S", tmp_path / "examples", "-B", made, f"-DCMAKE_PREFIX_PATH={told('--cmake')[0]}"])
+        build.run(
+            [build.tool("cmake"), "-S", tmp_path / "examples", "-B", made, f"-DCMAKE_PREFIX_PATH={told('--cmake')[0]}"]
+        )
         build.run([build.tool("cmake"), "--build", made, "-j2"])
         assert WORDS in build.run([made / "hold_c"], env={}).stdout
 

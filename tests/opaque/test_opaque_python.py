@@ -18,16 +18,31 @@ from dltensor.opaque import OpaqueArray, callback, from_pointer, hold, live_arra
 
 P = ctypes.c_void_p
 STATUS = ctypes.c_int32
-MEMBERS = ["ptr", "destroy", "origin", "device", "dtype", "as_dlpack", "from_dlpack", "shape", "reshape", "swap_axes",
-           "create", "copy", "move_data"]  # fmt: skip
+MEMBERS = [
+    "ptr",
+    "destroy",
+    "origin",
+    "device",
+    "dtype",
+    "as_dlpack",
+    "from_dlpack",
+    "shape",
+    "reshape",
+    "swap_axes",
+    "create",
+    "copy",
+    "move_data",
+]
 PROTOTYPES = {
-    "origin": ctypes.CFUNCTYPE(STATUS, P, P), "device": ctypes.CFUNCTYPE(STATUS, P, P),
-    "dtype": ctypes.CFUNCTYPE(STATUS, P, P), "shape": ctypes.CFUNCTYPE(STATUS, P, P, P),
+    "origin": ctypes.CFUNCTYPE(STATUS, P, P),
+    "device": ctypes.CFUNCTYPE(STATUS, P, P),
+    "dtype": ctypes.CFUNCTYPE(STATUS, P, P),
+    "shape": ctypes.CFUNCTYPE(STATUS, P, P, P),
     "as_dlpack": ctypes.CFUNCTYPE(STATUS, P, P, ctypes.c_uint64, P, ctypes.c_uint64),
     "swap_axes": ctypes.CFUNCTYPE(STATUS, P, ctypes.c_size_t, ctypes.c_size_t),
     "reshape": ctypes.CFUNCTYPE(STATUS, P, P, ctypes.c_size_t),
     "destroy": ctypes.CFUNCTYPE(None, P),
-}  # fmt: skip
+}
 
 
 class Struct(ctypes.Structure):
@@ -107,7 +122,12 @@ def test_06_odd_names_are_refused(name):
 def test_09_10_wrapping_shares_memory_and_says_what_it_is(kind):
     a = np.arange(24.0).reshape(2, 3, 4)
     array = OpaqueArray(MAKERS[kind](a), origin=f"test.{kind}")
-    assert (array.shape, str(array.dtype), str(array.device), array.origin) == ((2, 3, 4), "float64", "cpu", f"test.{kind}")
+    assert (array.shape, str(array.dtype), str(array.device), array.origin) == (
+        (2, 3, 4),
+        "float64",
+        "cpu",
+        f"test.{kind}",
+    )
     tensor = array.tensor()
     assert tensor.data_ptr == a.ctypes.data
     assert tensor.strides == (12, 4, 1)
@@ -118,8 +138,10 @@ def test_09_19_every_dtype_is_held_copied_and_created(name):
     t = dl.empty((2, 3), dtype=name)
     array = OpaqueArray(t)
     assert str(array.dtype) == name
-    made = array.create((2, 2), array.create((), 1) if name != "complex32" and not name.startswith("float8_e8m0") else
-                        dl.empty((), dtype=name))  # fmt: skip
+    made = array.create(
+        (2, 2),
+        array.create((), 1) if name != "complex32" and not name.startswith("float8_e8m0") else dl.empty((), dtype=name),
+    )
     assert (made.shape, str(made.dtype), made.origin) == ((2, 2), name, array.origin)
     if name not in ("complex32", "float8_e8m0fnu"):
         assert made.copy().tensor().astype("float32" if "complex" not in name else name).tolist() == [[1, 1], [1, 1]]
@@ -135,9 +157,18 @@ def test_09_19_types_of_ml_dtypes_are_held_as_they_lie(name):
     assert array.create((3,), 2).tensor().astype("float32").tolist() == [2, 2, 2]
 
 
-@pytest.mark.parametrize("a", [np.arange(6.0).reshape(2, 3).T, np.arange(10.0)[::-3], np.broadcast_to(np.arange(3.0), (2, 3)),
-                               np.zeros((0, 3)), np.array(3.0), np.zeros((1,) * 64)],
-                         ids=["transposed", "negative", "broadcast", "empty", "scalar", "64 dims"])  # fmt: skip
+@pytest.mark.parametrize(
+    "a",
+    [
+        np.arange(6.0).reshape(2, 3).T,
+        np.arange(10.0)[::-3],
+        np.broadcast_to(np.arange(3.0), (2, 3)),
+        np.zeros((0, 3)),
+        np.array(3.0),
+        np.zeros((1,) * 64),
+    ],
+    ids=["transposed", "negative", "broadcast", "empty", "scalar", "64 dims"],
+)
 def test_10_strides_are_kept(a):
     array = OpaqueArray(a)
     assert array.shape == a.shape
@@ -147,7 +178,9 @@ def test_10_strides_are_kept(a):
         assert array.tensor().strides == tuple(s // 8 for s in a.strides)
 
 
-@pytest.mark.parametrize(("version", "works"), [((1, 0), True), ((1, 1), True), ((1, 5), True), ((2, 0), True), ((0, 8), False)])
+@pytest.mark.parametrize(
+    ("version", "works"), [((1, 0), True), ((1, 1), True), ((1, 5), True), ((2, 0), True), ((0, 8), False)]
+)
 def test_11_the_version_is_what_the_reader_can_read(version, works):
     array = OpaqueArray([1.0])
     if works:
@@ -204,7 +237,7 @@ def test_16_reshape_is_a_view_or_a_copy():
 
 @pytest.mark.parametrize("ndim", [2, 3, 4, 5])
 def test_17_swap_axes_moves_the_elements(ndim):
-    a = np.arange(2.0 * 3 * 4 * 5 * 2).reshape((2, 3, 4, 5, 2)[: ndim - 1] + (-1,))
+    a = np.arange(2.0 * 3 * 4 * 5 * 2).reshape(*(2, 3, 4, 5, 2)[: ndim - 1], -1)
     for i in range(ndim):
         for j in range(-ndim, ndim):
             array = OpaqueArray(a)
@@ -252,8 +285,17 @@ def test_21_move_data_is_the_plain_loop(seed, as_table):
     assert np.array_equal(to, wanted)
 
 
-@pytest.mark.parametrize("bad", [(4, 0, 0, 0, 1), (0, 4, 0, 0, 1), (0, 0, 2, 0, 2), (0, 0, 0, 2, 2), (2**64 - 1, 0, 0, 0, 1),
-                                 (0, 0, 2**64 - 1, 0, 2)])  # fmt: skip
+@pytest.mark.parametrize(
+    "bad",
+    [
+        (4, 0, 0, 0, 1),
+        (0, 4, 0, 0, 1),
+        (0, 0, 2, 0, 2),
+        (0, 0, 0, 2, 2),
+        (2**64 - 1, 0, 0, 0, 1),
+        (0, 0, 2**64 - 1, 0, 2),
+    ],
+)
 def test_22_a_wrong_movement_writes_nothing(bad):
     to, of = np.zeros((4, 3)), np.ones((4, 3))
     with pytest.raises(ValueError, match="movement 1"):
@@ -263,8 +305,12 @@ def test_22_a_wrong_movement_writes_nothing(bad):
 
 def test_22_arrays_that_do_not_fit_are_refused():
     to, good = np.zeros((4, 2, 3)), [(0, 0, 0, 0, 1)]
-    others = {"dimensions": OpaqueArray(np.ones((4, 3))), "dtype": OpaqueArray(np.ones((4, 2, 3), "f4")),
-              "equal dimensions": OpaqueArray(np.ones((4, 1, 3))), "origin": OpaqueArray(np.ones((4, 2, 3)), origin="else")}  # fmt: skip
+    others = {
+        "dimensions": OpaqueArray(np.ones((4, 3))),
+        "dtype": OpaqueArray(np.ones((4, 2, 3), "f4")),
+        "equal dimensions": OpaqueArray(np.ones((4, 1, 3))),
+        "origin": OpaqueArray(np.ones((4, 2, 3)), origin="else"),
+    }
     for words, other in others.items():
         with pytest.raises(ValueError, match=words):
             OpaqueArray(to).move_data(other, good)
@@ -283,8 +329,11 @@ def test_23_moving_within_one_array_is_as_if_through_a_temporary():
     assert a.tolist() == [[0, 1], [0, 1], [2, 3], [4, 5]]
 
 
-@pytest.mark.parametrize("a", [np.zeros(2, ">f8"), np.zeros(2, "g"), np.array([{}]), np.array(["2020"], "M8[D]"),
-                               np.zeros(2, [("x", "f8")])], ids=["big-endian", "longdouble", "object", "datetime", "record"])  # fmt: skip
+@pytest.mark.parametrize(
+    "a",
+    [np.zeros(2, ">f8"), np.zeros(2, "g"), np.array([{}]), np.array(["2020"], "M8[D]"), np.zeros(2, [("x", "f8")])],
+    ids=["big-endian", "longdouble", "object", "datetime", "record"],
+)
 def test_24_what_dlpack_cannot_say_is_refused(a):
     with pytest.raises((BufferError, TypeError, ValueError)):
         OpaqueArray(a)
@@ -301,9 +350,19 @@ class Unprintable(Exception):
         raise RuntimeError("no text")
 
 
-@pytest.mark.parametrize("error", [ValueError("one"), KeyboardInterrupt(), SystemExit(3), MemoryError("two"),
-                                   ValueError("a\0b"), ValueError("half \ud800"), Unprintable()],
-                         ids=lambda e: type(e).__name__)  # fmt: skip
+@pytest.mark.parametrize(
+    "error",
+    [
+        ValueError("one"),
+        KeyboardInterrupt(),
+        SystemExit(3),
+        MemoryError("two"),
+        ValueError("a\0b"),
+        ValueError("half \ud800"),
+        Unprintable(),
+    ],
+    ids=lambda e: type(e).__name__,
+)
 def test_08_26_exceptions_travel_and_come_back_as_themselves(error, capfd):
     def bad(*arguments):
         raise error
@@ -433,15 +492,18 @@ def test_36_a_missing_function_is_named(name):
         from_pointer(struct.address)
 
 
-@pytest.mark.parametrize(("functions", "words"), [
-    ({"as_dlpack": lambda *a: 0}, "without giving a tensor"),
-    ({"as_dlpack": lambda *a: 77}, "status 77"),
-    ({"dtype": lambda *a: 254}, "status 254"),
-    ({"dtype": writes(4, 99 | 32 << 8 | 1 << 16)}, "dtype of DLPack 1.3"),
-    ({"device": writes(8, 99)}, "device of DLPack 1.3"),
-    ({"device": lambda *a: 0}, "device of DLPack 1.3"),
-    ({"dtype": writes(4, 1 | 8 << 8 | 1 << 16)}, "the array says it is uint8"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("functions", "words"),
+    [
+        ({"as_dlpack": lambda *a: 0}, "without giving a tensor"),
+        ({"as_dlpack": lambda *a: 77}, "status 77"),
+        ({"dtype": lambda *a: 254}, "status 254"),
+        ({"dtype": writes(4, 99 | 32 << 8 | 1 << 16)}, "dtype of DLPack 1.3"),
+        ({"device": writes(8, 99)}, "device of DLPack 1.3"),
+        ({"device": lambda *a: 0}, "device of DLPack 1.3"),
+        ({"dtype": writes(4, 1 | 8 << 8 | 1 << 16)}, "the array says it is uint8"),
+    ],
+)
 def test_36_a_broken_array_raises(functions, words):
     struct = replaced(OpaqueArray([1.0]), **functions)
     with pytest.raises(BufferError, match=words):

@@ -38,8 +38,11 @@ class Findings:
     def title(self):
         """What happened, in one line."""
         copiers = [stop.name for stop in self.stops if stop.moved]
-        return ("A photograph travels, and nobody copies it" if not copiers else
-                f"A photograph travels; copied by {', '.join(copiers)}")
+        return (
+            "A photograph travels, and nobody copies it"
+            if not copiers
+            else f"A photograph travels; copied by {', '.join(copiers)}"
+        )
 
     @property
     def route(self):
@@ -74,12 +77,14 @@ def _say(text="", indent=3):
 def _table(rows, right=(), spare=None):
     """Print rows in columns; where they are wider than the terminal, without the column `spare`."""
     if spare is not None and sum(max(map(len, column)) + 2 for column in zip(*rows, strict=True)) + 1 > _columns():
-        rows = [row[:spare] + row[spare + 1:] for row in rows]
+        rows = [row[:spare] + row[spare + 1 :] for row in rows]
         right = [column - (column > spare) for column in right]
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     for row in rows:
-        cells = [cell.rjust(width) if column in right else cell.ljust(width)
-                 for column, (cell, width) in enumerate(zip(row, widths, strict=True))]
+        cells = [
+            cell.rjust(width) if column in right else cell.ljust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
         _say("  ".join(cells).rstrip())
     print()
 
@@ -92,8 +97,13 @@ def arguments(parser):
     argparse.ArgumentError
         An option is declared twice, which only a change of this function can cause.
     """
-    parser.add_argument("--output", metavar="DIR", type=Path, default=Path("demo-output"),
-                        help="where the pictures and the report go (default: ./demo-output)")
+    parser.add_argument(
+        "--output",
+        metavar="DIR",
+        type=Path,
+        default=Path("demo-output"),
+        help="where the pictures and the report go (default: ./demo-output)",
+    )
 
 
 def run(options):
@@ -110,8 +120,12 @@ def run(options):
         pixels = photo.read()
         options.output.mkdir(parents=True, exist_ok=True)
     except (photo.Missing, OSError) as error:
-        print(error if isinstance(error, photo.Missing) else f"demo: cannot write to {options.output}: {error}; "
-              f"choose another place with --output DIR", file=sys.stderr)
+        print(
+            error
+            if isinstance(error, photo.Missing)
+            else f"demo: cannot write to {options.output}: {error}; choose another place with --output DIR",
+            file=sys.stderr,
+        )
         return 2
     _run(pixels, options.output)
     return 0
@@ -130,12 +144,14 @@ def _run(pixels, output):
     shared = dl.from_dlpack(pixels)
     own, took = journey.copy_timed(shared)
     height, width, channels = shared.shape
-    _say(f"{photo.FILE}, from matplotlib's sample data: {height} rows of {width} pixels of {channels} bytes.\n"
-         f"Decoded by Pillow, held by NumPy at {pixels.ctypes.data:#x}.\n"
-         f"dl.from_dlpack(pixels) shows the same memory, {shared.data_ptr:#x}, and keeps\n"
-         f"NumPy's word on it: {'read-only' if shared.readonly else 'writable'}.\n"
-         f"To be painted on, the photograph moves once into memory of its own: one copy of\n"
-         f"{shared.nbytes:,} bytes in {report.seconds(took)}. From here on nothing is copied.\n")
+    _say(
+        f"{photo.FILE}, from matplotlib's sample data: {height} rows of {width} pixels of {channels} bytes.\n"
+        f"Decoded by Pillow, held by NumPy at {pixels.ctypes.data:#x}.\n"
+        f"dl.from_dlpack(pixels) shows the same memory, {shared.data_ptr:#x}, and keeps\n"
+        f"NumPy's word on it: {'read-only' if shared.readonly else 'writable'}.\n"
+        f"To be painted on, the photograph moves once into memory of its own: one copy of\n"
+        f"{shared.nbytes:,} bytes in {report.seconds(took)}. From here on nothing is copied.\n"
+    )
     print()
 
     met, missing = peers.find(progress)
@@ -145,13 +161,25 @@ def _run(pixels, output):
     progress()
     print("2  The journey")
     _say("Each station gets what came back from the one before. Its address, seen on the way back:\n\n")
-    _table([["start", hex(own.data_ptr), "", "writable", ""]] +
-           [[stop.name, hex(stop.address), "passed by" if stop.passed_by else "copied" if stop.moved else "same",
-             "read-only" if stop.readonly else "writable", stop.said] for stop in stops])
+    _table(
+        [["start", hex(own.data_ptr), "", "writable", ""]]
+        + [
+            [
+                stop.name,
+                hex(stop.address),
+                "passed by" if stop.passed_by else "copied" if stop.moved else "same",
+                "read-only" if stop.readonly else "writable",
+                stop.said,
+            ]
+            for stop in stops
+        ]
+    )
     seen = [name for name, shows in painted.items() if shows]
     unseen = [name for name, shows in painted.items() if not shows]
-    _say("An orange frame, painted through dltensor while others held the photograph, shows in\n"
-         f"{', '.join(seen) or 'no other framework'}{f', and not in {chr(44).join(unseen)}' if unseen else ''}.\n")
+    _say(
+        "An orange frame, painted through dltensor while others held the photograph, shows in\n"
+        f"{', '.join(seen) or 'no other framework'}{f', and not in {chr(44).join(unseen)}' if unseen else ''}.\n"
+    )
     print()
 
     progress("looking from all sides")
@@ -162,24 +190,51 @@ def _run(pixels, output):
     progress()
     print("3  Views")
     _say("Another shape, other strides (in elements), another start, over the same memory:\n\n")
-    _table([["", "expression", "shape", "strides", "bytes copied"]] +
-           [[scene.name, scene.expression, str(scene.tensor.shape), str(scene.tensor.strides),
-             "0" if scene.tensor.same_memory(home) else str(scene.tensor.nbytes)] for scene in scenes], right=(4,))
+    _table(
+        [["", "expression", "shape", "strides", "bytes copied"]]
+        + [
+            [
+                scene.name,
+                scene.expression,
+                str(scene.tensor.shape),
+                str(scene.tensor.strides),
+                "0" if scene.tensor.same_memory(home) else str(scene.tensor.nbytes),
+            ]
+            for scene in scenes
+        ],
+        right=(4,),
+    )
     _say("Who can hold them without a copy:\n\n")
-    _table([["", *(peer.name for peer in met)]] +
-           [[label, *(_word(tensor, holdings[label, peer.name]) for peer in met)] for label, tensor in trial.items()])
-    _say("writable! = would let you write to memory that its owner declared immutable.\n"
-         "Why somebody refused stands in the report.\n")
+    _table(
+        [["", *(peer.name for peer in met)]]
+        + [[label, *(_word(tensor, holdings[label, peer.name]) for peer in met)] for label, tensor in trial.items()]
+    )
+    _say(
+        "writable! = would let you write to memory that its owner declared immutable.\n"
+        "Why somebody refused stands in the report.\n"
+    )
     print()
 
     hops, copying = journey.price(own, met, progress)
     progress()
     print("4  What a hop costs")
     _say("Medians of statements timed by turns, beside the framework's own way:\n\n")
-    _table([["", "through dltensor", "ours", "its own way", "its", "speed-up"]] +
-           [[hop.name, hop.ours, report.seconds(hop.our_time), hop.own, report.seconds(hop.own_time),
-             f"{hop.own_time / hop.our_time:.1f} x" if hop.our_time else "-"] for hop in hops],
-           right=(2, 4, 5), spare=3)
+    _table(
+        [["", "through dltensor", "ours", "its own way", "its", "speed-up"]]
+        + [
+            [
+                hop.name,
+                hop.ours,
+                report.seconds(hop.our_time),
+                hop.own,
+                report.seconds(hop.own_time),
+                f"{hop.own_time / hop.our_time:.1f} x" if hop.our_time else "-",
+            ]
+            for hop in hops
+        ],
+        right=(2, 4, 5),
+        spare=3,
+    )
     _say(f"Copying the photograph once takes {report.seconds(copying)}; a hop moves only its description.\n")
     print()
 
@@ -189,18 +244,44 @@ def _run(pixels, output):
     print("5  Work on the pixels")
     _say("Element by element, beside the peers by turns; what came out is compared with theirs:\n\n")
     others = [name for name in works[0].times if name != "dltensor"]
-    _table([["", "through dltensor", "ours", *others, "speed-up", "differs by"]] +
-           [[one.name, one.expression, report.seconds(one.times["dltensor"]), *[report.seconds(one.times[name]) for name in others],
-             f"{one.speed_up:.1f} x", f"{max(one.differs.values()):.2g}"] for one in works],
-           right=tuple(range(2, 5 + len(others))), spare=1)
+    _table(
+        [["", "through dltensor", "ours", *others, "speed-up", "differs by"]]
+        + [
+            [
+                one.name,
+                one.expression,
+                report.seconds(one.times["dltensor"]),
+                *[report.seconds(one.times[name]) for name in others],
+                f"{one.speed_up:.1f} x",
+                f"{max(one.differs.values()):.2g}",
+            ]
+            for one in works
+        ],
+        right=tuple(range(2, 5 + len(others))),
+        spare=1,
+    )
     print()
     if missing:
         print("Not met, because not installed here")
         _table([[name, reason] for name, reason in missing.items()])
 
     progress("drawing")
-    found = Findings(version("dltensor"), photo.CREDIT, own, home, met, missing, stops, painted, scenes, trial,
-                     holdings, hops, copying, works)
+    found = Findings(
+        version("dltensor"),
+        photo.CREDIT,
+        own,
+        home,
+        met,
+        missing,
+        stops,
+        painted,
+        scenes,
+        trial,
+        holdings,
+        hops,
+        copying,
+        works,
+    )
     picture, page = output / "contact-sheet.png", output / "report.html"
     sheet.draw(scenes, found.title, found.route, picture)
     labour = output / "work.png"

@@ -79,8 +79,13 @@ def travel(photo, peers):
             stops.append(Stop(peer.name, photo.data_ptr, False, photo.readonly, _short(error), True))
             continue
         moved = back.data_ptr != photo.data_ptr
-        said = ("it made a copy" if moved else
-                "its arrays never change: read-only from here on" if back.readonly and not photo.readonly else "")
+        said = (
+            "it made a copy"
+            if moved
+            else "its arrays never change: read-only from here on"
+            if back.readonly and not photo.readonly
+            else ""
+        )
         photo = back
         stops.append(Stop(peer.name, photo.data_ptr, moved, photo.readonly, said))
     return photo, stops

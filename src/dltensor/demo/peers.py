@@ -10,19 +10,53 @@ from importlib.metadata import PackageNotFoundError, version
 # give: photo (ours) as its object; take: its object x as ours; own_give, own_take: the same between NumPy's array and x
 # the way that its manual says. What is said about a framework is found out at run time, not written here.
 ROWS = (
-    ("numpy", "numpy", {"np": "numpy"},
-     "photo.numpy()", "dl.from_dlpack(x)", "np.from_dlpack(array)", "np.from_dlpack(x)"),
-    ("memoryview", None, {"np": "numpy"},
-     "memoryview(photo)", "dl.asarray(x)", "memoryview(array)", "np.asarray(x)"),
-    ("torch", "torch", {"torch": "torch"},
-     "dl.into(photo, torch.Tensor)", "dl.from_dlpack(x)", "torch.from_numpy(array)", "x.numpy()"),
-    ("tvm_ffi", "apache-tvm-ffi", {"tvm_ffi": "tvm_ffi"},
-     "dl.into(photo, tvm_ffi.Tensor)", "dl.from_dlpack(x)", "tvm_ffi.from_dlpack(array)", "np.from_dlpack(x)"),
-    ("pyarrow", "pyarrow", {"pa": "pyarrow"},
-     "dl.into(photo, pa.Tensor)", "dl.from_dlpack(x)", "pa.Tensor.from_numpy(array)", "x.to_numpy()"),
+    (
+        "numpy",
+        "numpy",
+        {"np": "numpy"},
+        "photo.numpy()",
+        "dl.from_dlpack(x)",
+        "np.from_dlpack(array)",
+        "np.from_dlpack(x)",
+    ),
+    ("memoryview", None, {"np": "numpy"}, "memoryview(photo)", "dl.asarray(x)", "memoryview(array)", "np.asarray(x)"),
+    (
+        "torch",
+        "torch",
+        {"torch": "torch"},
+        "dl.into(photo, torch.Tensor)",
+        "dl.from_dlpack(x)",
+        "torch.from_numpy(array)",
+        "x.numpy()",
+    ),
+    (
+        "tvm_ffi",
+        "apache-tvm-ffi",
+        {"tvm_ffi": "tvm_ffi"},
+        "dl.into(photo, tvm_ffi.Tensor)",
+        "dl.from_dlpack(x)",
+        "tvm_ffi.from_dlpack(array)",
+        "np.from_dlpack(x)",
+    ),
+    (
+        "pyarrow",
+        "pyarrow",
+        {"pa": "pyarrow"},
+        "dl.into(photo, pa.Tensor)",
+        "dl.from_dlpack(x)",
+        "pa.Tensor.from_numpy(array)",
+        "x.to_numpy()",
+    ),
     # Last: its arrays never change, so what comes back from it is read-only.
-    ("jax", "jax", {"jax": "jax"},
-     "dl.into(photo, jax.Array)", "dl.from_dlpack(x)", "jax.numpy.from_dlpack(array)", "np.from_dlpack(x)"),
+    (
+        "jax",
+        "jax",
+        {"jax": "jax"},
+        "dl.into(photo, jax.Array)",
+        "dl.from_dlpack(x)",
+        "jax.numpy.from_dlpack(array)",
+        "np.from_dlpack(x)",
+    ),
 )
 
 

@@ -48,14 +48,18 @@ def read():
     try:
         from matplotlib import cbook, image
     except ImportError as error:
-        raise Missing(f"demo: expected matplotlib, which brings the photograph and draws the pictures, got: {error}; "
-                      f"pip install matplotlib, which brings NumPy and Pillow too") from None
+        raise Missing(
+            f"demo: expected matplotlib, which brings the photograph and draws the pictures, got: {error}; "
+            f"pip install matplotlib, which brings NumPy and Pillow too"
+        ) from None
     try:
         with cbook.get_sample_data(FILE) as file:
             return image.imread(file, format="jpg")
     except FileNotFoundError as error:
-        raise Missing(f"demo: expected matplotlib's sample photograph {error.filename}, which is not there; some "
-                      f"distributions leave it out, pip install --force-reinstall matplotlib brings it") from None
+        raise Missing(
+            f"demo: expected matplotlib's sample photograph {error.filename}, which is not there; some "
+            f"distributions leave it out, pip install --force-reinstall matplotlib brings it"
+        ) from None
 
 
 def scenes(photo, table=VIEWS):
@@ -77,5 +81,7 @@ def scenes(photo, table=VIEWS):
     """
     import dltensor as dl
 
-    return [Scene(name, expression, remark, eval(expression, {"dl": dl, "photo": photo}))
-            for name, expression, remark in table]
+    return [
+        Scene(name, expression, remark, eval(expression, {"dl": dl, "photo": photo}))
+        for name, expression, remark in table
+    ]

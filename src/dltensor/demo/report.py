@@ -78,6 +78,7 @@ def seconds(value):
 
 def _table(heads, rows, right=()):
     """A table; cells are HTML already. `right` numbers the columns whose figures are flush right."""
+
     def cells(kind, row):
         return "".join(f"<{kind}{' class=r' if i in right else ''}>{cell}</{kind}>" for i, cell in enumerate(row))
 
@@ -101,17 +102,31 @@ def _views(scenes):
         cards.append(
             f"<figure><div class=pic><img alt='{escape(scene.name)}' src='{source}'></div><figcaption>"
             f"{_code(scene.expression)}{shape}<br>{strides}<br>"
-            f"<span class=quiet>{escape(scene.remark)}</span></figcaption></figure>")
+            f"<span class=quiet>{escape(scene.remark)}</span></figcaption></figure>"
+        )
     return f"<div class=views>{''.join(cards)}</div>"
 
 
 def _stops(found):
     rows = []
     for number, stop in enumerate(found.stops, 1):
-        tag = (_tag("bad", "passed by") if stop.passed_by else
-               _tag("warn", "copied") if stop.moved else _tag("good", "same memory"))
-        rows.append([str(number), escape(stop.name), _code(hex(stop.address)), tag,
-                     "no" if stop.readonly else "yes", f"<span class=quiet>{escape(stop.said)}</span>"])
+        tag = (
+            _tag("bad", "passed by")
+            if stop.passed_by
+            else _tag("warn", "copied")
+            if stop.moved
+            else _tag("good", "same memory")
+        )
+        rows.append(
+            [
+                str(number),
+                escape(stop.name),
+                _code(hex(stop.address)),
+                tag,
+                "no" if stop.readonly else "yes",
+                f"<span class=quiet>{escape(stop.said)}</span>",
+            ]
+        )
     return _table(("", "station", "address of the first pixel", "", "writable", ""), rows)
 
 
@@ -142,19 +157,40 @@ def _hops(found):
     rows = []
     for hop in found.hops:
         longest = max(hop.our_time, hop.own_time) or 1.0
-        bars = "".join(f"<div class='bar {kind}' style='width:{100 * (value / longest):.1f}%'></div>"
-                       for kind, value in (("ours", hop.our_time), ("own", hop.own_time)))
+        bars = "".join(
+            f"<div class='bar {kind}' style='width:{100 * (value / longest):.1f}%'></div>"
+            for kind, value in (("ours", hop.our_time), ("own", hop.own_time))
+        )
         ratio = hop.own_time / hop.our_time if hop.our_time else float("inf")
-        rows.append([escape(hop.name), _code(hop.ours), seconds(hop.our_time), _code(hop.own), seconds(hop.own_time),
-                     f"{ratio:.1f} ×", f"<div class=bars>{bars}</div>"])
+        rows.append(
+            [
+                escape(hop.name),
+                _code(hop.ours),
+                seconds(hop.our_time),
+                _code(hop.own),
+                seconds(hop.own_time),
+                f"{ratio:.1f} ×",
+                f"<div class=bars>{bars}</div>",
+            ]
+        )
     return _table(("", "through dltensor", "", "the framework's own way", "", "speed-up", ""), rows, right=(2, 4, 5))
 
 
 def _works(found):
     names = list(found.works[0].times)
-    rows = [[escape(one.name), _code(one.expression), *[seconds(one.times[name]) for name in names], f"{one.speed_up:.1f} ×",
-             f"{max(one.differs.values()):.2g}"] for one in found.works]
-    return _table(("", "through dltensor", *names, "speed-up", "differs by"), rows, right=tuple(range(2, 4 + len(names))))
+    rows = [
+        [
+            escape(one.name),
+            _code(one.expression),
+            *[seconds(one.times[name]) for name in names],
+            f"{one.speed_up:.1f} ×",
+            f"{max(one.differs.values()):.2g}",
+        ]
+        for one in found.works
+    ]
+    return _table(
+        ("", "through dltensor", *names, "speed-up", "differs by"), rows, right=tuple(range(2, 4 + len(names)))
+    )
 
 
 def write(found, path):
@@ -171,18 +207,26 @@ def write(found, path):
         The file cannot be written.
     """
     photo, hops = found.home, found.hops
-    came = ("came home at the address where it started" if photo.data_ptr == found.start.data_ptr else
-            "came home at another address than it started from")
+    came = (
+        "came home at the address where it started"
+        if photo.data_ptr == found.start.data_ptr
+        else "came home at another address than it started from"
+    )
     faster = sum(hop.our_time < hop.own_time for hop in hops)
-    facts = "".join(f"<div class=fact><b>{value}</b><span>{label}</span></div>" for value, label in (
-        (f"{len(found.kept)} of {len(found.stops)}", "stations held the same memory"),
-        (f"{photo.nbytes:,}", "bytes in the photograph"),
-        (seconds(min((hop.our_time for hop in hops), default=0)), "fastest hop"),
-        (seconds(found.copying), "one real copy, for comparison")))
+    facts = "".join(
+        f"<div class=fact><b>{value}</b><span>{label}</span></div>"
+        for value, label in (
+            (f"{len(found.kept)} of {len(found.stops)}", "stations held the same memory"),
+            (f"{photo.nbytes:,}", "bytes in the photograph"),
+            (seconds(min((hop.our_time for hop in hops), default=0)), "fastest hop"),
+            (seconds(found.copying), "one real copy, for comparison"),
+        )
+    )
     painted = ", ".join(escape(name) for name, seen in found.painted.items() if seen)
     absent = "".join(f"<li>{escape(name)}: {_code(reason)}</li>" for name, reason in found.missing.items())
     versions = ", ".join(f"{escape(peer.name)} {escape(peer.version)}" for peer in found.peers)
-    path.write_text(f"""<!doctype html>
+    path.write_text(
+        f"""<!doctype html>
 <html lang=en><head><meta charset=utf-8><meta name=viewport content="width=device-width, initial-scale=1">
 <title>dltensor: a photograph travels</title><style>{_STYLE}</style></head><body><main>
 <h1>{escape(found.title)}</h1>
@@ -217,11 +261,13 @@ depends on the size of the photograph: only its description travels.</p>
 dltensor judges every tensor it takes; NumPy, for one, does not.</p>
 
 <h2>Work on the pixels</h2>
-<p>Brightness, contrast, conversion, a colour matrix and a mask, timed by turns with the peers; the last column is by how much
-results differ at most, in units of the result.</p>
+<p>Brightness, contrast, conversion, a colour matrix and a mask, timed by turns with the peers; the last column is by
+how much results differ at most, in units of the result.</p>
 {_works(found)}
 {f"<h2>Not met today</h2><ul>{absent}</ul>" if absent else ""}
 <footer>dltensor {escape(found.version)}, Python {platform.python_version()}, {platform.system()} {platform.machine()}.
 Met: {versions}.<br>{escape(found.credit)}.</footer>
 </main></body></html>
-""", encoding="utf-8")
+""",
+        encoding="utf-8",
+    )

@@ -36,8 +36,10 @@ def encode(tensor, height=None):
 
     picture = Image.fromarray(pixels(tensor))
     if height is not None:
-        picture = picture.resize((max(1, round(picture.width * height / picture.height)), height),
-                                 Image.Resampling.LANCZOS if height < picture.height else Image.Resampling.NEAREST)
+        picture = picture.resize(
+            (max(1, round(picture.width * height / picture.height)), height),
+            Image.Resampling.LANCZOS if height < picture.height else Image.Resampling.NEAREST,
+        )
     stream = io.BytesIO()
     picture.save(stream, "png", optimize=True)
     return stream.getvalue()
@@ -93,12 +95,21 @@ def draw(scenes, title, subtitle, path):
         axes.imshow(pixels(scene.tensor), cmap="gray", vmin=0, vmax=255, interpolation="nearest", aspect="equal")
         axes.set_anchor("SW")
         axes.set_axis_off()
-        lines = ((scene.expression, 10.5, INK, "monospace"),
-                 ("     ".join(layout(scene.tensor)), 9.5, INK, None),
-                 (scene.remark, 9.5, QUIET, None))
+        lines = (
+            (scene.expression, 10.5, INK, "monospace"),
+            ("     ".join(layout(scene.tensor)), 9.5, INK, None),
+            (scene.remark, 9.5, QUIET, None),
+        )
         for line, (text, size, colour, family) in enumerate(lines):
-            figure.text(left, top - tall - (0.2 + 0.235 * line) / total, text, fontsize=size, color=colour,
-                        va="center", family=family)
+            figure.text(
+                left,
+                top - tall - (0.2 + 0.235 * line) / total,
+                text,
+                fontsize=size,
+                color=colour,
+                va="center",
+                family=family,
+            )
     figure.savefig(path, facecolor=PAPER)
 
 

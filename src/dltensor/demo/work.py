@@ -31,13 +31,16 @@ WORKS = (
         "dl.cast(dl.permute_dims(photo, (2, 0, 1)), 'float32', scale=1 / 255)",
         "np.ascontiguousarray(array.transpose(2, 0, 1)) * np.float32(1 / 255)",
         "tensor.permute(2, 0, 1).contiguous().to(torch.float32) * (1 / 255)",
-        "dl.cast(dl.permute_dims(made, (1, 0, 2)).reshape((made.shape[1], -1)), 'uint8', scale=255, rounding='nearest')",
+        "dl.cast(dl.permute_dims(made, (1, 0, 2)).reshape((made.shape[1], -1)), 'uint8', scale=255,"
+        " rounding='nearest')",
         "pixels of bytes to planes of floats, in one cast",
     ),
     (
         "sepia",
-        "dl.cast(dl.gemm(dl.cast(photo.reshape((-1, 3)), 'float32'), dl.asarray(SEPIA, dtype='float32')), 'uint8', rounding='nearest')",
-        "np.clip(np.rint(array.reshape(-1, 3).astype(np.float32) @ np.array(SEPIA, np.float32)), 0, 255).astype(np.uint8)",
+        "dl.cast(dl.gemm(dl.cast(photo.reshape((-1, 3)), 'float32'), dl.asarray(SEPIA, dtype='float32')), 'uint8',"
+        " rounding='nearest')",
+        "np.clip(np.rint(array.reshape(-1, 3).astype(np.float32) @ np.array(SEPIA, np.float32)), 0, 255)"
+        ".astype(np.uint8)",
         "torch.clamp(torch.round(tensor.reshape(-1, 3).float() @ torch.tensor(SEPIA)), 0, 255).to(torch.uint8)",
         "made.reshape(photo.shape)",
         "a colour matrix: one product of 307,200 pixels",
@@ -83,7 +86,8 @@ def work(photo, peers=("numpy", "torch"), table=WORKS, rounds=21):
     Returns
     -------
     list of Worked
-        ``times`` in seconds by name, "dltensor" among them; ``differs`` is by how much a peer's elements differ at most.
+        ``times`` in seconds by name, "dltensor" among them; ``differs`` is by how much a peer's elements differ at
+        most.
 
     Raises
     ------

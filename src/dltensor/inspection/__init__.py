@@ -8,8 +8,7 @@ Exit status: 0 usable, 1 a rule is broken or there is no tensor, 2 EXPR or FILE 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+TYPE_CHECKING = False  # type checkers know better; the module typing would cost a third of the import
 if TYPE_CHECKING:
     from .report import Report
 
