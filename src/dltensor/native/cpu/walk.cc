@@ -15,8 +15,11 @@ constexpr int64_t run_elements = 16384;       // of a tile that needs no buffer
 constexpr int64_t staged_elements = 1024;     // of a tile that does
 constexpr int64_t square_elements = 4096;     // of a tile in which something is transposed
 constexpr int64_t stream_from = int64_t(32) << 20;  // bytes of output: smaller ones are read again before they leave
+constexpr int64_t stream_clashing_from = int64_t(4) << 20;  // of one whose rows would push each other out of the cache
 constexpr int64_t share_from = int64_t(1) << 20;    // bytes of all operands from which a second thread pays
 constexpr int64_t chunk_bytes = 64 << 10;
+constexpr int64_t cache_line = 64;
+constexpr int64_t long_from = 64 << 10;  // bytes of a transposed plane from which long tiles pay
 
 struct Plan {
   const Kernels* kernels;
@@ -27,6 +30,7 @@ struct Plan {
   int64_t tiles, tiles_per_chunk;
   bool stream;
   bool rows_first;  // tiles follow each other along the rows
+  bool clashing;    // rows of the output lie where they share few places of a cache
 };
 
 int64_t magnitude(int64_t v) { return v < 0 ? -v : v; }
@@ -84,6 +88,10 @@ int find_transposed(const Walk* w) {
       if (w->in[k].strides[d] != 0 && magnitude(w->in[k].strides[d]) < inner && w->in[k].bits == 0) return d;
   }
   return -1;
+}
+
+bool is_turned(const Operand& o, int last) {
+  return last > 0 && o.strides[last - 1] != 0 && magnitude(o.strides[last - 1]) < magnitude(o.strides[last]);
 }
 
 // ---- one tile
@@ -215,6 +223,14 @@ void move_tile(const Plan& plan, const Tile& tile, Buffers* buffers) {
     return put(plan, w.out, tile, run.data, run.scalar ? 0 : run.row, run.scalar ? 0 : o.width);
   }
   char* between = buffers->in[0];
+  if (plan.clashing && o.width <= 2 && outer == o.width) {
+    // Narrow elements come out of a line in several squares, between which it would be pushed out: whole lines first.
+    const int64_t line = tile.rows * o.width;
+    for (int64_t c = 0; c < tile.columns; ++c) memcpy(buffers->in[1] + c * line, from + c * inner, size_t(line));
+    move(*plan.kernels, between, tile.columns * o.width, o.width, buffers->in[1], o.width, line, tile.rows, tile.columns,
+         o.width);
+    return put(plan, w.out, tile, between, tile.columns * o.width, o.width);
+  }
   move(*plan.kernels, between, tile.columns * o.width, o.width, from, outer, inner, tile.rows, tile.columns, o.width);
   put(plan, w.out, tile, between, tile.columns * o.width, o.width);
 }
@@ -288,8 +304,9 @@ void run_tiles(const Plan& plan, int64_t first, int64_t past) {
     rest /= other_step;
     const int64_t column = (plan.rows_first ? slow : fast) * plan.tile_columns;
     const int64_t row = (plan.rows_first ? fast : slow) * plan.tile_rows;
-    tile.rows = smaller(plan.tile_rows, plan.rows - row);
-    tile.columns = smaller(plan.tile_columns, plan.columns - column);
+    // The last tile of a row or column takes what is left, be it less or more.
+    tile.rows = row / plan.tile_rows + 1 < plan.row_tiles ? plan.tile_rows : plan.rows - row;
+    tile.columns = column / plan.tile_columns + 1 < plan.column_tiles ? plan.tile_columns : plan.columns - column;
     for (int k = 0; k <= w.inputs; ++k) {
       const int64_t* strides = k == 0 ? w.out.strides : w.in[k - 1].strides;
       tile.offset[k] = column * strides[last] + (last > 0 ? row * strides[last - 1] : 0);
@@ -320,33 +337,69 @@ int64_t widest(const Operand& o) {
   return width;
 }
 
-void cut(Plan* plan, int transposed) {
+// Parts of n that are alike and at most `most`; whole squares, but for the last.
+int64_t even_part(int64_t n, int64_t most) {
+  if (n <= most) return n;
+  return smaller(most, ceil_divide(ceil_divide(n, ceil_divide(n, most)), 16) * 16);
+}
+
+// Squares of at most so many elements; what is narrower becomes longer.
+void cut_square(Plan* plan, int64_t elements) {
+  const int64_t side = elements >= 16384 ? 128 : elements >= 4096 ? 64 : elements >= 1024 ? 32 : larger(elements / 32, 1);
+  plan->tile_columns = plan->rows < side ? smaller(plan->columns, elements / plan->rows) : even_part(plan->columns, side);
+  plan->tile_rows = plan->columns < side ? smaller(plan->rows, elements / plan->columns) : even_part(plan->rows, side);
+  plan->row_tiles = ceil_divide(plan->rows, plan->tile_rows);
+  plan->column_tiles = ceil_divide(plan->columns, plan->tile_columns);
+}
+
+// Where nothing is computed and nothing goes through a buffer: one line of the cache wide in the output, and long, as the
+// processor foresees few lines of input at a time, but those far.
+void cut_long(Plan* plan, int64_t width) {
+  plan->tile_columns = smaller(plan->columns, cache_line / width);
+  plan->tile_rows = smaller(plan->rows, 256);
+  plan->row_tiles = plan->rows / plan->tile_rows;
+  plan->column_tiles = plan->columns / plan->tile_columns;
+}
+
+// Where something is computed: one line of the cache wide in the input, and long, so that loops and what they read and
+// write run far.
+void cut_wide(Plan* plan, int64_t elements, int64_t width) {
+  plan->tile_rows = smaller(plan->rows, cache_line / width);
+  plan->tile_columns = even_part(plan->columns, elements / plan->tile_rows);
+  plan->row_tiles = ceil_divide(plan->rows, plan->tile_rows);
+  plan->column_tiles = ceil_divide(plan->columns, plan->tile_columns);
+}
+
+void cut_plain(Plan* plan, int64_t elements) {
+  plan->tile_columns = smaller(plan->columns, elements);
+  plan->tile_rows = smaller(plan->rows, larger(elements / plan->tile_columns, 1));
+  plan->row_tiles = ceil_divide(plan->rows, plan->tile_rows);
+  plan->column_tiles = ceil_divide(plan->columns, plan->tile_columns);
+}
+
+void cut(Plan* plan, bool transposed) {
   const Walk& w = *plan->walk;
   const int last = w.ndim - 1;
   plan->columns = w.shape[last];
   plan->rows = last > 0 ? w.shape[last - 1] : 1;
   bool staged = w.out.chain.count > 0 || w.out.bits != 0 || w.out.strides[last] != 1 || plan->stream;
-  int64_t width = larger(larger(widest(w.out), w.loop_width), 1);
+  const bool moves = w.loop == nullptr && w.real_loop == nullptr, straight = moves && !staged && w.in[0].bits == 0;
+  int64_t width = larger(larger(widest(w.out), w.loop_width), 1), turned = cache_line;
   for (int k = 0; k < w.inputs; ++k) {
+    if (is_turned(w.in[k], last)) turned = smaller(turned, larger(w.in[k].width, 1));
     const bool repeats = w.in[k].strides[last] == 0 && last > 0 && w.in[k].strides[last - 1] != 0;
     staged |= !is_direct(w.in[k], w.in[k].strides[last]) || repeats;
     width = larger(width, widest(w.in[k]));
   }
   const int64_t fits = larger(buffer_bytes / width, 1);
-  if (transposed >= 0) {
-    const int64_t elements = smaller(square_elements, fits);
-    const int64_t side = elements >= 4096 ? 64 : elements >= 1024 ? 32 : larger(elements / 32, 1);
-    plan->tile_columns = smaller(plan->columns, side);
-    plan->tile_rows = smaller(plan->rows, elements / plan->tile_columns);
-    if (plan->tile_columns == side) plan->tile_rows = smaller(plan->tile_rows, side);
-    if (plan->tile_rows < side) plan->tile_columns = smaller(plan->columns, elements / plan->tile_rows);
-  } else {
-    const int64_t elements = staged ? smaller(staged_elements, fits) : run_elements;
-    plan->tile_columns = smaller(plan->columns, elements);
-    plan->tile_rows = smaller(plan->rows, larger(elements / plan->tile_columns, 1));
-  }
-  plan->row_tiles = ceil_divide(plan->rows, plan->tile_rows);
-  plan->column_tiles = ceil_divide(plan->columns, plan->tile_columns);
+  if (!transposed)
+    cut_plain(plan, staged ? smaller(staged_elements, fits) : run_elements);
+  else if (straight && !plan->clashing && (width == 4 || width == 8) && plan->rows * plan->columns * width >= long_from)
+    cut_long(plan, width);
+  else if (!moves && turned < cache_line && plan->rows >= cache_line && plan->columns >= cache_line)
+    cut_wide(plan, smaller(square_elements, fits), turned);
+  else
+    cut_square(plan, moves && plan->clashing && plan->stream ? fits : smaller(square_elements, fits));
   plan->tiles = plan->row_tiles * plan->column_tiles;
   for (int d = 0; d < last - 1; ++d) plan->tiles *= w.shape[d];
 }
@@ -376,10 +429,11 @@ void run_walk(Walk* walk) noexcept {
   Plan plan;
   plan.kernels = &kernels();
   plan.walk = walk;
-  plan.stream = count * w.out.width >= stream_from && width_index(w.out.width) >= 0 && w.out.strides[w.ndim - 1] == 1 && w.out.bits == 0 &&
-                !writes_over_input(w);
+  plan.clashing = transposed >= 0 && w.shape[w.ndim - 2] >= cache_line && w.out.strides[w.ndim - 2] * w.out.width % 2048 == 0;
+  plan.stream = count * w.out.width >= (plan.clashing ? stream_clashing_from : stream_from) && width_index(w.out.width) >= 0 &&
+                w.out.strides[w.ndim - 1] == 1 && w.out.bits == 0 && !writes_over_input(w);
   plan.rows_first = transposed >= 0;
-  cut(&plan, transposed);
+  cut(&plan, transposed >= 0);
   int64_t bytes = w.out.width;
   for (int k = 0; k < w.inputs; ++k) bytes += w.in[k].width;
   bytes = bytes * (w.heavy ? 8 : 1);

@@ -154,13 +154,15 @@ void transpose(char* to, int64_t to_row, const char* from, int64_t from_column, 
   using U = typename unit<W>::type;
   if constexpr (W < 16) {
     constexpr int N = square<W>;
-    const int64_t whole_rows = rows - rows % N, whole_columns = columns - columns % N;
-    for (int64_t r = 0; r < whole_rows; r += N)
-      for (int64_t c = 0; c < whole_columns; c += N)
+    if (rows < N || columns < N) return any<U>(to, to_row, W, from, W, from_column, rows, columns);
+    // The last square of a row or column reaches back over its neighbour, which moves some elements twice.
+    for (int64_t row = 0; row < rows; row += N) {
+      const int64_t r = row + N <= rows ? row : rows - N;
+      for (int64_t column = 0; column < columns; column += N) {
+        const int64_t c = column + N <= columns ? column : columns - N;
         transpose_square<W>(to + r * to_row + c * W, to_row, from + r * W + c * from_column, from_column);
-    any<U>(to + whole_columns * W, to_row, W, from + whole_columns * from_column, W, from_column, whole_rows,
-           columns - whole_columns);
-    any<U>(to + whole_rows * to_row, to_row, W, from + whole_rows * W, W, from_column, rows - whole_rows, columns);
+      }
+    }
   } else {
     any<U>(to, to_row, W, from, W, from_column, rows, columns);
   }
