@@ -33,6 +33,7 @@ class Row:
     ours: str
     peers: dict
     names: dict = field(repr=False)
+    rest: float = 0.0  # seconds before each turn, in which threads that wait by spinning (OpenBLAS's do) fall asleep
 
 
 def _loop(statement, names):
@@ -77,6 +78,7 @@ def run(row, seconds=0.6, threads=2):
             nothing.append(empty(1000) / 1000)
             for way, (loop, count) in loops.items():
                 _single(count)
+                time.sleep(row.rest)
                 loop(1)  # a change of threads is not what is timed
                 samples[way].append(loop(counts[way]) / counts[way])
     finally:

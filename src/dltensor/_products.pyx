@@ -118,7 +118,7 @@ def matmul(x1, x2, /, out=None):
     cdef Operand[2] operands
     cdef Operand target
     cdef DLDevice device
-    cdef Operand left, right, product
+    cdef Operand product
     cdef DLTensor a, b
     cdef Scalar one, zero
     cdef int type, ndim, i
@@ -163,8 +163,7 @@ def matmul(x1, x2, /, out=None):
                          f"chain")
     shape[ndim] = a.shape[a.ndim - 2]
     shape[ndim + 1] = b.shape[b.ndim - 1]
-    left, right = operands[0], operands[1]
-    left.view, right.view = a, b
+    operands[0].view, operands[1].view = a, b
     one.kind = zero.kind = type_table[type].kind
     one.i = one.u = 1
     one.re, one.im = 1.0, 0.0
@@ -181,11 +180,11 @@ def matmul(x1, x2, /, out=None):
             raise ValueError(f"matmul: the result is {dtype_of(type_table[type].dtype)} of shape {tuple(result)}, out "
                              f"is {dtype_of(target.view.dtype)} of shape {_shape_of(&target.view)}")
         if not (left_vector or right_vector):
-            _product(&left, &right, &target, device, one, zero, "matmul")
+            _product(&operands[0], &operands[1], &target, device, one, zero, "matmul")
             return out
     made = new_empty(ndim + 2, shape, type_table[type].dtype, device, "matmul")
     read_tensor(made, &product)
-    _product(&left, &right, &product, device, one, zero, "matmul")
+    _product(&operands[0], &operands[1], &product, device, one, zero, "matmul")
     if left_vector or right_vector:
         made = made.reshape(tuple([shape[i] for i in range(ndim + 2)
                                    if not (left_vector and i == ndim or right_vector and i == ndim + 1)]))

@@ -174,7 +174,8 @@ def _subbytes(target):
             continue
         found += 1
         content = [[int(n) for n in line] for line in BASE] if "int" in name else BASE
-        right = patterns(_probe.look(dl.asarray(content, dtype=name).__dlpack__(max_version=(1, 3))))
+        example = dl.asarray(content, dtype=name).__dlpack__(max_version=(1, 3))
+        right = patterns(_probe.look(example))
         whole = struct.dtype[1] * struct.dtype[2]
         if struct.dtype[2] > 1:
             per = struct.dtype[2]

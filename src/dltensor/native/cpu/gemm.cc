@@ -189,8 +189,8 @@ bool share_blas(const Blas& blas, const Product& p) {
   Shares shares{&blas, &p, 0, p.c.rows >= p.c.columns};
   const int64_t extent = shares.by_rows ? p.c.rows : p.c.columns;
   // More pieces than threads, so that nobody waits long for the last; each packs the other operand again.
-  const int64_t pieces = work >= int64_t(1) << 27 ? threads * 2 : threads;
-  if (threads < 2 || work < int64_t(1) << 21 || extent < pieces * 32) return multiply_blas(blas, p);
+  const int64_t pieces = work >= int64_t(1) << 30 ? threads * 2 : threads;
+  if (threads < 2 || work < int64_t(1) << 22 || extent < pieces * 32) return multiply_blas(blas, p);
   shares.step = ((extent + pieces - 1) / pieces + 15) / 16 * 16;
   parallel((extent + shares.step - 1) / shares.step, run_share, &shares);
   return !shares.refused.load();

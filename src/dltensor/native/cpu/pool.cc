@@ -22,9 +22,10 @@ namespace {
 constexpr int most_threads = 64;
 // About 20 microseconds: longer than the gap between two calls of a loop in Python, shorter than anybody's patience.
 constexpr int spins = 1500;
-// How many jobs the caller does alone after workers kept it waiting: at first, and at most, doubling in between.
-constexpr int64_t patience = 50000;  // nanoseconds
-constexpr uint32_t least_alone = 8, most_alone = 512;
+// For how long the caller does its jobs alone after workers kept it waiting, in nanoseconds and in multiples of the wait: at
+// first, and at most, doubling in between. Asking again in vain then costs less than a tenth of the time.
+constexpr int64_t patience = 50000, longest_alone = 100000000;
+constexpr int64_t least_alone = 4, most_alone = 16;
 
 struct Job {
   void (*work)(void*, int64_t);
@@ -46,8 +47,8 @@ struct Pool {
   std::atomic<int> sleeping{0};
 };
 Pool pool;
-// Both belong to who holds `turn`: jobs still to be done alone, and how many the next delay will cost.
-uint32_t alone = 0, penalty = least_alone;
+// Both belong to who holds `turn`: until when jobs are done alone, and what the next wait will be multiplied by.
+int64_t alone_until = 0, penalty = least_alone;
 thread_local bool inside = false;
 
 void relax() {
@@ -191,8 +192,8 @@ void parallel(int64_t count, void (*work)(void* context, int64_t index), void* c
     for (int64_t i = 0; i < count; ++i) work(context, i);
     return;
   }
-  if (alone > 0) {
-    --alone;
+  const int64_t begun = nanoseconds();
+  if (begun < alone_until) {
     pthread_mutex_unlock(&pool.turn);
     for (int64_t i = 0; i < count; ++i) work(context, i);
     return;
@@ -212,13 +213,14 @@ void parallel(int64_t count, void (*work)(void* context, int64_t index), void* c
       futex(&pool.epoch, FUTEX_WAKE_PRIVATE, uint32_t(threads - 1));
     }
   }
-  const int64_t begun = nanoseconds(), done = run_chunks(true), finished = nanoseconds();
+  const int64_t done = run_chunks(true), finished = nanoseconds();
   pool.open.store(0);
   wait_for_workers();
   const int64_t waited = nanoseconds() - finished;
   // Longer than a chunk can take: a worker was stopped in the middle of one.
   if (waited > patience && waited * (done > 0 ? done : 1) > 3 * (finished - begun)) {
-    alone = penalty;
+    const int64_t alone = waited * penalty;
+    alone_until = finished + waited + (alone < longest_alone ? alone : longest_alone);
     penalty = penalty < most_alone ? penalty * 2 : most_alone;
   } else {
     penalty = penalty > least_alone ? penalty / 2 : least_alone;

@@ -18,6 +18,7 @@ constexpr int64_t stream_from = int64_t(32) << 20;  // bytes of output: smaller 
 constexpr int64_t stream_clashing_from = int64_t(4) << 20;  // of one whose rows would push each other out of the cache
 constexpr int64_t share_from = int64_t(1) << 20;    // bytes of all operands from which a second thread pays
 constexpr int64_t chunk_bytes = 64 << 10;
+constexpr int64_t streamed_chunk_bytes = 256 << 10;  // neighbours in memory that one thread keeps to itself
 constexpr int64_t cache_line = 64;
 constexpr int64_t long_from = 64 << 10;  // bytes of a transposed plane from which long tiles pay
 
@@ -382,8 +383,8 @@ void cut(Plan* plan, bool transposed) {
   const int last = w.ndim - 1;
   plan->columns = w.shape[last];
   plan->rows = last > 0 ? w.shape[last - 1] : 1;
-  bool staged = w.out.chain.count > 0 || w.out.bits != 0 || w.out.strides[last] != 1 || plan->stream;
-  const bool moves = w.loop == nullptr && w.real_loop == nullptr, straight = moves && !staged && w.in[0].bits == 0;
+  bool staged = w.out.chain.count > 0 || w.out.bits != 0 || w.out.strides[last] != 1;
+  const bool moves = w.loop == nullptr && w.real_loop == nullptr, straight = moves && !staged && !plan->stream && w.in[0].bits == 0;
   int64_t width = larger(larger(widest(w.out), w.loop_width), 1), turned = cache_line;
   for (int k = 0; k < w.inputs; ++k) {
     if (is_turned(w.in[k], last)) turned = smaller(turned, larger(w.in[k].width, 1));
@@ -393,7 +394,7 @@ void cut(Plan* plan, bool transposed) {
   }
   const int64_t fits = larger(buffer_bytes / width, 1);
   if (!transposed)
-    cut_plain(plan, staged ? smaller(staged_elements, fits) : run_elements);
+    cut_plain(plan, staged ? smaller(staged_elements, fits) : plan->stream ? smaller(square_elements, fits) : run_elements);
   else if (straight && !plan->clashing && (width == 4 || width == 8) && plan->rows * plan->columns * width >= long_from)
     cut_long(plan, width);
   else if (!moves && turned < cache_line && plan->rows >= cache_line && plan->columns >= cache_line)
@@ -440,7 +441,7 @@ void run_walk(Walk* walk) noexcept {
   // Neighbours of a packed output share bytes: one thread.
   if (count * bytes < share_from || plan.tiles == 1 || w.out.bits != 0) return run_tiles(plan, 0, plan.tiles);
   const int64_t tile_bytes = larger(count / plan.tiles * bytes, 1);
-  plan.tiles_per_chunk = larger(chunk_bytes / tile_bytes, 1);
+  plan.tiles_per_chunk = larger((plan.stream ? streamed_chunk_bytes : chunk_bytes) / tile_bytes, 1);
   parallel(ceil_divide(plan.tiles, plan.tiles_per_chunk), run_chunk, &plan);
 }
 
