@@ -115,7 +115,8 @@ def metatensor_block(values, samples, components, properties, *, origin=None):
             raise TypeError(f"metatensor_block: expected metatensor.Labels for each axis, got "
                             f"{type(labels).__qualname__}")  # fmt: skip
     first, *between, last = (labels.as_mts_labels_t() for labels in axes)
-    many = _pointers(labels_struct, len(between))(*between)
+    # One pointer in a row is a row; to make an array of them takes longer than all the rest of this function.
+    many = ctypes.byref(between[0]) if len(between) == 1 else _pointers(labels_struct, len(between))(*between)
     array = _held(values, origin)
     block = library.mts_block(struct.from_address(array.release()), first, many, len(between), last)
     if not block:
