@@ -62,7 +62,7 @@ def _explain(name):
     return 0
 
 
-class _Bar:
+class Bar:
     """A progress bar on a terminal, nothing in a pipe."""
 
     def __init__(self, name):
@@ -105,7 +105,7 @@ def run(options):
     if os.getcwd() not in sys.path:
         sys.path.append(os.getcwd())  # so that module:name finds the user's module from the console script too
     for target in options.target:
-        bar = _Bar(target)
+        bar = Bar(target)
         try:
             results.append(check(target, only=only, jobs=options.jobs, told=bar))
         except (Missing, ValueError) as error:
