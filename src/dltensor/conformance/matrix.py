@@ -87,7 +87,7 @@ class Exchange:
             return "alone"
         for grade, holds in (
             ("crashes", found & set(FATAL)),
-            ("none", not found & set(ARRIVES)),
+            ("none", not self.passing("dtype")),
             ("wrong", "wrong" in found),
             ("changes", "changed" in found),
             ("loses", self.readonly == "lost"),
@@ -194,7 +194,7 @@ class Matrix:
                 if outcome in GRAVE and case != "time":
                     exported = words.startswith("exported")
                     # Wrong values differ from pair to pair; the first ones stand for all.
-                    cause = words if exported or outcome in FATAL else ""
+                    cause = words if exported or outcome in (*FATAL, "lost") else ""
                     key = (outcome, case, "" if exported else consumer, cause)
                     found.setdefault(key, {}).setdefault(producer, words)
         merged = {}

@@ -133,8 +133,10 @@ class Pair:
         if thing is None:
             return "unexported", seen
         before, same = seen
-        if before.is_marked_read_only is False:
-            return "absent", f"{self.producer.name} does not mark it READ_ONLY"
+        marked, row = before.is_marked_read_only, self.producer.row
+        if marked is False or (marked is None and row is not None and row.wraps):
+            # Who wraps another's memory and forgot has no read-only array of its own.
+            return "absent", f"{self.producer.name} does not know that it is read-only"
         try:
             result = self.consumer.take(thing)
         except Exception as error:
@@ -153,7 +155,7 @@ class Pair:
             writable = not after.is_marked_read_only
         if not writable:
             return "kept", ""
-        return "lost", "the flag is ignored" if before.is_marked_read_only else "a legacy struct has no flag to say so"
+        return "lost", "the flag is ignored" if marked else "a legacy struct has no flag to say so"
 
     def time(self):
         """The median time of one import, in nanoseconds."""
