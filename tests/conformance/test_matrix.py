@@ -194,11 +194,11 @@ def test_every_verdict_has_a_mark_a_colour_and_a_case():
     assert set(GRADES) == set(MARKS) == set(STYLES) == set(COLOURS)
     assert len(set(MARKS.values())) == len(MARKS)
     grades = {
-        Exchange("a", "b", {"layout:c": ("shares", ""), **more}, trouble=trouble).grade
+        Exchange("a", "b", {"layout:c": ("shares", ""), "dtype:int8": ("shares", ""), **more}, trouble=trouble).grade
         for more, trouble in (
             ({}, ""),
             ({}, "no import"),
-            ({"layout:c": ("refused", "")}, ""),
+            ({"dtype:int8": ("refused", "")}, ""),
             ({"layout:row": ("copies", "")}, ""),
             ({"layout:row": ("refused", "")}, ""),
             ({"readonly": ("lost", "")}, ""),

@@ -8,9 +8,9 @@ takes one, or of an object with `make` and `from_dlpack`. Exit status: 0 no MUST
 import os
 import shutil
 import sys
-import time
 from pathlib import Path
 
+from ..progress import Bar
 from . import Missing, check, installed, report
 from .rules import RULES, find
 
@@ -60,28 +60,6 @@ def _explain(name):
         if one.rule == rule.id:
             print(f"{one.name} ({one.side}): {one.text}")
     return 0
-
-
-class Bar:
-    """A progress bar on a terminal, nothing in a pipe."""
-
-    def __init__(self, name):
-        self.name, self.stream, self.started = name, sys.stderr, time.perf_counter()
-        self(0, 1)
-
-    def __call__(self, done, total):
-        if self.stream.isatty():
-            filled = 30 * done // total
-            self.stream.write(
-                f"\r\033[K{self.name} [{'#' * filled}{'.' * (30 - filled)}] {done}/{total} "
-                f"{time.perf_counter() - self.started:.0f} s"
-            )
-            self.stream.flush()
-
-    def close(self):
-        if self.stream.isatty():
-            self.stream.write("\r\033[K")
-            self.stream.flush()
 
 
 def run(options):

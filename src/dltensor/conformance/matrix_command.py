@@ -37,8 +37,8 @@ def arguments(parser):
 
 
 def _measured(options):
+    from ..progress import Bar
     from . import installed
-    from .command import Bar
     from .matrix import measure
 
     if os.getcwd() not in sys.path:
