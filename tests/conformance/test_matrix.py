@@ -2,8 +2,10 @@
 """`dltensor matrix`: what it finds between frameworks, planted ones too, and what it writes. The page is in
 test_matrix_page.py."""
 
+import io
 import json
 import os
+import re
 import subprocess
 import sys
 from functools import cache
@@ -15,7 +17,7 @@ import pytest
 import dltensor as dl
 from dltensor.conformance.matrix import ARRIVES, GRADES, OUTCOMES, Exchange, Matrix, compare, measure
 from dltensor.conformance.matrix_drawing import COLOURS, svg
-from dltensor.conformance.matrix_text import MARKS, STYLES, VIEWS, changes_text, plain
+from dltensor.conformance.matrix_text import MARKS, STYLES, VIEWS, changes_text, plain, show
 
 HERE = Path(__file__).parent
 
@@ -176,6 +178,22 @@ def test_every_view_is_a_table_with_a_row_per_producer(view):
     assert [row.split()[1] for row in rows] == ["dltensor", "numpy"]
     assert all(len(row.split()) == 4 for row in rows)
     assert VIEWS[view] in " ".join(text.split())
+
+
+def test_colours_change_no_letter(monkeypatch):
+    pytest.importorskip("rich")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    stream = Terminal()
+    show(small(), stream=stream, width=60)
+    assert "\033[32m" in stream.getvalue()
+    told = [line.rstrip() for line in re.sub(r"\033\[[0-9;]*m", "", stream.getvalue()).splitlines()]
+    assert told == plain(small(), width=60).splitlines()
 
 
 def test_what_is_grave_is_said_in_words():

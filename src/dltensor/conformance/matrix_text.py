@@ -83,12 +83,6 @@ def cell(exchange, view="verdict"):
     return {"time": "" if exchange.nanoseconds is None else f"{exchange.nanoseconds / 1000:.2f}"}[view]
 
 
-def _legend(view):
-    if view == "verdict":
-        return [f"{MARKS[grade]} {words}" for grade, words in GRADES.items()]
-    return []
-
-
 def _head(matrix, view):
     told = ", ".join(f"{name} {number}" for name, number in matrix.frameworks.items())
     where = f"Python {matrix.environment['python']}, {matrix.environment['platform']}"
@@ -106,8 +100,37 @@ def remark_words(row):
     return f"{what} from {', '.join(producers)} to {', '.join(consumers)} {OUTCOMES[outcome]}: {words}"
 
 
-def _remarks(matrix):
-    return [remark_words(row) for row in matrix.remarks()]
+def _lines(matrix, view, width):
+    """The whole text, line by line, each a list of (text, style)."""
+    for sentence in _head(matrix, view):
+        yield from ([(line, "")] for line in textwrap.wrap(sentence, width))
+    yield []
+    cells = {pair: cell(one, view) for pair, one in matrix.pairs.items()}
+    room = max([len(text) for text in cells.values()] + [3]) + 1
+    numbers = {name: str(place) for place, name in enumerate(matrix.consumers, 1)}
+    left = max(len(name) for name in (*matrix.producers, *matrix.consumers)) + 4
+    yield [(" " * left + "".join(numbers[name].rjust(room) for name in matrix.consumers), "bold")]
+    for name in matrix.producers:
+        row = [(f"{numbers.get(name, ''):>2} {name}".ljust(left), "bold")]
+        for other in matrix.consumers:
+            row.append((cells[name, other].rjust(room), STYLES[matrix.pairs[name, other].grade]))
+        yield row
+    for name in matrix.consumers:
+        if name not in matrix.producers:
+            yield [(f"{numbers[name]:>2} {name} (takes only)", "dim")]
+    if view == "verdict":
+        yield []
+        legend = "; ".join(f"{MARKS[grade]} {words}" for grade, words in GRADES.items())
+        yield from ([(line, "dim")] for line in textwrap.wrap(legend, width))
+    if remarks := matrix.remarks():
+        yield []
+        yield [(f"Worth knowing ({len(remarks)})", "bold")]
+        for one in remarks:
+            style = "bold red" if one[0] in ("crashed", "hung", "wrong") else "yellow"
+            for line in textwrap.wrap(remark_words(one), width, initial_indent="  ", subsequent_indent="    "):
+                yield [(line, style)]
+    for name, why in matrix.missing.items():
+        yield from ([(line, "yellow")] for line in textwrap.wrap(f"Not measured: {name}: {why}", width))
 
 
 def plain(matrix, view="verdict", *, width=100):
@@ -117,7 +140,7 @@ def plain(matrix, view="verdict", *, width=100):
     ----------
     matrix : Matrix
     view : str, a key of `VIEWS`
-    width : int, columns to fill
+    width : int, columns to fill; a table that needs more stands out
 
     Returns
     -------
@@ -128,29 +151,7 @@ def plain(matrix, view="verdict", *, width=100):
     KeyError
         There is no such view.
     """
-    lines = []
-    for sentence in _head(matrix, view):
-        lines += textwrap.wrap(sentence, width)
-    lines.append("")
-    cells = {pair: cell(one, view) for pair, one in matrix.pairs.items()}
-    room = max([len(text) for text in cells.values()] + [3]) + 1
-    labels = [f"{place:>2} {name}" for place, name in enumerate(matrix.consumers, 1)]
-    numbers = {name: str(place) for place, name in enumerate(matrix.consumers, 1)}
-    left = max(len(name) for name in (*matrix.producers, *matrix.consumers)) + 4
-    lines.append(" " * left + "".join(numbers[name].rjust(room) for name in matrix.consumers))
-    for name in matrix.producers:
-        label = f"{numbers.get(name, ''):>2} {name}".ljust(left)
-        lines.append((label + "".join(cells[name, other].rjust(room) for other in matrix.consumers)).rstrip())
-    extra = [label for label, name in zip(labels, matrix.consumers, strict=True) if name not in matrix.producers]
-    lines += [f"{label} (takes only)" for label in extra]
-    lines += ["", *textwrap.wrap("; ".join(_legend(view)), width)] if _legend(view) else []
-    if remarks := _remarks(matrix):
-        lines += ["", f"Worth knowing ({len(remarks)})"]
-        for text in remarks:
-            lines += textwrap.wrap(text, width, initial_indent="  ", subsequent_indent="    ")
-    for name, why in matrix.missing.items():
-        lines += textwrap.wrap(f"Not measured: {name}: {why}", width)
-    return "\n".join(lines)
+    return "\n".join("".join(text for text, _ in line).rstrip() for line in _lines(matrix, view, width))
 
 
 def show(matrix, view="verdict", *, stream=None, width=100):
@@ -168,28 +169,11 @@ def show(matrix, view="verdict", *, stream=None, width=100):
         print(plain(matrix, view, width=width), file=stream)
         return
     from rich.console import Console
-    from rich.table import Table
     from rich.text import Text
 
-    console = Console(file=stream, highlight=False)
-    for sentence in _head(matrix, view):
-        console.print(Text(sentence))
-    table = Table(header_style="bold", pad_edge=False)
-    table.add_column("from / to", style="bold", no_wrap=True)
-    numbers = {name: str(place) for place, name in enumerate(matrix.consumers, 1)}
-    for name in matrix.consumers:
-        table.add_column(numbers[name], justify="right", no_wrap=True)
-    for name in matrix.producers:
-        row = [matrix.pairs[name, other] for other in matrix.consumers]
-        table.add_row(f"{numbers.get(name, ''):>2} {name}", *[Text(cell(one, view), STYLES[one.grade]) for one in row])
-    console.print(table)
-    extra = [f"{numbers[name]} {name} (takes only)" for name in matrix.consumers if name not in matrix.producers]
-    for text in (*extra, "; ".join(_legend(view))):
-        console.print(Text(text, "dim"))
-    for text in _remarks(matrix):
-        console.print(Text(f"- {text}"))
-    for name, why in matrix.missing.items():
-        console.print(Text(f"Not measured: {name}: {why}", "yellow"))
+    console = Console(file=stream, highlight=False, soft_wrap=True)
+    for line in _lines(matrix, view, width):
+        console.print(Text.assemble(*line))
 
 
 def changes_text(changes):
