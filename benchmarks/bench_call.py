@@ -4,96 +4,13 @@
 Run: python benchmarks/bench_call.py [part of a row's name ...] [--json FILE] [--plot FILE]
 """
 
-import numpy as np
 from compare import Row, main, torch
 
-import dltensor as dl
-
-
-def _names(n):
-    a = np.random.default_rng(0).random(n, dtype=np.float32) + 1
-    b = a[::-1].copy()
-    u = (a * 60).astype(np.uint8)
-    names = {
-        "np": np,
-        "dl": dl,
-        "na": a,
-        "nb": b,
-        "no": np.empty_like(a),
-        "nu": u,
-        "nm": np.empty(n, bool),
-        "nf": (a * 90),
-        "n8": np.empty(n, np.uint8),
-        "f32": np.float32,
-    }
-    names |= {
-        "a": dl.asarray(a.copy()),
-        "b": dl.asarray(b.copy()),
-        "o": dl.empty(n),
-        "m": dl.empty(n, dtype="bool"),
-        "u": dl.asarray(u.copy()),
-        "f": dl.asarray(a * 90),
-        "add": dl.add,
-        "less": dl.less,
-        "fma": dl.fma,
-        "cast": dl.cast,
-    }
-    if torch is not None:
-        names |= {
-            "torch": torch,
-            "t_a": torch.from_numpy(a.copy()),
-            "t_b": torch.from_numpy(b.copy()),
-            "t_o": torch.empty(n),
-            "t_m": torch.empty(n, dtype=torch.bool),
-            "t_u": torch.from_numpy(u.copy()),
-            "t_f": torch.from_numpy(a * 90),
-        }
-    return names
+from dltensor.bench import calls
 
 
 def rows():
-    for n, gate, goal in ((1, 5, 8), (10, 5, 8), (100, 5, 8), (1000, 2.5, 4), (10_000, 0.95, 1.1)):
-        names = _names(n)
-        yield Row("call", f"a + b, {n}", gate, goal, "a + b", {"numpy": "na + nb", "torch": "t_a + t_b"}, names)
-        yield Row(
-            "call",
-            f"add(out=), {n}",
-            gate,
-            goal,
-            "add(a, b, out=o)",
-            {"numpy": "np.add(na, nb, out=no)", "torch": "torch.add(t_a, t_b, out=t_o)"},
-            names,
-        )
-        yield Row("call", f"a < b, {n}", gate, goal, "a < b", {"numpy": "na < nb", "torch": "t_a < t_b"}, names)
-        if n <= 1000:
-            gate, goal = (5, 10) if n <= 100 else (2.5, 4)
-            yield Row(
-                "call", f"a + 1.5, {n}", gate, goal, "a + 1.5", {"numpy": "na + 1.5", "torch": "t_a + 1.5"}, names
-            )
-            yield Row(
-                "call", f"u8 < 100, {n}", gate, goal, "u < 100", {"numpy": "nu < 100", "torch": "t_u < 100"}, names
-            )
-            yield Row(
-                "call",
-                f"fma, {n}",
-                gate,
-                goal,
-                "fma(2.0, a, b)",
-                {"numpy": "f32(2.0) * na + nb", "torch": "torch.add(t_b, t_a, alpha=2.0)"},
-                names,
-            )
-            yield Row(
-                "call",
-                f"saturating cast, {n}",
-                gate,
-                goal,
-                "cast(f, 'uint8', rounding='nearest')",
-                {"numpy": "np.clip(nf, 0, 255).astype('u1')", "torch": "t_f.clamp(0, 255).to(torch.uint8)"},
-                names,
-            )
-    names = _names(100)
-    yield Row("foreign", "add(torch, torch), 100", 3, 6, "add(t_a, t_b)", {"torch": "torch.add(t_a, t_b)"}, names)
-    yield Row("foreign", "add(numpy, numpy), 100", 1, 2, "add(na, nb)", {"numpy": "np.add(na, nb)"}, names)
+    return (Row(*row) for row in calls.rows(torch))
 
 
 if __name__ == "__main__":

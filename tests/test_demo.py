@@ -12,7 +12,8 @@ import dltensor as dl
 
 np = pytest.importorskip("numpy")
 
-from dltensor.demo import journey, peers, photo, report, timing  # noqa: E402 (they need NumPy)
+from dltensor import timing  # noqa: E402
+from dltensor.demo import journey, peers, photo, report  # noqa: E402 (they need NumPy)
 
 HEAVY = ("torch", "tvm_ffi", "pyarrow", "jax")
 

@@ -148,6 +148,17 @@ def test_a_missing_device_method_is_a_warning(array):
         assert dl.from_dlpack(NoDevice()).shape == (2, 3, 4)
 
 
+def test_a_device_type_that_is_an_enumeration_is_read_with_a_warning(array):
+    class Kind:
+        value = 1
+
+    with pytest.warns(dl.ConformanceWarning, match="which is no integer"):
+        assert dl.from_dlpack(Producer(array, (Kind(), 0))).device == dl.Device("cpu")
+    Kind.value = "1"
+    with pytest.warns(dl.ConformanceWarning), pytest.raises(TypeError, match="must return two integers"):
+        dl.from_dlpack(Producer(array, (Kind(), 0)))
+
+
 @pytest.mark.parametrize("device", [(2, 0), (1, 0, 0), None, ("cpu", 0)])
 def test_a_device_that_is_not_the_tensors_is_refused(array, device):
     with pytest.raises((BufferError, TypeError), match="__dlpack_device__"):

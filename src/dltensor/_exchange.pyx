@@ -101,6 +101,11 @@ cdef int _take_protocol(object x, TypeEntry* entry, Taken* taken, str where) exc
         device = method()
         try:
             first, second = device
+            if not hasattr(first, "__index__") and hasattr(first, "value"):
+                # open3d: an enumeration that cannot be used as a number.
+                warnings.warn(f"{type(x).__qualname__}.__dlpack_device__ returns {first!r}, which is no integer as the "
+                              f"standard demands; its value is taken", ConformanceWarning, stacklevel=3)
+                first = first.value
             device_type = first.__index__()
             device_id = 0 if second is None and device_type == kDLCPU else second.__index__()
         except (TypeError, ValueError, AttributeError, OverflowError):

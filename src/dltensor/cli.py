@@ -15,6 +15,8 @@ COMMANDS = {
     "demo": ("dltensor.demo", "one photograph travels between frameworks without a copy; writes pictures and a report"),
     "inspect": ("dltensor.inspection", "everything about a tensor of any framework, and what its consumers will do with it"),
     "check": ("dltensor.conformance.command", "which rules of DLPack a framework, or your own type, keeps"),
+    "matrix": ("dltensor.conformance.matrix_command", "every installed framework gives its tensors to every other"),
+    "bench": ("dltensor.bench", "what exchange and calls cost on this machine, beside the peers that are installed"),
     "info": ("dltensor.info", "versions, devices, packages found, and the flags to build against this package"),
 }
 

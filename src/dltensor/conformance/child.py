@@ -46,37 +46,56 @@ def run_one(check, target):
     return "kept", ""
 
 
-def main():
-    """Serve one order: ``{"target": ..., "path": [...], "checks": [...]}``."""
+def serve(prepare):
+    """Serve one order: ``{"target": ..., "path": [...], "checks": [...]}``.
+
+    Parameters
+    ----------
+    prepare : callable of (target, checks)
+        Returns what is known of the target, a dict with ``version``; a function of a check's name that returns the
+        outcome, its words and what else was seen, a dict; and whether the process has to end as the target wants it.
+
+    Raises
+    ------
+    ValueError
+        The order is no JSON.
+    """
     tell = _talker()
     order = json.loads(sys.stdin.readline())
     sys.path.extend(path for path in order["path"] if path not in sys.path)
     warnings.simplefilter("ignore")
 
     from . import _probe
-    from .checks import all_checks
-    from .targets import Missing, find
+    from .targets import Missing
 
     try:
-        target = find(order["target"])
+        facts, attempt, natural_end = prepare(order["target"], order["checks"])
     except Missing as error:
         tell(missing=str(error))
         return
     except BaseException as error:
         tell(missing=f"check: {order['target']} fails to import: {type(error).__name__}: {error}")
         return
-    tell(version=target.version, produces=target.produces, consumes=target.consumes)
+    tell(**facts)
     _probe.on_trying(lambda what: tell(trying=what))
-    checks, alone = all_checks(), False
     for name in order["checks"]:
-        alone = alone or checks[name].alone
         tell(begin=name)
         started = time.perf_counter()
-        outcome, words = run_one(checks[name], target)
-        tell(end=name, outcome=outcome, words=words, seconds=time.perf_counter() - started)
-    if not alone:
+        outcome, words, seen = attempt(name)
+        tell(end=name, outcome=outcome, words=words, seen=seen, seconds=time.perf_counter() - started)
+    if not natural_end:
         os._exit(0)  # how a framework shuts down is another check's business
 
 
+def prepare(name, names):
+    """One target and how its checks are tried."""
+    from .checks import all_checks
+    from .targets import find
+
+    target, checks = find(name), all_checks()
+    facts = {"version": target.version, "produces": target.produces, "consumes": target.consumes}
+    return facts, lambda check: (*run_one(checks[check], target), {}), any(checks[one].alone for one in names)
+
+
 if __name__ == "__main__":
-    main()
+    serve(prepare)

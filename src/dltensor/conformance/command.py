@@ -8,9 +8,9 @@ takes one, or of an object with `make` and `from_dlpack`. Exit status: 0 no MUST
 import os
 import shutil
 import sys
-import time
 from pathlib import Path
 
+from ..progress import Bar
 from . import Missing, check, installed, report
 from .rules import RULES, find
 
@@ -62,28 +62,6 @@ def _explain(name):
     return 0
 
 
-class _Bar:
-    """A progress bar on a terminal, nothing in a pipe."""
-
-    def __init__(self, name):
-        self.name, self.stream, self.started = name, sys.stderr, time.perf_counter()
-        self(0, 1)
-
-    def __call__(self, done, total):
-        if self.stream.isatty():
-            filled = 30 * done // total
-            self.stream.write(
-                f"\r\033[K{self.name} [{'#' * filled}{'.' * (30 - filled)}] {done}/{total} "
-                f"{time.perf_counter() - self.started:.0f} s"
-            )
-            self.stream.flush()
-
-    def close(self):
-        if self.stream.isatty():
-            self.stream.write("\r\033[K")
-            self.stream.flush()
-
-
 def run(options):
     """Check the targets, print and write the reports, and return the exit status.
 
@@ -105,7 +83,7 @@ def run(options):
     if os.getcwd() not in sys.path:
         sys.path.append(os.getcwd())  # so that module:name finds the user's module from the console script too
     for target in options.target:
-        bar = _Bar(target)
+        bar = Bar(target)
         try:
             results.append(check(target, only=only, jobs=options.jobs, told=bar))
         except (Missing, ValueError) as error:

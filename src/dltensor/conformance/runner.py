@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 CHECK_LIMIT = 15.0
 IMPORT_LIMIT = 120.0
@@ -17,12 +17,13 @@ IMPORT_LIMIT = 120.0
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one check: kept, broken, skipped, crashed or hung, and why."""
+    """What became of one check: kept, broken, skipped, crashed, hung or a word of its own; why; what else was seen."""
 
     check: str
     status: str
     words: str
     seconds: float
+    seen: dict = field(default_factory=dict)
 
 
 class Lost(Exception):
@@ -93,9 +94,9 @@ class Child:
         self.end()
 
 
-def _run_batch(target, batch, told, facts):
+def _run_batch(module, target, batch, told, facts):
     """Outcomes of a batch up to a crash, and the check that crashed (None when all went through)."""
-    child = Child("dltensor.conformance.child", {"target": target, "checks": batch})
+    child = Child(module, {"target": target, "checks": batch})
     now, last, trying, started, outcomes, crashed = None, None, "", time.perf_counter(), {}, None
     try:
         for event in child.events():
@@ -109,7 +110,7 @@ def _run_batch(target, batch, told, facts):
             elif "trying" in event:
                 trying = event["trying"]
             elif "end" in event:
-                outcomes[now] = Outcome(now, event["outcome"], event["words"], event["seconds"])
+                outcomes[now] = Outcome(now, event["outcome"], event["words"], event["seconds"], event["seen"])
                 told(now)
                 last, now = now, None
     except TimeoutError:
@@ -136,7 +137,7 @@ def _run_batch(target, batch, told, facts):
     return outcomes, crashed
 
 
-def run(target, batches, jobs=2, told=lambda name: None):
+def run(target, batches, jobs=2, told=lambda name: None, module="dltensor.conformance.child"):
     """Run batches of checks and return the outcome of each by name, and what the target said about itself.
 
     A check that kills its child after another one in it found something broken is tried again first in a new child, so
@@ -148,6 +149,7 @@ def run(target, batches, jobs=2, told=lambda name: None):
     batches : list of lists of names of checks; those of one batch share a child as long as it lives
     jobs : int, how many children at a time
     told : called with the name of each check that is done
+    module : str, what the children run, by way of `child.serve`
 
     Returns
     -------
@@ -167,7 +169,7 @@ def run(target, batches, jobs=2, told=lambda name: None):
                     return
                 batch = waiting.pop(0)
             try:
-                outcomes, crashed = _run_batch(target, batch, told, facts)
+                outcomes, crashed = _run_batch(module, target, batch, told, facts)
             except Lost as error:
                 lost.append(error)
                 return

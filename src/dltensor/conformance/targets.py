@@ -22,6 +22,7 @@ class Missing(Exception):
 # A layout: what it does to nested lists, and the expression that does it to most frameworks' arrays.
 LAYOUTS = {
     "c": (lambda v: v, "x"),
+    "row": (lambda v: v[0], "x[0]"),
     "sliced": (lambda v: v[1:], "x[1:]"),
     "transposed": (lambda v: [list(row) for row in zip(*v, strict=True)], "x.T"),
     "stepped": (lambda v: [row[::2] for row in v], "x[:, ::2]"),
@@ -181,7 +182,7 @@ ROWS = [
         "pa.array(v, type=t)",
         "getattr(pa, name)()",
         {"bool": "pa.bool_()"},
-        layouts={"sliced": "x[4:]", "readonly": "x"},
+        layouts={"row": "x[:4]", "sliced": "x[4:]", "readonly": "x"},
         unexportable={"nulls": "pa.array([1, None])", "text": "pa.array(['a'])", "lists": "pa.array([[1], [2, 3]])"},
         take="pa.Array.from_dlpack",
         cpu="'cpu'",
@@ -206,6 +207,7 @@ ROWS = [
         "getattr(xp, name)",
         layouts={
             "broadcast": "xp.broadcast_to(x[:1, :], (3, 4))",
+            "row": "x[0, :]",
             "scalar": "x[0, 0]",
             "sliced": "x[1:, :]",
             "reversed": "x[::-1, :]",

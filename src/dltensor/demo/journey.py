@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import dltensor as dl
 
-from .timing import by_turns
+from ..timing import by_turns
 
 FRAME = 6
 ORANGE = (255, 140, 0)

@@ -3,7 +3,7 @@
 
 from dataclasses import dataclass
 
-from .timing import by_turns
+from ..timing import by_turns
 
 # Brightness and contrast, one colour's share in another: sepia, rows are what goes in.
 SEPIA = ((0.393, 0.349, 0.272), (0.769, 0.686, 0.534), (0.189, 0.168, 0.131))

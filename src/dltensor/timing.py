@@ -9,7 +9,7 @@ SAMPLE = 60e-6
 """Seconds that one sample should last: long beside the clock's tick, short beside a disturbance."""
 
 
-def by_turns(statements, names, rounds=41):
+def by_turns(statements, names, rounds=41, sample=SAMPLE):
     """Return the median seconds per run of each statement, the cost of the empty loop taken off.
 
     Parameters
@@ -19,6 +19,8 @@ def by_turns(statements, names, rounds=41):
         What the statements refer to.
     rounds : int, default 41
         How often each is sampled.
+    sample : float, default 60e-6
+        Seconds that one sample should last.
 
     Returns
     -------
@@ -31,7 +33,7 @@ def by_turns(statements, names, rounds=41):
 
     Examples
     --------
-    >>> from dltensor.demo.timing import by_turns
+    >>> from dltensor.timing import by_turns
     >>> took = by_turns(["sum(range(1000))", "sum(range(10))"], {}, rounds=5)
     >>> took["sum(range(1000))"] > took["sum(range(10))"]
     True
@@ -41,9 +43,9 @@ def by_turns(statements, names, rounds=41):
     for statement, timer in timers.items():
         timer.timeit(3)  # the first calls find out what later ones remember
         count = 1
-        while (spent := timer.timeit(count)) < SAMPLE / 4:
+        while (spent := timer.timeit(count)) < sample / 4:
             count *= 4
-        counts[statement] = max(1, round(count * SAMPLE / spent))
+        counts[statement] = max(1, round(count * sample / spent))
     samples = {statement: [] for statement in timers}
     collecting = gc.isenabled()
     gc.disable()

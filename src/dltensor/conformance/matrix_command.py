@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Let every installed framework give its tensors to every other: types, layouts, read-only, sharing, time.
+
+Each pair runs in a child process. Exit status: 0, 1 when --diff finds an exchange that differs, 2 on wrong arguments.
+"""
+
+import os
+import shutil
+import sys
+from pathlib import Path
+
+from .matrix_text import VIEWS
+
+
+def arguments(parser):
+    """Declare the options of the command.
+
+    Raises
+    ------
+    argparse.ArgumentError
+        An option is declared twice, which only a change of this function can cause.
+    """
+    parser.add_argument("--only", metavar="NAMES", default="", help="these frameworks, by comma; module:name is yours")
+    parser.add_argument("--view", choices=VIEWS, default="verdict", help="what the cells of the table say")
+    parser.add_argument("--jobs", metavar="N", type=int, default=os.cpu_count() or 2, help="child processes at a time")
+    parser.add_argument("--html", metavar="FILE", type=Path, help="write one page with filters, without network")
+    parser.add_argument("--svg", metavar="FILE", type=Path, help="write a drawing")
+    parser.add_argument("--json", metavar="FILE", type=Path, help="write everything")
+    parser.add_argument("--from", metavar="FILE", type=Path, dest="kept", help="show this JSON instead of measuring")
+    parser.add_argument(
+        "--diff",
+        metavar="JSON",
+        nargs="+",
+        type=Path,
+        help="what differs from an older run: now, or in a second file; times are not compared",
+    )
+
+
+def _measured(options):
+    from ..progress import Bar
+    from . import installed
+    from .matrix import measure
+
+    if os.getcwd() not in sys.path:
+        sys.path.append(os.getcwd())  # so that module:name finds the user's module from the console script too
+    only = [word for word in options.only.split(",") if word]
+    known = installed()
+    if wrong := [word for word in only if ":" not in word and word not in known]:
+        raise ValueError(f"matrix: expected {', '.join(known)} or module:name, got {', '.join(wrong)}")
+    bar = Bar("matrix")
+    try:
+        return measure(only or None, jobs=options.jobs, told=bar)
+    finally:
+        bar.close()
+
+
+def run(options):
+    """Measure or read, print and write, compare if asked, and return the exit status.
+
+    Raises
+    ------
+    OSError
+        A report cannot be written.
+    """
+    from . import Missing
+    from .matrix import Matrix, compare
+    from .matrix_drawing import svg
+    from .matrix_page import page
+    from .matrix_text import changes_text, show
+
+    try:
+        if options.diff and len(options.diff) > 2:
+            raise ValueError(f"matrix: --diff takes one or two files, got {len(options.diff)}")
+        old = Matrix.read(options.diff[0]) if options.diff else None
+        kept = options.diff[1] if options.diff and len(options.diff) == 2 else options.kept
+        matrix = Matrix.read(kept) if kept else _measured(options)
+    except (Missing, ValueError, OSError) as error:
+        print(error, file=sys.stderr)
+        return 2
+    if old is None:
+        show(matrix, options.view, width=min(shutil.get_terminal_size((100, 24)).columns, 120))
+    if options.json:
+        matrix.write(options.json)
+    if options.html:
+        options.html.write_text(page(matrix), encoding="utf-8")
+    if options.svg:
+        options.svg.write_text(svg(matrix), encoding="utf-8")
+    if old is None:
+        return 0
+    changes = compare(old, matrix)
+    print(changes_text(changes))
+    return 1 if any(one.kind != "version" for one in changes) else 0
