@@ -4,7 +4,6 @@
 Calls from C are timed by a small program that is compiled here; a row whose tools are missing is named, not dropped.
 """
 
-
 import argparse
 import ctypes
 import json
@@ -260,7 +259,9 @@ def main():
         words = []
         for peer, goal in GOALS.get(name, []):
             got = times["dltensor"] / (times[peer] if peer else 1)
-            words.append(f"{got:.3g} {'x ' + peer if peer else 'ns'} (goal {goal}, {'met' if got <= goal else 'MISSED'})")
+            words.append(
+                f"{got:.3g} {'x ' + peer if peer else 'ns'} (goal {goal}, {'met' if got <= goal else 'MISSED'})"
+            )
             missed += got > goal
         cells = "".join(f"{times[who]:>{w}.0f}" if who in times else f"{'-':>{w}}"
                         for who, w in (("dltensor", 12), ("their Python", 14), ("their C++", 12)))  # fmt: skip

@@ -72,8 +72,10 @@ def test_the_flags_point_at_files_that_are_there():
 
 
 def test_info_imports_no_framework():
-    code = ("import sys; from dltensor.cli import main; main(['info']); "
-            "print(sorted({'numpy', 'torch', 'jax', 'matplotlib', 'dltensor.demo'} & set(sys.modules)))")
+    code = (
+        "import sys; from dltensor.cli import main; main(['info']); "
+        "print(sorted({'numpy', 'torch', 'jax', 'matplotlib', 'dltensor.demo'} & set(sys.modules)))"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
     assert done.stdout.splitlines()[-1] == "[]", done.stderr
 
@@ -88,7 +90,8 @@ def test_an_interrupt_ends_the_command_without_a_traceback(monkeypatch, capsys):
 
 
 def test_a_reader_that_stops_early_is_no_fault():
-    done = subprocess.run(f"{sys.executable} -m dltensor info --json | head -c 1", shell=True, capture_output=True,
-                          text=True, timeout=120)
+    done = subprocess.run(
+        f"{sys.executable} -m dltensor info --json | head -c 1", shell=True, capture_output=True, text=True, timeout=120
+    )
     assert done.stdout == "{"
     assert done.stderr == ""

@@ -68,35 +68,58 @@ def test_producers_are_judged_by_their_own_rows_alone():
     assert "torch.negated" not in [row.id for row in load().about(torch | {"producer": "numpy"}, "torch")]
 
 
-@pytest.mark.parametrize(("text", "words"), [
-    ("unheard_of", "no fact is named"), ("readonly and", "invalid syntax"), ("print(1)", "not part of the language"),
-    ("readonly.real", "not part of the language"), ("size + 1 == 2", "not part of the language"),
-    ("lanes is 1", "not part of the language"), ("[x for x in dtype]", "not part of the language"),
-    ("1.5 < size", "not part of the language"), ("lambda: 1", "not part of the language"), ("", "not part of the"),
-])
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("unheard_of", "no fact is named"),
+        ("readonly and", "invalid syntax"),
+        ("print(1)", "not part of the language"),
+        ("readonly.real", "not part of the language"),
+        ("size + 1 == 2", "not part of the language"),
+        ("lanes is 1", "not part of the language"),
+        ("[x for x in dtype]", "not part of the language"),
+        ("1.5 < size", "not part of the language"),
+        ("lambda: 1", "not part of the language"),
+        ("", "not part of the"),
+    ],
+)
 def test_the_language_says_no_more_than_it_should(text, words):
     with pytest.raises(ValueError, match=words):
         Condition(text)
 
 
-@pytest.mark.parametrize(("text", "answer"), [
-    ("lanes == 1", True), ("not lanes == 1", False), ("1 < ndim < 3", True), ("1 < ndim < 2", False),
-    ("dtype in ['float32']", True), ("dtype not in ['float32']", False), ("byte_offset > -1", True),
-    ("readonly or host", True), ("readonly and host", False), ("readonly or\n negated or\n conjugated", False),
-])
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("lanes == 1", True),
+        ("not lanes == 1", False),
+        ("1 < ndim < 3", True),
+        ("1 < ndim < 2", False),
+        ("dtype in ['float32']", True),
+        ("dtype not in ['float32']", False),
+        ("byte_offset > -1", True),
+        ("readonly or host", True),
+        ("readonly and host", False),
+        ("readonly or\n negated or\n conjugated", False),
+    ],
+)
 def test_the_language_means_what_it_says(text, answer):
     assert Condition(text)(NEUTRAL) is answer
 
 
 def test_a_broken_data_file_is_refused_with_the_row(tmp_path):
     head = '[framework.f]\ndistribution = "f"\nmodule = "f"\nmeasured = "1"\n[widen]\n'
-    row = ('[[quirk]]\nid = "f.x"\nframework = "f"\nrole = "consumer"\nwhen = "readonly"\noutcome = "ignored"\n'
-           'effect = "e"\nremedy = "r"\nsource = "measured"\n')
+    row = (
+        '[[quirk]]\nid = "f.x"\nframework = "f"\nrole = "consumer"\nwhen = "readonly"\noutcome = "ignored"\n'
+        'effect = "e"\nremedy = "r"\nsource = "measured"\n'
+    )
     path = tmp_path / "q.toml"
-    for text, words in ((row.replace('"consumer"', '"eater"'), "role must be one of"),
-                        (row.replace('"ignored"', '"odd"'), "outcome must be one of"),
-                        (row.replace('work = "f"', 'work = "g"'), "framework must be one of"),
-                        (row + row, "several quirks")):
+    for text, words in (
+        (row.replace('"consumer"', '"eater"'), "role must be one of"),
+        (row.replace('"ignored"', '"odd"'), "outcome must be one of"),
+        (row.replace('work = "f"', 'work = "g"'), "framework must be one of"),
+        (row + row, "several quirks"),
+    ):
         path.write_text(head + text)
         load.cache_clear()
         with pytest.raises(ValueError, match=words):

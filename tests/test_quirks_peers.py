@@ -102,16 +102,23 @@ SOURCES = {
 }
 # Producers show it by themselves: a source, and a statement that is true when the row is.
 PRODUCERS = {
-    "torch.negated": ("torch.tensor([1 + 2j, 3 - 4j]).conj().imag",
-                      "numpy.from_dlpack(x).tolist() == [2.0, -4.0] and x.tolist() == [-2.0, 4.0]"),
-    "torch.copy_unmarked": ("torch.arange(6.0)",
-                            "[c.struct['flags'] for c in dl.inspect(x).calls if 'copy=True' in c.call] == [0]"),
-    "jax.unversioned": ("jax.numpy.arange(6.0)",
-                        "{c.struct['layout'] for c in dl.inspect(x).calls if c.struct} == {'DLManagedTensor'}"),
+    "torch.negated": (
+        "torch.tensor([1 + 2j, 3 - 4j]).conj().imag",
+        "numpy.from_dlpack(x).tolist() == [2.0, -4.0] and x.tolist() == [-2.0, 4.0]",
+    ),
+    "torch.copy_unmarked": (
+        "torch.arange(6.0)",
+        "[c.struct['flags'] for c in dl.inspect(x).calls if 'copy=True' in c.call] == [0]",
+    ),
+    "jax.unversioned": (
+        "jax.numpy.arange(6.0)",
+        "{c.struct['layout'] for c in dl.inspect(x).calls if c.struct} == {'DLManagedTensor'}",
+    ),
     "tvm_ffi.old_version": ("tvm_ffi.from_dlpack(numpy.arange(6.0))", "raises(AttributeError, max_version=(0, 8))"),
     "ctypes_dlpack.readonly": (
         "ctypes_dlpack.DLPackArray(ctypes_dlpack.array_as_dlpack(readonly(), max_version=(1, 0)))",
-        "not dl.inspect(x).calls and dl.inspect(x.__dlpack__()).struct['layout'] == 'DLManagedTensor'"),
+        "not dl.inspect(x).calls and dl.inspect(x.__dlpack__()).struct['layout'] == 'DLManagedTensor'",
+    ),
 }
 ROWS = {row.id: row for row in load().rows}
 
@@ -120,8 +127,12 @@ def child(row, source, *rest, script=BEGIN + CONSUME):
     if importlib.util.find_spec(row.framework.module) is None:
         pytest.skip(f"{row.framework.distribution} is not installed")
     folder = __file__.rpartition("/")[0]
-    return subprocess.run([sys.executable, "-c", script, folder, row.framework.module, source, row.id, *rest],
-                          capture_output=True, text=True, timeout=180)
+    return subprocess.run(
+        [sys.executable, "-c", script, folder, row.framework.module, source, row.id, *rest],
+        capture_output=True,
+        text=True,
+        timeout=180,
+    )
 
 
 @pytest.mark.parametrize("name", SOURCES)
@@ -179,6 +190,9 @@ def test_a_producer_still_does_what_the_row_says(name):
 
 
 def test_every_row_of_an_installed_framework_is_measured_here():
-    here = [row.id for row in load().rows if row.framework.name in
-            ("numpy", "torch", "jax", "tvm_ffi", "pyarrow", "array_api_strict", "ctypes_dlpack")]
+    here = [
+        row.id
+        for row in load().rows
+        if row.framework.name in ("numpy", "torch", "jax", "tvm_ffi", "pyarrow", "array_api_strict", "ctypes_dlpack")
+    ]
     assert sorted(here) == sorted([*SOURCES, *PRODUCERS])

@@ -31,7 +31,16 @@ def prepared(name, *operands, out, saturate=False):
 
 def cast(x, out, nearest=False, saturate=False, scale=None, offset=0.0):
     source, target = tensor(x), tensor(out)
-    arguments = (c.byref(target), c.byref(source), int(nearest), int(saturate), int(scale is not None), c.c_double(scale or 1), c.c_double(offset), 0)
+    arguments = (
+        c.byref(target),
+        c.byref(source),
+        int(nearest),
+        int(saturate),
+        int(scale is not None),
+        c.c_double(scale or 1),
+        c.c_double(offset),
+        0,
+    )
     return lambda keep=(source, target): library.face_cast(*arguments)
 
 
@@ -53,11 +62,19 @@ def rows():
             a, b = (r.integers(1, 100, n).astype(kind) for _ in range(2))
             o, t = np.empty_like(a), [torch.from_numpy(x) for x in (a, b)]
             ot = torch.empty_like(t[0])
-            yield f"add {kind} {n}", prepared("add", a, b, out=o), {"numpy": lambda: np.add(a, b, out=o), "torch": lambda: torch.add(*t, out=ot)}
+            yield (
+                f"add {kind} {n}",
+                prepared("add", a, b, out=o),
+                {"numpy": lambda: np.add(a, b, out=o), "torch": lambda: torch.add(*t, out=ot)},
+            )
             if n > 1_000_000 and kind != "f4":
                 continue
             m, mt = np.empty(n, bool), torch.empty(n, dtype=torch.bool)
-            yield f"less {kind} {n}", prepared("less", a, b, out=m), {"numpy": lambda: np.less(a, b, out=m), "torch": lambda: torch.lt(*t, out=mt)}
+            yield (
+                f"less {kind} {n}",
+                prepared("less", a, b, out=m),
+                {"numpy": lambda: np.less(a, b, out=m), "torch": lambda: torch.lt(*t, out=mt)},
+            )
         for kind in ("float16", "bfloat16"):
             a = r.normal(size=n).astype(native.dtype_of(kind))
             t = torch.from_numpy(a.astype(np.float32)).to(getattr(torch, kind))
@@ -69,7 +86,11 @@ def rows():
         u, v, xt = np.empty(n, "u1"), np.empty(n, "f4"), torch.from_numpy(x)
         ut, vt = torch.empty(n, dtype=torch.uint8), torch.empty(n)
         s = np.full((), 2.5, "f4")
-        yield f"scalar add f4 {n}", prepared("add", x, s, out=v), {"numpy": lambda: np.add(x, s, out=v), "torch": lambda: torch.add(xt, 2.5, out=vt)}
+        yield (
+            f"scalar add f4 {n}",
+            prepared("add", x, s, out=v),
+            {"numpy": lambda: np.add(x, s, out=v), "torch": lambda: torch.add(xt, 2.5, out=vt)},
+        )
         yield f"fma f4 {n}", prepared("fma", x, x, x, out=v), {"torch": lambda: torch.addcmul(xt, xt, xt, out=vt)}
         yield f"saturating f4 to u1 {n}", cast(x, u, True, True), {
             "numpy": lambda: np.clip(x, 0, 255).astype("u1"), "torch": lambda: ut.copy_(xt.clamp(0, 255))}  # fmt: skip
@@ -83,10 +104,28 @@ def rows():
             p8t, v8t = torch.from_numpy(p8), torch.empty(n, dtype=torch.float64)
             for f in ("exp", "log", "sin", "tanh", "sqrt"):
                 q = p / 10 if f == "exp" else p
-                yield f"{f} f4 {n}", prepared(f, q, out=v), {"numpy": lambda f=f, q=q: getattr(np, f)(q, out=v), "torch": lambda f=f: getattr(torch, f)(pt, out=vt)}
-                yield f"{f} f8 {n}", prepared(f, p8, out=v8), {"numpy": lambda f=f: getattr(np, f)(p8, out=v8), "torch": lambda f=f: getattr(torch, f)(p8t, out=v8t)}
+                yield (
+                    f"{f} f4 {n}",
+                    prepared(f, q, out=v),
+                    {
+                        "numpy": lambda f=f, q=q: getattr(np, f)(q, out=v),
+                        "torch": lambda f=f: getattr(torch, f)(pt, out=vt),
+                    },
+                )
+                yield (
+                    f"{f} f8 {n}",
+                    prepared(f, p8, out=v8),
+                    {
+                        "numpy": lambda f=f: getattr(np, f)(p8, out=v8),
+                        "torch": lambda f=f: getattr(torch, f)(p8t, out=v8t),
+                    },
+                )
             e, et = np.empty(n // 2, "f4"), torch.empty(n // 2)
-            yield f"every second copy f4 {n}", copy(e, x[::2]), {"numpy": lambda: np.copyto(e, x[::2]), "torch": lambda: et.copy_(xt[::2])}
+            yield (
+                f"every second copy f4 {n}",
+                copy(e, x[::2]),
+                {"numpy": lambda: np.copyto(e, x[::2]), "torch": lambda: et.copy_(xt[::2])},
+            )
             yield f"every second add f4 {n}", prepared("add", x[::2], x[1::2], out=e), {
                 "numpy": lambda: np.add(x[::2], x[1::2], out=e), "torch": lambda: torch.add(xt[::2], xt[1::2], out=et)}  # fmt: skip
     for side in (64, 1000, 4096):
@@ -94,17 +133,33 @@ def rows():
             a = r.integers(0, 100, (side, side)).astype(kind)
             o, t = np.empty_like(a), torch.from_numpy(a)
             ot = torch.empty_like(t)
-            yield f"transpose {kind} {side}", copy(o, a.T), {"numpy": lambda: np.copyto(o, a.T), "torch": lambda: ot.copy_(t.T)}
+            yield (
+                f"transpose {kind} {side}",
+                copy(o, a.T),
+                {"numpy": lambda: np.copyto(o, a.T), "torch": lambda: ot.copy_(t.T)},
+            )
             if kind == "f4":
                 for what, b in (("row", a[:1]), ("column", a[:, :1]), ("b.T", a.T)):
                     bt = torch.from_numpy(b)
-                    yield f"a + {what} {side}", prepared("add", a, b, out=o), {"numpy": lambda b=b: np.add(a, b, out=o), "torch": lambda bt=bt: torch.add(t, bt, out=ot)}
+                    yield (
+                        f"a + {what} {side}",
+                        prepared("add", a, b, out=o),
+                        {"numpy": lambda b=b: np.add(a, b, out=o), "torch": lambda bt=bt: torch.add(t, bt, out=ot)},
+                    )
     for kind in ("u1", "f4"):
         h = r.integers(0, 255, (8, 512, 512, 3)).astype(kind)
         w = np.empty((8, 3, 512, 512), kind)
         ht, wt = torch.from_numpy(h), torch.from_numpy(w)
-        yield f"NHWC to NCHW {kind}", copy(w, h.transpose(0, 3, 1, 2)), {"numpy": lambda: np.copyto(w, h.transpose(0, 3, 1, 2)), "torch": lambda: wt.copy_(ht.permute(0, 3, 1, 2))}
-        yield f"NCHW to NHWC {kind}", copy(h, w.transpose(0, 2, 3, 1)), {"numpy": lambda: np.copyto(h, w.transpose(0, 2, 3, 1)), "torch": lambda: ht.copy_(wt.permute(0, 2, 3, 1))}
+        yield (
+            f"NHWC to NCHW {kind}",
+            copy(w, h.transpose(0, 3, 1, 2)),
+            {"numpy": lambda: np.copyto(w, h.transpose(0, 3, 1, 2)), "torch": lambda: wt.copy_(ht.permute(0, 3, 1, 2))},
+        )
+        yield (
+            f"NCHW to NHWC {kind}",
+            copy(h, w.transpose(0, 2, 3, 1)),
+            {"numpy": lambda: np.copyto(h, w.transpose(0, 2, 3, 1)), "torch": lambda: ht.copy_(wt.permute(0, 2, 3, 1))},
+        )
         if kind == "u1":
             f = np.empty((8, 3, 512, 512), "f4")
             ft = torch.from_numpy(f)
@@ -114,7 +169,11 @@ def rows():
         a = r.normal(size=(side, side)).astype("f4")
         o, t = np.empty_like(a), torch.from_numpy(a)
         ot = torch.empty_like(t)
-        yield f"gemm f4 {side}", gemm(a, a, o), {"numpy": lambda: np.matmul(a, a, out=o), "torch": lambda: torch.mm(t, t, out=ot)}
+        yield (
+            f"gemm f4 {side}",
+            gemm(a, a, o),
+            {"numpy": lambda: np.matmul(a, a, out=o), "torch": lambda: torch.mm(t, t, out=ot)},
+        )
 
 
 def measure(calls, seconds=0.25):
@@ -147,7 +206,12 @@ def main():
             got = measure({"ours": ours, **peers})
             best = min(v for k, v in got.items() if k != "ours")
             results[f"{name} {threads}T"] = {**got, "ratio": best / got["ours"]}
-            print(f"{name:34s} {threads}T  " + "  ".join(f"{k} {v:10.1f}" for k, v in got.items()) + f"   {best / got['ours']:6.2f} x", flush=True)
+            print(
+                f"{name:34s} {threads}T  "
+                + "  ".join(f"{k} {v:10.1f}" for k, v in got.items())
+                + f"   {best / got['ours']:6.2f} x",
+                flush=True,
+            )
     pathlib.Path("bench_engine.json").write_text(json.dumps(results, indent=1))
 
 

@@ -13,7 +13,7 @@ from importlib.metadata import version
 
 COMMANDS = {
     "demo": ("dltensor.demo", "one photograph travels between frameworks without a copy; writes pictures and a report"),
-    "inspect": ("dltensor.inspection", "everything about a tensor of any framework, and what its consumers will do with it"),
+    "inspect": ("dltensor.inspection", "everything about a tensor of any framework, and what its consumers do with it"),
     "check": ("dltensor.conformance.command", "which rules of DLPack a framework, or your own type, keeps"),
     "matrix": ("dltensor.conformance.matrix_command", "every installed framework gives its tensors to every other"),
     "bench": ("dltensor.bench", "what exchange and calls cost on this machine, beside the peers that are installed"),
@@ -26,9 +26,13 @@ _INTRO = "DLPack-native tensors: exchange, compute on and hold arrays of any fra
 def _top(commands):
     """The help of the command without a subcommand."""
     rows = "\n".join(f"  {name:<10}{summary}" for name, (_, summary) in commands.items())
-    parser = argparse.ArgumentParser(prog="dltensor", description=_INTRO, usage="dltensor [--version] COMMAND ...",
-                                     formatter_class=argparse.RawDescriptionHelpFormatter,
-                                     epilog=f"commands:\n{rows}\n\n'dltensor COMMAND --help' says more about one.")
+    parser = argparse.ArgumentParser(
+        prog="dltensor",
+        description=_INTRO,
+        usage="dltensor [--version] COMMAND ...",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog=f"commands:\n{rows}\n\n'dltensor COMMAND --help' says more about one.",
+    )
     parser.add_argument("--version", action="version", version=f"dltensor {version('dltensor')}")
     parser.add_argument("command", metavar="COMMAND", choices=list(commands), help=argparse.SUPPRESS)
     return parser
@@ -60,8 +64,9 @@ def main(arguments=None):
         return 2
     name = _top(COMMANDS).parse_args(given[:1]).command
     module = importlib.import_module(COMMANDS[name][0])
-    parser = argparse.ArgumentParser(prog=f"dltensor {name}", description=module.__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog=f"dltensor {name}", description=module.__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     module.arguments(parser)
     try:
         return module.run(parser.parse_args(given[1:]))

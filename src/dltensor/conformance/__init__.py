@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from .report import Result
+
 import importlib
 
 _WHERE = {"RULES": "rules", "Rule": "rules", "Result": "report", "Finding": "report"}
@@ -82,7 +84,9 @@ def _chosen(only):
     return {name: one for name, one in checks.items() if name in names}
 
 
-def check(framework: object, *, only: Sequence[str] = (), jobs: int = 2, told: Callable[..., object] | None = None) -> Result:
+def check(
+    framework: object, *, only: Sequence[str] = (), jobs: int = 2, told: Callable[..., object] | None = None
+) -> Result:
     """Find out which rules of DLPack a framework keeps. Checks run in child processes: a crash is a result.
 
     Parameters

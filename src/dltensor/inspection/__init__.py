@@ -8,11 +8,11 @@ Exit status: 0 usable, 1 a rule is broken or there is no tensor, 2 EXPR or FILE 
 
 from __future__ import annotations
 
+from .._report import Finding, Rule, rules
+
 TYPE_CHECKING = False  # type checkers know better; the module typing would cost a third of the import
 if TYPE_CHECKING:
     from .report import Report
-
-from .._report import Finding, Rule, rules
 
 __all__ = ["Finding", "Rule", "inspect", "rules", "validate"]
 
@@ -83,8 +83,9 @@ def validate(obj: object, /) -> list[Finding]:
     from . import reading
 
     if isinstance(obj, type):
-        raise TypeError(f"validate: expected an object or a capsule, got the type {obj.__qualname__}; pass one of its "
-                        f"objects")
+        raise TypeError(
+            f"validate: expected an object or a capsule, got the type {obj.__qualname__}; pass one of its objects"
+        )
     if reading.is_capsule(obj):
         report = reading.of_capsule(obj)
         if report.struct is None and not report.findings:
@@ -92,8 +93,9 @@ def validate(obj: object, /) -> list[Finding]:
         return report.findings
     found, told = reading.export_of(obj)
     if found is None:
-        raise TypeError(f"validate: {type(obj).__qualname__} gives no tensor{told}; it needs DLPack, a buffer or an "
-                        f"array interface")
+        raise TypeError(
+            f"validate: {type(obj).__qualname__} gives no tensor{told}; it needs DLPack, a buffer or an array interface"
+        )
     return list(found["findings"])
 
 

@@ -66,8 +66,14 @@ OUTCOMES = {
 }
 
 _COMPARISONS = {
-    ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt,
-    ast.GtE: operator.ge, ast.In: lambda a, b: a in b, ast.NotIn: lambda a, b: a not in b,
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.In: lambda a, b: a in b,
+    ast.NotIn: lambda a, b: a not in b,
 }
 
 
@@ -103,8 +109,9 @@ class Condition:
         match node:
             case ast.Name(id=name):
                 if name not in FACTS:
-                    raise ValueError(f"condition {self.text!r}: no fact is named {name!r}; known are "
-                                     f"{', '.join(FACTS)}")
+                    raise ValueError(
+                        f"condition {self.text!r}: no fact is named {name!r}; known are {', '.join(FACTS)}"
+                    )
                 self.names.add(name)
             case ast.Constant(value=int() | str()):
                 pass
@@ -119,8 +126,10 @@ class Condition:
                 if any(type(op) not in _COMPARISONS for op in node.ops):
                     raise ValueError(f"condition {self.text!r}: 'is' is not part of the language")
             case _:
-                raise ValueError(f"condition {self.text!r}: {ast.unparse(node)!r} is not part of the language: use "
-                                 f"facts, numbers, strings, lists, and, or, not, comparisons and in")
+                raise ValueError(
+                    f"condition {self.text!r}: {ast.unparse(node)!r} is not part of the language: use "
+                    f"facts, numbers, strings, lists, and, or, not, comparisons and in"
+                )
 
     def __call__(self, facts):
         return bool(self._value(self._tree, facts))

@@ -26,13 +26,41 @@ SIGNATURES = (
 _OLDER = ("__array_interface__", "__cuda_array_interface__", "__array__", "__array_namespace__")
 # A tensor that no consumer has trouble with.
 NEUTRAL = {
-    "producer": "", "readonly": False, "copied": False, "padded": False, "contiguous": True, "compact": True,
-    "negative_strides": False, "zero_strides": False, "overlapping": False, "odd_single_strides": False,
-    "strides_null": False, "byte_offset": 0, "offset_remainder": 0, "alignment": 4096, "misaligned": False,
-    "data_null": False, "size": 6, "ndim": 2, "dtype": "float32", "code": 2, "bits": 32, "lanes": 1, "device": "cpu",
-    "device_id": 0, "host": True, "offers_versioned": True, "offers_legacy": True, "has_table": True,
-    "has_device_method": True, "version_major": 1, "version_minor": 3, "deleter_null": False, "context_null": False,
-    "conjugated": False, "negated": False,
+    "producer": "",
+    "readonly": False,
+    "copied": False,
+    "padded": False,
+    "contiguous": True,
+    "compact": True,
+    "negative_strides": False,
+    "zero_strides": False,
+    "overlapping": False,
+    "odd_single_strides": False,
+    "strides_null": False,
+    "byte_offset": 0,
+    "offset_remainder": 0,
+    "alignment": 4096,
+    "misaligned": False,
+    "data_null": False,
+    "size": 6,
+    "ndim": 2,
+    "dtype": "float32",
+    "code": 2,
+    "bits": 32,
+    "lanes": 1,
+    "device": "cpu",
+    "device_id": 0,
+    "host": True,
+    "offers_versioned": True,
+    "offers_legacy": True,
+    "has_table": True,
+    "has_device_method": True,
+    "version_major": 1,
+    "version_minor": 3,
+    "deleter_null": False,
+    "context_null": False,
+    "conjugated": False,
+    "negated": False,
 }
 # Types whose module is not named as the framework is.
 _ROOTS = {"jaxlib": "jax", "dlpack": "pydlpack", "cuda": "cuda_core"}
@@ -96,8 +124,11 @@ def _answer(fields, first):
         return f"a capsule named {fields['name']!r}, which is no tensor"
     if "data" not in fields:
         return f"a capsule named {fields['name']!r} with no readable tensor"
-    kind = "legacy" if fields["version"] is None else "version {}.{}, flags {:#x}".format(
-        *fields["version"], fields["flags"])
+    kind = (
+        "legacy"
+        if fields["version"] is None
+        else "version {}.{}, flags {:#x}".format(*fields["version"], fields["flags"])
+    )
     same = ""
     if first is not None and "data" in first and first["extent"] and first["extent"]["size"]:
         start = fields["data"] + fields["byte_offset"]
@@ -185,8 +216,14 @@ def _ownership(x, report):
     held = [call.references for call in report.calls if call.references is not None]
     if held:
         count = held[0]
-        rows.append(("an export keeps", "nothing of the object itself: its memory has an owner of its own" if count == 0
-                     else f"{count} reference{'s' * (count != 1)} to the object"))
+        rows.append(
+            (
+                "an export keeps",
+                "nothing of the object itself: its memory has an owner of its own"
+                if count == 0
+                else f"{count} reference{'s' * (count != 1)} to the object",
+            )
+        )
     if x is not None:
         rows.append(("references now", f"{sys.getrefcount(x) - 4} besides the inspector's"))
     if report.framework == "numpy" and getattr(x, "base", None) is not None:
@@ -248,8 +285,9 @@ def facts_of(report, x=None):
     valid = all(n >= 0 for n in shape)
     return {
         "producer": report.framework,
-        "readonly": bool(flags & 1) or report.framework in _IMMUTABLE
-                    or any(export.get("flags", 0) & 1 for export in versioned),
+        "readonly": bool(flags & 1)
+        or report.framework in _IMMUTABLE
+        or any(export.get("flags", 0) & 1 for export in versioned),
         "copied": bool(flags & 2),
         "padded": bool(flags & 4),
         "contiguous": valid and is_contiguous(shape, strides),
@@ -296,8 +334,17 @@ def _conclude(report, x=None):
         report.findings = list(report.struct["findings"])
     if report.facts:
         report.consequences = [
-            Consequence(row.framework.name, row.id, row.role, row.outcome, row.effect, row.remedy, row.source,
-                        row.framework.measured, row.framework.installed)
+            Consequence(
+                row.framework.name,
+                row.id,
+                row.role,
+                row.outcome,
+                row.effect,
+                row.remedy,
+                row.source,
+                row.framework.measured,
+                row.framework.installed,
+            )
             for row in load().about(report.facts)
         ]
         report.consequences.sort(key=lambda row: (row.role != "producer", row.installed is None))
@@ -321,8 +368,10 @@ def of_capsule(capsule):
         report.tables = [Table("(a capsule by itself)", "type", table["kind"], table["chain"], table["problem"])]
         return report
     if fields["layout"] is None:
-        report.remarks.append("Its name is none of the standard's: 'dltensor' or 'dltensor_versioned', and 'used_' "
-                              "before either once it is consumed.")
+        report.remarks.append(
+            "Its name is none of the standard's: 'dltensor' or 'dltensor_versioned', and 'used_' "
+            "before either once it is consumed."
+        )
         return report
     if not fields["consumed"] and fields["capsule_destructor"] == 0:
         report.remarks.append("The capsule has no destructor: if nobody consumes it, its tensor leaks (rule 26).")
@@ -331,8 +380,10 @@ def of_capsule(capsule):
         report.struct = fields
         report.ownership = _ownership(None, report)
         if fields["consumed"]:
-            report.remarks.append("It was consumed: the struct belongs to its consumer, who may have freed it since. "
-                                  "The fields are what lies there now, and nothing is concluded from them.")
+            report.remarks.append(
+                "It was consumed: the struct belongs to its consumer, who may have freed it since. "
+                "The fields are what lies there now, and nothing is concluded from them."
+            )
             return report
         _conclude(report)
     return report
@@ -380,19 +431,30 @@ def of_object(x):
     row = load().frameworks.get(name)
     if row is not None and row.once:
         report.device_answer, _, _ = _ask_device(x)
-        report.remarks.append(f"Objects of {name} can be exported a single time: it is not asked, as that would use it "
-                              f"up. Inspect the capsule that __dlpack__() gives.")
+        report.remarks.append(
+            f"Objects of {name} can be exported a single time: it is not asked, as that would use it "
+            f"up. Inspect the capsule that __dlpack__() gives."
+        )
         return report
     if hasattr(x, "__dlpack__"):
         report.device_answer, _, host = _ask_device(x)
         report.calls = _calls(x, host, COPY_LIMIT + 1)
     if value is not None:
-        for call, read in (("dltensor_from_py_object_no_sync", read_borrowed),
-                           ("managed_tensor_from_py_object_no_sync", read_exported)):
+        for call, read in (
+            ("dltensor_from_py_object_no_sync", read_borrowed),
+            ("managed_tensor_from_py_object_no_sync", read_exported),
+        ):
             try:
                 fields = {"name": call, "consumed": False} | read(x, value)
-                report.calls.append(Call(call, _answer(fields, report.calls[0].struct if report.calls else None)
-                                         if fields["layout"] != "DLTensor" else "a borrowed view", struct=fields))
+                report.calls.append(
+                    Call(
+                        call,
+                        _answer(fields, report.calls[0].struct if report.calls else None)
+                        if fields["layout"] != "DLTensor"
+                        else "a borrowed view",
+                        struct=fields,
+                    )
+                )
             except Exception as error:
                 report.calls.append(Call(call, error=_fault(error)))
     for call in report.calls:
@@ -403,8 +465,11 @@ def of_object(x):
         _through_us(x, report)
     report.ownership = _ownership(x, report)
     if report.struct is None:
-        report.remarks.append("No tensor could be had of it: see the calls." if report.calls else
-                              f"{report.type_name} offers no memory: no DLPack, buffer or array interface.")
+        report.remarks.append(
+            "No tensor could be had of it: see the calls."
+            if report.calls
+            else f"{report.type_name} offers no memory: no DLPack, buffer or array interface."
+        )
     return _conclude(report, x)
 
 

@@ -77,8 +77,11 @@ def _rows_of_consequences(rows):
         elif row.installed.partition("+")[0] != row.measured:
             seen += f", {row.installed} is installed"
         thread = "" if row.source == "measured" else f"; {row.source}"
-        yield row.framework, f"{row.effect}. Remedy: {row.remedy}. ({row.quirk}; {seen}{thread})", _OUTCOME.get(
-            row.outcome, "warn")
+        yield (
+            row.framework,
+            f"{row.effect}. Remedy: {row.remedy}. ({row.quirk}; {seen}{thread})",
+            _OUTCOME.get(row.outcome, "warn"),
+        )
 
 
 def sections(report):
@@ -96,8 +99,12 @@ def sections(report):
     """
     made = []
     if report.struct is not None:
-        made.append((f"fields, from {report.via}" if report.via != "__dlpack__(max_version=(1, 3))" else "fields",
-                     list(_rows_of_struct(report.struct))))
+        made.append(
+            (
+                f"fields, from {report.via}" if report.via != "__dlpack__(max_version=(1, 3))" else "fields",
+                list(_rows_of_struct(report.struct)),
+            )
+        )
         made.append(("memory", list(_rows_of_memory(report.struct))))
     made.append(("ownership", [(label, text, "") for label, text in report.ownership]))
     offers = [("offers", ", ".join(report.protocols) or "nothing", "")]
@@ -109,9 +116,16 @@ def sections(report):
         offers.append((call.call, text, "warn" if call.error else "dim" if call.skipped else ""))
     made.append(("ways in" if len(offers) > 1 else "offers", offers))
     made.append(("exchange table", [row for table in report.tables for row in _rows_of_table(table)]))
-    made.append(("findings", [(f"{finding.severity} {finding.rule}", _sentence(finding), _SEVERITY[finding.severity])
-                              for finding in report.findings]
-                 or ([("none", "the judge has nothing to say", "good")] if report.struct else [])))
+    made.append(
+        (
+            "findings",
+            [
+                (f"{finding.severity} {finding.rule}", _sentence(finding), _SEVERITY[finding.severity])
+                for finding in report.findings
+            ]
+            or ([("none", "the judge has nothing to say", "good")] if report.struct else []),
+        )
+    )
     for role, title in (("producer", "what is known of its producer"), ("consumer", "what known consumers do with it")):
         made.append((title, list(_rows_of_consequences([row for row in report.consequences if row.role == role]))))
     made.append(("remarks", [("", text, "") for text in report.remarks]))

@@ -90,13 +90,13 @@ def read_npy_header(data, where):
     if major not in (1, 2, 3):
         raise SourceError(f"{where}: .npy version {major}.{data[7]} is not known; 1.0, 2.0 and 3.0 are")
     width = 2 if major == 1 else 4
-    length = int.from_bytes(data[8:8 + width], "little")
+    length = int.from_bytes(data[8 : 8 + width], "little")
     start = 8 + width + length
     if length > _HEADER_LIMIT or start > len(data):
         raise SourceError(f"{where}: the header is said to be {length} bytes long, the file has {len(data)}")
     try:
         # Literals only: nothing in a file is ever run.
-        header = ast.literal_eval(bytes(data[8 + width:start]).decode("utf-8" if major == 3 else "latin1").strip())
+        header = ast.literal_eval(bytes(data[8 + width : start]).decode("utf-8" if major == 3 else "latin1").strip())
         kind, fortran, shape = header["descr"], header["fortran_order"], header["shape"]
     except (ValueError, SyntaxError, KeyError, TypeError, UnicodeDecodeError, RecursionError, MemoryError):
         raise SourceError(f"{where}: the header is not a dict of descr, fortran_order and shape") from None
@@ -121,8 +121,10 @@ def _dtype_of(kind, where):
 
         if name in DTYPES:
             return name, int(digits)
-    raise SourceError(f"{where}: elements of type {kind!r} cannot be said in DLPack"
-                      + ("; bfloat16 and fp8 lose their type in .npy files" if letter == "V" else ""))
+    raise SourceError(
+        f"{where}: elements of type {kind!r} cannot be said in DLPack"
+        + ("; bfloat16 and fp8 lose their type in .npy files" if letter == "V" else "")
+    )
 
 
 def open_npy(path):
@@ -142,11 +144,13 @@ def open_npy(path):
             memory = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     except OSError as error:
         raise SourceError(f"{path}: {error.strerror}") from None
-    kind, fortran, shape, start = read_npy_header(memory[:_HEADER_LIMIT + 12], str(path))
+    kind, fortran, shape, start = read_npy_header(memory[: _HEADER_LIMIT + 12], str(path))
     name, width = _dtype_of(kind, str(path))
     if start + prod(shape) * width > len(memory):
-        raise SourceError(f"{path}: {shape} elements of {kind} need {prod(shape) * width} bytes after the header, the "
-                          f"file has {len(memory) - start}")
+        raise SourceError(
+            f"{path}: {shape} elements of {kind} need {prod(shape) * width} bytes after the header, the "
+            f"file has {len(memory) - start}"
+        )
     strides = None
     if fortran:
         step, made = 1, []
@@ -169,10 +173,14 @@ def find(text):
     """
     if text.endswith(".npy") or Path(text).is_file():
         if not text.endswith(".npy"):
-            raise SourceError(f"{text}: only .npy files can be inspected; for others name an expression that opens it, "
-                              f"such as 'torch:load(\"{text}\")'")
+            raise SourceError(
+                f"{text}: only .npy files can be inspected; for others name an expression that opens it, "
+                f"such as 'torch:load(\"{text}\")'"
+            )
         return open_npy(text), True
     if ":" not in text:
-        raise SourceError(f"{text!r} is neither a file nor 'module:expression'; for a variable of a module write "
-                          f"'module:name', for an array of NumPy 'numpy:zeros((2, 3))'")
+        raise SourceError(
+            f"{text!r} is neither a file nor 'module:expression'; for a variable of a module write "
+            f"'module:name', for an array of NumPy 'numpy:zeros((2, 3))'"
+        )
     return evaluate(text), False
