@@ -5,7 +5,7 @@ VENV ?= .venv
 BUILD ?= build/release
 RUN := $(VENV)/bin/python
 
-.PHONY: help demo test test-peers test-cuda test-conformance bench sanitize fuzz soak check stubs clean
+.PHONY: help demo test test-levels test-peers test-cuda test-conformance bench sanitize fuzz soak check stubs clean
 help:
 	@sed -n 's/^# help: //p' Makefile
 
@@ -55,6 +55,15 @@ test-conformance: $(VENV)/light install
 # help: make test-cuda    the CUDA engine on a driver that runs on the host; compiles its kernels with g++
 test-cuda: $(VENV)/light install
 	$(RUN) -m pytest tests/cuda -m "not gpu"
+
+# What reads no instruction set, or runs under each by itself.
+LEVEL_FREE := tests/cuda tests/conformance tests/engine tests/opaque tests/faults tests/test_faults.py tests/test_faults_kit.py \
+    tests/test_demo.py tests/test_bench.py tests/test_stubs.py
+# help: make test-levels  the tests again with the instructions of older processors
+test-levels: $(VENV)/light install
+	for level in v2 v3; do \
+	  DLTENSOR_CPU=$$level $(RUN) -m pytest tests -m "not peers and not gpu" $(addprefix --ignore ,$(LEVEL_FREE)) || exit 1; \
+	done
 
 # What the light tests skip for want of a package, and what needs a framework.
 WITH_PACKAGES := tests/test_demo.py tests/test_docstrings.py tests/test_abi.py tests/test_validate.py tests/engine/test_gemm.py

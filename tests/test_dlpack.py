@@ -3,6 +3,7 @@
 
 import ctypes
 import gc
+import os
 import struct
 import subprocess
 import sys
@@ -485,9 +486,8 @@ def test_asarray_of_a_tensor_is_the_tensor():
 
 def test_the_exchange_table_can_be_turned_off(monkeypatch):
     code = "import dltensor as dl; t = dl.asarray([1]); print(dl.from_dlpack(t).tolist())"
-    done = subprocess.run(
-        [sys.executable, "-c", code], env={"DLTENSOR_NO_EXCHANGE_API": "1"}, capture_output=True, text=True
-    )
+    environment = {**os.environ, "DLTENSOR_NO_EXCHANGE_API": "1"}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
     assert done.stdout.strip() == "[1]", done.stderr
 
 

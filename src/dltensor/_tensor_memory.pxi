@@ -76,7 +76,8 @@ cdef Tensor new_empty(int ndim, const int64_t* shape, DLDataType dtype, DLDevice
                                  f"more than 2^47 bytes, which no machine has")
             size *= shape[i]
     t = new_tensor(ndim)
-    memcpy(t.its.dl.shape, shape, ndim * sizeof(int64_t))
+    for i in range(ndim):
+        t.its.dl.shape[i] = shape[i]
     contiguous_strides(ndim, t.its.dl.shape, t.its.dl.strides)
     t.its.dl.dtype = dtype
     t.its.dl.device = device
