@@ -10,6 +10,7 @@ import textwrap
 from pathlib import Path
 
 import pytest
+from engine import scratch
 
 HERE = Path(__file__).parent
 
@@ -24,8 +25,9 @@ def run(script, cache, **environment):
         engine = conftest.module("cuda_engine_under_test", {str(HERE / "engine.py")!r})
         hostcuda = conftest.module("hostcuda_under_test", {str(HERE.parents[1] / "src/dltensor/testing/hostcuda.py")!r})
         cuda = engine.Engine(engine.build(engine.scratch() / "engine"))
+        cuda.c.shim_kernel_cache({str(cache)!r}.encode())
     """
-    env = {**os.environ, "DLTENSOR_CACHE_DIR": str(cache), **environment}
+    env = {**os.environ, "DLTENSOR_CACHE_DIR": str(scratch()), **environment}
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(head) + textwrap.dedent(script)],
         env=env,
@@ -111,16 +113,15 @@ def test_code_from_nvrtc_runs_and_comes_from_disk_the_second_time(tmp_path):
     cuda.c.shim_compiler_statistics(out)
     print(*out)
     """
-    environment = {"DLTENSOR_CUDA_NVRTC": nvrtc()}
-    assert run(script, tmp_path, **environment).split() == ["1", "1", "0", "0"]
-    assert run(script, tmp_path, **environment).split() == ["1", "0", "1", "0"]
-    folder = tmp_path / "cuda"
-    assert folder.stat().st_mode & 0o777 == 0o700
-    kernel = next(folder.iterdir())
+    environment, cache = {"DLTENSOR_CUDA_NVRTC": nvrtc()}, tmp_path / "cache"
+    assert run(script, cache, **environment).split() == ["1", "1", "0", "0"]
+    assert run(script, cache, **environment).split() == ["1", "0", "1", "0"]
+    assert cache.stat().st_mode & 0o777 == 0o700
+    kernel = next(cache.iterdir())
     kernel.write_bytes(kernel.read_bytes()[:-1] + b"\xff")
-    assert run(script, tmp_path, **environment).split() == ["1", "1", "0", "1"], "a changed file must not be loaded"
+    assert run(script, cache, **environment).split() == ["1", "1", "0", "1"], "a changed file must not be loaded"
     kernel.chmod(0o622)
-    assert run(script, tmp_path, **environment).split() == ["1", "1", "0", "1"], "nor one that others may write to"
+    assert run(script, cache, **environment).split() == ["1", "1", "0", "1"], "nor one that others may write to"
 
 
 def test_without_a_driver_the_message_says_what_was_tried_and_what_to_do(tmp_path):

@@ -301,7 +301,7 @@ def load(*, sanitize: bool = False, **settings: object) -> Machine:
         machine = Machine(ctypes.CDLL(str(built.driver), mode=ctypes.RTLD_GLOBAL), built)
         machine.configure(cache=built.cache, include=":".join(map(str, _include_folders())))
         if sanitize:
-            machine.configure(compiler_flags="-fsanitize=address")
+            machine.configure(compiler_flags="-fsanitize=address -g1")
         os.environ["DLTENSOR_CUDA_DRIVER"] = str(built.driver)
         os.environ.setdefault("DLTENSOR_CUDA_CUBLAS", str(built.cublas))
         _loaded = machine
