@@ -55,14 +55,14 @@ export PYTHON
 
 SANITIZER="compute-sanitizer --error-exitcode 9 --print-limit 5 --target-processes all"
 stage environment 20 bash -c report_environment
-stage install 150 bash -c install_package
+stage install 120 bash -c install_package
 export PYTHONPATH=$SITE
 # Formulas, protocols and the whole engine against NumPy, on the card: the host driver's tests with the real one.
-stage engine 150 env DLTENSOR_TEST_GPU=1 "$PYTHON" -m pytest -q -p no:cacheprovider --junitxml="$OUT/engine.xml" \
+stage engine 120 env DLTENSOR_TEST_GPU=1 "$PYTHON" -m pytest -q -p no:cacheprovider --junitxml="$OUT/engine.xml" \
   tests/cuda/test_cuda_elements.py tests/cuda/test_cuda_moves.py tests/cuda/test_cuda_launch.py
 # The marked tests, which exist only with DLTENSOR_TEST_GPU, and the CPU's tests that take --device. No test is a failure.
 stage tests 90 env DLTENSOR_TEST_GPU=1 "$PYTHON" -m pytest -q -m gpu -p no:cacheprovider --junitxml="$OUT/tests.xml" tests/cuda
-stage cases 60 env DLTENSOR_TEST_GPU=1 "$PYTHON" -m pytest -q --device cuda -p no:cacheprovider \
+stage cases 90 env DLTENSOR_TEST_GPU=1 "$PYTHON" -m pytest -q --device cuda -p no:cacheprovider \
   --junitxml="$OUT/cases.xml" tests/cases tests/test_special_cases.py
 if command -v compute-sanitizer >/dev/null; then
   CHOICE="views or broadcasting or permuted or batches"
