@@ -52,9 +52,22 @@ test: $(VENV)/light install
 test-conformance: $(VENV)/light install
 	$(RUN) -m pytest tests/conformance -m "not peers and not gpu"
 
-# help: make test-cuda    the CUDA engine on a driver that runs on the host; compiles its kernels with g++
-test-cuda: $(VENV)/light install
-	$(RUN) -m pytest tests/cuda -m "not gpu"
+# help: make test-cuda    CUDA on a driver that runs on the host, whose kernels g++ compiles; make -j2 uses two cores
+SANITIZED := tests/cuda/test_cuda_sanitizer.py
+CUDA_ENGINE := $(addprefix tests/cuda/test_cuda_,elements.py moves.py memory.py launch.py)
+.PHONY: test-cuda-engine test-cuda-package test-cuda-sanitized test-cuda-device
+test-cuda: test-cuda-engine test-cuda-package test-cuda-sanitized
+test-cuda-engine: $(VENV)/light install
+	$(RUN) -m pytest $(CUDA_ENGINE) -m "not gpu"
+test-cuda-package: $(VENV)/light install
+	$(RUN) -m pytest tests/cuda -m "not gpu" $(addprefix --ignore ,$(CUDA_ENGINE) $(SANITIZED))
+test-cuda-sanitized: $(VENV)/light install
+	$(RUN) -m pytest $(SANITIZED)
+
+# help: make test-cuda-device  the CPU's tests that say so, with their tensors on that driver, in every order of streams
+test-cuda-device: $(VENV)/light install
+	for order in eager lazy random:1; do \
+	  HOSTCUDA_ORDER=$$order $(RUN) -m pytest --device cuda tests/cases tests/test_special_cases.py || exit 1; done
 
 # What reads no instruction set, or runs under each by itself.
 LEVEL_FREE := tests/cuda tests/conformance tests/engine tests/opaque tests/faults tests/test_faults.py tests/test_faults_kit.py \

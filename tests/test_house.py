@@ -17,7 +17,8 @@ MODULES = {
     "_words": "doors", "_index": "doors", "_scalar": "doors", "_dlpack": "doors", "_arrays": "doors", "guard.h": "doors",
     "numpy_abi.h": "doors", "_tensor": "tensor", "_exchange": "tensor", "_views": "tensor", "_functions": "tensor",
     "_operands": "tensor", "_casts": "tensor", "_products": "tensor", "_engine": "tensor", "builtins.h": "tensor",
-    "_debug": "tensor", "_cuda": "tensor", "_cuda_tensor": "tensor", "_form": "tensor", "_report": "doors",
+    "_debug": "tensor", "_cuda": "tensor", "_cuda_tensor": "tensor", "_cuda_exchange": "tensor",
+    "_form": "tensor", "_report": "doors",
     "_opaque": "held", "held.h": "held", "_opaque_array": "held",
     "__init__": "names",
 }

@@ -25,9 +25,23 @@ def check(got, want, what, rel=1e-6):
         assert math.isclose(got, want, rel_tol=rel, abs_tol=1e-30), f"{what}: expected {want}, got {got}"
 
 
+class Place:
+    """Where the functions compute."""
+
+    device = "cpu"
+
+
+@pytest.fixture(autouse=True, scope="module")
+def place(request):
+    Place.device = request.config.getoption("--device")
+    yield
+    Place.device = "cpu"
+
+
 def each(name, dtype, *operands):
     """What a function gives for numbers, one call for all of them, in runs long enough for the vector loops."""
     columns = [np.repeat(np.array(column, dtype), 5) for column in zip(*operands, strict=True)]
+    columns = [dl.asarray(column).to(Place.device) for column in columns]
     return getattr(dl, name)(*columns).numpy()[2::5].tolist()
 
 

@@ -30,7 +30,7 @@ def load_engine():
     engine = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = engine
     spec.loader.exec_module(engine)
-    return engine.Engine(engine.build(engine.scratch() / "engine"))
+    return engine.Engine(engine.build(engine.scratch() / "engine", ["-O2"]))
 
 
 def report(name, value):

@@ -54,3 +54,6 @@ cdef extern from "native/cuda/launch.h" namespace "dlt::cuda" nogil:
 
 cdef int check(Status status) except -1
 cdef int read_launch(object settings, NativeLaunch* out) except -1
+cdef int start() except -1
+cdef NativeStream* stream_on(int ordinal) except NULL
+cdef NativeStream* stream_or_null(int ordinal) except? NULL

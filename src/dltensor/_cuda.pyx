@@ -5,6 +5,7 @@ from libc.stddef cimport size_t
 from libc.stdint cimport int64_t, uintptr_t
 from libcpp cimport bool as truth
 
+from ._tensor import hook_of
 from ._words import DeviceError
 
 
@@ -51,6 +52,10 @@ cdef extern from "native/cuda/launch.h" namespace "dlt::cuda" nogil:
     BlocksNd native_blocks_nd "dlt::cuda::blocks_values_nd"(int, const int64_t*, int, const NativeLaunch&) noexcept
     const NativeLaunch* native_thread_launch "dlt::cuda::thread_launch"() noexcept
     void native_set_thread_launch "dlt::cuda::set_thread_launch"(const NativeLaunch*) noexcept
+
+cdef extern from "native/cuda/engine.h" namespace "dlt::cuda" nogil:
+    truth native_thread_tf32 "dlt::cuda::thread_tf32"() noexcept
+    void native_set_thread_tf32 "dlt::cuda::set_thread_tf32"(truth) noexcept
 
 cdef extern from "native/cuda/compiler.h" namespace "dlt::cuda" nogil:
     cdef cppclass CompilerStatistics:
@@ -201,7 +206,17 @@ def compiled():
     return s.compiled, s.from_disk, s.refused, s.seconds
 
 
-# ---- launch settings
+# ---- launch settings, and what else a thread may choose
+
+def thread_tf32():
+    """Tell whether the calling thread allows float32 products to be rounded to TF32."""
+    return native_thread_tf32()
+
+
+def set_thread_tf32(bint allowed):
+    """Set that."""
+    native_set_thread_tf32(allowed)
+
 
 cdef int read_launch(object settings, NativeLaunch* out) except -1:
     out.blocks_per_sm = settings[0]
@@ -263,6 +278,34 @@ def blocks_nd(shape, int multiprocessors, settings):
 
 
 # ---- streams and events
+
+cdef bint _started = False
+
+
+cdef int start() except -1:
+    """Let the package tell the engine where things are, before its first work."""
+    global _started
+    if not _started:
+        hook_of("cuda_start", "cuda")()
+        _started = True
+    return 0
+
+
+cdef NativeStream* stream_on(int ordinal) except NULL:
+    """The calling thread's stream of a device."""
+    cdef NativeStream* stream = NULL
+    if not _started:
+        start()
+    check(native_current_stream(ordinal, &stream))
+    return stream
+
+
+cdef NativeStream* stream_or_null(int ordinal) except? NULL:
+    """The same, NULL where there is no driver or no such device: then no work of ours can be on it either."""
+    cdef NativeStream* stream = NULL
+    start()
+    return stream if native_current_stream(ordinal, &stream).fault == Fault.none else NULL
+
 
 cdef class StreamCore:
     """A stream: ours, which ends with this object, or one of somebody else, which is kept alive by `owner`."""

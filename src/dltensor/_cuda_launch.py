@@ -61,6 +61,36 @@ def launch(blocks_per_sm: int = 8, num_threads: int = 0, values_per_thread: int 
         _cuda.set_thread_launch(before)
 
 
+@contextlib.contextmanager
+def tf32(allowed: bool = True) -> Iterator[None]:
+    """Let cuBLAS round float32 factors of this thread's products to TF32 inside the block, or forbid it again.
+
+    TF32 keeps 10 bits after the point of float32's 23, and tensor cores multiply it several times faster. Sums stay
+    float32. Other dtypes, the CPU and the kernel that multiplies where cuBLAS is not installed do not change.
+
+    Parameters
+    ----------
+    allowed : bool
+
+    Raises
+    ------
+    TypeError   `allowed` is not True or False
+
+    Examples
+    --------
+    >>> with dl.cuda.tf32():
+    ...     product = dl.ones((2, 2)) @ dl.ones((2, 2))
+    """
+    if not isinstance(allowed, bool):
+        raise TypeError(f"tf32: allowed must be True or False, got {allowed!r}")
+    before = _cuda.thread_tf32()
+    _cuda.set_thread_tf32(allowed)
+    try:
+        yield
+    finally:
+        _cuda.set_thread_tf32(before)
+
+
 def calc_threads(num_threads: int = 0, device: Any = 0) -> int:
     """Tell `num_threads`, or when that is 0 the cores of one multiprocessor of the device.
 

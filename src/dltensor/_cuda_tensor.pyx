@@ -1,25 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tensors on CUDA devices: memory, moves, operations and exchange, each on the calling thread's stream.
+"""Tensors on CUDA devices: memory, moves and operations, each on the calling thread's stream.
 
-What is computed and whether it may be is decided by the modules that compute on the host too; nothing of that is here.
+What is computed and whether it may be is decided by the modules that compute on the host too; nothing of that is here,
+nor of exchange, which is _cuda_exchange's.
 Loaded when the first tensor meets a CUDA device.
 """
 cimport cython
 from libc.stddef cimport size_t
-from libc.stdint cimport int64_t, uint64_t, uintptr_t
+from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy
-from libcpp cimport bool as truth
-
-from ._cuda cimport (CUevent, CUstream, Fault, NativeLaunch, NativeStream, Status, check, destroy_event, is_capturing,
-                     native_current_stream, order_after, query_event, read_launch, stream_of, synchronize_event)
+from ._cuda cimport (CUevent, Fault, NativeLaunch, NativeStream, Status, check, destroy_event, query_event, read_launch,
+                     start, stream_on, synchronize_event)
 from ._dlpack cimport Block
-from ._operands cimport (CastOptions, Engine, Operand, Real, REAL_FMA, read_tensor, set_engine, type_table, type_uint8)
+from ._operands cimport (CastOptions, Engine, Operand, Real, REAL_FMA, Scalar, read_tensor, set_engine,
+                         type_table, type_uint8)
 from ._scalar cimport store_python
 from ._tensor cimport Tensor, assign, copied, new_empty, new_tensor, set_allocate
 from ._words cimport (DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, DLDataType, DLDevice, DLDeviceType, DLTensor, Device,
                       device_of, is_host, kDLCPU, kDLCUDA, kDLCUDAManaged)
 
-from ._tensor import hook_of, set_hook
 from ._words import DeviceError
 
 cdef extern from "dltensor/dlpack.h" nogil:
@@ -36,14 +35,9 @@ cdef extern from "native/cpu/engine.h" namespace "dlt" nogil:
     int op_fma, type_float64
 
 cdef extern from "native/cuda/memory.h" namespace "dlt::cuda" nogil:
-    cppclass Memory:
-        pass
     Status allocate_device "dlt::cuda::allocate"(NativeStream&, size_t, Block**) noexcept
     Status allocate_pinned(int, size_t, Block**) noexcept
     Status allocate_managed(int, size_t, Block**) noexcept
-    Status adopt_foreign(void*, NativeStream&, void*, void (*)(void*) noexcept nogil, Block**) noexcept
-    Memory* memory_of(const Block*) noexcept
-    Status lend_to(Block*, NativeStream&) noexcept
 
 cdef extern from "native/cuda/engine.h" namespace "dlt::cuda" nogil:
     cppclass Native "dlt::cuda::Operand":
@@ -64,54 +58,20 @@ cdef extern from "native/cuda/engine.h" namespace "dlt::cuda" nogil:
         NativeStream* stream
         const NativeLaunch* launch
     Status elementwise(const Operation&, const Native*, int, const Native&, const Where&) noexcept
+    cppclass Run:
+        void* data
+        Block* block
+    Status runs(int, int, int, int64_t, const Run*, const Run&, const Where&) noexcept
     Status native_copy "dlt::cuda::copy"(const Native&, const Native&, const Where&) noexcept
     Status native_cast "dlt::cuda::cast"(const Native&, const Native&, const CastOptions&, const Where&) noexcept
     Status native_choose "dlt::cuda::choose"(const Native&, const Native&, const Native&, const Native&,
                                              const Where&) noexcept
     Status native_fill "dlt::cuda::fill"(const Native&, const Native&, const Where&) noexcept
-    Status native_gemm "dlt::cuda::gemm"(const Native&, const Native&, const Native&, double, double, bint,
+    Status native_gemm "dlt::cuda::gemm"(const Native&, const Native&, const Native&, const Scalar&, const Scalar&,
                                          const Where&) noexcept
     Status to_host(void*, const Native&, NativeStream&) noexcept
     Status from_host(const void*, const Native&, NativeStream&) noexcept
     Status to_pinned(const Native&, NativeStream&, Block**, CUevent*) noexcept
-    Status pointer_device(const void*, DLDevice*) noexcept
-
-cdef extern from *:
-    """
-    // How the watcher of foreign memory gives it back: the block that came in is its owner.
-    static void dlt_release_owner(void* owner) noexcept { dlt::release(static_cast<dlt::Block*>(owner)); }
-    """
-    void release_owner "dlt_release_owner"(void*) noexcept nogil
-
-
-# -- streams ----------------------------------------------------------------------------------------------------------
-
-cdef bint _started = False
-
-
-cdef int _start() except -1:
-    global _started
-    if not _started:
-        hook_of("cuda_start", "cuda")()
-        _started = True
-    return 0
-
-
-cdef NativeStream* _stream_on(int ordinal) except NULL:
-    """The calling thread's stream of a device."""
-    cdef NativeStream* stream = NULL
-    if not _started:
-        _start()
-    check(native_current_stream(ordinal, &stream))
-    return stream
-
-
-cdef NativeStream* _stream_or_null(int ordinal) except? NULL:
-    """The same, NULL where there is no driver or no such device: then no work of ours can be on it either."""
-    cdef NativeStream* stream = NULL
-    _start()
-    return stream if native_current_stream(ordinal, &stream).fault == Fault.none else NULL
-
 
 cdef inline bint _is_cuda(DLDevice device) noexcept:
     return device.device_type == kDLCUDA or device.device_type == kDLCUDAManaged
@@ -136,7 +96,7 @@ cdef int _read(Tensor t, Operand* out) noexcept:
 
 cdef int _place(const Operand* out, object launch, Where* where, NativeLaunch* settings) except -1:
     """Where work goes: the stream, and settings when there are some."""
-    where.stream = _stream_on(out.view.device.device_id)
+    where.stream = stream_on(out.view.device.device_id)
     where.launch = NULL
     if launch is not None:
         read_launch(launch, settings)
@@ -247,17 +207,44 @@ cdef int _fill(const void* element, Operand* out) except -1:
     return check(status)
 
 
-cdef int _gemm(Operand* a, Operand* b, Operand* c, double alpha, double beta) except -1:
+cdef int _gemm(Operand* a, Operand* b, Operand* c, const Scalar& alpha, const Scalar& beta) except -1:
     cdef Where where
     cdef Native left = _native(a), right = _native(b), out = _native(c)
     cdef Status status
     _place(c, None, &where, NULL)
     with nogil:
-        status = native_gemm(left, right, out, alpha, beta, False, where)
+        status = native_gemm(left, right, out, alpha, beta, where)
     return check(status)
 
 
+cdef object _same(int op, int type, int to, int64_t size, Tensor x, Tensor y):
+    """Two tensors of one dtype and shape on one device, both in C order: nothing is left to decide."""
+    cdef NativeStream* stream = stream_on(x.its.dl.device.device_id)
+    cdef int ndim = x.its.dl.ndim, i
+    cdef Run[2] given
+    cdef Run out
+    cdef Where where
+    cdef Status status
+    cdef Tensor made = new_tensor(ndim)
+    check(allocate_device(stream[0], size * type_table[to].bytes, &made.its.block))
+    made.its.dl.data = made.its.block.data
+    made.its.dl.dtype = type_table[to].dtype
+    made.its.dl.device = x.its.dl.device
+    for i in range(2 * ndim):
+        made.its.dl.shape[i] = x.its.dl.shape[i]
+    given[0].data, given[0].block = <char*>x.its.dl.data + x.its.dl.byte_offset, x.its.block
+    given[1].data, given[1].block = <char*>y.its.dl.data + y.its.dl.byte_offset, y.its.block
+    out.data, out.block = made.its.dl.data, made.its.block
+    where.stream = stream
+    where.launch = NULL
+    with nogil:
+        status = runs(op, type, to, size, given, out, where)
+    check(status)
+    return made
+
+
 cdef Engine _engine
+_engine.same = _same
 _engine.element = _element
 _engine.real = _real
 _engine.cast = _cast
@@ -274,18 +261,18 @@ cdef Block* _allocate(int64_t bytes, DLDevice device, str where) except NULL:
     cdef NativeStream* stream
     cdef Status status
     if device.device_type == kDLCUDA:
-        stream = _stream_on(device.device_id)
+        stream = stream_on(device.device_id)
         status = allocate_device(stream[0], bytes, &block)
     elif device.device_type == kDLCUDAHost or device.device_type == kDLCUDAManaged:
-        _start()
+        start()
         with nogil:
             if device.device_type == kDLCUDAHost:
                 status = allocate_pinned(device.device_id, bytes, &block)
             else:
                 status = allocate_managed(device.device_id, bytes, &block)
     else:
-        raise DeviceError(f"{where}: memory of {device_of(device)} cannot be had here; there are cpu, cuda, cuda_host and "
-                          f"cuda_managed")
+        raise DeviceError(f"{where}: memory of {device_of(device)} cannot be had here; there are cpu, cuda, cuda_host "
+                          f"and cuda_managed")
     check(status)
     return block
 
@@ -330,7 +317,7 @@ cdef int _upload(Tensor source, Tensor target, str where) except -1:
     """Elements of host memory to a tensor of the same shape on a device."""
     cdef Operand b
     cdef Native out
-    cdef NativeStream* stream = _stream_on(target.its.dl.device.device_id)
+    cdef NativeStream* stream = stream_on(target.its.dl.device.device_id)
     cdef void* data
     cdef Status status
     if not is_contiguous(source.its.dl.ndim, source.its.dl.shape, source.its.dl.strides):
@@ -347,7 +334,7 @@ cdef int _download(Tensor source, Tensor target) except -1:
     """Elements of a device to host memory in C order; waits."""
     cdef Operand a
     cdef Native given
-    cdef NativeStream* stream = _stream_on(source.its.dl.device.device_id)
+    cdef NativeStream* stream = stream_on(source.its.dl.device.device_id)
     cdef void* data = target.its.dl.data
     cdef Status status
     _read(source, &a)
@@ -371,8 +358,8 @@ def to(Tensor t not None, Device device not None, str where):
     cdef bint here = is_host(<int>t.its.dl.device.device_type)
     cdef Tensor made
     if not here and not _is_cuda(t.its.dl.device):
-        raise DeviceError(f"{where}: the data is on {t.device}, which the host cannot read and nothing here can move; use "
-                          f"the framework that made it")
+        raise DeviceError(f"{where}: the data is on {t.device}, which the host cannot read and nothing here can move; "
+                          f"use the framework that made it")
     made = _like(t, target, where)
     if here and is_host(<int>target.device_type):
         assign(made, t, where)
@@ -394,7 +381,8 @@ def copy(Tensor t not None, str where):
         There is no driver, or the device is no CUDA device.
     """
     if not _is_cuda(t.its.dl.device):
-        raise DeviceError(f"{where}: the data is on {t.device}, which nothing here can copy; use the framework that made it")
+        raise DeviceError(f"{where}: the data is on {t.device}, which nothing here can copy; use the framework that "
+                          f"made it")
     cdef Tensor made = _like(t, t.its.dl.device, where)
     _copy(t, made)
     return made
@@ -415,7 +403,8 @@ def fill(Tensor t not None, value, str where):
     store_python(element, 0, value, t.its.dl.dtype, True, where)
     read_tensor(t, &place)
     if not _is_cuda(t.its.dl.device):
-        raise DeviceError(f"{where}: the data is on {t.device}, which nothing here can write; use the framework that made it")
+        raise DeviceError(f"{where}: the data is on {t.device}, which nothing here can write; use the framework that "
+                          f"made it")
     _fill(element, &place)
 
 
@@ -434,8 +423,8 @@ def move(Tensor target not None, Tensor source not None, str where):
     if is_host(<int>target.its.dl.device.device_type):
         assign(target, to(source, device_of(DLDevice(kDLCPU, 0)), where), where)
     elif not _is_cuda(target.its.dl.device):
-        raise DeviceError(f"{where}: the data is on {target.device}, which nothing here can write; use the framework that "
-                          f"made it")
+        raise DeviceError(f"{where}: the data is on {target.device}, which nothing here can write; use the framework "
+                          f"that made it")
     elif not is_host(<int>source.its.dl.device.device_type):
         _copy(source, target)
     elif same:
@@ -547,7 +536,7 @@ def transfer(Tensor t not None, copy):
     _read(t, &source)
     given = _native(&source)
     made.ordinal = t.its.dl.device.device_id
-    stream = _stream_on(made.ordinal)
+    stream = stream_on(made.ordinal)
     with nogil:
         status = to_pinned(given, stream[0], &block, &made.event)
     check(status)
@@ -555,96 +544,3 @@ def transfer(Tensor t not None, copy):
     arriving.its.dl.data = block.data
     made.arriving = arriving
     return made
-
-
-# -- exchange ---------------------------------------------------------------------------------------------------------
-
-def adopt(Tensor t not None, stream, bint locate):
-    """Watch the memory of a foreign tensor that has just come in.
-
-    It is given back to its owner only when our work on it is done. `stream`, when not None, is the producer's by the
-    standard's numbers: our own stream waits for it. `locate` asks the driver which device the memory is on. Without a
-    driver nothing happens, since nothing of ours can work on the memory either.
-
-    Raises
-    ------
-    DeviceError
-        The driver refuses.
-    """
-    cdef NativeStream* ours = _stream_or_null(t.its.dl.device.device_id)
-    cdef NativeStream* theirs = NULL
-    cdef DLDevice found
-    cdef Block* block = NULL
-    cdef uintptr_t handle
-    if ours == NULL:
-        return
-    if locate and t.its.dl.data != NULL and pointer_device(t.its.dl.data, &found).fault == Fault.none:
-        if found.device_type == kDLCUDA and found.device_id != t.its.dl.device.device_id:
-            t.its.dl.device = found
-            ours = _stream_on(found.device_id)
-    if stream is not None:
-        handle = stream
-        check(stream_of(t.its.dl.device.device_id, <CUstream>handle, &theirs))
-        check(order_after(ours[0], theirs[0]))
-    if memory_of(t.its.block) != NULL:
-        return  # ours, back from a journey
-    check(adopt_foreign(t.its.block.data, ours[0], t.its.block, release_owner, &block))
-    t.its.block = block
-
-
-def export(Tensor t not None, stream, Device device not None, copy):
-    """Answer a consumer of ``__dlpack__``: the tensor on the device it asked for, ready on its stream.
-
-    Raises
-    ------
-    BufferError
-        Only a copy will do and `copy` is False, or waiting would break a graph that is being captured.
-    DeviceError
-        There is no driver.
-    """
-    cdef DLDevice target = device.value
-    cdef Tensor source = t
-    cdef NativeStream *consumer = NULL, *ours
-    cdef uintptr_t handle = 1 if stream is None else 0 if stream == -1 else stream
-    cdef Status status
-    if target.device_type != t.its.dl.device.device_type or target.device_id != t.its.dl.device.device_id:
-        if copy is not None and not copy:
-            raise BufferError(f"__dlpack__: moving from {t.device} to {device} needs a copy, and copy=False forbids it")
-        if is_host(<int>target.device_type) and stream is not None and stream != -1:
-            raise ValueError(f"__dlpack__: {device} has no streams; stream must be None or -1, got {stream!r}")
-        source = to(t, device, "__dlpack__")
-    elif copy is not None and copy:
-        source = globals()["copy"](t, "__dlpack__")
-    if handle == 0 or source.its.dl.device.device_type != kDLCUDA or memory_of(source.its.block) == NULL:
-        return source
-    ours = _stream_on(source.its.dl.device.device_id)
-    cdef truth capturing = False
-    if handle == 1 and ours.handle != NULL:
-        check(is_capturing(ours[0], &capturing))
-        if capturing:
-            raise BufferError("__dlpack__: a CUDA graph is being captured on the current stream, and the consumer reads on "
-                              "the legacy default stream, which must not wait for it; pass the capturing stream's handle "
-                              "as stream, or -1")
-    check(stream_of(source.its.dl.device.device_id, <CUstream>handle, &consumer))
-    with nogil:
-        status = lend_to(source.its.block, consumer[0])
-    check(status)
-    return source
-
-
-def stream_for_readers(Tensor t not None):
-    """Tell the number of a stream after which the elements can be read: ours, which then waits for whoever wrote them.
-
-    Raises
-    ------
-    DeviceError
-        The driver refuses.
-    """
-    cdef NativeStream* ours = _stream_or_null(t.its.dl.device.device_id)
-    cdef Status status
-    if ours == NULL:
-        return 1
-    with nogil:
-        status = lend_to(t.its.block, ours[0])
-    check(status)
-    return <uintptr_t>ours.handle or 1

@@ -6,7 +6,7 @@ from importlib import import_module
 from ._tensor import set_hook
 
 FACES = {
-    "adopt": ("_cuda_tensor", "adopt"),
+    "adopt": ("_cuda_exchange", "adopt"),
     "array": ("_protocols", "to_numpy"),
     "array_interface": ("_protocols", "array_interface"),
     "asarray": ("_protocols", "value_for"),
@@ -14,7 +14,7 @@ FACES = {
     "cuda_array_interface": ("_protocols", "cuda_array_interface"),
     "cuda_start": ("_cuda_device", "start"),
     "engine": ("_cuda_tensor", "engine"),
-    "export": ("_cuda_tensor", "export"),
+    "export": ("_cuda_exchange", "export"),
     "fill": ("_cuda_tensor", "fill"),
     "format": ("_format", "format_tensor"),
     "html": ("_html", "html_tensor"),
@@ -23,7 +23,7 @@ FACES = {
     "namespace": ("_protocols", "namespace"),
     "reduce": ("_pickle", "reduce_tensor"),
     "repr": ("_format", "repr_tensor"),
-    "stream_for_readers": ("_cuda_tensor", "stream_for_readers"),
+    "stream_for_readers": ("_cuda_exchange", "stream_for_readers"),
     "to": ("_cuda_tensor", "to"),
     "transfer": ("_cuda_tensor", "transfer"),
 }

@@ -16,7 +16,7 @@ from ._operands cimport (COMPLEX, REAL, REAL_ADD, REAL_DIVIDE, REAL_FMA, REAL_MU
 from ._scalar cimport integer_range
 from ._tensor cimport Tensor, new_empty, new_tensor, set_element
 from ._words cimport (DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, DLPACK_FLAG_BITMASK_READ_ONLY, DLDataType, DLDevice,
-                      DLTensor, device_of, dtype_of, kDLCPU)
+                      DLTensor, device_of, dtype_of, kDLCPU, kDLCUDA)
 
 from ._tensor import hook_of
 
@@ -82,7 +82,7 @@ cdef list _names = [op_table[_i].name.decode() for _i in range(op_count)]
 # -- the short way ----------------------------------------------------------------------------------------------------
 
 cdef object _same(int op, Tensor x, Tensor y, object out):
-    """Two tensors of one dtype and shape, both in C order, on the host, not large: one loop and nothing else.
+    """Two tensors of one dtype and shape, both in C order, on one device, on the host not large: one loop and no more.
 
     None when that is not so, or when `out` is not just like them and apart from them or one of them.
     """
@@ -93,7 +93,7 @@ cdef object _same(int op, Tensor x, Tensor y, object out):
     cdef loop_t loop
     cdef Tensor made
     if (ndim != y.its.dl.ndim or dtype.code != y.its.dl.dtype.code or dtype.bits != y.its.dl.dtype.bits or
-            x.its.dl.device.device_type != kDLCPU or y.its.dl.device.device_type != kDLCPU):
+            x.its.dl.device.device_type != y.its.dl.device.device_type):
         return None
     for i in range(ndim - 1, -1, -1):
         if x.its.dl.shape[i] != y.its.dl.shape[i] or x.its.dl.strides[i] != size or y.its.dl.strides[i] != size:
@@ -102,8 +102,13 @@ cdef object _same(int op, Tensor x, Tensor y, object out):
     type = type_of(dtype)
     if type < 0 or type >= computed_types or type_of(y.its.dl.dtype) != type:
         return None
-    loop = find_loop(op, type)
     to = result_type(op, type)
+    if x.its.dl.device.device_type != kDLCPU:
+        if (out is None and x.its.dl.device.device_type == kDLCUDA and compute_type(op, type) == type and
+                x.its.dl.device.device_id == y.its.dl.device.device_id):
+            return engine_of(x.its.dl.device, "").same(op, type, to, size, x, y)
+        return None
+    loop = find_loop(op, type)
     width = type_table[to].bytes
     if loop == NULL or size * type_table[type].bytes > PLAIN_BYTES:
         return None

@@ -68,14 +68,16 @@ cdef int common_shape(Operand* operands, int count, int64_t* shape, str where) e
 cdef bint is_on_host(const Operand* operands, int count) noexcept
 
 # What computes where the host does not. Everything is checked before: devices, shapes, dtypes, and that outputs are
-# writable. Each function raises, or has enqueued the work.
+# writable. Each function raises, or has enqueued the work. `same` is the short way: two tensors of one dtype and shape
+# in C order, of `size` elements, and a new tensor of dtype `to`.
 cdef struct Engine:
+    object (*same)(int op, int type, int to, int64_t size, Tensor x, Tensor y)
     int (*element)(int op, bint saturate, int type, Operand* operands, int count, Operand* out, object launch) except -1
     int (*real)(Real form, double number, Operand* a, Operand* c, Operand* out, object launch) except -1
     int (*cast)(Operand* source, Operand* out, const CastOptions& options) except -1
     int (*choose)(Operand* operands, Operand* out) except -1
     int (*fill)(const void* element, Operand* out) except -1
-    int (*gemm)(Operand* a, Operand* b, Operand* c, double alpha, double beta) except -1
+    int (*gemm)(Operand* a, Operand* b, Operand* c, const Scalar& alpha, const Scalar& beta) except -1
 
 cdef void set_engine(const Engine* engine) noexcept
 cdef const Engine* engine_of(DLDevice device, str where) except NULL

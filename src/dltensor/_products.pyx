@@ -2,7 +2,7 @@
 """Products of matrices: matmul and gemm. Checks shapes and dtypes, multiplies nothing itself."""
 from libc.stdint cimport int64_t
 
-from ._operands cimport (COMPLEX, REAL, SIGNED, Operand, Scalar, common_device, computed_types, engine_of,
+from ._operands cimport (Operand, Scalar, common_device, computed_types, engine_of,
                          promote_operands, rank_of, read_number, read_operand, read_output, read_tensor, type_table)
 from ._tensor cimport Tensor, new_empty
 from ._words cimport DLDevice, DLTensor, device_of, dtype_of, kDLCPU
@@ -45,12 +45,6 @@ def find_blas():
     return False
 
 
-cdef double _real(const Scalar& number, str where) except? -1:
-    if number.kind == COMPLEX:
-        raise TypeError(f"{where}: alpha and beta must be real on a device, got {number.re}{number.im:+}j")
-    return number.re if number.kind == REAL else <double>number.i if number.kind == SIGNED else <double>number.u
-
-
 cdef int _product(Operand* left, Operand* right, Operand* out, DLDevice device, const Scalar& alpha, const Scalar& beta,
                   str where) except -1:
     cdef int64_t work = 1
@@ -64,7 +58,7 @@ cdef int _product(Operand* left, Operand* right, Operand* out, DLDevice device, 
     if here.device_type != device.device_type or here.device_id != device.device_id:
         raise ValueError(f"{where}: the operands are on {device_of(device)}, the output is on {device_of(c.device)}")
     if device.device_type != kDLCPU:
-        engine_of(device, where).gemm(left, right, out, _real(alpha, where), _real(beta, where))
+        engine_of(device, where).gemm(left, right, out, alpha, beta)
         return 0
     for i in range(c.ndim):
         work *= c.shape[i]

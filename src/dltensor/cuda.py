@@ -14,7 +14,7 @@ from ._cuda_device import (
     set_cache_limit,
     synchronize,
 )
-from ._cuda_launch import Blocks1d, BlocksNd, Launch, blocks_values_1d, blocks_values_nd, calc_threads, launch
+from ._cuda_launch import Blocks1d, BlocksNd, Launch, blocks_values_1d, blocks_values_nd, calc_threads, launch, tf32
 from ._cuda_stream import Event, Stream, current_stream
 from ._cuda_tensor import Transfer
 from ._words import Device
@@ -43,4 +43,5 @@ __all__ = [
     "properties",
     "set_cache_limit",
     "synchronize",
+    "tf32",
 ]

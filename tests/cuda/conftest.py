@@ -86,3 +86,11 @@ def eager(loaded, request):
     clean(machine, "eager")
     yield loaded
     clean(machine, "eager")
+
+
+@pytest.fixture
+def eager_machine(request):
+    """The host driver, eager, for tests of the package; None on a card."""
+    machine = None if ON_CARD else request.getfixturevalue("machine")
+    clean(machine, "eager")
+    return machine

@@ -124,7 +124,11 @@ SHIM int shim_choose(const Flat* condition, const Flat* a, const Flat* b, const 
 }
 SHIM int shim_fill(const Flat* value, const Flat* to, Stream* stream) { return answer(fill(Made(value).operand, Made(to).operand, {stream})); }
 SHIM int shim_gemm(const Flat* a, const Flat* b, const Flat* c, double alpha, double beta, int tf32, Stream* stream) {
-  return answer(gemm(Made(a).operand, Made(b).operand, Made(c).operand, alpha, beta, tf32 != 0, {stream}));
+  set_thread_tf32(tf32 != 0);
+  const Scalar first{Kind::real, 0, 0, alpha, 0}, second{Kind::real, 0, 0, beta, 0};
+  const int fault = answer(gemm(Made(a).operand, Made(b).operand, Made(c).operand, first, second, {stream}));
+  set_thread_tf32(false);
+  return fault;
 }
 SHIM void shim_without_cublas(int without) { set_use_cublas(!without); }
 SHIM int shim_to_host(void* data, const Flat* from, Stream* stream) { return answer(to_host(data, Made(from).operand, *stream)); }
@@ -148,6 +152,7 @@ SHIM int shim_pointer_device(const void* pointer, int* type, int* id) {
 SHIM void shim_hint(int library, const char* path) { set_library_path(static_cast<Library>(library), path); }
 SHIM void shim_sources(const char* folder) { set_source_folder(folder); }
 SHIM void shim_kernel_cache(const char* folder) { set_kernel_cache(folder); }
+SHIM void shim_kernel_seeds(const char* folder) { set_kernel_seeds(folder); }
 SHIM void shim_compiler_statistics(int64_t* out) {
   const CompilerStatistics s = compiler_statistics();
   out[0] = s.compiled, out[1] = s.from_disk, out[2] = s.refused;

@@ -7,6 +7,7 @@ import sys
 import textwrap
 
 import pytest
+from engine import scratch
 
 pytest.importorskip("dltensor._cuda", reason="the package is not installed")
 
@@ -18,15 +19,15 @@ HEAD = """
 """
 
 
-def run(body, tmp_path, **environment):
-    env = {**os.environ, "DLTENSOR_CACHE_DIR": str(tmp_path), "DLTENSOR_CUDA_NVRTC": "off", **environment}
+def run(body, **environment):
+    env = {**os.environ, "DLTENSOR_CACHE_DIR": str(scratch()), "DLTENSOR_CUDA_NVRTC": "off", **environment}
     script = textwrap.dedent(HEAD) + textwrap.dedent(body)
     done = subprocess.run([sys.executable, "-c", script], env=env, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr[-3000:]
     return done.stdout
 
 
-def test_without_a_driver_it_is_not_available_and_says_why(tmp_path):
+def test_without_a_driver_it_is_not_available_and_says_why():
     body = """
     assert cuda.is_available() is False
     with pytest.raises(dl.DeviceError, match="the CUDA driver cannot be loaded.*Remedy"):
@@ -38,19 +39,19 @@ def test_without_a_driver_it_is_not_available_and_says_why(tmp_path):
     assert cuda.calc_threads(0, (7, 5)) == 64
     assert cuda.blocks_values_1d(100, num_threads=512, multiprocessors=80) == (1, 1, 100)
     """
-    run(body, tmp_path, DLTENSOR_CUDA_DRIVER="/nowhere/libcuda.so.1")
+    run(body, DLTENSOR_CUDA_DRIVER="/nowhere/libcuda.so.1")
 
 
-def test_importing_loads_no_cuda_library(tmp_path):
+def test_importing_loads_no_cuda_library():
     body = """
     maps = open("/proc/self/maps").read()
     assert "libcuda" not in maps
     assert "libnvrtc" not in maps
     """
-    run(body, tmp_path)
+    run(body)
 
 
-def test_devices_memory_and_properties(tmp_path):
+def test_devices_memory_and_properties():
     body = """
     machine = hostcuda.load(devices=2)
     assert cuda.is_available()
@@ -70,10 +71,10 @@ def test_devices_memory_and_properties(tmp_path):
     cuda.synchronize()
     assert machine.context_depth() == 0
     """
-    run(body, tmp_path)
+    run(body)
 
 
-def test_streams_nest_and_restore_the_default(tmp_path):
+def test_streams_nest_and_restore_the_default():
     body = """
     hostcuda.load(order="lazy")
     assert cuda.current_stream().handle == 0
@@ -99,10 +100,10 @@ def test_streams_nest_and_restore_the_default(tmp_path):
     with pytest.raises(TypeError, match="expected an int or an object with __cuda_stream__, got str"):
         cuda.Stream.wrap("legacy")
     """
-    run(body, tmp_path)
+    run(body)
 
 
-def test_the_current_stream_is_each_threads_own(tmp_path):
+def test_the_current_stream_is_each_threads_own():
     body = """
     import threading
     hostcuda.load()
@@ -113,10 +114,10 @@ def test_the_current_stream_is_each_threads_own(tmp_path):
         thread.join()
     assert seen == [0]
     """
-    run(body, tmp_path)
+    run(body)
 
 
-def test_events_order_and_measure(tmp_path):
+def test_events_order_and_measure():
     body = """
     hostcuda.load(order="lazy")
     s, t = cuda.Stream(), cuda.Stream()
@@ -133,10 +134,10 @@ def test_events_order_and_measure(tmp_path):
     with pytest.raises(TypeError, match="expected a Stream or an Event, got int"):
         t.wait(3)
     """
-    run(body, tmp_path)
+    run(body)
 
 
-def test_launch_settings_belong_to_the_block(tmp_path):
+def test_launch_settings_belong_to_the_block():
     body = """
     from dltensor import _cuda
     with cuda.launch(num_threads=96) as settings:
@@ -151,4 +152,4 @@ def test_launch_settings_belong_to_the_block(tmp_path):
     with pytest.raises(ValueError, match="blocks_per_sm must be 0 or more, got -1"):
         cuda.blocks_values_1d(1, num_threads=1, blocks_per_sm=-1, multiprocessors=1)
     """
-    run(body, tmp_path)
+    run(body)

@@ -184,6 +184,37 @@ def test_products_of_every_layout(product, dtype, tolerance):
         np.testing.assert_allclose(got.astype("f8"), want, rtol=tolerance, atol=10 * tolerance)
 
 
+@pytest.mark.parametrize("dtype", ["int8", "uint16", "int64"])
+def test_products_of_integers_wrap_as_numpys(cuda, dtype):
+    info = np.iinfo(dtype)
+    a, b, c = (
+        RNG.integers(info.min, info.max, shape, dtype=dtype, endpoint=True) for shape in ((7, 70), (70, 9), (7, 9))
+    )
+    with np.errstate(over="ignore"):
+        want = np.array(3, dtype) * (a @ b) + np.array(5, dtype) * c
+    got = cuda.gemm(cuda.upload(a), cuda.upload(b), cuda.upload(c), 3.0, 5.0).get()
+    np.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [("complex64", 1e-5), ("complex128", 1e-12)])
+def test_products_of_complex_numbers(product, dtype, tolerance):
+    def numbers(*shape):
+        return (RNG.standard_normal(shape) + 1j * RNG.standard_normal(shape)).astype(dtype)
+
+    for a, b in ((numbers(7, 5), numbers(5, 9)), (numbers(5, 7).T, numbers(5, 18)[:, ::2])):
+        c = numbers(7, 9)
+        got = product.gemm(product.upload(a), product.upload(b), product.upload(c), 1.5, -0.5).get()
+        np.testing.assert_allclose(got, 1.5 * (a @ b) - 0.5 * c, rtol=tolerance, atol=10 * tolerance)
+
+
+def test_tf32_is_what_one_asks_for(eager):
+    a = eager.upload(np.full((4, 4), 1 + 2**-12, "f4"))
+    assert eager.gemm(a, a, eager.empty((4, 4), "float32")).get()[0, 0] == np.float32(4 * (1 + 2**-12) ** 2)
+    assert eager.gemm(a, a, eager.empty((4, 4), "float32"), tf32=True).get()[0, 0] == 4
+    wide = eager.upload(np.full((4, 4), 1 + 2**-12))
+    assert eager.gemm(wide, wide, eager.empty((4, 4), "float64"), tf32=True).get()[0, 0] == 4 * (1 + 2**-12) ** 2
+
+
 def test_transposed_and_padded_operands_are_not_copied(eager, machine):
     a = eager.upload(RNG.standard_normal((5, 7)).astype("f4").T)
     b = eager.upload(RNG.standard_normal((5, 12)).astype("f4")[:, 2:11])
@@ -232,5 +263,5 @@ def test_products_that_do_not_chain_are_refused(eager):
     a, b = eager.empty((3, 4), "float32"), eager.empty((5, 2), "float32")
     with pytest.raises(Fault, match=r"value: gemm: the shapes do not chain: \(3, 4\) @ \(5, 2\)"):
         eager.gemm(a, b, eager.empty((3, 2), "float32"))
-    with pytest.raises(Fault, match="type: gemm: expected float16, bfloat16, float32 or float64, got int32"):
-        eager.gemm(*(eager.empty((2, 2), "int32") for _ in range(3)))
+    with pytest.raises(Fault, match="type: gemm: expected integers, floats or complex numbers, got bool"):
+        eager.gemm(*(eager.empty((2, 2), "bool") for _ in range(3)))

@@ -10,6 +10,7 @@ import textwrap
 from pathlib import Path
 
 import pytest
+from engine import SOURCE, build, scratch
 
 HERE = Path(__file__).parent
 
@@ -24,8 +25,9 @@ def run(script, cache, **environment):
         engine = conftest.module("cuda_engine_under_test", {str(HERE / "engine.py")!r})
         hostcuda = conftest.module("hostcuda_under_test", {str(HERE.parents[1] / "src/dltensor/testing/hostcuda.py")!r})
         cuda = engine.Engine(engine.build(engine.scratch() / "engine"))
+        cuda.c.shim_kernel_cache({str(cache)!r}.encode())
     """
-    env = {**os.environ, "DLTENSOR_CACHE_DIR": str(cache), **environment}
+    env = {**os.environ, "DLTENSOR_CACHE_DIR": str(scratch()), **environment}
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(head) + textwrap.dedent(script)],
         env=env,
@@ -72,14 +74,15 @@ def test_every_family_compiles(arch, tmp_path):
     for end in ("6, uint32_t", "64, uint64_t"):
         done += compile(arch, E, f"{{K}}element::rows<{{K}}op_add, 2, {{all_of('float')}}, 4, 16, {{end}}>") > 0
         done += compile(arch, T, f"{{K}}tile::permute<{{K}}keep, 1, {{all_of('uint16_t')}}, {{end}}>") > 0
-    for types in ("float, float", "double, double", "dlt::float16, float", "dlt::bfloat16, float"):
+    whole = ("int8_t, uint32_t, int8_t", "uint64_t, uint64_t, uint64_t", ", ".join(["dlt::complex128"] * 3))
+    for types in ("float, float, float", "double, double, double", "dlt::bfloat16, float, float", *whole):
         done += compile(arch, P, f"{{K}}product::tiled<{{types}}>") > 0
     cast = "cast<dlt::float8_e4m3fn, true, true>, 1, float, float, float, float, dlt::float8_e4m3fn"
     done += compile(arch, E, f"{{K}}element::contiguous<{{K}}{{cast}}, 4, 0>") > 0
     print(done)
     """
     )
-    assert run(script, tmp_path, DLTENSOR_CUDA_NVRTC=nvrtc()).strip() == "13"
+    assert run(script, tmp_path, DLTENSOR_CUDA_NVRTC=nvrtc()).strip() == "15"
 
 
 def test_every_row_compiles_in_every_kind_it_takes(tmp_path):
@@ -111,16 +114,44 @@ def test_code_from_nvrtc_runs_and_comes_from_disk_the_second_time(tmp_path):
     cuda.c.shim_compiler_statistics(out)
     print(*out)
     """
-    environment = {"DLTENSOR_CUDA_NVRTC": nvrtc()}
-    assert run(script, tmp_path, **environment).split() == ["1", "1", "0", "0"]
-    assert run(script, tmp_path, **environment).split() == ["1", "0", "1", "0"]
-    folder = tmp_path / "cuda"
-    assert folder.stat().st_mode & 0o777 == 0o700
-    kernel = next(folder.iterdir())
+    environment, cache = {"DLTENSOR_CUDA_NVRTC": nvrtc()}, tmp_path / "cache"
+    assert run(script, cache, **environment).split() == ["1", "1", "0", "0"]
+    assert run(script, cache, **environment).split() == ["1", "0", "1", "0"]
+    assert cache.stat().st_mode & 0o777 == 0o700
+    kernel = next(cache.iterdir())
     kernel.write_bytes(kernel.read_bytes()[:-1] + b"\xff")
-    assert run(script, tmp_path, **environment).split() == ["1", "1", "0", "1"], "a changed file must not be loaded"
+    assert run(script, cache, **environment).split() == ["1", "1", "0", "1"], "a changed file must not be loaded"
     kernel.chmod(0o622)
-    assert run(script, tmp_path, **environment).split() == ["1", "1", "0", "1"], "nor one that others may write to"
+    assert run(script, cache, **environment).split() == ["1", "1", "0", "1"], "nor one that others may write to"
+
+
+def test_seeds_are_made_without_a_driver_and_taken_by_hash(tmp_path):
+    """The program that fills a wheel with kernels; what it makes is used uncompiled, and refused once changed."""
+    program, seeds, library = tmp_path / "seed_kernels", tmp_path / "seeds", build(scratch() / "engine")
+    command = ["g++", "-std=c++20", f"-I{SOURCE}", f"-I{SOURCE / 'include'}", str(SOURCE / "native/cuda/seed.cc")]
+    subprocess.run([*command, str(library), f"-Wl,-rpath,{library.parent}", "-o", str(program)], check=True)
+    environment = {"DLTENSOR_CUDA_NVRTC": nvrtc()}
+    made = subprocess.run(
+        [str(program), str(SOURCE), str(seeds), "90"], env=os.environ | environment, capture_output=True, text=True
+    )
+    assert made.returncode == 0, made.stderr
+    kernels = list(seeds.glob("1*/*.kernel"))
+    assert len(kernels) > 100
+    script = f"""
+    cuda.c.shim_kernel_seeds({str(seeds)!r}.encode())
+    machine = hostcuda.load()
+    a = np.arange(1000, dtype="f4")
+    x = cuda.upload(a)
+    print(int((cuda.run("add", [x, x], "float32").get() == a + a).all()))
+    print(int((cuda.run("less", [x, 7.0], "float32", out_dtype="bool").get() == (a < 7)).all()))
+    out = (ctypes.c_int64 * 3)()
+    cuda.c.shim_compiler_statistics(out)
+    print(*out)
+    """
+    assert run(script, tmp_path / "cache", **environment).split() == ["1", "1", "0", "2", "0"]
+    for kernel in kernels:
+        kernel.write_bytes(kernel.read_bytes()[:-1] + b"\xff")
+    assert run(script, tmp_path / "cache", **environment).split() == ["1", "1", "2", "0", "2"]
 
 
 def test_without_a_driver_the_message_says_what_was_tried_and_what_to_do(tmp_path):

@@ -262,6 +262,31 @@ class Machine:
         """Return how many contexts the calling thread has on its stack."""
         return self._library.hostcuda_context_depth()
 
+    @contextlib.contextmanager
+    def context(self, device: int = 0):
+        """Make the primary context of a device current for the calling thread, as most CUDA libraries leave it.
+
+        Raises
+        ------
+        RuntimeError   there is no such device
+
+        Examples
+        --------
+        >>> with machine.context(0):                                        # doctest: +SKIP
+        ...     machine.context_depth()
+        1
+        """
+        context = ctypes.c_void_p()
+        self._library.cuInit(0)
+        if self._library.cuDevicePrimaryCtxRetain(ctypes.byref(context), device):
+            raise RuntimeError(f"hostcuda: there is no device {device}")
+        self._library.cuCtxPushCurrent_v2(context)
+        try:
+            yield self
+        finally:
+            self._library.cuCtxPopCurrent_v2(ctypes.byref(context))
+            self._library.cuDevicePrimaryCtxRelease_v2(device)
+
     def last_kernel(self) -> str:
         """Return the C++ expression of the kernel launched last."""
         return self._library.hostcuda_last_kernel().decode()
@@ -301,7 +326,7 @@ def load(*, sanitize: bool = False, **settings: object) -> Machine:
         machine = Machine(ctypes.CDLL(str(built.driver), mode=ctypes.RTLD_GLOBAL), built)
         machine.configure(cache=built.cache, include=":".join(map(str, _include_folders())))
         if sanitize:
-            machine.configure(compiler_flags="-fsanitize=address")
+            machine.configure(compiler_flags="-fsanitize=address -g1")
         os.environ["DLTENSOR_CUDA_DRIVER"] = str(built.driver)
         os.environ.setdefault("DLTENSOR_CUDA_CUBLAS", str(built.cublas))
         _loaded = machine

@@ -222,6 +222,8 @@ using cublasHandle_t = struct cublasHandleStruct*;
   X(kBlasR32F, 0, CUDA_R_32F)                                \
   X(kBlasR64F, 1, CUDA_R_64F)                                \
   X(kBlasR16F, 2, CUDA_R_16F)                                \
+  X(kBlasC32F, 4, CUDA_C_32F)                                \
+  X(kBlasC64F, 5, CUDA_C_64F)                                \
   X(kBlasR16BF, 14, CUDA_R_16BF)
 
 #define DLT_CUDA_CONSTANT(name, value, original) inline constexpr int name = value;

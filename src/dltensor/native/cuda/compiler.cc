@@ -152,7 +152,7 @@ Status get_kernel(Device& device, const std::string& header, const std::string& 
   Image image;
   DLT_CUDA_TRY(image_for(device.properties, header, expression, &image));
   Kernel kernel;
-  DLT_CUDA_TRY(load(device, image, &kernel));
+  if (device.context) DLT_CUDA_TRY(load(device, image, &kernel));  // none: compiled for a device elsewhere
   kernels()[key] = kernel;
   *out = kernel;
   return success;

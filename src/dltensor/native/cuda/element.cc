@@ -94,6 +94,10 @@ bool same_run(const DLTensor& a, const DLTensor& out) noexcept {
   return is_contiguous(a.ndim, a.shape, a.strides);
 }
 
+bool is_askew(const DLTensor& t, int type) noexcept {
+  return ((reinterpret_cast<uintptr_t>(t.data) + t.byte_offset) & static_cast<uint64_t>(type_alignment(type) - 1)) != 0;
+}
+
 // Bodies that take their operands as they lie: nothing is converted on the way.
 Status check_exact_types(const Operation& operation, const Row& row, const Operand* in, int count, const Plan& plan) noexcept {
   const auto type = [&](int k) { return in[k].tensor ? plan.types[k + 1] : in[k].type; };
@@ -118,12 +122,12 @@ Status run(const Operation& operation, const Row& row, const Operand* in, int co
   DLT_CUDA_TRY(type_of(row.name, target, &plan.types[0]));
   bool plain = is_contiguous(target.ndim, target.shape, target.strides);
   const bool out_plain = plain;
-  bool misaligned = is_misaligned(target), overlaps = false;
+  bool misaligned = is_askew(target, plan.types[0]), overlaps = false;
   for (int k = 0; k < count; ++k) {
     if (!in[k].tensor) continue;
     DLT_CUDA_TRY(type_of(row.name, *in[k].tensor, &plan.types[k + 1]));
     plain = plain && same_run(*in[k].tensor, target);
-    misaligned |= is_misaligned(*in[k].tensor);
+    misaligned |= is_askew(*in[k].tensor, plan.types[k + 1]);
     overlaps |= may_overlap(in[k], out);
   }
   if (operation.flavour >= Flavour::real) DLT_CUDA_TRY(check_exact_types(operation, row, in, count, plan));
@@ -195,6 +199,40 @@ Status start(const Operation& operation, const Operand* in, int count, const Ope
 
 Status elementwise(const Operation& operation, const Operand* in, int count, const Operand& out, const Where& where) noexcept {
   return start(operation, in, count, out, where, true);
+}
+
+Status runs(int op, int type, int to, int64_t count, const Run* in, const Run& out, const Where& where) noexcept {
+  Plan plan;
+  plan.body = {static_cast<uint32_t>(op), body_name};
+  plan.operands = 2;
+  plan.type = type;
+  plan.dims = 1;
+  plan.shape[0] = count;
+  const Run* const all[] = {&out, &in[0], &in[1]};
+  for (int k = 0; k < 3; ++k) {
+    plan.types[k] = k ? type : to;
+    plan.pointers[k] = all[k]->data;
+    plan.strides[k][0] = 1;
+  }
+  const auto low = reinterpret_cast<uintptr_t>(in[0].data) | reinterpret_cast<uintptr_t>(in[1].data);
+  if (low & static_cast<uintptr_t>(type_alignment(type) - 1)) [[unlikely]] {
+    int64_t step = 1;
+    DLTensor tensors[3];
+    Operand operands[3];
+    for (int k = 0; k < 3; ++k) {
+      const DLDevice here{kDLCUDA, where.stream->device->ordinal};
+      tensors[k] = {all[k]->data, here, 1, type_table[plan.types[k]].dtype, &count, &step, 0};
+      operands[k] = {&tensors[k], all[k]->block};
+    }
+    return elementwise({op, Flavour::plain, type}, operands + 1, 2, operands[0], where);
+  }
+  if (count == 0) return success;
+  Where settled = where;
+  if (!settled.launch) settled.launch = thread_launch();
+  DLT_CUDA_TRY(use(in[0].block, *where.stream, false));
+  DLT_CUDA_TRY(use(in[1].block, *where.stream, false));
+  DLT_CUDA_TRY(use(out.block, *where.stream, true));
+  return execute(plan, *where.stream->device, settled, true);
 }
 
 Status prepare(const Operation& operation, const Operand* in, int count, const Operand& out, const Where& where) noexcept {

@@ -69,6 +69,15 @@ struct Where {
 DLT_API Status elementwise(const Operation& operation, const Operand* in, int count, const Operand& out,
                            const Where& where) noexcept;
 
+// The short way for the most common case: a plain operation of two operands on runs of `count` elements of one dtype,
+// into fresh memory. `to` is the dtype of the result as a row; the caller has checked everything.
+struct Run {
+  void* data;
+  Block* block;
+};
+DLT_API Status runs(int op, int type, int to, int64_t count, const Run* in, const Run& out,
+                    const Where& where) noexcept;
+
 // Broadcasts and copies elements of one dtype, across devices too.
 DLT_API Status copy(const Operand& from, const Operand& to, const Where& where) noexcept;
 // Broadcasts and converts, with `scaled` a * scale + offset first; the options are the CPU's. The input may lie in another
@@ -80,10 +89,15 @@ DLT_API Status choose(const Operand& condition, const Operand& a, const Operand&
 // `value` has out's dtype.
 DLT_API Status fill(const Operand& value, const Operand& to, const Where& where) noexcept;
 
-// c = alpha * a @ b + beta * c over the last two dimensions, the others broadcast; any strides. One dtype: float16,
-// bfloat16, float32 or float64. With beta 0 c is not read. `tf32`: float32 products may be rounded to 10 bits.
-DLT_API Status gemm(const Operand& a, const Operand& b, const Operand& c, double alpha, double beta, bool tf32,
+// c = alpha * a @ b + beta * c over the last two dimensions, the others broadcast; any strides. One dtype: an integer,
+// a float or a complex one. With beta 0 c is not read. Integers wrap, and take the integer part of alpha and beta: the
+// CPU's bits. By cuBLAS where it is there and multiplies the dtype, by a kernel of ours elsewhere.
+DLT_API Status gemm(const Operand& a, const Operand& b, const Operand& c, const Scalar& alpha, const Scalar& beta,
                     const Where& where) noexcept;
+
+// Whether cuBLAS may round the calling thread's float32 factors to TF32: 10 bits for a several times faster product.
+DLT_API bool thread_tf32() noexcept;
+DLT_API void set_thread_tf32(bool allowed) noexcept;
 
 // Our own kernel even where cuBLAS is there: for tests, and for whoever wants the same bits everywhere.
 DLT_API void set_use_cublas(bool use) noexcept;

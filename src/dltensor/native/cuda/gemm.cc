@@ -4,7 +4,9 @@
 #include <map>
 #include <new>
 
+#include "native/cpu/scalar.h"
 #include "native/cuda/plan.h"
+#include "native/cuda/thread_state.h"
 
 namespace dlt::cuda {
 namespace {
@@ -122,17 +124,32 @@ struct Problem {
   int dims = 0;  // of batches
   int64_t batch[max_dims] = {};
   int64_t batches = 1;
-  double alpha = 1, beta = 0;
-  bool tf32 = false;
+  Scalar alpha, beta;
+  bool scaled = false, reads = false;  // alpha is not 1; beta is not 0
+  kernels::Immediate factors[2];       // alpha and beta as elements of factor_type()
 };
 
+// -1: cuBLAS does not multiply it.
 int blas_type(int type) noexcept {
   switch (type) {
     case type_float64: return kBlasR64F;
+    case type_float32: return kBlasR32F;
     case type_float16: return kBlasR16F;
     case type_bfloat16: return kBlasR16BF;
-    default: return kBlasR32F;
+    case type_complex64: return kBlasC32F;
+    case type_complex128: return kBlasC64F;
+    default: return -1;
   }
+}
+
+// What alpha and beta are: halves are summed in float32, everything else in its own terms.
+int factor_type(int type) noexcept { return type == type_float16 || type == type_bfloat16 ? type_float32 : type; }
+
+// The C++ type of sums. Integers wrap, which unsigned ones of a whole word do as well as the type itself.
+const char* sum_name(int type) noexcept {
+  const Kind kind = type_table[type].kind;
+  if (kind != Kind::signed_integer && kind != Kind::unsigned_integer) return type_name(factor_type(type));
+  return type_table[type].bytes == 8 ? "uint64_t" : "uint32_t";
 }
 
 // Row-major C = A B is column-major C' = B' A': the operands change places, nothing is moved. A C that lies column by
@@ -140,12 +157,10 @@ int blas_type(int type) noexcept {
 Status call_blas(const Problem& p, const View& a, const View& b, const View& c, Stream& stream) noexcept {
   Handle* handle = nullptr;
   DLT_CUDA_TRY(handle_of(stream, &handle));
-  const bool wide = p.type == type_float64;
-  const float alpha32 = static_cast<float>(p.alpha), beta32 = static_cast<float>(p.beta);
-  const void* alpha = wide ? static_cast<const void*>(&p.alpha) : &alpha32;
-  const void* beta = wide ? static_cast<const void*>(&p.beta) : &beta32;
+  const void *alpha = p.factors[0].bytes, *beta = p.factors[1].bytes;
   const int data_type = blas_type(p.type);
-  const int compute = wide ? kBlasCompute64F : p.tf32 && p.type == type_float32 ? kBlasCompute32FFastTF32 : kBlasCompute32F;
+  const bool wide = p.type == type_float64 || p.type == type_complex128, half = factor_type(p.type) != p.type;
+  const int compute = wide ? kBlasCompute64F : thread_tf32() && !half ? kBlasCompute32FFastTF32 : kBlasCompute32F;
   const int64_t bytes = type_table[p.type].bytes;
 
   // The innermost batch dimension is one strided call; the others are a loop.
@@ -190,14 +205,14 @@ Status call_tiled(const Problem& p, const Where& where) noexcept {
     return fail(Fault::value, "gemm: at most %d batch dimensions that cannot be joined, got %d; make the operands contiguous",
                 most_batch_dims, p.dims);
   Device& device = *where.stream->device;
-  const bool wide = p.type == type_float64;
   Kernel kernel;
   KernelKey key;
   key.add(3, 2);
   key.add(static_cast<uint64_t>(p.type), 6);
   if (!find_kernel(device, key.word, &kernel)) {
     DLT_CUDA_TRY(get_kernel(device, "native/cuda/kernels/product.cuh",
-                            std::string("dlt::kernels::product::tiled<") + type_name(p.type) + (wide ? ", double>" : ", float>"),
+                            std::string("dlt::kernels::product::tiled<") + type_name(p.type) + ", " + sum_name(p.type) + ", " +
+                                type_name(factor_type(p.type)) + ">",
                             &kernel));
     keep_kernel(device, key.word, kernel);
   }
@@ -213,7 +228,8 @@ Status call_tiled(const Problem& p, const Where& where) noexcept {
     q.extent[d] = kernels::divider<uint64_t>(static_cast<uint64_t>(p.batch[d]));
     q.a_stride[d] = p.a.batch_steps[d], q.b_stride[d] = p.b.batch_steps[d], q.c_stride[d] = p.c.batch_steps[d];
   }
-  q.alpha = p.alpha, q.beta = p.beta;
+  q.alpha = p.factors[0], q.beta = p.factors[1];
+  q.scaled = p.scaled, q.reads = p.reads;
   constexpr int64_t side = 64;
   q.tiles_across = (p.n + side - 1) / side;
   q.tiles_down = (p.m + side - 1) / side;
@@ -234,8 +250,8 @@ Status set_up(Problem& p, const Operand& a, const Operand& b, const Operand& c) 
       return fail(Fault::type, "gemm: expected one dtype, got %s and %s", type_table[p.type].name, type_table[type].name);
     p.type = type;
   }
-  if (p.type != type_float16 && p.type != type_bfloat16 && p.type != type_float32 && p.type != type_float64)
-    return fail(Fault::type, "gemm: expected float16, bfloat16, float32 or float64, got %s", type_table[p.type].name);
+  if (p.type == type_bool || p.type >= computed_types)
+    return fail(Fault::type, "gemm: expected integers, floats or complex numbers, got %s", type_table[p.type].name);
   describe(p.a, a);
   describe(p.b, b);
   describe(p.c, c);
@@ -255,6 +271,12 @@ Status set_up(Problem& p, const Operand& a, const Operand& b, const Operand& c) 
       return fail(Fault::value, "gemm: the batch dimensions of operand %d do not broadcast to the output's", i + 1);
     steps[i] = matrices[i]->batch_steps;
   }
+  const Scalar one{Kind::unsigned_integer, 1, 1, 1, 0}, zero{Kind::unsigned_integer, 0, 0, 0, 0};
+  p.scaled = compare_scalars(p.alpha, one) != 0;
+  p.reads = compare_scalars(p.beta, zero) != 0;
+  const Scalar* const factors[] = {&p.alpha, &p.beta};
+  for (int i = 0; i < 2; ++i)
+    store_scalar(p.factors[i].bytes, 0, type_table[factor_type(p.type)].dtype, false, *factors[i], Rounding::truncate, false);
   p.batches = numel(p.dims, p.batch);
   if (p.batches && p.dims) p.dims = coalesce(p.dims, p.batch, 3, steps);
   return success;
@@ -262,13 +284,14 @@ Status set_up(Problem& p, const Operand& a, const Operand& b, const Operand& c) 
 
 Status run(Problem& p, const Operand& a, const Operand& b, const Operand& c, const Where& where) noexcept {
   Stream& stream = *where.stream;
-  const bool have_blas = use_cublas.load(std::memory_order_relaxed) && load_cublas().ok() && p.m <= INT32_MAX && p.n <= INT32_MAX && p.k <= INT32_MAX;
+  const bool have_blas = use_cublas.load(std::memory_order_relaxed) && blas_type(p.type) >= 0 && load_cublas().ok() &&
+                         p.m <= INT32_MAX && p.n <= INT32_MAX && p.k <= INT32_MAX;
   View va, vb, vc;
   if (have_blas && !as_blas(p.c, &vc)) {
     Temporary result;
     DLT_CUDA_TRY(result.make(*c.tensor, stream));
-    if (p.beta != 0) DLT_CUDA_TRY(copy(c, result.operand(), where));
-    DLT_CUDA_TRY(gemm(a, b, result.operand(), p.alpha, p.beta, p.tf32, where));
+    if (p.reads) DLT_CUDA_TRY(copy(c, result.operand(), where));
+    DLT_CUDA_TRY(gemm(a, b, result.operand(), p.alpha, p.beta, where));
     return copy(result.operand(), c, where);
   }
   // Neither lines nor columns of neighbours: packed once.
@@ -281,8 +304,8 @@ Status run(Problem& p, const Operand& a, const Operand& b, const Operand& c, con
         Temporary straight;
         DLT_CUDA_TRY(straight.make(*inputs[i]->tensor, stream));
         DLT_CUDA_TRY(copy(*inputs[i], straight.operand(), where));
-        return i == 0 ? gemm(straight.operand(), b, c, p.alpha, p.beta, p.tf32, where)
-                      : gemm(a, straight.operand(), c, p.alpha, p.beta, p.tf32, where);
+        return i == 0 ? gemm(straight.operand(), b, c, p.alpha, p.beta, where)
+                      : gemm(a, straight.operand(), c, p.alpha, p.beta, where);
       }
   DLT_CUDA_TRY(use(a.block, stream, false));
   DLT_CUDA_TRY(use(b.block, stream, false));
@@ -292,9 +315,13 @@ Status run(Problem& p, const Operand& a, const Operand& b, const Operand& c, con
 
 }  // namespace
 
-Status gemm(const Operand& a, const Operand& b, const Operand& c, double alpha, double beta, bool tf32, const Where& where) noexcept {
+bool thread_tf32() noexcept { return thread_state().tf32; }
+void set_thread_tf32(bool allowed) noexcept { thread_state().tf32 = allowed; }
+
+Status gemm(const Operand& a, const Operand& b, const Operand& c, const Scalar& alpha, const Scalar& beta,
+            const Where& where) noexcept {
   Problem p;
-  p.alpha = alpha, p.beta = beta, p.tf32 = tf32;
+  p.alpha = alpha, p.beta = beta;
   DLT_CUDA_TRY(set_up(p, a, b, c));
   if (p.batches == 0 || p.m == 0 || p.n == 0) return success;
   if (repeats_elements(c.tensor->ndim, c.tensor->shape, c.tensor->strides))
@@ -306,14 +333,14 @@ Status gemm(const Operand& a, const Operand& b, const Operand& c, double alpha, 
     DLT_CUDA_TRY(straight.make(*operand->tensor, *where.stream));
     DLT_CUDA_TRY(copy(*operand, straight.operand(), where));
     const Operand now = straight.operand();
-    DLT_CUDA_TRY(gemm(operand == &a ? now : a, operand == &b ? now : b, operand == &c ? now : c, alpha, beta, tf32, where));
+    DLT_CUDA_TRY(gemm(operand == &a ? now : a, operand == &b ? now : b, operand == &c ? now : c, alpha, beta, where));
     return operand == &c ? copy(now, c, where) : success;
   }
   if (overlap(*a.tensor, *c.tensor) != Overlap::none || overlap(*b.tensor, *c.tensor) != Overlap::none) {
     Temporary result;
     DLT_CUDA_TRY(result.make(*c.tensor, *where.stream));
-    if (beta != 0) DLT_CUDA_TRY(copy(c, result.operand(), where));
-    DLT_CUDA_TRY(gemm(a, b, result.operand(), alpha, beta, tf32, where));
+    if (p.reads) DLT_CUDA_TRY(copy(c, result.operand(), where));
+    DLT_CUDA_TRY(gemm(a, b, result.operand(), alpha, beta, where));
     return copy(result.operand(), c, where);
   }
   return run(p, a, b, c, where);

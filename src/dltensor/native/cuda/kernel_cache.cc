@@ -15,10 +15,13 @@
 #include <vector>
 
 #include "native/cuda/compiler.h"
+#include "native/cuda/driver.h"
 #include "native/cuda/sha256.h"
 
 namespace dlt::cuda {
 namespace {
+
+constexpr int oldest_major = 11;
 
 struct Settings {
   std::mutex mutex;
@@ -173,8 +176,12 @@ Found read_image(const std::string& key, const std::string& maker, Image* out) n
   Found found = read_from(cache_folder(), file_name(key, maker), true, out);
   if (found == Found::yes) return found;
   // The package's own folder is as trustworthy as the package, whoever installed it.
-  const Found seeded = read_from(s.seeds, key + ".kernel", false, out);
-  return seeded == Found::no ? found : seeded;
+  // A driver loads what its own and older majors of NVRTC made.
+  for (int major = driver.version / 1000; !s.seeds.empty() && major >= oldest_major; --major) {
+    const Found seeded = read_from(s.seeds + "/" + std::to_string(major), key + ".kernel", false, out);
+    if (seeded != Found::no) return seeded;
+  }
+  return found;
 }
 
 void write_image(const std::string& key, const std::string& maker, const Image& image) noexcept {

@@ -72,6 +72,9 @@ void free_foreign_block(Block* block) noexcept {
   // The producer reuses its memory as soon as it has it back, so it must not get it while a kernel of ours is reading.
   for (int i = 0; i < memory->user_count; ++i) {
     Stream& user = *memory->users[i];
+    // What a graph will read is kept by whoever runs the graph.
+    bool capturing = false;
+    if (is_capturing(user, &capturing).ok() && capturing) continue;
     Current current(*user.device);
     if (driver.cuStreamQuery(user.handle) == kSuccess) continue;
     CUevent event = nullptr;

@@ -24,17 +24,14 @@ const char* const names[] = {
 #undef DLT_TYPE_NAME
     "dlt::kernels::wide_word"};
 
-const int alignments[] = {
+}  // namespace
+
+const char* type_name(int type) noexcept { return names[type]; }
+const int type_alignments[] = {
 #define DLT_TYPE_ALIGNMENT(name, type, code, bits, format) alignof(type),
     DLT_DTYPES(DLT_TYPE_ALIGNMENT)
 #undef DLT_TYPE_ALIGNMENT
     8};
-
-}  // namespace
-
-const char* type_name(int type) noexcept { return names[type]; }
-int type_bytes(int type) noexcept { return type == wide_type ? 16 : type_table[type].bytes; }
-int type_alignment(int type) noexcept { return alignments[type]; }
 
 int word_type(int64_t bytes) noexcept {
   switch (bytes) {

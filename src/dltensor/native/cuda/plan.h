@@ -41,8 +41,9 @@ const char* type_name(int type) noexcept;
 // Plain copies look at bytes only: an unsigned row of that many bytes, or 16 for wide_word.
 inline constexpr int wide_type = type_count;
 int word_type(int64_t bytes) noexcept;
-int type_bytes(int type) noexcept;
-int type_alignment(int type) noexcept;
+inline int type_bytes(int type) noexcept { return type == wide_type ? 16 : type_table[type].bytes; }
+extern const int type_alignments[];
+inline int type_alignment(int type) noexcept { return type_alignments[type]; }
 
 // Adds an operand at place k, broadcast to the plan's shape (set before).
 Status add_operand(const char* function, Plan& plan, int k, const Operand& operand) noexcept;

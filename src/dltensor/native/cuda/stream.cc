@@ -151,13 +151,28 @@ Status destroy_stream(Stream* stream) noexcept {
   return success;
 }
 
+namespace {
+
+// To the driver such a question is an error that spoils the whole capture.
+Status no_capture(const char* what, const Stream& stream) noexcept {
+  bool capturing = false;
+  DLT_CUDA_TRY(is_capturing(stream, &capturing));
+  if (!capturing) return success;
+  return fail(Fault::buffer, "%s: a CUDA graph is being captured on this stream, whose work runs only with the graph; ask "
+              "before or after the capture", what);
+}
+
+}  // namespace
+
 Status synchronize_stream(Stream* stream) noexcept {
+  DLT_CUDA_TRY(no_capture("synchronize", *stream));
   Current current(*stream->device);
   DLT_CU(cuStreamSynchronize(stream->handle));
   return success;
 }
 
 Status query_stream(Stream* stream) noexcept {
+  DLT_CUDA_TRY(no_capture("query", *stream));
   Current current(*stream->device);
   const CUresult result = driver.cuStreamQuery(stream->handle);
   if (result == kNotReady) return {Fault::not_ready};

@@ -13,6 +13,7 @@ struct ThreadState {
   Stream* last_asked = nullptr;
   Launch launch;
   bool has_launch = false;
+  bool tf32 = false;
   char words[4096] = {};  // of the last fault
 };
 

@@ -5,6 +5,9 @@
 #include <stdint.h>
 #include <string.h>
 
+#include <cmath>
+#include <complex>
+
 #include "native/cuda/abi.h"
 
 #define HOSTCUDA_EXPORT extern "C" __attribute__((visibility("default")))
@@ -18,14 +21,18 @@ struct cublasHandleStruct {
 
 namespace {
 
-double load(const void* data, int type, int64_t at) {
+using Number = std::complex<double>;
+
+Number load(const void* data, int type, int64_t at) {
   switch (type) {
+    case kBlasC32F: return Number(static_cast<const std::complex<float>*>(data)[at]);
+    case kBlasC64F: return static_cast<const Number*>(data)[at];
     case kBlasR32F: return static_cast<const float*>(data)[at];
     case kBlasR64F: return static_cast<const double*>(data)[at];
     case kBlasR16F: {
       _Float16 value;
       memcpy(&value, static_cast<const uint16_t*>(data) + at, sizeof value);
-      return static_cast<double>(value);
+      return double(value);
     }
     default: {
       const uint32_t bits = uint32_t{static_cast<const uint16_t*>(data)[at]} << 16;
@@ -36,8 +43,11 @@ double load(const void* data, int type, int64_t at) {
   }
 }
 
-void store(void* data, int type, int64_t at, double value) {
+void store(void* data, int type, int64_t at, Number number) {
+  const double value = number.real();
   switch (type) {
+    case kBlasC32F: static_cast<std::complex<float>*>(data)[at] = std::complex<float>(number); return;
+    case kBlasC64F: static_cast<Number*>(data)[at] = number; return;
     case kBlasR32F: static_cast<float*>(data)[at] = static_cast<float>(value); return;
     case kBlasR64F: static_cast<double*>(data)[at] = value; return;
     case kBlasR16F: {
@@ -58,26 +68,46 @@ void store(void* data, int type, int64_t at, double value) {
 struct Job {
   bool transpose_a, transpose_b;
   int m, n, k, type_a, type_b, type_c, lda, ldb, ldc, batch;
-  double alpha, beta;
+  bool tf32;
+  Number alpha, beta;
   const void *a, *b;
   void* c;
   int64_t stride_a, stride_b, stride_c;
 };
+
+// To TF32's 10 bits, half away from zero, as the tensor cores' own conversion does.
+double rounded(double value, bool tf32) {
+  const float single = static_cast<float>(value);
+  if (!tf32 || !std::isfinite(single)) return value;
+  uint32_t bits;
+  memcpy(&bits, &single, sizeof bits);
+  bits = (bits + 0x1000u) & ~0x1fffu;
+  float kept;
+  memcpy(&kept, &bits, sizeof kept);
+  return kept;
+}
+Number rounded(Number value, bool tf32) { return {rounded(value.real(), tf32), rounded(value.imag(), tf32)}; }
+
+// The terms one by one: std::complex's own product looks for infinities, which cuBLAS does not.
+Number times(Number a, Number b) {
+  return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
+}
 
 void run(void* data) {
   const Job* j = static_cast<Job*>(data);
   for (int64_t batch = 0; batch < j->batch; ++batch)
     for (int64_t column = 0; column < j->n; ++column)
       for (int64_t row = 0; row < j->m; ++row) {
-        double sum = 0;
+        Number sum = 0;
         for (int64_t i = 0; i < j->k; ++i) {
           const int64_t at_a = j->transpose_a ? i + row * j->lda : row + i * j->lda;
           const int64_t at_b = j->transpose_b ? column + i * j->ldb : i + column * j->ldb;
-          sum += load(j->a, j->type_a, batch * j->stride_a + at_a) * load(j->b, j->type_b, batch * j->stride_b + at_b);
+          sum += times(rounded(load(j->a, j->type_a, batch * j->stride_a + at_a), j->tf32),
+                       rounded(load(j->b, j->type_b, batch * j->stride_b + at_b), j->tf32));
         }
         const int64_t at = batch * j->stride_c + row + column * j->ldc;
-        const double old = j->beta != 0 ? j->beta * load(j->c, j->type_c, at) : 0;  // beta 0 must not read c
-        store(j->c, j->type_c, at, j->alpha * sum + old);
+        const Number old = j->beta != 0.0 ? times(j->beta, load(j->c, j->type_c, at)) : 0;  // beta 0 must not read c
+        store(j->c, j->type_c, at, times(j->alpha, sum) + old);
       }
   delete j;
 }
@@ -127,10 +157,10 @@ HOSTCUDA_EXPORT int cublasGemmStridedBatchedEx(cublasHandle_t handle, int transp
   if (m < 0 || n < 0 || k < 0 || batch < 0 || lda < at_least(transpose_a ? k : m) ||
       ldb < at_least(transpose_b ? n : k) || ldc < at_least(m))
     return invalid_value;
-  const bool wide = compute == kBlasCompute64F;
+  const bool complex = type_c == kBlasC32F || type_c == kBlasC64F;
+  const int factor = compute == kBlasCompute64F ? (complex ? kBlasC64F : kBlasR64F) : complex ? kBlasC32F : kBlasR32F;
   return enqueue(handle->stream,
                  new Job{transpose_a != 0, transpose_b != 0, m, n, k, type_a, type_b, type_c, lda, ldb, ldc, batch,
-                         wide ? *static_cast<const double*>(alpha) : *static_cast<const float*>(alpha),
-                         wide ? *static_cast<const double*>(beta) : *static_cast<const float*>(beta), a, b, c, stride_a,
-                         stride_b, stride_c});
+                         compute == kBlasCompute32FFastTF32, load(alpha, factor, 0), load(beta, factor, 0), a, b, c,
+                         stride_a, stride_b, stride_c});
 }

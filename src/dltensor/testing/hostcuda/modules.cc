@@ -93,33 +93,48 @@ std::string source_stamp() {
   return text;
 }
 
-const HostKernel* compile(const std::string& header, const std::string& expression) {
+// A file of the cache folder: made under another name and moved, since other processes may be looking.
+bool make(const std::string& text, const std::string& arguments, const std::string& stem, const char* source,
+          const char* made) {
+  const std::string part = stem + "." + std::to_string(getpid());
+  FILE* file = fopen((part + source).c_str(), "w");
+  if (!file) {
+    fprintf(stderr, "hostcuda: cannot write to the cache folder %s\n", machine.cache.c_str());
+    return false;
+  }
+  fputs(text.c_str(), file);
+  fclose(file);
+  const auto quoted = [](const std::string& path) { return " '" + path + "'"; };
+  const std::string command = machine.compiler + " " + arguments + quoted(part + source) + " -o" + quoted(part + made) +
+                              " && mv" + quoted(part + source) + quoted(stem + source) +
+                              " && mv" + quoted(part + made) + quoted(stem + made);
+  return system(command.c_str()) == 0;
+}
+
+std::string key_of(const std::string& text) {
   static const std::string stamp = source_stamp();
-  const std::string text =
-      "#include \"simt.h\"\n#include \"" + header + "\"\nHOSTCUDA_KERNEL(" + expression + ")\n";
-  std::string flags = "-std=c++20 -O1 -g1 -fPIC -shared -w -fno-strict-aliasing -ffp-contract=off " + machine.compiler_flags;
+  char key[40];
+  snprintf(key, sizeof key, "%016llx", static_cast<unsigned long long>(hash(text + machine.compiler + stamp)));
+  return (machine.cache.empty() ? "." : machine.cache) + "/" + key;
+}
+
+const HostKernel* compile(const std::string& header, const std::string& expression) {
+  std::string flags = "-std=c++20 -O1 -fPIC -w -fno-strict-aliasing -ffp-contract=off " + machine.compiler_flags;
   for (size_t from = 0; from < machine.include.size();) {
     const size_t to = std::min(machine.include.find(':', from), machine.include.size());
     flags += " -I'" + machine.include.substr(from, to - from) + "'";
     from = to + 1;
   }
-  char key[40];
-  snprintf(key, sizeof key, "%016llx", static_cast<unsigned long long>(hash(text + flags + machine.compiler + stamp)));
-  const std::string folder = machine.cache.empty() ? "." : machine.cache;
-  const std::string library = folder + "/" + key + ".so";
+  const std::string headers = "#include \"simt.h\"\n#include \"" + header + "\"\n";
+  const std::string kernel = "HOSTCUDA_KERNEL(" + expression + ")\n";
+  const std::string stem = key_of(headers + kernel + flags), library = stem + ".so";
   if (access(library.c_str(), R_OK)) {
-    const std::string part = folder + "/" + key + "." + std::to_string(getpid());
-    FILE* file = fopen((part + ".cc").c_str(), "w");
-    if (!file) {
-      fprintf(stderr, "hostcuda: cannot write to the cache folder %s\n", folder.c_str());
-      return nullptr;
-    }
-    fputs(text.c_str(), file);
-    fclose(file);
-    const std::string command = machine.compiler + " " + flags + " '" + part + ".cc' -o '" + part + ".so' && mv '" + part +
-                                ".so' '" + library + "' && mv '" + part + ".cc' '" + folder + "/" + key + ".cc'";
+    // Reading the headers is most of the work: they are compiled once for all kernels.
+    const std::string prepared = key_of(headers + flags);
+    const bool ready = access((prepared + ".h.gch").c_str(), R_OK) == 0 ||
+                       make(headers, flags + " -x c++-header", prepared, ".h", ".h.gch");
     ++machine.statistics.host_compilations;
-    if (system(command.c_str())) {
+    if (!ready || !make(kernel, flags + " -shared -include '" + prepared + ".h'", stem, ".cc", ".so")) {
       fprintf(stderr, "hostcuda: cannot compile %s\n", expression.c_str());
       return nullptr;
     }

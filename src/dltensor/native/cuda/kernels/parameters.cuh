@@ -107,7 +107,8 @@ struct Product {
   int64_t batches;
   Divider<uint64_t> extent[8];
   int64_t a_stride[8], b_stride[8], c_stride[8];
-  double alpha, beta;
+  Immediate alpha, beta;
+  bool scaled, reads;  // alpha is not 1; beta is not 0, and c is read
   int64_t tiles_across, tiles_down;
 };
 

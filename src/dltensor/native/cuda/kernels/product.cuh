@@ -5,8 +5,9 @@
 
 namespace dlt::kernels::product {
 
-// T lies in memory, S is summed in (float, or double for double). 256 threads; each owns 4 x 4 elements of the result.
-template <class T, class S>
+// T lies in memory, S is summed in, and F are alpha and beta, as gemm.cc chooses. 256 threads; each owns 4 x 4 elements of
+// the result.
+template <class T, class S, class F>
 __global__ void __launch_bounds__(256) tiled(const __grid_constant__ Product p) {
   constexpr int side = 64, deep = 16, own = 4, lines = side / own;
   __shared__ S a_tile[deep][side + 1];
@@ -31,7 +32,7 @@ __global__ void __launch_bounds__(256) tiled(const __grid_constant__ Product p) 
 #pragma unroll
     for (int i = 0; i < own; ++i)
 #pragma unroll
-      for (int j = 0; j < own; ++j) sum[i][j] = S(0);
+      for (int j = 0; j < own; ++j) sum[i][j] = S{};
     for (int64_t depth0 = 0; depth0 < p.depth; depth0 += deep) {
       for (int k = thread; k < side * deep; k += 256) {
         // Neighbouring threads take neighbours in memory, along whichever dimension has the smaller step.
@@ -41,9 +42,9 @@ __global__ void __launch_bounds__(256) tiled(const __grid_constant__ Product p) 
         const int64_t row = row0 + a_line, column = column0 + b_line;
         const int64_t at_a = depth0 + a_deep, at_b = depth0 + b_deep;
         a_tile[a_deep][a_line] =
-            row < p.rows && at_a < p.depth ? S(computed<T>::in(a[row * p.a_row + at_a * p.a_column])) : S(0);
+            row < p.rows && at_a < p.depth ? S(computed<T>::in(a[row * p.a_row + at_a * p.a_column])) : S{};
         b_tile[b_deep][b_line] =
-            column < p.columns && at_b < p.depth ? S(computed<T>::in(b[at_b * p.b_row + column * p.b_column])) : S(0);
+            column < p.columns && at_b < p.depth ? S(computed<T>::in(b[at_b * p.b_row + column * p.b_column])) : S{};
       }
       __syncthreads();
 #pragma unroll 4
@@ -54,7 +55,7 @@ __global__ void __launch_bounds__(256) tiled(const __grid_constant__ Product p) 
 #pragma unroll
         for (int i = 0; i < own; ++i)
 #pragma unroll
-          for (int j = 0; j < own; ++j) sum[i][j] = fused(x[i], y[j], sum[i][j]);
+          for (int j = 0; j < own; ++j) sum[i][j] = ops::fma(x[i], y[j], sum[i][j]);
       }
       __syncthreads();
     }
@@ -65,9 +66,9 @@ __global__ void __launch_bounds__(256) tiled(const __grid_constant__ Product p) 
         const int64_t row = row0 + ty + i * lines, column = column0 + tx + j * lines;
         if (row >= p.rows || column >= p.columns) continue;
         T* at = c + row * p.c_row + column * p.c_column;
-        S value = S(p.alpha) * sum[i][j];
-        if (p.beta != 0) value += S(p.beta) * S(computed<T>::in(*at));  // beta 0 must not read c
-        *at = computed<T>::out(value);
+        S value = p.scaled ? ops::multiply(S(immediate<F>(p.alpha)), sum[i][j]) : sum[i][j];
+        if (p.reads) value = ops::fma(S(immediate<F>(p.beta)), S(computed<T>::in(*at)), value);
+        *at = computed<T>::out(typename computed<T>::type(value));
       }
   }
 }

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// A program for building wheels: compiles the kernels that most programs use, for given architectures, into a folder
+// that the package brings along. Where they are there the first use of an operation waits for no compiler, and needs none.
+//
+//   seed_kernels SOURCES FOLDER 75 80 90 ...
+//
+// Needs NVRTC (DLTENSOR_CUDA_NVRTC names it), no driver and no GPU. Files are those of the kernel cache, hash included,
+// in a folder for each major version of NVRTC, since an older driver does not load what a newer one makes.
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <string>
+
+#include "dltensor/ops.h"
+#include "native/cuda/compiler.h"
+#include "native/cuda/engine.h"
+
+namespace dlt::cuda {
+namespace {
+
+constexpr int seeded_types[] = {type_uint8,    type_int32,   type_int64,  type_float16,
+                                type_bfloat16, type_float32, type_float64};
+constexpr int arithmetic[] = {op_add, op_subtract, op_multiply, op_divide};
+constexpr int comparisons[] = {op_equal, op_less, op_greater};
+
+// Tensor with tensor, and with a number on either side, side by side in memory.
+bool seed(Stream& stream, int op, int type, int to) {
+  int64_t shape = 1 << 20, stride = 1;
+  const auto at = [&](uintptr_t place, int row) {  // nobody looks at the memory, only at how it is aligned
+    return DLTensor{reinterpret_cast<void*>(place << 32), {kDLCUDA, stream.device->ordinal}, 1, type_table[row].dtype,
+                    &shape, &stride, 0};
+  };
+  const DLTensor a = at(1, type), b = at(2, type), out = at(3, to);
+  const unsigned char zeros[16] = {};
+  const Operand x(&a, nullptr), y(&b, nullptr), number = Operand::scalar(type, zeros), result(&out, nullptr);
+  const Operand pairs[][2] = {{x, y}, {x, number}, {number, x}};
+  for (const auto& pair : pairs)
+    if (!prepare({op, Flavour::plain, type}, pair, 2, result, {&stream}).ok()) return false;
+  return true;
+}
+
+bool seed_all(int ordinal, int arch) {
+  auto* device = new Device;  // known to the tables of kernels for good
+  device->ordinal = ordinal;
+  device->properties.major = arch / 10;
+  device->properties.minor = arch % 10;
+  auto* stream = new Stream;
+  stream->device = device;
+  for (const int type : seeded_types) {
+    const bool whole = type_table[type].kind == Kind::signed_integer || type_table[type].kind == Kind::unsigned_integer;
+    for (const int op : arithmetic)
+      if (!(whole && op == op_divide) && !seed(*stream, op, type, type)) return false;
+    for (const int op : comparisons)
+      if (!seed(*stream, op, type, type_bool)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+}  // namespace dlt::cuda
+
+int main(int count, char** arguments) {
+  using namespace dlt::cuda;
+  if (count < 4) return fprintf(stderr, "seed_kernels: expected SOURCES FOLDER ARCHITECTURE ...\n"), 2;
+  const std::filesystem::path folder = arguments[2], work = folder / "work";
+  std::filesystem::create_directories(folder);
+  std::filesystem::permissions(folder, std::filesystem::perms::owner_all);
+  set_source_folder(arguments[1]);
+  set_kernel_cache(work.c_str());
+  bool good = load_nvrtc().ok();
+  for (int i = 3; i < count && good; ++i) good = seed_all(i - 3, atoi(arguments[i]));
+  if (!good) return fprintf(stderr, "seed_kernels: %s\n", message()), 1;
+  for (const auto& entry : std::filesystem::directory_iterator(work)) {  // KEY-MAJOR.MINOR.kernel
+    const std::string name = entry.path().filename(), key = name.substr(0, name.find('-'));
+    const std::filesystem::path place = folder / name.substr(key.size() + 1, name.find('.') - key.size() - 1);
+    std::filesystem::create_directories(place);
+    std::filesystem::rename(entry.path(), place / (key + ".kernel"));
+  }
+  std::filesystem::remove(work);
+  printf("seed_kernels: %lld kernels in %.1f s\n", static_cast<long long>(compiler_statistics().compiled),
+         compiler_statistics().seconds);
+}

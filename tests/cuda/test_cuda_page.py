@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The page about CUDA prints what it says, on the host driver."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import ON_CARD
+from engine import scratch
+
+pytest.importorskip("dltensor._cuda", reason="the package is not installed")
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.mark.skipif(ON_CARD, reason="needs the host driver, this run uses a card")
+def test_the_page_about_cuda_prints_what_it_says():
+    environment = os.environ | {"DLTENSOR_CACHE_DIR": str(scratch()), "DLTENSOR_CUDA_NVRTC": "off"}
+    script = f"""
+import sys
+sys.path.insert(0, {str(ROOT / "tests")!r})
+import test_docs
+test_docs.test_a_page_prints_what_it_says(test_docs.ROOT / "docs" / "cuda.md")
+"""
+    done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, (done.stdout + done.stderr)[-3000:]
