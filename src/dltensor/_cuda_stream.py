@@ -191,9 +191,7 @@ def _raw_handle(stream: Any) -> int:
     for name in ("cuda_stream", "ptr", "handle"):
         if isinstance(value := getattr(stream, name, None), int):
             return value
-    raise TypeError(
-        f"Stream.wrap: expected an int or an object with __cuda_stream__, got {type(stream).__qualname__}"
-    )
+    raise TypeError(f"Stream.wrap: expected an int or an object with __cuda_stream__, got {type(stream).__qualname__}")
 
 
 def current_stream(device: Any = 0) -> Stream:
