@@ -68,6 +68,7 @@ DLT_FN void save_rest(F* to, typename pack<F>::type v, int64_t n) {
 template <class F, class CALL>
 DLT_FN void over(F* out, const F* a, const F* b, int64_t n, bool a_scalar, bool b_scalar, CALL call) {
   constexpr int lanes = pack<F>::lanes;
+  if (n == 0) return;  // then not even the first element may be read
   const auto x = a_scalar ? splat<F>(a) : typename pack<F>::type{}, y = b_scalar ? splat<F>(b) : typename pack<F>::type{};
   int64_t i = 0;
   for (; i + lanes <= n; i += lanes) save(out + i, call(a_scalar ? x : load(a + i), b_scalar ? y : load(b + i)));
