@@ -39,14 +39,28 @@ fi
 
 "$CLANG" $common -O2 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
   fuzz/validate_fuzzer.c -o "$build/validate_fuzzer"
-ASAN_OPTIONS=quarantine_size_mb=4 UBSAN_OPTIONS=print_stacktrace=1 "$build/validate_fuzzer" -runs="$runs" -max_len=256 -entropic=0 \
-  -artifact_prefix="$build/" -print_final_stats=1 "$corpus" fuzz/corpus/validate >"$build/fuzz.log" 2>&1 || {
-  tail -40 "$build/fuzz.log"
-  echo "fuzz: FAILED, the input is in $build/"
-  exit 1
-}
-done=$(sed -n 's/^stat::number_of_executed_units: *//p' "$build/fuzz.log")
-speed=$(sed -n 's/^stat::average_exec_per_sec: *//p' "$build/fuzz.log")
+
+# One fuzzer on each processor; what one finds new, the others read too.
+workers=$(nproc)
+rm -f "$build"/fuzz-*.log
+each=$(((runs + workers - 1) / workers))
+fuzzers=
+for worker in $(seq "$workers"); do
+  ASAN_OPTIONS=quarantine_size_mb=4 UBSAN_OPTIONS=print_stacktrace=1 "$build/validate_fuzzer" -runs="$each" -max_len=256 \
+    -entropic=0 -reload=1 -artifact_prefix="$build/" -print_final_stats=1 "$corpus" fuzz/corpus/validate \
+    >"$build/fuzz-$worker.log" 2>&1 &
+  fuzzers="$fuzzers $!"
+done
+for fuzzer in $fuzzers; do
+  wait "$fuzzer" || {
+    tail -n 40 "$build"/fuzz-*.log
+    echo "fuzz: FAILED, the input is in $build/"
+    exit 1
+  }
+done
+total() { cat "$build"/fuzz-*.log | awk -v row="stat::$1:" '$1 == row { sum += $2 } END { print sum + 0 }'; }
+done=$(total number_of_executed_units)
+speed=$(total average_exec_per_sec)
 [ "${done:-0}" -ge "$runs" ] || { echo "fuzz: FAILED, only ${done:-0} of $runs runs were made"; exit 1; }
 
 if [ "${KEEP:-0}" = 1 ]; then
