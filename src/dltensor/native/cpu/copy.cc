@@ -29,7 +29,7 @@ void move_all(const DLTensor& dst, const DLTensor& src, bool dst_padded, bool sr
   walk.loop_width = walk.out.width;
   walk.loop = nullptr;
   walk.real_loop = nullptr;
-  walk.heavy = false;
+  walk.weight = 1;
   run_walk(&walk);
 }
 

@@ -38,7 +38,7 @@ struct Making {
     walk.ndim = out.ndim;
     walk.inputs = 0;
     walk.real_loop = nullptr;
-    walk.heavy = false;
+    walk.weight = 1;
     if (out.ndim > 0) memcpy(walk.shape, out.shape, size_t(out.ndim) * sizeof(int64_t));
     return set(&walk.out, out, padded >> 3 & 1);
   }
@@ -133,7 +133,7 @@ Status run(int op, unsigned flags, int type, const DLTensor* const* in, const DL
   if (loop == nullptr) return Status::no_loop;
   DLT_TRY(making.start(out, padded));
   making.walk.loop = inner == type || op != op_fma ? loop : odd_fma;
-  making.walk.heavy = is_heavy(op);
+  making.walk.weight = is_heavy(op) ? 8 : type == type_float16 || type == type_bfloat16 ? 3 : 1;
   const int mode = flags & run_saturate ? cast_saturate : 0;
   for (int k = 0; k < op_table[op].operands; ++k) DLT_TRY(making.add(*in[k], out, types[k], mode, padded >> k & 1));
   // A 16-bit float's result is rounded to 16 bits before it goes anywhere else.
@@ -166,7 +166,7 @@ Status run_real(Real op, double scalar, const DLTensor& a, const DLTensor* c, co
   making.walk.loop = nullptr;
   making.walk.real_loop = loop;
   making.walk.scalar = scalar;
-  making.walk.heavy = true;
+  making.walk.weight = 8;
   DLT_TRY(making.add(a, out, type, cast_saturate, false));
   if (op == real_fma) {
     // The second place is the scalar's: the addend stands in the third.

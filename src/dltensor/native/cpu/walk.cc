@@ -435,9 +435,10 @@ void run_walk(Walk* walk) noexcept {
                 w.out.strides[w.ndim - 1] == 1 && w.out.bits == 0 && !writes_over_input(w);
   plan.rows_first = transposed >= 0;
   cut(&plan, transposed >= 0);
-  int64_t bytes = w.out.width;
+  int64_t bytes = w.out.width, weight = w.weight;
   for (int k = 0; k < w.inputs; ++k) bytes += w.in[k].width;
-  bytes = bytes * (w.heavy ? 8 : 1);
+  if (w.out.chain.count > 0) weight = larger(weight, 3);
+  bytes *= weight;
   // Neighbours of a packed output share bytes: one thread.
   if (count * bytes < share_from || plan.tiles == 1 || w.out.bits != 0) return run_tiles(plan, 0, plan.tiles);
   const int64_t tile_bytes = larger(count / plan.tiles * bytes, 1);

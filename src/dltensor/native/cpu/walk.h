@@ -27,7 +27,7 @@ struct Walk {
   loop_t loop;           // null: the elements are only moved
   real_loop_t real_loop; // instead of `loop`, with `scalar`
   double scalar;
-  bool heavy;            // much work per element: worth a second thread sooner
+  int weight;            // work per byte beside an addition of floats: how much sooner a second thread pays
   int64_t shape[max_dims];
 };
 
