@@ -240,6 +240,7 @@ void compute_tile(const Plan& plan, const Tile& tile, Buffers* buffers) {
   const Walk& w = *plan.walk;
   const int last = w.ndim - 1;
   Run runs[3] = {};
+  int64_t steps[3] = {};  // bytes from one element to the next
   unsigned scalars = 0;
   bool joined = true;  // every operand runs on from row to row
   for (int k = 0; k < w.inputs; ++k) {
@@ -247,7 +248,8 @@ void compute_tile(const Plan& plan, const Tile& tile, Buffers* buffers) {
     scalars |= unsigned(runs[k].scalar) << k;
     const Chain& chain = w.in[k].chain;
     const int64_t width = chain.count > 0 ? type_table[chain.types[chain.count]].bytes : w.in[k].width;
-    joined &= runs[k].scalar ? runs[k].row == 0 : runs[k].row == tile.columns * width;
+    steps[k] = runs[k].scalar ? 0 : width;
+    joined &= runs[k].row == tile.columns * steps[k];
   }
   const int64_t inner = w.out.strides[last], outer = last > 0 ? w.out.strides[last - 1] : 0;
   const bool direct = w.out.chain.count == 0 && w.out.bits == 0 && inner == 1 && !plan.stream;
@@ -257,26 +259,23 @@ void compute_tile(const Plan& plan, const Tile& tile, Buffers* buffers) {
   const int64_t calls = joined || tile.rows == 1 ? 1 : tile.rows;
   const int64_t n = calls == 1 ? tile.rows * tile.columns : tile.columns;
   // Stores that cross a line at every step cost a quarter: a long run is cut where its output meets one.
-  int64_t head = 0;
-  if (direct && calls == 1 && n >= 1024 && w.loop != nullptr) {
-    const int64_t off = int64_t(-reinterpret_cast<uintptr_t>(to) & 63);
-    if (off % w.loop_width == 0) head = off / w.loop_width;
-  }
-  if (head > 0) {
-    w.loop(to, runs[0].data, runs[1].data, runs[2].data, head, scalars);
-    to += head * w.loop_width;
-    for (int k = 0; k < w.inputs; ++k) {
-      const Chain& chain = w.in[k].chain;
-      const int64_t width = chain.count > 0 ? type_table[chain.types[chain.count]].bytes : w.in[k].width;
-      if (!runs[k].scalar) runs[k].data += head * width;
-    }
-  }
+  const bool cut_heads = direct && n >= 512 && w.loop != nullptr;
   for (int64_t r = 0; r < calls; ++r) {
-    if (w.real_loop != nullptr)
-      w.real_loop(to + r * to_row, runs[0].data + r * runs[0].row, w.scalar, runs[2].data + r * runs[2].row, n - head, scalars);
-    else
-      w.loop(to + r * to_row, runs[0].data + r * runs[0].row, runs[1].data + r * runs[1].row,
-             runs[2].data + r * runs[2].row, n - head, scalars);
+    char* at = to + r * to_row;
+    const char* from[3];
+    for (int k = 0; k < 3; ++k) from[k] = runs[k].data + r * runs[k].row;
+    if (w.real_loop != nullptr) {
+      w.real_loop(at, from[0], w.scalar, from[2], n, scalars);
+      continue;
+    }
+    const int64_t off = cut_heads ? int64_t(-reinterpret_cast<uintptr_t>(at) & 63) : 0;
+    const int64_t head = off % w.loop_width == 0 ? off / w.loop_width : 0;
+    if (head > 0) {
+      w.loop(at, from[0], from[1], from[2], head, scalars);
+      at += head * w.loop_width;
+      for (int k = 0; k < w.inputs; ++k) from[k] += head * steps[k];
+    }
+    w.loop(at, from[0], from[1], from[2], n - head, scalars);
   }
   if (direct) return;
   const char* done = buffers->out;
