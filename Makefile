@@ -31,6 +31,11 @@ $(VENV)/peers: $(VENV)/light
 	    scipy-openblas32 "matplotlib>=3.8"
 	touch $@
 
+$(VENV)/cuda-peers: $(VENV)/light
+	$(RUN) -m pip install -q --disable-pip-version-check "nvidia-cuda-nvrtc>=13" "nvidia-cuda-runtime>=13" "nvidia-cuda-crt>=13" \
+	    "nvidia-cublas>=13" cuda-core cuda-bindings numba-cuda
+	touch $@
+
 $(VENV)/lint: $(VENV)/tools
 	$(RUN) -m pip install -q --disable-pip-version-check "ruff>=0.14" "cython-lint>=0.16" "mypy>=1.11" "pyright[nodejs]>=1.1"
 	touch $@
@@ -55,7 +60,7 @@ test-conformance: $(VENV)/light install
 # help: make test-cuda    CUDA on a driver that runs on the host, whose kernels g++ compiles; make -j2 uses two cores
 SANITIZED := tests/cuda/test_cuda_sanitizer.py
 CUDA_ENGINE := $(addprefix tests/cuda/test_cuda_,elements.py moves.py memory.py launch.py)
-.PHONY: test-cuda-engine test-cuda-package test-cuda-sanitized test-cuda-device
+.PHONY: test-cuda-engine test-cuda-package test-cuda-sanitized test-cuda-device test-cuda-peers
 test-cuda: test-cuda-engine test-cuda-package test-cuda-sanitized
 test-cuda-engine: $(VENV)/light install
 	$(RUN) -m pytest $(CUDA_ENGINE) -m "not gpu"
@@ -63,6 +68,10 @@ test-cuda-package: $(VENV)/light install
 	$(RUN) -m pytest tests/cuda -m "not gpu" $(addprefix --ignore ,$(CUDA_ENGINE) $(SANITIZED))
 test-cuda-sanitized: $(VENV)/light install
 	$(RUN) -m pytest $(SANITIZED)
+
+# help: make test-cuda-peers  what needs NVRTC, CUDA's headers, cuda.core or numba: every kernel for five architectures
+test-cuda-peers: $(VENV)/cuda-peers install
+	$(RUN) -m pytest tests/cuda/test_cuda_abi.py tests/cuda/test_cuda_nvrtc.py tests/cuda/test_cuda_peers.py
 
 # help: make test-cuda-device  the CPU's tests that say so, with their tensors on that driver, in every order of streams
 test-cuda-device: $(VENV)/light install

@@ -60,7 +60,10 @@ FAMILIES = """
 """
 
 
-@pytest.mark.parametrize("arch", [75, 80, 90, 100, 120])
+ARCHITECTURES = [75, 80, 90, 100, 120]
+
+
+@pytest.mark.parametrize("arch", ARCHITECTURES)
 def test_every_family_compiles(arch, tmp_path):
     script = (
         FAMILIES
@@ -85,9 +88,12 @@ def test_every_family_compiles(arch, tmp_path):
     assert run(script, tmp_path, DLTENSOR_CUDA_NVRTC=nvrtc()).strip() == "15"
 
 
-def test_every_row_compiles_in_every_kind_it_takes(tmp_path):
+@pytest.mark.parametrize("arch", ARCHITECTURES)
+def test_every_row_compiles_in_every_kind_it_takes(arch, tmp_path):
     script = (
         FAMILIES
+        + f"""
+    arch = {arch}"""
         + """
     results = [cuda.c.shim_op_result(i).decode() for i in range(len(ops))]
     done = 0
@@ -97,7 +103,7 @@ def test_every_row_compiles_in_every_kind_it_takes(tmp_path):
                 continue
             part = "float" if bit == 8 else t
             out = "dlt::boolean" if result == "mask" else part if result == "part" else t
-            compile(90, E, f"{K}element::contiguous<{K}op_{op}, {count}, {', '.join([t] * 4)}, {out}, 1, 0>")
+            compile(arch, E, f"{K}element::contiguous<{K}op_{op}, {count}, {', '.join([t] * 4)}, {out}, 1, 0>")
             done += 1
     print(done)
     """
