@@ -12,8 +12,8 @@ PATH="$venv/bin:$PATH" "$python" -m pip install -q --disable-pip-version-check -
     --target "$place/site" -Cbuild-dir="$place/build" -Csetup-args=-Dbuildtype=debugoptimized -Csetup-args=-Db_ndebug=false \
     -Csetup-args=-Db_sanitize=address,undefined -Csetup-args=-Db_lundef=false \
     -Csetup-args=-Dcpp_args=-fno-sanitize-recover=undefined .
-# Not tests/opaque and the rest of tests/cuda, which build sanitized programs of their own, nor tests/conformance, whose planted defects
-# break what a sanitizer guards. A copy of the tests, so that the sources beside them are found and the other package is not.
+# Not tests/opaque and the rest of tests/cuda, which build sanitized programs of their own, nor tests/conformance, whose
+# planted defects break what a sanitizer guards.
 libraries="$(gcc -print-file-name=libasan.so) $(gcc -print-file-name=libubsan.so)"
 sanitized() { # ASAN_OPTIONS, arguments of pytest
     options=$1
@@ -25,5 +25,6 @@ sanitized() { # ASAN_OPTIONS, arguments of pytest
 }
 sanitized "" tests --ignore tests/opaque --ignore tests/cuda --ignore tests/conformance
 # The host driver carries a C++ library of its own: strings made there are freed by the system's.
-sanitized ":alloc_dealloc_mismatch=0" tests/cuda/test_tensor_cuda.py tests/cuda/test_tensor_products.py tests/cuda/test_cuda_faces.py
+sanitized ":alloc_dealloc_mismatch=0" tests/cuda/test_tensor_cuda.py tests/cuda/test_tensor_products.py \
+    tests/cuda/test_cuda_faces.py
 echo "sanitize: the tests passed under AddressSanitizer and UndefinedBehaviorSanitizer"
