@@ -36,7 +36,7 @@ def _row(what, gate, goal, m, n, k, kind="f4", peers=("numpy", "torch")):
         "dl.matmul(a, b, out=c)",
         {peer: statements[peer] for peer in peers},
         _names(m, n, k, kind),
-        0.05 if m * n * k >= 32**3 else 0.0,
+        0.15 if m * n * k >= 32**3 else 0.0,
     )
 
 

@@ -33,7 +33,9 @@ class Row:
     ours: str
     peers: dict
     names: dict = field(repr=False)
-    rest: float = 0.0  # seconds before each turn, in which threads that wait by spinning (OpenBLAS's do) fall asleep
+    # Seconds before each turn, in which threads that wait by spinning fall asleep (OpenBLAS's, after 0.11 s). Turns are
+    # longer then: each way is first run until its own threads are awake.
+    rest: float = 0.0
 
 
 def _loop(statement, names):
@@ -79,8 +81,11 @@ def run(row, seconds=0.6, threads=2):
             for way, (loop, count) in loops.items():
                 _single(count)
                 time.sleep(row.rest)
+                awake = time.perf_counter() + row.rest / 5
                 loop(1)  # a change of threads is not what is timed
-                samples[way].append(loop(counts[way]) / counts[way])
+                while time.perf_counter() < awake:
+                    loop(1)
+                samples[way] += [loop(counts[way]) / counts[way] for _ in range(10 if row.rest else 1)]
     finally:
         if collecting:
             gc.enable()

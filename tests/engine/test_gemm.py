@@ -22,6 +22,8 @@ SIZES = [
     (300, 1, 40),
     (129, 200, 257),
     (3, 5, 700),
+    (20, 600, 300),  # several blocks of columns and of depth, and all threads
+    (150, 70, 2100),
 ]
 
 

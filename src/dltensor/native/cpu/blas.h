@@ -1,19 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// A BLAS that was found at run time, as four pointers. Nothing is linked.
+// Products by a BLAS that set_blas() found at run time. Nothing is linked.
 #pragma once
-#include <atomic>
+#include "native/cpu/product.h"
 
 namespace dlt {
 
-struct Blas {
-  enum : int { row_major = 101, as_is = 111, transposed = 112 };
-  void (*sgemm)(int, int, int, int, int, int, float, const float*, int, const float*, int, float, float*, int);
-  void (*dgemm)(int, int, int, int, int, int, double, const double*, int, const double*, int, double, double*, int);
-  void (*cgemm)(int, int, int, int, int, int, const void*, const void*, int, const void*, int, const void*, void*, int);
-  void (*zgemm)(int, int, int, int, int, int, const void*, const void*, int, const void*, int, const void*, void*, int);
-};
+// Whether there is a BLAS, and it takes no longer than our own kernel does.
+bool prefers_blas(const Product& p) noexcept;
 
-// Null until set_blas().
-const Blas* blas() noexcept;
+// False, and nothing done, where a BLAS cannot read the operands: it wants contiguous rows or columns of the type that is
+// summed in.
+bool multiply_blas(const Product& p) noexcept;
 
 }  // namespace dlt

@@ -48,6 +48,7 @@ struct Kernels {
   void (*stream)(void* to, const void* from, size_t bytes);  // past the cache; `to` at 64 bytes
   void (*stream_end)();
   product_t products[type_count];
+  int64_t blas_work;  // multiplications of float32 and float64 from which a BLAS takes no longer than we do
 };
 
 }  // namespace dlt

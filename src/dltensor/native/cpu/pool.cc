@@ -19,13 +19,12 @@
 namespace dlt {
 namespace {
 
-constexpr int most_threads = 64;
 // About 20 microseconds: longer than the gap between two calls of a loop in Python, shorter than anybody's patience.
 constexpr int spins = 1500;
 // For how long the caller does its jobs alone after workers kept it waiting, in nanoseconds and in multiples of the wait: at
 // first, and at most, doubling in between. Asking again in vain then costs less than a tenth of the time.
 constexpr int64_t patience = 50000, longest_alone = 100000000;
-constexpr int64_t least_alone = 4, most_alone = 16;
+constexpr int64_t least_alone = 1, most_alone = 16;
 
 struct Job {
   void (*work)(void*, int64_t);
@@ -50,6 +49,7 @@ Pool pool;
 // Both belong to who holds `turn`: until when jobs are done alone, and what the next wait will be multiplied by.
 int64_t alone_until = 0, penalty = least_alone;
 thread_local bool inside = false;
+thread_local int my_lane = 0;
 
 void relax() {
 #if defined(__x86_64__)
@@ -92,6 +92,7 @@ int64_t nanoseconds() {
 void* worker(void* number) {
   inside = true;
   const int me = int(reinterpret_cast<intptr_t>(number));
+  my_lane = me + 1;
   uint32_t seen = 0;
   for (;;) {
     for (int idle = 0; pool.epoch.load(std::memory_order_acquire) == seen;) {
@@ -185,6 +186,8 @@ int num_threads() noexcept {
 void set_num_threads(int count) noexcept {
   pool.threads.store(count < 1 ? 1 : count > most_threads ? most_threads : count);
 }
+
+int lane() noexcept { return my_lane; }
 
 void parallel(int64_t count, void (*work)(void* context, int64_t index), void* context) noexcept {
   const int threads = num_threads();

@@ -12,8 +12,13 @@ namespace dlt {
 DLT_API int num_threads() noexcept;
 DLT_API void set_num_threads(int count) noexcept;
 
+inline constexpr int most_threads = 64;
+
 // Calls work(context, i) once for each i < count, on this thread and on others, in any order, and returns when all are
 // done. `work` must not throw. While another thread's job is running, and inside `work`, the caller does all of it.
 DLT_API void parallel(int64_t count, void (*work)(void* context, int64_t index), void* context) noexcept;
+
+// Inside `work`: a number below most_threads that no other thread of the job has.
+DLT_API int lane() noexcept;
 
 }  // namespace dlt

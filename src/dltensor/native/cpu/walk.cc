@@ -6,6 +6,7 @@
 
 #include "native/cpu/features.h"
 #include "native/cpu/pool.h"
+#include "native/cpu/sizes.h"
 
 namespace dlt {
 namespace {
@@ -35,9 +36,7 @@ struct Plan {
 };
 
 int64_t magnitude(int64_t v) { return v < 0 ? -v : v; }
-int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
-int64_t ceil_divide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 void swap(int64_t* a, int64_t* b) {
   const int64_t kept = *a;

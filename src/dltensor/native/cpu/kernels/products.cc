@@ -91,6 +91,11 @@ void block(const Factors& f, int part) {
   for (int r = 0; r < R; ++r)
 #pragma GCC unroll 4
     for (int v = 0; v < N; ++v) sums[r][v] = V{};
+  // Only asked for when the sums are complete, c would be waited for.
+#pragma GCC unroll 16
+  for (int r = 0; r < R; ++r)
+#pragma GCC unroll 4
+    for (int v = 0; v < N; ++v) __builtin_prefetch(f.c + r * f.c_row + v * register_bytes, 1);
   const char* a = f.a;
   const char* b = f.b;
   for (int64_t k = 0; k < f.depth; ++k, a += f.a_column, b += f.b_row) {
@@ -122,7 +127,7 @@ void block(const Factors& f, int part) {
 
 template <class T, int N, bool PART>
 void rows_of(Factors f, int64_t rows, int part) {
-  constexpr int most = registers == 32 ? (N == 1 ? 14 : N == 2 ? 12 : N == 3 ? 8 : 6) : (N == 1 ? 8 : N == 2 ? 5 : N == 3 ? 3 : 2);
+  constexpr int most = registers == 32 ? (N == 1 ? 16 : N == 2 ? 12 : N == 3 ? 8 : 6) : (N == 1 ? 12 : N == 2 ? 6 : N == 3 ? 3 : 2);
   const auto advance = [&](int by) {
     f.a += by * f.a_row;
     f.c += by * f.c_row;
@@ -147,9 +152,9 @@ void product(void* c, int64_t c_row, const void* a, int64_t a_row, int64_t a_col
     f.c += by * int64_t(sizeof(T));
     columns -= by;
   };
-  constexpr int N = registers == 32 ? 4 : 3;
+  constexpr int N = registers == 32 ? 4 : 2;
   for (; columns >= 4 * lanes && N == 4; advance(4 * lanes)) rows_of<T, 4, false>(f, rows, 0);
-  for (; columns >= 3 * lanes && N == 3; advance(3 * lanes)) rows_of<T, 3, false>(f, rows, 0);
+  for (; columns >= 2 * lanes && N == 2; advance(2 * lanes)) rows_of<T, 2, false>(f, rows, 0);
   if (columns == 0) return;
   const int full = int(columns / lanes), part = int(columns % lanes);
   switch (full * 2 + (part != 0)) {
@@ -203,6 +208,7 @@ void fill_products(Kernels* kernels) {
   p[type_int64] = p[type_uint64] = product<uint64_t>;
   p[type_complex64] = complex_product<float>;
   p[type_complex128] = complex_product<double>;
+  kernels->blas_work = int64_t(1) << (registers == 32 ? 32 : 22);
 }
 
 }  // namespace dlt::DLT_LEVEL

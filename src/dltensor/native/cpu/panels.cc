@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// A block of b is packed as panels: as many columns as the kernel keeps sums of in registers, over as much depth as lets a
+// panel stay in the first cache. Pieces of c are then computed from them in any order.
+#include "native/cpu/panels.h"
+
+#include <atomic>
+
+#include "native/cpu/pool.h"
+#include "native/cpu/sizes.h"
+#include "native/memory/block.h"
+
+namespace dlt {
+namespace {
+
+// Of b, what is packed at a time; of that, what one call of the kernel reads; rows of c that the kernel takes without a
+// rest.
+constexpr int64_t block_bytes = 1 << 20, column_block = 512;
+constexpr int64_t depth_step = 256, panel_bytes = 256, row_unit = 12;
+// Rows per thread from which each packs a block of b for itself: lines that another core has written come slower.
+constexpr int64_t rows_to_pack_for = 64;
+
+struct Panels {
+  const Product* p;
+  int64_t column = 0, columns = 0, k = 0, depth = 0;  // the block of b
+  int64_t width = 0, count = 0;                       // of a panel, in columns; panels of one step
+  int64_t rows = 0;                                   // of a piece of c
+  int64_t groups = 0, group = 0;                      // a piece has one of so many groups of so many panels
+  size_t most_bytes = 0;                              // of a packed block
+  bool packs_alone = false;                           // each thread for itself
+  Block* packed[most_threads] = {};                   // by lane, or for all at 0
+  int64_t packed_for[most_threads] = {};              // the block, counted from 0
+  int64_t block = 0;
+  std::atomic<bool> failed{false};
+
+  int64_t steps() const { return ceil_divide(depth, depth_step); }
+  int64_t depth_of(int64_t step) const { return smaller(depth_step, depth - step * depth_step); }
+  int64_t columns_of(int64_t panel) const { return smaller(width, columns - panel * width); }
+  char* at(int slot, int64_t step, int64_t panel) const {
+    const int64_t before = step * depth_step * columns + panel * width * depth_of(step);
+    return static_cast<char*>(packed[slot]->data) + before * p->width;
+  }
+};
+
+void pack_panel(const Panels& panels, int slot, int64_t index) {
+  const Product& p = *panels.p;
+  const int64_t step = index / panels.count, panel = index % panels.count;
+  const Matrix from = p.b.part(panels.k + step * depth_step, panels.column + panel * panels.width, panels.depth_of(step),
+                               panels.columns_of(panel));
+  (void)pack(from, p.operand_type, panels.at(slot, step, panel), p.type);
+}
+
+void pack_shared(void* context, int64_t index) { pack_panel(*static_cast<const Panels*>(context), 0, index); }
+
+// The packed block that this thread reads, or -1 without memory for it.
+int packed_slot(Panels& panels) {
+  if (!panels.packs_alone) return 0;
+  const int slot = lane();
+  if (panels.packed[slot] == nullptr) {
+    panels.packed[slot] = allocate(panels.most_bytes);
+    panels.packed_for[slot] = -1;
+  }
+  if (panels.packed[slot] == nullptr) return -1;
+  if (panels.packed_for[slot] != panels.block)
+    for (int64_t i = 0; i < panels.steps() * panels.count; ++i) pack_panel(panels, slot, i);
+  panels.packed_for[slot] = panels.block;
+  return slot;
+}
+
+// Some rows of c, in the columns of one group.
+void multiply_piece(void* context, int64_t index) {
+  auto& panels = *static_cast<Panels*>(context);
+  const Product& p = *panels.p;
+  const int64_t row = index / panels.groups * panels.rows, rows = smaller(panels.rows, p.c.rows - row);
+  const int64_t first = index % panels.groups * panels.group, end = smaller(first + panels.group, panels.count);
+  const bool as_it_lies = p.operand_type == p.type && (p.a.column == p.width || p.a.columns == 1);
+  const int slot = packed_slot(panels);
+  Block* memory = nullptr;
+  if (slot >= 0 && !as_it_lies) memory = allocate(size_t(rows * smaller(depth_step, panels.depth) * p.width));
+  if (slot < 0 || (memory == nullptr && !as_it_lies)) {
+    panels.failed.store(true);
+    return;
+  }
+  for (int64_t step = 0; step < panels.steps(); ++step) {
+    const int64_t k = panels.k + step * depth_step, depth = panels.depth_of(step);
+    Matrix a = p.a.part(row, k, rows, depth);
+    if (memory != nullptr) {
+      (void)pack(a, p.operand_type, memory->data, p.type);
+      a = {static_cast<char*>(memory->data), rows, depth, depth * p.width, p.width};
+    }
+    for (int64_t panel = first; panel < end; ++panel) {
+      const Matrix c = p.c.part(row, panels.column + panel * panels.width, rows, panels.columns_of(panel));
+      p.kernel(c.data, c.row, a.data, a.row, a.column, panels.at(slot, step, panel), c.columns * p.width, rows, c.columns,
+               depth, k == 0);
+    }
+  }
+  if (memory != nullptr) release(memory);
+}
+
+void each(bool shared, int64_t count, void (*work)(void*, int64_t), void* context) {
+  if (shared) return parallel(count, work, context);
+  for (int64_t i = 0; i < count; ++i) work(context, i);
+}
+
+}  // namespace
+
+Status multiply_panels(const Product& p) noexcept {
+  const int64_t threads = p.work() >= shared_work ? num_threads() : 1;
+  const int64_t columns = smaller(column_block, p.c.columns), depth = smaller(block_bytes / columns / p.width, p.a.columns);
+  Panels panels{&p};
+  panels.most_bytes = size_t(depth * columns * p.width);
+  panels.width = panel_bytes / p.width;
+  // Several pieces for each thread, so that nobody waits long for the last.
+  panels.rows = smaller(ceil_divide(ceil_divide(p.c.rows, threads * 8), row_unit) * row_unit, row_unit * 8);
+  const int64_t row_pieces = ceil_divide(p.c.rows, panels.rows), panel_count = ceil_divide(columns, panels.width);
+  panels.groups = row_pieces < threads * 2 ? smaller(ceil_divide(threads * 2, row_pieces), panel_count) : 1;
+  panels.group = ceil_divide(panel_count, panels.groups);
+  panels.packs_alone = panels.groups == 1 && p.c.rows >= threads * rows_to_pack_for;
+  if (!panels.packs_alone && (panels.packed[0] = allocate(panels.most_bytes)) == nullptr)
+    return Status::no_memory;
+  for (panels.column = 0; panels.column < p.c.columns; panels.column += columns) {
+    panels.columns = smaller(columns, p.c.columns - panels.column);
+    panels.count = ceil_divide(panels.columns, panels.width);
+    for (panels.k = 0; panels.k < p.a.columns; panels.k += depth, ++panels.block) {
+      panels.depth = smaller(depth, p.a.columns - panels.k);
+      if (!panels.packs_alone) each(threads > 1, panels.steps() * panels.count, pack_shared, &panels);
+      each(threads > 1, row_pieces * panels.groups, multiply_piece, &panels);
+    }
+  }
+  for (Block* memory : panels.packed)
+    if (memory != nullptr) release(memory);
+  return panels.failed.load() ? Status::no_memory : Status::ok;
+}
+
+}  // namespace dlt

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// One product of two matrices, as the ways of computing it are given it: panels.cc and blas.cc.
+#pragma once
+#include "native/cpu/engine.h"
+#include "native/cpu/kernels.h"
+
+namespace dlt {
+
+// A matrix of one batch: strides in bytes.
+struct Matrix {
+  char* data;
+  int64_t rows, columns, row, column;
+
+  Matrix part(int64_t first_row, int64_t first_column, int64_t some_rows, int64_t some_columns) const {
+    return {data + first_row * row + first_column * column, some_rows, some_columns, row, column};
+  }
+};
+
+// c = a @ b. c has rows of contiguous elements of the type that is summed in, and overlaps neither operand.
+struct Product {
+  product_t kernel;
+  int type;          // that is summed in
+  int operand_type;  // of a and b in memory
+  int64_t width;     // of an element of `type`
+  Matrix c{}, a{}, b{};
+
+  int64_t work() const { return c.rows * c.columns * a.columns; }
+};
+
+// Multiplications from which threads share them, and from which one product gives all threads enough to do.
+inline constexpr int64_t shared_work = 1 << 20, large_work = 1 << 24;
+
+// Writes `m`, of dtype `from`, to contiguous rows of dtype `to`.
+Status pack(const Matrix& m, int from, void* out, int to);
+
+}  // namespace dlt
