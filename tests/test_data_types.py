@@ -110,7 +110,8 @@ def test_what_can_be_cast():
 def test_the_namespace_tells_of_itself():
     info = dl.__array_namespace_info__()
     assert info.default_device() in info.devices()
-    assert set(info.dtypes()) == set(COMPUTED)
+    assert isinstance(info.devices(), tuple)
+    assert set(info.dtypes()) == set(COMPUTED) - {"float16", "bfloat16"}  # which the standard does not have
     assert list(info.dtypes(kind="bool")) == ["bool"]
     assert info.default_dtypes(device="cpu")["integral"] == dl.arange(3).dtype
     assert info.capabilities()["max dimensions"] == 64
