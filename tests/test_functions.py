@@ -260,6 +260,18 @@ print(dl.cpu_features()["used"], found.hexdigest())
     assert len(set(seen.values())) == 1, seen
 
 
+def test_a_level_that_is_not_there_is_ignored_aloud():
+    made = subprocess.run(
+        [sys.executable, "-c", "import dltensor as dl; print(dl.cpu_features()['used'])"],
+        check=True,
+        capture_output=True,
+        text=True,
+        env=os.environ | {"DLTENSOR_CPU": "v9"},
+    )
+    assert made.stdout.strip() == LEVELS[-1]
+    assert made.stderr.startswith("dltensor: DLTENSOR_CPU=v9 is none of the levels")
+
+
 @pytest.mark.parametrize("level", LEVELS)
 def test_levels_can_be_changed_for_tests(level):
     before = dl.cpu_features()["used"]

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The older protocols as NumPy reads them, the array API's door, and what may be assigned to a tensor."""
 
+import subprocess
+import sys
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -173,3 +176,23 @@ def test_masks_and_lists_are_refused_in_words_that_help():
     for key in (t > 0, [0, 1], np.array([0, 1]), (np.array([True, False]),)):
         with pytest.raises(IndexError, match=r"masks and lists of positions are not basic indexing, where\(\) chooses"):
             t[key]
+
+
+def test_without_numpy_its_absence_is_named():
+    code = """
+import sys
+class Nothing:
+    def find_spec(self, name, *rest):
+        if name.partition(".")[0] == "numpy":
+            raise ModuleNotFoundError(name)
+sys.meta_path.insert(0, Nothing())
+import dltensor as dl
+t = dl.asarray([1, 2]) + 1
+assert t.tolist() == [2, 3]
+try:
+    t.numpy()
+except ImportError as error:
+    print(error)
+"""
+    made = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert made.stdout.strip() == "numpy: NumPy is not installed; pip install numpy"
