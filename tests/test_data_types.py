@@ -163,3 +163,7 @@ def test_results_and_ranges_of_dimensions():
         dl.layout.create_output_tensor([np.ones((2, 3)), np.ones(2)])
     with pytest.raises(ValueError, match="create_output_tensor: expected at least one tensor, got none"):
         dl.layout.create_output_tensor([None])
+
+
+def test_a_name_may_be_any_string():
+    assert dl.as_dtype(np.str_("int8")) == dl.int8

@@ -222,7 +222,7 @@ cdef DLDataType read_dtype(object x, str where) except *:
     cdef DLDataType value
     if type(x) is DType:
         return (<DType>x).value
-    if type(x) is str:
+    if isinstance(x, str):
         name = x
     elif hasattr(x, "__dlpack_data_type__"):
         value.code, value.bits, value.lanes = x.__dlpack_data_type__()
