@@ -152,7 +152,7 @@ def test_triangles_agree_with_numpy_on_every_diagonal():
     ("call", "error", "words"),
     [
         (lambda: dl.zeros((2, -1)), ValueError, r"shape\[1\] must be at least 0, got -1"),
-        (lambda: dl.full((2,), "x"), TypeError, "expected a number or a tensor, got str"),
+        (lambda: dl.full((2,), "x"), TypeError, "full: expected a number, got str"),
         (lambda: dl.arange(0, 5, 0), ValueError, "arange: step must not be 0"),
         (lambda: dl.arange(float("nan")), ValueError, "arange: start, stop and step must be finite"),
         (lambda: dl.arange(float("inf")), ValueError, "arange: start, stop and step must be finite"),
@@ -170,3 +170,16 @@ def test_triangles_agree_with_numpy_on_every_diagonal():
 def test_wrong_arguments_are_named(call, error, words):
     with pytest.raises(error, match=words):
         call()
+
+
+def test_messages_name_the_function_that_was_called():
+    like = dl.zeros((2, 2), dtype="uint8")
+    calls = {
+        "zeros": lambda: dl.zeros(-1), "ones": lambda: dl.ones((2, -1)), "full": lambda: dl.full(-1, 0),
+        "eye": lambda: dl.eye(-1), "arange": lambda: dl.arange(300, dtype="uint8"),
+        "full_like": lambda: dl.full_like(like, 300), "ones_like": lambda: dl.ones_like(like, dtype=dl.DType(99, 8)),
+        "linspace": lambda: dl.linspace(0, 300, 3, dtype="uint8"), "empty": lambda: dl.empty("2"),
+    }  # fmt: skip
+    for name, call in calls.items():
+        with pytest.raises((ValueError, TypeError, OverflowError), match=rf"^{name}: "):
+            call()

@@ -18,7 +18,7 @@ MODULES = {
     "numpy_abi.h": "doors", "_tensor": "tensor", "_exchange": "tensor", "_views": "tensor", "_functions": "tensor",
     "_operands": "tensor", "_casts": "tensor", "_products": "tensor", "_engine": "tensor", "builtins.h": "tensor",
     "_debug": "tensor", "_cuda": "tensor", "_cuda_tensor": "tensor", "_cuda_exchange": "tensor",
-    "_form": "tensor", "_report": "doors",
+    "_form": "tensor", "_report": "doors", "_exchange_numbers": "tensor", "_functions_saturating": "tensor",
     "_opaque": "held", "held.h": "held", "_opaque_array": "held",
     "__init__": "names",
 }

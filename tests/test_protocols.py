@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The older protocols as NumPy reads them, the array API's door, and what may be assigned to a tensor."""
 
+import subprocess
+import sys
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -118,8 +121,78 @@ def test_a_number_outside_the_type_is_refused_in_the_name_of_the_assignment():
     t = dl.zeros(2, dtype="int8")
     with pytest.raises(OverflowError, match="300 is outside int8"):
         t[...] = [1, 300]
-    with pytest.raises(TypeError, match="__setitem__: expected a number or a tensor, got object"):
+    with pytest.raises(TypeError, match=r"__setitem__: expected numbers, nested sequences of numbers, .* got object"):
         t[...] = object()
     with pytest.raises(ValueError, match="__setitem__: sequences are ragged"):
         t[...] = [[1, 2], [3]]
     assert t.tolist() == [0, 0]
+
+
+def test_in_asks_whether_any_element_is_equal():
+    t = dl.asarray([[1, 2], [3, 250]], dtype="uint8")
+    assert 250 in t
+    assert 2.0 in t[:, ::-1]
+    assert 4 not in t
+    assert -6 not in t  # by value: no wrapping
+    assert dl.asarray([3, 250], dtype="uint8") in t
+    assert 2.5 in dl.asarray(2.5)
+    assert float("nan") not in dl.asarray([float("nan")])
+    assert 0 not in dl.empty((0, 3))
+    assert None not in t
+    assert "1" not in t
+    with pytest.raises(ValueError, match="do not broadcast"):
+        dl.zeros(3) in t  # noqa: B015
+
+
+def test_divmod_is_both_its_halves():
+    t = dl.asarray([7, -7, 0])
+    for made, wants in ((divmod(t, 2), ([3, -4, 0], [1, 1, 0])), (divmod(7, t), ([1, -1, 0], [0, 0, 0]))):
+        assert [half.tolist() for half in made] == list(wants)
+    with pytest.raises(TypeError, match=r"unsupported operand type\(s\) for divmod"):
+        divmod(t, "2")
+
+
+def test_conversions_to_one_number_name_themselves():
+    for kind in (bool, int, float, complex):
+        with pytest.raises(ValueError, match=rf"{kind.__name__}: expected a tensor of one element, got shape \(2,\)"):
+            kind(dl.zeros(2))
+        assert kind(dl.ones((1, 1))) == 1
+
+
+def test_to_device_is_the_name_of_the_array_api():
+    t = dl.zeros(2)
+    assert t.to_device("cpu") is t
+    with pytest.raises(ValueError, match="to_device: stream must be None, got 1"):
+        t.to_device("cpu", stream=1)
+
+
+def test_elements_cannot_be_taken_away():
+    with pytest.raises(TypeError, match="__delitem__: a tensor's elements cannot be taken away"):
+        del dl.zeros(2)[0]
+
+
+def test_masks_and_lists_are_refused_in_words_that_help():
+    t = dl.zeros(2)
+    for key in (t > 0, [0, 1], np.array([0, 1]), (np.array([True, False]),)):
+        with pytest.raises(IndexError, match=r"masks and lists of positions are not basic indexing, where\(\) chooses"):
+            t[key]
+
+
+def test_without_numpy_its_absence_is_named():
+    code = """
+import sys
+class Nothing:
+    def find_spec(self, name, *rest):
+        if name.partition(".")[0] == "numpy":
+            raise ModuleNotFoundError(name)
+sys.meta_path.insert(0, Nothing())
+import dltensor as dl
+t = dl.asarray([1, 2]) + 1
+assert t.tolist() == [2, 3]
+try:
+    t.numpy()
+except ImportError as error:
+    print(error)
+"""
+    made = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert made.stdout.strip() == "numpy: NumPy is not installed; pip install numpy"

@@ -183,7 +183,10 @@ cdef object _numpy_descr(DLDataType value):
         return _descr_of[dtype]
     except KeyError:
         pass
-    import numpy
+    try:
+        import numpy
+    except ImportError:
+        raise ImportError("numpy: NumPy is not installed; pip install numpy") from None
     found = None
     if value.lanes == 1:
         try:

@@ -21,7 +21,6 @@ def astype(
 def cast(
     tensor: TensorLike,
     dtype_or_out: _Out,
-    /,
     *,
     rounding: Literal["truncate", "nearest"] = "truncate",
     saturate: bool | None = None,
@@ -32,7 +31,6 @@ def cast(
 def cast(
     tensor: TensorLike,
     dtype_or_out: DTypeLike,
-    /,
     *,
     rounding: Literal["truncate", "nearest"] = "truncate",
     saturate: bool | None = None,
@@ -45,7 +43,7 @@ def clip(x: Operand, /, min: Operand | None = None, max: Operand | None = None, 
 def clip(x: Operand, /, min: Operand | None = None, max: Operand | None = None, *, out: _Out) -> _Out: ...
 def where(condition: TensorLike, x1: Operand, x2: Operand, /) -> Tensor: ...
 @overload
-def copy(src: TensorLike, dst: None = None, /) -> Tensor: ...
+def copy(src: TensorLike, dst: None = None) -> Tensor: ...
 @overload
-def copy(src: TensorLike, dst: _Out, /) -> _Out: ...
-def fill(scalar: Scalar, dst: _Out, /, *, saturate: bool = False) -> _Out: ...
+def copy(src: TensorLike, dst: _Out) -> _Out: ...
+def fill(scalar: Scalar, dst: _Out, *, saturate: bool = False) -> _Out: ...

@@ -6,6 +6,7 @@ from ._operands cimport (COMPLEX, NEAREST, TRUNCATE, CastOptions, Operand, Round
                          common_shape, computed_types, engine_of, promote_operands, read_number, read_operand,
                          read_tensor, store_number, type_bool, type_of, type_table)
 from ._exchange cimport view_any
+from ._scalar cimport plain_number
 from ._tensor cimport Tensor, assign, assign_scalar, check_writable, copied, is_packed, new_empty, new_padded
 from ._words cimport (DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, DLDataType, DLDevice, DLTensor, dtype_of, is_host,
                       kDLCPU, read_dtype)
@@ -67,6 +68,13 @@ cdef int _convert(Tensor out, Operand* operand, const CastOptions& options, str 
     return 0
 
 
+cdef double _real(object number, str name, str where) except? -1:
+    value = plain_number(number, f"{where}: {name}")
+    if isinstance(value, complex):
+        raise TypeError(f"{where}: {name} must be a real number, got {value}")
+    return value
+
+
 cdef CastOptions _options(object rounding, object saturate, object scale, object offset, str where) except *:
     cdef CastOptions options
     if rounding not in ("truncate", "nearest"):
@@ -74,8 +82,8 @@ cdef CastOptions _options(object rounding, object saturate, object scale, object
     options.rounding = NEAREST if rounding == "nearest" else TRUNCATE
     options.saturate = saturate is not None and bool(saturate)
     options.scaled = scale is not None or offset is not None
-    options.scale = 1.0 if scale is None else scale
-    options.offset = 0.0 if offset is None else offset
+    options.scale = 1.0 if scale is None else _real(scale, "scale", where)
+    options.offset = 0.0 if offset is None else _real(offset, "offset", where)
     return options
 
 
@@ -133,7 +141,7 @@ def astype(x, dtype, /, *, copy=True, device=None, padded=False):
     return made
 
 
-def cast(tensor, dtype_or_out, /, *, rounding="truncate", saturate=None, scale=None, offset=None):
+def cast(tensor, dtype_or_out, *, rounding="truncate", saturate=None, scale=None, offset=None):
     """Convert elements: ``tensor * scale + offset`` as another dtype, in one pass.
 
     Parameters
@@ -282,7 +290,7 @@ def clip(x, /, min=None, max=None, *, out=None):
     return _functions.clip(x, min, max, out)
 
 
-def copy(src, dst=None, /):
+def copy(src, dst=None):
     """Copy elements, broadcast, without conversion.
 
     Parameters
@@ -320,7 +328,7 @@ def copy(src, dst=None, /):
     return dst
 
 
-def fill(scalar, dst, /, *, saturate=False):
+def fill(scalar, dst, *, saturate=False):
     """Write one number to every element of `dst`.
 
     Parameters

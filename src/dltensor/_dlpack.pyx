@@ -112,6 +112,8 @@ cdef TypeEntry* _study(object kind, TypeEntry* entry) except NULL:
         door = PROTOCOL
     elif hasattr(kind, "__cuda_array_interface__"):
         door = CUDA_ARRAY_INTERFACE
+    elif _is_numpy_scalar(kind):
+        door = ARRAY  # its buffer is bare bytes for some types, and none for those of ml_dtypes
     elif has_buffer(raw_type):
         door = BUFFER
     elif hasattr(kind, "__array_interface__"):
@@ -133,6 +135,10 @@ cdef TypeEntry* _study(object kind, TypeEntry* entry) except NULL:
     if old != NULL:
         Py_DecrefRaw(old)
     return entry
+
+
+cdef bint _is_numpy_scalar(object kind):
+    return any(base.__module__ == "numpy" and base.__name__ == "generic" for base in kind.__mro__)
 
 
 cdef bint _is_torch(object kind):

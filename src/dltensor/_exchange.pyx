@@ -11,8 +11,10 @@ from ._arrays cimport take_buffer, take_interface, take_numpy
 from ._dlpack cimport (ARRAY, ARRAY_INTERFACE, BUFFER, CAPSULE, CUDA_ARRAY_INTERFACE, NDARRAY, NONE, PROTOCOL, TABLE,
                        Block, Taken, TypeEntry, adopt, adopt_object, borrow_table, entry_of, entry_of_type,
                        free_object, is_lazy, judge, raise_pending, release, take, take_owned)
-from ._scalar cimport store_python
-from ._tensor cimport Tensor, copied, exchange_table, is_packed, new_empty, read_shape, same_view, take_into
+from ._scalar cimport plain_number, store_python
+from ._scalar cimport plain_number, store_python
+from ._tensor cimport (Tensor, assign_scalar, copied, exchange_table, is_packed, new_empty, read_shape, same_view,
+                       take_into)
 from ._words cimport (DLPACK_FLAG_BITMASK_IS_COPIED, DLPACK_FLAG_BITMASK_READ_ONLY, DLPACK_MAJOR_VERSION,
                       DLPACK_MINOR_VERSION, DLDataType, DLDevice, DLDeviceType, DLManagedTensorVersioned, DLTensor,
                       SetError, device_of, dtype_of, is_host, kDLCPU, kDLCUDA, read_device, read_dtype)
@@ -27,6 +29,8 @@ cdef extern from "native/memory/loan.h" namespace "dlt" nogil:
 cdef extern from "Python.h":
     PyObject* PyErr_Occurred() noexcept
 
+
+include "_exchange_numbers.pxi"
 
 # -- in ---------------------------------------------------------------------------------------------------------------
 
@@ -312,73 +316,6 @@ def _assignable(value, dtype, str where):
 set_hook("asarray", _assignable)
 
 
-cdef Tensor _from_numbers(object obj, object dtype, str where):
-    """A number or nested sequences of numbers in fresh memory."""
-    cdef int64_t shape[64]
-    cdef int ndim = 0
-    cdef Tensor t
-    cdef DLDataType value
-    cdef list leaves = []
-    inner = obj
-    while isinstance(inner, (list, tuple)):
-        if ndim == 64:
-            raise ValueError(f"{where}: sequences are nested more than 64 deep")
-        shape[ndim] = len(inner)
-        ndim += 1
-        if not inner:
-            break
-        inner = inner[0]
-    _collect(obj, 0, ndim, shape, leaves, where)
-    if dtype is None:
-        dtype = _kind_of(leaves, where)
-    value = read_dtype(dtype, where)
-    t = new_empty(ndim, shape, value, DLDevice(kDLCPU, 0), where)
-    _hooks_store(t, leaves, where)
-    return t
-
-
-cdef int _collect(object x, int depth, int ndim, int64_t* shape, list leaves, str where) except -1:
-    if depth == ndim:
-        if isinstance(x, (list, tuple)):
-            raise ValueError(f"{where}: sequences are ragged: found {type(x).__qualname__} where shape "
-                             f"{tuple([shape[i] for i in range(ndim)])} has a number")
-        leaves.append(x)
-        return 0
-    if not isinstance(x, (list, tuple)) or len(x) != shape[depth]:
-        raise ValueError(f"{where}: sequences are ragged: expected {shape[depth]} items at depth {depth}, got "
-                         f"{len(x) if isinstance(x, (list, tuple)) else type(x).__qualname__}")
-    for item in x:
-        _collect(item, depth + 1, ndim, shape, leaves, where)
-    return 0
-
-
-cdef str _kind_of(list leaves, str where):
-    """The default type that holds all of some numbers."""
-    cdef int rank = -1
-    for leaf in leaves:
-        if isinstance(leaf, bool):
-            rank = max(rank, 0)
-        elif hasattr(leaf, "__index__"):
-            rank = max(rank, 1)
-        elif hasattr(leaf, "__float__"):
-            rank = max(rank, 2)
-        elif hasattr(leaf, "__complex__"):
-            rank = max(rank, 3)
-        else:
-            raise TypeError(f"{where}: expected numbers, nested sequences of numbers, or an object with __dlpack__, "
-                            f"the buffer protocol or an array interface, got {type(leaf).__qualname__}")
-    return ("float32" if rank < 0 else ("bool", "int64", "float32", "complex64")[rank])
-
-
-cdef int _hooks_store(Tensor t, list leaves, str where) except -1:
-    cdef int64_t i = 0
-    cdef bint padded = not is_packed(t.its.dl.dtype, t.its.flags)
-    for leaf in leaves:
-        store_python(t.its.dl.data, i, leaf, t.its.dl.dtype, padded, where)
-        i += 1
-    return 0
-
-
 cdef class _Keeper:
     """Keeps the owner of wrapped memory and calls its deleter when the last view is gone."""
     cdef object owner, deleter
@@ -427,6 +364,8 @@ def wrap(ptr, shape, dtype, *, device="cpu", strides=None, byte_offset=0, owner=
     cdef _Keeper keeper
     cdef Tensor t
     cdef int ndim = read_shape(shape, taken.room, "wrap")
+    if not isinstance(ptr, int):
+        raise TypeError(f"wrap: ptr must be an integer, got {type(ptr).__qualname__}")
     if not 0 <= ptr < 2**64:
         raise ValueError(f"wrap: ptr must be an address, got {ptr!r}")
     if not 0 <= byte_offset < 2**64:
@@ -484,15 +423,28 @@ def empty(shape, *, dtype=None, device=None):
     >>> dl.empty((2, 3)).strides
     (3, 1)
     """
+    return empty_for("empty", shape, dtype, device)
+
+
+def empty_for(str where, shape, dtype=None, device=None):
+    """Return a new tensor on behalf of the function `where`; the rest as for `empty`."""
     cdef int64_t extents[64]
-    cdef int ndim = read_shape(shape, extents, "empty")
+    cdef int ndim = read_shape(shape, extents, where)
     cdef DLDataType value = DLDataType(2, 32, 1)
-    cdef DLDevice where = DLDevice(kDLCPU, 0)
+    cdef DLDevice place = DLDevice(kDLCPU, 0)
     if dtype is not None:
-        value = read_dtype(dtype, "empty")
+        value = read_dtype(dtype, where)
     if device is not None:
-        where = read_device(device, "empty")
-    return new_empty(ndim, extents, value, where, "empty")
+        place = read_device(device, where)
+    return new_empty(ndim, extents, value, place, where)
+
+
+def full_for(str where, shape, number, dtype=None, device=None):
+    """Return a new tensor filled with a number on behalf of the function `where`; None takes the number's dtype."""
+    number = plain_number(number, where)
+    t = empty_for(where, shape, _kind_of([number]) if dtype is None else dtype, device)
+    assign_scalar(t, number, where)
+    return t
 
 
 # -- out --------------------------------------------------------------------------------------------------------------

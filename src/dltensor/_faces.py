@@ -9,7 +9,7 @@ FACES = {
     "adopt": ("_cuda_exchange", "adopt"),
     "array": ("_protocols", "to_numpy"),
     "array_interface": ("_protocols", "array_interface"),
-    "asarray": ("_protocols", "value_for"),
+    "contains": ("_protocols", "contains"),
     "copy": ("_cuda_tensor", "copy"),
     "cuda_array_interface": ("_protocols", "cuda_array_interface"),
     "cuda_start": ("_cuda_device", "start"),

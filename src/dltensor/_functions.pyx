@@ -76,6 +76,7 @@ cdef enum:
     PLAIN_BYTES = 1 << 16
 
 
+_KIND_NAMES = ("bool", "integers", "floats", "complex")
 cdef list _names = [op_table[_i].name.decode() for _i in range(op_count)]
 
 
@@ -275,6 +276,7 @@ cdef inline int type_of_tensor(object x) noexcept:
 
 cdef object element(int op, bint swapped, PyObject** arguments, PyObject* out, bint saturate, PyObject* launch):
     cdef PyObject* turned[2]
+    cdef PyObject* read[3]
     cdef Operand[3] operands
     cdef int i, count = op_table[op].operands
     if swapped:
@@ -291,15 +293,16 @@ cdef object element(int op, bint swapped, PyObject** arguments, PyObject* out, b
     where = _names[op]
     for i in range(count):
         used = read_operand(<object>arguments[i], &operands[i], where)
-        if <PyObject*>used != arguments[i]:
+        read[i] = <PyObject*>used
+        if read[i] != arguments[i]:
             if held is None:
                 held = []
             held.append(used)
     if <object>launch is None:
-        made = _plain(op, operands, arguments, count, <object>out, saturate)
+        made = _plain(op, operands, read, count, <object>out, saturate)
         if made is not None:
             return made
-    return _general(op, operands, arguments, held, <object>out, saturate, <object>launch)
+    return _general(op, operands, read, held, <object>out, saturate, <object>launch)
 
 
 cdef object _general(int op, Operand* operands, PyObject** arguments, object held, object out, bint saturate,
@@ -339,7 +342,8 @@ cdef object _general(int op, Operand* operands, PyObject** arguments, object hel
     else:
         computed = compute_type(op, type)
         if computed < 0:
-            raise TypeError(f"{where}: not defined for {type_table[type].name.decode()}")
+            raise TypeError(f"{where}: not defined for {type_table[type].name.decode()}; it takes "
+                            f"{', '.join(_kinds_of(op))}")
         type = computed
         to = result_type(op, type)
     if out is None:
@@ -468,86 +472,17 @@ cdef object _compare_exactly(int op, Operand* tensor, object number, bint number
     return made if out is None else out
 
 
-# -- saturation -------------------------------------------------------------------------------------------------------
-
-cdef int _saturated_type(Operand* operands, int count, str where) except -1:
-    """With saturation all tensors share one dtype; fma also takes signed factors to an unsigned sum."""
-    cdef int i, type = -1
-    for i in range(count):
-        if operands[i].number:
-            continue
-        if operands[i].type < 0 or operands[i].type >= computed_types:
-            raise TypeError(f"{where}: {dtype_of(operands[i].view.dtype)} is carried, not computed on; convert with "
-                            f"astype() first")
-        if type >= 0 and operands[i].type != type:
-            if (where == "fma" and i == 2 and type_table[type].kind == SIGNED and
-                    type_table[operands[i].type].kind == UNSIGNED and
-                    type_table[type].bytes == type_table[operands[i].type].bytes):
-                return operands[i].type
-            raise TypeError(f"{where}: with saturate=True all tensors share one dtype, got "
-                            f"{type_table[type].name.decode()} and {type_table[operands[i].type].name.decode()}; "
-                            f"cast() one")
-        type = operands[i].type
-    if type < 0:
-        raise TypeError(f"{where}: saturate=True needs a tensor, whose dtype it keeps")
-    return type
+cdef list _kinds_of(int op):
+    """Which kinds of element an operation takes, in words."""
+    return [_KIND_NAMES[bit] for bit in range(4) if op_table[op].kinds >> bit & 1]
 
 
-cdef bint _needs_real(Operand* operands, int count, int type, list held):
-    """Whether a number takes part that is no integer of the dtype, so that the exact real result must be rounded."""
-    cdef int i
-    cdef DLDataType dtype = type_table[type].dtype
-    if type_table[type].kind != SIGNED and type_table[type].kind != UNSIGNED:
-        return False
-    low, high = integer_range(type_table[type].kind == SIGNED, dtype.bits)
-    for i in range(count):
-        if operands[i].number and not (isinstance(held[i], int) and low <= held[i] <= high):
-            return True
-    return False
-
-
-cdef Status _run_real(int op, Operand* operands, int count, list held, Operand* target, const Engine* engine,
-                      object launch, str where) except *:
-    cdef int k, other
-    cdef Real form
-    cdef Scalar value
-    cdef double number
-    for k in range(count):
-        if operands[k].number:
-            break
-    if isinstance(held[k], complex):
-        raise TypeError(f"{where}: saturate=True takes real numbers, got {held[k]}")
-    read_number(held[k], &value, where)
-    number = (value.re if value.kind == REAL else <double>value.i if value.kind == SIGNED else <double>value.u)
-    if op == op_fma:
-        if k != 0 or operands[1].number or operands[2].number:
-            raise TypeError(f"{where}: with saturate=True a number outside the dtype may only be the first operand")
-        if engine != NULL:
-            engine.real(REAL_FMA, number, &operands[1], &operands[2], target, launch)
-            return OK
-        return run_real(REAL_FMA, number, operands[1].view, &operands[2].view, target.view)
-    other = 1 - k
-    if op == op_add:
-        form = REAL_ADD
-    elif op == op_subtract:
-        form = REAL_RSUB if k == 0 else REAL_ADD
-        number = number if k == 0 else -number
-    elif op == op_multiply:
-        form = REAL_MULTIPLY
-    elif op == op_divide:
-        form = REAL_RDIVIDE if k == 0 else REAL_DIVIDE
-    else:
-        return NO_LOOP
-    if engine != NULL:
-        engine.real(form, number, &operands[other], NULL, target, launch)
-        return OK
-    return run_real(form, number, operands[other].view, NULL, target.view)
+include "_functions_saturating.pxi"
 
 
 # -- the builtins -----------------------------------------------------------------------------------------------------
 
 _LETTERS = ("a", "b", "c")
-_KIND_NAMES = ("bool", "integers", "floats", "complex")
 _RESULTS = {"s": "the operands' dtype", "m": "bool", "p": "the operands' dtype, real for complex"}
 OPS = {}
 
@@ -559,7 +494,7 @@ def _describe():
         name, op, swapped = function_rows[i].name.decode(), function_rows[i].op, bool(function_rows[i].swapped)
         row = op_table[op]
         operands = _LETTERS[:row.operands]
-        kinds = [_KIND_NAMES[bit] for bit in range(4) if row.kinds >> bit & 1]
+        kinds = _kinds_of(op)
         saturating = row.saturating >= 0
         result = _RESULTS[chr(row.result[0])]
         OPS[name] = {"name": name, "row": row.name.decode(), "operands": row.operands, "kinds": kinds,

@@ -6,6 +6,8 @@ from libc.stdint cimport uint64_t
 from cpython.slice cimport PySlice_Check
 from cpython.tuple cimport PyTuple_CheckExact, PyTuple_GET_ITEM, PyTuple_GET_SIZE
 
+from ._scalar cimport shown
+
 cdef extern from "Python.h":
     ctypedef struct PySliceObject:
         PyObject* start
@@ -28,13 +30,16 @@ cdef int64_t checked_index(object index, int64_t size, int axis) except? -1:
     if i < 0:
         i += size
     if i < 0 or i >= size or overflow != 0:
-        raise IndexError(f"index {index} is out of range for axis {axis} with size {size}")
+        raise IndexError(f"index {shown(index)} is out of range for axis {axis} with size {size}")
     return i
 
 
 cdef object _as_int(object index):
     if isinstance(index, bool):
         raise IndexError(f"index {index} is a bool; masks are not basic indexing, use 0 or 1 for a position")
+    if getattr(index, "ndim", 0) != 0 or isinstance(index, list):
+        raise IndexError(f"an index must be an integer, a slice, '...' or None, got {type(index).__qualname__}; masks "
+                         f"and lists of positions are not basic indexing, where() chooses by a mask")
     if not PyIndex_Check(index):
         raise IndexError(f"an index must be an integer, a slice, '...' or None, got {type(index).__qualname__}")
     try:

@@ -29,13 +29,20 @@ class NamespaceInfo:
         }
 
     def dtypes(self, *, device=None, kind=None):
-        """Return the dtypes that are computed on, by name; `kind` as for ``isdtype``."""
+        """Return the dtypes of the standard by name; `kind` as for ``isdtype``.
+
+        The standard has no 16-bit floats and asks for its own dtypes only: float16 and bfloat16 are left out.
+        """
         self._check(device)
-        return {name: DTYPES[name] for name in COMPUTED if kind is None or isdtype(DTYPES[name], kind)}
+        names = [name for name in COMPUTED if name not in ("float16", "bfloat16")]
+        return {name: DTYPES[name] for name in names if kind is None or isdtype(DTYPES[name], kind)}
 
     def devices(self):
-        """Return the devices that tensors can be made on here."""
-        return [self.default_device()]
+        """Return the devices that tensors can be made on here, as a tuple."""
+        from . import cuda
+
+        count = cuda.device_count() if cuda.is_available() else 0
+        return self.default_device(), *(Device(f"cuda:{i}") for i in range(count))
 
     def _check(self, device):
         if device is not None and as_device(device, "__array_namespace_info__") not in self.devices():

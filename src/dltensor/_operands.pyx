@@ -11,7 +11,7 @@ from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_CheckExact
 from ._arrays cimport borrow_numpy
 from ._dlpack cimport NDARRAY, TypeEntry, borrow_table, entry_of, is_lazy
 from ._exchange cimport view_any
-from ._scalar cimport integer_range
+from ._scalar cimport integer_range, plain_number, shown
 from ._tensor cimport Tensor, check_writable
 from ._words cimport device_of, dtype_of, is_host, kDLCPU, kDLCUDA, kDLCUDAManaged
 
@@ -109,7 +109,7 @@ cdef object read_operand(object x, Operand* out, str where):
         if hasattr(x, "__index__"):
             return read_operand(int(x.__index__()), out, where)
         if isinstance(x, float):  # numpy.float64 is one, and numpy.complex128 the other
-            return read_operand(float.__float__(x), out, where)
+            return read_operand(float(x), out, where)
         if isinstance(x, complex):
             return read_operand(complex(x), out, where)
         raise TypeError(f"{where}: expected a tensor, an object with __dlpack__ or a number, got "
@@ -127,20 +127,22 @@ cdef object read_output(object x, Operand* out, str where):
             raise ValueError(f"{where}: out is conjugated or negated in name only; give out.resolve_conj()."
                              f"resolve_neg(), or its base")
         if entry.immutable:
-            raise ValueError(f"{where}: out is a {type(x).__qualname__}, which is immutable; give a writable tensor")
+            raise ValueError(f"{where}: out is of type {type(x).__qualname__}, which is immutable; give a writable "
+                             f"tensor")
         t = view_any(x, False, where)
         if t is None:
             raise TypeError(f"{where}: out must be a tensor or a writable object with __dlpack__, got "
                             f"{type(x).__qualname__}")
-        check_writable(t, where)
+        check_writable(t, where, "out")
         return read_operand(t, out, where)
-    check_writable(<Tensor>x, where)
+    check_writable(<Tensor>x, where, "out")
     return read_operand(x, out, where)
 
 
 cdef int read_number(object x, Scalar* out, str where) except -1:
-    """A Python number as a tagged value. Integers beyond 64 bits become floats."""
+    """A number as a tagged value. Integers beyond 64 bits become floats."""
     cdef int overflow = 0
+    x = plain_number(x, where)
     if PyBool_Check(x):
         out.kind = BOOLEAN
         out.u = x
@@ -176,8 +178,8 @@ cdef int store_number(object x, Operand* out, int type, str where) except -1:
         if type_table[type].kind == SIGNED or type_table[type].kind == UNSIGNED:
             low, high = integer_range(type_table[type].kind == SIGNED, dtype.bits)
             if not low <= x <= high:
-                raise OverflowError(f"{where}: {x} is outside {dtype_of(dtype)}, which holds {low} to {high}; use a "
-                                    f"wider dtype, or saturate=True where the function has it")
+                raise OverflowError(f"{where}: {shown(x)} is outside {dtype_of(dtype)}, which holds {low} to {high}; "
+                                    f"use a wider dtype, or saturate=True where the function has it")
         read_number(x, &value, where)
         store_scalar(out.element, 0, dtype, True, value, TRUNCATE, False)
     out.view.data = out.element

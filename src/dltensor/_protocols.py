@@ -3,7 +3,7 @@
 
 import sys
 
-from ._exchange import asarray
+from ._functions import equal
 from ._tensor import hook_of
 from ._views import on_host
 from ._words import DataTypeCode, DeviceError
@@ -97,19 +97,14 @@ def namespace(api_version):
     return sys.modules[__package__]
 
 
-def value_for(value, dtype, where):
-    """Read what is assigned to a tensor of `dtype`: a tensor of any kind as it is, numbers as that type.
+def contains(t, value):
+    """Answer ``value in t``: whether any element equals it.
 
     Raises
     ------
     TypeError
-        `value` is neither a tensor of any kind nor numbers.
+        The dtypes cannot be compared.
     ValueError
-        Sequences are ragged.
-    OverflowError
-        A number is outside `dtype`.
+        `value` is a tensor whose shape does not broadcast with that of `t`.
     """
-    try:
-        return asarray(value, dtype=dtype) if isinstance(value, (list, tuple)) else asarray(value)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise type(error)(str(error).replace("asarray:", f"{where}:", 1)) from None
+    return 1 in bytes(equal(t, value).to("cpu"))

@@ -7,3 +7,5 @@ cdef object load_python(const void* base, int64_t index, DLDataType dtype, uint6
 cdef int store_python(void* base, int64_t index, object value, DLDataType dtype, bint padded, str where) except -1
 cdef object nested(const DLTensor* view, uint64_t flags, int axis, int64_t offset)
 cdef tuple integer_range(bint signed, object bits)
+cpdef object plain_number(object value, str where, str expected=*)
+cdef str shown(object number)

@@ -2,6 +2,8 @@
 """One element as a Python number, and a Python number as one element. No shapes here."""
 from libc.math cimport isinf, isnan, trunc
 
+import operator
+
 from ._words cimport DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, dtype_of
 
 cdef extern from "native/cpu/scalar.h" namespace "dlt" nogil:
@@ -25,6 +27,8 @@ cdef extern from "native/cpu/scalar.h" namespace "dlt" nogil:
     int find_type(DLDataType)
     bint load_scalar(const void*, int64_t, DLDataType, bint, Scalar*)
     bint store_scalar(void*, int64_t, DLDataType, bint, const Scalar&, Rounding, bint)
+
+cdef tuple _NUMBERS = (int, float, bool, complex)
 
 
 cdef object load_python(const void* base, int64_t index, DLDataType dtype, uint64_t flags, str where):
@@ -62,24 +66,27 @@ cdef int store_python(void* base, int64_t index, object value, DLDataType dtype,
         raise TypeError(f"{where}: a Python number cannot be written to {dtype_of(dtype)}, whose meaning is not known; "
                         f"view() an integer type of the same width")
     cdef Kind kind = type_table[type].kind
-    if hasattr(value, "__index__"):
-        exact = value.__index__()
+    value = plain_number(value, where)
+    if isinstance(value, int):
         if kind == REAL or kind == COMPLEX:
             scalar.kind = COMPLEX if kind == COMPLEX else REAL
-            scalar.re = float(exact)
+            try:
+                scalar.re = float(value)
+            except OverflowError:
+                raise OverflowError(f"{where}: {shown(value)} is outside {dtype_of(dtype)}") from None
             scalar.im = 0
         elif kind == BOOLEAN:
             scalar.kind = BOOLEAN
-            scalar.u = exact != 0
+            scalar.u = value != 0
         else:
-            _check_range(exact, exact, kind, dtype, where)
+            _check_range(value, value, kind, dtype, where)
             scalar.kind = kind
             if kind == SIGNED:
-                scalar.i = exact
+                scalar.i = value
             else:
-                scalar.u = exact
-    elif hasattr(value, "__float__"):
-        number = float(value)
+                scalar.u = value
+    elif isinstance(value, float):
+        number = value
         if kind == REAL or kind == COMPLEX:
             scalar.kind = COMPLEX if kind == COMPLEX else REAL
             scalar.re = number
@@ -99,20 +106,50 @@ cdef int store_python(void* base, int64_t index, object value, DLDataType dtype,
                 scalar.i = exact
             else:
                 scalar.u = exact
-    elif hasattr(value, "__complex__"):
+    else:
         if kind != COMPLEX:
             raise TypeError(f"{where}: the complex number {value!r} cannot be written to {dtype_of(dtype)}; take its "
                             f"real part")
         scalar.kind = COMPLEX
         scalar.re = value.real
         scalar.im = value.imag
-    else:
-        raise TypeError(f"{where}: expected a number or a tensor, got {type_name(value)}")
     store_scalar(base, index, dtype, padded, scalar, TRUNCATE, False)
     return 0
 
 
-cdef str type_name(object value):
+cpdef object plain_number(object value, str where, str expected="a number"):
+    """Return what stands for one number, an array of 0 dimensions too, as Python's bool, int, float or complex.
+
+    Raises
+    ------
+    TypeError
+        It is no number, or has dimensions.
+    """
+    if type(value) in _NUMBERS:
+        return value
+    if isinstance(value, (float, complex)):  # numpy.float64 is one, and numpy.complex128 the other
+        return float(value) if isinstance(value, float) else complex(value)
+    if hasattr(value, "item") and hasattr(value, "ndim"):
+        if value.ndim != 0:
+            raise TypeError(f"{where}: expected {expected}, got {_type_name(value)} of shape {tuple(value.shape)}; "
+                            f"stack() and concat() join tensors")
+        element = value.item()
+        if type(element) in _NUMBERS:
+            return element
+    for name, kind in (("__index__", operator.index), ("__float__", float), ("__complex__", complex)):
+        if hasattr(value, name):
+            return kind(value)
+    raise TypeError(f"{where}: expected {expected}, got {_type_name(value)}")
+
+
+cdef str shown(object number):
+    """A number as messages show it: integers of many digits by their size, as Python refuses to print them."""
+    if isinstance(number, int) and number.bit_length() > 256:
+        return f"an integer of {number.bit_length()} bits"
+    return f"{number}"
+
+
+cdef str _type_name(object value):
     return type(value).__qualname__
 
 
@@ -124,7 +161,7 @@ cdef tuple integer_range(bint signed, object bits):
 cdef int _check_range(object exact, object value, Kind kind, DLDataType dtype, str where) except -1:
     low, high = integer_range(kind == SIGNED, dtype.bits)
     if not low <= exact <= high:
-        raise OverflowError(f"{where}: {value} is outside {dtype_of(dtype)}, which holds {low} to {high}")
+        raise OverflowError(f"{where}: {shown(value)} is outside {dtype_of(dtype)}, which holds {low} to {high}")
     return 0
 
 

@@ -22,7 +22,7 @@ cdef int take_into(Tensor t, Taken* taken) except -1
 cdef Tensor new_empty(int ndim, const int64_t* shape, DLDataType dtype, DLDevice device, str where)
 cdef Tensor view_of(Tensor source, const Place* place)
 cdef int check_host(Tensor self, str where) except -1
-cdef int check_writable(Tensor self, str where) except -1
+cdef int check_writable(Tensor self, str where, str what=*) except -1
 cdef DLPackExchangeAPI exchange_table
 cdef Tensor same_view(Tensor source)
 cdef Tensor copied(Tensor self, str where)

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The Tensor class: what a tensor knows of itself, its views, its elements and its protocols. No doors in here."""
 cimport cython
-from cpython.bool cimport PyBool_Check
-from cpython.complex cimport PyComplex_CheckExact
 from cpython.float cimport PyFloat_CheckExact
-from cpython.long cimport PyLong_AsLongLong, PyLong_CheckExact
+from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_CheckExact
 from cpython.object cimport PyTypeObject
 from cpython.pycapsule cimport PyCapsule_New
 from cpython.tuple cimport PyTuple_CheckExact, PyTuple_GET_ITEM, PyTuple_GET_SIZE, PyTuple_New, PyTuple_SET_ITEM
@@ -14,7 +12,7 @@ from libc.string cimport memcpy
 from ._dlpack cimport CAPSULE, NONE, UNKNOWN, Taken, allocate, entry_of, lend_capsule, lend_legacy_capsule, retain
 from ._index cimport Place, checked_index, locate
 from ._arrays cimport fill_buffer, free_buffer, make_numpy
-from ._scalar cimport load_python, nested, store_python
+from ._scalar cimport load_python, nested, shown, store_python
 from ._words cimport (DLPACK_FLAG_BITMASK_IS_COPIED, DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED,
                       DLPACK_FLAG_BITMASK_READ_ONLY, DLDataType, DLDevice, device_of, dtype_of, is_handle, is_host,
                       kDLCPU, kDLCUDA, kDLCUDAManaged, read_device, read_dtype)
@@ -215,6 +213,9 @@ cdef class Tensor:
         locate(&self.its.dl, key, &place)
         assign(view_of(self, &place), value, "__setitem__")
 
+    def __delitem__(self, key):
+        raise TypeError("__delitem__: a tensor's elements cannot be taken away; index those that stay")
+
     def __iter__(self):
         if self.its.dl.ndim == 0:
             raise TypeError("iter: a tensor of 0 dimensions cannot be iterated over")
@@ -279,17 +280,20 @@ cdef class Tensor:
         cdef Tensor here = on_host(self, "tolist")
         return nested(&here.its.dl, here.its.flags, 0, 0)
 
+    def __contains__(self, value):
+        return _hooks["contains"](self, value) if is_operand(value) else False
+
     def __bool__(self):
-        return bool(self.item())
+        return bool(single(self, "bool"))
 
     def __int__(self):
-        return int(self.item())
+        return int(single(self, "int"))
 
     def __float__(self):
-        return float(self.item())
+        return float(single(self, "float"))
 
     def __complex__(self):
-        return complex(self.item())
+        return complex(single(self, "complex"))
 
     def __index__(self):
         if self.its.dl.ndim != 0:
@@ -425,6 +429,25 @@ cdef class Tensor:
             return copied(self, "to")
         return _hook("to", "to", "dltensor.cuda")(self, device_of(target), "to")
 
+    def to_device(self, device, /, *, stream=None):
+        """Return the tensor on a device, as the array API names `to`.
+
+        Raises
+        ------
+        DeviceError
+            The device, its driver or its library is not there.
+        ValueError
+            A `stream` is given: work is ordered by the current streams, see `dltensor.cuda`.
+
+        Examples
+        --------
+        >>> dl.asarray([1]).to_device("cpu").device
+        dltensor.Device('cpu')
+        """
+        if stream is not None:
+            raise ValueError(f"to_device: stream must be None, got {stream!r}; make it the current one instead")
+        return self.to(device)
+
     def numpy(self, copy=None, *, non_blocking=False):
         """Return a NumPy array: the same memory where NumPy or ml_dtypes has the type, a copy from CUDA devices.
 
@@ -515,6 +538,8 @@ cdef class Tensor:
     def __rshift__(self, other): return operate(op_bitwise_right_shift, self, other, None)
     def __rrshift__(self, other): return operate(op_bitwise_right_shift, other, self, None)
     def __irshift__(self, other): return operate(op_bitwise_right_shift, self, other, self)
+    def __divmod__(self, other): return operate_divmod(self, other)
+    def __rdivmod__(self, other): return operate_divmod(other, self)
     def __pow__(self, other, modulo): return operate(op_pow, self, other, None) if modulo is None else NotImplemented
     def __rpow__(self, other, modulo): return operate(op_pow, other, self, None) if modulo is None else NotImplemented
     def __ipow__(self, other): return operate(op_pow, self, other, self)
@@ -570,35 +595,7 @@ cdef class Tensor:
         >>> type(dl.arange(3).__dlpack__(max_version=(1, 3))).__name__
         'PyCapsule'
         """
-        cdef bint versioned = False
-        cdef Tensor source = self
-        cdef uint64_t flags = self.its.flags & ~<uint64_t>DLPACK_FLAG_BITMASK_IS_COPIED
-        cdef DLTensor view
-        if max_version is not None:
-            if not PyTuple_CheckExact(max_version) or PyTuple_GET_SIZE(max_version) != 2:
-                max_version = _read_version(max_version)
-            major = <object>PyTuple_GET_ITEM(max_version, 0)
-            if not PyLong_CheckExact(major):
-                major = _read_version(max_version)[0]
-            versioned = major >= 1
-        if dl_device is not None or stream is not None or self.its.dl.device.device_type != kDLCPU:
-            source = _prepare_export(self, stream, dl_device, copy)
-        if copy is not None and copy and source is self:
-            source = copied(self, "__dlpack__")
-        if source is not self:
-            flags = source.its.flags | DLPACK_FLAG_BITMASK_IS_COPIED
-        view = source.its.dl
-        if _size(&view) == 0:
-            view.data = NULL  # what the standard recommends, and every reader takes
-        if versioned:
-            return lend_capsule(&view, source.its.block, flags)
-        if flags & DLPACK_FLAG_BITMASK_READ_ONLY:
-            raise BufferError("__dlpack__: the tensor is read-only, which a capsule of the layout before 1.0 cannot "
-                              "say; ask with max_version=(1, 0), or export a copy()")
-        if flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED:
-            raise BufferError("__dlpack__: elements are padded to bytes, which a capsule of the layout before 1.0 "
-                              "cannot say; ask with max_version=(1, 1)")
-        return lend_legacy_capsule(&view, source.its.block)
+        return exported(self, stream, max_version, dl_device, copy)
 
     def __getbuffer__(self, Py_buffer* buffer, int flags):
         fill_buffer(buffer, flags, &self.its.dl, self.its.flags)

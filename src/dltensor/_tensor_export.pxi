@@ -49,3 +49,36 @@ cdef Tensor _prepare_export(Tensor self, object stream, object dl_device, object
                               f"copy=False forbids it")
         return copied(self, "__dlpack__")
     raise BufferError(f"__dlpack__: the tensor is on {self.device} and cannot be offered on {device_of(target)}")
+
+
+cdef inline object exported(Tensor self, object stream, object max_version, object dl_device, object copy):
+    """What ``__dlpack__`` returns."""
+    cdef bint versioned = False
+    cdef Tensor source = self
+    cdef uint64_t flags = self.its.flags & ~<uint64_t>DLPACK_FLAG_BITMASK_IS_COPIED
+    cdef DLTensor view
+    if max_version is not None:
+        if not PyTuple_CheckExact(max_version) or PyTuple_GET_SIZE(max_version) != 2:
+            max_version = _read_version(max_version)
+        major = <object>PyTuple_GET_ITEM(max_version, 0)
+        if not PyLong_CheckExact(major):
+            major = _read_version(max_version)[0]
+        versioned = major >= 1
+    if dl_device is not None or stream is not None or self.its.dl.device.device_type != kDLCPU:
+        source = _prepare_export(self, stream, dl_device, copy)
+    if copy is not None and copy and source is self:
+        source = copied(self, "__dlpack__")
+    if source is not self:
+        flags = source.its.flags | DLPACK_FLAG_BITMASK_IS_COPIED
+    view = source.its.dl
+    if _size(&view) == 0:
+        view.data = NULL  # what the standard recommends, and every reader takes
+    if versioned:
+        return lend_capsule(&view, source.its.block, flags)
+    if flags & DLPACK_FLAG_BITMASK_READ_ONLY:
+        raise BufferError("__dlpack__: the tensor is read-only, which a capsule of the layout before 1.0 cannot "
+                          "say; ask with max_version=(1, 0), or export a copy()")
+    if flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED:
+        raise BufferError("__dlpack__: elements are padded to bytes, which a capsule of the layout before 1.0 "
+                          "cannot say; ask with max_version=(1, 1)")
+    return lend_legacy_capsule(&view, source.its.block)

@@ -178,12 +178,12 @@ cdef Tensor on_host(Tensor self, str where):
     return _hook("to", where, "dltensor.cuda")(self, device_of(DLDevice(kDLCPU, 0)), where)
 
 
-cdef int check_writable(Tensor self, str where) except -1:
+cdef int check_writable(Tensor self, str where, str what="the tensor") except -1:
     if self.its.flags & DLPACK_FLAG_BITMASK_READ_ONLY:
-        raise ValueError(f"{where}: the tensor is read-only; write to a copy()")
+        raise ValueError(f"{where}: {what} is read-only; write to a copy()")
     if repeats_elements(self.its.dl.ndim, self.its.dl.shape, self.its.dl.strides):
-        raise ValueError(f"{where}: elements of shape {self.shape} with strides {self.strides} share memory; write to "
-                         f"a copy()")
+        raise ValueError(f"{where}: elements of {what}, of shape {self.shape} with strides {self.strides}, share "
+                         f"memory; write to a copy()")
     return 0
 
 
@@ -255,3 +255,11 @@ cdef int assign(Tensor self, object value, str where) except -1:
     spread.shape = self.its.dl.shape
     spread.strides = strides
     return copy_elements(&self.its.dl, &spread, self.its.flags)
+
+
+cdef object single(Tensor self, str where):
+    """The one element as a number, for the conversions that Python asks for by name."""
+    if _size(&self.its.dl) != 1:
+        raise ValueError(f"{where}: expected a tensor of one element, got shape {self.shape}; index one, or take "
+                         f"tolist()")
+    return self.item()

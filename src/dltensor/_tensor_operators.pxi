@@ -13,7 +13,7 @@ cdef inline bint is_operand(object x):
     """Whether a function would take `x`: an operator must leave everything else to the other side."""
     if type(x) is Tensor or PyFloat_CheckExact(x) or PyLong_CheckExact(x):
         return True
-    if PyBool_Check(x) or PyComplex_CheckExact(x):
+    if isinstance(x, (int, float, complex)):  # bool, and subclasses
         return True
     return entry_of(x).door not in (UNKNOWN, CAPSULE, NONE)
 
@@ -31,3 +31,9 @@ cdef inline object operate_alone(int op, object a):
     cdef PyObject* operands[1]
     operands[0] = <PyObject*>a
     return _element(op, False, operands, <PyObject*>None, False, <PyObject*>None)
+
+
+cdef inline object operate_divmod(object a, object b):
+    if not is_operand(a) or not is_operand(b):
+        return NotImplemented
+    return operate(op_floor_divide, a, b, None), operate(op_remainder, a, b, None)

@@ -14,12 +14,14 @@ cdef object _tuple(int n, const int64_t* numbers):
 
 cdef int read_shape(object shape, int64_t* out, str where) except -1:
     """Numbers of a shape argument into `out` (64 entries); returns how many."""
-    cdef int n = 0
+    cdef int n = 0, overflow = 0
     if PyTuple_CheckExact(shape) and PyTuple_GET_SIZE(shape) <= 64:
         for n in range(<int>PyTuple_GET_SIZE(shape)):
             if not PyLong_CheckExact(<object>PyTuple_GET_ITEM(shape, n)):
                 break
-            out[n] = PyLong_AsLongLong(<object>PyTuple_GET_ITEM(shape, n))
+            out[n] = PyLong_AsLongLongAndOverflow(<object>PyTuple_GET_ITEM(shape, n), &overflow)
+            if overflow != 0:
+                break
         else:
             return <int>PyTuple_GET_SIZE(shape)
     n = 0
@@ -36,7 +38,8 @@ cdef int read_shape(object shape, int64_t* out, str where) except -1:
             out[n] = number.__index__()
             n += 1
     except OverflowError:
-        raise ValueError(f"{where}: an extent must be below 2^63, got {shape!r}") from None
+        told = [shown(number) for number in ((shape,) if isinstance(shape, int) else shape)]
+        raise ValueError(f"{where}: an extent must be below 2^63, got {', '.join(told)}") from None
     except (TypeError, AttributeError):
         raise TypeError(f"{where}: a shape is an integer or a sequence of integers, got {shape!r}") from None
     return n

@@ -125,6 +125,8 @@ cdef class DType:
 
     def __cinit__(self, code, bits, lanes=1):
         for name, number, low, high in (("code", code, 0, 255), ("bits", bits, 1, 255), ("lanes", lanes, 1, 65535)):
+            if not isinstance(number, int):
+                raise TypeError(f"DType: {name} must be an integer, got {type(number).__qualname__}")
             if not low <= number <= high:
                 raise ValueError(f"DType: {name} must be from {low} to {high}, got {number}")
         self.value.code = code
@@ -220,7 +222,7 @@ cdef DLDataType read_dtype(object x, str where) except *:
     cdef DLDataType value
     if type(x) is DType:
         return (<DType>x).value
-    if type(x) is str:
+    if isinstance(x, str):
         name = x
     elif hasattr(x, "__dlpack_data_type__"):
         value.code, value.bits, value.lanes = x.__dlpack_data_type__()

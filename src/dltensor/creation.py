@@ -3,7 +3,8 @@
 
 from math import ceil
 
-from ._exchange import asarray, empty
+from ._exchange import asarray, empty_for, full_for
+from ._scalar import plain_number
 from ._views import raw_bytes, restride, write_ramp
 from ._words import DTYPES, as_dtype
 
@@ -22,15 +23,6 @@ __all__ = [
     "zeros",
     "zeros_like",
 ]
-
-
-def _default_dtype(number):
-    """The default element type of a Python number's kind."""
-    if isinstance(number, bool):
-        return DTYPES["bool"]
-    if hasattr(number, "__index__"):
-        return DTYPES["int64"]
-    return DTYPES["complex64"] if isinstance(number, complex) else DTYPES["float32"]
 
 
 def zeros(shape, *, dtype=None, device=None):
@@ -57,11 +49,15 @@ def zeros(shape, *, dtype=None, device=None):
     >>> dl.zeros((2, 2), dtype="int8").tolist()
     [[0, 0], [0, 0]]
     """
-    made = empty(shape, dtype=dtype, device=device)
-    if made.dtype.lanes == 1 and made.dtype.name in DTYPES:
-        made.fill(0)
-    else:
-        raw_bytes(made).fill(0)
+    return _zeros("zeros", shape, dtype, device)
+
+
+def _zeros(where, shape, dtype, device):
+    dtype = DTYPES["float32"] if dtype is None else as_dtype(dtype, where)
+    if dtype.lanes == 1 and dtype.name in DTYPES:
+        return full_for(where, shape, 0, dtype, device)
+    made = empty_for(where, shape, dtype, device)
+    raw_bytes(made).fill(0)
     return made
 
 
@@ -88,9 +84,7 @@ def ones(shape, *, dtype=None, device=None):
     >>> dl.ones(3).tolist()
     [1.0, 1.0, 1.0]
     """
-    made = empty(shape, dtype=dtype, device=device)
-    made.fill(1)
-    return made
+    return full_for("ones", shape, 1, DTYPES["float32"] if dtype is None else dtype, device)
 
 
 def full(shape, fill_value, *, dtype=None, device=None):
@@ -120,9 +114,7 @@ def full(shape, fill_value, *, dtype=None, device=None):
     >>> dl.full((2,), 7).tolist(), dl.full((2,), 0.5).dtype
     ([7, 7], dltensor.float32)
     """
-    made = empty(shape, dtype=_default_dtype(fill_value) if dtype is None else dtype, device=device)
-    made.fill(fill_value)
-    return made
+    return full_for("full", shape, fill_value, dtype, device)
 
 
 def _like(x, dtype, device):
@@ -152,7 +144,7 @@ def empty_like(x, /, *, dtype=None, device=None):
     dltensor.int8
     """
     shape, dtype, device = _like(x, dtype, device)
-    return empty(shape, dtype=dtype, device=device)
+    return empty_for("empty_like", shape, dtype, device)
 
 
 def zeros_like(x, /, *, dtype=None, device=None):
@@ -177,7 +169,7 @@ def zeros_like(x, /, *, dtype=None, device=None):
     [0.0, 0.0]
     """
     shape, dtype, device = _like(x, dtype, device)
-    return zeros(shape, dtype=dtype, device=device)
+    return _zeros("zeros_like", shape, dtype, device)
 
 
 def ones_like(x, /, *, dtype=None, device=None):
@@ -202,7 +194,7 @@ def ones_like(x, /, *, dtype=None, device=None):
     [1.0, 1.0]
     """
     shape, dtype, device = _like(x, dtype, device)
-    return ones(shape, dtype=dtype, device=device)
+    return full_for("ones_like", shape, 1, dtype, device)
 
 
 def full_like(x, /, fill_value, *, dtype=None, device=None):
@@ -230,18 +222,17 @@ def full_like(x, /, fill_value, *, dtype=None, device=None):
     [3.0, 3.0]
     """
     shape, dtype, device = _like(x, dtype, device)
-    return full(shape, fill_value, dtype=dtype, device=device)
+    return full_for("full_like", shape, fill_value, dtype, device)
 
 
 def _ramp(size, start, step, stop, dtype, where):
     """`size` numbers from `start` in steps; `stop`, when it is not None, is exactly the last one."""
-    made = empty((size,), dtype=dtype)
+    made = empty_for(where, size, dtype)
     if size == 0:
         return made
     # Both ends go through the conversion that checks the range, so that nothing in between can leave it.
-    last = empty((), dtype=dtype)
-    last.fill(start)
-    last.fill(start + step * (size - 1) if stop is None else stop)
+    full_for(where, (), start, dtype)
+    last = full_for(where, (), start + step * (size - 1) if stop is None else stop, dtype)
     write_ramp(made, start, step, where)
     if stop is not None:
         made[-1:] = last
@@ -281,14 +272,15 @@ def arange(start, /, stop=None, step=1, *, dtype=None, device=None):
         start, stop = 0, start
     numbers = []
     for name, number in (("start", start), ("stop", stop), ("step", step)):
-        if hasattr(number, "__index__"):
-            numbers.append(number.__index__())
-        elif hasattr(number, "__float__"):
-            numbers.append(float(number))
-        else:
+        try:
+            plain = plain_number(number, "arange")
+        except TypeError:
+            plain = None
+        if plain is None or isinstance(plain, complex):
             raise TypeError(f"arange: {name} must be a real number, got {number!r}")
+        numbers.append(plain)
     start, stop, step = numbers
-    whole = all(type(number) is int for number in numbers)
+    whole = all(isinstance(number, int) for number in numbers)
     if step == 0:
         raise ValueError("arange: step must not be 0")
     try:
@@ -373,7 +365,7 @@ def eye(n_rows, n_cols=None, /, *, k=0, dtype=None, device=None):
     [[0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
     """
     n_cols = n_rows if n_cols is None else n_cols
-    made = zeros((n_rows, n_cols), dtype=dtype)
+    made = _zeros("eye", (n_rows, n_cols), dtype, None)
     row, column = max(-k, 0), max(k, 0)
     length = min(n_rows - row, n_cols - column)
     if length > 0:
@@ -428,7 +420,7 @@ def _triangle(x, k, lower, where):
     x = asarray(x)
     if x.ndim < 2:
         raise ValueError(f"{where}: expected at least 2 dimensions, got shape {x.shape}")
-    made = zeros(x.shape, dtype=x.dtype, device=x.device)
+    made = _zeros(where, x.shape, x.dtype, x.device)
     n_rows, n_cols = x.shape[-2:]
     for row in range(n_rows):
         # Columns below `edge` belong to the lower triangle of this row.

@@ -142,6 +142,8 @@ def is_contiguous(shape, strides, order="C"):
     """
     shape = _shape(shape, "is_contiguous")
     strides = _strides(strides, shape, "is_contiguous")
+    if order not in ("C", "F"):
+        raise ValueError(f"is_contiguous: order must be 'C' or 'F', got {order!r}")
     expected = contiguous_strides(shape, order)
     return 0 in shape or all(a == b for size, a, b in zip(shape, strides, expected, strict=True) if size != 1)
 

@@ -255,7 +255,7 @@ def unstack(x, /, *, axis=0):
     return tuple(x[_slice(x.ndim, axis, position)] for position in range(x.shape[axis]))
 
 
-def expand_dims(x, /, *, axis=0):
+def expand_dims(x, /, axis=0):
     """Return a view with new dimensions of one element.
 
     Parameters
@@ -471,6 +471,8 @@ def roll(x, /, shift, *, axis=None):
         return roll(x.reshape((x.size,)), shift, axis=0).reshape(x.shape)
     axes = axis if isinstance(axis, (tuple, list)) else (axis,)
     shifts = shift if isinstance(shift, (tuple, list)) else (shift,) * len(axes)
+    if not all(hasattr(number, "__index__") for number in shifts):
+        raise TypeError(f"roll: shift must be an integer or a sequence of them, got {shift!r}")
     if len(shifts) != len(axes):
         raise ValueError(f"roll: shift {shift} and axis {axis} differ in length")
     moved = [0] * x.ndim

@@ -138,8 +138,8 @@ TensorLike: TypeAlias = (
 """A tensor, or an object of any framework that offers its memory in one of the ways that `asarray` knows."""
 Operand: TypeAlias = TensorLike | Scalar
 """What element-wise functions and operators take."""
-Sequences: TypeAlias = list[Any] | tuple[Any, ...]
-"""Nested lists or tuples of numbers. Other sequences, such as ranges and strings, are not read as numbers."""
+Sequences: TypeAlias = list[Any] | tuple[Any, ...] | range
+"""Nested lists, tuples or ranges of numbers. Other sequences, such as strings, are not read as numbers."""
 DTypeLike: TypeAlias = DType | str | SupportsDLPackDtype | type[bool] | type[_Typed] | _NumpyDtype | _TorchDtype
 """An element type, its name, or that of another framework."""
 DeviceLike: TypeAlias = Device | str | int | tuple[int, int] | SupportsDLPackDevice | _TorchDevice | _JaxDevice

@@ -40,7 +40,7 @@ def tensors_in_and_out(values: NDArray[np.float32], flags: NDArray[np.bool_]) ->
     dl.from_dlpack([1, 2])  # type: ignore[arg-type]
     dl.from_dlpack(t, True)  # type: ignore[call-arg]
     dl.asarray("12")  # type: ignore[arg-type]
-    dl.asarray(range(3))  # type: ignore[arg-type]
+    dl.asarray({3})  # type: ignore[arg-type]
     dl.asarray({1: 2})  # type: ignore[arg-type]
     dl.into(t, "numpy")  # type: ignore[arg-type]
     dl.wrap(room, (2,), "float32")  # type: ignore[arg-type]

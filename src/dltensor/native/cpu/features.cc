@@ -89,6 +89,9 @@ const Kernels* choose(int level) {
 const Kernels* choose_first() {
   const char* wish = getenv("DLTENSOR_CPU");
   int level = wish != nullptr ? find_level(wish) : -1;
+  if (wish != nullptr && *wish != '\0' && level < 0)
+    fprintf(stderr, "dltensor: DLTENSOR_CPU=%s is none of the levels that this processor and this build have; ignored\n",
+            wish);
   for (int i = level_count - 1; level < 0 && i >= 0; --i)
     if (supported(i)) level = i;
   if (level < 0) {

@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What stands for one number: Python's own, NumPy's scalars, arrays of 0 dimensions, integers of any size."""
+
+import enum
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import dltensor as dl
+
+
+class Level(enum.IntEnum):
+    FIVE = 5
+
+
+class Position:
+    """A number by ``__index__`` alone."""
+
+    def __index__(self):
+        return 5
+
+
+# The number first, and what stands for it.
+FIVES = [(5, Level.FIVE), (5, Position()), (5.0, np.float64(5)), (5 + 0j, np.complex128(5))]
+
+
+@pytest.mark.parametrize(("number", "stand_in"), FIVES, ids=lambda x: type(x).__name__)
+def test_a_subclass_of_a_number_is_that_number(number, stand_in):
+    x = dl.asarray([1, 5, 250], dtype="uint8")
+    names = ["add", "subtract", "equal"] + ([] if isinstance(number, complex) else ["less", "greater_equal", "maximum"])
+    for name in names:
+        function = getattr(dl, name)
+        for made, want in ((function(x, stand_in), function(x, number)), (function(stand_in, x), function(number, x))):
+            assert made.dtype == want.dtype, name
+            assert made.tolist() == want.tolist(), name
+    if type(stand_in) is not Position:
+        assert (x - stand_in).tolist() == (x - number).tolist()
+        assert (stand_in == x).tolist() == (number == x).tolist()
+
+
+@pytest.mark.parametrize("stand_in", [Level.FIVE, Position(), np.float64(5), np.float64(5.5)])
+def test_saturation_takes_subclasses_of_numbers(stand_in):
+    x = dl.asarray([1, 5, 250], dtype="uint8")
+    number = float(stand_in) if isinstance(stand_in, float) else 5
+    for name in ("add", "subtract", "multiply", "divide"):
+        assert (
+            getattr(dl, name)(x, stand_in, saturate=True).tolist()
+            == getattr(dl, name)(x, number, saturate=True).tolist()
+        ), name
+    assert dl.fma(stand_in, x, x, saturate=True).tolist() == dl.fma(number, x, x, saturate=True).tolist()
+    assert dl.fill(stand_in, x, saturate=True).tolist() == dl.fill(number, dl.copy(x), saturate=True).tolist()
+
+
+def zero_dimensional(number):
+    yield dl.asarray(number)
+    yield np.array(number)
+    yield np.asarray(number)[()]
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    yield torch.tensor(number)
+
+
+@pytest.mark.parametrize("number", [True, 3, 2.5, 1.5 + 1j])
+def test_an_array_of_0_dimensions_is_a_number(number):
+    want = dl.asarray([number, number])
+    for zero in zero_dimensional(number):
+        for made in (dl.asarray([zero, zero]), dl.full(2, zero), dl.fill(zero, dl.empty(2, dtype=want.dtype))):
+            assert made.dtype == want.dtype, type(zero)
+            assert made.tolist() == want.tolist(), type(zero)
+        if type(number) in (int, float):
+            assert dl.arange(zero).tolist() == dl.arange(number).tolist()
+
+
+def test_what_has_dimensions_is_no_number():
+    x = dl.ones(3)
+    for call in (lambda: dl.full(2, x), lambda: x.fill(x), lambda: dl.asarray([x, x]), lambda: dl.asarray([x.numpy()])):
+        with pytest.raises(
+            TypeError, match=r"expected .*number.*, got \w+ of shape \(3,\); stack\(\) and concat\(\) join"
+        ):
+            call()
+    for call in (lambda: dl.full(2, None), lambda: dl.full(2, "7"), lambda: dl.asarray({1}, dtype="int8")):
+        with pytest.raises(TypeError, match=r"expected .*number"):
+            call()
+
+
+def test_a_scalar_of_numpy_that_is_no_number_is_refused():
+    with pytest.raises(BufferError, match="datetime64"):
+        dl.asarray(np.datetime64("2026-11-22"))
+    ml_dtypes = pytest.importorskip("ml_dtypes", reason="ml_dtypes is not installed")
+    assert dl.asarray(ml_dtypes.bfloat16(1.5)).dtype == dl.bfloat16
+
+
+def test_a_range_is_a_sequence():
+    assert dl.asarray(range(3)).tolist() == [0, 1, 2]
+    assert dl.asarray([range(2), [5, 6]], dtype="float32").tolist() == [[0, 1], [5, 6]]
+    x = dl.zeros(3)
+    x[:] = range(3)
+    assert x.tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("digits", [30, 5000])
+def test_messages_show_integers_of_any_size(digits):
+    huge = 10**digits
+    x = dl.zeros(2, dtype="int64")
+    calls = [
+        (lambda: dl.add(x, huge), OverflowError), (lambda: x.fill(huge), OverflowError),
+        (lambda: dl.asarray([huge]), OverflowError), (lambda: dl.full(2, huge, dtype="uint8"), OverflowError),
+        (lambda: x[huge], IndexError), (lambda: dl.zeros((huge,)), ValueError), (lambda: dl.zeros(huge), ValueError),
+        (lambda: dl.arange(huge), (OverflowError, ValueError)),
+    ]  # fmt: skip
+    for call, error in calls:
+        with pytest.raises(error, match=str(huge) if digits == 30 else "an integer of 16610 bits"):
+            call()
+    with pytest.raises(OverflowError, match="full: an integer of 16610 bits is outside float32"):
+        dl.full(2, 10**5000, dtype="float32")
+
+
+def nearest(value, low, high):
+    """The integer nearest to a fraction, half to even, inside a range."""
+    return min(max(round(Fraction(value)), low), high)
+
+
+@pytest.mark.parametrize("dtype", ["int64", "uint64", "int32", "uint8"])
+def test_saturating_sums_with_integers_beyond_the_dtype_are_exact(dtype):
+    info = dl.iinfo(dtype)
+    elements = [info.min, info.min + 1, info.min + 2, 0, 1, 2, info.max // 2, info.max - 1, info.max]
+    x = dl.asarray(elements, dtype=dtype)
+    for near in (2**53, 2**60, 2**63, 2**64, 3 * 2**63, 2**70, 2**128, 2**200):
+        for number in (near - 1, near, near + 1, 1 - near, -near, -near - 1):
+            for name, exact in (
+                ("add", lambda a, s: a + s), ("subtract", lambda a, s: a - s), ("rsub", lambda a, s: s - a),
+                ("multiply", lambda a, s: a * s),
+            ):  # fmt: skip
+                made = getattr(dl, name)(x, number, saturate=True)
+                want = [nearest(exact(a, number), info.min, info.max) for a in elements]
+                assert made.tolist() == want, (name, number)
+    out = x.copy()
+    assert dl.add(out, -(2**63) - 1, out=out, saturate=True) is out
+    assert out.tolist() == [nearest(a - 2**63 - 1, info.min, info.max) for a in elements]
+
+
+def test_a_quotient_that_no_double_decides_is_refused():
+    x = dl.asarray([2, 3], dtype="int64")
+    for call in (
+        lambda: dl.rdiv(x, 2**63 + 2, saturate=True),
+        lambda: dl.div(x, 2**64 - 1, saturate=True),
+        lambda: dl.fma(2**63 + 1, x, x, saturate=True),
+    ):
+        with pytest.raises(OverflowError, match="beyond the dtype and no exact float64; give the float"):
+            call()
+    assert dl.rdiv(x, 2.0**63, saturate=True).tolist() == [2**62, 3074457345618258603]
+    assert dl.div(dl.asarray([200], dtype="uint8"), 2**63 + 1, saturate=True).tolist() == [0]
+
+
+def test_an_argument_that_must_be_a_number_says_which():
+    x = dl.ones((2, 2))
+    cases = [
+        (lambda: dl.gemm(x, x, alpha="x"), "gemm: expected a number.* got str"),
+        (lambda: dl.gemm(x, x, x, beta=None), "gemm: expected a number.* got NoneType"),
+        (lambda: dl.cast(x, "int8", scale="x"), "cast: scale: expected a number.* got str"),
+        (lambda: dl.cast(x, "int8", offset=1j), "cast: offset must be a real number, got 1j"),
+        (lambda: dl.fill("x", x, saturate=True), "fill: expected a number.* got str"),
+        (lambda: dl.roll(x, 1.5), "roll: shift must be an integer or a sequence of them, got 1.5"),
+        (lambda: dl.wrap("x", (1,), "int8"), "wrap: ptr must be an integer, got str"),
+        (lambda: dl.DType("x", 8), "DType: code must be an integer, got str"),
+    ]
+    for call, words in cases:
+        with pytest.raises(TypeError, match=words):
+            call()
+    assert dl.gemm(x, x, alpha=dl.asarray(0.5)).tolist() == [[1, 1], [1, 1]]
