@@ -351,6 +351,96 @@ def test_reading_in_a_capture_is_refused_and_spoils_nothing(cuda, machine):
     cuda("destroy_stream", stream)
 
 
+def test_work_beside_a_capture_goes_on_and_spoils_nothing(cuda, machine):
+    """By default the driver forbids questions and waits while any stream is captured, whoever asks."""
+    stream, other = cuda.new_stream(), cuda.new_stream()
+    x = cuda.upload(np.arange(50, dtype="f4"), stream)
+    out = cuda.run("negative", [x], "float32", stream=stream)
+    far = cuda.upload(np.arange(5000, dtype="f4"), other)
+    cuda.upload(np.ones(300, "f4"), other).release()  # leaves pinned memory behind whose event must be asked for
+    counter, block = ctypes.c_int(0), ctypes.c_void_p()
+    cuda("adopt", ctypes.c_void_p(cuda.c.shim_data(far.block)), other, ctypes.byref(counter), ctypes.byref(block))
+    begin(machine, cuda, stream)
+    cuda.run("negative", [x], "float32", stream=stream, out=out)
+    np.testing.assert_array_equal(far.get(other), np.arange(5000, dtype="f4"))
+    cuda("synchronize", other)
+    cuda.c.shim_release(block)  # foreign memory: its streams are asked
+    near = cuda.upload(np.ones(700, "f4"), other)
+    result, graph = end(machine, cuda, stream)
+    assert result == 0
+    assert machine.library.cuGraphDestroy(graph) == 0
+    finish(machine)
+    assert set(near.get(other)) == {1}
+    del x, out, far, near
+    for each in (stream, other):
+        cuda("destroy_stream", each)
+    cuda.c.shim_empty_cache(-1)
+    assert counter.value == 1
+
+
+def test_memory_of_an_old_graph_comes_back_during_the_next_capture(cuda, machine):
+    stream, second = cuda.new_stream(), cuda.new_stream()
+    x = cuda.upload(np.arange(500, dtype="f4"), stream)
+    out = cuda.run("add", [x, 1.0], "float32", stream=stream)
+    cuda("synchronize", stream)
+    begin(machine, cuda, stream)
+    t = cuda.run("add", [x, 1.0], "float32", stream=stream)
+    cuda.run("add", [t, 1.0], "float32", stream=stream, out=out)
+    t.release()
+    result, old = end(machine, cuda, stream)
+    assert result == 0
+    executable = ctypes.c_void_p()
+    assert machine.library.cuGraphInstantiateWithFlags(ctypes.byref(executable), old, ctypes.c_uint64(0)) == 0
+    assert machine.library.cuGraphLaunch(executable, ctypes.c_void_p(cuda.c.shim_handle(stream))) == 0
+    finish(machine)
+    begin(machine, cuda, second)
+    assert machine.library.cuGraphExecDestroy(executable) == 0
+    assert machine.library.cuGraphDestroy(old) == 0
+    y = cuda.upload(np.ones(100000, "f4"), stream)  # asks the driver, so that what is over is looked through
+    result, graph = end(machine, cuda, second)
+    assert result == 0
+    assert machine.library.cuGraphDestroy(graph) == 0
+    np.testing.assert_array_equal(out.get(stream), np.arange(500, dtype="f4") + 2)
+    cuda.c.shim_empty_cache(-1)
+    assert cuda.usage().captured_bytes == 0
+    finish(machine)
+    del x, y, out, t
+    for each in (stream, second):
+        cuda("destroy_stream", each)
+
+
+def test_a_captured_product_has_a_workspace_that_lasts_as_its_graph(cuda, machine):
+    stream = cuda.new_stream()
+    a = cuda.upload(np.eye(8, dtype="f4"), stream)
+    out = cuda.empty((8, 8), "float32", stream)
+    cuda.gemm(a, a, out, stream=stream)
+    cuda("synchronize", stream)
+    begin(machine, cuda, stream)
+    cuda.gemm(a, a, out, 2.0, stream=stream)
+    result, graph = end(machine, cuda, stream)
+    assert result == 0
+    executable = ctypes.c_void_p()
+    assert machine.library.cuGraphInstantiateWithFlags(ctypes.byref(executable), graph, ctypes.c_uint64(0)) == 0
+    cuda("destroy_stream", stream)
+    other = cuda.new_stream()
+    # What the stream's own workspace was is somebody else's now.
+    size = 32 << 18
+    taken = [cuda.fill(7.0, cuda.empty((size,), "float32", other), other) for _ in range(2)]
+    for _ in range(2):
+        assert machine.library.cuGraphLaunch(executable, ctypes.c_void_p(cuda.c.shim_handle(other))) == 0
+    cuda("synchronize", other)
+    np.testing.assert_array_equal(out.get(other), 2 * np.eye(8, dtype="f4"))
+    for each in taken:
+        assert set(each.get(other)) == {7}
+    assert machine.library.cuGraphExecDestroy(executable) == 0
+    assert machine.library.cuGraphDestroy(graph) == 0
+    finish(machine)
+    cuda.c.shim_empty_cache(-1)
+    assert cuda.usage().captured_bytes == 0
+    del a, out, taken, each
+    cuda("destroy_stream", other)
+
+
 def test_a_large_fill_reaches_past_two_to_the_31(eager):
     """More than 2^31 elements, by 64-bit indices; read back at both ends only."""
     count = 2**31 + 37

@@ -232,7 +232,6 @@ DLT_CUDA_CUBLAS_CONSTANTS(DLT_CUDA_CONSTANT)
 
 #define DLT_CUDA_CUBLAS_FUNCTIONS(X)                                                                                   \
   X(R, cublasCreate_v2, (cublasHandle_t * handle))                                                                     \
-  X(R, cublasDestroy_v2, (cublasHandle_t handle))                                                                      \
   X(R, cublasGetVersion_v2, (cublasHandle_t handle, int* version))                                                     \
   X(R, cublasSetStream_v2, (cublasHandle_t handle, CUstream stream))                                                   \
   X(R, cublasSetWorkspace_v2, (cublasHandle_t handle, void* workspace, size_t bytes))                                  \

@@ -67,13 +67,11 @@ Status pool_of(Stream& stream, CapturePool** out) noexcept {
 Status take(Stream& stream, size_t bytes, CUdeviceptr* pointer) noexcept {
   Stream* service = nullptr;
   DLT_CUDA_TRY(service_stream(*stream.device, &service));
-  int mode = kCaptureModeRelaxed;
-  DLT_CU(cuThreadExchangeStreamCaptureMode(&mode));
+  Beside beside;
   CUresult result = stream.device->pool
                         ? driver.cuMemAllocFromPoolAsync(pointer, bytes, stream.device->pool, service->handle)
                         : driver.cuMemAlloc_v2(pointer, bytes);
   if (result == kSuccess) result = driver.cuStreamSynchronize(service->handle);
-  driver.cuThreadExchangeStreamCaptureMode(&mode);
   return check(result, "cuMemAllocFromPoolAsync");
 }
 
@@ -131,8 +129,8 @@ void reap_captures() noexcept {
     });
   }
   for (CapturePool* pool : gone) {
-    // The graph's last run may still be going on.
-    if (!synchronize_device(pool->device->ordinal).ok()) continue;
+    // The driver tells of a graph's end only when its last run is over: nothing is left to wait for, and waiting for the
+    // device would spoil whatever is being captured now.
     Stream* service = nullptr;
     if (!service_stream(*pool->device, &service).ok()) continue;
     for (Memory* memory : pool->all) {

@@ -129,13 +129,10 @@ Status image_for(const Properties& p, const std::string& header, const std::stri
 
 Status load(Device& device, const Image& image, Kernel* out) noexcept {
   Current current(device);
-  // Loading is legal during a capture when nothing of it reaches the graph.
-  int mode = kCaptureModeRelaxed;
-  DLT_CU(cuThreadExchangeStreamCaptureMode(&mode));
+  Beside beside;
   CUmodule module = nullptr;
   CUresult result = driver.cuModuleLoadData(&module, image.code.data());
   if (result == kSuccess) result = driver.cuModuleGetFunction(&out->function, module, image.name.c_str());
-  driver.cuThreadExchangeStreamCaptureMode(&mode);
   DLT_CUDA_TRY(check(result, "cuModuleLoadData"));
   int blocks = 0;
   DLT_CU(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, out->function, out->threads, 0));

@@ -92,6 +92,23 @@ class Current {
   bool pushed_ = false;
 };
 
+// While any thread captures a graph, the driver by default forbids every thread to ask for, wait for or take anything that
+// might reach into the capture, and spoils the capture when one does. What happens in such a scope has nothing to do with
+// a capture: work and memory beside it.
+class Beside {
+ public:
+  Beside() noexcept : changed_(driver.cuThreadExchangeStreamCaptureMode(&mode_) == kSuccess) {}
+  ~Beside() {
+    if (changed_) driver.cuThreadExchangeStreamCaptureMode(&mode_);
+  }
+  Beside(const Beside&) = delete;
+  Beside& operator=(const Beside&) = delete;
+
+ private:
+  int mode_ = kCaptureModeRelaxed;
+  bool changed_;
+};
+
 // An idle event of the device and back. An event may be given back as soon as nobody will ask it again: waits that are
 // enqueued keep what they wait for.
 Status take_event(Device& device, CUevent* event) noexcept;

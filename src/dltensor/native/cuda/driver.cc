@@ -232,6 +232,10 @@ Status check_slow(CUresult result, const char* call) noexcept {
     case kInvalidContext:
       remedy = "; the stream, event or context was destroyed or belongs to another device";
       break;
+    case kNotInitialized:
+    case kDeinitialized:
+      remedy = "; after fork() use CUDA in one of the processes only, and not while Python ends";
+      break;
     case kIllegalAddress:
     case kLaunchFailed:
       remedy = "; an earlier kernel of this process failed and the device's context is lost: restart the process";

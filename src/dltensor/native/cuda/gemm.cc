@@ -19,11 +19,14 @@ std::atomic<bool> use_cublas{true};
 struct Handle {
   std::mutex mutex;
   cublasHandle_t handle = nullptr;
-  CUdeviceptr workspace = 0;  // not a block: it is nobody's tensor
+  CUdeviceptr own = 0;      // the stream's workspace; not a block: it is nobody's tensor
+  void* current = nullptr;  // what cuBLAS uses
 };
 struct Handles {
   std::mutex mutex;
   std::map<Stream*, Handle*> by_stream;
+  // Of streams that are gone: destroying a handle would wait for the whole device, and making one is slow.
+  std::vector<cublasHandle_t> idle[max_devices];
 };
 Handles& handles() noexcept {
   static Handles* const instance = new Handles;
@@ -35,24 +38,6 @@ Status check_blas(cublasStatus_t result, const char* call) noexcept {
   return fail(Fault::device, "gemm: %s failed with cuBLAS status %d (%s)", call, result, library_path(Library::cublas));
 }
 
-// Beside a capture if there is one: the workspace outlives every graph.
-Status take_workspace(Stream& stream, CUdeviceptr* out) noexcept {
-  bool capturing = false;
-  DLT_CUDA_TRY(is_capturing(stream, &capturing));
-  if (!capturing && stream.device->pool) {
-    DLT_CU(cuMemAllocFromPoolAsync(out, workspace_bytes, stream.device->pool, stream.handle));
-    return success;
-  }
-  int mode = kCaptureModeRelaxed;
-  driver.cuThreadExchangeStreamCaptureMode(&mode);
-  const CUresult result = driver.cuMemAlloc_v2(out, workspace_bytes);
-  driver.cuThreadExchangeStreamCaptureMode(&mode);
-  return check(result, "cuMemAlloc");
-}
-void give_workspace(Stream& stream, CUdeviceptr workspace) noexcept {
-  if (workspace) driver.cuMemFreeAsync(workspace, stream.handle);
-}
-
 Status handle_of(Stream& stream, Handle** out) noexcept {
   Handles& h = handles();
   std::lock_guard<std::mutex> hold(h.mutex);
@@ -61,17 +46,18 @@ Status handle_of(Stream& stream, Handle** out) noexcept {
     auto* made = new (std::nothrow) Handle;
     if (!made) return fail(Fault::memory, "gemm: the host is out of memory");
     Current current(*stream.device);
-    int mode = kCaptureModeRelaxed;
-    driver.cuThreadExchangeStreamCaptureMode(&mode);
-    Status status = check_blas(cublas.cublasCreate_v2(&made->handle), "cublasCreate");
-    driver.cuThreadExchangeStreamCaptureMode(&mode);
-    if (status.ok()) status = take_workspace(stream, &made->workspace);
+    Status status;
+    auto& idle = h.idle[stream.device->ordinal];
+    if (!idle.empty()) {
+      made->handle = idle.back();
+      idle.pop_back();
+    } else {
+      Beside beside;  // it takes memory of its own
+      status = check_blas(cublas.cublasCreate_v2(&made->handle), "cublasCreate");
+    }
     if (status.ok()) status = check_blas(cublas.cublasSetStream_v2(made->handle, stream.handle), "cublasSetStream");
-    if (status.ok())  // after the stream: setting that resets the workspace
-      status = check_blas(cublas.cublasSetWorkspace_v2(made->handle, reinterpret_cast<void*>(made->workspace), workspace_bytes), "cublasSetWorkspace");
     if (!status.ok()) {
-      if (made->handle) cublas.cublasDestroy_v2(made->handle);
-      give_workspace(stream, made->workspace);
+      if (made->handle) idle.push_back(made->handle);
       delete made;
       h.by_stream.erase(&stream);
       return status;
@@ -79,6 +65,26 @@ Status handle_of(Stream& stream, Handle** out) noexcept {
     handle = made;
   }
   *out = handle;
+  return success;
+}
+
+// Where a product may write what it likes. What is captured runs whenever its graph does, on any stream and after the
+// captured one is gone: there it is memory of the graph, `scratch`, which the caller lets go of. The handle is locked.
+Status give_workspace(Stream& stream, Handle& handle, Block** scratch) noexcept {
+  bool capturing = false;
+  DLT_CUDA_TRY(is_capturing(stream, &capturing));
+  if (capturing) {
+    DLT_CUDA_TRY(allocate(stream, workspace_bytes, scratch));
+  } else if (!handle.own) {
+    Beside beside;
+    if (stream.device->pool) DLT_CU(cuMemAllocFromPoolAsync(&handle.own, workspace_bytes, stream.device->pool, stream.handle));
+    else DLT_CU(cuMemAlloc_v2(&handle.own, workspace_bytes));
+  }
+  void* wanted = *scratch ? (*scratch)->data : reinterpret_cast<void*>(handle.own);
+  if (handle.current == wanted) return success;
+  handle.current = nullptr;
+  DLT_CUDA_TRY(check_blas(cublas.cublasSetWorkspace_v2(handle.handle, wanted, workspace_bytes), "cublasSetWorkspace"));
+  handle.current = wanted;
   return success;
 }
 
@@ -170,6 +176,13 @@ Status call_blas(const Problem& p, const View& a, const View& b, const View& c, 
   const auto step = [&](const Matrix& m) { return static_cast<long long>(p.dims ? m.batch_steps[inner] : 0); };
   std::lock_guard<std::mutex> hold(handle->mutex);
   Current current(*stream.device);
+  struct Scratch {
+    Block* block = nullptr;
+    ~Scratch() {
+      if (block) release(block);
+    }
+  } scratch;
+  DLT_CUDA_TRY(give_workspace(stream, *handle, &scratch.block));
   for (int64_t i = 0; i < outer_count; ++i) {
     int64_t left = i, at[3] = {0, 0, 0};
     for (int d = inner - 1; d >= 0; --d) {
@@ -349,18 +362,21 @@ Status gemm(const Operand& a, const Operand& b, const Operand& c, const Scalar& 
 void set_use_cublas(bool use) noexcept { use_cublas.store(use, std::memory_order_relaxed); }
 
 void forget_handles(Stream& stream) noexcept {
-  Handle* handle = nullptr;
-  {
-    Handles& h = handles();
-    std::lock_guard<std::mutex> hold(h.mutex);
-    const auto found = h.by_stream.find(&stream);
-    if (found == h.by_stream.end()) return;
-    handle = found->second;
-    h.by_stream.erase(found);
-  }
+  Handles& h = handles();
+  std::lock_guard<std::mutex> hold(h.mutex);
+  const auto found = h.by_stream.find(&stream);
+  if (found == h.by_stream.end()) return;
+  Handle* handle = found->second;
+  h.by_stream.erase(found);
   Current current(*stream.device);
-  cublas.cublasDestroy_v2(handle->handle);
-  give_workspace(stream, handle->workspace);
+  if (handle->own && stream.device->pool) {
+    driver.cuMemFreeAsync(handle->own, stream.handle);
+  } else if (handle->own) {
+    Beside beside;
+    driver.cuMemFree_v2(handle->own);
+  }
+  cublas.cublasSetStream_v2(handle->handle, nullptr);  // of its own stream nothing is left soon
+  h.idle[stream.device->ordinal].push_back(handle->handle);
   delete handle;
 }
 

@@ -4,6 +4,7 @@
 
 #include <bit>
 #include <new>
+#include <optional>
 
 #include "native/cuda/memory_parts.h"
 
@@ -55,16 +56,6 @@ void push_idle(Memory* memory) noexcept {
   if (!keep) free_to_driver(memory);
 }
 
-void free_device_block(Block* block) noexcept {
-  auto* memory = static_cast<Memory*>(block->owner);
-  recycle(block);
-  if (memory->sole.load(std::memory_order_relaxed) == memory->home) [[likely]] return push_idle(memory);
-  if (order_for_reuse(*memory).ok()) return push_idle(memory);
-  Waiters& w = waiters();
-  std::lock_guard<std::mutex> hold(w.mutex);
-  w.list.push_back({memory, {}});
-}
-
 void free_foreign_block(Block* block) noexcept {
   auto* memory = static_cast<Memory*>(block->owner);
   recycle(block);
@@ -76,6 +67,7 @@ void free_foreign_block(Block* block) noexcept {
     bool capturing = false;
     if (is_capturing(user, &capturing).ok() && capturing) continue;
     Current current(*user.device);
+    Beside beside;
     if (driver.cuStreamQuery(user.handle) == kSuccess) continue;
     CUevent event = nullptr;
     if (!take_event(*user.device, &event).ok()) continue;
@@ -108,7 +100,10 @@ Memory* pop_idle(Stream& stream, uint32_t size_class, size_t bytes) noexcept {
 
 CUresult take_from_driver(Stream& stream, size_t bytes, CUdeviceptr* pointer) noexcept {
   Current current(*stream.device);
-  if (!stream.device->pool) return driver.cuMemAlloc_v2(pointer, bytes);
+  if (!stream.device->pool) {
+    Beside beside;
+    return driver.cuMemAlloc_v2(pointer, bytes);
+  }
   stream.count_work();  // another stream may touch the memory only after this one has come here
   return driver.cuMemAllocFromPoolAsync(pointer, bytes, stream.device->pool, stream.handle);
 }
@@ -174,6 +169,16 @@ void open_list(Memory& memory) noexcept {
 
 }  // namespace
 
+void free_device_block(Block* block) noexcept {
+  auto* memory = static_cast<Memory*>(block->owner);
+  recycle(block);
+  if (memory->sole.load(std::memory_order_relaxed) == memory->home) [[likely]] return push_idle(memory);
+  if (order_for_reuse(*memory).ok()) return push_idle(memory);
+  Waiters& w = waiters();
+  std::lock_guard<std::mutex> hold(w.mutex);
+  w.list.push_back({memory, {}});
+}
+
 // Four classes to a doubling, in units of 512 bytes: at most a quarter of a block is slack.
 uint32_t class_of(size_t bytes) noexcept {
   const size_t units = bytes <= 512 ? 1 : (bytes + 511) / 512;
@@ -192,8 +197,12 @@ size_t class_bytes(uint32_t size_class) noexcept {
 void free_to_driver(Memory* memory) noexcept {
   Stream& home = *memory->home;
   Current current(*home.device);
-  if (home.device->pool) driver.cuMemFreeAsync(reinterpret_cast<CUdeviceptr>(memory->pointer), home.handle);
-  else driver.cuMemFree_v2(reinterpret_cast<CUdeviceptr>(memory->pointer));
+  if (home.device->pool) {
+    driver.cuMemFreeAsync(reinterpret_cast<CUdeviceptr>(memory->pointer), home.handle);
+  } else {
+    Beside beside;
+    driver.cuMemFree_v2(reinterpret_cast<CUdeviceptr>(memory->pointer));
+  }
   delete memory;
 }
 
@@ -202,6 +211,8 @@ void reap() noexcept {
   std::vector<Waiting> ready;
   {
     std::lock_guard<std::mutex> hold(w.mutex);
+    std::optional<Beside> beside;
+    if (!w.list.empty()) beside.emplace();
     for (size_t i = 0; i < w.list.size();) {
       Waiting& item = w.list[i];
       std::erase_if(item.events, [](const std::pair<Device*, CUevent>& e) {
@@ -315,12 +326,12 @@ Status use_slow(Memory& memory, Stream& stream, bool write) noexcept {
 }
 
 Status lend_to(Block* block, Stream& consumer) noexcept {
-  Memory* memory = memory_of(block);
+  Memory* memory = device_memory_of(block);
   return memory && memory->sole.load(std::memory_order_relaxed) != &consumer ? use_slow(*memory, consumer, false) : success;
 }
 
 Status wait_for_host(Block* block) noexcept {
-  Memory* memory = memory_of(block);
+  Memory* memory = device_memory_of(block);
   if (!memory) return success;
   Stream* users[Memory::max_users];
   int count;

@@ -48,14 +48,19 @@ DLT_API Status allocate_managed(int device, size_t bytes, Block** out) noexcept;
 DLT_API Status adopt_foreign(void* data, Stream& stream, void* owner, void (*let_go)(void*) noexcept,
                              Block** out) noexcept;
 
-// The record behind a block of this file, or null.
+// The record behind a block of this file, or null. Most blocks are device memory of ours.
+void free_device_block(Block* block) noexcept;
 DLT_API Memory* memory_of(const Block* block) noexcept;
+inline Memory* device_memory_of(const Block* block) noexcept {
+  return block && block->free == free_device_block ? static_cast<Memory*>(block->owner) : memory_of(block);
+}
 
 // Comes before each use of a block on a stream. Nothing is enqueued when the block was only ever used there; otherwise
 // the stream waits for the last writer, and before writing for every user.
 Status use_slow(Memory& memory, Stream& stream, bool write) noexcept;
 inline Status use(Block* block, Stream& stream, bool write) noexcept {
-  Memory* memory = memory_of(block);
+  if (!block) return success;
+  Memory* memory = device_memory_of(block);
   if (!memory || memory->sole.load(std::memory_order_relaxed) == &stream) [[likely]] return success;
   return use_slow(*memory, stream, write);
 }

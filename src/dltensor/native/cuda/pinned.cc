@@ -35,6 +35,8 @@ void record_users(Memory& memory) noexcept {
 }
 
 bool settled(Memory& memory) noexcept {
+  if (memory.pending.empty()) return true;
+  Beside beside;
   std::erase_if(memory.pending, [&](CUevent event) {
     Current current(*memory.device);
     if (driver.cuEventQuery(event) == kNotReady) return false;
@@ -59,6 +61,7 @@ void free_managed_block(Block* block) noexcept {
   auto* memory = static_cast<Memory*>(block->owner);
   recycle(block);
   Current current(*memory->device);
+  Beside beside;
   driver.cuMemFree_v2(reinterpret_cast<CUdeviceptr>(memory->pointer));  // waits for the device by itself
   delete memory;
 }
@@ -96,11 +99,8 @@ Status allocate_pinned(int ordinal, size_t bytes, Block** out) noexcept {
     memory->size_class = size_class;
     memory->bytes = class_bytes(size_class);
     Current current(*device);
-    // Allocating during a capture is fine as long as nothing of it reaches the graph.
-    int mode = kCaptureModeRelaxed;
-    driver.cuThreadExchangeStreamCaptureMode(&mode);
+    Beside beside;
     const CUresult result = driver.cuMemHostAlloc(&memory->pointer, memory->bytes, kHostAllocPortable);
-    driver.cuThreadExchangeStreamCaptureMode(&mode);
     if (result != kSuccess) {
       delete memory;
       return check(result, "cuMemHostAlloc");
@@ -131,6 +131,7 @@ Status allocate_managed(int ordinal, size_t bytes, Block** out) noexcept {
   CUresult result;
   {
     Current current(*device);
+    Beside beside;
     result = driver.cuMemAllocManaged(&pointer, memory->bytes, kAttachGlobal);
   }
   memory->pointer = reinterpret_cast<void*>(pointer);
@@ -139,6 +140,7 @@ Status allocate_managed(int ordinal, size_t bytes, Block** out) noexcept {
   if (!status.ok()) {
     if (pointer) {
       Current current(*device);
+      Beside beside;
       driver.cuMemFree_v2(pointer);
     }
     delete memory;
@@ -162,6 +164,7 @@ size_t drop_idle_pinned() noexcept {
   size_t freed = 0;
   for (Memory* memory : unwanted) {
     Current current(*memory->device);
+    Beside beside;
     driver.cuMemFreeHost(memory->pointer);
     freed += memory->bytes;
     delete memory;

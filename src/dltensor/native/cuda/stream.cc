@@ -167,6 +167,7 @@ Status no_capture(const char* what, const Stream& stream) noexcept {
 Status synchronize_stream(Stream* stream) noexcept {
   DLT_CUDA_TRY(no_capture("synchronize", *stream));
   Current current(*stream->device);
+  Beside beside;
   DLT_CU(cuStreamSynchronize(stream->handle));
   return success;
 }
@@ -174,6 +175,7 @@ Status synchronize_stream(Stream* stream) noexcept {
 Status query_stream(Stream* stream) noexcept {
   DLT_CUDA_TRY(no_capture("query", *stream));
   Current current(*stream->device);
+  Beside beside;
   const CUresult result = driver.cuStreamQuery(stream->handle);
   if (result == kNotReady) return {Fault::not_ready};
   return check(result, "cuStreamQuery");
@@ -267,6 +269,7 @@ Status query_event(int ordinal, CUevent event) noexcept {
   Device* device = nullptr;
   DLT_CUDA_TRY(device_of(ordinal, &device));
   Current current(*device);
+  Beside beside;
   const CUresult result = driver.cuEventQuery(event);
   if (result == kNotReady) return {Fault::not_ready};
   return check(result, "cuEventQuery");
@@ -276,6 +279,7 @@ Status synchronize_event(int ordinal, CUevent event) noexcept {
   Device* device = nullptr;
   DLT_CUDA_TRY(device_of(ordinal, &device));
   Current current(*device);
+  Beside beside;
   DLT_CU(cuEventSynchronize(event));
   return success;
 }

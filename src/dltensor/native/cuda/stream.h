@@ -40,7 +40,7 @@ struct Stream {
   std::atomic<bool> alive{true};
   int priority = 0;
   uint32_t index = 0;     // in `waited` of the others
-  std::atomic<uint64_t> work{0};  // operations of ours enqueued so far
+  std::atomic<uint64_t> work{0};  // operations enqueued so far, of streams that are ours
 
   SpinLock lock;  // of what follows
   Memory* idle[size_classes] = {};
@@ -48,7 +48,10 @@ struct Stream {
   std::vector<uint64_t> waited;  // by index: how much of that stream's work this one has waited for
 
   bool is_default() const noexcept { return reinterpret_cast<uintptr_t>(handle) <= 2; }
-  void count_work() noexcept { work.store(work.load(std::memory_order_relaxed) + 1, std::memory_order_release); }
+  // Several threads may share a stream. Foreign work is not counted, so that the count of such a stream says nothing.
+  void count_work() noexcept {
+    if (ours) work.fetch_add(1, std::memory_order_release);
+  }
 };
 
 // The record of a raw handle (0 and 1: the legacy default stream, 2: the per-thread one).

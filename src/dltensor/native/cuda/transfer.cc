@@ -109,7 +109,10 @@ Status to_host(void* data, const Operand& from, Stream& stream) noexcept {
   int turn = 0;
   for (size_t at = 0; at < bytes; at += chunk_bytes, turn ^= 1) {
     if (at + chunk_bytes < bytes) DLT_CUDA_TRY(enqueue(at + chunk_bytes, turn ^ 1));
-    DLT_CU(cuEventSynchronize(ready[turn].event));
+    {
+      Beside beside;
+      DLT_CU(cuEventSynchronize(ready[turn].event));
+    }
     memcpy(static_cast<char*>(data) + at, chunks[turn].block->data, std::min(chunk_bytes, bytes - at));
   }
   return success;

@@ -7,6 +7,9 @@
 
 #include <cmath>
 #include <complex>
+#include <memory>
+#include <mutex>
+#include <vector>
 
 #include "native/cuda/abi.h"
 
@@ -17,6 +20,7 @@ namespace dlt::cuda {
 struct cublasHandleStruct {
   CUstream stream = nullptr;
   void* workspace = nullptr;
+  size_t workspace_bytes = 0;
 };
 
 namespace {
@@ -73,6 +77,8 @@ struct Job {
   const void *a, *b;
   void* c;
   int64_t stride_a, stride_b, stride_c;
+  void* workspace;
+  size_t workspace_bytes;
 };
 
 // To TF32's 10 bits, half away from zero, as the tensor cores' own conversion does.
@@ -93,8 +99,12 @@ Number times(Number a, Number b) {
   return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
 }
 
+constexpr size_t scribbled = 1 << 16;
+
 void run(void* data) {
   const Job* j = static_cast<Job*>(data);
+  // The real one writes there what it likes.
+  memset(j->workspace, 0xab, j->workspace_bytes < scribbled ? j->workspace_bytes : scribbled);
   for (int64_t batch = 0; batch < j->batch; ++batch)
     for (int64_t column = 0; column < j->n; ++column)
       for (int64_t row = 0; row < j->m; ++row) {
@@ -109,17 +119,20 @@ void run(void* data) {
         const Number old = j->beta != 0.0 ? times(j->beta, load(j->c, j->type_c, at)) : 0;  // beta 0 must not read c
         store(j->c, j->type_c, at, times(j->alpha, sum) + old);
       }
-  delete j;
 }
 
 constexpr int invalid_value = 7, execution_failed = 13, success = 0;
 
+// Jobs are kept: a graph runs them again whenever it is launched.
+std::vector<std::unique_ptr<Job>> jobs;
+std::mutex adding;
+
 int enqueue(CUstream stream, Job* job) {
   using Launch = int (*)(CUstream, CUhostFn, void*);
   static const auto launch = reinterpret_cast<Launch>(dlsym(dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD), "cuLaunchHostFunc"));
-  if (launch && launch(stream, run, job) == 0) return success;
-  delete job;
-  return execution_failed;
+  std::lock_guard<std::mutex> hold(adding);
+  jobs.emplace_back(job);
+  return launch && launch(stream, run, job) == 0 ? success : execution_failed;
 }
 
 }  // namespace
@@ -141,11 +154,14 @@ HOSTCUDA_EXPORT int cublasGetVersion_v2(cublasHandle_t, int* version) {
 }
 HOSTCUDA_EXPORT int cublasSetStream_v2(cublasHandle_t handle, CUstream stream) {
   handle->stream = stream;
+  handle->workspace = nullptr;  // setting a stream takes the workspace away
+  handle->workspace_bytes = 0;
   return success;
 }
-HOSTCUDA_EXPORT int cublasSetWorkspace_v2(cublasHandle_t handle, void* workspace, size_t) {
+HOSTCUDA_EXPORT int cublasSetWorkspace_v2(cublasHandle_t handle, void* workspace, size_t bytes) {
   if (reinterpret_cast<uintptr_t>(workspace) % 256) return invalid_value;
   handle->workspace = workspace;
+  handle->workspace_bytes = bytes;
   return success;
 }
 HOSTCUDA_EXPORT int cublasGemmStridedBatchedEx(cublasHandle_t handle, int transpose_a, int transpose_b, int m, int n,
@@ -162,5 +178,5 @@ HOSTCUDA_EXPORT int cublasGemmStridedBatchedEx(cublasHandle_t handle, int transp
   return enqueue(handle->stream,
                  new Job{transpose_a != 0, transpose_b != 0, m, n, k, type_a, type_b, type_c, lda, ldb, ldc, batch,
                          compute == kBlasCompute32FFastTF32, load(alpha, factor, 0), load(beta, factor, 0), a, b, c,
-                         stride_a, stride_b, stride_c});
+                         stride_a, stride_b, stride_c, handle->workspace, handle->workspace_bytes});
 }

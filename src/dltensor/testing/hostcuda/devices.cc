@@ -181,13 +181,13 @@ HOSTCUDA_EXPORT CUresult cuCtxSetCurrent(CUcontext context) {
   return kSuccess;
 }
 HOSTCUDA_EXPORT CUresult cuCtxPushCurrent_v2(CUcontext context) {
-  HOSTCUDA_ENTER;
+  HOSTCUDA_ENTER_ALONE;
   if (!context) return kInvalidContext;
   context_stack.push_back(context);
   return kSuccess;
 }
 HOSTCUDA_EXPORT CUresult cuCtxPopCurrent_v2(CUcontext* context) {
-  HOSTCUDA_ENTER;
+  HOSTCUDA_ENTER_ALONE;
   if (context_stack.empty()) return kInvalidContext;
   if (context) *context = context_stack.back();
   context_stack.pop_back();
@@ -215,6 +215,11 @@ HOSTCUDA_EXPORT CUresult cuCtxSynchronize() {
   HOSTCUDA_ENTER;
   HOSTCUDA_CONTEXT;
   HOSTCUDA_NOT_IN_CAPTURE;
+  // Whoever asks: a handle that encloses captured streams cannot be waited for.
+  bool captured = false;
+  for (StreamHandle* stream : machine.streams[current()->device])
+    if (stream->capture) stream->capture->invalid = captured = true;
+  if (captured) return kCaptureUnsupported;
   ++machine.statistics.synchronisations;
   synchronize_device(current()->device);
   return kSuccess;

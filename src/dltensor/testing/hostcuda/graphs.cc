@@ -131,7 +131,8 @@ HOSTCUDA_EXPORT CUresult cuGraphLaunch(CUgraphExec executable, CUstream handle) 
   HOSTCUDA_CONTEXT;
   StreamHandle* stream = resolve(handle);
   if (!stream) return kInvalidHandle;
-  return put(stream, [actions = executable->actions] {
+  // A run keeps what the graph keeps, should the executable go before it is over.
+  return put(stream, [actions = executable->actions, kept = executable->kept] {
     for (const auto& action : actions) action();
   });
 }

@@ -7,12 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <atomic>
-
 namespace dlt::cuda {
 
 Machine machine;
 thread_local std::vector<ContextHandle*> context_stack;
+std::atomic<bool> any_fault{false};
 
 namespace {
 
@@ -23,7 +22,6 @@ struct Fault {
   int result;
 };
 std::vector<Fault> faults;
-std::atomic<bool> any_fault{false};
 
 // "*" leaves out what undoes a step that succeeded: nobody can answer when that fails.
 bool matches(const Fault& fault, const char* function) {

@@ -257,13 +257,18 @@ HOSTCUDA_EXPORT CUresult cuOccupancyMaxPotentialBlockSize(int* grid, int* thread
   return kSuccess;
 }
 
+// What every compute capability takes; from 7.0 on CUDA 12.1 takes more, when driver and compiler both are that new.
+static constexpr size_t most_parameter_bytes = 4096;
+
 HOSTCUDA_EXPORT CUresult cuLaunchKernel(CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
                                         unsigned by, unsigned bz, unsigned, CUstream handle, void** arguments, void**) {
   if (!machine.launches) return kSuccess;
   HOSTCUDA_ENTER;
   HOSTCUDA_CONTEXT;
   StreamHandle* stream = resolve(handle);
-  if (!stream || !function || function->device != stream->device) return kInvalidHandle;
+  // Function, stream and current context belong together.
+  if (!stream || !function || function->device != stream->device || stream->device != current()->device)
+    return kInvalidHandle;
   if (!gx || !gy || !gz || !bx || !by || !bz) return kInvalidValue;
   if (gx > 2147483647u || gy > 65535 || gz > 65535 || bx > 1024 || by > 1024 || bz > 64 || bx * by * bz > 1024)
     return kInvalidValue;
@@ -274,6 +279,9 @@ HOSTCUDA_EXPORT CUresult cuLaunchKernel(CUfunction function, unsigned gx, unsign
   // The driver copies the arguments at the call.
   auto kept = std::make_shared<std::vector<std::vector<char>>>();
   const HostKernel* kernel = function->kernel;
+  size_t parameter_bytes = 0;
+  for (size_t i = 0; i < kernel->count; ++i) parameter_bytes += kernel->sizes[i];
+  if (parameter_bytes > most_parameter_bytes) return kInvalidValue;
   for (size_t i = 0; i < kernel->count; ++i)
     kept->emplace_back(static_cast<char*>(arguments[i]), static_cast<char*>(arguments[i]) + kernel->sizes[i]);
   const bool backwards = machine.order == Machine::Order::lazy ||

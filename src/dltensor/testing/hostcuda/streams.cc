@@ -161,9 +161,9 @@ HOSTCUDA_EXPORT CUresult cuStreamSynchronize(CUstream handle) {
   HOSTCUDA_CONTEXT;
   HOSTCUDA_RESOLVE(handle, stream);
   if (stream->capture) return stream->capture->invalid = true, kCaptureUnsupported;
+  HOSTCUDA_NOT_IN_CAPTURE;
   ++machine.statistics.synchronisations;
   if (stream == machine.legacy[stream->device].get()) {
-    HOSTCUDA_NOT_IN_CAPTURE;
     for (StreamHandle* other : machine.streams[stream->device])
       if (!(other->flags & kStreamNonBlocking)) run(OperationPointer(other->last));
   }
@@ -176,6 +176,7 @@ HOSTCUDA_EXPORT CUresult cuStreamQuery(CUstream handle) {
   HOSTCUDA_CONTEXT;
   HOSTCUDA_RESOLVE(handle, stream);
   if (stream->capture) return stream->capture->invalid = true, kCaptureUnsupported;
+  HOSTCUDA_NOT_IN_CAPTURE;
   run_some();
   return !stream->last || stream->last->done ? kSuccess : kNotReady;
 }
@@ -247,12 +248,14 @@ HOSTCUDA_EXPORT CUresult cuEventRecordWithFlags(CUevent event, CUstream stream, 
 HOSTCUDA_EXPORT CUresult cuEventQuery(CUevent event) {
   HOSTCUDA_ENTER;
   if (event->capture) return event->capture->invalid = true, kCapturedEvent;
+  HOSTCUDA_NOT_IN_CAPTURE;
   run_some();
   return !event->at || event->at->done ? kSuccess : kNotReady;
 }
 HOSTCUDA_EXPORT CUresult cuEventSynchronize(CUevent event) {
   HOSTCUDA_ENTER;
   if (event->capture) return event->capture->invalid = true, kCapturedEvent;
+  HOSTCUDA_NOT_IN_CAPTURE;
   ++machine.statistics.synchronisations;
   run(OperationPointer(event->at));
   return kSuccess;
