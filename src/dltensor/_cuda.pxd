@@ -52,7 +52,10 @@ cdef extern from "native/cuda/launch.h" namespace "dlt::cuda" nogil:
         int num_threads
         long long values_per_thread
 
-cdef int check(Status status) except -1
+cdef int raise_fault(Status status) except -1
+cdef inline int check(Status status) except -1:
+    """Raise what a status stands for, in the engine's words."""
+    return 0 if status.fault == Fault.none else raise_fault(status)
 cdef int read_launch(object settings, NativeLaunch* out) except -1
 cdef int start() except -1
 cdef NativeStream* stream_on(int ordinal) except NULL

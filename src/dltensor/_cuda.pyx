@@ -102,10 +102,7 @@ cdef dict _exceptions = {
 }
 
 
-cdef int check(Status status) except -1:
-    """Raise what a status stands for, in the engine's words."""
-    if status.fault == Fault.none:
-        return 0
+cdef int raise_fault(Status status) except -1:
     raise _exceptions[<int>status.fault](message().decode("utf-8", "replace"))
 
 

@@ -12,7 +12,7 @@ from libc.string cimport memcpy
 from ._cuda cimport (CUevent, Fault, NativeLaunch, NativeStream, Status, check, destroy_event, query_event, read_launch,
                      start, stream_on, synchronize_event)
 from ._dlpack cimport Block
-from ._operands cimport (CastOptions, Engine, Operand, Real, REAL_FMA, Scalar, read_tensor, set_engine,
+from ._operands cimport (CastOptions, Engine, Item, Operand, Real, REAL_FMA, Scalar, read_tensor, set_engine,
                          type_table, type_uint8)
 from ._scalar cimport store_python
 from ._tensor cimport Tensor, assign, copied, new_empty, new_tensor, set_allocate
@@ -61,7 +61,8 @@ cdef extern from "native/cuda/engine.h" namespace "dlt::cuda" nogil:
     cppclass Run:
         void* data
         Block* block
-    Status runs(int, int, int, int64_t, const Run*, const Run&, const Where&) noexcept
+        bint number
+    Status runs(int, int, int, int64_t, const Run*, int, const Run&, const Where&) noexcept
     Status native_copy "dlt::cuda::copy"(const Native&, const Native&, const Where&) noexcept
     Status native_cast "dlt::cuda::cast"(const Native&, const Native&, const CastOptions&, const Where&) noexcept
     Status native_choose "dlt::cuda::choose"(const Native&, const Native&, const Native&, const Native&,
@@ -217,28 +218,43 @@ cdef int _gemm(Operand* a, Operand* b, Operand* c, const Scalar& alpha, const Sc
     return check(status)
 
 
-cdef object _same(int op, int type, int to, int64_t size, Tensor x, Tensor y):
-    """Two tensors of one dtype and shape on one device, both in C order: nothing is left to decide."""
-    cdef NativeStream* stream = stream_on(x.its.dl.device.device_id)
-    cdef int ndim = x.its.dl.ndim, i
-    cdef Run[2] given
-    cdef Run out
+cdef object _same(int op, int type, int to, int64_t size, const Item* items, int count, object out):
+    """Tensors of one dtype and shape on one device, all in C order, and numbers: nothing is left to decide."""
+    cdef const DLTensor* like = NULL
+    cdef NativeStream* stream
+    cdef Run[3] given
+    cdef Run target
     cdef Where where
     cdef Status status
-    cdef Tensor made = new_tensor(ndim)
-    check(allocate_device(stream[0], size * type_table[to].bytes, &made.its.block))
-    made.its.dl.data = made.its.block.data
-    made.its.dl.dtype = type_table[to].dtype
-    made.its.dl.device = x.its.dl.device
-    for i in range(2 * ndim):
-        made.its.dl.shape[i] = x.its.dl.shape[i]
-    given[0].data, given[0].block = <char*>x.its.dl.data + x.its.dl.byte_offset, x.its.block
-    given[1].data, given[1].block = <char*>y.its.dl.data + y.its.dl.byte_offset, y.its.block
-    out.data, out.block = made.its.dl.data, made.its.block
+    cdef Tensor made
+    cdef int i
+    for i in range(count):
+        given[i].block = items[i].block
+        given[i].number = items[i].view == NULL
+        if items[i].view == NULL:
+            given[i].data = <void*>items[i].element
+        else:
+            given[i].data = <char*>items[i].view.data + items[i].view.byte_offset
+            like = items[i].view
+    stream = stream_on(like.device.device_id)
+    if out is None:
+        made = new_tensor(like.ndim)
+        check(allocate_device(stream[0], size * type_table[to].bytes, &made.its.block))
+        made.its.dl.data = made.its.block.data
+        made.its.dl.dtype = type_table[to].dtype
+        made.its.dl.device = like.device
+        for i in range(2 * like.ndim):  # strides lie behind the shape
+            made.its.dl.shape[i] = like.shape[i]
+    else:
+        made = <Tensor>out
+    target.data, target.block = <char*>made.its.dl.data + made.its.dl.byte_offset, made.its.block
+    target.number = False
     where.stream = stream
     where.launch = NULL
+    # The launch waits when the driver's queue is full, for as long as what is in it takes, which may need the GIL: a
+    # callback of whoever shares the device. How full it is nobody says.
     with nogil:
-        status = runs(op, type, to, size, given, out, where)
+        status = runs(op, type, to, size, given, count, target, where)
     check(status)
     return made
 

@@ -67,11 +67,18 @@ cdef int common_device(Operand* operands, int count, DLDevice* device, str where
 cdef int common_shape(Operand* operands, int count, int64_t* shape, str where) except -2
 cdef bint is_on_host(const Operand* operands, int count) noexcept
 
+# An operand of the short way on devices: somebody's tensor, or a number as one element of the others' dtype.
+cdef struct Item:
+    const DLTensor* view  # NULL: a number
+    Block* block
+    double element[2]
+
 # What computes where the host does not. Everything is checked before: devices, shapes, dtypes, and that outputs are
-# writable. Each function raises, or has enqueued the work. `same` is the short way: two tensors of one dtype and shape
-# in C order, of `size` elements, and a new tensor of dtype `to`.
+# writable. Each function raises, or has enqueued the work. `same` is the short way: tensors of one dtype and shape in
+# C order, of `size` elements, and numbers as elements of that dtype; into a tensor like them, of dtype `to`, or a new
+# one, which it returns.
 cdef struct Engine:
-    object (*same)(int op, int type, int to, int64_t size, Tensor x, Tensor y)
+    object (*same)(int op, int type, int to, int64_t size, const Item* items, int count, object out)
     int (*element)(int op, bint saturate, int type, Operand* operands, int count, Operand* out, object launch) except -1
     int (*real)(Real form, double number, Operand* a, Operand* c, Operand* out, object launch) except -1
     int (*cast)(Operand* source, Operand* out, const CastOptions& options) except -1

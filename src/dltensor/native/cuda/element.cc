@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Element-wise operations: operands in order, overlap and alignment settled, then one kernel.
 #include "native/cuda/plan.h"
+#include "native/cuda/thread_state.h"
 #include "dltensor/ops.h"
 
 namespace dlt::cuda {
@@ -201,36 +202,64 @@ Status elementwise(const Operation& operation, const Operand* in, int count, con
   return start(operation, in, count, out, where, true);
 }
 
-Status runs(int op, int type, int to, int64_t count, const Run* in, const Run& out, const Where& where) noexcept {
+namespace {
+
+// Memory in common, unless each element is read where its result is written.
+bool mixes(const Run& in, int64_t in_bytes, const Run& out, int64_t out_bytes) noexcept {
+  const char *a = static_cast<const char*>(in.data), *b = static_cast<const char*>(out.data);
+  return a == b ? in_bytes != out_bytes : a < b + out_bytes && b < a + in_bytes;
+}
+
+// The same by the way of all, which knows what to do about alignment and overlap.
+[[gnu::noinline]] Status runs_slow(int op, int type, int to, int64_t count, const Run* in, int operands, const Run& out,
+                                   const Where& where) noexcept {
+  int64_t step = 1;
+  const DLDevice here{kDLCUDA, where.stream->device->ordinal};
+  DLTensor tensors[most_operands];
+  Operand given[most_operands];
+  for (int k = 0; k <= operands; ++k) {
+    const Run& run = k ? in[k - 1] : out;
+    const int row = k ? type : to;
+    tensors[k] = {run.data, here, 1, type_table[row].dtype, &count, &step, 0};
+    given[k] = run.number ? Operand::scalar(row, run.data) : Operand(&tensors[k], run.block);
+  }
+  return elementwise({op, Flavour::plain, type}, given + 1, operands, given[0], where);
+}
+
+}  // namespace
+
+Status runs(int op, int type, int to, int64_t count, const Run* in, int operands, const Run& out,
+            const Where& where) noexcept {
   Plan plan;
   plan.body = {static_cast<uint32_t>(op), body_name};
-  plan.operands = 2;
+  plan.operands = operands;
   plan.type = type;
   plan.dims = 1;
   plan.shape[0] = count;
-  const Run* const all[] = {&out, &in[0], &in[1]};
-  for (int k = 0; k < 3; ++k) {
-    plan.types[k] = k ? type : to;
-    plan.pointers[k] = all[k]->data;
-    plan.strides[k][0] = 1;
-  }
-  const auto low = reinterpret_cast<uintptr_t>(in[0].data) | reinterpret_cast<uintptr_t>(in[1].data);
-  if (low & static_cast<uintptr_t>(type_alignment(type) - 1)) [[unlikely]] {
-    int64_t step = 1;
-    DLTensor tensors[3];
-    Operand operands[3];
-    for (int k = 0; k < 3; ++k) {
-      const DLDevice here{kDLCUDA, where.stream->device->ordinal};
-      tensors[k] = {all[k]->data, here, 1, type_table[plan.types[k]].dtype, &count, &step, 0};
-      operands[k] = {&tensors[k], all[k]->block};
+  plan.types[0] = to;
+  plan.pointers[0] = out.data;
+  plan.strides[0][0] = 1;
+  const int64_t in_bytes = count * type_table[type].bytes, out_bytes = count * type_table[to].bytes;
+  uintptr_t low = reinterpret_cast<uintptr_t>(out.data) & static_cast<uintptr_t>(type_alignment(to) - 1);
+  bool mixed = false;
+  for (int k = 1; k <= operands; ++k) {
+    const Run& run = in[k - 1];
+    plan.types[k] = type;
+    plan.immediate[k] = run.number;
+    if (run.number) {
+      memcpy(plan.values[k - 1].bytes, run.data, static_cast<size_t>(type_table[type].bytes));
+      continue;
     }
-    return elementwise({op, Flavour::plain, type}, operands + 1, 2, operands[0], where);
+    plan.pointers[k] = run.data;
+    plan.strides[k][0] = 1;
+    low |= reinterpret_cast<uintptr_t>(run.data) & static_cast<uintptr_t>(type_alignment(type) - 1);
+    mixed |= mixes(run, in_bytes, out, out_bytes);
   }
+  if (low || mixed) [[unlikely]] return runs_slow(op, type, to, count, in, operands, out, where);
   if (count == 0) return success;
   Where settled = where;
-  if (!settled.launch) settled.launch = thread_launch();
-  DLT_CUDA_TRY(use(in[0].block, *where.stream, false));
-  DLT_CUDA_TRY(use(in[1].block, *where.stream, false));
+  if (!settled.launch) settled.launch = thread_launch_here();
+  for (int k = 0; k < operands; ++k) DLT_CUDA_TRY(use(in[k].block, *where.stream, false));
   DLT_CUDA_TRY(use(out.block, *where.stream, true));
   return execute(plan, *where.stream->device, settled, true);
 }

@@ -69,13 +69,14 @@ struct Where {
 DLT_API Status elementwise(const Operation& operation, const Operand* in, int count, const Operand& out,
                            const Where& where) noexcept;
 
-// The short way for the most common case: a plain operation of two operands on runs of `count` elements of one dtype,
-// into fresh memory. `to` is the dtype of the result as a row; the caller has checked everything.
+// The short way for the most common case: a plain operation on runs of `count` elements of one dtype, numbers of that
+// dtype among them. `to` is the dtype of the result as a row; the caller has checked everything but overlap.
 struct Run {
-  void* data;
+  void* data;  // the first element, or the number
   Block* block;
+  bool number;
 };
-DLT_API Status runs(int op, int type, int to, int64_t count, const Run* in, const Run& out,
+DLT_API Status runs(int op, int type, int to, int64_t count, const Run* in, int operands, const Run& out,
                     const Where& where) noexcept;
 
 // Broadcasts and copies elements of one dtype, across devices too.

@@ -52,10 +52,7 @@ BlocksNd blocks_values_nd(int ndim, const int64_t* shape, int multiprocessors, c
   return {up(rows, values), up(count, std::max(1, launch.num_threads)), 1, values, count};
 }
 
-const Launch* thread_launch() noexcept {
-  const ThreadState& state = thread_state();
-  return state.has_launch ? &state.launch : nullptr;
-}
+const Launch* thread_launch() noexcept { return thread_launch_here(); }
 
 void set_thread_launch(const Launch* launch) noexcept {
   ThreadState& state = thread_state();

@@ -12,7 +12,7 @@
 
 namespace dlt::cuda {
 
-thread_local ThreadState* thread_state_pointer = nullptr;
+thread_local ThreadState* thread_state_pointer __attribute__((tls_model("initial-exec"))) = nullptr;
 
 ThreadState& make_thread_state() noexcept {
   static ThreadState shared;

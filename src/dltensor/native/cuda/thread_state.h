@@ -19,7 +19,13 @@ struct ThreadState {
 
 // Made at the thread's first use, freed at its end. When there is no memory: one for all threads together.
 ThreadState& make_thread_state() noexcept;
-extern thread_local ThreadState* thread_state_pointer;
+// One word, which the loader's spare room for libraries that come late is meant for: read without a call.
+extern thread_local ThreadState* thread_state_pointer __attribute__((tls_model("initial-exec")));
 inline ThreadState& thread_state() noexcept { return thread_state_pointer ? *thread_state_pointer : make_thread_state(); }
+
+inline const Launch* thread_launch_here() noexcept {
+  const ThreadState& state = thread_state();
+  return state.has_launch ? &state.launch : nullptr;
+}
 
 }  // namespace dlt::cuda

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The short way of operations on plain CUDA tensors, which must end where the way of all does."""
+
+import pytest
+
+dl = pytest.importorskip("dltensor", reason="the package is not installed")
+pytest.importorskip("dltensor.cuda", reason="the package is not installed")
+
+import conftest as house  # noqa: E402  beside this file: whether a card or the host driver runs
+from test_tensor_cuda import machine_order, numbers, same  # noqa: E402, F401  the fixture is used by name
+
+pytestmark = [pytest.mark.gpu] if house.ON_CARD else []
+
+
+def outcome(statement, tensor):
+    """The result, or the words of the refusal."""
+    try:
+        return statement(tensor), ""
+    except (TypeError, OverflowError) as error:
+        return None, f"{type(error).__name__}: {error}"
+
+
+@pytest.mark.parametrize("number", [2, 2.5, True, 1 + 2j, 300, -1, 2**40])
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int64", "float16", "float32", "complex64"])
+def test_numbers_beside_tensors_are_the_cpus(eager_machine, dtype, number):
+    """In C order on one device they go a short way, which must end where the long one does, or leave it to that."""
+    a = numbers((2, 3), dtype)
+    x = a.to("cuda")
+    for statement in (
+        lambda t: t + number,
+        lambda t: number + t,
+        lambda t: t == number,
+        lambda t: dl.add(t, number, t),
+    ):
+        want, why = outcome(statement, a.copy())
+        got, words = outcome(statement, x.copy())
+        assert words == why
+        if not why:
+            same(got, want)
+
+
+@pytest.mark.usefixtures("machine_order")
+def test_outputs_in_c_order_may_be_operands():
+    a, b = numbers((40, 6), "float32"), numbers((40, 6), "float32")
+    x, y = a.to("cuda"), b.to("cuda")
+    x += y
+    same(x, a + b)
+    same(dl.fma(x, 2, y, x), dl.fma(a + b, 2, b))
+    whole = dl.arange(60, dtype="int32").to("cuda")
+    dl.add(whole[:40], whole[20:], whole[10:50])  # written where it is still to be read
+    want = list(range(60))
+    want[10:50] = [i + i + 20 for i in range(40)]
+    assert whole.tolist() == want
+    flags = dl.zeros(60, dtype="bool", device="cuda")
+    assert dl.less(whole, 30, flags) is flags
+    assert flags.tolist() == [i < 30 for i in want]
+    with pytest.raises(ValueError, match="read-only"):
+        dl.add(whole, 1, dl.broadcast_to(whole, (60,)))
