@@ -33,8 +33,9 @@ class Row:
     ours: str
     peers: dict
     names: dict = field(repr=False)
-    # Seconds before each turn, in which threads that wait by spinning fall asleep (OpenBLAS's, after 0.11 s). Turns are
-    # longer then: each way is first run until its own threads are awake.
+    # Seconds before each turn, in which the threads of others that wait by spinning fall asleep: OpenBLAS's do after 0.11 s,
+    # OpenMP's (torch) after 0.007. Work that threads may share rests at least that long. After a rest each way is run
+    # until its own threads are awake.
     rest: float = 0.0
 
 
@@ -62,7 +63,7 @@ def run(row, seconds=0.6, threads=2):
             ways[peer] = statement, 1
     loops = {way: (_loop(statement, row.names), count) for way, (statement, count) in ways.items()}
     empty = _loop("pass", row.names)
-    counts = {}
+    counts, shared = {}, False
     for way, (loop, count) in loops.items():
         _single(count)
         loop(2)
@@ -70,6 +71,8 @@ def run(row, seconds=0.6, threads=2):
         while (spent := loop(n)) < 2e4 and n < 1 << 16:
             n *= 4
         counts[way] = max(1, int(n * 2e5 / max(spent, 1)))
+        shared |= spent / n > 2e4
+    rest = row.rest or (0.01 if shared else 0.0)
     samples = {way: [] for way in loops}
     nothing = []
     collecting = gc.isenabled()
@@ -80,12 +83,12 @@ def run(row, seconds=0.6, threads=2):
             nothing.append(empty(1000) / 1000)
             for way, (loop, count) in loops.items():
                 _single(count)
-                time.sleep(row.rest)
-                awake = time.perf_counter() + row.rest / 5
+                time.sleep(rest)
+                awake = time.perf_counter() + rest / 5
                 loop(1)  # a change of threads is not what is timed
                 while time.perf_counter() < awake:
                     loop(1)
-                samples[way] += [loop(counts[way]) / counts[way] for _ in range(10 if row.rest else 1)]
+                samples[way] += [loop(counts[way]) / counts[way] for _ in range(10 if rest else 1)]
     finally:
         if collecting:
             gc.enable()

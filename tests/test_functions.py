@@ -435,3 +435,45 @@ def test_overlap_is_as_if_through_a_temporary():
         y = dl.arange(n, dtype="float32")
         dl.subtract(y, dl.flip(y), out=y)
         np.testing.assert_array_equal(y.numpy(), np.arange(n, dtype="float32") - np.arange(n, dtype="float32")[::-1])
+
+
+def roots_modulo(residue, bits):
+    """The odd numbers below 2**bits whose squares leave `residue`, which is 1 modulo 8."""
+    root = 1
+    for k in range(3, bits):
+        if (root * root - residue) >> k & 1:
+            root += 1 << (k - 1)
+    half = 1 << (bits - 1)
+    found = {root % (2 * half), -root % (2 * half), (root + half) % (2 * half), (half - root) % (2 * half)}
+    assert all((r * r - residue) % (2 * half) == 0 for r in found)
+    return found
+
+
+def test_sqrt_of_doubles_next_to_the_middle_of_two_is_rounded_right():
+    # M, odd and of 54 bits, lies in the middle of two doubles. Where its square is within some units of a double of 53
+    # bits, the root of that double is as hard to round as any.
+    hard = []
+    for residue in range(1 - 8 * 200, 8 * 200, 8):
+        for k in (54, 55):
+            for middle in roots_modulo(residue, k):
+                if middle.bit_length() == 54 and (middle * middle - residue).bit_length() == 53 + k:
+                    hard += [((middle * middle - residue) >> k) * 2.0 ** (k % 2)]
+    hard = np.array(hard)
+    assert len(hard) > 400
+    for scale in (1.0, 4.0**200, 4.0**-300, 4.0**-500):
+        np.testing.assert_array_equal(dl.sqrt(hard * scale), np.sqrt(hard * scale))
+
+
+def test_sqrt_of_every_mantissa_is_rounded_right():
+    two_binades = (np.arange(1 << 24, dtype=np.uint32) + (126 << 23)).view(np.float32)
+    for exponent in (0, -100, 118):
+        x = np.ldexp(two_binades, exponent)
+        np.testing.assert_array_equal(np.asarray(dl.sqrt(x)).view(np.uint32), np.sqrt(x).view(np.uint32))
+
+
+def test_sqrt_of_any_pattern_is_that_of_the_processor():
+    random = np.random.default_rng(5)
+    for bits, kind in ((np.uint32, np.float32), (np.uint64, np.float64)):
+        x = random.integers(0, np.iinfo(bits).max, 100_000, dtype=bits, endpoint=True).view(kind)
+        with np.errstate(invalid="ignore"):
+            np.testing.assert_array_equal(dl.sqrt(x), np.sqrt(x))

@@ -27,6 +27,7 @@ void fill_small_casts(Kernels* kernels);
 void fill_halves(Kernels* kernels);
 void fill_moves(Kernels* kernels);
 void fill_products(Kernels* kernels);
+void fill_wide(Kernels* kernels);  // over what others have filled
 // `find` looks a symbol of libmvec up.
 void fill_functions(Kernels* kernels, void* (*find)(const char* name));
 

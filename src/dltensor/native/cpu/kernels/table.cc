@@ -19,6 +19,7 @@ void fill_table(Kernels* kernels, void* (*find)(const char* name)) {
   fill_small_casts(kernels);
   fill_moves(kernels);
   fill_products(kernels);
+  fill_wide(kernels);
 }
 
 }  // namespace dlt::DLT_LEVEL
