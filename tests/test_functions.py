@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The Python functions, driven by dl.OPS: every dtype, layout and kind of operand gives the bits of the plain call."""
 
+import decimal
 import itertools
+import math
 import os
 import subprocess
 import sys
@@ -477,3 +479,40 @@ def test_sqrt_of_any_pattern_is_that_of_the_processor():
         x = random.integers(0, np.iinfo(bits).max, 100_000, dtype=bits, endpoint=True).view(kind)
         with np.errstate(invalid="ignore"):
             np.testing.assert_array_equal(dl.sqrt(x), np.sqrt(x))
+
+
+def exact_tanh(x):
+    power = (2 * x).exp()
+    return (power - 1) / (power + 1)
+
+
+OF_DECIMALS = {
+    "exp": (decimal.Decimal.exp, [(-745, 709), (-1, 1), (-(2.0**-30), 2.0**-30)]),
+    "log": (decimal.Decimal.ln, [(5e-324, 1e-300), (0.5, 2.0), (0.999, 1.001), (1, 1e300)]),
+    "tanh": (exact_tanh, [(-22, 22), (-1, 1), (-0.05, 0.05), (-1e-9, 1e-9)]),
+}
+
+
+@pytest.mark.parametrize("name", OF_DECIMALS)
+def test_doubles_are_within_four_units_of_what_is_exact(name):
+    exact, ranges = OF_DECIMALS[name]
+    random = np.random.default_rng(7)
+    x = np.concatenate([random.uniform(*bounds, 700) for bounds in ranges])
+    with decimal.localcontext() as context:
+        context.prec = 60
+        for at, got in zip(x.tolist(), getattr(dl, name)(x).tolist(), strict=True):
+            want = exact(decimal.Decimal(at))
+            error = abs(decimal.Decimal(got) - want) / decimal.Decimal(math.ulp(want))
+            assert error <= 4, f"{name}({at!r}) is {got!r}, {float(error):.2f} units away"
+
+
+@pytest.mark.parametrize("name", OF_DECIMALS)
+def test_floats_are_within_four_units_of_doubles(name):
+    x = np.arange(0, 1 << 32, 9973, dtype=np.uint64).astype(np.uint32).view(np.float32)
+    with np.errstate(all="ignore"):
+        want = getattr(np, name)(x.astype(np.float64))
+        finite = np.isfinite(want) & (np.abs(want) < np.finfo(np.float32).max)
+        unit = np.spacing(np.abs(want[finite]).astype(np.float32)).astype(np.float64)
+    got = np.asarray(getattr(dl, name)(x)).astype(np.float64)
+    assert (np.abs(got[finite] - want[finite]) <= 4 * unit).all()
+    assert (np.isnan(got) == np.isnan(want)).all()
