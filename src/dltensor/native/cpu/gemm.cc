@@ -67,6 +67,7 @@ Status multiply(const Product& p) {
 // ---- alpha, beta, batches
 
 bool is_number(const Scalar& s, double value) {
+  if (s.kind == Kind::real) return s.re == value;
   Scalar other{Kind::real, 0, 0, value, 0};
   return compare_scalars(s, other) == 0;
 }
@@ -122,6 +123,16 @@ void multiply_batch(void* context, int64_t index) {
   if (status != Status::ok) batches.status.store(status);
 }
 
+Status multiply_stack(Batches batches) {
+  const int64_t count = numel(batches.c->ndim - 2, batches.c->shape), work = batches.first.work();
+  if (count > 1 && work < large_work && work * count >= shared_work) {
+    parallel(count, multiply_batch, &batches);
+  } else {
+    for (int64_t i = 0; i < count && batches.status.load() == Status::ok; ++i) multiply_batch(&batches, i);
+  }
+  return batches.status.load();
+}
+
 }  // namespace
 
 Status pack(const Matrix& m, int from, void* out, int to) {
@@ -152,11 +163,13 @@ Status gemm(const DLTensor& c, const DLTensor& a, const DLTensor& b, const Scala
   const int64_t m = c.shape[d], n = c.shape[d + 1], depth = a.shape[a.ndim - 1];
   if (a.shape[a.ndim - 2] != m || b.shape[b.ndim - 1] != n || b.shape[b.ndim - 2] != depth) return Status::no_shape;
   int64_t batch_a[max_dims], batch_b[max_dims];
-  if (!batch_strides(a, c, batch_a) || !batch_strides(b, c, batch_b)) return Status::no_shape;
+  const bool stack = d > 0 || a.ndim > 2 || b.ndim > 2;
+  if (stack && (!batch_strides(a, c, batch_a) || !batch_strides(b, c, batch_b))) return Status::no_shape;
   if (numel(c.ndim, c.shape) == 0) return Status::ok;
 
-  Product p{kernels().products[inner], inner, type, type_table[inner].bytes};
-  if (p.kernel == nullptr) return Status::no_loop;
+  const product_t kernel = kernels().products[inner];
+  if (kernel == nullptr) return Status::no_loop;
+  const int64_t width = type_table[inner].bytes;  // of what is summed
   const int64_t bytes = type_table[type].bytes;
   const bool plain = is_number(alpha, 1) && is_number(beta, 0);
   const bool in_place = plain && inner == type && (c.strides[d + 1] == 1 || n == 1) && c.strides[d] >= n &&
@@ -166,27 +179,18 @@ Status gemm(const DLTensor& c, const DLTensor& a, const DLTensor& b, const Scala
   int64_t strides[max_dims];
   DLTensor result = c;
   if (!in_place) {
-    memory = allocate(size_t(numel(c.ndim, c.shape) * p.width));
+    memory = allocate(size_t(numel(c.ndim, c.shape) * width));
     if (memory == nullptr) return Status::no_memory;
     contiguous_strides(c.ndim, c.shape, strides);
     result.data = memory->data;
     result.strides = strides;
     result.dtype = type_table[inner].dtype;
   }
-  const auto matrix = [](const DLTensor& t, int64_t rows, int64_t columns, int64_t width) {
-    return Matrix{static_cast<char*>(t.data), rows, columns, t.strides[t.ndim - 2] * width, t.strides[t.ndim - 1] * width};
+  const auto matrix = [](const DLTensor& t, int64_t rows, int64_t columns, int64_t each) {
+    return Matrix{static_cast<char*>(t.data), rows, columns, t.strides[t.ndim - 2] * each, t.strides[t.ndim - 1] * each};
   };
-  p.a = matrix(a, m, depth, bytes);
-  p.b = matrix(b, depth, n, bytes);
-  p.c = matrix(result, m, n, p.width);
-  Batches batches{p, &result, batch_a, batch_b, bytes};
-  const int64_t count = numel(d, c.shape);
-  if (count > 1 && p.work() < large_work && p.work() * count >= shared_work) {
-    parallel(count, multiply_batch, &batches);
-  } else {
-    for (int64_t i = 0; i < count && batches.status.load() == Status::ok; ++i) multiply_batch(&batches, i);
-  }
-  Status status = batches.status.load();
+  const Product p{kernel, inner, type, width, matrix(result, m, n, width), matrix(a, m, depth, bytes), matrix(b, depth, n, bytes)};
+  Status status = stack ? multiply_stack({p, &result, batch_a, batch_b, bytes}) : multiply(p);
   if (!in_place) {
     if (status == Status::ok) status = finish_scaled(c, result, inner, alpha, beta);
     release(memory);

@@ -133,7 +133,7 @@ Status run(int op, unsigned flags, int type, const DLTensor* const* in, const DL
   if (loop == nullptr) return Status::no_loop;
   DLT_TRY(making.start(out, padded));
   making.walk.loop = inner == type || op != op_fma ? loop : odd_fma;
-  making.walk.weight = is_heavy(op) ? 8 : type == type_float16 || type == type_bfloat16 ? 3 : 1;
+  making.walk.weight = is_heavy(op) ? 8 : op == op_sqrt || type == type_float16 || type == type_bfloat16 ? 3 : 1;
   const int mode = flags & run_saturate ? cast_saturate : 0;
   for (int k = 0; k < op_table[op].operands; ++k) DLT_TRY(making.add(*in[k], out, types[k], mode, padded >> k & 1));
   // A 16-bit float's result is rounded to 16 bits before it goes anywhere else.
