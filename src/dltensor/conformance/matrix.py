@@ -181,6 +181,11 @@ class Matrix:
         with open(path, encoding="utf-8") as file:
             return cls.from_dict(json.load(file))
 
+    def rows(self):
+        """Row by row: each producer, and its exchanges with all consumers in their order."""
+        for producer in self.producers:
+            yield producer, [self.pairs[producer, consumer] for consumer in self.consumers]
+
     def remarks(self):
         """What is grave, each once: (outcome, case, producers, consumers, words), crashes first.
 

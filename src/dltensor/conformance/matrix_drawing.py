@@ -51,13 +51,12 @@ def svg(matrix):
     for place, name in enumerate(matrix.consumers):
         x = left + _CELL * place + _CELL // 2
         parts.append(f'<text x="{x}" y="{top - 8}" transform="rotate(-45 {x} {top - 8})">{escape(names[name])}</text>')
-    for row, producer in enumerate(matrix.producers):
+    for row, (producer, exchanges) in enumerate(matrix.rows()):
         y = top + _CELL * row
         parts.append(f'<text x="{left - 8}" y="{y + 27}" text-anchor="end">{escape(names[producer])}</text>')
-        for place, consumer in enumerate(matrix.consumers):
-            one = matrix.pairs[producer, consumer]
+        for place, one in enumerate(exchanges):
             x = left + _CELL * place
-            title = f"{producer} to {consumer}: {GRADES[one.grade]}"
+            title = f"{producer} to {one.consumer}: {GRADES[one.grade]}"
             parts.append(
                 f'<g><title>{escape(title)}</title><rect x="{x + 1}" y="{y + 1}" width="{_CELL - 2}" '
                 f'height="{_CELL - 2}" rx="4" fill="{COLOURS[one.grade]}"/><text x="{x + _CELL // 2}" y="{y + 27}" '

@@ -105,16 +105,15 @@ def _lines(matrix, view, width):
     for sentence in _head(matrix, view):
         yield from ([(line, "")] for line in textwrap.wrap(sentence, width))
     yield []
-    cells = {pair: cell(one, view) for pair, one in matrix.pairs.items()}
-    room = max([len(text) for text in cells.values()] + [3]) + 1
+    room = max([len(cell(one, view)) for one in matrix.pairs.values()] + [3]) + 1
     numbers = {name: str(place) for place, name in enumerate(matrix.consumers, 1)}
     left = max(len(name) for name in (*matrix.producers, *matrix.consumers)) + 4
     yield [(" " * left + "".join(numbers[name].rjust(room) for name in matrix.consumers), "bold")]
-    for name in matrix.producers:
-        row = [(f"{numbers.get(name, ''):>2} {name}".ljust(left), "bold")]
-        for other in matrix.consumers:
-            row.append((cells[name, other].rjust(room), STYLES[matrix.pairs[name, other].grade]))
-        yield row
+    for name, exchanges in matrix.rows():
+        yield [
+            (f"{numbers.get(name, ''):>2} {name}".ljust(left), "bold"),
+            *((cell(one, view).rjust(room), STYLES[one.grade]) for one in exchanges),
+        ]
     for name in matrix.consumers:
         if name not in matrix.producers:
             yield [(f"{numbers[name]:>2} {name} (takes only)", "dim")]
