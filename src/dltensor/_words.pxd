@@ -2,6 +2,9 @@
 # What the extension modules share of dlpack.h, words.h and _words.pyx.
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
+# The standard gives the type of this argument no name.
+ctypedef void (*SetError)(void*, const char*, const char*) noexcept nogil
+
 
 cdef extern from "dltensor/dlpack.h" nogil:
     uint32_t DLPACK_MAJOR_VERSION
@@ -48,7 +51,6 @@ cdef extern from "dltensor/dlpack.h" nogil:
         void (*deleter)(DLManagedTensorVersioned*) noexcept nogil
         uint64_t flags
         DLTensor dl_tensor
-    ctypedef void (*SetError)(void*, const char*, const char*) noexcept nogil
     ctypedef struct DLPackExchangeAPIHeader:
         DLPackVersion version
         DLPackExchangeAPIHeader* prev_api

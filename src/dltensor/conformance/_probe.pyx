@@ -3,7 +3,7 @@
 
 from collections import namedtuple
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t, uintptr_t
+from libc.stdint cimport int32_t, int64_t, uint64_t, uintptr_t
 from libc.stdlib cimport malloc
 from libc.string cimport memcpy, memset, strdup
 from libcpp cimport bool as cbool
@@ -11,48 +11,8 @@ from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.exc cimport PyErr_Clear, PyErr_Occurred
 from cpython.ref cimport Py_DECREF, Py_INCREF
 
-
-cdef extern from "dltensor/dlpack.h" nogil:
-    ctypedef enum DLDeviceType:
-        pass
-    ctypedef struct DLPackVersion:
-        uint32_t major
-        uint32_t minor
-    ctypedef struct DLDevice:
-        DLDeviceType device_type
-        int32_t device_id
-    ctypedef struct DLDataType:
-        uint8_t code
-        uint8_t bits
-        uint16_t lanes
-    ctypedef struct DLTensor:
-        void* data
-        DLDevice device
-        int32_t ndim
-        DLDataType dtype
-        int64_t* shape
-        int64_t* strides
-        uint64_t byte_offset
-    ctypedef struct DLManagedTensor:
-        DLTensor dl_tensor
-        void* manager_ctx
-        void (*deleter)(DLManagedTensor*) noexcept
-    ctypedef struct DLManagedTensorVersioned:
-        DLPackVersion version
-        void* manager_ctx
-        void (*deleter)(DLManagedTensorVersioned*) noexcept
-        uint64_t flags
-        DLTensor dl_tensor
-    ctypedef struct DLPackExchangeAPIHeader:
-        DLPackVersion version
-        DLPackExchangeAPIHeader* prev_api
-    ctypedef struct DLPackExchangeAPI:
-        DLPackExchangeAPIHeader header
-        int (*managed_tensor_allocator)(DLTensor*, DLManagedTensorVersioned**, void*, void (*)(void*, const char*, const char*) noexcept) noexcept
-        int (*managed_tensor_from_py_object_no_sync)(void*, DLManagedTensorVersioned**) noexcept
-        int (*managed_tensor_to_py_object_no_sync)(DLManagedTensorVersioned*, void**) noexcept
-        int (*dltensor_from_py_object_no_sync)(void*, DLTensor*) noexcept
-        int (*current_work_stream)(DLDeviceType, int32_t, void**) noexcept
+from .._words cimport (DLDeviceType, DLManagedTensor, DLManagedTensorVersioned, DLPackExchangeAPI,
+                       DLPackExchangeAPIHeader, DLTensor, SetError)
 
 cdef extern from "probe.h" namespace "dlt::probe" nogil:
     cppclass atomic_int "std::atomic<int>":

@@ -59,14 +59,14 @@ cdef int _to_object(DLManagedTensorVersioned* tensor, void** out) except -1 with
 
 
 cdef int _allocate(DLTensor* prototype, DLManagedTensorVersioned** out, void* context,
-                   void (*SetError)(void*, const char*, const char*) noexcept) noexcept with gil:
+                   SetError tell) noexcept with gil:
     cdef int i
     cdef Probe probe
     cdef str manner = _manners.get("allocate", "sound")
     _manners["calls"].append("allocate")
     if prototype.dtype.code > 18 or prototype.ndim < 0:
         if manner != "silent":
-            SetError(context, b"BufferError", b"this producer allocates no such elements")
+            tell(context, b"BufferError", b"this producer allocates no such elements")
         out[0] = NULL
         return -1
     size = prototype.dtype.bits * prototype.dtype.lanes // 8
@@ -76,7 +76,7 @@ cdef int _allocate(DLTensor* prototype, DLManagedTensorVersioned** out, void* co
                   dtype=(prototype.dtype.code, prototype.dtype.bits, prototype.dtype.lanes))
     out[0] = &probe.made.versioned
     if manner == "always":
-        SetError(context, b"Nothing", b"went wrong")
+        tell(context, b"Nothing", b"went wrong")
     return 0
 
 
