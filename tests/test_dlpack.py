@@ -12,6 +12,7 @@ import warnings
 import ml_dtypes
 import numpy as np
 import pytest
+from faults.producer import struct_of
 
 import dltensor as dl
 
@@ -234,32 +235,6 @@ def test_views_of_numpy_come_in_as_they_are(array, key):
 # -- out ----------------------------------------------------------------------------------------------------------
 
 
-class ManagedVersioned(ctypes.Structure):
-    _fields_ = [
-        ("major", ctypes.c_uint32),
-        ("minor", ctypes.c_uint32),
-        ("context", ctypes.c_void_p),
-        ("deleter", ctypes.c_void_p),
-        ("flags", ctypes.c_uint64),
-        ("data", ctypes.c_void_p),
-        ("device_type", ctypes.c_int32),
-        ("device_id", ctypes.c_int32),
-        ("ndim", ctypes.c_int32),
-        ("code", ctypes.c_uint8),
-        ("bits", ctypes.c_uint8),
-        ("lanes", ctypes.c_uint16),
-        ("shape", ctypes.POINTER(ctypes.c_int64)),
-        ("strides", ctypes.POINTER(ctypes.c_int64)),
-        ("byte_offset", ctypes.c_uint64),
-    ]
-
-
-def struct_of(capsule, name=b"dltensor_versioned"):
-    get = ctypes.PyDLL(None).PyCapsule_GetPointer
-    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    return ManagedVersioned.from_address(get(capsule, name))
-
-
 @pytest.mark.parametrize("version", [(1, 0), (1, 3), (2, 0), (1, 99)])
 def test_a_reader_of_1_gets_version_1_3(version):
     capsule = dl.asarray([1, 2]).__dlpack__(max_version=version)
@@ -283,8 +258,8 @@ def test_a_max_version_of_another_form_is_refused(version):
 def test_strides_are_always_filled_and_empty_data_is_null():
     capsule = dl.empty((0, 3)).__dlpack__(max_version=(1, 3))
     managed = struct_of(capsule)
-    assert managed.data is None
-    assert managed.strides[:2] == [3, 1]
+    assert managed.tensor.data is None
+    assert list((ctypes.c_int64 * 2).from_address(managed.tensor.strides)) == [3, 1]
 
 
 def test_a_read_only_tensor_says_so_or_refuses():
@@ -300,7 +275,7 @@ def test_a_copy_on_the_way_out_is_flagged_and_writable():
     capsule = tensor.__dlpack__(max_version=(1, 3), copy=True)
     managed = struct_of(capsule)
     assert managed.flags == 2
-    assert managed.data != tensor.data_ptr
+    assert managed.tensor.data != tensor.data_ptr
 
 
 @pytest.mark.parametrize("stream", [None, -1])

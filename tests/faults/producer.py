@@ -126,10 +126,17 @@ def name_of(taken):
     return None if name is None else name.decode()
 
 
+def struct_of(lent):
+    """The struct inside an unconsumed capsule, by its name; good while the capsule lives."""
+    name = name_of(lent)
+    layout = {"dltensor": Legacy, "dltensor_versioned": Versioned}[name]
+    return layout.from_address(_python.PyCapsule_GetPointer(lent, name.encode()))
+
+
 def take_struct(taken):
     """Consume a capsule as the standard says and return the struct's address and whether it is legacy."""
     name = name_of(taken)
-    address = _python.PyCapsule_GetPointer(taken, name.encode())
+    address = ctypes.addressof(struct_of(taken))
     _python.PyCapsule_SetName(taken, ctypes.cast(NAMES["used_" + name], ctypes.c_char_p))
     return address, name == "dltensor"
 
