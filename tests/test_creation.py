@@ -152,6 +152,11 @@ def test_triangles_agree_with_numpy_on_every_diagonal():
     ("call", "error", "words"),
     [
         (lambda: dl.zeros((2, -1)), ValueError, r"shape\[1\] must be at least 0, got -1"),
+        (lambda: dl.zeros(2**50, dtype="int8"), MemoryError, rf"zeros: cannot allocate {2**50} bytes for shape \("),
+        (lambda: dl.empty(2**60, dtype="int4"), MemoryError, rf"empty: cannot allocate {2**59} bytes .* of int4"),
+        (lambda: dl.full(2**59, 0, dtype="int64"), MemoryError, rf"full: cannot allocate {2**62} bytes"),
+        (lambda: dl.zeros(2**61), ValueError, r"zeros: shape .* of float32 needs more than 2\^62 bytes, which no"),
+        (lambda: dl.zeros((2**40, 2**40)), ValueError, r"zeros: shape \(\d+, 1099511627776\) of float32 needs"),
         (lambda: dl.full((2,), "x"), TypeError, "full: expected a number, got str"),
         (lambda: dl.arange(0, 5, 0), ValueError, "arange: step must not be 0"),
         (lambda: dl.arange(float("nan")), ValueError, "arange: start, stop and step must be finite"),

@@ -414,7 +414,7 @@ def empty(shape, *, dtype=None, device=None):
     Raises
     ------
     ValueError
-        An extent is negative, or the size is beyond any machine.
+        An extent is negative, or the size is beyond 2^62 bytes.
     MemoryError
         The memory cannot be had; the message says how much.
 

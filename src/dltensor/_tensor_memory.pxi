@@ -62,19 +62,21 @@ cdef Tensor new_empty(int ndim, const int64_t* shape, DLDataType dtype, DLDevice
     """A tensor in fresh memory, C order, uninitialised."""
     cdef int i
     cdef Tensor t
-    cdef int64_t size = 1, limit
+    cdef int64_t size = 1
+    cdef int64_t most = (<int64_t>1 << 62) // item_bytes(dtype)
     cdef bint empty = False
-    limit = (<int64_t>1 << 47) * 8 // (dtype.bits * dtype.lanes)
     for i in range(ndim):
         if shape[i] < 0:
             raise ValueError(f"{where}: shape[{i}] must be at least 0, got {shape[i]}")
         empty = empty or shape[i] == 0
     for i in range(ndim):
         if not empty:
-            if shape[i] > limit // size:
+            if shape[i] > most // size:
                 raise ValueError(f"{where}: shape {tuple([shape[k] for k in range(ndim)])} of {dtype_of(dtype)} needs "
-                                 f"more than 2^47 bytes, which no machine has")
+                                 f"more than 2^62 bytes, which no address reaches")
             size *= shape[i]
+    if not empty and size > (<int64_t>1 << 47) * 8 // (dtype.bits * dtype.lanes):
+        raise MemoryError(_out_of_memory(ndim, shape, dtype, where))
     t = new_tensor(ndim)
     for i in range(ndim):
         t.its.dl.shape[i] = shape[i]
@@ -89,10 +91,17 @@ cdef Tensor new_empty(int ndim, const int64_t* shape, DLDataType dtype, DLDevice
         return t
     t.its.block = allocate(0 if empty else _bytes(&t.its.dl, size, 0))
     if t.its.block == NULL:
-        raise MemoryError(f"{where}: cannot allocate {_bytes(&t.its.dl, size, 0)} bytes for shape {t.shape} of "
-                          f"{dtype_of(dtype)}")
+        raise MemoryError(_out_of_memory(ndim, shape, dtype, where))
     t.its.dl.data = t.its.block.data
     return t
+
+
+cdef str _out_of_memory(int ndim, const int64_t* shape, DLDataType dtype, str where):
+    bits = int(dtype.bits) * int(dtype.lanes)
+    for i in range(ndim):
+        bits *= shape[i]
+    return (f"{where}: cannot allocate {(bits + 7) // 8} bytes for shape {tuple([shape[i] for i in range(ndim)])} of "
+            f"{dtype_of(dtype)}")
 
 
 cdef inline void _share(Tensor t, Tensor source) noexcept:

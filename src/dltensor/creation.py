@@ -38,7 +38,7 @@ def zeros(shape, *, dtype=None, device=None):
     Raises
     ------
     ValueError
-        An extent is negative, or the size is beyond any machine.
+        An extent is negative, or the size is beyond 2^62 bytes.
     MemoryError
         The memory cannot be had.
     DeviceError
@@ -73,7 +73,9 @@ def ones(shape, *, dtype=None, device=None):
     Raises
     ------
     ValueError
-        An extent is negative, or the size is beyond any machine.
+        An extent is negative, or the size is beyond 2^62 bytes.
+    MemoryError
+        The memory cannot be had.
     TypeError
         The type has no number 1.
     DeviceError
@@ -101,7 +103,9 @@ def full(shape, fill_value, *, dtype=None, device=None):
     Raises
     ------
     ValueError
-        An extent is negative, or the size is beyond any machine.
+        An extent is negative, or the size is beyond 2^62 bytes.
+    MemoryError
+        The memory cannot be had.
     OverflowError
         The number is outside `dtype`.
     TypeError
