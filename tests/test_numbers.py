@@ -90,6 +90,28 @@ def test_a_scalar_of_numpy_that_is_no_number_is_refused():
     assert dl.asarray(ml_dtypes.bfloat16(1.5)).dtype == dl.bfloat16
 
 
+@pytest.mark.parametrize("text", [np.str_("3"), np.bytes_(b"3"), "3"])
+def test_text_is_no_number(text):
+    for call in (lambda: dl.full(2, text), lambda: dl.asarray([text]), lambda: dl.ones(2).fill(text)):
+        with pytest.raises(TypeError, match=r"expected .*number"):
+            call()
+    with pytest.raises((TypeError, BufferError)):
+        dl.asarray(text, dtype="float32")
+
+
+@pytest.mark.parametrize(
+    "dtype",
+    ["bool", "int8", "uint16", "int32", "int64", "uint64", "float16", "float32", "float64", "complex64", "complex128"],
+)
+def test_a_scalar_of_numpy_keeps_its_dtype(dtype):
+    scalar = np.dtype(dtype).type(1)
+    for made in (dl.asarray(scalar), dl.zeros_like(scalar), dl.full_like(scalar, 2), dl.stack([scalar, scalar])):
+        assert made.dtype.name == dtype
+    assert dl.asarray(scalar).tolist() == 1
+    assert dl.asarray(scalar, dtype="complex64").dtype == dl.complex64
+    assert dl.asarray(1.0).dtype == dl.float32
+
+
 def test_a_range_is_a_sequence():
     assert dl.asarray(range(3)).tolist() == [0, 1, 2]
     assert dl.asarray([range(2), [5, 6]], dtype="float32").tolist() == [[0, 1], [5, 6]]

@@ -12,7 +12,6 @@ from ._dlpack cimport (ARRAY, ARRAY_INTERFACE, BUFFER, CAPSULE, CUDA_ARRAY_INTER
                        Block, Taken, TypeEntry, adopt, adopt_object, borrow_table, entry_of, entry_of_type,
                        free_object, is_lazy, judge, raise_pending, release, take, take_owned)
 from ._scalar cimport plain_number, store_python
-from ._scalar cimport plain_number, store_python
 from ._tensor cimport (Tensor, assign_scalar, copied, exchange_table, is_packed, new_empty, read_shape, same_view,
                        take_into)
 from ._words cimport (DLPACK_FLAG_BITMASK_IS_COPIED, DLPACK_FLAG_BITMASK_READ_ONLY, DLPACK_MAJOR_VERSION,
@@ -214,7 +213,8 @@ def asarray(obj, /, *, dtype=None, device=None, copy=None):
         ``__array_interface__``, ``__cuda_array_interface__`` or ``__array__``, a number, or nested sequences of
         numbers.
     dtype : DType or what names one, optional
-        None keeps that of `obj`; numbers become bool, int64, float32 or complex64.
+        None keeps that of `obj`, a NumPy scalar's too; Python's numbers become bool, int64, float32 or complex64, and
+        so do all numbers in sequences.
     device : Device or what names one, optional
     copy : bool, optional
         None copies when it must, True always, False never.
@@ -244,7 +244,9 @@ def asarray(obj, /, *, dtype=None, device=None, copy=None):
     if t is None:
         if copy is not None and not copy:
             raise ValueError(f"asarray: {type(obj).__qualname__} has no memory to share, and copy=False forbids a copy")
-        t = _from_numbers(obj, dtype, "asarray")
+        # numpy.float64 and numpy.complex128 are Python's floats and complex numbers too, but have a dtype of their own.
+        known = getattr(obj, "dtype", None) if dtype is None and isinstance(obj, (float, complex)) else dtype
+        t = _from_numbers(obj, known, "asarray")
         made = True
     if dtype is not None:
         wanted = read_dtype(dtype, "asarray")

@@ -136,6 +136,8 @@ cpdef object plain_number(object value, str where, str expected="a number"):
         element = value.item()
         if type(element) in _NUMBERS:
             return element
+        if isinstance(element, (str, bytes)):  # NumPy's scalars of text would be read as float() reads text
+            raise TypeError(f"{where}: expected {expected}, got {_type_name(value)}")
     for name, kind in (("__index__", operator.index), ("__float__", float), ("__complex__", complex)):
         if hasattr(value, name):
             return kind(value)
