@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The older protocols as NumPy reads them, the array API's door, and what may be assigned to a tensor."""
 
+import math
 import subprocess
 import sys
 
@@ -157,6 +158,23 @@ def test_conversions_to_one_number_name_themselves():
         with pytest.raises(ValueError, match=rf"{kind.__name__}: expected a tensor of one element, got shape \(2,\)"):
             kind(dl.zeros(2))
         assert kind(dl.ones((1, 1))) == 1
+
+
+@pytest.mark.parametrize("number", [2.5, -3.75, 7, 2**62 + 1, True])
+def test_one_element_rounds_as_its_number_does(number):
+    x = dl.asarray(number)
+    for function in (round, lambda x: round(x, 1), lambda x: round(x, -1), math.trunc, math.floor, math.ceil):
+        assert function(x) == function(number)
+        assert type(function(x)) is type(function(number))
+    assert round(dl.asarray([number])) == round(number)
+
+
+def test_what_does_not_round_says_so():
+    with pytest.raises(ValueError, match=r"round: expected a tensor of one element, got shape \(2,\)"):
+        round(dl.ones(2))
+    for function in (round, math.trunc, math.floor, math.ceil):
+        with pytest.raises(TypeError):
+            function(dl.asarray(1j))
 
 
 def test_to_device_is_the_name_of_the_array_api():

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The Tensor class: what a tensor knows of itself, its views, its elements and its protocols. No doors in here."""
+import math
+
 cimport cython
 from cpython.float cimport PyFloat_CheckExact
 from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_CheckExact
@@ -283,17 +285,14 @@ cdef class Tensor:
     def __contains__(self, value):
         return _hooks["contains"](self, value) if is_operand(value) else False
 
-    def __bool__(self):
-        return bool(single(self, "bool"))
-
-    def __int__(self):
-        return int(single(self, "int"))
-
-    def __float__(self):
-        return float(single(self, "float"))
-
-    def __complex__(self):
-        return complex(single(self, "complex"))
+    def __bool__(self): return bool(single(self, "bool"))
+    def __int__(self): return int(single(self, "int"))
+    def __float__(self): return float(single(self, "float"))
+    def __complex__(self): return complex(single(self, "complex"))
+    def __round__(self, ndigits=None): return round(single(self, "round"), ndigits)
+    def __trunc__(self): return math.trunc(single(self, "trunc"))
+    def __floor__(self): return math.floor(single(self, "floor"))
+    def __ceil__(self): return math.ceil(single(self, "ceil"))
 
     def __index__(self):
         if self.its.dl.ndim != 0:
