@@ -174,6 +174,23 @@ def test_a_quotient_that_no_double_decides_is_refused():
     assert dl.div(dl.asarray([200], dtype="uint8"), 2**63 + 1, saturate=True).tolist() == [0]
 
 
+@pytest.mark.parametrize("dtype", ["int8", "int64", "uint8", "bool"])
+def test_integers_have_no_negative_integer_as_exponent(dtype):
+    x = dl.asarray([1, 1], dtype=dtype)
+    calls = [lambda: x**-1, lambda: dl.pow(x, -2), lambda: dl.pow(x.numpy(), -1), lambda: dl.pow(3, -1)]
+    for call in [*calls, lambda: dl.pow(x, -1, out=dl.ones(2))]:
+        with pytest.raises(ValueError, match=r"pow: integers to the power of -\d are fractions; give the exponent"):
+            call()
+    before = y = dl.asarray([2, 5])
+    with pytest.raises(ValueError, match="pow"):
+        y **= -1
+    assert (y is before, y.tolist()) == (True, [2, 5])
+    assert (x**-1.0).tolist() == (x.astype("float32") ** -1).tolist() == [1, 1]
+    assert (x**0).tolist() == [1, 1]
+    # An exponent among many is no mistake of the caller's: the integer next to the fraction, toward 0.
+    assert (dl.asarray([2, 1, -1, -1]) ** dl.asarray([-1, -5, -3, -2])).tolist() == [0, 1, -1, 1]
+
+
 def test_an_argument_that_must_be_a_number_says_which():
     x = dl.ones((2, 2))
     cases = [

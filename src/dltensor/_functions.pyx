@@ -14,7 +14,7 @@ from ._operands cimport (COMPLEX, REAL, REAL_ADD, REAL_DIVIDE, REAL_FMA, REAL_MU
                          common_device, common_shape, computed_types, engine_of, promote_operands, rank_of,
                          read_number, read_operand, read_output, read_tensor, store_number, type_bool, type_of,
                          type_table, type_uint8)
-from ._scalar cimport integer_range
+from ._scalar cimport integer_range, shown
 from ._tensor cimport Tensor, new_empty, new_tensor, set_element
 from ._words cimport (DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, DLPACK_FLAG_BITMASK_READ_ONLY, DLDataType, DLDevice,
                       DLTensor, device_of, dtype_of, kDLCPU, kDLCUDA)
@@ -43,7 +43,7 @@ cdef extern from "native/cpu/engine.h" namespace "dlt" nogil:
     const OpRow op_table[1]
     int op_count
     unsigned run_saturate
-    int op_add, op_subtract, op_multiply, op_divide, op_fma, op_equal, op_not_equal
+    int op_add, op_subtract, op_multiply, op_divide, op_pow, op_fma, op_equal, op_not_equal
     int op_less, op_less_equal, op_greater, op_greater_equal
     int compute_type(int, int)
     int result_type(int, int)
@@ -114,11 +114,21 @@ cdef object element(int op, bint swapped, PyObject** arguments, PyObject* out, b
             if held is None:
                 held = []
             held.append(used)
+    if op == op_pow and operands[1].number:
+        _check_exponent(&operands[0], <object>read[1])
     if <object>launch is None:
         made = _plain(op, operands, read, count, <object>out, saturate)
         if made is not None:
             return made
     return _general(op, operands, read, held, <object>out, saturate, <object>launch)
+
+
+cdef int _check_exponent(const Operand* base, object exponent) except -1:
+    """Refuse a negative integer as the exponent of integers: nearly every result would be 0, which nobody means."""
+    if isinstance(exponent, int) and exponent < 0 and 0 <= base.type < computed_types and rank_of(base.type) < 2:
+        raise ValueError(f"pow: integers to the power of {shown(exponent)} are fractions; give the exponent as a "
+                         f"float, or convert the base with astype()")
+    return 0
 
 
 cdef object _general(int op, Operand* operands, PyObject** arguments, object held, object out, bint saturate,

@@ -224,6 +224,8 @@ cdef object _on_device(int op, PyObject** arguments, int count, object out):
     if (first == NULL or row < 0 or row >= computed_types or first.device.device_type != kDLCUDA or
             compute_type(op, row) != row):
         return None
+    if op == op_pow and items[1].view == NULL and rank_of(row) < 2:
+        return None  # not every number is an exponent of integers
     for i in range(first.ndim - 1, -1, -1):
         if first.strides[i] != size:
             return None

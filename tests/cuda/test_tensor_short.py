@@ -56,3 +56,14 @@ def test_outputs_in_c_order_may_be_operands():
     assert flags.tolist() == [i < 30 for i in want]
     with pytest.raises(ValueError, match="read-only"):
         dl.add(whole, 1, dl.broadcast_to(whole, (60,)))
+
+
+@pytest.mark.usefixtures("eager_machine")
+@pytest.mark.parametrize("dtype", ["int32", "uint8"])
+def test_exponents_of_integers_are_checked_as_on_the_cpu(dtype):
+    x = dl.asarray([1, 2, 3], dtype=dtype).to("cuda")
+    for call in (lambda: x**-1, lambda: dl.pow(x, -1, x), lambda: dl.pow(x[::2], -1)):
+        with pytest.raises(ValueError, match="pow: integers to the power of -1 are fractions"):
+            call()
+    assert (x**2).tolist() == [1, 4, 9]
+    assert (2**x).tolist() == [2, 4, 8]
