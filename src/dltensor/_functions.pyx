@@ -309,46 +309,49 @@ include "_functions_saturating.pxi"
 # -- the builtins -----------------------------------------------------------------------------------------------------
 
 _LETTERS = ("a", "b", "c")
-_RESULTS = {"s": "the operands' dtype", "m": "bool", "p": "the operands' dtype, real for complex"}
+_RESULTS = {"same": "the operands' dtype", "mask": "bool", "part": "the operands' dtype, real for complex"}
+_VALUE_ERRORS = {"pow": "A negative integer, given as a number, is the exponent of integers. "}
 OPS = {}
 
 
+def _described(row):
+    """The signature and docstring of a function, from its entry in OPS."""
+    operands = _LETTERS[:row["operands"]]
+    value = row["text"]
+    if row["swapped"]:
+        value = value.replace("a", "x").replace("b", "a").replace("x", "b")
+    keywords = "saturate=False, launch=None" if row["saturating"] else "launch=None"
+    lines = [f"{row['name']}({', '.join(operands)}, /, out=None, *, {keywords})",
+             "--", "", row["doc"], "",
+             f"Each element of the result is ``{value}``. Tensors broadcast and promote.", "",
+             "Parameters", "----------",
+             f"{', '.join(operands)} : Tensor, any object with DLPack, or a number; {', '.join(row['kinds'])}",
+             "out : Tensor or writable object with DLPack, optional; overwritten and returned"]
+    if row["saturating"]:
+        lines += ["saturate : bool, default False",
+                  "    Keep the tensors' one dtype: the exact result, rounded half to even and clamped to its range."]
+    lines += ["launch : dltensor.cuda.Launch, optional; how a GPU works on it, checked and ignored on the CPU", "",
+              "Returns", "-------", f"Tensor of {_RESULTS[row['result']]}", "",
+              "Raises", "------", "TypeError", "    An operand is no tensor or number, or its dtype is not taken.",
+              "ValueError", "    " + _VALUE_ERRORS.get(row["row"], "") +
+              "Shapes do not broadcast, or `out` has another shape or is read-only.",
+              "OverflowError", "    A Python integer is outside the dtype.", "",
+              "Source: Python array API standard 2025.12.", "", "Examples", "--------",
+              f">>> dl.{row['name']}({', '.join(['dl.asarray([1, 0])'] + ['1'] * (row['operands'] - 1))}).shape",
+              "(2,)"]
+    return "\n".join(lines)
+
+
 def _describe():
-    """Fill OPS from the compiled table and write each function's signature and docstring."""
-    texts = []
+    """Fill OPS from the compiled table; returns the text of each function."""
     for i in range(function_count):
-        name, op, swapped = function_rows[i].name.decode(), function_rows[i].op, bool(function_rows[i].swapped)
+        name, op = function_rows[i].name.decode(), function_rows[i].op
         row = op_table[op]
-        operands = _LETTERS[:row.operands]
-        kinds = _kinds_of(op)
-        saturating = row.saturating >= 0
-        result = _RESULTS[chr(row.result[0])]
-        OPS[name] = {"name": name, "row": row.name.decode(), "operands": row.operands, "kinds": kinds,
+        OPS[name] = {"name": name, "row": row.name.decode(), "operands": row.operands, "kinds": _kinds_of(op),
                      "result": row.result.decode(), "symbol": row.symbol.decode(), "text": row.text.decode(),
-                     "doc": row.doc.decode(), "saturating": saturating, "swapped": swapped}
-        value = row.text.decode()
-        if swapped:
-            value = value.replace("a", "x").replace("b", "a").replace("x", "b")
-        keywords = "saturate=False, launch=None" if saturating else "launch=None"
-        lines = [f"{name}({', '.join(operands)}, /, out=None, *, {keywords})",
-                 "--", "", row.doc.decode(), "",
-                 f"Each element of the result is ``{value}``. Tensors broadcast and promote.", "",
-                 "Parameters", "----------",
-                 f"{', '.join(operands)} : Tensor, any object with DLPack, or a number; {', '.join(kinds)}",
-                 "out : Tensor or writable object with DLPack, optional; overwritten and returned"]
-        if saturating:
-            lines += ["saturate : bool, default False",
-                      "    Keep the tensors' one dtype: the exact result, rounded half to even and clamped to its "
-                      "range."]
-        lines += ["launch : dltensor.cuda.Launch, optional; how a GPU works on it, checked and ignored on the CPU", "",
-                  "Returns", "-------", f"Tensor of {result}", "",
-                  "Raises", "------", "TypeError", "    An operand is no tensor or number, or its dtype is not taken.",
-                  "ValueError", "    Shapes do not broadcast, or `out` has another shape or is read-only.",
-                  "OverflowError", "    A Python integer is outside the dtype.", "",
-                  "Source: Python array API standard 2025.12.", "", "Examples", "--------",
-                  f">>> dl.{name}({', '.join(['dl.asarray([1, 0])'] + ['1'] * (row.operands - 1))}).shape", "(2,)"]
-        texts.append("\n".join(lines).encode())
-    return texts
+                     "doc": row.doc.decode(), "saturating": row.saturating >= 0,
+                     "swapped": bool(function_rows[i].swapped)}
+    return [_described(row).encode() for row in OPS.values()]
 
 
 _texts = _describe()

@@ -1,73 +1,157 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The steps of CONTRIBUTING that add an operation, carried out on a copy of the headers: loop and table have it."""
+"""The steps of CONTRIBUTING that add an operation, carried out on a copy of the headers: what comes from body and row.
 
+That is loops, a Python function with signature and docstring, a CUDA kernel, stubs and the page of operations.
+"""
+
+import importlib.util
+import json
 import re
 import shutil
 import subprocess
+import sys
+import sysconfig
 
+import pytest
 from building import FLAGS, ROOT
 
-PROGRAM = """
+import dltensor as dl
+from dltensor import _functions
+
+# On a fresh process, which can load the module: its rows, or the function after it got its text.
+ROWS = "import json, recipe; print(json.dumps(recipe.rows()))"
+CALLS = """
+import inspect, json, sys
+import recipe
+recipe.install([text.encode() for text in json.load(sys.stdin)])
+print(json.dumps([recipe.cube(-2.0), recipe.cube(0.5), recipe.cube(5), recipe.cube(7), recipe.multiply(3.0, 4.0),
+                  str(inspect.signature(recipe.cube)), recipe.cube.__doc__]))
+"""
+KERNEL = """
 #include <stdio.h>
 
-#include "native/cpu/engine.h"
-#include "native/cpu/features.h"
-#include "native/cpu/kernels/loops.h"
-
-namespace dlt {
-static Kernels table;
-const Kernels& kernels() noexcept { return table; }
-}  // namespace dlt
+#include "simt.h"
+#include "native/cuda/kernels/element.cuh"
+HOSTCUDA_KERNEL(dlt::kernels::element::contiguous<dlt::kernels::op_cube, 1, float, float, float, float, float, 4, 0>)
 
 int main() {
-  dlt::base::fill_column<float>(&dlt::table, dlt::type_float32);
-  dlt::base::fill_column<int8_t>(&dlt::table, dlt::type_int8);
-  const int op = dlt::find_op("cube", nullptr);
-  if (op < 0) return 1;
-  const dlt::OpRow& row = dlt::op_table[op];
-  const float in[3] = {1, -2, 0.5f};
-  float out[3];
-  dlt::find_loop(op, dlt::type_float32)(out, in, nullptr, nullptr, 3, 0);
-  const int8_t small[2] = {5, 7};
-  int8_t wrapped[2];
-  dlt::find_loop(op, dlt::type_int8)(wrapped, small, nullptr, nullptr, 2, 0);
-  printf("%s %d %s | %g %g %g | %d %d\\n", row.name, row.operands, row.text, out[0], out[1], out[2], wrapped[0],
-         wrapped[1]);
+  const float in[5] = {1, -2, 0.5f, 3, 10};
+  float out[5];
+  dlt::kernels::Contiguous p{};
+  p.in[0] = in;
+  p.out = out;
+  p.count = 5;
+  void* arguments[] = {&p};
+  const unsigned grid[] = {1, 1, 1}, threads[] = {32, 1, 1};
+  hostcuda_kernel.start(arguments, grid, threads, 0);
+  printf("%g %g %g %g %g", out[0], out[1], out[2], out[3], out[4]);
 }
 """
 
 
-def test_the_recipe_for_an_operation_works(tmp_path):
+@pytest.fixture(scope="module")
+def scratch(tmp_path_factory):
+    """A copy of the sources with the body and the row of CONTRIBUTING in them."""
+    folder = tmp_path_factory.mktemp("recipe")
     page = (ROOT / "CONTRIBUTING.md").read_text()
     steps = page.split("## How to add an operation")[1].split("\n## ")[0]
     body, row = re.findall(r"   ```cpp\n(.*?)   ```", steps, re.S)
-    shutil.copytree(ROOT / "src" / "dltensor" / "include", tmp_path / "include")
-    shutil.copytree(ROOT / "src" / "dltensor" / "native", tmp_path / "native")
-    bodies, rows = (tmp_path / "include" / "dltensor" / name for name in ("bodies.h", "ops.h"))
+    source = ROOT / "src" / "dltensor"
+    for name in ("include", "native", "testing"):
+        shutil.copytree(source / name, folder / name)
+    shutil.copy(source / "builtins.h", folder)
+    bodies, rows = (folder / "include" / "dltensor" / name for name in ("bodies.h", "ops.h"))
     anchor = "template <class T>\nDLT_FN T divide(T a, T b) {"
     assert anchor in bodies.read_text()
     bodies.write_text(bodies.read_text().replace(anchor, re.sub(r"(?m)^   ", "", body) + anchor))
     before = "  X(exp, 1,"
     assert before in rows.read_text()
     rows.write_text(rows.read_text().replace(before, f"  {row.strip()}\n{before}"))
-    main = tmp_path / "main.cc"
-    main.write_text(PROGRAM)
-    sources = [main, *(tmp_path / "native" / "cpu" / name for name in ("engine.cc", "dtype.cc", "scalar.cc"))]
+    return folder
+
+
+def compiled(folder, source, made, *options):
+    sources = [source, *options]
     built = subprocess.run(
-        [
-            "g++",
-            *FLAGS,
-            "-O0",
-            "-DDLT_LEVEL=base",
-            f"-I{tmp_path}",
-            f"-I{tmp_path / 'include'}",
-            *sources,
-            "-o",
-            tmp_path / "program",
-        ],
+        ["g++", *FLAGS, "-O0", f"-I{folder}", f"-I{folder / 'include'}", *sources, "-o", folder / made],
         capture_output=True,
         text=True,
     )
     assert built.returncode == 0, built.stderr[-3000:]
-    made = subprocess.run([tmp_path / "program"], capture_output=True, text=True, check=True)
-    assert made.stdout == "cube 1 a * a * a | 1 -8 0.125 | 125 87\n"
+    return folder / made
+
+
+@pytest.fixture(scope="module")
+def module(scratch):
+    """The folder of a Python module made of the table's builtins."""
+    cpu = scratch / "native" / "cpu"
+    compiled(
+        scratch,
+        ROOT / "tests" / "engine" / "recipe.cc",
+        f"recipe{sysconfig.get_config_var('EXT_SUFFIX')}",
+        *(cpu / name for name in ("engine.cc", "dtype.cc", "scalar.cc")),
+        "-DDLT_LEVEL=base",
+        f"-I{sysconfig.get_path('include')}",
+        "-shared",
+    )
+    return scratch
+
+
+def answer(folder, program, given=None):
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=folder, input=json.dumps(given), capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.fixture(scope="module")
+def rows(module):
+    """What the scratch table says, as OPS has it."""
+    found = {row["name"]: row for row in answer(module, ROWS)}
+    for row in found.values():
+        row["kinds"] = [name for bit, name in enumerate(_functions._KIND_NAMES) if row["kinds"] >> bit & 1]
+    return found
+
+
+def test_the_new_row_stands_among_those_that_are_compiled(rows):
+    assert {name: rows[name] for name in dl.OPS} == dl.OPS
+    assert [name for name in rows if name not in dl.OPS] == ["cube"]
+    assert rows["cube"]["text"] == "a * a * a"
+
+
+def test_loops_and_a_function_with_signature_and_docstring_come_from_the_row(module, rows):
+    texts = [_functions._described(row) for row in rows.values()]
+    *values, signature, doc = answer(module, CALLS, texts)
+    assert values == [-8, 0.125, 125, 343 - 256, 12]
+    assert signature == "(a, /, out=None, *, launch=None)"
+    assert doc.startswith("Raise to the third power.\n\nEach element of the result is ``a * a * a``.")
+
+
+def test_a_cuda_kernel_comes_from_the_row(scratch):
+    source = scratch / "kernel.cc"
+    source.write_text(KERNEL)
+    simt = scratch / "testing" / "hostcuda"
+    program = compiled(scratch, source, "kernel", f"-I{simt}", "-fno-strict-aliasing", "-w")
+    made = subprocess.run([program], capture_output=True, text=True, check=True)
+    assert made.stdout == "1 -8 0.125 27 1000"
+
+
+@pytest.mark.parametrize(
+    ("tool", "line"),
+    [
+        (
+            "operations",
+            "| `cube` |  | `a * a * a` | integers, floats, complex | its dtype |  | Raise to the third power. |",
+        ),
+        ("stubs", "def cube(a: Operand, /, out: _Out, *, launch: Launch | None = None) -> _Out:"),
+    ],
+)
+def test_the_page_and_the_stubs_come_from_the_row(rows, monkeypatch, tool, line):
+    spec = importlib.util.spec_from_file_location(tool, ROOT / "tools" / f"{tool}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    write = {"operations": lambda: module.page().splitlines(), "stubs": lambda: list(module.functions())}[tool]
+    assert line not in write()
+    monkeypatch.setattr(dl, "OPS", rows)
+    assert line in write()

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// A Python module of the builtins that a table of operations makes, over loops of two types: what test_recipe.py loads.
+#include "builtins.h"
+#include "native/cpu/features.h"
+#include "native/cpu/kernels/loops.h"
+
+namespace dlt {
+static Kernels table;
+const Kernels& kernels() noexcept { return table; }
+
+// One element through the loop of int8 or float32, as the type of the first operand says.
+static PyObject* element(int op, int, PyObject** operands, PyObject*, int, PyObject*) {
+  if (PyLong_Check(operands[0])) {
+    int8_t in[3] = {}, out = 0;
+    for (int i = 0; i < op_table[op].operands; ++i) in[i] = static_cast<int8_t>(PyLong_AsLong(operands[i]));
+    find_loop(op, type_int8)(&out, &in[0], &in[1], &in[2], 1, 0);
+    return PyLong_FromLong(out);
+  }
+  float in[3] = {}, out = 0;
+  for (int i = 0; i < op_table[op].operands; ++i) in[i] = static_cast<float>(PyFloat_AsDouble(operands[i]));
+  find_loop(op, type_float32)(&out, &in[0], &in[1], &in[2], 1, 0);
+  return PyFloat_FromDouble(out);
+}
+
+// All rows and aliases in order: name, and what the table says.
+static PyObject* rows(PyObject*, PyObject*) {
+  PyObject* list = PyList_New(0);
+  for (const FunctionRow& f : function_rows) {
+    const OpRow& row = op_table[f.op];
+    PyObject* one = Py_BuildValue("{ss ss si sI ss ss ss ss sO sO}", "name", f.name, "row", row.name, "operands",
+                                  row.operands, "kinds", row.kinds, "result", row.result, "symbol", row.symbol, "text",
+                                  row.text, "doc", row.doc, "saturating", row.saturating >= 0 ? Py_True : Py_False,
+                                  "swapped", f.swapped ? Py_True : Py_False);
+    if (!list || !one || PyList_Append(list, one)) return nullptr;
+    Py_DECREF(one);
+  }
+  return list;
+}
+
+static PyObject* install(PyObject* module, PyObject* texts) {
+  if (add_functions(module, texts, element)) return nullptr;
+  Py_RETURN_NONE;
+}
+
+static PyMethodDef methods[] = {{"rows", rows, METH_NOARGS, ""},
+                                {"install", install, METH_O, ""},
+                                {nullptr, nullptr, 0, nullptr}};
+static PyModuleDef definition = {PyModuleDef_HEAD_INIT, "recipe", "", -1, methods, nullptr, nullptr, nullptr, nullptr};
+}  // namespace dlt
+
+PyMODINIT_FUNC PyInit_recipe() {
+  dlt::base::fill_column<float>(&dlt::table, dlt::type_float32);
+  dlt::base::fill_column<int8_t>(&dlt::table, dlt::type_int8);
+  return PyModule_Create(&dlt::definition);
+}
