@@ -315,6 +315,28 @@ def test_sizes_beyond_2_to_the_31():
     assert made[-2].item() == 0
 
 
+def test_views_beyond_2_to_the_31():
+    rows, columns = 65537, 32769
+    flat = dl.empty(rows * columns, dtype="int8")
+    matrix = flat.reshape((rows, columns))
+    a, b = np.arange(rows).astype(np.int8), np.arange(columns).astype(np.int8)
+    far = 1 << 31
+    i, j = divmod(far, columns)
+    dl.subtract(dl.asarray(a).reshape((rows, 1)), dl.asarray(b), out=matrix)
+    assert flat[far].item() == matrix[i, j].item() == matrix.T[j, i].item() == a[i] - b[j]
+    dl.subtract(dl.asarray(b).reshape((columns, 1)), dl.asarray(a), out=matrix.T)
+    np.testing.assert_array_equal(matrix[i - 1 :].numpy(), b - a[i - 1 :, None])
+    np.testing.assert_array_equal(matrix[::-1, :3].T.copy().numpy(), (b[:3] - a[:, None])[::-1].T)
+    shown = dl.from_dlpack(flat.numpy())
+    assert (shown.data_ptr, shown[far].item()) == (flat.data_ptr, b[j] - a[i])
+    before = flat[far - 2 : far + 2].tolist()
+    flat[1:] = flat[:-1]
+    assert flat[far - 1 : far + 3].tolist() == before
+    flat[::-2].fill(7)
+    assert flat[far - 1 : far + 2].tolist() == [before[0], 7, before[2]]
+    assert flat.reshape((1, -1, 1))[0, far, 0].item() == flat.item(far) == 7
+
+
 def test_sixteen_threads_on_shared_tensors():
     a, b = dl.arange(200_000, dtype="int64"), dl.full((200_000,), 3, dtype="int64")
     out = [dl.empty_like(a) for _ in range(16)]
