@@ -5,7 +5,12 @@
 #include "native/cpu/kernels/loops.h"
 
 #if defined(__AVX512F__)
+// GCC 12 warns of the undefined registers in its own header (bug 105593).
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#pragma GCC diagnostic ignored "-Wuninitialized"
 #include <immintrin.h>
+#pragma GCC diagnostic pop
 #endif
 
 namespace dlt::DLT_LEVEL {
