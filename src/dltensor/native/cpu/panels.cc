@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A block of b is packed as panels: as many columns as the kernel keeps sums of in registers, over as much depth as lets a
-// panel stay in the first cache. Pieces of c are then computed from them in any order.
+// A block of b is packed as panels: as many columns as the kernel keeps sums of in registers. They stream from the second
+// cache, where the block stays, while the rows of a that meet them stay in the first: a panel is deep, as reading and
+// writing c costs each call of the kernel the same. Pieces of c are then computed from them in any order.
 #include "native/cpu/panels.h"
 
 #include <atomic>
@@ -14,8 +15,8 @@ namespace {
 
 // Of b, what is packed at a time; of that, what one call of the kernel reads; rows of c that the kernel takes without a
 // rest.
-constexpr int64_t block_bytes = 1 << 20, column_block = 512;
-constexpr int64_t depth_step = 256, panel_bytes = 256, row_unit = 12;
+constexpr int64_t block_bytes = 1 << 20, block_row_bytes = 2048;
+constexpr int64_t depth_step = 512, panel_bytes = 256, row_unit = 12;
 // Rows per thread from which each packs a block of b for itself: lines that another core has written come slower.
 constexpr int64_t rows_to_pack_for = 64;
 
@@ -105,12 +106,12 @@ void each(bool shared, int64_t count, void (*work)(void*, int64_t), void* contex
 
 Status multiply_panels(const Product& p) noexcept {
   const int64_t threads = p.work() >= shared_work ? num_threads() : 1;
-  const int64_t columns = smaller(column_block, p.c.columns), depth = smaller(block_bytes / columns / p.width, p.a.columns);
+  const int64_t columns = smaller(block_row_bytes / p.width, p.c.columns), depth = smaller(block_bytes / columns / p.width, p.a.columns);
   Panels panels{&p};
   panels.most_bytes = size_t(depth * columns * p.width);
   panels.width = panel_bytes / p.width;
   // Several pieces for each thread, so that nobody waits long for the last.
-  panels.rows = smaller(ceil_divide(ceil_divide(p.c.rows, threads * 8), row_unit) * row_unit, row_unit * 8);
+  panels.rows = smaller(ceil_divide(ceil_divide(p.c.rows, threads * 8), row_unit) * row_unit, row_unit * 2);
   const int64_t row_pieces = ceil_divide(p.c.rows, panels.rows), panel_count = ceil_divide(columns, panels.width);
   panels.groups = row_pieces < threads * 2 ? smaller(ceil_divide(threads * 2, row_pieces), panel_count) : 1;
   panels.group = ceil_divide(panel_count, panels.groups);

@@ -82,6 +82,10 @@ struct Factors {
   bool fresh;
 };
 
+// c is asked for so many steps before the sums are complete: later it would be waited for, earlier the panel of b would
+// push it out again.
+constexpr int64_t last_steps = 48;
+
 // R rows by N registers of columns; PART: the last register is not full.
 template <class T, int R, int N, bool PART>
 void block(const Factors& f, int part) {
@@ -91,24 +95,28 @@ void block(const Factors& f, int part) {
   for (int r = 0; r < R; ++r)
 #pragma GCC unroll 4
     for (int v = 0; v < N; ++v) sums[r][v] = V{};
-  // Only asked for when the sums are complete, c would be waited for.
-#pragma GCC unroll 16
-  for (int r = 0; r < R; ++r)
-#pragma GCC unroll 4
-    for (int v = 0; v < N; ++v) __builtin_prefetch(f.c + r * f.c_row + v * register_bytes, 1);
   const char* a = f.a;
   const char* b = f.b;
-  for (int64_t k = 0; k < f.depth; ++k, a += f.a_column, b += f.b_row) {
-    V row[N];
+  const int64_t ends[] = {f.depth - last_steps, f.depth};
+  int64_t k = 0;
+#pragma GCC unroll 1
+  for (const int64_t end : ends) {
+    for (; k < end; ++k, a += f.a_column, b += f.b_row) {
+      V row[N];
 #pragma GCC unroll 4
-    for (int v = 0; v < N; ++v)
-      row[v] = PART && v == N - 1 ? load_part<T>(b + v * register_bytes, part) : load<T>(b + v * register_bytes);
+      for (int v = 0; v < N; ++v)
+        row[v] = PART && v == N - 1 ? load_part<T>(b + v * register_bytes, part) : load<T>(b + v * register_bytes);
 #pragma GCC unroll 16
-    for (int r = 0; r < R; ++r) {
-      const T x = one<T>(a + r * f.a_row);
+      for (int r = 0; r < R; ++r) {
+        const T x = one<T>(a + r * f.a_row);
 #pragma GCC unroll 4
-      for (int v = 0; v < N; ++v) sums[r][v] = sums[r][v] + row[v] * x;
+        for (int v = 0; v < N; ++v) sums[r][v] = sums[r][v] + row[v] * x;
+      }
     }
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r)
+#pragma GCC unroll 4
+      for (int v = 0; v < N; ++v) __builtin_prefetch(f.c + r * f.c_row + v * register_bytes, 1);
   }
 #pragma GCC unroll 16
   for (int r = 0; r < R; ++r)
@@ -208,7 +216,7 @@ void fill_products(Kernels* kernels) {
   p[type_int64] = p[type_uint64] = product<uint64_t>;
   p[type_complex64] = complex_product<float>;
   p[type_complex128] = complex_product<double>;
-  kernels->blas_work = int64_t(1) << (registers == 32 ? 32 : 22);
+  kernels->blas_work = int64_t(1) << (registers == 32 ? 36 : 22);
 }
 
 }  // namespace dlt::DLT_LEVEL
