@@ -2,10 +2,10 @@
 """Products of matrices: matmul and gemm. Checks shapes and dtypes, multiplies nothing itself."""
 from libc.stdint cimport int64_t
 
-from ._operands cimport (Operand, Scalar, common_device, computed_types, engine_of,
-                         promote_operands, rank_of, read_number, read_operand, read_output, read_tensor, type_table)
+from ._operands cimport (Operand, Scalar, common_device, computed_types, engine_of, promote_operands, rank_of,
+                         read_number, read_operand, read_output, read_tensor, type_of, type_table)
 from ._tensor cimport Tensor, new_empty
-from ._words cimport DLDevice, DLTensor, device_of, dtype_of, kDLCPU
+from ._words cimport DLPACK_FLAG_BITMASK_READ_ONLY, DLDevice, DLTensor, device_of, dtype_of, kDLCPU
 
 from ._casts import astype, copy
 from ._tensor import set_hook
@@ -15,6 +15,7 @@ cdef extern from "native/cpu/gemm.h" namespace "dlt" nogil:
         OK "dlt::Status::ok"
         NO_MEMORY "dlt::Status::no_memory"
     Status multiply "dlt::gemm"(const DLTensor&, const DLTensor&, const DLTensor&, const Scalar&, const Scalar&)
+    bint multiply_small(const DLTensor&, const DLTensor&, const DLTensor&, int, int64_t)
     bint set_blas(const char*)
 
 cdef extern from "native/layout/layout.h" namespace "dlt" nogil:
@@ -25,6 +26,7 @@ cdef extern from "native/layout/layout.h" namespace "dlt" nogil:
 cdef enum:
     KEEP_GIL_WORK = 1 << 17     # multiplications; fewer take less time than releasing the GIL is worth
     SMALL_WORK = 1 << 18        # fewer are done without any BLAS
+    SMALL_SIDE = 128            # rows and columns; more are not worth a look whether they are small
 cdef bint _blas_sought = False
 
 
@@ -82,6 +84,29 @@ cdef object _shape_of(const DLTensor* view):
     return tuple([view.shape[i] for i in range(view.ndim)])
 
 
+cdef Tensor _small(Tensor a, Tensor b, Tensor out):
+    """The product of two small matrices on the host as they lie, into `out` or a new tensor: one call of the kernel.
+
+    None when it takes more than that; every error is told on the way of all.
+    """
+    cdef const DLTensor* left = &a.its.dl
+    cdef const DLTensor* right = &b.its.dl
+    cdef int64_t shape[2]
+    cdef int type = type_of(left.dtype)
+    if (left.ndim != 2 or right.ndim != 2 or left.device.device_type != kDLCPU or right.device.device_type != kDLCPU or
+            type < 0 or type >= computed_types or type_of(right.dtype) != type):
+        return None
+    if out is None:
+        shape[0], shape[1] = left.shape[0], right.shape[1]
+        if shape[0] > SMALL_SIDE or shape[1] > SMALL_SIDE:
+            return None
+        out = new_empty(2, shape, left.dtype, left.device, "matmul")
+    elif (out.its.dl.device.device_type != kDLCPU or out.its.flags & DLPACK_FLAG_BITMASK_READ_ONLY or
+            type_of(out.its.dl.dtype) != type):
+        return None
+    return out if multiply_small(out.its.dl, left[0], right[0], type, KEEP_GIL_WORK) else None
+
+
 def matmul(x1, x2, /, out=None):
     """Multiply matrices, or stacks of them that broadcast.
 
@@ -115,7 +140,7 @@ def matmul(x1, x2, /, out=None):
     cdef Operand product
     cdef DLTensor a, b
     cdef Scalar one, zero
-    cdef int type, ndim, i
+    cdef int row, ndim, i
     cdef bint left_vector, right_vector
     cdef int ndims[2]
     cdef const int64_t* shapes[2]
@@ -123,20 +148,24 @@ def matmul(x1, x2, /, out=None):
     cdef int64_t extended_a[4]
     cdef int64_t extended_b[4]
     cdef Tensor made
+    if type(x1) is Tensor and type(x2) is Tensor and (out is None or type(out) is Tensor):
+        made = _small(<Tensor>x1, <Tensor>x2, <Tensor>out)
+        if made is not None:
+            return made
     first, second = read_operand(x1, &operands[0], "matmul"), read_operand(x2, &operands[1], "matmul")
     if operands[0].number or operands[1].number or operands[0].view.ndim == 0 or operands[1].view.ndim == 0:
         raise TypeError("matmul: both operands need at least one dimension; multiply() takes numbers")
     common_device(operands, 2, &device, "matmul")
-    type = operands[0].type
-    if type != operands[1].type or type < 0 or type >= computed_types:
-        type = promote_operands(operands, 2, "matmul")
-        if operands[0].type != type:
-            first = astype(first, dtype_of(type_table[type].dtype))
+    row = operands[0].type
+    if row != operands[1].type or row < 0 or row >= computed_types:
+        row = promote_operands(operands, 2, "matmul")
+        if operands[0].type != row:
+            first = astype(first, dtype_of(type_table[row].dtype))
             read_operand(first, &operands[0], "matmul")
-        if operands[1].type != type:
-            second = astype(second, dtype_of(type_table[type].dtype))
+        if operands[1].type != row:
+            second = astype(second, dtype_of(type_table[row].dtype))
             read_operand(second, &operands[1], "matmul")
-    if rank_of(type) == 0:
+    if rank_of(row) == 0:
         raise TypeError("matmul: not defined for bool; astype() an integer first")
     a, b = operands[0].view, operands[1].view
     left_vector, right_vector = a.ndim == 1, b.ndim == 1
@@ -158,25 +187,25 @@ def matmul(x1, x2, /, out=None):
     shape[ndim] = a.shape[a.ndim - 2]
     shape[ndim + 1] = b.shape[b.ndim - 1]
     operands[0].view, operands[1].view = a, b
-    one.kind = zero.kind = type_table[type].kind
+    one.kind = zero.kind = type_table[row].kind
     one.i = one.u = 1
     one.re, one.im = 1.0, 0.0
     zero.i = zero.u = 0
     zero.re = zero.im = 0.0
     if out is not None:
         _kept = read_output(out, &target, "matmul")
-        same = target.type == type and target.view.ndim == ndim + 2 - left_vector - right_vector
+        same = target.type == row and target.view.ndim == ndim + 2 - left_vector - right_vector
         for i in range(target.view.ndim if same else 0):
             same = same and target.view.shape[i] == shape[i + (left_vector and i >= ndim)]
         if not same:
             result = [shape[i] for i in range(ndim + 2)
                       if not (left_vector and i == ndim or right_vector and i == ndim + 1)]
-            raise ValueError(f"matmul: the result is {dtype_of(type_table[type].dtype)} of shape {tuple(result)}, out "
+            raise ValueError(f"matmul: the result is {dtype_of(type_table[row].dtype)} of shape {tuple(result)}, out "
                              f"is {dtype_of(target.view.dtype)} of shape {_shape_of(&target.view)}")
         if not (left_vector or right_vector):
             _product(&operands[0], &operands[1], &target, device, one, zero, "matmul")
             return out
-    made = new_empty(ndim + 2, shape, type_table[type].dtype, device, "matmul")
+    made = new_empty(ndim + 2, shape, type_table[row].dtype, device, "matmul")
     read_tensor(made, &product)
     _product(&operands[0], &operands[1], &product, device, one, zero, "matmul")
     if left_vector or right_vector:

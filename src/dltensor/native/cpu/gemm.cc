@@ -29,6 +29,11 @@ DLTensor tensor_of(const Matrix& m, int type, int64_t* shape, int64_t* strides) 
 // Up to here the kernel reads its operands as they lie: b, or 256 bytes of each of its rows, stays in the first cache.
 constexpr int64_t most_rows = 128, most_depth = 256, most_row_bytes = 256, most_b_bytes = 40 << 10;
 
+bool is_near(int64_t rows, int64_t columns, int64_t depth, int64_t width) {
+  return rows <= most_rows && depth <= most_depth &&
+         (columns * width <= most_row_bytes || columns * depth * width <= most_b_bytes);
+}
+
 // c = a @ b
 Status multiply(const Product& p) {
   if (p.c.rows == 0 || p.c.columns == 0) return Status::ok;
@@ -38,8 +43,7 @@ Status multiply(const Product& p) {
     return Status::ok;
   }
   const bool as_it_lies = p.operand_type == p.type && (p.b.column == p.width || p.b.columns == 1);
-  const bool narrow = p.c.columns * p.width <= most_row_bytes || p.c.columns * depth * p.width <= most_b_bytes;
-  if (as_it_lies && narrow && p.c.rows <= most_rows && depth <= most_depth) {
+  if (as_it_lies && is_near(p.c.rows, p.c.columns, depth, p.width)) {
     p.kernel(p.c.data, p.c.row, p.a.data, p.a.row, p.a.column, p.b.data, p.b.row, p.c.rows, p.c.columns, depth, true);
     return Status::ok;
   }
@@ -134,6 +138,25 @@ Status multiply_stack(Batches batches) {
 }
 
 }  // namespace
+
+bool multiply_small(const DLTensor& c, const DLTensor& a, const DLTensor& b, int type, int64_t most_work) noexcept {
+  const product_t kernel = kernels().products[type];
+  if (kernel == nullptr || c.ndim != 2 || a.ndim != 2 || b.ndim != 2) return false;
+  const int64_t rows = c.shape[0], columns = c.shape[1], depth = a.shape[1], width = type_table[type].bytes;
+  if (a.shape[0] != rows || b.shape[0] != depth || b.shape[1] != columns || rows == 0 || columns == 0 || depth == 0 ||
+      !is_near(rows, columns, depth, width) || rows * columns * depth > most_work)
+    return false;
+  const auto in_rows = [](const DLTensor& t) { return t.strides[1] == 1 && t.strides[0] >= t.shape[1]; };
+  if (!in_rows(c) || !in_rows(a) || !in_rows(b)) return false;
+  const auto end = [&](const DLTensor& t) {
+    return static_cast<char*>(t.data) + ((t.shape[0] - 1) * t.strides[0] + t.shape[1]) * width;
+  };
+  const auto apart = [&](const DLTensor& t) { return end(c) <= t.data || end(t) <= c.data; };
+  if (!apart(a) || !apart(b)) return false;
+  kernel(c.data, c.strides[0] * width, a.data, a.strides[0] * width, width, b.data, b.strides[0] * width, rows, columns, depth,
+         true);
+  return true;
+}
 
 Status pack(const Matrix& m, int from, void* out, int to) {
   const loop_t convert = kernels().casts[0][from][to];

@@ -13,6 +13,10 @@ namespace dlt {
 // float32. c may overlap a and b.
 DLT_API Status gemm(const DLTensor& c, const DLTensor& a, const DLTensor& b, const Scalar& alpha, const Scalar& beta) noexcept;
 
+// c = a @ b at once: two dimensions, one dtype with a kernel of its own, rows of contiguous elements, c apart from a and
+// b, and at most `most_work` multiplications. False, with nothing done, for all else: shapes that do not chain, too.
+DLT_API bool multiply_small(const DLTensor& c, const DLTensor& a, const DLTensor& b, int type, int64_t most_work) noexcept;
+
 // Loads a BLAS with the C interface and 32-bit integers for larger products of floats. False when the library or a
 // function is missing; `path` null unloads nothing but stops its use.
 DLT_API bool set_blas(const char* path) noexcept;

@@ -86,6 +86,27 @@ struct Factors {
 // push it out again.
 constexpr int64_t last_steps = 48;
 
+// Where R rows lie. Every fourth address is kept and the compiler does not know how they hang together: it would keep all
+// R, more than there are registers for, where a sum of two finds the three between.
+template <int R, class Byte>
+struct RowPointers {
+  Byte* fourth[(R + 3) / 4];
+  int64_t stride;
+
+  DLT_FN RowPointers(Byte* first, int64_t row_stride) : stride(row_stride) {
+#pragma GCC unroll 4
+    for (int q = 0; q < (R + 3) / 4; ++q) {
+      fourth[q] = first + 4 * q * stride;
+      asm("" : "+r"(fourth[q]));
+    }
+  }
+  DLT_FN Byte* operator[](int r) const { return fourth[r / 4] + r % 4 * stride; }
+  DLT_FN void advance(int64_t by) {
+#pragma GCC unroll 4
+    for (int q = 0; q < (R + 3) / 4; ++q) fourth[q] += by;
+  }
+};
+
 // R rows by N registers of columns; PART: the last register is not full.
 template <class T, int R, int N, bool PART>
 void block(const Factors& f, int part) {
@@ -95,34 +116,37 @@ void block(const Factors& f, int part) {
   for (int r = 0; r < R; ++r)
 #pragma GCC unroll 4
     for (int v = 0; v < N; ++v) sums[r][v] = V{};
-  const char* a = f.a;
+  RowPointers<R, const char> a(f.a, f.a_row);
   const char* b = f.b;
   const int64_t ends[] = {f.depth - last_steps, f.depth};
   int64_t k = 0;
 #pragma GCC unroll 1
   for (const int64_t end : ends) {
-    for (; k < end; ++k, a += f.a_column, b += f.b_row) {
+    for (; k < end; ++k, a.advance(f.a_column), b += f.b_row) {
       V row[N];
 #pragma GCC unroll 4
       for (int v = 0; v < N; ++v)
         row[v] = PART && v == N - 1 ? load_part<T>(b + v * register_bytes, part) : load<T>(b + v * register_bytes);
 #pragma GCC unroll 16
       for (int r = 0; r < R; ++r) {
-        const T x = one<T>(a + r * f.a_row);
+        const T x = one<T>(a[r]);
 #pragma GCC unroll 4
         for (int v = 0; v < N; ++v) sums[r][v] = sums[r][v] + row[v] * x;
       }
     }
+    if (end == f.depth) break;
+    const RowPointers<R, char> c(f.c, f.c_row);
 #pragma GCC unroll 16
     for (int r = 0; r < R; ++r)
 #pragma GCC unroll 4
-      for (int v = 0; v < N; ++v) __builtin_prefetch(f.c + r * f.c_row + v * register_bytes, 1);
+      for (int v = 0; v < N; ++v) __builtin_prefetch(c[r] + v * register_bytes, 1);
   }
+  const RowPointers<R, char> c(f.c, f.c_row);
 #pragma GCC unroll 16
   for (int r = 0; r < R; ++r)
 #pragma GCC unroll 4
     for (int v = 0; v < N; ++v) {
-      char* to = f.c + r * f.c_row + v * register_bytes;
+      char* to = c[r] + v * register_bytes;
       if (PART && v == N - 1) {
         if (!f.fresh) sums[r][v] += load_part<T>(to, part);
         save_part<T>(to, sums[r][v], part);

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""matmul of whole tensors: dtypes, layouts, stacks, vectors and `out`, all exact, as the numbers are small integers."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import dltensor as dl
+
+DTYPES = (
+    *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+    *("float16", "bfloat16", "float32", "float64", "complex64", "complex128"),
+)
+SHAPES = (
+    *(((1, 1), (1, 1)), ((2, 3), (3, 4)), ((5, 16), (16, 16)), ((17, 33), (33, 65))),
+    *(((3, 0), (0, 2)), ((0, 3), (3, 2))),
+    *(((3,), (3,)), ((3,), (3, 4)), ((4, 3), (3,)), ((0,), (0,))),
+    *(((2, 3, 4), (4, 5)), ((3, 4), (2, 4, 5)), ((2, 1, 3, 4), (5, 4, 2)), ((2, 3, 4), (4,)), ((4,), (3, 4, 2))),
+    *(((0, 3, 4), (4, 5)), ((2, 20, 20), (2, 20, 20))),
+)
+# Beside the bounds within which one call of the kernel is all: rows, depth, columns.
+BOUNDS = ((128, 3, 5), (129, 3, 5), (3, 256, 5), (3, 257, 5), (3, 5, 128), (3, 5, 129), (9, 160, 65), (64, 64, 64))
+
+
+def numbers(shape, dtype="int32", seed=0):
+    return np.random.default_rng(seed).integers(0, 4, shape).astype(dtype)
+
+
+def tensor(array, dtype):
+    return dl.asarray(array).astype(dtype)
+
+
+def test_every_dtype_and_shape():
+    for dtype, (left, right) in itertools.product(DTYPES, SHAPES):
+        a, b = numbers(left), numbers(right, seed=1)
+        want = tensor(np.matmul(a, b), dtype)
+        got = dl.matmul(tensor(a, dtype), tensor(b, dtype))
+        assert (got.shape, got.dtype) == (want.shape, want.dtype), (dtype, left, right)
+        assert got.tolist() == want.tolist(), (dtype, left, right)
+        out = dl.full(want.shape, 9, dtype=dtype)
+        assert dl.matmul(tensor(a, dtype), tensor(b, dtype), out=out) is out
+        assert out.tolist() == want.tolist(), (dtype, left, right)
+
+
+@pytest.mark.parametrize(("rows", "depth", "columns"), BOUNDS)
+def test_sizes_at_which_another_way_begins(rows, depth, columns):
+    a, b = numbers((rows, depth)), numbers((depth, columns), seed=1)
+    for dtype in ("uint8", "int64", "float32", "float64"):
+        want = tensor((a @ b).astype(dtype), dtype)
+        assert (tensor(a, dtype) @ tensor(b, dtype)).tolist() == want.tolist()
+
+
+# How a matrix may lie: a function that makes a view of equal numbers.
+LAYOUTS = {
+    "in rows": lambda t: t,
+    "in columns": lambda t: t.T.copy().T,
+    "padded rows": lambda t: dl.concat([t, t], axis=1)[:, : t.shape[1]],
+    "every second": lambda t: dl.repeat(dl.repeat(t, 2, axis=0), 2, axis=1)[::2, ::2],
+    "upside down": lambda t: dl.flip(dl.flip(t).copy()),
+    "rows backwards": lambda t: dl.flip(dl.flip(t, axis=0).copy(), axis=0),
+}
+
+
+@pytest.mark.parametrize("left", LAYOUTS)
+@pytest.mark.parametrize("right", LAYOUTS)
+@pytest.mark.parametrize("target", LAYOUTS)
+def test_operands_and_outputs_lie_as_they_like(left, right, target):
+    for shape in ((4, 5, 6), (13, 17, 40)):
+        a, b = numbers(shape[:2]), numbers(shape[1:], seed=1)
+        want = (a @ b).tolist()
+        x, y = (LAYOUTS[how](tensor(array, "float32")) for how, array in ((left, a), (right, b)))
+        assert (x @ y).tolist() == want
+        out = LAYOUTS[target](dl.zeros((shape[0], shape[2])))
+        assert dl.matmul(x, y, out=out) is out
+        assert out.tolist() == want
+
+
+def test_one_row_for_all():
+    a = dl.broadcast_to(dl.asarray([1.0, 2.0, 3.0]), (4, 3))
+    assert (a @ dl.ones((3, 2))).tolist() == [[6.0, 6.0]] * 4
+    assert (dl.ones((2, 4)) @ a).tolist() == [[4.0, 8.0, 12.0]] * 2
+
+
+@pytest.mark.parametrize("n", [3, 40])
+def test_the_output_may_overlap_the_operands(n):
+    a, b = numbers((n, n)), numbers((n, n), seed=1)
+    for spoiled in ("a", "b"):
+        x, y = tensor(a, "float64"), tensor(b, "float64")
+        dl.matmul(x, y, out=x if spoiled == "a" else y)
+        assert (x if spoiled == "a" else y).tolist() == (a @ b).tolist()
+    room = dl.zeros(n * n + 1, dtype="float64")
+    x, out = room[:-1].reshape((n, n)), room[1:].reshape((n, n))
+    x[...] = tensor(a, "float64")
+    dl.matmul(x, tensor(b, "float64"), out=out)
+    assert out.tolist() == (a @ b).tolist()
+    x = tensor(a, "float64")
+    x @= tensor(b, "float64")
+    assert x.tolist() == (a @ b).tolist()
+
+
+def test_promotion_and_numpy_arrays():
+    a, b = numbers((2, 3), "int8"), numbers((3, 2), "int16")
+    assert dl.matmul(a, b).dtype == dl.int16
+    assert dl.matmul(a, b).tolist() == (a @ b).tolist()
+    assert (dl.asarray(a) @ b.astype("float32")).dtype == dl.float32
+
+
+def frozen():
+    locked = np.full((2, 2), 7.0, np.float32)
+    locked.flags.writeable = False
+    return dl.from_dlpack(locked)
+
+
+@pytest.mark.parametrize(
+    ("out", "error", "told"),
+    [
+        (frozen, ValueError, "read-only"),
+        (lambda: dl.full((2, 3), 7.0), ValueError, r"shape \(2, 2\), out .* shape \(2, 3\)"),
+        (lambda: dl.full((4,), 7.0), ValueError, r"shape \(2, 2\), out .* shape \(4,\)"),
+        (lambda: dl.full((2, 2), 7.0, dtype="float64"), ValueError, "float32 .* out is float64"),
+    ],
+)
+def test_an_output_that_does_not_fit_is_left_as_it_was(out, error, told):
+    out = out()
+    with pytest.raises(error, match=told):
+        dl.matmul(dl.ones((2, 2)), dl.ones((2, 2)), out=out)
+    assert np.all(out.numpy() == 7)
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "error", "told"),
+    [
+        (lambda: dl.ones((2, 3)), lambda: dl.ones((2, 3)), ValueError, r"\(2, 3\) and \(2, 3\) do not chain"),
+        (lambda: dl.ones((2, 2, 3)), lambda: dl.ones((3, 3, 2)), ValueError, "do not chain"),
+        (lambda: dl.ones((200, 3)), lambda: dl.ones((4, 200)), ValueError, "do not chain"),
+        (lambda: dl.ones((2, 2), dtype="bool"), lambda: dl.ones((2, 2), dtype="bool"), TypeError, "bool"),
+        (lambda: dl.ones((2, 2)), lambda: 2.0, TypeError, "at least one dimension"),
+        (lambda: dl.ones((2, 2)), lambda: dl.ones(()), TypeError, "at least one dimension"),
+    ],
+)
+def test_operands_that_have_no_product(left, right, error, told):
+    with pytest.raises(error, match=told):
+        dl.matmul(left(), right())
