@@ -5,6 +5,7 @@
 #include "native/cpu/copy.h"
 #include "native/cpu/engine.h"
 #include "native/cpu/features.h"
+#include "native/cpu/rows.h"
 #include "native/cpu/walk.h"
 #include "native/memory/block.h"
 
@@ -26,6 +27,17 @@ int loop_type(int op, int type, unsigned flags) {
   if (type != type_float16 && type != type_bfloat16) return type;
   if (!(flags & run_saturate) && find_loop(op, type) != nullptr) return type;
   return op == op_fma ? type_float64 : type_float32;
+}
+
+// Whether the loop of `type` reads and writes these as they are.
+bool is_plain(int op, int type, const DLTensor* const* in, const DLTensor& out) {
+  const auto has = [](const DLTensor& t, int type) {
+    const DLDataType& dtype = type_table[type].dtype;
+    return t.dtype.code == dtype.code && t.dtype.bits == dtype.bits && t.dtype.lanes == 1;
+  };
+  for (int k = 0; k < op_table[op].operands; ++k)
+    if (!has(*in[k], type)) return false;
+  return has(out, result_type(op, type));
 }
 
 struct Making {
@@ -131,6 +143,9 @@ Status run(int op, unsigned flags, int type, const DLTensor* const* in, const DL
     types[0] = types[1] = find_type({kDLInt, type_table[type].dtype.bits, 1});
   }
   if (loop == nullptr) return Status::no_loop;
+  if (inner == type && types[0] == type && is_plain(op, type, in, out) &&
+      run_rows(loop, op_table[op].operands, in, out, type_table[type].bytes, type_table[result_type(op, type)].bytes))
+    return Status::ok;
   DLT_TRY(making.start(out, padded));
   making.walk.loop = inner == type || op != op_fma ? loop : odd_fma;
   making.walk.weight = is_heavy(op) ? 8 : op == op_sqrt || type == type_float16 || type == type_bfloat16 ? 3 : 1;

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Operands that broadcast, of every small shape, against NumPy: fresh results, `out`, and `out` that is in the way."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import dltensor as dl
+
+EXTENTS = (1, 2, 17)
+
+
+def numbers(shape, dtype="int32", seed=0):
+    return np.random.default_rng(seed).integers(1, 100, shape).astype(dtype)
+
+
+def shapes(ndim):
+    return itertools.product(EXTENTS, repeat=ndim)
+
+
+def pairs():
+    """Two shapes that broadcast, of up to three dimensions."""
+    for m, n in itertools.product(range(4), range(4)):
+        for left, right in itertools.product(shapes(m), shapes(n)):
+            if all(a == b or 1 in (a, b) for a, b in zip(left[::-1], right[::-1], strict=False)):
+                yield left, right
+
+
+def test_two_operands_of_every_shape():
+    for left, right in pairs():
+        a, b = numbers(left), numbers(right, seed=1)
+        want = a - b
+        assert np.array_equal(dl.subtract(a, b).numpy(), want), (left, right)
+        out = dl.empty(want.shape, dtype="int32")
+        assert dl.subtract(dl.asarray(a), dl.asarray(b), out=out) is out
+        assert np.array_equal(out.numpy(), want), (left, right)
+        assert np.array_equal(dl.less(a, b).numpy(), a < b), (left, right)
+
+
+def test_three_operands():
+    extents = (1, 17)
+    for left, right in itertools.product(itertools.product(extents, repeat=2), repeat=2):
+        a, b, c = numbers(left), numbers(right, seed=1), numbers((2, 17, 17), seed=2)
+        assert np.array_equal(dl.fma(a, b, c).numpy(), a * b + c), (left, right)
+
+
+# Parts of one array that operands of another part may be written over.
+PARTS = {
+    "itself": (np.s_[:], np.s_[:]),
+    "its first row": (np.s_[:], np.s_[0]),
+    "its last row": (np.s_[:], np.s_[-1]),
+    "its first column": (np.s_[:], np.s_[:, :1]),
+    "one element": (np.s_[:], np.s_[3, 5]),
+    "a row below": (np.s_[:-1], np.s_[1:]),
+    "a row above": (np.s_[1:], np.s_[:-1]),
+    "backwards": (np.s_[:], np.s_[::-1]),
+    "the other half": (np.s_[:8], np.s_[8]),
+}
+
+
+@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize("shape", [(16, 20), (9, 40), (16, 3)])
+def test_an_output_in_the_way_of_an_operand(part, shape):
+    target, source = PARTS[part]
+    if part == "one element" and shape[1] < 6:
+        source = np.s_[3, 2]
+    for dtype in ("int32", "uint8", "float64"):
+        array = numbers(shape, dtype)
+        want = array.copy()
+        want[target] = array[target] + array[source]
+        mine = dl.asarray(array.copy())
+        dl.add(mine[target], mine[source], out=mine[target])
+        assert np.array_equal(mine.numpy(), want), dtype
+        mine = dl.asarray(array.copy())
+        view = mine[target]
+        view += mine[source]
+        assert np.array_equal(mine.numpy(), want), dtype
+
+
+def test_an_output_narrower_than_its_operand():
+    room = dl.asarray(np.arange(64, dtype=np.int32))
+    a, out = room[:32].reshape((2, 16)), room.view("bool")[:32].reshape((2, 16))
+    want = a.numpy() < 5
+    dl.less(a, dl.full((16,), 5, dtype="int32"), out=out)
+    assert np.array_equal(out.numpy(), want)
+
+
+@pytest.mark.parametrize("shapes", [((2, 3), (2, 2)), ((3,), (2,)), ((2, 1, 3), (2, 2, 2))])
+def test_shapes_that_do_not_broadcast(shapes):
+    a, b = (dl.ones(shape) for shape in shapes)
+    with pytest.raises(ValueError, match="do not broadcast"):
+        dl.add(a, b)
