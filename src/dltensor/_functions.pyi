@@ -427,10 +427,10 @@ def not_equal(a: Operand, b: Operand, /, out: _Out, *, launch: Launch | None = N
     """True where the two differ; NaN differs from everything."""
 @overload
 def pow(a: Operand, b: Operand, /, out: None = None, *, launch: Launch | None = None) -> Tensor:
-    """Raise to a power; an integer to a negative power is 0 but for 1 and -1."""
+    """Raise to a power; integers to negative elements of b are 0, 1 or -1."""
 @overload
 def pow(a: Operand, b: Operand, /, out: _Out, *, launch: Launch | None = None) -> _Out:
-    """Raise to a power; an integer to a negative power is 0 but for 1 and -1."""
+    """Raise to a power; integers to negative elements of b are 0, 1 or -1."""
 @overload
 def remainder(a: Operand, b: Operand, /, out: None = None, *, launch: Launch | None = None) -> Tensor:
     """What floor_divide leaves, with the sign of b; an integer by 0 is 0."""

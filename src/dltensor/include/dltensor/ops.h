@@ -85,7 +85,7 @@
   X(multiply, 2, DLT_NUMBERS, same, "*", "a * b", "Multiply; integers wrap.")                                         \
   X(nextafter, 2, DLT_FLOATS, same, "", "nextafter(a, b)", "Take the next value toward the second.")                  \
   X(not_equal, 2, DLT_ANY, mask, "!=", "a != b", "True where the two differ; NaN differs from everything.")           \
-  X(pow, 2, DLT_NUMBERS, same, "**", "a ** b", "Raise to a power; an integer to a negative power is 0 but for 1 and -1.") \
+  X(pow, 2, DLT_NUMBERS, same, "**", "a ** b", "Raise to a power; integers to negative elements of b are 0, 1 or -1.") \
   X(remainder, 2, DLT_REALS, same, "%", "a % b", "What floor_divide leaves, with the sign of b; an integer by 0 is 0.") \
   X(subtract, 2, DLT_NUMBERS, same, "-", "a - b", "Subtract; integers wrap.")
 
