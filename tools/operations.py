@@ -20,6 +20,24 @@ Every function takes any DLPack object or a Python number for each operand, broa
 Those marked *saturating* also take `saturate=True`: one dtype, the exact result rounded half to even and clamped to its
 range.
 Functions of floats take integers and bools as float32.
+
+## Which dtype comes out
+- Operands of one kind (bool, integers, floats, complex) meet where the array API says: int8 with uint8 in int16,
+  float16 with bfloat16 in float32. int64 with uint64 raises TypeError, as no dtype holds both.
+- Of two kinds the higher one's dtype is kept, whatever its width; a complex one becomes complex128 beside float64.
+- A Python number counts with its kind alone. Where no tensor is of that kind or a higher one, it brings the kind's
+  default: float32 or complex64. Outside the dtype it raises OverflowError; comparisons go by its exact value.
+- `out=` may have the result's dtype, or one of the same or a higher kind, to which the result is converted.
+
+```python
+small, half = dl.asarray([100], dtype="int8"), dl.asarray([2.0], dtype="float16")
+print((small + 1).dtype, (small + 0.5).dtype, (small + half).dtype, (half + 0.5).dtype)
+print((small + small).tolist(), dl.add(small, small, saturate=True).tolist(), (small < 1000).tolist())
+```
+```text
+int8 float32 float16 float16
+[-56] [127] [True]
+```
 """
 
 
