@@ -83,7 +83,7 @@ Status allocate_captured(Stream& stream, size_t bytes, Block** out) noexcept {
   std::lock_guard<std::mutex> hold(p.mutex);
   CapturePool* pool = nullptr;
   DLT_CUDA_TRY(pool_of(stream, &pool));
-  const uint32_t size_class = class_of(bytes);
+  const uint32_t size_class = Class::of(bytes);
   Memory* memory = nullptr;
   for (size_t i = pool->idle.size(); i-- > 0 && !memory;)
     if (pool->idle[i]->size_class == size_class && pool->idle[i]->home == &stream) {
@@ -92,11 +92,11 @@ Status allocate_captured(Stream& stream, size_t bytes, Block** out) noexcept {
     }
   if (!memory) {
     CUdeviceptr pointer = 0;
-    DLT_CUDA_TRY(take(stream, class_bytes(size_class), &pointer));
+    DLT_CUDA_TRY(take(stream, Class::bytes(size_class), &pointer));
     if (!(memory = new (std::nothrow) Memory)) return fail(Fault::memory, "allocate: the host is out of memory");
     memory->kind = Memory::Kind::captured;
     memory->pointer = reinterpret_cast<void*>(pointer);
-    memory->bytes = class_bytes(size_class);
+    memory->bytes = Class::bytes(size_class);
     memory->size_class = size_class;
     memory->device = stream.device;
     memory->home = memory->writer = &stream;

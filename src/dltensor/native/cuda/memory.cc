@@ -2,7 +2,6 @@
 // Device memory: idle lists by stream and size class over a pool of our own, and what happens at the last release.
 #include "native/cuda/memory.h"
 
-#include <bit>
 #include <new>
 #include <optional>
 
@@ -123,7 +122,7 @@ CUresult take_from_driver(Stream& stream, size_t bytes, CUdeviceptr* pointer) no
 [[gnu::noinline]] Status refill(Stream& stream, uint32_t size_class, size_t bytes, Memory** out) noexcept {
   reap();
   if ((*out = pop_idle(stream, size_class, bytes))) return success;
-  const size_t capacity = class_bytes(size_class);
+  const size_t capacity = Class::bytes(size_class);
   CUdeviceptr pointer = 0;
   CUresult result = take_from_driver(stream, capacity, &pointer);
   if (result == kOutOfMemory) {
@@ -179,21 +178,6 @@ void free_device_block(Block* block) noexcept {
   w.list.push_back({memory, {}});
 }
 
-// Four classes to a doubling, in units of 512 bytes: at most a quarter of a block is slack.
-uint32_t class_of(size_t bytes) noexcept {
-  const size_t units = bytes <= 512 ? 1 : (bytes + 511) / 512;
-  if (units <= 4) return static_cast<uint32_t>(units - 1);
-  const auto power = static_cast<uint32_t>(std::bit_width(units - 1) - 1);
-  const auto quarter = static_cast<uint32_t>((units - 1 - (size_t{1} << power)) >> (power - 2));
-  return 4 + (power - 2) * 4 + quarter;
-}
-
-size_t class_bytes(uint32_t size_class) noexcept {
-  if (size_class < 4) return (size_class + 1) * size_t{512};
-  const uint32_t power = 2 + (size_class - 4) / 4, quarter = (size_class - 4) % 4;
-  return ((size_t{1} << power) + (quarter + 1) * (size_t{1} << (power - 2))) * 512;
-}
-
 void free_to_driver(Memory* memory) noexcept {
   Stream& home = *memory->home;
   Current current(*home.device);
@@ -243,14 +227,14 @@ void reap() noexcept {
 }
 
 Status allocate(Stream& stream, size_t bytes, Block** out) noexcept {
-  if (bytes > size_t{1} << 47)
+  if (bytes > most_bytes)
     return fail(Fault::memory, "allocate: %zu bytes are more than any device has", bytes);
   if (!stream.is_default()) {
     bool capturing = false;
     DLT_CUDA_TRY(is_capturing(stream, &capturing));
     if (capturing) [[unlikely]] return allocate_captured(stream, bytes, out);
   }
-  const uint32_t size_class = class_of(bytes);
+  const uint32_t size_class = Class::of(bytes);
   Memory* memory = pop_idle(stream, size_class, bytes);
   if (!memory) [[unlikely]] DLT_CUDA_TRY(refill(stream, size_class, bytes, &memory));
   Block* block = adopt(memory->pointer, memory, free_device_block);

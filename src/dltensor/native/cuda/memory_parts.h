@@ -5,8 +5,7 @@
 
 namespace dlt::cuda {
 
-uint32_t class_of(size_t bytes) noexcept;
-size_t class_bytes(uint32_t size_class) noexcept;
+using Class = SizeClass<512>;
 void free_to_driver(Memory* memory) noexcept;
 void reap() noexcept;
 

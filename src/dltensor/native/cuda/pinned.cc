@@ -79,7 +79,7 @@ Status wrap(Memory* memory, size_t bytes, void (*free)(Block*) noexcept, Block**
 Status allocate_pinned(int ordinal, size_t bytes, Block** out) noexcept {
   Device* device = nullptr;
   DLT_CUDA_TRY(device_of(ordinal, &device));
-  const uint32_t size_class = class_of(bytes);
+  const uint32_t size_class = Class::of(bytes);
   Store& s = store();
   Memory* memory = nullptr;
   {
@@ -97,7 +97,7 @@ Status allocate_pinned(int ordinal, size_t bytes, Block** out) noexcept {
     memory->kind = Memory::Kind::pinned;
     memory->device = device;
     memory->size_class = size_class;
-    memory->bytes = class_bytes(size_class);
+    memory->bytes = Class::bytes(size_class);
     Current current(*device);
     Beside beside;
     const CUresult result = driver.cuMemHostAlloc(&memory->pointer, memory->bytes, kHostAllocPortable);

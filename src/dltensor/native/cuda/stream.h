@@ -5,6 +5,7 @@
 #include <atomic>
 
 #include "native/cuda/device.h"
+#include "native/memory/size_classes.h"
 
 namespace dlt::cuda {
 
@@ -27,8 +28,6 @@ class SpinLock {
   }
   std::atomic<bool> flag_{false};
 };
-
-inline constexpr int size_classes = 160;
 
 // One for each stream that was ever used here; never freed, so that blocks may point to it. When the stream is
 // destroyed it becomes another name of the device's service stream, which has waited for it.

@@ -9,10 +9,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <bit>
 #include <mutex>
 #include <new>
 
+#include "native/memory/size_classes.h"
 #include "native/memory/trace.h"
 
 namespace dlt {
@@ -26,31 +26,15 @@ constexpr bool kReuse = true;
 #endif
 
 constexpr size_t kAlignment = 256;
+using Class = SizeClass<kAlignment>;
 constexpr size_t kHugePage = size_t{2} << 20;
 constexpr size_t kLarge = size_t{1} << 20;       // from here on blocks are mapped, with huge pages
-constexpr size_t kMaxBytes = size_t{1} << 47;    // the user address space
-constexpr uint32_t kClasses = 160;
 constexpr uint32_t kThreadClasses = 28;          // up to 64 KiB: these have lists per thread
 constexpr uint32_t kThreadListBytes = 256 << 10; // what one such list may hold
 constexpr uint32_t kHeaders = 256;               // spare headers for adopted memory, per thread
 
-// Four classes to a doubling, in units of the alignment: at most a quarter of a block is slack.
-uint32_t class_of(size_t bytes) noexcept {
-  size_t units = bytes <= kAlignment ? 1 : (bytes + kAlignment - 1) / kAlignment;
-  if (units <= 4) return static_cast<uint32_t>(units - 1);
-  auto power = static_cast<uint32_t>(std::bit_width(units - 1) - 1);
-  auto quarter = static_cast<uint32_t>((units - 1 - (size_t{1} << power)) >> (power - 2));
-  return 4 + (power - 2) * 4 + quarter;
-}
-
-size_t bytes_of(uint32_t size_class) noexcept {
-  if (size_class < 4) return (size_class + 1) * kAlignment;
-  uint32_t power = 2 + (size_class - 4) / 4, quarter = (size_class - 4) % 4;
-  return ((size_t{1} << power) + ((quarter + 1) * (size_t{1} << (power - 2)))) * kAlignment;
-}
-
 uint32_t thread_list_limit(uint32_t size_class) noexcept {
-  size_t fit = kThreadListBytes / bytes_of(size_class);
+  size_t fit = kThreadListBytes / Class::bytes(size_class);
   return static_cast<uint32_t>(fit < 4 ? 4 : fit > 64 ? 64 : fit);
 }
 
@@ -73,7 +57,7 @@ struct ThreadCache {
 
 struct Store {
   std::mutex mutex;
-  Block* lists[kClasses] = {};
+  Block* lists[size_classes] = {};
   size_t cached = 0;
   size_t limit = 0;
   ThreadCache* threads = nullptr;
@@ -109,7 +93,7 @@ void* map_large(size_t bytes) noexcept {
 Block* make(uint32_t size_class, size_t bytes) noexcept {
   auto* block = static_cast<Block*>(malloc(sizeof(Block)));
   if (!block) return nullptr;
-  size_t size = kReuse ? bytes_of(size_class) : (bytes ? bytes : 1);
+  size_t size = kReuse ? Class::bytes(size_class) : (bytes ? bytes : 1);
   void* data = nullptr;
   if (size >= kLarge && kReuse)
     data = map_large(size);
@@ -127,7 +111,7 @@ Block* make(uint32_t size_class, size_t bytes) noexcept {
 }
 
 void unmake(Block* block) noexcept {
-  size_t size = bytes_of(block->size_class);
+  size_t size = Class::bytes(block->size_class);
   if (size >= kLarge && kReuse)
     munmap(block->data, size);
   else
@@ -139,7 +123,7 @@ Block* chain_out(Store& s, uint32_t size_class) noexcept {
   Block* block = s.lists[size_class];
   if (block) {
     s.lists[size_class] = block->next;
-    s.cached -= bytes_of(size_class);
+    s.cached -= Class::bytes(size_class);
   }
   return block;
 }
@@ -152,12 +136,12 @@ Block* take_from_store(uint32_t size_class) noexcept {
 
 // Makes room by letting go of the largest idle blocks of other classes first: the class that comes in is in use.
 void give_to_store(Block* block) noexcept {
-  size_t size = bytes_of(block->size_class);
+  size_t size = Class::bytes(block->size_class);
   Block* unwanted = nullptr;
   {
     Store& s = store();
     std::lock_guard lock(s.mutex);
-    for (uint32_t other = kClasses; s.cached + size > s.limit && other-- > 0;) {
+    for (uint32_t other = size_classes; s.cached + size > s.limit && other-- > 0;) {
       while (other != block->size_class && s.lists[other] && s.cached + size > s.limit) {
         Block* idle = chain_out(s, other);
         idle->next = unwanted;
@@ -272,10 +256,10 @@ void free_block(Block* block) noexcept {
 }  // namespace
 
 Block* allocate(size_t bytes) noexcept {
-  if (bytes > kMaxBytes) return nullptr;
+  if (bytes > most_bytes) return nullptr;
   ThreadCache* cache = here();
   if (!cache) return nullptr;
-  uint32_t c = class_of(bytes);
+  uint32_t c = Class::of(bytes);
   Block* block;
   if (c < kThreadClasses && (block = cache->lists[c])) {
     cache->lists[c] = block->next;
@@ -328,7 +312,7 @@ size_t empty_cache() noexcept {
   ThreadCache* cache = here();
   size_t freed = 0;
   if (cache) {
-    for (uint32_t c = 0; c < kThreadClasses; c++) freed += cache->counts[c].get() * bytes_of(c);
+    for (uint32_t c = 0; c < kThreadClasses; c++) freed += cache->counts[c].get() * Class::bytes(c);
     drop_thread_lists(cache);
   }
   Block* idle = nullptr;
@@ -336,7 +320,7 @@ size_t empty_cache() noexcept {
     Store& s = store();
     std::lock_guard lock(s.mutex);
     freed += s.cached;
-    for (uint32_t c = 0; c < kClasses; c++)
+    for (uint32_t c = 0; c < size_classes; c++)
       while (Block* block = chain_out(s, c)) {
         block->next = idle;
         idle = block;
@@ -371,7 +355,7 @@ MemoryStats memory_stats() noexcept {
     stats.live_blocks += cache->live_blocks.get();
     stats.live_bytes += cache->live_bytes.get();
     for (uint32_t c = 0; c < kThreadClasses; c++)
-      stats.cached_bytes += static_cast<int64_t>(cache->counts[c].get() * bytes_of(c));
+      stats.cached_bytes += static_cast<int64_t>(cache->counts[c].get() * Class::bytes(c));
   }
   return stats;
 }
