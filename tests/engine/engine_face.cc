@@ -42,7 +42,7 @@ FACE int face_where(const DLTensor* condition, const DLTensor* a, const DLTensor
   return int(where(*condition, *a, *b, *out));
 }
 FACE int face_copy(const DLTensor* dst, const DLTensor* src, int padded) { return copy(*dst, *src, padded != 0); }
-FACE int face_fill(const DLTensor* dst, const void* element, int padded) { return fill(*dst, element, padded != 0); }
+FACE void face_fill(const DLTensor* dst, const void* element, int padded) { fill(*dst, element, padded != 0); }
 FACE int face_gemm(const DLTensor* c, const DLTensor* a, const DLTensor* b, double alpha, double beta) {
   return int(gemm(*c, *a, *b, {Kind::real, 0, 0, alpha, 0}, {Kind::real, 0, 0, beta, 0}));
 }

@@ -10,22 +10,18 @@
 namespace dlt {
 namespace {
 
-void set_operand(Operand* operand, const DLTensor& tensor, bool padded) {
-  const int bits = tensor.dtype.bits * tensor.dtype.lanes;
-  operand->data = static_cast<char*>(tensor.data);
-  operand->width = item_bytes(tensor.dtype);
-  operand->bits = bits < 8 && !padded ? bits : 0;
-  operand->chain.count = 0;
-  memcpy(operand->strides, tensor.strides, size_t(tensor.ndim) * sizeof(int64_t));
-}
-
 void move_all(const DLTensor& dst, const DLTensor& src, bool dst_padded, bool src_padded) {
   Walk walk;
   walk.ndim = dst.ndim;
   walk.inputs = 1;
-  if (dst.ndim > 0) memcpy(walk.shape, dst.shape, size_t(dst.ndim) * sizeof(int64_t));
-  set_operand(&walk.out, dst, dst_padded);
-  set_operand(&walk.in[0], src, src_padded);
+  if (dst.ndim > 0) {
+    const size_t bytes = size_t(dst.ndim) * sizeof(int64_t);
+    memcpy(walk.shape, dst.shape, bytes);
+    memcpy(walk.out.strides, dst.strides, bytes);
+    memcpy(walk.in[0].strides, src.strides, bytes);
+  }
+  set_elements(&walk.out, dst, dst_padded);
+  set_elements(&walk.in[0], src, src_padded);
   walk.loop_width = walk.out.width;
   walk.loop = nullptr;
   walk.real_loop = nullptr;
@@ -35,7 +31,7 @@ void move_all(const DLTensor& dst, const DLTensor& src, bool dst_padded, bool sr
 
 }  // namespace
 
-bool copy(const DLTensor& dst, const DLTensor& src, bool padded) {
+bool copy(const DLTensor& dst, const DLTensor& src, bool padded) noexcept {
   switch (overlap(dst, src)) {
     case Overlap::identical:
       return true;
@@ -60,13 +56,12 @@ bool copy(const DLTensor& dst, const DLTensor& src, bool padded) {
   return true;
 }
 
-bool fill(const DLTensor& dst, const void* element, bool padded) {
+void fill(const DLTensor& dst, const void* element, bool padded) noexcept {
   int64_t strides[max_dims] = {};
   DLTensor one = dst;
   one.data = const_cast<void*>(element);
   one.strides = strides;
   move_all(dst, one, padded, true);
-  return true;
 }
 
 }  // namespace dlt

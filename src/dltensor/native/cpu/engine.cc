@@ -19,19 +19,6 @@ constexpr int saturating_form(const char* name) {
   return -1;
 }
 
-unsigned kind_bit_of(int type) {
-  switch (type_table[type].kind) {
-    case Kind::boolean:
-      return DLT_BOOLEANS;
-    case Kind::real:
-      return DLT_FLOATS;
-    case Kind::complex:
-      return DLT_COMPLEXES;
-    default:
-      return DLT_INTEGERS;
-  }
-}
-
 int integer_of(int bits, bool is_signed) {
   return find_type({uint8_t(is_signed ? kDLInt : kDLUInt), uint8_t(bits), 1});
 }
@@ -92,6 +79,25 @@ int promote(int a, int b) {
   if (kind_a == DLT_BOOLEANS) return b;
   if (kind_b == DLT_BOOLEANS) return a;
   return promote_integers(a, b);
+}
+
+unsigned kind_bit_of(int type) noexcept {
+  switch (type_table[type].kind) {
+    case Kind::boolean:
+      return DLT_BOOLEANS;
+    case Kind::real:
+      return DLT_FLOATS;
+    case Kind::complex:
+      return DLT_COMPLEXES;
+    default:
+      return DLT_INTEGERS;
+  }
+}
+
+int scaling_type(int from, int to) noexcept {
+  const auto wide = [](int type) { return type_table[type].bytes >= 8 || type == type_int32 || type == type_uint32; };
+  if (type_table[from].kind == Kind::complex || type_table[to].kind == Kind::complex) return -1;
+  return wide(from) || wide(to) ? type_float64 : type_float32;
 }
 
 int compute_type(int op, int type) {

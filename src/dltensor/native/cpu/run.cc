@@ -12,15 +12,6 @@
 namespace dlt {
 namespace {
 
-// Temporaries that live until the walk is over.
-struct Held {
-  Block* blocks[3] = {};
-  int count = 0;
-  ~Held() {
-    for (int k = 0; k < count; ++k) release(blocks[k]);
-  }
-};
-
 // float16 and bfloat16 without a loop of their own are computed one size up: in float32, and where that would round
 // twice, in float64.
 int loop_type(int op, int type, unsigned flags) {
@@ -43,7 +34,7 @@ bool is_plain(int op, int type, const DLTensor* const* in, const DLTensor& out) 
 struct Making {
   const Kernels& kernels;
   Walk walk;
-  Held held;
+  Held copies[3];  // of inputs, until the walk is over
   explicit Making(const Kernels& table) : kernels(table) {}
 
   Status start(const DLTensor& out, unsigned padded) {
@@ -56,13 +47,9 @@ struct Making {
   }
 
   Status set(Operand* o, const DLTensor& t, bool is_padded) {
-    const int bits = t.dtype.bits * t.dtype.lanes;
-    o->data = static_cast<char*>(t.data);
-    o->width = item_bytes(t.dtype);
-    o->bits = bits < 8 && !is_padded ? bits : 0;
-    o->chain.count = 0;
-    if (!broadcast_strides(t.ndim, t.shape, t.strides, walk.ndim, walk.shape, Align::trailing, o->strides)) return Status::no_shape;
-    return Status::ok;
+    set_elements(o, t, is_padded);
+    const bool fits = broadcast_strides(t.ndim, t.shape, t.strides, walk.ndim, walk.shape, Align::trailing, o->strides);
+    return fits ? Status::ok : Status::no_shape;
   }
 
   // Adds an input that reaches the loop in dtype number `type`.
@@ -74,7 +61,7 @@ struct Making {
       const int64_t count = numel(in.ndim, in.shape);
       Block* block = allocate(size_t(count * item_bytes(in.dtype)));
       if (block == nullptr) return Status::no_memory;
-      held.blocks[held.count++] = block;
+      copies[walk.inputs].block = block;
       contiguous_strides(in.ndim, in.shape, strides);
       source.data = block->data;
       source.strides = strides;
@@ -137,8 +124,8 @@ Status run(int op, unsigned flags, int type, const DLTensor* const* in, const DL
   const int inner = loop_type(op, type, flags);
   loop_t loop = flags & run_saturate ? find_saturating_loop(op, inner) : find_loop(op, inner);
   int types[3] = {inner, inner, inner};
-  if ((flags & run_saturate) && op == op_fma && type_table[type].kind == Kind::unsigned_integer &&
-      type_table[find_type(in[1]->dtype) < 0 ? 0 : find_type(in[1]->dtype)].kind == Kind::signed_integer) {
+  const int factor = (flags & run_saturate) && op == op_fma ? find_type(in[1]->dtype) : -1;
+  if (factor >= 0 && type_table[type].kind == Kind::unsigned_integer && type_table[factor].kind == Kind::signed_integer) {
     loop = making.kernels.fma_unsigned[type];
     types[0] = types[1] = find_type({kDLInt, type_table[type].dtype.bits, 1});
   }
@@ -200,10 +187,8 @@ Status cast(const DLTensor& out, const DLTensor& a, const CastOptions& options, 
   const int mode = (options.rounding == Rounding::nearest ? cast_nearest : 0) | (options.saturate ? cast_saturate : 0);
   DLT_TRY(making.start(out, padded));
   if (options.scaled) {
-    // In float32 unless either side has more digits than that.
-    const auto wide = [](int type) { return type_table[type].bytes >= 8 || type == type_int32 || type == type_uint32; };
-    if (type_table[from].kind == Kind::complex || type_table[to].kind == Kind::complex) return Status::no_loop;
-    const int middle = wide(from) || wide(to) ? type_float64 : type_float32;
+    const int middle = scaling_type(from, to);
+    if (middle < 0) return Status::no_loop;
     const float narrow[2] = {float(options.scale), float(options.offset)};
     const double full[2] = {options.scale, options.offset};
     int64_t one = 1;

@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "dltensor/integers.h"
+#include "native/cpu/bits.h"
 
 namespace dlt {
 namespace {
@@ -105,25 +106,6 @@ struct writer<complex_of<T>> {
     return {to_real<T>(v, saturate), to_real<T>(imaginary, saturate)};
   }
 };
-
-// Packed elements start at any bit of a byte and may run into the next one (6 bits).
-uint8_t load_bits(const void* base, int64_t index, int width) {
-  const int64_t at = index * width;
-  const auto* byte = static_cast<const uint8_t*>(base) + (at >> 3);
-  const int shift = int(at & 7);
-  unsigned both = *byte;
-  if (shift + width > 8) both |= unsigned(byte[1]) << 8;
-  return uint8_t((both >> shift) & ((1u << width) - 1));
-}
-
-void store_bits(void* base, int64_t index, int width, uint8_t bits) {
-  const int64_t at = index * width;
-  auto* byte = static_cast<uint8_t*>(base) + (at >> 3);
-  const int shift = int(at & 7);
-  const unsigned mask = ((1u << width) - 1) << shift, value = unsigned(bits) << shift;
-  byte[0] = uint8_t((byte[0] & ~mask) | value);
-  if (shift + width > 8) byte[1] = uint8_t((byte[1] & ~(mask >> 8)) | (value >> 8));
-}
 
 template <class T, int BITS>
 void load(const void* base, int64_t index, bool padded, Scalar* out) {

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "native/cpu/bits.h"
 #include "native/cpu/features.h"
 #include "native/cpu/pool.h"
 #include "native/cpu/sizes.h"
@@ -107,24 +108,6 @@ void move(const Kernels& kernels, char* to, int64_t to_row, int64_t to_column, c
   for (int64_t r = 0; r < rows; ++r)  // lanes, and whatever else is as wide as no register
     for (int64_t c = 0; c < columns; ++c)
       memcpy(to + r * to_row + c * to_column, from + r * from_row + c * from_column, size_t(width));
-}
-
-uint8_t load_bits(const char* base, int64_t index, int bits) {
-  const int64_t at = index * bits;
-  const auto* byte = reinterpret_cast<const uint8_t*>(base) + (at >> 3);
-  const int shift = int(at & 7);
-  unsigned both = byte[0];
-  if (shift + bits > 8) both |= unsigned(byte[1]) << 8;
-  return uint8_t(both >> shift & ((1u << bits) - 1));
-}
-
-void store_bits(char* base, int64_t index, int bits, uint8_t value) {
-  const int64_t at = index * bits;
-  auto* byte = reinterpret_cast<uint8_t*>(base) + (at >> 3);
-  const int shift = int(at & 7);
-  const unsigned mask = ((1u << bits) - 1) << shift, moved = unsigned(value) << shift;
-  byte[0] = uint8_t((byte[0] & ~mask) | (moved & mask));
-  if (shift + bits > 8) byte[1] = uint8_t((byte[1] & ~(mask >> 8)) | ((moved & mask) >> 8));
 }
 
 struct Tile {
@@ -410,6 +393,14 @@ bool writes_over_input(const Walk& w) {
 }
 
 }  // namespace
+
+void set_elements(Operand* operand, const DLTensor& tensor, bool padded) {
+  const int bits = tensor.dtype.bits * tensor.dtype.lanes;
+  operand->data = static_cast<char*>(tensor.data);
+  operand->width = item_bytes(tensor.dtype);
+  operand->bits = bits < 8 && !padded ? bits : 0;
+  operand->chain.count = 0;
+}
 
 void run_walk(Walk* walk) noexcept {
   Walk& w = *walk;

@@ -31,6 +31,9 @@ struct Walk {
   int64_t shape[max_dims];
 };
 
+// Where the elements of a tensor are and how wide; strides are the caller's to set.
+void set_elements(Operand* operand, const DLTensor& tensor, bool padded);
+
 // Runs the walk. Shape and strides are the caller's to lose: dimensions are turned, sorted and joined in place.
 // Inputs may be the output itself, element for element, and must not overlap it otherwise.
 void run_walk(Walk* walk) noexcept;

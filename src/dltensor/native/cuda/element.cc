@@ -47,17 +47,6 @@ std::string body_name(uint32_t code) {
   return std::string("dlt::kernels::") + table.prefix + table.rows[code & ((1u << flavour_shift) - 1)].name;
 }
 
-unsigned kind_bit(int type) noexcept {
-  switch (type_table[type].kind) {
-    case Kind::boolean: return DLT_BOOLEANS;
-    case Kind::signed_integer:
-    case Kind::unsigned_integer: return DLT_INTEGERS;
-    case Kind::real: return DLT_FLOATS;
-    case Kind::complex: return DLT_COMPLEXES;
-  }
-  return 0;
-}
-
 Status check(const Operation& operation, int count, const Row** row) noexcept {
   const Table& table = tables[static_cast<int>(operation.flavour)];
   if (operation.op < 0 || operation.op >= table.count)
@@ -65,7 +54,7 @@ Status check(const Operation& operation, int count, const Row** row) noexcept {
   *row = &table.rows[operation.op];
   if (count != (*row)->operands)
     return fail(Fault::value, "%s: expected %d operands, got %d", (*row)->name, (*row)->operands, count);
-  if (operation.type < 0 || operation.type >= computed_types || !((*row)->kinds & kind_bit(operation.type)))
+  if (operation.type < 0 || operation.type >= computed_types || !((*row)->kinds & kind_bit_of(operation.type)))
     return fail(Fault::type, "%s: not defined for %s", (*row)->name,
                 operation.type >= 0 && operation.type < type_count ? type_table[operation.type].name : "this dtype");
   if (operation.flavour == Flavour::real && type_table[operation.type].bytes == 8)

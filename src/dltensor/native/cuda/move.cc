@@ -44,8 +44,6 @@ bool both_runs(const DLTensor& a, const DLTensor& b) noexcept {
   return same_shape(a, b) && is_contiguous(a.ndim, a.shape, a.strides) && is_contiguous(b.ndim, b.shape, b.strides);
 }
 
-CUdeviceptr address(const DLTensor& t) noexcept { return reinterpret_cast<CUdeviceptr>(t.data) + t.byte_offset; }
-
 // One body over the target's shape.
 Status move(const char* function, Plan& plan, std::initializer_list<Operand> from, const Operand& to, const Where& where) noexcept {
   plan.operands = static_cast<int>(from.size());
@@ -164,13 +162,11 @@ Status cast(const Operand& from, const Operand& to, const CastOptions& options, 
     plan.body = {cast_code + mode, cast_name};
     return move("cast", plan, {from}, to, here);
   }
-  // In float32 unless either side has more digits than that: the CPU's rule.
-  const auto wide = [](int type) { return type_table[type].bytes >= 8 || type == type_int32 || type == type_uint32; };
-  if (type_table[plan.types[0]].kind == Kind::complex || type_table[plan.types[1]].kind == Kind::complex)
+  const int middle = scaling_type(plan.types[1], plan.types[0]);
+  if (middle < 0)
     return fail(Fault::type, "cast: scale and offset are not defined for %s", type_table[plan.types[1]].name);
-  const bool full = wide(plan.types[0]) || wide(plan.types[1]);
+  const bool full = middle == type_float64;
   const float narrow[2] = {static_cast<float>(options.scale), static_cast<float>(options.offset)};
-  const int middle = full ? type_float64 : type_float32;
   const Operand scale = Operand::scalar(middle, full ? static_cast<const void*>(&options.scale) : &narrow[0]);
   const Operand offset = Operand::scalar(middle, full ? static_cast<const void*>(&options.offset) : &narrow[1]);
   plan.types[2] = plan.types[3] = middle;

@@ -80,6 +80,8 @@ struct Temporary {
   Operand operand() const noexcept { return {&tensor, block}; }
 };
 
+// Of the first element.
+inline CUdeviceptr address(const DLTensor& t) noexcept { return reinterpret_cast<CUdeviceptr>(t.data) + t.byte_offset; }
 bool is_misaligned(const DLTensor& tensor) noexcept;
 // Element by element as bytes, whatever the alignment.
 Status copy_bytes(const Operand& from, const Operand& to, const Where& where) noexcept;

@@ -12,19 +12,9 @@ namespace {
 
 constexpr size_t chunk_bytes = size_t{4} << 20;
 
-CUdeviceptr address(const DLTensor& t) noexcept { return reinterpret_cast<CUdeviceptr>(t.data) + t.byte_offset; }
-
 size_t bytes_of(const DLTensor& t) noexcept {
   return static_cast<size_t>((numel(t.ndim, t.shape) * t.dtype.bits * t.dtype.lanes + 7) / 8);
 }
-
-// Holds a reference for a scope.
-struct Held {
-  Block* block = nullptr;
-  ~Held() {
-    if (block) release(block);
-  }
-};
 
 struct HeldEvent {
   Device& device;

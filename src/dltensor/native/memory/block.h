@@ -32,6 +32,17 @@ inline void release(Block* block) noexcept {
     block->free(block);
 }
 
+// Gives a reference back at the end of a scope.
+struct Held {
+  Block* block = nullptr;
+  Held() = default;
+  Held(const Held&) = delete;
+  Held& operator=(const Held&) = delete;
+  ~Held() {
+    if (block) release(block);
+  }
+};
+
 // Memory for `bytes` bytes, uninitialised, one reference. Null when the system has none left.
 DLT_API Block* allocate(size_t bytes) noexcept;
 

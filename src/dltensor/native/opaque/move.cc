@@ -173,19 +173,12 @@ struct Guards {
   }
 };
 
-struct Temporary {
-  Block* block = nullptr;
-  ~Temporary() {
-    if (block) release(block);
-  }
-};
-
 }  // namespace
 
 Status move_data(Array& output, Array& input, const Movement* movements, uintptr_t count) {
   if (count == 0) return {};
   if (!movements) return failure("move_data: expected ", count, " movements, got NULL for them");
-  Temporary copied;
+  Held copied;
   Guards guards(output, input);
   DLTensor to = output.view(), from = input.view();
   if (Status status = judge_arrays(output, input, to, from); !status.ok()) return status;
