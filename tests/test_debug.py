@@ -164,6 +164,15 @@ def test_one_trace_at_a_time():
     assert len(trace.events) == 2
 
 
+@pytest.mark.parametrize(("capacity", "error"), [(2**60, MemoryError), (2**70, OverflowError)])
+def test_a_trace_that_cannot_begin_leaves_room_for_another(capacity, error):
+    with pytest.raises(error), dl.debug.trace(capacity):
+        pass
+    with dl.debug.trace() as trace:
+        dl.empty(1)
+    assert len(trace.events) == 2
+
+
 def test_a_trace_needs_room():
     with pytest.raises(ValueError, match="trace: capacity must be at least 1, got 0"):
         dl.debug.trace(capacity=0)

@@ -19,7 +19,7 @@ cdef extern from "native/memory/trace.h" namespace "dlt" nogil:
         uint64_t block
         uint64_t loan
         uint64_t bytes
-    void trace_start(size_t) noexcept
+    bint trace_start(size_t) noexcept
     void trace_stop() noexcept
     size_t trace_take(TraceRecord*, size_t, uint64_t*) noexcept
     void trace_gil_probe(int (*)() noexcept) noexcept
@@ -97,7 +97,8 @@ def set_cache_limit(nbytes):
 
 def start(size_t capacity):
     """Start the trace of all threads; beyond `capacity` records the oldest are pushed out."""
-    trace_start(capacity)
+    if not trace_start(capacity):
+        raise MemoryError(f"trace: no memory left for {capacity} events; ask for fewer")
 
 
 def stop():

@@ -99,8 +99,12 @@ class Trace:
     def __enter__(self):
         if not _lock.acquire(blocking=False):
             raise RuntimeError("trace: another trace is running; there is one at a time for all threads")
+        try:
+            _debug.start(self._capacity)
+        except BaseException:
+            _lock.release()
+            raise
         self._events, self.lost, self._running = [], 0, True
-        _debug.start(self._capacity)
         return self
 
     def __exit__(self, *error):
@@ -225,6 +229,8 @@ def trace(capacity=_CAPACITY):
         `capacity` is not positive.
     RuntimeError
         Another trace is running, when the block is entered.
+    MemoryError, OverflowError
+        There is no memory for so many events, when the block is entered.
 
     Examples
     --------

@@ -2,11 +2,13 @@
 // The lifetime trace: a ring of records behind a lock.
 #include "native/memory/trace.h"
 
+#include <pthread.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <mutex>
+#include <new>
 #include <vector>
 
 #include "native/memory/block.h"
@@ -24,9 +26,14 @@ struct Ring {
   uint64_t lost = 0;
 };
 
-// Never destroyed: deleters run until the very end of the process.
+// Never destroyed: deleters run until the very end of the process. A child of fork gets a lock of its own: to hold this
+// one over the fork could mean to wait for a job whose threads wait for it.
 Ring& ring() noexcept {
-  static Ring* const instance = new Ring;
+  static Ring* const instance = [] {
+    auto* fresh = new Ring;
+    pthread_atfork(nullptr, nullptr, [] { new (&ring().mutex) std::mutex; });
+    return fresh;
+  }();
   return *instance;
 }
 
@@ -36,12 +43,17 @@ std::atomic<int (*)()> gil_held{nullptr};
 
 void trace_gil_probe(int (*held)()) noexcept { gil_held.store(held); }
 
-void trace_start(size_t capacity) noexcept {
+bool trace_start(size_t capacity) noexcept {
   Ring& r = ring();
   std::lock_guard lock(r.mutex);
-  r.records.assign(capacity ? capacity : 1, TraceRecord{});
+  try {
+    r.records.assign(capacity ? capacity : 1, TraceRecord{});
+  } catch (...) {
+    return false;
+  }
   r.first = r.count = r.lost = 0;
   tracing.store(true, std::memory_order_relaxed);
+  return true;
 }
 
 void trace_stop() noexcept { tracing.store(false, std::memory_order_relaxed); }

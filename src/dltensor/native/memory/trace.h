@@ -25,8 +25,8 @@ struct TraceRecord {
   uint64_t bytes;
 };
 
-// One switch for all threads. Records beyond `capacity` push out the oldest.
-DLT_API void trace_start(size_t capacity) noexcept;
+// One switch for all threads. Records beyond `capacity` push out the oldest. False when there is no memory for so many.
+DLT_API bool trace_start(size_t capacity) noexcept;
 DLT_API void trace_stop() noexcept;
 // Takes up to `room` of the oldest records out; returns how many. `lost` counts those that were pushed out.
 DLT_API size_t trace_take(TraceRecord* out, size_t room, uint64_t* lost) noexcept;
