@@ -34,7 +34,7 @@ void thread_ends(void* stored) {
 pthread_key_t key() noexcept {
   static const pthread_key_t made = [] {
     pthread_key_t fresh;
-    // Only an exhausted process (1024 keys) fails here; it then shares key 0, which set() below notices.
+    // Only an exhausted process (1024 keys) fails here: for a key that is none peek() and mine() give null.
     return pthread_key_create(&fresh, thread_ends) == 0 ? fresh : static_cast<pthread_key_t>(-1);
   }();
   return made;

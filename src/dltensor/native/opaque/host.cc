@@ -3,6 +3,7 @@
 #include "native/opaque/host.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
 #include <string.h>
 
 #include <memory>
@@ -25,9 +26,13 @@ struct Hosts {
   std::unordered_map<std::string, std::unique_ptr<Origin>> origins;
 };
 
-// Never destroyed: arrays may outlive every static object.
+// Never destroyed: arrays may outlive every static object. A child of fork finds the lock open.
 Hosts& hosts() noexcept {
-  static auto* made = new Hosts;
+  static auto* made = [] {
+    auto* fresh = new Hosts;
+    pthread_atfork([] { hosts().guard.lock(); }, [] { hosts().guard.unlock(); }, [] { hosts().guard.unlock(); });
+    return fresh;
+  }();
   return *made;
 }
 
@@ -90,8 +95,7 @@ size_t place_of(const void* address) noexcept {
 }
 
 void remember_caller(const void* address, const Host* host) noexcept {
-  static std::mutex writing;
-  std::lock_guard lock(writing);
+  std::lock_guard lock(hosts().guard);
   for (size_t i = 0, at = place_of(address); i < 8; ++i, at = (at + 1) % callers_room) {
     const void* there = callers[at].address.load(std::memory_order_relaxed);
     if (there == address) return;

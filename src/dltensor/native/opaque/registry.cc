@@ -10,7 +10,6 @@
 #include <unordered_map>
 
 #include "native/opaque/errors.h"
-#include "native/opaque/registry.h"
 
 namespace dlt::opaque {
 namespace {
@@ -30,7 +29,7 @@ Registry& registry() {
   static auto* made = [] {
     auto* fresh = new Registry;
     // A child must not find the lock held by a thread that it does not have.
-    pthread_atfork([] { registry_lock(); }, [] { registry_unlock(); }, [] { registry_unlock(); });
+    pthread_atfork([] { registry().guard.lock(); }, [] { registry().guard.unlock(); }, [] { registry().guard.unlock(); });
     return fresh;
   }();
   return *made;
@@ -85,9 +84,6 @@ Status name_of(dlt_data_origin_t origin, char* buffer, size_t size) {
 }
 
 }  // namespace
-
-void registry_lock() noexcept { registry().guard.lock(); }
-void registry_unlock() noexcept { registry().guard.unlock(); }
 
 }  // namespace dlt::opaque
 
