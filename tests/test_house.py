@@ -18,8 +18,7 @@ MODULES = {
     "numpy_abi.h": "doors", "_tensor": "tensor", "_exchange": "tensor", "_views": "tensor", "_functions": "tensor",
     "_operands": "tensor", "_casts": "tensor", "_products": "tensor", "_engine": "tensor", "builtins.h": "tensor",
     "_debug": "tensor", "_cuda": "tensor", "_cuda_tensor": "tensor", "_cuda_exchange": "tensor",
-    "_form": "tensor", "_report": "doors", "_exchange_numbers": "tensor", "_functions_saturating": "tensor",
-    "_opaque": "held", "held.h": "held", "_opaque_array": "held",
+    "_form": "tensor", "_report": "doors", "_native": "doors", "_opaque": "held", "held.h": "held",
     "__init__": "names",
 }
 BUDGET = 650
@@ -37,7 +36,8 @@ def layer_of(path):
     if relative.parts[0] in ("include", "native"):
         return relative.parts[0]
     name = relative.parts[0]
-    stem = re.sub(r"^_tensor_.*", "_tensor", name.split(".")[0]) if name not in MODULES else name
+    # What a module includes is a part of it: _tensor_memory.pxi of _tensor.
+    stem = re.match(r"_\w+?(?=_)", name)[0] if path.suffix == ".pxi" and len(relative.parts) == 1 else name.split(".")[0]
     return MODULES.get(name, MODULES.get(stem, "faces"))
 
 

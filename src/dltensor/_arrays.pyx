@@ -9,7 +9,8 @@ from cpython.pycapsule cimport PyCapsule_GetPointer
 from cpython.ref cimport Py_INCREF
 from libc.stdlib cimport free, malloc
 
-from ._dlpack cimport Block, adopt, adopt_object, judge
+from ._dlpack cimport adopt_object, judge
+from ._native cimport Block, adopt, is_contiguous, item_bytes
 from ._words cimport (DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, DLPACK_FLAG_BITMASK_READ_ONLY, DLDataType, DType,
                       dtype_of, format_of, is_host, kDLComplex, kDLCPU, kDLCUDA, kDLBool, kDLFloat, kDLInt, kDLUInt,
                       read_dtype)
@@ -33,10 +34,6 @@ cdef extern from "numpy_abi.h" namespace "dlt" nogil:
 
 cdef extern from "numpy_abi.h" namespace "dlt":
     object numpy_array(void**, object descr, int, const Py_ssize_t*, const Py_ssize_t*, void*, int, object owner)
-
-cdef extern from "native/layout/layout.h" namespace "dlt" nogil:
-    int64_t item_bytes(DLDataType)
-    bint is_contiguous(int, const int64_t*, const int64_t*)
 
 cdef extern from "native/memory/block.h" namespace "dlt" nogil:
     void recycle(Block*) noexcept

@@ -2,9 +2,10 @@
 """Elements as another dtype, elements chosen, elements moved: astype, cast, where, clip, copy, fill. No arithmetic."""
 from libc.stdint cimport int64_t
 
-from ._operands cimport (COMPLEX, NEAREST, TRUNCATE, CastOptions, Operand, Rounding, Scalar, common_device,
-                         common_shape, computed_types, engine_of, promote_operands, read_number, read_operand,
-                         read_tensor, store_number, type_bool, type_of, type_table)
+from ._native cimport (COMPLEX, NEAREST, NO_MEMORY, OK, TRAILING, TRUNCATE, CastOptions, Scalar, Status,
+                       broadcast_strides, computed_types, fill_tensor, store_scalar, type_bool, type_table)
+from ._operands cimport (Operand, common_device, common_shape, engine_of, promote_operands, read_number, read_operand,
+                         read_tensor, store_number, type_of)
 from ._exchange cimport view_any
 from ._scalar cimport plain_number
 from ._tensor cimport Tensor, assign, assign_scalar, check_writable, copied, is_packed, new_empty, new_padded
@@ -15,21 +16,8 @@ from . import _functions
 from ._tensor import hook_of, set_hook
 
 cdef extern from "native/cpu/engine.h" namespace "dlt" nogil:
-    enum Status "dlt::Status":
-        OK "dlt::Status::ok"
-        NO_MEMORY "dlt::Status::no_memory"
     Status cast_tensor "dlt::cast"(const DLTensor&, const DLTensor&, const CastOptions&, unsigned)
     Status where_tensor "dlt::where"(const DLTensor&, const DLTensor&, const DLTensor&, const DLTensor&)
-    bint store_scalar(void*, int64_t, DLDataType, bint, const Scalar&, Rounding, bint)
-
-cdef extern from "native/cpu/copy.h" namespace "dlt" nogil:
-    bint copy_tensor "dlt::copy"(const DLTensor&, const DLTensor&, bint)
-    bint fill_tensor "dlt::fill"(const DLTensor&, const void*, bint)
-
-cdef extern from "native/layout/layout.h" namespace "dlt" nogil:
-    enum Align "dlt::Align":
-        TRAILING "dlt::Align::trailing"
-    bint broadcast_strides(int, const int64_t*, const int64_t*, int, const int64_t*, Align, int64_t*)
 
 cdef enum:
     KEEP_GIL_BYTES = 1 << 18

@@ -8,7 +8,7 @@ from libcpp cimport bool as truth
 
 from ._cuda cimport (CUstream, Fault, NativeStream, Status, check, is_capturing, order_after, stream_of, stream_on,
                      stream_or_null)
-from ._dlpack cimport Block
+from ._native cimport Block
 from ._tensor cimport Tensor
 from ._words cimport DLDevice, Device, is_host, kDLCUDA
 

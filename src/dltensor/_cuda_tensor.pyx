@@ -11,9 +11,9 @@ from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy
 from ._cuda cimport (CUevent, Fault, NativeLaunch, NativeStream, Status, check, destroy_event, query_event, read_launch,
                      start, stream_on, synchronize_event)
-from ._dlpack cimport Block
-from ._operands cimport (CastOptions, Engine, Item, Operand, Real, REAL_FMA, Scalar, read_tensor, set_engine,
-                         type_table, type_uint8)
+from ._native cimport (REAL_FMA, Block, CastOptions, Real, Scalar, contiguous_strides, is_contiguous, op_fma, op_table,
+                       type_float64, type_table, type_uint8)
+from ._operands cimport Engine, Item, Operand, read_tensor, set_engine
 from ._scalar cimport store_python
 from ._tensor cimport Tensor, assign, copied, new_empty, new_tensor, set_allocate
 from ._words cimport (DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, DLDataType, DLDevice, DLDeviceType, DLTensor, Device,
@@ -23,16 +23,6 @@ from ._words import DeviceError
 
 cdef extern from "dltensor/dlpack.h" nogil:
     DLDeviceType kDLCUDAHost
-
-cdef extern from "native/layout/layout.h" namespace "dlt" nogil:
-    void contiguous_strides(int, const int64_t*, int64_t*)
-    bint is_contiguous(int, const int64_t*, const int64_t*)
-
-cdef extern from "native/cpu/engine.h" namespace "dlt" nogil:
-    ctypedef struct OpRow:
-        int saturating
-    const OpRow op_table[1]
-    int op_fma, type_float64
 
 cdef extern from "native/cuda/memory.h" namespace "dlt::cuda" nogil:
     Status allocate_device "dlt::cuda::allocate"(NativeStream&, size_t, Block**) noexcept

@@ -2,18 +2,9 @@
 # What the other modules share of the doors.
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 
+from ._native cimport Block
 from ._words cimport DLDevice, DLManagedTensorVersioned, DLPackExchangeAPI, DLTensor
 
-
-cdef extern from "native/memory/block.h" namespace "dlt" nogil:
-    cppclass Block:
-        void* data
-        size_t bytes
-        void* owner
-    void retain(Block*) noexcept
-    void release(Block*) noexcept
-    Block* allocate(size_t) noexcept
-    Block* adopt(void*, void*, void (*)(Block*) noexcept nogil) noexcept
 
 cdef extern from "guard.h" namespace "dlt" nogil:
     void free_object(Block*) noexcept

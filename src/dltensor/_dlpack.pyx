@@ -13,6 +13,7 @@ from cpython.pycapsule cimport (PyCapsule_CheckExact, PyCapsule_GetName, PyCapsu
                                 PyCapsule_New, PyCapsule_SetDestructor, PyCapsule_SetName)
 from libc.string cimport memcpy, strcmp, strncmp
 
+from ._native cimport adopt, lend, retain
 from ._words cimport DLPACK_FLAG_BITMASK_READ_ONLY, DLManagedTensor, DLPackExchangeAPIHeader, DLPackVersion, is_handle
 
 from ._words import DLPACK_VERSION, ConformanceWarning
@@ -26,7 +27,6 @@ cdef extern from "dltensor/validate.h" nogil:
     size_t dlt_explain_tensor(const DLTensor*, char*, size_t)
 
 cdef extern from "native/memory/loan.h" namespace "dlt" nogil:
-    DLManagedTensorVersioned* lend(const DLTensor&, Block*, uint64_t) noexcept
     DLManagedTensor* lend_legacy(const DLTensor&, Block*) noexcept
     Block* block_of(const DLManagedTensorVersioned*) noexcept
 

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the CPU engine says of itself: instruction sets, threads, which dtype two meet in. Nothing is computed here."""
-from ._operands cimport Operand, computed_types, rank_of, read_operand, type_of, type_table
+from ._native cimport computed_types, promote, type_table
+from ._operands cimport Operand, rank_of, read_operand, type_of
 from ._words cimport DLDataType, dtype_of, read_dtype
-
-cdef extern from "native/cpu/engine.h" namespace "dlt" nogil:
-    int promote(int, int)
 
 cdef extern from "native/cpu/features.h" namespace "dlt" nogil:
     const char* const* cpu_levels()

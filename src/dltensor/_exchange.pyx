@@ -9,8 +9,9 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from ._arrays cimport take_buffer, take_interface, take_numpy
 from ._dlpack cimport (ARRAY, ARRAY_INTERFACE, BUFFER, CAPSULE, CUDA_ARRAY_INTERFACE, NDARRAY, NONE, PROTOCOL, TABLE,
-                       Block, Taken, TypeEntry, adopt, adopt_object, borrow_table, entry_of, entry_of_type,
-                       free_object, is_lazy, judge, raise_pending, release, take, take_owned)
+                       Taken, TypeEntry, adopt_object, borrow_table, entry_of, entry_of_type, free_object, is_lazy,
+                       judge, raise_pending, take, take_owned)
+from ._native cimport adopt, lend, release
 from ._scalar cimport plain_number, store_python
 from ._tensor cimport (Tensor, assign_scalar, copied, exchange_table, is_packed, new_empty, read_shape, same_view,
                        take_into)
@@ -22,7 +23,6 @@ from ._tensor import hook_of, set_hook
 from ._words import ConformanceWarning
 
 cdef extern from "native/memory/loan.h" namespace "dlt" nogil:
-    DLManagedTensorVersioned* lend(const DLTensor&, Block*, uint64_t) noexcept
     int allocate_loan(DLTensor*, DLManagedTensorVersioned**, void*, SetError) noexcept
 
 cdef extern from "Python.h":

@@ -4,12 +4,10 @@
 from cpython.pycapsule cimport PyCapsule_New
 from libc.stdint cimport int64_t, uint64_t
 
-from ._dlpack cimport Block, lend_capsule, lend_legacy_capsule
+from ._dlpack cimport lend_capsule, lend_legacy_capsule
+from ._native cimport lend
 from ._tensor cimport Tensor, exchange_table
 from ._words cimport DLManagedTensorVersioned, DLPackExchangeAPI, DLTensor, is_handle
-
-cdef extern from "native/memory/loan.h" namespace "dlt" nogil:
-    DLManagedTensorVersioned* lend(const DLTensor&, Block*, uint64_t) noexcept
 
 
 cdef int _describe(Tensor t, int64_t offset, DLTensor* view) except -1:

@@ -8,12 +8,13 @@ from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_CheckExact
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t
 from libc.string cimport memcpy
 
-from ._dlpack cimport allocate
-from ._operands cimport (COMPLEX, REAL, REAL_ADD, REAL_DIVIDE, REAL_FMA, REAL_MULTIPLY, REAL_RDIVIDE,
-                         REAL_RSUB, SIGNED, TRUNCATE, UNSIGNED, Engine, Item, Kind, Operand, Real, Rounding, Scalar,
-                         common_device, common_shape, computed_types, engine_of, promote_operands, rank_of,
-                         read_number, read_operand, read_output, read_tensor, store_number, type_bool, type_of,
-                         type_table, type_uint8)
+from ._native cimport (COMPLEX, NO_LOOP, NO_MEMORY, OK, REAL, REAL_ADD, REAL_DIVIDE, REAL_FMA, REAL_MULTIPLY,
+                       REAL_RDIVIDE, REAL_RSUB, SIGNED, TRUNCATE, UNSIGNED, Kind, Real, Scalar, Status, allocate,
+                       computed_types, fill_tensor, op_add, op_count, op_divide, op_equal, op_fma, op_greater,
+                       op_greater_equal, op_less, op_less_equal, op_multiply, op_not_equal, op_pow, op_subtract,
+                       op_table, store_scalar, type_bool, type_table, type_uint8)
+from ._operands cimport (Engine, Item, Operand, common_device, common_shape, engine_of, promote_operands, rank_of,
+                         read_number, read_operand, read_output, read_tensor, store_number, type_of)
 from ._scalar cimport integer_range, shown
 from ._tensor cimport Tensor, new_empty, new_tensor, set_element
 from ._words cimport (DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, DLPACK_FLAG_BITMASK_READ_ONLY, DLDataType, DLDevice,
@@ -23,28 +24,11 @@ from ._tensor import hook_of
 
 cdef extern from "native/cpu/engine.h" namespace "dlt" nogil:
     ctypedef void (*loop_t)(void*, const void*, const void*, const void*, int64_t, unsigned) noexcept
-    enum Status "dlt::Status":
-        OK "dlt::Status::ok"
-        NO_LOOP "dlt::Status::no_loop"
-        NO_MEMORY "dlt::Status::no_memory"
-    ctypedef struct OpRow:
-        const char* name
-        int operands
-        unsigned kinds
-        const char* result
-        const char* symbol
-        const char* text
-        const char* doc
-        int saturating
     cppclass ExactComparison:
         int always
         int op
         Scalar value
-    const OpRow op_table[1]
-    int op_count
     unsigned run_saturate
-    int op_add, op_subtract, op_multiply, op_divide, op_pow, op_fma, op_equal, op_not_equal
-    int op_less, op_less_equal, op_greater, op_greater_equal
     int compute_type(int, int)
     int result_type(int, int)
     loop_t find_loop(int, int)
@@ -52,13 +36,6 @@ cdef extern from "native/cpu/engine.h" namespace "dlt" nogil:
     Status run(int, unsigned, int, const DLTensor* const*, const DLTensor&, unsigned)
     Status run_real(Real, double, const DLTensor&, const DLTensor*, const DLTensor&)
     ExactComparison exact_comparison(int, int, const Scalar&)
-    bint store_scalar(void*, int64_t, DLDataType, bint, const Scalar&, Rounding, bint)
-
-cdef extern from "native/cpu/copy.h" namespace "dlt" nogil:
-    bint fill_tensor "dlt::fill"(const DLTensor&, const void*, bint)
-
-cdef extern from "native/layout/layout.h" namespace "dlt" nogil:
-    bint is_contiguous(int, const int64_t*, const int64_t*)
 
 cdef extern from "builtins.h" namespace "dlt":
     ctypedef object (*Element)(int, bint, PyObject**, PyObject*, bint, PyObject*)

@@ -3,7 +3,7 @@
 from libc.stdint cimport int32_t, int64_t, uint64_t, uintptr_t
 from libcpp.string cimport string
 
-from ._dlpack cimport Block
+from ._native cimport Block
 from ._words cimport DLDataType, DLDevice, DLManagedTensorVersioned, DLPackVersion, DLTensor
 
 

@@ -13,17 +13,15 @@ from libc.stdint cimport int32_t, int64_t, uint64_t, uintptr_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcmp
 
-from ._dlpack cimport Taken, adopt, release, take_owned
+from ._dlpack cimport Taken, take_owned
 from ._exchange cimport view_any
+from ._native cimport adopt, lend, release
 from ._tensor cimport Tensor, assign_scalar, new_empty, new_padded, read_shape, take_into
 from ._words cimport (DLPACK_FLAG_BITMASK_IS_COPIED, DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, DLPACK_MAJOR_VERSION,
                       DLPACK_MINOR_VERSION, device_of, dtype_of, kDLCPU, read_device)
 
 from ._exchange import asarray
 from ._words import DeviceError
-
-cdef extern from "native/memory/loan.h" namespace "dlt" nogil:
-    DLManagedTensorVersioned* lend(const DLTensor&, Block*, uint64_t) noexcept
 
 cdef extern from "dltensor/validate.h" nogil:
     int dlt_check_pointer(const void*)

@@ -1,50 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 from libc.stdint cimport int64_t, uint64_t
 
-from ._dlpack cimport Block
+from ._native cimport Block, CastOptions, Real, Scalar
 from ._tensor cimport Tensor
 from ._words cimport DLDataType, DLDevice, DLTensor
 
-
-cdef extern from "native/cpu/engine.h" namespace "dlt" nogil:
-    enum Kind "dlt::Kind":
-        BOOLEAN "dlt::Kind::boolean"
-        SIGNED "dlt::Kind::signed_integer"
-        UNSIGNED "dlt::Kind::unsigned_integer"
-        REAL "dlt::Kind::real"
-        COMPLEX "dlt::Kind::complex"
-    enum Rounding "dlt::Rounding":
-        TRUNCATE "dlt::Rounding::truncate"
-        NEAREST "dlt::Rounding::nearest"
-    cppclass Scalar:
-        Kind kind
-        int64_t i
-        uint64_t u
-        double re
-        double im
-    ctypedef struct TypeRow:
-        const char* name
-        DLDataType dtype
-        Kind kind
-        int bytes
-    const TypeRow type_table[1]
-    int computed_types
-    int type_count
-    int type_bool, type_int64, type_uint8, type_float32, type_complex64
-    bint store_scalar(void*, int64_t, DLDataType, bint, const Scalar&, Rounding, bint)
-    cppclass CastOptions:
-        Rounding rounding
-        bint saturate
-        bint scaled
-        double scale
-        double offset
-    enum Real "dlt::Real":
-        REAL_ADD "dlt::real_add"
-        REAL_RSUB "dlt::real_rsub"
-        REAL_MULTIPLY "dlt::real_multiply"
-        REAL_DIVIDE "dlt::real_divide"
-        REAL_RDIVIDE "dlt::real_rdivide"
-        REAL_FMA "dlt::real_fma"
 
 # What a function gets: a view of somebody's tensor, or a Python number. Good while the argument itself is held.
 cdef struct Operand:

@@ -11,22 +11,15 @@ from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_CheckExact
 from ._arrays cimport borrow_numpy
 from ._dlpack cimport NDARRAY, TypeEntry, borrow_table, entry_of, is_lazy
 from ._exchange cimport view_any
+from ._native cimport (BOOLEAN, COMPLEX, REAL, SIGNED, TRAILING, TRUNCATE, UNSIGNED, Kind, broadcast_shapes,
+                       computed_types, contiguous_strides, promote, store_scalar, type_bool, type_complex64,
+                       type_count, type_float32, type_int64, type_table)
 from ._scalar cimport integer_range, plain_number, shown
 from ._tensor cimport Tensor, check_writable
 from ._words cimport device_of, dtype_of, is_host, kDLCPU, kDLCUDA, kDLCUDAManaged
 
 from ._tensor import hook_of
 from ._words import DeviceError
-
-cdef extern from "native/cpu/engine.h" namespace "dlt" nogil:
-    int find_type(DLDataType)
-    int promote(int, int)
-
-cdef extern from "native/layout/layout.h" namespace "dlt" nogil:
-    enum Align "dlt::Align":
-        TRAILING "dlt::Align::trailing"
-    void contiguous_strides(int, const int64_t*, int64_t*)
-    int broadcast_shapes(int, const int*, const int64_t* const*, Align, int64_t*)
 
 cdef enum:
     CODES = 32

@@ -2,8 +2,9 @@
 """Products of matrices: matmul and gemm. Checks shapes and dtypes, multiplies nothing itself."""
 from libc.stdint cimport int64_t
 
-from ._operands cimport (Operand, Scalar, common_device, computed_types, engine_of, promote_operands, rank_of,
-                         read_number, read_operand, read_output, read_tensor, type_of, type_table)
+from ._native cimport NO_MEMORY, OK, TRAILING, Scalar, Status, broadcast_shapes, computed_types, type_table
+from ._operands cimport (Operand, common_device, engine_of, promote_operands, rank_of, read_number, read_operand,
+                         read_output, read_tensor, type_of)
 from ._tensor cimport Tensor, new_empty
 from ._words cimport DLPACK_FLAG_BITMASK_READ_ONLY, DLDevice, DLTensor, device_of, dtype_of, kDLCPU
 
@@ -11,17 +12,9 @@ from ._casts import astype, copy
 from ._tensor import set_hook
 
 cdef extern from "native/cpu/gemm.h" namespace "dlt" nogil:
-    enum Status "dlt::Status":
-        OK "dlt::Status::ok"
-        NO_MEMORY "dlt::Status::no_memory"
     Status multiply "dlt::gemm"(const DLTensor&, const DLTensor&, const DLTensor&, const Scalar&, const Scalar&)
     bint multiply_small(const DLTensor&, const DLTensor&, const DLTensor&, int, int64_t)
     bint set_blas(const char*)
-
-cdef extern from "native/layout/layout.h" namespace "dlt" nogil:
-    enum Align "dlt::Align":
-        TRAILING "dlt::Align::trailing"
-    int broadcast_shapes(int, const int*, const int64_t* const*, Align, int64_t*)
 
 cdef enum:
     KEEP_GIL_WORK = 1 << 17     # multiplications; fewer take less time than releasing the GIL is worth

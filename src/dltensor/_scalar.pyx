@@ -4,29 +4,9 @@ from libc.math cimport isinf, isnan, trunc
 
 import operator
 
+from ._native cimport (BOOLEAN, COMPLEX, REAL, SIGNED, TRUNCATE, UNSIGNED, Kind, Scalar, find_type, load_scalar,
+                       store_scalar, type_table)
 from ._words cimport DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, dtype_of
-
-cdef extern from "native/cpu/scalar.h" namespace "dlt" nogil:
-    enum Kind "dlt::Kind":
-        BOOLEAN "dlt::Kind::boolean"
-        SIGNED "dlt::Kind::signed_integer"
-        UNSIGNED "dlt::Kind::unsigned_integer"
-        REAL "dlt::Kind::real"
-        COMPLEX "dlt::Kind::complex"
-    enum Rounding "dlt::Rounding":
-        TRUNCATE "dlt::Rounding::truncate"
-    cppclass Scalar:
-        Kind kind
-        int64_t i
-        uint64_t u
-        double re
-        double im
-    ctypedef struct TypeRow:
-        Kind kind
-    const TypeRow type_table[1]
-    int find_type(DLDataType)
-    bint load_scalar(const void*, int64_t, DLDataType, bint, Scalar*)
-    bint store_scalar(void*, int64_t, DLDataType, bint, const Scalar&, Rounding, bint)
 
 cdef tuple _NUMBERS = (int, float, bool, complex)
 

@@ -2,8 +2,9 @@
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint64_t
 
-from ._dlpack cimport Block, Taken
+from ._dlpack cimport Taken
 from ._index cimport Place
+from ._native cimport Block
 from ._words cimport DLDataType, DLDevice, DLPackExchangeAPI, DLTensor
 
 

@@ -11,9 +11,15 @@ from cpython.tuple cimport PyTuple_CheckExact, PyTuple_GET_ITEM, PyTuple_GET_SIZ
 from cpython.ref cimport Py_INCREF
 from libc.string cimport memcpy
 
-from ._dlpack cimport CAPSULE, NONE, UNKNOWN, Taken, allocate, entry_of, lend_capsule, lend_legacy_capsule, retain
+from ._dlpack cimport CAPSULE, NONE, UNKNOWN, Taken, entry_of, lend_capsule, lend_legacy_capsule
 from ._index cimport Place, checked_index, locate
 from ._arrays cimport fill_buffer, free_buffer, make_numpy
+from ._native cimport (TRAILING, allocate, broadcast_strides, contiguous_strides, copy_tensor, extent, fill_tensor,
+                       is_contiguous, item_bytes, op_abs, op_add, op_bitwise_and, op_bitwise_invert,
+                       op_bitwise_left_shift, op_bitwise_or, op_bitwise_right_shift, op_bitwise_xor, op_divide,
+                       op_equal, op_floor_divide, op_greater, op_greater_equal, op_less, op_less_equal, op_multiply,
+                       op_negative, op_not_equal, op_positive, op_pow, op_remainder, op_subtract, repeats_elements,
+                       retain)
 from ._scalar cimport load_python, nested, shown, store_python
 from ._words cimport (DLPACK_FLAG_BITMASK_IS_COPIED, DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED,
                       DLPACK_FLAG_BITMASK_READ_ONLY, DLDataType, DLDevice, device_of, dtype_of, is_handle, is_host,
@@ -21,25 +27,8 @@ from ._words cimport (DLPACK_FLAG_BITMASK_IS_COPIED, DLPACK_FLAG_BITMASK_IS_SUBB
 
 from ._words import DeviceError, Flags
 
-cdef extern from "native/layout/layout.h" namespace "dlt" nogil:
-    int64_t item_bytes(DLDataType)
-    void contiguous_strides(int, const int64_t*, int64_t*)
-    bint is_contiguous(int, const int64_t*, const int64_t*)
-    ctypedef struct Extent:
-        int64_t low
-        int64_t high
-    Extent extent(int, const int64_t*, const int64_t*)
-    bint repeats_elements(int, const int64_t*, const int64_t*)
-    enum Align "dlt::Align":
-        TRAILING "dlt::Align::trailing"
-    bint broadcast_strides(int, const int64_t*, const int64_t*, int, const int64_t*, Align, int64_t*)
-
 cdef extern from "native/layout/reshape.h" namespace "dlt" nogil:
     bint reshape_strides(int, const int64_t*, const int64_t*, int, const int64_t*, int64_t*)
-
-cdef extern from "native/cpu/copy.h" namespace "dlt" nogil:
-    bint copy_tensor "dlt::copy"(const DLTensor& dst, const DLTensor& src, bint padded)
-    bint fill_tensor "dlt::fill"(const DLTensor& dst, const void* element, bint padded)
 
 # Faces that are plain Python register here what the class needs of them, so that no layer looks upward.
 cdef dict _hooks = {}
@@ -64,11 +53,6 @@ cdef extern from *:
     }
     """
     int forget_new(PyTypeObject*) except -1
-
-cdef extern from "native/cpu/engine.h" namespace "dlt" nogil:
-    int op_add, op_subtract, op_multiply, op_divide, op_floor_divide, op_remainder, op_pow
-    int op_bitwise_and, op_bitwise_or, op_bitwise_xor, op_bitwise_left_shift, op_bitwise_right_shift, op_bitwise_invert
-    int op_less, op_less_equal, op_greater, op_greater_equal, op_equal, op_not_equal, op_negative, op_positive, op_abs
 
 include "_tensor_operators.pxi"
 include "_tensor_memory.pxi"

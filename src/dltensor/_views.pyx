@@ -3,33 +3,11 @@
 from libc.stdint cimport int64_t, uint64_t
 
 from ._index cimport Place, checked_index
+from ._native cimport (COMPLEX, SIGNED, TRUNCATE, UNSIGNED, Extent, Scalar, contiguous_strides, extent, find_type,
+                       item_bytes, store_scalar)
 from ._tensor cimport Tensor, check_host, check_writable, is_packed, read_shape, view_of
 from ._words cimport (DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, DLPACK_FLAG_BITMASK_READ_ONLY, DLDataType, dtype_of,
                       is_host, read_dtype)
-
-cdef extern from "native/layout/layout.h" namespace "dlt" nogil:
-    ctypedef struct Extent:
-        int64_t low
-        int64_t high
-    Extent extent(int, const int64_t*, const int64_t*)
-    int64_t item_bytes(DLDataType)
-    void contiguous_strides(int, const int64_t*, int64_t*)
-
-cdef extern from "native/cpu/scalar.h" namespace "dlt" nogil:
-    enum Kind "dlt::Kind":
-        SIGNED "dlt::Kind::signed_integer"
-        UNSIGNED "dlt::Kind::unsigned_integer"
-        COMPLEX "dlt::Kind::complex"
-    enum Rounding "dlt::Rounding":
-        TRUNCATE "dlt::Rounding::truncate"
-    cppclass Scalar:
-        Kind kind
-        int64_t i
-        uint64_t u
-        double re
-        double im
-    int find_type(DLDataType)
-    bint store_scalar(void*, int64_t, DLDataType, bint, const Scalar&, Rounding, bint)
 
 
 def restride(Tensor t, shape, strides, int64_t offset=0, bint readonly=False, str where="restride"):
