@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calling foreign code that may touch Python, from any thread and at any time. The only C++ here that knows Python.
+// Calling foreign code that may touch Python, from any thread and at any time.
 #pragma once
 #include <Python.h>
 
