@@ -142,6 +142,16 @@ def test_public_functions_say_what_they_raise(name):
     assert ">>>" in text, f"dl.{name} shows no example"
 
 
+def test_an_exception_stands_above_its_reason_in_every_docstring():
+    """As numpydoc has it: what follows the name on the same line would be taken for a part of it."""
+    sections = beside = 0
+    for path in sources("*.py", "*.pyx", "*.pxi"):
+        for section in re.findall(r"^ *Raises\n *-+\n((?:.+\n)*)", path.read_text(), re.M):
+            sections += 1
+            beside += len(re.findall(r"^ *\w+(?:Error|Exit|Missing)   *\w", section, re.M))
+    assert (beside, sections > 100) == (0, True)
+
+
 def test_the_project_speaks_of_itself_alone():
     words = re.compile(r"\b(this session|workplace|steering|helper-\d)\b|/work/|/farm/|/root/", re.I)
     for path in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *sources("*.py", "*.pyx", "*.h", "*.cc")]:

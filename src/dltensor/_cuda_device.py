@@ -85,7 +85,8 @@ def device_count() -> int:
 
     Raises
     ------
-    DeviceError   no driver, or it does not start; the message says what was tried and what to do
+    DeviceError
+        No driver, or it does not start; the message says what was tried and what to do.
 
     Examples
     --------
@@ -120,8 +121,10 @@ def properties(device: Any = 0) -> Properties:
 
     Raises
     ------
-    DeviceError   there is no driver
-    ValueError    there is no such device
+    DeviceError
+        There is no driver.
+    ValueError
+        There is no such device.
 
     Examples
     --------
@@ -141,8 +144,10 @@ def cores_per_sm(device: Any = 0) -> int:
 
     Raises
     ------
-    DeviceError   there is no driver
-    ValueError    there is no such device
+    DeviceError
+        There is no driver.
+    ValueError
+        There is no such device.
 
     Examples
     --------
@@ -158,8 +163,10 @@ def synchronize(device: Any = 0) -> None:
 
     Raises
     ------
-    DeviceError   there is no driver, or a kernel failed
-    BufferError   a graph is being captured
+    DeviceError
+        There is no driver, or a kernel failed.
+    BufferError
+        A graph is being captured.
 
     Examples
     --------
@@ -182,8 +189,10 @@ def mem_info(device: Any = 0) -> MemInfo:
 
     Raises
     ------
-    DeviceError   there is no driver
-    ValueError    there is no such device
+    DeviceError
+        There is no driver.
+    ValueError
+        There is no such device.
 
     Examples
     --------
@@ -201,8 +210,10 @@ def memory_stats(device: Any = 0) -> dict[str, int]:
 
     Raises
     ------
-    DeviceError   there is no driver
-    ValueError    there is no such device
+    DeviceError
+        There is no driver.
+    ValueError
+        There is no such device.
 
     Examples
     --------
@@ -218,7 +229,8 @@ def empty_cache(device: Any = None) -> int:
 
     Raises
     ------
-    ValueError   it is no CUDA device
+    ValueError
+        It is no CUDA device.
 
     Examples
     --------
@@ -234,7 +246,8 @@ def set_cache_limit(bytes_per_stream: int) -> None:
 
     Raises
     ------
-    OverflowError   it is negative
+    OverflowError
+        It is negative.
 
     Examples
     --------

@@ -25,8 +25,10 @@ def settings_of(settings: Any, where: str) -> Launch:
 
     Raises
     ------
-    TypeError    it is not three integers
-    ValueError   a number is negative, or `num_threads` is above 1024
+    TypeError
+        It is not three integers.
+    ValueError
+        A number is negative, or `num_threads` is above 1024.
     """
     try:
         blocks_per_sm, num_threads, values_per_thread = map(index, settings)
@@ -43,7 +45,8 @@ def launch(blocks_per_sm: int = 8, num_threads: int = 0, values_per_thread: int 
 
     Raises
     ------
-    ValueError   a number is negative, or `num_threads` is above 1024
+    ValueError
+        A number is negative, or `num_threads` is above 1024.
 
     Examples
     --------
@@ -74,7 +77,8 @@ def tf32(allowed: bool = True) -> Iterator[None]:
 
     Raises
     ------
-    TypeError   `allowed` is not True or False
+    TypeError
+        `allowed` is not True or False.
 
     Examples
     --------
@@ -101,8 +105,10 @@ def calc_threads(num_threads: int = 0, device: Any = 0) -> int:
 
     Raises
     ------
-    ValueError    negative or above 1024, or no such device
-    DeviceError   there is no driver
+    ValueError
+        Negative or above 1024, or no such device.
+    DeviceError
+        There is no driver.
 
     Examples
     --------
@@ -138,9 +144,13 @@ def _multiprocessors(given: int | None) -> int:
 
 
 def blocks_values_1d(
-    numel: int, *, num_threads: int, blocks_per_sm: int = 8, values_per_thread: int = 0,
+    numel: int,
+    *,
+    num_threads: int,
+    blocks_per_sm: int = 8,
+    values_per_thread: int = 0,
     multiprocessors: int | None = None,
-) -> Blocks1d:  # fmt: skip
+) -> Blocks1d:
     """Tell how a kernel over `numel` elements is launched.
 
     ``values = ceil(numel / (multiprocessors * max(1, blocks_per_sm) * num_threads))`` unless given, and
@@ -148,8 +158,10 @@ def blocks_values_1d(
 
     Raises
     ------
-    ValueError    a number is out of range
-    DeviceError   `multiprocessors` is not given and there is no driver
+    ValueError
+        A number is out of range.
+    DeviceError
+        `multiprocessors` is not given and there is no driver.
 
     Examples
     --------
@@ -163,9 +175,13 @@ def blocks_values_1d(
 
 
 def blocks_values_nd(
-    shape: Sequence[int], *, num_threads: int, blocks_per_sm: int = 8, values_per_thread: int = 0,
+    shape: Sequence[int],
+    *,
+    num_threads: int,
+    blocks_per_sm: int = 8,
+    values_per_thread: int = 0,
     multiprocessors: int | None = None,
-) -> BlocksNd:  # fmt: skip
+) -> BlocksNd:
     """Tell how a kernel over a shape is launched.
 
     ``count = prod(shape[1:])``, values as in `blocks_values_1d` but at most ``shape[0]``, and
@@ -174,8 +190,10 @@ def blocks_values_nd(
 
     Raises
     ------
-    ValueError    a number is out of range, or more than 64 dimensions
-    DeviceError   `multiprocessors` is not given and there is no driver
+    ValueError
+        A number is out of range, or more than 64 dimensions.
+    DeviceError
+        `multiprocessors` is not given and there is no driver.
 
     Examples
     --------

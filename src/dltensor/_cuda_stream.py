@@ -23,8 +23,10 @@ class Stream:
 
     Raises
     ------
-    DeviceError   there is no driver
-    ValueError    there is no such device
+    DeviceError
+        There is no driver.
+    ValueError
+        There is no such device.
 
     Examples
     --------
@@ -49,8 +51,10 @@ class Stream:
 
         Raises
         ------
-        TypeError    it is nothing that names a stream
-        ValueError   the stream is of another device, or of none
+        TypeError
+            It is nothing that names a stream.
+        ValueError
+            The stream is of another device, or of none.
 
         Examples
         --------
@@ -95,8 +99,10 @@ class Stream:
 
         Raises
         ------
-        DeviceError   a kernel failed
-        BufferError   a graph is being captured
+        DeviceError
+            A kernel failed.
+        BufferError
+            A graph is being captured.
         """
         self._core.synchronize()
 
@@ -105,8 +111,10 @@ class Stream:
 
         Raises
         ------
-        DeviceError   a kernel failed
-        BufferError   a graph is being captured
+        DeviceError
+            A kernel failed.
+        BufferError
+            A graph is being captured.
         """
         return self._core.query()
 
@@ -115,7 +123,8 @@ class Stream:
 
         Raises
         ------
-        TypeError   `other` is neither
+        TypeError
+            `other` is neither.
         """
         if isinstance(other, Event):
             other._core.wait_on(self._core)
@@ -141,7 +150,8 @@ class Stream:
 
         Raises
         ------
-        ValueError   it was not activated on this thread, or another one was activated since
+        ValueError
+            It was not activated on this thread, or another one was activated since.
         """
         if not self._before or self._before[-1][0] != threading.get_ident() or not self._core.is_current():
             raise ValueError("Stream.deactivate: this stream is not the one that was activated last on this thread")
@@ -199,8 +209,10 @@ def current_stream(device: Any = 0) -> Stream:
 
     Raises
     ------
-    DeviceError   there is no driver
-    ValueError    there is no such device
+    DeviceError
+        There is no driver.
+    ValueError
+        There is no such device.
 
     Examples
     --------
@@ -225,8 +237,10 @@ class Event:
 
     Raises
     ------
-    DeviceError   there is no driver
-    ValueError    there is no such device
+    DeviceError
+        There is no driver.
+    ValueError
+        There is no such device.
 
     Examples
     --------
@@ -255,8 +269,10 @@ class Event:
 
         Raises
         ------
-        DeviceError   a kernel failed
-        BufferError   it was recorded in a capture
+        DeviceError
+            A kernel failed.
+        BufferError
+            It was recorded in a capture.
         """
         return self._core.query()
 
@@ -265,8 +281,10 @@ class Event:
 
         Raises
         ------
-        DeviceError   a kernel failed
-        BufferError   it was recorded in a capture
+        DeviceError
+            A kernel failed.
+        BufferError
+            It was recorded in a capture.
         """
         self._core.synchronize()
 
@@ -275,6 +293,7 @@ class Event:
 
         Raises
         ------
-        DeviceError   one has not happened, or keeps no time
+        DeviceError
+            One has not happened, or keeps no time.
         """
         return self._core.elapsed_time(end._core)

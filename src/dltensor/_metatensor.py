@@ -19,11 +19,14 @@ def _theirs():
         import metatensor
         from metatensor import _c_api, _c_lib
     except ImportError as error:
-        raise ImportError("dltensor.opaque: expected metatensor-core 0.2 or later to be installed "
-                          "(pip install metatensor-core)") from error  # fmt: skip
+        raise ImportError(
+            "dltensor.opaque: expected metatensor-core 0.2 or later to be installed (pip install metatensor-core)"
+        ) from error
     if ctypes.sizeof(_c_api.mts_array_t) != 104:
-        raise ImportError(f"dltensor.opaque: expected metatensor-core 0.2 or later, whose arrays have 104 bytes; "
-                          f"{metatensor.__version__} has {ctypes.sizeof(_c_api.mts_array_t)}")  # fmt: skip
+        raise ImportError(
+            f"dltensor.opaque: expected metatensor-core 0.2 or later, whose arrays have 104 bytes; "
+            f"{metatensor.__version__} has {ctypes.sizeof(_c_api.mts_array_t)}"
+        )
     return metatensor, _c_api.mts_array_t, _c_api.mts_labels_t, _c_lib._get_library()
 
 
@@ -112,8 +115,9 @@ def metatensor_block(values, samples, components, properties, *, origin=None):
     axes = (samples, *components, properties)
     for labels in axes:
         if not isinstance(labels, metatensor.Labels):
-            raise TypeError(f"metatensor_block: expected metatensor.Labels for each axis, got "
-                            f"{type(labels).__qualname__}")  # fmt: skip
+            raise TypeError(
+                f"metatensor_block: expected metatensor.Labels for each axis, got {type(labels).__qualname__}"
+            )
     first, *between, last = (labels.as_mts_labels_t() for labels in axes)
     # One pointer in a row is a row; to make an array of them takes longer than all the rest of this function.
     many = ctypes.byref(between[0]) if len(between) == 1 else _pointers(labels_struct, len(between))(*between)
@@ -154,8 +158,9 @@ def metatensor_labels(names, values, *, assume_unique=False):
     names = [names] if isinstance(names, str) else list(names)
     tensor = asarray(values)
     if tensor.ndim != 2 or tensor.shape[1] != len(names):
-        raise ValueError(f"metatensor_labels: expected values of shape (n, {len(names)}) for the names {names}, got "
-                         f"{tensor.shape}")  # fmt: skip
+        raise ValueError(
+            f"metatensor_labels: expected values of shape (n, {len(names)}) for the names {names}, got {tensor.shape}"
+        )
     if "int" not in str(tensor.dtype):
         raise TypeError(f"metatensor_labels: expected integers, got {tensor.dtype}")
     array = OpaqueArray(tensor if str(tensor.dtype) == "int32" else asarray(tensor, dtype="int32"))

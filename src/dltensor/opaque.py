@@ -6,9 +6,22 @@ from pathlib import Path
 from ._metatensor import metatensor_block, metatensor_labels, metatensor_load, register_metatensor
 from ._opaque import OpaqueArray, callback, from_pointer, hold, live_arrays, origin_name, register_origin, unwrap
 
-__all__ = ["OpaqueArray", "callback", "from_pointer", "hold", "include_dir", "library_path", "live_arrays",
-           "metatensor_block", "metatensor_labels", "metatensor_load", "origin_name", "register_metatensor",
-           "register_origin", "unwrap"]  # fmt: skip
+__all__ = [
+    "OpaqueArray",
+    "callback",
+    "from_pointer",
+    "hold",
+    "include_dir",
+    "library_path",
+    "live_arrays",
+    "metatensor_block",
+    "metatensor_labels",
+    "metatensor_load",
+    "origin_name",
+    "register_metatensor",
+    "register_origin",
+    "unwrap",
+]
 
 _ROOT = Path(__file__).resolve().parent
 

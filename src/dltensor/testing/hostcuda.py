@@ -93,7 +93,8 @@ def cache_folder() -> Path:
 
     Raises
     ------
-    PermissionError   the folder belongs to somebody else or others may write to it: code would be loaded from there
+    PermissionError
+        The folder belongs to somebody else or others may write to it: code would be loaded from there.
 
     Examples
     --------
@@ -141,9 +142,12 @@ def build(*, sanitize: bool = False, compiler: str = "g++") -> Build:
 
     Raises
     ------
-    FileNotFoundError   there is no such compiler
-    RuntimeError        the compiler failed; its words are in the message
-    PermissionError     see `cache_folder`
+    FileNotFoundError
+        There is no such compiler.
+    RuntimeError
+        The compiler failed; its words are in the message.
+    PermissionError
+        See `cache_folder`.
 
     Examples
     --------
@@ -198,7 +202,8 @@ class Machine:
 
         Raises
         ------
-        ValueError   the setting or its value is not known, or it came too late
+        ValueError
+            The setting or its value is not known, or it came too late.
 
         Examples
         --------
@@ -233,7 +238,8 @@ class Machine:
 
         Raises
         ------
-        ValueError   the error's name is not known
+        ValueError
+            The error's name is not known.
 
         Examples
         --------
@@ -268,7 +274,8 @@ class Machine:
 
         Raises
         ------
-        RuntimeError   there is no such device
+        RuntimeError
+            There is no such device.
 
         Examples
         --------
@@ -308,8 +315,10 @@ def load(*, sanitize: bool = False, **settings: object) -> Machine:
 
     Raises
     ------
-    RuntimeError   another CUDA driver is loaded already, or building failed
-    ValueError     a setting is not known, see `Machine.configure`
+    RuntimeError
+        Another CUDA driver is loaded already, or building failed.
+    ValueError
+        A setting is not known, see `Machine.configure`.
 
     Examples
     --------
