@@ -62,6 +62,11 @@ def test_broadcast_to_is_a_read_only_view():
         made[0, 0, 0] = 1
 
 
+def test_broadcast_arrays_names_itself_in_its_messages():
+    with pytest.raises(ValueError, match=r"^broadcast_arrays: \(2,\), \(3,\) do not broadcast"):
+        dl.broadcast_arrays(dl.zeros(2), dl.zeros(3))
+
+
 def test_broadcast_arrays_stretches_all_to_one_shape():
     made = dl.broadcast_arrays(np.zeros((2, 1)), np.ones(3), 5)
     assert isinstance(made, tuple)

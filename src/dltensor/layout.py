@@ -169,15 +169,20 @@ def broadcast_shapes(*shapes, align="trailing"):
     >>> dl.layout.broadcast_shapes((2, 1), (3,)), dl.layout.broadcast_shapes((2, 1), (2,), align="leading")
     ((2, 3), (2, 1))
     """
-    shapes = [_shape(shape, "broadcast_shapes") for shape in shapes]
+    return _common_shape("broadcast_shapes", shapes, align)
+
+
+def _common_shape(where, shapes, align="trailing"):
+    """Return the shape that all shapes stretch to on behalf of the function `where`, which messages name."""
+    shapes = [_shape(shape, where) for shape in shapes]
     ndim = max(map(len, shapes), default=0)
     made = [1] * ndim
     for shape in shapes:
-        for axis, size in enumerate(_padded(shape, ndim, 1, align, "broadcast_shapes")):
+        for axis, size in enumerate(_padded(shape, ndim, 1, align, where)):
             if size != 1 and made[axis] not in (1, size):
                 raise ValueError(
-                    f"broadcast_shapes: {', '.join(map(str, shapes))} do not broadcast: extents {made[axis]} "
-                    f"and {size} meet in dimension {axis} of {ndim} ({align} dimensions aligned)"
+                    f"{where}: {', '.join(map(str, shapes))} do not broadcast: extents {made[axis]} and {size} meet in "
+                    f"dimension {axis} of {ndim} ({align} dimensions aligned)"
                 )
             made[axis] = size if made[axis] == 1 else made[axis]
     return tuple(made)
@@ -345,10 +350,7 @@ def create_output_tensor(tensors, *, align="trailing", dtype=None, device=None):
     given = [asarray(tensor) for tensor in tensors if tensor is not None]
     if not given:
         raise ValueError("create_output_tensor: expected at least one tensor, got none")
-    try:
-        shape = broadcast_shapes(*[tensor.shape for tensor in given], align=align)
-    except ValueError as error:
-        raise ValueError(str(error).replace("broadcast_shapes:", "create_output_tensor:", 1)) from None
+    shape = _common_shape("create_output_tensor", [tensor.shape for tensor in given], align)
     return empty(
         shape, dtype=given[0].dtype if dtype is None else dtype, device=given[0].device if device is None else device
     )

@@ -7,7 +7,7 @@ from ._casts import astype
 from ._engine import result_type
 from ._exchange import asarray, empty
 from ._views import restride
-from .layout import broadcast_shapes as _common_shape
+from .layout import _common_shape
 from .layout import broadcast_strides as _broadcast_strides
 
 __all__ = [
@@ -88,7 +88,7 @@ def broadcast_shapes(*shapes):
     >>> dl.broadcast_shapes((2, 1), (3,))
     (2, 3)
     """
-    return _common_shape(*shapes)
+    return _common_shape("broadcast_shapes", shapes)
 
 
 def broadcast_to(x, /, shape):
@@ -140,7 +140,7 @@ def broadcast_arrays(*arrays):
     ((2, 3), (0, 1))
     """
     tensors = [asarray(array) for array in arrays]
-    shape = broadcast_shapes(*[t.shape for t in tensors])
+    shape = _common_shape("broadcast_arrays", [t.shape for t in tensors])
     return tuple(broadcast_to(t, shape) for t in tensors)
 
 
