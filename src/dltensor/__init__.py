@@ -10,6 +10,7 @@ from ._engine import cpu_features, num_threads, result_type, set_num_threads
 from ._exchange import asarray, empty, from_dlpack, into, wrap
 from ._functions import *  # noqa: F403  one name per row of ops.h
 from ._functions import OPS
+from ._namespace import VERSIONS as _VERSIONS
 from ._namespace import info as __array_namespace_info__
 from ._operands import data_ptr
 from ._products import gemm, matmul
@@ -64,7 +65,7 @@ from .manipulation import (
     unstack,
 )
 
-__array_api_version__ = "2025.12"
+__array_api_version__ = _VERSIONS[-1]
 # What the array API calls numbers that have names.
 e, inf, nan, newaxis, pi = 2.718281828459045, float("inf"), float("nan"), None, 3.141592653589793
 

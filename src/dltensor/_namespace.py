@@ -5,6 +5,8 @@ from ._words import COMPUTED, DTYPES, Device, as_device
 from .data_types import isdtype
 
 _LIMIT = 64  # dimensions
+# Every version of the array API whose functions this package has, the newest last.
+VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
 
 
 class NamespaceInfo:

@@ -4,6 +4,7 @@
 import sys
 
 from ._functions import equal
+from ._namespace import VERSIONS
 from ._tensor import hook_of
 from ._views import on_host
 from ._words import DataTypeCode, DeviceError
@@ -17,8 +18,6 @@ _KINDS = {
     DataTypeCode.kDLComplex: ("c", (64, 128)),
     DataTypeCode.kDLBool: ("b", (8,)),
 }
-# Every version of the array API whose functions this package has, the newest last.
-VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
 
 
 def to_numpy(t, dtype, copy):

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Numbers of a tensor struct in words: strides, alignment, element types, flags. Reads no memory."""
 
-from math import prod
-
 from .. import DataTypeCode, Device, DType, Flags
 from ..layout import is_contiguous
 
@@ -212,14 +210,3 @@ def bytes_words(count):
         if count >= size:
             return f"{count / size:.1f} {unit}"
     return f"{count} byte{'s' * (count != 1)}"
-
-
-def numel(shape):
-    """The number of elements of a shape.
-
-    Raises
-    ------
-    TypeError
-        `shape` is no sequence of integers.
-    """
-    return prod(shape)
