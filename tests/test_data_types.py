@@ -85,7 +85,7 @@ def test_the_functions_promote_as_result_type_says():
         assert dl.stack([x, y]).dtype == want
 
 
-def test_kinds():
+def test_a_dtype_is_of_its_kind_and_of_no_other():
     assert dl.isdtype("bool", "bool")
     assert not dl.isdtype("uint8", "bool")
     assert dl.isdtype("bfloat16", ("integral", "real floating"))

@@ -160,7 +160,7 @@ def test_buffers_are_read_as_we_would_export_them():
     assert report.struct["shape"] == (3,)
     assert report.facts["readonly"]
     assert "asarray" in report.via
-    assert dl.validate(bytearray(256)) is not None
+    assert {finding.severity for finding in dl.validate(bytearray(256))} <= {"note"}
 
 
 @pytest.mark.parametrize("x", [3, 2.5, "text", [1, 2], None, object(), {}, lambda: 0])
