@@ -35,6 +35,7 @@ cdef TypeEntry* entry_of_type(object kind) except NULL
 cdef int judge(const DLTensor* view, str where) except -1
 cdef int take(object x, TypeEntry* entry, object stream, Taken* out, str where) except -1
 cdef int take_owned(DLManagedTensorVersioned* managed, Taken* out, str where) except -1
+cdef object capsule_around(DLManagedTensorVersioned* managed)
 cdef object lend_capsule(const DLTensor* view, Block* block, uint64_t flags)
 cdef object lend_legacy_capsule(const DLTensor* view, Block* block)
 cdef bint is_lazy(object x) except -1

@@ -19,7 +19,6 @@ from ._words cimport DLPACK_FLAG_BITMASK_READ_ONLY, DLManagedTensor, DLPackExcha
 from ._words import DLPACK_VERSION, ConformanceWarning
 
 cdef extern from "dltensor/validate.h" nogil:
-    int DLT_MAX_NDIM
     int dlt_check_tensor(const DLTensor*)
     int dlt_check_version(DLPackVersion)
     int dlt_check_pointer(const void*)
@@ -40,7 +39,6 @@ cdef extern from "guard.h" namespace "dlt":
     object take_error(bint* inside)
 
 cdef extern from "Python.h":
-    void* PyType_AsVoid "(void*)"(object)
     PyObject* PyObject_VectorcallMethod(PyObject*, PyObject**, size_t, PyObject*) noexcept
     size_t PY_VECTORCALL_ARGUMENTS_OFFSET
     PyObject* PyErr_Occurred() noexcept
@@ -423,26 +421,33 @@ cdef void _end_capsule(PyObject* capsule) noexcept:
     cdef DLManagedTensorVersioned* managed
     if PyCapsule_IsValidRaw(capsule, b"dltensor_versioned"):
         managed = <DLManagedTensorVersioned*>PyCapsule_GetPointerRaw(capsule, b"dltensor_versioned")
-        managed.deleter(managed)
+        if block_of(managed) != NULL:
+            managed.deleter(managed)  # a loan of ours needs no guard
+        else:
+            delete_managed(managed)
 
 
 cdef void _end_legacy_capsule(PyObject* capsule) noexcept:
     cdef DLManagedTensor* managed
     if PyCapsule_IsValidRaw(capsule, b"dltensor"):
         managed = <DLManagedTensor*>PyCapsule_GetPointerRaw(capsule, b"dltensor")
-        managed.deleter(managed)
+        managed.deleter(managed)  # always a loan of ours
+
+
+cdef object capsule_around(DLManagedTensorVersioned* managed):
+    """A versioned capsule that owns a managed struct; where there is no memory for it the struct is given back."""
+    cdef PyObject* capsule = PyCapsule_NewRaw(managed, b"dltensor_versioned", _end_capsule)
+    if capsule == NULL:
+        delete_managed(managed)
+    return owned(capsule)
 
 
 cdef object lend_capsule(const DLTensor* view, Block* block, uint64_t flags):
     """Export as a versioned capsule."""
-    cdef PyObject* capsule
     cdef DLManagedTensorVersioned* loan = lend(view[0], block, flags)
     if loan == NULL:
         raise MemoryError("__dlpack__: no memory left for the exported struct")
-    capsule = PyCapsule_NewRaw(loan, b"dltensor_versioned", _end_capsule)
-    if capsule == NULL:
-        loan.deleter(loan)
-    return owned(capsule)
+    return capsule_around(loan)
 
 
 cdef object lend_legacy_capsule(const DLTensor* view, Block* block):
@@ -453,5 +458,5 @@ cdef object lend_legacy_capsule(const DLTensor* view, Block* block):
         raise MemoryError("__dlpack__: no memory left for the exported struct")
     capsule = PyCapsule_NewRaw(loan, b"dltensor", _end_legacy_capsule)
     if capsule == NULL:
-        loan.deleter(loan)
+        delete_legacy(loan)
     return owned(capsule)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# The engine as Cython sees it: what several modules use of native/, declared once. What only one module calls is declared
-# there, CUDA in _cuda.pxd and the vtable arrays in _opaque.pxd.
+# The engine as Cython sees it: what several modules use of native/, declared once. What only one module calls is
+# declared there, CUDA in _cuda.pxd and the vtable arrays in _opaque.pxd.
 from libc.stdint cimport int64_t, uint64_t
 
 from ._words cimport DLDataType, DLManagedTensorVersioned, DLTensor

@@ -50,6 +50,7 @@ cdef extern from "native/opaque/array.h" namespace "dlt::opaque" nogil:
         void (*release_owner)(void*) noexcept nogil
     const Host* own_host() noexcept
     const Host* host_with(const dlt_host_t&) noexcept
+    int known_hosts(const Host**) noexcept  # an array of most_hosts
     const Origin* origin_named(const char*) noexcept
     Status make(const Making&, dlt_array_t*) except +
     bint is_ours(const dlt_array_t&) noexcept

@@ -13,10 +13,10 @@ from libc.stdint cimport int32_t, int64_t, uint64_t, uintptr_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcmp
 
-from ._dlpack cimport Taken, take_owned
+from ._dlpack cimport Taken, capsule_around, take_owned
 from ._exchange cimport view_any
 from ._native cimport adopt, lend, release
-from ._tensor cimport Tensor, assign_scalar, new_empty, new_padded, read_shape, take_into
+from ._tensor cimport Tensor, as_tuple, assign_scalar, new_empty, new_padded, read_shape, take_into
 from ._words cimport (DLPACK_FLAG_BITMASK_IS_COPIED, DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, DLPACK_MAJOR_VERSION,
                       DLPACK_MINOR_VERSION, device_of, dtype_of, kDLCPU, read_device)
 
@@ -26,33 +26,19 @@ from ._words import DeviceError
 cdef extern from "dltensor/validate.h" nogil:
     int dlt_check_pointer(const void*)
 
-cdef extern from "guard.h" namespace "dlt" nogil:
-    void delete_managed(DLManagedTensorVersioned*) noexcept
-
 cdef extern from "Python.h":
     bint PyExceptionInstance_Check(void*) noexcept
-    PyObject* PyCapsule_NewRaw "PyCapsule_New"(void*, const char*, void (*)(PyObject*) noexcept) noexcept
-    void* PyCapsule_GetPointerRaw "PyCapsule_GetPointer"(PyObject*, const char*) noexcept
-    bint PyCapsule_IsValidRaw "PyCapsule_IsValid"(PyObject*, const char*) noexcept
     void Py_IncrefRaw "Py_INCREF"(PyObject*) noexcept nogil
 
 cdef extern from *:
     """
     namespace dlt::opaque {
-    static inline int64_t dims_of(const Answers& answers, int i) { return answers.shape[i]; }
     static inline Foreign* new_foreign(Block* exported, void* owner) {
       return new (std::nothrow) Foreign{exported, dlt_array_t{}, static_cast<PyObject*>(owner)};
-    }
-    static inline int hosts_now(const Host** out) {
-      const Host* all[most_hosts];
-      int count = known_hosts(all);
-      for (int i = 0; i < count; ++i) out[i] = all[i];
-      return count;
     }
     }
     """
     Foreign* new_foreign "dlt::opaque::new_foreign"(Block*, void*) noexcept
-    int hosts_now "dlt::opaque::hosts_now"(const Host**) noexcept
 
 DEFAULT_ORIGIN = "dltensor"
 cdef const Origin* _default_origin = origin_named(b"dltensor")
@@ -73,13 +59,13 @@ atexit.register(_close)
 
 cdef object _taken_exception(const Status* status):
     """The Python exception that hangs on an error, or None. It is ours then, and the library forgets it."""
-    cdef const Host* hosts[16]
+    cdef const Host* hosts[most_hosts]
     cdef void* there
     cdef int i, count
     if status.data == NULL or status.source != PYTHON_SOURCE or not PyExceptionInstance_Check(status.data):
         return None
     error = <object>status.data
-    count = hosts_now(hosts)
+    count = known_hosts(hosts)
     for i in range(count):
         there = NULL
         if hosts[i].calls.last_error(NULL, NULL, &there) == 0 and there == status.data:
@@ -110,7 +96,7 @@ cdef bytes _words_of(error):
 
 cdef int _keep_exception(error) noexcept:
     """Make an exception the last error of every library that might be asking."""
-    cdef const Host* hosts[16]
+    cdef const Host* hosts[most_hosts]
     cdef dlt_host_t other
     cdef int i, count
     try:
@@ -119,7 +105,7 @@ cdef int _keep_exception(error) noexcept:
         text = b"a Python exception"
     if dlt_find_host("libmetatensor.so", &other) == DLT_SUCCESS:
         host_with(other)
-    count = hosts_now(hosts)
+    count = known_hosts(hosts)
     for i in range(count):
         Py_IncrefRaw(<PyObject*>error)
         hosts[i].calls.set_last_error(text, PYTHON_SOURCE, <void*>error, drop_object)
@@ -333,7 +319,6 @@ cdef Tensor _read(const dlt_array_t* array, object owner, bint take, str where):
     cdef Foreign* foreign
     cdef Block* exported
     cdef Tensor t
-    cdef int i
     cdef bint ours = is_ours(array[0])
     cdef bytes name = where.encode()
     _ask(array, &said)
@@ -342,10 +327,10 @@ cdef Tensor _read(const dlt_array_t* array, object owner, bint take, str where):
     take_owned(managed, &taken, where)
     if (taken.view.ndim != said.ndim or memcmp(&taken.view.dtype, &said.dtype, sizeof(said.dtype)) != 0 or
             said.ndim > 0 and memcmp(taken.view.shape, said.shape, said.ndim * sizeof(int64_t)) != 0):
-        told = f"{dtype_of(taken.view.dtype)} {tuple([taken.view.shape[i] for i in range(taken.view.ndim)])}"
+        told = f"{dtype_of(taken.view.dtype)} {as_tuple(taken.view.ndim, taken.view.shape)}"
         release(taken.block)
         raise BufferError(f"{where}: the array says it is {dtype_of(said.dtype)} "
-                          f"{tuple([said.shape[i] for i in range(said.ndim)])}, its tensor is {told}")
+                          f"{as_tuple(said.ndim, said.shape)}, its tensor is {told}")
     if not ours and (owner is not None or take):
         # What others export may need the array, and that its owner.
         exported = taken.block
@@ -472,11 +457,6 @@ def hold(address, /, *, owner=None, take=False):
         made.held = False
         made.its.destroy = NULL
     return made
-
-
-cdef void _end_capsule(PyObject* capsule) noexcept:
-    if PyCapsule_IsValidRaw(capsule, b"dltensor_versioned"):
-        delete_managed(<DLManagedTensorVersioned*>PyCapsule_GetPointerRaw(capsule, b"dltensor_versioned"))
 
 
 include "_opaque_array.pxi"

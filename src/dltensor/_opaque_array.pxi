@@ -131,9 +131,8 @@ cdef class OpaqueArray:
     def shape(self):
         """Elements along each dimension."""
         cdef Answers said
-        cdef int i
         _ask(self.array(), &said)
-        return tuple([said.shape[i] for i in range(said.ndim)])
+        return as_tuple(said.ndim, said.shape)
 
     @property
     def dtype(self):
@@ -193,8 +192,6 @@ cdef class OpaqueArray:
         cdef DLPackVersion version = DLPackVersion(DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION)
         cdef int64_t number = 0
         cdef const int64_t* given = NULL
-        cdef DLManagedTensorVersioned* managed
-        cdef PyObject* capsule
         if device is None:
             _ask(self.array(), &said)
             where = said.device
@@ -205,14 +202,7 @@ cdef class OpaqueArray:
         if stream is not None:
             number = stream
             given = &number
-        managed = _exported(b"as_dlpack", self.array(), where, given, version)
-        capsule = PyCapsule_NewRaw(managed, b"dltensor_versioned", _end_capsule)
-        if capsule == NULL:
-            delete_managed(managed)
-            raise MemoryError("as_dlpack: no memory left for the capsule")
-        made = <object>capsule
-        drop_object(capsule)
-        return made
+        return capsule_around(_exported(b"as_dlpack", self.array(), where, given, version))
 
     def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
         return self.tensor().__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)

@@ -15,7 +15,6 @@ from ._words cimport (DLManagedTensor, DLManagedTensorVersioned, DLPackExchangeA
                       DLPackVersion, DLTensor)
 
 cdef extern from "dltensor/validate.h" nogil:
-    int DLT_MAX_NDIM
     ctypedef struct dlt_rule_row:
         const char* id
         int severity
