@@ -13,7 +13,7 @@ from ._dlpack cimport adopt_object, judge
 from ._native cimport Block, adopt, is_contiguous, item_bytes
 from ._words cimport (DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, DLPACK_FLAG_BITMASK_READ_ONLY, DLDataType, DType,
                       dtype_of, format_of, is_host, kDLComplex, kDLCPU, kDLCUDA, kDLBool, kDLFloat, kDLInt, kDLUInt,
-                      read_dtype)
+                      numpy_dtype, read_dtype)
 
 from ._words import as_dtype
 
@@ -65,7 +65,6 @@ cdef void** _numpy_table = NULL
 cdef enum:
     CODES = 32
 cdef PyObject* _descrs[CODES][17]   # by code and bytes: dtypes that NumPy was asked for before
-cdef dict _descr_of = {}            # DType -> numpy dtype, or None
 cdef dict _of_descr = {}            # id of a numpy dtype of other packages -> (dtype, DType)
 
 
@@ -173,32 +172,6 @@ cdef DLDataType _foreign_dtype(object descr, str where) except *:
     return value
 
 
-cdef object _numpy_descr(DLDataType value):
-    """The NumPy dtype of an element type: NumPy's own, or that of ml_dtypes. None when neither has it."""
-    dtype = dtype_of(value)
-    try:
-        return _descr_of[dtype]
-    except KeyError:
-        pass
-    try:
-        import numpy
-    except ImportError:
-        raise ImportError("numpy: NumPy is not installed; pip install numpy") from None
-    found = None
-    if value.lanes == 1:
-        try:
-            found = numpy.dtype(dtype.name)
-        except TypeError:
-            try:
-                import ml_dtypes
-            except ImportError:
-                raise ImportError(f"numpy: {dtype} needs the package ml_dtypes; pip install ml_dtypes") from None
-            kind = getattr(ml_dtypes, dtype.name, None)
-            found = None if kind is None else numpy.dtype(kind)
-    _descr_of[dtype] = found
-    return found
-
-
 cdef object make_numpy(const DLTensor* view, uint64_t flags, object owner):
     """An ndarray over the memory of `owner`. The caller has seen to host memory and to packed types."""
     cdef int i
@@ -211,7 +184,7 @@ cdef object make_numpy(const DLTensor* view, uint64_t flags, object owner):
     if known != NULL and known[0] != NULL:
         descr = <object>known[0]
     else:
-        descr = _numpy_descr(view.dtype)
+        descr = numpy_dtype(view.dtype, "numpy")
         if descr is None:
             raise TypeError(f"numpy: neither NumPy nor ml_dtypes has {dtype_of(view.dtype)}; view() an integer type "
                             f"of the same width")

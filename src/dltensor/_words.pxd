@@ -77,5 +77,6 @@ cdef class Device:
 cdef object dtype_of(DLDataType value)
 cdef const char* format_of(DLDataType value) noexcept
 cdef DLDataType read_dtype(object x, str where) except *
+cdef object numpy_dtype(DLDataType value, str where)
 cdef DLDevice read_device(object x, str where) except *
 cdef object device_of(DLDevice value)

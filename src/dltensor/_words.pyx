@@ -11,7 +11,6 @@ cdef extern from "native/words.h" namespace "dlt" nogil:
         const char* text
         int32_t value
         bint host
-        bint handle
     ctypedef struct NumberRow:
         const char* name
         uint64_t value
@@ -48,6 +47,8 @@ DeviceType = _enumerate(
     enum.IntEnum, "DeviceType",
     [(device_rows[i].name.decode(), device_rows[i].value) for i in range(count(device_rows))],
     "Where memory lives: every device type of the DLPack standard. Source: ``DLDeviceType`` in dlpack.h.")
+HOST_TYPES = tuple([DeviceType(device_rows[i].value) for i in range(count(device_rows)) if device_rows[i].host])
+"""The device types whose memory the host can read."""
 DataTypeCode = _enumerate(
     enum.IntEnum, "DataTypeCode",
     [(code_rows[i].name.decode(), code_rows[i].value) for i in range(count(code_rows))],
@@ -60,6 +61,7 @@ Flags = _enumerate(
 cdef bint _little = sys.byteorder == "little"
 cdef dict _by_value = {}    # (code, bits, lanes) packed -> DType: every type that was ever asked for
 cdef dict _by_name = {}
+cdef dict _numpy_dtypes = {}  # DType -> NumPy dtype, or None
 cdef dict _device_text = {device_rows[i].value: device_rows[i].text.decode() for i in range(count(device_rows))}
 cdef dict _device_value = {text: value for value, text in _device_text.items()}
 cdef dict _device_objects = {}
@@ -114,6 +116,8 @@ cdef class DType:
     ------
     ValueError
         A number is outside its range; the message names it.
+    TypeError
+        A number is no integer.
 
     Examples
     --------
@@ -173,17 +177,11 @@ cdef class DType:
     @property
     def __numpy_dtype__(self):
         """The same type as a NumPy dtype, which ``numpy.dtype(x)`` asks for; TypeError when NumPy has none."""
-        import numpy
-        try:
-            return numpy.dtype(str(self))
-        except TypeError:
-            pass
-        try:
-            import ml_dtypes
-            return numpy.dtype(getattr(ml_dtypes, str(self)))
-        except (ImportError, AttributeError):
+        found = numpy_dtype(self.value, "numpy.dtype")
+        if found is None:
             raise TypeError(f"numpy.dtype: NumPy has no {self}, nor has ml_dtypes; view the bits as an integer type "
-                            f"instead") from None
+                            f"instead")
+        return found
 
     @property
     def dtype(self):
@@ -254,6 +252,32 @@ cdef DLDataType read_dtype(object x, str where) except *:
     return (<DType>known).value
 
 
+cdef object numpy_dtype(DLDataType value, str where):
+    """The NumPy dtype of an element type: NumPy's own, or that of ml_dtypes. None when neither has it."""
+    dtype = dtype_of(value)
+    try:
+        return _numpy_dtypes[dtype]
+    except KeyError:
+        pass
+    try:
+        import numpy
+    except ImportError:
+        raise ImportError(f"{where}: NumPy is not installed; pip install numpy") from None
+    found = None
+    if value.lanes == 1:
+        try:
+            found = numpy.dtype(dtype.name)
+        except TypeError:
+            try:
+                import ml_dtypes
+            except ImportError:
+                raise ImportError(f"{where}: {dtype} needs the package ml_dtypes; pip install ml_dtypes") from None
+            kind = getattr(ml_dtypes, dtype.name, None)
+            found = None if kind is None else numpy.dtype(kind)
+    _numpy_dtypes[dtype] = found
+    return found
+
+
 def as_dtype(x, str where="as_dtype"):
     """Return what `x` names as a `DType`.
 
@@ -311,11 +335,8 @@ cdef class Device:
     """
 
     def __cinit__(self, type, id=None):
-        cdef DLDevice value
-        if id is None:
-            value = read_device(type, "Device")
-        else:
-            value = read_device(type, "Device")
+        cdef DLDevice value = read_device(type, "Device")
+        if id is not None:
             if isinstance(type, str) and ":" in type:
                 raise ValueError(f"Device: give the number once, got {type!r} and id={id}")
             if not 0 <= id < 2**31:

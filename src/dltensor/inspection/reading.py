@@ -6,7 +6,7 @@ import sys
 
 from .. import Device, DType, asarray
 from .._report import SPELLINGS, discard, is_capsule, read_borrowed, read_capsule, read_exported, read_table, symbol_of
-from .._words import DLPACK_VERSION
+from .._words import DLPACK_VERSION, HOST_TYPES
 from .quirks import load
 from .report import Call, Consequence, Report, Table
 from .words import alignment, bytes_words, is_compact
@@ -189,13 +189,7 @@ def _ask_device(x):
         number.__index__()
     except AttributeError:
         words += ", where the standard demands two integers"
-    return words, True, _is_host(kind)
-
-
-def _is_host(device_type):
-    from .. import DeviceType
-
-    return device_type in (DeviceType.kDLCPU, DeviceType.kDLCUDAHost, DeviceType.kDLROCMHost)
+    return words, True, kind in HOST_TYPES
 
 
 # -- what follows -----------------------------------------------------------------------------------------------------
@@ -310,7 +304,7 @@ def facts_of(report, x=None):
         "lanes": lanes,
         "device": device,
         "device_id": struct["device"][1],
-        "host": _is_host(struct["device"][0]),
+        "host": struct["device"][0] in HOST_TYPES,
         "offers_versioned": bool(versioned) or (capsule and struct["version"] is not None),
         "offers_legacy": legacy or (capsule and struct["version"] is None),
         "has_table": any(not table.problem and table.place == "type" for table in report.tables),
@@ -484,7 +478,7 @@ def _through_us(x, report):
     except Exception as error:
         report.calls.append(Call("dl.asarray(x, copy=False)", error=_fault(error)))
         return
-    call = _call(t, {"max_version": DLPACK_VERSION, **({} if _is_host(t.device.type) else {"stream": -1})}, None)
+    call = _call(t, {"max_version": DLPACK_VERSION, **({} if t.device.type in HOST_TYPES else {"stream": -1})}, None)
     report.struct, report.via = call.struct, "dl.asarray(x, copy=False), as it has no DLPack of its own"
 
 
