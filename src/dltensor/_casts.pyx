@@ -8,7 +8,8 @@ from ._operands cimport (Operand, common_device, common_shape, engine_of, promot
                          read_tensor, store_number, type_of)
 from ._exchange cimport view_any
 from ._scalar cimport plain_number
-from ._tensor cimport Tensor, assign, assign_scalar, check_writable, copied, is_packed, new_empty, new_padded
+from ._tensor cimport (Tensor, as_tuple, assign, assign_scalar, check_writable, copied, is_packed, new_empty,
+                       new_padded)
 from ._words cimport (DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, DLDataType, DLDevice, DLTensor, dtype_of, is_host,
                       kDLCPU, read_dtype)
 
@@ -183,8 +184,8 @@ def cast(tensor, dtype_or_out, *, rounding="truncate", saturate=None, scale=None
         for i in range(source.view.ndim):
             same = same and made.its.dl.shape[i] == source.view.shape[i]
         if not same:
-            shape = tuple([source.view.shape[i] for i in range(source.view.ndim)])
-            raise ValueError(f"cast: the tensor has shape {shape}, out has {made.shape}")
+            raise ValueError(f"cast: the tensor has shape {as_tuple(source.view.ndim, source.view.shape)}, out has "
+                             f"{made.shape}")
     _convert(made, &source, options, "cast")
     return made if names_dtype else dtype_or_out
 

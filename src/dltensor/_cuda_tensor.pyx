@@ -76,13 +76,12 @@ cdef inline Native _native(const Operand* operand) noexcept:
     return Native(&operand.view, operand.block)
 
 
-cdef int _read(Tensor t, Operand* out) noexcept:
+cdef void _read(Tensor t, Operand* out) noexcept:
     """A tensor whose elements are only moved: those that are padded to bytes are bytes."""
     read_tensor(t, out)
     if out.flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED:
         out.view.dtype = type_table[type_uint8].dtype
         out.type = type_uint8
-    return 0
 
 
 cdef int _place(const Operand* out, object launch, Where* where, NativeLaunch* settings) except -1:

@@ -13,8 +13,8 @@ from ._dlpack cimport (ARRAY, ARRAY_INTERFACE, BUFFER, CAPSULE, CUDA_ARRAY_INTER
                        judge, raise_pending, take, take_owned)
 from ._native cimport adopt, lend, release
 from ._scalar cimport plain_number, store_python
-from ._tensor cimport (Tensor, assign_scalar, copied, exchange_table, is_packed, new_empty, read_shape, same_view,
-                       take_into)
+from ._tensor cimport (Tensor, as_tuple, assign_scalar, copied, exchange_table, is_packed, new_empty, read_shape,
+                       same_view, take_into)
 from ._words cimport (DLPACK_FLAG_BITMASK_IS_COPIED, DLPACK_FLAG_BITMASK_READ_ONLY, DLPACK_MAJOR_VERSION,
                       DLPACK_MINOR_VERSION, DLDataType, DLDevice, DLDeviceType, DLManagedTensorVersioned, DLTensor,
                       SetError, device_of, dtype_of, is_host, kDLCPU, kDLCUDA, read_device, read_dtype)

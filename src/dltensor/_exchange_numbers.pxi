@@ -37,7 +37,7 @@ cdef int _collect(object x, int depth, int ndim, int64_t* shape, list leaves, st
     if depth == ndim:
         if _is_sequence(x):
             raise ValueError(f"{where}: sequences are ragged: found {type(x).__qualname__} where shape "
-                             f"{tuple([shape[i] for i in range(ndim)])} has a number")
+                             f"{as_tuple(ndim, shape)} has a number")
         leaves.append(plain_number(x, where, "numbers, nested sequences of numbers, or an object with "
                                    "__dlpack__, the buffer protocol or an array interface"))
         return 0

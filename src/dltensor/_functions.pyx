@@ -16,7 +16,7 @@ from ._native cimport (COMPLEX, NO_LOOP, NO_MEMORY, OK, REAL, REAL_ADD, REAL_DIV
 from ._operands cimport (Engine, Item, Operand, common_device, common_shape, engine_of, promote_operands, rank_of,
                          read_number, read_operand, read_output, read_tensor, store_number, type_of)
 from ._scalar cimport integer_range, shown
-from ._tensor cimport Tensor, new_empty, new_tensor, set_element
+from ._tensor cimport Tensor, as_tuple, new_empty, new_tensor, set_element
 from ._words cimport (DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, DLPACK_FLAG_BITMASK_READ_ONLY, DLDataType, DLDevice,
                       DLTensor, device_of, dtype_of, kDLCPU, kDLCUDA)
 
@@ -197,8 +197,8 @@ cdef int _check_output(Operand* target, int ndim, const int64_t* shape, int to, 
     for i in range(ndim):
         same = same and target.view.shape[i] == shape[i]
     if not same:
-        raise ValueError(f"{where}: the result has shape {tuple([shape[i] for i in range(ndim)])}, out has "
-                         f"{tuple([target.view.shape[i] for i in range(target.view.ndim)])}")
+        raise ValueError(f"{where}: the result has shape {as_tuple(ndim, shape)}, out has "
+                         f"{as_tuple(target.view.ndim, target.view.shape)}")
     common_device(target, 1, &here, where)
     if here.device_type != device.device_type or here.device_id != device.device_id:
         raise ValueError(f"{where}: the operands are on {device_of(device)}, out is on {device_of(target.view.device)}")

@@ -11,10 +11,9 @@ cdef object _same(int op, Tensor x, Tensor y, object out):
     """
     cdef Tensor target
     cdef int ndim = x.its.dl.ndim, i, type, to
-    cdef int64_t size = 1, width
+    cdef int64_t size = 1, width, bytes
     cdef DLDataType dtype = x.its.dl.dtype
     cdef loop_t loop
-    cdef Tensor made
     if (ndim != y.its.dl.ndim or dtype.code != y.its.dl.dtype.code or dtype.bits != y.its.dl.dtype.bits or
             x.its.dl.device.device_type != kDLCPU or y.its.dl.device.device_type != kDLCPU):
         return None
@@ -27,39 +26,47 @@ cdef object _same(int op, Tensor x, Tensor y, object out):
         return None
     to = result_type(op, type)
     loop = find_loop(op, type)
-    width = type_table[to].bytes
-    if loop == NULL or size * type_table[type].bytes > PLAIN_BYTES:
+    width = size * type_table[type].bytes
+    bytes = size * type_table[to].bytes
+    if loop == NULL or width > PLAIN_BYTES:
         return None
     if out is not None:
         if type_of_tensor(out) != to:
             return None
         target = <Tensor>out
         if (target.its.flags & DLPACK_FLAG_BITMASK_READ_ONLY or not _same_order(&x.its.dl, &target.its.dl) or
-                _mixed(target, x, size * width, size * type_table[type].bytes) or
-                _mixed(target, y, size * width, size * type_table[type].bytes)):
+                _mixed(target.its.dl.data, bytes, x.its.dl.data, width) or
+                _mixed(target.its.dl.data, bytes, y.its.dl.data, width)):
             return None
-        loop(target.its.dl.data, x.its.dl.data, y.its.dl.data, NULL, size, 0)
-        return out
-    made = new_tensor(ndim)
-    made.its.block = allocate(size * width)
-    if made.its.block == NULL:
-        raise MemoryError(f"{op_table[op].name.decode()}: cannot allocate {size * width} bytes")
-    made.its.dl.data = made.its.block.data
-    made.its.dl.dtype = type_table[to].dtype
-    made.its.dl.device = x.its.dl.device
-    for i in range(2 * ndim):
-        made.its.dl.shape[i] = x.its.dl.shape[i]
-    loop(made.its.dl.data, x.its.dl.data, y.its.dl.data, NULL, size, 0)
-    return made
+    else:
+        target = _new_like(op, &x.its.dl, to, bytes)
+    loop(target.its.dl.data, x.its.dl.data, y.its.dl.data, NULL, size, 0)
+    return target
 
 
-cdef inline bint _mixed(Tensor target, Tensor source, int64_t target_bytes, int64_t source_bytes) noexcept:
+cdef inline bint _mixed(const void* target, int64_t target_bytes, const void* source, int64_t source_bytes) noexcept:
     """Whether writing one would spoil the other: memory in common, unless element for element the same."""
-    cdef const char* a = <const char*>target.its.dl.data
-    cdef const char* b = <const char*>source.its.dl.data
+    cdef const char* a = <const char*>target
+    cdef const char* b = <const char*>source
     if a == b:
         return target_bytes != source_bytes
     return a < b + source_bytes and b < a + target_bytes
+
+
+cdef inline Tensor _new_like(int op, const DLTensor* like, int to, int64_t bytes):
+    """A new tensor for results of so many bytes, of the shape of `like`, which is in C order, and on its device."""
+    cdef int i
+    cdef Tensor made = new_tensor(like.ndim)
+    made.its.block = allocate(bytes)
+    if made.its.block == NULL:
+        raise MemoryError(f"{_names[op]}: cannot allocate {bytes} bytes")
+    made.its.dl.data = made.its.block.data
+    made.its.dl.dtype = type_table[to].dtype
+    made.its.dl.device = like.device
+    for i in range(like.ndim):
+        made.its.dl.shape[i] = like.shape[i]
+        made.its.dl.strides[i] = like.strides[i]
+    return made
 
 
 # -- the plain way ----------------------------------------------------------------------------------------------------
@@ -127,7 +134,7 @@ cdef object _plain(int op, Operand* operands, PyObject** arguments, int count, o
     cdef int i, type = -1, to
     cdef int64_t size = 1, bytes, width
     cdef loop_t loop
-    cdef Tensor made
+    cdef Tensor target
     for i in range(count):
         if not operands[i].number:
             first = &operands[i].view
@@ -143,8 +150,8 @@ cdef object _plain(int op, Operand* operands, PyObject** arguments, int count, o
         if first.strides[i] != size:
             return None
         size *= first.shape[i]
-    width = type_table[type].bytes
-    if size * width > PLAIN_BYTES:
+    width = size * type_table[type].bytes
+    if width > PLAIN_BYTES:
         return None
     for i in range(count):
         if operands[i].number:
@@ -160,29 +167,16 @@ cdef object _plain(int op, Operand* operands, PyObject** arguments, int count, o
     if out is not None:
         if type_of_tensor(out) != to or not _same_order(first, &(<Tensor>out).its.dl):
             return None
-        if (<Tensor>out).its.flags & DLPACK_FLAG_BITMASK_READ_ONLY:
+        target = <Tensor>out
+        if target.its.flags & DLPACK_FLAG_BITMASK_READ_ONLY:
             return None
         for i in range(count):
-            # The very same memory is fine: each element is read before it is written. Anything between is not.
-            if (not scalars >> i & 1 and
-                    not (data[i] == (<Tensor>out).its.dl.data and width == type_table[to].bytes) and
-                    <const char*>data[i] < <const char*>(<Tensor>out).its.dl.data + bytes and
-                    <const char*>(<Tensor>out).its.dl.data < <const char*>data[i] + size * width):
+            if not scalars >> i & 1 and _mixed(target.its.dl.data, bytes, data[i], width):
                 return None
-        loop((<Tensor>out).its.dl.data, data[0], data[1], data[2], size, scalars)
-        return out
-    made = new_tensor(first.ndim)
-    made.its.block = allocate(bytes)
-    if made.its.block == NULL:
-        raise MemoryError(f"{_names[op]}: cannot allocate {bytes} bytes")
-    made.its.dl.data = made.its.block.data
-    made.its.dl.dtype = type_table[to].dtype
-    made.its.dl.device = first.device
-    for i in range(first.ndim):
-        made.its.dl.shape[i] = first.shape[i]
-        made.its.dl.strides[i] = first.strides[i]
-    loop(made.its.dl.data, data[0], data[1], data[2], size, scalars)
-    return made
+    else:
+        target = _new_like(op, first, to, bytes)
+    loop(target.its.dl.data, data[0], data[1], data[2], size, scalars)
+    return target
 
 
 cdef inline bint _is_elsewhere(object x) noexcept:

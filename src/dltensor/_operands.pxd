@@ -25,7 +25,6 @@ cdef int store_number(object x, Operand* out, int type, str where) except -1
 cdef int promote_operands(Operand* operands, int count, str where) except -1
 cdef int common_device(Operand* operands, int count, DLDevice* device, str where) except -1
 cdef int common_shape(Operand* operands, int count, int64_t* shape, str where) except -2
-cdef bint is_on_host(const Operand* operands, int count) noexcept
 
 # An operand of the short way on devices: somebody's tensor, or a number as one element of the others' dtype.
 cdef struct Item:
@@ -48,4 +47,4 @@ cdef struct Engine:
 
 cdef void set_engine(const Engine* engine) noexcept
 cdef const Engine* engine_of(DLDevice device, str where) except NULL
-cdef int read_tensor(Tensor t, Operand* out) noexcept
+cdef void read_tensor(Tensor t, Operand* out) noexcept

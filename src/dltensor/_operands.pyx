@@ -15,7 +15,7 @@ from ._native cimport (BOOLEAN, COMPLEX, REAL, SIGNED, TRAILING, TRUNCATE, UNSIG
                        computed_types, contiguous_strides, promote, store_scalar, type_bool, type_complex64,
                        type_count, type_float32, type_int64, type_table)
 from ._scalar cimport integer_range, plain_number, shown
-from ._tensor cimport Tensor, check_writable
+from ._tensor cimport Tensor, as_tuple, check_writable
 from ._words cimport device_of, dtype_of, is_host, kDLCPU, kDLCUDA, kDLCUDAManaged
 
 from ._tensor import hook_of
@@ -27,11 +27,10 @@ cdef enum:
 cdef signed char _types[CODES][256]
 
 
-cdef int _fill_types() except -1:
+cdef void _fill_types() noexcept:
     cdef int i
     for i in range(type_count):
         _types[type_table[i].dtype.code][type_table[i].dtype.bits] = i + 1
-    return 0
 
 
 _fill_types()
@@ -49,14 +48,13 @@ cdef int rank_of(int type) noexcept:
     return 0 if kind == BOOLEAN else 1 if kind == SIGNED or kind == UNSIGNED else 2 if kind == REAL else 3
 
 
-cdef int read_tensor(Tensor t, Operand* out) noexcept:
+cdef void read_tensor(Tensor t, Operand* out) noexcept:
     """The operand that a tensor of ours is; good while the tensor lives."""
     out.number = False
     out.view = t.its.dl
     out.block = t.its.block
     out.flags = t.its.flags
     out.type = type_of(t.its.dl.dtype)
-    return 0
 
 
 cdef object read_operand(object x, Operand* out, str where):
@@ -207,14 +205,6 @@ cdef int promote_operands(Operand* operands, int count, str where) except -1:
     return type
 
 
-cdef bint is_on_host(const Operand* operands, int count) noexcept:
-    cdef int i
-    for i in range(count):
-        if not operands[i].number and operands[i].view.device.device_type != kDLCPU:
-            return False
-    return True
-
-
 cdef int common_device(Operand* operands, int count, DLDevice* device, str where) except -1:
     """The one device of all tensors. Host memory of every kind counts as the CPU, managed memory as its CUDA device."""
     cdef int i
@@ -243,7 +233,7 @@ cdef int common_shape(Operand* operands, int count, int64_t* shape, str where) e
     """The broadcast shape of the operands into `shape`; returns how many dimensions."""
     cdef int ndims[4]
     cdef const int64_t* shapes[4]
-    cdef int i, k, ndim, used = 0
+    cdef int i, ndim, used = 0
     for i in range(count):
         if not operands[i].number:
             ndims[used] = operands[i].view.ndim
@@ -251,7 +241,7 @@ cdef int common_shape(Operand* operands, int count, int64_t* shape, str where) e
             used += 1
     ndim = broadcast_shapes(used, ndims, shapes, TRAILING, shape)
     if ndim < 0:
-        told = [str(tuple([shapes[i][k] for k in range(ndims[i])])) for i in range(used)]
+        told = [str(as_tuple(ndims[i], shapes[i])) for i in range(used)]
         raise ValueError(f"{where}: shapes {' and '.join(told)} do not broadcast")
     return ndim
 

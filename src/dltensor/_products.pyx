@@ -5,7 +5,7 @@ from libc.stdint cimport int64_t
 from ._native cimport NO_MEMORY, OK, TRAILING, Scalar, Status, broadcast_shapes, computed_types, type_table
 from ._operands cimport (Operand, common_device, engine_of, promote_operands, rank_of, read_number, read_operand,
                          read_output, read_tensor, type_of)
-from ._tensor cimport Tensor, new_empty
+from ._tensor cimport Tensor, as_tuple, new_empty
 from ._words cimport DLPACK_FLAG_BITMASK_READ_ONLY, DLDevice, DLTensor, device_of, dtype_of, kDLCPU
 
 from ._casts import astype, copy
@@ -73,8 +73,7 @@ cdef int _product(Operand* left, Operand* right, Operand* out, DLDevice device, 
 
 
 cdef object _shape_of(const DLTensor* view):
-    cdef int i
-    return tuple([view.shape[i] for i in range(view.ndim)])
+    return as_tuple(view.ndim, view.shape)
 
 
 cdef Tensor _small(Tensor a, Tensor b, Tensor out):

@@ -14,7 +14,7 @@ from libc.string cimport memcpy
 from ._dlpack cimport CAPSULE, NONE, UNKNOWN, Taken, entry_of, lend_capsule, lend_legacy_capsule
 from ._index cimport Place, checked_index, locate
 from ._arrays cimport fill_buffer, free_buffer, make_numpy
-from ._native cimport (TRAILING, allocate, broadcast_strides, contiguous_strides, copy_tensor, extent, fill_tensor,
+from ._native cimport (TRAILING, allocate, broadcast_strides, contiguous_strides, copy_tensor, fill_tensor,
                        is_contiguous, item_bytes, op_abs, op_add, op_bitwise_and, op_bitwise_invert,
                        op_bitwise_left_shift, op_bitwise_or, op_bitwise_right_shift, op_bitwise_xor, op_divide,
                        op_equal, op_floor_divide, op_greater, op_greater_equal, op_less, op_less_equal, op_multiply,
@@ -90,12 +90,12 @@ cdef class Tensor:
     @property
     def shape(self):
         """Elements along each dimension."""
-        return _tuple(self.its.dl.ndim, self.its.dl.shape)
+        return as_tuple(self.its.dl.ndim, self.its.dl.shape)
 
     @property
     def strides(self):
         """Elements (not bytes) from one index to the next, for each dimension."""
-        return _tuple(self.its.dl.ndim, self.its.dl.strides)
+        return as_tuple(self.its.dl.ndim, self.its.dl.strides)
 
     @property
     def ndim(self):
@@ -352,7 +352,7 @@ cdef class Tensor:
                                place.strides):
             if copy is not None:
                 raise ValueError(f"reshape: shape {self.shape} with strides {self.strides} has no view of shape "
-                                 f"{_tuple(n, target)}; allow a copy with copy=None")
+                                 f"{as_tuple(n, target)}; allow a copy with copy=None")
             source = copied(self, "reshape")
             contiguous_strides(n, target, place.strides)
         return view_of(source, &place)

@@ -72,7 +72,7 @@ cdef Tensor new_empty(int ndim, const int64_t* shape, DLDataType dtype, DLDevice
     for i in range(ndim):
         if not empty:
             if shape[i] > most // size:
-                raise ValueError(f"{where}: shape {tuple([shape[k] for k in range(ndim)])} of {dtype_of(dtype)} needs "
+                raise ValueError(f"{where}: shape {as_tuple(ndim, shape)} of {dtype_of(dtype)} needs "
                                  f"more than 2^62 bytes, which no address reaches")
             size *= shape[i]
     if not empty and size > (<int64_t>1 << 47) * 8 // (dtype.bits * dtype.lanes):
@@ -100,7 +100,7 @@ cdef str _out_of_memory(int ndim, const int64_t* shape, DLDataType dtype, str wh
     bits = int(dtype.bits) * int(dtype.lanes)
     for i in range(ndim):
         bits *= shape[i]
-    return (f"{where}: cannot allocate {(bits + 7) // 8} bytes for shape {tuple([shape[i] for i in range(ndim)])} of "
+    return (f"{where}: cannot allocate {(bits + 7) // 8} bytes for shape {as_tuple(ndim, shape)} of "
             f"{dtype_of(dtype)}")
 
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Shapes that users ask for: read from arguments, completed, cut anew. Part of _tensor.pyx; no methods here.
 
-cdef object _tuple(int n, const int64_t* numbers):
+cdef object as_tuple(int n, const int64_t* numbers):
+    """A shape, or strides, as Python shows them."""
     cdef int i
     cdef tuple made = PyTuple_New(n)
     for i in range(n):
@@ -65,20 +66,20 @@ cdef int _complete_shape(Tensor self, int n, int64_t* target) except -1:
     for i in range(n):
         if target[i] == -1:
             if open >= 0:
-                raise ValueError(f"reshape: at most one extent may be -1, got {_tuple(n, target)}")
+                raise ValueError(f"reshape: at most one extent may be -1, got {as_tuple(n, target)}")
             open = i
         elif target[i] < 0:
-            raise ValueError(f"reshape: an extent must be at least 0 (or one -1), got {_tuple(n, target)}")
+            raise ValueError(f"reshape: an extent must be at least 0 (or one -1), got {as_tuple(n, target)}")
         elif target[i] > 0 and known > (<int64_t>1 << 62) // target[i]:
-            raise ValueError(f"reshape: shape {_tuple(n, target)} has more than 2^62 elements, the tensor has {size}")
+            raise ValueError(f"reshape: shape {as_tuple(n, target)} has more than 2^62 elements, the tensor has {size}")
         else:
             known *= target[i]
     if open >= 0:
         if known == 0 or size % known != 0:
-            raise ValueError(f"reshape: {size} elements of shape {self.shape} do not fill shape {_tuple(n, target)}")
+            raise ValueError(f"reshape: {size} elements of shape {self.shape} do not fill shape {as_tuple(n, target)}")
         target[open] = size // known
     elif known != size:
-        raise ValueError(f"reshape: shape {self.shape} has {size} elements, shape {_tuple(n, target)} has {known}")
+        raise ValueError(f"reshape: shape {self.shape} has {size} elements, shape {as_tuple(n, target)} has {known}")
     return 0
 
 
