@@ -120,6 +120,15 @@ def test_a_release_without_the_gil_is_told(release_without_gil):
     assert "without the GIL" in trace.report()
 
 
+def test_large_copies_let_go_of_the_gil():
+    """Overlapping memory goes through a temporary, whose event says whether the thread held it."""
+    for n, held in ((100, True), (1 << 18, False)):
+        t = dl.zeros(n)
+        with dl.debug.trace() as trace:
+            t[1:] = t[:-1]
+        assert [event.gil for event in trace.events if event.event == "allocated"] == [held]
+
+
 def test_a_threads_name_is_kept_while_it_lives():
     stop = threading.Event()
 

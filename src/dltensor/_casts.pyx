@@ -2,14 +2,14 @@
 """Elements as another dtype, elements chosen, elements moved: astype, cast, where, clip, copy, fill. No arithmetic."""
 from libc.stdint cimport int64_t
 
-from ._native cimport (COMPLEX, NEAREST, NO_MEMORY, OK, TRAILING, TRUNCATE, CastOptions, Scalar, Status,
-                       broadcast_strides, computed_types, fill_tensor, store_scalar, type_bool, type_table)
+from ._native cimport (COMPLEX, KEEP_GIL_BYTES, NEAREST, NO_MEMORY, OK, TRAILING, TRUNCATE, CastOptions, Scalar,
+                       Status, broadcast_strides, computed_types, store_scalar, type_bool, type_table)
 from ._operands cimport (Operand, common_device, common_shape, engine_of, promote_operands, read_number, read_operand,
                          read_tensor, store_number, type_of)
 from ._exchange cimport view_any
 from ._scalar cimport plain_number
-from ._tensor cimport (Tensor, as_tuple, assign, assign_scalar, check_writable, copied, is_packed, new_empty,
-                       new_padded)
+from ._tensor cimport (Tensor, as_tuple, assign, assign_scalar, check_writable, copied, fill_elements, is_packed,
+                       new_empty, new_padded)
 from ._words cimport (DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, DLDataType, DLDevice, DLTensor, dtype_of, is_host,
                       kDLCPU, read_dtype)
 
@@ -19,9 +19,6 @@ from ._tensor import hook_of, set_hook
 cdef extern from "native/cpu/engine.h" namespace "dlt" nogil:
     Status cast_tensor "dlt::cast"(const DLTensor&, const DLTensor&, const CastOptions&, unsigned)
     Status where_tensor "dlt::where"(const DLTensor&, const DLTensor&, const DLTensor&, const DLTensor&)
-
-cdef enum:
-    KEEP_GIL_BYTES = 1 << 18
 
 
 cdef int _convert(Tensor out, Operand* operand, const CastOptions& options, str where) except -1:
@@ -238,7 +235,11 @@ def where(condition, x1, x2, /):
         read_tensor(made, &target)
         engine_of(device, "where").choose(operands, &target)
         return made
-    status = where_tensor(operands[0].view, operands[1].view, operands[2].view, made.its.dl)
+    if made.nbytes > KEEP_GIL_BYTES:
+        with nogil:
+            status = where_tensor(operands[0].view, operands[1].view, operands[2].view, made.its.dl)
+    else:
+        status = where_tensor(operands[0].view, operands[1].view, operands[2].view, made.its.dl)
     if status != OK:
         raise MemoryError("where: no memory left for a temporary")
     return made
@@ -358,7 +359,7 @@ def fill(scalar, dst, *, saturate=False):
             read_tensor(target, &place)
             engine_of(target.its.dl.device, "fill").fill(element, &place)
             return dst
-        fill_tensor(target.its.dl, element, target.its.flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED != 0)
+        fill_elements(&target.its.dl, element, target.its.flags)
     else:
         assign_scalar(target, scalar, "fill")
     return dst

@@ -8,15 +8,15 @@ from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_CheckExact
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t
 from libc.string cimport memcpy
 
-from ._native cimport (COMPLEX, NO_LOOP, NO_MEMORY, OK, REAL, REAL_ADD, REAL_DIVIDE, REAL_FMA, REAL_MULTIPLY,
-                       REAL_RDIVIDE, REAL_RSUB, SIGNED, TRUNCATE, UNSIGNED, Kind, Real, Scalar, Status, allocate,
-                       computed_types, fill_tensor, op_add, op_count, op_divide, op_equal, op_fma, op_greater,
+from ._native cimport (COMPLEX, KEEP_GIL_BYTES, NO_LOOP, NO_MEMORY, OK, REAL, REAL_ADD, REAL_DIVIDE, REAL_FMA,
+                       REAL_MULTIPLY, REAL_RDIVIDE, REAL_RSUB, SIGNED, TRUNCATE, UNSIGNED, Kind, Real, Scalar, Status,
+                       allocate, computed_types, numel, op_add, op_count, op_divide, op_equal, op_fma, op_greater,
                        op_greater_equal, op_less, op_less_equal, op_multiply, op_not_equal, op_pow, op_subtract,
                        op_table, store_scalar, type_bool, type_table, type_uint8)
 from ._operands cimport (Engine, Item, Operand, common_device, common_shape, engine_of, promote_operands, rank_of,
                          read_number, read_operand, read_output, read_tensor, store_number, type_of)
 from ._scalar cimport integer_range, shown
-from ._tensor cimport Tensor, as_tuple, new_empty, new_tensor, set_element
+from ._tensor cimport Tensor, as_tuple, fill_elements, new_empty, new_tensor, set_element
 from ._words cimport (DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, DLPACK_FLAG_BITMASK_READ_ONLY, DLDataType, DLDevice,
                       DLTensor, device_of, dtype_of, kDLCPU, kDLCUDA)
 
@@ -48,8 +48,6 @@ cdef extern from "builtins.h" namespace "dlt":
     int add_functions(object, object, Element) except -1
 
 cdef enum:
-    # A release of the GIL costs about as much as 4,000 additions; below some ten times that it is not worth it.
-    KEEP_GIL_BYTES = 1 << 18
     # What one plain loop on one thread does best; more goes to run(), which shares and streams.
     PLAIN_BYTES = 1 << 16
 
@@ -118,7 +116,6 @@ cdef object _general(int op, Operand* operands, PyObject** arguments, object hel
     cdef DLDevice device
     cdef Tensor made = None
     cdef Status status
-    cdef int64_t size = 1
     cdef object _kept = None
     cdef const Engine* engine = NULL
     where = _names[op]
@@ -168,15 +165,22 @@ cdef object _general(int op, Operand* operands, PyObject** arguments, object hel
             views[i] = &operands[i].view
             if operands[i].flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED:
                 padded |= 1 << i
-        for i in range(ndim):
-            size *= shape[i]
-        if size * type_table[type].bytes > KEEP_GIL_BYTES:
-            with nogil:
-                status = run(op, run_saturate if saturate else 0, type, views, target.view, padded)
-        else:
-            status = run(op, run_saturate if saturate else 0, type, views, target.view, padded)
+        status = _run(op, saturate, type, views, &target.view, padded)
     _check_status(status, op, type, saturate, where)
     return made if out is None else out
+
+
+cdef Status _run(int op, bint saturate, int type, const DLTensor** views, const DLTensor* out,
+                 unsigned padded) noexcept:
+    """One operation on the host, without the GIL where that is worth it."""
+    cdef Status status
+    cdef unsigned flags = run_saturate if saturate else 0
+    if numel(out.ndim, out.shape) * type_table[type].bytes > KEEP_GIL_BYTES:
+        with nogil:
+            status = run(op, flags, type, views, out[0], padded)
+    else:
+        status = run(op, flags, type, views, out[0], padded)
+    return status
 
 
 cdef int _check_status(Status status, int op, int type, bint saturate, str where) except -1:
@@ -256,7 +260,7 @@ cdef object _compare_exactly(int op, Operand* tensor, object number, bint number
         if engine != NULL:
             engine.fill(scalar.element, &target)
         else:
-            fill_tensor(target.view, scalar.element, False)
+            fill_elements(&target.view, scalar.element, 0)
     else:
         store_scalar(scalar.element, 0, type_table[tensor.type].dtype, True, plan.value, TRUNCATE, False)
         if engine != NULL:
@@ -271,7 +275,7 @@ cdef object _compare_exactly(int op, Operand* tensor, object number, bint number
         scalar.view.ndim = 0
         views[0] = &tensor.view
         views[1] = &scalar.view
-        _check_status(run(plan.op, 0, tensor.type, views, target.view, 0), op, tensor.type, False, where)
+        _check_status(_run(plan.op, False, tensor.type, views, &target.view, 0), op, tensor.type, False, where)
     return made if out is None else out
 
 

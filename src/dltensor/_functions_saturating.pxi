@@ -89,15 +89,19 @@ cdef int _run_saturating(int op, int type, Operand* both, Operand* target, const
         engine.element(op, True, type, both, 2, target, launch)
         return 0
     views[0], views[1] = &both[0].view, &both[1].view
-    return _check_status(run(op, run_saturate, type, views, target.view, 0), op, type, True, where)
+    return _check_status(_run(op, True, type, views, &target.view, 0), op, type, True, where)
 
 
 cdef Status _run_real(int op, Operand* operands, int count, list held, Operand* target, const Engine* engine,
                       object launch, str where) except *:
-    cdef int k, other
+    cdef int k
     cdef Real form
     cdef Scalar value
     cdef double number
+    cdef Operand* tensor
+    cdef Operand* addend = NULL
+    cdef const DLTensor* c = NULL
+    cdef Status status
     for k in range(count):
         if operands[k].number:
             break
@@ -112,12 +116,10 @@ cdef Status _run_real(int op, Operand* operands, int count, list held, Operand* 
     if op == op_fma:
         if k != 0 or operands[1].number or operands[2].number:
             raise TypeError(f"{where}: with saturate=True a number outside the dtype may only be the first operand")
-        if engine != NULL:
-            engine.real(REAL_FMA, number, &operands[1], &operands[2], target, launch)
-            return OK
-        return run_real(REAL_FMA, number, operands[1].view, &operands[2].view, target.view)
-    other = 1 - k
-    if op == op_add:
+        form = REAL_FMA
+        addend = &operands[2]
+        c = &addend.view
+    elif op == op_add:
         form = REAL_ADD
     elif op == op_subtract:
         form = REAL_RSUB if k == 0 else REAL_ADD
@@ -128,7 +130,13 @@ cdef Status _run_real(int op, Operand* operands, int count, list held, Operand* 
         form = REAL_RDIVIDE if k == 0 else REAL_DIVIDE
     else:
         return NO_LOOP
+    tensor = &operands[0 if k else 1]
     if engine != NULL:
-        engine.real(form, number, &operands[other], NULL, target, launch)
+        engine.real(form, number, tensor, addend, target, launch)
         return OK
-    return run_real(form, number, operands[other].view, NULL, target.view)
+    if numel(target.view.ndim, target.view.shape) * type_table[tensor.type].bytes > KEEP_GIL_BYTES:
+        with nogil:
+            status = run_real(form, number, tensor.view, c, target.view)
+    else:
+        status = run_real(form, number, tensor.view, c, target.view)
+    return status

@@ -5,6 +5,10 @@ from libc.stdint cimport int64_t, uint64_t
 
 from ._words cimport DLDataType, DLManagedTensorVersioned, DLTensor
 
+cdef enum:
+    # A release of the GIL costs about as much as 4,000 additions; below some ten times that it is not worth it.
+    KEEP_GIL_BYTES = 1 << 18
+
 
 cdef extern from "native/memory/block.h" namespace "dlt" nogil:
     cppclass Block:
@@ -26,6 +30,7 @@ cdef extern from "native/layout/layout.h" namespace "dlt" nogil:
     enum Align "dlt::Align":
         TRAILING "dlt::Align::trailing"
     int64_t item_bytes(DLDataType)
+    int64_t numel(int, const int64_t*)
     void contiguous_strides(int, const int64_t*, int64_t*)
     bint is_contiguous(int, const int64_t*, const int64_t*)
     Extent extent(int, const int64_t*, const int64_t*)

@@ -14,12 +14,12 @@ from libc.string cimport memcpy
 from ._dlpack cimport CAPSULE, NONE, UNKNOWN, Taken, entry_of, lend_capsule, lend_legacy_capsule
 from ._index cimport Place, checked_index, locate
 from ._arrays cimport fill_buffer, free_buffer, make_numpy
-from ._native cimport (TRAILING, allocate, broadcast_strides, contiguous_strides, copy_tensor, fill_tensor,
-                       is_contiguous, item_bytes, op_abs, op_add, op_bitwise_and, op_bitwise_invert,
-                       op_bitwise_left_shift, op_bitwise_or, op_bitwise_right_shift, op_bitwise_xor, op_divide,
-                       op_equal, op_floor_divide, op_greater, op_greater_equal, op_less, op_less_equal, op_multiply,
-                       op_negative, op_not_equal, op_positive, op_pow, op_remainder, op_subtract, repeats_elements,
-                       retain)
+from ._native cimport (KEEP_GIL_BYTES, TRAILING, allocate, broadcast_strides, contiguous_strides, copy_tensor,
+                       fill_tensor, is_contiguous, item_bytes, numel, op_abs, op_add, op_bitwise_and,
+                       op_bitwise_invert, op_bitwise_left_shift, op_bitwise_or, op_bitwise_right_shift, op_bitwise_xor,
+                       op_divide, op_equal, op_floor_divide, op_greater, op_greater_equal, op_less, op_less_equal,
+                       op_multiply, op_negative, op_not_equal, op_positive, op_pow, op_remainder, op_subtract,
+                       repeats_elements, retain)
 from ._scalar cimport load_python, nested, shown, store_python
 from ._words cimport (DLPACK_FLAG_BITMASK_IS_COPIED, DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED,
                       DLPACK_FLAG_BITMASK_READ_ONLY, DLDataType, DLDevice, device_of, dtype_of, is_handle, is_host,

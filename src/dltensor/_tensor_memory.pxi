@@ -43,11 +43,7 @@ cdef inline int64_t _bytes(const DLTensor* view, int64_t size, uint64_t flags) n
 
 
 cdef inline int64_t _size(const DLTensor* view) noexcept:
-    cdef int i
-    cdef int64_t size = 1
-    for i in range(view.ndim):
-        size *= view.shape[i]
-    return size
+    return numel(view.ndim, view.shape)
 
 
 cdef allocate_t _allocate = NULL
@@ -220,10 +216,25 @@ cdef Tensor copied(Tensor self, str where):
     return made
 
 
-cdef inline int copy_elements(DLTensor* to, const DLTensor* source, uint64_t flags) except -1:
-    if not copy_tensor(to[0], source[0], flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED != 0):
+cdef int copy_elements(const DLTensor* to, const DLTensor* source, uint64_t flags) except -1:
+    cdef bint padded = flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED != 0, done
+    if _bytes(to, _size(to), flags) > KEEP_GIL_BYTES:
+        with nogil:
+            done = copy_tensor(to[0], source[0], padded)
+    else:
+        done = copy_tensor(to[0], source[0], padded)
+    if not done:
         raise MemoryError("copy: no memory left for the temporary that overlapping memory needs")
     return 0
+
+
+cdef void fill_elements(const DLTensor* to, const void* element, uint64_t flags) noexcept:
+    cdef bint padded = flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED != 0
+    if _bytes(to, _size(to), flags) > KEEP_GIL_BYTES:
+        with nogil:
+            fill_tensor(to[0], element, padded)
+    else:
+        fill_tensor(to[0], element, padded)
 
 
 cdef int assign_scalar(Tensor self, object value, str where) except -1:
@@ -233,7 +244,7 @@ cdef int assign_scalar(Tensor self, object value, str where) except -1:
     if not is_host(<int>self.its.dl.device.device_type):
         _hook("fill", where, "dltensor.cuda")(self, value, where)
         return 0
-    fill_tensor(self.its.dl, element, self.its.flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED != 0)
+    fill_elements(&self.its.dl, element, self.its.flags)
     return 0
 
 
