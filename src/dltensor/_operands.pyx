@@ -6,15 +6,15 @@ Nothing is computed here.
 from cpython.bool cimport PyBool_Check
 from cpython.complex cimport PyComplex_CheckExact
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
-from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_CheckExact
+from cpython.long cimport PyLong_CheckExact
 
 from ._arrays cimport borrow_numpy
 from ._dlpack cimport NDARRAY, TypeEntry, borrow_table, entry_of, is_lazy
 from ._exchange cimport view_any
-from ._native cimport (BOOLEAN, COMPLEX, REAL, SIGNED, TRAILING, TRUNCATE, UNSIGNED, Kind, broadcast_shapes,
-                       computed_types, contiguous_strides, promote, store_scalar, type_bool, type_complex64,
-                       type_count, type_float32, type_int64, type_table)
-from ._scalar cimport integer_range, plain_number, shown
+from ._native cimport (BOOLEAN, REAL, SIGNED, TRAILING, TRUNCATE, UNSIGNED, Kind, broadcast_shapes, computed_types,
+                       contiguous_strides, promote, store_scalar, type_bool, type_complex64, type_count, type_float32,
+                       type_int64, type_table)
+from ._scalar cimport integer_range, plain_number, shown, tag_number
 from ._tensor cimport Tensor, as_tuple, check_writable
 from ._words cimport device_of, dtype_of, is_host, kDLCPU, kDLCUDA, kDLCUDAManaged
 
@@ -131,32 +131,8 @@ cdef object read_output(object x, Operand* out, str where):
 
 
 cdef int read_number(object x, Scalar* out, str where) except -1:
-    """A number as a tagged value. Integers beyond 64 bits become floats."""
-    cdef int overflow = 0
-    x = plain_number(x, where)
-    if PyBool_Check(x):
-        out.kind = BOOLEAN
-        out.u = x
-    elif PyLong_CheckExact(x):
-        out.kind = SIGNED
-        out.i = PyLong_AsLongLongAndOverflow(x, &overflow)
-        if overflow > 0 and x < 1 << 64:
-            out.kind = UNSIGNED
-            out.u = x
-        elif overflow != 0:
-            out.kind = REAL
-            try:
-                out.re = float(x)
-            except OverflowError:
-                out.re = float("inf") if x > 0 else -float("inf")
-    elif PyFloat_CheckExact(x):
-        out.kind = REAL
-        out.re = PyFloat_AS_DOUBLE(x)
-    else:
-        out.kind = COMPLEX
-        out.re = x.real
-        out.im = x.imag
-    return 0
+    """What stands for a number as a tagged value."""
+    return tag_number(plain_number(x, where), out)
 
 
 cdef int store_number(object x, Operand* out, int type, str where) except -1:

@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """One element as a Python number, and a Python number as one element. No shapes here."""
-from libc.math cimport isinf, isnan, trunc
-
 import operator
+
+from cpython.bool cimport PyBool_Check
+from cpython.complex cimport PyComplex_CheckExact
+from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
+from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_CheckExact
+from libc.math cimport isinf, isnan
 
 from ._native cimport (BOOLEAN, COMPLEX, REAL, SIGNED, TRUNCATE, UNSIGNED, Kind, Scalar, find_type, load_scalar,
                        store_scalar, type_table)
@@ -37,7 +41,7 @@ cdef int store_python(void* base, int64_t index, object value, DLDataType dtype,
     """Write a Python number as element `index`, counted from `base`."""
     cdef Scalar scalar
     cdef int type
-    cdef double number
+    cdef Kind kind
     if dtype.lanes != 1:
         raise TypeError(f"{where}: a Python number cannot be written to {dtype_of(dtype)}, which has lanes; write to "
                         f"a view() of one lane")
@@ -45,55 +49,62 @@ cdef int store_python(void* base, int64_t index, object value, DLDataType dtype,
     if type < 0:
         raise TypeError(f"{where}: a Python number cannot be written to {dtype_of(dtype)}, whose meaning is not known; "
                         f"view() an integer type of the same width")
-    cdef Kind kind = type_table[type].kind
+    kind = type_table[type].kind
     value = plain_number(value, where)
-    if isinstance(value, int):
-        if kind == REAL or kind == COMPLEX:
-            scalar.kind = COMPLEX if kind == COMPLEX else REAL
-            try:
-                scalar.re = float(value)
-            except OverflowError:
-                raise OverflowError(f"{where}: {shown(value)} is outside {dtype_of(dtype)}") from None
-            scalar.im = 0
-        elif kind == BOOLEAN:
-            scalar.kind = BOOLEAN
-            scalar.u = value != 0
-        else:
-            _check_range(value, value, kind, dtype, where)
-            scalar.kind = kind
-            if kind == SIGNED:
-                scalar.i = value
-            else:
-                scalar.u = value
-    elif isinstance(value, float):
-        number = value
-        if kind == REAL or kind == COMPLEX:
-            scalar.kind = COMPLEX if kind == COMPLEX else REAL
-            scalar.re = number
-            scalar.im = 0
-        elif kind == BOOLEAN:
-            scalar.kind = BOOLEAN
-            scalar.u = number != 0
-        else:
-            if isnan(number):
-                raise ValueError(f"{where}: NaN is no {dtype_of(dtype)}")
-            if isinf(number):
-                raise OverflowError(f"{where}: {number} is outside {dtype_of(dtype)}")
-            exact = int(trunc(number))
-            _check_range(exact, value, kind, dtype, where)
-            scalar.kind = kind
-            if kind == SIGNED:
-                scalar.i = exact
-            else:
-                scalar.u = exact
-    else:
+    if PyComplex_CheckExact(value):
         if kind != COMPLEX:
             raise TypeError(f"{where}: the complex number {value!r} cannot be written to {dtype_of(dtype)}; take its "
                             f"real part")
-        scalar.kind = COMPLEX
-        scalar.re = value.real
-        scalar.im = value.imag
+    elif kind == SIGNED or kind == UNSIGNED:
+        value = _whole(value, kind == SIGNED, dtype, where)
+    elif PyLong_CheckExact(value) and kind != BOOLEAN:
+        try:
+            float(value)
+        except OverflowError:
+            raise OverflowError(f"{where}: {shown(value)} is outside {dtype_of(dtype)}") from None
+    tag_number(value, &scalar)
     store_scalar(base, index, dtype, padded, scalar, TRUNCATE, False)
+    return 0
+
+
+cdef object _whole(object number, bint signed, DLDataType dtype, str where):
+    """The integer that a number becomes in an integer dtype: fractions are cut off, what is outside is refused."""
+    low, high = integer_range(signed, dtype.bits)
+    whole = number
+    if isinstance(number, float):
+        if isnan(number):
+            raise ValueError(f"{where}: NaN is no {dtype_of(dtype)}")
+        whole = number if isinf(number) else int(number)
+    if not low <= whole <= high:
+        raise OverflowError(f"{where}: {shown(number)} is outside {dtype_of(dtype)}, which holds {low} to {high}")
+    return whole
+
+
+cdef int tag_number(object x, Scalar* out) except -1:
+    """A number of Python's own kinds as a tagged value. Integers beyond 64 bits become floats."""
+    cdef int overflow = 0
+    if PyFloat_CheckExact(x):
+        out.kind = REAL
+        out.re = PyFloat_AS_DOUBLE(x)
+    elif PyBool_Check(x):
+        out.kind = BOOLEAN
+        out.u = x
+    elif PyLong_CheckExact(x):
+        out.kind = SIGNED
+        out.i = PyLong_AsLongLongAndOverflow(x, &overflow)
+        if overflow > 0 and x < 1 << 64:
+            out.kind = UNSIGNED
+            out.u = x
+        elif overflow != 0:
+            out.kind = REAL
+            try:
+                out.re = float(x)
+            except OverflowError:
+                out.re = float("inf") if x > 0 else -float("inf")
+    else:
+        out.kind = COMPLEX
+        out.re = x.real
+        out.im = x.imag
     return 0
 
 
@@ -138,13 +149,6 @@ cdef str _type_name(object value):
 cdef tuple integer_range(bint signed, object bits):
     """The lowest and the highest integer of a width, as Python integers."""
     return (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if signed else (0, (1 << bits) - 1)
-
-
-cdef int _check_range(object exact, object value, Kind kind, DLDataType dtype, str where) except -1:
-    low, high = integer_range(kind == SIGNED, dtype.bits)
-    if not low <= exact <= high:
-        raise OverflowError(f"{where}: {shown(value)} is outside {dtype_of(dtype)}, which holds {low} to {high}")
-    return 0
 
 
 cdef object nested(const DLTensor* view, uint64_t flags, int axis, int64_t offset):
