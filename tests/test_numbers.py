@@ -191,6 +191,23 @@ def test_integers_have_no_negative_integer_as_exponent(dtype):
     assert (dl.asarray([2, 1, -1, -1]) ** dl.asarray([-1, -5, -3, -2])).tolist() == [0, 1, -1, 1]
 
 
+def test_an_integer_is_rounded_once_on_every_way_to_a_float():
+    # Just above the middle between two neighbours of float32: by way of float64 it would be taken for the middle.
+    n, zero = 2**54 + 2**30 + 1, dl.zeros((), dtype="float32")
+    ways = [dl.full((), n, dtype="float32"), dl.asarray(n, dtype="float32"), dl.add(zero, n), dl.fill(n, zero)]
+    assert [t.item() for t in ways] == [2**54 + 2**31] * 4
+    assert dl.full((), n, dtype="complex64").item() == 2**54 + 2**31
+
+
+def test_an_output_of_another_dtype_is_the_wrong_kind_and_one_of_another_shape_the_wrong_value():
+    x, other, large = dl.ones((2, 2)), dl.zeros((2, 2), dtype="int32"), dl.zeros((2, 3))
+    for call in (lambda out: dl.add(x, x, out), lambda out: dl.matmul(x, x, out), lambda out: dl.gemm(x, x, out)):
+        with pytest.raises(TypeError, match="int32"):
+            call(other)
+        with pytest.raises(ValueError, match=r"\(2, 3\)"):
+            call(large)
+
+
 def test_an_argument_that_must_be_a_number_says_which():
     x = dl.ones((2, 2))
     cases = [
@@ -201,6 +218,7 @@ def test_an_argument_that_must_be_a_number_says_which():
         (lambda: dl.fill("x", x, saturate=True), "fill: expected a number.* got str"),
         (lambda: dl.roll(x, 1.5), "roll: shift must be an integer or a sequence of them, got 1.5"),
         (lambda: dl.wrap("x", (1,), "int8"), "wrap: ptr must be an integer, got str"),
+        (lambda: dl.wrap(4096, (1,), "int8", strides="x"), "wrap: strides are an integer or a sequence of integers"),
         (lambda: dl.DType("x", 8), "DType: code must be an integer, got str"),
     ]
     for call, words in cases:

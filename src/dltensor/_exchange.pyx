@@ -383,7 +383,7 @@ def wrap(ptr, shape, dtype, *, device="cpu", strides=None, byte_offset=0, owner=
     taken.view.byte_offset = byte_offset
     if strides is not None:
         taken.view.strides = taken.room + 64
-        n = read_shape(strides, taken.room + 64, "wrap")
+        n = read_shape(strides, taken.room + 64, "wrap", strides=True)
         if n != ndim:
             raise ValueError(f"wrap: shape has {ndim} dimensions, strides have {n}")
     judge(&taken.view, "wrap")

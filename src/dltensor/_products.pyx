@@ -115,9 +115,9 @@ def matmul(x1, x2, /, out=None):
     Raises
     ------
     ValueError
-        The shapes do not chain; the message names both.
+        The shapes do not chain; the message names both. `out` has another shape than the result.
     TypeError
-        An operand is a number or bool, or they have no dtype in common.
+        An operand is a number or bool, they have no dtype in common, or `out` has another dtype than the result.
 
     Source: Python array API standard 2025.12, ``matmul``.
 
@@ -186,14 +186,16 @@ def matmul(x1, x2, /, out=None):
     zero.re = zero.im = 0.0
     if out is not None:
         _kept = read_output(out, &target, "matmul")
-        same = target.type == row and target.view.ndim == ndim + 2 - left_vector - right_vector
+        same = target.view.ndim == ndim + 2 - left_vector - right_vector
         for i in range(target.view.ndim if same else 0):
             same = same and target.view.shape[i] == shape[i + (left_vector and i >= ndim)]
         if not same:
             result = [shape[i] for i in range(ndim + 2)
                       if not (left_vector and i == ndim or right_vector and i == ndim + 1)]
-            raise ValueError(f"matmul: the result is {dtype_of(type_table[row].dtype)} of shape {tuple(result)}, out "
-                             f"is {dtype_of(target.view.dtype)} of shape {_shape_of(&target.view)}")
+            raise ValueError(f"matmul: the result has shape {tuple(result)}, out has shape {_shape_of(&target.view)}")
+        if target.type != row:
+            raise TypeError(f"matmul: the result is {dtype_of(type_table[row].dtype)}, out is "
+                            f"{dtype_of(target.view.dtype)}; give an out of that dtype, or use cast()")
         if not (left_vector or right_vector):
             _product(&operands[0], &operands[1], &target, device, one, zero, "matmul")
             return out

@@ -29,7 +29,7 @@ cdef Tensor same_view(Tensor source)
 cdef Tensor copied(Tensor self, str where)
 cdef void fill_elements(const DLTensor* to, const void* element, uint64_t flags) noexcept
 cdef object as_tuple(int n, const int64_t* numbers)
-cdef int read_shape(object shape, int64_t* out, str where) except -1
+cdef int read_shape(object shape, int64_t* out, str where, bint strides=*) except -1
 cdef bint is_packed(DLDataType dtype, uint64_t flags) noexcept
 cdef int assign(Tensor self, object value, str where) except -1
 

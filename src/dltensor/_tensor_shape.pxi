@@ -13,8 +13,8 @@ cdef object as_tuple(int n, const int64_t* numbers):
     return made
 
 
-cdef int read_shape(object shape, int64_t* out, str where) except -1:
-    """Numbers of a shape argument into `out` (64 entries); returns how many."""
+cdef int read_shape(object shape, int64_t* out, str where, bint strides=False) except -1:
+    """Numbers of a shape argument, or of strides, into `out` (64 entries); returns how many."""
     cdef int n = 0, overflow = 0
     if PyTuple_CheckExact(shape) and PyTuple_GET_SIZE(shape) <= 64:
         for n in range(<int>PyTuple_GET_SIZE(shape)):
@@ -40,9 +40,11 @@ cdef int read_shape(object shape, int64_t* out, str where) except -1:
             n += 1
     except OverflowError:
         told = [shown(number) for number in ((shape,) if isinstance(shape, int) else shape)]
-        raise ValueError(f"{where}: an extent must be below 2^63, got {', '.join(told)}") from None
+        raise ValueError(f"{where}: {'a stride' if strides else 'an extent'} must be below 2^63, got "
+                         f"{', '.join(told)}") from None
     except (TypeError, AttributeError):
-        raise TypeError(f"{where}: a shape is an integer or a sequence of integers, got {shape!r}") from None
+        raise TypeError(f"{where}: {'strides are' if strides else 'a shape is'} an integer or a sequence of integers, "
+                        f"got {shape!r}") from None
     return n
 
 

@@ -38,7 +38,7 @@ def restride(Tensor t, shape, strides, int64_t offset=0, bint readonly=False, st
     cdef int i
     cdef Tensor made
     place.ndim = read_shape(shape, place.shape, where)
-    if read_shape(strides, place.strides, where) != place.ndim:
+    if read_shape(strides, place.strides, where, strides=True) != place.ndim:
         raise ValueError(f"{where}: shape {tuple(shape)} and strides {tuple(strides)} differ in length")
     for i in range(place.ndim):
         if place.shape[i] < 0:

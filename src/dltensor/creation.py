@@ -243,6 +243,17 @@ def _ramp(size, start, step, stop, dtype, where):
     return made
 
 
+def _number(value, name, where, *, real=False):
+    """An argument that must be a number, as one of Python's own."""
+    try:
+        plain = plain_number(value, where)
+    except TypeError:
+        plain = None
+    if plain is None or (real and isinstance(plain, complex)):
+        raise TypeError(f"{where}: {name} must be a {'real ' if real else ''}number, got {value!r}")
+    return plain
+
+
 def arange(start, /, stop=None, step=1, *, dtype=None, device=None):
     """Return evenly spaced numbers from `start` up to, not including, `stop`.
 
@@ -274,16 +285,10 @@ def arange(start, /, stop=None, step=1, *, dtype=None, device=None):
     """
     if stop is None:
         start, stop = 0, start
-    numbers = []
-    for name, number in (("start", start), ("stop", stop), ("step", step)):
-        try:
-            plain = plain_number(number, "arange")
-        except TypeError:
-            plain = None
-        if plain is None or isinstance(plain, complex):
-            raise TypeError(f"arange: {name} must be a real number, got {number!r}")
-        numbers.append(plain)
-    start, stop, step = numbers
+    numbers = start, stop, step = [
+        _number(number, name, "arange", real=True)
+        for name, number in (("start", start), ("stop", stop), ("step", step))
+    ]
     whole = all(isinstance(number, int) for number in numbers)
     if step == 0:
         raise ValueError("arange: step must not be 0")
@@ -330,11 +335,9 @@ def linspace(start, stop, /, num, *, dtype=None, device=None, endpoint=True):
         raise TypeError(f"linspace: num must be an integer, got {num!r}")
     if num < 0:
         raise ValueError(f"linspace: num must be at least 0, got {num}")
+    start, stop = _number(start, "start", "linspace"), _number(stop, "stop", "linspace")
     imaginary = isinstance(start, complex) or isinstance(stop, complex)
-    try:
-        start, stop = (complex(start), complex(stop)) if imaginary else (float(start), float(stop))
-    except (TypeError, ValueError):
-        raise TypeError(f"linspace: both ends must be numbers, got {start!r} and {stop!r}") from None
+    start, stop = (complex(start), complex(stop)) if imaginary else (float(start), float(stop))
     dtype = DTYPES["complex64" if imaginary else "float32"] if dtype is None else as_dtype(dtype, "linspace")
     steps = num - 1 if endpoint else num
     step = (stop - start) / steps if steps > 0 else 0.0
