@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Options of the test run. No fixtures that only one file uses."""
 
+import contextlib
 import os
 
 
@@ -13,6 +14,12 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
+    with contextlib.suppress(ImportError):
+        from hypothesis import settings
+
+        # No test is about time: on a busy machine any example may take long.
+        settings.register_profile("untimed", deadline=None)
+        settings.load_profile("untimed")
     if config.getoption("--device").startswith("cuda") and not os.environ.get("DLTENSOR_TEST_GPU"):
         from dltensor.testing import hostcuda
 

@@ -213,7 +213,7 @@ def broadcasting_pairs(draw):
 
 
 @given(broadcasting_pairs(), st.sampled_from(["int16", "float32", "uint8", "float64", "float16"]), st.randoms())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_shapes_and_orders_of_every_kind_agree_with_numpy(pair, dtype, random):
     arrays = []
     for shape in pair:

@@ -23,7 +23,7 @@ def arrays_and_keys(draw):
     return array, key
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(arrays_and_keys())
 def test_every_basic_index_shows_what_numpy_shows(case):
     array, key = case
@@ -35,7 +35,7 @@ def test_every_basic_index_shows_what_numpy_shows(case):
         assert got.data_ptr == want.ctypes.data
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(arrays_and_keys(), st.data())
 def test_assignment_broadcasts_as_numpy_does(case, data):
     array, key = case
@@ -51,7 +51,7 @@ def test_assignment_broadcasts_as_numpy_does(case, data):
     np.testing.assert_array_equal(got.numpy(), want)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.integers(1, 40), st.data())
 def test_overlapping_assignment_is_as_if_copied_first(n, data):
     array = np.arange(n)
