@@ -173,8 +173,16 @@ def test_what_has_no_memory_cannot_be_adapted():
     for x in (3, [1, 2], "text"):
         with pytest.raises(TypeError, match="has no memory to share"):
             dl.adapt(x)
+        with pytest.raises(TypeError, match="has no memory to share"):
+            dl.adapt(x, to="jax")
     with pytest.raises(TypeError, match=r"^adapt: expected numbers"):
         dl.adapt(object())
+
+
+def test_adapted_objects_are_made_by_the_function_alone():
+    for kind in {type(dl.adapt(dl.arange(3))), type(dl.adapt(dl.arange(3), table=False))}:
+        with pytest.raises(TypeError, match=r"are made by dltensor\.adapt"):
+            kind(dl.arange(3), {}, "name")
 
 
 def test_streams_and_devices_are_checked_as_by_every_producer():

@@ -10,6 +10,39 @@ import pytest
 import dltensor as dl
 from dltensor._words import COMPUTED
 
+
+@pytest.mark.parametrize(
+    ("numbers", "error", "words"),
+    [
+        ((2, 0, 1), ValueError, "bits must be from 1 to 255, got 0"),
+        ((2, 32, 0), ValueError, "lanes must be from 1 to 65535, got 0"),
+        ((-1, 8, 1), ValueError, "code must be from 0 to 255, got -1"),
+        ((2, 2**70, 1), ValueError, "bits must be from 1 to 255"),
+        ((2, 32), TypeError, r"must give three integers \(code, bits, lanes\), got \(2, 32\)"),
+        (None, TypeError, "must give three integers"),
+    ],
+)
+def test_numbers_that_are_no_dtype_are_refused(numbers, error, words):
+    """An element of no bits ended the process: sizes are divided by it."""
+
+    class Kind:
+        def __dlpack_data_type__(self):
+            return numbers
+
+    with pytest.raises(error, match=words):
+        dl.empty(3, dtype=Kind())
+
+
+def test_a_class_may_say_anything_for_its_module():
+    class Odd:
+        __module__ = property(lambda self: 3)
+
+    with pytest.raises(TypeError, match="dtype must be"):
+        dl.empty(3, dtype=Odd())
+    with pytest.raises(TypeError, match="device must be"):
+        dl.empty(3, device=Odd())
+
+
 REAL = [name for name in COMPUTED if name not in ("bool", "bfloat16")]
 
 

@@ -129,6 +129,13 @@ def test_large_copies_let_go_of_the_gil():
         assert [event.gil for event in trace.events if event.event == "allocated"] == [held]
 
 
+def test_a_trace_is_left_only_when_it_runs():
+    with pytest.raises(RuntimeError, match="this trace is not running"):
+        dl.debug.trace().__exit__(None, None, None)
+    with dl.debug.trace():
+        pass
+
+
 def test_a_threads_name_is_kept_while_it_lives():
     stop = threading.Event()
 

@@ -8,6 +8,7 @@ import struct
 import subprocess
 import sys
 import warnings
+import weakref
 
 import ml_dtypes
 import numpy as np
@@ -344,6 +345,46 @@ def test_a_loan_that_comes_home_is_the_memory_itself():
     assert back.same_memory(tensor)
 
 
+@pytest.mark.parametrize(
+    ("field", "value", "rule"), [("ndim", 65, "ndim"), ("ndim", -1, "ndim"), ("shape", 8, "shape.pointer")]
+)
+def test_a_loan_of_ours_that_somebody_changed_is_refused(field, value, rule):
+    """It was believed, and 65 dimensions are more than there is room for."""
+    blocks = dl.debug.live_blocks()
+    capsule = dl.asarray([1, 2, 3]).__dlpack__(max_version=(1, 3))
+    view = struct_of(capsule).tensor
+    setattr(view, field, value)
+    with pytest.raises(BufferError, match=rule):
+        dl.from_dlpack(capsule)
+    del capsule, view
+    assert dl.debug.live_blocks() == blocks
+
+
+def test_a_loan_of_ours_may_come_home_without_strides():
+    capsule = dl.asarray([[1, 2], [3, 4]]).__dlpack__(max_version=(1, 3))
+    struct_of(capsule).tensor.strides = None
+    assert dl.from_dlpack(capsule).strides == (2, 1)
+
+
+def test_whole_bytes_have_room_whatever_the_flag_for_padding_says():
+    """A flag that means nothing for float32 made copies of a byte for each element."""
+    capsule = dl.ones(1000).__dlpack__(max_version=(1, 3))
+    struct_of(capsule).flags = dl.Flags.IS_SUBBYTE_TYPE_PADDED
+    tensor, before = dl.from_dlpack(capsule), dl.debug.live_bytes()
+    copy = tensor.copy()
+    assert dl.debug.live_bytes() - before == 4000
+    assert copy.tolist() == [1.0] * 1000
+
+
+def test_a_class_that_was_read_may_go():
+    """What is remembered of a type must not keep it, nor what its functions hold."""
+    kind = type("Local", (Producer,), {})
+    dl.from_dlpack(kind(np.arange(3)))
+    kind = weakref.ref(kind)
+    gc.collect()
+    assert kind() is None
+
+
 def test_wrapped_memory_calls_its_deleter_once():
     memory = (ctypes.c_int16 * 4)(1, 2, 3, 4)
     calls = []
@@ -429,6 +470,14 @@ def test_a_cuda_array_is_held_and_described_without_a_driver():
     assert tensor[1].data_ptr == 0x7F0000000000 + 12
     with pytest.raises(dl.DeviceError, match="CUDA driver cannot be loaded"):
         tensor.tolist()
+
+
+def test_a_cuda_array_that_describes_nothing_is_refused():
+    class Nothing:
+        __cuda_array_interface__ = None
+
+    with pytest.raises(TypeError, match="__cuda_array_interface__ must be a dictionary, got NoneType"):
+        dl.asarray(Nothing())
 
 
 def test_sequences_and_numbers_become_tensors():

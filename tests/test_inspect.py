@@ -5,6 +5,7 @@ import ctypes
 import gc
 import io
 import json
+import pickle
 import subprocess
 import sys
 
@@ -142,6 +143,7 @@ def test_findings_carry_what_the_judge_knows():
     assert str(finding) == finding.text
     row = next(rule for rule in rules() if rule.id == "strides.negative")
     assert row.remedy == finding.remedy
+    assert pickle.loads(pickle.dumps(rules())) == rules()
     assert len(rules()) == len({rule.id for rule in rules()}) > 20
     assert {rule.severity for rule in rules()} == {"error", "warning", "note"}
 

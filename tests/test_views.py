@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import dltensor as dl
 from dltensor import layout
+from dltensor._words import COMPUTED
 
 small = st.integers(-7, 7)
 
@@ -71,3 +72,61 @@ def test_element_bytes_reads_one_element_where_it_has_bytes_of_its_own():
     assert element_bytes(dl.empty(3, dtype="int4"), 1) is None
     with pytest.raises(IndexError, match="index 2 is out of range for axis 0 with size 2"):
         element_bytes(dl.zeros(2), 2)
+
+
+# -- elements of uncommon widths and places ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", [dl.DType(17, 4, 3), dl.DType(16, 6, 2), dl.DType(200, 7, 3), dl.DType(200, 3, 5)])
+def test_packed_lanes_wider_than_a_byte_are_moved_bit_by_bit(dtype):
+    """Each was moved as whole bytes, into memory that was counted in bits."""
+    width = dtype.bits * dtype.lanes
+    whole = int.from_bytes(np.random.default_rng(7).bytes(100), "little") & ((1 << 12 * width) - 1)
+    raw = np.frombuffer(whole.to_bytes(-(-12 * width // 8), "little"), np.uint8).copy()
+    t = dl.wrap(raw.ctypes.data, (3, 4), dtype, owner=raw)
+    assert t.nbytes == raw.size
+    before = dl.debug.live_bytes()
+    copy, turned = t.copy(), t.T.copy()
+    assert dl.debug.live_bytes() - before == 2 * raw.size
+
+    def elements(made):
+        bits = int.from_bytes(bytes(raw_bytes(made)), "little")
+        return [bits >> i * width & ((1 << width) - 1) for i in range(12)]
+
+    was = [whole >> i * width & ((1 << width) - 1) for i in range(12)]
+    assert elements(copy) == was
+    assert elements(turned) == [was[row * 4 + column] for column in range(4) for row in range(3)]
+
+
+def test_elements_of_odd_bits_that_are_no_sub_byte_types_have_whole_bytes():
+    raw = np.arange(8, dtype=np.uint8)
+    t = dl.wrap(raw.ctypes.data, (4,), dl.DType(200, 12), owner=raw)
+    assert (t.itemsize, t.nbytes) == (2, 8)
+    assert bytes(raw_bytes(t[::-1].copy())) == bytes([6, 7, 4, 5, 2, 3, 0, 1])
+
+
+@pytest.mark.parametrize("name", COMPUTED)
+@pytest.mark.parametrize("steps", [slice(None), slice(None, None, 2), slice(None, None, -1)])
+def test_elements_at_any_address_are_read_and_written(name, steps):
+    """A sanitizer sees whether one is taken for aligned that is not."""
+    dtype = dl.as_dtype(name)
+    memory = np.zeros(41 * dtype.itemsize, np.uint8)
+    t = dl.wrap(memory.ctypes.data, (40,), dtype, byte_offset=1, owner=memory)[steps]
+    t.fill(1)
+    t[::2] = 0
+    expected = [float(i % 2) for i in range(t.size)]
+    wide = "complex128" if name.startswith("complex") else "float64"
+    assert t.astype(wide).tolist() == t.copy().astype(wide).tolist() == expected
+    assert dl.where(t == 0, t, t).astype(wide).tolist() == dl.logical_or(t, t).astype("float64").tolist() == expected
+    assert dl.cast(dl.asarray(expected), t).astype(wide).tolist() == expected
+    assert dl.repeat(t, 2).astype(wide).tolist() == [x for x in expected for _ in range(2)]
+
+
+@pytest.mark.parametrize("dtype", ["int32", "float64", "complex64"])
+def test_a_byte_for_each_element_is_only_for_those_that_have_less(dtype):
+    """`padded` gave one byte to each element of any dtype."""
+    before = dl.debug.live_bytes()
+    made = dl.ones(1000).astype(dtype, padded=True)
+    assert dl.debug.live_bytes() - before == made.nbytes == 1000 * made.itemsize
+    assert not made.flags & dl.Flags.IS_SUBBYTE_TYPE_PADDED
+    assert made.tolist() == [1] * 1000

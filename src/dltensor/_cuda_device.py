@@ -106,7 +106,7 @@ class Properties:
     @property
     def compute_capability(self) -> tuple[int, int]:
         """Major and minor version of the architecture."""
-        return self.__dict__["major"], self.__dict__["minor"]
+        return self.major, self.minor
 
     def __repr__(self) -> str:
         return f"Properties({', '.join(f'{key}={value!r}' for key, value in self.__dict__.items())})"

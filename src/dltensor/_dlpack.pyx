@@ -45,7 +45,6 @@ cdef extern from "Python.h":
     bint PyCapsule_IsValidRaw "PyCapsule_IsValid"(PyObject*, const char*) noexcept
     void* PyCapsule_GetPointerRaw "PyCapsule_GetPointer"(PyObject*, const char*) noexcept
     uint32_t type_version "dlt_type_version"(void*) noexcept
-    void Py_IncrefRaw "Py_INCREF"(PyObject*)
     void Py_DecrefRaw "Py_DECREF"(PyObject*)
 
 cdef extern from *:
@@ -83,9 +82,11 @@ cdef TypeEntry* entry_of(object x) except NULL:
 cdef TypeEntry* entry_of_type(object kind) except NULL:
     # Two places per type, so that two types that meet in one do not push each other out by turns.
     cdef TypeEntry* pair = &_entries[<uint64_t><size_t><void*>kind * HASH >> 55 & ~<uint64_t>1]
-    if pair.type == <void*>kind and pair.version == type_version(<void*>kind):
+    # No two types ever bear the same version, so an entry outlives its type without harm; 0 is a type without one.
+    cdef uint32_t version = type_version(<void*>kind)
+    if pair.type == <void*>kind and pair.version == version and version != 0:
         return pair
-    if pair[1].type == <void*>kind and pair[1].version == type_version(<void*>kind):
+    if pair[1].type == <void*>kind and pair[1].version == version and version != 0:
         return pair + 1
     if pair.type != NULL and pair.type != <void*>kind:
         pair += 1
@@ -120,9 +121,6 @@ cdef TypeEntry* _study(object kind, TypeEntry* entry) except NULL:
         door = ARRAY
     else:
         door = NONE
-    # The entry keeps its type alive, so that no other type can come to live at the address.
-    Py_IncrefRaw(<PyObject*>raw_type)
-    old = <PyObject*>entry.type
     entry.type = raw_type
     entry.version = type_version(raw_type)
     entry.door = door
@@ -130,8 +128,6 @@ cdef TypeEntry* _study(object kind, TypeEntry* entry) except NULL:
     entry.table = table
     entry.immutable = module in _IMMUTABLE
     entry.torch = _is_torch(kind)
-    if old != NULL:
-        Py_DecrefRaw(old)
     return entry
 
 
@@ -197,20 +193,23 @@ cdef int take_owned(DLManagedTensorVersioned* managed, Taken* out, str where) ex
         delete_managed(managed)
         raise BufferError(f"{where}: expected DLPack 1.x, got version {major}.{minor} (rule version.major); ask the "
                           f"producer for max_version={DLPACK_VERSION}")
+    # A loan of ours is judged too: whoever had it may have changed it.
+    if dlt_check_tensor(&managed.dl_tensor) != 0:
+        return _refuse(managed, where)
     block = block_of(managed)
     if block != NULL:
         # A loan of ours comes home: back to the block itself, and the loan ends here.
         retain(block)
-        memcpy(out.room, managed.dl_tensor.shape, 2 * ndim * sizeof(int64_t))
         out.view = managed.dl_tensor
+        memcpy(out.room, managed.dl_tensor.shape, ndim * sizeof(int64_t))
         out.view.shape = out.room
-        out.view.strides = out.room + ndim
+        if managed.dl_tensor.strides != NULL:
+            memcpy(out.room + ndim, managed.dl_tensor.strides, ndim * sizeof(int64_t))
+            out.view.strides = out.room + ndim
         out.flags = managed.flags
         _fold(&out.view)  # an adapted tensor goes out with an offset
         delete_managed(managed)
     else:
-        if dlt_check_tensor(&managed.dl_tensor) != 0:
-            return _refuse(managed, where)
         block = adopt(managed.dl_tensor.data, managed, free_versioned)
         if block == NULL:
             delete_managed(managed)
@@ -316,12 +315,13 @@ cdef int take(object x, TypeEntry* entry, object stream, Taken* out, str where) 
         return _take_from_table(x, entry.table, out, where)
     if entry.door == CAPSULE:
         return _take_capsule(x, out, where)
+    immutable = entry.immutable  # before the call, which may have the entry stand for another type
     capsule = _call_dlpack(x, entry, stream, where)
     if not PyCapsule_CheckExact(capsule):
         raise TypeError(f"{where}: {type(x).__qualname__}.__dlpack__ must return a capsule, got "
                         f"{type(capsule).__qualname__}")
     _take_capsule(capsule, out, where)
-    if entry.immutable:
+    if immutable:
         out.flags |= DLPACK_FLAG_BITMASK_READ_ONLY
     return 0
 

@@ -295,10 +295,12 @@ cdef Tensor view_any(object obj, object copy, str where):
     return t
 
 
-cdef Tensor _from_cuda(dict interface, object owner, str where):
+cdef Tensor _from_cuda(object interface, object owner, str where):
     """A tensor over what ``__cuda_array_interface__`` describes, ordered after the stream that it names."""
     cdef Taken taken
     cdef Tensor t = Tensor.__new__(Tensor)
+    if not isinstance(interface, dict):
+        raise TypeError(f"{where}: __cuda_array_interface__ must be a dictionary, got {type(interface).__qualname__}")
     stream = interface.get("stream")
     if stream is not None and (isinstance(stream, bool) or not isinstance(stream, int) or stream < 1):
         raise ValueError(f"{where}: the stream of __cuda_array_interface__ must be None, 1, 2 or a handle, "
@@ -463,6 +465,8 @@ def into(t, kind, /):
 
     Raises
     ------
+    AttributeError
+        `t` does not speak DLPack.
     TypeError
         `kind` is no type, or its package cannot import.
     BufferError

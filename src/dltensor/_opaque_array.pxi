@@ -186,6 +186,8 @@ cdef class OpaqueArray:
         ------
         BufferError
             The array cannot do that: another device, a stream for host memory, a version before 1.0.
+        TypeError
+            `max_version` is not a pair of integers.
         """
         cdef Answers said
         cdef DLDevice where
@@ -198,7 +200,11 @@ cdef class OpaqueArray:
         else:
             where = read_device(device, "as_dlpack")
         if max_version is not None:
-            version = DLPackVersion(max_version[0], max_version[1])
+            try:
+                version.major, version.minor = max_version
+            except (TypeError, ValueError, OverflowError):
+                raise TypeError(f"as_dlpack: max_version must be None or two integers such as (1, 3), got "
+                                f"{max_version!r}") from None
         if stream is not None:
             number = stream
             given = &number

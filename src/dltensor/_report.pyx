@@ -87,7 +87,7 @@ TABLE_FUNCTIONS = ("managed_tensor_allocator", "managed_tensor_from_py_object_no
                    "managed_tensor_to_py_object_no_sync", "dltensor_from_py_object_no_sync", "current_work_stream")
 SPELLINGS = ("__dlpack_c_exchange_api__", "__c_dlpack_exchange_api__")
 
-Rule = namedtuple("Rule", "id severity expected remedy standard")
+Rule = namedtuple("Rule", "id severity expected remedy standard", module=__name__)
 Rule.__doc__ = """A rule of the judge: its id, what breaking it means, what it expects ("" where that depends on the
 tensor), what to do, and the number of the standard's rule in this project's list, None where the standard is silent."""
 

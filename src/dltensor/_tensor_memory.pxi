@@ -33,7 +33,7 @@ cdef int take_into(Tensor t, Taken* taken) except -1:
 
 
 cdef inline bint is_packed(DLDataType dtype, uint64_t flags) noexcept:
-    return (dtype.bits * dtype.lanes & 7) != 0 and not flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED
+    return dtype.bits < 8 and (dtype.bits * dtype.lanes & 7) != 0 and not flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED
 
 
 cdef inline int64_t _bytes(const DLTensor* view, int64_t size, uint64_t flags) noexcept:
@@ -193,9 +193,11 @@ cdef int check_writable(Tensor self, str where, str what="the tensor") except -1
 
 
 cdef Tensor new_padded(int ndim, const int64_t* shape, DLDataType dtype, str where):
-    """A tensor in fresh memory whose elements have a byte each, although their dtype has fewer bits."""
+    """A tensor in fresh memory whose elements have a byte each where their dtype has fewer bits."""
     cdef DLDataType byte = dtype
     cdef Tensor made
+    if dtype.bits >= 8:
+        return new_empty(ndim, shape, dtype, DLDevice(kDLCPU, 0), where)
     byte.bits = 8
     made = new_empty(ndim, shape, byte, DLDevice(kDLCPU, 0), where)
     made.its.dl.dtype = dtype

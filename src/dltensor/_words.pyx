@@ -2,6 +2,7 @@
 """The words of the standard as Python values: element types, devices, flags. No tensors here."""
 import enum
 import sys
+from operator import index
 
 from cpython.object cimport PyTypeObject
 
@@ -215,6 +216,12 @@ DTYPES = dict(_by_name)
 COMPUTED = tuple([dtype_rows[_i].name.decode() for _i in range(count(dtype_rows)) if dtype_rows[_i].computed])
 
 
+cdef str _package_of(kind):
+    """The package that a type says it is from; a type may say anything there."""
+    module = getattr(kind, "__module__", None)
+    return module.partition(".")[0] if isinstance(module, str) else ""
+
+
 cdef DLDataType read_dtype(object x, str where) except *:
     """What a caller means by a dtype argument; `where` names the function in errors."""
     cdef DLDataType value
@@ -223,11 +230,16 @@ cdef DLDataType read_dtype(object x, str where) except *:
     if isinstance(x, str):
         name = x
     elif hasattr(x, "__dlpack_data_type__"):
-        value.code, value.bits, value.lanes = x.__dlpack_data_type__()
-        return value
+        numbers = x.__dlpack_data_type__()
+        try:
+            code, bits, lanes = map(index, numbers)
+        except (TypeError, ValueError):
+            raise TypeError(f"{where}: __dlpack_data_type__ of {type(x).__qualname__} must give three integers (code, "
+                            f"bits, lanes), got {numbers!r}") from None
+        return (<DType>DType(code, bits, lanes)).value
     else:
         # NumPy dtypes and scalar types (those of ml_dtypes too), torch and jax dtypes all carry our names.
-        module = getattr(type(x) if not isinstance(x, type) else x, "__module__", "").partition(".")[0]
+        module = _package_of(x if isinstance(x, type) else type(x))
         if x is bool:
             name = "bool"
         elif isinstance(x, type) and module in ("numpy", "ml_dtypes"):
@@ -415,7 +427,7 @@ cdef DLDevice read_device(object x, str where) except *:
         except (TypeError, ValueError, OverflowError):
             raise TypeError(f"{where}: device must be two integers, got {x!r}") from None
         return value
-    if type(x).__module__.partition(".")[0] in ("torch", "jaxlib", "jax", "cupy"):
+    if _package_of(type(x)) in ("torch", "jaxlib", "jax", "cupy"):
         return read_device(_foreign_device(x), where)
     raise TypeError(f"{where}: device must be a dltensor.Device, a name such as 'cuda:1', a DeviceType or a pair of "
                     f"integers, got {x!r}")

@@ -32,9 +32,15 @@ class Adapted:
     <adapted dltensor.Tensor: copied into C order>
     """
 
-    def __init__(self, source, form, name):
-        self._source, self._form, self._name = source, form, name
-        self._finish(form)
+    def __init__(self, *arguments, **keywords):
+        raise TypeError(f"{type(self).__qualname__}: objects of this class are made by dltensor.adapt")
+
+    @classmethod
+    def _of(cls, source, form, name):
+        made = cls.__new__(cls)
+        made._source, made._form, made._name = source, form, name
+        made._finish(form)
+        return made
 
     def _finish(self, form):
         changes, lanes, t, split = [], form["lanes"], self._source, None
@@ -186,6 +192,8 @@ def _choose(source, to, given):
     if to not in quirks.frameworks:
         raise ValueError(f"adapt: to must be one of {', '.join(quirks.frameworks)}, got {to!r}")
     report = inspect(source)
+    if not report.facts:
+        raise TypeError(f"adapt: {type(source).__qualname__} has no memory to share; dl.asarray makes a tensor of it")
     chosen, reasons = {}, []
     for row in quirks.about(report.facts, to):
         if row.role != "consumer":
@@ -305,4 +313,4 @@ def adapt(
     kind = type(obj)
     name = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
     wanted = form["table"] if form["table"] is not None else not form["legacy"]
-    return (AdaptedWithTable if wanted else Adapted)(source, form, name)
+    return (AdaptedWithTable if wanted else Adapted)._of(source, form, name)

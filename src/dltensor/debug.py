@@ -87,6 +87,11 @@ class Trace:
     ----------
     lost : int
         Events that were pushed out by later ones.
+
+    Raises
+    ------
+    RuntimeError
+        It is entered while a trace is running, or left while it is not.
     """
 
     def __init__(self, capacity):
@@ -108,6 +113,8 @@ class Trace:
         return self
 
     def __exit__(self, *error):
+        if not self._running:
+            raise RuntimeError("trace: this trace is not running; enter it with a with block")
         _debug.stop()
         self._collect()
         self._running = False

@@ -190,6 +190,12 @@ def test_11_the_version_is_what_the_reader_can_read(version, works):
             array.as_dlpack(max_version=version)
 
 
+@pytest.mark.parametrize("version", [{}, 1, (1,), (1, 0, 0), "13", (1, -1), (1, None)])
+def test_11_a_version_of_another_form_is_refused(version):
+    with pytest.raises(TypeError, match="max_version must be None or two integers"):
+        OpaqueArray([1.0]).as_dlpack(max_version=version)
+
+
 def test_12_13_streams_and_absent_devices_are_refused():
     array = OpaqueArray([1.0])
     for stream in (-1, 0, 1, 7):

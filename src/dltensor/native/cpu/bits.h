@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// One packed element: it starts at any bit of a byte and may run into the next one (6 bits).
+// Packed elements: they start at any bit of a byte and may run into the next one (6 bits). At most 8 bits from bit `at` on.
 #pragma once
 #include <stdint.h>
 
 namespace dlt {
 
-inline uint8_t load_bits(const void* base, int64_t index, int width) {
-  const int64_t at = index * width;
+inline uint8_t load_bits(const void* base, int64_t at, int width) {
   const auto* byte = static_cast<const uint8_t*>(base) + (at >> 3);
   const int shift = int(at & 7);
   unsigned both = byte[0];
@@ -15,8 +14,7 @@ inline uint8_t load_bits(const void* base, int64_t index, int width) {
 }
 
 // Bits of `value` above the width are left out.
-inline void store_bits(void* base, int64_t index, int width, uint8_t value) {
-  const int64_t at = index * width;
+inline void store_bits(void* base, int64_t at, int width, uint8_t value) {
   auto* byte = static_cast<uint8_t*>(base) + (at >> 3);
   const int shift = int(at & 7);
   const unsigned mask = ((1u << width) - 1) << shift, moved = unsigned(value) << shift & mask;

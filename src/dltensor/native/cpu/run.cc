@@ -224,9 +224,9 @@ template <class U>
 void choose(void* out, const void* condition, const void* a, const void* b, int64_t n, unsigned scalars) {
   typedef U loose __attribute__((aligned(1), may_alias));
   const auto* c = static_cast<const uint8_t*>(condition);
-  const auto* x = static_cast<const loose*>(a);
-  const auto* y = static_cast<const loose*>(b);
-  auto* to = static_cast<loose*>(out);
+  const loose* x = static_cast<const loose*>(a);
+  const loose* y = static_cast<const loose*>(b);
+  loose* to = static_cast<loose*>(out);
   if (scalars == 0) {
 #pragma GCC ivdep
     for (int64_t i = 0; i < n; ++i) to[i] = c[i] != 0 ? x[i] : y[i];

@@ -112,7 +112,7 @@ void load(const void* base, int64_t index, bool padded, Scalar* out) {
   T value;
   if constexpr (BITS < 8) {
     const auto* bytes = static_cast<const uint8_t*>(base);
-    value.bits = padded ? uint8_t(bytes[index] & ((1u << BITS) - 1)) : load_bits(base, index, BITS);
+    value.bits = padded ? uint8_t(bytes[index] & ((1u << BITS) - 1)) : load_bits(base, index * BITS, BITS);
   } else {
     memcpy(&value, static_cast<const char*>(base) + index * int64_t(sizeof(T)), sizeof(T));
   }
@@ -125,7 +125,7 @@ void store(void* base, int64_t index, bool padded, T value) {
     if (padded)
       static_cast<uint8_t*>(base)[index] = value.bits;
     else
-      store_bits(base, index, BITS, value.bits);
+      store_bits(base, index * BITS, BITS, value.bits);
   } else {
     memcpy(static_cast<char*>(base) + index * int64_t(sizeof(T)), &value, sizeof(T));
   }

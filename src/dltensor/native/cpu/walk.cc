@@ -155,7 +155,7 @@ Run stage(const Plan& plan, const Operand& o, const Tile& tile, int64_t first, i
     char* to = o.chain.count > 0 ? buffers->spare[1] : own;
     for (int64_t r = 0; r < rows; ++r)
       for (int64_t c = 0; c < columns; ++c)
-        to[r * columns + c] = char(load_bits(o.data, first + r * outer + c * inner, o.bits));
+        to[r * columns + c] = char(load_bits(o.data, (first + r * outer + c * inner) * o.bits, o.bits));
     from = to;
   } else if (!(rows == 1 || outer == columns) || !(columns == 1 || inner == 1)) {
     char* to = o.chain.count > 0 ? buffers->spare[1] : own;
@@ -181,7 +181,8 @@ void put(const Plan& plan, const Operand& o, const Tile& tile, const char* from,
   if (o.bits != 0) {
     for (int64_t r = 0; r < tile.rows; ++r)
       for (int64_t c = 0; c < tile.columns; ++c)
-        store_bits(o.data, tile.offset[0] + r * outer + c * inner, o.bits, uint8_t(from[r * from_row + c * from_column]));
+        store_bits(o.data, (tile.offset[0] + r * outer + c * inner) * o.bits, o.bits,
+                   uint8_t(from[r * from_row + c * from_column]));
     return;
   }
   char* to = o.data + tile.offset[0] * width;
@@ -193,9 +194,26 @@ void put(const Plan& plan, const Operand& o, const Tile& tile, const char* from,
   move(*plan.kernels, to, outer * width, inner * width, from, from_row, from_column, tile.rows, tile.columns, width);
 }
 
+// Packed elements of several lanes can be wider than a byte, and than a buffer: eight bits at a time.
+void move_lanes(const Walk& w, const Tile& tile) {
+  const Operand &from = w.in[0], &to = w.out;
+  const int bits = larger(from.bits, to.bits), last = w.ndim - 1;
+  const int64_t from_bits = from.bits != 0 ? from.bits : from.width * 8, to_bits = to.bits != 0 ? to.bits : to.width * 8;
+  for (int64_t r = 0; r < tile.rows; ++r)
+    for (int64_t c = 0; c < tile.columns; ++c) {
+      int64_t read = tile.offset[1] + c * from.strides[last], written = tile.offset[0] + c * to.strides[last];
+      if (last > 0) read += r * from.strides[last - 1], written += r * to.strides[last - 1];
+      for (int done = 0; done < bits; done += 8) {
+        const int part = bits - done < 8 ? bits - done : 8;
+        store_bits(to.data, written * to_bits + done, part, load_bits(from.data, read * from_bits + done, part));
+      }
+    }
+}
+
 void move_tile(const Plan& plan, const Tile& tile, Buffers* buffers) {
   const Walk& w = *plan.walk;
   const Operand& o = w.in[0];
+  if (o.bits > 8 || w.out.bits > 8) return move_lanes(w, tile);
   const int last = w.ndim - 1;
   const int64_t inner = o.strides[last] * o.width, outer = last > 0 ? o.strides[last - 1] * o.width : 0;
   const bool through_buffer = o.bits != 0 || (plan.stream && inner != o.width && w.out.strides[last] == 1);
@@ -398,7 +416,7 @@ void set_elements(Operand* operand, const DLTensor& tensor, bool padded) {
   const int bits = tensor.dtype.bits * tensor.dtype.lanes;
   operand->data = static_cast<char*>(tensor.data);
   operand->width = item_bytes(tensor.dtype);
-  operand->bits = bits < 8 && !padded ? bits : 0;
+  operand->bits = tensor.dtype.bits < 8 && bits % 8 != 0 && !padded ? bits : 0;
   operand->chain.count = 0;
 }
 

@@ -14,7 +14,7 @@ namespace dlt {
 struct Operand {
   char* data;
   int64_t width;   // bytes of one element; of packed ones the byte they are unpacked to
-  int bits;        // below 8 when packed, else 0
+  int bits;        // of one element when packed, more than 8 only where elements are moved; else 0
   Chain chain;
   int64_t strides[max_dims];  // in elements; of packed ones in packed elements
 };

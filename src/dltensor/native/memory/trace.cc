@@ -48,7 +48,7 @@ bool trace_start(size_t capacity) noexcept {
   std::lock_guard lock(r.mutex);
   try {
     r.records.assign(capacity ? capacity : 1, TraceRecord{});
-  } catch (...) {
+  } catch (...) {  // no memory, or more than a vector can count
     return false;
   }
   r.first = r.count = r.lost = 0;

@@ -8,13 +8,11 @@ namespace dlt::DLT_LEVEL {
 
 template <class To, class From, bool NEAREST, bool SATURATE>
 void cast_loop(void* out, const void* a, const void*, const void*, int64_t n, unsigned scalars) {
-  const auto* from = static_cast<const loose_t<From>*>(a);
-  auto* to = static_cast<loose_t<To>*>(out);
   if (scalars & 1) {
-    const To value = convert<To, NEAREST, SATURATE, From>(from[0]);
-    DLT_EACH to[i] = value;
+    const To value = convert<To, NEAREST, SATURATE, From>(read_at<From>(a, 0));
+    DLT_EACH write_at(out, i, value);
   } else {
-    DLT_EACH to[i] = convert<To, NEAREST, SATURATE, From>(from[i]);
+    DLT_EACH write_at(out, i, convert<To, NEAREST, SATURATE, From>(read_at<From>(a, i)));
   }
 }
 

@@ -10,7 +10,7 @@
 
 namespace dlt::DLT_LEVEL {
 
-// An element at any address. Loads and stores through it need no alignment.
+// An element at any address. Loads and stores through it need no alignment. `auto*` would forget that.
 template <class T>
 struct loose {
   typedef T type __attribute__((aligned(1)));

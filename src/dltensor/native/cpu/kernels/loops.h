@@ -19,15 +19,40 @@ struct stored<bool> {
   DLT_FN static boolean out(bool v) { return {uint8_t(v)}; }
 };
 
+// Elements at any address. Those that are classes go by their members: to copy one is to bind a reference to it, and what
+// a reference is bound to must be aligned.
+template <class T>
+DLT_FN T read_at(const void* from, int64_t i) {
+  if constexpr (requires(T v) { v.re; }) {
+    using P = decltype(T::re);
+    return {read_at<P>(from, 2 * i), read_at<P>(from, 2 * i + 1)};
+  } else if constexpr (requires(T v) { v.bits; }) {
+    T v;
+    v.bits = static_cast<const loose_t<decltype(T::bits)>*>(from)[i];
+    return v;
+  } else {
+    return static_cast<const loose_t<T>*>(from)[i];
+  }
+}
+template <class T>
+DLT_FN void write_at(void* to, int64_t i, T value) {
+  if constexpr (requires { value.re; }) {
+    write_at(to, 2 * i, value.re);
+    write_at(to, 2 * i + 1, value.im);
+  } else if constexpr (requires { value.bits; }) {
+    static_cast<loose_t<decltype(T::bits)>*>(to)[i] = value.bits;
+  } else {
+    static_cast<loose_t<T>*>(to)[i] = value;
+  }
+}
+
 template <class T>
 DLT_FN T fetch(const void* from, int64_t i) {
-  using M = typename stored<T>::type;
-  return stored<T>::in(static_cast<const loose_t<M>*>(from)[i]);
+  return stored<T>::in(read_at<typename stored<T>::type>(from, i));
 }
 template <class T>
 DLT_FN void keep(void* to, int64_t i, T value) {
-  using M = typename stored<T>::type;
-  static_cast<loose_t<M>*>(to)[i] = stored<T>::out(value);
+  write_at(to, i, stored<T>::out(value));
 }
 
 template <class Body, class T>

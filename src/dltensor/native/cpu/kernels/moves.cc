@@ -13,9 +13,7 @@
 namespace dlt::DLT_LEVEL {
 namespace {
 
-struct wide16 {
-  uint64_t low, high;
-};
+typedef uint64_t wide16 __attribute__((vector_size(16)));
 template <int W>
 struct unit;
 template <>
@@ -109,8 +107,8 @@ void any(char* to, int64_t to_row, int64_t to_column, const char* from, int64_t 
 template <class U, int STEP>
 void stepped(char* to, int64_t to_row, const char* from, int64_t from_row, int64_t rows, int64_t columns) {
   for (int64_t r = 0; r < rows; ++r) {
-    auto* out = reinterpret_cast<loose_t<U>*>(to + r * to_row);
-    const auto* in = reinterpret_cast<const loose_t<U>*>(from + r * from_row);
+    loose_t<U>* out = reinterpret_cast<loose_t<U>*>(to + r * to_row);
+    const loose_t<U>* in = reinterpret_cast<const loose_t<U>*>(from + r * from_row);
 #pragma GCC ivdep
     for (int64_t c = 0; c < columns; ++c) out[c] = in[c * STEP];
   }
@@ -119,7 +117,7 @@ void stepped(char* to, int64_t to_row, const char* from, int64_t from_row, int64
 // PLANES rows out of elements that come in groups of PLANES: HWC to CHW.
 template <class U, int PLANES>
 void split(char* to, int64_t to_row, const char* from, int64_t columns) {
-  const auto* in = reinterpret_cast<const loose_t<U>*>(from);
+  const loose_t<U>* in = reinterpret_cast<const loose_t<U>*>(from);
   loose_t<U>* out[PLANES];
   for (int k = 0; k < PLANES; ++k) out[k] = reinterpret_cast<loose_t<U>*>(to + k * to_row);
 #pragma GCC ivdep
@@ -130,7 +128,7 @@ void split(char* to, int64_t to_row, const char* from, int64_t columns) {
 // And back: CHW to HWC.
 template <class U, int PLANES>
 void join(char* to, const char* from, int64_t from_column, int64_t rows) {
-  auto* out = reinterpret_cast<loose_t<U>*>(to);
+  loose_t<U>* out = reinterpret_cast<loose_t<U>*>(to);
   const loose_t<U>* in[PLANES];
   for (int k = 0; k < PLANES; ++k) in[k] = reinterpret_cast<const loose_t<U>*>(from + k * from_column);
 #pragma GCC ivdep
@@ -143,7 +141,7 @@ template <class U>
 void repeat(char* to, int64_t to_row, const char* from, int64_t from_row, int64_t rows, int64_t columns) {
   for (int64_t r = 0; r < rows; ++r) {
     const U value = *reinterpret_cast<const loose_t<U>*>(from + r * from_row);
-    auto* out = reinterpret_cast<loose_t<U>*>(to + r * to_row);
+    loose_t<U>* out = reinterpret_cast<loose_t<U>*>(to + r * to_row);
 #pragma GCC ivdep
     for (int64_t c = 0; c < columns; ++c) out[c] = value;
   }
