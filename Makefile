@@ -107,9 +107,12 @@ bench: $(VENV)/peers install
 sanitize: $(VENV)/light
 	tools/sanitize.sh $(VENV)
 
-# help: make fuzz         the validator under libFuzzer; RUNS=100000000 for the long run
-fuzz:
+# help: make fuzz         the validator under libFuzzer, then every public call; RUNS=100000000 CALLS=3600 (seconds) for long
+CALLS ?= 60
+fuzz: $(VENV)/light install
 	tools/fuzz.sh $(RUNS)
+	$(RUN) fuzz/calls_fuzzer.py --seconds $(CALLS)
+	$(RUN) fuzz/calls_fuzzer.py --seconds 15 --threads 4
 
 # help: make soak         a million exchanges per pair, counting what is left behind; ROUNDS=1000 for a short run
 soak: $(VENV)/peers install

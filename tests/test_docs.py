@@ -124,7 +124,9 @@ def test_the_map_names_only_what_is_there():
     page = (ROOT / "docs/house.md").read_text()
     names = set(re.findall(r"`([\w/]+\.(?:h|py|pyx|pxi|cc))`", page))
     files = [
-        relative(path) for folder in ("src", "tests", "benchmarks", "tools") for path in (ROOT / folder).rglob("*.*")
+        relative(path)
+        for folder in ("src", "tests", "benchmarks", "tools", "fuzz")
+        for path in (ROOT / folder).rglob("*.*")
     ]
     assert len(names) > 20
     assert [name for name in names if not any(f"/{file}".endswith(f"/{name}") for file in files)] == []

@@ -7,8 +7,8 @@ cd "$(dirname "$0")/.."
 PATH="$bin:$PATH" # cython-lint calls pycodestyle, pyright calls node
 stubs="src/dltensor/*.pyi src/dltensor/typing.py"
 
-ruff check src tests benchmarks tools examples
-ruff format --check --quiet src tests benchmarks tools examples
+ruff check src tests benchmarks tools examples fuzz
+ruff format --check --quiet src tests benchmarks tools examples fuzz
 cython-lint src/dltensor/*.pyx src/dltensor/*.pxd src/dltensor/*.pxi
 echo "cython-lint: $(ls src/dltensor/*.pyx src/dltensor/*.pxd src/dltensor/*.pxi | wc -l) files pass"
 python tools/stubs.py --check

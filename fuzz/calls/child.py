@@ -1,0 +1,258 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The process that makes the calls: rounds of them from a seed, each judged. Where it is stands in shared memory."""
+
+import argparse
+import faulthandler
+import gc
+import json
+import mmap
+import random
+import resource
+import runpy
+import struct
+import sys
+import threading
+import warnings
+import weakref
+from collections import Counter
+
+import numpy as np
+
+import dltensor as dl
+
+from . import hostile, surface
+from .arguments import draw
+from .judge import Before, Broken, judge_error, judge_tensor, judge_value, on_host
+from .room import Room
+
+CALLS = 40  # of a round
+PROGRESS = struct.Struct("6q")  # round, call, calls made, succeeded, compared with NumPy, done
+KEPT = 5000  # elements of a result that later calls may get
+
+
+class Fuzzer:
+    """Draws and judges calls; `report` is told what is wrong."""
+
+    def __init__(self, options, progress):
+        self.options, self.progress = options, progress
+        self.entries = surface.entries()
+        self.weights = [weight(entry.name) for entry in self.entries]
+        self.words = {kind: word for word, kind in surface.CLASSES.items()}
+        self.makers = {}
+        for entry in self.entries:
+            if entry.returns and entry.returns != "Tensor":
+                self.makers.setdefault(entry.returns, []).append(entry)
+        self.counts, self.outcomes, self.seen = Counter(), Counter(), set()
+        self.made = self.fine = self.compared = 0
+        self.where = (0, 0)
+
+    def report(self, drawn, broken, number, index):
+        """Say what is wrong, once for each kind of fault."""
+        name = drawn.entry.name if drawn else "round"
+        key = (name, "".join("9" if c.isdigit() else c for c in str(broken))[:60])
+        if key not in self.seen:
+            self.seen.add(key)
+            words = {"name": name, "fault": str(broken)[:600], "round": number, "call": index}
+            print(json.dumps(words | {"said": describe(drawn) if drawn else ""}), flush=True)
+
+    def tell(self, number, index, done=0):
+        self.where = (number, index)
+        PROGRESS.pack_into(self.progress, 0, number, index, self.made, self.fine, self.compared, done)
+
+    def draw(self, room):
+        entry = random_choice(room, self.entries, self.weights)
+        try:
+            return draw(room, entry)
+        except Exception:  # a hostile object was asked while drawing
+            return None
+
+    def attempt(self, room, drawn, number, index):
+        """Make one call and judge it."""
+        self.made += 1
+        failed = False
+        before = Before(room, drawn) if self.options.threads < 2 else None
+        try:
+            try:
+                result = drawn.call()
+            except BaseException as error:
+                failed = True
+                self.outcomes[type(error).__name__] += 1
+                judge_error(drawn, error)
+                error.__traceback__ = None
+            if before:
+                before.judge_memory(failed)
+            if not failed:
+                self.fine += 1
+                self.counts[drawn.entry.name] += 1
+                self.judge_result(room, drawn, before, result)
+        except Broken as broken:
+            self.report(drawn, broken, number, index)
+
+    def judge_result(self, room, drawn, before, result):
+        for one in result if type(result) in (tuple, list) else [result]:
+            if type(one) is dl.Tensor:
+                if drawn.entry.name != "wrap":  # what it is told, it believes
+                    judge_tensor(room, one)
+                    if one.size < KEPT and (on_host(one) or room.device != "cpu"):
+                        room.keep("Tensor", one)
+            elif type(one) in self.words:
+                room.keep(self.words[type(one)], one)
+        if (before and drawn.entry.name in ("Tensor.__getitem__",)) or (before and before.plain is not None):
+            judge_value(before, result)
+
+    def round(self, number):
+        """Make the calls of one round, and see that all memory comes back."""
+        options = self.options
+        blocks, arrays = dl.debug.live_blocks(), dl.opaque.live_arrays()
+        room = Room(options.seed, number, options.device)
+        room.makers, room.compared = self.makers, 0
+        ready = []
+        for index in range(CALLS if options.last is None else options.last + 1):
+            room.begin(options.seed, number, index)
+            self.tell(number, index)
+            drawn = self.draw(room)
+            if drawn is None or index < options.first:
+                continue
+            if options.show:
+                print(f"  call {index}: {describe(drawn)}", file=sys.stderr, flush=True)
+            if options.threads > 1:
+                ready.append((index, drawn))
+            else:
+                self.attempt(room, drawn, number, index)
+        if ready:
+            self.at_once(room, ready, number)
+        drawn = ready = None
+        self.compared += room.compared
+        arena = weakref.ref(room.arena)
+        self.end(room)
+        room = None
+        if options.device != "cpu":
+            dl.cuda.synchronize()
+        gc.collect()
+        left = dl.debug.live_blocks() - blocks, dl.opaque.live_arrays() - arrays, int(arena() is not None)
+        if any(left):
+            words = "left behind: {} blocks, {} opaque arrays, {} arenas".format(*left)
+            self.report(None, words, number, -1)
+
+    def at_once(self, room, ready, number):
+        """Make the drawn calls from several threads, on the tensors that they share."""
+
+        def work(part):
+            for index, drawn in part:
+                self.attempt(room, drawn, number, index)
+
+        threads = [
+            threading.Thread(target=work, args=(ready[n :: self.options.threads],)) for n in range(self.options.threads)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    def end(self, room):
+        """Let go of everything in a room, so that what lives on is somebody's mistake."""
+        room.shelf.clear()
+        room.lists.clear()
+        hostile.name_back(room)
+        gc.collect()  # hostile objects that hold each other go before the memory that they point at
+        room.memory.clear()
+
+
+def random_choice(room, population, weights):
+    return room.random.choices(population, weights)[0]
+
+
+def weight(name):
+    """Functions of tensors and the class most, what else there is less, what Python does with any object least."""
+    head = name.partition(".")[0]
+    if " " in name and not name.endswith("as operator"):
+        return 1.0 if head.startswith("Tensor") else 0.2
+    if "." not in name:
+        return 6
+    return {"Tensor": 4, "OpaqueArray": 4, "layout": 3, "checks": 3, "cuda": 1, "debug": 0.5}.get(head, 0.7)
+
+
+def describe(drawn):
+    """A call in words that ask nothing of a hostile object."""
+    words = [show(a) for a in drawn.arguments] + [f"{k!a}={show(v)}" for k, v in drawn.keywords.items()]
+    return f"{drawn.entry.name}({', '.join(words)})"[:2000]
+
+
+def show(value, depth=0):
+    kind = type(value)
+    if kind is dl.Tensor:
+        kept = f"{value.dtype}{list(value.shape)} strides {list(value.strides)} {value.device}"
+        return f"<{kept}{' readonly' if value.readonly else ''} at ...{value.data_ptr % 4096:03x}>"
+    if kind is np.ndarray:
+        return f"<ndarray {value.dtype}{list(value.shape)} strides {list(value.strides)}>"
+    if kind in (list, tuple) and depth < 3:
+        return f"{kind.__name__}({', '.join(show(v, depth + 1) for v in value[:6])}{', ...' if len(value) > 6 else ''})"
+    if kind in (int, float, complex, bool, str, bytes, type(None), slice, range, dl.DType, dl.Device):
+        return ascii(value)[:80]
+    if kind.__name__ == "Trickster":
+        tricks = sorted(name for name in vars(kind) if name in (*hostile.HOOKS, *hostile.FACTS, "__getattr__"))
+        return f"<Trickster {kind.__mro__[1].__name__} {tricks}>"
+    return f"<{kind.__name__}>"
+
+
+def limit_memory(more):
+    """Let the process grow by so much and no further, whatever it has reserved already."""
+    with open("/proc/self/statm") as file:
+        now = int(file.read().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (now + more, now + more))
+
+
+def options_of(arguments):
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--progress", required=True)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--begin", type=int, default=0)
+    parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--last", type=int)
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--before")
+    parser.add_argument("--show", action="store_true")
+    return parser.parse_args(arguments)
+
+
+def main(arguments):
+    options = options_of(arguments)
+    faulthandler.enable()
+    warnings.simplefilter("ignore")
+    if options.device != "cpu":
+        from dltensor.testing import hostcuda
+
+        hostcuda.load()
+    if options.before:
+        runpy.run_path(options.before)
+    with open(options.progress, "r+b") as file:
+        progress = mmap.mmap(file.fileno(), PROGRESS.size)
+    fuzzer = Fuzzer(options, progress)
+
+    def unraisable(error):
+        if not isinstance(error.exc_value, hostile.Planted):
+            fuzzer.report(
+                None,
+                f"ignored in {getattr(error.object, '__qualname__', error.object)!a}: {error.exc_value!r}",
+                *fuzzer.where,
+            )
+
+    sys.unraisablehook = unraisable
+    random.seed(0)
+    limit_memory((2 if options.device == "cpu" else 256) << 30)  # the host driver reserves addresses for a device
+    gc.collect()
+    gc.freeze()
+    for number in range(options.begin, options.begin + options.rounds):
+        fuzzer.round(number)
+    fuzzer.tell(options.begin + options.rounds, 0, done=1)
+    counts = {"calls": fuzzer.made, "fine": fuzzer.fine, "compared": fuzzer.compared}
+    names = sum(1 for entry in fuzzer.entries if fuzzer.counts[entry.name])
+    never = [entry.name for entry in fuzzer.entries if not fuzzer.counts[entry.name]]
+    print(
+        json.dumps(
+            counts | {"entries": len(fuzzer.entries), "reached": names, "never": never, "outcomes": fuzzer.outcomes}
+        ),
+        flush=True,
+    )

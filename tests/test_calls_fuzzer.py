@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The fuzzer of all public calls: it finds what there is to call, and every defect planted for it, and no other."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import dltensor as dl
+
+ROOT = Path(__file__).parent.parent
+FUZZ = ROOT / "fuzz"
+
+# What is done to the package before the calls, and what the fuzzer then says.
+DEFECTS = {
+    "an undocumented exception": (
+        "def square(a, /): raise SystemError('error return without exception set')",
+        r"FOUND square: raised SystemError",
+    ),
+    "an empty message": ("def square(a, /): raise ValueError", r"FOUND square: ValueError says nothing"),
+    "an operand that is written": (
+        "def square(a, /): dl.fill(7, a) if dl.as_dtype(a.dtype) else None; return real(a)",
+        r"FOUND square: memory of an argument changed although it is no output",
+    ),
+    "an output that is half written": (
+        "def square(a, /, out): dl.fill(1, out); raise ValueError('too late')",
+        r"FOUND square: memory of an argument changed after an error",
+    ),
+    "a write beside the output": (
+        "def square(a, /, out):\n"
+        "    ctypes.memset(out.data_ptr - 3, 1 ^ ctypes.string_at(out.data_ptr - 3, 1)[0], 1)\n"
+        "    return out",
+        r"FOUND square: memory beside the output was written",
+    ),
+    "a wrong value": ("def square(a, /): return dl.add(real(a), 1)", r"FOUND square: NumPy gives another value"),
+    "memory that is never given back": (
+        "kept = []\ndef square(a, /): kept.append(dl.ones(3)); return kept[-1].copy()",
+        r"FOUND round: left behind: [1-9]\d* blocks",
+    ),
+    "a crash": (
+        "def square(a, /): ctypes.string_at(16)",
+        r"FOUND square: died by SIGSEGV\n  call \d+: square\(",
+    ),
+    "an exit": ("def square(a, /): os._exit(0)", r"FOUND square: exited with 0"),
+    "a call that never ends": (
+        "def square(a, /): time.sleep(1000)",
+        r"FOUND square: hung for 2.0 s\n  call \d+: square\(",
+    ),
+}
+# Nothing but the function itself is called, so that a few rounds are enough.
+PLANT = """
+import ctypes, os, time
+import dltensor as dl
+from calls import surface
+
+real = dl.square
+{source}
+square.__module__, square.__doc__ = "dltensor._functions", "Raises\\n------\\nTypeError"
+dl.square = square
+found = surface.entries
+surface.entries = lambda: [entry for entry in found() if entry.name == "square"]
+"""
+
+
+def run(*arguments):
+    command = [sys.executable, FUZZ / "calls_fuzzer.py", *map(str, arguments)]
+    return subprocess.run(command, check=False, capture_output=True, text=True, timeout=300)
+
+
+@pytest.mark.parametrize("defect", DEFECTS)
+def test_every_planted_defect_is_found(defect, tmp_path):
+    source, words = DEFECTS[defect]
+    plant = tmp_path / "plant.py"
+    plant.write_text(PLANT.format(source=source))
+    # One round draws no call that shows the defect, eight do.
+    done = run("--rounds", 8, "--patience", 2, "--before", plant)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert re.search(words, done.stdout), done.stdout
+    assert re.search(r"python fuzz/calls_fuzzer.py --seed 0 --round \d", done.stdout)
+
+
+def test_a_finding_is_seen_again_by_what_is_printed(tmp_path):
+    plant = tmp_path / "plant.py"
+    plant.write_text(PLANT.format(source=DEFECTS["an undocumented exception"][0]))
+    words = run("--rounds", 8, "--before", plant).stdout
+    again = run("--round", re.search(r"--round (\d+)", words)[1], "--before", plant)
+    assert again.returncode == 1
+    assert "FOUND square: raised SystemError" in again.stdout
+
+
+def test_nothing_is_found_where_nothing_is_planted():
+    done = run("--rounds", 10)
+    assert done.returncode == 0, done.stdout + done.stderr
+    calls, succeeded, compared = map(
+        int, re.search(r"(\d+) made in .* (\d+) % succ.* (\d+) comp", done.stdout).groups()
+    )
+    assert calls > 300
+    assert succeeded > 30
+    assert compared > 0
+
+
+def test_several_threads_share_the_tensors():
+    done = run("--rounds", 10, "--threads", 4)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert int(re.search(r"(\d+) made", done.stdout)[1]) > 300
+
+
+def test_every_public_callable_is_called(monkeypatch):
+    monkeypatch.syspath_prepend(FUZZ)
+    from calls.surface import entries, excluded
+
+    found = {entry.name for entry in entries()}
+    wanted = {name for name in dl.__all__ if callable(getattr(dl, name)) and not excluded(name)}
+    wanted -= {name for name in wanted if isinstance(getattr(dl, name), type)}
+    wanted |= {f"layout.{name}" for name in dl.layout.__all__} | {f"checks.{name}" for name in dl.checks.__all__}
+    wanted -= {"layout.broadcast_shapes"} if dl.broadcast_shapes is dl.layout.broadcast_shapes else set()
+    wanted |= {f"Tensor.{name}" for name in dir(dl.Tensor) if not name.startswith("_")}
+    assert wanted - found == set()
+    assert len(found) > 500
