@@ -495,6 +495,18 @@ def test_ragged_sequences_are_refused(ragged):
         dl.asarray(ragged)
 
 
+@pytest.mark.parametrize("given", [0, 1, 5])
+def test_a_sequence_that_gives_another_number_than_its_length_is_refused(given):
+    """What was too much was written behind the tensor's memory."""
+
+    class Liar(tuple):
+        def __iter__(self):
+            return iter(range(given))
+
+    with pytest.raises(ValueError, match=r"expected 3 items at depth 0 by the length of .*Liar, got"):
+        dl.asarray(Liar((1, 2, 3)))
+
+
 def test_strings_are_no_numbers():
     with pytest.raises(TypeError, match="got str"):
         dl.asarray(["a"])

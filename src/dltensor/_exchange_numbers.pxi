@@ -34,6 +34,7 @@ cdef Tensor _from_numbers(object obj, object dtype, str where):
 
 
 cdef int _collect(object x, int depth, int ndim, int64_t* shape, list leaves, str where) except -1:
+    cdef int64_t count = 0
     if depth == ndim:
         if _is_sequence(x):
             raise ValueError(f"{where}: sequences are ragged: found {type(x).__qualname__} where shape "
@@ -45,7 +46,14 @@ cdef int _collect(object x, int depth, int ndim, int64_t* shape, list leaves, st
         raise ValueError(f"{where}: sequences are ragged: expected {shape[depth]} items at depth {depth}, got "
                          f"{len(x) if _is_sequence(x) else type(x).__qualname__}")
     for item in x:
+        # A class of its own may give more than its length says, and a number that is read may change the list.
+        count += 1
+        if count > shape[depth]:
+            break
         _collect(item, depth + 1, ndim, shape, leaves, where)
+    if count != shape[depth]:
+        raise ValueError(f"{where}: expected {shape[depth]} items at depth {depth} by the length of "
+                         f"{type(x).__qualname__}, got {'more' if count > shape[depth] else count}")
     return 0
 
 

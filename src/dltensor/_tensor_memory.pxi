@@ -33,7 +33,8 @@ cdef int take_into(Tensor t, Taken* taken) except -1:
 
 
 cdef inline bint is_packed(DLDataType dtype, uint64_t flags) noexcept:
-    return dtype.bits < 8 and (dtype.bits * dtype.lanes & 7) != 0 and not flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED
+    return (dtype.bits < 8 and (dtype.bits * dtype.lanes & 7) != 0 and
+            not flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED)
 
 
 cdef inline int64_t _bytes(const DLTensor* view, int64_t size, uint64_t flags) noexcept:
