@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "native/cpu/kernels/level.h"
+#include "native/cpu/kernels/loops.h"
 
 #if defined(__AVX512F__)
 #include <immintrin.h>
@@ -213,16 +214,16 @@ void complex_product(void* c, int64_t c_row, const void* a, int64_t a_row, int64
                      int64_t b_row, int64_t rows, int64_t columns, int64_t depth, bool fresh) {
   using T = complex_of<F>;
   for (int64_t r = 0; r < rows; ++r) {
-    auto* out = reinterpret_cast<loose_t<T>*>(static_cast<char*>(c) + r * c_row);
+    char* out = static_cast<char*>(c) + r * c_row;
     if (fresh)
-      for (int64_t j = 0; j < columns; ++j) out[j] = T{0, 0};
+      for (int64_t j = 0; j < columns; ++j) write_at(out, j, T{0, 0});
     for (int64_t k = 0; k < depth; ++k) {
-      const T x = *reinterpret_cast<const loose_t<T>*>(static_cast<const char*>(a) + r * a_row + k * a_column);
-      const auto* in = reinterpret_cast<const loose_t<T>*>(static_cast<const char*>(b) + k * b_row);
+      const T x = read_at<T>(static_cast<const char*>(a) + r * a_row + k * a_column, 0);
+      const char* in = static_cast<const char*>(b) + k * b_row;
 #pragma GCC ivdep
       for (int64_t j = 0; j < columns; ++j) {
-        const T y = in[j], s = out[j];
-        out[j] = T{s.re + x.re * y.re - x.im * y.im, s.im + x.re * y.im + x.im * y.re};
+        const T y = read_at<T>(in, j), s = read_at<T>(out, j);
+        write_at(out, j, T{s.re + x.re * y.re - x.im * y.im, s.im + x.re * y.im + x.im * y.re});
       }
     }
   }
