@@ -87,6 +87,11 @@ test-levels: $(VENV)/light install
 	  DLTENSOR_CPU=$$level $(RUN) -m pytest tests -m "not peers and not gpu" $(addprefix --ignore ,$(LEVEL_FREE)) || exit 1; \
 	done
 
+# help: make test-aarch64 the tests on a processor that is not here: cross compiled, run by QEMU
+.PHONY: test-aarch64
+test-aarch64: $(VENV)/light
+	tools/aarch64.sh $(VENV)
+
 # What the light tests skip for want of a package, and what needs a framework.
 WITH_PACKAGES := tests/test_demo.py tests/test_docstrings.py tests/test_abi.py tests/test_validate.py tests/engine/test_gemm.py
 # help: make test-peers   the tests that need torch, jax, tvm-ffi, metatensor, pyarrow, matplotlib or OpenBLAS

@@ -119,9 +119,9 @@ cdef object _general(int op, Operand* operands, PyObject** arguments, object hel
     cdef object _kept = None
     cdef const Engine* engine = NULL
     where = _names[op]
-    given = [<object>arguments[i] for i in range(count)]
     for i in range(count):
         numbers += operands[i].number
+    given = [<object>arguments[i] for i in range(count)] if numbers else None
     if launch is not None:
         launch = hook_of("launch", where)(launch, where)
     common_device(operands, count, &device, where)

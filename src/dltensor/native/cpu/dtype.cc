@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "dltensor/ops.h"
+
 namespace dlt {
 namespace {
 
@@ -19,7 +21,6 @@ struct ByDtype {
   }
 };
 constexpr ByDtype by_dtype;
-
 
 constexpr Kind kind_of(int code) {
   return code == kDLBool                           ? Kind::boolean
@@ -43,6 +44,25 @@ int find_type_by_name(const char* name) {
   for (int i = 0; i < type_count; ++i)
     if (strcmp(type_table[i].name, name) == 0) return i;
   return -1;
+}
+
+unsigned kind_bit_of(int type) noexcept {
+  switch (type_table[type].kind) {
+    case Kind::boolean:
+      return DLT_BOOLEANS;
+    case Kind::real:
+      return DLT_FLOATS;
+    case Kind::complex:
+      return DLT_COMPLEXES;
+    default:
+      return DLT_INTEGERS;
+  }
+}
+
+int scaling_type(int from, int to) noexcept {
+  const auto wide = [](int type) { return type_table[type].bytes >= 8 || type == type_int32 || type == type_uint32; };
+  if (type_table[from].kind == Kind::complex || type_table[to].kind == Kind::complex) return -1;
+  return wide(from) || wide(to) ? type_float64 : type_float32;
 }
 
 }  // namespace dlt

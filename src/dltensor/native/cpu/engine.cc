@@ -81,25 +81,6 @@ int promote(int a, int b) {
   return promote_integers(a, b);
 }
 
-unsigned kind_bit_of(int type) noexcept {
-  switch (type_table[type].kind) {
-    case Kind::boolean:
-      return DLT_BOOLEANS;
-    case Kind::real:
-      return DLT_FLOATS;
-    case Kind::complex:
-      return DLT_COMPLEXES;
-    default:
-      return DLT_INTEGERS;
-  }
-}
-
-int scaling_type(int from, int to) noexcept {
-  const auto wide = [](int type) { return type_table[type].bytes >= 8 || type == type_int32 || type == type_uint32; };
-  if (type_table[from].kind == Kind::complex || type_table[to].kind == Kind::complex) return -1;
-  return wide(from) || wide(to) ? type_float64 : type_float32;
-}
-
 int compute_type(int op, int type) {
   if (op < 0 || op >= op_count || type < 0 || type >= computed_types) return -1;
   const unsigned kinds = op_table[op].kinds, kind = kind_bit_of(type);

@@ -49,13 +49,6 @@ DLT_API int find_op(const char* name, bool* swapped);
 // carried dtypes).
 DLT_API int promote(int a, int b);
 
-// Which kind a dtype is of, as rows of ops.h say it: DLT_BOOLEANS, DLT_INTEGERS ...
-unsigned kind_bit_of(int type) noexcept;
-
-// What scale and offset are applied in on the way from one dtype to another: float32 unless either side has more digits
-// than that. -1: not to complex numbers.
-int scaling_type(int from, int to) noexcept;
-
 // What an op computes in when its operands share `type`: that, or float32 for integers and bools in a function of
 // floats; -1 when the op takes no such operands. And what comes out of it then.
 DLT_API int compute_type(int op, int type);
