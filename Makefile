@@ -80,7 +80,7 @@ test-cuda-device: $(VENV)/light install
 
 # What reads no instruction set, or runs under each by itself.
 LEVEL_FREE := tests/cuda tests/conformance tests/engine tests/opaque tests/faults tests/test_faults.py tests/test_faults_kit.py \
-    tests/test_demo.py tests/test_bench.py tests/test_stubs.py
+    tests/test_demo.py tests/test_bench.py tests/test_stubs.py tests/test_calls_fuzzer.py
 # help: make test-levels  the tests again with the instructions of older processors
 test-levels: $(VENV)/light install
 	for level in v2 v3; do \
