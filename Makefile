@@ -112,12 +112,12 @@ bench: $(VENV)/peers install
 sanitize: $(VENV)/light
 	tools/sanitize.sh $(VENV)
 
-# help: make fuzz         the validator under libFuzzer, then every public call; RUNS=100000000 CALLS=3600 (seconds) for long
-CALLS ?= 60
+# help: make fuzz         the validator under libFuzzer, then every public call; RUNS=100000000 CALLS=20000 (rounds) for long
+CALLS ?= 120
 fuzz: $(VENV)/light install
 	tools/fuzz.sh $(RUNS)
-	$(RUN) fuzz/calls_fuzzer.py --seconds $(CALLS)
-	$(RUN) fuzz/calls_fuzzer.py --seconds 15 --threads 4
+	$(RUN) fuzz/calls_fuzzer.py --rounds $(CALLS)
+	$(RUN) fuzz/calls_fuzzer.py --rounds 40 --threads 4
 
 # help: make soak         a million exchanges per pair, counting what is left behind; ROUNDS=1000 for a short run
 soak: $(VENV)/peers install

@@ -180,6 +180,8 @@ def metatensor_load(path):
         metatensor-core is not installed, or older than 0.2.
     metatensor.MetatensorError
         There is no such file, or something else is in it.
+    ValueError
+        `path` is no name that a file can have.
 
     Examples
     --------
@@ -189,7 +191,11 @@ def metatensor_load(path):
     from metatensor._c_api import mts_create_array_callback_t
 
     create = ctypes.cast(_own_library().dlt_array_create, mts_create_array_callback_t)
-    found = library.mts_tensormap_load(os.fsencode(path), create)
+    try:
+        name = os.fsencode(path)
+    except UnicodeEncodeError:
+        raise ValueError(f"metatensor_load: no file can be named {path!a}") from None
+    found = library.mts_tensormap_load(name, create)
     if not found:
         raise _raised()
     return metatensor.TensorMap.unsafe_from_ptr(found)
