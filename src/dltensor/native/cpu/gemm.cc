@@ -148,11 +148,7 @@ bool multiply_small(const DLTensor& c, const DLTensor& a, const DLTensor& b, int
     return false;
   const auto in_rows = [](const DLTensor& t) { return t.strides[1] == 1 && t.strides[0] >= t.shape[1]; };
   if (!in_rows(c) || !in_rows(a) || !in_rows(b)) return false;
-  const auto end = [&](const DLTensor& t) {
-    return static_cast<char*>(t.data) + ((t.shape[0] - 1) * t.strides[0] + t.shape[1]) * width;
-  };
-  const auto apart = [&](const DLTensor& t) { return end(c) <= t.data || end(t) <= c.data; };
-  if (!apart(a) || !apart(b)) return false;
+  if (overlap(c, a) != Overlap::none || overlap(c, b) != Overlap::none) return false;
   kernel(c.data, c.strides[0] * width, a.data, a.strides[0] * width, width, b.data, b.strides[0] * width, rows, columns, depth,
          true);
   return true;

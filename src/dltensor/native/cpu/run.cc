@@ -22,13 +22,9 @@ int loop_type(int op, int type, unsigned flags) {
 
 // Whether the loop of `type` reads and writes these as they are.
 bool is_plain(int op, int type, const DLTensor* const* in, const DLTensor& out) {
-  const auto has = [](const DLTensor& t, int type) {
-    const DLDataType& dtype = type_table[type].dtype;
-    return t.dtype.code == dtype.code && t.dtype.bits == dtype.bits && t.dtype.lanes == 1;
-  };
   for (int k = 0; k < op_table[op].operands; ++k)
-    if (!has(*in[k], type)) return false;
-  return has(out, result_type(op, type));
+    if (find_type(in[k]->dtype) != type) return false;
+  return find_type(out.dtype) == result_type(op, type);
 }
 
 struct Making {
