@@ -185,6 +185,18 @@ def test_adapted_objects_are_made_by_the_function_alone():
             kind(dl.arange(3), {}, "name")
 
 
+@pytest.mark.parametrize(("device", "stream"), [("metal", 5), ("rocm", 0), ("cuda", 0), ("cuda", "legacy")])
+def test_a_stream_that_the_device_does_not_have_is_refused_as_by_the_tensor_itself(device, stream):
+    memory = np.zeros(2, np.int32)
+    source = dl.wrap(memory.ctypes.data, (2,), "int32", device=device, owner=memory)
+    errors = []
+    for producer in (source, dl.adapt(source, readonly=True)):
+        with pytest.raises((ValueError, TypeError)) as error:
+            producer.__dlpack__(stream=stream, max_version=(1, 3))
+        errors.append((type(error.value), str(error.value)))
+    assert errors[0] == errors[1]
+
+
 def test_streams_and_devices_are_checked_as_by_every_producer():
     adapted = dl.adapt(dl.arange(3))
     with pytest.raises(ValueError, match="has no streams"):

@@ -48,8 +48,15 @@ def test_a_bar_is_on_the_side_of_who_is_faster():
     lines = drawing.text(ROWS, {}, 110).splitlines()
     assert "        |#####" in lines[1]
     assert "     ###|" in lines[2]
-    assert max(map(len, lines)) <= 119
-    assert BIAS in "\n".join(lines)
+    assert max(map(len, lines)) <= 110
+    assert BIAS in " ".join(lines)
+
+
+def test_a_narrow_table_leaves_the_bars_out_and_keeps_the_figures():
+    lines = drawing.text(ROWS, {"call: a long name of a row": "torch and tvm_ffi"}, 60).splitlines()
+    assert "|" not in "".join(lines)
+    assert lines[1].split()[-6:] == ["20", "160", "8.00x", "na", "<", "nb"]
+    assert max(map(len, lines)) <= 60
 
 
 def test_the_drawing_is_well_formed_and_says_its_bias():

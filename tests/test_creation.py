@@ -2,6 +2,7 @@
 """Creation functions: NumPy is the oracle, the default types are the array API's kinds in our widths."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -115,6 +116,94 @@ def test_linspace_agrees_with_numpy(start, stop, num, endpoint):
         assert made[-1].item() == stop
 
 
+def exact(start, stop, num, endpoint):
+    """The numbers of linspace as fractions."""
+    steps = max(num - 1, 1) if endpoint else num
+    return [Fraction(start) + (Fraction(stop) - Fraction(start)) * i / steps for i in range(num)]
+
+
+ANY_FLOAT = st.one_of(
+    st.floats(allow_nan=False, allow_infinity=False), st.floats(-3, 3), st.integers(-5, 5), st.integers(-(2**70), 2**70)
+)
+
+
+@given(ANY_FLOAT, ANY_FLOAT, st.integers(0, 40), st.booleans())
+def test_linspace_gives_the_float_nearest_to_each_exact_number(start, stop, num, endpoint):
+    made = dl.linspace(start, stop, num, dtype="float64", endpoint=endpoint).tolist()
+    assert made == [number.numerator / number.denominator for number in exact(start, stop, num, endpoint)]
+
+
+NARROW_FLOATS = st.sampled_from(["float32", "float16", "bfloat16"])
+
+
+@given(st.floats(-1e5, 1e5), st.floats(-1e5, 1e5), st.integers(2, 40), NARROW_FLOATS)
+def test_linspace_rounds_once_to_narrow_floats(start, stop, num, dtype):
+    made = dl.linspace(start, stop, num, dtype=dtype)
+    for got, number in zip(made.tolist()[1:-1], exact(start, stop, num, True)[1:-1], strict=True):
+        nearest = dl.asarray([float(number)], dtype=dtype)
+        around = [dl.nextafter(nearest, end).tolist()[0] for end in (-math.inf, math.inf)] + nearest.tolist()
+        errors = [abs(Fraction(other) - number) for other in around if math.isfinite(other)]
+        assert math.isinf(got) or abs(Fraction(got) - number) == min(errors)
+
+
+SOME_INTEGERS = st.sampled_from(["int8", "uint8", "int32", "int64", "uint64", "int4"])
+
+
+@given(st.data(), SOME_INTEGERS, st.integers(1, 40), st.booleans())
+def test_linspace_of_integers_is_exact_and_cut_off(data, dtype, num, endpoint):
+    info = dl.iinfo(dtype)
+    end = st.one_of(st.integers(info.min, info.max), st.floats(max(info.min, -100), min(info.max, 100)))
+    start, stop = data.draw(end), data.draw(end)
+    made = dl.linspace(start, stop, num, dtype=dtype, endpoint=endpoint)
+    assert made.tolist() == [int(number) for number in exact(start, stop, num, endpoint)]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "dtype", "want"),
+    [
+        ((2**53 + 1, 2**53 + 3, 3), "int64", [2**53 + 1, 2**53 + 2, 2**53 + 3]),
+        ((0, 2**63 - 1, 2), "int64", [0, 2**63 - 1]),
+        ((-(2**63), 2**63 - 1, 3), "int64", [-(2**63), 0, 2**63 - 1]),
+        ((0, 2**64 - 1, 4), "uint64", [0, (2**64 - 1) // 3, (2**64 - 1) // 3 * 2, 2**64 - 1]),
+        ((-1.7e308, 1.7e308, 5), "float64", [-1.7e308, -8.5e307, 0.0, 8.5e307, 1.7e308]),
+        ((0, 5e-324, 3), "float64", [0.0, 0.0, 5e-324]),
+        ((0, 3e-323, 4), "float64", [0.0, 1e-323, 2e-323, 3e-323]),
+        ((1e-300, 1e300, 2), "float64", [1e-300, 1e300]),
+        ((-1, 1, 3), "bool", [True, False, True]),
+        ((0, math.inf, 3), "float64", [0.0, math.inf, math.inf]),
+        ((0, 7, 8), "int4", [0, 1, 2, 3, 4, 5, 6, 7]),
+        ((0, 6, 4), "float4_e2m1fn", [0.0, 2.0, 4.0, 6.0]),
+    ],
+)
+def test_linspace_at_the_ends_of_the_types(arguments, dtype, want):
+    assert dl.linspace(*arguments, dtype=dtype).tolist() == want
+
+
+def test_linspace_may_stop_beyond_the_type_when_it_stops_before():
+    assert dl.linspace(0, 256, 256, dtype="uint8", endpoint=False).tolist() == list(range(256))
+    with pytest.raises(OverflowError, match="linspace: 257 is outside uint8"):
+        dl.linspace(0, 258, 258, dtype="uint8", endpoint=False)
+
+
+def test_linspace_keeps_the_sign_of_zero_at_its_ends():
+    assert str(dl.linspace(-0.0, 1, 2).tolist()) == "[-0.0, 1.0]"
+    assert str(dl.linspace(-1, -0.0, 2).tolist()) == "[-1.0, -0.0]"
+
+
+@given(*[st.complex_numbers(max_magnitude=1e30, allow_nan=False)] * 2, st.integers(0, 20), st.booleans())
+def test_linspace_of_complex_numbers_is_exact_in_both_parts(start, stop, num, endpoint):
+    made = dl.linspace(start, stop, num, dtype="complex128", endpoint=endpoint).tolist()
+    for part in ("real", "imag"):
+        numbers = exact(getattr(start, part), getattr(stop, part), num, endpoint)
+        assert [getattr(number, part) for number in made] == [float(number) for number in numbers]
+
+
+def test_arange_between_the_ends_of_floats_neither_overflows_nor_loses_count():
+    made = dl.arange(-1.7e308, 1.7e308, 1e308, dtype="float64").tolist()
+    step = Fraction(1e308)
+    assert made == [float(Fraction(-1.7e308) + i * step) for i in range(4)]
+
+
 def test_linspace_goes_through_the_complex_plane():
     made = dl.linspace(0, 1 + 2j, 3)
     assert made.dtype == dl.complex64
@@ -155,8 +244,8 @@ def test_triangles_agree_with_numpy_on_every_diagonal():
         (lambda: dl.zeros(2**50, dtype="int8"), MemoryError, rf"zeros: cannot allocate {2**50} bytes for shape \("),
         (lambda: dl.empty(2**60, dtype="int4"), MemoryError, rf"empty: cannot allocate {2**59} bytes .* of int4"),
         (lambda: dl.full(2**59, 0, dtype="int64"), MemoryError, rf"full: cannot allocate {2**62} bytes"),
-        (lambda: dl.zeros(2**61), ValueError, r"zeros: shape .* of float32 needs more than 2\^62 bytes, which no"),
-        (lambda: dl.zeros((2**40, 2**40)), ValueError, r"zeros: shape \(\d+, 1099511627776\) of float32 needs"),
+        (lambda: dl.zeros(2**61), ValueError, r"zeros: shape .* of float32 takes more than 2\^63 - 1 bytes"),
+        (lambda: dl.zeros((2**40, 2**40)), ValueError, r"zeros: shape \(\d+, 1099511627776\) of float32 takes"),
         (lambda: dl.full((2,), "x"), TypeError, "full: expected a number, got str"),
         (lambda: dl.arange(0, 5, 0), ValueError, "arange: step must not be 0"),
         (lambda: dl.arange(float("nan")), ValueError, "arange: start, stop and step must be finite"),

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The array API's questions about dtypes and about the namespace, against NumPy and ml_dtypes; clip and promotion."""
 
+import ctypes
 import itertools
 
 import ml_dtypes
@@ -200,3 +201,178 @@ def test_results_and_ranges_of_dimensions():
 
 def test_a_name_may_be_any_string():
     assert dl.as_dtype(np.str_("int8")) == dl.int8
+
+
+class Sheet:
+    """An object that names no dtype, and knows what it equals."""
+
+    def __getattr__(self, name):
+        raise RuntimeError(name)
+
+    def __eq__(self, other):
+        return "its own answer"
+
+    __hash__ = None
+
+
+@pytest.mark.parametrize("name", list(dl.DTYPES))
+def test_a_dtype_equals_what_names_it(name):
+    dtype = dl.DTYPES[name]
+    known = name != "complex32" and not name.startswith("float6_")  # to NumPy or ml_dtypes, as a dtype of its own
+    for other in [name, foreign(name), foreign(name).type] if known else [name]:
+        assert dtype == other, other
+        assert other == dtype, other
+        assert (dtype != other) is False, other
+    others = [other for other in dl.DTYPES if other != name]
+    assert [other for other in others if dtype == other or other == dtype] == []
+
+
+def test_a_dtype_equals_numpys_other_spellings():
+    for spelling in ("float32", "f4", "<f4", "=f4", "f", "single", np.float32, np.dtype("f4"), ctypes.c_float):
+        assert dl.float32 == spelling
+    for dtype, kind in ((dl.float64, float), (dl.int64, int), (dl.bool, bool), (dl.complex128, complex)):
+        assert dtype == kind
+        assert np.dtype(kind) == dtype
+    assert dl.DType(2, 32, 4) == "float32x4"
+
+
+@pytest.mark.parametrize(
+    "other",
+    [None, 0, 2.0, (2, 32, 1), [1], str, object(), "float31", "x" * 10000, ">f4", "O", np.dtype("O"), np.dtype(">f4"),
+     np.floating, np.float32(1), type("Kind", (), {"__dlpack_data_type__": lambda self: 1 / 0})()],
+    ids=lambda x: type(x).__name__,
+)  # fmt: skip
+def test_a_dtype_is_unequal_to_what_names_none_without_an_exception(other):
+    assert (dl.float32 == other) is False
+    assert (dl.float32 != other) is True
+
+
+def test_what_is_no_dtype_answers_for_itself():
+    assert (dl.float32 == Sheet()) == "its own answer"
+    assert (dl.float32 == dl.zeros(2)) is False  # a tensor has a dtype and is none
+    assert (dl.float32 == np.zeros(2, np.float32)).tolist() == [False, False]
+
+
+def test_hashes_agree_among_dtypes_alone():
+    assert hash(dl.DType("float32")) == hash(dl.DType(2, 32)) == hash(dl.float32)
+    assert hash(dl.float32) != hash("float32")
+    assert {dl.float32: 1}[dl.as_dtype(np.float32)] == 1
+    assert "float32" not in {dl.float32: 1}
+
+
+SPELLINGS = [
+    *"?bBhHiIlLqQpPefdFD",
+    *[
+        "b1",
+        "i1",
+        "i2",
+        "i4",
+        "i8",
+        "u1",
+        "u2",
+        "u4",
+        "u8",
+        "f2",
+        "f4",
+        "f8",
+        "c8",
+        "c16",
+        "<f4",
+        "=i8",
+        "|u1",
+        "|b1",
+        "<d",
+        ">i1",
+    ],
+    *["half", "single", "float", "double", "csingle", "cdouble", "complex"],
+    *[
+        "byte",
+        "ubyte",
+        "short",
+        "ushort",
+        "intc",
+        "uintc",
+        "int",
+        "uint",
+        "intp",
+        "uintp",
+        "long",
+        "ulong",
+        "longlong",
+        "ulonglong",
+        "bool_",
+        "int_",
+    ],
+    *(int, float, bool, complex, np.longlong, np.ulonglong, np.intc, np.bool_, np.dtype("longlong")),
+    *(ctypes.c_double, ctypes.c_bool, ctypes.c_int8, ctypes.c_size_t),
+]
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS, ids=str)
+def test_spellings_mean_what_they_mean_to_numpy(spelling):
+    assert dl.zeros(2, dtype=spelling).dtype.name == np.dtype(spelling).name
+    assert dl.DType(spelling) == np.dtype(spelling)
+    assert dl.asarray([1, 0]).astype(spelling).dtype == dl.as_dtype(spelling)
+
+
+def test_pythons_float_is_float64_and_no_dtype_is_float32():
+    assert dl.asarray([1.5], dtype=float).dtype == dl.float64
+    assert dl.asarray([1.5]).dtype == dl.float32
+    assert dl.isdtype("f4", "real floating")
+    assert dl.isdtype("f4", float) is False
+
+
+@pytest.mark.parametrize(
+    ("dtype", "error", "words"),
+    [
+        ("float31", TypeError, "there is no dtype named 'float31'; did you mean 'float32'"),
+        ("f1", TypeError, "there is no dtype named 'f1'"),
+        ("f" + "9" * 5000, TypeError, r"there is no dtype named 'f9{60,80}\.\.\.; "),
+        ("float32x0", TypeError, "there is no dtype named 'float32x0'"),
+        ("", TypeError, "there is no dtype named ''"),
+        (">f4", ValueError, "dtype '>f4' has the byte order of other machines"),
+        (np.dtype(">f4"), ValueError, "NumPy dtype '>f4' has the byte order of other machines"),
+        (ctypes.c_float.__ctype_be__, TypeError, "dtype must be a dltensor.DType"),
+        (ctypes.c_char, TypeError, "dtype must be a dltensor.DType"),
+        (np.floating, TypeError, "numpy.floating has no DLPack equivalent"),
+        (np.float32(1), TypeError, "expected a dtype, got float32, which has one; give its .dtype"),
+        (str, TypeError, "dtype must be a dltensor.DType, its name, a type such as float, .* got <class 'str'>"),
+    ],
+    ids=lambda x: str(x)[:40],
+)  # fmt: skip
+def test_what_names_no_dtype_is_refused_in_few_words(dtype, error, words):
+    with pytest.raises(error, match="zeros: " + words) as caught:
+        dl.zeros(2, dtype=dtype)
+    assert len(str(caught.value)) < 250
+
+
+@pytest.mark.parametrize("arguments", [(2,), ("float32", None, 4), (2, None, 1)])
+def test_a_code_needs_bits(arguments):
+    with pytest.raises(TypeError, match="DType: expected code and bits, or the name of a type alone"):
+        dl.DType(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("array", "name", "remedy"),
+    [
+        (np.zeros(3, "O"), "O", "numbers with astype"),
+        (np.zeros(3, "U4"), "<U4", "numbers with astype"),
+        (np.zeros(3, "S4"), "S4", "view the bytes as 'uint8'"),
+        (np.zeros(3, "M8[s]"), "<M8[s]", "view it as 'int64'"),
+        (np.zeros(3, "m8[s]"), "<m8[s]", "view it as 'int64'"),
+        (np.zeros(3, [("a", "i4")]), "V4", "take one field"),
+        (np.zeros(3, "longdouble"), "<f16", "'float64' with astype"),
+        (np.zeros(3, "clongdouble"), "<c32", "'complex128' with astype"),
+    ],
+    ids=lambda x: str(getattr(x, "dtype", x)),
+)
+def test_a_numpy_dtype_that_cannot_come_in_is_named_once_with_a_remedy(array, name, remedy):
+    expected = f"NumPy dtype {name!r} has no DLPack equivalent; "
+    for function in (dl.asarray, dl.from_dlpack, lambda x: dl.ones(3) + x):
+        with pytest.raises(BufferError) as caught:
+            function(array)
+        assert expected in str(caught.value)
+        assert remedy in str(caught.value)
+        assert len(str(caught.value)) < 150
+    with pytest.raises(TypeError, match="zeros: NumPy dtype"):
+        dl.zeros(3, dtype=array.dtype)

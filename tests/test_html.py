@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import dltensor as dl
 from dltensor._html import CELLS, Memory, contiguity, drawing
+from dltensor._overlap import shares_elements
 
 GRID = dl.from_dlpack(np.arange(24, dtype=np.int16).reshape(4, 6))
 
@@ -63,11 +64,8 @@ def test_the_drawn_cells_are_those_that_the_walk_reaches(dims):
         cell = sum(i * s for i, s in zip(index, strides, strict=True)) - memory.first
         if 0 <= cell < memory.cells:
             expected.setdefault(cell, []).append(number)
-    assert memory.visits.keys() == expected.keys()
-    assert {c: min(found) for c, found in memory.visits.items()} == {c: min(found) for c, found in expected.items()}
+    assert memory.visits == {cell: (min(found), len(found) > 1) for cell, found in expected.items()}
     assert -memory.first in memory.visits
-    if memory.cells == memory.span:
-        assert memory.repeated == any(len(found) > 1 for found in expected.values())
 
 
 @pytest.mark.parametrize(
@@ -77,6 +75,44 @@ def test_huge_tensors_are_drawn_as_quickly_as_small_ones(shape, strides):
     memory = Memory(shape, strides)
     assert memory.cells <= CELLS
     assert -memory.first in memory.visits
+
+
+@pytest.mark.parametrize(
+    ("shape", "strides"),
+    [((2,) * 40, (1,) * 40), ((2,) * 40, (1, -1) * 20), ((3,) * 20, (0, 1) * 10), ((10**6, 10**6), (1, -1))],
+)
+def test_overlapping_views_of_many_dimensions_take_no_longer_than_others(shape, strides):
+    # By steps, as a test of time would depend on the machine: all elements would be 2^40 of them.
+    memory = Memory(shape, strides)
+    assert memory.visits is None or -memory.first in memory.visits
+    assert "overlapping" in contiguity(shape, strides)
+
+
+def test_a_layout_that_would_take_too_long_is_not_drawn():
+    strides = [10**6 + 7919 * k * k for k in range(40)]
+    t = dl.wrap(1 << 40, (2,) * 40, "int8", strides=[step * (-1) ** k for k, step in enumerate(strides)], device="cuda")
+    assert Memory(t.shape, t.strides).visits is None
+    assert "Not drawn" in t._repr_html_()
+
+
+def test_only_cells_that_several_indices_reach_are_marked():
+    t = dl.wrap(4096, (2, 2), "int8", strides=(1, 1), device="cuda")
+    assert re.findall(r'text-anchor="middle"[^>]*>([^<]+)<', drawing(t)) == ["0", "1+", "3"]
+
+
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(-15, 15)), max_size=5))
+def test_whether_elements_are_shared_is_found_out_exactly(dims):
+    reached = [
+        sum(i * s for i, (_, s) in zip(index, dims, strict=True)) for index in product(*(range(n) for n, _ in dims))
+    ]
+    assert shares_elements([n for n, _ in dims], [s for _, s in dims]) == (len(set(reached)) < len(reached))
+
+
+def test_a_search_for_shared_elements_ends():
+    assert shares_elements((10**6, 10**6), (1, 1)) is True
+    assert shares_elements((10**9, 2), (2, 10**9 + 1)) is False
+    assert shares_elements((2,) * 60, [2**k for k in range(60)]) is False
+    assert shares_elements((2,) * 40, [10**12 + 104729 * k**3 for k in range(40)], limit=100) is None
 
 
 def test_the_numbers_of_the_drawing_are_in_c_order():
@@ -105,6 +141,9 @@ def test_skipped_cells_are_dashed():
         ((2, 3), (1, 2), "contiguous, Fortran order (the first index moves fastest)"),
         ((2, 3), (6, 2), "with gaps"),
         ((2, 3, 4), (4, 8, 1), "side by side in another order of dimensions"),
+        ((3, 2), (2, 3), "with gaps"),
+        ((3, 2), (1, 1), "overlapping: several indices reach the same elements"),
+        ((3, 2), (4, 4), "overlapping: several indices reach the same elements"),
         ((2, 3), (0, -1), "repeated along dimension 0 (stride 0); backwards along dimension 1 (stride -1)"),
     ],
 )

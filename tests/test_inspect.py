@@ -6,6 +6,7 @@ import gc
 import io
 import json
 import pickle
+import re
 import subprocess
 import sys
 
@@ -15,11 +16,11 @@ from faults.producer import Kit
 
 import dltensor as dl
 from dltensor import _report
-from dltensor.inspection import rules
+from dltensor.inspection import reading, rules
 from dltensor.inspection.quirks import FACTS
 from dltensor.inspection.reading import NEUTRAL
 from dltensor.inspection.sections import headline, sections
-from dltensor.inspection.text import plain, rich_available, show
+from dltensor.inspection.text import plain, show
 from dltensor.inspection.words import axis_words, is_compact, layout_words
 
 
@@ -400,6 +401,8 @@ def test_transposed_and_broadcast_have_words():
     assert layout_words((3, 2, 4), (4, 12, 1)).startswith("transposed: in memory the axes follow as 1, 0, 2")
     assert layout_words((3, 4), (0, 1)) == "axis 0 broadcast"
     assert "overlapping" in layout_words((3, 3), (1, 1))
+    assert layout_words((3, 2), (2, 3)).endswith("axis 0 with gaps; axis 1 interleaved")
+    assert axis_words((3, 2), (2, 3))[1] == "steps of 3 interleave with what lies 6 long inside"
     assert axis_words((5,), (-2,)) == ["every second element, backwards"]
     assert axis_words((2, 1, 3), (4, 9, 1)) == [
         "steps of 4, of which 1 are skipped",
@@ -442,24 +445,86 @@ def test_text_keeps_to_its_width():
         assert len(line) <= 80 or " " not in line.strip()
 
 
-def test_colours_are_for_terminals(monkeypatch):
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_colours_are_for_terminals_and_change_no_letter(monkeypatch):
+    report = dl.inspect(dl.arange(3))
     stream = io.StringIO()
-    show(dl.inspect(dl.arange(3)), stream)
+    show(report, stream)
     assert "\x1b" not in stream.getvalue()
-    pytest.importorskip("rich", reason="rich is not installed")
-
-    class Terminal(io.StringIO):
-        def isatty(self):
-            return True
-
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.delenv("NO_COLOR", raising=False)
-    stream = Terminal()
-    assert rich_available(stream)
-    show(dl.inspect(dl.arange(3)), stream)
-    assert "\x1b[" in stream.getvalue()
-    monkeypatch.setitem(sys.modules, "rich", None)
-    assert not rich_available(stream)
+    coloured = Terminal()
+    show(report, coloured)
+    assert "\x1b[" in coloured.getvalue()
+    assert [line.rstrip() for line in re.sub(r"\x1b\[[0-9;]*m", "", coloured.getvalue()).splitlines()] == (
+        stream.getvalue().splitlines()
+    )
+
+
+def test_the_width_is_that_of_the_terminal(monkeypatch):
+    report = dl.inspect(np.arange(24).reshape(4, 6)[::-1, ::2])
+    for columns in (60, 80, 110):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        assert max(len(line) for line in plain(report).splitlines() if " " in line.strip()) <= columns
+
+
+def test_foreign_text_is_escaped_and_cut_in_every_output():
+    class Sneaky:
+        def __dlpack_device__(self):
+            return (type("K", (int,), {"__repr__": lambda self: "\x1b]0;title\x07" + "x" * 5000})(1), 0)
+
+        def __dlpack__(self, **arguments):
+            raise BufferError("first\x1b[2J\nframe #0" + "y" * 5000)
+
+    Sneaky.__qualname__ = "Red\x1b[31m\nnext" + "z" * 5000
+    report = dl.inspect(Sneaky())
+    for text in (plain(report), report.to_json(), report._repr_html_(), str(report)):
+        assert "\x1b" not in text
+        assert "\x07" not in text
+        assert "frame #0" not in text
+        assert max(map(text.count, ("x" * 400, "y" * 400, "z" * 400))) == 0
+    assert "Red\\x1b[31m" in plain(report)
+    assert report.calls[0].error == "BufferError: first\\x1b[2J"
+
+
+def test_an_object_whose_attributes_raise_is_described():
+    class Broken:
+        @property
+        def __dlpack__(self):
+            raise OSError("no device")
+
+        @property
+        def __dlpack_device__(self):
+            raise OSError("no device")
+
+    report = dl.inspect(Broken())
+    assert report.device_answer == "OSError: no device"
+    assert {call.error for call in report.calls if not call.skipped} == {"OSError: no device"}
+
+
+def test_the_references_of_an_immortal_object_are_no_number(monkeypatch):
+    monkeypatch.setattr(reading.sys, "getrefcount", lambda x: 1_000_000_931)
+    assert rows_of(dl.inspect(b"a"), "ownership")["references now"].startswith("not counted: the object is immortal")
+    monkeypatch.undo()
+    assert rows_of(dl.inspect(bytearray(3)), "ownership")["references now"][0].isdigit()
+
+
+def test_the_headline_and_every_row_are_printed_in_their_order(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "120")
+    report = dl.inspect(np.arange(3))
+    stream = io.StringIO()
+    show(report, stream)
+    printed = " ".join(stream.getvalue().split())
+    parts = [headline(report)[0]]
+    for title, rows in sections(report):
+        parts += [title, *(part for label, body, _ in rows for part in (label, body))]
+    at = 0
+    for part in parts:
+        at = printed.index(" ".join(part.split()), at)
 
 
 # -- command line -----------------------------------------------------------------------------------------------------
@@ -482,6 +547,12 @@ def test_an_expression_is_evaluated_in_its_module():
         ("numpy:", "module:expression"),
         ("missing.npy", "No such file"),
         (__file__, "only .npy files"),
+        ("numpy:" + "undefined_name + " * 300 + "1", "NameError"),
+        ("numpy:" + "(" * 300, "is no Python expression"),
+        ("math:" + "-" * 100_000 + "1", "raised"),
+        ("sys:exit(0)", "SystemExit"),
+        ("x" * 300, "neither a file nor"),
+        ("x" * 300 + ".npy", "File name too long"),
     ],
 )
 def test_what_cannot_be_had_is_said_without_a_traceback(what, words):
@@ -490,6 +561,13 @@ def test_what_cannot_be_had_is_said_without_a_traceback(what, words):
     assert words in done.stderr
     assert "Traceback" not in done.stderr
     assert done.stdout == ""
+    assert len(done.stderr) < 1000
+
+
+def test_a_long_expression_is_no_name_of_a_file():
+    done = run("numpy:zeros(3)" + " + 1" * 100)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("numpy.ndarray")
 
 
 def test_no_tensor_is_status_one():

@@ -174,3 +174,8 @@ def test_extent_does_not_depend_on_the_order_of_dimensions():
 def test_wrong_arguments_are_named(call, error, words):
     with pytest.raises(error, match=words):
         call()
+
+
+def test_bad_shapes_of_nbytes_are_reported_by_nbytes():
+    with pytest.raises(ValueError, match=r"^nbytes: "):
+        layout.nbytes((-1,), "float32")

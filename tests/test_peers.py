@@ -69,6 +69,33 @@ def test_every_torch_dtype_shares_memory_both_ways(torch, dtype):
     assert dl.as_dtype(theirs.dtype) == ours.dtype
 
 
+@pytest.mark.parametrize("dtype", TORCH_DTYPES)
+def test_dtypes_equal_those_of_torch_on_both_sides(torch, dtype):
+    theirs = getattr(torch, dtype)
+    assert dl.DTYPES[dtype] == theirs
+    assert theirs == dl.DTYPES[dtype]
+    assert [name for name, ours in dl.DTYPES.items() if ours == theirs] == [dtype]
+    assert dl.DTYPES[dtype] != torch.qint8
+
+
+def test_dtypes_equal_those_of_jax(jax):
+    for name in ("bool", "int8", "uint64", "float32", "bfloat16", "complex64"):
+        assert dl.DTYPES[name] == getattr(jax.numpy, name)
+        assert dl.zeros(1, dtype=getattr(jax.numpy, name)).dtype == name
+
+
+def test_ufuncs_and_operators_beside_torch_tensors_give_tensors(torch):
+    theirs, ours = torch.ones(3), dl.asarray([1.0, 2.0, 3.0])
+    for made in (np.add(ours, theirs), np.add(theirs, ours), theirs + ours, ours + theirs):
+        assert type(made) is dl.Tensor
+        assert made.tolist() == [2, 3, 4]
+
+
+def test_a_torch_dtype_without_an_equivalent_is_refused_with_a_remedy(torch):
+    with pytest.raises(TypeError, match=r"zeros: torch.qint8 has no DLPack equivalent; .* dequantize\(\)"):
+        dl.zeros(2, dtype=torch.qint8)
+
+
 def test_a_torch_view_comes_in_with_its_strides(torch):
     theirs = torch.arange(24).reshape(2, 3, 4).permute(2, 0, 1)[1:]
     ours = dl.from_dlpack(theirs)

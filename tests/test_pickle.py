@@ -8,7 +8,7 @@ import sys
 
 import numpy as np
 import pytest
-from dltensor._views import from_raw, raw_bytes
+from dltensor._views import from_raw, raw_bytes, restride
 
 import dltensor as dl
 from dltensor._pickle import rebuild
@@ -32,17 +32,80 @@ def test_every_type_comes_back(dtype, protocol):
     assert not back.same_memory(t)
 
 
+LAYOUTS = {
+    "C order": lambda t: t,
+    "Fortran order": lambda t: t.T,
+    "backwards": lambda t: t[::-1, ::-1],
+    "every second": lambda t: t[::-1, ::2],
+    "a row": lambda t: t[1],
+    "a column": lambda t: t[:, 1],
+    "one element": lambda t: t[0, 0],
+    "no element": lambda t: t[:0],
+    "an axis of one": lambda t: t[None],
+    "broadcast": lambda t: dl.broadcast_to(t, (4, 3, 5)),
+    "one element many times": lambda t: dl.broadcast_to(t[1, 2], (100, 100)),
+    "a broadcast column": lambda t: dl.broadcast_to(t[:, 1:2], (3, 7)),
+    "windows": lambda t: restride(t, (13, 3), (1, 1)),
+    "windows apart": lambda t: restride(t, (2, 3), (1, 4)),
+}
+
+
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-@pytest.mark.parametrize(
-    "view",
-    [lambda t: t.T, lambda t: t[::-1, ::2], lambda t: t[1], lambda t: t[0, 0], lambda t: t[:0], lambda t: t[None]],
-)
-def test_every_layout_comes_back_in_c_order(view, protocol):
-    t = view(dl.from_dlpack(np.arange(15).reshape(3, 5)))
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_every_layout_comes_back(layout, protocol):
+    t = LAYOUTS[layout](dl.from_dlpack(np.arange(15).reshape(3, 5)))
     back = pickle.loads(pickle.dumps(t, protocol))
     assert back.tolist() == t.tolist()
-    assert back.shape == t.shape
-    assert back.is_contiguous
+    assert (back.shape, back.readonly) == (t.shape, t.readonly)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_no_more_bytes_travel_than_the_elements_or_their_memory_take(layout):
+    t = LAYOUTS[layout](dl.from_dlpack(np.arange(15).reshape(3, 5)))
+    buffers = []
+    pickle.dumps(t, protocol=5, buffer_callback=buffers.append)
+    low, high = dl.layout.extent(t.shape, t.strides)
+    apart = np.unique(t.numpy()).size
+    assert len(buffers[0].raw()) <= min((high - low) * 8, t.nbytes)
+    assert len(buffers[0].raw()) == apart * 8 or layout == "windows apart"
+
+
+@pytest.mark.parametrize("layout", ["Fortran order", "backwards", "broadcast", "one element many times", "windows"])
+def test_what_lies_close_together_travels_as_it_lies_without_a_copy(layout):
+    t = LAYOUTS[layout](dl.arange(15).reshape((3, 5)))
+    buffers = []
+    data = pickle.dumps(t, protocol=5, buffer_callback=buffers.append)
+    back = pickle.loads(data, buffers=buffers)
+    assert (back.data_ptr, back.strides) == (t.data_ptr, t.strides)
+    assert back.tolist() == t.tolist()
+
+
+def test_a_broadcast_tensor_is_as_large_in_a_pickle_as_what_it_repeats():
+    t = dl.broadcast_to(dl.arange(4), (1 << 20, 4))
+    assert len(pickle.dumps(t)) < 300
+    assert pickle.loads(pickle.dumps(t)).strides == (0, 1)
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_padded_and_packed_elements_keep_their_values_in_every_order(protocol):
+    padded = from_raw(dl.asarray(bytearray([1, 2, 3, 4, 5, 6])), (2, 3), "int4", padded=True)
+    packed = dl.asarray([[1, 2], [3, 4]], dtype="int4")
+    for t in (padded.T, padded[:, ::2], packed.T, dl.broadcast_to(packed, (3, 2, 2))):
+        back = pickle.loads(pickle.dumps(t, protocol))
+        assert back.tolist() == t.tolist()
+        assert back.flags == t.flags
+
+
+def test_pickles_of_earlier_versions_are_read():
+    """Made by 0.1.0 before it kept strides, with protocols 4 and 5."""
+    start = b"\x8c\x10dltensor._pickle\x94\x8c\x07rebuild\x94\x93\x94("
+    end = b"\x00\x00\x80?\x00\x00\x00@\x94K\x01K\x02\x86\x94K\x02K K\x01\x87\x94\x89\x89t\x94R\x94."
+    fourth = b"\x80\x04\x95@\x00\x00\x00\x00\x00\x00\x00" + start + b"C\x08" + end
+    fifth = b"\x80\x05\x95G\x00\x00\x00\x00\x00\x00\x00" + start + b"\x96\x08\x00\x00\x00\x00\x00\x00\x00" + end
+    for data in (fourth, fifth):
+        back = pickle.loads(data)
+        assert back.tolist() == [[1.0, 2.0]]
+        back[0, 0] = 3
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
@@ -113,12 +176,28 @@ def test_deepcopy_copies_and_shares_within_one_structure():
     ("arguments", "error", "words"),
     [
         ((b"1234567", (2,), (2, 32, 1), False, False), ValueError, "takes 8 bytes, got 7"),
-        ((b"", (2**40, 2**40), (2, 32, 1), False, False), ValueError, r"takes .* bytes, got 0"),
+        ((b"", (2**40, 2**40), (2, 32, 1), False, False), ValueError, r"takes .* bytes"),
         ((b"1234", (-1,), (2, 32, 1), False, False), ValueError, r"shape\[0\] must be at least 0, got -1"),
         ((b"1234", (1,), (2, 320, 1), False, False), ValueError, "bits must be from 1 to 255, got 320"),
         ((b"1234", (1,), (2, 32, 1), True, False), ValueError, "only types below a byte are padded, got float32"),
         ((1234, (1,), (2, 32, 1), False, False), TypeError, "pickle: expected bytes, got int"),
         ((np.zeros(1, np.float32), (1,), (2, 32, 1), False, False), TypeError, "pickle: expected bytes, got ndarray"),
+        ((b"1234", (2,), (1, 8, 1), False, False, (4,), 0), ValueError, "leaves the elements 0 to 3"),
+        ((b"1234", (2,), (1, 8, 1), False, False, (-1,), 0), ValueError, "leaves the elements 0 to 3"),
+        ((b"1234", (2,), (1, 8, 1), False, False, (1,), 3), ValueError, "leaves the elements 0 to 3"),
+        ((b"1234", (2,), (1, 8, 1), False, False, (1,), -1), ValueError, "leaves the elements 0 to 3"),
+        ((b"1234", (2,), (1, 8, 1), False, False, (2**62,), 0), ValueError, "leaves the elements 0 to 3"),
+        ((b"1234", (3,), (1, 8, 1), False, False, (-(2**63),), 0), ValueError, "leaves the elements 0 to 3"),
+        ((b"1234", (2,), (1, 8, 1), False, False, (2**63,), 0), ValueError, "a stride must be below 2"),
+        ((b"1234", (2,), (1, 8, 1), False, False, (1,), 2**63), ValueError, "offset must be from 0 to 3"),
+        ((b"1234", (2**62, 4), (1, 8, 1), False, False, (0, 0), 0), ValueError, "more than 2.63 bytes"),
+        ((b"1234", (2**60,), (2, 64, 1), False, False, (0,), 0), ValueError, "more than 2.63 bytes"),
+        ((b"1234", (2, 2), (1, 8, 1), False, False, (1,), 0), ValueError, "differ in length"),
+        ((b"1234", (-1,), (1, 8, 1), False, False, (1,), 0), ValueError, r"shape\[0\] must be at least 0, got -1"),
+        ((b"12345", (2,), (1, 16, 1), False, False, (1,), 0), ValueError, "takes 4 bytes, got 5"),
+        ((b"", (1,), (1, 8, 1), False, False, (0,), 0), ValueError, "leaves the elements"),
+        ((b"1234", (2,), (0, 4, 1), False, False, (1,), 0), ValueError, "packed elements of int4 have no strides"),
+        ((b"1234", (2,), (1, 8, 1), False, False, (1.0,), 0), TypeError, "strides are an integer or a sequence"),
     ],
 )
 def test_pickles_that_do_not_add_up_are_refused(arguments, error, words):

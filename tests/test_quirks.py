@@ -7,8 +7,10 @@ import itertools
 import pytest
 
 import dltensor as dl
-from dltensor.inspection.quirks import FACTS, OUTCOMES, Condition, load
+from dltensor.inspection import quirks as module
+from dltensor.inspection.quirks import FACTS, OUTCOMES, Condition, load, version_key
 from dltensor.inspection.reading import NEUTRAL
+from dltensor.inspection.sections import headline, sections
 
 
 def candidates(condition):
@@ -49,11 +51,101 @@ def test_a_row_is_whole(row):
     assert row.source == "measured" or "#" in row.source
     assert row.outcome in OUTCOMES
     assert set(row.adapt) <= {"legacy", "readonly", "contiguous", "byte_offset", "lanes", "dtype", "copy", "table"}
+    assert {row.first, row.last} <= set(row.framework.measured)
     assert row.adapt.get("readonly") is not False  # dropping the flag is for the user to say
 
 
 def test_a_plain_tensor_troubles_no_consumer():
     assert [row.id for row in load().about(NEUTRAL)] == ["jax.copy"]
+
+
+def torch_of(monkeypatch, number):
+    """As if that version of torch were installed, or none, and no other framework."""
+
+    def version(distribution):
+        if distribution != "torch" or number is None:
+            raise module.PackageNotFoundError
+        return number
+
+    monkeypatch.setattr(module, "version", version)
+
+
+def said_about_torch(x):
+    report = dl.inspect(x)
+    told = [text for _, rows in sections(report) for label, text, _ in rows if label == "torch"]
+    return [text for text in told if "negative" in text], headline(report)[0]
+
+
+@pytest.mark.parametrize(
+    ("number", "rows", "worst"),
+    [
+        (
+            "2.13.0+cpu",
+            ["torch.negative_strides; seen with torch 2.13.0, no longer with 2.14.1; 2.13.0+cpu is installed;"],
+            2,
+        ),
+        ("2.14.1", ["torch.negative_strides_refused; seen with torch 2.14.1; 2.14.1 is installed;"], 1),
+        (
+            "2.14.0",
+            [
+                "torch.negative_strides; seen with torch 2.13.0, no longer with 2.14.1; 2.14.0 is installed, which was "
+                "not measured;",
+                "torch.negative_strides_refused; seen with torch 2.14.1; 2.14.0 is installed, which was not measured;",
+            ],
+            2,
+        ),
+        (
+            "2.20",
+            ["torch.negative_strides_refused; seen with torch 2.14.1; 2.20 is installed, which was not measured;"],
+            1,
+        ),
+        (
+            None,
+            [
+                "torch.negative_strides; seen with torch 2.13.0, no longer with 2.14.1; not installed here;",
+                "torch.negative_strides_refused; seen with torch 2.14.1; not installed here;",
+            ],
+            1,
+        ),
+    ],
+)
+def test_what_is_said_about_torch_is_true_of_the_installed_version(monkeypatch, number, rows, worst):
+    torch_of(monkeypatch, number)
+    told, head = said_about_torch(dl.arange(4)[::-1])
+    assert len(told) == len(rows)
+    assert all(words in text for words, text in zip(rows, told, strict=True)), told
+    assert f"{worst} known consumer" in head  # paddle gives wrong values in each case
+
+
+@pytest.mark.parametrize("number", ["2.13.0", "2.14.0", "2.14.1", "2.20", None])
+def test_an_array_is_adapted_for_every_version_of_torch(monkeypatch, number):
+    torch_of(monkeypatch, number)
+    assert dl.adapt(dl.arange(4)[::-1], to="torch").changes == ("copied into C order",)
+
+
+@pytest.mark.parametrize(
+    ("number", "answer"),
+    [
+        ("2.13.0", True),
+        ("2.13", True),
+        ("2.12", None),
+        ("2.13.1", None),
+        ("2.14.1rc2", None),
+        ("2.14.1", False),
+        ("2.14.1+cu130", False),
+        ("2.14.1.post1", False),
+        ("unknown", None),
+        (None, None),
+    ],
+)
+def test_a_version_is_known_to_be_affected_or_free_only_by_what_was_measured(number, answer):
+    (row,) = [row for row in load().rows if row.id == "torch.negative_strides"]
+    assert row.concerns(number) is answer
+
+
+def test_versions_are_ordered_as_pip_orders_them():
+    numbers = ["0.9", "1.0.dev3", "1.0a1", "1.0", "1.0.post1", "1.0.1", "1.2", "1.10", "2026.1"]
+    assert sorted(numbers, key=version_key) == numbers
 
 
 def test_widened_types_exist():
@@ -108,16 +200,18 @@ def test_the_language_means_what_it_says(text, answer):
 
 
 def test_a_broken_data_file_is_refused_with_the_row(tmp_path):
-    head = '[framework.f]\ndistribution = "f"\nmodule = "f"\nmeasured = "1"\n[widen]\n'
+    head = '[framework.f]\ndistribution = "f"\nmodule = "f"\nmeasured = ["1", "2"]\n[widen]\n'
     row = (
         '[[quirk]]\nid = "f.x"\nframework = "f"\nrole = "consumer"\nwhen = "readonly"\noutcome = "ignored"\n'
-        'effect = "e"\nremedy = "r"\nsource = "measured"\n'
+        'effect = "e"\nremedy = "r"\nsource = "measured"\nfirst = "1"\nlast = "2"\n'
     )
     path = tmp_path / "q.toml"
     for text, words in (
         (row.replace('"consumer"', '"eater"'), "role must be one of"),
         (row.replace('"ignored"', '"odd"'), "outcome must be one of"),
         (row.replace('work = "f"', 'work = "g"'), "framework must be one of"),
+        (row.replace('first = "1"', 'first = "0.9"'), "first and last must be among the measured versions"),
+        (row.replace('last = "2"\n', ""), "first and last must be among the measured versions"),
         (row + row, "several quirks"),
     ):
         path.write_text(head + text)

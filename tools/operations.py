@@ -38,6 +38,32 @@ print((small + small).tolist(), dl.add(small, small, saturate=True).tolist(), (s
 int8 float32 float16 float16
 [-56] [127] [True]
 ```
+
+## NumPy's functions with tensors
+- A ufunc of NumPy that is an operation here is computed here, `out=` included, by the rules above; the result is a
+  Tensor. So are operators between an array and a tensor, and functions of NumPy that exist here under their own or the
+  array API's name: `concatenate`, `stack`, `where`, `reshape`, `clip`, `full_like` and their relatives.
+- What does not exist here (`numpy.mean`, `numpy.cbrt`, ufuncs of other packages), arguments that ours do not have
+  (`dtype=`, `where=`, `order=`), and dtypes that ours refuse are left to NumPy, which works on the same memory and
+  returns its own arrays and scalars. An `out` that is a tensor is written and returned.
+- Methods of ufuncs, such as `numpy.add.reduce`, raise TypeError; give them `t.numpy()`.
+- Arrays of other libraries that answer NumPy themselves are asked, masked arrays and other subclasses of ndarray keep
+  their meaning, and tensors that the host cannot read raise DeviceError where NumPy would compute.
+
+```python
+import numpy as np
+
+t = dl.asarray([1.0, 8.0])
+for made in (np.sqrt(t), np.float64(2) * t, np.stack([t, t]), np.cbrt(t), np.mean(t)):
+    print(type(made).__name__, made.dtype, made.tolist())
+```
+```text
+Tensor float32 [1.0, 2.8284270763397217]
+Tensor float32 [2.0, 16.0]
+Tensor float32 [[1.0, 8.0], [1.0, 8.0]]
+ndarray float32 [1.0, 2.0]
+float32 float32 4.5
+```
 """
 
 

@@ -1,6 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # The light tests under AddressSanitizer and UndefinedBehaviorSanitizer. The package is built apart, beside the other one.
+#
+#   tools/sanitize.sh [venv]            the tests
+#   tools/sanitize.sh venv stress       calls by threads while shapes change, and rounds of the fuzzer of calls; both take
+#                                       their rounds from STRESS_ROUNDS and CALLS
 set -eu
 venv=$(realpath "${1:-.venv}")
 python=$venv/bin/python
@@ -15,14 +19,25 @@ PATH="$venv/bin:$PATH" "$python" -m pip install -q --disable-pip-version-check -
 # Not tests/opaque and the rest of tests/cuda, which build sanitized programs of their own, nor tests/conformance, whose
 # planted defects break what a sanitizer guards.
 libraries="$(gcc -print-file-name=libasan.so) $(gcc -print-file-name=libubsan.so)"
-sanitized() { # ASAN_OPTIONS, arguments of pytest
+run() { # more of ASAN_OPTIONS, arguments of Python
     options=$1
     shift
     env LD_PRELOAD="$libraries" PYTHONPATH="$place/site" PYTHONMALLOC=malloc \
         ASAN_OPTIONS="detect_leaks=0:allocator_may_return_null=1:abort_on_error=1$options" \
         UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1 DLTENSOR_SANITIZED=1 \
-        "$python" -m pytest -m "not peers and not gpu" -p no:cacheprovider "$@" ${PYTEST_ARGS:-}
+        "$python" "$@"
 }
+sanitized() { # more of ASAN_OPTIONS, arguments of pytest
+    options=$1
+    shift
+    run "$options" -m pytest -m "not peers and not gpu" -p no:cacheprovider "$@" ${PYTEST_ARGS:-}
+}
+if [ "${2:-tests}" = stress ]; then
+    run "" fuzz/stress.py --rounds "${STRESS_ROUNDS:-40}"
+    run "" fuzz/calls_fuzzer.py --rounds "${CALLS:-60}" --patience 120
+    echo "sanitize: the calls passed under AddressSanitizer and UndefinedBehaviorSanitizer"
+    exit
+fi
 sanitized "" tests --ignore tests/opaque --ignore tests/cuda --ignore tests/conformance
 # The host driver carries a C++ library of its own: strings made there are freed by the system's.
 sanitized ":alloc_dealloc_mismatch=0" tests/cuda/test_tensor_cuda.py tests/cuda/test_tensor_products.py \

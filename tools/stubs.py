@@ -134,7 +134,7 @@ def names():
     for name, kind in constants.items():
         yield f"{name}: Final[{'DType' if kind == 'DType' else 'None' if kind == 'NoneType' else f'builtins.{kind}'}]"
     yield ""
-    yield from wrapped("__all__ = [", [f'"{name}"' for name in dl.__all__], "]")
+    yield from wrapped("__all__ = [", [f'"{name}"' for name in sorted(dl.__all__)], "]")
 
 
 WRITERS = {

@@ -5,10 +5,7 @@
 import builtins
 from typing import Final
 
-from . import (
-    _namespace, adapter, checks, conformance, creation, cuda, data_types, debug, inspection, layout, manipulation,
-    opaque,
-)
+from . import _namespace, _words, checks, conformance, cuda, debug, layout, opaque
 from ._casts import astype, cast, clip, copy, fill, where
 from ._debug import empty_cache, set_cache_limit
 from ._engine import cpu_features, num_threads, result_type, set_num_threads
@@ -40,6 +37,7 @@ from .manipulation import (
 )
 
 __array_namespace_info__ = _namespace.info
+__version__ = _words.PACKAGE_VERSION
 __array_api_version__: Final[builtins.str]
 bfloat16: Final[DType]
 bool: Final[DType]
@@ -80,24 +78,23 @@ uint8: Final[DType]
 
 __all__ = [
     "ConformanceWarning", "DLPACK_VERSION", "DTYPES", "DType", "DataTypeCode", "Device", "DeviceError", "DeviceType",
-    "Flags", "OPS", "Tensor", "abs", "acos", "acosh", "adapt", "adapter", "add", "arange", "as_device", "as_dtype",
-    "asarray", "asin", "asinh", "astype", "atan", "atan2", "atanh", "bfloat16", "bitwise_and", "bitwise_invert",
+    "Flags", "OPS", "Tensor", "abs", "acos", "acosh", "adapt", "add", "arange", "as_device", "as_dtype", "asarray",
+    "asin", "asinh", "astype", "atan", "atan2", "atanh", "bfloat16", "bitwise_and", "bitwise_invert",
     "bitwise_left_shift", "bitwise_or", "bitwise_right_shift", "bitwise_xor", "bool", "broadcast_arrays",
     "broadcast_shapes", "broadcast_to", "can_cast", "cast", "ceil", "checks", "clip", "complex128", "complex32",
-    "complex64", "concat", "conformance", "conj", "copy", "copysign", "cos", "cosh", "cpu_features", "creation", "cuda",
-    "data_ptr", "data_types", "debug", "div", "divide", "e", "empty", "empty_cache", "empty_like", "eq", "equal", "exp",
-    "expand_dims", "expm1", "eye", "fill", "finfo", "flip", "float16", "float32", "float4_e2m1fn", "float64",
-    "float6_e2m3fn", "float6_e3m2fn", "float8_e3m4", "float8_e4m3", "float8_e4m3b11fnuz", "float8_e4m3fn",
-    "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu", "floor", "floor_divide", "fma",
-    "from_dlpack", "full", "full_like", "ge", "gemm", "greater", "greater_equal", "gt", "hypot", "iinfo", "imag", "inf",
-    "inspect", "inspection", "int16", "int2", "int32", "int4", "int64", "int8", "into", "isdtype", "isfinite", "isinf",
-    "isnan", "layout", "le", "less", "less_equal", "linspace", "log", "log10", "log1p", "log2", "logaddexp",
-    "logical_and", "logical_not", "logical_or", "logical_xor", "lt", "manipulation", "matmul", "matrix_transpose",
-    "maximum", "meshgrid", "minimum", "moveaxis", "mul", "multiply", "nan", "ne", "negative", "newaxis", "nextafter",
-    "not_equal", "num_threads", "ones", "ones_like", "opaque", "permute_dims", "pi", "positive", "pow", "rdiv", "real",
-    "reciprocal", "remainder", "repeat", "reshape", "result_type", "roll", "round", "rsub", "set_cache_limit",
-    "set_num_threads", "sign", "signbit", "sin", "sinh", "sqrt", "square", "squeeze", "stack", "sub", "subtract", "tan",
-    "tanh", "tile", "tril", "triu", "trunc", "uint16", "uint2", "uint32", "uint4", "uint64", "uint8", "unstack",
-    "validate", "where", "wrap", "zeros", "zeros_like",
+    "complex64", "concat", "conformance", "conj", "copy", "copysign", "cos", "cosh", "cpu_features", "cuda", "data_ptr",
+    "debug", "div", "divide", "e", "empty", "empty_cache", "empty_like", "eq", "equal", "exp", "expand_dims", "expm1",
+    "eye", "fill", "finfo", "flip", "float16", "float32", "float4_e2m1fn", "float64", "float6_e2m3fn", "float6_e3m2fn",
+    "float8_e3m4", "float8_e4m3", "float8_e4m3b11fnuz", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2",
+    "float8_e5m2fnuz", "float8_e8m0fnu", "floor", "floor_divide", "fma", "from_dlpack", "full", "full_like", "ge",
+    "gemm", "greater", "greater_equal", "gt", "hypot", "iinfo", "imag", "inf", "inspect", "int16", "int2", "int32",
+    "int4", "int64", "int8", "into", "isdtype", "isfinite", "isinf", "isnan", "layout", "le", "less", "less_equal",
+    "linspace", "log", "log10", "log1p", "log2", "logaddexp", "logical_and", "logical_not", "logical_or", "logical_xor",
+    "lt", "matmul", "matrix_transpose", "maximum", "meshgrid", "minimum", "moveaxis", "mul", "multiply", "nan", "ne",
+    "negative", "newaxis", "nextafter", "not_equal", "num_threads", "ones", "ones_like", "opaque", "permute_dims", "pi",
+    "positive", "pow", "rdiv", "real", "reciprocal", "remainder", "repeat", "reshape", "result_type", "roll", "round",
+    "rsub", "set_cache_limit", "set_num_threads", "sign", "signbit", "sin", "sinh", "sqrt", "square", "squeeze",
+    "stack", "sub", "subtract", "tan", "tanh", "tile", "tril", "triu", "trunc", "uint16", "uint2", "uint32", "uint4",
+    "uint64", "uint8", "unstack", "validate", "where", "wrap", "zeros", "zeros_like",
 ]
 # end

@@ -5,9 +5,11 @@ from ._dlpack cimport Taken
 from ._words cimport DLTensor
 
 cdef int borrow_numpy(object array, DLTensor* view, uint64_t* flags, int64_t* room, str where) except -1
+cdef bint is_readable(object array) except -1
+cdef object keep_in_place(object array)
 cdef int take_numpy(object array, Taken* out, str where) except -1
 cdef int take_buffer(object x, Taken* out, str where) except -1
-cdef int take_interface(dict interface, object owner, bint cuda, Taken* out, str where) except -1
+cdef int take_interface(object interface, object owner, bint cuda, Taken* out, str where) except -1
 cdef object make_numpy(const DLTensor* view, uint64_t flags, object owner)
 cdef int fill_buffer(Py_buffer* buffer, int flags, const DLTensor* view, uint64_t tensor_flags) except -1
 cdef void free_buffer(Py_buffer* buffer) noexcept

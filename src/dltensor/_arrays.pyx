@@ -6,15 +6,17 @@ from cpython.buffer cimport (PyBUF_ANY_CONTIGUOUS, PyBUF_C_CONTIGUOUS, PyBUF_F_C
                              PyBUF_ND, PyBUF_STRIDES, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer)
 from cpython.object cimport PyObject
 from cpython.pycapsule cimport PyCapsule_GetPointer
-from cpython.ref cimport Py_INCREF
+from cpython.ref cimport Py_DECREF, Py_INCREF, Py_XDECREF
 from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy
 
 from ._dlpack cimport adopt_object, judge
-from ._native cimport Block, adopt, is_contiguous, item_bytes
+from ._native cimport Block, Extent, adopt, contiguous_strides, extent, is_contiguous, item_bytes, numel
 from ._words cimport (DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, DLPACK_FLAG_BITMASK_READ_ONLY, DLDataType, DType,
                       dtype_of, format_of, is_host, kDLComplex, kDLCPU, kDLCUDA, kDLBool, kDLFloat, kDLInt, kDLUInt,
                       numpy_dtype, read_dtype)
 
+from ._errors import quoted
 from ._words import as_dtype
 
 cdef extern from "numpy_abi.h" namespace "dlt" nogil:
@@ -31,12 +33,18 @@ cdef extern from "numpy_abi.h" namespace "dlt" nogil:
     int numpy_writeable
     int numpy_aligned
     int numpy_array_type
+    int numpy_owns_data
 
 cdef extern from "numpy_abi.h" namespace "dlt":
     object numpy_array(void**, object descr, int, const Py_ssize_t*, const Py_ssize_t*, void*, int, object owner)
+    PyObject* numpy_owner(object array, PyObject* ndarray) noexcept
+    PyObject* numpy_keep_in_place(object array, PyObject* ndarray) except NULL
 
 cdef extern from "native/memory/block.h" namespace "dlt" nogil:
     void recycle(Block*) noexcept
+
+cdef extern from "guard.h" namespace "dlt" nogil:
+    void free_array(Block*) noexcept
 
 cdef extern from *:
     int __builtin_ctzll(unsigned long long) noexcept nogil
@@ -62,6 +70,7 @@ cdef enum:
 cdef DLDataType _of_number[NUMBERS]
 cdef bint _fields_hold = False, _fields_tried = False
 cdef void** _numpy_table = NULL
+cdef PyObject* _ndarray = NULL      # NumPy's class, once its fields are proven
 cdef enum:
     CODES = 32
 cdef PyObject* _descrs[CODES][17]   # by code and bytes: dtypes that NumPy was asked for before
@@ -70,7 +79,7 @@ cdef dict _of_descr = {}            # id of a numpy dtype of other packages -> (
 
 def _prove_numpy():
     """Compare what the struct says with what NumPy says, once. A NumPy laid out otherwise is used by its protocols."""
-    global _fields_hold, _fields_tried, _numpy_table
+    global _fields_hold, _fields_tried, _numpy_table, _ndarray
     cdef NumpyArray* fields
     cdef DLDataType value
     if _fields_tried:
@@ -92,7 +101,9 @@ def _prove_numpy():
             base.flags.writeable = code != "h"
             fields = <NumpyArray*><void*>base
             interface = base.__array_interface__
-            if (<size_t>fields.data != interface["data"][0] or fields.ndim != 2 or
+            if (fields.flags & numpy_owns_data or not (<NumpyArray*><void*>base.base).flags & numpy_owns_data or
+                    numpy_owner(base, <PyObject*>numpy.ndarray) != <PyObject*>base.base or
+                    <size_t>fields.data != interface["data"][0] or fields.ndim != 2 or
                     <object>fields.descr is not base.dtype or
                     (fields.shape[0], fields.shape[1]) != base.shape or
                     (fields.strides[0], fields.strides[1]) != base.strides or
@@ -107,51 +118,83 @@ def _prove_numpy():
         _numpy_table = <void**>PyCapsule_GetPointer(core._ARRAY_API, NULL)
         if _numpy_table[numpy_array_type] != <void*>numpy.ndarray:
             _numpy_table = NULL
+    _ndarray = <PyObject*>numpy.ndarray
     _fields_hold = True
     return True
 
 
+cdef inline bint _has_own_number(const NumpyDescr* descr) noexcept:
+    return 0 <= descr.number < NUMBERS and _of_number[descr.number].bits != 0 and descr.byteorder != b">"
+
+
+cdef bint is_readable(object array) except -1:
+    """Whether an ndarray can be read by its fields without any Python code, NumPy's neither."""
+    return ((_fields_hold or not _fields_tried and _prove_numpy()) and
+            _has_own_number(<NumpyDescr*>(<NumpyArray*><void*>array).descr))
+
+
 cdef int borrow_numpy(object array, DLTensor* view, uint64_t* flags, int64_t* room, str where) except -1:
-    """Read an ndarray (exactly that type) by its fields: no call into NumPy at all. Strides go to `room`."""
+    """Read an ndarray by its fields: no call into NumPy at all. Shape and strides are copied to `room`."""
     cdef NumpyArray* fields = <NumpyArray*><void*>array
-    cdef NumpyDescr* descr
     cdef DLDataType dtype
     cdef int64_t width
+    cdef int64_t* steps
     cdef int ndim, i
     if not _fields_hold and not _prove_numpy():
         return read_interface(array.__array_interface__, array, False, view, flags, room, where)
-    descr = <NumpyDescr*>fields.descr
-    ndim = fields.ndim
-    if 0 <= descr.number < NUMBERS and _of_number[descr.number].bits != 0 and descr.byteorder != b">":
-        dtype = _of_number[descr.number]
+    if _has_own_number(<NumpyDescr*>fields.descr):
+        dtype = _of_number[(<NumpyDescr*>fields.descr).number]
     else:
         dtype = _foreign_dtype(<object>fields.descr, where)
+    ndim = fields.ndim
     width = item_bytes(dtype)
+    steps = room + ndim
     view.data = fields.data
     view.device.device_type = kDLCPU
     view.device.device_id = 0
     view.ndim = ndim
     view.dtype = dtype
-    view.shape = <int64_t*>fields.shape
-    view.strides = room
+    view.shape = room
+    view.strides = steps
     view.byte_offset = 0
     for i in range(ndim):
-        room[i] = fields.strides[i] // width if width & (width - 1) else fields.strides[i] >> _shift(width)
-        if room[i] * width != fields.strides[i]:
-            if fields.shape[i] > 1:
+        room[i] = fields.shape[i]
+        steps[i] = fields.strides[i] // width if width & (width - 1) else fields.strides[i] >> _shift(width)
+        if steps[i] * width != fields.strides[i]:
+            if room[i] > 1:
                 raise BufferError(f"{where}: strides[{i}] is {fields.strides[i]} bytes, not a multiple of the "
                                   f"{width} bytes of {dtype_of(dtype)}; copy the array first")
-            room[i] = 1
+            steps[i] = 1
     flags[0] = 0 if fields.flags & numpy_writeable else DLPACK_FLAG_BITMASK_READ_ONLY
     if dtype.bits < 8:
         flags[0] |= DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED
     return judge(view, where)
 
 
+cdef object keep_in_place(object array):
+    """What keeps NumPy from resizing an array in place, as long as it lives."""
+    if _ndarray == NULL:
+        return None
+    reference = <object>numpy_keep_in_place(array, _ndarray)
+    Py_DECREF(reference)
+    return reference
+
+
 cdef int take_numpy(object array, Taken* out, str where) except -1:
-    """Take an ndarray: borrow it and keep it."""
+    """Take an ndarray: borrow it, keep it, and keep NumPy from resizing it in place."""
+    cdef Block* block
+    cdef PyObject* reference = NULL
     borrow_numpy(array, &out.view, &out.flags, out.room, where)
-    return adopt_object(array, out, where)
+    if _ndarray != NULL:
+        reference = numpy_keep_in_place(array, _ndarray)
+    block = adopt(out.view.data, <void*>array, free_array)
+    if block == NULL:
+        Py_XDECREF(reference)
+        raise MemoryError(f"{where}: no memory left for a block header")
+    block.second_owner = reference
+    Py_INCREF(array)
+    out.block = block
+    return 0
 
 
 cdef inline int _shift(int64_t width) noexcept:
@@ -166,8 +209,9 @@ cdef DLDataType _foreign_dtype(object descr, str where) except *:
     try:
         value = read_dtype(descr, where)
     except (TypeError, ValueError) as error:
-        raise BufferError(f"{where}: NumPy dtype {descr!r} cannot be exchanged ({error}); convert the array with "
-                          f"astype first") from None
+        raise BufferError(str(error)) from None
+    if len(_of_descr) >= 256:
+        _of_descr.clear()  # a program may make dtype objects without end
     _of_descr[id(descr)] = descr, dtype_of(value)
     return value
 
@@ -331,7 +375,7 @@ cdef int fill_buffer(Py_buffer* buffer, int flags, const DLTensor* view, uint64_
     buffer.len = size * width
     buffer.itemsize = width
     buffer.readonly = readonly
-    buffer.ndim = ndim
+    buffer.ndim = ndim if flags & PyBUF_ND else 1
     buffer.format = <char*>format if flags & PyBUF_FORMAT else NULL
     buffer.shape = numbers if flags & PyBUF_ND else NULL
     buffer.strides = numbers + ndim if strided else NULL
@@ -371,26 +415,71 @@ cdef tuple _split_typestr(object typestr):
     return order, name, int(width)
 
 
-cdef int read_interface(dict interface, object owner, bint cuda, DLTensor* view, uint64_t* flags, int64_t* room,
-                        str where) except -1:
-    """Read what ``__array_interface__`` or ``__cuda_array_interface__`` describes; shape and strides go to `room`."""
-    cdef int i
-    name = "__cuda_array_interface__" if cuda else "__array_interface__"
+cdef tuple _interface_tuple(object value, str field, str name, str where):
+    """A sequence of an interface, read once."""
     try:
-        shape, typestr, data, strides = (interface["shape"], interface["typestr"], interface.get("data"),
-                                         interface.get("strides"))
-    except KeyError as error:
-        raise BufferError(f"{where}: {name} of {type(owner).__qualname__} has no {error}") from None
+        return tuple([number.__index__() for number in value])
+    except (TypeError, AttributeError):
+        raise BufferError(f"{where}: {name} must give {field} as a sequence of integers, got {quoted(value)}") from None
+
+
+cdef tuple _interface_memory(object data, object interface, object owner, bint cuda, str name, str where):
+    """Address, read-only and, of a buffer, its view: where an interface says that the memory is."""
+    if type(data) is tuple and len(data) == 2:
+        address, readonly = data
+        if not isinstance(address, int) or not 0 <= address < 2**64:
+            raise BufferError(f"{where}: {name} must give an address from 0 to 2^64 - 1 in data, got "
+                              f"{quoted(address)}")
+        return address, bool(readonly), None
+    if cuda:
+        raise BufferError(f"{where}: {name} must give data as (address, read-only), got {quoted(data)}")
+    # The protocol: an object with the buffer protocol, None being the owner itself, and an offset into it.
+    try:
+        buffer = memoryview(owner if data is None else data)
+    except TypeError:
+        raise BufferError(f"{where}: {name} must give data as (address, read-only) or as a buffer, got "
+                          f"{quoted(data)}") from None
+    if not buffer.contiguous:
+        raise BufferError(f"{where}: {name} gives data as a buffer that is not contiguous")
+    offset = interface.get("offset", 0)
+    if not isinstance(offset, int) or not 0 <= offset <= buffer.nbytes:
+        raise BufferError(f"{where}: {name} must give an offset from 0 to the {buffer.nbytes} bytes of its buffer, "
+                          f"got {quoted(offset)}")
+    return address_of(buffer) + offset, buffer.readonly, buffer
+
+
+cdef size_t address_of(object buffer) except? 0:
+    cdef Py_buffer view
+    PyObject_GetBuffer(buffer, &view, PyBUF_FULL_RO)
+    address = <size_t>view.buf
+    PyBuffer_Release(&view)
+    return address
+
+
+cdef int read_interface(dict interface, object owner, bint cuda, DLTensor* view, uint64_t* flags, int64_t* room,
+                        str where, list kept=None) except -1:
+    """Read what ``__array_interface__`` or ``__cuda_array_interface__`` describes; shape and strides go to `room`.
+
+    A buffer that holds the memory is appended to `kept`.
+    """
+    cdef int i
+    cdef tuple shape, strides = None
+    name = "__cuda_array_interface__" if cuda else "__array_interface__"
+    for key in ("shape", "typestr"):
+        if key not in interface:
+            raise BufferError(f"{where}: {name} of {type(owner).__qualname__} has no {key!r}")
+    typestr = interface["typestr"]
     said = _split_typestr(typestr)
     if said is None:
-        raise BufferError(f"{where}: {name} says typestr {typestr!r}, which DLPack cannot say")
+        raise BufferError(f"{where}: {name} says typestr {quoted(typestr)}, which DLPack cannot say")
     order, kind, size = said
     if order == (">" if sys.byteorder == "little" else "<") and size != 1:
-        raise BufferError(f"{where}: {name} says typestr {typestr!r}, the other byte order; convert it first")
+        raise BufferError(f"{where}: {name} says typestr {quoted(typestr)}, the other byte order; convert it first")
     if interface.get("mask") is not None:
         raise BufferError(f"{where}: {name} has a mask, which DLPack cannot say")
-    if data is None or not isinstance(data, tuple):
-        raise BufferError(f"{where}: {name} must give data as (address, read-only), got {data!r}")
+    shape = _interface_tuple(interface["shape"], "shape", name, where)
+    if interface.get("strides") is not None:
+        strides = _interface_tuple(interface["strides"], "strides", name, where)
     if len(shape) > 64:
         raise BufferError(f"{where}: at most 64 dimensions are supported, got {len(shape)}")
     if strides is not None and len(strides) != len(shape):
@@ -399,25 +488,57 @@ cdef int read_interface(dict interface, object owner, bint cuda, DLTensor* view,
         view.dtype = read_dtype(kind if kind == "bool" else f"{kind}{8 * size}", where)
     except TypeError as error:
         raise BufferError(str(error)) from None
+    address, readonly, buffer = _interface_memory(interface.get("data"), interface, owner, cuda, name, where)
     width = item_bytes(view.dtype)
-    view.data = <void*><size_t>data[0]
+    view.data = <void*><size_t>address
     view.device.device_type = kDLCUDA if cuda else kDLCPU
     view.device.device_id = 0
-    view.ndim = len(shape)
+    view.ndim = <int>len(shape)
     view.byte_offset = 0
     view.shape = room
     view.strides = NULL
     if strides is not None:
         view.strides = room + view.ndim
-    for i in range(view.ndim):
-        room[i] = shape[i]
-        if strides is not None:
-            _set_stride(room + view.ndim, i, strides[i], room[i], width, where)
-    flags[0] = DLPACK_FLAG_BITMASK_READ_ONLY if data[1] else 0
-    return judge(view, where)
+    try:
+        for i in range(view.ndim):
+            room[i] = shape[i]
+            if strides is not None:
+                _set_stride(room + view.ndim, i, strides[i], room[i], width, where)
+    except OverflowError:
+        raise BufferError(f"{where}: {name} gives an extent or a stride beyond 64 bits") from None
+    flags[0] = DLPACK_FLAG_BITMASK_READ_ONLY if readonly else 0
+    judge(view, where)
+    if buffer is not None:
+        _check_inside(view, address_of(buffer), buffer.nbytes, name, where)
+        if kept is not None:
+            kept.append(buffer)
+    return 0
 
 
-cdef int take_interface(dict interface, object owner, bint cuda, Taken* out, str where) except -1:
+cdef int _check_inside(const DLTensor* view, size_t start, size_t nbytes, str name, str where) except -1:
+    """See that every element lies inside a buffer. The view has been checked, so nothing here overflows."""
+    cdef int64_t width = item_bytes(view.dtype)
+    cdef int64_t steps[64]
+    cdef Extent reach
+    if numel(view.ndim, view.shape) == 0:
+        return 0
+    if view.strides == NULL:
+        contiguous_strides(view.ndim, view.shape, steps)
+    else:
+        memcpy(steps, view.strides, view.ndim * sizeof(int64_t))
+    reach = extent(view.ndim, view.shape, steps)
+    if (<size_t>view.data - start < <size_t>(-reach.low * width) or
+            <size_t>view.data - start + <size_t>(reach.high * width) > nbytes):
+        raise BufferError(f"{where}: {name} describes elements outside of its buffer of {nbytes} bytes")
+    return 0
+
+
+cdef int take_interface(object interface, object owner, bint cuda, Taken* out, str where) except -1:
     """Take what an array interface describes; `owner` keeps the memory."""
-    read_interface(interface, owner, cuda, &out.view, &out.flags, out.room, where)
-    return adopt_object(owner, out, where)
+    cdef list kept = [owner]
+    if not isinstance(interface, dict):
+        raise TypeError(f"{where}: {'__cuda_array_interface__' if cuda else '__array_interface__'} must be a "
+                        f"dictionary, got {type(interface).__qualname__}")
+    # Another thread, or code that reading it runs, may change a dictionary: it is copied first.
+    read_interface(dict(interface), owner, cuda, &out.view, &out.flags, out.room, where, kept)
+    return adopt_object(owner if len(kept) == 1 else kept, out, where)

@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Elements as another dtype, elements chosen, elements moved: astype, cast, where, clip, copy, fill. No arithmetic."""
+from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
+from ._dlpack cimport NONE, entry_of
 from ._native cimport (COMPLEX, KEEP_GIL_BYTES, NEAREST, NO_MEMORY, OK, TRAILING, TRUNCATE, CastOptions, Scalar,
-                       Status, broadcast_strides, computed_types, store_scalar, type_bool, type_table)
-from ._operands cimport (Operand, common_device, common_shape, engine_of, promote_operands, read_number, read_operand,
-                         read_tensor, store_number, type_of)
+                       Status, broadcast_strides, computed_types, numel, store_scalar, type_bool, type_table)
+from ._operands cimport (Operand, common_device, common_shape, engine_of, hold_without_gil, own_operands,
+                         promote_operands, read_number, read_operand, read_operands, read_tensor, store_number, type_of)
 from ._exchange cimport view_any
 from ._scalar cimport plain_number
 from ._tensor cimport (Tensor, as_tuple, assign, assign_scalar, check_writable, copied, fill_elements, is_packed,
                        new_empty, new_padded)
-from ._words cimport (DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, DLDataType, DLDevice, DLTensor, dtype_of, is_host,
-                      kDLCPU, read_dtype)
+from ._words cimport (DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, DLDataType, DLDevice, DLTensor, DType, dtype_of,
+                      is_host, kDLCPU, read_dtype)
 
 from . import _functions
 from ._tensor import hook_of, set_hook
@@ -21,36 +23,34 @@ cdef extern from "native/cpu/engine.h" namespace "dlt" nogil:
     Status where_tensor "dlt::where"(const DLTensor&, const DLTensor&, const DLTensor&, const DLTensor&)
 
 
-cdef int _convert(Tensor out, Operand* operand, const CastOptions& options, str where) except -1:
-    """Elements of an operand, which has the shape of `out`, as the dtype of `out`."""
+cdef int _convert(Operand* operands, const CastOptions& options, str where) except -1:
+    """Elements of the first operand as the dtype of the second, which has its shape."""
     cdef unsigned padded = 0
     cdef Status status
-    cdef Operand target
-    cdef Operand[2] both
     cdef DLDevice device
-    cdef const DLTensor* source = &operand.view
-    read_tensor(out, &target)
-    both[0], both[1] = operand[0], target
-    common_device(both, 2, &device, where)
-    if operand.flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED:
+    cdef const DLTensor* source = &operands[0].view
+    cdef const DLTensor* out = &operands[1].view
+    common_device(operands, 2, &device, where)
+    if operands[0].flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED:
         padded |= 1
-    if out.its.flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED:
+    if operands[1].flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED:
         padded |= 8
-    if type_of(source.dtype) < 0 or type_of(out.its.dl.dtype) < 0:
-        raise TypeError(f"{where}: {dtype_of(source.dtype)} cannot be converted to {out.dtype}; at least one has no "
-                        f"known meaning")
+    if operands[0].type < 0 or operands[1].type < 0:
+        raise TypeError(f"{where}: {dtype_of(source.dtype)} cannot be converted to {dtype_of(out.dtype)}; at least one "
+                        f"has no known meaning")
     if device.device_type != kDLCPU:
-        engine_of(device, where).cast(operand, &target, options)
+        engine_of(device, where).cast(&operands[0], &operands[1], options)
         return 0
-    if out.size * 16 > KEEP_GIL_BYTES:
+    if numel(out.ndim, out.shape) * 16 > KEEP_GIL_BYTES:
+        _held = hold_without_gil(operands, 2)
         with nogil:
-            status = cast_tensor(out.its.dl, source[0], options, padded)
+            status = cast_tensor(out[0], source[0], options, padded)
     else:
-        status = cast_tensor(out.its.dl, source[0], options, padded)
+        status = cast_tensor(out[0], source[0], options, padded)
     if status == NO_MEMORY:
         raise MemoryError(f"{where}: no memory left for a temporary")
     if status != OK:
-        raise TypeError(f"{where}: {dtype_of(source.dtype)} cannot be converted to {out.dtype}")
+        raise TypeError(f"{where}: {dtype_of(source.dtype)} cannot be converted to {dtype_of(out.dtype)}")
     return 0
 
 
@@ -98,15 +98,17 @@ def astype(x, dtype, /, *, copy=True, device=None, padded=False):
     >>> dl.astype(dl.asarray([1.7, -1.7]), "int8").tolist()
     [1, -1]
     """
-    cdef Operand source
+    cdef Operand[2] operands
+    cdef Operand* source = operands
     cdef Tensor made
     cdef DLDevice there
     cdef DLDataType wanted = read_dtype(dtype, "astype")
-    _held = read_operand(x, &source, "astype")
+    if device is not None:
+        return astype(_tensor(x, "astype").to(device), dtype, copy=copy, padded=padded)
+    copy, padded = bool(copy), bool(padded)  # before anything is borrowed: they may run code
+    _held = read_operand(x, source, "astype")
     if source.number:
         raise TypeError(f"astype: expected a tensor, got {type(x).__qualname__}; use asarray(x, dtype=...)")
-    if device is not None:
-        return astype(view_any(x, None, "astype").to(device), dtype, copy=copy, padded=padded)
     on_host = is_host(<int>source.view.device.device_type)
     if padded and not on_host:
         raise TypeError("astype: elements padded to bytes are made on the host only; move the tensor with to('cpu')")
@@ -119,12 +121,21 @@ def astype(x, dtype, /, *, copy=True, device=None, padded=False):
             raise TypeError(f"astype: {dtype_of(source.view.dtype)} to {dtype_of(wanted)} would drop the imaginary "
                             f"part; take real() first")
     if same and not padded and is_packed(wanted, source.flags) == is_packed(wanted, 0):
-        return copied(view_any(x, None, "astype"), "astype")
-    common_device(&source, 1, &there, "astype")
+        return copied(_tensor(_held, "astype"), "astype")
+    common_device(source, 1, &there, "astype")
     made = (new_padded(source.view.ndim, source.view.shape, wanted, "astype") if padded else
             new_empty(source.view.ndim, source.view.shape, wanted, there, "astype"))
-    _convert(made, &source, _options("truncate", False, None, None, "astype"), "astype")
+    read_tensor(made, &operands[1])
+    _convert(operands, _options("truncate", False, None, None, "astype"), "astype")
     return made
+
+
+cdef Tensor _tensor(object x, str where):
+    """An argument that must be a tensor, as one of ours."""
+    cdef Tensor t = view_any(x, None, where)
+    if t is None:
+        raise TypeError(f"{where}: expected a tensor, got {type(x).__qualname__}; use asarray(x, dtype=...)")
+    return t
 
 
 def cast(tensor, dtype_or_out, *, rounding="truncate", saturate=None, scale=None, offset=None):
@@ -159,32 +170,46 @@ def cast(tensor, dtype_or_out, *, rounding="truncate", saturate=None, scale=None
     >>> dl.cast(dl.asarray([-1.0, 2.5, 300.0]), "uint8", rounding="nearest").tolist()
     [0, 2, 255]
     """
-    cdef Operand source
-    cdef Tensor made
+    cdef Operand[2] operands
+    cdef PyObject* used[2]
+    cdef PyObject* given = <PyObject*>tensor
+    cdef PyObject* output = NULL
+    cdef DLTensor* source = &operands[0].view
+    cdef Tensor made = None
     cdef DLDevice there
+    cdef DLDataType wanted
     cdef CastOptions options = _options(rounding, saturate, scale, offset, "cast")
     cdef int i
-    _held = read_operand(tensor, &source, "cast")
-    if source.number:
-        raise TypeError(f"cast: expected a tensor, got {type(tensor).__qualname__}")
-    names_dtype = isinstance(dtype_or_out, (str, type)) or hasattr(dtype_or_out, "__dlpack_data_type__")
-    made = None
-    if not names_dtype:
-        made = view_any(dtype_or_out, False, "cast")
-        names_dtype = made is None
-    if names_dtype:
-        common_device(&source, 1, &there, "cast")
-        made = new_empty(source.view.ndim, source.view.shape, read_dtype(dtype_or_out, "cast"), there, "cast")
+    if _names_dtype(dtype_or_out):
+        wanted = read_dtype(dtype_or_out, "cast")
     else:
-        check_writable(made, "cast")
-        same = made.its.dl.ndim == source.view.ndim
-        for i in range(source.view.ndim):
-            same = same and made.its.dl.shape[i] == source.view.shape[i]
+        output = <PyObject*>dtype_or_out
+    _held = read_operands(&given, 1, output, operands, used, "cast")
+    if operands[0].number:
+        raise TypeError(f"cast: expected a tensor, got {type(tensor).__qualname__}")
+    if output == NULL:
+        common_device(operands, 1, &there, "cast")
+        made = new_empty(source.ndim, source.shape, wanted, there, "cast")
+        read_tensor(made, &operands[1])
+    else:
+        same = operands[1].view.ndim == source.ndim
+        for i in range(source.ndim if same else 0):
+            same = same and operands[1].view.shape[i] == source.shape[i]
         if not same:
-            raise ValueError(f"cast: the tensor has shape {as_tuple(source.view.ndim, source.view.shape)}, out has "
-                             f"{made.shape}")
-    _convert(made, &source, options, "cast")
-    return made if names_dtype else dtype_or_out
+            raise ValueError(f"cast: the tensor has shape {as_tuple(source.ndim, source.shape)}, out has "
+                             f"{as_tuple(operands[1].view.ndim, operands[1].view.shape)}")
+    _convert(operands, options, "cast")
+    return made if output == NULL else dtype_or_out
+
+
+cdef bint _names_dtype(object x) except -1:
+    """Whether an argument stands for a dtype rather than for a tensor to write to."""
+    if type(x) is Tensor:
+        return False
+    if isinstance(x, (str, type, DType)) or hasattr(x, "__dlpack_data_type__"):
+        return True
+    return entry_of(x).door == NONE and not any([hasattr(x, name) for name in ("__array_interface__",
+                                                                               "__cuda_array_interface__")])
 
 
 def where(condition, x1, x2, /):
@@ -209,33 +234,40 @@ def where(condition, x1, x2, /):
     >>> dl.where(dl.asarray([True, False]), 1, dl.asarray([7, 8])).tolist()
     [1, 8]
     """
-    cdef Operand[3] operands
-    cdef Operand target
+    cdef Operand[4] operands
+    cdef PyObject* used[3]
+    cdef PyObject* given[3]
     cdef int64_t shape[64]
     cdef DLDevice device
     cdef Status status
     cdef int i, type, ndim
     cdef Tensor made
-    cdef list held = [read_operand(condition, &operands[0], "where"), read_operand(x1, &operands[1], "where"),
-                      read_operand(x2, &operands[2], "where")]
+    cdef list held
+    given[0], given[1], given[2] = <PyObject*>condition, <PyObject*>x1, <PyObject*>x2
+    held = read_operands(given, 3, NULL, operands, used, "where") or []
     if operands[0].type != type_bool:
         got = type_table[operands[0].type].dtype if operands[0].number else operands[0].view.dtype
         raise TypeError(f"where: condition must be bool, got {dtype_of(got)}; compare it with 0")
     common_device(operands, 3, &device, "where")
     ndim = common_shape(operands, 3, shape, "where") if not all([operands[i].number for i in range(3)]) else 0
     type = promote_operands(&operands[1], 2, "where")
+    if (not operands[1].number and operands[1].type != type or
+            not operands[2].number and operands[2].type != type):
+        own_operands(used, 3, operands, held, "where")  # a conversion may release the GIL
     for i in range(3):
         if operands[i].number:
-            store_number(held[i], &operands[i], type_bool if i == 0 else type, "where")
+            store_number(<object>used[i], &operands[i], type_bool if i == 0 else type, "where")
         elif i > 0 and operands[i].type != type:
-            held[i] = astype(held[i], dtype_of(type_table[type].dtype))
-            read_operand(held[i], &operands[i], "where")
+            converted = astype(<object>used[i], dtype_of(type_table[type].dtype))
+            held.append(converted)
+            read_tensor(converted, &operands[i])
     made = new_empty(ndim, shape, type_table[type].dtype, device, "where")
     if device.device_type != kDLCPU:
-        read_tensor(made, &target)
-        engine_of(device, "where").choose(operands, &target)
+        read_tensor(made, &operands[3])
+        engine_of(device, "where").choose(operands, &operands[3])
         return made
     if made.nbytes > KEEP_GIL_BYTES:
+        _held = hold_without_gil(operands, 3)
         with nogil:
             status = where_tensor(operands[0].view, operands[1].view, operands[2].view, made.its.dl)
     else:
@@ -351,7 +383,7 @@ def fill(scalar, dst, *, saturate=False):
     if target is None:
         raise TypeError(f"fill: dst must be a tensor, got {type(dst).__qualname__}")
     if saturate:
-        check_writable(target, "fill")
+        check_writable(&target.its.dl, target.its.flags, "fill")
         read_number(scalar, &value, "fill")
         if not store_scalar(element, 0, target.its.dl.dtype, True, value, NEAREST, True):
             raise TypeError(f"fill: a number cannot be written to {target.dtype}, whose meaning is not known")
@@ -367,7 +399,7 @@ def fill(scalar, dst, *, saturate=False):
 
 def _assign_converted(Tensor target, Tensor source, str where):
     """Assignment between dtypes, or between host memory and a device."""
-    cdef Operand spread
+    cdef Operand[2] operands
     cdef int64_t strides[64]
     cdef bint from_host = is_host(<int>source.its.dl.device.device_type)
     if not broadcast_strides(source.its.dl.ndim, source.its.dl.shape, source.its.dl.strides, target.its.dl.ndim,
@@ -380,11 +412,12 @@ def _assign_converted(Tensor target, Tensor source, str where):
             source = astype(source, target.dtype)
         hook_of("move", where)(target, source, where)
         return
-    read_tensor(source, &spread)
-    spread.view.ndim = target.its.dl.ndim
-    spread.view.shape = target.its.dl.shape
-    spread.view.strides = strides
-    _convert(target, &spread, _options("truncate", False, None, None, where), where)
+    read_tensor(source, &operands[0])
+    read_tensor(target, &operands[1])
+    operands[0].view.ndim = target.its.dl.ndim
+    operands[0].view.shape = target.its.dl.shape
+    operands[0].view.strides = strides
+    _convert(operands, _options("truncate", False, None, None, where), where)
 
 
 set_hook("assign", _assign_converted)

@@ -27,7 +27,7 @@ cdef extern from "native/cuda/driver.h" namespace "dlt::cuda" nogil:
         driver
         nvrtc
         cublas
-    void set_library_path(Library, const char*) noexcept
+    Status set_library_path(Library, const char*) noexcept
     const char* library_path(Library) noexcept
     Status load_driver() noexcept
     Status load_nvrtc() noexcept
@@ -61,9 +61,9 @@ cdef extern from "native/cuda/compiler.h" namespace "dlt::cuda" nogil:
     cdef cppclass CompilerStatistics:
         int64_t compiled, from_disk, refused
         double seconds
-    void set_source_folder(const char*) noexcept
-    void set_kernel_cache(const char*) noexcept
-    void set_kernel_seeds(const char*) noexcept
+    Status set_source_folder(const char*) noexcept
+    Status set_kernel_cache(const char*) noexcept
+    Status set_kernel_seeds(const char*) noexcept
     CompilerStatistics compiler_statistics() noexcept
 
 cdef extern from *:
@@ -108,18 +108,18 @@ cdef int raise_fault(Status status) except -1:
 
 def set_folders(str sources, str seeds):
     """Say where the kernels' text and the kernels compiled in advance are."""
-    set_source_folder(sources.encode())
-    set_kernel_seeds(seeds.encode())
+    check(set_source_folder(sources.encode()))
+    check(set_kernel_seeds(seeds.encode()))
 
 
 def set_cache_folder(str path):
     """Say where compiled kernels are kept; "" keeps none."""
-    set_kernel_cache(path.encode())
+    check(set_kernel_cache(path.encode()))
 
 
 def hint(int library, str path):
     """Give a path to try before the engine's own search: 0 the driver, 1 NVRTC, 2 cuBLAS."""
-    set_library_path(<Library>library, path.encode())
+    check(set_library_path(<Library>library, path.encode()))
 
 
 def loaded_from(int library):
@@ -264,13 +264,13 @@ def blocks_nd(shape, int multiprocessors, settings):
     """Tell the grid, values for each thread, and elements of one entry of dimension 0."""
     cdef NativeLaunch launch
     cdef int64_t extents[64]
-    cdef int i, n = len(shape)
+    cdef Py_ssize_t i, n = len(shape)
     if n > 64:
         raise ValueError(f"blocks_values_nd: expected at most 64 dimensions, got {n}")
     read_launch(settings, &launch)
     for i in range(n):
         extents[i] = shape[i]
-    cdef BlocksNd b = native_blocks_nd(n, extents, multiprocessors, launch)
+    cdef BlocksNd b = native_blocks_nd(<int>n, extents, multiprocessors, launch)
     return (b.grid_x, b.grid_y, b.grid_z), b.values_per_thread, b.count
 
 

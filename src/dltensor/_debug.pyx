@@ -58,7 +58,7 @@ def stats():
 
 
 def empty_cache():
-    """Give memory that waits for reuse back to the system; return how many bytes that were.
+    """Give memory that waits for reuse, in all threads, back to the system; return how many bytes that were.
 
     Raises
     ------
@@ -69,11 +69,17 @@ def empty_cache():
     >>> _ = dl.empty_cache(); dl.debug.cached_bytes()
     0
     """
-    return release_cache()
+    cdef size_t freed
+    with nogil:
+        freed = release_cache()
+    return freed
 
 
 def set_cache_limit(nbytes):
-    """Bound the memory that waits for reuse. It starts at an eighth of the machine's, at most 4 GiB.
+    """Bound the memory that waits for reuse, in all threads together.
+
+    The bound starts at an eighth of the machine's memory, at most 4 GiB. What waits beyond a new bound is given back at
+    once, also by threads that are idle.
 
     Parameters
     ----------
@@ -92,7 +98,9 @@ def set_cache_limit(nbytes):
     """
     if nbytes < 0:
         raise ValueError(f"set_cache_limit: a number of bytes must be at least 0, got {nbytes}")
-    limit_cache(nbytes)
+    cdef size_t limit = nbytes
+    with nogil:
+        limit_cache(limit)
 
 
 def start(size_t capacity):

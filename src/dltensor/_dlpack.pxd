@@ -9,8 +9,8 @@ from ._words cimport DLDevice, DLManagedTensorVersioned, DLPackExchangeAPI, DLTe
 cdef extern from "guard.h" namespace "dlt" nogil:
     void free_object(Block*) noexcept
 
-# A foreign tensor that is ours now: `block` carries one reference, `view` has been judged, its byte_offset is folded
-# into `data` unless that is a handle. Shape and strides live as long as the block, or in `room`; strides may be NULL.
+# A foreign tensor that is ours now: `block` carries one reference, `view` has been checked, its byte_offset is folded
+# into `data` unless that is a handle. Shape and strides are copies in `room`; strides may be NULL.
 cdef struct Taken:
     DLTensor view
     Block* block
@@ -27,18 +27,23 @@ cdef struct TypeEntry:
     Door door
     int signature
     bint immutable
-    bint torch
+    bint torch      # a torch tensor
+    bint obeyed     # a torch tensor of a class with its own way of being exported
     DLPackExchangeAPI* table
 
 cdef TypeEntry* entry_of(object x) except NULL
 cdef TypeEntry* entry_of_type(object kind) except NULL
+cdef TypeEntry* known_entry(void* kind) noexcept
 cdef int judge(const DLTensor* view, str where) except -1
 cdef int take(object x, TypeEntry* entry, object stream, Taken* out, str where) except -1
 cdef int take_owned(DLManagedTensorVersioned* managed, Taken* out, str where) except -1
 cdef object capsule_around(DLManagedTensorVersioned* managed)
 cdef object lend_capsule(const DLTensor* view, Block* block, uint64_t flags)
 cdef object lend_legacy_capsule(const DLTensor* view, Block* block)
-cdef bint is_lazy(object x) except -1
-cdef bint borrow_table(object x, const TypeEntry* entry, DLTensor* out, str where) except -1
+cdef bint is_lazy(object x, str where) except -1
+cdef bint is_plain(object x, bint ask, str where) except -1
+cdef bint is_torch_table(const DLPackExchangeAPI* table) noexcept
+cdef object hold_storage(object x)
+cdef int borrow_table(object x, const DLPackExchangeAPI* table, DLTensor* out, int64_t* room, str where) except -1
 cdef int raise_pending() except -1
 cdef int adopt_object(object owner, Taken* out, str where) except -1

@@ -4,16 +4,16 @@
 One shape inside: a judged view and a block that keeps its memory. `take` alone consumes, `judge` alone refuses,
 `lend_capsule` alone exports. Legacy structs exist in this file and nowhere else.
 """
-import os
+import sys
 import warnings
 
 from cpython.object cimport PyObject, Py_TYPE
 from cpython.ref cimport Py_INCREF
 from cpython.pycapsule cimport (PyCapsule_CheckExact, PyCapsule_GetName, PyCapsule_GetPointer, PyCapsule_IsValid,
                                 PyCapsule_New, PyCapsule_SetDestructor, PyCapsule_SetName)
-from libc.string cimport memcpy, strcmp, strncmp
+from libc.string cimport strcmp, strncmp
 
-from ._native cimport adopt, lend, retain
+from ._native cimport adopt, environment_switch, lend, retain
 from ._words cimport DLPACK_FLAG_BITMASK_READ_ONLY, DLManagedTensor, DLPackExchangeAPIHeader, DLPackVersion, is_handle
 
 from ._words import DLPACK_VERSION, ConformanceWarning
@@ -46,19 +46,31 @@ cdef extern from "Python.h":
     void* PyCapsule_GetPointerRaw "PyCapsule_GetPointer"(PyObject*, const char*) noexcept
     uint32_t type_version "dlt_type_version"(void*) noexcept
     void Py_DecrefRaw "Py_DECREF"(PyObject*)
+    object PyObject_CallOneArg(object, object)
 
 cdef extern from *:
     """
     static inline uint32_t dlt_type_version(void* type) { return ((PyTypeObject*)type)->tp_version_tag; }
+    // A class that native code made: no Python code can pass its own off as one.
+    static inline int dlt_is_native(void* type) { return !(((PyTypeObject*)type)->tp_flags & Py_TPFLAGS_HEAPTYPE); }
+    static inline int dlt_is_subtype(void* type, void* base) {
+      return PyType_IsSubtype((PyTypeObject*)type, (PyTypeObject*)base);
+    }
     static inline int dlt_has_buffer(void* type) {
       PyBufferProcs* procs = ((PyTypeObject*)type)->tp_as_buffer;
       return procs && procs->bf_getbuffer;
     }
     static inline PyObject* dlt_owned(PyObject* object) { return object; }
+    static inline PyObject* dlt_attribute(PyObject* descriptor, PyObject* object) {
+      return Py_TYPE(descriptor)->tp_descr_get(descriptor, object, (PyObject*)Py_TYPE(object));
+    }
     """
     bint has_buffer "dlt_has_buffer"(void* type) noexcept
+    bint is_native "dlt_is_native"(void* type) noexcept
+    bint is_subtype "dlt_is_subtype"(void* type, void* base) noexcept
     # Takes over a new reference; NULL means that an error is set.
     object owned "dlt_owned"(PyObject*)
+    object attribute_of "dlt_attribute"(object descriptor, object)
     PyObject* PyCapsule_NewRaw "PyCapsule_New"(void*, const char*, void (*)(PyObject*) noexcept) noexcept
 
 # -- what a type offers, remembered -----------------------------------------------------------------------------------
@@ -68,7 +80,7 @@ cdef enum:
     LINKS = 8
 cdef uint64_t HASH = 0x9E3779B97F4A7C15
 cdef TypeEntry _entries[ENTRIES]
-cdef bint _use_tables = os.environ.get("DLTENSOR_NO_EXCHANGE_API", "") in ("", "0")
+cdef bint _use_tables = not environment_switch("DLTENSOR_NO_EXCHANGE_API")
 
 # Producers whose arrays never change, although their legacy capsules cannot say so.
 _IMMUTABLE = ("jaxlib", "jax", "tensorflow")
@@ -80,32 +92,42 @@ cdef TypeEntry* entry_of(object x) except NULL:
 
 
 cdef TypeEntry* entry_of_type(object kind) except NULL:
+    cdef TypeEntry* known = known_entry(<void*>kind)
+    return known if known != NULL else _study(kind)
+
+
+cdef inline TypeEntry* _pair_of(void* kind) noexcept:
     # Two places per type, so that two types that meet in one do not push each other out by turns.
-    cdef TypeEntry* pair = &_entries[<uint64_t><size_t><void*>kind * HASH >> 55 & ~<uint64_t>1]
+    return &_entries[<uint64_t><size_t>kind * HASH >> 55 & ~<uint64_t>1]
+
+
+cdef TypeEntry* known_entry(void* kind) noexcept:
+    """The entry of a type that was studied before, else NULL. Runs no Python code."""
+    cdef TypeEntry* pair = _pair_of(kind)
     # No two types ever bear the same version, so an entry outlives its type without harm; 0 is a type without one.
-    cdef uint32_t version = type_version(<void*>kind)
-    if pair.type == <void*>kind and pair.version == version and version != 0:
+    cdef uint32_t version = type_version(kind)
+    if pair.type == kind and pair.version == version and version != 0:
         return pair
-    if pair[1].type == <void*>kind and pair[1].version == version and version != 0:
+    if pair[1].type == kind and pair[1].version == version and version != 0:
         return pair + 1
-    if pair.type != NULL and pair.type != <void*>kind:
-        pair += 1
-    return _study(kind, pair)
+    return NULL
 
 
-cdef TypeEntry* _study(object kind, TypeEntry* entry) except NULL:
-    """Find out how objects of a type are read: the fastest door it has."""
+cdef TypeEntry* _study(object kind) except NULL:
+    """Find out how objects of a type are read: the fastest way it has. May run Python code of the type."""
     cdef void* raw_type = <void*>kind
     cdef DLPackExchangeAPI* table = NULL
+    cdef TypeEntry* entry
     cdef Door door
-    module = kind.__module__.partition(".")[0] if isinstance(getattr(kind, "__module__", None), str) else ""
-    if _use_tables:
+    global _torch_table
+    cdef bint torch = _is_torch(kind), obeyed = torch and _overrides_export(kind)
+    if _use_tables and not obeyed:
         table = _find_table(kind)
     if table != NULL:
         door = TABLE
     elif kind is _CapsuleType:
         door = CAPSULE
-    elif module == "numpy" and kind.__name__ == "ndarray":
+    elif _is_ndarray(kind):
         door = NDARRAY
     elif hasattr(kind, "__dlpack__"):
         door = PROTOCOL
@@ -121,22 +143,73 @@ cdef TypeEntry* _study(object kind, TypeEntry* entry) except NULL:
         door = ARRAY
     else:
         door = NONE
+    immutable = _is_immutable(kind)
+    # Nothing below runs Python code: the entry is whole before anybody else can look at it.
+    entry = _pair_of(raw_type)
+    if entry.type != NULL and entry.type != raw_type:
+        entry += 1
     entry.type = raw_type
     entry.version = type_version(raw_type)
     entry.door = door
     entry.signature = 0
     entry.table = table
-    entry.immutable = module in _IMMUTABLE
-    entry.torch = _is_torch(kind)
+    entry.immutable = immutable
+    entry.torch = torch
+    entry.obeyed = obeyed
+    if torch and table != NULL:
+        _torch_table = table
     return entry
 
 
-cdef bint _is_numpy_scalar(object kind):
-    return any(base.__module__ == "numpy" and base.__name__ == "generic" for base in kind.__mro__)
+# A type is known by identity with the class that the loaded package holds, never by the text of its name.
+
+cdef object _class_in(str package, str name):
+    """A class that native code of a loaded package made, or None."""
+    kind = getattr(sys.modules.get(package), name, None)
+    return kind if isinstance(kind, type) and is_native(<void*>kind) else None
 
 
-cdef bint _is_torch(object kind):
-    return any(base.__module__ == "torch" and base.__name__ == "Tensor" for base in kind.__mro__)
+cdef bint _is_ndarray(object kind) except -1:
+    """Whether it is NumPy's ndarray, or a subclass that exports as ndarray does."""
+    ndarray = _class_in("numpy", "ndarray")
+    if ndarray is None or not is_subtype(<void*>kind, <void*>ndarray):
+        return False
+    return kind is ndarray or getattr(kind, "__dlpack__", None) is getattr(ndarray, "__dlpack__", None)
+
+
+cdef bint _is_numpy_scalar(object kind) except -1:
+    generic = _class_in("numpy", "generic")
+    return generic is not None and is_subtype(<void*>kind, <void*>generic)
+
+
+cdef object _torch_base():
+    """The native class that all torch tensors inherit from, or None while torch is not loaded."""
+    native = _class_in("torch._C", "TensorBase")
+    return _class_in("torch._C", "_TensorBase") if native is None else native
+
+
+cdef bint _is_torch(object kind) except -1:
+    base = _torch_base()
+    return base is not None and is_subtype(<void*>kind, <void*>base)
+
+
+cdef bint _overrides_export(object kind) except -1:
+    """Whether a class of torch tensors has its own way of being exported: then its ``__dlpack__`` is asked."""
+    Tensor = sys.modules["torch"].Tensor
+    for name in ("__dlpack__", "__dlpack_device__", "__torch_dispatch__"):
+        if getattr(kind, name, None) is not getattr(Tensor, name, None):
+            return True
+    function = getattr(kind, "__torch_function__", None)
+    # Of Parameter and its like the function is switched off, which is a builtin.
+    return (getattr(function, "__func__", function) is not getattr(Tensor.__torch_function__, "__func__", None) and
+            function is not sys.modules["torch"]._C._disabled_torch_function_impl)
+
+
+cdef bint _is_immutable(object kind) except -1:
+    """Whether it is a class of a package whose arrays never change."""
+    module, name = getattr(kind, "__module__", None), getattr(kind, "__qualname__", None)
+    return (type(module) is str and type(name) is str and module.partition(".")[0] in _IMMUTABLE and
+            getattr(sys.modules.get(module), name, None) is kind)
 
 
 cdef DLPackExchangeAPI* _find_table(object kind) except? NULL:
@@ -184,112 +257,194 @@ cdef inline void _fold(DLTensor* view) noexcept:
         view.byte_offset = 0
 
 
+cdef inline int read_layout(const DLTensor* view, DLTensor* out, int64_t* room) noexcept:
+    """Copy a foreign description, shape and strides into `room` (128 numbers), and check the copy alone.
+
+    Whoever owns the description may change it at any time, so it is read once. Returns 0 or the rule that is broken.
+    """
+    cdef int i, ndim = view.ndim
+    cdef int64_t* shape = view.shape
+    cdef int64_t* strides = view.strides
+    out[0] = view[0]
+    out.ndim, out.shape, out.strides = ndim, shape, strides
+    if 0 < ndim <= 64 and dlt_check_pointer(shape) == 0 and (strides == NULL or dlt_check_pointer(strides) == 0):
+        for i in range(ndim):
+            room[i] = shape[i]
+        out.shape = room
+        if strides != NULL:
+            for i in range(ndim):
+                room[ndim + i] = strides[i]
+            out.strides = room + ndim
+    return dlt_check_tensor(out)
+
+
 cdef int take_owned(DLManagedTensorVersioned* managed, Taken* out, str where) except -1:
-    """Turn a managed struct that is ours into a judged view. Whatever fails, its deleter runs exactly once."""
-    cdef int ndim = managed.dl_tensor.ndim
+    """Turn a managed struct that is ours into a checked view. Whatever fails, its deleter runs exactly once."""
     cdef Block* block
     if dlt_check_version(managed.version) != 0:
         major, minor = managed.version.major, managed.version.minor
         delete_managed(managed)
         raise BufferError(f"{where}: expected DLPack 1.x, got version {major}.{minor} (rule version.major); ask the "
                           f"producer for max_version={DLPACK_VERSION}")
-    # A loan of ours is judged too: whoever had it may have changed it.
-    if dlt_check_tensor(&managed.dl_tensor) != 0:
-        return _refuse(managed, where)
+    # An export of ours is checked too: whoever had it may have changed it.
+    if read_layout(&managed.dl_tensor, &out.view, out.room) != 0:
+        try:
+            judge(&out.view, where)
+        finally:
+            delete_managed(managed)
+    out.flags = managed.flags
     block = block_of(managed)
     if block != NULL:
-        # A loan of ours comes home: back to the block itself, and the loan ends here.
+        # An export of ours comes back: to the block itself, and the export ends here.
         retain(block)
-        out.view = managed.dl_tensor
-        memcpy(out.room, managed.dl_tensor.shape, ndim * sizeof(int64_t))
-        out.view.shape = out.room
-        if managed.dl_tensor.strides != NULL:
-            memcpy(out.room + ndim, managed.dl_tensor.strides, ndim * sizeof(int64_t))
-            out.view.strides = out.room + ndim
-        out.flags = managed.flags
-        _fold(&out.view)  # an adapted tensor goes out with an offset
         delete_managed(managed)
     else:
-        block = adopt(managed.dl_tensor.data, managed, free_versioned)
+        block = adopt(out.view.data, managed, free_versioned)
         if block == NULL:
             delete_managed(managed)
             raise MemoryError(f"{where}: no memory left for a block header")
-        out.view = managed.dl_tensor
-        out.flags = managed.flags
-        _fold(&out.view)
+    _fold(&out.view)  # an adapted tensor goes out with an offset
     out.block = block
     return 0
 
 
-cdef int _refuse(DLManagedTensorVersioned* managed, str where) except -1:
-    try:
-        judge(&managed.dl_tensor, where)
-    finally:
-        delete_managed(managed)
-
-
 cdef int _take_legacy(DLManagedTensor* managed, Taken* out, str where) except -1:
     cdef Block* block
-    try:
-        judge(&managed.dl_tensor, where)
-    except BaseException:
-        delete_legacy(managed)
-        raise
-    block = adopt(managed.dl_tensor.data, managed, free_legacy)
+    if read_layout(&managed.dl_tensor, &out.view, out.room) != 0:
+        try:
+            judge(&out.view, where)
+        finally:
+            delete_legacy(managed)
+    block = adopt(out.view.data, managed, free_legacy)
     if block == NULL:
         delete_legacy(managed)
         raise MemoryError(f"{where}: no memory left for a block header")
-    out.view = managed.dl_tensor
     out.flags = 0
     out.block = block
     _fold(&out.view)
     return 0
 
 
-# -- torch's lazy views -----------------------------------------------------------------------------------------------
-# A tensor may be negated or conjugated in name only. torch's exchange table hands out the memory all the same, with the
-# wrong sign. _torch.py finds out where torch keeps the two bits, so that asking costs two loads.
+# -- what torch keeps behind a tensor ----------------------------------------------------------------------------------
+# torch's exchange table hands out memory that torch itself would not export: of tensors that require grad, that are
+# negated or conjugated lazily, that are no plain memory at all. And a tensor object is not its memory: `.data=`, `set_`
+# and `resize_` give it another one. _torch.py finds out where torch keeps what tells these apart, and proves it.
 
+cdef enum:
+    PLAIN_KEYS = 8
+cdef struct TorchFields:
+    Py_ssize_t impl         # in the Python object: the pointer to the implementation
+    Py_ssize_t keys         # in the implementation: the dispatch keys, 0 when not known
+    Py_ssize_t autograd     # in the implementation: NULL in tensors that do not require grad, 0 when not known
+    Py_ssize_t storage      # in the implementation: the pointer to the storage, 0 when not known
+    Py_ssize_t resizable    # in the storage: the byte that allows it to be resized
+cdef TorchFields _torch
 cdef bint _torch_known = False
-cdef Py_ssize_t _torch_impl = 0, _torch_keys = 0
-cdef uint64_t _torch_lazy = 0
+cdef DLPackExchangeAPI* _torch_table = NULL
+# Sets of dispatch keys that were seen to mean plain memory; which, only torch itself says.
+cdef uint64_t _plain_keys[PLAIN_KEYS]
+cdef int _plain_count = 0
+cdef object _requires_grad = None, _storage_of = None, _examine = None
 
 
-def set_torch_keys(Py_ssize_t impl, Py_ssize_t keys, uint64_t lazy):
-    """Say where torch keeps its dispatch keys and which of them mean lazy; 0, 0, 0 when that is not known."""
-    global _torch_known, _torch_impl, _torch_keys, _torch_lazy
-    _torch_impl, _torch_keys, _torch_lazy, _torch_known = impl, keys, lazy, True
+def set_torch_fields(Py_ssize_t impl, Py_ssize_t keys, Py_ssize_t autograd, Py_ssize_t storage, Py_ssize_t resizable,
+                     requires_grad, storage_of, examine):
+    """Say where torch keeps what (0: not known), and which functions tell it where that is not known."""
+    global _torch_known, _requires_grad, _storage_of, _examine
+    _torch.impl, _torch.keys, _torch.autograd = impl, keys, autograd
+    _torch.storage, _torch.resizable = storage, resizable
+    _requires_grad, _storage_of, _examine, _torch_known = requires_grad, storage_of, examine, True
 
 
-cdef bint is_lazy(object x) except -1:
+cdef inline char* _torch_impl(object x) noexcept:
+    return (<char**>(<char*><void*>x + _torch.impl))[0]
+
+
+cdef bint is_torch_table(const DLPackExchangeAPI* table) noexcept:
+    return table == _torch_table
+
+
+cdef bint is_plain(object x, bint ask, str where) except -1:
+    """Whether a torch tensor is plain memory, as far as its keys tell. BufferError when it requires grad.
+
+    `ask` allows to ask torch for the latter, which a torch function mode may intercept.
+    """
     cdef char* impl
+    cdef uint64_t keys
+    cdef int i
+    if _torch.keys == 0:
+        return False
+    impl = _torch_impl(x)
+    if impl == NULL:
+        return False
+    keys = (<uint64_t*>(impl + _torch.keys))[0]
+    for i in range(_plain_count):
+        if _plain_keys[i] == keys:
+            break
+    else:
+        return False
+    if ask and (_torch.autograd == 0 or (<void**>(impl + _torch.autograd))[0] != NULL):
+        if attribute_of(_requires_grad, x):
+            _examine(x, where)  # raises
+    return True
+
+
+cdef bint is_lazy(object x, str where) except -1:
+    """Whether a torch tensor is negated or conjugated lazily. BufferError when it cannot be exported at all."""
+    global _plain_count
+    cdef bint lazy
     if not _torch_known:
-        from ._torch import find_keys
-        find_keys(x)
-    if _torch_lazy == 0:
-        return x.is_neg() or x.is_conj()
-    impl = (<char**>(<char*><void*>x + _torch_impl))[0]
-    return impl != NULL and (<uint64_t*>(impl + _torch_keys))[0] & _torch_lazy != 0
+        from ._torch import find_fields
+        find_fields()
+    if is_plain(x, True, where):
+        return False
+    lazy = _examine(x, where)
+    if not lazy and _torch.keys != 0 and _torch_impl(x) != NULL and _plain_count < PLAIN_KEYS:
+        _plain_keys[_plain_count] = (<uint64_t*>(_torch_impl(x) + _torch.keys))[0]
+        _plain_count += 1
+    return lazy
+
+
+cdef object hold_storage(object x):
+    """What keeps the memory of a plain torch tensor where it is: its storage, which torch then refuses to resize."""
+    cdef char* impl
+    cdef char* storage
+    held = PyObject_CallOneArg(_storage_of, x)
+    if _torch.storage == 0 or _torch.resizable == 0:
+        _fix_storage(x)
+        return held
+    impl = _torch_impl(x)
+    storage = (<char**>(impl + _torch.storage))[0]
+    if storage != NULL and storage[_torch.resizable] != 0:
+        storage[_torch.resizable] = 0
+    return held
+
+
+cdef int _fix_storage(object x) except -1:
+    """Forbid to resize a storage by the one public way that there is: an ndarray over it."""
+    try:
+        sys.modules["torch"].Tensor.numpy(x.detach())
+    except (TypeError, RuntimeError):
+        pass  # no NumPy, no host memory, or no NumPy dtype: see SECURITY.md
+    return 0
 
 
 # -- borrowing --------------------------------------------------------------------------------------------------------
 
-cdef bint borrow_table(object x, const TypeEntry* entry, DLTensor* out, str where) except -1:
-    """A judged view through the exchange table of the type, good until control goes back to its owner.
+cdef int borrow_table(object x, const DLPackExchangeAPI* table, DLTensor* out, int64_t* room, str where) except -1:
+    """A checked view through the exchange table of the type. Nothing is taken: the memory is its owner's.
 
-    Nothing is taken. False when there is no table that lends views, or the elements are not what memory says.
+    Shape and strides are copied to `room`.
     """
-    cdef const DLPackExchangeAPI* table = entry.table
-    if table == NULL or table.dltensor_from_py_object_no_sync == NULL or entry.torch and is_lazy(x):
-        return False
-    if table.dltensor_from_py_object_no_sync(<void*>x, out) != 0:
+    cdef DLTensor lent
+    if table.dltensor_from_py_object_no_sync(<void*>x, &lent) != 0:
         if PyErr_Occurred() == NULL:
             raise BufferError(f"{where}: the exchange table of {type(x).__qualname__} failed without saying why")
         raise_pending()
-    if dlt_check_tensor(out) != 0:
+    if read_layout(&lent, out, room) != 0:
         judge(out, where)
     _fold(out)
-    return True
+    return 0
 
 
 cdef int raise_pending() except -1:
@@ -326,7 +481,7 @@ cdef int take(object x, TypeEntry* entry, object stream, Taken* out, str where) 
     return 0
 
 
-cdef inline int _take_from_table(object x, DLPackExchangeAPI* table, Taken* out, str where) except -1:
+cdef int _take_from_table(object x, DLPackExchangeAPI* table, Taken* out, str where) except -1:
     cdef DLManagedTensorVersioned* managed = NULL
     if table.managed_tensor_from_py_object_no_sync(<void*>x, &managed) != 0:
         if PyErr_Occurred() == NULL:

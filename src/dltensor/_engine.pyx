@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the CPU engine says of itself: instruction sets, threads, which dtype two meet in. Nothing is computed here."""
-from ._native cimport computed_types, promote, type_table
+from ._native cimport computed_types, environment, promote, type_table
 from ._operands cimport Operand, rank_of, read_operand, type_of
 from ._words cimport DLDataType, dtype_of, read_dtype
 
@@ -16,6 +16,12 @@ cdef extern from "native/cpu/pool.h" namespace "dlt" nogil:
 
 cdef enum:
     MOST_THREADS = 64
+
+# A value that cannot be used is told when the package is imported, not in the middle of a calculation.
+if environment("DLTENSOR_CPU") != NULL:
+    cpu_level()
+if environment("DLTENSOR_NUM_THREADS") != NULL:
+    threads_used()
 
 
 def _levels():
@@ -84,6 +90,8 @@ def num_threads():
 def set_num_threads(count, /):
     """Let so many threads take part in large work on the CPU, the caller included. Results do not depend on it.
 
+    Threads beyond that number end before the function returns; it waits for work that runs.
+
     Parameters
     ----------
     count : int, 1 to 64; 1 keeps all work on the calling thread
@@ -105,7 +113,9 @@ def set_num_threads(count, /):
         raise TypeError(f"set_num_threads: expected an integer, got {type(count).__qualname__}")
     if not 1 <= count <= MOST_THREADS:
         raise ValueError(f"set_num_threads: expected 1 to {MOST_THREADS}, got {count}")
-    use_threads(count)
+    cdef int threads = count
+    with nogil:  # it may have to wait for work that runs
+        use_threads(threads)
 
 
 def result_type(*arrays_and_dtypes):

@@ -9,16 +9,18 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from ._arrays cimport take_buffer, take_interface, take_numpy
 from ._dlpack cimport (ARRAY, ARRAY_INTERFACE, BUFFER, CAPSULE, CUDA_ARRAY_INTERFACE, NDARRAY, NONE, PROTOCOL, TABLE,
-                       Taken, TypeEntry, adopt_object, borrow_table, entry_of, entry_of_type, free_object, is_lazy,
-                       judge, raise_pending, take, take_owned)
+                       Taken, TypeEntry, adopt_object, borrow_table, entry_of, entry_of_type, free_object,
+                       hold_storage, is_lazy, judge, raise_pending, take, take_owned)
 from ._native cimport adopt, lend, release
 from ._scalar cimport plain_number, store_python
 from ._tensor cimport (Tensor, as_tuple, assign_scalar, copied, exchange_table, is_packed, new_empty, read_shape,
                        same_view, take_into)
 from ._words cimport (DLPACK_FLAG_BITMASK_IS_COPIED, DLPACK_FLAG_BITMASK_READ_ONLY, DLPACK_MAJOR_VERSION,
-                      DLPACK_MINOR_VERSION, DLDataType, DLDevice, DLDeviceType, DLManagedTensorVersioned, DLTensor,
-                      SetError, device_of, dtype_of, is_host, kDLCPU, kDLCUDA, read_device, read_dtype)
+                      DLPACK_MINOR_VERSION, DLDataType, DLDevice, DLDeviceType, DLManagedTensorVersioned,
+                      DLPackExchangeAPI, DLTensor, SetError, device_of, dtype_of, is_host, kDLCPU, kDLCUDA,
+                      read_copy_flag, read_device, read_dtype)
 
+from ._errors import one_line
 from ._tensor import hook_of, set_hook
 from ._words import ConformanceWarning
 
@@ -38,21 +40,18 @@ cdef Tensor read(object x, object copy, str where):
     cdef Taken taken
     cdef TypeEntry* entry
     cdef Tensor t
+    cdef DLPackExchangeAPI* table
     if type(x) is Tensor:
         return same_view(<Tensor>x)
     entry = entry_of(x)
+    if entry.torch:
+        return _read_torch(x, entry, copy, where)
+    table = entry.table  # an entry may stand for another type once Python code has run
     t = Tensor.__new__(Tensor)
-    if entry.torch and borrow_table(x, entry, &taken.view, where):
-        # Reading the view and keeping the tensor object costs less than an export of its own, and shares its fate: the
-        # managed struct that torch would make holds no more than a reference to the same tensor.
-        taken.flags = 0
-        adopt_object(x, &taken, where)
-    elif entry.torch and is_lazy(x):
-        return _resolved(x, copy, where)
-    elif entry.door == NDARRAY:
+    if entry.door == NDARRAY:
         take_numpy(x, &taken, where)
     elif entry.door == PROTOCOL:
-        _take_protocol(x, entry, &taken, where)
+        _take_protocol(x, &taken, where)
     elif entry.door == TABLE or entry.door == CAPSULE:
         take(x, entry, None, &taken, where)
     else:
@@ -61,16 +60,62 @@ cdef Tensor read(object x, object copy, str where):
     take_into(t, &taken)
     if t.its.dl.device.device_type == kDLCUDA:
         # Only the table says nothing of streams: what it gives must wait for the producer's.
-        _adopt(t, _producer_stream(entry, t.its.dl.device) if entry.torch or entry.door == TABLE else None)
+        _adopt(t, _producer_stream(table, t.its.dl.device))
     return t
 
 
-cdef object _producer_stream(TypeEntry* entry, DLDevice device):
+cdef Tensor _read_torch(object x, TypeEntry* entry, object copy, str where):
+    """The tensor that a torch tensor shows. Its storage is kept, since the object may be given another one."""
+    cdef Taken taken
+    cdef Tensor t
+    if entry.obeyed:
+        return _read_torch_class(x, where)
+    if is_lazy(x, where):
+        return _resolved(x, copy, where)
+    entry = entry_of(x)  # asking may have run Python code, which may have the entry stand for another type
+    if entry.table == NULL or entry.table.dltensor_from_py_object_no_sync == NULL:
+        return _read_torch_class(x, where)
+    t = Tensor.__new__(Tensor)
+    storage = hold_storage(x)
+    borrow_table(x, entry.table, &taken.view, taken.room, where)
+    taken.flags = 0
+    adopt_object(storage, &taken, where)
+    take_into(t, &taken)
+    if t.its.dl.device.device_type == kDLCUDA:
+        _adopt(t, _producer_stream(entry.table, t.its.dl.device))
+    return t
+
+
+cdef Tensor _read_torch_class(object x, str where):
+    """The tensor that a torch tensor exports by its ``__dlpack__``, which its class may have made its own."""
+    cdef Taken taken
+    cdef Tensor t = Tensor.__new__(Tensor)
+    try:
+        _take_protocol(x, &taken, where)
+    except RuntimeError as error:
+        raise BufferError(f"{where}: {type(x).__qualname__}.__dlpack__ refused: {one_line(str(error))}") from error
+    take_into(t, &taken)
+    if t.its.dl.device.device_type == kDLCUDA:
+        _adopt(t, None)
+    try:
+        storage = hold_storage(x)
+    except (RuntimeError, NotImplementedError):
+        return t  # it has none: what was exported is somebody else's memory
+    # What torch exports keeps the tensor object, not its storage.
+    taken.view = t.its.dl
+    taken.flags = t.its.flags
+    adopt_object([storage, t], &taken, where)
+    t = Tensor.__new__(Tensor)
+    take_into(t, &taken)
+    return t
+
+
+cdef object _producer_stream(const DLPackExchangeAPI* table, DLDevice device):
     """The stream that a producer works on by its own account, as the standard's number; None when it does not say."""
     cdef void* stream = NULL
-    if entry.table == NULL or entry.table.current_work_stream == NULL:
+    if table == NULL or table.current_work_stream == NULL:
         return None
-    if entry.table.current_work_stream(device.device_type, device.device_id, &stream) != 0:
+    if table.current_work_stream(device.device_type, device.device_id, &stream) != 0:
         raise_pending()
     return <size_t>stream or 1
 
@@ -92,7 +137,7 @@ cdef Tensor _resolved(object x, object copy, str where):
     return t
 
 
-cdef int _take_protocol(object x, TypeEntry* entry, Taken* taken, str where) except -1:
+cdef int _take_protocol(object x, Taken* taken, str where) except -1:
     cdef int32_t device_type = 0, device_id = 0
     stream = None
     try:
@@ -117,7 +162,7 @@ cdef int _take_protocol(object x, TypeEntry* entry, Taken* taken, str where) exc
         if device_type == kDLCUDA:
             hook = _stream_hook
             stream = hook(device_id) if hook is not None else None
-    take(x, entry, stream, taken, where)
+    take(x, entry_of(x), stream, taken, where)  # the entry given may stand for another type by now
     if device_type != 0 and (device_type != <int32_t>taken.view.device.device_type or
                              not is_host(device_type) and device_id != taken.view.device.device_id):
         told = taken.view.device
@@ -197,7 +242,7 @@ def from_dlpack(x, /, *, device=None, copy=None):
     >>> a = np.arange(6).reshape(2, 3); t = dl.from_dlpack(a); t[0, 0] = 9; int(a[0, 0])
     9
     """
-    cdef Tensor t = read(x, copy, "from_dlpack")
+    cdef Tensor t = read(x, read_copy_flag(copy, "from_dlpack"), "from_dlpack")
     if device is not None or copy is not None:
         return _moved(t, device, copy, "from_dlpack")
     return t
@@ -240,13 +285,14 @@ def asarray(obj, /, *, dtype=None, device=None, copy=None):
     cdef bint made = False
     if type(obj) is Tensor and dtype is None and device is None and copy is None:
         return obj
+    copy = read_copy_flag(copy, "asarray")
     t = view_any(obj, copy, "asarray")
+    if t is None and isinstance(obj, (float, complex)) and entry_of(obj).door == ARRAY:
+        t = _from_array(obj, copy, "asarray")  # numpy.float64 and numpy.complex128 are Python's numbers too
     if t is None:
         if copy is not None and not copy:
             raise ValueError(f"asarray: {type(obj).__qualname__} has no memory to share, and copy=False forbids a copy")
-        # numpy.float64 and numpy.complex128 are Python's floats and complex numbers too, but have a dtype of their own.
-        known = getattr(obj, "dtype", None) if dtype is None and isinstance(obj, (float, complex)) else dtype
-        t = _from_numbers(obj, known, "asarray")
+        t = _from_numbers(obj, dtype, "asarray")
         made = True
     if dtype is not None:
         wanted = read_dtype(dtype, "asarray")
@@ -271,26 +317,40 @@ cdef Tensor view_any(object obj, object copy, str where):
     if isinstance(obj, (int, float, complex, list, tuple, str)):
         return None
     entry = entry_of(obj)
-    t = Tensor.__new__(Tensor)
     if entry.door == BUFFER:
+        t = Tensor.__new__(Tensor)
         take_buffer(obj, &taken, where)
-    elif entry.door == ARRAY_INTERFACE:
-        take_interface(obj.__array_interface__, obj, False, &taken, where)
-    elif entry.door == CUDA_ARRAY_INTERFACE:
+        take_into(t, &taken)
+        return t
+    if entry.door == ARRAY_INTERFACE:
+        return _from_interface(obj.__array_interface__, obj, where)
+    if entry.door == CUDA_ARRAY_INTERFACE:
         return _from_cuda(obj.__cuda_array_interface__, obj, where)
-    elif entry.door == ARRAY:
-        return view_any(obj.__array__(), copy, where)
-    elif entry.door == NONE:
+    if entry.door == ARRAY:
+        return _from_array(obj, copy, where)
+    if entry.door == NONE:
         for cuda, name in ((True, "__cuda_array_interface__"), (False, "__array_interface__")):
-            if hasattr(obj, name):
-                if cuda:
-                    return _from_cuda(getattr(obj, name), obj, where)
-                take_interface(getattr(obj, name), obj, False, &taken, where)
-                take_into(t, &taken)
-                return t
+            interface = getattr(obj, name, None)
+            if interface is not None:
+                return _from_cuda(interface, obj, where) if cuda else _from_interface(interface, obj, where)
         return None
-    else:
-        return read(obj, copy, where)
+    return read(obj, copy, where)
+
+
+cdef Tensor _from_array(object obj, object copy, str where):
+    """A tensor over the array that ``__array__`` returns."""
+    made = obj.__array__()
+    if type(made) is not Tensor and entry_of(made).door != NDARRAY:
+        raise ValueError(f"{where}: {type(obj).__qualname__}.__array__ must return a NumPy array, got "
+                         f"{type(made).__qualname__}")
+    return view_any(made, copy, where)
+
+
+cdef Tensor _from_interface(object interface, object owner, str where):
+    """A tensor over what ``__array_interface__`` describes."""
+    cdef Taken taken
+    cdef Tensor t = Tensor.__new__(Tensor)
+    take_interface(interface, owner, False, &taken, where)
     take_into(t, &taken)
     return t
 
@@ -301,6 +361,7 @@ cdef Tensor _from_cuda(object interface, object owner, str where):
     cdef Tensor t = Tensor.__new__(Tensor)
     if not isinstance(interface, dict):
         raise TypeError(f"{where}: __cuda_array_interface__ must be a dictionary, got {type(interface).__qualname__}")
+    interface = dict(interface)  # read once, whoever changes it meanwhile
     stream = interface.get("stream")
     if stream is not None and (isinstance(stream, bool) or not isinstance(stream, int) or stream < 1):
         raise ValueError(f"{where}: the stream of __cuda_array_interface__ must be None, 1, 2 or a handle, "
@@ -418,7 +479,7 @@ def empty(shape, *, dtype=None, device=None):
     Raises
     ------
     ValueError
-        An extent is negative, or the size is beyond 2^62 bytes.
+        An extent is negative, or the size is beyond 2^63 - 1 bytes.
     MemoryError
         The memory cannot be had; the message says how much.
 
@@ -489,7 +550,8 @@ def into(t, kind, /):
         return source
     entry = entry_of_type(kind)
     if entry.door == NDARRAY:
-        return source.numpy()
+        made_array = source.numpy()
+        return made_array if type(made_array) is kind else made_array.view(kind)
     if entry.table == NULL:
         importer = _importers.get(kind)
         if importer is None:

@@ -13,16 +13,7 @@ cdef Tensor _from_numbers(object obj, object dtype, str where):
     cdef bint padded
     cdef Tensor t
     cdef list leaves = []
-    inner = obj
-    while _is_sequence(inner):
-        if ndim == 64:
-            raise ValueError(f"{where}: sequences are nested more than 64 deep")
-        shape[ndim] = len(inner)
-        ndim += 1
-        if not inner:
-            break
-        inner = inner[0]
-    _collect(obj, 0, ndim, shape, leaves, where)
+    ndim = _collect(obj, 0, -1, shape, leaves, where)
     if dtype is None:
         dtype = _kind_of(leaves)
     t = new_empty(ndim, shape, read_dtype(dtype, where), DLDevice(kDLCPU, 0), where)
@@ -34,27 +25,35 @@ cdef Tensor _from_numbers(object obj, object dtype, str where):
 
 
 cdef int _collect(object x, int depth, int ndim, int64_t* shape, list leaves, str where) except -1:
-    cdef int64_t count = 0
-    if depth == ndim:
-        if _is_sequence(x):
-            raise ValueError(f"{where}: sequences are ragged: found {type(x).__qualname__} where shape "
-                             f"{as_tuple(ndim, shape)} has a number")
+    """Append the numbers of nested sequences in C order; returns how deep they are nested.
+
+    `ndim` is -1 until the first number, or the first empty sequence, tells the depth. Every sequence is read once, so
+    that whatever a number's conversion does to it, or a class says of its length, changes nothing.
+    """
+    cdef tuple items
+    if not _is_sequence(x):
+        if ndim >= 0 and depth != ndim:
+            raise ValueError(f"{where}: sequences are ragged: expected {shape[depth]} items at depth {depth}, got "
+                             f"{type(x).__qualname__}")
         leaves.append(plain_number(x, where, "numbers, nested sequences of numbers, or an object with "
                                    "__dlpack__, the buffer protocol or an array interface"))
-        return 0
-    if not _is_sequence(x) or len(x) != shape[depth]:
+        return depth
+    if depth == ndim:
+        raise ValueError(f"{where}: sequences are ragged: found {type(x).__qualname__} where shape "
+                         f"{as_tuple(ndim, shape)} has a number")
+    if depth == 64:
+        raise ValueError(f"{where}: sequences are nested more than 64 deep")
+    items = tuple(x)
+    if ndim < 0:
+        shape[depth] = len(items)
+        if not items:
+            return depth + 1
+    elif len(items) != shape[depth]:
         raise ValueError(f"{where}: sequences are ragged: expected {shape[depth]} items at depth {depth}, got "
-                         f"{len(x) if _is_sequence(x) else type(x).__qualname__}")
-    for item in x:
-        # A class of its own may give more than its length says, and a number that is read may change the list.
-        count += 1
-        if count > shape[depth]:
-            break
-        _collect(item, depth + 1, ndim, shape, leaves, where)
-    if count != shape[depth]:
-        raise ValueError(f"{where}: expected {shape[depth]} items at depth {depth} by the length of "
-                         f"{type(x).__qualname__}, got {'more' if count > shape[depth] else count}")
-    return 0
+                         f"{len(items)}")
+    for item in items:
+        ndim = _collect(item, depth + 1, ndim, shape, leaves, where)
+    return ndim
 
 
 cdef str _kind_of(list leaves):

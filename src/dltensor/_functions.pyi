@@ -261,10 +261,10 @@ def add(
     saturate: bool = False,
     launch: Launch | None = None,
 ) -> Tensor:
-    """Add; integers wrap."""
+    """Add; integers wrap, of two bools it is their or."""
 @overload
 def add(a: Operand, b: Operand, /, out: _Out, *, saturate: bool = False, launch: Launch | None = None) -> _Out:
-    """Add; integers wrap."""
+    """Add; integers wrap, of two bools it is their or."""
 @overload
 def atan2(a: Operand, b: Operand, /, out: None = None, *, launch: Launch | None = None) -> Tensor:
     """Take the angle of the point (b, a) in radians."""
@@ -409,10 +409,10 @@ def multiply(
     saturate: bool = False,
     launch: Launch | None = None,
 ) -> Tensor:
-    """Multiply; integers wrap."""
+    """Multiply; integers wrap, of two bools it is their and."""
 @overload
 def multiply(a: Operand, b: Operand, /, out: _Out, *, saturate: bool = False, launch: Launch | None = None) -> _Out:
-    """Multiply; integers wrap."""
+    """Multiply; integers wrap, of two bools it is their and."""
 @overload
 def nextafter(a: Operand, b: Operand, /, out: None = None, *, launch: Launch | None = None) -> Tensor:
     """Take the next value toward the second."""
@@ -519,10 +519,10 @@ def mul(
     saturate: bool = False,
     launch: Launch | None = None,
 ) -> Tensor:
-    """Multiply; integers wrap."""
+    """Multiply; integers wrap, of two bools it is their and."""
 @overload
 def mul(a: Operand, b: Operand, /, out: _Out, *, saturate: bool = False, launch: Launch | None = None) -> _Out:
-    """Multiply; integers wrap."""
+    """Multiply; integers wrap, of two bools it is their and."""
 @overload
 def div(
     a: Operand,

@@ -13,10 +13,10 @@ from ._native cimport (COMPLEX, KEEP_GIL_BYTES, NO_LOOP, NO_MEMORY, OK, REAL, RE
                        allocate, computed_types, numel, op_add, op_count, op_divide, op_equal, op_fma, op_greater,
                        op_greater_equal, op_less, op_less_equal, op_multiply, op_not_equal, op_pow, op_subtract,
                        op_table, store_scalar, type_bool, type_table, type_uint8)
-from ._operands cimport (Engine, Item, Operand, common_device, common_shape, engine_of, promote_operands, rank_of,
-                         read_number, read_operand, read_output, read_tensor, store_number, type_of)
+from ._operands cimport (Engine, Item, Operand, common_device, common_shape, engine_of, hold_without_gil,
+                         promote_operands, rank_of, read_number, read_operands, read_tensor, store_number, type_of)
 from ._scalar cimport integer_range, shown
-from ._tensor cimport Tensor, as_tuple, fill_elements, new_empty, new_tensor, set_element
+from ._tensor cimport Tensor, as_tuple, check_writable, fill_elements, new_empty, new_tensor, set_element
 from ._words cimport (DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, DLPACK_FLAG_BITMASK_READ_ONLY, DLDataType, DLDevice,
                       DLTensor, device_of, dtype_of, kDLCPU, kDLCUDA)
 
@@ -63,9 +63,10 @@ include "_functions_short.pxi"
 
 cdef object element(int op, bint swapped, PyObject** arguments, PyObject* out, bint saturate, PyObject* launch):
     cdef PyObject* turned[2]
-    cdef PyObject* read[3]
-    cdef Operand[3] operands
-    cdef int i, count = op_table[op].operands
+    cdef PyObject* used[4]
+    cdef Operand[4] operands
+    cdef PyObject* output = NULL
+    cdef int count = op_table[op].operands
     if swapped:
         turned[0] = arguments[1]
         turned[1] = arguments[0]
@@ -79,23 +80,18 @@ cdef object element(int op, bint swapped, PyObject** arguments, PyObject* out, b
             made = _same(op, <Tensor>arguments[0], <Tensor>arguments[1], <object>out)
             if made is not None:
                 return made
-    # What is read may be another object than what was given; that one must then be held here.
-    held = None
     where = _names[op]
-    for i in range(count):
-        used = read_operand(<object>arguments[i], &operands[i], where)
-        read[i] = <PyObject*>used
-        if read[i] != arguments[i]:
-            if held is None:
-                held = []
-            held.append(used)
+    if <object>out is not None and type(<object>out) is not Tensor:
+        output = out
+    settings = None if <object>launch is None else hook_of("launch", where)(<object>launch, where)
+    _held = read_operands(arguments, count, output, operands, used, where)
     if op == op_pow and operands[1].number:
-        _check_exponent(&operands[0], <object>read[1])
-    if <object>launch is None:
-        made = _plain(op, operands, read, count, <object>out, saturate)
+        _check_exponent(&operands[0], <object>used[1])
+    if settings is None and output == NULL:
+        made = _plain(op, operands, used, count, <object>out, saturate)
         if made is not None:
             return made
-    return _general(op, operands, read, held, <object>out, saturate, <object>launch)
+    return _general(op, operands, used, <object>out, saturate, settings)
 
 
 cdef int _check_exponent(const Operand* base, object exponent) except -1:
@@ -106,24 +102,35 @@ cdef int _check_exponent(const Operand* base, object exponent) except -1:
     return 0
 
 
-cdef object _general(int op, Operand* operands, PyObject** arguments, object held, object out, bint saturate,
-                     object launch):
-    cdef Operand target
+cdef Tensor _target(Operand* target, object out, int ndim, const int64_t* shape, int to, DLDevice device, bint saturate,
+                    str where):
+    """The operand that results go to: a new tensor, which is returned, or `out`, which was read into `target`."""
+    cdef Tensor made
+    if out is None:
+        made = new_empty(ndim, shape, type_table[to].dtype, device, where)
+        read_tensor(made, target)
+        return made
+    if type(out) is Tensor:
+        read_tensor(<Tensor>out, target)
+        check_writable(&target.view, target.flags, where, "out")
+    _check_output(target, ndim, shape, to, device, saturate, where)
+    return None
+
+
+cdef object _general(int op, Operand* operands, PyObject** arguments, object out, bint saturate, object launch):
     cdef const DLTensor* views[3]
     cdef int64_t shape[64]
     cdef int count = op_table[op].operands, i, k, type, computed, to, ndim, numbers = 0
     cdef unsigned padded = 0
     cdef DLDevice device
-    cdef Tensor made = None
+    cdef Operand* target = &operands[count]
+    cdef Tensor made
     cdef Status status
-    cdef object _kept = None
     cdef const Engine* engine = NULL
     where = _names[op]
     for i in range(count):
         numbers += operands[i].number
     given = [<object>arguments[i] for i in range(count)] if numbers else None
-    if launch is not None:
-        launch = hook_of("launch", where)(launch, where)
     common_device(operands, count, &device, where)
     if device.device_type != kDLCPU:
         engine = engine_of(device, where)
@@ -135,8 +142,7 @@ cdef object _general(int op, Operand* operands, PyObject** arguments, object hel
     if count == 2 and numbers == 1 and op_table[op].result[0] == b"m" and _is_comparison(op):
         k = 0 if operands[0].number else 1
         if operands[1 - k].type < computed_types and rank_of(operands[1 - k].type) < 2:
-            return _compare_exactly(op, &operands[1 - k], given[k], k == 0, ndim, shape, out, device, engine, launch,
-                                    where)
+            return _compare_exactly(op, operands, k, given[k], ndim, shape, out, device, engine, launch, where)
     if saturate:
         to = type
     else:
@@ -146,39 +152,37 @@ cdef object _general(int op, Operand* operands, PyObject** arguments, object hel
                             f"{', '.join(_kinds_of(op))}")
         type = computed
         to = result_type(op, type)
-    if out is None:
-        made = new_empty(ndim, shape, type_table[to].dtype, device, where)
-        read_tensor(made, &target)
-    else:
-        _kept = read_output(out, &target, where)
-        _check_output(&target, ndim, shape, to, device, saturate, where)
+    made = _target(target, out, ndim, shape, to, device, saturate, where)
     if saturate and _needs_real(operands, count, type, given):
-        status = _run_real(op, operands, count, given, &target, engine, launch, where)
+        status = _run_real(op, operands, count, given, target, engine, launch, where)
     else:
         for i in range(count):
             if operands[i].number:
                 store_number(given[i], &operands[i], type, where)
         if engine != NULL:
-            engine.element(op, saturate, type, operands, count, &target, launch)
+            engine.element(op, saturate, type, operands, count, target, launch)
             return made if out is None else out
         for i in range(count):
             views[i] = &operands[i].view
             if operands[i].flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED:
                 padded |= 1 << i
-        status = _run(op, saturate, type, views, &target.view, padded)
+        status = _run(op, saturate, type, operands, count, views, target, padded)
     _check_status(status, op, type, saturate, where)
     return made if out is None else out
 
 
-cdef Status _run(int op, bint saturate, int type, const DLTensor** views, const DLTensor* out,
-                 unsigned padded) noexcept:
+cdef Status _run(int op, bint saturate, int type, Operand* operands, int count, const DLTensor** views,
+                 Operand* target, unsigned padded) except *:
     """One operation on the host, without the GIL where that is worth it."""
     cdef Status status
     cdef unsigned flags = run_saturate if saturate else 0
-    if numel(out.ndim, out.shape) * type_table[type].bytes > KEEP_GIL_BYTES:
-        with nogil:
-            status = run(op, flags, type, views, out[0], padded)
-    else:
+    cdef const DLTensor* out = &target.view
+    cdef int64_t bytes = numel(out.ndim, out.shape) * type_table[type].bytes
+    if bytes <= KEEP_GIL_BYTES:
+        return run(op, flags, type, views, out[0], padded)
+    _held = hold_without_gil(operands, count)
+    _held_target = hold_without_gil(target, 1)
+    with nogil:
         status = run(op, flags, type, views, out[0], padded)
     return status
 
@@ -233,33 +237,30 @@ cdef int _mirrored(int op) noexcept:
     return op
 
 
-cdef object _compare_exactly(int op, Operand* tensor, object number, bint number_first, int ndim, const int64_t* shape,
+cdef object _compare_exactly(int op, Operand* operands, int k, object number, int ndim, const int64_t* shape,
                              object out, DLDevice device, const Engine* engine, object launch, str where):
-    """Compare integers or bools with a number by exact value, which promotion could not keep."""
+    """Compare integers or bools with a number, operand `k`, by exact value, which promotion could not keep."""
     cdef Scalar value
     cdef ExactComparison plan
-    cdef Operand scalar, target
+    cdef Operand scalar
+    cdef Operand* tensor = &operands[1 - k]
+    cdef Operand* target = &operands[2]
     cdef Operand[2] both
     cdef const DLTensor* views[2]
-    cdef Tensor made = None
-    cdef object _kept = None
+    cdef Tensor made
     read_number(number, &value, where)
     if value.kind == COMPLEX and op != op_equal and op != op_not_equal:
         raise TypeError(f"{where}: complex numbers have no order")
-    plan = exact_comparison(_mirrored(op) if number_first else op, tensor.type, value)
-    if out is None:
-        made = new_empty(ndim, shape, type_table[type_bool].dtype, device, where)
-        read_tensor(made, &target)
-    else:
-        _kept = read_output(out, &target, where)
-        _check_output(&target, ndim, shape, type_bool, device, False, where)
+    plan = exact_comparison(_mirrored(op) if k == 0 else op, tensor.type, value)
+    made = _target(target, out, ndim, shape, type_bool, device, False, where)
     if plan.always >= 0:
         value.kind = UNSIGNED
         value.u = plan.always
         store_scalar(scalar.element, 0, target.view.dtype, True, value, TRUNCATE, False)
         if engine != NULL:
-            engine.fill(scalar.element, &target)
+            engine.fill(scalar.element, target)
         else:
+            _held = hold_without_gil(target, 1)
             fill_elements(&target.view, scalar.element, 0)
     else:
         store_scalar(scalar.element, 0, type_table[tensor.type].dtype, True, plan.value, TRUNCATE, False)
@@ -268,14 +269,14 @@ cdef object _compare_exactly(int op, Operand* tensor, object number, bint number
             scalar.type = tensor.type
             both[0] = tensor[0]
             both[1] = scalar
-            engine.element(plan.op, False, tensor.type, both, 2, &target, launch)
+            engine.element(plan.op, False, tensor.type, both, 2, target, launch)
             return made if out is None else out
         scalar.view = tensor.view
         scalar.view.data = scalar.element
         scalar.view.ndim = 0
         views[0] = &tensor.view
         views[1] = &scalar.view
-        _check_status(_run(plan.op, False, tensor.type, views, &target.view, 0), op, tensor.type, False, where)
+        _check_status(_run(plan.op, False, tensor.type, tensor, 1, views, target, 0), op, tensor.type, False, where)
     return made if out is None else out
 
 

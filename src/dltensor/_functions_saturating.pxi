@@ -89,7 +89,7 @@ cdef int _run_saturating(int op, int type, Operand* both, Operand* target, const
         engine.element(op, True, type, both, 2, target, launch)
         return 0
     views[0], views[1] = &both[0].view, &both[1].view
-    return _check_status(_run(op, True, type, views, &target.view, 0), op, type, True, where)
+    return _check_status(_run(op, True, type, both, 2, views, target, 0), op, type, True, where)
 
 
 cdef Status _run_real(int op, Operand* operands, int count, list held, Operand* target, const Engine* engine,
@@ -134,9 +134,10 @@ cdef Status _run_real(int op, Operand* operands, int count, list held, Operand* 
     if engine != NULL:
         engine.real(form, number, tensor, addend, target, launch)
         return OK
-    if numel(target.view.ndim, target.view.shape) * type_table[tensor.type].bytes > KEEP_GIL_BYTES:
-        with nogil:
-            status = run_real(form, number, tensor.view, c, target.view)
-    else:
+    if numel(target.view.ndim, target.view.shape) * type_table[tensor.type].bytes <= KEEP_GIL_BYTES:
+        return run_real(form, number, tensor.view, c, target.view)
+    _held = hold_without_gil(operands, count)
+    _held_target = hold_without_gil(target, 1)
+    with nogil:
         status = run_real(form, number, tensor.view, c, target.view)
     return status

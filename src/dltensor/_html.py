@@ -4,10 +4,12 @@
 from html import escape
 
 from ._format import values_text
+from ._overlap import shares_elements
 from ._views import on_host
 from .layout import contiguous_strides, extent, is_contiguous, numel
 
 CELLS = 96  # elements of memory that are drawn
+STEPS = 50_000  # places that are looked at to find the elements in them; a layout that needs more is not drawn
 ROW = 32  # cells in a row at most
 SIDE = 26  # pixels of a cell
 
@@ -43,6 +45,11 @@ def contiguity(shape, strides):
     ):
         for axis, step in dims:
             words.append(f"{what} along dimension {axis} (stride {step})")
+    kept = [(size, step) for size, step in zip(shape, strides, strict=True) if size > 1 and step != 0]
+    # The dimensions without those of stride 0, whose repeats are said already.
+    shares = shares_elements([size for size, _ in kept], [step for _, step in kept])
+    if shares is not False:
+        words.append("overlapping: several indices reach the same elements" if shares else "perhaps overlapping")
     if not words:
         low, high = extent(shape, strides)
         words.append("with gaps" if high - low > numel(shape) else "side by side in another order of dimensions")
@@ -58,10 +65,9 @@ class Memory:
         The first drawn element, counted from the tensor's own first one, and how many there are.
     span : int
         How many there would be if all were drawn.
-    visits : dict
-        From a cell to the numbers, in C order, of the elements that lie there.
-    repeated : bool
-        Whether several indices reach one cell.
+    visits : dict or None
+        From a cell to the number, in C order, of the first element that lies there, and whether several indices reach
+        it. None when finding out would take too long, as it may for layouts that overlap in many dimensions.
     """
 
     def __init__(self, shape, strides):
@@ -70,28 +76,36 @@ class Memory:
         self.cells = min(self.span, CELLS)
         # The tensor's own first element is always in the picture.
         self.first = low if self.span <= CELLS else min(max(low, -(CELLS // 2)), high - CELLS)
-        self.visits = {}
         numbers = contiguous_strides(shape)
         dims = [dim for dim in zip(strides, shape, numbers, strict=True) if dim[1] > 1 and dim[0] != 0]
-        if self.cells:
-            self._visit(sorted(dims, key=lambda dim: -abs(dim[0])), -self.first, 0)
-        self.repeated = any(step == 0 and size > 1 for step, size in zip(strides, shape, strict=True)) or any(
-            len(found) > 1 for found in self.visits.values()
-        )
+        repeated = any(step == 0 and size > 1 for step, size in zip(strides, shape, strict=True))
+        self.visits = self._find(sorted(dims, key=lambda dim: -abs(dim[0])), repeated) if self.cells else {}
 
-    def _visit(self, dims, at, number):
-        """Follow only those indices that can still lead to a drawn cell, however large the tensor is."""
-        if not dims:
-            self.visits.setdefault(at, []).append(number)
-            return
-        (step, size, weight), rest = dims[0], dims[1:]
-        low, high = extent([size for _, size, _ in rest], [step for step, _, _ in rest])
-        # at + i * step + (low to high - 1) must meet 0 to cells - 1.
-        least, most = -at - (high - 1), self.cells - 1 - at - low
-        if step < 0:
-            least, most = most, least
-        for i in range(max(0, -(-least // step)), min(size - 1, most // step) + 1):
-            self._visit(rest, at + i * step, number + i * weight)
+    def _find(self, dims, repeated):
+        """What `visits` holds; `repeated` says whether dimensions of stride 0, which are not in `dims`, repeat all.
+
+        Dimension by dimension, with what leads to the same place taken together, so that the work grows with the
+        places and not with the elements. Only places are kept from which the rest can lead to a drawn cell.
+        """
+        left, places = STEPS, {-self.first: (0, repeated)}
+        for done, (step, size, weight) in enumerate(dims, 1):
+            rest = dims[done:]
+            low, high = extent([size for _, size, _ in rest], [step for step, _, _ in rest])
+            following = {}
+            for at, (number, more) in places.items():
+                # at + i * step + (low to high - 1) must meet 0 to cells - 1.
+                least, most = -at - (high - 1), self.cells - 1 - at - low
+                if step < 0:
+                    least, most = most, least
+                for i in range(max(0, -(-least // step)), min(size - 1, most // step) + 1):
+                    left -= 1
+                    if left < 0:
+                        return None
+                    place, mine = at + i * step, number + i * weight
+                    known = following.get(place)
+                    following[place] = (mine, more) if known is None else (min(known[0], mine), True)
+            places = following
+        return places
 
 
 def _row_length(shape, strides, cells):
@@ -121,10 +135,12 @@ def drawing(t):
     if t.size == 0:
         return ""
     memory = Memory(t.shape, t.strides)
+    if memory.visits is None:
+        return '<div style="color:#888">Not drawn: too many indices reach the same elements.</div>'
     first, cells = memory.first, memory.cells
     row = _row_length(t.shape, t.strides, cells)
-    texts = {cell: f"{min(found)}{'+' if memory.repeated else ''}" for cell, found in memory.visits.items()}
-    order = {cell: place for place, cell in enumerate(sorted(memory.visits, key=lambda cell: min(memory.visits[cell])))}
+    texts = {cell: f"{number}{'+' if several else ''}" for cell, (number, several) in memory.visits.items()}
+    order = {cell: place for place, cell in enumerate(sorted(memory.visits, key=memory.visits.get))}
     side = max(SIDE, 8 + 6 * max(map(len, texts.values())))
     margin = 8 + 7 * max(len(str(first)), len(str(first + cells)))
     width, height = margin + row * side + 2, -(-cells // row) * SIDE + 2
@@ -151,7 +167,7 @@ def drawing(t):
     words = ["A cell is one element of memory; its number says which element of the tensor it is, in C order."]
     if len(texts) < cells:
         words.append("Dashed cells are skipped.")
-    if memory.repeated:
+    if any(several for _, several in memory.visits.values()):
         words.append("A plus marks cells that several indices reach; the number is the first.")
     if memory.span > cells:
         words.append(f"{cells} of {memory.span:,} cells are drawn.")

@@ -59,6 +59,11 @@ cdef inline bint _bound(PyObject* bound, Py_ssize_t* value) noexcept:
     return overflow == 0
 
 
+cdef inline int64_t _times(int64_t a, int64_t b) noexcept:
+    """A product that wraps: strides of a foreign empty tensor may be anything, and no element is read through them."""
+    return <int64_t>(<uint64_t>a * <uint64_t>b)
+
+
 cdef inline int _slice(object key, int64_t size, int64_t stride, Place* place) except -1:
     cdef Py_ssize_t start, stop, step = 1
     cdef PySliceObject* parts = <PySliceObject*><PyObject*>key
@@ -73,9 +78,9 @@ cdef inline int _slice(object key, int64_t size, int64_t stride, Place* place) e
     cdef int64_t n = PySlice_AdjustIndices(size, &start, &stop, step)
     place.shape[place.ndim] = n
     # A stride of one element or none is never used; keep products of hostile steps from overflowing.
-    place.strides[place.ndim] = stride * step if n > 1 else stride
+    place.strides[place.ndim] = _times(stride, step) if n > 1 else stride
     if n > 0:
-        place.offset += start * stride
+        place.offset += _times(start, stride)
     place.ndim += 1
     return 0
 
@@ -97,7 +102,7 @@ cdef int locate(const DLTensor* view, object key, Place* place) except -1:
         _slice(key, view.shape[0], view.strides[0], place)
         axis = 1
     elif PyLong_CheckExact(key) and ndim > 0:
-        place.offset = checked_index(key, view.shape[0], 0) * view.strides[0]
+        place.offset = _times(checked_index(key, view.shape[0], 0), view.strides[0])
         axis = 1
     else:
         return _locate_tuple(view, key if isinstance(key, tuple) else (key,), place)
@@ -143,7 +148,7 @@ cdef int _locate_tuple(const DLTensor* view, tuple keys, Place* place) except -1
             _slice(key, view.shape[axis], view.strides[axis], place)
             axis += 1
         else:
-            place.offset += checked_index(key, view.shape[axis], axis) * view.strides[axis]
+            place.offset += _times(checked_index(key, view.shape[axis], axis), view.strides[axis])
             axis += 1
     if place.ndim + ndim - axis > 64:
         raise IndexError("at most 64 dimensions are supported, this index makes more")
@@ -155,5 +160,5 @@ cdef int _locate_tuple(const DLTensor* view, tuple keys, Place* place) except -1
         for axis in range(place.ndim - 1, -1, -1):
             if added >> axis & 1:
                 place.strides[axis] = (1 if axis == place.ndim - 1 else
-                                       place.shape[axis + 1] * place.strides[axis + 1])
+                                       _times(place.shape[axis + 1], place.strides[axis + 1]))
     return 0

@@ -43,7 +43,7 @@ class NamespaceInfo:
         """Return the devices that tensors can be made on here, as a tuple."""
         from . import cuda
 
-        count = cuda.device_count() if cuda.is_available() else 0
+        count = cuda.device_count() if cuda.is_available() else 0  # no exception where a driver does not start
         return self.default_device(), *(Device(f"cuda:{i}") for i in range(count))
 
     def _check(self, device):

@@ -15,10 +15,15 @@ cdef extern from "native/memory/block.h" namespace "dlt" nogil:
         void* data
         size_t bytes
         void* owner
+        void* second_owner
     void retain(Block*) noexcept
     void release(Block*) noexcept
     Block* allocate(size_t) noexcept
     Block* adopt(void*, void*, void (*)(Block*) noexcept nogil) noexcept
+
+cdef extern from "native/environment.h" namespace "dlt" nogil:
+    const char* environment(const char*)
+    bint environment_switch(const char*)
 
 cdef extern from "native/memory/loan.h" namespace "dlt" nogil:
     DLManagedTensorVersioned* lend(const DLTensor&, Block*, uint64_t) noexcept
@@ -31,6 +36,8 @@ cdef extern from "native/layout/layout.h" namespace "dlt" nogil:
         TRAILING "dlt::Align::trailing"
     int64_t item_bytes(DLDataType)
     int64_t numel(int, const int64_t*)
+    int64_t bytes_of(int64_t, DLDataType, bint)
+    bint count_elements(int, const int64_t*, DLDataType, int64_t*)
     void contiguous_strides(int, const int64_t*, int64_t*)
     bint is_contiguous(int, const int64_t*, const int64_t*)
     Extent extent(int, const int64_t*, const int64_t*)

@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
+from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint64_t
 
 from ._native cimport Block, CastOptions, Real, Scalar
 from ._tensor cimport Tensor
-from ._words cimport DLDataType, DLDevice, DLTensor
+from ._words cimport DLDataType, DLDevice, DLPackExchangeAPI, DLTensor
 
 
-# What a function gets: a view of somebody's tensor, or a Python number. Good while the argument itself is held.
+# What a function gets: a view of somebody's tensor, or a Python number. Good while the argument itself is held, no
+# Python code runs and the GIL is not released; `hold_without_gil` keeps it good without the GIL.
 cdef struct Operand:
     DLTensor view
+    PyObject* lender    # the foreign object that the memory is borrowed from; NULL for our tensors and numbers
+    const DLPackExchangeAPI* table  # of the lender's type; NULL for an ndarray
     Block* block        # that the memory belongs to; NULL for numbers and for what is borrowed
     uint64_t flags
     int type            # a row of the dtype table, -1 for types no row names; of numbers the default type of their kind
@@ -18,8 +22,10 @@ cdef struct Operand:
 
 cdef int type_of(DLDataType dtype) noexcept
 cdef int rank_of(int type) noexcept
+cdef object read_operands(PyObject** given, int count, PyObject* output, Operand* operands, PyObject** used, str where)
 cdef object read_operand(object x, Operand* out, str where)
-cdef object read_output(object x, Operand* out, str where)
+cdef int own_operands(PyObject** used, int count, Operand* operands, list held, str where) except -1
+cdef object hold_without_gil(Operand* operands, int count)
 cdef int read_number(object x, Scalar* out, str where) except -1
 cdef int store_number(object x, Operand* out, int type, str where) except -1
 cdef int promote_operands(Operand* operands, int count, str where) except -1

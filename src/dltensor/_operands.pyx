@@ -3,13 +3,17 @@
 
 Nothing is computed here.
 """
+import operator
+
 from cpython.bool cimport PyBool_Check
 from cpython.complex cimport PyComplex_CheckExact
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
 from cpython.long cimport PyLong_CheckExact
+from cpython.object cimport PyObject, Py_TYPE
 
-from ._arrays cimport borrow_numpy
-from ._dlpack cimport NDARRAY, TypeEntry, borrow_table, entry_of, is_lazy
+from ._arrays cimport borrow_numpy, is_readable, keep_in_place
+from ._dlpack cimport (NDARRAY, TABLE, TypeEntry, borrow_table, entry_of, hold_storage, is_lazy, is_plain,
+                       is_torch_table, known_entry)
 from ._exchange cimport view_any
 from ._native cimport (BOOLEAN, REAL, SIGNED, TRAILING, TRUNCATE, UNSIGNED, Kind, broadcast_shapes, computed_types,
                        contiguous_strides, promote, store_scalar, type_bool, type_complex64, type_count, type_float32,
@@ -51,83 +55,174 @@ cdef int rank_of(int type) noexcept:
 cdef void read_tensor(Tensor t, Operand* out) noexcept:
     """The operand that a tensor of ours is; good while the tensor lives."""
     out.number = False
+    out.lender = NULL
     out.view = t.its.dl
     out.block = t.its.block
     out.flags = t.its.flags
     out.type = type_of(t.its.dl.dtype)
 
 
-cdef object read_operand(object x, Operand* out, str where):
-    """Read one argument. Returns what the caller must hold on to while it uses `out`."""
+cdef bint _classify(object x, Operand* out, str where) except -1:
+    """Read our tensor or a number; of a plain torch tensor or ndarray remember that it can be borrowed as it is.
+
+    False leaves it to `_converted`. BufferError when torch would refuse to export it.
+    """
     cdef TypeEntry* entry
-    cdef Tensor t
     if type(x) is Tensor:
         read_tensor(<Tensor>x, out)
-        return x
+        return True
     out.number = False
+    out.lender = NULL
+    out.table = NULL
     out.block = NULL
     out.flags = 0
     if PyFloat_CheckExact(x):
         out.number = True
         out.type = type_float32
-        return x
+        return True
     if PyLong_CheckExact(x) or PyBool_Check(x):
         out.number = True
         out.type = type_bool if PyBool_Check(x) else type_int64
-        return x
+        return True
     if PyComplex_CheckExact(x):
         out.number = True
         out.type = type_complex64
-        return x
+        return True
     entry = entry_of(x)
-    if borrow_table(x, entry, &out.view, where):
+    if entry.door == TABLE and entry.table.dltensor_from_py_object_no_sync != NULL:
+        out.table = entry.table
+        # Keys seen for the first time are plain once torch has said so.
+        if entry.torch and not is_plain(x, True, where) and (is_lazy(x, where) or not is_plain(x, False, where)):
+            return False
+    elif entry.door != NDARRAY or not is_readable(x):
+        return False
+    out.lender = <PyObject*>x
+    return True
+
+
+cdef bint _borrow(Operand* out, str where) except -1:
+    """Borrow the memory of the lender. No Python code runs. False when it is not what it was, or on a device."""
+    x = <object>out.lender
+    if out.table != NULL:
+        if is_torch_table(out.table) and not is_plain(x, False, where):
+            return False
+        borrow_table(x, out.table, &out.view, out.room, where)
         if not is_host(<int>out.view.device.device_type):
-            # Work on a device outlives the call: the memory must too, and its streams must be put in order.
-            t = view_any(x, None, where)
-            read_tensor(t, out)
-            return t
+            return False
         if out.view.strides == NULL:
-            contiguous_strides(out.view.ndim, out.view.shape, out.room)
-            out.view.strides = out.room
-        out.type = type_of(out.view.dtype)
-        return x
-    if entry.door == NDARRAY:
+            contiguous_strides(out.view.ndim, out.view.shape, out.room + out.view.ndim)
+            out.view.strides = out.room + out.view.ndim
+    else:
+        if not is_readable(x):
+            return False
         borrow_numpy(x, &out.view, &out.flags, out.room, where)
-        out.type = type_of(out.view.dtype)
-        return x
+    out.type = type_of(out.view.dtype)
+    return True
+
+
+cdef object _converted(object x, str where):
+    """An argument as our tensor, which owns what it shows, or as a Python number. May run Python code."""
     t = view_any(x, None, where)
+    if t is not None:
+        return t
+    if hasattr(x, "__index__"):
+        return operator.index(x)
+    if isinstance(x, float):  # numpy.float64 is one, and numpy.complex128 the other
+        return float(x)
+    if isinstance(x, complex):
+        return complex(x)
+    raise TypeError(f"{where}: expected a tensor, an object with __dlpack__ or a number, got "
+                    f"{type(x).__qualname__}; asarray() reads sequences")
+
+
+cdef object _converted_output(object x, str where):
+    """An `out` argument as our tensor over its memory."""
+    cdef TypeEntry* entry = entry_of(x)
+    cdef bint immutable = entry.immutable
+    if entry.torch and not entry.obeyed and is_lazy(x, where):
+        raise ValueError(f"{where}: out is a lazy conjugate or negation; give out.resolve_conj().resolve_neg(), or its "
+                         f"base")
+    if immutable:
+        raise ValueError(f"{where}: out is of type {type(x).__qualname__}, which is immutable; give a writable "
+                         f"tensor")
+    t = view_any(x, False, where)
     if t is None:
-        if hasattr(x, "__index__"):
-            return read_operand(int(x.__index__()), out, where)
-        if isinstance(x, float):  # numpy.float64 is one, and numpy.complex128 the other
-            return read_operand(float(x), out, where)
-        if isinstance(x, complex):
-            return read_operand(complex(x), out, where)
-        raise TypeError(f"{where}: expected a tensor, an object with __dlpack__ or a number, got "
-                        f"{type(x).__qualname__}; asarray() reads sequences")
-    return read_operand(t, out, where)
+        raise TypeError(f"{where}: out must be a tensor or a writable object with __dlpack__, got "
+                        f"{type(x).__qualname__}")
+    return t
 
 
-cdef object read_output(object x, Operand* out, str where):
-    """Read an `out` argument: writable, elements apart. What cannot be borrowed with its flags is imported whole."""
-    cdef TypeEntry* entry
+cdef object read_operands(PyObject** given, int count, PyObject* output, Operand* operands, PyObject** used,
+                          str where):
+    """Read all arguments of a call, and `output` (None: there is none) into the place after them.
+
+    This is the one way in: everything that can run Python code runs first, and what is borrowed is borrowed after it,
+    so that no argument's code can free or change what was read of another. `used` gets the objects that were read in
+    place of those given; what this function returns must be held as long as they are in use.
+    """
+    cdef int i, total = count
+    cdef list held = None
+    if output != NULL:
+        total += 1
+    for i in range(total):
+        used[i] = output if i == count else given[i]
+        if not _classify(<object>used[i], &operands[i], where) or i == count and operands[i].number:
+            made = (_converted_output if i == count else _converted)(<object>used[i], where)
+            held = held or []
+            held.append(made)
+            used[i] = <PyObject*>made
+            _classify(made, &operands[i], where)
+    for i in range(total):
+        if operands[i].lender != NULL and not _borrow(&operands[i], where):
+            # Work on a device outlives the call, so the memory must too; and code of another argument may have changed
+            # this one. What is owned stays good whatever runs.
+            held = held or []
+            own_operands(used, total, operands, held, where)
+            break
+    if total > count:
+        check_writable(&operands[count].view, operands[count].flags, where, "out")
+    return held
+
+
+cdef int own_operands(PyObject** used, int count, Operand* operands, list held, str where) except -1:
+    """Make tensors of ours, appended to `held`, of what is borrowed: they stay good whatever runs."""
+    cdef int i
     cdef Tensor t
-    if type(x) is not Tensor:
-        entry = entry_of(x)
-        if entry.torch and is_lazy(x):
-            raise ValueError(f"{where}: out is conjugated or negated in name only; give out.resolve_conj()."
-                             f"resolve_neg(), or its base")
-        if entry.immutable:
-            raise ValueError(f"{where}: out is of type {type(x).__qualname__}, which is immutable; give a writable "
-                             f"tensor")
-        t = view_any(x, False, where)
-        if t is None:
-            raise TypeError(f"{where}: out must be a tensor or a writable object with __dlpack__, got "
-                            f"{type(x).__qualname__}")
-        check_writable(t, where, "out")
-        return read_operand(t, out, where)
-    check_writable(<Tensor>x, where, "out")
-    return read_operand(x, out, where)
+    for i in range(count):
+        if operands[i].lender != NULL:
+            t = view_any(<object>used[i], None, where)
+            held.append(t)
+            used[i] = <PyObject*>t
+            read_tensor(t, &operands[i])
+    return 0
+
+
+cdef object read_operand(object x, Operand* out, str where):
+    """Read one argument. Returns what the caller must hold on to while it uses `out`."""
+    cdef PyObject* given = <PyObject*>x
+    cdef PyObject* used
+    _held = read_operands(&given, 1, NULL, out, &used, where)
+    return <object>used
+
+
+cdef object hold_without_gil(Operand* operands, int count):
+    """What must live while the GIL is released: with it, what is borrowed keeps its memory.
+
+    Another thread may otherwise resize it, or give its object other memory.
+    """
+    cdef int i
+    cdef TypeEntry* entry
+    cdef list held = []
+    for i in range(count):
+        if operands[i].lender == NULL:
+            continue
+        lender = <object>operands[i].lender
+        entry = known_entry(<void*>Py_TYPE(lender))
+        if entry != NULL and entry.torch:
+            held.append(hold_storage(lender))
+        elif entry != NULL and entry.door == NDARRAY:
+            held.append(keep_in_place(lender))
+    return held
 
 
 cdef int read_number(object x, Scalar* out, str where) except -1:

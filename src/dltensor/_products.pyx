@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Products of matrices: matmul and gemm. Checks shapes and dtypes, multiplies nothing itself."""
+from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
 from ._native cimport NO_MEMORY, OK, TRAILING, Scalar, Status, broadcast_shapes, computed_types, type_table
-from ._operands cimport (Operand, common_device, engine_of, promote_operands, rank_of, read_number, read_operand,
-                         read_output, read_tensor, type_of)
+from ._operands cimport (Operand, common_device, engine_of, hold_without_gil, own_operands, promote_operands, rank_of,
+                         read_number, read_operands, read_tensor, type_of)
+from ._scalar cimport plain_number
 from ._tensor cimport Tensor, as_tuple, new_empty
 from ._words cimport DLPACK_FLAG_BITMASK_READ_ONLY, DLDevice, DLTensor, device_of, dtype_of, kDLCPU
 
-from ._casts import astype, copy
+from ._casts import astype
 from ._tensor import set_hook
 
 cdef extern from "native/cpu/gemm.h" namespace "dlt" nogil:
@@ -61,6 +63,7 @@ cdef int _product(Operand* left, Operand* right, Operand* out, DLDevice device, 
     if work >= SMALL_WORK and not _blas_sought:
         find_blas()
     if work >= KEEP_GIL_WORK:
+        _held = hold_without_gil(left, 1), hold_without_gil(right, 1), hold_without_gil(out, 1)
         with nogil:
             status = multiply(c[0], a[0], b[0], alpha, beta)
     else:
@@ -126,12 +129,14 @@ def matmul(x1, x2, /, out=None):
     >>> dl.matmul(dl.ones((2, 3)), dl.ones((3, 4))).shape
     (2, 4)
     """
-    cdef Operand[2] operands
-    cdef Operand target
+    cdef Operand[3] operands
+    cdef PyObject* used[3]
+    cdef PyObject* given[2]
+    cdef Operand* target = &operands[2]
     cdef DLDevice device
-    cdef Operand product
     cdef DLTensor a, b
     cdef Scalar one, zero
+    cdef list held
     cdef int row, ndim, i
     cdef bint left_vector, right_vector
     cdef int ndims[2]
@@ -139,24 +144,26 @@ def matmul(x1, x2, /, out=None):
     cdef int64_t shape[64]
     cdef int64_t extended_a[4]
     cdef int64_t extended_b[4]
+    cdef int64_t extended_out[128]
     cdef Tensor made
     if type(x1) is Tensor and type(x2) is Tensor and (out is None or type(out) is Tensor):
         made = _small(<Tensor>x1, <Tensor>x2, <Tensor>out)
         if made is not None:
             return made
-    first, second = read_operand(x1, &operands[0], "matmul"), read_operand(x2, &operands[1], "matmul")
+    given[0], given[1] = <PyObject*>x1, <PyObject*>x2
+    held = read_operands(given, 2, <PyObject*>out if out is not None else NULL, operands, used, "matmul") or []
     if operands[0].number or operands[1].number or operands[0].view.ndim == 0 or operands[1].view.ndim == 0:
         raise TypeError("matmul: both operands need at least one dimension; multiply() takes numbers")
     common_device(operands, 2, &device, "matmul")
     row = operands[0].type
     if row != operands[1].type or row < 0 or row >= computed_types:
         row = promote_operands(operands, 2, "matmul")
-        if operands[0].type != row:
-            first = astype(first, dtype_of(type_table[row].dtype))
-            read_operand(first, &operands[0], "matmul")
-        if operands[1].type != row:
-            second = astype(second, dtype_of(type_table[row].dtype))
-            read_operand(second, &operands[1], "matmul")
+        own_operands(used, 3 if out is not None else 2, operands, held, "matmul")  # a conversion may release the GIL
+        for i in range(2):
+            if operands[i].type != row:
+                converted = astype(<object>used[i], dtype_of(type_table[row].dtype))
+                held.append(converted)
+                read_tensor(converted, &operands[i])
     if rank_of(row) == 0:
         raise TypeError("matmul: not defined for bool; astype() an integer first")
     a, b = operands[0].view, operands[1].view
@@ -185,7 +192,6 @@ def matmul(x1, x2, /, out=None):
     zero.i = zero.u = 0
     zero.re = zero.im = 0.0
     if out is not None:
-        _kept = read_output(out, &target, "matmul")
         same = target.view.ndim == ndim + 2 - left_vector - right_vector
         for i in range(target.view.ndim if same else 0):
             same = same and target.view.shape[i] == shape[i + (left_vector and i >= ndim)]
@@ -196,18 +202,28 @@ def matmul(x1, x2, /, out=None):
         if target.type != row:
             raise TypeError(f"matmul: the result is {dtype_of(type_table[row].dtype)}, out is "
                             f"{dtype_of(target.view.dtype)}; give an out of that dtype, or use cast()")
-        if not (left_vector or right_vector):
-            _product(&operands[0], &operands[1], &target, device, one, zero, "matmul")
-            return out
+        _insert_axes(&target.view, ndim if left_vector else -1, ndim + 1 if right_vector else -1, extended_out)
+        _product(&operands[0], &operands[1], target, device, one, zero, "matmul")
+        return out
     made = new_empty(ndim + 2, shape, type_table[row].dtype, device, "matmul")
-    read_tensor(made, &product)
-    _product(&operands[0], &operands[1], &product, device, one, zero, "matmul")
+    read_tensor(made, target)
+    _product(&operands[0], &operands[1], target, device, one, zero, "matmul")
     if left_vector or right_vector:
         made = made.reshape(tuple([shape[i] for i in range(ndim + 2)
                                    if not (left_vector and i == ndim or right_vector and i == ndim + 1)]))
-    if out is not None:
-        return copy(made, out)
     return made
+
+
+cdef void _insert_axes(DLTensor* view, int first, int second, int64_t* numbers) noexcept:
+    """Give a view axes of one element at these places of the result; its shape and strides come to lie in `numbers`."""
+    cdef int axis, from_axis = 0, ndim = view.ndim + (first >= 0) + (second >= 0)
+    for axis in range(ndim):
+        if axis == first or axis == second:
+            numbers[axis], numbers[ndim + axis] = 1, 1
+        else:
+            numbers[axis], numbers[ndim + axis] = view.shape[from_axis], view.strides[from_axis]
+            from_axis += 1
+    view.ndim, view.shape, view.strides = ndim, numbers, numbers + ndim
 
 
 def gemm(a, b, c=None, alpha=1.0, beta=0.0):
@@ -234,13 +250,19 @@ def gemm(a, b, c=None, alpha=1.0, beta=0.0):
     >>> dl.gemm(dl.ones((2, 3)), dl.ones((3, 1)), alpha=2).tolist()
     [[6.0], [6.0]]
     """
-    cdef Operand[2] operands
-    cdef Operand target
+    cdef Operand[3] operands
+    cdef PyObject* used[3]
+    cdef PyObject* given[2]
+    cdef Operand* target = &operands[2]
     cdef DLDevice device
     cdef Scalar first, second
     cdef int64_t shape[64]
     cdef Tensor made = None
-    cdef list held = [read_operand(a, &operands[0], "gemm"), read_operand(b, &operands[1], "gemm")]
+    read_number(alpha, &first, "gemm")
+    beta = plain_number(beta, "gemm")
+    read_number(beta, &second, "gemm")
+    given[0], given[1] = <PyObject*>a, <PyObject*>b
+    _held = read_operands(given, 2, <PyObject*>c if c is not None else NULL, operands, used, "gemm")
     if operands[0].number or operands[1].number or operands[0].view.ndim != 2 or operands[1].view.ndim != 2:
         raise ValueError(f"gemm: a and b must have 2 dimensions, got "
                          f"{'a number' if operands[0].number else _shape_of(&operands[0].view)} and "
@@ -259,17 +281,14 @@ def gemm(a, b, c=None, alpha=1.0, beta=0.0):
         if beta != 0:
             raise ValueError(f"gemm: beta is {beta} and there is no c to multiply; give c, or beta=0")
         made = new_empty(2, shape, operands[0].view.dtype, device, "gemm")
-        read_tensor(made, &target)
+        read_tensor(made, target)
     else:
-        held.append(read_output(c, &target, "gemm"))
         if target.view.ndim != 2 or target.view.shape[0] != shape[0] or target.view.shape[1] != shape[1]:
             raise ValueError(f"gemm: shape of c must match a @ b, which is {(shape[0], shape[1])}, got "
                              f"{_shape_of(&target.view)}")
         if target.type != operands[0].type:
             raise TypeError(f"gemm: a and b are {dtype_of(operands[0].view.dtype)}, c is {dtype_of(target.view.dtype)}")
-    read_number(alpha, &first, "gemm")
-    read_number(beta, &second, "gemm")
-    _product(&operands[0], &operands[1], &target, device, first, second, "gemm")
+    _product(&operands[0], &operands[1], target, device, first, second, "gemm")
     return made if c is None else c
 
 

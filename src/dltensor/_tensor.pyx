@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The Tensor class: what a tensor knows of itself, its views, its elements and its protocols. No doors in here."""
 import math
+from types import MethodType
 
 cimport cython
+from cpython.bytes cimport PyBytes_FromStringAndSize
+from cpython.dict cimport PyDict_GetItem
 from cpython.float cimport PyFloat_CheckExact
 from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_CheckExact
 from cpython.object cimport PyTypeObject
@@ -14,16 +17,16 @@ from libc.string cimport memcpy
 from ._dlpack cimport CAPSULE, NONE, UNKNOWN, Taken, entry_of, lend_capsule, lend_legacy_capsule
 from ._index cimport Place, checked_index, locate
 from ._arrays cimport fill_buffer, free_buffer, make_numpy
-from ._native cimport (KEEP_GIL_BYTES, TRAILING, allocate, broadcast_strides, contiguous_strides, copy_tensor,
-                       fill_tensor, is_contiguous, item_bytes, numel, op_abs, op_add, op_bitwise_and,
-                       op_bitwise_invert, op_bitwise_left_shift, op_bitwise_or, op_bitwise_right_shift, op_bitwise_xor,
-                       op_divide, op_equal, op_floor_divide, op_greater, op_greater_equal, op_less, op_less_equal,
-                       op_multiply, op_negative, op_not_equal, op_positive, op_pow, op_remainder, op_subtract,
-                       repeats_elements, retain)
+from ._native cimport (KEEP_GIL_BYTES, TRAILING, Block, allocate, broadcast_strides, bytes_of, contiguous_strides,
+                       copy_tensor, count_elements, fill_tensor, is_contiguous, item_bytes, numel, op_abs, op_add,
+                       op_bitwise_and, op_bitwise_invert, op_bitwise_left_shift, op_bitwise_or,
+                       op_bitwise_right_shift, op_bitwise_xor, op_divide, op_equal, op_floor_divide, op_greater,
+                       op_greater_equal, op_less, op_less_equal, op_count, op_multiply, op_negative, op_not_equal,
+                       op_positive, op_pow, op_remainder, op_subtract, op_table, repeats_elements, retain)
 from ._scalar cimport load_python, nested, shown, store_python
 from ._words cimport (DLPACK_FLAG_BITMASK_IS_COPIED, DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED,
                       DLPACK_FLAG_BITMASK_READ_ONLY, DLDataType, DLDevice, device_of, dtype_of, is_handle, is_host,
-                      kDLCPU, kDLCUDA, kDLCUDAManaged, read_device, read_dtype)
+                      kDLCPU, kDLCUDA, kDLCUDAManaged, read_copy_flag, read_device, read_dtype)
 
 from ._words import DeviceError, Flags
 
@@ -62,6 +65,7 @@ include "_tensor_export.pxi"
 
 @cython.final
 @cython.freelist(64)
+@cython.c_api_binop_methods(True)
 cdef class Tensor:
     """A strided view of memory, on any device, of any element type; every one of them is a DLPack tensor.
 
@@ -273,7 +277,11 @@ cdef class Tensor:
     def __int__(self): return int(single(self, "int"))
     def __float__(self): return float(single(self, "float"))
     def __complex__(self): return complex(single(self, "complex"))
-    def __round__(self, ndigits=None): return round(single(self, "round"), ndigits)
+
+    def __round__(self, ndigits=None):
+        # An integer, as Python has it of one number; with digits a tensor, whatever the shape.
+        return round(single(self, "round")) if ndigits is None else _hooks["round"](self, ndigits)
+
     def __trunc__(self): return math.trunc(single(self, "trunc"))
     def __floor__(self): return math.floor(single(self, "floor"))
     def __ceil__(self): return math.ceil(single(self, "ceil"))
@@ -286,6 +294,38 @@ cdef class Tensor:
         if type(value) is not int:
             raise TypeError(f"__index__: only integer tensors of 0 dimensions are indices, got {self.dtype}")
         return value
+
+    def tobytes(self):
+        """Return the bytes of the elements in C order; packed elements stay packed.
+
+        Raises
+        ------
+        MemoryError
+            The memory cannot be allocated.
+
+        Examples
+        --------
+        >>> dl.asarray([[1, 2], [3, 4]], dtype="uint8").T.tobytes()
+        b'\\x01\\x03\\x02\\x04'
+        """
+        cdef Tensor source = on_host(self, "tobytes")
+        cdef int64_t count = _bytes(&source.its.dl, _size(&source.its.dl), source.its.flags)
+        if not is_contiguous(source.its.dl.ndim, source.its.dl.shape, source.its.dl.strides):
+            source = copied(source, "tobytes")
+        try:
+            return PyBytes_FromStringAndSize(<char*>source.its.dl.data, count)
+        except MemoryError:
+            raise MemoryError(f"tobytes: cannot allocate {count} bytes") from None
+
+    def numel(self):
+        """Return the number of elements, which is also `size`.
+
+        Examples
+        --------
+        >>> dl.zeros((2, 3)).numel()
+        6
+        """
+        return _size(&self.its.dl)
 
     # copies and other shapes
 
@@ -304,6 +344,130 @@ cdef class Tensor:
         """
         return copied(self, "copy")
 
+    def clone(self):
+        """Return the elements in new memory, as `copy` does.
+
+        Raises
+        ------
+        MemoryError
+            The memory cannot be allocated.
+
+        Examples
+        --------
+        >>> t = dl.asarray([1, 2]); t.clone().same_memory(t)
+        False
+        """
+        return copied(self, "clone")
+
+    def flatten(self):
+        """Return a copy of the elements, in C order, with one dimension.
+
+        Raises
+        ------
+        MemoryError
+            The memory cannot be allocated.
+
+        Examples
+        --------
+        >>> dl.asarray([[1, 2], [3, 4]]).T.flatten().tolist()
+        [1, 3, 2, 4]
+        """
+        return reshaped(self, (-1,), True, "flatten")
+
+    def ravel(self):
+        """Return the elements, in C order, with one dimension: a view where one can show them, else a copy.
+
+        Raises
+        ------
+        MemoryError
+            The memory cannot be allocated.
+
+        Examples
+        --------
+        >>> t = dl.asarray([[1, 2], [3, 4]]); t.ravel().tolist(), t.ravel().same_memory(t)
+        ([1, 2, 3, 4], True)
+        """
+        return reshaped(self, (-1,), None, "ravel")
+
+    def transpose(self, *axes):
+        """Return a view with the dimensions in another order, as NumPy's method does.
+
+        Parameters
+        ----------
+        *axes : int, or one sequence of int
+            Which dimension stands at each place; none at all reverses them.
+
+        Raises
+        ------
+        ValueError
+            `axes` is no order of all dimensions.
+        IndexError
+            There is no such axis.
+        TypeError
+            An axis is no integer.
+
+        Examples
+        --------
+        >>> dl.zeros((2, 3, 4)).transpose().shape, dl.zeros((2, 3, 4)).transpose(1, 0, 2).shape
+        ((4, 3, 2), (3, 2, 4))
+        """
+        cdef int ndim = self.its.dl.ndim
+        if len(axes) == 0 or len(axes) == 1 and axes[0] is None:
+            return permuted(self, tuple(range(ndim - 1, -1, -1)), "transpose")
+        order = one_or_many(axes)
+        if len(order) == 2 and ndim > 2:
+            raise ValueError(f"transpose: expected all {ndim} dimensions in their new order, as in NumPy, got {order}; "
+                             f"to swap two, as torch does, name all of them in permute()")
+        return permuted(self, order, "transpose")
+
+    def permute(self, *dims):
+        """Return a view with the dimensions in another order, as `permute_dims` does.
+
+        Parameters
+        ----------
+        *dims : int, or one sequence of int
+            Which dimension stands at each place.
+
+        Raises
+        ------
+        ValueError
+            `dims` is no order of all dimensions.
+        IndexError
+            There is no such axis.
+        TypeError
+            An axis is no integer.
+
+        Examples
+        --------
+        >>> dl.zeros((2, 3, 4)).permute(2, 0, 1).shape
+        (4, 2, 3)
+        """
+        return permuted(self, one_or_many(dims), "permute")
+
+    def squeeze(self, axis=None):
+        """Return a view without dimensions of one element.
+
+        Parameters
+        ----------
+        axis : int, tuple of int or None, default None
+            Which ones; None drops all of them.
+
+        Raises
+        ------
+        ValueError
+            A named dimension has not exactly one element, or is named twice.
+        IndexError
+            There is no such axis.
+        TypeError
+            An axis is no integer.
+
+        Examples
+        --------
+        >>> dl.zeros((1, 3, 1)).squeeze().shape, dl.zeros((1, 3, 1)).squeeze(0).shape
+        ((3,), (3, 1))
+        """
+        return squeezed(self, axis, "squeeze")
+
     def fill(self, value):
         """Write one number to every element, in place.
 
@@ -321,12 +485,13 @@ cdef class Tensor:
         """
         assign_scalar(self, value, "fill")
 
-    def reshape(self, shape, copy=None):
+    def reshape(self, *shape, copy=None):
         """Return the elements, in C order, under another shape.
 
         Parameters
         ----------
-        shape : int or sequence of int; one -1 stands for what is left
+        *shape : int, or one sequence of int
+            One -1 stands for what is left.
         copy : bool, optional
             None copies only when no view can show the new shape, True always, False never.
 
@@ -334,28 +499,17 @@ cdef class Tensor:
         ------
         ValueError
             The number of elements differs, or `copy` is False and only a copy will do.
+        TypeError
+            There is no shape, or it is neither integers nor one sequence of them.
 
         Examples
         --------
-        >>> dl.arange(6).reshape((2, -1)).tolist()
-        [[0, 1, 2], [3, 4, 5]]
+        >>> dl.arange(6).reshape(2, -1).tolist(), dl.arange(6).reshape((3, 2)).shape
+        ([[0, 1, 2], [3, 4, 5]], (3, 2))
         """
-        cdef int64_t target[64]
-        cdef Place place
-        cdef int n = read_shape(shape, target, "reshape")
-        _complete_shape(self, n, target)
-        place.ndim = n
-        place.offset = 0
-        memcpy(place.shape, target, n * sizeof(int64_t))
-        source = copied(self, "reshape") if copy else self
-        if not reshape_strides(source.its.dl.ndim, source.its.dl.shape, source.its.dl.strides, n, target,
-                               place.strides):
-            if copy is not None:
-                raise ValueError(f"reshape: shape {self.shape} with strides {self.strides} has no view of shape "
-                                 f"{as_tuple(n, target)}; allow a copy with copy=None")
-            source = copied(self, "reshape")
-            contiguous_strides(n, target, place.strides)
-        return view_of(source, &place)
+        if len(shape) == 0:
+            raise TypeError("reshape: expected a shape, got nothing; the shape of one element without dimensions is ()")
+        return reshaped(self, shape[0] if len(shape) == 1 else shape, copy, "reshape")
 
     def view(self, dtype):
         """Return the same bytes as another element type.
@@ -405,12 +559,41 @@ cdef class Tensor:
         >>> t = dl.asarray([1]); t.to("cpu") is t
         True
         """
-        cdef DLDevice target = read_device(device, "to")
-        if target.device_type == self.its.dl.device.device_type and target.device_id == self.its.dl.device.device_id:
-            return self
-        if target.device_type == kDLCPU and is_host(<int>self.its.dl.device.device_type):
-            return copied(self, "to")
-        return _hook("to", "to", "dltensor.cuda")(self, device_of(target), "to")
+        return on_device(self, device, "to")
+
+    def cpu(self):
+        """Return the tensor on the host, as ``to("cpu")`` does.
+
+        Raises
+        ------
+        DeviceError
+            Nothing here can read the memory.
+
+        Examples
+        --------
+        >>> t = dl.asarray([1]); t.cpu() is t
+        True
+        """
+        return on_device(self, "cpu", "cpu")
+
+    def cuda(self, device=None):
+        """Return the tensor on a CUDA device, as ``to("cuda")`` does.
+
+        Parameters
+        ----------
+        device : int, Device or what names one, default "cuda"
+
+        Raises
+        ------
+        DeviceError
+            The device, its driver or its library is not there.
+        ValueError
+            `device` is no CUDA device.
+        """
+        named = "cuda" if device is None else f"cuda:{device}" if PyLong_CheckExact(device) else device
+        if read_device(named, "cuda").device_type != kDLCUDA:
+            raise ValueError(f"cuda: expected a CUDA device, got {device!r}; use to()")
+        return on_device(self, named, "cuda")
 
     def to_device(self, device, /, *, stream=None):
         """Return the tensor on a device, as the array API names `to`.
@@ -447,7 +630,7 @@ cdef class Tensor:
         ImportError
             NumPy, or ml_dtypes for its types, is not installed.
         TypeError
-            Neither has the type.
+            Neither has the type, or `copy` is no bool.
         ValueError
             `copy` is False and only a copy will do.
         DeviceError
@@ -459,6 +642,7 @@ cdef class Tensor:
         [9, 1, 2]
         """
         cdef Tensor source = self
+        copy = read_copy_flag(copy, "numpy")
         if non_blocking:
             return _hook("transfer", "numpy", "dltensor.cuda")(self, copy)
         if not is_host(<int>self.its.dl.device.device_type):
@@ -486,45 +670,32 @@ cdef class Tensor:
     def _repr_html_(self):
         return _hooks["html"](self)
 
-    # arithmetic: every operator is a row of ops.h; a test holds this list to the table
-    __array_ufunc__ = None  # NumPy steps back, so that array + tensor comes to __radd__
-    def __add__(self, other): return operate(op_add, self, other, None)
-    def __radd__(self, other): return operate(op_add, other, self, None)
+    # arithmetic: every operator is a row of ops.h; a test holds this list to the table. Of `a` and `b` one is a tensor,
+    # as in the interpreter's own slots: a call for each order would cost a check of types more.
+    def __add__(a, b): return operate(op_add, a, b, None)
     def __iadd__(self, other): return operate(op_add, self, other, self)
-    def __sub__(self, other): return operate(op_subtract, self, other, None)
-    def __rsub__(self, other): return operate(op_subtract, other, self, None)
+    def __sub__(a, b): return operate(op_subtract, a, b, None)
     def __isub__(self, other): return operate(op_subtract, self, other, self)
-    def __mul__(self, other): return operate(op_multiply, self, other, None)
-    def __rmul__(self, other): return operate(op_multiply, other, self, None)
+    def __mul__(a, b): return operate(op_multiply, a, b, None)
     def __imul__(self, other): return operate(op_multiply, self, other, self)
-    def __truediv__(self, other): return operate(op_divide, self, other, None)
-    def __rtruediv__(self, other): return operate(op_divide, other, self, None)
+    def __truediv__(a, b): return operate(op_divide, a, b, None)
     def __itruediv__(self, other): return operate(op_divide, self, other, self)
-    def __floordiv__(self, other): return operate(op_floor_divide, self, other, None)
-    def __rfloordiv__(self, other): return operate(op_floor_divide, other, self, None)
+    def __floordiv__(a, b): return operate(op_floor_divide, a, b, None)
     def __ifloordiv__(self, other): return operate(op_floor_divide, self, other, self)
-    def __mod__(self, other): return operate(op_remainder, self, other, None)
-    def __rmod__(self, other): return operate(op_remainder, other, self, None)
+    def __mod__(a, b): return operate(op_remainder, a, b, None)
     def __imod__(self, other): return operate(op_remainder, self, other, self)
-    def __and__(self, other): return operate(op_bitwise_and, self, other, None)
-    def __rand__(self, other): return operate(op_bitwise_and, other, self, None)
+    def __and__(a, b): return operate(op_bitwise_and, a, b, None)
     def __iand__(self, other): return operate(op_bitwise_and, self, other, self)
-    def __or__(self, other): return operate(op_bitwise_or, self, other, None)
-    def __ror__(self, other): return operate(op_bitwise_or, other, self, None)
+    def __or__(a, b): return operate(op_bitwise_or, a, b, None)
     def __ior__(self, other): return operate(op_bitwise_or, self, other, self)
-    def __xor__(self, other): return operate(op_bitwise_xor, self, other, None)
-    def __rxor__(self, other): return operate(op_bitwise_xor, other, self, None)
+    def __xor__(a, b): return operate(op_bitwise_xor, a, b, None)
     def __ixor__(self, other): return operate(op_bitwise_xor, self, other, self)
-    def __lshift__(self, other): return operate(op_bitwise_left_shift, self, other, None)
-    def __rlshift__(self, other): return operate(op_bitwise_left_shift, other, self, None)
+    def __lshift__(a, b): return operate(op_bitwise_left_shift, a, b, None)
     def __ilshift__(self, other): return operate(op_bitwise_left_shift, self, other, self)
-    def __rshift__(self, other): return operate(op_bitwise_right_shift, self, other, None)
-    def __rrshift__(self, other): return operate(op_bitwise_right_shift, other, self, None)
+    def __rshift__(a, b): return operate(op_bitwise_right_shift, a, b, None)
     def __irshift__(self, other): return operate(op_bitwise_right_shift, self, other, self)
-    def __divmod__(self, other): return operate_divmod(self, other)
-    def __rdivmod__(self, other): return operate_divmod(other, self)
-    def __pow__(self, other, modulo): return operate(op_pow, self, other, None) if modulo is None else NotImplemented
-    def __rpow__(self, other, modulo): return operate(op_pow, other, self, None) if modulo is None else NotImplemented
+    def __divmod__(a, b): return operate_divmod(a, b)
+    def __pow__(a, b, modulo): return operate(op_pow, a, b, None) if modulo is None else NotImplemented
     def __ipow__(self, other): return operate(op_pow, self, other, self)
     def __lt__(self, other): return operate(op_less, self, other, None)
     def __le__(self, other): return operate(op_less_equal, self, other, None)
@@ -536,8 +707,7 @@ cdef class Tensor:
     def __pos__(self): return operate_alone(op_positive, self)
     def __abs__(self): return operate_alone(op_abs, self)
     def __invert__(self): return operate_alone(op_bitwise_invert, self)
-    def __matmul__(self, other): return _hooks["matmul_operator"](self, other) if is_operand(other) else NotImplemented
-    def __rmatmul__(self, other): return _hooks["matmul_operator"](other, self) if is_operand(other) else NotImplemented
+    def __matmul__(a, b): return operate_matmul(a, b)
 
     def __imatmul__(self, other):
         return _hooks["matmul_operator"](self, other, self) if is_operand(other) else NotImplemented
@@ -569,7 +739,7 @@ cdef class Tensor:
         BufferError
             The tensor is read-only and the old layout cannot say so, or the device cannot be reached as asked.
         TypeError
-            `max_version` is not a pair of integers.
+            `max_version` is not a pair of integers, `stream` no integer, or `copy` no bool.
         ValueError
             `stream` is none that the device has.
 
@@ -586,6 +756,12 @@ cdef class Tensor:
 
     def __releasebuffer__(self, Py_buffer* buffer):
         free_buffer(buffer)
+
+    __array_ufunc__ = _UfuncMethod()
+
+    def __array_function__(self, func, types, args, kwargs):
+        """Answer a function of NumPy: ours of the same name, else NumPy's on arrays that share the memory."""
+        return _hooks["array_function"](func, types, args, kwargs)
 
     def __array__(self, dtype=None, copy=None):
         return _hooks["array"](self, dtype, copy)
@@ -606,6 +782,10 @@ cdef class Tensor:
     def __reduce_ex__(self, protocol):
         return _hooks["reduce"](self, protocol)
 
+    def __sizeof__(self):
+        """Bytes of the object and of the memory that it owns, as ``sys.getsizeof`` asks; as for an ndarray."""
+        return Tensor.__basicsize__ + (16 * self.its.dl.ndim if self.its.dl.ndim > 6 else 0) + _owned_bytes(self)
+
     def __copy__(self):
         return copied(self, "copy")
 
@@ -617,7 +797,7 @@ cdef tuple _CPU = (1, 0)
 
 
 def _iterate(Tensor self):
-    cdef int i
+    cdef int64_t i
     for i in range(self.its.dl.shape[0]):
         yield self[i]
 

@@ -10,11 +10,16 @@ cdef object _read_version(object max_version):
                         f"{max_version!r}") from None
 
 
+cdef int _check_stream_type(object stream) except -1:
+    if isinstance(stream, bool) or not isinstance(stream, int):
+        raise TypeError(f"__dlpack__: stream must be None or an integer, got {stream!r}")
+    return 0
+
+
 cdef int _check_cuda_stream(object stream) except -1:
     if stream is None:
         return 0
-    if isinstance(stream, bool) or not isinstance(stream, int):
-        raise TypeError(f"__dlpack__: stream must be None or an integer, got {stream!r}")
+    _check_stream_type(stream)
     if stream < -1 or stream == 0:
         raise ValueError(f"__dlpack__: a CUDA stream is -1 (no synchronization), 1 (legacy default), 2 (per-thread "
                          f"default) or an address; {stream} is ambiguous or none of these")
@@ -39,7 +44,7 @@ cdef Tensor _prepare_export(Tensor self, object stream, object dl_device, object
             except DeviceError as error:
                 # The standard's word for a device that cannot be offered.
                 raise BufferError(f"__dlpack__: cannot offer the tensor on {device_of(target)}: {error}") from error
-    elif stream is not None and stream != -1:
+    elif stream is not None and (_check_stream_type(stream) != 0 or stream != -1):
         raise ValueError(f"__dlpack__: {self.device} has no streams; stream must be None or -1, got {stream!r}")
     if target.device_type == self.its.dl.device.device_type and target.device_id == self.its.dl.device.device_id:
         return self
@@ -57,6 +62,8 @@ cdef inline object exported(Tensor self, object stream, object max_version, obje
     cdef Tensor source = self
     cdef uint64_t flags = self.its.flags & ~<uint64_t>DLPACK_FLAG_BITMASK_IS_COPIED
     cdef DLTensor view
+    if copy is not None:
+        copy = read_copy_flag(copy, "__dlpack__")
     if max_version is not None:
         if not PyTuple_CheckExact(max_version) or PyTuple_GET_SIZE(max_version) != 2:
             max_version = _read_version(max_version)

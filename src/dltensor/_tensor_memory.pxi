@@ -14,6 +14,7 @@ cdef int take_into(Tensor t, Taken* taken) except -1:
     cdef int i
     cdef int ndim = taken.view.ndim
     t.its.block = taken.block
+    t.is_view = True
     t.its.flags = taken.flags
     if not t.its.make_room(ndim):
         raise MemoryError(f"no memory left for {ndim} dimensions")
@@ -38,13 +39,41 @@ cdef inline bint is_packed(DLDataType dtype, uint64_t flags) noexcept:
 
 
 cdef inline int64_t _bytes(const DLTensor* view, int64_t size, uint64_t flags) noexcept:
-    if is_packed(view.dtype, flags):
-        return (size * view.dtype.bits * view.dtype.lanes + 7) // 8
-    return size * item_bytes(view.dtype)
+    return bytes_of(size, view.dtype, flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED != 0)
 
 
 cdef inline int64_t _size(const DLTensor* view) noexcept:
     return numel(view.ndim, view.shape)
+
+
+cdef extern from *:
+    """
+    static bool is_shared(const dlt::Block* block) {
+      return block->references.load(std::memory_order_relaxed) != 1;
+    }
+    """
+    bint is_shared(const Block*) noexcept
+
+
+cdef inline size_t _owned_bytes(Tensor t) noexcept:
+    """Bytes of host memory that are this tensor's: its block, unless it is a view of a block that others hold too."""
+    cdef Block* block = t.its.block
+    if block == NULL or not is_host(<int>t.its.dl.device.device_type) or t.is_view and is_shared(block):
+        return 0
+    return block.bytes  # 0 for memory of somebody else
+
+
+cdef int64_t counted(int ndim, const int64_t* shape, DLDataType dtype, str where) except -1:
+    """The number of elements of a requested shape; ValueError when an extent is negative or int64 cannot count them."""
+    cdef int i
+    cdef int64_t count
+    for i in range(ndim):
+        if shape[i] < 0:
+            raise ValueError(f"{where}: shape[{i}] must be at least 0, got {shape[i]}")
+    if not count_elements(ndim, shape, dtype, &count):
+        raise ValueError(f"{where}: shape {as_tuple(ndim, shape)} of {dtype_of(dtype)} takes more than 2^63 - 1 bytes, "
+                         f"the most that can be counted")
+    return count
 
 
 cdef allocate_t _allocate = NULL
@@ -59,20 +88,9 @@ cdef Tensor new_empty(int ndim, const int64_t* shape, DLDataType dtype, DLDevice
     """A tensor in fresh memory, C order, uninitialised."""
     cdef int i
     cdef Tensor t
-    cdef int64_t size = 1
-    cdef int64_t most = (<int64_t>1 << 62) // item_bytes(dtype)
-    cdef bint empty = False
-    for i in range(ndim):
-        if shape[i] < 0:
-            raise ValueError(f"{where}: shape[{i}] must be at least 0, got {shape[i]}")
-        empty = empty or shape[i] == 0
-    for i in range(ndim):
-        if not empty:
-            if shape[i] > most // size:
-                raise ValueError(f"{where}: shape {as_tuple(ndim, shape)} of {dtype_of(dtype)} needs "
-                                 f"more than 2^62 bytes, which no address reaches")
-            size *= shape[i]
-    if not empty and size > (<int64_t>1 << 47) * 8 // (dtype.bits * dtype.lanes):
+    cdef int64_t size = counted(ndim, shape, dtype, where)
+    # What no address reaches is not asked for: 2^47 bytes.
+    if size > (<int64_t>1 << 47) * 8 // (dtype.bits * dtype.lanes):
         raise MemoryError(_out_of_memory(ndim, shape, dtype, where))
     t = new_tensor(ndim)
     for i in range(ndim):
@@ -83,10 +101,10 @@ cdef Tensor new_empty(int ndim, const int64_t* shape, DLDataType dtype, DLDevice
     if device.device_type != kDLCPU:
         if _allocate == NULL:
             _hook("engine", where, "dltensor.cuda")()
-        t.its.block = _allocate(0 if empty else _bytes(&t.its.dl, size, 0), device, where)
+        t.its.block = _allocate(_bytes(&t.its.dl, size, 0), device, where)
         t.its.dl.data = t.its.block.data
         return t
-    t.its.block = allocate(0 if empty else _bytes(&t.its.dl, size, 0))
+    t.its.block = allocate(_bytes(&t.its.dl, size, 0))
     if t.its.block == NULL:
         raise MemoryError(_out_of_memory(ndim, shape, dtype, where))
     t.its.dl.data = t.its.block.data
@@ -109,14 +127,16 @@ cdef inline void _share(Tensor t, Tensor source) noexcept:
     t.its.flags = source.its.flags & ~<uint64_t>DLPACK_FLAG_BITMASK_IS_COPIED
     retain(source.its.block)
     t.its.block = source.its.block
+    t.is_view = True
 
 
-cdef inline void _advance(Tensor t, int64_t bytes) noexcept:
-    # On devices whose data is a handle the offset must stay where it is.
+cdef inline void _advance(Tensor t, uint64_t bytes) noexcept:
+    # Unsigned arithmetic wraps: strides of a foreign empty tensor may be anything. On devices whose data is a handle
+    # the offset must stay where it is.
     if is_handle(<int>t.its.dl.device.device_type):
         t.its.dl.byte_offset += bytes
     else:
-        t.its.dl.data = <char*>t.its.dl.data + bytes
+        t.its.dl.data = <void*>(<size_t>t.its.dl.data + bytes)
 
 
 cdef inline Tensor _row(Tensor source, int64_t index):
@@ -125,7 +145,7 @@ cdef inline Tensor _row(Tensor source, int64_t index):
     cdef int ndim = source.its.dl.ndim - 1
     cdef Tensor t = new_tensor(ndim)
     _share(t, source)
-    _advance(t, index * source.its.dl.strides[0] * item_bytes(source.its.dl.dtype))
+    _advance(t, <uint64_t>index * <uint64_t>source.its.dl.strides[0] * <uint64_t>item_bytes(source.its.dl.dtype))
     for i in range(ndim):
         t.its.dl.shape[i] = source.its.dl.shape[i + 1]
         t.its.dl.strides[i] = source.its.dl.strides[i + 1]
@@ -136,17 +156,19 @@ cdef Tensor view_of(Tensor source, const Place* place):
     """A tensor that shares the memory of `source` at a place inside it."""
     cdef int i
     cdef Tensor t = new_tensor(place.ndim)
-    cdef int64_t bits
+    cdef uint64_t bytes
+    cdef int64_t bits = source.its.dl.dtype.bits * source.its.dl.dtype.lanes
     if not is_packed(source.its.dl.dtype, source.its.flags):
-        bits = place.offset * item_bytes(source.its.dl.dtype) << 3
+        bytes = <uint64_t>place.offset * <uint64_t>item_bytes(source.its.dl.dtype)
     else:
-        bits = place.offset * source.its.dl.dtype.bits * source.its.dl.dtype.lanes
-        if bits & 7:
+        # By eights, whose bits are whole bytes, so that all together need not be counted in bits.
+        bytes = <uint64_t>((place.offset >> 3) * bits + ((place.offset & 7) * bits >> 3))
+        if (place.offset & 7) * bits & 7:
             raise ValueError(f"element {place.offset} of a packed {dtype_of(source.its.dl.dtype)} tensor starts inside "
                              f"a byte, where no view can begin; read it with item() or tolist(), or widen the tensor "
                              f"with astype()")
     _share(t, source)
-    _advance(t, bits >> 3)
+    _advance(t, bytes)
     for i in range(place.ndim):
         t.its.dl.shape[i] = place.shape[i]
         t.its.dl.strides[i] = place.strides[i]
@@ -184,12 +206,22 @@ cdef Tensor on_host(Tensor self, str where):
     return _hook("to", where, "dltensor.cuda")(self, device_of(DLDevice(kDLCPU, 0)), where)
 
 
-cdef int check_writable(Tensor self, str where, str what="the tensor") except -1:
-    if self.its.flags & DLPACK_FLAG_BITMASK_READ_ONLY:
+cdef Tensor on_device(Tensor self, object device, str where):
+    """The tensor on a device: itself when it is there, else a copy."""
+    cdef DLDevice target = read_device(device, where)
+    if target.device_type == self.its.dl.device.device_type and target.device_id == self.its.dl.device.device_id:
+        return self
+    if target.device_type == kDLCPU and is_host(<int>self.its.dl.device.device_type):
+        return copied(self, where)
+    return _hook("to", where, "dltensor.cuda")(self, device_of(target), where)
+
+
+cdef int check_writable(const DLTensor* view, uint64_t flags, str where, str what="the tensor") except -1:
+    if flags & DLPACK_FLAG_BITMASK_READ_ONLY:
         raise ValueError(f"{where}: {what} is read-only; write to a copy()")
-    if repeats_elements(self.its.dl.ndim, self.its.dl.shape, self.its.dl.strides):
-        raise ValueError(f"{where}: elements of {what}, of shape {self.shape} with strides {self.strides}, share "
-                         f"memory; write to a copy()")
+    if repeats_elements(view.ndim, view.shape, view.strides):
+        raise ValueError(f"{where}: elements of {what}, of shape {as_tuple(view.ndim, view.shape)} with strides "
+                         f"{as_tuple(view.ndim, view.strides)}, share memory; write to a copy()")
     return 0
 
 
@@ -242,7 +274,7 @@ cdef void fill_elements(const DLTensor* to, const void* element, uint64_t flags)
 
 cdef int assign_scalar(Tensor self, object value, str where) except -1:
     cdef char element[32]
-    check_writable(self, where)
+    check_writable(&self.its.dl, self.its.flags, where)
     store_python(element, 0, value, self.its.dl.dtype, True, where)
     if not is_host(<int>self.its.dl.device.device_type):
         _hook("fill", where, "dltensor.cuda")(self, value, where)
@@ -256,7 +288,7 @@ cdef int assign(Tensor self, object value, str where) except -1:
     cdef Tensor source
     cdef DLTensor spread
     cdef int64_t strides[64]
-    check_writable(self, where)
+    check_writable(&self.its.dl, self.its.flags, where)
     if type(value) is Tensor:
         source = <Tensor>value
     elif isinstance(value, (bool, int, float, complex)):
@@ -283,6 +315,10 @@ cdef int assign(Tensor self, object value, str where) except -1:
 cdef object single(Tensor self, str where):
     """The one element as a number, for the conversions that Python asks for by name."""
     if _size(&self.its.dl) != 1:
-        raise ValueError(f"{where}: expected a tensor of one element, got shape {self.shape}; index one, or take "
-                         f"tolist()")
+        if where == "bool":
+            raise ValueError(f"bool: the truth value of a tensor of shape {self.shape} is ambiguous; use .any() or "
+                             f".all(), for example t.numpy().any()")
+        whole = where in ("round", "trunc", "floor", "ceil")
+        others = f"dl.{where}() takes every element" if whole else "take tolist()"
+        raise ValueError(f"{where}: expected a tensor of one element, got shape {self.shape}; index one, or {others}")
     return self.item()

@@ -79,4 +79,5 @@ cdef const char* format_of(DLDataType value) noexcept
 cdef DLDataType read_dtype(object x, str where) except *
 cdef object numpy_dtype(DLDataType value, str where)
 cdef DLDevice read_device(object x, str where) except *
+cdef object read_copy_flag(object x, str where)
 cdef object device_of(DLDevice value)

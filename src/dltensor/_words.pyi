@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # Types of _words.pyx: element types, devices, flags. What stands between "rows" and "end" is written by tools/stubs.py.
 import enum
-from typing import Any, Final
+from typing import Any, Final, Literal, overload
 
 import numpy
 
 from .typing import DeviceLike, DTypeLike
 
+PACKAGE_VERSION: Final[str]
 DLPACK_VERSION: Final[tuple[int, int]]
 DTYPES: Final[dict[str, DType]]
 COMPUTED: Final[tuple[str, ...]]
@@ -68,7 +69,10 @@ class Flags(enum.IntFlag):
     # end
 
 class DType:
+    @overload
     def __new__(cls, code: int, bits: int, lanes: int = 1) -> DType: ...
+    @overload
+    def __new__(cls, code: DTypeLike, bits: None = None, lanes: Literal[1] = 1) -> DType: ...
     @property
     def code(self) -> DataTypeCode | int: ...
     @property

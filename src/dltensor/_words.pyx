@@ -6,6 +6,8 @@ from operator import index
 
 from cpython.object cimport PyTypeObject
 
+from ._errors import quoted
+
 cdef extern from "native/words.h" namespace "dlt" nogil:
     ctypedef struct DeviceRow:
         const char* name
@@ -27,6 +29,18 @@ cdef extern from "native/words.h" namespace "dlt" nogil:
     const DTypeRow dtype_rows[1]
     int count(...)
 
+cdef extern from "dltensor/validate.h" nogil:
+    ctypedef struct dlt_code_row:
+        const char* name
+        uint64_t widths
+        int wide
+    const dlt_code_row* dlt_code(uint8_t)
+    bint has_legal_bits "dlt_bits_legal_"(DLDataType)
+
+cdef extern from *:
+    const char* DLT_PACKAGE_VERSION  # meson.build gives it
+
+PACKAGE_VERSION = DLT_PACKAGE_VERSION.decode()
 DLPACK_VERSION = (DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION)
 
 
@@ -91,44 +105,64 @@ cdef object dtype_of(DLDataType value):
     known = _by_value.get(_packed(value))
     if known is not None:
         return known
-    cdef DType made = DType.__new__(DType, value.code, value.bits, value.lanes)
+    # Not by its numbers: what a producer gives may be no type at all, and messages have to name it.
+    cdef DType made = DType.__new__(DType, 0, 8, 1)
+    made.value = value
     # A program that makes up types without end must not fill memory with them.
     if len(_by_value) < 4096:
         _by_value[_packed(value)] = made
     return made
 
 
+cdef str _legal_bits(uint8_t code):
+    """The widths that validation accepts for a code, in words."""
+    cdef const dlt_code_row* row = dlt_code(code)
+    widths = [str(bits) for bits in range(1, 65) if row.widths >> (bits - 1) & 1] + ["128"] * (row.wide != 0)
+    return f"{', '.join(widths[:-1])} or {widths[-1]}" if len(widths) > 1 else widths[0]
+
+
 cdef class DType:
     """An element type: a DLPack type code, bits per lane, and lanes.
 
-    A value type: equal by value, hashable, immutable. Any combination the standard can say is held, also
-    those without a name here.
+    A value type: hashable, immutable, equal to everything that a dtype argument takes for the same type. Any
+    combination the standard can say is held, also those without a name here. The hash agrees between objects of this
+    class only: ``hash(dl.float32) != hash("float32")``, so a dictionary finds a `DType` by a `DType`, as in NumPy.
 
     Parameters
     ----------
-    code : int
+    code : int, or any dtype_like when `bits` is left out
         A `DataTypeCode` or any other number from 0 to 255.
     bits : int
-        Bits of one lane, 1 to 255; a complex number counts whole.
+        Bits of one lane, 1 to 255, and such as validation accepts for the code; a complex number counts whole.
     lanes : int, default 1
         Elements of a vector type, 1 to 65535.
 
     Raises
     ------
     ValueError
-        A number is outside its range; the message names it.
+        A number is outside its range, or no type of that code has so many bits; the message names it.
     TypeError
-        A number is no integer.
+        A number is no integer, or what is given alone names no element type.
+
+    See Also
+    --------
+    as_dtype : what names an element type.
 
     Examples
     --------
-    >>> dl.DType(2, 32)
-    dltensor.float32
-    >>> dl.DType(2, 32) == dl.float32, dl.float4_e2m1fn.bits, dl.float4_e2m1fn.itemsize
+    >>> dl.DType(2, 32), dl.DType("float32")
+    (dltensor.float32, dltensor.float32)
+    >>> dl.DType(2, 32) == dl.float32 == "float32", dl.float4_e2m1fn.bits, dl.float4_e2m1fn.itemsize
     (True, 4, 1)
     """
 
-    def __cinit__(self, code, bits, lanes=1):
+    def __cinit__(self, code, bits=None, lanes=1):
+        if bits is None:
+            if isinstance(code, int) or lanes != 1:
+                raise TypeError(f"DType: expected code and bits, or the name of a type alone, got {code!r} without "
+                                f"bits")
+            self.value = read_dtype(code, "DType")
+            return
         for name, number, low, high in (("code", code, 0, 255), ("bits", bits, 1, 255), ("lanes", lanes, 1, 65535)):
             if not isinstance(number, int):
                 raise TypeError(f"DType: {name} must be an integer, got {type(number).__qualname__}")
@@ -137,6 +171,9 @@ cdef class DType:
         self.value.code = code
         self.value.bits = bits
         self.value.lanes = lanes
+        if not has_legal_bits(self.value):
+            raise ValueError(f"DType: bits must be {_legal_bits(self.value.code)} for code {code} "
+                             f"({dlt_code(self.value.code).name.decode()}), got {bits}")
 
     @property
     def code(self):
@@ -192,7 +229,7 @@ cdef class DType:
     def __eq__(self, other):
         if type(other) is DType:
             return _packed(self.value) == _packed((<DType>other).value)
-        return NotImplemented
+        return _equals_meaning(self, other)
 
     def __hash__(self):
         return hash(_packed(self.value))
@@ -222,46 +259,144 @@ cdef str _package_of(kind):
     return module.partition(".")[0] if isinstance(module, str) else ""
 
 
-cdef DLDataType read_dtype(object x, str where) except *:
-    """What a caller means by a dtype argument; `where` names the function in errors."""
-    cdef DLDataType value
+# What NumPy and C call our types, beside our own names: letters and words.
+cdef dict _SPELLINGS = {spelling: name for name, spellings in (
+    ("bool", "? bool_"), ("int8", "b byte"), ("uint8", "B ubyte"), ("int16", "h short"), ("uint16", "H ushort"),
+    ("int32", "i intc"), ("uint32", "I uintc"), ("int64", "l q p n int long longlong intp int_"),
+    ("uint64", "L Q P N uint ulong ulonglong uintp"), ("float16", "e half"), ("float32", "f single"),
+    ("float64", "d float double"), ("complex64", "F csingle"), ("complex128", "D complex cdouble"),
+) for spelling in spellings.split()}
+# Letters that a count of bytes follows: "f4".
+cdef dict _LETTERS = {"i": "int", "u": "uint", "f": "float", "c": "complex"}
+# As in NumPy and torch: what Python calculates with, not what a tensor gets when no dtype is given.
+cdef dict _PYTHON_TYPES = {bool: "bool", int: "int64", float: "float64", complex: "complex128"}
+# By NumPy's kind of dtype: what to do with one that DLPack cannot say.
+cdef dict _REMEDIES = {
+    "O": "convert to a dtype of numbers with astype()", "U": "convert to a dtype of numbers with astype()",
+    "S": "view the bytes as 'uint8', or convert to numbers with astype()",
+    "T": "convert to a dtype of numbers with astype()", "M": "view it as 'int64'", "m": "view it as 'int64'",
+    "V": "take one field by its name, or view the bytes as 'uint8'", "f": "convert to 'float64' with astype()",
+    "c": "convert to 'complex128' with astype()",
+}
+
+
+cdef DType _by_spelling(str name, str where):
+    """The type of a name, or None: our names, those of NumPy, letters such as "<f4", and vectors such as "int8x4"."""
+    found = _by_name.get(name) or _by_name.get(_SPELLINGS.get(name))
+    if found is not None:
+        return found
+    order = name[:1] if name.startswith(("<", ">", "=", "|")) else ""
+    rest = name[len(order):]
+    width = rest[1:]
+    if len(rest) == 1:
+        found = _by_name.get(_SPELLINGS.get(rest))
+    elif rest == "b1":
+        found = _by_name["bool"]
+    elif rest[:1] in _LETTERS and width.isascii() and width.isdecimal() and len(width) < 4:
+        found = _by_name.get(f"{_LETTERS[rest[0]]}{8 * int(width)}")
+    else:
+        base, _, lanes = name.rpartition("x")
+        if base in _by_name and lanes.isascii() and lanes.isdecimal() and 0 < len(lanes) < 6 and lanes[0] != "0":
+            return DType(_by_name[base].code, _by_name[base].bits, int(lanes))
+    if found is not None and order == (">" if _little else "<") and found.itemsize > 1:
+        raise ValueError(f"{where}: dtype {name!r} has the byte order of other machines, which DLPack cannot express")
+    return found
+
+
+cdef DType _of_type(object kind, str where):
+    """The type that a class stands for, or None: Python's numbers, scalar types of NumPy and ml_dtypes, of ctypes."""
+    name = _PYTHON_TYPES.get(kind)
+    if name is not None:
+        return _by_name[name]
+    module = _package_of(kind)
+    if module in ("numpy", "ml_dtypes"):
+        name = kind.__name__.rstrip("_")
+        found = _by_name.get(name) or _by_name.get(_SPELLINGS.get(name))
+        if found is None:
+            raise TypeError(f"{where}: {module}.{kind.__name__} has no DLPack equivalent")
+        return found
+    if module == "ctypes":
+        # A class of the other byte order names its counterpart there.
+        letter = getattr(kind, "_type_", None)
+        if (isinstance(letter, str) and letter in "?bBhHiIlLqQfd" and
+                getattr(kind, "__ctype_le__" if _little else "__ctype_be__", kind) is kind):
+            return _by_name[_SPELLINGS[letter]]
+    if hasattr(kind, "dtype") and hasattr(kind.dtype, "name"):  # jax.numpy.float32 is a class that makes scalars
+        return _by_name.get(kind.dtype.name)
+    return None
+
+
+cdef DType _of_numpy(object x, str where):
+    """The type of a NumPy dtype, those of ml_dtypes included."""
+    if x.byteorder == ">" and x.itemsize > 1 or x.byteorder == "<" and not _little:
+        raise ValueError(f"{where}: NumPy dtype {x.str!r} has the byte order of other machines, which DLPack cannot "
+                         f"express; convert with astype(dtype.newbyteorder('='))")
+    found = _by_name.get(x.name)
+    if found is None:
+        remedy = _REMEDIES.get(getattr(x, "kind", None), "convert with astype()")
+        raise TypeError(f"{where}: NumPy dtype {getattr(x, 'str', x.name).lstrip('|')!r} has no DLPack equivalent; "
+                        f"{remedy}")
+    return found
+
+
+cdef object _find_dtype(object x, str where):
+    """The DType that `x` names, or None when it is nothing that names one. Raises where it nearly does."""
     if type(x) is DType:
-        return (<DType>x).value
+        return x
     if isinstance(x, str):
-        name = x
-    elif hasattr(x, "__dlpack_data_type__"):
+        return _by_spelling(str(x), where)
+    if isinstance(x, type):
+        found = _of_type(x, where)
+        if found is not None:
+            return found
+    if hasattr(x, "__dlpack_data_type__"):
         numbers = x.__dlpack_data_type__()
         try:
             code, bits, lanes = map(index, numbers)
         except (TypeError, ValueError):
             raise TypeError(f"{where}: __dlpack_data_type__ of {type(x).__qualname__} must give three integers (code, "
                             f"bits, lanes), got {numbers!r}") from None
-        return (<DType>DType(code, bits, lanes)).value
-    else:
-        # NumPy dtypes and scalar types (those of ml_dtypes too), torch and jax dtypes all carry our names.
-        module = _package_of(x if isinstance(x, type) else type(x))
-        if x is bool:
-            name = "bool"
-        elif isinstance(x, type) and module in ("numpy", "ml_dtypes"):
-            name = x.__name__.rstrip("_")
-        elif module == "torch":
-            name = str(x).rpartition(".")[2]
-            if name == "float4_e2m1fn_x2":
-                value.code, value.bits, value.lanes = 17, 4, 2
-                return value
-        elif hasattr(x, "byteorder") and hasattr(x, "name"):
-            if x.byteorder == ">" and x.itemsize > 1 or x.byteorder == "<" and not _little:
-                raise ValueError(f"{where}: dtype {x!r} has the other byte order; convert it with newbyteorder('=')")
-            name = x.name
-        elif hasattr(x, "dtype") and hasattr(x.dtype, "name"):  # jax.numpy.float32 is a scalar constructor
-            name = x.dtype.name
-        else:
-            raise TypeError(f"{where}: dtype must be a dltensor.DType, its name, or a NumPy, ml_dtypes or torch "
-                            f"dtype, got {x!r}")
-    known = _by_name.get(name)
-    if known is None:
-        raise TypeError(f"{where}: there is no dtype named {name!r}; named types are {', '.join(_by_name)}")
-    return (<DType>known).value
+        return DType(code, bits, lanes)
+    if _package_of(type(x)) == "torch" and type(x).__name__ == "dtype":
+        name = str(x).rpartition(".")[2]
+        if name == "float4_e2m1fn_x2":
+            return DType(17, 4, 2)
+        if name not in _by_name:
+            raise TypeError(f"{where}: {x} has no DLPack equivalent; convert with to() or dequantize()")
+        return _by_name[name]
+    if hasattr(x, "byteorder") and hasattr(x, "name"):
+        return _of_numpy(x, where)
+    # A tensor has a dtype and is none.
+    if hasattr(x, "dtype") and hasattr(x.dtype, "name") and not hasattr(x, "shape"):
+        return _by_name.get(x.dtype.name)
+    return None
+
+
+cdef object _equals_meaning(DType dtype, object other):
+    """Compare with what `other` names; NotImplemented where it names no type, so that its own ``__eq__`` is asked."""
+    try:
+        found = _find_dtype(other, "DType")
+    except Exception:
+        return NotImplemented
+    return NotImplemented if found is None else _packed(dtype.value) == _packed((<DType>found).value)
+
+
+cdef DLDataType read_dtype(object x, str where) except *:
+    """What a caller means by a dtype argument; `where` names the function in errors."""
+    if type(x) is DType:
+        return (<DType>x).value
+    found = _find_dtype(x, where)
+    if found is not None:
+        return (<DType>found).value
+    if isinstance(x, str):
+        from difflib import get_close_matches
+        close = get_close_matches(x, _by_name, 1)
+        raise TypeError(f"{where}: there is no dtype named {quoted(x, 80)}; "
+                        f"{f'did you mean {close[0]!r}? ' if close else ''}dltensor.DTYPES has all names")
+    if hasattr(x, "shape") and hasattr(x, "dtype"):
+        raise TypeError(f"{where}: expected a dtype, got {type(x).__qualname__}, which has one; give its .dtype")
+    raise TypeError(f"{where}: dtype must be a dltensor.DType, its name, a type such as float, or a NumPy, ml_dtypes "
+                    f"or torch dtype, got {quoted(x, 80)}")
 
 
 cdef object numpy_dtype(DLDataType value, str where):
@@ -286,8 +421,25 @@ cdef object numpy_dtype(DLDataType value, str where):
                 raise ImportError(f"{where}: {dtype} needs the package ml_dtypes; pip install ml_dtypes") from None
             kind = getattr(ml_dtypes, dtype.name, None)
             found = None if kind is None else numpy.dtype(kind)
-    _numpy_dtypes[dtype] = found
+    if len(_numpy_dtypes) < 4096:
+        _numpy_dtypes[dtype] = found
     return found
+
+
+def dtype_text(uint8_t code, uint8_t bits, uint16_t lanes=1):
+    """Name the type that three numbers stand for, also when they are none that a `DType` can be made of.
+
+    Raises
+    ------
+    OverflowError
+        The numbers do not fit their fields.
+
+    Examples
+    --------
+    >>> dtype_text(2, 32), dtype_text(6, 1)
+    ('float32', 'dtype(6, 1)')
+    """
+    return str(dtype_of(DLDataType(code=code, bits=bits, lanes=lanes)))
 
 
 def as_dtype(x, str where="as_dtype"):
@@ -295,7 +447,11 @@ def as_dtype(x, str where="as_dtype"):
 
     Parameters
     ----------
-    x : DType, str, NumPy / ml_dtypes dtype or scalar type, torch dtype, or any object with ``__dlpack_data_type__``
+    x : dtype_like
+        A DType, its name, NumPy's names for it (``"f4"``, ``"<f4"``, ``"double"``), a NumPy, ml_dtypes, torch or jax
+        dtype or scalar type, a number type of ctypes or Python, or any object with ``__dlpack_data_type__``.
+        Python's ``float`` is float64, ``int`` int64 and ``complex`` complex128, as in NumPy and torch; tensors made
+        from Python numbers without a dtype are float32, int64 and complex64.
 
     Raises
     ------
@@ -306,8 +462,8 @@ def as_dtype(x, str where="as_dtype"):
 
     Examples
     --------
-    >>> dl.as_dtype("bfloat16").bits
-    16
+    >>> dl.as_dtype("bfloat16").bits, dl.as_dtype("<f4"), dl.as_dtype(float)
+    (16, dltensor.float32, dltensor.float64)
     """
     return dtype_of(read_dtype(x, where))
 
@@ -437,6 +593,15 @@ def _foreign_device(x):
     kind = getattr(x, "type", None) or getattr(x, "platform", None) or "cuda"
     number = getattr(x, "index", None) if hasattr(x, "index") else getattr(x, "id", 0)
     return f"{'cuda' if kind == 'gpu' else kind}:{number or 0}"
+
+
+cdef object read_copy_flag(object x, str where):
+    """What a caller means by a copy argument: True, False or None; `where` names the function in errors."""
+    if x is None or x is True or x is False:
+        return x
+    if type(x).__name__ in ("bool", "bool_") and _package_of(type(x)) == "numpy":
+        return bool(x)
+    raise TypeError(f"{where}: copy must be True, False or None, got {quoted(x, 80)}")
 
 
 def as_device(x, str where="as_device"):

@@ -122,8 +122,10 @@ class Adapted:
         BufferError
             The form needs a copy and `copy` is False, the device is another one, or a legacy capsule was asked for
             and cannot say what the form is.
+        TypeError
+            `stream` is no integer.
         ValueError
-            `stream` is none that host memory has.
+            `stream` is none that the device has.
         """
         legacy = self._form["legacy"]
         if legacy is None:
@@ -133,10 +135,8 @@ class Adapted:
                 f"__dlpack__: the adapted tensor is on {self.device} and is offered nowhere else, got "
                 f"dl_device={dl_device!r}"
             )
-        if self.device.__dlpack_device__()[0] == 1 and stream not in (None, -1):
-            raise ValueError(f"__dlpack__: {self.device} has no streams; stream must be None or -1, got {stream!r}")
-        if self.device.__dlpack_device__()[0] != 1 and stream not in (None, -1):
-            # The source's own export obeys the consumer's stream; the struct it makes is not needed.
+        if stream is not None:
+            # The source's own export obeys the consumer's stream, or refuses it; the struct it makes is not needed.
             self._source.__dlpack__(stream=stream, max_version=(1, 3))
         t, flags, offset = self._make(copy)
         if legacy and flags & Flags.READ_ONLY:

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tensors from nothing but numbers and shapes. What reads other objects is in _exchange."""
 
-from math import ceil
+from math import ceil, isfinite
 
+from ._casts import where as choose
 from ._exchange import asarray, empty_for, full_for
 from ._scalar import plain_number
-from ._views import raw_bytes, restride, write_ramp
+from ._views import move_for, raw_bytes, restride, write_ramp, write_spaced
 from ._words import DTYPES, as_dtype
 
 __all__ = [
@@ -38,7 +39,7 @@ def zeros(shape, *, dtype=None, device=None):
     Raises
     ------
     ValueError
-        An extent is negative, or the size is beyond 2^62 bytes.
+        An extent is negative, or the size is beyond 2^63 - 1 bytes.
     MemoryError
         The memory cannot be had.
     DeviceError
@@ -73,7 +74,7 @@ def ones(shape, *, dtype=None, device=None):
     Raises
     ------
     ValueError
-        An extent is negative, or the size is beyond 2^62 bytes.
+        An extent is negative, or the size is beyond 2^63 - 1 bytes.
     MemoryError
         The memory cannot be had.
     TypeError
@@ -103,7 +104,7 @@ def full(shape, fill_value, *, dtype=None, device=None):
     Raises
     ------
     ValueError
-        An extent is negative, or the size is beyond 2^62 bytes.
+        An extent is negative, or the size is beyond 2^63 - 1 bytes.
     MemoryError
         The memory cannot be had.
     OverflowError
@@ -229,20 +230,6 @@ def full_like(x, /, fill_value, *, dtype=None, device=None):
     return full_for("full_like", shape, fill_value, dtype, device)
 
 
-def _ramp(size, start, step, stop, dtype, where):
-    """`size` numbers from `start` in steps; `stop`, when it is not None, is exactly the last one."""
-    made = empty_for(where, size, dtype)
-    if size == 0:
-        return made
-    # Both ends go through the conversion that checks the range, so that nothing in between can leave it.
-    full_for(where, (), start, dtype)
-    last = full_for(where, (), start + step * (size - 1) if stop is None else stop, dtype)
-    write_ramp(made, start, step, where)
-    if stop is not None:
-        made[-1:] = last
-    return made
-
-
 def _number(value, name, where, *, real=False):
     """An argument that must be a number, as one of Python's own."""
     try:
@@ -292,25 +279,61 @@ def arange(start, /, stop=None, step=1, *, dtype=None, device=None):
     whole = all(isinstance(number, int) for number in numbers)
     if step == 0:
         raise ValueError("arange: step must not be 0")
+    if not all(map(_is_finite, numbers)):
+        raise ValueError(f"arange: start, stop and step must be finite, got {start}, {stop}, {step}")
+    size = -((start - stop) // step) if whole else _count(start, stop, step)
+    made = empty_for("arange", max(0, size), DTYPES["int64" if whole else "float32"] if dtype is None else dtype)
+    if made.size > 0:
+        _write_range(made, start, step, whole)
+    return move_for("arange", made, device)
+
+
+def _exact(number):
+    """An integer or a float as a fraction. Few calls need one, and its module is slow to import."""
+    from fractions import Fraction
+
+    return Fraction(number)
+
+
+def _is_finite(number):
+    return isinstance(number, int) or isfinite(number)
+
+
+def _count(start, stop, step):
+    """How many steps there are from `start` to `stop`, as floats count them where they can."""
     try:
-        size = max(0, -((start - stop) // step) if whole else ceil((stop - start) / step))
+        return ceil((stop - start) / step)
     except (OverflowError, ValueError):
-        raise ValueError(f"arange: start, stop and step must be finite, got {start}, {stop}, {step}") from None
-    dtype = DTYPES["int64" if whole else "float32"] if dtype is None else as_dtype(dtype, "arange")
-    made = _ramp(size, start, step, None, dtype, "arange")
-    return made if device is None else made.to(device)
+        return ceil((_exact(stop) - _exact(start)) / _exact(step))
 
 
-def linspace(start, stop, /, num, *, dtype=None, device=None, endpoint=True):
+def _write_range(made, start, step, whole):
+    """Write ``start + i * step`` to a new tensor, as integers or as floats do."""
+    # Both ends go through the conversion that checks the range, so that nothing in between can leave it.
+    full_for("arange", (), start, made.dtype)
+    try:
+        plain = whole or isfinite(step * (made.size - 1) + 0.0)
+    except OverflowError:
+        plain = False
+    if plain:
+        full_for("arange", (), start + step * (made.size - 1), made.dtype)
+        write_ramp(made, start, step, "arange")
+    else:
+        first, second = _exact(start), _exact(start) + _exact(step)
+        full_for("arange", (), float(first + (second - first) * (made.size - 1)), made.dtype)
+        write_spaced(made, first, second, 1, "arange")
+
+
+def linspace(start, stop, /, num=50, *, dtype=None, device=None, endpoint=True):
     """Return `num` evenly spaced numbers from `start` to `stop`.
 
     Parameters
     ----------
     start, stop : int, float or complex
-    num : int
+    num : int, default 50
     dtype : DType or what names one
-        None gives float32, or complex64 when an end is complex. Numbers are computed in double precision and rounded
-        once.
+        None gives float32, or complex64 when an end is complex. Every number is the exact one, rounded once;
+        integers are truncated.
     device : Device or what names one, default "cpu"
     endpoint : bool, default True
         Whether `stop` is the last number; it then is so exactly.
@@ -335,14 +358,44 @@ def linspace(start, stop, /, num, *, dtype=None, device=None, endpoint=True):
         raise TypeError(f"linspace: num must be an integer, got {num!r}")
     if num < 0:
         raise ValueError(f"linspace: num must be at least 0, got {num}")
+    num = num.__index__()
     start, stop = _number(start, "start", "linspace"), _number(stop, "stop", "linspace")
     imaginary = isinstance(start, complex) or isinstance(stop, complex)
-    start, stop = (complex(start), complex(stop)) if imaginary else (float(start), float(stop))
     dtype = DTYPES["complex64" if imaginary else "float32"] if dtype is None else as_dtype(dtype, "linspace")
-    steps = num - 1 if endpoint else num
-    step = (stop - start) / steps if steps > 0 else 0.0
-    made = _ramp(num, start, step, stop if endpoint and num > 1 else None, dtype, "linspace")
-    return made if device is None else made.to(device)
+    made = empty_for("linspace", num, dtype)
+    if num == 0:
+        return move_for("linspace", made, device)
+    # Both ends go through the conversion that checks the range, so that nothing in between can leave it.
+    steps = max(num - 1, 1) if endpoint else num
+    finite = all(_is_finite(part) for end in (start, stop) for part in _parts(end))
+    first = last = full_for("linspace", (), start, dtype)
+    if num > 1 and not endpoint and finite and not imaginary and dtype.name.startswith(("int", "uint")):
+        # One step before `stop`, which itself may be out of range.
+        start, stop = _exact(start), _exact(stop)
+        full_for("linspace", (), int(start + (stop - start) * (steps - 1) / steps), dtype)
+    elif num > 1:
+        last = full_for("linspace", (), stop, dtype)
+    _write_line(made, start, stop, steps, finite)
+    if dtype.bits >= 8:  # the sign of 0, and what is not finite
+        made[:1] = first
+        if endpoint and num > 1:
+            made[-1:] = last
+    return move_for("linspace", made, device)
+
+
+def _write_line(made, start, stop, steps, finite):
+    """Write ``start + i * (stop - start) / steps`` to a new tensor."""
+    if not finite:
+        # What lies between has some part of both ends: it is infinite, or no number.
+        made.fill(start + stop)
+    elif made.dtype.name.startswith("complex"):
+        write_spaced(made, _parts(start), _parts(stop), steps, "linspace")
+    else:
+        write_spaced(made, start, stop, steps, "linspace")
+
+
+def _parts(number):
+    return (number.real, number.imag) if isinstance(number, complex) else (number, 0)
 
 
 def eye(n_rows, n_cols=None, /, *, k=0, dtype=None, device=None):
@@ -377,7 +430,7 @@ def eye(n_rows, n_cols=None, /, *, k=0, dtype=None, device=None):
     length = min(n_rows - row, n_cols - column)
     if length > 0:
         restride(made, (length,), (n_cols + 1,), row * n_cols + column, where="eye").fill(1)
-    return made if device is None else made.to(device)
+    return move_for("eye", made, device)
 
 
 def meshgrid(*arrays, indexing="xy"):
@@ -427,14 +480,36 @@ def _triangle(x, k, lower, where):
     x = asarray(x)
     if x.ndim < 2:
         raise ValueError(f"{where}: expected at least 2 dimensions, got shape {x.shape}")
-    made = _zeros(where, x.shape, x.dtype, x.device)
+    if not hasattr(k, "__index__"):
+        raise TypeError(f"{where}: k must be an integer, got {k!r}")
+    k = k.__index__()
     n_rows, n_cols = x.shape[-2:]
+    bits = x.dtype.bits * x.dtype.lanes
+    if x.size > 0 and bits in (8, 16, 32, 64, 128) and x.nbytes == x.size * bits // 8:
+        return _chosen(x, min(max(k, -n_rows), n_cols), lower, where)
+    made = _zeros(where, x.shape, x.dtype, x.device)
     for row in range(n_rows):
         # Columns below `edge` belong to the lower triangle of this row.
         edge = min(max(row + k + (1 if lower else 0), 0), n_cols)
         part = slice(None, edge) if lower else slice(edge, None)
         made[..., row, part] = x[..., row, part]
     return made
+
+
+def _chosen(x, k, lower, where):
+    """The triangle in one pass: whether an element is kept depends on column less row alone, and so does the mask."""
+    n_rows, n_cols = x.shape[-2:]
+    kept = full_for(where, n_rows + n_cols - 1, not lower, "bool")
+    # Entry i of `kept` is for column - row == i - (n_rows - 1).
+    edge = n_rows + k if lower else n_rows - 1 + k
+    kept[: max(edge, 0)].fill(lower)
+    mask = restride(move_for(where, kept, x.device), (n_rows, n_cols), (-1, 1), n_rows - 1, where=where)
+    bits = x.dtype.bits * x.dtype.lanes
+    try:
+        # As integers of the same width any dtype can be chosen from, and 0 is 0 in all of them.
+        return choose(mask, x.view("complex128" if bits == 128 else f"uint{bits}"), 0).view(x.dtype)
+    except MemoryError as error:
+        raise MemoryError(str(error).replace("where:", f"{where}:", 1)) from None
 
 
 def tril(x, /, *, k=0):

@@ -45,7 +45,7 @@ def linspace(
     start: complex,
     stop: complex,
     /,
-    num: int,
+    num: int = 50,
     *,
     dtype: DTypeLike | None = None,
     device: DeviceLike | None = None,

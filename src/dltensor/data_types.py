@@ -58,10 +58,13 @@ def isdtype(dtype, kind):
     dtype = as_dtype(dtype, "isdtype")
     if isinstance(kind, tuple):
         return any(isdtype(dtype, one) for one in kind)
-    if (isinstance(kind, str) and kind not in DTYPES) or kind == "bool":
-        if kind not in _KINDS:
-            raise ValueError(f"isdtype: kind must be one of {', '.join(_KINDS)} or a dtype, got {kind!r}")
-        return dtype.code in _KINDS[kind]
+    if isinstance(kind, str):
+        if kind in _KINDS:
+            return dtype.code in _KINDS[kind]
+        try:
+            return dtype == as_dtype(kind, "isdtype")
+        except TypeError:
+            raise ValueError(f"isdtype: kind must be one of {', '.join(_KINDS)} or a dtype, got {kind!r}") from None
     return dtype == as_dtype(kind, "isdtype")
 
 

@@ -93,6 +93,18 @@ inline void free_object(Block* block) noexcept {
   with_python([object] { Py_DECREF(object); });
 }
 
+// The `free` of a block over the memory of an ndarray: with the array goes the weak reference that kept NumPy from
+// resizing it in place, if there is one.
+inline void free_array(Block* block) noexcept {
+  auto* array = static_cast<PyObject*>(block->owner);
+  auto* reference = static_cast<PyObject*>(block->second_owner);
+  recycle(block);
+  with_python([array, reference] {
+    Py_XDECREF(reference);
+    Py_DECREF(array);
+  });
+}
+
 // Takes the pending exception out; `inside` says whether Python code of the callee raised it: then it has a frame.
 inline PyObject* take_error(int* inside) {
 #if PY_VERSION_HEX >= 0x030C0000

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import dltensor as dl
 
+from ._terminal import labelled, say, width
+
 # What each package that we can use or meet gives to a user. Nothing of this is imported to find it.
 PACKAGES = {
     "numpy": "numpy(), and everything that speaks its arrays",
@@ -82,7 +84,7 @@ def collect():
         },
         "dtypes": list(dl.DTYPES),
         "exchange tables": "off (DLTENSOR_NO_EXCHANGE_API)"
-        if os.environ.get("DLTENSOR_NO_EXCHANGE_API", "") not in ("", "0")
+        if os.environ.get("DLTENSOR_NO_EXCHANGE_API") == "1"
         else "on",
         "include": str(root / "include"),
         "library": str(root / "libdltensor.so"),
@@ -113,23 +115,26 @@ def run(options):
 
     Raises
     ------
-    OSError
+    OutputError
         The output cannot be written.
     """
     facts = collect()
     if wanted := [name for name in FLAGS if getattr(options, name)]:
-        print(" ".join(facts[name] for name in wanted))
+        say(" ".join(facts[name] for name in wanted))
         return 0
     if options.json:
-        print(json.dumps(facts, indent=2))
+        say(json.dumps(facts, indent=2))
         return 0
-    for name in ("dltensor", "dlpack", "python", "platform", "exchange tables", "include", "library"):
-        print(f"{name:<17}{facts[name]}")
-    print(f"{'dtypes':<17}{len(facts['dtypes'])} by name, any other code, width and lanes as they come")
-    print("\ndevices")
+    columns = width()
+    rows = [(name, facts[name]) for name in ("dltensor", "dlpack", "python", "platform", "exchange tables")]
+    rows += [(name, facts[name]) for name in ("include", "library")]
+    rows.append(("dtypes", f"{len(facts['dtypes'])} by name, any other code, width and lanes as they come"))
+    for name, text in rows:
+        say("\n".join(labelled(name, text, 17, columns)))
+    say("\ndevices", "bold")
     for name, text in facts["devices"].items():
-        print(f"  {name:<18}{text}")
-    print("\noptional packages")
+        say("\n".join(labelled(f"  {name}", text, 20, columns)))
+    say("\noptional packages", "bold")
     for name, found in facts["packages"].items():
-        print(f"  {name:<18}{found or '-':<16}{PACKAGES[name]}")
+        say("\n".join(labelled(f"  {name:<18}{found or '-'}", PACKAGES[name], 36, columns)))
     return 0

@@ -19,11 +19,26 @@ __all__ = [
 ]
 
 
+# Tensors count elements and bytes in 64 bits, one of them for the sign.
+_MOST = 2**63 - 1
+
+
+def _counted(number, what, where):
+    """A number of elements or bytes that a tensor can have."""
+    if not -_MOST - 1 <= number <= _MOST:
+        raise ValueError(f"{where}: {what} is beyond 2^63 - 1, the most that can be counted")
+    return number
+
+
 def _integers(numbers, what, where):
     try:
-        return tuple(number.__index__() for number in numbers)
+        made = tuple(number.__index__() for number in numbers)
     except (TypeError, AttributeError):
         raise TypeError(f"{where}: {what} must be a sequence of integers, got {numbers!r}") from None
+    for number in made:
+        if not -_MOST - 1 <= number <= _MOST:
+            raise ValueError(f"{where}: the numbers of {what} must be from -2^63 to 2^63 - 1, got {number}")
+    return made
 
 
 def _shape(shape, where):
@@ -58,14 +73,15 @@ def numel(shape):
     TypeError
         `shape` is not a sequence of integers.
     ValueError
-        An extent is negative.
+        An extent is negative, or there are more than 2^63 - 1 elements.
 
     Examples
     --------
     >>> dl.layout.numel((2, 3)), dl.layout.numel(())
     (6, 1)
     """
-    return prod(_shape(shape, "numel"))
+    shape = _shape(shape, "numel")
+    return _counted(prod(shape), f"the number of elements of shape {shape}", "numel")
 
 
 def nbytes(shape, dtype):
@@ -81,7 +97,7 @@ def nbytes(shape, dtype):
     TypeError
         `shape` is not a sequence of integers, or `dtype` names no element type.
     ValueError
-        An extent is negative.
+        An extent is negative, or there are more than 2^63 - 1 bytes.
 
     Examples
     --------
@@ -89,7 +105,9 @@ def nbytes(shape, dtype):
     (24, 2)
     """
     dtype = as_dtype(dtype, "nbytes")
-    return (prod(_shape(shape, "nbytes")) * dtype.bits * dtype.lanes + 7) // 8
+    shape = _shape(shape, "nbytes")
+    count = (prod(shape) * dtype.bits * dtype.lanes + 7) // 8
+    return _counted(count, f"the number of bytes of shape {shape} of {dtype}", "nbytes")
 
 
 def contiguous_strides(shape, order="C"):
@@ -106,7 +124,7 @@ def contiguous_strides(shape, order="C"):
     TypeError
         `shape` is not a sequence of integers.
     ValueError
-        An extent is negative, or `order` is neither.
+        An extent is negative, `order` is neither, or a stride is beyond 2^63 - 1.
 
     Examples
     --------
@@ -118,7 +136,7 @@ def contiguous_strides(shape, order="C"):
         raise ValueError(f"contiguous_strides: order must be 'C' or 'F', got {order!r}")
     made, step = [], 1
     for size in reversed(shape) if order == "C" else shape:
-        made.append(step)
+        made.append(_counted(step, f"a stride of shape {shape}", "contiguous_strides"))
         step *= max(size, 1)
     return tuple(reversed(made)) if order == "C" else tuple(made)
 
@@ -162,7 +180,8 @@ def broadcast_shapes(*shapes, align="trailing"):
     TypeError
         A shape is not a sequence of integers.
     ValueError
-        Two extents differ and neither is 1; the message names all shapes.
+        Two extents differ and neither is 1, where the message names all shapes, or there are more than 2^63 - 1
+        elements.
 
     Examples
     --------
@@ -185,6 +204,7 @@ def _common_shape(where, shapes, align="trailing"):
                     f"dimension {axis} of {ndim} ({align} dimensions aligned)"
                 )
             made[axis] = size if made[axis] == 1 else made[axis]
+    _counted(prod(made), f"the number of elements of shape {tuple(made)}", where)
     return tuple(made)
 
 
@@ -211,13 +231,18 @@ def broadcast_strides(shape, strides, to, align="trailing"):
     >>> dl.layout.broadcast_strides((3, 1), (1, 1), (2, 3, 4))
     (0, 1, 0)
     """
-    shape = _shape(shape, "broadcast_strides")
-    strides = _strides(strides, shape, "broadcast_strides")
-    to = _shape(to, "broadcast_strides")
-    sizes = _padded(shape, len(to), 1, align, "broadcast_strides")
+    return _strides_over("broadcast_strides", shape, strides, to, align)
+
+
+def _strides_over(where, shape, strides, to, align="trailing"):
+    """Return the strides of `broadcast_strides` on behalf of the function `where`, which messages name."""
+    shape = _shape(shape, where)
+    strides = _strides(strides, shape, where)
+    to = _shape(to, where)
+    sizes = _padded(shape, len(to), 1, align, where)
     if len(sizes) != len(to) or any(size not in (1, wanted) for size, wanted in zip(sizes, to, strict=True)):
-        raise ValueError(f"broadcast_strides: shape {shape} does not broadcast to {to} ({align} dimensions aligned)")
-    steps = _padded(strides, len(to), 0, align, "broadcast_strides")
+        raise ValueError(f"{where}: shape {shape} does not broadcast to {to} ({align} dimensions aligned)")
+    steps = _padded(strides, len(to), 0, align, where)
     return tuple(0 if size == 1 and wanted != 1 else step for size, step, wanted in zip(sizes, steps, to, strict=True))
 
 
@@ -253,6 +278,7 @@ def coalesce(shape, strides_per_operand):
     operands = [_strides(strides, shape, "coalesce") for strides in strides_per_operand]
     if 0 in shape:
         return (0,), tuple((1,) for _ in operands)
+    _counted(prod(shape), f"the number of elements of shape {shape}", "coalesce")
     sizes, steps = [], [[] for _ in operands]
     for axis, size in enumerate(shape):
         if size == 1:
@@ -293,7 +319,9 @@ def extent(shape, strides):
     if 0 in shape:
         return 0, 0
     spans = [(size - 1) * step for size, step in zip(shape, strides, strict=True)]
-    return sum(span for span in spans if span < 0), 1 + sum(span for span in spans if span > 0)
+    low, high = sum(span for span in spans if span < 0), 1 + sum(span for span in spans if span > 0)
+    what = f"an end of shape {shape} with strides {strides}"
+    return _counted(low, what, "extent"), _counted(high, what, "extent")
 
 
 def array_equals(first, second, start=0, stop=None):
@@ -339,18 +367,19 @@ def create_output_tensor(tensors, *, align="trailing", dtype=None, device=None):
     ------
     ValueError
         The shapes do not broadcast, or there is no tensor.
+    MemoryError
+        The memory cannot be allocated.
 
     Examples
     --------
     >>> dl.layout.create_output_tensor([dl.ones((4, 1)), None, dl.ones((1, 5))]).shape
     (4, 5)
     """
-    from ._exchange import asarray, empty
+    from ._exchange import asarray, empty_for
 
     given = [asarray(tensor) for tensor in tensors if tensor is not None]
     if not given:
         raise ValueError("create_output_tensor: expected at least one tensor, got none")
     shape = _common_shape("create_output_tensor", [tensor.shape for tensor in given], align)
-    return empty(
-        shape, dtype=given[0].dtype if dtype is None else dtype, device=given[0].device if device is None else device
-    )
+    dtype, device = given[0].dtype if dtype is None else dtype, given[0].device if device is None else device
+    return empty_for("create_output_tensor", shape, dtype, device)

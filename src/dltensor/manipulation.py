@@ -3,12 +3,10 @@
 
 from itertools import product
 
-from ._casts import astype
 from ._engine import result_type
-from ._exchange import asarray, empty
-from ._views import restride
-from .layout import _common_shape
-from .layout import broadcast_strides as _broadcast_strides
+from ._exchange import asarray, empty_for
+from ._views import permute_for, reshape_for, restride, squeeze_for
+from .layout import _common_shape, _strides_over
 
 __all__ = [
     "broadcast_arrays",
@@ -50,7 +48,7 @@ def _axes(axes, ndim, where):
 
 
 def _alike(arrays, where):
-    """The operands as tensors of the dtype that they meet in, on one device."""
+    """The operands as tensors on one device, and the dtype that they meet in."""
     tensors = [asarray(array) for array in arrays]
     if not tensors:
         raise ValueError(f"{where}: expected at least one tensor, got none")
@@ -60,13 +58,13 @@ def _alike(arrays, where):
                 f"{where}: tensors must have one device, but number 0 has {tensors[0].device} and number {position} "
                 f"has {t.device}; bring them together with to()"
             )
-    if any(t.dtype != tensors[0].dtype for t in tensors):
+    dtype = tensors[0].dtype
+    if any(t.dtype != dtype for t in tensors):
         try:
             dtype = result_type(*[t.dtype for t in tensors])
         except TypeError as error:
             raise TypeError(str(error).replace("result_type:", f"{where}:", 1)) from None
-        tensors = [astype(t, dtype, copy=False) for t in tensors]
-    return tensors
+    return tensors, dtype
 
 
 def _slice(ndim, axis, part):
@@ -102,20 +100,21 @@ def broadcast_to(x, /, shape):
     Raises
     ------
     ValueError
-        `x` does not broadcast to `shape`.
+        `x` does not broadcast to `shape`, or the result would take more than 2^63 - 1 bytes.
+    TypeError
+        `shape` is neither an integer nor a sequence of integers.
 
     Examples
     --------
     >>> t = dl.broadcast_to(dl.arange(3), (2, 3)); t.tolist(), t.strides, t.readonly
     ([[0, 1, 2], [0, 1, 2]], (0, 1), True)
     """
-    x = asarray(x)
+    return _broadcast(asarray(x), shape, "broadcast_to")
+
+
+def _broadcast(x, shape, where):
     shape = (shape,) if hasattr(shape, "__index__") else tuple(shape)
-    try:
-        strides = _broadcast_strides(x.shape, x.strides, shape)
-    except ValueError:
-        raise ValueError(f"broadcast_to: shape {x.shape} does not broadcast to {shape}") from None
-    return restride(x, shape, strides, readonly=True, where="broadcast_to")
+    return restride(x, shape, _strides_over(where, x.shape, x.strides, shape), readonly=True, where=where)
 
 
 def broadcast_arrays(*arrays):
@@ -141,10 +140,10 @@ def broadcast_arrays(*arrays):
     """
     tensors = [asarray(array) for array in arrays]
     shape = _common_shape("broadcast_arrays", [t.shape for t in tensors])
-    return tuple(broadcast_to(t, shape) for t in tensors)
+    return tuple(_broadcast(t, shape, "broadcast_arrays") for t in tensors)
 
 
-def concat(arrays, /, *, axis=0):
+def concat(arrays, /, axis=0):
     """Join tensors along a dimension that they have.
 
     Parameters
@@ -168,9 +167,9 @@ def concat(arrays, /, *, axis=0):
     >>> dl.concat([dl.arange(2), dl.arange(3)]).tolist()
     [0, 1, 0, 1, 2]
     """
-    tensors = _alike(arrays, "concat")
+    tensors, dtype = _alike(arrays, "concat")
     if axis is None:
-        tensors, axis = [t.reshape((-1,) if t.size else (0,)) for t in tensors], 0
+        tensors, axis = [reshape_for("concat", t, (-1,)) for t in tensors], 0
     first = tensors[0]
     axis = _axis(axis, first.ndim, "concat")
     for position, t in enumerate(tensors):
@@ -181,7 +180,7 @@ def concat(arrays, /, *, axis=0):
             )
     shape = list(first.shape)
     shape[axis] = sum(t.shape[axis] for t in tensors)
-    made = empty(shape, dtype=first.dtype, device=first.device)
+    made = empty_for("concat", shape, dtype, first.device)
     at = 0
     for t in tensors:
         made[_slice(first.ndim, axis, slice(at, at + t.shape[axis]))] = t
@@ -189,7 +188,7 @@ def concat(arrays, /, *, axis=0):
     return made
 
 
-def stack(arrays, /, *, axis=0):
+def stack(arrays, /, axis=0):
     """Join tensors of one shape along a new dimension.
 
     Parameters
@@ -213,7 +212,7 @@ def stack(arrays, /, *, axis=0):
     >>> dl.stack([dl.zeros(2), dl.ones(2)], axis=1).tolist()
     [[0.0, 1.0], [0.0, 1.0]]
     """
-    tensors = _alike(arrays, "stack")
+    tensors, dtype = _alike(arrays, "stack")
     first = tensors[0]
     axis = _axis(axis, first.ndim + 1, "stack")
     for position, t in enumerate(tensors):
@@ -222,13 +221,13 @@ def stack(arrays, /, *, axis=0):
                 f"stack: shapes must agree, but number 0 has {first.shape} and number {position} has {t.shape}"
             )
     shape = (*first.shape[:axis], len(tensors), *first.shape[axis:])
-    made = empty(shape, dtype=first.dtype, device=first.device)
+    made = empty_for("stack", shape, dtype, first.device)
     for position, t in enumerate(tensors):
         made[_slice(made.ndim, axis, position)] = t
     return made
 
 
-def unstack(x, /, *, axis=0):
+def unstack(x, /, axis=0):
     """Split a tensor into views along a dimension, which they lack.
 
     Parameters
@@ -282,13 +281,14 @@ def expand_dims(x, /, axis=0):
     return x[tuple(None if d in new else slice(None) for d in range(ndim))]
 
 
-def squeeze(x, /, axis):
-    """Return a view without some dimensions of one element.
+def squeeze(x, /, axis=None):
+    """Return a view without dimensions of one element.
 
     Parameters
     ----------
     x : Tensor or any DLPack object
-    axis : int or tuple of int
+    axis : int, tuple of int or None, default None
+        Which ones; None drops all of them.
 
     Raises
     ------
@@ -302,15 +302,10 @@ def squeeze(x, /, axis):
     >>> dl.squeeze(dl.zeros((1, 3, 1)), axis=-1).shape
     (1, 3)
     """
-    x = asarray(x)
-    gone = _axes(axis, x.ndim, "squeeze")
-    for d in gone:
-        if x.shape[d] != 1:
-            raise ValueError(f"squeeze: axis {d} of shape {x.shape} has {x.shape[d]} elements, expected 1")
-    return x[tuple(0 if d in gone else slice(None) for d in range(x.ndim))]
+    return squeeze_for("squeeze", asarray(x), axis)
 
 
-def flip(x, /, *, axis=None):
+def flip(x, /, axis=None):
     """Return a view with the order of elements reversed.
 
     Parameters
@@ -357,17 +352,7 @@ def permute_dims(x, /, axes):
     >>> dl.permute_dims(dl.zeros((2, 3, 4)), (2, 0, 1)).shape
     (4, 2, 3)
     """
-    x = asarray(x)
-    axes = tuple(axes)
-    order = _axes(axes, x.ndim, "permute_dims")
-    if len(order) != x.ndim:
-        raise ValueError(f"permute_dims: axes {axes} must name each of the {x.ndim} dimensions once")
-    return _permuted(x, order, "permute_dims")
-
-
-def _permuted(x, order, where):
-    shape, strides = x.shape, x.strides
-    return restride(x, [shape[d] for d in order], [strides[d] for d in order], where=where)
+    return permute_for("permute_dims", asarray(x), tuple(axes))
 
 
 def moveaxis(x, source, destination, /):
@@ -396,7 +381,7 @@ def moveaxis(x, source, destination, /):
         raise ValueError(f"moveaxis: source {source} and destination {destination} differ in length")
     rest = iter([d for d in range(x.ndim) if d not in before])
     moved = dict(zip(after, before, strict=True))
-    return _permuted(x, [moved[d] if d in moved else next(rest) for d in range(x.ndim)], "moveaxis")
+    return permute_for("moveaxis", x, tuple([moved[d] if d in moved else next(rest) for d in range(x.ndim)]))
 
 
 def matrix_transpose(x, /):
@@ -438,10 +423,10 @@ def reshape(x, /, shape, *, copy=None):
     >>> dl.reshape(dl.arange(6), (2, -1)).tolist()
     [[0, 1, 2], [3, 4, 5]]
     """
-    return asarray(x).reshape(shape, copy)
+    return reshape_for("reshape", asarray(x), shape, copy)
 
 
-def roll(x, /, shift, *, axis=None):
+def roll(x, /, shift, axis=None):
     """Return a copy with elements shifted; what leaves at one end enters at the other.
 
     Parameters
@@ -468,7 +453,7 @@ def roll(x, /, shift, *, axis=None):
     if axis is None:
         if isinstance(shift, (tuple, list)):
             raise ValueError(f"roll: shift {shift} needs as many axes; without an axis it is one integer")
-        return roll(x.reshape((x.size,)), shift, axis=0).reshape(x.shape)
+        return roll(reshape_for("roll", x, (-1,)), shift, axis=0).reshape(x.shape)
     axes = axis if isinstance(axis, (tuple, list)) else (axis,)
     shifts = shift if isinstance(shift, (tuple, list)) else (shift,) * len(axes)
     if not all(hasattr(number, "__index__") for number in shifts):
@@ -478,7 +463,7 @@ def roll(x, /, shift, *, axis=None):
     moved = [0] * x.ndim
     for by, d in zip(shifts, axes, strict=True):
         moved[_axis(d, x.ndim, "roll")] += by
-    made = empty(x.shape, dtype=x.dtype, device=x.device)
+    made = empty_for("roll", x.shape, x.dtype, x.device)
     # Along each dimension two pieces change places; a piece of the whole is one of each.
     pieces = []
     for size, by in zip(x.shape, moved, strict=True):
@@ -492,7 +477,7 @@ def roll(x, /, shift, *, axis=None):
     return made
 
 
-def repeat(x, repeats, /, *, axis=None):
+def repeat(x, repeats, /, axis=None):
     """Return a copy with every element repeated in place.
 
     Parameters
@@ -519,7 +504,7 @@ def repeat(x, repeats, /, *, axis=None):
     """
     x = asarray(x)
     if axis is None:
-        x, axis = x.reshape((x.size,)), 0
+        x, axis = reshape_for("repeat", x, (-1,)), 0
     axis = _axis(axis, x.ndim, "repeat")
     size = x.shape[axis]
     counts = repeats if isinstance(repeats, int) else asarray(repeats).tolist()
@@ -532,10 +517,12 @@ def repeat(x, repeats, /, *, axis=None):
         raise ValueError(f"repeat: a number of repeats must be at least 0, got {min(counts)}")
     if len(counts) == 1:
         times = counts[0]
-        spread = empty((*x.shape[: axis + 1], times, *x.shape[axis + 1 :]), dtype=x.dtype, device=x.device)
-        spread[...] = expand_dims(x, axis=axis + 1)
-        return spread.reshape((*x.shape[:axis], size * times, *x.shape[axis + 1 :]))
-    made = empty((*x.shape[:axis], sum(counts), *x.shape[axis + 1 :]), dtype=x.dtype, device=x.device)
+        made = empty_for("repeat", (*x.shape[:axis], size * times, *x.shape[axis + 1 :]), x.dtype, x.device)
+        if made.size > 0:
+            spread = made.reshape((*x.shape[: axis + 1], times, *x.shape[axis + 1 :]))
+            spread[...] = expand_dims(x, axis=axis + 1)
+        return made
+    made = empty_for("repeat", (*x.shape[:axis], sum(counts), *x.shape[axis + 1 :]), x.dtype, x.device)
     at = 0
     for position, times in enumerate(counts):
         made[_slice(x.ndim, axis, slice(at, at + times))] = x[_slice(x.ndim, axis, slice(position, position + 1))]
@@ -582,6 +569,8 @@ def tile(x, repetitions, /):
         for size, count in zip(shape, times, strict=True)
         for number in ((size,) if count == 1 else (count, size))
     ]
-    made = empty(after, dtype=x.dtype, device=x.device)
-    made[...] = x.reshape(before)
-    return made.reshape([size * count for size, count in zip(shape, times, strict=True)])
+    result = [size * count for size, count in zip(shape, times, strict=True)]
+    made = empty_for("tile", result, x.dtype, x.device)
+    if made.size > 0:
+        made.reshape(after)[...] = reshape_for("tile", x, before)
+    return made

@@ -30,7 +30,22 @@ struct NumpyDescr {
   int number;
 };
 
-enum : int { numpy_writeable = 0x0400, numpy_aligned = 0x0100 };
+enum : int { numpy_writeable = 0x0400, numpy_aligned = 0x0100, numpy_owns_data = 0x0004 };
+
+// The array whose memory an array shows, borrowed. NumPy lets a view keep its owner alive, or a view of that.
+inline PyObject* numpy_owner(PyObject* array, PyObject* ndarray) {
+  for (;;) {
+    auto* fields = reinterpret_cast<NumpyArray*>(array);
+    if ((fields->flags & numpy_owns_data) || !fields->base || !PyObject_TypeCheck(fields->base, reinterpret_cast<PyTypeObject*>(ndarray))) return array;
+    array = fields->base;
+  }
+}
+
+// A weak reference to the array that owns the memory: as long as there is one, NumPy refuses ndarray.resize, which would
+// otherwise free the memory under every view (with refcheck=False). Null with an exception set when it cannot be made.
+inline PyObject* numpy_keep_in_place(PyObject* array, PyObject* ndarray) {
+  return PyWeakref_NewRef(numpy_owner(array, ndarray), nullptr);
+}
 
 // Places in NumPy's function table (multiarray_umath._ARRAY_API), frozen since NumPy 1.7.
 enum : int { numpy_array_type = 2, numpy_new_from_descr = 94, numpy_set_base = 282 };

@@ -140,8 +140,18 @@ Operand: TypeAlias = TensorLike | Scalar
 """What element-wise functions and operators take."""
 Sequences: TypeAlias = list[Any] | tuple[Any, ...] | range
 """Nested lists, tuples or ranges of numbers. Other sequences, such as strings, are not read as numbers."""
-DTypeLike: TypeAlias = DType | str | SupportsDLPackDtype | type[bool] | type[_Typed] | _NumpyDtype | _TorchDtype
-"""An element type, its name, or that of another framework."""
+DTypeLike: TypeAlias = (
+    DType
+    | str
+    | SupportsDLPackDtype
+    | type[int]  # bool too
+    | type[float]
+    | type[complex]
+    | type[_Typed]
+    | _NumpyDtype
+    | _TorchDtype
+)
+"""An element type, its name, a type of Python's numbers, or the dtype or scalar type of another framework."""
 DeviceLike: TypeAlias = Device | str | int | tuple[int, int] | SupportsDLPackDevice | _TorchDevice | _JaxDevice
 """A device, its name such as ``"cuda:1"``, its DLPack number or pair of numbers, or that of another framework."""
 ShapeLike: TypeAlias = SupportsIndex | Sequence[SupportsIndex]

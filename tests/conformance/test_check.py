@@ -10,10 +10,12 @@ from xml.etree import ElementTree
 
 import planted
 import pytest
+import users_of_check
 
 import dltensor as dl
 from dltensor.cli import main
-from dltensor.conformance.report import as_text, badge
+from dltensor.conformance import runner
+from dltensor.conformance.report import Result, as_text, badge, lines, write_junit
 
 HERE = Path(__file__).parent
 
@@ -22,6 +24,12 @@ def dltensor_check(*arguments):
     return subprocess.run(
         [sys.executable, "-m", "dltensor", "check", *arguments], capture_output=True, text=True, cwd=HERE, timeout=120
     )
+
+
+def line_of(function):
+    """Where the first statement of a function stands, as messages say it."""
+    code = function.__code__
+    return f"{code.co_filename}:{code.co_firstlineno + 1}"
 
 
 def test_dltensor_breaks_nothing():
@@ -85,6 +93,67 @@ def test_a_target_that_cannot_be_had_says_why(spec, words):
         dl.conformance.check(spec, only=["R20"])
 
 
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("raises", rf"your function raised ValueError: expected a file\x1b[2J ({line_of(users_of_check._prepared)})"),
+        ("exits", f"your function raised SystemExit: 3 ({line_of(users_of_check.exits)})"),
+        (
+            "returns_no_array",
+            "your function returned list, which has no __dlpack__; expected an array that speaks DLPack",
+        ),
+        ("ends_the_process", "the first call of your function ended the child: the process died by SIGABRT"),
+    ],
+)
+def test_a_function_that_makes_no_array_is_no_broken_rule(name, words):
+    done = dltensor_check(f"users_of_check:{name}")
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr == f"check: users_of_check:{name}: {words}\n"
+
+
+def test_a_module_that_raises_is_told_with_its_line(tmp_path, monkeypatch):
+    (tmp_path / "raises_at_import.py").write_text("x = 1\ny = x / 0\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(
+        dl.conformance.Missing, match=r"ZeroDivisionError: division by zero \(.*raises_at_import.py:2\)"
+    ):
+        dl.conformance.check("raises_at_import:make", only=["R20"])
+
+
+@pytest.mark.parametrize("jobs", [0, -3, 1.5, "2", None, True])
+def test_jobs_that_are_no_count_are_refused(jobs):
+    with pytest.raises(ValueError, match="jobs must be a whole number from 1 on"):
+        dl.conformance.check("planted:clean", only=["R20"], jobs=jobs)
+
+
+def test_no_more_threads_are_started_than_there_is_work_or_cores(monkeypatch):
+    started, thread = [], runner.threading.Thread
+
+    def counted(**keywords):
+        started.append(1)
+        return thread(**keywords)
+
+    monkeypatch.setattr(runner.threading, "Thread", counted)
+    monkeypatch.setattr(runner, "cores", lambda: 3)
+    dl.conformance.check("planted:clean", only=["R20"], jobs=10_000_000)
+    assert len(started) == 1
+    assert runner.parallel("check", 10_000_000, 500) == 3
+    assert runner.parallel("check", 2, 500) == 2
+
+
+def test_what_a_target_says_cannot_spoil_a_report(tmp_path):
+    class Check:
+        name, rule, side = "copy-is-marked", "R20", "producer"
+
+    said = runner.Outcome("copy-is-marked", "broken", "got\x1b[31m\x00 \n\ud800" + "x" * 5000, 0.1)
+    result = Result.of("odd", {"version": "1", "produces": True}, [(Check, said)], complete=False)
+    assert as_text(result).isprintable() or "\x1b" not in as_text(result)
+    assert len(result.findings[0].words) == 1000
+    write_junit([result], tmp_path / "r.xml")
+    ElementTree.parse(tmp_path / "r.xml")
+
+
 def test_a_function_is_a_producer_or_a_consumer_by_its_arguments(monkeypatch):
     monkeypatch.setattr(planted, "BASE", planted.BASE)
     assert dl.conformance.check("dltensor:from_dlpack", only=["R13", "R24"]).sides == ("consumer",)
@@ -136,7 +205,8 @@ def test_the_reports_say_the_same(tmp_path, capsys):
 
 def test_colours_and_details_are_for_who_wants_them():
     result = dl.conformance.check("planted:copy_is_marked", only=["R20", "R54"])
-    assert "\033[31m" in as_text(result, colours=True)
+    assert ("R20 MUST   ", "bad") in [piece for line in lines(result) for piece in line]
+    assert "\033" not in as_text(result)
     assert "not applicable\nR54" in as_text(result, verbose=True)
     assert badge(result).startswith("<svg")
 

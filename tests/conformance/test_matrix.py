@@ -122,7 +122,7 @@ def test_the_json_holds_everything(tmp_path):
     assert Matrix.read(tmp_path / "matrix.json") == small()
 
 
-@pytest.mark.parametrize("content", ["[]", '{"format": 99}', "nothing"])
+@pytest.mark.parametrize("content", ["[]", '{"format": 99}', "nothing", '{"format": 1}', '{"format": 1, "pairs": [3]}'])
 def test_what_is_no_matrix_is_refused(tmp_path, content):
     (tmp_path / "old.json").write_text(content)
     done = dltensor_matrix("--diff", tmp_path / "old.json")
@@ -181,7 +181,6 @@ def test_every_view_is_a_table_with_a_row_per_producer(view):
 
 
 def test_colours_change_no_letter(monkeypatch):
-    pytest.importorskip("rich")
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setenv("TERM", "xterm-256color")
 

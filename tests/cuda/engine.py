@@ -60,15 +60,19 @@ class Usage(ctypes.Structure):
     ]
 
 
-def build(folder, flags=()):
-    """Compile engine and shim into one library, unless that was done before; return its path."""
+def compiled(folder, face, flags=()):
+    """Compile the engine and `face`, unless that was done before; return the paths of the objects."""
     native = SOURCE / "native"
-    files = [path for part in ("cuda", "memory") for path in sorted((native / part).glob("*.cc"))]
+    files = [path for part in (".", "cuda", "memory") for path in sorted((native / part).glob("*.cc"))]
     files.remove(native / "cuda" / "seed.cc")  # a program
     files += [native / name for name in ("layout/layout.cc", "cpu/dtype.cc", "cpu/scalar.cc")]
-    files += [Path(__file__).with_name("engine_shim.cc")]
+    files += [Path(__file__).with_name(face)]
     command = ["-std=c++20", "-O1", "-g1", "-fPIC", "-Wall", f"-I{SOURCE}", f"-I{SOURCE / 'include'}", *flags]
-    headers = sorted((SOURCE / "include" / "dltensor").glob("*.h")) + sorted(native.glob("*/*.h"))
+    headers = (
+        sorted((SOURCE / "include" / "dltensor").glob("*.h"))
+        + sorted(native.glob("*/*.h"))
+        + sorted(native.glob("*.h"))
+    )
     headers += sorted((native / "cuda" / "kernels").glob("*.cuh"))
     shared = hashlib.sha256(repr(command).encode() + b"".join(p.read_bytes() for p in headers)).hexdigest()[:16]
     objects = []
@@ -88,12 +92,23 @@ def build(folder, flags=()):
         for process, part, target in running:
             assert process.wait() == 0, f"cannot compile {target}"
             part.replace(target)
-    library = folder / f"engine-{hashlib.sha256(repr(objects).encode()).hexdigest()[:16]}.so"
-    if not library.exists():
-        part = library.with_suffix(f".{os.getpid()}")
-        subprocess.run(["g++", "-shared", *flags, *objects, "-o", str(part), "-ldl", "-lpthread"], check=True)
-        part.replace(library)
-    return library
+    return objects
+
+
+def linked(folder, name, objects, flags):
+    """Link objects to a file, unless that was done before; return its path."""
+    key = hashlib.sha256(repr((objects, flags)).encode()).hexdigest()[:16]
+    target = Path(folder) / name.format(key)
+    if not target.exists():
+        part = target.with_suffix(f".{os.getpid()}")
+        subprocess.run(["g++", *flags, *objects, "-o", str(part), "-ldl", "-lpthread"], check=True)
+        part.replace(target)
+    return target
+
+
+def build(folder, flags=()):
+    """Compile engine and shim into one library; return its path."""
+    return linked(folder, "engine-{}.so", compiled(folder, "engine_shim.cc", flags), ["-shared", *flags])
 
 
 class Engine:

@@ -149,10 +149,10 @@ SHIM int shim_pointer_device(const void* pointer, int* type, int* id) {
   return fault;
 }
 
-SHIM void shim_hint(int library, const char* path) { set_library_path(static_cast<Library>(library), path); }
-SHIM void shim_sources(const char* folder) { set_source_folder(folder); }
-SHIM void shim_kernel_cache(const char* folder) { set_kernel_cache(folder); }
-SHIM void shim_kernel_seeds(const char* folder) { set_kernel_seeds(folder); }
+SHIM int shim_hint(int library, const char* path) { return answer(set_library_path(static_cast<Library>(library), path)); }
+SHIM int shim_sources(const char* folder) { return answer(set_source_folder(folder)); }
+SHIM int shim_kernel_cache(const char* folder) { return answer(set_kernel_cache(folder)); }
+SHIM int shim_kernel_seeds(const char* folder) { return answer(set_kernel_seeds(folder)); }
 SHIM void shim_compiler_statistics(int64_t* out) {
   const CompilerStatistics s = compiler_statistics();
   out[0] = s.compiled, out[1] = s.from_disk, out[2] = s.refused;

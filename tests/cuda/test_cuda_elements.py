@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Element-wise kernels on the host driver, against NumPy."""
 
+import ctypes
+
 import numpy as np
 import pytest
+from test_special_cases import CIRCULAR, SPECIAL, conjugated, is_special, special_values
 
 RNG = np.random.default_rng(7)
 
@@ -282,8 +285,6 @@ POINTS = [complex(x, y) for x in (-2.5, -1.0, -0.0, 0.0, 0.3, 1.0, 40.0) for y i
 )
 def test_the_devices_complex_functions_agree_with_c99(loaded, name):
     """Values and, on the branch cuts, the side that the sign of zero chooses."""
-    import ctypes
-
     alias = {
         "acos": "arccos",
         "acosh": "arccosh",
@@ -304,3 +305,35 @@ def test_the_devices_complex_functions_agree_with_c99(loaded, name):
         assert abs(complex(*out) - want) < 1e-13 * scale + 1e-15, (name, z, complex(*out), want)
         compared += 1
     assert compared > 25
+
+
+@pytest.mark.parametrize("name", sorted(set(SPECIAL) - {"sign"}))
+def test_the_devices_complex_functions_have_the_special_values_of_the_standard(loaded, name):
+    out = (ctypes.c_double * 2)()
+
+    def device(z):
+        loaded.c.shim_complex(name.encode(), ctypes.c_double(z.real), ctypes.c_double(z.imag), out)
+        return complex(*out)
+
+    cases = [(z, want) for function, z, want in special_values() if function == name]
+    assert len(cases) > 5
+    for z, want in cases:
+        for got in (device(z), conjugated(device(conjugated(z)))):
+            assert is_special(got, want, z), (z, got, want)
+
+
+@pytest.mark.parametrize("name", CIRCULAR)
+def test_the_devices_circular_functions_have_the_special_values_of_the_hyperbolic_ones(loaded, name):
+    out = (ctypes.c_double * 2)()
+
+    def device(name, z):
+        loaded.c.shim_complex(name.encode(), ctypes.c_double(z.real), ctypes.c_double(z.imag), out)
+        return complex(*out)
+
+    edges = [0.0, -0.0, 1.0, -2.0, np.inf, -np.inf, np.nan]
+    for z in [complex(x, y) for x in edges for y in edges]:
+        turned = device(CIRCULAR[name], complex(-z.imag, z.real))
+        want = turned if name == "cos" else complex(turned.imag, -turned.real)
+        got = device(name, z)
+        for a, b in ((got.real, want.real), (got.imag, want.imag)):
+            np.testing.assert_allclose(abs(a), abs(b), rtol=1e-12, atol=1e-15, err_msg=f"{name}({z})")

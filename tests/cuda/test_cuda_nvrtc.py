@@ -163,7 +163,7 @@ def test_seeds_are_made_without_a_driver_and_taken_by_hash(tmp_path):
 def test_without_a_driver_the_message_says_what_was_tried_and_what_to_do(tmp_path):
     script = """
     try:
-        cuda("device_count", ctypes.byref(ctypes.c_int()))
+        cuda.stream(0)
     except engine.Fault as error:
         print(error)
     """
@@ -177,7 +177,7 @@ def test_without_a_device_the_message_says_so(tmp_path):
     script = """
     machine = hostcuda.load(devices=0)
     try:
-        cuda("device_count", ctypes.byref(ctypes.c_int()))
+        cuda.stream(0)
     except engine.Fault as error:
         print(error)
     """

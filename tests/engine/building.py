@@ -26,6 +26,10 @@ FLAGS = [
 ]
 
 
+# Sizes and indices have 64 bits: one that gets lost on the way to an int is an error.
+NARROWING = ["-Wconversion", "-Wno-sign-conversion", "-Wno-float-conversion"]
+
+
 def cache() -> pathlib.Path:
     """Return the folder that compiled faces are kept in between runs."""
     folder = pathlib.Path(os.environ.get("DLTENSOR_TEST_CACHE", pathlib.Path(tempfile.gettempdir()) / "dltensor-faces"))
@@ -75,19 +79,13 @@ def _lists() -> tuple:
     return kernels, base, levels if platform.machine() == "x86_64" else {"base": []}
 
 
-def engine(face_name: str, *flags: str) -> ctypes.CDLL:
-    """Compile the whole engine with tests/engine/`face_name` into one library and load it."""
-    kernels, base, levels = _lists()
-    native = ROOT / "src" / "dltensor" / "native"
-    units = [
-        (native / k, ("-O3", f"-DDLT_LEVEL={level}", *options)) for k in kernels for level, options in levels.items()
-    ]
-    units += [(native / b, ("-O2",)) for b in base] + [(pathlib.Path(__file__).parent / face_name, ("-O2",))]
+def objects(units: list, *flags: str) -> list[pathlib.Path]:
+    """Compile files, each with options of its own, and return the objects; what was compiled before is found again."""
     headers = hashlib.sha256(b"".join(p.read_bytes() for f in INCLUDES[:1] for p in sorted(f.rglob("*.h")))).hexdigest()
 
     def compiled(unit: tuple) -> pathlib.Path:
         source, options = unit
-        key = hashlib.sha256(source.read_bytes() + repr((headers, options, flags)).encode()).hexdigest()[:16]
+        key = hashlib.sha256(source.read_bytes() + repr((headers, options, flags, NARROWING)).encode()).hexdigest()[:16]
         target = cache() / f"{source.stem}-{key}.o"
         if not target.exists():
             made = target.with_suffix(f".{os.getpid()}.tmp")
@@ -96,6 +94,7 @@ def engine(face_name: str, *flags: str) -> ctypes.CDLL:
                 [
                     os.environ.get("CXX", "g++"),
                     *FLAGS,
+                    *NARROWING,
                     "-fvisibility=hidden",
                     *options,
                     *flags,
@@ -110,11 +109,38 @@ def engine(face_name: str, *flags: str) -> ctypes.CDLL:
         return target
 
     with concurrent.futures.ThreadPoolExecutor(2) as workers:
-        objects = list(workers.map(compiled, units))
-    key = hashlib.sha256(repr(objects).encode()).hexdigest()[:16]
-    library = cache() / f"engine-{key}{sysconfig.get_config_var('SHLIB_SUFFIX')}"
-    if not library.exists():
-        made = library.with_suffix(f".{os.getpid()}.tmp")
-        run([os.environ.get("CXX", "g++"), "-shared", *flags, *objects, "-o", made, "-lpthread", "-ldl"])
-        made.rename(library)
-    return ctypes.CDLL(str(library))
+        return list(workers.map(compiled, units))
+
+
+def link(name: str, parts: list[pathlib.Path], *flags: str) -> pathlib.Path:
+    """Link objects to a file of the cache, unless that was done before."""
+    key = hashlib.sha256(repr((parts, flags)).encode()).hexdigest()[:16]
+    target = cache() / name.format(key)
+    if not target.exists():
+        made = target.with_suffix(f".{os.getpid()}.tmp")
+        run([os.environ.get("CXX", "g++"), *flags, *parts, "-o", made, "-lpthread", "-ldl"])
+        made.rename(target)
+    return target
+
+
+def sources(*folders: str) -> list[pathlib.Path]:
+    """Return the engine's files of some folders, as the build lists them."""
+    _, base, _ = _lists()
+    found = [
+        ROOT / "src" / "dltensor" / "native" / name for name in base if "/" not in name or name.split("/")[0] in folders
+    ]
+    if not found:
+        raise RuntimeError(f"native/meson.build lists no file of {', '.join(folders)}")
+    return found
+
+
+def engine(face_name: str, *flags: str) -> ctypes.CDLL:
+    """Compile the whole engine with tests/engine/`face_name` into one library and load it."""
+    kernels, base, levels = _lists()
+    native = ROOT / "src" / "dltensor" / "native"
+    units = [
+        (native / k, ("-O3", f"-DDLT_LEVEL={level}", *options)) for k in kernels for level, options in levels.items()
+    ]
+    units += [(native / b, ("-O2",)) for b in base] + [(pathlib.Path(__file__).parent / face_name, ("-O2",))]
+    suffix = sysconfig.get_config_var("SHLIB_SUFFIX")
+    return ctypes.CDLL(str(link(f"engine-{{}}{suffix}", objects(units, *flags), "-shared", *flags)))

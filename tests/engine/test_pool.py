@@ -7,7 +7,8 @@ import subprocess
 import pytest
 from building import FLAGS, INCLUDES, ROOT, run
 
-SOURCES = [ROOT / "tests" / "engine" / "pool_race.cc", ROOT / "src" / "dltensor" / "native" / "cpu" / "pool.cc"]
+NATIVE = ROOT / "src" / "dltensor" / "native"
+SOURCES = [ROOT / "tests" / "engine" / "pool_race.cc", NATIVE / "cpu" / "pool.cc", NATIVE / "environment.cc"]
 
 
 def build(folder, *flags):

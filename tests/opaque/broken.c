@@ -42,9 +42,8 @@ static dlt_status_t as_dlpack(void* p, DLManagedTensorVersioned** out, DLDevice 
   return 0;
 }
 static dlt_status_t from_dlpack(const void* p, DLManagedTensorVersioned* t, dlt_array_t* out) {
-  (void)p, (void)out;
-  t->deleter(t);
-  return 0;
+  (void)p;
+  return dlt_array_from_dlpack(t, "honest", NULL, out);
 }
 static dlt_status_t reshape(void* p, const uintptr_t* s, uintptr_t n) {
   (void)p, (void)s, (void)n;
@@ -226,6 +225,80 @@ static void an_honest_array_passes(void) {
   WORKS(dlt_array_check(&a, NULL));
 }
 
+/* What a struct filled by hand gets wrong most easily. As bytes: no compiler lets it through. */
+static void swap_slots(dlt_array_t* a, size_t one, size_t other) {
+  void* kept;
+  memcpy(&kept, (char*)a + one, sizeof(void*));
+  memcpy((char*)a + one, (char*)a + other, sizeof(void*));
+  memcpy((char*)a + other, &kept, sizeof(void*));
+}
+
+static dlt_status_t no_import(const void* p, DLManagedTensorVersioned* t, dlt_array_t* out) {
+  (void)p, (void)out;
+  t->deleter(t);
+  dlt_set_last_error("this library imports nothing", "test", NULL, NULL);
+  return DLT_CALLBACK_ERROR;
+}
+
+static void swapped_functions_are_found(void) {
+  double x[6] = {0};
+  dlt_array_t ours = array_over(x, f64, 2, (int64_t[]){2, 3}, NULL, 0), a;
+  WORKS(dlt_array_check(&ours, NULL));
+  const size_t reshapes = offsetof(dlt_array_t, reshape), swaps = offsetof(dlt_array_t, swap_axes);
+  const size_t origins = offsetof(dlt_array_t, origin), devices = offsetof(dlt_array_t, device),
+               dtypes = offsetof(dlt_array_t, dtype);
+  a = ours;
+  swap_slots(&a, reshapes, swaps);
+  FAILS(dlt_array_check(&a, NULL), "is it 'swap_axes' that stands there?");
+  a.from_dlpack = no_import; /* then on a copy */
+  FAILS(dlt_array_check(&a, NULL), "is it 'swap_axes' that stands there?");
+  a = ours;
+  a.from_dlpack = no_import;
+  WORKS(dlt_array_check(&a, NULL));
+  a = ours;
+  memcpy((char*)&a + swaps, (char*)&a + reshapes, sizeof(void*));
+  FAILS(dlt_array_check(&a, NULL), "are one function");
+  a = ours;
+  swap_slots(&a, origins, devices);
+  FAILS(dlt_array_check(&a, NULL), "");
+  a = ours;
+  swap_slots(&a, dtypes, devices);
+  FAILS(dlt_array_check(&a, NULL), "device");
+  a = ours;
+  swap_slots(&a, dtypes, origins);
+  FAILS(dlt_array_check(&a, NULL), "'dtype' writes more");
+  /* The check has left the array as it was. */
+  const uintptr_t* dims;
+  uintptr_t count;
+  WORKS(ours.shape(ours.ptr, &dims, &count));
+  CHECK(count == 2 && dims[0] == 2 && dims[1] == 3);
+  end_array(&ours);
+}
+
+/* The one case in which both give the same bytes: origin 1, which is what this array has, on the CPU. */
+static void a_swapped_origin_of_number_one_is_found(void) {
+  double x[6] = {0};
+  dlt_data_origin_t number = 0;
+  dlt_array_t a = array_over(x, f64, 2, (int64_t[]){2, 3}, NULL, 0), swapped = a;
+  swap_slots(&swapped, offsetof(dlt_array_t, origin), offsetof(dlt_array_t, device));
+  WORKS(a.origin(a.ptr, &number));
+  CHECK(number == 1);
+  FAILS(dlt_array_check(&swapped, NULL), "'origin' and 'device' in each other's place");
+  end_array(&a);
+}
+
+static void a_struct_of_zeros_is_no_array(void) {
+  dlt_array_t nothing, made;
+  dlt_array_v1_t old_nothing, old_made;
+  memset(&nothing, 0, sizeof(nothing));
+  memset(&old_nothing, 0, sizeof(old_nothing));
+  FAILS(dlt_array_to_v1(nothing, &old_made), "array_to_v1: expected an array, got a struct without functions");
+  FAILS(dlt_array_from_v1(old_nothing, &made), "array_from_v1: expected an array, got a struct without functions");
+  nothing.ptr = old_nothing.ptr = data;
+  CHECK(dlt_array_to_v1(nothing, &old_made) == DLT_INVALID_PARAMETER_ERROR);
+  CHECK(dlt_array_from_v1(old_nothing, &made) == DLT_INVALID_PARAMETER_ERROR);
+}
+
 static void each_lie_is_named(void) {
 #define LIE(member, function, words)    \
   do {                                  \
@@ -262,6 +335,8 @@ static void each_lie_is_named(void) {
   /* An origin that nobody registered has a name all the same: the one that says so. */
   dlt_array_t a = honest();
   a.origin = wild_origin;
+  FAILS(dlt_array_check(&a, NULL), "of an array that 'from_dlpack' made");
+  a.from_dlpack = no_import;
   WORKS(dlt_array_check(&a, NULL));
 }
 
@@ -300,7 +375,9 @@ static void a_lying_fill_is_refused_and_given_back(void) {
 int main(int argc, char** argv) {
   static const test_case cases[] = {
 #define CASE(name) {#name, name}
+      CASE(a_swapped_origin_of_number_one_is_found), /* first: it is about the first origin of all */
       CASE(each_missing_function_is_named), CASE(an_honest_array_passes), CASE(each_lie_is_named),
-      CASE(old_errors_are_not_blamed), CASE(a_lying_fill_is_refused_and_given_back)};
+      CASE(old_errors_are_not_blamed), CASE(a_lying_fill_is_refused_and_given_back),
+      CASE(swapped_functions_are_found), CASE(a_struct_of_zeros_is_no_array)};
   return run_cases(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);
 }

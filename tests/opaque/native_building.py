@@ -55,7 +55,7 @@ def tool(name: str) -> str | None:
 def engine_sources() -> list[pathlib.Path]:
     """Return the files of the engine that arrays need, as the build file lists them."""
     listed = re.findall(r"'([\w/]+\.cc)'", (SOURCE / "native" / "meson.build").read_text())
-    return [SOURCE / "native" / name for name in listed if name.split("/")[0] in FOLDERS]
+    return [SOURCE / "native" / name for name in listed if "/" not in name or name.split("/")[0] in FOLDERS]
 
 
 @functools.cache

@@ -56,6 +56,19 @@ def what_a_tensor_says(t: dl.Tensor) -> None:
     assert_type(dl.Flags.READ_ONLY in t.flags, bool)
     assert_type(t.readonly, bool)
     assert_type(t.T.mT, dl.Tensor)
+    assert_type(t.reshape(4), dl.Tensor)
+    assert_type(t.reshape(2, -1, copy=False), dl.Tensor)
+    assert_type(t.reshape((4,)).reshape([2, 2]), dl.Tensor)
+    assert_type(t.transpose().transpose(1, 0).transpose((0, 1)), dl.Tensor)
+    assert_type(t.permute(1, 0).squeeze().flatten().ravel().clone().cpu(), dl.Tensor)
+    assert_type(t.numel(), int)
+    assert_type(t.tobytes(), bytes)
+    assert_type(round(t, 1), dl.Tensor)
+    assert_type(round(t[0, 0]), int)
+    assert_type(dl.squeeze(dl.stack((t, t), 1)), dl.Tensor)
+    assert_type(dl.linspace(0, 1), dl.Tensor)
+    t.reshape("4")  # type: ignore[arg-type]
+    t.permute("10")  # type: ignore[arg-type]
     assert_type(len(t), int)
     assert_type(float(t[0, 0]), float)
     assert_type([row for row in t], list[dl.Tensor])
@@ -124,11 +137,11 @@ def dtypes_and_devices(t: dl.Tensor, values: NDArray[np.float32]) -> None:
     assert_type(t.to(dl.DeviceType.kDLCPU), dl.Tensor)
     assert_type(dl.as_device((1, 0)), dl.Device)
     assert_type(dl.DLPACK_VERSION, tuple[int, int])
-    dl.zeros(3, dtype=int)  # type: ignore[arg-type]
+    dl.zeros(3, dtype=bytes)  # type: ignore[arg-type]
     dl.zeros(3, dtype=32)  # type: ignore[arg-type]
     dl.cast(t, "uint8", rounding="up")  # type: ignore[call-overload]
     dl.zeros(3, device=1.0)  # type: ignore[arg-type]
-    dl.DType(2)  # type: ignore[call-arg]
+    dl.DType(2)  # type: ignore[call-overload]
     dl.float33  # type: ignore[attr-defined]
 
 
@@ -147,7 +160,7 @@ def making_and_rearranging(t: dl.Tensor) -> None:
     dl.zeros((2, 3.5))  # type: ignore[arg-type]
     dl.zeros((2, 3), "float32")  # type: ignore[call-arg]
     dl.meshgrid(t, indexing="yx")  # type: ignore[arg-type]
-    dl.concat(t, t)  # type: ignore[call-arg,arg-type]
+    dl.concat(t, t)  # type: ignore[arg-type]
     dl.permute_dims(t)  # type: ignore[call-arg]
 
 

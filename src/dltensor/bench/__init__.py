@@ -1,20 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
 """What exchange and calls cost on this machine: each statement beside the fastest peer that is installed, by turns.
 
-More than 1 x: dltensor is faster. Rows whose peer is missing are named. Exit status: 0, 2 when no row fits.
+More than 1 x: dltensor is faster. Rows whose peer is missing are named.
+
+Exit status: 0, 2 when no row fits or a file cannot be written.
 """
 
 import json
 import platform
-import shutil
 import sys
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
-from pathlib import Path
 
-BIAS = """Bias: written by the authors of dltensor, who chose the rows. Small tensors, warm caches, one thread, garbage
-collection off: cold calls are slower everywhere. Peers do more in some calls (torch checks gradients) and less in
-others (most do not validate). On a shared machine a difference below ten per cent says nothing."""
+from .._arguments import count, output_file
+from .._output import write_file
+from .._terminal import Bar, complain, say, width
+
+BIAS = (
+    "Bias: written by the authors of dltensor, who chose the rows. Small tensors, warm caches, one thread, garbage "
+    "collection off: cold calls are slower everywhere. Peers do more in some calls (torch checks gradients) and less "
+    "in others (most do not validate). On a shared machine a difference below ten per cent says nothing."
+)
 
 
 @dataclass(frozen=True)
@@ -39,9 +45,9 @@ def arguments(parser):
         An option is declared twice, which only a change of this function can cause.
     """
     parser.add_argument("part", metavar="PART", nargs="*", help="parts of names of rows; without one, all rows")
-    parser.add_argument("--rounds", metavar="N", type=int, default=21, help="how often each statement is sampled")
-    parser.add_argument("--svg", metavar="FILE", type=Path, help="write a drawing of the ratios")
-    parser.add_argument("--json", metavar="FILE", type=Path, help="write all figures")
+    parser.add_argument("--rounds", metavar="N", type=count, default=21, help="how often each statement is sampled")
+    parser.add_argument("--svg", metavar="FILE", type=output_file, help="write a drawing of the ratios")
+    parser.add_argument("--json", metavar="FILE", type=output_file, help="write all figures")
 
 
 def measure(parts=(), rounds=21, told=None):
@@ -112,27 +118,24 @@ def run(options):
 
     Raises
     ------
-    OSError
+    OutputError
         A file cannot be written.
     """
     import dltensor as dl
 
-    from ..progress import Bar
     from .drawing import svg, text
 
     before = dl.num_threads()
     dl.set_num_threads(1)
-    bar = Bar("bench")
     try:
-        rows, missing = measure(options.part, max(options.rounds, 1), bar)
+        with Bar("bench") as bar:
+            rows, missing = measure(options.part, options.rounds, bar)
     finally:
-        bar.close()
         dl.set_num_threads(before)
     if not rows and not missing:
-        print(f"bench: no row has {' or '.join(map(repr, options.part))} in its name", file=sys.stderr)
+        complain(f"bench: no row has {' or '.join(map(repr, options.part))} in its name")
         return 2
-    width = min(shutil.get_terminal_size((110, 24)).columns, 130)
-    print(text(rows, missing, width))
+    say(text(rows, missing, width()))
     if options.json:
         found = {
             "dltensor": version("dltensor"),
@@ -142,7 +145,7 @@ def run(options):
             "missing": missing,
             "bias": BIAS,
         }
-        options.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+        write_file(options.json, json.dumps(found, indent=1) + "\n")
     if options.svg:
-        options.svg.write_text(svg(rows), encoding="utf-8")
+        write_file(options.svg, svg(rows))
     return 0

@@ -4,6 +4,8 @@
 import math
 from html import escape
 
+from .._terminal import fill
+
 _BAR = 16
 _SPAN = 32.0
 """The ratio at which a bar is full, either way; bars are logarithmic."""
@@ -13,33 +15,40 @@ def _length(ratio, full):
     return full * min(abs(math.log(ratio)), math.log(_SPAN)) / math.log(_SPAN)
 
 
-def text(rows, missing, width=110):
+def text(rows, missing, columns=100):
     """Return a table with a bar per row: to the right of the line dltensor is faster.
 
     Parameters
     ----------
     rows : list of Measured
     missing : dict of str to str
-    width : int, columns
+    columns : int, default 100
+        The width of the table. Where it leaves no room for the peers' statements, the bars are left out.
 
-    Raises
-    ------
-    Nothing.
+    Returns
+    -------
+    str
     """
     from . import BIAS
 
     half = _BAR // 2
     names = [f"{row.group}: {row.what}" for row in rows]
     left = max([len(name) for name in names] + [8])
-    lines = [f"{'':{left}}{'ns':>9}{'peer ns':>9}{'ratio':>8}  {'slower':<{half}}|{'faster':<{half}}  the fastest peer"]
+    figures = left + 9 + 9 + 8 + 2
+    with_bars = figures + _BAR + 3 + 20 <= columns
+    heads = f"{'':{left}}{'ns':>9}{'peer ns':>9}{'ratio':>8}  "
+    if with_bars:
+        heads += f"{'slower':<{half}}|{'faster':<{half}}  "
+    lines = [heads + "fastest peer"]
     for name, row in zip(names, rows, strict=True):
         filled = "#" * round(_length(row.ratio, half))
         bar = f"{'':{half}}|{filled:<{half}}" if row.ratio >= 1 else f"{filled:>{half}}|{'':{half}}"
-        line = f"{name:{left}}{row.ns:9.0f}{row.peer_ns:9.0f}{row.ratio:7.2f}x  {bar}  {row.peer}"
-        lines.append(line[:width].rstrip())
+        line = f"{name:{left}}{row.ns:9.0f}{row.peer_ns:9.0f}{row.ratio:7.2f}x  {bar + '  ' if with_bars else ''}"
+        room = max(columns - len(line), 8)
+        lines.append((line + (row.peer if len(row.peer) <= room else row.peer[: room - 3] + "...")).rstrip())
     for name, what in missing.items():
-        lines.append(f"{name:{left}}  not measured: needs {what}")
-    return "\n".join([*lines, "", BIAS])
+        lines += fill(f"{name}: not measured: needs {what}", columns)
+    return "\n".join([*lines, "", *fill(BIAS, columns)])
 
 
 def svg(rows):

@@ -51,6 +51,7 @@ def installed() -> list[str]:
 
 
 def _chosen(only):
+    from .._foreign_text import first_line
     from .checks import all_checks
     from .rules import find
 
@@ -79,7 +80,7 @@ def _chosen(only):
     if unknown:
         raise ValueError(
             f"check: expected rules (20, R20, H6), names of checks or producer, consumer, lifetime, table, "
-            f"hostile; got {', '.join(unknown)}"
+            f"hostile; got {first_line(', '.join(unknown))}"
         )
     return {name: one for name, one in checks.items() if name in names}
 
@@ -97,7 +98,7 @@ def check(
     only : sequence of str
         Rules (``"R20"``), names of checks, or ``producer``, ``consumer``, ``lifetime``, ``table``, ``hostile``.
     jobs : int
-        How many child processes at a time.
+        How many child processes at a time, at most; never more than there are cores.
     told : callable of (done, total), optional
         Called as the checks get done.
 
@@ -108,9 +109,9 @@ def check(
     Raises
     ------
     Missing
-        The framework cannot be imported.
+        The framework cannot be imported, or the user's function raises or returns no array.
     ValueError
-        `only` names nothing.
+        `only` names nothing, or `jobs` is no whole number from 1 on.
 
     Examples
     --------

@@ -130,11 +130,24 @@ def look(capsule):
     return _describe_managed(_pointer(capsule), LAYOUTS[name])
 
 
+# Only functions of this module have it: classes whose objects hold a foreign address are made nowhere else.
+cdef object _MADE_HERE = object()
+
+
+cdef int _refuse_unless_made_here(token, str name, str made_by) except -1:
+    if token is not _MADE_HERE:
+        raise TypeError(f"{name}: objects of this class are made by {made_by}, not by calling it")
+    return 0
+
+
 cdef class Taken:
     """A struct taken out of its capsule, or got from a table: the caller deletes it, once."""
     cdef void* managed
     cdef bint legacy
     cdef public bint deleted
+
+    def __cinit__(self, token=None):
+        _refuse_unless_made_here(token, "Taken", "take()")
 
     @property
     def struct(self):
@@ -161,7 +174,7 @@ cdef class Taken:
 
 
 cdef Taken _taken(void* managed, bint legacy):
-    cdef Taken taken = Taken.__new__(Taken)
+    cdef Taken taken = Taken.__new__(Taken, _MADE_HERE)
     taken.managed, taken.legacy = managed, legacy
     return taken
 
@@ -178,6 +191,9 @@ cdef class Watch:
     """Counts the calls of a foreign struct's deleter."""
     cdef Watched* watched
 
+    def __cinit__(self, token=None):
+        _refuse_unless_made_here(token, "Watch", "watch()")
+
     @property
     def deleted(self):
         return self.watched.record.deleted.load()
@@ -193,7 +209,7 @@ cdef class Watch:
 
 def watch(capsule):
     """Put a counter in front of the deleter of an unconsumed capsule."""
-    cdef Watch made = Watch.__new__(Watch)
+    cdef Watch made = Watch.__new__(Watch, _MADE_HERE)
     made.watched = watch_struct(_pointer(capsule), look(capsule).legacy)
     return made
 
@@ -224,6 +240,7 @@ cdef int64_t* _lasting(values) except? NULL:
         return NULL
     if isinstance(values, int):
         return <int64_t*><uintptr_t>values
+    values = tuple(values)  # once: its length is asked, and then its items
     made = <int64_t*>malloc(8 * max(len(values), 1))
     if made == NULL:
         raise MemoryError
@@ -312,8 +329,9 @@ cdef class Probe:
     cdef readonly bint legacy
     cdef readonly object keeps
 
-    def __init__(self, *, legacy=False, version=(1, 3), flags=0, shape=(2, 3), strides="c", dtype=(2, 32, 1),
-                 device=(1, 0), byte_offset=0, data=None, owned=None, ndim=None, deleter=True, context=1, keeps=None):
+    # Not __init__: an object that skips it would have no struct, and a second call would replace one that is lent.
+    def __cinit__(self, *, legacy=False, version=(1, 3), flags=0, shape=(2, 3), strides="c", dtype=(2, 32, 1),
+                  device=(1, 0), byte_offset=0, data=None, owned=None, ndim=None, deleter=True, context=1, keeps=None):
         cdef DLTensor* t
         cdef int i
         cdef int64_t step = 1
@@ -337,7 +355,11 @@ cdef class Probe:
             elif deleter == "needs interpreter":
                 self.made.versioned.deleter = delete_needing_interpreter
         if owned is not None:
+            if not isinstance(owned, bytes):
+                raise TypeError(f"Probe: owned must be bytes, got {type(owned).__qualname__}")
             self.made.owned = aligned_memory(len(owned))
+            if self.made.owned == NULL:
+                raise MemoryError(f"Probe: no memory left for {len(owned)} bytes")
             self.made.owned_bytes = len(owned)
             memcpy(self.made.owned, <char*><bytes>owned, len(owned))
             data = <uintptr_t>self.made.owned

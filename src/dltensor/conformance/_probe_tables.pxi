@@ -143,7 +143,9 @@ cdef class Table:
     cdef DLPackExchangeAPI* api
     cdef public object last_error
 
-    def __init__(self, uintptr_t address):
+    def __cinit__(self, uintptr_t address):
+        if address == 0:
+            raise ValueError("Table: expected the address of an exchange table, got 0")
         self.api = <DLPackExchangeAPI*>address
 
     @classmethod

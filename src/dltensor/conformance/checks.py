@@ -2,10 +2,10 @@
 """What a check is and where the checks are listed. The checks themselves are in the modules named after their side."""
 
 import importlib
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from .._foreign_text import describe_error
 from .rules import find
 
 MODULES = ("producer_checks", "lifetime_checks", "table_checks", "consumer_checks", "hostile_checks")
@@ -91,5 +91,4 @@ def expect(condition, message):
 
 def say(error):
     """An exception in one short line."""
-    text = " ".join(re.sub(r"\x1b\[[0-9;]*m", "", str(error)).split())
-    return f"{type(error).__name__}: {text[:160]}{'...' if len(text) > 160 else ''}" if text else type(error).__name__
+    return describe_error(error, 160)

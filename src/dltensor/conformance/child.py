@@ -65,19 +65,20 @@ def serve(prepare):
     sys.path.extend(path for path in order["path"] if path not in sys.path)
     warnings.simplefilter("ignore")
 
+    from .._foreign_text import describe_error
     from . import _probe
-    from .targets import Missing
+    from .targets import Missing, place_of
 
+    _probe.on_trying(lambda what: tell(trying=what))
     try:
         facts, attempt, natural_end = prepare(order["target"], order["checks"])
     except Missing as error:
         tell(missing=str(error))
         return
     except BaseException as error:
-        tell(missing=f"check: {order['target']} fails to import: {type(error).__name__}: {error}")
+        tell(missing=f"check: {order['target']} fails to import: {describe_error(error)}{place_of(error)}")
         return
     tell(**facts)
-    _probe.on_trying(lambda what: tell(trying=what))
     for name in order["checks"]:
         tell(begin=name)
         started = time.perf_counter()

@@ -2,17 +2,20 @@
 """Check which rules of DLPack a framework, or your own type, keeps. Each check runs in a child process.
 
 TARGET is the name of an installed framework, or module:name of a function that returns an array, of a function that
-takes one, or of an object with `make` and `from_dlpack`. Exit status: 0 no MUST is broken, 1 one is, 2 cannot be had.
+takes one, or of an object with `make` and `from_dlpack`.
+
+Exit status: 0 no MUST is broken, 1 one is, 2 TARGET cannot be checked: it is not there, or your function raises.
 """
 
 import os
-import shutil
 import sys
-from pathlib import Path
 
-from ..progress import Bar
+from .._arguments import count, output_file
+from .._output import write_file
+from .._terminal import Bar, complain, fill, say, say_lines, width
 from . import Missing, check, installed, report
 from .rules import RULES, find
+from .runner import cores
 
 
 def arguments(parser):
@@ -23,18 +26,19 @@ def arguments(parser):
     argparse.ArgumentError
         An option is declared twice, which only a change of this function can cause.
     """
+    parser.usage = "dltensor check [OPTIONS] [TARGET ...]"
     parser.add_argument(
         "target", metavar="TARGET", nargs="*", help="numpy, torch, mypkg:make ...; without one, what is here"
     )
     parser.add_argument("--only", metavar="WHAT", default="", help="rules, checks or sides, by comma: R20,44,hostile")
-    parser.add_argument("--jobs", metavar="N", type=int, default=os.cpu_count() or 2, help="child processes at a time")
+    parser.add_argument("--jobs", metavar="N", type=count, default=cores(), help="child processes at a time")
     parser.add_argument(
         "--explain", metavar="RULE", help="say what a rule wants, where it stands and how it is checked"
     )
     parser.add_argument("--verbose", action="store_true", help="also say what did not apply, and why")
-    parser.add_argument("--json", metavar="FILE", type=Path, help="write all findings")
-    parser.add_argument("--junit", metavar="FILE", type=Path, help="write them for CI")
-    parser.add_argument("--badge", metavar="FILE", type=Path, help="write an SVG badge")
+    parser.add_argument("--json", metavar="FILE", type=output_file, help="write all findings")
+    parser.add_argument("--junit", metavar="FILE", type=output_file, help="write them for CI")
+    parser.add_argument("--badge", metavar="FILE", type=output_file, help="write an SVG badge")
 
 
 def _explain(name):
@@ -43,7 +47,7 @@ def _explain(name):
     try:
         rule = find(name)
     except KeyError as error:
-        print(f"check: {error.args[0]}", file=sys.stderr)
+        complain(f"check: {error.args[0]}")
         return 2
     sources = {
         "H": "dlpack.h 1.3",
@@ -51,14 +55,17 @@ def _explain(name):
         "A": "the array API standard 2025.12",
         "ours": "no standard says so: robustness",
     }
-    print(
-        f"{rule.id}  {rule.severity}  ({'; '.join(sources[part] for part in rule.source.split(', '))})\n\n{rule.text}\n"
-    )
+    lines = [
+        f"{rule.id}  {rule.severity}  ({'; '.join(sources[part] for part in rule.source.split(', '))})",
+        "",
+        rule.text,
+        "",
+    ]
     if not rule.decidable:
-        print(f"Cannot be decided here: {rule.undecidable}.")
-    for one in all_checks().values():
-        if one.rule == rule.id:
-            print(f"{one.name} ({one.side}): {one.text}")
+        lines.append(f"Cannot be decided here: {rule.undecidable}.")
+    lines += [f"{one.name} ({one.side}): {one.text}" for one in all_checks().values() if one.rule == rule.id]
+    for line in lines:
+        say("\n".join(fill(line, width())))
     return 0
 
 
@@ -67,39 +74,33 @@ def run(options):
 
     Raises
     ------
-    OSError
+    OutputError
         A report cannot be written.
     """
     if options.explain:
         return _explain(options.explain)
     if not options.target:
-        print(
-            f"Installed here: {', '.join(installed())}\n"
-            f"Your own: module:name.  {len(RULES)} rules; --explain RULE says more."
-        )
+        say("\n".join(fill(f"Installed here: {', '.join(installed())}", width())))
+        say(f"Your own: module:name.  {len(RULES)} rules; --explain RULE says more.")
         return 0
     only = [word for word in options.only.split(",") if word]
     results, missing = [], 0
     if os.getcwd() not in sys.path:
         sys.path.append(os.getcwd())  # so that module:name finds the user's module from the console script too
     for target in options.target:
-        bar = Bar(target)
         try:
-            results.append(check(target, only=only, jobs=options.jobs, told=bar))
+            with Bar(target) as bar:
+                results.append(check(target, only=only, jobs=options.jobs, told=bar))
         except (Missing, ValueError) as error:
-            bar.close()
-            print(error, file=sys.stderr)
+            complain(str(error))
             missing += 1
             continue
-        bar.close()
-        colours = sys.stdout.isatty() and "NO_COLOR" not in os.environ
-        width = min(shutil.get_terminal_size((100, 24)).columns, 120)
-        print(report.as_text(results[-1], width=width, colours=colours, verbose=options.verbose), end="\n\n")
+        say_lines([*report.lines(results[-1], width(), verbose=options.verbose), []])
     if results:
         if options.json:
             report.write_json(results, options.json)
         if options.junit:
             report.write_junit(results, options.junit)
         if options.badge:
-            options.badge.write_text(report.badge(results[0]), encoding="utf-8")
+            write_file(options.badge, report.badge(results[0]))
     return 2 if missing else max((result.status for result in results), default=0)

@@ -9,9 +9,11 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from importlib.metadata import version
 
+from .._foreign_text import describe_error
+from .._output import write_file
 from . import Missing
 from .pair import BETWEEN, cases
-from .runner import Lost, run
+from .runner import Lost, parallel, run
 from .targets import installed
 
 FORMAT = 1
@@ -147,25 +149,28 @@ class Matrix:
             found = content.get("format") if isinstance(content, dict) else type(content).__name__
             raise ValueError(f"matrix: expected the JSON of a matrix, format {FORMAT}, got {found}")
         pairs = {}
-        for one in content["pairs"]:
-            kept = {name: tuple(outcome) for name, outcome in one["cases"].items()}
-            pairs[one["producer"], one["consumer"]] = Exchange(
-                one["producer"], one["consumer"], kept, one["nanoseconds"], one["trouble"]
-            )
-        names = ("frameworks", "missing", "producers", "consumers", "environment")
-        return cls(pairs=pairs, **{name: content[name] for name in names})
+        try:
+            for one in content["pairs"]:
+                kept = {name: tuple(outcome) for name, outcome in one["cases"].items()}
+                pairs[one["producer"], one["consumer"]] = Exchange(
+                    one["producer"], one["consumer"], kept, one["nanoseconds"], one["trouble"]
+                )
+            names = ("frameworks", "missing", "producers", "consumers", "environment")
+            return cls(pairs=pairs, **{name: content[name] for name in names})
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ValueError(
+                f"matrix: the JSON says format {FORMAT}, but is not whole: {describe_error(error)}"
+            ) from None
 
     def write(self, path):
         """Write it as JSON.
 
         Raises
         ------
-        OSError
+        OutputError
             The file cannot be written.
         """
-        with open(path, "w", encoding="utf-8") as file:
-            json.dump(self.as_dict(), file, indent=1)
-            file.write("\n")
+        write_file(path, json.dumps(self.as_dict(), indent=1) + "\n")
 
     @classmethod
     def read(cls, path):
@@ -219,7 +224,7 @@ def measure(frameworks=None, *, jobs=2, told=None):
         Names of installed frameworks (`dltensor.conformance.installed`) or ``module:name`` as `check` reads it; without
         it, all that are installed.
     jobs : int
-        How many child processes at a time.
+        How many child processes at a time, at most; never more than there are cores.
     told : callable of (done, total), optional
         Called as the pairs get done.
 
@@ -231,6 +236,8 @@ def measure(frameworks=None, *, jobs=2, told=None):
     ------
     Missing
         None of the frameworks can be imported.
+    ValueError
+        `jobs` is no whole number from 1 on.
 
     Examples
     --------
@@ -243,7 +250,7 @@ def measure(frameworks=None, *, jobs=2, told=None):
     done, total = [], len(names) ** 2
 
     def each(pairs):
-        with ThreadPoolExecutor(max(1, jobs)) as pool:
+        with ThreadPoolExecutor(parallel("matrix", jobs, len(pairs))) as pool:
             futures = {pool.submit(_measure_pair, *pair): pair for pair in pairs}
             try:
                 for future in as_completed(futures):

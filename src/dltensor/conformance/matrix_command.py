@@ -1,15 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """Let every installed framework give its tensors to every other: types, layouts, read-only, sharing, time.
 
-Each pair runs in a child process. Exit status: 0, 1 when --diff finds an exchange that differs, 2 on wrong arguments.
+Each pair runs in a child process.
+
+Exit status: 0, 1 when --diff finds an exchange that differs, 2 when an argument is wrong or a file cannot be written.
 """
 
 import os
-import shutil
 import sys
+import textwrap
 from pathlib import Path
 
+from .._arguments import count, output_file
+from .._foreign_text import first_line
+from .._output import write_file
+from .._terminal import Bar, complain, say, width
 from .matrix_text import VIEWS
+from .runner import cores
 
 
 def arguments(parser):
@@ -20,12 +27,13 @@ def arguments(parser):
     argparse.ArgumentError
         An option is declared twice, which only a change of this function can cause.
     """
+    parser.usage = "dltensor matrix [OPTIONS]"
     parser.add_argument("--only", metavar="NAMES", default="", help="these frameworks, by comma; module:name is yours")
     parser.add_argument("--view", choices=VIEWS, default="verdict", help="what the cells of the table say")
-    parser.add_argument("--jobs", metavar="N", type=int, default=os.cpu_count() or 2, help="child processes at a time")
-    parser.add_argument("--html", metavar="FILE", type=Path, help="write one page with filters, without network")
-    parser.add_argument("--svg", metavar="FILE", type=Path, help="write a drawing")
-    parser.add_argument("--json", metavar="FILE", type=Path, help="write everything")
+    parser.add_argument("--jobs", metavar="N", type=count, default=cores(), help="child processes at a time")
+    parser.add_argument("--html", metavar="FILE", type=output_file, help="write one page with filters, without network")
+    parser.add_argument("--svg", metavar="FILE", type=output_file, help="write a drawing")
+    parser.add_argument("--json", metavar="FILE", type=output_file, help="write everything")
     parser.add_argument("--from", metavar="FILE", type=Path, dest="kept", help="show this JSON instead of measuring")
     parser.add_argument(
         "--diff",
@@ -37,7 +45,6 @@ def arguments(parser):
 
 
 def _measured(options):
-    from ..progress import Bar
     from . import installed
     from .matrix import measure
 
@@ -46,12 +53,10 @@ def _measured(options):
     only = [word for word in options.only.split(",") if word]
     known = installed()
     if wrong := [word for word in only if ":" not in word and word not in known]:
-        raise ValueError(f"matrix: expected {', '.join(known)} or module:name, got {', '.join(wrong)}")
-    bar = Bar("matrix")
-    try:
+        got = first_line(", ".join(wrong))
+        raise ValueError(f"matrix: expected {', '.join(known)} or module:name, got {got}")
+    with Bar("matrix") as bar:
         return measure(only or None, jobs=options.jobs, told=bar)
-    finally:
-        bar.close()
 
 
 def run(options):
@@ -59,7 +64,7 @@ def run(options):
 
     Raises
     ------
-    OSError
+    OutputError
         A report cannot be written.
     """
     from . import Missing
@@ -75,18 +80,19 @@ def run(options):
         kept = options.diff[1] if options.diff and len(options.diff) == 2 else options.kept
         matrix = Matrix.read(kept) if kept else _measured(options)
     except (Missing, ValueError, OSError) as error:
-        print(error, file=sys.stderr)
+        complain(str(error))
         return 2
     if old is None:
-        show(matrix, options.view, width=min(shutil.get_terminal_size((100, 24)).columns, 120))
+        show(matrix, options.view, width=width())
     if options.json:
         matrix.write(options.json)
     if options.html:
-        options.html.write_text(page(matrix), encoding="utf-8")
+        write_file(options.html, page(matrix))
     if options.svg:
-        options.svg.write_text(svg(matrix), encoding="utf-8")
+        write_file(options.svg, svg(matrix))
     if old is None:
         return 0
     changes = compare(old, matrix)
-    print(changes_text(changes))
+    for line in changes_text(changes).splitlines():
+        say("\n".join(textwrap.wrap(line, width(), subsequent_indent="    ", break_long_words=False)))
     return 1 if any(one.kind != "version" for one in changes) else 0

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A matrix, or the difference of two, as text: plain, or in colours where rich and a terminal are there."""
+"""A matrix, or the difference of two, as lines of text, each with a style. Measures nothing."""
 
-import sys
 import textwrap
 
+from .._terminal import say_lines
 from .matrix import ARRIVES, GRADES, OUTCOMES
 
 VIEWS = {
@@ -25,13 +25,13 @@ MARKS = {
     "alone": "#",
 }
 STYLES = {
-    "shares": "green",
-    "copies": "cyan",
-    "partly": "green",
-    "loses": "yellow",
-    "changes": "yellow",
-    "wrong": "bold red",
-    "crashes": "bold red",
+    "shares": "good",
+    "copies": "note",
+    "partly": "good",
+    "loses": "warn",
+    "changes": "warn",
+    "wrong": "worst",
+    "crashes": "worst",
     "none": "dim",
     "alone": "dim",
 }
@@ -125,11 +125,11 @@ def _lines(matrix, view, width):
         yield []
         yield [(f"Worth knowing ({len(remarks)})", "bold")]
         for one in remarks:
-            style = "bold red" if one[0] in ("crashed", "hung", "wrong") else "yellow"
+            style = "worst" if one[0] in ("crashed", "hung", "wrong") else "warn"
             for line in textwrap.wrap(remark_words(one), width, initial_indent="  ", subsequent_indent="    "):
                 yield [(line, style)]
     for name, why in matrix.missing.items():
-        yield from ([(line, "yellow")] for line in textwrap.wrap(f"Not measured: {name}: {why}", width))
+        yield from ([(line, "warn")] for line in textwrap.wrap(f"Not measured: {name}: {why}", width))
 
 
 def plain(matrix, view="verdict", *, width=100):
@@ -154,25 +154,14 @@ def plain(matrix, view="verdict", *, width=100):
 
 
 def show(matrix, view="verdict", *, stream=None, width=100):
-    """Print a matrix, in colours where that makes sense.
+    """Print a matrix, in colours where the stream is a terminal.
 
     Raises
     ------
-    OSError
+    OutputError
         The stream cannot be written.
     """
-    from ..inspection.text import rich_available
-
-    stream = stream or sys.stdout
-    if not rich_available(stream):
-        print(plain(matrix, view, width=width), file=stream)
-        return
-    from rich.console import Console
-    from rich.text import Text
-
-    console = Console(file=stream, highlight=False, soft_wrap=True)
-    for line in _lines(matrix, view, width):
-        console.print(Text.assemble(*line))
+    say_lines(_lines(matrix, view, width), stream)
 
 
 def changes_text(changes):

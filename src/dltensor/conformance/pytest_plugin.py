@@ -40,6 +40,10 @@ class Item(pytest.Item):
 
     def repr_failure(self, excinfo):
         """The finding in words, without a traceback of ours."""
+        from . import Missing
+
+        if isinstance(excinfo.value, Missing):
+            return str(excinfo.value)
         if isinstance(excinfo.value, Broken):
             return f"{self.rule.id} ({self.rule.severity}): {self.rule.text}\n  {excinfo.value}"
         return super().repr_failure(excinfo)

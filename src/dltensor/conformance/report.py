@@ -3,16 +3,20 @@
 
 import json
 import platform
-import textwrap
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from xml.etree import ElementTree
 
+from .._foreign_text import first_line
+from .._output import write_file
+from .._terminal import fill
 from .rules import RULES
 
 _BAD = ("broken", "crashed", "hung")
 _ORDER = {"MUST": 0, "SHOULD": 1, "MAY": 2}
-_COLOURS = {"MUST": "31", "SHOULD": "33", "MAY": "36", "kept": "32", "quiet": "2", "loud": "1"}
+_STYLES = {"MUST": "bad", "SHOULD": "warn", "MAY": "note", "ours": "warn"}
+_WORDS = 1000
+"""Characters of what a check says: the target's own values and messages may be in it."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +58,7 @@ class Result:
                 RULES[check.rule].severity,
                 check.side,
                 outcome.status,
-                outcome.words,
+                first_line(" ".join(outcome.words.split()), _WORDS),
                 round(outcome.seconds, 4),
             )
             for check, outcome in pairs
@@ -124,18 +128,74 @@ def _number(rule):
     return (rule[0] == "H", int(rule[1:]))
 
 
-def _paint(text, colour, colours):
-    return f"\033[{_COLOURS[colour]}m{text}\033[0m" if colours else text
+def lines(result, columns=100, *, verbose=False):
+    """Return the result line by line, each a list of (text, style): what is broken first, then the counts.
+
+    Parameters
+    ----------
+    result : Result
+    columns : int, default 100
+        The width to which text is folded.
+    verbose : bool, default False
+        Also what was skipped, and why.
+
+    Returns
+    -------
+    list of lists of (str, str)
+
+    Raises
+    ------
+    KeyError
+        The result names a rule that this version does not have.
+    """
+    environment = result.environment
+    where = f"Python {environment.get('python', '?')}, {environment.get('platform', '?')}"
+    made = [
+        [(result.target, "bold"), (f" {result.version} ({' and '.join(result.sides)}; {where})", "")],
+        [],
+    ]
+    for one in result.broken():
+        made += _paragraph(one, columns)
+    if result.broken():
+        made.append([])
+    if verbose:
+        made.append([("not applicable", "")])
+        for one in result.findings:
+            if one.status == "skipped":
+                made += _paragraph(one, columns)
+        made.append([])
+    for kind, style in _STYLES.items():
+        if counts := result.counts().get(kind):
+            broken = (f"{counts['broken']} broken", style if counts["broken"] else "")
+            made.append(
+                [(f"{kind:<7}{counts['kept']:>3} kept  ", ""), broken, (f"  {counts['skipped']} not applicable", "")]
+            )
+    made.append([])
+    musts = result.broken("MUST")
+    if not musts:
+        made.append([(f"{result.target} breaks no MUST.", "good")])
+    else:
+        text = f"{result.target} breaks {len({one.rule for one in musts})} MUST rules ({len(musts)} checks)."
+        made.append([(text, "bad"), ("  --explain RULE says more about one.", "")])
+    return made
 
 
-def as_text(result, *, width=100, colours=False, verbose=False):
-    """Return the result for a terminal: what is broken first, then the counts.
+def _paragraph(one, columns):
+    """What one check found: a line that names the rule, and its words."""
+    kind = "ours" if RULES[one.rule].source == "ours" else one.severity
+    said = "" if one.status in ("broken", "skipped") else f"  [{one.status}]"
+    yield [(f"{one.rule:<4}{kind:<7}", _STYLES[one.severity]), (f"{one.check}{said}", "")]
+    for line in fill(one.words, columns, indent=4):
+        yield [(line, "")]
+
+
+def as_text(result, *, width=100, verbose=False):
+    """Return the result as plain text: what is broken first, then the counts.
 
     Parameters
     ----------
     result : Result
     width : int, columns
-    colours : bool
     verbose : bool, also what was skipped, and why
 
     Returns
@@ -147,57 +207,7 @@ def as_text(result, *, width=100, colours=False, verbose=False):
     KeyError
         The result names a rule that this version does not have.
     """
-    python = result.environment.get("python", "?")
-    lines = [
-        f"{_paint(result.target, 'loud', colours)} {result.version} "
-        f"({' and '.join(result.sides)}; Python {python}, {result.environment.get('platform', '?')})",
-        "",
-    ]
-
-    def paragraph(one, words):
-        rule = RULES[one.rule]
-        head = f"{one.rule:<4}{'ours' if rule.source == 'ours' else one.severity:<7}"
-        lines.append(
-            f"{_paint(head, one.severity, colours)}{one.check}"
-            + ("" if one.status in ("broken", "skipped") else f"  [{one.status}]")
-        )
-        lines.extend(textwrap.wrap(words, width - 4, initial_indent="    ", subsequent_indent="    "))
-
-    for one in result.broken():
-        paragraph(one, one.words)
-    if result.broken():
-        lines.append("")
-    if verbose:
-        lines.append("not applicable")
-        for one in result.findings:
-            if one.status == "skipped":
-                paragraph(one, one.words)
-        lines.append("")
-    names = {"MUST": "MUST", "SHOULD": "SHOULD", "MAY": "MAY", "ours": "ours"}
-    for kind in names:
-        counts = result.counts().get(kind)
-        if counts:
-            broken = f"{counts['broken']} broken"
-            lines.append(
-                f"{kind:<7}{counts['kept']:>3} kept  "
-                f"{_paint(broken, kind if kind in _COLOURS else 'SHOULD', colours) if counts['broken'] else broken}"
-                f"  {counts['skipped']} not applicable"
-            )
-    musts = len(result.broken("MUST"))
-    lines.append("")
-    if result.conformant:
-        lines.append(_paint(f"{result.target} breaks no MUST.", "kept", colours))
-    else:
-        lines.append(
-            _paint(
-                f"{result.target} breaks {len({one.rule for one in result.broken('MUST')})} MUST rules "
-                f"({musts} checks).",
-                "MUST",
-                colours,
-            )
-            + "  --explain RULE says more about one."
-        )
-    return "\n".join(lines)
+    return "\n".join("".join(text for text, _ in line) for line in lines(result, width, verbose=verbose))
 
 
 def write_json(results, path):
@@ -205,13 +215,11 @@ def write_json(results, path):
 
     Raises
     ------
-    OSError
+    OutputError
         The file cannot be written.
     """
     content = [result.as_dict() for result in results]
-    with open(path, "w", encoding="utf-8") as file:
-        json.dump(content[0] if len(content) == 1 else content, file, indent=1)
-        file.write("\n")
+    write_file(path, json.dumps(content[0] if len(content) == 1 else content, indent=1) + "\n")
 
 
 def write_junit(results, path):
@@ -219,7 +227,7 @@ def write_junit(results, path):
 
     Raises
     ------
-    OSError
+    OutputError
         The file cannot be written.
     """
     top = ElementTree.Element("testsuites", name="DLPack conformance")
@@ -251,7 +259,8 @@ def write_junit(results, path):
                 ElementTree.SubElement(case, "skipped", message=one.words)
     tree = ElementTree.ElementTree(top)
     ElementTree.indent(tree)
-    tree.write(path, encoding="utf-8", xml_declaration=True)
+    text = ElementTree.tostring(top, encoding="unicode")
+    write_file(path, f"<?xml version='1.0' encoding='utf-8'?>\n{text}")
 
 
 def badge(result):

@@ -11,6 +11,8 @@ import threading
 import time
 from dataclasses import dataclass, field
 
+from .._foreign_text import first_line
+
 CHECK_LIMIT = 15.0
 IMPORT_LIMIT = 120.0
 
@@ -28,6 +30,48 @@ class Outcome:
 
 class Lost(Exception):
     """The child could not be used at all; the text says why."""
+
+
+def cores():
+    """Return how many processors this process may use.
+
+    Returns
+    -------
+    int
+    """
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not on this system
+        return os.cpu_count() or 1
+
+
+def parallel(where, jobs, work):
+    """Return how many children run at a time: as asked, but no more than there is work or cores.
+
+    Parameters
+    ----------
+    where : str, the function that was asked, for the message
+    jobs : int
+    work : int, how many pieces there are
+
+    Returns
+    -------
+    int, at least 1
+
+    Raises
+    ------
+    ValueError
+        `jobs` is no whole number from 1 on.
+
+    Examples
+    --------
+    >>> from dltensor.conformance.runner import parallel
+    >>> parallel("check", 10_000_000, 1)
+    1
+    """
+    if type(jobs) is not int or jobs < 1:
+        raise ValueError(f"{where}: jobs must be a whole number from 1 on, got {first_line(repr(jobs), 80)}")
+    return max(1, min(jobs, work, cores()))
 
 
 def died(code):
@@ -120,7 +164,7 @@ def _run_batch(module, target, batch, told, facts):
                 last, "hung", f"at the end: the process does not exit in {CHECK_LIMIT:.0f} s", CHECK_LIMIT
             )
         if now is None:
-            raise Lost(f"check: {target} did not finish its import in {IMPORT_LIMIT:.0f} s") from None
+            raise Lost(f"check: {target}: {trying or 'its import'} did not end in {IMPORT_LIMIT:.0f} s") from None
         words = f"{trying + ': ' if trying else ''}no answer for {CHECK_LIMIT:.0f} s"
         return outcomes, Outcome(now, "hung", words, CHECK_LIMIT)
     except BaseException:
@@ -133,7 +177,7 @@ def _run_batch(module, target, batch, told, facts):
     elif code != 0 and outcomes:
         crashed = Outcome(last, "crashed", f"at the end: {died(code)}", took)
     elif not outcomes and batch:
-        raise Lost(f"check: importing {target} ended the child: {died(code)}")
+        raise Lost(f"check: {target}: {trying or 'its import'} ended the child: {died(code)}")
     return outcomes, crashed
 
 
@@ -147,7 +191,7 @@ def run(target, batches, jobs=2, told=lambda name: None, module="dltensor.confor
     ----------
     target : str, as `targets.find` reads it
     batches : list of lists of names of checks; those of one batch share a child as long as it lives
-    jobs : int, how many children at a time
+    jobs : int, how many children at a time, at most
     told : called with the name of each check that is done
     module : str, what the children run, by way of `child.serve`
 
@@ -159,6 +203,8 @@ def run(target, batches, jobs=2, told=lambda name: None, module="dltensor.confor
     ------
     Lost
         The target cannot be imported.
+    ValueError
+        `jobs` is no whole number from 1 on.
     """
     waiting, results, facts, lock, lost = [batch for batch in batches if batch], {}, {}, threading.Lock(), []
 
@@ -193,7 +239,7 @@ def run(target, batches, jobs=2, told=lambda name: None, module="dltensor.confor
                 else:
                     waiting.insert(0, [crashed.check, *rest])
 
-    threads = [threading.Thread(target=work, daemon=True) for _ in range(max(1, jobs))]
+    threads = [threading.Thread(target=work, daemon=True) for _ in range(parallel("check", jobs, len(waiting)))]
     for thread in threads:
         thread.start()
     while any(thread.is_alive() for thread in threads):

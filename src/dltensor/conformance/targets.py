@@ -7,9 +7,12 @@ import importlib.util
 import inspect
 import io
 import os
+import traceback
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 
+from .._foreign_text import describe_error, first_line
+from . import _probe
 from .checks import NotApplicable, say
 
 BASE = [[1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0], [9.0, 10.0, 11.0, 12.0]]
@@ -328,7 +331,7 @@ def _number(distribution, modules):
     try:
         return version(distribution)
     except PackageNotFoundError:
-        return getattr(next(iter(modules.values())), "__version__", "?")
+        return first_line(str(getattr(next(iter(modules.values())), "__version__", "?")), 80)
 
 
 def _from_row(row):
@@ -393,10 +396,7 @@ def _from_user(spec):
             "array, a function of one DLPack object, or an object with `make` or `from_dlpack`"
         )
     package = module.partition(".")[0]
-    try:
-        number = version(package)
-    except PackageNotFoundError:
-        number = getattr(importlib.import_module(package), "__version__", "?")
+    number = _number(package, {package: importlib.import_module(package)})
     known = set()
     if make is not None:
         with contextlib.suppress(TypeError, ValueError):
@@ -410,10 +410,49 @@ def _from_user(spec):
                 raise NotApplicable(f"{spec} takes no `{name}`, so it makes one kind of array only")
         return make(**{name: value for name, value in asked.items() if name in known})
 
+    if make is not None:
+        _try_out(spec, make, choose)
     row = None
     if known >= {"layout", "dtype"}:
         row = Row(spec, package, {})
     return Target(spec, number, choose if make else None, take, row=row)
+
+
+def place_of(error, function=None):
+    """Where an exception was raised, as " (file:line)": in the file of a function where it is among the callers.
+
+    Parameters
+    ----------
+    error : BaseException
+    function : callable, optional
+
+    Returns
+    -------
+    str
+        Empty when no Python code was running.
+    """
+    places = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(error.__traceback__)]
+    machinery = (__file__, importlib.__file__)
+    places = [place for place in places if place[0] not in machinery and not place[0].startswith("<frozen ")]
+    code = getattr(inspect.unwrap(function) if function else None, "__code__", None)
+    own = [place for place in places if code is not None and place[0] == code.co_filename]
+    chosen = (own or places)[-1:]
+    return "".join(f" ({first_line(name)}:{line})" for name, line in chosen)
+
+
+def _try_out(spec, make, choose):
+    """Call a user's function once before any check, as one that raises or returns no array says nothing about rules."""
+    _probe.trying("the first call of your function")
+    try:
+        made = choose("c", "float32")
+    except (Exception, SystemExit) as error:
+        raise Missing(f"check: {spec}: your function raised {describe_error(error)}{place_of(error, make)}") from error
+    if not hasattr(made, "__dlpack__"):
+        raise Missing(
+            f"check: {spec}: your function returned {first_line(type(made).__name__, 80)}, which has no __dlpack__; "
+            "expected an array that speaks DLPack"
+        )
+    _probe.trying("")
 
 
 def find(spec):

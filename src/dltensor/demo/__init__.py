@@ -2,12 +2,15 @@
 """Send one photograph through every framework installed here and back, show that nothing was copied, and write a
 contact sheet (PNG) and a report (HTML) where you can see them."""
 
-import shutil
-import sys
 import time
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
+
+from .._output import OutputError, check_writable, reason_of
+from .._terminal import Bar, columns_of, complain, fill, say, width
+
+_FILES = ("contact-sheet.png", "work.png", "report.html")
 
 
 @dataclass
@@ -53,40 +56,19 @@ class Findings:
         return f"{names} → home, from {self.start.data_ptr:#x} to {self.home.data_ptr:#x}"
 
 
-class _Progress:
-    """One line on a terminal that says what is going on, and goes away; nothing when nobody watches."""
-
-    def __init__(self, stream):
-        self.stream, self.shown = stream, stream.isatty()
-
-    def __call__(self, text=""):
-        if self.shown:
-            self.stream.write(f"\r\033[K{text + ' ...' if text else ''}")
-            self.stream.flush()
-
-
-def _columns():
-    return shutil.get_terminal_size((110, 24)).columns
-
-
-def _say(text="", indent=3):
-    for line in text.splitlines() or [""]:
-        print(" " * indent + line if line else "")
+def _say(*paragraphs):
+    """Print paragraphs folded to the terminal, and an empty line after them."""
+    for paragraph in paragraphs:
+        say("\n".join(fill(paragraph, width(), indent=3)))
+    say()
 
 
 def _table(rows, right=(), spare=None):
-    """Print rows in columns; where they are wider than the terminal, without the column `spare`."""
-    if spare is not None and sum(max(map(len, column)) + 2 for column in zip(*rows, strict=True)) + 1 > _columns():
+    """Print rows in columns; where they are wider than the terminal, without the column `spare`, and then folded."""
+    if spare is not None and sum(max(map(len, column)) + 2 for column in zip(*rows, strict=True)) + 1 > width():
         rows = [row[:spare] + row[spare + 1 :] for row in rows]
         right = [column - (column > spare) for column in right]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    for row in rows:
-        cells = [
-            cell.rjust(width) if column in right else cell.ljust(width)
-            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ]
-        _say("  ".join(cells).rstrip())
-    print()
+    say("\n".join(columns_of(rows, width(), right, indent=3)) + "\n")
 
 
 def arguments(parser):
@@ -113,54 +95,110 @@ def run(options):
     ------
     MemoryError
         No memory is left.
+    OutputError
+        What it found cannot be written.
     """
     from . import photo
 
     try:
         pixels = photo.read()
-        options.output.mkdir(parents=True, exist_ok=True)
-    except (photo.Missing, OSError) as error:
-        print(
-            error
-            if isinstance(error, photo.Missing)
-            else f"demo: cannot write to {options.output}: {error}; choose another place with --output DIR",
-            file=sys.stderr,
-        )
+    except photo.Missing as error:
+        complain(str(error))
         return 2
-    _run(pixels, options.output)
+    try:
+        options.output.mkdir(parents=True, exist_ok=True)
+        for name in _FILES:
+            check_writable(options.output / name)
+    except OSError as error:
+        complain(f"demo: cannot write to {options.output}: {reason_of(error)}; choose another place with --output DIR")
+        return 2
+    started = time.perf_counter()
+    found = _tell(pixels)
+    try:
+        written = _write(found, options.output)
+    except OSError as error:
+        raise OutputError(f"cannot write to {options.output}: {reason_of(error)}") from None
+    say(f"Written in {time.perf_counter() - started:.1f} s, to be looked at:")
+    for path in written:
+        say(f"   {path.resolve()}")
     return 0
 
 
-def _run(pixels, output):
+def _write(found, output):
+    """Draw the pictures and write the report: the paths of what was written."""
+    from . import report, sheet
+
+    picture, labour, page = (output / name for name in _FILES)
+    with Bar() as bar:
+        bar.say("drawing ...")
+        sheet.draw(found.scenes, found.title, found.route, picture)
+        sheet.draw_work(found.works, "Arithmetic on bytes, beside NumPy and torch", labour)
+        report.write(found, page)
+    return picture, labour, page
+
+
+def _tell(pixels):
+    """Do all that the demo shows, print it, and return it."""
+    from . import peers, photo
+
+    say("A photograph travels\n", "bold")
+    shared, own = _tell_start(pixels)
+    with Bar() as bar:
+        met, missing = peers.find(lambda what: bar.say(f"{what} ..."))
+    painted, home, stops = _tell_journey(own, met)
+    scenes, trial, holdings = _tell_views(shared, own, home, met)
+    hops, copying = _tell_price(own, met)
+    works = _tell_work(own)
+    if missing:
+        say("Not met, because not installed here", "bold")
+        _table([[name, reason] for name, reason in missing.items()])
+    return Findings(
+        version("dltensor"),
+        photo.CREDIT,
+        own,
+        home,
+        met,
+        missing,
+        stops,
+        painted,
+        scenes,
+        trial,
+        holdings,
+        hops,
+        copying,
+        works,
+    )
+
+
+def _tell_start(pixels):
     import dltensor as dl
 
-    from . import journey, peers, photo, report, sheet, work
+    from . import journey, photo, report
 
-    progress = _Progress(sys.stderr)
-    started = time.perf_counter()
-    print("A photograph travels\n")
-
-    print("1  The photograph")
+    say("1  The photograph", "bold")
     shared = dl.from_dlpack(pixels)
     own, took = journey.copy_timed(shared)
-    height, width, channels = shared.shape
+    height, columns, channels = shared.shape
     _say(
-        f"{photo.FILE}, from matplotlib's sample data: {height} rows of {width} pixels of {channels} bytes.\n"
-        f"Decoded by Pillow, held by NumPy at {pixels.ctypes.data:#x}.\n"
-        f"dl.from_dlpack(pixels) shows the same memory, {shared.data_ptr:#x}, and keeps\n"
-        f"NumPy's word on it: {'read-only' if shared.readonly else 'writable'}.\n"
-        f"To be painted on, the photograph moves once into memory of its own: one copy of\n"
-        f"{shared.nbytes:,} bytes in {report.seconds(took)}. From here on nothing is copied.\n"
+        f"{photo.FILE}, from matplotlib's sample data: {height} rows of {columns} pixels of {channels} bytes. "
+        f"Decoded by Pillow, held by NumPy at {pixels.ctypes.data:#x}.",
+        f"dl.from_dlpack(pixels) shows the same memory, {shared.data_ptr:#x}, and keeps NumPy's word on it: "
+        f"{'read-only' if shared.readonly else 'writable'}.",
+        f"To be painted on, the photograph moves once into memory of its own: one copy of {shared.nbytes:,} bytes in "
+        f"{report.seconds(took)}. From here on nothing is copied.",
     )
-    print()
+    return shared, own
 
-    met, missing = peers.find(progress)
-    progress("travelling")
-    painted = journey.paint(own, met)
-    home, stops = journey.travel(own, met)
-    progress()
-    print("2  The journey")
-    _say("Each station gets what came back from the one before. Its address, seen on the way back:\n\n")
+
+def _tell_journey(own, met):
+    from . import journey
+
+    with Bar() as bar:
+        bar.say("travelling ...")
+        painted = journey.paint(own, met)
+        home, stops = journey.travel(own, met)
+    say("2  The journey", "bold")
+    _say("Each station gets what came back from the one before. Its address, seen on the way back:")
     _table(
         [["start", hex(own.data_ptr), "", "writable", ""]]
         + [
@@ -177,19 +215,23 @@ def _run(pixels, output):
     seen = [name for name, shows in painted.items() if shows]
     unseen = [name for name, shows in painted.items() if not shows]
     _say(
-        "An orange frame, painted through dltensor while others held the photograph, shows in\n"
-        f"{', '.join(seen) or 'no other framework'}{f', and not in {chr(44).join(unseen)}' if unseen else ''}.\n"
+        "An orange frame, painted through dltensor while others held the photograph, shows in "
+        f"{', '.join(seen) or 'no other framework'}{f', and not in {chr(44).join(unseen)}' if unseen else ''}."
     )
-    print()
+    return painted, home, stops
 
-    progress("looking from all sides")
-    scenes = photo.scenes(home)
-    writable = {scene.name: scene.tensor for scene in photo.scenes(own)}
-    trial = {**writable, "read-only": shared}
-    holdings = journey.holdings(trial, met)
-    progress()
-    print("3  Views")
-    _say("Another shape, other strides (in elements), another start, over the same memory:\n\n")
+
+def _tell_views(shared, own, home, met):
+    from . import journey, photo
+
+    with Bar() as bar:
+        bar.say("looking from all sides ...")
+        scenes = photo.scenes(home)
+        writable = {scene.name: scene.tensor for scene in photo.scenes(own)}
+        trial = {**writable, "read-only": shared}
+        holdings = journey.holdings(trial, met)
+    say("3  Views", "bold")
+    _say("Another shape, other strides (in elements), another start, over the same memory:")
     _table(
         [["", "expression", "shape", "strides", "bytes copied"]]
         + [
@@ -204,21 +246,25 @@ def _run(pixels, output):
         ],
         right=(4,),
     )
-    _say("Who can hold them without a copy:\n\n")
+    _say("Who can hold them without a copy:")
     _table(
         [["", *(peer.name for peer in met)]]
         + [[label, *(_word(tensor, holdings[label, peer.name]) for peer in met)] for label, tensor in trial.items()]
     )
     _say(
-        "writable! = would let you write to memory that its owner declared immutable.\n"
-        "Why somebody refused stands in the report.\n"
+        "writable! = would let you write to memory that its owner declared immutable.",
+        "Why somebody refused stands in the report.",
     )
-    print()
+    return scenes, trial, holdings
 
-    hops, copying = journey.price(own, met, progress)
-    progress()
-    print("4  What a hop costs")
-    _say("Medians of statements timed by turns, beside the framework's own way:\n\n")
+
+def _tell_price(own, met):
+    from . import journey, report
+
+    with Bar() as bar:
+        hops, copying = journey.price(own, met, lambda what: bar.say(f"{what} ..."))
+    say("4  What a hop costs", "bold")
+    _say("Medians of statements timed by turns, beside the framework's own way:")
     _table(
         [["", "through dltensor", "ours", "its own way", "its", "speed-up"]]
         + [
@@ -235,14 +281,18 @@ def _run(pixels, output):
         right=(2, 4, 5),
         spare=3,
     )
-    _say(f"Copying the photograph once takes {report.seconds(copying)}; a hop moves only its description.\n")
-    print()
+    _say(f"Copying the photograph once takes {report.seconds(copying)}; a hop moves only its description.")
+    return hops, copying
 
-    progress("working on the pixels")
-    works = work.work(own)
-    progress()
-    print("5  Work on the pixels")
-    _say("Element by element, beside the peers by turns; what came out is compared with theirs:\n\n")
+
+def _tell_work(own):
+    from . import report, work
+
+    with Bar() as bar:
+        bar.say("working on the pixels ...")
+        works = work.work(own)
+    say("5  Work on the pixels", "bold")
+    _say("Element by element, beside the peers by turns; what came out is compared with theirs:")
     others = [name for name in works[0].times if name != "dltensor"]
     _table(
         [["", "through dltensor", "ours", *others, "speed-up", "differs by"]]
@@ -260,37 +310,7 @@ def _run(pixels, output):
         right=tuple(range(2, 5 + len(others))),
         spare=1,
     )
-    print()
-    if missing:
-        print("Not met, because not installed here")
-        _table([[name, reason] for name, reason in missing.items()])
-
-    progress("drawing")
-    found = Findings(
-        version("dltensor"),
-        photo.CREDIT,
-        own,
-        home,
-        met,
-        missing,
-        stops,
-        painted,
-        scenes,
-        trial,
-        holdings,
-        hops,
-        copying,
-        works,
-    )
-    picture, page = output / "contact-sheet.png", output / "report.html"
-    sheet.draw(scenes, found.title, found.route, picture)
-    labour = output / "work.png"
-    sheet.draw_work(works, "Arithmetic on bytes, beside NumPy and torch", labour)
-    report.write(found, page)
-    progress()
-    print(f"Written in {time.perf_counter() - started:.1f} s, to be looked at:")
-    for path in (picture, labour, page):
-        _say(str(path.resolve()))
+    return works
 
 
 def _word(tensor, holding):

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import dltensor as dl
 
+from .._foreign_text import describe_error
 from ..timing import by_turns
 
 FRAME = 6
@@ -48,11 +49,6 @@ class Hop:
     own_time: float
 
 
-def _short(error):
-    text = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-    return f"{type(error).__name__}: {text}"
-
-
 def travel(photo, peers):
     """Hand `photo` to each framework in turn; each gets what came back from the one before.
 
@@ -76,7 +72,7 @@ def travel(photo, peers):
         try:
             back = peer.send(peer.receive(photo))
         except Exception as error:  # the frameworks raise whatever they like; the traveller goes on without them
-            stops.append(Stop(peer.name, photo.data_ptr, False, photo.readonly, _short(error), True))
+            stops.append(Stop(peer.name, photo.data_ptr, False, photo.readonly, describe_error(error), True))
             continue
         moved = back.data_ptr != photo.data_ptr
         said = (
@@ -154,7 +150,7 @@ def holdings(tensors, peers):
                     warnings.simplefilter("ignore")  # what they warn of is what the table shows
                     back = peer.send(peer.receive(tensor))
             except Exception as error:  # every framework has its own way to say no
-                found[label, peer.name] = Holding("refused", tensor.readonly, _short(error))
+                found[label, peer.name] = Holding("refused", tensor.readonly, describe_error(error))
                 continue
             same = back.data_ptr == tensor.data_ptr and back.strides == tensor.strides
             found[label, peer.name] = Holding("same memory" if same else "copied", back.readonly, "")

@@ -6,6 +6,8 @@ import os
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 
+from .._foreign_text import describe_error, first_line
+
 # Row: name, what pip calls it, modules the statements need by the name they have there; then four statements.
 # give: photo (ours) as its object; take: its object x as ours; own_give, own_take: the same between NumPy's array and x
 # the way that its manual says. What is said about a framework is found out at run time, not written here.
@@ -118,7 +120,7 @@ def _load(row):
     try:
         number = version(distribution) if distribution else "Python's own"
     except PackageNotFoundError:
-        number = getattr(next(iter(loaded.values())), "__version__", "?")
+        number = first_line(str(getattr(next(iter(loaded.values())), "__version__", "?")), 80)
     return Peer(name, number, *statements, modules=loaded)
 
 
@@ -148,5 +150,5 @@ def find(progress):
         except ModuleNotFoundError:
             missing[row[0]] = f"pip install {row[1]}"
         except (ImportError, OSError, AttributeError, RuntimeError) as error:
-            missing[row[0]] = f"installed, but failed to import: {error}"
+            missing[row[0]] = f"installed, but failed to import: {describe_error(error)}"
     return found, missing

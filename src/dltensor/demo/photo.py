@@ -3,6 +3,8 @@
 
 from dataclasses import dataclass
 
+from .._foreign_text import describe_error
+
 FILE = "grace_hopper.jpg"
 CREDIT = "Rear Admiral Grace Hopper, photographed by James S. Davis, US Navy; sample data of matplotlib"
 
@@ -49,8 +51,8 @@ def read():
         from matplotlib import cbook, image
     except ImportError as error:
         raise Missing(
-            f"demo: expected matplotlib, which brings the photograph and draws the pictures, got: {error}; "
-            f"pip install matplotlib, which brings NumPy and Pillow too"
+            f"demo: expected matplotlib, which brings the photograph and draws the pictures, got "
+            f"{describe_error(error)}; pip install matplotlib, which brings NumPy and Pillow too"
         ) from None
     try:
         with cbook.get_sample_data(FILE) as file:

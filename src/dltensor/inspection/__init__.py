@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Inspect an object, a type, a capsule or a file: every field, in words, and what known consumers do with it.
 
-EXPR is 'module:expression', as in  dltensor inspect 'numpy:arange(4)[::-1]'
-FILE is a .npy file, which is mapped read-only.
-Exit status: 0 usable, 1 a rule is broken or there is no tensor, 2 EXPR or FILE cannot be had.
+EXPR is 'module:expression', as in dltensor inspect 'numpy:arange(4)[::-1]'. FILE is a .npy file, which is mapped
+read-only.
+
+Exit status: 0 usable, 1 a rule is broken or there is no tensor, 2 EXPR or FILE cannot be read, or OUT not written.
 """
 
 from __future__ import annotations
@@ -44,8 +45,8 @@ def inspect(obj: object, /) -> Report:
     >>> report = dl.inspect(dl.arange(4)[::-1])
     >>> [finding.rule for finding in report.findings if "strides" in finding.rule]
     ['strides.negative']
-    >>> [row.outcome for row in report.consequences if row.quirk == "torch.negative_strides"]
-    ['aborts']
+    >>> [row.outcome for row in report.consequences if row.quirk == "paddle.negative_strides"]
+    ['wrong']
     """
     from . import reading
 

@@ -2,8 +2,10 @@
 """`dltensor inspect`: its options, and what it prints. Inspects nothing itself."""
 
 import sys
-from pathlib import Path
 
+from .._arguments import output_file
+from .._output import write_file
+from .._terminal import complain, say
 from . import inspect
 from .sources import SourceError, find
 from .text import show
@@ -20,7 +22,7 @@ def arguments(parser):
     parser.usage = "dltensor inspect [--json] [--html FILE] EXPR|FILE"
     parser.add_argument("what", metavar="EXPR|FILE", help="'module:expression', or a .npy file")
     parser.add_argument("--json", action="store_true", help="print JSON instead of text")
-    parser.add_argument("--html", metavar="OUT", help="write a page to OUT and print only its name")
+    parser.add_argument("--html", metavar="OUT", type=output_file, help="write a page to OUT and print only its name")
 
 
 def run(options):
@@ -28,7 +30,7 @@ def run(options):
 
     Raises
     ------
-    OSError
+    OutputError
         The output cannot be written.
     """
     # So that a module of the working directory is found, as `python -c` would find it.
@@ -37,21 +39,17 @@ def run(options):
     try:
         x, is_file = find(options.what)
     except SourceError as error:
-        print(f"dltensor inspect: {error}", file=sys.stderr)
+        complain(f"dltensor inspect: {error}")
         return 2
     report = inspect(x)
     if is_file:
         report.subject, report.type_name = "file", options.what
         report.framework = report.version = ""
     if options.html:
-        try:
-            Path(options.html).write_text(report.to_html(), "utf-8")
-        except OSError as error:
-            print(f"dltensor inspect: {options.html}: {error.strerror}", file=sys.stderr)
-            return 2
-        print(options.html)
+        write_file(options.html, report.to_html())
+        say(str(options.html))
     if options.json:
-        print(report.to_json())
+        say(report.to_json())
     elif not options.html:
         show(report)
     return 0 if report.usable or report.subject == "type" else 1

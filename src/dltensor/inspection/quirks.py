@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What known frameworks do with a tensor: rows of quirks.toml, and the small language of their conditions.
+"""What known frameworks do with a tensor: rows of quirks.toml, their versions, and the small language of conditions.
 
 A condition is a Python expression of names, numbers, strings, lists, ``and or not``, comparisons and ``in``. Names are
 those of `FACTS`; nothing else can be said in it and nothing is called.
@@ -7,6 +7,7 @@ those of `FACTS`; nothing else can be said in it and nothing is called.
 
 import ast
 import operator
+import re
 import tomllib
 from dataclasses import dataclass, field
 from functools import cache
@@ -159,16 +160,48 @@ class Condition:
         return True
 
 
+# How far a release is, by what stands behind its number: before it, itself, after it.
+_STAGES = {"dev": -4, "a": -3, "alpha": -3, "b": -2, "beta": -2, "c": -1, "rc": -1, "pre": -1, "": 0, "post": 1}
+
+
+def version_key(text):
+    """Return a version as something that can be compared, or None when it is none.
+
+    Parameters
+    ----------
+    text : str
+        As pip writes versions; what follows a plus sign says how it was built and does not count.
+
+    Returns
+    -------
+    tuple or None
+
+    Examples
+    --------
+    >>> from dltensor.inspection.quirks import version_key
+    >>> version_key("2.13.0+cpu") == version_key("2.13") < version_key("2.14.0rc1") < version_key("2.14.0")
+    True
+    """
+    found = re.match(r"v?(\d{1,9}(?:\.\d{1,9})*)[-_.]?(alpha|a|beta|b|c|rc|pre|dev|post)?(\d{0,9})", str(text))
+    if found is None:
+        return None
+    release = [int(part) for part in found[1].split(".")]
+    while release and release[-1] == 0:
+        release.pop()
+    return tuple(release), _STAGES[found[2] or ""], int(found[3] or 0)
+
+
 @dataclass(frozen=True)
 class Framework:
-    """A framework that was measured: how pip and Python call it, and on which version.
+    """A framework that was measured: how pip and Python call it, and on which versions.
 
     Attributes
     ----------
     name : str
     distribution : str
     module : str
-    measured : str
+    measured : tuple of str
+        The versions on which every row was tried, oldest first.
     take : str or None
         The expression that imports ``x``, None where only the producer was looked at.
     once : bool
@@ -178,7 +211,7 @@ class Framework:
     name: str
     distribution: str
     module: str
-    measured: str
+    measured: tuple
     take: str | None = None
     once: bool = False
 
@@ -193,7 +226,7 @@ class Framework:
 
 @dataclass(frozen=True)
 class Quirk:
-    """One thing that one framework does with some tensors.
+    """One thing that some versions of one framework do with some tensors.
 
     Attributes
     ----------
@@ -203,6 +236,8 @@ class Quirk:
     when : Condition
     outcome : str, a key of `OUTCOMES`
     effect, remedy, source : str
+    first, last : str
+        The oldest and the newest of the measured versions that do it.
     adapt : dict
         The arguments of `dltensor.adapt` that make the tensor readable.
     """
@@ -215,10 +250,48 @@ class Quirk:
     effect: str
     remedy: str
     source: str
+    first: str
+    last: str
     adapt: dict = field(default_factory=dict)
 
+    @property
+    def fixed(self):
+        """The oldest measured version after `last`, which no longer does it; None when the newest one does."""
+        later = self.framework.measured[self.framework.measured.index(self.last) + 1 :]
+        return later[0] if later else None
+
+    def concerns(self, number):
+        """Whether a version of the framework does it.
+
+        Parameters
+        ----------
+        number : str or None
+
+        Returns
+        -------
+        bool or None
+            True from `first` to `last`. None outside of that when the version was not measured and the measured one
+            before or after it does it.
+
+        Examples
+        --------
+        >>> from dltensor.inspection.quirks import load
+        >>> row, = [row for row in load().rows if row.id == "torch.negative_strides"]
+        >>> [row.concerns(number) for number in ("2.13.0+cpu", "2.14.0", "2.14.1", "2.20")]
+        [True, None, False, False]
+        """
+        key = None if number is None else version_key(number)
+        if key is None:
+            return None
+        first, last = version_key(self.first), version_key(self.last)
+        if first <= key <= last:
+            return True
+        measured = [version_key(one) for one in self.framework.measured]
+        neighbours = [one for one in measured if one <= key][-1:] + [one for one in measured if one >= key][:1]
+        return None if any(first <= one <= last for one in neighbours) else False
+
     def applies(self, facts):
-        """Tell whether the quirk concerns a tensor.
+        """Tell whether the quirk is about a tensor, whatever is installed.
 
         Raises
         ------
@@ -244,14 +317,16 @@ class Quirks:
     widen: dict
 
     def about(self, facts, framework=None):
-        """The quirks that concern a tensor, of one framework or of all.
+        """The quirks that concern a tensor, of one framework or of all; those of which the installed version is free
+        are left out.
 
         Raises
         ------
         KeyError
             A fact is missing.
         """
-        return [row for row in self.rows if row.applies(facts) and framework in (None, row.framework.name)]
+        rows = [row for row in self.rows if framework in (None, row.framework.name) and row.applies(facts)]
+        return [row for row in rows if row.concerns(row.framework.installed) is not False]
 
 
 @cache
@@ -265,7 +340,7 @@ def load(path=None):
     Raises
     ------
     ValueError
-        The file is not TOML, a condition is none, or a row names no known framework, role or outcome.
+        The file is not TOML, a condition is none, or a row names no known framework, role, outcome or version.
 
     Examples
     --------
@@ -275,13 +350,23 @@ def load(path=None):
     """
     path = Path(path or Path(__file__).with_name("quirks.toml"))
     data = tomllib.loads(path.read_text("utf-8"))
-    frameworks = {name: Framework(name, **row) for name, row in data["framework"].items()}
+    frameworks = {
+        name: Framework(name, **row | {"measured": tuple(row["measured"])}) for name, row in data["framework"].items()
+    }
     rows = []
     for row in data["quirk"]:
         where = f"{path.name}, quirk {row.get('id')!r}"
         for key, known in (("framework", frameworks), ("role", ("consumer", "producer")), ("outcome", OUTCOMES)):
             if row.get(key) not in known:
                 raise ValueError(f"{where}: {key} must be one of {', '.join(known)}, got {row.get(key)!r}")
+        measured = frameworks[row["framework"]].measured
+        if not {row.get("first"), row.get("last")} <= set(measured) or measured != tuple(
+            sorted(measured, key=version_key)
+        ):
+            raise ValueError(
+                f"{where}: first and last must be among the measured versions, oldest first: {', '.join(measured)}; "
+                f"got {row.get('first')!r} and {row.get('last')!r}"
+            )
         rows.append(Quirk(**row | {"framework": frameworks[row["framework"]], "when": Condition(row["when"])}))
     names = [row.id for row in rows]
     if twice := {name for name in names if names.count(name) > 1}:

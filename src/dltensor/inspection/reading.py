@@ -4,15 +4,18 @@ text. The memory of elements is never read, on no device."""
 
 import sys
 
-from .. import Device, DType, asarray
+from .. import Device, asarray
+from .._foreign_text import describe_error, first_line
 from .._report import SPELLINGS, discard, is_capsule, read_borrowed, read_capsule, read_exported, read_table, symbol_of
-from .._words import DLPACK_VERSION, HOST_TYPES
+from .._words import DLPACK_VERSION, HOST_TYPES, dtype_text
 from .quirks import load
 from .report import Call, Consequence, Report, Table
 from .words import alignment, bytes_words, is_compact
 
 # A copy that an inspection may ask for; larger ones are left out and named.
 COPY_LIMIT = 2**20
+# CPython's counts of immortal objects begin at 999,999,999 (3.11) or 2**30 - 1 (3.12 on 32 bits), or far above.
+IMMORTAL = 2**29
 # What consumers say, as keyword arguments: the newest first, as its struct says most.
 SIGNATURES = (
     {"max_version": DLPACK_VERSION},
@@ -84,17 +87,21 @@ def _framework_of(kind):
             number = version(root)
         except (PackageNotFoundError, ValueError):
             number = ""
-    return name, str(number)
+    return first_line(name, 80), first_line(str(number), 80)
 
 
 def _name_of(kind):
-    module = getattr(kind, "__module__", "")
-    return kind.__qualname__ if module == "builtins" else f"{module}.{kind.__qualname__}"
+    # As type itself has them: a metaclass may answer with anything.
+    name, module = type.__dict__["__qualname__"].__get__(kind), type.__dict__["__module__"].__get__(kind)
+    return first_line(name if module == "builtins" else f"{module}.{name}")
 
 
-def _fault(error):
-    text = " ".join(str(error).split())
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+def _has(x, name):
+    """Whether an object has an attribute; one that raises something else than AttributeError is there, and broken."""
+    try:
+        return hasattr(x, name)
+    except Exception:
+        return True
 
 
 # -- exchange tables --------------------------------------------------------------------------------------------------
@@ -105,7 +112,10 @@ def _tables_of(kind, x=None):
     for attribute in SPELLINGS:
         for place, holder in (("type", kind), ("instance", x)):
             # The type is asked as the standard says; an instance only through its own dict, which runs no code.
-            value = getattr(holder, attribute, None) if place == "type" else getattr(x, "__dict__", {}).get(attribute)
+            try:
+                value = getattr(holder, attribute) if place == "type" else vars(x)[attribute]
+            except Exception:  # there is none, or a descriptor that raises
+                continue
             if value is not None:
                 read = read_table(value)
                 found.append((Table(attribute, place, read["kind"], read["chain"], read["problem"]), value))
@@ -142,9 +152,9 @@ def _call(x, arguments, first):
     try:
         capsule = x.__dlpack__(**arguments)
     except Exception as error:
-        return Call(_typed(arguments), error=_fault(error))
+        return Call(_typed(arguments), error=describe_error(error))
     if not is_capsule(capsule):
-        return Call(_typed(arguments), error=f"TypeError: returned {type(capsule).__qualname__} instead of a capsule")
+        return Call(_typed(arguments), error=f"TypeError: returned {_name_of(type(capsule))} instead of a capsule")
     held = sys.getrefcount(x) - before
     fields = read_capsule(capsule)
     answer = _answer(fields, first)
@@ -177,17 +187,17 @@ def _calls(x, host, nbytes):
 
 def _ask_device(x):
     """What __dlpack_device__ says: (words, whether it answered, whether the host can read)."""
-    if not hasattr(x, "__dlpack_device__"):
+    if not _has(x, "__dlpack_device__"):
         return "missing, which the standard forbids", False, True
     try:
-        kind, number = answer = x.__dlpack_device__()
-        kind = kind.__index__()
+        kind, number = x.__dlpack_device__()
+        words = first_line(f"({kind!r}, {number!r})")
+        kind = int(kind.__index__())
     except Exception as error:
-        return _fault(error), False, True
-    words = "({})".format(", ".join(repr(part) for part in answer))
+        return describe_error(error), False, True
     try:
         number.__index__()
-    except AttributeError:
+    except Exception:
         words += ", where the standard demands two integers"
     return words, True, kind in HOST_TYPES
 
@@ -205,6 +215,13 @@ def _where(address):
     return f"{address:#x} in {library}" + (f" ({found[1]})" if found[1] else "")
 
 
+def _references_words(count):
+    # Immortal objects are given a count that no program reaches; what is added to or taken from it means nothing.
+    if count >= IMMORTAL:
+        return "not counted: the object is immortal, the interpreter never frees it"
+    return f"{max(count, 0)} besides the inspector's"
+
+
 def _ownership(x, report):
     rows = []
     held = [call.references for call in report.calls if call.references is not None]
@@ -219,7 +236,7 @@ def _ownership(x, report):
             )
         )
     if x is not None:
-        rows.append(("references now", f"{sys.getrefcount(x) - 4} besides the inspector's"))
+        rows.append(("references now", _references_words(sys.getrefcount(x) - 4)))
     if report.framework == "numpy" and getattr(x, "base", None) is not None:
         rows.append(("memory of", f"a {_name_of(type(x.base))} (its base), which this array is a view of"))
     if (struct := report.struct) and struct.get("deleter") is not None:
@@ -298,7 +315,7 @@ def facts_of(report, x=None):
         "data_null": struct["data"] == 0,
         "size": size,
         "ndim": struct["ndim"],
-        "dtype": str(DType(code, bits)) if bits else "",
+        "dtype": dtype_text(code, bits) if bits else "",
         "code": code,
         "bits": bits,
         "lanes": lanes,
@@ -319,7 +336,12 @@ def facts_of(report, x=None):
 
 
 def _lazy(x, report, name):
-    return report.framework == "torch" and x is not None and bool(getattr(x, name, bool)())
+    if report.framework != "torch" or x is None:
+        return False
+    try:
+        return bool(getattr(x, name, bool)())
+    except Exception:  # not torch's own class after all
+        return False
 
 
 def _conclude(report, x=None):
@@ -336,8 +358,11 @@ def _conclude(report, x=None):
                 row.effect,
                 row.remedy,
                 row.source,
-                row.framework.measured,
+                row.first,
+                row.last,
+                row.fixed,
                 row.framework.installed,
+                row.concerns(row.framework.installed) is True,
             )
             for row in load().about(report.facts)
         ]
@@ -393,7 +418,7 @@ def of_type(kind):
     name, number = _framework_of(kind)
     report = Report("type", _name_of(kind), name, number)
     report.tables = [table for table, _ in _tables_of(kind)]
-    report.protocols = [door for door in ("__dlpack__", "__dlpack_device__", *_OLDER) if hasattr(kind, door)]
+    report.protocols = [door for door in ("__dlpack__", "__dlpack_device__", *_OLDER) if _has(kind, door)]
     if not report.tables and "__dlpack__" not in report.protocols:
         report.remarks.append("Objects of this type do not speak DLPack.")
     report.remarks.append("A type has no fields of a tensor: inspect one of its objects for those.")
@@ -412,9 +437,9 @@ def of_object(x):
     report = Report("object", _name_of(kind), name, number)
     tables = _tables_of(kind, x)
     report.tables = [table for table, _ in tables]
-    report.protocols = [door for door in ("__dlpack__", "__dlpack_device__") if hasattr(x, door)]
+    report.protocols = [door for door in ("__dlpack__", "__dlpack_device__") if _has(x, door)]
     report.protocols += [table.attribute for table in report.tables]
-    report.protocols += [door for door in _OLDER if hasattr(kind, door)]
+    report.protocols += [door for door in _OLDER if _has(kind, door)]
     try:
         memoryview(x).release()
         report.protocols.append("buffer")
@@ -430,7 +455,7 @@ def of_object(x):
             f"up. Inspect the capsule that __dlpack__() gives."
         )
         return report
-    if hasattr(x, "__dlpack__"):
+    if _has(x, "__dlpack__"):
         report.device_answer, _, host = _ask_device(x)
         report.calls = _calls(x, host, COPY_LIMIT + 1)
     if value is not None:
@@ -450,12 +475,12 @@ def of_object(x):
                     )
                 )
             except Exception as error:
-                report.calls.append(Call(call, error=_fault(error)))
+                report.calls.append(Call(call, error=describe_error(error)))
     for call in report.calls:
         if call.struct is not None and call.struct["layout"] != "DLTensor":
             report.struct, report.via = call.struct, call.call
             break
-    if report.struct is None and not hasattr(x, "__dlpack__"):
+    if report.struct is None and not _has(x, "__dlpack__"):
         _through_us(x, report)
     report.ownership = _ownership(x, report)
     if report.struct is None:
@@ -476,7 +501,7 @@ def _through_us(x, report):
     try:
         t = asarray(x, copy=False)
     except Exception as error:
-        report.calls.append(Call("dl.asarray(x, copy=False)", error=_fault(error)))
+        report.calls.append(Call("dl.asarray(x, copy=False)", error=describe_error(error)))
         return
     call = _call(t, {"max_version": DLPACK_VERSION, **({} if t.device.type in HOST_TYPES else {"stream": -1})}, None)
     report.struct, report.via = call.struct, "dl.asarray(x, copy=False), as it has no DLPack of its own"
@@ -498,8 +523,8 @@ def export_of(x):
             try:
                 return read_exported(x, value), ""
             except Exception as error:
-                return None, f" ({_fault(error)})"
-    if hasattr(x, "__dlpack__"):
+                return None, f" ({describe_error(error)})"
+    if _has(x, "__dlpack__"):
         _, _, host = _ask_device(x)
         for arguments in SIGNATURES[:3]:
             call = _call(x, arguments if host else {"stream": -1} | arguments, None)
@@ -510,6 +535,6 @@ def export_of(x):
         memoryview(x).release()
         report.protocols.append("buffer")
     except (TypeError, ValueError, BufferError):
-        report.protocols = [door for door in _OLDER if hasattr(x, door)]
+        report.protocols = [door for door in _OLDER if _has(x, door)]
     _through_us(x, report)
     return report.struct, "".join(f" ({call.error})" for call in report.calls)

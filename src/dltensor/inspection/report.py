@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an inspection found, as plain data with several faces: text, HTML, JSON. Finds out nothing itself."""
+"""What an inspection found, as plain data that becomes text, HTML or JSON elsewhere. Finds out nothing itself."""
 
 import json
 from dataclasses import dataclass, field
@@ -65,10 +65,15 @@ class Consequence:
     ----------
     framework, quirk, role, outcome, effect, remedy, source : str
         As in the data file of quirks.
-    measured : str
-        The version that it was seen on.
+    first, last : str
+        The oldest and the newest version that it was seen on.
+    fixed : str or None
+        The next version that was measured, which no longer does it.
     installed : str or None
         The version that is installed here.
+    certain : bool
+        Whether the installed version is among those from `first` to `last`. Versions that are known not to do it have
+        no row.
     """
 
     framework: str
@@ -78,8 +83,11 @@ class Consequence:
     effect: str
     remedy: str
     source: str
-    measured: str
+    first: str
+    last: str
+    fixed: str | None
     installed: str | None
+    certain: bool
 
 
 @dataclass

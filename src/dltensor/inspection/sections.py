@@ -1,7 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """A report as titled rows of label, text and mark, from which every output is made. Knows no output."""
 
-from .words import alignment, axis_words, bytes_words, device_words, dtype_words, flag_words, layout_words
+from .._foreign_text import escape_controls
+from .words import (
+    alignment,
+    axis_words,
+    bytes_words,
+    device_words,
+    dtype_words,
+    flag_words,
+    layout_words,
+    versions_words,
+)
 
 # Marks say how a row is meant: outputs give them colours.
 _SEVERITY = {"error": "bad", "warning": "warn", "note": "dim"}
@@ -71,15 +81,10 @@ def _rows_of_table(table):
 
 def _rows_of_consequences(rows):
     for row in rows:
-        seen = f"seen with {row.framework} {row.measured}"
-        if row.installed is None:
-            seen += ", not installed here"
-        elif row.installed.partition("+")[0] != row.measured:
-            seen += f", {row.installed} is installed"
         thread = "" if row.source == "measured" else f"; {row.source}"
         yield (
             row.framework,
-            f"{row.effect}. Remedy: {row.remedy}. ({row.quirk}; {seen}{thread})",
+            f"{row.effect}. Remedy: {row.remedy}. ({row.quirk}; {versions_words(row)}{thread})",
             _OUTCOME.get(row.outcome, "warn"),
         )
 
@@ -129,7 +134,12 @@ def sections(report):
     for role, title in (("producer", "what is known of its producer"), ("consumer", "what known consumers do with it")):
         made.append((title, list(_rows_of_consequences([row for row in report.consequences if row.role == role]))))
     made.append(("remarks", [("", text, "") for text in report.remarks]))
-    return [(title, rows) for title, rows in made if rows]
+    # Names, messages and versions are other people's: what a terminal would obey is escaped here, for every output.
+    return [
+        (title, [(escape_controls(label), escape_controls(text), mark) for label, text, mark in rows])
+        for title, rows in made
+        if rows
+    ]
 
 
 def _sentence(finding):
@@ -144,7 +154,9 @@ def headline(report):
     ------
     Nothing.
     """
-    name = report.type_name + (f", {report.framework} {report.version}".rstrip() if report.framework else "")
+    name = escape_controls(
+        report.type_name + (f", {report.framework} {report.version}".rstrip() if report.framework else "")
+    )
     if report.subject == "type":
         return f"the type {name}", ""
     errors = sum(finding.severity == "error" for finding in report.findings)
@@ -152,7 +164,12 @@ def headline(report):
         return f"{name}: NOT USABLE, {errors} rule{'s' * (errors != 1)} broken", "bad"
     if report.struct is None or "data" not in report.struct:
         return f"{name}: no tensor", "warn"
-    worst = sum(row.outcome in ("aborts", "wrong") for row in report.consequences if row.role == "consumer")
+    # What an older version did counts only where no newer one is known, and the older may be the installed one.
+    worst = sum(
+        row.outcome in ("aborts", "wrong") and (row.installed is not None or row.fixed is None)
+        for row in report.consequences
+        if row.role == "consumer"
+    )
     if worst:
         return f"{name}: sound, and {worst} known consumer{'s' * (worst != 1)} would abort or give wrong values", "warn"
     return f"{name}: sound", "good"

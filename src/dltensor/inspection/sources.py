@@ -9,6 +9,7 @@ from math import prod
 from pathlib import Path
 
 from .. import wrap
+from .._foreign_text import describe_error, first_line
 
 _KINDS = {"i": "int", "u": "uint", "f": "float", "c": "complex"}
 # A header is a short dict; whatever is longer is none. NumPy's own limit is 10,000.
@@ -40,35 +41,34 @@ def evaluate(text):
     """
     name, _, expression = text.partition(":")
     if not expression.strip():
-        raise SourceError(f"expected 'module:expression', such as 'numpy:arange(4)', got {text!r}")
+        raise SourceError(f"expected 'module:expression', such as 'numpy:arange(4)', got {_quoted(text)}")
     try:
         module = importlib.import_module(name)
     except ModuleNotFoundError as error:
         if error.name == name.partition(".")[0]:
-            raise SourceError(f"no module named {name!r}; is it installed, and is this the right Python?") from None
-        raise SourceError(f"module {name!r} cannot be imported: {error}") from error
-    except Exception as error:
-        raise SourceError(f"module {name!r} cannot be imported: {type(error).__name__}: {error}") from error
+            raise SourceError(
+                f"no module named {_quoted(name)}; is it installed, and is this the right Python?"
+            ) from None
+        raise SourceError(f"module {_quoted(name)} cannot be imported: {first_line(str(error))}") from error
+    except (Exception, SystemExit) as error:
+        raise SourceError(f"module {_quoted(name)} cannot be imported: {describe_error(error)}") from error
     names = vars(module) | {name.partition(".")[0]: importlib.import_module(name.partition(".")[0])}
-    if hasattr(module, "__getattr__"):
-        # Modules that make their names when asked: only those of the expression are asked for.
-        for node in _names_in(expression):
-            if node not in names and hasattr(module, node):
-                names[node] = getattr(module, node)
-    try:
-        return eval(compile(expression.strip(), "<expression>", "eval"), names)
-    except SyntaxError as error:
-        raise SourceError(f"{expression!r} is no Python expression: {error.msg}") from None
-    except Exception as error:
-        raise SourceError(f"evaluating {expression!r} in {name} raised {type(error).__name__}: {error}") from error
-
-
-def _names_in(expression):
     try:
         tree = ast.parse(expression.strip(), mode="eval")
-    except SyntaxError:
-        return set()
-    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+        if hasattr(module, "__getattr__"):
+            # Modules that make their names when asked: only those of the expression are asked for.
+            for node in {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} - set(names):
+                if hasattr(module, node):
+                    names[node] = getattr(module, node)
+        return eval(compile(tree, "<expression>", "eval"), names)
+    except SyntaxError as error:
+        raise SourceError(f"{_quoted(expression)} is no Python expression: {error.msg}") from None
+    except (Exception, SystemExit) as error:
+        raise SourceError(f"evaluating {_quoted(expression)} in {name} raised {describe_error(error)}") from error
+
+
+def _quoted(text):
+    return f"'{first_line(text, 120)}'"
 
 
 def read_npy_header(data, where):
@@ -101,18 +101,20 @@ def read_npy_header(data, where):
     except (ValueError, SyntaxError, KeyError, TypeError, UnicodeDecodeError, RecursionError, MemoryError):
         raise SourceError(f"{where}: the header is not a dict of descr, fortran_order and shape") from None
     if not isinstance(shape, tuple) or not all(type(n) is int and 0 <= n < 2**63 for n in shape) or len(shape) > 64:
-        raise SourceError(f"{where}: shape must be a tuple of at most 64 sizes, got {shape!r}")
+        raise SourceError(f"{where}: shape must be a tuple of at most 64 sizes, got {first_line(repr(shape), 80)}")
     if type(fortran) is not bool:
-        raise SourceError(f"{where}: fortran_order must be True or False, got {fortran!r}")
+        raise SourceError(f"{where}: fortran_order must be True or False, got {first_line(repr(fortran), 80)}")
     if not isinstance(kind, str):
-        raise SourceError(f"{where}: structured types ({kind!r}) cannot be said in DLPack")
+        raise SourceError(f"{where}: structured types ({first_line(repr(kind), 80)}) cannot be said in DLPack")
     return kind, fortran, shape, start
 
 
 def _dtype_of(kind, where):
     order, letter, digits = kind[:1], kind[1:2], kind[2:]
     if order == ">" and digits != "1":
-        raise SourceError(f"{where}: big-endian elements ({kind}) cannot be said in DLPack; byteswap the file first")
+        raise SourceError(
+            f"{where}: big-endian elements ({first_line(kind, 80)}) cannot be said in DLPack; byteswap the file first"
+        )
     if order in "<|>=" and letter == "b" and digits == "1":
         return "bool", 1
     if order in "<|>=" and letter in _KINDS and digits in ("1", "2", "4", "8", "16"):
@@ -122,7 +124,7 @@ def _dtype_of(kind, where):
         if name in DTYPES:
             return name, int(digits)
     raise SourceError(
-        f"{where}: elements of type {kind!r} cannot be said in DLPack"
+        f"{where}: elements of type {first_line(repr(kind), 80)} cannot be said in DLPack"
         + ("; bfloat16 and fp8 lose their type in .npy files" if letter == "V" else "")
     )
 
@@ -135,20 +137,20 @@ def open_npy(path):
     SourceError
         The file cannot be opened, or is none that can be mapped.
     """
-    path = Path(path)
+    where = first_line(str(path))
     try:
-        with path.open("rb") as file:
+        with Path(path).open("rb") as file:
             size = os.fstat(file.fileno()).st_size
             if size < 10:
-                raise SourceError(f"{path}: not a .npy file (it has {size} bytes)")
+                raise SourceError(f"{where}: not a .npy file (it has {size} bytes)")
             memory = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    except OSError as error:
-        raise SourceError(f"{path}: {error.strerror}") from None
-    kind, fortran, shape, start = read_npy_header(memory[: _HEADER_LIMIT + 12], str(path))
-    name, width = _dtype_of(kind, str(path))
+    except (OSError, ValueError) as error:
+        raise SourceError(f"{where}: {getattr(error, 'strerror', None) or first_line(str(error))}") from None
+    kind, fortran, shape, start = read_npy_header(memory[: _HEADER_LIMIT + 12], where)
+    name, width = _dtype_of(kind, where)
     if start + prod(shape) * width > len(memory):
         raise SourceError(
-            f"{path}: {shape} elements of {kind} need {prod(shape) * width} bytes after the header, the "
+            f"{where}: {shape} elements of {kind} need {prod(shape) * width} bytes after the header, the "
             f"file has {len(memory) - start}"
         )
     strides = None
@@ -171,16 +173,23 @@ def find(text):
     SourceError
         It is neither a file nor a module with an expression, or cannot be had.
     """
-    if text.endswith(".npy") or Path(text).is_file():
+    if text.endswith(".npy") or _is_file(text):
         if not text.endswith(".npy"):
             raise SourceError(
-                f"{text}: only .npy files can be inspected; for others name an expression that opens it, "
-                f"such as 'torch:load(\"{text}\")'"
+                f"{_quoted(text)}: only .npy files can be inspected; for others name an expression that opens it, "
+                f"such as 'torch:load(\"{first_line(text, 120)}\")'"
             )
         return open_npy(text), True
     if ":" not in text:
         raise SourceError(
-            f"{text!r} is neither a file nor 'module:expression'; for a variable of a module write "
+            f"{_quoted(text)} is neither a file nor 'module:expression'; for a variable of a module write "
             f"'module:name', for an array of NumPy 'numpy:zeros((2, 3))'"
         )
     return evaluate(text), False
+
+
+def _is_file(text):
+    try:
+        return Path(text).is_file()
+    except OSError:
+        return False  # longer than the name of any file, as an expression may be

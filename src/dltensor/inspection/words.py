@@ -1,10 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
 """Numbers of a tensor struct in words: strides, alignment, element types, flags. Reads no memory."""
 
-from .. import DataTypeCode, Device, DType, Flags
+from .. import DataTypeCode, Device, Flags
+from .._overlap import shares_elements
+from .._words import dtype_text
 from ..layout import is_contiguous
 
 _ORDINALS = {2: "second", 3: "third", 4: "fourth", 5: "fifth"}
+
+
+# What an axis does that steps less than what lies inside it is long, by whether elements are reached twice.
+_CROSSING = {
+    True: ("overlap", "overlapping"),
+    False: ("interleave with", "interleaved"),
+    None: ("may overlap", "perhaps overlapping"),
+}
+
+
+def _crossing(shape, strides):
+    # Strides of 0 have words of their own.
+    kept = [(size, step) for size, step in zip(shape, strides, strict=True) if step != 0]
+    return shares_elements([size for size, _ in kept], [step for _, step in kept])
 
 
 def _apart(order, shape, strides):
@@ -47,7 +63,7 @@ def axis_words(shape, strides):
         if shape[axis] < 2:
             continue
         if step < inner:
-            text = f"steps of {step} overlap what lies {inner} long inside"
+            text = f"steps of {step} {_CROSSING[_crossing(shape, strides)][0]} what lies {inner} long inside"
         elif step == inner:
             text = "side by side" if inner == 1 else f"steps of {step}, without gaps"
         elif inner == 1:
@@ -108,7 +124,7 @@ def layout_words(shape, strides):
         parts.append(f"transposed: in memory the axes follow as {', '.join(map(str, order))}")
     inner = dict(_apart(order[::-1], shape, strides))
     parts += [f"axis {k} with gaps" for k in walked if abs(strides[k]) > inner[k]]
-    parts += [f"axis {k} overlapping" for k in walked if abs(strides[k]) < inner[k]]
+    parts += [f"axis {k} {_CROSSING[_crossing(shape, strides)][1]}" for k in walked if abs(strides[k]) < inner[k]]
     return "; ".join(parts) or "strided"
 
 
@@ -134,7 +150,7 @@ def dtype_words(dtype):
 
     Raises
     ------
-    ValueError
+    OverflowError
         The numbers do not fit their fields.
 
     Examples
@@ -148,7 +164,7 @@ def dtype_words(dtype):
         kind = DataTypeCode(code).name
     except ValueError:
         kind = "an unknown code"
-    name = str(DType(code, bits, lanes)) if bits and lanes else "no type"
+    name = dtype_text(code, bits, lanes) if bits and lanes else "no type"
     return f"{name} ({kind} = {code}, {bits} bit{'s' * (bits != 1)}, {lanes} lane{'s' * (lanes != 1)})"
 
 
@@ -210,3 +226,22 @@ def bytes_words(count):
         if count >= size:
             return f"{count / size:.1f} {unit}"
     return f"{count} byte{'s' * (count != 1)}"
+
+
+def versions_words(row):
+    """Say on which versions a consequence was seen, and what that means for the installed one.
+
+    Parameters
+    ----------
+    row : Consequence
+
+    Returns
+    -------
+    str
+    """
+    text = f"seen with {row.framework} {row.first}" + (f" to {row.last}" if row.last != row.first else "")
+    if row.fixed:
+        text += f", no longer with {row.fixed}"
+    if row.installed is None:
+        return f"{text}; not installed here"
+    return f"{text}; {row.installed} is installed" + ("" if row.certain else ", which was not measured")

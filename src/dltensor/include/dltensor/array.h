@@ -169,7 +169,10 @@ DLT_ARRAY_API dlt_status_t dlt_array_create(const uintptr_t* shape, uintptr_t sh
                                             dlt_array_t* new_array);
 
 /* Calls every question of an array of anybody's and compares the answers: missing functions, impossible devices,
- * dtypes and shapes, an export that disagrees with them. `host` as above, NULL when unknown. */
+ * dtypes and shapes, an export that disagrees with them. `host` as above, NULL when unknown.
+ * Functions in each other's place are found by what they do to a small array that from_dlpack makes, or to a copy where it
+ * makes none; the array itself stays as it is. That `origin` and `device` are swapped cannot be told of an array whose
+ * from_dlpack takes no pinned host memory and whose origin has the number 1 on the CPU: there both give the same bytes. */
 DLT_ARRAY_API dlt_status_t dlt_array_check(const dlt_array_t* array, const dlt_host_t* host);
 
 /* The functions of a library that is already loaded ("libmetatensor.so", or a path); nothing gets loaded. */
@@ -177,7 +180,8 @@ DLT_ARRAY_API dlt_status_t dlt_find_host(const char* library, dlt_host_t* host);
 
 /* From one layout to the other. The new struct owns the old one, which must not be used any more; on failure it is
  * still the caller's. Turning back gives the very struct one began with. A layout 1 array cannot import DLPack
- * tensors: its `from_dlpack` says so. In move_data both sides must have been converted. */
+ * tensors: its `from_dlpack` says so. In move_data both sides must have been converted. A struct without any of the
+ * five questions is DLT_INVALID_PARAMETER_ERROR. */
 DLT_ARRAY_API dlt_status_t dlt_array_from_v1(dlt_array_v1_t array, dlt_array_t* new_array);
 DLT_ARRAY_API dlt_status_t dlt_array_to_v1(dlt_array_t array, dlt_array_v1_t* new_array);
 

@@ -229,11 +229,33 @@ DLT_FN bool logical_not(T a) {
   return !truth(a);
 }
 
+// a / abs(a) where abs(a) need not be a number that F has: squares are taken of parts that are scaled near 1.
+template <class F>
+DLT_FN complex_of<F> direction(complex_of<F> a) {
+  if (a.re == 0 && a.im == 0) return {F(0), F(0)};
+  if (infinite_part(a.re) != infinite_part(a.im) && a.re == a.re && a.im == a.im)
+    return infinite_part(a.re) ? complex_of<F>{with_sign(F(1), a.re), with_sign(F(0), a.im)}
+                               : complex_of<F>{with_sign(F(0), a.re), with_sign(F(1), a.im)};
+  if constexpr (is_same<F, float>::value) {
+    // Squares of floats, and their sums, are far from both ends of double.
+    const double re = a.re, im = a.im, length = library_sqrt(re * re + im * im);
+    return {F(re / length), F(im / length)};
+  } else {
+    using U = typename wide<F>::bits;
+    constexpr U top = 2 * wide<F>::bias - 1;
+    const U x = bits_as<U>(magnitude_of(a.re)), y = bits_as<U>(magnitude_of(a.im));
+    const U exponent = (x > y ? x : y) >> wide<F>::mantissa;
+    // A power of two: nothing is rounded, but for what is too small beside the other part to be seen.
+    const F scale = bits_as<F>((top + 1 - (exponent > top ? top : exponent)) << wide<F>::mantissa);
+    const F re = a.re * scale, im = a.im * scale, length = library_sqrt(re * re + im * im);
+    return {re / length, im / length};
+  }
+}
+
 template <class T>
 DLT_FN T sign(T a) {
   if constexpr (is_complex<T>::value) {
-    const auto length = library_hypot(a.re, a.im);
-    return length == 0 ? T{0, 0} : T{a.re / length, a.im / length};
+    return direction(a);
   } else if constexpr (is_float<T>) {
     const T unit = with_sign(T(1), a);
     return a == a && a != 0 ? unit : a == a ? T(0) : a;
@@ -253,6 +275,7 @@ template <class T>
 DLT_FN T add(T a, T b) {
   if constexpr (is_complex<T>::value) return {a.re + b.re, a.im + b.im};
   else if constexpr (is_float<T>) return a + b;
+  else if constexpr (is_bool<T>) return a | b;
   else return T(wrapping<T>(a) + wrapping<T>(b));
 }
 template <class T>
@@ -266,6 +289,7 @@ DLT_FN T multiply(T a, T b) {
   // Both parts as sums: g++ 12 makes a fused instruction of a difference beside a sum, whatever it was told.
   if constexpr (is_complex<T>::value) return {a.re * b.re + negated(a.im) * b.im, a.re * b.im + a.im * b.re};
   else if constexpr (is_float<T>) return a * b;
+  else if constexpr (is_bool<T>) return a & b;
   else return T(wrapping<T>(a) * wrapping<T>(b));
 }
 template <class T>
@@ -303,8 +327,8 @@ template <class T>
 DLT_FN T floor_divide(T a, T b) {
   if constexpr (is_float<T>) {
     const T quotient = a / b;
-    // By zero, and an infinity by anything finite: the plain quotient, as the array API's table has it.
-    if (b == 0 || !finite_part(a) || b != b) return quotient;
+    // Where an operand is 0 or not finite, the array API's table has the plain quotient, which is then rounded already.
+    if (b == 0 || !finite_part(a) || !finite_part(b)) return quotient;
     T rest = library_fmod(a, b);
     T whole = (a - rest) / b;
     if (rest != 0 && (rest < 0) != (b < 0)) whole -= 1;

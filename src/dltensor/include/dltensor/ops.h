@@ -60,7 +60,7 @@
   X(trunc, 1, DLT_REALS, same, "", "trunc(a)", "Round to an integer, toward 0.")
 
 #define DLT_BINARY_OPS(X)                                                                                             \
-  X(add, 2, DLT_NUMBERS, same, "+", "a + b", "Add; integers wrap.")                                                   \
+  X(add, 2, DLT_ANY, same, "+", "a + b", "Add; integers wrap, of two bools it is their or.")                          \
   X(atan2, 2, DLT_FLOATS, same, "", "atan2(a, b)", "Take the angle of the point (b, a) in radians.")                  \
   X(bitwise_and, 2, DLT_BITS, same, "&", "a & b", "Keep the bits that both have.")                                    \
   X(bitwise_left_shift, 2, DLT_INTEGERS, same, "<<", "a << b", "Shift left; by the width or more, or by less than 0, gives 0.") \
@@ -82,7 +82,7 @@
   X(logical_xor, 2, DLT_ANY, mask, "", "a xor b", "True where one of the two is not 0.")                              \
   X(maximum, 2, DLT_ORDERED, same, "", "max(a, b)", "Take the greater; NaN where either is NaN.")                     \
   X(minimum, 2, DLT_ORDERED, same, "", "min(a, b)", "Take the lesser; NaN where either is NaN.")                      \
-  X(multiply, 2, DLT_NUMBERS, same, "*", "a * b", "Multiply; integers wrap.")                                         \
+  X(multiply, 2, DLT_ANY, same, "*", "a * b", "Multiply; integers wrap, of two bools it is their and.")               \
   X(nextafter, 2, DLT_FLOATS, same, "", "nextafter(a, b)", "Take the next value toward the second.")                  \
   X(not_equal, 2, DLT_ANY, mask, "!=", "a != b", "True where the two differ; NaN differs from everything.")           \
   X(pow, 2, DLT_NUMBERS, same, "**", "a ** b", "Raise to a power; integers to negative elements of b are 0, 1 or -1.") \

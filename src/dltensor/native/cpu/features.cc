@@ -10,6 +10,9 @@
 #include <atomic>
 #include <mutex>
 
+#include "native/environment.h"
+#include "native/fork.h"
+
 namespace dlt {
 
 #if defined(__x86_64__)
@@ -74,6 +77,8 @@ void* find_vector_function(const char* name) {
 Kernels tables[level_count];
 bool filled[level_count];
 std::mutex filling;
+[[gnu::init_priority(fork_order_kernels)]] const ForkHandlers over_fork =
+    hold_over_fork<[]() -> std::mutex& { return filling; }>();
 std::atomic<const Kernels*> chosen{nullptr};
 
 const Kernels* choose(int level) {
@@ -87,11 +92,14 @@ const Kernels* choose(int level) {
 }
 
 const Kernels* choose_first() {
-  const char* wish = getenv("DLTENSOR_CPU");
+  const char* wish = environment("DLTENSOR_CPU");
   int level = wish != nullptr ? find_level(wish) : -1;
-  if (wish != nullptr && *wish != '\0' && level < 0)
-    fprintf(stderr, "dltensor: DLTENSOR_CPU=%s is none of the levels that this processor and this build have; ignored\n",
-            wish);
+  if (wish != nullptr && level < 0) {
+    char expected[96] = "a level that this processor and this build have:";
+    for (int i = 0; i < level_count; ++i)
+      if (supported(i)) strcat(strcat(expected, " "), levels[i].name);
+    reject_environment("DLTENSOR_CPU", wish, expected);
+  }
   for (int i = level_count - 1; level < 0 && i >= 0; --i)
     if (supported(i)) level = i;
   if (level < 0) {

@@ -16,6 +16,9 @@
 
 #include <atomic>
 
+#include "native/environment.h"
+#include "native/fork.h"
+
 namespace dlt {
 namespace {
 
@@ -34,6 +37,7 @@ struct Job {
 struct Pool {
   std::atomic<int> threads{0};          // wanted, the caller included; 0 until asked
   int started = 0;                      // workers that run
+  std::atomic<int> kept{0};             // those from this number on end
   pthread_t workers[most_threads] = {};
   pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;  // who may post a job
   Job job{};
@@ -104,12 +108,12 @@ void* worker(void* number) {
       idle = 0;
     }
     seen = pool.epoch.load(std::memory_order_acquire);
+    if (me >= pool.kept.load()) return nullptr;
     // Announced before the job is read: the caller closes the job first and then waits for this to fall.
     pool.joined.fetch_add(1);
     if (pool.open.load() == seen && me < pool.threads.load(std::memory_order_relaxed) - 1) run_chunks(false);
     if (pool.joined.fetch_sub(1) == 1 && pool.awaited.load()) futex(&pool.joined, FUTEX_WAKE_PRIVATE, 1);
   }
-  return nullptr;
 }
 
 // A worker that wakes up on the caller's processor stays there behind the caller for milliseconds. With -1 the workers may
@@ -146,27 +150,39 @@ void after_fork_child() {
   pool.left.store(0);
   pthread_mutex_init(&pool.turn, nullptr);
 }
+[[gnu::init_priority(fork_order_pool)]] const ForkHandlers over_fork{before_fork, after_fork_parent, after_fork_child};
 
+// Both for who holds `turn`.
 void start_workers(int wanted) {
-  static const int hooked = pthread_atfork(before_fork, after_fork_parent, after_fork_child);
-  (void)hooked;
+  pool.kept.store(wanted);
   while (pool.started < wanted) {
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, 1 << 20);
-    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     const bool made = pthread_create(&pool.workers[pool.started], &attributes, worker,
                                      reinterpret_cast<void*>(intptr_t(pool.started))) == 0;
     pthread_attr_destroy(&attributes);
-    if (!made) return;  // fewer hands, same result
+    if (!made) return;  // fewer threads, same result
     ++pool.started;
   }
 }
 
+uint32_t next_epoch() {
+  const uint32_t next = pool.epoch.load(std::memory_order_relaxed) + 1;
+  return next != 0 ? next : 1;
+}
+
+void stop_workers(int wanted) {
+  if (pool.started <= wanted) return;
+  pool.kept.store(wanted);
+  pool.epoch.store(next_epoch());  // one without a job: all look up, and some see that they are no longer kept
+  futex(&pool.epoch, FUTEX_WAKE_PRIVATE, INT_MAX);
+  while (pool.started > wanted) pthread_join(pool.workers[--pool.started], nullptr);
+}
+
 int threads_at_start() {
   cpu_set_t allowed;
-  const char* wish = getenv("DLTENSOR_NUM_THREADS");
-  int count = wish != nullptr ? atoi(wish) : 0;
+  int count = static_cast<int>(environment_number("DLTENSOR_NUM_THREADS", 1, most_threads, 0));
   if (count < 1) count = sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? CPU_COUNT(&allowed) : 1;
   return count > most_threads ? most_threads : count;
 }
@@ -185,6 +201,10 @@ int num_threads() noexcept {
 
 void set_num_threads(int count) noexcept {
   pool.threads.store(count < 1 ? 1 : count > most_threads ? most_threads : count);
+  if (inside) return;  // the next job sees to it
+  pthread_mutex_lock(&pool.turn);
+  stop_workers(pool.threads.load() - 1);
+  pthread_mutex_unlock(&pool.turn);
 }
 
 int lane() noexcept { return my_lane; }
@@ -203,12 +223,12 @@ void parallel(int64_t count, void (*work)(void* context, int64_t index), void* c
   }
   inside = true;
   if (pool.started < threads - 1) start_workers(threads - 1);
+  else stop_workers(threads - 1);
   const bool call = pool.started > 0;
   pool.job = {work, context};
   pool.left.store(uint64_t(count) << 32, std::memory_order_release);
   if (call) {
-    uint32_t next = pool.epoch.load(std::memory_order_relaxed) + 1;
-    if (next == 0) next = 1;
+    const uint32_t next = next_epoch();
     pool.open.store(next);
     pool.epoch.store(next);
     if (pool.sleeping.load() > 0) {

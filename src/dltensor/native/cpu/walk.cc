@@ -197,14 +197,15 @@ void put(const Plan& plan, const Operand& o, const Tile& tile, const char* from,
 // Packed elements of several lanes can be wider than a byte, and than a buffer: eight bits at a time.
 void move_lanes(const Walk& w, const Tile& tile) {
   const Operand &from = w.in[0], &to = w.out;
-  const int bits = larger(from.bits, to.bits), last = w.ndim - 1;
+  const int64_t bits = larger(from.bits, to.bits);
+  const int last = w.ndim - 1;
   const int64_t from_bits = from.bits != 0 ? from.bits : from.width * 8, to_bits = to.bits != 0 ? to.bits : to.width * 8;
   for (int64_t r = 0; r < tile.rows; ++r)
     for (int64_t c = 0; c < tile.columns; ++c) {
       int64_t read = tile.offset[1] + c * from.strides[last], written = tile.offset[0] + c * to.strides[last];
       if (last > 0) read += r * from.strides[last - 1], written += r * to.strides[last - 1];
-      for (int done = 0; done < bits; done += 8) {
-        const int part = bits - done < 8 ? bits - done : 8;
+      for (int64_t done = 0; done < bits; done += 8) {
+        const int part = bits - done < 8 ? static_cast<int>(bits - done) : 8;
         store_bits(to.data, written * to_bits + done, part, load_bits(from.data, read * from_bits + done, part));
       }
     }

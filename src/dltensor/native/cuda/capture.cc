@@ -5,6 +5,7 @@
 #include <new>
 
 #include "native/cuda/memory_parts.h"
+#include "native/no_destructor.h"
 
 namespace dlt::cuda {
 
@@ -12,9 +13,12 @@ namespace dlt::cuda {
 struct CapturePool {
   uint64_t id = 0;
   Device* device = nullptr;
-  std::vector<Memory*> all, idle;
+  Memory* all = nullptr;   // through captured_before
+  Memory* idle = nullptr;  // through next
   int64_t live = 0;
   std::atomic<bool> graph_gone{false};
+  CapturePool* next = nullptr;  // among those that go
+  Stream* service = nullptr;    // where their memory goes
 };
 
 namespace {
@@ -24,12 +28,17 @@ struct Pools {
   std::map<std::pair<int, uint64_t>, CapturePool*> by_id;
 };
 Pools& pools() noexcept {
-  static Pools* const instance = new Pools;
+  static NoDestructor<Pools> instance;
   return *instance;
 }
 
 // Called by the driver when the graph is destroyed; may not call back into it.
 void graph_destroyed(void* pool) { static_cast<CapturePool*>(pool)->graph_gone.store(true, std::memory_order_release); }
+
+void put_idle(Memory* memory) noexcept {
+  memory->next = memory->capture->idle;
+  memory->capture->idle = memory;
+}
 
 void free_captured_block(Block* block) noexcept {
   auto* memory = static_cast<Memory*>(block->owner);
@@ -38,7 +47,7 @@ void free_captured_block(Block* block) noexcept {
   std::lock_guard<std::mutex> hold(p.mutex);
   --memory->capture->live;
   // Several streams of one capture: without a wait in the graph the next user could come too early, so never again.
-  if (memory->sole.load(std::memory_order_relaxed) == memory->home) memory->capture->idle.push_back(memory);
+  if (memory->sole.load(std::memory_order_relaxed) == memory->home) put_idle(memory);
 }
 
 // The caller holds the mutex.
@@ -48,7 +57,9 @@ Status pool_of(Stream& stream, CapturePool** out) noexcept {
   CUgraph graph = nullptr;
   if (driver.cuStreamGetCaptureInfo_v2)
     DLT_CU(cuStreamGetCaptureInfo_v2(stream.handle, &state, &id, &graph, nullptr, nullptr));
-  CapturePool*& pool = pools().by_id[{stream.device->ordinal, id}];
+  CapturePool** place = nullptr;
+  DLT_CUDA_TRY(guarded("allocate", [&] { return place = &pools().by_id[{stream.device->ordinal, id}], success; }));
+  CapturePool*& pool = *place;
   if (!pool) {
     if (!(pool = new (std::nothrow) CapturePool)) return fail(Fault::memory, "allocate: the host is out of memory");
     pool->id = id;
@@ -85,15 +96,22 @@ Status allocate_captured(Stream& stream, size_t bytes, Block** out) noexcept {
   DLT_CUDA_TRY(pool_of(stream, &pool));
   const uint32_t size_class = Class::of(bytes);
   Memory* memory = nullptr;
-  for (size_t i = pool->idle.size(); i-- > 0 && !memory;)
-    if (pool->idle[i]->size_class == size_class && pool->idle[i]->home == &stream) {
-      memory = pool->idle[i];
-      pool->idle.erase(pool->idle.begin() + static_cast<std::ptrdiff_t>(i));
+  for (Memory** link = &pool->idle; *link && !memory;) {
+    if ((*link)->size_class == size_class && (*link)->home == &stream) {
+      memory = *link;
+      *link = memory->next;
+    } else {
+      link = &(*link)->next;
     }
+  }
   if (!memory) {
     CUdeviceptr pointer = 0;
-    DLT_CUDA_TRY(take(stream, Class::bytes(size_class), &pointer));
+    // Made first: memory of the driver could not be given back during a capture.
     if (!(memory = new (std::nothrow) Memory)) return fail(Fault::memory, "allocate: the host is out of memory");
+    if (const Status status = take(stream, Class::bytes(size_class), &pointer); !status.ok()) {
+      delete memory;
+      return status;
+    }
     memory->kind = Memory::Kind::captured;
     memory->pointer = reinterpret_cast<void*>(pointer);
     memory->bytes = Class::bytes(size_class);
@@ -101,13 +119,14 @@ Status allocate_captured(Stream& stream, size_t bytes, Block** out) noexcept {
     memory->device = stream.device;
     memory->home = memory->writer = &stream;
     memory->capture = pool;
-    pool->all.push_back(memory);
+    memory->captured_before = pool->all;
+    pool->all = memory;
   }
   memory->asked = bytes;
   memory->sole.store(&stream, std::memory_order_relaxed);
   Block* block = adopt(memory->pointer, memory, free_captured_block);
   if (!block) {
-    pool->idle.push_back(memory);
+    put_idle(memory);
     return fail(Fault::memory, "allocate: the host is out of memory");
   }
   ++pool->live;
@@ -118,23 +137,25 @@ Status allocate_captured(Stream& stream, size_t bytes, Block** out) noexcept {
 
 void reap_captures() noexcept {
   Pools& p = pools();
-  std::vector<CapturePool*> gone;
+  CapturePool* gone = nullptr;
   {
     std::lock_guard<std::mutex> hold(p.mutex);
     std::erase_if(p.by_id, [&](const auto& entry) {
       CapturePool* pool = entry.second;
       if (!pool || pool->live || !pool->graph_gone.load(std::memory_order_acquire)) return false;
-      gone.push_back(pool);
+      if (!service_stream(*pool->device, &pool->service).ok()) return false;  // another time
+      pool->next = gone;
+      gone = pool;
       return true;
     });
   }
-  for (CapturePool* pool : gone) {
+  while (CapturePool* pool = gone) {
+    gone = pool->next;
     // The driver tells of a graph's end only when its last run is over: nothing is left to wait for, and waiting for the
     // device would spoil whatever is being captured now.
-    Stream* service = nullptr;
-    if (!service_stream(*pool->device, &service).ok()) continue;
-    for (Memory* memory : pool->all) {
-      memory->home = service;
+    while (Memory* memory = pool->all) {
+      pool->all = memory->captured_before;
+      memory->home = pool->service;
       free_to_driver(memory);
     }
     delete pool;
@@ -149,7 +170,8 @@ int64_t captured_bytes(int device) noexcept {
   int64_t bytes = 0;
   for (const auto& [key, pool] : p.by_id)
     if (pool && key.first == device)
-      for (const Memory* memory : pool->all) bytes += static_cast<int64_t>(memory->bytes);
+      for (const Memory* memory = pool->all; memory; memory = memory->captured_before)
+        bytes += static_cast<int64_t>(memory->bytes);
   return bytes;
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "native/cuda/kernel_cache.h"
+#include "native/no_destructor.h"
 
 namespace dlt::cuda {
 namespace {
@@ -16,7 +17,7 @@ namespace {
 // One compile at a time: NVRTC is not faster in parallel, and two threads must not make the same kernel twice.
 std::mutex compiling;
 std::map<std::pair<int, std::string>, Kernel>& kernels() {
-  static auto* const known = new std::map<std::pair<int, std::string>, Kernel>;
+  static NoDestructor<std::map<std::pair<int, std::string>, Kernel>> known;
   return *known;
 }
 CompilerStatistics statistics{};
@@ -43,7 +44,7 @@ std::string architecture(int major, int minor) {
   return lowest ? "" : "sm_" + std::to_string(wanted);
 }
 
-Status options_for(int major, int minor, std::vector<std::string>* options) noexcept {
+Status options_for(int major, int minor, std::vector<std::string>* options) {
   const std::string arch = architecture(major, minor);
   if (arch.empty())
     return fail(Fault::device, "compile: NVRTC %d.%d no longer compiles for compute capability %d.%d; install an older one: "
@@ -53,7 +54,7 @@ Status options_for(int major, int minor, std::vector<std::string>* options) noex
   return success;
 }
 
-Status nvrtc_check(nvrtcResult result, const char* call, nvrtcProgram program, const std::string& expression) noexcept {
+Status nvrtc_check(nvrtcResult result, const char* call, nvrtcProgram program, const std::string& expression) {
   if (result == 0) return success;
   std::string log;
   size_t bytes = 0;
@@ -65,14 +66,26 @@ Status nvrtc_check(nvrtcResult result, const char* call, nvrtcProgram program, c
               log.c_str());
 }
 
-Status compile(int major, int minor, const std::string& header, const std::string& expression, Image* out) noexcept {
+// Ends with its scope, by an exception too.
+struct Program {
+  nvrtcProgram its = nullptr;
+  Program() = default;
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+  ~Program() {
+    if (its) nvrtc.nvrtcDestroyProgram(&its);
+  }
+};
+
+Status compile(int major, int minor, const std::string& header, const std::string& expression, Image* out) {
   std::vector<std::string> options;
   DLT_CUDA_TRY(options_for(major, minor, &options));
   const double start = now();
   const std::string source = "#include \"" + header + "\"\n";
-  nvrtcProgram program = nullptr;
-  DLT_CUDA_TRY(nvrtc_check(nvrtc.nvrtcCreateProgram(&program, source.c_str(), "dltensor.cu", 0, nullptr, nullptr),
+  Program owned;
+  DLT_CUDA_TRY(nvrtc_check(nvrtc.nvrtcCreateProgram(&owned.its, source.c_str(), "dltensor.cu", 0, nullptr, nullptr),
                            "nvrtcCreateProgram", nullptr, expression));
+  nvrtcProgram program = owned.its;
   std::vector<const char*> arguments;
   for (const std::string& option : options) arguments.push_back(option.c_str());
   const bool code = options[0].find("sm_") != std::string::npos;
@@ -93,14 +106,13 @@ Status compile(int major, int minor, const std::string& header, const std::strin
                              program, expression));
     return success;
   }();
-  nvrtc.nvrtcDestroyProgram(&program);
   ++statistics.compiled;
   statistics.seconds += now() - start;
   return status;
 }
 
 // A kernel as an image that the device's driver can load: from disk, from NVRTC, or as source for the host driver.
-Status image_for(const Properties& p, const std::string& header, const std::string& expression, Image* out) noexcept {
+Status image_for(const Properties& p, const std::string& header, const std::string& expression, Image* out) {
   const Status have = load_nvrtc();
   if (!have.ok() && driver.takes_source) {
     out->name = "kernel";
@@ -142,16 +154,20 @@ Status load(Device& device, const Image& image, Kernel* out) noexcept {
 
 }  // namespace
 
-Status get_kernel(Device& device, const std::string& header, const std::string& expression, Kernel* out) noexcept {
+Status get_kernel(Device& device, const std::string& header, const std::string& expression, Kernel* out) {
   std::lock_guard<std::mutex> hold(compiling);
   const std::pair<int, std::string> key{device.ordinal, header + "\n" + expression};
   if (const auto known = kernels().find(key); known != kernels().end()) return *out = known->second, success;
   Image image;
   DLT_CUDA_TRY(image_for(device.properties, header, expression, &image));
-  Kernel kernel;
-  if (device.context) DLT_CUDA_TRY(load(device, image, &kernel));  // none: compiled for a device elsewhere
-  kernels()[key] = kernel;
-  *out = kernel;
+  // Its place comes before the module, which nobody would unload if there were no memory for one.
+  const auto place = kernels().emplace(key, Kernel{}).first;
+  if (device.context)  // none: compiled for a device elsewhere
+    if (const Status status = load(device, image, &place->second); !status.ok()) {
+      kernels().erase(place);
+      return status;
+    }
+  *out = place->second;
   return success;
 }
 
@@ -159,11 +175,13 @@ Status compile_for(int major, int minor, const char* header, const char* express
                    std::string* name) noexcept {
   DLT_CUDA_TRY(load_nvrtc());
   std::lock_guard<std::mutex> hold(compiling);
-  Image made;
-  DLT_CUDA_TRY(compile(major, minor, header, expression, &made));
-  *image = made.code;
-  *name = made.name;
-  return success;
+  return guarded("compile", [&]() -> Status {
+    Image made;
+    DLT_CUDA_TRY(compile(major, minor, header, expression, &made));
+    *image = made.code;
+    *name = made.name;
+    return success;
+  });
 }
 
 CompilerStatistics compiler_statistics() noexcept {

@@ -15,18 +15,19 @@ struct Kernel {
 };
 
 // The folder of the package: holds include/dltensor/*.h and native/cuda/kernels/*.cuh. Needed before the first compile.
-DLT_API void set_source_folder(const char* path) noexcept;
+DLT_API Status set_source_folder(const char* path) noexcept;
 
 // Where compiled kernels are kept; "" keeps none. Unless set: $DLTENSOR_CACHE_DIR/cuda, $XDG_CACHE_HOME/dltensor/cuda
 // or ~/.cache/dltensor/cuda. Files there are used only when folder and file belong to this user, nobody else may write
 // to them, and their content has the hash that they claim.
-DLT_API void set_kernel_cache(const char* path) noexcept;
+DLT_API Status set_kernel_cache(const char* path) noexcept;
 
 // A folder with kernels that came with the package (same files), looked through after the cache.
-DLT_API void set_kernel_seeds(const char* path) noexcept;
+DLT_API Status set_kernel_seeds(const char* path) noexcept;
 
-// `header` relative to the source folder, `expression` as C++ names it: "dlt::kernels::fill::strided<float>".
-Status get_kernel(Device& device, const std::string& header, const std::string& expression, Kernel* out) noexcept;
+// `header` relative to the source folder, `expression` as C++ names it: "dlt::kernels::fill::strided<float>". Without
+// memory for the texts it throws std::bad_alloc: call it inside guarded().
+Status get_kernel(Device& device, const std::string& header, const std::string& expression, Kernel* out);
 
 // Compiles without a device, for tests and for seeding: writes the image and the mangled name.
 DLT_API Status compile_for(int major, int minor, const char* header, const char* expression, std::string* image,

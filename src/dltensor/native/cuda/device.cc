@@ -60,7 +60,7 @@ Status make(int ordinal, Device* device) noexcept {
 
 Status device_count(int* count) noexcept {
   *count = 0;
-  DLT_CUDA_TRY(load_driver());
+  if (const Status status = load_driver(); !status.ok()) return driver_is_absent() ? success : status;
   DLT_CU(cuDeviceGetCount(count));
   if (*count > max_devices) *count = max_devices;
   return success;
@@ -68,6 +68,7 @@ Status device_count(int* count) noexcept {
 
 Status device_slow(int ordinal, Device** out) noexcept {
   int count = 0;
+  DLT_CUDA_TRY(load_driver());
   DLT_CUDA_TRY(device_count(&count));
   if (ordinal < 0 || ordinal >= count)
     return fail(Fault::value, "device: expected cuda:0 to cuda:%d, got cuda:%d; see dl.cuda.device_count()", count - 1,
@@ -114,8 +115,13 @@ Status take_event(Device& device, CUevent* event) noexcept {
 }
 
 void give_event(Device& device, CUevent event) noexcept {
-  std::lock_guard<std::mutex> hold(device.mutex);
-  device.events.push_back(event);
+  try {
+    std::lock_guard<std::mutex> hold(device.mutex);
+    device.events.push_back(event);
+  } catch (const std::bad_alloc&) {
+    Current current(device);
+    driver.cuEventDestroy_v2(event);
+  }
 }
 
 Status synchronize_device(int ordinal) noexcept {

@@ -58,7 +58,7 @@ struct Device {
   bool peers[max_devices] = {};  // whose memory kernels of this device may use
 };
 
-// The number of devices; fails where there is no driver.
+// The number of devices: 0 where there is no driver. Fails where a driver is installed that does not start.
 DLT_API Status device_count(int* count) noexcept;
 
 // ValueError when there is no device of that number.

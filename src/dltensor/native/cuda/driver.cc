@@ -69,6 +69,7 @@ const Wanted wanted[] = {
 
 struct Attempt {
   bool done = false;
+  bool absent = false;  // no library, or no device for it
   Fault fault = Fault::none;
   std::string words;  // of the failure
   std::string hint;   // path from Python
@@ -83,8 +84,9 @@ void open_companions(const Wanted& w, const std::string& path) {
   if (slash == std::string::npos) return;
   for (const char* pattern : w.companions) {
     if (!pattern) continue;
+    const std::string files = path.substr(0, slash + 1) + pattern;
     glob_t found{};
-    if (glob((path.substr(0, slash + 1) + pattern).c_str(), 0, nullptr, &found) == 0)
+    if (glob(files.c_str(), 0, nullptr, &found) == 0)
       for (size_t i = 0; i < found.gl_pathc; ++i)
         if (!strstr(found.gl_pathv[i], ".alt")) dlopen(found.gl_pathv[i], RTLD_NOW | RTLD_LOCAL);
     globfree(&found);
@@ -126,10 +128,11 @@ void* open(Library which, std::string& tried) {
   return nullptr;
 }
 
+// An attempt that broke off for want of memory is none: the next call makes it again.
 Status finish(Attempt& attempt, Status status) {
-  attempt.done = true;
-  attempt.fault = status.fault;
   attempt.words = status.ok() ? "" : message();
+  attempt.fault = status.fault;
+  attempt.done = true;
   return status;
 }
 
@@ -138,6 +141,7 @@ Status load(Library which, void* table, void** handle, const Symbol (&symbols)[n
   const Wanted& w = wanted[static_cast<int>(which)];
   std::string tried;
   *handle = open(which, tried);
+  attempts[static_cast<int>(which)].absent = !*handle;
   if (!*handle)
     return fail(Fault::device, "%s cannot be loaded. Tried: %s. Remedy: %s.", w.title, tried.c_str(), w.remedy);
   for (const Symbol& symbol : symbols) {
@@ -156,10 +160,13 @@ Status start_driver() {
   if (const int result = driver.cuInit(0); result != kSuccess) {
     const char* name = "unknown error";
     driver.cuGetErrorName(result, &name);
+    attempts[0].absent = result == kNoDevice;
     return fail(Fault::device, "the CUDA driver (%s) does not start: cuInit gives %s (%d). Remedy: %s.", path, name,
                 result,
                 result == kNoDevice ? "no device is visible; check nvidia-smi and CUDA_VISIBLE_DEVICES"
-                                    : "check nvidia-smi; after fork() use CUDA in one of the processes only");
+                : result == kOutOfMemory
+                    ? "the host has no memory or addresses left for it: raise the limit (ulimit -v), or free memory"
+                    : "check nvidia-smi; after fork() use CUDA in one of the processes only");
   }
   driver.cuDriverGetVersion(&driver.version);
   if (driver.version < 11030)
@@ -185,14 +192,14 @@ Status once(Library which, Status (*start)()) noexcept {
   Attempt& attempt = attempts[static_cast<int>(which)];
   std::lock_guard<std::mutex> hold(lock);
   if (attempt.done) return attempt.fault == Fault::none ? success : fail(attempt.fault, "%s", attempt.words.c_str());
-  return finish(attempt, start());
+  return guarded("load", [&] { return finish(attempt, start()); });
 }
 
 }  // namespace
 
-void set_library_path(Library library, const char* path) noexcept {
+Status set_library_path(Library library, const char* path) noexcept {
   std::lock_guard<std::mutex> hold(lock);
-  attempts[static_cast<int>(library)].hint = path ? path : "";
+  return guarded("set_library_path", [&] { return attempts[static_cast<int>(library)].hint = path ? path : "", success; });
 }
 
 const char* library_path(Library library) noexcept {
@@ -202,6 +209,10 @@ const char* library_path(Library library) noexcept {
 }
 
 Status load_driver() noexcept { return once(Library::driver, start_driver); }
+bool driver_is_absent() noexcept {
+  const std::lock_guard<std::mutex> hold(lock);
+  return attempts[static_cast<int>(Library::driver)].absent;
+}
 Status load_nvrtc() noexcept { return once(Library::nvrtc, start_nvrtc); }
 Status load_cublas() noexcept {
   return once(Library::cublas, [] { return load(Library::cublas, &cublas, &cublas.handle, cublas_symbols); });

@@ -33,13 +33,16 @@ struct CublasTable {
 // A path to try before our own search, as found by Python (cuda-pathfinder, site-packages). Has no effect once the
 // library is loaded. Environment variables win over it: DLTENSOR_CUDA_DRIVER, DLTENSOR_CUDA_NVRTC,
 // DLTENSOR_CUDA_CUBLAS; each is a path, or "off".
-DLT_API void set_library_path(Library library, const char* path) noexcept;
+DLT_API Status set_library_path(Library library, const char* path) noexcept;
 
 // Loads at the first call and remembers the answer, good or bad. The message of a failure names the library,
 // every name that was tried with the reason it failed, and the remedy.
 DLT_API Status load_driver() noexcept;  // also cuInit
 DLT_API Status load_nvrtc() noexcept;
 DLT_API Status load_cublas() noexcept;
+
+// After load_driver() failed: whether there is nothing to load, that is no driver library, or no device for it.
+bool driver_is_absent() noexcept;
 
 // Where the library was found, or "". For `dltensor info`.
 DLT_API const char* library_path(Library library) noexcept;

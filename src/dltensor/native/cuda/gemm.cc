@@ -2,11 +2,12 @@
 // Matrix products: cuBLAS with transposition and row padding said by flags, our own tiles where cuBLAS is not there.
 #include <algorithm>
 #include <map>
-#include <new>
+#include <memory>
 
 #include "native/cpu/scalar.h"
 #include "native/cuda/plan.h"
 #include "native/cuda/thread_state.h"
+#include "native/no_destructor.h"
 
 namespace dlt::cuda {
 namespace {
@@ -24,12 +25,14 @@ struct Handle {
 };
 struct Handles {
   std::mutex mutex;
-  std::map<Stream*, Handle*> by_stream;
-  // Of streams that are gone: destroying a handle would wait for the whole device, and making one is slow.
+  std::map<Stream*, std::unique_ptr<Handle>> by_stream;  // null where making one failed
+  // Of streams that are gone: destroying a handle would wait for the whole device, and making one is slow. There is room
+  // for every handle that was made, so that putting one there takes no memory.
   std::vector<cublasHandle_t> idle[max_devices];
+  size_t made[max_devices] = {};
 };
 Handles& handles() noexcept {
-  static Handles* const instance = new Handles;
+  static NoDestructor<Handles> instance;
   return *instance;
 }
 
@@ -38,34 +41,36 @@ Status check_blas(cublasStatus_t result, const char* call) noexcept {
   return fail(Fault::device, "gemm: %s failed with cuBLAS status %d (%s)", call, result, library_path(Library::cublas));
 }
 
+// The caller holds the mutex of `h`.
+Status make_handle(Handles& h, Stream& stream, std::unique_ptr<Handle>* out) {
+  const int device = stream.device->ordinal;
+  auto made = std::make_unique<Handle>();
+  auto& idle = h.idle[device];
+  idle.reserve(h.made[device] + 1);
+  Current current(*stream.device);
+  if (!idle.empty()) {
+    made->handle = idle.back();
+    idle.pop_back();
+  } else {
+    Beside beside;  // it takes memory of its own
+    DLT_CUDA_TRY(check_blas(cublas.cublasCreate_v2(&made->handle), "cublasCreate"));
+    ++h.made[device];
+  }
+  const Status status = check_blas(cublas.cublasSetStream_v2(made->handle, stream.handle), "cublasSetStream");
+  if (status.ok()) *out = std::move(made);
+  else idle.push_back(made->handle);
+  return status;
+}
+
 Status handle_of(Stream& stream, Handle** out) noexcept {
   Handles& h = handles();
   std::lock_guard<std::mutex> hold(h.mutex);
-  Handle*& handle = h.by_stream[&stream];
-  if (!handle) {
-    auto* made = new (std::nothrow) Handle;
-    if (!made) return fail(Fault::memory, "gemm: the host is out of memory");
-    Current current(*stream.device);
-    Status status;
-    auto& idle = h.idle[stream.device->ordinal];
-    if (!idle.empty()) {
-      made->handle = idle.back();
-      idle.pop_back();
-    } else {
-      Beside beside;  // it takes memory of its own
-      status = check_blas(cublas.cublasCreate_v2(&made->handle), "cublasCreate");
-    }
-    if (status.ok()) status = check_blas(cublas.cublasSetStream_v2(made->handle, stream.handle), "cublasSetStream");
-    if (!status.ok()) {
-      if (made->handle) idle.push_back(made->handle);
-      delete made;
-      h.by_stream.erase(&stream);
-      return status;
-    }
-    handle = made;
-  }
-  *out = handle;
-  return success;
+  return guarded("gemm", [&]() -> Status {
+    std::unique_ptr<Handle>& handle = h.by_stream[&stream];
+    if (!handle) DLT_CUDA_TRY(make_handle(h, stream, &handle));
+    *out = handle.get();
+    return success;
+  });
 }
 
 // Where a product may write what it likes. What is captured runs whenever its graph does, on any stream and after the
@@ -218,10 +223,12 @@ Status call_tiled(const Problem& p, const Where& where) noexcept {
   key.add(3, 2);
   key.add(static_cast<uint64_t>(p.type), 6);
   if (!find_kernel(device, key.word, &kernel)) {
-    DLT_CUDA_TRY(get_kernel(device, "native/cuda/kernels/product.cuh",
-                            std::string("dlt::kernels::product::tiled<") + type_name(p.type) + ", " + sum_name(p.type) + ", " +
-                                type_name(factor_type(p.type)) + ">",
-                            &kernel));
+    DLT_CUDA_TRY(guarded("gemm", [&] {
+      return get_kernel(device, "native/cuda/kernels/product.cuh",
+                        std::string("dlt::kernels::product::tiled<") + type_name(p.type) + ", " + sum_name(p.type) + ", " +
+                            type_name(factor_type(p.type)) + ">",
+                        &kernel);
+    }));
     keep_kernel(device, key.word, kernel);
   }
   kernels::Product q{};
@@ -361,8 +368,9 @@ void forget_handles(Stream& stream) noexcept {
   std::lock_guard<std::mutex> hold(h.mutex);
   const auto found = h.by_stream.find(&stream);
   if (found == h.by_stream.end()) return;
-  Handle* handle = found->second;
+  const std::unique_ptr<Handle> handle = std::move(found->second);
   h.by_stream.erase(found);
+  if (!handle) return;
   Current current(*stream.device);
   if (handle->own && stream.device->pool) {
     driver.cuMemFreeAsync(handle->own, stream.handle);
@@ -372,7 +380,6 @@ void forget_handles(Stream& stream) noexcept {
   }
   cublas.cublasSetStream_v2(handle->handle, nullptr);  // of its own stream nothing is left soon
   h.idle[stream.device->ordinal].push_back(handle->handle);
-  delete handle;
 }
 
 }  // namespace dlt::cuda

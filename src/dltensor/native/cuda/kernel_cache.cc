@@ -11,12 +11,15 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <memory>
 #include <mutex>
 #include <vector>
 
 #include "native/cuda/compiler.h"
 #include "native/cuda/driver.h"
 #include "native/cuda/sha256.h"
+#include "native/environment.h"
+#include "native/no_destructor.h"
 
 namespace dlt::cuda {
 namespace {
@@ -30,38 +33,41 @@ struct Settings {
   std::string text_hash;  // of all kernel text
 };
 Settings& settings() noexcept {
-  static Settings* const instance = new Settings;
+  static NoDestructor<Settings> instance;
   return *instance;
 }
 
-bool read_file(const std::string& path, std::string* out) noexcept {
-  FILE* file = fopen(path.c_str(), "rbe");
+// Closed by an exception too.
+struct Closes {
+  void operator()(FILE* file) const noexcept { fclose(file); }
+  void operator()(DIR* folder) const noexcept { closedir(folder); }
+};
+
+bool read_file(const std::string& path, std::string* out) {
+  const std::unique_ptr<FILE, Closes> file(fopen(path.c_str(), "rbe"));
   if (!file) return false;
   char part[1 << 16];
   out->clear();
-  while (const size_t n = fread(part, 1, sizeof part, file)) out->append(part, n);
-  const bool good = !ferror(file);
-  fclose(file);
-  return good;
+  while (const size_t n = fread(part, 1, sizeof part, file.get())) out->append(part, n);
+  return !ferror(file.get());
 }
 
-std::vector<std::string> files_in(const std::string& folder, const char* ending) noexcept {
+std::vector<std::string> files_in(const std::string& folder, const char* ending) {
   std::vector<std::string> names;
-  if (DIR* open = opendir(folder.c_str())) {
-    while (const dirent* entry = readdir(open)) {
+  if (const std::unique_ptr<DIR, Closes> open{opendir(folder.c_str())}) {
+    while (const dirent* entry = readdir(open.get())) {
       const std::string name = entry->d_name;
       if (name.size() > strlen(ending) && !name.compare(name.size() - strlen(ending), std::string::npos, ending))
         names.push_back(folder + "/" + name);
     }
-    closedir(open);
   }
   std::sort(names.begin(), names.end());
   return names;
 }
 
 std::string default_cache() {
-  const char* own = getenv("DLTENSOR_CACHE_DIR");
-  if (own && *own) return std::string(own) + "/cuda";
+  const char* own = environment("DLTENSOR_CACHE_DIR");
+  if (own) return std::string(own) + "/cuda";
   const char* shared = getenv("XDG_CACHE_HOME");
   const char* home = getenv("HOME");
   if (shared && *shared) return std::string(shared) + "/dltensor/cuda";
@@ -80,7 +86,7 @@ const std::string& cache_folder() {
 // Code from there runs: it must be ours, and nobody else may write to it.
 bool trusted(const struct stat& state) noexcept { return state.st_uid == geteuid() && !(state.st_mode & 022); }
 
-bool make_folder(const std::string& path) noexcept {
+bool make_folder(const std::string& path) {
   for (size_t at = 1; at != std::string::npos;) {
     at = path.find('/', at + 1);
     mkdir(path.substr(0, at).c_str(), 0700);  // fails where it is there already; the check below decides
@@ -108,7 +114,7 @@ Found parse(const std::string& text, Image* out) {
   return hash_of(*out) == claimed && !out->code.empty() ? Found::yes : Found::refused;
 }
 
-Found read_from(const std::string& folder, const std::string& file, bool must_be_ours, Image* out) noexcept {
+Found read_from(const std::string& folder, const std::string& file, bool must_be_ours, Image* out) {
   if (folder.empty()) return Found::no;
   const std::string path = folder + "/" + file;
   struct stat state {};
@@ -125,27 +131,33 @@ std::string file_name(const std::string& key, const std::string& maker) { return
 
 const std::string& source_folder() noexcept { return settings().sources; }
 
-void set_source_folder(const char* path) noexcept {
+Status set_source_folder(const char* path) noexcept {
   Settings& s = settings();
   std::lock_guard<std::mutex> hold(s.mutex);
-  s.sources = path;
-  s.text_hash.clear();
+  return guarded("set_source_folder", [&] {
+    s.sources = path;
+    s.text_hash.clear();
+    return success;
+  });
 }
 
-void set_kernel_cache(const char* path) noexcept {
+Status set_kernel_cache(const char* path) noexcept {
   Settings& s = settings();
   std::lock_guard<std::mutex> hold(s.mutex);
-  s.cache = path;
-  s.cache_set = true;
+  return guarded("set_kernel_cache", [&] {
+    s.cache = path;
+    s.cache_set = true;
+    return success;
+  });
 }
 
-void set_kernel_seeds(const char* path) noexcept {
+Status set_kernel_seeds(const char* path) noexcept {
   Settings& s = settings();
   std::lock_guard<std::mutex> hold(s.mutex);
-  s.seeds = path;
+  return guarded("set_kernel_seeds", [&] { return s.seeds = path, success; });
 }
 
-Status image_key(int major, int minor, const std::string& header, const std::string& expression, std::string* key) noexcept {
+Status image_key(int major, int minor, const std::string& header, const std::string& expression, std::string* key) {
   Settings& s = settings();
   std::lock_guard<std::mutex> hold(s.mutex);
   if (s.text_hash.empty()) {
@@ -170,7 +182,7 @@ Status image_key(int major, int minor, const std::string& header, const std::str
   return success;
 }
 
-Found read_image(const std::string& key, const std::string& maker, Image* out) noexcept {
+Found read_image(const std::string& key, const std::string& maker, Image* out) {
   Settings& s = settings();
   std::lock_guard<std::mutex> hold(s.mutex);
   Found found = read_from(cache_folder(), file_name(key, maker), true, out);
@@ -184,17 +196,24 @@ Found read_image(const std::string& key, const std::string& maker, Image* out) n
   return found;
 }
 
-void write_image(const std::string& key, const std::string& maker, const Image& image) noexcept {
+void write_image(const std::string& key, const std::string& maker, const Image& image) {
   Settings& s = settings();
   std::lock_guard<std::mutex> hold(s.mutex);
   const std::string& folder = cache_folder();
-  if (folder.empty() || !make_folder(folder)) return;
+  if (folder.empty()) return;
+  if (!make_folder(folder)) {
+    static bool told = false;
+    const char* own = environment("DLTENSOR_CACHE_DIR");
+    if (own != nullptr && !told) reject_environment("DLTENSOR_CACHE_DIR", own, "a folder that only its owner can write to");
+    told = true;
+    return;
+  }
   const std::string path = folder + "/" + file_name(key, maker), part = path + "." + std::to_string(getpid());
-  const int file = open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (file < 0) return;
   std::string text = "dltensor kernel 1 " + hash_of(image) + " " + std::to_string(image.name.size()) + "\n";
   text += image.name;
   text += image.code;
+  const int file = open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (file < 0) return;
   bool good = true;
   for (size_t done = 0; good && done < text.size();) {
     const ssize_t n = write(file, text.data() + done, text.size() - done);

@@ -15,16 +15,17 @@ struct Image {
 // No contraction, no approximation: the CPU's bits are the CUDA bits. Part of every file's name.
 inline constexpr const char* compile_options[] = {"--std=c++20", "--fmad=false", "--device-as-default-execution-space"};
 
+// All but source_folder() throw std::bad_alloc without memory for their texts.
 const std::string& source_folder() noexcept;
 
 // The hash of everything that the code depends on: all kernel text of the package, the expression, the architecture.
-Status image_key(int major, int minor, const std::string& header, const std::string& expression, std::string* key) noexcept;
+Status image_key(int major, int minor, const std::string& header, const std::string& expression, std::string* key);
 
 enum class Found { yes, no, refused };
 
 // `maker`: the version of NVRTC, or "any".
-Found read_image(const std::string& key, const std::string& maker, Image* out) noexcept;
+Found read_image(const std::string& key, const std::string& maker, Image* out);
 // A cache that cannot be written is no error: the kernel is compiled again next time.
-void write_image(const std::string& key, const std::string& maker, const Image& image) noexcept;
+void write_image(const std::string& key, const std::string& maker, const Image& image);
 
 }  // namespace dlt::cuda

@@ -13,19 +13,20 @@ namespace {
 std::atomic<size_t> cache_limit{~size_t{0}};
 
 // Memory that could not be given back at its release (its stream was being captured) and foreign memory that is still
-// in use. Looked through whenever an allocation needs the driver anyway.
-struct Waiting {
-  Memory* memory;
-  std::vector<std::pair<Device*, CUevent>> events;  // done when all of these are; empty: try the release again
-};
+// in use. Looked through whenever an allocation needs the driver anyway. A list through Memory::next: a release takes no
+// memory, so that it cannot fail for want of it.
 struct Waiters {
   std::mutex mutex;
-  std::vector<Waiting> list;
+  Memory* first = nullptr;
+  int64_t count = 0;
+  void add(Memory* memory) noexcept {
+    std::lock_guard<std::mutex> hold(mutex);
+    memory->next = first;
+    first = memory;
+    ++count;
+  }
 };
-Waiters& waiters() noexcept {
-  static Waiters* const instance = new Waiters;
-  return *instance;
-}
+constinit Waiters waiters;
 
 Status order_for_reuse(Memory& memory) noexcept {
   Stream& home = *memory.home;
@@ -58,7 +59,6 @@ void push_idle(Memory* memory) noexcept {
 void free_foreign_block(Block* block) noexcept {
   auto* memory = static_cast<Memory*>(block->owner);
   recycle(block);
-  Waiting waiting{memory, {}};
   // The producer reuses its memory as soon as it has it back, so it must not get it while a kernel of ours is reading.
   for (int i = 0; i < memory->user_count; ++i) {
     Stream& user = *memory->users[i];
@@ -67,20 +67,11 @@ void free_foreign_block(Block* block) noexcept {
     if (is_capturing(user, &capturing).ok() && capturing) continue;
     Current current(*user.device);
     Beside beside;
-    if (driver.cuStreamQuery(user.handle) == kSuccess) continue;
-    CUevent event = nullptr;
-    if (!take_event(*user.device, &event).ok()) continue;
-    if (driver.cuEventRecord(event, user.handle) == kSuccess) waiting.events.push_back({user.device, event});
-    else give_event(*user.device, event);
+    if (driver.cuStreamQuery(user.handle) != kSuccess) wait_for_user(*memory, user);
   }
-  if (waiting.events.empty()) {
-    memory->let_go(memory->owner);
-    delete memory;
-    return;
-  }
-  Waiters& w = waiters();
-  std::lock_guard<std::mutex> hold(w.mutex);
-  w.list.push_back(std::move(waiting));
+  if (memory->pending_count) return waiters.add(memory);
+  memory->let_go(memory->owner);
+  delete memory;
 }
 
 Memory* pop_idle(Stream& stream, uint32_t size_class, size_t bytes) noexcept {
@@ -133,7 +124,12 @@ CUresult take_from_driver(Stream& stream, size_t bytes, CUdeviceptr* pointer) no
   if (result == kOutOfMemory) return out_of_memory(stream, bytes, result);
   DLT_CUDA_TRY(check(result, "cuMemAllocFromPoolAsync"));
   auto* memory = new (std::nothrow) Memory;
-  if (!memory) return fail(Fault::memory, "allocate: the host is out of memory");
+  if (!memory) {
+    Current current(*stream.device);
+    if (stream.device->pool) driver.cuMemFreeAsync(pointer, stream.handle);
+    else driver.cuMemFree_v2(pointer);
+    return fail(Fault::memory, "allocate: the host is out of memory");
+  }
   memory->pointer = reinterpret_cast<void*>(pointer);
   memory->bytes = capacity;
   memory->device = stream.device;
@@ -173,9 +169,29 @@ void free_device_block(Block* block) noexcept {
   recycle(block);
   if (memory->sole.load(std::memory_order_relaxed) == memory->home) [[likely]] return push_idle(memory);
   if (order_for_reuse(*memory).ok()) return push_idle(memory);
-  Waiters& w = waiters();
-  std::lock_guard<std::mutex> hold(w.mutex);
-  w.list.push_back({memory, {}});
+  waiters.add(memory);
+}
+
+void wait_for_user(Memory& memory, Stream& user) noexcept {
+  CUevent event = nullptr;
+  if (!take_event(*user.device, &event).ok()) return;
+  Current current(*user.device);
+  if (driver.cuEventRecord(event, user.handle) == kSuccess) memory.pending[memory.pending_count++] = {user.device, event};
+  else give_event(*user.device, event);
+}
+
+bool settled(Memory& memory) noexcept {
+  if (memory.pending_count == 0) return true;
+  Beside beside;
+  int left = 0;
+  for (int i = 0; i < memory.pending_count; ++i) {
+    const Memory::Pending one = memory.pending[i];
+    Current current(*one.device);
+    if (driver.cuEventQuery(one.event) == kNotReady) memory.pending[left++] = one;
+    else give_event(*one.device, one.event);
+  }
+  memory.pending_count = left;
+  return left == 0;
 }
 
 void free_to_driver(Memory* memory) noexcept {
@@ -191,36 +207,31 @@ void free_to_driver(Memory* memory) noexcept {
 }
 
 void reap() noexcept {
-  Waiters& w = waiters();
-  std::vector<Waiting> ready;
+  Memory* ready = nullptr;
   {
-    std::lock_guard<std::mutex> hold(w.mutex);
+    std::lock_guard<std::mutex> hold(waiters.mutex);
     std::optional<Beside> beside;
-    if (!w.list.empty()) beside.emplace();
-    for (size_t i = 0; i < w.list.size();) {
-      Waiting& item = w.list[i];
-      std::erase_if(item.events, [](const std::pair<Device*, CUevent>& e) {
-        Current current(*e.first);
-        if (driver.cuEventQuery(e.second) == kNotReady) return false;
-        give_event(*e.first, e.second);
-        return true;
-      });
-      const bool done = item.memory->kind == Memory::Kind::foreign ? item.events.empty() : order_for_reuse(*item.memory).ok();
+    if (waiters.first) beside.emplace();
+    for (Memory** link = &waiters.first; *link;) {
+      Memory* memory = *link;
+      const bool done = memory->kind == Memory::Kind::foreign ? settled(*memory) : order_for_reuse(*memory).ok();
       if (!done) {
-        ++i;
+        link = &memory->next;
         continue;
       }
-      ready.push_back(std::move(item));
-      w.list[i] = std::move(w.list.back());
-      w.list.pop_back();
+      *link = memory->next;
+      --waiters.count;
+      memory->next = ready;
+      ready = memory;
     }
   }
-  for (Waiting& item : ready) {  // let_go may come back here
-    if (item.memory->kind == Memory::Kind::foreign) {
-      item.memory->let_go(item.memory->owner);
-      delete item.memory;
+  while (Memory* memory = ready) {  // let_go may come back here
+    ready = memory->next;
+    if (memory->kind == Memory::Kind::foreign) {
+      memory->let_go(memory->owner);
+      delete memory;
     } else {
-      push_idle(item.memory);
+      push_idle(memory);
     }
   }
   reap_captures();
@@ -354,7 +365,8 @@ size_t empty_cache(int ordinal) noexcept {
   for (int d = 0; d < max_devices; ++d) {
     Device* device = devices[d].load(std::memory_order_acquire);
     if (!device || (ordinal >= 0 && d != ordinal)) continue;
-    for (Stream* stream : streams_of(*device)) {
+    size_t next = 0;
+    while (Stream* stream = next_stream(*device, &next)) {
       bool capturing = false;
       if (!is_capturing(*stream, &capturing).ok() || capturing) continue;  // its memory may be baked into the graph
       freed += static_cast<size_t>(stream->cached_bytes);
@@ -372,7 +384,8 @@ Status usage(int ordinal, Usage* out) noexcept {
   Device* device = nullptr;
   *out = {};
   DLT_CUDA_TRY(device_of(ordinal, &device));
-  for (Stream* stream : streams_of(*device)) {
+  size_t next = 0;
+  while (Stream* stream = next_stream(*device, &next)) {
     std::lock_guard<SpinLock> hold(stream->lock);
     out->live_blocks += stream->live_blocks;
     out->live_bytes += stream->live_bytes;
@@ -381,9 +394,8 @@ Status usage(int ordinal, Usage* out) noexcept {
     out->driver_allocations += stream->driver_allocations;
   }
   part_usage(ordinal, out);
-  Waiters& w = waiters();
-  std::lock_guard<std::mutex> hold(w.mutex);
-  out->waiting = static_cast<int64_t>(w.list.size());
+  std::lock_guard<std::mutex> hold(waiters.mutex);
+  out->waiting = waiters.count;
   return success;
 }
 

@@ -20,7 +20,7 @@ struct Memory {
   Kind kind = Kind::device;
   uint32_t size_class = 0;
   size_t asked = 0;  // bytes of the block that is out
-  Memory* next = nullptr;
+  Memory* next = nullptr;  // in a list of idle ones, or of those that wait
 
   // The only stream that used it since it was taken, or null when there were several: then they are in `users`.
   std::atomic<Stream*> sole{nullptr};
@@ -30,8 +30,16 @@ struct Memory {
   Stream* users[max_users] = {};
   int user_count = 0;
 
-  std::vector<CUevent> pending;  // pinned: device work that may still use it
+  // After the release: events behind the work that may still use it. Of pinned and foreign memory.
+  struct Pending {
+    Device* device;
+    CUevent event;
+  };
+  Pending pending[max_users];
+  int pending_count = 0;
+
   CapturePool* capture = nullptr;
+  Memory* captured_before = nullptr;  // in the list of all that the capture has
   void* owner = nullptr;  // foreign: what let_go takes
   void (*let_go)(void*) noexcept = nullptr;
 };

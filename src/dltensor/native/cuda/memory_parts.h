@@ -7,6 +7,10 @@ namespace dlt::cuda {
 
 using Class = SizeClass<512>;
 void free_to_driver(Memory* memory) noexcept;
+// Records an event behind the work that `user` has now, unless nothing is left of it to wait for.
+void wait_for_user(Memory& memory, Stream& user) noexcept;
+// Whether all such events are done; those that are go back to their devices.
+bool settled(Memory& memory) noexcept;
 void reap() noexcept;
 
 // pinned.cc

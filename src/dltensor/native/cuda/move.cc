@@ -88,7 +88,7 @@ Status copy_here(const Operand& from, const Operand& to, const Where& where) noe
     DLT_CUDA_TRY(use(from.block, *where.stream, false));
     DLT_CUDA_TRY(use(to.block, *where.stream, true));
     const int64_t elements = numel(target.ndim, target.shape);
-    const int64_t all = packed ? (elements * target.dtype.bits * target.dtype.lanes + 7) / 8 : elements * bytes;
+    const int64_t all = packed ? bytes_of(elements, target.dtype, false) : elements * bytes;
     Current current(*where.stream->device);
     DLT_CU(cuMemcpyDtoDAsync_v2(address(target), address(source), static_cast<size_t>(all), where.stream->handle));
     where.stream->count_work();

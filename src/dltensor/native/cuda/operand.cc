@@ -114,7 +114,7 @@ Status Temporary::make(const DLTensor& like, Stream& stream) noexcept {
   tensor.strides = strides;
   tensor.byte_offset = 0;
   tensor.device = {kDLCUDA, stream.device->ordinal};
-  const int64_t bytes = (numel(like.ndim, shape) * like.dtype.bits * like.dtype.lanes + 7) / 8;
+  const int64_t bytes = bytes_of(numel(like.ndim, shape), like.dtype, false);
   DLT_CUDA_TRY(allocate(stream, static_cast<size_t>(bytes), &block));
   tensor.data = block->data;
   return success;

@@ -9,52 +9,47 @@ namespace {
 
 struct Store {
   std::mutex mutex;
-  std::vector<Memory*> idle[size_classes];
+  Memory* idle[size_classes] = {};  // lists through Memory::next
   int64_t cached = 0, live = 0;
+
+  // The caller holds the mutex.
+  void put(Memory* memory) noexcept {
+    cached += static_cast<int64_t>(memory->bytes);
+    memory->next = idle[memory->size_class];
+    idle[memory->size_class] = memory;
+  }
+  // The first one of a list that no device uses any more, out of it.
+  template <class Wanted>
+  Memory* take(uint32_t size_class, Wanted&& wanted) noexcept {
+    for (Memory** link = &idle[size_class]; *link; link = &(*link)->next) {
+      Memory* memory = *link;
+      if (!wanted(*memory) || !settled(*memory)) continue;
+      *link = memory->next;
+      cached -= static_cast<int64_t>(memory->bytes);
+      return memory;
+    }
+    return nullptr;
+  }
 };
-Store& store() noexcept {
-  static Store* const instance = new Store;
-  return *instance;
-}
+constinit Store store;
 
 // Events after the work that may still use the memory, on each stream that did.
 void record_users(Memory& memory) noexcept {
   Stream* sole = memory.sole.load(std::memory_order_relaxed);
   if (sole) memory.users[0] = sole, memory.user_count = 1;
-  for (int i = 0; i < memory.user_count; ++i) {
-    Stream& user = *memory.users[i];
-    CUevent event = nullptr;
-    if (!take_event(*user.device, &event).ok()) continue;
-    Current current(*user.device);
-    if (driver.cuEventRecord(event, user.handle) == kSuccess) memory.pending.push_back(event);
-    else give_event(*user.device, event);
-  }
+  for (int i = 0; i < memory.user_count; ++i) wait_for_user(memory, *memory.users[i]);
   memory.user_count = 0;
   memory.writer = nullptr;
   memory.sole.store(nullptr, std::memory_order_relaxed);
-}
-
-bool settled(Memory& memory) noexcept {
-  if (memory.pending.empty()) return true;
-  Beside beside;
-  std::erase_if(memory.pending, [&](CUevent event) {
-    Current current(*memory.device);
-    if (driver.cuEventQuery(event) == kNotReady) return false;
-    give_event(*memory.device, event);
-    return true;
-  });
-  return memory.pending.empty();
 }
 
 void free_pinned_block(Block* block) noexcept {
   auto* memory = static_cast<Memory*>(block->owner);
   recycle(block);
   record_users(*memory);
-  Store& s = store();
-  std::lock_guard<std::mutex> hold(s.mutex);
-  s.live -= static_cast<int64_t>(memory->bytes);
-  s.cached += static_cast<int64_t>(memory->bytes);
-  s.idle[memory->size_class].push_back(memory);
+  std::lock_guard<std::mutex> hold(store.mutex);
+  store.live -= static_cast<int64_t>(memory->bytes);
+  store.put(memory);
 }
 
 void free_managed_block(Block* block) noexcept {
@@ -80,17 +75,10 @@ Status allocate_pinned(int ordinal, size_t bytes, Block** out) noexcept {
   Device* device = nullptr;
   DLT_CUDA_TRY(device_of(ordinal, &device));
   const uint32_t size_class = Class::of(bytes);
-  Store& s = store();
   Memory* memory = nullptr;
   {
-    std::lock_guard<std::mutex> hold(s.mutex);
-    auto& idle = s.idle[size_class];
-    for (size_t i = idle.size(); i-- > 0 && !memory;)
-      if (idle[i]->device == device && settled(*idle[i])) {
-        memory = idle[i];
-        idle.erase(idle.begin() + static_cast<std::ptrdiff_t>(i));
-        s.cached -= static_cast<int64_t>(memory->bytes);
-      }
+    std::lock_guard<std::mutex> hold(store.mutex);
+    memory = store.take(size_class, [&](const Memory& idle) { return idle.device == device; });
   }
   if (!memory) {
     if (!(memory = new (std::nothrow) Memory)) return fail(Fault::memory, "allocate: the host is out of memory");
@@ -107,13 +95,12 @@ Status allocate_pinned(int ordinal, size_t bytes, Block** out) noexcept {
     }
   }
   if (const Status status = wrap(memory, bytes, free_pinned_block, out); !status.ok()) {
-    std::lock_guard<std::mutex> hold(s.mutex);
-    s.cached += static_cast<int64_t>(memory->bytes);
-    s.idle[size_class].push_back(memory);
+    std::lock_guard<std::mutex> hold(store.mutex);
+    store.put(memory);
     return status;
   }
-  std::lock_guard<std::mutex> hold(s.mutex);
-  s.live += static_cast<int64_t>(memory->bytes);
+  std::lock_guard<std::mutex> hold(store.mutex);
+  store.live += static_cast<int64_t>(memory->bytes);
   return success;
 }
 
@@ -149,20 +136,18 @@ Status allocate_managed(int ordinal, size_t bytes, Block** out) noexcept {
 }
 
 size_t drop_idle_pinned() noexcept {
-  Store& s = store();
-  std::vector<Memory*> unwanted;
+  Memory* unwanted = nullptr;
   {
-    std::lock_guard<std::mutex> hold(s.mutex);
-    for (auto& list : s.idle)
-      for (size_t i = list.size(); i-- > 0;)
-        if (settled(*list[i])) {
-          s.cached -= static_cast<int64_t>(list[i]->bytes);
-          unwanted.push_back(list[i]);
-          list.erase(list.begin() + static_cast<std::ptrdiff_t>(i));
-        }
+    std::lock_guard<std::mutex> hold(store.mutex);
+    for (uint32_t c = 0; c < size_classes; ++c)
+      while (Memory* memory = store.take(c, [](const Memory&) { return true; })) {
+        memory->next = unwanted;
+        unwanted = memory;
+      }
   }
   size_t freed = 0;
-  for (Memory* memory : unwanted) {
+  while (Memory* memory = unwanted) {
+    unwanted = memory->next;
     Current current(*memory->device);
     Beside beside;
     driver.cuMemFreeHost(memory->pointer);
@@ -178,11 +163,10 @@ bool is_pinned_or_managed(const Block* block) noexcept {
 bool is_part(const Block* block) noexcept { return is_pinned_or_managed(block) || is_captured(block); }
 
 void part_usage(int device, Usage* out) noexcept {
-  Store& s = store();
   {
-    std::lock_guard<std::mutex> hold(s.mutex);
-    out->pinned_live_bytes = s.live;
-    out->pinned_cached_bytes = s.cached;
+    std::lock_guard<std::mutex> hold(store.mutex);
+    out->pinned_live_bytes = store.live;
+    out->pinned_cached_bytes = store.cached;
   }
   out->captured_bytes = captured_bytes(device);
 }

@@ -47,8 +47,10 @@ KernelKey key_of(const Plan& plan, unsigned family) noexcept {
 template <class Name>
 Status kernel_for(Device& device, const KernelKey& key, const Name& name, Kernel* out) noexcept {
   if (find_kernel(device, key.word, out)) return success;
-  const KernelName named = name();
-  DLT_CUDA_TRY(get_kernel(device, named.header, named.expression, out));
+  DLT_CUDA_TRY(guarded("compile", [&] {
+    const KernelName named = name();
+    return get_kernel(device, named.header, named.expression, out);
+  }));
   keep_kernel(device, key.word, *out);
   return success;
 }

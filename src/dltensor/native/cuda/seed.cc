@@ -66,9 +66,7 @@ int main(int count, char** arguments) {
   const std::filesystem::path folder = arguments[2], work = folder / "work";
   std::filesystem::create_directories(folder);
   std::filesystem::permissions(folder, std::filesystem::perms::owner_all);
-  set_source_folder(arguments[1]);
-  set_kernel_cache(work.c_str());
-  bool good = load_nvrtc().ok();
+  bool good = set_source_folder(arguments[1]).ok() && set_kernel_cache(work.c_str()).ok() && load_nvrtc().ok();
   for (int i = 3; i < count && good; ++i) good = seed_all(i - 3, atoi(arguments[i]));
   if (!good) return fprintf(stderr, "seed_kernels: %s\n", message()), 1;
   for (const auto& entry : std::filesystem::directory_iterator(work)) {  // KEY-MAJOR.MINOR.kernel

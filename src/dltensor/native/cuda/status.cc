@@ -2,10 +2,10 @@
 // The words of the last fault, and the state of a thread that they are a part of.
 #include "native/cuda/status.h"
 
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 
-#include <memory>
 #include <new>
 
 #include "native/cuda/thread_state.h"
@@ -14,19 +14,26 @@ namespace dlt::cuda {
 
 thread_local ThreadState* thread_state_pointer __attribute__((tls_model("initial-exec"))) = nullptr;
 
+namespace {
+
+// Not a thread_local object with a destructor: registering one ends the process when there is no memory for it.
+pthread_key_t key;
+const bool has_key = pthread_key_create(&key, [](void* state) {
+                       thread_state_pointer = nullptr;
+                       delete static_cast<ThreadState*>(state);
+                     }) == 0;
+
+}  // namespace
+
 ThreadState& make_thread_state() noexcept {
   static ThreadState shared;
-  struct Owner {
-    ThreadState* state = nullptr;
-    ~Owner() {
-      thread_state_pointer = nullptr;
-      delete state;
-    }
-  };
-  thread_local Owner owner;
-  if (!owner.state) owner.state = new (std::nothrow) ThreadState;
-  thread_state_pointer = owner.state;
-  return owner.state ? *owner.state : shared;
+  auto* state = has_key ? new (std::nothrow) ThreadState : nullptr;
+  if (state && pthread_setspecific(key, state) != 0) {
+    delete state;
+    state = nullptr;
+  }
+  thread_state_pointer = state;
+  return state ? *state : shared;
 }
 
 const char* message() noexcept { return thread_state().words; }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a call on the CUDA side answers: a kind of fault that maps to one Python exception, and words. No driver here.
 #pragma once
+#include <exception>
+#include <new>
+
 #include "native/export.h"
 
 namespace dlt::cuda {
@@ -32,6 +35,19 @@ DLT_API const char* message() noexcept;
 
 // Formats the words and returns the fault.
 Status fail(Fault fault, const char* format, ...) noexcept __attribute__((format(printf, 2, 3)));
+
+// Runs `body`, a part of `function` that returns a Status and may build texts and tables. That there is no memory for them
+// is a fault like any other: no exception leaves the engine.
+template <class Body>
+Status guarded(const char* function, Body&& body) noexcept {
+  try {
+    return body();
+  } catch (const std::bad_alloc&) {
+    return fail(Fault::memory, "%s: the host is out of memory", function);
+  } catch (const std::exception& error) {
+    return fail(Fault::device, "%s: %s", function, error.what());
+  }
+}
 
 // Hands a status up: `DLT_CUDA_TRY(call());`
 #define DLT_CUDA_TRY(expression)                                             \

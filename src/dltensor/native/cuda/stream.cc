@@ -7,6 +7,7 @@
 
 #include "native/cuda/memory.h"
 #include "native/cuda/thread_state.h"
+#include "native/no_destructor.h"
 
 namespace dlt::cuda {
 namespace {
@@ -19,7 +20,7 @@ struct Registry {
   Stream* service[max_devices] = {};
 };
 Registry& registry() noexcept {
-  static Registry* const instance = new Registry;
+  static NoDestructor<Registry> instance;
   return *instance;
 }
 
@@ -39,10 +40,26 @@ Status add(Device& device, CUstream handle, bool ours, Stream** out) noexcept {
   unsigned long long id = 0;
   if (!stream->is_default() && driver.cuStreamGetId) driver.cuStreamGetId(handle, &id);
   stream->id = id;
-  r.all.push_back(stream);
-  r.by_handle[{device.ordinal, handle}] = stream;
-  *out = stream;
-  return success;
+  const Status status = guarded("stream", [&] {
+    r.all.reserve(r.all.size() + 1);
+    r.by_handle[{device.ordinal, handle}] = stream;
+    r.all.push_back(stream);
+    return success;
+  });
+  if (status.ok()) *out = stream;
+  else delete stream;
+  return status;
+}
+
+// The caller holds the registry's mutex.
+Status make_stream(Device& device, int priority, Stream** out) noexcept {
+  Current current(device);
+  CUstream handle = nullptr;
+  DLT_CU(cuStreamCreateWithPriority(&handle, kStreamNonBlocking, priority));
+  const Status status = add(device, handle, true, out);
+  if (status.ok()) (*out)->priority = priority;
+  else driver.cuStreamDestroy_v2(handle);
+  return status;
 }
 
 // True when the driver has put a new stream at the address of one that its owner destroyed.
@@ -58,10 +75,7 @@ Status service_stream(Device& device, Stream** out) noexcept {
   Registry& r = registry();
   std::lock_guard<std::mutex> hold(r.mutex);
   if (!(*out = r.service[device.ordinal])) {
-    Current current(device);
-    CUstream handle = nullptr;
-    DLT_CU(cuStreamCreateWithPriority(&handle, kStreamNonBlocking, 0));
-    DLT_CUDA_TRY(add(device, handle, true, out));
+    DLT_CUDA_TRY(make_stream(device, 0, out));
     r.service[device.ordinal] = *out;
   }
   return success;
@@ -119,14 +133,9 @@ bool stream_is_on(const Device& device, CUstream handle) noexcept {
 Status create_stream(int ordinal, int priority, Stream** out) noexcept {
   Device* device = nullptr;
   DLT_CUDA_TRY(device_of(ordinal, &device));
-  Current current(*device);
-  CUstream handle = nullptr;
-  DLT_CU(cuStreamCreateWithPriority(&handle, kStreamNonBlocking, priority));
   Registry& r = registry();
   std::lock_guard<std::mutex> hold(r.mutex);
-  DLT_CUDA_TRY(add(*device, handle, true, out));
-  (*out)->priority = priority;
-  return success;
+  return make_stream(*device, priority, out);
 }
 
 Status destroy_stream(Stream* stream) noexcept {
@@ -223,18 +232,20 @@ Status order_after(Stream& waiter, Stream& on) noexcept {
   DLT_CUDA_TRY(check(result, "cuStreamWaitEvent"));
   waiter.count_work();
   std::lock_guard<SpinLock> hold(waiter.lock);
-  if (waiter.waited.size() <= on.index) waiter.waited.resize(on.index + 1);
-  waiter.waited[on.index] = work;
+  try {
+    if (waiter.waited.size() <= on.index) waiter.waited.resize(on.index + 1);
+    waiter.waited[on.index] = work;
+  } catch (const std::bad_alloc&) {  // what is not remembered is waited for again
+  }
   return success;
 }
 
-std::vector<Stream*> streams_of(const Device& device) {
+Stream* next_stream(const Device& device, size_t* next) noexcept {
   Registry& r = registry();
   std::lock_guard<std::mutex> hold(r.mutex);
-  std::vector<Stream*> found;
-  for (Stream* stream : r.all)
-    if (stream->device == &device) found.push_back(stream);
-  return found;
+  while (*next < r.all.size())
+    if (Stream* stream = r.all[(*next)++]; stream->device == &device) return stream;
+  return nullptr;
 }
 
 Status create_event(int ordinal, bool timing, bool blocking, CUevent* out) noexcept {

@@ -75,8 +75,9 @@ DLT_API Status order_after(Stream& waiter, Stream& on) noexcept;
 // Whether a raw handle is a stream of that device.
 bool stream_is_on(const Device& device, CUstream handle) noexcept;
 
-// All stream records of a device, in order of their making.
-std::vector<Stream*> streams_of(const Device& device);
+// The stream records of a device in order of their making: the first one from number `*next` on, which moves on past it;
+// null when there are no more.
+Stream* next_stream(const Device& device, size_t* next) noexcept;
 
 // The stream for chores that belong to no other.
 Status service_stream(Device& device, Stream** out) noexcept;

@@ -13,7 +13,7 @@ namespace {
 constexpr size_t chunk_bytes = size_t{4} << 20;
 
 size_t bytes_of(const DLTensor& t) noexcept {
-  return static_cast<size_t>((numel(t.ndim, t.shape) * t.dtype.bits * t.dtype.lanes + 7) / 8);
+  return static_cast<size_t>(dlt::bytes_of(numel(t.ndim, t.shape), t.dtype, false));
 }
 
 struct HeldEvent {

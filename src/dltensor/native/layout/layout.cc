@@ -70,30 +70,33 @@ int64_t add_to_divisor(int64_t divisor, const DLTensor& tensor) {
 
 }  // namespace
 
+// Products are unsigned where the shape may be that of a foreign empty tensor: they may wrap, and are then not used.
 void contiguous_strides(int ndim, const int64_t* shape, int64_t* strides) {
-  int64_t stride = 1;
+  uint64_t stride = 1;
   for (int d = ndim - 1; d >= 0; --d) {
-    strides[d] = stride;
-    if (shape[d] > 1) stride *= shape[d];
+    strides[d] = int64_t(stride);
+    if (shape[d] > 1) stride *= uint64_t(shape[d]);
   }
 }
 
 bool is_contiguous(int ndim, const int64_t* shape, const int64_t* strides) {
-  int64_t expected = 1;
+  uint64_t expected = 1;
   bool in_order = true;
   for (int d = ndim - 1; d >= 0; --d) {
     if (shape[d] == 0) return true;
     if (shape[d] == 1) continue;
-    in_order &= strides[d] == expected;
-    expected *= shape[d];
+    in_order &= strides[d] == int64_t(expected);
+    expected *= uint64_t(shape[d]);
   }
   return in_order;
 }
 
 Extent extent(int ndim, const int64_t* shape, const int64_t* strides) {
   Extent result{0, 1};
-  for (int d = 0; d < ndim; ++d) {
+  for (int d = 0; d < ndim; ++d)
     if (shape[d] == 0) return {0, 0};
+  for (int d = 0; d < ndim; ++d) {
+    if (shape[d] == 1) continue;  // its stride may be anything
     const int64_t span = strides[d] * (shape[d] - 1);
     (span < 0 ? result.low : result.high) += span;
   }
@@ -102,9 +105,7 @@ Extent extent(int ndim, const int64_t* shape, const int64_t* strides) {
 
 int64_t extent_bytes(const DLTensor& tensor, bool padded) {
   const Extent elements = extent(tensor.ndim, tensor.shape, tensor.strides);
-  const int64_t count = elements.high - elements.low;
-  const int64_t bits = int64_t(tensor.dtype.bits) * tensor.dtype.lanes;
-  return bits < 8 && !padded ? (count * bits + 7) / 8 : count * item_bytes(tensor.dtype);
+  return bytes_of(elements.high - elements.low, tensor.dtype, padded);
 }
 
 bool repeats_elements(int ndim, const int64_t* shape, const int64_t* strides) {

@@ -13,10 +13,29 @@ inline constexpr int max_dims = 64;
 // Bytes of one element when it has an address of its own: lanes together, packed types rounded up.
 inline int64_t item_bytes(DLDataType dtype) { return (int64_t(dtype.bits) * dtype.lanes + 7) / 8; }
 
+// Of a tensor that exists. The product wraps only where a later extent of 0 makes it 0, hence the unsigned type.
 inline int64_t numel(int ndim, const int64_t* shape) {
-  int64_t count = 1;
-  for (int d = 0; d < ndim; ++d) count *= shape[d];
-  return count;
+  uint64_t count = 1;
+  for (int d = 0; d < ndim; ++d) count *= uint64_t(shape[d]);
+  return int64_t(count);
+}
+
+// Bytes of `count` elements side by side. Elements of few bits that are no whole bytes share them, unless they are padded.
+inline int64_t bytes_of(int64_t count, DLDataType dtype, bool padded) {
+  const int64_t bits = int64_t(dtype.bits) * dtype.lanes;
+  // By eights, whose bits are whole bytes: the bits of all together may be more than int64 counts.
+  return dtype.bits < 8 && bits % 8 != 0 && !padded ? count / 8 * bits + (count % 8 * bits + 7) / 8 : count * item_bytes(dtype);
+}
+
+// The number of elements of a shape, none of whose extents is negative. False when int64 cannot count its bytes, types of
+// fewer than 8 bits taken as padded, as validate.h does. Extents of 0 count as 1 in that: strides in C order are products
+// of the others.
+inline bool count_elements(int ndim, const int64_t* shape, DLDataType dtype, int64_t* count) {
+  int64_t bytes = dtype.bits < 8 ? dtype.lanes : item_bytes(dtype);
+  bool fits = true;
+  for (int d = 0; d < ndim; ++d) fits &= !__builtin_mul_overflow(bytes, shape[d] == 0 ? 1 : shape[d], &bytes);
+  *count = fits ? numel(ndim, shape) : 0;
+  return fits;
 }
 
 // C order in elements. A dimension of extent 0 counts as 1, so that an empty tensor has the strides of a full one.

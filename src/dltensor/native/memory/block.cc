@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // The allocator: size classes, a list of free blocks per thread, a shared store behind it, huge pages for large
 // blocks. Fresh pages are what a result costs most (writing one is several times slower than writing memory that
-// was in use before), so memory is kept for reuse, within a bound.
+// was in use before), so memory is kept for reuse, within a bound that counts the lists of all threads.
 #include "native/memory/block.h"
 
 #include <pthread.h>
 #include <stdlib.h>
-#include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <mutex>
 #include <new>
 
+#include "native/environment.h"
+#include "native/fork.h"
+#include "native/memory/barrier.h"
+#include "native/memory/pages.h"
 #include "native/memory/size_classes.h"
 #include "native/memory/trace.h"
 
@@ -27,15 +31,22 @@ constexpr bool kReuse = true;
 
 constexpr size_t kAlignment = 256;
 using Class = SizeClass<kAlignment>;
-constexpr size_t kHugePage = size_t{2} << 20;
 constexpr size_t kLarge = size_t{1} << 20;       // from here on blocks are mapped, with huge pages
 constexpr uint32_t kThreadClasses = 28;          // up to 64 KiB: these have lists per thread
 constexpr uint32_t kThreadListBytes = 256 << 10; // what one such list may hold
 constexpr uint32_t kHeaders = 256;               // spare headers for adopted memory, per thread
+// A thread gets lists of full length, or of a fourth or a sixteenth of it where the bound allows no more.
+constexpr int kScales[] = {0, 2, 4};
 
-uint32_t thread_list_limit(uint32_t size_class) noexcept {
-  size_t fit = kThreadListBytes / Class::bytes(size_class);
-  return static_cast<uint32_t>(fit < 4 ? 4 : fit > 64 ? 64 : fit);
+constexpr uint8_t list_length(uint32_t size_class, int scale) noexcept {
+  const size_t fit = kThreadListBytes / Class::bytes(size_class);
+  return static_cast<uint8_t>((fit < 4 ? 4 : fit > 64 ? 64 : fit) >> scale);
+}
+
+constexpr size_t bytes_in_lists(int scale) noexcept {
+  size_t bytes = 0;
+  for (uint32_t c = 0; c < kThreadClasses; c++) bytes += list_length(c, scale) * Class::bytes(c);
+  return bytes;
 }
 
 // Written by one thread only, read by memory_stats() from others: atomic, but never a locked instruction.
@@ -43,60 +54,139 @@ template <class T>
 struct Counter {
   std::atomic<T> value{0};
   T get() const noexcept { return value.load(std::memory_order_relaxed); }
-  void add(T n) noexcept { value.store(get() + n, std::memory_order_relaxed); }
+  void add(T n) noexcept { value.store(static_cast<T>(get() + n), std::memory_order_relaxed); }
+  void clear() noexcept { value.store(0, std::memory_order_relaxed); }
 };
 
+// Free blocks and headers of one thread. Other threads empty the lists too, idle ones for instance, and the owner must not
+// pay for that with locked instructions: it says that it is `busy` and then looks whether the lists are closed; the
+// others close them, make all threads pass a barrier, and wait until the owner is not busy. See take_all_lists().
+// Closed lists may hold nothing (their lengths are 0) and give nothing (`closed`).
 struct ThreadCache {
+  std::atomic<bool> busy{false}, closed{true};
+  std::atomic<uint8_t> lengths[kThreadClasses] = {};
+  std::atomic<uint32_t> header_length{0};
+  Counter<uint8_t> counts[kThreadClasses];
+  Counter<uint32_t> header_count;
   Block* lists[kThreadClasses] = {};
-  Counter<uint32_t> counts[kThreadClasses];
   Block* headers = nullptr;
-  uint32_t header_count = 0;
   Counter<int64_t> live_blocks, live_bytes;
+  size_t granted = 0;  // bytes of the bound that these lists may hold
   ThreadCache* next = nullptr;
+
+  // Around the owner's work on the lists, a few instructions. The processor may do the first load of them before the store
+  // here: the barrier of the thread that closes the lists answers for that.
+  void begin() noexcept {
+    busy.store(true, std::memory_order_relaxed);
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+  }
+  void end() noexcept { busy.store(false, std::memory_order_release); }
+
+  Block* take(uint32_t c) noexcept {
+    begin();
+    Block* block = nullptr;
+    if (!closed.load(std::memory_order_acquire) && (block = lists[c])) {
+      lists[c] = block->next;
+      counts[c].add(static_cast<uint8_t>(-1));
+    }
+    end();
+    return block;
+  }
+  bool give(Block* block, uint32_t c) noexcept {
+    begin();
+    const bool fits = counts[c].get() < lengths[c].load(std::memory_order_acquire);
+    if (fits) {
+      block->next = lists[c];
+      lists[c] = block;
+      counts[c].add(1);
+    }
+    end();
+    return fits;
+  }
+  Block* take_header() noexcept {
+    begin();
+    Block* header = nullptr;
+    if (!closed.load(std::memory_order_acquire) && (header = headers)) {
+      headers = header->next;
+      header_count.add(static_cast<uint32_t>(-1));
+    }
+    end();
+    return header;
+  }
+  bool give_header(Block* header) noexcept {
+    begin();
+    const bool fits = header_count.get() < header_length.load(std::memory_order_acquire);
+    if (fits) {
+      header->next = headers;
+      headers = header;
+      header_count.add(1);
+    }
+    end();
+    return fits;
+  }
+  void close() noexcept {
+    closed.store(true, std::memory_order_relaxed);
+    for (auto& length : lengths) length.store(0, std::memory_order_relaxed);
+    header_length.store(0, std::memory_order_relaxed);
+  }
+  size_t cached() const noexcept {
+    size_t bytes = 0;
+    for (uint32_t c = 0; c < kThreadClasses; c++) bytes += counts[c].get() * Class::bytes(c);
+    return bytes;
+  }
+  void forget_lists() noexcept {
+    for (uint32_t c = 0; c < kThreadClasses; c++) {
+      lists[c] = nullptr;
+      counts[c].clear();
+    }
+    headers = nullptr;
+    header_count.clear();
+  }
 };
+
+// All threads that have a cache. Its lock is taken before the store's.
+struct Threads {
+  std::mutex mutex;
+  ThreadCache* first = nullptr;
+  bool have_lists = false;  // a system without process_barrier() has none
+  int64_t retired_blocks = 0, retired_bytes = 0;  // the counters of threads that have ended
+};
+constinit Threads threads;
 
 struct Store {
   std::mutex mutex;
   Block* lists[size_classes] = {};
   size_t cached = 0;
-  size_t limit = 0;
-  ThreadCache* threads = nullptr;
-  int64_t retired_blocks = 0, retired_bytes = 0;  // the counters of threads that have ended
 };
+constinit Store store;
 
-// Never destroyed: deleters run until the very end of the process.
-Store& store() noexcept {
-  static Store* const instance = new Store;
-  return *instance;
+// The bound, and how much of it the lists of threads may fill; the store has the rest.
+constinit std::atomic<size_t> limit{0}, granted{0};
+size_t store_limit() noexcept {
+  const size_t all = limit.load(std::memory_order_relaxed), lists = granted.load(std::memory_order_relaxed);
+  return all > lists ? all - lists : 0;
 }
 
 thread_local ThreadCache* thread_cache __attribute__((tls_model("initial-exec"))) = nullptr;
 pthread_key_t thread_key;
+bool has_thread_key = false;
+
+// ---- blocks
 
 void free_block(Block* block) noexcept;
 
-void* map_large(size_t bytes) noexcept {
-  // Over-map, then cut to a huge-page boundary: only an aligned range gets huge pages from its first byte.
-  size_t span = bytes + kHugePage;
-  void* raw = mmap(nullptr, span, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (raw == MAP_FAILED) return nullptr;
-  auto start = reinterpret_cast<uintptr_t>(raw);
-  uintptr_t aligned = (start + kHugePage - 1) & ~(kHugePage - 1);
-  if (aligned != start) munmap(raw, aligned - start);
-  uintptr_t end = start + span, used = aligned + bytes;
-  if (end != used) munmap(reinterpret_cast<void*>(used), end - used);
-  void* data = reinterpret_cast<void*>(aligned);
-  madvise(data, bytes, MADV_HUGEPAGE);
-  return data;
-}
+// What the store could never keep is mapped as large as it was asked for, and unmapped when it is freed.
+void free_single_block(Block* block) noexcept;
 
 Block* make(uint32_t size_class, size_t bytes) noexcept {
+  const bool single = bytes >= kLarge && Class::bytes(size_class) > limit.load(std::memory_order_relaxed);
+  const size_t size = kReuse && !single ? Class::bytes(size_class) : (bytes ? bytes : 1);
+  if (size >= kLarge && !can_be_backed(size)) return nullptr;
   auto* block = static_cast<Block*>(malloc(sizeof(Block)));
   if (!block) return nullptr;
-  size_t size = kReuse ? Class::bytes(size_class) : (bytes ? bytes : 1);
   void* data = nullptr;
   if (size >= kLarge && kReuse)
-    data = map_large(size);
+    data = map_pages(size);
   else if (posix_memalign(&data, kAlignment, size) != 0)
     data = nullptr;
   if (!data) {
@@ -106,18 +196,28 @@ Block* make(uint32_t size_class, size_t bytes) noexcept {
   new (block) Block{};
   block->data = data;
   block->size_class = size_class;
-  block->free = free_block;
+  block->free = kReuse && single ? free_single_block : free_block;
   return block;
 }
 
 void unmake(Block* block) noexcept {
-  size_t size = Class::bytes(block->size_class);
+  const size_t size = Class::bytes(block->size_class);
   if (size >= kLarge && kReuse)
-    munmap(block->data, size);
+    unmap_pages(block->data, size);
   else
     ::free(block->data);
   ::free(block);
 }
+
+void unmake_all(Block* block) noexcept {
+  while (block) {
+    Block* next = block->next;
+    unmake(block);
+    block = next;
+  }
+}
+
+// ---- the store
 
 Block* chain_out(Store& s, uint32_t size_class) noexcept {
   Block* block = s.lists[size_class];
@@ -129,99 +229,188 @@ Block* chain_out(Store& s, uint32_t size_class) noexcept {
 }
 
 Block* take_from_store(uint32_t size_class) noexcept {
-  Store& s = store();
-  std::lock_guard lock(s.mutex);
-  return chain_out(s, size_class);
+  std::lock_guard lock(store.mutex);
+  return chain_out(store, size_class);
 }
 
-// Makes room by letting go of the largest idle blocks of other classes first: the class that comes in is in use.
-void give_to_store(Block* block) noexcept {
-  size_t size = Class::bytes(block->size_class);
+// Takes idle blocks out until `more` bytes fit, the largest first and none of class `kept`; the caller has the lock and
+// unmakes them without it.
+Block* make_room(size_t more, uint32_t kept) noexcept {
   Block* unwanted = nullptr;
-  {
-    Store& s = store();
-    std::lock_guard lock(s.mutex);
-    for (uint32_t other = size_classes; s.cached + size > s.limit && other-- > 0;) {
-      while (other != block->size_class && s.lists[other] && s.cached + size > s.limit) {
-        Block* idle = chain_out(s, other);
-        idle->next = unwanted;
-        unwanted = idle;
-      }
+  const size_t most = store_limit();
+  for (uint32_t other = size_classes; store.cached + more > most && other-- > 0;)
+    while (other != kept && store.lists[other] && store.cached + more > most) {
+      Block* idle = chain_out(store, other);
+      idle->next = unwanted;
+      unwanted = idle;
     }
-    if (s.cached + size > s.limit) {
+  return unwanted;
+}
+
+// The class that comes in is in use, so that the others have to go first.
+void give_to_store(Block* block) noexcept {
+  const size_t size = Class::bytes(block->size_class);
+  Block* unwanted;
+  {
+    std::lock_guard lock(store.mutex);
+    unwanted = make_room(size, block->size_class);
+    if (store.cached + size > store_limit()) {
       block->next = unwanted;
       unwanted = block;
     } else {
-      block->next = s.lists[block->size_class];
-      s.lists[block->size_class] = block;
-      s.cached += size;
+      block->next = store.lists[block->size_class];
+      store.lists[block->size_class] = block;
+      store.cached += size;
     }
   }
-  while (unwanted) {
-    Block* next = unwanted->next;
-    unmake(unwanted);
-    unwanted = next;
+  unmake_all(unwanted);
+}
+
+void shrink_store() noexcept {
+  Block* unwanted;
+  {
+    std::lock_guard lock(store.mutex);
+    unwanted = make_room(0, size_classes);
+  }
+  unmake_all(unwanted);
+}
+
+// ---- the lists of threads
+
+// Half of the bound at most is for them. The caller has the lock of `threads`; the lists are closed and empty.
+void open_lists(ThreadCache& cache) noexcept {
+  granted.fetch_sub(cache.granted, std::memory_order_relaxed);
+  cache.granted = 0;
+  if (!threads.have_lists) return;
+  const size_t left = limit.load(std::memory_order_relaxed) / 2, given = granted.load(std::memory_order_relaxed);
+  for (const int scale : kScales) {
+    const size_t wanted = bytes_in_lists(scale);
+    if (given + wanted > left) continue;
+    cache.granted = wanted;
+    granted.fetch_add(wanted, std::memory_order_relaxed);
+    for (uint32_t c = 0; c < kThreadClasses; c++) cache.lengths[c].store(list_length(c, scale), std::memory_order_release);
+    cache.header_length.store(kHeaders, std::memory_order_release);
+    cache.closed.store(false, std::memory_order_release);
+    return;
   }
 }
 
-void drop_thread_lists(ThreadCache* cache) noexcept {
-  for (uint32_t c = 0; c < kThreadClasses; c++) {
-    while (Block* block = cache->lists[c]) {
-      cache->lists[c] = block->next;
-      unmake(block);
+struct Taken {
+  Block *blocks = nullptr, *headers = nullptr;
+  size_t bytes = 0;
+
+  static void join(Block* list, Block** to) noexcept {
+    while (list) {
+      Block* next = list->next;
+      list->next = *to;
+      *to = list;
+      list = next;
     }
-    cache->counts[c].value.store(0, std::memory_order_relaxed);
   }
-  while (Block* header = cache->headers) {
-    cache->headers = header->next;
-    ::free(header);
+  void add(ThreadCache& cache) noexcept {
+    bytes += cache.cached();
+    for (Block* list : cache.lists) join(list, &blocks);
+    join(cache.headers, &headers);
+    cache.forget_lists();
   }
-  cache->header_count = 0;
+  void free() noexcept {
+    unmake_all(blocks);
+    while (headers) {
+      Block* next = headers->next;
+      ::free(headers);
+      headers = next;
+    }
+  }
+};
+
+// The owner is between two instructions of a few: it is only waited for when its processor has been taken away.
+void wait_until_idle(const ThreadCache& cache) noexcept {
+  for (int turn = 0; cache.busy.load(std::memory_order_acquire); ++turn) {
+    const timespec pause{0, turn < 100 ? 1000 : 1000000};
+    nanosleep(&pause, nullptr);
+  }
+}
+
+// What all threads keep, also those that sleep. Their lists are closed then; the caller has the lock of `threads`.
+Taken take_all_lists() noexcept {
+  Taken taken;
+  if (!threads.have_lists) return taken;
+  for (ThreadCache* cache = threads.first; cache; cache = cache->next) cache->close();
+  // A system that took its promise back: the lists stay closed, and each thread's memory there until its end.
+  if (!process_barrier()) threads.have_lists = false;
+  for (ThreadCache* cache = threads.first; cache; cache = cache->next) {
+    if (!threads.have_lists && cache != thread_cache) continue;
+    wait_until_idle(*cache);
+    taken.add(*cache);
+  }
+  return taken;
 }
 
 void end_thread(void* argument) noexcept {
   auto* cache = static_cast<ThreadCache*>(argument);
-  drop_thread_lists(cache);
-  Store& s = store();
+  thread_cache = nullptr;
   {
-    std::lock_guard lock(s.mutex);
-    for (ThreadCache** link = &s.threads; *link; link = &(*link)->next)
+    std::lock_guard lock(threads.mutex);
+    for (ThreadCache** link = &threads.first; *link; link = &(*link)->next)
       if (*link == cache) {
         *link = cache->next;
         break;
       }
-    s.retired_blocks += cache->live_blocks.get();
-    s.retired_bytes += cache->live_bytes.get();
+    threads.retired_blocks += cache->live_blocks.get();
+    threads.retired_bytes += cache->live_bytes.get();
+    granted.fetch_sub(cache->granted, std::memory_order_relaxed);
   }
-  thread_cache = nullptr;
+  Taken taken;
+  taken.add(*cache);
+  taken.free();
   delete cache;
 }
 
 size_t default_limit() noexcept {
-  if (const char* text = getenv("DLTENSOR_CACHE_BYTES")) return strtoull(text, nullptr, 10);
+  const int64_t wish = environment_number("DLTENSOR_CACHE_BYTES", 0, INT64_MAX, -1);
+  if (wish >= 0) return static_cast<size_t>(wish);
   size_t memory = static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(sysconf(_SC_PAGESIZE));
   size_t most = size_t{4} << 30;
   return memory / 8 < most ? memory / 8 : most;
 }
 
-void set_up() noexcept {
-  store().limit = default_limit();
-  pthread_key_create(&thread_key, end_thread);
-  // A child must not inherit a lock that another thread of the parent held.
-  pthread_atfork([] { store().mutex.lock(); }, [] { store().mutex.unlock(); }, [] { store().mutex.unlock(); });
+// A thread that was in the middle of a list is not in the child to leave it: what is in there is lost.
+void after_fork_in_child() noexcept {
+  for (ThreadCache* cache = threads.first; cache; cache = cache->next)
+    if (cache->busy.load(std::memory_order_relaxed)) {
+      cache->forget_lists();
+      cache->busy.store(false, std::memory_order_relaxed);
+    }
+  threads.mutex.unlock();
 }
 
+struct SetUp {
+  SetUp() noexcept {
+    limit.store(default_limit(), std::memory_order_relaxed);
+    threads.have_lists = kReuse && has_process_barrier();
+    has_thread_key = pthread_key_create(&thread_key, end_thread) == 0;
+  }
+};
+[[gnu::init_priority(fork_order_innermost)]] const SetUp set_up;
+[[gnu::init_priority(fork_order_innermost)]] const ForkHandlers store_over_fork =
+    hold_over_fork<[]() -> std::mutex& { return store.mutex; }>();
+[[gnu::init_priority(fork_order_threads)]] const ForkHandlers threads_over_fork{
+    [] { threads.mutex.lock(); }, [] { threads.mutex.unlock(); }, [] { after_fork_in_child(); }};
+
 [[gnu::noinline]] ThreadCache* begin_thread() noexcept {
-  static std::once_flag once;
-  std::call_once(once, set_up);
   auto* cache = new (std::nothrow) ThreadCache;
   if (!cache) return nullptr;
-  Store& s = store();
-  std::lock_guard lock(s.mutex);
-  cache->next = s.threads;
-  s.threads = cache;
-  pthread_setspecific(thread_key, cache);
-  return thread_cache = cache;
+  {
+    std::lock_guard lock(threads.mutex);
+    cache->next = threads.first;
+    threads.first = cache;
+    open_lists(*cache);
+  }
+  // Without a key nothing tells of the thread's end, and what it keeps is only given back by empty_cache().
+  if (has_thread_key) pthread_setspecific(thread_key, cache);
+  thread_cache = cache;
+  shrink_store();
+  return cache;
 }
 
 inline ThreadCache* here() noexcept {
@@ -229,21 +418,27 @@ inline ThreadCache* here() noexcept {
   return cache ? cache : begin_thread();
 }
 
-void free_block(Block* block) noexcept {
+// The cache of this thread, or null where there is no memory for one.
+inline ThreadCache* count_free(Block* block) noexcept {
   trace(Event::freed, block);
   ThreadCache* cache = here();
-  if (!cache) return unmake(block);
+  if (!cache) return nullptr;
   cache->live_blocks.add(-1);
   cache->live_bytes.add(-static_cast<int64_t>(block->bytes));
-  if (!kReuse) return unmake(block);
-  uint32_t c = block->size_class;
-  if (c < kThreadClasses && cache->counts[c].get() < thread_list_limit(c)) {
-    block->next = cache->lists[c];
-    cache->lists[c] = block;
-    cache->counts[c].add(1);
-    return;
-  }
-  give_to_store(block);
+  return cache;
+}
+
+void free_block(Block* block) noexcept {
+  ThreadCache* cache = count_free(block);
+  if (!cache || !kReuse) return unmake(block);
+  const uint32_t c = block->size_class;
+  if (c >= kThreadClasses || !cache->give(block, c)) give_to_store(block);
+}
+
+void free_single_block(Block* block) noexcept {
+  count_free(block);
+  unmap_pages(block->data, block->bytes);
+  ::free(block);
 }
 
 [[gnu::noinline]] Block* refill(uint32_t size_class, size_t bytes) noexcept {
@@ -259,14 +454,9 @@ Block* allocate(size_t bytes) noexcept {
   if (bytes > most_bytes) return nullptr;
   ThreadCache* cache = here();
   if (!cache) return nullptr;
-  uint32_t c = Class::of(bytes);
-  Block* block;
-  if (c < kThreadClasses && (block = cache->lists[c])) {
-    cache->lists[c] = block->next;
-    cache->counts[c].add(static_cast<uint32_t>(-1));
-  } else if (!(block = refill(c, bytes))) {
-    return nullptr;
-  }
+  const uint32_t c = Class::of(bytes);
+  Block* block = c < kThreadClasses ? cache->take(c) : nullptr;
+  if (!block && !(block = refill(c, bytes))) return nullptr;
   block->references.store(1, std::memory_order_relaxed);
   block->bytes = bytes;
   cache->live_blocks.add(1);
@@ -278,13 +468,9 @@ Block* allocate(size_t bytes) noexcept {
 Block* adopt(void* data, void* owner, void (*free)(Block*) noexcept) noexcept {
   ThreadCache* cache = here();
   if (!cache) return nullptr;
-  Block* block = cache->headers;
-  if (block) {
-    cache->headers = block->next;
-    cache->header_count--;
-  } else if (!(block = static_cast<Block*>(malloc(sizeof(Block))))) {
-    return nullptr;
-  } else {
+  Block* block = cache->take_header();
+  if (!block) {
+    if (!(block = static_cast<Block*>(malloc(sizeof(Block))))) return nullptr;
     new (block) Block{};
   }
   block->references.store(1, std::memory_order_relaxed);
@@ -300,63 +486,57 @@ Block* adopt(void* data, void* owner, void (*free)(Block*) noexcept) noexcept {
 void recycle(Block* block) noexcept {
   trace(Event::recycled, block);
   ThreadCache* cache = here();
-  if (!cache) return ::free(block);
-  cache->live_blocks.add(-1);
-  if (!kReuse || cache->header_count >= kHeaders) return ::free(block);
-  block->next = cache->headers;
-  cache->headers = block;
-  cache->header_count++;
+  if (cache) cache->live_blocks.add(-1);
+  if (!cache || !kReuse || !cache->give_header(block)) ::free(block);
 }
 
 size_t empty_cache() noexcept {
-  ThreadCache* cache = here();
-  size_t freed = 0;
-  if (cache) {
-    for (uint32_t c = 0; c < kThreadClasses; c++) freed += cache->counts[c].get() * Class::bytes(c);
-    drop_thread_lists(cache);
-  }
-  Block* idle = nullptr;
+  here();
+  Taken taken;
   {
-    Store& s = store();
-    std::lock_guard lock(s.mutex);
-    freed += s.cached;
+    std::lock_guard lock(threads.mutex);
+    taken = take_all_lists();
+    for (ThreadCache* cache = threads.first; cache; cache = cache->next) open_lists(*cache);
+    std::lock_guard also(store.mutex);
+    taken.bytes += store.cached;
     for (uint32_t c = 0; c < size_classes; c++)
-      while (Block* block = chain_out(s, c)) {
-        block->next = idle;
-        idle = block;
+      while (Block* block = chain_out(store, c)) {
+        block->next = taken.blocks;
+        taken.blocks = block;
       }
   }
-  while (idle) {
-    Block* next = idle->next;
-    unmake(idle);
-    idle = next;
-  }
-  return freed;
+  taken.free();
+  return taken.bytes;
 }
 
 void set_cache_limit(size_t bytes) noexcept {
   here();
-  Store& s = store();
-  bool shrunk;
+  Taken taken;
   {
-    std::lock_guard lock(s.mutex);
-    s.limit = bytes;
-    shrunk = s.cached > bytes;
+    std::lock_guard lock(threads.mutex);
+    taken = take_all_lists();
+    for (ThreadCache* cache = threads.first; cache; cache = cache->next) {
+      granted.fetch_sub(cache->granted, std::memory_order_relaxed);
+      cache->granted = 0;
+    }
+    limit.store(bytes, std::memory_order_relaxed);
+    for (ThreadCache* cache = threads.first; cache; cache = cache->next) open_lists(*cache);
   }
-  if (shrunk) empty_cache();
+  taken.free();
+  shrink_store();
 }
 
 MemoryStats memory_stats() noexcept {
   here();
-  Store& s = store();
-  std::lock_guard lock(s.mutex);
-  MemoryStats stats{s.retired_blocks, s.retired_bytes, static_cast<int64_t>(s.cached)};
-  for (ThreadCache* cache = s.threads; cache; cache = cache->next) {
+  std::lock_guard lock(threads.mutex);
+  MemoryStats stats{threads.retired_blocks, threads.retired_bytes, 0};
+  for (ThreadCache* cache = threads.first; cache; cache = cache->next) {
     stats.live_blocks += cache->live_blocks.get();
     stats.live_bytes += cache->live_bytes.get();
-    for (uint32_t c = 0; c < kThreadClasses; c++)
-      stats.cached_bytes += static_cast<int64_t>(cache->counts[c].get() * Class::bytes(c));
+    stats.cached_bytes += static_cast<int64_t>(cache->cached());
   }
+  std::lock_guard also(store.mutex);
+  stats.cached_bytes += static_cast<int64_t>(store.cached);
   return stats;
 }
 

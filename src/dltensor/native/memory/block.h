@@ -20,7 +20,10 @@ struct Block {
   void* owner;        // adopted memory: what `free` has to let go of
   uint32_t size_class;  // our own memory: where it goes back to
   uint32_t reserved;
-  Block* next;  // in a free list
+  union {
+    Block* next;         // in a free list
+    void* second_owner;  // of a live adopted block, when its `free` has two things to let go of
+  };
 };
 
 inline void retain(Block* block) noexcept { block->references.fetch_add(1, std::memory_order_relaxed); }

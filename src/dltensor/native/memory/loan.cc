@@ -78,10 +78,10 @@ int allocate_loan(DLTensor* prototype, DLManagedTensorVersioned** out, void* err
   }
   contiguous_strides(wanted.ndim, wanted.shape, strides);
   wanted.strides = strides;
-  int64_t bits = numel(wanted.ndim, wanted.shape) * wanted.dtype.bits * wanted.dtype.lanes;
-  Block* block = allocate(static_cast<size_t>(bits + 7) / 8);
+  int64_t bytes = bytes_of(numel(wanted.ndim, wanted.shape), wanted.dtype, false);
+  Block* block = allocate(static_cast<size_t>(bytes));
   if (!block) return fail("MemoryError", "dltensor allocator: the memory cannot be had");
-  wanted.data = bits ? block->data : nullptr;
+  wanted.data = bytes ? block->data : nullptr;
   *out = lend(wanted, block, 0);
   release(block);  // the loan has its own reference, if it was made
   return *out ? 0 : fail("MemoryError", "dltensor allocator: no memory left for the struct");

@@ -2,16 +2,16 @@
 // The lifetime trace: a ring of records behind a lock.
 #include "native/memory/trace.h"
 
-#include <pthread.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <mutex>
-#include <new>
 #include <vector>
 
+#include "native/fork.h"
 #include "native/memory/block.h"
+#include "native/no_destructor.h"
 
 namespace dlt {
 
@@ -26,16 +26,12 @@ struct Ring {
   uint64_t lost = 0;
 };
 
-// Never destroyed: deleters run until the very end of the process. A child of fork gets a lock of its own: to hold this
-// one over the fork could mean to wait for a job whose threads wait for it.
 Ring& ring() noexcept {
-  static Ring* const instance = [] {
-    auto* fresh = new Ring;
-    pthread_atfork(nullptr, nullptr, [] { new (&ring().mutex) std::mutex; });
-    return fresh;
-  }();
+  static NoDestructor<Ring> instance;
   return *instance;
 }
+[[gnu::init_priority(fork_order_innermost)]] const ForkHandlers over_fork =
+    hold_over_fork<[]() -> std::mutex& { return ring().mutex; }>();
 
 std::atomic<int (*)()> gil_held{nullptr};
 

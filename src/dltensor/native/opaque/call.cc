@@ -169,7 +169,15 @@ Status ask(const dlt_array_t& array, const Host* host, Answers* answers) {
   if (Status status = call(function, "device", host, array.device, ptr, &got.device); !status.ok()) return status;
   if (!is_known(got.device.device_type))
     return failure("array: expected a device of DLPack 1.3 from the array, got ", got.device);
-  if (Status status = call(function, "dtype", host, array.dtype, ptr, &got.dtype); !status.ok()) return status;
+  // A function of another slot would write more than a dtype has.
+  struct {
+    DLDataType its = {};
+    uint32_t beyond = 0xD1D1D1D1;
+  } dtype;
+  if (Status status = call(function, "dtype", host, array.dtype, ptr, &dtype.its); !status.ok()) return status;
+  if (dtype.beyond != 0xD1D1D1D1)
+    return failure("array: the array's function 'dtype' writes more than a dtype; is it another function that stands there?");
+  got.dtype = dtype.its;
   if (!is_known(got.dtype)) return failure("array: expected a dtype of DLPack 1.3 from the array, got ", got.dtype);
   if (Status status = shape_of(function, array, host, &got.ndim, got.shape); !status.ok()) return status;
   if (Status status = name_of(function, got.origin, host ? host : host_of(array), &got.origin_name);
@@ -250,38 +258,3 @@ void call_destroy(dlt_array_t* array) noexcept {
 }
 
 }  // namespace dlt::opaque
-
-dlt_status_t dlt_array_check(const dlt_array_t* array, const dlt_host_t* host) {
-  using namespace dlt::opaque;
-  return told(caught([&]() -> Status {
-    if (!array) return invalid("array_check: expected an array, got NULL");
-    const Host* answers_to = host ? host_with(*host) : nullptr;
-    if (host && !answers_to) return invalid("array_check: expected a host with four functions");
-    struct Member {
-      const char* name;
-      bool there;
-    };
-    for (Member member :
-         {Member{"reshape", array->reshape != nullptr}, Member{"swap_axes", array->swap_axes != nullptr},
-          Member{"create", array->create != nullptr}, Member{"copy", array->copy != nullptr},
-          Member{"move_data", array->move_data != nullptr}, Member{"from_dlpack", array->from_dlpack != nullptr}})
-      if (!member.there) return missing("array_check", member.name);
-    Answers said;
-    if (Status status = ask(*array, answers_to, &said); !status.ok()) return status;
-    DLManagedTensorVersioned* tensor;
-    if (Status status = export_tensor("array_check", *array, answers_to, said.device, nullptr,
-                                      {DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION}, &tensor);
-        !status.ok())
-      return status;
-    const DLTensor& view = tensor->dl_tensor;
-    Status status;
-    if (memcmp(&view.dtype, &said.dtype, sizeof(DLDataType)) != 0)
-      status = failure("array_check: the array says its dtype is ", said.dtype, ", its tensor ", view.dtype);
-    else if (view.ndim != said.ndim ||
-             (view.ndim && memcmp(view.shape, said.shape, static_cast<size_t>(view.ndim) * sizeof(int64_t)) != 0))
-      status = failure("array_check: the array says its shape is ", Dims{said.shape, said.ndim}, ", its tensor ",
-                       Dims{view.shape, view.ndim});
-    let_go(tensor);
-    return status;
-  }));
-}

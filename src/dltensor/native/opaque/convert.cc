@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // From the 96-byte layout to the 104-byte one and back: a box around the old struct, and functions that pass each
 // call on in the other layout's words.
-#include <pthread.h>
-
 #include <mutex>
 #include <new>
 #include <unordered_set>
 
+#include "native/fork.h"
+#include "native/no_destructor.h"
 #include "native/opaque/admit.h"
 #include "native/opaque/array.h"
 #include "native/opaque/call.h"
@@ -39,13 +39,11 @@ class Boxes {
 };
 
 Boxes& boxes() noexcept {
-  static auto* made = [] {
-    auto* fresh = new Boxes;
-    pthread_atfork([] { boxes().guard().lock(); }, [] { boxes().guard().unlock(); }, [] { boxes().guard().unlock(); });
-    return fresh;
-  }();
+  static NoDestructor<Boxes> made;
   return *made;
 }
+[[gnu::init_priority(fork_order_innermost)]] const ForkHandlers over_fork =
+    hold_over_fork<[]() -> std::mutex& { return boxes().guard(); }>();
 
 // Inner: the struct in the box. What both layouts have in common is passed on as it is.
 template <class Inner>
@@ -216,6 +214,12 @@ bool opened(const Boxed& array, Inner* out) noexcept {
   return true;
 }
 
+// What was never filled: no array has all of these missing.
+template <class Struct>
+bool is_nothing(const Struct& array) noexcept {
+  return !array.origin && !array.device && !array.dtype && !array.as_dlpack && !array.shape;
+}
+
 Status to_new(const dlt_array_v1_t& array, dlt_array_t* out) {
   if (opened(array, out)) return {};
   auto* box = boxed(array);
@@ -244,6 +248,7 @@ dlt_status_t dlt_array_from_v1(dlt_array_v1_t array, dlt_array_t* new_array) {
   using namespace dlt::opaque;
   return told(caught([&]() -> Status {
     if (!new_array) return invalid("array_from_v1: expected a place for the array, got NULL");
+    if (is_nothing(array)) return invalid("array_from_v1: expected an array, got a struct without functions");
     return to_new(array, new_array);
   }));
 }
@@ -252,6 +257,7 @@ dlt_status_t dlt_array_to_v1(dlt_array_t array, dlt_array_v1_t* new_array) {
   using namespace dlt::opaque;
   return told(caught([&]() -> Status {
     if (!new_array) return invalid("array_to_v1: expected a place for the array, got NULL");
+    if (is_nothing(array)) return invalid("array_to_v1: expected an array, got a struct without functions");
     return to_old(array, new_array);
   }));
 }

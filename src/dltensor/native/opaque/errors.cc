@@ -39,6 +39,8 @@ pthread_key_t key() noexcept {
   }();
   return made;
 }
+// While the library is loaded, not amid somebody's fork.
+[[maybe_unused]] const pthread_key_t made_early = key();
 
 LastError* peek() noexcept { return static_cast<LastError*>(pthread_getspecific(key())); }
 

@@ -2,11 +2,10 @@
 // The table behind the handles: chunks of slots that stay where they are, and a list of the free ones.
 #include "native/opaque/handles.h"
 
-#include <pthread.h>
-
 #include <mutex>
 #include <new>
 
+#include "native/fork.h"
 #include "native/opaque/array.h"
 
 namespace dlt::opaque {
@@ -33,14 +32,10 @@ struct Table {
   std::atomic<int64_t> live = 0;
 };
 
-Table& table() noexcept {
-  static auto* made = [] {
-    auto* fresh = new Table;
-    pthread_atfork([] { table().guard.lock(); }, [] { table().guard.unlock(); }, [] { table().guard.unlock(); });
-    return fresh;
-  }();
-  return *made;
-}
+constinit Table the_table;
+Table& table() noexcept { return the_table; }
+[[gnu::init_priority(fork_order_innermost)]] const ForkHandlers over_fork =
+    hold_over_fork<[]() -> std::mutex& { return table().guard; }>();
 
 uint32_t number_in(uint64_t handle) noexcept { return handle & 0xFFFFFF; }
 uint64_t generation_in(uint64_t handle) noexcept { return (handle >> 24) & 0xFFFFFFFF; }

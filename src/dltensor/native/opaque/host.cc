@@ -3,13 +3,14 @@
 #include "native/opaque/host.h"
 
 #include <dlfcn.h>
-#include <pthread.h>
 #include <string.h>
 
 #include <memory>
 #include <mutex>
 #include <unordered_map>
 
+#include "native/fork.h"
+#include "native/no_destructor.h"
 #include "native/opaque/errors.h"
 
 namespace dlt::opaque {
@@ -26,15 +27,12 @@ struct Hosts {
   std::unordered_map<std::string, std::unique_ptr<Origin>> origins;
 };
 
-// Never destroyed: arrays may outlive every static object. A child of fork finds the lock open.
 Hosts& hosts() noexcept {
-  static auto* made = [] {
-    auto* fresh = new Hosts;
-    pthread_atfork([] { hosts().guard.lock(); }, [] { hosts().guard.unlock(); }, [] { hosts().guard.unlock(); });
-    return fresh;
-  }();
+  static NoDestructor<Hosts> made;
   return *made;
 }
+[[gnu::init_priority(fork_order_innermost)]] const ForkHandlers over_fork =
+    hold_over_fork<[]() -> std::mutex& { return hosts().guard; }>();
 
 bool same(const dlt_host_t& a, const dlt_host_t& b) noexcept {
   return a.register_data_origin == b.register_data_origin && a.get_data_origin == b.get_data_origin &&

@@ -2,11 +2,12 @@
 // A stack of things without a lock, and the question that goes with its first one.
 #include "native/opaque/later.h"
 
-#include <pthread.h>
-
 #include <atomic>
 #include <mutex>
 #include <new>
+
+#include "native/fork.h"
+#include "native/no_destructor.h"
 
 namespace dlt::opaque {
 namespace {
@@ -23,15 +24,12 @@ struct Asking {
   void (*ask)() noexcept = nullptr;
 };
 
-// Never destroyed: threads may leave things until the very end. A child of fork finds the lock open.
 Asking& asking() noexcept {
-  static auto* made = [] {
-    auto* fresh = new Asking;
-    pthread_atfork([] { asking().guard.lock(); }, [] { asking().guard.unlock(); }, [] { asking().guard.unlock(); });
-    return fresh;
-  }();
+  static NoDestructor<Asking> made;
   return *made;
 }
+[[gnu::init_priority(fork_order_innermost)]] const ForkHandlers over_fork =
+    hold_over_fork<[]() -> std::mutex& { return asking().guard; }>();
 
 }  // namespace
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The names of origins and their numbers. Names are never forgotten, so a number means one thing for good.
-#include <pthread.h>
 #include <string.h>
 
 #include <deque>
@@ -9,6 +8,8 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "native/fork.h"
+#include "native/no_destructor.h"
 #include "native/opaque/errors.h"
 
 namespace dlt::opaque {
@@ -24,16 +25,12 @@ struct Registry {
   std::unordered_map<std::string_view, dlt_data_origin_t> numbers{{unregistered, 0}};
 };
 
-// Never destroyed: threads may still be asking while the process ends.
 Registry& registry() {
-  static auto* made = [] {
-    auto* fresh = new Registry;
-    // A child must not find the lock held by a thread that it does not have.
-    pthread_atfork([] { registry().guard.lock(); }, [] { registry().guard.unlock(); }, [] { registry().guard.unlock(); });
-    return fresh;
-  }();
+  static NoDestructor<Registry> made;
   return *made;
 }
+[[gnu::init_priority(fork_order_innermost)]] const ForkHandlers over_fork =
+    hold_over_fork<[]() -> std::mutex& { return registry().guard; }>();
 
 Status number_of(const char* name, dlt_data_origin_t* origin) {
   if (!name) return invalid("register_data_origin: expected a name, got NULL");

@@ -62,6 +62,7 @@ HOSTCUDA_EXPORT CUresult cuInit(unsigned) {
   HOSTCUDA_ENTER;
   if (machine.started) return kSuccess;
   if (machine.device_count == 0) return kNoDevice;
+  if (!start_memory()) return kOutOfMemory;
   for (int d = 0; d < machine.device_count; ++d) {
     machine.contexts.push_back(std::make_unique<ContextHandle>());
     machine.contexts.back()->device = d;
@@ -70,7 +71,6 @@ HOSTCUDA_EXPORT CUresult cuInit(unsigned) {
     machine.pools.push_back(new PoolHandle{d, {}});
   }
   machine.streams.resize(machine.device_count);
-  start_memory();
   machine.started = true;
   return kSuccess;
 }

@@ -155,7 +155,7 @@ bool spoil_captures();
 int exchange_capture_mode(int mode);
 
 // memory.cc
-void start_memory();
+bool start_memory();  // false when the process has no addresses left for it
 std::map<uintptr_t, Allocation>::iterator find_allocation(uintptr_t address);
 void open_memory();
 void close_memory();

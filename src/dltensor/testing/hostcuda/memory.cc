@@ -8,13 +8,17 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include <algorithm>
+
 #include "machine.h"
 
 namespace dlt::cuda {
 
 namespace {
 
-constexpr size_t arena_bytes = size_t{64} << 30;  // of addresses; pages are taken when touched
+// Of addresses; memory is taken when something is allocated. Less where the process may not have so many addresses.
+constexpr size_t most_arena_bytes = size_t{64} << 30, least_arena_bytes = size_t{64} << 20;
+size_t arena_bytes = most_arena_bytes;
 constexpr size_t page = 4096;
 constexpr size_t granule = 512;  // cuMemAlloc's alignment
 
@@ -48,6 +52,13 @@ void count_allocation(size_t bytes) {
   if (s.live_bytes > s.peak_bytes) s.peak_bytes = s.live_bytes;
 }
 
+// Addresses become memory here, where the system can still say that it has none, and not when a kernel first writes.
+bool commit(char* start, size_t bytes) {
+  if (mprotect(start, bytes, PROT_READ | PROT_WRITE) != 0) return false;
+  if (!open_depth) mprotect(start, bytes, PROT_NONE);
+  return true;
+}
+
 // Reuses memory freed on the same stream at once, on another stream only when that free has run.
 uintptr_t take(int device, size_t bytes, StreamHandle* stream) {
   Arena& arena = arenas[device];
@@ -65,7 +76,7 @@ uintptr_t take(int device, size_t bytes, StreamHandle* stream) {
   }
   if (!address) {
     const size_t need = (reserve + page - 1) / page * page + page;  // one page between allocations
-    if (arena.top + need > arena_bytes) return 0;
+    if (arena.top + need > arena_bytes || !commit(arena.base + arena.top, need)) return 0;
     address = reinterpret_cast<uintptr_t>(arena.base) + arena.top;
     arena.top += need;
     guard(address, bytes, need);
@@ -188,11 +199,23 @@ int fill(CUdeviceptr to, T value, size_t count, CUstream handle) {
 
 }  // namespace
 
-void start_memory() {
+bool start_memory() {
   arenas.resize(machine.device_count);
-  for (Arena& arena : arenas)
-    arena.base = static_cast<char*>(
-        mmap(nullptr, arena_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+  for (arena_bytes = most_arena_bytes; arena_bytes >= least_arena_bytes; arena_bytes /= 2) {
+    size_t mapped = 0;
+    for (Arena& arena : arenas) {
+      void* base = mmap(nullptr, arena_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      if (base == MAP_FAILED) break;
+      arena.base = static_cast<char*>(base);
+      ++mapped;
+    }
+    if (mapped == arenas.size()) {
+      machine.device_bytes = std::min(machine.device_bytes, arena_bytes);
+      return true;
+    }
+    while (mapped-- > 0) munmap(arenas[mapped].base, arena_bytes);
+  }
+  return false;
 }
 
 std::map<uintptr_t, Allocation>::iterator find_allocation(uintptr_t address) {

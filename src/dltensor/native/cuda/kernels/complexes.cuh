@@ -23,6 +23,7 @@ template <class F>
 DLT_FN C<F> times_minus_i(C<F> z) {
   return {z.im, -z.re};
 }
+inline constexpr double half_pi = 1.57079632679489661923;
 template <class F>
 DLT_FN F infinity() {
   return bits_as<F>(typename wide<F>::bits(2 * wide<F>::bias + 1) << wide<F>::mantissa);
@@ -74,24 +75,32 @@ DLT_FN C<F> sqrt(C<F> z) {
   return {magnitude_of(z.im) / (2 * root), with_sign(root, z.im)};
 }
 
+// The values at infinities and NaNs below are those of the array API's tables, which are C99's but for tanh and expm1.
+template <class F>
+DLT_FN F not_a_number() {
+  return infinity<F>() - infinity<F>();
+}
 template <class F>
 DLT_FN C<F> sinh(C<F> z) {
   if (z.im == 0) return {library_sinh(z.re), z.im};
+  if (is_infinite(z.re) && !is_finite(z.im)) return {z.re, not_a_number<F>()};
   if (z.re == 0) return {with_sign(F(0), z.re * library_cos(z.im)), library_sin(z.im)};
   return {library_sinh(z.re) * library_cos(z.im), library_cosh(z.re) * library_sin(z.im)};
 }
 template <class F>
 DLT_FN C<F> cosh(C<F> z) {
-  if (z.im == 0) return {library_cosh(z.re), z.re * z.im};
-  if (z.re == 0) return {library_cos(z.im), z.re * library_sin(z.im)};
+  if (z.im == 0) return {library_cosh(z.re), with_sign(z.im, with_sign(F(1), z.re) * with_sign(F(1), z.im))};
+  if (z.re == 0) return {library_cos(z.im), with_sign(F(0), z.re * library_sin(z.im))};
+  if (is_infinite(z.re) && !is_finite(z.im)) return {infinity<F>(), not_a_number<F>()};
   return {library_cosh(z.re) * library_cos(z.im), library_sinh(z.re) * library_sin(z.im)};
 }
 template <class F>
 DLT_FN C<F> tanh(C<F> z) {
-  if (magnitude_of(z.re) > F(22) || (is_infinite(z.re) && !is_finite(z.im))) {
-    const F rest = is_finite(z.im) ? library_sin(2 * z.im) * 2 * library_exp(-2 * magnitude_of(z.re)) : F(0);
-    return {with_sign(F(1), z.re), is_finite(z.im) ? rest : with_sign(F(0), z.im)};
-  }
+  if (is_infinite(z.re)) return {with_sign(F(1), z.re), with_sign(F(0), z.im)};
+  if (z.im == 0) return {library_tanh(z.re), z.im};
+  if (!is_finite(z.im)) return {z.re == 0 ? z.re : not_a_number<F>(), not_a_number<F>()};
+  if (magnitude_of(z.re) > F(22))
+    return {with_sign(F(1), z.re), library_sin(2 * z.im) * 2 * library_exp(-2 * magnitude_of(z.re))};
   const F t = library_tan(z.im), beta = 1 + t * t, s = library_sinh(z.re), rho = library_sqrt(1 + s * s);
   if (is_infinite(t)) return {rho / s, 1 / t};
   const F below = 1 + beta * s * s;
@@ -113,16 +122,24 @@ DLT_FN C<F> tan(C<F> z) {
 
 template <class F>
 DLT_FN C<F> acos(C<F> z) {
+  if (is_infinite(z.re) || is_infinite(z.im))
+    return {library_atan2(magnitude_of(z.im), z.re), with_sign(infinity<F>(), -z.im)};
+  if (z.re == 0 && z.im != z.im) return {F(half_pi), z.im};
   const C<F> below = principal::sqrt(C<F>{1 - z.re, -z.im}), above = principal::sqrt(C<F>{1 + z.re, z.im});
   return {2 * library_atan2(below.re, above.re), library_asinh(above.re * below.im - above.im * below.re)};
 }
 template <class F>
 DLT_FN C<F> asin(C<F> z) {
+  if (is_infinite(z.re) || is_infinite(z.im))
+    return {library_atan2(z.re, magnitude_of(z.im)), with_sign(infinity<F>(), z.im)};
+  if (z.re == 0 && z.im != z.im) return z;
   const C<F> below = principal::sqrt(C<F>{1 - z.re, -z.im}), above = principal::sqrt(C<F>{1 + z.re, z.im});
   return {library_atan2(z.re, below.re * above.re - below.im * above.im), library_asinh(below.re * above.im - below.im * above.re)};
 }
 template <class F>
 DLT_FN C<F> acosh(C<F> z) {
+  if (is_infinite(z.re) || is_infinite(z.im)) return {infinity<F>(), library_atan2(z.im, z.re)};
+  if (z.re == 0 && z.im != z.im) return {z.im, F(half_pi)};
   const C<F> below = principal::sqrt(C<F>{z.re - 1, z.im}), above = principal::sqrt(C<F>{z.re + 1, z.im});
   return {library_asinh(below.re * above.re + below.im * above.im), 2 * library_atan2(below.im, above.re)};
 }
@@ -134,7 +151,9 @@ template <class F>
 DLT_FN C<F> atanh(C<F> z) {
   const F apart = (1 - z.re) * (1 - z.re) + z.im * z.im;
   const F angle = library_atan2(2 * z.im, (1 - z.re) * (1 + z.re) - z.im * z.im) / 2;
-  if (is_infinite(z.re) || is_infinite(z.im) || is_infinite(apart)) return {with_sign(F(0), z.re), with_sign(F(1.57079632679489661923), z.im)};
+  if (is_infinite(z.re) || is_infinite(z.im) || is_infinite(apart))
+    return {with_sign(F(0), z.re), z.im == z.im ? with_sign(F(half_pi), z.im) : z.im};
+  if (z.re == 0 && z.im != z.im) return z;
   return {library_log1p(4 * z.re / apart) / 4, angle};
 }
 template <class F>
@@ -156,7 +175,7 @@ DLT_FN C<F> log1p(C<F> z) {
 }
 template <class F>
 DLT_FN C<F> expm1(C<F> z) {
-  if (z.im == 0) return {library_expm1(z.re), z.im};
+  if (z.im == 0) return {library_expm1(z.re) + F(0), z.im};  // of -0, too, the real part is +0
   if (!is_finite(z.re) || !is_finite(z.im)) {
     const C<F> e = principal::exp(z);
     return {e.re - 1, e.im};

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// A memory barrier on every thread of the process at once, so that threads which only rarely meet another one need no
+// locked instruction of their own.
+#pragma once
+
+namespace dlt {
+
+// Whether the system has it (Linux 4.3 and later, unless a sandbox forbids the call).
+bool has_process_barrier() noexcept;
+
+// When it returns, every other thread has passed a full barrier since the call. False when the system refused.
+bool process_barrier() noexcept;
+
+}  // namespace dlt

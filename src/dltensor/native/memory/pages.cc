@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pages by mmap, and the limits of the machine and of control groups.
+#include "native/memory/pages.h"
+
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/sysinfo.h>
+#include <unistd.h>
+
+#include <atomic>
+
+namespace dlt {
+namespace {
+
+constexpr size_t huge_page = size_t{2} << 20;
+constexpr size_t page = 64 << 10;  // the largest that a kernel may be built with
+
+size_t rounded(size_t bytes) noexcept { return (bytes + page - 1) & ~(page - 1); }
+
+// A text file of the kernel, with a NUL. False when there is none.
+bool read_file(const char* path, char* text, size_t room) noexcept {
+  const int file = open(path, O_RDONLY | O_CLOEXEC);
+  if (file < 0) return false;
+  size_t length = 0;
+  for (ssize_t n; length + 1 < room && (n = read(file, text + length, room - 1 - length)) > 0;)
+    length += static_cast<size_t>(n);
+  close(file);
+  text[length] = '\0';
+  return length > 0;
+}
+
+// The smallest limit on the way from a group up to the root. Inside a container the path may be one of the host, which
+// is not there; the root of what is mounted is the container's own then.
+size_t group_limit(const char* mount, const char* group, const char* name) noexcept {
+  size_t limit = SIZE_MAX;
+  char path[1024], text[64];
+  for (size_t length = strlen(group);; --length) {
+    if (length > 0 && group[length - 1] == '/') continue;
+    const int written = snprintf(path, sizeof path, "%s%.*s/%s", mount, static_cast<int>(length), group, name);
+    if (written > 0 && static_cast<size_t>(written) < sizeof path && read_file(path, text, sizeof text) &&
+        text[0] >= '0' && text[0] <= '9')  // or "max"
+      if (const unsigned long long there = strtoull(text, nullptr, 10); there < limit) limit = there;
+    while (length > 0 && group[length - 1] != '/') --length;
+    if (length == 0) return limit;
+  }
+}
+
+// Of the groups that /proc/self/cgroup names, in both versions: lines "4:memory:/group" and "0::/group".
+size_t control_group_limit() noexcept {
+  char text[4096];
+  if (!read_file("/proc/self/cgroup", text, sizeof text)) return SIZE_MAX;
+  size_t limit = SIZE_MAX;
+  char* rest = nullptr;
+  for (char* line = strtok_r(text, "\n", &rest); line; line = strtok_r(nullptr, "\n", &rest)) {
+    char* controllers = strchr(line, ':');
+    char* group = controllers ? strchr(controllers + 1, ':') : nullptr;
+    if (!group) continue;
+    *group++ = '\0';
+    ++controllers;
+    const bool unified = *controllers == '\0';
+    if (!unified && strcmp(controllers, "memory") != 0) continue;
+    const size_t there = unified ? group_limit("/sys/fs/cgroup", group, "memory.max")
+                                 : group_limit("/sys/fs/cgroup/memory", group, "memory.limit_in_bytes");
+    if (there < limit) limit = there;
+  }
+  return limit;
+}
+
+size_t read_limits() noexcept {
+  struct sysinfo info {};
+  if (sysinfo(&info) != 0) return SIZE_MAX;
+  const size_t memory = info.totalram * info.mem_unit, swap = info.totalswap * info.mem_unit, group = control_group_limit();
+  return (group < memory ? group : memory) + swap;
+}
+
+std::atomic<size_t> known_limit{0};
+
+}  // namespace
+
+size_t most_backed_bytes() noexcept {
+  const size_t limit = read_limits();
+  known_limit.store(limit, std::memory_order_relaxed);
+  return limit;
+}
+
+bool can_be_backed(size_t bytes) noexcept {
+  return bytes <= known_limit.load(std::memory_order_relaxed) || bytes <= most_backed_bytes();
+}
+
+void* map_pages(size_t bytes) noexcept {
+  // Without MAP_NORESERVE: what cannot be backed is an error here, not the end of the process at the first write.
+  // Mapped larger, then cut to a huge-page boundary: only an aligned range gets huge pages from its first byte.
+  bytes = rounded(bytes);
+  const size_t span = bytes + huge_page;
+  void* raw = mmap(nullptr, span, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (raw == MAP_FAILED) return nullptr;
+  const auto start = reinterpret_cast<uintptr_t>(raw);
+  const uintptr_t aligned = (start + huge_page - 1) & ~(huge_page - 1);
+  if (aligned != start) munmap(raw, aligned - start);
+  const uintptr_t end = start + span, used = aligned + bytes;
+  if (end != used) munmap(reinterpret_cast<void*>(used), end - used);
+  void* data = reinterpret_cast<void*>(aligned);
+  madvise(data, bytes, MADV_HUGEPAGE);
+  return data;
+}
+
+void unmap_pages(void* data, size_t bytes) noexcept { munmap(data, rounded(bytes)); }
+
+}  // namespace dlt

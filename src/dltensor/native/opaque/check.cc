@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// dlt_array_check: whether an array of anybody's does what its struct says. Questions are asked of the array itself; what
+// changes an array is tried on a small one that its own library makes.
+#include <string.h>
+
+#include "native/memory/loan.h"
+#include "native/opaque/admit.h"
+#include "native/opaque/call.h"
+#include "native/opaque/errors.h"
+#include "native/opaque/geometry.h"
+
+namespace dlt::opaque {
+namespace {
+
+constexpr const char* function = "array_check";
+constexpr DLPackVersion newest = {DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION};
+
+// An array that was made here, ended with its scope.
+struct Made {
+  dlt_array_t array = {};
+  Made() = default;
+  Made(const Made&) = delete;
+  Made& operator=(const Made&) = delete;
+  ~Made() { call_destroy(&array); }
+};
+
+// Whether one struct has the same two functions in two of its slots as another, in whatever order. As bits: slots have
+// different types.
+template <class First, class Second>
+bool same_pair(First a, Second b, First x, Second y) noexcept {
+  uintptr_t pair[2], other[2];
+  memcpy(&pair[0], &a, sizeof a);
+  memcpy(&pair[1], &b, sizeof b);
+  memcpy(&other[0], &x, sizeof x);
+  memcpy(&other[1], &y, sizeof y);
+  return (pair[0] == other[0] && pair[1] == other[1]) || (pair[0] == other[1] && pair[1] == other[0]);
+}
+
+// The new array with the functions of the struct that is being checked, where they can be known to work on it.
+dlt_array_t as_checked(const dlt_array_t& made, const dlt_array_t& array) noexcept {
+  dlt_array_t probe = made;
+  if (same_pair(array.reshape, array.swap_axes, made.reshape, made.swap_axes))
+    probe.reshape = array.reshape, probe.swap_axes = array.swap_axes;
+  if (same_pair(array.origin, array.device, made.origin, made.device)) probe.origin = array.origin, probe.device = array.device;
+  return probe;
+}
+
+Status check_members(const dlt_array_t& array) {
+  struct Member {
+    const char* name;
+    bool there;
+  };
+  for (Member member : {Member{"reshape", array.reshape != nullptr}, Member{"swap_axes", array.swap_axes != nullptr},
+                        Member{"create", array.create != nullptr}, Member{"copy", array.copy != nullptr},
+                        Member{"move_data", array.move_data != nullptr}, Member{"from_dlpack", array.from_dlpack != nullptr}})
+    if (!member.there)
+      return failure(std::string_view(function), ": the array's function '", std::string_view(member.name), "' is NULL");
+  if (memcmp(&array.reshape, &array.swap_axes, sizeof array.reshape) == 0)
+    return failure("array_check: 'reshape' and 'swap_axes' are one function");
+  if (memcmp(&array.origin, &array.device, sizeof array.origin) == 0)
+    return failure("array_check: 'origin' and 'device' are one function");
+  return {};
+}
+
+Status check_export(const dlt_array_t& array, const Host* host, const Answers& said) {
+  DLManagedTensorVersioned* tensor;
+  if (Status status = export_tensor(function, array, host, said.device, nullptr, newest, &tensor); !status.ok())
+    return status;
+  const DLTensor& view = tensor->dl_tensor;
+  Status status;
+  if (memcmp(&view.dtype, &said.dtype, sizeof(DLDataType)) != 0)
+    status = failure("array_check: the array says its dtype is ", said.dtype, ", its tensor ", view.dtype);
+  else if (view.ndim != said.ndim ||
+           (view.ndim && memcmp(view.shape, said.shape, static_cast<size_t>(view.ndim) * sizeof(int64_t)) != 0))
+    status = failure("array_check: the array says its shape is ", Dims{said.shape, said.ndim}, ", its tensor ",
+                     Dims{view.shape, view.ndim});
+  let_go(tensor);
+  return status;
+}
+
+Status expect_shape(const dlt_array_t& array, const Host* host, const char* name, const char* other, int64_t rows,
+                    int64_t columns) {
+  Answers now;
+  if (Status status = ask(array, host, &now); !status.ok()) return status;
+  const int64_t expected[2] = {rows, columns};
+  if (now.ndim == 2 && memcmp(now.shape, expected, sizeof expected) == 0) return {};
+  return failure("array_check: expected the shape ", Dims{expected, 2}, " after '", std::string_view(name), "', got ",
+                 Dims{now.shape, now.ndim}, "; is it '", std::string_view(other), "' that stands there?");
+}
+
+// Both take a pointer or number and a number, so that a struct filled by hand may have them in each other's place.
+// `reshape` comes first: in the other place an axis is an address, which is refused; the other way round an address would
+// be an axis, which is read.
+Status check_layout(const dlt_array_t& array, const Host* host, int64_t count) {
+  const uintptr_t shape[2] = {1, static_cast<uintptr_t>(count)};
+  if (Status status = call_reshape(array, host, shape, 2); !status.ok())
+    return failure("array_check: 'reshape' to ", Dims{reinterpret_cast<const int64_t*>(shape), 2},
+                   " failed; is it 'swap_axes' that stands there? ", std::string_view(status.message));
+  if (Status status = expect_shape(array, host, "reshape", "swap_axes", 1, count); !status.ok()) return status;
+  if (Status status = call_swap_axes(array, host, 0, 1); !status.ok())
+    return failure("array_check: 'swap_axes' of 0 and 1 failed; is it 'reshape' that stands there? ",
+                   std::string_view(status.message));
+  return expect_shape(array, host, "swap_axes", "reshape", count, 1);
+}
+
+// An array of the same library around six numbers. False when that library cannot make it, which is no fault.
+bool make_known(const dlt_array_t& array, const Host* host, DLDeviceType type, Made* made) {
+  int64_t shape[2] = {2, 3}, strides[2] = {3, 1};
+  Block* block = allocate(6 * sizeof(double));
+  if (!block) return false;
+  memset(block->data, 0, 6 * sizeof(double));
+  const DLTensor view = {block->data, {type, 0}, 2, {kDLFloat, 64, 1}, shape, strides, 0};
+  DLManagedTensorVersioned* tensor = lend(view, block, 0);
+  release(block);
+  return tensor && call_from_dlpack(array, host, tensor, &made->array).ok();
+}
+
+// Both write eight bytes, and an array on the CPU that is of origin 1 gives the same ones for either. Another device tells:
+// the origin stays what it is.
+Status check_origin(const dlt_array_t& array, const Host* host, const Answers& said) {
+  Made pinned;
+  Answers now;
+  if (!make_known(array, host, kDLCUDAHost, &pinned) || !ask(as_checked(pinned.array, array), host, &now).ok()) return {};
+  if (now.origin == said.origin) return {};
+  return failure("array_check: expected the origin ", said.origin, " of an array that 'from_dlpack' made, got ", now.origin,
+                 "; are 'origin' and 'device' in each other's place?");
+}
+
+Status check(const dlt_array_t& array, const Host* host) {
+  if (Status status = check_members(array); !status.ok()) return status;
+  Answers said;
+  if (Status status = ask(array, host, &said); !status.ok()) return status;
+  if (Status status = check_export(array, host, said); !status.ok()) return status;
+  Made known;
+  int64_t count = 6;
+  if (make_known(array, host, kDLCPU, &known)) {
+    if (Status status = check_origin(array, host, said); !status.ok()) return status;
+  } else if (!call_copy(array, host, said.device, &known.array).ok() || !count_of(said.ndim, said.shape, &count)) {
+    return {};  // a library that makes no arrays: nothing more can be told
+  }
+  return check_layout(as_checked(known.array, array), host, count);
+}
+
+}  // namespace
+}  // namespace dlt::opaque
+
+dlt_status_t dlt_array_check(const dlt_array_t* array, const dlt_host_t* host) {
+  using namespace dlt::opaque;
+  return told(caught([&]() -> Status {
+    if (!array) return invalid("array_check: expected an array, got NULL");
+    const Host* answers_to = host ? host_with(*host) : nullptr;
+    if (host && !answers_to) return invalid("array_check: expected a host with four functions");
+    return check(*array, answers_to);
+  }));
+}

@@ -1,0 +1,451 @@
+# SPDX-License-Identifier: Apache-2.0
+"""NumPy's ufuncs and functions called with tensors: ours compute what exists here, NumPy the rest, nothing is lost."""
+
+import math
+import operator
+import sys
+
+import numpy as np
+import pytest
+
+import dltensor as dl
+from dltensor import _numpy_dispatch
+
+
+def sample(dtype="float32"):
+    return dl.asarray([1, 2, 3], dtype=dtype)
+
+
+A = np.array([3, 1, 2], np.float32)
+ROWS = _numpy_dispatch._ROWS
+
+
+def test_every_operation_that_is_a_ufunc_is_known():
+    names = {ufunc.__name__ for ufunc in ROWS}
+    assert {"add", "subtract", "multiply", "divide", "power", "sin", "arctan2", "invert", "isnan", "logaddexp"} <= names
+    assert len(names) > 55
+    # Those that numpy has under our name are found, whatever their operands.
+    same = {
+        name for name, row in dl.OPS.items() if isinstance(getattr(np, name, None), np.ufunc) and not row["swapped"]
+    }
+    assert {dl.OPS[name]["row"] for name in same} <= set(ROWS.values())
+
+
+@pytest.mark.parametrize("ufunc", ROWS, ids=lambda ufunc: ufunc.__name__)
+def test_a_ufunc_is_the_operation_of_the_same_meaning(ufunc):
+    dtype = next(name for name, kinds in (("float32", "floats"), ("int32", "integers"), ("bool", "bool"))
+                 if kinds in dl.OPS[ROWS[ufunc]]["kinds"])  # fmt: skip
+    values = [0.5, 0.25, 0.75] if dtype == "float32" else [1, 0, 1]
+    if ufunc is np.arccosh:
+        values = [1.5, 1.25, 1.75]
+    operands = [dl.asarray(values, dtype=dtype), dl.asarray(values[::-1], dtype=dtype)][: ufunc.nin]
+    made = ufunc(*operands)
+    assert type(made) is dl.Tensor
+    assert made.tolist() == getattr(dl, ROWS[ufunc])(*operands).tolist()
+    # The same meaning: NumPy itself says so.
+    np.testing.assert_allclose(made.numpy(), ufunc(*[x.numpy() for x in operands]), rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda f: f(sample(), A),
+        lambda f: f(A, sample()),
+        lambda f: f(sample(), 2),
+        lambda f: f(2.5, sample()),
+        lambda f: f(sample(), [3, 1, 2]),
+        lambda f: f((3, 1, 2), sample()),
+        lambda f: f(sample(), np.float32(2)),
+        lambda f: f(sample(), memoryview(A)),
+        lambda f: f(sample(), A[::-1]),
+        lambda f: f(sample("int8"), sample("uint8")),
+    ],
+)
+@pytest.mark.parametrize("ufunc", [np.add, np.subtract, np.maximum, np.less])
+def test_ufuncs_take_what_operations_take_and_sequences(ufunc, call):
+    made = call(ufunc)
+    assert type(made) is dl.Tensor
+    assert made.tolist() == call(lambda x, y: ufunc(*[np.asarray(dl.asarray(z)) for z in (x, y)])).tolist()
+
+
+def test_the_dtype_of_a_result_is_what_promotion_here_says():
+    assert np.sin(sample("int64")).dtype == dl.float32
+    assert np.add(sample("int64"), 1.5).dtype == dl.float32
+    assert np.add(sample("bfloat16"), sample("float16")).dtype == dl.float32
+
+
+BINARY = [
+    operator.add,
+    operator.sub,
+    operator.mul,
+    operator.truediv,
+    operator.floordiv,
+    operator.mod,
+    operator.pow,
+    operator.lt,
+    operator.le,
+    operator.gt,
+    operator.ge,
+    operator.eq,
+    operator.ne,
+    operator.matmul,
+    divmod,
+]
+INTEGERS = [operator.and_, operator.or_, operator.xor, operator.lshift, operator.rshift]
+
+
+def equal_results(made, wanted):
+    made, wanted = (x if isinstance(x, tuple) else (x,) for x in (made, wanted))
+    assert all(type(x) is dl.Tensor for x in made)
+    for one, other in zip(made, wanted, strict=True):
+        np.testing.assert_array_equal(one.numpy(), other)
+
+
+@pytest.mark.parametrize("operation", BINARY + INTEGERS)
+def test_operators_beside_an_array_give_tensors_whichever_comes_first(operation):
+    a, t = (A.astype(np.int32), sample("int32")) if operation in INTEGERS else (A, sample())
+    equal_results(operation(a, t), operation(a, t.numpy()))
+    equal_results(operation(t, a), operation(t.numpy(), a))
+
+
+SYMBOLS = ["+", "-", "*", "/", "//", "%", "**", "<", "<=", ">", ">=", "==", "!=", "@"]
+
+
+@pytest.mark.parametrize("symbol", SYMBOLS)
+def test_an_operator_in_the_text_of_a_program_does_the_same(symbol):
+    a, t = A, sample()
+    made = eval(f"a {symbol} t")
+    equal_results(made, eval(f"a {symbol} t", {"a": a, "t": t.numpy()}))
+
+
+@pytest.mark.parametrize("symbol", ["+=", "-=", "*=", "/="])
+def test_an_array_is_changed_in_place(symbol):
+    names = {"a": A.copy(), "t": sample()}
+    before = names["a"]
+    exec(f"a {symbol} t", names)
+    assert names["a"] is before
+    assert before.tolist() == eval(f"a {symbol[0]} b", {"a": A, "b": np.array([1, 2, 3], np.float32)}).tolist()
+
+
+def test_operators_inside_other_calls_give_tensors():
+    t = sample()
+    assert type(sum([A, t, A])) is dl.Tensor
+    assert [type(x) for x in map(operator.add, [A], [t])] == [dl.Tensor]
+    assert type((lambda x, y: x + y)(A, t)) is dl.Tensor
+    assert [type(x + t) for x in (A, A)] == [dl.Tensor] * 2
+    assert type(eval("a + t", {"a": A, "t": t})) is dl.Tensor
+    assert type(A + np.add(A, t)) is dl.Tensor
+    assert type(np.add(A + t, A)) is dl.Tensor
+
+
+def test_operators_are_told_apart_from_calls_wherever_they_are():
+    t = sample()
+
+    def produce():
+        yield A + t
+        yield np.add(A, t)
+
+    class Mine:
+        def __add__(self, other):
+            return np.add(A, other)  # a call inside of what an operator calls
+
+    made = [
+        *produce(),
+        *[x + t for x in (A,)],
+        *(np.add(x, t) for x in (A,)),
+        (lambda: A + t)(),
+        Mine() + t,
+        A + (A + t),
+    ]
+    assert [type(x) for x in made] == [dl.Tensor] * 7
+    seen = []
+    sys.settrace(lambda *event: seen)
+    try:
+        made = A + t, np.add(A, t)
+    finally:
+        sys.settrace(None)
+    assert [type(x) for x in made] == [dl.Tensor] * 2
+
+
+def test_the_class_and_its_objects_have_the_method():
+    t = sample()
+    assert callable(dl.Tensor.__array_ufunc__)
+    assert dl.Tensor.__array_ufunc__(t, np.add, "__call__", t, 1).tolist() == [2, 3, 4]
+    assert t.__array_ufunc__(np.add, "__call__", t, 1, out=(t,)) is t
+    assert t.tolist() == [2, 3, 4]
+    assert getattr(type(t), "__array_ufunc__", None) is not None
+
+
+def test_scalars_of_numpy_before_a_tensor_leave_it_a_tensor():
+    for scalar in (np.float64(2), np.float32(2), np.int8(2), np.bool_(True)):
+        for operation in (operator.add, operator.mul, operator.lt):
+            assert type(operation(scalar, sample())) is dl.Tensor
+    assert (np.float64(2) * sample()).dtype == dl.float32
+
+
+def test_out_is_written_and_returned():
+    for target in (sample(), np.empty(3, np.float32), dl.zeros((3, 2))[:, 1]):
+        assert np.add(sample(), 1, out=target) is target
+        assert target.tolist() == [2, 3, 4]
+    t = sample()
+    assert np.add(A, A, out=t) is t  # a tensor among the outputs alone
+    assert t.tolist() == [6, 2, 4]
+    q, r = dl.zeros(3), sample()
+    made = np.divmod(r, 2, out=(q, r))  # the second output is an operand
+    assert made[0] is q
+    assert made[1] is r
+    assert (q.tolist(), r.tolist()) == ([0, 1, 1], [1, 0, 1])
+    m = dl.zeros((2, 2))
+    assert np.matmul(dl.ones((2, 2)), dl.ones((2, 2)), out=m) is m
+    with pytest.raises(ValueError, match=r"add: the result has shape \(3,\), out has \(4,\)"):
+        np.add(sample(), 1, out=dl.zeros(4))
+
+
+def test_errors_are_those_of_the_operation():
+    with pytest.raises(ValueError, match=r"add: shapes \(3,\) and \(4,\) do not broadcast"):
+        A + dl.zeros(4)
+    with pytest.raises(TypeError, match="add: int64 and uint64 have no dtype in common"):
+        np.add(sample("int64"), sample("uint64"))
+    with pytest.raises(OverflowError, match="300 is outside int8"):
+        np.add(sample("int8"), 300)
+    with pytest.raises(TypeError, match="add: expected a tensor"):
+        np.add(sample(), "text")
+
+
+@pytest.mark.parametrize("method", ["reduce", "accumulate", "outer", "at", "reduceat"])
+def test_methods_of_ufuncs_other_than_calls_are_refused_with_a_remedy(method):
+    arguments = {"outer": (sample(),), "at": (0, 1), "reduceat": ([0],)}.get(method, ())
+    with pytest.raises(TypeError, match=rf"numpy.add.{method}: a dltensor.Tensor .*; take numpy.add.{method}\(t.numpy"):
+        getattr(np.add, method)(sample(), *arguments)
+
+
+def test_ufuncs_that_are_not_here_are_computed_by_numpy_on_the_same_memory():
+    t = dl.asarray([1.0, 8.0])
+    for made in (np.cbrt(t), np.frompyfunc(lambda x: x, 1, 1)(t), *np.modf(t), np.add(t, 1, dtype=np.float64)):
+        assert type(made) is np.ndarray
+    assert np.cbrt(t, out=t) is t
+    assert t.tolist() == pytest.approx([1, 2])
+    with pytest.raises(ValueError, match="read-only"):
+        np.cbrt(t, out=dl.asarray(b"12345678").view("float32"))
+    made = np.add(t, 1, where=np.array([True, False]), out=dl.zeros(2))
+    assert type(made) is dl.Tensor
+    assert made.tolist() == [2, 0]
+
+
+class Other:
+    """An array of another library, which answers NumPy itself."""
+
+    def __array__(self, dtype=None, copy=None):
+        return A
+
+    def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
+        return "its own answer"
+
+    def __array_function__(self, func, types, args, kwargs):
+        return "its own answer"
+
+
+class Refusing(Other):
+    __array_ufunc__ = None
+
+
+def test_other_libraries_answer_for_their_own_arrays():
+    assert np.add(sample(), Other()) == np.add(Other(), sample()) == "its own answer"
+    assert np.add(sample(), 1, out=(Other(),)) == "its own answer"
+    assert np.cbrt(sample(), where=Other()) == "its own answer"
+    assert np.add.reduce(sample(), out=Other()) == "its own answer"
+    assert np.concatenate([sample(), Other()]) == "its own answer"
+    with pytest.raises(TypeError, match="does not support ufuncs"):
+        np.add(sample(), Refusing())
+
+
+def test_subclasses_of_arrays_keep_their_meaning():
+    masked = np.ma.masked_array(A, [True, False, False])
+    for made in (np.add(sample(), masked), masked + sample(), np.concatenate([sample(), masked])):
+        assert isinstance(made, np.ma.MaskedArray)
+    assert np.add(sample(), masked).mask.tolist() == [True, False, False]
+
+
+def test_memory_maps_are_arrays(tmp_path):
+    mapped = np.memmap(tmp_path / "a", np.float32, "w+", shape=3)
+    for made in (mapped + sample(), np.add(mapped, sample()), np.stack([mapped, sample()])):
+        assert type(made) is dl.Tensor
+
+
+# -- functions --------------------------------------------------------------------------------------------------------
+
+T = np.arange(6, dtype=np.float32).reshape(2, 3)
+FUNCTIONS = {
+    "astype": lambda x: (x, np.int32),
+    "broadcast_arrays": lambda x: (x, 1),
+    "broadcast_to": lambda x: (x, (4, 2, 3)),
+    "clip": lambda x: (x, 1, 4),
+    "concatenate": lambda x: ([x, x], 1),
+    "copy": lambda x: (x,),
+    "expand_dims": lambda x: (x, 1),
+    "flip": lambda x: (x,),
+    "full_like": lambda x: (x, 7),
+    "imag": lambda x: (x.astype("complex64"),),
+    "matrix_transpose": lambda x: (x,),
+    "meshgrid": lambda x: (x[0], x[1]),
+    "moveaxis": lambda x: (x, 0, 1),
+    "ndim": lambda x: (x,),
+    "ones_like": lambda x: (x,),
+    "real": lambda x: (x.astype("complex64"),),
+    "repeat": lambda x: (x, 2),
+    "reshape": lambda x: (x, (3, -1)),
+    "roll": lambda x: (x, 2),
+    "round": lambda x: (x,),
+    "shape": lambda x: (x,),
+    "size": lambda x: (x,),
+    "squeeze": lambda x: (x[None],),
+    "stack": lambda x: ((x, x), 1),
+    "tile": lambda x: (x, (2, 1)),
+    "transpose": lambda x: (x,),
+    "tril": lambda x: (x, 1),
+    "triu": lambda x: (x,),
+    "unstack": lambda x: (x,),
+    "where": lambda x: (x > 2, x, 0),
+    "zeros_like": lambda x: (x,),
+    "empty_like": lambda x: (x,),
+}
+
+
+def test_every_function_that_is_answered_is_tested():
+    assert set(FUNCTIONS) == set(_numpy_dispatch._BY_NAME)
+
+
+def values_of(x):
+    return [values_of(one) for one in x] if isinstance(x, (list, tuple)) else getattr(x, "tolist", lambda: x)()
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_function_gives_tensors_with_numpys_values(name):
+    if not hasattr(np, name):
+        pytest.skip(f"this NumPy has no {name}")
+    made = getattr(np, name)(*FUNCTIONS[name](dl.asarray(T)))
+    wanted = getattr(np, name)(*FUNCTIONS[name](T))
+    parts = made if isinstance(made, (list, tuple)) else (made,)
+    assert {type(x) for x in parts} <= {dl.Tensor, int}
+    if name != "empty_like":
+        assert values_of(made) == values_of(wanted)
+
+
+@pytest.mark.skipif(int(np.__version__.split(".")[0]) < 2, reason="names of the array API are NumPy 2's")
+def test_names_of_the_array_api_are_answered_too():
+    x = dl.asarray(T)
+    for made in (
+        np.concat([x, x]),
+        np.permute_dims(x, (1, 0)),
+        np.acos(x / 9),
+        np.pow(x, 2),
+        np.bitwise_invert(x.astype("int8")),
+    ):
+        assert type(made) is dl.Tensor
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda t: np.mean(t),
+        lambda t: np.sum(t),
+        lambda t: np.prod(t, axis=0),
+        lambda t: np.max(t),
+        lambda t: np.any(t),
+        lambda t: np.dot(t, t.T),
+        lambda t: np.einsum("ij,ij", t, t),
+        lambda t: np.linalg.norm(t),
+        lambda t: np.fft.fft(t),
+        lambda t: np.sort(t),
+        lambda t: np.argmax(t),
+        lambda t: np.median(t),
+        lambda t: np.cumsum(t),
+        lambda t: np.vstack([t, t]),
+        lambda t: np.where(t > 2, [[1, 2, 3], [4, 5, 6]], t),
+        lambda t: np.concatenate([t, t], dtype="f8"),
+        lambda t: np.round(t, 1),
+        lambda t: np.reshape(t, (3, 2), order="F"),
+        lambda t: np.allclose(t, t),
+        lambda t: np.array_equal(t, t),
+        lambda t: np.diff(t),
+        lambda t: np.asarray(t),
+        lambda t: np.histogram(t)[0],
+        lambda t: np.apply_along_axis(lambda x: x, 0, t),
+        lambda t: np.take(t, 1),
+        lambda t: np.result_type(t, np.int8),
+        lambda t: np.isclose(t, t),
+        lambda t: np.nonzero(t)[0],
+        lambda t: np.pad(t, 1),
+        lambda t: np.concatenate([t.astype("int64"), t.astype("uint64")]),
+        lambda t: np.where(t > 2),
+        lambda t: np.outer(t, t),
+    ],
+)
+def test_functions_that_are_not_here_are_computed_by_numpy(call):
+    made, wanted = call(dl.asarray(T)), call(T.copy())
+    assert type(made) is type(wanted)
+    assert values_of(made) == values_of(wanted)
+
+
+def test_out_of_numpys_own_functions_is_written_and_returned():
+    out = dl.zeros(())
+    assert np.mean(dl.asarray(T), out=out) is out
+    assert out.item() == 2.5
+    assert np.concatenate([sample(), sample()], out=(made := dl.zeros(6))) is made
+    assert made.tolist() == [1, 2, 3, 1, 2, 3]
+
+
+def test_functions_that_write_to_an_argument_write_to_the_tensor():
+    t = dl.zeros(3)
+    np.copyto(t, A)
+    np.put(t, [0], 9)
+    assert t.tolist() == [9, 1, 2]
+    with pytest.raises(ValueError, match=r"read-only|not writ"):
+        np.copyto(dl.asarray(b"abc"), 1)
+    packed = dl.zeros(3, dtype="int4")
+    with pytest.raises(ValueError, match=r"read-only|not writ"):
+        np.copyto(packed, 1)  # the array is a copy
+
+
+def test_like_makes_tensors():
+    t = sample()
+    made = [np.zeros(3, like=t), np.ones(2, like=t), np.arange(3, like=t), np.eye(2, like=t), np.full(2, 7, like=t)]
+    for one in [*made, np.asarray([1, 2], like=t)]:
+        assert type(one) is dl.Tensor
+    assert np.zeros(3, dtype="int8", like=sample()).dtype == dl.int8
+
+
+def test_errors_of_functions_name_the_function():
+    with pytest.raises(ValueError, match="concat: "):
+        np.concatenate([dl.zeros((2, 3)), dl.zeros((3, 2))])
+    with pytest.raises(ValueError, match="reshape: "):
+        np.reshape(sample(), (2, 2))
+
+
+def test_sequences_that_hide_tensors_do_not_recurse():
+    class Hidden(list):
+        pass
+
+    assert np.concatenate(Hidden([sample(), sample()])).tolist() == [1, 2, 3, 1, 2, 3]
+    assert math.isclose(float(np.mean(Hidden([sample(), sample()]))), 2.0)
+
+
+def test_memory_that_the_host_cannot_read_is_not_copied_behind_its_back():
+    t = dl.wrap(4096, (3,), "float32", device="cuda", owner=object())
+    for call in (np.mean, np.cbrt):
+        with pytest.raises(dl.DeviceError, match=r"__array__: the data is on cuda:0, .* call numpy\(\)"):
+            call(t)
+    assert (np.shape(t), np.ndim(t), np.size(t)) == ((3,), 1, 3)
+    assert np.reshape(t, (3, 1)).shape == (3, 1)
+
+
+@pytest.mark.parametrize("given", ["cpu:0", ("add",), None])
+def test_what_is_no_ufunc_is_refused(given):
+    with pytest.raises(TypeError, match="expected a ufunc"):
+        dl.zeros(2).__array_ufunc__(given, "__call__", dl.zeros(2))
+
+
+@pytest.mark.parametrize("given", [("cpu:0", (), (), {}), (np.sum, (), "ab", {}), (np.sum, (), (), "ab")])
+def test_arguments_that_numpy_never_gives_are_refused(given):
+    with pytest.raises(TypeError, match="__array_function__: expected a function"):
+        dl.zeros(2).__array_function__(*given)

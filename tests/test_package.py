@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The package as a module: its version, its names, what is loaded when, and what environment variables say to it."""
+
+import importlib
+import os
+import re
+import subprocess
+import sys
+import types
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+
+import dltensor as dl
+
+ROOT = Path(__file__).parent.parent
+LAZY = ("conformance", "cuda", "opaque")
+
+
+def run(code, **environment):
+    """Run a program in a process of its own; what it wrote."""
+    env = {name: value for name, value in os.environ.items() if not name.startswith("DLTENSOR_")} | environment
+    made = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, timeout=120)
+    assert made.returncode == 0, made.stderr
+    return made
+
+
+def test_the_version_is_the_one_that_is_installed():
+    assert dl.__version__ == version("dltensor")
+    assert re.fullmatch(r"\d+\.\d+\.\d+\S*", dl.__version__)
+
+
+def test_one_file_says_the_version():
+    number = re.search(r"^  version: '(.*)'", (ROOT / "meson.build").read_text(), re.M)[1]
+    assert number == dl.__version__
+    assert number not in (ROOT / "pyproject.toml").read_text()
+
+
+def test_dir_shows_public_names_and_what_every_module_has():
+    shown = dir(dl)
+    assert set(shown) >= set(dl.__all__) | {"__version__", "__name__", "__doc__", "__file__", "__path__", "__all__"}
+    assert [name for name in shown if name not in dl.__all__ and not name.startswith("__")] == []
+    assert len(set(dl.__all__)) == len(dl.__all__)
+
+
+def test_no_name_is_public_by_accident():
+    modules = {name for name in dl.__all__ if isinstance(getattr(dl, name), types.ModuleType)}
+    assert modules == {"checks", "conformance", "cuda", "debug", "layout", "opaque"}
+    own = {name for name, value in vars(dl).items() if not isinstance(value, types.ModuleType)}
+    assert {name for name in own if not name.startswith("_")} - set(dl.__all__) == set()
+
+
+def test_from_import_star_gives_the_public_names():
+    names = {}
+    exec("from dltensor import *", names)
+    assert set(names) - {"__builtins__"} == set(dl.__all__)
+
+
+def test_the_package_has_no_getattr():
+    """One would keep the interpreter from specialising every look-up of a name."""
+    assert "__getattr__" not in vars(dl)
+    with pytest.raises(AttributeError, match="module 'dltensor' has no attribute 'float33'"):
+        dl.float33  # noqa: B018
+
+
+def test_heavy_modules_are_loaded_when_they_are_first_used():
+    code = """
+import sys
+import dltensor as dl
+from dltensor import conformance, cuda, opaque
+parts = [f"dltensor.{name}" for name in ("_cuda_device", "_opaque", "conformance.targets", "_cuda")]
+assert not set(parts) & set(sys.modules)
+assert dl.cuda is cuda is sys.modules["dltensor.cuda"]
+assert "dltensor._cuda_device" not in sys.modules
+assert dl.cuda.Launch().blocks_per_sm == 8
+assert "dltensor._cuda_device" in sys.modules
+assert "dltensor._opaque" not in sys.modules
+import dltensor.opaque, dltensor.cuda
+assert dltensor.opaque is opaque is dl.opaque and dltensor.cuda is cuda
+import dltensor.conformance.rules
+assert conformance.RULES is dltensor.conformance.rules.RULES
+import types
+assert {type(m) for m in (cuda, opaque, conformance)} == {types.ModuleType}
+print([m.__spec__.name for m in (cuda, opaque, conformance)], conformance.__path__ != [])
+"""
+    assert run(code).stdout.startswith("['dltensor.cuda', 'dltensor.opaque', 'dltensor.conformance'] True")
+
+
+@pytest.mark.parametrize("name", LAZY)
+@pytest.mark.parametrize(
+    "use",
+    [
+        "import dltensor.{0}; m = dltensor.{0}; m.__all__",
+        "import dltensor; dir(dltensor.{0})",
+        "import dltensor; repr(dltensor.{0})",
+        "import dltensor; dltensor.{0}.answer = 1; assert dltensor.{0}.answer == 1; del dltensor.{0}.answer",
+        "from dltensor.{0} import *",
+        "import dltensor, importlib; importlib.reload(dltensor.{0})",
+        "import importlib; importlib.import_module('dltensor.{0}').__name__",
+    ],
+)
+def test_every_way_of_use_loads_a_module_once(name, use):
+    code = f"""
+{use.format(name)}
+import sys, types, dltensor
+module = sys.modules["dltensor.{name}"]
+assert type(module) is types.ModuleType and dltensor.{name} is module
+print(module.__name__, module.__package__, module.__file__, module.__doc__ is not None)
+"""
+    assert run(code).stdout.split()[0] == f"dltensor.{name}"
+
+
+def test_threads_that_use_a_module_first_see_the_whole_of_it():
+    code = """
+import sys, threading
+import dltensor as dl
+sys.setswitchinterval(1e-6)
+start, seen = threading.Barrier(8), []
+def use():
+    start.wait()
+    seen.append((dl.opaque.OpaqueArray, dl.opaque.unwrap, dl.cuda.tf32, dl.conformance.check))
+threads = [threading.Thread(target=use) for _ in range(8)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+print(len(seen), len(set(seen)))
+"""
+    assert run(code).stdout.split() == ["8", "1"]
+
+
+def test_a_module_that_cannot_be_loaded_says_so_and_is_tried_again():
+    code = """
+import sys
+import dltensor as dl
+sys.modules["dltensor._opaque"] = None
+try:
+    dl.opaque.hold
+except ImportError as error:
+    print(type(error).__name__)
+del sys.modules["dltensor._opaque"]
+print(dl.opaque.hold.__name__)
+"""
+    assert run(code).stdout.split() == ["ModuleNotFoundError", "hold"]
+
+
+def test_importing_takes_none_of_the_slow_modules():
+    code = "import sys; before = set(sys.modules); import dltensor; print(*sorted(set(sys.modules) - before))"
+    loaded = run(code).stdout.split()
+    assert "dltensor._tensor" in loaded
+    slow = [
+        "numpy",
+        "importlib.metadata",
+        "importlib.util",
+        "pathlib",
+        "threading",
+        "inspect",
+        "re",
+        "difflib",
+        "typing",
+        "json",
+    ]
+    assert [name for name in slow if name in loaded] == []
+
+
+def test_without_a_driver_there_are_no_devices():
+    for driver in ("off", "/nowhere/libcuda.so.1"):
+        code = """
+import dltensor as dl
+print(dl.cuda.device_count(), dl.cuda.is_available(), dl.__array_namespace_info__().devices())
+try:
+    dl.zeros(2).to("cuda")
+except dl.DeviceError as error:
+    print(error)
+"""
+        lines = run(code, DLTENSOR_CUDA_DRIVER=driver).stdout.splitlines()
+        assert lines[0] == "0 False (dltensor.Device('cpu'),)"
+        assert "the CUDA driver cannot be loaded" in lines[1]
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "expected"),
+    [
+        ("DLTENSOR_CPU", "nosuch", "a level that this processor and this build have: v2"),
+        ("DLTENSOR_CPU", "v9", "a level that this processor and this build have: v2"),
+        ("DLTENSOR_NUM_THREADS", "many", "a whole number from 1 to 64"),
+        ("DLTENSOR_NUM_THREADS", "0", "a whole number from 1 to 64"),
+        ("DLTENSOR_NUM_THREADS", "65", "a whole number from 1 to 64"),
+        ("DLTENSOR_NUM_THREADS", "2x", "a whole number from 1 to 64"),
+        ("DLTENSOR_CACHE_BYTES", "1G", "a whole number from 0 to 9223372036854775807"),
+        ("DLTENSOR_CACHE_BYTES", "-1", "a whole number from 0 to 9223372036854775807"),
+        ("DLTENSOR_CACHE_BYTES", "9" * 30, "a whole number from 0 to 9223372036854775807"),
+        ("DLTENSOR_NO_EXCHANGE_API", "maybe", "0 or 1"),
+    ],
+)
+def test_a_variable_that_says_nothing_usable_is_ignored_with_one_line(variable, value, expected):
+    if variable == "DLTENSOR_CPU":
+        expected = expected.replace("v2", dl.cpu_features()["compiled"][0])
+    used = "import dltensor as dl; (dl.zeros(2) + 1).tolist(); print(dl.cpu_features(), dl.debug.live_bytes())"
+    made, plain = run(used, **{variable: value}), run(used)
+    assert made.stderr.startswith(f"dltensor: {variable}={value} is ignored; expected {expected}")
+    assert len(made.stderr.splitlines()) == 1
+    assert (made.stdout, plain.stderr) == (plain.stdout, "")
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"DLTENSOR_CPU": dl.cpu_features()["supported"][0]},
+        {"DLTENSOR_NUM_THREADS": "1"},
+        {"DLTENSOR_CACHE_BYTES": "0"},
+        {"DLTENSOR_NO_EXCHANGE_API": "1"},
+        {"DLTENSOR_NO_EXCHANGE_API": "0"},
+        {"DLTENSOR_CPU": "", "DLTENSOR_NUM_THREADS": "", "DLTENSOR_CACHE_BYTES": "", "DLTENSOR_NO_EXCHANGE_API": ""},
+    ],
+)
+def test_a_variable_that_can_be_used_says_nothing(values):
+    code = "import dltensor as dl; (dl.zeros(2) + 1).tolist(); print(dl.cpu_features()['used'], dl.num_threads())"
+    made = run(code, **values)
+    assert made.stderr == ""
+    used, threads = made.stdout.split()
+    assert values.get("DLTENSOR_CPU", used) in (used, "")
+    assert values.get("DLTENSOR_NUM_THREADS", threads) in (threads, "")
+
+
+def test_a_rejected_value_is_cut_and_cannot_steer_a_terminal():
+    made = run("import dltensor", DLTENSOR_CPU="\x1b[31m\n" + "x" * 500)
+    assert made.stderr.startswith("dltensor: DLTENSOR_CPU=?[31m?xxx")
+    assert len(made.stderr) < 200
+    assert len(made.stderr.splitlines()) == 1
+
+
+def test_rejections_are_told_when_the_package_is_imported():
+    for variable in ("DLTENSOR_CPU", "DLTENSOR_NUM_THREADS", "DLTENSOR_NO_EXCHANGE_API"):
+        assert f"{variable}=nosuch" in run("import dltensor", **{variable: "nosuch"}).stderr
+
+
+def test_importlib_finds_the_lazy_modules():
+    for name in LAZY:
+        assert importlib.util.find_spec(f"dltensor.{name}").origin.endswith((f"{name}.py", "__init__.py"))

@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Spellings of NumPy and torch: methods, positional arguments, operators on bools, round() and bool()."""
+
+import math
+
+import numpy as np
+import pytest
+
+import dltensor as dl
+
+CUBE = np.arange(24, dtype=np.int32).reshape(2, 3, 4)
+
+
+def same(ours, theirs):
+    assert isinstance(ours, dl.Tensor)
+    assert ours.shape == theirs.shape
+    assert ours.tolist() == theirs.tolist()
+
+
+# -- reshape ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shape", [(6, 4), (-1, 3), (24,), (2, -1, 2), (1, 24, 1), (-1,)])
+def test_reshape_takes_extents_one_by_one_or_as_one_sequence(shape):
+    t = dl.asarray(CUBE)
+    same(t.reshape(*shape), CUBE.reshape(shape))
+    same(t.reshape(shape), CUBE.reshape(shape))
+    same(t.reshape(list(shape)), CUBE.reshape(shape))
+
+
+def test_reshape_takes_copy_by_keyword_only():
+    t = dl.asarray(CUBE)
+    assert t.reshape(24, copy=True).same_memory(t) is False
+    assert t.reshape((24,), copy=False).same_memory(t)
+    with pytest.raises(ValueError, match=r"reshape: shape \(2, 3, 4\) has 24 elements, shape \(24, 0\) has 0"):
+        t.reshape(24, False)
+    with pytest.raises(ValueError, match="allow a copy with copy=None"):
+        t.permute(2, 1, 0).reshape(24, copy=False)
+
+
+def test_reshape_without_a_shape_is_an_error_and_to_no_dimensions_is_not():
+    with pytest.raises(TypeError, match="reshape: expected a shape, got nothing"):
+        dl.zeros(1).reshape()
+    assert dl.zeros(1).reshape(()).shape == ()
+    with pytest.raises(TypeError, match="reshape: a shape is an integer or a sequence of integers"):
+        dl.zeros(6).reshape((2, 3), 1)
+
+
+# -- methods ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("axes", [(), (None,), (2, 0, 1), ((1, 2, 0),), ([0, 2, 1],), (-1, 0, -2)])
+def test_transpose_is_numpys(axes):
+    t = dl.asarray(CUBE)
+    same(t.transpose(*axes), CUBE.transpose(*axes))
+    assert t.transpose(*axes).same_memory(t)
+
+
+def test_transpose_of_two_dimensions_and_of_none():
+    same(dl.asarray(CUBE[0]).transpose(), CUBE[0].T)
+    same(dl.asarray(CUBE[0]).transpose(1, 0), CUBE[0].T)
+    same(dl.asarray(CUBE[0]).transpose(0, 1), CUBE[0])
+    assert dl.asarray(3).transpose().shape == ()
+
+
+@pytest.mark.parametrize("dims", [(2, 0, 1), ((1, 2, 0),), (-1, 0, 1)])
+def test_permute_is_torchs(dims):
+    order = dims[0] if isinstance(dims[0], tuple) else dims
+    same(dl.asarray(CUBE).permute(*dims), CUBE.transpose(order))
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda t: t.transpose(0, 1), ValueError, r"transpose: expected all 3 dimensions .* got \(0, 1\); to swap two"),
+        (lambda t: t.transpose(0), ValueError, r"transpose: axes \(0,\) must name each of the 3 dimensions once"),
+        (lambda t: t.transpose(0, 1, 1), ValueError, r"transpose: axes \(0, 1, 1\) name a dimension of 3 twice"),
+        (lambda t: t.transpose(0, 1, 3), IndexError, "transpose: axis 3 is out of range for 3 dimensions"),
+        (lambda t: t.transpose("abc"), ValueError, "transpose: axes .* must name each"),
+        (lambda t: t.transpose(0, 1, "c"), TypeError, "transpose: an axis must be an integer, got 'c'"),
+        (lambda t: t.permute(), ValueError, r"permute: axes \(\) must name each of the 3 dimensions once"),
+        (lambda t: t.permute(0, -3, 1), ValueError, r"permute: axes \(0, -3, 1\) name a dimension of 3 twice"),
+        (lambda t: dl.permute_dims(t, (0, 1)), ValueError, r"permute_dims: axes \(0, 1\) must name each"),
+        (lambda t: t.squeeze(0), ValueError, r"squeeze: axis 0 of shape \(2, 3, 4\) has 2 elements, expected 1"),
+        (lambda t: t[:1].squeeze((0, -3)), ValueError, r"squeeze: axes \(0, -3\) name a dimension of 3 twice"),
+        (lambda t: t.squeeze(3), IndexError, "squeeze: axis 3 is out of range for 3 dimensions"),
+        (lambda t: t.cuda("cpu"), ValueError, r"cuda: expected a CUDA device, got 'cpu'; use to\(\)"),
+    ],
+)
+def test_wrong_axes_are_named(call, error, words):
+    with pytest.raises(error, match=words):
+        call(dl.asarray(CUBE))
+
+
+@pytest.mark.parametrize("axis", [None, 0, -1, (0, 3), [0]])
+def test_squeeze_is_numpys_as_a_method_and_as_a_function(axis):
+    thin = CUBE.reshape(1, 6, 4, 1)
+    t = dl.asarray(thin)
+    same(t.squeeze(axis), thin.squeeze(tuple(axis) if isinstance(axis, list) else axis))
+    same(dl.squeeze(t, axis), thin.squeeze(tuple(axis) if isinstance(axis, list) else axis))
+    assert t.squeeze(axis).same_memory(t)
+
+
+def test_squeeze_without_an_axis_drops_every_dimension_of_one_element():
+    same(dl.squeeze(CUBE.reshape(1, 24, 1)), CUBE.reshape(24))
+    assert dl.squeeze(dl.zeros((1, 1))).shape == ()
+    assert dl.squeeze(dl.zeros((1, 0))).shape == (0,)
+
+
+def test_flatten_copies_and_ravel_shares_where_it_can():
+    t = dl.asarray(CUBE)
+    for view in (t, t[:, ::-1], t.permute(2, 0, 1), t[0, 0, 0], t[:0]):
+        same(view.flatten(), view.numpy().flatten())
+        same(view.ravel(), view.numpy().ravel())
+        assert not view.flatten().same_memory(t)
+    assert t.ravel().same_memory(t)
+    assert not t.permute(2, 0, 1).ravel().same_memory(t)
+
+
+def test_clone_cpu_and_numel_are_torchs():
+    t = dl.asarray(CUBE)
+    same(t.clone(), CUBE)
+    assert not t.clone().same_memory(t)
+    assert t.cpu() is t
+    assert t.numel() == t.size == 24
+    assert type(t.size) is int
+
+
+@pytest.mark.parametrize(
+    "view", [lambda a: a, lambda a: a[0].T, lambda a: a[:, ::-1], lambda a: a[:0], lambda a: a[0, 0, 0]]
+)
+def test_tobytes_is_numpys(view):
+    assert view(dl.asarray(CUBE)).tobytes() == view(CUBE).tobytes()
+
+
+def test_tobytes_of_packed_elements_are_packed():
+    assert dl.asarray([1, 2, 3], dtype="int4").tobytes() == b"\x21\x03"
+    assert dl.asarray([1, 2, 3], dtype="bfloat16").tobytes() == b"\x80\x3f\x00\x40\x40\x40"
+
+
+# -- positional arguments and defaults --------------------------------------------------------------------------------
+
+
+def test_an_axis_may_come_by_its_place():
+    a, b = CUBE[0], CUBE[1]
+    same(dl.stack((a, b), 1), np.stack((a, b), 1))
+    same(dl.concat((a, b), 1), np.concatenate((a, b), 1))
+    same(dl.flip(a, 0), np.flip(a, 0))
+    same(dl.roll(a, 1, 0), np.roll(a, 1, 0))
+    same(dl.repeat(a, 2, 0), np.repeat(a, 2, 0))
+    same(dl.unstack(a, 1)[2], a[:, 2])
+
+
+def test_linspace_makes_fifty_numbers_when_no_number_is_given():
+    np.testing.assert_allclose(dl.linspace(0, 1, dtype="float64").numpy(), np.linspace(0, 1), rtol=1e-15)
+
+
+# -- bool -------------------------------------------------------------------------------------------------------------
+
+TRUTHS = np.array([True, True, False, False]), np.array([True, False, True, False])
+
+
+def test_the_sum_of_bools_is_their_or_and_the_product_their_and():
+    a, b = (dl.asarray(truth) for truth in TRUTHS)
+    for ours, theirs in ((a + b, TRUTHS[0] + TRUTHS[1]), (a * b, TRUTHS[0] * TRUTHS[1]), (a + True, TRUTHS[0] + True)):
+        same(ours, theirs)
+        assert ours.dtype == dl.bool
+    same(dl.add(a, b), np.logical_or(*TRUTHS))
+    same(dl.multiply(a, b), np.logical_and(*TRUTHS))
+    assert (a + 1).dtype == dl.int64
+    a += b
+    same(a, np.logical_or(*TRUTHS))
+
+
+@pytest.mark.parametrize("operation", [lambda a, b: a - b, lambda a, b: -a, lambda a, b: a // b, lambda a, b: a**b])
+def test_other_arithmetic_of_bools_is_refused(operation):
+    with pytest.raises(TypeError, match="not defined for bool"):
+        operation(*(dl.asarray(truth) for truth in TRUTHS))
+
+
+@pytest.mark.parametrize("shape", [(2,), (3, 1), (0,)])
+def test_the_truth_of_many_elements_names_the_remedy(shape):
+    t = dl.ones(shape)
+    with pytest.raises(ValueError, match=r"^bool: .* is ambiguous; use \.any\(\) or \.all\(\), for example ") as caught:
+        bool(t)
+    remedy = str(caught.value).rpartition("example ")[2]
+    assert eval(remedy, {"t": t}) == bool(t.size)
+
+
+# -- round ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex128"])
+@pytest.mark.parametrize("digits", [0, 1, 2, 5, -1, -2])
+def test_round_with_digits_gives_a_tensor_as_numpy_rounds(dtype, digits):
+    values = np.array([[0.5, 1.5, -2.671, 1234.567], [2.25, -0.049, 3.14159, 98765.4321]])
+    values = (values + values[::-1] * 1j if dtype == "complex128" else values).astype(dtype)
+    made = round(dl.asarray(values), digits)
+    assert (made.shape, made.dtype.name) == (values.shape, dtype)
+    np.testing.assert_allclose(made.numpy(), np.round(values, digits), rtol=1e-6)
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (1, 1), (3,), (0,)])
+def test_round_with_digits_keeps_every_shape(shape):
+    made = round(dl.full(shape, 2.567, dtype="float64"), 2)
+    assert isinstance(made, dl.Tensor)
+    assert made.shape == shape
+    assert made.tolist() == np.full(shape, 2.57).tolist()
+
+
+def test_round_of_one_number_without_digits_is_a_python_integer():
+    assert round(dl.asarray(2.5)) == 2
+    assert type(round(dl.asarray(2.5))) is int
+    with pytest.raises(ValueError, match=r"round: expected a tensor of one element, .*; .* dl\.round\(\)"):
+        round(dl.zeros(2))
+
+
+@pytest.mark.parametrize("number", [float("inf"), -float("inf"), 1e308, -1.7e308, 5e-324, 0.0, -0.0])
+@pytest.mark.parametrize("digits", [0, 2, 300, 308, 400, -300, -308, -400])
+def test_round_neither_overflows_nor_makes_nan(number, digits):
+    got = round(dl.asarray([number], dtype="float64"), digits).tolist()[0]
+    if math.isinf(number) or digits >= 324:
+        want = number
+    elif digits < -308:
+        want = 0.0
+    else:
+        want = round(number, digits) if abs(number) < 1.5e308 else number
+    assert math.isclose(got, want, rel_tol=1e-15)
+
+
+def test_round_keeps_nan_and_the_sign_of_zero():
+    made = round(dl.asarray([float("nan"), -0.0, -0.001]), 2).tolist()
+    assert str(made) == "[nan, -0.0, -0.0]"
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "int64", "uint64"])
+@pytest.mark.parametrize("digits", [3, 0, -1, -2, -5, -18, -19, -20, -40])
+def test_round_of_integers_is_pythons_and_wraps(dtype, digits):
+    info = np.iinfo(dtype)
+    values = [int(n) for n in (info.min, info.max, 0, 5, 15, 25, 35, 45, 50, 75, 125, 99) if info.min <= n <= info.max]
+    want = np.array([round(n, digits) % 2**64 for n in values], dtype="uint64").astype(dtype).tolist()
+    assert round(dl.asarray(values, dtype=dtype), digits).tolist() == want
+
+
+def test_round_refuses_what_is_no_number_of_digits():
+    with pytest.raises(TypeError, match=r"round: ndigits must be an integer, got 1\.5"):
+        round(dl.zeros(2), 1.5)
+    with pytest.raises(TypeError, match="round: not defined for bool"):
+        round(dl.asarray([True]), 1)

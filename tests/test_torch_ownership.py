@@ -1,0 +1,260 @@
+# SPDX-License-Identifier: Apache-2.0
+"""torch tensors whose memory goes while a view lives, and those that torch itself would not export."""
+
+import contextlib
+import gc
+
+import pytest
+
+import dltensor as dl
+
+pytestmark = pytest.mark.peers
+torch = pytest.importorskip("torch", reason="torch is not installed")
+COUNT = 50_000
+
+
+def churn():
+    """Overwrite memory that was freed just now."""
+    gc.collect()
+    return [torch.full((COUNT,), -7.0) for _ in range(8)]
+
+
+def refused_or_done(action, tensor):
+    with contextlib.suppress(RuntimeError):
+        action(tensor)
+
+
+CHANGES = {
+    ".data=": lambda x: setattr(x, "data", torch.zeros(5)),
+    "set_": lambda x: x.set_(torch.zeros(5)),
+    "resize_": lambda x: x.resize_(10 * COUNT),
+    "resize_ to less": lambda x: x.resize_(3),
+    "storage resize": lambda x: x.untyped_storage().resize_(0),
+    "storage growth": lambda x: x.untyped_storage().resize_(40 * COUNT),
+    "swap_tensors": lambda x: torch.utils.swap_tensors(x, torch.zeros(5)),
+    "add(out=) of another size": lambda x: torch.add(torch.zeros(10 * COUNT), 1, out=x),
+}
+
+
+@pytest.mark.filterwarnings("ignore:An output with one or more elements was resized")
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+@pytest.mark.parametrize(
+    "take", [dl.from_dlpack, dl.asarray, lambda x: dl.from_dlpack(x[:])], ids=["from_dlpack", "asarray", "a view"]
+)
+@pytest.mark.parametrize("kind", [torch.Tensor, type("Sub", (torch.Tensor,), {})], ids=["Tensor", "subclass"])
+def test_a_view_keeps_the_memory_that_the_tensor_had(change, take, kind):
+    if kind is not torch.Tensor and change is CHANGES["swap_tensors"]:
+        pytest.skip("torch swaps tensors of one class only")
+    x = torch.arange(float(COUNT)).as_subclass(kind)
+    expected = x.tolist()
+    view = take(x)
+    refused_or_done(change, x)
+    kept = churn()
+    assert view.tolist() == expected
+    del kept
+
+
+def test_a_view_of_a_weight_keeps_its_memory_when_the_module_is_converted():
+    module = torch.nn.Linear(COUNT // 10, 10).requires_grad_(False)
+    view = dl.from_dlpack(module.weight)
+    expected = view.tolist()
+    module.double()
+    kept = churn()
+    assert view.tolist() == expected
+    del kept, module
+
+
+@pytest.mark.parametrize("change", ["resize_", "set_", ".data=", "storage resize"])
+def test_an_operand_that_another_one_changes_is_read_after_that(change):
+    x = torch.full((COUNT,), 2.0)
+
+    class Hook:
+        array = torch.ones(1)
+
+        def __dlpack_device__(self):
+            return (1, 0)
+
+        def __dlpack__(self, **keywords):
+            CHANGES[change](x)
+            self.kept = churn()
+            return self.array.__dlpack__(**keywords)
+
+    if change == "storage resize":
+        with pytest.raises(BufferError):  # NULL data of a tensor that still has elements
+            dl.add(x, Hook())
+    else:
+        assert dl.add(x, Hook()).size == x.numel()
+
+
+def test_a_large_operand_keeps_its_memory_while_the_gil_is_released():
+    x = torch.zeros(COUNT * 4)
+    dl.add(x, 1)
+    with pytest.raises(RuntimeError, match="not resizable"):
+        x.resize_(40 * COUNT)
+
+
+def test_a_small_operand_may_be_resized_afterwards():
+    x = torch.zeros(10)
+    dl.add(x, 1)
+    x.resize_(100)
+
+
+UNFIT = {
+    "requires grad": (lambda: torch.zeros(3, requires_grad=True), "requires grad.*use tensor.detach()"),
+    "result of a gradient": (lambda: torch.zeros(3, requires_grad=True) * 2, "requires grad"),
+    "view of a leaf": (lambda: torch.zeros(3, requires_grad=True)[1:], "requires grad"),
+    "parameter": (lambda: torch.nn.Parameter(torch.zeros(3)), "requires grad"),
+    "sparse": (lambda: torch.zeros(3).to_sparse(), "layout torch.sparse_coo.*to_dense"),
+    "compressed rows": (lambda: torch.eye(3).to_sparse_csr(), "layout torch.sparse_csr.*to_dense"),
+    "meta": (lambda: torch.zeros(3, device="meta"), "meta.*no memory"),
+    "quantized": (lambda: torch.quantize_per_tensor(torch.ones(3), 0.1, 0, torch.qint8), "quantized.*int_repr"),
+    "nested": (lambda: torch.nested.nested_tensor([torch.zeros(2), torch.zeros(3)]), "nested.*unbind"),
+    "jagged": (
+        lambda: torch.nested.nested_tensor([torch.zeros(2), torch.zeros(3)], layout=torch.jagged),
+        "layout",
+    ),
+}
+CALLS = {
+    "from_dlpack": dl.from_dlpack,
+    "asarray": dl.asarray,
+    "operand": lambda x: dl.add(x, 1),
+    "out": lambda x: dl.add(dl.zeros(3), 1, out=x),
+    "cast": lambda x: dl.cast(x, "float64"),
+    "cast to": lambda x: dl.cast(dl.zeros(3), x),
+    "where": lambda x: dl.where(dl.asarray(True), x, 1),
+    "assignment": lambda x: dl.zeros(3).__setitem__(slice(None), x),
+    "copy": lambda x: dl.copy(dl.zeros(3), x),
+    "into": lambda x: dl.into(x, torch.Tensor),
+    "opaque": lambda x: dl.opaque.OpaqueArray(x),
+    "inspected pointer": dl.data_ptr,
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+@pytest.mark.parametrize(("make", "message"), UNFIT.values(), ids=UNFIT)
+def test_what_torch_would_not_export_is_refused(make, message, call):
+    x = make()
+    with pytest.raises(BufferError, match=message) as caught:
+        call(x)
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 300
+
+
+def test_a_tensor_inside_a_transform_is_refused():
+    def function(x):
+        with pytest.raises(BufferError, match=r"torch\.func"):
+            dl.from_dlpack(x)
+        return x
+
+    torch.func.vmap(function)(torch.zeros(3, 2))
+    torch.func.grad(lambda x: function(x).sum())(torch.zeros(3))
+
+
+def test_a_gradient_is_not_changed_through_a_view():
+    z = torch.full((2,), 2.0, requires_grad=True)
+    y = z * 2
+    with pytest.raises(BufferError, match="requires grad"):
+        dl.from_dlpack(y).fill(100)
+    (y * y).sum().backward()
+    assert z.grad.tolist() == [16.0, 16.0]
+
+
+@pytest.mark.parametrize("make", [torch.zeros, torch.ones], ids=["zeros", "ones"])
+def test_plain_tensors_and_their_views_are_taken_whatever_happened_to_gradients_before(make):
+    x = make(4)
+    for fit in (x, x[1:], x.detach(), x[::2], x.data, x.requires_grad_(True).detach(), x.requires_grad_(False)):
+        assert dl.from_dlpack(fit).tolist() == fit.tolist()
+        assert dl.add(fit, 1).tolist() == (fit + 1).tolist()
+    with torch.inference_mode():
+        assert dl.add(make(2), 1).tolist() == (make(2) + 1).tolist()
+
+
+def test_a_subclass_that_overrides_its_export_is_asked():
+    class Refusing(torch.Tensor):
+        def __dlpack__(self, **keywords):
+            raise BufferError("ask me nicely")
+
+    class Other(torch.Tensor):
+        def __dlpack__(self, **keywords):
+            return torch.full((2,), 5.0).__dlpack__(**keywords)
+
+    for call in (dl.from_dlpack, lambda x: dl.add(x, 1)):
+        with pytest.raises(BufferError, match="ask me nicely"):
+            call(torch.zeros(2).as_subclass(Refusing))
+    assert dl.from_dlpack(torch.zeros(2).as_subclass(Other)).tolist() == [5.0, 5.0]
+    assert dl.add(torch.zeros(2).as_subclass(Other), 1).tolist() == [6.0, 6.0]
+
+
+def test_a_subclass_with_a_torch_function_sees_its_export():
+    seen = []
+
+    class Seeing(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, function, types, arguments=(), keywords=None):
+            seen.append(getattr(function, "__name__", ""))
+            return super().__torch_function__(function, types, arguments, keywords or {})
+
+    view = dl.from_dlpack(torch.arange(3.0).as_subclass(Seeing))
+    assert view.tolist() == [0.0, 1.0, 2.0]
+    assert "__dlpack__" in seen
+
+
+def test_a_subclass_whose_torch_function_refuses_is_obeyed():
+    class Refusing(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, function, types, arguments=(), keywords=None):
+            raise RuntimeError("no function\nframe 1\nframe 2")
+
+    with pytest.raises(BufferError, match="no function") as caught:
+        dl.from_dlpack(torch.zeros(2).as_subclass(Refusing))
+    assert "frame" not in str(caught.value)
+
+
+def test_a_conjugate_is_resolved_and_refused_as_out():
+    x = torch.tensor([1 + 2j]).conj()
+    assert dl.add(x, 0).tolist() == [1 - 2j]
+    with pytest.raises(ValueError, match="lazy conjugate"):
+        dl.add(dl.zeros(1, dtype="complex64"), 0, out=x)
+
+
+def test_the_fields_of_torch_are_found():
+    """Where one is not, every import costs a microsecond more."""
+    from dltensor import _torch
+
+    found = []
+    original, _torch.set_torch_fields = _torch.set_torch_fields, lambda *numbers: found.append(numbers[:5])
+    try:
+        _torch.find_fields()
+    finally:
+        _torch.set_torch_fields = original
+    assert all(found[-1]), "impl, keys, autograd, storage, resizable"
+
+
+def test_without_known_fields_the_same_is_refused_and_kept():
+    from children import run_python
+
+    run_python("""
+import torch, dltensor as dl
+from dltensor import _torch
+_torch._find_keys = _torch._find_autograd = _torch._find_storage = lambda torch: 0
+x = torch.arange(1000.0)
+view = dl.from_dlpack(x)
+try:
+    x.resize_(100000)
+except RuntimeError as error:
+    assert "not resizable" in str(error)
+else:
+    raise AssertionError("resized")
+x.data = torch.zeros(2)
+assert view.tolist() == list(range(1000))
+assert dl.add(torch.ones(3), 1).tolist() == [2, 2, 2]
+for unfit in (torch.zeros(2, requires_grad=True), torch.eye(2).to_sparse()):
+    try:
+        dl.add(unfit, 1)
+    except BufferError:
+        pass
+    else:
+        raise AssertionError("taken")
+assert dl.from_dlpack(torch.tensor([1j]).conj()).tolist() == [-1j]
+""")
