@@ -6,6 +6,9 @@
     python fuzz/calls_fuzzer.py --seed 7 --round 123   # one round again, every call shown
     python fuzz/calls_fuzzer.py --threads 4            # the calls of a round from four threads on shared tensors
     python fuzz/calls_fuzzer.py --device cuda          # with CUDA on the host driver
+    python fuzz/calls_fuzzer.py --torch                # with tensors of PyTorch too
+    python fuzz/calls_fuzzer.py --trick "change operand"    # only calls of one trick (calls/tricks.py)
+    python fuzz/calls_fuzzer.py --python build/old/bin/python   # the package that another interpreter has
 
 The calls are made in child processes. One that dies or hangs costs its round, which is then cut down to the calls that
 it takes. Exit status: 0 nothing found, 1 something was, 2 nothing could be tried.
@@ -15,6 +18,7 @@ import argparse
 import json
 import mmap
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -22,10 +26,13 @@ import tempfile
 import time
 from pathlib import Path
 
-from calls.child import CALLS, PROGRESS
+from calls.progress import CALLS, PROGRESS, TRICKS
 
 HERE = Path(__file__).resolve().parent
 ROUNDS = 200  # of one child
+STARTING = 600  # seconds that imports may take before the first call; those of frameworks are slow the first time
+# Large blocks leave the process when they are freed and small ones are overwritten, so that reading them shows.
+FREED = {"MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_PERTURB_": "90"}
 
 
 class Child:
@@ -33,19 +40,21 @@ class Child:
 
     def __init__(self, options, begin, rounds, folder, *more):
         self.progress = Path(folder, "progress")
-        self.progress.write_bytes(bytes(PROGRESS.size))
+        self.progress.write_bytes(PROGRESS.pack(-1, 0, 0, 0, 0, 0))  # no round has begun
         with open(self.progress, "r+b") as file:
             self.shared = mmap.mmap(file.fileno(), PROGRESS.size)
         arguments = ["--progress", str(self.progress), "--seed", str(options.seed), "--begin", str(begin)]
         arguments += ["--rounds", str(rounds), "--threads", str(options.threads), "--device", options.device]
         arguments += ["--before", options.before] if options.before else []
+        arguments += ["--trick", options.trick] if options.trick else []
+        arguments += ["--torch"] if options.torch else []
         self.out, self.err = [tempfile.TemporaryFile("w+", dir=folder) for _ in range(2)]  # noqa: SIM115
         self.process = subprocess.Popen(
-            [sys.executable, "-c", "import sys; from calls.child import main; main(sys.argv[1:])", *arguments, *more],
+            [options.python, "-c", "import sys; from calls.child import main; main(sys.argv[1:])", *arguments, *more],
             stdout=self.out,
             stderr=self.err,
             env={**os.environ, "PYTHONPATH": os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")])}
-            | {"PYTHONHASHSEED": "0"},
+            | {"PYTHONHASHSEED": "0", **FREED},
         )
 
     def state(self):
@@ -63,7 +72,7 @@ class Child:
             if now > until and not aborted:
                 self.process.terminate()
                 aborted = "stopped"
-            elif now - since > patience and not aborted:
+            elif now - since > (patience if last[0] >= 0 else STARTING) and not aborted:
                 self.process.send_signal(signal.SIGABRT)  # has faulthandler say where it is
                 aborted, since = f"hung for {patience} s", now
             elif aborted and now - since > patience + 5:
@@ -118,6 +127,10 @@ def options_of(arguments):
     parser.add_argument("--device", default="cpu", choices=("cpu", "cuda"))
     parser.add_argument("--patience", type=float, default=30, help="seconds that one call may take")
     parser.add_argument("--never", action="store_true", help="name the callables that never succeeded")
+    parser.add_argument("--trick", choices=TRICKS, help="only calls of this kind")
+    parser.add_argument("--torch", action="store_true", help="tensors of PyTorch are operands too")
+    parser.add_argument("--enough", type=int, default=sys.maxsize, help="stop when so many findings are shown")
+    parser.add_argument("--python", default=sys.executable, help="the interpreter whose package is called")
     parser.add_argument("--before", help="a Python file that the child runs first: it may plant a defect")
     return parser.parse_args(arguments)
 
@@ -127,6 +140,7 @@ def command_of(options, number, first, last):
     more = f" --threads {options.threads}" * (options.threads > 1) + f" --device {options.device}" * (
         options.device != "cpu"
     )
+    more += f' --trick "{options.trick}"' * bool(options.trick) + " --torch" * options.torch
     calls = f"  (calls {first} to {last})" if first is not None and first != last else ""
     return f"python fuzz/calls_fuzzer.py --seed {options.seed} --round {number}{more}{calls}"
 
@@ -138,7 +152,8 @@ class Findings:
         self.options, self.seen = options, set()
 
     def add(self, row, first=None):
-        key = row["name"], "".join("9" if c.isdigit() else c for c in row["fault"])[:60]
+        trick = re.search(r"\[([^\[\]]+)\]$", row["said"].partition("\n")[0])
+        key = trick[1] if trick else row["name"], re.sub(r"\(.*?\)|-?\d+", "9", row["fault"])[:60]
         if key in self.seen:
             return
         self.seen.add(key)
@@ -151,11 +166,12 @@ def fuzz(options, folder):
     start, begin = time.monotonic(), options.begin
     end = float("inf") if options.rounds else start + options.seconds
     last_round = options.begin + options.rounds if options.rounds else None
-    while time.monotonic() < end and begin != last_round:
+    while time.monotonic() < end and begin != last_round and len(findings.seen) < options.enough:
         rounds = min(ROUNDS, last_round - begin) if last_round else ROUNDS
         child = Child(options, begin, rounds, folder)
         how = child.wait(options.patience, end)
         number, call, *counts, _done = child.state()
+        number = max(number, begin)  # it may have ended before the first
         totals = [a + b for a, b in zip(totals, counts, strict=True)]
         for row in child.lines():
             if "fault" in row:
@@ -170,8 +186,10 @@ def fuzz(options, folder):
             shown = [line.strip() for line in again.splitlines() if line.startswith("  call ")]
             fault = how if first is not None else f"{how}, only after the rounds before"
             where = [line.strip() for line in (again or words).splitlines() if not line.startswith("  call ")]
-            said = "\n  ".join(shown[-8:] + where[:40])
-            name = shown[-1].partition(": ")[2].partition("(")[0] if shown else "process"
+            shown.reverse()  # the call that ended the process first
+            said = "\n  ".join(shown[:8] + where[:40])
+            name = shown[0].partition(": ")[2].partition("(")[0] if shown else "process"
+            name = "threads" if options.threads > 1 else name  # which call it was cannot be told
             findings.add({"name": name, "fault": fault, "round": number, "call": call, "said": said}, first)
     calls, fine, compared = totals
     seconds = time.monotonic() - start

@@ -53,6 +53,7 @@ DEFECTS = {
 PLANT = """
 import ctypes, os, time
 import dltensor as dl
+import numpy as np
 from calls import surface
 
 real = dl.square
@@ -79,6 +80,132 @@ def test_every_planted_defect_is_found(defect, tmp_path):
     assert done.returncode == 1, done.stdout + done.stderr
     assert re.search(words, done.stdout), done.stdout
     assert re.search(r"python fuzz/calls_fuzzer.py --seed 0 --round \d", done.stdout)
+
+
+def test_a_slow_start_is_not_taken_for_a_call_that_hangs(tmp_path):
+    slow = tmp_path / "slow.py"
+    slow.write_text("import time\ntime.sleep(4)\n")
+    done = run("--rounds", 1, "--patience", 2, "--before", slow)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+# Defects that show only when operands work together: the trick that finds them, the function, its source, the finding.
+TRICKS = {
+    "an operand is read after another freed it": (
+        "change operand",
+        "square",
+        "def square(a, /, out=None):\n"
+        "    at, size = (a.ctypes.data, a.nbytes) if type(a) is np.ndarray else (0, 0)\n"
+        "    if hasattr(out, '__dlpack__'): out.__dlpack__()\n"
+        "    if size: ctypes.string_at(at, size)\n"
+        "    return dl.ones(3)",
+        r"FOUND square: died by SIGSEGV\n  call \d+: square\(.*\[change operand: resize",
+    ),
+    "a value of a state that the operand never had": (
+        "change operand",
+        "maximum",
+        "def maximum(a, b, /): return dl.multiply(real(a, b), 0)",
+        r"FOUND maximum: NumPy gives another value",
+    ),
+    "a view whose memory is freed": (
+        "change storage",
+        "from_dlpack",
+        "def from_dlpack(x, /, *, device=None, copy=None):\n"
+        "    if type(x) is not np.ndarray: return real(x)\n"
+        "    strides = tuple(s // x.itemsize for s in x.strides)\n"
+        "    return dl.wrap(x.ctypes.data, x.shape, str(x.dtype), strides=strides, owner=x.tolist())",
+        r"FOUND from_dlpack: (died by SIGSEGV|a view changed when its owner was told to resize)",
+    ),
+    "a length that is asked twice": (
+        "two answers",
+        "square",
+        "def square(a, /):\n"
+        "    shape = getattr(a, '__array_interface__', {}).get('shape', ())\n"
+        "    if len(shape) != len(shape): os.abort()\n"
+        "    return dl.ones(3)",
+        r"FOUND square: died by SIGABRT\n  call \d+: square\(<Unsteady",
+    ),
+    "an object that gives itself": (
+        "itself",
+        "square",
+        "def square(a, /):\n"
+        "    for _ in range(1000): a = a.__array__() if hasattr(a, '__array__') else 1\n"
+        "    if type(a) is not int and type(a) is not np.ndarray: os.abort()\n"
+        "    return dl.ones(3)",
+        r"FOUND square: died by SIGABRT\n  call \d+: square\(<Itself",
+    ),
+    "a type that is known by its name": (
+        "stolen name",
+        "square",
+        "def square(a, /):\n"
+        "    if type(a).__name__ == 'ndarray' and type(a) is not np.ndarray: return dl.ones(3)\n"
+        "    raise TypeError('square: no tensor')",
+        r"FOUND square: took an object that has only a name",
+    ),
+    "more memory than there is": (
+        "too large",
+        "empty",
+        "def empty(shape, *, dtype=None, device=None): return None",
+        r"FOUND empty: gave \d+ bytes, more than the machine has",
+    ),
+}
+
+
+@pytest.mark.parametrize("defect", TRICKS)
+def test_a_defect_that_takes_several_operands_is_found(tmp_path, defect):
+    trick, name, source, words = TRICKS[defect]
+    plant = tmp_path / "plant.py"
+    plant.write_text(PLANT.format(source=source).replace("square", name))
+    done = run("--rounds", 60, "--enough", 1, "--trick", trick, "--before", plant)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert re.search(words, done.stdout), done.stdout
+    assert f'--trick "{trick}"' in done.stdout
+
+
+@pytest.mark.peers
+def test_a_tensor_of_pytorch_that_requires_grad_is_found_where_it_is_taken(tmp_path):
+    pytest.importorskip("torch")
+    plant = tmp_path / "plant.py"
+    plant.write_text(PLANT.format(source="def square(a, /): return dl.ones(3)"))
+    done = run("--rounds", 5, "--trick", "refused tensor", "--torch", "--before", plant)
+    assert "FOUND square: took a tensor that PyTorch does not export" in done.stdout, done.stdout + done.stderr
+
+
+def test_the_interpreter_of_the_calls_is_chosen():
+    done = run("--rounds", 1, "--python", "/bin/false")
+    assert "FOUND process: exited with 1" in done.stdout
+    assert done.returncode == 1
+
+
+def stress(*arguments):
+    command = [sys.executable, str(FUZZ / "stress.py"), *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=600)
+
+
+def test_calls_by_threads_survive_a_thread_that_changes_shapes():
+    done = stress("--rounds", 4)
+    assert done.returncode == 0, done.stdout + done.stderr
+    calls, right = map(int, re.search(r"stress: (\d+) calls .* (\d+) right", done.stdout).groups())
+    assert calls == 4 * 4 * 50
+    assert right > calls / 2
+
+
+@pytest.mark.parametrize(
+    ("defect", "words"),
+    [
+        (
+            "dl.add = lambda *a, **k: (_ for _ in ()).throw(MemoryError('no memory left'))",
+            "add: MemoryError: no memory",
+        ),
+        ("dl.cos = lambda a: dl.zeros(1)", "cos: a result of shape|cos: not all elements of the result are 1"),
+        ("dl.where = lambda *a: ctypes.string_at(16)", "died by SIGSEGV"),
+        ("import calls.stress as s; s.CALLS = 0", "stress: 0 calls"),
+    ],
+)
+def test_the_stress_test_finds_a_planted_defect(defect, words):
+    done = stress("--rounds", 2, "--before", f"import ctypes, dltensor as dl; {defect}")
+    assert done.returncode == (2 if "0 calls" in words else 1), done.stdout + done.stderr
+    assert re.search(words, done.stdout), done.stdout
 
 
 def test_a_finding_is_seen_again_by_what_is_printed(tmp_path):

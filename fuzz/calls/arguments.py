@@ -18,10 +18,17 @@ class Undrawable(Exception):
 
 
 class Drawn:
-    """The arguments of one call, and which of them are there to be written."""
+    """The arguments of one call, and which of them are there to be written.
+
+    `trick` names what was done to them in tricks.py and `words` says more, `states` gives what the positional arguments
+    are worth now, and `after` is called with the result (or None) and whether the call failed.
+    """
 
     def __init__(self, entry):
         self.entry, self.arguments, self.keywords, self.outputs, self.hostile = entry, [], {}, [], False
+        self.names = []  # parameters of the positional arguments
+        self.trick = self.words = ""
+        self.states = self.after = None
 
     def call(self):
         return self.entry.call(*self.arguments, **self.keywords)
@@ -296,6 +303,7 @@ def draw(room, entry):
             continue
         if parameter.kind is KINDS.VAR_POSITIONAL:
             drawn.arguments += [draw_one(room, drawn, parameter) for _ in range(room.random.randrange(4))]
+            drawn.names += [parameter.name] * (len(drawn.arguments) - len(drawn.names))
         elif (
             parameter.kind is KINDS.KEYWORD_ONLY
             or drawn.keywords
@@ -304,6 +312,7 @@ def draw(room, entry):
             drawn.keywords[parameter.name] = draw_one(room, drawn, parameter)
         else:
             drawn.arguments.append(draw_one(room, drawn, parameter))
+            drawn.names.append(parameter.name)
     if any(part in entry.name for part in WRITES_SELF) and drawn.arguments:
         drawn.outputs.append(drawn.arguments[0])
     if room.chance(room.hostile / 8):

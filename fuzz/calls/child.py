@@ -2,14 +2,15 @@
 """The process that makes the calls: rounds of them from a seed, each judged. Where it is stands in shared memory."""
 
 import argparse
+import contextlib
 import faulthandler
 import gc
 import json
 import mmap
 import random
+import re
 import resource
 import runpy
-import struct
 import sys
 import threading
 import warnings
@@ -20,13 +21,13 @@ import numpy as np
 
 import dltensor as dl
 
-from . import hostile, surface
+from . import hostile, peers, surface, tricks
 from .arguments import draw
 from .judge import Before, Broken, judge_error, judge_tensor, judge_value, on_host
+from .progress import CALLS, PROGRESS, TRICKS
 from .room import Room
 
-CALLS = 40  # of a round
-PROGRESS = struct.Struct("6q")  # round, call, calls made, succeeded, compared with NumPy, done
+TRICKED = 0.3  # of the calls
 KEPT = 5000  # elements of a result that later calls may get
 
 
@@ -37,6 +38,7 @@ class Fuzzer:
         self.options, self.progress = options, progress
         self.entries = surface.entries()
         self.weights = [weight(entry.name) for entry in self.entries]
+        self.suited = tricks.suited(self.entries, self.weights)
         self.words = {kind: word for word, kind in surface.CLASSES.items()}
         self.makers = {}
         for entry in self.entries:
@@ -49,10 +51,14 @@ class Fuzzer:
     def report(self, drawn, broken, number, index):
         """Say what is wrong, once for each kind of fault."""
         name = drawn.entry.name if drawn else "round"
-        key = (name, "".join("9" if c.isdigit() else c for c in str(broken))[:60])
+        key = (
+            f"{drawn.trick} {drawn.words}" if drawn and drawn.trick else name,
+            re.sub(r"\(.*?\)|-?\d+", "9", str(broken))[:60],
+        )
         if key not in self.seen:
             self.seen.add(key)
-            words = {"name": name, "fault": str(broken)[:600], "round": number, "call": index}
+            words = {"name": name, "fault": str(broken).partition("\n")[0][:300], "round": number, "call": index}
+            words["trick"] = drawn.trick if drawn else ""
             print(json.dumps(words | {"said": describe(drawn) if drawn else ""}), flush=True)
 
     def tell(self, number, index, done=0):
@@ -60,9 +66,12 @@ class Fuzzer:
         PROGRESS.pack_into(self.progress, 0, number, index, self.made, self.fine, self.compared, done)
 
     def draw(self, room):
-        entry = random_choice(room, self.entries, self.weights)
         try:
-            return draw(room, entry)
+            if self.options.trick or room.chance(TRICKED):
+                drawn = tricks.draw(room, self, self.options.trick)
+                if drawn or self.options.trick:
+                    return drawn
+            return draw(room, random_choice(room, self.entries, self.weights))
         except Exception:  # a hostile object was asked while drawing
             return None
 
@@ -74,13 +83,17 @@ class Fuzzer:
         try:
             try:
                 result = drawn.call()
+            except Broken:
+                raise
             except BaseException as error:
-                failed = True
+                failed, result = True, None
                 self.outcomes[type(error).__name__] += 1
                 judge_error(drawn, error)
                 error.__traceback__ = None
             if before:
                 before.judge_memory(failed)
+            if drawn.after:
+                drawn.after(result, failed)
             if not failed:
                 self.fine += 1
                 self.counts[drawn.entry.name] += 1
@@ -93,9 +106,10 @@ class Fuzzer:
             if type(one) is dl.Tensor:
                 if drawn.entry.name != "wrap":  # what it is told, it believes
                     judge_tensor(room, one)
-                    if one.size < KEPT and (on_host(one) or room.device != "cpu"):
+                    # What a trick returned is not given to later calls, so that they are not blamed for it.
+                    if one.size < KEPT and not drawn.trick and (on_host(one) or room.device != "cpu"):
                         room.keep("Tensor", one)
-            elif type(one) in self.words:
+            elif type(one) in self.words and not drawn.trick:
                 room.keep(self.words[type(one)], one)
         if (before and drawn.entry.name in ("Tensor.__getitem__",)) or (before and before.plain is not None):
             judge_value(before, result)
@@ -106,6 +120,8 @@ class Fuzzer:
         blocks, arrays = dl.debug.live_blocks(), dl.opaque.live_arrays()
         room = Room(options.seed, number, options.device)
         room.makers, room.compared = self.makers, 0
+        if options.threads > 1:
+            room.changing = [np.arange(n, dtype=kind) for n in (24, 3600) for kind in ("f8", "f4", "i8")]
         ready = []
         for index in range(CALLS if options.last is None else options.last + 1):
             room.begin(options.seed, number, index)
@@ -135,7 +151,14 @@ class Fuzzer:
             self.report(None, words, number, -1)
 
     def at_once(self, room, ready, number):
-        """Make the drawn calls from several threads, on the tensors that they share."""
+        """Make the drawn calls from several threads, on the tensors that they share, while one changes shapes."""
+        over = threading.Event()
+
+        def change():
+            chance = random.Random(number)
+            while not over.is_set():
+                one = chance.choice(room.changing)
+                one.shape = chance.choice(((-1,), (2, -1), (3, 2, -1), (1, 1, 1, -1), (2, 1, -1, 2), (-1, 1)))
 
         def work(part):
             for index, drawn in part:
@@ -144,14 +167,18 @@ class Fuzzer:
         threads = [
             threading.Thread(target=work, args=(ready[n :: self.options.threads],)) for n in range(self.options.threads)
         ]
-        for thread in threads:
+        changer = threading.Thread(target=change)
+        for thread in (changer, *threads):
             thread.start()
         for thread in threads:
             thread.join()
+        over.set()
+        changer.join()
 
     def end(self, room):
         """Let go of everything in a room, so that what lives on is somebody's mistake."""
         room.shelf.clear()
+        room.changing.clear()
         room.lists.clear()
         hostile.name_back(room)
         gc.collect()  # hostile objects that hold each other go before the memory that they point at
@@ -175,7 +202,8 @@ def weight(name):
 def describe(drawn):
     """A call in words that ask nothing of a hostile object."""
     words = [show(a) for a in drawn.arguments] + [f"{k!a}={show(v)}" for k, v in drawn.keywords.items()]
-    return f"{drawn.entry.name}({', '.join(words)})"[:2000]
+    told = f" [{drawn.trick}{': ' if drawn.words else ''}{drawn.words}]" if drawn.trick else ""
+    return f"{drawn.entry.name}({', '.join(words)})"[:2000] + told
 
 
 def show(value, depth=0):
@@ -192,14 +220,24 @@ def show(value, depth=0):
     if kind.__name__ == "Trickster":
         tricks = sorted(name for name in vars(kind) if name in (*hostile.HOOKS, *hostile.FACTS, "__getattr__"))
         return f"<Trickster {kind.__mro__[1].__name__} {tricks}>"
+    if type(kind.__dict__.get("said")) is str:
+        return f"<{kind.__name__} {kind.__dict__['said']!a}>"
+    if peers.torch and kind is peers.torch.Tensor:
+        return peers.describe(value)
     return f"<{kind.__name__}>"
 
 
+def load_packages():
+    """Import what calls import when it is installed: not while a call is timed, from several threads or short of memory."""
+    with contextlib.suppress(ImportError):
+        import metatensor  # noqa: F401  (which imports PyTorch)
+
+
 def limit_memory(more):
-    """Let the process grow by so much and no further, whatever it has reserved already."""
+    """Let the process grow by so much and no further, whatever it has reserved already. Calls may lift the limit."""
     with open("/proc/self/statm") as file:
         now = int(file.read().split()[0]) * resource.getpagesize()
-    resource.setrlimit(resource.RLIMIT_AS, (now + more, now + more))
+    resource.setrlimit(resource.RLIMIT_AS, (now + more, resource.getrlimit(resource.RLIMIT_AS)[1]))
 
 
 def options_of(arguments):
@@ -213,6 +251,8 @@ def options_of(arguments):
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--before")
+    parser.add_argument("--trick", choices=TRICKS)
+    parser.add_argument("--torch", action="store_true")
     parser.add_argument("--show", action="store_true")
     return parser.parse_args(arguments)
 
@@ -225,6 +265,9 @@ def main(arguments):
         from dltensor.testing import hostcuda
 
         hostcuda.load()
+    if options.torch and not peers.load():
+        sys.exit("--torch: PyTorch is not installed")
+    load_packages()
     if options.before:
         runpy.run_path(options.before)
     with open(options.progress, "r+b") as file:

@@ -118,9 +118,15 @@ class Before:
         self.room, self.drawn = room, drawn
         self.arena = room.arena.tobytes()
         self.outputs = list(regions_in(drawn.outputs))
-        self.seen = [(r, r.read()) for r in regions_in([*drawn.arguments, *drawn.keywords.values()])]
+        # A trick may free the memory of its operands: it is not read again.
+        given = [] if drawn.trick else [*drawn.arguments, *drawn.keywords.values()]
+        self.seen = [(r, r.read()) for r in regions_in(given)]
         # What the operands are worth to NumPy, before the call may write over them.
-        self.plain = [plain(a) for a in drawn.arguments] if drawn.entry.name in ORACLES and not drawn.outputs else None
+        self.plain = None
+        if drawn.states:
+            self.plain = drawn.states()
+        elif drawn.entry.name in ORACLES and not drawn.outputs and not drawn.trick:
+            self.plain = [plain(a) for a in drawn.arguments]
 
     def judge_memory(self, failed):
         """Nothing but what is there to be written has changed, and not even that after an error."""
@@ -154,6 +160,10 @@ def judge_tensor(room, t):
     """Shape, strides, size and memory of a result fit together, and the judge of foreign tensors finds no fault."""
     demand(len(t.shape) == len(t.strides) == t.ndim <= 64, "shape, strides and ndim differ", t.shape, t.strides)
     demand(t.size == math.prod(t.shape), "size is not what the shape says", t.shape, t.size)
+    demand(t.size < 2**63, "more elements than can be counted", t.shape)
+    bits = t.dtype.bits * t.dtype.lanes
+    least = t.size * bits // 8
+    demand(least <= t.nbytes <= t.size * t.itemsize, "nbytes is not what the shape says", t.shape, t.dtype, t.nbytes)
     demand(all(n >= 0 for n in t.shape), "a dimension is negative", t.shape)
     demand(t.is_contiguous == dl.layout.is_contiguous(t.shape, t.strides), "is_contiguous is wrong", t.shape, t.strides)
     demand(isinstance(t.dtype, dl.DType) and isinstance(t.device, dl.Device), "dtype or device is none")
@@ -173,7 +183,7 @@ def judge_tensor(room, t):
 def plain(value):
     """An argument as NumPy has it, in memory of its own; None when it has no word for it."""
     if type(value) is dl.Tensor:
-        if not on_host(value) or value.dtype.lanes != 1 or value.size > 5000 or value.ndim > 32:
+        if not on_host(value) or value.dtype.lanes != 1 or value.size > 30_000 or value.ndim > 32:
             return None
         if value.dtype not in NUMPY_TYPES or value.size == 0:
             return None
@@ -210,21 +220,31 @@ NUMPY_TYPES = {
 
 
 def judge_value(before, result):
-    """The result is NumPy's, where NumPy computes with the same dtypes."""
+    """The result is NumPy's: of the operands as they were before the call, or as the call has made them."""
+    try:
+        judge_one_value(before, before.plain, result)
+    except Broken:
+        if before.drawn.states is None:
+            raise
+        judge_one_value(before, before.drawn.states(), result)
+
+
+def judge_one_value(before, values, result):
+    """The result is NumPy's of these values, where NumPy computes with the same dtypes."""
     entry, drawn = before.drawn.entry, before.drawn
-    if before.plain is None or any(p is None for p in before.plain) or drawn.hostile:
+    if values is None or any(p is None for p in values) or drawn.hostile:
         return
-    arrays = [a for p in before.plain for a in (p if type(p) is list else [p]) if type(a) is np.ndarray]
+    arrays = [a for p in values for a in (p if type(p) is list else [p]) if type(a) is np.ndarray]
     if len({a.dtype for a in arrays}) != 1 or any(
         type(p) is Same
         and type(p.value) is tuple
         and not all(type(v) in (int, slice, type(None), type(...)) for v in p.value)
-        for p in before.plain
+        for p in values
     ):
         return
     if any(key not in ("axis", "k") for key in drawn.keywords):
         return
-    arguments = [p.value if type(p) is Same else p for p in before.plain]
+    arguments = [p.value if type(p) is Same else p for p in values]
     with np.errstate(all="ignore"):
         try:
             wanted = ORACLES[entry.name](*arguments, **drawn.keywords)

@@ -14,8 +14,8 @@ SHAPES = [
 COMPUTED = [dl.DTYPES[name] for name in ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32")]
 COMPUTED += [dl.DTYPES[name] for name in ("uint64", "float16", "bfloat16", "float32", "float64", "complex64")]
 COMPUTED += [dl.complex128]
-ODD = [dl.DType(0, 8, 4), dl.DType(2, 32, 2), dl.DType(17, 4, 2), dl.DType(1, 1), dl.DType(0, 24), dl.DType(3, 64)]
-ODD += [dl.DType(200, 7, 3), dl.DType(200, 12), dl.DType(16, 6, 2), dl.DType(2, 128), dl.DType(6, 1), dl.DType(0, 128)]
+ODD = [dl.DType(0, 8, 4), dl.DType(2, 32, 2), dl.DType(17, 4, 2), dl.DType(1, 1), dl.DType(99, 24), dl.DType(3, 64)]
+ODD += [dl.DType(200, 7, 3), dl.DType(200, 12), dl.DType(16, 6, 2), dl.DType(5, 128), dl.DType(99, 1), dl.DType(0, 128)]
 ARENA = 1 << 16
 
 
@@ -36,6 +36,7 @@ class Room:
         self.memory = []  # that hostile interfaces point at
         self.renamed = []  # capsules under wrong names
         self.hostile = 0.0  # how likely an argument is hostile
+        self.changing = []  # arrays whose shapes a thread changes while calls run
         self.depth = 0
 
     def begin(self, seed, number, index):

@@ -107,6 +107,8 @@ def tensor(room, shape=None, dtype=None):
 
 def foreign(room):
     """A tensor as an object of another kind."""
+    if room.changing and room.chance(0.5):
+        return room.random.choice(room.changing)
     t = tensor(room)
     how = room.random.randrange(8)
     if how == 0:

@@ -1,0 +1,383 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Calls whose operands work together: one changes another, answers twice, is not what it is called, or is too large.
+
+Each trick draws a usual call, puts its operands in place, and says afterwards what the call may not have done.
+"""
+
+import array
+import contextlib
+import math
+import os
+import resource
+
+import numpy as np
+
+import dltensor as dl
+
+from . import arguments, interference, peers, unsteady
+from .judge import ORACLES, demand, plain
+from .progress import TRICKS
+
+LARGE = [[(150, 150), (1, 150), (150, 150)], [(22500,), (1,), (22500,)], [(30, 30, 25), (30, 25), (1, 30, 1)]]
+SMALL = [[(3, 3), (3,), (1, 3)], [(4, 2, 3), (2, 3), ()], [(8,), (1,), (8,)]]
+PLAIN_TYPES = [dl.float64, dl.float64, dl.float32, dl.float32, dl.int64, dl.uint8]
+# Parameters that tell less when their argument changes another one.
+SELDOM_ASKED = {"launch", "saturate", "device", "dtype", "copy"}
+# Parameters that say where memory is: what is given for them is believed.
+BELIEVED = {"ptr", "address", "take", "into", "owner", "deleter"}
+# Functions that take any object and say what it is.
+TAKE_ANYTHING = ("inspect", "validate", "adapt", "checks.", "layout.", "debug.", "cuda.", "isdtype", "opaque.", "finfo")
+
+
+class Place:
+    """One argument of a drawn call, or one item of a list that is an argument."""
+
+    def __init__(self, holder, key, name):
+        self.holder, self.key, self.name = holder, key, name
+
+    @property
+    def value(self):
+        return self.holder[self.key]
+
+    def put(self, drawn, value):
+        """Put another object here; where the old one is written, the new one is."""
+        if any(self.value is output for output in drawn.outputs):
+            drawn.outputs.append(value)
+        self.holder[self.key] = value
+
+
+def places_of(drawn):
+    """Where a drawn call has arguments that may be replaced: not the object of a method."""
+    receiver = drawn.entry.signatures[0] and drawn.entry.signatures[0][0].name == "self"
+    positions = list(range(int(bool(receiver)), len(drawn.arguments)))
+    found = [Place(drawn.arguments, i, drawn.names[i]) for i in positions]
+    found += [Place(drawn.keywords, key, key) for key in drawn.keywords]
+    for place in list(found):
+        if type(place.value) is list:
+            found += [Place(place.value, i, place.name) for i in range(len(place.value))]
+    return [place for place in found if place.name not in BELIEVED]
+
+
+def takes_tensors(place):
+    return type(place.value) is dl.Tensor
+
+
+@contextlib.contextmanager
+def plain_room(room, shapes):
+    """Have a room give plain shapes and dtypes, and nothing hostile."""
+    kept = room.shapes, room.dtypes, room.hostile
+    room.shapes, room.dtypes, room.hostile = shapes, [room.random.choice(PLAIN_TYPES)] * 3, 0.0
+    try:
+        yield
+    finally:
+        room.shapes, room.dtypes, room.hostile = kept
+
+
+def usual(room, fuzzer, wanted, shapes, functions_only=False):
+    """A usual call with places of which `wanted` says that they will do; None when none is drawn."""
+    entries, weights = fuzzer.suited
+    for _ in range(12):
+        entry = room.random.choices(entries, weights)[0]
+        if functions_only and any(entry.name.startswith(name) for name in TAKE_ANYTHING):
+            continue
+        try:
+            with plain_room(room, shapes):
+                drawn = arguments.draw(room, entry)
+        except Exception:
+            continue
+        if not room.chance(0.05):
+            drawn.keywords.pop("launch", None)  # most are refused
+        found = places_of(drawn)
+        if wanted(found):
+            return drawn, found
+    return None, ()
+
+
+def suited(entries, weights):
+    """The entries that take something beside addresses, with their weights."""
+    found = []
+    for entry, weight in zip(entries, weights, strict=True):
+        names = {p.name for s in entry.signatures for p in s if p.name != "self"}
+        if names and not names & {"ptr", "address"} and (" " not in entry.name or entry.name.endswith("as operator")):
+            found.append((entry, weight * (3 if len(names) > 1 else 1)))
+    return [entry for entry, _ in found], [weight for _, weight in found]
+
+
+# -- one operand changes another --------------------------------------------------------------------------------------
+
+
+def filled(t):
+    """An array of a tensor's shape and dtype with small numbers in it; large tensors are drawn with zeros."""
+    made = np.array(t.numpy())
+    made[...] = (np.arange(made.size) % 7).reshape(made.shape)
+    return made
+
+
+def victim_for(room, t):
+    """An operand in place of a tensor: one that its owner may change."""
+    made = filled(t)
+    how = room.random.random()
+    if peers.torch and how < 0.4:
+        converted = peers.from_numpy(made)
+        return made if converted is None else converted
+    if how > 0.95:
+        return dl.opaque.OpaqueArray(t)
+    if how > 0.9 and made.ndim == 1 and made.dtype != bool:
+        return array.array(made.dtype.char, made.tolist()) if room.chance(0.5) else bytearray(made.tobytes())
+    return made
+
+
+def change_operand(room, fuzzer):
+    """A call one of whose operands changes another when it is asked anything."""
+
+    def enough(found):
+        return len(found) > 1 and any(takes_tensors(place) for place in found)
+
+    drawn, found = usual(room, fuzzer, enough, room.random.choice(LARGE + SMALL))
+    if drawn is None:
+        return None
+    target = room.random.choice([p for p in found if takes_tensors(p) or (type(p.value) is list and p.value)])
+    others = [p for p in found if p is not target and p.holder is not target.value]
+    asked = room.random.choices(others, [1 if p.name in SELDOM_ASKED else 5 for p in others])[0] if others else None
+    try:
+        if type(target.value) is list:
+            victim = [filled(t) if type(t) is dl.Tensor else t for t in target.value]
+            for place in found:
+                if place.holder is target.value:
+                    place.holder = victim
+        else:
+            victim = victim_for(room, target.value)
+    except (TypeError, ValueError, BufferError):  # NumPy has no such dtype
+        return None
+    target.put(drawn, victim)
+    inside = [p for p in found if p.holder is victim] if type(victim) is list else []
+    if inside and (asked is None or room.chance(0.7)):
+        asked = room.random.choice(inside)
+    if asked is None:
+        return None
+    if drawn.entry.name in ORACLES and not drawn.outputs and asked.holder is drawn.arguments and not inside:
+        worth = plain(asked.value)
+        fixed = {asked.key: worth}
+        drawn.states = lambda: [fixed[i] if i in fixed else state(a) for i, a in enumerate(drawn.arguments)]
+    change = interference.Change(room, victim)
+    asked.put(drawn, interference.for_any(room, change, asked.value))
+    if type(asked.value) is list:  # is worth something else
+        drawn.states = None
+    drawn.words = change.words
+    return drawn
+
+
+def state(value):
+    """What an argument is worth now."""
+    return value.copy() if type(value) is np.ndarray else plain(value)
+
+
+# -- the storage of a view is swapped ---------------------------------------------------------------------------------
+
+
+def change_storage(room, fuzzer):
+    """A call with one operand, whose owner then gives its memory away: what the call has returned stays as it was."""
+    drawn, found = usual(room, fuzzer, lambda f: bool(f) and takes_tensors(f[0]), room.random.choice(LARGE + SMALL))
+    if drawn is None:
+        return None
+    name = room.random.choice(("from_dlpack", "asarray"))
+    entry = next((e for e in fuzzer.suited[0] if e.name == name), None)
+    if room.chance(0.5) and entry:
+        drawn = arguments.Drawn(entry)
+        drawn.arguments, drawn.names = [found[0].value], ["obj"]
+        found = places_of(drawn)
+    try:
+        victim = victim_for(room, found[0].value)
+    except (TypeError, ValueError, BufferError):
+        return None
+    found[0].put(drawn, victim)
+    change = interference.Change(room, victim, writes=False)
+    drawn.words = change.words
+
+    def after(result, failed):
+        views = [one for one in (result if type(result) in (tuple, list) else [result]) if type(one) is dl.Tensor]
+        was = [(t.shape, t.dtype, t.copy().tolist()) for t in views]
+        change.make()
+        now = [(t.shape, t.dtype, t.copy().tolist()) for t in views]
+        demand(repr(now) == repr(was), "a view changed when its owner was told to", change.name)
+
+    drawn.after = after
+    return drawn
+
+
+# -- objects in place of one operand ----------------------------------------------------------------------------------
+
+
+def replaced(room, fuzzer, make, wanted=None, functions_only=False):
+    """A usual call with one argument replaced."""
+    wanted = wanted or (lambda place: True)
+    drawn, found = usual(room, fuzzer, lambda f: any(map(wanted, f)), room.random.choice(SMALL), functions_only)
+    if drawn is None:
+        return None, None
+    place = room.random.choice([p for p in found if wanted(p)])
+    made = make(place.value)
+    if made is not None:
+        place.put(drawn, made)
+    return (drawn, place) if made is not None else (None, None)
+
+
+def two_answers(room, fuzzer):
+    drawn, _ = replaced(room, fuzzer, lambda value: unsteady.for_any(room, value))
+    if drawn:
+        drawn.hostile = True
+    return drawn
+
+
+def itself(room, fuzzer):
+    drawn, _ = replaced(room, fuzzer, lambda value: unsteady.itself(room))
+    return drawn
+
+
+def reads_operand(place):
+    return takes_tensors(place) and place.name not in ("self", "out")
+
+
+def stolen_name(room, fuzzer):
+    """A class with another's name is read by its protocols, and refused when it has none."""
+    if room.chance(0.4):
+        return replaced(room, fuzzer, lambda value: unsteady.stolen_name(room))[0]
+    worth = None
+
+    def make(value):
+        nonlocal worth
+        worth = plain(value)
+        return unsteady.stolen_name(room, value if room.chance(0.5) else None)
+
+    drawn, place = replaced(room, fuzzer, make, reads_operand, functions_only=True)
+    if drawn is None:
+        return None
+    kind = type(place.value)
+    protocols = any(hasattr(kind, name) for name in ("__dlpack__", "__array__", "__array_interface__"))
+    simple = kind.__base__ is object  # else it is a number, a sequence or a buffer
+
+    def after(result, failed):
+        known = protocols or not simple or failed
+        # A comparison that Python makes itself, and `axis` or `k` that a NumPy type may be, take any object.
+        demand(known or result is NotImplemented or "__" in drawn.entry.name, "took an object that has only a name")
+
+    drawn.after = after
+    if protocols and simple and drawn.entry.name in ORACLES and not drawn.outputs and place.holder is drawn.arguments:
+        fixed = {place.key: worth}
+        drawn.states = lambda: [fixed[i] if i in fixed else state(a) for i, a in enumerate(drawn.arguments)]
+    return drawn
+
+
+def refused_tensor(room, fuzzer):
+    """A tensor that PyTorch does not export is not taken, neither to read nor to write."""
+    if peers.torch is None:
+        return None
+    words = ""
+
+    def make(value):
+        nonlocal words
+        try:
+            made = peers.refused(room, filled(value))
+        except (TypeError, ValueError, BufferError):
+            return None
+        words = made[1] if made else ""
+        return made[0] if made else None
+
+    drawn, _ = replaced(room, fuzzer, make, lambda place: takes_tensors(place) and place.name != "self", True)
+    if drawn is None:
+        return None
+    drawn.words = words
+
+    def after(result, failed):
+        taken = not failed and result is not NotImplemented and "__" not in drawn.entry.name
+        demand(not taken, "took a tensor that PyTorch does not export:", words)
+
+    drawn.after = after
+    return drawn
+
+
+# -- too large --------------------------------------------------------------------------------------------------------
+
+HUGE = [
+    (2**32, 2**32), (2**62, 4), (2**63 - 1, 2), (2**31,) * 3, (2**40, 2**24), (2**21,) * 3, (2**16,) * 4,
+    (2**32, 2**31), (2**62, 2), (2**63 - 1,), (2**61, 3, 1), (3**20, 3**20), (2**33, 2**33, 0), (2**63,), (2**64, 0),
+]  # fmt: skip
+
+
+@contextlib.contextmanager
+def unlimited():
+    """Take away the limit on the memory of this process, as long as the hard one lets it."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (hard, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+
+
+def too_large(room, fuzzer):
+    """A call that asks for more elements than can be counted, or for more memory than the machine has."""
+    if room.chance(0.3) and not room.changing:
+        return beyond_memory(room, fuzzer)
+    sizes = ("shape", "shape1", "shapes", "new_shape", "repetitions", "repeats", "num", "n_rows", "n_cols", "axis")
+
+    def wanted(place):
+        return place.name in sizes or (type(place.value) is tuple and all(type(v) is int for v in place.value))
+
+    shape = room.random.choice(HUGE)
+    drawn, _ = replaced(
+        room, fuzzer, lambda value: shape if type(value) in (tuple, list) else math.prod(shape) % 2**64, wanted
+    )
+    if room.chance(0.5):
+        entry = next((e for e in fuzzer.suited[0] if e.name == "broadcast_to"), None)
+        if entry:
+            drawn = arguments.Drawn(entry)
+            drawn.arguments, drawn.names = [dl.ones(room.random.choice(((), (1,), (1, 1)))), shape], ["x", "shape"]
+    if drawn and drawn.entry.name.startswith(("cuda.", "debug.")):
+        return None
+    return drawn
+
+
+def beyond_memory(room, fuzzer):
+    """More memory than the machine has is refused where NumPy's allocation of the same size is."""
+    entry = next((e for e in fuzzer.suited[0] if e.name == "empty"), None)
+    if entry is None:
+        return None
+    have = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    size = room.random.choice((have * 5 // 4, have * 2, have * 3, 2**40, 2**43, 2**46))
+    drawn = arguments.Drawn(entry)
+    drawn.arguments, drawn.names = [(size,)], ["shape"]
+    drawn.keywords = {"dtype": "uint8"}
+
+    def call():
+        with unlimited():
+            try:
+                np.empty(size, np.uint8)
+            except MemoryError:
+                granted = False
+            else:
+                granted = True
+            made = entry.call(*drawn.arguments, **drawn.keywords)
+            del made
+        demand(granted, f"gave {size} bytes, more than the machine has; NumPy raises MemoryError")
+
+    drawn.call = call
+    return drawn
+
+
+MAKE = dict(
+    zip(
+        TRICKS,
+        (change_operand, change_storage, two_answers, itself, stolen_name, too_large, refused_tensor),
+        strict=True,
+    )
+)
+
+
+def draw(room, fuzzer, name=None):
+    """A call of one trick, or None when nothing that suits it was drawn."""
+    weights = [4, 2, 3, 1, 2, 1, 2 if peers.torch else 0]
+    name = name or room.random.choices(TRICKS, weights)[0]
+    drawn = MAKE[name](room, fuzzer)
+    if drawn is not None:
+        drawn.trick = name
+    return drawn
