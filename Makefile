@@ -5,7 +5,8 @@ VENV ?= .venv
 BUILD ?= build/release
 RUN := $(VENV)/bin/python
 
-.PHONY: help demo test test-levels test-peers test-cuda test-conformance bench sanitize fuzz soak check stubs clean
+.PHONY: help demo test test-levels test-peers test-cuda test-conformance bench sanitize fuzz fuzz-peers fuzz-planted \
+    stress stress-peers stress-sanitized soak check stubs clean
 help:
 	@sed -n 's/^# help: //p' Makefile
 
@@ -20,7 +21,7 @@ $(VENV)/light: $(VENV)/tools
 	touch $@
 
 $(VENV)/pictures: $(VENV)/tools
-	$(RUN) -m pip install -q --disable-pip-version-check "numpy>=1.26" "ml_dtypes>=0.5" "matplotlib>=3.8" "rich>=13"
+	$(RUN) -m pip install -q --disable-pip-version-check "numpy>=1.26" "ml_dtypes>=0.5" "matplotlib>=3.8"
 # Two small frameworks to meet. The demo does without those that have no wheel for this Python.
 	-$(RUN) -m pip install -q --disable-pip-version-check apache-tvm-ffi
 	-$(RUN) -m pip install -q --disable-pip-version-check pyarrow
@@ -99,6 +100,13 @@ test-peers: $(VENV)/peers install
 	$(RUN) -m pytest tests -m "peers and not gpu"
 	$(RUN) -m pytest $(WITH_PACKAGES) -m "not peers and not gpu"
 
+# help: make outside-tests CHECKOUTS="folder ..."  DLPack tests of NumPy, torch, tvm-ffi, nanobind in checkouts, with our tensors
+CHECKOUTS ?=
+.PHONY: outside-tests
+outside-tests: $(VENV)/peers install
+	$(RUN) -m pip install -q --disable-pip-version-check expecttest # which torch's tests import
+	$(RUN) tools/outside_tests.py $(CHECKOUTS)
+
 # help: make bench        what exchange, calls, elements, layouts and products cost beside the peers; pictures in build/bench
 bench: $(VENV)/peers install
 	mkdir -p build/bench
@@ -112,6 +120,13 @@ bench: $(VENV)/peers install
 sanitize: $(VENV)/light
 	tools/sanitize.sh $(VENV)
 
+# help: make tsan         what threads share in the engine, in native programs under ThreadSanitizer; TSAN_ROUNDS=200000 for long
+TSAN_ROUNDS ?= 20000
+.PHONY: tsan
+tsan: $(VENV)/light
+	DLTENSOR_TSAN_ROUNDS=$(TSAN_ROUNDS) $(RUN) -m pytest tests/engine/test_threads.py tests/engine/test_pool.py
+	$(RUN) -m pytest tests/opaque/test_opaque_native.py -k threads
+
 # help: make fuzz         the validator under libFuzzer, then every public call; RUNS=100000000 CALLS=20000 (rounds) for long
 CALLS ?= 120
 fuzz: $(VENV)/light install
@@ -119,9 +134,37 @@ fuzz: $(VENV)/light install
 	$(RUN) fuzz/calls_fuzzer.py --rounds $(CALLS)
 	$(RUN) fuzz/calls_fuzzer.py --rounds 40 --threads 4
 
+# help: make fuzz-peers   the calls with tensors of PyTorch too: those that it refuses to export, and storages that it swaps
+fuzz-peers: $(VENV)/peers install
+	$(RUN) fuzz/calls_fuzzer.py --torch --rounds $(CALLS)
+
+# help: make stress       calls by 4 threads on shared arrays while one changes their shapes; SECONDS=600, STRESS_ROUNDS=40
+SECONDS ?= 60
+STRESS := $(if $(STRESS_ROUNDS),--rounds $(STRESS_ROUNDS),--seconds $(SECONDS))
+stress: $(VENV)/light install
+	$(RUN) fuzz/stress.py $(STRESS)
+stress-peers: $(VENV)/peers install
+	$(RUN) fuzz/stress.py --torch $(STRESS)
+
+# help: make stress-sanitized  the same and the fuzzer of calls under AddressSanitizer and UndefinedBehaviorSanitizer
+stress-sanitized: $(VENV)/light
+	STRESS_ROUNDS=$(STRESS_ROUNDS) CALLS=$(CALLS) tools/sanitize.sh $(VENV) stress
+
+# help: make fuzz-planted the fuzzer and the stress test find the defects of an older commit; PyTorch's, if it is installed
+fuzz-planted: $(VENV)/light
+	tools/planted.sh $(VENV)
+
 # help: make soak         a million exchanges per pair, counting what is left behind; ROUNDS=1000 for a short run
 soak: $(VENV)/peers install
 	$(RUN) tools/soak.py $(ROUNDS)
+
+# help: make mutate       small faults planted one at a time in a copy, and those that no test finds; SEED=1 COUNT=10 PART=1
+SEED ?= 1
+COUNT ?= 10
+PART ?= 1
+.PHONY: mutate
+mutate: $(VENV)/light install
+	$(RUN) tools/mutate.py --seed $(SEED) --count $(COUNT) --part $(PART) $(if $(FILES),--files $(foreach name,$(FILES),'$(name)')) $(MUTATE)
 
 # help: make check        style, types and stubs
 check: $(VENV)/lint $(VENV)/light install
