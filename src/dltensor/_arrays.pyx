@@ -16,7 +16,7 @@ from ._words cimport (DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, DLPACK_FLAG_BI
                       dtype_of, format_of, is_host, kDLComplex, kDLCPU, kDLCUDA, kDLBool, kDLFloat, kDLInt, kDLUInt,
                       numpy_dtype, read_dtype)
 
-from ._errors import quoted
+from ._foreign_text import quoted
 from ._words import as_dtype
 
 cdef extern from "numpy_abi.h" namespace "dlt" nogil:

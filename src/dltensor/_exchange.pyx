@@ -20,7 +20,7 @@ from ._words cimport (DLPACK_FLAG_BITMASK_IS_COPIED, DLPACK_FLAG_BITMASK_READ_ON
                       DLPackExchangeAPI, DLTensor, SetError, device_of, dtype_of, is_host, kDLCPU, kDLCUDA,
                       read_copy_flag, read_device, read_dtype)
 
-from ._errors import one_line
+from ._foreign_text import first_line
 from ._tensor import hook_of, set_hook
 from ._words import ConformanceWarning
 
@@ -93,7 +93,7 @@ cdef Tensor _read_torch_class(object x, str where):
     try:
         _take_protocol(x, &taken, where)
     except RuntimeError as error:
-        raise BufferError(f"{where}: {type(x).__qualname__}.__dlpack__ refused: {one_line(str(error))}") from error
+        raise BufferError(f"{where}: {type(x).__qualname__}.__dlpack__ refused: {first_line(str(error))}") from error
     take_into(t, &taken)
     if t.its.dl.device.device_type == kDLCUDA:
         _adopt(t, None)
@@ -584,8 +584,8 @@ cdef int _refuse_torch(Tensor source) except -1:
     global _warned_torch
     for i in range(source.its.dl.ndim):
         if source.its.dl.strides[i] < 0:
-            raise BufferError(f"into: torch cannot hold negative strides ({source.strides}) and older releases abort "
-                              f"on them; copy() first")
+            raise BufferError(f"into: torch tensors cannot have negative strides, got strides {source.strides}; "
+                              f"pass a copy()")
     if source.its.flags & DLPACK_FLAG_BITMASK_READ_ONLY and not _warned_torch:
         _warned_torch = True
         warnings.warn("into: torch ignores that the tensor is read-only; writing through it changes memory that its "

@@ -1,11 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Text of others (exceptions, names, versions), made short and safe to print. Prints nothing itself."""
 
-import re
-
 LIMIT = 300
 """Characters of a foreign text that are quoted."""
-_COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
 
 def escape_controls(text):
@@ -54,6 +51,33 @@ def first_line(text, limit=LIMIT):
     return line if len(line) <= limit else line[: limit - 3] + "..."
 
 
+def quoted(value, limit=120):
+    """Return what ``repr`` says of an object, cut to one line of at most `limit` characters.
+
+    Parameters
+    ----------
+    value : object
+    limit : int, default 120
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> from dltensor._foreign_text import quoted
+    >>> quoted("a" * 1000, 12)
+    "'aaaaaaaa..."
+    """
+    if type(value) in (bytes, bytearray, str) and len(value) > limit:
+        value = value[:limit] + (b"..." if type(value) is not str else "...")
+    try:
+        text = repr(value)
+    except Exception as error:
+        text = f"<{type(value).__qualname__} whose repr raised {type(error).__qualname__}>"
+    return first_line(text, limit)
+
+
 def describe_error(error, limit=LIMIT):
     """Return the type of an exception and the first line of its text.
 
@@ -73,9 +97,11 @@ def describe_error(error, limit=LIMIT):
     >>> describe_error(ValueError("expected a row\\nframe #0: 0x7f")), describe_error(KeyError())
     ('ValueError: expected a row', 'KeyError')
     """
+    import re  # which `import dltensor` does without
+
     name = first_line(type(error).__name__, 80)
     try:
-        text = first_line(_COLOURS.sub("", str(error)[: 8 * limit]), limit)
+        text = first_line(re.sub(r"\x1b\[[0-9;]*m", "",str(error)[: 8 * limit]), limit)
     except Exception as another:  # a __str__ that raises
         text = f"(its text cannot be read: {type(another).__name__})"
     return f"{name}: {text}" if text else name

@@ -4,8 +4,7 @@
 from html import escape
 
 from ._format import values_text
-from ._overlap import shares_elements
-from ._views import on_host
+from ._views import on_host, shares_elements
 from .layout import contiguous_strides, extent, is_contiguous, numel
 
 CELLS = 96  # elements of memory that are drawn

@@ -42,6 +42,11 @@ cdef extern from "native/layout/layout.h" namespace "dlt" nogil:
     bint is_contiguous(int, const int64_t*, const int64_t*)
     Extent extent(int, const int64_t*, const int64_t*)
     bint repeats_elements(int, const int64_t*, const int64_t*)
+    enum Sharing "dlt::Sharing":
+        SHARING_NONE "dlt::Sharing::none"
+        SHARING_SOME "dlt::Sharing::some"
+        SHARING_UNKNOWN "dlt::Sharing::unknown"
+    Sharing find_sharing(int, const int64_t*, const int64_t*)
     int broadcast_shapes(int, const int*, const int64_t* const*, Align, int64_t*)
     bint broadcast_strides(int, const int64_t*, const int64_t*, int, const int64_t*, Align, int64_t*)
 

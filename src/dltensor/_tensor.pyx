@@ -28,6 +28,7 @@ from ._words cimport (DLPACK_FLAG_BITMASK_IS_COPIED, DLPACK_FLAG_BITMASK_IS_SUBB
                       DLPACK_FLAG_BITMASK_READ_ONLY, DLDataType, DLDevice, device_of, dtype_of, is_handle, is_host,
                       kDLCPU, kDLCUDA, kDLCUDAManaged, read_copy_flag, read_device, read_dtype)
 
+from ._foreign_text import quoted
 from ._words import DeviceError, Flags
 
 cdef extern from "native/layout/reshape.h" namespace "dlt" nogil:

@@ -25,27 +25,32 @@ cdef int read_shape(object shape, int64_t* out, str where, bint strides=False) e
                 break
         else:
             return <int>PyTuple_GET_SIZE(shape)
+    elif PyLong_CheckExact(shape):
+        out[0] = PyLong_AsLongLongAndOverflow(shape, &overflow)
+        if overflow == 0:
+            return 1
+    # Anything else is read once, into numbers of ours; so many of a sequence as tell that it is too long.
+    cdef list numbers = []
     n = 0
     try:
-        if PyLong_CheckExact(shape):
-            out[0] = shape
-            return 1
         if hasattr(shape, "__index__"):
-            out[0] = shape.__index__()
-            return 1
-        for number in shape:
-            if n == 64:
-                raise ValueError(f"{where}: at most 64 dimensions are supported, got {len(tuple(shape))}")
-            out[n] = number.__index__()
-            n += 1
-    except OverflowError:
-        told = [shown(number) for number in ((shape,) if isinstance(shape, int) else shape)]
-        raise ValueError(f"{where}: {'a stride' if strides else 'an extent'} must be below 2^63, got "
-                         f"{', '.join(told)}") from None
+            numbers.append(shape.__index__())
+        else:
+            for number in shape:
+                if len(numbers) == 64:
+                    raise ValueError(f"{where}: at most 64 dimensions are supported, got "
+                                     f"{len(shape) if type(shape) in (tuple, list) else 'more'}")
+                numbers.append(number.__index__())
     except (TypeError, AttributeError):
         raise TypeError(f"{where}: {'strides are' if strides else 'a shape is'} an integer or a sequence of integers, "
-                        f"got {shape!r}") from None
-    return n
+                        f"got {quoted(shape)}") from None
+    try:
+        for n in range(len(numbers)):
+            out[n] = numbers[n]
+    except OverflowError:
+        raise ValueError(f"{where}: {'a stride' if strides else 'an extent'} must be below 2^63, got "
+                         f"{', '.join([shown(number) for number in numbers])}") from None
+    return <int>len(numbers)
 
 
 cdef Tensor _swap_last(Tensor self):
@@ -65,7 +70,7 @@ cdef int _axis_of(object axis, int ndim, str where) except -1:
     try:
         at = axis.__index__()
     except AttributeError:
-        raise TypeError(f"{where}: an axis must be an integer, got {axis!r}") from None
+        raise TypeError(f"{where}: an axis must be an integer, got {quoted(axis)}") from None
     if not -ndim <= at < ndim:
         raise IndexError(f"{where}: axis {at} is out of range for {ndim} dimensions")
     return at % ndim

@@ -4,8 +4,9 @@ from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from ._index cimport Place, checked_index
-from ._native cimport (COMPLEX, REAL, SIGNED, TRUNCATE, UNSIGNED, Extent, Kind, Scalar, contiguous_strides, extent,
-                       find_type, item_bytes, store_scalar, type_float64, type_table)
+from ._native cimport (COMPLEX, REAL, SHARING_SOME, SHARING_UNKNOWN, SIGNED, TRUNCATE, UNSIGNED, Extent, Kind, Scalar,
+                       Sharing, contiguous_strides, extent, find_sharing, find_type, item_bytes, store_scalar, type_float64,
+                       type_table)
 from ._tensor cimport (Tensor, check_host, check_writable, counted, is_packed, on_device, permuted, read_shape,
                        reshaped, squeezed, view_of)
 from ._words cimport (DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, DLPACK_FLAG_BITMASK_READ_ONLY, DLDataType, dtype_of,
@@ -75,6 +76,36 @@ def restride(Tensor t, shape, strides, int64_t offset=0, bint readonly=False, st
     if readonly:
         made.its.flags |= DLPACK_FLAG_BITMASK_READ_ONLY
     return made
+
+
+def shares_elements(shape, strides):
+    """Tell whether two indices of a layout reach the same element.
+
+    Parameters
+    ----------
+    shape, strides : sequence of int
+        Strides count elements.
+
+    Returns
+    -------
+    bool or None
+        None when it cannot be told: the search is limited, since the question is NP-hard.
+
+    Examples
+    --------
+    >>> shares_elements((3, 2), (2, 3)), shares_elements((4, 3), (2, 3)), shares_elements((3,), (0,))
+    (False, True, True)
+    """
+    cdef int64_t sizes[64]
+    cdef int64_t steps[64]
+    cdef Sharing found
+    if len(shape) > 64:
+        return None
+    cdef int ndim = read_shape(tuple(shape), sizes, "shares_elements")
+    if read_shape(tuple(strides), steps, "shares_elements", strides=True) != ndim:
+        raise ValueError(f"shares_elements: shape {shape} and strides {strides} differ in length")
+    found = find_sharing(ndim, sizes, steps)
+    return None if found == SHARING_UNKNOWN else found == SHARING_SOME
 
 
 def raw_bytes(Tensor t):

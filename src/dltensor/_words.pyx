@@ -6,7 +6,7 @@ from operator import index
 
 from cpython.object cimport PyTypeObject
 
-from ._errors import quoted
+from ._foreign_text import quoted
 
 cdef extern from "native/words.h" namespace "dlt" nogil:
     ctypedef struct DeviceRow:

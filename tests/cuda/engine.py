@@ -65,7 +65,7 @@ def compiled(folder, face, flags=()):
     native = SOURCE / "native"
     files = [path for part in (".", "cuda", "memory") for path in sorted((native / part).glob("*.cc"))]
     files.remove(native / "cuda" / "seed.cc")  # a program
-    files += [native / name for name in ("layout/layout.cc", "cpu/dtype.cc", "cpu/scalar.cc")]
+    files += [native / name for name in ("layout/layout.cc", "layout/sharing.cc", "cpu/dtype.cc", "cpu/scalar.cc")]
     files += [Path(__file__).with_name(face)]
     command = ["-std=c++20", "-O1", "-g1", "-fPIC", "-Wall", f"-I{SOURCE}", f"-I{SOURCE / 'include'}", *flags]
     headers = (

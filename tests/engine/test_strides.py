@@ -107,13 +107,31 @@ def test_interleaved_views_are_apart_and_equal_views_identical():
     assert library.face_overlap(c.byref(tensor(x[1:])), c.byref(tensor(x[:-1]))) == 2
 
 
-def test_repeated_elements_are_found():
+def test_repeated_elements_are_found_exactly():
     for shape in shapes(3):
-        for strides in itertools.product((0, 1, 2, 3, 6, -1), repeat=len(shape)):
+        for strides in itertools.product((0, 1, 2, 3, 6, -1, -5), repeat=len(shape)):
             every = addresses(shape, strides)
-            if len(set(every)) != len(every):
-                assert library.face_repeats(len(shape), numbers(shape), numbers(strides)), (shape, strides)
-    x = np.zeros((3, 4, 5), np.int8)
-    for view in (x, x.T, x[::-1, ::2], x[:0]):
-        t = tensor(view)
-        assert not library.face_repeats(t.ndim, t.shape, t.strides)
+            says = library.face_repeats(len(shape), numbers(shape), numbers(strides))
+            assert bool(says) == (len(set(every)) != len(every)), (shape, strides)
+
+
+def test_repeated_elements_of_many_dimensions_are_found_exactly():
+    random = np.random.default_rng(5)
+    count = [0, 0]
+    for _ in range(3000):
+        ndim = int(random.integers(4, 7))
+        shape = tuple(int(n) for n in random.integers(1, 5, ndim))
+        strides = tuple(int(n) for n in random.integers(-400, 400, ndim))
+        every = addresses(shape, strides)
+        repeats = len(set(every)) != len(every)
+        assert bool(library.face_repeats(ndim, numbers(shape), numbers(strides))) == repeats, (shape, strides)
+        count[repeats] += 1
+    assert min(count) > 300
+
+
+def test_strides_that_cannot_be_searched_count_as_repeating():
+    # 40 dimensions of close strides: more differences than the search tries. 2^127 and more: no distance holds them.
+    close = [2**40 + 7 * d * d for d in range(40)]
+    assert library.face_repeats(40, numbers([2] * 40), numbers(close))
+    assert library.face_repeats(12, numbers([2**62] * 12), numbers([2**62 - k for k in range(12)]))
+    assert library.face_repeats(1, numbers([2]), numbers([-(2**63)]))

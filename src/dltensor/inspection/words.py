@@ -2,7 +2,7 @@
 """Numbers of a tensor struct in words: strides, alignment, element types, flags. Reads no memory."""
 
 from .. import DataTypeCode, Device, Flags
-from .._overlap import shares_elements
+from .._views import shares_elements
 from .._words import dtype_text
 from ..layout import is_contiguous
 

@@ -108,23 +108,6 @@ int64_t extent_bytes(const DLTensor& tensor, bool padded) {
   return bytes_of(elements.high - elements.low, tensor.dtype, padded);
 }
 
-bool repeats_elements(int ndim, const int64_t* shape, const int64_t* strides) {
-  if (numel(ndim, shape) <= 1) return false;
-  // From the smallest stride to the largest, each must step over everything below it.
-  bool used[max_dims] = {};
-  int64_t reach = 1;
-  for (int step = 0; step < ndim; ++step) {
-    int next = -1;
-    for (int d = 0; d < ndim; ++d)
-      if (!used[d] && shape[d] > 1 && (next < 0 || magnitude(strides[d]) < magnitude(strides[next]))) next = d;
-    if (next < 0) return false;
-    used[next] = true;
-    if (magnitude(strides[next]) < reach) return true;
-    reach += magnitude(strides[next]) * (shape[next] - 1);
-  }
-  return false;
-}
-
 Overlap overlap(const DLTensor& a, const DLTensor& b) {
   if (numel(a.ndim, a.shape) == 0 || numel(b.ndim, b.shape) == 0) return Overlap::none;
   const Extent ea = extent(a.ndim, a.shape, a.strides), eb = extent(b.ndim, b.shape, b.strides);

@@ -53,8 +53,15 @@ DLT_API Extent extent(int ndim, const int64_t* shape, const int64_t* strides);
 // Bytes from the lowest to one past the highest byte of the walk; packed elements share bytes.
 DLT_API int64_t extent_bytes(const DLTensor& tensor, bool padded);
 
-// True when two indices reach the same element, as after broadcast_to. May say true of exotic strides that do not.
-DLT_API bool repeats_elements(int ndim, const int64_t* shape, const int64_t* strides);
+// Whether two indices reach the same element, as after broadcast_to. The question is NP-hard: the exact search ends after a
+// limited number of steps, which only strides that no dimension steps over need at all.
+enum class Sharing { none, some, unknown };
+DLT_API Sharing find_sharing(int ndim, const int64_t* shape, const int64_t* strides) noexcept;
+
+// The same for those who must not write twice: unknown counts as true.
+inline bool repeats_elements(int ndim, const int64_t* shape, const int64_t* strides) {
+  return find_sharing(ndim, shape, strides) != Sharing::none;
+}
 
 enum class Overlap {
   none,       // no byte in common
