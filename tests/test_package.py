@@ -237,3 +237,16 @@ def test_rejections_are_told_when_the_package_is_imported():
 def test_importlib_finds_the_lazy_modules():
     for name in LAZY:
         assert importlib.util.find_spec(f"dltensor.{name}").origin.endswith((f"{name}.py", "__init__.py"))
+
+
+@pytest.mark.parametrize("name", ["", "checks", "cuda", "debug", "layout", "opaque"])
+def test_public_functions_and_classes_name_the_module_that_users_import_from(name):
+    module = importlib.import_module(f"dltensor.{name}".rstrip("."))
+    seen = 0
+    for attribute in module.__all__:
+        thing = getattr(module, attribute)
+        if callable(thing):
+            assert thing.__module__ in (module.__name__, "dltensor"), f"{attribute} is of {thing.__module__}"
+            assert getattr(importlib.import_module(thing.__module__), thing.__name__, None) is not None, attribute
+            seen += 1
+    assert seen > 3

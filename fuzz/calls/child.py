@@ -228,7 +228,7 @@ def show(value, depth=0):
 
 
 def load_packages():
-    """Import what calls import when it is installed: not while a call is timed, from several threads or short of memory."""
+    """Import what calls import when it is installed: not while a call is timed, in threads or short of memory."""
     with contextlib.suppress(ImportError):
         import metatensor  # noqa: F401  (which imports PyTorch)
 

@@ -66,7 +66,8 @@ class Shared:
             else:
                 array.shape = shape
         for tensor in self.tensors:
-            tensor.resize_(shape)
+            # Not resize_ and its like, which let go of the GIL while they write: a race within PyTorch (SECURITY.md).
+            tensor.data = tensor.view(shape)
 
 
 def assign(target, source):

@@ -14,6 +14,7 @@ from ._functions import OPS
 from ._functions import __all__ as _OPERATIONS
 from ._namespace import VERSIONS as _VERSIONS
 from ._namespace import info as __array_namespace_info__
+from ._naming import set_module as _set_module
 from ._operands import data_ptr
 from ._products import gemm, matmul
 from ._tensor import Tensor
@@ -165,6 +166,14 @@ __all__ = [
     "zeros_like",
 ]
 _SHOWN = frozenset(__all__)
+_set_module(globals())
+
+
+def _rebuild(*state):
+    """Make the tensor that a pickle describes. Every pickle of a tensor names this function."""
+    from ._pickle import rebuild
+
+    return rebuild(*state)
 
 
 def __dir__():

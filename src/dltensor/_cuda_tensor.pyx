@@ -6,6 +6,7 @@ nor of exchange, which is _cuda_exchange's.
 Loaded when the first tensor meets a CUDA device.
 """
 cimport cython
+from cpython.object cimport PyTypeObject
 from libc.stddef cimport size_t
 from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy
@@ -549,3 +550,7 @@ def transfer(Tensor t not None, copy):
     arriving.its.dl.data = block.data
     made.arriving = arriving
     return made
+
+
+# Where users find it, in errors, pickles and help.
+(<PyTypeObject*>Transfer).tp_name = "dltensor.cuda.Transfer"

@@ -101,7 +101,7 @@ def describe_error(error, limit=LIMIT):
 
     name = first_line(type(error).__name__, 80)
     try:
-        text = first_line(re.sub(r"\x1b\[[0-9;]*m", "",str(error)[: 8 * limit]), limit)
+        text = first_line(re.sub(r"\x1b\[[0-9;]*m", "", str(error)[: 8 * limit]), limit)
     except Exception as another:  # a __str__ that raises
         text = f"(its text cannot be read: {type(another).__name__})"
     return f"{name}: {text}" if text else name

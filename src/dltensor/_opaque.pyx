@@ -7,7 +7,7 @@ object around one, the way of errors between the two, and what keeps objects ali
 import atexit
 
 cimport cython
-from cpython.object cimport PyObject
+from cpython.object cimport PyObject, PyTypeObject
 from cpython.ref cimport Py_INCREF
 from libc.stdint cimport int32_t, int64_t, uint64_t, uintptr_t
 from libc.stdlib cimport free, malloc
@@ -475,3 +475,7 @@ def live_arrays():
     1
     """
     return live_handles()
+
+
+# Where users find them, in errors, pickles and help.
+(<PyTypeObject*>OpaqueArray).tp_name = "dltensor.opaque.OpaqueArray"

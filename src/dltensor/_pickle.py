@@ -40,7 +40,9 @@ def reduce_tensor(t, protocol):
     else:
         data, layout = _span(t)
     payload = PickleBuffer(data) if protocol >= 5 else memoryview(data).tobytes()
-    return rebuild, (payload, t.shape, t.dtype.__dlpack_data_type__(), padded, t.readonly, *layout)
+    import dltensor  # whose function pickles name: this module may move
+
+    return dltensor._rebuild, (payload, t.shape, t.dtype.__dlpack_data_type__(), padded, t.readonly, *layout)
 
 
 def _span(t):

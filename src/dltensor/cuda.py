@@ -17,6 +17,7 @@ from ._cuda_device import (
 from ._cuda_launch import Blocks1d, BlocksNd, Launch, blocks_values_1d, blocks_values_nd, calc_threads, launch, tf32
 from ._cuda_stream import Event, Stream, current_stream
 from ._cuda_tensor import Transfer
+from ._naming import set_module as _set_module
 from ._words import Device
 
 __all__ = [
@@ -45,3 +46,4 @@ __all__ = [
     "synchronize",
     "tf32",
 ]
+_set_module(globals())

@@ -4,6 +4,7 @@
 from pathlib import Path
 
 from ._metatensor import metatensor_block, metatensor_labels, metatensor_load, register_metatensor
+from ._naming import set_module as _set_module
 from ._opaque import OpaqueArray, callback, from_pointer, hold, live_arrays, origin_name, register_origin, unwrap
 
 __all__ = [
@@ -64,3 +65,6 @@ def _there(path):
     if not path.exists():
         raise FileNotFoundError(f"{path.name} of dltensor is not where it was installed to ({path}); install it again")
     return path
+
+
+_set_module(globals())
