@@ -17,21 +17,17 @@ from .._words cimport (DLDeviceType, DLManagedTensor, DLManagedTensorVersioned, 
 cdef extern from "probe.h" namespace "dlt::probe" nogil:
     cppclass atomic_int "std::atomic<int>":
         int load()
-    cppclass Record:
-        atomic_int deleted
-        atomic_int without_gil
-        atomic_int with_error
     cppclass Made:
         Made() except +
         DLManagedTensorVersioned versioned
         DLManagedTensor legacy
-        Record record
+        atomic_int deleted
         int64_t* shape
         int64_t* strides
         void* owned
         size_t owned_bytes
     cppclass Watched:
-        Record record
+        atomic_int deleted
         void* original
         cbool call_through
     cppclass Said:
@@ -196,11 +192,7 @@ cdef class Watch:
 
     @property
     def deleted(self):
-        return self.watched.record.deleted.load()
-
-    @property
-    def without_gil(self):
-        return self.watched.record.without_gil.load()
+        return self.watched.deleted.load()
 
     def hold_back(self):
         """Count only, from now on: the foreign deleter is not called, its struct leaks."""
@@ -389,15 +381,7 @@ cdef class Probe:
 
     @property
     def deleted(self):
-        return self.made.record.deleted.load()
-
-    @property
-    def without_gil(self):
-        return self.made.record.without_gil.load()
-
-    @property
-    def with_error(self):
-        return self.made.record.with_error.load()
+        return self.made.deleted.load()
 
     @property
     def struct(self):

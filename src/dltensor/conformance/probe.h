@@ -17,24 +17,6 @@ namespace dlt::probe {
 
 inline constexpr int kRoom = 64;
 
-// What was done with one struct.
-struct Record {
-  std::atomic<int> deleted{0};
-  std::atomic<int> without_gil{0};
-  std::atomic<int> with_error{0};
-
-  void count() {
-    if (Py_IsInitialized()) {
-      if (!PyGILState_Check()) {
-        without_gil++;
-      } else if (PyErr_Occurred()) {
-        with_error++;
-      }
-    }
-    deleted++;
-  }
-};
-
 // One struct of ours. It is spoilt when deleted but never freed, so that a second call is counted and not fatal.
 struct Made {
   union {
@@ -42,7 +24,7 @@ struct Made {
     DLManagedTensor legacy;
     char room[128];
   };
-  Record record;
+  std::atomic<int> deleted{0};
   int64_t shape[kRoom];
   int64_t strides[kRoom];
   void* owned = nullptr;  // memory that only this struct describes, and that may be spoilt with it
@@ -54,7 +36,7 @@ struct Made {
 inline void spoil(Made* made) {
   for (int axis = 0; axis < kRoom; axis++) made->shape[axis] = made->strides[axis] = -7777;
   if (made->owned) std::memset(made->owned, 0xdd, made->owned_bytes);
-  made->record.count();
+  made->deleted++;
 }
 inline void delete_versioned(DLManagedTensorVersioned* self) { spoil(reinterpret_cast<Made*>(self)); }
 inline void delete_legacy(DLManagedTensor* self) { spoil(reinterpret_cast<Made*>(self)); }
@@ -77,7 +59,7 @@ inline void end_capsule_always(PyObject* capsule) {
 
 // The watch: a foreign struct's deleter replaced by ours, which counts, puts the original back and calls it once.
 struct Watched {
-  Record record;
+  std::atomic<int> deleted{0};
   void* original = nullptr;
   bool is_legacy = false;
   bool call_through = true;
@@ -96,8 +78,8 @@ template <class Managed>
 inline void watch_deleter(Managed* self) {
   Watched* watch = watched_at(self);
   if (!watch) return;
-  const bool first = watch->record.deleted.load() == 0;
-  watch->record.count();
+  const bool first = watch->deleted.load() == 0;
+  watch->deleted++;
   if (!first || !watch->original || !watch->call_through) return;
   auto original = reinterpret_cast<void (*)(Managed*)>(watch->original);
   self->deleter = original;
