@@ -7,6 +7,7 @@ import os
 import struct
 import subprocess
 import sys
+import types
 import warnings
 import weakref
 
@@ -550,6 +551,14 @@ def test_asarray_of_a_tensor_is_the_tensor():
         dl.asarray([1, 2], copy=False)
 
 
+@pytest.mark.parametrize("dtype", [None, "int16"])
+@pytest.mark.parametrize("obj", [[1, 2], b"ab"], ids=["numbers", "memory"])
+def test_asarray_copies_once_at_most(obj, dtype):
+    with dl.debug.trace() as trace:
+        dl.asarray(obj, dtype=dtype, copy=True)
+    assert [event.event for event in trace.events].count("allocated") == 1
+
+
 def test_the_exchange_table_can_be_turned_off(monkeypatch):
     code = "import dltensor as dl; t = dl.asarray([1]); print(dl.from_dlpack(t).tolist())"
     environment = {**os.environ, "DLTENSOR_NO_EXCHANGE_API": "1"}
@@ -564,6 +573,14 @@ def test_into_numpy_shares_memory():
         dl.into(tensor, "numpy")
     with pytest.raises(TypeError, match="no exchange table"):
         dl.into(tensor, dict)
+
+
+def test_into_a_type_of_jaxlib_asks_jax(monkeypatch):
+    array_of_jaxlib = type("ArrayImpl", (), {"__module__": "jaxlib._jax"})
+    of_jax = types.SimpleNamespace(from_dlpack=lambda source: ("made by jax", source))
+    monkeypatch.setitem(sys.modules, "jax", types.SimpleNamespace(dlpack=of_jax))
+    tensor = dl.asarray([1, 2, 3])
+    assert dl.into(tensor, array_of_jaxlib) == ("made by jax", tensor)
 
 
 def test_no_warning_escapes_on_the_plain_paths(array):

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every check can fail and none fires without cause: one planted violation and one clean case each, from the table."""
 
+import gc
+import weakref
+
 import planted
 import pytest
 
@@ -8,6 +11,7 @@ from dltensor.conformance.checks import all_checks
 from dltensor.conformance.child import run_one
 from dltensor.conformance.rules import RULES
 from dltensor.conformance.runner import run
+from dltensor.conformance.targets import Target
 
 CHECKS = all_checks()
 
@@ -48,3 +52,20 @@ def test_no_defect_is_planted_for_nothing():
     known = {*planted.PRODUCERS, *planted.CONSUMERS, *planted.TABLES}
     assert known <= set(CHECKS)
     assert len(known) > 70
+
+
+def test_the_check_of_deleters_collects_the_cycles_that_they_leave():
+    makes, made = planted.maker(None), weakref.WeakSet()
+
+    def make(layout, dtype):
+        array = makes(layout, dtype)
+        array.itself = array
+        made.add(array)
+        return array
+
+    gc.disable()
+    try:
+        run_one(CHECKS["deleter-runs-anywhere"], Target("in cycles", "0", make))
+    finally:
+        gc.enable()
+    assert len(made) == 0
