@@ -354,6 +354,18 @@ static void old_errors_are_not_blamed(void) {
   CHECK(strstr(last_message(), "'device' failed with status 77") != NULL);
 }
 
+static dlt_status_t no_error_at_all(const char** message, const char** origin, void** data_out) {
+  *message = *origin = NULL;
+  *data_out = NULL;
+  return DLT_SUCCESS;
+}
+static void a_host_may_have_no_message_at_all(void) {
+  dlt_host_t host = {dlt_register_data_origin, dlt_get_data_origin, no_error_at_all, dlt_set_last_error};
+  dlt_array_t a = honest();
+  a.device = status_77;
+  FAILS(dlt_array_check(&a, &host), "'device' failed with status 77, without a message");
+}
+
 static void a_lying_fill_is_refused_and_given_back(void) {
   double x[2] = {0};
   dlt_array_t ours = array_over(x, f64, 1, (int64_t[]){2}, NULL, 0), made;
@@ -378,6 +390,7 @@ int main(int argc, char** argv) {
       CASE(a_swapped_origin_of_number_one_is_found), /* first: it is about the first origin of all */
       CASE(each_missing_function_is_named), CASE(an_honest_array_passes), CASE(each_lie_is_named),
       CASE(old_errors_are_not_blamed), CASE(a_lying_fill_is_refused_and_given_back),
-      CASE(swapped_functions_are_found), CASE(a_struct_of_zeros_is_no_array)};
+      CASE(swapped_functions_are_found), CASE(a_struct_of_zeros_is_no_array),
+      CASE(a_host_may_have_no_message_at_all)};
   return run_cases(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);
 }

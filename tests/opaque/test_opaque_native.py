@@ -39,7 +39,7 @@ NUMBERS = {
         "each_missing_function_is_named": [36], "an_honest_array_passes": [35], "each_lie_is_named": [36],
         "old_errors_are_not_blamed": [8], "a_lying_fill_is_refused_and_given_back": [20],
         "swapped_functions_are_found": [36], "a_swapped_origin_of_number_one_is_found": [36],
-        "a_struct_of_zeros_is_no_array": [3],
+        "a_struct_of_zeros_is_no_array": [3], "a_host_may_have_no_message_at_all": [8],
     },
     "face.cc": {
         "the_owner_stands_for_what_it_was": [37], "the_owner_is_let_go_of_once": [30],
