@@ -75,6 +75,27 @@ def test_devices_memory_and_properties():
     run(body)
 
 
+def test_blocks_are_computed_for_the_first_device():
+    body = """
+    hostcuda.load(devices=1)
+    assert cuda.blocks_values_1d(10**6, num_threads=512) == (977, 2, 10**6)
+    """
+    run(body)
+
+
+@pytest.mark.parametrize(("device", "cached"), [("'cuda:1'", [True, False]), ("None", [False, False])])
+def test_emptying_the_cache_reaches_one_device_or_all(device, cached):
+    body = f"""
+    hostcuda.load(devices=2)
+    for device in ("cuda:0", "cuda:1"):
+        dl.empty(1 << 18, device=device)
+        cuda.synchronize(device)
+    cuda.empty_cache({device})
+    assert [cuda.memory_stats(ordinal)["cached_bytes"] > 0 for ordinal in (0, 1)] == {cached}
+    """
+    run(body)
+
+
 def test_streams_nest_and_restore_the_default():
     body = """
     hostcuda.load(order="lazy")
