@@ -191,8 +191,9 @@ class Engine:
         return flat
 
     def run(
-        self, name, operands, dtype, out=None, flavour=0, stream=None, launch=None, out_dtype=None, scalar_dtype=None
-    ):
+        self, name, operands, dtype, out=None, flavour=0, stream=None, launch=None, out_dtype=None, scalar_dtype=None,
+        only_prepare=False,
+    ):  # fmt: skip
         """out = name(operands) computed in `dtype`; scalars are of `scalar_dtype` or `dtype`."""
         stream = stream or self.stream()
         if out is None:
@@ -211,6 +212,7 @@ class Engine:
             ctypes.byref(target),
             stream,
             ctypes.byref(launch) if launch else None,
+            only_prepare,
         )
         return out
 

@@ -98,7 +98,8 @@ SHIM void shim_set_cache_limit(size_t bytes) { dlt::cuda::set_cache_limit(bytes)
 SHIM int shim_usage(int device, Usage* out) { return answer(usage(device, out)); }
 SHIM int64_t shim_live_blocks() { return memory_stats().live_blocks; }
 
-SHIM int shim_elementwise(int flavour, int op, int type, const Flat* in, int count, const Flat* out, Stream* stream, const Launch* launch) {
+SHIM int shim_elementwise(int flavour, int op, int type, const Flat* in, int count, const Flat* out, Stream* stream, const Launch* launch,
+                           int only_prepare) {
   Operand operands[3];
   Made* made[3];
   for (int k = 0; k < count; ++k) {
@@ -106,7 +107,8 @@ SHIM int shim_elementwise(int flavour, int op, int type, const Flat* in, int cou
     operands[k] = made[k]->operand;
   }
   Made target(out);
-  const int fault = answer(elementwise({op, static_cast<Flavour>(flavour), type}, operands, count, target.operand, {stream, launch}));
+  const auto go = only_prepare ? prepare : elementwise;
+  const int fault = answer(go({op, static_cast<Flavour>(flavour), type}, operands, count, target.operand, {stream, launch}));
   for (int k = 0; k < count; ++k) delete made[k];
   return fault;
 }

@@ -127,6 +127,14 @@ def test_many_dimensions(cuda):
     np.testing.assert_array_equal(got, -a)
 
 
+def test_a_kernel_for_more_than_two_to_the_31_elements_is_not_taken_for_few(eager, machine):
+    x = eager.empty((64,), "uint8")
+    many, few = x.view((2**31,), (2,)), x.view((32,), (2,))
+    eager.run("bitwise_xor", [many, 1], "uint8", out=many, only_prepare=True)
+    eager.run("bitwise_xor", [few, 1], "uint8", out=few)
+    assert "uint32_t" in machine.last_kernel()
+
+
 def test_overlap_is_as_if_through_a_temporary(cuda):
     a = np.arange(4001, dtype="int32")
     x = cuda.upload(a)
