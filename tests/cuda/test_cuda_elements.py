@@ -154,6 +154,13 @@ def test_misaligned_operands_are_read_byte_by_byte(cuda):
     np.testing.assert_array_equal(np.frombuffer(out.get().tobytes()[3:-1], "f4"), a + b)
 
 
+def test_many_elements_take_all_threads_of_the_device_at_once(eager, machine):
+    x = eager.empty((2**22,), "float32")
+    eager.run("add", [x, 1.0], "float32", out=x)
+    # The host driver says 132 multiprocessors of 2048 threads.
+    assert (machine.statistics().grid[0], machine.statistics().block[0]) == (132 * 2048 // 256, 256)
+
+
 @pytest.mark.parametrize("threads", [1, 32, 96, 512, 1024])
 @pytest.mark.parametrize("blocks", [1, 8, 32])
 def test_every_launch_gives_the_same_result(eager, loaded, blocks, threads):

@@ -75,6 +75,15 @@ def test_devices_memory_and_properties():
     run(body)
 
 
+def test_a_tensor_may_be_the_first_to_use_the_device():
+    body = """
+    hostcuda.load()
+    x = dl.full(3, 2.0, device="cuda")
+    assert (x + 1).tolist() == [3.0, 3.0, 3.0]
+    """
+    run(body)
+
+
 def test_blocks_are_computed_for_the_first_device():
     body = """
     hostcuda.load(devices=1)
