@@ -75,11 +75,16 @@ def test_devices_memory_and_properties():
     run(body)
 
 
-def test_a_tensor_may_be_the_first_to_use_the_device():
+def test_the_first_tensor_on_a_device_starts_the_engine_once():
     body = """
+    from dltensor import _cuda_device
+
+    started, start = [], _cuda_device.start
+    _cuda_device.start = lambda: started.append(start())
     hostcuda.load()
-    x = dl.full(3, 2.0, device="cuda")
-    assert (x + 1).tolist() == [3.0, 3.0, 3.0]
+    dl.full(3, 2.0, device="cuda")
+    dl.full(3, 2.0, device="cuda")
+    assert len(started) == 1
     """
     run(body)
 
