@@ -417,6 +417,18 @@ def test_a_consumers_stream_sees_the_data(machine_order):
     assert set(z.numpy()) == {-1.0}
 
 
+def test_a_stream_waits_for_who_wrote_managed_memory_last(machine_order):
+    producer, consumer = cuda.Stream(), cuda.Stream()
+    with producer:
+        x = dl.full(3000, 1.0, device="cuda_managed")
+        for _ in range(3):
+            x += 1
+    with consumer:
+        y = x * 2
+    consumer.synchronize()
+    assert set(y.numpy()) == {8.0}
+
+
 def test_a_capsule_remembers_the_consumer_at_the_release(machine_order):
     producer, consumer = cuda.Stream(), cuda.Stream()
     with producer:
