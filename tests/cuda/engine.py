@@ -191,9 +191,18 @@ class Engine:
         return flat
 
     def run(
-        self, name, operands, dtype, out=None, flavour=0, stream=None, launch=None, out_dtype=None, scalar_dtype=None,
+        self,
+        name,
+        operands,
+        dtype,
+        out=None,
+        flavour=0,
+        stream=None,
+        launch=None,
+        out_dtype=None,
+        scalar_dtype=None,
         only_prepare=False,
-    ):  # fmt: skip
+    ):
         """out = name(operands) computed in `dtype`; scalars are of `scalar_dtype` or `dtype`."""
         stream = stream or self.stream()
         if out is None:

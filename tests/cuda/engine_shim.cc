@@ -98,8 +98,8 @@ SHIM void shim_set_cache_limit(size_t bytes) { dlt::cuda::set_cache_limit(bytes)
 SHIM int shim_usage(int device, Usage* out) { return answer(usage(device, out)); }
 SHIM int64_t shim_live_blocks() { return memory_stats().live_blocks; }
 
-SHIM int shim_elementwise(int flavour, int op, int type, const Flat* in, int count, const Flat* out, Stream* stream, const Launch* launch,
-                           int only_prepare) {
+SHIM int shim_elementwise(int flavour, int op, int type, const Flat* in, int count, const Flat* out, Stream* stream,
+                          const Launch* launch, int only_prepare) {
   Operand operands[3];
   Made* made[3];
   for (int k = 0; k < count; ++k) {
@@ -108,7 +108,8 @@ SHIM int shim_elementwise(int flavour, int op, int type, const Flat* in, int cou
   }
   Made target(out);
   const auto go = only_prepare ? prepare : elementwise;
-  const int fault = answer(go({op, static_cast<Flavour>(flavour), type}, operands, count, target.operand, {stream, launch}));
+  const Operation operation{op, static_cast<Flavour>(flavour), type};
+  const int fault = answer(go(operation, operands, count, target.operand, {stream, launch}));
   for (int k = 0; k < count; ++k) delete made[k];
   return fault;
 }
