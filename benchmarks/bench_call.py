@@ -6,7 +6,7 @@ Run: python benchmarks/bench_call.py [part of a row's name ...] [--json FILE] [-
 
 from compare import Row, main, torch
 
-from dltensor.bench import calls
+from dltensor._cli.bench import calls
 
 
 def rows():

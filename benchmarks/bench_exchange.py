@@ -9,8 +9,8 @@ Bias: small tensors, warm caches, one thread; the peers do more in some of their
 import argparse
 import json
 
-from dltensor.bench import exchange
-from dltensor.timing import by_turns
+from dltensor._cli.bench import exchange
+from dltensor._tools.timing import by_turns
 
 
 def main():

@@ -21,7 +21,7 @@ from metatensor._c_api import mts_array_t
 from metatensor._data import create_mts_array
 
 import dltensor as dl
-from dltensor import timing
+from dltensor._tools import timing
 
 HERE = Path(__file__).resolve().parent
 SOURCE = r"""

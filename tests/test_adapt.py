@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import dltensor as dl
-from dltensor import _report
+from dltensor._core import introspect as _report
 from dltensor.inspection.quirks import load
 
 

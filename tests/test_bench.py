@@ -9,8 +9,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from dltensor.bench import BIAS, Measured, calls, drawing, exchange, measure
-from dltensor.cli import main
+from dltensor._cli.bench import BIAS, Measured, calls, drawing, exchange, measure
+from dltensor._cli.main import main
 
 ROOT = Path(__file__).parent.parent
 ROWS = [

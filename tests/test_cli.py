@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from dltensor.cli import COMMANDS, main
+from dltensor._cli.main import COMMANDS, main
 
 
 def run(*arguments):
@@ -73,8 +73,8 @@ def test_the_flags_point_at_files_that_are_there():
 
 def test_info_imports_no_framework():
     code = (
-        "import sys; from dltensor.cli import main; main(['info']); "
-        "print(sorted({'numpy', 'torch', 'jax', 'matplotlib', 'dltensor.demo'} & set(sys.modules)))"
+        "import sys; from dltensor._cli.main import main; main(['info']); "
+        "print(sorted({'numpy', 'torch', 'jax', 'matplotlib', 'dltensor._cli.demo'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
     assert done.stdout.splitlines()[-1] == "[]", done.stderr
@@ -84,7 +84,7 @@ def test_an_interrupt_ends_the_command_without_a_traceback(monkeypatch, capsys):
     def interrupted(options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(importlib.import_module("dltensor.info"), "run", interrupted)
+    monkeypatch.setattr(importlib.import_module("dltensor._cli.info"), "run", interrupted)
     assert main(["info"]) == 130
     assert capsys.readouterr().err == "interrupted\n"
 

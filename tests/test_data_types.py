@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import dltensor as dl
-from dltensor._words import COMPUTED
+from dltensor._core.types import COMPUTED
 
 
 @pytest.mark.parametrize(

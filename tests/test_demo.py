@@ -12,8 +12,8 @@ import dltensor as dl
 
 np = pytest.importorskip("numpy")
 
-from dltensor import timing  # noqa: E402
-from dltensor.demo import journey, peers, photo, report  # noqa: E402 (they need NumPy)
+from dltensor._cli.demo import journey, peers, photo, report  # noqa: E402 (they need NumPy)
+from dltensor._tools import timing  # noqa: E402
 
 HEAVY = ("torch", "tvm_ffi", "pyarrow", "jax")
 
@@ -36,7 +36,7 @@ def demo(folder, hidden=()):
     """Run the demo in a process of its own that cannot import `hidden`."""
     code = (
         f"import sys\nfor name in {tuple(hidden)!r}: sys.modules[name] = None\n"
-        f"from dltensor.cli import main\nsys.exit(main(['demo', '--output', {str(folder)!r}]))"
+        f"from dltensor._cli.main import main\nsys.exit(main(['demo', '--output', {str(folder)!r}]))"
     )
     return subprocess.run([sys.executable, "-W", "default", "-c", code], capture_output=True, text=True, timeout=300)
 
@@ -164,7 +164,7 @@ def test_a_place_that_cannot_be_written_is_refused_in_words(tmp_path):
 
 
 def test_work_on_the_pixels_is_what_numpy_makes_of_them():
-    from dltensor.demo import work
+    from dltensor._cli.demo import work
 
     done = work.work(picture(), peers=("numpy",), rounds=3)
     assert [one.name for one in done] == [row[0] for row in work.WORKS]
@@ -179,7 +179,7 @@ def test_work_on_the_pixels_is_what_numpy_makes_of_them():
 
 def test_the_pictures_of_work_are_drawn(tmp_path):
     pytest.importorskip("matplotlib")
-    from dltensor.demo import sheet, work
+    from dltensor._cli.demo import sheet, work
 
     sheet.draw_work(work.work(picture(), peers=("numpy",), rounds=2), "title", tmp_path / "work.png")
     assert (tmp_path / "work.png").read_bytes().startswith(b"\x89PNG")

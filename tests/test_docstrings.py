@@ -48,7 +48,7 @@ DOCUMENTED = list(documented())
 def test_a_docstring_prints_what_it_says(name, text, names):
     test = doctest.DocTestParser().get_doctest(text, {**names, "dl": dl}, name, None, None)
     assert test.examples
-    if name.startswith("dltensor.demo"):
+    if name.startswith("dltensor._cli.demo"):
         pytest.importorskip("matplotlib", reason="matplotlib brings the photograph")
     skip_without(example.source for example in test.examples)
     report = io.StringIO()

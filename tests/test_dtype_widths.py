@@ -67,6 +67,6 @@ def test_every_named_dtype_can_be_made_of_its_numbers():
 
 
 def test_reports_name_a_type_that_cannot_be_made():
-    from dltensor.inspection.words import dtype_words
+    from dltensor.inspection.describe import dtype_words
 
     assert dtype_words((6, 1, 1)) == "dtype(6, 1) (kDLBool = 6, 1 bit, 1 lane)"

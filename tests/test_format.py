@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dltensor as dl
-from dltensor._format import values_text
+from dltensor._core.format import values_text
 
 SHAPES = [(), (3,), (2, 3), (2, 0), (30,), (1001,), (40, 40), (2, 3, 4), (11, 11, 11), (1, 1, 1, 1)]
 

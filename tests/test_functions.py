@@ -17,8 +17,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dltensor as dl
-from dltensor import _engine
-from dltensor._words import COMPUTED
+from dltensor._core.types import COMPUTED
+from dltensor._ops import elementwise
+from dltensor._ops import promotion as _engine
 
 KINDS = {"bool": "bool", "complex64": "complex", "complex128": "complex"} | {
     name: "floats" for name in ("float16", "bfloat16", "float32", "float64")
@@ -87,7 +88,7 @@ def operands_of(name, dtype, n=67):
 @pytest.mark.parametrize(("name", "dtype"), PAIRS)
 def test_every_kind_of_operand_gives_the_same_bits(name, dtype):
     arrays = operands_of(name, dtype)
-    function = getattr(dl._functions, name)
+    function = getattr(elementwise, name)
     tensors = [dl.asarray(array) for array in arrays]
     want = function(*tensors)
     assert bits(function(*arrays)) == bits(want), "arrays of NumPy"
@@ -119,7 +120,7 @@ def test_a_number_counts_as_an_element_of_its_dtype(name, dtype):
     if KINDS.get(dtype) == "bool" or (isinstance(number, float) and number != number):
         number = True if KINDS.get(dtype) == "bool" else 2.0
     spread = dl.full((a.size,), number, dtype=dtype)
-    function = getattr(dl._functions, name)
+    function = getattr(elementwise, name)
     assert bits(function(a, number)) == bits(function(a, spread))
     assert bits(function(number, a)) == bits(function(spread, a))
 
@@ -407,14 +408,14 @@ def test_loops_stay_inside_their_memory():
     tried = 0
     for name, dtype in PAIRS:
         count = dl.OPS[name]["operands"]
-        result = getattr(dl._functions, name)(*[dl.ones(1, dtype=dtype)] * count).dtype
+        result = getattr(elementwise, name)(*[dl.ones(1, dtype=dtype)] * count).dtype
         for n, end in itertools.product((0, 1, 2, 3, 5, 7, 8, 15, 16, 17, 31, 33, 63, 64, 67), (True, False)):
             tensors = [at(k, n, dtype, end) for k in range(count)]
             for t in tensors:
                 t.fill(1)
-            getattr(dl._functions, name)(*tensors, out=at(3, n, result, end))
+            getattr(elementwise, name)(*tensors, out=at(3, n, result, end))
             if n > 2:
-                getattr(dl._functions, name)(*[t[::2] for t in tensors], out=at(3, n, result, end)[::2])
+                getattr(elementwise, name)(*[t[::2] for t in tensors], out=at(3, n, result, end)[::2])
             tried += 1
     assert tried > 10_000
 

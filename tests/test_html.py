@@ -7,12 +7,12 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from dltensor._views import shares_elements
+from dltensor._core.views import shares_elements
 from hypothesis import given
 from hypothesis import strategies as st
 
 import dltensor as dl
-from dltensor._html import CELLS, Memory, contiguity, drawing
+from dltensor._core.html import CELLS, Memory, contiguity, drawing
 
 GRID = dl.from_dlpack(np.arange(24, dtype=np.int16).reshape(4, 6))
 

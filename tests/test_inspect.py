@@ -15,13 +15,13 @@ import pytest
 from faults.producer import Kit
 
 import dltensor as dl
-from dltensor import _report
+from dltensor._core import introspect as _report
 from dltensor.inspection import reading, rules
+from dltensor.inspection.describe import axis_words, is_compact, layout_words
 from dltensor.inspection.quirks import FACTS
 from dltensor.inspection.reading import NEUTRAL
 from dltensor.inspection.sections import headline, sections
 from dltensor.inspection.text import plain, show
-from dltensor.inspection.words import axis_words, is_compact, layout_words
 
 
 @pytest.fixture(scope="module")

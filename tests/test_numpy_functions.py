@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import dltensor as dl
-from dltensor import _numpy_dispatch
+from dltensor._ops import numpy_dispatch as _numpy_dispatch
 
 
 def sample(dtype="float32"):

@@ -72,10 +72,10 @@ from dltensor import conformance, cuda, opaque
 parts = [f"dltensor.{name}" for name in ("_cuda_device", "_opaque", "conformance.targets", "_cuda")]
 assert not set(parts) & set(sys.modules)
 assert dl.cuda is cuda is sys.modules["dltensor.cuda"]
-assert "dltensor._cuda_device" not in sys.modules
+assert "dltensor.cuda._device" not in sys.modules
 assert dl.cuda.Launch().blocks_per_sm == 8
-assert "dltensor._cuda_device" in sys.modules
-assert "dltensor._opaque" not in sys.modules
+assert "dltensor.cuda._device" in sys.modules
+assert "dltensor.opaque._array" not in sys.modules
 import dltensor.opaque, dltensor.cuda
 assert dltensor.opaque is opaque is dl.opaque and dltensor.cuda is cuda
 import dltensor.conformance.rules
@@ -132,12 +132,12 @@ def test_a_module_that_cannot_be_loaded_says_so_and_is_tried_again():
     code = """
 import sys
 import dltensor as dl
-sys.modules["dltensor._opaque"] = None
+sys.modules["dltensor.opaque._array"] = None
 try:
     dl.opaque.hold
 except ImportError as error:
     print(type(error).__name__)
-del sys.modules["dltensor._opaque"]
+del sys.modules["dltensor.opaque._array"]
 print(dl.opaque.hold.__name__)
 """
     assert run(code).stdout.split() == ["ModuleNotFoundError", "hold"]
@@ -146,7 +146,7 @@ print(dl.opaque.hold.__name__)
 def test_importing_takes_none_of_the_slow_modules():
     code = "import sys; before = set(sys.modules); import dltensor; print(*sorted(set(sys.modules) - before))"
     loaded = run(code).stdout.split()
-    assert "dltensor._tensor" in loaded
+    assert "dltensor._core.tensor" in loaded
     slow = [
         "numpy",
         "importlib.metadata",

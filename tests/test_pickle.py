@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pickle: every type and layout comes back, large memory may travel beside the pickle, broken pickles are refused."""
 
+import base64
 import copy
+import json
 import pickle
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
-from dltensor._views import from_raw, raw_bytes, restride
+from dltensor._core.views import from_raw, raw_bytes, restride
 
 import dltensor as dl
-from dltensor._pickle import rebuild
+from dltensor._core.pickling import rebuild
 
 PROTOCOLS = range(2, pickle.HIGHEST_PROTOCOL + 1)
 
@@ -209,3 +212,60 @@ def test_memory_the_host_cannot_read_cannot_be_pickled():
     t = dl.wrap(4096, (3,), "int8", device="cuda", owner=object())
     with pytest.raises(dl.DeviceError, match=r"pickle: the data is on cuda:0, .* move it with to\('cpu'\)"):
         pickle.dumps(t)
+
+
+# What version 0.1 pickled, under the names of tests/data/pickles-0.1.json.
+GRID = dl.asarray([[0, 1, 2], [3, 4, 5]])
+WAS = {
+    "float32": dl.asarray([[0, 1, 2], [3, 4, 5]], dtype="float32"),
+    "bool": dl.asarray([True, False]),
+    "int4": dl.asarray([1, -2, 3], dtype="int4"),
+    "bfloat16": dl.asarray([1.5, -2.0], dtype="bfloat16"),
+    "complex64": dl.asarray([1 + 2j]),
+    "read-only": dl.asarray([0, 1, 2], dtype="float64"),
+    "broadcast": dl.asarray([[0, 1, 2], [0, 1, 2]]),
+    "transposed": GRID.T,
+    "empty": dl.zeros((0, 3)),
+    "scalar": dl.asarray(7),
+    "dtype": dl.float8_e4m3fn,
+    "device": dl.Device("cuda:1"),
+    "device type": dl.DeviceType.kDLCUDA,
+    "code": dl.DataTypeCode.kDLFloat,
+    "flags": dl.Flags.READ_ONLY,
+    "error": dl.DeviceError("gone"),
+    "function": dl.add,
+    "creation": dl.zeros,
+    "manipulation": dl.flip,
+    "cast": dl.astype,
+    "product": dl.matmul,
+    "import": dl.from_dlpack,
+    "predicate": dl.isdtype,
+    "promotion": dl.result_type,
+    "layout": dl.layout.numel,
+    "opaque": dl.debug.live_blocks,
+    "finfo": dl.iinfo("int8"),
+}
+OLD = json.loads((Path(__file__).parent / "data" / "pickles-0.1.json").read_text())
+
+
+@pytest.mark.parametrize("name", OLD)
+def test_pickles_of_version_0_1_are_read(name):
+    back, was = pickle.loads(base64.b64decode(OLD[name])), WAS[name.partition(",")[0]]
+    if type(was) is dl.Tensor:
+        assert (back.tolist(), back.dtype, back.shape) == (was.tolist(), was.dtype, was.shape)
+        assert back.readonly == (name.startswith(("read-only", "broadcast")))
+    elif isinstance(was, Exception):
+        assert (type(back), back.args) == (type(was), was.args)
+    else:
+        assert back == was
+
+
+def test_pickles_name_one_function_of_the_package():
+    for protocol in PROTOCOLS:
+        data = pickle.dumps(GRID.T, protocol)
+        assert b"dltensor" in data
+        assert b"_rebuild" in data
+        assert b"_core" not in data
+    assert pickle.loads(pickle.dumps(dl.add)) is dl.add
+    assert b"dltensor.\n" not in pickle.dumps(dl.reshape, 0)
+    assert pickle.dumps(dl.reshape, 0).startswith(b"cdltensor\nreshape\n")

@@ -3,7 +3,7 @@
 
 import numpy as np
 import pytest
-from dltensor._views import from_raw, restride
+from dltensor._core.views import from_raw, restride
 
 import dltensor as dl
 

@@ -9,10 +9,10 @@ import sys
 
 import pytest
 
-from dltensor import _terminal
-from dltensor._foreign_text import describe_error, escape_controls, first_line
-from dltensor._output import OutputError, check_writable, write_file
-from dltensor.cli import COMMANDS, main
+from dltensor._cli.main import COMMANDS, main
+from dltensor._core.foreign_text import describe_error, escape_controls, first_line
+from dltensor._tools import terminal as _terminal
+from dltensor._tools.output import OutputError, check_writable, write_file
 
 full = pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no /dev/full")
 

@@ -220,7 +220,7 @@ def test_a_conjugate_is_resolved_and_refused_as_out():
 
 def test_the_fields_of_torch_are_found():
     """Where one is not, every import costs a microsecond more."""
-    from dltensor import _torch
+    from dltensor._core import torch_fields as _torch
 
     found = []
     original, _torch.set_torch_fields = _torch.set_torch_fields, lambda *numbers: found.append(numbers[:5])
@@ -236,7 +236,7 @@ def test_without_known_fields_the_same_is_refused_and_kept():
 
     run_python("""
 import torch, dltensor as dl
-from dltensor import _torch
+from dltensor._core import torch_fields as _torch
 _torch._find_keys = _torch._find_autograd = _torch._find_storage = lambda torch: 0
 x = torch.arange(1000.0)
 view = dl.from_dlpack(x)

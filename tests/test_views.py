@@ -5,14 +5,14 @@ import itertools
 
 import numpy as np
 import pytest
-from dltensor._views import element_bytes, from_raw, raw_bytes, restride
+from dltensor._core.views import element_bytes, from_raw, raw_bytes, restride
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.lib.stride_tricks import as_strided
 
 import dltensor as dl
 from dltensor import layout
-from dltensor._words import COMPUTED
+from dltensor._core.types import COMPUTED
 
 small = st.integers(-7, 7)
 

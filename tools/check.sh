@@ -5,12 +5,13 @@ set -eu
 bin=$(realpath "${1:-.venv}")/bin
 cd "$(dirname "$0")/.."
 PATH="$bin:$PATH" # cython-lint calls pycodestyle, pyright calls node
-stubs="src/dltensor/*.pyi src/dltensor/typing.py"
+stubs="$(find src/dltensor -name "*.pyi" | sort) src/dltensor/typing.py"
+cython="$(find src/dltensor -name "*.pyx" -o -name "*.pxd" -o -name "*.pxi" | sort)"
 
 ruff check src tests benchmarks tools examples fuzz
 ruff format --check --quiet src tests benchmarks tools examples fuzz
-cython-lint src/dltensor/*.pyx src/dltensor/*.pxd src/dltensor/*.pxi
-echo "cython-lint: $(ls src/dltensor/*.pyx src/dltensor/*.pxd src/dltensor/*.pxi | wc -l) files pass"
+cython-lint $cython
+echo "cython-lint: $(echo $cython | wc -w) files pass"
 python tools/stubs.py --check
 python tools/operations.py --check
 MYPYPATH=src mypy --follow-imports=silent $stubs

@@ -69,7 +69,7 @@ install_package() {
     "$PYTHON" -m pip install -q --no-index --no-deps --upgrade --target "$SITE" .wheels/*.whl || return 1
   fi
   export PYTHONPATH=$SITE
-  if ! (cd / && "$PYTHON" -c 'import dltensor._cuda'); then
+  if ! (cd / && "$PYTHON" -c 'import dltensor.cuda._driver'); then
     "$PYTHON" -m pip install -q --no-build-isolation --no-deps --upgrade --target "$SITE" . || return 1
   fi
   cd / && "$PYTHON" -c 'import dltensor.cuda as c; print(c.properties(0))'

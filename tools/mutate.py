@@ -22,8 +22,18 @@ SOURCE = "src/dltensor"
 SUFFIXES = (".cc", ".h", ".hpp", ".cuh", ".pyx", ".pxi", ".py")
 # Drawings and reports are for the eye, `testing` is itself a test's tool, types are for checkers, and seed.cc runs only
 # where wheels with compiled kernels are made.
-EXCLUDED = ("demo/*", "bench/*", "testing/*", "typing.py", "timing.py", "progress.py", "_html.py", "inspection/html.py",
-            "conformance/matrix_drawing.py", "conformance/matrix_page.py", "native/cuda/seed.cc")  # fmt: skip
+EXCLUDED = (
+    "_cli/demo/*",
+    "_cli/bench/*",
+    "testing/*",
+    "typing.py",
+    "_tools/timing.py",
+    "_core/html.py",
+    "inspection/html.py",
+    "conformance/matrix/drawing.py",
+    "conformance/matrix/page.py",
+    "native/cuda/seed.cc",
+)
 
 
 def arguments():

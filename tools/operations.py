@@ -8,13 +8,13 @@ import sys
 from pathlib import Path
 
 import dltensor as dl
-from dltensor._words import COMPUTED, DTYPES
+from dltensor._core.types import COMPUTED, DTYPES
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "operations.md"
 RESULTS = {"same": "its dtype", "mask": "bool", "part": "its dtype, real for complex"}
 HEAD = """# Operations
 Everything that is computed element by element. This page is made from the rows of
-[`ops.h`](../src/dltensor/include/dltensor/ops.h) by `python tools/operations.py`; do not edit it.
+[`ops.h`](../src/dltensor/native/ops/ops.h) by `python tools/operations.py`; do not edit it.
 
 Every function takes any DLPack object or a Python number for each operand, broadcasts and promotes, and takes `out=`.
 Those marked *saturating* also take `saturate=True`: one dtype, the exact result rounded half to even and clamped to its

@@ -164,11 +164,11 @@ def main():
     parser.add_argument("--check", action="store_true", help="write nothing; fail when a file would change")
     options = parser.parse_args()
     used, stale = [], []
-    for path in sorted(STUBS.glob("*.pyi")):
+    for path in sorted(STUBS.rglob("*.pyi")):
         old = path.read_text()
         new = written(old, used)
         if new != old:
-            stale.append(path.name)
+            stale.append(path.relative_to(STUBS).as_posix())
             if not options.check:
                 path.write_text(new)
     if sorted(used) != sorted(WRITERS):

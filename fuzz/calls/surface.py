@@ -40,8 +40,9 @@ PROTOCOLS = {
 }
 KINDS = inspect.Parameter
 PACKAGE = Path(dl.__file__).parent
-STUBS = [*sorted(PACKAGE.glob("_*.pyi")), *sorted(PACKAGE.glob("[a-z]*.pyi")), *sorted(PACKAGE.glob("*.py"))]
-STUBS += [PACKAGE / "inspection" / "__init__.py"]
+FOLDERS = [PACKAGE, PACKAGE / "_core", PACKAGE / "_ops", PACKAGE / "cuda", PACKAGE / "opaque"]
+STUBS = [*sorted(PACKAGE.rglob("*.pyi")), *(path for folder in FOLDERS for path in sorted(folder.glob("*.py")))]
+STUBS += [PACKAGE / "inspection" / "__init__.py", PACKAGE / "inspection" / "adapter.py"]
 
 
 class Parameter(NamedTuple):

@@ -215,7 +215,7 @@ STOLEN = [
     ("torch", "device"), ("torch.nn.parameter", "Parameter"), ("jaxlib", "ArrayImpl"), ("jaxlib._jax", "ArrayImpl"),
     ("jaxlib.xla_extension", "ArrayImpl"), ("cupy", "ndarray"), ("tvm_ffi.core", "Tensor"), ("pyarrow.lib", "Buffer"),
     ("tensorflow.python.framework.ops", "EagerTensor"), ("ml_dtypes", "bfloat16"), ("builtins", "memoryview"),
-    ("builtins", "PyCapsule"), ("dltensor", "Tensor"), ("dltensor._tensor", "Tensor"), ("dltensor", "DType"),
+    ("builtins", "PyCapsule"), ("dltensor", "Tensor"), ("dltensor._core.tensor", "Tensor"), ("dltensor", "DType"),
     ("dltensor", "Device"), ("array", "array"), ("metatensor", "Labels"), ("", "ndarray"), ("numpy.", "ndarray"),
 ]  # fmt: skip
 

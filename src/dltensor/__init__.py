@@ -1,24 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """DLPack-native tensors: exchange any framework's, compute on them, hold them from any language."""
 
-from . import _main_interpreter  # refuses sub-interpreters before any other module is bound to one
+from ._core import (
+    main_interpreter as _main_interpreter,  # refuses sub-interpreters before any other module is bound to one
+)
 
 # isort: split
-from . import _faces, checks, debug, layout
-from ._casts import astype, cast, clip, copy, fill, where
-from ._debug import empty_cache, set_cache_limit
-from ._engine import cpu_features, num_threads, result_type, set_num_threads
-from ._exchange import asarray, empty, from_dlpack, into, wrap
-from ._functions import *  # noqa: F403  one name per row of ops.h
-from ._functions import OPS
-from ._functions import __all__ as _OPERATIONS
-from ._namespace import VERSIONS as _VERSIONS
-from ._namespace import info as __array_namespace_info__
-from ._naming import set_module as _set_module
-from ._operands import data_ptr
-from ._products import gemm, matmul
-from ._tensor import Tensor
-from ._words import (
+from . import checks, debug, layout
+from ._core import hooks as _hooks
+from ._core import naming as _naming
+from ._core.convert import asarray, empty, from_dlpack, into, wrap
+from ._core.memory import empty_cache, set_cache_limit
+from ._core.tensor import Tensor
+from ._core.types import (
     DLPACK_VERSION,
     DTYPES,
     ConformanceWarning,
@@ -31,9 +25,11 @@ from ._words import (
     as_device,
     as_dtype,
 )
-from ._words import PACKAGE_VERSION as __version__
-from .adapter import adapt
-from .creation import (
+from ._core.types import PACKAGE_VERSION as __version__
+from ._ops.array_api import VERSIONS as _VERSIONS
+from ._ops.array_api import info as __array_namespace_info__
+from ._ops.casting import astype, cast, clip, copy, fill, where
+from ._ops.creation import (
     arange,
     empty_like,
     eye,
@@ -48,9 +44,11 @@ from .creation import (
     zeros,
     zeros_like,
 )
-from .data_types import can_cast, finfo, iinfo, isdtype
-from .inspection import inspect, validate
-from .manipulation import (
+from ._ops.dtypes import can_cast, finfo, iinfo, isdtype
+from ._ops.elementwise import *  # noqa: F403  one name per row of ops.h
+from ._ops.elementwise import OPS
+from ._ops.elementwise import __all__ as _OPERATIONS
+from ._ops.manipulation import (
     broadcast_arrays,
     broadcast_shapes,
     broadcast_to,
@@ -68,15 +66,20 @@ from .manipulation import (
     tile,
     unstack,
 )
+from ._ops.matmul import gemm, matmul
+from ._ops.operands import data_ptr
+from ._ops.promotion import cpu_features, num_threads, result_type, set_num_threads
+from .inspection import inspect, validate
+from .inspection.adapter import adapt
 
 __array_api_version__ = _VERSIONS[-1]
 # What the array API calls numbers that have names.
 e, inf, nan, newaxis, pi = 2.718281828459045, float("inf"), float("nan"), None, 3.141592653589793
 
 # Modules of their own weight, loaded when they are first used.
-conformance = _faces.lazy_module("conformance")
-cuda = _faces.lazy_module("cuda")
-opaque = _faces.lazy_module("opaque")
+conformance = _hooks.lazy_module("conformance")
+cuda = _hooks.lazy_module("cuda")
+opaque = _hooks.lazy_module("opaque")
 # Every element type under its name: dl.float32, dl.bool, dl.float8_e4m3fn ...
 globals().update(DTYPES)
 
@@ -166,12 +169,12 @@ __all__ = [
     "zeros_like",
 ]
 _SHOWN = frozenset(__all__)
-_set_module(globals())
+_naming.set_module(globals())
 
 
 def _rebuild(*state):
     """Make the tensor that a pickle describes. Every pickle of a tensor names this function."""
-    from ._pickle import rebuild
+    from ._core.pickling import rebuild
 
     return rebuild(*state)
 
@@ -179,3 +182,6 @@ def _rebuild(*state):
 def __dir__():
     # Submodules that hold the functions above are attributes too, as in every package, but no names for users.
     return sorted(name for name in globals() if name in _SHOWN or name.startswith("__"))
+
+
+_naming.keep_old_modules(globals())

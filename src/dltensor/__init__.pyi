@@ -5,12 +5,14 @@
 import builtins
 from typing import Final
 
-from . import _namespace, _words, checks, conformance, cuda, debug, layout, opaque
-from ._casts import astype, cast, clip, copy, fill, where
-from ._debug import empty_cache, set_cache_limit
-from ._engine import cpu_features, num_threads, result_type, set_num_threads
-from ._exchange import asarray, empty, from_dlpack, into, wrap
-from ._functions import (
+from ._ops import array_api as _namespace
+from ._core import types as _words, layout
+from . import checks, conformance, cuda, debug, opaque
+from ._ops.casting import astype, cast, clip, copy, fill, where
+from ._core.memory import empty_cache, set_cache_limit
+from ._ops.promotion import cpu_features, num_threads, result_type, set_num_threads
+from ._core.convert import asarray, empty, from_dlpack, into, wrap
+from ._ops.elementwise import (
     OPS, abs, acos, acosh, add, asin, asinh, atan, atan2, atanh, bitwise_and, bitwise_invert, bitwise_left_shift,
     bitwise_or, bitwise_right_shift, bitwise_xor, ceil, conj, copysign, cos, cosh, div, divide, eq, equal, exp, expm1,
     floor, floor_divide, fma, ge, greater, greater_equal, gt, hypot, imag, isfinite, isinf, isnan, le, less, less_equal,
@@ -18,20 +20,20 @@ from ._functions import (
     multiply, ne, negative, nextafter, not_equal, positive, pow, rdiv, real, reciprocal, remainder, round, rsub, sign,
     signbit, sin, sinh, sqrt, square, sub, subtract, tan, tanh, trunc,
 )
-from ._operands import data_ptr
-from ._products import gemm, matmul
-from ._tensor import Tensor
-from ._words import (
+from ._ops.operands import data_ptr
+from ._ops.matmul import gemm, matmul
+from ._core.tensor import Tensor
+from ._core.types import (
     ConformanceWarning, DLPACK_VERSION, DTYPES, DType, DataTypeCode, Device, DeviceError, DeviceType, Flags, as_device,
     as_dtype,
 )
-from .adapter import adapt
-from .creation import (
+from .inspection.adapter import adapt
+from ._ops.creation import (
     arange, empty_like, eye, full, full_like, linspace, meshgrid, ones, ones_like, tril, triu, zeros, zeros_like,
 )
-from .data_types import can_cast, finfo, iinfo, isdtype
+from ._ops.dtypes import can_cast, finfo, iinfo, isdtype
 from .inspection import inspect, validate
-from .manipulation import (
+from ._ops.manipulation import (
     broadcast_arrays, broadcast_shapes, broadcast_to, concat, expand_dims, flip, matrix_transpose, moveaxis,
     permute_dims, repeat, reshape, roll, squeeze, stack, tile, unstack,
 )

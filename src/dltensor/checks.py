@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks that library code makes of tensors it is given; any DLPack object passes for a tensor. Nothing is computed."""
 
-from ._exchange import from_dlpack
-from ._tensor import Tensor
+from ._core.convert import from_dlpack
+from ._core.tensor import Tensor
 
 __all__ = ["check_same_device", "check_same_dtype_device", "check_same_dtype_device_shape", "check_tensor"]
 

@@ -4,7 +4,7 @@
 import _thread
 from collections import namedtuple
 
-from . import _debug
+from ._core import memory as _debug
 
 __all__ = ["Event", "Trace", "cached_bytes", "live_blocks", "live_bytes", "trace"]
 

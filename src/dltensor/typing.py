@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any, Protocol, SupportsIndex, TypeAlias
 
-from ._tensor import Tensor
-from ._words import Device, DType
+from ._core.tensor import Tensor
+from ._core.types import Device, DType
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer  # checkers carry it themselves; nothing has to be installed

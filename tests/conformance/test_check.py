@@ -13,7 +13,7 @@ import pytest
 import users_of_check
 
 import dltensor as dl
-from dltensor.cli import main
+from dltensor._cli.main import main
 from dltensor.conformance import runner
 from dltensor.conformance.report import Result, as_text, badge, lines, write_junit
 

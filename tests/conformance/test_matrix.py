@@ -15,9 +15,9 @@ from xml.etree import ElementTree
 import pytest
 
 import dltensor as dl
-from dltensor.conformance.matrix import ARRIVES, GRADES, OUTCOMES, Exchange, Matrix, compare, measure
-from dltensor.conformance.matrix_drawing import COLOURS, svg
-from dltensor.conformance.matrix_text import MARKS, STYLES, VIEWS, changes_text, plain, show
+from dltensor.conformance.matrix.drawing import COLOURS, svg
+from dltensor.conformance.matrix.measure import ARRIVES, GRADES, OUTCOMES, Exchange, Matrix, compare, measure
+from dltensor.conformance.matrix.text import MARKS, STYLES, VIEWS, changes_text, plain, show
 
 HERE = Path(__file__).parent
 

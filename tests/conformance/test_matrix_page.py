@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from dltensor.conformance.matrix import Exchange, Matrix
-from dltensor.conformance.matrix_page import page
+from dltensor.conformance.matrix.measure import Exchange, Matrix
+from dltensor.conformance.matrix.page import page
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 BROWSER = next(filter(None, map(shutil.which, BROWSERS)), None)

@@ -3,7 +3,7 @@
 // the tensor class. Built by conftest.py together with the engine; not part of the package.
 #include <string>
 
-#include "dltensor/ops.h"
+#include "native/ops/ops.h"
 
 #include "native/cuda/compiler.h"
 #include "native/cuda/engine.h"

@@ -14,7 +14,7 @@
 #include <new>
 #include <vector>
 
-#include "dltensor/ops.h"
+#include "native/ops/ops.h"
 #include "native/cuda/compiler.h"
 #include "native/cuda/engine.h"
 

@@ -9,7 +9,7 @@ import textwrap
 import pytest
 from engine import scratch
 
-pytest.importorskip("dltensor._cuda", reason="the package is not installed")
+pytest.importorskip("dltensor.cuda._driver", reason="the package is not installed")
 
 HEAD = """
     import pytest
@@ -77,7 +77,7 @@ def test_devices_memory_and_properties():
 
 def test_the_first_tensor_on_a_device_starts_the_engine_once():
     body = """
-    from dltensor import _cuda_device
+    from dltensor.cuda import _device as _cuda_device
 
     started, start = [], _cuda_device.start
     _cuda_device.start = lambda: started.append(start())
@@ -175,7 +175,7 @@ def test_events_order_and_measure():
 
 def test_launch_settings_belong_to_the_block():
     body = """
-    from dltensor import _cuda
+    from dltensor.cuda import _driver as _cuda
     with cuda.launch(num_threads=96) as settings:
         assert _cuda.thread_launch() == settings == (8, 96, 0)
         with cuda.launch(32):

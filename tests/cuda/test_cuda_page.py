@@ -10,7 +10,7 @@ import pytest
 from conftest import ON_CARD
 from engine import scratch
 
-pytest.importorskip("dltensor._cuda", reason="the package is not installed")
+pytest.importorskip("dltensor.cuda._driver", reason="the package is not installed")
 ROOT = Path(__file__).resolve().parents[2]
 
 

@@ -13,7 +13,7 @@ import pytest
 from conftest import ON_CARD
 from engine import scratch
 
-pytest.importorskip("dltensor._cuda", reason="the package is not installed")
+pytest.importorskip("dltensor.cuda._driver", reason="the package is not installed")
 pytestmark = pytest.mark.skipif(ON_CARD, reason="needs the host driver, this run uses a card")
 ORDERS = ("eager", "lazy", "random:1")
 HEAD = """

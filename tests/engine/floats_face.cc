@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lets the tests call the conversions of floats.h on arrays, through one C function per type and direction.
 #include "dltensor/dlpack.h"
-#include "dltensor/dtypes.h"
-#include "dltensor/floats.h"
+#include "native/ops/dtypes.h"
+#include "native/ops/floats.h"
 
 namespace dlt {
 template <class T>

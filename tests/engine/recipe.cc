@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A Python module of the builtins that a table of operations makes, over loops of two types: what test_recipe.py loads.
-#include "builtins.h"
+#include "_ops/builtins.h"
 #include "native/cpu/features.h"
 #include "native/cpu/kernels/loops.h"
 

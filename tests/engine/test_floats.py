@@ -105,9 +105,9 @@ def test_the_header_compiles_for_cuda():
     nvrtc = pytest.importorskip("cuda.bindings.nvrtc")
     from building import ROOT
 
-    header = (ROOT / "src/dltensor/include/dltensor/floats.h").read_bytes()
+    header = (ROOT / "src/dltensor/native/ops/floats.h").read_bytes()
     program = (
-        b'#include "dltensor/floats.h"\nextern "C" __global__ void '
+        b'#include "native/ops/floats.h"\nextern "C" __global__ void '
         b"k(const float* a, dlt::float16* h, dlt::float8_e5m2* f, double* d)"
         b"{ h[0] = dlt::from<dlt::float16>(a[0]); f[0] = dlt::from<dlt::float8_e5m2>(d[0]); "
         b"d[1] = dlt::to_double(h[1]); }"

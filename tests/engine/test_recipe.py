@@ -16,7 +16,7 @@ import pytest
 from building import FLAGS, ROOT
 
 import dltensor as dl
-from dltensor import _functions
+from dltensor._ops import elementwise as _functions
 
 # On a fresh process, which can load the module: its rows, or the function after it got its text.
 ROWS = "import json, recipe; print(json.dumps(recipe.rows()))"
@@ -59,8 +59,9 @@ def scratch(tmp_path_factory):
     source = ROOT / "src" / "dltensor"
     for name in ("include", "native", "testing"):
         shutil.copytree(source / name, folder / name)
-    shutil.copy(source / "builtins.h", folder)
-    bodies, rows = (folder / "include" / "dltensor" / name for name in ("bodies.h", "ops.h"))
+    (folder / "_ops").mkdir()
+    shutil.copy(source / "_ops" / "builtins.h", folder / "_ops")
+    bodies, rows = (folder / "native" / "ops" / name for name in ("bodies.h", "ops.h"))
     anchor = "template <class T>\nDLT_FN T divide(T a, T b) {"
     assert anchor in bodies.read_text()
     bodies.write_text(bodies.read_text().replace(anchor, re.sub(r"(?m)^   ", "", body) + anchor))

@@ -51,7 +51,7 @@ def installed() -> list[str]:
 
 
 def _chosen(only):
-    from .._foreign_text import first_line
+    from .._core.foreign_text import first_line
     from .checks import all_checks
     from .rules import find
 

@@ -11,8 +11,8 @@ from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.exc cimport PyErr_Clear, PyErr_Occurred
 from cpython.ref cimport Py_DECREF, Py_INCREF
 
-from .._words cimport (DLDeviceType, DLManagedTensor, DLManagedTensorVersioned, DLPackExchangeAPI,
-                       DLPackExchangeAPIHeader, DLTensor, SetError)
+from .._core.types cimport (DLDeviceType, DLManagedTensor, DLManagedTensorVersioned, DLPackExchangeAPI,
+                            DLPackExchangeAPIHeader, DLTensor, SetError)
 
 cdef extern from "probe.h" namespace "dlt::probe" nogil:
     cppclass atomic_int "std::atomic<int>":

@@ -65,7 +65,7 @@ def serve(prepare):
     sys.path.extend(path for path in order["path"] if path not in sys.path)
     warnings.simplefilter("ignore")
 
-    from .._foreign_text import describe_error
+    from .._core.foreign_text import describe_error
     from . import _probe
     from .targets import Missing, place_of
 

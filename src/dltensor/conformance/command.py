@@ -10,9 +10,9 @@ Exit status: 0 no MUST is broken, 1 one is, 2 TARGET cannot be checked: it is no
 import os
 import sys
 
-from .._arguments import count, output_file
-from .._output import write_file
-from .._terminal import Bar, complain, fill, say, say_lines, width
+from .._tools.arguments import count, output_file
+from .._tools.output import write_file
+from .._tools.terminal import Bar, complain, fill, say, say_lines, width
 from . import Missing, check, installed, report
 from .rules import RULES, find
 from .runner import cores

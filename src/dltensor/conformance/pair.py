@@ -159,7 +159,7 @@ class Pair:
 
     def time(self):
         """The median time of one import, in nanoseconds."""
-        from ..timing import by_turns
+        from .._tools.timing import by_turns
 
         thing = self.producer.make(self.plain, "float32")
         try:

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from importlib.metadata import version
 from xml.etree import ElementTree
 
-from .._foreign_text import first_line
-from .._output import write_file
-from .._terminal import fill
+from .._core.foreign_text import first_line
+from .._tools.output import write_file
+from .._tools.terminal import fill
 from .rules import RULES
 
 _BAD = ("broken", "crashed", "hung")

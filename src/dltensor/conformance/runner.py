@@ -11,7 +11,7 @@ import threading
 import time
 from dataclasses import dataclass, field
 
-from .._foreign_text import first_line
+from .._core.foreign_text import first_line
 
 CHECK_LIMIT = 15.0
 IMPORT_LIMIT = 120.0

@@ -11,7 +11,7 @@ import traceback
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 
-from .._foreign_text import describe_error, first_line
+from .._core.foreign_text import describe_error, first_line
 from . import _probe
 from .checks import NotApplicable, say
 

@@ -9,7 +9,7 @@ Exit status: 0 usable, 1 a rule is broken or there is no tensor, 2 EXPR or FILE 
 
 from __future__ import annotations
 
-from .._report import Finding, Rule, rules
+from .._core.introspect import Finding, Rule, rules
 
 TYPE_CHECKING = False  # type checkers know better; the module typing would cost a third of the import
 if TYPE_CHECKING:

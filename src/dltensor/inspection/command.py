@@ -3,9 +3,9 @@
 
 import sys
 
-from .._arguments import output_file
-from .._output import write_file
-from .._terminal import complain, say
+from .._tools.arguments import output_file
+from .._tools.output import write_file
+from .._tools.terminal import complain, say
 from . import inspect
 from .sources import SourceError, find
 from .text import show

@@ -5,12 +5,21 @@ text. The memory of elements is never read, on no device."""
 import sys
 
 from .. import Device, asarray
-from .._foreign_text import describe_error, first_line
-from .._report import SPELLINGS, discard, is_capsule, read_borrowed, read_capsule, read_exported, read_table, symbol_of
-from .._words import DLPACK_VERSION, HOST_TYPES, dtype_text
+from .._core.foreign_text import describe_error, first_line
+from .._core.introspect import (
+    SPELLINGS,
+    discard,
+    is_capsule,
+    read_borrowed,
+    read_capsule,
+    read_exported,
+    read_table,
+    symbol_of,
+)
+from .._core.types import DLPACK_VERSION, HOST_TYPES, dtype_text
+from .describe import alignment, bytes_words, is_compact
 from .quirks import load
 from .report import Call, Consequence, Report, Table
-from .words import alignment, bytes_words, is_compact
 
 # A copy that an inspection may ask for; larger ones are left out and named.
 COPY_LIMIT = 2**20
@@ -291,7 +300,7 @@ def facts_of(report, x=None):
     for extent_ in shape:
         size *= extent_
     capsule = report.subject == "capsule"
-    from ..layout import is_contiguous
+    from .._core.layout import is_contiguous
 
     valid = all(n >= 0 for n in shape)
     return {

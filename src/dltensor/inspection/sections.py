@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A report as titled rows of label, text and mark, from which every output is made. Knows no output."""
 
-from .._foreign_text import escape_controls
-from .words import (
+from .._core.foreign_text import escape_controls
+from .describe import (
     alignment,
     axis_words,
     bytes_words,

@@ -9,7 +9,7 @@ from math import prod
 from pathlib import Path
 
 from .. import wrap
-from .._foreign_text import describe_error, first_line
+from .._core.foreign_text import describe_error, first_line
 
 _KINDS = {"i": "int", "u": "uint", "f": "float", "c": "complex"}
 # A header is a short dict; whatever is longer is none. NumPy's own limit is 10,000.

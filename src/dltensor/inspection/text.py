@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A report as lines of text, each with a style. Decides nothing about content or terminals."""
 
-from .._terminal import fill, labelled, say_lines, width
+from .._tools.terminal import fill, labelled, say_lines, width
 from .sections import headline, sections
 
 _STYLES = {"good": "good", "warn": "warn", "bad": "worst", "dim": "dim", "": ""}

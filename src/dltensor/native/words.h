@@ -4,7 +4,7 @@
 #include <stdint.h>
 
 #include "dltensor/dlpack.h"
-#include "dltensor/dtypes.h"
+#include "native/ops/dtypes.h"
 
 namespace dlt {
 

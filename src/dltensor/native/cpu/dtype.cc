@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "dltensor/ops.h"
+#include "native/ops/ops.h"
 
 namespace dlt {
 namespace {

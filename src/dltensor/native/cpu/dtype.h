@@ -4,8 +4,8 @@
 #include <stdint.h>
 
 #include "dltensor/dlpack.h"
-#include "dltensor/dtypes.h"
-#include "dltensor/floats.h"
+#include "native/ops/dtypes.h"
+#include "native/ops/floats.h"
 #include "native/export.h"
 
 namespace dlt {

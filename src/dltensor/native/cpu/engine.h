@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "dltensor/dlpack.h"
-#include "dltensor/ops.h"
+#include "native/ops/ops.h"
 #include "native/cpu/dtype.h"
 #include "native/cpu/kernels.h"
 #include "native/cpu/scalar.h"

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "dltensor/ops.h"
+#include "native/ops/ops.h"
 #include "native/cpu/dtype.h"
 
 namespace dlt {

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "dltensor/integers.h"
+#include "native/ops/integers.h"
 #include "native/cpu/dtype.h"
 #include "native/cpu/scalar.h"
 

@@ -7,7 +7,7 @@
 
 #include <type_traits>
 
-#include "dltensor/integers.h"
+#include "native/ops/integers.h"
 #include "native/cpu/bits.h"
 
 namespace dlt {

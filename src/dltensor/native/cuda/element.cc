@@ -2,7 +2,7 @@
 // Element-wise operations: operands in order, overlap and alignment settled, then one kernel.
 #include "native/cuda/plan.h"
 #include "native/cuda/thread_state.h"
-#include "dltensor/ops.h"
+#include "native/ops/ops.h"
 
 namespace dlt::cuda {
 namespace {

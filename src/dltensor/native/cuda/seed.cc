@@ -12,7 +12,7 @@
 #include <filesystem>
 #include <string>
 
-#include "dltensor/ops.h"
+#include "native/ops/ops.h"
 #include "native/cuda/compiler.h"
 #include "native/cuda/engine.h"
 

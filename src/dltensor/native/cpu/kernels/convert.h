@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The loop of one cast, for the two cast files. What it does to an element is in dltensor/casts.h.
 #pragma once
-#include "dltensor/casts.h"
+#include "native/ops/casts.h"
 #include "native/cpu/kernels/loops.h"
 
 namespace dlt::DLT_LEVEL {

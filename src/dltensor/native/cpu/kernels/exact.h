@@ -2,7 +2,7 @@
 // A 64-bit integer op any real number, exactly rounded half to even and clamped: in integers, since no float is wide
 // enough. Slower than the rest by an order of magnitude, and rare.
 #pragma once
-#include "dltensor/saturating.h"
+#include "native/ops/saturating.h"
 #include "native/cpu/kernels/level.h"
 
 namespace dlt::DLT_LEVEL::exact {

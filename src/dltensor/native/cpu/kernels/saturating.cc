@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The loops of saturate=True over integers, with operands of their own dtype and with any real number as scalar.
-#include "dltensor/saturating.h"
+#include "native/ops/saturating.h"
 
 #include "native/cpu/kernels/exact.h"
 #include "native/cpu/kernels/loops.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The bodies of ops.h as types that a kernel takes as argument, and how elements come in from memory and go out.
 #pragma once
-#include "dltensor/casts.h"
-#include "dltensor/ops.h"
-#include "dltensor/saturating.h"
+#include "native/ops/casts.h"
+#include "native/ops/ops.h"
+#include "native/ops/saturating.h"
 #include "native/cuda/kernels/parameters.cuh"
 #if defined(__CUDACC_RTC__)
 #include "native/cuda/kernels/complexes.cuh"

@@ -2,7 +2,7 @@
 // What kernels are given: plain structs, laid out alike by g++ (which fills them in) and NVRTC (which reads them), and
 // division by multiplication, which both sides must agree on. No kernels here.
 #pragma once
-#include "dltensor/floats.h"
+#include "native/ops/floats.h"
 
 namespace dlt::kernels {
 

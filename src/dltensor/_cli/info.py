@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Say what is installed here: versions, devices, optional packages, and the flags to build against this package."""
+
+import ctypes
+import json
+import os
+import platform
+import sys
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import dltensor as dl
+
+from .._tools.terminal import labelled, say, width
+
+# What each package that we can use or meet gives to a user. Nothing of this is imported to find it.
+PACKAGES = {
+    "numpy": "numpy(), and everything that speaks its arrays",
+    "ml_dtypes": "bfloat16, fp8, fp4 and int4 in NumPy",
+    "matplotlib": "the demo's photograph and pictures",
+    "torch": "peer",
+    "jax": "peer",
+    "apache-tvm-ffi": "peer",
+    "pyarrow": "peer",
+    "metatensor-core": "peer",
+    "cupy": "peer",
+    "nvidia-cuda-nvrtc": "CUDA kernels",
+}
+
+
+# What a build asks for; several at once come in this order, on one line.
+FLAGS = {
+    "cflags": "the compiler's flags",
+    "libs": "the linker's flags",
+    "cmake": "the folder for CMAKE_PREFIX_PATH",
+    "pkgconfig": "the folder for PKG_CONFIG_PATH",
+    "fortran": "the Fortran module to compile with a program",
+}
+
+
+def _has_driver():
+    """Whether NVIDIA's driver library is on this machine. Loading it starts nothing on a device."""
+    try:
+        ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return False
+    return True
+
+
+def _found(name):
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+def collect():
+    """Return all that `run` prints, as plain data.
+
+    Returns
+    -------
+    dict of str to str, list or dict; ready for JSON
+
+    Raises
+    ------
+    importlib.metadata.PackageNotFoundError
+        The package was not installed but put on the path by hand.
+
+    Examples
+    --------
+    >>> from dltensor._cli.info import collect
+    >>> collect()["dlpack"]
+    '1.3'
+    """
+    root = Path(dl.__file__).resolve().parent
+    return {
+        "dltensor": version("dltensor"),
+        "dlpack": ".".join(map(str, dl.DLPACK_VERSION)),
+        "python": f"{platform.python_version()} ({sys.executable})",
+        "platform": f"{platform.system()} {platform.machine()}, {os.cpu_count()} processors",
+        "devices": {
+            "cpu": "host memory",
+            "cuda": "driver library found" if _has_driver() else "no driver library (libcuda.so.1) found",
+        },
+        "dtypes": list(dl.DTYPES),
+        "exchange tables": "off (DLTENSOR_NO_EXCHANGE_API)"
+        if os.environ.get("DLTENSOR_NO_EXCHANGE_API") == "1"
+        else "on",
+        "include": str(root / "include"),
+        "library": str(root / "libdltensor.so"),
+        "cflags": f"-I{root / 'include'}",
+        "libs": f"-L{root} -Wl,-rpath,{root} -ldltensor",
+        "cmake": str(root),
+        "pkgconfig": str(root / "lib" / "pkgconfig"),
+        "fortran": str(root / "include" / "dltensor" / "dltensor.f90"),
+        "packages": {name: _found(name) for name in PACKAGES},
+    }
+
+
+def arguments(parser):
+    """Declare the options of the command.
+
+    Raises
+    ------
+    argparse.ArgumentError
+        An option is declared twice, which only a change of this function can cause.
+    """
+    for name, what in FLAGS.items():
+        parser.add_argument(f"--{name}", action="store_true", help=f"print {what} only")
+    parser.add_argument("--json", action="store_true", help="print everything as JSON")
+
+
+def run(options):
+    """Print what `collect` finds and return the exit status, always 0.
+
+    Raises
+    ------
+    OutputError
+        The output cannot be written.
+    """
+    facts = collect()
+    if wanted := [name for name in FLAGS if getattr(options, name)]:
+        say(" ".join(facts[name] for name in wanted))
+        return 0
+    if options.json:
+        say(json.dumps(facts, indent=2))
+        return 0
+    columns = width()
+    rows = [(name, facts[name]) for name in ("dltensor", "dlpack", "python", "platform", "exchange tables")]
+    rows += [(name, facts[name]) for name in ("include", "library")]
+    rows.append(("dtypes", f"{len(facts['dtypes'])} by name, any other code, width and lanes as they come"))
+    for name, text in rows:
+        say("\n".join(labelled(name, text, 17, columns)))
+    say("\ndevices", "bold")
+    for name, text in facts["devices"].items():
+        say("\n".join(labelled(f"  {name}", text, 20, columns)))
+    say("\noptional packages", "bold")
+    for name, found in facts["packages"].items():
+        say("\n".join(labelled(f"  {name:<18}{found or '-'}", PACKAGES[name], 36, columns)))
+    return 0

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Exports in a form that was asked for: layout, offset and flags as given. Which form is right is decided elsewhere."""
+
+from cpython.pycapsule cimport PyCapsule_New
+from libc.stdint cimport int64_t, uint64_t
+
+from .dlpack cimport lend_capsule, lend_legacy_capsule
+from .native cimport lend
+from .tensor cimport Tensor, exchange_table
+from .types cimport DLManagedTensorVersioned, DLPackExchangeAPI, DLTensor, is_handle
+
+
+cdef int _describe(Tensor t, int64_t offset, DLTensor* view) except -1:
+    cdef int i
+    cdef bint empty = False
+    view[0] = t.its.dl
+    for i in range(view.ndim):
+        empty = empty or view.shape[i] == 0
+    if offset != 0 and is_handle(<int>view.device.device_type):
+        raise BufferError(f"adapt: on {t.device} data is a handle, whose byte_offset cannot be chosen")
+    if empty:
+        view.data = NULL
+        view.byte_offset = 0
+    elif offset != 0:
+        view.data = <char*>view.data - offset
+        view.byte_offset = <uint64_t>offset
+    return 0
+
+
+def offset_from_256(Tensor t):
+    """How far the first element lies behind a multiple of 256, where the standard wants `data` to be."""
+    return <size_t>t.its.dl.data & 255
+
+
+def capsule_of(Tensor t, bint legacy, uint64_t flags, int64_t offset):
+    """A capsule over a tensor's memory; `data` lies `offset` bytes before the first element, which byte_offset says.
+
+    Raises
+    ------
+    BufferError
+        `offset` is not 0 and the device's data is a handle.
+    MemoryError
+        The struct cannot be had.
+    """
+    cdef DLTensor view
+    _describe(t, offset, &view)
+    if legacy:
+        return lend_legacy_capsule(&view, t.its.block)
+    return lend_capsule(&view, t.its.block, flags)
+
+
+# -- an exchange table for adapted objects ----------------------------------------------------------------------------
+# Its objects are plain Python: they say what to lend, this lends it.
+
+cdef int _from_python(void* object_, DLManagedTensorVersioned** out) except -1:
+    cdef DLTensor view
+    cdef Tensor t
+    t, flags, offset = (<object>object_)._make()
+    _describe(t, offset, &view)
+    out[0] = lend(view, t.its.block, flags)
+    if out[0] == NULL:
+        raise MemoryError("exchange table of an adapted tensor: no memory left for the exported struct")
+    return 0
+
+
+cdef DLPackExchangeAPI _table = exchange_table
+_table.managed_tensor_from_py_object_no_sync = <int (*)(void*, DLManagedTensorVersioned**) noexcept>_from_python
+# No borrowed views, as the standard allows: what is adapted may be a copy that nobody else keeps.
+_table.dltensor_from_py_object_no_sync = NULL
+
+TABLE = PyCapsule_New(&_table, b"dlpack_exchange_api", NULL)

@@ -1,0 +1,544 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The other doors: NumPy arrays read as what they are, the buffer protocol, the array interfaces. No capsules here."""
+import sys
+
+from cpython.buffer cimport (PyBUF_ANY_CONTIGUOUS, PyBUF_C_CONTIGUOUS, PyBUF_F_CONTIGUOUS, PyBUF_FORMAT, PyBUF_FULL_RO,
+                             PyBUF_ND, PyBUF_STRIDES, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer)
+from cpython.object cimport PyObject
+from cpython.pycapsule cimport PyCapsule_GetPointer
+from cpython.ref cimport Py_DECREF, Py_INCREF, Py_XDECREF
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy
+
+from .dlpack cimport adopt_object, judge
+from .native cimport Block, Extent, adopt, contiguous_strides, extent, is_contiguous, item_bytes, numel
+from .types cimport (DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, DLPACK_FLAG_BITMASK_READ_ONLY, DLDataType, DType,
+                     dtype_of, format_of, is_host, kDLComplex, kDLCPU, kDLCUDA, kDLBool, kDLFloat, kDLInt, kDLUInt,
+                     numpy_dtype, read_dtype)
+
+from .foreign_text import quoted
+from .types import as_dtype
+
+cdef extern from "_core/numpy_abi.h" namespace "dlt" nogil:
+    ctypedef struct NumpyArray:
+        char* data
+        int ndim
+        Py_ssize_t* shape
+        Py_ssize_t* strides
+        PyObject* descr
+        int flags
+    ctypedef struct NumpyDescr:
+        char byteorder
+        int number
+    int numpy_writeable
+    int numpy_aligned
+    int numpy_array_type
+    int numpy_owns_data
+
+cdef extern from "_core/numpy_abi.h" namespace "dlt":
+    object numpy_array(void**, object descr, int, const Py_ssize_t*, const Py_ssize_t*, void*, int, object owner)
+    PyObject* numpy_owner(object array, PyObject* ndarray) noexcept
+    PyObject* numpy_keep_in_place(object array, PyObject* ndarray) except NULL
+
+cdef extern from "native/memory/block.h" namespace "dlt" nogil:
+    void recycle(Block*) noexcept
+
+cdef extern from "_core/gil.h" namespace "dlt" nogil:
+    void free_array(Block*) noexcept
+
+cdef extern from *:
+    int __builtin_ctzll(unsigned long long) noexcept nogil
+
+cdef extern from *:
+    """
+    // A buffer outlives its view and must be released with the GIL held.
+    static void dlt_free_buffer(dlt::Block* block) noexcept {
+      auto* buffer = static_cast<Py_buffer*>(block->owner);
+      dlt::recycle(block);
+      dlt::with_python([buffer] {
+        PyBuffer_Release(buffer);
+        free(buffer);
+      });
+    }
+    """
+    void dlt_free_buffer(Block*) noexcept nogil
+
+# -- NumPy, by the fields of its struct -------------------------------------------------------------------------------
+
+cdef enum:
+    NUMBERS = 32    # NumPy's own dtype numbers are below; those of ml_dtypes begin at 256
+cdef DLDataType _of_number[NUMBERS]
+cdef bint _fields_hold = False, _fields_tried = False
+cdef void** _numpy_table = NULL
+cdef PyObject* _ndarray = NULL      # NumPy's class, once its fields are proven
+cdef enum:
+    CODES = 32
+cdef PyObject* _descrs[CODES][17]   # by code and bytes: dtypes that NumPy was asked for before
+cdef dict _of_descr = {}            # id of a numpy dtype of other packages -> (dtype, DType)
+
+
+def _prove_numpy():
+    """Compare what the struct says with what NumPy says, once. A NumPy laid out otherwise is used by its protocols."""
+    global _fields_hold, _fields_tried, _numpy_table, _ndarray
+    cdef NumpyArray* fields
+    cdef DLDataType value
+    if _fields_tried:
+        return _fields_hold
+    _fields_tried = True
+    numpy = sys.modules["numpy"]
+    if sys.implementation.name != "cpython" or int(numpy.__version__.partition(".")[0]) not in (1, 2):
+        return False
+    for kind, codes in (("i", "bhilq"), ("u", "BHILQ"), ("f", "efd"), ("c", "FD"), ("b", "?")):
+        for code in codes:
+            descr = numpy.dtype(code)
+            value.code = {"i": kDLInt, "u": kDLUInt, "f": kDLFloat, "c": kDLComplex, "b": kDLBool}[kind]
+            value.bits = 8 * descr.itemsize
+            value.lanes = 1
+            if not 0 <= descr.num < NUMBERS:
+                return False
+            _of_number[descr.num] = value
+            base = numpy.zeros((5, 7), descr)[1::2, ::-3]
+            base.flags.writeable = code != "h"
+            fields = <NumpyArray*><void*>base
+            interface = base.__array_interface__
+            if (fields.flags & numpy_owns_data or not (<NumpyArray*><void*>base.base).flags & numpy_owns_data or
+                    numpy_owner(base, <PyObject*>numpy.ndarray) != <PyObject*>base.base or
+                    <size_t>fields.data != interface["data"][0] or fields.ndim != 2 or
+                    <object>fields.descr is not base.dtype or
+                    (fields.shape[0], fields.shape[1]) != base.shape or
+                    (fields.strides[0], fields.strides[1]) != base.strides or
+                    ((fields.flags & numpy_writeable) != 0) != base.flags.writeable or
+                    (<NumpyDescr*>fields.descr).number != descr.num):
+                return False
+    swapped = numpy.zeros(1, numpy.dtype("f4").newbyteorder())
+    if chr((<NumpyDescr*>(<NumpyArray*><void*>swapped).descr).byteorder) != swapped.dtype.byteorder:
+        return False
+    core = sys.modules.get("numpy._core._multiarray_umath") or sys.modules.get("numpy.core._multiarray_umath")
+    if core is not None:
+        _numpy_table = <void**>PyCapsule_GetPointer(core._ARRAY_API, NULL)
+        if _numpy_table[numpy_array_type] != <void*>numpy.ndarray:
+            _numpy_table = NULL
+    _ndarray = <PyObject*>numpy.ndarray
+    _fields_hold = True
+    return True
+
+
+cdef inline bint _has_own_number(const NumpyDescr* descr) noexcept:
+    return 0 <= descr.number < NUMBERS and _of_number[descr.number].bits != 0 and descr.byteorder != b">"
+
+
+cdef bint is_readable(object array) except -1:
+    """Whether an ndarray can be read by its fields without any Python code, NumPy's neither."""
+    return ((_fields_hold or not _fields_tried and _prove_numpy()) and
+            _has_own_number(<NumpyDescr*>(<NumpyArray*><void*>array).descr))
+
+
+cdef int borrow_numpy(object array, DLTensor* view, uint64_t* flags, int64_t* room, str where) except -1:
+    """Read an ndarray by its fields: no call into NumPy at all. Shape and strides are copied to `room`."""
+    cdef NumpyArray* fields = <NumpyArray*><void*>array
+    cdef DLDataType dtype
+    cdef int64_t width
+    cdef int64_t* steps
+    cdef int ndim, i
+    if not _fields_hold and not _prove_numpy():
+        return read_interface(array.__array_interface__, array, False, view, flags, room, where)
+    if _has_own_number(<NumpyDescr*>fields.descr):
+        dtype = _of_number[(<NumpyDescr*>fields.descr).number]
+    else:
+        dtype = _foreign_dtype(<object>fields.descr, where)
+    ndim = fields.ndim
+    width = item_bytes(dtype)
+    steps = room + ndim
+    view.data = fields.data
+    view.device.device_type = kDLCPU
+    view.device.device_id = 0
+    view.ndim = ndim
+    view.dtype = dtype
+    view.shape = room
+    view.strides = steps
+    view.byte_offset = 0
+    for i in range(ndim):
+        room[i] = fields.shape[i]
+        steps[i] = fields.strides[i] // width if width & (width - 1) else fields.strides[i] >> _shift(width)
+        if steps[i] * width != fields.strides[i]:
+            if room[i] > 1:
+                raise BufferError(f"{where}: strides[{i}] is {fields.strides[i]} bytes, not a multiple of the "
+                                  f"{width} bytes of {dtype_of(dtype)}; copy the array first")
+            steps[i] = 1
+    flags[0] = 0 if fields.flags & numpy_writeable else DLPACK_FLAG_BITMASK_READ_ONLY
+    if dtype.bits < 8:
+        flags[0] |= DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED
+    return judge(view, where)
+
+
+cdef object keep_in_place(object array):
+    """What keeps NumPy from resizing an array in place, as long as it lives."""
+    if _ndarray == NULL:
+        return None
+    reference = <object>numpy_keep_in_place(array, _ndarray)
+    Py_DECREF(reference)
+    return reference
+
+
+cdef int take_numpy(object array, Taken* out, str where) except -1:
+    """Take an ndarray: borrow it, keep it, and keep NumPy from resizing it in place."""
+    cdef Block* block
+    cdef PyObject* reference = NULL
+    borrow_numpy(array, &out.view, &out.flags, out.room, where)
+    if _ndarray != NULL:
+        reference = numpy_keep_in_place(array, _ndarray)
+    block = adopt(out.view.data, <void*>array, free_array)
+    if block == NULL:
+        Py_XDECREF(reference)
+        raise MemoryError(f"{where}: no memory left for a block header")
+    block.second_owner = reference
+    Py_INCREF(array)
+    out.block = block
+    return 0
+
+
+cdef inline int _shift(int64_t width) noexcept:
+    return __builtin_ctzll(width)
+
+
+cdef DLDataType _foreign_dtype(object descr, str where) except *:
+    """The element type of a NumPy dtype that is not one of NumPy's numbers: those of ml_dtypes, or none at all."""
+    known = _of_descr.get(id(descr))
+    if known is not None and known[0] is descr:
+        return (<DType>known[1]).value
+    try:
+        value = read_dtype(descr, where)
+    except (TypeError, ValueError) as error:
+        raise BufferError(str(error)) from None
+    if len(_of_descr) >= 256:
+        _of_descr.clear()  # a program may make dtype objects without end
+    _of_descr[id(descr)] = descr, dtype_of(value)
+    return value
+
+
+cdef object make_numpy(const DLTensor* view, uint64_t flags, object owner):
+    """An ndarray over the memory of `owner`. The caller has seen to host memory and to packed types."""
+    cdef int i
+    cdef Py_ssize_t strides[64]
+    cdef int64_t width = item_bytes(view.dtype)
+    cdef bint writable = not flags & DLPACK_FLAG_BITMASK_READ_ONLY
+    cdef PyObject** known = NULL
+    if view.dtype.code < CODES and view.dtype.lanes == 1 and view.dtype.bits <= 128:
+        known = &_descrs[view.dtype.code][(view.dtype.bits + 7) >> 3] if view.dtype.bits >= 8 else NULL
+    if known != NULL and known[0] != NULL:
+        descr = <object>known[0]
+    else:
+        descr = numpy_dtype(view.dtype, "numpy")
+        if descr is None:
+            raise TypeError(f"numpy: neither NumPy nor ml_dtypes has {dtype_of(view.dtype)}; view() an integer type "
+                            f"of the same width")
+        if known != NULL:
+            Py_INCREF(descr)
+            known[0] = <PyObject*>descr
+    if not _fields_tried:
+        _prove_numpy()
+    for i in range(view.ndim):
+        strides[i] = view.strides[i] * width
+    if _numpy_table != NULL:
+        return numpy_array(_numpy_table, descr, view.ndim, <const Py_ssize_t*>view.shape, strides, view.data,
+                           (numpy_writeable if writable else 0) |
+                           (numpy_aligned if <size_t>view.data % width == 0 else 0),
+                           owner)
+    import numpy
+    interface = {"version": 3, "data": (<size_t>view.data, not writable), "typestr": f"|V{width}",
+                 "shape": tuple([view.shape[i] for i in range(view.ndim)]),
+                 "strides": tuple([strides[i] for i in range(view.ndim)])}
+    return numpy.asarray(_Holder(interface, owner)).view(descr)
+
+
+class _Holder:
+    """An object with an array interface that keeps another one alive."""
+
+    def __init__(self, interface, owner):
+        self.__array_interface__ = interface
+        self.owner = owner
+
+
+# -- the buffer protocol ----------------------------------------------------------------------------------------------
+
+cdef dict _formats = {}
+
+for _dtype in map(as_dtype, ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
+                             "float16", "float32", "float64", "complex64", "complex128")):
+    _formats[format_of((<DType>_dtype).value).decode()] = _dtype
+for _letters, _codes in (("bhilqn", "int"), ("BHILQN", "uint")):
+    import struct as _struct
+    for _letter in _letters:
+        _formats[_letter] = as_dtype(f"{_codes}{8 * _struct.calcsize(_letter)}")
+_formats["c"] = as_dtype("uint8")
+
+
+cdef DLDataType _read_format(const char* format, Py_ssize_t width, object x, str where) except *:
+    text = "B" if format == NULL else format.decode()
+    order = text[:1] if text[:1] in "@=<>!" else ""
+    known = _formats.get(text[len(order):])
+    if known is None or known.itemsize != width:
+        raise BufferError(f"{where}: {type(x).__qualname__} has elements of format {text!r} and {width} bytes, which "
+                          f"DLPack cannot say")
+    if width > 1 and (order in (">", "!") and sys.byteorder == "little" or order == "<" and sys.byteorder == "big"):
+        raise BufferError(f"{where}: {type(x).__qualname__} has the other byte order (format {text!r}); convert "
+                          f"it first")
+    return (<DType>known).value
+
+
+cdef int take_buffer(object x, Taken* out, str where) except -1:
+    """Take any object with the buffer protocol; the buffer is released when the last view is gone."""
+    cdef int i
+    cdef Py_buffer* buffer = <Py_buffer*>malloc(sizeof(Py_buffer))
+    cdef Block* block
+    if buffer == NULL:
+        raise MemoryError(f"{where}: no memory left for a buffer")
+    try:
+        PyObject_GetBuffer(x, buffer, PyBUF_FULL_RO)
+    except BaseException:
+        free(buffer)
+        raise
+    try:
+        if buffer.suboffsets != NULL and any([buffer.suboffsets[i] >= 0 for i in range(buffer.ndim)]):
+            raise BufferError(f"{where}: {type(x).__qualname__} stores pointers (suboffsets), which DLPack cannot say")
+        if buffer.ndim > 64:
+            raise BufferError(f"{where}: at most 64 dimensions are supported, got {buffer.ndim}")
+        out.view.dtype = _read_format(buffer.format, buffer.itemsize, x, where)
+        out.view.data = buffer.buf
+        out.view.device.device_type = kDLCPU
+        out.view.device.device_id = 0
+        out.view.ndim = buffer.ndim
+        out.view.byte_offset = 0
+        out.view.shape = out.room
+        out.view.strides = NULL
+        if buffer.strides != NULL:
+            out.view.strides = out.room + buffer.ndim
+        for i in range(buffer.ndim):
+            out.room[i] = buffer.shape[i] if buffer.shape != NULL else buffer.len // buffer.itemsize
+            if buffer.strides != NULL:
+                _set_stride(out.room + buffer.ndim, i, buffer.strides[i], out.room[i], buffer.itemsize, where)
+        out.flags = DLPACK_FLAG_BITMASK_READ_ONLY if buffer.readonly else 0
+        judge(&out.view, where)
+        block = adopt(out.view.data, buffer, dlt_free_buffer)
+        if block == NULL:
+            raise MemoryError(f"{where}: no memory left for a block header")
+    except BaseException:
+        PyBuffer_Release(buffer)
+        free(buffer)
+        raise
+    out.block = block
+    return 0
+
+
+cdef int _set_stride(int64_t* strides, int axis, int64_t step, int64_t size, int64_t width, str where) except -1:
+    if step % width != 0 and size > 1:
+        raise BufferError(f"{where}: strides[{axis}] is {step} bytes, not a multiple of the {width} bytes of an "
+                          f"element; copy the array first")
+    strides[axis] = step // width if step % width == 0 else 1
+    return 0
+
+
+cdef int fill_buffer(Py_buffer* buffer, int flags, const DLTensor* view, uint64_t tensor_flags) except -1:
+    """Describe a tensor to a reader of the buffer protocol; `obj` is the caller's to set."""
+    cdef int i
+    cdef int ndim = view.ndim
+    cdef const char* format = format_of(view.dtype)
+    cdef Py_ssize_t* numbers
+    cdef int64_t width = item_bytes(view.dtype), size = 1
+    cdef bint readonly = tensor_flags & DLPACK_FLAG_BITMASK_READ_ONLY != 0
+    cdef bint in_c_order = is_contiguous(ndim, view.shape, view.strides)
+    cdef bint strided = flags & PyBUF_STRIDES == PyBUF_STRIDES
+    buffer.obj = None
+    if not is_host(<int>view.device.device_type):
+        raise BufferError("buffer: the host cannot read the memory; move it with to('cpu')")
+    if view.dtype.bits * view.dtype.lanes & 7 and not tensor_flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED:
+        raise BufferError(f"buffer: the protocol cannot say packed {dtype_of(view.dtype)}; use view('uint8') or astype")
+    if format == NULL and flags & PyBUF_FORMAT:
+        raise BufferError(f"buffer: the protocol has no format for {dtype_of(view.dtype)}; use numpy(), or view an "
+                          f"integer type of the same width")
+    if readonly and flags & PyBUF_WRITABLE:
+        raise BufferError("buffer: the tensor is read-only; write to a copy()")
+    if not in_c_order and (not strided or flags & PyBUF_C_CONTIGUOUS == PyBUF_C_CONTIGUOUS or
+                           (flags & PyBUF_F_CONTIGUOUS == PyBUF_F_CONTIGUOUS or
+                            flags & PyBUF_ANY_CONTIGUOUS == PyBUF_ANY_CONTIGUOUS) and not _in_f_order(view)):
+        raise BufferError("buffer: the reader cannot take these strides; copy() first")
+    if in_c_order and flags & PyBUF_F_CONTIGUOUS == PyBUF_F_CONTIGUOUS and not _in_f_order(view):
+        raise BufferError("buffer: the reader asks for Fortran order and the tensor is in C order; copy the transpose")
+    numbers = <Py_ssize_t*>malloc((2 * ndim + 1) * sizeof(Py_ssize_t))
+    if numbers == NULL:
+        raise MemoryError("buffer: no memory left for shape and strides")
+    for i in range(ndim):
+        numbers[i] = view.shape[i]
+        numbers[ndim + i] = view.strides[i] * width
+        size *= view.shape[i]
+    buffer.buf = view.data
+    buffer.len = size * width
+    buffer.itemsize = width
+    buffer.readonly = readonly
+    buffer.ndim = ndim if flags & PyBUF_ND else 1
+    buffer.format = <char*>format if flags & PyBUF_FORMAT else NULL
+    buffer.shape = numbers if flags & PyBUF_ND else NULL
+    buffer.strides = numbers + ndim if strided else NULL
+    buffer.suboffsets = NULL
+    buffer.internal = numbers
+    return 0
+
+
+cdef void free_buffer(Py_buffer* buffer) noexcept:
+    free(buffer.internal)
+
+
+cdef bint _in_f_order(const DLTensor* view) noexcept:
+    cdef int i
+    cdef int64_t expected = 1
+    for i in range(view.ndim):
+        if view.shape[i] != 1 and view.strides[i] != expected:
+            return False
+        expected *= view.shape[i]
+    return True
+
+
+# -- the array interfaces ---------------------------------------------------------------------------------------------
+
+cdef dict _KINDS = {"b": "bool", "i": "int", "u": "uint", "f": "float", "c": "complex"}
+
+
+cdef tuple _split_typestr(object typestr):
+    """Byte order, name and bytes of the elements that an array interface's typestr says; None if DLPack cannot."""
+    if not isinstance(typestr, str):
+        return None
+    order = typestr[:1] if typestr.startswith(("<", ">", "|", "=")) else ""
+    name = _KINDS.get(typestr[len(order):len(order) + 1])
+    width = typestr[len(order) + 1:]
+    if name is None or not (width.isascii() and width.isdecimal()) or name == "bool" and width != "1":
+        return None
+    return order, name, int(width)
+
+
+cdef tuple _interface_tuple(object value, str field, str name, str where):
+    """A sequence of an interface, read once."""
+    try:
+        return tuple([number.__index__() for number in value])
+    except (TypeError, AttributeError):
+        raise BufferError(f"{where}: {name} must give {field} as a sequence of integers, got {quoted(value)}") from None
+
+
+cdef tuple _interface_memory(object data, object interface, object owner, bint cuda, str name, str where):
+    """Address, read-only and, of a buffer, its view: where an interface says that the memory is."""
+    if type(data) is tuple and len(data) == 2:
+        address, readonly = data
+        if not isinstance(address, int) or not 0 <= address < 2**64:
+            raise BufferError(f"{where}: {name} must give an address from 0 to 2^64 - 1 in data, got "
+                              f"{quoted(address)}")
+        return address, bool(readonly), None
+    if cuda:
+        raise BufferError(f"{where}: {name} must give data as (address, read-only), got {quoted(data)}")
+    # The protocol: an object with the buffer protocol, None being the owner itself, and an offset into it.
+    try:
+        buffer = memoryview(owner if data is None else data)
+    except TypeError:
+        raise BufferError(f"{where}: {name} must give data as (address, read-only) or as a buffer, got "
+                          f"{quoted(data)}") from None
+    if not buffer.contiguous:
+        raise BufferError(f"{where}: {name} gives data as a buffer that is not contiguous")
+    offset = interface.get("offset", 0)
+    if not isinstance(offset, int) or not 0 <= offset <= buffer.nbytes:
+        raise BufferError(f"{where}: {name} must give an offset from 0 to the {buffer.nbytes} bytes of its buffer, "
+                          f"got {quoted(offset)}")
+    return address_of(buffer) + offset, buffer.readonly, buffer
+
+
+cdef size_t address_of(object buffer) except? 0:
+    cdef Py_buffer view
+    PyObject_GetBuffer(buffer, &view, PyBUF_FULL_RO)
+    address = <size_t>view.buf
+    PyBuffer_Release(&view)
+    return address
+
+
+cdef int read_interface(dict interface, object owner, bint cuda, DLTensor* view, uint64_t* flags, int64_t* room,
+                        str where, list kept=None) except -1:
+    """Read what ``__array_interface__`` or ``__cuda_array_interface__`` describes; shape and strides go to `room`.
+
+    A buffer that holds the memory is appended to `kept`.
+    """
+    cdef int i
+    cdef tuple shape, strides = None
+    name = "__cuda_array_interface__" if cuda else "__array_interface__"
+    for key in ("shape", "typestr"):
+        if key not in interface:
+            raise BufferError(f"{where}: {name} of {type(owner).__qualname__} has no {key!r}")
+    typestr = interface["typestr"]
+    said = _split_typestr(typestr)
+    if said is None:
+        raise BufferError(f"{where}: {name} says typestr {quoted(typestr)}, which DLPack cannot say")
+    order, kind, size = said
+    if order == (">" if sys.byteorder == "little" else "<") and size != 1:
+        raise BufferError(f"{where}: {name} says typestr {quoted(typestr)}, the other byte order; convert it first")
+    if interface.get("mask") is not None:
+        raise BufferError(f"{where}: {name} has a mask, which DLPack cannot say")
+    shape = _interface_tuple(interface["shape"], "shape", name, where)
+    if interface.get("strides") is not None:
+        strides = _interface_tuple(interface["strides"], "strides", name, where)
+    if len(shape) > 64:
+        raise BufferError(f"{where}: at most 64 dimensions are supported, got {len(shape)}")
+    if strides is not None and len(strides) != len(shape):
+        raise BufferError(f"{where}: {name} has {len(shape)} extents and {len(strides)} strides")
+    try:
+        view.dtype = read_dtype(kind if kind == "bool" else f"{kind}{8 * size}", where)
+    except TypeError as error:
+        raise BufferError(str(error)) from None
+    address, readonly, buffer = _interface_memory(interface.get("data"), interface, owner, cuda, name, where)
+    width = item_bytes(view.dtype)
+    view.data = <void*><size_t>address
+    view.device.device_type = kDLCUDA if cuda else kDLCPU
+    view.device.device_id = 0
+    view.ndim = <int>len(shape)
+    view.byte_offset = 0
+    view.shape = room
+    view.strides = NULL
+    if strides is not None:
+        view.strides = room + view.ndim
+    try:
+        for i in range(view.ndim):
+            room[i] = shape[i]
+            if strides is not None:
+                _set_stride(room + view.ndim, i, strides[i], room[i], width, where)
+    except OverflowError:
+        raise BufferError(f"{where}: {name} gives an extent or a stride beyond 64 bits") from None
+    flags[0] = DLPACK_FLAG_BITMASK_READ_ONLY if readonly else 0
+    judge(view, where)
+    if buffer is not None:
+        _check_inside(view, address_of(buffer), buffer.nbytes, name, where)
+        if kept is not None:
+            kept.append(buffer)
+    return 0
+
+
+cdef int _check_inside(const DLTensor* view, size_t start, size_t nbytes, str name, str where) except -1:
+    """See that every element lies inside a buffer. The view has been checked, so nothing here overflows."""
+    cdef int64_t width = item_bytes(view.dtype)
+    cdef int64_t steps[64]
+    cdef Extent reach
+    if numel(view.ndim, view.shape) == 0:
+        return 0
+    if view.strides == NULL:
+        contiguous_strides(view.ndim, view.shape, steps)
+    else:
+        memcpy(steps, view.strides, view.ndim * sizeof(int64_t))
+    reach = extent(view.ndim, view.shape, steps)
+    if (<size_t>view.data - start < <size_t>(-reach.low * width) or
+            <size_t>view.data - start + <size_t>(reach.high * width) > nbytes):
+        raise BufferError(f"{where}: {name} describes elements outside of its buffer of {nbytes} bytes")
+    return 0
+
+
+cdef int take_interface(object interface, object owner, bint cuda, Taken* out, str where) except -1:
+    """Take what an array interface describes; `owner` keeps the memory."""
+    cdef list kept = [owner]
+    if not isinstance(interface, dict):
+        raise TypeError(f"{where}: {'__cuda_array_interface__' if cuda else '__array_interface__'} must be a "
+                        f"dictionary, got {type(interface).__qualname__}")
+    # Another thread, or code that reading it runs, may change a dictionary: it is copied first.
+    read_interface(dict(interface), owner, cuda, &out.view, &out.flags, out.room, where, kept)
+    return adopt_object(owner if len(kept) == 1 else kept, out, where)

@@ -1,0 +1,670 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where tensors come in and go out whole: from_dlpack, asarray, wrap, into, and our own exchange table."""
+import sys
+import warnings
+
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_DECREF, Py_INCREF
+from libc.stdint cimport int32_t, int64_t, uint64_t
+
+from .buffers cimport take_buffer, take_interface, take_numpy
+from .dlpack cimport (ARRAY, ARRAY_INTERFACE, BUFFER, CAPSULE, CUDA_ARRAY_INTERFACE, NDARRAY, NONE, PROTOCOL, TABLE,
+                      Taken, TypeEntry, adopt_object, borrow_table, entry_of, entry_of_type, free_object, hold_storage,
+                      is_lazy, judge, raise_pending, take, take_owned)
+from .native cimport adopt, lend, release
+from .scalars cimport plain_number, store_python
+from .tensor cimport (Tensor, as_tuple, assign_scalar, copied, exchange_table, is_packed, new_empty, read_shape,
+                      same_view, take_into)
+from .types cimport (DLPACK_FLAG_BITMASK_IS_COPIED, DLPACK_FLAG_BITMASK_READ_ONLY, DLPACK_MAJOR_VERSION,
+                     DLPACK_MINOR_VERSION, DLDataType, DLDevice, DLDeviceType, DLManagedTensorVersioned,
+                     DLPackExchangeAPI, DLTensor, SetError, device_of, dtype_of, is_host, kDLCPU, kDLCUDA,
+                     read_copy_flag, read_device, read_dtype)
+
+from .foreign_text import first_line
+from .tensor import hook_of, set_hook
+from .types import ConformanceWarning
+
+cdef extern from "native/memory/loan.h" namespace "dlt" nogil:
+    int allocate_loan(DLTensor*, DLManagedTensorVersioned**, void*, SetError) noexcept
+
+cdef extern from "Python.h":
+    PyObject* PyErr_Occurred() noexcept
+
+
+include "convert_numbers.pxi"
+
+# -- in ---------------------------------------------------------------------------------------------------------------
+
+cdef Tensor read(object x, object copy, str where):
+    """The tensor that any object with DLPack (or an ndarray) shows, sharing its memory."""
+    cdef Taken taken
+    cdef TypeEntry* entry
+    cdef Tensor t
+    cdef DLPackExchangeAPI* table
+    if type(x) is Tensor:
+        return same_view(<Tensor>x)
+    entry = entry_of(x)
+    if entry.torch:
+        return _read_torch(x, entry, copy, where)
+    table = entry.table  # an entry may stand for another type once Python code has run
+    t = Tensor.__new__(Tensor)
+    if entry.door == NDARRAY:
+        take_numpy(x, &taken, where)
+    elif entry.door == PROTOCOL:
+        _take_protocol(x, &taken, where)
+    elif entry.door == TABLE or entry.door == CAPSULE:
+        take(x, entry, None, &taken, where)
+    else:
+        raise AttributeError(f"{where}: {type(x).__qualname__} has no __dlpack__ and no exchange table; asarray reads "
+                             f"buffers, array interfaces and sequences too")
+    take_into(t, &taken)
+    if t.its.dl.device.device_type == kDLCUDA:
+        # Only the table says nothing of streams: what it gives must wait for the producer's.
+        _adopt(t, _producer_stream(table, t.its.dl.device))
+    return t
+
+
+cdef Tensor _read_torch(object x, TypeEntry* entry, object copy, str where):
+    """The tensor that a torch tensor shows. Its storage is kept, since the object may be given another one."""
+    cdef Taken taken
+    cdef Tensor t
+    if entry.obeyed:
+        return _read_torch_class(x, where)
+    if is_lazy(x, where):
+        return _resolved(x, copy, where)
+    entry = entry_of(x)  # asking may have run Python code, which may have the entry stand for another type
+    if entry.table == NULL or entry.table.dltensor_from_py_object_no_sync == NULL:
+        return _read_torch_class(x, where)
+    t = Tensor.__new__(Tensor)
+    storage = hold_storage(x)
+    borrow_table(x, entry.table, &taken.view, taken.room, where)
+    taken.flags = 0
+    adopt_object(storage, &taken, where)
+    take_into(t, &taken)
+    if t.its.dl.device.device_type == kDLCUDA:
+        _adopt(t, _producer_stream(entry.table, t.its.dl.device))
+    return t
+
+
+cdef Tensor _read_torch_class(object x, str where):
+    """The tensor that a torch tensor exports by its ``__dlpack__``, which its class may have made its own."""
+    cdef Taken taken
+    cdef Tensor t = Tensor.__new__(Tensor)
+    try:
+        _take_protocol(x, &taken, where)
+    except RuntimeError as error:
+        raise BufferError(f"{where}: {type(x).__qualname__}.__dlpack__ refused: {first_line(str(error))}") from error
+    take_into(t, &taken)
+    if t.its.dl.device.device_type == kDLCUDA:
+        _adopt(t, None)
+    try:
+        storage = hold_storage(x)
+    except (RuntimeError, NotImplementedError):
+        return t  # it has none: what was exported is somebody else's memory
+    # What torch exports keeps the tensor object, not its storage.
+    taken.view = t.its.dl
+    taken.flags = t.its.flags
+    adopt_object([storage, t], &taken, where)
+    t = Tensor.__new__(Tensor)
+    take_into(t, &taken)
+    return t
+
+
+cdef object _producer_stream(const DLPackExchangeAPI* table, DLDevice device):
+    """The stream that a producer works on by its own account, as the standard's number; None when it does not say."""
+    cdef void* stream = NULL
+    if table == NULL or table.current_work_stream == NULL:
+        return None
+    if table.current_work_stream(device.device_type, device.device_id, &stream) != 0:
+        raise_pending()
+    return <size_t>stream or 1
+
+
+cdef int _adopt(Tensor t, object stream, bint locate=False) except -1:
+    """Have a foreign tensor's memory watched: not given back before our work on it is done, our stream after theirs."""
+    hook_of("adopt", "from_dlpack")(t, stream, locate)
+    return 0
+
+
+cdef Tensor _resolved(object x, object copy, str where):
+    """A torch tensor that is conjugated or negated in name only, as its elements really are."""
+    cdef Tensor t
+    if copy is not None and not copy:
+        raise BufferError(f"{where}: the torch tensor is conjugated or negated in name only; copy=False forbids to "
+                          f"resolve it, so call resolve_conj().resolve_neg() first")
+    t = read(x.resolve_conj().resolve_neg(), None, where)
+    t.its.flags |= DLPACK_FLAG_BITMASK_IS_COPIED
+    return t
+
+
+cdef int _take_protocol(object x, Taken* taken, str where) except -1:
+    cdef int32_t device_type = 0, device_id = 0
+    stream = None
+    try:
+        method = x.__dlpack_device__
+    except AttributeError:
+        warnings.warn(f"{type(x).__qualname__} has no __dlpack_device__, which the standard demands; the device is "
+                      f"taken from the tensor itself", ConformanceWarning, stacklevel=3)
+    else:
+        device = method()
+        try:
+            first, second = device
+            if not hasattr(first, "__index__") and hasattr(first, "value"):
+                # open3d: an enumeration that cannot be used as a number.
+                warnings.warn(f"{type(x).__qualname__}.__dlpack_device__ returns {first!r}, which is no integer as the "
+                              f"standard demands; its value is taken", ConformanceWarning, stacklevel=3)
+                first = first.value
+            device_type = first.__index__()
+            device_id = 0 if second is None and device_type == kDLCPU else second.__index__()
+        except (TypeError, ValueError, AttributeError, OverflowError):
+            raise TypeError(f"{where}: __dlpack_device__ of {type(x).__qualname__} must return two integers, got "
+                            f"{device!r}") from None
+        if device_type == kDLCUDA:
+            hook = _stream_hook
+            stream = hook(device_id) if hook is not None else None
+    take(x, entry_of(x), stream, taken, where)  # the entry given may stand for another type by now
+    if device_type != 0 and (device_type != <int32_t>taken.view.device.device_type or
+                             not is_host(device_type) and device_id != taken.view.device.device_id):
+        told = taken.view.device
+        release(taken.block)
+        raise BufferError(f"{where}: __dlpack_device__ of {type(x).__qualname__} says "
+                          f"{device_of(DLDevice(<DLDeviceType>device_type, device_id))}, its tensor says "
+                          f"{device_of(told)}")
+    return 0
+
+
+_stream_hook = None
+
+
+def set_stream_hook(function):
+    """Register what tells the current CUDA stream of a device as the number that ``__dlpack__`` takes."""
+    global _stream_hook
+    _stream_hook = function
+
+
+cdef Tensor _moved(Tensor t, object device, object copy, str where):
+    """Obey the device and copy arguments of the array API."""
+    cdef DLDevice target
+    cdef bint made = False
+    if device is not None:
+        target = read_device(device, where)
+        if target.device_type != t.its.dl.device.device_type or target.device_id != t.its.dl.device.device_id:
+            if copy is not None and not copy:
+                raise BufferError(f"{where}: moving from {t.device} to {device_of(target)} needs a copy, and "
+                                  f"copy=False forbids it")
+            t = t.to(device)
+            made = True
+    if copy and not made:
+        # By us, not by the producer: some say they copied and did not (jax 0.10).
+        if t.its.flags & DLPACK_FLAG_BITMASK_IS_COPIED:
+            return t
+        t = copied(t, where)
+        made = True
+    if made:
+        t.its.flags |= DLPACK_FLAG_BITMASK_IS_COPIED
+    return t
+
+
+def from_dlpack(x, /, *, device=None, copy=None):
+    """Return a tensor over the memory of any object that speaks DLPack.
+
+    Parameters
+    ----------
+    x : object
+        With an exchange table on its type, with ``__dlpack__`` of any age, or a DLPack capsule.
+    device : Device or what names one, optional
+        Where the result shall be; None leaves it where it is.
+    copy : bool, optional
+        None shares memory where that is possible, True always copies, False never does.
+
+    Returns
+    -------
+    Tensor
+        Read-only when the producer says so. The producer's memory lives until the last view of it is gone.
+
+    Raises
+    ------
+    BufferError
+        The tensor breaks a rule that makes it unusable (the message names field, value and rule), or `copy` is False
+        and only a copy will do.
+    AttributeError
+        `x` does not speak DLPack.
+    TypeError
+        ``__dlpack__`` or ``__dlpack_device__`` returned something else than the standard says.
+    DeviceError
+        The device is not there.
+
+    Source: Python array API standard 2025.12, ``from_dlpack``; DLPack 1.3.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> a = np.arange(6).reshape(2, 3); t = dl.from_dlpack(a); t[0, 0] = 9; int(a[0, 0])
+    9
+    """
+    cdef Tensor t = read(x, read_copy_flag(copy, "from_dlpack"), "from_dlpack")
+    if device is not None or copy is not None:
+        return _moved(t, device, copy, "from_dlpack")
+    return t
+
+
+def asarray(obj, /, *, dtype=None, device=None, copy=None):
+    """Return `obj` as a tensor, sharing memory where that is possible.
+
+    Parameters
+    ----------
+    obj : object
+        A tensor of any framework (exchange table, ``__dlpack__``), an object with the buffer protocol,
+        ``__array_interface__``, ``__cuda_array_interface__`` or ``__array__``, a number, or nested sequences of
+        numbers.
+    dtype : DType or what names one, optional
+        None keeps that of `obj`, a NumPy scalar's too; Python's numbers become bool, int64, float32 or complex64, and
+        so do all numbers in sequences.
+    device : Device or what names one, optional
+    copy : bool, optional
+        None copies when it must, True always, False never.
+
+    Raises
+    ------
+    TypeError
+        `obj` is nothing of these.
+    ValueError
+        Sequences are ragged, or `copy` is False and only a copy will do.
+    BufferError
+        What `obj` offers cannot be said in DLPack.
+    OverflowError
+        A number is outside `dtype`.
+
+    Examples
+    --------
+    >>> dl.asarray([[1, 2.5], [3, 4]]).dtype, dl.asarray(b"ab").tolist()
+    (dltensor.float32, [97, 98])
+    """
+    cdef Tensor t
+    cdef DLDataType wanted
+    cdef bint made = False
+    if type(obj) is Tensor and dtype is None and device is None and copy is None:
+        return obj
+    copy = read_copy_flag(copy, "asarray")
+    t = view_any(obj, copy, "asarray")
+    if t is None and isinstance(obj, (float, complex)) and entry_of(obj).door == ARRAY:
+        t = _from_array(obj, copy, "asarray")  # numpy.float64 and numpy.complex128 are Python's numbers too
+    if t is None:
+        if copy is not None and not copy:
+            raise ValueError(f"asarray: {type(obj).__qualname__} has no memory to share, and copy=False forbids a copy")
+        t = _from_numbers(obj, dtype, "asarray")
+        made = True
+    if dtype is not None:
+        wanted = read_dtype(dtype, "asarray")
+        if (wanted.code != t.its.dl.dtype.code or wanted.bits != t.its.dl.dtype.bits or
+                wanted.lanes != t.its.dl.dtype.lanes):
+            if copy is not None and not copy:
+                raise ValueError(f"asarray: {t.dtype} to {dtype_of(wanted)} needs a copy, and copy=False forbids it")
+            t = t.astype(dtype)
+            made = True
+    if device is not None or copy and not made:
+        return _moved(t, device, copy and not made, "asarray")
+    return t
+
+
+cdef Tensor view_any(object obj, object copy, str where):
+    """A tensor that shares the memory of `obj`, or None when it has none to share."""
+    cdef Taken taken
+    cdef TypeEntry* entry
+    cdef Tensor t
+    if type(obj) is Tensor:
+        return obj
+    if isinstance(obj, (int, float, complex, list, tuple, str)):
+        return None
+    entry = entry_of(obj)
+    if entry.door == BUFFER:
+        t = Tensor.__new__(Tensor)
+        take_buffer(obj, &taken, where)
+        take_into(t, &taken)
+        return t
+    if entry.door == ARRAY_INTERFACE:
+        return _from_interface(obj.__array_interface__, obj, where)
+    if entry.door == CUDA_ARRAY_INTERFACE:
+        return _from_cuda(obj.__cuda_array_interface__, obj, where)
+    if entry.door == ARRAY:
+        return _from_array(obj, copy, where)
+    if entry.door == NONE:
+        for cuda, name in ((True, "__cuda_array_interface__"), (False, "__array_interface__")):
+            interface = getattr(obj, name, None)
+            if interface is not None:
+                return _from_cuda(interface, obj, where) if cuda else _from_interface(interface, obj, where)
+        return None
+    return read(obj, copy, where)
+
+
+cdef Tensor _from_array(object obj, object copy, str where):
+    """A tensor over the array that ``__array__`` returns."""
+    made = obj.__array__()
+    if type(made) is not Tensor and entry_of(made).door != NDARRAY:
+        raise ValueError(f"{where}: {type(obj).__qualname__}.__array__ must return a NumPy array, got "
+                         f"{type(made).__qualname__}")
+    return view_any(made, copy, where)
+
+
+cdef Tensor _from_interface(object interface, object owner, str where):
+    """A tensor over what ``__array_interface__`` describes."""
+    cdef Taken taken
+    cdef Tensor t = Tensor.__new__(Tensor)
+    take_interface(interface, owner, False, &taken, where)
+    take_into(t, &taken)
+    return t
+
+
+cdef Tensor _from_cuda(object interface, object owner, str where):
+    """A tensor over what ``__cuda_array_interface__`` describes, ordered after the stream that it names."""
+    cdef Taken taken
+    cdef Tensor t = Tensor.__new__(Tensor)
+    if not isinstance(interface, dict):
+        raise TypeError(f"{where}: __cuda_array_interface__ must be a dictionary, got {type(interface).__qualname__}")
+    interface = dict(interface)  # read once, whoever changes it meanwhile
+    stream = interface.get("stream")
+    if stream is not None and (isinstance(stream, bool) or not isinstance(stream, int) or stream < 1):
+        raise ValueError(f"{where}: the stream of __cuda_array_interface__ must be None, 1, 2 or a handle, "
+                         f"got {stream!r}")
+    take_interface(interface, owner, True, &taken, where)
+    take_into(t, &taken)
+    _adopt(t, stream, True)
+    return t
+
+
+def _assignable(value, dtype, str where):
+    """What can be assigned to elements of `dtype`: a tensor as it is, numbers as that type."""
+    t = view_any(value, None, where)
+    return _from_numbers(value, dtype, where) if t is None else t
+
+
+set_hook("asarray", _assignable)
+
+
+cdef class _Keeper:
+    """Keeps the owner of wrapped memory and calls its deleter when the last view is gone."""
+    cdef object owner, deleter
+
+    def __del__(self):
+        if self.deleter is not None:
+            deleter, self.deleter = self.deleter, None
+            deleter()
+
+
+def wrap(ptr, shape, dtype, *, device="cpu", strides=None, byte_offset=0, owner=None, deleter=None, readonly=False):
+    """Return a tensor over foreign memory.
+
+    Parameters
+    ----------
+    ptr : int
+        The address.
+    shape : int or sequence of int
+    dtype : DType or what names one
+    device : Device or what names one, default "cpu"
+    strides : sequence of int, optional
+        In elements; None is C order.
+    byte_offset : int, default 0
+        From `ptr` to the first element.
+    owner : object, optional
+        Kept alive until the last view of the memory is gone.
+    deleter : callable, optional
+        Called without arguments, exactly once, when the last view is gone. Not called when this function raises.
+    readonly : bool, default False
+
+    Raises
+    ------
+    BufferError
+        The description breaks a rule: the message names field, value and rule.
+    TypeError, ValueError
+        An argument is of the wrong kind.
+
+    Examples
+    --------
+    >>> import ctypes
+    >>> memory = (ctypes.c_int32 * 4)(1, 2, 3, 4)
+    >>> dl.wrap(ctypes.addressof(memory), (2, 2), dl.int32, owner=memory).tolist()
+    [[1, 2], [3, 4]]
+    """
+    cdef Taken taken
+    cdef _Keeper keeper
+    cdef Tensor t
+    cdef int ndim = read_shape(shape, taken.room, "wrap")
+    if not isinstance(ptr, int):
+        raise TypeError(f"wrap: ptr must be an integer, got {type(ptr).__qualname__}")
+    if not 0 <= ptr < 2**64:
+        raise ValueError(f"wrap: ptr must be an address, got {ptr!r}")
+    if not 0 <= byte_offset < 2**64:
+        raise ValueError(f"wrap: byte_offset must be from 0 to 2^64 - 1, got {byte_offset}")
+    if deleter is not None and not callable(deleter):
+        raise TypeError(f"wrap: deleter must be callable, got {type(deleter).__qualname__}")
+    taken.view.data = <void*><size_t>ptr
+    taken.view.device = read_device(device, "wrap")
+    taken.view.dtype = read_dtype(dtype, "wrap")
+    taken.view.ndim = ndim
+    taken.view.shape = taken.room
+    taken.view.strides = NULL
+    taken.view.byte_offset = byte_offset
+    if strides is not None:
+        taken.view.strides = taken.room + 64
+        n = read_shape(strides, taken.room + 64, "wrap", strides=True)
+        if n != ndim:
+            raise ValueError(f"wrap: shape has {ndim} dimensions, strides have {n}")
+    judge(&taken.view, "wrap")
+    taken.flags = DLPACK_FLAG_BITMASK_READ_ONLY if readonly else 0
+    t = Tensor.__new__(Tensor)
+    keeper = _Keeper.__new__(_Keeper)
+    keeper.owner = owner
+    taken.block = adopt(taken.view.data, <void*>keeper, free_object)
+    if taken.block == NULL:
+        raise MemoryError("wrap: no memory left for a block header")
+    Py_INCREF(keeper)
+    taken.view.data = <char*>taken.view.data + taken.view.byte_offset
+    taken.view.byte_offset = 0
+    take_into(t, &taken)
+    keeper.deleter = deleter
+    if t.its.dl.device.device_type == kDLCUDA:
+        _adopt(t, None)
+    return t
+
+
+def empty(shape, *, dtype=None, device=None):
+    """Return a tensor in fresh memory whose elements are whatever was there.
+
+    Parameters
+    ----------
+    shape : int or sequence of int
+    dtype : DType or what names one, default float32
+    device : Device or what names one, default "cpu"
+
+    Raises
+    ------
+    ValueError
+        An extent is negative, or the size is beyond 2^63 - 1 bytes.
+    MemoryError
+        The memory cannot be had; the message says how much.
+
+    Examples
+    --------
+    >>> dl.empty((2, 3)).strides
+    (3, 1)
+    """
+    return empty_for("empty", shape, dtype, device)
+
+
+def empty_for(str where, shape, dtype=None, device=None):
+    """Return a new tensor on behalf of the function `where`; the rest as for `empty`."""
+    cdef int64_t extents[64]
+    cdef int ndim = read_shape(shape, extents, where)
+    cdef DLDataType value = DLDataType(2, 32, 1)
+    cdef DLDevice place = DLDevice(kDLCPU, 0)
+    if dtype is not None:
+        value = read_dtype(dtype, where)
+    if device is not None:
+        place = read_device(device, where)
+    return new_empty(ndim, extents, value, place, where)
+
+
+def full_for(str where, shape, number, dtype=None, device=None):
+    """Return a new tensor filled with a number on behalf of the function `where`; None takes the number's dtype."""
+    number = plain_number(number, where)
+    t = empty_for(where, shape, _kind_of([number]) if dtype is None else dtype, device)
+    assign_scalar(t, number, where)
+    return t
+
+
+# -- out --------------------------------------------------------------------------------------------------------------
+
+def into(t, kind, /):
+    """Return a tensor as an object of another framework's type, sharing memory.
+
+    Parameters
+    ----------
+    t : Tensor, or any object that `from_dlpack` takes
+    kind : type
+        ``torch.Tensor``, ``numpy.ndarray``, ``jax.Array``, ...: a type with an exchange table, or whose package has a
+        ``from_dlpack``.
+
+    Raises
+    ------
+    AttributeError
+        `t` does not speak DLPack.
+    TypeError
+        `kind` is no type, or its package cannot import.
+    BufferError
+        The framework cannot hold the tensor.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> dl.into(dl.arange(3), np.ndarray)
+    array([0, 1, 2])
+    """
+    cdef Tensor source
+    cdef TypeEntry* entry
+    cdef DLManagedTensorVersioned* loan
+    cdef void* made = NULL
+    if not isinstance(kind, type):
+        raise TypeError(f"into: expected a type such as torch.Tensor, got {kind!r}")
+    source = t if type(t) is Tensor else read(t, None, "into")
+    if kind is Tensor:
+        return source
+    entry = entry_of_type(kind)
+    if entry.door == NDARRAY:
+        made_array = source.numpy()
+        return made_array if type(made_array) is kind else made_array.view(kind)
+    if entry.table == NULL:
+        importer = _importers.get(kind)
+        if importer is None:
+            importer = _from_dlpack_of(kind)
+            if len(_importers) < 256:
+                _importers[kind] = importer
+        return importer(source)
+    if entry.torch:
+        _refuse_torch(source)
+    loan = lend(source.its.dl, source.its.block, source.its.flags & ~<uint64_t>DLPACK_FLAG_BITMASK_IS_COPIED)
+    if loan == NULL:
+        raise MemoryError("into: no memory left for the exported struct")
+    if entry.table.managed_tensor_to_py_object_no_sync(loan, &made) != 0:
+        if PyErr_Occurred() == NULL:
+            raise BufferError(f"into: the exchange table of {kind.__qualname__} failed without saying why")
+        raise_pending()
+    if made == NULL:
+        raise BufferError(f"into: the exchange table of {kind.__qualname__} reported success and gave no object")
+    result = <object>made
+    Py_DECREF(result)
+    return result
+
+
+cdef bint _warned_torch = False
+cdef dict _importers = {}       # type -> the from_dlpack of its package, once found
+
+
+cdef int _refuse_torch(Tensor source) except -1:
+    cdef int i
+    global _warned_torch
+    for i in range(source.its.dl.ndim):
+        if source.its.dl.strides[i] < 0:
+            raise BufferError(f"into: torch tensors cannot have negative strides, got strides {source.strides}; "
+                              f"pass a copy()")
+    if source.its.flags & DLPACK_FLAG_BITMASK_READ_ONLY and not _warned_torch:
+        _warned_torch = True
+        warnings.warn("into: torch ignores that the tensor is read-only; writing through it changes memory that its "
+                      "owner declared immutable", UserWarning, stacklevel=2)
+    return 0
+
+
+def _from_dlpack_of(kind):
+    """The ``from_dlpack`` that makes objects of a type: its own, or that of the package it comes from."""
+    if hasattr(kind, "from_dlpack"):
+        return kind.from_dlpack
+    names = [kind.__module__]
+    while "." in names[-1]:
+        names.append(names[-1].rpartition(".")[0])
+    if names[-1] == "jaxlib":
+        names.append("jax")
+    for name in names:
+        module = sys.modules.get(name)
+        for place in (module, getattr(module, "dlpack", None)):
+            if hasattr(place, "from_dlpack"):
+                return place.from_dlpack
+    raise TypeError(f"into: {kind.__module__}.{kind.__qualname__} has no exchange table, and no from_dlpack was found "
+                    f"in {', '.join(names)}")
+
+
+# -- our own exchange table -------------------------------------------------------------------------------------------
+# Called with the GIL held, as the standard demands of everything that takes a Python object; the allocator is C++ and
+# needs no Python at all.
+
+cdef int _table_from_python(void* object_, DLManagedTensorVersioned** out) except -1:
+    cdef Tensor t
+    if type(<object>object_) is not Tensor:
+        raise TypeError(f"exchange table of dltensor.Tensor: expected a Tensor, got "
+                        f"{type(<object>object_).__qualname__}")
+    t = <Tensor>object_
+    out[0] = lend(t.its.dl, t.its.block, t.its.flags & ~<uint64_t>DLPACK_FLAG_BITMASK_IS_COPIED)
+    if out[0] == NULL:
+        raise MemoryError("exchange table of dltensor.Tensor: no memory left for the exported struct")
+    if t.size == 0:
+        out[0].dl_tensor.data = NULL
+    return 0
+
+
+cdef int _table_to_python(DLManagedTensorVersioned* managed, void** out) except -1:
+    cdef Taken taken
+    cdef Tensor t = Tensor.__new__(Tensor)
+    take_owned(managed, &taken, "exchange table of dltensor.Tensor")
+    take_into(t, &taken)
+    if t.its.dl.device.device_type == kDLCUDA:
+        _adopt(t, None)
+    Py_INCREF(t)
+    out[0] = <void*>t
+    return 0
+
+
+cdef int _table_borrow(void* object_, DLTensor* out) except -1:
+    if type(<object>object_) is not Tensor:
+        raise TypeError(f"exchange table of dltensor.Tensor: expected a Tensor, got "
+                        f"{type(<object>object_).__qualname__}")
+    out[0] = (<Tensor>object_).its.dl
+    return 0
+
+
+cdef int _table_stream(DLDeviceType device_type, int32_t device_id, void** out) except -1:
+    out[0] = NULL
+    if device_type == kDLCUDA and _stream_hook is not None:
+        number = _stream_hook(device_id)
+        if number is not None:
+            out[0] = <void*><size_t>number
+    return 0
+
+
+exchange_table.header.version.major = DLPACK_MAJOR_VERSION
+exchange_table.header.version.minor = DLPACK_MINOR_VERSION
+exchange_table.header.prev_api = NULL
+exchange_table.managed_tensor_allocator = allocate_loan
+exchange_table.managed_tensor_from_py_object_no_sync = (
+    <int (*)(void*, DLManagedTensorVersioned**) noexcept>_table_from_python)
+exchange_table.managed_tensor_to_py_object_no_sync = (
+    <int (*)(DLManagedTensorVersioned*, void**) noexcept>_table_to_python)
+exchange_table.dltensor_from_py_object_no_sync = <int (*)(void*, DLTensor*) noexcept>_table_borrow
+exchange_table.current_work_stream = <int (*)(DLDeviceType, int32_t, void**) noexcept>_table_stream

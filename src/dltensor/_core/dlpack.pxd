@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+# What the other modules share of the doors.
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+
+from .native cimport Block
+from .types cimport DLDevice, DLManagedTensorVersioned, DLPackExchangeAPI, DLTensor
+
+
+cdef extern from "_core/gil.h" namespace "dlt" nogil:
+    void free_object(Block*) noexcept
+
+# A foreign tensor that is ours now: `block` carries one reference, `view` has been checked, its byte_offset is folded
+# into `data` unless that is a handle. Shape and strides are copies in `room`; strides may be NULL.
+cdef struct Taken:
+    DLTensor view
+    Block* block
+    uint64_t flags
+    int64_t room[128]
+
+# How a type can be read; found out once per type.
+cdef enum Door:
+    UNKNOWN, TABLE, NDARRAY, PROTOCOL, CAPSULE, BUFFER, ARRAY_INTERFACE, CUDA_ARRAY_INTERFACE, ARRAY, NONE
+
+cdef struct TypeEntry:
+    void* type
+    uint32_t version
+    Door door
+    int signature
+    bint immutable
+    bint torch      # a torch tensor
+    bint obeyed     # a torch tensor of a class with its own way of being exported
+    DLPackExchangeAPI* table
+
+cdef TypeEntry* entry_of(object x) except NULL
+cdef TypeEntry* entry_of_type(object kind) except NULL
+cdef TypeEntry* known_entry(void* kind) noexcept
+cdef int judge(const DLTensor* view, str where) except -1
+cdef int take(object x, TypeEntry* entry, object stream, Taken* out, str where) except -1
+cdef int take_owned(DLManagedTensorVersioned* managed, Taken* out, str where) except -1
+cdef object capsule_around(DLManagedTensorVersioned* managed)
+cdef object lend_capsule(const DLTensor* view, Block* block, uint64_t flags)
+cdef object lend_legacy_capsule(const DLTensor* view, Block* block)
+cdef bint is_lazy(object x, str where) except -1
+cdef bint is_plain(object x, bint ask, str where) except -1
+cdef bint is_torch_table(const DLPackExchangeAPI* table) noexcept
+cdef object hold_storage(object x)
+cdef int borrow_table(object x, const DLPackExchangeAPI* table, DLTensor* out, int64_t* room, str where) except -1
+cdef int raise_pending() except -1
+cdef int adopt_object(object owner, Taken* out, str where) except -1

@@ -1,0 +1,617 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The doors: how a foreign tensor becomes ours, and ours a capsule. No arithmetic here, no arrays without DLPack.
+
+One shape inside: a judged view and a block that keeps its memory. `take` alone consumes, `judge` alone refuses,
+`lend_capsule` alone exports. Legacy structs exist in this file and nowhere else.
+"""
+import sys
+import warnings
+
+from cpython.object cimport PyObject, Py_TYPE
+from cpython.ref cimport Py_INCREF
+from cpython.pycapsule cimport (PyCapsule_CheckExact, PyCapsule_GetName, PyCapsule_GetPointer, PyCapsule_IsValid,
+                                PyCapsule_New, PyCapsule_SetDestructor, PyCapsule_SetName)
+from libc.string cimport strcmp, strncmp
+
+from .native cimport adopt, environment_switch, lend, retain
+from .types cimport DLPACK_FLAG_BITMASK_READ_ONLY, DLManagedTensor, DLPackExchangeAPIHeader, DLPackVersion, is_handle
+
+from .types import DLPACK_VERSION, ConformanceWarning
+
+cdef extern from "dltensor/validate.h" nogil:
+    int dlt_check_tensor(const DLTensor*)
+    int dlt_check_version(DLPackVersion)
+    int dlt_check_pointer(const void*)
+    int dlt_check_layout(const void*, int)
+    size_t dlt_explain_tensor(const DLTensor*, char*, size_t)
+
+cdef extern from "native/memory/loan.h" namespace "dlt" nogil:
+    DLManagedTensor* lend_legacy(const DLTensor&, Block*) noexcept
+    Block* block_of(const DLManagedTensorVersioned*) noexcept
+
+cdef extern from "_core/gil.h" namespace "dlt" nogil:
+    void delete_managed(DLManagedTensorVersioned*) noexcept
+    void delete_legacy "dlt::delete_managed"(DLManagedTensor*) noexcept
+    void free_versioned(Block*) noexcept
+    void free_legacy(Block*) noexcept
+
+cdef extern from "_core/gil.h" namespace "dlt":
+    object take_error(bint* inside)
+
+cdef extern from "Python.h":
+    PyObject* PyObject_VectorcallMethod(PyObject*, PyObject**, size_t, PyObject*) noexcept
+    size_t PY_VECTORCALL_ARGUMENTS_OFFSET
+    PyObject* PyErr_Occurred() noexcept
+    bint PyCapsule_IsValidRaw "PyCapsule_IsValid"(PyObject*, const char*) noexcept
+    void* PyCapsule_GetPointerRaw "PyCapsule_GetPointer"(PyObject*, const char*) noexcept
+    uint32_t type_version "dlt_type_version"(void*) noexcept
+    void Py_DecrefRaw "Py_DECREF"(PyObject*)
+    object PyObject_CallOneArg(object, object)
+
+cdef extern from *:
+    """
+    static inline uint32_t dlt_type_version(void* type) { return ((PyTypeObject*)type)->tp_version_tag; }
+    // A class that native code made: no Python code can pass its own off as one.
+    static inline int dlt_is_native(void* type) { return !(((PyTypeObject*)type)->tp_flags & Py_TPFLAGS_HEAPTYPE); }
+    static inline int dlt_is_subtype(void* type, void* base) {
+      return PyType_IsSubtype((PyTypeObject*)type, (PyTypeObject*)base);
+    }
+    static inline int dlt_has_buffer(void* type) {
+      PyBufferProcs* procs = ((PyTypeObject*)type)->tp_as_buffer;
+      return procs && procs->bf_getbuffer;
+    }
+    static inline PyObject* dlt_owned(PyObject* object) { return object; }
+    static inline PyObject* dlt_attribute(PyObject* descriptor, PyObject* object) {
+      return Py_TYPE(descriptor)->tp_descr_get(descriptor, object, (PyObject*)Py_TYPE(object));
+    }
+    """
+    bint has_buffer "dlt_has_buffer"(void* type) noexcept
+    bint is_native "dlt_is_native"(void* type) noexcept
+    bint is_subtype "dlt_is_subtype"(void* type, void* base) noexcept
+    # Takes over a new reference; NULL means that an error is set.
+    object owned "dlt_owned"(PyObject*)
+    object attribute_of "dlt_attribute"(object descriptor, object)
+    PyObject* PyCapsule_NewRaw "PyCapsule_New"(void*, const char*, void (*)(PyObject*) noexcept) noexcept
+
+# -- what a type offers, remembered -----------------------------------------------------------------------------------
+
+cdef enum:
+    ENTRIES = 512
+    LINKS = 8
+cdef uint64_t HASH = 0x9E3779B97F4A7C15
+cdef TypeEntry _entries[ENTRIES]
+cdef bint _use_tables = not environment_switch("DLTENSOR_NO_EXCHANGE_API")
+
+# Producers whose arrays never change, although their legacy capsules cannot say so.
+_IMMUTABLE = ("jaxlib", "jax", "tensorflow")
+cdef object _CapsuleType = type(PyCapsule_New(<void*>_entries, NULL, NULL))
+
+
+cdef TypeEntry* entry_of(object x) except NULL:
+    return entry_of_type(<object>Py_TYPE(x))
+
+
+cdef TypeEntry* entry_of_type(object kind) except NULL:
+    cdef TypeEntry* known = known_entry(<void*>kind)
+    return known if known != NULL else _study(kind)
+
+
+cdef inline TypeEntry* _pair_of(void* kind) noexcept:
+    # Two places per type, so that two types that meet in one do not push each other out by turns.
+    return &_entries[<uint64_t><size_t>kind * HASH >> 55 & ~<uint64_t>1]
+
+
+cdef TypeEntry* known_entry(void* kind) noexcept:
+    """The entry of a type that was studied before, else NULL. Runs no Python code."""
+    cdef TypeEntry* pair = _pair_of(kind)
+    # No two types ever bear the same version, so an entry outlives its type without harm; 0 is a type without one.
+    cdef uint32_t version = type_version(kind)
+    if pair.type == kind and pair.version == version and version != 0:
+        return pair
+    if pair[1].type == kind and pair[1].version == version and version != 0:
+        return pair + 1
+    return NULL
+
+
+cdef TypeEntry* _study(object kind) except NULL:
+    """Find out how objects of a type are read: the fastest way it has. May run Python code of the type."""
+    cdef void* raw_type = <void*>kind
+    cdef DLPackExchangeAPI* table = NULL
+    cdef TypeEntry* entry
+    cdef Door door
+    global _torch_table
+    cdef bint torch = _is_torch(kind), obeyed = torch and _overrides_export(kind)
+    if _use_tables and not obeyed:
+        table = _find_table(kind)
+    if table != NULL:
+        door = TABLE
+    elif kind is _CapsuleType:
+        door = CAPSULE
+    elif _is_ndarray(kind):
+        door = NDARRAY
+    elif hasattr(kind, "__dlpack__"):
+        door = PROTOCOL
+    elif hasattr(kind, "__cuda_array_interface__"):
+        door = CUDA_ARRAY_INTERFACE
+    elif _is_numpy_scalar(kind):
+        door = ARRAY  # its buffer is bare bytes for some types, and none for those of ml_dtypes
+    elif has_buffer(raw_type):
+        door = BUFFER
+    elif hasattr(kind, "__array_interface__"):
+        door = ARRAY_INTERFACE
+    elif hasattr(kind, "__array__"):
+        door = ARRAY
+    else:
+        door = NONE
+    immutable = _is_immutable(kind)
+    # Nothing below runs Python code: the entry is whole before anybody else can look at it.
+    entry = _pair_of(raw_type)
+    if entry.type != NULL and entry.type != raw_type:
+        entry += 1
+    entry.type = raw_type
+    entry.version = type_version(raw_type)
+    entry.door = door
+    entry.signature = 0
+    entry.table = table
+    entry.immutable = immutable
+    entry.torch = torch
+    entry.obeyed = obeyed
+    if torch and table != NULL:
+        _torch_table = table
+    return entry
+
+
+# A type is known by identity with the class that the loaded package holds, never by the text of its name.
+
+cdef object _class_in(str package, str name):
+    """A class that native code of a loaded package made, or None."""
+    kind = getattr(sys.modules.get(package), name, None)
+    return kind if isinstance(kind, type) and is_native(<void*>kind) else None
+
+
+cdef bint _is_ndarray(object kind) except -1:
+    """Whether it is NumPy's ndarray, or a subclass that exports as ndarray does."""
+    ndarray = _class_in("numpy", "ndarray")
+    if ndarray is None or not is_subtype(<void*>kind, <void*>ndarray):
+        return False
+    return kind is ndarray or getattr(kind, "__dlpack__", None) is getattr(ndarray, "__dlpack__", None)
+
+
+cdef bint _is_numpy_scalar(object kind) except -1:
+    generic = _class_in("numpy", "generic")
+    return generic is not None and is_subtype(<void*>kind, <void*>generic)
+
+
+cdef object _torch_base():
+    """The native class that all torch tensors inherit from, or None while torch is not loaded."""
+    native = _class_in("torch._C", "TensorBase")
+    return _class_in("torch._C", "_TensorBase") if native is None else native
+
+
+cdef bint _is_torch(object kind) except -1:
+    base = _torch_base()
+    return base is not None and is_subtype(<void*>kind, <void*>base)
+
+
+cdef bint _overrides_export(object kind) except -1:
+    """Whether a class of torch tensors has its own way of being exported: then its ``__dlpack__`` is asked."""
+    Tensor = sys.modules["torch"].Tensor
+    for name in ("__dlpack__", "__dlpack_device__", "__torch_dispatch__"):
+        if getattr(kind, name, None) is not getattr(Tensor, name, None):
+            return True
+    function = getattr(kind, "__torch_function__", None)
+    # Of Parameter and its like the function is switched off, which is a builtin.
+    return (getattr(function, "__func__", function) is not getattr(Tensor.__torch_function__, "__func__", None) and
+            function is not sys.modules["torch"]._C._disabled_torch_function_impl)
+
+
+cdef bint _is_immutable(object kind) except -1:
+    """Whether it is a class of a package whose arrays never change."""
+    module, name = getattr(kind, "__module__", None), getattr(kind, "__qualname__", None)
+    return (type(module) is str and type(name) is str and module.partition(".")[0] in _IMMUTABLE and
+            getattr(sys.modules.get(module), name, None) is kind)
+
+
+cdef DLPackExchangeAPI* _find_table(object kind) except? NULL:
+    """The exchange table of a type, or NULL: the name of 1.3, then that of 1.2; a capsule, or an address."""
+    cdef DLPackExchangeAPIHeader* header = NULL
+    cdef DLPackExchangeAPI* table
+    for name in ("__dlpack_c_exchange_api__", "__c_dlpack_exchange_api__"):
+        value = getattr(kind, name, None)
+        if PyCapsule_IsValid(value, b"dlpack_exchange_api") if PyCapsule_CheckExact(value) else False:
+            header = <DLPackExchangeAPIHeader*>PyCapsule_GetPointer(value, b"dlpack_exchange_api")
+        elif type(value) is int and 0 < value < 2**64:
+            header = <DLPackExchangeAPIHeader*><size_t>value
+        else:
+            continue
+        for _ in range(LINKS):
+            if dlt_check_pointer(header) != 0:
+                break
+            if dlt_check_version(header.version) == 0:
+                table = <DLPackExchangeAPI*>header
+                if (table.managed_tensor_allocator != NULL and table.managed_tensor_from_py_object_no_sync != NULL and
+                        table.managed_tensor_to_py_object_no_sync != NULL and table.current_work_stream != NULL):
+                    return table
+                warnings.warn(f"{kind.__qualname__}.{name}: a function that DLPack 1.3 demands is NULL; "
+                              f"falling back to __dlpack__", ConformanceWarning, stacklevel=2)
+                break
+            header = header.prev_api
+    return NULL
+
+
+# -- judging and owning -----------------------------------------------------------------------------------------------
+
+cdef int judge(const DLTensor* view, str where) except -1:
+    """Refuse what cannot be used; the sentence names field, value and rule."""
+    cdef char text[512]
+    if dlt_check_tensor(view) != 0:
+        dlt_explain_tensor(view, text, sizeof(text))
+        raise BufferError(f"{where}: {text.decode('utf-8', 'replace')}")
+    return 0
+
+
+cdef inline void _fold(DLTensor* view) noexcept:
+    # On devices whose data is a handle the offset must stay where it is.
+    if view.byte_offset != 0 and not is_handle(<int32_t>view.device.device_type):
+        view.data = <char*>view.data + view.byte_offset
+        view.byte_offset = 0
+
+
+cdef inline int read_layout(const DLTensor* view, DLTensor* out, int64_t* room) noexcept:
+    """Copy a foreign description, shape and strides into `room` (128 numbers), and check the copy alone.
+
+    Whoever owns the description may change it at any time, so it is read once. Returns 0 or the rule that is broken.
+    """
+    cdef int i, ndim = view.ndim
+    cdef int64_t* shape = view.shape
+    cdef int64_t* strides = view.strides
+    out[0] = view[0]
+    out.ndim, out.shape, out.strides = ndim, shape, strides
+    if 0 < ndim <= 64 and dlt_check_pointer(shape) == 0 and (strides == NULL or dlt_check_pointer(strides) == 0):
+        for i in range(ndim):
+            room[i] = shape[i]
+        out.shape = room
+        if strides != NULL:
+            for i in range(ndim):
+                room[ndim + i] = strides[i]
+            out.strides = room + ndim
+    return dlt_check_tensor(out)
+
+
+cdef int take_owned(DLManagedTensorVersioned* managed, Taken* out, str where) except -1:
+    """Turn a managed struct that is ours into a checked view. Whatever fails, its deleter runs exactly once."""
+    cdef Block* block
+    if dlt_check_version(managed.version) != 0:
+        major, minor = managed.version.major, managed.version.minor
+        delete_managed(managed)
+        raise BufferError(f"{where}: expected DLPack 1.x, got version {major}.{minor} (rule version.major); ask the "
+                          f"producer for max_version={DLPACK_VERSION}")
+    # An export of ours is checked too: whoever had it may have changed it.
+    if read_layout(&managed.dl_tensor, &out.view, out.room) != 0:
+        try:
+            judge(&out.view, where)
+        finally:
+            delete_managed(managed)
+    out.flags = managed.flags
+    block = block_of(managed)
+    if block != NULL:
+        # An export of ours comes back: to the block itself, and the export ends here.
+        retain(block)
+        delete_managed(managed)
+    else:
+        block = adopt(out.view.data, managed, free_versioned)
+        if block == NULL:
+            delete_managed(managed)
+            raise MemoryError(f"{where}: no memory left for a block header")
+    _fold(&out.view)  # an adapted tensor goes out with an offset
+    out.block = block
+    return 0
+
+
+cdef int _take_legacy(DLManagedTensor* managed, Taken* out, str where) except -1:
+    cdef Block* block
+    if read_layout(&managed.dl_tensor, &out.view, out.room) != 0:
+        try:
+            judge(&out.view, where)
+        finally:
+            delete_legacy(managed)
+    block = adopt(out.view.data, managed, free_legacy)
+    if block == NULL:
+        delete_legacy(managed)
+        raise MemoryError(f"{where}: no memory left for a block header")
+    out.flags = 0
+    out.block = block
+    _fold(&out.view)
+    return 0
+
+
+# -- what torch keeps behind a tensor ----------------------------------------------------------------------------------
+# torch's exchange table hands out memory that torch itself would not export: of tensors that require grad, that are
+# negated or conjugated lazily, that are no plain memory at all. And a tensor object is not its memory: `.data=`, `set_`
+# and `resize_` give it another one. _core/torch_fields.py finds out where torch keeps what tells these apart, and proves it.
+
+cdef enum:
+    PLAIN_KEYS = 8
+cdef struct TorchFields:
+    Py_ssize_t impl         # in the Python object: the pointer to the implementation
+    Py_ssize_t keys         # in the implementation: the dispatch keys, 0 when not known
+    Py_ssize_t autograd     # in the implementation: NULL in tensors that do not require grad, 0 when not known
+    Py_ssize_t storage      # in the implementation: the pointer to the storage, 0 when not known
+    Py_ssize_t resizable    # in the storage: the byte that allows it to be resized
+cdef TorchFields _torch
+cdef bint _torch_known = False
+cdef DLPackExchangeAPI* _torch_table = NULL
+# Sets of dispatch keys that were seen to mean plain memory; which, only torch itself says.
+cdef uint64_t _plain_keys[PLAIN_KEYS]
+cdef int _plain_count = 0
+cdef object _requires_grad = None, _storage_of = None, _examine = None
+
+
+def set_torch_fields(Py_ssize_t impl, Py_ssize_t keys, Py_ssize_t autograd, Py_ssize_t storage, Py_ssize_t resizable,
+                     requires_grad, storage_of, examine):
+    """Say where torch keeps what (0: not known), and which functions tell it where that is not known."""
+    global _torch_known, _requires_grad, _storage_of, _examine
+    _torch.impl, _torch.keys, _torch.autograd = impl, keys, autograd
+    _torch.storage, _torch.resizable = storage, resizable
+    _requires_grad, _storage_of, _examine, _torch_known = requires_grad, storage_of, examine, True
+
+
+cdef inline char* _torch_impl(object x) noexcept:
+    return (<char**>(<char*><void*>x + _torch.impl))[0]
+
+
+cdef bint is_torch_table(const DLPackExchangeAPI* table) noexcept:
+    return table == _torch_table
+
+
+cdef bint is_plain(object x, bint ask, str where) except -1:
+    """Whether a torch tensor is plain memory, as far as its keys tell. BufferError when it requires grad.
+
+    `ask` allows to ask torch for the latter, which a torch function mode may intercept.
+    """
+    cdef char* impl
+    cdef uint64_t keys
+    cdef int i
+    if _torch.keys == 0:
+        return False
+    impl = _torch_impl(x)
+    if impl == NULL:
+        return False
+    keys = (<uint64_t*>(impl + _torch.keys))[0]
+    for i in range(_plain_count):
+        if _plain_keys[i] == keys:
+            break
+    else:
+        return False
+    if ask and (_torch.autograd == 0 or (<void**>(impl + _torch.autograd))[0] != NULL):
+        if attribute_of(_requires_grad, x):
+            _examine(x, where)  # raises
+    return True
+
+
+cdef bint is_lazy(object x, str where) except -1:
+    """Whether a torch tensor is negated or conjugated lazily. BufferError when it cannot be exported at all."""
+    global _plain_count
+    cdef bint lazy
+    if not _torch_known:
+        from .torch_fields import find_fields
+        find_fields()
+    if is_plain(x, True, where):
+        return False
+    lazy = _examine(x, where)
+    if not lazy and _torch.keys != 0 and _torch_impl(x) != NULL and _plain_count < PLAIN_KEYS:
+        _plain_keys[_plain_count] = (<uint64_t*>(_torch_impl(x) + _torch.keys))[0]
+        _plain_count += 1
+    return lazy
+
+
+cdef object hold_storage(object x):
+    """What keeps the memory of a plain torch tensor where it is: its storage, which torch then refuses to resize."""
+    cdef char* impl
+    cdef char* storage
+    held = PyObject_CallOneArg(_storage_of, x)
+    if _torch.storage == 0 or _torch.resizable == 0:
+        _fix_storage(x)
+        return held
+    impl = _torch_impl(x)
+    storage = (<char**>(impl + _torch.storage))[0]
+    if storage != NULL and storage[_torch.resizable] != 0:
+        storage[_torch.resizable] = 0
+    return held
+
+
+cdef int _fix_storage(object x) except -1:
+    """Forbid to resize a storage by the one public way that there is: an ndarray over it."""
+    try:
+        sys.modules["torch"].Tensor.numpy(x.detach())
+    except (TypeError, RuntimeError):
+        pass  # no NumPy, no host memory, or no NumPy dtype: see SECURITY.md
+    return 0
+
+
+# -- borrowing --------------------------------------------------------------------------------------------------------
+
+cdef int borrow_table(object x, const DLPackExchangeAPI* table, DLTensor* out, int64_t* room, str where) except -1:
+    """A checked view through the exchange table of the type. Nothing is taken: the memory is its owner's.
+
+    Shape and strides are copied to `room`.
+    """
+    cdef DLTensor lent
+    if table.dltensor_from_py_object_no_sync(<void*>x, &lent) != 0:
+        if PyErr_Occurred() == NULL:
+            raise BufferError(f"{where}: the exchange table of {type(x).__qualname__} failed without saying why")
+        raise_pending()
+    if read_layout(&lent, out, room) != 0:
+        judge(out, where)
+    _fold(out)
+    return 0
+
+
+cdef int raise_pending() except -1:
+    """Let the error that is already set propagate."""
+    return -1
+
+
+cdef int adopt_object(object owner, Taken* out, str where) except -1:
+    """Let a Python object keep the memory of a view."""
+    cdef Block* block = adopt(out.view.data, <void*>owner, free_object)
+    if block == NULL:
+        raise MemoryError(f"{where}: no memory left for a block header")
+    Py_INCREF(owner)
+    out.block = block
+    return 0
+
+
+# -- in ---------------------------------------------------------------------------------------------------------------
+
+cdef int take(object x, TypeEntry* entry, object stream, Taken* out, str where) except -1:
+    """Take a tensor from any object that speaks DLPack: exchange table, ``__dlpack__`` or a capsule."""
+    if entry.door == TABLE:
+        return _take_from_table(x, entry.table, out, where)
+    if entry.door == CAPSULE:
+        return _take_capsule(x, out, where)
+    immutable = entry.immutable  # before the call, which may have the entry stand for another type
+    capsule = _call_dlpack(x, entry, stream, where)
+    if not PyCapsule_CheckExact(capsule):
+        raise TypeError(f"{where}: {type(x).__qualname__}.__dlpack__ must return a capsule, got "
+                        f"{type(capsule).__qualname__}")
+    _take_capsule(capsule, out, where)
+    if immutable:
+        out.flags |= DLPACK_FLAG_BITMASK_READ_ONLY
+    return 0
+
+
+cdef int _take_from_table(object x, DLPackExchangeAPI* table, Taken* out, str where) except -1:
+    cdef DLManagedTensorVersioned* managed = NULL
+    if table.managed_tensor_from_py_object_no_sync(<void*>x, &managed) != 0:
+        if PyErr_Occurred() == NULL:
+            raise BufferError(f"{where}: the exchange table of {type(x).__qualname__} failed without saying why")
+        return -1
+    if managed == NULL:
+        raise BufferError(f"{where}: the exchange table of {type(x).__qualname__} reported success and gave no tensor")
+    return take_owned(managed, out, where)
+
+
+cdef int _take_capsule(object capsule, Taken* out, str where) except -1:
+    """Consume a capsule: it is renamed before anything else can go wrong, so that nobody takes it twice."""
+    cdef const char* name = PyCapsule_GetName(capsule)
+    cdef bint versioned = name != NULL and strcmp(name, b"dltensor_versioned") == 0
+    cdef void* managed
+    if not versioned and (name == NULL or strcmp(name, b"dltensor") != 0):
+        text = "no name" if name == NULL else repr((<bytes>name).decode("utf-8", "replace"))
+        if name != NULL and strncmp(name, b"used_dltensor", 13) == 0:
+            raise BufferError(f"{where}: this capsule was already consumed (its name is {text}); a capsule can be "
+                              f"taken once, so export again with __dlpack__()")
+        raise BufferError(f"{where}: expected a capsule named 'dltensor_versioned' or 'dltensor', got {text}")
+    managed = PyCapsule_GetPointer(capsule, name)
+    if dlt_check_pointer(managed) != 0:
+        raise BufferError(f"{where}: the capsule holds {hex(<size_t>managed)}, which cannot be the address of a "
+                          f"tensor (rule tensor.pointer)")
+    if dlt_check_layout(managed, versioned) != 0:
+        # Left alone: what lies where the deleter should be is something else.
+        raise BufferError(f"{where}: the capsule is named {(<bytes>name).decode()!r} and holds a struct of the other "
+                          f"layout (rule tensor.layout); the producer mixed them up")
+    if versioned:
+        PyCapsule_SetName(capsule, b"used_dltensor_versioned")
+    else:
+        PyCapsule_SetName(capsule, b"used_dltensor")
+    PyCapsule_SetDestructor(capsule, NULL)
+    if versioned:
+        return take_owned(<DLManagedTensorVersioned*>managed, out, where)
+    return _take_legacy(<DLManagedTensor*>managed, out, where)
+
+
+# The signatures that `__dlpack__` has had, newest first. An entry remembers the one that worked.
+cdef tuple _KEYWORDS = ("max_version",)
+cdef tuple _KEYWORDS_STREAM = ("stream", "max_version")
+cdef tuple _KEYWORDS_OLD = ("stream",)
+cdef str _DLPACK = "__dlpack__"
+
+
+cdef object _call_dlpack(object x, TypeEntry* entry, object stream, str where):
+    cdef PyObject* arguments[4]
+    cdef PyObject* made
+    cdef int signature = entry.signature
+    cdef bint inside = False
+    refused = None
+    while True:
+        arguments[0] = NULL
+        arguments[1] = <PyObject*>x
+        if signature == 0 and stream is None:
+            arguments[2] = <PyObject*>DLPACK_VERSION
+            made = PyObject_VectorcallMethod(<PyObject*>_DLPACK, &arguments[1], 1 | PY_VECTORCALL_ARGUMENTS_OFFSET,
+                                             <PyObject*>_KEYWORDS)
+        elif signature == 0:
+            arguments[2] = <PyObject*>stream
+            arguments[3] = <PyObject*>DLPACK_VERSION
+            made = PyObject_VectorcallMethod(<PyObject*>_DLPACK, &arguments[1], 1 | PY_VECTORCALL_ARGUMENTS_OFFSET,
+                                             <PyObject*>_KEYWORDS_STREAM)
+        elif signature == 1 and stream is not None:
+            arguments[2] = <PyObject*>stream
+            made = PyObject_VectorcallMethod(<PyObject*>_DLPACK, &arguments[1], 1 | PY_VECTORCALL_ARGUMENTS_OFFSET,
+                                             <PyObject*>_KEYWORDS_OLD)
+        else:
+            made = PyObject_VectorcallMethod(<PyObject*>_DLPACK, &arguments[1],
+                                             1 | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL)
+        if made != NULL:
+            entry = entry_of(x)  # the call may have changed what is remembered
+            entry.signature = signature
+            capsule = <object>made
+            Py_DecrefRaw(made)
+            return capsule
+        # Only a signature that cannot take the keyword is a reason to try an older one.
+        error = take_error(&inside)
+        if not isinstance(error, TypeError) or inside or signature == 2:
+            if refused is not None and error is not refused:
+                raise error from refused
+            raise error
+        refused = error
+        signature = 2 if stream is None else signature + 1
+
+
+# -- out --------------------------------------------------------------------------------------------------------------
+
+cdef void _end_capsule(PyObject* capsule) noexcept:
+    # Unconsumed: the capsule still bears the producer's name. The object has no references left, so it stays raw.
+    cdef DLManagedTensorVersioned* managed
+    if PyCapsule_IsValidRaw(capsule, b"dltensor_versioned"):
+        managed = <DLManagedTensorVersioned*>PyCapsule_GetPointerRaw(capsule, b"dltensor_versioned")
+        if block_of(managed) != NULL:
+            managed.deleter(managed)  # a loan of ours needs no guard
+        else:
+            delete_managed(managed)
+
+
+cdef void _end_legacy_capsule(PyObject* capsule) noexcept:
+    cdef DLManagedTensor* managed
+    if PyCapsule_IsValidRaw(capsule, b"dltensor"):
+        managed = <DLManagedTensor*>PyCapsule_GetPointerRaw(capsule, b"dltensor")
+        managed.deleter(managed)  # always a loan of ours
+
+
+cdef object capsule_around(DLManagedTensorVersioned* managed):
+    """A versioned capsule that owns a managed struct; where there is no memory for it the struct is given back."""
+    cdef PyObject* capsule = PyCapsule_NewRaw(managed, b"dltensor_versioned", _end_capsule)
+    if capsule == NULL:
+        delete_managed(managed)
+    return owned(capsule)
+
+
+cdef object lend_capsule(const DLTensor* view, Block* block, uint64_t flags):
+    """Export as a versioned capsule."""
+    cdef DLManagedTensorVersioned* loan = lend(view[0], block, flags)
+    if loan == NULL:
+        raise MemoryError("__dlpack__: no memory left for the exported struct")
+    return capsule_around(loan)
+
+
+cdef object lend_legacy_capsule(const DLTensor* view, Block* block):
+    """Export as a capsule of the layout before 1.0."""
+    cdef PyObject* capsule
+    cdef DLManagedTensor* loan = lend_legacy(view[0], block)
+    if loan == NULL:
+        raise MemoryError("__dlpack__: no memory left for the exported struct")
+    capsule = PyCapsule_NewRaw(loan, b"dltensor", _end_legacy_capsule)
+    if capsule == NULL:
+        delete_legacy(loan)
+    return owned(capsule)

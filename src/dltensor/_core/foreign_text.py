@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Text of others (exceptions, names, versions), made short and safe to print. Prints nothing itself."""
+
+LIMIT = 300
+"""Characters of a foreign text that are quoted."""
+
+
+def escape_controls(text):
+    r"""Return a text with everything that is not printable written as an escape, line ends too.
+
+    Parameters
+    ----------
+    text : str
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> from dltensor._core.foreign_text import escape_controls
+    >>> print(escape_controls(chr(27) + "[31mred"))
+    \x1b[31mred
+    """
+    if text.isprintable():
+        return text
+    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
+
+
+def first_line(text, limit=LIMIT):
+    """Return the first line of a text that is not empty, cut to `limit` characters, control characters escaped.
+
+    Parameters
+    ----------
+    text : str
+    limit : int, default 300
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> from dltensor._core.foreign_text import first_line
+    >>> first_line("CUDA error\\n  frame #0"), first_line("abcdefgh", 5)
+    ('CUDA error', 'ab...')
+    """
+    # A message may hold a whole picture: look at its beginning only.
+    lines = (" ".join(line.split()) for line in text.lstrip()[: 4 * limit].splitlines())
+    line = escape_controls(next(filter(None, lines), ""))
+    return line if len(line) <= limit else line[: limit - 3] + "..."
+
+
+def quoted(value, limit=120):
+    """Return what ``repr`` says of an object, cut to one line of at most `limit` characters.
+
+    Parameters
+    ----------
+    value : object
+    limit : int, default 120
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> from dltensor._core.foreign_text import quoted
+    >>> quoted("a" * 1000, 12)
+    "'aaaaaaaa..."
+    """
+    if type(value) in (bytes, bytearray, str) and len(value) > limit:
+        value = value[:limit] + (b"..." if type(value) is not str else "...")
+    try:
+        text = repr(value)
+    except Exception as error:
+        text = f"<{type(value).__qualname__} whose repr raised {type(error).__qualname__}>"
+    return first_line(text, limit)
+
+
+def describe_error(error, limit=LIMIT):
+    """Return the type of an exception and the first line of its text.
+
+    Parameters
+    ----------
+    error : BaseException
+    limit : int, default 300
+        Characters of its text that are kept.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> from dltensor._core.foreign_text import describe_error
+    >>> describe_error(ValueError("expected a row\\nframe #0: 0x7f")), describe_error(KeyError())
+    ('ValueError: expected a row', 'KeyError')
+    """
+    import re  # which `import dltensor` does without
+
+    name = first_line(type(error).__name__, 80)
+    try:
+        text = first_line(re.sub(r"\x1b\[[0-9;]*m", "", str(error)[: 8 * limit]), limit)
+    except Exception as another:  # a __str__ that raises
+        text = f"(its text cannot be read: {type(another).__name__})"
+    return f"{name}: {text}" if text else name

@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: Apache-2.0
+from libc.stdint cimport int64_t
+
+from .types cimport DLTensor
+
+
+# Where a key leads: a shape, strides, and how many elements the first one lies behind the old first one.
+cdef struct Place:
+    int ndim
+    int64_t offset
+    int64_t shape[64]
+    int64_t strides[64]
+
+cdef int locate(const DLTensor* view, object key, Place* place) except -1
+cdef int64_t checked_index(object index, int64_t size, int axis) except? -1

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Basic indexing: integers, slices, Ellipsis and None become a shape, strides and an offset. No tensors here."""
+from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_CheckExact
+from cpython.object cimport PyObject
+from libc.stdint cimport uint64_t
+from cpython.slice cimport PySlice_Check
+from cpython.tuple cimport PyTuple_CheckExact, PyTuple_GET_ITEM, PyTuple_GET_SIZE
+
+from .scalars cimport shown
+
+cdef extern from "Python.h":
+    ctypedef struct PySliceObject:
+        PyObject* start
+        PyObject* stop
+        PyObject* step
+    Py_ssize_t PY_SSIZE_T_MAX
+    int PySlice_Unpack(object, Py_ssize_t*, Py_ssize_t*, Py_ssize_t*) except -1
+    Py_ssize_t PySlice_AdjustIndices(Py_ssize_t, Py_ssize_t*, Py_ssize_t*, Py_ssize_t) noexcept
+    bint PyIndex_Check(object)
+    object PyNumber_Index(object)
+
+
+cdef int64_t checked_index(object index, int64_t size, int axis) except? -1:
+    """A position along an axis, counted from the end when negative. IndexError with index, axis and size."""
+    cdef Py_ssize_t i
+    cdef int overflow = 0
+    if not PyLong_CheckExact(index):
+        index = _as_int(index)
+    i = PyLong_AsLongLongAndOverflow(index, &overflow)
+    if i < 0:
+        i += size
+    if i < 0 or i >= size or overflow != 0:
+        raise IndexError(f"index {shown(index)} is out of range for axis {axis} with size {size}")
+    return i
+
+
+cdef object _as_int(object index):
+    if isinstance(index, bool):
+        raise IndexError(f"index {index} is a bool; masks are not basic indexing, use 0 or 1 for a position")
+    if getattr(index, "ndim", 0) != 0 or isinstance(index, list):
+        raise IndexError(f"an index must be an integer, a slice, '...' or None, got {type(index).__qualname__}; masks "
+                         f"and lists of positions are not basic indexing, where() chooses by a mask")
+    if not PyIndex_Check(index):
+        raise IndexError(f"an index must be an integer, a slice, '...' or None, got {type(index).__qualname__}")
+    try:
+        return PyNumber_Index(index)
+    except TypeError as error:
+        raise IndexError(f"an index must be an integer, a slice, '...' or None, got {type(index).__qualname__}: "
+                         f"{error}") from None
+
+
+cdef inline bint _bound(PyObject* bound, Py_ssize_t* value) noexcept:
+    """Read one part of a slice when it is None, which keeps the default, or a plain integer that fits."""
+    cdef int overflow = 0
+    if <object>bound is not None:
+        if not PyLong_CheckExact(<object>bound):
+            return False
+        value[0] = PyLong_AsLongLongAndOverflow(<object>bound, &overflow)
+    return overflow == 0
+
+
+cdef inline int64_t _times(int64_t a, int64_t b) noexcept:
+    """A product that wraps: strides of a foreign empty tensor may be anything, and no element is read through them."""
+    return <int64_t>(<uint64_t>a * <uint64_t>b)
+
+
+cdef inline int _slice(object key, int64_t size, int64_t stride, Place* place) except -1:
+    cdef Py_ssize_t start, stop, step = 1
+    cdef PySliceObject* parts = <PySliceObject*><PyObject*>key
+    # PySlice_Unpack does the same for any kind of bound, at twice the price.
+    if _bound(parts.step, &step) and step != 0 and step > -PY_SSIZE_T_MAX:
+        start = 0 if step > 0 else PY_SSIZE_T_MAX
+        stop = PY_SSIZE_T_MAX if step > 0 else -PY_SSIZE_T_MAX - 1
+        if not _bound(parts.start, &start) or not _bound(parts.stop, &stop):
+            PySlice_Unpack(key, &start, &stop, &step)
+    else:
+        PySlice_Unpack(key, &start, &stop, &step)
+    cdef int64_t n = PySlice_AdjustIndices(size, &start, &stop, step)
+    place.shape[place.ndim] = n
+    # A stride of one element or none is never used; keep products of hostile steps from overflowing.
+    place.strides[place.ndim] = _times(stride, step) if n > 1 else stride
+    if n > 0:
+        place.offset += _times(start, stride)
+    place.ndim += 1
+    return 0
+
+
+cdef inline void _keep(const DLTensor* view, int axis, Place* place) noexcept:
+    place.shape[place.ndim] = view.shape[axis]
+    place.strides[place.ndim] = view.strides[axis]
+    place.ndim += 1
+
+
+cdef int locate(const DLTensor* view, object key, Place* place) except -1:
+    """Follow one key. Raises IndexError with index, axis and size; nothing ever wraps."""
+    cdef int ndim = view.ndim, axis = 0
+    place.ndim = 0
+    place.offset = 0
+    if PyTuple_CheckExact(key):
+        return _locate_tuple(view, key, place)
+    if PySlice_Check(key) and ndim > 0:
+        _slice(key, view.shape[0], view.strides[0], place)
+        axis = 1
+    elif PyLong_CheckExact(key) and ndim > 0:
+        place.offset = _times(checked_index(key, view.shape[0], 0), view.strides[0])
+        axis = 1
+    else:
+        return _locate_tuple(view, key if isinstance(key, tuple) else (key,), place)
+    while axis < ndim:
+        _keep(view, axis, place)
+        axis += 1
+    return 0
+
+
+cdef int _too_many(tuple keys, int ndim) except -1:
+    taken = sum(1 for key in keys if key is not None and key is not Ellipsis)
+    raise IndexError(f"too many indices: the tensor has {ndim} dimension{'' if ndim == 1 else 's'}, but {taken} were "
+                     f"indexed")
+
+
+cdef int _locate_tuple(const DLTensor* view, tuple keys, Place* place) except -1:
+    cdef int ndim = view.ndim, axis = 0, rest
+    cdef uint64_t added = 0
+    cdef bint gap = False
+    cdef Py_ssize_t i, k, n = PyTuple_GET_SIZE(keys)
+    for i in range(n):
+        key = <object>PyTuple_GET_ITEM(keys, i)
+        if place.ndim == 64:
+            raise IndexError("at most 64 dimensions are supported, this index makes more")
+        if key is None:
+            place.shape[place.ndim] = 1
+            added |= <uint64_t>1 << place.ndim
+            place.ndim += 1
+        elif key is Ellipsis:
+            if gap:
+                raise IndexError("an index may contain '...' once, got it more than once")
+            gap = True
+            rest = 0
+            for k in range(i + 1, n):
+                later = <object>PyTuple_GET_ITEM(keys, k)
+                rest += later is not None and later is not Ellipsis
+            while axis < ndim - rest and place.ndim < 64:
+                _keep(view, axis, place)
+                axis += 1
+        elif axis == ndim:
+            return _too_many(keys, ndim)
+        elif PySlice_Check(key):
+            _slice(key, view.shape[axis], view.strides[axis], place)
+            axis += 1
+        else:
+            place.offset += _times(checked_index(key, view.shape[axis], axis), view.strides[axis])
+            axis += 1
+    if place.ndim + ndim - axis > 64:
+        raise IndexError("at most 64 dimensions are supported, this index makes more")
+    while axis < ndim:
+        _keep(view, axis, place)
+        axis += 1
+    if added != 0:
+        # The stride of a new axis is never used; give it the C order one, which is what other libraries compare with.
+        for axis in range(place.ndim - 1, -1, -1):
+            if added >> axis & 1:
+                place.strides[axis] = (1 if axis == place.ndim - 1 else
+                                       _times(place.shape[axis + 1], place.strides[axis + 1]))
+    return 0

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the engine knows of its memory: counts, the cache, and the lifetime trace as plain tuples. No text in here."""
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+
+cdef extern from "native/memory/block.h" namespace "dlt" nogil:
+    ctypedef struct MemoryStats:
+        int64_t live_blocks
+        int64_t live_bytes
+        int64_t cached_bytes
+    MemoryStats memory_stats() noexcept
+    size_t release_cache "dlt::empty_cache"() noexcept
+    void limit_cache "dlt::set_cache_limit"(size_t) noexcept
+
+cdef extern from "native/memory/trace.h" namespace "dlt" nogil:
+    ctypedef struct TraceRecord:
+        int32_t gil
+        uint64_t thread
+        uint64_t time
+        uint64_t block
+        uint64_t loan
+        uint64_t bytes
+    bint trace_start(size_t) noexcept
+    void trace_stop() noexcept
+    size_t trace_take(TraceRecord*, size_t, uint64_t*) noexcept
+    void trace_gil_probe(int (*)() noexcept) noexcept
+
+cdef extern from "_core/gil.h" namespace "dlt" nogil:
+    int gil_is_held() noexcept
+
+cdef extern from *:
+    """
+    static inline uint32_t dlt_event_number(const dlt::TraceRecord& record) {
+        return static_cast<uint32_t>(record.event);
+    }
+    """
+    uint32_t dlt_event_number(const TraceRecord&) nogil
+
+# In the order of dlt::Event.
+EVENTS = ("allocated", "adopted", "lent", "returned", "freed", "recycled")
+
+trace_gil_probe(gil_is_held)
+
+
+def stats():
+    """Return (live blocks, live bytes, cached bytes) as the engine counts them.
+
+    Raises
+    ------
+    Nothing.
+
+    Examples
+    --------
+    >>> len(stats())
+    3
+    """
+    cdef MemoryStats now = memory_stats()
+    return now.live_blocks, now.live_bytes, now.cached_bytes
+
+
+def empty_cache():
+    """Give memory that waits for reuse, in all threads, back to the system; return how many bytes that were.
+
+    Raises
+    ------
+    Nothing.
+
+    Examples
+    --------
+    >>> _ = dl.empty_cache(); dl.debug.cached_bytes()
+    0
+    """
+    cdef size_t freed
+    with nogil:
+        freed = release_cache()
+    return freed
+
+
+def set_cache_limit(nbytes):
+    """Bound the memory that waits for reuse, in all threads together.
+
+    The bound starts at an eighth of the machine's memory, at most 4 GiB. What waits beyond a new bound is given back at
+    once, also by threads that are idle.
+
+    Parameters
+    ----------
+    nbytes : int, 0 keeps nothing
+
+    Raises
+    ------
+    ValueError
+        `nbytes` is negative.
+    OverflowError
+        `nbytes` is beyond what an address can say.
+
+    Examples
+    --------
+    >>> dl.set_cache_limit(2**30)
+    """
+    if nbytes < 0:
+        raise ValueError(f"set_cache_limit: a number of bytes must be at least 0, got {nbytes}")
+    cdef size_t limit = nbytes
+    with nogil:
+        limit_cache(limit)
+
+
+def start(size_t capacity):
+    """Start the trace of all threads; beyond `capacity` records the oldest are pushed out."""
+    if not trace_start(capacity):
+        raise MemoryError(f"trace: no memory left for {capacity} events; ask for fewer")
+
+
+def stop():
+    """Stop the trace; what it holds can still be taken."""
+    trace_stop()
+
+
+def take():
+    """Take the records out: (list of (event, block, loan, bytes, thread, gil, time), how many were pushed out)."""
+    cdef TraceRecord records[256]
+    cdef uint64_t lost = 0, total = 0
+    cdef size_t i, n = 256
+    made = []
+    while n == 256:
+        n = trace_take(records, 256, &lost)
+        total += lost
+        for i in range(n):
+            made.append((EVENTS[dlt_event_number(records[i])], records[i].block, records[i].loan, records[i].bytes,
+                         records[i].thread, None if records[i].gil < 0 else records[i].gil != 0, records[i].time))
+    return made, total

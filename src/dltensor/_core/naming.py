@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where public names are found: the module that they name, and the modules that pickles of older versions name."""
+
+import sys
+from types import ModuleType
+
+# Modules of version 0.1 whose functions its pickles name.
+OLD_MODULES = (
+    "_casts", "_debug", "_engine", "_exchange", "_functions", "_operands", "_pickle", "_products",
+    "adapter", "creation", "data_types", "manipulation",
+)  # fmt: skip
+
+
+def set_module(namespace):
+    """Set ``__module__`` of everything in ``__all__`` of a module's namespace to the name of that module.
+
+    Messages, documentation and pickles then name the place that users import from, wherever the code lies.
+
+    Parameters
+    ----------
+    namespace : dict
+        What ``globals()`` returns in a public module.
+
+    Raises
+    ------
+    KeyError
+        A name in ``__all__`` is not in the namespace.
+
+    Examples
+    --------
+    >>> dl.reshape.__module__, dl.DeviceError.__module__
+    ('dltensor', 'dltensor')
+    """
+    module = namespace["__name__"]
+    for name in namespace["__all__"]:
+        thing = namespace[name]
+        # Extension types have the module in their name; what the package itself shows keeps its name elsewhere.
+        if callable(thing) and thing.__module__ not in (module, "dltensor"):
+            thing.__module__ = module
+
+
+def keep_old_modules(namespace):
+    """Let pickles of version 0.1 find the public functions in the modules that had them then.
+
+    Parameters
+    ----------
+    namespace : dict
+        What ``globals()`` returns in the package.
+
+    Raises
+    ------
+    KeyError
+        A name in ``__all__`` is not in the namespace.
+
+    Examples
+    --------
+    >>> import pickle
+    >>> pickle.loads(b"cdltensor._functions\\nadd\\n.") is dl.add
+    True
+    """
+    old = ModuleType(
+        "dltensor._old", "Public functions, for pickles of version 0.1."
+    )
+    vars(old).update({name: namespace[name] for name in namespace["__all__"] if callable(namespace[name])})
+    old.rebuild = namespace["_rebuild"]
+    for name in OLD_MODULES:
+        sys.modules[f"dltensor.{name}"] = old

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+# The engine as Cython sees it: what several modules use of native/, declared once. What only one module calls is
+# declared there, CUDA in cuda/_driver.pxd and the vtable arrays in opaque/_array.pxd.
+from libc.stdint cimport int64_t, uint64_t
+
+from .types cimport DLDataType, DLManagedTensorVersioned, DLTensor
+
+cdef enum:
+    # A release of the GIL costs about as much as 4,000 additions; below some ten times that it is not worth it.
+    KEEP_GIL_BYTES = 1 << 18
+
+
+cdef extern from "native/memory/block.h" namespace "dlt" nogil:
+    cppclass Block:
+        void* data
+        size_t bytes
+        void* owner
+        void* second_owner
+    void retain(Block*) noexcept
+    void release(Block*) noexcept
+    Block* allocate(size_t) noexcept
+    Block* adopt(void*, void*, void (*)(Block*) noexcept nogil) noexcept
+
+cdef extern from "native/environment.h" namespace "dlt" nogil:
+    const char* environment(const char*)
+    bint environment_switch(const char*)
+
+cdef extern from "native/memory/loan.h" namespace "dlt" nogil:
+    DLManagedTensorVersioned* lend(const DLTensor&, Block*, uint64_t) noexcept
+
+cdef extern from "native/layout/layout.h" namespace "dlt" nogil:
+    ctypedef struct Extent:
+        int64_t low
+        int64_t high
+    enum Align "dlt::Align":
+        TRAILING "dlt::Align::trailing"
+    int64_t item_bytes(DLDataType)
+    int64_t numel(int, const int64_t*)
+    int64_t bytes_of(int64_t, DLDataType, bint)
+    bint count_elements(int, const int64_t*, DLDataType, int64_t*)
+    void contiguous_strides(int, const int64_t*, int64_t*)
+    bint is_contiguous(int, const int64_t*, const int64_t*)
+    Extent extent(int, const int64_t*, const int64_t*)
+    bint repeats_elements(int, const int64_t*, const int64_t*)
+    enum Sharing "dlt::Sharing":
+        SHARING_NONE "dlt::Sharing::none"
+        SHARING_SOME "dlt::Sharing::some"
+        SHARING_UNKNOWN "dlt::Sharing::unknown"
+    Sharing find_sharing(int, const int64_t*, const int64_t*)
+    int broadcast_shapes(int, const int*, const int64_t* const*, Align, int64_t*)
+    bint broadcast_strides(int, const int64_t*, const int64_t*, int, const int64_t*, Align, int64_t*)
+
+cdef extern from "native/cpu/dtype.h" namespace "dlt" nogil:
+    enum Kind "dlt::Kind":
+        BOOLEAN "dlt::Kind::boolean"
+        SIGNED "dlt::Kind::signed_integer"
+        UNSIGNED "dlt::Kind::unsigned_integer"
+        REAL "dlt::Kind::real"
+        COMPLEX "dlt::Kind::complex"
+    ctypedef struct TypeRow:
+        const char* name
+        DLDataType dtype
+        Kind kind
+        int bytes
+    const TypeRow type_table[1]
+    int computed_types
+    int type_count
+    int type_bool, type_int64, type_uint8, type_float32, type_float64, type_complex64
+    int find_type(DLDataType)
+
+cdef extern from "native/cpu/scalar.h" namespace "dlt" nogil:
+    enum Rounding "dlt::Rounding":
+        TRUNCATE "dlt::Rounding::truncate"
+        NEAREST "dlt::Rounding::nearest"
+    cppclass Scalar:
+        Kind kind
+        int64_t i
+        uint64_t u
+        double re
+        double im
+    bint load_scalar(const void*, int64_t, DLDataType, bint, Scalar*)
+    bint store_scalar(void*, int64_t, DLDataType, bint, const Scalar&, Rounding, bint)
+
+cdef extern from "native/cpu/copy.h" namespace "dlt" nogil:
+    bint copy_tensor "dlt::copy"(const DLTensor& to, const DLTensor& source, bint padded) noexcept
+    void fill_tensor "dlt::fill"(const DLTensor& to, const void* element, bint padded) noexcept
+
+cdef extern from "native/cpu/engine.h" namespace "dlt" nogil:
+    enum Status "dlt::Status":
+        OK "dlt::Status::ok"
+        NO_LOOP "dlt::Status::no_loop"
+        NO_MEMORY "dlt::Status::no_memory"
+    ctypedef struct OpRow:
+        const char* name
+        int operands
+        unsigned kinds
+        const char* result
+        const char* symbol
+        const char* text
+        const char* doc
+        int saturating
+    cppclass CastOptions:
+        Rounding rounding
+        bint saturate
+        bint scaled
+        double scale
+        double offset
+    enum Real "dlt::Real":
+        REAL_ADD "dlt::real_add"
+        REAL_RSUB "dlt::real_rsub"
+        REAL_MULTIPLY "dlt::real_multiply"
+        REAL_DIVIDE "dlt::real_divide"
+        REAL_RDIVIDE "dlt::real_rdivide"
+        REAL_FMA "dlt::real_fma"
+    const OpRow op_table[1]
+    int op_count
+    int op_add, op_subtract, op_multiply, op_divide, op_floor_divide, op_remainder, op_pow, op_fma
+    int op_bitwise_and, op_bitwise_or, op_bitwise_xor, op_bitwise_left_shift, op_bitwise_right_shift, op_bitwise_invert
+    int op_less, op_less_equal, op_greater, op_greater_equal, op_equal, op_not_equal, op_negative, op_positive, op_abs
+    int promote(int, int)

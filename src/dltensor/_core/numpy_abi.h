@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// The few words of NumPy's C ABI that make exchange with it as cheap as a struct read: own declarations, so that NumPy
+// is needed neither to build nor to run. _core/buffers.pyx proves them against live arrays before it trusts them.
+#pragma once
+#include <Python.h>
+#include <stdint.h>
+
+namespace dlt {
+
+// The members of an ndarray up to the flags, unchanged since NumPy 1.0.
+struct NumpyArray {
+  PyObject head;
+  char* data;
+  int ndim;
+  Py_ssize_t* shape;
+  Py_ssize_t* strides;  // bytes
+  PyObject* base;
+  PyObject* descr;
+  int flags;
+};
+
+// The members of a dtype that kept their places from NumPy 1 to 2.
+struct NumpyDescr {
+  PyObject head;
+  PyTypeObject* scalar_type;
+  char kind;
+  char type;
+  char byteorder;
+  char former_flags;
+  int number;
+};
+
+enum : int { numpy_writeable = 0x0400, numpy_aligned = 0x0100, numpy_owns_data = 0x0004 };
+
+// The array whose memory an array shows, borrowed. NumPy lets a view keep its owner alive, or a view of that.
+inline PyObject* numpy_owner(PyObject* array, PyObject* ndarray) {
+  for (;;) {
+    auto* fields = reinterpret_cast<NumpyArray*>(array);
+    if ((fields->flags & numpy_owns_data) || !fields->base || !PyObject_TypeCheck(fields->base, reinterpret_cast<PyTypeObject*>(ndarray))) return array;
+    array = fields->base;
+  }
+}
+
+// A weak reference to the array that owns the memory: as long as there is one, NumPy refuses ndarray.resize, which would
+// otherwise free the memory under every view (with refcheck=False). Null with an exception set when it cannot be made.
+inline PyObject* numpy_keep_in_place(PyObject* array, PyObject* ndarray) {
+  return PyWeakref_NewRef(numpy_owner(array, ndarray), nullptr);
+}
+
+// Places in NumPy's function table (multiarray_umath._ARRAY_API), frozen since NumPy 1.7.
+enum : int { numpy_array_type = 2, numpy_new_from_descr = 94, numpy_set_base = 282 };
+
+using NumpyNewFromDescr = PyObject* (*)(PyTypeObject*, PyObject* descr, int ndim, const Py_ssize_t* shape,
+                                        const Py_ssize_t* strides, void* data, int flags, PyObject*);
+using NumpySetBase = int (*)(PyObject* array, PyObject* base);
+
+// An array over foreign memory that keeps `owner` alive.
+inline PyObject* numpy_array(void** table, PyObject* descr, int ndim, const Py_ssize_t* shape,
+                             const Py_ssize_t* strides, void* data, int flags, PyObject* owner) {
+  Py_INCREF(descr);  // stolen by the call
+  PyObject* array = reinterpret_cast<NumpyNewFromDescr>(table[numpy_new_from_descr])(
+      static_cast<PyTypeObject*>(table[numpy_array_type]), descr, ndim, shape, strides, data, flags, nullptr);
+  if (!array) return nullptr;
+  Py_INCREF(owner);  // stolen by the call, also when it fails
+  if (reinterpret_cast<NumpySetBase>(table[numpy_set_base])(array, owner) < 0) Py_CLEAR(array);
+  return array;
+}
+
+}  // namespace dlt

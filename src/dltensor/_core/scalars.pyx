@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One element as a Python number, and a Python number as one element. No shapes here."""
+import operator
+
+from cpython.bool cimport PyBool_Check
+from cpython.complex cimport PyComplex_CheckExact
+from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
+from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_CheckExact
+from libc.math cimport isinf, isnan
+
+from .native cimport (BOOLEAN, COMPLEX, REAL, SIGNED, TRUNCATE, UNSIGNED, Kind, Scalar, find_type, load_scalar,
+                      store_scalar, type_table)
+from .types cimport DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, dtype_of
+
+cdef tuple _NUMBERS = (int, float, bool, complex)
+
+
+cdef object load_python(const void* base, int64_t index, DLDataType dtype, uint64_t flags, str where):
+    """Element `index`, counted from `base`: a number, or a tuple of numbers when the type has lanes."""
+    cdef Scalar value
+    cdef DLDataType lane
+    if dtype.lanes != 1:
+        lane = dtype
+        lane.lanes = 1
+        return tuple([load_python(base, index * dtype.lanes + i, lane, flags, where) for i in range(dtype.lanes)])
+    if not load_scalar(base, index, dtype, flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED != 0, &value):
+        raise ValueError(f"{where}: an element of {dtype_of(dtype)} has no Python counterpart; view() an integer type "
+                         f"of the same width to see its bits")
+    if value.kind == SIGNED:
+        return value.i
+    if value.kind == REAL:
+        return value.re
+    if value.kind == UNSIGNED:
+        return value.u
+    if value.kind == BOOLEAN:
+        return value.u != 0
+    return complex(value.re, value.im)
+
+
+cdef int store_python(void* base, int64_t index, object value, DLDataType dtype, bint padded, str where) except -1:
+    """Write a Python number as element `index`, counted from `base`."""
+    cdef Scalar scalar
+    cdef int type
+    cdef Kind kind
+    if dtype.lanes != 1:
+        raise TypeError(f"{where}: a Python number cannot be written to {dtype_of(dtype)}, which has lanes; write to "
+                        f"a view() of one lane")
+    type = find_type(dtype)
+    if type < 0:
+        raise TypeError(f"{where}: a Python number cannot be written to {dtype_of(dtype)}, whose meaning is not known; "
+                        f"view() an integer type of the same width")
+    kind = type_table[type].kind
+    value = plain_number(value, where)
+    if PyComplex_CheckExact(value):
+        if kind != COMPLEX:
+            raise TypeError(f"{where}: the complex number {value!r} cannot be written to {dtype_of(dtype)}; take its "
+                            f"real part")
+    elif kind == SIGNED or kind == UNSIGNED:
+        value = _whole(value, kind == SIGNED, dtype, where)
+    elif PyLong_CheckExact(value) and kind != BOOLEAN:
+        try:
+            float(value)
+        except OverflowError:
+            raise OverflowError(f"{where}: {shown(value)} is outside {dtype_of(dtype)}") from None
+    tag_number(value, &scalar)
+    store_scalar(base, index, dtype, padded, scalar, TRUNCATE, False)
+    return 0
+
+
+cdef object _whole(object number, bint signed, DLDataType dtype, str where):
+    """The integer that a number becomes in an integer dtype: fractions are cut off, what is outside is refused."""
+    low, high = integer_range(signed, dtype.bits)
+    whole = number
+    if isinstance(number, float):
+        if isnan(number):
+            raise ValueError(f"{where}: NaN is no {dtype_of(dtype)}")
+        whole = number if isinf(number) else int(number)
+    if not low <= whole <= high:
+        raise OverflowError(f"{where}: {shown(number)} is outside {dtype_of(dtype)}, which holds {low} to {high}")
+    return whole
+
+
+cdef int tag_number(object x, Scalar* out) except -1:
+    """A number of Python's own kinds as a tagged value. Integers beyond 64 bits become floats."""
+    cdef int overflow = 0
+    if PyFloat_CheckExact(x):
+        out.kind = REAL
+        out.re = PyFloat_AS_DOUBLE(x)
+    elif PyBool_Check(x):
+        out.kind = BOOLEAN
+        out.u = x
+    elif PyLong_CheckExact(x):
+        out.kind = SIGNED
+        out.i = PyLong_AsLongLongAndOverflow(x, &overflow)
+        if overflow > 0 and x < 1 << 64:
+            out.kind = UNSIGNED
+            out.u = x
+        elif overflow != 0:
+            out.kind = REAL
+            try:
+                out.re = float(x)
+            except OverflowError:
+                out.re = float("inf") if x > 0 else -float("inf")
+    else:
+        out.kind = COMPLEX
+        out.re = x.real
+        out.im = x.imag
+    return 0
+
+
+cpdef object plain_number(object value, str where, str expected="a number"):
+    """Return what stands for one number, an array of 0 dimensions too, as Python's bool, int, float or complex.
+
+    Raises
+    ------
+    TypeError
+        It is no number, or has dimensions.
+    """
+    if type(value) in _NUMBERS:
+        return value
+    if isinstance(value, (float, complex)):  # numpy.float64 is one, and numpy.complex128 the other
+        return float(value) if isinstance(value, float) else complex(value)
+    if hasattr(value, "item") and hasattr(value, "ndim"):
+        if value.ndim != 0:
+            raise TypeError(f"{where}: expected {expected}, got {_type_name(value)} of shape {tuple(value.shape)}; "
+                            f"stack() and concat() join tensors")
+        element = value.item()
+        if type(element) in _NUMBERS:
+            return element
+        if isinstance(element, (str, bytes)):  # NumPy's scalars of text would be read as float() reads text
+            raise TypeError(f"{where}: expected {expected}, got {_type_name(value)}")
+    for name, kind in (("__index__", operator.index), ("__float__", float), ("__complex__", complex)):
+        if hasattr(value, name):
+            return kind(value)
+    raise TypeError(f"{where}: expected {expected}, got {_type_name(value)}")
+
+
+cdef str shown(object number):
+    """A number as messages show it: integers of many digits by their size, as Python refuses to print them."""
+    if isinstance(number, int) and number.bit_length() > 256:
+        return f"an integer of {number.bit_length()} bits"
+    return f"{number}"
+
+
+cdef str _type_name(object value):
+    return type(value).__qualname__
+
+
+cdef tuple integer_range(bint signed, object bits):
+    """The lowest and the highest integer of a width, as Python integers."""
+    return (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if signed else (0, (1 << bits) - 1)
+
+
+cdef object nested(const DLTensor* view, uint64_t flags, int axis, int64_t offset):
+    """The elements from `offset` on as nested lists, one level per dimension left."""
+    cdef int64_t i, n
+    if axis == view.ndim:
+        return load_python(view.data, offset, view.dtype, flags, "tolist")
+    n = view.shape[axis]
+    return [nested(view, flags, axis + 1, offset + i * view.strides[axis]) for i in range(n)]

@@ -1,0 +1,324 @@
+# SPDX-License-Identifier: Apache-2.0
+# How tensors come to their memory, share it and write to it. Part of _core/tensor.pyx; no methods here.
+
+cdef inline Tensor new_tensor(int ndim):
+    """A tensor with room for `ndim` dimensions and nothing else set."""
+    cdef Tensor t = Tensor.__new__(Tensor)
+    if not t.its.make_room(ndim):
+        raise MemoryError(f"no memory left for {ndim} dimensions")
+    return t
+
+
+cdef int take_into(Tensor t, Taken* taken) except -1:
+    """Fill a new tensor with what a door has taken; the block's reference moves in first, so that nothing is lost."""
+    cdef int i
+    cdef int ndim = taken.view.ndim
+    t.its.block = taken.block
+    t.is_view = True
+    t.its.flags = taken.flags
+    if not t.its.make_room(ndim):
+        raise MemoryError(f"no memory left for {ndim} dimensions")
+    t.its.dl.data = taken.view.data
+    t.its.dl.device = taken.view.device
+    t.its.dl.dtype = taken.view.dtype
+    t.its.dl.byte_offset = taken.view.byte_offset
+    for i in range(ndim):
+        t.its.dl.shape[i] = taken.view.shape[i]
+    if taken.view.strides != NULL:
+        for i in range(ndim):
+            t.its.dl.strides[i] = taken.view.strides[i]
+    else:
+        # NULL strides were legal until DLPack 1.2: fill them, so that no loop has to ask.
+        contiguous_strides(ndim, t.its.dl.shape, t.its.dl.strides)
+    return 0
+
+
+cdef inline bint is_packed(DLDataType dtype, uint64_t flags) noexcept:
+    return (dtype.bits < 8 and (dtype.bits * dtype.lanes & 7) != 0 and
+            not flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED)
+
+
+cdef inline int64_t _bytes(const DLTensor* view, int64_t size, uint64_t flags) noexcept:
+    return bytes_of(size, view.dtype, flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED != 0)
+
+
+cdef inline int64_t _size(const DLTensor* view) noexcept:
+    return numel(view.ndim, view.shape)
+
+
+cdef extern from *:
+    """
+    static bool is_shared(const dlt::Block* block) {
+      return block->references.load(std::memory_order_relaxed) != 1;
+    }
+    """
+    bint is_shared(const Block*) noexcept
+
+
+cdef inline size_t _owned_bytes(Tensor t) noexcept:
+    """Bytes of host memory that are this tensor's: its block, unless it is a view of a block that others hold too."""
+    cdef Block* block = t.its.block
+    if block == NULL or not is_host(<int>t.its.dl.device.device_type) or t.is_view and is_shared(block):
+        return 0
+    return block.bytes  # 0 for memory of somebody else
+
+
+cdef int64_t counted(int ndim, const int64_t* shape, DLDataType dtype, str where) except -1:
+    """The number of elements of a requested shape; ValueError when an extent is negative or int64 cannot count them."""
+    cdef int i
+    cdef int64_t count
+    for i in range(ndim):
+        if shape[i] < 0:
+            raise ValueError(f"{where}: shape[{i}] must be at least 0, got {shape[i]}")
+    if not count_elements(ndim, shape, dtype, &count):
+        raise ValueError(f"{where}: shape {as_tuple(ndim, shape)} of {dtype_of(dtype)} takes more than 2^63 - 1 bytes, "
+                         f"the most that can be counted")
+    return count
+
+
+cdef allocate_t _allocate = NULL
+
+
+cdef void set_allocate(allocate_t function) noexcept:
+    global _allocate
+    _allocate = function
+
+
+cdef Tensor new_empty(int ndim, const int64_t* shape, DLDataType dtype, DLDevice device, str where):
+    """A tensor in fresh memory, C order, uninitialised."""
+    cdef int i
+    cdef Tensor t
+    cdef int64_t size = counted(ndim, shape, dtype, where)
+    # What no address reaches is not asked for: 2^47 bytes.
+    if size > (<int64_t>1 << 47) * 8 // (dtype.bits * dtype.lanes):
+        raise MemoryError(_out_of_memory(ndim, shape, dtype, where))
+    t = new_tensor(ndim)
+    for i in range(ndim):
+        t.its.dl.shape[i] = shape[i]
+    contiguous_strides(ndim, t.its.dl.shape, t.its.dl.strides)
+    t.its.dl.dtype = dtype
+    t.its.dl.device = device
+    if device.device_type != kDLCPU:
+        if _allocate == NULL:
+            _hook("engine", where, "dltensor.cuda")()
+        t.its.block = _allocate(_bytes(&t.its.dl, size, 0), device, where)
+        t.its.dl.data = t.its.block.data
+        return t
+    t.its.block = allocate(_bytes(&t.its.dl, size, 0))
+    if t.its.block == NULL:
+        raise MemoryError(_out_of_memory(ndim, shape, dtype, where))
+    t.its.dl.data = t.its.block.data
+    return t
+
+
+cdef str _out_of_memory(int ndim, const int64_t* shape, DLDataType dtype, str where):
+    bits = int(dtype.bits) * int(dtype.lanes)
+    for i in range(ndim):
+        bits *= shape[i]
+    return (f"{where}: cannot allocate {(bits + 7) // 8} bytes for shape {as_tuple(ndim, shape)} of "
+            f"{dtype_of(dtype)}")
+
+
+cdef inline void _share(Tensor t, Tensor source) noexcept:
+    t.its.dl.device = source.its.dl.device
+    t.its.dl.dtype = source.its.dl.dtype
+    t.its.dl.byte_offset = source.its.dl.byte_offset
+    t.its.dl.data = source.its.dl.data
+    t.its.flags = source.its.flags & ~<uint64_t>DLPACK_FLAG_BITMASK_IS_COPIED
+    retain(source.its.block)
+    t.its.block = source.its.block
+    t.is_view = True
+
+
+cdef inline void _advance(Tensor t, uint64_t bytes) noexcept:
+    # Unsigned arithmetic wraps: strides of a foreign empty tensor may be anything. On devices whose data is a handle
+    # the offset must stay where it is.
+    if is_handle(<int>t.its.dl.device.device_type):
+        t.its.dl.byte_offset += bytes
+    else:
+        t.its.dl.data = <void*>(<size_t>t.its.dl.data + bytes)
+
+
+cdef inline Tensor _row(Tensor source, int64_t index):
+    """``source[index]``, for elements of whole bytes: the most frequent key of all."""
+    cdef int i
+    cdef int ndim = source.its.dl.ndim - 1
+    cdef Tensor t = new_tensor(ndim)
+    _share(t, source)
+    _advance(t, <uint64_t>index * <uint64_t>source.its.dl.strides[0] * <uint64_t>item_bytes(source.its.dl.dtype))
+    for i in range(ndim):
+        t.its.dl.shape[i] = source.its.dl.shape[i + 1]
+        t.its.dl.strides[i] = source.its.dl.strides[i + 1]
+    return t
+
+
+cdef Tensor view_of(Tensor source, const Place* place):
+    """A tensor that shares the memory of `source` at a place inside it."""
+    cdef int i
+    cdef Tensor t = new_tensor(place.ndim)
+    cdef uint64_t bytes
+    cdef int64_t bits = source.its.dl.dtype.bits * source.its.dl.dtype.lanes
+    if not is_packed(source.its.dl.dtype, source.its.flags):
+        bytes = <uint64_t>place.offset * <uint64_t>item_bytes(source.its.dl.dtype)
+    else:
+        # By eights, whose bits are whole bytes, so that all together need not be counted in bits.
+        bytes = <uint64_t>((place.offset >> 3) * bits + ((place.offset & 7) * bits >> 3))
+        if (place.offset & 7) * bits & 7:
+            raise ValueError(f"element {place.offset} of a packed {dtype_of(source.its.dl.dtype)} tensor starts inside "
+                             f"a byte, where no view can begin; read it with item() or tolist(), or widen the tensor "
+                             f"with astype()")
+    _share(t, source)
+    _advance(t, bytes)
+    for i in range(place.ndim):
+        t.its.dl.shape[i] = place.shape[i]
+        t.its.dl.strides[i] = place.strides[i]
+    return t
+
+
+cdef Tensor same_view(Tensor source):
+    cdef int i
+    cdef int ndim = source.its.dl.ndim
+    cdef Tensor t = new_tensor(ndim)
+    _share(t, source)
+    for i in range(2 * ndim):
+        t.its.dl.shape[i] = source.its.dl.shape[i]
+    return t
+
+
+cdef object _hook(str name, str where, str needed):
+    function = _hooks.get(name)
+    if function is None:
+        raise DeviceError(f"{where}: this needs {needed}, which is not loaded")
+    return function
+
+
+cdef int check_host(Tensor self, str where) except -1:
+    if not is_host(<int>self.its.dl.device.device_type):
+        raise DeviceError(f"{where}: the data is on {device_of(self.its.dl.device)}, which the host cannot read; move "
+                          f"it with to('cpu')")
+    return 0
+
+
+cdef Tensor on_host(Tensor self, str where):
+    """A tensor that the host can read: `self`, or a copy that waits for the device."""
+    if is_host(<int>self.its.dl.device.device_type):
+        return self
+    return _hook("to", where, "dltensor.cuda")(self, device_of(DLDevice(kDLCPU, 0)), where)
+
+
+cdef Tensor on_device(Tensor self, object device, str where):
+    """The tensor on a device: itself when it is there, else a copy."""
+    cdef DLDevice target = read_device(device, where)
+    if target.device_type == self.its.dl.device.device_type and target.device_id == self.its.dl.device.device_id:
+        return self
+    if target.device_type == kDLCPU and is_host(<int>self.its.dl.device.device_type):
+        return copied(self, where)
+    return _hook("to", where, "dltensor.cuda")(self, device_of(target), where)
+
+
+cdef int check_writable(const DLTensor* view, uint64_t flags, str where, str what="the tensor") except -1:
+    if flags & DLPACK_FLAG_BITMASK_READ_ONLY:
+        raise ValueError(f"{where}: {what} is read-only; write to a copy()")
+    if repeats_elements(view.ndim, view.shape, view.strides):
+        raise ValueError(f"{where}: elements of {what}, of shape {as_tuple(view.ndim, view.shape)} with strides "
+                         f"{as_tuple(view.ndim, view.strides)}, share memory; write to a copy()")
+    return 0
+
+
+cdef Tensor new_padded(int ndim, const int64_t* shape, DLDataType dtype, str where):
+    """A tensor in fresh memory whose elements have a byte each where their dtype has fewer bits."""
+    cdef DLDataType byte = dtype
+    cdef Tensor made
+    if dtype.bits >= 8:
+        return new_empty(ndim, shape, dtype, DLDevice(kDLCPU, 0), where)
+    byte.bits = 8
+    made = new_empty(ndim, shape, byte, DLDevice(kDLCPU, 0), where)
+    made.its.dl.dtype = dtype
+    made.its.flags = DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED
+    return made
+
+
+cdef Tensor copied(Tensor self, str where):
+    """The elements in fresh memory, C order, host to host; other devices have their own way."""
+    cdef Tensor made
+    if not is_host(<int>self.its.dl.device.device_type):
+        return _hook("copy", where, "dltensor.cuda")(self, where)
+    if self.its.flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED:
+        made = new_padded(self.its.dl.ndim, self.its.dl.shape, self.its.dl.dtype, where)
+    else:
+        made = new_empty(self.its.dl.ndim, self.its.dl.shape, self.its.dl.dtype, DLDevice(kDLCPU, 0), where)
+    copy_elements(&made.its.dl, &self.its.dl, self.its.flags)
+    return made
+
+
+cdef int copy_elements(const DLTensor* to, const DLTensor* source, uint64_t flags) except -1:
+    cdef bint padded = flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED != 0, done
+    if _bytes(to, _size(to), flags) > KEEP_GIL_BYTES:
+        with nogil:
+            done = copy_tensor(to[0], source[0], padded)
+    else:
+        done = copy_tensor(to[0], source[0], padded)
+    if not done:
+        raise MemoryError("copy: no memory left for the temporary that overlapping memory needs")
+    return 0
+
+
+cdef void fill_elements(const DLTensor* to, const void* element, uint64_t flags) noexcept:
+    cdef bint padded = flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED != 0
+    if _bytes(to, _size(to), flags) > KEEP_GIL_BYTES:
+        with nogil:
+            fill_tensor(to[0], element, padded)
+    else:
+        fill_tensor(to[0], element, padded)
+
+
+cdef int assign_scalar(Tensor self, object value, str where) except -1:
+    cdef char element[32]
+    check_writable(&self.its.dl, self.its.flags, where)
+    store_python(element, 0, value, self.its.dl.dtype, True, where)
+    if not is_host(<int>self.its.dl.device.device_type):
+        _hook("fill", where, "dltensor.cuda")(self, value, where)
+        return 0
+    fill_elements(&self.its.dl, element, self.its.flags)
+    return 0
+
+
+cdef int assign(Tensor self, object value, str where) except -1:
+    """Write a number or a tensor, broadcast, to every element of `self`; overlapping memory is as if copied first."""
+    cdef Tensor source
+    cdef DLTensor spread
+    cdef int64_t strides[64]
+    check_writable(&self.its.dl, self.its.flags, where)
+    if type(value) is Tensor:
+        source = <Tensor>value
+    elif isinstance(value, (bool, int, float, complex)):
+        return assign_scalar(self, value, where)
+    else:
+        source = _hooks["asarray"](value, self.dtype, where)
+    if (source.its.dl.dtype.code != self.its.dl.dtype.code or source.its.dl.dtype.bits != self.its.dl.dtype.bits or
+            source.its.dl.dtype.lanes != self.its.dl.dtype.lanes or
+            (source.its.flags ^ self.its.flags) & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED or
+            not is_host(<int>self.its.dl.device.device_type) or not is_host(<int>source.its.dl.device.device_type)):
+        _hook("assign", where, f"a conversion from {source.dtype} on {source.device} to {self.dtype} on {self.device}")(
+            self, source, where)
+        return 0
+    if not broadcast_strides(source.its.dl.ndim, source.its.dl.shape, source.its.dl.strides, self.its.dl.ndim,
+                             self.its.dl.shape, TRAILING, strides):
+        raise ValueError(f"{where}: shape {source.shape} does not broadcast to {self.shape}")
+    spread = source.its.dl
+    spread.ndim = self.its.dl.ndim
+    spread.shape = self.its.dl.shape
+    spread.strides = strides
+    return copy_elements(&self.its.dl, &spread, self.its.flags)
+
+
+cdef object single(Tensor self, str where):
+    """The one element as a number, for the conversions that Python asks for by name."""
+    if _size(&self.its.dl) != 1:
+        if where == "bool":
+            raise ValueError(f"bool: the truth value of a tensor of shape {self.shape} is ambiguous; use .any() or "
+                             f".all(), for example t.numpy().any()")
+        whole = where in ("round", "trunc", "floor", "ceil")
+        others = f"dl.{where}() takes every element" if whole else "take tolist()"
+        raise ValueError(f"{where}: expected a tensor of one element, got shape {self.shape}; index one, or {others}")
+    return self.item()

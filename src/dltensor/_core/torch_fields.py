@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where torch keeps what its exchange table does not say of a tensor, and what it would refuse to export."""
+
+import ctypes
+import sys
+
+from .dlpack import set_torch_fields
+
+# How far to look: the Python object is small, the implementation behind it and the storage a little larger.
+_OBJECT_BYTES = 48
+_IMPL_BYTES = 192
+_STORAGE_BYTES = 88
+
+
+def _word(address):
+    return ctypes.c_uint64.from_address(address).value
+
+
+def _find_impl(torch):
+    """The offset in the Python object of the pointer to the implementation, which ``_cdata`` tells; 0 if unknown."""
+    sample = torch.zeros(3)
+    for offset in range(ctypes.sizeof(ctypes.c_void_p) * 2, _OBJECT_BYTES, 8):
+        if _word(id(sample) + offset) == sample._cdata:
+            return offset
+    return 0
+
+
+def _changed_bit(torch, offset, make_lazy, dtypes):
+    """The one bit of the word at `offset` that `make_lazy` sets in every trial, or 0."""
+    bits = set()
+    for dtype in dtypes:
+        for shape in ((3,), (2, 5), ()):
+            plain = torch.zeros(shape, dtype=dtype)
+            lazy = make_lazy(plain)
+            changed = _word(plain._cdata + offset) ^ _word(lazy._cdata + offset)
+            if _word(lazy._cdata + offset) & changed != changed:
+                return 0
+            bits.add(changed)
+    bit = bits.pop() if len(bits) == 1 else 0
+    return bit if bit & (bit - 1) == 0 else 0
+
+
+def _find_keys(torch):
+    """The offset of the word of dispatch keys: lazy conjugation and negation each set one bit of it; 0 if unknown."""
+    real, complex_ = (torch.float32, torch.float64, torch.complex64), (torch.complex64, torch.complex128)
+    samples = [torch.zeros(2), torch.ones(2, 3).T, torch.zeros(4, dtype=torch.complex64), torch.arange(3)]
+    samples += [s.conj() for s in samples] + [torch._neg_view(s) for s in samples]
+    samples += [torch.zeros(2, dtype=torch.complex64).conj().imag]
+    for offset in range(8, _IMPL_BYTES, 8):
+        negative = _changed_bit(torch, offset, torch._neg_view, real)
+        conjugate = _changed_bit(torch, offset, torch.conj, complex_)
+        if not negative or not conjugate or negative == conjugate:
+            continue
+        lazy = negative | conjugate
+        if all(bool(_word(s._cdata + offset) & lazy) == (s.is_neg() or s.is_conj()) for s in samples):
+            return offset
+    return 0
+
+
+def _only(offsets):
+    return offsets[0] if len(offsets) == 1 else 0
+
+
+def _find_autograd(torch):
+    """The offset of the pointer that only tensors with something to say about gradients have; 0 if unknown."""
+    with torch.enable_grad():
+        leaf = torch.zeros(3, requires_grad=True)
+        asked = [
+            leaf,
+            leaf * 2,
+            leaf[1:],
+            (leaf * 2)[1:],
+            torch.nn.Parameter(torch.ones(2, 2)),
+            torch.zeros(2) + leaf[0],
+        ]
+    plain = [torch.zeros(3), torch.ones(2, 3), leaf.detach(), leaf.data, torch.arange(4), torch.empty(0)]
+    return _only(
+        [
+            offset
+            for offset in range(8, _IMPL_BYTES, 8)
+            if all(_word(t._cdata + offset) for t in asked) and not any(_word(t._cdata + offset) for t in plain)
+        ]
+    )
+
+
+def _find_storage(torch):
+    """The offset of the pointer to the storage, whose address ``_cdata`` tells; 0 if unknown."""
+    samples = [torch.zeros(3), torch.ones(2, 3).T, torch.arange(6)[2:], torch.zeros(2, dtype=torch.complex64)]
+    return _only(
+        [
+            offset
+            for offset in range(8, _IMPL_BYTES, 8)
+            if all(_word(t._cdata + offset) == t.untyped_storage()._cdata for t in samples)
+        ]
+    )
+
+
+def _find_resizable(torch):
+    """The offset in a storage of the byte that allows it to be resized: the one that ``resizable()`` follows, or 0."""
+
+    def read(storage, offset):
+        return ctypes.c_uint8.from_address(storage._cdata + offset).value
+
+    free = [torch.zeros(n).untyped_storage() for n in (1, 3, 100)]
+    fixed = [torch.frombuffer(bytearray(n), dtype=torch.uint8).untyped_storage() for n in (8, 100)]
+    if not all(s.resizable() for s in free) or any(s.resizable() for s in fixed):
+        return 0
+    found = []
+    for offset in range(16, _STORAGE_BYTES):
+        if any(read(s, offset) != 1 for s in free) or any(read(s, offset) != 0 for s in fixed):
+            continue
+        byte = ctypes.c_uint8.from_address(free[0]._cdata + offset)
+        byte.value = 0
+        follows = not free[0].resizable()
+        byte.value = 1
+        if follows and free[0].resizable():
+            found.append(offset)
+    return _only(found)
+
+
+def find_fields():
+    """Find out where torch keeps what, by comparing tensors that differ in nothing else, and prove each find.
+
+    What cannot be proven is asked for by torch's own functions at every import, which costs about 1 us.
+    """
+    torch = sys.modules["torch"]
+    base = getattr(torch._C, "TensorBase", None) or torch._C._TensorBase
+    asks = base.__dict__["requires_grad"], base.__dict__["untyped_storage"], examine
+    set_torch_fields(0, 0, 0, 0, 0, *asks)
+    impl = _find_impl(torch)
+    if not impl:
+        return
+    set_torch_fields(
+        impl, _find_keys(torch), _find_autograd(torch), _find_storage(torch), _find_resizable(torch), *asks
+    )
+
+
+def examine(tensor, where):
+    """Tell whether a torch tensor is conjugated or negated lazily.
+
+    Raises
+    ------
+    BufferError
+        The tensor cannot be exported, as torch itself says of it or would.
+    """
+    torch = sys.modules["torch"]
+
+    def refuse(what, remedy):
+        raise BufferError(f"{where}: the torch tensor {what}, which DLPack cannot express; {remedy}")
+
+    if torch._C._functorch.is_functorch_wrapped_tensor(tensor):
+        refuse("is inside a transform of torch.func such as vmap or grad", "export it outside of the transform")
+    if tensor.requires_grad:
+        refuse("requires grad", "use tensor.detach()")
+    if tensor.is_nested:
+        refuse("is nested", "use tensor.unbind(), or torch.nested.to_padded_tensor()")
+    if tensor.layout != torch.strided:
+        refuse(f"has the layout {tensor.layout}", "use tensor.to_dense()")
+    if tensor.is_quantized:
+        refuse(f"is quantized ({tensor.dtype})", "use tensor.int_repr(), or tensor.dequantize()")
+    if tensor.device.type == "meta":
+        refuse("is on the device meta, so it has no memory", "make it on a real device")
+    return tensor.is_neg() or tensor.is_conj()

@@ -1,0 +1,629 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The words of the standard as Python values: element types, devices, flags. No tensors here."""
+import enum
+import sys
+from operator import index
+
+from cpython.object cimport PyTypeObject
+
+from .foreign_text import quoted
+
+cdef extern from "native/words.h" namespace "dlt" nogil:
+    ctypedef struct DeviceRow:
+        const char* name
+        const char* text
+        int32_t value
+        bint host
+    ctypedef struct NumberRow:
+        const char* name
+        uint64_t value
+    ctypedef struct DTypeRow:
+        const char* name
+        const char* format
+        uint8_t code
+        uint8_t bits
+        bint computed
+    const DeviceRow device_rows[1]
+    const NumberRow code_rows[1]
+    const NumberRow flag_rows[1]
+    const DTypeRow dtype_rows[1]
+    int count(...)
+
+cdef extern from "dltensor/validate.h" nogil:
+    ctypedef struct dlt_code_row:
+        const char* name
+        uint64_t widths
+        int wide
+    const dlt_code_row* dlt_code(uint8_t)
+    bint has_legal_bits "dlt_bits_legal_"(DLDataType)
+
+cdef extern from *:
+    const char* DLT_PACKAGE_VERSION  # meson.build gives it
+
+PACKAGE_VERSION = DLT_PACKAGE_VERSION.decode()
+DLPACK_VERSION = (DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION)
+
+
+class DeviceError(RuntimeError):
+    """A device, its driver or its library is not there, or failed."""
+
+
+class ConformanceWarning(UserWarning):
+    """A producer broke the DLPack standard in a way that could be repaired."""
+
+
+def _enumerate(kind, str name, list members, str doc):
+    made = kind(name, members, module="dltensor")
+    made.__doc__ = doc
+    return made
+
+
+DeviceType = _enumerate(
+    enum.IntEnum, "DeviceType",
+    [(device_rows[i].name.decode(), device_rows[i].value) for i in range(count(device_rows))],
+    "Where memory lives: every device type of the DLPack standard. Source: ``DLDeviceType`` in dlpack.h.")
+HOST_TYPES = tuple([DeviceType(device_rows[i].value) for i in range(count(device_rows)) if device_rows[i].host])
+"""The device types whose memory the host can read."""
+DataTypeCode = _enumerate(
+    enum.IntEnum, "DataTypeCode",
+    [(code_rows[i].name.decode(), code_rows[i].value) for i in range(count(code_rows))],
+    "What an element means: every type code of the DLPack standard. Source: ``DLDataTypeCode`` in dlpack.h.")
+Flags = _enumerate(
+    enum.IntFlag, "Flags",
+    [(flag_rows[i].name.decode(), flag_rows[i].value) for i in range(count(flag_rows))],
+    "What a producer says about an exported tensor. Source: ``DLPACK_FLAG_BITMASK_*`` in dlpack.h.")
+
+cdef bint _little = sys.byteorder == "little"
+cdef dict _by_value = {}    # (code, bits, lanes) packed -> DType: every type that was ever asked for
+cdef dict _by_name = {}
+cdef dict _numpy_dtypes = {}  # DType -> NumPy dtype, or None
+cdef dict _device_text = {device_rows[i].value: device_rows[i].text.decode() for i in range(count(device_rows))}
+cdef dict _device_value = {text: value for value, text in _device_text.items()}
+cdef dict _device_objects = {}
+
+
+cdef inline uint32_t _packed(DLDataType value) noexcept:
+    return value.code | <uint32_t>value.bits << 8 | <uint32_t>value.lanes << 16
+
+
+cdef const DTypeRow* _row(DLDataType value) noexcept:
+    for i in range(count(dtype_rows)):
+        if dtype_rows[i].code == value.code and dtype_rows[i].bits == value.bits:
+            return &dtype_rows[i]
+    return NULL
+
+
+cdef const char* format_of(DLDataType value) noexcept:
+    """The buffer protocol's format of a type, or NULL when the protocol has none."""
+    cdef const DTypeRow* row = _row(value)
+    if row == NULL or value.lanes != 1 or row.format[0] == 0:
+        return NULL
+    return row.format
+
+
+cdef object dtype_of(DLDataType value):
+    known = _by_value.get(_packed(value))
+    if known is not None:
+        return known
+    # Not by its numbers: what a producer gives may be no type at all, and messages have to name it.
+    cdef DType made = DType.__new__(DType, 0, 8, 1)
+    made.value = value
+    # A program that makes up types without end must not fill memory with them.
+    if len(_by_value) < 4096:
+        _by_value[_packed(value)] = made
+    return made
+
+
+cdef str _legal_bits(uint8_t code):
+    """The widths that validation accepts for a code, in words."""
+    cdef const dlt_code_row* row = dlt_code(code)
+    widths = [str(bits) for bits in range(1, 65) if row.widths >> (bits - 1) & 1] + ["128"] * (row.wide != 0)
+    return f"{', '.join(widths[:-1])} or {widths[-1]}" if len(widths) > 1 else widths[0]
+
+
+cdef class DType:
+    """An element type: a DLPack type code, bits per lane, and lanes.
+
+    A value type: hashable, immutable, equal to everything that a dtype argument takes for the same type. Any
+    combination the standard can say is held, also those without a name here. The hash agrees between objects of this
+    class only: ``hash(dl.float32) != hash("float32")``, so a dictionary finds a `DType` by a `DType`, as in NumPy.
+
+    Parameters
+    ----------
+    code : int, or any dtype_like when `bits` is left out
+        A `DataTypeCode` or any other number from 0 to 255.
+    bits : int
+        Bits of one lane, 1 to 255, and such as validation accepts for the code; a complex number counts whole.
+    lanes : int, default 1
+        Elements of a vector type, 1 to 65535.
+
+    Raises
+    ------
+    ValueError
+        A number is outside its range, or no type of that code has so many bits; the message names it.
+    TypeError
+        A number is no integer, or what is given alone names no element type.
+
+    See Also
+    --------
+    as_dtype : what names an element type.
+
+    Examples
+    --------
+    >>> dl.DType(2, 32), dl.DType("float32")
+    (dltensor.float32, dltensor.float32)
+    >>> dl.DType(2, 32) == dl.float32 == "float32", dl.float4_e2m1fn.bits, dl.float4_e2m1fn.itemsize
+    (True, 4, 1)
+    """
+
+    def __cinit__(self, code, bits=None, lanes=1):
+        if bits is None:
+            if isinstance(code, int) or lanes != 1:
+                raise TypeError(f"DType: expected code and bits, or the name of a type alone, got {code!r} without "
+                                f"bits")
+            self.value = read_dtype(code, "DType")
+            return
+        for name, number, low, high in (("code", code, 0, 255), ("bits", bits, 1, 255), ("lanes", lanes, 1, 65535)):
+            if not isinstance(number, int):
+                raise TypeError(f"DType: {name} must be an integer, got {type(number).__qualname__}")
+            if not low <= number <= high:
+                raise ValueError(f"DType: {name} must be from {low} to {high}, got {number}")
+        self.value.code = code
+        self.value.bits = bits
+        self.value.lanes = lanes
+        if not has_legal_bits(self.value):
+            raise ValueError(f"DType: bits must be {_legal_bits(self.value.code)} for code {code} "
+                             f"({dlt_code(self.value.code).name.decode()}), got {bits}")
+
+    @property
+    def code(self):
+        """The type code, a `DataTypeCode` when the standard has one for it, else an int."""
+        try:
+            return DataTypeCode(self.value.code)
+        except ValueError:
+            return int(self.value.code)
+
+    @property
+    def bits(self):
+        """Bits of one lane; 64 for complex64."""
+        return self.value.bits
+
+    @property
+    def lanes(self):
+        """Elements in one vector; 1 for ordinary types."""
+        return self.value.lanes
+
+    @property
+    def itemsize(self):
+        """Bytes that one element takes when it stands alone: ``(bits * lanes + 7) // 8``."""
+        return (self.value.bits * self.value.lanes + 7) // 8
+
+    @property
+    def name(self):
+        """The name: ``"float32"``, ``"float32x4"`` for vectors, ``"dtype(99, 8)"`` for types without one."""
+        cdef const DTypeRow* row = _row(self.value)
+        if row == NULL:
+            return (f"dtype({self.value.code}, {self.value.bits})" if self.value.lanes == 1 else
+                    f"dtype({self.value.code}, {self.value.bits}, {self.value.lanes})")
+        name = row.name.decode()
+        return name if self.value.lanes == 1 else f"{name}x{self.value.lanes}"
+
+    def __dlpack_data_type__(self):
+        """The type as the three numbers of the standard: (code, bits, lanes)."""
+        return int(self.value.code), int(self.value.bits), int(self.value.lanes)
+
+    @property
+    def __numpy_dtype__(self):
+        """The same type as a NumPy dtype, which ``numpy.dtype(x)`` asks for; TypeError when NumPy has none."""
+        found = numpy_dtype(self.value, "numpy.dtype")
+        if found is None:
+            raise TypeError(f"numpy.dtype: NumPy has no {self}, nor has ml_dtypes; view the bits as an integer type "
+                            f"instead")
+        return found
+
+    @property
+    def dtype(self):
+        """As ``__numpy_dtype__``, for NumPy before 2.4."""
+        return self.__numpy_dtype__
+
+    def __eq__(self, other):
+        if type(other) is DType:
+            return _packed(self.value) == _packed((<DType>other).value)
+        return _equals_meaning(self, other)
+
+    def __hash__(self):
+        return hash(_packed(self.value))
+
+    def __repr__(self):
+        return f"dltensor.{self.name}"
+
+    def __str__(self):
+        return self.name
+
+    def __reduce__(self):
+        return DType, (int(self.value.code), int(self.value.bits), int(self.value.lanes))
+
+
+for _i in range(count(dtype_rows)):
+    _by_name[dtype_rows[_i].name.decode()] = dtype_of(
+        DLDataType(code=dtype_rows[_i].code, bits=dtype_rows[_i].bits, lanes=1))
+
+DTYPES = dict(_by_name)
+"""Every named element type, by name."""
+COMPUTED = tuple([dtype_rows[_i].name.decode() for _i in range(count(dtype_rows)) if dtype_rows[_i].computed])
+
+
+cdef str _package_of(kind):
+    """The package that a type says it is from; a type may say anything there."""
+    module = getattr(kind, "__module__", None)
+    return module.partition(".")[0] if isinstance(module, str) else ""
+
+
+# What NumPy and C call our types, beside our own names: letters and words.
+cdef dict _SPELLINGS = {spelling: name for name, spellings in (
+    ("bool", "? bool_"), ("int8", "b byte"), ("uint8", "B ubyte"), ("int16", "h short"), ("uint16", "H ushort"),
+    ("int32", "i intc"), ("uint32", "I uintc"), ("int64", "l q p n int long longlong intp int_"),
+    ("uint64", "L Q P N uint ulong ulonglong uintp"), ("float16", "e half"), ("float32", "f single"),
+    ("float64", "d float double"), ("complex64", "F csingle"), ("complex128", "D complex cdouble"),
+) for spelling in spellings.split()}
+# Letters that a count of bytes follows: "f4".
+cdef dict _LETTERS = {"i": "int", "u": "uint", "f": "float", "c": "complex"}
+# As in NumPy and torch: what Python calculates with, not what a tensor gets when no dtype is given.
+cdef dict _PYTHON_TYPES = {bool: "bool", int: "int64", float: "float64", complex: "complex128"}
+# By NumPy's kind of dtype: what to do with one that DLPack cannot say.
+cdef dict _REMEDIES = {
+    "O": "convert to a dtype of numbers with astype()", "U": "convert to a dtype of numbers with astype()",
+    "S": "view the bytes as 'uint8', or convert to numbers with astype()",
+    "T": "convert to a dtype of numbers with astype()", "M": "view it as 'int64'", "m": "view it as 'int64'",
+    "V": "take one field by its name, or view the bytes as 'uint8'", "f": "convert to 'float64' with astype()",
+    "c": "convert to 'complex128' with astype()",
+}
+
+
+cdef DType _by_spelling(str name, str where):
+    """The type of a name, or None: our names, those of NumPy, letters such as "<f4", and vectors such as "int8x4"."""
+    found = _by_name.get(name) or _by_name.get(_SPELLINGS.get(name))
+    if found is not None:
+        return found
+    order = name[:1] if name.startswith(("<", ">", "=", "|")) else ""
+    rest = name[len(order):]
+    width = rest[1:]
+    if len(rest) == 1:
+        found = _by_name.get(_SPELLINGS.get(rest))
+    elif rest == "b1":
+        found = _by_name["bool"]
+    elif rest[:1] in _LETTERS and width.isascii() and width.isdecimal() and len(width) < 4:
+        found = _by_name.get(f"{_LETTERS[rest[0]]}{8 * int(width)}")
+    else:
+        base, _, lanes = name.rpartition("x")
+        if base in _by_name and lanes.isascii() and lanes.isdecimal() and 0 < len(lanes) < 6 and lanes[0] != "0":
+            return DType(_by_name[base].code, _by_name[base].bits, int(lanes))
+    if found is not None and order == (">" if _little else "<") and found.itemsize > 1:
+        raise ValueError(f"{where}: dtype {name!r} has the byte order of other machines, which DLPack cannot express")
+    return found
+
+
+cdef DType _of_type(object kind, str where):
+    """The type that a class stands for, or None: Python's numbers, scalar types of NumPy and ml_dtypes, of ctypes."""
+    name = _PYTHON_TYPES.get(kind)
+    if name is not None:
+        return _by_name[name]
+    module = _package_of(kind)
+    if module in ("numpy", "ml_dtypes"):
+        name = kind.__name__.rstrip("_")
+        found = _by_name.get(name) or _by_name.get(_SPELLINGS.get(name))
+        if found is None:
+            raise TypeError(f"{where}: {module}.{kind.__name__} has no DLPack equivalent")
+        return found
+    if module == "ctypes":
+        # A class of the other byte order names its counterpart there.
+        letter = getattr(kind, "_type_", None)
+        if (isinstance(letter, str) and letter in "?bBhHiIlLqQfd" and
+                getattr(kind, "__ctype_le__" if _little else "__ctype_be__", kind) is kind):
+            return _by_name[_SPELLINGS[letter]]
+    if hasattr(kind, "dtype") and hasattr(kind.dtype, "name"):  # jax.numpy.float32 is a class that makes scalars
+        return _by_name.get(kind.dtype.name)
+    return None
+
+
+cdef DType _of_numpy(object x, str where):
+    """The type of a NumPy dtype, those of ml_dtypes included."""
+    if x.byteorder == ">" and x.itemsize > 1 or x.byteorder == "<" and not _little:
+        raise ValueError(f"{where}: NumPy dtype {x.str!r} has the byte order of other machines, which DLPack cannot "
+                         f"express; convert with astype(dtype.newbyteorder('='))")
+    found = _by_name.get(x.name)
+    if found is None:
+        remedy = _REMEDIES.get(getattr(x, "kind", None), "convert with astype()")
+        raise TypeError(f"{where}: NumPy dtype {getattr(x, 'str', x.name).lstrip('|')!r} has no DLPack equivalent; "
+                        f"{remedy}")
+    return found
+
+
+cdef object _find_dtype(object x, str where):
+    """The DType that `x` names, or None when it is nothing that names one. Raises where it nearly does."""
+    if type(x) is DType:
+        return x
+    if isinstance(x, str):
+        return _by_spelling(str(x), where)
+    if isinstance(x, type):
+        found = _of_type(x, where)
+        if found is not None:
+            return found
+    if hasattr(x, "__dlpack_data_type__"):
+        numbers = x.__dlpack_data_type__()
+        try:
+            code, bits, lanes = map(index, numbers)
+        except (TypeError, ValueError):
+            raise TypeError(f"{where}: __dlpack_data_type__ of {type(x).__qualname__} must give three integers (code, "
+                            f"bits, lanes), got {numbers!r}") from None
+        return DType(code, bits, lanes)
+    if _package_of(type(x)) == "torch" and type(x).__name__ == "dtype":
+        name = str(x).rpartition(".")[2]
+        if name == "float4_e2m1fn_x2":
+            return DType(17, 4, 2)
+        if name not in _by_name:
+            raise TypeError(f"{where}: {x} has no DLPack equivalent; convert with to() or dequantize()")
+        return _by_name[name]
+    if hasattr(x, "byteorder") and hasattr(x, "name"):
+        return _of_numpy(x, where)
+    # A tensor has a dtype and is none.
+    if hasattr(x, "dtype") and hasattr(x.dtype, "name") and not hasattr(x, "shape"):
+        return _by_name.get(x.dtype.name)
+    return None
+
+
+cdef object _equals_meaning(DType dtype, object other):
+    """Compare with what `other` names; NotImplemented where it names no type, so that its own ``__eq__`` is asked."""
+    try:
+        found = _find_dtype(other, "DType")
+    except Exception:
+        return NotImplemented
+    return NotImplemented if found is None else _packed(dtype.value) == _packed((<DType>found).value)
+
+
+cdef DLDataType read_dtype(object x, str where) except *:
+    """What a caller means by a dtype argument; `where` names the function in errors."""
+    if type(x) is DType:
+        return (<DType>x).value
+    found = _find_dtype(x, where)
+    if found is not None:
+        return (<DType>found).value
+    if isinstance(x, str):
+        from difflib import get_close_matches
+        close = get_close_matches(x, _by_name, 1)
+        raise TypeError(f"{where}: there is no dtype named {quoted(x, 80)}; "
+                        f"{f'did you mean {close[0]!r}? ' if close else ''}dltensor.DTYPES has all names")
+    if hasattr(x, "shape") and hasattr(x, "dtype"):
+        raise TypeError(f"{where}: expected a dtype, got {type(x).__qualname__}, which has one; give its .dtype")
+    raise TypeError(f"{where}: dtype must be a dltensor.DType, its name, a type such as float, or a NumPy, ml_dtypes "
+                    f"or torch dtype, got {quoted(x, 80)}")
+
+
+cdef object numpy_dtype(DLDataType value, str where):
+    """The NumPy dtype of an element type: NumPy's own, or that of ml_dtypes. None when neither has it."""
+    dtype = dtype_of(value)
+    try:
+        return _numpy_dtypes[dtype]
+    except KeyError:
+        pass
+    try:
+        import numpy
+    except ImportError:
+        raise ImportError(f"{where}: NumPy is not installed; pip install numpy") from None
+    found = None
+    if value.lanes == 1:
+        try:
+            found = numpy.dtype(dtype.name)
+        except TypeError:
+            try:
+                import ml_dtypes
+            except ImportError:
+                raise ImportError(f"{where}: {dtype} needs the package ml_dtypes; pip install ml_dtypes") from None
+            kind = getattr(ml_dtypes, dtype.name, None)
+            found = None if kind is None else numpy.dtype(kind)
+    if len(_numpy_dtypes) < 4096:
+        _numpy_dtypes[dtype] = found
+    return found
+
+
+def dtype_text(uint8_t code, uint8_t bits, uint16_t lanes=1):
+    """Name the type that three numbers stand for, also when they are none that a `DType` can be made of.
+
+    Raises
+    ------
+    OverflowError
+        The numbers do not fit their fields.
+
+    Examples
+    --------
+    >>> dtype_text(2, 32), dtype_text(6, 1)
+    ('float32', 'dtype(6, 1)')
+    """
+    return str(dtype_of(DLDataType(code=code, bits=bits, lanes=lanes)))
+
+
+def as_dtype(x, str where="as_dtype"):
+    """Return what `x` names as a `DType`.
+
+    Parameters
+    ----------
+    x : dtype_like
+        A DType, its name, NumPy's names for it (``"f4"``, ``"<f4"``, ``"double"``), a NumPy, ml_dtypes, torch or jax
+        dtype or scalar type, a number type of ctypes or Python, or any object with ``__dlpack_data_type__``.
+        Python's ``float`` is float64, ``int`` int64 and ``complex`` complex128, as in NumPy and torch; tensors made
+        from Python numbers without a dtype are float32, int64 and complex64.
+
+    Raises
+    ------
+    TypeError
+        `x` names no element type.
+    ValueError
+        `x` has the byte order of the other kind of machine, which DLPack cannot say.
+
+    Examples
+    --------
+    >>> dl.as_dtype("bfloat16").bits, dl.as_dtype("<f4"), dl.as_dtype(float)
+    (16, dltensor.float32, dltensor.float64)
+    """
+    return dtype_of(read_dtype(x, where))
+
+
+cdef object device_of(DLDevice value):
+    key = (<int32_t>value.device_type, value.device_id)
+    known = _device_objects.get(key)
+    if known is None:
+        known = Device.__new__(Device, key[0], key[1])
+        if len(_device_objects) < 4096:
+            _device_objects[key] = known
+    return known
+
+
+cdef class Device:
+    """A device: a DLPack device type and a device number.
+
+    A value type: equal by value, hashable, immutable.
+
+    Parameters
+    ----------
+    type : str, DeviceType, int, Device, or an object with ``__dlpack_device__``
+        ``"cpu"``, ``"cuda"``, ``"cuda:1"``, ``DeviceType.kDLCUDA``, 2.
+    id : int, default 0
+
+    Raises
+    ------
+    ValueError
+        The name is none of the standard's, or the number is negative.
+    TypeError
+        `type` is nothing that names a device.
+
+    Examples
+    --------
+    >>> dl.Device("cuda:1"), str(dl.Device("cpu")), dl.Device("cuda", 1).id
+    (dltensor.Device('cuda:1'), 'cpu', 1)
+    """
+
+    def __cinit__(self, type, id=None):
+        cdef DLDevice value = read_device(type, "Device")
+        if id is not None:
+            if isinstance(type, str) and ":" in type:
+                raise ValueError(f"Device: give the number once, got {type!r} and id={id}")
+            if not 0 <= id < 2**31:
+                raise ValueError(f"Device: id must be from 0 to 2147483647, got {id}")
+            value.device_id = id
+        self.value = value
+
+    @property
+    def type(self):
+        """The `DeviceType`, or an int when the standard has no such number."""
+        try:
+            return DeviceType(<int32_t>self.value.device_type)
+        except ValueError:
+            return <int32_t>self.value.device_type
+
+    @property
+    def id(self):
+        """The device number; 0 for host memory."""
+        return self.value.device_id
+
+    def __dlpack_device__(self):
+        """The device as the two numbers of the standard."""
+        return <int32_t>self.value.device_type, self.value.device_id
+
+    def __eq__(self, other):
+        if isinstance(other, Device):
+            return (self.value.device_type == (<Device>other).value.device_type and
+                    self.value.device_id == (<Device>other).value.device_id)
+        return NotImplemented
+
+    def __hash__(self):
+        return hash((<int32_t>self.value.device_type, self.value.device_id))
+
+    def __str__(self):
+        text = _device_text.get(<int32_t>self.value.device_type, f"device_type_{<int32_t>self.value.device_type}")
+        if self.value.device_type == kDLCPU and self.value.device_id == 0:
+            return text
+        return f"{text}:{self.value.device_id}"
+
+    def __repr__(self):
+        return f"dltensor.Device({str(self)!r})"
+
+    def __reduce__(self):
+        return Device, (<int32_t>self.value.device_type, self.value.device_id)
+
+
+cdef DLDevice read_device(object x, str where) except *:
+    """What a caller means by a device argument; `where` names the function in errors."""
+    cdef DLDevice value
+    value.device_type = kDLCPU
+    value.device_id = 0
+    if isinstance(x, Device):
+        return (<Device>x).value
+    if isinstance(x, str):
+        text, colon, number = x.partition(":")
+        if text not in _device_value or colon and not number.isdecimal():
+            raise ValueError(f"{where}: device must be one of {', '.join(_device_value)}, with ':number' if you like, "
+                             f"got {x!r}")
+        value.device_type = <DLDeviceType><int32_t>_device_value[text]
+        if colon:
+            if int(number) >= 2**31:
+                raise ValueError(f"{where}: device number must be below 2147483648, got {number}")
+            value.device_id = int(number)
+        return value
+    if isinstance(x, int):
+        if not 0 < x < 2**31:
+            raise ValueError(f"{where}: a device type is a positive number, got {x}")
+        value.device_type = <DLDeviceType><int32_t>x
+        return value
+    if hasattr(x, "__dlpack_device__"):
+        x = x.__dlpack_device__()
+    if isinstance(x, tuple) and len(x) == 2:
+        try:
+            value.device_type = <DLDeviceType><int32_t>int(x[0])
+            value.device_id = int(x[1])
+        except (TypeError, ValueError, OverflowError):
+            raise TypeError(f"{where}: device must be two integers, got {x!r}") from None
+        return value
+    if _package_of(type(x)) in ("torch", "jaxlib", "jax", "cupy"):
+        return read_device(_foreign_device(x), where)
+    raise TypeError(f"{where}: device must be a dltensor.Device, a name such as 'cuda:1', a DeviceType or a pair of "
+                    f"integers, got {x!r}")
+
+
+def _foreign_device(x):
+    kind = getattr(x, "type", None) or getattr(x, "platform", None) or "cuda"
+    number = getattr(x, "index", None) if hasattr(x, "index") else getattr(x, "id", 0)
+    return f"{'cuda' if kind == 'gpu' else kind}:{number or 0}"
+
+
+cdef object read_copy_flag(object x, str where):
+    """What a caller means by a copy argument: True, False or None; `where` names the function in errors."""
+    if x is None or x is True or x is False:
+        return x
+    if type(x).__name__ in ("bool", "bool_") and _package_of(type(x)) == "numpy":
+        return bool(x)
+    raise TypeError(f"{where}: copy must be True, False or None, got {quoted(x, 80)}")
+
+
+def as_device(x, str where="as_device"):
+    """Return what `x` names as a `Device`.
+
+    Raises
+    ------
+    TypeError
+        `x` names no device.
+    ValueError
+        The name is none of the standard's.
+
+    Examples
+    --------
+    >>> dl.as_device("cuda:1").id
+    1
+    """
+    return device_of(read_device(x, where))
+
+
+# Where users find them, in errors, pickles and help.
+(<PyTypeObject*>DType).tp_name = "dltensor.DType"
+(<PyTypeObject*>Device).tp_name = "dltensor.Device"
+for _kind in (DeviceError, ConformanceWarning):
+    _kind.__module__ = "dltensor"

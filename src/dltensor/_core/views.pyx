@@ -1,0 +1,464 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the Python faces need of the inside of a tensor: other strides, bare bytes, ramps. Every use is checked."""
+from cpython.exc cimport PyErr_CheckSignals
+from libc.stdint cimport int32_t, int64_t, uint64_t
+
+from .indexing cimport Place, checked_index
+from .native cimport (COMPLEX, REAL, SHARING_SOME, SHARING_UNKNOWN, SIGNED, TRUNCATE, UNSIGNED, Extent, Kind, Scalar,
+                      Sharing, contiguous_strides, extent, find_sharing, find_type, item_bytes, store_scalar,
+                      type_float64, type_table)
+from .tensor cimport (Tensor, check_host, check_writable, counted, is_packed, on_device, permuted, read_shape, reshaped,
+                      squeezed, view_of)
+from .types cimport (DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, DLPACK_FLAG_BITMASK_READ_ONLY, DLDataType, dtype_of,
+                     is_host, kDLFloat, read_dtype)
+
+cdef extern from "native/cpu/ramp.h" namespace "dlt" nogil:
+    ctypedef struct Ramp:
+        int64_t first_high, step_high
+        uint64_t first_low, step_low, rest, steps
+        int32_t fraction
+    bint native_ramp "dlt::write_ramp"(void*, int64_t, int64_t, int64_t, DLDataType, bint, const Ramp&)
+
+from math import frexp, inf, nextafter
+
+
+def restride(Tensor t, shape, strides, int64_t offset=0, bint readonly=False, str where="restride"):
+    """Return a view of `t` with any shape and strides that stay inside the elements which `t` spans.
+
+    Parameters
+    ----------
+    t : Tensor
+    shape, strides : sequence of int, in elements
+    offset : int, elements from the first one of `t` to the first one of the view
+    readonly : bool, whether to refuse writing even where `t` allows it
+    where : str, the function that messages name
+
+    Raises
+    ------
+    ValueError
+        The view would leave the elements that `t` spans; a packed view would begin inside a byte.
+
+    Examples
+    --------
+    >>> restride(dl.arange(6), (3,), (2,), 1).tolist()
+    [1, 3, 5]
+    """
+    cdef Place place
+    cdef Extent old = extent(t.its.dl.ndim, t.its.dl.shape, t.its.dl.strides)
+    cdef int64_t low = offset, high = offset, steps, room = old.high - old.low
+    cdef bint inside = True
+    cdef int i
+    cdef Tensor made
+    place.ndim = read_shape(shape, place.shape, where)
+    if read_shape(strides, place.strides, where, strides=True) != place.ndim:
+        raise ValueError(f"{where}: shape {tuple(shape)} and strides {tuple(strides)} differ in length")
+    if counted(place.ndim, place.shape, t.its.dl.dtype, where) == 0:
+        offset = 0
+    else:
+        # Every step is compared with the room before it is multiplied, so that nothing can overflow.
+        inside = old.low <= offset < old.high
+        for i in range(place.ndim):
+            steps = place.shape[i] - 1
+            if not inside or steps == 0 or place.strides[i] == 0:
+                continue
+            if not -room <= place.strides[i] <= room or steps > room // abs(place.strides[i]):
+                inside = False
+            elif place.strides[i] > 0:
+                high += steps * place.strides[i]
+            else:
+                low += steps * place.strides[i]
+            inside = inside and old.low <= low and high < old.high
+    if not inside:
+        raise ValueError(f"{where}: shape {tuple(shape)} with strides {tuple(strides)} from element {offset} leaves "
+                         f"the elements {old.low} to {old.high - 1} which the tensor spans")
+    place.offset = offset
+    made = view_of(t, &place)
+    if readonly:
+        made.its.flags |= DLPACK_FLAG_BITMASK_READ_ONLY
+    return made
+
+
+def shares_elements(shape, strides):
+    """Tell whether two indices of a layout reach the same element.
+
+    Parameters
+    ----------
+    shape, strides : sequence of int
+        Strides count elements.
+
+    Returns
+    -------
+    bool or None
+        None when it cannot be told: the search is limited, since the question is NP-hard.
+
+    Examples
+    --------
+    >>> shares_elements((3, 2), (2, 3)), shares_elements((4, 3), (2, 3)), shares_elements((3,), (0,))
+    (False, True, True)
+    """
+    cdef int64_t sizes[64]
+    cdef int64_t steps[64]
+    cdef Sharing found
+    if len(shape) > 64:
+        return None
+    cdef int ndim = read_shape(tuple(shape), sizes, "shares_elements")
+    if read_shape(tuple(strides), steps, "shares_elements", strides=True) != ndim:
+        raise ValueError(f"shares_elements: shape {shape} and strides {strides} differ in length")
+    found = find_sharing(ndim, sizes, steps)
+    return None if found == SHARING_UNKNOWN else found == SHARING_SOME
+
+
+def raw_bytes(Tensor t):
+    """Return the bytes of a tensor in C order as a view of shape ``(nbytes,)`` and dtype uint8.
+
+    Raises
+    ------
+    ValueError
+        The elements do not lie side by side.
+
+    Examples
+    --------
+    >>> raw_bytes(dl.asarray([1, 2], dtype="int16")).tolist()
+    [1, 0, 2, 0]
+    """
+    cdef Place place
+    cdef Tensor made
+    if not t.is_contiguous:
+        raise ValueError(f"raw_bytes: shape {t.shape} with strides {t.strides} does not lie side by side; copy() first")
+    place.ndim = 1
+    place.offset = 0
+    place.shape[0] = t.nbytes
+    place.strides[0] = 1
+    made = view_of(t, &place)
+    made.its.dl.dtype = DLDataType(1, 8, 1)
+    made.its.flags &= ~<uint64_t>DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED
+    return made
+
+
+def from_raw(Tensor data, shape, dtype, bint padded=False, bint readonly=False):
+    """Return bytes as a tensor of a shape and an element type, in C order: the inverse of `raw_bytes`.
+
+    Raises
+    ------
+    ValueError
+        `data` is not one row of uint8 side by side, or has another number of bytes than the shape needs.
+
+    Examples
+    --------
+    >>> from_raw(dl.asarray(b"\\x01\\x00\\x02\\x00"), (2,), "int16").tolist()
+    [1, 2]
+    """
+    cdef Place place
+    cdef Tensor made
+    cdef DLDataType value = read_dtype(dtype, "from_raw")
+    cdef int64_t size, needed, bits = value.bits * value.lanes
+    if data.dtype.name != "uint8" or data.its.dl.ndim != 1 or not data.is_contiguous:
+        raise ValueError(f"from_raw: expected one row of uint8 side by side, got shape {data.shape} of {data.dtype}")
+    place.ndim = read_shape(shape, place.shape, "from_raw")
+    place.offset = 0
+    size = counted(place.ndim, place.shape, value, "from_raw")
+    if padded and bits % 8 == 0:
+        raise ValueError(f"from_raw: only types below a byte are padded, got {dtype_of(value)}")
+    needed = size * ((bits + 7) // 8) if padded else size // 8 * bits + (size % 8 * bits + 7) // 8
+    if needed != data.its.dl.shape[0]:
+        raise ValueError(f"from_raw: shape {tuple(shape)} of {dtype_of(value)} takes {needed} bytes, got "
+                         f"{data.its.dl.shape[0]}")
+    contiguous_strides(place.ndim, place.shape, place.strides)
+    made = view_of(data, &place)
+    made.its.dl.dtype = value
+    if padded:
+        made.its.flags |= DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED
+    if readonly:
+        made.its.flags |= DLPACK_FLAG_BITMASK_READ_ONLY
+    return made
+
+
+def element_bytes(Tensor t, *index):
+    """Return the bytes of one element, or None when it shares a byte with others.
+
+    Raises
+    ------
+    IndexError
+        A position is out of range, or there are too few or too many.
+    DeviceError
+        The host cannot read the memory.
+
+    Examples
+    --------
+    >>> element_bytes(dl.asarray([1, 2], dtype="int16"), 1)
+    b'\\x02\\x00'
+    """
+    cdef int64_t at = 0, width = item_bytes(t.its.dl.dtype)
+    cdef int i
+    if len(index) != t.its.dl.ndim:
+        raise IndexError(f"element_bytes: expected {t.its.dl.ndim} positions, got {len(index)}")
+    for i in range(t.its.dl.ndim):
+        at += checked_index(index[i], t.its.dl.shape[i], i) * t.its.dl.strides[i]
+    check_host(t, "element_bytes")
+    if is_packed(t.its.dl.dtype, t.its.flags):
+        return None
+    return (<char*>t.its.dl.data + at * width)[:width]
+
+
+def write_ramp(Tensor t, start, step, str where="write_ramp"):
+    """Write ``start + i * step`` to element ``i`` of a tensor in C order. Integers are exact, modulo 2**64.
+
+    Parameters
+    ----------
+    t : Tensor, writable, side by side, of a type with a meaning
+    start, step : both int, else both are read as complex numbers
+
+    Raises
+    ------
+    ValueError
+        The tensor is read-only or not side by side.
+    TypeError
+        The element type has no meaning here.
+    DeviceError
+        The host cannot reach the memory.
+
+    Examples
+    --------
+    >>> t = dl.empty(3); write_ramp(t, 1.0, 0.5); t.tolist()
+    [1.0, 1.5, 2.0]
+    """
+    cdef Scalar value
+    cdef int64_t i, size = t.size
+    cdef uint64_t first = 0, increment = 0
+    cdef double re = 0, im = 0, step_re = 0, step_im = 0
+    cdef bint padded = t.its.flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED != 0
+    cdef bint whole = isinstance(start, int) and isinstance(step, int)
+    check_host(t, where)
+    check_writable(&t.its.dl, t.its.flags, where)
+    if not t.is_contiguous:
+        raise ValueError(f"{where}: shape {t.shape} with strides {t.strides} does not lie side by side")
+    if find_type(t.its.dl.dtype) < 0 or t.its.dl.dtype.lanes != 1:
+        raise TypeError(f"{where}: a number cannot be written to {t.dtype}")
+    if whole:
+        first, increment = start & 0xFFFFFFFFFFFFFFFF, step & 0xFFFFFFFFFFFFFFFF
+        value.kind = UNSIGNED if start >= 0 and start + step * max(0, size - 1) >= 0 else SIGNED
+    else:
+        start, step = complex(start), complex(step)
+        re, im, step_re, step_im = start.real, start.imag, step.real, step.imag
+        value.kind = COMPLEX
+    with nogil:
+        for i in range(size):
+            if whole:
+                value.u = first + <uint64_t>i * increment
+                value.i = <int64_t>value.u
+            else:
+                value.re = re + i * step_re
+                value.im = im + i * step_im
+            store_scalar(t.its.dl.data, i, t.its.dl.dtype, padded, value, TRUNCATE, False)
+
+
+cdef enum:
+    RAMP_BITS = 125      # of the larger end in fixed point: a difference of two has one more, an int128 two
+    RAMP_STEPS = 62
+    SMALLEST = -1022     # the exponent of the smallest normal float64
+
+
+def write_spaced(Tensor t, start, stop, steps, str where="write_spaced"):
+    """Write the number nearest to ``start + i * (stop - start) / steps`` to element ``i`` of a tensor in C order.
+
+    Every element is the exact number rounded once; integers are truncated.
+
+    Parameters
+    ----------
+    t : Tensor, writable, side by side, of a type with a meaning
+    start, stop : what has ``as_integer_ratio()`` with a power of two below, as int and finite floats; or, where `t` is
+        complex, pairs of these: the real part and the imaginary part
+    steps : int, at least 1
+
+    Raises
+    ------
+    ValueError
+        The tensor is read-only or not side by side.
+    TypeError
+        The element type has no meaning here.
+    DeviceError
+        The host cannot reach the memory.
+
+    Examples
+    --------
+    >>> t = dl.empty(3, dtype="int64"); write_spaced(t, 2**53 + 1, 2**53 + 3, 2); [n - 2**53 for n in t.tolist()]
+    [1, 2, 3]
+    """
+    cdef DLDataType part = t.its.dl.dtype
+    cdef int row = find_type(part)
+    check_host(t, where)
+    check_writable(&t.its.dl, t.its.flags, where)
+    if not t.is_contiguous:
+        raise ValueError(f"{where}: shape {t.shape} with strides {t.strides} does not lie side by side")
+    if row < 0 or part.lanes != 1:
+        raise TypeError(f"{where}: a number cannot be written to {t.dtype}")
+    if type_table[row].kind == COMPLEX:
+        part.code = kDLFloat
+        part.bits = part.bits // 2
+        _write_part(t, part, 0, 2, start[0], stop[0], steps)
+        _write_part(t, part, 1, 2, start[1], stop[1], steps)
+    else:
+        _write_part(t, part, 0, 1, start, stop, steps)
+
+
+cdef int _write_part(Tensor t, DLDataType dtype, int64_t at, int64_t every, object start, object stop,
+                     object steps) except -1:
+    """The real numbers of a tensor, or the real or imaginary parts of complex ones."""
+    cdef Ramp ramp
+    cdef int64_t size = t.size
+    cdef bint padded = t.its.flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED != 0
+    # Both ends as integers over 2^places.
+    first, below = start.as_integer_ratio()
+    last, other = stop.as_integer_ratio()
+    places = max(below.bit_length(), other.bit_length()) - 1
+    first <<= places + 1 - below.bit_length()
+    last <<= places + 1 - other.bit_length()
+    twos = first | last
+    if twos:
+        twos = (twos & -twos).bit_length() - 1
+        first, last, places = first >> twos, last >> twos, places - twos
+    shift = RAMP_BITS - max(abs(first), abs(last), 1).bit_length()
+    step, rest = divmod((last - first) << max(shift, 0), steps)
+    # Between the ends all numbers but those beside 0 are at least as large as the step, or as the smaller end.
+    least = max(abs(step), min(abs(first), abs(last)) << max(shift, 0) if (first < 0) == (last < 0) else 0)
+    if (shift < 0 or steps.bit_length() > RAMP_STEPS or
+            find_type(dtype) == type_float64 and least and least.bit_length() - 1 - places - shift < SMALLEST):
+        for i in range(size):
+            if i % 65536 == 0:
+                PyErr_CheckSignals()
+            _write_exact(t, dtype, at + i * every, first, last, places, i, steps)
+        return 0
+    first <<= shift
+    ramp.first_high, ramp.first_low = first >> 64, first & 0xFFFFFFFFFFFFFFFF
+    ramp.step_high, ramp.step_low = step >> 64, step & 0xFFFFFFFFFFFFFFFF
+    ramp.rest, ramp.steps = rest, steps
+    ramp.fraction = places + shift
+    with nogil:
+        native_ramp(t.its.dl.data, at, every, size, dtype, padded, ramp)
+    last <<= shift
+    if (first < 0) != (last < 0):
+        # Beside 0 there may be too few digits in fixed point.
+        crossing = first * steps // (first - last)
+        for i in range(max(crossing, 0), min(crossing + 2, size)):
+            _write_exact(t, dtype, at + i * every, first, last, places + shift, i, steps)
+    return 0
+
+
+cdef int _write_exact(Tensor t, DLDataType dtype, int64_t index, object first, object last, object places, object i,
+                      object steps) except -1:
+    """One number of `_write_part` with integers of Python, whose quotients are rounded right."""
+    cdef Scalar value
+    cdef int row = find_type(dtype)
+    cdef Kind kind = type_table[row].kind
+    cdef bint padded = t.its.flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED != 0
+    above, below = first * steps + i * (last - first), steps
+    above, below = (above, below << places) if places >= 0 else (above << -places, below)
+    if kind == SIGNED or kind == UNSIGNED:
+        value.kind = kind
+        value.u = abs(above) // below
+        value.u = <uint64_t>0 - value.u if above < 0 else value.u
+        value.i = <int64_t>value.u
+    else:
+        value.kind = REAL
+        value.re = _quotient(abs(above), below, row == type_float64)
+        value.re = -value.re if above < 0 else value.re
+    store_scalar(t.its.dl.data, index, dtype, padded, value, TRUNCATE, False)
+    return 0
+
+
+cdef double _quotient(object above, object below, bint nearest) except? -1:
+    """A quotient as the nearest double; else as one that rounds to fewer digits as the quotient itself would."""
+    cdef double made = above / below
+    up, down = made.as_integer_ratio()
+    if nearest or up * below == above * down:
+        return made
+    if up * below > above * down:
+        made = nextafter(made, 0.0)
+    if int(frexp(made)[0] * 2**53) % 2 == 0:
+        made = nextafter(made, inf)
+    return made
+
+
+def reshape_for(str where, Tensor t, shape, copy=None):
+    """Return ``t.reshape(shape, copy=copy)`` on behalf of the function `where`, which messages name.
+
+    Raises
+    ------
+    ValueError
+        The number of elements differs, or `copy` is False and only a copy will do.
+    MemoryError
+        The memory cannot be allocated.
+
+    Examples
+    --------
+    >>> reshape_for("ravel", dl.zeros((2, 3)), (-1,)).shape
+    (6,)
+    """
+    return reshaped(t, shape, copy, where)
+
+
+def permute_for(str where, Tensor t, tuple axes):
+    """Return a view of `t` with its dimensions in the order of `axes`, on behalf of the function `where`.
+
+    Raises
+    ------
+    IndexError
+        There is no such axis.
+    ValueError
+        `axes` is no order of all dimensions.
+    TypeError
+        An axis is no integer.
+
+    Examples
+    --------
+    >>> permute_for("permute", dl.zeros((2, 3, 4)), (2, 0, 1)).shape
+    (4, 2, 3)
+    """
+    return permuted(t, axes, where)
+
+
+def squeeze_for(str where, Tensor t, axes=None):
+    """Return a view of `t` without dimensions of one element: those of a tuple, or all; on behalf of `where`.
+
+    Raises
+    ------
+    IndexError
+        There is no such axis.
+    ValueError
+        A named dimension has not exactly one element, or is named twice.
+    TypeError
+        An axis is no integer.
+
+    Examples
+    --------
+    >>> squeeze_for("squeeze", dl.zeros((1, 3, 1))).shape
+    (3,)
+    """
+    return squeezed(t, axes, where)
+
+
+def move_for(str where, Tensor t, device):
+    """Return ``t.to(device)`` on behalf of the function `where`; None leaves it where it is.
+
+    Raises
+    ------
+    DeviceError
+        The device, its driver or its library is not there.
+
+    Examples
+    --------
+    >>> move_for("eye", dl.zeros(2), "cpu").device
+    dltensor.Device('cpu')
+    """
+    return t if device is None else on_device(t, device, where)
+
+
+def on_host(Tensor t):
+    """Tell whether the host can read the memory of a tensor.
+
+    Examples
+    --------
+    >>> on_host(dl.zeros(2))
+    True
+    """
+    return is_host(<int>t.its.dl.device.device_type)

@@ -1,4 +1,0 @@
-# SPDX-License-Identifier: Apache-2.0
-from ._tensor cimport Tensor
-
-cdef Tensor view_any(object obj, object copy, str where)

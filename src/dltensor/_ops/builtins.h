@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// One Python builtin per row of ops.h and per alias: name, signature, docstring. What they do is in _ops/elementwise.pyx.
+#pragma once
+#include <Python.h>
+
+#include "native/cpu/engine.h"
+
+namespace dlt {
+
+// What every element-wise function comes to; `out`, `saturate` and `launch` are None, Py_False and None when not given.
+using Element = PyObject* (*)(int op, int swapped, PyObject** operands, PyObject* out, int saturate, PyObject* launch);
+inline Element element_hook = nullptr;
+inline PyObject *word_out, *word_saturate, *word_launch;
+
+// Keywords by identity first: callers' names are interned, and so are these.
+inline PyObject** keyword_place(PyObject* name, PyObject** out, PyObject** saturate, PyObject** launch) {
+  if (name == word_out) return out;
+  if (name == word_saturate) return saturate;
+  if (name == word_launch) return launch;
+  if (PyUnicode_Compare(name, word_out) == 0) return out;
+  if (PyUnicode_Compare(name, word_saturate) == 0) return saturate;
+  if (PyUnicode_Compare(name, word_launch) == 0) return launch;
+  return nullptr;
+}
+
+inline PyObject* call_element(int op, const char* name, bool swapped, PyObject* const* arguments, Py_ssize_t count,
+                              PyObject* keywords) {
+  const int operands = op_table[op].operands;
+  if (count == operands && !keywords) [[likely]]
+    return element_hook(op, swapped, const_cast<PyObject**>(arguments), Py_None, false, Py_None);
+  if (count != operands && count != operands + 1)
+    return PyErr_Format(PyExc_TypeError, "%s: expected %d operand%s and perhaps out, got %zd positional arguments", name,
+                        operands, operands == 1 ? "" : "s", count);
+  PyObject *out = count > operands ? arguments[operands] : Py_None, *saturate = Py_False, *launch = Py_None;
+  for (Py_ssize_t k = 0; keywords && k < PyTuple_GET_SIZE(keywords); k++) {
+    PyObject* keyword = PyTuple_GET_ITEM(keywords, k);
+    PyObject** place = keyword_place(keyword, &out, &saturate, &launch);
+    if (!place || (place == &saturate && op_table[op].saturating < 0))
+      return PyErr_Format(PyExc_TypeError, "%s: there is no parameter %R; there are out, launch%s", name, keyword,
+                          op_table[op].saturating < 0 ? "" : ", saturate");
+    if (place == &out && count > operands)
+      return PyErr_Format(PyExc_TypeError, "%s: out was given twice", name);
+    *place = arguments[count + k];
+  }
+  const int truth = PyObject_IsTrue(saturate);
+  if (truth < 0) return nullptr;
+  return element_hook(op, swapped, const_cast<PyObject**>(arguments), out, truth != 0, launch);
+}
+
+#define DLT_BUILTIN(name, ...)                                                                                    \
+  inline PyObject* py_##name(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObject* keywords) {        \
+    return call_element(op_##name, #name, false, arguments, count, keywords);                                      \
+  }
+DLT_OPS(DLT_BUILTIN)
+#undef DLT_BUILTIN
+#define DLT_BUILTIN(name, op, swapped)                                                                            \
+  inline PyObject* py_##name(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObject* keywords) {        \
+    return call_element(op_##op, #name, swapped, arguments, count, keywords);                                      \
+  }
+DLT_ALIASES(DLT_BUILTIN)
+#undef DLT_BUILTIN
+
+struct FunctionRow {
+  const char* name;
+  int op;
+  bool swapped;
+  PyObject* (*function)(PyObject*, PyObject* const*, Py_ssize_t, PyObject*);
+};
+inline const FunctionRow function_rows[] = {
+#define DLT_BUILTIN(name, ...) {#name, op_##name, false, py_##name},
+    DLT_OPS(DLT_BUILTIN)
+#undef DLT_BUILTIN
+#define DLT_BUILTIN(name, op, swapped) {#name, op_##op, swapped != 0, py_##name},
+    DLT_ALIASES(DLT_BUILTIN)
+#undef DLT_BUILTIN
+};
+inline constexpr int function_count = int(sizeof function_rows / sizeof *function_rows);
+
+// Adds the builtins to `module`. `texts` is a list of bytes, one per row: signature and docstring. The methods point into
+// it for as long as the process lives.
+inline int add_functions(PyObject* module, PyObject* texts, Element hook) {
+  element_hook = hook;
+  word_out = PyUnicode_InternFromString("out");
+  word_saturate = PyUnicode_InternFromString("saturate");
+  word_launch = PyUnicode_InternFromString("launch");
+  auto* methods = static_cast<PyMethodDef*>(PyMem_Calloc(function_count + 1, sizeof(PyMethodDef)));
+  if (!word_out || !word_saturate || !word_launch || !methods) return -1;
+  Py_INCREF(texts);
+  for (int i = 0; i < function_count; i++) {
+    methods[i].ml_name = function_rows[i].name;
+    methods[i].ml_meth = reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(function_rows[i].function));
+    methods[i].ml_flags = METH_FASTCALL | METH_KEYWORDS;
+    methods[i].ml_doc = PyBytes_AsString(PyList_GetItem(texts, i));
+    if (!methods[i].ml_doc) return -1;
+  }
+  return PyModule_AddFunctions(module, methods);
+}
+
+}  // namespace dlt

@@ -1,0 +1,424 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Elements as another dtype, elements chosen, elements moved: astype, cast, where, clip, copy, fill. No arithmetic."""
+from cpython.object cimport PyObject
+from libc.stdint cimport int64_t
+
+from .._core.dlpack cimport NONE, entry_of
+from .._core.native cimport (COMPLEX, KEEP_GIL_BYTES, NEAREST, NO_MEMORY, OK, TRAILING, TRUNCATE, CastOptions, Scalar,
+                             Status, broadcast_strides, computed_types, numel, store_scalar, type_bool, type_table)
+from .operands cimport (Operand, common_device, common_shape, engine_of, hold_without_gil, own_operands,
+                        promote_operands, read_number, read_operand, read_operands, read_tensor, store_number, type_of)
+from .._core.convert cimport view_any
+from .._core.scalars cimport plain_number
+from .._core.tensor cimport (Tensor, as_tuple, assign, assign_scalar, check_writable, copied, fill_elements, is_packed,
+                             new_empty, new_padded)
+from .._core.types cimport (DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, DLDataType, DLDevice, DLTensor, DType, dtype_of,
+                            is_host, kDLCPU, read_dtype)
+
+from . import elementwise as _functions
+from .._core.tensor import hook_of, set_hook
+
+cdef extern from "native/cpu/engine.h" namespace "dlt" nogil:
+    Status cast_tensor "dlt::cast"(const DLTensor&, const DLTensor&, const CastOptions&, unsigned)
+    Status where_tensor "dlt::where"(const DLTensor&, const DLTensor&, const DLTensor&, const DLTensor&)
+
+
+cdef int _convert(Operand* operands, const CastOptions& options, str where) except -1:
+    """Elements of the first operand as the dtype of the second, which has its shape."""
+    cdef unsigned padded = 0
+    cdef Status status
+    cdef DLDevice device
+    cdef const DLTensor* source = &operands[0].view
+    cdef const DLTensor* out = &operands[1].view
+    common_device(operands, 2, &device, where)
+    if operands[0].flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED:
+        padded |= 1
+    if operands[1].flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED:
+        padded |= 8
+    if operands[0].type < 0 or operands[1].type < 0:
+        raise TypeError(f"{where}: {dtype_of(source.dtype)} cannot be converted to {dtype_of(out.dtype)}; at least one "
+                        f"has no known meaning")
+    if device.device_type != kDLCPU:
+        engine_of(device, where).cast(&operands[0], &operands[1], options)
+        return 0
+    if numel(out.ndim, out.shape) * 16 > KEEP_GIL_BYTES:
+        _held = hold_without_gil(operands, 2)
+        with nogil:
+            status = cast_tensor(out[0], source[0], options, padded)
+    else:
+        status = cast_tensor(out[0], source[0], options, padded)
+    if status == NO_MEMORY:
+        raise MemoryError(f"{where}: no memory left for a temporary")
+    if status != OK:
+        raise TypeError(f"{where}: {dtype_of(source.dtype)} cannot be converted to {dtype_of(out.dtype)}")
+    return 0
+
+
+cdef double _real(object number, str name, str where) except? -1:
+    value = plain_number(number, f"{where}: {name}")
+    if isinstance(value, complex):
+        raise TypeError(f"{where}: {name} must be a real number, got {value}")
+    return value
+
+
+cdef CastOptions _options(object rounding, object saturate, object scale, object offset, str where) except *:
+    cdef CastOptions options
+    if rounding not in ("truncate", "nearest"):
+        raise ValueError(f"{where}: rounding must be 'truncate' or 'nearest', got {rounding!r}")
+    options.rounding = NEAREST if rounding == "nearest" else TRUNCATE
+    options.saturate = saturate is not None and bool(saturate)
+    options.scaled = scale is not None or offset is not None
+    options.scale = 1.0 if scale is None else _real(scale, "scale", where)
+    options.offset = 0.0 if offset is None else _real(offset, "offset", where)
+    return options
+
+
+def astype(x, dtype, /, *, copy=True, device=None, padded=False):
+    """Return `x` as another dtype.
+
+    Parameters
+    ----------
+    x : Tensor or any object with DLPack
+    dtype : DType or what names one
+    copy : bool, default True
+        False gives `x` itself when it has the dtype already.
+    device : Device or what names one, optional
+    padded : bool, default False
+        A dtype of fewer than 8 bits gets a byte for each element instead of being packed.
+
+    Raises
+    ------
+    TypeError
+        Either dtype has no known meaning, or a complex one would become real.
+
+    Source: Python array API standard 2025.12, ``astype``.
+
+    Examples
+    --------
+    >>> dl.astype(dl.asarray([1.7, -1.7]), "int8").tolist()
+    [1, -1]
+    """
+    cdef Operand[2] operands
+    cdef Operand* source = operands
+    cdef Tensor made
+    cdef DLDevice there
+    cdef DLDataType wanted = read_dtype(dtype, "astype")
+    if device is not None:
+        return astype(_tensor(x, "astype").to(device), dtype, copy=copy, padded=padded)
+    copy, padded = bool(copy), bool(padded)  # before anything is borrowed: they may run code
+    _held = read_operand(x, source, "astype")
+    if source.number:
+        raise TypeError(f"astype: expected a tensor, got {type(x).__qualname__}; use asarray(x, dtype=...)")
+    on_host = is_host(<int>source.view.device.device_type)
+    if padded and not on_host:
+        raise TypeError("astype: elements padded to bytes are made on the host only; move the tensor with to('cpu')")
+    same = (wanted.code == source.view.dtype.code and wanted.bits == source.view.dtype.bits and
+            wanted.lanes == source.view.dtype.lanes)
+    if same and not copy and not padded and type(x) is Tensor:
+        return x
+    if not same and 0 <= source.type < computed_types and type_table[source.type].kind == COMPLEX:
+        if type_of(wanted) >= 0 and type_table[type_of(wanted)].kind != COMPLEX:
+            raise TypeError(f"astype: {dtype_of(source.view.dtype)} to {dtype_of(wanted)} would drop the imaginary "
+                            f"part; take real() first")
+    if same and not padded and is_packed(wanted, source.flags) == is_packed(wanted, 0):
+        return copied(_tensor(_held, "astype"), "astype")
+    common_device(source, 1, &there, "astype")
+    made = (new_padded(source.view.ndim, source.view.shape, wanted, "astype") if padded else
+            new_empty(source.view.ndim, source.view.shape, wanted, there, "astype"))
+    read_tensor(made, &operands[1])
+    _convert(operands, _options("truncate", False, None, None, "astype"), "astype")
+    return made
+
+
+cdef Tensor _tensor(object x, str where):
+    """An argument that must be a tensor, as one of ours."""
+    cdef Tensor t = view_any(x, None, where)
+    if t is None:
+        raise TypeError(f"{where}: expected a tensor, got {type(x).__qualname__}; use asarray(x, dtype=...)")
+    return t
+
+
+def cast(tensor, dtype_or_out, *, rounding="truncate", saturate=None, scale=None, offset=None):
+    """Convert elements: ``tensor * scale + offset`` as another dtype, in one pass.
+
+    Parameters
+    ----------
+    tensor : Tensor or any object with DLPack
+    dtype_or_out : DType or what names one, or a writable tensor of the same shape
+    rounding : "truncate" or "nearest", default "truncate"
+        How a float becomes an integer: toward 0, or to the nearest, half to even. NaN becomes 0, and what is beyond the
+        dtype its nearest end.
+    saturate : bool, optional
+        Integers beyond the dtype become its nearest end instead of keeping their low bits, and floats too large for
+        an 8-bit float its largest instead of infinity or NaN.
+    scale, offset : float, optional
+        Applied before the conversion, in float32 or, from 32-bit integers and float64, in float64.
+
+    Returns
+    -------
+    Tensor, or the second argument when it is one
+
+    Raises
+    ------
+    TypeError
+        A dtype has no known meaning.
+    ValueError
+        `out` has another shape, is read-only, or `rounding` is neither of the two.
+
+    Examples
+    --------
+    >>> dl.cast(dl.asarray([-1.0, 2.5, 300.0]), "uint8", rounding="nearest").tolist()
+    [0, 2, 255]
+    """
+    cdef Operand[2] operands
+    cdef PyObject* used[2]
+    cdef PyObject* given = <PyObject*>tensor
+    cdef PyObject* output = NULL
+    cdef DLTensor* source = &operands[0].view
+    cdef Tensor made = None
+    cdef DLDevice there
+    cdef DLDataType wanted
+    cdef CastOptions options = _options(rounding, saturate, scale, offset, "cast")
+    cdef int i
+    if _names_dtype(dtype_or_out):
+        wanted = read_dtype(dtype_or_out, "cast")
+    else:
+        output = <PyObject*>dtype_or_out
+    _held = read_operands(&given, 1, output, operands, used, "cast")
+    if operands[0].number:
+        raise TypeError(f"cast: expected a tensor, got {type(tensor).__qualname__}")
+    if output == NULL:
+        common_device(operands, 1, &there, "cast")
+        made = new_empty(source.ndim, source.shape, wanted, there, "cast")
+        read_tensor(made, &operands[1])
+    else:
+        same = operands[1].view.ndim == source.ndim
+        for i in range(source.ndim if same else 0):
+            same = same and operands[1].view.shape[i] == source.shape[i]
+        if not same:
+            raise ValueError(f"cast: the tensor has shape {as_tuple(source.ndim, source.shape)}, out has "
+                             f"{as_tuple(operands[1].view.ndim, operands[1].view.shape)}")
+    _convert(operands, options, "cast")
+    return made if output == NULL else dtype_or_out
+
+
+cdef bint _names_dtype(object x) except -1:
+    """Whether an argument stands for a dtype rather than for a tensor to write to."""
+    if type(x) is Tensor:
+        return False
+    if isinstance(x, (str, type, DType)) or hasattr(x, "__dlpack_data_type__"):
+        return True
+    return entry_of(x).door == NONE and not any([hasattr(x, name) for name in ("__array_interface__",
+                                                                               "__cuda_array_interface__")])
+
+
+def where(condition, x1, x2, /):
+    """Return elements of `x1` where `condition` is true, else of `x2`.
+
+    Parameters
+    ----------
+    condition : Tensor of bool, or any object with DLPack
+    x1, x2 : Tensor, any object with DLPack, or a number
+
+    Raises
+    ------
+    TypeError
+        `condition` is not bool, or the other two have no dtype in common.
+    ValueError
+        The shapes do not broadcast, or the devices differ.
+
+    Source: Python array API standard 2025.12, ``where``.
+
+    Examples
+    --------
+    >>> dl.where(dl.asarray([True, False]), 1, dl.asarray([7, 8])).tolist()
+    [1, 8]
+    """
+    cdef Operand[4] operands
+    cdef PyObject* used[3]
+    cdef PyObject* given[3]
+    cdef int64_t shape[64]
+    cdef DLDevice device
+    cdef Status status
+    cdef int i, type, ndim
+    cdef Tensor made
+    cdef list held
+    given[0], given[1], given[2] = <PyObject*>condition, <PyObject*>x1, <PyObject*>x2
+    held = read_operands(given, 3, NULL, operands, used, "where") or []
+    if operands[0].type != type_bool:
+        got = type_table[operands[0].type].dtype if operands[0].number else operands[0].view.dtype
+        raise TypeError(f"where: condition must be bool, got {dtype_of(got)}; compare it with 0")
+    common_device(operands, 3, &device, "where")
+    ndim = common_shape(operands, 3, shape, "where") if not all([operands[i].number for i in range(3)]) else 0
+    type = promote_operands(&operands[1], 2, "where")
+    if (not operands[1].number and operands[1].type != type or
+            not operands[2].number and operands[2].type != type):
+        own_operands(used, 3, operands, held, "where")  # a conversion may release the GIL
+    for i in range(3):
+        if operands[i].number:
+            store_number(<object>used[i], &operands[i], type_bool if i == 0 else type, "where")
+        elif i > 0 and operands[i].type != type:
+            converted = astype(<object>used[i], dtype_of(type_table[type].dtype))
+            held.append(converted)
+            read_tensor(converted, &operands[i])
+    made = new_empty(ndim, shape, type_table[type].dtype, device, "where")
+    if device.device_type != kDLCPU:
+        read_tensor(made, &operands[3])
+        engine_of(device, "where").choose(operands, &operands[3])
+        return made
+    if made.nbytes > KEEP_GIL_BYTES:
+        _held = hold_without_gil(operands, 3)
+        with nogil:
+            status = where_tensor(operands[0].view, operands[1].view, operands[2].view, made.its.dl)
+    else:
+        status = where_tensor(operands[0].view, operands[1].view, operands[2].view, made.its.dl)
+    if status != OK:
+        raise MemoryError("where: no memory left for a temporary")
+    return made
+
+
+def clip(x, /, min=None, max=None, *, out=None):
+    """Keep every element between a lowest and a highest value; NaN stays.
+
+    Parameters
+    ----------
+    x : Tensor or any object with DLPack; bool, integers or floats
+    min, max : Tensor, any object with DLPack, number or None
+        They broadcast and promote with `x`. None does not bound; where `min` is above `max`, the result is `max`.
+    out : Tensor or writable object with DLPack, optional; overwritten and returned
+
+    Raises
+    ------
+    TypeError
+        An operand is complex, or there is no dtype in common.
+    ValueError
+        Shapes do not broadcast, or `out` has another shape or is read-only.
+    OverflowError
+        A Python integer is outside the dtype.
+
+    Source: Python array API standard 2025.12, ``clip``.
+
+    Examples
+    --------
+    >>> dl.clip(dl.asarray([1, 5, 9]), 2, 6).tolist(), dl.clip(dl.asarray([1, 5, 9]), max=6).tolist()
+    ([2, 5, 6], [1, 5, 6])
+    """
+    if min is None and max is None:
+        return copy(x) if out is None else copy(x, out)
+    if max is None:
+        return _functions.maximum(x, min, out)
+    if min is None:
+        return _functions.minimum(x, max, out)
+    return _functions.clip(x, min, max, out)
+
+
+def copy(src, dst=None):
+    """Copy elements, broadcast, without conversion.
+
+    Parameters
+    ----------
+    src : Tensor or any object with DLPack
+    dst : writable Tensor or object with DLPack, optional; None makes a new tensor in C order
+
+    Returns
+    -------
+    Tensor, or `dst`
+
+    Raises
+    ------
+    TypeError
+        The dtypes differ; use `cast`.
+    ValueError
+        `src` does not broadcast to `dst`, or `dst` is read-only.
+
+    Examples
+    --------
+    >>> dl.copy(dl.asarray([1, 2]), dl.empty((2, 2), dtype="int64")).tolist()
+    [[1, 2], [1, 2]]
+    """
+    cdef Tensor source = view_any(src, None, "copy"), target
+    if source is None:
+        raise TypeError(f"copy: expected a tensor, got {type(src).__qualname__}")
+    if dst is None:
+        return copied(source, "copy")
+    target = view_any(dst, False, "copy")
+    if target is None:
+        raise TypeError(f"copy: dst must be a tensor, got {type(dst).__qualname__}")
+    if source.dtype != target.dtype:
+        raise TypeError(f"copy: src is {source.dtype}, dst is {target.dtype}; use cast() to convert")
+    assign(target, source, "copy")
+    return dst
+
+
+def fill(scalar, dst, *, saturate=False):
+    """Write one number to every element of `dst`.
+
+    Parameters
+    ----------
+    scalar : number
+    dst : writable Tensor or object with DLPack
+    saturate : bool, default False
+        A number beyond the dtype becomes its nearest end; fractions are rounded half to even, NaN becomes 0.
+
+    Returns
+    -------
+    `dst`
+
+    Raises
+    ------
+    OverflowError
+        The number is outside the dtype and `saturate` is False.
+    ValueError
+        `dst` is read-only or its elements share memory.
+
+    Examples
+    --------
+    >>> dl.fill(300, dl.empty(2, dtype="uint8"), saturate=True).tolist()
+    [255, 255]
+    """
+    cdef Tensor target = view_any(dst, False, "fill")
+    cdef Scalar value
+    cdef Operand place
+    cdef char element[32]
+    if target is None:
+        raise TypeError(f"fill: dst must be a tensor, got {type(dst).__qualname__}")
+    if saturate:
+        check_writable(&target.its.dl, target.its.flags, "fill")
+        read_number(scalar, &value, "fill")
+        if not store_scalar(element, 0, target.its.dl.dtype, True, value, NEAREST, True):
+            raise TypeError(f"fill: a number cannot be written to {target.dtype}, whose meaning is not known")
+        if not is_host(<int>target.its.dl.device.device_type):
+            read_tensor(target, &place)
+            engine_of(target.its.dl.device, "fill").fill(element, &place)
+            return dst
+        fill_elements(&target.its.dl, element, target.its.flags)
+    else:
+        assign_scalar(target, scalar, "fill")
+    return dst
+
+
+def _assign_converted(Tensor target, Tensor source, str where):
+    """Assignment between dtypes, or between host memory and a device."""
+    cdef Operand[2] operands
+    cdef int64_t strides[64]
+    cdef bint from_host = is_host(<int>source.its.dl.device.device_type)
+    if not broadcast_strides(source.its.dl.ndim, source.its.dl.shape, source.its.dl.strides, target.its.dl.ndim,
+                             target.its.dl.shape, TRAILING, strides):
+        raise ValueError(f"{where}: shape {source.shape} does not broadcast to {target.shape}")
+    if (from_host != is_host(<int>target.its.dl.device.device_type) or
+            not from_host and source.its.dl.device.device_id != target.its.dl.device.device_id):
+        # As the dtype that arrives first, so that no more travels than is written.
+        if source.dtype != target.dtype:
+            source = astype(source, target.dtype)
+        hook_of("move", where)(target, source, where)
+        return
+    read_tensor(source, &operands[0])
+    read_tensor(target, &operands[1])
+    operands[0].view.ndim = target.its.dl.ndim
+    operands[0].view.shape = target.its.dl.shape
+    operands[0].view.strides = strides
+    _convert(operands, _options("truncate", False, None, None, where), where)
+
+
+set_hook("assign", _assign_converted)
+set_hook("astype", astype)

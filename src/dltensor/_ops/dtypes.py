@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Questions about element types: limits of numbers, kinds, what casts to what. No tensors are converted here."""
+
+from .._core.convert import asarray
+from .._core.types import COMPUTED, DTYPES, DataTypeCode, DType, as_dtype
+from . import elementwise as functions
+from .creation import arange
+from .promotion import result_type
+
+__all__ = ["can_cast", "finfo", "iinfo", "isdtype"]
+
+_SIGNED, _UNSIGNED, _BOOL = {DataTypeCode.kDLInt}, {DataTypeCode.kDLUInt}, {DataTypeCode.kDLBool}
+_COMPLEX = {DataTypeCode.kDLComplex}
+# Every other code of the standard that means numbers is some float.
+_REAL = set(DataTypeCode) - _SIGNED - _UNSIGNED - _BOOL - _COMPLEX - {DataTypeCode.kDLOpaqueHandle}
+_KINDS = {
+    "bool": _BOOL,
+    "signed integer": _SIGNED,
+    "unsigned integer": _UNSIGNED,
+    "integral": _SIGNED | _UNSIGNED,
+    "real floating": _REAL,
+    "complex floating": _COMPLEX,
+    "numeric": _SIGNED | _UNSIGNED | _REAL | _COMPLEX,
+}
+
+
+def _dtype_of(x, where):
+    """The dtype of a tensor, or the one that `x` names."""
+    if isinstance(x, (DType, str, type)) or not hasattr(x, "dtype") or hasattr(x, "byteorder"):
+        return as_dtype(x, where)
+    return asarray(x).dtype
+
+
+def isdtype(dtype, kind):
+    """Tell whether a dtype is of a kind.
+
+    Parameters
+    ----------
+    dtype : DType or what names one
+    kind : DType, str or tuple of them
+        "bool", "signed integer", "unsigned integer", "integral", "real floating", "complex floating", "numeric", or a
+        dtype; of a tuple, any. Dtypes that are carried and not computed on are of their kind too.
+
+    Raises
+    ------
+    ValueError
+        `kind` is a word that names no kind.
+    TypeError
+        An argument names no element type.
+
+    Source: Python array API standard 2025.12, ``isdtype``.
+
+    Examples
+    --------
+    >>> dl.isdtype(dl.uint8, "integral"), dl.isdtype(dl.float32, ("bool", dl.float64))
+    (True, False)
+    """
+    dtype = as_dtype(dtype, "isdtype")
+    if isinstance(kind, tuple):
+        return any(isdtype(dtype, one) for one in kind)
+    if isinstance(kind, str):
+        if kind in _KINDS:
+            return dtype.code in _KINDS[kind]
+        try:
+            return dtype == as_dtype(kind, "isdtype")
+        except TypeError:
+            raise ValueError(f"isdtype: kind must be one of {', '.join(_KINDS)} or a dtype, got {kind!r}") from None
+    return dtype == as_dtype(kind, "isdtype")
+
+
+def can_cast(from_, to, /):
+    """Tell whether promotion leads from one dtype to another: whether an operation on both gives the second.
+
+    Across kinds the higher kind's dtype counts, whatever its width, so int64 casts to float32.
+
+    Parameters
+    ----------
+    from_ : DType or what names one, Tensor or any DLPack object
+    to : DType or what names one
+
+    Raises
+    ------
+    TypeError
+        An argument names no element type.
+
+    Source: Python array API standard 2025.12, ``can_cast``.
+
+    Examples
+    --------
+    >>> dl.can_cast(dl.int8, dl.int16), dl.can_cast(dl.float64, dl.float32)
+    (True, False)
+    """
+    first, second = _dtype_of(from_, "can_cast"), as_dtype(to, "can_cast")
+    try:
+        return result_type(first, second) == second
+    except TypeError:
+        return first == second
+
+
+class _Limits:
+    """What two kinds of limits share: values that do not change, shown by name."""
+
+    __slots__ = ()
+
+    def __repr__(self):
+        return f"{type(self).__name__}({', '.join(f'{name}={getattr(self, name)!r}' for name in self.__slots__)})"
+
+    def __eq__(self, other):
+        return type(self) is type(other) and self.dtype == other.dtype
+
+    def __hash__(self):
+        return hash((type(self), self.dtype))
+
+
+class iinfo(_Limits):
+    """The limits of an integer dtype.
+
+    Parameters
+    ----------
+    type : DType or what names one, Tensor or any DLPack object
+
+    Attributes
+    ----------
+    bits : int
+    min, max : int
+    dtype : DType
+
+    Raises
+    ------
+    TypeError
+        The dtype is no integer.
+
+    Source: Python array API standard 2025.12, ``iinfo``.
+
+    Examples
+    --------
+    >>> dl.iinfo(dl.int4)
+    iinfo(bits=4, min=-8, max=7, dtype=dltensor.int4)
+    """
+
+    __slots__ = ("bits", "min", "max", "dtype")  # noqa: RUF023  the order in which they are shown
+
+    def __init__(self, type, /):
+        dtype = _dtype_of(type, "iinfo")
+        if not isdtype(dtype, "integral"):
+            raise TypeError(f"iinfo: expected an integer dtype, got {dtype}; finfo() tells about floats")
+        self.bits, self.dtype = dtype.bits, dtype
+        self.min = -(1 << dtype.bits - 1) if dtype.code in _SIGNED else 0
+        self.max = self.min + (1 << dtype.bits) - 1
+
+
+class finfo(_Limits):
+    """The limits of a float dtype, found by asking its arithmetic; of a complex one, those of its parts.
+
+    Parameters
+    ----------
+    type : DType or what names one, Tensor or any DLPack object
+
+    Attributes
+    ----------
+    bits : int
+    eps : float
+        What 1.0 lacks to the next number.
+    min, max : float
+        The lowest and the highest finite number.
+    smallest_normal : float
+        The smallest number of full precision.
+    dtype : DType
+
+    Raises
+    ------
+    TypeError
+        The dtype is no float.
+
+    Source: Python array API standard 2025.12, ``finfo``.
+
+    Examples
+    --------
+    >>> dl.finfo(dl.float16).max, dl.finfo("bfloat16").eps
+    (65504.0, 0.0078125)
+    """
+
+    __slots__ = ("bits", "eps", "max", "min", "smallest_normal", "dtype")  # noqa: RUF023
+
+    def __init__(self, type, /):
+        dtype = _dtype_of(type, "finfo")
+        if isdtype(dtype, "complex floating"):
+            dtype = as_dtype(f"float{dtype.bits // 2}", "finfo")
+        if not isdtype(dtype, "real floating") or dtype.name not in DTYPES:
+            raise TypeError(f"finfo: expected a float dtype, got {dtype}; iinfo() tells about integers")
+        self.bits, self.dtype = dtype.bits, dtype
+        self.eps, smallest, self.min, self.max = (_probed if dtype.name in COMPUTED else _read)(dtype)
+        self.smallest_normal = smallest / self.eps
+
+
+def _probed(dtype):
+    """eps, the smallest positive, lowest and highest number of a dtype that can be computed on."""
+
+    def next_to(start, end):
+        made = functions.nextafter(*[asarray(float(number), dtype=dtype) for number in (start, end)])
+        return float(made.astype("float64"))
+
+    return next_to(1, 2) - 1, next_to(0, 1), next_to("-inf", 0), next_to("inf", 0)
+
+
+def _read(dtype):
+    """The same of a small float, from all its bit patterns."""
+    patterns = arange(1 << dtype.bits, dtype="uint8")
+    if dtype.bits < 8:
+        patterns = asarray(_packed(patterns.tolist(), dtype.bits), dtype="uint8")
+    values = sorted(value for value in patterns.view(dtype).astype("float64").tolist() if abs(value) < float("inf"))
+    positive = [value for value in values if value > 0]
+    return positive[positive.index(1) + 1] - 1, positive[0], values[0], values[-1]
+
+
+def _packed(numbers, bits):
+    """Numbers side by side in bytes, the first in the lowest bits."""
+    whole = sum(number << position * bits for position, number in enumerate(numbers))
+    return list(whole.to_bytes(len(numbers) * bits // 8, "little"))

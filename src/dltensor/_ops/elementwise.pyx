@@ -1,0 +1,343 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Element-wise functions: one builtin per row of ops.h, and the one way that all of them go. No loops here."""
+import sys
+
+from cpython.object cimport PyObject
+from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
+from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_CheckExact
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t
+from libc.string cimport memcpy
+
+from .._core.native cimport (COMPLEX, KEEP_GIL_BYTES, NO_LOOP, NO_MEMORY, OK, REAL, REAL_ADD, REAL_DIVIDE, REAL_FMA,
+                             REAL_MULTIPLY, REAL_RDIVIDE, REAL_RSUB, SIGNED, TRUNCATE, UNSIGNED, Kind, Real, Scalar,
+                             Status, allocate, computed_types, numel, op_add, op_count, op_divide, op_equal, op_fma,
+                             op_greater, op_greater_equal, op_less, op_less_equal, op_multiply, op_not_equal, op_pow,
+                             op_subtract, op_table, store_scalar, type_bool, type_table, type_uint8)
+from .operands cimport (Engine, Item, Operand, common_device, common_shape, engine_of, hold_without_gil,
+                        promote_operands, rank_of, read_number, read_operands, read_tensor, store_number, type_of)
+from .._core.scalars cimport integer_range, shown
+from .._core.tensor cimport Tensor, as_tuple, check_writable, fill_elements, new_empty, new_tensor, set_element
+from .._core.types cimport (DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, DLPACK_FLAG_BITMASK_READ_ONLY, DLDataType,
+                            DLDevice, DLTensor, device_of, dtype_of, kDLCPU, kDLCUDA)
+
+from .._core.tensor import hook_of
+
+cdef extern from "native/cpu/engine.h" namespace "dlt" nogil:
+    ctypedef void (*loop_t)(void*, const void*, const void*, const void*, int64_t, unsigned) noexcept
+    cppclass ExactComparison:
+        int always
+        int op
+        Scalar value
+    unsigned run_saturate
+    int compute_type(int, int)
+    int result_type(int, int)
+    loop_t find_loop(int, int)
+    loop_t find_saturating_loop(int, int)
+    Status run(int, unsigned, int, const DLTensor* const*, const DLTensor&, unsigned)
+    Status run_real(Real, double, const DLTensor&, const DLTensor*, const DLTensor&)
+    ExactComparison exact_comparison(int, int, const Scalar&)
+
+cdef extern from "_ops/builtins.h" namespace "dlt":
+    ctypedef object (*Element)(int, bint, PyObject**, PyObject*, bint, PyObject*)
+    ctypedef struct FunctionRow:
+        const char* name
+        int op
+        bint swapped
+    const FunctionRow function_rows[1]
+    int function_count
+    int add_functions(object, object, Element) except -1
+
+cdef enum:
+    # What one plain loop on one thread does best; more goes to run(), which shares and streams.
+    PLAIN_BYTES = 1 << 16
+
+
+_KIND_NAMES = ("bool", "integers", "floats", "complex")
+cdef list _names = [op_table[_i].name.decode() for _i in range(op_count)]
+
+
+include "elementwise_fast.pxi"
+
+
+# -- the way of all ---------------------------------------------------------------------------------------------------
+
+cdef object element(int op, bint swapped, PyObject** arguments, PyObject* out, bint saturate, PyObject* launch):
+    cdef PyObject* turned[2]
+    cdef PyObject* used[4]
+    cdef Operand[4] operands
+    cdef PyObject* output = NULL
+    cdef int count = op_table[op].operands
+    if swapped:
+        turned[0] = arguments[1]
+        turned[1] = arguments[0]
+        arguments = turned
+    if not saturate and <object>launch is None:
+        if _is_elsewhere(<object>arguments[0]) or count > 1 and _is_elsewhere(<object>arguments[1]):
+            made = _on_device(op, arguments, count, <object>out)
+            if made is not None:
+                return made
+        elif (count == 2 and type(<object>arguments[0]) is Tensor and type(<object>arguments[1]) is Tensor):
+            made = _same(op, <Tensor>arguments[0], <Tensor>arguments[1], <object>out)
+            if made is not None:
+                return made
+    where = _names[op]
+    if <object>out is not None and type(<object>out) is not Tensor:
+        output = out
+    settings = None if <object>launch is None else hook_of("launch", where)(<object>launch, where)
+    _held = read_operands(arguments, count, output, operands, used, where)
+    if op == op_pow and operands[1].number:
+        _check_exponent(&operands[0], <object>used[1])
+    if settings is None and output == NULL:
+        made = _plain(op, operands, used, count, <object>out, saturate)
+        if made is not None:
+            return made
+    return _general(op, operands, used, <object>out, saturate, settings)
+
+
+cdef int _check_exponent(const Operand* base, object exponent) except -1:
+    """Refuse a negative integer as the exponent of integers: nearly every result would be 0, which nobody means."""
+    if isinstance(exponent, int) and exponent < 0 and 0 <= base.type < computed_types and rank_of(base.type) < 2:
+        raise ValueError(f"pow: integers to the power of {shown(exponent)} are fractions; give the exponent as a "
+                         f"float, or convert the base with astype()")
+    return 0
+
+
+cdef Tensor _target(Operand* target, object out, int ndim, const int64_t* shape, int to, DLDevice device, bint saturate,
+                    str where):
+    """The operand that results go to: a new tensor, which is returned, or `out`, which was read into `target`."""
+    cdef Tensor made
+    if out is None:
+        made = new_empty(ndim, shape, type_table[to].dtype, device, where)
+        read_tensor(made, target)
+        return made
+    if type(out) is Tensor:
+        read_tensor(<Tensor>out, target)
+        check_writable(&target.view, target.flags, where, "out")
+    _check_output(target, ndim, shape, to, device, saturate, where)
+    return None
+
+
+cdef object _general(int op, Operand* operands, PyObject** arguments, object out, bint saturate, object launch):
+    cdef const DLTensor* views[3]
+    cdef int64_t shape[64]
+    cdef int count = op_table[op].operands, i, k, type, computed, to, ndim, numbers = 0
+    cdef unsigned padded = 0
+    cdef DLDevice device
+    cdef Operand* target = &operands[count]
+    cdef Tensor made
+    cdef Status status
+    cdef const Engine* engine = NULL
+    where = _names[op]
+    for i in range(count):
+        numbers += operands[i].number
+    given = [<object>arguments[i] for i in range(count)] if numbers else None
+    common_device(operands, count, &device, where)
+    if device.device_type != kDLCPU:
+        engine = engine_of(device, where)
+    ndim = 0 if numbers == count else common_shape(operands, count, shape, where)
+    if saturate:
+        type = _saturated_type(operands, count, where)
+    else:
+        type = promote_operands(operands, count, where)
+    if count == 2 and numbers == 1 and op_table[op].result[0] == b"m" and _is_comparison(op):
+        k = 0 if operands[0].number else 1
+        if operands[1 - k].type < computed_types and rank_of(operands[1 - k].type) < 2:
+            return _compare_exactly(op, operands, k, given[k], ndim, shape, out, device, engine, launch, where)
+    if saturate:
+        to = type
+    else:
+        computed = compute_type(op, type)
+        if computed < 0:
+            raise TypeError(f"{where}: not defined for {type_table[type].name.decode()}; it takes "
+                            f"{', '.join(_kinds_of(op))}")
+        type = computed
+        to = result_type(op, type)
+    made = _target(target, out, ndim, shape, to, device, saturate, where)
+    if saturate and _needs_real(operands, count, type, given):
+        status = _run_real(op, operands, count, given, target, engine, launch, where)
+    else:
+        for i in range(count):
+            if operands[i].number:
+                store_number(given[i], &operands[i], type, where)
+        if engine != NULL:
+            engine.element(op, saturate, type, operands, count, target, launch)
+            return made if out is None else out
+        for i in range(count):
+            views[i] = &operands[i].view
+            if operands[i].flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED:
+                padded |= 1 << i
+        status = _run(op, saturate, type, operands, count, views, target, padded)
+    _check_status(status, op, type, saturate, where)
+    return made if out is None else out
+
+
+cdef Status _run(int op, bint saturate, int type, Operand* operands, int count, const DLTensor** views,
+                 Operand* target, unsigned padded) except *:
+    """One operation on the host, without the GIL where that is worth it."""
+    cdef Status status
+    cdef unsigned flags = run_saturate if saturate else 0
+    cdef const DLTensor* out = &target.view
+    cdef int64_t bytes = numel(out.ndim, out.shape) * type_table[type].bytes
+    if bytes <= KEEP_GIL_BYTES:
+        return run(op, flags, type, views, out[0], padded)
+    _held = hold_without_gil(operands, count)
+    _held_target = hold_without_gil(target, 1)
+    with nogil:
+        status = run(op, flags, type, views, out[0], padded)
+    return status
+
+
+cdef int _check_status(Status status, int op, int type, bint saturate, str where) except -1:
+    if status == NO_MEMORY:
+        raise MemoryError(f"{where}: no memory left for a temporary")
+    if status != OK:
+        raise TypeError(f"{where}: not defined for {type_table[type].name.decode()}"
+                        f"{' with saturate=True' if saturate else ''}")
+    return 0
+
+
+cdef int _check_output(Operand* target, int ndim, const int64_t* shape, int to, DLDevice device, bint saturate,
+                       str where) except -1:
+    """An output has the result's shape and device, and its dtype or one that it converts to without changing kind."""
+    cdef int i
+    cdef DLDevice here
+    cdef bint same = target.view.ndim == ndim
+    for i in range(ndim):
+        same = same and target.view.shape[i] == shape[i]
+    if not same:
+        raise ValueError(f"{where}: the result has shape {as_tuple(ndim, shape)}, out has "
+                         f"{as_tuple(target.view.ndim, target.view.shape)}")
+    common_device(target, 1, &here, where)
+    if here.device_type != device.device_type or here.device_id != device.device_id:
+        raise ValueError(f"{where}: the operands are on {device_of(device)}, out is on {device_of(target.view.device)}")
+    if target.type == to or to == type_bool and target.type == type_uint8:
+        return 0
+    if saturate or target.type < 0 or target.type >= computed_types or rank_of(target.type) < rank_of(to):
+        raise TypeError(f"{where}: the result is {type_table[to].name.decode()}, out is {dtype_of(target.view.dtype)}; "
+                        f"give an out of that dtype, or use cast()")
+    return 0
+
+
+# -- comparison with a number -----------------------------------------------------------------------------------------
+
+cdef bint _is_comparison(int op) noexcept:
+    return (op == op_equal or op == op_not_equal or op == op_less or op == op_less_equal or op == op_greater or
+            op == op_greater_equal)
+
+
+cdef int _mirrored(int op) noexcept:
+    if op == op_less:
+        return op_greater
+    if op == op_less_equal:
+        return op_greater_equal
+    if op == op_greater:
+        return op_less
+    if op == op_greater_equal:
+        return op_less_equal
+    return op
+
+
+cdef object _compare_exactly(int op, Operand* operands, int k, object number, int ndim, const int64_t* shape,
+                             object out, DLDevice device, const Engine* engine, object launch, str where):
+    """Compare integers or bools with a number, operand `k`, by exact value, which promotion could not keep."""
+    cdef Scalar value
+    cdef ExactComparison plan
+    cdef Operand scalar
+    cdef Operand* tensor = &operands[1 - k]
+    cdef Operand* target = &operands[2]
+    cdef Operand[2] both
+    cdef const DLTensor* views[2]
+    cdef Tensor made
+    read_number(number, &value, where)
+    if value.kind == COMPLEX and op != op_equal and op != op_not_equal:
+        raise TypeError(f"{where}: complex numbers have no order")
+    plan = exact_comparison(_mirrored(op) if k == 0 else op, tensor.type, value)
+    made = _target(target, out, ndim, shape, type_bool, device, False, where)
+    if plan.always >= 0:
+        value.kind = UNSIGNED
+        value.u = plan.always
+        store_scalar(scalar.element, 0, target.view.dtype, True, value, TRUNCATE, False)
+        if engine != NULL:
+            engine.fill(scalar.element, target)
+        else:
+            _held = hold_without_gil(target, 1)
+            fill_elements(&target.view, scalar.element, 0)
+    else:
+        store_scalar(scalar.element, 0, type_table[tensor.type].dtype, True, plan.value, TRUNCATE, False)
+        if engine != NULL:
+            scalar.number = True
+            scalar.type = tensor.type
+            both[0] = tensor[0]
+            both[1] = scalar
+            engine.element(plan.op, False, tensor.type, both, 2, target, launch)
+            return made if out is None else out
+        scalar.view = tensor.view
+        scalar.view.data = scalar.element
+        scalar.view.ndim = 0
+        views[0] = &tensor.view
+        views[1] = &scalar.view
+        _check_status(_run(plan.op, False, tensor.type, tensor, 1, views, target, 0), op, tensor.type, False, where)
+    return made if out is None else out
+
+
+cdef list _kinds_of(int op):
+    """Which kinds of element an operation takes, in words."""
+    return [_KIND_NAMES[bit] for bit in range(4) if op_table[op].kinds >> bit & 1]
+
+
+include "saturating.pxi"
+
+
+# -- the builtins -----------------------------------------------------------------------------------------------------
+
+_LETTERS = ("a", "b", "c")
+_RESULTS = {"same": "the operands' dtype", "mask": "bool", "part": "the operands' dtype, real for complex"}
+_VALUE_ERRORS = {"pow": "A negative integer, given as a number, is the exponent of integers. "}
+OPS = {}
+
+
+def _described(row):
+    """The signature and docstring of a function, from its entry in OPS."""
+    operands = _LETTERS[:row["operands"]]
+    value = row["text"]
+    if row["swapped"]:
+        value = value.replace("a", "x").replace("b", "a").replace("x", "b")
+    keywords = "saturate=False, launch=None" if row["saturating"] else "launch=None"
+    lines = [f"{row['name']}({', '.join(operands)}, /, out=None, *, {keywords})",
+             "--", "", row["doc"], "",
+             f"Each element of the result is ``{value}``. Tensors broadcast and promote.", "",
+             "Parameters", "----------",
+             f"{', '.join(operands)} : Tensor, any object with DLPack, or a number; {', '.join(row['kinds'])}",
+             "out : Tensor or writable object with DLPack, optional; overwritten and returned"]
+    if row["saturating"]:
+        lines += ["saturate : bool, default False",
+                  "    Keep the tensors' one dtype: the exact result, rounded half to even and clamped to its range."]
+    lines += ["launch : dltensor.cuda.Launch, optional; how a GPU works on it, checked and ignored on the CPU", "",
+              "Returns", "-------", f"Tensor of {_RESULTS[row['result']]}", "",
+              "Raises", "------", "TypeError", "    An operand is no tensor or number, or its dtype is not taken.",
+              "ValueError", "    " + _VALUE_ERRORS.get(row["row"], "") +
+              "Shapes do not broadcast, or `out` has another shape or is read-only.",
+              "OverflowError", "    A Python integer is outside the dtype.", "",
+              "Source: Python array API standard 2025.12.", "", "Examples", "--------",
+              f">>> dl.{row['name']}({', '.join(['dl.asarray([1, 0])'] + ['1'] * (row['operands'] - 1))}).shape",
+              "(2,)"]
+    return "\n".join(lines)
+
+
+def _describe():
+    """Fill OPS from the compiled table; returns the text of each function."""
+    for i in range(function_count):
+        name, op = function_rows[i].name.decode(), function_rows[i].op
+        row = op_table[op]
+        OPS[name] = {"name": name, "row": row.name.decode(), "operands": row.operands, "kinds": _kinds_of(op),
+                     "result": row.result.decode(), "symbol": row.symbol.decode(), "text": row.text.decode(),
+                     "doc": row.doc.decode(), "saturating": row.saturating >= 0,
+                     "swapped": bool(function_rows[i].swapped)}
+    return [_described(row).encode() for row in OPS.values()]
+
+
+_texts = _describe()
+add_functions(sys.modules[__name__], _texts, element)
+set_element(element)
+# clip of the array API may have one bound or none: it is in _casts, on top of this row.
+__all__ = [name for name in OPS if name != "clip"]

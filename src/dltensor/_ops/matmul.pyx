@@ -1,0 +1,295 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Products of matrices: matmul and gemm. Checks shapes and dtypes, multiplies nothing itself."""
+from cpython.object cimport PyObject
+from libc.stdint cimport int64_t
+
+from .._core.native cimport NO_MEMORY, OK, TRAILING, Scalar, Status, broadcast_shapes, computed_types, type_table
+from .operands cimport (Operand, common_device, engine_of, hold_without_gil, own_operands, promote_operands, rank_of,
+                        read_number, read_operands, read_tensor, type_of)
+from .._core.scalars cimport plain_number
+from .._core.tensor cimport Tensor, as_tuple, new_empty
+from .._core.types cimport DLPACK_FLAG_BITMASK_READ_ONLY, DLDevice, DLTensor, device_of, dtype_of, kDLCPU
+
+from .casting import astype
+from .._core.tensor import set_hook
+
+cdef extern from "native/cpu/gemm.h" namespace "dlt" nogil:
+    Status multiply "dlt::gemm"(const DLTensor&, const DLTensor&, const DLTensor&, const Scalar&, const Scalar&)
+    bint multiply_small(const DLTensor&, const DLTensor&, const DLTensor&, int, int64_t)
+    bint set_blas(const char*)
+
+cdef enum:
+    KEEP_GIL_WORK = 1 << 17     # multiplications; fewer take less time than releasing the GIL is worth
+    SMALL_WORK = 1 << 18        # fewer are done without any BLAS
+    SMALL_SIDE = 128            # rows and columns; more are not worth a look whether they are small
+cdef bint _blas_sought = False
+
+
+def find_blas():
+    """Load the BLAS of the package scipy-openblas32, if it is installed. Returns whether there is one now."""
+    global _blas_sought
+    _blas_sought = True
+    from importlib.util import find_spec
+
+    if find_spec("scipy_openblas32") is None:
+        return False
+    import scipy_openblas32
+    from pathlib import Path
+
+    for path in sorted(Path(scipy_openblas32.get_lib_dir()).glob("libscipy_openblas*.so*")):
+        if set_blas(str(path).encode()):
+            return True
+    return False
+
+
+cdef int _product(Operand* left, Operand* right, Operand* out, DLDevice device, const Scalar& alpha, const Scalar& beta,
+                  str where) except -1:
+    cdef int64_t work = 1
+    cdef int i
+    cdef Status status
+    cdef DLDevice here
+    cdef const DLTensor* a = &left.view
+    cdef const DLTensor* b = &right.view
+    cdef const DLTensor* c = &out.view
+    common_device(out, 1, &here, where)
+    if here.device_type != device.device_type or here.device_id != device.device_id:
+        raise ValueError(f"{where}: the operands are on {device_of(device)}, the output is on {device_of(c.device)}")
+    if device.device_type != kDLCPU:
+        engine_of(device, where).gemm(left, right, out, alpha, beta)
+        return 0
+    for i in range(c.ndim):
+        work *= c.shape[i]
+    work *= a.shape[a.ndim - 1]
+    if work >= SMALL_WORK and not _blas_sought:
+        find_blas()
+    if work >= KEEP_GIL_WORK:
+        _held = hold_without_gil(left, 1), hold_without_gil(right, 1), hold_without_gil(out, 1)
+        with nogil:
+            status = multiply(c[0], a[0], b[0], alpha, beta)
+    else:
+        status = multiply(c[0], a[0], b[0], alpha, beta)
+    if status == NO_MEMORY:
+        raise MemoryError(f"{where}: no memory left for a temporary")
+    if status != OK:
+        raise TypeError(f"{where}: not defined for {dtype_of(c.dtype)}")
+    return 0
+
+
+cdef object _shape_of(const DLTensor* view):
+    return as_tuple(view.ndim, view.shape)
+
+
+cdef Tensor _small(Tensor a, Tensor b, Tensor out):
+    """The product of two small matrices on the host as they lie, into `out` or a new tensor: one call of the kernel.
+
+    None when it takes more than that; every error is told on the way of all.
+    """
+    cdef const DLTensor* left = &a.its.dl
+    cdef const DLTensor* right = &b.its.dl
+    cdef int64_t shape[2]
+    cdef int type = type_of(left.dtype)
+    if (left.ndim != 2 or right.ndim != 2 or left.device.device_type != kDLCPU or right.device.device_type != kDLCPU or
+            type < 0 or type >= computed_types or type_of(right.dtype) != type):
+        return None
+    if out is None:
+        shape[0], shape[1] = left.shape[0], right.shape[1]
+        if shape[0] > SMALL_SIDE or shape[1] > SMALL_SIDE:
+            return None
+        out = new_empty(2, shape, left.dtype, left.device, "matmul")
+    elif (out.its.dl.device.device_type != kDLCPU or out.its.flags & DLPACK_FLAG_BITMASK_READ_ONLY or
+            type_of(out.its.dl.dtype) != type):
+        return None
+    return out if multiply_small(out.its.dl, left[0], right[0], type, KEEP_GIL_WORK) else None
+
+
+def matmul(x1, x2, /, out=None):
+    """Multiply matrices, or stacks of them that broadcast.
+
+    Parameters
+    ----------
+    x1 : Tensor or any object with DLPack, shape (..., m, k) or (k,)
+    x2 : Tensor or any object with DLPack, shape (..., k, n) or (k,); integers, floats or complex
+    out : writable tensor of the result's shape and dtype, optional
+
+    Returns
+    -------
+    Tensor, shape (..., m, n); the dimension of a one-dimensional operand is left out
+
+    Raises
+    ------
+    ValueError
+        The shapes do not chain; the message names both. `out` has another shape than the result.
+    TypeError
+        An operand is a number or bool, they have no dtype in common, or `out` has another dtype than the result.
+
+    Source: Python array API standard 2025.12, ``matmul``.
+
+    Examples
+    --------
+    >>> dl.matmul(dl.ones((2, 3)), dl.ones((3, 4))).shape
+    (2, 4)
+    """
+    cdef Operand[3] operands
+    cdef PyObject* used[3]
+    cdef PyObject* given[2]
+    cdef Operand* target = &operands[2]
+    cdef DLDevice device
+    cdef DLTensor a, b
+    cdef Scalar one, zero
+    cdef list held
+    cdef int row, ndim, i
+    cdef bint left_vector, right_vector
+    cdef int ndims[2]
+    cdef const int64_t* shapes[2]
+    cdef int64_t shape[64]
+    cdef int64_t extended_a[4]
+    cdef int64_t extended_b[4]
+    cdef int64_t extended_out[128]
+    cdef Tensor made
+    if type(x1) is Tensor and type(x2) is Tensor and (out is None or type(out) is Tensor):
+        made = _small(<Tensor>x1, <Tensor>x2, <Tensor>out)
+        if made is not None:
+            return made
+    given[0], given[1] = <PyObject*>x1, <PyObject*>x2
+    held = read_operands(given, 2, <PyObject*>out if out is not None else NULL, operands, used, "matmul") or []
+    if operands[0].number or operands[1].number or operands[0].view.ndim == 0 or operands[1].view.ndim == 0:
+        raise TypeError("matmul: both operands need at least one dimension; multiply() takes numbers")
+    common_device(operands, 2, &device, "matmul")
+    row = operands[0].type
+    if row != operands[1].type or row < 0 or row >= computed_types:
+        row = promote_operands(operands, 2, "matmul")
+        own_operands(used, 3 if out is not None else 2, operands, held, "matmul")  # a conversion may release the GIL
+        for i in range(2):
+            if operands[i].type != row:
+                converted = astype(<object>used[i], dtype_of(type_table[row].dtype))
+                held.append(converted)
+                read_tensor(converted, &operands[i])
+    if rank_of(row) == 0:
+        raise TypeError("matmul: not defined for bool; astype() an integer first")
+    a, b = operands[0].view, operands[1].view
+    left_vector, right_vector = a.ndim == 1, b.ndim == 1
+    if left_vector:
+        extended_a[0], extended_a[1] = 1, a.shape[0]
+        extended_a[2], extended_a[3] = a.shape[0] * a.strides[0], a.strides[0]
+        a.ndim, a.shape, a.strides = 2, extended_a, extended_a + 2
+    if right_vector:
+        extended_b[0], extended_b[1], extended_b[2], extended_b[3] = b.shape[0], 1, b.strides[0], 1
+        b.ndim, b.shape, b.strides = 2, extended_b, extended_b + 2
+    ndim = 0
+    if a.ndim > 2 or b.ndim > 2:
+        ndims[0], ndims[1] = a.ndim - 2, b.ndim - 2
+        shapes[0], shapes[1] = a.shape, b.shape
+        ndim = broadcast_shapes(2, ndims, shapes, TRAILING, shape)
+    if ndim < 0 or ndim > 62 or a.shape[a.ndim - 1] != b.shape[b.ndim - 2]:
+        raise ValueError(f"matmul: shapes {_shape_of(&operands[0].view)} and {_shape_of(&operands[1].view)} do not "
+                         f"chain")
+    shape[ndim] = a.shape[a.ndim - 2]
+    shape[ndim + 1] = b.shape[b.ndim - 1]
+    operands[0].view, operands[1].view = a, b
+    one.kind = zero.kind = type_table[row].kind
+    one.i = one.u = 1
+    one.re, one.im = 1.0, 0.0
+    zero.i = zero.u = 0
+    zero.re = zero.im = 0.0
+    if out is not None:
+        same = target.view.ndim == ndim + 2 - left_vector - right_vector
+        for i in range(target.view.ndim if same else 0):
+            same = same and target.view.shape[i] == shape[i + (left_vector and i >= ndim)]
+        if not same:
+            result = [shape[i] for i in range(ndim + 2)
+                      if not (left_vector and i == ndim or right_vector and i == ndim + 1)]
+            raise ValueError(f"matmul: the result has shape {tuple(result)}, out has shape {_shape_of(&target.view)}")
+        if target.type != row:
+            raise TypeError(f"matmul: the result is {dtype_of(type_table[row].dtype)}, out is "
+                            f"{dtype_of(target.view.dtype)}; give an out of that dtype, or use cast()")
+        _insert_axes(&target.view, ndim if left_vector else -1, ndim + 1 if right_vector else -1, extended_out)
+        _product(&operands[0], &operands[1], target, device, one, zero, "matmul")
+        return out
+    made = new_empty(ndim + 2, shape, type_table[row].dtype, device, "matmul")
+    read_tensor(made, target)
+    _product(&operands[0], &operands[1], target, device, one, zero, "matmul")
+    if left_vector or right_vector:
+        made = made.reshape(tuple([shape[i] for i in range(ndim + 2)
+                                   if not (left_vector and i == ndim or right_vector and i == ndim + 1)]))
+    return made
+
+
+cdef void _insert_axes(DLTensor* view, int first, int second, int64_t* numbers) noexcept:
+    """Give a view axes of one element at these places of the result; its shape and strides come to lie in `numbers`."""
+    cdef int axis, from_axis = 0, ndim = view.ndim + (first >= 0) + (second >= 0)
+    for axis in range(ndim):
+        if axis == first or axis == second:
+            numbers[axis], numbers[ndim + axis] = 1, 1
+        else:
+            numbers[axis], numbers[ndim + axis] = view.shape[from_axis], view.strides[from_axis]
+            from_axis += 1
+    view.ndim, view.shape, view.strides = ndim, numbers, numbers + ndim
+
+
+def gemm(a, b, c=None, alpha=1.0, beta=0.0):
+    """Compute ``a @ (alpha * b) + beta * c``.
+
+    Parameters
+    ----------
+    a : Tensor or any object with DLPack, shape (m, k), integers, floats or complex; any strides, without a copy
+    b : Tensor or any object with DLPack, shape (k, n), same dtype and device as `a`
+    c : writable tensor, shape (m, n), same dtype, optional; overwritten and returned
+    alpha, beta : number; with `beta` 0, `c` is not read
+
+    Raises
+    ------
+    ValueError
+        The shapes do not chain; the message names both. `beta` is not 0 and there is no `c`.
+    TypeError
+        The dtypes differ, or are not numbers.
+
+    Source: BLAS level 3, ``gemm``.
+
+    Examples
+    --------
+    >>> dl.gemm(dl.ones((2, 3)), dl.ones((3, 1)), alpha=2).tolist()
+    [[6.0], [6.0]]
+    """
+    cdef Operand[3] operands
+    cdef PyObject* used[3]
+    cdef PyObject* given[2]
+    cdef Operand* target = &operands[2]
+    cdef DLDevice device
+    cdef Scalar first, second
+    cdef int64_t shape[64]
+    cdef Tensor made = None
+    read_number(alpha, &first, "gemm")
+    beta = plain_number(beta, "gemm")
+    read_number(beta, &second, "gemm")
+    given[0], given[1] = <PyObject*>a, <PyObject*>b
+    _held = read_operands(given, 2, <PyObject*>c if c is not None else NULL, operands, used, "gemm")
+    if operands[0].number or operands[1].number or operands[0].view.ndim != 2 or operands[1].view.ndim != 2:
+        raise ValueError(f"gemm: a and b must have 2 dimensions, got "
+                         f"{'a number' if operands[0].number else _shape_of(&operands[0].view)} and "
+                         f"{'a number' if operands[1].number else _shape_of(&operands[1].view)}")
+    if operands[0].type != operands[1].type or operands[0].type < 0 or operands[0].type >= computed_types:
+        raise TypeError(f"gemm: a is {dtype_of(operands[0].view.dtype)}, b is {dtype_of(operands[1].view.dtype)}; both "
+                        f"must be one dtype of numbers, so astype() one")
+    if rank_of(operands[0].type) == 0:
+        raise TypeError("gemm: not defined for bool; astype() an integer first")
+    if operands[0].view.shape[1] != operands[1].view.shape[0]:
+        raise ValueError(f"gemm: a.shape[1] must match b.shape[0], got shapes {_shape_of(&operands[0].view)} and "
+                         f"{_shape_of(&operands[1].view)}")
+    common_device(operands, 2, &device, "gemm")
+    shape[0], shape[1] = operands[0].view.shape[0], operands[1].view.shape[1]
+    if c is None:
+        if beta != 0:
+            raise ValueError(f"gemm: beta is {beta} and there is no c to multiply; give c, or beta=0")
+        made = new_empty(2, shape, operands[0].view.dtype, device, "gemm")
+        read_tensor(made, target)
+    else:
+        if target.view.ndim != 2 or target.view.shape[0] != shape[0] or target.view.shape[1] != shape[1]:
+            raise ValueError(f"gemm: shape of c must match a @ b, which is {(shape[0], shape[1])}, got "
+                             f"{_shape_of(&target.view)}")
+        if target.type != operands[0].type:
+            raise TypeError(f"gemm: a and b are {dtype_of(operands[0].view.dtype)}, c is {dtype_of(target.view.dtype)}")
+    _product(&operands[0], &operands[1], target, device, first, second, "gemm")
+    return made if c is None else c
+
+
+set_hook("matmul_operator", matmul)

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+from cpython.object cimport PyObject
+from libc.stdint cimport int64_t, uint64_t
+
+from .._core.native cimport Block, CastOptions, Real, Scalar
+from .._core.tensor cimport Tensor
+from .._core.types cimport DLDataType, DLDevice, DLPackExchangeAPI, DLTensor
+
+
+# What a function gets: a view of somebody's tensor, or a Python number. Good while the argument itself is held, no
+# Python code runs and the GIL is not released; `hold_without_gil` keeps it good without the GIL.
+cdef struct Operand:
+    DLTensor view
+    PyObject* lender    # the foreign object that the memory is borrowed from; NULL for our tensors and numbers
+    const DLPackExchangeAPI* table  # of the lender's type; NULL for an ndarray
+    Block* block        # that the memory belongs to; NULL for numbers and for what is borrowed
+    uint64_t flags
+    int type            # a row of the dtype table, -1 for types no row names; of numbers the default type of their kind
+    bint number
+    int64_t room[128]
+    double element[4]   # the number as one element, once its dtype is known
+
+cdef int type_of(DLDataType dtype) noexcept
+cdef int rank_of(int type) noexcept
+cdef object read_operands(PyObject** given, int count, PyObject* output, Operand* operands, PyObject** used, str where)
+cdef object read_operand(object x, Operand* out, str where)
+cdef int own_operands(PyObject** used, int count, Operand* operands, list held, str where) except -1
+cdef object hold_without_gil(Operand* operands, int count)
+cdef int read_number(object x, Scalar* out, str where) except -1
+cdef int store_number(object x, Operand* out, int type, str where) except -1
+cdef int promote_operands(Operand* operands, int count, str where) except -1
+cdef int common_device(Operand* operands, int count, DLDevice* device, str where) except -1
+cdef int common_shape(Operand* operands, int count, int64_t* shape, str where) except -2
+
+# An operand of the short way on devices: somebody's tensor, or a number as one element of the others' dtype.
+cdef struct Item:
+    const DLTensor* view  # NULL: a number
+    Block* block
+    double element[2]
+
+# What computes where the host does not. Everything is checked before: devices, shapes, dtypes, and that outputs are
+# writable. Each function raises, or has enqueued the work. `same` is the short way: tensors of one dtype and shape in
+# C order, of `size` elements, and numbers as elements of that dtype; into a tensor like them, of dtype `to`, or a new
+# one, which it returns.
+cdef struct Engine:
+    object (*same)(int op, int type, int to, int64_t size, const Item* items, int count, object out)
+    int (*element)(int op, bint saturate, int type, Operand* operands, int count, Operand* out, object launch) except -1
+    int (*real)(Real form, double number, Operand* a, Operand* c, Operand* out, object launch) except -1
+    int (*cast)(Operand* source, Operand* out, const CastOptions& options) except -1
+    int (*choose)(Operand* operands, Operand* out) except -1
+    int (*fill)(const void* element, Operand* out) except -1
+    int (*gemm)(Operand* a, Operand* b, Operand* c, const Scalar& alpha, const Scalar& beta) except -1
+
+cdef void set_engine(const Engine* engine) noexcept
+cdef const Engine* engine_of(DLDevice device, str where) except NULL
+cdef void read_tensor(Tensor t, Operand* out) noexcept

@@ -1,0 +1,364 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arguments of functions: anybody's tensors, borrowed for the call, Python numbers, and who computes on them where.
+
+Nothing is computed here.
+"""
+import operator
+
+from cpython.bool cimport PyBool_Check
+from cpython.complex cimport PyComplex_CheckExact
+from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
+from cpython.long cimport PyLong_CheckExact
+from cpython.object cimport PyObject, Py_TYPE
+
+from .._core.buffers cimport borrow_numpy, is_readable, keep_in_place
+from .._core.dlpack cimport (NDARRAY, TABLE, TypeEntry, borrow_table, entry_of, hold_storage, is_lazy, is_plain,
+                             is_torch_table, known_entry)
+from .._core.convert cimport view_any
+from .._core.native cimport (BOOLEAN, REAL, SIGNED, TRAILING, TRUNCATE, UNSIGNED, Kind, broadcast_shapes,
+                             computed_types, contiguous_strides, promote, store_scalar, type_bool, type_complex64,
+                             type_count, type_float32, type_int64, type_table)
+from .._core.scalars cimport integer_range, plain_number, shown, tag_number
+from .._core.tensor cimport Tensor, as_tuple, check_writable
+from .._core.types cimport device_of, dtype_of, is_host, kDLCPU, kDLCUDA, kDLCUDAManaged
+
+from .._core.tensor import hook_of
+from .._core.types import DeviceError
+
+cdef enum:
+    CODES = 32
+# Row of the dtype table by code and bits, one more than it; 0 when there is none.
+cdef signed char _types[CODES][256]
+
+
+cdef void _fill_types() noexcept:
+    cdef int i
+    for i in range(type_count):
+        _types[type_table[i].dtype.code][type_table[i].dtype.bits] = i + 1
+
+
+_fill_types()
+
+
+cdef int type_of(DLDataType dtype) noexcept:
+    if dtype.lanes != 1 or dtype.code >= CODES:
+        return -1
+    return _types[dtype.code][dtype.bits] - 1
+
+
+cdef int rank_of(int type) noexcept:
+    """bool 0, integers 1, floats 2, complex 3: how promotion climbs."""
+    cdef Kind kind = type_table[type].kind
+    return 0 if kind == BOOLEAN else 1 if kind == SIGNED or kind == UNSIGNED else 2 if kind == REAL else 3
+
+
+cdef void read_tensor(Tensor t, Operand* out) noexcept:
+    """The operand that a tensor of ours is; good while the tensor lives."""
+    out.number = False
+    out.lender = NULL
+    out.view = t.its.dl
+    out.block = t.its.block
+    out.flags = t.its.flags
+    out.type = type_of(t.its.dl.dtype)
+
+
+cdef bint _classify(object x, Operand* out, str where) except -1:
+    """Read our tensor or a number; of a plain torch tensor or ndarray remember that it can be borrowed as it is.
+
+    False leaves it to `_converted`. BufferError when torch would refuse to export it.
+    """
+    cdef TypeEntry* entry
+    if type(x) is Tensor:
+        read_tensor(<Tensor>x, out)
+        return True
+    out.number = False
+    out.lender = NULL
+    out.table = NULL
+    out.block = NULL
+    out.flags = 0
+    if PyFloat_CheckExact(x):
+        out.number = True
+        out.type = type_float32
+        return True
+    if PyLong_CheckExact(x) or PyBool_Check(x):
+        out.number = True
+        out.type = type_bool if PyBool_Check(x) else type_int64
+        return True
+    if PyComplex_CheckExact(x):
+        out.number = True
+        out.type = type_complex64
+        return True
+    entry = entry_of(x)
+    if entry.door == TABLE and entry.table.dltensor_from_py_object_no_sync != NULL:
+        out.table = entry.table
+        # Keys seen for the first time are plain once torch has said so.
+        if entry.torch and not is_plain(x, True, where) and (is_lazy(x, where) or not is_plain(x, False, where)):
+            return False
+    elif entry.door != NDARRAY or not is_readable(x):
+        return False
+    out.lender = <PyObject*>x
+    return True
+
+
+cdef bint _borrow(Operand* out, str where) except -1:
+    """Borrow the memory of the lender. No Python code runs. False when it is not what it was, or on a device."""
+    x = <object>out.lender
+    if out.table != NULL:
+        if is_torch_table(out.table) and not is_plain(x, False, where):
+            return False
+        borrow_table(x, out.table, &out.view, out.room, where)
+        if not is_host(<int>out.view.device.device_type):
+            return False
+        if out.view.strides == NULL:
+            contiguous_strides(out.view.ndim, out.view.shape, out.room + out.view.ndim)
+            out.view.strides = out.room + out.view.ndim
+    else:
+        if not is_readable(x):
+            return False
+        borrow_numpy(x, &out.view, &out.flags, out.room, where)
+    out.type = type_of(out.view.dtype)
+    return True
+
+
+cdef object _converted(object x, str where):
+    """An argument as our tensor, which owns what it shows, or as a Python number. May run Python code."""
+    t = view_any(x, None, where)
+    if t is not None:
+        return t
+    if hasattr(x, "__index__"):
+        return operator.index(x)
+    if isinstance(x, float):  # numpy.float64 is one, and numpy.complex128 the other
+        return float(x)
+    if isinstance(x, complex):
+        return complex(x)
+    raise TypeError(f"{where}: expected a tensor, an object with __dlpack__ or a number, got "
+                    f"{type(x).__qualname__}; asarray() reads sequences")
+
+
+cdef object _converted_output(object x, str where):
+    """An `out` argument as our tensor over its memory."""
+    cdef TypeEntry* entry = entry_of(x)
+    cdef bint immutable = entry.immutable
+    if entry.torch and not entry.obeyed and is_lazy(x, where):
+        raise ValueError(f"{where}: out is a lazy conjugate or negation; give out.resolve_conj().resolve_neg(), or its "
+                         f"base")
+    if immutable:
+        raise ValueError(f"{where}: out is of type {type(x).__qualname__}, which is immutable; give a writable "
+                         f"tensor")
+    t = view_any(x, False, where)
+    if t is None:
+        raise TypeError(f"{where}: out must be a tensor or a writable object with __dlpack__, got "
+                        f"{type(x).__qualname__}")
+    return t
+
+
+cdef object read_operands(PyObject** given, int count, PyObject* output, Operand* operands, PyObject** used,
+                          str where):
+    """Read all arguments of a call, and `output` (None: there is none) into the place after them.
+
+    This is the one way in: everything that can run Python code runs first, and what is borrowed is borrowed after it,
+    so that no argument's code can free or change what was read of another. `used` gets the objects that were read in
+    place of those given; what this function returns must be held as long as they are in use.
+    """
+    cdef int i, total = count
+    cdef list held = None
+    if output != NULL:
+        total += 1
+    for i in range(total):
+        used[i] = output if i == count else given[i]
+        if not _classify(<object>used[i], &operands[i], where) or i == count and operands[i].number:
+            made = (_converted_output if i == count else _converted)(<object>used[i], where)
+            held = held or []
+            held.append(made)
+            used[i] = <PyObject*>made
+            _classify(made, &operands[i], where)
+    for i in range(total):
+        if operands[i].lender != NULL and not _borrow(&operands[i], where):
+            # Work on a device outlives the call, so the memory must too; and code of another argument may have changed
+            # this one. What is owned stays good whatever runs.
+            held = held or []
+            own_operands(used, total, operands, held, where)
+            break
+    if total > count:
+        check_writable(&operands[count].view, operands[count].flags, where, "out")
+    return held
+
+
+cdef int own_operands(PyObject** used, int count, Operand* operands, list held, str where) except -1:
+    """Make tensors of ours, appended to `held`, of what is borrowed: they stay good whatever runs."""
+    cdef int i
+    cdef Tensor t
+    for i in range(count):
+        if operands[i].lender != NULL:
+            t = view_any(<object>used[i], None, where)
+            held.append(t)
+            used[i] = <PyObject*>t
+            read_tensor(t, &operands[i])
+    return 0
+
+
+cdef object read_operand(object x, Operand* out, str where):
+    """Read one argument. Returns what the caller must hold on to while it uses `out`."""
+    cdef PyObject* given = <PyObject*>x
+    cdef PyObject* used
+    _held = read_operands(&given, 1, NULL, out, &used, where)
+    return <object>used
+
+
+cdef object hold_without_gil(Operand* operands, int count):
+    """What must live while the GIL is released: with it, what is borrowed keeps its memory.
+
+    Another thread may otherwise resize it, or give its object other memory.
+    """
+    cdef int i
+    cdef TypeEntry* entry
+    cdef list held = []
+    for i in range(count):
+        if operands[i].lender == NULL:
+            continue
+        lender = <object>operands[i].lender
+        entry = known_entry(<void*>Py_TYPE(lender))
+        if entry != NULL and entry.torch:
+            held.append(hold_storage(lender))
+        elif entry != NULL and entry.door == NDARRAY:
+            held.append(keep_in_place(lender))
+    return held
+
+
+cdef int read_number(object x, Scalar* out, str where) except -1:
+    """What stands for a number as a tagged value."""
+    return tag_number(plain_number(x, where), out)
+
+
+cdef int store_number(object x, Operand* out, int type, str where) except -1:
+    """Make a number an element of a dtype, and its operand a view of that. OverflowError outside integer dtypes."""
+    cdef Scalar value
+    cdef DLDataType dtype = type_table[type].dtype
+    if type == type_float32 and PyFloat_CheckExact(x):
+        (<float*>out.element)[0] = <float>PyFloat_AS_DOUBLE(x)
+    else:
+        if type_table[type].kind == SIGNED or type_table[type].kind == UNSIGNED:
+            low, high = integer_range(type_table[type].kind == SIGNED, dtype.bits)
+            if not low <= x <= high:
+                raise OverflowError(f"{where}: {shown(x)} is outside {dtype_of(dtype)}, which holds {low} to {high}; "
+                                    f"use a wider dtype, or saturate=True where the function has it")
+        read_number(x, &value, where)
+        store_scalar(out.element, 0, dtype, True, value, TRUNCATE, False)
+    out.view.data = out.element
+    out.view.ndim = 0
+    out.view.dtype = dtype
+    out.view.shape = out.room
+    out.view.strides = out.room
+    out.view.byte_offset = 0
+    out.view.device.device_type = kDLCPU
+    out.view.device.device_id = 0
+    out.type = type
+    return 0
+
+
+cdef int promote_operands(Operand* operands, int count, str where) except -1:
+    """The dtype that all operands meet in: tensors by the table, numbers by kind. Returns its row."""
+    cdef int i, type = -1, joined
+    for i in range(count):
+        if operands[i].number:
+            continue
+        if operands[i].type < 0 or operands[i].type >= computed_types:
+            raise TypeError(f"{where}: {dtype_of(operands[i].view.dtype)} is carried, not computed on; convert with "
+                            f"astype() first")
+        joined = operands[i].type if type < 0 else promote(type, operands[i].type)
+        if joined < 0:
+            raise TypeError(f"{where}: {type_table[type].name.decode()} and {dtype_of(operands[i].view.dtype)} have no "
+                            f"dtype in common; convert one with astype()")
+        type = joined
+    for i in range(count):
+        if operands[i].number and (type < 0 or rank_of(operands[i].type) > rank_of(type)):
+            type = operands[i].type if type < 0 else promote(type, operands[i].type)
+    return type
+
+
+cdef int common_device(Operand* operands, int count, DLDevice* device, str where) except -1:
+    """The one device of all tensors. Host memory of every kind counts as the CPU, managed memory as its CUDA device."""
+    cdef int i
+    cdef bint found = False
+    cdef DLDevice here
+    device.device_type = kDLCPU
+    device.device_id = 0
+    for i in range(count):
+        if operands[i].number:
+            continue
+        here = operands[i].view.device
+        if is_host(<int>here.device_type):
+            here.device_type = kDLCPU
+            here.device_id = 0
+        elif here.device_type == kDLCUDAManaged:
+            here.device_type = kDLCUDA
+        if found and (here.device_type != device.device_type or here.device_id != device.device_id):
+            raise ValueError(f"{where}: tensors are on {device_of(device[0])} and {device_of(here)}; move one with "
+                             f"to()")
+        device[0] = here
+        found = True
+    return 0
+
+
+cdef int common_shape(Operand* operands, int count, int64_t* shape, str where) except -2:
+    """The broadcast shape of the operands into `shape`; returns how many dimensions."""
+    cdef int ndims[4]
+    cdef const int64_t* shapes[4]
+    cdef int i, ndim, used = 0
+    for i in range(count):
+        if not operands[i].number:
+            ndims[used] = operands[i].view.ndim
+            shapes[used] = operands[i].view.shape
+            used += 1
+    ndim = broadcast_shapes(used, ndims, shapes, TRAILING, shape)
+    if ndim < 0:
+        told = [str(as_tuple(ndims[i], shapes[i])) for i in range(used)]
+        raise ValueError(f"{where}: shapes {' and '.join(told)} do not broadcast")
+    return ndim
+
+
+cdef const Engine* _engine = NULL
+
+
+cdef void set_engine(const Engine* engine) noexcept:
+    """Register what computes on CUDA devices."""
+    global _engine
+    _engine = engine
+
+
+cdef const Engine* engine_of(DLDevice device, str where) except NULL:
+    """What computes on a device that is not the host."""
+    if device.device_type != kDLCUDA and device.device_type != kDLCUDAManaged:
+        raise DeviceError(f"{where}: nothing here computes on {device_of(device)}; move the tensor with its own "
+                          f"framework, or to a CUDA device or the CPU")
+    if _engine == NULL:
+        hook_of("engine", where)()
+    return _engine
+
+
+def data_ptr(x, /):
+    """Return the address of the first element of any framework's tensor: what a foreign function wants.
+
+    Parameters
+    ----------
+    x : Tensor or any object with DLPack, on any device
+        Borrowed for the call; the caller must keep it while the address is in use.
+
+    Raises
+    ------
+    TypeError
+        `x` is no tensor.
+    BufferError
+        `x` breaks a rule that makes it unusable.
+
+    Examples
+    --------
+    >>> t = dl.asarray([1, 2, 3])
+    >>> dl.data_ptr(t) == t.data_ptr, dl.data_ptr(t[1:]) - t.data_ptr
+    (True, 8)
+    """
+    cdef Operand operand
+    _held = read_operand(x, &operand, "data_ptr")
+    if operand.number:
+        raise TypeError(f"data_ptr: expected a tensor, got {type(x).__qualname__}")
+    return <size_t>operand.view.data

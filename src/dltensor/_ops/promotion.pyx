@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the CPU engine says of itself: instruction sets, threads, which dtype two meet in. Nothing is computed here."""
+from .._core.native cimport computed_types, environment, promote, type_table
+from .operands cimport Operand, rank_of, read_operand, type_of
+from .._core.types cimport DLDataType, dtype_of, read_dtype
+
+cdef extern from "native/cpu/features.h" namespace "dlt" nogil:
+    const char* const* cpu_levels()
+    bint cpu_supports(const char*)
+    const char* cpu_level()
+    bint set_level "dlt::set_cpu_level"(const char*)
+
+cdef extern from "native/cpu/pool.h" namespace "dlt" nogil:
+    int threads_used "dlt::num_threads"()
+    void use_threads "dlt::set_num_threads"(int)
+
+cdef enum:
+    MOST_THREADS = 64
+
+# A value that cannot be used is told when the package is imported, not in the middle of a calculation.
+if environment("DLTENSOR_CPU") != NULL:
+    cpu_level()
+if environment("DLTENSOR_NUM_THREADS") != NULL:
+    threads_used()
+
+
+def _levels():
+    cdef const char* const* level = cpu_levels()
+    found = []
+    while level[0] != NULL:
+        found.append(level[0].decode())
+        level += 1
+    return found
+
+
+def cpu_features():
+    """Return which instruction set the loops on the CPU use, and what there is to choose from.
+
+    Returns
+    -------
+    dict
+        ``used``: the level in use, such as ``"v3"`` for x86-64-v3; ``supported``: those this processor has;
+        ``compiled``: those this build has; ``threads``: as `num_threads`. The environment variable ``DLTENSOR_CPU``
+        chooses a lower level before the package is imported.
+
+    Raises
+    ------
+    Nothing.
+
+    Examples
+    --------
+    >>> features = dl.cpu_features(); features["used"] in features["supported"]
+    True
+    """
+    compiled = _levels()
+    supported = tuple([name for name in compiled if cpu_supports(name.encode())])
+    return {"used": cpu_level().decode(), "supported": supported,
+            "compiled": tuple(compiled), "threads": threads_used()}
+
+
+def _set_cpu_level(str level):
+    """Switch the loops to another level, for tests, while nothing is being computed.
+
+    Raises
+    ------
+    ValueError
+        This build or this processor has no such level.
+    """
+    if not set_level(level.encode()):
+        raise ValueError(f"_set_cpu_level: expected one of {', '.join(cpu_features()['supported'])}, got {level!r}")
+
+
+def num_threads():
+    """Return how many threads take part in large work on the CPU, the caller included.
+
+    ``DLTENSOR_NUM_THREADS`` sets it at the start; without that it is the number of processors this process may use.
+
+    Raises
+    ------
+    Nothing.
+
+    Examples
+    --------
+    >>> dl.num_threads() >= 1
+    True
+    """
+    return threads_used()
+
+
+def set_num_threads(count, /):
+    """Let so many threads take part in large work on the CPU, the caller included. Results do not depend on it.
+
+    Threads beyond that number end before the function returns; it waits for work that runs.
+
+    Parameters
+    ----------
+    count : int, 1 to 64; 1 keeps all work on the calling thread
+
+    Raises
+    ------
+    ValueError
+        `count` is outside that.
+    TypeError
+        `count` is not an integer.
+
+    Examples
+    --------
+    >>> before = dl.num_threads(); dl.set_num_threads(1); dl.num_threads()
+    1
+    >>> dl.set_num_threads(before)
+    """
+    if not hasattr(count, "__index__"):
+        raise TypeError(f"set_num_threads: expected an integer, got {type(count).__qualname__}")
+    if not 1 <= count <= MOST_THREADS:
+        raise ValueError(f"set_num_threads: expected 1 to {MOST_THREADS}, got {count}")
+    cdef int threads = count
+    with nogil:  # it may have to wait for work that runs
+        use_threads(threads)
+
+
+def result_type(*arrays_and_dtypes):
+    """Return the dtype that operands meet in.
+
+    Parameters
+    ----------
+    *arrays_and_dtypes : Tensor, any object with DLPack, DType or what names one, or number
+        Numbers take part with their kind alone: of a higher kind than everything else, they bring its default dtype.
+
+    Raises
+    ------
+    TypeError
+        Two have no dtype in common (int64 and uint64), or one is carried and not computed on.
+    ValueError
+        Nothing was given, or numbers only.
+
+    Source: Python array API standard 2025.12, ``result_type``.
+
+    Examples
+    --------
+    >>> dl.result_type(dl.int8, dl.uint8), dl.result_type(dl.zeros(2, dtype="int32"), 1.5)
+    (dltensor.int16, dltensor.float32)
+    """
+    cdef Operand operand
+    cdef int type = -1, one, joined, highest = -1
+    cdef DLDataType named
+    for x in arrays_and_dtypes:
+        if _is_dtype(x):
+            named = read_dtype(x, "result_type")
+            one = type_of(named)
+        else:
+            read_operand(x, &operand, "result_type")
+            if operand.number:
+                if highest < 0 or rank_of(operand.type) > rank_of(highest):
+                    highest = operand.type
+                continue
+            named = operand.view.dtype
+            one = type_of(named)
+        if one < 0:
+            raise TypeError(f"result_type: {dtype_of(named)} is carried, not computed on; convert with astype() first")
+        joined = one if type < 0 else promote(type, one)
+        if joined < 0:
+            raise TypeError(f"result_type: {type_table[type].name.decode()} and {dtype_of(named)} have no dtype in "
+                            f"common; convert one with astype()")
+        type = joined
+    if type < 0:
+        raise ValueError("result_type: expected at least one tensor or dtype, got "
+                         f"{'numbers only' if highest >= 0 else 'nothing'}")
+    if highest >= 0 and (type >= computed_types or rank_of(highest) > rank_of(type)):
+        joined = promote(type, highest)
+        if joined < 0:
+            raise TypeError(f"result_type: {type_table[type].name.decode()} and a number have no dtype in common; "
+                            f"convert with astype() first")
+        type = joined
+    return dtype_of(type_table[type].dtype)
+
+
+cdef bint _is_dtype(object x):
+    """Whether an argument names a dtype rather than holding elements."""
+    if isinstance(x, (str, type)) or hasattr(x, "__dlpack_data_type__"):
+        return True
+    if hasattr(x, "__dlpack__") or isinstance(x, (int, float, complex)):
+        return False
+    return (hasattr(x, "byteorder") and hasattr(x, "itemsize")) or type(x).__module__ == "torch"

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Elements rounded to a number of decimals, for ``round(t, ndigits)``. Rounding to integers is a row of ops.h."""
+
+from .._core.convert import asarray
+from .._core.types import DataTypeCode
+from .casting import astype, where
+from .elementwise import add, divide, equal, floor_divide, greater, isfinite, multiply, remainder, subtract
+from .elementwise import round as nearest
+
+_INTEGERS = {DataTypeCode.kDLInt: "int64", DataTypeCode.kDLUInt: "uint64"}
+
+
+def round_tensor(t, ndigits):
+    """Answer ``round(t, ndigits)``: a tensor of the same shape and dtype, half to even.
+
+    Floats are scaled by a power of ten in double precision, rounded, and scaled back, as NumPy does; integers, which
+    only a negative `ndigits` changes, are rounded exactly and wrap.
+
+    Raises
+    ------
+    TypeError
+        `ndigits` is no integer, or the dtype is not one of numbers.
+
+    Examples
+    --------
+    >>> round_tensor(dl.asarray([1.25, -1.75]), 1).tolist(), round_tensor(dl.asarray([25, 35]), -1).tolist()
+    ([1.2000000476837158, -1.7999999523162842], [20, 40])
+    """
+    if not hasattr(ndigits, "__index__"):
+        raise TypeError(f"round: ndigits must be an integer, got {ndigits!r}")
+    ndigits = ndigits.__index__()
+    if t.dtype.code == DataTypeCode.kDLBool:
+        return nearest(t)  # which says that bool is not rounded
+    if t.dtype.code in _INTEGERS:
+        return t.copy() if ndigits >= 0 else _round_integers(t, ndigits)
+    wide = astype(t, "complex128" if t.dtype.code == DataTypeCode.kDLComplex else "float64")
+    # Beyond 10^308 there is no such power, and nothing to round or nothing left.
+    if ndigits > 308:
+        made = wide
+    elif ndigits < -308:
+        made = multiply(wide, 0.0)
+    elif ndigits >= 0:
+        made = divide(nearest(multiply(wide, 10.0**ndigits)), 10.0**ndigits)
+    else:
+        made = multiply(nearest(divide(wide, 10.0**-ndigits)), 10.0**-ndigits)
+    return astype(where(isfinite(made), made, wide), t.dtype)
+
+
+def _round_integers(t, ndigits):
+    wide = astype(t, _INTEGERS[t.dtype.code])
+    step = 10**-ndigits
+    if step >= 2**63:
+        # Only 10^19 is in reach of some number, and int64 lacks it: one by one, as Python's integers.
+        made = asarray([round(number, ndigits) % 2**64 for number in wide.ravel().tolist()], dtype="uint64")
+        return astype(made.view(wide.dtype).reshape(t.shape).to(t.device), t.dtype)
+    whole = floor_divide(wide, step)
+    rest = subtract(wide, multiply(whole, step))
+    short = subtract(step, rest)
+    odd = equal(remainder(whole, 2), 1)
+    up = add(greater(rest, short), multiply(equal(rest, short), odd))
+    return astype(multiply(add(whole, astype(up, wide.dtype)), step), t.dtype)

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+# saturate=True: which dtype is kept, and numbers that are no element of it. Part of _ops/elementwise.pyx; no builtins here.
+
+cdef int _saturated_type(Operand* operands, int count, str where) except -1:
+    """With saturation all tensors share one dtype; fma also takes signed factors to an unsigned sum."""
+    cdef int i, type = -1
+    for i in range(count):
+        if operands[i].number:
+            continue
+        if operands[i].type < 0 or operands[i].type >= computed_types:
+            raise TypeError(f"{where}: {dtype_of(operands[i].view.dtype)} is carried, not computed on; convert with "
+                            f"astype() first")
+        if type >= 0 and operands[i].type != type:
+            if (where == "fma" and i == 2 and type_table[type].kind == SIGNED and
+                    type_table[operands[i].type].kind == UNSIGNED and
+                    type_table[type].bytes == type_table[operands[i].type].bytes):
+                return operands[i].type
+            raise TypeError(f"{where}: with saturate=True all tensors share one dtype, got "
+                            f"{type_table[type].name.decode()} and {type_table[operands[i].type].name.decode()}; "
+                            f"cast() one")
+        type = operands[i].type
+    if type < 0:
+        raise TypeError(f"{where}: saturate=True needs a tensor, whose dtype it keeps")
+    return type
+
+
+cdef bint _needs_real(Operand* operands, int count, int type, list held):
+    """Whether a number takes part that is no integer of the dtype, so that the exact real result must be rounded."""
+    cdef int i
+    cdef DLDataType dtype = type_table[type].dtype
+    if type_table[type].kind != SIGNED and type_table[type].kind != UNSIGNED:
+        return False
+    low, high = integer_range(type_table[type].kind == SIGNED, dtype.bits)
+    for i in range(count):
+        if operands[i].number and not (isinstance(held[i], int) and low <= held[i] <= high):
+            return True
+    return False
+
+
+cdef int _check_exact(object number, int bytes, str where) except -1:
+    """Refuse an integer that the loops, which take a double, would round where the result could show it.
+
+    Beyond twice the bits of the dtype every quotient and sum is at the end of the range, or the number's sign alone.
+    """
+    if number.bit_length() <= 16 * bytes + 1 and int(float(number)) != number:
+        raise OverflowError(f"{where}: with saturate=True {number} is beyond the dtype and no exact float64; give the "
+                            f"float that is meant")
+    return 0
+
+
+cdef bint _run_in_steps(int op, Operand* operands, int type, list held, Operand* target, const Engine* engine,
+                        object launch, str where) except *:
+    """Add or subtract an integer beyond the dtype that no double is: in steps of one sign, each of which saturates.
+
+    Clamping after each step of one sign is clamping the sum. False when a double does as well.
+    """
+    cdef int k = 0 if operands[0].number else 1, step_op
+    cdef Operand[2] both
+    if op not in (op_add, op_subtract) or not isinstance(held[k], int) or type_table[type].bytes < 8:
+        return False
+    low, high = integer_range(type_table[type].kind == SIGNED, type_table[type].dtype.bits)
+    rest = held[k]
+    if rest.bit_length() > 128 or int(float(rest)) == rest:
+        return False
+    if op == op_subtract and k == 1:
+        rest = -rest
+    # The first step leaves an element of the dtype in the target: x itself, or an end of the range less x.
+    both[0], both[1] = operands[0], operands[1]
+    first = min(max(rest, low), high) if op == op_subtract and k == 0 else 0
+    store_number(first, &both[k], type, where)
+    _run_saturating(op, type, both, target, engine, launch, where)
+    rest -= first
+    step_op = op_add if rest > 0 else op_subtract
+    both[0] = target[0]
+    both[1].number = True
+    rest = abs(rest)
+    for _ in range(3):  # three steps reach from one end of the range to the other
+        step = min(rest, high)
+        store_number(step, &both[1], type, where)
+        _run_saturating(step_op, type, both, target, engine, launch, where)
+        rest -= step
+    return True
+
+
+cdef int _run_saturating(int op, int type, Operand* both, Operand* target, const Engine* engine, object launch,
+                         str where) except -1:
+    cdef const DLTensor* views[2]
+    if engine != NULL:
+        engine.element(op, True, type, both, 2, target, launch)
+        return 0
+    views[0], views[1] = &both[0].view, &both[1].view
+    return _check_status(_run(op, True, type, both, 2, views, target, 0), op, type, True, where)
+
+
+cdef Status _run_real(int op, Operand* operands, int count, list held, Operand* target, const Engine* engine,
+                      object launch, str where) except *:
+    cdef int k
+    cdef Real form
+    cdef Scalar value
+    cdef double number
+    cdef Operand* tensor
+    cdef Operand* addend = NULL
+    cdef const DLTensor* c = NULL
+    cdef Status status
+    for k in range(count):
+        if operands[k].number:
+            break
+    if isinstance(held[k], complex):
+        raise TypeError(f"{where}: saturate=True takes real numbers, got {held[k]}")
+    if count == 2 and _run_in_steps(op, operands, type_of(target.view.dtype), held, target, engine, launch, where):
+        return OK
+    if isinstance(held[k], int) and op in (op_divide, op_fma):
+        _check_exact(held[k], type_table[type_of(target.view.dtype)].bytes, where)
+    read_number(held[k], &value, where)
+    number = (value.re if value.kind == REAL else <double>value.i if value.kind == SIGNED else <double>value.u)
+    if op == op_fma:
+        if k != 0 or operands[1].number or operands[2].number:
+            raise TypeError(f"{where}: with saturate=True a number outside the dtype may only be the first operand")
+        form = REAL_FMA
+        addend = &operands[2]
+        c = &addend.view
+    elif op == op_add:
+        form = REAL_ADD
+    elif op == op_subtract:
+        form = REAL_RSUB if k == 0 else REAL_ADD
+        number = number if k == 0 else -number
+    elif op == op_multiply:
+        form = REAL_MULTIPLY
+    elif op == op_divide:
+        form = REAL_RDIVIDE if k == 0 else REAL_DIVIDE
+    else:
+        return NO_LOOP
+    tensor = &operands[0 if k else 1]
+    if engine != NULL:
+        engine.real(form, number, tensor, addend, target, launch)
+        return OK
+    if numel(target.view.ndim, target.view.shape) * type_table[tensor.type].bytes <= KEEP_GIL_BYTES:
+        return run_real(form, number, tensor.view, c, target.view)
+    _held = hold_without_gil(operands, count)
+    _held_target = hold_without_gil(target, 1)
+    with nogil:
+        status = run_real(form, number, tensor.view, c, target.view)
+    return status

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a check is and where the checks are listed. The checks themselves are in the modules named after their side."""
+
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ..._core.foreign_text import describe_error
+from ..rules import find
+
+MODULES = ("producer", "lifetime", "table", "consumer", "hostile")
+_CHECKS = {}
+
+
+class Broken(Exception):
+    """A rule is broken; the text says what was done, what was expected and what came."""
+
+
+class NotApplicable(Exception):
+    """The target has nothing to which the rule applies; the text says what is missing."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """One way to find out whether a rule is kept: a function of a target that raises `Broken` if not."""
+
+    name: str
+    rule: str
+    side: str
+    function: Callable
+    alone: bool
+
+    @property
+    def text(self):
+        """What is tried, in one sentence."""
+        return " ".join(self.function.__doc__.split())
+
+
+def check(rule, side, *, alone=False):
+    """Enter a function into the list of checks, under its own name.
+
+    Parameters
+    ----------
+    rule : str
+        The id of the rule that it decides.
+    side : str
+        ``producer`` or ``consumer``: what the target must be.
+    alone : bool
+        Whether it says how its process ends, so that it must be the only one in it.
+    """
+    rule = find(rule).id
+
+    def enter(function):
+        name = function.__name__.replace("_", "-")
+        if name in _CHECKS or not function.__doc__:
+            raise ValueError(f"check: {name} is listed twice or does not say what it tries")
+        _CHECKS[name] = Check(name, rule, side, function, alone)
+        return function
+
+    return enter
+
+
+def all_checks():
+    """Return every check by name.
+
+    Returns
+    -------
+    dict of str to Check
+
+    Raises
+    ------
+    ValueError
+        Two checks have the same name.
+
+    Examples
+    --------
+    >>> from dltensor.conformance.checks import all_checks
+    >>> all_checks()["copy-is-marked"].rule
+    'R20'
+    """
+    for module in MODULES:
+        importlib.import_module(f".{module}", __package__)
+    return dict(_CHECKS)
+
+
+def expect(condition, message):
+    """Raise `Broken` with `message` unless `condition`."""
+    if not condition:
+        raise Broken(message)
+
+
+def say(error):
+    """An exception in one short line."""
+    return describe_error(error, 160)

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A matrix as a drawing: SVG without scripts or fonts of its own, readable in light and dark. Decides nothing."""
+
+from html import escape
+
+from .measure import GRADES
+from .text import MARKS, cell
+
+COLOURS = {
+    "shares": "#2e7d32",
+    "copies": "#1976a2",
+    "partly": "#7cb342",
+    "loses": "#d9a400",
+    "changes": "#e07b00",
+    "wrong": "#b71c1c",
+    "crashes": "#6a1b9a",
+    "none": "#9e9e9e",
+    "alone": "#616161",
+}
+_CELL, _FONT = 44, "Verdana,DejaVu Sans,sans-serif"
+
+
+def svg(matrix):
+    """Return a matrix as SVG: a square per pair, coloured by verdict, with the number of element types that arrive.
+
+    Parameters
+    ----------
+    matrix : Matrix
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    Nothing.
+
+    Examples
+    --------
+    >>> from dltensor.conformance.matrix.measure import measure
+    >>> from dltensor.conformance.matrix.drawing import svg
+    >>> svg(measure(["dltensor"])).startswith("<svg")
+    True
+    """
+    names = {name: f"{name} {number.partition('+')[0]}" for name, number in matrix.frameworks.items()}
+    left = max([len(names[name]) for name in matrix.producers] + [4]) * 7 + 16
+    top = max([len(names[name]) for name in matrix.consumers] + [4]) * 5 + 40
+    width = max(left + _CELL * len(matrix.consumers) + 90, 560)
+    body = top + _CELL * len(matrix.producers)
+    parts = []
+    for place, name in enumerate(matrix.consumers):
+        x = left + _CELL * place + _CELL // 2
+        parts.append(f'<text x="{x}" y="{top - 8}" transform="rotate(-45 {x} {top - 8})">{escape(names[name])}</text>')
+    for row, (producer, exchanges) in enumerate(matrix.rows()):
+        y = top + _CELL * row
+        parts.append(f'<text x="{left - 8}" y="{y + 27}" text-anchor="end">{escape(names[producer])}</text>')
+        for place, one in enumerate(exchanges):
+            x = left + _CELL * place
+            title = f"{producer} to {one.consumer}: {GRADES[one.grade]}"
+            parts.append(
+                f'<g><title>{escape(title)}</title><rect x="{x + 1}" y="{y + 1}" width="{_CELL - 2}" '
+                f'height="{_CELL - 2}" rx="4" fill="{COLOURS[one.grade]}"/><text x="{x + _CELL // 2}" y="{y + 27}" '
+                f'text-anchor="middle" fill="#fff">{escape(cell(one))}</text></g>'
+            )
+    for place, (grade, words) in enumerate(GRADES.items()):
+        y = body + 24 + 20 * place
+        parts.append(
+            f'<rect x="16" y="{y - 12}" width="14" height="14" rx="3" fill="{COLOURS[grade]}"/>'
+            f'<text x="38" y="{y}">{escape(MARKS[grade])}  {escape(words)}</text>'
+        )
+    height = body + 20 * len(GRADES) + 50
+    note = "Rows give, columns take; the number counts element types that arrive unchanged."
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" '
+        f'role="img" aria-label="DLPack exchange matrix"><title>DLPack exchange matrix</title>'
+        f"<style>text{{font:12px {_FONT};fill:#222}}g text{{fill:#fff}}"
+        f"@media(prefers-color-scheme:dark){{text{{fill:#ddd}}}}</style>"
+        f'{"".join(parts)}<text x="16" y="{height - 12}">{note}</text></svg>\n'
+    )

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""CUDA devices, streams, events, memory and launch settings. Nothing is loaded before the first call."""
+
+from .._core.naming import set_module as _set_module
+from .._core.types import Device
+from ._backend import Transfer
+from ._device import (
+    MemInfo,
+    Properties,
+    cores_per_sm,
+    device_count,
+    empty_cache,
+    is_available,
+    mem_info,
+    memory_stats,
+    properties,
+    set_cache_limit,
+    synchronize,
+)
+from ._launch import Blocks1d, BlocksNd, Launch, blocks_values_1d, blocks_values_nd, calc_threads, launch, tf32
+from ._stream import Event, Stream, current_stream
+
+__all__ = [
+    "Blocks1d",
+    "BlocksNd",
+    "Device",
+    "Event",
+    "Launch",
+    "MemInfo",
+    "Properties",
+    "Stream",
+    "Transfer",
+    "blocks_values_1d",
+    "blocks_values_nd",
+    "calc_threads",
+    "cores_per_sm",
+    "current_stream",
+    "device_count",
+    "empty_cache",
+    "is_available",
+    "launch",
+    "mem_info",
+    "memory_stats",
+    "properties",
+    "set_cache_limit",
+    "synchronize",
+    "tf32",
+]
+_set_module(globals())

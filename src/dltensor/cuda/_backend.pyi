@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: Apache-2.0
+# Types of _backend.pyx: what users meet of it.
+from typing import Any, Never, final
+
+from numpy.typing import NDArray
+
+@final
+class Transfer:
+    def __new__(cls, no: Never, /) -> Never: ...
+    @property
+    def done(self) -> bool: ...
+    def wait(self) -> None: ...
+    def result(self) -> NDArray[Any]: ...

@@ -1,0 +1,556 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tensors on CUDA devices: memory, moves and operations, each on the calling thread's stream.
+
+What is computed and whether it may be is decided by the modules that compute on the host too; nothing of that is here,
+nor of exchange, which is _cuda_exchange's.
+Loaded when the first tensor meets a CUDA device.
+"""
+cimport cython
+from cpython.object cimport PyTypeObject
+from libc.stddef cimport size_t
+from libc.stdint cimport int64_t, uint64_t
+from libc.string cimport memcpy
+from ._driver cimport (CUevent, Fault, NativeLaunch, NativeStream, Status, check, destroy_event, query_event,
+                       read_launch, start, stream_on, synchronize_event)
+from .._core.native cimport (REAL_FMA, Block, CastOptions, Real, Scalar, contiguous_strides, is_contiguous, op_fma,
+                             op_table, type_float64, type_table, type_uint8)
+from .._ops.operands cimport Engine, Item, Operand, read_tensor, set_engine
+from .._core.scalars cimport store_python
+from .._core.tensor cimport Tensor, assign, copied, new_empty, new_tensor, set_allocate
+from .._core.types cimport (DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, DLDataType, DLDevice, DLDeviceType, DLTensor,
+                            Device, device_of, is_host, kDLCPU, kDLCUDA, kDLCUDAManaged)
+
+from .._core.types import DeviceError
+
+cdef extern from "dltensor/dlpack.h" nogil:
+    DLDeviceType kDLCUDAHost
+
+cdef extern from "native/cuda/memory.h" namespace "dlt::cuda" nogil:
+    Status allocate_device "dlt::cuda::allocate"(NativeStream&, size_t, Block**) noexcept
+    Status allocate_pinned(int, size_t, Block**) noexcept
+    Status allocate_managed(int, size_t, Block**) noexcept
+
+cdef extern from "native/cuda/engine.h" namespace "dlt::cuda" nogil:
+    cppclass Native "dlt::cuda::Operand":
+        Native()
+        Native(const DLTensor*, Block*)
+        @staticmethod
+        Native scalar(int, const void*)
+    enum class Flavour(int):
+        plain
+        saturating
+        real
+        twin
+    cppclass Operation:
+        int op
+        Flavour flavour
+        int type
+    cppclass Where:
+        NativeStream* stream
+        const NativeLaunch* launch
+    Status elementwise(const Operation&, const Native*, int, const Native&, const Where&) noexcept
+    cppclass Run:
+        void* data
+        Block* block
+        bint number
+    Status runs(int, int, int, int64_t, const Run*, int, const Run&, const Where&) noexcept
+    Status native_copy "dlt::cuda::copy"(const Native&, const Native&, const Where&) noexcept
+    Status native_cast "dlt::cuda::cast"(const Native&, const Native&, const CastOptions&, const Where&) noexcept
+    Status native_choose "dlt::cuda::choose"(const Native&, const Native&, const Native&, const Native&,
+                                             const Where&) noexcept
+    Status native_fill "dlt::cuda::fill"(const Native&, const Native&, const Where&) noexcept
+    Status native_gemm "dlt::cuda::gemm"(const Native&, const Native&, const Native&, const Scalar&, const Scalar&,
+                                         const Where&) noexcept
+    Status to_host(void*, const Native&, NativeStream&) noexcept
+    Status from_host(const void*, const Native&, NativeStream&) noexcept
+    Status to_pinned(const Native&, NativeStream&, Block**, CUevent*) noexcept
+
+cdef inline bint _is_cuda(DLDevice device) noexcept:
+    return device.device_type == kDLCUDA or device.device_type == kDLCUDAManaged
+
+
+# -- operands ---------------------------------------------------------------------------------------------------------
+
+cdef inline Native _native(const Operand* operand) noexcept:
+    if operand.number:
+        return Native.scalar(operand.type, operand.element)
+    return Native(&operand.view, operand.block)
+
+
+cdef void _read(Tensor t, Operand* out) noexcept:
+    """A tensor whose elements are only moved: those that are padded to bytes are bytes."""
+    read_tensor(t, out)
+    if out.flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED:
+        out.view.dtype = type_table[type_uint8].dtype
+        out.type = type_uint8
+
+
+cdef int _place(const Operand* out, object launch, Where* where, NativeLaunch* settings) except -1:
+    """Where work goes: the stream, and settings when there are some."""
+    where.stream = stream_on(out.view.device.device_id)
+    where.launch = NULL
+    if launch is not None:
+        read_launch(launch, settings)
+        where.launch = settings
+    return 0
+
+
+# -- the engine -------------------------------------------------------------------------------------------------------
+
+cdef int _run(const Operation& operation, const Native* given, int count, const Operand* out, object launch) except -1:
+    cdef Where where
+    cdef NativeLaunch settings
+    cdef Native target = _native(out)
+    cdef Status status
+    _place(out, launch, &where, &settings)
+    with nogil:
+        status = elementwise(operation, given, count, target, where)
+    return check(status)
+
+
+cdef int _element(int op, bint saturate, int type, Operand* operands, int count, Operand* out, object launch) except -1:
+    cdef Native[3] given
+    cdef Operation operation
+    cdef int i, k
+    operation.op = op_table[op].saturating if saturate else op
+    operation.flavour = Flavour.saturating if saturate else Flavour.plain
+    operation.type = type
+    if saturate and op == op_fma and not operands[2].number:
+        for k in range(2):
+            if not operands[k].number and operands[k].type != operands[2].type:
+                # Signed factors and an unsigned sum; a number among the factors has been stored as the sum's type.
+                if operands[1 - k].number:
+                    return _real(REAL_FMA, _unsigned(&operands[1 - k]), &operands[k], &operands[2], out, launch)
+                operation.op = 0
+                operation.flavour = Flavour.twin
+                operation.type = operands[k].type
+    for i in range(count):
+        given[i] = _native(&operands[i])
+    return _run(operation, given, count, out, launch)
+
+
+cdef double _unsigned(const Operand* number) noexcept:
+    cdef int bytes = type_table[number.type].bytes
+    cdef uint64_t value = 0
+    memcpy(&value, number.element, bytes)
+    return <double>value
+
+
+cdef int _real(Real form, double number, Operand* a, Operand* c, Operand* out, object launch) except -1:
+    cdef Native[3] given
+    cdef Operation operation
+    given[0] = _native(a)
+    given[1] = Native.scalar(type_float64, &number)
+    if c != NULL:
+        given[2] = _native(c)
+    operation.op = <int>form
+    operation.flavour = Flavour.real
+    operation.type = a.type
+    return _run(operation, given, 2 if c == NULL else 3, out, launch)
+
+
+cdef int _cast(Operand* source, Operand* out, const CastOptions& options) except -1:
+    cdef Where where
+    cdef Native given = _native(source), target = _native(out)
+    cdef Status status
+    _place(out, None, &where, NULL)
+    with nogil:
+        status = native_cast(given, target, options, where)
+    return check(status)
+
+
+cdef int _choose(Operand* operands, Operand* out) except -1:
+    cdef Where where
+    cdef Native condition = _native(&operands[0]), a = _native(&operands[1]), b = _native(&operands[2])
+    cdef Native target = _native(out)
+    cdef Operand* only
+    cdef Status status
+    _place(out, None, &where, NULL)
+    if operands[0].number:
+        only = &operands[1 if (<char*>operands[0].element)[0] else 2]
+        if only.number:
+            return _fill(only.element, out)
+        a = _native(only)
+        with nogil:
+            status = native_copy(a, target, where)
+    else:
+        with nogil:
+            status = native_choose(condition, a, b, target, where)
+    return check(status)
+
+
+cdef int _fill(const void* element, Operand* out) except -1:
+    cdef Where where
+    cdef Operand place = out[0]
+    cdef Native value, target
+    cdef Status status
+    if place.flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED:
+        place.view.dtype = type_table[type_uint8].dtype
+        place.type = type_uint8
+    if place.type < 0:
+        raise TypeError(f"fill: elements of code {place.view.dtype.code}, {place.view.dtype.bits} bits and "
+                        f"{place.view.dtype.lanes} lanes cannot be filled on a device; move the tensor with to('cpu')")
+    value = Native.scalar(place.type, element)
+    target = _native(&place)
+    _place(&place, None, &where, NULL)
+    with nogil:
+        status = native_fill(value, target, where)
+    return check(status)
+
+
+cdef int _gemm(Operand* a, Operand* b, Operand* c, const Scalar& alpha, const Scalar& beta) except -1:
+    cdef Where where
+    cdef Native left = _native(a), right = _native(b), out = _native(c)
+    cdef Status status
+    _place(c, None, &where, NULL)
+    with nogil:
+        status = native_gemm(left, right, out, alpha, beta, where)
+    return check(status)
+
+
+cdef object _same(int op, int type, int to, int64_t size, const Item* items, int count, object out):
+    """Tensors of one dtype and shape on one device, all in C order, and numbers: nothing is left to decide."""
+    cdef const DLTensor* like = NULL
+    cdef NativeStream* stream
+    cdef Run[3] given
+    cdef Run target
+    cdef Where where
+    cdef Status status
+    cdef Tensor made
+    cdef int i
+    for i in range(count):
+        given[i].block = items[i].block
+        given[i].number = items[i].view == NULL
+        if items[i].view == NULL:
+            given[i].data = <void*>items[i].element
+        else:
+            given[i].data = <char*>items[i].view.data + items[i].view.byte_offset
+            like = items[i].view
+    stream = stream_on(like.device.device_id)
+    if out is None:
+        made = new_tensor(like.ndim)
+        check(allocate_device(stream[0], size * type_table[to].bytes, &made.its.block))
+        made.its.dl.data = made.its.block.data
+        made.its.dl.dtype = type_table[to].dtype
+        made.its.dl.device = like.device
+        for i in range(2 * like.ndim):  # strides lie behind the shape
+            made.its.dl.shape[i] = like.shape[i]
+    else:
+        made = <Tensor>out
+    target.data, target.block = <char*>made.its.dl.data + made.its.dl.byte_offset, made.its.block
+    target.number = False
+    where.stream = stream
+    where.launch = NULL
+    # The launch waits when the driver's queue is full, for as long as what is in it takes, which may need the GIL: a
+    # callback of whoever shares the device. How full it is nobody says.
+    with nogil:
+        status = runs(op, type, to, size, given, count, target, where)
+    check(status)
+    return made
+
+
+cdef Engine _engine
+_engine.same = _same
+_engine.element = _element
+_engine.real = _real
+_engine.cast = _cast
+_engine.choose = _choose
+_engine.fill = _fill
+_engine.gemm = _gemm
+set_engine(&_engine)
+
+
+# -- memory -----------------------------------------------------------------------------------------------------------
+
+cdef Block* _allocate(int64_t bytes, DLDevice device, str where) except NULL:
+    cdef Block* block = NULL
+    cdef NativeStream* stream
+    cdef Status status
+    if device.device_type == kDLCUDA:
+        stream = stream_on(device.device_id)
+        status = allocate_device(stream[0], bytes, &block)
+    elif device.device_type == kDLCUDAHost or device.device_type == kDLCUDAManaged:
+        start()
+        with nogil:
+            if device.device_type == kDLCUDAHost:
+                status = allocate_pinned(device.device_id, bytes, &block)
+            else:
+                status = allocate_managed(device.device_id, bytes, &block)
+    else:
+        raise DeviceError(f"{where}: memory of {device_of(device)} cannot be had here; there are cpu, cuda, cuda_host "
+                          f"and cuda_managed")
+    check(status)
+    return block
+
+
+set_allocate(_allocate)
+
+
+def engine():
+    """Register what computes on CUDA devices, which importing this module has done."""
+
+
+cdef Tensor _like(Tensor t, DLDevice device, str where):
+    """Fresh memory on a device for the elements of `t`, in C order."""
+    cdef DLDataType dtype = t.its.dl.dtype
+    cdef Tensor made
+    if t.its.flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED:
+        dtype.bits = 8
+    made = new_empty(t.its.dl.ndim, t.its.dl.shape, dtype, device, where)
+    made.its.dl.dtype = t.its.dl.dtype
+    made.its.flags = t.its.flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED
+    return made
+
+
+# -- moves ------------------------------------------------------------------------------------------------------------
+
+cdef int _copy(Tensor source, Tensor target) except -1:
+    """Elements from device to device, broadcast; ordered on the target's stream."""
+    cdef Operand a, b
+    cdef Native given, out
+    cdef Where where
+    cdef Status status
+    _read(source, &a)
+    _read(target, &b)
+    given, out = _native(&a), _native(&b)
+    _place(&b, None, &where, NULL)
+    with nogil:
+        status = native_copy(given, out, where)
+    return check(status)
+
+
+cdef int _upload(Tensor source, Tensor target, str where) except -1:
+    """Elements of host memory to a tensor of the same shape on a device."""
+    cdef Operand b
+    cdef Native out
+    cdef NativeStream* stream = stream_on(target.its.dl.device.device_id)
+    cdef void* data
+    cdef Status status
+    if not is_contiguous(source.its.dl.ndim, source.its.dl.shape, source.its.dl.strides):
+        source = copied(source, where)
+    _read(target, &b)
+    out = _native(&b)
+    data = source.its.dl.data
+    with nogil:
+        status = from_host(data, out, stream[0])
+    return check(status)
+
+
+cdef int _download(Tensor source, Tensor target) except -1:
+    """Elements of a device to host memory in C order; waits."""
+    cdef Operand a
+    cdef Native given
+    cdef NativeStream* stream = stream_on(source.its.dl.device.device_id)
+    cdef void* data = target.its.dl.data
+    cdef Status status
+    _read(source, &a)
+    given = _native(&a)
+    with nogil:
+        status = to_host(data, given, stream[0])
+    return check(status)
+
+
+def to(Tensor t not None, Device device not None, str where):
+    """Answer ``Tensor.to``: a copy of `t` on another device.
+
+    Raises
+    ------
+    DeviceError
+        There is no driver or no such device, or one of the two is no CUDA device and not the host.
+    BufferError
+        The host would have to wait for a stream on which a graph is being captured.
+    """
+    cdef DLDevice target = device.value
+    cdef bint here = is_host(<int>t.its.dl.device.device_type)
+    cdef Tensor made
+    if not here and not _is_cuda(t.its.dl.device):
+        raise DeviceError(f"{where}: the data is on {t.device}, which the host cannot read and nothing here can move; "
+                          f"use the framework that made it")
+    made = _like(t, target, where)
+    if here and is_host(<int>target.device_type):
+        assign(made, t, where)
+    elif here:
+        _upload(t, made, where)
+    elif is_host(<int>target.device_type):
+        _download(t, made)
+    else:
+        _copy(t, made)
+    return made
+
+
+def copy(Tensor t not None, str where):
+    """Answer ``Tensor.copy``: the elements in fresh memory of the same device, in C order.
+
+    Raises
+    ------
+    DeviceError
+        There is no driver, or the device is no CUDA device.
+    """
+    if not _is_cuda(t.its.dl.device):
+        raise DeviceError(f"{where}: the data is on {t.device}, which nothing here can copy; use the framework that "
+                          f"made it")
+    cdef Tensor made = _like(t, t.its.dl.device, where)
+    _copy(t, made)
+    return made
+
+
+def fill(Tensor t not None, value, str where):
+    """Answer ``Tensor.fill``: write one number to every element.
+
+    Raises
+    ------
+    OverflowError
+        The number is outside the dtype.
+    TypeError
+        The dtype has no known meaning, or several elements share a byte.
+    """
+    cdef char element[32]
+    cdef Operand place
+    store_python(element, 0, value, t.its.dl.dtype, True, where)
+    read_tensor(t, &place)
+    if not _is_cuda(t.its.dl.device):
+        raise DeviceError(f"{where}: the data is on {t.device}, which nothing here can write; use the framework that "
+                          f"made it")
+    _fill(element, &place)
+
+
+def move(Tensor target not None, Tensor source not None, str where):
+    """Answer an assignment between devices: elements of one dtype, broadcast.
+
+    Raises
+    ------
+    DeviceError
+        There is no driver, or one of the two is no CUDA device and not the host.
+    """
+    cdef bint same = source.its.dl.ndim == target.its.dl.ndim
+    cdef int i
+    for i in range(target.its.dl.ndim):
+        same = same and source.its.dl.shape[i] == target.its.dl.shape[i]
+    if is_host(<int>target.its.dl.device.device_type):
+        assign(target, to(source, device_of(DLDevice(kDLCPU, 0)), where), where)
+    elif not _is_cuda(target.its.dl.device):
+        raise DeviceError(f"{where}: the data is on {target.device}, which nothing here can write; use the framework "
+                          f"that made it")
+    elif not is_host(<int>source.its.dl.device.device_type):
+        _copy(source, target)
+    elif same:
+        _upload(source, target, where)
+    else:
+        _copy(to(source, target.device, where), target)
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class Transfer:
+    """Elements on their way from a device to the host: what ``Tensor.numpy(non_blocking=True)`` returns.
+
+    Raises
+    ------
+    TypeError
+        The class is called.
+
+    Examples
+    --------
+    >>> transfer = dl.arange(3).numpy(non_blocking=True)
+    >>> transfer.result()
+    array([0, 1, 2])
+    """
+    cdef Tensor arriving
+    cdef CUevent event
+    cdef int ordinal
+    cdef object array
+
+    def __init__(self):
+        raise TypeError("Transfer: made by Tensor.numpy(non_blocking=True), not by calling the class")
+
+    def __dealloc__(self):
+        if self.event != NULL:
+            destroy_event(self.ordinal, self.event)
+
+    @property
+    def done(self):
+        """Whether the elements are there; never waits."""
+        if self.event == NULL:
+            return True
+        cdef Status status = query_event(self.ordinal, self.event)
+        if status.fault == Fault.not_ready:
+            return False
+        check(status)
+        return True
+
+    def wait(self):
+        """Wait until the elements are there.
+
+        Raises
+        ------
+        DeviceError
+            Work on the device failed.
+        """
+        cdef Status status
+        if self.event != NULL:
+            with nogil:
+                status = synchronize_event(self.ordinal, self.event)
+            check(status)
+
+    def result(self):
+        """Wait, then return the NumPy array, the same one each time. Its memory is page-locked.
+
+        Raises
+        ------
+        DeviceError
+            Work on the device failed.
+        ImportError
+            NumPy, or ml_dtypes for its types, is not installed.
+        """
+        self.wait()
+        if self.array is None:
+            self.array = self.arriving.numpy()
+        return self.array
+
+
+def transfer(Tensor t not None, copy):
+    """Answer ``Tensor.numpy(non_blocking=True)``.
+
+    Raises
+    ------
+    ValueError
+        `copy` is False and only a copy will do.
+    DeviceError
+        There is no driver, or the device is no CUDA device.
+    """
+    cdef Transfer made = Transfer.__new__(Transfer)
+    cdef Tensor arriving
+    cdef NativeStream* stream
+    cdef Operand source
+    cdef Native given
+    cdef Status status
+    cdef Block* block = NULL
+    if is_host(<int>t.its.dl.device.device_type):
+        made.array = t.numpy(copy=copy)
+        return made
+    if copy is not None and not copy:
+        raise ValueError(f"numpy: the data is on {t.device}, which NumPy cannot show without a copy, and copy=False "
+                         f"forbids it")
+    if not _is_cuda(t.its.dl.device):
+        raise DeviceError(f"numpy: the data is on {t.device}, which the host cannot read and nothing here can move")
+    arriving = new_tensor(t.its.dl.ndim)
+    memcpy(arriving.its.dl.shape, t.its.dl.shape, t.its.dl.ndim * sizeof(int64_t))
+    contiguous_strides(t.its.dl.ndim, arriving.its.dl.shape, arriving.its.dl.strides)
+    arriving.its.dl.dtype = t.its.dl.dtype
+    arriving.its.dl.device = DLDevice(kDLCUDAHost, 0)
+    arriving.its.flags = t.its.flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED
+    _read(t, &source)
+    given = _native(&source)
+    made.ordinal = t.its.dl.device.device_id
+    stream = stream_on(made.ordinal)
+    with nogil:
+        status = to_pinned(given, stream[0], &block, &made.event)
+    check(status)
+    arriving.its.block = block
+    arriving.its.dl.data = block.data
+    made.arriving = arriving
+    return made
+
+
+# Where users find it, in errors, pickles and help.
+(<PyTypeObject*>Transfer).tp_name = "dltensor.cuda.Transfer"

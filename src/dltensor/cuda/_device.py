@@ -1,0 +1,257 @@
+# SPDX-License-Identifier: Apache-2.0
+"""CUDA devices: whether there are any, their numbers and their memory. The public names are in `cuda`."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from .._core import convert as _exchange
+from .._core.types import DeviceError, DeviceType, as_device
+from . import _driver as _cuda
+
+_lock = threading.Lock()
+_started = False
+
+
+def _wheel_library(name: str) -> str:
+    """Find a library of an NVIDIA wheel: by cuda-pathfinder where it is installed, else beside the other packages."""
+    for folder in sys.path:
+        found = sorted(Path(folder or ".").glob(f"nvidia/*/lib/lib{name}.so.[0-9]*"), reverse=True)
+        if found:
+            return str(found[0])
+    try:
+        from cuda.pathfinder import load_nvidia_dynamic_lib
+
+        return load_nvidia_dynamic_lib(name).abs_path or ""
+    except Exception:  # absent, or it found nothing: the engine searches on and says what it tried
+        return ""
+
+
+def start() -> None:
+    """Tell the engine where things are, once. Loads no CUDA library."""
+    global _started
+    if _started:
+        return
+    with _lock:
+        if _started:
+            return
+        here = Path(__file__).resolve().parent.parent
+        _cuda.set_folders(str(here), str(here / "native" / "cuda" / "seeds"))
+        for number, name in ((1, "nvrtc"), (2, "cublas")):
+            if not os.environ.get(f"DLTENSOR_CUDA_{name.upper()}") and (path := _wheel_library(name)):
+                _cuda.hint(number, path)
+        _exchange.set_stream_hook(_stream_number)
+        _started = True
+
+
+def _stream_number(device: int) -> int | None:
+    # The standard's numbers: 1 is the legacy default stream, whose handle is 0. Without a driver there is no stream.
+    try:
+        return _cuda.current_handle(device) or 1
+    except (DeviceError, ValueError):
+        return None
+
+
+def ordinal_of(device: Any) -> int:
+    if device is None:
+        return 0
+    if isinstance(device, int) and not isinstance(device, bool):
+        return device
+    found = as_device(device)
+    if found.type != DeviceType.kDLCUDA:
+        raise ValueError(f"dl.cuda: expected a CUDA device, got {found}")
+    return found.id
+
+
+def is_available() -> bool:
+    """Tell whether there is a driver with at least one device.
+
+    Examples
+    --------
+    >>> dl.cuda.is_available() in (True, False)
+    True
+    """
+    try:
+        return device_count() > 0
+    except DeviceError:
+        return False
+
+
+def device_count() -> int:
+    """Count the devices: 0 without a driver.
+
+    Raises
+    ------
+    DeviceError
+        A driver is installed and does not start; the message names the reason and the remedy.
+
+    Examples
+    --------
+    >>> (dl.cuda.device_count() > 0) == dl.cuda.is_available()
+    True
+    """
+    start()
+    return _cuda.count()
+
+
+class Properties:
+    """The numbers of a device, as attributes: ``multiprocessor_count``, ``total_memory``, ``name`` and so on."""
+
+    def __init__(self, values: dict[str, Any]) -> None:
+        self.__dict__.update(values)
+
+    @property
+    def compute_capability(self) -> tuple[int, int]:
+        """Major and minor version of the architecture."""
+        return self.major, self.minor
+
+    def __repr__(self) -> str:
+        return f"Properties({', '.join(f'{key}={value!r}' for key, value in self.__dict__.items())})"
+
+
+def properties(device: Any = 0) -> Properties:
+    """Tell the numbers of a device.
+
+    Parameters
+    ----------
+    device : int, Device or str
+
+    Raises
+    ------
+    DeviceError
+        There is no driver.
+    ValueError
+        There is no such device.
+
+    Examples
+    --------
+    >>> dl.cuda.properties(0).multiprocessor_count                          # doctest: +SKIP
+    132
+    """
+    start()
+    return Properties(_cuda.properties(ordinal_of(device)))
+
+
+def cores_per_sm(device: Any = 0) -> int:
+    """Tell the CUDA cores of one multiprocessor; for an unknown, newer architecture those of the newest known.
+
+    Parameters
+    ----------
+    device : int, Device, str, or a compute capability as a tuple, which needs no driver
+
+    Raises
+    ------
+    DeviceError
+        There is no driver.
+    ValueError
+        There is no such device.
+
+    Examples
+    --------
+    >>> dl.cuda.cores_per_sm((7, 5)), dl.cuda.cores_per_sm((9, 0))
+    (64, 128)
+    """
+    capability = device if isinstance(device, tuple) else properties(device).compute_capability
+    return _cuda.cores(*capability)
+
+
+def synchronize(device: Any = 0) -> None:
+    """Wait for all work of a device.
+
+    Raises
+    ------
+    DeviceError
+        There is no driver, or a kernel failed.
+    BufferError
+        A graph is being captured.
+
+    Examples
+    --------
+    >>> dl.cuda.synchronize()                                               # doctest: +SKIP
+    """
+    start()
+    _cuda.synchronize(ordinal_of(device))
+
+
+class MemInfo(NamedTuple):
+    """Bytes of a whole device, other processes included."""
+
+    used: int
+    free: int
+    total: int
+
+
+def mem_info(device: Any = 0) -> MemInfo:
+    """Tell used, free and total bytes of a device.
+
+    Raises
+    ------
+    DeviceError
+        There is no driver.
+    ValueError
+        There is no such device.
+
+    Examples
+    --------
+    >>> used, free, total = dl.cuda.mem_info()                              # doctest: +SKIP
+    >>> used + free == total                                                # doctest: +SKIP
+    True
+    """
+    start()
+    free, total = _cuda.mem_info(ordinal_of(device))
+    return MemInfo(total - free, free, total)
+
+
+def memory_stats(device: Any = 0) -> dict[str, int]:
+    """Tell what this package holds on a device: live and cached bytes, pinned memory, memory of graphs.
+
+    Raises
+    ------
+    DeviceError
+        There is no driver.
+    ValueError
+        There is no such device.
+
+    Examples
+    --------
+    >>> dl.cuda.memory_stats()["live_bytes"]                                # doctest: +SKIP
+    0
+    """
+    start()
+    return _cuda.memory_usage(ordinal_of(device))
+
+
+def empty_cache(device: Any = None) -> int:
+    """Give idle memory of a device, or of all, back to the driver; return the bytes.
+
+    Raises
+    ------
+    ValueError
+        It is no CUDA device.
+
+    Examples
+    --------
+    >>> dl.cuda.empty_cache()                                               # doctest: +SKIP
+    0
+    """
+    start()
+    return _cuda.empty_cache(-1 if device is None else ordinal_of(device))
+
+
+def set_cache_limit(bytes_per_stream: int) -> None:
+    """Set how much memory each stream may keep for reuse. There is no limit unless one is set.
+
+    Raises
+    ------
+    OverflowError
+        It is negative.
+
+    Examples
+    --------
+    >>> dl.cuda.set_cache_limit(1 << 30)                                    # doctest: +SKIP
+    """
+    _cuda.set_cache_limit(bytes_per_stream)

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+# What tensors on CUDA devices share of cuda/_driver.pyx: statuses, streams, events and launch settings.
+from libcpp cimport bool as truth
+
+
+cdef extern from "native/cuda/status.h" namespace "dlt::cuda" nogil:
+    cdef enum class Fault(int):
+        none
+        device
+        memory
+        value
+        type
+        buffer
+        not_ready
+    cdef cppclass Status:
+        Fault fault
+    const char* message() noexcept
+
+cdef extern from "native/cuda/driver.h" namespace "dlt::cuda" nogil:
+    ctypedef void* CUstream
+    ctypedef void* CUevent
+
+cdef extern from "native/cuda/device.h" namespace "dlt::cuda" nogil:
+    cdef cppclass NativeDevice "dlt::cuda::Device":
+        int ordinal
+
+cdef extern from "native/cuda/stream.h" namespace "dlt::cuda" nogil:
+    cdef cppclass NativeStream "dlt::cuda::Stream":
+        CUstream handle
+        NativeDevice* device
+        int priority
+    Status stream_of(int, CUstream, NativeStream**) noexcept
+    Status create_stream(int, int, NativeStream**) noexcept
+    Status destroy_stream(NativeStream*) noexcept
+    Status synchronize_stream(NativeStream*) noexcept
+    Status query_stream(NativeStream*) noexcept
+    Status native_current_stream "dlt::cuda::current_stream"(int, NativeStream**) noexcept
+    void set_current_stream(NativeStream*) noexcept
+    Status is_capturing(const NativeStream&, truth*) noexcept
+    Status order_after(NativeStream&, NativeStream&) noexcept
+    Status create_event(int, bint, bint, CUevent*) noexcept
+    void destroy_event(int, CUevent) noexcept
+    Status record_event(CUevent, NativeStream*) noexcept
+    Status wait_event(NativeStream*, CUevent) noexcept
+    Status query_event(int, CUevent) noexcept
+    Status synchronize_event(int, CUevent) noexcept
+    Status native_elapsed_time "dlt::cuda::elapsed_time"(int, CUevent, CUevent, float*) noexcept
+
+cdef extern from "native/cuda/launch.h" namespace "dlt::cuda" nogil:
+    cdef cppclass NativeLaunch "dlt::cuda::Launch":
+        int blocks_per_sm
+        int num_threads
+        long long values_per_thread
+
+cdef int raise_fault(Status status) except -1
+cdef inline int check(Status status) except -1:
+    """Raise what a status stands for, in the engine's words."""
+    return 0 if status.fault == Fault.none else raise_fault(status)
+cdef int read_launch(object settings, NativeLaunch* out) except -1
+cdef int start() except -1
+cdef NativeStream* stream_on(int ordinal) except NULL
+cdef NativeStream* stream_or_null(int ordinal) except? NULL

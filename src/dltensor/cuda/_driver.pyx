@@ -1,0 +1,431 @@
+# SPDX-License-Identifier: Apache-2.0
+# CUDA for Python as far as it needs no tensor: devices, streams, events, memory figures, launch settings.
+# Words and defaults for users are in cuda.py; operations on tensors come from native/cuda/engine.h.
+from libc.stddef cimport size_t
+from libc.stdint cimport int64_t, uintptr_t
+from libcpp cimport bool as truth
+
+from .._core.tensor import hook_of
+from .._core.types import DeviceError
+
+
+cdef extern from "native/cuda/device.h" namespace "dlt::cuda" nogil:
+    cdef cppclass Properties:
+        int major, minor, multiprocessor_count
+        const char* name
+        const char* pci_bus_id
+        size_t total_memory
+        int least_priority, greatest_priority
+    Status device_count(int*) noexcept
+    Status device_properties(int, const Properties**) noexcept
+    int cores_per_multiprocessor(int, int) noexcept
+    Status synchronize_device(int) noexcept
+    Status memory_info(int, size_t*, size_t*) noexcept
+
+cdef extern from "native/cuda/driver.h" namespace "dlt::cuda" nogil:
+    cdef enum class Library(int):
+        driver
+        nvrtc
+        cublas
+    Status set_library_path(Library, const char*) noexcept
+    const char* library_path(Library) noexcept
+    Status load_driver() noexcept
+    Status load_nvrtc() noexcept
+    Status load_cublas() noexcept
+
+cdef extern from "native/cuda/memory.h" namespace "dlt::cuda" nogil:
+    cdef cppclass Usage:
+        int64_t live_blocks, live_bytes, peak_bytes, cached_bytes, driver_allocations
+        int64_t pinned_live_bytes, pinned_cached_bytes, captured_bytes, waiting
+    Status usage(int, Usage*) noexcept
+    size_t native_empty_cache "dlt::cuda::empty_cache"(int) noexcept
+    void native_set_cache_limit "dlt::cuda::set_cache_limit"(size_t) noexcept
+
+cdef extern from "native/cuda/launch.h" namespace "dlt::cuda" nogil:
+    cdef cppclass Blocks1d:
+        int64_t num_blocks, values_per_thread, numel
+    cdef cppclass BlocksNd:
+        int64_t grid_x, grid_y, grid_z, values_per_thread, count
+    Status check_launch(const NativeLaunch&) noexcept
+    int native_calc_threads "dlt::cuda::calc_threads"(int, int, int) noexcept
+    Blocks1d native_blocks_1d "dlt::cuda::blocks_values_1d"(int64_t, int, const NativeLaunch&) noexcept
+    BlocksNd native_blocks_nd "dlt::cuda::blocks_values_nd"(int, const int64_t*, int, const NativeLaunch&) noexcept
+    const NativeLaunch* native_thread_launch "dlt::cuda::thread_launch"() noexcept
+    void native_set_thread_launch "dlt::cuda::set_thread_launch"(const NativeLaunch*) noexcept
+
+cdef extern from "native/cuda/engine.h" namespace "dlt::cuda" nogil:
+    truth native_thread_tf32 "dlt::cuda::thread_tf32"() noexcept
+    void native_set_thread_tf32 "dlt::cuda::set_thread_tf32"(truth) noexcept
+
+cdef extern from "native/cuda/compiler.h" namespace "dlt::cuda" nogil:
+    cdef cppclass CompilerStatistics:
+        int64_t compiled, from_disk, refused
+        double seconds
+    Status set_source_folder(const char*) noexcept
+    Status set_kernel_cache(const char*) noexcept
+    Status set_kernel_seeds(const char*) noexcept
+    CompilerStatistics compiler_statistics() noexcept
+
+cdef extern from *:
+    """
+    // What kernels are told of a property, by the names that Python gives them.
+    #include "native/cuda/device.h"
+    static inline PyObject* dlt_cuda_properties(const dlt::cuda::Properties* p) {
+      PyObject* out = PyDict_New();
+      if (!out) return NULL;
+      bool good = true;
+      auto put = [&](const char* name, PyObject* value) {
+        good = good && value && PyDict_SetItemString(out, name, value) == 0;
+        Py_XDECREF(value);
+      };
+    #define DLT_PUT(name, attribute) put(#name, PyLong_FromLong(p->name));
+      DLT_CUDA_PROPERTIES(DLT_PUT)
+    #undef DLT_PUT
+      put("name", PyUnicode_FromString(p->name));
+      put("pci_bus_id", PyUnicode_FromString(p->pci_bus_id));
+      put("total_memory", PyLong_FromSize_t(p->total_memory));
+      put("least_priority", PyLong_FromLong(p->least_priority));
+      put("greatest_priority", PyLong_FromLong(p->greatest_priority));
+      if (!good) Py_CLEAR(out);
+      return out;
+    }
+    """
+    object dlt_cuda_properties(const Properties*)
+
+
+cdef dict _exceptions = {
+    <int>Fault.device: DeviceError,
+    <int>Fault.memory: MemoryError,
+    <int>Fault.value: ValueError,
+    <int>Fault.type: TypeError,
+    <int>Fault.buffer: BufferError,
+}
+
+
+cdef int raise_fault(Status status) except -1:
+    raise _exceptions[<int>status.fault](message().decode("utf-8", "replace"))
+
+
+def set_folders(str sources, str seeds):
+    """Say where the kernels' text and the kernels compiled in advance are."""
+    check(set_source_folder(sources.encode()))
+    check(set_kernel_seeds(seeds.encode()))
+
+
+def set_cache_folder(str path):
+    """Say where compiled kernels are kept; "" keeps none."""
+    check(set_kernel_cache(path.encode()))
+
+
+def hint(int library, str path):
+    """Give a path to try before the engine's own search: 0 the driver, 1 NVRTC, 2 cuBLAS."""
+    check(set_library_path(<Library>library, path.encode()))
+
+
+def loaded_from(int library):
+    """Tell where a library was found, or ""."""
+    return library_path(<Library>library).decode()
+
+
+def require(int library):
+    """Load a library, or raise DeviceError with what was tried and the remedy."""
+    cdef Status status
+    with nogil:
+        status = load_driver() if library == 0 else load_nvrtc() if library == 1 else load_cublas()
+    check(status)
+
+
+def count():
+    """Count the devices."""
+    cdef int n = 0
+    cdef Status status
+    with nogil:
+        status = device_count(&n)
+    check(status)
+    return n
+
+
+def properties(int device):
+    """Tell the numbers of a device."""
+    cdef const Properties* p = NULL
+    check(device_properties(device, &p))
+    return dlt_cuda_properties(p)
+
+
+def cores(int major, int minor):
+    """Tell the CUDA cores of one multiprocessor."""
+    return cores_per_multiprocessor(major, minor)
+
+
+def synchronize(int device):
+    """Wait for all work of a device."""
+    cdef Status status
+    with nogil:
+        status = synchronize_device(device)
+    check(status)
+
+
+def mem_info(int device):
+    """Tell free and total bytes of a device."""
+    cdef size_t free = 0, total = 0
+    check(memory_info(device, &free, &total))
+    return free, total
+
+
+def memory_usage(int device):
+    """Tell what the engine holds on a device."""
+    cdef Usage u
+    check(usage(device, &u))
+    return {
+        "live_blocks": u.live_blocks, "live_bytes": u.live_bytes, "peak_bytes": u.peak_bytes,
+        "cached_bytes": u.cached_bytes, "driver_allocations": u.driver_allocations,
+        "pinned_live_bytes": u.pinned_live_bytes, "pinned_cached_bytes": u.pinned_cached_bytes,
+        "captured_bytes": u.captured_bytes, "waiting": u.waiting,
+    }
+
+
+def empty_cache(int device):
+    """Give idle memory back to the driver; -1: of every device."""
+    cdef size_t freed
+    with nogil:
+        freed = native_empty_cache(device)
+    return freed
+
+
+def set_cache_limit(size_t bytes):
+    """Set what each stream may keep idle."""
+    native_set_cache_limit(bytes)
+
+
+def compiled():
+    """Tell how many kernels were compiled, taken from disk and refused, and the seconds it took."""
+    cdef CompilerStatistics s = compiler_statistics()
+    return s.compiled, s.from_disk, s.refused, s.seconds
+
+
+# ---- launch settings, and what else a thread may choose
+
+def thread_tf32():
+    """Tell whether the calling thread allows float32 products to be rounded to TF32."""
+    return native_thread_tf32()
+
+
+def set_thread_tf32(bint allowed):
+    """Set that."""
+    native_set_thread_tf32(allowed)
+
+
+cdef int read_launch(object settings, NativeLaunch* out) except -1:
+    out.blocks_per_sm = settings[0]
+    out.num_threads = settings[1]
+    out.values_per_thread = settings[2]
+    check(check_launch(out[0]))
+    return 0
+
+
+def check_settings(settings):
+    """Raise ValueError for settings that no device can run."""
+    cdef NativeLaunch launch
+    read_launch(settings, &launch)
+
+
+def thread_launch():
+    """Tell the calling thread's launch settings as a tuple, or None."""
+    cdef const NativeLaunch* launch = native_thread_launch()
+    if launch == NULL:
+        return None
+    return launch.blocks_per_sm, launch.num_threads, launch.values_per_thread
+
+
+def set_thread_launch(settings):
+    """Set the calling thread's launch settings; None clears them."""
+    cdef NativeLaunch launch
+    if settings is None:
+        native_set_thread_launch(NULL)
+        return
+    read_launch(settings, &launch)
+    native_set_thread_launch(&launch)
+
+
+def calc_threads(int threads, int major, int minor):
+    """Tell `threads`, or when that is 0 the cores of one multiprocessor."""
+    return native_calc_threads(threads, major, minor)
+
+
+def blocks_1d(int64_t numel, int multiprocessors, settings):
+    """Tell blocks, values for each thread, and elements."""
+    cdef NativeLaunch launch
+    read_launch(settings, &launch)
+    cdef Blocks1d b = native_blocks_1d(numel, multiprocessors, launch)
+    return b.num_blocks, b.values_per_thread, b.numel
+
+
+def blocks_nd(shape, int multiprocessors, settings):
+    """Tell the grid, values for each thread, and elements of one entry of dimension 0."""
+    cdef NativeLaunch launch
+    cdef int64_t extents[64]
+    cdef Py_ssize_t i, n = len(shape)
+    if n > 64:
+        raise ValueError(f"blocks_values_nd: expected at most 64 dimensions, got {n}")
+    read_launch(settings, &launch)
+    for i in range(n):
+        extents[i] = shape[i]
+    cdef BlocksNd b = native_blocks_nd(<int>n, extents, multiprocessors, launch)
+    return (b.grid_x, b.grid_y, b.grid_z), b.values_per_thread, b.count
+
+
+# ---- streams and events
+
+cdef bint _started = False
+
+
+cdef int start() except -1:
+    """Let the package tell the engine where things are, before its first work."""
+    global _started
+    if not _started:
+        hook_of("cuda_start", "cuda")()
+        _started = True
+    return 0
+
+
+cdef NativeStream* stream_on(int ordinal) except NULL:
+    """The calling thread's stream of a device."""
+    cdef NativeStream* stream = NULL
+    if not _started:
+        start()
+    check(native_current_stream(ordinal, &stream))
+    return stream
+
+
+cdef NativeStream* stream_or_null(int ordinal) except? NULL:
+    """The same, NULL where there is no driver or no such device: then no work of ours can be on it either."""
+    cdef NativeStream* stream = NULL
+    start()
+    return stream if native_current_stream(ordinal, &stream).fault == Fault.none else NULL
+
+
+cdef class StreamCore:
+    """A stream: ours, which ends with this object, or one of somebody else, which is kept alive by `owner`."""
+    cdef NativeStream* its
+    cdef bint ours
+    cdef readonly object owner
+
+    def __cinit__(self, int device, int priority, object handle, object owner):
+        cdef Status status
+        self.owner = owner
+        if handle is None:
+            with nogil:
+                status = create_stream(device, priority, &self.its)
+            check(status)
+            self.ours = True
+        else:
+            check(stream_of(device, <CUstream><uintptr_t>handle, &self.its))
+
+    def __dealloc__(self):
+        if self.ours and self.its != NULL:
+            destroy_stream(self.its)
+
+    @property
+    def handle(self):
+        """The raw CUstream as an int."""
+        return <uintptr_t>self.its.handle
+
+    @property
+    def ordinal(self):
+        """The number of the device."""
+        return self.its.device.ordinal
+
+    @property
+    def priority(self):
+        """0, or less for more urgent streams."""
+        return self.its.priority
+
+    def synchronize(self):
+        """Wait until all work is done."""
+        cdef Status status
+        with nogil:
+            status = synchronize_stream(self.its)
+        check(status)
+
+    def query(self):
+        """Tell whether all work is done."""
+        cdef Status status = query_stream(self.its)
+        if status.fault == Fault.not_ready:
+            return False
+        check(status)
+        return True
+
+    def capturing(self):
+        """Tell whether a graph is being captured on it."""
+        cdef truth answer = False
+        check(is_capturing(self.its[0], &answer))
+        return answer
+
+    def wait_for(self, StreamCore other not None):
+        """Run on only when the work that `other` has now is done."""
+        check(order_after(self.its[0], other.its[0]))
+
+    def make_current(self):
+        """Make it the calling thread's stream of its device."""
+        set_current_stream(self.its)
+
+    def is_current(self):
+        """Tell whether it is the calling thread's stream of its device."""
+        cdef NativeStream* now = NULL
+        check(native_current_stream(self.its.device.ordinal, &now))
+        return now == self.its
+
+
+def current_handle(int device):
+    """Tell the raw handle of the calling thread's stream of a device."""
+    cdef NativeStream* now = NULL
+    check(native_current_stream(device, &now))
+    return <uintptr_t>now.handle
+
+
+cdef class EventCore:
+    """A mark in a stream."""
+    cdef CUevent its
+    cdef readonly int ordinal
+
+    def __cinit__(self, int device, bint timing, bint blocking):
+        self.ordinal = device
+        check(create_event(device, timing, blocking, &self.its))
+
+    def __dealloc__(self):
+        if self.its != NULL:
+            destroy_event(self.ordinal, self.its)
+
+    @property
+    def handle(self):
+        """The raw CUevent as an int."""
+        return <uintptr_t>self.its
+
+    def record(self, StreamCore stream not None):
+        """Mark what the stream has been given so far."""
+        check(record_event(self.its, stream.its))
+
+    def wait_on(self, StreamCore stream not None):
+        """Let a stream run on only when the event has happened."""
+        check(wait_event(stream.its, self.its))
+
+    def query(self):
+        """Tell whether it has happened."""
+        cdef Status status = query_event(self.ordinal, self.its)
+        if status.fault == Fault.not_ready:
+            return False
+        check(status)
+        return True
+
+    def synchronize(self):
+        """Wait until it has happened."""
+        cdef Status status
+        with nogil:
+            status = synchronize_event(self.ordinal, self.its)
+        check(status)
+
+    def elapsed_time(self, EventCore end not None):
+        """Tell the milliseconds from here to `end`."""
+        cdef float milliseconds = 0
+        check(native_elapsed_time(self.ordinal, self.its, end.its, &milliseconds))
+        return milliseconds

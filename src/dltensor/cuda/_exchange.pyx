@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tensors on CUDA devices that come in and go out: whose stream waits for whose, and when memory may be reused.
+
+Loaded with the first tensor that is exchanged. Nothing here moves elements or computes.
+"""
+from libc.stdint cimport uintptr_t
+from libcpp cimport bool as truth
+
+from ._driver cimport (CUstream, Fault, NativeStream, Status, check, is_capturing, order_after, stream_of, stream_on,
+                       stream_or_null)
+from .._core.native cimport Block
+from .._core.tensor cimport Tensor
+from .._core.types cimport DLDevice, Device, is_host, kDLCUDA
+
+from ._backend import copy as copied_there
+from ._backend import to
+
+cdef extern from "native/cuda/memory.h" namespace "dlt::cuda" nogil:
+    cppclass Memory:
+        pass
+    Status adopt_foreign(void*, NativeStream&, void*, void (*)(void*) noexcept nogil, Block**) noexcept
+    Memory* memory_of(const Block*) noexcept
+    Status lend_to(Block*, NativeStream&) noexcept
+
+cdef extern from "native/cuda/engine.h" namespace "dlt::cuda" nogil:
+    Status pointer_device(const void*, DLDevice*) noexcept
+
+cdef extern from *:
+    """
+    // How the watcher of foreign memory gives it back: the block that came in is its owner.
+    static void dlt_release_owner(void* owner) noexcept { dlt::release(static_cast<dlt::Block*>(owner)); }
+    """
+    void release_owner "dlt_release_owner"(void*) noexcept nogil
+
+
+def adopt(Tensor t not None, stream, bint locate):
+    """Watch the memory of a foreign tensor that has just come in.
+
+    It is given back to its owner only when our work on it is done. `stream`, when not None, is the producer's by the
+    standard's numbers: our own stream waits for it. `locate` asks the driver which device the memory is on. Without a
+    driver nothing happens, since nothing of ours can work on the memory either.
+
+    Raises
+    ------
+    DeviceError
+        The driver refuses.
+    """
+    cdef NativeStream* ours = stream_or_null(t.its.dl.device.device_id)
+    cdef NativeStream* theirs = NULL
+    cdef DLDevice found
+    cdef Block* block = NULL
+    cdef uintptr_t handle
+    if ours == NULL:
+        return
+    if locate and t.its.dl.data != NULL and pointer_device(t.its.dl.data, &found).fault == Fault.none:
+        if found.device_type == kDLCUDA and found.device_id != t.its.dl.device.device_id:
+            t.its.dl.device = found
+            ours = stream_on(found.device_id)
+    if stream is not None:
+        handle = stream
+        check(stream_of(t.its.dl.device.device_id, <CUstream>handle, &theirs))
+        check(order_after(ours[0], theirs[0]))
+    if memory_of(t.its.block) != NULL:
+        return  # ours, back from a journey
+    check(adopt_foreign(t.its.block.data, ours[0], t.its.block, release_owner, &block))
+    t.its.block = block
+
+
+def export(Tensor t not None, stream, Device device not None, copy):
+    """Answer a consumer of ``__dlpack__``: the tensor on the device it asked for, ready on its stream.
+
+    Raises
+    ------
+    BufferError
+        Only a copy will do and `copy` is False, or waiting would break a graph that is being captured.
+    DeviceError
+        There is no driver.
+    """
+    cdef DLDevice target = device.value
+    cdef Tensor source = t
+    cdef NativeStream* consumer = NULL
+    cdef NativeStream* ours
+    cdef uintptr_t handle = 1 if stream is None else 0 if stream == -1 else stream
+    cdef Status status
+    if target.device_type != t.its.dl.device.device_type or target.device_id != t.its.dl.device.device_id:
+        if copy is not None and not copy:
+            raise BufferError(f"__dlpack__: moving from {t.device} to {device} needs a copy, and copy=False forbids it")
+        if is_host(<int>target.device_type) and stream is not None and stream != -1:
+            raise ValueError(f"__dlpack__: {device} has no streams; stream must be None or -1, got {stream!r}")
+        source = to(t, device, "__dlpack__")
+    elif copy is not None and copy:
+        source = copied_there(t, "__dlpack__")
+    if handle == 0 or source.its.dl.device.device_type != kDLCUDA or memory_of(source.its.block) == NULL:
+        return source
+    ours = stream_on(source.its.dl.device.device_id)
+    cdef truth capturing = False
+    if handle == 1 and ours.handle != NULL:
+        check(is_capturing(ours[0], &capturing))
+        if capturing:
+            raise BufferError("__dlpack__: a CUDA graph is being captured on the current stream, and the consumer "
+                              "reads on the legacy default stream, which must not wait for it; pass the capturing "
+                              "stream's handle as stream, or -1")
+    check(stream_of(source.its.dl.device.device_id, <CUstream>handle, &consumer))
+    with nogil:
+        status = lend_to(source.its.block, consumer[0])
+    check(status)
+    return source
+
+
+def stream_for_readers(Tensor t not None):
+    """Tell the number of a stream after which the elements can be read: ours, which then waits for whoever wrote them.
+
+    Raises
+    ------
+    DeviceError
+        The driver refuses.
+    """
+    cdef NativeStream* ours = stream_or_null(t.its.dl.device.device_id)
+    cdef Status status
+    if ours == NULL:
+        return 1
+    with nogil:
+        status = lend_to(t.its.block, ours[0])
+    check(status)
+    return <uintptr_t>ours.handle or 1

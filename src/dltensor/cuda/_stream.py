@@ -1,0 +1,299 @@
+# SPDX-License-Identifier: Apache-2.0
+"""CUDA streams and events. The public names are in `cuda`."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from .._core.types import Device, DeviceType
+from . import _driver as _cuda
+from ._device import ordinal_of, start
+
+
+class Stream:
+    """An order of work on a device. Work on one stream runs in order; streams run beside each other.
+
+    Tensors may be used on any stream: what another stream wrote is waited for on the device, not by the host.
+
+    Parameters
+    ----------
+    device : int, Device or str
+    priority : int, 0 or less; lower is more urgent
+
+    Raises
+    ------
+    DeviceError
+        There is no driver.
+    ValueError
+        There is no such device.
+
+    Examples
+    --------
+    >>> with dl.cuda.Stream() as stream:                                    # doctest: +SKIP
+    ...     y = x + 1
+    >>> stream.synchronize()                                                # doctest: +SKIP
+    """
+
+    def __init__(self, device: Any = 0, *, priority: int = 0) -> None:
+        start()
+        self._core = _cuda.StreamCore(ordinal_of(device), priority, None, None)
+        self._before: list[tuple[int, Stream]] = []
+
+    @classmethod
+    def wrap(cls, stream: Any, device: Any = 0) -> Stream:
+        """Use a stream of another library.
+
+        Parameters
+        ----------
+        stream : int (a CUstream), or an object with ``__cuda_stream__``, ``cuda_stream`` (PyTorch) or ``ptr`` (CuPy)
+        device : int, Device or str
+
+        Raises
+        ------
+        TypeError
+            It is nothing that names a stream.
+        ValueError
+            The stream is of another device, or of none.
+
+        Examples
+        --------
+        >>> dl.cuda.Stream.wrap(torch.cuda.current_stream())                # doctest: +SKIP
+        <dl.cuda.Stream cuda:0 handle 0x0>
+        """
+        start()
+        if isinstance(stream, Stream):
+            return stream
+        handle = _raw_handle(stream)
+        self = cls.__new__(cls)
+        self._core = _cuda.StreamCore(ordinal_of(device), 0, handle, stream)
+        self._before = []
+        return self
+
+    @property
+    def handle(self) -> int:
+        """The raw CUstream."""
+        return self._core.handle
+
+    @property
+    def device(self) -> Device:
+        """The device it runs on."""
+        return Device(DeviceType.kDLCUDA, self._core.ordinal)
+
+    @property
+    def priority(self) -> int:
+        """0, or less for more urgent streams."""
+        return self._core.priority
+
+    @property
+    def is_capturing(self) -> bool:
+        """Whether a CUDA graph is being captured on it."""
+        return self._core.capturing()
+
+    def __cuda_stream__(self) -> tuple[int, int]:
+        """Give the stream to other libraries: version of the protocol and handle."""
+        return 0, self._core.handle
+
+    def synchronize(self) -> None:
+        """Wait until all its work is done.
+
+        Raises
+        ------
+        DeviceError
+            A kernel failed.
+        BufferError
+            A graph is being captured.
+        """
+        self._core.synchronize()
+
+    def query(self) -> bool:
+        """Tell whether all its work is done.
+
+        Raises
+        ------
+        DeviceError
+            A kernel failed.
+        BufferError
+            A graph is being captured.
+        """
+        return self._core.query()
+
+    def wait(self, other: Stream | Event) -> None:
+        """Run on only when the other stream's work up to now, or the event, is done. The host does not wait.
+
+        Raises
+        ------
+        TypeError
+            `other` is neither.
+        """
+        if isinstance(other, Event):
+            other._core.wait_on(self._core)
+        elif isinstance(other, Stream):
+            self._core.wait_for(other._core)
+        else:
+            raise TypeError(f"Stream.wait: expected a Stream or an Event, got {type(other).__qualname__}")
+
+    def record(self, event: Event | None = None) -> Event:
+        """Mark the work it has been given so far, and return the mark."""
+        event = Event(self.device) if event is None else event
+        event._core.record(self._core)
+        return event
+
+    def activate(self) -> None:
+        """Make it this thread's current stream of its device, until `deactivate`."""
+        self._before.append((threading.get_ident(), current_stream(self.device)))
+        self._core.make_current()
+        _held(self._core.ordinal, self)
+
+    def deactivate(self) -> None:
+        """Go back to the stream that was current before.
+
+        Raises
+        ------
+        ValueError
+            It was not activated on this thread, or another one was activated since.
+        """
+        if not self._before or self._before[-1][0] != threading.get_ident() or not self._core.is_current():
+            raise ValueError("Stream.deactivate: this stream is not the one that was activated last on this thread")
+        before = self._before.pop()[1]
+        before._core.make_current()
+        _held(self._core.ordinal, before)
+
+    def __enter__(self) -> Stream:
+        self.activate()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.deactivate()
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Stream):
+            return NotImplemented
+        return (self.handle, self._core.ordinal) == (other.handle, other._core.ordinal)
+
+    def __hash__(self) -> int:
+        return hash((self.handle, self._core.ordinal))
+
+    def __repr__(self) -> str:
+        return f"<dl.cuda.Stream {self.device} handle {self.handle:#x}>"
+
+
+_current = threading.local()
+
+
+def _held(device: int, stream: Stream) -> None:
+    """Keep a thread's current stream alive: the engine knows it only by address."""
+    _current.__dict__.setdefault("streams", {})[device] = stream
+
+
+def _raw_handle(stream: Any) -> int:
+    if isinstance(stream, bool):
+        raise TypeError("Stream.wrap: expected a stream, got bool")
+    if isinstance(stream, int):
+        return stream
+    protocol = getattr(stream, "__cuda_stream__", None)
+    if protocol is not None:
+        answer = protocol() if callable(protocol) else protocol
+        version, handle = answer
+        if version != 0:
+            raise TypeError(f"Stream.wrap: __cuda_stream__ of version {version}, this package reads version 0")
+        return int(handle)
+    for name in ("cuda_stream", "ptr", "handle"):
+        if isinstance(value := getattr(stream, name, None), int):
+            return value
+    raise TypeError(f"Stream.wrap: expected an int or an object with __cuda_stream__, got {type(stream).__qualname__}")
+
+
+def current_stream(device: Any = 0) -> Stream:
+    """Tell this thread's current stream of a device: the legacy default stream unless one was activated.
+
+    Raises
+    ------
+    DeviceError
+        There is no driver.
+    ValueError
+        There is no such device.
+
+    Examples
+    --------
+    >>> dl.cuda.current_stream().handle                                     # doctest: +SKIP
+    0
+    """
+    start()
+    ordinal = ordinal_of(device)
+    handle = _cuda.current_handle(ordinal)
+    held = _current.__dict__.get("streams", {}).get(ordinal)
+    return held if held is not None and held.handle == handle else Stream.wrap(handle, ordinal)
+
+
+class Event:
+    """A mark in a stream: streams can wait for it, the host can, and two of them measure time.
+
+    Parameters
+    ----------
+    device : int, Device or str
+    timing : bool; without it an event costs less
+    blocking : bool; the host sleeps in `synchronize` instead of spinning
+
+    Raises
+    ------
+    DeviceError
+        There is no driver.
+    ValueError
+        There is no such device.
+
+    Examples
+    --------
+    >>> done = dl.cuda.Event().record()                                     # doctest: +SKIP
+    >>> done.query()                                                        # doctest: +SKIP
+    True
+    """
+
+    def __init__(self, device: Any = 0, *, timing: bool = False, blocking: bool = False) -> None:
+        start()
+        self._core = _cuda.EventCore(ordinal_of(device), timing, blocking)
+
+    @property
+    def handle(self) -> int:
+        """The raw CUevent."""
+        return self._core.handle
+
+    def record(self, stream: Stream | None = None) -> Event:
+        """Mark the work that a stream (this thread's current one) has been given so far; return self."""
+        stream = current_stream(self._core.ordinal) if stream is None else stream
+        self._core.record(stream._core)
+        return self
+
+    def query(self) -> bool:
+        """Tell whether it has happened.
+
+        Raises
+        ------
+        DeviceError
+            A kernel failed.
+        BufferError
+            It was recorded in a capture.
+        """
+        return self._core.query()
+
+    def synchronize(self) -> None:
+        """Wait until it has happened.
+
+        Raises
+        ------
+        DeviceError
+            A kernel failed.
+        BufferError
+            It was recorded in a capture.
+        """
+        self._core.synchronize()
+
+    def elapsed_time(self, end: Event) -> float:
+        """Tell the milliseconds from this event to `end`. Both need ``timing=True``.
+
+        Raises
+        ------
+        DeviceError
+            One has not happened, or keeps no time.
+        """
+        return self._core.elapsed_time(end._core)

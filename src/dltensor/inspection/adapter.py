@@ -1,0 +1,316 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`dl.adapt`: any source exported in the form that a given consumer can read. Never silently: copies are marked, and
+read-only stays read-only unless it is asked away."""
+
+from __future__ import annotations
+
+from .._core.adapted import TABLE, capsule_of, offset_from_256
+from .._core.convert import asarray
+from .._core.types import DType, Flags, as_device, as_dtype
+
+
+class Adapted:
+    """A source in the form that `dltensor.adapt` was asked for: give it to the consumer's ``from_dlpack``.
+
+    Attributes
+    ----------
+    changes : tuple of str
+        What is different from the source, in words. Empty when nothing is.
+    copies : bool
+        Whether every export makes a copy of its own, marked IS_COPIED, that is solely the consumer's.
+    shape, strides, dtype, device, readonly
+        As the consumer will see them.
+
+    Raises
+    ------
+    TypeError
+        The class is called: `dltensor.adapt` makes its objects.
+
+    Examples
+    --------
+    >>> dl.adapt(dl.arange(4)[::-1], contiguous=True)
+    <adapted dltensor.Tensor: copied into C order>
+    """
+
+    def __init__(self, *arguments, **keywords):
+        raise TypeError(f"{type(self).__qualname__}: objects of this class are made by dltensor.adapt")
+
+    @classmethod
+    def _of(cls, source, form, name):
+        made = cls.__new__(cls)
+        made._source, made._form, made._name = source, form, name
+        made._finish(form)
+        return made
+
+    def _finish(self, form):
+        changes, lanes, t, split = [], form["lanes"], self._source, None
+        if lanes is not None and lanes != t.dtype.lanes:
+            changes.append(f"lanes {lanes} instead of {t.dtype.lanes}, cut along the last axis")
+            split = DType(t.dtype.code, t.dtype.bits, lanes)
+            if lanes == 1:
+                # Before all else: values of several lanes cannot be converted.
+                t = self._source = t.view(split)
+                split = None
+        wanted = None if form["dtype"] is None else as_dtype(form["dtype"], "adapt")
+        if wanted is not None and wanted == t.dtype:
+            wanted = None
+        why = []
+        if wanted is not None:
+            why.append(f"dtype={wanted} converts {t.dtype}")
+            changes.append(f"converted from {t.dtype} to {wanted}")
+        if form["contiguous"] and not t.is_contiguous:
+            why.append(f"contiguous=True needs C order, strides are {t.strides}")
+            if wanted is None:
+                changes.append("copied into C order")
+        if form["copy"] and not why:
+            changes.append("copied")
+        if why and form["copy"] is False:
+            raise BufferError(f"adapt: {'; '.join(why)}, which is a copy, and copy=False forbids it")
+        self.copies = bool(why) or bool(form["copy"])
+        self._wanted, self._split = wanted, split
+        if split is not None:
+            # What cannot be cut is said now, and not when the consumer asks.
+            self._cut(t if not self.copies else _empty_like(t, wanted))
+        readonly = t.readonly and not self.copies
+        if form["readonly"] is False and readonly:
+            changes.append("read-only dropped, as asked: the consumer may write into memory declared immutable")
+        elif form["readonly"] and not readonly:
+            changes.append("marked read-only")
+        self.readonly = readonly if form["readonly"] is None else bool(form["readonly"])
+        if form["legacy"] and self.readonly:
+            raise BufferError(
+                "adapt: a legacy capsule cannot say that the tensor is read-only; copy=True makes one "
+                "that may be written, readonly=False shares it writable, and jax for one never writes"
+            )
+        if form["legacy"]:
+            changes.append("always a legacy capsule")
+        elif form["legacy"] is False:
+            changes.append("always a versioned capsule")
+        if form["byte_offset"]:
+            changes.append(f"byte_offset {form['byte_offset']}")
+        self.changes = tuple(changes)
+        shown = self._cut(_empty_like(t, wanted)) if self.copies else self._cut(t)
+        self.shape, self.strides, self.dtype, self.device = shown.shape, shown.strides, shown.dtype, t.device
+
+    def _cut(self, t):
+        return t if self._split is None else t.view(DType(t.dtype.code, t.dtype.bits, self._split.lanes))
+
+    def _make(self, copy=None):
+        """The tensor to lend, its flags and its offset. A copy is made anew each time: it is one consumer's alone."""
+        t, copied = self._source, self.copies or bool(copy)
+        if self.copies and copy is False:
+            raise BufferError(
+                f"__dlpack__: the adapted form needs a copy ({'; '.join(self.changes)}), and copy=False forbids it"
+            )
+        if self._wanted is not None:
+            t = t.astype(self._wanted)
+        elif copied:
+            t = t.copy()
+        padded = t.flags & Flags.IS_SUBBYTE_TYPE_PADDED
+        flags = padded | (Flags.IS_COPIED if copied else 0)
+        if self.readonly and (not copied or self._form["readonly"]):
+            flags |= Flags.READ_ONLY
+        t = self._cut(t)
+        offset = self._form["byte_offset"]
+        return t, int(flags), offset_from_256(t) if offset == "256" else offset or 0
+
+    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+        """Export in the adapted form.
+
+        Raises
+        ------
+        BufferError
+            The form needs a copy and `copy` is False, the device is another one, or a legacy capsule was asked for
+            and cannot say what the form is.
+        TypeError
+            `stream` is no integer.
+        ValueError
+            `stream` is none that the device has.
+        """
+        legacy = self._form["legacy"]
+        if legacy is None:
+            legacy = max_version is None or max_version[0] < 1
+        if dl_device is not None and as_device(dl_device) != self.device:
+            raise BufferError(
+                f"__dlpack__: the adapted tensor is on {self.device} and is offered nowhere else, got "
+                f"dl_device={dl_device!r}"
+            )
+        if stream is not None:
+            # The source's own export obeys the consumer's stream, or refuses it; the struct it makes is not needed.
+            self._source.__dlpack__(stream=stream, max_version=(1, 3))
+        t, flags, offset = self._make(copy)
+        if legacy and flags & Flags.READ_ONLY:
+            raise BufferError(
+                "__dlpack__: the adapted tensor is read-only, which a legacy capsule cannot say; ask "
+                "with max_version=(1, 0), or adapt with copy=True or readonly=False"
+            )
+        if legacy and flags & Flags.IS_SUBBYTE_TYPE_PADDED:
+            raise BufferError(
+                "__dlpack__: elements are padded to bytes, which a legacy capsule cannot say; ask with "
+                "max_version=(1, 1)"
+            )
+        return capsule_of(t, legacy, flags, offset)
+
+    def __dlpack_device__(self):
+        """Return the device as the standard's two numbers.
+
+        Raises
+        ------
+        Nothing.
+        """
+        return self.device.__dlpack_device__()
+
+    def __repr__(self):
+        return f"<adapted {self._name}: {'; '.join(self.changes) or 'as it is'}>"
+
+
+class AdaptedWithTable(Adapted):
+    """An adapted source whose type has an exchange table, for consumers that look for one first.
+
+    Raises
+    ------
+    TypeError
+        The class is called: `dltensor.adapt` makes its objects.
+    """
+
+    __dlpack_c_exchange_api__ = TABLE
+
+
+def _empty_like(t, dtype):
+    """A tensor as the copy will be, without its elements: enough to know shape and strides."""
+    from .._core.convert import empty
+
+    return empty(t.shape, dtype=dtype or t.dtype)
+
+
+def _choose(source, to, given):
+    """The form for a framework: the arguments of every quirk that concerns the source, those given taken first."""
+    from . import inspect
+    from .quirks import load
+
+    quirks = load()
+    if to not in quirks.frameworks:
+        raise ValueError(f"adapt: to must be one of {', '.join(quirks.frameworks)}, got {to!r}")
+    report = inspect(source)
+    if not report.facts:
+        raise TypeError(f"adapt: {type(source).__qualname__} has no memory to share; dl.asarray makes a tensor of it")
+    chosen, reasons = {}, []
+    for row in quirks.about(report.facts, to):
+        if row.role != "consumer":
+            continue
+        for name, value in row.adapt.items():
+            chosen[name] = value
+        reasons.append(row.id)
+    if chosen.get("dtype") == "widen":
+        name = report.facts["dtype"]
+        if name not in quirks.widen:
+            raise BufferError(
+                f"adapt: {to} cannot hold {name}, and no common type holds all its values; choose one with dtype="
+            )
+        chosen["dtype"] = quirks.widen[name]
+    # Saying that the alias may be writable is a reason not to copy for the sake of the flag alone.
+    if given.get("readonly") is False and "dtype" not in chosen and given.get("copy") is None:
+        chosen.pop("copy", None)
+    return chosen
+
+
+def adapt(
+    obj: object,
+    /,
+    *,
+    to: str | None = None,
+    legacy: bool | None = None,
+    readonly: bool | None = None,
+    contiguous: bool | None = None,
+    byte_offset: int | None = None,
+    lanes: int | None = None,
+    dtype: object = None,
+    copy: bool | None = None,
+    table: bool | None = None,
+) -> object:
+    """Return an object that exports `obj` in the form that a consumer can read.
+
+    Parameters
+    ----------
+    obj : object
+        Whatever `asarray` can share: with DLPack, a buffer or an array interface.
+    to : str, optional
+        A framework of the quirks file, such as ``"torch"``: chooses everything below that is left None.
+    legacy : bool, optional
+        True always gives the layout before 1.0, False never does; None gives what the consumer asks for.
+    readonly : bool, optional
+        True marks the tensor read-only. False drops the mark, which lets the consumer write into memory that its owner
+        declared immutable; nothing but this argument ever does.
+    contiguous : bool, optional
+        True copies into C order when it is not.
+    byte_offset : int or "256", optional
+        Where the first element lies behind `data`, in bytes; "256" aligns `data` as the standard wants it. None is 0.
+    lanes : int, optional
+        Joins or splits elements along the last axis, without a copy: pairs of fp4 for torch, single ones for jax.
+    dtype : DType or what names one, optional
+        Converts the values, by a copy.
+    copy : bool, optional
+        True always copies, False never does.
+    table : bool, optional
+        Whether its type has an exchange table. None: unless `legacy`.
+
+    Returns
+    -------
+    Adapted
+        With ``__dlpack__`` and ``__dlpack_device__``. It keeps `obj`; its ``changes`` and repr say what is different.
+
+    Raises
+    ------
+    BufferError
+        `copy` is False and the form needs one; a legacy capsule cannot say what the form is; `obj` cannot be exchanged.
+    TypeError
+        `obj` has no memory to share.
+    ValueError
+        `to` names no known framework, the last axis cannot be cut, or arguments contradict each other.
+
+    Notes
+    -----
+    Where a form needs a copy every export makes its own, which is marked IS_COPIED: as the standard says, it is then
+    solely the consumer's.
+
+    Examples
+    --------
+    >>> backwards = dl.arange(4)[::-1]
+    >>> dl.adapt(backwards, to="torch")
+    <adapted dltensor.Tensor: copied into C order>
+    >>> dl.from_dlpack(dl.adapt(backwards, to="torch")).tolist()
+    [3, 2, 1, 0]
+    """
+    given = {
+        "legacy": legacy,
+        "readonly": readonly,
+        "contiguous": contiguous,
+        "byte_offset": byte_offset,
+        "lanes": lanes,
+        "dtype": dtype,
+        "copy": copy,
+        "table": table,
+    }
+    form = given
+    if to is not None:
+        chosen = _choose(obj, to, given)
+        form = {name: chosen.get(name) if value is None else value for name, value in given.items()}
+    offset = form["byte_offset"]
+    if offset is not None and offset != "256" and (type(offset) is not int or offset < 0):
+        raise ValueError(f"adapt: byte_offset must be a number of bytes from 0 on, or '256', got {offset!r}")
+    if form["lanes"] is not None and (type(form["lanes"]) is not int or not 1 <= form["lanes"] < 2**16):
+        raise ValueError(f"adapt: lanes must be from 1 to 65535, got {form['lanes']!r}")
+    if form["legacy"] and form["table"]:
+        raise ValueError(
+            "adapt: an exchange table gives versioned structs only, so legacy=True and table=True contradict each other"
+        )
+    if isinstance(obj, (bool, int, float, complex, str, list, tuple)):
+        raise TypeError(f"adapt: {type(obj).__qualname__} has no memory to share; dl.asarray makes a tensor of it")
+    try:
+        source = asarray(obj)
+    except TypeError as error:
+        raise TypeError(str(error).replace("asarray:", "adapt:", 1)) from None
+    kind = type(obj)
+    name = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+    wanted = form["table"] if form["table"] is not None else not form["legacy"]
+    return (AdaptedWithTable if wanted else Adapted)._of(source, form, name)

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Hold any array in C, C++, Fortran or Rust behind one struct of function pointers, and read such arrays of others."""
+
+from pathlib import Path
+
+from .._core.naming import set_module as _set_module
+from ._array import OpaqueArray, callback, from_pointer, hold, live_arrays, origin_name, register_origin, unwrap
+from ._metatensor import metatensor_block, metatensor_labels, metatensor_load, register_metatensor
+
+__all__ = [
+    "OpaqueArray",
+    "callback",
+    "from_pointer",
+    "hold",
+    "include_dir",
+    "library_path",
+    "live_arrays",
+    "metatensor_block",
+    "metatensor_labels",
+    "metatensor_load",
+    "origin_name",
+    "register_metatensor",
+    "register_origin",
+    "unwrap",
+]
+
+_ROOT = Path(__file__).resolve().parent.parent
+
+
+def include_dir():
+    """Return the folder to give to a C, C++ or Fortran compiler: ``#include "dltensor/array.h"`` is found there.
+
+    Raises
+    ------
+    FileNotFoundError
+        The headers were not installed with the package.
+
+    Examples
+    --------
+    >>> import os
+    >>> os.path.exists(os.path.join(dl.opaque.include_dir(), "dltensor", "array.h"))
+    True
+    """
+    return str(_there(_ROOT / "include"))
+
+
+def library_path():
+    """Return the path of the shared library that native programs link to.
+
+    Raises
+    ------
+    FileNotFoundError
+        The library was not installed with the package.
+
+    Examples
+    --------
+    >>> import ctypes
+    >>> ctypes.CDLL(dl.opaque.library_path()).dlt_array_struct_size()
+    104
+    """
+    return str(_there(_ROOT / "libdltensor.so"))
+
+
+def _there(path):
+    if not path.exists():
+        raise FileNotFoundError(f"{path.name} of dltensor is not where it was installed to ({path}); install it again")
+    return path
+
+
+_set_module(globals())

@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arrays of ours in metatensor: blocks, labels and files over any tensor. Nothing of it is imported before it is asked.
+
+Everything goes through metatensor's public interface. Its library is called by ctypes, which lets go of the GIL.
+"""
+
+import ctypes
+import functools
+import os
+
+from .._core.convert import asarray, into
+from ._array import DEFAULT_ORIGIN, OpaqueArray, from_pointer, unwrap
+
+
+@functools.cache
+def _theirs():
+    """What is needed of metatensor-core: (package, struct, labels struct, library)."""
+    try:
+        import metatensor
+        from metatensor import _c_api, _c_lib
+    except ImportError as error:
+        raise ImportError(
+            "dltensor.opaque: expected metatensor-core 0.2 or later to be installed (pip install metatensor-core)"
+        ) from error
+    if ctypes.sizeof(_c_api.mts_array_t) != 104:
+        raise ImportError(
+            f"dltensor.opaque: expected metatensor-core 0.2 or later, whose arrays have 104 bytes; "
+            f"{metatensor.__version__} has {ctypes.sizeof(_c_api.mts_array_t)}"
+        )
+    return metatensor, _c_api.mts_array_t, _c_api.mts_labels_t, _c_lib._get_library()
+
+
+@functools.cache
+def _pointers(struct, count):
+    return ctypes.POINTER(struct) * count
+
+
+def _raised():
+    """The last error as metatensor raises it: a Python exception that hangs on it is raised as it is."""
+    from metatensor._status import _get_exception
+
+    return _get_exception()
+
+
+def register_metatensor(like=None, *, origins=(DEFAULT_ORIGIN,)):
+    """Let metatensor give arrays of ours back to Python: ``block.values`` and ``labels.values``.
+
+    Parameters
+    ----------
+    like : type, optional
+        None gives a `Tensor`. A type such as ``numpy.ndarray`` or ``torch.Tensor`` gives objects of that type, sharing
+        memory: what metatensor's own functions in Python can work with. A block whose values were made from an object
+        of the type gives that very object.
+    origins : sequence of str
+        The origins that arrays were made with, where that is not the default.
+
+    Raises
+    ------
+    ImportError
+        metatensor-core is not installed, or older than 0.2.
+    TypeError
+        `like` is no type.
+
+    Examples
+    --------
+    >>> dl.opaque.register_metatensor()  # doctest: +SKIP
+    """
+    if like is not None and not isinstance(like, type):
+        raise TypeError(f"register_metatensor: expected a type such as torch.Tensor, got {like!r}")
+    metatensor = _theirs()[0]
+
+    def give(array, parent=None):
+        address = ctypes.addressof(array)
+        if like is None:
+            return from_pointer(address, owner=parent)
+        found = unwrap(address, owner=parent)
+        return found if isinstance(found, like) else into(found, like)
+
+    for origin in origins:
+        metatensor.register_external_data_wrapper(origin, give)
+
+
+def _held(values, origin):
+    return values if isinstance(values, OpaqueArray) else OpaqueArray(values, origin=origin)
+
+
+def metatensor_block(values, samples, components, properties, *, origin=None):
+    """Return a ``metatensor.TensorBlock`` over the memory of any tensor.
+
+    Parameters
+    ----------
+    values : OpaqueArray, or whatever makes one
+        An OpaqueArray is handed over and cannot be given away a second time.
+    samples, properties : metatensor.Labels
+        For the first axis and the last one.
+    components : sequence of metatensor.Labels
+        For the axes between.
+    origin : str, optional
+        As for `OpaqueArray`.
+
+    Raises
+    ------
+    ImportError
+        metatensor-core is not installed, or older than 0.2.
+    TypeError
+        Labels are expected, and something else came.
+    metatensor.MetatensorError
+        The shape does not fit the labels.
+
+    Examples
+    --------
+    >>> block = dl.opaque.metatensor_block(dl.zeros((2, 3)), samples, [], properties)  # doctest: +SKIP
+    """
+    metatensor, struct, labels_struct, library = _theirs()
+    axes = (samples, *components, properties)
+    for labels in axes:
+        if not isinstance(labels, metatensor.Labels):
+            raise TypeError(
+                f"metatensor_block: expected metatensor.Labels for each axis, got {type(labels).__qualname__}"
+            )
+    first, *between, last = (labels.as_mts_labels_t() for labels in axes)
+    # One pointer in a row is a row; to make an array of them takes longer than all the rest of this function.
+    many = ctypes.byref(between[0]) if len(between) == 1 else _pointers(labels_struct, len(between))(*between)
+    array = _held(values, origin)
+    block = library.mts_block(struct.from_address(array.release()), first, many, len(between), last)
+    if not block:
+        raise _raised()
+    return metatensor.TensorBlock.unsafe_from_ptr(block)
+
+
+def metatensor_labels(names, values, *, assume_unique=False):
+    """Return ``metatensor.Labels`` over the memory of any tensor of integers.
+
+    Parameters
+    ----------
+    names : str or sequence of str
+    values : tensor of shape (n, len(names))
+        Shared when it is of int32, else converted.
+    assume_unique : bool
+        Promise that no entry is there twice.
+
+    Raises
+    ------
+    ImportError
+        metatensor-core is not installed, or older than 0.2.
+    TypeError
+        `values` has no integers.
+    ValueError
+        `values` has another number of columns than there are names.
+    metatensor.MetatensorError
+        An entry is there twice.
+
+    Examples
+    --------
+    >>> labels = dl.opaque.metatensor_labels("sample", [[0], [1]])  # doctest: +SKIP
+    """
+    metatensor, struct, _, _ = _theirs()
+    names = [names] if isinstance(names, str) else list(names)
+    tensor = asarray(values)
+    if tensor.ndim != 2 or tensor.shape[1] != len(names):
+        raise ValueError(
+            f"metatensor_labels: expected values of shape (n, {len(names)}) for the names {names}, got {tensor.shape}"
+        )
+    if "int" not in str(tensor.dtype):
+        raise TypeError(f"metatensor_labels: expected integers, got {tensor.dtype}")
+    array = OpaqueArray(tensor if str(tensor.dtype) == "int32" else asarray(tensor, dtype="int32"))
+    return metatensor.Labels(names, struct.from_address(array.release()), assume_unique=assume_unique)
+
+
+def metatensor_load(path):
+    """Load a ``metatensor.TensorMap`` from a file into arrays of ours, of whatever dtype it has.
+
+    Parameters
+    ----------
+    path : str or path-like
+
+    Raises
+    ------
+    ImportError
+        metatensor-core is not installed, or older than 0.2.
+    metatensor.MetatensorError
+        There is no such file, or something else is in it.
+    ValueError
+        `path` is no name that a file can have.
+
+    Examples
+    --------
+    >>> tensor_map = dl.opaque.metatensor_load("values.mts")  # doctest: +SKIP
+    """
+    metatensor, _, _, library = _theirs()
+    from metatensor._c_api import mts_create_array_callback_t
+
+    create = ctypes.cast(_own_library().dlt_array_create, mts_create_array_callback_t)
+    try:
+        name = os.fsencode(path)
+    except UnicodeEncodeError:
+        raise ValueError(f"metatensor_load: no file can be named {path!a}") from None
+    found = library.mts_tensormap_load(name, create)
+    if not found:
+        raise _raised()
+    return metatensor.TensorMap.unsafe_from_ptr(found)
+
+
+@functools.cache
+def _own_library():
+    return ctypes.CDLL(os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "libdltensor.so"))

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// What vtable arrays keep of Python, let go of from any thread without waiting for the GIL. No arrays are made here.
+#pragma once
+#include "_core/gil.h"
+#include "native/memory/block.h"
+#include "native/opaque/call.h"
+#include "native/opaque/later.h"
+
+namespace dlt {
+
+// Lets go of an object: now where the GIL is held, else soon. Waiting for the GIL would hang a program whose main
+// thread holds it and waits for this one, and would be the end of a daemon thread while the interpreter shuts down.
+inline void drop_object(void* object) noexcept {
+  if (!object) return;
+  if (holds_gil())
+    with_python([object] { Py_DECREF(static_cast<PyObject*>(object)); });
+  else
+    opaque::leave(object);
+}
+
+inline void drop_left() noexcept {
+  if (opaque::any_left()) opaque::take_left(drop_object);
+}
+
+inline int drop_left_when_pending(void*) noexcept {
+  drop_left();
+  return 0;
+}
+
+// The main thread comes by between two steps of the interpreter, at the latest when it takes the GIL the next time.
+// Where its queue is full, the next array does it.
+inline void ask_main_thread() noexcept { Py_AddPendingCall(drop_left_when_pending, nullptr); }
+
+// The `free` of a block that keeps a Python object alive, for blocks that go to other languages.
+inline void free_held(Block* block) noexcept {
+  void* object = block->owner;
+  recycle(block);
+  drop_object(object);
+}
+
+// Ends an array of others, never with the GIL: its `destroy` may wait for somebody who waits for that.
+inline void destroy_without_gil(dlt_array_t* array) noexcept {
+  if (!array->destroy || !holds_gil()) {
+    opaque::call_destroy(array);
+    return;
+  }
+  PyThreadState* state = PyEval_SaveThread();
+  opaque::call_destroy(array);
+  PyEval_RestoreThread(state);
+}
+
+// What a tensor over an array of others needs until its last view is gone: the export, the array, whoever owns that.
+struct Foreign {
+  Block* exported;
+  dlt_array_t array;  // destroy is NULL unless the array is ours to end
+  PyObject* owner;    // may be null
+};
+
+inline void free_foreign(Block* block) noexcept {
+  auto* foreign = static_cast<Foreign*>(block->owner);
+  recycle(block);
+  release(foreign->exported);  // its deleter may look into the array, which therefore ends after it
+  destroy_without_gil(&foreign->array);
+  drop_object(foreign->owner);
+  delete foreign;
+}
+
+}  // namespace dlt

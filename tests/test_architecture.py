@@ -1,0 +1,346 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The architecture: a file's layer is its folder, imports go down only, and everything is documented.
+
+Every import, cimport and include is resolved, those inside functions and names of modules in strings too. Each gate
+counts what it read, and one violation of each rule is planted to see that it is caught.
+"""
+
+import ast
+import re
+from collections import Counter
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+import dltensor as dl
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "src" / "dltensor"
+# From the bottom up. A file belongs to the longest of these that its path begins with; those of one line are siblings,
+# which may not import each other.
+ORDER = [
+    ["include"],
+    ["native/ops"],
+    ["native"],
+    ["native/layout"],
+    ["native/memory"],
+    ["native/cpu"],
+    ["native/cuda"],
+    ["native/opaque"],
+    ["_core"],
+    ["_ops"],
+    ["checks", "cuda", "debug", "layout", "opaque", "typing"],
+    ["__init__"],
+    ["_tools"],
+    ["conformance", "inspection", "testing"],
+    ["_cli"],
+    ["__main__"],
+]
+LAYERS = {name: level for level, names in enumerate(ORDER) for name in names}
+# Imports that go up, each with its reason. They run when a function is called, except those into __init__.
+ALLOWED = {
+    ("__init__.py", "inspection"): "dl.inspect, dl.validate and dl.adapt are tools that belong to the public names",
+    ("_core/hooks.py", "_ops"): "methods of Tensor that are loaded when they are first called",
+    ("_core/hooks.py", "cuda"): "the engine of CUDA tensors is loaded with the first of them",
+    ("_core/pickling.py", "__init__"): "pickles name a function of the package itself",
+    ("_ops/array_api.py", "cuda"): "the list of devices",
+}
+
+
+class Import(NamedTuple):
+    """One file that another one names."""
+
+    file: str
+    target: str
+    line: int
+    lazy: bool
+
+
+def layer_of(name):
+    """The layer of a file, by its path below the package without a suffix; None outside of all layers."""
+    parts = name.split("/")
+    for length in range(len(parts), 0, -1):
+        if "/".join(parts[:length]) in LAYERS:
+            return "/".join(parts[:length])
+    return None
+
+
+def sources(*patterns):
+    """Files of the package by their path in it."""
+    found = {p.relative_to(PACKAGE).as_posix(): p for pattern in patterns for p in sorted(PACKAGE.rglob(pattern))}
+    assert found, f"no file matches {patterns}"
+    return found
+
+
+CODE = ("*.py", "*.pyi", "*.pyx", "*.pxd", "*.pxi", "*.h", "*.hpp", "*.cc", "*.cuh", "*.c", "*.f90")
+TEXTS = {name: path.read_text() for name, path in sources(*CODE).items()}
+STEMS = {name.rpartition(".")[0] for name in TEXTS}
+
+
+def module_file(parts):
+    """The path, without suffix, of a module or package below dltensor; None when there is none."""
+    name = "/".join(parts)
+    if f"{name}/__init__".lstrip("/") in STEMS:
+        return f"{name}/__init__".lstrip("/")
+    return name if name in STEMS else None
+
+
+def imported(file, dots, module, names):
+    """The files that ``from module import names`` names."""
+    base = file.split("/")[:-1]
+    if dots:
+        assert dots - 1 <= len(base), f"{file}: an import leaves the package"
+        parts = base[: len(base) - dots + 1] + [part for part in module.split(".") if part]
+    elif module == "dltensor" or module.startswith("dltensor."):
+        parts = module.split(".")[1:]
+    else:
+        return
+    for name in names or [""]:
+        found = (module_file([*parts, name]) if name else None) or module_file(parts)
+        while found is None and parts:  # an extension of the installed package, or a name in a string
+            parts = parts[:-1]
+            found = module_file(parts)
+        yield found
+
+
+def python_imports(file, text):
+    """Imports of a Python file, lazy ones and names of modules in strings too."""
+    tree = ast.parse(text)
+    functions = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+    lazy = {id(inner) for node in ast.walk(tree) if isinstance(node, functions) for inner in ast.walk(node)}
+    documented = (node for node in ast.walk(tree) if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)))
+    documentation = {id(node.body[0].value) for node in documented if node.body and isinstance(node.body[0], ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            found = imported(file, node.level, node.module or "", [alias.name for alias in node.names])
+        elif isinstance(node, ast.Import):
+            found = [target for alias in node.names for target in imported(file, 0, alias.name, [])]
+        elif (
+            isinstance(node, ast.Constant)
+            and isinstance(node.value, str)
+            and id(node) not in documentation
+            and re.fullmatch(r"(dltensor|_core|_ops|cuda)(\.\w+)+", node.value)
+        ):
+            name = node.value if node.value.startswith("dltensor") else f"dltensor.{node.value}"
+            found = imported(file, 0, name, [])
+        else:
+            continue
+        for target in found:
+            yield Import(file, target, node.lineno, id(node) in lazy or isinstance(node, ast.Constant))
+
+
+IMPORT = re.compile(r"^([ \t]*)from[ \t]+(\.*)([\w.]*)[ \t]+c?import[ \t]*(\([^)]*\)|[^\n#]*)", re.M)
+INCLUDE = re.compile(r'^[ \t]*(?:cdef extern from|include|#[ \t]*include)[ \t]+"([^"]+)"', re.M)
+
+
+def compiled_imports(file, text):
+    """Imports and cimports of a Cython file, its includes and those of C++ files."""
+    code = re.sub(r'"""(.*?)"""', lambda m: m[0] if "#include" in m[0] else "\n" * m[0].count("\n"), text, flags=re.S)
+    if file.endswith((".pyx", ".pxd", ".pxi")):
+        for match in IMPORT.finditer(code):
+            names = [item.split()[0] for item in match[4].strip("()").split(",") if item.strip()]
+            for target in imported(file, len(match[2]), match[3], names):
+                yield Import(file, target, code.count("\n", 0, match.start()) + 1, match[1] != "")
+        for match in re.finditer(r"^([ \t]*)c?import (dltensor[\w.]*)", code, re.M):
+            for target in imported(file, 0, match[2], []):
+                yield Import(file, target, code.count("\n", 0, match.start()) + 1, match[1] != "")
+    for match in INCLUDE.finditer(code):
+        name = match[1]
+        folder = file.rpartition("/")[0]
+        for path in (name, f"include/{name}", f"{folder}/{name}"):
+            if path in TEXTS:
+                yield Import(file, path.rpartition(".")[0], code.count("\n", 0, match.start()) + 1, False)
+
+
+def imports_of(texts):
+    """Every import from one file of the package to another. Stubs name types of any layer, and are never run."""
+    for file, text in texts.items():
+        if file.endswith(".pyi") or file.startswith("testing/hostcuda/"):  # which is built apart
+            continue
+        found = python_imports if file.endswith(".py") else compiled_imports
+        for one in found(file, text):
+            if one.target is not None and one.target != file.rpartition(".")[0]:
+                yield one
+
+
+def violations(texts, used=None):
+    """What breaks the order of layers, as messages; keys of ALLOWED that were needed go to `used`."""
+    for one in imports_of(texts):
+        here, there = layer_of(one.file.rpartition(".")[0]), layer_of(one.target)
+        assert here is not None, f"{one.file} is in no layer of ORDER"
+        assert there is not None, f"{one.target} is in no layer of ORDER"
+        below = LAYERS[there] < LAYERS[here]
+        if here == there or below:
+            continue
+        if (one.file, there) in ALLOWED and (one.lazy or one.file.startswith("__init__")):
+            if used is not None:
+                used.add((one.file, there))
+            continue
+        yield f"{one.file}:{one.line} ({here}) imports {one.target} ({there}){' when called' if one.lazy else ''}"
+
+
+def test_imports_go_down_only():
+    used = set()
+    assert list(violations(TEXTS, used)) == []
+    assert len(list(imports_of(TEXTS))) > 500
+
+
+# A file, what is added to it, and what must be said.
+PLANTED = [
+    ("_core/indexing.pyx", "\ndef f():\n    from .._ops import creation\n", "imports _ops/creation"),
+    ("_core/format.py", "\nfrom .. import debug\n", "imports debug"),
+    ("_core/html.py", "\ndef f():\n    import dltensor\n", "imports __init__"),
+    ("_core/tensor.pyx", "\nfrom .._ops.operands cimport Operand\n", "imports _ops/operands"),
+    ("_core/views.pyx", "\nNAME = 1\nfrom dltensor.cuda import _device\n", "imports cuda/_device"),
+    ("_core/rounding_plan.py", '\nTABLE = {"round": "dltensor._ops.rounding"}\n', "imports _ops/rounding"),
+    ("_ops/creation.py", "\nfrom ..inspection import reading\n", "imports inspection/reading"),
+    ("_ops/casting.pyx", '\ncdef extern from "opaque/python_refs.h":\n    pass\n', "imports opaque/python_refs"),
+    ("checks.py", "\nfrom . import layout\n", "imports layout"),
+    ("cuda/_device.py", "\ndef f():\n    from ..opaque import hold\n", "imports opaque/__init__"),
+    ("_tools/timing.py", "\nfrom ..conformance.runner import cores\n", "imports conformance/runner"),
+    ("conformance/pair.py", "\nfrom ..inspection.text import text\n", "imports inspection/text"),
+    ("inspection/text.py", "\nfrom .._cli import info\n", "imports _cli/info"),
+    ("include/dltensor/array.h", '\n#include "native/export.h"\n', "imports native/export"),
+    ("native/ops/ops.h", '\n#include "native/layout/layout.h"\n', "imports native/layout/layout"),
+    ("native/memory/block.h", '\n#include "native/cuda/memory.h"\n', "imports native/cuda/memory"),
+    ("native/layout/layout.h", '\n#include "native/memory/block.h"\n', "imports native/memory/block"),
+    ("native/cpu/engine.cc", '\n#  include "native/opaque/array.h"\n', "imports native/opaque/array"),
+    ("native/cuda/stream.cc", '\n#include "_core/gil.h"\n', "imports _core/gil"),
+]
+
+
+@pytest.mark.parametrize(("file", "more", "words"), PLANTED, ids=[file for file, _, _ in PLANTED])
+def test_every_planted_import_that_goes_up_is_caught(file, more, words):
+    found = list(violations(TEXTS | {file: TEXTS.get(file, "") + more}))
+    assert len(found) == 1
+    assert words in found[0]
+
+
+def test_every_allowed_import_is_there():
+    used = set()
+    list(violations(TEXTS, used))
+    assert sorted(ALLOWED.keys() - used) == []
+
+
+def spellers_of_python(texts):
+    """Files that include Python's header, or call it."""
+    return {name for name, text in texts.items() if re.search(r"Python\.h>|\bPy[A-Z]\w+\(", text) and
+            name.endswith((".h", ".hpp", ".cc", ".cuh"))}  # fmt: skip
+
+
+def test_the_engine_and_the_public_headers_do_not_know_python():
+    known = spellers_of_python({n: t for n, t in TEXTS.items() if not n.startswith("testing/")})
+    assert {name for name in known if name.startswith(("native/", "include/"))} == set()
+    assert "_core/gil.h" in known
+    planted = spellers_of_python({"native/memory/block.h": "#include <Python.h>"})
+    assert planted == {"native/memory/block.h"}
+
+
+def test_every_file_says_what_it_holds():
+    for name, text in TEXTS.items():
+        lines = text.splitlines()
+        assert "SPDX-License-Identifier: Apache-2.0" in "".join(lines[:2]), name
+        opening = lines[1].strip().lstrip('/*#"!').strip()
+        assert len(opening) > 20 or name.endswith(".pxd"), f"{name} does not open with a sentence"
+
+
+def test_every_compiled_source_is_named_in_the_build():
+    listed = "\n".join(path.read_text() for path in PACKAGE.rglob("meson.build"))
+    checked = 0
+    for name in TEXTS:
+        if name.endswith((".cc", ".pyx", ".c")) and not name.startswith("testing/"):
+            stem = Path(name).name if not name.endswith(".pyx") else Path(name).stem
+            assert f"'{stem}'" in listed or f"/{stem}'" in listed or f"'{stem}.pyx'" in listed, name
+            checked += 1
+    assert checked > 60
+
+
+def test_every_python_file_and_stub_is_installed():
+    installed = Path(dl.__file__).parent
+    there = {path.relative_to(installed).as_posix() for pattern in ("*.py", "*.pyi", "*.toml", "*.html")
+             for path in installed.rglob(pattern)}  # fmt: skip
+    wanted = set(sources("*.py", "*.pyi", "*.toml", "*.html"))
+    assert len(wanted) > 100
+    assert wanted - there == set()
+    assert not list(installed.rglob("*.pyx"))
+
+
+# -- size -------------------------------------------------------------------------------------------------------------
+
+
+def function_lengths(name, text):
+    """Lines of each function of a Python or Cython file, by its name."""
+    start = re.compile(r"^([ \t]*)(?:async )?(?:cpdef|cdef|def)\b[^=\n]*?(\w+)\(.*$")
+    opened, lengths = [], Counter()
+    lines = text.splitlines()
+    for number, line in enumerate([*lines, "end"]):
+        if not line.strip() or line.lstrip().startswith(("#", ")", '"""')):
+            continue
+        indent = len(line) - len(line.lstrip())
+        while opened and indent <= opened[-1][0]:
+            _, title, first, last = opened.pop()
+            lengths[title] = last - first + 1
+        for one in opened:
+            one[3] = number
+        match = start.match(line)
+        if match and (line.rstrip().endswith((":", ",", "(")) or "):" in line):
+            opened.append([indent, f"{name}:{match[2]}", number, number])
+    return lengths
+
+
+def test_sizes_are_printed(capsys):
+    lengths = Counter()
+    for name, text in TEXTS.items():
+        if name.endswith((".py", ".pyx", ".pxi")):
+            lengths |= function_lengths(name, text)
+    total = sum(text.count("\n") for text in TEXTS.values())
+    with capsys.disabled():
+        print(f"\nsrc/dltensor: {len(TEXTS)} files, {total} lines; longest functions with their docstrings:")
+        for title, length in lengths.most_common(8):
+            print(f"  {length:4} {title}")
+    assert len(lengths) > 800
+    assert function_lengths("f", "def f(a):\n    b = 1\n\n    return b\nx = 1\n") == {"f:f": 4}
+
+
+# -- public names -----------------------------------------------------------------------------------------------------
+
+
+def test_every_public_name_exists_and_is_documented():
+    checked = 0
+    for name in dl.__all__:
+        thing = getattr(dl, name)
+        if callable(thing) and not isinstance(thing, type):
+            assert thing.__doc__, f"dl.{name} has no docstring"
+            checked += 1
+    assert checked > 10
+
+
+# Functions that can fail and do not say how teach nobody.
+@pytest.mark.parametrize("name", [n for n in dl.__all__ if callable(getattr(dl, n))])
+def test_public_functions_say_what_they_raise(name):
+    thing = getattr(dl, name)
+    text = thing.__doc__ or ""
+    if isinstance(thing, type) and issubclass(thing, (Exception, int)):
+        assert text
+        return
+    assert "Raises" in text, f"dl.{name} does not document what it raises"
+    assert ">>>" in text, f"dl.{name} shows no example"
+
+
+def test_an_exception_stands_above_its_reason_in_every_docstring():
+    """As numpydoc has it: what follows the name on the same line would be taken for a part of it."""
+    found = beside = 0
+    for name, text in TEXTS.items():
+        if not name.endswith((".py", ".pyx", ".pxi")):
+            continue
+        for section in re.findall(r"^ *Raises\n *-+\n((?:.+\n)*)", text, re.M):
+            found += 1
+            beside += len(re.findall(r"^ *\w+(?:Error|Exit|Missing)   *\w", section, re.M))
+    assert (beside, found > 100) == (0, True)
+
+
+def test_the_project_speaks_of_itself_alone():
+    words = re.compile(r"\b(this session|workplace|steering|helper-\d)\b|/work/|/farm/|/root/", re.I)
+    for path in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *sources("*.py", "*.pyx", "*.h", "*.cc").values()]:
+        assert not words.search(path.read_text()), path.name
