@@ -135,6 +135,9 @@ def test_tobytes_is_numpys(view):
 
 def test_tobytes_of_packed_elements_are_packed():
     assert dl.asarray([1, 2, 3], dtype="int4").tobytes() == b"\x21\x03"
+    used = dl.ones(64, dtype="uint8") * 255
+    del used  # its memory is the next one's
+    assert dl.asarray([1] * 63 + [2] * 64, dtype="int4").tobytes()[-1] == 2
     assert dl.asarray([1, 2, 3], dtype="bfloat16").tobytes() == b"\x80\x3f\x00\x40\x40\x40"
 
 

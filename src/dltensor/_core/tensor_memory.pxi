@@ -108,6 +108,9 @@ cdef Tensor new_empty(int ndim, const int64_t* shape, DLDataType dtype, DLDevice
     if t.its.block == NULL:
         raise MemoryError(_out_of_memory(ndim, shape, dtype, where))
     t.its.dl.data = t.its.block.data
+    if dtype.bits < 8 and size > 0:
+        # The bits after the last packed element belong to none, and travel in tobytes(), pickles and files all the same.
+        (<char*>t.its.dl.data)[_bytes(&t.its.dl, size, 0) - 1] = 0
     return t
 
 

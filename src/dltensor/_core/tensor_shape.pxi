@@ -16,6 +16,7 @@ cdef object as_tuple(int n, const int64_t* numbers):
 cdef int read_shape(object shape, int64_t* out, str where, bint strides=False) except -1:
     """Numbers of a shape argument, or of strides, into `out` (64 entries); returns how many."""
     cdef int n = 0, overflow = 0
+    cdef Py_ssize_t i
     if PyTuple_CheckExact(shape) and PyTuple_GET_SIZE(shape) <= 64:
         for n in range(<int>PyTuple_GET_SIZE(shape)):
             if not PyLong_CheckExact(<object>PyTuple_GET_ITEM(shape, n)):
@@ -45,8 +46,8 @@ cdef int read_shape(object shape, int64_t* out, str where, bint strides=False) e
         raise TypeError(f"{where}: {'strides are' if strides else 'a shape is'} an integer or a sequence of integers, "
                         f"got {quoted(shape)}") from None
     try:
-        for n in range(len(numbers)):
-            out[n] = numbers[n]
+        for i in range(len(numbers)):
+            out[i] = numbers[i]
     except OverflowError:
         raise ValueError(f"{where}: {'a stride' if strides else 'an extent'} must be below 2^63, got "
                          f"{', '.join([shown(number) for number in numbers])}") from None
