@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from dltensor._core.views import from_raw, raw_bytes, restride
+from dltensor._core.views import from_raw, raw_bytes, as_strided
 
 import dltensor as dl
 from dltensor._core.pickling import rebuild
@@ -48,8 +48,8 @@ LAYOUTS = {
     "broadcast": lambda t: dl.broadcast_to(t, (4, 3, 5)),
     "one element many times": lambda t: dl.broadcast_to(t[1, 2], (100, 100)),
     "a broadcast column": lambda t: dl.broadcast_to(t[:, 1:2], (3, 7)),
-    "windows": lambda t: restride(t, (13, 3), (1, 1)),
-    "windows apart": lambda t: restride(t, (2, 3), (1, 4)),
+    "windows": lambda t: as_strided(t, (13, 3), (1, 1)),
+    "windows apart": lambda t: as_strided(t, (2, 3), (1, 4)),
 }
 
 

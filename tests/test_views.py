@@ -5,7 +5,7 @@ import itertools
 
 import numpy as np
 import pytest
-from dltensor._core.views import element_bytes, from_raw, raw_bytes, restride
+from dltensor._core.views import element_bytes, from_raw, raw_bytes, as_strided
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.lib.stride_tricks import as_strided
@@ -27,9 +27,9 @@ def test_restride_gives_exactly_the_views_that_stay_inside(dims, offset, backwar
     start, end = layout.extent(source.shape, source.strides)
     if 0 not in shape and not (start <= offset + low and offset + high <= end):
         with pytest.raises(ValueError, match="leaves the elements"):
-            restride(source, shape, strides, offset)
+            as_strided(source, shape, strides, offset)
         return
-    made = restride(source, shape, strides, offset)
+    made = as_strided(source, shape, strides, offset)
     where = [offset + sum(i * s for i, s in zip(index, strides, strict=True)) for index in np.ndindex(*shape)]
     expected = [23 - at * -1 if backwards else at for at in where]
     assert np.array(made.tolist()).ravel().tolist() == expected
@@ -38,17 +38,17 @@ def test_restride_gives_exactly_the_views_that_stay_inside(dims, offset, backwar
 @pytest.mark.parametrize("stride", [2**62, -(2**63), 2**63 - 1])
 def test_restride_is_not_fooled_by_overflow(stride):
     with pytest.raises(ValueError, match="leaves the elements"):
-        restride(dl.zeros(8), (4, 4), (stride, stride))
+        as_strided(dl.zeros(8), (4, 4), (stride, stride))
 
 
 def test_restride_of_an_empty_tensor_shows_nothing():
     with pytest.raises(ValueError, match="leaves the elements"):
-        restride(dl.zeros((0,)), (1,), (1,))
-    assert restride(dl.zeros((0,)), (0, 5), (1, 1), 99).shape == (0, 5)
+        as_strided(dl.zeros((0,)), (1,), (1,))
+    assert as_strided(dl.zeros((0,)), (0, 5), (1, 1), 99).shape == (0, 5)
 
 
 def test_a_read_only_tensor_stays_so():
-    assert restride(dl.asarray(b"abc"), (1,), (1,)).readonly
+    assert as_strided(dl.asarray(b"abc"), (1,), (1,)).readonly
 
 
 @pytest.mark.parametrize("dtype", dl.DTYPES.values(), ids=str)

@@ -10,7 +10,7 @@ import pytest
 
 from dltensor.conformance import _probe
 
-CLASSES = ("Taken", "Watch", "Probe", "Table")
+CLASSES = ("ImportedTensor", "Watch", "Probe", "Table")
 
 
 @pytest.mark.parametrize("name", CLASSES)
@@ -34,7 +34,7 @@ def test_an_object_made_by_new_alone_raises_or_is_whole(name):
     assert done.stdout.startswith("whole: (2, 3) True" if name == "Probe" else "refused: ")
 
 
-@pytest.mark.parametrize("name", ["Taken", "Watch"])
+@pytest.mark.parametrize("name", ["ImportedTensor", "Watch"])
 def test_a_class_that_holds_a_foreign_address_says_who_makes_its_objects(name):
     with pytest.raises(TypeError, match=f"{name}: objects of this class are made by {name.lower()[:4]}"):
         getattr(_probe, name)()

@@ -108,7 +108,7 @@ SHIM int shim_elementwise(int flavour, int op, int type, const Flat* in, int cou
   }
   Made target(out);
   const auto go = only_prepare ? prepare : elementwise;
-  const Operation operation{op, static_cast<Flavour>(flavour), type};
+  const Operation operation{op, static_cast<OpVariant>(flavour), type};
   const int fault = answer(go(operation, operands, count, target.operand, {stream, launch}));
   for (int k = 0; k < count; ++k) delete made[k];
   return fault;
@@ -208,7 +208,7 @@ SHIM double shim_add_cost(Stream* stream, int rounds) {
       if (!allocate(*stream, 8192, &z).ok()) return -1;
       c.data = z->data;
       const Operand in[2] = {{&a, x}, {&b, y}};
-      if (!elementwise({op, Flavour::plain, type_float32}, in, 2, {&c, z}, {stream}).ok()) return -1;
+      if (!elementwise({op, OpVariant::plain, type_float32}, in, 2, {&c, z}, {stream}).ok()) return -1;
       release(z);
     }
     clock_gettime(CLOCK_MONOTONIC, &to);

@@ -99,13 +99,13 @@ static void compute(Stream& stream, Stream& other) {
   for (float& value : host) value = 3;
   GO(from_host(host, b.operand(), stream));
   const Operand in[2] = {a.operand(), b.operand()}, turned_in[2] = {a.operand(), turned.operand()};
-  GO(elementwise({op_add, Flavour::plain, type_float32}, in, 2, out.operand(), {&stream}));
+  GO(elementwise({op_add, OpVariant::plain, type_float32}, in, 2, out.operand(), {&stream}));
   GO(to_host(host, out.operand(), stream));
   if (host[47] != 5) complaint = "2 + 3 is not 5";
   GO(copy(a.operand(), turned.operand(), {&stream}));
-  GO(elementwise({op_multiply, Flavour::plain, type_float32}, turned_in, 2, out.operand(), {&stream}));
+  GO(elementwise({op_multiply, OpVariant::plain, type_float32}, turned_in, 2, out.operand(), {&stream}));
   GO(cuda::cast(out.operand(), wide.operand(), {}, {&other}));
-  GO(elementwise({op_less, Flavour::plain, type_float32}, in, 2, mask.operand(), {&stream}));
+  GO(elementwise({op_less, OpVariant::plain, type_float32}, in, 2, mask.operand(), {&stream}));
   GO(choose(mask.operand(), a.operand(), b.operand(), out.operand(), {&stream}));
   Block* pinned = nullptr;
   CUevent event = nullptr;

@@ -19,7 +19,7 @@
 #include "dltensor/array.h"
 #include "native/cpu/pool.h"
 #include "native/memory/block.h"
-#include "native/memory/loan.h"
+#include "native/memory/managed.h"
 #include "native/memory/trace.h"
 #include "native/opaque/handles.h"
 #include "native/opaque/later.h"
@@ -111,7 +111,7 @@ void lend_memory(Random& random) {
   dlt::Block* block = dlt::allocate(64);
   int64_t shape[2] = {4, 4}, strides[2] = {4, 1};
   const DLTensor view{block->data, {kDLCPU, 0}, 2, {kDLFloat, 32, 1}, shape, strides, 0};
-  DLManagedTensorVersioned* tensor = dlt::lend(view, block, 0);
+  DLManagedTensorVersioned* tensor = dlt::export_managed(view, block, 0);
   dlt::release(block);
   CHECK(tensor != nullptr && dlt::block_of(tensor) == block && tensor->dl_tensor.shape[1] == 4);
   if (auto* other = lent[random.below(places)].exchange(tensor)) other->deleter(other);

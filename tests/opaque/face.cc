@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "check.h"
-#include "native/memory/loan.h"
+#include "native/memory/managed.h"
 #include "native/opaque/call.h"
 
 using namespace dlt;

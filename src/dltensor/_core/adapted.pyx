@@ -4,8 +4,8 @@
 from cpython.pycapsule cimport PyCapsule_New
 from libc.stdint cimport int64_t, uint64_t
 
-from .dlpack cimport lend_capsule, lend_legacy_capsule
-from .native cimport lend
+from .dlpack cimport export_capsule, export_legacy_capsule
+from .native cimport export_managed
 from .tensor cimport Tensor, exchange_table
 from .types cimport DLManagedTensorVersioned, DLPackExchangeAPI, DLTensor, is_handle
 
@@ -45,8 +45,8 @@ def capsule_of(Tensor t, bint legacy, uint64_t flags, int64_t offset):
     cdef DLTensor view
     _describe(t, offset, &view)
     if legacy:
-        return lend_legacy_capsule(&view, t.its.block)
-    return lend_capsule(&view, t.its.block, flags)
+        return export_legacy_capsule(&view, t.its.block)
+    return export_capsule(&view, t.its.block, flags)
 
 
 # -- an exchange table for adapted objects ----------------------------------------------------------------------------
@@ -57,7 +57,7 @@ cdef int _from_python(void* object_, DLManagedTensorVersioned** out) except -1:
     cdef Tensor t
     t, flags, offset = (<object>object_)._make()
     _describe(t, offset, &view)
-    out[0] = lend(view, t.its.block, flags)
+    out[0] = export_managed(view, t.its.block, flags)
     if out[0] == NULL:
         raise MemoryError("exchange table of an adapted tensor: no memory left for the exported struct")
     return 0

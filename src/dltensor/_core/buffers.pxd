@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 from libc.stdint cimport int64_t, uint64_t
 
-from .dlpack cimport Taken
+from .dlpack cimport ImportedTensor
 from .types cimport DLTensor
 
 cdef int borrow_numpy(object array, DLTensor* view, uint64_t* flags, int64_t* room, str where) except -1
 cdef bint is_readable(object array) except -1
 cdef object keep_in_place(object array)
-cdef int take_numpy(object array, Taken* out, str where) except -1
-cdef int take_buffer(object x, Taken* out, str where) except -1
-cdef int take_interface(object interface, object owner, bint cuda, Taken* out, str where) except -1
+cdef int import_numpy(object array, ImportedTensor* out, str where) except -1
+cdef int take_buffer(object x, ImportedTensor* out, str where) except -1
+cdef int take_interface(object interface, object owner, bint cuda, ImportedTensor* out, str where) except -1
 cdef object make_numpy(const DLTensor* view, uint64_t flags, object owner)
 cdef int fill_buffer(Py_buffer* buffer, int flags, const DLTensor* view, uint64_t tensor_flags) except -1
 cdef void free_buffer(Py_buffer* buffer) noexcept

@@ -10,7 +10,7 @@ from cpython.ref cimport Py_DECREF, Py_INCREF, Py_XDECREF
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
-from .dlpack cimport adopt_object, judge
+from .dlpack cimport adopt_object, check_tensor
 from .native cimport Block, Extent, adopt, contiguous_strides, extent, is_contiguous, item_bytes, numel
 from .types cimport (DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, DLPACK_FLAG_BITMASK_READ_ONLY, DLDataType, DType,
                      dtype_of, format_of, is_host, kDLComplex, kDLCPU, kDLCUDA, kDLBool, kDLFloat, kDLInt, kDLUInt,
@@ -168,7 +168,7 @@ cdef int borrow_numpy(object array, DLTensor* view, uint64_t* flags, int64_t* ro
     flags[0] = 0 if fields.flags & numpy_writeable else DLPACK_FLAG_BITMASK_READ_ONLY
     if dtype.bits < 8:
         flags[0] |= DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED
-    return judge(view, where)
+    return check_tensor(view, where)
 
 
 cdef object keep_in_place(object array):
@@ -180,7 +180,7 @@ cdef object keep_in_place(object array):
     return reference
 
 
-cdef int take_numpy(object array, Taken* out, str where) except -1:
+cdef int import_numpy(object array, ImportedTensor* out, str where) except -1:
     """Take an ndarray: borrow it, keep it, and keep NumPy from resizing it in place."""
     cdef Block* block
     cdef PyObject* reference = NULL
@@ -286,7 +286,7 @@ cdef DLDataType _read_format(const char* format, Py_ssize_t width, object x, str
     return (<DType>known).value
 
 
-cdef int take_buffer(object x, Taken* out, str where) except -1:
+cdef int take_buffer(object x, ImportedTensor* out, str where) except -1:
     """Take any object with the buffer protocol; the buffer is released when the last view is gone."""
     cdef int i
     cdef Py_buffer* buffer = <Py_buffer*>malloc(sizeof(Py_buffer))
@@ -318,7 +318,7 @@ cdef int take_buffer(object x, Taken* out, str where) except -1:
             if buffer.strides != NULL:
                 _set_stride(out.room + buffer.ndim, i, buffer.strides[i], out.room[i], buffer.itemsize, where)
         out.flags = DLPACK_FLAG_BITMASK_READ_ONLY if buffer.readonly else 0
-        judge(&out.view, where)
+        check_tensor(&out.view, where)
         block = adopt(out.view.data, buffer, dlt_free_buffer)
         if block == NULL:
             raise MemoryError(f"{where}: no memory left for a block header")
@@ -507,7 +507,7 @@ cdef int read_interface(dict interface, object owner, bint cuda, DLTensor* view,
     except OverflowError:
         raise BufferError(f"{where}: {name} gives an extent or a stride beyond 64 bits") from None
     flags[0] = DLPACK_FLAG_BITMASK_READ_ONLY if readonly else 0
-    judge(view, where)
+    check_tensor(view, where)
     if buffer is not None:
         _check_inside(view, address_of(buffer), buffer.nbytes, name, where)
         if kept is not None:
@@ -533,7 +533,7 @@ cdef int _check_inside(const DLTensor* view, size_t start, size_t nbytes, str na
     return 0
 
 
-cdef int take_interface(object interface, object owner, bint cuda, Taken* out, str where) except -1:
+cdef int take_interface(object interface, object owner, bint cuda, ImportedTensor* out, str where) except -1:
     """Take what an array interface describes; `owner` keeps the memory."""
     cdef list kept = [owner]
     if not isinstance(interface, dict):

@@ -7,14 +7,14 @@ from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
-from .buffers cimport take_buffer, take_interface, take_numpy
+from .buffers cimport take_buffer, take_interface, import_numpy
 from .dlpack cimport (ARRAY, ARRAY_INTERFACE, BUFFER, CAPSULE, CUDA_ARRAY_INTERFACE, NDARRAY, NONE, PROTOCOL, TABLE,
-                      Taken, TypeEntry, adopt_object, borrow_table, entry_of, entry_of_type, free_object, hold_storage,
-                      is_lazy, judge, raise_pending, take, take_owned)
-from .native cimport adopt, lend, release
+                      ImportedTensor, TypeEntry, adopt_object, borrow_table, entry_of, entry_of_type, free_object, hold_storage,
+                      is_lazy, check_tensor, raise_pending, import_tensor, import_managed)
+from .native cimport adopt, export_managed, release
 from .scalars cimport plain_number, store_python
 from .tensor cimport (Tensor, as_tuple, assign_scalar, copied, exchange_table, is_packed, new_empty, read_shape,
-                      same_view, take_into)
+                      same_view, fill_from_import)
 from .types cimport (DLPACK_FLAG_BITMASK_IS_COPIED, DLPACK_FLAG_BITMASK_READ_ONLY, DLPACK_MAJOR_VERSION,
                      DLPACK_MINOR_VERSION, DLDataType, DLDevice, DLDeviceType, DLManagedTensorVersioned,
                      DLPackExchangeAPI, DLTensor, SetError, device_of, dtype_of, is_host, kDLCPU, kDLCUDA,
@@ -24,8 +24,8 @@ from .foreign_text import first_line
 from .tensor import hook_of, set_hook
 from .types import ConformanceWarning
 
-cdef extern from "native/memory/loan.h" namespace "dlt" nogil:
-    int allocate_loan(DLTensor*, DLManagedTensorVersioned**, void*, SetError) noexcept
+cdef extern from "native/memory/managed.h" namespace "dlt" nogil:
+    int allocate_managed(DLTensor*, DLManagedTensorVersioned**, void*, SetError) noexcept
 
 cdef extern from "Python.h":
     PyObject* PyErr_Occurred() noexcept
@@ -37,7 +37,7 @@ include "convert_numbers.pxi"
 
 cdef Tensor read(object x, object copy, str where):
     """The tensor that any object with DLPack (or an ndarray) shows, sharing its memory."""
-    cdef Taken taken
+    cdef ImportedTensor imported
     cdef TypeEntry* entry
     cdef Tensor t
     cdef DLPackExchangeAPI* table
@@ -48,16 +48,16 @@ cdef Tensor read(object x, object copy, str where):
         return _read_torch(x, entry, copy, where)
     table = entry.table  # an entry may stand for another type once Python code has run
     t = Tensor.__new__(Tensor)
-    if entry.door == NDARRAY:
-        take_numpy(x, &taken, where)
-    elif entry.door == PROTOCOL:
-        _take_protocol(x, &taken, where)
-    elif entry.door == TABLE or entry.door == CAPSULE:
-        take(x, entry, None, &taken, where)
+    if entry.path == NDARRAY:
+        import_numpy(x, &imported, where)
+    elif entry.path == PROTOCOL:
+        import_protocol(x, &imported, where)
+    elif entry.path == TABLE or entry.path == CAPSULE:
+        import_tensor(x, entry, None, &imported, where)
     else:
         raise AttributeError(f"{where}: {type(x).__qualname__} has no __dlpack__ and no exchange table; asarray reads "
                              f"buffers, array interfaces and sequences too")
-    take_into(t, &taken)
+    fill_from_import(t, &imported)
     if t.its.dl.device.device_type == kDLCUDA:
         # Only the table says nothing of streams: what it gives must wait for the producer's.
         _adopt(t, _producer_stream(table, t.its.dl.device))
@@ -66,7 +66,7 @@ cdef Tensor read(object x, object copy, str where):
 
 cdef Tensor _read_torch(object x, TypeEntry* entry, object copy, str where):
     """The tensor that a torch tensor shows. Its storage is kept, since the object may be given another one."""
-    cdef Taken taken
+    cdef ImportedTensor imported
     cdef Tensor t
     if entry.obeyed:
         return _read_torch_class(x, where)
@@ -77,10 +77,10 @@ cdef Tensor _read_torch(object x, TypeEntry* entry, object copy, str where):
         return _read_torch_class(x, where)
     t = Tensor.__new__(Tensor)
     storage = hold_storage(x)
-    borrow_table(x, entry.table, &taken.view, taken.room, where)
-    taken.flags = 0
-    adopt_object(storage, &taken, where)
-    take_into(t, &taken)
+    borrow_table(x, entry.table, &imported.view, imported.room, where)
+    imported.flags = 0
+    adopt_object(storage, &imported, where)
+    fill_from_import(t, &imported)
     if t.its.dl.device.device_type == kDLCUDA:
         _adopt(t, _producer_stream(entry.table, t.its.dl.device))
     return t
@@ -88,13 +88,13 @@ cdef Tensor _read_torch(object x, TypeEntry* entry, object copy, str where):
 
 cdef Tensor _read_torch_class(object x, str where):
     """The tensor that a torch tensor exports by its ``__dlpack__``, which its class may have made its own."""
-    cdef Taken taken
+    cdef ImportedTensor imported
     cdef Tensor t = Tensor.__new__(Tensor)
     try:
-        _take_protocol(x, &taken, where)
+        import_protocol(x, &imported, where)
     except RuntimeError as error:
         raise BufferError(f"{where}: {type(x).__qualname__}.__dlpack__ refused: {first_line(str(error))}") from error
-    take_into(t, &taken)
+    fill_from_import(t, &imported)
     if t.its.dl.device.device_type == kDLCUDA:
         _adopt(t, None)
     try:
@@ -102,11 +102,11 @@ cdef Tensor _read_torch_class(object x, str where):
     except (RuntimeError, NotImplementedError):
         return t  # it has none: what was exported is somebody else's memory
     # What torch exports keeps the tensor object, not its storage.
-    taken.view = t.its.dl
-    taken.flags = t.its.flags
-    adopt_object([storage, t], &taken, where)
+    imported.view = t.its.dl
+    imported.flags = t.its.flags
+    adopt_object([storage, t], &imported, where)
     t = Tensor.__new__(Tensor)
-    take_into(t, &taken)
+    fill_from_import(t, &imported)
     return t
 
 
@@ -137,7 +137,7 @@ cdef Tensor _resolved(object x, object copy, str where):
     return t
 
 
-cdef int _take_protocol(object x, Taken* taken, str where) except -1:
+cdef int import_protocol(object x, ImportedTensor* imported, str where) except -1:
     cdef int32_t device_type = 0, device_id = 0
     stream = None
     try:
@@ -162,11 +162,11 @@ cdef int _take_protocol(object x, Taken* taken, str where) except -1:
         if device_type == kDLCUDA:
             hook = _stream_hook
             stream = hook(device_id) if hook is not None else None
-    take(x, entry_of(x), stream, taken, where)  # the entry given may stand for another type by now
-    if device_type != 0 and (device_type != <int32_t>taken.view.device.device_type or
-                             not is_host(device_type) and device_id != taken.view.device.device_id):
-        told = taken.view.device
-        release(taken.block)
+    import_tensor(x, entry_of(x), stream, imported, where)  # the entry given may stand for another type by now
+    if device_type != 0 and (device_type != <int32_t>imported.view.device.device_type or
+                             not is_host(device_type) and device_id != imported.view.device.device_id):
+        told = imported.view.device
+        release(imported.block)
         raise BufferError(f"{where}: __dlpack_device__ of {type(x).__qualname__} says "
                           f"{device_of(DLDevice(<DLDeviceType>device_type, device_id))}, its tensor says "
                           f"{device_of(told)}")
@@ -287,7 +287,7 @@ def asarray(obj, /, *, dtype=None, device=None, copy=None):
         return obj
     copy = read_copy_flag(copy, "asarray")
     t = view_any(obj, copy, "asarray")
-    if t is None and isinstance(obj, (float, complex)) and entry_of(obj).door == ARRAY:
+    if t is None and isinstance(obj, (float, complex)) and entry_of(obj).path == ARRAY:
         t = _from_array(obj, copy, "asarray")  # numpy.float64 and numpy.complex128 are Python's numbers too
     if t is None:
         if copy is not None and not copy:
@@ -309,7 +309,7 @@ def asarray(obj, /, *, dtype=None, device=None, copy=None):
 
 cdef Tensor view_any(object obj, object copy, str where):
     """A tensor that shares the memory of `obj`, or None when it has none to share."""
-    cdef Taken taken
+    cdef ImportedTensor imported
     cdef TypeEntry* entry
     cdef Tensor t
     if type(obj) is Tensor:
@@ -317,18 +317,18 @@ cdef Tensor view_any(object obj, object copy, str where):
     if isinstance(obj, (int, float, complex, list, tuple, str)):
         return None
     entry = entry_of(obj)
-    if entry.door == BUFFER:
+    if entry.path == BUFFER:
         t = Tensor.__new__(Tensor)
-        take_buffer(obj, &taken, where)
-        take_into(t, &taken)
+        take_buffer(obj, &imported, where)
+        fill_from_import(t, &imported)
         return t
-    if entry.door == ARRAY_INTERFACE:
+    if entry.path == ARRAY_INTERFACE:
         return _from_interface(obj.__array_interface__, obj, where)
-    if entry.door == CUDA_ARRAY_INTERFACE:
+    if entry.path == CUDA_ARRAY_INTERFACE:
         return _from_cuda(obj.__cuda_array_interface__, obj, where)
-    if entry.door == ARRAY:
+    if entry.path == ARRAY:
         return _from_array(obj, copy, where)
-    if entry.door == NONE:
+    if entry.path == NONE:
         for cuda, name in ((True, "__cuda_array_interface__"), (False, "__array_interface__")):
             interface = getattr(obj, name, None)
             if interface is not None:
@@ -340,7 +340,7 @@ cdef Tensor view_any(object obj, object copy, str where):
 cdef Tensor _from_array(object obj, object copy, str where):
     """A tensor over the array that ``__array__`` returns."""
     made = obj.__array__()
-    if type(made) is not Tensor and entry_of(made).door != NDARRAY:
+    if type(made) is not Tensor and entry_of(made).path != NDARRAY:
         raise ValueError(f"{where}: {type(obj).__qualname__}.__array__ must return a NumPy array, got "
                          f"{type(made).__qualname__}")
     return view_any(made, copy, where)
@@ -348,16 +348,16 @@ cdef Tensor _from_array(object obj, object copy, str where):
 
 cdef Tensor _from_interface(object interface, object owner, str where):
     """A tensor over what ``__array_interface__`` describes."""
-    cdef Taken taken
+    cdef ImportedTensor imported
     cdef Tensor t = Tensor.__new__(Tensor)
-    take_interface(interface, owner, False, &taken, where)
-    take_into(t, &taken)
+    take_interface(interface, owner, False, &imported, where)
+    fill_from_import(t, &imported)
     return t
 
 
 cdef Tensor _from_cuda(object interface, object owner, str where):
     """A tensor over what ``__cuda_array_interface__`` describes, ordered after the stream that it names."""
-    cdef Taken taken
+    cdef ImportedTensor imported
     cdef Tensor t = Tensor.__new__(Tensor)
     if not isinstance(interface, dict):
         raise TypeError(f"{where}: __cuda_array_interface__ must be a dictionary, got {type(interface).__qualname__}")
@@ -366,8 +366,8 @@ cdef Tensor _from_cuda(object interface, object owner, str where):
     if stream is not None and (isinstance(stream, bool) or not isinstance(stream, int) or stream < 1):
         raise ValueError(f"{where}: the stream of __cuda_array_interface__ must be None, 1, 2 or a handle, "
                          f"got {stream!r}")
-    take_interface(interface, owner, True, &taken, where)
-    take_into(t, &taken)
+    take_interface(interface, owner, True, &imported, where)
+    fill_from_import(t, &imported)
     _adopt(t, stream, True)
     return t
 
@@ -425,10 +425,10 @@ def wrap(ptr, shape, dtype, *, device="cpu", strides=None, byte_offset=0, owner=
     >>> dl.wrap(ctypes.addressof(memory), (2, 2), dl.int32, owner=memory).tolist()
     [[1, 2], [3, 4]]
     """
-    cdef Taken taken
+    cdef ImportedTensor imported
     cdef _Keeper keeper
     cdef Tensor t
-    cdef int ndim = read_shape(shape, taken.room, "wrap")
+    cdef int ndim = read_shape(shape, imported.room, "wrap")
     if not isinstance(ptr, int):
         raise TypeError(f"wrap: ptr must be an integer, got {type(ptr).__qualname__}")
     if not 0 <= ptr < 2**64:
@@ -437,30 +437,30 @@ def wrap(ptr, shape, dtype, *, device="cpu", strides=None, byte_offset=0, owner=
         raise ValueError(f"wrap: byte_offset must be from 0 to 2^64 - 1, got {byte_offset}")
     if deleter is not None and not callable(deleter):
         raise TypeError(f"wrap: deleter must be callable, got {type(deleter).__qualname__}")
-    taken.view.data = <void*><size_t>ptr
-    taken.view.device = read_device(device, "wrap")
-    taken.view.dtype = read_dtype(dtype, "wrap")
-    taken.view.ndim = ndim
-    taken.view.shape = taken.room
-    taken.view.strides = NULL
-    taken.view.byte_offset = byte_offset
+    imported.view.data = <void*><size_t>ptr
+    imported.view.device = read_device(device, "wrap")
+    imported.view.dtype = read_dtype(dtype, "wrap")
+    imported.view.ndim = ndim
+    imported.view.shape = imported.room
+    imported.view.strides = NULL
+    imported.view.byte_offset = byte_offset
     if strides is not None:
-        taken.view.strides = taken.room + 64
-        n = read_shape(strides, taken.room + 64, "wrap", strides=True)
+        imported.view.strides = imported.room + 64
+        n = read_shape(strides, imported.room + 64, "wrap", strides=True)
         if n != ndim:
             raise ValueError(f"wrap: shape has {ndim} dimensions, strides have {n}")
-    judge(&taken.view, "wrap")
-    taken.flags = DLPACK_FLAG_BITMASK_READ_ONLY if readonly else 0
+    check_tensor(&imported.view, "wrap")
+    imported.flags = DLPACK_FLAG_BITMASK_READ_ONLY if readonly else 0
     t = Tensor.__new__(Tensor)
     keeper = _Keeper.__new__(_Keeper)
     keeper.owner = owner
-    taken.block = adopt(taken.view.data, <void*>keeper, free_object)
-    if taken.block == NULL:
+    imported.block = adopt(imported.view.data, <void*>keeper, free_object)
+    if imported.block == NULL:
         raise MemoryError("wrap: no memory left for a block header")
     Py_INCREF(keeper)
-    taken.view.data = <char*>taken.view.data + taken.view.byte_offset
-    taken.view.byte_offset = 0
-    take_into(t, &taken)
+    imported.view.data = <char*>imported.view.data + imported.view.byte_offset
+    imported.view.byte_offset = 0
+    fill_from_import(t, &imported)
     keeper.deleter = deleter
     if t.its.dl.device.device_type == kDLCUDA:
         _adopt(t, None)
@@ -541,7 +541,7 @@ def into(t, kind, /):
     """
     cdef Tensor source
     cdef TypeEntry* entry
-    cdef DLManagedTensorVersioned* loan
+    cdef DLManagedTensorVersioned* managed
     cdef void* made = NULL
     if not isinstance(kind, type):
         raise TypeError(f"into: expected a type such as torch.Tensor, got {kind!r}")
@@ -549,7 +549,7 @@ def into(t, kind, /):
     if kind is Tensor:
         return source
     entry = entry_of_type(kind)
-    if entry.door == NDARRAY:
+    if entry.path == NDARRAY:
         made_array = source.numpy()
         return made_array if type(made_array) is kind else made_array.view(kind)
     if entry.table == NULL:
@@ -561,10 +561,10 @@ def into(t, kind, /):
         return importer(source)
     if entry.torch:
         _refuse_torch(source)
-    loan = lend(source.its.dl, source.its.block, source.its.flags & ~<uint64_t>DLPACK_FLAG_BITMASK_IS_COPIED)
-    if loan == NULL:
+    managed = export_managed(source.its.dl, source.its.block, source.its.flags & ~<uint64_t>DLPACK_FLAG_BITMASK_IS_COPIED)
+    if managed == NULL:
         raise MemoryError("into: no memory left for the exported struct")
-    if entry.table.managed_tensor_to_py_object_no_sync(loan, &made) != 0:
+    if entry.table.managed_tensor_to_py_object_no_sync(managed, &made) != 0:
         if PyErr_Occurred() == NULL:
             raise BufferError(f"into: the exchange table of {kind.__qualname__} failed without saying why")
         raise_pending()
@@ -621,7 +621,7 @@ cdef int _table_from_python(void* object_, DLManagedTensorVersioned** out) excep
         raise TypeError(f"exchange table of dltensor.Tensor: expected a Tensor, got "
                         f"{type(<object>object_).__qualname__}")
     t = <Tensor>object_
-    out[0] = lend(t.its.dl, t.its.block, t.its.flags & ~<uint64_t>DLPACK_FLAG_BITMASK_IS_COPIED)
+    out[0] = export_managed(t.its.dl, t.its.block, t.its.flags & ~<uint64_t>DLPACK_FLAG_BITMASK_IS_COPIED)
     if out[0] == NULL:
         raise MemoryError("exchange table of dltensor.Tensor: no memory left for the exported struct")
     if t.size == 0:
@@ -630,10 +630,10 @@ cdef int _table_from_python(void* object_, DLManagedTensorVersioned** out) excep
 
 
 cdef int _table_to_python(DLManagedTensorVersioned* managed, void** out) except -1:
-    cdef Taken taken
+    cdef ImportedTensor imported
     cdef Tensor t = Tensor.__new__(Tensor)
-    take_owned(managed, &taken, "exchange table of dltensor.Tensor")
-    take_into(t, &taken)
+    import_managed(managed, &imported, "exchange table of dltensor.Tensor")
+    fill_from_import(t, &imported)
     if t.its.dl.device.device_type == kDLCUDA:
         _adopt(t, None)
     Py_INCREF(t)
@@ -661,7 +661,7 @@ cdef int _table_stream(DLDeviceType device_type, int32_t device_id, void** out) 
 exchange_table.header.version.major = DLPACK_MAJOR_VERSION
 exchange_table.header.version.minor = DLPACK_MINOR_VERSION
 exchange_table.header.prev_api = NULL
-exchange_table.managed_tensor_allocator = allocate_loan
+exchange_table.managed_tensor_allocator = allocate_managed
 exchange_table.managed_tensor_from_py_object_no_sync = (
     <int (*)(void*, DLManagedTensorVersioned**) noexcept>_table_from_python)
 exchange_table.managed_tensor_to_py_object_no_sync = (

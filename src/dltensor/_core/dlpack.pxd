@@ -11,20 +11,20 @@ cdef extern from "_core/gil.h" namespace "dlt" nogil:
 
 # A foreign tensor that is ours now: `block` carries one reference, `view` has been checked, its byte_offset is folded
 # into `data` unless that is a handle. Shape and strides are copies in `room`; strides may be NULL.
-cdef struct Taken:
+cdef struct ImportedTensor:
     DLTensor view
     Block* block
     uint64_t flags
     int64_t room[128]
 
 # How a type can be read; found out once per type.
-cdef enum Door:
+cdef enum ImportPath:
     UNKNOWN, TABLE, NDARRAY, PROTOCOL, CAPSULE, BUFFER, ARRAY_INTERFACE, CUDA_ARRAY_INTERFACE, ARRAY, NONE
 
 cdef struct TypeEntry:
     void* type
     uint32_t version
-    Door door
+    ImportPath path
     int signature
     bint immutable
     bint torch      # a torch tensor
@@ -34,16 +34,16 @@ cdef struct TypeEntry:
 cdef TypeEntry* entry_of(object x) except NULL
 cdef TypeEntry* entry_of_type(object kind) except NULL
 cdef TypeEntry* known_entry(void* kind) noexcept
-cdef int judge(const DLTensor* view, str where) except -1
-cdef int take(object x, TypeEntry* entry, object stream, Taken* out, str where) except -1
-cdef int take_owned(DLManagedTensorVersioned* managed, Taken* out, str where) except -1
+cdef int check_tensor(const DLTensor* view, str where) except -1
+cdef int import_tensor(object x, TypeEntry* entry, object stream, ImportedTensor* out, str where) except -1
+cdef int import_managed(DLManagedTensorVersioned* managed, ImportedTensor* out, str where) except -1
 cdef object capsule_around(DLManagedTensorVersioned* managed)
-cdef object lend_capsule(const DLTensor* view, Block* block, uint64_t flags)
-cdef object lend_legacy_capsule(const DLTensor* view, Block* block)
+cdef object export_capsule(const DLTensor* view, Block* block, uint64_t flags)
+cdef object export_legacy_capsule(const DLTensor* view, Block* block)
 cdef bint is_lazy(object x, str where) except -1
 cdef bint is_plain(object x, bint ask, str where) except -1
 cdef bint is_torch_table(const DLPackExchangeAPI* table) noexcept
 cdef object hold_storage(object x)
 cdef int borrow_table(object x, const DLPackExchangeAPI* table, DLTensor* out, int64_t* room, str where) except -1
 cdef int raise_pending() except -1
-cdef int adopt_object(object owner, Taken* out, str where) except -1
+cdef int adopt_object(object owner, ImportedTensor* out, str where) except -1

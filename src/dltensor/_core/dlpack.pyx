@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The doors: how a foreign tensor becomes ours, and ours a capsule. No arithmetic here, no arrays without DLPack.
 
-One shape inside: a judged view and a block that keeps its memory. `take` alone consumes, `judge` alone refuses,
-`lend_capsule` alone exports. Legacy structs exist in this file and nowhere else.
+One shape inside: a judged view and a block that keeps its memory. `import_tensor` alone consumes, `check_tensor` alone refuses,
+`export_capsule` alone exports. Legacy structs exist in this file and nowhere else.
 """
 import sys
 import warnings
@@ -13,7 +13,7 @@ from cpython.pycapsule cimport (PyCapsule_CheckExact, PyCapsule_GetName, PyCapsu
                                 PyCapsule_New, PyCapsule_SetDestructor, PyCapsule_SetName)
 from libc.string cimport strcmp, strncmp
 
-from .native cimport adopt, environment_switch, lend, retain
+from .native cimport adopt, environment_switch, export_managed, retain
 from .types cimport DLPACK_FLAG_BITMASK_READ_ONLY, DLManagedTensor, DLPackExchangeAPIHeader, DLPackVersion, is_handle
 
 from .types import DLPACK_VERSION, ConformanceWarning
@@ -25,8 +25,8 @@ cdef extern from "dltensor/validate.h" nogil:
     int dlt_check_layout(const void*, int)
     size_t dlt_explain_tensor(const DLTensor*, char*, size_t)
 
-cdef extern from "native/memory/loan.h" namespace "dlt" nogil:
-    DLManagedTensor* lend_legacy(const DLTensor&, Block*) noexcept
+cdef extern from "native/memory/managed.h" namespace "dlt" nogil:
+    DLManagedTensor* export_legacy(const DLTensor&, Block*) noexcept
     Block* block_of(const DLManagedTensorVersioned*) noexcept
 
 cdef extern from "_core/gil.h" namespace "dlt" nogil:
@@ -93,7 +93,7 @@ cdef TypeEntry* entry_of(object x) except NULL:
 
 cdef TypeEntry* entry_of_type(object kind) except NULL:
     cdef TypeEntry* known = known_entry(<void*>kind)
-    return known if known != NULL else _study(kind)
+    return known if known != NULL else classify_type(kind)
 
 
 cdef inline TypeEntry* _pair_of(void* kind) noexcept:
@@ -113,36 +113,36 @@ cdef TypeEntry* known_entry(void* kind) noexcept:
     return NULL
 
 
-cdef TypeEntry* _study(object kind) except NULL:
+cdef TypeEntry* classify_type(object kind) except NULL:
     """Find out how objects of a type are read: the fastest way it has. May run Python code of the type."""
     cdef void* raw_type = <void*>kind
     cdef DLPackExchangeAPI* table = NULL
     cdef TypeEntry* entry
-    cdef Door door
+    cdef ImportPath path
     global _torch_table
     cdef bint torch = _is_torch(kind), obeyed = torch and _overrides_export(kind)
     if _use_tables and not obeyed:
         table = _find_table(kind)
     if table != NULL:
-        door = TABLE
+        path = TABLE
     elif kind is _CapsuleType:
-        door = CAPSULE
+        path = CAPSULE
     elif _is_ndarray(kind):
-        door = NDARRAY
+        path = NDARRAY
     elif hasattr(kind, "__dlpack__"):
-        door = PROTOCOL
+        path = PROTOCOL
     elif hasattr(kind, "__cuda_array_interface__"):
-        door = CUDA_ARRAY_INTERFACE
+        path = CUDA_ARRAY_INTERFACE
     elif _is_numpy_scalar(kind):
-        door = ARRAY  # its buffer is bare bytes for some types, and none for those of ml_dtypes
+        path = ARRAY  # its buffer is bare bytes for some types, and none for those of ml_dtypes
     elif has_buffer(raw_type):
-        door = BUFFER
+        path = BUFFER
     elif hasattr(kind, "__array_interface__"):
-        door = ARRAY_INTERFACE
+        path = ARRAY_INTERFACE
     elif hasattr(kind, "__array__"):
-        door = ARRAY
+        path = ARRAY
     else:
-        door = NONE
+        path = NONE
     immutable = _is_immutable(kind)
     # Nothing below runs Python code: the entry is whole before anybody else can look at it.
     entry = _pair_of(raw_type)
@@ -150,7 +150,7 @@ cdef TypeEntry* _study(object kind) except NULL:
         entry += 1
     entry.type = raw_type
     entry.version = type_version(raw_type)
-    entry.door = door
+    entry.path = path
     entry.signature = 0
     entry.table = table
     entry.immutable = immutable
@@ -241,7 +241,7 @@ cdef DLPackExchangeAPI* _find_table(object kind) except? NULL:
 
 # -- judging and owning -----------------------------------------------------------------------------------------------
 
-cdef int judge(const DLTensor* view, str where) except -1:
+cdef int check_tensor(const DLTensor* view, str where) except -1:
     """Refuse what cannot be used; the sentence names field, value and rule."""
     cdef char text[512]
     if dlt_check_tensor(view) != 0:
@@ -250,7 +250,7 @@ cdef int judge(const DLTensor* view, str where) except -1:
     return 0
 
 
-cdef inline void _fold(DLTensor* view) noexcept:
+cdef inline void apply_byte_offset(DLTensor* view) noexcept:
     # On devices whose data is a handle the offset must stay where it is.
     if view.byte_offset != 0 and not is_handle(<int32_t>view.device.device_type):
         view.data = <char*>view.data + view.byte_offset
@@ -278,7 +278,7 @@ cdef inline int read_layout(const DLTensor* view, DLTensor* out, int64_t* room) 
     return dlt_check_tensor(out)
 
 
-cdef int take_owned(DLManagedTensorVersioned* managed, Taken* out, str where) except -1:
+cdef int import_managed(DLManagedTensorVersioned* managed, ImportedTensor* out, str where) except -1:
     """Turn a managed struct that is ours into a checked view. Whatever fails, its deleter runs exactly once."""
     cdef Block* block
     if dlt_check_version(managed.version) != 0:
@@ -289,7 +289,7 @@ cdef int take_owned(DLManagedTensorVersioned* managed, Taken* out, str where) ex
     # An export of ours is checked too: whoever had it may have changed it.
     if read_layout(&managed.dl_tensor, &out.view, out.room) != 0:
         try:
-            judge(&out.view, where)
+            check_tensor(&out.view, where)
         finally:
             delete_managed(managed)
     out.flags = managed.flags
@@ -303,16 +303,16 @@ cdef int take_owned(DLManagedTensorVersioned* managed, Taken* out, str where) ex
         if block == NULL:
             delete_managed(managed)
             raise MemoryError(f"{where}: no memory left for a block header")
-    _fold(&out.view)  # an adapted tensor goes out with an offset
+    apply_byte_offset(&out.view)  # an adapted tensor goes out with an offset
     out.block = block
     return 0
 
 
-cdef int _take_legacy(DLManagedTensor* managed, Taken* out, str where) except -1:
+cdef int _take_legacy(DLManagedTensor* managed, ImportedTensor* out, str where) except -1:
     cdef Block* block
     if read_layout(&managed.dl_tensor, &out.view, out.room) != 0:
         try:
-            judge(&out.view, where)
+            check_tensor(&out.view, where)
         finally:
             delete_legacy(managed)
     block = adopt(out.view.data, managed, free_legacy)
@@ -321,7 +321,7 @@ cdef int _take_legacy(DLManagedTensor* managed, Taken* out, str where) except -1
         raise MemoryError(f"{where}: no memory left for a block header")
     out.flags = 0
     out.block = block
-    _fold(&out.view)
+    apply_byte_offset(&out.view)
     return 0
 
 
@@ -442,8 +442,8 @@ cdef int borrow_table(object x, const DLPackExchangeAPI* table, DLTensor* out, i
             raise BufferError(f"{where}: the exchange table of {type(x).__qualname__} failed without saying why")
         raise_pending()
     if read_layout(&lent, out, room) != 0:
-        judge(out, where)
-    _fold(out)
+        check_tensor(out, where)
+    apply_byte_offset(out)
     return 0
 
 
@@ -452,7 +452,7 @@ cdef int raise_pending() except -1:
     return -1
 
 
-cdef int adopt_object(object owner, Taken* out, str where) except -1:
+cdef int adopt_object(object owner, ImportedTensor* out, str where) except -1:
     """Let a Python object keep the memory of a view."""
     cdef Block* block = adopt(out.view.data, <void*>owner, free_object)
     if block == NULL:
@@ -464,11 +464,11 @@ cdef int adopt_object(object owner, Taken* out, str where) except -1:
 
 # -- in ---------------------------------------------------------------------------------------------------------------
 
-cdef int take(object x, TypeEntry* entry, object stream, Taken* out, str where) except -1:
+cdef int import_tensor(object x, TypeEntry* entry, object stream, ImportedTensor* out, str where) except -1:
     """Take a tensor from any object that speaks DLPack: exchange table, ``__dlpack__`` or a capsule."""
-    if entry.door == TABLE:
+    if entry.path == TABLE:
         return _take_from_table(x, entry.table, out, where)
-    if entry.door == CAPSULE:
+    if entry.path == CAPSULE:
         return _take_capsule(x, out, where)
     immutable = entry.immutable  # before the call, which may have the entry stand for another type
     capsule = _call_dlpack(x, entry, stream, where)
@@ -481,7 +481,7 @@ cdef int take(object x, TypeEntry* entry, object stream, Taken* out, str where) 
     return 0
 
 
-cdef int _take_from_table(object x, DLPackExchangeAPI* table, Taken* out, str where) except -1:
+cdef int _take_from_table(object x, DLPackExchangeAPI* table, ImportedTensor* out, str where) except -1:
     cdef DLManagedTensorVersioned* managed = NULL
     if table.managed_tensor_from_py_object_no_sync(<void*>x, &managed) != 0:
         if PyErr_Occurred() == NULL:
@@ -489,10 +489,10 @@ cdef int _take_from_table(object x, DLPackExchangeAPI* table, Taken* out, str wh
         return -1
     if managed == NULL:
         raise BufferError(f"{where}: the exchange table of {type(x).__qualname__} reported success and gave no tensor")
-    return take_owned(managed, out, where)
+    return import_managed(managed, out, where)
 
 
-cdef int _take_capsule(object capsule, Taken* out, str where) except -1:
+cdef int _take_capsule(object capsule, ImportedTensor* out, str where) except -1:
     """Consume a capsule: it is renamed before anything else can go wrong, so that nobody takes it twice."""
     cdef const char* name = PyCapsule_GetName(capsule)
     cdef bint versioned = name != NULL and strcmp(name, b"dltensor_versioned") == 0
@@ -517,7 +517,7 @@ cdef int _take_capsule(object capsule, Taken* out, str where) except -1:
         PyCapsule_SetName(capsule, b"used_dltensor")
     PyCapsule_SetDestructor(capsule, NULL)
     if versioned:
-        return take_owned(<DLManagedTensorVersioned*>managed, out, where)
+        return import_managed(<DLManagedTensorVersioned*>managed, out, where)
     return _take_legacy(<DLManagedTensor*>managed, out, where)
 
 
@@ -597,21 +597,21 @@ cdef object capsule_around(DLManagedTensorVersioned* managed):
     return owned(capsule)
 
 
-cdef object lend_capsule(const DLTensor* view, Block* block, uint64_t flags):
+cdef object export_capsule(const DLTensor* view, Block* block, uint64_t flags):
     """Export as a versioned capsule."""
-    cdef DLManagedTensorVersioned* loan = lend(view[0], block, flags)
-    if loan == NULL:
+    cdef DLManagedTensorVersioned* managed = export_managed(view[0], block, flags)
+    if managed == NULL:
         raise MemoryError("__dlpack__: no memory left for the exported struct")
-    return capsule_around(loan)
+    return capsule_around(managed)
 
 
-cdef object lend_legacy_capsule(const DLTensor* view, Block* block):
+cdef object export_legacy_capsule(const DLTensor* view, Block* block):
     """Export as a capsule of the layout before 1.0."""
     cdef PyObject* capsule
-    cdef DLManagedTensor* loan = lend_legacy(view[0], block)
-    if loan == NULL:
+    cdef DLManagedTensor* managed = export_legacy(view[0], block)
+    if managed == NULL:
         raise MemoryError("__dlpack__: no memory left for the exported struct")
-    capsule = PyCapsule_NewRaw(loan, b"dltensor", _end_legacy_capsule)
+    capsule = PyCapsule_NewRaw(managed, b"dltensor", _end_legacy_capsule)
     if capsule == NULL:
-        delete_legacy(loan)
+        delete_legacy(managed)
     return owned(capsule)

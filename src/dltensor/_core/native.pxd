@@ -25,8 +25,8 @@ cdef extern from "native/environment.h" namespace "dlt" nogil:
     const char* environment(const char*)
     bint environment_switch(const char*)
 
-cdef extern from "native/memory/loan.h" namespace "dlt" nogil:
-    DLManagedTensorVersioned* lend(const DLTensor&, Block*, uint64_t) noexcept
+cdef extern from "native/memory/managed.h" namespace "dlt" nogil:
+    DLManagedTensorVersioned* export_managed(const DLTensor&, Block*, uint64_t) noexcept
 
 cdef extern from "native/layout/layout.h" namespace "dlt" nogil:
     ctypedef struct Extent:

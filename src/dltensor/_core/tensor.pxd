@@ -2,7 +2,7 @@
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint64_t
 
-from .dlpack cimport Taken
+from .dlpack cimport ImportedTensor
 from .indexing cimport Place
 from .native cimport Block
 from .types cimport DLDataType, DLDevice, DLPackExchangeAPI, DLTensor
@@ -20,7 +20,7 @@ cdef class Tensor:
     cdef bint is_view  # shares a block that another tensor or an export was made with
     cdef object __weakref__
 
-cdef int take_into(Tensor t, Taken* taken) except -1
+cdef int fill_from_import(Tensor t, ImportedTensor* imported) except -1
 cdef int64_t counted(int ndim, const int64_t* shape, DLDataType dtype, str where) except -1
 cdef Tensor new_empty(int ndim, const int64_t* shape, DLDataType dtype, DLDevice device, str where)
 cdef Tensor view_of(Tensor source, const Place* place)

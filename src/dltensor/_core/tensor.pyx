@@ -14,7 +14,7 @@ from cpython.tuple cimport PyTuple_CheckExact, PyTuple_GET_ITEM, PyTuple_GET_SIZ
 from cpython.ref cimport Py_INCREF
 from libc.string cimport memcpy
 
-from .dlpack cimport CAPSULE, NONE, UNKNOWN, Taken, entry_of, lend_capsule, lend_legacy_capsule
+from .dlpack cimport CAPSULE, NONE, UNKNOWN, ImportedTensor, entry_of, export_capsule, export_legacy_capsule
 from .indexing cimport Place, checked_index, locate
 from .buffers cimport fill_buffer, free_buffer, make_numpy
 from .native cimport (KEEP_GIL_BYTES, TRAILING, Block, allocate, broadcast_strides, bytes_of, contiguous_strides,

@@ -81,11 +81,11 @@ cdef inline object exported(Tensor self, object stream, object max_version, obje
     if _size(&view) == 0:
         view.data = NULL  # what the standard recommends, and every reader takes
     if versioned:
-        return lend_capsule(&view, source.its.block, flags)
+        return export_capsule(&view, source.its.block, flags)
     if flags & DLPACK_FLAG_BITMASK_READ_ONLY:
         raise BufferError("__dlpack__: the tensor is read-only, which a capsule of the layout before 1.0 cannot "
                           "say; ask with max_version=(1, 0), or export a copy()")
     if flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED:
         raise BufferError("__dlpack__: elements are padded to bytes, which a capsule of the layout before 1.0 "
                           "cannot say; ask with max_version=(1, 1)")
-    return lend_legacy_capsule(&view, source.its.block)
+    return export_legacy_capsule(&view, source.its.block)

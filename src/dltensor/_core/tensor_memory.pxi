@@ -9,24 +9,24 @@ cdef inline Tensor new_tensor(int ndim):
     return t
 
 
-cdef int take_into(Tensor t, Taken* taken) except -1:
+cdef int fill_from_import(Tensor t, ImportedTensor* imported) except -1:
     """Fill a new tensor with what a door has taken; the block's reference moves in first, so that nothing is lost."""
     cdef int i
-    cdef int ndim = taken.view.ndim
-    t.its.block = taken.block
+    cdef int ndim = imported.view.ndim
+    t.its.block = imported.block
     t.is_view = True
-    t.its.flags = taken.flags
+    t.its.flags = imported.flags
     if not t.its.make_room(ndim):
         raise MemoryError(f"no memory left for {ndim} dimensions")
-    t.its.dl.data = taken.view.data
-    t.its.dl.device = taken.view.device
-    t.its.dl.dtype = taken.view.dtype
-    t.its.dl.byte_offset = taken.view.byte_offset
+    t.its.dl.data = imported.view.data
+    t.its.dl.device = imported.view.device
+    t.its.dl.dtype = imported.view.dtype
+    t.its.dl.byte_offset = imported.view.byte_offset
     for i in range(ndim):
-        t.its.dl.shape[i] = taken.view.shape[i]
-    if taken.view.strides != NULL:
+        t.its.dl.shape[i] = imported.view.shape[i]
+    if imported.view.strides != NULL:
         for i in range(ndim):
-            t.its.dl.strides[i] = taken.view.strides[i]
+            t.its.dl.strides[i] = imported.view.strides[i]
     else:
         # NULL strides were legal until DLPack 1.2: fill them, so that no loop has to ask.
         contiguous_strides(ndim, t.its.dl.shape, t.its.dl.strides)

@@ -14,7 +14,7 @@ cdef inline bint is_operand(object x):
     """Whether a function would take `x`: an operator must leave everything else to the other side."""
     if type(x) is Tensor or PyFloat_CheckExact(x) or PyLong_CheckExact(x):
         return True
-    if entry_of(x).door not in (UNKNOWN, CAPSULE, NONE):
+    if entry_of(x).path not in (UNKNOWN, CAPSULE, NONE):
         return True
     return isinstance(x, (int, float, complex))  # bool, and subclasses
 

@@ -17,12 +17,12 @@ cdef extern from "native/cpu/ramp.h" namespace "dlt" nogil:
         int64_t first_high, step_high
         uint64_t first_low, step_low, rest, steps
         int32_t fraction
-    bint native_ramp "dlt::write_ramp"(void*, int64_t, int64_t, int64_t, DLDataType, bint, const Ramp&)
+    bint native_fill_arange "dlt::fill_arange"(void*, int64_t, int64_t, int64_t, DLDataType, bint, const Ramp&)
 
 from math import frexp, inf, nextafter
 
 
-def restride(Tensor t, shape, strides, int64_t offset=0, bint readonly=False, str where="restride"):
+def as_strided(Tensor t, shape, strides, int64_t offset=0, bint readonly=False, str where="as_strided"):
     """Return a view of `t` with any shape and strides that stay inside the elements which `t` spans.
 
     Parameters
@@ -40,7 +40,7 @@ def restride(Tensor t, shape, strides, int64_t offset=0, bint readonly=False, st
 
     Examples
     --------
-    >>> restride(dl.arange(6), (3,), (2,), 1).tolist()
+    >>> as_strided(dl.arange(6), (3,), (2,), 1).tolist()
     [1, 3, 5]
     """
     cdef Place place
@@ -200,7 +200,7 @@ def element_bytes(Tensor t, *index):
     return (<char*>t.its.dl.data + at * width)[:width]
 
 
-def write_ramp(Tensor t, start, step, str where="write_ramp"):
+def fill_arange(Tensor t, start, step, str where="fill_arange"):
     """Write ``start + i * step`` to element ``i`` of a tensor in C order. Integers are exact, modulo 2**64.
 
     Parameters
@@ -219,7 +219,7 @@ def write_ramp(Tensor t, start, step, str where="write_ramp"):
 
     Examples
     --------
-    >>> t = dl.empty(3); write_ramp(t, 1.0, 0.5); t.tolist()
+    >>> t = dl.empty(3); fill_arange(t, 1.0, 0.5); t.tolist()
     [1.0, 1.5, 2.0]
     """
     cdef Scalar value
@@ -334,7 +334,7 @@ cdef int _write_part(Tensor t, DLDataType dtype, int64_t at, int64_t every, obje
     ramp.rest, ramp.steps = rest, steps
     ramp.fraction = places + shift
     with nogil:
-        native_ramp(t.its.dl.data, at, every, size, dtype, padded, ramp)
+        native_fill_arange(t.its.dl.data, at, every, size, dtype, padded, ramp)
     last <<= shift
     if (first < 0) != (last < 0):
         # Beside 0 there may be too few digits in fixed point.

@@ -208,7 +208,7 @@ cdef bint _names_dtype(object x) except -1:
         return False
     if isinstance(x, (str, type, DType)) or hasattr(x, "__dlpack_data_type__"):
         return True
-    return entry_of(x).door == NONE and not any([hasattr(x, name) for name in ("__array_interface__",
+    return entry_of(x).path == NONE and not any([hasattr(x, name) for name in ("__array_interface__",
                                                                                "__cuda_array_interface__")])
 
 

@@ -14,7 +14,7 @@ from .._core.native cimport (COMPLEX, KEEP_GIL_BYTES, NO_LOOP, NO_MEMORY, OK, RE
                              op_greater, op_greater_equal, op_less, op_less_equal, op_multiply, op_not_equal, op_pow,
                              op_subtract, op_table, store_scalar, type_bool, type_table, type_uint8)
 from .operands cimport (Engine, Item, Operand, common_device, common_shape, engine_of, hold_without_gil,
-                        promote_operands, rank_of, read_number, read_operands, read_tensor, store_number, type_of)
+                        promote_operands, kind_order, read_number, read_operands, read_tensor, store_number, type_of)
 from .._core.scalars cimport integer_range, shown
 from .._core.tensor cimport Tensor, as_tuple, check_writable, fill_elements, new_empty, new_tensor, set_element
 from .._core.types cimport (DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, DLPACK_FLAG_BITMASK_READ_ONLY, DLDataType,
@@ -96,7 +96,7 @@ cdef object element(int op, bint swapped, PyObject** arguments, PyObject* out, b
 
 cdef int _check_exponent(const Operand* base, object exponent) except -1:
     """Refuse a negative integer as the exponent of integers: nearly every result would be 0, which nobody means."""
-    if isinstance(exponent, int) and exponent < 0 and 0 <= base.type < computed_types and rank_of(base.type) < 2:
+    if isinstance(exponent, int) and exponent < 0 and 0 <= base.type < computed_types and kind_order(base.type) < 2:
         raise ValueError(f"pow: integers to the power of {shown(exponent)} are fractions; give the exponent as a "
                          f"float, or convert the base with astype()")
     return 0
@@ -141,7 +141,7 @@ cdef object _general(int op, Operand* operands, PyObject** arguments, object out
         type = promote_operands(operands, count, where)
     if count == 2 and numbers == 1 and op_table[op].result[0] == b"m" and _is_comparison(op):
         k = 0 if operands[0].number else 1
-        if operands[1 - k].type < computed_types and rank_of(operands[1 - k].type) < 2:
+        if operands[1 - k].type < computed_types and kind_order(operands[1 - k].type) < 2:
             return _compare_exactly(op, operands, k, given[k], ndim, shape, out, device, engine, launch, where)
     if saturate:
         to = type
@@ -212,7 +212,7 @@ cdef int _check_output(Operand* target, int ndim, const int64_t* shape, int to, 
         raise ValueError(f"{where}: the operands are on {device_of(device)}, out is on {device_of(target.view.device)}")
     if target.type == to or to == type_bool and target.type == type_uint8:
         return 0
-    if saturate or target.type < 0 or target.type >= computed_types or rank_of(target.type) < rank_of(to):
+    if saturate or target.type < 0 or target.type >= computed_types or kind_order(target.type) < kind_order(to):
         raise TypeError(f"{where}: the result is {type_table[to].name.decode()}, out is {dtype_of(target.view.dtype)}; "
                         f"give an out of that dtype, or use cast()")
     return 0

@@ -218,7 +218,7 @@ cdef object _on_device(int op, PyObject** arguments, int count, object out):
     if (first == NULL or row < 0 or row >= computed_types or first.device.device_type != kDLCUDA or
             compute_type(op, row) != row):
         return None
-    if op == op_pow and items[1].view == NULL and rank_of(row) < 2:
+    if op == op_pow and items[1].view == NULL and kind_order(row) < 2:
         return None  # not every number is an exponent of integers
     for i in range(first.ndim - 1, -1, -1):
         if first.strides[i] != size:
@@ -227,7 +227,7 @@ cdef object _on_device(int op, PyObject** arguments, int count, object out):
     for i in range(count):
         if items[i].view == NULL and not _store_plain(<object>arguments[i], row, items[i].element):
             # The other floats and complex numbers take what promotion would leave to them.
-            if rank_of(row) < 2 or not (PyFloat_CheckExact(<object>arguments[i]) or
+            if kind_order(row) < 2 or not (PyFloat_CheckExact(<object>arguments[i]) or
                                         PyLong_CheckExact(<object>arguments[i])):
                 return None
             store_number(<object>arguments[i], &number, row, _names[op])

@@ -4,7 +4,7 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
 from .._core.native cimport NO_MEMORY, OK, TRAILING, Scalar, Status, broadcast_shapes, computed_types, type_table
-from .operands cimport (Operand, common_device, engine_of, hold_without_gil, own_operands, promote_operands, rank_of,
+from .operands cimport (Operand, common_device, engine_of, hold_without_gil, own_operands, promote_operands, kind_order,
                         read_number, read_operands, read_tensor, type_of)
 from .._core.scalars cimport plain_number
 from .._core.tensor cimport Tensor, as_tuple, new_empty
@@ -164,7 +164,7 @@ def matmul(x1, x2, /, out=None):
                 converted = astype(<object>used[i], dtype_of(type_table[row].dtype))
                 held.append(converted)
                 read_tensor(converted, &operands[i])
-    if rank_of(row) == 0:
+    if kind_order(row) == 0:
         raise TypeError("matmul: not defined for bool; astype() an integer first")
     a, b = operands[0].view, operands[1].view
     left_vector, right_vector = a.ndim == 1, b.ndim == 1
@@ -270,7 +270,7 @@ def gemm(a, b, c=None, alpha=1.0, beta=0.0):
     if operands[0].type != operands[1].type or operands[0].type < 0 or operands[0].type >= computed_types:
         raise TypeError(f"gemm: a is {dtype_of(operands[0].view.dtype)}, b is {dtype_of(operands[1].view.dtype)}; both "
                         f"must be one dtype of numbers, so astype() one")
-    if rank_of(operands[0].type) == 0:
+    if kind_order(operands[0].type) == 0:
         raise TypeError("gemm: not defined for bool; astype() an integer first")
     if operands[0].view.shape[1] != operands[1].view.shape[0]:
         raise ValueError(f"gemm: a.shape[1] must match b.shape[0], got shapes {_shape_of(&operands[0].view)} and "

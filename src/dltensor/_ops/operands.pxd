@@ -21,7 +21,7 @@ cdef struct Operand:
     double element[4]   # the number as one element, once its dtype is known
 
 cdef int type_of(DLDataType dtype) noexcept
-cdef int rank_of(int type) noexcept
+cdef int kind_order(int type) noexcept
 cdef object read_operands(PyObject** given, int count, PyObject* output, Operand* operands, PyObject** used, str where)
 cdef object read_operand(object x, Operand* out, str where)
 cdef int own_operands(PyObject** used, int count, Operand* operands, list held, str where) except -1

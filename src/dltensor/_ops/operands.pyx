@@ -46,7 +46,7 @@ cdef int type_of(DLDataType dtype) noexcept:
     return _types[dtype.code][dtype.bits] - 1
 
 
-cdef int rank_of(int type) noexcept:
+cdef int kind_order(int type) noexcept:
     """bool 0, integers 1, floats 2, complex 3: how promotion climbs."""
     cdef Kind kind = type_table[type].kind
     return 0 if kind == BOOLEAN else 1 if kind == SIGNED or kind == UNSIGNED else 2 if kind == REAL else 3
@@ -89,12 +89,12 @@ cdef bint _classify(object x, Operand* out, str where) except -1:
         out.type = type_complex64
         return True
     entry = entry_of(x)
-    if entry.door == TABLE and entry.table.dltensor_from_py_object_no_sync != NULL:
+    if entry.path == TABLE and entry.table.dltensor_from_py_object_no_sync != NULL:
         out.table = entry.table
         # Keys seen for the first time are plain once torch has said so.
         if entry.torch and not is_plain(x, True, where) and (is_lazy(x, where) or not is_plain(x, False, where)):
             return False
-    elif entry.door != NDARRAY or not is_readable(x):
+    elif entry.path != NDARRAY or not is_readable(x):
         return False
     out.lender = <PyObject*>x
     return True
@@ -220,7 +220,7 @@ cdef object hold_without_gil(Operand* operands, int count):
         entry = known_entry(<void*>Py_TYPE(lender))
         if entry != NULL and entry.torch:
             held.append(hold_storage(lender))
-        elif entry != NULL and entry.door == NDARRAY:
+        elif entry != NULL and entry.path == NDARRAY:
             held.append(keep_in_place(lender))
     return held
 
@@ -271,7 +271,7 @@ cdef int promote_operands(Operand* operands, int count, str where) except -1:
                             f"dtype in common; convert one with astype()")
         type = joined
     for i in range(count):
-        if operands[i].number and (type < 0 or rank_of(operands[i].type) > rank_of(type)):
+        if operands[i].number and (type < 0 or kind_order(operands[i].type) > kind_order(type)):
             type = operands[i].type if type < 0 else promote(type, operands[i].type)
     return type
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the CPU engine says of itself: instruction sets, threads, which dtype two meet in. Nothing is computed here."""
 from .._core.native cimport computed_types, environment, promote, type_table
-from .operands cimport Operand, rank_of, read_operand, type_of
+from .operands cimport Operand, kind_order, read_operand, type_of
 from .._core.types cimport DLDataType, dtype_of, read_dtype
 
 cdef extern from "native/cpu/features.h" namespace "dlt" nogil:
@@ -150,7 +150,7 @@ def result_type(*arrays_and_dtypes):
         else:
             read_operand(x, &operand, "result_type")
             if operand.number:
-                if highest < 0 or rank_of(operand.type) > rank_of(highest):
+                if highest < 0 or kind_order(operand.type) > kind_order(highest):
                     highest = operand.type
                 continue
             named = operand.view.dtype
@@ -165,7 +165,7 @@ def result_type(*arrays_and_dtypes):
     if type < 0:
         raise ValueError("result_type: expected at least one tensor or dtype, got "
                          f"{'numbers only' if highest >= 0 else 'nothing'}")
-    if highest >= 0 and (type >= computed_types or rank_of(highest) > rank_of(type)):
+    if highest >= 0 and (type >= computed_types or kind_order(highest) > kind_order(type)):
         joined = promote(type, highest)
         if joined < 0:
             raise TypeError(f"result_type: {type_table[type].name.decode()} and a number have no dtype in common; "

@@ -136,14 +136,14 @@ cdef int _refuse_unless_made_here(token, str name, str made_by) except -1:
     return 0
 
 
-cdef class Taken:
+cdef class ImportedTensor:
     """A struct taken out of its capsule, or got from a table: the caller deletes it, once."""
     cdef void* managed
     cdef bint legacy
     cdef public bint deleted
 
     def __cinit__(self, token=None):
-        _refuse_unless_made_here(token, "Taken", "take()")
+        _refuse_unless_made_here(token, "ImportedTensor", "take()")
 
     @property
     def struct(self):
@@ -169,16 +169,16 @@ cdef class Taken:
             raise RuntimeError("delete_after_exit: Py_AtExit has no place left")
 
 
-cdef Taken _taken(void* managed, bint legacy):
-    cdef Taken taken = Taken.__new__(Taken, _MADE_HERE)
+cdef ImportedTensor _taken(void* managed, bint legacy):
+    cdef ImportedTensor taken = ImportedTensor.__new__(ImportedTensor, _MADE_HERE)
     taken.managed, taken.legacy = managed, legacy
     return taken
 
 
 def take(capsule):
-    """Consume a capsule as the standard says and return its struct as a `Taken`."""
+    """Consume a capsule as the standard says and return its struct as a `ImportedTensor`."""
     legacy = look(capsule).legacy
-    cdef Taken taken = _taken(_pointer(capsule), legacy)
+    cdef ImportedTensor taken = _taken(_pointer(capsule), legacy)
     PyCapsule_SetName(capsule, b"used_dltensor" if legacy else b"used_dltensor_versioned")
     return taken
 

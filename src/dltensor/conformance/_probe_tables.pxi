@@ -16,7 +16,7 @@ def table_calls():
 
 
 cdef DLManagedTensorVersioned* _export(object source) except NULL:
-    cdef Taken taken = take(source.__dlpack__(max_version=(1, 3)))
+    cdef ImportedTensor taken = take(source.__dlpack__(max_version=(1, 3)))
     if taken.legacy:
         raise BufferError("the source gave a legacy capsule")
     return <DLManagedTensorVersioned*>taken.managed
@@ -174,7 +174,7 @@ cdef class Table:
                 "current_work_stream": <uintptr_t>self.api.current_work_stream}
 
     def export(self, thing):
-        """The result, the `Taken` (None for NULL) and the error in words."""
+        """The result, the `ImportedTensor` (None for NULL) and the error in words."""
         cdef DLManagedTensorVersioned* out = NULL
         cdef int result = self.api.managed_tensor_from_py_object_no_sync(<void*>thing, &out)
         return result, None if out == NULL else _taken(out, False), _pending()
@@ -197,7 +197,7 @@ cdef class Table:
         return result, made, _pending()
 
     def allocate(self, tuple shape, tuple dtype, tuple device=(1, 0)):
-        """The result, the `Taken`, how often SetError was called and with what, and the Python error in words."""
+        """The result, the `ImportedTensor`, how often SetError was called and with what, and the Python error in words."""
         cdef DLTensor prototype
         cdef Said said
         cdef DLManagedTensorVersioned* out = NULL

@@ -36,14 +36,14 @@ cdef extern from "native/cuda/engine.h" namespace "dlt::cuda" nogil:
         Native(const DLTensor*, Block*)
         @staticmethod
         Native scalar(int, const void*)
-    enum class Flavour(int):
+    enum class OpVariant(int):
         plain
         saturating
         real
         twin
     cppclass Operation:
         int op
-        Flavour flavour
+        OpVariant flavour
         int type
     cppclass Where:
         NativeStream* stream
@@ -113,7 +113,7 @@ cdef int _element(int op, bint saturate, int type, Operand* operands, int count,
     cdef Operation operation
     cdef int i, k
     operation.op = op_table[op].saturating if saturate else op
-    operation.flavour = Flavour.saturating if saturate else Flavour.plain
+    operation.flavour = OpVariant.saturating if saturate else OpVariant.plain
     operation.type = type
     if saturate and op == op_fma and not operands[2].number:
         for k in range(2):
@@ -122,7 +122,7 @@ cdef int _element(int op, bint saturate, int type, Operand* operands, int count,
                 if operands[1 - k].number:
                     return _real(REAL_FMA, _unsigned(&operands[1 - k]), &operands[k], &operands[2], out, launch)
                 operation.op = 0
-                operation.flavour = Flavour.twin
+                operation.flavour = OpVariant.twin
                 operation.type = operands[k].type
     for i in range(count):
         given[i] = _native(&operands[i])
@@ -144,7 +144,7 @@ cdef int _real(Real form, double number, Operand* a, Operand* c, Operand* out, o
     if c != NULL:
         given[2] = _native(c)
     operation.op = <int>form
-    operation.flavour = Flavour.real
+    operation.flavour = OpVariant.real
     operation.type = a.type
     return _run(operation, given, 2 if c == NULL else 3, out, launch)
 

@@ -13,10 +13,10 @@ from libc.stdint cimport int32_t, int64_t, uint64_t, uintptr_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcmp
 
-from .._core.dlpack cimport Taken, capsule_around, take_owned
+from .._core.dlpack cimport ImportedTensor, capsule_around, import_managed
 from .._core.convert cimport view_any
-from .._core.native cimport adopt, lend, release
-from .._core.tensor cimport Tensor, as_tuple, assign_scalar, new_empty, new_padded, read_shape, take_into
+from .._core.native cimport adopt, export_managed, release
+from .._core.tensor cimport Tensor, as_tuple, assign_scalar, new_empty, new_padded, read_shape, fill_from_import
 from .._core.types cimport (DLPACK_FLAG_BITMASK_IS_COPIED, DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED,
                             DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION, device_of, dtype_of, kDLCPU, read_device)
 
@@ -315,7 +315,7 @@ cdef Tensor _read(const dlt_array_t* array, object owner, bint take, str where):
     """A tensor over an array of anybody's. On success, and only then, `take` passes the array to the tensor."""
     cdef Answers said
     cdef DLManagedTensorVersioned* managed
-    cdef Taken taken
+    cdef ImportedTensor imported
     cdef Foreign* foreign
     cdef Block* exported
     cdef Tensor t
@@ -324,28 +324,28 @@ cdef Tensor _read(const dlt_array_t* array, object owner, bint take, str where):
     _ask(array, &said)
     t = Tensor.__new__(Tensor)
     managed = _exported(name, array, said.device, NULL, DLPackVersion(DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION))
-    take_owned(managed, &taken, where)
-    if (taken.view.ndim != said.ndim or memcmp(&taken.view.dtype, &said.dtype, sizeof(said.dtype)) != 0 or
-            said.ndim > 0 and memcmp(taken.view.shape, said.shape, said.ndim * sizeof(int64_t)) != 0):
-        told = f"{dtype_of(taken.view.dtype)} {as_tuple(taken.view.ndim, taken.view.shape)}"
-        release(taken.block)
+    import_managed(managed, &imported, where)
+    if (imported.view.ndim != said.ndim or memcmp(&imported.view.dtype, &said.dtype, sizeof(said.dtype)) != 0 or
+            said.ndim > 0 and memcmp(imported.view.shape, said.shape, said.ndim * sizeof(int64_t)) != 0):
+        told = f"{dtype_of(imported.view.dtype)} {as_tuple(imported.view.ndim, imported.view.shape)}"
+        release(imported.block)
         raise BufferError(f"{where}: the array says it is {dtype_of(said.dtype)} "
                           f"{as_tuple(said.ndim, said.shape)}, its tensor is {told}")
     if not ours and (owner is not None or take):
         # What others export may need the array, and that its owner.
-        exported = taken.block
+        exported = imported.block
         foreign = new_foreign(exported, NULL if owner is None else <void*>owner)
-        taken.block = NULL
+        imported.block = NULL
         if foreign != NULL:
-            taken.block = adopt(taken.view.data, foreign, free_foreign)
-        if taken.block == NULL:
+            imported.block = adopt(imported.view.data, foreign, free_foreign)
+        if imported.block == NULL:
             release(exported)
             raise MemoryError(f"{where}: no memory left for a block header")
         if owner is not None:
             Py_INCREF(owner)
         if take:
             foreign.array = array[0]
-    take_into(t, &taken)
+    fill_from_import(t, &imported)
     if ours and take:
         destroy_without_gil(<dlt_array_t*>array)
     return t

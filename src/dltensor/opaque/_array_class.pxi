@@ -233,7 +233,7 @@ cdef class OpaqueArray:
         cdef const dlt_array_t* array = self.array()
         cdef Tensor t = _tensor_of(x, "from_dlpack")
         cdef Block* block = _held_block(t)
-        cdef DLManagedTensorVersioned* managed = lend(t.its.dl, block, t.its.flags)
+        cdef DLManagedTensorVersioned* managed = export_managed(t.its.dl, block, t.its.flags)
         cdef dlt_array_t made
         cdef Status status
         release(block)

@@ -88,7 +88,7 @@ void put(void* base, int64_t index, T value) {
 
 }  // namespace
 
-bool write_ramp(void* base, int64_t at, int64_t every, int64_t count, DLDataType dtype, bool padded, const Ramp& ramp) {
+bool fill_arange(void* base, int64_t at, int64_t every, int64_t count, DLDataType dtype, bool padded, const Ramp& ramp) {
   const int type = find_type(dtype);
   if (type < 0 || type_table[type].kind == Kind::complex) return false;
   const Kind kind = type_table[type].kind;

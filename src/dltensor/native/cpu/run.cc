@@ -30,7 +30,7 @@ bool is_plain(int op, int type, const DLTensor* const* in, const DLTensor& out) 
 struct Making {
   const Kernels& kernels;
   Walk walk;
-  Held copies[3];  // of inputs, until the walk is over
+  BlockRef copies[3];  // of inputs, until the walk is over
   explicit Making(const Kernels& table) : kernels(table) {}
 
   Status start(const DLTensor& out, unsigned padded) {

@@ -57,7 +57,7 @@ Status check(const Operation& operation, int count, const Row** row) noexcept {
   if (operation.type < 0 || operation.type >= computed_types || !((*row)->kinds & kind_bit_of(operation.type)))
     return fail(Fault::type, "%s: not defined for %s", (*row)->name,
                 operation.type >= 0 && operation.type < type_count ? type_table[operation.type].name : "this dtype");
-  if (operation.flavour == Flavour::real && type_table[operation.type].bytes == 8)
+  if (operation.flavour == OpVariant::real && type_table[operation.type].bytes == 8)
     return fail(Fault::type, "%s: 64-bit integers with saturate=True take integer scalars only on CUDA; compute on the CPU",
                 (*row)->name);
   return success;
@@ -91,7 +91,7 @@ bool is_askew(const DLTensor& t, int type) noexcept {
 // Bodies that take their operands as they lie: nothing is converted on the way.
 Status check_exact_types(const Operation& operation, const Row& row, const Operand* in, int count, const Plan& plan) noexcept {
   const auto type = [&](int k) { return in[k].tensor ? plan.types[k + 1] : in[k].type; };
-  const bool real = operation.flavour == Flavour::real;
+  const bool real = operation.flavour == OpVariant::real;
   if (real && (in[1].tensor || in[1].type != type_float64))
     return fail(Fault::type, "%s: the second operand must be a float64 scalar", row.name);
   bool good = type(0) == operation.type && (real || type(1) == operation.type);
@@ -120,7 +120,7 @@ Status run(const Operation& operation, const Row& row, const Operand* in, int co
     misaligned |= is_askew(*in[k].tensor, plan.types[k + 1]);
     overlaps |= may_overlap(in[k], out);
   }
-  if (operation.flavour >= Flavour::real) DLT_CUDA_TRY(check_exact_types(operation, row, in, count, plan));
+  if (operation.flavour >= OpVariant::real) DLT_CUDA_TRY(check_exact_types(operation, row, in, count, plan));
   if (elements == 0) return success;
   if (!out_plain && repeats_elements(target.ndim, target.shape, target.strides))
     return fail(Fault::value, "%s: the output repeats elements (a stride is 0): copy it first", row.name);
@@ -212,7 +212,7 @@ bool mixes(const Run& in, int64_t in_bytes, const Run& out, int64_t out_bytes) n
     tensors[k] = {run.data, here, 1, type_table[row].dtype, &count, &step, 0};
     given[k] = run.number ? Operand::scalar(row, run.data) : Operand(&tensors[k], run.block);
   }
-  return elementwise({op, Flavour::plain, type}, given + 1, operands, given[0], where);
+  return elementwise({op, OpVariant::plain, type}, given + 1, operands, given[0], where);
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 //   Stream* stream;                       current_stream(0, &stream);
 //   Block* memory;                        allocate(*stream, bytes, &memory);
 //   Operand in[2] = {{&a, a_block}, Operand::scalar(type_float32, &two)};
-//   elementwise({op_add, Flavour::plain, type_float32}, in, 2, {&out, memory}, {stream});
+//   elementwise({op_add, OpVariant::plain, type_float32}, in, 2, {&out, memory}, {stream});
 //   to_host(buffer, {&out, memory}, *stream);
 //   release(memory);
 //
@@ -41,7 +41,7 @@ struct Operand {
   }
 };
 
-enum class Flavour : int {
+enum class OpVariant : int {
   plain,       // a row of DLT_OPS
   saturating,  // a row of DLT_SATURATING_OPS
   real,        // a row of DLT_CUDA_REAL_OPS: an integer, a float64 scalar as second operand, fma's third
@@ -55,7 +55,7 @@ enum class Flavour : int {
 
 struct Operation {
   int op;          // number of the row in the flavour's table
-  Flavour flavour;
+  OpVariant flavour;
   int type;        // what operands are converted to and computed in; a row of dtypes.h that is computed on
 };
 

@@ -181,7 +181,7 @@ Status call_blas(const Problem& p, const View& a, const View& b, const View& c, 
   const auto step = [&](const Matrix& m) { return static_cast<long long>(p.dims ? m.batch_steps[inner] : 0); };
   std::lock_guard<std::mutex> hold(handle->mutex);
   Current current(*stream.device);
-  Held scratch;
+  BlockRef scratch;
   DLT_CUDA_TRY(give_workspace(stream, *handle, &scratch.block));
   for (int64_t i = 0; i < outer_count; ++i) {
     int64_t left = i, at[3] = {0, 0, 0};

@@ -36,7 +36,7 @@ bool seed(Stream& stream, int op, int type, int to) {
   const Operand x(&a, nullptr), y(&b, nullptr), number = Operand::scalar(type, zeros), result(&out, nullptr);
   const Operand pairs[][2] = {{x, y}, {x, number}, {number, x}};
   for (const auto& pair : pairs)
-    if (!prepare({op, Flavour::plain, type}, pair, 2, result, {&stream}).ok()) return false;
+    if (!prepare({op, OpVariant::plain, type}, pair, 2, result, {&stream}).ok()) return false;
   return true;
 }
 

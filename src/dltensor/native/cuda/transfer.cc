@@ -83,7 +83,7 @@ Status to_host(void* data, const Operand& from, Stream& stream) noexcept {
     stream.count_work();
     return synchronize_stream(&stream);
   }
-  Held chunks[2];
+  BlockRef chunks[2];
   HeldEvent ready[2] = {HeldEvent(device), HeldEvent(device)};
   for (int i = 0; i < (bytes > chunk_bytes ? 2 : 1); ++i) {
     DLT_CUDA_TRY(allocate_pinned(device.ordinal, std::min(bytes, chunk_bytes), &chunks[i].block));
@@ -125,7 +125,7 @@ Status from_host(const void* data, const Operand& to, Stream& stream) noexcept {
   // The chunk goes back to the cache at once, with an event: it is not used again before the copy is done.
   for (size_t at = 0; at < bytes; at += chunk_bytes) {
     const size_t part = std::min(chunk_bytes, bytes - at);
-    Held chunk;
+    BlockRef chunk;
     DLT_CUDA_TRY(allocate_pinned(device.ordinal, part, &chunk.block));
     memcpy(chunk.block->data, static_cast<const char*>(data) + at, part);
     DLT_CUDA_TRY(use(chunk.block, stream, false));
@@ -142,7 +142,7 @@ Status to_pinned(const Operand& from, Stream& stream, Block** out, CUevent* even
   Temporary room;
   Operand source;
   DLT_CUDA_TRY(packed(from, stream, room, &source));
-  Held memory;
+  BlockRef memory;
   DLT_CUDA_TRY(allocate_pinned(device.ordinal, bytes, &memory.block));
   DLT_CUDA_TRY(use(source.block, stream, false));
   DLT_CUDA_TRY(use(memory.block, stream, true));

@@ -295,7 +295,7 @@ void open_lists(ThreadCache& cache) noexcept {
   }
 }
 
-struct Taken {
+struct ImportedTensor {
   Block *blocks = nullptr, *headers = nullptr;
   size_t bytes = 0;
 
@@ -332,8 +332,8 @@ void wait_until_idle(const ThreadCache& cache) noexcept {
 }
 
 // What all threads keep, also those that sleep. Their lists are closed then; the caller has the lock of `threads`.
-Taken take_all_lists() noexcept {
-  Taken taken;
+ImportedTensor take_all_lists() noexcept {
+  ImportedTensor taken;
   if (!threads.have_lists) return taken;
   for (ThreadCache* cache = threads.first; cache; cache = cache->next) cache->close();
   // A system that took its promise back: the lists stay closed, and each thread's memory there until its end.
@@ -360,7 +360,7 @@ void end_thread(void* argument) noexcept {
     threads.retired_bytes += cache->live_bytes.get();
     granted.fetch_sub(cache->granted, std::memory_order_relaxed);
   }
-  Taken taken;
+  ImportedTensor taken;
   taken.add(*cache);
   taken.free();
   delete cache;
@@ -492,7 +492,7 @@ void recycle(Block* block) noexcept {
 
 size_t empty_cache() noexcept {
   here();
-  Taken taken;
+  ImportedTensor taken;
   {
     std::lock_guard lock(threads.mutex);
     taken = take_all_lists();
@@ -511,7 +511,7 @@ size_t empty_cache() noexcept {
 
 void set_cache_limit(size_t bytes) noexcept {
   here();
-  Taken taken;
+  ImportedTensor taken;
   {
     std::lock_guard lock(threads.mutex);
     taken = take_all_lists();

@@ -36,12 +36,12 @@ inline void release(Block* block) noexcept {
 }
 
 // Gives a reference back at the end of a scope.
-struct Held {
+struct BlockRef {
   Block* block = nullptr;
-  Held() = default;
-  Held(const Held&) = delete;
-  Held& operator=(const Held&) = delete;
-  ~Held() {
+  BlockRef() = default;
+  BlockRef(const BlockRef&) = delete;
+  BlockRef& operator=(const BlockRef&) = delete;
+  ~BlockRef() {
     if (block) release(block);
   }
 };

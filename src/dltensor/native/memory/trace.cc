@@ -67,7 +67,7 @@ size_t trace_take(TraceRecord* out, size_t room, uint64_t* lost) noexcept {
   return n;
 }
 
-void trace_record(Event event, const Block* block, const void* loan) noexcept {
+void trace_record(Event event, const Block* block, const void* managed) noexcept {
   timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   auto held = gil_held.load();
@@ -76,7 +76,7 @@ void trace_record(Event event, const Block* block, const void* loan) noexcept {
                      static_cast<uint64_t>(syscall(SYS_gettid)),
                      static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec),
                      reinterpret_cast<uint64_t>(block),
-                     reinterpret_cast<uint64_t>(loan),
+                     reinterpret_cast<uint64_t>(managed),
                      block->bytes};
   Ring& r = ring();
   std::lock_guard lock(r.mutex);

@@ -21,7 +21,7 @@ struct TraceRecord {
   uint64_t thread;   // the system's thread id
   uint64_t time;     // nanoseconds, monotonic
   uint64_t block;    // address: stands for the block while it lives
-  uint64_t loan;     // address of the managed struct, 0 when none
+  uint64_t managed;     // address of the managed struct, 0 when none
   uint64_t bytes;
 };
 
@@ -34,10 +34,10 @@ DLT_API size_t trace_take(TraceRecord* out, size_t room, uint64_t* lost) noexcep
 DLT_API void trace_gil_probe(int (*held)()) noexcept;
 
 DLT_API extern std::atomic<bool> tracing;
-DLT_API void trace_record(Event event, const Block* block, const void* loan) noexcept;
+DLT_API void trace_record(Event event, const Block* block, const void* managed) noexcept;
 
-inline void trace(Event event, const Block* block, const void* loan = nullptr) noexcept {
-  if (tracing.load(std::memory_order_relaxed)) [[unlikely]] trace_record(event, block, loan);
+inline void trace(Event event, const Block* block, const void* managed = nullptr) noexcept {
+  if (tracing.load(std::memory_order_relaxed)) [[unlikely]] trace_record(event, block, managed);
 }
 
 }  // namespace dlt

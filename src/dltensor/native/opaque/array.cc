@@ -12,7 +12,7 @@
 
 #include "native/layout/layout.h"
 #include "native/layout/reshape.h"
-#include "native/memory/loan.h"
+#include "native/memory/managed.h"
 #include "native/opaque/admit.h"
 #include "native/opaque/call.h"
 #include "native/opaque/errors.h"
@@ -209,7 +209,7 @@ Status lend_out(Array& array, DLManagedTensorVersioned** out, DLDevice device, c
     std::shared_lock lock(array.guard);
     DLTensor view = array.view();
     view.device = device;
-    loan = lend(view, array.block, flags);
+    loan = export_managed(view, array.block, flags);
   } else {
     if (device.device_type != kDLCPU || device.device_id != 0)
       return failure("as_dlpack: the array is on ", array.device, " and cannot be brought to ", device, " here");
@@ -223,7 +223,7 @@ Status lend_out(Array& array, DLManagedTensorVersioned** out, DLDevice device, c
     view.strides = strides;
     view.device = device;
     flags = (flags & ~DLPACK_FLAG_BITMASK_READ_ONLY) | DLPACK_FLAG_BITMASK_IS_COPIED;
-    loan = lend(view, block, flags);
+    loan = export_managed(view, block, flags);
     release(block);
   }
   if (!loan) return out_of_memory("as_dlpack");

@@ -3,7 +3,7 @@
 // changes an array is tried on a small one that its own library makes.
 #include <string.h>
 
-#include "native/memory/loan.h"
+#include "native/memory/managed.h"
 #include "native/opaque/admit.h"
 #include "native/opaque/call.h"
 #include "native/opaque/errors.h"
@@ -110,7 +110,7 @@ bool make_known(const dlt_array_t& array, const Host* host, DLDeviceType type, M
   if (!block) return false;
   memset(block->data, 0, 6 * sizeof(double));
   const DLTensor view = {block->data, {type, 0}, 2, {kDLFloat, 64, 1}, shape, strides, 0};
-  DLManagedTensorVersioned* tensor = lend(view, block, 0);
+  DLManagedTensorVersioned* tensor = export_managed(view, block, 0);
   release(block);
   return tensor && call_from_dlpack(array, host, tensor, &made->array).ok();
 }

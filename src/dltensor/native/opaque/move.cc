@@ -178,7 +178,7 @@ struct Guards {
 Status move_data(Array& output, Array& input, const Movement* movements, uintptr_t count) {
   if (count == 0) return {};
   if (!movements) return failure("move_data: expected ", count, " movements, got NULL for them");
-  Held copied;
+  BlockRef copied;
   Guards guards(output, input);
   DLTensor to = output.view(), from = input.view();
   if (Status status = judge_arrays(output, input, to, from); !status.ok()) return status;

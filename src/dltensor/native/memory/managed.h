@@ -9,12 +9,12 @@ namespace dlt {
 
 // `view` is copied, its shape and strides too; strides must be there. `block` gets one more reference.
 // Null when out of memory; nothing has changed then.
-DLT_API DLManagedTensorVersioned* lend(const DLTensor& view, Block* block, uint64_t flags) noexcept;
-DLT_API DLManagedTensor* lend_legacy(const DLTensor& view, Block* block) noexcept;
+DLT_API DLManagedTensorVersioned* export_managed(const DLTensor& view, Block* block, uint64_t flags) noexcept;
+DLT_API DLManagedTensor* export_legacy(const DLTensor& view, Block* block) noexcept;
 
 // The exchange table's allocator: fresh host memory of the prototype's dtype and shape, in C order. Needs no Python;
 // says what is wrong through `set_error` alone and then returns -1.
-DLT_API int allocate_loan(DLTensor* prototype, DLManagedTensorVersioned** out, void* error_context,
+DLT_API int allocate_managed(DLTensor* prototype, DLManagedTensorVersioned** out, void* error_context,
                           void (*set_error)(void* context, const char* kind, const char* message)) noexcept;
 
 // The block behind a loan of ours, or null when the struct is somebody else's.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loans out: struct, shape and strides in one piece of memory.
-#include "native/memory/loan.h"
+#include "native/memory/managed.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@ namespace dlt {
 namespace {
 
 template <class Managed>
-void give_back(Managed* self) {
+void managed_deleter(Managed* self) {
   // The standard lets a deleter be handed NULL.
   if (!self) return;
   Block* block = static_cast<Block*>(self->manager_ctx);
@@ -23,38 +23,38 @@ void give_back(Managed* self) {
 }
 
 template <class Managed>
-Managed* make_loan(const DLTensor& view, Block* block) noexcept {
+Managed* make_managed(const DLTensor& view, Block* block) noexcept {
   size_t dims = static_cast<size_t>(view.ndim) * sizeof(int64_t);
-  auto* loan = static_cast<Managed*>(malloc(sizeof(Managed) + 2 * dims));
-  if (!loan) return nullptr;
-  auto* shape = reinterpret_cast<int64_t*>(loan + 1);
+  auto* managed = static_cast<Managed*>(malloc(sizeof(Managed) + 2 * dims));
+  if (!managed) return nullptr;
+  auto* shape = reinterpret_cast<int64_t*>(managed + 1);
   memcpy(shape, view.shape, dims);
   memcpy(shape + view.ndim, view.strides, dims);
-  loan->dl_tensor = view;
-  loan->dl_tensor.shape = shape;
-  loan->dl_tensor.strides = shape + view.ndim;
-  loan->manager_ctx = block;
-  loan->deleter = give_back<Managed>;
+  managed->dl_tensor = view;
+  managed->dl_tensor.shape = shape;
+  managed->dl_tensor.strides = shape + view.ndim;
+  managed->manager_ctx = block;
+  managed->deleter = managed_deleter<Managed>;
   retain(block);
-  trace(Event::lent, block, loan);
-  return loan;
+  trace(Event::lent, block, managed);
+  return managed;
 }
 
 }  // namespace
 
-DLManagedTensorVersioned* lend(const DLTensor& view, Block* block, uint64_t flags) noexcept {
-  auto* loan = make_loan<DLManagedTensorVersioned>(view, block);
-  if (!loan) return nullptr;
-  loan->version = {DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION};
-  loan->flags = flags;
-  return loan;
+DLManagedTensorVersioned* export_managed(const DLTensor& view, Block* block, uint64_t flags) noexcept {
+  auto* managed = make_managed<DLManagedTensorVersioned>(view, block);
+  if (!managed) return nullptr;
+  managed->version = {DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION};
+  managed->flags = flags;
+  return managed;
 }
 
-DLManagedTensor* lend_legacy(const DLTensor& view, Block* block) noexcept {
-  return make_loan<DLManagedTensor>(view, block);
+DLManagedTensor* export_legacy(const DLTensor& view, Block* block) noexcept {
+  return make_managed<DLManagedTensor>(view, block);
 }
 
-int allocate_loan(DLTensor* prototype, DLManagedTensorVersioned** out, void* error_context,
+int allocate_managed(DLTensor* prototype, DLManagedTensorVersioned** out, void* error_context,
                   void (*set_error)(void*, const char*, const char*)) noexcept {
   auto fail = [&](const char* kind, const char* message) {
     if (set_error) set_error(error_context, kind, message);
@@ -82,13 +82,13 @@ int allocate_loan(DLTensor* prototype, DLManagedTensorVersioned** out, void* err
   Block* block = allocate(static_cast<size_t>(bytes));
   if (!block) return fail("MemoryError", "dltensor allocator: the memory cannot be had");
   wanted.data = bytes ? block->data : nullptr;
-  *out = lend(wanted, block, 0);
+  *out = export_managed(wanted, block, 0);
   release(block);  // the loan has its own reference, if it was made
   return *out ? 0 : fail("MemoryError", "dltensor allocator: no memory left for the struct");
 }
 
 Block* block_of(const DLManagedTensorVersioned* tensor) noexcept {
-  if (tensor->deleter != give_back<DLManagedTensorVersioned>) return nullptr;
+  if (tensor->deleter != managed_deleter<DLManagedTensorVersioned>) return nullptr;
   return static_cast<Block*>(tensor->manager_ctx);
 }
 
