@@ -13,7 +13,7 @@ from .types cimport DLManagedTensorVersioned, DLPackExchangeAPI, DLTensor, is_ha
 cdef int _describe(Tensor t, int64_t offset, DLTensor* view) except -1:
     cdef int i
     cdef bint empty = False
-    view[0] = t.its.dl
+    view[0] = t.impl.dl
     for i in range(view.ndim):
         empty = empty or view.shape[i] == 0
     if offset != 0 and is_handle(<int>view.device.device_type):
@@ -29,7 +29,7 @@ cdef int _describe(Tensor t, int64_t offset, DLTensor* view) except -1:
 
 def offset_from_256(Tensor t):
     """How far the first element lies behind a multiple of 256, where the standard wants `data` to be."""
-    return <size_t>t.its.dl.data & 255
+    return <size_t>t.impl.dl.data & 255
 
 
 def capsule_of(Tensor t, bint legacy, uint64_t flags, int64_t offset):
@@ -45,8 +45,8 @@ def capsule_of(Tensor t, bint legacy, uint64_t flags, int64_t offset):
     cdef DLTensor view
     _describe(t, offset, &view)
     if legacy:
-        return export_legacy_capsule(&view, t.its.block)
-    return export_capsule(&view, t.its.block, flags)
+        return export_legacy_capsule(&view, t.impl.block)
+    return export_capsule(&view, t.impl.block, flags)
 
 
 # -- an exchange table for adapted objects ----------------------------------------------------------------------------
@@ -57,7 +57,7 @@ cdef int _from_python(void* object_, DLManagedTensorVersioned** out) except -1:
     cdef Tensor t
     t, flags, offset = (<object>object_)._make()
     _describe(t, offset, &view)
-    out[0] = export_managed(view, t.its.block, flags)
+    out[0] = export_managed(view, t.impl.block, flags)
     if out[0] == NULL:
         raise MemoryError("exchange table of an adapted tensor: no memory left for the exported struct")
     return 0

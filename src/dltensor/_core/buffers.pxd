@@ -4,7 +4,7 @@ from libc.stdint cimport int64_t, uint64_t
 from .dlpack cimport ImportedTensor
 from .types cimport DLTensor
 
-cdef int borrow_numpy(object array, DLTensor* view, uint64_t* flags, int64_t* room, str where) except -1
+cdef int borrow_numpy(object array, DLTensor* view, uint64_t* flags, int64_t* dims, str where) except -1
 cdef bint is_readable(object array) except -1
 cdef object keep_in_place(object array)
 cdef int import_numpy(object array, ImportedTensor* out, str where) except -1

@@ -133,35 +133,35 @@ cdef bint is_readable(object array) except -1:
             _has_own_number(<NumpyDescr*>(<NumpyArray*><void*>array).descr))
 
 
-cdef int borrow_numpy(object array, DLTensor* view, uint64_t* flags, int64_t* room, str where) except -1:
-    """Read an ndarray by its fields: no call into NumPy at all. Shape and strides are copied to `room`."""
+cdef int borrow_numpy(object array, DLTensor* view, uint64_t* flags, int64_t* dims, str where) except -1:
+    """Read an ndarray by its fields: no call into NumPy at all. Shape and strides are copied to `dims`."""
     cdef NumpyArray* fields = <NumpyArray*><void*>array
     cdef DLDataType dtype
     cdef int64_t width
     cdef int64_t* steps
     cdef int ndim, i
     if not _fields_hold and not _prove_numpy():
-        return read_interface(array.__array_interface__, array, False, view, flags, room, where)
+        return read_interface(array.__array_interface__, array, False, view, flags, dims, where)
     if _has_own_number(<NumpyDescr*>fields.descr):
         dtype = _of_number[(<NumpyDescr*>fields.descr).number]
     else:
         dtype = _foreign_dtype(<object>fields.descr, where)
     ndim = fields.ndim
     width = item_bytes(dtype)
-    steps = room + ndim
+    steps = dims + ndim
     view.data = fields.data
     view.device.device_type = kDLCPU
     view.device.device_id = 0
     view.ndim = ndim
     view.dtype = dtype
-    view.shape = room
+    view.shape = dims
     view.strides = steps
     view.byte_offset = 0
     for i in range(ndim):
-        room[i] = fields.shape[i]
+        dims[i] = fields.shape[i]
         steps[i] = fields.strides[i] // width if width & (width - 1) else fields.strides[i] >> _shift(width)
         if steps[i] * width != fields.strides[i]:
-            if room[i] > 1:
+            if dims[i] > 1:
                 raise BufferError(f"{where}: strides[{i}] is {fields.strides[i]} bytes, not a multiple of the "
                                   f"{width} bytes of {dtype_of(dtype)}; copy the array first")
             steps[i] = 1
@@ -184,7 +184,7 @@ cdef int import_numpy(object array, ImportedTensor* out, str where) except -1:
     """Take an ndarray: borrow it, keep it, and keep NumPy from resizing it in place."""
     cdef Block* block
     cdef PyObject* reference = NULL
-    borrow_numpy(array, &out.view, &out.flags, out.room, where)
+    borrow_numpy(array, &out.view, &out.flags, out.dims, where)
     if _ndarray != NULL:
         reference = numpy_keep_in_place(array, _ndarray)
     block = adopt(out.view.data, <void*>array, free_array)
@@ -309,14 +309,14 @@ cdef int take_buffer(object x, ImportedTensor* out, str where) except -1:
         out.view.device.device_id = 0
         out.view.ndim = buffer.ndim
         out.view.byte_offset = 0
-        out.view.shape = out.room
+        out.view.shape = out.dims
         out.view.strides = NULL
         if buffer.strides != NULL:
-            out.view.strides = out.room + buffer.ndim
+            out.view.strides = out.dims + buffer.ndim
         for i in range(buffer.ndim):
-            out.room[i] = buffer.shape[i] if buffer.shape != NULL else buffer.len // buffer.itemsize
+            out.dims[i] = buffer.shape[i] if buffer.shape != NULL else buffer.len // buffer.itemsize
             if buffer.strides != NULL:
-                _set_stride(out.room + buffer.ndim, i, buffer.strides[i], out.room[i], buffer.itemsize, where)
+                _set_stride(out.dims + buffer.ndim, i, buffer.strides[i], out.dims[i], buffer.itemsize, where)
         out.flags = DLPACK_FLAG_BITMASK_READ_ONLY if buffer.readonly else 0
         check_tensor(&out.view, where)
         block = adopt(out.view.data, buffer, dlt_free_buffer)
@@ -456,9 +456,9 @@ cdef size_t address_of(object buffer) except? 0:
     return address
 
 
-cdef int read_interface(dict interface, object owner, bint cuda, DLTensor* view, uint64_t* flags, int64_t* room,
+cdef int read_interface(dict interface, object owner, bint cuda, DLTensor* view, uint64_t* flags, int64_t* dims,
                         str where, list kept=None) except -1:
-    """Read what ``__array_interface__`` or ``__cuda_array_interface__`` describes; shape and strides go to `room`.
+    """Read what ``__array_interface__`` or ``__cuda_array_interface__`` describes; shape and strides go to `dims`.
 
     A buffer that holds the memory is appended to `kept`.
     """
@@ -495,15 +495,15 @@ cdef int read_interface(dict interface, object owner, bint cuda, DLTensor* view,
     view.device.device_id = 0
     view.ndim = <int>len(shape)
     view.byte_offset = 0
-    view.shape = room
+    view.shape = dims
     view.strides = NULL
     if strides is not None:
-        view.strides = room + view.ndim
+        view.strides = dims + view.ndim
     try:
         for i in range(view.ndim):
-            room[i] = shape[i]
+            dims[i] = shape[i]
             if strides is not None:
-                _set_stride(room + view.ndim, i, strides[i], room[i], width, where)
+                _set_stride(dims + view.ndim, i, strides[i], dims[i], width, where)
     except OverflowError:
         raise BufferError(f"{where}: {name} gives an extent or a stride beyond 64 bits") from None
     flags[0] = DLPACK_FLAG_BITMASK_READ_ONLY if readonly else 0
@@ -540,5 +540,5 @@ cdef int take_interface(object interface, object owner, bint cuda, ImportedTenso
         raise TypeError(f"{where}: {'__cuda_array_interface__' if cuda else '__array_interface__'} must be a "
                         f"dictionary, got {type(interface).__qualname__}")
     # Another thread, or code that reading it runs, may change a dictionary: it is copied first.
-    read_interface(dict(interface), owner, cuda, &out.view, &out.flags, out.room, where, kept)
+    read_interface(dict(interface), owner, cuda, &out.view, &out.flags, out.dims, where, kept)
     return adopt_object(owner if len(kept) == 1 else kept, out, where)

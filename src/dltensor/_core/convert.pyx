@@ -58,9 +58,9 @@ cdef Tensor read(object x, object copy, str where):
         raise AttributeError(f"{where}: {type(x).__qualname__} has no __dlpack__ and no exchange table; asarray reads "
                              f"buffers, array interfaces and sequences too")
     fill_from_import(t, &imported)
-    if t.its.dl.device.device_type == kDLCUDA:
+    if t.impl.dl.device.device_type == kDLCUDA:
         # Only the table says nothing of streams: what it gives must wait for the producer's.
-        _adopt(t, _producer_stream(table, t.its.dl.device))
+        _adopt(t, _producer_stream(table, t.impl.dl.device))
     return t
 
 
@@ -77,12 +77,12 @@ cdef Tensor _read_torch(object x, TypeEntry* entry, object copy, str where):
         return _read_torch_class(x, where)
     t = Tensor.__new__(Tensor)
     storage = hold_storage(x)
-    borrow_table(x, entry.table, &imported.view, imported.room, where)
+    borrow_table(x, entry.table, &imported.view, imported.dims, where)
     imported.flags = 0
     adopt_object(storage, &imported, where)
     fill_from_import(t, &imported)
-    if t.its.dl.device.device_type == kDLCUDA:
-        _adopt(t, _producer_stream(entry.table, t.its.dl.device))
+    if t.impl.dl.device.device_type == kDLCUDA:
+        _adopt(t, _producer_stream(entry.table, t.impl.dl.device))
     return t
 
 
@@ -95,15 +95,15 @@ cdef Tensor _read_torch_class(object x, str where):
     except RuntimeError as error:
         raise BufferError(f"{where}: {type(x).__qualname__}.__dlpack__ refused: {first_line(str(error))}") from error
     fill_from_import(t, &imported)
-    if t.its.dl.device.device_type == kDLCUDA:
+    if t.impl.dl.device.device_type == kDLCUDA:
         _adopt(t, None)
     try:
         storage = hold_storage(x)
     except (RuntimeError, NotImplementedError):
         return t  # it has none: what was exported is somebody else's memory
     # What torch exports keeps the tensor object, not its storage.
-    imported.view = t.its.dl
-    imported.flags = t.its.flags
+    imported.view = t.impl.dl
+    imported.flags = t.impl.flags
     adopt_object([storage, t], &imported, where)
     t = Tensor.__new__(Tensor)
     fill_from_import(t, &imported)
@@ -133,7 +133,7 @@ cdef Tensor _resolved(object x, object copy, str where):
         raise BufferError(f"{where}: the torch tensor is conjugated or negated in name only; copy=False forbids to "
                           f"resolve it, so call resolve_conj().resolve_neg() first")
     t = read(x.resolve_conj().resolve_neg(), None, where)
-    t.its.flags |= DLPACK_FLAG_BITMASK_IS_COPIED
+    t.impl.flags |= DLPACK_FLAG_BITMASK_IS_COPIED
     return t
 
 
@@ -188,7 +188,7 @@ cdef Tensor _moved(Tensor t, object device, object copy, str where):
     cdef bint made = False
     if device is not None:
         target = read_device(device, where)
-        if target.device_type != t.its.dl.device.device_type or target.device_id != t.its.dl.device.device_id:
+        if target.device_type != t.impl.dl.device.device_type or target.device_id != t.impl.dl.device.device_id:
             if copy is not None and not copy:
                 raise BufferError(f"{where}: moving from {t.device} to {device_of(target)} needs a copy, and "
                                   f"copy=False forbids it")
@@ -196,12 +196,12 @@ cdef Tensor _moved(Tensor t, object device, object copy, str where):
             made = True
     if copy and not made:
         # By us, not by the producer: some say they copied and did not (jax 0.10).
-        if t.its.flags & DLPACK_FLAG_BITMASK_IS_COPIED:
+        if t.impl.flags & DLPACK_FLAG_BITMASK_IS_COPIED:
             return t
         t = copied(t, where)
         made = True
     if made:
-        t.its.flags |= DLPACK_FLAG_BITMASK_IS_COPIED
+        t.impl.flags |= DLPACK_FLAG_BITMASK_IS_COPIED
     return t
 
 
@@ -296,8 +296,8 @@ def asarray(obj, /, *, dtype=None, device=None, copy=None):
         made = True
     if dtype is not None:
         wanted = read_dtype(dtype, "asarray")
-        if (wanted.code != t.its.dl.dtype.code or wanted.bits != t.its.dl.dtype.bits or
-                wanted.lanes != t.its.dl.dtype.lanes):
+        if (wanted.code != t.impl.dl.dtype.code or wanted.bits != t.impl.dl.dtype.bits or
+                wanted.lanes != t.impl.dl.dtype.lanes):
             if copy is not None and not copy:
                 raise ValueError(f"asarray: {t.dtype} to {dtype_of(wanted)} needs a copy, and copy=False forbids it")
             t = t.astype(dtype)
@@ -428,7 +428,7 @@ def wrap(ptr, shape, dtype, *, device="cpu", strides=None, byte_offset=0, owner=
     cdef ImportedTensor imported
     cdef _Keeper keeper
     cdef Tensor t
-    cdef int ndim = read_shape(shape, imported.room, "wrap")
+    cdef int ndim = read_shape(shape, imported.dims, "wrap")
     if not isinstance(ptr, int):
         raise TypeError(f"wrap: ptr must be an integer, got {type(ptr).__qualname__}")
     if not 0 <= ptr < 2**64:
@@ -441,12 +441,12 @@ def wrap(ptr, shape, dtype, *, device="cpu", strides=None, byte_offset=0, owner=
     imported.view.device = read_device(device, "wrap")
     imported.view.dtype = read_dtype(dtype, "wrap")
     imported.view.ndim = ndim
-    imported.view.shape = imported.room
+    imported.view.shape = imported.dims
     imported.view.strides = NULL
     imported.view.byte_offset = byte_offset
     if strides is not None:
-        imported.view.strides = imported.room + 64
-        n = read_shape(strides, imported.room + 64, "wrap", strides=True)
+        imported.view.strides = imported.dims + 64
+        n = read_shape(strides, imported.dims + 64, "wrap", strides=True)
         if n != ndim:
             raise ValueError(f"wrap: shape has {ndim} dimensions, strides have {n}")
     check_tensor(&imported.view, "wrap")
@@ -462,7 +462,7 @@ def wrap(ptr, shape, dtype, *, device="cpu", strides=None, byte_offset=0, owner=
     imported.view.byte_offset = 0
     fill_from_import(t, &imported)
     keeper.deleter = deleter
-    if t.its.dl.device.device_type == kDLCUDA:
+    if t.impl.dl.device.device_type == kDLCUDA:
         _adopt(t, None)
     return t
 
@@ -561,7 +561,7 @@ def into(t, kind, /):
         return importer(source)
     if entry.torch:
         _refuse_torch(source)
-    managed = export_managed(source.its.dl, source.its.block, source.its.flags & ~<uint64_t>DLPACK_FLAG_BITMASK_IS_COPIED)
+    managed = export_managed(source.impl.dl, source.impl.block, source.impl.flags & ~<uint64_t>DLPACK_FLAG_BITMASK_IS_COPIED)
     if managed == NULL:
         raise MemoryError("into: no memory left for the exported struct")
     if entry.table.managed_tensor_to_py_object_no_sync(managed, &made) != 0:
@@ -582,11 +582,11 @@ cdef dict _importers = {}       # type -> the from_dlpack of its package, once f
 cdef int _refuse_torch(Tensor source) except -1:
     cdef int i
     global _warned_torch
-    for i in range(source.its.dl.ndim):
-        if source.its.dl.strides[i] < 0:
+    for i in range(source.impl.dl.ndim):
+        if source.impl.dl.strides[i] < 0:
             raise BufferError(f"into: torch tensors cannot have negative strides, got strides {source.strides}; "
                               f"pass a copy()")
-    if source.its.flags & DLPACK_FLAG_BITMASK_READ_ONLY and not _warned_torch:
+    if source.impl.flags & DLPACK_FLAG_BITMASK_READ_ONLY and not _warned_torch:
         _warned_torch = True
         warnings.warn("into: torch ignores that the tensor is read-only; writing through it changes memory that its "
                       "owner declared immutable", UserWarning, stacklevel=2)
@@ -621,7 +621,7 @@ cdef int _table_from_python(void* object_, DLManagedTensorVersioned** out) excep
         raise TypeError(f"exchange table of dltensor.Tensor: expected a Tensor, got "
                         f"{type(<object>object_).__qualname__}")
     t = <Tensor>object_
-    out[0] = export_managed(t.its.dl, t.its.block, t.its.flags & ~<uint64_t>DLPACK_FLAG_BITMASK_IS_COPIED)
+    out[0] = export_managed(t.impl.dl, t.impl.block, t.impl.flags & ~<uint64_t>DLPACK_FLAG_BITMASK_IS_COPIED)
     if out[0] == NULL:
         raise MemoryError("exchange table of dltensor.Tensor: no memory left for the exported struct")
     if t.size == 0:
@@ -634,7 +634,7 @@ cdef int _table_to_python(DLManagedTensorVersioned* managed, void** out) except 
     cdef Tensor t = Tensor.__new__(Tensor)
     import_managed(managed, &imported, "exchange table of dltensor.Tensor")
     fill_from_import(t, &imported)
-    if t.its.dl.device.device_type == kDLCUDA:
+    if t.impl.dl.device.device_type == kDLCUDA:
         _adopt(t, None)
     Py_INCREF(t)
     out[0] = <void*>t
@@ -645,7 +645,7 @@ cdef int _table_borrow(void* object_, DLTensor* out) except -1:
     if type(<object>object_) is not Tensor:
         raise TypeError(f"exchange table of dltensor.Tensor: expected a Tensor, got "
                         f"{type(<object>object_).__qualname__}")
-    out[0] = (<Tensor>object_).its.dl
+    out[0] = (<Tensor>object_).impl.dl
     return 0
 
 

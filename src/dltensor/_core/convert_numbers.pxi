@@ -17,9 +17,9 @@ cdef Tensor _from_numbers(object obj, object dtype, str where):
     if dtype is None:
         dtype = _kind_of(leaves)
     t = new_empty(ndim, shape, read_dtype(dtype, where), DLDevice(kDLCPU, 0), where)
-    padded = not is_packed(t.its.dl.dtype, t.its.flags)
+    padded = not is_packed(t.impl.dl.dtype, t.impl.flags)
     for leaf in leaves:
-        store_python(t.its.dl.data, i, leaf, t.its.dl.dtype, padded, where)
+        store_python(t.impl.dl.data, i, leaf, t.impl.dl.dtype, padded, where)
         i += 1
     return t
 

@@ -10,12 +10,12 @@ cdef extern from "_core/gil.h" namespace "dlt" nogil:
     void free_object(Block*) noexcept
 
 # A foreign tensor that is ours now: `block` carries one reference, `view` has been checked, its byte_offset is folded
-# into `data` unless that is a handle. Shape and strides are copies in `room`; strides may be NULL.
+# into `data` unless that is a handle. Shape and strides are copies in `dims`; strides may be NULL.
 cdef struct ImportedTensor:
     DLTensor view
     Block* block
     uint64_t flags
-    int64_t room[128]
+    int64_t dims[128]
 
 # How a type can be read; found out once per type.
 cdef enum ImportPath:
@@ -44,6 +44,6 @@ cdef bint is_lazy(object x, str where) except -1
 cdef bint is_plain(object x, bint ask, str where) except -1
 cdef bint is_torch_table(const DLPackExchangeAPI* table) noexcept
 cdef object hold_storage(object x)
-cdef int borrow_table(object x, const DLPackExchangeAPI* table, DLTensor* out, int64_t* room, str where) except -1
+cdef int borrow_table(object x, const DLPackExchangeAPI* table, DLTensor* out, int64_t* dims, str where) except -1
 cdef int raise_pending() except -1
 cdef int adopt_object(object owner, ImportedTensor* out, str where) except -1

@@ -257,8 +257,8 @@ cdef inline void apply_byte_offset(DLTensor* view) noexcept:
         view.byte_offset = 0
 
 
-cdef inline int read_layout(const DLTensor* view, DLTensor* out, int64_t* room) noexcept:
-    """Copy a foreign description, shape and strides into `room` (128 numbers), and check the copy alone.
+cdef inline int read_layout(const DLTensor* view, DLTensor* out, int64_t* dims) noexcept:
+    """Copy a foreign description, shape and strides into `dims` (128 numbers), and check the copy alone.
 
     Whoever owns the description may change it at any time, so it is read once. Returns 0 or the rule that is broken.
     """
@@ -269,12 +269,12 @@ cdef inline int read_layout(const DLTensor* view, DLTensor* out, int64_t* room) 
     out.ndim, out.shape, out.strides = ndim, shape, strides
     if 0 < ndim <= 64 and dlt_check_pointer(shape) == 0 and (strides == NULL or dlt_check_pointer(strides) == 0):
         for i in range(ndim):
-            room[i] = shape[i]
-        out.shape = room
+            dims[i] = shape[i]
+        out.shape = dims
         if strides != NULL:
             for i in range(ndim):
-                room[ndim + i] = strides[i]
-            out.strides = room + ndim
+                dims[ndim + i] = strides[i]
+            out.strides = dims + ndim
     return dlt_check_tensor(out)
 
 
@@ -287,7 +287,7 @@ cdef int import_managed(DLManagedTensorVersioned* managed, ImportedTensor* out, 
         raise BufferError(f"{where}: expected DLPack 1.x, got version {major}.{minor} (rule version.major); ask the "
                           f"producer for max_version={DLPACK_VERSION}")
     # An export of ours is checked too: whoever had it may have changed it.
-    if read_layout(&managed.dl_tensor, &out.view, out.room) != 0:
+    if read_layout(&managed.dl_tensor, &out.view, out.dims) != 0:
         try:
             check_tensor(&out.view, where)
         finally:
@@ -310,7 +310,7 @@ cdef int import_managed(DLManagedTensorVersioned* managed, ImportedTensor* out, 
 
 cdef int _take_legacy(DLManagedTensor* managed, ImportedTensor* out, str where) except -1:
     cdef Block* block
-    if read_layout(&managed.dl_tensor, &out.view, out.room) != 0:
+    if read_layout(&managed.dl_tensor, &out.view, out.dims) != 0:
         try:
             check_tensor(&out.view, where)
         finally:
@@ -431,17 +431,17 @@ cdef int _fix_storage(object x) except -1:
 
 # -- borrowing --------------------------------------------------------------------------------------------------------
 
-cdef int borrow_table(object x, const DLPackExchangeAPI* table, DLTensor* out, int64_t* room, str where) except -1:
+cdef int borrow_table(object x, const DLPackExchangeAPI* table, DLTensor* out, int64_t* dims, str where) except -1:
     """A checked view through the exchange table of the type. Nothing is taken: the memory is its owner's.
 
-    Shape and strides are copied to `room`.
+    Shape and strides are copied to `dims`.
     """
     cdef DLTensor lent
     if table.dltensor_from_py_object_no_sync(<void*>x, &lent) != 0:
         if PyErr_Occurred() == NULL:
             raise BufferError(f"{where}: the exchange table of {type(x).__qualname__} failed without saying why")
         raise_pending()
-    if read_layout(&lent, out, room) != 0:
+    if read_layout(&lent, out, dims) != 0:
         check_tensor(out, where)
     apply_byte_offset(out)
     return 0

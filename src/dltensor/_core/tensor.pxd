@@ -13,10 +13,10 @@ cdef extern from "native/memory/view.h" namespace "dlt" nogil:
         DLTensor dl
         Block* block
         uint64_t flags
-        bint make_room(int) noexcept
+        bint reserve_dims(int) noexcept
 
 cdef class Tensor:
-    cdef View its
+    cdef View impl
     cdef bint is_view  # shares a block that another tensor or an export was made with
     cdef object __weakref__
 

@@ -95,82 +95,82 @@ cdef class Tensor:
     @property
     def shape(self):
         """Elements along each dimension."""
-        return as_tuple(self.its.dl.ndim, self.its.dl.shape)
+        return as_tuple(self.impl.dl.ndim, self.impl.dl.shape)
 
     @property
     def strides(self):
         """Elements (not bytes) from one index to the next, for each dimension."""
-        return as_tuple(self.its.dl.ndim, self.its.dl.strides)
+        return as_tuple(self.impl.dl.ndim, self.impl.dl.strides)
 
     @property
     def ndim(self):
         """How many dimensions there are, 0 to 64."""
-        return self.its.dl.ndim
+        return self.impl.dl.ndim
 
     @property
     def dtype(self):
         """The element type, a `DType`."""
-        return dtype_of(self.its.dl.dtype)
+        return dtype_of(self.impl.dl.dtype)
 
     @property
     def device(self):
         """Where the memory is, a `Device`."""
-        return device_of(self.its.dl.device)
+        return device_of(self.impl.dl.device)
 
     @property
     def size(self):
         """Elements in all."""
-        return _size(&self.its.dl)
+        return _size(&self.impl.dl)
 
     @property
     def itemsize(self):
         """Bytes of one element that stands alone; packed types round up."""
-        return item_bytes(self.its.dl.dtype)
+        return item_bytes(self.impl.dl.dtype)
 
     @property
     def nbytes(self):
         """Bytes that the elements take when they lie side by side, packed types packed."""
-        return _bytes(&self.its.dl, _size(&self.its.dl), self.its.flags)
+        return _bytes(&self.impl.dl, _size(&self.impl.dl), self.impl.flags)
 
     @property
     def data_ptr(self):
         """The address of the first element; for devices whose data is a handle, the handle."""
-        return <size_t>self.its.dl.data
+        return <size_t>self.impl.dl.data
 
     @property
     def byte_offset(self):
         """Bytes from the start of the memory that is kept alive to the first element."""
-        if is_handle(<int>self.its.dl.device.device_type):
-            return self.its.dl.byte_offset
-        return <char*>self.its.dl.data - <char*>self.its.block.data
+        if is_handle(<int>self.impl.dl.device.device_type):
+            return self.impl.dl.byte_offset
+        return <char*>self.impl.dl.data - <char*>self.impl.block.data
 
     @property
     def is_contiguous(self):
         """Whether the elements lie side by side in C order. Strides of dimensions of one element do not count."""
-        return is_contiguous(self.its.dl.ndim, self.its.dl.shape, self.its.dl.strides)
+        return is_contiguous(self.impl.dl.ndim, self.impl.dl.shape, self.impl.dl.strides)
 
     @property
     def readonly(self):
         """Whether writing is refused."""
-        return self.its.flags & DLPACK_FLAG_BITMASK_READ_ONLY != 0
+        return self.impl.flags & DLPACK_FLAG_BITMASK_READ_ONLY != 0
 
     @property
     def flags(self):
         """The standard's flags, as the producer gave them or this package set them."""
-        return Flags(self.its.flags)
+        return Flags(self.impl.flags)
 
     @property
     def T(self):
         """The matrix transposed. Raises ValueError unless there are two dimensions."""
-        if self.its.dl.ndim != 2:
-            raise ValueError(f"T: expected 2 dimensions, got {self.its.dl.ndim}; use mT or permute_dims")
+        if self.impl.dl.ndim != 2:
+            raise ValueError(f"T: expected 2 dimensions, got {self.impl.dl.ndim}; use mT or permute_dims")
         return _swap_last(self)
 
     @property
     def mT(self):
         """The last two dimensions swapped. Raises ValueError when there are fewer."""
-        if self.its.dl.ndim < 2:
-            raise ValueError(f"mT: expected at least 2 dimensions, got {self.its.dl.ndim}")
+        if self.impl.dl.ndim < 2:
+            raise ValueError(f"mT: expected at least 2 dimensions, got {self.impl.dl.ndim}")
         return _swap_last(self)
 
     def same_memory(self, other):
@@ -183,32 +183,32 @@ cdef class Tensor:
         """
         if type(other) is not Tensor:
             raise TypeError(f"same_memory: expected a Tensor, got {type(other).__qualname__}")
-        return self.its.block == (<Tensor>other).its.block
+        return self.impl.block == (<Tensor>other).impl.block
 
     # elements
 
     def __len__(self):
-        if self.its.dl.ndim == 0:
+        if self.impl.dl.ndim == 0:
             raise TypeError("len: a tensor of 0 dimensions has no length")
-        return self.its.dl.shape[0]
+        return self.impl.dl.shape[0]
 
     def __getitem__(self, key):
         cdef Place place
-        if PyLong_CheckExact(key) and self.its.dl.ndim > 0 and self.its.dl.dtype.bits & 7 == 0:
-            return _row(self, checked_index(key, self.its.dl.shape[0], 0))
-        locate(&self.its.dl, key, &place)
+        if PyLong_CheckExact(key) and self.impl.dl.ndim > 0 and self.impl.dl.dtype.bits & 7 == 0:
+            return _row(self, checked_index(key, self.impl.dl.shape[0], 0))
+        locate(&self.impl.dl, key, &place)
         return view_of(self, &place)
 
     def __setitem__(self, key, value):
         cdef Place place
-        locate(&self.its.dl, key, &place)
+        locate(&self.impl.dl, key, &place)
         assign(view_of(self, &place), value, "__setitem__")
 
     def __delitem__(self, key):
         raise TypeError("__delitem__: a tensor's elements cannot be taken away; index those that stay")
 
     def __iter__(self):
-        if self.its.dl.ndim == 0:
+        if self.impl.dl.ndim == 0:
             raise TypeError("iter: a tensor of 0 dimensions cannot be iterated over")
         return _iterate(self)
 
@@ -238,20 +238,20 @@ cdef class Tensor:
         cdef int64_t at = 0
         cdef Place place
         if index:
-            if len(index) != self.its.dl.ndim:
-                raise IndexError(f"item: expected {self.its.dl.ndim} positions, got {len(index)}")
-            for i in range(self.its.dl.ndim):
-                at += checked_index(index[i], self.its.dl.shape[i], i) * self.its.dl.strides[i]
-        elif _size(&self.its.dl) != 1:
+            if len(index) != self.impl.dl.ndim:
+                raise IndexError(f"item: expected {self.impl.dl.ndim} positions, got {len(index)}")
+            for i in range(self.impl.dl.ndim):
+                at += checked_index(index[i], self.impl.dl.shape[i], i) * self.impl.dl.strides[i]
+        elif _size(&self.impl.dl) != 1:
             raise ValueError(f"item: expected one element, got shape {self.shape}; give one position per dimension")
-        if not is_host(<int>self.its.dl.device.device_type):
+        if not is_host(<int>self.impl.dl.device.device_type):
             # Packed elements start anywhere in a byte, where no view can: they travel with all others.
-            if is_packed(self.its.dl.dtype, self.its.flags):
+            if is_packed(self.impl.dl.dtype, self.impl.flags):
                 return on_host(self, "item").item(*index)
             place.ndim = 0
             place.offset = at
             return on_host(view_of(self, &place), "item").item()
-        return load_python(self.its.dl.data, at, self.its.dl.dtype, self.its.flags, "item")
+        return load_python(self.impl.dl.data, at, self.impl.dl.dtype, self.impl.flags, "item")
 
     def tolist(self):
         """Return the elements as nested lists of Python numbers; a number when there are 0 dimensions.
@@ -269,7 +269,7 @@ cdef class Tensor:
         [[2, 1], [4, 3]]
         """
         cdef Tensor here = on_host(self, "tolist")
-        return nested(&here.its.dl, here.its.flags, 0, 0)
+        return nested(&here.impl.dl, here.impl.flags, 0, 0)
 
     def __contains__(self, value):
         return _hooks["contains"](self, value) if is_operand(value) else False
@@ -288,7 +288,7 @@ cdef class Tensor:
     def __ceil__(self): return math.ceil(single(self, "ceil"))
 
     def __index__(self):
-        if self.its.dl.ndim != 0:
+        if self.impl.dl.ndim != 0:
             # A TypeError, so that bytes(t) and its like go on to the buffer protocol.
             raise TypeError(f"__index__: only integer tensors of 0 dimensions are indices, got shape {self.shape}")
         value = self.item()
@@ -310,11 +310,11 @@ cdef class Tensor:
         b'\\x01\\x03\\x02\\x04'
         """
         cdef Tensor source = on_host(self, "tobytes")
-        cdef int64_t count = _bytes(&source.its.dl, _size(&source.its.dl), source.its.flags)
-        if not is_contiguous(source.its.dl.ndim, source.its.dl.shape, source.its.dl.strides):
+        cdef int64_t count = _bytes(&source.impl.dl, _size(&source.impl.dl), source.impl.flags)
+        if not is_contiguous(source.impl.dl.ndim, source.impl.dl.shape, source.impl.dl.strides):
             source = copied(source, "tobytes")
         try:
-            return PyBytes_FromStringAndSize(<char*>source.its.dl.data, count)
+            return PyBytes_FromStringAndSize(<char*>source.impl.dl.data, count)
         except MemoryError:
             raise MemoryError(f"tobytes: cannot allocate {count} bytes") from None
 
@@ -326,7 +326,7 @@ cdef class Tensor:
         >>> dl.zeros((2, 3)).numel()
         6
         """
-        return _size(&self.its.dl)
+        return _size(&self.impl.dl)
 
     # copies and other shapes
 
@@ -412,7 +412,7 @@ cdef class Tensor:
         >>> dl.zeros((2, 3, 4)).transpose().shape, dl.zeros((2, 3, 4)).transpose(1, 0, 2).shape
         ((4, 3, 2), (3, 2, 4))
         """
-        cdef int ndim = self.its.dl.ndim
+        cdef int ndim = self.impl.dl.ndim
         if len(axes) == 0 or len(axes) == 1 and axes[0] is None:
             return permuted(self, tuple(range(ndim - 1, -1, -1)), "transpose")
         order = one_or_many(axes)
@@ -646,19 +646,19 @@ cdef class Tensor:
         copy = read_copy_flag(copy, "numpy")
         if non_blocking:
             return _hook("transfer", "numpy", "dltensor.cuda")(self, copy)
-        if not is_host(<int>self.its.dl.device.device_type):
+        if not is_host(<int>self.impl.dl.device.device_type):
             if copy is not None and not copy:
                 raise ValueError(f"numpy: the data is on {self.device}, which NumPy cannot show without a copy, and "
                                  f"copy=False forbids it")
             return on_host(self, "numpy").numpy()
-        if is_packed(self.its.dl.dtype, self.its.flags):
+        if is_packed(self.impl.dl.dtype, self.impl.flags):
             if copy is not None and not copy:
                 raise ValueError(f"numpy: NumPy holds {self.dtype} one byte each, this tensor is packed, and "
                                  f"copy=False forbids to unpack it")
             source = self.astype(self.dtype, padded=True)
         elif copy is not None and copy:
             source = copied(self, "numpy")
-        return make_numpy(&source.its.dl, source.its.flags, source)
+        return make_numpy(&source.impl.dl, source.impl.flags, source)
 
     # how it shows
 
@@ -717,9 +717,9 @@ cdef class Tensor:
 
     def __dlpack_device__(self):
         """The device as the standard's two numbers: (device_type, device_id)."""
-        if self.its.dl.device.device_type == kDLCPU and self.its.dl.device.device_id == 0:
+        if self.impl.dl.device.device_type == kDLCPU and self.impl.dl.device.device_id == 0:
             return _CPU
-        return <int>self.its.dl.device.device_type, self.its.dl.device.device_id
+        return <int>self.impl.dl.device.device_type, self.impl.dl.device.device_id
 
     def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
         """Export as a DLPack capsule.
@@ -752,7 +752,7 @@ cdef class Tensor:
         return exported(self, stream, max_version, dl_device, copy)
 
     def __getbuffer__(self, Py_buffer* buffer, int flags):
-        fill_buffer(buffer, flags, &self.its.dl, self.its.flags)
+        fill_buffer(buffer, flags, &self.impl.dl, self.impl.flags)
         buffer.obj = self
 
     def __releasebuffer__(self, Py_buffer* buffer):
@@ -773,7 +773,7 @@ cdef class Tensor:
 
     @property
     def __cuda_array_interface__(self):
-        if self.its.dl.device.device_type != kDLCUDA and self.its.dl.device.device_type != kDLCUDAManaged:
+        if self.impl.dl.device.device_type != kDLCUDA and self.impl.dl.device.device_type != kDLCUDAManaged:
             raise AttributeError(f"__cuda_array_interface__: the data is on {self.device}")
         return _hooks["cuda_array_interface"](self)
 
@@ -785,7 +785,7 @@ cdef class Tensor:
 
     def __sizeof__(self):
         """Bytes of the object and of the memory that it owns, as ``sys.getsizeof`` asks; as for an ndarray."""
-        return Tensor.__basicsize__ + (16 * self.its.dl.ndim if self.its.dl.ndim > 6 else 0) + _owned_bytes(self)
+        return Tensor.__basicsize__ + (16 * self.impl.dl.ndim if self.impl.dl.ndim > 6 else 0) + _owned_bytes(self)
 
     def __copy__(self):
         return copied(self, "copy")
@@ -799,7 +799,7 @@ cdef tuple _CPU = (1, 0)
 
 def _iterate(Tensor self):
     cdef int64_t i
-    for i in range(self.its.dl.shape[0]):
+    for i in range(self.impl.dl.shape[0]):
         yield self[i]
 
 

@@ -29,12 +29,12 @@ cdef int _check_cuda_stream(object stream) except -1:
 cdef Tensor _prepare_export(Tensor self, object stream, object dl_device, object copy):
     """Obey a consumer's stream and device: `self`, or a copy where it was asked to be."""
     cdef DLDevice target
-    cdef bint host = is_host(<int>self.its.dl.device.device_type)
+    cdef bint host = is_host(<int>self.impl.dl.device.device_type)
     if dl_device is not None:
         target = read_device(dl_device, "__dlpack__")
     else:
-        target = self.its.dl.device
-    if (self.its.dl.device.device_type == kDLCUDA or self.its.dl.device.device_type == kDLCUDAManaged or
+        target = self.impl.dl.device
+    if (self.impl.dl.device.device_type == kDLCUDA or self.impl.dl.device.device_type == kDLCUDAManaged or
             target.device_type == kDLCUDA):
         _check_cuda_stream(stream)
         hook = _hooks.get("export")
@@ -46,7 +46,7 @@ cdef Tensor _prepare_export(Tensor self, object stream, object dl_device, object
                 raise BufferError(f"__dlpack__: cannot offer the tensor on {device_of(target)}: {error}") from error
     elif stream is not None and (_check_stream_type(stream) != 0 or stream != -1):
         raise ValueError(f"__dlpack__: {self.device} has no streams; stream must be None or -1, got {stream!r}")
-    if target.device_type == self.its.dl.device.device_type and target.device_id == self.its.dl.device.device_id:
+    if target.device_type == self.impl.dl.device.device_type and target.device_id == self.impl.dl.device.device_id:
         return self
     if host and target.device_type == kDLCPU and target.device_id == 0:
         if copy is not None and not copy:
@@ -60,7 +60,7 @@ cdef inline object exported(Tensor self, object stream, object max_version, obje
     """What ``__dlpack__`` returns."""
     cdef bint versioned = False
     cdef Tensor source = self
-    cdef uint64_t flags = self.its.flags & ~<uint64_t>DLPACK_FLAG_BITMASK_IS_COPIED
+    cdef uint64_t flags = self.impl.flags & ~<uint64_t>DLPACK_FLAG_BITMASK_IS_COPIED
     cdef DLTensor view
     if copy is not None:
         copy = read_copy_flag(copy, "__dlpack__")
@@ -71,21 +71,21 @@ cdef inline object exported(Tensor self, object stream, object max_version, obje
         if not PyLong_CheckExact(major):
             major = _read_version(max_version)[0]
         versioned = major >= 1
-    if dl_device is not None or stream is not None or self.its.dl.device.device_type != kDLCPU:
+    if dl_device is not None or stream is not None or self.impl.dl.device.device_type != kDLCPU:
         source = _prepare_export(self, stream, dl_device, copy)
     if copy is not None and copy and source is self:
         source = copied(self, "__dlpack__")
     if source is not self:
-        flags = source.its.flags | DLPACK_FLAG_BITMASK_IS_COPIED
-    view = source.its.dl
+        flags = source.impl.flags | DLPACK_FLAG_BITMASK_IS_COPIED
+    view = source.impl.dl
     if _size(&view) == 0:
         view.data = NULL  # what the standard recommends, and every reader takes
     if versioned:
-        return export_capsule(&view, source.its.block, flags)
+        return export_capsule(&view, source.impl.block, flags)
     if flags & DLPACK_FLAG_BITMASK_READ_ONLY:
         raise BufferError("__dlpack__: the tensor is read-only, which a capsule of the layout before 1.0 cannot "
                           "say; ask with max_version=(1, 0), or export a copy()")
     if flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED:
         raise BufferError("__dlpack__: elements are padded to bytes, which a capsule of the layout before 1.0 "
                           "cannot say; ask with max_version=(1, 1)")
-    return export_legacy_capsule(&view, source.its.block)
+    return export_legacy_capsule(&view, source.impl.block)

@@ -4,7 +4,7 @@
 cdef inline Tensor new_tensor(int ndim):
     """A tensor with room for `ndim` dimensions and nothing else set."""
     cdef Tensor t = Tensor.__new__(Tensor)
-    if not t.its.make_room(ndim):
+    if not t.impl.reserve_dims(ndim):
         raise MemoryError(f"no memory left for {ndim} dimensions")
     return t
 
@@ -13,23 +13,23 @@ cdef int fill_from_import(Tensor t, ImportedTensor* imported) except -1:
     """Fill a new tensor with what a door has taken; the block's reference moves in first, so that nothing is lost."""
     cdef int i
     cdef int ndim = imported.view.ndim
-    t.its.block = imported.block
+    t.impl.block = imported.block
     t.is_view = True
-    t.its.flags = imported.flags
-    if not t.its.make_room(ndim):
+    t.impl.flags = imported.flags
+    if not t.impl.reserve_dims(ndim):
         raise MemoryError(f"no memory left for {ndim} dimensions")
-    t.its.dl.data = imported.view.data
-    t.its.dl.device = imported.view.device
-    t.its.dl.dtype = imported.view.dtype
-    t.its.dl.byte_offset = imported.view.byte_offset
+    t.impl.dl.data = imported.view.data
+    t.impl.dl.device = imported.view.device
+    t.impl.dl.dtype = imported.view.dtype
+    t.impl.dl.byte_offset = imported.view.byte_offset
     for i in range(ndim):
-        t.its.dl.shape[i] = imported.view.shape[i]
+        t.impl.dl.shape[i] = imported.view.shape[i]
     if imported.view.strides != NULL:
         for i in range(ndim):
-            t.its.dl.strides[i] = imported.view.strides[i]
+            t.impl.dl.strides[i] = imported.view.strides[i]
     else:
         # NULL strides were legal until DLPack 1.2: fill them, so that no loop has to ask.
-        contiguous_strides(ndim, t.its.dl.shape, t.its.dl.strides)
+        contiguous_strides(ndim, t.impl.dl.shape, t.impl.dl.strides)
     return 0
 
 
@@ -57,8 +57,8 @@ cdef extern from *:
 
 cdef inline size_t _owned_bytes(Tensor t) noexcept:
     """Bytes of host memory that are this tensor's: its block, unless it is a view of a block that others hold too."""
-    cdef Block* block = t.its.block
-    if block == NULL or not is_host(<int>t.its.dl.device.device_type) or t.is_view and is_shared(block):
+    cdef Block* block = t.impl.block
+    if block == NULL or not is_host(<int>t.impl.dl.device.device_type) or t.is_view and is_shared(block):
         return 0
     return block.bytes  # 0 for memory of somebody else
 
@@ -94,23 +94,23 @@ cdef Tensor new_empty(int ndim, const int64_t* shape, DLDataType dtype, DLDevice
         raise MemoryError(_out_of_memory(ndim, shape, dtype, where))
     t = new_tensor(ndim)
     for i in range(ndim):
-        t.its.dl.shape[i] = shape[i]
-    contiguous_strides(ndim, t.its.dl.shape, t.its.dl.strides)
-    t.its.dl.dtype = dtype
-    t.its.dl.device = device
+        t.impl.dl.shape[i] = shape[i]
+    contiguous_strides(ndim, t.impl.dl.shape, t.impl.dl.strides)
+    t.impl.dl.dtype = dtype
+    t.impl.dl.device = device
     if device.device_type != kDLCPU:
         if _allocate == NULL:
             _hook("engine", where, "dltensor.cuda")()
-        t.its.block = _allocate(_bytes(&t.its.dl, size, 0), device, where)
-        t.its.dl.data = t.its.block.data
+        t.impl.block = _allocate(_bytes(&t.impl.dl, size, 0), device, where)
+        t.impl.dl.data = t.impl.block.data
         return t
-    t.its.block = allocate(_bytes(&t.its.dl, size, 0))
-    if t.its.block == NULL:
+    t.impl.block = allocate(_bytes(&t.impl.dl, size, 0))
+    if t.impl.block == NULL:
         raise MemoryError(_out_of_memory(ndim, shape, dtype, where))
-    t.its.dl.data = t.its.block.data
+    t.impl.dl.data = t.impl.block.data
     if dtype.bits < 8 and size > 0:
         # The bits after the last packed element belong to none, and travel in tobytes(), pickles and files all the same.
-        (<char*>t.its.dl.data)[_bytes(&t.its.dl, size, 0) - 1] = 0
+        (<char*>t.impl.dl.data)[_bytes(&t.impl.dl, size, 0) - 1] = 0
     return t
 
 
@@ -123,35 +123,35 @@ cdef str _out_of_memory(int ndim, const int64_t* shape, DLDataType dtype, str wh
 
 
 cdef inline void _share(Tensor t, Tensor source) noexcept:
-    t.its.dl.device = source.its.dl.device
-    t.its.dl.dtype = source.its.dl.dtype
-    t.its.dl.byte_offset = source.its.dl.byte_offset
-    t.its.dl.data = source.its.dl.data
-    t.its.flags = source.its.flags & ~<uint64_t>DLPACK_FLAG_BITMASK_IS_COPIED
-    retain(source.its.block)
-    t.its.block = source.its.block
+    t.impl.dl.device = source.impl.dl.device
+    t.impl.dl.dtype = source.impl.dl.dtype
+    t.impl.dl.byte_offset = source.impl.dl.byte_offset
+    t.impl.dl.data = source.impl.dl.data
+    t.impl.flags = source.impl.flags & ~<uint64_t>DLPACK_FLAG_BITMASK_IS_COPIED
+    retain(source.impl.block)
+    t.impl.block = source.impl.block
     t.is_view = True
 
 
 cdef inline void _advance(Tensor t, uint64_t bytes) noexcept:
     # Unsigned arithmetic wraps: strides of a foreign empty tensor may be anything. On devices whose data is a handle
     # the offset must stay where it is.
-    if is_handle(<int>t.its.dl.device.device_type):
-        t.its.dl.byte_offset += bytes
+    if is_handle(<int>t.impl.dl.device.device_type):
+        t.impl.dl.byte_offset += bytes
     else:
-        t.its.dl.data = <void*>(<size_t>t.its.dl.data + bytes)
+        t.impl.dl.data = <void*>(<size_t>t.impl.dl.data + bytes)
 
 
 cdef inline Tensor _row(Tensor source, int64_t index):
     """``source[index]``, for elements of whole bytes: the most frequent key of all."""
     cdef int i
-    cdef int ndim = source.its.dl.ndim - 1
+    cdef int ndim = source.impl.dl.ndim - 1
     cdef Tensor t = new_tensor(ndim)
     _share(t, source)
-    _advance(t, <uint64_t>index * <uint64_t>source.its.dl.strides[0] * <uint64_t>item_bytes(source.its.dl.dtype))
+    _advance(t, <uint64_t>index * <uint64_t>source.impl.dl.strides[0] * <uint64_t>item_bytes(source.impl.dl.dtype))
     for i in range(ndim):
-        t.its.dl.shape[i] = source.its.dl.shape[i + 1]
-        t.its.dl.strides[i] = source.its.dl.strides[i + 1]
+        t.impl.dl.shape[i] = source.impl.dl.shape[i + 1]
+        t.impl.dl.strides[i] = source.impl.dl.strides[i + 1]
     return t
 
 
@@ -160,31 +160,31 @@ cdef Tensor view_of(Tensor source, const Place* place):
     cdef int i
     cdef Tensor t = new_tensor(place.ndim)
     cdef uint64_t bytes
-    cdef int64_t bits = source.its.dl.dtype.bits * source.its.dl.dtype.lanes
-    if not is_packed(source.its.dl.dtype, source.its.flags):
-        bytes = <uint64_t>place.offset * <uint64_t>item_bytes(source.its.dl.dtype)
+    cdef int64_t bits = source.impl.dl.dtype.bits * source.impl.dl.dtype.lanes
+    if not is_packed(source.impl.dl.dtype, source.impl.flags):
+        bytes = <uint64_t>place.offset * <uint64_t>item_bytes(source.impl.dl.dtype)
     else:
         # By eights, whose bits are whole bytes, so that all together need not be counted in bits.
         bytes = <uint64_t>((place.offset >> 3) * bits + ((place.offset & 7) * bits >> 3))
         if (place.offset & 7) * bits & 7:
-            raise ValueError(f"element {place.offset} of a packed {dtype_of(source.its.dl.dtype)} tensor starts inside "
+            raise ValueError(f"element {place.offset} of a packed {dtype_of(source.impl.dl.dtype)} tensor starts inside "
                              f"a byte, where no view can begin; read it with item() or tolist(), or widen the tensor "
                              f"with astype()")
     _share(t, source)
     _advance(t, bytes)
     for i in range(place.ndim):
-        t.its.dl.shape[i] = place.shape[i]
-        t.its.dl.strides[i] = place.strides[i]
+        t.impl.dl.shape[i] = place.shape[i]
+        t.impl.dl.strides[i] = place.strides[i]
     return t
 
 
 cdef Tensor same_view(Tensor source):
     cdef int i
-    cdef int ndim = source.its.dl.ndim
+    cdef int ndim = source.impl.dl.ndim
     cdef Tensor t = new_tensor(ndim)
     _share(t, source)
     for i in range(2 * ndim):
-        t.its.dl.shape[i] = source.its.dl.shape[i]
+        t.impl.dl.shape[i] = source.impl.dl.shape[i]
     return t
 
 
@@ -196,15 +196,15 @@ cdef object _hook(str name, str where, str needed):
 
 
 cdef int check_host(Tensor self, str where) except -1:
-    if not is_host(<int>self.its.dl.device.device_type):
-        raise DeviceError(f"{where}: the data is on {device_of(self.its.dl.device)}, which the host cannot read; move "
+    if not is_host(<int>self.impl.dl.device.device_type):
+        raise DeviceError(f"{where}: the data is on {device_of(self.impl.dl.device)}, which the host cannot read; move "
                           f"it with to('cpu')")
     return 0
 
 
 cdef Tensor on_host(Tensor self, str where):
     """A tensor that the host can read: `self`, or a copy that waits for the device."""
-    if is_host(<int>self.its.dl.device.device_type):
+    if is_host(<int>self.impl.dl.device.device_type):
         return self
     return _hook("to", where, "dltensor.cuda")(self, device_of(DLDevice(kDLCPU, 0)), where)
 
@@ -212,9 +212,9 @@ cdef Tensor on_host(Tensor self, str where):
 cdef Tensor on_device(Tensor self, object device, str where):
     """The tensor on a device: itself when it is there, else a copy."""
     cdef DLDevice target = read_device(device, where)
-    if target.device_type == self.its.dl.device.device_type and target.device_id == self.its.dl.device.device_id:
+    if target.device_type == self.impl.dl.device.device_type and target.device_id == self.impl.dl.device.device_id:
         return self
-    if target.device_type == kDLCPU and is_host(<int>self.its.dl.device.device_type):
+    if target.device_type == kDLCPU and is_host(<int>self.impl.dl.device.device_type):
         return copied(self, where)
     return _hook("to", where, "dltensor.cuda")(self, device_of(target), where)
 
@@ -236,21 +236,21 @@ cdef Tensor new_padded(int ndim, const int64_t* shape, DLDataType dtype, str whe
         return new_empty(ndim, shape, dtype, DLDevice(kDLCPU, 0), where)
     byte.bits = 8
     made = new_empty(ndim, shape, byte, DLDevice(kDLCPU, 0), where)
-    made.its.dl.dtype = dtype
-    made.its.flags = DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED
+    made.impl.dl.dtype = dtype
+    made.impl.flags = DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED
     return made
 
 
 cdef Tensor copied(Tensor self, str where):
     """The elements in fresh memory, C order, host to host; other devices have their own way."""
     cdef Tensor made
-    if not is_host(<int>self.its.dl.device.device_type):
+    if not is_host(<int>self.impl.dl.device.device_type):
         return _hook("copy", where, "dltensor.cuda")(self, where)
-    if self.its.flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED:
-        made = new_padded(self.its.dl.ndim, self.its.dl.shape, self.its.dl.dtype, where)
+    if self.impl.flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED:
+        made = new_padded(self.impl.dl.ndim, self.impl.dl.shape, self.impl.dl.dtype, where)
     else:
-        made = new_empty(self.its.dl.ndim, self.its.dl.shape, self.its.dl.dtype, DLDevice(kDLCPU, 0), where)
-    copy_elements(&made.its.dl, &self.its.dl, self.its.flags)
+        made = new_empty(self.impl.dl.ndim, self.impl.dl.shape, self.impl.dl.dtype, DLDevice(kDLCPU, 0), where)
+    copy_elements(&made.impl.dl, &self.impl.dl, self.impl.flags)
     return made
 
 
@@ -277,12 +277,12 @@ cdef void fill_elements(const DLTensor* to, const void* element, uint64_t flags)
 
 cdef int assign_scalar(Tensor self, object value, str where) except -1:
     cdef char element[32]
-    check_writable(&self.its.dl, self.its.flags, where)
-    store_python(element, 0, value, self.its.dl.dtype, True, where)
-    if not is_host(<int>self.its.dl.device.device_type):
+    check_writable(&self.impl.dl, self.impl.flags, where)
+    store_python(element, 0, value, self.impl.dl.dtype, True, where)
+    if not is_host(<int>self.impl.dl.device.device_type):
         _hook("fill", where, "dltensor.cuda")(self, value, where)
         return 0
-    fill_elements(&self.its.dl, element, self.its.flags)
+    fill_elements(&self.impl.dl, element, self.impl.flags)
     return 0
 
 
@@ -291,33 +291,33 @@ cdef int assign(Tensor self, object value, str where) except -1:
     cdef Tensor source
     cdef DLTensor spread
     cdef int64_t strides[64]
-    check_writable(&self.its.dl, self.its.flags, where)
+    check_writable(&self.impl.dl, self.impl.flags, where)
     if type(value) is Tensor:
         source = <Tensor>value
     elif isinstance(value, (bool, int, float, complex)):
         return assign_scalar(self, value, where)
     else:
         source = _hooks["asarray"](value, self.dtype, where)
-    if (source.its.dl.dtype.code != self.its.dl.dtype.code or source.its.dl.dtype.bits != self.its.dl.dtype.bits or
-            source.its.dl.dtype.lanes != self.its.dl.dtype.lanes or
-            (source.its.flags ^ self.its.flags) & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED or
-            not is_host(<int>self.its.dl.device.device_type) or not is_host(<int>source.its.dl.device.device_type)):
+    if (source.impl.dl.dtype.code != self.impl.dl.dtype.code or source.impl.dl.dtype.bits != self.impl.dl.dtype.bits or
+            source.impl.dl.dtype.lanes != self.impl.dl.dtype.lanes or
+            (source.impl.flags ^ self.impl.flags) & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED or
+            not is_host(<int>self.impl.dl.device.device_type) or not is_host(<int>source.impl.dl.device.device_type)):
         _hook("assign", where, f"a conversion from {source.dtype} on {source.device} to {self.dtype} on {self.device}")(
             self, source, where)
         return 0
-    if not broadcast_strides(source.its.dl.ndim, source.its.dl.shape, source.its.dl.strides, self.its.dl.ndim,
-                             self.its.dl.shape, TRAILING, strides):
+    if not broadcast_strides(source.impl.dl.ndim, source.impl.dl.shape, source.impl.dl.strides, self.impl.dl.ndim,
+                             self.impl.dl.shape, TRAILING, strides):
         raise ValueError(f"{where}: shape {source.shape} does not broadcast to {self.shape}")
-    spread = source.its.dl
-    spread.ndim = self.its.dl.ndim
-    spread.shape = self.its.dl.shape
+    spread = source.impl.dl
+    spread.ndim = self.impl.dl.ndim
+    spread.shape = self.impl.dl.shape
     spread.strides = strides
-    return copy_elements(&self.its.dl, &spread, self.its.flags)
+    return copy_elements(&self.impl.dl, &spread, self.impl.flags)
 
 
 cdef object single(Tensor self, str where):
     """The one element as a number, for the conversions that Python asks for by name."""
-    if _size(&self.its.dl) != 1:
+    if _size(&self.impl.dl) != 1:
         if where == "bool":
             raise ValueError(f"bool: the truth value of a tensor of shape {self.shape} is ambiguous; use .any() or "
                              f".all(), for example t.numpy().any()")

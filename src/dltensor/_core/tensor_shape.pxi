@@ -56,11 +56,11 @@ cdef int read_shape(object shape, int64_t* out, str where, bint strides=False) e
 
 cdef Tensor _swap_last(Tensor self):
     cdef Place place
-    cdef int n = self.its.dl.ndim
+    cdef int n = self.impl.dl.ndim
     place.ndim = n
     place.offset = 0
-    memcpy(place.shape, self.its.dl.shape, n * sizeof(int64_t))
-    memcpy(place.strides, self.its.dl.strides, n * sizeof(int64_t))
+    memcpy(place.shape, self.impl.dl.shape, n * sizeof(int64_t))
+    memcpy(place.strides, self.impl.dl.strides, n * sizeof(int64_t))
     place.shape[n - 1], place.shape[n - 2] = place.shape[n - 2], place.shape[n - 1]
     place.strides[n - 1], place.strides[n - 2] = place.strides[n - 2], place.strides[n - 1]
     return view_of(self, &place)
@@ -86,7 +86,7 @@ cdef Tensor permuted(Tensor self, tuple axes, str where):
     """A view with the dimensions in another order."""
     cdef Place place
     cdef uint64_t seen = 0
-    cdef int i, axis, n = self.its.dl.ndim
+    cdef int i, axis, n = self.impl.dl.ndim
     if len(axes) != n:
         raise ValueError(f"{where}: axes {axes} must name each of the {n} dimensions once")
     place.ndim = n
@@ -96,8 +96,8 @@ cdef Tensor permuted(Tensor self, tuple axes, str where):
         if seen >> axis & 1:
             raise ValueError(f"{where}: axes {axes} name a dimension of {n} twice")
         seen |= <uint64_t>1 << axis
-        place.shape[i] = self.its.dl.shape[axis]
-        place.strides[i] = self.its.dl.strides[axis]
+        place.shape[i] = self.impl.dl.shape[axis]
+        place.strides[i] = self.impl.dl.strides[axis]
     return view_of(self, &place)
 
 
@@ -108,20 +108,20 @@ cdef Tensor squeezed(Tensor self, object axes, str where):
     cdef int i, axis
     if axes is not None:
         for each in axes if isinstance(axes, (tuple, list)) else (axes,):
-            axis = _axis_of(each, self.its.dl.ndim, where)
+            axis = _axis_of(each, self.impl.dl.ndim, where)
             if gone >> axis & 1:
-                raise ValueError(f"{where}: axes {axes} name a dimension of {self.its.dl.ndim} twice")
-            if self.its.dl.shape[axis] != 1:
-                raise ValueError(f"{where}: axis {axis} of shape {self.shape} has {self.its.dl.shape[axis]} elements, "
+                raise ValueError(f"{where}: axes {axes} name a dimension of {self.impl.dl.ndim} twice")
+            if self.impl.dl.shape[axis] != 1:
+                raise ValueError(f"{where}: axis {axis} of shape {self.shape} has {self.impl.dl.shape[axis]} elements, "
                                  f"expected 1")
             gone |= <uint64_t>1 << axis
     place.ndim = 0
     place.offset = 0
-    for i in range(self.its.dl.ndim):
-        if gone >> i & 1 or axes is None and self.its.dl.shape[i] == 1:
+    for i in range(self.impl.dl.ndim):
+        if gone >> i & 1 or axes is None and self.impl.dl.shape[i] == 1:
             continue
-        place.shape[place.ndim] = self.its.dl.shape[i]
-        place.strides[place.ndim] = self.its.dl.strides[i]
+        place.shape[place.ndim] = self.impl.dl.shape[i]
+        place.strides[place.ndim] = self.impl.dl.strides[i]
         place.ndim += 1
     return view_of(self, &place)
 
@@ -129,7 +129,7 @@ cdef Tensor squeezed(Tensor self, object axes, str where):
 cdef int _complete_shape(Tensor self, int n, int64_t* target, str where) except -1:
     """Replace one -1 by what is left over, and see that the number of elements stays."""
     cdef int i
-    cdef int64_t known, size = _size(&self.its.dl)
+    cdef int64_t known, size = _size(&self.impl.dl)
     cdef int open = -1
     for i in range(n):
         if target[i] == -1:
@@ -140,7 +140,7 @@ cdef int _complete_shape(Tensor self, int n, int64_t* target, str where) except 
             raise ValueError(f"{where}: an extent must be at least 0 (or one -1), got {as_tuple(n, target)}")
     if open >= 0:
         target[open] = 1
-    known = counted(n, target, self.its.dl.dtype, where)
+    known = counted(n, target, self.impl.dl.dtype, where)
     if open >= 0:
         if known == 0 or size % known != 0:
             target[open] = -1
@@ -161,7 +161,7 @@ cdef Tensor reshaped(Tensor self, object shape, object copy, str where):
     place.offset = 0
     if copy is not None and copy:
         source = copied(self, where)
-    if not reshape_strides(source.its.dl.ndim, source.its.dl.shape, source.its.dl.strides, n, place.shape,
+    if not reshape_strides(source.impl.dl.ndim, source.impl.dl.shape, source.impl.dl.strides, n, place.shape,
                            place.strides):
         if copy is not None:
             raise ValueError(f"{where}: shape {self.shape} with strides {self.strides} has no view of shape "
@@ -174,21 +174,21 @@ cdef Tensor reshaped(Tensor self, object shape, object copy, str where):
 cdef Tensor _reinterpret(Tensor self, DLDataType dtype):
     cdef int i
     cdef Tensor made = same_view(self)
-    cdef int last = self.its.dl.ndim - 1
-    cdef int64_t old = self.its.dl.dtype.bits * self.its.dl.dtype.lanes, new = dtype.bits * dtype.lanes
-    made.its.dl.dtype = dtype
-    if self.its.flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED:
+    cdef int last = self.impl.dl.ndim - 1
+    cdef int64_t old = self.impl.dl.dtype.bits * self.impl.dl.dtype.lanes, new = dtype.bits * dtype.lanes
+    made.impl.dl.dtype = dtype
+    if self.impl.flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED:
         if new % 8:
             raise ValueError(f"view: padded {self.dtype} elements have 8 bits each, {dtype_of(dtype)} has {new}")
         old = 8
-        made.its.flags &= ~<uint64_t>DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED
+        made.impl.flags &= ~<uint64_t>DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED
     if old == new:
         return made
-    if last < 0 or self.its.dl.strides[last] != 1 and self.its.dl.shape[last] != 1:
+    if last < 0 or self.impl.dl.strides[last] != 1 and self.impl.dl.shape[last] != 1:
         raise ValueError(f"view: {self.dtype} and {dtype_of(dtype)} differ in width, so the last dimension of shape "
                          f"{self.shape} with strides {self.strides} must lie side by side; copy() first")
     # Counted by Python's integers: bits may be more than 64 of them hold.
-    length = <object>self.its.dl.shape[last] * old
+    length = <object>self.impl.dl.shape[last] * old
     if length % new:
         raise ValueError(f"view: the last dimension has {length} bits, which {dtype_of(dtype)} of {new} does not "
                          f"divide")
@@ -196,15 +196,15 @@ cdef Tensor _reinterpret(Tensor self, DLDataType dtype):
     if length >> 63:
         raise ValueError(f"view: shape {self.shape} of {self.dtype} as {dtype_of(dtype)} would have a dimension of "
                          f"{length} elements; at most 2^63 - 1 can be counted")
-    made.its.dl.shape[last] = length
-    made.its.dl.strides[last] = 1
+    made.impl.dl.shape[last] = length
+    made.impl.dl.strides[last] = 1
     for i in range(last):
-        if self.its.dl.shape[i] <= 1:
+        if self.impl.dl.shape[i] <= 1:
             continue  # its stride is never used
-        step = <object>self.its.dl.strides[i] * old
+        step = <object>self.impl.dl.strides[i] * old
         if step % new:
             raise ValueError(f"view: strides {self.strides} of {self.dtype} are not whole elements of "
                              f"{dtype_of(dtype)}; copy() first")
-        made.its.dl.strides[i] = step // new
-    counted(made.its.dl.ndim, made.its.dl.shape, dtype, "view")
+        made.impl.dl.strides[i] = step // new
+    counted(made.impl.dl.ndim, made.impl.dl.shape, dtype, "view")
     return made

@@ -44,15 +44,15 @@ def as_strided(Tensor t, shape, strides, int64_t offset=0, bint readonly=False, 
     [1, 3, 5]
     """
     cdef Place place
-    cdef Extent old = extent(t.its.dl.ndim, t.its.dl.shape, t.its.dl.strides)
-    cdef int64_t low = offset, high = offset, steps, room = old.high - old.low
+    cdef Extent old = extent(t.impl.dl.ndim, t.impl.dl.shape, t.impl.dl.strides)
+    cdef int64_t low = offset, high = offset, steps, dims = old.high - old.low
     cdef bint inside = True
     cdef int i
     cdef Tensor made
     place.ndim = read_shape(shape, place.shape, where)
     if read_shape(strides, place.strides, where, strides=True) != place.ndim:
         raise ValueError(f"{where}: shape {tuple(shape)} and strides {tuple(strides)} differ in length")
-    if counted(place.ndim, place.shape, t.its.dl.dtype, where) == 0:
+    if counted(place.ndim, place.shape, t.impl.dl.dtype, where) == 0:
         offset = 0
     else:
         # Every step is compared with the room before it is multiplied, so that nothing can overflow.
@@ -61,7 +61,7 @@ def as_strided(Tensor t, shape, strides, int64_t offset=0, bint readonly=False, 
             steps = place.shape[i] - 1
             if not inside or steps == 0 or place.strides[i] == 0:
                 continue
-            if not -room <= place.strides[i] <= room or steps > room // abs(place.strides[i]):
+            if not -dims <= place.strides[i] <= dims or steps > dims // abs(place.strides[i]):
                 inside = False
             elif place.strides[i] > 0:
                 high += steps * place.strides[i]
@@ -74,7 +74,7 @@ def as_strided(Tensor t, shape, strides, int64_t offset=0, bint readonly=False, 
     place.offset = offset
     made = view_of(t, &place)
     if readonly:
-        made.its.flags |= DLPACK_FLAG_BITMASK_READ_ONLY
+        made.impl.flags |= DLPACK_FLAG_BITMASK_READ_ONLY
     return made
 
 
@@ -130,8 +130,8 @@ def raw_bytes(Tensor t):
     place.shape[0] = t.nbytes
     place.strides[0] = 1
     made = view_of(t, &place)
-    made.its.dl.dtype = DLDataType(1, 8, 1)
-    made.its.flags &= ~<uint64_t>DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED
+    made.impl.dl.dtype = DLDataType(1, 8, 1)
+    made.impl.flags &= ~<uint64_t>DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED
     return made
 
 
@@ -152,7 +152,7 @@ def from_raw(Tensor data, shape, dtype, bint padded=False, bint readonly=False):
     cdef Tensor made
     cdef DLDataType value = read_dtype(dtype, "from_raw")
     cdef int64_t size, needed, bits = value.bits * value.lanes
-    if data.dtype.name != "uint8" or data.its.dl.ndim != 1 or not data.is_contiguous:
+    if data.dtype.name != "uint8" or data.impl.dl.ndim != 1 or not data.is_contiguous:
         raise ValueError(f"from_raw: expected one row of uint8 side by side, got shape {data.shape} of {data.dtype}")
     place.ndim = read_shape(shape, place.shape, "from_raw")
     place.offset = 0
@@ -160,16 +160,16 @@ def from_raw(Tensor data, shape, dtype, bint padded=False, bint readonly=False):
     if padded and bits % 8 == 0:
         raise ValueError(f"from_raw: only types below a byte are padded, got {dtype_of(value)}")
     needed = size * ((bits + 7) // 8) if padded else size // 8 * bits + (size % 8 * bits + 7) // 8
-    if needed != data.its.dl.shape[0]:
+    if needed != data.impl.dl.shape[0]:
         raise ValueError(f"from_raw: shape {tuple(shape)} of {dtype_of(value)} takes {needed} bytes, got "
-                         f"{data.its.dl.shape[0]}")
+                         f"{data.impl.dl.shape[0]}")
     contiguous_strides(place.ndim, place.shape, place.strides)
     made = view_of(data, &place)
-    made.its.dl.dtype = value
+    made.impl.dl.dtype = value
     if padded:
-        made.its.flags |= DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED
+        made.impl.flags |= DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED
     if readonly:
-        made.its.flags |= DLPACK_FLAG_BITMASK_READ_ONLY
+        made.impl.flags |= DLPACK_FLAG_BITMASK_READ_ONLY
     return made
 
 
@@ -188,16 +188,16 @@ def element_bytes(Tensor t, *index):
     >>> element_bytes(dl.asarray([1, 2], dtype="int16"), 1)
     b'\\x02\\x00'
     """
-    cdef int64_t at = 0, width = item_bytes(t.its.dl.dtype)
+    cdef int64_t at = 0, width = item_bytes(t.impl.dl.dtype)
     cdef int i
-    if len(index) != t.its.dl.ndim:
-        raise IndexError(f"element_bytes: expected {t.its.dl.ndim} positions, got {len(index)}")
-    for i in range(t.its.dl.ndim):
-        at += checked_index(index[i], t.its.dl.shape[i], i) * t.its.dl.strides[i]
+    if len(index) != t.impl.dl.ndim:
+        raise IndexError(f"element_bytes: expected {t.impl.dl.ndim} positions, got {len(index)}")
+    for i in range(t.impl.dl.ndim):
+        at += checked_index(index[i], t.impl.dl.shape[i], i) * t.impl.dl.strides[i]
     check_host(t, "element_bytes")
-    if is_packed(t.its.dl.dtype, t.its.flags):
+    if is_packed(t.impl.dl.dtype, t.impl.flags):
         return None
-    return (<char*>t.its.dl.data + at * width)[:width]
+    return (<char*>t.impl.dl.data + at * width)[:width]
 
 
 def fill_arange(Tensor t, start, step, str where="fill_arange"):
@@ -226,13 +226,13 @@ def fill_arange(Tensor t, start, step, str where="fill_arange"):
     cdef int64_t i, size = t.size
     cdef uint64_t first = 0, increment = 0
     cdef double re = 0, im = 0, step_re = 0, step_im = 0
-    cdef bint padded = t.its.flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED != 0
+    cdef bint padded = t.impl.flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED != 0
     cdef bint whole = isinstance(start, int) and isinstance(step, int)
     check_host(t, where)
-    check_writable(&t.its.dl, t.its.flags, where)
+    check_writable(&t.impl.dl, t.impl.flags, where)
     if not t.is_contiguous:
         raise ValueError(f"{where}: shape {t.shape} with strides {t.strides} does not lie side by side")
-    if find_type(t.its.dl.dtype) < 0 or t.its.dl.dtype.lanes != 1:
+    if find_type(t.impl.dl.dtype) < 0 or t.impl.dl.dtype.lanes != 1:
         raise TypeError(f"{where}: a number cannot be written to {t.dtype}")
     if whole:
         first, increment = start & 0xFFFFFFFFFFFFFFFF, step & 0xFFFFFFFFFFFFFFFF
@@ -249,7 +249,7 @@ def fill_arange(Tensor t, start, step, str where="fill_arange"):
             else:
                 value.re = re + i * step_re
                 value.im = im + i * step_im
-            store_scalar(t.its.dl.data, i, t.its.dl.dtype, padded, value, TRUNCATE, False)
+            store_scalar(t.impl.dl.data, i, t.impl.dl.dtype, padded, value, TRUNCATE, False)
 
 
 cdef enum:
@@ -284,10 +284,10 @@ def write_spaced(Tensor t, start, stop, steps, str where="write_spaced"):
     >>> t = dl.empty(3, dtype="int64"); write_spaced(t, 2**53 + 1, 2**53 + 3, 2); [n - 2**53 for n in t.tolist()]
     [1, 2, 3]
     """
-    cdef DLDataType part = t.its.dl.dtype
+    cdef DLDataType part = t.impl.dl.dtype
     cdef int row = find_type(part)
     check_host(t, where)
-    check_writable(&t.its.dl, t.its.flags, where)
+    check_writable(&t.impl.dl, t.impl.flags, where)
     if not t.is_contiguous:
         raise ValueError(f"{where}: shape {t.shape} with strides {t.strides} does not lie side by side")
     if row < 0 or part.lanes != 1:
@@ -306,7 +306,7 @@ cdef int _write_part(Tensor t, DLDataType dtype, int64_t at, int64_t every, obje
     """The real numbers of a tensor, or the real or imaginary parts of complex ones."""
     cdef Ramp ramp
     cdef int64_t size = t.size
-    cdef bint padded = t.its.flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED != 0
+    cdef bint padded = t.impl.flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED != 0
     # Both ends as integers over 2^places.
     first, below = start.as_integer_ratio()
     last, other = stop.as_integer_ratio()
@@ -334,7 +334,7 @@ cdef int _write_part(Tensor t, DLDataType dtype, int64_t at, int64_t every, obje
     ramp.rest, ramp.steps = rest, steps
     ramp.fraction = places + shift
     with nogil:
-        native_fill_arange(t.its.dl.data, at, every, size, dtype, padded, ramp)
+        native_fill_arange(t.impl.dl.data, at, every, size, dtype, padded, ramp)
     last <<= shift
     if (first < 0) != (last < 0):
         # Beside 0 there may be too few digits in fixed point.
@@ -350,7 +350,7 @@ cdef int _write_exact(Tensor t, DLDataType dtype, int64_t index, object first, o
     cdef Scalar value
     cdef int row = find_type(dtype)
     cdef Kind kind = type_table[row].kind
-    cdef bint padded = t.its.flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED != 0
+    cdef bint padded = t.impl.flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED != 0
     above, below = first * steps + i * (last - first), steps
     above, below = (above, below << places) if places >= 0 else (above << -places, below)
     if kind == SIGNED or kind == UNSIGNED:
@@ -362,7 +362,7 @@ cdef int _write_exact(Tensor t, DLDataType dtype, int64_t index, object first, o
         value.kind = REAL
         value.re = _quotient(abs(above), below, row == type_float64)
         value.re = -value.re if above < 0 else value.re
-    store_scalar(t.its.dl.data, index, dtype, padded, value, TRUNCATE, False)
+    store_scalar(t.impl.dl.data, index, dtype, padded, value, TRUNCATE, False)
     return 0
 
 
@@ -461,4 +461,4 @@ def on_host(Tensor t):
     >>> on_host(dl.zeros(2))
     True
     """
-    return is_host(<int>t.its.dl.device.device_type)
+    return is_host(<int>t.impl.dl.device.device_type)

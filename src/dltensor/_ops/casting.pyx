@@ -269,9 +269,9 @@ def where(condition, x1, x2, /):
     if made.nbytes > KEEP_GIL_BYTES:
         _held = hold_without_gil(operands, 3)
         with nogil:
-            status = where_tensor(operands[0].view, operands[1].view, operands[2].view, made.its.dl)
+            status = where_tensor(operands[0].view, operands[1].view, operands[2].view, made.impl.dl)
     else:
-        status = where_tensor(operands[0].view, operands[1].view, operands[2].view, made.its.dl)
+        status = where_tensor(operands[0].view, operands[1].view, operands[2].view, made.impl.dl)
     if status != OK:
         raise MemoryError("where: no memory left for a temporary")
     return made
@@ -383,15 +383,15 @@ def fill(scalar, dst, *, saturate=False):
     if target is None:
         raise TypeError(f"fill: dst must be a tensor, got {type(dst).__qualname__}")
     if saturate:
-        check_writable(&target.its.dl, target.its.flags, "fill")
+        check_writable(&target.impl.dl, target.impl.flags, "fill")
         read_number(scalar, &value, "fill")
-        if not store_scalar(element, 0, target.its.dl.dtype, True, value, NEAREST, True):
+        if not store_scalar(element, 0, target.impl.dl.dtype, True, value, NEAREST, True):
             raise TypeError(f"fill: a number cannot be written to {target.dtype}, whose meaning is not known")
-        if not is_host(<int>target.its.dl.device.device_type):
+        if not is_host(<int>target.impl.dl.device.device_type):
             read_tensor(target, &place)
-            engine_of(target.its.dl.device, "fill").fill(element, &place)
+            engine_of(target.impl.dl.device, "fill").fill(element, &place)
             return dst
-        fill_elements(&target.its.dl, element, target.its.flags)
+        fill_elements(&target.impl.dl, element, target.impl.flags)
     else:
         assign_scalar(target, scalar, "fill")
     return dst
@@ -401,12 +401,12 @@ def _assign_converted(Tensor target, Tensor source, str where):
     """Assignment between dtypes, or between host memory and a device."""
     cdef Operand[2] operands
     cdef int64_t strides[64]
-    cdef bint from_host = is_host(<int>source.its.dl.device.device_type)
-    if not broadcast_strides(source.its.dl.ndim, source.its.dl.shape, source.its.dl.strides, target.its.dl.ndim,
-                             target.its.dl.shape, TRAILING, strides):
+    cdef bint from_host = is_host(<int>source.impl.dl.device.device_type)
+    if not broadcast_strides(source.impl.dl.ndim, source.impl.dl.shape, source.impl.dl.strides, target.impl.dl.ndim,
+                             target.impl.dl.shape, TRAILING, strides):
         raise ValueError(f"{where}: shape {source.shape} does not broadcast to {target.shape}")
-    if (from_host != is_host(<int>target.its.dl.device.device_type) or
-            not from_host and source.its.dl.device.device_id != target.its.dl.device.device_id):
+    if (from_host != is_host(<int>target.impl.dl.device.device_type) or
+            not from_host and source.impl.dl.device.device_id != target.impl.dl.device.device_id):
         # As the dtype that arrives first, so that no more travels than is written.
         if source.dtype != target.dtype:
             source = astype(source, target.dtype)
@@ -414,8 +414,8 @@ def _assign_converted(Tensor target, Tensor source, str where):
         return
     read_tensor(source, &operands[0])
     read_tensor(target, &operands[1])
-    operands[0].view.ndim = target.its.dl.ndim
-    operands[0].view.shape = target.its.dl.shape
+    operands[0].view.ndim = target.impl.dl.ndim
+    operands[0].view.shape = target.impl.dl.shape
     operands[0].view.strides = strides
     _convert(operands, _options("truncate", False, None, None, where), where)
 

@@ -10,19 +10,19 @@ cdef object _same(int op, Tensor x, Tensor y, object out):
     None when that is not so, or when `out` is not just like them and apart from them or one of them.
     """
     cdef Tensor target
-    cdef int ndim = x.its.dl.ndim, i, type, to
+    cdef int ndim = x.impl.dl.ndim, i, type, to
     cdef int64_t size = 1, width, bytes
-    cdef DLDataType dtype = x.its.dl.dtype
+    cdef DLDataType dtype = x.impl.dl.dtype
     cdef loop_t loop
-    if (ndim != y.its.dl.ndim or dtype.code != y.its.dl.dtype.code or dtype.bits != y.its.dl.dtype.bits or
-            x.its.dl.device.device_type != kDLCPU or y.its.dl.device.device_type != kDLCPU):
+    if (ndim != y.impl.dl.ndim or dtype.code != y.impl.dl.dtype.code or dtype.bits != y.impl.dl.dtype.bits or
+            x.impl.dl.device.device_type != kDLCPU or y.impl.dl.device.device_type != kDLCPU):
         return None
     for i in range(ndim - 1, -1, -1):
-        if x.its.dl.shape[i] != y.its.dl.shape[i] or x.its.dl.strides[i] != size or y.its.dl.strides[i] != size:
+        if x.impl.dl.shape[i] != y.impl.dl.shape[i] or x.impl.dl.strides[i] != size or y.impl.dl.strides[i] != size:
             return None
-        size *= x.its.dl.shape[i]
+        size *= x.impl.dl.shape[i]
     type = type_of(dtype)
-    if type < 0 or type >= computed_types or type_of(y.its.dl.dtype) != type:
+    if type < 0 or type >= computed_types or type_of(y.impl.dl.dtype) != type:
         return None
     to = result_type(op, type)
     loop = find_loop(op, type)
@@ -34,13 +34,13 @@ cdef object _same(int op, Tensor x, Tensor y, object out):
         if type_of_tensor(out) != to:
             return None
         target = <Tensor>out
-        if (target.its.flags & DLPACK_FLAG_BITMASK_READ_ONLY or not _same_order(&x.its.dl, &target.its.dl) or
-                _mixed(target.its.dl.data, bytes, x.its.dl.data, width) or
-                _mixed(target.its.dl.data, bytes, y.its.dl.data, width)):
+        if (target.impl.flags & DLPACK_FLAG_BITMASK_READ_ONLY or not _same_order(&x.impl.dl, &target.impl.dl) or
+                _mixed(target.impl.dl.data, bytes, x.impl.dl.data, width) or
+                _mixed(target.impl.dl.data, bytes, y.impl.dl.data, width)):
             return None
     else:
-        target = _new_like(op, &x.its.dl, to, bytes)
-    loop(target.its.dl.data, x.its.dl.data, y.its.dl.data, NULL, size, 0)
+        target = _new_like(op, &x.impl.dl, to, bytes)
+    loop(target.impl.dl.data, x.impl.dl.data, y.impl.dl.data, NULL, size, 0)
     return target
 
 
@@ -57,15 +57,15 @@ cdef inline Tensor _new_like(int op, const DLTensor* like, int to, int64_t bytes
     """A new tensor for results of so many bytes, of the shape of `like`, which is in C order, and on its device."""
     cdef int i
     cdef Tensor made = new_tensor(like.ndim)
-    made.its.block = allocate(bytes)
-    if made.its.block == NULL:
+    made.impl.block = allocate(bytes)
+    if made.impl.block == NULL:
         raise MemoryError(f"{_names[op]}: cannot allocate {bytes} bytes")
-    made.its.dl.data = made.its.block.data
-    made.its.dl.dtype = type_table[to].dtype
-    made.its.dl.device = like.device
+    made.impl.dl.data = made.impl.block.data
+    made.impl.dl.dtype = type_table[to].dtype
+    made.impl.dl.device = like.device
     for i in range(like.ndim):
-        made.its.dl.shape[i] = like.shape[i]
-        made.its.dl.strides[i] = like.strides[i]
+        made.impl.dl.shape[i] = like.shape[i]
+        made.impl.dl.strides[i] = like.strides[i]
     return made
 
 
@@ -165,28 +165,28 @@ cdef object _plain(int op, Operand* operands, PyObject** arguments, int count, o
             data[i] = operands[i].view.data
     bytes = size * type_table[to].bytes
     if out is not None:
-        if type_of_tensor(out) != to or not _same_order(first, &(<Tensor>out).its.dl):
+        if type_of_tensor(out) != to or not _same_order(first, &(<Tensor>out).impl.dl):
             return None
         target = <Tensor>out
-        if target.its.flags & DLPACK_FLAG_BITMASK_READ_ONLY:
+        if target.impl.flags & DLPACK_FLAG_BITMASK_READ_ONLY:
             return None
         for i in range(count):
-            if not scalars >> i & 1 and _mixed(target.its.dl.data, bytes, data[i], width):
+            if not scalars >> i & 1 and _mixed(target.impl.dl.data, bytes, data[i], width):
                 return None
     else:
         target = _new_like(op, first, to, bytes)
-    loop(target.its.dl.data, data[0], data[1], data[2], size, scalars)
+    loop(target.impl.dl.data, data[0], data[1], data[2], size, scalars)
     return target
 
 
 cdef inline bint _is_elsewhere(object x) noexcept:
     """Whether it is a tensor of ours that the host may not be able to read."""
-    return type(x) is Tensor and (<Tensor>x).its.dl.device.device_type != kDLCPU
+    return type(x) is Tensor and (<Tensor>x).impl.dl.device.device_type != kDLCPU
 
 
 cdef inline int type_of_tensor(object x) noexcept:
     """The dtype's row of a Tensor, -1 for anything else."""
-    return type_of((<Tensor>x).its.dl.dtype) if type(x) is Tensor else -1
+    return type_of((<Tensor>x).impl.dl.dtype) if type(x) is Tensor else -1
 
 
 # -- the short way on devices -----------------------------------------------------------------------------------------
@@ -207,8 +207,8 @@ cdef object _on_device(int op, PyObject** arguments, int count, object out):
             items[i].view = NULL
             items[i].block = NULL
             continue
-        view = items[i].view = &(<Tensor>arguments[i]).its.dl
-        items[i].block = (<Tensor>arguments[i]).its.block
+        view = items[i].view = &(<Tensor>arguments[i]).impl.dl
+        items[i].block = (<Tensor>arguments[i]).impl.block
         if first == NULL:
             first = view
             row = type_of(view.dtype)
@@ -234,7 +234,7 @@ cdef object _on_device(int op, PyObject** arguments, int count, object out):
             memcpy(items[i].element, number.element, type_table[row].bytes)
     to = result_type(op, row)
     if out is not None:
-        if (type_of_tensor(out) != to or (<Tensor>out).its.flags & DLPACK_FLAG_BITMASK_READ_ONLY or
-                not _same_order(first, &(<Tensor>out).its.dl)):
+        if (type_of_tensor(out) != to or (<Tensor>out).impl.flags & DLPACK_FLAG_BITMASK_READ_ONLY or
+                not _same_order(first, &(<Tensor>out).impl.dl)):
             return None
     return engine_of(first.device, _names[op]).same(op, row, to, size, items, count, out)

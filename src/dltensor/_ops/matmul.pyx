@@ -84,8 +84,8 @@ cdef Tensor _small(Tensor a, Tensor b, Tensor out):
 
     None when it takes more than that; every error is told on the way of all.
     """
-    cdef const DLTensor* left = &a.its.dl
-    cdef const DLTensor* right = &b.its.dl
+    cdef const DLTensor* left = &a.impl.dl
+    cdef const DLTensor* right = &b.impl.dl
     cdef int64_t shape[2]
     cdef int type = type_of(left.dtype)
     if (left.ndim != 2 or right.ndim != 2 or left.device.device_type != kDLCPU or right.device.device_type != kDLCPU or
@@ -96,10 +96,10 @@ cdef Tensor _small(Tensor a, Tensor b, Tensor out):
         if shape[0] > SMALL_SIDE or shape[1] > SMALL_SIDE:
             return None
         out = new_empty(2, shape, left.dtype, left.device, "matmul")
-    elif (out.its.dl.device.device_type != kDLCPU or out.its.flags & DLPACK_FLAG_BITMASK_READ_ONLY or
-            type_of(out.its.dl.dtype) != type):
+    elif (out.impl.dl.device.device_type != kDLCPU or out.impl.flags & DLPACK_FLAG_BITMASK_READ_ONLY or
+            type_of(out.impl.dl.dtype) != type):
         return None
-    return out if multiply_small(out.its.dl, left[0], right[0], type, KEEP_GIL_WORK) else None
+    return out if multiply_small(out.impl.dl, left[0], right[0], type, KEEP_GIL_WORK) else None
 
 
 def matmul(x1, x2, /, out=None):

@@ -17,7 +17,7 @@ cdef struct Operand:
     uint64_t flags
     int type            # a row of the dtype table, -1 for types no row names; of numbers the default type of their kind
     bint number
-    int64_t room[128]
+    int64_t dims[128]
     double element[4]   # the number as one element, once its dtype is known
 
 cdef int type_of(DLDataType dtype) noexcept

@@ -56,10 +56,10 @@ cdef void read_tensor(Tensor t, Operand* out) noexcept:
     """The operand that a tensor of ours is; good while the tensor lives."""
     out.number = False
     out.lender = NULL
-    out.view = t.its.dl
-    out.block = t.its.block
-    out.flags = t.its.flags
-    out.type = type_of(t.its.dl.dtype)
+    out.view = t.impl.dl
+    out.block = t.impl.block
+    out.flags = t.impl.flags
+    out.type = type_of(t.impl.dl.dtype)
 
 
 cdef bint _classify(object x, Operand* out, str where) except -1:
@@ -106,16 +106,16 @@ cdef bint _borrow(Operand* out, str where) except -1:
     if out.table != NULL:
         if is_torch_table(out.table) and not is_plain(x, False, where):
             return False
-        borrow_table(x, out.table, &out.view, out.room, where)
+        borrow_table(x, out.table, &out.view, out.dims, where)
         if not is_host(<int>out.view.device.device_type):
             return False
         if out.view.strides == NULL:
-            contiguous_strides(out.view.ndim, out.view.shape, out.room + out.view.ndim)
-            out.view.strides = out.room + out.view.ndim
+            contiguous_strides(out.view.ndim, out.view.shape, out.dims + out.view.ndim)
+            out.view.strides = out.dims + out.view.ndim
     else:
         if not is_readable(x):
             return False
-        borrow_numpy(x, &out.view, &out.flags, out.room, where)
+        borrow_numpy(x, &out.view, &out.flags, out.dims, where)
     out.type = type_of(out.view.dtype)
     return True
 
@@ -247,8 +247,8 @@ cdef int store_number(object x, Operand* out, int type, str where) except -1:
     out.view.data = out.element
     out.view.ndim = 0
     out.view.dtype = dtype
-    out.view.shape = out.room
-    out.view.strides = out.room
+    out.view.shape = out.dims
+    out.view.strides = out.dims
     out.view.byte_offset = 0
     out.view.device.device_type = kDLCPU
     out.view.device.device_id = 0

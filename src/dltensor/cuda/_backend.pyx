@@ -229,15 +229,15 @@ cdef object _same(int op, int type, int to, int64_t size, const Item* items, int
     stream = stream_on(like.device.device_id)
     if out is None:
         made = new_tensor(like.ndim)
-        check(allocate_device(stream[0], size * type_table[to].bytes, &made.its.block))
-        made.its.dl.data = made.its.block.data
-        made.its.dl.dtype = type_table[to].dtype
-        made.its.dl.device = like.device
+        check(allocate_device(stream[0], size * type_table[to].bytes, &made.impl.block))
+        made.impl.dl.data = made.impl.block.data
+        made.impl.dl.dtype = type_table[to].dtype
+        made.impl.dl.device = like.device
         for i in range(2 * like.ndim):  # strides lie behind the shape
-            made.its.dl.shape[i] = like.shape[i]
+            made.impl.dl.shape[i] = like.shape[i]
     else:
         made = <Tensor>out
-    target.data, target.block = <char*>made.its.dl.data + made.its.dl.byte_offset, made.its.block
+    target.data, target.block = <char*>made.impl.dl.data + made.impl.dl.byte_offset, made.impl.block
     target.number = False
     where.stream = stream
     where.launch = NULL
@@ -292,13 +292,13 @@ def engine():
 
 cdef Tensor _like(Tensor t, DLDevice device, str where):
     """Fresh memory on a device for the elements of `t`, in C order."""
-    cdef DLDataType dtype = t.its.dl.dtype
+    cdef DLDataType dtype = t.impl.dl.dtype
     cdef Tensor made
-    if t.its.flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED:
+    if t.impl.flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED:
         dtype.bits = 8
-    made = new_empty(t.its.dl.ndim, t.its.dl.shape, dtype, device, where)
-    made.its.dl.dtype = t.its.dl.dtype
-    made.its.flags = t.its.flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED
+    made = new_empty(t.impl.dl.ndim, t.impl.dl.shape, dtype, device, where)
+    made.impl.dl.dtype = t.impl.dl.dtype
+    made.impl.flags = t.impl.flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED
     return made
 
 
@@ -323,14 +323,14 @@ cdef int _upload(Tensor source, Tensor target, str where) except -1:
     """Elements of host memory to a tensor of the same shape on a device."""
     cdef Operand b
     cdef Native out
-    cdef NativeStream* stream = stream_on(target.its.dl.device.device_id)
+    cdef NativeStream* stream = stream_on(target.impl.dl.device.device_id)
     cdef void* data
     cdef Status status
-    if not is_contiguous(source.its.dl.ndim, source.its.dl.shape, source.its.dl.strides):
+    if not is_contiguous(source.impl.dl.ndim, source.impl.dl.shape, source.impl.dl.strides):
         source = copied(source, where)
     _read(target, &b)
     out = _native(&b)
-    data = source.its.dl.data
+    data = source.impl.dl.data
     with nogil:
         status = from_host(data, out, stream[0])
     return check(status)
@@ -340,8 +340,8 @@ cdef int _download(Tensor source, Tensor target) except -1:
     """Elements of a device to host memory in C order; waits."""
     cdef Operand a
     cdef Native given
-    cdef NativeStream* stream = stream_on(source.its.dl.device.device_id)
-    cdef void* data = target.its.dl.data
+    cdef NativeStream* stream = stream_on(source.impl.dl.device.device_id)
+    cdef void* data = target.impl.dl.data
     cdef Status status
     _read(source, &a)
     given = _native(&a)
@@ -361,9 +361,9 @@ def to(Tensor t not None, Device device not None, str where):
         The host would have to wait for a stream on which a graph is being captured.
     """
     cdef DLDevice target = device.value
-    cdef bint here = is_host(<int>t.its.dl.device.device_type)
+    cdef bint here = is_host(<int>t.impl.dl.device.device_type)
     cdef Tensor made
-    if not here and not _is_cuda(t.its.dl.device):
+    if not here and not _is_cuda(t.impl.dl.device):
         raise DeviceError(f"{where}: the data is on {t.device}, which the host cannot read and nothing here can move; "
                           f"use the framework that made it")
     made = _like(t, target, where)
@@ -386,10 +386,10 @@ def copy(Tensor t not None, str where):
     DeviceError
         There is no driver, or the device is no CUDA device.
     """
-    if not _is_cuda(t.its.dl.device):
+    if not _is_cuda(t.impl.dl.device):
         raise DeviceError(f"{where}: the data is on {t.device}, which nothing here can copy; use the framework that "
                           f"made it")
-    cdef Tensor made = _like(t, t.its.dl.device, where)
+    cdef Tensor made = _like(t, t.impl.dl.device, where)
     _copy(t, made)
     return made
 
@@ -406,9 +406,9 @@ def fill(Tensor t not None, value, str where):
     """
     cdef char element[32]
     cdef Operand place
-    store_python(element, 0, value, t.its.dl.dtype, True, where)
+    store_python(element, 0, value, t.impl.dl.dtype, True, where)
     read_tensor(t, &place)
-    if not _is_cuda(t.its.dl.device):
+    if not _is_cuda(t.impl.dl.device):
         raise DeviceError(f"{where}: the data is on {t.device}, which nothing here can write; use the framework that "
                           f"made it")
     _fill(element, &place)
@@ -422,16 +422,16 @@ def move(Tensor target not None, Tensor source not None, str where):
     DeviceError
         There is no driver, or one of the two is no CUDA device and not the host.
     """
-    cdef bint same = source.its.dl.ndim == target.its.dl.ndim
+    cdef bint same = source.impl.dl.ndim == target.impl.dl.ndim
     cdef int i
-    for i in range(target.its.dl.ndim):
-        same = same and source.its.dl.shape[i] == target.its.dl.shape[i]
-    if is_host(<int>target.its.dl.device.device_type):
+    for i in range(target.impl.dl.ndim):
+        same = same and source.impl.dl.shape[i] == target.impl.dl.shape[i]
+    if is_host(<int>target.impl.dl.device.device_type):
         assign(target, to(source, device_of(DLDevice(kDLCPU, 0)), where), where)
-    elif not _is_cuda(target.its.dl.device):
+    elif not _is_cuda(target.impl.dl.device):
         raise DeviceError(f"{where}: the data is on {target.device}, which nothing here can write; use the framework "
                           f"that made it")
-    elif not is_host(<int>source.its.dl.device.device_type):
+    elif not is_host(<int>source.impl.dl.device.device_type):
         _copy(source, target)
     elif same:
         _upload(source, target, where)
@@ -525,29 +525,29 @@ def transfer(Tensor t not None, copy):
     cdef Native given
     cdef Status status
     cdef Block* block = NULL
-    if is_host(<int>t.its.dl.device.device_type):
+    if is_host(<int>t.impl.dl.device.device_type):
         made.array = t.numpy(copy=copy)
         return made
     if copy is not None and not copy:
         raise ValueError(f"numpy: the data is on {t.device}, which NumPy cannot show without a copy, and copy=False "
                          f"forbids it")
-    if not _is_cuda(t.its.dl.device):
+    if not _is_cuda(t.impl.dl.device):
         raise DeviceError(f"numpy: the data is on {t.device}, which the host cannot read and nothing here can move")
-    arriving = new_tensor(t.its.dl.ndim)
-    memcpy(arriving.its.dl.shape, t.its.dl.shape, t.its.dl.ndim * sizeof(int64_t))
-    contiguous_strides(t.its.dl.ndim, arriving.its.dl.shape, arriving.its.dl.strides)
-    arriving.its.dl.dtype = t.its.dl.dtype
-    arriving.its.dl.device = DLDevice(kDLCUDAHost, 0)
-    arriving.its.flags = t.its.flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED
+    arriving = new_tensor(t.impl.dl.ndim)
+    memcpy(arriving.impl.dl.shape, t.impl.dl.shape, t.impl.dl.ndim * sizeof(int64_t))
+    contiguous_strides(t.impl.dl.ndim, arriving.impl.dl.shape, arriving.impl.dl.strides)
+    arriving.impl.dl.dtype = t.impl.dl.dtype
+    arriving.impl.dl.device = DLDevice(kDLCUDAHost, 0)
+    arriving.impl.flags = t.impl.flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED
     _read(t, &source)
     given = _native(&source)
-    made.ordinal = t.its.dl.device.device_id
+    made.ordinal = t.impl.dl.device.device_id
     stream = stream_on(made.ordinal)
     with nogil:
         status = to_pinned(given, stream[0], &block, &made.event)
     check(status)
-    arriving.its.block = block
-    arriving.its.dl.data = block.data
+    arriving.impl.block = block
+    arriving.impl.dl.data = block.data
     made.arriving = arriving
     return made
 

@@ -306,7 +306,7 @@ cdef NativeStream* stream_or_null(int ordinal) except? NULL:
 
 cdef class StreamCore:
     """A stream: ours, which ends with this object, or one of somebody else, which is kept alive by `owner`."""
-    cdef NativeStream* its
+    cdef NativeStream* impl
     cdef bint ours
     cdef readonly object owner
 
@@ -315,41 +315,41 @@ cdef class StreamCore:
         self.owner = owner
         if handle is None:
             with nogil:
-                status = create_stream(device, priority, &self.its)
+                status = create_stream(device, priority, &self.impl)
             check(status)
             self.ours = True
         else:
-            check(stream_of(device, <CUstream><uintptr_t>handle, &self.its))
+            check(stream_of(device, <CUstream><uintptr_t>handle, &self.impl))
 
     def __dealloc__(self):
-        if self.ours and self.its != NULL:
-            destroy_stream(self.its)
+        if self.ours and self.impl != NULL:
+            destroy_stream(self.impl)
 
     @property
     def handle(self):
         """The raw CUstream as an int."""
-        return <uintptr_t>self.its.handle
+        return <uintptr_t>self.impl.handle
 
     @property
     def ordinal(self):
         """The number of the device."""
-        return self.its.device.ordinal
+        return self.impl.device.ordinal
 
     @property
     def priority(self):
         """0, or less for more urgent streams."""
-        return self.its.priority
+        return self.impl.priority
 
     def synchronize(self):
         """Wait until all work is done."""
         cdef Status status
         with nogil:
-            status = synchronize_stream(self.its)
+            status = synchronize_stream(self.impl)
         check(status)
 
     def query(self):
         """Tell whether all work is done."""
-        cdef Status status = query_stream(self.its)
+        cdef Status status = query_stream(self.impl)
         if status.fault == Fault.not_ready:
             return False
         check(status)
@@ -358,22 +358,22 @@ cdef class StreamCore:
     def capturing(self):
         """Tell whether a graph is being captured on it."""
         cdef truth answer = False
-        check(is_capturing(self.its[0], &answer))
+        check(is_capturing(self.impl[0], &answer))
         return answer
 
     def wait_for(self, StreamCore other not None):
         """Run on only when the work that `other` has now is done."""
-        check(order_after(self.its[0], other.its[0]))
+        check(order_after(self.impl[0], other.impl[0]))
 
     def make_current(self):
         """Make it the calling thread's stream of its device."""
-        set_current_stream(self.its)
+        set_current_stream(self.impl)
 
     def is_current(self):
         """Tell whether it is the calling thread's stream of its device."""
         cdef NativeStream* now = NULL
-        check(native_current_stream(self.its.device.ordinal, &now))
-        return now == self.its
+        check(native_current_stream(self.impl.device.ordinal, &now))
+        return now == self.impl
 
 
 def current_handle(int device):
@@ -385,33 +385,33 @@ def current_handle(int device):
 
 cdef class EventCore:
     """A mark in a stream."""
-    cdef CUevent its
+    cdef CUevent impl
     cdef readonly int ordinal
 
     def __cinit__(self, int device, bint timing, bint blocking):
         self.ordinal = device
-        check(create_event(device, timing, blocking, &self.its))
+        check(create_event(device, timing, blocking, &self.impl))
 
     def __dealloc__(self):
-        if self.its != NULL:
-            destroy_event(self.ordinal, self.its)
+        if self.impl != NULL:
+            destroy_event(self.ordinal, self.impl)
 
     @property
     def handle(self):
         """The raw CUevent as an int."""
-        return <uintptr_t>self.its
+        return <uintptr_t>self.impl
 
     def record(self, StreamCore stream not None):
         """Mark what the stream has been given so far."""
-        check(record_event(self.its, stream.its))
+        check(record_event(self.impl, stream.impl))
 
     def wait_on(self, StreamCore stream not None):
         """Let a stream run on only when the event has happened."""
-        check(wait_event(stream.its, self.its))
+        check(wait_event(stream.impl, self.impl))
 
     def query(self):
         """Tell whether it has happened."""
-        cdef Status status = query_event(self.ordinal, self.its)
+        cdef Status status = query_event(self.ordinal, self.impl)
         if status.fault == Fault.not_ready:
             return False
         check(status)
@@ -421,11 +421,11 @@ cdef class EventCore:
         """Wait until it has happened."""
         cdef Status status
         with nogil:
-            status = synchronize_event(self.ordinal, self.its)
+            status = synchronize_event(self.ordinal, self.impl)
         check(status)
 
     def elapsed_time(self, EventCore end not None):
         """Tell the milliseconds from here to `end`."""
         cdef float milliseconds = 0
-        check(native_elapsed_time(self.ordinal, self.its, end.its, &milliseconds))
+        check(native_elapsed_time(self.ordinal, self.impl, end.impl, &milliseconds))
         return milliseconds

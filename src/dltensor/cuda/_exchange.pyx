@@ -45,25 +45,25 @@ def adopt(Tensor t not None, stream, bint locate):
     DeviceError
         The driver refuses.
     """
-    cdef NativeStream* ours = stream_or_null(t.its.dl.device.device_id)
+    cdef NativeStream* ours = stream_or_null(t.impl.dl.device.device_id)
     cdef NativeStream* theirs = NULL
     cdef DLDevice found
     cdef Block* block = NULL
     cdef uintptr_t handle
     if ours == NULL:
         return
-    if locate and t.its.dl.data != NULL and pointer_device(t.its.dl.data, &found).fault == Fault.none:
-        if found.device_type == kDLCUDA and found.device_id != t.its.dl.device.device_id:
-            t.its.dl.device = found
+    if locate and t.impl.dl.data != NULL and pointer_device(t.impl.dl.data, &found).fault == Fault.none:
+        if found.device_type == kDLCUDA and found.device_id != t.impl.dl.device.device_id:
+            t.impl.dl.device = found
             ours = stream_on(found.device_id)
     if stream is not None:
         handle = stream
-        check(stream_of(t.its.dl.device.device_id, <CUstream>handle, &theirs))
+        check(stream_of(t.impl.dl.device.device_id, <CUstream>handle, &theirs))
         check(order_after(ours[0], theirs[0]))
-    if memory_of(t.its.block) != NULL:
+    if memory_of(t.impl.block) != NULL:
         return  # ours, back from a journey
-    check(adopt_foreign(t.its.block.data, ours[0], t.its.block, release_owner, &block))
-    t.its.block = block
+    check(adopt_foreign(t.impl.block.data, ours[0], t.impl.block, release_owner, &block))
+    t.impl.block = block
 
 
 def export(Tensor t not None, stream, Device device not None, copy):
@@ -82,7 +82,7 @@ def export(Tensor t not None, stream, Device device not None, copy):
     cdef NativeStream* ours
     cdef uintptr_t handle = 1 if stream is None else 0 if stream == -1 else stream
     cdef Status status
-    if target.device_type != t.its.dl.device.device_type or target.device_id != t.its.dl.device.device_id:
+    if target.device_type != t.impl.dl.device.device_type or target.device_id != t.impl.dl.device.device_id:
         if copy is not None and not copy:
             raise BufferError(f"__dlpack__: moving from {t.device} to {device} needs a copy, and copy=False forbids it")
         if is_host(<int>target.device_type) and stream is not None and stream != -1:
@@ -90,9 +90,9 @@ def export(Tensor t not None, stream, Device device not None, copy):
         source = to(t, device, "__dlpack__")
     elif copy is not None and copy:
         source = copied_there(t, "__dlpack__")
-    if handle == 0 or source.its.dl.device.device_type != kDLCUDA or memory_of(source.its.block) == NULL:
+    if handle == 0 or source.impl.dl.device.device_type != kDLCUDA or memory_of(source.impl.block) == NULL:
         return source
-    ours = stream_on(source.its.dl.device.device_id)
+    ours = stream_on(source.impl.dl.device.device_id)
     cdef truth capturing = False
     if handle == 1 and ours.handle != NULL:
         check(is_capturing(ours[0], &capturing))
@@ -100,9 +100,9 @@ def export(Tensor t not None, stream, Device device not None, copy):
             raise BufferError("__dlpack__: a CUDA graph is being captured on the current stream, and the consumer "
                               "reads on the legacy default stream, which must not wait for it; pass the capturing "
                               "stream's handle as stream, or -1")
-    check(stream_of(source.its.dl.device.device_id, <CUstream>handle, &consumer))
+    check(stream_of(source.impl.dl.device.device_id, <CUstream>handle, &consumer))
     with nogil:
-        status = lend_to(source.its.block, consumer[0])
+        status = lend_to(source.impl.block, consumer[0])
     check(status)
     return source
 
@@ -115,11 +115,11 @@ def stream_for_readers(Tensor t not None):
     DeviceError
         The driver refuses.
     """
-    cdef NativeStream* ours = stream_or_null(t.its.dl.device.device_id)
+    cdef NativeStream* ours = stream_or_null(t.impl.dl.device.device_id)
     cdef Status status
     if ours == NULL:
         return 1
     with nogil:
-        status = lend_to(t.its.block, ours[0])
+        status = lend_to(t.impl.block, ours[0])
     check(status)
     return <uintptr_t>ours.handle or 1

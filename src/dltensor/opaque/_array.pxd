@@ -94,7 +94,7 @@ cdef extern from "opaque/python_refs.h" namespace "dlt" nogil:
 
 
 cdef class OpaqueArray:
-    cdef dlt_array_t its  # with `destroy` as the receiver of the struct shall see it
+    cdef dlt_array_t impl  # with `destroy` as the receiver of the struct shall see it
     cdef bint held        # ours to end
     cdef bint gone        # handed over, and not made to be asked after its end
     cdef object parent    # who ends it otherwise

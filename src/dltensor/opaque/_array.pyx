@@ -228,7 +228,7 @@ def origin_name(number, /):
 
 cdef Block* _held_block(Tensor t) except NULL:
     """A block around a tensor, that threads without the GIL may release."""
-    cdef Block* block = adopt(t.its.dl.data, <void*>t, free_held)
+    cdef Block* block = adopt(t.impl.dl.data, <void*>t, free_held)
     if block == NULL:
         raise MemoryError("OpaqueArray: no memory left for a block header")
     Py_INCREF(t)
@@ -238,9 +238,9 @@ cdef Block* _held_block(Tensor t) except NULL:
 cdef int _make(Tensor t, object owner, const Origin* origin, dlt_array_t* out) except -1:
     cdef Making making
     cdef Status status
-    making.view = &t.its.dl
+    making.view = &t.impl.dl
     making.block = _held_block(t)
-    making.flags = t.its.flags
+    making.flags = t.impl.flags
     making.origin = origin
     making.host = NULL
     making.owner = <void*>owner
@@ -261,7 +261,7 @@ cdef Tensor _tensor_of(object x, str where):
 
 cdef OpaqueArray _holding(const dlt_array_t* array):
     cdef OpaqueArray made = OpaqueArray.__new__(OpaqueArray)
-    made.its = array[0]
+    made.impl = array[0]
     made.held = True
     return made
 
@@ -455,7 +455,7 @@ def hold(address, /, *, owner=None, take=False):
     made.parent = owner
     if not take:
         made.held = False
-        made.its.destroy = NULL
+        made.impl.destroy = NULL
     return made
 
 

@@ -38,7 +38,7 @@ cdef class OpaqueArray:
         cdef const Origin* named = _default_origin
         cdef Tensor t
         cdef bytes text
-        if self.its.ptr != NULL:
+        if self.impl.ptr != NULL:
             raise TypeError("OpaqueArray: this one holds an array already; make another")
         drop_left()
         if type(obj) is OpaqueArray:
@@ -52,16 +52,16 @@ cdef class OpaqueArray:
         t = _tensor_of(obj, "OpaqueArray")
         # What had to be copied does not stand for the object it was copied from.
         shared = obj if t is obj or not isinstance(obj, (int, float, complex, list, tuple, str)) and (
-            t.its.flags & DLPACK_FLAG_BITMASK_IS_COPIED) == 0 else t
-        _make(t, shared, named, &self.its)
+            t.impl.flags & DLPACK_FLAG_BITMASK_IS_COPIED) == 0 else t
+        _make(t, shared, named, &self.impl)
         self.held = True
 
     def __dealloc__(self):
         if self.held:
-            if is_ours(self.its):
-                call_destroy(&self.its)  # waits for nobody
+            if is_ours(self.impl):
+                call_destroy(&self.impl)  # waits for nobody
             else:
-                destroy_without_gil(&self.its)
+                destroy_without_gil(&self.impl)
 
     def __reduce__(self):
         raise TypeError("OpaqueArray: a struct of function pointers means nothing to another process; pickle "
@@ -76,14 +76,14 @@ cdef class OpaqueArray:
         if self.gone:
             raise ValueError("OpaqueArray: this array was handed over, and only those made by dltensor can be asked "
                              "after that")
-        return &self.its
+        return &self.impl
 
     # the struct
 
     @property
     def pointer(self):
         """The address of the struct, good as long as this object lives. Who reads it does not own the array."""
-        return <size_t>&self.its
+        return <size_t>&self.impl
 
     def release(self, into=None):
         """Hand the array over: the receiver calls ``destroy`` from here on, this object does not.
@@ -113,10 +113,10 @@ cdef class OpaqueArray:
         if not self.held:
             raise ValueError("release: this array was handed over already, or belongs to somebody else; copy() it")
         if into is not None:
-            (<dlt_array_t*>_struct_at(into, "release"))[0] = self.its
+            (<dlt_array_t*>_struct_at(into, "release"))[0] = self.impl
         self.held = False
-        self.gone = not is_ours(self.its)
-        return <size_t>&self.its if into is None else into
+        self.gone = not is_ours(self.impl)
+        return <size_t>&self.impl if into is None else into
 
     # questions
 
@@ -158,7 +158,7 @@ cdef class OpaqueArray:
         BufferError
             One of the array's functions fails or lies.
         """
-        return _read(self.array(), None if is_ours(self.its) else self, False, "tensor")
+        return _read(self.array(), None if is_ours(self.impl) else self, False, "tensor")
 
     def unwrap(self):
         """Return the very object that the array was made from, or a `Tensor` when it shows something else by now.
@@ -233,7 +233,7 @@ cdef class OpaqueArray:
         cdef const dlt_array_t* array = self.array()
         cdef Tensor t = _tensor_of(x, "from_dlpack")
         cdef Block* block = _held_block(t)
-        cdef DLManagedTensorVersioned* managed = export_managed(t.its.dl, block, t.its.flags)
+        cdef DLManagedTensorVersioned* managed = export_managed(t.impl.dl, block, t.impl.flags)
         cdef dlt_array_t made
         cdef Status status
         release(block)
@@ -398,9 +398,9 @@ cdef class OpaqueArray:
         of = other.array()
         if not isinstance(movements, (list, tuple)):
             table = _movements(movements)
-            count = table.its.dl.shape[0]
+            count = table.impl.dl.shape[0]
             with nogil:
-                status = call_move_data(into[0], of[0], NULL, <dlt_data_movement_t*>table.its.dl.data, count)
+                status = call_move_data(into[0], of[0], NULL, <dlt_data_movement_t*>table.impl.dl.data, count)
         else:
             count = len(movements)
             list_of = <dlt_data_movement_t*>malloc(max(count, 1) * sizeof(dlt_data_movement_t))
@@ -421,9 +421,9 @@ cdef class OpaqueArray:
 cdef Tensor _movements(object given):
     """Movements as a compact tensor of shape (n, 5) with 64-bit integers."""
     cdef Tensor t = _tensor_of(given, "move_data")
-    if t.its.dl.ndim != 2 or t.its.dl.shape[1] != 5 or str(t.dtype) not in ("int64", "uint64"):
+    if t.impl.dl.ndim != 2 or t.impl.dl.shape[1] != 5 or str(t.dtype) not in ("int64", "uint64"):
         raise TypeError(f"move_data: expected movements as a tensor of shape (n, 5) of int64 or uint64, got {t.dtype} "
                         f"{t.shape}")
-    if t.its.dl.device.device_type != kDLCPU:
+    if t.impl.dl.device.device_type != kDLCPU:
         raise TypeError(f"move_data: expected movements in host memory, got {t.device}")
     return t if t.is_contiguous else t.copy()

@@ -235,7 +235,7 @@ Block* take_from_store(uint32_t size_class) noexcept {
 
 // Takes idle blocks out until `more` bytes fit, the largest first and none of class `kept`; the caller has the lock and
 // unmakes them without it.
-Block* make_room(size_t more, uint32_t kept) noexcept {
+Block* reserve_dims(size_t more, uint32_t kept) noexcept {
   Block* unwanted = nullptr;
   const size_t most = store_limit();
   for (uint32_t other = size_classes; store.cached + more > most && other-- > 0;)
@@ -253,7 +253,7 @@ void give_to_store(Block* block) noexcept {
   Block* unwanted;
   {
     std::lock_guard lock(store.mutex);
-    unwanted = make_room(size, block->size_class);
+    unwanted = reserve_dims(size, block->size_class);
     if (store.cached + size > store_limit()) {
       block->next = unwanted;
       unwanted = block;
@@ -270,7 +270,7 @@ void shrink_store() noexcept {
   Block* unwanted;
   {
     std::lock_guard lock(store.mutex);
-    unwanted = make_room(0, size_classes);
+    unwanted = reserve_dims(0, size_classes);
   }
   unmake_all(unwanted);
 }

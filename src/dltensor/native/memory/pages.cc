@@ -22,11 +22,11 @@ constexpr size_t page = 64 << 10;  // the largest that a kernel may be built wit
 size_t rounded(size_t bytes) noexcept { return (bytes + page - 1) & ~(page - 1); }
 
 // A text file of the kernel, with a NUL. False when there is none.
-bool read_file(const char* path, char* text, size_t room) noexcept {
+bool read_file(const char* path, char* text, size_t dims) noexcept {
   const int file = open(path, O_RDONLY | O_CLOEXEC);
   if (file < 0) return false;
   size_t length = 0;
-  for (ssize_t n; length + 1 < room && (n = read(file, text + length, room - 1 - length)) > 0;)
+  for (ssize_t n; length + 1 < dims && (n = read(file, text + length, dims - 1 - length)) > 0;)
     length += static_cast<size_t>(n);
   close(file);
   text[length] = '\0';

@@ -54,11 +54,11 @@ bool trace_start(size_t capacity) noexcept {
 
 void trace_stop() noexcept { tracing.store(false, std::memory_order_relaxed); }
 
-size_t trace_take(TraceRecord* out, size_t room, uint64_t* lost) noexcept {
+size_t trace_take(TraceRecord* out, size_t dims, uint64_t* lost) noexcept {
   Ring& r = ring();
   std::lock_guard lock(r.mutex);
   size_t n = 0;
-  for (; n < room && r.count; n++, r.count--) {
+  for (; n < dims && r.count; n++, r.count--) {
     out[n] = r.records[r.first];
     r.first = (r.first + 1) % r.records.size();
   }

@@ -28,8 +28,8 @@ struct TraceRecord {
 // One switch for all threads. Records beyond `capacity` push out the oldest. False when there is no memory for so many.
 DLT_API bool trace_start(size_t capacity) noexcept;
 DLT_API void trace_stop() noexcept;
-// Takes up to `room` of the oldest records out; returns how many. `lost` counts those that were pushed out.
-DLT_API size_t trace_take(TraceRecord* out, size_t room, uint64_t* lost) noexcept;
+// Takes up to `dims` of the oldest records out; returns how many. `lost` counts those that were pushed out.
+DLT_API size_t trace_take(TraceRecord* out, size_t dims, uint64_t* lost) noexcept;
 // Python says here how to find out whether the calling thread holds the GIL.
 DLT_API void trace_gil_probe(int (*held)()) noexcept;
 

@@ -16,20 +16,20 @@ struct View {
   DLTensor dl;     // data is the first element; byte_offset is 0 unless data is a handle
   Block* block;    // keeps the memory; one reference is ours
   uint64_t flags;  // of the DLPack standard
-  int64_t room[2 * inline_dims];
+  int64_t dims[2 * inline_dims];
 
   View() noexcept {}
   View(const View&) = delete;
   View& operator=(const View&) = delete;
   ~View() {
-    if (dl.shape != room) free(dl.shape);
+    if (dl.shape != dims) free(dl.shape);
     if (block) release(block);
   }
 
   // Points shape and strides at room for `ndim` dimensions, side by side. False when there is no memory for them.
-  bool make_room(int32_t ndim) noexcept {
+  bool reserve_dims(int32_t ndim) noexcept {
     dl.ndim = ndim;
-    dl.shape = room;
+    dl.shape = dims;
     if (ndim > inline_dims) {
       dl.shape = static_cast<int64_t*>(malloc(2 * sizeof(int64_t) * static_cast<size_t>(ndim)));
       if (!dl.shape) return false;

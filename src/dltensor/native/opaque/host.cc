@@ -85,8 +85,8 @@ struct Caller {
   std::atomic<const void*> address;
   std::atomic<const Host*> host;  // null: the code there belongs to none
 };
-constexpr size_t callers_room = 256;
-Caller callers[callers_room];
+constexpr size_t callers_dims = 256;
+Caller callers[callers_dims];
 
 size_t place_of(const void* address) noexcept {
   return (reinterpret_cast<uintptr_t>(address) * 0x9E3779B97F4A7C15u) >> 56;
@@ -94,7 +94,7 @@ size_t place_of(const void* address) noexcept {
 
 void remember_caller(const void* address, const Host* host) noexcept {
   std::lock_guard lock(hosts().guard);
-  for (size_t i = 0, at = place_of(address); i < 8; ++i, at = (at + 1) % callers_room) {
+  for (size_t i = 0, at = place_of(address); i < 8; ++i, at = (at + 1) % callers_dims) {
     const void* there = callers[at].address.load(std::memory_order_relaxed);
     if (there == address) return;
     if (there) continue;
@@ -125,7 +125,7 @@ const Host* host_with(const dlt_host_t& calls) noexcept {
 const Host* host_of_caller(const void* return_address) noexcept {
   const Host* host = nullptr;
   bool seen = false;
-  for (size_t i = 0, at = place_of(return_address); i < 8 && !seen; ++i, at = (at + 1) % callers_room) {
+  for (size_t i = 0, at = place_of(return_address); i < 8 && !seen; ++i, at = (at + 1) % callers_dims) {
     const void* there = callers[at].address.load(std::memory_order_acquire);
     if (!there) break;
     if (there == return_address) {
