@@ -133,7 +133,7 @@ cdef bint is_readable(object array) except -1:
             _has_own_number(<NumpyDescr*>(<NumpyArray*><void*>array).descr))
 
 
-cdef int borrow_numpy(object array, DLTensor* view, uint64_t* flags, int64_t* dims, str where) except -1:
+cdef int borrow_numpy(object array, DLTensor* view, uint64_t* flags, int64_t* dims, str func) except -1:
     """Read an ndarray by its fields: no call into NumPy at all. Shape and strides are copied to `dims`."""
     cdef NumpyArray* fields = <NumpyArray*><void*>array
     cdef DLDataType dtype
@@ -141,11 +141,11 @@ cdef int borrow_numpy(object array, DLTensor* view, uint64_t* flags, int64_t* di
     cdef int64_t* steps
     cdef int ndim, i
     if not _fields_hold and not _prove_numpy():
-        return read_interface(array.__array_interface__, array, False, view, flags, dims, where)
+        return read_interface(array.__array_interface__, array, False, view, flags, dims, func)
     if _has_own_number(<NumpyDescr*>fields.descr):
         dtype = _of_number[(<NumpyDescr*>fields.descr).number]
     else:
-        dtype = _foreign_dtype(<object>fields.descr, where)
+        dtype = _foreign_dtype(<object>fields.descr, func)
     ndim = fields.ndim
     width = item_bytes(dtype)
     steps = dims + ndim
@@ -162,13 +162,13 @@ cdef int borrow_numpy(object array, DLTensor* view, uint64_t* flags, int64_t* di
         steps[i] = fields.strides[i] // width if width & (width - 1) else fields.strides[i] >> _shift(width)
         if steps[i] * width != fields.strides[i]:
             if dims[i] > 1:
-                raise BufferError(f"{where}: strides[{i}] is {fields.strides[i]} bytes, not a multiple of the "
+                raise BufferError(f"{func}: strides[{i}] is {fields.strides[i]} bytes, not a multiple of the "
                                   f"{width} bytes of {dtype_of(dtype)}; copy the array first")
             steps[i] = 1
     flags[0] = 0 if fields.flags & numpy_writeable else DLPACK_FLAG_BITMASK_READ_ONLY
     if dtype.bits < 8:
         flags[0] |= DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED
-    return check_tensor(view, where)
+    return check_tensor(view, func)
 
 
 cdef object keep_in_place(object array):
@@ -180,17 +180,17 @@ cdef object keep_in_place(object array):
     return reference
 
 
-cdef int import_numpy(object array, ImportedTensor* out, str where) except -1:
+cdef int import_numpy(object array, ImportedTensor* out, str func) except -1:
     """Take an ndarray: borrow it, keep it, and keep NumPy from resizing it in place."""
     cdef Block* block
     cdef PyObject* reference = NULL
-    borrow_numpy(array, &out.view, &out.flags, out.dims, where)
+    borrow_numpy(array, &out.view, &out.flags, out.dims, func)
     if _ndarray != NULL:
         reference = numpy_keep_in_place(array, _ndarray)
     block = adopt(out.view.data, <void*>array, free_array)
     if block == NULL:
         Py_XDECREF(reference)
-        raise MemoryError(f"{where}: no memory left for a block header")
+        raise MemoryError(f"{func}: no memory left for a block header")
     block.second_owner = reference
     Py_INCREF(array)
     out.block = block
@@ -201,13 +201,13 @@ cdef inline int _shift(int64_t width) noexcept:
     return __builtin_ctzll(width)
 
 
-cdef DLDataType _foreign_dtype(object descr, str where) except *:
+cdef DLDataType _foreign_dtype(object descr, str func) except *:
     """The element type of a NumPy dtype that is not one of NumPy's numbers: those of ml_dtypes, or none at all."""
     known = _of_descr.get(id(descr))
     if known is not None and known[0] is descr:
         return (<DType>known[1]).value
     try:
-        value = read_dtype(descr, where)
+        value = read_dtype(descr, func)
     except (TypeError, ValueError) as error:
         raise BufferError(str(error)) from None
     if len(_of_descr) >= 256:
@@ -273,26 +273,26 @@ for _letters, _codes in (("bhilqn", "int"), ("BHILQN", "uint")):
 _formats["c"] = as_dtype("uint8")
 
 
-cdef DLDataType _read_format(const char* format, Py_ssize_t width, object x, str where) except *:
+cdef DLDataType _read_format(const char* format, Py_ssize_t width, object x, str func) except *:
     text = "B" if format == NULL else format.decode()
     order = text[:1] if text[:1] in "@=<>!" else ""
     known = _formats.get(text[len(order):])
     if known is None or known.itemsize != width:
-        raise BufferError(f"{where}: {type(x).__qualname__} has elements of format {text!r} and {width} bytes, which "
+        raise BufferError(f"{func}: {type(x).__qualname__} has elements of format {text!r} and {width} bytes, which "
                           f"DLPack cannot say")
     if width > 1 and (order in (">", "!") and sys.byteorder == "little" or order == "<" and sys.byteorder == "big"):
-        raise BufferError(f"{where}: {type(x).__qualname__} has the other byte order (format {text!r}); convert "
+        raise BufferError(f"{func}: {type(x).__qualname__} has the other byte order (format {text!r}); convert "
                           f"it first")
     return (<DType>known).value
 
 
-cdef int take_buffer(object x, ImportedTensor* out, str where) except -1:
+cdef int take_buffer(object x, ImportedTensor* out, str func) except -1:
     """Take any object with the buffer protocol; the buffer is released when the last view is gone."""
     cdef int i
     cdef Py_buffer* buffer = <Py_buffer*>malloc(sizeof(Py_buffer))
     cdef Block* block
     if buffer == NULL:
-        raise MemoryError(f"{where}: no memory left for a buffer")
+        raise MemoryError(f"{func}: no memory left for a buffer")
     try:
         PyObject_GetBuffer(x, buffer, PyBUF_FULL_RO)
     except BaseException:
@@ -300,10 +300,10 @@ cdef int take_buffer(object x, ImportedTensor* out, str where) except -1:
         raise
     try:
         if buffer.suboffsets != NULL and any([buffer.suboffsets[i] >= 0 for i in range(buffer.ndim)]):
-            raise BufferError(f"{where}: {type(x).__qualname__} stores pointers (suboffsets), which DLPack cannot say")
+            raise BufferError(f"{func}: {type(x).__qualname__} stores pointers (suboffsets), which DLPack cannot say")
         if buffer.ndim > 64:
-            raise BufferError(f"{where}: at most 64 dimensions are supported, got {buffer.ndim}")
-        out.view.dtype = _read_format(buffer.format, buffer.itemsize, x, where)
+            raise BufferError(f"{func}: at most 64 dimensions are supported, got {buffer.ndim}")
+        out.view.dtype = _read_format(buffer.format, buffer.itemsize, x, func)
         out.view.data = buffer.buf
         out.view.device.device_type = kDLCPU
         out.view.device.device_id = 0
@@ -316,12 +316,12 @@ cdef int take_buffer(object x, ImportedTensor* out, str where) except -1:
         for i in range(buffer.ndim):
             out.dims[i] = buffer.shape[i] if buffer.shape != NULL else buffer.len // buffer.itemsize
             if buffer.strides != NULL:
-                _set_stride(out.dims + buffer.ndim, i, buffer.strides[i], out.dims[i], buffer.itemsize, where)
+                _set_stride(out.dims + buffer.ndim, i, buffer.strides[i], out.dims[i], buffer.itemsize, func)
         out.flags = DLPACK_FLAG_BITMASK_READ_ONLY if buffer.readonly else 0
-        check_tensor(&out.view, where)
+        check_tensor(&out.view, func)
         block = adopt(out.view.data, buffer, dlt_free_buffer)
         if block == NULL:
-            raise MemoryError(f"{where}: no memory left for a block header")
+            raise MemoryError(f"{func}: no memory left for a block header")
     except BaseException:
         PyBuffer_Release(buffer)
         free(buffer)
@@ -330,9 +330,9 @@ cdef int take_buffer(object x, ImportedTensor* out, str where) except -1:
     return 0
 
 
-cdef int _set_stride(int64_t* strides, int axis, int64_t step, int64_t size, int64_t width, str where) except -1:
+cdef int _set_stride(int64_t* strides, int axis, int64_t step, int64_t size, int64_t width, str func) except -1:
     if step % width != 0 and size > 1:
-        raise BufferError(f"{where}: strides[{axis}] is {step} bytes, not a multiple of the {width} bytes of an "
+        raise BufferError(f"{func}: strides[{axis}] is {step} bytes, not a multiple of the {width} bytes of an "
                           f"element; copy the array first")
     strides[axis] = step // width if step % width == 0 else 1
     return 0
@@ -415,35 +415,35 @@ cdef tuple _split_typestr(object typestr):
     return order, name, int(width)
 
 
-cdef tuple _interface_tuple(object value, str field, str name, str where):
+cdef tuple _interface_tuple(object value, str field, str name, str func):
     """A sequence of an interface, read once."""
     try:
         return tuple([number.__index__() for number in value])
     except (TypeError, AttributeError):
-        raise BufferError(f"{where}: {name} must give {field} as a sequence of integers, got {quoted(value)}") from None
+        raise BufferError(f"{func}: {name} must give {field} as a sequence of integers, got {quoted(value)}") from None
 
 
-cdef tuple _interface_memory(object data, object interface, object owner, bint cuda, str name, str where):
+cdef tuple _interface_memory(object data, object interface, object owner, bint cuda, str name, str func):
     """Address, read-only and, of a buffer, its view: where an interface says that the memory is."""
     if type(data) is tuple and len(data) == 2:
         address, readonly = data
         if not isinstance(address, int) or not 0 <= address < 2**64:
-            raise BufferError(f"{where}: {name} must give an address from 0 to 2^64 - 1 in data, got "
+            raise BufferError(f"{func}: {name} must give an address from 0 to 2^64 - 1 in data, got "
                               f"{quoted(address)}")
         return address, bool(readonly), None
     if cuda:
-        raise BufferError(f"{where}: {name} must give data as (address, read-only), got {quoted(data)}")
+        raise BufferError(f"{func}: {name} must give data as (address, read-only), got {quoted(data)}")
     # The protocol: an object with the buffer protocol, None being the owner itself, and an offset into it.
     try:
         buffer = memoryview(owner if data is None else data)
     except TypeError:
-        raise BufferError(f"{where}: {name} must give data as (address, read-only) or as a buffer, got "
+        raise BufferError(f"{func}: {name} must give data as (address, read-only) or as a buffer, got "
                           f"{quoted(data)}") from None
     if not buffer.contiguous:
-        raise BufferError(f"{where}: {name} gives data as a buffer that is not contiguous")
+        raise BufferError(f"{func}: {name} gives data as a buffer that is not contiguous")
     offset = interface.get("offset", 0)
     if not isinstance(offset, int) or not 0 <= offset <= buffer.nbytes:
-        raise BufferError(f"{where}: {name} must give an offset from 0 to the {buffer.nbytes} bytes of its buffer, "
+        raise BufferError(f"{func}: {name} must give an offset from 0 to the {buffer.nbytes} bytes of its buffer, "
                           f"got {quoted(offset)}")
     return address_of(buffer) + offset, buffer.readonly, buffer
 
@@ -457,7 +457,7 @@ cdef size_t address_of(object buffer) except? 0:
 
 
 cdef int read_interface(dict interface, object owner, bint cuda, DLTensor* view, uint64_t* flags, int64_t* dims,
-                        str where, list kept=None) except -1:
+                        str func, list kept=None) except -1:
     """Read what ``__array_interface__`` or ``__cuda_array_interface__`` describes; shape and strides go to `dims`.
 
     A buffer that holds the memory is appended to `kept`.
@@ -467,28 +467,28 @@ cdef int read_interface(dict interface, object owner, bint cuda, DLTensor* view,
     name = "__cuda_array_interface__" if cuda else "__array_interface__"
     for key in ("shape", "typestr"):
         if key not in interface:
-            raise BufferError(f"{where}: {name} of {type(owner).__qualname__} has no {key!r}")
+            raise BufferError(f"{func}: {name} of {type(owner).__qualname__} has no {key!r}")
     typestr = interface["typestr"]
     said = _split_typestr(typestr)
     if said is None:
-        raise BufferError(f"{where}: {name} says typestr {quoted(typestr)}, which DLPack cannot say")
+        raise BufferError(f"{func}: {name} says typestr {quoted(typestr)}, which DLPack cannot say")
     order, kind, size = said
     if order == (">" if sys.byteorder == "little" else "<") and size != 1:
-        raise BufferError(f"{where}: {name} says typestr {quoted(typestr)}, the other byte order; convert it first")
+        raise BufferError(f"{func}: {name} says typestr {quoted(typestr)}, the other byte order; convert it first")
     if interface.get("mask") is not None:
-        raise BufferError(f"{where}: {name} has a mask, which DLPack cannot say")
-    shape = _interface_tuple(interface["shape"], "shape", name, where)
+        raise BufferError(f"{func}: {name} has a mask, which DLPack cannot say")
+    shape = _interface_tuple(interface["shape"], "shape", name, func)
     if interface.get("strides") is not None:
-        strides = _interface_tuple(interface["strides"], "strides", name, where)
+        strides = _interface_tuple(interface["strides"], "strides", name, func)
     if len(shape) > 64:
-        raise BufferError(f"{where}: at most 64 dimensions are supported, got {len(shape)}")
+        raise BufferError(f"{func}: at most 64 dimensions are supported, got {len(shape)}")
     if strides is not None and len(strides) != len(shape):
-        raise BufferError(f"{where}: {name} has {len(shape)} extents and {len(strides)} strides")
+        raise BufferError(f"{func}: {name} has {len(shape)} extents and {len(strides)} strides")
     try:
-        view.dtype = read_dtype(kind if kind == "bool" else f"{kind}{8 * size}", where)
+        view.dtype = read_dtype(kind if kind == "bool" else f"{kind}{8 * size}", func)
     except TypeError as error:
         raise BufferError(str(error)) from None
-    address, readonly, buffer = _interface_memory(interface.get("data"), interface, owner, cuda, name, where)
+    address, readonly, buffer = _interface_memory(interface.get("data"), interface, owner, cuda, name, func)
     width = item_bytes(view.dtype)
     view.data = <void*><size_t>address
     view.device.device_type = kDLCUDA if cuda else kDLCPU
@@ -503,19 +503,19 @@ cdef int read_interface(dict interface, object owner, bint cuda, DLTensor* view,
         for i in range(view.ndim):
             dims[i] = shape[i]
             if strides is not None:
-                _set_stride(dims + view.ndim, i, strides[i], dims[i], width, where)
+                _set_stride(dims + view.ndim, i, strides[i], dims[i], width, func)
     except OverflowError:
-        raise BufferError(f"{where}: {name} gives an extent or a stride beyond 64 bits") from None
+        raise BufferError(f"{func}: {name} gives an extent or a stride beyond 64 bits") from None
     flags[0] = DLPACK_FLAG_BITMASK_READ_ONLY if readonly else 0
-    check_tensor(view, where)
+    check_tensor(view, func)
     if buffer is not None:
-        _check_inside(view, address_of(buffer), buffer.nbytes, name, where)
+        _check_inside(view, address_of(buffer), buffer.nbytes, name, func)
         if kept is not None:
             kept.append(buffer)
     return 0
 
 
-cdef int _check_inside(const DLTensor* view, size_t start, size_t nbytes, str name, str where) except -1:
+cdef int _check_inside(const DLTensor* view, size_t start, size_t nbytes, str name, str func) except -1:
     """See that every element lies inside a buffer. The view has been checked, so nothing here overflows."""
     cdef int64_t width = item_bytes(view.dtype)
     cdef int64_t steps[64]
@@ -529,16 +529,16 @@ cdef int _check_inside(const DLTensor* view, size_t start, size_t nbytes, str na
     reach = extent(view.ndim, view.shape, steps)
     if (<size_t>view.data - start < <size_t>(-reach.low * width) or
             <size_t>view.data - start + <size_t>(reach.high * width) > nbytes):
-        raise BufferError(f"{where}: {name} describes elements outside of its buffer of {nbytes} bytes")
+        raise BufferError(f"{func}: {name} describes elements outside of its buffer of {nbytes} bytes")
     return 0
 
 
-cdef int take_interface(object interface, object owner, bint cuda, ImportedTensor* out, str where) except -1:
+cdef int take_interface(object interface, object owner, bint cuda, ImportedTensor* out, str func) except -1:
     """Take what an array interface describes; `owner` keeps the memory."""
     cdef list kept = [owner]
     if not isinstance(interface, dict):
-        raise TypeError(f"{where}: {'__cuda_array_interface__' if cuda else '__array_interface__'} must be a "
+        raise TypeError(f"{func}: {'__cuda_array_interface__' if cuda else '__array_interface__'} must be a "
                         f"dictionary, got {type(interface).__qualname__}")
     # Another thread, or code that reading it runs, may change a dictionary: it is copied first.
-    read_interface(dict(interface), owner, cuda, &out.view, &out.flags, out.dims, where, kept)
-    return adopt_object(owner if len(kept) == 1 else kept, out, where)
+    read_interface(dict(interface), owner, cuda, &out.view, &out.flags, out.dims, func, kept)
+    return adopt_object(owner if len(kept) == 1 else kept, out, func)

@@ -35,7 +35,7 @@ include "convert_numbers.pxi"
 
 # -- in ---------------------------------------------------------------------------------------------------------------
 
-cdef Tensor read(object x, object copy, str where):
+cdef Tensor read(object x, object copy, str func):
     """The tensor that any object with DLPack (or an ndarray) shows, sharing its memory."""
     cdef ImportedTensor imported
     cdef TypeEntry* entry
@@ -45,17 +45,17 @@ cdef Tensor read(object x, object copy, str where):
         return same_view(<Tensor>x)
     entry = entry_of(x)
     if entry.torch:
-        return _read_torch(x, entry, copy, where)
+        return _read_torch(x, entry, copy, func)
     table = entry.table  # an entry may stand for another type once Python code has run
     t = Tensor.__new__(Tensor)
     if entry.path == NDARRAY:
-        import_numpy(x, &imported, where)
+        import_numpy(x, &imported, func)
     elif entry.path == PROTOCOL:
-        import_protocol(x, &imported, where)
+        import_protocol(x, &imported, func)
     elif entry.path == TABLE or entry.path == CAPSULE:
-        import_tensor(x, entry, None, &imported, where)
+        import_tensor(x, entry, None, &imported, func)
     else:
-        raise AttributeError(f"{where}: {type(x).__qualname__} has no __dlpack__ and no exchange table; asarray reads "
+        raise AttributeError(f"{func}: {type(x).__qualname__} has no __dlpack__ and no exchange table; asarray reads "
                              f"buffers, array interfaces and sequences too")
     fill_from_import(t, &imported)
     if t.impl.dl.device.device_type == kDLCUDA:
@@ -64,36 +64,36 @@ cdef Tensor read(object x, object copy, str where):
     return t
 
 
-cdef Tensor _read_torch(object x, TypeEntry* entry, object copy, str where):
+cdef Tensor _read_torch(object x, TypeEntry* entry, object copy, str func):
     """The tensor that a torch tensor shows. Its storage is kept, since the object may be given another one."""
     cdef ImportedTensor imported
     cdef Tensor t
     if entry.obeyed:
-        return _read_torch_class(x, where)
-    if is_lazy(x, where):
-        return _resolved(x, copy, where)
+        return _read_torch_class(x, func)
+    if is_lazy(x, func):
+        return _resolved(x, copy, func)
     entry = entry_of(x)  # asking may have run Python code, which may have the entry stand for another type
     if entry.table == NULL or entry.table.dltensor_from_py_object_no_sync == NULL:
-        return _read_torch_class(x, where)
+        return _read_torch_class(x, func)
     t = Tensor.__new__(Tensor)
     storage = hold_storage(x)
-    borrow_table(x, entry.table, &imported.view, imported.dims, where)
+    borrow_table(x, entry.table, &imported.view, imported.dims, func)
     imported.flags = 0
-    adopt_object(storage, &imported, where)
+    adopt_object(storage, &imported, func)
     fill_from_import(t, &imported)
     if t.impl.dl.device.device_type == kDLCUDA:
         _adopt(t, _producer_stream(entry.table, t.impl.dl.device))
     return t
 
 
-cdef Tensor _read_torch_class(object x, str where):
+cdef Tensor _read_torch_class(object x, str func):
     """The tensor that a torch tensor exports by its ``__dlpack__``, which its class may have made its own."""
     cdef ImportedTensor imported
     cdef Tensor t = Tensor.__new__(Tensor)
     try:
-        import_protocol(x, &imported, where)
+        import_protocol(x, &imported, func)
     except RuntimeError as error:
-        raise BufferError(f"{where}: {type(x).__qualname__}.__dlpack__ refused: {first_line(str(error))}") from error
+        raise BufferError(f"{func}: {type(x).__qualname__}.__dlpack__ refused: {first_line(str(error))}") from error
     fill_from_import(t, &imported)
     if t.impl.dl.device.device_type == kDLCUDA:
         _adopt(t, None)
@@ -104,7 +104,7 @@ cdef Tensor _read_torch_class(object x, str where):
     # What torch exports keeps the tensor object, not its storage.
     imported.view = t.impl.dl
     imported.flags = t.impl.flags
-    adopt_object([storage, t], &imported, where)
+    adopt_object([storage, t], &imported, func)
     t = Tensor.__new__(Tensor)
     fill_from_import(t, &imported)
     return t
@@ -126,18 +126,18 @@ cdef int _adopt(Tensor t, object stream, bint locate=False) except -1:
     return 0
 
 
-cdef Tensor _resolved(object x, object copy, str where):
+cdef Tensor _resolved(object x, object copy, str func):
     """A torch tensor that is conjugated or negated in name only, as its elements really are."""
     cdef Tensor t
     if copy is not None and not copy:
-        raise BufferError(f"{where}: the torch tensor is conjugated or negated in name only; copy=False forbids to "
+        raise BufferError(f"{func}: the torch tensor is conjugated or negated in name only; copy=False forbids to "
                           f"resolve it, so call resolve_conj().resolve_neg() first")
-    t = read(x.resolve_conj().resolve_neg(), None, where)
+    t = read(x.resolve_conj().resolve_neg(), None, func)
     t.impl.flags |= DLPACK_FLAG_BITMASK_IS_COPIED
     return t
 
 
-cdef int import_protocol(object x, ImportedTensor* imported, str where) except -1:
+cdef int import_protocol(object x, ImportedTensor* imported, str func) except -1:
     cdef int32_t device_type = 0, device_id = 0
     stream = None
     try:
@@ -157,17 +157,17 @@ cdef int import_protocol(object x, ImportedTensor* imported, str where) except -
             device_type = first.__index__()
             device_id = 0 if second is None and device_type == kDLCPU else second.__index__()
         except (TypeError, ValueError, AttributeError, OverflowError):
-            raise TypeError(f"{where}: __dlpack_device__ of {type(x).__qualname__} must return two integers, got "
+            raise TypeError(f"{func}: __dlpack_device__ of {type(x).__qualname__} must return two integers, got "
                             f"{device!r}") from None
         if device_type == kDLCUDA:
             hook = _stream_hook
             stream = hook(device_id) if hook is not None else None
-    import_tensor(x, entry_of(x), stream, imported, where)  # the entry given may stand for another type by now
+    import_tensor(x, entry_of(x), stream, imported, func)  # the entry given may stand for another type by now
     if device_type != 0 and (device_type != <int32_t>imported.view.device.device_type or
                              not is_host(device_type) and device_id != imported.view.device.device_id):
         told = imported.view.device
         release(imported.block)
-        raise BufferError(f"{where}: __dlpack_device__ of {type(x).__qualname__} says "
+        raise BufferError(f"{func}: __dlpack_device__ of {type(x).__qualname__} says "
                           f"{device_of(DLDevice(<DLDeviceType>device_type, device_id))}, its tensor says "
                           f"{device_of(told)}")
     return 0
@@ -182,15 +182,15 @@ def set_stream_hook(function):
     _stream_hook = function
 
 
-cdef Tensor _moved(Tensor t, object device, object copy, str where):
+cdef Tensor _moved(Tensor t, object device, object copy, str func):
     """Obey the device and copy arguments of the array API."""
     cdef DLDevice target
     cdef bint made = False
     if device is not None:
-        target = read_device(device, where)
+        target = read_device(device, func)
         if target.device_type != t.impl.dl.device.device_type or target.device_id != t.impl.dl.device.device_id:
             if copy is not None and not copy:
-                raise BufferError(f"{where}: moving from {t.device} to {device_of(target)} needs a copy, and "
+                raise BufferError(f"{func}: moving from {t.device} to {device_of(target)} needs a copy, and "
                                   f"copy=False forbids it")
             t = t.to(device)
             made = True
@@ -198,7 +198,7 @@ cdef Tensor _moved(Tensor t, object device, object copy, str where):
         # By us, not by the producer: some say they copied and did not (jax 0.10).
         if t.impl.flags & DLPACK_FLAG_BITMASK_IS_COPIED:
             return t
-        t = copied(t, where)
+        t = copied(t, func)
         made = True
     if made:
         t.impl.flags |= DLPACK_FLAG_BITMASK_IS_COPIED
@@ -307,7 +307,7 @@ def asarray(obj, /, *, dtype=None, device=None, copy=None):
     return t
 
 
-cdef Tensor view_any(object obj, object copy, str where):
+cdef Tensor view_any(object obj, object copy, str func):
     """A tensor that shares the memory of `obj`, or None when it has none to share."""
     cdef ImportedTensor imported
     cdef TypeEntry* entry
@@ -319,63 +319,63 @@ cdef Tensor view_any(object obj, object copy, str where):
     entry = entry_of(obj)
     if entry.path == BUFFER:
         t = Tensor.__new__(Tensor)
-        take_buffer(obj, &imported, where)
+        take_buffer(obj, &imported, func)
         fill_from_import(t, &imported)
         return t
     if entry.path == ARRAY_INTERFACE:
-        return _from_interface(obj.__array_interface__, obj, where)
+        return _from_interface(obj.__array_interface__, obj, func)
     if entry.path == CUDA_ARRAY_INTERFACE:
-        return _from_cuda(obj.__cuda_array_interface__, obj, where)
+        return _from_cuda(obj.__cuda_array_interface__, obj, func)
     if entry.path == ARRAY:
-        return _from_array(obj, copy, where)
+        return _from_array(obj, copy, func)
     if entry.path == NONE:
         for cuda, name in ((True, "__cuda_array_interface__"), (False, "__array_interface__")):
             interface = getattr(obj, name, None)
             if interface is not None:
-                return _from_cuda(interface, obj, where) if cuda else _from_interface(interface, obj, where)
+                return _from_cuda(interface, obj, func) if cuda else _from_interface(interface, obj, func)
         return None
-    return read(obj, copy, where)
+    return read(obj, copy, func)
 
 
-cdef Tensor _from_array(object obj, object copy, str where):
+cdef Tensor _from_array(object obj, object copy, str func):
     """A tensor over the array that ``__array__`` returns."""
     made = obj.__array__()
     if type(made) is not Tensor and entry_of(made).path != NDARRAY:
-        raise ValueError(f"{where}: {type(obj).__qualname__}.__array__ must return a NumPy array, got "
+        raise ValueError(f"{func}: {type(obj).__qualname__}.__array__ must return a NumPy array, got "
                          f"{type(made).__qualname__}")
-    return view_any(made, copy, where)
+    return view_any(made, copy, func)
 
 
-cdef Tensor _from_interface(object interface, object owner, str where):
+cdef Tensor _from_interface(object interface, object owner, str func):
     """A tensor over what ``__array_interface__`` describes."""
     cdef ImportedTensor imported
     cdef Tensor t = Tensor.__new__(Tensor)
-    take_interface(interface, owner, False, &imported, where)
+    take_interface(interface, owner, False, &imported, func)
     fill_from_import(t, &imported)
     return t
 
 
-cdef Tensor _from_cuda(object interface, object owner, str where):
+cdef Tensor _from_cuda(object interface, object owner, str func):
     """A tensor over what ``__cuda_array_interface__`` describes, ordered after the stream that it names."""
     cdef ImportedTensor imported
     cdef Tensor t = Tensor.__new__(Tensor)
     if not isinstance(interface, dict):
-        raise TypeError(f"{where}: __cuda_array_interface__ must be a dictionary, got {type(interface).__qualname__}")
+        raise TypeError(f"{func}: __cuda_array_interface__ must be a dictionary, got {type(interface).__qualname__}")
     interface = dict(interface)  # read once, whoever changes it meanwhile
     stream = interface.get("stream")
     if stream is not None and (isinstance(stream, bool) or not isinstance(stream, int) or stream < 1):
-        raise ValueError(f"{where}: the stream of __cuda_array_interface__ must be None, 1, 2 or a handle, "
+        raise ValueError(f"{func}: the stream of __cuda_array_interface__ must be None, 1, 2 or a handle, "
                          f"got {stream!r}")
-    take_interface(interface, owner, True, &imported, where)
+    take_interface(interface, owner, True, &imported, func)
     fill_from_import(t, &imported)
     _adopt(t, stream, True)
     return t
 
 
-def _assignable(value, dtype, str where):
+def _assignable(value, dtype, str func):
     """What can be assigned to elements of `dtype`: a tensor as it is, numbers as that type."""
-    t = view_any(value, None, where)
-    return _from_numbers(value, dtype, where) if t is None else t
+    t = view_any(value, None, func)
+    return _from_numbers(value, dtype, func) if t is None else t
 
 
 set_hook("asarray", _assignable)
@@ -491,24 +491,24 @@ def empty(shape, *, dtype=None, device=None):
     return empty_for("empty", shape, dtype, device)
 
 
-def empty_for(str where, shape, dtype=None, device=None):
-    """Return a new tensor on behalf of the function `where`; the rest as for `empty`."""
+def empty_for(str func, shape, dtype=None, device=None):
+    """Return a new tensor on behalf of the function `func`; the rest as for `empty`."""
     cdef int64_t extents[64]
-    cdef int ndim = read_shape(shape, extents, where)
+    cdef int ndim = read_shape(shape, extents, func)
     cdef DLDataType value = DLDataType(2, 32, 1)
     cdef DLDevice place = DLDevice(kDLCPU, 0)
     if dtype is not None:
-        value = read_dtype(dtype, where)
+        value = read_dtype(dtype, func)
     if device is not None:
-        place = read_device(device, where)
-    return new_empty(ndim, extents, value, place, where)
+        place = read_device(device, func)
+    return new_empty(ndim, extents, value, place, func)
 
 
-def full_for(str where, shape, number, dtype=None, device=None):
-    """Return a new tensor filled with a number on behalf of the function `where`; None takes the number's dtype."""
-    number = plain_number(number, where)
-    t = empty_for(where, shape, _kind_of([number]) if dtype is None else dtype, device)
-    assign_scalar(t, number, where)
+def full_for(str func, shape, number, dtype=None, device=None):
+    """Return a new tensor filled with a number on behalf of the function `func`; None takes the number's dtype."""
+    number = plain_number(number, func)
+    t = empty_for(func, shape, _kind_of([number]) if dtype is None else dtype, device)
+    assign_scalar(t, number, func)
     return t
 
 

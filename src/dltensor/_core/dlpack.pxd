@@ -34,16 +34,16 @@ cdef struct TypeEntry:
 cdef TypeEntry* entry_of(object x) except NULL
 cdef TypeEntry* entry_of_type(object kind) except NULL
 cdef TypeEntry* known_entry(void* kind) noexcept
-cdef int check_tensor(const DLTensor* view, str where) except -1
-cdef int import_tensor(object x, TypeEntry* entry, object stream, ImportedTensor* out, str where) except -1
-cdef int import_managed(DLManagedTensorVersioned* managed, ImportedTensor* out, str where) except -1
+cdef int check_tensor(const DLTensor* view, str func) except -1
+cdef int import_tensor(object x, TypeEntry* entry, object stream, ImportedTensor* out, str func) except -1
+cdef int import_managed(DLManagedTensorVersioned* managed, ImportedTensor* out, str func) except -1
 cdef object capsule_around(DLManagedTensorVersioned* managed)
 cdef object export_capsule(const DLTensor* view, Block* block, uint64_t flags)
 cdef object export_legacy_capsule(const DLTensor* view, Block* block)
-cdef bint is_lazy(object x, str where) except -1
-cdef bint is_plain(object x, bint ask, str where) except -1
+cdef bint is_lazy(object x, str func) except -1
+cdef bint is_plain(object x, bint ask, str func) except -1
 cdef bint is_torch_table(const DLPackExchangeAPI* table) noexcept
 cdef object hold_storage(object x)
-cdef int borrow_table(object x, const DLPackExchangeAPI* table, DLTensor* out, int64_t* dims, str where) except -1
+cdef int borrow_table(object x, const DLPackExchangeAPI* table, DLTensor* out, int64_t* dims, str func) except -1
 cdef int raise_pending() except -1
-cdef int adopt_object(object owner, ImportedTensor* out, str where) except -1
+cdef int adopt_object(object owner, ImportedTensor* out, str func) except -1

@@ -241,12 +241,12 @@ cdef DLPackExchangeAPI* _find_table(object kind) except? NULL:
 
 # -- judging and owning -----------------------------------------------------------------------------------------------
 
-cdef int check_tensor(const DLTensor* view, str where) except -1:
+cdef int check_tensor(const DLTensor* view, str func) except -1:
     """Refuse what cannot be used; the sentence names field, value and rule."""
     cdef char text[512]
     if dlt_check_tensor(view) != 0:
         dlt_explain_tensor(view, text, sizeof(text))
-        raise BufferError(f"{where}: {text.decode('utf-8', 'replace')}")
+        raise BufferError(f"{func}: {text.decode('utf-8', 'replace')}")
     return 0
 
 
@@ -278,18 +278,18 @@ cdef inline int read_layout(const DLTensor* view, DLTensor* out, int64_t* dims) 
     return dlt_check_tensor(out)
 
 
-cdef int import_managed(DLManagedTensorVersioned* managed, ImportedTensor* out, str where) except -1:
+cdef int import_managed(DLManagedTensorVersioned* managed, ImportedTensor* out, str func) except -1:
     """Turn a managed struct that is ours into a checked view. Whatever fails, its deleter runs exactly once."""
     cdef Block* block
     if dlt_check_version(managed.version) != 0:
         major, minor = managed.version.major, managed.version.minor
         delete_managed(managed)
-        raise BufferError(f"{where}: expected DLPack 1.x, got version {major}.{minor} (rule version.major); ask the "
+        raise BufferError(f"{func}: expected DLPack 1.x, got version {major}.{minor} (rule version.major); ask the "
                           f"producer for max_version={DLPACK_VERSION}")
     # An export of ours is checked too: whoever had it may have changed it.
     if read_layout(&managed.dl_tensor, &out.view, out.dims) != 0:
         try:
-            check_tensor(&out.view, where)
+            check_tensor(&out.view, func)
         finally:
             delete_managed(managed)
     out.flags = managed.flags
@@ -302,23 +302,23 @@ cdef int import_managed(DLManagedTensorVersioned* managed, ImportedTensor* out, 
         block = adopt(out.view.data, managed, free_versioned)
         if block == NULL:
             delete_managed(managed)
-            raise MemoryError(f"{where}: no memory left for a block header")
+            raise MemoryError(f"{func}: no memory left for a block header")
     apply_byte_offset(&out.view)  # an adapted tensor goes out with an offset
     out.block = block
     return 0
 
 
-cdef int _take_legacy(DLManagedTensor* managed, ImportedTensor* out, str where) except -1:
+cdef int _take_legacy(DLManagedTensor* managed, ImportedTensor* out, str func) except -1:
     cdef Block* block
     if read_layout(&managed.dl_tensor, &out.view, out.dims) != 0:
         try:
-            check_tensor(&out.view, where)
+            check_tensor(&out.view, func)
         finally:
             delete_legacy(managed)
     block = adopt(out.view.data, managed, free_legacy)
     if block == NULL:
         delete_legacy(managed)
-        raise MemoryError(f"{where}: no memory left for a block header")
+        raise MemoryError(f"{func}: no memory left for a block header")
     out.flags = 0
     out.block = block
     apply_byte_offset(&out.view)
@@ -364,7 +364,7 @@ cdef bint is_torch_table(const DLPackExchangeAPI* table) noexcept:
     return table == _torch_table
 
 
-cdef bint is_plain(object x, bint ask, str where) except -1:
+cdef bint is_plain(object x, bint ask, str func) except -1:
     """Whether a torch tensor is plain memory, as far as its keys tell. BufferError when it requires grad.
 
     `ask` allows to ask torch for the latter, which a torch function mode may intercept.
@@ -385,20 +385,20 @@ cdef bint is_plain(object x, bint ask, str where) except -1:
         return False
     if ask and (_torch.autograd == 0 or (<void**>(impl + _torch.autograd))[0] != NULL):
         if attribute_of(_requires_grad, x):
-            _examine(x, where)  # raises
+            _examine(x, func)  # raises
     return True
 
 
-cdef bint is_lazy(object x, str where) except -1:
+cdef bint is_lazy(object x, str func) except -1:
     """Whether a torch tensor is negated or conjugated lazily. BufferError when it cannot be exported at all."""
     global _plain_count
     cdef bint lazy
     if not _torch_known:
         from .torch_fields import find_fields
         find_fields()
-    if is_plain(x, True, where):
+    if is_plain(x, True, func):
         return False
-    lazy = _examine(x, where)
+    lazy = _examine(x, func)
     if not lazy and _torch.keys != 0 and _torch_impl(x) != NULL and _plain_count < PLAIN_KEYS:
         _plain_keys[_plain_count] = (<uint64_t*>(_torch_impl(x) + _torch.keys))[0]
         _plain_count += 1
@@ -431,7 +431,7 @@ cdef int _fix_storage(object x) except -1:
 
 # -- borrowing --------------------------------------------------------------------------------------------------------
 
-cdef int borrow_table(object x, const DLPackExchangeAPI* table, DLTensor* out, int64_t* dims, str where) except -1:
+cdef int borrow_table(object x, const DLPackExchangeAPI* table, DLTensor* out, int64_t* dims, str func) except -1:
     """A checked view through the exchange table of the type. Nothing is taken: the memory is its owner's.
 
     Shape and strides are copied to `dims`.
@@ -439,10 +439,10 @@ cdef int borrow_table(object x, const DLPackExchangeAPI* table, DLTensor* out, i
     cdef DLTensor lent
     if table.dltensor_from_py_object_no_sync(<void*>x, &lent) != 0:
         if PyErr_Occurred() == NULL:
-            raise BufferError(f"{where}: the exchange table of {type(x).__qualname__} failed without saying why")
+            raise BufferError(f"{func}: the exchange table of {type(x).__qualname__} failed without saying why")
         raise_pending()
     if read_layout(&lent, out, dims) != 0:
-        check_tensor(out, where)
+        check_tensor(out, func)
     apply_byte_offset(out)
     return 0
 
@@ -452,11 +452,11 @@ cdef int raise_pending() except -1:
     return -1
 
 
-cdef int adopt_object(object owner, ImportedTensor* out, str where) except -1:
+cdef int adopt_object(object owner, ImportedTensor* out, str func) except -1:
     """Let a Python object keep the memory of a view."""
     cdef Block* block = adopt(out.view.data, <void*>owner, free_object)
     if block == NULL:
-        raise MemoryError(f"{where}: no memory left for a block header")
+        raise MemoryError(f"{func}: no memory left for a block header")
     Py_INCREF(owner)
     out.block = block
     return 0
@@ -464,35 +464,35 @@ cdef int adopt_object(object owner, ImportedTensor* out, str where) except -1:
 
 # -- in ---------------------------------------------------------------------------------------------------------------
 
-cdef int import_tensor(object x, TypeEntry* entry, object stream, ImportedTensor* out, str where) except -1:
+cdef int import_tensor(object x, TypeEntry* entry, object stream, ImportedTensor* out, str func) except -1:
     """Take a tensor from any object that speaks DLPack: exchange table, ``__dlpack__`` or a capsule."""
     if entry.path == TABLE:
-        return _take_from_table(x, entry.table, out, where)
+        return _take_from_table(x, entry.table, out, func)
     if entry.path == CAPSULE:
-        return _take_capsule(x, out, where)
+        return _take_capsule(x, out, func)
     immutable = entry.immutable  # before the call, which may have the entry stand for another type
-    capsule = _call_dlpack(x, entry, stream, where)
+    capsule = _call_dlpack(x, entry, stream, func)
     if not PyCapsule_CheckExact(capsule):
-        raise TypeError(f"{where}: {type(x).__qualname__}.__dlpack__ must return a capsule, got "
+        raise TypeError(f"{func}: {type(x).__qualname__}.__dlpack__ must return a capsule, got "
                         f"{type(capsule).__qualname__}")
-    _take_capsule(capsule, out, where)
+    _take_capsule(capsule, out, func)
     if immutable:
         out.flags |= DLPACK_FLAG_BITMASK_READ_ONLY
     return 0
 
 
-cdef int _take_from_table(object x, DLPackExchangeAPI* table, ImportedTensor* out, str where) except -1:
+cdef int _take_from_table(object x, DLPackExchangeAPI* table, ImportedTensor* out, str func) except -1:
     cdef DLManagedTensorVersioned* managed = NULL
     if table.managed_tensor_from_py_object_no_sync(<void*>x, &managed) != 0:
         if PyErr_Occurred() == NULL:
-            raise BufferError(f"{where}: the exchange table of {type(x).__qualname__} failed without saying why")
+            raise BufferError(f"{func}: the exchange table of {type(x).__qualname__} failed without saying why")
         return -1
     if managed == NULL:
-        raise BufferError(f"{where}: the exchange table of {type(x).__qualname__} reported success and gave no tensor")
-    return import_managed(managed, out, where)
+        raise BufferError(f"{func}: the exchange table of {type(x).__qualname__} reported success and gave no tensor")
+    return import_managed(managed, out, func)
 
 
-cdef int _take_capsule(object capsule, ImportedTensor* out, str where) except -1:
+cdef int _take_capsule(object capsule, ImportedTensor* out, str func) except -1:
     """Consume a capsule: it is renamed before anything else can go wrong, so that nobody takes it twice."""
     cdef const char* name = PyCapsule_GetName(capsule)
     cdef bint versioned = name != NULL and strcmp(name, b"dltensor_versioned") == 0
@@ -500,16 +500,16 @@ cdef int _take_capsule(object capsule, ImportedTensor* out, str where) except -1
     if not versioned and (name == NULL or strcmp(name, b"dltensor") != 0):
         text = "no name" if name == NULL else repr((<bytes>name).decode("utf-8", "replace"))
         if name != NULL and strncmp(name, b"used_dltensor", 13) == 0:
-            raise BufferError(f"{where}: this capsule was already consumed (its name is {text}); a capsule can be "
+            raise BufferError(f"{func}: this capsule was already consumed (its name is {text}); a capsule can be "
                               f"taken once, so export again with __dlpack__()")
-        raise BufferError(f"{where}: expected a capsule named 'dltensor_versioned' or 'dltensor', got {text}")
+        raise BufferError(f"{func}: expected a capsule named 'dltensor_versioned' or 'dltensor', got {text}")
     managed = PyCapsule_GetPointer(capsule, name)
     if dlt_check_pointer(managed) != 0:
-        raise BufferError(f"{where}: the capsule holds {hex(<size_t>managed)}, which cannot be the address of a "
+        raise BufferError(f"{func}: the capsule holds {hex(<size_t>managed)}, which cannot be the address of a "
                           f"tensor (rule tensor.pointer)")
     if dlt_check_layout(managed, versioned) != 0:
         # Left alone: what lies where the deleter should be is something else.
-        raise BufferError(f"{where}: the capsule is named {(<bytes>name).decode()!r} and holds a struct of the other "
+        raise BufferError(f"{func}: the capsule is named {(<bytes>name).decode()!r} and holds a struct of the other "
                           f"layout (rule tensor.layout); the producer mixed them up")
     if versioned:
         PyCapsule_SetName(capsule, b"used_dltensor_versioned")
@@ -517,8 +517,8 @@ cdef int _take_capsule(object capsule, ImportedTensor* out, str where) except -1
         PyCapsule_SetName(capsule, b"used_dltensor")
     PyCapsule_SetDestructor(capsule, NULL)
     if versioned:
-        return import_managed(<DLManagedTensorVersioned*>managed, out, where)
-    return _take_legacy(<DLManagedTensor*>managed, out, where)
+        return import_managed(<DLManagedTensorVersioned*>managed, out, func)
+    return _take_legacy(<DLManagedTensor*>managed, out, func)
 
 
 # The signatures that `__dlpack__` has had, newest first. An entry remembers the one that worked.
@@ -528,7 +528,7 @@ cdef tuple _KEYWORDS_OLD = ("stream",)
 cdef str _DLPACK = "__dlpack__"
 
 
-cdef object _call_dlpack(object x, TypeEntry* entry, object stream, str where):
+cdef object _call_dlpack(object x, TypeEntry* entry, object stream, str func):
     cdef PyObject* arguments[4]
     cdef PyObject* made
     cdef int signature = entry.signature

@@ -15,16 +15,16 @@ from .types cimport DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, dtype_of
 cdef tuple _NUMBERS = (int, float, bool, complex)
 
 
-cdef object load_python(const void* base, int64_t index, DLDataType dtype, uint64_t flags, str where):
+cdef object load_python(const void* base, int64_t index, DLDataType dtype, uint64_t flags, str func):
     """Element `index`, counted from `base`: a number, or a tuple of numbers when the type has lanes."""
     cdef Scalar value
     cdef DLDataType lane
     if dtype.lanes != 1:
         lane = dtype
         lane.lanes = 1
-        return tuple([load_python(base, index * dtype.lanes + i, lane, flags, where) for i in range(dtype.lanes)])
+        return tuple([load_python(base, index * dtype.lanes + i, lane, flags, func) for i in range(dtype.lanes)])
     if not load_scalar(base, index, dtype, flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED != 0, &value):
-        raise ValueError(f"{where}: an element of {dtype_of(dtype)} has no Python counterpart; view() an integer type "
+        raise ValueError(f"{func}: an element of {dtype_of(dtype)} has no Python counterpart; view() an integer type "
                          f"of the same width to see its bits")
     if value.kind == SIGNED:
         return value.i
@@ -37,46 +37,46 @@ cdef object load_python(const void* base, int64_t index, DLDataType dtype, uint6
     return complex(value.re, value.im)
 
 
-cdef int store_python(void* base, int64_t index, object value, DLDataType dtype, bint padded, str where) except -1:
+cdef int store_python(void* base, int64_t index, object value, DLDataType dtype, bint padded, str func) except -1:
     """Write a Python number as element `index`, counted from `base`."""
     cdef Scalar scalar
     cdef int type
     cdef Kind kind
     if dtype.lanes != 1:
-        raise TypeError(f"{where}: a Python number cannot be written to {dtype_of(dtype)}, which has lanes; write to "
+        raise TypeError(f"{func}: a Python number cannot be written to {dtype_of(dtype)}, which has lanes; write to "
                         f"a view() of one lane")
     type = find_type(dtype)
     if type < 0:
-        raise TypeError(f"{where}: a Python number cannot be written to {dtype_of(dtype)}, whose meaning is not known; "
+        raise TypeError(f"{func}: a Python number cannot be written to {dtype_of(dtype)}, whose meaning is not known; "
                         f"view() an integer type of the same width")
     kind = type_table[type].kind
-    value = plain_number(value, where)
+    value = plain_number(value, func)
     if PyComplex_CheckExact(value):
         if kind != COMPLEX:
-            raise TypeError(f"{where}: the complex number {value!r} cannot be written to {dtype_of(dtype)}; take its "
+            raise TypeError(f"{func}: the complex number {value!r} cannot be written to {dtype_of(dtype)}; take its "
                             f"real part")
     elif kind == SIGNED or kind == UNSIGNED:
-        value = _whole(value, kind == SIGNED, dtype, where)
+        value = _whole(value, kind == SIGNED, dtype, func)
     elif PyLong_CheckExact(value) and kind != BOOLEAN:
         try:
             float(value)
         except OverflowError:
-            raise OverflowError(f"{where}: {shown(value)} is outside {dtype_of(dtype)}") from None
+            raise OverflowError(f"{func}: {shown(value)} is outside {dtype_of(dtype)}") from None
     tag_number(value, &scalar)
     store_scalar(base, index, dtype, padded, scalar, TRUNCATE, False)
     return 0
 
 
-cdef object _whole(object number, bint signed, DLDataType dtype, str where):
+cdef object _whole(object number, bint signed, DLDataType dtype, str func):
     """The integer that a number becomes in an integer dtype: fractions are cut off, what is outside is refused."""
     low, high = integer_range(signed, dtype.bits)
     whole = number
     if isinstance(number, float):
         if isnan(number):
-            raise ValueError(f"{where}: NaN is no {dtype_of(dtype)}")
+            raise ValueError(f"{func}: NaN is no {dtype_of(dtype)}")
         whole = number if isinf(number) else int(number)
     if not low <= whole <= high:
-        raise OverflowError(f"{where}: {shown(number)} is outside {dtype_of(dtype)}, which holds {low} to {high}")
+        raise OverflowError(f"{func}: {shown(number)} is outside {dtype_of(dtype)}, which holds {low} to {high}")
     return whole
 
 
@@ -108,7 +108,7 @@ cdef int tag_number(object x, Scalar* out) except -1:
     return 0
 
 
-cpdef object plain_number(object value, str where, str expected="a number"):
+cpdef object plain_number(object value, str func, str expected="a number"):
     """Return what stands for one number, an array of 0 dimensions too, as Python's bool, int, float or complex.
 
     Raises
@@ -122,17 +122,17 @@ cpdef object plain_number(object value, str where, str expected="a number"):
         return float(value) if isinstance(value, float) else complex(value)
     if hasattr(value, "item") and hasattr(value, "ndim"):
         if value.ndim != 0:
-            raise TypeError(f"{where}: expected {expected}, got {_type_name(value)} of shape {tuple(value.shape)}; "
+            raise TypeError(f"{func}: expected {expected}, got {_type_name(value)} of shape {tuple(value.shape)}; "
                             f"stack() and concat() join tensors")
         element = value.item()
         if type(element) in _NUMBERS:
             return element
         if isinstance(element, (str, bytes)):  # NumPy's scalars of text would be read as float() reads text
-            raise TypeError(f"{where}: expected {expected}, got {_type_name(value)}")
+            raise TypeError(f"{func}: expected {expected}, got {_type_name(value)}")
     for name, kind in (("__index__", operator.index), ("__float__", float), ("__complex__", complex)):
         if hasattr(value, name):
             return kind(value)
-    raise TypeError(f"{where}: expected {expected}, got {_type_name(value)}")
+    raise TypeError(f"{func}: expected {expected}, got {_type_name(value)}")
 
 
 cdef str shown(object number):

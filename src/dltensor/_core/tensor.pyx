@@ -38,9 +38,9 @@ cdef extern from "native/layout/reshape.h" namespace "dlt" nogil:
 cdef dict _hooks = {}
 
 
-def hook_of(str name, str where):
+def hook_of(str name, str func):
     """The function registered for `name`; DeviceError when what would register it is not loaded."""
-    return _hook(name, where, "a device that is not loaded")
+    return _hook(name, func, "a device that is not loaded")
 
 
 def set_hook(str name, function):

@@ -63,15 +63,15 @@ cdef inline size_t _owned_bytes(Tensor t) noexcept:
     return block.bytes  # 0 for memory of somebody else
 
 
-cdef int64_t counted(int ndim, const int64_t* shape, DLDataType dtype, str where) except -1:
+cdef int64_t counted(int ndim, const int64_t* shape, DLDataType dtype, str func) except -1:
     """The number of elements of a requested shape; ValueError when an extent is negative or int64 cannot count them."""
     cdef int i
     cdef int64_t count
     for i in range(ndim):
         if shape[i] < 0:
-            raise ValueError(f"{where}: shape[{i}] must be at least 0, got {shape[i]}")
+            raise ValueError(f"{func}: shape[{i}] must be at least 0, got {shape[i]}")
     if not count_elements(ndim, shape, dtype, &count):
-        raise ValueError(f"{where}: shape {as_tuple(ndim, shape)} of {dtype_of(dtype)} takes more than 2^63 - 1 bytes, "
+        raise ValueError(f"{func}: shape {as_tuple(ndim, shape)} of {dtype_of(dtype)} takes more than 2^63 - 1 bytes, "
                          f"the most that can be counted")
     return count
 
@@ -84,14 +84,14 @@ cdef void set_allocate(allocate_t function) noexcept:
     _allocate = function
 
 
-cdef Tensor new_empty(int ndim, const int64_t* shape, DLDataType dtype, DLDevice device, str where):
+cdef Tensor new_empty(int ndim, const int64_t* shape, DLDataType dtype, DLDevice device, str func):
     """A tensor in fresh memory, C order, uninitialised."""
     cdef int i
     cdef Tensor t
-    cdef int64_t size = counted(ndim, shape, dtype, where)
+    cdef int64_t size = counted(ndim, shape, dtype, func)
     # What no address reaches is not asked for: 2^47 bytes.
     if size > (<int64_t>1 << 47) * 8 // (dtype.bits * dtype.lanes):
-        raise MemoryError(_out_of_memory(ndim, shape, dtype, where))
+        raise MemoryError(_out_of_memory(ndim, shape, dtype, func))
     t = new_tensor(ndim)
     for i in range(ndim):
         t.impl.dl.shape[i] = shape[i]
@@ -100,13 +100,13 @@ cdef Tensor new_empty(int ndim, const int64_t* shape, DLDataType dtype, DLDevice
     t.impl.dl.device = device
     if device.device_type != kDLCPU:
         if _allocate == NULL:
-            _hook("engine", where, "dltensor.cuda")()
-        t.impl.block = _allocate(_bytes(&t.impl.dl, size, 0), device, where)
+            _hook("engine", func, "dltensor.cuda")()
+        t.impl.block = _allocate(_bytes(&t.impl.dl, size, 0), device, func)
         t.impl.dl.data = t.impl.block.data
         return t
     t.impl.block = allocate(_bytes(&t.impl.dl, size, 0))
     if t.impl.block == NULL:
-        raise MemoryError(_out_of_memory(ndim, shape, dtype, where))
+        raise MemoryError(_out_of_memory(ndim, shape, dtype, func))
     t.impl.dl.data = t.impl.block.data
     if dtype.bits < 8 and size > 0:
         # The bits after the last packed element belong to none, and travel in tobytes(), pickles and files all the same.
@@ -114,11 +114,11 @@ cdef Tensor new_empty(int ndim, const int64_t* shape, DLDataType dtype, DLDevice
     return t
 
 
-cdef str _out_of_memory(int ndim, const int64_t* shape, DLDataType dtype, str where):
+cdef str _out_of_memory(int ndim, const int64_t* shape, DLDataType dtype, str func):
     bits = int(dtype.bits) * int(dtype.lanes)
     for i in range(ndim):
         bits *= shape[i]
-    return (f"{where}: cannot allocate {(bits + 7) // 8} bytes for shape {as_tuple(ndim, shape)} of "
+    return (f"{func}: cannot allocate {(bits + 7) // 8} bytes for shape {as_tuple(ndim, shape)} of "
             f"{dtype_of(dtype)}")
 
 
@@ -188,68 +188,68 @@ cdef Tensor same_view(Tensor source):
     return t
 
 
-cdef object _hook(str name, str where, str needed):
+cdef object _hook(str name, str func, str needed):
     function = _hooks.get(name)
     if function is None:
-        raise DeviceError(f"{where}: this needs {needed}, which is not loaded")
+        raise DeviceError(f"{func}: this needs {needed}, which is not loaded")
     return function
 
 
-cdef int check_host(Tensor self, str where) except -1:
+cdef int check_host(Tensor self, str func) except -1:
     if not is_host(<int>self.impl.dl.device.device_type):
-        raise DeviceError(f"{where}: the data is on {device_of(self.impl.dl.device)}, which the host cannot read; move "
+        raise DeviceError(f"{func}: the data is on {device_of(self.impl.dl.device)}, which the host cannot read; move "
                           f"it with to('cpu')")
     return 0
 
 
-cdef Tensor on_host(Tensor self, str where):
+cdef Tensor on_host(Tensor self, str func):
     """A tensor that the host can read: `self`, or a copy that waits for the device."""
     if is_host(<int>self.impl.dl.device.device_type):
         return self
-    return _hook("to", where, "dltensor.cuda")(self, device_of(DLDevice(kDLCPU, 0)), where)
+    return _hook("to", func, "dltensor.cuda")(self, device_of(DLDevice(kDLCPU, 0)), func)
 
 
-cdef Tensor on_device(Tensor self, object device, str where):
+cdef Tensor on_device(Tensor self, object device, str func):
     """The tensor on a device: itself when it is there, else a copy."""
-    cdef DLDevice target = read_device(device, where)
+    cdef DLDevice target = read_device(device, func)
     if target.device_type == self.impl.dl.device.device_type and target.device_id == self.impl.dl.device.device_id:
         return self
     if target.device_type == kDLCPU and is_host(<int>self.impl.dl.device.device_type):
-        return copied(self, where)
-    return _hook("to", where, "dltensor.cuda")(self, device_of(target), where)
+        return copied(self, func)
+    return _hook("to", func, "dltensor.cuda")(self, device_of(target), func)
 
 
-cdef int check_writable(const DLTensor* view, uint64_t flags, str where, str what="the tensor") except -1:
+cdef int check_writable(const DLTensor* view, uint64_t flags, str func, str what="the tensor") except -1:
     if flags & DLPACK_FLAG_BITMASK_READ_ONLY:
-        raise ValueError(f"{where}: {what} is read-only; write to a copy()")
+        raise ValueError(f"{func}: {what} is read-only; write to a copy()")
     if repeats_elements(view.ndim, view.shape, view.strides):
-        raise ValueError(f"{where}: elements of {what}, of shape {as_tuple(view.ndim, view.shape)} with strides "
+        raise ValueError(f"{func}: elements of {what}, of shape {as_tuple(view.ndim, view.shape)} with strides "
                          f"{as_tuple(view.ndim, view.strides)}, share memory; write to a copy()")
     return 0
 
 
-cdef Tensor new_padded(int ndim, const int64_t* shape, DLDataType dtype, str where):
+cdef Tensor new_padded(int ndim, const int64_t* shape, DLDataType dtype, str func):
     """A tensor in fresh memory whose elements have a byte each where their dtype has fewer bits."""
     cdef DLDataType byte = dtype
     cdef Tensor made
     if dtype.bits >= 8:
-        return new_empty(ndim, shape, dtype, DLDevice(kDLCPU, 0), where)
+        return new_empty(ndim, shape, dtype, DLDevice(kDLCPU, 0), func)
     byte.bits = 8
-    made = new_empty(ndim, shape, byte, DLDevice(kDLCPU, 0), where)
+    made = new_empty(ndim, shape, byte, DLDevice(kDLCPU, 0), func)
     made.impl.dl.dtype = dtype
     made.impl.flags = DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED
     return made
 
 
-cdef Tensor copied(Tensor self, str where):
+cdef Tensor copied(Tensor self, str func):
     """The elements in fresh memory, C order, host to host; other devices have their own way."""
     cdef Tensor made
     if not is_host(<int>self.impl.dl.device.device_type):
-        return _hook("copy", where, "dltensor.cuda")(self, where)
+        return _hook("copy", func, "dltensor.cuda")(self, func)
     if self.impl.flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED:
-        made = new_padded(self.impl.dl.ndim, self.impl.dl.shape, self.impl.dl.dtype, where)
+        made = new_padded(self.impl.dl.ndim, self.impl.dl.shape, self.impl.dl.dtype, func)
     else:
-        made = new_empty(self.impl.dl.ndim, self.impl.dl.shape, self.impl.dl.dtype, DLDevice(kDLCPU, 0), where)
+        made = new_empty(self.impl.dl.ndim, self.impl.dl.shape, self.impl.dl.dtype, DLDevice(kDLCPU, 0), func)
     copy_elements(&made.impl.dl, &self.impl.dl, self.impl.flags)
     return made
 
@@ -275,39 +275,39 @@ cdef void fill_elements(const DLTensor* to, const void* element, uint64_t flags)
         fill_tensor(to[0], element, padded)
 
 
-cdef int assign_scalar(Tensor self, object value, str where) except -1:
+cdef int assign_scalar(Tensor self, object value, str func) except -1:
     cdef char element[32]
-    check_writable(&self.impl.dl, self.impl.flags, where)
-    store_python(element, 0, value, self.impl.dl.dtype, True, where)
+    check_writable(&self.impl.dl, self.impl.flags, func)
+    store_python(element, 0, value, self.impl.dl.dtype, True, func)
     if not is_host(<int>self.impl.dl.device.device_type):
-        _hook("fill", where, "dltensor.cuda")(self, value, where)
+        _hook("fill", func, "dltensor.cuda")(self, value, func)
         return 0
     fill_elements(&self.impl.dl, element, self.impl.flags)
     return 0
 
 
-cdef int assign(Tensor self, object value, str where) except -1:
+cdef int assign(Tensor self, object value, str func) except -1:
     """Write a number or a tensor, broadcast, to every element of `self`; overlapping memory is as if copied first."""
     cdef Tensor source
     cdef DLTensor spread
     cdef int64_t strides[64]
-    check_writable(&self.impl.dl, self.impl.flags, where)
+    check_writable(&self.impl.dl, self.impl.flags, func)
     if type(value) is Tensor:
         source = <Tensor>value
     elif isinstance(value, (bool, int, float, complex)):
-        return assign_scalar(self, value, where)
+        return assign_scalar(self, value, func)
     else:
-        source = _hooks["asarray"](value, self.dtype, where)
+        source = _hooks["asarray"](value, self.dtype, func)
     if (source.impl.dl.dtype.code != self.impl.dl.dtype.code or source.impl.dl.dtype.bits != self.impl.dl.dtype.bits or
             source.impl.dl.dtype.lanes != self.impl.dl.dtype.lanes or
             (source.impl.flags ^ self.impl.flags) & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED or
             not is_host(<int>self.impl.dl.device.device_type) or not is_host(<int>source.impl.dl.device.device_type)):
-        _hook("assign", where, f"a conversion from {source.dtype} on {source.device} to {self.dtype} on {self.device}")(
-            self, source, where)
+        _hook("assign", func, f"a conversion from {source.dtype} on {source.device} to {self.dtype} on {self.device}")(
+            self, source, func)
         return 0
     if not broadcast_strides(source.impl.dl.ndim, source.impl.dl.shape, source.impl.dl.strides, self.impl.dl.ndim,
                              self.impl.dl.shape, TRAILING, strides):
-        raise ValueError(f"{where}: shape {source.shape} does not broadcast to {self.shape}")
+        raise ValueError(f"{func}: shape {source.shape} does not broadcast to {self.shape}")
     spread = source.impl.dl
     spread.ndim = self.impl.dl.ndim
     spread.shape = self.impl.dl.shape
@@ -315,13 +315,13 @@ cdef int assign(Tensor self, object value, str where) except -1:
     return copy_elements(&self.impl.dl, &spread, self.impl.flags)
 
 
-cdef object single(Tensor self, str where):
+cdef object single(Tensor self, str func):
     """The one element as a number, for the conversions that Python asks for by name."""
     if _size(&self.impl.dl) != 1:
-        if where == "bool":
+        if func == "bool":
             raise ValueError(f"bool: the truth value of a tensor of shape {self.shape} is ambiguous; use .any() or "
                              f".all(), for example t.numpy().any()")
-        whole = where in ("round", "trunc", "floor", "ceil")
-        others = f"dl.{where}() takes every element" if whole else "take tolist()"
-        raise ValueError(f"{where}: expected a tensor of one element, got shape {self.shape}; index one, or {others}")
+        whole = func in ("round", "trunc", "floor", "ceil")
+        others = f"dl.{func}() takes every element" if whole else "take tolist()"
+        raise ValueError(f"{func}: expected a tensor of one element, got shape {self.shape}; index one, or {others}")
     return self.item()

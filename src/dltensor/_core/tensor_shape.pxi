@@ -13,7 +13,7 @@ cdef object as_tuple(int n, const int64_t* numbers):
     return made
 
 
-cdef int read_shape(object shape, int64_t* out, str where, bint strides=False) except -1:
+cdef int read_shape(object shape, int64_t* out, str func, bint strides=False) except -1:
     """Numbers of a shape argument, or of strides, into `out` (64 entries); returns how many."""
     cdef int n = 0, overflow = 0
     cdef Py_ssize_t i
@@ -39,17 +39,17 @@ cdef int read_shape(object shape, int64_t* out, str where, bint strides=False) e
         else:
             for number in shape:
                 if len(numbers) == 64:
-                    raise ValueError(f"{where}: at most 64 dimensions are supported, got "
+                    raise ValueError(f"{func}: at most 64 dimensions are supported, got "
                                      f"{len(shape) if type(shape) in (tuple, list) else 'more'}")
                 numbers.append(number.__index__())
     except (TypeError, AttributeError):
-        raise TypeError(f"{where}: {'strides are' if strides else 'a shape is'} an integer or a sequence of integers, "
+        raise TypeError(f"{func}: {'strides are' if strides else 'a shape is'} an integer or a sequence of integers, "
                         f"got {quoted(shape)}") from None
     try:
         for i in range(len(numbers)):
             out[i] = numbers[i]
     except OverflowError:
-        raise ValueError(f"{where}: {'a stride' if strides else 'an extent'} must be below 2^63, got "
+        raise ValueError(f"{func}: {'a stride' if strides else 'an extent'} must be below 2^63, got "
                          f"{', '.join([shown(number) for number in numbers])}") from None
     return <int>len(numbers)
 
@@ -66,14 +66,14 @@ cdef Tensor _swap_last(Tensor self):
     return view_of(self, &place)
 
 
-cdef int _axis_of(object axis, int ndim, str where) except -1:
+cdef int _axis_of(object axis, int ndim, str func) except -1:
     """A dimension's number, counted from the end when negative."""
     try:
         at = axis.__index__()
     except AttributeError:
-        raise TypeError(f"{where}: an axis must be an integer, got {quoted(axis)}") from None
+        raise TypeError(f"{func}: an axis must be an integer, got {quoted(axis)}") from None
     if not -ndim <= at < ndim:
-        raise IndexError(f"{where}: axis {at} is out of range for {ndim} dimensions")
+        raise IndexError(f"{func}: axis {at} is out of range for {ndim} dimensions")
     return at % ndim
 
 
@@ -82,37 +82,37 @@ cdef tuple one_or_many(tuple given):
     return tuple(given[0]) if len(given) == 1 and isinstance(given[0], (tuple, list)) else given
 
 
-cdef Tensor permuted(Tensor self, tuple axes, str where):
+cdef Tensor permuted(Tensor self, tuple axes, str func):
     """A view with the dimensions in another order."""
     cdef Place place
     cdef uint64_t seen = 0
     cdef int i, axis, n = self.impl.dl.ndim
     if len(axes) != n:
-        raise ValueError(f"{where}: axes {axes} must name each of the {n} dimensions once")
+        raise ValueError(f"{func}: axes {axes} must name each of the {n} dimensions once")
     place.ndim = n
     place.offset = 0
     for i in range(n):
-        axis = _axis_of(axes[i], n, where)
+        axis = _axis_of(axes[i], n, func)
         if seen >> axis & 1:
-            raise ValueError(f"{where}: axes {axes} name a dimension of {n} twice")
+            raise ValueError(f"{func}: axes {axes} name a dimension of {n} twice")
         seen |= <uint64_t>1 << axis
         place.shape[i] = self.impl.dl.shape[axis]
         place.strides[i] = self.impl.dl.strides[axis]
     return view_of(self, &place)
 
 
-cdef Tensor squeezed(Tensor self, object axes, str where):
+cdef Tensor squeezed(Tensor self, object axes, str func):
     """A view without some dimensions of one element, or without all of them when `axes` is None."""
     cdef Place place
     cdef uint64_t gone = 0
     cdef int i, axis
     if axes is not None:
         for each in axes if isinstance(axes, (tuple, list)) else (axes,):
-            axis = _axis_of(each, self.impl.dl.ndim, where)
+            axis = _axis_of(each, self.impl.dl.ndim, func)
             if gone >> axis & 1:
-                raise ValueError(f"{where}: axes {axes} name a dimension of {self.impl.dl.ndim} twice")
+                raise ValueError(f"{func}: axes {axes} name a dimension of {self.impl.dl.ndim} twice")
             if self.impl.dl.shape[axis] != 1:
-                raise ValueError(f"{where}: axis {axis} of shape {self.shape} has {self.impl.dl.shape[axis]} elements, "
+                raise ValueError(f"{func}: axis {axis} of shape {self.shape} has {self.impl.dl.shape[axis]} elements, "
                                  f"expected 1")
             gone |= <uint64_t>1 << axis
     place.ndim = 0
@@ -126,7 +126,7 @@ cdef Tensor squeezed(Tensor self, object axes, str where):
     return view_of(self, &place)
 
 
-cdef int _complete_shape(Tensor self, int n, int64_t* target, str where) except -1:
+cdef int _complete_shape(Tensor self, int n, int64_t* target, str func) except -1:
     """Replace one -1 by what is left over, and see that the number of elements stays."""
     cdef int i
     cdef int64_t known, size = _size(&self.impl.dl)
@@ -134,39 +134,39 @@ cdef int _complete_shape(Tensor self, int n, int64_t* target, str where) except 
     for i in range(n):
         if target[i] == -1:
             if open >= 0:
-                raise ValueError(f"{where}: at most one extent may be -1, got {as_tuple(n, target)}")
+                raise ValueError(f"{func}: at most one extent may be -1, got {as_tuple(n, target)}")
             open = i
         elif target[i] < 0:
-            raise ValueError(f"{where}: an extent must be at least 0 (or one -1), got {as_tuple(n, target)}")
+            raise ValueError(f"{func}: an extent must be at least 0 (or one -1), got {as_tuple(n, target)}")
     if open >= 0:
         target[open] = 1
-    known = counted(n, target, self.impl.dl.dtype, where)
+    known = counted(n, target, self.impl.dl.dtype, func)
     if open >= 0:
         if known == 0 or size % known != 0:
             target[open] = -1
-            raise ValueError(f"{where}: {size} elements of shape {self.shape} do not fill shape {as_tuple(n, target)}")
+            raise ValueError(f"{func}: {size} elements of shape {self.shape} do not fill shape {as_tuple(n, target)}")
         target[open] = size // known
     elif known != size:
-        raise ValueError(f"{where}: shape {self.shape} has {size} elements, shape {as_tuple(n, target)} has {known}")
+        raise ValueError(f"{func}: shape {self.shape} has {size} elements, shape {as_tuple(n, target)} has {known}")
     return 0
 
 
-cdef Tensor reshaped(Tensor self, object shape, object copy, str where):
+cdef Tensor reshaped(Tensor self, object shape, object copy, str func):
     """The elements, in C order, under another shape: a copy when `copy` is True, or None and no view can show them."""
     cdef Place place
     cdef Tensor source = self
-    cdef int n = read_shape(shape, place.shape, where)
-    _complete_shape(self, n, place.shape, where)
+    cdef int n = read_shape(shape, place.shape, func)
+    _complete_shape(self, n, place.shape, func)
     place.ndim = n
     place.offset = 0
     if copy is not None and copy:
-        source = copied(self, where)
+        source = copied(self, func)
     if not reshape_strides(source.impl.dl.ndim, source.impl.dl.shape, source.impl.dl.strides, n, place.shape,
                            place.strides):
         if copy is not None:
-            raise ValueError(f"{where}: shape {self.shape} with strides {self.strides} has no view of shape "
+            raise ValueError(f"{func}: shape {self.shape} with strides {self.strides} has no view of shape "
                              f"{as_tuple(n, place.shape)}; allow a copy with copy=None")
-        source = copied(self, where)
+        source = copied(self, func)
         contiguous_strides(n, place.shape, place.strides)
     return view_of(source, &place)
 

@@ -76,8 +76,8 @@ cdef class Device:
 
 cdef object dtype_of(DLDataType value)
 cdef const char* format_of(DLDataType value) noexcept
-cdef DLDataType read_dtype(object x, str where) except *
-cdef object numpy_dtype(DLDataType value, str where)
-cdef DLDevice read_device(object x, str where) except *
-cdef object read_copy_flag(object x, str where)
+cdef DLDataType read_dtype(object x, str func) except *
+cdef object numpy_dtype(DLDataType value, str func)
+cdef DLDevice read_device(object x, str func) except *
+cdef object read_copy_flag(object x, str func)
 cdef object device_of(DLDevice value)

@@ -280,7 +280,7 @@ cdef dict _REMEDIES = {
 }
 
 
-cdef DType _by_spelling(str name, str where):
+cdef DType _by_spelling(str name, str func):
     """The type of a name, or None: our names, those of NumPy, letters such as "<f4", and vectors such as "int8x4"."""
     found = _by_name.get(name) or _by_name.get(_SPELLINGS.get(name))
     if found is not None:
@@ -299,11 +299,11 @@ cdef DType _by_spelling(str name, str where):
         if base in _by_name and lanes.isascii() and lanes.isdecimal() and 0 < len(lanes) < 6 and lanes[0] != "0":
             return DType(_by_name[base].code, _by_name[base].bits, int(lanes))
     if found is not None and order == (">" if _little else "<") and found.itemsize > 1:
-        raise ValueError(f"{where}: dtype {name!r} has the byte order of other machines, which DLPack cannot express")
+        raise ValueError(f"{func}: dtype {name!r} has the byte order of other machines, which DLPack cannot express")
     return found
 
 
-cdef DType _of_type(object kind, str where):
+cdef DType _of_type(object kind, str func):
     """The type that a class stands for, or None: Python's numbers, scalar types of NumPy and ml_dtypes, of ctypes."""
     name = _PYTHON_TYPES.get(kind)
     if name is not None:
@@ -313,7 +313,7 @@ cdef DType _of_type(object kind, str where):
         name = kind.__name__.rstrip("_")
         found = _by_name.get(name) or _by_name.get(_SPELLINGS.get(name))
         if found is None:
-            raise TypeError(f"{where}: {module}.{kind.__name__} has no DLPack equivalent")
+            raise TypeError(f"{func}: {module}.{kind.__name__} has no DLPack equivalent")
         return found
     if module == "ctypes":
         # A class of the other byte order names its counterpart there.
@@ -326,27 +326,27 @@ cdef DType _of_type(object kind, str where):
     return None
 
 
-cdef DType _of_numpy(object x, str where):
+cdef DType _of_numpy(object x, str func):
     """The type of a NumPy dtype, those of ml_dtypes included."""
     if x.byteorder == ">" and x.itemsize > 1 or x.byteorder == "<" and not _little:
-        raise ValueError(f"{where}: NumPy dtype {x.str!r} has the byte order of other machines, which DLPack cannot "
+        raise ValueError(f"{func}: NumPy dtype {x.str!r} has the byte order of other machines, which DLPack cannot "
                          f"express; convert with astype(dtype.newbyteorder('='))")
     found = _by_name.get(x.name)
     if found is None:
         remedy = _REMEDIES.get(getattr(x, "kind", None), "convert with astype()")
-        raise TypeError(f"{where}: NumPy dtype {getattr(x, 'str', x.name).lstrip('|')!r} has no DLPack equivalent; "
+        raise TypeError(f"{func}: NumPy dtype {getattr(x, 'str', x.name).lstrip('|')!r} has no DLPack equivalent; "
                         f"{remedy}")
     return found
 
 
-cdef object _find_dtype(object x, str where):
+cdef object _find_dtype(object x, str func):
     """The DType that `x` names, or None when it is nothing that names one. Raises where it nearly does."""
     if type(x) is DType:
         return x
     if isinstance(x, str):
-        return _by_spelling(str(x), where)
+        return _by_spelling(str(x), func)
     if isinstance(x, type):
-        found = _of_type(x, where)
+        found = _of_type(x, func)
         if found is not None:
             return found
     if hasattr(x, "__dlpack_data_type__"):
@@ -354,7 +354,7 @@ cdef object _find_dtype(object x, str where):
         try:
             code, bits, lanes = map(index, numbers)
         except (TypeError, ValueError):
-            raise TypeError(f"{where}: __dlpack_data_type__ of {type(x).__qualname__} must give three integers (code, "
+            raise TypeError(f"{func}: __dlpack_data_type__ of {type(x).__qualname__} must give three integers (code, "
                             f"bits, lanes), got {numbers!r}") from None
         return DType(code, bits, lanes)
     if _package_of(type(x)) == "torch" and type(x).__name__ == "dtype":
@@ -362,10 +362,10 @@ cdef object _find_dtype(object x, str where):
         if name == "float4_e2m1fn_x2":
             return DType(17, 4, 2)
         if name not in _by_name:
-            raise TypeError(f"{where}: {x} has no DLPack equivalent; convert with to() or dequantize()")
+            raise TypeError(f"{func}: {x} has no DLPack equivalent; convert with to() or dequantize()")
         return _by_name[name]
     if hasattr(x, "byteorder") and hasattr(x, "name"):
-        return _of_numpy(x, where)
+        return _of_numpy(x, func)
     # A tensor has a dtype and is none.
     if hasattr(x, "dtype") and hasattr(x.dtype, "name") and not hasattr(x, "shape"):
         return _by_name.get(x.dtype.name)
@@ -381,25 +381,25 @@ cdef object _equals_meaning(DType dtype, object other):
     return NotImplemented if found is None else _packed(dtype.value) == _packed((<DType>found).value)
 
 
-cdef DLDataType read_dtype(object x, str where) except *:
-    """What a caller means by a dtype argument; `where` names the function in errors."""
+cdef DLDataType read_dtype(object x, str func) except *:
+    """What a caller means by a dtype argument; `func` names the function in errors."""
     if type(x) is DType:
         return (<DType>x).value
-    found = _find_dtype(x, where)
+    found = _find_dtype(x, func)
     if found is not None:
         return (<DType>found).value
     if isinstance(x, str):
         from difflib import get_close_matches
         close = get_close_matches(x, _by_name, 1)
-        raise TypeError(f"{where}: there is no dtype named {quoted(x, 80)}; "
+        raise TypeError(f"{func}: there is no dtype named {quoted(x, 80)}; "
                         f"{f'did you mean {close[0]!r}? ' if close else ''}dltensor.DTYPES has all names")
     if hasattr(x, "shape") and hasattr(x, "dtype"):
-        raise TypeError(f"{where}: expected a dtype, got {type(x).__qualname__}, which has one; give its .dtype")
-    raise TypeError(f"{where}: dtype must be a dltensor.DType, its name, a type such as float, or a NumPy, ml_dtypes "
+        raise TypeError(f"{func}: expected a dtype, got {type(x).__qualname__}, which has one; give its .dtype")
+    raise TypeError(f"{func}: dtype must be a dltensor.DType, its name, a type such as float, or a NumPy, ml_dtypes "
                     f"or torch dtype, got {quoted(x, 80)}")
 
 
-cdef object numpy_dtype(DLDataType value, str where):
+cdef object numpy_dtype(DLDataType value, str func):
     """The NumPy dtype of an element type: NumPy's own, or that of ml_dtypes. None when neither has it."""
     dtype = dtype_of(value)
     try:
@@ -409,7 +409,7 @@ cdef object numpy_dtype(DLDataType value, str where):
     try:
         import numpy
     except ImportError:
-        raise ImportError(f"{where}: NumPy is not installed; pip install numpy") from None
+        raise ImportError(f"{func}: NumPy is not installed; pip install numpy") from None
     found = None
     if value.lanes == 1:
         try:
@@ -418,7 +418,7 @@ cdef object numpy_dtype(DLDataType value, str where):
             try:
                 import ml_dtypes
             except ImportError:
-                raise ImportError(f"{where}: {dtype} needs the package ml_dtypes; pip install ml_dtypes") from None
+                raise ImportError(f"{func}: {dtype} needs the package ml_dtypes; pip install ml_dtypes") from None
             kind = getattr(ml_dtypes, dtype.name, None)
             found = None if kind is None else numpy.dtype(kind)
     if len(_numpy_dtypes) < 4096:
@@ -442,7 +442,7 @@ def dtype_text(uint8_t code, uint8_t bits, uint16_t lanes=1):
     return str(dtype_of(DLDataType(code=code, bits=bits, lanes=lanes)))
 
 
-def as_dtype(x, str where="as_dtype"):
+def as_dtype(x, str func="as_dtype"):
     """Return what `x` names as a `DType`.
 
     Parameters
@@ -465,7 +465,7 @@ def as_dtype(x, str where="as_dtype"):
     >>> dl.as_dtype("bfloat16").bits, dl.as_dtype("<f4"), dl.as_dtype(float)
     (16, dltensor.float32, dltensor.float64)
     """
-    return dtype_of(read_dtype(x, where))
+    return dtype_of(read_dtype(x, func))
 
 
 cdef object device_of(DLDevice value):
@@ -551,8 +551,8 @@ cdef class Device:
         return Device, (<int32_t>self.value.device_type, self.value.device_id)
 
 
-cdef DLDevice read_device(object x, str where) except *:
-    """What a caller means by a device argument; `where` names the function in errors."""
+cdef DLDevice read_device(object x, str func) except *:
+    """What a caller means by a device argument; `func` names the function in errors."""
     cdef DLDevice value
     value.device_type = kDLCPU
     value.device_id = 0
@@ -561,17 +561,17 @@ cdef DLDevice read_device(object x, str where) except *:
     if isinstance(x, str):
         text, colon, number = x.partition(":")
         if text not in _device_value or colon and not number.isdecimal():
-            raise ValueError(f"{where}: device must be one of {', '.join(_device_value)}, with ':number' if you like, "
+            raise ValueError(f"{func}: device must be one of {', '.join(_device_value)}, with ':number' if you like, "
                              f"got {x!r}")
         value.device_type = <DLDeviceType><int32_t>_device_value[text]
         if colon:
             if int(number) >= 2**31:
-                raise ValueError(f"{where}: device number must be below 2147483648, got {number}")
+                raise ValueError(f"{func}: device number must be below 2147483648, got {number}")
             value.device_id = int(number)
         return value
     if isinstance(x, int):
         if not 0 < x < 2**31:
-            raise ValueError(f"{where}: a device type is a positive number, got {x}")
+            raise ValueError(f"{func}: a device type is a positive number, got {x}")
         value.device_type = <DLDeviceType><int32_t>x
         return value
     if hasattr(x, "__dlpack_device__"):
@@ -581,11 +581,11 @@ cdef DLDevice read_device(object x, str where) except *:
             value.device_type = <DLDeviceType><int32_t>int(x[0])
             value.device_id = int(x[1])
         except (TypeError, ValueError, OverflowError):
-            raise TypeError(f"{where}: device must be two integers, got {x!r}") from None
+            raise TypeError(f"{func}: device must be two integers, got {x!r}") from None
         return value
     if _package_of(type(x)) in ("torch", "jaxlib", "jax", "cupy"):
-        return read_device(_foreign_device(x), where)
-    raise TypeError(f"{where}: device must be a dltensor.Device, a name such as 'cuda:1', a DeviceType or a pair of "
+        return read_device(_foreign_device(x), func)
+    raise TypeError(f"{func}: device must be a dltensor.Device, a name such as 'cuda:1', a DeviceType or a pair of "
                     f"integers, got {x!r}")
 
 
@@ -595,16 +595,16 @@ def _foreign_device(x):
     return f"{'cuda' if kind == 'gpu' else kind}:{number or 0}"
 
 
-cdef object read_copy_flag(object x, str where):
-    """What a caller means by a copy argument: True, False or None; `where` names the function in errors."""
+cdef object read_copy_flag(object x, str func):
+    """What a caller means by a copy argument: True, False or None; `func` names the function in errors."""
     if x is None or x is True or x is False:
         return x
     if type(x).__name__ in ("bool", "bool_") and _package_of(type(x)) == "numpy":
         return bool(x)
-    raise TypeError(f"{where}: copy must be True, False or None, got {quoted(x, 80)}")
+    raise TypeError(f"{func}: copy must be True, False or None, got {quoted(x, 80)}")
 
 
-def as_device(x, str where="as_device"):
+def as_device(x, str func="as_device"):
     """Return what `x` names as a `Device`.
 
     Raises
@@ -619,7 +619,7 @@ def as_device(x, str where="as_device"):
     >>> dl.as_device("cuda:1").id
     1
     """
-    return device_of(read_device(x, where))
+    return device_of(read_device(x, func))
 
 
 # Where users find them, in errors, pickles and help.

@@ -22,7 +22,7 @@ cdef extern from "native/cpu/ramp.h" namespace "dlt" nogil:
 from math import frexp, inf, nextafter
 
 
-def as_strided(Tensor t, shape, strides, int64_t offset=0, bint readonly=False, str where="as_strided"):
+def as_strided(Tensor t, shape, strides, int64_t offset=0, bint readonly=False, str func="as_strided"):
     """Return a view of `t` with any shape and strides that stay inside the elements which `t` spans.
 
     Parameters
@@ -31,7 +31,7 @@ def as_strided(Tensor t, shape, strides, int64_t offset=0, bint readonly=False, 
     shape, strides : sequence of int, in elements
     offset : int, elements from the first one of `t` to the first one of the view
     readonly : bool, whether to refuse writing even where `t` allows it
-    where : str, the function that messages name
+    func : str, the function that messages name
 
     Raises
     ------
@@ -49,10 +49,10 @@ def as_strided(Tensor t, shape, strides, int64_t offset=0, bint readonly=False, 
     cdef bint inside = True
     cdef int i
     cdef Tensor made
-    place.ndim = read_shape(shape, place.shape, where)
-    if read_shape(strides, place.strides, where, strides=True) != place.ndim:
-        raise ValueError(f"{where}: shape {tuple(shape)} and strides {tuple(strides)} differ in length")
-    if counted(place.ndim, place.shape, t.impl.dl.dtype, where) == 0:
+    place.ndim = read_shape(shape, place.shape, func)
+    if read_shape(strides, place.strides, func, strides=True) != place.ndim:
+        raise ValueError(f"{func}: shape {tuple(shape)} and strides {tuple(strides)} differ in length")
+    if counted(place.ndim, place.shape, t.impl.dl.dtype, func) == 0:
         offset = 0
     else:
         # Every step is compared with the room before it is multiplied, so that nothing can overflow.
@@ -69,7 +69,7 @@ def as_strided(Tensor t, shape, strides, int64_t offset=0, bint readonly=False, 
                 low += steps * place.strides[i]
             inside = inside and old.low <= low and high < old.high
     if not inside:
-        raise ValueError(f"{where}: shape {tuple(shape)} with strides {tuple(strides)} from element {offset} leaves "
+        raise ValueError(f"{func}: shape {tuple(shape)} with strides {tuple(strides)} from element {offset} leaves "
                          f"the elements {old.low} to {old.high - 1} which the tensor spans")
     place.offset = offset
     made = view_of(t, &place)
@@ -200,7 +200,7 @@ def element_bytes(Tensor t, *index):
     return (<char*>t.impl.dl.data + at * width)[:width]
 
 
-def fill_arange(Tensor t, start, step, str where="fill_arange"):
+def fill_arange(Tensor t, start, step, str func="fill_arange"):
     """Write ``start + i * step`` to element ``i`` of a tensor in C order. Integers are exact, modulo 2**64.
 
     Parameters
@@ -228,12 +228,12 @@ def fill_arange(Tensor t, start, step, str where="fill_arange"):
     cdef double re = 0, im = 0, step_re = 0, step_im = 0
     cdef bint padded = t.impl.flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED != 0
     cdef bint whole = isinstance(start, int) and isinstance(step, int)
-    check_host(t, where)
-    check_writable(&t.impl.dl, t.impl.flags, where)
+    check_host(t, func)
+    check_writable(&t.impl.dl, t.impl.flags, func)
     if not t.is_contiguous:
-        raise ValueError(f"{where}: shape {t.shape} with strides {t.strides} does not lie side by side")
+        raise ValueError(f"{func}: shape {t.shape} with strides {t.strides} does not lie side by side")
     if find_type(t.impl.dl.dtype) < 0 or t.impl.dl.dtype.lanes != 1:
-        raise TypeError(f"{where}: a number cannot be written to {t.dtype}")
+        raise TypeError(f"{func}: a number cannot be written to {t.dtype}")
     if whole:
         first, increment = start & 0xFFFFFFFFFFFFFFFF, step & 0xFFFFFFFFFFFFFFFF
         value.kind = UNSIGNED if start >= 0 and start + step * max(0, size - 1) >= 0 else SIGNED
@@ -258,7 +258,7 @@ cdef enum:
     SMALLEST = -1022     # the exponent of the smallest normal float64
 
 
-def write_spaced(Tensor t, start, stop, steps, str where="write_spaced"):
+def write_spaced(Tensor t, start, stop, steps, str func="write_spaced"):
     """Write the number nearest to ``start + i * (stop - start) / steps`` to element ``i`` of a tensor in C order.
 
     Every element is the exact number rounded once; integers are truncated.
@@ -286,12 +286,12 @@ def write_spaced(Tensor t, start, stop, steps, str where="write_spaced"):
     """
     cdef DLDataType part = t.impl.dl.dtype
     cdef int row = find_type(part)
-    check_host(t, where)
-    check_writable(&t.impl.dl, t.impl.flags, where)
+    check_host(t, func)
+    check_writable(&t.impl.dl, t.impl.flags, func)
     if not t.is_contiguous:
-        raise ValueError(f"{where}: shape {t.shape} with strides {t.strides} does not lie side by side")
+        raise ValueError(f"{func}: shape {t.shape} with strides {t.strides} does not lie side by side")
     if row < 0 or part.lanes != 1:
-        raise TypeError(f"{where}: a number cannot be written to {t.dtype}")
+        raise TypeError(f"{func}: a number cannot be written to {t.dtype}")
     if type_table[row].kind == COMPLEX:
         part.code = kDLFloat
         part.bits = part.bits // 2
@@ -379,8 +379,8 @@ cdef double _quotient(object above, object below, bint nearest) except? -1:
     return made
 
 
-def reshape_for(str where, Tensor t, shape, copy=None):
-    """Return ``t.reshape(shape, copy=copy)`` on behalf of the function `where`, which messages name.
+def reshape_for(str func, Tensor t, shape, copy=None):
+    """Return ``t.reshape(shape, copy=copy)`` on behalf of the function `func`, which messages name.
 
     Raises
     ------
@@ -394,11 +394,11 @@ def reshape_for(str where, Tensor t, shape, copy=None):
     >>> reshape_for("ravel", dl.zeros((2, 3)), (-1,)).shape
     (6,)
     """
-    return reshaped(t, shape, copy, where)
+    return reshaped(t, shape, copy, func)
 
 
-def permute_for(str where, Tensor t, tuple axes):
-    """Return a view of `t` with its dimensions in the order of `axes`, on behalf of the function `where`.
+def permute_for(str func, Tensor t, tuple axes):
+    """Return a view of `t` with its dimensions in the order of `axes`, on behalf of the function `func`.
 
     Raises
     ------
@@ -414,11 +414,11 @@ def permute_for(str where, Tensor t, tuple axes):
     >>> permute_for("permute", dl.zeros((2, 3, 4)), (2, 0, 1)).shape
     (4, 2, 3)
     """
-    return permuted(t, axes, where)
+    return permuted(t, axes, func)
 
 
-def squeeze_for(str where, Tensor t, axes=None):
-    """Return a view of `t` without dimensions of one element: those of a tuple, or all; on behalf of `where`.
+def squeeze_for(str func, Tensor t, axes=None):
+    """Return a view of `t` without dimensions of one element: those of a tuple, or all; on behalf of `func`.
 
     Raises
     ------
@@ -434,11 +434,11 @@ def squeeze_for(str where, Tensor t, axes=None):
     >>> squeeze_for("squeeze", dl.zeros((1, 3, 1))).shape
     (3,)
     """
-    return squeezed(t, axes, where)
+    return squeezed(t, axes, func)
 
 
-def move_for(str where, Tensor t, device):
-    """Return ``t.to(device)`` on behalf of the function `where`; None leaves it where it is.
+def move_for(str func, Tensor t, device):
+    """Return ``t.to(device)`` on behalf of the function `func`; None leaves it where it is.
 
     Raises
     ------
@@ -450,7 +450,7 @@ def move_for(str where, Tensor t, device):
     >>> move_for("eye", dl.zeros(2), "cpu").device
     dltensor.Device('cpu')
     """
-    return t if device is None else on_device(t, device, where)
+    return t if device is None else on_device(t, device, func)
 
 
 def on_host(Tensor t):

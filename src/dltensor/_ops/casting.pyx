@@ -23,23 +23,23 @@ cdef extern from "native/cpu/engine.h" namespace "dlt" nogil:
     Status where_tensor "dlt::where"(const DLTensor&, const DLTensor&, const DLTensor&, const DLTensor&)
 
 
-cdef int _convert(Operand* operands, const CastOptions& options, str where) except -1:
+cdef int _convert(Operand* operands, const CastOptions& options, str func) except -1:
     """Elements of the first operand as the dtype of the second, which has its shape."""
     cdef unsigned padded = 0
     cdef Status status
     cdef DLDevice device
     cdef const DLTensor* source = &operands[0].view
     cdef const DLTensor* out = &operands[1].view
-    common_device(operands, 2, &device, where)
+    common_device(operands, 2, &device, func)
     if operands[0].flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED:
         padded |= 1
     if operands[1].flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED:
         padded |= 8
     if operands[0].type < 0 or operands[1].type < 0:
-        raise TypeError(f"{where}: {dtype_of(source.dtype)} cannot be converted to {dtype_of(out.dtype)}; at least one "
+        raise TypeError(f"{func}: {dtype_of(source.dtype)} cannot be converted to {dtype_of(out.dtype)}; at least one "
                         f"has no known meaning")
     if device.device_type != kDLCPU:
-        engine_of(device, where).cast(&operands[0], &operands[1], options)
+        engine_of(device, func).cast(&operands[0], &operands[1], options)
         return 0
     if numel(out.ndim, out.shape) * 16 > KEEP_GIL_BYTES:
         _held = hold_without_gil(operands, 2)
@@ -48,28 +48,28 @@ cdef int _convert(Operand* operands, const CastOptions& options, str where) exce
     else:
         status = cast_tensor(out[0], source[0], options, padded)
     if status == NO_MEMORY:
-        raise MemoryError(f"{where}: no memory left for a temporary")
+        raise MemoryError(f"{func}: no memory left for a temporary")
     if status != OK:
-        raise TypeError(f"{where}: {dtype_of(source.dtype)} cannot be converted to {dtype_of(out.dtype)}")
+        raise TypeError(f"{func}: {dtype_of(source.dtype)} cannot be converted to {dtype_of(out.dtype)}")
     return 0
 
 
-cdef double _real(object number, str name, str where) except? -1:
-    value = plain_number(number, f"{where}: {name}")
+cdef double _real(object number, str name, str func) except? -1:
+    value = plain_number(number, f"{func}: {name}")
     if isinstance(value, complex):
-        raise TypeError(f"{where}: {name} must be a real number, got {value}")
+        raise TypeError(f"{func}: {name} must be a real number, got {value}")
     return value
 
 
-cdef CastOptions _options(object rounding, object saturate, object scale, object offset, str where) except *:
+cdef CastOptions _options(object rounding, object saturate, object scale, object offset, str func) except *:
     cdef CastOptions options
     if rounding not in ("truncate", "nearest"):
-        raise ValueError(f"{where}: rounding must be 'truncate' or 'nearest', got {rounding!r}")
+        raise ValueError(f"{func}: rounding must be 'truncate' or 'nearest', got {rounding!r}")
     options.rounding = NEAREST if rounding == "nearest" else TRUNCATE
     options.saturate = saturate is not None and bool(saturate)
     options.scaled = scale is not None or offset is not None
-    options.scale = 1.0 if scale is None else _real(scale, "scale", where)
-    options.offset = 0.0 if offset is None else _real(offset, "offset", where)
+    options.scale = 1.0 if scale is None else _real(scale, "scale", func)
+    options.offset = 0.0 if offset is None else _real(offset, "offset", func)
     return options
 
 
@@ -130,11 +130,11 @@ def astype(x, dtype, /, *, copy=True, device=None, padded=False):
     return made
 
 
-cdef Tensor _tensor(object x, str where):
+cdef Tensor _tensor(object x, str func):
     """An argument that must be a tensor, as one of ours."""
-    cdef Tensor t = view_any(x, None, where)
+    cdef Tensor t = view_any(x, None, func)
     if t is None:
-        raise TypeError(f"{where}: expected a tensor, got {type(x).__qualname__}; use asarray(x, dtype=...)")
+        raise TypeError(f"{func}: expected a tensor, got {type(x).__qualname__}; use asarray(x, dtype=...)")
     return t
 
 
@@ -397,27 +397,27 @@ def fill(scalar, dst, *, saturate=False):
     return dst
 
 
-def _assign_converted(Tensor target, Tensor source, str where):
+def _assign_converted(Tensor target, Tensor source, str func):
     """Assignment between dtypes, or between host memory and a device."""
     cdef Operand[2] operands
     cdef int64_t strides[64]
     cdef bint from_host = is_host(<int>source.impl.dl.device.device_type)
     if not broadcast_strides(source.impl.dl.ndim, source.impl.dl.shape, source.impl.dl.strides, target.impl.dl.ndim,
                              target.impl.dl.shape, TRAILING, strides):
-        raise ValueError(f"{where}: shape {source.shape} does not broadcast to {target.shape}")
+        raise ValueError(f"{func}: shape {source.shape} does not broadcast to {target.shape}")
     if (from_host != is_host(<int>target.impl.dl.device.device_type) or
             not from_host and source.impl.dl.device.device_id != target.impl.dl.device.device_id):
         # As the dtype that arrives first, so that no more travels than is written.
         if source.dtype != target.dtype:
             source = astype(source, target.dtype)
-        hook_of("move", where)(target, source, where)
+        hook_of("move", func)(target, source, func)
         return
     read_tensor(source, &operands[0])
     read_tensor(target, &operands[1])
     operands[0].view.ndim = target.impl.dl.ndim
     operands[0].view.shape = target.impl.dl.shape
     operands[0].view.strides = strides
-    _convert(operands, _options("truncate", False, None, None, where), where)
+    _convert(operands, _options("truncate", False, None, None, func), func)
 
 
 set_hook("assign", _assign_converted)

@@ -80,11 +80,11 @@ cdef object element(int op, bint swapped, PyObject** arguments, PyObject* out, b
             made = _same(op, <Tensor>arguments[0], <Tensor>arguments[1], <object>out)
             if made is not None:
                 return made
-    where = _names[op]
+    func = _names[op]
     if <object>out is not None and type(<object>out) is not Tensor:
         output = out
-    settings = None if <object>launch is None else hook_of("launch", where)(<object>launch, where)
-    _held = read_operands(arguments, count, output, operands, used, where)
+    settings = None if <object>launch is None else hook_of("launch", func)(<object>launch, func)
+    _held = read_operands(arguments, count, output, operands, used, func)
     if op == op_pow and operands[1].number:
         _check_exponent(&operands[0], <object>used[1])
     if settings is None and output == NULL:
@@ -103,17 +103,17 @@ cdef int _check_exponent(const Operand* base, object exponent) except -1:
 
 
 cdef Tensor _target(Operand* target, object out, int ndim, const int64_t* shape, int to, DLDevice device, bint saturate,
-                    str where):
+                    str func):
     """The operand that results go to: a new tensor, which is returned, or `out`, which was read into `target`."""
     cdef Tensor made
     if out is None:
-        made = new_empty(ndim, shape, type_table[to].dtype, device, where)
+        made = new_empty(ndim, shape, type_table[to].dtype, device, func)
         read_tensor(made, target)
         return made
     if type(out) is Tensor:
         read_tensor(<Tensor>out, target)
-        check_writable(&target.view, target.flags, where, "out")
-    _check_output(target, ndim, shape, to, device, saturate, where)
+        check_writable(&target.view, target.flags, func, "out")
+    _check_output(target, ndim, shape, to, device, saturate, func)
     return None
 
 
@@ -127,38 +127,38 @@ cdef object _general(int op, Operand* operands, PyObject** arguments, object out
     cdef Tensor made
     cdef Status status
     cdef const Engine* engine = NULL
-    where = _names[op]
+    func = _names[op]
     for i in range(count):
         numbers += operands[i].number
     given = [<object>arguments[i] for i in range(count)] if numbers else None
-    common_device(operands, count, &device, where)
+    common_device(operands, count, &device, func)
     if device.device_type != kDLCPU:
-        engine = engine_of(device, where)
-    ndim = 0 if numbers == count else common_shape(operands, count, shape, where)
+        engine = engine_of(device, func)
+    ndim = 0 if numbers == count else common_shape(operands, count, shape, func)
     if saturate:
-        type = _saturated_type(operands, count, where)
+        type = _saturated_type(operands, count, func)
     else:
-        type = promote_operands(operands, count, where)
+        type = promote_operands(operands, count, func)
     if count == 2 and numbers == 1 and op_table[op].result[0] == b"m" and _is_comparison(op):
         k = 0 if operands[0].number else 1
         if operands[1 - k].type < computed_types and kind_order(operands[1 - k].type) < 2:
-            return _compare_exactly(op, operands, k, given[k], ndim, shape, out, device, engine, launch, where)
+            return _compare_exactly(op, operands, k, given[k], ndim, shape, out, device, engine, launch, func)
     if saturate:
         to = type
     else:
         computed = compute_type(op, type)
         if computed < 0:
-            raise TypeError(f"{where}: not defined for {type_table[type].name.decode()}; it takes "
+            raise TypeError(f"{func}: not defined for {type_table[type].name.decode()}; it takes "
                             f"{', '.join(_kinds_of(op))}")
         type = computed
         to = result_type(op, type)
-    made = _target(target, out, ndim, shape, to, device, saturate, where)
+    made = _target(target, out, ndim, shape, to, device, saturate, func)
     if saturate and _needs_real(operands, count, type, given):
-        status = _run_real(op, operands, count, given, target, engine, launch, where)
+        status = _run_real(op, operands, count, given, target, engine, launch, func)
     else:
         for i in range(count):
             if operands[i].number:
-                store_number(given[i], &operands[i], type, where)
+                store_number(given[i], &operands[i], type, func)
         if engine != NULL:
             engine.element(op, saturate, type, operands, count, target, launch)
             return made if out is None else out
@@ -167,7 +167,7 @@ cdef object _general(int op, Operand* operands, PyObject** arguments, object out
             if operands[i].flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED:
                 padded |= 1 << i
         status = _run(op, saturate, type, operands, count, views, target, padded)
-    _check_status(status, op, type, saturate, where)
+    _check_status(status, op, type, saturate, func)
     return made if out is None else out
 
 
@@ -187,17 +187,17 @@ cdef Status _run(int op, bint saturate, int type, Operand* operands, int count, 
     return status
 
 
-cdef int _check_status(Status status, int op, int type, bint saturate, str where) except -1:
+cdef int _check_status(Status status, int op, int type, bint saturate, str func) except -1:
     if status == NO_MEMORY:
-        raise MemoryError(f"{where}: no memory left for a temporary")
+        raise MemoryError(f"{func}: no memory left for a temporary")
     if status != OK:
-        raise TypeError(f"{where}: not defined for {type_table[type].name.decode()}"
+        raise TypeError(f"{func}: not defined for {type_table[type].name.decode()}"
                         f"{' with saturate=True' if saturate else ''}")
     return 0
 
 
 cdef int _check_output(Operand* target, int ndim, const int64_t* shape, int to, DLDevice device, bint saturate,
-                       str where) except -1:
+                       str func) except -1:
     """An output has the result's shape and device, and its dtype or one that it converts to without changing kind."""
     cdef int i
     cdef DLDevice here
@@ -205,15 +205,15 @@ cdef int _check_output(Operand* target, int ndim, const int64_t* shape, int to, 
     for i in range(ndim):
         same = same and target.view.shape[i] == shape[i]
     if not same:
-        raise ValueError(f"{where}: the result has shape {as_tuple(ndim, shape)}, out has "
+        raise ValueError(f"{func}: the result has shape {as_tuple(ndim, shape)}, out has "
                          f"{as_tuple(target.view.ndim, target.view.shape)}")
-    common_device(target, 1, &here, where)
+    common_device(target, 1, &here, func)
     if here.device_type != device.device_type or here.device_id != device.device_id:
-        raise ValueError(f"{where}: the operands are on {device_of(device)}, out is on {device_of(target.view.device)}")
+        raise ValueError(f"{func}: the operands are on {device_of(device)}, out is on {device_of(target.view.device)}")
     if target.type == to or to == type_bool and target.type == type_uint8:
         return 0
     if saturate or target.type < 0 or target.type >= computed_types or kind_order(target.type) < kind_order(to):
-        raise TypeError(f"{where}: the result is {type_table[to].name.decode()}, out is {dtype_of(target.view.dtype)}; "
+        raise TypeError(f"{func}: the result is {type_table[to].name.decode()}, out is {dtype_of(target.view.dtype)}; "
                         f"give an out of that dtype, or use cast()")
     return 0
 
@@ -238,7 +238,7 @@ cdef int _mirrored(int op) noexcept:
 
 
 cdef object _compare_exactly(int op, Operand* operands, int k, object number, int ndim, const int64_t* shape,
-                             object out, DLDevice device, const Engine* engine, object launch, str where):
+                             object out, DLDevice device, const Engine* engine, object launch, str func):
     """Compare integers or bools with a number, operand `k`, by exact value, which promotion could not keep."""
     cdef Scalar value
     cdef ExactComparison plan
@@ -248,11 +248,11 @@ cdef object _compare_exactly(int op, Operand* operands, int k, object number, in
     cdef Operand[2] both
     cdef const DLTensor* views[2]
     cdef Tensor made
-    read_number(number, &value, where)
+    read_number(number, &value, func)
     if value.kind == COMPLEX and op != op_equal and op != op_not_equal:
-        raise TypeError(f"{where}: complex numbers have no order")
+        raise TypeError(f"{func}: complex numbers have no order")
     plan = exact_comparison(_mirrored(op) if k == 0 else op, tensor.type, value)
-    made = _target(target, out, ndim, shape, type_bool, device, False, where)
+    made = _target(target, out, ndim, shape, type_bool, device, False, func)
     if plan.always >= 0:
         value.kind = UNSIGNED
         value.u = plan.always
@@ -276,7 +276,7 @@ cdef object _compare_exactly(int op, Operand* operands, int k, object number, in
         scalar.view.ndim = 0
         views[0] = &tensor.view
         views[1] = &scalar.view
-        _check_status(_run(plan.op, False, tensor.type, tensor, 1, views, target, 0), op, tensor.type, False, where)
+        _check_status(_run(plan.op, False, tensor.type, tensor, 1, views, target, 0), op, tensor.type, False, func)
     return made if out is None else out
 
 

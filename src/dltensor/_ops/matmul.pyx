@@ -43,7 +43,7 @@ def find_blas():
 
 
 cdef int _product(Operand* left, Operand* right, Operand* out, DLDevice device, const Scalar& alpha, const Scalar& beta,
-                  str where) except -1:
+                  str func) except -1:
     cdef int64_t work = 1
     cdef int i
     cdef Status status
@@ -51,11 +51,11 @@ cdef int _product(Operand* left, Operand* right, Operand* out, DLDevice device, 
     cdef const DLTensor* a = &left.view
     cdef const DLTensor* b = &right.view
     cdef const DLTensor* c = &out.view
-    common_device(out, 1, &here, where)
+    common_device(out, 1, &here, func)
     if here.device_type != device.device_type or here.device_id != device.device_id:
-        raise ValueError(f"{where}: the operands are on {device_of(device)}, the output is on {device_of(c.device)}")
+        raise ValueError(f"{func}: the operands are on {device_of(device)}, the output is on {device_of(c.device)}")
     if device.device_type != kDLCPU:
-        engine_of(device, where).gemm(left, right, out, alpha, beta)
+        engine_of(device, func).gemm(left, right, out, alpha, beta)
         return 0
     for i in range(c.ndim):
         work *= c.shape[i]
@@ -69,9 +69,9 @@ cdef int _product(Operand* left, Operand* right, Operand* out, DLDevice device, 
     else:
         status = multiply(c[0], a[0], b[0], alpha, beta)
     if status == NO_MEMORY:
-        raise MemoryError(f"{where}: no memory left for a temporary")
+        raise MemoryError(f"{func}: no memory left for a temporary")
     if status != OK:
-        raise TypeError(f"{where}: not defined for {dtype_of(c.dtype)}")
+        raise TypeError(f"{func}: not defined for {dtype_of(c.dtype)}")
     return 0
 
 

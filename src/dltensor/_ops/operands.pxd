@@ -22,15 +22,15 @@ cdef struct Operand:
 
 cdef int type_of(DLDataType dtype) noexcept
 cdef int kind_order(int type) noexcept
-cdef object read_operands(PyObject** given, int count, PyObject* output, Operand* operands, PyObject** used, str where)
-cdef object read_operand(object x, Operand* out, str where)
-cdef int own_operands(PyObject** used, int count, Operand* operands, list held, str where) except -1
+cdef object read_operands(PyObject** given, int count, PyObject* output, Operand* operands, PyObject** used, str func)
+cdef object read_operand(object x, Operand* out, str func)
+cdef int own_operands(PyObject** used, int count, Operand* operands, list held, str func) except -1
 cdef object hold_without_gil(Operand* operands, int count)
-cdef int read_number(object x, Scalar* out, str where) except -1
-cdef int store_number(object x, Operand* out, int type, str where) except -1
-cdef int promote_operands(Operand* operands, int count, str where) except -1
-cdef int common_device(Operand* operands, int count, DLDevice* device, str where) except -1
-cdef int common_shape(Operand* operands, int count, int64_t* shape, str where) except -2
+cdef int read_number(object x, Scalar* out, str func) except -1
+cdef int store_number(object x, Operand* out, int type, str func) except -1
+cdef int promote_operands(Operand* operands, int count, str func) except -1
+cdef int common_device(Operand* operands, int count, DLDevice* device, str func) except -1
+cdef int common_shape(Operand* operands, int count, int64_t* shape, str func) except -2
 
 # An operand of the short way on devices: somebody's tensor, or a number as one element of the others' dtype.
 cdef struct Item:
@@ -52,5 +52,5 @@ cdef struct Engine:
     int (*gemm)(Operand* a, Operand* b, Operand* c, const Scalar& alpha, const Scalar& beta) except -1
 
 cdef void set_engine(const Engine* engine) noexcept
-cdef const Engine* engine_of(DLDevice device, str where) except NULL
+cdef const Engine* engine_of(DLDevice device, str func) except NULL
 cdef void read_tensor(Tensor t, Operand* out) noexcept

@@ -62,7 +62,7 @@ cdef void read_tensor(Tensor t, Operand* out) noexcept:
     out.type = type_of(t.impl.dl.dtype)
 
 
-cdef bint _classify(object x, Operand* out, str where) except -1:
+cdef bint _classify(object x, Operand* out, str func) except -1:
     """Read our tensor or a number; of a plain torch tensor or ndarray remember that it can be borrowed as it is.
 
     False leaves it to `_converted`. BufferError when torch would refuse to export it.
@@ -92,7 +92,7 @@ cdef bint _classify(object x, Operand* out, str where) except -1:
     if entry.path == TABLE and entry.table.dltensor_from_py_object_no_sync != NULL:
         out.table = entry.table
         # Keys seen for the first time are plain once torch has said so.
-        if entry.torch and not is_plain(x, True, where) and (is_lazy(x, where) or not is_plain(x, False, where)):
+        if entry.torch and not is_plain(x, True, func) and (is_lazy(x, func) or not is_plain(x, False, func)):
             return False
     elif entry.path != NDARRAY or not is_readable(x):
         return False
@@ -100,13 +100,13 @@ cdef bint _classify(object x, Operand* out, str where) except -1:
     return True
 
 
-cdef bint _borrow(Operand* out, str where) except -1:
+cdef bint _borrow(Operand* out, str func) except -1:
     """Borrow the memory of the lender. No Python code runs. False when it is not what it was, or on a device."""
     x = <object>out.lender
     if out.table != NULL:
-        if is_torch_table(out.table) and not is_plain(x, False, where):
+        if is_torch_table(out.table) and not is_plain(x, False, func):
             return False
-        borrow_table(x, out.table, &out.view, out.dims, where)
+        borrow_table(x, out.table, &out.view, out.dims, func)
         if not is_host(<int>out.view.device.device_type):
             return False
         if out.view.strides == NULL:
@@ -115,14 +115,14 @@ cdef bint _borrow(Operand* out, str where) except -1:
     else:
         if not is_readable(x):
             return False
-        borrow_numpy(x, &out.view, &out.flags, out.dims, where)
+        borrow_numpy(x, &out.view, &out.flags, out.dims, func)
     out.type = type_of(out.view.dtype)
     return True
 
 
-cdef object _converted(object x, str where):
+cdef object _converted(object x, str func):
     """An argument as our tensor, which owns what it shows, or as a Python number. May run Python code."""
-    t = view_any(x, None, where)
+    t = view_any(x, None, func)
     if t is not None:
         return t
     if hasattr(x, "__index__"):
@@ -131,29 +131,29 @@ cdef object _converted(object x, str where):
         return float(x)
     if isinstance(x, complex):
         return complex(x)
-    raise TypeError(f"{where}: expected a tensor, an object with __dlpack__ or a number, got "
+    raise TypeError(f"{func}: expected a tensor, an object with __dlpack__ or a number, got "
                     f"{type(x).__qualname__}; asarray() reads sequences")
 
 
-cdef object _converted_output(object x, str where):
+cdef object _converted_output(object x, str func):
     """An `out` argument as our tensor over its memory."""
     cdef TypeEntry* entry = entry_of(x)
     cdef bint immutable = entry.immutable
-    if entry.torch and not entry.obeyed and is_lazy(x, where):
-        raise ValueError(f"{where}: out is a lazy conjugate or negation; give out.resolve_conj().resolve_neg(), or its "
+    if entry.torch and not entry.obeyed and is_lazy(x, func):
+        raise ValueError(f"{func}: out is a lazy conjugate or negation; give out.resolve_conj().resolve_neg(), or its "
                          f"base")
     if immutable:
-        raise ValueError(f"{where}: out is of type {type(x).__qualname__}, which is immutable; give a writable "
+        raise ValueError(f"{func}: out is of type {type(x).__qualname__}, which is immutable; give a writable "
                          f"tensor")
-    t = view_any(x, False, where)
+    t = view_any(x, False, func)
     if t is None:
-        raise TypeError(f"{where}: out must be a tensor or a writable object with __dlpack__, got "
+        raise TypeError(f"{func}: out must be a tensor or a writable object with __dlpack__, got "
                         f"{type(x).__qualname__}")
     return t
 
 
 cdef object read_operands(PyObject** given, int count, PyObject* output, Operand* operands, PyObject** used,
-                          str where):
+                          str func):
     """Read all arguments of a call, and `output` (None: there is none) into the place after them.
 
     This is the one way in: everything that can run Python code runs first, and what is borrowed is borrowed after it,
@@ -166,42 +166,42 @@ cdef object read_operands(PyObject** given, int count, PyObject* output, Operand
         total += 1
     for i in range(total):
         used[i] = output if i == count else given[i]
-        if not _classify(<object>used[i], &operands[i], where) or i == count and operands[i].number:
-            made = (_converted_output if i == count else _converted)(<object>used[i], where)
+        if not _classify(<object>used[i], &operands[i], func) or i == count and operands[i].number:
+            made = (_converted_output if i == count else _converted)(<object>used[i], func)
             held = held or []
             held.append(made)
             used[i] = <PyObject*>made
-            _classify(made, &operands[i], where)
+            _classify(made, &operands[i], func)
     for i in range(total):
-        if operands[i].lender != NULL and not _borrow(&operands[i], where):
+        if operands[i].lender != NULL and not _borrow(&operands[i], func):
             # Work on a device outlives the call, so the memory must too; and code of another argument may have changed
             # this one. What is owned stays good whatever runs.
             held = held or []
-            own_operands(used, total, operands, held, where)
+            own_operands(used, total, operands, held, func)
             break
     if total > count:
-        check_writable(&operands[count].view, operands[count].flags, where, "out")
+        check_writable(&operands[count].view, operands[count].flags, func, "out")
     return held
 
 
-cdef int own_operands(PyObject** used, int count, Operand* operands, list held, str where) except -1:
+cdef int own_operands(PyObject** used, int count, Operand* operands, list held, str func) except -1:
     """Make tensors of ours, appended to `held`, of what is borrowed: they stay good whatever runs."""
     cdef int i
     cdef Tensor t
     for i in range(count):
         if operands[i].lender != NULL:
-            t = view_any(<object>used[i], None, where)
+            t = view_any(<object>used[i], None, func)
             held.append(t)
             used[i] = <PyObject*>t
             read_tensor(t, &operands[i])
     return 0
 
 
-cdef object read_operand(object x, Operand* out, str where):
+cdef object read_operand(object x, Operand* out, str func):
     """Read one argument. Returns what the caller must hold on to while it uses `out`."""
     cdef PyObject* given = <PyObject*>x
     cdef PyObject* used
-    _held = read_operands(&given, 1, NULL, out, &used, where)
+    _held = read_operands(&given, 1, NULL, out, &used, func)
     return <object>used
 
 
@@ -225,12 +225,12 @@ cdef object hold_without_gil(Operand* operands, int count):
     return held
 
 
-cdef int read_number(object x, Scalar* out, str where) except -1:
+cdef int read_number(object x, Scalar* out, str func) except -1:
     """What stands for a number as a tagged value."""
-    return tag_number(plain_number(x, where), out)
+    return tag_number(plain_number(x, func), out)
 
 
-cdef int store_number(object x, Operand* out, int type, str where) except -1:
+cdef int store_number(object x, Operand* out, int type, str func) except -1:
     """Make a number an element of a dtype, and its operand a view of that. OverflowError outside integer dtypes."""
     cdef Scalar value
     cdef DLDataType dtype = type_table[type].dtype
@@ -240,9 +240,9 @@ cdef int store_number(object x, Operand* out, int type, str where) except -1:
         if type_table[type].kind == SIGNED or type_table[type].kind == UNSIGNED:
             low, high = integer_range(type_table[type].kind == SIGNED, dtype.bits)
             if not low <= x <= high:
-                raise OverflowError(f"{where}: {shown(x)} is outside {dtype_of(dtype)}, which holds {low} to {high}; "
+                raise OverflowError(f"{func}: {shown(x)} is outside {dtype_of(dtype)}, which holds {low} to {high}; "
                                     f"use a wider dtype, or saturate=True where the function has it")
-        read_number(x, &value, where)
+        read_number(x, &value, func)
         store_scalar(out.element, 0, dtype, True, value, TRUNCATE, False)
     out.view.data = out.element
     out.view.ndim = 0
@@ -256,18 +256,18 @@ cdef int store_number(object x, Operand* out, int type, str where) except -1:
     return 0
 
 
-cdef int promote_operands(Operand* operands, int count, str where) except -1:
+cdef int promote_operands(Operand* operands, int count, str func) except -1:
     """The dtype that all operands meet in: tensors by the table, numbers by kind. Returns its row."""
     cdef int i, type = -1, joined
     for i in range(count):
         if operands[i].number:
             continue
         if operands[i].type < 0 or operands[i].type >= computed_types:
-            raise TypeError(f"{where}: {dtype_of(operands[i].view.dtype)} is carried, not computed on; convert with "
+            raise TypeError(f"{func}: {dtype_of(operands[i].view.dtype)} is carried, not computed on; convert with "
                             f"astype() first")
         joined = operands[i].type if type < 0 else promote(type, operands[i].type)
         if joined < 0:
-            raise TypeError(f"{where}: {type_table[type].name.decode()} and {dtype_of(operands[i].view.dtype)} have no "
+            raise TypeError(f"{func}: {type_table[type].name.decode()} and {dtype_of(operands[i].view.dtype)} have no "
                             f"dtype in common; convert one with astype()")
         type = joined
     for i in range(count):
@@ -276,7 +276,7 @@ cdef int promote_operands(Operand* operands, int count, str where) except -1:
     return type
 
 
-cdef int common_device(Operand* operands, int count, DLDevice* device, str where) except -1:
+cdef int common_device(Operand* operands, int count, DLDevice* device, str func) except -1:
     """The one device of all tensors. Host memory of every kind counts as the CPU, managed memory as its CUDA device."""
     cdef int i
     cdef bint found = False
@@ -293,14 +293,14 @@ cdef int common_device(Operand* operands, int count, DLDevice* device, str where
         elif here.device_type == kDLCUDAManaged:
             here.device_type = kDLCUDA
         if found and (here.device_type != device.device_type or here.device_id != device.device_id):
-            raise ValueError(f"{where}: tensors are on {device_of(device[0])} and {device_of(here)}; move one with "
+            raise ValueError(f"{func}: tensors are on {device_of(device[0])} and {device_of(here)}; move one with "
                              f"to()")
         device[0] = here
         found = True
     return 0
 
 
-cdef int common_shape(Operand* operands, int count, int64_t* shape, str where) except -2:
+cdef int common_shape(Operand* operands, int count, int64_t* shape, str func) except -2:
     """The broadcast shape of the operands into `shape`; returns how many dimensions."""
     cdef int ndims[4]
     cdef const int64_t* shapes[4]
@@ -313,7 +313,7 @@ cdef int common_shape(Operand* operands, int count, int64_t* shape, str where) e
     ndim = broadcast_shapes(used, ndims, shapes, TRAILING, shape)
     if ndim < 0:
         told = [str(as_tuple(ndims[i], shapes[i])) for i in range(used)]
-        raise ValueError(f"{where}: shapes {' and '.join(told)} do not broadcast")
+        raise ValueError(f"{func}: shapes {' and '.join(told)} do not broadcast")
     return ndim
 
 
@@ -326,13 +326,13 @@ cdef void set_engine(const Engine* engine) noexcept:
     _engine = engine
 
 
-cdef const Engine* engine_of(DLDevice device, str where) except NULL:
+cdef const Engine* engine_of(DLDevice device, str func) except NULL:
     """What computes on a device that is not the host."""
     if device.device_type != kDLCUDA and device.device_type != kDLCUDAManaged:
-        raise DeviceError(f"{where}: nothing here computes on {device_of(device)}; move the tensor with its own "
+        raise DeviceError(f"{func}: nothing here computes on {device_of(device)}; move the tensor with its own "
                           f"framework, or to a CUDA device or the CPU")
     if _engine == NULL:
-        hook_of("engine", where)()
+        hook_of("engine", func)()
     return _engine
 
 

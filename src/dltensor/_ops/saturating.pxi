@@ -1,26 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
 # saturate=True: which dtype is kept, and numbers that are no element of it. Part of _ops/elementwise.pyx; no builtins here.
 
-cdef int _saturated_type(Operand* operands, int count, str where) except -1:
+cdef int _saturated_type(Operand* operands, int count, str func) except -1:
     """With saturation all tensors share one dtype; fma also takes signed factors to an unsigned sum."""
     cdef int i, type = -1
     for i in range(count):
         if operands[i].number:
             continue
         if operands[i].type < 0 or operands[i].type >= computed_types:
-            raise TypeError(f"{where}: {dtype_of(operands[i].view.dtype)} is carried, not computed on; convert with "
+            raise TypeError(f"{func}: {dtype_of(operands[i].view.dtype)} is carried, not computed on; convert with "
                             f"astype() first")
         if type >= 0 and operands[i].type != type:
-            if (where == "fma" and i == 2 and type_table[type].kind == SIGNED and
+            if (func == "fma" and i == 2 and type_table[type].kind == SIGNED and
                     type_table[operands[i].type].kind == UNSIGNED and
                     type_table[type].bytes == type_table[operands[i].type].bytes):
                 return operands[i].type
-            raise TypeError(f"{where}: with saturate=True all tensors share one dtype, got "
+            raise TypeError(f"{func}: with saturate=True all tensors share one dtype, got "
                             f"{type_table[type].name.decode()} and {type_table[operands[i].type].name.decode()}; "
                             f"cast() one")
         type = operands[i].type
     if type < 0:
-        raise TypeError(f"{where}: saturate=True needs a tensor, whose dtype it keeps")
+        raise TypeError(f"{func}: saturate=True needs a tensor, whose dtype it keeps")
     return type
 
 
@@ -37,19 +37,19 @@ cdef bint _needs_real(Operand* operands, int count, int type, list held):
     return False
 
 
-cdef int _check_exact(object number, int bytes, str where) except -1:
+cdef int _check_exact(object number, int bytes, str func) except -1:
     """Refuse an integer that the loops, which take a double, would round where the result could show it.
 
     Beyond twice the bits of the dtype every quotient and sum is at the end of the range, or the number's sign alone.
     """
     if number.bit_length() <= 16 * bytes + 1 and int(float(number)) != number:
-        raise OverflowError(f"{where}: with saturate=True {number} is beyond the dtype and no exact float64; give the "
+        raise OverflowError(f"{func}: with saturate=True {number} is beyond the dtype and no exact float64; give the "
                             f"float that is meant")
     return 0
 
 
 cdef bint _run_in_steps(int op, Operand* operands, int type, list held, Operand* target, const Engine* engine,
-                        object launch, str where) except *:
+                        object launch, str func) except *:
     """Add or subtract an integer beyond the dtype that no double is: in steps of one sign, each of which saturates.
 
     Clamping after each step of one sign is clamping the sum. False when a double does as well.
@@ -67,8 +67,8 @@ cdef bint _run_in_steps(int op, Operand* operands, int type, list held, Operand*
     # The first step leaves an element of the dtype in the target: x itself, or an end of the range less x.
     both[0], both[1] = operands[0], operands[1]
     first = min(max(rest, low), high) if op == op_subtract and k == 0 else 0
-    store_number(first, &both[k], type, where)
-    _run_saturating(op, type, both, target, engine, launch, where)
+    store_number(first, &both[k], type, func)
+    _run_saturating(op, type, both, target, engine, launch, func)
     rest -= first
     step_op = op_add if rest > 0 else op_subtract
     both[0] = target[0]
@@ -76,24 +76,24 @@ cdef bint _run_in_steps(int op, Operand* operands, int type, list held, Operand*
     rest = abs(rest)
     for _ in range(3):  # three steps reach from one end of the range to the other
         step = min(rest, high)
-        store_number(step, &both[1], type, where)
-        _run_saturating(step_op, type, both, target, engine, launch, where)
+        store_number(step, &both[1], type, func)
+        _run_saturating(step_op, type, both, target, engine, launch, func)
         rest -= step
     return True
 
 
 cdef int _run_saturating(int op, int type, Operand* both, Operand* target, const Engine* engine, object launch,
-                         str where) except -1:
+                         str func) except -1:
     cdef const DLTensor* views[2]
     if engine != NULL:
         engine.element(op, True, type, both, 2, target, launch)
         return 0
     views[0], views[1] = &both[0].view, &both[1].view
-    return _check_status(_run(op, True, type, both, 2, views, target, 0), op, type, True, where)
+    return _check_status(_run(op, True, type, both, 2, views, target, 0), op, type, True, func)
 
 
 cdef Status _run_real(int op, Operand* operands, int count, list held, Operand* target, const Engine* engine,
-                      object launch, str where) except *:
+                      object launch, str func) except *:
     cdef int k
     cdef Real form
     cdef Scalar value
@@ -106,16 +106,16 @@ cdef Status _run_real(int op, Operand* operands, int count, list held, Operand* 
         if operands[k].number:
             break
     if isinstance(held[k], complex):
-        raise TypeError(f"{where}: saturate=True takes real numbers, got {held[k]}")
-    if count == 2 and _run_in_steps(op, operands, type_of(target.view.dtype), held, target, engine, launch, where):
+        raise TypeError(f"{func}: saturate=True takes real numbers, got {held[k]}")
+    if count == 2 and _run_in_steps(op, operands, type_of(target.view.dtype), held, target, engine, launch, func):
         return OK
     if isinstance(held[k], int) and op in (op_divide, op_fma):
-        _check_exact(held[k], type_table[type_of(target.view.dtype)].bytes, where)
-    read_number(held[k], &value, where)
+        _check_exact(held[k], type_table[type_of(target.view.dtype)].bytes, func)
+    read_number(held[k], &value, func)
     number = (value.re if value.kind == REAL else <double>value.i if value.kind == SIGNED else <double>value.u)
     if op == op_fma:
         if k != 0 or operands[1].number or operands[2].number:
-            raise TypeError(f"{where}: with saturate=True a number outside the dtype may only be the first operand")
+            raise TypeError(f"{func}: with saturate=True a number outside the dtype may only be the first operand")
         form = REAL_FMA
         addend = &operands[2]
         c = &addend.view

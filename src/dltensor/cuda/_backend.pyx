@@ -85,26 +85,26 @@ cdef void _read(Tensor t, Operand* out) noexcept:
         out.type = type_uint8
 
 
-cdef int _place(const Operand* out, object launch, Where* where, NativeLaunch* settings) except -1:
+cdef int _place(const Operand* out, object launch, Where* func, NativeLaunch* settings) except -1:
     """Where work goes: the stream, and settings when there are some."""
-    where.stream = stream_on(out.view.device.device_id)
-    where.launch = NULL
+    func.stream = stream_on(out.view.device.device_id)
+    func.launch = NULL
     if launch is not None:
         read_launch(launch, settings)
-        where.launch = settings
+        func.launch = settings
     return 0
 
 
 # -- the engine -------------------------------------------------------------------------------------------------------
 
 cdef int _run(const Operation& operation, const Native* given, int count, const Operand* out, object launch) except -1:
-    cdef Where where
+    cdef Where func
     cdef NativeLaunch settings
     cdef Native target = _native(out)
     cdef Status status
-    _place(out, launch, &where, &settings)
+    _place(out, launch, &func, &settings)
     with nogil:
-        status = elementwise(operation, given, count, target, where)
+        status = elementwise(operation, given, count, target, func)
     return check(status)
 
 
@@ -150,37 +150,37 @@ cdef int _real(Real form, double number, Operand* a, Operand* c, Operand* out, o
 
 
 cdef int _cast(Operand* source, Operand* out, const CastOptions& options) except -1:
-    cdef Where where
+    cdef Where func
     cdef Native given = _native(source), target = _native(out)
     cdef Status status
-    _place(out, None, &where, NULL)
+    _place(out, None, &func, NULL)
     with nogil:
-        status = native_cast(given, target, options, where)
+        status = native_cast(given, target, options, func)
     return check(status)
 
 
 cdef int _choose(Operand* operands, Operand* out) except -1:
-    cdef Where where
+    cdef Where func
     cdef Native condition = _native(&operands[0]), a = _native(&operands[1]), b = _native(&operands[2])
     cdef Native target = _native(out)
     cdef Operand* only
     cdef Status status
-    _place(out, None, &where, NULL)
+    _place(out, None, &func, NULL)
     if operands[0].number:
         only = &operands[1 if (<char*>operands[0].element)[0] else 2]
         if only.number:
             return _fill(only.element, out)
         a = _native(only)
         with nogil:
-            status = native_copy(a, target, where)
+            status = native_copy(a, target, func)
     else:
         with nogil:
-            status = native_choose(condition, a, b, target, where)
+            status = native_choose(condition, a, b, target, func)
     return check(status)
 
 
 cdef int _fill(const void* element, Operand* out) except -1:
-    cdef Where where
+    cdef Where func
     cdef Operand place = out[0]
     cdef Native value, target
     cdef Status status
@@ -192,19 +192,19 @@ cdef int _fill(const void* element, Operand* out) except -1:
                         f"{place.view.dtype.lanes} lanes cannot be filled on a device; move the tensor with to('cpu')")
     value = Native.scalar(place.type, element)
     target = _native(&place)
-    _place(&place, None, &where, NULL)
+    _place(&place, None, &func, NULL)
     with nogil:
-        status = native_fill(value, target, where)
+        status = native_fill(value, target, func)
     return check(status)
 
 
 cdef int _gemm(Operand* a, Operand* b, Operand* c, const Scalar& alpha, const Scalar& beta) except -1:
-    cdef Where where
+    cdef Where func
     cdef Native left = _native(a), right = _native(b), out = _native(c)
     cdef Status status
-    _place(c, None, &where, NULL)
+    _place(c, None, &func, NULL)
     with nogil:
-        status = native_gemm(left, right, out, alpha, beta, where)
+        status = native_gemm(left, right, out, alpha, beta, func)
     return check(status)
 
 
@@ -214,7 +214,7 @@ cdef object _same(int op, int type, int to, int64_t size, const Item* items, int
     cdef NativeStream* stream
     cdef Run[3] given
     cdef Run target
-    cdef Where where
+    cdef Where func
     cdef Status status
     cdef Tensor made
     cdef int i
@@ -239,12 +239,12 @@ cdef object _same(int op, int type, int to, int64_t size, const Item* items, int
         made = <Tensor>out
     target.data, target.block = <char*>made.impl.dl.data + made.impl.dl.byte_offset, made.impl.block
     target.number = False
-    where.stream = stream
-    where.launch = NULL
+    func.stream = stream
+    func.launch = NULL
     # The launch waits when the driver's queue is full, for as long as what is in it takes, which may need the GIL: a
     # callback of whoever shares the device. How full it is nobody says.
     with nogil:
-        status = runs(op, type, to, size, given, count, target, where)
+        status = runs(op, type, to, size, given, count, target, func)
     check(status)
     return made
 
@@ -262,7 +262,7 @@ set_engine(&_engine)
 
 # -- memory -----------------------------------------------------------------------------------------------------------
 
-cdef Block* _allocate(int64_t bytes, DLDevice device, str where) except NULL:
+cdef Block* _allocate(int64_t bytes, DLDevice device, str func) except NULL:
     cdef Block* block = NULL
     cdef NativeStream* stream
     cdef Status status
@@ -277,7 +277,7 @@ cdef Block* _allocate(int64_t bytes, DLDevice device, str where) except NULL:
             else:
                 status = allocate_managed(device.device_id, bytes, &block)
     else:
-        raise DeviceError(f"{where}: memory of {device_of(device)} cannot be had here; there are cpu, cuda, cuda_host "
+        raise DeviceError(f"{func}: memory of {device_of(device)} cannot be had here; there are cpu, cuda, cuda_host "
                           f"and cuda_managed")
     check(status)
     return block
@@ -290,13 +290,13 @@ def engine():
     """Register what computes on CUDA devices, which importing this module has done."""
 
 
-cdef Tensor _like(Tensor t, DLDevice device, str where):
+cdef Tensor _like(Tensor t, DLDevice device, str func):
     """Fresh memory on a device for the elements of `t`, in C order."""
     cdef DLDataType dtype = t.impl.dl.dtype
     cdef Tensor made
     if t.impl.flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED:
         dtype.bits = 8
-    made = new_empty(t.impl.dl.ndim, t.impl.dl.shape, dtype, device, where)
+    made = new_empty(t.impl.dl.ndim, t.impl.dl.shape, dtype, device, func)
     made.impl.dl.dtype = t.impl.dl.dtype
     made.impl.flags = t.impl.flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED
     return made
@@ -308,18 +308,18 @@ cdef int _copy(Tensor source, Tensor target) except -1:
     """Elements from device to device, broadcast; ordered on the target's stream."""
     cdef Operand a, b
     cdef Native given, out
-    cdef Where where
+    cdef Where func
     cdef Status status
     _read(source, &a)
     _read(target, &b)
     given, out = _native(&a), _native(&b)
-    _place(&b, None, &where, NULL)
+    _place(&b, None, &func, NULL)
     with nogil:
-        status = native_copy(given, out, where)
+        status = native_copy(given, out, func)
     return check(status)
 
 
-cdef int _upload(Tensor source, Tensor target, str where) except -1:
+cdef int _upload(Tensor source, Tensor target, str func) except -1:
     """Elements of host memory to a tensor of the same shape on a device."""
     cdef Operand b
     cdef Native out
@@ -327,7 +327,7 @@ cdef int _upload(Tensor source, Tensor target, str where) except -1:
     cdef void* data
     cdef Status status
     if not is_contiguous(source.impl.dl.ndim, source.impl.dl.shape, source.impl.dl.strides):
-        source = copied(source, where)
+        source = copied(source, func)
     _read(target, &b)
     out = _native(&b)
     data = source.impl.dl.data
@@ -350,7 +350,7 @@ cdef int _download(Tensor source, Tensor target) except -1:
     return check(status)
 
 
-def to(Tensor t not None, Device device not None, str where):
+def to(Tensor t not None, Device device not None, str func):
     """Answer ``Tensor.to``: a copy of `t` on another device.
 
     Raises
@@ -364,13 +364,13 @@ def to(Tensor t not None, Device device not None, str where):
     cdef bint here = is_host(<int>t.impl.dl.device.device_type)
     cdef Tensor made
     if not here and not _is_cuda(t.impl.dl.device):
-        raise DeviceError(f"{where}: the data is on {t.device}, which the host cannot read and nothing here can move; "
+        raise DeviceError(f"{func}: the data is on {t.device}, which the host cannot read and nothing here can move; "
                           f"use the framework that made it")
-    made = _like(t, target, where)
+    made = _like(t, target, func)
     if here and is_host(<int>target.device_type):
-        assign(made, t, where)
+        assign(made, t, func)
     elif here:
-        _upload(t, made, where)
+        _upload(t, made, func)
     elif is_host(<int>target.device_type):
         _download(t, made)
     else:
@@ -378,7 +378,7 @@ def to(Tensor t not None, Device device not None, str where):
     return made
 
 
-def copy(Tensor t not None, str where):
+def copy(Tensor t not None, str func):
     """Answer ``Tensor.copy``: the elements in fresh memory of the same device, in C order.
 
     Raises
@@ -387,14 +387,14 @@ def copy(Tensor t not None, str where):
         There is no driver, or the device is no CUDA device.
     """
     if not _is_cuda(t.impl.dl.device):
-        raise DeviceError(f"{where}: the data is on {t.device}, which nothing here can copy; use the framework that "
+        raise DeviceError(f"{func}: the data is on {t.device}, which nothing here can copy; use the framework that "
                           f"made it")
-    cdef Tensor made = _like(t, t.impl.dl.device, where)
+    cdef Tensor made = _like(t, t.impl.dl.device, func)
     _copy(t, made)
     return made
 
 
-def fill(Tensor t not None, value, str where):
+def fill(Tensor t not None, value, str func):
     """Answer ``Tensor.fill``: write one number to every element.
 
     Raises
@@ -406,15 +406,15 @@ def fill(Tensor t not None, value, str where):
     """
     cdef char element[32]
     cdef Operand place
-    store_python(element, 0, value, t.impl.dl.dtype, True, where)
+    store_python(element, 0, value, t.impl.dl.dtype, True, func)
     read_tensor(t, &place)
     if not _is_cuda(t.impl.dl.device):
-        raise DeviceError(f"{where}: the data is on {t.device}, which nothing here can write; use the framework that "
+        raise DeviceError(f"{func}: the data is on {t.device}, which nothing here can write; use the framework that "
                           f"made it")
     _fill(element, &place)
 
 
-def move(Tensor target not None, Tensor source not None, str where):
+def move(Tensor target not None, Tensor source not None, str func):
     """Answer an assignment between devices: elements of one dtype, broadcast.
 
     Raises
@@ -427,16 +427,16 @@ def move(Tensor target not None, Tensor source not None, str where):
     for i in range(target.impl.dl.ndim):
         same = same and source.impl.dl.shape[i] == target.impl.dl.shape[i]
     if is_host(<int>target.impl.dl.device.device_type):
-        assign(target, to(source, device_of(DLDevice(kDLCPU, 0)), where), where)
+        assign(target, to(source, device_of(DLDevice(kDLCPU, 0)), func), func)
     elif not _is_cuda(target.impl.dl.device):
-        raise DeviceError(f"{where}: the data is on {target.device}, which nothing here can write; use the framework "
+        raise DeviceError(f"{func}: the data is on {target.device}, which nothing here can write; use the framework "
                           f"that made it")
     elif not is_host(<int>source.impl.dl.device.device_type):
         _copy(source, target)
     elif same:
-        _upload(source, target, where)
+        _upload(source, target, func)
     else:
-        _copy(to(source, target.device, where), target)
+        _copy(to(source, target.device, func), target)
 
 
 @cython.final

@@ -158,23 +158,23 @@ def callback(function, /):
 
 # -- origins ----------------------------------------------------------------------------------------------------------
 
-cdef bytes _name(object name, str where):
+cdef bytes _name(object name, str func):
     if not isinstance(name, str):
-        raise TypeError(f"{where}: expected the name of an origin as a str, got {type(name).__qualname__}")
+        raise TypeError(f"{func}: expected the name of an origin as a str, got {type(name).__qualname__}")
     try:
         text = name.encode()
     except UnicodeEncodeError:
-        raise ValueError(f"{where}: expected the name of an origin in Unicode, got {name!r}") from None
+        raise ValueError(f"{func}: expected the name of an origin in Unicode, got {name!r}") from None
     if b"\0" in text:
-        raise ValueError(f"{where}: the name of an origin has no NUL in it, got {name!r}")
+        raise ValueError(f"{func}: the name of an origin has no NUL in it, got {name!r}")
     return text
 
 
-cdef int _registry_failed(int32_t code, str where) except -1:
+cdef int _registry_failed(int32_t code, str func) except -1:
     cdef const char* message = NULL
     dlt_last_error(&message, NULL, NULL)
     text = message.decode("utf-8", "replace") if message != NULL else "no message"
-    raise (MemoryError if code == DLT_INTERNAL_ERROR else ValueError)(f"{where}: {text}")
+    raise (MemoryError if code == DLT_INTERNAL_ERROR else ValueError)(f"{func}: {text}")
 
 
 def register_origin(name, /):
@@ -254,8 +254,8 @@ cdef int _make(Tensor t, object owner, const Origin* origin, dlt_array_t* out) e
     return 0
 
 
-cdef Tensor _tensor_of(object x, str where):
-    t = view_any(x, None, where)
+cdef Tensor _tensor_of(object x, str func):
+    t = view_any(x, None, func)
     return asarray(x) if t is None else t
 
 
@@ -266,11 +266,11 @@ cdef OpaqueArray _holding(const dlt_array_t* array):
     return made
 
 
-cdef const dlt_array_t* _struct_at(object address, str where) except NULL:
+cdef const dlt_array_t* _struct_at(object address, str func) except NULL:
     if not isinstance(address, int):
-        raise TypeError(f"{where}: expected the address of a struct as an int, got {type(address).__qualname__}")
+        raise TypeError(f"{func}: expected the address of a struct as an int, got {type(address).__qualname__}")
     if not 0 < address < 2**64 or address % 8 or dlt_check_pointer(<void*><size_t>address) != 0:
-        raise ValueError(f"{where}: expected the address of a struct of 104 bytes, got {address:#x}")
+        raise ValueError(f"{func}: expected the address of a struct of 104 bytes, got {address:#x}")
     return <const dlt_array_t*><size_t>address
 
 
@@ -300,18 +300,18 @@ cdef int _ask(const dlt_array_t* array, Answers* answers) except -1:
     return 0
 
 
-cdef DLManagedTensorVersioned* _exported(const char* where, const dlt_array_t* array, DLDevice device,
+cdef DLManagedTensorVersioned* _exported(const char* func, const dlt_array_t* array, DLDevice device,
                                          const int64_t* stream, DLPackVersion version) except NULL:
     cdef Status status
     cdef DLManagedTensorVersioned* managed = NULL
     with nogil:
-        status = export_tensor(where, array[0], NULL, device, stream, version, &managed)
+        status = export_tensor(func, array[0], NULL, device, stream, version, &managed)
     if not status.ok():
         _raise(&status, BufferError)
     return managed
 
 
-cdef Tensor _read(const dlt_array_t* array, object owner, bint take, str where):
+cdef Tensor _read(const dlt_array_t* array, object owner, bint take, str func):
     """A tensor over an array of anybody's. On success, and only then, `take` passes the array to the tensor."""
     cdef Answers said
     cdef DLManagedTensorVersioned* managed
@@ -320,16 +320,16 @@ cdef Tensor _read(const dlt_array_t* array, object owner, bint take, str where):
     cdef Block* exported
     cdef Tensor t
     cdef bint ours = is_ours(array[0])
-    cdef bytes name = where.encode()
+    cdef bytes name = func.encode()
     _ask(array, &said)
     t = Tensor.__new__(Tensor)
     managed = _exported(name, array, said.device, NULL, DLPackVersion(DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION))
-    import_managed(managed, &imported, where)
+    import_managed(managed, &imported, func)
     if (imported.view.ndim != said.ndim or memcmp(&imported.view.dtype, &said.dtype, sizeof(said.dtype)) != 0 or
             said.ndim > 0 and memcmp(imported.view.shape, said.shape, said.ndim * sizeof(int64_t)) != 0):
         told = f"{dtype_of(imported.view.dtype)} {as_tuple(imported.view.ndim, imported.view.shape)}"
         release(imported.block)
-        raise BufferError(f"{where}: the array says it is {dtype_of(said.dtype)} "
+        raise BufferError(f"{func}: the array says it is {dtype_of(said.dtype)} "
                           f"{as_tuple(said.ndim, said.shape)}, its tensor is {told}")
     if not ours and (owner is not None or take):
         # What others export may need the array, and that its owner.
@@ -340,7 +340,7 @@ cdef Tensor _read(const dlt_array_t* array, object owner, bint take, str where):
             imported.block = adopt(imported.view.data, foreign, free_foreign)
         if imported.block == NULL:
             release(exported)
-            raise MemoryError(f"{where}: no memory left for a block header")
+            raise MemoryError(f"{func}: no memory left for a block header")
         if owner is not None:
             Py_INCREF(owner)
         if take:

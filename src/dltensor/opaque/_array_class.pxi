@@ -190,15 +190,15 @@ cdef class OpaqueArray:
             `max_version` is not a pair of integers.
         """
         cdef Answers said
-        cdef DLDevice where
+        cdef DLDevice func
         cdef DLPackVersion version = DLPackVersion(DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION)
         cdef int64_t number = 0
         cdef const int64_t* given = NULL
         if device is None:
             _ask(self.array(), &said)
-            where = said.device
+            func = said.device
         else:
-            where = read_device(device, "as_dlpack")
+            func = read_device(device, "as_dlpack")
         if max_version is not None:
             try:
                 version.major, version.minor = max_version
@@ -208,7 +208,7 @@ cdef class OpaqueArray:
         if stream is not None:
             number = stream
             given = &number
-        return capsule_around(_exported(b"as_dlpack", self.array(), where, given, version))
+        return capsule_around(_exported(b"as_dlpack", self.array(), func, given, version))
 
     def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
         return self.tensor().__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
@@ -352,16 +352,16 @@ cdef class OpaqueArray:
         """
         cdef Answers said
         cdef const dlt_array_t* array = self.array()
-        cdef DLDevice where
+        cdef DLDevice func
         cdef dlt_array_t made
         cdef Status status
         if device is None:
             _ask(self.array(), &said)
-            where = said.device
+            func = said.device
         else:
-            where = read_device(device, "copy")
+            func = read_device(device, "copy")
         with nogil:
-            status = call_copy(array[0], NULL, where, &made)
+            status = call_copy(array[0], NULL, func, &made)
         if not status.ok():
             _raise(&status, DeviceError)
         return _holding(&made)
