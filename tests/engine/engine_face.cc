@@ -7,7 +7,7 @@
 #include "native/cpu/engine.h"
 #include "native/cpu/features.h"
 #include "native/cpu/gemm.h"
-#include "native/cpu/pool.h"
+#include "native/cpu/thread_pool.h"
 #include "native/layout/layout.h"
 
 #define FACE extern "C" __attribute__((visibility("default")))

@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "native/cpu/pool.h"
+#include "native/cpu/thread_pool.h"
 
 namespace {
 

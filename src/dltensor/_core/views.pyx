@@ -12,7 +12,7 @@ from .tensor cimport (Tensor, check_host, check_writable, counted, is_packed, on
 from .types cimport (DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, DLPACK_FLAG_BITMASK_READ_ONLY, DLDataType, dtype_of,
                      is_host, kDLFloat, read_dtype)
 
-cdef extern from "native/cpu/ramp.h" namespace "dlt" nogil:
+cdef extern from "native/cpu/arange.h" namespace "dlt" nogil:
     ctypedef struct Ramp:
         int64_t first_high, step_high
         uint64_t first_low, step_low, rest, steps

@@ -10,7 +10,7 @@ cdef extern from "native/cpu/features.h" namespace "dlt" nogil:
     const char* cpu_level()
     bint set_level "dlt::set_cpu_level"(const char*)
 
-cdef extern from "native/cpu/pool.h" namespace "dlt" nogil:
+cdef extern from "native/cpu/thread_pool.h" namespace "dlt" nogil:
     int threads_used "dlt::num_threads"()
     void use_threads "dlt::set_num_threads"(int)
 

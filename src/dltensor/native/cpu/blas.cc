@@ -12,7 +12,7 @@
 
 #include "native/cpu/features.h"
 #include "native/cpu/gemm.h"
-#include "native/cpu/pool.h"
+#include "native/cpu/thread_pool.h"
 #include "native/cpu/sizes.h"
 
 namespace dlt {

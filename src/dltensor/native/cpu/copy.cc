@@ -4,29 +4,29 @@
 
 #include <string.h>
 
-#include "native/cpu/walk.h"
+#include "native/cpu/strided_loop.h"
 #include "native/memory/block.h"
 
 namespace dlt {
 namespace {
 
 void move_all(const DLTensor& dst, const DLTensor& src, bool dst_padded, bool src_padded) {
-  Walk walk;
-  walk.ndim = dst.ndim;
-  walk.inputs = 1;
+  StridedLoop loop_nest;
+  loop_nest.ndim = dst.ndim;
+  loop_nest.inputs = 1;
   if (dst.ndim > 0) {
     const size_t bytes = size_t(dst.ndim) * sizeof(int64_t);
-    memcpy(walk.shape, dst.shape, bytes);
-    memcpy(walk.out.strides, dst.strides, bytes);
-    memcpy(walk.in[0].strides, src.strides, bytes);
+    memcpy(loop_nest.shape, dst.shape, bytes);
+    memcpy(loop_nest.out.strides, dst.strides, bytes);
+    memcpy(loop_nest.in[0].strides, src.strides, bytes);
   }
-  set_elements(&walk.out, dst, dst_padded);
-  set_elements(&walk.in[0], src, src_padded);
-  walk.loop_width = walk.out.width;
-  walk.loop = nullptr;
-  walk.real_loop = nullptr;
-  walk.weight = 1;
-  run_walk(&walk);
+  set_elements(&loop_nest.out, dst, dst_padded);
+  set_elements(&loop_nest.in[0], src, src_padded);
+  loop_nest.loop_width = loop_nest.out.width;
+  loop_nest.loop = nullptr;
+  loop_nest.real_loop = nullptr;
+  loop_nest.weight = 1;
+  run_strided(&loop_nest);
 }
 
 }  // namespace

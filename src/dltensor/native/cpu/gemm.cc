@@ -10,7 +10,7 @@
 #include "native/cpu/copy.h"
 #include "native/cpu/features.h"
 #include "native/cpu/panels.h"
-#include "native/cpu/pool.h"
+#include "native/cpu/thread_pool.h"
 #include "native/layout/layout.h"
 #include "native/memory/block.h"
 

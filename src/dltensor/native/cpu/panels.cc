@@ -6,7 +6,7 @@
 
 #include <atomic>
 
-#include "native/cpu/pool.h"
+#include "native/cpu/thread_pool.h"
 #include "native/cpu/sizes.h"
 #include "native/memory/block.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where a cast goes by way of another type: never through one that would round or clamp differently.
-#include "native/cpu/casts.h"
+#include "native/cpu/cast_pipeline.h"
 
 namespace dlt {
 namespace {
@@ -30,9 +30,9 @@ int way_to_carried(int from, int to) {
 
 }  // namespace
 
-bool find_chain(const Kernels& kernels, int from, int to, int mode, Chain* chain) {
-  chain->count = 0;
-  chain->types[0] = from;
+bool find_pipeline(const Kernels& kernels, int from, int to, int mode, CastPipeline* pipeline) {
+  pipeline->count = 0;
+  pipeline->types[0] = from;
   if (from < 0 || to < 0) return false;
   bool was_float = false;
   for (int at = from; at != to;) {
@@ -41,10 +41,10 @@ bool find_chain(const Kernels& kernels, int from, int to, int mode, Chain* chain
     // A float clamps on its way to any integer, also when the last step is one between integers.
     const int step_mode = was_float && whole(at) ? mode | cast_saturate : mode;
     const loop_t loop = kernels.casts[step_mode][at][next];
-    if (loop == nullptr || chain->count == longest_chain) return false;
+    if (loop == nullptr || pipeline->count == longest_pipeline) return false;
     was_float |= !whole(at);
-    chain->loops[chain->count++] = loop;
-    chain->types[chain->count] = next;
+    pipeline->loops[pipeline->count++] = loop;
+    pipeline->types[pipeline->count] = next;
     at = next;
   }
   return true;

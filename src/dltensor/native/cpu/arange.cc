@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The loop of ramp.h: fixed point of 128 bits and a remainder that is carried, so that rounding errors never add up.
-#include "native/cpu/ramp.h"
+#include "native/cpu/arange.h"
 
 #include <math.h>
 
@@ -24,8 +24,8 @@ struct At {
   wide_int whole() const {
     // A shift by the width of the type would not be one.
     const wide_int down = fraction > 126 ? (floor < 0 ? -1 : 0) : floor >> fraction;
-    const bool cut = more || (fraction > 126 ? floor != 0 : (down << fraction) != floor);
-    return down + (down < 0 && cut);
+    const bool choose_tiles = more || (fraction > 126 ? floor != 0 : (down << fraction) != floor);
+    return down + (down < 0 && choose_tiles);
   }
 
   // As 64 bits from the first that is set, the last one set too where what is below them is not 0, times 2^exponent.
@@ -82,7 +82,7 @@ void run(const Ramp& r, int64_t count, STORE store) {
 }
 
 template <class T>
-void put(void* base, int64_t index, T value) {
+void store_tile(void* base, int64_t index, T value) {
   __builtin_memcpy(static_cast<char*>(base) + index * int64_t(sizeof(T)), &value, sizeof(T));
 }
 
@@ -93,11 +93,11 @@ bool fill_arange(void* base, int64_t at, int64_t every, int64_t count, DLDataTyp
   if (type < 0 || type_table[type].kind == Kind::complex) return false;
   const Kind kind = type_table[type].kind;
   if (type == type_float64) {
-    run(ramp, count, [&](int64_t i, At x) { put(base, at + i * every, x.nearest()); });
+    run(ramp, count, [&](int64_t i, At x) { store_tile(base, at + i * every, x.nearest()); });
   } else if (type == type_float32) {
-    run(ramp, count, [&](int64_t i, At x) { put(base, at + i * every, float(x.odd())); });
+    run(ramp, count, [&](int64_t i, At x) { store_tile(base, at + i * every, float(x.odd())); });
   } else if (type == type_int64 || type == type_uint64) {
-    run(ramp, count, [&](int64_t i, At x) { put(base, at + i * every, uint64_t(x.whole())); });
+    run(ramp, count, [&](int64_t i, At x) { store_tile(base, at + i * every, uint64_t(x.whole())); });
   } else if (kind == Kind::signed_integer || kind == Kind::unsigned_integer) {
     run(ramp, count, [&](int64_t i, At x) {
       const auto whole = int64_t(x.whole());

@@ -6,7 +6,7 @@
 #include "native/cpu/engine.h"
 #include "native/cpu/features.h"
 #include "native/cpu/rows.h"
-#include "native/cpu/walk.h"
+#include "native/cpu/strided_loop.h"
 #include "native/memory/block.h"
 
 namespace dlt {
@@ -27,24 +27,24 @@ bool is_plain(int op, int type, const DLTensor* const* in, const DLTensor& out) 
   return find_type(out.dtype) == result_type(op, type);
 }
 
-struct Making {
+struct LoopBuilder {
   const Kernels& kernels;
-  Walk walk;
+  StridedLoop loop_nest;
   BlockRef copies[3];  // of inputs, until the walk is over
-  explicit Making(const Kernels& table) : kernels(table) {}
+  explicit LoopBuilder(const Kernels& table) : kernels(table) {}
 
   Status start(const DLTensor& out, unsigned padded) {
-    walk.ndim = out.ndim;
-    walk.inputs = 0;
-    walk.real_loop = nullptr;
-    walk.weight = 1;
-    if (out.ndim > 0) memcpy(walk.shape, out.shape, size_t(out.ndim) * sizeof(int64_t));
-    return set(&walk.out, out, padded >> 3 & 1);
+    loop_nest.ndim = out.ndim;
+    loop_nest.inputs = 0;
+    loop_nest.real_loop = nullptr;
+    loop_nest.weight = 1;
+    if (out.ndim > 0) memcpy(loop_nest.shape, out.shape, size_t(out.ndim) * sizeof(int64_t));
+    return set(&loop_nest.out, out, padded >> 3 & 1);
   }
 
   Status set(Operand* o, const DLTensor& t, bool is_padded) {
     set_elements(o, t, is_padded);
-    const bool fits = broadcast_strides(t.ndim, t.shape, t.strides, walk.ndim, walk.shape, Align::trailing, o->strides);
+    const bool fits = broadcast_strides(t.ndim, t.shape, t.strides, loop_nest.ndim, loop_nest.shape, Align::trailing, o->strides);
     return fits ? Status::ok : Status::no_shape;
   }
 
@@ -57,24 +57,24 @@ struct Making {
       const int64_t count = numel(in.ndim, in.shape);
       Block* block = allocate(size_t(count * item_bytes(in.dtype)));
       if (block == nullptr) return Status::no_memory;
-      copies[walk.inputs].block = block;
+      copies[loop_nest.inputs].block = block;
       contiguous_strides(in.ndim, in.shape, strides);
       source.data = block->data;
       source.strides = strides;
       if (!copy(source, in, is_padded)) return Status::no_memory;
     }
-    Operand* o = &walk.in[walk.inputs++];
+    Operand* o = &loop_nest.in[loop_nest.inputs++];
     const Status status = set(o, source, is_padded);
     if (status != Status::ok) return status;
-    return type < 0 || find_chain(kernels, find_type(in.dtype), type, mode, &o->chain) ? Status::ok : Status::no_dtype;
+    return type < 0 || find_pipeline(kernels, find_type(in.dtype), type, mode, &o->pipeline) ? Status::ok : Status::no_dtype;
   }
 
   // The loop writes dtype number `type`; what `out` has is a cast away.
   Status finish(const DLTensor& out, int type, int mode) {
-    walk.loop_width = type_table[type].bytes;
+    loop_nest.loop_width = type_table[type].bytes;
     // Comparisons write 0 and 1, which a uint8 takes as they are.
     if (type == type_bool && out.dtype.code == kDLUInt && out.dtype.bits == 8 && out.dtype.lanes == 1) return Status::ok;
-    return find_chain(kernels, type, find_type(out.dtype), mode, &walk.out.chain) ? Status::ok : Status::no_dtype;
+    return find_pipeline(kernels, type, find_type(out.dtype), mode, &loop_nest.out.pipeline) ? Status::ok : Status::no_dtype;
   }
 };
 
@@ -116,72 +116,72 @@ void odd_fma(void* out, const void* a, const void* b, const void* c, int64_t n, 
 
 Status run(int op, unsigned flags, int type, const DLTensor* const* in, const DLTensor& out, unsigned padded) noexcept {
   if (op < 0 || op >= op_count || type < 0 || type >= computed_types) return Status::no_loop;
-  Making making(kernels());
+  LoopBuilder builder(kernels());
   const int inner = loop_type(op, type, flags);
   loop_t loop = flags & run_saturate ? find_saturating_loop(op, inner) : find_loop(op, inner);
   int types[3] = {inner, inner, inner};
   const int factor = (flags & run_saturate) && op == op_fma ? find_type(in[1]->dtype) : -1;
   if (factor >= 0 && type_table[type].kind == Kind::unsigned_integer && type_table[factor].kind == Kind::signed_integer) {
-    loop = making.kernels.fma_unsigned[type];
+    loop = builder.kernels.fma_unsigned[type];
     types[0] = types[1] = find_type({kDLInt, type_table[type].dtype.bits, 1});
   }
   if (loop == nullptr) return Status::no_loop;
   if (inner == type && types[0] == type && is_plain(op, type, in, out) &&
       run_rows(loop, op_table[op].operands, in, out, type_table[type].bytes, type_table[result_type(op, type)].bytes))
     return Status::ok;
-  DLT_TRY(making.start(out, padded));
-  making.walk.loop = inner == type || op != op_fma ? loop : odd_fma;
-  making.walk.weight = is_heavy(op) ? 8 : op == op_sqrt || type == type_float16 || type == type_bfloat16 ? 3 : 1;
+  DLT_TRY(builder.start(out, padded));
+  builder.loop_nest.loop = inner == type || op != op_fma ? loop : odd_fma;
+  builder.loop_nest.weight = is_heavy(op) ? 8 : op == op_sqrt || type == type_float16 || type == type_bfloat16 ? 3 : 1;
   const int mode = flags & run_saturate ? cast_saturate : 0;
-  for (int k = 0; k < op_table[op].operands; ++k) DLT_TRY(making.add(*in[k], out, types[k], mode, padded >> k & 1));
+  for (int k = 0; k < op_table[op].operands; ++k) DLT_TRY(builder.add(*in[k], out, types[k], mode, padded >> k & 1));
   // A 16-bit float's result is rounded to 16 bits before it goes anywhere else.
   const int result = result_type(op, inner), rounded = result_type(op, type);
   if (result != rounded && find_type(out.dtype) != rounded) {
-    Chain first, second;
-    const bool known = find_chain(making.kernels, result, rounded, mode, &first) &&
-                       find_chain(making.kernels, rounded, find_type(out.dtype), mode, &second);
-    if (!known || first.count + second.count > longest_chain) return Status::no_dtype;
-    making.walk.loop_width = type_table[result].bytes;
+    CastPipeline first, second;
+    const bool known = find_pipeline(builder.kernels, result, rounded, mode, &first) &&
+                       find_pipeline(builder.kernels, rounded, find_type(out.dtype), mode, &second);
+    if (!known || first.count + second.count > longest_pipeline) return Status::no_dtype;
+    builder.loop_nest.loop_width = type_table[result].bytes;
     for (int k = 0; k < second.count; ++k) {
       first.loops[first.count] = second.loops[k];
       first.types[++first.count] = second.types[k + 1];
     }
-    making.walk.out.chain = first;
+    builder.loop_nest.out.pipeline = first;
   } else {
-    DLT_TRY(making.finish(out, result, mode));
+    DLT_TRY(builder.finish(out, result, mode));
   }
-  run_walk(&making.walk);
+  run_strided(&builder.loop_nest);
   return Status::ok;
 }
 
 Status run_real(Real op, double scalar, const DLTensor& a, const DLTensor* c, const DLTensor& out) noexcept {
   const int type = find_type(a.dtype);
   if (type < 0 || type >= computed_types) return Status::no_loop;
-  Making making(kernels());
-  const real_loop_t loop = making.kernels.real_scalar[op][type];
+  LoopBuilder builder(kernels());
+  const real_loop_t loop = builder.kernels.real_scalar[op][type];
   if (loop == nullptr) return Status::no_loop;
-  DLT_TRY(making.start(out, 0));
-  making.walk.loop = nullptr;
-  making.walk.real_loop = loop;
-  making.walk.scalar = scalar;
-  making.walk.weight = 8;
-  DLT_TRY(making.add(a, out, type, cast_saturate, false));
+  DLT_TRY(builder.start(out, 0));
+  builder.loop_nest.loop = nullptr;
+  builder.loop_nest.real_loop = loop;
+  builder.loop_nest.scalar = scalar;
+  builder.loop_nest.weight = 8;
+  DLT_TRY(builder.add(a, out, type, cast_saturate, false));
   if (op == real_fma) {
     // The second place is the scalar's: the addend stands in the third.
-    DLT_TRY(making.add(a, out, type, cast_saturate, false));
-    DLT_TRY(making.add(*c, out, type, cast_saturate, false));
+    DLT_TRY(builder.add(a, out, type, cast_saturate, false));
+    DLT_TRY(builder.add(*c, out, type, cast_saturate, false));
   }
-  DLT_TRY(making.finish(out, type, cast_saturate));
-  run_walk(&making.walk);
+  DLT_TRY(builder.finish(out, type, cast_saturate));
+  run_strided(&builder.loop_nest);
   return Status::ok;
 }
 
 Status cast(const DLTensor& out, const DLTensor& a, const CastOptions& options, unsigned padded) noexcept {
   const int from = find_type(a.dtype), to = find_type(out.dtype);
   if (from < 0 || to < 0) return Status::no_dtype;
-  Making making(kernels());
+  LoopBuilder builder(kernels());
   const int mode = (options.rounding == Rounding::nearest ? cast_nearest : 0) | (options.saturate ? cast_saturate : 0);
-  DLT_TRY(making.start(out, padded));
+  DLT_TRY(builder.start(out, padded));
   if (options.scaled) {
     const int middle = scaling_type(from, to);
     if (middle < 0) return Status::no_loop;
@@ -194,23 +194,23 @@ Status cast(const DLTensor& out, const DLTensor& a, const CastOptions& options, 
     DLTensor addend = factor;
     factor.data = middle == type_float64 ? static_cast<void*>(const_cast<double*>(full)) : const_cast<float*>(narrow);
     addend.data = static_cast<char*>(factor.data) + type_table[middle].bytes;
-    making.walk.loop = find_loop(op_fma, middle);
-    DLT_TRY(making.add(a, out, middle, mode, padded & 1));
-    DLT_TRY(making.add(factor, out, middle, mode, false));
-    DLT_TRY(making.add(addend, out, middle, mode, false));
-    DLT_TRY(making.finish(out, middle, mode));
-    run_walk(&making.walk);
+    builder.loop_nest.loop = find_loop(op_fma, middle);
+    DLT_TRY(builder.add(a, out, middle, mode, padded & 1));
+    DLT_TRY(builder.add(factor, out, middle, mode, false));
+    DLT_TRY(builder.add(addend, out, middle, mode, false));
+    DLT_TRY(builder.finish(out, middle, mode));
+    run_strided(&builder.loop_nest);
     return Status::ok;
   }
-  DLT_TRY(making.add(a, out, to, mode, padded & 1));
-  making.walk.loop = nullptr;
-  making.walk.loop_width = making.walk.out.width;
-  Chain& chain = making.walk.in[0].chain;
-  if (chain.count > 0) {
+  DLT_TRY(builder.add(a, out, to, mode, padded & 1));
+  builder.loop_nest.loop = nullptr;
+  builder.loop_nest.loop_width = builder.loop_nest.out.width;
+  CastPipeline& pipeline = builder.loop_nest.in[0].pipeline;
+  if (pipeline.count > 0) {
     // The last step writes where the result belongs.
-    making.walk.loop = chain.loops[--chain.count];
+    builder.loop_nest.loop = pipeline.loops[--pipeline.count];
   }
-  run_walk(&making.walk);
+  run_strided(&builder.loop_nest);
   return Status::ok;
 }
 
@@ -241,17 +241,17 @@ __extension__ typedef unsigned __int128 Sixteen;
 }  // namespace
 
 Status where(const DLTensor& condition, const DLTensor& a, const DLTensor& b, const DLTensor& out) noexcept {
-  Making making(kernels());
-  DLT_TRY(making.start(out, 8));
+  LoopBuilder builder(kernels());
+  DLT_TRY(builder.start(out, 8));
   const loop_t loops[] = {choose<uint8_t>, choose<uint16_t>, choose<uint32_t>, choose<uint64_t>, choose<Sixteen>};
   const int64_t width = item_bytes(out.dtype);
   if (width > 16 || (width & (width - 1)) != 0) return Status::no_loop;
-  making.walk.loop = loops[__builtin_ctzll(uint64_t(width))];
-  making.walk.loop_width = width;
-  DLT_TRY(making.add(condition, out, type_bool, 0, true));
-  DLT_TRY(making.add(a, out, -1, 0, true));
-  DLT_TRY(making.add(b, out, -1, 0, true));
-  run_walk(&making.walk);
+  builder.loop_nest.loop = loops[__builtin_ctzll(uint64_t(width))];
+  builder.loop_nest.loop_width = width;
+  DLT_TRY(builder.add(condition, out, type_bool, 0, true));
+  DLT_TRY(builder.add(a, out, -1, 0, true));
+  DLT_TRY(builder.add(b, out, -1, 0, true));
+  run_strided(&builder.loop_nest);
   return Status::ok;
 }
 

@@ -3,7 +3,7 @@
 // cache when one call follows another; nobody waits for a chunk that was not begun. Where other programs hold the
 // processors, a worker is stopped in the middle of a chunk: the caller then gives its own processor up for it, and
 // leaves the workers alone for a while.
-#include "native/cpu/pool.h"
+#include "native/cpu/thread_pool.h"
 
 #include <limits.h>
 #include <linux/futex.h>
@@ -39,7 +39,7 @@ struct Pool {
   int started = 0;                      // workers that run
   std::atomic<int> kept{0};             // those from this number on end
   pthread_t workers[most_threads] = {};
-  pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;  // who may post a job
+  pthread_mutex_t flip_axis = PTHREAD_MUTEX_INITIALIZER;  // who may post a job
   Job job{};
   // What is left: the first and one past the last chunk not begun, 32 bits each.
   std::atomic<uint64_t> left{0};
@@ -50,7 +50,7 @@ struct Pool {
   std::atomic<int> sleeping{0};
 };
 Pool pool;
-// Both belong to who holds `turn`: until when jobs are done alone, and what the next wait will be multiplied by.
+// Both belong to who holds `flip_axis`: until when jobs are done alone, and what the next wait will be multiplied by.
 int64_t alone_until = 0, penalty = least_alone;
 thread_local bool inside = false;
 thread_local int my_lane = 0;
@@ -138,8 +138,8 @@ void wait_for_workers() {
   pool.awaited.store(false);
 }
 
-void before_fork() { pthread_mutex_lock(&pool.turn); }
-void after_fork_parent() { pthread_mutex_unlock(&pool.turn); }
+void before_fork() { pthread_mutex_lock(&pool.flip_axis); }
+void after_fork_parent() { pthread_mutex_unlock(&pool.flip_axis); }
 void after_fork_child() {
   // Only the forking thread lives on; what it saw of the workers is a memory.
   pool.started = 0;
@@ -148,11 +148,11 @@ void after_fork_child() {
   pool.sleeping.store(0);
   pool.open.store(0);
   pool.left.store(0);
-  pthread_mutex_init(&pool.turn, nullptr);
+  pthread_mutex_init(&pool.flip_axis, nullptr);
 }
 [[gnu::init_priority(fork_order_pool)]] const ForkHandlers over_fork{before_fork, after_fork_parent, after_fork_child};
 
-// Both for who holds `turn`.
+// Both for who holds `flip_axis`.
 void start_workers(int wanted) {
   pool.kept.store(wanted);
   while (pool.started < wanted) {
@@ -202,22 +202,22 @@ int num_threads() noexcept {
 void set_num_threads(int count) noexcept {
   pool.threads.store(count < 1 ? 1 : count > most_threads ? most_threads : count);
   if (inside) return;  // the next job sees to it
-  pthread_mutex_lock(&pool.turn);
+  pthread_mutex_lock(&pool.flip_axis);
   stop_workers(pool.threads.load() - 1);
-  pthread_mutex_unlock(&pool.turn);
+  pthread_mutex_unlock(&pool.flip_axis);
 }
 
 int lane() noexcept { return my_lane; }
 
 void parallel(int64_t count, void (*work)(void* context, int64_t index), void* context) noexcept {
   const int threads = num_threads();
-  if (threads < 2 || count < 2 || count > INT_MAX || inside || pthread_mutex_trylock(&pool.turn) != 0) {
+  if (threads < 2 || count < 2 || count > INT_MAX || inside || pthread_mutex_trylock(&pool.flip_axis) != 0) {
     for (int64_t i = 0; i < count; ++i) work(context, i);
     return;
   }
   const int64_t begun = nanoseconds();
   if (begun < alone_until) {
-    pthread_mutex_unlock(&pool.turn);
+    pthread_mutex_unlock(&pool.flip_axis);
     for (int64_t i = 0; i < count; ++i) work(context, i);
     return;
   }
@@ -249,7 +249,7 @@ void parallel(int64_t count, void (*work)(void* context, int64_t index), void* c
     penalty = penalty > least_alone ? penalty / 2 : least_alone;
   }
   inside = false;
-  pthread_mutex_unlock(&pool.turn);
+  pthread_mutex_unlock(&pool.flip_axis);
 }
 
 }  // namespace dlt

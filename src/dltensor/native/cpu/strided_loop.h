@@ -4,22 +4,22 @@
 #pragma once
 #include <stdint.h>
 
-#include "native/cpu/casts.h"
+#include "native/cpu/cast_pipeline.h"
 #include "native/cpu/kernels.h"
 #include "native/layout/layout.h"
 
 namespace dlt {
 
-// One tensor of a walk. `chain` brings an input to the type of the loop, and the loop's type to that of the output.
+// One tensor of a walk. `pipeline` brings an input to the type of the loop, and the loop's type to that of the output.
 struct Operand {
   char* data;
   int64_t width;   // bytes of one element; of packed ones the byte they are unpacked to
   int bits;        // of one element when packed, more than 8 only where elements are moved; else 0
-  Chain chain;
+  CastPipeline pipeline;
   int64_t strides[max_dims];  // in elements; of packed ones in packed elements
 };
 
-struct Walk {
+struct StridedLoop {
   int ndim;
   int inputs;  // 1 to 3
   Operand out, in[3];
@@ -36,6 +36,6 @@ void set_elements(Operand* operand, const DLTensor& tensor, bool padded);
 
 // Runs the walk. Shape and strides are the caller's to lose: dimensions are turned, sorted and joined in place.
 // Inputs may be the output itself, element for element, and must not overlap it otherwise.
-void run_walk(Walk* walk) noexcept;
+void run_strided(StridedLoop* loop_nest) noexcept;
 
 }  // namespace dlt

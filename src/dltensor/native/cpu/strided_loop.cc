@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tiles: how they are cut, what is staged in buffers, and what is handed to the loops as it lies in memory.
-#include "native/cpu/walk.h"
+#include "native/cpu/strided_loop.h"
 
 #include <string.h>
 
 #include "native/cpu/bits.h"
 #include "native/cpu/features.h"
-#include "native/cpu/pool.h"
+#include "native/cpu/thread_pool.h"
 #include "native/cpu/sizes.h"
 
 namespace dlt {
@@ -26,7 +26,7 @@ constexpr int64_t long_from = 64 << 10;  // bytes of a transposed plane from whi
 
 struct Plan {
   const Kernels* kernels;
-  const Walk* walk;
+  const StridedLoop* loop_nest;
   int64_t tile_rows, tile_columns;  // of one tile
   int64_t rows, columns;            // of the last two dimensions
   int64_t row_tiles, column_tiles;
@@ -47,20 +47,20 @@ void swap(int64_t* a, int64_t* b) {
 
 // ---- bringing the dimensions into the output's order
 
-void swap_dims(Walk* w, int i, int j) {
+void swap_dims(StridedLoop* w, int i, int j) {
   swap(&w->shape[i], &w->shape[j]);
   swap(&w->out.strides[i], &w->out.strides[j]);
   for (int k = 0; k < w->inputs; ++k) swap(&w->in[k].strides[i], &w->in[k].strides[j]);
 }
 
 // A packed operand cannot be turned: it has no address at its end.
-bool any_packed(const Walk* w) {
+bool any_packed(const StridedLoop* w) {
   bool packed = w->out.bits != 0;
   for (int k = 0; k < w->inputs; ++k) packed |= w->in[k].bits != 0;
   return packed;
 }
 
-void turn(Walk* w, int d) {
+void flip_axis(StridedLoop* w, int d) {
   const auto flip = [&](Operand* o) {
     o->data += o->strides[d] * (w->shape[d] - 1) * o->width;
     o->strides[d] = -o->strides[d];
@@ -69,10 +69,10 @@ void turn(Walk* w, int d) {
   for (int k = 0; k < w->inputs; ++k) flip(&w->in[k]);
 }
 
-void arrange(Walk* w) {
+void canonicalize_axes(StridedLoop* w) {
   if (!any_packed(w))
     for (int d = 0; d < w->ndim; ++d)
-      if (w->out.strides[d] < 0) turn(w, d);
+      if (w->out.strides[d] < 0) flip_axis(w, d);
   for (int d = 1; d < w->ndim; ++d)
     for (int e = d; e > 0 && magnitude(w->out.strides[e]) > magnitude(w->out.strides[e - 1]); --e) swap_dims(w, e, e - 1);
   int64_t* strides[4] = {w->out.strides, w->in[0].strides, w->in[1].strides, w->in[2].strides};
@@ -80,7 +80,7 @@ void arrange(Walk* w) {
 }
 
 // The dimension along which some input is read in steps smaller than along the last one, or -1.
-int find_transposed(const Walk* w) {
+int find_transposed(const StridedLoop* w) {
   const int last = w->ndim - 1;
   for (int k = 0; k < w->inputs; ++k) {
     const int64_t inner = magnitude(w->in[k].strides[last]);
@@ -91,13 +91,13 @@ int find_transposed(const Walk* w) {
   return -1;
 }
 
-bool is_turned(const Operand& o, int last) {
+bool is_flipped(const Operand& o, int last) {
   return last > 0 && o.strides[last - 1] != 0 && magnitude(o.strides[last - 1]) < magnitude(o.strides[last]);
 }
 
 // ---- one tile
 
-bool is_direct(const Operand& o, int64_t inner) { return o.chain.count == 0 && o.bits == 0 && (inner == 1 || inner == 0); }
+bool is_direct(const Operand& o, int64_t inner) { return o.pipeline.count == 0 && o.bits == 0 && (inner == 1 || inner == 0); }
 
 int width_index(int64_t width) { return width == 1 ? 0 : width == 2 ? 1 : width == 4 ? 2 : width == 8 ? 3 : width == 16 ? 4 : -1; }
 
@@ -129,16 +129,16 @@ struct Buffers {
 };
 
 // Runs a chain from `from` into `to`, by way of the spare buffers.
-void run_chain(const Chain& chain, void* to, const void* from, int64_t n, Buffers* buffers) {
-  for (int k = 0; k < chain.count; ++k) {
-    void* next = k + 1 == chain.count ? to : buffers->spare[k & 1];
-    chain.loops[k](next, from, nullptr, nullptr, n, 0);
+void run_pipeline(const CastPipeline& pipeline, void* to, const void* from, int64_t n, Buffers* buffers) {
+  for (int k = 0; k < pipeline.count; ++k) {
+    void* next = k + 1 == pipeline.count ? to : buffers->spare[k & 1];
+    pipeline.loops[k](next, from, nullptr, nullptr, n, 0);
     from = next;
   }
 }
 
-Run stage(const Plan& plan, const Operand& o, const Tile& tile, int64_t first, int number, Buffers* buffers) {
-  const Walk& w = *plan.walk;
+Run pack_operand(const Plan& plan, const Operand& o, const Tile& tile, int64_t first, int number, Buffers* buffers) {
+  const StridedLoop& w = *plan.loop_nest;
   const int last = w.ndim - 1;
   const int64_t inner = o.strides[last], outer = last > 0 ? o.strides[last - 1] : 0;
   const int64_t width = o.width;
@@ -148,23 +148,23 @@ Run stage(const Plan& plan, const Operand& o, const Tile& tile, int64_t first, i
   if (is_direct(o, inner) && !spread) return {from, outer * width, inner == 0};
 
   char* own = buffers->in[number];
-  const int64_t to_width = o.chain.count > 0 ? type_table[o.chain.types[o.chain.count]].bytes : width;
+  const int64_t to_width = o.pipeline.count > 0 ? type_table[o.pipeline.types[o.pipeline.count]].bytes : width;
   const bool one = inner == 0 && (outer == 0 || tile.rows == 1);
   const int64_t rows = one ? 1 : tile.rows, columns = one ? 1 : tile.columns;
   if (o.bits != 0) {
-    char* to = o.chain.count > 0 ? buffers->spare[1] : own;
+    char* to = o.pipeline.count > 0 ? buffers->spare[1] : own;
     for (int64_t r = 0; r < rows; ++r)
       for (int64_t c = 0; c < columns; ++c)
         to[r * columns + c] = char(load_bits(o.data, (first + r * outer + c * inner) * o.bits, o.bits));
     from = to;
   } else if (!(rows == 1 || outer == columns) || !(columns == 1 || inner == 1)) {
-    char* to = o.chain.count > 0 ? buffers->spare[1] : own;
+    char* to = o.pipeline.count > 0 ? buffers->spare[1] : own;
     move(*plan.kernels, to, columns * width, width, from, outer * width, inner * width, rows, columns, width);
     from = to;
   }
-  if (o.chain.count > 0) run_chain(o.chain, own, from, rows * columns, buffers);
+  if (o.pipeline.count > 0) run_pipeline(o.pipeline, own, from, rows * columns, buffers);
   if (one) return {own, 0, true};
-  return {o.chain.count > 0 ? own : from, columns * to_width, false};
+  return {o.pipeline.count > 0 ? own : from, columns * to_width, false};
 }
 
 // A row of output past the cache: whole lines only, what lies before and after them as usual.
@@ -174,8 +174,8 @@ void stream_row(const Kernels& kernels, char* to, const char* from, int64_t byte
   if (bytes > head) kernels.stream(to + head, from + head, size_t(bytes - head));
 }
 
-void put(const Plan& plan, const Operand& o, const Tile& tile, const char* from, int64_t from_row, int64_t from_column) {
-  const Walk& w = *plan.walk;
+void store_tile(const Plan& plan, const Operand& o, const Tile& tile, const char* from, int64_t from_row, int64_t from_column) {
+  const StridedLoop& w = *plan.loop_nest;
   const int last = w.ndim - 1;
   const int64_t inner = o.strides[last], outer = last > 0 ? o.strides[last - 1] : 0, width = o.width;
   if (o.bits != 0) {
@@ -195,7 +195,7 @@ void put(const Plan& plan, const Operand& o, const Tile& tile, const char* from,
 }
 
 // Packed elements of several lanes can be wider than a byte, and than a buffer: eight bits at a time.
-void move_lanes(const Walk& w, const Tile& tile) {
+void move_lanes(const StridedLoop& w, const Tile& tile) {
   const Operand &from = w.in[0], &to = w.out;
   const int64_t bits = larger(from.bits, to.bits);
   const int last = w.ndim - 1;
@@ -212,17 +212,17 @@ void move_lanes(const Walk& w, const Tile& tile) {
 }
 
 void move_tile(const Plan& plan, const Tile& tile, Buffers* buffers) {
-  const Walk& w = *plan.walk;
+  const StridedLoop& w = *plan.loop_nest;
   const Operand& o = w.in[0];
   if (o.bits > 8 || w.out.bits > 8) return move_lanes(w, tile);
   const int last = w.ndim - 1;
   const int64_t inner = o.strides[last] * o.width, outer = last > 0 ? o.strides[last - 1] * o.width : 0;
   const bool through_buffer = o.bits != 0 || (plan.stream && inner != o.width && w.out.strides[last] == 1);
-  if (!through_buffer) return put(plan, w.out, tile, o.data + tile.offset[1] * o.width, outer, inner);
+  if (!through_buffer) return store_tile(plan, w.out, tile, o.data + tile.offset[1] * o.width, outer, inner);
   const char* from = o.data + tile.offset[1] * o.width;
   if (o.bits != 0) {
-    const Run run = stage(plan, o, tile, tile.offset[1], 0, buffers);
-    return put(plan, w.out, tile, run.data, run.scalar ? 0 : run.row, run.scalar ? 0 : o.width);
+    const Run run = pack_operand(plan, o, tile, tile.offset[1], 0, buffers);
+    return store_tile(plan, w.out, tile, run.data, run.scalar ? 0 : run.row, run.scalar ? 0 : o.width);
   }
   char* between = buffers->in[0];
   if (plan.clashing && o.width <= 2 && outer == o.width) {
@@ -231,29 +231,29 @@ void move_tile(const Plan& plan, const Tile& tile, Buffers* buffers) {
     for (int64_t c = 0; c < tile.columns; ++c) memcpy(buffers->in[1] + c * line, from + c * inner, size_t(line));
     move(*plan.kernels, between, tile.columns * o.width, o.width, buffers->in[1], o.width, line, tile.rows, tile.columns,
          o.width);
-    return put(plan, w.out, tile, between, tile.columns * o.width, o.width);
+    return store_tile(plan, w.out, tile, between, tile.columns * o.width, o.width);
   }
   move(*plan.kernels, between, tile.columns * o.width, o.width, from, outer, inner, tile.rows, tile.columns, o.width);
-  put(plan, w.out, tile, between, tile.columns * o.width, o.width);
+  store_tile(plan, w.out, tile, between, tile.columns * o.width, o.width);
 }
 
 void compute_tile(const Plan& plan, const Tile& tile, Buffers* buffers) {
-  const Walk& w = *plan.walk;
+  const StridedLoop& w = *plan.loop_nest;
   const int last = w.ndim - 1;
   Run runs[3] = {};
   int64_t steps[3] = {};  // bytes from one element to the next
   unsigned scalars = 0;
   bool joined = true;  // every operand runs on from row to row
   for (int k = 0; k < w.inputs; ++k) {
-    runs[k] = stage(plan, w.in[k], tile, tile.offset[1 + k], k, buffers);
+    runs[k] = pack_operand(plan, w.in[k], tile, tile.offset[1 + k], k, buffers);
     scalars |= unsigned(runs[k].scalar) << k;
-    const Chain& chain = w.in[k].chain;
-    const int64_t width = chain.count > 0 ? type_table[chain.types[chain.count]].bytes : w.in[k].width;
+    const CastPipeline& pipeline = w.in[k].pipeline;
+    const int64_t width = pipeline.count > 0 ? type_table[pipeline.types[pipeline.count]].bytes : w.in[k].width;
     steps[k] = runs[k].scalar ? 0 : width;
     joined &= runs[k].row == tile.columns * steps[k];
   }
   const int64_t inner = w.out.strides[last], outer = last > 0 ? w.out.strides[last - 1] : 0;
-  const bool direct = w.out.chain.count == 0 && w.out.bits == 0 && inner == 1 && !plan.stream;
+  const bool direct = w.out.pipeline.count == 0 && w.out.bits == 0 && inner == 1 && !plan.stream;
   char* to = direct ? w.out.data + tile.offset[0] * w.out.width : buffers->out;
   const int64_t to_row = direct ? outer * w.out.width : tile.columns * w.loop_width;
   joined &= tile.rows == 1 || to_row == tile.columns * w.loop_width;
@@ -280,17 +280,17 @@ void compute_tile(const Plan& plan, const Tile& tile, Buffers* buffers) {
   }
   if (direct) return;
   const char* done = buffers->out;
-  if (w.out.chain.count > 0) {
-    run_chain(w.out.chain, buffers->in[0], done, tile.rows * tile.columns, buffers);
+  if (w.out.pipeline.count > 0) {
+    run_pipeline(w.out.pipeline, buffers->in[0], done, tile.rows * tile.columns, buffers);
     done = buffers->in[0];
   }
-  put(plan, w.out, tile, done, tile.columns * w.out.width, w.out.width);
+  store_tile(plan, w.out, tile, done, tile.columns * w.out.width, w.out.width);
 }
 
 // ---- all tiles
 
 void run_tiles(const Plan& plan, int64_t first, int64_t past) {
-  const Walk& w = *plan.walk;
+  const StridedLoop& w = *plan.loop_nest;
   const int last = w.ndim - 1, outer_dims = last > 0 ? last - 1 : 0;
   Buffers buffers;
   for (int64_t index = first; index < past; ++index) {
@@ -334,7 +334,7 @@ void run_chunk(void* context, int64_t index) {
 
 int64_t widest(const Operand& o) {
   int64_t width = o.width;
-  for (int k = 0; k <= o.chain.count && o.chain.count > 0; ++k) width = larger(width, type_table[o.chain.types[k]].bytes);
+  for (int k = 0; k <= o.pipeline.count && o.pipeline.count > 0; ++k) width = larger(width, type_table[o.pipeline.types[k]].bytes);
   return width;
 }
 
@@ -345,7 +345,7 @@ int64_t even_part(int64_t n, int64_t most) {
 }
 
 // Squares of at most so many elements; what is narrower becomes longer.
-void cut_square(Plan* plan, int64_t elements) {
+void square_tiles(Plan* plan, int64_t elements) {
   const int64_t side = elements >= 16384 ? 128 : elements >= 4096 ? 64 : elements >= 1024 ? 32 : larger(elements / 32, 1);
   plan->tile_columns = plan->rows < side ? smaller(plan->columns, elements / plan->rows) : even_part(plan->columns, side);
   plan->tile_rows = plan->columns < side ? smaller(plan->rows, elements / plan->columns) : even_part(plan->rows, side);
@@ -355,7 +355,7 @@ void cut_square(Plan* plan, int64_t elements) {
 
 // Where nothing is computed and nothing goes through a buffer: one line of the cache wide in the output, and long, as the
 // processor foresees few lines of input at a time, but those far.
-void cut_long(Plan* plan, int64_t width) {
+void long_tiles(Plan* plan, int64_t width) {
   plan->tile_columns = smaller(plan->columns, cache_line / width);
   plan->tile_rows = smaller(plan->rows, 256);
   plan->row_tiles = plan->rows / plan->tile_rows;
@@ -364,48 +364,48 @@ void cut_long(Plan* plan, int64_t width) {
 
 // Where something is computed: one line of the cache wide in the input, and long, so that loops and what they read and
 // write run far.
-void cut_wide(Plan* plan, int64_t elements, int64_t width) {
+void wide_tiles(Plan* plan, int64_t elements, int64_t width) {
   plan->tile_rows = smaller(plan->rows, cache_line / width);
   plan->tile_columns = even_part(plan->columns, elements / plan->tile_rows);
   plan->row_tiles = ceil_divide(plan->rows, plan->tile_rows);
   plan->column_tiles = ceil_divide(plan->columns, plan->tile_columns);
 }
 
-void cut_plain(Plan* plan, int64_t elements) {
+void plain_tiles(Plan* plan, int64_t elements) {
   plan->tile_columns = smaller(plan->columns, elements);
   plan->tile_rows = smaller(plan->rows, larger(elements / plan->tile_columns, 1));
   plan->row_tiles = ceil_divide(plan->rows, plan->tile_rows);
   plan->column_tiles = ceil_divide(plan->columns, plan->tile_columns);
 }
 
-void cut(Plan* plan, bool transposed) {
-  const Walk& w = *plan->walk;
+void choose_tiles(Plan* plan, bool transposed) {
+  const StridedLoop& w = *plan->loop_nest;
   const int last = w.ndim - 1;
   plan->columns = w.shape[last];
   plan->rows = last > 0 ? w.shape[last - 1] : 1;
-  bool staged = w.out.chain.count > 0 || w.out.bits != 0 || w.out.strides[last] != 1;
+  bool staged = w.out.pipeline.count > 0 || w.out.bits != 0 || w.out.strides[last] != 1;
   const bool moves = w.loop == nullptr && w.real_loop == nullptr, straight = moves && !staged && !plan->stream && w.in[0].bits == 0;
   int64_t width = larger(larger(widest(w.out), w.loop_width), 1), turned = cache_line;
   for (int k = 0; k < w.inputs; ++k) {
-    if (is_turned(w.in[k], last)) turned = smaller(turned, larger(w.in[k].width, 1));
+    if (is_flipped(w.in[k], last)) turned = smaller(turned, larger(w.in[k].width, 1));
     const bool repeats = w.in[k].strides[last] == 0 && last > 0 && w.in[k].strides[last - 1] != 0;
     staged |= !is_direct(w.in[k], w.in[k].strides[last]) || repeats;
     width = larger(width, widest(w.in[k]));
   }
   const int64_t fits = larger(buffer_bytes / width, 1);
   if (!transposed)
-    cut_plain(plan, staged ? smaller(staged_elements, fits) : plan->stream ? smaller(square_elements, fits) : run_elements);
+    plain_tiles(plan, staged ? smaller(staged_elements, fits) : plan->stream ? smaller(square_elements, fits) : run_elements);
   else if (straight && !plan->clashing && (width == 4 || width == 8) && plan->rows * plan->columns * width >= long_from)
-    cut_long(plan, width);
+    long_tiles(plan, width);
   else if (!moves && turned < cache_line && plan->rows >= cache_line && plan->columns >= cache_line)
-    cut_wide(plan, smaller(square_elements, fits), turned);
+    wide_tiles(plan, smaller(square_elements, fits), turned);
   else
-    cut_square(plan, moves && plan->clashing && plan->stream ? fits : smaller(square_elements, fits));
+    square_tiles(plan, moves && plan->clashing && plan->stream ? fits : smaller(square_elements, fits));
   plan->tiles = plan->row_tiles * plan->column_tiles;
   for (int d = 0; d < last - 1; ++d) plan->tiles *= w.shape[d];
 }
 
-bool writes_over_input(const Walk& w) {
+bool writes_over_input(const StridedLoop& w) {
   bool over = false;
   for (int k = 0; k < w.inputs; ++k) over |= w.in[k].data == w.out.data;
   return over;
@@ -418,12 +418,12 @@ void set_elements(Operand* operand, const DLTensor& tensor, bool padded) {
   operand->data = static_cast<char*>(tensor.data);
   operand->width = item_bytes(tensor.dtype);
   operand->bits = tensor.dtype.bits < 8 && bits % 8 != 0 && !padded ? bits : 0;
-  operand->chain.count = 0;
+  operand->pipeline.count = 0;
 }
 
-void run_walk(Walk* walk) noexcept {
-  Walk& w = *walk;
-  arrange(walk);
+void run_strided(StridedLoop* loop_nest) noexcept {
+  StridedLoop& w = *loop_nest;
+  canonicalize_axes(loop_nest);
   if (w.ndim == 0) {
     w.ndim = 1;
     w.shape[0] = 1;
@@ -432,20 +432,20 @@ void run_walk(Walk* walk) noexcept {
   }
   const int64_t count = numel(w.ndim, w.shape);
   if (count == 0) return;
-  int transposed = find_transposed(walk);
-  for (; transposed >= 0 && transposed < w.ndim - 2; ++transposed) swap_dims(walk, transposed, transposed + 1);
+  int transposed = find_transposed(loop_nest);
+  for (; transposed >= 0 && transposed < w.ndim - 2; ++transposed) swap_dims(loop_nest, transposed, transposed + 1);
 
   Plan plan;
   plan.kernels = &kernels();
-  plan.walk = walk;
+  plan.loop_nest = loop_nest;
   plan.clashing = transposed >= 0 && w.shape[w.ndim - 2] >= cache_line && w.out.strides[w.ndim - 2] * w.out.width % 2048 == 0;
   plan.stream = count * w.out.width >= (plan.clashing ? stream_clashing_from : stream_from) && width_index(w.out.width) >= 0 &&
                 w.out.strides[w.ndim - 1] == 1 && w.out.bits == 0 && !writes_over_input(w);
   plan.rows_first = transposed >= 0;
-  cut(&plan, transposed >= 0);
+  choose_tiles(&plan, transposed >= 0);
   int64_t bytes = w.out.width, weight = w.weight;
   for (int k = 0; k < w.inputs; ++k) bytes += w.in[k].width;
-  if (w.out.chain.count > 0) weight = larger(weight, 3);
+  if (w.out.pipeline.count > 0) weight = larger(weight, 3);
   bytes *= weight;
   // Neighbours of a packed output share bytes: one thread.
   if (count * bytes < share_from || plan.tiles == 1 || w.out.bits != 0) return run_tiles(plan, 0, plan.tiles);

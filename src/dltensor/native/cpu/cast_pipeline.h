@@ -5,15 +5,15 @@
 
 namespace dlt {
 
-inline constexpr int longest_chain = 4;
+inline constexpr int longest_pipeline = 4;
 
-struct Chain {
+struct CastPipeline {
   int count = 0;                    // loops to run one after the other; 0 when the types are the same
-  loop_t loops[longest_chain];
-  int types[longest_chain + 1];     // types[k] goes into loops[k], types[k + 1] comes out
+  loop_t loops[longest_pipeline];
+  int types[longest_pipeline + 1];     // types[k] goes into loops[k], types[k + 1] comes out
 };
 
 // `mode` is made of cast_nearest and cast_saturate. False when a type is no row.
-bool find_chain(const Kernels& kernels, int from, int to, int mode, Chain* chain);
+bool find_pipeline(const Kernels& kernels, int from, int to, int mode, CastPipeline* pipeline);
 
 }  // namespace dlt
