@@ -22,7 +22,7 @@
 #include "native/memory/managed.h"
 #include "native/memory/trace.h"
 #include "native/opaque/handles.h"
-#include "native/opaque/later.h"
+#include "native/opaque/deferred_release.h"
 
 namespace {
 

@@ -119,13 +119,13 @@ static void answers_go_to_who_asks(void) {
   CHECK((void*)theirs.last_error == dlsym(RTLD_DEFAULT, "mts_last_error"));
   WORKS(dlt_find_host("libdltensor.so", &ours));
   double x = 0;
-  dlt_array_t told, ask, automatic = scalar_over(&x, f64);
-  WORKS(dlt_array_from_dlpack(tensor_over(&x, f64, 0, NULL, NULL, 0), "of theirs", &theirs, &told));
+  dlt_array_t set_last_error_of, ask, automatic = scalar_over(&x, f64);
+  WORKS(dlt_array_from_dlpack(tensor_over(&x, f64, 0, NULL, NULL, 0), "of theirs", &theirs, &set_last_error_of));
   WORKS(dlt_array_from_dlpack(tensor_over(&x, f64, 0, NULL, NULL, 0), "of ours", &ours, &ask));
   dlt_data_origin_t id = 0, registered = 0;
   char name[64];
   for (int i = 0; i < 5; i++) dlt_register_data_origin((char[]){'a' + i, 0}, &id);
-  WORKS(told.origin(told.ptr, &id));
+  WORKS(set_last_error_of.origin(set_last_error_of.ptr, &id));
   CHECK(mts_get_data_origin(id, name, sizeof(name)) == MTS_SUCCESS && strcmp(name, "of theirs") == 0);
   WORKS(ask.origin(ask.ptr, &id));
   WORKS(dlt_get_data_origin(id, name, sizeof(name)));
@@ -136,14 +136,14 @@ static void answers_go_to_who_asks(void) {
 
   const char *message, *origin;
   dlt_set_last_error("before", "test", NULL, NULL);
-  CHECK(told.swap_axes(told.ptr, 0, 1) == DLT_CALLBACK_ERROR);
+  CHECK(set_last_error_of.swap_axes(set_last_error_of.ptr, 0, 1) == DLT_CALLBACK_ERROR);
   mts_last_error(&message, &origin, NULL);
   CHECK(strstr(message, "swap_axes: expected axes below 0") && strcmp(origin, "dltensor") == 0);
   CHECK(strcmp(last_message(), "before") == 0);
   CHECK(ask.swap_axes(ask.ptr, 0, 1) == DLT_CALLBACK_ERROR);
   CHECK(strstr(last_message(), "swap_axes: expected axes below 0") != NULL);
   /* And the library passes it on to its own caller. */
-  mts_array_t theirs_now = as_theirs(told);
+  mts_array_t theirs_now = as_theirs(set_last_error_of);
   CHECK(mts_block(theirs_now, NULL, NULL, 0, NULL) == NULL);
   end_array(&ask);
   end_array(&automatic);

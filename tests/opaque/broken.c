@@ -155,7 +155,7 @@ enum lie {
   null_tensor, major_2, negative_dim, null_dims, ndim_99, ndim_minus, code_99, lanes_0, wrong_device, null_data,
   wild_strides, wild_offset, odd_pointer, null_deleter, null_strides, offset_8, error_in_deleter, lie_count
 };
-static enum lie told;
+static enum lie set_last_error_of;
 static void setting_deleter(DLManagedTensorVersioned* t) {
   dlt_set_last_error("set by a deleter", "test", NULL, NULL);
   test_deleter(t);
@@ -165,7 +165,7 @@ static dlt_status_t lying_dlpack(void* p, DLManagedTensorVersioned** out, DLDevi
   (void)p, (void)d, (void)s, (void)v;
   static test_tensor kept;
   DLManagedTensorVersioned* t = lent();
-  switch (told) {
+  switch (set_last_error_of) {
     case null_tensor: t->deleter(t), t = NULL; break;
     case major_2: t->version.major = 2; break;
     case negative_dim: t->dl_tensor.shape[1] = -3; break;
@@ -217,11 +217,11 @@ static void an_honest_array_passes(void) {
   returned = 0;
   WORKS(dlt_array_check(&a, NULL));
   CHECK(returned == 1);
-  for (told = null_strides; told < lie_count; told++) {
+  for (set_last_error_of = null_strides; set_last_error_of < lie_count; set_last_error_of++) {
     a.as_dlpack = lying_dlpack;
     WORKS(dlt_array_check(&a, NULL));
   }
-  told = null_deleter;
+  set_last_error_of = null_deleter;
   WORKS(dlt_array_check(&a, NULL));
 }
 
@@ -327,7 +327,7 @@ static void each_lie_is_named(void) {
               {wrong_device, "got one on cuda:0"}, {null_data, "data"}, {wild_strides, "strides"},
               {wild_offset, "byte_offset"}, {odd_pointer, "cannot be one"}};
   for (size_t i = 0; i < sizeof(lies) / sizeof(lies[0]); i++) {
-    told = lies[i].lie;
+    set_last_error_of = lies[i].lie;
     returned = 0;
     LIE(as_dlpack, lying_dlpack, lies[i].words);
     CHECK(returned == 1);
@@ -371,7 +371,7 @@ static void a_lying_fill_is_refused_and_given_back(void) {
   dlt_array_t ours = array_over(x, f64, 1, (int64_t[]){2}, NULL, 0), made;
   memset(&made, 0, sizeof(made));
   uintptr_t two = 2;
-  for (told = null_tensor; told <= odd_pointer; told++) {
+  for (set_last_error_of = null_tensor; set_last_error_of <= odd_pointer; set_last_error_of++) {
     dlt_array_t fill = honest();
     fill.as_dlpack = lying_dlpack;
     ends = returned = 0;

@@ -355,13 +355,13 @@ void classes_are_arrays_and_exceptions_cross() {
     dlt::Array odd = dlt::make_array<Odd>();
     CHECK(odd.origin() == "odd" && (odd.shape() == std::vector<uintptr_t>{2, 3}) && odd.device().device_type == kDLCPU);
     CHECK(throws<std::out_of_range>([&] { odd.dtype(); }, "no dtype today"));
-    bool caught = false;
+    bool guard_exceptions = false;
     try {
       odd.as_dlpack();
     } catch (int number) {
-      caught = number == 42;
+      guard_exceptions = number == 42;
     }
-    CHECK(caught);
+    CHECK(guard_exceptions);
     CHECK(throws<std::out_of_range>([&] { odd.swap_axes(0, 7); }, ""));
     odd.swap_axes(0, 1);
     returned = 0;

@@ -40,7 +40,7 @@ cdef extern from "native/opaque/array.h" namespace "dlt::opaque" nogil:
         void* data
         const Host* host
         bint ok()
-    cppclass Making:
+    cppclass ArraySpec:
         const DLTensor* view
         Block* block
         uint64_t flags
@@ -52,7 +52,7 @@ cdef extern from "native/opaque/array.h" namespace "dlt::opaque" nogil:
     const Host* host_with(const dlt_host_t&) noexcept
     int known_hosts(const Host**) noexcept  # an array of most_hosts
     const Origin* origin_named(const char*) noexcept
-    Status make(const Making&, dlt_array_t*) except +
+    Status make(const ArraySpec&, dlt_array_t*) except +
     bint is_ours(const dlt_array_t&) noexcept
     void* owner_of(const dlt_array_t&, void (*)(void*) noexcept nogil) noexcept
     int64_t live_handles() noexcept
@@ -77,8 +77,8 @@ cdef extern from "native/opaque/call.h" namespace "dlt::opaque" nogil:
                           uintptr_t) except +
     void call_destroy(dlt_array_t*) noexcept
 
-cdef extern from "native/opaque/later.h" namespace "dlt::opaque" nogil:
-    void call_when_left(void (*)() noexcept nogil) noexcept
+cdef extern from "native/opaque/deferred_release.h" namespace "dlt::opaque" nogil:
+    void set_wakeup(void (*)() noexcept nogil) noexcept
 
 cdef extern from "opaque/python_refs.h" namespace "dlt" nogil:
     cppclass Foreign:
@@ -86,9 +86,9 @@ cdef extern from "opaque/python_refs.h" namespace "dlt" nogil:
         dlt_array_t array
         void* owner
     void drop_object(void*) noexcept
-    void drop_left() noexcept
+    void drop_pending() noexcept
     void ask_main_thread() noexcept
-    void free_held(Block*) noexcept
+    void free_block_ref(Block*) noexcept
     void free_foreign(Block*) noexcept
     void destroy_without_gil(dlt_array_t*) noexcept
 

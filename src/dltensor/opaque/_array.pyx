@@ -45,12 +45,12 @@ cdef const Origin* _default_origin = origin_named(b"dltensor")
 cdef const char* PYTHON_SOURCE = "Python exception"
 
 # Whoever holds no GIL leaves objects behind; the main thread picks them up, for as long as it runs Python.
-call_when_left(ask_main_thread)
+set_wakeup(ask_main_thread)
 
 
 def _close():
-    call_when_left(NULL)
-    drop_left()
+    set_wakeup(NULL)
+    drop_pending()
 
 
 atexit.register(_close)
@@ -228,7 +228,7 @@ def origin_name(number, /):
 
 cdef Block* _held_block(Tensor t) except NULL:
     """A block around a tensor, that threads without the GIL may release."""
-    cdef Block* block = adopt(t.impl.dl.data, <void*>t, free_held)
+    cdef Block* block = adopt(t.impl.dl.data, <void*>t, free_block_ref)
     if block == NULL:
         raise MemoryError("OpaqueArray: no memory left for a block header")
     Py_INCREF(t)
@@ -236,7 +236,7 @@ cdef Block* _held_block(Tensor t) except NULL:
 
 
 cdef int _make(Tensor t, object owner, const Origin* origin, dlt_array_t* out) except -1:
-    cdef Making making
+    cdef ArraySpec making
     cdef Status status
     making.view = &t.impl.dl
     making.block = _held_block(t)

@@ -40,7 +40,7 @@ cdef class OpaqueArray:
         cdef bytes text
         if self.impl.ptr != NULL:
             raise TypeError("OpaqueArray: this one holds an array already; make another")
-        drop_left()
+        drop_pending()
         if type(obj) is OpaqueArray:
             raise TypeError("OpaqueArray: this is an array behind a vtable already; use it, or copy() it")
         if origin is not None:

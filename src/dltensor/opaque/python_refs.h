@@ -4,7 +4,7 @@
 #include "_core/gil.h"
 #include "native/memory/block.h"
 #include "native/opaque/call.h"
-#include "native/opaque/later.h"
+#include "native/opaque/deferred_release.h"
 
 namespace dlt {
 
@@ -15,24 +15,24 @@ inline void drop_object(void* object) noexcept {
   if (holds_gil())
     with_python([object] { Py_DECREF(static_cast<PyObject*>(object)); });
   else
-    opaque::leave(object);
+    opaque::defer(object);
 }
 
-inline void drop_left() noexcept {
-  if (opaque::any_left()) opaque::take_left(drop_object);
+inline void drop_pending() noexcept {
+  if (opaque::has_pending()) opaque::drain(drop_object);
 }
 
-inline int drop_left_when_pending(void*) noexcept {
-  drop_left();
+inline int drop_pending_call(void*) noexcept {
+  drop_pending();
   return 0;
 }
 
 // The main thread comes by between two steps of the interpreter, at the latest when it takes the GIL the next time.
 // Where its queue is full, the next array does it.
-inline void ask_main_thread() noexcept { Py_AddPendingCall(drop_left_when_pending, nullptr); }
+inline void ask_main_thread() noexcept { Py_AddPendingCall(drop_pending_call, nullptr); }
 
 // The `free` of a block that keeps a Python object alive, for blocks that go to other languages.
-inline void free_held(Block* block) noexcept {
+inline void free_block_ref(Block* block) noexcept {
   void* object = block->owner;
   recycle(block);
   drop_object(object);

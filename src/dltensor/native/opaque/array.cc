@@ -13,7 +13,7 @@
 #include "native/layout/layout.h"
 #include "native/layout/reshape.h"
 #include "native/memory/managed.h"
-#include "native/opaque/admit.h"
+#include "native/opaque/import.h"
 #include "native/opaque/call.h"
 #include "native/opaque/errors.h"
 #include "native/opaque/strided.h"
@@ -79,18 +79,18 @@ Status make_like(const char* function, const Array& array, DLDevice device, int3
 }
 
 // The array shows something else now, so what it was made from no longer stands for it.
-struct Disowned {
+struct PendingRelease {
   void* owner = nullptr;
   void (*release_owner)(void*) noexcept = nullptr;
   Block* block = nullptr;
   // After the guard is open again: both may run code of others.
-  ~Disowned() {
+  ~PendingRelease() {
     if (owner && release_owner) release_owner(owner);
     if (block) release(block);
   }
 };
 
-void change(Array& array, Slot* slot, Layout* layout, Disowned* gone) noexcept {
+void change(Array& array, Slot* slot, Layout* layout, PendingRelease* gone) noexcept {
   array.layout = layout;
   if (layout->older == array.newest) array.newest = layout;
   slot->shape.store(shape_word(layout), std::memory_order_release);
@@ -104,8 +104,8 @@ DLTensor Array::view() const noexcept {
   return {data, device, layout->ndim, dtype, layout->dims(), layout->strides(), byte_offset};
 }
 
-Status make(const Making& making, dlt_array_t* out) {
-  const DLTensor& view = *making.view;
+Status make(const ArraySpec& spec, dlt_array_t* out) {
+  const DLTensor& view = *spec.view;
   if (!is_known(view.device.device_type))
     return failure("array: expected a device of DLPack 1.3, got ", view.device);
   if (!is_known(view.dtype)) return failure("array: expected a dtype of DLPack 1.3, got ", view.dtype);
@@ -119,14 +119,14 @@ Status make(const Making& making, dlt_array_t* out) {
   }
   array->device = view.device;
   array->dtype = view.dtype;
-  array->flags = making.flags & kept_flags;
-  array->origin = making.origin;
-  array->host = making.host;
+  array->flags = spec.flags & kept_flags;
+  array->origin = spec.origin;
+  array->host = spec.host;
   array->data = view.data;
   array->byte_offset = view.byte_offset;
-  array->block = making.block;
-  array->owner = making.owner;
-  array->release_owner = making.release_owner;
+  array->block = spec.block;
+  array->owner = spec.owner;
+  array->release_owner = spec.release_owner;
   void* handle = new_handle(array);
   if (!handle) {
     free(array->layout);
@@ -148,7 +148,7 @@ void show(const Array& array, Slot* slot) noexcept {
 }
 
 void end(Array* array) noexcept {
-  Disowned gone{array->owner, array->release_owner, array->block};
+  PendingRelease gone{array->owner, array->release_owner, array->block};
   for (Layout* layout = array->newest; layout;) {
     Layout* older = layout->older;
     free(layout);
@@ -191,7 +191,7 @@ void* owner_of(const dlt_array_t& array, void (*keep)(void*)) noexcept {
   return pinned->owner;
 }
 
-Status lend_out(Array& array, DLManagedTensorVersioned** out, DLDevice device, const int64_t* stream,
+Status export_managed(Array& array, DLManagedTensorVersioned** out, DLDevice device, const int64_t* stream,
                 DLPackVersion max_version) {
   if (!out) return failure("as_dlpack: expected a place for the tensor, got NULL");
   if (max_version.major < DLPACK_MAJOR_VERSION)
@@ -233,21 +233,21 @@ Status lend_out(Array& array, DLManagedTensorVersioned** out, DLDevice device, c
   return {};
 }
 
-Status take_in(const Array& array, DLManagedTensorVersioned* tensor, dlt_array_t* out) {
+Status import_managed(const Array& array, DLManagedTensorVersioned* tensor, dlt_array_t* out) {
   Status status;
   if (!out)
     status = failure("from_dlpack: expected a place for the array, got NULL");
   else
     status = adopt_tensor("from_dlpack", tensor, array.origin, array.host, out);
-  if (!status.ok()) let_go(tensor);
+  if (!status.ok()) call_deleter(tensor);
   return status;
 }
 
 Status adopt_tensor(const char* function, DLManagedTensorVersioned* tensor, const Origin* origin, const Host* host,
                     dlt_array_t* out) {
-  if (Status status = judge(function, tensor); !status.ok()) return status;
+  if (Status status = check_tensor(function, tensor); !status.ok()) return status;
   int64_t strides[DLT_ARRAY_MAX_NDIM];
-  DLTensor view = settled(tensor->dl_tensor, strides);
+  DLTensor view = normalized(tensor->dl_tensor, strides);
   Block* block = block_around(tensor);
   if (!block) return out_of_memory(function);
   Status status = make({&view, block, tensor->flags, origin, host, nullptr, nullptr}, out);
@@ -262,7 +262,7 @@ Status reshape(Array& array, Slot* slot, const uintptr_t* shape, uintptr_t count
   if (Status status = read_shape("reshape", shape, count, array.element(), dims, &elements, &bytes); !status.ok())
     return status;
   auto ndim = static_cast<int32_t>(count);
-  Disowned gone;
+  PendingRelease gone;
   std::lock_guard lock(array.guard);
   DLTensor view = array.view();
   int64_t there;
@@ -289,7 +289,7 @@ Status reshape(Array& array, Slot* slot, const uintptr_t* shape, uintptr_t count
 }
 
 Status swap_axes(Array& array, Slot* slot, uintptr_t axis_1, uintptr_t axis_2) {
-  Disowned gone;
+  PendingRelease gone;
   std::lock_guard lock(array.guard);
   DLTensor view = array.view();
   auto ndim = static_cast<uintptr_t>(view.ndim);
@@ -323,7 +323,7 @@ Status create(const Array& array, const uintptr_t* shape, uintptr_t count, const
     return status;
   struct Scalar {
     DLManagedTensorVersioned* tensor;
-    ~Scalar() { let_go(tensor); }
+    ~Scalar() { call_deleter(tensor); }
   } keeper{scalar};
   const DLTensor& value = scalar->dl_tensor;
   if (value.ndim != 0)

@@ -50,7 +50,7 @@ struct Array {
 };
 
 // What an array is made of. A tensor as the engine has them: valid, strides there, byte_offset folded.
-struct Making {
+struct ArraySpec {
   const DLTensor* view;
   Block* block;
   uint64_t flags;
@@ -61,7 +61,7 @@ struct Making {
 };
 
 // On success the array has the caller's reference to the block, and the owner. On failure nothing has changed.
-DLT_API Status make(const Making& making, dlt_array_t* out);
+DLT_API Status make(const ArraySpec& spec, dlt_array_t* out);
 
 // An array around a managed tensor, which is judged first. On failure the tensor is still the caller's.
 DLT_API Status adopt_tensor(const char* function, DLManagedTensorVersioned* tensor, const Origin* origin,
@@ -83,9 +83,9 @@ void end(Array* array) noexcept;
 void show(const Array& array, Slot* slot) noexcept;
 
 // What the functions of the struct do, on a pinned array.
-Status lend_out(Array& array, DLManagedTensorVersioned** out, DLDevice device, const int64_t* stream,
+Status export_managed(Array& array, DLManagedTensorVersioned** out, DLDevice device, const int64_t* stream,
                 DLPackVersion max_version);
-Status take_in(const Array& array, DLManagedTensorVersioned* tensor, dlt_array_t* out);
+Status import_managed(const Array& array, DLManagedTensorVersioned* tensor, dlt_array_t* out);
 Status reshape(Array& array, Slot* slot, const uintptr_t* shape, uintptr_t count);
 Status swap_axes(Array& array, Slot* slot, uintptr_t axis_1, uintptr_t axis_2);
 Status create(const Array& array, const uintptr_t* shape, uintptr_t count, const dlt_array_t& fill, dlt_array_t* out);

@@ -7,7 +7,7 @@
 #include <functional>
 #include <string_view>
 
-#include "native/opaque/admit.h"
+#include "native/opaque/import.h"
 #include "native/opaque/array.h"
 #include "native/opaque/errors.h"
 #include "native/opaque/geometry.h"
@@ -54,12 +54,12 @@ class ErrorWatch {
       status.message += ", with an empty message";
       return status;
     }
-    if (source) status.source = legible(source);
+    if (source) status.source = escape_utf8(source);
     // What this library says of its own arrays begins with the name of the function already.
     if (status.source == error_source && said == ": " && std::string_view(message).starts_with(slot))
-      status.message = legible(message);
+      status.message = escape_utf8(message);
     else
-      status.message += words(said, std::string_view(legible(message)));
+      status.message += words(said, std::string_view(escape_utf8(message)));
     return status;
   }
 
@@ -138,7 +138,7 @@ Status name_of(const char* function, dlt_data_origin_t origin, const Host* host,
     dlt_status_t code = host->calls.get_data_origin(origin, buffer.data(), room);
     if (code == DLT_SUCCESS) {
       buffer.resize(strnlen(buffer.data(), room));
-      *name = legible(buffer);
+      *name = escape_utf8(buffer);
       return {};
     }
     if (code != DLT_BUFFER_SIZE_ERROR) break;
@@ -196,14 +196,14 @@ Status export_tensor(const char* function, const dlt_array_t& array, const Host*
     return status;
   if (!tensor)
     return failure(std::string_view(function), ": the array's function 'as_dlpack' succeeded without giving a tensor");
-  Status status = judge(function, tensor);
+  Status status = check_tensor(function, tensor);
   if (status.ok()) {
     DLDevice got = tensor->dl_tensor.device;
     if (got.device_type != device.device_type || got.device_id != device.device_id)
       status = failure(std::string_view(function), ": expected a tensor on ", device, ", got one on ", got);
   }
   if (!status.ok()) {
-    let_go(tensor);
+    call_deleter(tensor);
     return status;
   }
   *out = tensor;
@@ -212,7 +212,7 @@ Status export_tensor(const char* function, const dlt_array_t& array, const Host*
 
 Status call_from_dlpack(const dlt_array_t& array, const Host* host, DLManagedTensorVersioned* tensor,
                         dlt_array_t* out) {
-  if (!array.from_dlpack) let_go(tensor);
+  if (!array.from_dlpack) call_deleter(tensor);
   dlt_array_t made = {};
   Status status = call("from_dlpack", "from_dlpack", host, array.from_dlpack, static_cast<const void*>(array.ptr),
                        tensor, &made);

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "native/memory/managed.h"
-#include "native/opaque/admit.h"
+#include "native/opaque/import.h"
 #include "native/opaque/call.h"
 #include "native/opaque/errors.h"
 #include "native/opaque/geometry.h"
@@ -74,7 +74,7 @@ Status check_export(const dlt_array_t& array, const Host* host, const Answers& s
            (view.ndim && memcmp(view.shape, said.shape, static_cast<size_t>(view.ndim) * sizeof(int64_t)) != 0))
     status = failure("array_check: the array says its shape is ", Dims{said.shape, said.ndim}, ", its tensor ",
                      Dims{view.shape, view.ndim});
-  let_go(tensor);
+  call_deleter(tensor);
   return status;
 }
 
@@ -146,7 +146,7 @@ Status check(const dlt_array_t& array, const Host* host) {
 
 dlt_status_t dlt_array_check(const dlt_array_t* array, const dlt_host_t* host) {
   using namespace dlt::opaque;
-  return told(caught([&]() -> Status {
+  return set_last_error_of(guard_exceptions([&]() -> Status {
     if (!array) return invalid("array_check: expected an array, got NULL");
     const Host* answers_to = host ? host_with(*host) : nullptr;
     if (host && !answers_to) return invalid("array_check: expected a host with four functions");

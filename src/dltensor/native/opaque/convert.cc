@@ -7,7 +7,7 @@
 
 #include "native/fork.h"
 #include "native/no_destructor.h"
-#include "native/opaque/admit.h"
+#include "native/opaque/import.h"
 #include "native/opaque/array.h"
 #include "native/opaque/call.h"
 #include "native/opaque/errors.h"
@@ -128,7 +128,7 @@ Inner unboxed(void* ptr) noexcept {
   return inner;
 }
 
-dlt_status_t tell(const void* caller, const Status& status) noexcept {
+dlt_status_t report_error(const void* caller, const Status& status) noexcept {
   if (status.ok()) return DLT_SUCCESS;
   const char* text = status.message.empty() ? "out of memory" : status.message.c_str();
   host_of_caller(caller)->calls.set_last_error(text, error_source, nullptr, nullptr);
@@ -141,7 +141,7 @@ Status to_new(const dlt_array_v1_t& array, dlt_array_t* out);
 // `convert` turns what the inner function made into the outer layout; when that fails, what was made is ended.
 template <class Made, class Outer>
 Status hand_over(Made& made, Outer* out, Status (*convert)(const Made&, Outer*)) {
-  Status status = caught([&] { return convert(made, out); });
+  Status status = guard_exceptions([&] { return convert(made, out); });
   if (!status.ok() && made.destroy) made.destroy(made.ptr);
   return status;
 }
@@ -150,9 +150,9 @@ dlt_status_t old_create(const void* ptr, const uintptr_t* shape, uintptr_t count
   const void* caller = __builtin_return_address(0);
   const dlt_array_v1_t& inner = OldBox::of(ptr);
   dlt_array_v1_t old_fill, made = {};
-  if (Status status = hand_over(fill, &old_fill, to_old); !status.ok()) return tell(caller, status);
+  if (Status status = hand_over(fill, &old_fill, to_old); !status.ok()) return report_error(caller, status);
   dlt_status_t code = inner.create(inner.ptr, shape, count, old_fill, &made);
-  return code == DLT_SUCCESS ? tell(caller, hand_over(made, out, to_new)) : code;
+  return code == DLT_SUCCESS ? report_error(caller, hand_over(made, out, to_new)) : code;
 }
 
 dlt_status_t old_copy(const void* ptr, DLDevice device, dlt_array_t* out) {
@@ -160,21 +160,21 @@ dlt_status_t old_copy(const void* ptr, DLDevice device, dlt_array_t* out) {
   const dlt_array_v1_t& inner = OldBox::of(ptr);
   // The old copy has no device: it stays where it is, so only that may be asked for.
   DLDevice here = {};
-  if (!inner.device) return tell(caller, caught([] { return failure("copy: the array's function 'device' is NULL"); }));
+  if (!inner.device) return report_error(caller, guard_exceptions([] { return failure("copy: the array's function 'device' is NULL"); }));
   if (dlt_status_t code = inner.device(inner.ptr, &here); code != DLT_SUCCESS) return code;
   if (here.device_type != device.device_type || here.device_id != device.device_id)
-    return tell(caller, caught([&] {
+    return report_error(caller, guard_exceptions([&] {
       return failure("copy: an array of the 96-byte layout on ", here, " cannot be copied to ", device);
     }));
   dlt_array_v1_t made = {};
   dlt_status_t code = inner.copy(inner.ptr, &made);
-  return code == DLT_SUCCESS ? tell(caller, hand_over(made, out, to_new)) : code;
+  return code == DLT_SUCCESS ? report_error(caller, hand_over(made, out, to_new)) : code;
 }
 
 dlt_status_t old_from_dlpack(const void*, DLManagedTensorVersioned* tensor, dlt_array_t*) {
   const void* caller = __builtin_return_address(0);
-  let_go(tensor);
-  return tell(caller, caught([] {
+  call_deleter(tensor);
+  return report_error(caller, guard_exceptions([] {
     return failure("from_dlpack: an array of the 96-byte layout cannot import a tensor; use dlt_array_from_dlpack");
   }));
 }
@@ -184,20 +184,20 @@ dlt_status_t new_create(const void* ptr, const uintptr_t* shape, uintptr_t count
   const void* caller = __builtin_return_address(0);
   const dlt_array_t& inner = NewBox::of(ptr);
   dlt_array_t new_fill, made = {};
-  if (Status status = hand_over(fill, &new_fill, to_new); !status.ok()) return tell(caller, status);
+  if (Status status = hand_over(fill, &new_fill, to_new); !status.ok()) return report_error(caller, status);
   dlt_status_t code = inner.create(inner.ptr, shape, count, new_fill, &made);
-  return code == DLT_SUCCESS ? tell(caller, hand_over(made, out, to_old)) : code;
+  return code == DLT_SUCCESS ? report_error(caller, hand_over(made, out, to_old)) : code;
 }
 
 dlt_status_t new_copy(const void* ptr, dlt_array_v1_t* out) {
   const void* caller = __builtin_return_address(0);
   const dlt_array_t& inner = NewBox::of(ptr);
   DLDevice here = {};
-  if (!inner.device) return tell(caller, caught([] { return failure("copy: the array's function 'device' is NULL"); }));
+  if (!inner.device) return report_error(caller, guard_exceptions([] { return failure("copy: the array's function 'device' is NULL"); }));
   if (dlt_status_t code = inner.device(inner.ptr, &here); code != DLT_SUCCESS) return code;
   dlt_array_t made = {};
   dlt_status_t code = inner.copy(inner.ptr, here, &made);
-  return code == DLT_SUCCESS ? tell(caller, hand_over(made, out, to_old)) : code;
+  return code == DLT_SUCCESS ? report_error(caller, hand_over(made, out, to_old)) : code;
 }
 
 // What is boxed already comes out of its box, so that there and back is the same struct. A view of a box becomes a
@@ -246,7 +246,7 @@ Status to_old(const dlt_array_t& array, dlt_array_v1_t* out) {
 
 dlt_status_t dlt_array_from_v1(dlt_array_v1_t array, dlt_array_t* new_array) {
   using namespace dlt::opaque;
-  return told(caught([&]() -> Status {
+  return set_last_error_of(guard_exceptions([&]() -> Status {
     if (!new_array) return invalid("array_from_v1: expected a place for the array, got NULL");
     if (is_nothing(array)) return invalid("array_from_v1: expected an array, got a struct without functions");
     return to_new(array, new_array);
@@ -255,7 +255,7 @@ dlt_status_t dlt_array_from_v1(dlt_array_v1_t array, dlt_array_t* new_array) {
 
 dlt_status_t dlt_array_to_v1(dlt_array_t array, dlt_array_v1_t* new_array) {
   using namespace dlt::opaque;
-  return told(caught([&]() -> Status {
+  return set_last_error_of(guard_exceptions([&]() -> Status {
     if (!new_array) return invalid("array_to_v1: expected a place for the array, got NULL");
     if (is_nothing(array)) return invalid("array_to_v1: expected an array, got a struct without functions");
     return to_old(array, new_array);

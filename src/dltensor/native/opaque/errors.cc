@@ -77,7 +77,7 @@ size_t utf8_length(std::string_view text, size_t at) noexcept {
 
 }  // namespace
 
-std::string legible(std::string_view bytes) {
+std::string escape_utf8(std::string_view bytes) {
   static const char digits[] = "0123456789abcdef";
   std::string text;
   text.reserve(std::min(bytes.size(), longest_text) + 64);
@@ -97,14 +97,14 @@ std::string legible(std::string_view bytes) {
   return text;
 }
 
-dlt_status_t told(const Status& status) noexcept {
+dlt_status_t set_last_error_of(const Status& status) noexcept {
   if (!status.ok()) dlt_set_last_error(status.message.c_str(), error_source, nullptr, nullptr);
   return status.code;
 }
 
 }  // namespace dlt::opaque
 
-using dlt::opaque::legible;
+using dlt::opaque::escape_utf8;
 using dlt::opaque::mine;
 using dlt::opaque::peek;
 
@@ -133,8 +133,8 @@ dlt_status_t dlt_set_last_error(const char* message, const char* origin, void* d
   std::string message_text, origin_text;
   try {
     // Copied before the old texts go: `message` may well be one of them.
-    message_text = message ? legible(message) : "<no message provided>";
-    origin_text = origin ? legible(origin) : "<no origin provided>";
+    message_text = message ? escape_utf8(message) : "<no message provided>";
+    origin_text = origin ? escape_utf8(origin) : "<no origin provided>";
   } catch (...) {
     message_text.assign("out of memory");
     origin_text.clear();

@@ -12,14 +12,14 @@ namespace dlt::opaque {
 inline constexpr const char* error_source = "dltensor";
 
 // Bytes that are not UTF-8, and NULs, written out as \xNN; cut where it gets too long.
-std::string legible(std::string_view bytes);
+std::string escape_utf8(std::string_view bytes);
 
 // For functions of the C interface: sets the last error unless `status` is success, and returns its code.
-dlt_status_t told(const Status& status) noexcept;
+dlt_status_t set_last_error_of(const Status& status) noexcept;
 
 // Runs `body`, which returns a Status, and lets no C++ exception through.
 template <class Body>
-Status caught(Body&& body) noexcept {
+Status guard_exceptions(Body&& body) noexcept {
   try {
     return body();
   } catch (const std::bad_alloc&) {

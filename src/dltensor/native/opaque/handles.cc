@@ -110,7 +110,7 @@ Slot* slot_of(const void* handle) noexcept {
   return slot && is_current(slot->state.load(std::memory_order_acquire), handle) ? slot : nullptr;
 }
 
-bool stands(const Slot* slot, const void* handle) noexcept {
+bool is_live(const Slot* slot, const void* handle) noexcept {
   return is_current(slot->state.load(std::memory_order_acquire), handle);
 }
 

@@ -36,7 +36,7 @@ void* new_handle(Array* array) noexcept;
 Slot* slot_of(const void* handle) noexcept;
 
 // Does the handle still stand? Ask after having read from its slot.
-bool stands(const Slot* slot, const void* handle) noexcept;
+bool is_live(const Slot* slot, const void* handle) noexcept;
 
 // Keeps the array from going while one works on it. Null when the handle is not, or no longer, one of ours.
 Slot* pin(const void* handle) noexcept;

@@ -39,7 +39,7 @@ Status number_of(const char* name, dlt_data_origin_t* origin) {
   if (length > longest_name)
     return invalid("register_data_origin: expected a name of at most ", longest_name, " bytes, got a longer one");
   std::string_view asked(name, length);
-  if (std::string readable = legible(asked); readable != asked)
+  if (std::string readable = escape_utf8(asked); readable != asked)
     return invalid("register_data_origin: expected a name in UTF-8, got '", std::string_view(readable), "'");
   Registry& all = registry();
   std::lock_guard lock(all.guard);
@@ -85,11 +85,11 @@ Status name_of(dlt_data_origin_t origin, char* buffer, size_t size) {
 }  // namespace dlt::opaque
 
 dlt_status_t dlt_register_data_origin(const char* name, dlt_data_origin_t* origin) {
-  return dlt::opaque::told(dlt::opaque::caught([&] { return dlt::opaque::number_of(name, origin); }));
+  return dlt::opaque::set_last_error_of(dlt::opaque::guard_exceptions([&] { return dlt::opaque::number_of(name, origin); }));
 }
 
 dlt_status_t dlt_get_data_origin(dlt_data_origin_t origin, char* buffer, uintptr_t buffer_size) {
-  return dlt::opaque::told(dlt::opaque::caught([&] { return dlt::opaque::name_of(origin, buffer, buffer_size); }));
+  return dlt::opaque::set_last_error_of(dlt::opaque::guard_exceptions([&] { return dlt::opaque::name_of(origin, buffer, buffer_size); }));
 }
 
 uint32_t dlt_array_abi_version(void) { return DLT_ARRAY_ABI_VERSION; }

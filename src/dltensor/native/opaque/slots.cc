@@ -3,7 +3,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "native/opaque/admit.h"
+#include "native/opaque/import.h"
 #include "native/opaque/array.h"
 #include "native/opaque/errors.h"
 
@@ -12,7 +12,7 @@ namespace {
 
 // The message goes to the library that asked: only there will it be looked for. An error without a text, which is
 // what is left when even memory for the text is out, gets one that needs no memory.
-dlt_status_t tell(const void* handle, const void* caller, const Status& status) noexcept {
+dlt_status_t report_error(const void* handle, const void* caller, const Status& status) noexcept {
   if (status.ok()) return DLT_SUCCESS;
   const Slot* slot = slot_of(handle);
   const Host* host = slot ? slot->host.load(std::memory_order_acquire) : nullptr;
@@ -39,7 +39,7 @@ Status no_place(const char* function) {
 // For what works on the array itself.
 template <class Body>
 dlt_status_t on_array(const char* function, const void* handle, const void* caller, Body&& body) noexcept {
-  return tell(handle, caller, caught([&]() -> Status {
+  return report_error(handle, caller, guard_exceptions([&]() -> Status {
     Pinned array(handle);
     return array ? body(*array, array.slot()) : no_array(function, handle);
   }));
@@ -51,12 +51,12 @@ dlt_status_t from_slot(const char* function, const void* handle, const void* cal
   if (place) [[likely]]
     if (const Slot* slot = slot_of(handle)) [[likely]] {
       auto store = read(slot);
-      if (stands(slot, handle)) [[likely]] {
+      if (is_live(slot, handle)) [[likely]] {
         store();
         return DLT_SUCCESS;
       }
     }
-  return tell(handle, caller, caught([&] { return place ? no_array(function, handle) : no_place(function); }));
+  return report_error(handle, caller, guard_exceptions([&] { return place ? no_array(function, handle) : no_place(function); }));
 }
 
 void destroy(void* handle) { retire(handle); }
@@ -102,7 +102,7 @@ dlt_status_t shape(const void* handle, const uintptr_t** out, uintptr_t* count) 
 dlt_status_t as_dlpack(void* handle, DLManagedTensorVersioned** out, DLDevice device, const int64_t* stream,
                        DLPackVersion max_version) {
   return on_array("as_dlpack", handle, __builtin_return_address(0),
-                  [&](Array& array, Slot*) { return lend_out(array, out, device, stream, max_version); });
+                  [&](Array& array, Slot*) { return export_managed(array, out, device, stream, max_version); });
 }
 
 dlt_status_t from_dlpack(const void* handle, DLManagedTensorVersioned* tensor, dlt_array_t* out) {
@@ -111,9 +111,9 @@ dlt_status_t from_dlpack(const void* handle, DLManagedTensorVersioned* tensor, d
   bool taken = false;
   dlt_status_t status = on_array("from_dlpack", handle, caller, [&](Array& array, Slot*) {
     taken = true;
-    return take_in(array, tensor, out);
+    return import_managed(array, tensor, out);
   });
-  if (!taken) let_go(tensor);
+  if (!taken) call_deleter(tensor);
   return status;
 }
 
@@ -159,7 +159,7 @@ dlt_array_t with_functions(void* handle) noexcept {
 dlt_status_t dlt_array_from_dlpack(DLManagedTensorVersioned* tensor, const char* origin, const dlt_host_t* host,
                                    dlt_array_t* new_array) {
   using namespace dlt::opaque;
-  Status status = caught([&]() -> Status {
+  Status status = guard_exceptions([&]() -> Status {
     if (!new_array) return invalid("array_from_dlpack: expected a place for the array, got NULL");
     const Host* answers_to = nullptr;
     if (host && !(answers_to = host_with(*host)))
@@ -168,14 +168,14 @@ dlt_status_t dlt_array_from_dlpack(DLManagedTensorVersioned* tensor, const char*
     if (!named) return invalid("array_from_dlpack: expected the name of an origin in UTF-8, of at most 65535 bytes");
     return adopt_tensor("array_from_dlpack", tensor, named, answers_to, new_array);
   });
-  if (!status.ok()) let_go(tensor);
-  return told(status);
+  if (!status.ok()) call_deleter(tensor);
+  return set_last_error_of(status);
 }
 
 dlt_status_t dlt_array_create(const uintptr_t* shape, uintptr_t shape_count, DLDataType dtype, dlt_array_t* new_array) {
   using namespace dlt::opaque;
   // The message goes to the library that asked, as with the functions of the struct.
-  return tell(nullptr, __builtin_return_address(0), caught([&]() -> Status {
+  return report_error(nullptr, __builtin_return_address(0), guard_exceptions([&]() -> Status {
     if (!new_array) return failure("array_create: expected a place for the array, got NULL");
     return make_zeros("array_create", dtype, shape, shape_count, origin_named("dltensor"), new_array);
   }));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A stack of things without a lock, and the question that goes with its first one.
-#include "native/opaque/later.h"
+#include "native/opaque/deferred_release.h"
 
 #include <atomic>
 #include <mutex>
@@ -33,7 +33,7 @@ Asking& asking() noexcept {
 
 }  // namespace
 
-void leave(void* thing) noexcept {
+void defer(void* thing) noexcept {
   auto* one = new (std::nothrow) Left{nullptr, thing};
   if (!one) return;
   Left* before = left.load(std::memory_order_relaxed);
@@ -47,19 +47,19 @@ void leave(void* thing) noexcept {
   if (all.ask) all.ask();
 }
 
-void take_left(void (*let_go)(void*) noexcept) noexcept {
+void drain(void (*call_deleter)(void*) noexcept) noexcept {
   Left* one = left.exchange(nullptr, std::memory_order_acq_rel);
   while (one) {
     Left* next = one->next;
-    let_go(one->thing);
+    call_deleter(one->thing);
     delete one;
     one = next;
   }
 }
 
-bool any_left() noexcept { return left.load(std::memory_order_relaxed) != nullptr; }
+bool has_pending() noexcept { return left.load(std::memory_order_relaxed) != nullptr; }
 
-void call_when_left(void (*ask)() noexcept) noexcept {
+void set_wakeup(void (*ask)() noexcept) noexcept {
   Asking& all = asking();
   std::lock_guard lock(all.guard);
   all.ask = ask;

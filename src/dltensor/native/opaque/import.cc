@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Foreign tensors: the judge is dltensor/validate.h, and what is added here is what other libraries would crash on.
-#include "native/opaque/admit.h"
+#include "native/opaque/import.h"
 
 #include "dltensor/validate.h"
 #include "native/layout/layout.h"
@@ -8,7 +8,7 @@
 
 namespace dlt::opaque {
 
-Status judge(const char* function, const DLManagedTensorVersioned* tensor) {
+Status check_tensor(const char* function, const DLManagedTensorVersioned* tensor) {
   std::string_view name(function);
   if (!tensor) return failure(name, ": expected a DLPack tensor, got NULL");
   if (dlt_check_pointer(tensor) != DLT_RULE_NONE)
@@ -30,7 +30,7 @@ Status judge(const char* function, const DLManagedTensorVersioned* tensor) {
   return {};
 }
 
-DLTensor settled(const DLTensor& tensor, int64_t (&strides)[DLT_ARRAY_MAX_NDIM]) noexcept {
+DLTensor normalized(const DLTensor& tensor, int64_t (&strides)[DLT_ARRAY_MAX_NDIM]) noexcept {
   DLTensor view = tensor;
   if (!view.strides) {
     contiguous_strides(view.ndim, view.shape, strides);
@@ -43,7 +43,7 @@ DLTensor settled(const DLTensor& tensor, int64_t (&strides)[DLT_ARRAY_MAX_NDIM])
   return view;
 }
 
-void let_go(DLManagedTensorVersioned* tensor) noexcept {
+void call_deleter(DLManagedTensorVersioned* tensor) noexcept {
   // What cannot be a tensor has no deleter to call either.
   if (tensor && dlt_check_pointer(tensor) == DLT_RULE_NONE && tensor->deleter) tensor->deleter(tensor);
 }
@@ -52,7 +52,7 @@ Block* block_around(DLManagedTensorVersioned* tensor) noexcept {
   return adopt(tensor->dl_tensor.data, tensor, [](Block* block) noexcept {
     auto* owner = static_cast<DLManagedTensorVersioned*>(block->owner);
     recycle(block);
-    let_go(owner);
+    call_deleter(owner);
   });
 }
 

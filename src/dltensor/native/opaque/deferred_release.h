@@ -6,17 +6,17 @@
 
 namespace dlt::opaque {
 
-// Keeps `thing` until take_left(), and asks for somebody to come, from any thread. Out of memory it is leaked.
-DLT_API void leave(void* thing) noexcept;
+// Keeps `thing` until drain(), and asks for somebody to come, from any thread. Out of memory it is leaked.
+DLT_API void defer(void* thing) noexcept;
 
-// Runs `let_go` for all that was left.
-DLT_API void take_left(void (*let_go)(void* thing) noexcept) noexcept;
+// Runs `call_deleter` for all that was left.
+DLT_API void drain(void (*call_deleter)(void* thing) noexcept) noexcept;
 
 // Is anything left? A glance, no promise.
-DLT_API bool any_left() noexcept;
+DLT_API bool has_pending() noexcept;
 
 // How to ask: `ask` must not wait and must not call back. Null ends the asking for good; no call of the old one runs
 // any more when this returns.
-DLT_API void call_when_left(void (*ask)() noexcept) noexcept;
+DLT_API void set_wakeup(void (*ask)() noexcept) noexcept;
 
 }  // namespace dlt::opaque

@@ -9,15 +9,15 @@
 namespace dlt::opaque {
 
 // `tensor` stays the caller's. `function` begins the message.
-Status judge(const char* function, const DLManagedTensorVersioned* tensor);
+Status check_tensor(const char* function, const DLManagedTensorVersioned* tensor);
 
 // A judged tensor as the engine wants it: strides filled into `strides` when there were none, byte_offset
 // added to the address unless that is a handle.
-DLTensor settled(const DLTensor& tensor, int64_t (&strides)[DLT_ARRAY_MAX_NDIM]) noexcept;
+DLTensor normalized(const DLTensor& tensor, int64_t (&strides)[DLT_ARRAY_MAX_NDIM]) noexcept;
 
 // A block whose end is the tensor's deleter. Null when out of memory; the tensor is then still the caller's.
 Block* block_around(DLManagedTensorVersioned* tensor) noexcept;
 
-void let_go(DLManagedTensorVersioned* tensor) noexcept;
+void call_deleter(DLManagedTensorVersioned* tensor) noexcept;
 
 }  // namespace dlt::opaque
