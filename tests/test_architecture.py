@@ -123,7 +123,7 @@ def python_imports(file, text):
             and re.fullmatch(r"(dltensor|_core|_ops|cuda)(\.\w+)+", node.value)
         ):
             name = node.value if node.value.startswith("dltensor") else f"dltensor.{node.value}"
-            found = imported(file, 0, name, [])
+            found = [target for target in imported(file, 0, name, []) if target != "__init__"]
         else:
             continue
         for target in found:

@@ -14,7 +14,8 @@ import pytest
 import dltensor as dl
 
 caches = pytest.mark.skipif(
-    "DLTENSOR_SANITIZED" in os.environ, reason="nothing is kept for reuse under a sanitizer, which would not see its use"
+    "DLTENSOR_SANITIZED" in os.environ,
+    reason="a sanitizer would not see the use of memory that is kept",
 )
 
 CALLS = {

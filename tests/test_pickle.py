@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from dltensor._core.views import from_raw, raw_bytes, as_strided
+from dltensor._core.views import as_strided, from_raw, raw_bytes
 
 import dltensor as dl
 from dltensor._core.pickling import rebuild

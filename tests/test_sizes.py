@@ -3,7 +3,7 @@
 
 import numpy as np
 import pytest
-from dltensor._core.views import from_raw, as_strided
+from dltensor._core.views import as_strided, from_raw
 
 import dltensor as dl
 

@@ -224,9 +224,9 @@ def unwritable(tmp_path):
 def test_a_file_that_cannot_be_written_is_refused_before_the_work(arguments, tmp_path, capsys, monkeypatch):
     # Any work would raise.
     for module, name in (
-        ("conformance.matrix", "measure"),
+        ("conformance.matrix.measure", "measure"),
         ("conformance.command", "check"),
-        ("bench", "measure"),
+        ("_cli.bench", "measure"),
         ("inspection.command", "find"),
     ):
         __import__(f"dltensor.{module}")

@@ -114,8 +114,9 @@ def names():
         if where.get(name) and where[name][1] != name:
             # A stub does not hand on what it imports under another name.
             module, there = where[name]
-            modules.setdefault(".", []).append(module[1:])
-            renamed[name] = f"{module[1:]}.{there}"
+            package, _, leaf = module.rpartition(".")
+            modules.setdefault(package or ".", []).append(leaf)
+            renamed[name] = f"{leaf}.{there}"
         elif where.get(name):
             modules.setdefault(where[name][0], []).append(name)
         elif isinstance(value, types.ModuleType):

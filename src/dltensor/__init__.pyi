@@ -5,13 +5,21 @@
 import builtins
 from typing import Final
 
-from ._ops import array_api as _namespace
-from ._core import types as _words, layout
-from . import checks, conformance, cuda, debug, opaque
-from ._ops.casting import astype, cast, clip, copy, fill, where
-from ._core.memory import empty_cache, set_cache_limit
-from ._ops.promotion import cpu_features, num_threads, result_type, set_num_threads
+from . import checks, conformance, cuda, debug, layout, opaque
+from ._core import types
 from ._core.convert import asarray, empty, from_dlpack, into, wrap
+from ._core.memory import empty_cache, set_cache_limit
+from ._core.tensor import Tensor
+from ._core.types import (
+    ConformanceWarning, DLPACK_VERSION, DTYPES, DType, DataTypeCode, Device, DeviceError, DeviceType, Flags, as_device,
+    as_dtype,
+)
+from ._ops import array_api
+from ._ops.casting import astype, cast, clip, copy, fill, where
+from ._ops.creation import (
+    arange, empty_like, eye, full, full_like, linspace, meshgrid, ones, ones_like, tril, triu, zeros, zeros_like,
+)
+from ._ops.dtypes import can_cast, finfo, iinfo, isdtype
 from ._ops.elementwise import (
     OPS, abs, acos, acosh, add, asin, asinh, atan, atan2, atanh, bitwise_and, bitwise_invert, bitwise_left_shift,
     bitwise_or, bitwise_right_shift, bitwise_xor, ceil, conj, copysign, cos, cosh, div, divide, eq, equal, exp, expm1,
@@ -20,26 +28,18 @@ from ._ops.elementwise import (
     multiply, ne, negative, nextafter, not_equal, positive, pow, rdiv, real, reciprocal, remainder, round, rsub, sign,
     signbit, sin, sinh, sqrt, square, sub, subtract, tan, tanh, trunc,
 )
-from ._ops.operands import data_ptr
-from ._ops.matmul import gemm, matmul
-from ._core.tensor import Tensor
-from ._core.types import (
-    ConformanceWarning, DLPACK_VERSION, DTYPES, DType, DataTypeCode, Device, DeviceError, DeviceType, Flags, as_device,
-    as_dtype,
-)
-from .inspection.adapter import adapt
-from ._ops.creation import (
-    arange, empty_like, eye, full, full_like, linspace, meshgrid, ones, ones_like, tril, triu, zeros, zeros_like,
-)
-from ._ops.dtypes import can_cast, finfo, iinfo, isdtype
-from .inspection import inspect, validate
 from ._ops.manipulation import (
     broadcast_arrays, broadcast_shapes, broadcast_to, concat, expand_dims, flip, matrix_transpose, moveaxis,
     permute_dims, repeat, reshape, roll, squeeze, stack, tile, unstack,
 )
+from ._ops.matmul import gemm, matmul
+from ._ops.operands import data_ptr
+from ._ops.promotion import cpu_features, num_threads, result_type, set_num_threads
+from .inspection import inspect, validate
+from .inspection.adapter import adapt
 
-__array_namespace_info__ = _namespace.info
-__version__ = _words.PACKAGE_VERSION
+__array_namespace_info__ = array_api.info
+__version__ = types.PACKAGE_VERSION
 __array_api_version__: Final[builtins.str]
 bfloat16: Final[DType]
 bool: Final[DType]

@@ -9,8 +9,8 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from .buffers cimport take_buffer, take_interface, import_numpy
 from .dlpack cimport (ARRAY, ARRAY_INTERFACE, BUFFER, CAPSULE, CUDA_ARRAY_INTERFACE, NDARRAY, NONE, PROTOCOL, TABLE,
-                      ImportedTensor, TypeEntry, adopt_object, borrow_table, entry_of, entry_of_type, free_object, hold_storage,
-                      is_lazy, check_tensor, raise_pending, import_tensor, import_managed)
+                      ImportedTensor, TypeEntry, adopt_object, borrow_table, entry_of, entry_of_type, free_object,
+                      hold_storage, is_lazy, check_tensor, raise_pending, import_tensor, import_managed)
 from .native cimport adopt, export_managed, release
 from .scalars cimport plain_number, store_python
 from .tensor cimport (Tensor, as_tuple, assign_scalar, copied, exchange_table, is_packed, new_empty, read_shape,
@@ -561,7 +561,8 @@ def into(t, kind, /):
         return importer(source)
     if entry.torch:
         _refuse_torch(source)
-    managed = export_managed(source.impl.dl, source.impl.block, source.impl.flags & ~<uint64_t>DLPACK_FLAG_BITMASK_IS_COPIED)
+    managed = export_managed(source.impl.dl, source.impl.block,
+                             source.impl.flags & ~<uint64_t>DLPACK_FLAG_BITMASK_IS_COPIED)
     if managed == NULL:
         raise MemoryError("into: no memory left for the exported struct")
     if entry.table.managed_tensor_to_py_object_no_sync(managed, &made) != 0:

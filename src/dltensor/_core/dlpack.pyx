@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The doors: how a foreign tensor becomes ours, and ours a capsule. No arithmetic here, no arrays without DLPack.
+"""Import and export by DLPack: a foreign tensor becomes ours, and ours a capsule. Arrays without DLPack: buffers.pyx.
 
-One shape inside: a judged view and a block that keeps its memory. `import_tensor` alone consumes, `check_tensor` alone refuses,
-`export_capsule` alone exports. Legacy structs exist in this file and nowhere else.
+One form inside: a validated view and a block that keeps its memory. `import_tensor` alone consumes capsules,
+`check_tensor` alone validates, `export_capsule` alone exports. Legacy structs exist in this file and nowhere else.
 """
 import sys
 import warnings
@@ -328,7 +328,7 @@ cdef int _take_legacy(DLManagedTensor* managed, ImportedTensor* out, str func) e
 # -- what torch keeps behind a tensor ----------------------------------------------------------------------------------
 # torch's exchange table hands out memory that torch itself would not export: of tensors that require grad, that are
 # negated or conjugated lazily, that are no plain memory at all. And a tensor object is not its memory: `.data=`, `set_`
-# and `resize_` give it another one. _core/torch_fields.py finds out where torch keeps what tells these apart, and proves it.
+# and `resize_` give it another one. torch_fields.py finds out where torch keeps what tells these apart, and proves it.
 
 cdef enum:
     PLAIN_KEYS = 8

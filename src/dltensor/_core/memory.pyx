@@ -17,7 +17,7 @@ cdef extern from "native/memory/trace.h" namespace "dlt" nogil:
         uint64_t thread
         uint64_t time
         uint64_t block
-        uint64_t loan
+        uint64_t managed
         uint64_t bytes
     bint trace_start(size_t) noexcept
     void trace_stop() noexcept
@@ -115,7 +115,7 @@ def stop():
 
 
 def take():
-    """Take the records out: (list of (event, block, loan, bytes, thread, gil, time), how many were pushed out)."""
+    """Take the records out: (list of (event, block, managed, bytes, thread, gil, time), how many were pushed out)."""
     cdef TraceRecord records[256]
     cdef uint64_t lost = 0, total = 0
     cdef size_t i, n = 256
@@ -124,6 +124,6 @@ def take():
         n = trace_take(records, 256, &lost)
         total += lost
         for i in range(n):
-            made.append((EVENTS[dlt_event_number(records[i])], records[i].block, records[i].loan, records[i].bytes,
+            made.append((EVENTS[dlt_event_number(records[i])], records[i].block, records[i].managed, records[i].bytes,
                          records[i].thread, None if records[i].gil < 0 else records[i].gil != 0, records[i].time))
     return made, total

@@ -7,7 +7,7 @@ from pickle import PickleBuffer
 from .convert import asarray
 from .layout import contiguous_strides, extent
 from .types import DeviceError, DType, Flags
-from .views import from_raw, on_host, raw_bytes, as_strided
+from .views import as_strided, from_raw, on_host, raw_bytes
 
 
 def reduce_tensor(t, protocol):
@@ -49,13 +49,13 @@ def _span(t):
     """The bytes that the elements of `t` lie in, or copies of them, and how they lie there: strides and offset."""
     shape = tuple(1 if step == 0 else size for size, step in zip(t.shape, t.strides, strict=True))
     strides = t.strides
-    once = as_strided(t, shape, strides, where="pickle")
+    once = as_strided(t, shape, strides, func="pickle")
     low, high = extent(shape, strides)
     if high - low > prod(shape):
         once, low = once.copy(), 0
         strides = tuple(0 if old == 0 else new for old, new in zip(strides, contiguous_strides(shape), strict=True))
         high = prod(shape)
-    return raw_bytes(as_strided(once, (high - low,), (1,), low, where="pickle")), (strides, -low)
+    return raw_bytes(as_strided(once, (high - low,), (1,), low, func="pickle")), (strides, -low)
 
 
 def rebuild(data, shape, dtype, padded, readonly, strides=None, offset=0):
@@ -102,4 +102,4 @@ def rebuild(data, shape, dtype, padded, readonly, strides=None, offset=0):
     elements = from_raw(raw, (raw.size // dtype.itemsize,), dtype, padded, readonly)
     if not -(2**63) <= offset < 2**63:
         raise ValueError(f"pickle: offset must be from 0 to {elements.size - 1}, got {offset}")
-    return as_strided(elements, shape, strides, offset, where="pickle")
+    return as_strided(elements, shape, strides, offset, func="pickle")

@@ -109,7 +109,7 @@ cdef Tensor new_empty(int ndim, const int64_t* shape, DLDataType dtype, DLDevice
         raise MemoryError(_out_of_memory(ndim, shape, dtype, func))
     t.impl.dl.data = t.impl.block.data
     if dtype.bits < 8 and size > 0:
-        # The bits after the last packed element belong to none, and travel in tobytes(), pickles and files all the same.
+        # The bits after the last packed element are exported with it: by tobytes(), pickles and files.
         (<char*>t.impl.dl.data)[_bytes(&t.impl.dl, size, 0) - 1] = 0
     return t
 
@@ -167,8 +167,9 @@ cdef Tensor view_of(Tensor source, const Place* place):
         # By eights, whose bits are whole bytes, so that all together need not be counted in bits.
         bytes = <uint64_t>((place.offset >> 3) * bits + ((place.offset & 7) * bits >> 3))
         if (place.offset & 7) * bits & 7:
-            raise ValueError(f"element {place.offset} of a packed {dtype_of(source.impl.dl.dtype)} tensor starts inside "
-                             f"a byte, where no view can begin; read it with item() or tolist(), or widen the tensor "
+            raise ValueError(f"element {place.offset} of a packed {dtype_of(source.impl.dl.dtype)} tensor starts "
+                             f"inside a byte, where no view can begin; read it with item() or tolist(), or widen the "
+                             f"tensor "
                              f"with astype()")
     _share(t, source)
     _advance(t, bytes)

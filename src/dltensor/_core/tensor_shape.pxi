@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Shapes that users ask for: read from arguments, completed, permuted, cut anew. Part of _core/tensor.pyx; no methods here.
+# Shapes that users ask for: read from arguments, completed, permuted, cut anew. Part of tensor.pyx; no methods here.
 
 cdef object as_tuple(int n, const int64_t* numbers):
     """A shape, or strides, as Python shows them."""

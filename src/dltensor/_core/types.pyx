@@ -442,7 +442,7 @@ def dtype_text(uint8_t code, uint8_t bits, uint16_t lanes=1):
     return str(dtype_of(DLDataType(code=code, bits=bits, lanes=lanes)))
 
 
-def as_dtype(x, str func="as_dtype"):
+def as_dtype(x, str where="as_dtype"):
     """Return what `x` names as a `DType`.
 
     Parameters
@@ -465,7 +465,7 @@ def as_dtype(x, str func="as_dtype"):
     >>> dl.as_dtype("bfloat16").bits, dl.as_dtype("<f4"), dl.as_dtype(float)
     (16, dltensor.float32, dltensor.float64)
     """
-    return dtype_of(read_dtype(x, func))
+    return dtype_of(read_dtype(x, where))
 
 
 cdef object device_of(DLDevice value):
@@ -604,7 +604,7 @@ cdef object read_copy_flag(object x, str func):
     raise TypeError(f"{func}: copy must be True, False or None, got {quoted(x, 80)}")
 
 
-def as_device(x, str func="as_device"):
+def as_device(x, str where="as_device"):
     """Return what `x` names as a `Device`.
 
     Raises
@@ -619,7 +619,7 @@ def as_device(x, str func="as_device"):
     >>> dl.as_device("cuda:1").id
     1
     """
-    return device_of(read_device(x, func))
+    return device_of(read_device(x, where))
 
 
 # Where users find them, in errors, pickles and help.

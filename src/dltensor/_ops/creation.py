@@ -6,7 +6,7 @@ from math import ceil, isfinite
 from .._core.convert import asarray, empty_for, full_for
 from .._core.scalars import plain_number
 from .._core.types import DTYPES, as_dtype
-from .._core.views import move_for, raw_bytes, as_strided, fill_arange, write_spaced
+from .._core.views import as_strided, fill_arange, move_for, raw_bytes, write_spaced
 from .casting import where as choose
 
 __all__ = [
@@ -429,7 +429,7 @@ def eye(n_rows, n_cols=None, /, *, k=0, dtype=None, device=None):
     row, column = max(-k, 0), max(k, 0)
     length = min(n_rows - row, n_cols - column)
     if length > 0:
-        as_strided(made, (length,), (n_cols + 1,), row * n_cols + column, where="eye").fill(1)
+        as_strided(made, (length,), (n_cols + 1,), row * n_cols + column, func="eye").fill(1)
     return move_for("eye", made, device)
 
 
@@ -472,7 +472,7 @@ def meshgrid(*arrays, indexing="xy"):
     for position, t in enumerate(tensors):
         strides = [0] * ndim
         strides[order.index(position)] = t.strides[0] if t.ndim else 0
-        made.append(as_strided(t, shape, strides, readonly=True, where="meshgrid"))
+        made.append(as_strided(t, shape, strides, readonly=True, func="meshgrid"))
     return tuple(made)
 
 
@@ -503,7 +503,7 @@ def _chosen(x, k, lower, where):
     # Entry i of `kept` is for column - row == i - (n_rows - 1).
     edge = n_rows + k if lower else n_rows - 1 + k
     kept[: max(edge, 0)].fill(lower)
-    mask = as_strided(move_for(where, kept, x.device), (n_rows, n_cols), (-1, 1), n_rows - 1, where=where)
+    mask = as_strided(move_for(where, kept, x.device), (n_rows, n_cols), (-1, 1), n_rows - 1, func=where)
     bits = x.dtype.bits * x.dtype.lanes
     try:
         # As integers of the same width any dtype can be chosen from, and 0 is 0 in all of them.

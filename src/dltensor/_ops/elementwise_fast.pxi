@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Part of _ops/elementwise.pyx: the short ways of operations on plain tensors and numbers, one loop on the host or one launch
+# Part of elementwise.pyx: the short ways of operations on plain tensors and numbers, one loop on the host or one launch
 # on a device. Each answers None for whatever needs more thought.
 
 # -- the short way ----------------------------------------------------------------------------------------------------
@@ -228,7 +228,7 @@ cdef object _on_device(int op, PyObject** arguments, int count, object out):
         if items[i].view == NULL and not _store_plain(<object>arguments[i], row, items[i].element):
             # The other floats and complex numbers take what promotion would leave to them.
             if kind_order(row) < 2 or not (PyFloat_CheckExact(<object>arguments[i]) or
-                                        PyLong_CheckExact(<object>arguments[i])):
+                                           PyLong_CheckExact(<object>arguments[i])):
                 return None
             store_number(<object>arguments[i], &number, row, _names[op])
             memcpy(items[i].element, number.element, type_table[row].bytes)

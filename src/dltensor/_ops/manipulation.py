@@ -5,7 +5,7 @@ from itertools import product
 
 from .._core.convert import asarray, empty_for
 from .._core.layout import _common_shape, _strides_over
-from .._core.views import permute_for, reshape_for, as_strided, squeeze_for
+from .._core.views import as_strided, permute_for, reshape_for, squeeze_for
 from .promotion import result_type
 
 __all__ = [
@@ -114,7 +114,7 @@ def broadcast_to(x, /, shape):
 
 def _broadcast(x, shape, where):
     shape = (shape,) if hasattr(shape, "__index__") else tuple(shape)
-    return as_strided(x, shape, _strides_over(where, x.shape, x.strides, shape), readonly=True, where=where)
+    return as_strided(x, shape, _strides_over(where, x.shape, x.strides, shape), readonly=True, func=where)
 
 
 def broadcast_arrays(*arrays):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# saturate=True: which dtype is kept, and numbers that are no element of it. Part of _ops/elementwise.pyx; no builtins here.
+# saturate=True: which dtype is kept, and numbers that are no element of it. Part of elementwise.pyx; no builtins here.
 
 cdef int _saturated_type(Operand* operands, int count, str func) except -1:
     """With saturation all tensors share one dtype; fma also takes signed factors to an unsigned sum."""

@@ -63,7 +63,7 @@ def _chosen(only):
         hits = {
             name: one
             for name, one in checks.items()
-            if word in (name, one.side) or one.function.__module__.endswith(f".{word}_checks")
+            if word in (name, one.side) or one.function.__module__.endswith(f".checks.{word}")
         }
         if not hits:
             try:

@@ -8,7 +8,7 @@ from libc.stdlib cimport malloc
 from libc.string cimport memcpy, memset, strdup
 from libcpp cimport bool as cbool
 from cpython.bytes cimport PyBytes_FromStringAndSize
-from cpython.exc cimport PyErr_Clear, PyErr_Occurred
+from cpython.exc cimport PyErr_Occurred
 from cpython.ref cimport Py_DECREF, Py_INCREF
 
 from .._core.types cimport (DLDeviceType, DLManagedTensor, DLManagedTensorVersioned, DLPackExchangeAPI,
@@ -86,9 +86,10 @@ cdef object _describe(const DLTensor* t, bint legacy, tuple version, uint64_t fl
 
 cdef object _describe_managed(void* managed, bint legacy):
     cdef DLManagedTensorVersioned* v = <DLManagedTensorVersioned*>managed
-    cdef DLManagedTensor* l = <DLManagedTensor*>managed
+    cdef DLManagedTensor* legacy_struct = <DLManagedTensor*>managed
     if legacy:
-        return _describe(&l.dl_tensor, True, None, 0, l.manager_ctx, <void*>l.deleter, managed)
+        return _describe(&legacy_struct.dl_tensor, True, None, 0, legacy_struct.manager_ctx,
+                         <void*>legacy_struct.deleter, managed)
     return _describe(&v.dl_tensor, False, (v.version.major, v.version.minor), v.flags, v.manager_ctx,
                      <void*>v.deleter, managed)
 
@@ -269,8 +270,8 @@ def edit(capsule, **fields):
     legacy = look(capsule).legacy
     cdef void* managed = _pointer(capsule)
     cdef DLManagedTensorVersioned* v = <DLManagedTensorVersioned*>managed
-    cdef DLManagedTensor* l = <DLManagedTensor*>managed
-    _edit_tensor(&l.dl_tensor if legacy else &v.dl_tensor, fields)
+    cdef DLManagedTensor* legacy_struct = <DLManagedTensor*>managed
+    _edit_tensor(&legacy_struct.dl_tensor if legacy else &v.dl_tensor, fields)
     if "version" in fields and not legacy:
         v.version.major, v.version.minor = fields.pop("version")
     if "flags" in fields and not legacy:
@@ -278,7 +279,7 @@ def edit(capsule, **fields):
     if fields.get("deleter", 0) is None:
         fields.pop("deleter")
         if legacy:
-            l.deleter = NULL
+            legacy_struct.deleter = NULL
         else:
             v.deleter = NULL
     elif "deleter" in fields and not legacy:
@@ -315,7 +316,8 @@ cdef class Probe:
     """One managed tensor with any field values, by default six float32 of shape (2, 3), that counts its deletions.
 
     `shape` and `strides` are sequences, None for NULL or an address; `deleter` is True, None for NULL, "needs gil" or
-    "needs interpreter" for one that aborts without. `owned` bytes are copied to memory that is spoilt when the struct is deleted; `data` is an address.
+    "needs interpreter" for one that aborts without. `owned` bytes are copied to memory that is
+    overwritten when the struct is deleted; `data` is an address.
     """
     cdef Made* made
     cdef readonly bint legacy

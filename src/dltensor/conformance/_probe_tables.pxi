@@ -197,7 +197,7 @@ cdef class Table:
         return result, made, _pending()
 
     def allocate(self, tuple shape, tuple dtype, tuple device=(1, 0)):
-        """The result, the `ImportedTensor`, how often SetError was called and with what, and the Python error in words."""
+        """The result, the tensor, how often SetError was called and with what, and the Python error in words."""
         cdef DLTensor prototype
         cdef Said said
         cdef DLManagedTensorVersioned* out = NULL

@@ -14,7 +14,7 @@ struct Kernel {
   int threads = 256;                  // of a block, when nobody asks for another number
 };
 
-// The folder of the package: holds include/dltensor/*.h and native/cuda/kernels/*.cuh. Needed before the first compile.
+// The folder of the package: holds native/ops/*.h and native/cuda/kernels/*.cuh. Needed before the first compile.
 DLT_API Status set_source_folder(const char* path) noexcept;
 
 // Where compiled kernels are kept; "" keeps none. Unless set: $DLTENSOR_CACHE_DIR/cuda, $XDG_CACHE_HOME/dltensor/cuda

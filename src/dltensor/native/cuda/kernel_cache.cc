@@ -162,7 +162,7 @@ Status image_key(int major, int minor, const std::string& header, const std::str
   std::lock_guard<std::mutex> hold(s.mutex);
   if (s.text_hash.empty()) {
     Sha256 all;
-    std::vector<std::string> files = files_in(s.sources + "/include/dltensor", ".h");
+    std::vector<std::string> files = files_in(s.sources + "/native/ops", ".h");
     const std::vector<std::string> kernels = files_in(s.sources + "/native/cuda/kernels", ".cuh");
     if (files.empty() || kernels.empty())
       return fail(Fault::device, "compile: the kernels' source text is not in %s; the installation is incomplete: reinstall",
