@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Write docs/operations.md, the table of everything we compute, from the installed package. --check only compares.
+"""Write docs/operations.md, the table of all operations, from the installed package. --check only compares.
 
 Run: python tools/operations.py [--check]
 """
@@ -13,23 +13,24 @@ from dltensor._core.types import COMPUTED, DTYPES
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "operations.md"
 RESULTS = {"same": "its dtype", "mask": "bool", "part": "its dtype, real for complex"}
 HEAD = """# Operations
-Everything that is computed element by element. This page is made from the rows of
-[`ops.h`](../src/dltensor/native/ops/ops.h) by `python tools/operations.py`; do not edit it.
+All element-wise operations, and the type promotion rules. `python tools/operations.py` generates this page from the rows of
+[`ops.h`](../src/dltensor/native/ops/ops.h); do not edit it.
 
-Every function takes any DLPack object or a Python number for each operand, broadcasts and promotes, and takes `out=`.
-Those marked *saturating* also take `saturate=True`: one dtype, the exact result rounded half to even and clamped to its
-range.
-Functions of floats take integers and bools as float32.
+Every function takes any DLPack object or a Python number for each operand. It broadcasts and promotes the operands and accepts
+`out=`. Functions marked *saturating* also accept `saturate=True`: the operands have one dtype, and the exact result is rounded half
+to even and clamped to the range of that dtype. Functions that take only floats convert integers and bools to float32.
 
-## Which dtype comes out
-- Operands of one kind (bool, integers, floats, complex) meet where the array API says: int8 with uint8 in int16,
-  float16 with bfloat16 in float32. int64 with uint64 raises TypeError, as no dtype holds both.
-- Of two kinds the higher one's dtype is kept, whatever its width; a complex one becomes complex128 beside float64.
-- A Python number counts with its kind alone. Where no tensor is of that kind or a higher one, it brings the kind's
-  default: float32 or complex64. Outside the dtype it raises OverflowError; comparisons go by its exact value.
-- `out=` may have the result's dtype, or one of the same or a higher kind, to which the result is converted.
+## Type promotion
+- Operands of one kind (bool, integer, float, complex) are promoted as in the array API: int8 with uint8 gives int16, float16
+  with bfloat16 gives float32. int64 with uint64 raises TypeError, because no dtype holds both.
+- Of two kinds, the dtype of the higher kind is kept, whatever its width. A complex dtype becomes complex128 beside float64.
+- A Python number counts by its kind only. If no tensor has that kind or a higher one, the result has the default dtype of the
+  kind: float32 or complex64. A number outside the dtype raises OverflowError. Comparisons use its exact value.
+- `out=` may have the dtype of the result, or a dtype of the same or a higher kind, to which the result is converted.
 
 ```python
+import dltensor as dl
+
 small, half = dl.asarray([100], dtype="int8"), dl.asarray([2.0], dtype="float16")
 print((small + 1).dtype, (small + 0.5).dtype, (small + half).dtype, (half + 0.5).dtype)
 print((small + small).tolist(), dl.add(small, small, saturate=True).tolist(), (small < 1000).tolist())
@@ -39,16 +40,16 @@ int8 float32 float16 float16
 [-56] [127] [True]
 ```
 
-## NumPy's functions with tensors
-- A ufunc of NumPy that is an operation here is computed here, `out=` included, by the rules above; the result is a
-  Tensor. So are operators between an array and a tensor, and functions of NumPy that exist here under their own or the
-  array API's name: `concatenate`, `stack`, `where`, `reshape`, `clip`, `full_like` and their relatives.
-- What does not exist here (`numpy.mean`, `numpy.cbrt`, ufuncs of other packages), arguments that ours do not have
-  (`dtype=`, `where=`, `order=`), and dtypes that ours refuse are left to NumPy, which works on the same memory and
-  returns its own arrays and scalars. An `out` that is a tensor is written and returned.
-- Methods of ufuncs, such as `numpy.add.reduce`, raise TypeError; give them `t.numpy()`.
-- Arrays of other libraries that answer NumPy themselves are asked, masked arrays and other subclasses of ndarray keep
-  their meaning, and tensors that the host cannot read raise DeviceError where NumPy would compute.
+## NumPy functions with tensors
+- A NumPy ufunc that exists in dltensor is computed by dltensor with the rules above, `out=` included, and returns a Tensor. The same
+  holds for operators between an array and a tensor, and for NumPy functions that exist in dltensor under their own name or the
+  name of the array API: `concatenate`, `stack`, `where`, `reshape`, `clip`, `full_like` and similar functions.
+- Everything else is left to NumPy, which computes on the same memory and returns arrays and scalars: functions that dltensor does
+  not have (`numpy.mean`, `numpy.cbrt`, ufuncs of other packages), parameters that it does not have (`dtype=`, `where=`,
+  `order=`), and dtypes that it refuses. An `out` that is a tensor is written and returned.
+- Methods of ufuncs, such as `numpy.add.reduce`, raise TypeError; pass `t.numpy()`.
+- Array types that implement `__array_ufunc__` or `__array_function__` are asked first. Masked arrays and other subclasses of ndarray
+  keep their behaviour. Tensors that the host cannot read raise DeviceError.
 
 ```python
 import numpy as np
@@ -80,7 +81,7 @@ def table(header, rows):
 def page():
     """Return the text of the page."""
     lines = [HEAD]
-    for operands, title in ((1, "Of one operand"), (2, "Of two"), (3, "Of three")):
+    for operands, title in ((1, "One operand"), (2, "Two operands"), (3, "Three operands")):
         rows = []
         for name, row in dl.OPS.items():
             if row["operands"] == operands and name == row["row"]:
