@@ -13,19 +13,21 @@ from dltensor._core.types import COMPUTED, DTYPES
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "operations.md"
 RESULTS = {"same": "its dtype", "mask": "bool", "part": "its dtype, real for complex"}
 HEAD = """# Operations
-All element-wise operations, and the type promotion rules. `python tools/operations.py` generates this page from the rows of
-[`ops.h`](../src/dltensor/native/ops/ops.h); do not edit it.
+All element-wise operations, and the type promotion rules. `python tools/operations.py` generates this page from the
+rows of [`ops.h`](../src/dltensor/native/ops/ops.h); do not edit it.
 
-Every function takes any DLPack object or a Python number for each operand. It broadcasts and promotes the operands and accepts
-`out=`. Functions marked *saturating* also accept `saturate=True`: the operands have one dtype, and the exact result is rounded half
-to even and clamped to the range of that dtype. Functions that take only floats convert integers and bools to float32.
+Every function takes any DLPack object or a Python number for each operand. It broadcasts and promotes the operands and
+accepts `out=`. Functions marked *saturating* also accept `saturate=True`: the operands have one dtype, and the exact
+result is rounded half to even and clamped to the range of that dtype. Functions that take only floats convert integers
+and bools to float32.
 
 ## Type promotion
-- Operands of one kind (bool, integer, float, complex) are promoted as in the array API: int8 with uint8 gives int16, float16
-  with bfloat16 gives float32. int64 with uint64 raises TypeError, because no dtype holds both.
-- Of two kinds, the dtype of the higher kind is kept, whatever its width. A complex dtype becomes complex128 beside float64.
-- A Python number counts by its kind only. If no tensor has that kind or a higher one, the result has the default dtype of the
-  kind: float32 or complex64. A number outside the dtype raises OverflowError. Comparisons use its exact value.
+- Operands of one kind (bool, integer, float, complex) are promoted as in the array API: int8 with uint8 gives int16,
+  float16 with bfloat16 gives float32. int64 with uint64 raises TypeError, because no dtype holds both.
+- Of two kinds, the dtype of the higher kind is kept, whatever its width. A complex dtype becomes complex128 beside
+  float64.
+- A Python number counts by its kind only. If no tensor has that kind or a higher one, the result has the default dtype
+  of the kind: float32 or complex64. A number outside the dtype raises OverflowError. Comparisons use its exact value.
 - `out=` may have the dtype of the result, or a dtype of the same or a higher kind, to which the result is converted.
 
 ```python
@@ -41,15 +43,16 @@ int8 float32 float16 float16
 ```
 
 ## NumPy functions with tensors
-- A NumPy ufunc that exists in dltensor is computed by dltensor with the rules above, `out=` included, and returns a Tensor. The same
-  holds for operators between an array and a tensor, and for NumPy functions that exist in dltensor under their own name or the
-  name of the array API: `concatenate`, `stack`, `where`, `reshape`, `clip`, `full_like` and similar functions.
-- Everything else is left to NumPy, which computes on the same memory and returns arrays and scalars: functions that dltensor does
-  not have (`numpy.mean`, `numpy.cbrt`, ufuncs of other packages), parameters that it does not have (`dtype=`, `where=`,
-  `order=`), and dtypes that it refuses. An `out` that is a tensor is written and returned.
+- A NumPy ufunc that exists in dltensor is computed by dltensor with the rules above, `out=` included, and returns a
+  Tensor. The same holds for operators between an array and a tensor, and for NumPy functions that exist in dltensor
+  under their own name or the name of the array API: `concatenate`, `stack`, `where`, `reshape`, `clip`, `full_like` and
+  similar functions.
+- Everything else is left to NumPy, which computes on the same memory and returns arrays and scalars: functions that
+  dltensor does not have (`numpy.mean`, `numpy.cbrt`, ufuncs of other packages), parameters that it does not have
+  (`dtype=`, `where=`, `order=`), and dtypes that it refuses. An `out` that is a tensor is written and returned.
 - Methods of ufuncs, such as `numpy.add.reduce`, raise TypeError; pass `t.numpy()`.
-- Array types that implement `__array_ufunc__` or `__array_function__` are asked first. Masked arrays and other subclasses of ndarray
-  keep their behaviour. Tensors that the host cannot read raise DeviceError.
+- Array types of other libraries that implement `__array_ufunc__` or `__array_function__` are asked. Masked arrays and
+  other subclasses of ndarray keep their behaviour. Tensors that the host cannot read raise DeviceError.
 
 ```python
 import numpy as np
