@@ -8,6 +8,10 @@ import doctest
 import importlib.util
 import io
 import re
+import shutil
+import subprocess
+import sys
+import sysconfig
 from pathlib import Path
 
 import pytest
@@ -144,3 +148,23 @@ def test_the_page_of_operations_is_made_from_the_rows():
     spec.loader.exec_module(tool)
     assert tool.PAGE.read_text() == tool.page(), "run python tools/operations.py"
     assert all(f"| `{name}` |" in tool.page() for name in dl.OPS)
+
+
+def test_the_extension_on_the_page_compiles_and_validates(tmp_path):
+    compiler = shutil.which("cc") or pytest.skip("cc is not installed")
+    headers = Path(sysconfig.get_path("include"))
+    if not (headers / "Python.h").exists():
+        pytest.skip("Python.h is not installed")
+    pytest.importorskip("numpy", reason="numpy is not installed")
+    page = (ROOT / "docs/using-in-extensions.md").read_text()
+    (source,) = re.findall(r"^```c\n(.*?)^```$", page, re.M | re.S)
+    program = re.search(r'^python -c "\n(.*?)"$', page, re.M | re.S)[1]
+    (tmp_path / "total.c").write_text(source)
+    flags = [f"-I{headers}", f"-I{ROOT / 'src/dltensor/include'}"]
+    warnings = ["-std=c99", "-Wall", "-Wextra", "-Werror"]
+    subprocess.run(
+        [compiler, *warnings, "-shared", "-fPIC", *flags, "total.c", "-o", "total.so"], cwd=tmp_path, check=True
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True)
+    assert done.stdout == "15.0\n"
+    assert done.stderr.splitlines()[-1] == "BufferError: total: dtype: expected float32"
