@@ -17,18 +17,21 @@ DIGITS = 8  # after the point
 # -- what is shown ----------------------------------------------------------------------------------------------------
 
 
-def _shown(shape, summarised):
-    """Positions along each dimension that are shown; None stands for those left out."""
+def _shown(shape, edge):
+    """Positions along each dimension that are shown; None stands for those left out, an edge of None for none."""
     return [
-        [*range(EDGE), None, *range(size - EDGE, size)] if summarised and size > 2 * EDGE else list(range(size))
+        [*range(edge), None, *range(size - edge, size)] if edge and size > 2 * edge else list(range(size))
         for size in shape
     ]
 
 
-def gather(t):
-    """Collect the values that are shown: nested lists, None for what is left out, None alone when too many."""
+def gather(t, edge=EDGE):
+    """Collect the values that are shown: nested lists, None for what is left out, None alone when too many.
+
+    Tensors of more than SUMMARY elements show `edge` positions at each end of a dimension.
+    """
     summarised = t.size > SUMMARY
-    positions = _shown(t.shape, summarised)
+    positions = _shown(t.shape, edge if summarised else None)
     count = 1
     for kept in positions:
         count *= len(kept)
@@ -223,12 +226,12 @@ def _bracketed(values, depth, write, indent, width):
 # -- faces ------------------------------------------------------------------------------------------------------------
 
 
-def values_text(t, indent):
+def values_text(t, indent, edge=EDGE):
     """The values of a tensor as text, or None when they cannot be shown: on another device, or far too many."""
     if t.size == 0:
         return "[]"
     try:
-        values = gather(t)
+        values = gather(t, edge)
     except (DeviceError, BufferError):
         if on_host(t):
             raise

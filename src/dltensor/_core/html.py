@@ -1,21 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A tensor as a notebook shows it: what describes it, its values, and a drawing of its memory. No other output."""
+"""A tensor as a notebook shows it: one line, its values, its attributes and its memory. No other output."""
 
-from html import escape
+import re
+from math import prod
 
 from .format import values_text
 from .layout import contiguous_strides, extent, is_contiguous, numel
+from .markup import Markup, element, folded, fragment, join, scrolling, table
 from .views import on_host, shares_elements
 
-CELLS = 96  # elements of memory that are drawn
-STEPS = 50_000  # places that are looked at to find the elements in them; a layout that needs more is not drawn
+CELLS = 96  # the most elements of memory that are drawn; a tensor that spans more has a row for each dimension instead
+LINES = 12  # lines of values at most
 ROW = 32  # cells in a row at most
 SIDE = 26  # pixels of a cell
-
-# Light grey shows in light and dark notebooks alike; cells carry their own ground, so their text is always dark.
-_STYLE = (
-    "font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;font-size:12px;line-height:1.5;text-align:left"
-)
 
 
 def contiguity(shape, strides):
@@ -51,55 +48,89 @@ def contiguity(shape, strides):
         words.append("overlapping: several indices reach the same elements" if shares else "perhaps overlapping")
     if not words:
         low, high = extent(shape, strides)
-        words.append("with gaps" if high - low > numel(shape) else "side by side in another order of dimensions")
+        words.append(
+            "with gaps" if high - low > numel(shape) else "permuted: side by side in another order of dimensions"
+        )
     return "; ".join(words)
 
 
+def layout_word(shape, strides):
+    """Name a layout in a word or two.
+
+    Raises
+    ------
+    ValueError
+        `shape` and `strides` differ in length.
+
+    Examples
+    --------
+    >>> layout_word((2, 3), (3, 1)), layout_word((2, 3), (0, -1))
+    ('C order', 'repeated, backwards')
+    """
+    if is_contiguous(shape, strides):
+        return "C order"
+    if is_contiguous(shape, strides, order="F"):
+        return "Fortran order"
+    words = [re.split(" along|:", part)[0] for part in contiguity(shape, strides).split("; ")]
+    return ", ".join(dict.fromkeys(words))
+
+
+def size_words(nbytes):
+    """Write a number of bytes with three digits and a decimal unit.
+
+    Raises
+    ------
+    TypeError
+        `nbytes` is no number.
+
+    Examples
+    --------
+    >>> size_words(96), size_words(602112), size_words(999_999)
+    ('96 bytes', '602 KB', '1 MB')
+    """
+    if nbytes < 1000:
+        return f"{nbytes} byte{'s' * (nbytes != 1)}"
+    for unit, scale in (("KB", 1e3), ("MB", 1e6), ("GB", 1e9), ("TB", 1e12), ("PB", 1e15)):
+        if nbytes < 999.5 * scale or unit == "PB":
+            break
+    value = nbytes / scale
+    return f"{value:.0f} {unit}" if value >= 99.95 else f"{value:.3g} {unit}"
+
+
 class Memory:
-    """The elements of memory that are drawn for a tensor: which of them it touches, and as which of its elements.
+    """The elements of memory that a tensor spans: which of them it contains, and as which of its elements.
 
     Attributes
     ----------
-    first, cells : int
-        The first drawn element, counted from the tensor's own first one, and how many there are.
-    span : int
-        How many there would be if all were drawn.
-    visits : dict or None
-        From a cell to the number, in C order, of the first element that lies there, and whether several indices reach
-        it. None when finding out would take too long, as it may for layouts that overlap in many dimensions.
+    first, span : int
+        The lowest element, counted from the tensor's own first one, and how many there are.
+    contains : dict or None
+        From a cell, counted from `first`, to the number, in C order, of the first element that lies there, and whether
+        several indices reach it. None where `span` is more than `CELLS`.
     """
 
     def __init__(self, shape, strides):
         low, high = extent(shape, strides)
-        self.span = high - low
-        self.cells = min(self.span, CELLS)
-        # The tensor's own first element is always in the picture.
-        self.first = low if self.span <= CELLS else min(max(low, -(CELLS // 2)), high - CELLS)
-        numbers = contiguous_strides(shape)
-        dims = [dim for dim in zip(strides, shape, numbers, strict=True) if dim[1] > 1 and dim[0] != 0]
-        repeated = any(step == 0 and size > 1 for step, size in zip(strides, shape, strict=True))
-        self.visits = self._find(sorted(dims, key=lambda dim: -abs(dim[0])), repeated) if self.cells else {}
+        self.first, self.span = low, high - low
+        self.contains = self._find(shape, strides) if self.span <= CELLS else None
 
-    def _find(self, dims, repeated):
-        """What `visits` holds; `repeated` says whether dimensions of stride 0, which are not in `dims`, repeat all.
+    def _find(self, shape, strides):
+        """What `contains` holds.
 
-        Dimension by dimension, with what leads to the same place taken together, so that the work grows with the
-        places and not with the elements. Only places are kept from which the rest can lead to a drawn cell.
+        Dimension by dimension, with the indices that reach the same place taken together: at most `span` places, so
+        that the work does not grow with the number of indices.
         """
-        left, places = STEPS, {-self.first: (0, repeated)}
-        for done, (step, size, weight) in enumerate(dims, 1):
-            rest = dims[done:]
-            low, high = extent([size for _, size, _ in rest], [step for step, _, _ in rest])
+        if self.span == 0:
+            return {}
+        dims = [dim for dim in zip(strides, shape, contiguous_strides(shape), strict=True) if dim[1] > 1]
+        repeated = any(step == 0 for step, _, _ in dims)
+        places = {-self.first: (0, repeated)}
+        for step, size, weight in dims:
+            if step == 0:
+                continue
             following = {}
             for at, (number, more) in places.items():
-                # at + i * step + (low to high - 1) must meet 0 to cells - 1.
-                least, most = -at - (high - 1), self.cells - 1 - at - low
-                if step < 0:
-                    least, most = most, least
-                for i in range(max(0, -(-least // step)), min(size - 1, most // step) + 1):
-                    left -= 1
-                    if left < 0:
-                        return None
+                for i in range(size):
                     place, mine = at + i * step, number + i * weight
                     known = following.get(place)
                     following[place] = (mine, more) if known is None else (min(known[0], mine), True)
@@ -108,69 +139,109 @@ class Memory:
 
 
 def _row_length(shape, strides, cells):
-    """Cells in a row: the largest stride that fits, so that a dimension of the tensor stands upright."""
+    """Cells in a row: the largest stride that fits, so that a dimension of the tensor is a column."""
     fitting = [abs(step) for size, step in zip(shape, strides, strict=True) if size > 1 and 1 < abs(step) <= ROW]
     return min(cells, max(fitting, default=16))
 
 
-def drawing(t):
-    """Draw the elements of memory that a tensor spans: which it touches, and as which element, counted in C order.
+def drawing(shape, strides):
+    """Draw the elements of memory that a layout spans: which it contains, and as which element, counted in C order.
 
     Returns
     -------
-    str
-        SVG and what explains it, or no text at all when there is no element.
+    Markup
+        SVG and what explains it; without elements nothing; where there are more than `CELLS`, a table of dimensions.
 
     Raises
     ------
-    MemoryError
-        The text cannot be had.
+    ValueError
+        `shape` and `strides` differ in length.
 
     Examples
     --------
-    >>> drawing(dl.arange(3)).startswith("<svg")
-    True
+    >>> "<svg" in drawing((3,), (1,)), "<svg" in drawing((600, 512), (1, 600))
+    (True, False)
     """
-    if t.size == 0:
-        return ""
-    memory = Memory(t.shape, t.strides)
-    if memory.visits is None:
-        return '<div style="color:#888">Not drawn: too many indices reach the same elements.</div>'
-    first, cells = memory.first, memory.cells
-    row = _row_length(t.shape, t.strides, cells)
-    texts = {cell: f"{number}{'+' if several else ''}" for cell, (number, several) in memory.visits.items()}
-    order = {cell: place for place, cell in enumerate(sorted(memory.visits, key=memory.visits.get))}
+    memory = Memory(shape, strides)
+    if memory.span == 0:
+        return Markup("")
+    if memory.contains is None:
+        return _dimensions(shape, strides, memory.span)
+    first, cells = memory.first, memory.span
+    row = _row_length(shape, strides, cells)
+    texts = {cell: f"{number}{'+' if several else ''}" for cell, (number, several) in memory.contains.items()}
+    order = {cell: place for place, cell in enumerate(sorted(memory.contains, key=memory.contains.get))}
     side = max(SIDE, 8 + 6 * max(map(len, texts.values())))
     margin = 8 + 7 * max(len(str(first)), len(str(first + cells)))
-    width, height = margin + row * side + 2, -(-cells // row) * SIDE + 2
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" '
-        f'font-family="ui-monospace,Menlo,Consolas,monospace" font-size="10" role="img">'
-        f"<title>Elements {first} to {first + cells - 1} of memory</title>"
-    ]
+    parts = [element("title", f"Elements {first} to {first + cells - 1} of memory")]
     for cell in range(cells):
         x, y = margin + cell % row * side, 1 + cell // row * SIDE
         if cell % row == 0:
-            parts.append(f'<text x="{margin - 5}" y="{y + 17}" text-anchor="end" fill="#888">{first + cell}</text>')
-        box = f'<rect x="{x + 0.5}" y="{y + 0.5}" width="{side - 2}" height="{SIDE - 2}" rx="3"'
+            parts.append(element("text", first + cell, class_="at", x=margin - 5, y=y + 17, text_anchor="end"))
+        box = {"x": x + 0.5, "y": y + 0.5, "width": side - 2, "height": SIDE - 2, "rx": 3}
         if cell not in texts:
-            parts.append(f'{box} fill="none" stroke="#bbb" stroke-dasharray="2 2"/>')
+            parts.append(element("rect", class_="skipped", fill="none", stroke="#777", stroke_dasharray="2 2", **box))
             continue
-        # From light to strong in the order of the walk, so that the direction can be seen without reading numbers.
+        # From light to strong in C order, so that the direction can be seen without reading numbers.
         shade = 88 - 38 * order[cell] / max(len(order) - 1, 1)
-        line = 'stroke="#c40" stroke-width="2"' if cell == -first else 'stroke="#357"'
-        parts.append(
-            f'{box} fill="hsl(205,75%,{shade:.0f}%)" {line}/>'
-            f'<text x="{x + side / 2 - 0.5}" y="{y + 17}" text-anchor="middle" fill="#000">{texts[cell]}</text>'
-        )
+        line = {"stroke": "#c40", "stroke_width": 2} if cell == -first else {"stroke": "#357"}
+        parts.append(element("rect", fill=f"hsl(205,75%,{shade:.0f}%)", **line, **box))
+        parts.append(element("text", texts[cell], x=x + side / 2 - 0.5, y=y + 17, text_anchor="middle", fill="#000"))
+    width, height = margin + row * side + 2, -(-cells // row) * SIDE + 2
+    sheet = element(
+        "svg",
+        *parts,
+        width=width,
+        height=height,
+        viewBox=f"0 0 {width} {height}",
+        font_size=10,
+        role="img",
+    )
     words = ["A cell is one element of memory; its number says which element of the tensor it is, in C order."]
     if len(texts) < cells:
         words.append("Dashed cells are skipped.")
-    if any(several for _, several in memory.visits.values()):
+    if any(several for _, several in memory.contains.values()):
         words.append("A plus marks cells that several indices reach; the number is the first.")
-    if memory.span > cells:
-        words.append(f"{cells} of {memory.span:,} cells are drawn.")
-    return f'{"".join(parts)}</svg><div style="color:#888;max-width:60em">{" ".join(words)}</div>'
+    return join([scrolling(sheet, "memory"), element("div", " ".join(words), class_="quiet")])
+
+
+def _dimensions(shape, strides, span):
+    """A row for each dimension, for layouts that span too many elements to draw them."""
+    rows = [(axis, f"{size:,}", f"{step:,}") for axis, (size, step) in enumerate(zip(shape, strides, strict=True))]
+    return join(
+        [
+            table(rows, "dimensions", ("dimension", "size", "stride in elements"), right=(0, 1, 2)),
+            element("div", f"{numel(shape):,} elements span {span:,} elements of memory.", class_="quiet"),
+        ]
+    )
+
+
+def memory_section(shape, strides):
+    """Return the drawing of a layout under a title that is open only where the layout is not C order.
+
+    Raises
+    ------
+    ValueError
+        `shape` and `strides` differ in length.
+    """
+    drawn = drawing(shape, strides)
+    return folded("Elements in memory", drawn, is_open=not is_contiguous(shape, strides)) if drawn else Markup("")
+
+
+def _values(t):
+    """The values in at most `LINES` lines, or why there are none."""
+    # The largest edge with which every row of a summarised tensor has a line, else the smallest.
+    for edge in (3, 2, 1):
+        if prod(min(size, 2 * edge + 1) for size in t.shape[:-1]) <= LINES:
+            break
+    text = values_text(t, 0, edge)
+    if text is None:
+        return f"on {t.device}, not read" if not on_host(t) else "too many to show"
+    lines = text.split("\n")
+    if len(lines) <= LINES:
+        return text
+    last = LINES // 3
+    return "\n".join(["\n".join(lines[: LINES - last - 1]).rstrip(), "...", "\n".join(lines[-last:]).lstrip("\n")])
 
 
 def html_tensor(t):
@@ -179,14 +250,15 @@ def html_tensor(t):
     Raises
     ------
     MemoryError
-        The text cannot be had.
+        No memory is left.
 
     Examples
     --------
     >>> "<svg" in html_tensor(dl.arange(6).reshape((2, 3)).T)
     True
     """
-    rows = [
+    words = [f" {t.shape} {t.dtype}", str(t.device), layout_word(t.shape, t.strides), size_words(t.nbytes)]
+    attributes = [
         ("shape", t.shape),
         ("strides", f"{t.strides} elements"),
         ("dtype", f"{t.dtype} ({t.dtype.bits * t.dtype.lanes} bits)"),
@@ -195,19 +267,9 @@ def html_tensor(t):
         ("layout", contiguity(t.shape, t.strides)),
         ("flags", ", ".join(flag.name for flag in t.flags) or "none"),
     ]
-    table = "".join(
-        f'<tr><th style="text-align:left;padding:1px 12px 1px 0;font-weight:600">{name}</th>'
-        f'<td style="text-align:left;padding:1px 0">{escape(str(value))}</td></tr>'
-        for name, value in rows
+    return fragment(
+        element("div", element("b", "Tensor"), " · ".join(words), class_="head"),
+        scrolling(element("pre", _values(t)), "values"),
+        folded("Attributes", table(attributes, "attributes")),
+        memory_section(t.shape, t.strides),
     )
-    text = values_text(t, 0)
-    if text is None:
-        text = f"on {t.device}, not read" if not on_host(t) else "too many to show"
-    parts = [
-        f'<div style="{_STYLE}"><div><b>dltensor.Tensor</b></div>'
-        f'<table style="border-collapse:collapse;font-size:inherit">{table}</table>'
-        f'<pre style="margin:6px 0;text-align:left">{escape(text)}</pre>'
-    ]
-    if t.size:
-        parts.append(f'<details open=""><summary>memory</summary>{drawing(t)}</details>')
-    return "".join([*parts, "</div>"])

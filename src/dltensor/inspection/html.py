@@ -1,25 +1,37 @@
 # SPDX-License-Identifier: Apache-2.0
 """A report as HTML: a fragment for notebooks, or one whole page without scripts or network. No content of its own."""
 
-from html import escape
-
+from .._core.html import memory_section
+from .._core.layout import contiguous_strides
+from .._core.markup import Markup, element, folded, table
+from .._core.markup import fragment as notebook_fragment
+from .._core.markup import page as whole_page
 from .sections import headline, sections
 
-_COLOURS = {"good": "#1a7f37", "warn": "#9a6700", "bad": "#cf222e", "dim": "#777"}
-_STYLE = (
-    "font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;font-size:12px;line-height:1.5;"
-    "text-align:left;max-width:72em"
-)
+_CLASSES = {"good": "good", "warn": "warn", "bad": "bad", "dim": "quiet", "": None}
 _FOLDED = ("ways in", "exchange table", "ownership")
 
 
-def _row(label, text, mark):
-    colour = f";color:{_COLOURS[mark]}" if mark else ""
-    return (
-        f'<tr><th scope="row" style="text-align:left;vertical-align:top;padding:1px 14px 1px 0;font-weight:600;'
-        f'white-space:nowrap">{escape(label)}</th>'
-        f'<td style="text-align:left;padding:1px 0{colour}">{escape(text)}</td></tr>'
-    )
+def _cell(text, mark):
+    return element("span", text, class_=_CLASSES[mark]) if mark else text
+
+
+def _drawing(report):
+    """The memory of a tensor on the host; nothing for other devices and for fields that break a rule."""
+    struct = report.struct
+    if not report.usable or not report.facts.get("host") or struct.get("shape") is None:
+        return Markup("")
+    strides = struct["strides"]
+    return memory_section(struct["shape"], contiguous_strides(struct["shape"]) if strides is None else strides)
+
+
+def _parts(report):
+    drawn = _drawing(report)
+    for title, rows in sections(report):
+        cells = [(label, _cell(text, mark)) for label, text, mark in rows]
+        yield folded(title, table(cells, title), is_open=title not in _FOLDED)
+        if title == "memory":
+            yield drawn
 
 
 def fragment(report):
@@ -27,7 +39,8 @@ def fragment(report):
 
     Raises
     ------
-    Nothing.
+    MemoryError
+        No memory is left.
 
     Examples
     --------
@@ -36,17 +49,7 @@ def fragment(report):
     True
     """
     text, mark = headline(report)
-    colour = f"color:{_COLOURS[mark]}" if mark else ""
-    parts = [f'<div style="{_STYLE}"><div style="font-weight:700;{colour}">{escape(text)}</div>']
-    for title, rows in sections(report):
-        open_ = "" if title in _FOLDED else " open"
-        parts.append(
-            f'<details{open_} style="margin:6px 0"><summary style="font-weight:700">{escape(title)}</summary>'
-            f'<table style="border-collapse:collapse;font-size:inherit">'
-        )
-        parts += [_row(*row) for row in rows]
-        parts.append("</table></details>")
-    return "".join([*parts, "</div>"])
+    return notebook_fragment(element("div", element("b", text, class_=_CLASSES[mark]), class_="head"), *_parts(report))
 
 
 def page(report):
@@ -54,11 +57,14 @@ def page(report):
 
     Raises
     ------
-    Nothing.
+    MemoryError
+        No memory is left.
+
+    Examples
+    --------
+    >>> from dltensor.inspection.html import page
+    >>> page(dl.inspect(dl.arange(3))).startswith("<!DOCTYPE html>")
+    True
     """
-    title = escape(headline(report)[0])
-    return (
-        f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
-        f'<meta name="viewport" content="width=device-width"><style>:root{{color-scheme:light dark}}'
-        f"body{{margin:2em}}</style></head><body>{fragment(report)}</body></html>\n"
-    )
+    text, mark = headline(report)
+    return whole_page(text, element("h1", text, class_=_CLASSES[mark]), *_parts(report))
