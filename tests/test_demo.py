@@ -128,9 +128,9 @@ def test_the_demo_writes_what_it_promises(tmp_path):
 
     with Image.open(picture_file) as image:
         assert image.width > 1000
-        assert len(image.convert("RGB").getcolors(1 << 20)) > 1000  # a photograph, not a blank sheet
+        assert len(image.convert("RGB").getcolors(1 << 20)) > 200  # a photograph, not a blank sheet
     assert str(picture_file) in done.stdout
-    assert not re.findall(r"https?://|src='(?!data:)|<link|<script", page)
+    assert not re.findall(r'https?://|src="(?!data:)|<link|<script', page)
     assert page.count("data:image/png;base64,") == len(photo.VIEWS)
     for name in HEAVY:
         assert name in done.stdout, f"{name} is missing and the demo does not say so"
@@ -141,7 +141,7 @@ def test_no_framework_copies_the_photograph(tmp_path):
     pytest.importorskip("matplotlib")
     done = demo(tmp_path)
     assert done.returncode == 0, done.stderr
-    stations = re.findall(r"^   (\w+) +(0x\w+) +(same|copied|passed by)", done.stdout, re.M)
+    stations = re.findall(r"^   (\w+) +(0x\w+) +(same|copied|refused)", done.stdout, re.M)
     assert [name for name, _, _ in stations] == ["numpy", "memoryview", *HEAVY]
     assert {what for _, _, what in stations} == {"same"}
     assert len({address for _, address, _ in stations}) == 1

@@ -19,16 +19,17 @@ DIGITS = 8  # after the point
 
 def _shown(shape, edge):
     """Positions along each dimension that are shown; None stands for those left out, an edge of None for none."""
+    edges = [edge] * (len(shape) - 1) + [edge and EDGE]
     return [
         [*range(edge), None, *range(size - edge, size)] if edge and size > 2 * edge else list(range(size))
-        for size in shape
+        for size, edge in zip(shape, edges, strict=False)
     ]
 
 
 def gather(t, edge=EDGE):
     """Collect the values that are shown: nested lists, None for what is left out, None alone when too many.
 
-    Tensors of more than SUMMARY elements show `edge` positions at each end of a dimension.
+    Of more than SUMMARY elements, EDGE positions at each end of the last dimension and `edge` of the others are shown.
     """
     summarised = t.size > SUMMARY
     positions = _shown(t.shape, edge if summarised else None)

@@ -76,11 +76,12 @@ figcaption{padding:.8rem 1.1rem 1rem;font-size:.9rem;line-height:1.5}
 figcaption code{display:block;font-size:.92rem;margin-bottom:.2rem}
 .dlt.dlt .lined{width:100%;font-size:.92rem;margin-top:.4rem}
 .dlt.dlt .lined thead th{color:var(--quiet);border-bottom:2px solid var(--line)}
-.dlt.dlt .lined th,.dlt.dlt .lined td{padding:.42rem .9rem .42rem 0}
+.dlt.dlt .lined th,.dlt.dlt .lined td{padding:.42rem .9rem .42rem 0;overflow-wrap:break-word}
 .dlt.dlt .lined td{border-bottom:1px solid var(--line)}
 .dlt.dlt .lined td:first-child{white-space:nowrap}
-.lined td code{display:inline-block;min-width:8rem}
-.lined td code.long{min-width:14rem}
+.lined td code{white-space:nowrap}
+.lined td code.long{display:block;white-space:normal;min-width:15rem}
+.lined td .quiet{display:block;min-width:9rem}
 .tag{display:inline-block;padding:.05rem .5rem;border-radius:1rem;font-size:.85rem;white-space:nowrap}
 .dlt .tag.good{color:var(--good);background:var(--good-soft)}
 .dlt .tag.warn{color:var(--warn);background:var(--warn-soft)}

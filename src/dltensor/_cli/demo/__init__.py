@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Send one photograph through every framework installed here and back, show that nothing was copied, and write a
-contact sheet (PNG) and a report (HTML) where you can see them."""
+"""Pass one photograph through every framework installed here, show that nothing was copied, and write a contact sheet
+(PNG) and a report (HTML)."""
 
 import time
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ class Findings:
 
     @property
     def kept(self):
-        """The stations that handed on the very memory they got."""
+        """The frameworks that exported the memory that they imported."""
         return [stop for stop in self.stops if not stop.moved and not stop.passed_by]
 
     @property
@@ -42,18 +42,18 @@ class Findings:
         """What happened, in one line."""
         copiers = [stop.name for stop in self.stops if stop.moved]
         return (
-            "A photograph travels, and nobody copies it"
+            "One photograph in every framework, without a copy"
             if not copiers
-            else f"A photograph travels; copied by {', '.join(copiers)}"
+            else f"One photograph in every framework; copied by {', '.join(copiers)}"
         )
 
     @property
     def route(self):
-        """The stations in order, and the address."""
+        """The frameworks in order, and the address."""
         names = " → ".join(stop.name for stop in self.stops if not stop.passed_by)
         if self.home.data_ptr == self.start.data_ptr:
-            return f"{names} → home, at {self.home.data_ptr:#x} all the way"
-        return f"{names} → home, from {self.start.data_ptr:#x} to {self.home.data_ptr:#x}"
+            return f"{names}: the same address, {self.home.data_ptr:#x}"
+        return f"{names}: address {self.start.data_ptr:#x} before, {self.home.data_ptr:#x} after"
 
 
 def _say(*paragraphs):
@@ -118,7 +118,7 @@ def run(options):
         written = _write(found, options.output)
     except OSError as error:
         raise OutputError(f"cannot write to {options.output}: {reason_of(error)}") from None
-    say(f"Written in {time.perf_counter() - started:.1f} s, to be looked at:")
+    say(f"Written in {time.perf_counter() - started:.1f} s:")
     for path in written:
         say(f"   {path.resolve()}")
     return 0
@@ -141,7 +141,7 @@ def _tell(pixels):
     """Do all that the demo shows, print it, and return it."""
     from . import peers, photo
 
-    say("A photograph travels\n", "bold")
+    say("One photograph in every framework\n", "bold")
     shared, own = _tell_start(pixels)
     with Bar() as bar:
         met, missing = peers.find(lambda what: bar.say(f"{what} ..."))
@@ -150,7 +150,7 @@ def _tell(pixels):
     hops, copying = _tell_price(own, met)
     works = _tell_work(own)
     if missing:
-        say("Not met, because not installed here", "bold")
+        say("Not installed here", "bold")
         _table([[name, reason] for name, reason in missing.items()])
     return Findings(
         version("dltensor"),
@@ -182,9 +182,9 @@ def _tell_start(pixels):
     _say(
         f"{photo.FILE}, from matplotlib's sample data: {height} rows of {columns} pixels of {channels} bytes. "
         f"Decoded by Pillow, held by NumPy at {pixels.ctypes.data:#x}.",
-        f"dl.from_dlpack(pixels) shows the same memory, {shared.data_ptr:#x}, and keeps NumPy's word on it: "
+        f"dl.from_dlpack(pixels) shows the same memory, {shared.data_ptr:#x}, and keeps NumPy's flag: "
         f"{'read-only' if shared.readonly else 'writable'}.",
-        f"To be painted on, the photograph moves once into memory of its own: one copy of {shared.nbytes:,} bytes in "
+        f"To be written to, the photograph is copied once: {shared.nbytes:,} bytes in "
         f"{report.seconds(took)}. From here on nothing is copied.",
     )
     return shared, own
@@ -194,18 +194,18 @@ def _tell_journey(own, met):
     from . import journey
 
     with Bar() as bar:
-        bar.say("travelling ...")
+        bar.say("exchanging ...")
         painted = journey.paint(own, met)
         home, stops = journey.travel(own, met)
-    say("2  The journey", "bold")
-    _say("Each station gets what came back from the one before. Its address, seen on the way back:")
+    say("2  Addresses", "bold")
+    _say("Each framework imports what the one before it exported. The address of the first pixel in its export:")
     _table(
         [["start", hex(own.data_ptr), "", "writable", ""]]
         + [
             [
                 stop.name,
                 hex(stop.address),
-                "passed by" if stop.passed_by else "copied" if stop.moved else "same",
+                "refused" if stop.passed_by else "copied" if stop.moved else "same",
                 "read-only" if stop.readonly else "writable",
                 stop.said,
             ]
@@ -215,8 +215,8 @@ def _tell_journey(own, met):
     seen = [name for name, shows in painted.items() if shows]
     unseen = [name for name, shows in painted.items() if not shows]
     _say(
-        "An orange frame, painted through dltensor while others held the photograph, shows in "
-        f"{', '.join(seen) or 'no other framework'}{f', and not in {chr(44).join(unseen)}' if unseen else ''}."
+        "An orange frame, written through dltensor while the frameworks held the photograph, is seen by "
+        f"{', '.join(seen) or 'no other framework'}{f', and not by {chr(44).join(unseen)}' if unseen else ''}."
     )
     return painted, home, stops
 
@@ -225,7 +225,7 @@ def _tell_views(shared, own, home, met):
     from . import journey, photo
 
     with Bar() as bar:
-        bar.say("looking from all sides ...")
+        bar.say("making views ...")
         scenes = photo.scenes(home)
         writable = {scene.name: scene.tensor for scene in photo.scenes(own)}
         trial = {**writable, "read-only": shared}
@@ -253,7 +253,7 @@ def _tell_views(shared, own, home, met):
     )
     _say(
         "writable! = would let you write to memory that its owner declared immutable.",
-        "Why somebody refused stands in the report.",
+        "The reasons of refusals are in the report.",
     )
     return scenes, trial, holdings
 
@@ -263,7 +263,7 @@ def _tell_price(own, met):
 
     with Bar() as bar:
         hops, copying = journey.price(own, met, lambda what: bar.say(f"{what} ..."))
-    say("4  What a hop costs", "bold")
+    say("4  Time of an import and an export", "bold")
     _say("Medians of statements timed by turns, beside the framework's own way:")
     _table(
         [["", "through dltensor", "ours", "its own way", "its", "speed-up"]]
@@ -281,7 +281,7 @@ def _tell_price(own, met):
         right=(2, 4, 5),
         spare=3,
     )
-    _say(f"Copying the photograph once takes {report.seconds(copying)}; a hop moves only its description.")
+    _say(f"Copying the photograph once takes {report.seconds(copying)}; an exchange passes only its description.")
     return hops, copying
 
 
@@ -291,11 +291,11 @@ def _tell_work(own):
     with Bar() as bar:
         bar.say("working on the pixels ...")
         works = work.work(own)
-    say("5  Work on the pixels", "bold")
-    _say("Element by element, beside the peers by turns; what came out is compared with theirs:")
+    say("5  Operations on the pixels", "bold")
+    _say("Timed by turns with the peers; the results are compared with theirs:")
     others = [name for name in works[0].times if name != "dltensor"]
     _table(
-        [["", "through dltensor", "ours", *others, "speed-up", "differs by"]]
+        [["", "through dltensor", "ours", *others, "speed-up", "difference"]]
         + [
             [
                 one.name,

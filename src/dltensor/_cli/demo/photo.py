@@ -10,12 +10,12 @@ CREDIT = "Rear Admiral Grace Hopper, photographed by James S. Davis, US Navy; sa
 
 # Name, the expression that makes the view (it is shown and it is run), and what is to be seen.
 VIEWS = (
-    ("whole", "photo", "as it came back from the journey"),
+    ("whole", "photo", "as the last framework exported it"),
     ("crop", "photo[40:300, 140:370]", "a start, an extent: the strides stay"),
     ("mirrored", "photo[:, ::-1]", "one stride negative"),
     ("upside down", "dl.flip(photo, axis=0)", "another stride negative"),
     ("thinned", "photo[::6, ::6]", "every sixth pixel: larger strides"),
-    ("transposed", "dl.permute_dims(photo, (1, 0, 2))", "two strides changed places"),
+    ("transposed", "dl.permute_dims(photo, (1, 0, 2))", "two strides exchanged"),
 )
 
 

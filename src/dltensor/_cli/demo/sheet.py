@@ -2,9 +2,12 @@
 """The pictures: the views side by side, and the work with the times it took. What is shown is decided elsewhere."""
 
 import io
+import textwrap
 
 PAPER, INK, QUIET = "#faf9f6", "#1d2330", "#667085"
 COLUMNS = 3
+CAPTION = 44  # characters in a line of a caption, which fit the width of a picture
+HEIGHT = 400  # rows of a picture in the report at most, which shows them in fewer
 
 
 def pixels(tensor):
@@ -18,14 +21,12 @@ def pixels(tensor):
     return tensor.numpy()
 
 
-def encode(tensor, height=None):
-    """Return a view of the photograph as a PNG file's bytes, at its own resolution.
+def encode(tensor):
+    """Return a view of the photograph as a PNG file's bytes: at most `HEIGHT` rows, and a palette of 256 colours.
 
     Parameters
     ----------
     tensor : Tensor, shape (h, w, 3) or (h, w), uint8
-    height : int, optional
-        Scale it to so many rows; None leaves it as it is.
 
     Raises
     ------
@@ -35,14 +36,22 @@ def encode(tensor, height=None):
     from PIL import Image
 
     picture = Image.fromarray(pixels(tensor))
-    if height is not None:
-        picture = picture.resize(
-            (max(1, round(picture.width * height / picture.height)), height),
-            Image.Resampling.LANCZOS if height < picture.height else Image.Resampling.NEAREST,
-        )
+    if picture.height > HEIGHT:
+        width = max(1, round(picture.width * HEIGHT / picture.height))
+        picture = picture.resize((width, HEIGHT), Image.Resampling.LANCZOS)
     stream = io.BytesIO()
-    picture.save(stream, "png", optimize=True)
+    picture.quantize(256).save(stream, "png", optimize=True)
     return stream.getvalue()
+
+
+def _save(figure, path):
+    """Write a figure as a PNG file with a palette of 256 colours, which makes it a third of the size."""
+    from PIL import Image
+
+    stream = io.BytesIO()
+    figure.savefig(stream, facecolor=PAPER, format="png")
+    with Image.open(stream) as picture:
+        picture.convert("RGB").quantize(256).save(path, "png", optimize=True)
 
 
 def layout(tensor):
@@ -82,7 +91,7 @@ def draw(scenes, title, subtitle, path):
 
     rows = -(-len(scenes) // COLUMNS)
     width, cell, head = 11.0, 4.2, 1.25
-    figure = Figure(figsize=(width, head + rows * cell), facecolor=PAPER, dpi=120)
+    figure = Figure(figsize=(width, head + rows * cell), facecolor=PAPER, dpi=95)
     FigureCanvasAgg(figure)
     total = head + rows * cell
     figure.text(0.04, 1 - 0.48 / total, title, fontsize=21, weight="bold", color=INK, va="center")
@@ -110,11 +119,11 @@ def draw(scenes, title, subtitle, path):
                 va="center",
                 family=family,
             )
-    figure.savefig(path, facecolor=PAPER)
+    _save(figure, path)
 
 
 def draw_work(works, title, path):
-    """Draw what became of the photograph, and under it the time that everybody took, and write it as a PNG file.
+    """Draw the results of the operations, and under each the time that everybody took, and write it as a PNG file.
 
     Parameters
     ----------
@@ -130,21 +139,28 @@ def draw_work(works, title, path):
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(3.1 * len(works), 6.4), facecolor=PAPER, dpi=110, layout="constrained")
+    column = 3.1  # inches
+    width, height = column * len(works), 6.4
+    figure = Figure(figsize=(width, height), facecolor=PAPER, dpi=100)
     FigureCanvasAgg(figure)
-    figure.suptitle(title, fontsize=17, weight="bold", color=INK, x=0.01, ha="left")
-    axes = figure.subplots(2, len(works), height_ratios=(3, 1.1), squeeze=False)
+    left = 0.15 / width
+    figure.text(left, 1 - 0.35 / height, title, fontsize=17, weight="bold", color=INK, va="center")
     colours = {"dltensor": "#2f6fdb", "numpy": "#b9bfca", "torch": "#8b94a5"}
-    for column, one in enumerate(works):
-        picture, bars = axes[0][column], axes[1][column]
+    for place, one in enumerate(works):
+        start = left + place / len(works)
+        # Captions begin at the left of their picture and are folded to its width, so that they cannot overlap.
+        caption = "\n".join([one.name, *textwrap.wrap(one.remark, CAPTION)])
+        figure.text(start, 1 - 0.7 / height, caption, fontsize=8.5, color=INK, va="top", linespacing=1.35)
+        picture = figure.add_axes((start, 1.75 / height, 2.8 / width, 3.3 / height))
         picture.imshow(pixels(one.tensor), cmap="gray", vmin=0, vmax=255, aspect="equal")
+        picture.set_anchor("NW")
         picture.set_axis_off()
-        picture.set_title(f"{one.name}\n{one.remark}", fontsize=8.5, color=INK)
         names, times = list(one.times), [1e6 * value for value in one.times.values()]
+        bars = figure.add_axes((start + 0.62 / width, 0.2 / height, 2.18 / width, 1.3 / height))
         drawn = bars.barh(names, times, color=[colours[name] for name in names])
         bars.bar_label(drawn, [f"{value:,.0f} µs" for value in times], padding=3, fontsize=8, color=INK)
-        bars.set(xlim=(0, max(times) * 1.35), xticks=[], facecolor=PAPER)
+        bars.set(xlim=(0, max(times) * 1.45), xticks=[], facecolor=PAPER)
         bars.invert_yaxis()
         bars.tick_params(length=0, labelsize=8, colors=INK)
         bars.spines[:].set_visible(False)
-    figure.savefig(path, facecolor=PAPER)
+    _save(figure, path)

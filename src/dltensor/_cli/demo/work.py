@@ -43,7 +43,7 @@ WORKS = (
         ".astype(np.uint8)",
         "torch.clamp(torch.round(tensor.reshape(-1, 3).float() @ torch.tensor(SEPIA)), 0, 255).to(torch.uint8)",
         "made.reshape(photo.shape)",
-        "a colour matrix: one product of 307,200 pixels",
+        "a colour matrix: one matrix product",
     ),
     (
         "mask",
@@ -51,7 +51,7 @@ WORKS = (
         "np.where(array > 128, array, np.uint8(0))",
         "torch.where(tensor > 128, tensor, 0)",
         "made",
-        "a comparison chooses",
+        "elements selected by a comparison",
     ),
 )
 
