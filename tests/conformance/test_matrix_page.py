@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 from functools import cache
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -48,12 +49,12 @@ def test_the_page_holds_the_data():
 def test_the_page_asks_for_nothing_from_outside():
     text = page(made())
     assert not re.search(r"https?://|@import|<link|<img|\bsrc=|fetch\(|XMLHttpRequest|import\(", text)
-    assert "default-src 'none'" in text
+    assert "default-src 'none'" in unescape(text)
 
 
 def test_the_page_can_be_read_without_scripts():
     text = page(made())
-    assert "alpha" in re.search(r"<noscript><pre>(.*?)</pre></noscript>", text, re.S).group(1)
+    assert "alpha" in re.search(r"<noscript>.*?<pre>(.*?)</pre>.*?</noscript>", text, re.S).group(1)
 
 
 def looked_at(folder, fragment):
@@ -105,7 +106,7 @@ def test_without_a_filter_all_pairs_are_there(tmp_path):
     assert "9 of 9 pairs shown" in body
     assert "Not measured: gamma (not installed)" in body
     assert "reversed from alpha to beta ends the process" in body
-    assert '<section id="detail" hidden' in body
+    assert re.search(r'<section [^>]*id="detail" hidden', body)
 
 
 @in_a_browser
@@ -143,7 +144,7 @@ def test_two_names_leave_their_rows_and_columns(tmp_path):
 @in_a_browser
 def test_a_chosen_cell_says_all_of_its_cases(tmp_path):
     body = looked_at(tmp_path, "pair=alpha%3Ebeta")
-    detail = re.search(r'<section id="detail">(.*?)</section>', body, re.S).group(1)
+    detail = re.search(r'<section [^>]*id="detail">(.*?)</section>', body, re.S).group(1)
     assert "layout:reversed" in detail
     assert "died by SIGABRT" in detail
     assert "one import: 1.50 µs" in detail

@@ -98,6 +98,9 @@ form{display:flex;flex-wrap:wrap;gap:.6rem 1.2rem;margin:1rem 0;align-items:end}
 label{font-size:.88rem;display:flex;flex-direction:column;gap:.15rem;max-width:100%}
 label.line{flex-direction:row;align-items:center}
 select,input,button{font:inherit;max-width:100%}
+select,input.text,button.plain{color:var(--ink);background:var(--card);border:1px solid var(--quiet);
+border-radius:.3rem;padding:.3rem .5rem}
+::placeholder{color:var(--quiet);opacity:1}
 .dlt.dlt .grid{border-collapse:separate;border-spacing:2px;font-size:.9rem}
 .dlt.dlt .grid th{white-space:nowrap;padding:2px 6px;vertical-align:middle}
 .dlt.dlt .grid thead th{writing-mode:vertical-rl;transform:rotate(180deg);padding:6px 2px}
@@ -108,7 +111,8 @@ color:var(--quiet)}
 .grid button{width:100%;min-width:3.2rem;padding:5px 4px;border:2px solid transparent;border-radius:4px;cursor:pointer}
 .grid button[aria-pressed=true]{border-color:var(--ink);outline:2px solid var(--paper)}
 .grid button.faded{color:var(--quiet);background:var(--card);border-color:var(--line)}
-.legend span{display:inline-block;margin-right:1.2rem}
+.legend>span{display:inline-block;margin-right:1.2rem;padding-left:1.3rem;text-indent:-1.3rem}
+.card td+td{min-width:11rem}
 :focus-visible{outline:3px solid var(--ours);outline-offset:2px}
 @media (max-width:40rem){main{padding:1.2rem .9rem 3rem}h1{font-size:1.6rem}figure .pic{height:14rem}}
 """

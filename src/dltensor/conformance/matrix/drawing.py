@@ -3,6 +3,7 @@
 
 from html import escape
 
+from ..._core.markup import text_colour
 from .measure import GRADES
 from .text import MARKS, cell
 
@@ -21,7 +22,7 @@ _CELL, _FONT = 44, "Verdana,DejaVu Sans,sans-serif"
 
 
 def svg(matrix):
-    """Return a matrix as SVG: a square per pair, coloured by verdict, with the number of element types that arrive.
+    """Return a matrix as SVG: a square per pair, coloured by its result, with the number of element types that arrive.
 
     Parameters
     ----------
@@ -60,7 +61,7 @@ def svg(matrix):
             parts.append(
                 f'<g><title>{escape(title)}</title><rect x="{x + 1}" y="{y + 1}" width="{_CELL - 2}" '
                 f'height="{_CELL - 2}" rx="4" fill="{COLOURS[one.grade]}"/><text x="{x + _CELL // 2}" y="{y + 27}" '
-                f'text-anchor="middle" fill="#fff">{escape(cell(one))}</text></g>'
+                f'text-anchor="middle" style="fill:{text_colour(COLOURS[one.grade])}">{escape(cell(one))}</text></g>'
             )
     for place, (grade, words) in enumerate(GRADES.items()):
         y = body + 24 + 20 * place
@@ -69,11 +70,11 @@ def svg(matrix):
             f'<text x="38" y="{y}">{escape(MARKS[grade])}  {escape(words)}</text>'
         )
     height = body + 20 * len(GRADES) + 50
-    note = "Rows give, columns take; the number counts element types that arrive unchanged."
+    note = "Rows are producers, columns consumers; the number counts element types that arrive unchanged."
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" '
         f'role="img" aria-label="DLPack exchange matrix"><title>DLPack exchange matrix</title>'
-        f"<style>text{{font:12px {_FONT};fill:#222}}g text{{fill:#fff}}"
+        f"<style>text{{font:12px {_FONT};fill:#222}}"
         f"@media(prefers-color-scheme:dark){{text{{fill:#ddd}}}}</style>"
         f'{"".join(parts)}<text x="16" y="{height - 12}">{note}</text></svg>\n'
     )
