@@ -2,6 +2,7 @@
 """`dltensor bench`: rows beside their peers, what is missing by name, the same rows in benchmarks/. Judges no time."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -64,6 +65,7 @@ def test_the_drawing_is_well_formed_and_says_its_bias():
     space = "{http://www.w3.org/2000/svg}"
     texts = [one.text for one in top.iter(f"{space}text")]
     assert {"call: a + b, 10", "8.00 x", "0.25 x"} <= set(texts)
+    assert [text for text in texts if re.fullmatch(r"[\d/]+ x", text)] == ["1/32 x", "1/8 x", "1 x", "8 x", "32 x"]
     assert any("chosen by the authors" in text for text in texts)
     bars = [one for one in top.iter(f"{space}rect")]
     assert [bar.get("fill") for bar in bars] == ["#2a7f62", "#c0392b"]

@@ -29,6 +29,7 @@ EXCLUDED = (
     "typing.py",
     "_tools/timing.py",
     "_core/html.py",
+    "_core/markup.py",
     "inspection/html.py",
     "conformance/matrix/drawing.py",
     "conformance/matrix/page.py",

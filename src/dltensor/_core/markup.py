@@ -31,8 +31,8 @@ text-align:left;padding:.5em .8em}}
 .dlt .head{{overflow-wrap:anywhere}}
 .dlt .scroll{{overflow-x:auto;background:linear-gradient(to right,var(--paper) 40%,transparent) left/2.4em 100%,
 linear-gradient(to left,var(--paper) 40%,transparent) right/2.4em 100%,
-linear-gradient(to right,var(--shade),transparent) left/1.2em 100%,
-linear-gradient(to left,var(--shade),transparent) right/1.2em 100%;
+linear-gradient(to right,transparent 2px,var(--shade) 2px,transparent) left/1.2em 100%,
+linear-gradient(to left,transparent 2px,var(--shade) 2px,transparent) right/1.2em 100%;
 background-repeat:no-repeat;background-attachment:local,local,scroll,scroll}}
 .dlt.dlt table{{border-collapse:collapse;border:0;margin:0;font-size:inherit;color:inherit}}
 .dlt.dlt tbody tr{{background:none}}
@@ -99,7 +99,7 @@ label{font-size:.88rem;display:flex;flex-direction:column;gap:.15rem;max-width:1
 label.line{flex-direction:row;align-items:center}
 select,input,button{font:inherit;max-width:100%}
 select,input.text,button.plain{color:var(--ink);background:var(--card);border:1px solid var(--quiet);
-border-radius:.3rem;padding:.3rem .5rem}
+border-radius:.3rem;padding:.3rem .5rem;height:2.2rem}
 ::placeholder{color:var(--quiet);opacity:1}
 .dlt.dlt .grid{border-collapse:separate;border-spacing:2px;font-size:.9rem}
 .dlt.dlt .grid th{white-space:nowrap;padding:2px 6px;vertical-align:middle}
@@ -112,9 +112,13 @@ color:var(--quiet)}
 .grid button[aria-pressed=true]{border-color:var(--ink);outline:2px solid var(--paper)}
 .grid button.faded{color:var(--quiet);background:var(--card);border-color:var(--line)}
 .legend>span{display:inline-block;margin-right:1.2rem;padding-left:1.3rem;text-indent:-1.3rem}
-.card td+td{min-width:11rem}
+.card td+td{min-width:12rem}
+.dlt.dlt .card td:first-child{white-space:nowrap}
 :focus-visible{outline:3px solid var(--ours);outline-offset:2px}
-@media (max-width:40rem){main{padding:1.2rem .9rem 3rem}h1{font-size:1.6rem}figure .pic{height:14rem}}
+@media (max-width:40rem){main{padding:1.2rem .9rem 3rem}h1{font-size:1.6rem}figure .pic{height:14rem}
+.dlt.dlt .pairs th,.dlt.dlt .pairs td{display:block}
+.dlt.dlt .pairs th{padding-bottom:0}
+.dlt.dlt .pairs td{padding:0 0 .6em}}
 """
 
 _VOID = {"br", "img", "meta"}
@@ -235,7 +239,8 @@ def table(rows, label, heads=(), *, right=(), lined=False):
         lines.append(element("tr", *cells))
     top = [element("th", head, class_="r" if i in right else None, scope="col") for i, head in enumerate(heads)]
     parts = [element("thead", element("tr", *top))] if heads else []
-    return scrolling(element("table", *parts, element("tbody", *lines), class_="lined" if lined else None), label)
+    looks = "lined" if lined else None if heads else "pairs"
+    return scrolling(element("table", *parts, element("tbody", *lines), class_=looks), label)
 
 
 def folded(title, *content, is_open=False):

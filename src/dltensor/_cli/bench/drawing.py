@@ -9,10 +9,17 @@ from ..._tools.terminal import fill
 _BAR = 16
 _SPAN = 32.0
 """The ratio at which a bar is full, either way; bars are logarithmic."""
+_POWERS = (-5, -3, 0, 3, 5)
+"""Ticks, as powers of two."""
 
 
 def _length(ratio, full):
     return full * min(abs(math.log(ratio)), math.log(_SPAN)) / math.log(_SPAN)
+
+
+def _tick(power):
+    """A power of two as a ratio, exactly: 1/8 x, 8 x."""
+    return f"{2**power} x" if power >= 0 else f"1/{2**-power} x"
 
 
 def text(rows, missing, columns=100):
@@ -72,11 +79,11 @@ def svg(rows):
     left, half, height = 290, 200, 20 * len(rows) + 70
     middle, width = left + half, left + 2 * half + 90
     parts = []
-    for power in (-5, -3, 0, 3, 5):
+    for power in _POWERS:
         x = middle + half * power / 5
         parts.append(
             f'<line x1="{x:.0f}" x2="{x:.0f}" y1="34" y2="{height - 24}" stroke="#888" stroke-opacity=".5"/>'
-            f'<text x="{x:.0f}" y="28" text-anchor="middle">{2.0**power:.3g} x</text>'
+            f'<text x="{x:.0f}" y="28" text-anchor="middle">{_tick(power)}</text>'
         )
     for place, row in enumerate(rows):
         y, length = 40 + 20 * place, _length(row.ratio, half)
