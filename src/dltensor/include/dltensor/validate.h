@@ -429,7 +429,7 @@ static inline int dlt_check_version(DLPackVersion version) {
 }
 
 /* 0 when the tensor can be used, else the number of the first rule it breaks. `t` must be readable. */
-static inline int dlt_check_tensor(const DLTensor* t) { return dlt_judge_(t, NULL); }
+static inline int dlt_check_tensor(const DLTensor* t) { return (int)dlt_judge_(t, NULL); }
 
 /* Whether two elements may share memory: exact for "no", a guess for "yes", as the exact answer is NP-hard. */
 DLT_COLD_ int32_t dlt_overlapping_axis_(const DLTensor* t) {
