@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What tests need to build C and C++ on the spot: compilers, include folders, other people's headers. No tests here."""
 
+import functools
 import os
+import re
 import shutil
 import subprocess
 import sysconfig
@@ -12,6 +14,8 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 INCLUDE = ROOT / "src" / "dltensor" / "include"
 WARNINGS = ["-Wall", "-Wextra", "-pedantic", "-Werror"]
+# For public headers: projects that turn these on must be able to include them.
+STRICT = [*WARNINGS, "-Wconversion", "-Wsign-conversion"]
 
 # Where wheels keep the standard's header, relative to site-packages.
 HEADERS = [
@@ -37,6 +41,30 @@ def compile_program(folder, source, mode, *flags):
     done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, f"{' '.join(command)}\n{done.stderr}"
     return program
+
+
+@functools.cache
+def installed(family):
+    """Every version of "gcc" or "clang" on PATH, as {"clang-19.1.7": command}; each of them compiles C and C++."""
+    names = re.compile(re.escape(family) + r"(-\d+)?")
+    folders = [Path(folder) for folder in os.environ.get("PATH", "").split(os.pathsep) if Path(folder).is_dir()]
+    found = {}
+    for command in sorted(path for folder in folders for path in folder.iterdir() if names.fullmatch(path.name)):
+        version = [command, "-dumpfullversion", "-dumpversion"] if family == "gcc" else [command, "-dumpversion"]
+        done = subprocess.run(version, check=False, capture_output=True, text=True, timeout=60)
+        if done.returncode == 0:
+            found.setdefault(f"{family}-{done.stdout.strip()}", str(command))
+    return found
+
+
+def compilers():
+    """The commands of installed(), as pytest parameters; a family that is not installed skips by its name."""
+    found = []
+    for family in ("gcc", "clang"):
+        missing = pytest.mark.skip(reason=f"compiler {family} is not installed")
+        some = [pytest.param(command, id=name) for name, command in sorted(installed(family).items())]
+        found += some or [pytest.param(None, marks=missing, id=family)]
+    return found
 
 
 def original_headers():
