@@ -52,7 +52,7 @@ DLT_FN To convert(From from) {
     using P = decltype(To{}.re);
     return {to_real<P, SATURATE>(widened(from.re)), to_real<P, SATURATE>(widened(from.im))};
   } else if constexpr (is_complex<From>::value) {
-    if constexpr (is_same<To, boolean>::value) return {uint8_t((widened(from.re) != 0) | (widened(from.im) != 0))};
+    if constexpr (is_same<To, boolean>::value) return {uint8_t(int(widened(from.re) != 0) | (widened(from.im) != 0))};
     else return convert<To, NEAREST, SATURATE>(from.re);
   } else if constexpr (is_complex<To>::value) {
     using P = decltype(To{}.re);

@@ -14,7 +14,7 @@ struct next_short {
     const bool away = (x < y) == ((a.bits & 0x8000) == 0);
     const uint16_t step = uint16_t(away ? a.bits + 1 : a.bits - 1);
     const uint16_t from_zero = uint16_t((b.bits & 0x8000) | 1);
-    return {(x != x) | (y != y) ? from<T>(x + y).bits : x == y ? b.bits : x == 0 ? from_zero : step};
+    return {((x != x) | (y != y)) ? from<T>(x + y).bits : x == y ? b.bits : x == 0 ? from_zero : step};
   }
 };
 
