@@ -7,6 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
 #include <atomic>
 #include <mutex>
 
@@ -41,16 +45,43 @@ constexpr int level_count = int(sizeof levels / sizeof *levels);
 constexpr const char* level_names[] = {DLT_LEVELS(DLT_LEVEL_NAME) nullptr};
 #undef DLT_LEVEL_NAME
 
+// Compilers older than Clang 18 and GCC 12 do not know the levels by name: there they are the features that the x86-64
+// psABI lists. The builtin also asks whether the system saves the wide registers; it does not know every feature.
+#if defined(__x86_64__) && (defined(__clang__) ? __clang_major__ < 18 : __GNUC__ < 12)
+bool has(unsigned leaf, unsigned features) {
+  unsigned a, b, c, d;
+  return __get_cpuid(leaf, &a, &b, &c, &d) != 0 && (c & features) == features;
+}
+bool has_v2() {
+  return __builtin_cpu_supports("sse3") && __builtin_cpu_supports("ssse3") && __builtin_cpu_supports("sse4.1") &&
+         __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("popcnt") && has(1, bit_CMPXCHG16B) &&
+         has(0x80000001, bit_LAHF_LM);
+}
+bool has_v3() {
+  return has_v2() && __builtin_cpu_supports("avx") && __builtin_cpu_supports("avx2") &&
+         __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("fma") &&
+         has(1, bit_F16C | bit_MOVBE) && has(0x80000001, bit_LZCNT);
+}
+bool has_v4() {
+  return has_v3() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+         __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+         __builtin_cpu_supports("avx512vl");
+}
+#define DLT_HAS(level) has_##level()
+#elif defined(__x86_64__)
+#define DLT_HAS(level) __builtin_cpu_supports("x86-64-" #level)
+#endif
+
 bool supported(int level) {
 #if defined(__x86_64__)
   __builtin_cpu_init();
   switch (level) {
     case 0:
-      return __builtin_cpu_supports("x86-64-v2");
+      return DLT_HAS(v2);
     case 1:
-      return __builtin_cpu_supports("x86-64-v3");
+      return DLT_HAS(v3);
     default:
-      return __builtin_cpu_supports("x86-64-v4");
+      return DLT_HAS(v4);
   }
 #else
   return level == 0;
