@@ -224,12 +224,12 @@ void choose(void* out, const void* condition, const void* a, const void* b, int6
   const loose* y = static_cast<const loose*>(b);
   loose* to = static_cast<loose*>(out);
   if (scalars == 0) {
-#pragma GCC ivdep
+    DLT_IVDEP
     for (int64_t i = 0; i < n; ++i) to[i] = c[i] != 0 ? x[i] : y[i];
     return;
   }
   const int64_t sc = ~scalars & 1, sa = ~scalars >> 1 & 1, sb = ~scalars >> 2 & 1;
-#pragma GCC ivdep
+  DLT_IVDEP
   for (int64_t i = 0; i < n; ++i) {
     const U first = x[i * sa], second = y[i * sb];
     to[i] = c[i * sc] != 0 ? first : second;

@@ -17,6 +17,14 @@ enum Op : int { DLT_OPS(DLT_NUMBER) op_count };
 enum Saturating : int { DLT_SATURATING_OPS(DLT_NUMBER) saturating_count };
 #undef DLT_NUMBER
 
+// Before a loop: no iteration needs what another has written. Clang has this promise only together with a demand to
+// vectorize, so there the loops compare addresses first.
+#if defined(__clang__)
+#define DLT_IVDEP
+#else
+#define DLT_IVDEP _Pragma("GCC ivdep")
+#endif
+
 // out[i] = op(a[i], b[i], c[i]) for i < n, all contiguous, in one dtype each, at any alignment. Bit k of `scalars`: operand
 // k is a single element. `out` may be an operand itself but must not overlap one otherwise.
 typedef void (*loop_t)(void* out, const void* a, const void* b, const void* c, int64_t n, unsigned scalars);

@@ -20,7 +20,6 @@ constexpr uint32_t none = UINT32_MAX;
 
 constexpr uint64_t live_bit = uint64_t{1} << 31;
 constexpr uint64_t pin_mask = live_bit - 1;
-constexpr uint64_t generation_step = uint64_t{1} << 32;
 
 // Free slots wait in a queue, not on a stack: the longer a number rests, the longer stale views stay detectable.
 // A number whose generations are used up is never given out again.

@@ -109,7 +109,7 @@ void stepped(char* to, int64_t to_row, const char* from, int64_t from_row, int64
   for (int64_t r = 0; r < rows; ++r) {
     loose_t<U>* out = reinterpret_cast<loose_t<U>*>(to + r * to_row);
     const loose_t<U>* in = reinterpret_cast<const loose_t<U>*>(from + r * from_row);
-#pragma GCC ivdep
+    DLT_IVDEP
     for (int64_t c = 0; c < columns; ++c) out[c] = in[c * STEP];
   }
 }
@@ -120,7 +120,7 @@ void split(char* to, int64_t to_row, const char* from, int64_t columns) {
   const loose_t<U>* in = reinterpret_cast<const loose_t<U>*>(from);
   loose_t<U>* out[PLANES];
   for (int k = 0; k < PLANES; ++k) out[k] = reinterpret_cast<loose_t<U>*>(to + k * to_row);
-#pragma GCC ivdep
+  DLT_IVDEP
   for (int64_t c = 0; c < columns; ++c)
 #pragma GCC unroll 4
     for (int k = 0; k < PLANES; ++k) out[k][c] = in[c * PLANES + k];
@@ -131,7 +131,7 @@ void join(char* to, const char* from, int64_t from_column, int64_t rows) {
   loose_t<U>* out = reinterpret_cast<loose_t<U>*>(to);
   const loose_t<U>* in[PLANES];
   for (int k = 0; k < PLANES; ++k) in[k] = reinterpret_cast<const loose_t<U>*>(from + k * from_column);
-#pragma GCC ivdep
+  DLT_IVDEP
   for (int64_t r = 0; r < rows; ++r)
 #pragma GCC unroll 4
     for (int k = 0; k < PLANES; ++k) out[r * PLANES + k] = in[k][r];
@@ -142,7 +142,7 @@ void repeat(char* to, int64_t to_row, const char* from, int64_t from_row, int64_
   for (int64_t r = 0; r < rows; ++r) {
     const U value = *reinterpret_cast<const loose_t<U>*>(from + r * from_row);
     loose_t<U>* out = reinterpret_cast<loose_t<U>*>(to + r * to_row);
-#pragma GCC ivdep
+    DLT_IVDEP
     for (int64_t c = 0; c < columns; ++c) out[c] = value;
   }
 }

@@ -2,7 +2,12 @@
 // Products of matrices that fit the caches: blocks of rows by registers of columns. Cutting up, packing and choosing
 // between this and a BLAS is gemm.cc's business. Sums are contracted where the processor can: they are not promised to
 // the bit.
+#if defined(__clang__)
+#pragma clang fp contract(fast)
+#pragma clang diagnostic ignored "-Wfor-loop-analysis"  // the loops advance in a lambda
+#else
 #pragma GCC optimize("fp-contract=fast")
+#endif
 #include <string.h>
 
 #include "native/cpu/kernels/level.h"
@@ -220,7 +225,7 @@ void complex_product(void* c, int64_t c_row, const void* a, int64_t a_row, int64
     for (int64_t k = 0; k < depth; ++k) {
       const T x = read_at<T>(static_cast<const char*>(a) + r * a_row + k * a_column, 0);
       const char* in = static_cast<const char*>(b) + k * b_row;
-#pragma GCC ivdep
+      DLT_IVDEP
       for (int64_t j = 0; j < columns; ++j) {
         const T y = read_at<T>(in, j), s = read_at<T>(out, j);
         write_at(out, j, T{s.re + x.re * y.re - x.im * y.im, s.im + x.re * y.im + x.im * y.re});
