@@ -170,6 +170,11 @@ mutate: $(VENV)/light install
 check: $(VENV)/lint $(VENV)/light install
 	tools/check.sh $(VENV)
 
+# help: make lint-cpp     every file of the engine through clang, its warnings as errors; a minute; skipped without clang
+.PHONY: lint-cpp
+lint-cpp:
+	tools/lint_cpp.sh
+
 # help: make stubs        write src/dltensor/*.pyi anew from the installed package
 stubs: $(VENV)/light install
 	$(RUN) tools/stubs.py
