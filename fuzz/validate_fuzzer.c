@@ -74,9 +74,11 @@ static const int kind_of_rule[DLT_RULE_COUNT] = {
 };
 
 UNSEEN static int bits_are_legal(int code, int bits) {
+  /* clang-format off */
   static const uint8_t widths[19][9] = {
       {1, 2, 4, 8, 16, 32, 64, 128}, {1, 2, 4, 8, 16, 32, 64, 128}, {16, 32, 64}, {0}, {16}, {32, 64, 128}, {8},
       {8}, {8}, {8}, {8}, {8}, {8}, {8}, {8}, {6}, {6}, {4}, {32}};
+  /* clang-format on */
   if (bits == 0) return 0;
   if (code == 3 || code > 18) return 1;
   for (int i = 0; i < 9; i++)

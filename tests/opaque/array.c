@@ -191,6 +191,7 @@ static void texts_stay_legible(void) {
 
 /* --- arrays */
 
+/* clang-format off */
 static const struct {
   uint8_t code, bits;
 } dtypes[] = {
@@ -201,6 +202,7 @@ static const struct {
     {kDLFloat8_e3m4, 8},   {kDLFloat8_e4m3, 8},   {kDLFloat8_e4m3b11fnuz, 8}, {kDLFloat8_e4m3fn, 8},
     {kDLFloat8_e4m3fnuz, 8}, {kDLFloat8_e5m2, 8}, {kDLFloat8_e5m2fnuz, 8}, {kDLFloat8_e8m0fnu, 8},
     {kDLFloat6_e2m3fn, 6}, {kDLFloat6_e3m2fn, 6}, {kDLFloat4_e2m1fn, 4}, {kDLOpaqueHandle, 64}};
+/* clang-format on */
 enum { dtype_count = sizeof(dtypes) / sizeof(dtypes[0]) };
 
 static void questions_are_answered_for_every_dtype(void) {

@@ -39,13 +39,16 @@
 #define DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED (1UL << 2UL)
 
 /* Row: flag name, bit mask. */
+/* clang-format off */
 #define DLT_FLAGS(X)                                \
   X(READ_ONLY, DLPACK_FLAG_BITMASK_READ_ONLY)       \
   X(IS_COPIED, DLPACK_FLAG_BITMASK_IS_COPIED)       \
   X(IS_SUBBYTE_TYPE_PADDED, DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED)
+/* clang-format on */
 
 /* Row: enumerator, value, short name in strings such as "cuda:1", can the host read the memory,
  * is `data` a handle that must not be added to (byte_offset stays apart). */
+/* clang-format off */
 #define DLT_DEVICE_TYPES(X)                              \
   X(kDLCPU, 1, "cpu", 1, 0)                              \
   X(kDLCUDA, 2, "cuda", 0, 0)                            \
@@ -66,8 +69,10 @@
   X(kDLTPU, 19, "tpu", 0, 0)        /* main, after 1.3 */ \
   X(kDLTPUHost, 20, "tpu_host", 1, 0)                    \
   X(kDLAscend, 21, "ascend", 0, 0)
+/* clang-format on */
 
 /* Row: enumerator, value. Bits and lanes are judged in validate.h. */
+/* clang-format off */
 #define DLT_DATA_TYPE_CODES(X) \
   X(kDLInt, 0)                 \
   X(kDLUInt, 1)                \
@@ -88,6 +93,7 @@
   X(kDLFloat6_e3m2fn, 16)      \
   X(kDLFloat4_e2m1fn, 17)      \
   X(kDLBcomplex, 18) /* main, after 1.3: two bfloat16 */
+/* clang-format on */
 
 #define DLT_DEVICE_ENUMERATOR(name, value, text, host, handle) name = value,
 #define DLT_CODE_ENUMERATOR(name, value) name = value,

@@ -39,6 +39,7 @@ typedef enum { DLT_SEVERITY_NOTE, DLT_SEVERITY_WARNING, DLT_SEVERITY_ERROR } dlt
 
 /* Row: enumerator, id, severity, how the value is printed (d signed, u unsigned, p address), number of the rule in
  * the standard as numbered in this project's documentation (0: the standard is silent), expectation, remedy. */
+/* clang-format off */
 #define DLT_RULES(X)                                                                                                   \
   X(POINTER, "tensor.pointer", ERROR, 'p', 0, "an aligned address of at least 4096",                                   \
     "the producer handed out something that is not a tensor struct")                                                   \
@@ -96,7 +97,9 @@ typedef enum { DLT_SEVERITY_NOTE, DLT_SEVERITY_WARNING, DLT_SEVERITY_ERROR } dlt
     "its elements share memory: copy before writing")                                                                  \
   X(STRIDES_OVERLAP, "strides.overlap", NOTE, 'd', 0, "elements that are certainly apart if it is to be written",      \
     "elements may share memory: copy before writing")
+/* clang-format on */
 
+/* clang-format off */
 typedef enum {
   DLT_RULE_NONE = 0,
 #define DLT_RULE_ENUMERATOR_(name, id, severity, print, standard, expected, remedy) DLT_RULE_##name,
@@ -104,6 +107,7 @@ typedef enum {
 #undef DLT_RULE_ENUMERATOR_
   DLT_RULE_COUNT
 } dlt_rule;
+/* clang-format on */
 
 typedef struct {
   const char* id; /* short and stable: "shape.negative" */
@@ -140,6 +144,7 @@ typedef struct {
 #define DLT_INT_WIDTHS_ \
   (DLT_WIDTH_(1) | DLT_WIDTH_(2) | DLT_WIDTH_(4) | DLT_WIDTH_(8) | DLT_WIDTH_(16) | DLT_WIDTH_(32) | DLT_WIDTH_(64))
 #define DLT_ANY_WIDTH_ (~(uint64_t)0)
+/* clang-format off */
 #define DLT_CODE_WIDTHS(X)                                             \
   X(0, "int", DLT_INT_WIDTHS_, 1)                                      \
   X(1, "uint", DLT_INT_WIDTHS_, 1)                                     \
@@ -160,6 +165,7 @@ typedef struct {
   X(16, "float6_e3m2fn", DLT_WIDTH_(6), 0)                             \
   X(17, "float4_e2m1fn", DLT_WIDTH_(4), 0)                             \
   X(18, "bcomplex", DLT_WIDTH_(32), 0)
+/* clang-format on */
 
 typedef struct {
   const char* name;
@@ -197,6 +203,7 @@ typedef struct {
 
 /* The rules by number: entry 0 is empty, the enumerators of dlt_rule index the rest. */
 static inline const dlt_rule_row* dlt_rules(size_t* count) {
+  /* clang-format off */
   static const dlt_rule_row rows[] = {
       {"", DLT_SEVERITY_NOTE, 'd', 0, "", ""},
 #define DLT_RULE_ROW_(name, id, severity, print, standard, expected, remedy) \
@@ -204,6 +211,7 @@ static inline const dlt_rule_row* dlt_rules(size_t* count) {
       DLT_RULES(DLT_RULE_ROW_)
 #undef DLT_RULE_ROW_
   };
+  /* clang-format on */
   if (count != NULL) *count = sizeof(rows) / sizeof(rows[0]);
   return rows;
 }

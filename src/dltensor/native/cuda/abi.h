@@ -23,6 +23,7 @@ using CUuserObject = struct UserObjectHandle*;
 using CUhostFn = void (*)(void*);
 
 // Row: our name, value, the original's name.
+// clang-format off
 #define DLT_CUDA_CONSTANTS(X)                                                                     \
   X(kSuccess, 0, CUDA_SUCCESS)                                                                    \
   X(kInvalidValue, 1, CUDA_ERROR_INVALID_VALUE)                                                   \
@@ -92,6 +93,7 @@ using CUhostFn = void (*)(void*);
   X(kUserObjectNoDestructorSync, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC)                            \
   X(kGraphUserObjectMove, 1, CU_GRAPH_USER_OBJECT_MOVE)                                           \
   X(kFunctionRegisters, 4, CU_FUNC_ATTRIBUTE_NUM_REGS)
+// clang-format on
 
 #define DLT_CUDA_CONSTANT(name, value, original) inline constexpr int name = value;
 DLT_CUDA_CONSTANTS(DLT_CUDA_CONSTANT)
@@ -115,6 +117,7 @@ struct CUmemPoolProps {
 
 // Row: does the package work without it (O) or not (R), exported symbol, parameters. Every function returns CUresult.
 // The symbols are the versioned ones, which never change their meaning, so that dlsym alone is enough.
+// clang-format off
 #define DLT_CUDA_DRIVER_FUNCTIONS(X)                                                                                  \
   X(R, cuInit, (unsigned flags))                                                                                      \
   X(R, cuDriverGetVersion, (int* version))                                                                            \
@@ -188,10 +191,12 @@ struct CUmemPoolProps {
   X(R, cuLaunchKernel,                                                                                                \
     (CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,      \
      unsigned block_z, unsigned shared_bytes, CUstream stream, void** arguments, void** extra))
+// clang-format on
 
 using nvrtcResult = int;
 using nvrtcProgram = struct NvrtcProgramHandle*;
 
+// clang-format off
 #define DLT_CUDA_NVRTC_FUNCTIONS(X)                                                                          \
   X(R, nvrtcVersion, (int* major, int* minor))                                                               \
   X(R, nvrtcGetNumSupportedArchs, (int* count))                                                              \
@@ -208,10 +213,12 @@ using nvrtcProgram = struct NvrtcProgramHandle*;
   X(R, nvrtcGetCUBIN, (nvrtcProgram program, char* image))                                                   \
   X(R, nvrtcGetPTXSize, (nvrtcProgram program, size_t* bytes))                                               \
   X(R, nvrtcGetPTX, (nvrtcProgram program, char* text))
+// clang-format on
 
 using cublasStatus_t = int;
 using cublasHandle_t = struct cublasHandleStruct*;
 
+// clang-format off
 #define DLT_CUDA_CUBLAS_CONSTANTS(X)                         \
   X(kBlasNoTranspose, 0, CUBLAS_OP_N)                        \
   X(kBlasTranspose, 1, CUBLAS_OP_T)                          \
@@ -225,11 +232,13 @@ using cublasHandle_t = struct cublasHandleStruct*;
   X(kBlasC32F, 4, CUDA_C_32F)                                \
   X(kBlasC64F, 5, CUDA_C_64F)                                \
   X(kBlasR16BF, 14, CUDA_R_16BF)
+// clang-format on
 
 #define DLT_CUDA_CONSTANT(name, value, original) inline constexpr int name = value;
 DLT_CUDA_CUBLAS_CONSTANTS(DLT_CUDA_CONSTANT)
 #undef DLT_CUDA_CONSTANT
 
+// clang-format off
 #define DLT_CUDA_CUBLAS_FUNCTIONS(X)                                                                                   \
   X(R, cublasCreate_v2, (cublasHandle_t * handle))                                                                     \
   X(R, cublasGetVersion_v2, (cublasHandle_t handle, int* version))                                                     \
@@ -239,5 +248,6 @@ DLT_CUDA_CUBLAS_CONSTANTS(DLT_CUDA_CONSTANT)
     (cublasHandle_t handle, int transpose_a, int transpose_b, int m, int n, int k, const void* alpha, const void* a,   \
      int type_a, int lda, long long stride_a, const void* b, int type_b, int ldb, long long stride_b,                  \
      const void* beta, void* c, int type_c, int ldc, long long stride_c, int batch, int compute, int algorithm))
+// clang-format on
 
 }  // namespace dlt::cuda

@@ -12,6 +12,7 @@ namespace dlt::cuda {
 inline constexpr int max_devices = 64;
 
 // Row: name for Python, what it means in the driver. All are read once, when the device is first used.
+// clang-format off
 #define DLT_CUDA_PROPERTIES(X)                                       \
   X(major, kComputeCapabilityMajor)                                  \
   X(minor, kComputeCapabilityMinor)                                  \
@@ -35,6 +36,7 @@ inline constexpr int max_devices = 64;
   X(concurrent_managed_access, kConcurrentManagedAccess)             \
   X(memory_pools_supported, kMemoryPoolsSupported)                   \
   X(stream_priorities_supported, kStreamPrioritiesSupported)
+// clang-format on
 
 struct Properties {
 #define DLT_CUDA_PROPERTY(name, attribute) int name = 0;

@@ -9,6 +9,7 @@
 namespace dlt::cuda {
 
 // Row: enumerator, the exception that Python raises for it.
+// clang-format off
 #define DLT_CUDA_FAULTS(X)  \
   X(none, "")               \
   X(device, "DeviceError")  \
@@ -17,6 +18,7 @@ namespace dlt::cuda {
   X(type, "TypeError")      \
   X(buffer, "BufferError")  \
   X(not_ready, "")
+// clang-format on
 
 #define DLT_CUDA_FAULT_ENUMERATOR(name, exception) name,
 enum class Fault : int { DLT_CUDA_FAULTS(DLT_CUDA_FAULT_ENUMERATOR) };

@@ -58,9 +58,11 @@ using wrapping = typename unsigned_of<sizeof(T)>::type;
 #define DLT_LIBRARY_2(name)                                                          \
   DLT_FN float library_##name(float a, float b) { return ::name##f(a, b); }         \
   DLT_FN double library_##name(double a, double b) { return ::name(a, b); }
+// clang-format off
 #define DLT_LIBRARY_FUNCTIONS(X) \
   X(acos) X(acosh) X(asin) X(asinh) X(atan) X(atanh) X(cos) X(cosh) X(exp) X(expm1) X(log) X(log1p) X(log2) X(log10) \
   X(sin) X(sinh) X(tan) X(tanh)
+// clang-format on
 DLT_LIBRARY_FUNCTIONS(DLT_LIBRARY_1)
 DLT_LIBRARY_1(ceil)
 DLT_LIBRARY_1(floor)

@@ -14,6 +14,7 @@
 #endif
 
 /* Computed on. Row: name, C++ type, DLPack code, bits, buffer format ("" where the protocol has none). */
+/* clang-format off */
 #define DLT_COMPUTED_DTYPES(X)                                     \
   X(bool, dlt::boolean, kDLBool, 8, "?")                           \
   X(int8, int8_t, kDLInt, 8, "b")                                  \
@@ -30,9 +31,11 @@
   X(float64, double, kDLFloat, 64, "d")                            \
   X(complex64, dlt::complex64, kDLComplex, 64, "Zf")               \
   X(complex128, dlt::complex128, kDLComplex, 128, "Zd")
+/* clang-format on */
 
 /* Carried, converted from and to, never computed on. Same columns. Types of fewer than 8 bits are packed,
  * little bit-endian, unless the tensor's IS_SUBBYTE_TYPE_PADDED flag says one byte each. */
+/* clang-format off */
 #define DLT_CARRIED_DTYPES(X)                                              \
   X(float8_e3m4, dlt::float8_e3m4, kDLFloat8_e3m4, 8, "")                  \
   X(float8_e4m3, dlt::float8_e4m3, kDLFloat8_e4m3, 8, "")                  \
@@ -50,6 +53,7 @@
   X(int2, dlt::int2, kDLInt, 2, "")                                        \
   X(uint2, dlt::uint2, kDLUInt, 2, "")                                     \
   X(complex32, dlt::complex32, kDLComplex, 32, "Ze")
+/* clang-format on */
 
 #define DLT_DTYPES(X) DLT_COMPUTED_DTYPES(X) DLT_CARRIED_DTYPES(X)
 

@@ -19,6 +19,7 @@
 
 // Row: name, number of operands, kinds, result, symbol in Python ("" without one), the value in words of Python,
 // documentation. Result: same (the operands' dtype), mask (bool), part (the real dtype of a complex one).
+// clang-format off
 #define DLT_UNARY_OPS(X)                                                                                              \
   X(abs, 1, DLT_NUMBERS, part, "abs", "abs(a)", "Take the absolute value; of the lowest integer it is itself.")       \
   X(acos, 1, DLT_FLOATING, same, "", "acos(a)", "Take the inverse cosine.")                                           \
@@ -58,7 +59,9 @@
   X(tan, 1, DLT_FLOATING, same, "", "tan(a)", "Take the tangent of an angle in radians.")                             \
   X(tanh, 1, DLT_FLOATING, same, "", "tanh(a)", "Take the hyperbolic tangent.")                                       \
   X(trunc, 1, DLT_REALS, same, "", "trunc(a)", "Round to an integer, toward 0.")
+// clang-format on
 
+// clang-format off
 #define DLT_BINARY_OPS(X)                                                                                             \
   X(add, 2, DLT_ANY, same, "+", "a + b", "Add; integers wrap, of two bools it is their or.")                          \
   X(atan2, 2, DLT_FLOATS, same, "", "atan2(a, b)", "Take the angle of the point (b, a) in radians.")                  \
@@ -88,10 +91,13 @@
   X(pow, 2, DLT_NUMBERS, same, "**", "a ** b", "Raise to a power; integers to negative elements of b are 0, 1 or -1.") \
   X(remainder, 2, DLT_REALS, same, "%", "a % b", "What floor_divide leaves, with the sign of b; an integer by 0 is 0.") \
   X(subtract, 2, DLT_NUMBERS, same, "-", "a - b", "Subtract; integers wrap.")
+// clang-format on
 
+// clang-format off
 #define DLT_TERNARY_OPS(X)                                                                                            \
   X(clip, 3, DLT_ORDERED, same, "", "min(max(a, b), c)", "Keep the value between a lowest and a highest; NaN stays.") \
   X(fma, 3, DLT_NUMBERS, same, "", "a * b + c", "Multiply and add; one rounding for floats, integers wrap.")
+// clang-format on
 
 #define DLT_OPS(X) DLT_UNARY_OPS(X) DLT_BINARY_OPS(X) DLT_TERNARY_OPS(X)
 
@@ -100,6 +106,7 @@
 #define DLT_SATURATING_OPS(X) X(add, 2) X(subtract, 2) X(multiply, 2) X(divide, 2) X(fma, 3) X(negative, 1) X(abs, 1)
 
 // Short names. Row: name, row above, are the two operands swapped.
+// clang-format off
 #define DLT_ALIASES(X)   \
   X(sub, subtract, 0)    \
   X(rsub, subtract, 1)   \
@@ -112,6 +119,7 @@
   X(ge, greater_equal, 0) \
   X(eq, equal, 0)        \
   X(ne, not_equal, 0)
+// clang-format on
 
 #if defined(__cplusplus)
 #include "native/ops/bodies.h"

@@ -391,6 +391,7 @@ HOSTCUDA_EXPORT CUresult cuPointerGetAttributes(unsigned count, int* attributes,
 }
 
 // Row: symbol, parameters, to, from, bytes, stream, asynchronous.
+// clang-format off
 #define HOSTCUDA_COPIES(X)                                                                                     \
   X(cuMemcpy, (CUdeviceptr t, CUdeviceptr f, size_t n), t, f, n, nullptr, false)                               \
   X(cuMemcpyAsync, (CUdeviceptr t, CUdeviceptr f, size_t n, CUstream s), t, f, n, s, true)                     \
@@ -401,6 +402,7 @@ HOSTCUDA_EXPORT CUresult cuPointerGetAttributes(unsigned count, int* attributes,
   X(cuMemcpyDtoHAsync_v2, (void* t, CUdeviceptr f, size_t n, CUstream s), (uintptr_t)t, f, n, s, true)         \
   X(cuMemcpyDtoDAsync_v2, (CUdeviceptr t, CUdeviceptr f, size_t n, CUstream s), t, f, n, s, true)              \
   X(cuMemcpyPeerAsync, (CUdeviceptr t, CUcontext, CUdeviceptr f, CUcontext, size_t n, CUstream s), t, f, n, s, true)
+// clang-format on
 
 #define HOSTCUDA_COPY(name, parameters, to, from, bytes, stream, asynchronous) \
   HOSTCUDA_EXPORT CUresult name parameters {                                   \
