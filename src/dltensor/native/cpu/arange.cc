@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The loop of ramp.h: fixed point of 128 bits and a remainder that is carried, so that rounding errors never add up.
+// The loop of arange.h: fixed point of 128 bits and a remainder that is carried, so that rounding errors never add up.
 #include "native/cpu/arange.h"
 
 #include <math.h>

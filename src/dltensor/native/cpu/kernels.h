@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What one instruction set offers: tables of loops over plain runs of elements. Which set is used is decided in
-// features.cc; what runs are made of a tensor is decided in walk.cc.
+// features.cc; what runs are made of a tensor is decided in strided_loop.cc.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>

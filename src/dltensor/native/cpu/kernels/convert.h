@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The loop of one cast, for the two cast files. What it does to an element is in dltensor/casts.h.
+// The loop of one cast, for the two cast files. What it does to an element is in native/ops/casts.h.
 #pragma once
 #include "native/ops/casts.h"
 #include "native/cpu/kernels/loops.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The loops over float32 and float64. Of float16 and bfloat16 only nextafter, which depends on the width;
-// the rest of theirs is in halves.cc or computed in float32 by run.cc.
+// the rest of theirs is in halves.cc or computed in float32 by elementwise.cc.
 #include "native/cpu/kernels/loops.h"
 
 namespace dlt::DLT_LEVEL {
