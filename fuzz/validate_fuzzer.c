@@ -10,12 +10,12 @@
 __extension__ typedef __int128 wide;
 
 /* A broken property ends the run with its name, so that libFuzzer keeps the input. */
-#define HOLDS(property)                                             \
-  do {                                                              \
-    if (!(property)) {                                              \
+#define HOLDS(property)                                                        \
+  do {                                                                         \
+    if (!(property)) {                                                         \
       fprintf(stderr, "property broken: %s (line %d)\n", #property, __LINE__); \
-      abort();                                                      \
-    }                                                               \
+      abort();                                                                 \
+    }                                                                          \
   } while (0)
 
 /* The reference is not to be explored, only the validator is: libFuzzer must not count its branches. */
@@ -66,11 +66,14 @@ enum {
 };
 
 static const int kind_of_rule[DLT_RULE_COUNT] = {
-    [DLT_RULE_NDIM] = NDIM,           [DLT_RULE_SHAPE_NULL] = SHAPE,     [DLT_RULE_SHAPE_POINTER] = SHAPE,
-    [DLT_RULE_STRIDES_POINTER] = STRIDES, [DLT_RULE_DTYPE_BITS] = BITS,  [DLT_RULE_DTYPE_LANES] = LANES,
-    [DLT_RULE_DEVICE_TYPE] = DEVICE,  [DLT_RULE_DEVICE_ID] = ID,         [DLT_RULE_BYTE_OFFSET] = OFFSET,
-    [DLT_RULE_SHAPE_NEGATIVE] = NEGATIVE, [DLT_RULE_SHAPE_SIZE] = SIZE,  [DLT_RULE_SHAPE_BYTES] = SIZE,
-    [DLT_RULE_EXTENT] = EXTENT,       [DLT_RULE_DATA_NULL] = DATA,       [DLT_RULE_DATA_RANGE] = RANGE,
+    [DLT_RULE_NDIM] = NDIM,           [DLT_RULE_SHAPE_NULL] = SHAPE,
+    [DLT_RULE_SHAPE_POINTER] = SHAPE, [DLT_RULE_STRIDES_POINTER] = STRIDES,
+    [DLT_RULE_DTYPE_BITS] = BITS,     [DLT_RULE_DTYPE_LANES] = LANES,
+    [DLT_RULE_DEVICE_TYPE] = DEVICE,  [DLT_RULE_DEVICE_ID] = ID,
+    [DLT_RULE_BYTE_OFFSET] = OFFSET,  [DLT_RULE_SHAPE_NEGATIVE] = NEGATIVE,
+    [DLT_RULE_SHAPE_SIZE] = SIZE,     [DLT_RULE_SHAPE_BYTES] = SIZE,
+    [DLT_RULE_EXTENT] = EXTENT,       [DLT_RULE_DATA_NULL] = DATA,
+    [DLT_RULE_DATA_RANGE] = RANGE,
 };
 
 UNSEEN static int bits_are_legal(int code, int bits) {
@@ -299,8 +302,7 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   memset(&managed, 0, sizeof(managed));
   managed.version = version;
   HOLDS((dlt_check_layout(&managed, 0) == 0) == (version.major - 1u >= 15 || version.minor >= 4096));
-  if (dlt_check_layout(&t, 0) != 0)
-    HOLDS(!is_one_of(device_of(&t), handle_devices) && (uint32_t)(uintptr_t)t.data < 16);
+  if (dlt_check_layout(&t, 0) != 0) HOLDS(!is_one_of(device_of(&t), handle_devices) && (uint32_t)(uintptr_t)t.data < 16);
 
   if (rule == 0) {
     check_extent(&t, flags, &in);

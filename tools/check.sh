@@ -7,11 +7,15 @@ cd "$(dirname "$0")/.."
 PATH="$bin:$PATH" # cython-lint calls pycodestyle, pyright calls node
 stubs="$(find src/dltensor -name "*.pyi" | sort) src/dltensor/typing.py"
 cython="$(find src/dltensor -name "*.pyx" -o -name "*.pxd" -o -name "*.pxi" | sort)"
+native="$(find src tests fuzz examples -name "*.h" -o -name "*.hpp" -o -name "*.c" -o -name "*.cc" -o -name "*.cpp" -o -name "*.cuh" | sort)"
 
 ruff check src tests benchmarks tools examples fuzz
 ruff format --check --quiet src tests benchmarks tools examples fuzz
 cython-lint $cython
 echo "cython-lint: $(echo $cython | wc -w) files pass"
+[ -n "$native" ]
+clang-format --dry-run --Werror $native
+echo "clang-format: $(echo $native | wc -w) files pass"
 python tools/stubs.py --check
 python tools/operations.py --check
 MYPYPATH=src mypy --follow-imports=silent $stubs

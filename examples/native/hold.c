@@ -28,8 +28,8 @@ static void end_table(DLManagedTensorVersioned* self) {
   free(t);
 }
 
-static dlt_array_t array_over(double* data, double* owned, int64_t rows, int64_t columns, int64_t row_step,
-                              int64_t column_step, const char* origin) {
+static dlt_array_t array_over(double* data, double* owned, int64_t rows, int64_t columns, int64_t row_step, int64_t column_step,
+                              const char* origin) {
   table* t = (table*)calloc(1, sizeof(table));
   dlt_array_t array;
   if (!t) exit(1);
@@ -79,9 +79,8 @@ static void print(const char* what, dlt_array_t array) {
   need(array.device(array.ptr, &device));
   need(array.dtype(array.ptr, &dtype));
   need(array.shape(array.ptr, &shape, &count));
-  printf("%-10s %-17s device %d:%d  dtype %d of %d bits  shape (%d, %d)  sum %g\n", what, origin,
-         (int)device.device_type, (int)device.device_id, dtype.code, dtype.bits, (int)shape[0], (int)shape[1],
-         sum(array));
+  printf("%-10s %-17s device %d:%d  dtype %d of %d bits  shape (%d, %d)  sum %g\n", what, origin, (int)device.device_type,
+         (int)device.device_id, dtype.code, dtype.bits, (int)shape[0], (int)shape[1], sum(array));
 }
 
 static void use(dlt_array_t array) {
@@ -120,8 +119,7 @@ int main(void) {
   static double constants[6] = {1, 2, 3, 4, 5, 6};
   double matrix[3][4] = {{1, -1, 2, -1}, {3, -1, 4, -1}, {5, -1, 6, -1}};
   double* heap = (double*)malloc(6 * sizeof(double));
-  if (!heap || dlt_array_abi_version() != DLT_ARRAY_ABI_VERSION || dlt_array_struct_size() != sizeof(dlt_array_t))
-    return 1;
+  if (!heap || dlt_array_abi_version() != DLT_ARRAY_ABI_VERSION || dlt_array_struct_size() != sizeof(dlt_array_t)) return 1;
   for (int i = 0; i < 6; i++) heap[i] = i + 1;
   use(array_over(constants, NULL, 2, 3, 3, 1, "example.constants"));
   use(array_over(heap, heap, 2, 3, 1, 2, "example.heap"));

@@ -24,8 +24,13 @@ struct Loan {
     loan->tensor.version = dlt::dlpack_version;
     loan->tensor.manager_ctx = loan.get();
     loan->tensor.deleter = [](DLManagedTensorVersioned* self) { delete static_cast<Loan*>(self->manager_ctx); };
-    loan->tensor.dl_tensor = {loan->values->data(), dlt::cpu_device,      static_cast<int32_t>(shape.size()), float64,
-                              loan->shape.data(),   loan->strides.data(), 0};
+    loan->tensor.dl_tensor = {loan->values->data(),
+                              dlt::cpu_device,
+                              static_cast<int32_t>(shape.size()),
+                              float64,
+                              loan->shape.data(),
+                              loan->strides.data(),
+                              0};
     return dlt::Managed(&loan.release()->tensor);
   }
 };
@@ -53,8 +58,7 @@ class Matrix : public dlt::ArrayBase {
     for (int64_t i = 0; i < tensor->shape[0]; ++i)
       for (int64_t j = 0; j < tensor->shape[1]; ++j)
         values.push_back(tensor.data<double>()[i * tensor->strides[0] + j * tensor->strides[1]]);
-    return std::make_unique<Matrix>(
-        std::move(values), std::vector<uintptr_t>(tensor->shape, tensor->shape + tensor->ndim));
+    return std::make_unique<Matrix>(std::move(values), std::vector<uintptr_t>(tensor->shape, tensor->shape + tensor->ndim));
   }
 
   void reshape(const std::vector<uintptr_t>& shape) override {
@@ -84,8 +88,8 @@ class Matrix : public dlt::ArrayBase {
     const auto& from = static_cast<const Matrix&>(input);
     for (const auto& m : movements)
       for (uintptr_t x = 0; x < m.properties_length; ++x)
-        values_->at(m.sample_out * shape_[1] + m.properties_start_out + x) =
-            from.values_->at(m.sample_in * from.shape_[1] + m.properties_start_in + x);
+        values_->at(m.sample_out * shape_[1] + m.properties_start_out + x) = from.values_->at(m.sample_in * from.shape_[1] +
+                                                                                              m.properties_start_in + x);
   }
 
  private:
@@ -102,9 +106,8 @@ double sum(const dlt::Array& array) {
 }
 
 void print(const char* what, const dlt::Array& array) {
-  std::cout << what << ": " << array.origin() << " on device " << array.device().device_type << ", "
-            << int{array.dtype().bits} << " bits, shape (" << array.shape()[0] << ", " << array.shape()[1] << "), sum "
-            << sum(array) << "\n";
+  std::cout << what << ": " << array.origin() << " on device " << array.device().device_type << ", " << int{array.dtype().bits}
+            << " bits, shape (" << array.shape()[0] << ", " << array.shape()[1] << "), sum " << sum(array) << "\n";
 }
 
 // Knows nothing of what it is given.

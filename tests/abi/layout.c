@@ -13,14 +13,14 @@
 #else
 #define HOLD(condition, name) typedef char hold_##name[(condition) ? 1 : -1]
 #endif
-#define SIZE(type, size, align)          \
-  struct align_##type {                  \
-    char first;                          \
-    type second;                         \
-  };                                     \
+#define SIZE(type, size, align)              \
+  struct align_##type {                      \
+    char first;                              \
+    type second;                             \
+  };                                         \
   HOLD(sizeof(type) == (size), size_##type); \
   HOLD(offsetof(struct align_##type, second) == (align), align_##type)
-#define AT(type, field, offset, size)                          \
+#define AT(type, field, offset, size)                               \
   HOLD(offsetof(type, field) == (offset), offset_##type##_##field); \
   HOLD(sizeof(((type*)0)->field) == (size), width_##type##_##field)
 #define VALUE(name, value) HOLD((int)name == (value), value_##name)

@@ -45,7 +45,8 @@ template <class T>
 constexpr int pointee() {
   using P = std::remove_pointer_t<T>;
   if constexpr (!std::is_pointer_v<T> || std::is_void_v<P> || std::is_function_v<P>) return 0;
-  else if constexpr (std::is_arithmetic_v<P> || std::is_enum_v<P> || std::is_pointer_v<P>) return passed_as<std::remove_cv_t<P>>();
+  else if constexpr (std::is_arithmetic_v<P> || std::is_enum_v<P> || std::is_pointer_v<P>)
+    return passed_as<std::remove_cv_t<P>>();
   else return 4000;  // a struct: compared on its own
 }
 
@@ -67,8 +68,7 @@ struct signature<R (*)(A...), S (*)(B...)> {
   static constexpr bool same = (parameter<A, B>::same && ...);
 };
 
-#define SAME_FUNCTION(need, name, parameters) \
-  static_assert(signature<int(*) parameters, decltype(&::name)>::same, #name);
+#define SAME_FUNCTION(need, name, parameters) static_assert(signature<int(*) parameters, decltype(&::name)>::same, #name);
 #define SAME_CONSTANT(name, value, original) static_assert(static_cast<int>(original) == value, #original);
 
 using namespace dlt::cuda;  // the parameter lists speak in our types
@@ -96,8 +96,8 @@ using dlt::cuda::nvrtcProgram;
 #ifdef ORIGINAL_DRIVER
 DLT_CUDA_DRIVER_FUNCTIONS(SAME_FUNCTION)
 DLT_CUDA_CONSTANTS(SAME_CONSTANT)
-#define SAME_MEMBER(type, member)                                                             \
-  static_assert(offsetof(type, member) == offsetof(::type, member), #type "::" #member);      \
+#define SAME_MEMBER(type, member)                                                        \
+  static_assert(offsetof(type, member) == offsetof(::type, member), #type "::" #member); \
   static_assert(sizeof(type::member) == sizeof(::type::member), #type "::" #member);
 static_assert(sizeof(CUmemLocation) == sizeof(::CUmemLocation));
 static_assert(sizeof(CUmemAccessDesc) == sizeof(::CUmemAccessDesc));

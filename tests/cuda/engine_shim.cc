@@ -69,7 +69,10 @@ static int find(const char* const (&names)[n], const char* name) {
   return -1;
 }
 SHIM int shim_op(int flavour, const char* name) {
-  return flavour == 0 ? find(plain, name) : flavour == 1 ? find(saturating, name) : flavour == 2 ? find(real, name) : find(twin, name);
+  return flavour == 0   ? find(plain, name)
+         : flavour == 1 ? find(saturating, name)
+         : flavour == 2 ? find(real, name)
+                        : find(twin, name);
 }
 SHIM int shim_op_count() { return sizeof plain / sizeof *plain; }
 SHIM const char* shim_op_name(int op) { return plain[op]; }
@@ -79,7 +82,9 @@ SHIM const char* shim_op_result(int op) { return results[op]; }
 
 SHIM int shim_device_count(int* count) { return answer(device_count(count)); }
 SHIM int shim_current_stream(int device, Stream** out) { return answer(current_stream(device, out)); }
-SHIM int shim_stream_of(int device, void* handle, Stream** out) { return answer(stream_of(device, static_cast<CUstream>(handle), out)); }
+SHIM int shim_stream_of(int device, void* handle, Stream** out) {
+  return answer(stream_of(device, static_cast<CUstream>(handle), out));
+}
 SHIM int shim_create_stream(int device, Stream** out) { return answer(create_stream(device, 0, out)); }
 SHIM int shim_destroy_stream(Stream* stream) { return answer(destroy_stream(stream)); }
 SHIM int shim_synchronize(Stream* stream) { return answer(synchronize_stream(stream)); }
@@ -92,7 +97,9 @@ SHIM void* shim_data(Block* block) { return block->data; }
 SHIM void shim_release(Block* block) { release(block); }
 SHIM int shim_lend_to(Block* block, Stream* stream) { return answer(lend_to(block, *stream)); }
 static void let_go(void* counter) noexcept { ++*static_cast<int*>(counter); }
-SHIM int shim_adopt(void* data, Stream* stream, int* counter, Block** out) { return answer(adopt_foreign(data, *stream, counter, let_go, out)); }
+SHIM int shim_adopt(void* data, Stream* stream, int* counter, Block** out) {
+  return answer(adopt_foreign(data, *stream, counter, let_go, out));
+}
 SHIM size_t shim_empty_cache(int device) { return empty_cache(device); }
 SHIM void shim_set_cache_limit(size_t bytes) { dlt::cuda::set_cache_limit(bytes); }
 SHIM int shim_usage(int device, Usage* out) { return answer(usage(device, out)); }
@@ -125,7 +132,9 @@ SHIM int shim_cast(const Flat* from, const Flat* to, int nearest, int saturate, 
 SHIM int shim_choose(const Flat* condition, const Flat* a, const Flat* b, const Flat* out, Stream* stream) {
   return answer(choose(Made(condition).operand, Made(a).operand, Made(b).operand, Made(out).operand, {stream}));
 }
-SHIM int shim_fill(const Flat* value, const Flat* to, Stream* stream) { return answer(fill(Made(value).operand, Made(to).operand, {stream})); }
+SHIM int shim_fill(const Flat* value, const Flat* to, Stream* stream) {
+  return answer(fill(Made(value).operand, Made(to).operand, {stream}));
+}
 SHIM int shim_gemm(const Flat* a, const Flat* b, const Flat* c, double alpha, double beta, int tf32, Stream* stream) {
   set_thread_tf32(tf32 != 0);
   const Scalar first{Kind::real, 0, 0, alpha, 0}, second{Kind::real, 0, 0, beta, 0};
@@ -134,8 +143,12 @@ SHIM int shim_gemm(const Flat* a, const Flat* b, const Flat* c, double alpha, do
   return fault;
 }
 SHIM void shim_without_cublas(int without) { set_use_cublas(!without); }
-SHIM int shim_to_host(void* data, const Flat* from, Stream* stream) { return answer(to_host(data, Made(from).operand, *stream)); }
-SHIM int shim_from_host(const void* data, const Flat* to, Stream* stream) { return answer(from_host(data, Made(to).operand, *stream)); }
+SHIM int shim_to_host(void* data, const Flat* from, Stream* stream) {
+  return answer(to_host(data, Made(from).operand, *stream));
+}
+SHIM int shim_from_host(const void* data, const Flat* to, Stream* stream) {
+  return answer(from_host(data, Made(to).operand, *stream));
+}
 SHIM int shim_to_pinned(const Flat* from, Stream* stream, Block** out, void** event) {
   CUevent made = nullptr;
   const int fault = answer(to_pinned(Made(from).operand, *stream, out, &made));
@@ -179,7 +192,8 @@ SHIM void shim_blocks_nd(int ndim, const int64_t* shape, int sms, const Launch* 
 SHIM int shim_calc_threads(int threads, int major, int minor) { return calc_threads(threads, major, minor); }
 
 // The devices' complex functions, on the host.
-#define SHIM_COMPLEX(name) if (which == #name) r = dlt::principal::name(z);
+#define SHIM_COMPLEX(name) \
+  if (which == #name) r = dlt::principal::name(z);
 SHIM int shim_complex(const char* function, double re, double im, double* out) {
   const std::string which = function;
   const dlt::complex128 z{re, im};
@@ -212,7 +226,8 @@ SHIM double shim_add_cost(Stream* stream, int rounds) {
       release(z);
     }
     clock_gettime(CLOCK_MONOTONIC, &to);
-    const double each = (static_cast<double>(to.tv_sec - from.tv_sec) * 1e9 + static_cast<double>(to.tv_nsec - from.tv_nsec)) / rounds;
+    const double each = (static_cast<double>(to.tv_sec - from.tv_sec) * 1e9 + static_cast<double>(to.tv_nsec - from.tv_nsec)) /
+                        rounds;
     if (each < best) best = each;
   }
   release(x);

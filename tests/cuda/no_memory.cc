@@ -55,8 +55,8 @@ static bool went(Status status) {
   if (strict || status.fault != Fault::memory || !strstr(message(), "memory")) complaint = message();
   return false;
 }
-#define GO(call)      \
-  do {                \
+#define GO(call)             \
+  do {                       \
     if (!went(call)) return; \
   } while (0)
 

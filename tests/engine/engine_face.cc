@@ -28,8 +28,8 @@ FACE int face_run(int op, unsigned flags, int type, const DLTensor* const* in, c
 FACE int face_run_real(int op, double scalar, const DLTensor* a, const DLTensor* c, const DLTensor* out) {
   return int(run_real(Real(op), scalar, *a, c, *out));
 }
-FACE int face_cast(const DLTensor* out, const DLTensor* a, int nearest, int saturate, int scaled, double scale,
-                   double offset, unsigned padded) {
+FACE int face_cast(const DLTensor* out, const DLTensor* a, int nearest, int saturate, int scaled, double scale, double offset,
+                   unsigned padded) {
   CastOptions options;
   options.rounding = nearest ? Rounding::nearest : Rounding::truncate;
   options.saturate = saturate != 0;
@@ -55,13 +55,19 @@ FACE int face_has_loop(int op, int type) { return find_loop(op, type) != nullptr
 FACE int face_load(const void* base, int64_t index, const DLTensor* like, int padded, Scalar* out) {
   return load_scalar(base, index, like->dtype, padded != 0, out);
 }
-FACE int face_store(void* base, int64_t index, const DLTensor* like, int padded, const Scalar* value, int nearest, int saturate) {
-  return store_scalar(base, index, like->dtype, padded != 0, *value, nearest ? Rounding::nearest : Rounding::truncate, saturate != 0);
+FACE int face_store(void* base, int64_t index, const DLTensor* like, int padded, const Scalar* value, int nearest,
+                    int saturate) {
+  return store_scalar(base, index, like->dtype, padded != 0, *value, nearest ? Rounding::nearest : Rounding::truncate,
+                      saturate != 0);
 }
 FACE int face_compare(const Scalar* a, const Scalar* b) { return compare_scalars(*a, *b); }
-FACE void face_exact_comparison(int op, int type, const Scalar* s, ExactComparison* out) { *out = exact_comparison(op, type, *s); }
+FACE void face_exact_comparison(int op, int type, const Scalar* s, ExactComparison* out) {
+  *out = exact_comparison(op, type, *s);
+}
 FACE int face_overlap(const DLTensor* a, const DLTensor* b) { return int(overlap(*a, *b)); }
-FACE int face_coalesce(int ndim, int64_t* shape, int operands, int64_t* const* strides) { return coalesce(ndim, shape, operands, strides); }
+FACE int face_coalesce(int ndim, int64_t* shape, int operands, int64_t* const* strides) {
+  return coalesce(ndim, shape, operands, strides);
+}
 FACE int face_contiguous(int ndim, const int64_t* shape, const int64_t* strides) { return is_contiguous(ndim, shape, strides); }
 FACE int face_repeats(int ndim, const int64_t* shape, const int64_t* strides) { return repeats_elements(ndim, shape, strides); }
 FACE int face_broadcast(int count, const int* ndims, const int64_t* const* shapes, int leading, int64_t* out) {

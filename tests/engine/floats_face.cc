@@ -59,8 +59,8 @@ template <>
 struct face<uint64_t> : nothing {};
 }  // namespace dlt
 
-#define DLT_CONVERSIONS(name, type, code, bits, format)                                               \
-  static_assert(sizeof(type) * 8 == bits || (bits < 8 && sizeof(type) == 1), #name);                  \
+#define DLT_CONVERSIONS(name, type, code, bits, format)                                                \
+  static_assert(sizeof(type) * 8 == bits || (bits < 8 && sizeof(type) == 1), #name);                   \
   extern "C" void to_##name(const void* in, void* out, int64_t n) { dlt::face<type>::to(in, out, n); } \
   extern "C" void of_##name(const void* in, void* out, int64_t n) { dlt::face<type>::of(in, out, n); } \
   extern "C" void of_double_##name(const void* in, void* out, int64_t n) { dlt::face<type>::of_double(in, out, n); }

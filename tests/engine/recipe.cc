@@ -27,10 +27,10 @@ static PyObject* rows(PyObject*, PyObject*) {
   PyObject* list = PyList_New(0);
   for (const FunctionRow& f : function_rows) {
     const OpRow& row = op_table[f.op];
-    PyObject* one = Py_BuildValue("{ss ss si sI ss ss ss ss sO sO}", "name", f.name, "row", row.name, "operands",
-                                  row.operands, "kinds", row.kinds, "result", row.result, "symbol", row.symbol, "text",
-                                  row.text, "doc", row.doc, "saturating", row.saturating >= 0 ? Py_True : Py_False,
-                                  "swapped", f.swapped ? Py_True : Py_False);
+    PyObject* one = Py_BuildValue("{ss ss si sI ss ss ss ss sO sO}", "name", f.name, "row", row.name, "operands", row.operands,
+                                  "kinds", row.kinds, "result", row.result, "symbol", row.symbol, "text", row.text, "doc",
+                                  row.doc, "saturating", row.saturating >= 0 ? Py_True : Py_False, "swapped",
+                                  f.swapped ? Py_True : Py_False);
     if (!list || !one || PyList_Append(list, one)) return nullptr;
     Py_DECREF(one);
   }
@@ -42,9 +42,8 @@ static PyObject* install(PyObject* module, PyObject* texts) {
   Py_RETURN_NONE;
 }
 
-static PyMethodDef methods[] = {{"rows", rows, METH_NOARGS, ""},
-                                {"install", install, METH_O, ""},
-                                {nullptr, nullptr, 0, nullptr}};
+static PyMethodDef methods[] = {
+    {"rows", rows, METH_NOARGS, ""}, {"install", install, METH_O, ""}, {nullptr, nullptr, 0, nullptr}};
 static PyModuleDef definition = {PyModuleDef_HEAD_INIT, "recipe", "", -1, methods, nullptr, nullptr, nullptr, nullptr};
 }  // namespace dlt
 

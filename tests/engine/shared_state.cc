@@ -26,13 +26,13 @@
 
 namespace {
 
-#define CHECK(condition)                                                   \
-  do {                                                                     \
-    if (!(condition)) {                                                    \
-      printf("%s:%d: not so: %s\n", __FILE__, __LINE__, #condition);       \
-      fflush(stdout);                                                      \
-      _exit(1);                                                            \
-    }                                                                      \
+#define CHECK(condition)                                             \
+  do {                                                               \
+    if (!(condition)) {                                              \
+      printf("%s:%d: not so: %s\n", __FILE__, __LINE__, #condition); \
+      fflush(stdout);                                                \
+      _exit(1);                                                      \
+    }                                                                \
   } while (0)
 
 struct Random {
@@ -239,7 +239,7 @@ struct Action {
   void (*act)(Random&);
   int weight;  // of 100
 };
-constexpr Action actions[] = {{take_memory, 22}, {take_small, 22},   {adopt_memory, 10}, {lend_memory, 10}, {govern_memory, 4},
+constexpr Action actions[] = {{take_memory, 22}, {take_small, 22},    {adopt_memory, 10}, {lend_memory, 10}, {govern_memory, 4},
                               {run_job, 6},      {change_threads, 1}, {use_trace, 4},     {ask_shared, 8},   {make_arrays, 5},
                               {name_origins, 4}, {leave_things, 3},   {start_a_thread, 1}};
 

@@ -292,8 +292,7 @@ static void streams_and_devices_are_not_ignored(void) {
   double x = 0;
   dlt_array_t a = scalar_over(&x, f64), copy = {0};
   DLManagedTensorVersioned* t = NULL;
-  for (int64_t stream = -1; stream < 3; stream++)
-    FAILS(a.as_dlpack(a.ptr, &t, cpu, &stream, newest), "no stream");
+  for (int64_t stream = -1; stream < 3; stream++) FAILS(a.as_dlpack(a.ptr, &t, cpu, &stream, newest), "no stream");
   DLDevice cuda = {kDLCUDA, 0}, unknown, second = {kDLCPU, 1};
   memset(&unknown, 99, sizeof(unknown));
   FAILS(a.as_dlpack(a.ptr, &t, cuda, NULL, newest), "cuda:0");
@@ -651,8 +650,8 @@ static dlt_status_t row_fails(void* p, uintptr_t a, uintptr_t b) {
   return 254;
 }
 static dlt_array_v1_t row_array(row* made) {
-  dlt_array_v1_t a = {made, row_destroy, row_origin, row_device, NULL, NULL, row_shape, NULL, row_fails, row_create,
-                      row_copy, row_move};
+  dlt_array_v1_t a = {made,      row_destroy, row_origin, row_device, NULL,     NULL,
+                      row_shape, NULL,        row_fails,  row_create, row_copy, row_move};
   rows_alive++;
   return a;
 }
@@ -724,14 +723,28 @@ static void making_an_array_takes_the_tensor(void) {
 int main(int argc, char** argv) {
   static const test_case cases[] = {
 #define CASE(name) {#name, name}
-      CASE(layout_and_values), CASE(one_name_has_one_number), CASE(names_never_leave_the_buffer),
-      CASE(odd_names_get_a_status), CASE(errors_belong_to_threads), CASE(a_deleter_runs_once),
-      CASE(a_deleter_may_set_errors), CASE(texts_stay_legible), CASE(questions_are_answered_for_every_dtype),
-      CASE(an_export_is_the_same_memory), CASE(an_export_is_no_newer_than_asked),
-      CASE(streams_and_devices_are_not_ignored), CASE(an_export_outlives_its_array),
-      CASE(a_foreign_tensor_keeps_its_dtype_and_flag), CASE(reshape_keeps_or_copies),
-      CASE(swap_axes_refuses_what_is_not_there), CASE(a_copy_is_apart), CASE(create_fills_every_dtype),
-      CASE(create_converts_nothing), CASE(nothing_ends_twice), CASE(layouts_convert_both_ways),
-      CASE(an_old_array_of_others_works), CASE(making_an_array_takes_the_tensor)};
+      CASE(layout_and_values),
+      CASE(one_name_has_one_number),
+      CASE(names_never_leave_the_buffer),
+      CASE(odd_names_get_a_status),
+      CASE(errors_belong_to_threads),
+      CASE(a_deleter_runs_once),
+      CASE(a_deleter_may_set_errors),
+      CASE(texts_stay_legible),
+      CASE(questions_are_answered_for_every_dtype),
+      CASE(an_export_is_the_same_memory),
+      CASE(an_export_is_no_newer_than_asked),
+      CASE(streams_and_devices_are_not_ignored),
+      CASE(an_export_outlives_its_array),
+      CASE(a_foreign_tensor_keeps_its_dtype_and_flag),
+      CASE(reshape_keeps_or_copies),
+      CASE(swap_axes_refuses_what_is_not_there),
+      CASE(a_copy_is_apart),
+      CASE(create_fills_every_dtype),
+      CASE(create_converts_nothing),
+      CASE(nothing_ends_twice),
+      CASE(layouts_convert_both_ways),
+      CASE(an_old_array_of_others_works),
+      CASE(making_an_array_takes_the_tensor)};
   return run_cases(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);
 }

@@ -33,9 +33,7 @@ static dlt_status_t shape(const void* p, const uintptr_t** out, uintptr_t* count
   *count = 2;
   return 0;
 }
-static DLManagedTensorVersioned* lent(void) {
-  return tensor_over(data, f64, 2, (int64_t[]){2, 3}, (int64_t[]){3, 1}, 0);
-}
+static DLManagedTensorVersioned* lent(void) { return tensor_over(data, f64, 2, (int64_t[]){2, 3}, (int64_t[]){3, 1}, 0); }
 static dlt_status_t as_dlpack(void* p, DLManagedTensorVersioned** out, DLDevice d, const int64_t* s, DLPackVersion v) {
   (void)p, (void)d, (void)s, (void)v;
   *out = lent();
@@ -68,8 +66,8 @@ static dlt_status_t move_data(void* p, const void* i, const dlt_data_movement_t*
 }
 static dlt_array_t honest(void) {
   if (!honest_origin) dlt_register_data_origin("honest", &honest_origin);
-  dlt_array_t a = {data, destroy, origin, device, dtype, as_dlpack, from_dlpack, shape,
-                   reshape, swap_axes, create, copy, move_data};
+  dlt_array_t a = {data,  destroy, origin,    device, dtype, as_dlpack, from_dlpack,
+                   shape, reshape, swap_axes, create, copy,  move_data};
   return a;
 }
 
@@ -152,16 +150,31 @@ static dlt_status_t wild_origin(const void* p, dlt_data_origin_t* out) {
 }
 
 enum lie {
-  null_tensor, major_2, negative_dim, null_dims, ndim_99, ndim_minus, code_99, lanes_0, wrong_device, null_data,
-  wild_strides, wild_offset, odd_pointer, null_deleter, null_strides, offset_8, error_in_deleter, lie_count
+  null_tensor,
+  major_2,
+  negative_dim,
+  null_dims,
+  ndim_99,
+  ndim_minus,
+  code_99,
+  lanes_0,
+  wrong_device,
+  null_data,
+  wild_strides,
+  wild_offset,
+  odd_pointer,
+  null_deleter,
+  null_strides,
+  offset_8,
+  error_in_deleter,
+  lie_count
 };
 static enum lie set_last_error_of;
 static void setting_deleter(DLManagedTensorVersioned* t) {
   dlt_set_last_error("set by a deleter", "test", NULL, NULL);
   test_deleter(t);
 }
-static dlt_status_t lying_dlpack(void* p, DLManagedTensorVersioned** out, DLDevice d, const int64_t* s,
-                                 DLPackVersion v) {
+static dlt_status_t lying_dlpack(void* p, DLManagedTensorVersioned** out, DLDevice d, const int64_t* s, DLPackVersion v) {
   (void)p, (void)d, (void)s, (void)v;
   static test_tensor kept;
   DLManagedTensorVersioned* t = lent();
@@ -300,10 +313,10 @@ static void a_struct_of_zeros_is_no_array(void) {
 }
 
 static void each_lie_is_named(void) {
-#define LIE(member, function, words)    \
-  do {                                  \
-    dlt_array_t a = honest();           \
-    a.member = function;                \
+#define LIE(member, function, words)         \
+  do {                                       \
+    dlt_array_t a = honest();                \
+    a.member = function;                     \
     FAILS(dlt_array_check(&a, NULL), words); \
   } while (0)
   LIE(device, status_77, "status 77, without a new message");
@@ -322,10 +335,19 @@ static void each_lie_is_named(void) {
   static const struct {
     enum lie lie;
     const char* words;
-  } lies[] = {{null_tensor, "without giving a tensor"}, {major_2, "version 2.3"}, {negative_dim, "shape[1]"},
-              {null_dims, "shape"}, {ndim_99, "ndim"}, {ndim_minus, "ndim"}, {code_99, "dtype"}, {lanes_0, "lanes"},
-              {wrong_device, "got one on cuda:0"}, {null_data, "data"}, {wild_strides, "strides"},
-              {wild_offset, "byte_offset"}, {odd_pointer, "cannot be one"}};
+  } lies[] = {{null_tensor, "without giving a tensor"},
+              {major_2, "version 2.3"},
+              {negative_dim, "shape[1]"},
+              {null_dims, "shape"},
+              {ndim_99, "ndim"},
+              {ndim_minus, "ndim"},
+              {code_99, "dtype"},
+              {lanes_0, "lanes"},
+              {wrong_device, "got one on cuda:0"},
+              {null_data, "data"},
+              {wild_strides, "strides"},
+              {wild_offset, "byte_offset"},
+              {odd_pointer, "cannot be one"}};
   for (size_t i = 0; i < sizeof(lies) / sizeof(lies[0]); i++) {
     set_last_error_of = lies[i].lie;
     returned = 0;
@@ -388,9 +410,13 @@ int main(int argc, char** argv) {
   static const test_case cases[] = {
 #define CASE(name) {#name, name}
       CASE(a_swapped_origin_of_number_one_is_found), /* first: it is about the first origin of all */
-      CASE(each_missing_function_is_named), CASE(an_honest_array_passes), CASE(each_lie_is_named),
-      CASE(old_errors_are_not_blamed), CASE(a_lying_fill_is_refused_and_given_back),
-      CASE(swapped_functions_are_found), CASE(a_struct_of_zeros_is_no_array),
+      CASE(each_missing_function_is_named),
+      CASE(an_honest_array_passes),
+      CASE(each_lie_is_named),
+      CASE(old_errors_are_not_blamed),
+      CASE(a_lying_fill_is_refused_and_given_back),
+      CASE(swapped_functions_are_found),
+      CASE(a_struct_of_zeros_is_no_array),
       CASE(a_host_may_have_no_message_at_all)};
   return run_cases(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);
 }

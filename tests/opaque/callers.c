@@ -24,10 +24,8 @@ static int ask(const dlt_array_t* a) {
   failed += a->device(a->ptr, &device) != 0;
   failed += a->dtype(a->ptr, &dtype) != 0;
   failed += a->shape(a->ptr, &shape, &count) != 0;
-  if (a->as_dlpack(a->ptr, &tensor, cpu, NULL, newest) != 0)
-    failed++;
-  else
-    tensor->deleter(tensor);
+  if (a->as_dlpack(a->ptr, &tensor, cpu, NULL, newest) != 0) failed++;
+  else tensor->deleter(tensor);
   return failed;
 }
 

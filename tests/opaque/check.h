@@ -12,13 +12,13 @@
 
 static int check_made = 0, check_failed = 0;
 
-#define CHECK(condition)                                                              \
-  do {                                                                                \
-    __atomic_add_fetch(&check_made, 1, __ATOMIC_RELAXED);                             \
-    if (!(condition)) {                                                               \
-      __atomic_add_fetch(&check_failed, 1, __ATOMIC_RELAXED);                         \
-      fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition);         \
-    }                                                                                 \
+#define CHECK(condition)                                                      \
+  do {                                                                        \
+    __atomic_add_fetch(&check_made, 1, __ATOMIC_RELAXED);                     \
+    if (!(condition)) {                                                       \
+      __atomic_add_fetch(&check_failed, 1, __ATOMIC_RELAXED);                 \
+      fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #condition); \
+    }                                                                         \
   } while (0)
 
 static inline const char* last_message(void) {
@@ -28,19 +28,19 @@ static inline const char* last_message(void) {
 }
 
 /* The call fails, and the error of this thread says why. */
-#define FAILS(status, words)                                                                     \
-  do {                                                                                           \
-    dlt_set_last_error("nothing yet", "test", NULL, NULL);                                       \
-    CHECK((status) != DLT_SUCCESS);                                                              \
-    if (!strstr(last_message(), words)) fprintf(stderr, "  the message: %s\n", last_message());  \
-    CHECK(strstr(last_message(), words) != NULL);                                                \
+#define FAILS(status, words)                                                                    \
+  do {                                                                                          \
+    dlt_set_last_error("nothing yet", "test", NULL, NULL);                                      \
+    CHECK((status) != DLT_SUCCESS);                                                             \
+    if (!strstr(last_message(), words)) fprintf(stderr, "  the message: %s\n", last_message()); \
+    CHECK(strstr(last_message(), words) != NULL);                                               \
   } while (0)
 
-#define WORKS(status)                                                          \
-  do {                                                                         \
-    dlt_status_t works_status = (status);                                      \
-    if (works_status) fprintf(stderr, "  the message: %s\n", last_message());  \
-    CHECK(works_status == DLT_SUCCESS);                                        \
+#define WORKS(status)                                                         \
+  do {                                                                        \
+    dlt_status_t works_status = (status);                                     \
+    if (works_status) fprintf(stderr, "  the message: %s\n", last_message()); \
+    CHECK(works_status == DLT_SUCCESS);                                       \
   } while (0)
 
 static const DLDevice cpu = {kDLCPU, 0};
@@ -77,17 +77,15 @@ static inline DLManagedTensorVersioned* tensor_over(void* data, DLDataType dtype
   return &made->tensor;
 }
 
-static inline dlt_array_t array_over(void* data, DLDataType dtype, int32_t ndim, const int64_t* shape,
-                                     const int64_t* strides, uint64_t flags) {
+static inline dlt_array_t array_over(void* data, DLDataType dtype, int32_t ndim, const int64_t* shape, const int64_t* strides,
+                                     uint64_t flags) {
   dlt_array_t array;
   memset(&array, 0, sizeof(array));
   WORKS(dlt_array_from_dlpack(tensor_over(data, dtype, ndim, shape, strides, flags), "test", NULL, &array));
   return array;
 }
 
-static inline dlt_array_t scalar_over(void* data, DLDataType dtype) {
-  return array_over(data, dtype, 0, NULL, NULL, 0);
-}
+static inline dlt_array_t scalar_over(void* data, DLDataType dtype) { return array_over(data, dtype, 0, NULL, NULL, 0); }
 
 static inline void end_array(dlt_array_t* array) {
   if (array->destroy) array->destroy(array->ptr);

@@ -42,9 +42,8 @@ struct Tensor {
   }
   dlt::Array array(uint64_t flags = 0) {
     // Packed elements have no address: theirs begin at a whole byte, `first` is a multiple of 8 then.
-    DLManagedTensorVersioned* made =
-        tensor_over(memory.data() + first * width / 8, dtype, static_cast<int32_t>(shape.size()), shape.data(),
-                    strides.data(), flags);
+    DLManagedTensorVersioned* made = tensor_over(memory.data() + first * width / 8, dtype, static_cast<int32_t>(shape.size()),
+                                                 shape.data(), strides.data(), flags);
     return dlt::Array::from_dlpack(dlt::Managed(made), "test");
   }
 };
@@ -97,22 +96,20 @@ std::vector<std::vector<bool>> values(const dlt::Array& array) {
     int64_t at = 0;
     for (size_t i = 0; i < shape.size(); ++i) at += index[i] * t->strides[i];
     std::vector<bool> bits;
-    for (int64_t bit = at * width; bit < (at + 1) * width; ++bit)
-      bits.push_back(t.data<uint8_t>()[bit >> 3] >> (bit & 7) & 1);
+    for (int64_t bit = at * width; bit < (at + 1) * width; ++bit) bits.push_back(t.data<uint8_t>()[bit >> 3] >> (bit & 7) & 1);
     all.push_back(std::move(bits));
   });
   return all;
 }
 
-const DLDataType dtypes[] = {{kDLInt, 2, 1},       {kDLFloat4_e2m1fn, 4, 1}, {kDLFloat6_e2m3fn, 6, 1},
-                             {kDLInt, 8, 1},       {kDLInt, 4, 2},           {kDLBfloat, 16, 1},
-                             {kDLInt, 8, 3},       {kDLFloat, 32, 1},        {kDLFloat, 64, 1},
-                             {kDLComplex, 128, 1}, {kDLFloat, 64, 3},        {kDLFloat6_e3m2fn, 6, 3}};
+const DLDataType dtypes[] = {{kDLInt, 2, 1},    {kDLFloat4_e2m1fn, 4, 1}, {kDLFloat6_e2m3fn, 6, 1}, {kDLInt, 8, 1},
+                             {kDLInt, 4, 2},    {kDLBfloat, 16, 1},       {kDLInt, 8, 3},           {kDLFloat, 32, 1},
+                             {kDLFloat, 64, 1}, {kDLComplex, 128, 1},     {kDLFloat, 64, 3},        {kDLFloat6_e3m2fn, 6, 3}};
 
 using Movements = std::vector<dlt_data_movement_t>;
 dlt_data_movement_t movement(int64_t in, int64_t out, int64_t from, int64_t to, int64_t length) {
-  return {static_cast<uintptr_t>(in), static_cast<uintptr_t>(out), static_cast<uintptr_t>(from),
-          static_cast<uintptr_t>(to), static_cast<uintptr_t>(length)};
+  return {static_cast<uintptr_t>(in), static_cast<uintptr_t>(out), static_cast<uintptr_t>(from), static_cast<uintptr_t>(to),
+          static_cast<uintptr_t>(length)};
 }
 
 void by_loops(Tensor& output, const Tensor& input, const Movements& movements) {
@@ -139,8 +136,7 @@ Movements some_movements(int64_t samples_in, int64_t samples_out, int64_t proper
     Movements lines;
     for (int64_t k = 0; k < patterns; ++k) {
       int64_t length = below(std::min(properties_in, properties_out) + 1);
-      lines.push_back(
-          movement(in, out, below(properties_in - length + 1), below(properties_out - length + 1), length));
+      lines.push_back(movement(in, out, below(properties_in - length + 1), below(properties_out - length + 1), length));
       if (below(3) == 0) lines.back().sample_in = static_cast<uintptr_t>(below(samples_in - times + 1));
       if (below(4) == 0) lines.back().sample_out = static_cast<uintptr_t>(below(samples_out - times + 1));
     }
@@ -181,10 +177,8 @@ void move_data_within_one_array_is_as_if_through_a_temporary() {
     Tensor expected = one, before = one;
     by_loops(expected, before, movements);
     dlt::Array array = one.array(), alias = one.array();
-    if (round % 2)
-      array.move_data(array, movements);
-    else
-      array.move_data(alias, movements);
+    if (round % 2) array.move_data(array, movements);
+    else array.move_data(alias, movements);
     CHECK(one.memory == expected.memory);
   }
 }
@@ -198,11 +192,16 @@ void a_wrong_movement_writes_nothing() {
   const struct {
     dlt_data_movement_t m;
     const char* words;
-  } wrong[] = {{{3, 0, 0, 0, 1}, "sample_in below 3, got 3"},   {{0, 4, 0, 0, 1}, "sample_out below 4, got 4"},
-               {{top, 0, 0, 0, 1}, "sample_in below 3"},        {{0, top, 0, 0, 1}, "sample_out below 4"},
-               {{0, 0, 5, 0, 2}, "within the 6 of the input"},  {{0, 0, 0, 4, 2}, "within the 5 of the output"},
-               {{0, 0, top, 0, 2}, "within the 6 of the input"}, {{0, 0, 0, top, 2}, "within the 5 of the output"},
-               {{0, 0, 2, 0, top}, "within the 6"},             {{0, 0, top - 1, top - 1, 3}, "within the 6"},
+  } wrong[] = {{{3, 0, 0, 0, 1}, "sample_in below 3, got 3"},
+               {{0, 4, 0, 0, 1}, "sample_out below 4, got 4"},
+               {{top, 0, 0, 0, 1}, "sample_in below 3"},
+               {{0, top, 0, 0, 1}, "sample_out below 4"},
+               {{0, 0, 5, 0, 2}, "within the 6 of the input"},
+               {{0, 0, 0, 4, 2}, "within the 5 of the output"},
+               {{0, 0, top, 0, 2}, "within the 6 of the input"},
+               {{0, 0, 0, top, 2}, "within the 5 of the output"},
+               {{0, 0, 2, 0, top}, "within the 6"},
+               {{0, 0, top - 1, top - 1, 3}, "within the 6"},
                {{0, 0, 7, 0, 0}, "within the 6"}};
   for (const auto& one : wrong)
     for (int good : {0, 1, 50}) {
@@ -221,8 +220,7 @@ void a_wrong_movement_writes_nothing() {
     FAILS(output_array.get().move_data(output_array.get().ptr, input_array.get().ptr, &fine, 1), message_words);
     CHECK(output.memory == before);
   };
-  Tensor components = tensor(dtype, {3, 3, 6}), fewer = tensor(dtype, {3, 6}),
-         narrow = tensor({kDLFloat, 32, 1}, {3, 2, 6});
+  Tensor components = tensor(dtype, {3, 3, 6}), fewer = tensor(dtype, {3, 6}), narrow = tensor({kDLFloat, 32, 1}, {3, 2, 6});
   refuses(to, components.array(), "(3, 3, 6)");
   refuses(to, fewer.array(), "(3, 6)");
   refuses(to, narrow.array(), "float32");
@@ -266,8 +264,7 @@ void copies_reshapes_and_swaps_keep_the_elements() {
         left /= k;
       }
     uintptr_t product = std::accumulate(to.begin(), to.end(), uintptr_t{1}, std::multiplies<>());
-    to.insert(to.begin() + below(static_cast<int64_t>(to.size()) + 1),
-              size == 0 ? 0 : static_cast<uintptr_t>(size) / product);
+    to.insert(to.begin() + below(static_cast<int64_t>(to.size()) + 1), size == 0 ? 0 : static_cast<uintptr_t>(size) / product);
     if (below(2)) to.insert(to.begin() + below(static_cast<int64_t>(to.size()) + 1), 1);
     dlt::Array reshaped = one.array();
     reshaped.reshape(to);
@@ -304,8 +301,8 @@ void padded_types_are_bytes() {
   CHECK((t.get()->flags & padded) && std::memcmp(t.data<uint8_t>(), memory.data(), 6) == 0);
   uint8_t five = 5;
   auto scalar = [&](uint64_t flags) {
-    return dlt::Array::from_dlpack(
-        dlt::Managed(tensor_over(&five, {kDLFloat4_e2m1fn, 4, 1}, 0, nullptr, nullptr, flags)), "test");
+    return dlt::Array::from_dlpack(dlt::Managed(tensor_over(&five, {kDLFloat4_e2m1fn, 4, 1}, 0, nullptr, nullptr, flags)),
+                                   "test");
   };
   dlt::Managed filled = a.create({3}, scalar(padded)).as_dlpack();
   CHECK(filled.data<uint8_t>()[0] == 5 && filled.data<uint8_t>()[2] == 5);
@@ -389,11 +386,8 @@ void classes_are_arrays_and_exceptions_cross() {
 int main(int argc, char** argv) {
   static const test_case cases[] = {
 #define CASE(name) {#name, name}
-      CASE(move_data_is_the_plain_loop),
-      CASE(move_data_within_one_array_is_as_if_through_a_temporary),
-      CASE(a_wrong_movement_writes_nothing),
-      CASE(copies_reshapes_and_swaps_keep_the_elements),
-      CASE(padded_types_are_bytes),
-      CASE(classes_are_arrays_and_exceptions_cross)};
+      CASE(move_data_is_the_plain_loop),     CASE(move_data_within_one_array_is_as_if_through_a_temporary),
+      CASE(a_wrong_movement_writes_nothing), CASE(copies_reshapes_and_swaps_keep_the_elements),
+      CASE(padded_types_are_bytes),          CASE(classes_are_arrays_and_exceptions_cross)};
   return run_cases(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);
 }

@@ -28,19 +28,11 @@ static void* mix(void* argument) {
     static const uintptr_t dims[2] = {2, 2};
     dlt_data_movement_t movement = {next_random(&state) % 3, next_random(&state) % 3, 0, 0, 4};
     switch (next_random(&state) >> 16 & 15) {
-      case 0:
-        failures += shared.origin(shared.ptr, &origin) != 0 || origin == 0;
-        break;
-      case 1:
-        failures += shared.device(shared.ptr, &device) != 0 || device.device_type != kDLCPU;
-        break;
-      case 2:
-        failures += shared.dtype(shared.ptr, &dtype) != 0 || dtype.bits != 64;
-        break;
+      case 0: failures += shared.origin(shared.ptr, &origin) != 0 || origin == 0; break;
+      case 1: failures += shared.device(shared.ptr, &device) != 0 || device.device_type != kDLCPU; break;
+      case 2: failures += shared.dtype(shared.ptr, &dtype) != 0 || dtype.bits != 64; break;
       case 3:
-      case 4:
-        failures += shared.shape(shared.ptr, &shape, &count) != 0 || !fine_shape(shape, count);
-        break;
+      case 4: failures += shared.shape(shared.ptr, &shape, &count) != 0 || !fine_shape(shape, count); break;
       case 5:
       case 6:
         failures += shared.as_dlpack(shared.ptr, &t, cpu, NULL, newest) != 0 || !t;
@@ -49,12 +41,8 @@ static void* mix(void* argument) {
           t->deleter(t);
         }
         break;
-      case 7:
-        failures += shared.swap_axes(shared.ptr, 0, 2) != 0;
-        break;
-      case 8:
-        failures += shared.swap_axes(shared.ptr, 0, 3) == 0;
-        break;
+      case 7: failures += shared.swap_axes(shared.ptr, 0, 2) != 0; break;
+      case 8: failures += shared.swap_axes(shared.ptr, 0, 3) == 0; break;
       case 9:
         failures += shared.copy(shared.ptr, cpu, &made) != 0;
         made.destroy(made.ptr);
@@ -64,18 +52,12 @@ static void* mix(void* argument) {
         failures += shared.create(shared.ptr, dims, 2, made, &made) != 0;
         made.destroy(made.ptr);
         break;
-      case 11:
-        failures += target.move_data(target.ptr, target.ptr, &movement, 1) != 0;
-        break;
+      case 11: failures += target.move_data(target.ptr, target.ptr, &movement, 1) != 0; break;
       case 12: /* both ways round at once: nobody waits for ever */
         failures += target.move_data(target.ptr, shared.ptr, &movement, 1) < 0;
         break;
-      case 13:
-        failures += shared.move_data(shared.ptr, target.ptr, &movement, 1) < 0;
-        break;
-      case 14:
-        failures += shared.reshape(shared.ptr, (uintptr_t[]){61}, 1) == 0;
-        break;
+      case 13: failures += shared.move_data(shared.ptr, target.ptr, &movement, 1) < 0; break;
+      case 14: failures += shared.reshape(shared.ptr, (uintptr_t[]){61}, 1) == 0; break;
       default: {
         char name[24];
         snprintf(name, sizeof(name), "origin %u", next_random(&state) % 50);

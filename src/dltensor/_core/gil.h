@@ -61,7 +61,8 @@ template <class Function>
 inline void with_python(Function&& function) noexcept {
   if (holds_gil() && !PyErr_Occurred()) [[likely]] {
     function();
-    if (PyErr_Occurred()) [[unlikely]] PyErr_WriteUnraisable(nullptr);
+    if (PyErr_Occurred()) [[unlikely]]
+      PyErr_WriteUnraisable(nullptr);
     return;
   }
   if (!holds_gil() && python_is_gone()) return;

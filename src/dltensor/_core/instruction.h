@@ -53,9 +53,8 @@ inline bool is_at_operator() {
     return false;
   }
   const auto* instruction = reinterpret_cast<const unsigned char*>(PyBytes_AS_STRING(bytes)) + at;
-  const bool found =
-      at + 1 < PyBytes_GET_SIZE(bytes) &&
-      (instruction[0] == COMPARE_OP || (instruction[0] == BINARY_OP && instruction[1] < NB_INPLACE_ADD));
+  const bool found = at + 1 < PyBytes_GET_SIZE(bytes) &&
+                     (instruction[0] == COMPARE_OP || (instruction[0] == BINARY_OP && instruction[1] < NB_INPLACE_ADD));
   Py_DECREF(bytes);
   return found;
 }

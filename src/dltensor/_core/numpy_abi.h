@@ -36,7 +36,9 @@ enum : int { numpy_writeable = 0x0400, numpy_aligned = 0x0100, numpy_owns_data =
 inline PyObject* numpy_owner(PyObject* array, PyObject* ndarray) {
   for (;;) {
     auto* fields = reinterpret_cast<NumpyArray*>(array);
-    if ((fields->flags & numpy_owns_data) || !fields->base || !PyObject_TypeCheck(fields->base, reinterpret_cast<PyTypeObject*>(ndarray))) return array;
+    if ((fields->flags & numpy_owns_data) || !fields->base ||
+        !PyObject_TypeCheck(fields->base, reinterpret_cast<PyTypeObject*>(ndarray)))
+      return array;
     array = fields->base;
   }
 }
@@ -55,8 +57,8 @@ using NumpyNewFromDescr = PyObject* (*)(PyTypeObject*, PyObject* descr, int ndim
 using NumpySetBase = int (*)(PyObject* array, PyObject* base);
 
 // An array over foreign memory that keeps `owner` alive.
-inline PyObject* numpy_array(void** table, PyObject* descr, int ndim, const Py_ssize_t* shape,
-                             const Py_ssize_t* strides, void* data, int flags, PyObject* owner) {
+inline PyObject* numpy_array(void** table, PyObject* descr, int ndim, const Py_ssize_t* shape, const Py_ssize_t* strides,
+                             void* data, int flags, PyObject* owner) {
   Py_INCREF(descr);  // stolen by the call
   PyObject* array = reinterpret_cast<NumpyNewFromDescr>(table[numpy_new_from_descr])(
       static_cast<PyTypeObject*>(table[numpy_array_type]), descr, ndim, shape, strides, data, flags, nullptr);

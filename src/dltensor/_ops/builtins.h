@@ -38,8 +38,7 @@ inline PyObject* call_element(int op, const char* name, bool swapped, PyObject* 
     if (!place || (place == &saturate && op_table[op].saturating < 0))
       return PyErr_Format(PyExc_TypeError, "%s: there is no parameter %R; there are out, launch%s", name, keyword,
                           op_table[op].saturating < 0 ? "" : ", saturate");
-    if (place == &out && count > operands)
-      return PyErr_Format(PyExc_TypeError, "%s: out was given twice", name);
+    if (place == &out && count > operands) return PyErr_Format(PyExc_TypeError, "%s: out was given twice", name);
     *place = arguments[count + k];
   }
   const int truth = PyObject_IsTrue(saturate);
@@ -47,15 +46,15 @@ inline PyObject* call_element(int op, const char* name, bool swapped, PyObject* 
   return element_hook(op, swapped, const_cast<PyObject**>(arguments), out, truth != 0, launch);
 }
 
-#define DLT_BUILTIN(name, ...)                                                                                    \
-  inline PyObject* py_##name(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObject* keywords) {        \
-    return call_element(op_##name, #name, false, arguments, count, keywords);                                      \
+#define DLT_BUILTIN(name, ...)                                                                              \
+  inline PyObject* py_##name(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObject* keywords) { \
+    return call_element(op_##name, #name, false, arguments, count, keywords);                               \
   }
 DLT_OPS(DLT_BUILTIN)
 #undef DLT_BUILTIN
-#define DLT_BUILTIN(name, op, swapped)                                                                            \
-  inline PyObject* py_##name(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObject* keywords) {        \
-    return call_element(op_##op, #name, swapped, arguments, count, keywords);                                      \
+#define DLT_BUILTIN(name, op, swapped)                                                                      \
+  inline PyObject* py_##name(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObject* keywords) { \
+    return call_element(op_##op, #name, swapped, arguments, count, keywords);                               \
   }
 DLT_ALIASES(DLT_BUILTIN)
 #undef DLT_BUILTIN
@@ -71,7 +70,7 @@ inline const FunctionRow function_rows[] = {
     DLT_OPS(DLT_BUILTIN)
 #undef DLT_BUILTIN
 #define DLT_BUILTIN(name, op, swapped) {#name, op_##op, swapped != 0, py_##name},
-    DLT_ALIASES(DLT_BUILTIN)
+        DLT_ALIASES(DLT_BUILTIN)
 #undef DLT_BUILTIN
 };
 inline constexpr int function_count = int(sizeof function_rows / sizeof *function_rows);

@@ -19,8 +19,7 @@ void reject_environment(const char* name, const char* value, const char* expecte
   // The start of the value only, without characters that a terminal would obey.
   char shown[64];
   size_t n = 0;
-  for (; value[n] != '\0' && n < sizeof shown - 1; ++n)
-    shown[n] = value[n] >= ' ' && value[n] != 0x7f ? value[n] : '?';
+  for (; value[n] != '\0' && n < sizeof shown - 1; ++n) shown[n] = value[n] >= ' ' && value[n] != 0x7f ? value[n] : '?';
   shown[n] = '\0';
   fprintf(stderr, "dltensor: %s=%s%s is ignored; expected %s\n", name, shown, value[n] != '\0' ? "..." : "", expected);
 }

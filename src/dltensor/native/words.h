@@ -48,7 +48,7 @@ inline constexpr DTypeRow dtype_rows[] = {
     DLT_COMPUTED_DTYPES(X)
 #undef X
 #define X(name, type, code, bits, format) {#name, format, code, bits, false},
-    DLT_CARRIED_DTYPES(X)
+        DLT_CARRIED_DTYPES(X)
 #undef X
 };
 
@@ -58,7 +58,7 @@ constexpr int count(const Row (&)[n]) {
 }
 
 // One bit per device type number: cheaper on the way in than a search.
-constexpr uint32_t device_set(bool DeviceRow::*property) {
+constexpr uint32_t device_set(bool DeviceRow::* property) {
   uint32_t set = 0;
   for (const DeviceRow& row : device_rows)
     if (row.*property) set |= 1u << row.value;

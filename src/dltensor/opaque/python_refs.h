@@ -12,10 +12,8 @@ namespace dlt {
 // thread holds it and waits for this one, and would be the end of a daemon thread while the interpreter shuts down.
 inline void drop_object(void* object) noexcept {
   if (!object) return;
-  if (holds_gil())
-    with_python([object] { Py_DECREF(static_cast<PyObject*>(object)); });
-  else
-    opaque::defer(object);
+  if (holds_gil()) with_python([object] { Py_DECREF(static_cast<PyObject*>(object)); });
+  else opaque::defer(object);
 }
 
 inline void drop_pending() noexcept {

@@ -79,12 +79,11 @@ typedef struct dlt_array_t {
   /* The array as a DLPack tensor that the caller owns, on `device`, copied if it must be.
    * `stream`: NULL for the default one and always for host memory; -1 for no synchronisation; CUDA: 1 legacy default,
    * 2 per-thread default, above 2 a handle, 0 is an error. The tensor is no newer than `max_version`, at least 1.0. */
-  dlt_status_t (*as_dlpack)(void* array, DLManagedTensorVersioned** dl_managed_tensor, DLDevice device,
-                            const int64_t* stream, DLPackVersion max_version);
+  dlt_status_t (*as_dlpack)(void* array, DLManagedTensorVersioned** dl_managed_tensor, DLDevice device, const int64_t* stream,
+                            DLPackVersion max_version);
 
   /* A new array of the same origin around `dl_managed_tensor`, whatever that tensor's dtype, shape and device. */
-  dlt_status_t (*from_dlpack)(const void* array, DLManagedTensorVersioned* dl_managed_tensor,
-                              struct dlt_array_t* new_array);
+  dlt_status_t (*from_dlpack)(const void* array, DLManagedTensorVersioned* dl_managed_tensor, struct dlt_array_t* new_array);
 
   /* A single element has `*shape == NULL` and `*shape_count == 0`. */
   dlt_status_t (*shape)(const void* array, const uintptr_t** shape, uintptr_t* shape_count);
@@ -94,14 +93,13 @@ typedef struct dlt_array_t {
 
   /* A new array of the same origin, dtype and device, every element equal to `fill_value`, which has the same dtype
    * and no dimensions. */
-  dlt_status_t (*create)(const void* array, const uintptr_t* shape, uintptr_t shape_count,
-                         struct dlt_array_t fill_value, struct dlt_array_t* new_array);
+  dlt_status_t (*create)(const void* array, const uintptr_t* shape, uintptr_t shape_count, struct dlt_array_t fill_value,
+                         struct dlt_array_t* new_array);
 
   dlt_status_t (*copy)(const void* array, DLDevice device, struct dlt_array_t* new_array);
 
   /* `input` is the `ptr` of an array of the same origin. */
-  dlt_status_t (*move_data)(void* output, const void* input, const dlt_data_movement_t* movements,
-                            uintptr_t movements_count);
+  dlt_status_t (*move_data)(void* output, const void* input, const dlt_data_movement_t* movements, uintptr_t movements_count);
 } dlt_array_t;
 
 /* Layout 1: what the page that first described these arrays shows. Never pass one where the other is meant. */
@@ -111,16 +109,15 @@ typedef struct dlt_array_v1_t {
   dlt_status_t (*origin)(const void* array, dlt_data_origin_t* origin);
   dlt_status_t (*device)(const void* array, DLDevice* device);
   dlt_status_t (*dtype)(const void* array, DLDataType* dtype);
-  dlt_status_t (*as_dlpack)(void* array, DLManagedTensorVersioned** dl_managed_tensor, DLDevice device,
-                            const int64_t* stream, DLPackVersion max_version);
+  dlt_status_t (*as_dlpack)(void* array, DLManagedTensorVersioned** dl_managed_tensor, DLDevice device, const int64_t* stream,
+                            DLPackVersion max_version);
   dlt_status_t (*shape)(const void* array, const uintptr_t** shape, uintptr_t* shape_count);
   dlt_status_t (*reshape)(void* array, const uintptr_t* shape, uintptr_t shape_count);
   dlt_status_t (*swap_axes)(void* array, uintptr_t axis_1, uintptr_t axis_2);
-  dlt_status_t (*create)(const void* array, const uintptr_t* shape, uintptr_t shape_count,
-                         struct dlt_array_v1_t fill_value, struct dlt_array_v1_t* new_array);
+  dlt_status_t (*create)(const void* array, const uintptr_t* shape, uintptr_t shape_count, struct dlt_array_v1_t fill_value,
+                         struct dlt_array_v1_t* new_array);
   dlt_status_t (*copy)(const void* array, struct dlt_array_v1_t* new_array);
-  dlt_status_t (*move_data)(void* output, const void* input, const dlt_data_movement_t* movements,
-                            uintptr_t movements_count);
+  dlt_status_t (*move_data)(void* output, const void* input, const dlt_data_movement_t* movements, uintptr_t movements_count);
 } dlt_array_v1_t;
 
 /* The library that an array answers to: who numbers its origins and keeps its errors. Two loaded libraries, or two
@@ -160,8 +157,8 @@ DLT_ARRAY_API dlt_status_t dlt_set_last_error(const char* message, const char* o
  * native code and works on strided data of any dtype. `origin` is the name to register, NULL for "dltensor".
  * `host` is the library to answer to. NULL means whoever calls, found out at each call: the caller's library or, if
  * that is linked to neither, a loaded libmetatensor.so, or else this one. Code linked to both counts as metatensor's. */
-DLT_ARRAY_API dlt_status_t dlt_array_from_dlpack(DLManagedTensorVersioned* tensor, const char* origin,
-                                                 const dlt_host_t* host, dlt_array_t* new_array);
+DLT_ARRAY_API dlt_status_t dlt_array_from_dlpack(DLManagedTensorVersioned* tensor, const char* origin, const dlt_host_t* host,
+                                                 dlt_array_t* new_array);
 
 /* A new array of zeros in host memory, of any dtype and of the origin "dltensor". Has the signature that metatensor asks
  * of a function that makes the arrays of a file while it is loaded. */

@@ -207,13 +207,9 @@ class Array {
     return Array(made, host_);
   }
 
-  void reshape(const std::vector<uintptr_t>& shape) {
-    call(array_.reshape, "reshape", array_.ptr, shape.data(), shape.size());
-  }
+  void reshape(const std::vector<uintptr_t>& shape) { call(array_.reshape, "reshape", array_.ptr, shape.data(), shape.size()); }
 
-  void swap_axes(uintptr_t axis_1, uintptr_t axis_2) {
-    call(array_.swap_axes, "swap_axes", array_.ptr, axis_1, axis_2);
-  }
+  void swap_axes(uintptr_t axis_1, uintptr_t axis_2) { call(array_.swap_axes, "swap_axes", array_.ptr, axis_1, axis_2); }
 
   /// `fill` has no dimensions and the dtype of this array; it is used up.
   Array create(const std::vector<uintptr_t>& shape, Array fill) const {
@@ -284,12 +280,10 @@ inline dlt_status_t keep_exception() noexcept {
     } catch (const std::exception& error) {
       text = error.what();
       auto* thrown = new std::exception_ptr(std::current_exception());
-      dlt_set_last_error(text, exception_origin, thrown,
-                         [](void* data) { delete static_cast<std::exception_ptr*>(data); });
+      dlt_set_last_error(text, exception_origin, thrown, [](void* data) { delete static_cast<std::exception_ptr*>(data); });
     } catch (...) {
       auto* thrown = new std::exception_ptr(std::current_exception());
-      dlt_set_last_error(text, exception_origin, thrown,
-                         [](void* data) { delete static_cast<std::exception_ptr*>(data); });
+      dlt_set_last_error(text, exception_origin, thrown, [](void* data) { delete static_cast<std::exception_ptr*>(data); });
     }
   } catch (...) {
     dlt_set_last_error(text, "C++", nullptr, nullptr);

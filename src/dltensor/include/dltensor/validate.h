@@ -140,7 +140,7 @@ typedef struct {
 /* Row: DLDataTypeCode, name, mask of legal widths from 1 to 64 (bit `width - 1`), whether 128 is legal.
  * Integers of 1, 2 and 4 bits are the packed types that have no code of their own; int128 is unambiguous and held.
  * float128 means three different formats in practice and float8 eight, so a plain kDLFloat is 16, 32 or 64. */
-#define DLT_WIDTH_(bits) ((uint64_t)1 << ((bits)-1))
+#define DLT_WIDTH_(bits) ((uint64_t)1 << ((bits) - 1))
 #define DLT_INT_WIDTHS_ \
   (DLT_WIDTH_(1) | DLT_WIDTH_(2) | DLT_WIDTH_(4) | DLT_WIDTH_(8) | DLT_WIDTH_(16) | DLT_WIDTH_(32) | DLT_WIDTH_(64))
 #define DLT_ANY_WIDTH_ (~(uint64_t)0)
@@ -245,9 +245,7 @@ DLT_FORCE_INLINE_ int dlt_multiply_(uint64_t a, uint64_t b, uint64_t* product) {
 #endif
 }
 
-DLT_FORCE_INLINE_ uint64_t dlt_magnitude_(int64_t value) {
-  return value < 0 ? (uint64_t)0 - (uint64_t)value : (uint64_t)value;
-}
+DLT_FORCE_INLINE_ uint64_t dlt_magnitude_(int64_t value) { return value < 0 ? (uint64_t)0 - (uint64_t)value : (uint64_t)value; }
 
 DLT_FORCE_INLINE_ int dlt_device_in_(const DLTensor* t, uint32_t mask) {
   uint32_t type = (uint32_t)t->device.device_type;
@@ -338,8 +336,7 @@ DLT_FORCE_INLINE_ dlt_rule dlt_judge_(const DLTensor* t, dlt_sink_* sink) {
   if (DLT_UNLIKELY_(t->dtype.lanes == 0)) DLT_BROKEN_(DLT_RULE_DTYPE_LANES, "dtype.lanes", -1, 0);
   if (DLT_UNLIKELY_((int32_t)t->device.device_type <= 0))
     DLT_BROKEN_(DLT_RULE_DEVICE_TYPE, "device.device_type", -1, (int32_t)t->device.device_type);
-  if (DLT_UNLIKELY_(t->device.device_id < 0))
-    DLT_BROKEN_(DLT_RULE_DEVICE_ID, "device.device_id", -1, t->device.device_id);
+  if (DLT_UNLIKELY_(t->device.device_id < 0)) DLT_BROKEN_(DLT_RULE_DEVICE_ID, "device.device_id", -1, t->device.device_id);
 
   const int host = dlt_device_in_(t, DLT_HOST_DEVICES);
   const uint64_t limit = host ? (uint64_t)DLT_MAX_HOST_EXTENT : (uint64_t)INT64_MAX;
@@ -391,8 +388,7 @@ DLT_FORCE_INLINE_ dlt_rule dlt_judge_(const DLTensor* t, dlt_sink_* sink) {
   above += item;
   if (DLT_UNLIKELY_(reach_over || below + above > limit)) {
     const int32_t axis = sink == NULL ? 0 : dlt_widest_axis_(t, strides != NULL);
-    DLT_BROKEN_(DLT_RULE_EXTENT, strides != NULL ? "strides" : "shape", axis,
-                (strides != NULL ? strides : shape)[axis]);
+    DLT_BROKEN_(DLT_RULE_EXTENT, strides != NULL ? "strides" : "shape", axis, (strides != NULL ? strides : shape)[axis]);
     return DLT_RULE_NONE;
   }
   if (DLT_UNLIKELY_(t->byte_offset > (uint64_t)INT64_MAX - above)) {
@@ -469,10 +465,8 @@ DLT_COLD_ void dlt_remark_(const DLTensor* t, const DLPackVersion* version, uint
   if (t->ndim > 0 && t->strides == NULL && version != NULL && version->minor >= 2)
     dlt_push_(sink, DLT_RULE_STRIDES_NULL, "strides", -1, 0);
   if ((flags & ~DLT_KNOWN_FLAGS) != 0) dlt_push_(sink, DLT_RULE_FLAGS_UNKNOWN, "flags", -1, (int64_t)flags);
-  if ((flags & DLT_FLAG_PADDED) != 0 && dtype.bits >= 8)
-    dlt_push_(sink, DLT_RULE_FLAGS_PADDED, "flags", -1, (int64_t)flags);
-  if (host && t->device.device_id > 0)
-    dlt_push_(sink, DLT_RULE_DEVICE_ID_HOST, "device.device_id", -1, t->device.device_id);
+  if ((flags & DLT_FLAG_PADDED) != 0 && dtype.bits >= 8) dlt_push_(sink, DLT_RULE_FLAGS_PADDED, "flags", -1, (int64_t)flags);
+  if (host && t->device.device_id > 0) dlt_push_(sink, DLT_RULE_DEVICE_ID_HOST, "device.device_id", -1, t->device.device_id);
   if (dtype.lanes > 1 && (dtype.code == 5 || dtype.code == 6 || dtype.code == 18))
     dlt_push_(sink, DLT_RULE_DTYPE_LANES_SINGLE, "dtype.lanes", -1, dtype.lanes);
   if (known && !dlt_device_in_(t, DLT_HANDLE_DEVICES) && !empty) {
@@ -483,8 +477,7 @@ DLT_COLD_ void dlt_remark_(const DLTensor* t, const DLPackVersion* version, uint
       dlt_push_(sink, DLT_RULE_DATA_ALIGNMENT, "data", -1, (int64_t)(uintptr_t)t->data);
     if (((uintptr_t)t->data & 255) != 0) dlt_push_(sink, DLT_RULE_DATA_256, "data", -1, (int64_t)(uintptr_t)t->data);
   }
-  if (version != NULL && version->minor > 3)
-    dlt_push_(sink, DLT_RULE_VERSION_MINOR, "version.minor", -1, version->minor);
+  if (version != NULL && version->minor > 3) dlt_push_(sink, DLT_RULE_VERSION_MINOR, "version.minor", -1, version->minor);
   if (!known) dlt_push_(sink, DLT_RULE_DEVICE_UNKNOWN, "device.device_type", -1, (int32_t)t->device.device_type);
   if (dlt_code(dtype.code) == NULL) dlt_push_(sink, DLT_RULE_DTYPE_UNKNOWN, "dtype.code", -1, dtype.code);
   if (empty && t->data != NULL) dlt_push_(sink, DLT_RULE_DATA_EMPTY, "data", -1, (int64_t)(uintptr_t)t->data);
@@ -503,8 +496,8 @@ DLT_COLD_ void dlt_remark_(const DLTensor* t, const DLPackVersion* version, uint
 /* Write the first `room` findings to `out` and return how many there are. Errors come first, in the order in which
  * dlt_check_tensor looks; warnings and notes only about a tensor that can be used. `version` NULL means a legacy
  * struct, whose `flags` are 0. */
-static inline size_t dlt_validate_tensor(const DLTensor* t, const DLPackVersion* version, uint64_t flags,
-                                         dlt_finding* out, size_t room) {
+static inline size_t dlt_validate_tensor(const DLTensor* t, const DLPackVersion* version, uint64_t flags, dlt_finding* out,
+                                         size_t room) {
   dlt_sink_ sink;
   sink.out = out;
   sink.room = room;
@@ -601,9 +594,9 @@ DLT_COLD_ size_t dlt_format_finding(const dlt_finding* finding, const DLTensor* 
     dlt_append_(buffer, size, &length, host ? "2^47" : "2^63 - 1");
     dlt_append_(buffer, size, &length, " bytes from the first element to the last");
   } else if (finding->number == DLT_RULE_DATA_RANGE) {
-    dlt_append_(buffer, size, &length, t != NULL && dlt_device_in_(t, DLT_HANDLE_DEVICES)
-                                           ? "every element at or after the start of the buffer"
-                                           : "every element inside the address space");
+    dlt_append_(buffer, size, &length,
+                t != NULL && dlt_device_in_(t, DLT_HANDLE_DEVICES) ? "every element at or after the start of the buffer"
+                                                                   : "every element inside the address space");
   } else {
     dlt_append_(buffer, size, &length, row->expected);
   }

@@ -33,13 +33,9 @@ void move_all(const DLTensor& dst, const DLTensor& src, bool dst_padded, bool sr
 
 bool copy(const DLTensor& dst, const DLTensor& src, bool padded) noexcept {
   switch (overlap(dst, src)) {
-    case Overlap::identical:
-      return true;
-    case Overlap::none:
-      move_all(dst, src, padded, padded);
-      return true;
-    default:
-      break;
+    case Overlap::identical: return true;
+    case Overlap::none: move_all(dst, src, padded, padded); return true;
+    default: break;
   }
   // Between the two every element has whole bytes.
   const int64_t count = numel(src.ndim, src.shape);

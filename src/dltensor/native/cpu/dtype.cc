@@ -23,11 +23,11 @@ struct ByDtype {
 constexpr ByDtype by_dtype;
 
 constexpr Kind kind_of(int code) {
-  return code == kDLBool                           ? Kind::boolean
-         : code == kDLInt                          ? Kind::signed_integer
-         : code == kDLUInt                         ? Kind::unsigned_integer
+  return code == kDLBool                             ? Kind::boolean
+         : code == kDLInt                            ? Kind::signed_integer
+         : code == kDLUInt                           ? Kind::unsigned_integer
          : code == kDLComplex || code == kDLBcomplex ? Kind::complex
-                                                   : Kind::real;
+                                                     : Kind::real;
 }
 }  // namespace
 
@@ -48,14 +48,10 @@ int find_type_by_name(const char* name) {
 
 unsigned kind_bit_of(int type) noexcept {
   switch (type_table[type].kind) {
-    case Kind::boolean:
-      return DLT_BOOLEANS;
-    case Kind::real:
-      return DLT_FLOATS;
-    case Kind::complex:
-      return DLT_COMPLEXES;
-    default:
-      return DLT_INTEGERS;
+    case Kind::boolean: return DLT_BOOLEANS;
+    case Kind::real: return DLT_FLOATS;
+    case Kind::complex: return DLT_COMPLEXES;
+    default: return DLT_INTEGERS;
   }
 }
 

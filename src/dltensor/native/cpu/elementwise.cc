@@ -44,7 +44,8 @@ struct LoopBuilder {
 
   Status set(Operand* o, const DLTensor& t, bool is_padded) {
     set_elements(o, t, is_padded);
-    const bool fits = broadcast_strides(t.ndim, t.shape, t.strides, loop_nest.ndim, loop_nest.shape, Align::trailing, o->strides);
+    const bool fits = broadcast_strides(t.ndim, t.shape, t.strides, loop_nest.ndim, loop_nest.shape, Align::trailing,
+                                        o->strides);
     return fits ? Status::ok : Status::no_shape;
   }
 
@@ -88,17 +89,15 @@ bool is_heavy(int op) {
     case op_hypot:
     case op_logaddexp:
     case op_floor_divide:
-    case op_remainder:
-      return true;
-    default:
-      return false;
+    case op_remainder: return true;
+    default: return false;
   }
 }
 
-#define DLT_TRY(expression)                          \
-  do {                                               \
-    const Status status_ = (expression);             \
-    if (status_ != Status::ok) return status_;       \
+#define DLT_TRY(expression)                    \
+  do {                                         \
+    const Status status_ = (expression);       \
+    if (status_ != Status::ok) return status_; \
   } while (false)
 
 // Rounded to odd on the way, so that the cast to 16 bits rounds once.

@@ -19,9 +19,7 @@ constexpr int saturating_form(const char* name) {
   return -1;
 }
 
-int integer_of(int bits, bool is_signed) {
-  return find_type({uint8_t(is_signed ? kDLInt : kDLUInt), uint8_t(bits), 1});
-}
+int integer_of(int bits, bool is_signed) { return find_type({uint8_t(is_signed ? kDLInt : kDLUInt), uint8_t(bits), 1}); }
 
 // Two integers: the wider when both have or lack a sign, else the signed one that holds both.
 int promote_integers(int a, int b) {
@@ -92,12 +90,9 @@ int compute_type(int op, int type) {
 int result_type(int op, int type) {
   if (op < 0 || op >= op_count || type < 0 || type >= type_count) return -1;
   switch (op_table[op].result[0]) {
-    case 'm':
-      return type_bool;
-    case 'p':
-      return type == type_complex64 ? type_float32 : type == type_complex128 ? type_float64 : type;
-    default:
-      return type;
+    case 'm': return type_bool;
+    case 'p': return type == type_complex64 ? type_float32 : type == type_complex128 ? type_float64 : type;
+    default: return type;
   }
 }
 

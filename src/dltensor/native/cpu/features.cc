@@ -24,9 +24,9 @@ namespace dlt {
 #else
 #define DLT_LEVELS(X) X(base)
 #endif
-#define DLT_DECLARE(level)                                                \
-  namespace level {                                                       \
-  void fill_table(Kernels* kernels, void* (*find)(const char* name));     \
+#define DLT_DECLARE(level)                                            \
+  namespace level {                                                   \
+  void fill_table(Kernels* kernels, void* (*find)(const char* name)); \
   }
 DLT_LEVELS(DLT_DECLARE)
 #undef DLT_DECLARE
@@ -58,14 +58,13 @@ bool has_v2() {
          has(0x80000001, bit_LAHF_LM);
 }
 bool has_v3() {
-  return has_v2() && __builtin_cpu_supports("avx") && __builtin_cpu_supports("avx2") &&
-         __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("fma") &&
-         has(1, bit_F16C | bit_MOVBE) && has(0x80000001, bit_LZCNT);
+  return has_v2() && __builtin_cpu_supports("avx") && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
+         __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("fma") && has(1, bit_F16C | bit_MOVBE) &&
+         has(0x80000001, bit_LZCNT);
 }
 bool has_v4() {
   return has_v3() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-         __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
-         __builtin_cpu_supports("avx512vl");
+         __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
 }
 #define DLT_HAS(level) has_##level()
 #elif defined(__x86_64__)
@@ -76,12 +75,9 @@ bool supported(int level) {
 #if defined(__x86_64__)
   __builtin_cpu_init();
   switch (level) {
-    case 0:
-      return DLT_HAS(v2);
-    case 1:
-      return DLT_HAS(v3);
-    default:
-      return DLT_HAS(v4);
+    case 0: return DLT_HAS(v2);
+    case 1: return DLT_HAS(v3);
+    default: return DLT_HAS(v4);
   }
 #else
   return level == 0;

@@ -208,7 +208,8 @@ Status gemm(const DLTensor& c, const DLTensor& a, const DLTensor& b, const Scala
   const auto matrix = [](const DLTensor& t, int64_t rows, int64_t columns, int64_t each) {
     return Matrix{static_cast<char*>(t.data), rows, columns, t.strides[t.ndim - 2] * each, t.strides[t.ndim - 1] * each};
   };
-  const Product p{kernel, inner, type, width, matrix(result, m, n, width), matrix(a, m, depth, bytes), matrix(b, depth, n, bytes)};
+  const Product p{
+      kernel, inner, type, width, matrix(result, m, n, width), matrix(a, m, depth, bytes), matrix(b, depth, n, bytes)};
   Status status = stack ? multiply_stack({p, &result, batch_a, batch_b, bytes}) : multiply(p);
   if (!in_place) {
     if (status == Status::ok) status = finish_scaled(c, result, inner, alpha, beta);

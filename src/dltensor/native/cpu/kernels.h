@@ -30,8 +30,8 @@ enum Saturating : int { DLT_SATURATING_OPS(DLT_NUMBER) saturating_count };
 typedef void (*loop_t)(void* out, const void* a, const void* b, const void* c, int64_t n, unsigned scalars);
 
 // rows x columns elements from one strided place to another; strides in bytes, no overlap.
-typedef void (*move_t)(char* to, int64_t to_row, int64_t to_column, const char* from, int64_t from_row,
-                       int64_t from_column, int64_t rows, int64_t columns);
+typedef void (*move_t)(char* to, int64_t to_row, int64_t to_column, const char* from, int64_t from_row, int64_t from_column,
+                       int64_t rows, int64_t columns);
 
 // The modes of a cast: bit 0 rounds to nearest instead of truncating, bit 1 saturates integers and small floats.
 inline constexpr int cast_nearest = 1, cast_saturate = 2, cast_modes = 4;
@@ -42,8 +42,8 @@ typedef void (*real_loop_t)(void* out, const void* a, double scalar, const void*
 
 // c (rows x columns) += a (rows x depth) @ b (depth x columns), a by any strides, b and c by rows of contiguous elements.
 // `fresh` writes instead of adding.
-typedef void (*product_t)(void* c, int64_t c_row, const void* a, int64_t a_row, int64_t a_column, const void* b,
-                          int64_t b_row, int64_t rows, int64_t columns, int64_t depth, bool fresh);
+typedef void (*product_t)(void* c, int64_t c_row, const void* a, int64_t a_row, int64_t a_column, const void* b, int64_t b_row,
+                          int64_t rows, int64_t columns, int64_t depth, bool fresh);
 
 struct Kernels {
   const char* name;

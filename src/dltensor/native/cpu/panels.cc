@@ -106,7 +106,8 @@ void each(bool shared, int64_t count, void (*work)(void*, int64_t), void* contex
 
 Status multiply_panels(const Product& p) noexcept {
   const int64_t threads = p.work() >= shared_work ? num_threads() : 1;
-  const int64_t columns = smaller(block_row_bytes / p.width, p.c.columns), depth = smaller(block_bytes / columns / p.width, p.a.columns);
+  const int64_t columns = smaller(block_row_bytes / p.width, p.c.columns),
+                depth = smaller(block_bytes / columns / p.width, p.a.columns);
   Panels panels{&p};
   panels.most_bytes = size_t(depth * columns * p.width);
   panels.width = panel_bytes / p.width;
@@ -116,8 +117,7 @@ Status multiply_panels(const Product& p) noexcept {
   panels.groups = row_pieces < threads * 2 ? smaller(ceil_divide(threads * 2, row_pieces), panel_count) : 1;
   panels.group = ceil_divide(panel_count, panels.groups);
   panels.packs_alone = panels.groups == 1 && p.c.rows >= threads * rows_to_pack_for;
-  if (!panels.packs_alone && (panels.packed[0] = allocate(panels.most_bytes)) == nullptr)
-    return Status::no_memory;
+  if (!panels.packs_alone && (panels.packed[0] = allocate(panels.most_bytes)) == nullptr) return Status::no_memory;
   for (panels.column = 0; panels.column < p.c.columns; panels.column += columns) {
     panels.columns = smaller(columns, p.c.columns - panels.column);
     panels.count = ceil_divide(panels.columns, panels.width);

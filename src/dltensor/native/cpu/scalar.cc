@@ -18,8 +18,8 @@ void read(T value, Scalar* out) {
   if constexpr (std::is_same_v<T, boolean>) {
     *out = {Kind::boolean, value.bits != 0, value.bits != 0, double(value.bits != 0), 0};
   } else if constexpr (std::is_integral_v<T>) {
-    *out = {std::is_signed_v<T> ? Kind::signed_integer : Kind::unsigned_integer, int64_t(value), uint64_t(value),
-            double(value), 0};
+    *out = {std::is_signed_v<T> ? Kind::signed_integer : Kind::unsigned_integer, int64_t(value), uint64_t(value), double(value),
+            0};
   } else {
     *out = {Kind::real, 0, 0, to_double(value), 0};
   }
@@ -36,27 +36,20 @@ void read(complex_of<T> value, Scalar* out) {
 
 bool is_true(const Scalar& v) {
   switch (v.kind) {
-    case Kind::real:
-      return v.re != 0;
-    case Kind::complex:
-      return v.re != 0 || v.im != 0;
-    case Kind::signed_integer:
-      return v.i != 0;
-    default:
-      return v.u != 0;
+    case Kind::real: return v.re != 0;
+    case Kind::complex: return v.re != 0 || v.im != 0;
+    case Kind::signed_integer: return v.i != 0;
+    default: return v.u != 0;
   }
 }
 
 template <class T>
 T to_integer(const Scalar& v, Rounding rounding, bool saturate) {
   switch (v.kind) {
-    case Kind::signed_integer:
-      return saturate ? clamp_integer<T>(v.i) : T(v.i);
+    case Kind::signed_integer: return saturate ? clamp_integer<T>(v.i) : T(v.i);
     case Kind::real:
-    case Kind::complex:
-      return clamp_float<T>(rounding == Rounding::nearest ? nearbyint(v.re) : v.re);
-    default:
-      return saturate ? clamp_integer<T>(v.u) : T(v.u);
+    case Kind::complex: return clamp_float<T>(rounding == Rounding::nearest ? nearbyint(v.re) : v.re);
+    default: return saturate ? clamp_integer<T>(v.u) : T(v.u);
   }
 }
 
@@ -68,23 +61,17 @@ T to_real(const Scalar& v, bool saturate) {
     if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>) return is_signed ? T(v.i) : T(v.u);
     wide = is_signed ? to_odd(v.i) : to_odd(v.u);
   }
-  if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>)
-    return T(wide);
-  else if constexpr (std::is_same_v<T, float8_e8m0fnu>)
-    return round_to_e8m0(wide, saturate);
-  else
-    return round_to<T>(wide, saturate && sizeof(T) == 1);
+  if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>) return T(wide);
+  else if constexpr (std::is_same_v<T, float8_e8m0fnu>) return round_to_e8m0(wide, saturate);
+  else return round_to<T>(wide, saturate && sizeof(T) == 1);
 }
 
 template <class T>
 struct writer {
   static T of(const Scalar& v, Rounding rounding, bool saturate) {
-    if constexpr (std::is_same_v<T, boolean>)
-      return {uint8_t(is_true(v))};
-    else if constexpr (std::is_integral_v<T>)
-      return to_integer<T>(v, rounding, saturate);
-    else
-      return to_real<T>(v, saturate);
+    if constexpr (std::is_same_v<T, boolean>) return {uint8_t(is_true(v))};
+    else if constexpr (std::is_integral_v<T>) return to_integer<T>(v, rounding, saturate);
+    else return to_real<T>(v, saturate);
   }
 };
 template <int W, bool S>
@@ -122,10 +109,8 @@ void load(const void* base, int64_t index, bool padded, Scalar* out) {
 template <class T, int BITS>
 void store(void* base, int64_t index, bool padded, T value) {
   if constexpr (BITS < 8) {
-    if (padded)
-      static_cast<uint8_t*>(base)[index] = value.bits;
-    else
-      store_bits(base, index * BITS, BITS, value.bits);
+    if (padded) static_cast<uint8_t*>(base)[index] = value.bits;
+    else store_bits(base, index * BITS, BITS, value.bits);
   } else {
     memcpy(static_cast<char*>(base) + index * int64_t(sizeof(T)), &value, sizeof(T));
   }
@@ -151,28 +136,22 @@ int compare_integer(I a, double b) {
 
 bool load_scalar(const void* base, int64_t index, DLDataType dtype, bool padded, Scalar* out) {
   switch (find_type(dtype)) {
-#define DLT_CASE(name, type, code, bits, format)   \
-  case type_##name:                                \
-    load<type, bits>(base, index, padded, out);    \
-    return true;
+#define DLT_CASE(name, type, code, bits, format) \
+  case type_##name: load<type, bits>(base, index, padded, out); return true;
     DLT_DTYPES(DLT_CASE)
 #undef DLT_CASE
-    default:
-      return false;
+    default: return false;
   }
 }
 
 bool store_scalar(void* base, int64_t index, DLDataType dtype, bool padded, const Scalar& value, Rounding rounding,
                   bool saturate) {
   switch (find_type(dtype)) {
-#define DLT_CASE(name, type, code, bits, format)                                                 \
-  case type_##name:                                                                              \
-    store<type, bits>(base, index, padded, writer<type>::of(value, rounding, saturate));         \
-    return true;
+#define DLT_CASE(name, type, code, bits, format) \
+  case type_##name: store<type, bits>(base, index, padded, writer<type>::of(value, rounding, saturate)); return true;
     DLT_DTYPES(DLT_CASE)
 #undef DLT_CASE
-    default:
-      return false;
+    default: return false;
   }
 }
 

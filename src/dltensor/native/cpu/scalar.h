@@ -30,8 +30,8 @@ DLT_API bool load_scalar(const void* base, int64_t index, DLDataType dtype, bool
 // float to integer clamps and takes NaN to 0; integer to integer keeps the low bits unless `saturate`; to a float of
 // any width there is one rounding, half to even; of a complex value a real type gets the real part.
 // `saturate` also keeps floats of 8 bits and fewer finite. False for dtypes that no row names.
-DLT_API bool store_scalar(void* base, int64_t index, DLDataType dtype, bool padded, const Scalar& value,
-                          Rounding rounding, bool saturate);
+DLT_API bool store_scalar(void* base, int64_t index, DLDataType dtype, bool padded, const Scalar& value, Rounding rounding,
+                          bool saturate);
 
 // -1, 0 or 1 as a is less than, equal to or greater than b by exact value; 2 when a NaN takes part. Complex values are
 // compared only for equality: 0 or 2.

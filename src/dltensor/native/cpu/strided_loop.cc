@@ -99,7 +99,9 @@ bool is_flipped(const Operand& o, int last) {
 
 bool is_direct(const Operand& o, int64_t inner) { return o.pipeline.count == 0 && o.bits == 0 && (inner == 1 || inner == 0); }
 
-int width_index(int64_t width) { return width == 1 ? 0 : width == 2 ? 1 : width == 4 ? 2 : width == 8 ? 3 : width == 16 ? 4 : -1; }
+int width_index(int64_t width) {
+  return width == 1 ? 0 : width == 2 ? 1 : width == 4 ? 2 : width == 8 ? 3 : width == 16 ? 4 : -1;
+}
 
 void move(const Kernels& kernels, char* to, int64_t to_row, int64_t to_column, const char* from, int64_t from_row,
           int64_t from_column, int64_t rows, int64_t columns, int64_t width) {
@@ -318,10 +320,8 @@ void run_tiles(const Plan& plan, int64_t first, int64_t past) {
       tile.offset[0] += at * w.out.strides[d];
       for (int k = 0; k < w.inputs; ++k) tile.offset[1 + k] += at * w.in[k].strides[d];
     }
-    if (w.loop == nullptr && w.real_loop == nullptr)
-      move_tile(plan, tile, &buffers);
-    else
-      compute_tile(plan, tile, &buffers);
+    if (w.loop == nullptr && w.real_loop == nullptr) move_tile(plan, tile, &buffers);
+    else compute_tile(plan, tile, &buffers);
   }
   if (plan.stream) plan.kernels->stream_end();
 }
@@ -334,7 +334,8 @@ void run_chunk(void* context, int64_t index) {
 
 int64_t widest(const Operand& o) {
   int64_t width = o.width;
-  for (int k = 0; k <= o.pipeline.count && o.pipeline.count > 0; ++k) width = larger(width, type_table[o.pipeline.types[k]].bytes);
+  for (int k = 0; k <= o.pipeline.count && o.pipeline.count > 0; ++k)
+    width = larger(width, type_table[o.pipeline.types[k]].bytes);
   return width;
 }
 
@@ -384,7 +385,8 @@ void choose_tiles(Plan* plan, bool transposed) {
   plan->columns = w.shape[last];
   plan->rows = last > 0 ? w.shape[last - 1] : 1;
   bool staged = w.out.pipeline.count > 0 || w.out.bits != 0 || w.out.strides[last] != 1;
-  const bool moves = w.loop == nullptr && w.real_loop == nullptr, straight = moves && !staged && !plan->stream && w.in[0].bits == 0;
+  const bool moves = w.loop == nullptr && w.real_loop == nullptr,
+             straight = moves && !staged && !plan->stream && w.in[0].bits == 0;
   int64_t width = larger(larger(widest(w.out), w.loop_width), 1), turned = cache_line;
   for (int k = 0; k < w.inputs; ++k) {
     if (is_flipped(w.in[k], last)) turned = smaller(turned, larger(w.in[k].width, 1));
@@ -399,8 +401,7 @@ void choose_tiles(Plan* plan, bool transposed) {
     long_tiles(plan, width);
   else if (!moves && turned < cache_line && plan->rows >= cache_line && plan->columns >= cache_line)
     wide_tiles(plan, smaller(square_elements, fits), turned);
-  else
-    square_tiles(plan, moves && plan->clashing && plan->stream ? fits : smaller(square_elements, fits));
+  else square_tiles(plan, moves && plan->clashing && plan->stream ? fits : smaller(square_elements, fits));
   plan->tiles = plan->row_tiles * plan->column_tiles;
   for (int d = 0; d < last - 1; ++d) plan->tiles *= w.shape[d];
 }

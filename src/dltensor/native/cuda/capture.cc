@@ -55,8 +55,7 @@ Status pool_of(Stream& stream, CapturePool** out) noexcept {
   int state = kCaptureNone;
   uint64_t id = 0;
   CUgraph graph = nullptr;
-  if (driver.cuStreamGetCaptureInfo_v2)
-    DLT_CU(cuStreamGetCaptureInfo_v2(stream.handle, &state, &id, &graph, nullptr, nullptr));
+  if (driver.cuStreamGetCaptureInfo_v2) DLT_CU(cuStreamGetCaptureInfo_v2(stream.handle, &state, &id, &graph, nullptr, nullptr));
   CapturePool** place = nullptr;
   DLT_CUDA_TRY(guarded("allocate", [&] { return place = &pools().by_id[{stream.device->ordinal, id}], success; }));
   CapturePool*& pool = *place;
@@ -79,9 +78,8 @@ Status take(Stream& stream, size_t bytes, CUdeviceptr* pointer) noexcept {
   Stream* service = nullptr;
   DLT_CUDA_TRY(service_stream(*stream.device, &service));
   Beside beside;
-  CUresult result = stream.device->pool
-                        ? driver.cuMemAllocFromPoolAsync(pointer, bytes, stream.device->pool, service->handle)
-                        : driver.cuMemAlloc_v2(pointer, bytes);
+  CUresult result = stream.device->pool ? driver.cuMemAllocFromPoolAsync(pointer, bytes, stream.device->pool, service->handle)
+                                        : driver.cuMemAlloc_v2(pointer, bytes);
   if (result == kSuccess) result = driver.cuStreamSynchronize(service->handle);
   return check(result, "cuMemAllocFromPoolAsync");
 }

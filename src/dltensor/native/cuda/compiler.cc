@@ -47,8 +47,10 @@ std::string architecture(int major, int minor) {
 Status options_for(int major, int minor, std::vector<std::string>* options) {
   const std::string arch = architecture(major, minor);
   if (arch.empty())
-    return fail(Fault::device, "compile: NVRTC %d.%d no longer compiles for compute capability %d.%d; install an older one: "
-                "pip install 'nvidia-cuda-nvrtc-cu12'", nvrtc.major, nvrtc.minor, major, minor);
+    return fail(Fault::device,
+                "compile: NVRTC %d.%d no longer compiles for compute capability %d.%d; install an older one: "
+                "pip install 'nvidia-cuda-nvrtc-cu12'",
+                nvrtc.major, nvrtc.minor, major, minor);
   *options = {"--gpu-architecture=" + arch, "-I" + source_folder(), "-I" + source_folder() + "/include"};
   options->insert(options->end(), std::begin(compile_options), std::end(compile_options));
   return success;
@@ -90,13 +92,13 @@ Status compile(int major, int minor, const std::string& header, const std::strin
   for (const std::string& option : options) arguments.push_back(option.c_str());
   const bool code = options[0].find("sm_") != std::string::npos;
   const Status status = [&]() -> Status {
-    DLT_CUDA_TRY(nvrtc_check(nvrtc.nvrtcAddNameExpression(program, expression.c_str()), "nvrtcAddNameExpression", program,
-                             expression));
+    DLT_CUDA_TRY(
+        nvrtc_check(nvrtc.nvrtcAddNameExpression(program, expression.c_str()), "nvrtcAddNameExpression", program, expression));
     DLT_CUDA_TRY(nvrtc_check(nvrtc.nvrtcCompileProgram(program, static_cast<int>(arguments.size()), arguments.data()),
                              "nvrtcCompileProgram", program, expression));
     const char* name = nullptr;
-    DLT_CUDA_TRY(nvrtc_check(nvrtc.nvrtcGetLoweredName(program, expression.c_str(), &name), "nvrtcGetLoweredName",
-                             program, expression));
+    DLT_CUDA_TRY(
+        nvrtc_check(nvrtc.nvrtcGetLoweredName(program, expression.c_str(), &name), "nvrtcGetLoweredName", program, expression));
     out->name = name;
     size_t bytes = 0;
     DLT_CUDA_TRY(nvrtc_check((code ? nvrtc.nvrtcGetCUBINSize : nvrtc.nvrtcGetPTXSize)(program, &bytes), "nvrtcGetCUBINSize",
@@ -131,9 +133,10 @@ Status image_for(const Properties& p, const std::string& header, const std::stri
   }
   if (!have.ok()) return fail(Fault::device, "%s", words.c_str());
   if (driver.handle && driver.version / 1000 < nvrtc.major)
-    return fail(Fault::device, "compile: NVRTC %d.%d makes code that the driver (CUDA %d.%d) cannot load; update the driver, "
-                "or pip install 'nvidia-cuda-nvrtc-cu%d'", nvrtc.major, nvrtc.minor, driver.version / 1000,
-                driver.version % 1000 / 10, driver.version / 1000);
+    return fail(Fault::device,
+                "compile: NVRTC %d.%d makes code that the driver (CUDA %d.%d) cannot load; update the driver, "
+                "or pip install 'nvidia-cuda-nvrtc-cu%d'",
+                nvrtc.major, nvrtc.minor, driver.version / 1000, driver.version % 1000 / 10, driver.version / 1000);
   DLT_CUDA_TRY(compile(p.major, p.minor, header, expression, out));
   write_image(key, maker, *out);
   return success;

@@ -142,8 +142,7 @@ Status load(Library which, void* table, void** handle, const Symbol (&symbols)[n
   std::string tried;
   *handle = open(which, tried);
   attempts[static_cast<int>(which)].absent = !*handle;
-  if (!*handle)
-    return fail(Fault::device, "%s cannot be loaded. Tried: %s. Remedy: %s.", w.title, tried.c_str(), w.remedy);
+  if (!*handle) return fail(Fault::device, "%s cannot be loaded. Tried: %s. Remedy: %s.", w.title, tried.c_str(), w.remedy);
   for (const Symbol& symbol : symbols) {
     void* address = dlsym(*handle, symbol.name);
     if (!address && symbol.required)
@@ -161,8 +160,7 @@ Status start_driver() {
     const char* name = "unknown error";
     driver.cuGetErrorName(result, &name);
     attempts[0].absent = result == kNoDevice;
-    return fail(Fault::device, "the CUDA driver (%s) does not start: cuInit gives %s (%d). Remedy: %s.", path, name,
-                result,
+    return fail(Fault::device, "the CUDA driver (%s) does not start: cuInit gives %s (%d). Remedy: %s.", path, name, result,
                 result == kNoDevice ? "no device is visible; check nvidia-smi and CUDA_VISIBLE_DEVICES"
                 : result == kOutOfMemory
                     ? "the host has no memory or addresses left for it: raise the limit (ulimit -v), or free memory"
@@ -240,19 +238,14 @@ Status check_slow(CUresult result, const char* call) noexcept {
       remedy = "; a CUDA graph is being captured: do this before or after the capture";
       break;
     case kInvalidHandle:
-    case kInvalidContext:
-      remedy = "; the stream, event or context was destroyed or belongs to another device";
-      break;
+    case kInvalidContext: remedy = "; the stream, event or context was destroyed or belongs to another device"; break;
     case kNotInitialized:
-    case kDeinitialized:
-      remedy = "; after fork() use CUDA in one of the processes only, and not while Python ends";
-      break;
+    case kDeinitialized: remedy = "; after fork() use CUDA in one of the processes only, and not while Python ends"; break;
     case kIllegalAddress:
     case kLaunchFailed:
       remedy = "; an earlier kernel of this process failed and the device's context is lost: restart the process";
       break;
-    default:
-      break;
+    default: break;
   }
   return fail(fault, "%.*s: %s (%d): %s%s", length, call, name, result, words, remedy);
 }

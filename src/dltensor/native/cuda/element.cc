@@ -24,10 +24,8 @@ const Row saturating_rows[] = {
 };
 const Row real_rows[] = {
 #define DLT_ROW(name, operands) {#name, operands, DLT_INTEGERS},
-    DLT_CUDA_REAL_OPS(DLT_ROW)
-};
-const Row twin_rows[] = {
-    DLT_CUDA_TWIN_OPS(DLT_ROW)
+    DLT_CUDA_REAL_OPS(DLT_ROW)};
+const Row twin_rows[] = {DLT_CUDA_TWIN_OPS(DLT_ROW)
 #undef DLT_ROW
 };
 struct Table {
@@ -97,8 +95,11 @@ Status check_exact_types(const Operation& operation, const Row& row, const Opera
   bool good = type(0) == operation.type && (real || type(1) == operation.type);
   if (count == 3) good = good && type(2) == plan.types[0] && type_table[type(2)].bytes == type_table[operation.type].bytes;
   else good = good && plan.types[0] == operation.type;
-  return good ? success : fail(Fault::type, "%s: with saturate=True expected %s everywhere, or its unsigned twin as addend and "
-                               "result", row.name, type_table[operation.type].name);
+  return good ? success
+              : fail(Fault::type,
+                     "%s: with saturate=True expected %s everywhere, or its unsigned twin as addend and "
+                     "result",
+                     row.name, type_table[operation.type].name);
 }
 
 Status run(const Operation& operation, const Row& row, const Operand* in, int count, const Operand& out, const Where& where,
@@ -176,7 +177,8 @@ Status run(const Operation& operation, const Row& row, const Operand* in, int co
   return execute(plan, *where.stream->device, where, launch);
 }
 
-Status start(const Operation& operation, const Operand* in, int count, const Operand& out, const Where& where, bool launch) noexcept {
+Status start(const Operation& operation, const Operand* in, int count, const Operand& out, const Where& where,
+             bool launch) noexcept {
   const Row* row = nullptr;
   DLT_CUDA_TRY(check(operation, count, &row));
   Where settled = where;
@@ -217,8 +219,7 @@ bool mixes(const Run& in, int64_t in_bytes, const Run& out, int64_t out_bytes) n
 
 }  // namespace
 
-Status runs(int op, int type, int to, int64_t count, const Run* in, int operands, const Run& out,
-            const Where& where) noexcept {
+Status runs(int op, int type, int to, int64_t count, const Run* in, int operands, const Run& out, const Where& where) noexcept {
   Plan plan;
   plan.body = {static_cast<uint32_t>(op), body_name};
   plan.operands = operands;
@@ -244,7 +245,8 @@ Status runs(int op, int type, int to, int64_t count, const Run* in, int operands
     low |= reinterpret_cast<uintptr_t>(run.data) & static_cast<uintptr_t>(type_alignment(type) - 1);
     mixed |= mixes(run, in_bytes, out, out_bytes);
   }
-  if (low || mixed) [[unlikely]] return runs_slow(op, type, to, count, in, operands, out, where);
+  if (low || mixed) [[unlikely]]
+    return runs_slow(op, type, to, count, in, operands, out, where);
   if (count == 0) return success;
   Where settled = where;
   if (!settled.launch) settled.launch = thread_launch_here();

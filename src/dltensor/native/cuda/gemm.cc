@@ -177,7 +177,8 @@ Status call_blas(const Problem& p, const View& a, const View& b, const View& c, 
   // The innermost batch dimension is one strided call; the others are a loop.
   const int inner = p.dims - 1;
   const int64_t inner_count = p.dims ? p.batch[inner] : 1, outer_count = p.batches / std::max<int64_t>(1, inner_count);
-  if (inner_count > INT32_MAX) return fail(Fault::value, "gemm: a batch of %lld products is too large", static_cast<long long>(inner_count));
+  if (inner_count > INT32_MAX)
+    return fail(Fault::value, "gemm: a batch of %lld products is too large", static_cast<long long>(inner_count));
   const auto step = [&](const Matrix& m) { return static_cast<long long>(p.dims ? m.batch_steps[inner] : 0); };
   std::lock_guard<std::mutex> hold(handle->mutex);
   Current current(*stream.device);
@@ -194,19 +195,20 @@ Status call_blas(const Problem& p, const View& a, const View& b, const View& c, 
     }
     const char *x = p.a.data + at[0] * bytes, *y = p.b.data + at[1] * bytes;
     char* z = p.c.data + at[2] * bytes;
-    const int m = static_cast<int>(p.m), n = static_cast<int>(p.n), k = static_cast<int>(p.k), batch = static_cast<int>(inner_count);
+    const int m = static_cast<int>(p.m), n = static_cast<int>(p.n), k = static_cast<int>(p.k),
+              batch = static_cast<int>(inner_count);
     const auto result =
         c.transposed
             ? cublas.cublasGemmStridedBatchedEx(handle->handle, a.transposed ? kBlasNoTranspose : kBlasTranspose,
                                                 b.transposed ? kBlasNoTranspose : kBlasTranspose, m, n, k, alpha, x, data_type,
-                                                static_cast<int>(a.leading), step(p.a), y, data_type, static_cast<int>(b.leading),
-                                                step(p.b), beta, z, data_type, static_cast<int>(c.leading), step(p.c), batch,
-                                                compute, kBlasDefaultAlgorithm)
+                                                static_cast<int>(a.leading), step(p.a), y, data_type,
+                                                static_cast<int>(b.leading), step(p.b), beta, z, data_type,
+                                                static_cast<int>(c.leading), step(p.c), batch, compute, kBlasDefaultAlgorithm)
             : cublas.cublasGemmStridedBatchedEx(handle->handle, b.transposed ? kBlasTranspose : kBlasNoTranspose,
                                                 a.transposed ? kBlasTranspose : kBlasNoTranspose, n, m, k, alpha, y, data_type,
-                                                static_cast<int>(b.leading), step(p.b), x, data_type, static_cast<int>(a.leading),
-                                                step(p.a), beta, z, data_type, static_cast<int>(c.leading), step(p.c), batch,
-                                                compute, kBlasDefaultAlgorithm);
+                                                static_cast<int>(b.leading), step(p.b), x, data_type,
+                                                static_cast<int>(a.leading), step(p.a), beta, z, data_type,
+                                                static_cast<int>(c.leading), step(p.c), batch, compute, kBlasDefaultAlgorithm);
     DLT_CUDA_TRY(check_blas(result, "cublasGemmStridedBatchedEx"));
   }
   stream.count_work();

@@ -91,7 +91,7 @@ bool make_folder(const std::string& path) {
     at = path.find('/', at + 1);
     mkdir(path.substr(0, at).c_str(), 0700);  // fails where it is there already; the check below decides
   }
-  struct stat state {};
+  struct stat state{};
   return stat(path.c_str(), &state) == 0 && S_ISDIR(state.st_mode) && trusted(state);
 }
 
@@ -117,9 +117,9 @@ Found parse(const std::string& text, Image* out) {
 Found read_from(const std::string& folder, const std::string& file, bool must_be_ours, Image* out) {
   if (folder.empty()) return Found::no;
   const std::string path = folder + "/" + file;
-  struct stat state {};
+  struct stat state{};
   if (stat(path.c_str(), &state) != 0) return Found::no;
-  struct stat parent {};
+  struct stat parent{};
   if (must_be_ours && (!trusted(state) || stat(folder.c_str(), &parent) != 0 || !trusted(parent))) return Found::refused;
   std::string text;
   return read_file(path, &text) ? parse(text, out) : Found::refused;

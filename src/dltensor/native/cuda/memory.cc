@@ -167,7 +167,8 @@ void open_list(Memory& memory) noexcept {
 void free_device_block(Block* block) noexcept {
   auto* memory = static_cast<Memory*>(block->owner);
   recycle(block);
-  if (memory->sole.load(std::memory_order_relaxed) == memory->home) [[likely]] return push_idle(memory);
+  if (memory->sole.load(std::memory_order_relaxed) == memory->home) [[likely]]
+    return push_idle(memory);
   if (order_for_reuse(*memory).ok()) return push_idle(memory);
   waiters.add(memory);
 }
@@ -238,16 +239,17 @@ void reap() noexcept {
 }
 
 Status allocate(Stream& stream, size_t bytes, Block** out) noexcept {
-  if (bytes > most_bytes)
-    return fail(Fault::memory, "allocate: %zu bytes are more than any device has", bytes);
+  if (bytes > most_bytes) return fail(Fault::memory, "allocate: %zu bytes are more than any device has", bytes);
   if (!stream.is_default()) {
     bool capturing = false;
     DLT_CUDA_TRY(is_capturing(stream, &capturing));
-    if (capturing) [[unlikely]] return allocate_captured(stream, bytes, out);
+    if (capturing) [[unlikely]]
+      return allocate_captured(stream, bytes, out);
   }
   const uint32_t size_class = Class::of(bytes);
   Memory* memory = pop_idle(stream, size_class, bytes);
-  if (!memory) [[unlikely]] DLT_CUDA_TRY(refill(stream, size_class, bytes, &memory));
+  if (!memory) [[unlikely]]
+    DLT_CUDA_TRY(refill(stream, size_class, bytes, &memory));
   Block* block = adopt(memory->pointer, memory, free_device_block);
   if (!block) [[unlikely]] {
     push_idle(memory);
@@ -307,8 +309,7 @@ Status use_slow(Memory& memory, Stream& stream, bool write) noexcept {
   }
   if (write)
     for (int i = 0; i < count; ++i) DLT_CUDA_TRY(order_after(stream, *users[i]));
-  else if (writer)
-    DLT_CUDA_TRY(order_after(stream, *writer));
+  else if (writer) DLT_CUDA_TRY(order_after(stream, *writer));
   // Too many to remember: the work of the first becomes part of the newcomer's, which is waited for.
   if (!known && count == Memory::max_users) DLT_CUDA_TRY(order_after(stream, *users[0]));
   std::lock_guard<SpinLock> hold(memory.lock);

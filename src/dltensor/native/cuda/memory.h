@@ -53,8 +53,7 @@ DLT_API Status allocate_managed(int device, size_t bytes, Block** out) noexcept;
 
 // A block around memory of another library, first used on `stream`. `let_go(owner)` is called exactly once: at the last
 // release, or, when work of ours may still be using the memory, as soon as that is done. On failure it is not called.
-DLT_API Status adopt_foreign(void* data, Stream& stream, void* owner, void (*let_go)(void*) noexcept,
-                             Block** out) noexcept;
+DLT_API Status adopt_foreign(void* data, Stream& stream, void* owner, void (*let_go)(void*) noexcept, Block** out) noexcept;
 
 // The record behind a block of this file, or null. Most blocks are device memory of ours.
 void free_device_block(Block* block) noexcept;
@@ -69,7 +68,8 @@ Status use_slow(Memory& memory, Stream& stream, bool write) noexcept;
 inline Status use(Block* block, Stream& stream, bool write) noexcept {
   if (!block) return success;
   Memory* memory = device_memory_of(block);
-  if (!memory || memory->sole.load(std::memory_order_relaxed) == &stream) [[likely]] return success;
+  if (!memory || memory->sole.load(std::memory_order_relaxed) == &stream) [[likely]]
+    return success;
   return use_slow(*memory, stream, write);
 }
 

@@ -45,7 +45,8 @@ bool both_runs(const DLTensor& a, const DLTensor& b) noexcept {
 }
 
 // One body over the target's shape.
-Status move(const char* function, Plan& plan, std::initializer_list<Operand> from, const Operand& to, const Where& where) noexcept {
+Status move(const char* function, Plan& plan, std::initializer_list<Operand> from, const Operand& to,
+            const Where& where) noexcept {
   plan.operands = static_cast<int>(from.size());
   plan.dims = to.tensor->ndim;
   memcpy(plan.shape, to.tensor->shape, sizeof(int64_t) * static_cast<size_t>(plan.dims));
@@ -95,7 +96,8 @@ Status copy_here(const Operand& from, const Operand& to, const Where& where) noe
     return success;
   }
   if (packed)
-    return fail(Fault::type, "copy: packed elements (%d bits) can only be copied whole and in C order on CUDA; use .to(\"cpu\")",
+    return fail(Fault::type,
+                "copy: packed elements (%d bits) can only be copied whole and in C order on CUDA; use .to(\"cpu\")",
                 target.dtype.bits * target.dtype.lanes);
   if (word_type(bytes) < 0 || is_misaligned(source) || is_misaligned(target)) return copy_bytes(from, to, where);
   Plan plan;
@@ -118,7 +120,8 @@ Status copy_bytes(const Operand& from, const Operand& to, const Where& where) no
 
 Status copy(const Operand& from, const Operand& to, const Where& where) noexcept {
   const DLTensor &source = *from.tensor, &target = *to.tensor;
-  if (source.dtype.bits != target.dtype.bits || source.dtype.code != target.dtype.code || source.dtype.lanes != target.dtype.lanes)
+  if (source.dtype.bits != target.dtype.bits || source.dtype.code != target.dtype.code ||
+      source.dtype.lanes != target.dtype.lanes)
     return fail(Fault::type, "copy: expected one dtype, got code %d of %d bits and code %d of %d bits; use cast()",
                 source.dtype.code, source.dtype.bits, target.dtype.code, target.dtype.bits);
   if (numel(target.ndim, target.shape) == 0) return success;
@@ -163,8 +166,7 @@ Status cast(const Operand& from, const Operand& to, const CastOptions& options, 
     return move("cast", plan, {from}, to, here);
   }
   const int middle = scaling_type(plan.types[1], plan.types[0]);
-  if (middle < 0)
-    return fail(Fault::type, "cast: scale and offset are not defined for %s", type_table[plan.types[1]].name);
+  if (middle < 0) return fail(Fault::type, "cast: scale and offset are not defined for %s", type_table[plan.types[1]].name);
   const bool full = middle == type_float64;
   const float narrow[2] = {static_cast<float>(options.scale), static_cast<float>(options.offset)};
   const Operand scale = Operand::scalar(middle, full ? static_cast<const void*>(&options.scale) : &narrow[0]);
@@ -183,7 +185,8 @@ Status choose(const Operand& condition, const Operand& a, const Operand& b, cons
                           o.tensor->dtype.lanes == target.dtype.lanes
                     : o.type == find_type(target.dtype);
   };
-  if (!condition.tensor || find_type(condition.tensor->dtype) != type_bool || !same(a) || !same(b) || word < 0 || target.dtype.bits % 8)
+  if (!condition.tensor || find_type(condition.tensor->dtype) != type_bool || !same(a) || !same(b) || word < 0 ||
+      target.dtype.bits % 8)
     return fail(Fault::type, "where: expected a bool condition and two operands of the output's dtype");
   if (numel(target.ndim, target.shape) == 0) return success;
   DLT_CUDA_TRY(check_target("where", target));
@@ -219,8 +222,7 @@ Status fill(const Operand& value, const Operand& to, const Where& where) noexcep
   const DLTensor& target = *to.tensor;
   int type = 0;
   DLT_CUDA_TRY(type_of("fill", target, &type));
-  if (value.type != type)
-    return fail(Fault::type, "fill: the value must have the output's dtype %s", type_table[type].name);
+  if (value.type != type) return fail(Fault::type, "fill: the value must have the output's dtype %s", type_table[type].name);
   const int64_t elements = numel(target.ndim, target.shape), bytes = item_bytes(target.dtype);
   if (elements == 0) return success;
   DLT_CUDA_TRY(check_target("fill", target));
@@ -232,7 +234,8 @@ Status fill(const Operand& value, const Operand& to, const Where& where) noexcep
     Current current(*where.stream->device);
     const auto count = static_cast<size_t>(elements);
     if (bytes == 1) DLT_CU(cuMemsetD8Async(address(target), static_cast<unsigned char>(word), count, where.stream->handle));
-    else if (bytes == 2) DLT_CU(cuMemsetD16Async(address(target), static_cast<unsigned short>(word), count, where.stream->handle));
+    else if (bytes == 2)
+      DLT_CU(cuMemsetD16Async(address(target), static_cast<unsigned short>(word), count, where.stream->handle));
     else DLT_CU(cuMemsetD32Async(address(target), word, count, where.stream->handle));
     where.stream->count_work();
     return success;

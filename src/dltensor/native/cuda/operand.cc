@@ -22,7 +22,7 @@ const char* const names[] = {
 #define DLT_TYPE_NAME(name, type, code, bits, format) #type,
     DLT_DTYPES(DLT_TYPE_NAME)
 #undef DLT_TYPE_NAME
-    "dlt::kernels::wide_word"};
+        "dlt::kernels::wide_word"};
 
 }  // namespace
 
@@ -31,7 +31,7 @@ const int type_alignments[] = {
 #define DLT_TYPE_ALIGNMENT(name, type, code, bits, format) alignof(type),
     DLT_DTYPES(DLT_TYPE_ALIGNMENT)
 #undef DLT_TYPE_ALIGNMENT
-    8};
+        8};
 
 int word_type(int64_t bytes) noexcept {
   switch (bytes) {
@@ -47,11 +47,15 @@ int word_type(int64_t bytes) noexcept {
 Status type_of(const char* function, const DLTensor& tensor, int* type) noexcept {
   *type = find_type(tensor.dtype);
   if (*type < 0)
-    return fail(Fault::type, "%s: expected a dtype with a name, got code %d, %d bits, %d lanes; on CUDA such data can only be "
-                "copied", function, tensor.dtype.code, tensor.dtype.bits, tensor.dtype.lanes);
+    return fail(Fault::type,
+                "%s: expected a dtype with a name, got code %d, %d bits, %d lanes; on CUDA such data can only be "
+                "copied",
+                function, tensor.dtype.code, tensor.dtype.bits, tensor.dtype.lanes);
   if (tensor.dtype.bits % 8)
-    return fail(Fault::type, "%s: %s is packed, several elements to a byte, which CUDA kernels do not take; convert it with "
-                ".to(\"cpu\") first", function, type_table[*type].name);
+    return fail(Fault::type,
+                "%s: %s is packed, several elements to a byte, which CUDA kernels do not take; convert it with "
+                ".to(\"cpu\") first",
+                function, type_table[*type].name);
   return success;
 }
 

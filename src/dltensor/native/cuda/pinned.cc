@@ -107,8 +107,7 @@ Status allocate_pinned(int ordinal, size_t bytes, Block** out) noexcept {
 Status allocate_managed(int ordinal, size_t bytes, Block** out) noexcept {
   Device* device = nullptr;
   DLT_CUDA_TRY(device_of(ordinal, &device));
-  if (!device->properties.managed_memory)
-    return fail(Fault::device, "allocate: cuda:%d has no managed memory", ordinal);
+  if (!device->properties.managed_memory) return fail(Fault::device, "allocate: cuda:%d has no managed memory", ordinal);
   auto* memory = new (std::nothrow) Memory;
   if (!memory) return fail(Fault::memory, "allocate: the host is out of memory");
   memory->kind = Memory::Kind::managed;

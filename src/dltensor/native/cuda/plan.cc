@@ -83,10 +83,14 @@ Status launch_contiguous(Plan& plan, Device& device, const Where& where, bool la
   key.add(static_cast<uint64_t>(pack), 5);
   key.add(immediates, 3);
   Kernel kernel;
-  DLT_CUDA_TRY(kernel_for(device, key, [&] {
-    return KernelName{"native/cuda/kernels/element.cuh",
-                      "dlt::kernels::element::contiguous<" + list({head(plan), std::to_string(pack), std::to_string(immediates)}) + ">"};
-  }, &kernel));
+  DLT_CUDA_TRY(kernel_for(
+      device, key,
+      [&] {
+        return KernelName{
+            "native/cuda/kernels/element.cuh",
+            "dlt::kernels::element::contiguous<" + list({head(plan), std::to_string(pack), std::to_string(immediates)}) + ">"};
+      },
+      &kernel));
   if (!launch) return success;
   Contiguous p;
   p.out = plan.pointers[0];
@@ -97,7 +101,8 @@ Status launch_contiguous(Plan& plan, Device& device, const Where& where, bool la
   p.count = static_cast<uint64_t>(count);
   // Packs are powers of two, and a thread takes two of them at once unless they are wide: as the kernel does.
   const int shift = std::countr_zero(static_cast<unsigned>(pack)) + (pack > 8 ? 0 : 1);
-  const Geometry geometry = geometry_for(device, kernel.blocks_per_multiprocessor, ((count - 1) >> shift) + 1, count, where.launch);
+  const Geometry geometry = geometry_for(device, kernel.blocks_per_multiprocessor, ((count - 1) >> shift) + 1, count,
+                                         where.launch);
   return launch_kernel(device, kernel, geometry, *where.stream, &p);
 }
 
@@ -131,10 +136,10 @@ Status choose_rows(Plan& plan, Device& device, const Where& where, bool launch) 
   bool runs = false;
   for (int k = 0; k <= plan.operands; ++k) {
     const int64_t step = plan.strides[k][inner];
-    modes[k] = plan.immediate[k]          ? kernels::mode_immediate
-               : step == 1                ? kernels::mode_run
-               : step == 0 && k > 0       ? kernels::mode_repeat
-                                          : kernels::mode_strided;
+    modes[k] = plan.immediate[k]    ? kernels::mode_immediate
+               : step == 1          ? kernels::mode_run
+               : step == 0 && k > 0 ? kernels::mode_repeat
+                                    : kernels::mode_strided;
     runs |= modes[k] == kernels::mode_run;
   }
   int pack = runs ? widest_pack(plan) : 1;
@@ -160,15 +165,20 @@ Status choose_rows(Plan& plan, Device& device, const Where& where, bool launch) 
   key.add(many, 1);
   key.add(wide, 1);
   Kernel kernel;
-  DLT_CUDA_TRY(kernel_for(device, key, [&] {
-    return KernelName{"native/cuda/kernels/element.cuh",
-                      "dlt::kernels::element::rows<" +
-                          list({head(plan), std::to_string(pack), std::to_string(packed_modes),
-                                std::to_string(many ? max_dims : few_dims), wide ? "uint64_t" : "uint32_t"}) + ">"};
-  }, &kernel));
+  DLT_CUDA_TRY(kernel_for(
+      device, key,
+      [&] {
+        return KernelName{"native/cuda/kernels/element.cuh",
+                          "dlt::kernels::element::rows<" +
+                              list({head(plan), std::to_string(pack), std::to_string(packed_modes),
+                                    std::to_string(many ? max_dims : few_dims), wide ? "uint64_t" : "uint32_t"}) +
+                              ">"};
+      },
+      &kernel));
   if (!launch) return success;
-  if (many) return wide ? launch_rows<max_dims, uint64_t>(plan, device, where, kernel, pack)
-                        : launch_rows<max_dims, uint32_t>(plan, device, where, kernel, pack);
+  if (many)
+    return wide ? launch_rows<max_dims, uint64_t>(plan, device, where, kernel, pack)
+                : launch_rows<max_dims, uint32_t>(plan, device, where, kernel, pack);
   return wide ? launch_rows<few_dims, uint64_t>(plan, device, where, kernel, pack)
               : launch_rows<few_dims, uint32_t>(plan, device, where, kernel, pack);
 }
@@ -227,14 +237,19 @@ Status choose_tiles(Plan& plan, Device& device, const Where& where, bool launch,
   key.add(many, 1);
   key.add(wide, 1);
   Kernel kernel;
-  DLT_CUDA_TRY(kernel_for(device, key, [&] {
-    return KernelName{"native/cuda/kernels/tile.cuh",
-                      "dlt::kernels::tile::permute<" + list({head(plan), std::to_string(many ? max_dims : few_dims),
-                                                             wide ? "uint64_t" : "uint32_t"}) + ">"};
-  }, &kernel));
+  DLT_CUDA_TRY(kernel_for(
+      device, key,
+      [&] {
+        return KernelName{"native/cuda/kernels/tile.cuh",
+                          "dlt::kernels::tile::permute<" +
+                              list({head(plan), std::to_string(many ? max_dims : few_dims), wide ? "uint64_t" : "uint32_t"}) +
+                              ">"};
+      },
+      &kernel));
   if (!launch) return success;
-  if (many) return wide ? launch_tiles<max_dims, uint64_t>(plan, device, where, kernel, down, side)
-                        : launch_tiles<max_dims, uint32_t>(plan, device, where, kernel, down, side);
+  if (many)
+    return wide ? launch_tiles<max_dims, uint64_t>(plan, device, where, kernel, down, side)
+                : launch_tiles<max_dims, uint32_t>(plan, device, where, kernel, down, side);
   return wide ? launch_tiles<few_dims, uint64_t>(plan, device, where, kernel, down, side)
               : launch_tiles<few_dims, uint32_t>(plan, device, where, kernel, down, side);
 }
@@ -280,11 +295,12 @@ Status execute(Plan& plan, Device& device, const Where& where, bool launch) noex
   return down >= 0 ? choose_tiles(plan, device, where, launch, down) : choose_rows(plan, device, where, launch);
 }
 
-Status launch_kernel(Device& device, const Kernel& kernel, const Geometry& geometry, Stream& stream, void* parameters) noexcept {
+Status launch_kernel(Device& device, const Kernel& kernel, const Geometry& geometry, Stream& stream,
+                     void* parameters) noexcept {
   Current current(device);
   void* arguments[] = {parameters};
-  const CUresult result = driver.cuLaunchKernel(kernel.function, geometry.blocks, 1, 1, geometry.threads, 1, 1, 0, stream.handle,
-                                                arguments, nullptr);
+  const CUresult result = driver.cuLaunchKernel(kernel.function, geometry.blocks, 1, 1, geometry.threads, 1, 1, 0,
+                                                stream.handle, arguments, nullptr);
   stream.count_work();
   return check(result, "cuLaunchKernel");
 }

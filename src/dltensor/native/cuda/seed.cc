@@ -19,8 +19,7 @@
 namespace dlt::cuda {
 namespace {
 
-constexpr int seeded_types[] = {type_uint8,    type_int32,   type_int64,  type_float16,
-                                type_bfloat16, type_float32, type_float64};
+constexpr int seeded_types[] = {type_uint8, type_int32, type_int64, type_float16, type_bfloat16, type_float32, type_float64};
 constexpr int arithmetic[] = {op_add, op_subtract, op_multiply, op_divide};
 constexpr int comparisons[] = {op_equal, op_less, op_greater};
 
@@ -28,8 +27,8 @@ constexpr int comparisons[] = {op_equal, op_less, op_greater};
 bool seed(Stream& stream, int op, int type, int to) {
   int64_t shape = 1 << 20, stride = 1;
   const auto at = [&](uintptr_t place, int row) {  // nobody looks at the memory, only at how it is aligned
-    return DLTensor{reinterpret_cast<void*>(place << 32), {kDLCUDA, stream.device->ordinal}, 1, type_table[row].dtype,
-                    &shape, &stride, 0};
+    return DLTensor{
+        reinterpret_cast<void*>(place << 32), {kDLCUDA, stream.device->ordinal}, 1, type_table[row].dtype, &shape, &stride, 0};
   };
   const DLTensor a = at(1, type), b = at(2, type), out = at(3, to);
   const unsigned char zeros[16] = {};

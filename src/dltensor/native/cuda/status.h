@@ -52,10 +52,10 @@ Status guarded(const char* function, Body&& body) noexcept {
 }
 
 // Hands a status up: `DLT_CUDA_TRY(call());`
-#define DLT_CUDA_TRY(expression)                                             \
-  do {                                                                       \
+#define DLT_CUDA_TRY(expression)                                                \
+  do {                                                                          \
     if (::dlt::cuda::Status status_ = (expression); !status_.ok()) [[unlikely]] \
-      return status_;                                                        \
+      return status_;                                                           \
   } while (0)
 
 }  // namespace dlt::cuda

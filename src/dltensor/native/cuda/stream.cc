@@ -24,9 +24,7 @@ Registry& registry() noexcept {
   return *instance;
 }
 
-CUstream canonical(CUstream handle) noexcept {
-  return reinterpret_cast<uintptr_t>(handle) == 1 ? nullptr : handle;
-}
+CUstream canonical(CUstream handle) noexcept { return reinterpret_cast<uintptr_t>(handle) == 1 ? nullptr : handle; }
 
 // The caller holds the registry's mutex.
 Status add(Device& device, CUstream handle, bool ours, Stream** out) noexcept {
@@ -167,8 +165,10 @@ Status no_capture(const char* what, const Stream& stream) noexcept {
   bool capturing = false;
   DLT_CUDA_TRY(is_capturing(stream, &capturing));
   if (!capturing) return success;
-  return fail(Fault::buffer, "%s: a CUDA graph is being captured on this stream, whose work runs only with the graph; ask "
-              "before or after the capture", what);
+  return fail(Fault::buffer,
+              "%s: a CUDA graph is being captured on this stream, whose work runs only with the graph; ask "
+              "before or after the capture",
+              what);
 }
 
 }  // namespace

@@ -31,8 +31,10 @@ Status no_capture(const char* function, const Stream& stream) noexcept {
   bool capturing = false;
   DLT_CUDA_TRY(is_capturing(stream, &capturing));
   if (capturing)
-    return fail(Fault::buffer, "%s: a CUDA graph is being captured on this stream, and it would have to wait for the data; "
-                "do this before or after the capture", function);
+    return fail(Fault::buffer,
+                "%s: a CUDA graph is being captured on this stream, and it would have to wait for the data; "
+                "do this before or after the capture",
+                function);
   return success;
 }
 
@@ -149,7 +151,8 @@ Status to_pinned(const Operand& from, Stream& stream, Block** out, CUevent* even
   CUevent made = nullptr;
   DLT_CUDA_TRY(create_event(device.ordinal, false, false, &made));
   Current current(device);
-  CUresult result = bytes ? driver.cuMemcpyDtoHAsync_v2(memory.block->data, address(*source.tensor), bytes, stream.handle) : kSuccess;
+  CUresult result = bytes ? driver.cuMemcpyDtoHAsync_v2(memory.block->data, address(*source.tensor), bytes, stream.handle)
+                          : kSuccess;
   stream.count_work();
   if (result == kSuccess) result = driver.cuEventRecord(made, stream.handle);
   if (result != kSuccess) {

@@ -63,8 +63,7 @@ bool apart_at_any_stride(const DLTensor& of, const DLTensor& a, const DLTensor& 
 
 int64_t add_to_divisor(int64_t divisor, const DLTensor& tensor) {
   for (int d = 0; d < tensor.ndim; ++d)
-    if (tensor.shape[d] > 1)
-      divisor = greatest_common_divisor(magnitude(tensor.strides[d] * footprint(tensor)), divisor);
+    if (tensor.shape[d] > 1) divisor = greatest_common_divisor(magnitude(tensor.strides[d] * footprint(tensor)), divisor);
   return divisor;
 }
 
@@ -158,16 +157,14 @@ int broadcast_shapes(int count, const int* ndims, const int64_t* const* shapes, 
   return ndim;
 }
 
-bool broadcast_strides(int ndim, const int64_t* shape, const int64_t* strides, int to_ndim, const int64_t* to,
-                       Align align, int64_t* out) {
+bool broadcast_strides(int ndim, const int64_t* shape, const int64_t* strides, int to_ndim, const int64_t* to, Align align,
+                       int64_t* out) {
   if (ndim > to_ndim) return false;
   const int shift = align == Align::trailing ? to_ndim - ndim : 0;
   for (int d = 0; d < to_ndim; ++d) out[d] = 0;
   for (int d = 0; d < ndim; ++d) {
-    if (shape[d] == to[d + shift])
-      out[d + shift] = strides[d];
-    else if (shape[d] != 1)
-      return false;
+    if (shape[d] == to[d + shift]) out[d + shift] = strides[d];
+    else if (shape[d] != 1) return false;
   }
   return true;
 }

@@ -6,8 +6,7 @@
 
 namespace dlt {
 
-bool reshape_strides(int ndim, const int64_t* shape, const int64_t* strides, int to_ndim, const int64_t* to,
-                     int64_t* out) {
+bool reshape_strides(int ndim, const int64_t* shape, const int64_t* strides, int to_ndim, const int64_t* to, int64_t* out) {
   if (numel(ndim, shape) == 0 || numel(to_ndim, to) == 0 || is_contiguous(ndim, shape, strides)) {
     contiguous_strides(to_ndim, to, out);
     return true;

@@ -185,10 +185,8 @@ Block* make(uint32_t size_class, size_t bytes) noexcept {
   auto* block = static_cast<Block*>(malloc(sizeof(Block)));
   if (!block) return nullptr;
   void* data = nullptr;
-  if (size >= kLarge && kReuse)
-    data = map_pages(size);
-  else if (posix_memalign(&data, kAlignment, size) != 0)
-    data = nullptr;
+  if (size >= kLarge && kReuse) data = map_pages(size);
+  else if (posix_memalign(&data, kAlignment, size) != 0) data = nullptr;
   if (!data) {
     ::free(block);
     return nullptr;
@@ -202,10 +200,8 @@ Block* make(uint32_t size_class, size_t bytes) noexcept {
 
 void unmake(Block* block) noexcept {
   const size_t size = Class::bytes(block->size_class);
-  if (size >= kLarge && kReuse)
-    unmap_pages(block->data, size);
-  else
-    ::free(block->data);
+  if (size >= kLarge && kReuse) unmap_pages(block->data, size);
+  else ::free(block->data);
   ::free(block);
 }
 

@@ -30,8 +30,7 @@ inline void retain(Block* block) noexcept { block->references.fetch_add(1, std::
 
 // A sole owner may skip the locked instruction: nobody else can be counting.
 inline void release(Block* block) noexcept {
-  if (block->references.load(std::memory_order_acquire) == 1 ||
-      block->references.fetch_sub(1, std::memory_order_acq_rel) == 1)
+  if (block->references.load(std::memory_order_acquire) == 1 || block->references.fetch_sub(1, std::memory_order_acq_rel) == 1)
     block->free(block);
 }
 

@@ -55,7 +55,7 @@ DLManagedTensor* export_legacy(const DLTensor& view, Block* block) noexcept {
 }
 
 int allocate_managed(DLTensor* prototype, DLManagedTensorVersioned** out, void* error_context,
-                  void (*set_error)(void*, const char*, const char*)) noexcept {
+                     void (*set_error)(void*, const char*, const char*)) noexcept {
   auto fail = [&](const char* kind, const char* message) {
     if (set_error) set_error(error_context, kind, message);
     return -1;

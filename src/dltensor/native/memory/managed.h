@@ -15,7 +15,7 @@ DLT_API DLManagedTensor* export_legacy(const DLTensor& view, Block* block) noexc
 // The exchange table's allocator: fresh host memory of the prototype's dtype and shape, in C order. Needs no Python;
 // says what is wrong through `set_error` alone and then returns -1.
 DLT_API int allocate_managed(DLTensor* prototype, DLManagedTensorVersioned** out, void* error_context,
-                          void (*set_error)(void* context, const char* kind, const char* message)) noexcept;
+                             void (*set_error)(void* context, const char* kind, const char* message)) noexcept;
 
 // The block behind a loan of ours, or null when the struct is somebody else's.
 DLT_API Block* block_of(const DLManagedTensorVersioned* tensor) noexcept;

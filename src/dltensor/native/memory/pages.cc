@@ -41,8 +41,8 @@ size_t group_limit(const char* mount, const char* group, const char* name) noexc
   for (size_t length = strlen(group);; --length) {
     if (length > 0 && group[length - 1] == '/') continue;
     const int written = snprintf(path, sizeof path, "%s%.*s/%s", mount, static_cast<int>(length), group, name);
-    if (written > 0 && static_cast<size_t>(written) < sizeof path && read_file(path, text, sizeof text) &&
-        text[0] >= '0' && text[0] <= '9')  // or "max"
+    if (written > 0 && static_cast<size_t>(written) < sizeof path && read_file(path, text, sizeof text) && text[0] >= '0' &&
+        text[0] <= '9')  // or "max"
       if (const unsigned long long there = strtoull(text, nullptr, 10); there < limit) limit = there;
     while (length > 0 && group[length - 1] != '/') --length;
     if (length == 0) return limit;
@@ -71,7 +71,7 @@ size_t control_group_limit() noexcept {
 }
 
 size_t read_limits() noexcept {
-  struct sysinfo info {};
+  struct sysinfo info{};
   if (sysinfo(&info) != 0) return SIZE_MAX;
   const size_t memory = info.totalram * info.mem_unit, swap = info.totalswap * info.mem_unit, group = control_group_limit();
   return (group < memory ? group : memory) + swap;

@@ -37,7 +37,8 @@ DLT_API extern std::atomic<bool> tracing;
 DLT_API void trace_record(Event event, const Block* block, const void* managed) noexcept;
 
 inline void trace(Event event, const Block* block, const void* managed = nullptr) noexcept {
-  if (tracing.load(std::memory_order_relaxed)) [[unlikely]] trace_record(event, block, managed);
+  if (tracing.load(std::memory_order_relaxed)) [[unlikely]]
+    trace_record(event, block, managed);
 }
 
 }  // namespace dlt

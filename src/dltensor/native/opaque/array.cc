@@ -44,8 +44,8 @@ Layout* make_layout(int32_t ndim, const int64_t* shape, const int64_t* strides, 
 Layout* layout_like(Layout* newest, int32_t ndim, const int64_t* shape, const int64_t* strides) noexcept {
   size_t dims = static_cast<size_t>(ndim) * sizeof(int64_t);
   for (Layout* layout = newest; layout; layout = layout->older)
-    if (layout->ndim == ndim && (ndim == 0 || (memcmp(layout->dims(), shape, dims) == 0 &&
-                                               memcmp(layout->strides(), strides, dims) == 0)))
+    if (layout->ndim == ndim &&
+        (ndim == 0 || (memcmp(layout->dims(), shape, dims) == 0 && memcmp(layout->strides(), strides, dims) == 0)))
       return layout;
   return make_layout(ndim, shape, strides, newest);
 }
@@ -106,8 +106,7 @@ DLTensor Array::view() const noexcept {
 
 Status make(const ArraySpec& spec, dlt_array_t* out) {
   const DLTensor& view = *spec.view;
-  if (!is_known(view.device.device_type))
-    return failure("array: expected a device of DLPack 1.3, got ", view.device);
+  if (!is_known(view.device.device_type)) return failure("array: expected a device of DLPack 1.3, got ", view.device);
   if (!is_known(view.dtype)) return failure("array: expected a dtype of DLPack 1.3, got ", view.dtype);
   auto* array = new (std::nothrow) Array;
   if (!array) return out_of_memory("array");
@@ -157,8 +156,8 @@ void end(Array* array) noexcept {
   delete array;
 }
 
-Status make_zeros(const char* function, DLDataType dtype, const uintptr_t* shape, uintptr_t count,
-                  const Origin* origin, dlt_array_t* out) {
+Status make_zeros(const char* function, DLDataType dtype, const uintptr_t* shape, uintptr_t count, const Origin* origin,
+                  dlt_array_t* out) {
   if (!is_known(dtype)) return failure(std::string_view(function), ": expected a dtype of DLPack 1.3, got ", dtype);
   Element element = element_of(dtype, 0);
   int64_t dims[DLT_ARRAY_MAX_NDIM], strides[DLT_ARRAY_MAX_NDIM], elements;
@@ -178,8 +177,7 @@ Status make_zeros(const char* function, DLDataType dtype, const uintptr_t* shape
 bool is_ours(const dlt_array_t& array) noexcept {
   // All of them: a struct whose functions somebody exchanged is somebody else's. `destroy` is null in views.
   static const dlt_array_t functions = with_functions(nullptr);
-  return memcmp(&array.origin, &functions.origin, sizeof(functions) - offsetof(dlt_array_t, origin)) == 0 &&
-         slot_of(array.ptr);
+  return memcmp(&array.origin, &functions.origin, sizeof(functions) - offsetof(dlt_array_t, origin)) == 0 && slot_of(array.ptr);
 }
 
 void* owner_of(const dlt_array_t& array, void (*keep)(void*)) noexcept {
@@ -192,13 +190,12 @@ void* owner_of(const dlt_array_t& array, void (*keep)(void*)) noexcept {
 }
 
 Status export_managed(Array& array, DLManagedTensorVersioned** out, DLDevice device, const int64_t* stream,
-                DLPackVersion max_version) {
+                      DLPackVersion max_version) {
   if (!out) return failure("as_dlpack: expected a place for the tensor, got NULL");
   if (max_version.major < DLPACK_MAJOR_VERSION)
     return failure("as_dlpack: expected a reader of DLPack 1.0 or later, got max_version ", max_version.major, ".",
                    max_version.minor);
-  if (!is_known(device.device_type))
-    return failure("as_dlpack: expected a device of DLPack 1.3, got ", device);
+  if (!is_known(device.device_type)) return failure("as_dlpack: expected a device of DLPack 1.3, got ", device);
   if (Status status = order_on("as_dlpack", device, stream); !status.ok()) return status;
   DLManagedTensorVersioned* loan;
   uint64_t flags = array.flags;
@@ -235,10 +232,8 @@ Status export_managed(Array& array, DLManagedTensorVersioned** out, DLDevice dev
 
 Status import_managed(const Array& array, DLManagedTensorVersioned* tensor, dlt_array_t* out) {
   Status status;
-  if (!out)
-    status = failure("from_dlpack: expected a place for the array, got NULL");
-  else
-    status = adopt_tensor("from_dlpack", tensor, array.origin, array.host, out);
+  if (!out) status = failure("from_dlpack: expected a place for the array, got NULL");
+  else status = adopt_tensor("from_dlpack", tensor, array.origin, array.host, out);
   if (!status.ok()) call_deleter(tensor);
   return status;
 }
@@ -333,9 +328,8 @@ Status create(const Array& array, const uintptr_t* shape, uintptr_t count, const
     return failure("create: expected a fill_value of the array's dtype ", array.dtype, ", got ", value.dtype,
                    "; nothing is converted here");
   if (element_of(value.dtype, scalar->flags).bits != element.bits)
-    return failure("create: expected a fill_value whose ", array.dtype, " takes ", element.bits,
-                   " bits like the array's, ", "got one of ", element_of(value.dtype, scalar->flags).bits,
-                   " bits (padded or packed)");
+    return failure("create: expected a fill_value whose ", array.dtype, " takes ", element.bits, " bits like the array's, ",
+                   "got one of ", element_of(value.dtype, scalar->flags).bits, " bits (padded or packed)");
 
   Block* block;
   if (Status status = room_for("create", array.device, bytes, &block); !status.ok()) return status;

@@ -31,8 +31,8 @@ class ErrorWatch {
   }
 
   Status failure_of(const char* function, const char* slot, dlt_status_t code) const {
-    Status status = failure(std::string_view(function), ": the array's function '", std::string_view(slot), "' failed with status ",
-                            code);
+    Status status = failure(std::string_view(function), ": the array's function '", std::string_view(slot),
+                            "' failed with status ", code);
     int found = -1;
     for (int i = 0; i < count_ && found < 0; ++i)
       if (Look now = look(hosts_[i]); !(now == before_[i])) found = i;
@@ -58,8 +58,7 @@ class ErrorWatch {
     // What this library says of its own arrays begins with the name of the function already.
     if (status.source == error_source && said == ": " && std::string_view(message).starts_with(slot))
       status.message = escape_utf8(message);
-    else
-      status.message += words(said, std::string_view(escape_utf8(message)));
+    else status.message += words(said, std::string_view(escape_utf8(message)));
     return status;
   }
 
@@ -119,8 +118,7 @@ Status shape_of(const char* function, const dlt_array_t& array, const Host* host
     return failure(std::string_view(function), ": expected a shape of at most ", DLT_ARRAY_MAX_NDIM,
                    " dimensions from the array, got ", count);
   if (count > 0 && !dims)
-    return failure(std::string_view(function), ": the array says it has ", count,
-                   " dimensions and gives NULL for them");
+    return failure(std::string_view(function), ": the array says it has ", count, " dimensions and gives NULL for them");
   for (uintptr_t i = 0; i < count; ++i) {
     if (dims[i] > INT64_MAX)
       return failure(std::string_view(function), ": expected dimensions of at most ", INT64_MAX, ", got ", dims[i],
@@ -180,18 +178,16 @@ Status ask(const dlt_array_t& array, const Host* host, Answers* answers) {
   got.dtype = dtype.its;
   if (!is_known(got.dtype)) return failure("array: expected a dtype of DLPack 1.3 from the array, got ", got.dtype);
   if (Status status = shape_of(function, array, host, &got.ndim, got.shape); !status.ok()) return status;
-  if (Status status = name_of(function, got.origin, host ? host : host_of(array), &got.origin_name);
-      !status.ok())
+  if (Status status = name_of(function, got.origin, host ? host : host_of(array), &got.origin_name); !status.ok())
     return status;
   *answers = std::move(got);
   return {};
 }
 
-Status export_tensor(const char* function, const dlt_array_t& array, const Host* host, DLDevice device,
-                     const int64_t* stream, DLPackVersion max_version, DLManagedTensorVersioned** out) {
+Status export_tensor(const char* function, const dlt_array_t& array, const Host* host, DLDevice device, const int64_t* stream,
+                     DLPackVersion max_version, DLManagedTensorVersioned** out) {
   DLManagedTensorVersioned* tensor = nullptr;
-  if (Status status =
-          call(function, "as_dlpack", host, array.as_dlpack, array.ptr, &tensor, device, stream, max_version);
+  if (Status status = call(function, "as_dlpack", host, array.as_dlpack, array.ptr, &tensor, device, stream, max_version);
       !status.ok())
     return status;
   if (!tensor)
@@ -210,12 +206,11 @@ Status export_tensor(const char* function, const dlt_array_t& array, const Host*
   return {};
 }
 
-Status call_from_dlpack(const dlt_array_t& array, const Host* host, DLManagedTensorVersioned* tensor,
-                        dlt_array_t* out) {
+Status call_from_dlpack(const dlt_array_t& array, const Host* host, DLManagedTensorVersioned* tensor, dlt_array_t* out) {
   if (!array.from_dlpack) call_deleter(tensor);
   dlt_array_t made = {};
-  Status status = call("from_dlpack", "from_dlpack", host, array.from_dlpack, static_cast<const void*>(array.ptr),
-                       tensor, &made);
+  Status status = call("from_dlpack", "from_dlpack", host, array.from_dlpack, static_cast<const void*>(array.ptr), tensor,
+                       &made);
   return new_array_of("from_dlpack", "from_dlpack", std::move(status), made, out);
 }
 
@@ -227,12 +222,11 @@ Status call_swap_axes(const dlt_array_t& array, const Host* host, uintptr_t axis
   return call("swap_axes", "swap_axes", host, array.swap_axes, array.ptr, axis_1, axis_2);
 }
 
-Status call_create(const dlt_array_t& array, const Host* host, const uintptr_t* shape, uintptr_t count,
-                   dlt_array_t fill, dlt_array_t* out) {
+Status call_create(const dlt_array_t& array, const Host* host, const uintptr_t* shape, uintptr_t count, dlt_array_t fill,
+                   dlt_array_t* out) {
   if (!array.create) call_destroy(&fill);
   dlt_array_t made = {};
-  Status status = call("create", "create", host, array.create, static_cast<const void*>(array.ptr), shape, count, fill,
-                       &made);
+  Status status = call("create", "create", host, array.create, static_cast<const void*>(array.ptr), shape, count, fill, &made);
   return new_array_of("create", "create", std::move(status), made, out);
 }
 
@@ -247,8 +241,8 @@ Status call_move_data(const dlt_array_t& output, const dlt_array_t& input, const
   // `input` arrives there as a bare pointer, which only the very same functions know how to read.
   if (output.move_data && output.move_data != input.move_data)
     return failure("move_data: expected an input whose functions are the output's, got an array of another library");
-  return call("move_data", "move_data", host, output.move_data, output.ptr, static_cast<const void*>(input.ptr),
-              movements, count);
+  return call("move_data", "move_data", host, output.move_data, output.ptr, static_cast<const void*>(input.ptr), movements,
+              count);
 }
 
 void call_destroy(dlt_array_t* array) noexcept {

@@ -28,8 +28,7 @@ DLT_API Status export_tensor(const char* function, const dlt_array_t& array, con
                              const int64_t* stream, DLPackVersion max_version, DLManagedTensorVersioned** out);
 
 // `tensor` belongs to the array's library from here on, also on failure.
-DLT_API Status call_from_dlpack(const dlt_array_t& array, const Host* host, DLManagedTensorVersioned* tensor,
-                                dlt_array_t* out);
+DLT_API Status call_from_dlpack(const dlt_array_t& array, const Host* host, DLManagedTensorVersioned* tensor, dlt_array_t* out);
 DLT_API Status call_reshape(const dlt_array_t& array, const Host* host, const uintptr_t* shape, uintptr_t count);
 DLT_API Status call_swap_axes(const dlt_array_t& array, const Host* host, uintptr_t axis_1, uintptr_t axis_2);
 // `fill` is ended by the callee, or here when it cannot be called.

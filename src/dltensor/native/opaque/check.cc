@@ -64,8 +64,7 @@ Status check_members(const dlt_array_t& array) {
 
 Status check_export(const dlt_array_t& array, const Host* host, const Answers& said) {
   DLManagedTensorVersioned* tensor;
-  if (Status status = export_tensor(function, array, host, said.device, nullptr, newest, &tensor); !status.ok())
-    return status;
+  if (Status status = export_tensor(function, array, host, said.device, nullptr, newest, &tensor); !status.ok()) return status;
   const DLTensor& view = tensor->dl_tensor;
   Status status;
   if (memcmp(&view.dtype, &said.dtype, sizeof(DLDataType)) != 0)

@@ -74,11 +74,9 @@ struct Box {
   static dlt_status_t swap_axes(void* ptr, uintptr_t axis_1, uintptr_t axis_2) {
     return of(ptr).swap_axes(of(ptr).ptr, axis_1, axis_2);
   }
-  static dlt_status_t move_data(void* output, const void* input, const dlt_data_movement_t* movements,
-                                uintptr_t count) {
+  static dlt_status_t move_data(void* output, const void* input, const dlt_data_movement_t* movements, uintptr_t count) {
     if (!boxes().has(input)) {
-      static const char message[] =
-          "move_data: the output was converted from another layout, the input was not; convert both";
+      static const char message[] = "move_data: the output was converted from another layout, the input was not; convert both";
       host_of_caller(__builtin_return_address(0))->calls.set_last_error(message, error_source, nullptr, nullptr);
       return DLT_CALLBACK_ERROR;
     }
@@ -160,12 +158,13 @@ dlt_status_t old_copy(const void* ptr, DLDevice device, dlt_array_t* out) {
   const dlt_array_v1_t& inner = OldBox::of(ptr);
   // The old copy has no device: it stays where it is, so only that may be asked for.
   DLDevice here = {};
-  if (!inner.device) return report_error(caller, guard_exceptions([] { return failure("copy: the array's function 'device' is NULL"); }));
+  if (!inner.device)
+    return report_error(caller, guard_exceptions([] { return failure("copy: the array's function 'device' is NULL"); }));
   if (dlt_status_t code = inner.device(inner.ptr, &here); code != DLT_SUCCESS) return code;
   if (here.device_type != device.device_type || here.device_id != device.device_id)
     return report_error(caller, guard_exceptions([&] {
-      return failure("copy: an array of the 96-byte layout on ", here, " cannot be copied to ", device);
-    }));
+                          return failure("copy: an array of the 96-byte layout on ", here, " cannot be copied to ", device);
+                        }));
   dlt_array_v1_t made = {};
   dlt_status_t code = inner.copy(inner.ptr, &made);
   return code == DLT_SUCCESS ? report_error(caller, hand_over(made, out, to_new)) : code;
@@ -174,13 +173,13 @@ dlt_status_t old_copy(const void* ptr, DLDevice device, dlt_array_t* out) {
 dlt_status_t old_from_dlpack(const void*, DLManagedTensorVersioned* tensor, dlt_array_t*) {
   const void* caller = __builtin_return_address(0);
   call_deleter(tensor);
-  return report_error(caller, guard_exceptions([] {
-    return failure("from_dlpack: an array of the 96-byte layout cannot import a tensor; use dlt_array_from_dlpack");
-  }));
+  return report_error(
+      caller, guard_exceptions([] {
+        return failure("from_dlpack: an array of the 96-byte layout cannot import a tensor; use dlt_array_from_dlpack");
+      }));
 }
 
-dlt_status_t new_create(const void* ptr, const uintptr_t* shape, uintptr_t count, dlt_array_v1_t fill,
-                        dlt_array_v1_t* out) {
+dlt_status_t new_create(const void* ptr, const uintptr_t* shape, uintptr_t count, dlt_array_v1_t fill, dlt_array_v1_t* out) {
   const void* caller = __builtin_return_address(0);
   const dlt_array_t& inner = NewBox::of(ptr);
   dlt_array_t new_fill, made = {};
@@ -193,7 +192,8 @@ dlt_status_t new_copy(const void* ptr, dlt_array_v1_t* out) {
   const void* caller = __builtin_return_address(0);
   const dlt_array_t& inner = NewBox::of(ptr);
   DLDevice here = {};
-  if (!inner.device) return report_error(caller, guard_exceptions([] { return failure("copy: the array's function 'device' is NULL"); }));
+  if (!inner.device)
+    return report_error(caller, guard_exceptions([] { return failure("copy: the array's function 'device' is NULL"); }));
   if (dlt_status_t code = inner.device(inner.ptr, &here); code != DLT_SUCCESS) return code;
   dlt_array_t made = {};
   dlt_status_t code = inner.copy(inner.ptr, here, &made);

@@ -38,8 +38,7 @@ bool count_of(int32_t ndim, const int64_t* shape, int64_t* count) noexcept {
 Status read_shape(const char* function, const uintptr_t* shape, uintptr_t count, Element element, int64_t* out,
                   int64_t* elements, size_t* bytes) {
   std::string_view name(function);
-  if (count > DLT_ARRAY_MAX_NDIM)
-    return failure(name, ": expected at most ", DLT_ARRAY_MAX_NDIM, " dimensions, got ", count);
+  if (count > DLT_ARRAY_MAX_NDIM) return failure(name, ": expected at most ", DLT_ARRAY_MAX_NDIM, " dimensions, got ", count);
   if (count > 0 && !shape) return failure(name, ": expected ", count, " dimensions, got NULL for them");
   auto ndim = static_cast<int32_t>(count);
   for (int32_t i = 0; i < ndim; ++i) {

@@ -134,8 +134,7 @@ bool retire(void* handle) noexcept {
   uint64_t state = slot->state.load(std::memory_order_acquire);
   do {
     if (!is_current(state, handle)) return false;
-  } while (!slot->state.compare_exchange_weak(state, state & ~live_bit, std::memory_order_acq_rel,
-                                              std::memory_order_acquire));
+  } while (!slot->state.compare_exchange_weak(state, state & ~live_bit, std::memory_order_acq_rel, std::memory_order_acquire));
   if ((state & pin_mask) == 0) finish(slot, state & ~live_bit);
   return true;
 }

@@ -88,9 +88,7 @@ struct Caller {
 constexpr size_t callers_dims = 256;
 Caller callers[callers_dims];
 
-size_t place_of(const void* address) noexcept {
-  return (reinterpret_cast<uintptr_t>(address) * 0x9E3779B97F4A7C15u) >> 56;
-}
+size_t place_of(const void* address) noexcept { return (reinterpret_cast<uintptr_t>(address) * 0x9E3779B97F4A7C15u) >> 56; }
 
 void remember_caller(const void* address, const Host* host) noexcept {
   std::lock_guard lock(hosts().guard);
@@ -109,8 +107,7 @@ void remember_caller(const void* address, const Host* host) noexcept {
 const Host* own_host() noexcept { return &hosts().list[0]; }
 
 const Host* host_with(const dlt_host_t& calls) noexcept {
-  if (!calls.register_data_origin || !calls.get_data_origin || !calls.last_error || !calls.set_last_error)
-    return nullptr;
+  if (!calls.register_data_origin || !calls.get_data_origin || !calls.last_error || !calls.set_last_error) return nullptr;
   Hosts& all = hosts();
   std::lock_guard lock(all.guard);
   int count = all.count.load(std::memory_order_relaxed);
@@ -184,12 +181,10 @@ dlt_data_origin_t number_at(const Origin* origin, const Host* host) noexcept {
 dlt_status_t dlt_find_host(const char* library, dlt_host_t* host) {
   using namespace dlt::opaque;
   return set_last_error_of(guard_exceptions([&]() -> Status {
-    if (!library || !host)
-      return invalid("find_host: expected the name of a library and a place for the result, got NULL");
+    if (!library || !host) return invalid("find_host: expected the name of a library and a place for the result, got NULL");
     void* found = dlopen(library, RTLD_LAZY | RTLD_NOLOAD);
     if (!found)
-      return invalid("find_host: expected a library that is loaded, '", std::string_view(library),
-                     "' is not; load it first");
+      return invalid("find_host: expected a library that is loaded, '", std::string_view(library), "' is not; load it first");
     dlt_host_t calls;
     if (!look_up(found, "mts_", &calls) && !look_up(found, "dlt_", &calls)) {
       dlclose(found);

@@ -27,14 +27,13 @@ Status judge_arrays(const Array& output, const Array& input, const DLTensor& to,
     return failure("move_data: expected an input of the output's dtype ", to.dtype, ", got ", from.dtype,
                    "; nothing is converted here");
   if (to.ndim != from.ndim || to.ndim < 2)
-    return failure("move_data: expected two arrays of as many dimensions, at least 2, got ",
-                   Dims{to.shape, to.ndim}, " and ", Dims{from.shape, from.ndim});
+    return failure("move_data: expected two arrays of as many dimensions, at least 2, got ", Dims{to.shape, to.ndim}, " and ",
+                   Dims{from.shape, from.ndim});
   for (int32_t i = 1; i + 1 < to.ndim; ++i)
     if (to.shape[i] != from.shape[i])
-      return failure("move_data: expected equal dimensions between the first and the last, got ",
-                     Dims{to.shape, to.ndim}, " for the output and ", Dims{from.shape, from.ndim}, " for the input");
-  if (output.readonly())
-    return failure("move_data: the output is read-only; copy it and move into the copy");
+      return failure("move_data: expected equal dimensions between the first and the last, got ", Dims{to.shape, to.ndim},
+                     " for the output and ", Dims{from.shape, from.ndim}, " for the input");
+  if (output.readonly()) return failure("move_data: the output is read-only; copy it and move into the copy");
   if (repeats_elements(to.ndim, to.shape, to.strides))
     return failure("move_data: elements of the output share memory (strides ", Dims{to.strides, to.ndim},
                    "); copy it and move into the copy");
@@ -42,9 +41,7 @@ Status judge_arrays(const Array& output, const Array& input, const DLTensor& to,
   return can_reach("move_data", from.device);
 }
 
-bool fits(uintptr_t start, uintptr_t length, uintptr_t size) noexcept {
-  return length <= size && start <= size - length;
-}
+bool fits(uintptr_t start, uintptr_t length, uintptr_t size) noexcept { return length <= size && start <= size - length; }
 
 Status judge_movements(const DLTensor& to, const DLTensor& from, const Movement* movements, uintptr_t count) {
   auto samples_in = static_cast<uintptr_t>(from.shape[0]), samples_out = static_cast<uintptr_t>(to.shape[0]);
@@ -61,9 +58,9 @@ Status judge_movements(const DLTensor& to, const DLTensor& from, const Movement*
     if (m.sample_out >= samples_out)
       return failure("move_data: movement ", i, ": expected sample_out below ", samples_out, ", got ", m.sample_out);
     bool into = fits(m.properties_start_in, m.properties_length, properties_in);
-    return failure("move_data: movement ", i, ": expected properties within the ",
-                   into ? properties_out : properties_in, into ? " of the output, got " : " of the input, got ",
-                   m.properties_length, " from ", into ? m.properties_start_out : m.properties_start_in);
+    return failure("move_data: movement ", i, ": expected properties within the ", into ? properties_out : properties_in,
+                   into ? " of the output, got " : " of the input, got ", m.properties_length, " from ",
+                   into ? m.properties_start_out : m.properties_start_in);
   }
   return {};
 }
@@ -71,8 +68,7 @@ Status judge_movements(const DLTensor& to, const DLTensor& from, const Movement*
 // The same line one sample further, on both sides.
 bool follows(const Movement& next, const Movement& last) noexcept {
   return next.sample_in == last.sample_in + 1 && next.sample_out == last.sample_out + 1 &&
-         next.properties_start_in == last.properties_start_in &&
-         next.properties_start_out == last.properties_start_out &&
+         next.properties_start_in == last.properties_start_in && next.properties_start_out == last.properties_start_out &&
          next.properties_length == last.properties_length;
 }
 
@@ -103,8 +99,7 @@ Group group_at(const Movement* movements, uintptr_t count) noexcept {
 // Copies for lines of one length, repeated so many times. The last ones made are kept: patterns come back.
 class Copies {
  public:
-  Copies(const DLTensor& to, const DLTensor& from, Element element) noexcept
-      : to_(to), from_(from), element_(element) {}
+  Copies(const DLTensor& to, const DLTensor& from, Element element) noexcept : to_(to), from_(from), element_(element) {}
 
   void operator()(const Movement& first, int64_t times) noexcept {
     const StridedCopy& copy = copy_for(static_cast<int64_t>(first.properties_length), times);
@@ -196,8 +191,7 @@ Status move_data(Array& output, Array& input, const Movement* movements, uintptr
   Copies copies(to, from, element);
   for (uintptr_t i = 0; i < count;) {
     Group group = group_at(movements + i, count - i);
-    for (uintptr_t line = 0; line < group.period; ++line)
-      copies(movements[i + line], static_cast<int64_t>(group.times));
+    for (uintptr_t line = 0; line < group.period; ++line) copies(movements[i + line], static_cast<int64_t>(group.times));
     i += group.period * group.times;
   }
   return {};

@@ -72,8 +72,8 @@ Status name_of(dlt_data_origin_t origin, char* buffer, size_t size) {
   if (size <= name->size()) {
     Status status;
     status.code = DLT_BUFFER_SIZE_ERROR;
-    status.message = words("get_data_origin: the name and its NUL need ", name->size() + 1, " bytes, the buffer has ",
-                           size, "; give a larger one");
+    status.message = words("get_data_origin: the name and its NUL need ", name->size() + 1, " bytes, the buffer has ", size,
+                           "; give a larger one");
     return status;
   }
   memcpy(buffer, name->c_str(), name->size() + 1);
@@ -89,7 +89,8 @@ dlt_status_t dlt_register_data_origin(const char* name, dlt_data_origin_t* origi
 }
 
 dlt_status_t dlt_get_data_origin(dlt_data_origin_t origin, char* buffer, uintptr_t buffer_size) {
-  return dlt::opaque::set_last_error_of(dlt::opaque::guard_exceptions([&] { return dlt::opaque::name_of(origin, buffer, buffer_size); }));
+  return dlt::opaque::set_last_error_of(
+      dlt::opaque::guard_exceptions([&] { return dlt::opaque::name_of(origin, buffer, buffer_size); }));
 }
 
 uint32_t dlt_array_abi_version(void) { return DLT_ARRAY_ABI_VERSION; }

@@ -40,9 +40,9 @@ Status no_place(const char* function) {
 template <class Body>
 dlt_status_t on_array(const char* function, const void* handle, const void* caller, Body&& body) noexcept {
   return report_error(handle, caller, guard_exceptions([&]() -> Status {
-    Pinned array(handle);
-    return array ? body(*array, array.slot()) : no_array(function, handle);
-  }));
+                        Pinned array(handle);
+                        return array ? body(*array, array.slot()) : no_array(function, handle);
+                      }));
 }
 
 // For questions: `read` copies from the slot, and what it copied holds if the handle still stands afterwards.
@@ -56,7 +56,8 @@ dlt_status_t from_slot(const char* function, const void* handle, const void* cal
         return DLT_SUCCESS;
       }
     }
-  return report_error(handle, caller, guard_exceptions([&] { return place ? no_array(function, handle) : no_place(function); }));
+  return report_error(handle, caller,
+                      guard_exceptions([&] { return place ? no_array(function, handle) : no_place(function); }));
 }
 
 void destroy(void* handle) { retire(handle); }
@@ -135,8 +136,7 @@ dlt_status_t create(const void* handle, const uintptr_t* shape, uintptr_t count,
 }
 
 dlt_status_t copy(const void* handle, DLDevice device, dlt_array_t* out) {
-  return on_array("copy", handle, __builtin_return_address(0),
-                  [&](Array& array, Slot*) { return copy(array, device, out); });
+  return on_array("copy", handle, __builtin_return_address(0), [&](Array& array, Slot*) { return copy(array, device, out); });
 }
 
 dlt_status_t move_data(void* handle, const void* input, const dlt_data_movement_t* movements, uintptr_t count) {
@@ -150,8 +150,7 @@ dlt_status_t move_data(void* handle, const void* input, const dlt_data_movement_
 }  // namespace
 
 dlt_array_t with_functions(void* handle) noexcept {
-  return {handle, destroy, origin, device, dtype, as_dlpack, from_dlpack, shape,
-          reshape, swap_axes, create, copy, move_data};
+  return {handle, destroy, origin, device, dtype, as_dlpack, from_dlpack, shape, reshape, swap_axes, create, copy, move_data};
 }
 
 }  // namespace dlt::opaque
@@ -176,7 +175,7 @@ dlt_status_t dlt_array_create(const uintptr_t* shape, uintptr_t shape_count, DLD
   using namespace dlt::opaque;
   // The message goes to the library that asked, as with the functions of the struct.
   return report_error(nullptr, __builtin_return_address(0), guard_exceptions([&]() -> Status {
-    if (!new_array) return failure("array_create: expected a place for the array, got NULL");
-    return make_zeros("array_create", dtype, shape, shape_count, origin_named("dltensor"), new_array);
-  }));
+                        if (!new_array) return failure("array_create: expected a place for the array, got NULL");
+                        return make_zeros("array_create", dtype, shape, shape_count, origin_named("dltensor"), new_array);
+                      }));
 }

@@ -42,8 +42,6 @@ bool is_known(DLDeviceType type) noexcept {
   return false;
 }
 
-bool is_known(DLDataType dtype) noexcept {
-  return dtype.code <= kDLFloat4_e2m1fn && dtype.bits > 0 && dtype.lanes > 0;
-}
+bool is_known(DLDataType dtype) noexcept { return dtype.code <= kDLFloat4_e2m1fn && dtype.bits > 0 && dtype.lanes > 0; }
 
 }  // namespace dlt::opaque

@@ -136,8 +136,7 @@ void StridedCopy::copy_bytes(const char* from, char* to) const noexcept {
 void StridedCopy::copy_bits(const char* from, int64_t from_bit, char* to, int64_t to_bit) const noexcept {
   int64_t index[DLT_ARRAY_MAX_NDIM + 2] = {};
   for (;;) {
-    if (from_ == element_.bits && to_ == element_.bits)
-      move_bits(from, from_bit, to, to_bit, count_ * element_.bits);
+    if (from_ == element_.bits && to_ == element_.bits) move_bits(from, from_bit, to, to_bit, count_ * element_.bits);
     else
       for (int64_t i = 0; i < count_; ++i) move_bits(from, from_bit + i * from_, to, to_bit + i * to_, element_.bits);
     int32_t axis = outer_ - 1;
@@ -157,8 +156,7 @@ void fill_elements(void* to, int64_t count, const void* value, Element element) 
   if (count == 0) return;
   auto* target = static_cast<char*>(to);
   if (!element.whole_bytes()) {
-    for (int64_t i = 0; i < count; ++i)
-      move_bits(static_cast<const char*>(value), 0, target, i * element.bits, element.bits);
+    for (int64_t i = 0; i < count; ++i) move_bits(static_cast<const char*>(value), 0, target, i * element.bits, element.bits);
     return;
   }
   // What is filled already is the pattern for the next, twice as large, piece.

@@ -20,8 +20,8 @@ Status room_for(const char* function, DLDevice device, size_t bytes, Block** blo
 
 Status can_reach(const char* function, DLDevice device) {
   if (is_host(device.device_type)) return {};
-  return failure(std::string_view(function), ": expected an array in memory that the host can read, got one on ",
-                 device, "; copy it to the CPU with the library that made it");
+  return failure(std::string_view(function), ": expected an array in memory that the host can read, got one on ", device,
+                 "; copy it to the CPU with the library that made it");
 }
 
 Status gather(const char* function, const DLTensor& view, Element element, DLDevice device, Block** block) {
@@ -45,8 +45,7 @@ Status gather(const char* function, const DLTensor& view, Element element, DLDev
 Status order_on(const char* function, DLDevice device, const int64_t* stream) {
   if (!stream) return {};
   std::string_view name(function);
-  if (is_host(device.device_type))
-    return failure(name, ": expected no stream for ", device, ", got ", *stream, "; pass NULL");
+  if (is_host(device.device_type)) return failure(name, ": expected no stream for ", device, ", got ", *stream, "; pass NULL");
   if (device.device_type == kDLCUDA && (*stream == 0 || *stream < -1))
     return failure(name, ": stream ", *stream, " is not one of CUDA's: expected -1, 1, 2 or a handle");
   if (device.device_type == kDLROCM && (*stream == 1 || *stream == 2 || *stream < -1))

@@ -37,7 +37,10 @@ template <class T>
 inline constexpr bool is_integer = !is_float<T> && !is_bool<T> && !is_complex<T>::value;
 
 template <class T>
-inline constexpr unsigned kind_bit = is_bool<T> ? 1 : is_integer<T> ? 2 : is_float<T> ? 4 : 8;
+inline constexpr unsigned kind_bit = is_bool<T>      ? 1
+                                     : is_integer<T> ? 2
+                                     : is_float<T>   ? 4
+                                                     : 8;
 
 // Arithmetic that wraps: in an unsigned type at least as wide as unsigned, so that nothing is promoted to signed.
 template <int BYTES>
@@ -52,11 +55,11 @@ template <class T>
 using wrapping = typename unsigned_of<sizeof(T)>::type;
 
 // ---- the C library's functions by overload: expf for float, exp for double
-#define DLT_LIBRARY_1(name)                                             \
-  DLT_FN float library_##name(float a) { return ::name##f(a); }         \
+#define DLT_LIBRARY_1(name)                                     \
+  DLT_FN float library_##name(float a) { return ::name##f(a); } \
   DLT_FN double library_##name(double a) { return ::name(a); }
-#define DLT_LIBRARY_2(name)                                                          \
-  DLT_FN float library_##name(float a, float b) { return ::name##f(a, b); }         \
+#define DLT_LIBRARY_2(name)                                                 \
+  DLT_FN float library_##name(float a, float b) { return ::name##f(a, b); } \
   DLT_FN double library_##name(double a, double b) { return ::name(a, b); }
 // clang-format off
 #define DLT_LIBRARY_FUNCTIONS(X) \
@@ -142,11 +145,11 @@ DLT_FN T bitwise_invert(T a) {
   else return T(~a);
 }
 
-#define DLT_ROUNDING(name, function)                           \
-  template <class T>                                           \
-  DLT_FN T name(T a) {                                         \
-    if constexpr (is_float<T>) return library_##function(a);   \
-    else return a;                                             \
+#define DLT_ROUNDING(name, function)                         \
+  template <class T>                                         \
+  DLT_FN T name(T a) {                                       \
+    if constexpr (is_float<T>) return library_##function(a); \
+    else return a;                                           \
   }
 DLT_ROUNDING(ceil, ceil)
 DLT_ROUNDING(floor, floor)
@@ -378,10 +381,10 @@ DLT_FN T integer_power(T a, T b) {
 
 // ---- comparison and logic
 
-#define DLT_COMPARISON(name, symbol)  \
-  template <class T>                  \
-  DLT_FN bool name(T a, T b) {        \
-    return a symbol b;                \
+#define DLT_COMPARISON(name, symbol) \
+  template <class T>                 \
+  DLT_FN bool name(T a, T b) {       \
+    return a symbol b;               \
   }
 DLT_COMPARISON(less, <)
 DLT_COMPARISON(less_equal, <=)

@@ -23,7 +23,7 @@ DLT_FN _Complex double as_c(complex128 a) {
 }
 DLT_FN complex64 from_c(_Complex float a) { return {__real__ a, __imag__ a}; }
 DLT_FN complex128 from_c(_Complex double a) { return {__real__ a, __imag__ a}; }
-#define DLT_COMPLEX_1(name)                                                              \
+#define DLT_COMPLEX_1(name)                                                                      \
   DLT_FN complex64 library_##name(complex64 a) { return from_c(__builtin_c##name##f(as_c(a))); } \
   DLT_FN complex128 library_##name(complex128 a) { return from_c(__builtin_c##name(as_c(a))); }
 DLT_COMPLEX_1(acos)
@@ -92,10 +92,10 @@ DLT_FN complex_of<F> library_log10(complex_of<F> a) {
 
 namespace ops {
 
-#define DLT_FUNCTION(name)          \
-  template <class T>                \
-  DLT_FN T name(T a) {              \
-    return library_##name(a);       \
+#define DLT_FUNCTION(name)    \
+  template <class T>          \
+  DLT_FN T name(T a) {        \
+    return library_##name(a); \
   }
 DLT_LIBRARY_FUNCTIONS(DLT_FUNCTION)
 

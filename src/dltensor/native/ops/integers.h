@@ -19,7 +19,8 @@ struct is_same<A, A> {
 template <class T>
 struct range {
   static constexpr bool is_signed = T(-1) < T(0);
-  static constexpr T highest = is_signed ? T(~(uint64_t(1) << (sizeof(T) * 8 - 1)) & (~uint64_t(0) >> (64 - 8 * sizeof(T)))) : T(~T(0));
+  static constexpr T highest = is_signed ? T(~(uint64_t(1) << (sizeof(T) * 8 - 1)) & (~uint64_t(0) >> (64 - 8 * sizeof(T))))
+                                         : T(~T(0));
   static constexpr T lowest = is_signed ? T(-highest - 1) : T(0);
 };
 
@@ -45,11 +46,15 @@ DLT_FN T clamp_float(F value) {
   // The largest F that T holds, written so that no rounding can carry it past T's range.
   constexpr int digits = int(sizeof(T)) * 8 - (range<T>::is_signed ? 1 : 0);
   constexpr int places = wide<F>::mantissa + 1;
-  constexpr F top = digits <= places ? F(range<T>::highest)
-                                     : F(range<T>::highest & T(~((uint64_t(1) << (digits > places ? digits - places : 0)) - 1)));
+  constexpr F top = digits <= places
+                        ? F(range<T>::highest)
+                        : F(range<T>::highest & T(~((uint64_t(1) << (digits > places ? digits - places : 0)) - 1)));
   constexpr F bottom = F(range<T>::lowest);
   // Of an unsigned type the lower bound is what a NaN becomes: one comparison less.
-  const F above = range<T>::is_signed ? (value < bottom ? bottom : value == value ? value : F(0)) : (value > F(0) ? value : F(0));
+  const F above = range<T>::is_signed ? (value < bottom   ? bottom
+                                         : value == value ? value
+                                                          : F(0))
+                                      : (value > F(0) ? value : F(0));
   const F inside = above > top ? top : above;
   T converted;
   if constexpr (sizeof(T) < 4) converted = T(int32_t(inside));

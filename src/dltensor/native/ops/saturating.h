@@ -89,7 +89,8 @@ DLT_FN T divide(T a, T b) {
   else {
     if (b == 0) return a == 0 ? T(0) : bound<T>(a < T(0));
     const bool negative = (a < T(0)) != (b < T(0));
-    const uint64_t x = a < T(0) ? uint64_t(0) - uint64_t(a) : uint64_t(a), y = b < T(0) ? uint64_t(0) - uint64_t(b) : uint64_t(b);
+    const uint64_t x = a < T(0) ? uint64_t(0) - uint64_t(a) : uint64_t(a),
+                   y = b < T(0) ? uint64_t(0) - uint64_t(b) : uint64_t(b);
     uint64_t quotient = x / y;
     const uint64_t rest = x % y;
     quotient += rest > y - rest || (rest == y - rest && (quotient & 1)) ? 1 : 0;
@@ -136,7 +137,9 @@ DLT_FN C fma(T a, T b, C c) {
 #else
     if constexpr (range<T>::is_signed) {
       const int128_t exact = int128_t(a) * b + int128_t(c);
-      return exact < int128_t(range<C>::lowest) ? range<C>::lowest : exact > int128_t(range<C>::highest) ? range<C>::highest : C(exact);
+      return exact < int128_t(range<C>::lowest)    ? range<C>::lowest
+             : exact > int128_t(range<C>::highest) ? range<C>::highest
+                                                   : C(exact);
     } else {
       const uint128_t exact = uint128_t(a) * b + uint128_t(c);
       return exact > uint128_t(range<C>::highest) ? range<C>::highest : C(exact);

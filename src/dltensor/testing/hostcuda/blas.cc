@@ -129,7 +129,8 @@ std::mutex adding;
 
 int enqueue(CUstream stream, Job* job) {
   using Launch = int (*)(CUstream, CUhostFn, void*);
-  static const auto launch = reinterpret_cast<Launch>(dlsym(dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD), "cuLaunchHostFunc"));
+  static const auto launch = reinterpret_cast<Launch>(
+      dlsym(dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD), "cuLaunchHostFunc"));
   std::lock_guard<std::mutex> hold(adding);
   jobs.emplace_back(job);
   return launch && launch(stream, run, job) == 0 ? success : execution_failed;
@@ -164,19 +165,37 @@ HOSTCUDA_EXPORT int cublasSetWorkspace_v2(cublasHandle_t handle, void* workspace
   handle->workspace_bytes = bytes;
   return success;
 }
-HOSTCUDA_EXPORT int cublasGemmStridedBatchedEx(cublasHandle_t handle, int transpose_a, int transpose_b, int m, int n,
-                                               int k, const void* alpha, const void* a, int type_a, int lda,
-                                               long long stride_a, const void* b, int type_b, int ldb,
-                                               long long stride_b, const void* beta, void* c, int type_c, int ldc,
-                                               long long stride_c, int batch, int compute, int) {
+HOSTCUDA_EXPORT int cublasGemmStridedBatchedEx(cublasHandle_t handle, int transpose_a, int transpose_b, int m, int n, int k,
+                                               const void* alpha, const void* a, int type_a, int lda, long long stride_a,
+                                               const void* b, int type_b, int ldb, long long stride_b, const void* beta,
+                                               void* c, int type_c, int ldc, long long stride_c, int batch, int compute, int) {
   const auto at_least = [](int x) { return x > 1 ? x : 1; };
-  if (m < 0 || n < 0 || k < 0 || batch < 0 || lda < at_least(transpose_a ? k : m) ||
-      ldb < at_least(transpose_b ? n : k) || ldc < at_least(m))
+  if (m < 0 || n < 0 || k < 0 || batch < 0 || lda < at_least(transpose_a ? k : m) || ldb < at_least(transpose_b ? n : k) ||
+      ldc < at_least(m))
     return invalid_value;
   const bool complex = type_c == kBlasC32F || type_c == kBlasC64F;
   const int factor = compute == kBlasCompute64F ? (complex ? kBlasC64F : kBlasR64F) : complex ? kBlasC32F : kBlasR32F;
-  return enqueue(handle->stream,
-                 new Job{transpose_a != 0, transpose_b != 0, m, n, k, type_a, type_b, type_c, lda, ldb, ldc, batch,
-                         compute == kBlasCompute32FFastTF32, load(alpha, factor, 0), load(beta, factor, 0), a, b, c,
-                         stride_a, stride_b, stride_c, handle->workspace, handle->workspace_bytes});
+  return enqueue(handle->stream, new Job{transpose_a != 0,
+                                         transpose_b != 0,
+                                         m,
+                                         n,
+                                         k,
+                                         type_a,
+                                         type_b,
+                                         type_c,
+                                         lda,
+                                         ldb,
+                                         ldc,
+                                         batch,
+                                         compute == kBlasCompute32FFastTF32,
+                                         load(alpha, factor, 0),
+                                         load(beta, factor, 0),
+                                         a,
+                                         b,
+                                         c,
+                                         stride_a,
+                                         stride_b,
+                                         stride_c,
+                                         handle->workspace,
+                                         handle->workspace_bytes});
 }

@@ -78,8 +78,7 @@ HOSTCUDA_EXPORT CUresult cuStreamGetCaptureInfo_v2(CUstream handle, int* status,
   return kSuccess;
 }
 HOSTCUDA_EXPORT CUresult cuStreamGetCaptureInfo_v3(CUstream handle, int* status, uint64_t* id, CUgraph* graph,
-                                                   const CUgraphNode** dependencies, const void** edges,
-                                                   size_t* count) {
+                                                   const CUgraphNode** dependencies, const void** edges, size_t* count) {
   if (edges) *edges = nullptr;
   return cuStreamGetCaptureInfo_v2(handle, status, id, graph, dependencies, count);
 }

@@ -128,12 +128,14 @@ extern std::atomic<bool> any_fault;  // whether a test asked for some call to fa
 int enter(const char* function);
 
 // Every entry point begins so: one thread at a time, counted, and failing when a test asks for it.
-#define HOSTCUDA_ENTER                                                             \
-  std::lock_guard<std::recursive_mutex> hold_(::dlt::cuda::machine.lock);          \
+#define HOSTCUDA_ENTER                                                    \
+  std::lock_guard<std::recursive_mutex> hold_(::dlt::cuda::machine.lock); \
   if (const int result_ = ::dlt::cuda::enter(__func__); result_) return result_
 // The same for what touches nothing but the thread's own state: without the lock, as cheap as in a real driver.
-#define HOSTCUDA_ENTER_ALONE \
-  if (::dlt::cuda::any_fault.load(std::memory_order_relaxed)) { HOSTCUDA_ENTER; }
+#define HOSTCUDA_ENTER_ALONE                                    \
+  if (::dlt::cuda::any_fault.load(std::memory_order_relaxed)) { \
+    HOSTCUDA_ENTER;                                             \
+  }
 #define HOSTCUDA_STARTED \
   if (!::dlt::cuda::machine.started) return ::dlt::cuda::kNotInitialized
 #define HOSTCUDA_CONTEXT \

@@ -137,8 +137,8 @@ int give_back(CUdeviceptr pointer, StreamHandle* stream) {
 
 int take_host(void** pointer, size_t bytes, Kind kind) {
   if (!bytes) return kInvalidValue;
-  void* memory = mmap(nullptr, (bytes + page - 1) / page * page + page, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* memory = mmap(nullptr, (bytes + page - 1) / page * page + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+                      0);
   if (memory == MAP_FAILED) return kOutOfMemory;
   memset(memory, 0xCD, bytes);
   allocations[reinterpret_cast<uintptr_t>(memory)] = {bytes, current()->device, kind, false, nullptr, nullptr};
@@ -412,11 +412,11 @@ HOSTCUDA_EXPORT CUresult cuPointerGetAttributes(unsigned count, int* attributes,
   }
 HOSTCUDA_COPIES(HOSTCUDA_COPY)
 
-#define HOSTCUDA_FILL(name, type)                                                                \
-  HOSTCUDA_EXPORT CUresult name(CUdeviceptr to, type value, size_t count, CUstream stream) {     \
-    HOSTCUDA_ENTER;                                                                              \
-    HOSTCUDA_CONTEXT;                                                                            \
-    return fill(to, value, count, stream);                                                       \
+#define HOSTCUDA_FILL(name, type)                                                            \
+  HOSTCUDA_EXPORT CUresult name(CUdeviceptr to, type value, size_t count, CUstream stream) { \
+    HOSTCUDA_ENTER;                                                                          \
+    HOSTCUDA_CONTEXT;                                                                        \
+    return fill(to, value, count, stream);                                                   \
   }
 HOSTCUDA_FILL(cuMemsetD8Async, unsigned char)
 HOSTCUDA_FILL(cuMemsetD16Async, unsigned short)

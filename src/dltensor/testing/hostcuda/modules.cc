@@ -61,7 +61,8 @@ std::string expression_of(const std::string& mangled) {
   if (text.compare(0, 5, "void ") == 0) text.erase(0, 5);
   // 64-bit integers are `long long` for NVRTC and `long` here: use the name that both share.
   for (const auto& [from, to] : {std::pair<const char*, const char*>{"unsigned long long", "uint64_t"},
-                                 {"long long", "int64_t"}, {"unsigned long", "uint64_t"}})
+                                 {"long long", "int64_t"},
+                                 {"unsigned long", "uint64_t"}})
     for (size_t at; (at = text.find(from)) != std::string::npos;) text.replace(at, strlen(from), to);
   return text;
 }
@@ -83,7 +84,8 @@ std::string source_stamp() {
     command += "'" + machine.include.substr(from, to - from) + "' ";
     from = to + 1;
   }
-  command += "\\( -path '*/kernels/*.cuh' -o -path '*/include/dltensor/*.h' -o -name simt.h \\) -type f 2>/dev/null | sort | xargs cat | cksum";
+  command +=
+      "\\( -path '*/kernels/*.cuh' -o -path '*/include/dltensor/*.h' -o -name simt.h \\) -type f 2>/dev/null | sort | xargs cat | cksum";
   std::string text;
   if (FILE* pipe = popen(command.c_str(), "r")) {
     char line[256];
@@ -106,8 +108,8 @@ bool make(const std::string& text, const std::string& arguments, const std::stri
   fclose(file);
   const auto quoted = [](const std::string& path) { return " '" + path + "'"; };
   const std::string command = machine.compiler + " " + arguments + quoted(part + source) + " -o" + quoted(part + made) +
-                              " && mv" + quoted(part + source) + quoted(stem + source) +
-                              " && mv" + quoted(part + made) + quoted(stem + made);
+                              " && mv" + quoted(part + source) + quoted(stem + source) + " && mv" + quoted(part + made) +
+                              quoted(stem + made);
   return system(command.c_str()) == 0;
 }
 
@@ -260,15 +262,14 @@ HOSTCUDA_EXPORT CUresult cuOccupancyMaxPotentialBlockSize(int* grid, int* thread
 // What every compute capability takes; from 7.0 on CUDA 12.1 takes more, when driver and compiler both are that new.
 static constexpr size_t most_parameter_bytes = 4096;
 
-HOSTCUDA_EXPORT CUresult cuLaunchKernel(CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
-                                        unsigned by, unsigned bz, unsigned, CUstream handle, void** arguments, void**) {
+HOSTCUDA_EXPORT CUresult cuLaunchKernel(CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+                                        unsigned bz, unsigned, CUstream handle, void** arguments, void**) {
   if (!machine.launches) return kSuccess;
   HOSTCUDA_ENTER;
   HOSTCUDA_CONTEXT;
   StreamHandle* stream = resolve(handle);
   // Function, stream and current context belong together.
-  if (!stream || !function || function->device != stream->device || stream->device != current()->device)
-    return kInvalidHandle;
+  if (!stream || !function || function->device != stream->device || stream->device != current()->device) return kInvalidHandle;
   if (!gx || !gy || !gz || !bx || !by || !bz) return kInvalidValue;
   if (gx > 2147483647u || gy > 65535 || gz > 65535 || bx > 1024 || by > 1024 || bz > 64 || bx * by * bz > 1024)
     return kInvalidValue;
@@ -301,8 +302,7 @@ struct LaunchConfiguration {
   void* attributes;
   unsigned attribute_count;
 };
-HOSTCUDA_EXPORT CUresult cuLaunchKernelEx(const LaunchConfiguration* c, CUfunction function, void** arguments,
-                                          void** extra) {
-  return cuLaunchKernel(function, c->grid[0], c->grid[1], c->grid[2], c->block[0], c->block[1], c->block[2],
-                        c->shared_bytes, c->stream, arguments, extra);
+HOSTCUDA_EXPORT CUresult cuLaunchKernelEx(const LaunchConfiguration* c, CUfunction function, void** arguments, void** extra) {
+  return cuLaunchKernel(function, c->grid[0], c->grid[1], c->grid[2], c->block[0], c->block[1], c->block[2], c->shared_bytes,
+                        c->stream, arguments, extra);
 }

@@ -192,7 +192,7 @@ struct HostKernel {
   const size_t* sizes;
   void (*start)(void** arguments, const unsigned* grid, const unsigned* threads, int backwards);
 };
-#define HOSTCUDA_KERNEL(...)                                                                     \
-  extern "C" __attribute__((visibility("default"))) const HostKernel hostcuda_kernel = {         \
-      hostcuda::Call<decltype(&__VA_ARGS__)>::count, hostcuda::Call<decltype(&__VA_ARGS__)>::sizes, \
-      hostcuda::start<&__VA_ARGS__>};
+#define HOSTCUDA_KERNEL(...)                                                         \
+  extern "C" __attribute__((visibility("default")))                                  \
+  const HostKernel hostcuda_kernel = {hostcuda::Call<decltype(&__VA_ARGS__)>::count, \
+                                      hostcuda::Call<decltype(&__VA_ARGS__)>::sizes, hostcuda::start<&__VA_ARGS__>};

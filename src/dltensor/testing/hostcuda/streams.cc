@@ -103,8 +103,7 @@ int put(StreamHandle* stream, std::function<void()> action) {
     return kSuccess;
   }
   machine.pending.push_back(operation);
-  if (machine.pending.size() % 256 == 0)
-    std::erase_if(machine.pending, [](const OperationPointer& o) { return o->done; });
+  if (machine.pending.size() % 256 == 0) std::erase_if(machine.pending, [](const OperationPointer& o) { return o->done; });
   run_some();
   return kSuccess;
 }

@@ -72,8 +72,7 @@ DLT_FN void over(F* out, const F* a, const F* b, int64_t n, bool a_scalar, bool 
   const auto x = a_scalar ? splat<F>(a) : typename pack<F>::type{}, y = b_scalar ? splat<F>(b) : typename pack<F>::type{};
   int64_t i = 0;
   for (; i + lanes <= n; i += lanes) save(out + i, call(a_scalar ? x : load(a + i), b_scalar ? y : load(b + i)));
-  if (i < n)
-    save_rest(out + i, call(a_scalar ? x : load_rest(a + i, n - i), b_scalar ? y : load_rest(b + i, n - i)), n - i);
+  if (i < n) save_rest(out + i, call(a_scalar ? x : load_rest(a + i, n - i), b_scalar ? y : load_rest(b + i, n - i)), n - i);
 }
 
 template <class Body, class F>
@@ -99,8 +98,8 @@ void install(Kernels* kernels, int op, int type, int operands, const char* name,
   kernels->ops[op][type] = operands == 1 ? vector1<Body, F> : vector2<Body, F>;
 }
 
-#define DLT_INSTALL(name, operands)                                                                 \
-  install<body_##name, float>(kernels, op_##name, type_float32, operands, #name, find);             \
+#define DLT_INSTALL(name, operands)                                                     \
+  install<body_##name, float>(kernels, op_##name, type_float32, operands, #name, find); \
   install<body_##name, double>(kernels, op_##name, type_float64, operands, #name, find);
 
 }  // namespace

@@ -63,8 +63,7 @@ DLT_FN floats widen<float16>(shorts v) {
 }
 template <>
 DLT_FN shorts narrow<float16>(floats v) {
-  return reinterpret_cast<shorts>(
-      _mm256_cvtps_ph(reinterpret_cast<__m256>(v), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+  return reinterpret_cast<shorts>(_mm256_cvtps_ph(reinterpret_cast<__m256>(v), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
 }
 #endif
 

@@ -31,6 +31,8 @@ void fill_wide(Kernels* kernels);  // over what others have filled
 // `find` looks a symbol of libmvec up.
 void fill_functions(Kernels* kernels, void* (*find)(const char* name));
 
-#define DLT_EACH DLT_IVDEP for (int64_t i = 0; i < n; ++i)
+#define DLT_EACH \
+  DLT_IVDEP      \
+  for (int64_t i = 0; i < n; ++i)
 
 }  // namespace dlt::DLT_LEVEL

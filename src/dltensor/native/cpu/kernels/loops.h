@@ -106,12 +106,12 @@ constexpr loop_t loop_for() {
 }
 
 // The bodies as types, so that they can be template arguments.
-#define DLT_BODY(name, ...)                  \
-  struct body_##name {                       \
-    template <class... A>                    \
-    DLT_FN static auto of(A... a) {          \
-      return ops::name(a...);                \
-    }                                        \
+#define DLT_BODY(name, ...)         \
+  struct body_##name {              \
+    template <class... A>           \
+    DLT_FN static auto of(A... a) { \
+      return ops::name(a...);       \
+    }                               \
   };
 DLT_OPS(DLT_BODY)
 #undef DLT_BODY
@@ -119,7 +119,7 @@ DLT_OPS(DLT_BODY)
 // Every op whose row takes T, at T's column.
 template <class T>
 void fill_column(Kernels* kernels, int type) {
-#define DLT_FILL(name, operands, kinds, ...)   \
+#define DLT_FILL(name, operands, kinds, ...) \
   if constexpr ((kinds) & kind_bit<T>) kernels->ops[op_##name][type] = loop_for<body_##name, operands, T>();
   DLT_OPS(DLT_FILL)
 #undef DLT_FILL

@@ -96,11 +96,10 @@ DLT_FN void one(char* to, const char* from) {
 }
 
 template <class U>
-void any(char* to, int64_t to_row, int64_t to_column, const char* from, int64_t from_row, int64_t from_column,
-         int64_t rows, int64_t columns) {
+void any(char* to, int64_t to_row, int64_t to_column, const char* from, int64_t from_row, int64_t from_column, int64_t rows,
+         int64_t columns) {
   for (int64_t r = 0; r < rows; ++r)
-    for (int64_t c = 0; c < columns; ++c)
-      one<U>(to + r * to_row + c * to_column, from + r * from_row + c * from_column);
+    for (int64_t c = 0; c < columns; ++c) one<U>(to + r * to_row + c * to_column, from + r * from_row + c * from_column);
 }
 
 // Rows of contiguous elements from lines that lie a step apart: STEP elements, known here so that it can be unrolled.
@@ -167,8 +166,8 @@ void transpose(char* to, int64_t to_row, const char* from, int64_t from_column, 
 }
 
 template <int W>
-void move(char* to, int64_t to_row, int64_t to_column, const char* from, int64_t from_row, int64_t from_column,
-          int64_t rows, int64_t columns) {
+void move(char* to, int64_t to_row, int64_t to_column, const char* from, int64_t from_row, int64_t from_column, int64_t rows,
+          int64_t columns) {
   using U = typename unit<W>::type;
   if (to_column != W) return any<U>(to, to_row, to_column, from, from_row, from_column, rows, columns);
   if (from_column == W) {

@@ -165,7 +165,14 @@ void block(const Factors& f, int part) {
 
 template <class T, int N, bool PART>
 void rows_of(Factors f, int64_t rows, int part) {
-  constexpr int most = registers == 32 ? (N == 1 ? 16 : N == 2 ? 12 : N == 3 ? 8 : 6) : (N == 1 ? 12 : N == 2 ? 6 : N == 3 ? 3 : 2);
+  constexpr int most = registers == 32 ? (N == 1   ? 16
+                                          : N == 2 ? 12
+                                          : N == 3 ? 8
+                                                   : 6)
+                                       : (N == 1   ? 12
+                                          : N == 2 ? 6
+                                          : N == 3 ? 3
+                                                   : 2);
   const auto advance = [&](int by) {
     f.a += by * f.a_row;
     f.c += by * f.c_row;
@@ -180,11 +187,18 @@ void rows_of(Factors f, int64_t rows, int part) {
 }
 
 template <class T>
-void product(void* c, int64_t c_row, const void* a, int64_t a_row, int64_t a_column, const void* b, int64_t b_row,
-             int64_t rows, int64_t columns, int64_t depth, bool fresh) {
+void product(void* c, int64_t c_row, const void* a, int64_t a_row, int64_t a_column, const void* b, int64_t b_row, int64_t rows,
+             int64_t columns, int64_t depth, bool fresh) {
   constexpr int lanes = pack<T>::lanes;
-  Factors f{static_cast<char*>(c), c_row, static_cast<const char*>(a), a_row, a_column, static_cast<const char*>(b),
-            b_row, depth, fresh};
+  Factors f{static_cast<char*>(c),
+            c_row,
+            static_cast<const char*>(a),
+            a_row,
+            a_column,
+            static_cast<const char*>(b),
+            b_row,
+            depth,
+            fresh};
   const auto advance = [&](int64_t by) {
     f.b += by * int64_t(sizeof(T));
     f.c += by * int64_t(sizeof(T));
@@ -196,27 +210,20 @@ void product(void* c, int64_t c_row, const void* a, int64_t a_row, int64_t a_col
   if (columns == 0) return;
   const int full = int(columns / lanes), part = int(columns % lanes);
   switch (full * 2 + (part != 0)) {
-    case 1:
-      return rows_of<T, 1, true>(f, rows, part);
-    case 2:
-      return rows_of<T, 1, false>(f, rows, 0);
-    case 3:
-      return rows_of<T, 2, true>(f, rows, part);
-    case 4:
-      return rows_of<T, 2, false>(f, rows, 0);
-    case 5:
-      return rows_of<T, 3, true>(f, rows, part);
-    case 6:
-      return rows_of<T, 3, false>(f, rows, 0);
-    default:
-      return rows_of<T, 4, true>(f, rows, part);
+    case 1: return rows_of<T, 1, true>(f, rows, part);
+    case 2: return rows_of<T, 1, false>(f, rows, 0);
+    case 3: return rows_of<T, 2, true>(f, rows, part);
+    case 4: return rows_of<T, 2, false>(f, rows, 0);
+    case 5: return rows_of<T, 3, true>(f, rows, part);
+    case 6: return rows_of<T, 3, false>(f, rows, 0);
+    default: return rows_of<T, 4, true>(f, rows, part);
   }
 }
 
 // Complex: a row of b at a time, real and imaginary parts side by side.
 template <class F>
-void complex_product(void* c, int64_t c_row, const void* a, int64_t a_row, int64_t a_column, const void* b,
-                     int64_t b_row, int64_t rows, int64_t columns, int64_t depth, bool fresh) {
+void complex_product(void* c, int64_t c_row, const void* a, int64_t a_row, int64_t a_column, const void* b, int64_t b_row,
+                     int64_t rows, int64_t columns, int64_t depth, bool fresh) {
   using T = complex_of<F>;
   for (int64_t r = 0; r < rows; ++r) {
     char* out = static_cast<char*>(c) + r * c_row;

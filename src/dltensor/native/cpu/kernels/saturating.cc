@@ -8,12 +8,12 @@
 namespace dlt::DLT_LEVEL {
 namespace {
 
-#define DLT_BODY(name, ...)                  \
-  struct saturated_##name {                  \
-    template <class... A>                    \
-    DLT_FN static auto of(A... a) {          \
-      return saturated::name(a...);          \
-    }                                        \
+#define DLT_BODY(name, ...)         \
+  struct saturated_##name {         \
+    template <class... A>           \
+    DLT_FN static auto of(A... a) { \
+      return saturated::name(a...); \
+    }                               \
   };
 DLT_SATURATING_OPS(DLT_BODY)
 #undef DLT_BODY
@@ -83,11 +83,11 @@ void fill_real(Kernels* kernels, int type) {
 }  // namespace
 
 void fill_saturating(Kernels* kernels) {
-#define DLT_FILL(width)                                                                        \
-  fill_saturated<int##width##_t>(kernels, type_int##width);                                    \
-  fill_saturated<uint##width##_t>(kernels, type_uint##width);                                  \
-  fill_real<int##width##_t>(kernels, type_int##width);                                         \
-  fill_real<uint##width##_t>(kernels, type_uint##width);                                       \
+#define DLT_FILL(width)                                       \
+  fill_saturated<int##width##_t>(kernels, type_int##width);   \
+  fill_saturated<uint##width##_t>(kernels, type_uint##width); \
+  fill_real<int##width##_t>(kernels, type_int##width);        \
+  fill_real<uint##width##_t>(kernels, type_uint##width);      \
   kernels->fma_unsigned[type_uint##width] = mixed_fma<int##width##_t, uint##width##_t>;
   DLT_FILL(8)
   DLT_FILL(16)

@@ -66,8 +66,8 @@ void compare(void* out, const void* a, const void* b, const void*, int64_t n, un
     int64_t i = 0;
 #pragma GCC unroll 4
     for (; i + W::lanes <= n; i += W::lanes) {
-      const __m128i truth =
-          _mm_maskz_mov_epi8(__mmask16(compared<T, FLOATS, INTEGERS>(left(i, W::lanes), right(i, W::lanes))), ones);
+      const __m128i truth = _mm_maskz_mov_epi8(__mmask16(compared<T, FLOATS, INTEGERS>(left(i, W::lanes), right(i, W::lanes))),
+                                               ones);
       if constexpr (W::lanes == 16) _mm_storeu_si128(reinterpret_cast<__m128i*>(to + i), truth);
       else _mm_storel_epi64(reinterpret_cast<__m128i*>(to + i), truth);
     }
@@ -137,14 +137,15 @@ DLT_FN __m512 all(float v) { return _mm512_set1_ps(v); }
 // (exp(r) - 1 - r) / r^2 at Chebyshev's nodes.
 struct Steps {
   __m512d count, step, rise;  // exp(x) = 2^(count / 16, rounded down) * step * (1 + rise)
-  __m512i which;              // of the 16
+  __m512i which;  // of the 16
 };
 DLT_FN Steps steps_of(__m512d x) {
   const __m512d low = _mm512_setr_pd(0x1.0000000000000p+0, 0x1.0b5586cf9890fp+0, 0x1.172b83c7d517bp+0, 0x1.2387a6e756238p+0,
                                      0x1.306fe0a31b715p+0, 0x1.3dea64c123422p+0, 0x1.4bfdad5362a27p+0, 0x1.5ab07dd485429p+0);
   const __m512d high = _mm512_setr_pd(0x1.6a09e667f3bcdp+0, 0x1.7a11473eb0187p+0, 0x1.8ace5422aa0dbp+0, 0x1.9c49182a3f090p+0,
                                       0x1.ae89f995ad3adp+0, 0x1.c199bdd85529cp+0, 0x1.d5818dcfba487p+0, 0x1.ea4afa2a490dap+0);
-  const __m512d shifted = _mm512_fmadd_pd(x, all(0x1.71547652b82fep+4), all(0x1.8p52)), count = _mm512_sub_pd(shifted, all(0x1.8p52));
+  const __m512d shifted = _mm512_fmadd_pd(x, all(0x1.71547652b82fep+4), all(0x1.8p52)),
+                count = _mm512_sub_pd(shifted, all(0x1.8p52));
   __m512d rest = _mm512_fnmadd_pd(count, all(0x1.62e42fe800000p-5), x);
   rest = _mm512_fnmadd_pd(count, all(0x1.e8e7bcd5e4f1ep-35), rest);
   const __m512d square = _mm512_mul_pd(rest, rest);
@@ -164,7 +165,8 @@ DLT_FN __m512i exponential_of(__m512i bits, double) {
 }
 DLT_FN __m512i exponential_of(__m512i bits, float) {
   const __m512 x = _mm512_min_ps(all(200.0f), _mm512_max_ps(all(-200.0f), _mm512_castsi512_ps(bits)));
-  const __m512 shifted = _mm512_fmadd_ps(x, all(0x1.715476p+0f), all(0x1.8p23f)), steps = _mm512_sub_ps(shifted, all(0x1.8p23f));
+  const __m512 shifted = _mm512_fmadd_ps(x, all(0x1.715476p+0f), all(0x1.8p23f)),
+               steps = _mm512_sub_ps(shifted, all(0x1.8p23f));
   __m512 rest = _mm512_fnmadd_ps(steps, all(0x1.62e000p-1f), x);
   rest = _mm512_fnmadd_ps(steps, all(0x1.0bfbe8p-15f), rest);
   const __m512 square = _mm512_mul_ps(rest, rest);
@@ -178,9 +180,11 @@ DLT_FN __m512i exponential_of(__m512i bits, float) {
 // (exp(2 |x|) - 1) / (exp(2 |x|) + 1), where what the steps' numbers lack of being exact is added again: 1 is subtracted.
 DLT_FN __m512i tangent_of(__m512i bits, double) {
   const __m512d low = _mm512_setr_pd(0, 0x1.8a62e4adc610bp-54, -0x1.19041b9d78a76p-55, 0x1.9b07eb6c70573p-54,
-                                     0x1.6f46ad23182e4p-55, 0x1.ada0911f09ebcp-55, 0x1.d4397afec42e2p-56, 0x1.6324c054647adp-54);
-  const __m512d high = _mm512_setr_pd(-0x1.bdd3413b26456p-54, -0x1.41577ee04992fp-55, 0x1.6e9f156864b27p-54, 0x1.c7c46b071f2bep-56,
-                                      0x1.7a1cd345dcc81p-54, 0x1.11065895048ddp-55, 0x1.2ed02d75b3707p-55, -0x1.e9c23179c2893p-54);
+                                     0x1.6f46ad23182e4p-55, 0x1.ada0911f09ebcp-55, 0x1.d4397afec42e2p-56,
+                                     0x1.6324c054647adp-54);
+  const __m512d high = _mm512_setr_pd(-0x1.bdd3413b26456p-54, -0x1.41577ee04992fp-55, 0x1.6e9f156864b27p-54,
+                                      0x1.c7c46b071f2bep-56, 0x1.7a1cd345dcc81p-54, 0x1.11065895048ddp-55,
+                                      0x1.2ed02d75b3707p-55, -0x1.e9c23179c2893p-54);
   const __m512i sign = _mm512_set1_epi64(INT64_MIN);
   const __m512d size = _mm512_castsi512_pd(_mm512_andnot_si512(sign, bits));
   // From 20 on it is 1. A NaN is the second operand.
@@ -207,7 +211,8 @@ DLT_FN __m512i logarithm_of(__m512i bits, double) {
   const __m512d p67 = _mm512_fmadd_pd(z, all(0x1.16b68349a863bp-3), all(0x1.0e88ea449af7bp-3));
   const __m512d p = _mm512_fmadd_pd(z4, _mm512_fmadd_pd(z2, p67, p45), _mm512_fmadd_pd(z2, p23, p01));
   const __m512d half_square = _mm512_mul_pd(_mm512_mul_pd(f, f), all(0.5));
-  const __m512d small = _mm512_fmadd_pd(power, all(0x1.3de6af278ece6p-42), _mm512_mul_pd(s, _mm512_fmadd_pd(z, p, half_square)));
+  const __m512d small = _mm512_fmadd_pd(power, all(0x1.3de6af278ece6p-42),
+                                        _mm512_mul_pd(s, _mm512_fmadd_pd(z, p, half_square)));
   const __m512d result = _mm512_fmadd_pd(power, all(0x1.62e42fefa3000p-1), _mm512_sub_pd(f, _mm512_sub_pd(half_square, small)));
   return _mm512_castpd_si512(result);
 }

@@ -11,23 +11,23 @@
 
 namespace dlt::kernels {
 
-#define DLT_BODY(name, ...)              \
-  struct op_##name {                     \
-    static constexpr bool raw = false;   \
-    template <class... A>                \
-    DLT_FN static auto of(A... a) {      \
-      return ops::name(a...);            \
-    }                                    \
+#define DLT_BODY(name, ...)            \
+  struct op_##name {                   \
+    static constexpr bool raw = false; \
+    template <class... A>              \
+    DLT_FN static auto of(A... a) {    \
+      return ops::name(a...);          \
+    }                                  \
   };
 DLT_OPS(DLT_BODY)
 #undef DLT_BODY
-#define DLT_BODY(name, operands)         \
-  struct saturating_##name {             \
-    static constexpr bool raw = false;   \
-    template <class... A>                \
-    DLT_FN static auto of(A... a) {      \
-      return saturated::name(a...);      \
-    }                                    \
+#define DLT_BODY(name, operands)       \
+  struct saturating_##name {           \
+    static constexpr bool raw = false; \
+    template <class... A>              \
+    DLT_FN static auto of(A... a) {    \
+      return saturated::name(a...);    \
+    }                                  \
   };
 DLT_SATURATING_OPS(DLT_BODY)
 #undef DLT_BODY
@@ -35,13 +35,13 @@ DLT_SATURATING_OPS(DLT_BODY)
 // Bodies that see what lies in memory.
 
 // An integer op any real number, the second operand.
-#define DLT_REAL_BODY(name, operands)        \
-  struct real_##name {                       \
-    static constexpr bool raw = true;        \
-    template <class... A>                    \
-    DLT_FN static auto of(A... a) {          \
-      return saturated::name##_real(a...);   \
-    }                                        \
+#define DLT_REAL_BODY(name, operands)      \
+  struct real_##name {                     \
+    static constexpr bool raw = true;      \
+    template <class... A>                  \
+    DLT_FN static auto of(A... a) {        \
+      return saturated::name##_real(a...); \
+    }                                      \
   };
 DLT_REAL_BODY(add, 2)
 DLT_REAL_BODY(rsub, 2)

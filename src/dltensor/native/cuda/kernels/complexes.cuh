@@ -122,19 +122,18 @@ DLT_FN C<F> tan(C<F> z) {
 
 template <class F>
 DLT_FN C<F> acos(C<F> z) {
-  if (is_infinite(z.re) || is_infinite(z.im))
-    return {library_atan2(magnitude_of(z.im), z.re), with_sign(infinity<F>(), -z.im)};
+  if (is_infinite(z.re) || is_infinite(z.im)) return {library_atan2(magnitude_of(z.im), z.re), with_sign(infinity<F>(), -z.im)};
   if (z.re == 0 && z.im != z.im) return {F(half_pi), z.im};
   const C<F> below = principal::sqrt(C<F>{1 - z.re, -z.im}), above = principal::sqrt(C<F>{1 + z.re, z.im});
   return {2 * library_atan2(below.re, above.re), library_asinh(above.re * below.im - above.im * below.re)};
 }
 template <class F>
 DLT_FN C<F> asin(C<F> z) {
-  if (is_infinite(z.re) || is_infinite(z.im))
-    return {library_atan2(z.re, magnitude_of(z.im)), with_sign(infinity<F>(), z.im)};
+  if (is_infinite(z.re) || is_infinite(z.im)) return {library_atan2(z.re, magnitude_of(z.im)), with_sign(infinity<F>(), z.im)};
   if (z.re == 0 && z.im != z.im) return z;
   const C<F> below = principal::sqrt(C<F>{1 - z.re, -z.im}), above = principal::sqrt(C<F>{1 + z.re, z.im});
-  return {library_atan2(z.re, below.re * above.re - below.im * above.im), library_asinh(below.re * above.im - below.im * above.re)};
+  return {library_atan2(z.re, below.re * above.re - below.im * above.im),
+          library_asinh(below.re * above.im - below.im * above.re)};
 }
 template <class F>
 DLT_FN C<F> acosh(C<F> z) {
@@ -199,7 +198,7 @@ DLT_FN C<F> log10(C<F> z) {
 // What functions.h calls, by the names it calls them.
 #if defined(__CUDACC_RTC__)
 namespace dlt {
-#define DLT_COMPLEX_FUNCTION(name)                           \
+#define DLT_COMPLEX_FUNCTION(name)                                            \
   DLT_FN complex64 library_##name(complex64 z) { return principal::name(z); } \
   DLT_FN complex128 library_##name(complex128 z) { return principal::name(z); }
 DLT_LIBRARY_FUNCTIONS(DLT_COMPLEX_FUNCTION)

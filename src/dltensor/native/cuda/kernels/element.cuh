@@ -9,7 +9,8 @@ namespace dlt::kernels::element {
 // BODY on OPERANDS operands in T's terms; A, B, C and R as they lie in memory; bit k of IMMEDIATES: operand k is one.
 template <class Body, int OPERANDS, class T, class A, class B, class C, class R, int VEC, unsigned IMMEDIATES>
 __global__ void __launch_bounds__(1024) contiguous(const __grid_constant__ Contiguous p) {
-  constexpr bool load_a = !(IMMEDIATES & 1), load_b = OPERANDS > 1 && !(IMMEDIATES & 2), load_c = OPERANDS > 2 && !(IMMEDIATES & 4);
+  constexpr bool load_a = !(IMMEDIATES & 1), load_b = OPERANDS > 1 && !(IMMEDIATES & 2),
+                 load_c = OPERANDS > 2 && !(IMMEDIATES & 4);
   // Two packs of each operand in flight fill the memory pipe at full occupancy; wide packs of bytes are enough alone.
   constexpr int UNROLL = VEC > 8 ? 1 : 2;
   const auto value_a = take<Body, T>(immediate<A>(p.value[0]));

@@ -41,10 +41,11 @@ __global__ void __launch_bounds__(256) tiled(const __grid_constant__ Product p) 
         const int b_line = b_runs ? k % side : k / deep, b_deep = b_runs ? k / side : k % deep;
         const int64_t row = row0 + a_line, column = column0 + b_line;
         const int64_t at_a = depth0 + a_deep, at_b = depth0 + b_deep;
-        a_tile[a_deep][a_line] =
-            row < p.rows && at_a < p.depth ? S(computed<T>::in(a[row * p.a_row + at_a * p.a_column])) : S{};
-        b_tile[b_deep][b_line] =
-            column < p.columns && at_b < p.depth ? S(computed<T>::in(b[at_b * p.b_row + column * p.b_column])) : S{};
+        a_tile[a_deep][a_line] = row < p.rows && at_a < p.depth ? S(computed<T>::in(a[row * p.a_row + at_a * p.a_column]))
+                                                                : S{};
+        b_tile[b_deep][b_line] = column < p.columns && at_b < p.depth
+                                     ? S(computed<T>::in(b[at_b * p.b_row + column * p.b_column]))
+                                     : S{};
       }
       __syncthreads();
 #pragma unroll 4
