@@ -58,9 +58,7 @@ def keep_old_modules(namespace):
     >>> pickle.loads(b"cdltensor._functions\\nadd\\n.") is dl.add
     True
     """
-    old = ModuleType(
-        "dltensor._old", "Public functions, for pickles of version 0.1."
-    )
+    old = ModuleType("dltensor._old", "Public functions, for pickles of version 0.1.")
     vars(old).update({name: namespace[name] for name in namespace["__all__"] if callable(namespace[name])})
     old.rebuild = namespace["_rebuild"]
     for name in OLD_MODULES:
