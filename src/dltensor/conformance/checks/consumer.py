@@ -196,7 +196,7 @@ def read_only_is_kept(target):
         if seen is None or seen.is_marked_read_only is None:
             raise
         writable = not seen.is_marked_read_only
-    expect(not writable, "READ_ONLY memory became a writable array, without a word")
+    expect(not writable, "READ_ONLY memory became a writable array without an error")
 
 
 @check(23, "consumer")
@@ -368,7 +368,7 @@ def old_signatures_are_taken(target):
 
 @check(45, "consumer")
 def import_shares(target):
-    """Import aligned memory without a word about copies: the array lies there."""
+    """Import aligned memory without a copy: the array is at that address."""
     source = Source(shape=shape_for(target))
     result = target.take(source)
     address = look_at(result).address

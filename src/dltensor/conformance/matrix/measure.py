@@ -25,7 +25,7 @@ OUTCOMES = {
     "passes": "arrives; whether it is a copy cannot be seen",
     "kept": "stays read-only",
     "copied": "becomes a copy that may be written",
-    "lost": "becomes writable without a word",
+    "lost": "becomes writable silently",
     "unknown": "arrives; whether it may be written cannot be seen",
     "timed": "was timed",
     "changed": "has another element type",
