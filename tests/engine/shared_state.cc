@@ -107,7 +107,7 @@ void adopt_memory(Random&) {
   dlt::release(block);
 }
 
-void lend_memory(Random& random) {
+void export_memory(Random& random) {
   dlt::Block* block = dlt::allocate(64);
   int64_t shape[2] = {4, 4}, strides[2] = {4, 1};
   const DLTensor view{block->data, {kDLCPU, 0}, 2, {kDLFloat, 32, 1}, shape, strides, 0};
@@ -214,14 +214,14 @@ void name_origins(Random& random) {
   CHECK(origin == again && dlt_get_data_origin(origin, back, sizeof back) == DLT_SUCCESS && !strcmp(name, back));
 }
 
-std::atomic<int64_t> left_things{0};
+std::atomic<int64_t> deferred_things{0};
 
-void leave_things(Random& random) {
+void defer_things(Random& random) {
   if (random.below(3)) {
-    left_things.fetch_add(1);
-    dlt::opaque::leave(&left_things);
+    deferred_things.fetch_add(1);
+    dlt::opaque::defer(&deferred_things);
   } else {
-    dlt::opaque::take_left([](void* thing) noexcept { static_cast<std::atomic<int64_t>*>(thing)->fetch_sub(1); });
+    dlt::opaque::drain([](void* thing) noexcept { static_cast<std::atomic<int64_t>*>(thing)->fetch_sub(1); });
   }
 }
 
@@ -239,9 +239,10 @@ struct Action {
   void (*act)(Random&);
   int weight;  // of 100
 };
-constexpr Action actions[] = {{take_memory, 22}, {take_small, 22},    {adopt_memory, 10}, {lend_memory, 10}, {govern_memory, 4},
-                              {run_job, 6},      {change_threads, 1}, {use_trace, 4},     {ask_shared, 8},   {make_arrays, 5},
-                              {name_origins, 4}, {leave_things, 3},   {start_a_thread, 1}};
+constexpr Action actions[] = {{take_memory, 22},  {take_small, 22}, {adopt_memory, 10},  {export_memory, 10},
+                              {govern_memory, 4}, {run_job, 6},     {change_threads, 1}, {use_trace, 4},
+                              {ask_shared, 8},    {make_arrays, 5}, {name_origins, 4},   {defer_things, 3},
+                              {start_a_thread, 1}};
 
 void mix(uint64_t seed, int rounds) {
   Random random{seed * 0x9E3779B97F4A7C15u};
@@ -263,13 +264,13 @@ void run_mix(int rounds) {
   for (auto& place : shelf) check_and_release(place.exchange(nullptr));
   for (auto& place : lent)
     if (auto* tensor = place.exchange(nullptr)) tensor->deleter(tensor);
-  dlt::opaque::take_left([](void* thing) noexcept { static_cast<std::atomic<int64_t>*>(thing)->fetch_sub(1); });
+  dlt::opaque::drain([](void* thing) noexcept { static_cast<std::atomic<int64_t>*>(thing)->fetch_sub(1); });
   shared.destroy(shared.ptr);
   dlt::set_num_threads(1);
   dlt::set_cache_limit(0);
   const dlt::MemoryStats stats = dlt::memory_stats();
   CHECK(stats.live_blocks == 0 && stats.live_bytes == 0 && stats.cached_bytes == 0);
-  CHECK(owners.load() == 0 && left_things.load() == 0 && dlt::opaque::live_handles() == 0);
+  CHECK(owners.load() == 0 && deferred_things.load() == 0 && dlt::opaque::live_handles() == 0);
   puts("nothing shared went wrong");
 }
 

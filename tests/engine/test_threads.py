@@ -66,8 +66,8 @@ PLANTED = {
     "cpu/thread_pool.cc": ("  wait_for_workers();\n  const", "  (void)wait_for_workers;\n  const"),
     "opaque/handles.cc": ("  std::lock_guard lock(all.guard);\n  if (all.first", "  if (all.first"),
     "opaque/array.cc": (
-        "  Disowned gone;\n  std::lock_guard lock(array.guard);\n  DLTensor view = array.view();\n  auto ndim",
-        "  Disowned gone;\n  DLTensor view = array.view();\n  auto ndim",
+        "  PendingRelease gone;\n  std::lock_guard lock(array.guard);\n  DLTensor view = array.view();\n  auto ndim",
+        "  PendingRelease gone;\n  DLTensor view = array.view();\n  auto ndim",
     ),
     "opaque/registry.cc": ("    std::lock_guard lock(all.guard);\n    name", "    name"),
 }  # fmt: skip
