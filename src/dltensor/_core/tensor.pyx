@@ -58,10 +58,747 @@ cdef extern from *:
     """
     int forget_new(PyTypeObject*) except -1
 
-include "tensor_operators.pxi"
-include "tensor_memory.pxi"
-include "tensor_shape.pxi"
-include "tensor_export.pxi"
+
+# -- operators and NumPy's ufuncs, which call functions of _ops -------------------------------------------------------
+
+cdef element_t _element = NULL
+
+
+cdef void set_element(element_t function) noexcept:
+    global _element
+    _element = function
+
+
+cdef inline bint is_operand(object x):
+    """Whether a function would take `x`: an operator must leave everything else to the other side."""
+    if type(x) is Tensor or PyFloat_CheckExact(x) or PyLong_CheckExact(x):
+        return True
+    if entry_of(x).path not in (UNKNOWN, CAPSULE, NONE):
+        return True
+    return isinstance(x, (int, float, complex))  # bool, and subclasses
+
+
+cdef inline object operate(int op, object a, object b, object out):
+    cdef PyObject* operands[2]
+    if not is_operand(a) or not is_operand(b):
+        return NotImplemented
+    operands[0] = <PyObject*>a
+    operands[1] = <PyObject*>b
+    return _element(op, False, operands, <PyObject*>out, False, <PyObject*>None)
+
+
+cdef inline object operate_alone(int op, object a):
+    cdef PyObject* operands[1]
+    operands[0] = <PyObject*>a
+    return _element(op, False, operands, <PyObject*>None, False, <PyObject*>None)
+
+
+cdef inline object operate_divmod(object a, object b):
+    if not is_operand(a) or not is_operand(b):
+        return NotImplemented
+    return operate(op_floor_divide, a, b, None), operate(op_remainder, a, b, None)
+
+
+cdef inline object operate_matmul(object a, object b):
+    if not is_operand(a) or not is_operand(b):
+        return NotImplemented
+    return _hooks["matmul_operator"](a, b)
+
+
+# -- NumPy's ufuncs ---------------------------------------------------------------------------------------------------
+# NumPy looks for __array_ufunc__ on the class in two places. Its operators step back when that is None, and the
+# tensor's __radd__ computes; its ufuncs call it. An operator that is not told to step back builds the call of a ufunc,
+# which costs more than the sum of two small tensors: so Python code that is at an operator is told None.
+
+cdef extern from "_core/instruction.h" namespace "dlt":
+    bint is_at_operator() noexcept
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class _UfuncMethod:
+    """``Tensor.__array_ufunc__``: None for an operator of Python code, which has a faster way; else the method.
+
+    Where an operator calls C code of another package, and that calls a ufunc with a tensor, NumPy is told None, too,
+    and raises TypeError.
+    """
+
+    def __get__(self, instance, owner):
+        if instance is not None:
+            return MethodType(self, instance)
+        return None if is_at_operator() else self
+
+    def __call__(self, tensor, ufunc, method, *inputs, **kwargs):
+        """Answer a ufunc of NumPy: the operation of the same meaning computes, and the result is a Tensor."""
+        return call_ufunc(ufunc, method, inputs, kwargs)
+
+
+cdef dict _ufuncs = {}      # ufunc -> number of the operation that it is
+cdef object _ndarray = None
+
+
+def set_ufuncs(dict rows, ndarray):
+    """Register which ufuncs of NumPy are operations here, ufunc -> name of the row, and the class of its arrays."""
+    global _ndarray
+    _ndarray = ndarray
+    numbers = {op_table[i].name.decode(): i for i in range(op_count)}
+    for ufunc, name in rows.items():
+        _ufuncs[ufunc] = numbers[name]
+
+
+cdef inline bint _is_plain_operand(object x) noexcept:
+    """Whether `x` is of a type whose own ``__array_ufunc__`` need not be asked."""
+    return type(x) is Tensor or PyFloat_CheckExact(x) or PyLong_CheckExact(x) or type(x) is _ndarray
+
+
+cdef inline object call_ufunc(object ufunc, str method, tuple inputs, dict kwargs):
+    """The operation that a ufunc is, on plain operands; everything else is decided in _ops/numpy_dispatch.py."""
+    cdef PyObject* operands[2]
+    cdef PyObject* number = PyDict_GetItem(_ufuncs, ufunc)
+    cdef Py_ssize_t count = PyTuple_GET_SIZE(inputs)
+    out = None
+    if number != NULL and count <= 2 and method == "__call__":
+        for i in range(count):
+            operands[i] = PyTuple_GET_ITEM(inputs, i)
+            if not _is_plain_operand(<object>operands[i]):
+                break
+        else:
+            if len(kwargs) == 0:
+                return _element(<object>number, False, operands, <PyObject*>None, False, <PyObject*>None)
+            if len(kwargs) == 1 and "out" in kwargs:
+                out = kwargs["out"][0]
+                if _is_plain_operand(out):
+                    return _element(<object>number, False, operands, <PyObject*>out, False, <PyObject*>None)
+    return _hooks["array_ufunc"](ufunc, method, inputs, kwargs)
+
+# -- memory: allocation, sharing, copies, assignment ------------------------------------------------------------------
+
+cdef inline Tensor new_tensor(int ndim):  # no-cython-lint  inlined in this module
+    """A tensor with room for `ndim` dimensions and nothing else set."""
+    cdef Tensor t = Tensor.__new__(Tensor)
+    if not t.impl.reserve_dims(ndim):
+        raise MemoryError(f"no memory left for {ndim} dimensions")
+    return t
+
+
+cdef int fill_from_import(Tensor t, ImportedTensor* imported) except -1:
+    """Fill a new tensor with what a door has taken; the block's reference moves in first, so that nothing is lost."""
+    cdef int i
+    cdef int ndim = imported.view.ndim
+    t.impl.block = imported.block
+    t.is_view = True
+    t.impl.flags = imported.flags
+    if not t.impl.reserve_dims(ndim):
+        raise MemoryError(f"no memory left for {ndim} dimensions")
+    t.impl.dl.data = imported.view.data
+    t.impl.dl.device = imported.view.device
+    t.impl.dl.dtype = imported.view.dtype
+    t.impl.dl.byte_offset = imported.view.byte_offset
+    for i in range(ndim):
+        t.impl.dl.shape[i] = imported.view.shape[i]
+    if imported.view.strides != NULL:
+        for i in range(ndim):
+            t.impl.dl.strides[i] = imported.view.strides[i]
+    else:
+        # NULL strides were legal until DLPack 1.2: fill them, so that no loop has to ask.
+        contiguous_strides(ndim, t.impl.dl.shape, t.impl.dl.strides)
+    return 0
+
+
+cdef inline bint is_packed(DLDataType dtype, uint64_t flags) noexcept:  # no-cython-lint  inlined in this module
+    return (dtype.bits < 8 and (dtype.bits * dtype.lanes & 7) != 0 and
+            not flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED)
+
+
+cdef inline int64_t _bytes(const DLTensor* view, int64_t size, uint64_t flags) noexcept:
+    return bytes_of(size, view.dtype, flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED != 0)
+
+
+cdef inline int64_t _size(const DLTensor* view) noexcept:
+    return numel(view.ndim, view.shape)
+
+
+cdef extern from *:
+    """
+    static bool is_shared(const dlt::Block* block) {
+      return block->references.load(std::memory_order_relaxed) != 1;
+    }
+    """
+    bint is_shared(const Block*) noexcept
+
+
+cdef inline size_t _owned_bytes(Tensor t) noexcept:
+    """Bytes of host memory that are this tensor's: its block, unless it is a view of a block that others hold too."""
+    cdef Block* block = t.impl.block
+    if block == NULL or not is_host(<int>t.impl.dl.device.device_type) or t.is_view and is_shared(block):
+        return 0
+    return block.bytes  # 0 for memory of somebody else
+
+
+cdef int64_t counted(int ndim, const int64_t* shape, DLDataType dtype, str func) except -1:
+    """The number of elements of a requested shape; ValueError when an extent is negative or int64 cannot count them."""
+    cdef int i
+    cdef int64_t count
+    for i in range(ndim):
+        if shape[i] < 0:
+            raise ValueError(f"{func}: shape[{i}] must be at least 0, got {shape[i]}")
+    if not count_elements(ndim, shape, dtype, &count):
+        raise ValueError(f"{func}: shape {as_tuple(ndim, shape)} of {dtype_of(dtype)} takes more than 2^63 - 1 bytes, "
+                         f"the most that can be counted")
+    return count
+
+
+cdef allocate_t _allocate = NULL
+
+
+cdef void set_allocate(allocate_t function) noexcept:
+    global _allocate
+    _allocate = function
+
+
+cdef Tensor new_empty(int ndim, const int64_t* shape, DLDataType dtype, DLDevice device, str func):
+    """A tensor in fresh memory, C order, uninitialised."""
+    cdef int i
+    cdef Tensor t
+    cdef int64_t size = counted(ndim, shape, dtype, func)
+    # What no address reaches is not asked for: 2^47 bytes.
+    if size > (<int64_t>1 << 47) * 8 // (dtype.bits * dtype.lanes):
+        raise MemoryError(_out_of_memory(ndim, shape, dtype, func))
+    t = new_tensor(ndim)
+    for i in range(ndim):
+        t.impl.dl.shape[i] = shape[i]
+    contiguous_strides(ndim, t.impl.dl.shape, t.impl.dl.strides)
+    t.impl.dl.dtype = dtype
+    t.impl.dl.device = device
+    if device.device_type != kDLCPU:
+        if _allocate == NULL:
+            _hook("engine", func, "dltensor.cuda")()
+        t.impl.block = _allocate(_bytes(&t.impl.dl, size, 0), device, func)
+        t.impl.dl.data = t.impl.block.data
+        return t
+    t.impl.block = allocate(_bytes(&t.impl.dl, size, 0))
+    if t.impl.block == NULL:
+        raise MemoryError(_out_of_memory(ndim, shape, dtype, func))
+    t.impl.dl.data = t.impl.block.data
+    if dtype.bits < 8 and size > 0:
+        # The bits after the last packed element are exported with it: by tobytes(), pickles and files.
+        (<char*>t.impl.dl.data)[_bytes(&t.impl.dl, size, 0) - 1] = 0
+    return t
+
+
+cdef str _out_of_memory(int ndim, const int64_t* shape, DLDataType dtype, str func):
+    bits = int(dtype.bits) * int(dtype.lanes)
+    for i in range(ndim):
+        bits *= shape[i]
+    return (f"{func}: cannot allocate {(bits + 7) // 8} bytes for shape {as_tuple(ndim, shape)} of "
+            f"{dtype_of(dtype)}")
+
+
+cdef inline void _share(Tensor t, Tensor source) noexcept:
+    t.impl.dl.device = source.impl.dl.device
+    t.impl.dl.dtype = source.impl.dl.dtype
+    t.impl.dl.byte_offset = source.impl.dl.byte_offset
+    t.impl.dl.data = source.impl.dl.data
+    t.impl.flags = source.impl.flags & ~<uint64_t>DLPACK_FLAG_BITMASK_IS_COPIED
+    retain(source.impl.block)
+    t.impl.block = source.impl.block
+    t.is_view = True
+
+
+cdef inline void _advance(Tensor t, uint64_t bytes) noexcept:
+    # Unsigned arithmetic wraps: strides of a foreign empty tensor may be anything. On devices whose data is a handle
+    # the offset must stay where it is.
+    if is_handle(<int>t.impl.dl.device.device_type):
+        t.impl.dl.byte_offset += bytes
+    else:
+        t.impl.dl.data = <void*>(<size_t>t.impl.dl.data + bytes)
+
+
+cdef inline Tensor _row(Tensor source, int64_t index):
+    """``source[index]``, for elements of whole bytes: the most frequent key of all."""
+    cdef int i
+    cdef int ndim = source.impl.dl.ndim - 1
+    cdef Tensor t = new_tensor(ndim)
+    _share(t, source)
+    _advance(t, <uint64_t>index * <uint64_t>source.impl.dl.strides[0] * <uint64_t>item_bytes(source.impl.dl.dtype))
+    for i in range(ndim):
+        t.impl.dl.shape[i] = source.impl.dl.shape[i + 1]
+        t.impl.dl.strides[i] = source.impl.dl.strides[i + 1]
+    return t
+
+
+cdef Tensor view_of(Tensor source, const Place* place):
+    """A tensor that shares the memory of `source` at a place inside it."""
+    cdef int i
+    cdef Tensor t = new_tensor(place.ndim)
+    cdef uint64_t bytes
+    cdef int64_t bits = source.impl.dl.dtype.bits * source.impl.dl.dtype.lanes
+    if not is_packed(source.impl.dl.dtype, source.impl.flags):
+        bytes = <uint64_t>place.offset * <uint64_t>item_bytes(source.impl.dl.dtype)
+    else:
+        # By eights, whose bits are whole bytes, so that all together need not be counted in bits.
+        bytes = <uint64_t>((place.offset >> 3) * bits + ((place.offset & 7) * bits >> 3))
+        if (place.offset & 7) * bits & 7:
+            raise ValueError(f"element {place.offset} of a packed {dtype_of(source.impl.dl.dtype)} tensor starts "
+                             f"inside a byte, where no view can begin; read it with item() or tolist(), or widen the "
+                             f"tensor "
+                             f"with astype()")
+    _share(t, source)
+    _advance(t, bytes)
+    for i in range(place.ndim):
+        t.impl.dl.shape[i] = place.shape[i]
+        t.impl.dl.strides[i] = place.strides[i]
+    return t
+
+
+cdef Tensor same_view(Tensor source):
+    cdef int i
+    cdef int ndim = source.impl.dl.ndim
+    cdef Tensor t = new_tensor(ndim)
+    _share(t, source)
+    for i in range(2 * ndim):
+        t.impl.dl.shape[i] = source.impl.dl.shape[i]
+    return t
+
+
+cdef object _hook(str name, str func, str needed):
+    function = _hooks.get(name)
+    if function is None:
+        raise DeviceError(f"{func}: this needs {needed}, which is not loaded")
+    return function
+
+
+cdef int check_host(Tensor self, str func) except -1:
+    if not is_host(<int>self.impl.dl.device.device_type):
+        raise DeviceError(f"{func}: the data is on {device_of(self.impl.dl.device)}, which the host cannot read; move "
+                          f"it with to('cpu')")
+    return 0
+
+
+cdef Tensor on_host(Tensor self, str func):
+    """A tensor that the host can read: `self`, or a copy that waits for the device."""
+    if is_host(<int>self.impl.dl.device.device_type):
+        return self
+    return _hook("to", func, "dltensor.cuda")(self, device_of(DLDevice(kDLCPU, 0)), func)
+
+
+cdef Tensor on_device(Tensor self, object device, str func):
+    """The tensor on a device: itself when it is there, else a copy."""
+    cdef DLDevice target = read_device(device, func)
+    if target.device_type == self.impl.dl.device.device_type and target.device_id == self.impl.dl.device.device_id:
+        return self
+    if target.device_type == kDLCPU and is_host(<int>self.impl.dl.device.device_type):
+        return copied(self, func)
+    return _hook("to", func, "dltensor.cuda")(self, device_of(target), func)
+
+
+cdef int check_writable(const DLTensor* view, uint64_t flags, str func, str what="the tensor") except -1:
+    if flags & DLPACK_FLAG_BITMASK_READ_ONLY:
+        raise ValueError(f"{func}: {what} is read-only; write to a copy()")
+    if repeats_elements(view.ndim, view.shape, view.strides):
+        raise ValueError(f"{func}: elements of {what}, of shape {as_tuple(view.ndim, view.shape)} with strides "
+                         f"{as_tuple(view.ndim, view.strides)}, share memory; write to a copy()")
+    return 0
+
+
+cdef Tensor new_padded(int ndim, const int64_t* shape, DLDataType dtype, str func):
+    """A tensor in fresh memory whose elements have a byte each where their dtype has fewer bits."""
+    cdef DLDataType byte = dtype
+    cdef Tensor made
+    if dtype.bits >= 8:
+        return new_empty(ndim, shape, dtype, DLDevice(kDLCPU, 0), func)
+    byte.bits = 8
+    made = new_empty(ndim, shape, byte, DLDevice(kDLCPU, 0), func)
+    made.impl.dl.dtype = dtype
+    made.impl.flags = DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED
+    return made
+
+
+cdef Tensor copied(Tensor self, str func):
+    """The elements in fresh memory, C order, host to host; other devices have their own way."""
+    cdef Tensor made
+    if not is_host(<int>self.impl.dl.device.device_type):
+        return _hook("copy", func, "dltensor.cuda")(self, func)
+    if self.impl.flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED:
+        made = new_padded(self.impl.dl.ndim, self.impl.dl.shape, self.impl.dl.dtype, func)
+    else:
+        made = new_empty(self.impl.dl.ndim, self.impl.dl.shape, self.impl.dl.dtype, DLDevice(kDLCPU, 0), func)
+    copy_elements(&made.impl.dl, &self.impl.dl, self.impl.flags)
+    return made
+
+
+cdef int copy_elements(const DLTensor* to, const DLTensor* source, uint64_t flags) except -1:
+    cdef bint padded = flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED != 0, done
+    if _bytes(to, _size(to), flags) > KEEP_GIL_BYTES:
+        with nogil:
+            done = copy_tensor(to[0], source[0], padded)
+    else:
+        done = copy_tensor(to[0], source[0], padded)
+    if not done:
+        raise MemoryError("copy: no memory left for the temporary that overlapping memory needs")
+    return 0
+
+
+cdef void fill_elements(const DLTensor* to, const void* element, uint64_t flags) noexcept:
+    cdef bint padded = flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED != 0
+    if _bytes(to, _size(to), flags) > KEEP_GIL_BYTES:
+        with nogil:
+            fill_tensor(to[0], element, padded)
+    else:
+        fill_tensor(to[0], element, padded)
+
+
+cdef int assign_scalar(Tensor self, object value, str func) except -1:
+    cdef char element[32]
+    check_writable(&self.impl.dl, self.impl.flags, func)
+    store_python(element, 0, value, self.impl.dl.dtype, True, func)
+    if not is_host(<int>self.impl.dl.device.device_type):
+        _hook("fill", func, "dltensor.cuda")(self, value, func)
+        return 0
+    fill_elements(&self.impl.dl, element, self.impl.flags)
+    return 0
+
+
+cdef int assign(Tensor self, object value, str func) except -1:
+    """Write a number or a tensor, broadcast, to every element of `self`; overlapping memory is as if copied first."""
+    cdef Tensor source
+    cdef DLTensor spread
+    cdef int64_t strides[64]
+    check_writable(&self.impl.dl, self.impl.flags, func)
+    if type(value) is Tensor:
+        source = <Tensor>value
+    elif isinstance(value, (bool, int, float, complex)):
+        return assign_scalar(self, value, func)
+    else:
+        source = _hooks["asarray"](value, self.dtype, func)
+    if (source.impl.dl.dtype.code != self.impl.dl.dtype.code or source.impl.dl.dtype.bits != self.impl.dl.dtype.bits or
+            source.impl.dl.dtype.lanes != self.impl.dl.dtype.lanes or
+            (source.impl.flags ^ self.impl.flags) & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED or
+            not is_host(<int>self.impl.dl.device.device_type) or not is_host(<int>source.impl.dl.device.device_type)):
+        _hook("assign", func, f"a conversion from {source.dtype} on {source.device} to {self.dtype} on {self.device}")(
+            self, source, func)
+        return 0
+    if not broadcast_strides(source.impl.dl.ndim, source.impl.dl.shape, source.impl.dl.strides, self.impl.dl.ndim,
+                             self.impl.dl.shape, TRAILING, strides):
+        raise ValueError(f"{func}: shape {source.shape} does not broadcast to {self.shape}")
+    spread = source.impl.dl
+    spread.ndim = self.impl.dl.ndim
+    spread.shape = self.impl.dl.shape
+    spread.strides = strides
+    return copy_elements(&self.impl.dl, &spread, self.impl.flags)
+
+
+cdef object single(Tensor self, str func):
+    """The one element as a number, for the conversions that Python asks for by name."""
+    if _size(&self.impl.dl) != 1:
+        if func == "bool":
+            raise ValueError(f"bool: the truth value of a tensor of shape {self.shape} is ambiguous; use .any() or "
+                             f".all(), for example t.numpy().any()")
+        whole = func in ("round", "trunc", "floor", "ceil")
+        others = f"dl.{func}() takes every element" if whole else "take tolist()"
+        raise ValueError(f"{func}: expected a tensor of one element, got shape {self.shape}; index one, or {others}")
+    return self.item()
+
+# -- shapes that users ask for ----------------------------------------------------------------------------------------
+
+cdef object as_tuple(int n, const int64_t* numbers):
+    """A shape, or strides, as Python shows them."""
+    cdef int i
+    cdef tuple made = PyTuple_New(n)
+    for i in range(n):
+        number = numbers[i]
+        value = <object>number
+        Py_INCREF(value)
+        PyTuple_SET_ITEM(made, i, value)
+    return made
+
+
+cdef int read_shape(object shape, int64_t* out, str func, bint strides=False) except -1:
+    """Numbers of a shape argument, or of strides, into `out` (64 entries); returns how many."""
+    cdef int n = 0, overflow = 0
+    cdef Py_ssize_t i
+    if PyTuple_CheckExact(shape) and PyTuple_GET_SIZE(shape) <= 64:
+        for n in range(<int>PyTuple_GET_SIZE(shape)):
+            if not PyLong_CheckExact(<object>PyTuple_GET_ITEM(shape, n)):
+                break
+            out[n] = PyLong_AsLongLongAndOverflow(<object>PyTuple_GET_ITEM(shape, n), &overflow)
+            if overflow != 0:
+                break
+        else:
+            return <int>PyTuple_GET_SIZE(shape)
+    elif PyLong_CheckExact(shape):
+        out[0] = PyLong_AsLongLongAndOverflow(shape, &overflow)
+        if overflow == 0:
+            return 1
+    # Anything else is read once, into numbers of ours; so many of a sequence as tell that it is too long.
+    cdef list numbers = []
+    n = 0
+    try:
+        if hasattr(shape, "__index__"):
+            numbers.append(shape.__index__())
+        else:
+            for number in shape:
+                if len(numbers) == 64:
+                    raise ValueError(f"{func}: at most 64 dimensions are supported, got "
+                                     f"{len(shape) if type(shape) in (tuple, list) else 'more'}")
+                numbers.append(number.__index__())
+    except (TypeError, AttributeError):
+        raise TypeError(f"{func}: {'strides are' if strides else 'a shape is'} an integer or a sequence of integers, "
+                        f"got {quoted(shape)}") from None
+    try:
+        for i in range(len(numbers)):
+            out[i] = numbers[i]
+    except OverflowError:
+        raise ValueError(f"{func}: {'a stride' if strides else 'an extent'} must be below 2^63, got "
+                         f"{', '.join([shown(number) for number in numbers])}") from None
+    return <int>len(numbers)
+
+
+cdef Tensor _swap_last(Tensor self):
+    cdef Place place
+    cdef int n = self.impl.dl.ndim
+    place.ndim = n
+    place.offset = 0
+    memcpy(place.shape, self.impl.dl.shape, n * sizeof(int64_t))
+    memcpy(place.strides, self.impl.dl.strides, n * sizeof(int64_t))
+    place.shape[n - 1], place.shape[n - 2] = place.shape[n - 2], place.shape[n - 1]
+    place.strides[n - 1], place.strides[n - 2] = place.strides[n - 2], place.strides[n - 1]
+    return view_of(self, &place)
+
+
+cdef int _axis_of(object axis, int ndim, str func) except -1:
+    """A dimension's number, counted from the end when negative."""
+    try:
+        at = axis.__index__()
+    except AttributeError:
+        raise TypeError(f"{func}: an axis must be an integer, got {quoted(axis)}") from None
+    if not -ndim <= at < ndim:
+        raise IndexError(f"{func}: axis {at} is out of range for {ndim} dimensions")
+    return at % ndim
+
+
+cdef tuple one_or_many(tuple given):
+    """Axes that came one by one, or as one sequence."""
+    return tuple(given[0]) if len(given) == 1 and isinstance(given[0], (tuple, list)) else given
+
+
+cdef Tensor permuted(Tensor self, tuple axes, str func):
+    """A view with the dimensions in another order."""
+    cdef Place place
+    cdef uint64_t seen = 0
+    cdef int i, axis, n = self.impl.dl.ndim
+    if len(axes) != n:
+        raise ValueError(f"{func}: axes {axes} must name each of the {n} dimensions once")
+    place.ndim = n
+    place.offset = 0
+    for i in range(n):
+        axis = _axis_of(axes[i], n, func)
+        if seen >> axis & 1:
+            raise ValueError(f"{func}: axes {axes} name a dimension of {n} twice")
+        seen |= <uint64_t>1 << axis
+        place.shape[i] = self.impl.dl.shape[axis]
+        place.strides[i] = self.impl.dl.strides[axis]
+    return view_of(self, &place)
+
+
+cdef Tensor squeezed(Tensor self, object axes, str func):
+    """A view without some dimensions of one element, or without all of them when `axes` is None."""
+    cdef Place place
+    cdef uint64_t gone = 0
+    cdef int i, axis
+    if axes is not None:
+        for each in axes if isinstance(axes, (tuple, list)) else (axes,):
+            axis = _axis_of(each, self.impl.dl.ndim, func)
+            if gone >> axis & 1:
+                raise ValueError(f"{func}: axes {axes} name a dimension of {self.impl.dl.ndim} twice")
+            if self.impl.dl.shape[axis] != 1:
+                raise ValueError(f"{func}: axis {axis} of shape {self.shape} has {self.impl.dl.shape[axis]} elements, "
+                                 f"expected 1")
+            gone |= <uint64_t>1 << axis
+    place.ndim = 0
+    place.offset = 0
+    for i in range(self.impl.dl.ndim):
+        if gone >> i & 1 or axes is None and self.impl.dl.shape[i] == 1:
+            continue
+        place.shape[place.ndim] = self.impl.dl.shape[i]
+        place.strides[place.ndim] = self.impl.dl.strides[i]
+        place.ndim += 1
+    return view_of(self, &place)
+
+
+cdef int _complete_shape(Tensor self, int n, int64_t* target, str func) except -1:
+    """Replace one -1 by what is left over, and see that the number of elements stays."""
+    cdef int i
+    cdef int64_t known, size = _size(&self.impl.dl)
+    cdef int open = -1
+    for i in range(n):
+        if target[i] == -1:
+            if open >= 0:
+                raise ValueError(f"{func}: at most one extent may be -1, got {as_tuple(n, target)}")
+            open = i
+        elif target[i] < 0:
+            raise ValueError(f"{func}: an extent must be at least 0 (or one -1), got {as_tuple(n, target)}")
+    if open >= 0:
+        target[open] = 1
+    known = counted(n, target, self.impl.dl.dtype, func)
+    if open >= 0:
+        if known == 0 or size % known != 0:
+            target[open] = -1
+            raise ValueError(f"{func}: {size} elements of shape {self.shape} do not fill shape {as_tuple(n, target)}")
+        target[open] = size // known
+    elif known != size:
+        raise ValueError(f"{func}: shape {self.shape} has {size} elements, shape {as_tuple(n, target)} has {known}")
+    return 0
+
+
+cdef Tensor reshaped(Tensor self, object shape, object copy, str func):
+    """The elements, in C order, under another shape: a copy when `copy` is True, or None and no view can show them."""
+    cdef Place place
+    cdef Tensor source = self
+    cdef int n = read_shape(shape, place.shape, func)
+    _complete_shape(self, n, place.shape, func)
+    place.ndim = n
+    place.offset = 0
+    if copy is not None and copy:
+        source = copied(self, func)
+    if not reshape_strides(source.impl.dl.ndim, source.impl.dl.shape, source.impl.dl.strides, n, place.shape,
+                           place.strides):
+        if copy is not None:
+            raise ValueError(f"{func}: shape {self.shape} with strides {self.strides} has no view of shape "
+                             f"{as_tuple(n, place.shape)}; allow a copy with copy=None")
+        source = copied(self, func)
+        contiguous_strides(n, place.shape, place.strides)
+    return view_of(source, &place)
+
+
+cdef Tensor _reinterpret(Tensor self, DLDataType dtype):
+    cdef int i
+    cdef Tensor made = same_view(self)
+    cdef int last = self.impl.dl.ndim - 1
+    cdef int64_t old = self.impl.dl.dtype.bits * self.impl.dl.dtype.lanes, new = dtype.bits * dtype.lanes
+    made.impl.dl.dtype = dtype
+    if self.impl.flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED:
+        if new % 8:
+            raise ValueError(f"view: padded {self.dtype} elements have 8 bits each, {dtype_of(dtype)} has {new}")
+        old = 8
+        made.impl.flags &= ~<uint64_t>DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED
+    if old == new:
+        return made
+    if last < 0 or self.impl.dl.strides[last] != 1 and self.impl.dl.shape[last] != 1:
+        raise ValueError(f"view: {self.dtype} and {dtype_of(dtype)} differ in width, so the last dimension of shape "
+                         f"{self.shape} with strides {self.strides} must lie side by side; copy() first")
+    # Counted by Python's integers: bits may be more than 64 of them hold.
+    length = <object>self.impl.dl.shape[last] * old
+    if length % new:
+        raise ValueError(f"view: the last dimension has {length} bits, which {dtype_of(dtype)} of {new} does not "
+                         f"divide")
+    length //= new
+    if length >> 63:
+        raise ValueError(f"view: shape {self.shape} of {self.dtype} as {dtype_of(dtype)} would have a dimension of "
+                         f"{length} elements; at most 2^63 - 1 can be counted")
+    made.impl.dl.shape[last] = length
+    made.impl.dl.strides[last] = 1
+    for i in range(last):
+        if self.impl.dl.shape[i] <= 1:
+            continue  # its stride is never used
+        step = <object>self.impl.dl.strides[i] * old
+        if step % new:
+            raise ValueError(f"view: strides {self.strides} of {self.dtype} are not whole elements of "
+                             f"{dtype_of(dtype)}; copy() first")
+        made.impl.dl.strides[i] = step // new
+    counted(made.impl.dl.ndim, made.impl.dl.shape, dtype, "view")
+    return made
+
+# -- what a consumer may ask of an export -----------------------------------------------------------------------------
+
+cdef object _read_version(object max_version):
+    try:
+        major, minor = max_version
+        return int(major.__index__()), int(minor.__index__())
+    except (TypeError, ValueError, AttributeError):
+        raise TypeError(f"__dlpack__: max_version must be None or two integers such as (1, 3), got "
+                        f"{max_version!r}") from None
+
+
+cdef int _check_stream_type(object stream) except -1:
+    if isinstance(stream, bool) or not isinstance(stream, int):
+        raise TypeError(f"__dlpack__: stream must be None or an integer, got {stream!r}")
+    return 0
+
+
+cdef int _check_cuda_stream(object stream) except -1:
+    if stream is None:
+        return 0
+    _check_stream_type(stream)
+    if stream < -1 or stream == 0:
+        raise ValueError(f"__dlpack__: a CUDA stream is -1 (no synchronization), 1 (legacy default), 2 (per-thread "
+                         f"default) or an address; {stream} is ambiguous or none of these")
+    return 0
+
+
+cdef Tensor _prepare_export(Tensor self, object stream, object dl_device, object copy):
+    """Obey a consumer's stream and device: `self`, or a copy where it was asked to be."""
+    cdef DLDevice target
+    cdef bint host = is_host(<int>self.impl.dl.device.device_type)
+    if dl_device is not None:
+        target = read_device(dl_device, "__dlpack__")
+    else:
+        target = self.impl.dl.device
+    if (self.impl.dl.device.device_type == kDLCUDA or self.impl.dl.device.device_type == kDLCUDAManaged or
+            target.device_type == kDLCUDA):
+        _check_cuda_stream(stream)
+        hook = _hooks.get("export")
+        if hook is not None:
+            try:
+                return hook(self, stream, device_of(target), copy)
+            except DeviceError as error:
+                # The standard's word for a device that cannot be offered.
+                raise BufferError(f"__dlpack__: cannot offer the tensor on {device_of(target)}: {error}") from error
+    elif stream is not None and (_check_stream_type(stream) != 0 or stream != -1):
+        raise ValueError(f"__dlpack__: {self.device} has no streams; stream must be None or -1, got {stream!r}")
+    if target.device_type == self.impl.dl.device.device_type and target.device_id == self.impl.dl.device.device_id:
+        return self
+    if host and target.device_type == kDLCPU and target.device_id == 0:
+        if copy is not None and not copy:
+            raise BufferError(f"__dlpack__: moving from {self.device} to {device_of(target)} needs a copy, and "
+                              f"copy=False forbids it")
+        return copied(self, "__dlpack__")
+    raise BufferError(f"__dlpack__: the tensor is on {self.device} and cannot be offered on {device_of(target)}")
+
+
+cdef inline object exported(Tensor self, object stream, object max_version, object dl_device, object copy):
+    """What ``__dlpack__`` returns."""
+    cdef bint versioned = False
+    cdef Tensor source = self
+    cdef uint64_t flags = self.impl.flags & ~<uint64_t>DLPACK_FLAG_BITMASK_IS_COPIED
+    cdef DLTensor view
+    if copy is not None:
+        copy = read_copy_flag(copy, "__dlpack__")
+    if max_version is not None:
+        if not PyTuple_CheckExact(max_version) or PyTuple_GET_SIZE(max_version) != 2:
+            max_version = _read_version(max_version)
+        major = <object>PyTuple_GET_ITEM(max_version, 0)
+        if not PyLong_CheckExact(major):
+            major = _read_version(max_version)[0]
+        versioned = major >= 1
+    if dl_device is not None or stream is not None or self.impl.dl.device.device_type != kDLCPU:
+        source = _prepare_export(self, stream, dl_device, copy)
+    if copy is not None and copy and source is self:
+        source = copied(self, "__dlpack__")
+    if source is not self:
+        flags = source.impl.flags | DLPACK_FLAG_BITMASK_IS_COPIED
+    view = source.impl.dl
+    if _size(&view) == 0:
+        view.data = NULL  # what the standard recommends, and every reader takes
+    if versioned:
+        return export_capsule(&view, source.impl.block, flags)
+    if flags & DLPACK_FLAG_BITMASK_READ_ONLY:
+        raise BufferError("__dlpack__: the tensor is read-only, which a capsule of the layout before 1.0 cannot "
+                          "say; ask with max_version=(1, 0), or export a copy()")
+    if flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED:
+        raise BufferError("__dlpack__: elements are padded to bytes, which a capsule of the layout before 1.0 "
+                          "cannot say; ask with max_version=(1, 1)")
+    return export_legacy_capsule(&view, source.impl.block)
 
 
 @cython.final
