@@ -162,8 +162,8 @@ cdef Tensor _read_torch_class(object x, str func):
         _adopt(t, None)
     try:
         storage = hold_storage(x)
-    except (RuntimeError, NotImplementedError):
-        return t  # it has none: what was exported is somebody else's memory
+    except RuntimeError:  # of a subclass without a storage: what it exported has an owner of its own
+        return t
     # What torch exports keeps the tensor object, not its storage.
     imported.view = t.impl.dl
     imported.flags = t.impl.flags
@@ -424,7 +424,7 @@ cdef Tensor _from_cuda(object interface, object owner, str func):
     cdef Tensor t = Tensor.__new__(Tensor)
     if not isinstance(interface, dict):
         raise TypeError(f"{func}: __cuda_array_interface__ must be a dictionary, got {type(interface).__qualname__}")
-    interface = dict(interface)  # read once, whoever changes it meanwhile
+    interface = dict(interface)  # read once: other code may change it meanwhile
     stream = interface.get("stream")
     if stream is not None and (isinstance(stream, bool) or not isinstance(stream, int) or stream < 1):
         raise ValueError(f"{func}: the stream of __cuda_array_interface__ must be None, 1, 2 or a handle, "

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What the other modules share of the doors.
+# Import and export as other modules use them.
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 
 from .native cimport Block

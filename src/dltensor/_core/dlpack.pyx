@@ -260,7 +260,7 @@ cdef inline void apply_byte_offset(DLTensor* view) noexcept:
 cdef inline int read_layout(const DLTensor* view, DLTensor* out, int64_t* dims) noexcept:
     """Copy a foreign description, shape and strides into `dims` (128 numbers), and check the copy alone.
 
-    Whoever owns the description may change it at any time, so it is read once. Returns 0 or the rule that is broken.
+    Its owner may change the description at any time, so it is read once. Returns 0 or the rule that is broken.
     """
     cdef int i, ndim = view.ndim
     cdef int64_t* shape = view.shape
@@ -286,7 +286,7 @@ cdef int import_managed(DLManagedTensorVersioned* managed, ImportedTensor* out, 
         delete_managed(managed)
         raise BufferError(f"{func}: expected DLPack 1.x, got version {major}.{minor} (rule version.major); ask the "
                           f"producer for max_version={DLPACK_VERSION}")
-    # An export of ours is checked too: whoever had it may have changed it.
+    # An export of ours is checked too: the consumer that had it may have changed it.
     if read_layout(&managed.dl_tensor, &out.view, out.dims) != 0:
         try:
             check_tensor(&out.view, func)
@@ -493,7 +493,7 @@ cdef int _take_from_table(object x, DLPackExchangeAPI* table, ImportedTensor* ou
 
 
 cdef int _take_capsule(object capsule, ImportedTensor* out, str func) except -1:
-    """Consume a capsule: it is renamed before anything else can go wrong, so that nobody takes it twice."""
+    """Consume a capsule: it is renamed first, so that no other consumer can import it, whatever fails next."""
     cdef const char* name = PyCapsule_GetName(capsule)
     cdef bint versioned = name != NULL and strcmp(name, b"dltensor_versioned") == 0
     cdef void* managed
