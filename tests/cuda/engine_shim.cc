@@ -42,7 +42,7 @@ struct Made {
   }
 };
 
-static int answer(dlt::cuda::Status status) { return static_cast<int>(status.fault); }
+static int answer(dlt::Status status) { return static_cast<int>(status.fault); }
 
 SHIM const char* shim_message() { return message(); }
 SHIM int shim_type(const char* name) { return find_type_by_name(name); }

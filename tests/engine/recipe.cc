@@ -28,7 +28,7 @@ static PyObject* rows(PyObject*, PyObject*) {
   for (const FunctionRow& f : function_rows) {
     const OpRow& row = op_table[f.op];
     PyObject* one = Py_BuildValue("{ss ss si sI ss ss ss ss sO sO}", "name", f.name, "row", row.name, "operands", row.operands,
-                                  "kinds", row.kinds, "result", row.result, "symbol", row.symbol, "text", row.text, "doc",
+                                  "kinds", row.kinds, "result", row.result_name, "symbol", row.symbol, "text", row.text, "doc",
                                   row.doc, "saturating", row.saturating >= 0 ? Py_True : Py_False, "swapped",
                                   f.swapped ? Py_True : Py_False);
     if (!list || !one || PyList_Append(list, one)) return nullptr;

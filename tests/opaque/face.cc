@@ -29,7 +29,7 @@ dlt_array_t owned(uint64_t flags = 0) {
   DLTensor view = {block->data, {kDLCPU, 0}, 2, {kDLFloat, 64, 1}, shape, strides, 0};
   dlt_array_t array;
   references = 1;
-  Status status = make({&view, block, flags, origin_named("face"), nullptr, &object, let}, &array);
+  DetailedStatus status = make({&view, block, flags, origin_named("face"), nullptr, &object, let}, &array);
   CHECK(status.ok());
   return array;
 }
@@ -110,8 +110,8 @@ void answers_and_calls_are_checked() {
   CHECK(ask(a, nullptr, &said).ok());
   CHECK(said.origin_name == "face" && said.ndim == 2 && said.shape[1] == 3 && said.dtype.bits == 64);
   dlt_data_movement_t line = {0, 0, 0, 0, 3};
-  Status status = call_move_data(a, a, nullptr, &line, 1);
-  CHECK(status.code == DLT_CALLBACK_ERROR && status.message.find("read-only") != std::string::npos);
+  DetailedStatus status = call_move_data(a, a, nullptr, &line, 1);
+  CHECK(status.code() == DLT_CALLBACK_ERROR && status.message.find("read-only") != std::string::npos);
   CHECK(status.source == "dltensor");
   double seven = 7;
   uintptr_t shape[] = {4};

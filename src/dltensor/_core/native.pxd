@@ -85,16 +85,31 @@ cdef extern from "native/cpu/copy.h" namespace "dlt" nogil:
     bint copy_tensor "dlt::copy"(const DLTensor& to, const DLTensor& source, bint padded) noexcept
     void fill_tensor "dlt::fill"(const DLTensor& to, const void* element, bint padded) noexcept
 
+cdef extern from "native/status.h" namespace "dlt" nogil:
+    cdef enum class Fault(int):
+        none
+        device
+        memory
+        value
+        type
+        buffer
+        callback
+        not_ready
+    cdef cppclass Status:
+        Fault fault
+        bint ok()
+    ctypedef struct FaultRow:
+        const char* exception
+    const FaultRow fault_table[]
+    const int fault_count
+    const char* message() noexcept
+
 cdef extern from "native/cpu/engine.h" namespace "dlt" nogil:
-    enum Status "dlt::Status":
-        OK "dlt::Status::ok"
-        NO_LOOP "dlt::Status::no_loop"
-        NO_MEMORY "dlt::Status::no_memory"
     ctypedef struct OpRow:
         const char* name
         int operands
         unsigned kinds
-        const char* result
+        const char* result_name
         const char* symbol
         const char* text
         const char* doc

@@ -4,7 +4,8 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
 from .._core.dlpack cimport NONE, entry_of
-from .._core.native cimport (COMPLEX, KEEP_GIL_BYTES, NEAREST, NO_MEMORY, OK, TRAILING, TRUNCATE, CastOptions, Scalar,
+from .._core.errors cimport check_status
+from .._core.native cimport (COMPLEX, KEEP_GIL_BYTES, NEAREST, TRAILING, TRUNCATE, CastOptions, Scalar,
                              Status, broadcast_strides, computed_types, numel, store_scalar, type_bool, type_table)
 from .operands cimport (Operand, common_device, common_shape, engine_of, hold_without_gil, own_operands,
                         promote_operands, read_number, read_operand, read_operands, read_tensor, store_number, type_of)
@@ -47,11 +48,7 @@ cdef int _convert(Operand* operands, const CastOptions& options, str func) excep
             status = cast_tensor(out[0], source[0], options, padded)
     else:
         status = cast_tensor(out[0], source[0], options, padded)
-    if status == NO_MEMORY:
-        raise MemoryError(f"{func}: no memory left for a temporary")
-    if status != OK:
-        raise TypeError(f"{func}: {dtype_of(source.dtype)} cannot be converted to {dtype_of(out.dtype)}")
-    return 0
+    return check_status(status, func)
 
 
 cdef double _real(object number, str name, str func) except? -1:
@@ -272,8 +269,7 @@ def where(condition, x1, x2, /):
             status = where_tensor(operands[0].view, operands[1].view, operands[2].view, made.impl.dl)
     else:
         status = where_tensor(operands[0].view, operands[1].view, operands[2].view, made.impl.dl)
-    if status != OK:
-        raise MemoryError("where: no memory left for a temporary")
+    check_status(status, "where")
     return made
 
 

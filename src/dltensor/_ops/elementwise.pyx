@@ -8,7 +8,8 @@ from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_CheckExact
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t
 from libc.string cimport memcpy
 
-from .._core.native cimport (COMPLEX, KEEP_GIL_BYTES, NO_LOOP, NO_MEMORY, OK, REAL, REAL_ADD, REAL_DIVIDE, REAL_FMA,
+from .._core.errors cimport check_status
+from .._core.native cimport (COMPLEX, KEEP_GIL_BYTES, REAL, REAL_ADD, REAL_DIVIDE, REAL_FMA,
                              REAL_MULTIPLY, REAL_RDIVIDE, REAL_RSUB, SIGNED, TRUNCATE, UNSIGNED, Kind, Real, Scalar,
                              Status, allocate, computed_types, numel, op_add, op_count, op_divide, op_equal, op_fma,
                              op_greater, op_greater_equal, op_less, op_less_equal, op_multiply, op_not_equal, op_pow,
@@ -125,7 +126,6 @@ cdef object _general(int op, Operand* operands, PyObject** arguments, object out
     cdef DLDevice device
     cdef Operand* target = &operands[count]
     cdef Tensor made
-    cdef Status status
     cdef const Engine* engine = NULL
     func = _names[op]
     for i in range(count):
@@ -136,10 +136,10 @@ cdef object _general(int op, Operand* operands, PyObject** arguments, object out
         engine = engine_of(device, func)
     ndim = 0 if numbers == count else common_shape(operands, count, shape, func)
     if saturate:
-        type = _saturated_type(operands, count, func)
+        type = _saturated_type(op, operands, count, func)
     else:
         type = promote_operands(operands, count, func)
-    if count == 2 and numbers == 1 and op_table[op].result[0] == b"m" and _is_comparison(op):
+    if count == 2 and numbers == 1 and _is_comparison(op):
         k = 0 if operands[0].number else 1
         if operands[1 - k].type < computed_types and kind_order(operands[1 - k].type) < 2:
             return _compare_exactly(op, operands, k, given[k], ndim, shape, out, device, engine, launch, func)
@@ -154,7 +154,7 @@ cdef object _general(int op, Operand* operands, PyObject** arguments, object out
         to = result_type(op, type)
     made = _target(target, out, ndim, shape, to, device, saturate, func)
     if saturate and _needs_real(operands, count, type, given):
-        status = _run_real(op, operands, count, given, target, engine, launch, func)
+        _run_real(op, operands, count, given, target, engine, launch, func)
     else:
         for i in range(count):
             if operands[i].number:
@@ -166,8 +166,7 @@ cdef object _general(int op, Operand* operands, PyObject** arguments, object out
             views[i] = &operands[i].view
             if operands[i].flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED:
                 padded |= 1 << i
-        status = _run(op, saturate, type, operands, count, views, target, padded)
-    _check_status(status, op, type, saturate, func)
+        check_status(_run(op, saturate, type, operands, count, views, target, padded), func)
     return made if out is None else out
 
 
@@ -185,15 +184,6 @@ cdef Status _run(int op, bint saturate, int type, Operand* operands, int count, 
     with nogil:
         status = run(op, flags, type, views, out[0], padded)
     return status
-
-
-cdef int _check_status(Status status, int op, int type, bint saturate, str func) except -1:
-    if status == NO_MEMORY:
-        raise MemoryError(f"{func}: no memory left for a temporary")
-    if status != OK:
-        raise TypeError(f"{func}: not defined for {type_table[type].name.decode()}"
-                        f"{' with saturate=True' if saturate else ''}")
-    return 0
 
 
 cdef int _check_output(Operand* target, int ndim, const int64_t* shape, int to, DLDevice device, bint saturate,
@@ -276,7 +266,7 @@ cdef object _compare_exactly(int op, Operand* operands, int k, object number, in
         scalar.view.ndim = 0
         views[0] = &tensor.view
         views[1] = &scalar.view
-        _check_status(_run(plan.op, False, tensor.type, tensor, 1, views, target, 0), op, tensor.type, False, func)
+        check_status(_run(plan.op, False, tensor.type, tensor, 1, views, target, 0), func)
     return made if out is None else out
 
 
@@ -330,7 +320,7 @@ def _describe():
         name, op = function_rows[i].name.decode(), function_rows[i].op
         row = op_table[op]
         OPS[name] = {"name": name, "row": row.name.decode(), "operands": row.operands, "kinds": _kinds_of(op),
-                     "result": row.result.decode(), "symbol": row.symbol.decode(), "text": row.text.decode(),
+                     "result": row.result_name.decode(), "symbol": row.symbol.decode(), "text": row.text.decode(),
                      "doc": row.doc.decode(), "saturating": row.saturating >= 0,
                      "swapped": bool(function_rows[i].swapped)}
     return [_described(row).encode() for row in OPS.values()]

@@ -3,7 +3,8 @@
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
-from .._core.native cimport NO_MEMORY, OK, TRAILING, Scalar, Status, broadcast_shapes, computed_types, type_table
+from .._core.errors cimport check_status
+from .._core.native cimport TRAILING, Scalar, Status, broadcast_shapes, computed_types, type_table
 from .operands cimport (Operand, common_device, engine_of, hold_without_gil, own_operands, promote_operands, kind_order,
                         read_number, read_operands, read_tensor, type_of)
 from .._core.scalars cimport plain_number
@@ -68,11 +69,7 @@ cdef int _product(Operand* left, Operand* right, Operand* out, DLDevice device, 
             status = multiply(c[0], a[0], b[0], alpha, beta)
     else:
         status = multiply(c[0], a[0], b[0], alpha, beta)
-    if status == NO_MEMORY:
-        raise MemoryError(f"{func}: no memory left for a temporary")
-    if status != OK:
-        raise TypeError(f"{func}: not defined for {dtype_of(c.dtype)}")
-    return 0
+    return check_status(status, func)
 
 
 cdef object _shape_of(const DLTensor* view):

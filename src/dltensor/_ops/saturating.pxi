@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # saturate=True: which dtype is kept, and numbers that are no element of it. Part of elementwise.pyx; no builtins here.
 
-cdef int _saturated_type(Operand* operands, int count, str func) except -1:
+cdef int _saturated_type(int op, Operand* operands, int count, str func) except -1:
     """With saturation all tensors share one dtype; fma also takes signed factors to an unsigned sum."""
     cdef int i, type = -1
     for i in range(count):
@@ -11,7 +11,7 @@ cdef int _saturated_type(Operand* operands, int count, str func) except -1:
             raise TypeError(f"{func}: {dtype_of(operands[i].view.dtype)} is carried, not computed on; convert with "
                             f"astype() first")
         if type >= 0 and operands[i].type != type:
-            if (func == "fma" and i == 2 and type_table[type].kind == SIGNED and
+            if (op == op_fma and i == 2 and type_table[type].kind == SIGNED and
                     type_table[operands[i].type].kind == UNSIGNED and
                     type_table[type].bytes == type_table[operands[i].type].bytes):
                 return operands[i].type
@@ -89,11 +89,11 @@ cdef int _run_saturating(int op, int type, Operand* both, Operand* target, const
         engine.element(op, True, type, both, 2, target, launch)
         return 0
     views[0], views[1] = &both[0].view, &both[1].view
-    return _check_status(_run(op, True, type, both, 2, views, target, 0), op, type, True, func)
+    return check_status(_run(op, True, type, both, 2, views, target, 0), func)
 
 
-cdef Status _run_real(int op, Operand* operands, int count, list held, Operand* target, const Engine* engine,
-                      object launch, str func) except *:
+cdef int _run_real(int op, Operand* operands, int count, list held, Operand* target, const Engine* engine, object launch,
+                   str func) except -1:
     cdef int k
     cdef Real form
     cdef Scalar value
@@ -108,7 +108,7 @@ cdef Status _run_real(int op, Operand* operands, int count, list held, Operand* 
     if isinstance(held[k], complex):
         raise TypeError(f"{func}: saturate=True takes real numbers, got {held[k]}")
     if count == 2 and _run_in_steps(op, operands, type_of(target.view.dtype), held, target, engine, launch, func):
-        return OK
+        return 0
     if isinstance(held[k], int) and op in (op_divide, op_fma):
         _check_exact(held[k], type_table[type_of(target.view.dtype)].bytes, func)
     read_number(held[k], &value, func)
@@ -129,15 +129,16 @@ cdef Status _run_real(int op, Operand* operands, int count, list held, Operand* 
     elif op == op_divide:
         form = REAL_RDIVIDE if k == 0 else REAL_DIVIDE
     else:
-        return NO_LOOP
+        raise TypeError(f"{func}: not defined for {type_table[type_of(target.view.dtype)].name.decode()} with "
+                        f"saturate=True")
     tensor = &operands[0 if k else 1]
     if engine != NULL:
         engine.real(form, number, tensor, addend, target, launch)
-        return OK
+        return 0
     if numel(target.view.ndim, target.view.shape) * type_table[tensor.type].bytes <= KEEP_GIL_BYTES:
-        return run_real(form, number, tensor.view, c, target.view)
+        return check_status(run_real(form, number, tensor.view, c, target.view), func)
     _held = hold_without_gil(operands, count)
     _held_target = hold_without_gil(target, 1)
     with nogil:
         status = run_real(form, number, tensor.view, c, target.view)
-    return status
+    return check_status(status, func)

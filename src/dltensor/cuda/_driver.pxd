@@ -2,19 +2,9 @@
 # What tensors on CUDA devices share of cuda/_driver.pyx: statuses, streams, events and launch settings.
 from libcpp cimport bool as truth
 
+from .._core.errors cimport check_status
+from .._core.native cimport Fault, Status
 
-cdef extern from "native/cuda/status.h" namespace "dlt::cuda" nogil:
-    cdef enum class Fault(int):
-        none
-        device
-        memory
-        value
-        type
-        buffer
-        not_ready
-    cdef cppclass Status:
-        Fault fault
-    const char* message() noexcept
 
 cdef extern from "native/cuda/driver.h" namespace "dlt::cuda" nogil:
     ctypedef void* CUstream
@@ -52,10 +42,9 @@ cdef extern from "native/cuda/launch.h" namespace "dlt::cuda" nogil:
         int num_threads
         long long values_per_thread
 
-cdef int raise_fault(Status status) except -1
 cdef inline int check(Status status) except -1:
-    """Raise what a status stands for, in the engine's words."""
-    return 0 if status.fault == Fault.none else raise_fault(status)
+    """Raise what a status stands for, with the engine's text, which names the function."""
+    return check_status(status, None)
 cdef int read_launch(object settings, NativeLaunch* out) except -1
 cdef int start() except -1
 cdef NativeStream* stream_on(int ordinal) except NULL

@@ -93,19 +93,6 @@ cdef extern from *:
     object dlt_cuda_properties(const Properties*)
 
 
-cdef dict _exceptions = {
-    <int>Fault.device: DeviceError,
-    <int>Fault.memory: MemoryError,
-    <int>Fault.value: ValueError,
-    <int>Fault.type: TypeError,
-    <int>Fault.buffer: BufferError,
-}
-
-
-cdef int raise_fault(Status status) except -1:
-    raise _exceptions[<int>status.fault](message().decode("utf-8", "replace"))
-
-
 def set_folders(str sources, str seeds):
     """Say where the kernels' text and the kernels compiled in advance are."""
     check(set_source_folder(sources.encode()))

@@ -3,13 +3,13 @@
 from libc.stdint cimport int32_t, int64_t, uint64_t, uintptr_t
 from libcpp.string cimport string
 
-from .._core.native cimport Block
+from .._core.native cimport Block, Fault
 from .._core.types cimport DLDataType, DLDevice, DLManagedTensorVersioned, DLPackVersion, DLTensor
 
 
 cdef extern from "dltensor/array.h" nogil:
     int DLT_ARRAY_MAX_NDIM
-    int DLT_SUCCESS, DLT_INVALID_PARAMETER_ERROR, DLT_BUFFER_SIZE_ERROR, DLT_CALLBACK_ERROR, DLT_INTERNAL_ERROR
+    int DLT_SUCCESS, DLT_BUFFER_SIZE_ERROR, DLT_CALLBACK_ERROR, DLT_INTERNAL_ERROR
     ctypedef struct dlt_data_movement_t:
         uintptr_t sample_in
         uintptr_t sample_out
@@ -33,8 +33,8 @@ cdef extern from "native/opaque/array.h" namespace "dlt::opaque" nogil:
         dlt_host_t calls
     cppclass Origin:
         string name
-    cppclass Status:
-        int32_t code
+    cppclass DetailedStatus:
+        Fault fault
         string message
         string source
         void* data
@@ -52,7 +52,7 @@ cdef extern from "native/opaque/array.h" namespace "dlt::opaque" nogil:
     const Host* host_with(const dlt_host_t&) noexcept
     int known_hosts(const Host**) noexcept  # an array of most_hosts
     const Origin* origin_named(const char*) noexcept
-    Status make(const ArraySpec&, dlt_array_t*) except +
+    DetailedStatus make(const ArraySpec&, dlt_array_t*) except +
     bint is_ours(const dlt_array_t&) noexcept
     void* owner_of(const dlt_array_t&, void (*)(void*) noexcept nogil) noexcept
     int64_t live_handles() noexcept
@@ -65,15 +65,15 @@ cdef extern from "native/opaque/call.h" namespace "dlt::opaque" nogil:
         DLDataType dtype
         int32_t ndim
         int64_t* shape
-    Status ask(const dlt_array_t&, const Host*, Answers*) except +
-    Status export_tensor(const char*, const dlt_array_t&, const Host*, DLDevice, const int64_t*, DLPackVersion,
+    DetailedStatus ask(const dlt_array_t&, const Host*, Answers*) except +
+    DetailedStatus export_tensor(const char*, const dlt_array_t&, const Host*, DLDevice, const int64_t*, DLPackVersion,
                          DLManagedTensorVersioned**) except +
-    Status call_from_dlpack(const dlt_array_t&, const Host*, DLManagedTensorVersioned*, dlt_array_t*) except +
-    Status call_reshape(const dlt_array_t&, const Host*, const uintptr_t*, uintptr_t) except +
-    Status call_swap_axes(const dlt_array_t&, const Host*, uintptr_t, uintptr_t) except +
-    Status call_create(const dlt_array_t&, const Host*, const uintptr_t*, uintptr_t, dlt_array_t, dlt_array_t*) except +
-    Status call_copy(const dlt_array_t&, const Host*, DLDevice, dlt_array_t*) except +
-    Status call_move_data(const dlt_array_t&, const dlt_array_t&, const Host*, const dlt_data_movement_t*,
+    DetailedStatus call_from_dlpack(const dlt_array_t&, const Host*, DLManagedTensorVersioned*, dlt_array_t*) except +
+    DetailedStatus call_reshape(const dlt_array_t&, const Host*, const uintptr_t*, uintptr_t) except +
+    DetailedStatus call_swap_axes(const dlt_array_t&, const Host*, uintptr_t, uintptr_t) except +
+    DetailedStatus call_create(const dlt_array_t&, const Host*, const uintptr_t*, uintptr_t, dlt_array_t, dlt_array_t*) except +
+    DetailedStatus call_copy(const dlt_array_t&, const Host*, DLDevice, dlt_array_t*) except +
+    DetailedStatus call_move_data(const dlt_array_t&, const dlt_array_t&, const Host*, const dlt_data_movement_t*,
                           uintptr_t) except +
     void call_destroy(dlt_array_t*) noexcept
 

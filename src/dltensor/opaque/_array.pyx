@@ -15,6 +15,7 @@ from libc.string cimport memcmp
 
 from .._core.dlpack cimport ImportedTensor, capsule_around, import_managed
 from .._core.convert cimport view_any
+from .._core.errors cimport exception_of
 from .._core.native cimport adopt, export_managed, release
 from .._core.tensor cimport Tensor, as_tuple, assign_scalar, new_empty, new_padded, read_shape, fill_from_import
 from .._core.types cimport (DLPACK_FLAG_BITMASK_IS_COPIED, DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED,
@@ -57,7 +58,7 @@ atexit.register(_close)
 
 # -- errors -----------------------------------------------------------------------------------------------------------
 
-cdef object _taken_exception(const Status* status):
+cdef object _taken_exception(const DetailedStatus* status):
     """The Python exception that hangs on an error, or None. It is ours then, and the library forgets it."""
     cdef const Host* hosts[most_hosts]
     cdef void* there
@@ -74,14 +75,13 @@ cdef object _taken_exception(const Status* status):
     return error
 
 
-cdef int _raise(const Status* status, object kind) except -1:
+cdef int _raise(const DetailedStatus* status, object kind) except -1:
+    """Raise what a status stands for; `kind` where a function of the struct failed, which says no more."""
     error = _taken_exception(status)
     if error is not None:
         raise error
-    text = status.message.decode("utf-8", "replace") or "the engine is out of memory"
-    if "out of memory" in text:
-        raise MemoryError(text)
-    raise (ValueError if status.code == DLT_INVALID_PARAMETER_ERROR else kind)(text)
+    text = status.message.decode("utf-8", "replace") or "the engine gave no text"
+    raise (exception_of(status.fault) or kind)(text)
 
 
 cdef bytes _words_of(error):
@@ -237,7 +237,7 @@ cdef Block* _held_block(Tensor t) except NULL:
 
 cdef int _make(Tensor t, object owner, const Origin* origin, dlt_array_t* out) except -1:
     cdef ArraySpec making
-    cdef Status status
+    cdef DetailedStatus status
     making.view = &t.impl.dl
     making.block = _held_block(t)
     making.flags = t.impl.flags
@@ -292,7 +292,7 @@ cdef object _owner(const dlt_array_t* array):
 
 
 cdef int _ask(const dlt_array_t* array, Answers* answers) except -1:
-    cdef Status status
+    cdef DetailedStatus status
     with nogil:
         status = ask(array[0], NULL, answers)
     if not status.ok():
@@ -302,7 +302,7 @@ cdef int _ask(const dlt_array_t* array, Answers* answers) except -1:
 
 cdef DLManagedTensorVersioned* _exported(const char* func, const dlt_array_t* array, DLDevice device,
                                          const int64_t* stream, DLPackVersion version) except NULL:
-    cdef Status status
+    cdef DetailedStatus status
     cdef DLManagedTensorVersioned* managed = NULL
     with nogil:
         status = export_tensor(func, array[0], NULL, device, stream, version, &managed)
@@ -692,7 +692,7 @@ cdef class OpaqueArray:
         cdef Block* block = _held_block(t)
         cdef DLManagedTensorVersioned* managed = export_managed(t.impl.dl, block, t.impl.flags)
         cdef dlt_array_t made
-        cdef Status status
+        cdef DetailedStatus status
         release(block)
         if managed == NULL:
             raise MemoryError("from_dlpack: no memory left for the exported struct")
@@ -713,7 +713,7 @@ cdef class OpaqueArray:
         cdef int64_t dims[64]
         cdef const dlt_array_t* array = self.array()
         cdef int i, count = read_shape(shape, dims, "reshape")
-        cdef Status status
+        cdef DetailedStatus status
         for i in range(count):
             if dims[i] < 0:
                 raise ValueError(f"reshape: shape[{i}] must be at least 0, got {dims[i]}")
@@ -733,7 +733,7 @@ cdef class OpaqueArray:
         cdef Answers said
         cdef const dlt_array_t* array = self.array()
         cdef int64_t first = axis_1, second = axis_2
-        cdef Status status
+        cdef DetailedStatus status
         if first < 0 or second < 0:
             _ask(self.array(), &said)
             first += said.ndim if first < 0 else 0
@@ -766,7 +766,7 @@ cdef class OpaqueArray:
         cdef const dlt_array_t* array = self.array()
         cdef int i, count = read_shape(shape, dims, "create")
         cdef dlt_array_t value, made
-        cdef Status status
+        cdef DetailedStatus status
         for i in range(count):
             if dims[i] < 0:
                 raise ValueError(f"create: shape[{i}] must be at least 0, got {dims[i]}")
@@ -811,7 +811,7 @@ cdef class OpaqueArray:
         cdef const dlt_array_t* array = self.array()
         cdef DLDevice func
         cdef dlt_array_t made
-        cdef Status status
+        cdef DetailedStatus status
         if device is None:
             _ask(self.array(), &said)
             func = said.device
@@ -845,7 +845,7 @@ cdef class OpaqueArray:
         cdef dlt_data_movement_t* list_of = NULL
         cdef Tensor table = None
         cdef int64_t count, i
-        cdef Status status
+        cdef DetailedStatus status
         cdef OpaqueArray other
         cdef const dlt_array_t* into = self.array()
         cdef const dlt_array_t* of

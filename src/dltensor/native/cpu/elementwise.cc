@@ -46,7 +46,7 @@ struct LoopBuilder {
     set_elements(o, t, is_padded);
     const bool fits = broadcast_strides(t.ndim, t.shape, t.strides, loop_nest.ndim, loop_nest.shape, Align::trailing,
                                         o->strides);
-    return fits ? Status::ok : Status::no_shape;
+    return fits ? success : does_not_broadcast();
   }
 
   // Adds an input that reaches the loop in dtype number `type`.
@@ -57,25 +57,27 @@ struct LoopBuilder {
     if (shared == Overlap::some) {
       const int64_t count = numel(in.ndim, in.shape);
       Block* block = allocate(size_t(count * item_bytes(in.dtype)));
-      if (block == nullptr) return Status::no_memory;
+      if (block == nullptr) return no_temporary();
       copies[loop_nest.inputs].block = block;
       contiguous_strides(in.ndim, in.shape, strides);
       source.data = block->data;
       source.strides = strides;
-      if (!copy(source, in, is_padded)) return Status::no_memory;
+      if (!copy(source, in, is_padded)) return no_temporary();
     }
     Operand* o = &loop_nest.in[loop_nest.inputs++];
     const Status status = set(o, source, is_padded);
-    if (status != Status::ok) return status;
-    return type < 0 || find_pipeline(kernels, find_type(in.dtype), type, mode, &o->pipeline) ? Status::ok : Status::no_dtype;
+    if (!status.ok()) return status;
+    const bool known = type < 0 || find_pipeline(kernels, find_type(in.dtype), type, mode, &o->pipeline);
+    return known ? success : undefined_for(find_type(in.dtype));
   }
 
   // The loop writes dtype number `type`; what `out` has is a cast away.
   Status finish(const DLTensor& out, int type, int mode) {
     loop_nest.loop_width = type_table[type].bytes;
     // Comparisons write 0 and 1, which a uint8 takes as they are.
-    if (type == type_bool && out.dtype.code == kDLUInt && out.dtype.bits == 8 && out.dtype.lanes == 1) return Status::ok;
-    return find_pipeline(kernels, type, find_type(out.dtype), mode, &loop_nest.out.pipeline) ? Status::ok : Status::no_dtype;
+    if (type == type_bool && out.dtype.code == kDLUInt && out.dtype.bits == 8 && out.dtype.lanes == 1) return success;
+    const bool known = find_pipeline(kernels, type, find_type(out.dtype), mode, &loop_nest.out.pipeline);
+    return known ? success : undefined_for(find_type(out.dtype));
   }
 };
 
@@ -94,12 +96,6 @@ bool is_heavy(int op) {
   }
 }
 
-#define DLT_TRY(expression)                    \
-  do {                                         \
-    const Status status_ = (expression);       \
-    if (status_ != Status::ok) return status_; \
-  } while (false)
-
 // Rounded to odd on the way, so that the cast to 16 bits rounds once.
 void odd_fma(void* out, const void* a, const void* b, const void* c, int64_t n, unsigned scalars) {
   const auto at = [](const void* from, int64_t i) { return static_cast<const double*>(from)[i]; };
@@ -113,8 +109,17 @@ void odd_fma(void* out, const void* a, const void* b, const void* c, int64_t n, 
 
 }  // namespace
 
+Status undefined_for(int type, unsigned flags) noexcept {
+  const char* name = type < 0 || type >= type_count ? "this dtype" : type_table[type].name;
+  return fail(Fault::type, "not defined for %s%s", name, flags & run_saturate ? " with saturate=True" : "");
+}
+
+Status does_not_broadcast() noexcept { return fail(Fault::value, "the operands do not broadcast to the output"); }
+
+Status no_temporary() noexcept { return fail(Fault::memory, "no memory left for a temporary"); }
+
 Status run(int op, unsigned flags, int type, const DLTensor* const* in, const DLTensor& out, unsigned padded) noexcept {
-  if (op < 0 || op >= op_count || type < 0 || type >= computed_types) return Status::no_loop;
+  if (op < 0 || op >= op_count || type < 0 || type >= computed_types) return undefined_for(type, flags);
   LoopBuilder builder(kernels());
   const int inner = loop_type(op, type, flags);
   loop_t loop = flags & run_saturate ? find_saturating_loop(op, inner) : find_loop(op, inner);
@@ -124,10 +129,10 @@ Status run(int op, unsigned flags, int type, const DLTensor* const* in, const DL
     loop = builder.kernels.fma_unsigned[type];
     types[0] = types[1] = find_type({kDLInt, type_table[type].dtype.bits, 1});
   }
-  if (loop == nullptr) return Status::no_loop;
+  if (loop == nullptr) return undefined_for(type, flags);
   if (inner == type && types[0] == type && is_plain(op, type, in, out) &&
       run_rows(loop, op_table[op].operands, in, out, type_table[type].bytes, type_table[result_type(op, type)].bytes))
-    return Status::ok;
+    return success;
   DLT_TRY(builder.start(out, padded));
   builder.loop_nest.loop = inner == type || op != op_fma ? loop : odd_fma;
   builder.loop_nest.weight = is_heavy(op) ? 8 : op == op_sqrt || type == type_float16 || type == type_bfloat16 ? 3 : 1;
@@ -139,7 +144,7 @@ Status run(int op, unsigned flags, int type, const DLTensor* const* in, const DL
     CastPipeline first, second;
     const bool known = find_pipeline(builder.kernels, result, rounded, mode, &first) &&
                        find_pipeline(builder.kernels, rounded, find_type(out.dtype), mode, &second);
-    if (!known || first.count + second.count > longest_pipeline) return Status::no_dtype;
+    if (!known || first.count + second.count > longest_pipeline) return undefined_for(type, flags);
     builder.loop_nest.loop_width = type_table[result].bytes;
     for (int k = 0; k < second.count; ++k) {
       first.loops[first.count] = second.loops[k];
@@ -150,15 +155,15 @@ Status run(int op, unsigned flags, int type, const DLTensor* const* in, const DL
     DLT_TRY(builder.finish(out, result, mode));
   }
   run_strided(&builder.loop_nest);
-  return Status::ok;
+  return success;
 }
 
 Status run_real(Real op, double scalar, const DLTensor& a, const DLTensor* c, const DLTensor& out) noexcept {
   const int type = find_type(a.dtype);
-  if (type < 0 || type >= computed_types) return Status::no_loop;
+  if (type < 0 || type >= computed_types) return undefined_for(type, run_saturate);
   LoopBuilder builder(kernels());
   const real_loop_t loop = builder.kernels.real_scalar[op][type];
-  if (loop == nullptr) return Status::no_loop;
+  if (loop == nullptr) return undefined_for(type, run_saturate);
   DLT_TRY(builder.start(out, 0));
   builder.loop_nest.loop = nullptr;
   builder.loop_nest.real_loop = loop;
@@ -172,18 +177,18 @@ Status run_real(Real op, double scalar, const DLTensor& a, const DLTensor* c, co
   }
   DLT_TRY(builder.finish(out, type, cast_saturate));
   run_strided(&builder.loop_nest);
-  return Status::ok;
+  return success;
 }
 
 Status cast(const DLTensor& out, const DLTensor& a, const CastOptions& options, unsigned padded) noexcept {
   const int from = find_type(a.dtype), to = find_type(out.dtype);
-  if (from < 0 || to < 0) return Status::no_dtype;
+  if (from < 0 || to < 0) return undefined_for(from < 0 ? from : to);
   LoopBuilder builder(kernels());
   const int mode = (options.rounding == Rounding::nearest ? cast_nearest : 0) | (options.saturate ? cast_saturate : 0);
   DLT_TRY(builder.start(out, padded));
   if (options.scaled) {
     const int middle = scaling_type(from, to);
-    if (middle < 0) return Status::no_loop;
+    if (middle < 0) return undefined_for(from);
     const float narrow[2] = {float(options.scale), float(options.offset)};
     const double full[2] = {options.scale, options.offset};
     int64_t one = 1;
@@ -199,7 +204,7 @@ Status cast(const DLTensor& out, const DLTensor& a, const CastOptions& options, 
     DLT_TRY(builder.add(addend, out, middle, mode, false));
     DLT_TRY(builder.finish(out, middle, mode));
     run_strided(&builder.loop_nest);
-    return Status::ok;
+    return success;
   }
   DLT_TRY(builder.add(a, out, to, mode, padded & 1));
   builder.loop_nest.loop = nullptr;
@@ -210,7 +215,7 @@ Status cast(const DLTensor& out, const DLTensor& a, const CastOptions& options, 
     builder.loop_nest.loop = pipeline.loops[--pipeline.count];
   }
   run_strided(&builder.loop_nest);
-  return Status::ok;
+  return success;
 }
 
 namespace {
@@ -244,14 +249,14 @@ Status where(const DLTensor& condition, const DLTensor& a, const DLTensor& b, co
   DLT_TRY(builder.start(out, 8));
   const loop_t loops[] = {choose<uint8_t>, choose<uint16_t>, choose<uint32_t>, choose<uint64_t>, choose<Sixteen>};
   const int64_t width = item_bytes(out.dtype);
-  if (width > 16 || (width & (width - 1)) != 0) return Status::no_loop;
+  if (width > 16 || (width & (width - 1)) != 0) return undefined_for(find_type(out.dtype));
   builder.loop_nest.loop = loops[__builtin_ctzll(uint64_t(width))];
   builder.loop_nest.loop_width = width;
   DLT_TRY(builder.add(condition, out, type_bool, 0, true));
   DLT_TRY(builder.add(a, out, -1, 0, true));
   DLT_TRY(builder.add(b, out, -1, 0, true));
   run_strided(&builder.loop_nest);
-  return Status::ok;
+  return success;
 }
 
 }  // namespace dlt

@@ -43,7 +43,7 @@ int promote_floats(int a, int b) {
 }  // namespace
 
 #define DLT_ROW(name, operands, kinds, result, symbol, text, doc) \
-  {#name, operands, kinds, #result, symbol, text, doc, saturating_form(#name)},
+  {#name, operands, kinds, ResultDType::result, #result, symbol, text, doc, saturating_form(#name)},
 const OpRow op_table[op_count] = {DLT_OPS(DLT_ROW)};
 #undef DLT_ROW
 
@@ -89,11 +89,12 @@ int compute_type(int op, int type) {
 
 int result_type(int op, int type) {
   if (op < 0 || op >= op_count || type < 0 || type >= type_count) return -1;
-  switch (op_table[op].result[0]) {
-    case 'm': return type_bool;
-    case 'p': return type == type_complex64 ? type_float32 : type == type_complex128 ? type_float64 : type;
-    default: return type;
+  switch (op_table[op].result) {
+    case ResultDType::mask: return type_bool;
+    case ResultDType::part: return type == type_complex64 ? type_float32 : type == type_complex128 ? type_float64 : type;
+    case ResultDType::same: break;
   }
+  return type;
 }
 
 loop_t find_loop(int op, int type) noexcept {

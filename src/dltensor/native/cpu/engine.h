@@ -12,22 +12,19 @@
 #include "native/cpu/kernels.h"
 #include "native/cpu/scalar.h"
 #include "native/export.h"
+#include "native/status.h"
 
 namespace dlt {
 
-enum class Status : int32_t {
-  ok = 0,
-  no_loop,    // the op is not defined for this dtype
-  no_dtype,   // a dtype that no row names
-  no_shape,   // an operand does not broadcast to the output
-  no_memory,
-};
+// The dtype of an op's result: that of its operands, bool, or the real dtype of a complex one.
+enum class ResultDType : int32_t { same, mask, part };
 
 struct OpRow {
   const char* name;
   int operands;
   unsigned kinds;      // DLT_BOOLEANS | ...
-  const char* result;  // "same", "mask" or "part"
+  ResultDType result;
+  const char* result_name;  // as the row spells it
   const char* symbol;
   const char* text;
   const char* doc;
@@ -58,6 +55,11 @@ DLT_API int result_type(int op, int compute_type);
 // bfloat16 go through run()). Look it up at each call: it costs two loads.
 DLT_API loop_t find_loop(int op, int type) noexcept;
 DLT_API loop_t find_saturating_loop(int op, int type) noexcept;
+
+// What the functions below fail with: TypeError, ValueError and MemoryError. Their texts do not name the function.
+Status undefined_for(int type, unsigned flags = 0) noexcept;
+Status does_not_broadcast() noexcept;
+Status no_temporary() noexcept;
 
 // Flags of run().
 inline constexpr unsigned run_saturate = 1;

@@ -36,33 +36,33 @@ bool is_near(int64_t rows, int64_t columns, int64_t depth, int64_t width) {
 
 // c = a @ b
 Status multiply(const Product& p) {
-  if (p.c.rows == 0 || p.c.columns == 0) return Status::ok;
+  if (p.c.rows == 0 || p.c.columns == 0) return success;
   const int64_t depth = p.a.columns;
   if (depth == 0) {
     for (int64_t r = 0; r < p.c.rows; ++r) memset(p.c.data + r * p.c.row, 0, size_t(p.c.columns * p.width));
-    return Status::ok;
+    return success;
   }
   const bool as_it_lies = p.operand_type == p.type && (p.b.column == p.width || p.b.columns == 1);
   if (as_it_lies && is_near(p.c.rows, p.c.columns, depth, p.width)) {
     p.kernel(p.c.data, p.c.row, p.a.data, p.a.row, p.a.column, p.b.data, p.b.row, p.c.rows, p.c.columns, depth, true);
-    return Status::ok;
+    return success;
   }
   if (prefers_blas(p)) {
-    if (multiply_blas(p)) return Status::ok;
+    if (multiply_blas(p)) return success;
     if (p.type == type_float32 || p.type == type_float64) {
       // Strided or 16-bit operands, once contiguous, are the BLAS's again.
       const int64_t size_a = p.a.rows * p.a.columns * p.width, size_b = p.b.rows * p.b.columns * p.width;
       Block* memory = allocate(size_t(size_a + size_b));
-      if (memory == nullptr) return Status::no_memory;
+      if (memory == nullptr) return no_temporary();
       Product q = p;
       q.operand_type = p.type;
       q.a = {static_cast<char*>(memory->data), p.a.rows, p.a.columns, p.a.columns * p.width, p.width};
       q.b = {q.a.data + size_a, p.b.rows, p.b.columns, p.b.columns * p.width, p.width};
       Status status = pack(p.a, p.operand_type, q.a.data, p.type);
-      if (status == Status::ok) status = pack(p.b, p.operand_type, q.b.data, p.type);
-      const bool done = status == Status::ok && multiply_blas(q);
+      if (status.ok()) status = pack(p.b, p.operand_type, q.b.data, p.type);
+      const bool done = status.ok() && multiply_blas(q);
       release(memory);
-      if (done || status != Status::ok) return status;
+      if (done || !status.ok()) return status;
     }
   }
   return multiply_panels(p);
@@ -88,12 +88,12 @@ Status finish_scaled(const DLTensor& c, const DLTensor& product, int type, const
   if (!is_number(alpha, 1)) {
     const DLTensor* operands[] = {&product, &scalar[0]};
     const Status status = run(op_multiply, 0, type, operands, product, 0);
-    if (status != Status::ok) return status;
+    if (!status.ok()) return status;
   }
   if (!is_number(beta, 0)) {
     const DLTensor* operands[] = {&scalar[1], &c, &product};
     const Status status = run(op_fma, 0, type, operands, product, 0);
-    if (status != Status::ok) return status;
+    if (!status.ok()) return status;
   }
   return cast(c, product, {}, 0);
 }
@@ -109,7 +109,7 @@ struct Batches {
   const DLTensor* c;
   const int64_t *a_strides, *b_strides;  // in elements, of the dimensions before the last two
   int64_t bytes;                         // of an element of a and b
-  std::atomic<Status> status{Status::ok};
+  std::atomic<bool> failed{false};         // for want of memory: nothing else fails once the product has begun
 };
 
 void multiply_batch(void* context, int64_t index) {
@@ -123,8 +123,7 @@ void multiply_batch(void* context, int64_t index) {
     p.b.data += at * batches.b_strides[d] * batches.bytes;
     p.c.data += at * c.strides[d] * p.width;
   }
-  const Status status = multiply(p);
-  if (status != Status::ok) batches.status.store(status);
+  if (!multiply(p).ok()) batches.failed.store(true);
 }
 
 Status multiply_stack(Batches batches) {
@@ -132,9 +131,9 @@ Status multiply_stack(Batches batches) {
   if (count > 1 && work < large_work && work * count >= shared_work) {
     parallel(count, multiply_batch, &batches);
   } else {
-    for (int64_t i = 0; i < count && batches.status.load() == Status::ok; ++i) multiply_batch(&batches, i);
+    for (int64_t i = 0; i < count && !batches.failed.load(); ++i) multiply_batch(&batches, i);
   }
-  return batches.status.load();
+  return batches.failed.load() ? no_temporary() : success;  // a text set by another thread is not seen by this one
 }
 
 }  // namespace
@@ -163,7 +162,7 @@ Status pack(const Matrix& m, int from, void* out, int to) {
       if (from == to) memcpy(row, m.data + r * m.row, size_t(bytes));
       else convert(row, m.data + r * m.row, nullptr, nullptr, m.columns, 0);
     }
-    return Status::ok;
+    return success;
   }
   int64_t shape[4], strides[4];
   const DLTensor source = tensor_of(m, from, shape, strides);
@@ -174,20 +173,20 @@ Status pack(const Matrix& m, int from, void* out, int to) {
 
 Status gemm(const DLTensor& c, const DLTensor& a, const DLTensor& b, const Scalar& alpha, const Scalar& beta) noexcept {
   const int type = find_type(c.dtype);
-  if (type < 0 || type == type_bool || type >= computed_types) return Status::no_loop;
-  if (find_type(a.dtype) != type || find_type(b.dtype) != type) return Status::no_dtype;
+  if (type < 0 || type == type_bool || type >= computed_types) return undefined_for(type);
+  if (find_type(a.dtype) != type || find_type(b.dtype) != type) return undefined_for(type);
   const int inner = type == type_float16 || type == type_bfloat16 ? type_float32 : type;
   const int d = c.ndim - 2;
-  if (a.ndim < 2 || b.ndim < 2 || d < 0) return Status::no_shape;
+  if (a.ndim < 2 || b.ndim < 2 || d < 0) return does_not_broadcast();
   const int64_t m = c.shape[d], n = c.shape[d + 1], depth = a.shape[a.ndim - 1];
-  if (a.shape[a.ndim - 2] != m || b.shape[b.ndim - 1] != n || b.shape[b.ndim - 2] != depth) return Status::no_shape;
+  if (a.shape[a.ndim - 2] != m || b.shape[b.ndim - 1] != n || b.shape[b.ndim - 2] != depth) return does_not_broadcast();
   int64_t batch_a[max_dims], batch_b[max_dims];
   const bool stack = d > 0 || a.ndim > 2 || b.ndim > 2;
-  if (stack && (!batch_strides(a, c, batch_a) || !batch_strides(b, c, batch_b))) return Status::no_shape;
-  if (numel(c.ndim, c.shape) == 0) return Status::ok;
+  if (stack && (!batch_strides(a, c, batch_a) || !batch_strides(b, c, batch_b))) return does_not_broadcast();
+  if (numel(c.ndim, c.shape) == 0) return success;
 
   const product_t kernel = kernels().products[inner];
-  if (kernel == nullptr) return Status::no_loop;
+  if (kernel == nullptr) return undefined_for(type);
   const int64_t width = type_table[inner].bytes;  // of what is summed
   const int64_t bytes = type_table[type].bytes;
   const bool plain = is_number(alpha, 1) && is_number(beta, 0);
@@ -199,7 +198,7 @@ Status gemm(const DLTensor& c, const DLTensor& a, const DLTensor& b, const Scala
   DLTensor result = c;
   if (!in_place) {
     memory = allocate(size_t(numel(c.ndim, c.shape) * width));
-    if (memory == nullptr) return Status::no_memory;
+    if (memory == nullptr) return no_temporary();
     contiguous_strides(c.ndim, c.shape, strides);
     result.data = memory->data;
     result.strides = strides;
@@ -212,7 +211,7 @@ Status gemm(const DLTensor& c, const DLTensor& a, const DLTensor& b, const Scala
       kernel, inner, type, width, matrix(result, m, n, width), matrix(a, m, depth, bytes), matrix(b, depth, n, bytes)};
   Status status = stack ? multiply_stack({p, &result, batch_a, batch_b, bytes}) : multiply(p);
   if (!in_place) {
-    if (status == Status::ok) status = finish_scaled(c, result, inner, alpha, beta);
+    if (status.ok()) status = finish_scaled(c, result, inner, alpha, beta);
     release(memory);
   }
   return status;

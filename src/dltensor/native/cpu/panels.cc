@@ -117,7 +117,7 @@ Status multiply_panels(const Product& p) noexcept {
   panels.groups = row_pieces < threads * 2 ? smaller(ceil_divide(threads * 2, row_pieces), panel_count) : 1;
   panels.group = ceil_divide(panel_count, panels.groups);
   panels.packs_alone = panels.groups == 1 && p.c.rows >= threads * rows_to_pack_for;
-  if (!panels.packs_alone && (panels.packed[0] = allocate(panels.most_bytes)) == nullptr) return Status::no_memory;
+  if (!panels.packs_alone && (panels.packed[0] = allocate(panels.most_bytes)) == nullptr) return no_temporary();
   for (panels.column = 0; panels.column < p.c.columns; panels.column += columns) {
     panels.columns = smaller(columns, p.c.columns - panels.column);
     panels.count = ceil_divide(panels.columns, panels.width);
@@ -129,7 +129,7 @@ Status multiply_panels(const Product& p) noexcept {
   }
   for (Block* memory : panels.packed)
     if (memory != nullptr) release(memory);
-  return panels.failed.load() ? Status::no_memory : Status::ok;
+  return panels.failed.load() ? no_temporary() : success;
 }
 
 }  // namespace dlt

@@ -57,7 +57,7 @@ Status pool_of(Stream& stream, CapturePool** out) noexcept {
   CUgraph graph = nullptr;
   if (driver.cuStreamGetCaptureInfo_v2) DLT_CU(cuStreamGetCaptureInfo_v2(stream.handle, &state, &id, &graph, nullptr, nullptr));
   CapturePool** place = nullptr;
-  DLT_CUDA_TRY(guarded("allocate", [&] { return place = &pools().by_id[{stream.device->ordinal, id}], success; }));
+  DLT_TRY(guarded("allocate", [&] { return place = &pools().by_id[{stream.device->ordinal, id}], success; }));
   CapturePool*& pool = *place;
   if (!pool) {
     if (!(pool = new (std::nothrow) CapturePool)) return fail(Fault::memory, "allocate: the host is out of memory");
@@ -76,7 +76,7 @@ Status pool_of(Stream& stream, CapturePool** out) noexcept {
 // Real memory with a lasting address, taken beside the capture.
 Status take(Stream& stream, size_t bytes, CUdeviceptr* pointer) noexcept {
   Stream* service = nullptr;
-  DLT_CUDA_TRY(service_stream(*stream.device, &service));
+  DLT_TRY(service_stream(*stream.device, &service));
   Beside beside;
   CUresult result = stream.device->pool ? driver.cuMemAllocFromPoolAsync(pointer, bytes, stream.device->pool, service->handle)
                                         : driver.cuMemAlloc_v2(pointer, bytes);
@@ -91,7 +91,7 @@ Status allocate_captured(Stream& stream, size_t bytes, Block** out) noexcept {
   Current current(*stream.device);
   std::lock_guard<std::mutex> hold(p.mutex);
   CapturePool* pool = nullptr;
-  DLT_CUDA_TRY(pool_of(stream, &pool));
+  DLT_TRY(pool_of(stream, &pool));
   const uint32_t size_class = Class::of(bytes);
   Memory* memory = nullptr;
   for (Memory** link = &pool->idle; *link && !memory;) {

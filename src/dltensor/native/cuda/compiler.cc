@@ -81,30 +81,30 @@ struct Program {
 
 Status compile(int major, int minor, const std::string& header, const std::string& expression, Image* out) {
   std::vector<std::string> options;
-  DLT_CUDA_TRY(options_for(major, minor, &options));
+  DLT_TRY(options_for(major, minor, &options));
   const double start = now();
   const std::string source = "#include \"" + header + "\"\n";
   Program owned;
-  DLT_CUDA_TRY(nvrtc_check(nvrtc.nvrtcCreateProgram(&owned.its, source.c_str(), "dltensor.cu", 0, nullptr, nullptr),
+  DLT_TRY(nvrtc_check(nvrtc.nvrtcCreateProgram(&owned.its, source.c_str(), "dltensor.cu", 0, nullptr, nullptr),
                            "nvrtcCreateProgram", nullptr, expression));
   nvrtcProgram program = owned.its;
   std::vector<const char*> arguments;
   for (const std::string& option : options) arguments.push_back(option.c_str());
   const bool code = options[0].find("sm_") != std::string::npos;
   const Status status = [&]() -> Status {
-    DLT_CUDA_TRY(
+    DLT_TRY(
         nvrtc_check(nvrtc.nvrtcAddNameExpression(program, expression.c_str()), "nvrtcAddNameExpression", program, expression));
-    DLT_CUDA_TRY(nvrtc_check(nvrtc.nvrtcCompileProgram(program, static_cast<int>(arguments.size()), arguments.data()),
+    DLT_TRY(nvrtc_check(nvrtc.nvrtcCompileProgram(program, static_cast<int>(arguments.size()), arguments.data()),
                              "nvrtcCompileProgram", program, expression));
     const char* name = nullptr;
-    DLT_CUDA_TRY(
+    DLT_TRY(
         nvrtc_check(nvrtc.nvrtcGetLoweredName(program, expression.c_str(), &name), "nvrtcGetLoweredName", program, expression));
     out->name = name;
     size_t bytes = 0;
-    DLT_CUDA_TRY(nvrtc_check((code ? nvrtc.nvrtcGetCUBINSize : nvrtc.nvrtcGetPTXSize)(program, &bytes), "nvrtcGetCUBINSize",
+    DLT_TRY(nvrtc_check((code ? nvrtc.nvrtcGetCUBINSize : nvrtc.nvrtcGetPTXSize)(program, &bytes), "nvrtcGetCUBINSize",
                              program, expression));
     out->code.resize(bytes);
-    DLT_CUDA_TRY(nvrtc_check((code ? nvrtc.nvrtcGetCUBIN : nvrtc.nvrtcGetPTX)(program, out->code.data()), "nvrtcGetCUBIN",
+    DLT_TRY(nvrtc_check((code ? nvrtc.nvrtcGetCUBIN : nvrtc.nvrtcGetPTX)(program, out->code.data()), "nvrtcGetCUBIN",
                              program, expression));
     return success;
   }();
@@ -125,7 +125,7 @@ Status image_for(const Properties& p, const std::string& header, const std::stri
   const std::string words = have.ok() ? "" : message();
   const std::string maker = have.ok() ? std::to_string(nvrtc.major) + "." + std::to_string(nvrtc.minor) : "any";
   std::string key;
-  DLT_CUDA_TRY(image_key(p.major, p.minor, header, expression, &key));
+  DLT_TRY(image_key(p.major, p.minor, header, expression, &key));
   switch (read_image(key, maker, out)) {
     case Found::yes: ++statistics.from_disk; return success;
     case Found::refused: ++statistics.refused; break;
@@ -137,7 +137,7 @@ Status image_for(const Properties& p, const std::string& header, const std::stri
                 "compile: NVRTC %d.%d makes code that the driver (CUDA %d.%d) cannot load; update the driver, "
                 "or pip install 'nvidia-cuda-nvrtc-cu%d'",
                 nvrtc.major, nvrtc.minor, driver.version / 1000, driver.version % 1000 / 10, driver.version / 1000);
-  DLT_CUDA_TRY(compile(p.major, p.minor, header, expression, out));
+  DLT_TRY(compile(p.major, p.minor, header, expression, out));
   write_image(key, maker, *out);
   return success;
 }
@@ -148,7 +148,7 @@ Status load(Device& device, const Image& image, Kernel* out) noexcept {
   CUmodule module = nullptr;
   CUresult result = driver.cuModuleLoadData(&module, image.code.data());
   if (result == kSuccess) result = driver.cuModuleGetFunction(&out->function, module, image.name.c_str());
-  DLT_CUDA_TRY(check(result, "cuModuleLoadData"));
+  DLT_TRY(check(result, "cuModuleLoadData"));
   int blocks = 0;
   DLT_CU(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, out->function, out->threads, 0));
   out->blocks_per_multiprocessor = blocks > 0 ? blocks : 1;
@@ -162,7 +162,7 @@ Status get_kernel(Device& device, const std::string& header, const std::string& 
   const std::pair<int, std::string> key{device.ordinal, header + "\n" + expression};
   if (const auto known = kernels().find(key); known != kernels().end()) return *out = known->second, success;
   Image image;
-  DLT_CUDA_TRY(image_for(device.properties, header, expression, &image));
+  DLT_TRY(image_for(device.properties, header, expression, &image));
   // Its place comes before the module, which nobody would unload if there were no memory for one.
   const auto place = kernels().emplace(key, Kernel{}).first;
   if (device.context)  // none: compiled for a device elsewhere
@@ -176,11 +176,11 @@ Status get_kernel(Device& device, const std::string& header, const std::string& 
 
 Status compile_for(int major, int minor, const char* header, const char* expression, std::string* image,
                    std::string* name) noexcept {
-  DLT_CUDA_TRY(load_nvrtc());
+  DLT_TRY(load_nvrtc());
   std::lock_guard<std::mutex> hold(compiling);
   return guarded("compile", [&]() -> Status {
     Image made;
-    DLT_CUDA_TRY(compile(major, minor, header, expression, &made));
+    DLT_TRY(compile(major, minor, header, expression, &made));
     *image = made.code;
     *name = made.name;
     return success;

@@ -67,8 +67,8 @@ Status device_count(int* count) noexcept {
 
 Status device_slow(int ordinal, Device** out) noexcept {
   int count = 0;
-  DLT_CUDA_TRY(load_driver());
-  DLT_CUDA_TRY(device_count(&count));
+  DLT_TRY(load_driver());
+  DLT_TRY(device_count(&count));
   if (ordinal < 0 || ordinal >= count)
     return fail(Fault::value, "device: expected cuda:0 to cuda:%d, got cuda:%d; see dl.cuda.device_count()", count - 1,
                 ordinal);
@@ -87,7 +87,7 @@ Status device_slow(int ordinal, Device** out) noexcept {
 
 Status device_properties(int ordinal, const Properties** out) noexcept {
   Device* device = nullptr;
-  DLT_CUDA_TRY(device_of(ordinal, &device));
+  DLT_TRY(device_of(ordinal, &device));
   *out = &device->properties;
   return success;
 }
@@ -125,7 +125,7 @@ void give_event(Device& device, CUevent event) noexcept {
 
 Status synchronize_device(int ordinal) noexcept {
   Device* device = nullptr;
-  DLT_CUDA_TRY(device_of(ordinal, &device));
+  DLT_TRY(device_of(ordinal, &device));
   Current current(*device);
   DLT_CU(cuCtxSynchronize());
   return success;
@@ -133,7 +133,7 @@ Status synchronize_device(int ordinal) noexcept {
 
 Status memory_info(int ordinal, size_t* free, size_t* total) noexcept {
   Device* device = nullptr;
-  DLT_CUDA_TRY(device_of(ordinal, &device));
+  DLT_TRY(device_of(ordinal, &device));
   Current current(*device);
   DLT_CU(cuMemGetInfo_v2(free, total));
   return success;

@@ -154,7 +154,7 @@ Status load(Library which, void* table, void** handle, const Symbol (&symbols)[n
 }
 
 Status start_driver() {
-  DLT_CUDA_TRY(load(Library::driver, &driver, &driver.handle, driver_symbols));
+  DLT_TRY(load(Library::driver, &driver, &driver.handle, driver_symbols));
   const char* path = attempts[0].found.c_str();
   if (const int result = driver.cuInit(0); result != kSuccess) {
     const char* name = "unknown error";
@@ -175,7 +175,7 @@ Status start_driver() {
 }
 
 Status start_nvrtc() {
-  DLT_CUDA_TRY(load(Library::nvrtc, &nvrtc, &nvrtc.handle, nvrtc_symbols));
+  DLT_TRY(load(Library::nvrtc, &nvrtc, &nvrtc.handle, nvrtc_symbols));
   nvrtc.nvrtcVersion(&nvrtc.major, &nvrtc.minor);
   int count = 0;
   nvrtc.nvrtcGetNumSupportedArchs(&count);

@@ -3,7 +3,7 @@
 // Nothing here knows about devices or memory.
 #pragma once
 #include "native/cuda/abi.h"
-#include "native/cuda/status.h"
+#include "native/status.h"
 
 namespace dlt::cuda {
 
@@ -59,6 +59,6 @@ inline Status check(CUresult result, const char* call) noexcept {
 }
 
 // `DLT_CU(cuEventRecord(event, stream))`: calls through the table and hands a failure up with the function's name.
-#define DLT_CU(call) DLT_CUDA_TRY(::dlt::cuda::check(::dlt::cuda::driver.call, #call))
+#define DLT_CU(call) DLT_TRY(::dlt::cuda::check(::dlt::cuda::driver.call, #call))
 
 }  // namespace dlt::cuda

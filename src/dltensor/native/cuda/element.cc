@@ -110,18 +110,18 @@ Status run(const Operation& operation, const Row& row, const Operand* in, int co
   plan.body = {static_cast<uint32_t>(operation.op) | static_cast<uint32_t>(operation.flavour) << flavour_shift, body_name};
   plan.operands = count;
   plan.type = operation.type;
-  DLT_CUDA_TRY(type_of(row.name, target, &plan.types[0]));
+  DLT_TRY(type_of(row.name, target, &plan.types[0]));
   bool plain = is_contiguous(target.ndim, target.shape, target.strides);
   const bool out_plain = plain;
   bool misaligned = is_askew(target, plan.types[0]), overlaps = false;
   for (int k = 0; k < count; ++k) {
     if (!in[k].tensor) continue;
-    DLT_CUDA_TRY(type_of(row.name, *in[k].tensor, &plan.types[k + 1]));
+    DLT_TRY(type_of(row.name, *in[k].tensor, &plan.types[k + 1]));
     plain = plain && same_run(*in[k].tensor, target);
     misaligned |= is_askew(*in[k].tensor, plan.types[k + 1]);
     overlaps |= may_overlap(in[k], out);
   }
-  if (operation.flavour >= OpVariant::real) DLT_CUDA_TRY(check_exact_types(operation, row, in, count, plan));
+  if (operation.flavour >= OpVariant::real) DLT_TRY(check_exact_types(operation, row, in, count, plan));
   if (elements == 0) return success;
   if (!out_plain && repeats_elements(target.ndim, target.shape, target.strides))
     return fail(Fault::value, "%s: the output repeats elements (a stride is 0): copy it first", row.name);
@@ -133,19 +133,19 @@ Status run(const Operation& operation, const Row& row, const Operand* in, int co
     for (int k = 0; k < count; ++k) {
       straight[k] = in[k];
       if (!in[k].tensor || !is_misaligned(*in[k].tensor)) continue;
-      DLT_CUDA_TRY(copies[k].make(*in[k].tensor, *where.stream));
-      DLT_CUDA_TRY(copy_bytes(in[k], copies[k].operand(), where));
+      DLT_TRY(copies[k].make(*in[k].tensor, *where.stream));
+      DLT_TRY(copy_bytes(in[k], copies[k].operand(), where));
       straight[k] = copies[k].operand();
     }
     Temporary result;
-    DLT_CUDA_TRY(result.make(target, *where.stream));
-    DLT_CUDA_TRY(run(operation, row, straight, count, result.operand(), where, launch));
+    DLT_TRY(result.make(target, *where.stream));
+    DLT_TRY(run(operation, row, straight, count, result.operand(), where, launch));
     return copy_bytes(result.operand(), out, where);
   }
   if (overlaps) [[unlikely]] {
     Temporary result;
-    DLT_CUDA_TRY(result.make(target, *where.stream));
-    DLT_CUDA_TRY(run(operation, row, in, count, result.operand(), where, launch));
+    DLT_TRY(result.make(target, *where.stream));
+    DLT_TRY(run(operation, row, in, count, result.operand(), where, launch));
     return copy(result.operand(), out, where);
   }
 
@@ -156,7 +156,7 @@ Status run(const Operation& operation, const Row& row, const Operand* in, int co
     plan.strides[0][0] = 1;
     for (int k = 0; k < count; ++k) {
       if (!in[k].tensor) {
-        DLT_CUDA_TRY(add_operand(row.name, plan, k + 1, in[k]));
+        DLT_TRY(add_operand(row.name, plan, k + 1, in[k]));
         continue;
       }
       plan.immediate[k + 1] = false;
@@ -166,13 +166,13 @@ Status run(const Operation& operation, const Row& row, const Operand* in, int co
   } else {
     plan.dims = target.ndim;
     memcpy(plan.shape, target.shape, sizeof(int64_t) * static_cast<size_t>(target.ndim));
-    DLT_CUDA_TRY(add_operand(row.name, plan, 0, out));
-    for (int k = 0; k < count; ++k) DLT_CUDA_TRY(add_operand(row.name, plan, k + 1, in[k]));
+    DLT_TRY(add_operand(row.name, plan, 0, out));
+    for (int k = 0; k < count; ++k) DLT_TRY(add_operand(row.name, plan, k + 1, in[k]));
   }
   if (launch) {
     for (int k = 0; k < count; ++k)
-      if (in[k].tensor) DLT_CUDA_TRY(use(in[k].block, *where.stream, false));
-    DLT_CUDA_TRY(use(out.block, *where.stream, true));
+      if (in[k].tensor) DLT_TRY(use(in[k].block, *where.stream, false));
+    DLT_TRY(use(out.block, *where.stream, true));
   }
   return execute(plan, *where.stream->device, where, launch);
 }
@@ -180,10 +180,10 @@ Status run(const Operation& operation, const Row& row, const Operand* in, int co
 Status start(const Operation& operation, const Operand* in, int count, const Operand& out, const Where& where,
              bool launch) noexcept {
   const Row* row = nullptr;
-  DLT_CUDA_TRY(check(operation, count, &row));
+  DLT_TRY(check(operation, count, &row));
   Where settled = where;
   if (!settled.launch) settled.launch = thread_launch();
-  if (settled.launch) DLT_CUDA_TRY(check_launch(*settled.launch));
+  if (settled.launch) DLT_TRY(check_launch(*settled.launch));
   return run(operation, *row, in, count, out, settled, launch);
 }
 
@@ -250,8 +250,8 @@ Status runs(int op, int type, int to, int64_t count, const Run* in, int operands
   if (count == 0) return success;
   Where settled = where;
   if (!settled.launch) settled.launch = thread_launch_here();
-  for (int k = 0; k < operands; ++k) DLT_CUDA_TRY(use(in[k].block, *where.stream, false));
-  DLT_CUDA_TRY(use(out.block, *where.stream, true));
+  for (int k = 0; k < operands; ++k) DLT_TRY(use(in[k].block, *where.stream, false));
+  DLT_TRY(use(out.block, *where.stream, true));
   return execute(plan, *where.stream->device, settled, true);
 }
 

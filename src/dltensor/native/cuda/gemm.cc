@@ -53,7 +53,7 @@ Status make_handle(Handles& h, Stream& stream, std::unique_ptr<Handle>* out) {
     idle.pop_back();
   } else {
     Beside beside;  // it takes memory of its own
-    DLT_CUDA_TRY(check_blas(cublas.cublasCreate_v2(&made->handle), "cublasCreate"));
+    DLT_TRY(check_blas(cublas.cublasCreate_v2(&made->handle), "cublasCreate"));
     ++h.made[device];
   }
   const Status status = check_blas(cublas.cublasSetStream_v2(made->handle, stream.handle), "cublasSetStream");
@@ -67,7 +67,7 @@ Status handle_of(Stream& stream, Handle** out) noexcept {
   std::lock_guard<std::mutex> hold(h.mutex);
   return guarded("gemm", [&]() -> Status {
     std::unique_ptr<Handle>& handle = h.by_stream[&stream];
-    if (!handle) DLT_CUDA_TRY(make_handle(h, stream, &handle));
+    if (!handle) DLT_TRY(make_handle(h, stream, &handle));
     *out = handle.get();
     return success;
   });
@@ -77,9 +77,9 @@ Status handle_of(Stream& stream, Handle** out) noexcept {
 // captured one is gone: there it is memory of the graph, `scratch`, which the caller lets go of. The handle is locked.
 Status give_workspace(Stream& stream, Handle& handle, Block** scratch) noexcept {
   bool capturing = false;
-  DLT_CUDA_TRY(is_capturing(stream, &capturing));
+  DLT_TRY(is_capturing(stream, &capturing));
   if (capturing) {
-    DLT_CUDA_TRY(allocate(stream, workspace_bytes, scratch));
+    DLT_TRY(allocate(stream, workspace_bytes, scratch));
   } else if (!handle.own) {
     Beside beside;
     if (stream.device->pool) DLT_CU(cuMemAllocFromPoolAsync(&handle.own, workspace_bytes, stream.device->pool, stream.handle));
@@ -88,7 +88,7 @@ Status give_workspace(Stream& stream, Handle& handle, Block** scratch) noexcept 
   void* wanted = *scratch ? (*scratch)->data : reinterpret_cast<void*>(handle.own);
   if (handle.current == wanted) return success;
   handle.current = nullptr;
-  DLT_CUDA_TRY(check_blas(cublas.cublasSetWorkspace_v2(handle.handle, wanted, workspace_bytes), "cublasSetWorkspace"));
+  DLT_TRY(check_blas(cublas.cublasSetWorkspace_v2(handle.handle, wanted, workspace_bytes), "cublasSetWorkspace"));
   handle.current = wanted;
   return success;
 }
@@ -167,7 +167,7 @@ const char* sum_name(int type) noexcept {
 // column is asked for as it is.
 Status call_blas(const Problem& p, const View& a, const View& b, const View& c, Stream& stream) noexcept {
   Handle* handle = nullptr;
-  DLT_CUDA_TRY(handle_of(stream, &handle));
+  DLT_TRY(handle_of(stream, &handle));
   const void *alpha = p.factors[0].bytes, *beta = p.factors[1].bytes;
   const int data_type = blas_type(p.type);
   const bool wide = p.type == type_float64 || p.type == type_complex128, half = factor_type(p.type) != p.type;
@@ -183,7 +183,7 @@ Status call_blas(const Problem& p, const View& a, const View& b, const View& c, 
   std::lock_guard<std::mutex> hold(handle->mutex);
   Current current(*stream.device);
   BlockRef scratch;
-  DLT_CUDA_TRY(give_workspace(stream, *handle, &scratch.block));
+  DLT_TRY(give_workspace(stream, *handle, &scratch.block));
   for (int64_t i = 0; i < outer_count; ++i) {
     int64_t left = i, at[3] = {0, 0, 0};
     for (int d = inner - 1; d >= 0; --d) {
@@ -209,7 +209,7 @@ Status call_blas(const Problem& p, const View& a, const View& b, const View& c, 
                                                 static_cast<int>(b.leading), step(p.b), x, data_type,
                                                 static_cast<int>(a.leading), step(p.a), beta, z, data_type,
                                                 static_cast<int>(c.leading), step(p.c), batch, compute, kBlasDefaultAlgorithm);
-    DLT_CUDA_TRY(check_blas(result, "cublasGemmStridedBatchedEx"));
+    DLT_TRY(check_blas(result, "cublasGemmStridedBatchedEx"));
   }
   stream.count_work();
   return success;
@@ -225,7 +225,7 @@ Status call_tiled(const Problem& p, const Where& where) noexcept {
   key.add(3, 2);
   key.add(static_cast<uint64_t>(p.type), 6);
   if (!find_kernel(device, key.word, &kernel)) {
-    DLT_CUDA_TRY(guarded("gemm", [&] {
+    DLT_TRY(guarded("gemm", [&] {
       return get_kernel(device, "native/cuda/kernels/product.cuh",
                         std::string("dlt::kernels::product::tiled<") + type_name(p.type) + ", " + sum_name(p.type) + ", " +
                             type_name(factor_type(p.type)) + ">",
@@ -262,7 +262,7 @@ Status set_up(Problem& p, const Operand& a, const Operand& b, const Operand& c) 
     if (operand->tensor->ndim < 2)
       return fail(Fault::value, "gemm: expected matrices, got a tensor of %d dimensions", operand->tensor->ndim);
     int type = 0;
-    DLT_CUDA_TRY(type_of("gemm", *operand->tensor, &type));
+    DLT_TRY(type_of("gemm", *operand->tensor, &type));
     if (operand != &a && type != p.type)
       return fail(Fault::type, "gemm: expected one dtype, got %s and %s", type_table[p.type].name, type_table[type].name);
     p.type = type;
@@ -306,9 +306,9 @@ Status run(Problem& p, const Operand& a, const Operand& b, const Operand& c, con
   View va, vb, vc;
   if (have_blas && !as_blas(p.c, &vc)) {
     Temporary result;
-    DLT_CUDA_TRY(result.make(*c.tensor, stream));
-    if (p.reads) DLT_CUDA_TRY(copy(c, result.operand(), where));
-    DLT_CUDA_TRY(gemm(a, b, result.operand(), p.alpha, p.beta, where));
+    DLT_TRY(result.make(*c.tensor, stream));
+    if (p.reads) DLT_TRY(copy(c, result.operand(), where));
+    DLT_TRY(gemm(a, b, result.operand(), p.alpha, p.beta, where));
     return copy(result.operand(), c, where);
   }
   // Neither lines nor columns of neighbours: packed once.
@@ -319,14 +319,14 @@ Status run(Problem& p, const Operand& a, const Operand& b, const Operand& c, con
     for (int i = 0; i < 2; ++i)
       if (!as_blas(*matrices[i], views[i])) {
         Temporary straight;
-        DLT_CUDA_TRY(straight.make(*inputs[i]->tensor, stream));
-        DLT_CUDA_TRY(copy(*inputs[i], straight.operand(), where));
+        DLT_TRY(straight.make(*inputs[i]->tensor, stream));
+        DLT_TRY(copy(*inputs[i], straight.operand(), where));
         return i == 0 ? gemm(straight.operand(), b, c, p.alpha, p.beta, where)
                       : gemm(a, straight.operand(), c, p.alpha, p.beta, where);
       }
-  DLT_CUDA_TRY(use(a.block, stream, false));
-  DLT_CUDA_TRY(use(b.block, stream, false));
-  DLT_CUDA_TRY(use(c.block, stream, true));
+  DLT_TRY(use(a.block, stream, false));
+  DLT_TRY(use(b.block, stream, false));
+  DLT_TRY(use(c.block, stream, true));
   return have_blas ? call_blas(p, va, vb, vc, stream) : call_tiled(p, where);
 }
 
@@ -339,7 +339,7 @@ Status gemm(const Operand& a, const Operand& b, const Operand& c, const Scalar& 
             const Where& where) noexcept {
   Problem p;
   p.alpha = alpha, p.beta = beta;
-  DLT_CUDA_TRY(set_up(p, a, b, c));
+  DLT_TRY(set_up(p, a, b, c));
   if (p.batches == 0 || p.m == 0 || p.n == 0) return success;
   if (repeats_elements(c.tensor->ndim, c.tensor->shape, c.tensor->strides))
     return fail(Fault::value, "gemm: the output repeats elements (a stride is 0): copy it first");
@@ -347,17 +347,17 @@ Status gemm(const Operand& a, const Operand& b, const Operand& c, const Scalar& 
   for (const Operand* operand : all) {
     if (!is_misaligned(*operand->tensor)) continue;
     Temporary straight;
-    DLT_CUDA_TRY(straight.make(*operand->tensor, *where.stream));
-    DLT_CUDA_TRY(copy(*operand, straight.operand(), where));
+    DLT_TRY(straight.make(*operand->tensor, *where.stream));
+    DLT_TRY(copy(*operand, straight.operand(), where));
     const Operand now = straight.operand();
-    DLT_CUDA_TRY(gemm(operand == &a ? now : a, operand == &b ? now : b, operand == &c ? now : c, alpha, beta, where));
+    DLT_TRY(gemm(operand == &a ? now : a, operand == &b ? now : b, operand == &c ? now : c, alpha, beta, where));
     return operand == &c ? copy(now, c, where) : success;
   }
   if (overlap(*a.tensor, *c.tensor) != Overlap::none || overlap(*b.tensor, *c.tensor) != Overlap::none) {
     Temporary result;
-    DLT_CUDA_TRY(result.make(*c.tensor, *where.stream));
-    if (p.reads) DLT_CUDA_TRY(copy(c, result.operand(), where));
-    DLT_CUDA_TRY(gemm(a, b, result.operand(), alpha, beta, where));
+    DLT_TRY(result.make(*c.tensor, *where.stream));
+    if (p.reads) DLT_TRY(copy(c, result.operand(), where));
+    DLT_TRY(gemm(a, b, result.operand(), alpha, beta, where));
     return copy(result.operand(), c, where);
   }
   return run(p, a, b, c, where);

@@ -3,7 +3,7 @@
 #pragma once
 #include <string>
 
-#include "native/cuda/status.h"
+#include "native/status.h"
 
 namespace dlt::cuda {
 

@@ -31,7 +31,7 @@ constinit Waiters waiters;
 Status order_for_reuse(Memory& memory) noexcept {
   Stream& home = *memory.home;
   if (memory.sole.load(std::memory_order_relaxed) == &home) return success;
-  for (int i = 0; i < memory.user_count; ++i) DLT_CUDA_TRY(order_after(home, *memory.users[i]));
+  for (int i = 0; i < memory.user_count; ++i) DLT_TRY(order_after(home, *memory.users[i]));
   return success;
 }
 
@@ -122,7 +122,7 @@ CUresult take_from_driver(Stream& stream, size_t bytes, CUdeviceptr* pointer) no
     result = take_from_driver(stream, capacity, &pointer);
   }
   if (result == kOutOfMemory) return out_of_memory(stream, bytes, result);
-  DLT_CUDA_TRY(check(result, "cuMemAllocFromPoolAsync"));
+  DLT_TRY(check(result, "cuMemAllocFromPoolAsync"));
   auto* memory = new (std::nothrow) Memory;
   if (!memory) {
     Current current(*stream.device);
@@ -242,14 +242,14 @@ Status allocate(Stream& stream, size_t bytes, Block** out) noexcept {
   if (bytes > most_bytes) return fail(Fault::memory, "allocate: %zu bytes are more than any device has", bytes);
   if (!stream.is_default()) {
     bool capturing = false;
-    DLT_CUDA_TRY(is_capturing(stream, &capturing));
+    DLT_TRY(is_capturing(stream, &capturing));
     if (capturing) [[unlikely]]
       return allocate_captured(stream, bytes, out);
   }
   const uint32_t size_class = Class::of(bytes);
   Memory* memory = pop_idle(stream, size_class, bytes);
   if (!memory) [[unlikely]]
-    DLT_CUDA_TRY(refill(stream, size_class, bytes, &memory));
+    DLT_TRY(refill(stream, size_class, bytes, &memory));
   Block* block = adopt(memory->pointer, memory, free_device_block);
   if (!block) [[unlikely]] {
     push_idle(memory);
@@ -290,7 +290,7 @@ Memory* memory_of(const Block* block) noexcept {
 Status use_slow(Memory& memory, Stream& stream, bool write) noexcept {
   if (memory.device != stream.device && memory.kind != Memory::Kind::pinned && memory.kind != Memory::Kind::managed) {
     bool can = false;
-    DLT_CUDA_TRY(reach_peer(*stream.device, *memory.device, &can));
+    DLT_TRY(reach_peer(*stream.device, *memory.device, &can));
     if (!can)
       return fail(Fault::device, "cuda:%d cannot reach memory of cuda:%d: copy the tensor with .to(\"cuda:%d\") first",
                   stream.device->ordinal, memory.device->ordinal, stream.device->ordinal);
@@ -308,10 +308,10 @@ Status use_slow(Memory& memory, Stream& stream, bool write) noexcept {
     for (int i = 0; i < count; ++i) users[i] = memory.users[i];
   }
   if (write)
-    for (int i = 0; i < count; ++i) DLT_CUDA_TRY(order_after(stream, *users[i]));
-  else if (writer) DLT_CUDA_TRY(order_after(stream, *writer));
+    for (int i = 0; i < count; ++i) DLT_TRY(order_after(stream, *users[i]));
+  else if (writer) DLT_TRY(order_after(stream, *writer));
   // Too many to remember: the work of the first becomes part of the newcomer's, which is waited for.
-  if (!known && count == Memory::max_users) DLT_CUDA_TRY(order_after(stream, *users[0]));
+  if (!known && count == Memory::max_users) DLT_TRY(order_after(stream, *users[0]));
   std::lock_guard<SpinLock> hold(memory.lock);
   if (!is_user(memory, stream)) {
     if (memory.user_count < Memory::max_users) memory.users[memory.user_count++] = &stream;
@@ -339,7 +339,7 @@ Status wait_for_host(Block* block) noexcept {
     if (!sole)
       for (int i = 0; i < count; ++i) users[i] = memory->users[i];
   }
-  for (int i = 0; i < count; ++i) DLT_CUDA_TRY(synchronize_stream(users[i]));
+  for (int i = 0; i < count; ++i) DLT_TRY(synchronize_stream(users[i]));
   return success;
 }
 
@@ -384,7 +384,7 @@ void set_cache_limit(size_t bytes) noexcept { cache_limit.store(bytes, std::memo
 Status usage(int ordinal, Usage* out) noexcept {
   Device* device = nullptr;
   *out = {};
-  DLT_CUDA_TRY(device_of(ordinal, &device));
+  DLT_TRY(device_of(ordinal, &device));
   size_t next = 0;
   while (Stream* stream = next_stream(*device, &next)) {
     std::lock_guard<SpinLock> hold(stream->lock);

@@ -50,13 +50,13 @@ Status move(const char* function, Plan& plan, std::initializer_list<Operand> fro
   plan.operands = static_cast<int>(from.size());
   plan.dims = to.tensor->ndim;
   memcpy(plan.shape, to.tensor->shape, sizeof(int64_t) * static_cast<size_t>(plan.dims));
-  DLT_CUDA_TRY(add_operand(function, plan, 0, to));
+  DLT_TRY(add_operand(function, plan, 0, to));
   int k = 0;
-  for (const Operand& operand : from) DLT_CUDA_TRY(add_operand(function, plan, ++k, operand));
-  if (where.launch) DLT_CUDA_TRY(check_launch(*where.launch));
+  for (const Operand& operand : from) DLT_TRY(add_operand(function, plan, ++k, operand));
+  if (where.launch) DLT_TRY(check_launch(*where.launch));
   for (const Operand& operand : from)
-    if (operand.tensor) DLT_CUDA_TRY(use(operand.block, *where.stream, false));
-  DLT_CUDA_TRY(use(to.block, *where.stream, true));
+    if (operand.tensor) DLT_TRY(use(operand.block, *where.stream, false));
+  DLT_TRY(use(to.block, *where.stream, true));
   return execute(plan, *where.stream->device, where, true);
 }
 
@@ -86,8 +86,8 @@ Status copy_here(const Operand& from, const Operand& to, const Where& where) noe
   const int64_t bytes = item_bytes(target.dtype);
   const bool packed = target.dtype.bits * target.dtype.lanes % 8 != 0;
   if (both_runs(source, target)) {
-    DLT_CUDA_TRY(use(from.block, *where.stream, false));
-    DLT_CUDA_TRY(use(to.block, *where.stream, true));
+    DLT_TRY(use(from.block, *where.stream, false));
+    DLT_TRY(use(to.block, *where.stream, true));
     const int64_t elements = numel(target.ndim, target.shape);
     const int64_t all = packed ? bytes_of(elements, target.dtype, false) : elements * bytes;
     Current current(*where.stream->device);
@@ -125,37 +125,37 @@ Status copy(const Operand& from, const Operand& to, const Where& where) noexcept
     return fail(Fault::type, "copy: expected one dtype, got code %d of %d bits and code %d of %d bits; use cast()",
                 source.dtype.code, source.dtype.bits, target.dtype.code, target.dtype.bits);
   if (numel(target.ndim, target.shape) == 0) return success;
-  DLT_CUDA_TRY(check_target("copy", target));
+  DLT_TRY(check_target("copy", target));
   const Where here = settled(where);
   if (source.device.device_type == kDLCUDA && target.device.device_type == kDLCUDA &&
       source.device.device_id != target.device.device_id)
     return copy_across(from, to, here);
   if (!overlapping(from, to)) return copy_here(from, to, here);
   Temporary between;
-  DLT_CUDA_TRY(between.make(source, *where.stream));
-  DLT_CUDA_TRY(copy_here(from, between.operand(), here));
+  DLT_TRY(between.make(source, *where.stream));
+  DLT_TRY(copy_here(from, between.operand(), here));
   return copy_here(between.operand(), to, here);
 }
 
 Status cast(const Operand& from, const Operand& to, const CastOptions& options, const Where& where) noexcept {
   Plan plan;
-  DLT_CUDA_TRY(type_of("cast", *to.tensor, &plan.types[0]));
+  DLT_TRY(type_of("cast", *to.tensor, &plan.types[0]));
   plan.types[1] = from.type;
-  if (from.tensor) DLT_CUDA_TRY(type_of("cast", *from.tensor, &plan.types[1]));
+  if (from.tensor) DLT_TRY(type_of("cast", *from.tensor, &plan.types[1]));
   if (numel(to.tensor->ndim, to.tensor->shape) == 0) return success;
   if (from.tensor && plan.types[0] == plan.types[1] && !options.scaled) return copy(from, to, where);
-  DLT_CUDA_TRY(check_target("cast", *to.tensor));
+  DLT_TRY(check_target("cast", *to.tensor));
   const Where here = settled(where);
   if (is_misaligned(*to.tensor) || (from.tensor && overlapping(from, to))) {
     Temporary result;
-    DLT_CUDA_TRY(result.make(*to.tensor, *where.stream));
-    DLT_CUDA_TRY(cast(from, result.operand(), options, where));
+    DLT_TRY(result.make(*to.tensor, *where.stream));
+    DLT_TRY(cast(from, result.operand(), options, where));
     return copy(result.operand(), to, where);
   }
   if (from.tensor && is_misaligned(*from.tensor)) {
     Temporary straight;
-    DLT_CUDA_TRY(straight.make(*from.tensor, *where.stream));
-    DLT_CUDA_TRY(copy_bytes(from, straight.operand(), here));
+    DLT_TRY(straight.make(*from.tensor, *where.stream));
+    DLT_TRY(copy_bytes(from, straight.operand(), here));
     return cast(straight.operand(), to, options, where);
   }
   plan.type = plan.types[1];
@@ -189,14 +189,14 @@ Status choose(const Operand& condition, const Operand& a, const Operand& b, cons
       target.dtype.bits % 8)
     return fail(Fault::type, "where: expected a bool condition and two operands of the output's dtype");
   if (numel(target.ndim, target.shape) == 0) return success;
-  DLT_CUDA_TRY(check_target("where", target));
+  DLT_TRY(check_target("where", target));
   const Where here = settled(where);
   const Operand* const inputs[] = {&condition, &a, &b};
   for (int k = 0; k < 3; ++k) {
     if (!inputs[k]->tensor || !is_misaligned(*inputs[k]->tensor)) continue;
     Temporary straight;
-    DLT_CUDA_TRY(straight.make(*inputs[k]->tensor, *where.stream));
-    DLT_CUDA_TRY(copy_bytes(*inputs[k], straight.operand(), here));
+    DLT_TRY(straight.make(*inputs[k]->tensor, *where.stream));
+    DLT_TRY(copy_bytes(*inputs[k], straight.operand(), here));
     const Operand now = straight.operand();
     return choose(k == 0 ? now : condition, k == 1 ? now : a, k == 2 ? now : b, out, where);
   }
@@ -204,8 +204,8 @@ Status choose(const Operand& condition, const Operand& a, const Operand& b, cons
   for (const Operand* input : inputs) aside |= input->tensor && overlapping(*input, out);
   if (aside) {
     Temporary result;
-    DLT_CUDA_TRY(result.make(target, *where.stream));
-    DLT_CUDA_TRY(choose(condition, a, b, result.operand(), where));
+    DLT_TRY(result.make(target, *where.stream));
+    DLT_TRY(choose(condition, a, b, result.operand(), where));
     return copy(result.operand(), out, where);
   }
   Plan plan;
@@ -221,14 +221,14 @@ Status choose(const Operand& condition, const Operand& a, const Operand& b, cons
 Status fill(const Operand& value, const Operand& to, const Where& where) noexcept {
   const DLTensor& target = *to.tensor;
   int type = 0;
-  DLT_CUDA_TRY(type_of("fill", target, &type));
+  DLT_TRY(type_of("fill", target, &type));
   if (value.type != type) return fail(Fault::type, "fill: the value must have the output's dtype %s", type_table[type].name);
   const int64_t elements = numel(target.ndim, target.shape), bytes = item_bytes(target.dtype);
   if (elements == 0) return success;
-  DLT_CUDA_TRY(check_target("fill", target));
+  DLT_TRY(check_target("fill", target));
   const Where here = settled(where);
   if (bytes <= 4 && is_contiguous(target.ndim, target.shape, target.strides) && !is_misaligned(target)) {
-    DLT_CUDA_TRY(use(to.block, *where.stream, true));
+    DLT_TRY(use(to.block, *where.stream, true));
     uint32_t word = 0;
     memcpy(&word, value.value, static_cast<size_t>(bytes));
     Current current(*where.stream->device);
@@ -242,8 +242,8 @@ Status fill(const Operand& value, const Operand& to, const Where& where) noexcep
   }
   if (is_misaligned(target)) {
     Temporary straight;
-    DLT_CUDA_TRY(straight.make(target, *where.stream));
-    DLT_CUDA_TRY(fill(value, straight.operand(), where));
+    DLT_TRY(straight.make(target, *where.stream));
+    DLT_TRY(fill(value, straight.operand(), where));
     return copy_bytes(straight.operand(), to, here);
   }
   Plan plan;

@@ -119,7 +119,7 @@ Status Temporary::make(const DLTensor& like, Stream& stream) noexcept {
   tensor.byte_offset = 0;
   tensor.device = {kDLCUDA, stream.device->ordinal};
   const int64_t bytes = bytes_of(numel(like.ndim, shape), like.dtype, false);
-  DLT_CUDA_TRY(allocate(stream, static_cast<size_t>(bytes), &block));
+  DLT_TRY(allocate(stream, static_cast<size_t>(bytes), &block));
   tensor.data = block->data;
   return success;
 }

@@ -73,7 +73,7 @@ Status wrap(Memory* memory, size_t bytes, void (*free)(Block*) noexcept, Block**
 
 Status allocate_pinned(int ordinal, size_t bytes, Block** out) noexcept {
   Device* device = nullptr;
-  DLT_CUDA_TRY(device_of(ordinal, &device));
+  DLT_TRY(device_of(ordinal, &device));
   const uint32_t size_class = Class::of(bytes);
   Memory* memory = nullptr;
   {
@@ -106,7 +106,7 @@ Status allocate_pinned(int ordinal, size_t bytes, Block** out) noexcept {
 
 Status allocate_managed(int ordinal, size_t bytes, Block** out) noexcept {
   Device* device = nullptr;
-  DLT_CUDA_TRY(device_of(ordinal, &device));
+  DLT_TRY(device_of(ordinal, &device));
   if (!device->properties.managed_memory) return fail(Fault::device, "allocate: cuda:%d has no managed memory", ordinal);
   auto* memory = new (std::nothrow) Memory;
   if (!memory) return fail(Fault::memory, "allocate: the host is out of memory");

@@ -47,7 +47,7 @@ KernelKey key_of(const Plan& plan, unsigned family) noexcept {
 template <class Name>
 Status kernel_for(Device& device, const KernelKey& key, const Name& name, Kernel* out) noexcept {
   if (find_kernel(device, key.word, out)) return success;
-  DLT_CUDA_TRY(guarded("compile", [&] {
+  DLT_TRY(guarded("compile", [&] {
     const KernelName named = name();
     return get_kernel(device, named.header, named.expression, out);
   }));
@@ -83,7 +83,7 @@ Status launch_contiguous(Plan& plan, Device& device, const Where& where, bool la
   key.add(static_cast<uint64_t>(pack), 5);
   key.add(immediates, 3);
   Kernel kernel;
-  DLT_CUDA_TRY(kernel_for(
+  DLT_TRY(kernel_for(
       device, key,
       [&] {
         return KernelName{
@@ -165,7 +165,7 @@ Status choose_rows(Plan& plan, Device& device, const Where& where, bool launch) 
   key.add(many, 1);
   key.add(wide, 1);
   Kernel kernel;
-  DLT_CUDA_TRY(kernel_for(
+  DLT_TRY(kernel_for(
       device, key,
       [&] {
         return KernelName{"native/cuda/kernels/element.cuh",
@@ -237,7 +237,7 @@ Status choose_tiles(Plan& plan, Device& device, const Where& where, bool launch,
   key.add(many, 1);
   key.add(wide, 1);
   Kernel kernel;
-  DLT_CUDA_TRY(kernel_for(
+  DLT_TRY(kernel_for(
       device, key,
       [&] {
         return KernelName{"native/cuda/kernels/tile.cuh",

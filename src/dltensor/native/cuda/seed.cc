@@ -67,7 +67,7 @@ int main(int count, char** arguments) {
   std::filesystem::permissions(folder, std::filesystem::perms::owner_all);
   bool good = set_source_folder(arguments[1]).ok() && set_kernel_cache(work.c_str()).ok() && load_nvrtc().ok();
   for (int i = 3; i < count && good; ++i) good = seed_all(i - 3, atoi(arguments[i]));
-  if (!good) return fprintf(stderr, "seed_kernels: %s\n", message()), 1;
+  if (!good) return fprintf(stderr, "seed_kernels: %s\n", dlt::message()), 1;
   for (const auto& entry : std::filesystem::directory_iterator(work)) {  // KEY-MAJOR.MINOR.kernel
     const std::string name = entry.path().filename(), key = name.substr(0, name.find('-'));
     const std::filesystem::path place = folder / name.substr(key.size() + 1, name.find('.') - key.size() - 1);

@@ -73,7 +73,7 @@ Status service_stream(Device& device, Stream** out) noexcept {
   Registry& r = registry();
   std::lock_guard<std::mutex> hold(r.mutex);
   if (!(*out = r.service[device.ordinal])) {
-    DLT_CUDA_TRY(make_stream(device, 0, out));
+    DLT_TRY(make_stream(device, 0, out));
     r.service[device.ordinal] = *out;
   }
   return success;
@@ -81,7 +81,7 @@ Status service_stream(Device& device, Stream** out) noexcept {
 
 Status stream_of(int ordinal, CUstream handle, Stream** out) noexcept {
   Device* device = nullptr;
-  DLT_CUDA_TRY(device_of(ordinal, &device));
+  DLT_TRY(device_of(ordinal, &device));
   handle = canonical(handle);
   // The per-thread default stream is another stream in every thread: its record is the thread's own.
   Stream** const per_thread = thread_state().per_thread;
@@ -104,9 +104,9 @@ Status stream_of(int ordinal, CUstream handle, Stream** out) noexcept {
   }
   if (stale) {
     // The old stream is gone and cannot be waited for alone.
-    DLT_CUDA_TRY(synchronize_device(ordinal));
+    DLT_TRY(synchronize_device(ordinal));
     Stream* service = nullptr;
-    DLT_CUDA_TRY(service_stream(*device, &service));
+    DLT_TRY(service_stream(*device, &service));
     drop_idle(*stale);
     stale->handle = service->handle;
     stale->alive = false;
@@ -116,7 +116,7 @@ Status stream_of(int ordinal, CUstream handle, Stream** out) noexcept {
   if (!stream_is_on(*device, handle))
     return fail(Fault::value, "stream: expected a stream of cuda:%d, got handle %p of another device or of none", ordinal,
                 static_cast<void*>(handle));
-  DLT_CUDA_TRY(add(*device, handle, false, out));
+  DLT_TRY(add(*device, handle, false, out));
   if (is_per_thread) per_thread[ordinal] = *out;
   else last_asked = *out;
   return success;
@@ -130,7 +130,7 @@ bool stream_is_on(const Device& device, CUstream handle) noexcept {
 
 Status create_stream(int ordinal, int priority, Stream** out) noexcept {
   Device* device = nullptr;
-  DLT_CUDA_TRY(device_of(ordinal, &device));
+  DLT_TRY(device_of(ordinal, &device));
   Registry& r = registry();
   std::lock_guard<std::mutex> hold(r.mutex);
   return make_stream(*device, priority, out);
@@ -140,10 +140,10 @@ Status destroy_stream(Stream* stream) noexcept {
   Device& device = *stream->device;
   if (!stream->ours || !stream->alive) return success;
   Stream* service = nullptr;
-  DLT_CUDA_TRY(service_stream(device, &service));
+  DLT_TRY(service_stream(device, &service));
   Current current(device);
   drop_idle(*stream);
-  DLT_CUDA_TRY(order_after(*service, *stream));
+  DLT_TRY(order_after(*service, *stream));
   forget_handles(*stream);
   Registry& r = registry();
   CUstream handle = stream->handle;
@@ -163,7 +163,7 @@ namespace {
 // To the driver such a question is an error that spoils the whole capture.
 Status no_capture(const char* what, const Stream& stream) noexcept {
   bool capturing = false;
-  DLT_CUDA_TRY(is_capturing(stream, &capturing));
+  DLT_TRY(is_capturing(stream, &capturing));
   if (!capturing) return success;
   return fail(Fault::buffer,
               "%s: a CUDA graph is being captured on this stream, whose work runs only with the graph; ask "
@@ -174,7 +174,7 @@ Status no_capture(const char* what, const Stream& stream) noexcept {
 }  // namespace
 
 Status synchronize_stream(Stream* stream) noexcept {
-  DLT_CUDA_TRY(no_capture("synchronize", *stream));
+  DLT_TRY(no_capture("synchronize", *stream));
   Current current(*stream->device);
   Beside beside;
   DLT_CU(cuStreamSynchronize(stream->handle));
@@ -182,7 +182,7 @@ Status synchronize_stream(Stream* stream) noexcept {
 }
 
 Status query_stream(Stream* stream) noexcept {
-  DLT_CUDA_TRY(no_capture("query", *stream));
+  DLT_TRY(no_capture("query", *stream));
   Current current(*stream->device);
   Beside beside;
   const CUresult result = driver.cuStreamQuery(stream->handle);
@@ -202,7 +202,7 @@ Status is_capturing(const Stream& stream, bool* capturing) noexcept {
 Status current_stream(int ordinal, Stream** out) noexcept {
   if (ordinal >= 0 && ordinal < max_devices)
     if (Stream* set = thread_state().current[ordinal]; set && set->alive) return *out = set, success;
-  DLT_CUDA_TRY(stream_of(ordinal, nullptr, out));
+  DLT_TRY(stream_of(ordinal, nullptr, out));
   thread_state().current[ordinal] = *out;
   return success;
 }
@@ -218,7 +218,7 @@ Status order_after(Stream& waiter, Stream& on) noexcept {
   }
   if (on.ours && work == 0) return success;
   CUevent event = nullptr;
-  DLT_CUDA_TRY(take_event(*on.device, &event));
+  DLT_TRY(take_event(*on.device, &event));
   CUresult result;
   {
     Current current(*on.device);
@@ -229,7 +229,7 @@ Status order_after(Stream& waiter, Stream& on) noexcept {
     result = driver.cuStreamWaitEvent(waiter.handle, event, 0);
   }
   give_event(*on.device, event);
-  DLT_CUDA_TRY(check(result, "cuStreamWaitEvent"));
+  DLT_TRY(check(result, "cuStreamWaitEvent"));
   waiter.count_work();
   std::lock_guard<SpinLock> hold(waiter.lock);
   try {
@@ -250,7 +250,7 @@ Stream* next_stream(const Device& device, size_t* next) noexcept {
 
 Status create_event(int ordinal, bool timing, bool blocking, CUevent* out) noexcept {
   Device* device = nullptr;
-  DLT_CUDA_TRY(device_of(ordinal, &device));
+  DLT_TRY(device_of(ordinal, &device));
   Current current(*device);
   DLT_CU(cuEventCreate(out, (timing ? 0u : kEventDisableTiming) | (blocking ? kEventBlockingSync : 0u)));
   return success;
@@ -278,7 +278,7 @@ Status wait_event(Stream* stream, CUevent event) noexcept {
 
 Status query_event(int ordinal, CUevent event) noexcept {
   Device* device = nullptr;
-  DLT_CUDA_TRY(device_of(ordinal, &device));
+  DLT_TRY(device_of(ordinal, &device));
   Current current(*device);
   Beside beside;
   const CUresult result = driver.cuEventQuery(event);
@@ -288,7 +288,7 @@ Status query_event(int ordinal, CUevent event) noexcept {
 
 Status synchronize_event(int ordinal, CUevent event) noexcept {
   Device* device = nullptr;
-  DLT_CUDA_TRY(device_of(ordinal, &device));
+  DLT_TRY(device_of(ordinal, &device));
   Current current(*device);
   Beside beside;
   DLT_CU(cuEventSynchronize(event));
@@ -297,7 +297,7 @@ Status synchronize_event(int ordinal, CUevent event) noexcept {
 
 Status elapsed_time(int ordinal, CUevent start, CUevent end, float* milliseconds) noexcept {
   Device* device = nullptr;
-  DLT_CUDA_TRY(device_of(ordinal, &device));
+  DLT_TRY(device_of(ordinal, &device));
   Current current(*device);
   DLT_CU(cuEventElapsedTime(milliseconds, start, end));
   return success;

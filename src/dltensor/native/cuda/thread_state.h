@@ -14,7 +14,6 @@ struct ThreadState {
   Launch launch;
   bool has_launch = false;
   bool tf32 = false;
-  char words[4096] = {};  // of the last fault
 };
 
 // Made at the thread's first use, freed at its end. When there is no memory: one for all threads together.

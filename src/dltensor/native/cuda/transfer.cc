@@ -29,7 +29,7 @@ struct HeldEvent {
 
 Status no_capture(const char* function, const Stream& stream) noexcept {
   bool capturing = false;
-  DLT_CUDA_TRY(is_capturing(stream, &capturing));
+  DLT_TRY(is_capturing(stream, &capturing));
   if (capturing)
     return fail(Fault::buffer,
                 "%s: a CUDA graph is being captured on this stream, and it would have to wait for the data; "
@@ -42,8 +42,8 @@ Status no_capture(const char* function, const Stream& stream) noexcept {
 Status packed(const Operand& from, Stream& stream, Temporary& room, Operand* out) noexcept {
   const DLTensor& t = *from.tensor;
   if (is_contiguous(t.ndim, t.shape, t.strides)) return *out = from, success;
-  DLT_CUDA_TRY(room.make(t, stream));
-  DLT_CUDA_TRY(copy(from, room.operand(), {&stream}));
+  DLT_TRY(room.make(t, stream));
+  DLT_TRY(copy(from, room.operand(), {&stream}));
   *out = room.operand();
   return success;
 }
@@ -56,7 +56,7 @@ bool is_pinned(const void* data) noexcept {
 }  // namespace
 
 Status pointer_device(const void* pointer, DLDevice* out) noexcept {
-  DLT_CUDA_TRY(load_driver());
+  DLT_TRY(load_driver());
   unsigned type = 0, managed = 0;
   int ordinal = 0;
   int attributes[] = {kPointerMemoryType, kPointerIsManaged, kPointerDeviceOrdinal};
@@ -72,11 +72,11 @@ Status pointer_device(const void* pointer, DLDevice* out) noexcept {
 Status to_host(void* data, const Operand& from, Stream& stream) noexcept {
   const size_t bytes = bytes_of(*from.tensor);
   if (bytes == 0) return success;
-  DLT_CUDA_TRY(no_capture("to_host", stream));
+  DLT_TRY(no_capture("to_host", stream));
   Temporary room;
   Operand source;
-  DLT_CUDA_TRY(packed(from, stream, room, &source));
-  DLT_CUDA_TRY(use(source.block, stream, false));
+  DLT_TRY(packed(from, stream, room, &source));
+  DLT_TRY(use(source.block, stream, false));
   Device& device = *stream.device;
   Current current(device);
   const CUdeviceptr start = address(*source.tensor);
@@ -88,8 +88,8 @@ Status to_host(void* data, const Operand& from, Stream& stream) noexcept {
   BlockRef chunks[2];
   HeldEvent ready[2] = {HeldEvent(device), HeldEvent(device)};
   for (int i = 0; i < (bytes > chunk_bytes ? 2 : 1); ++i) {
-    DLT_CUDA_TRY(allocate_pinned(device.ordinal, std::min(bytes, chunk_bytes), &chunks[i].block));
-    DLT_CUDA_TRY(take_event(device, &ready[i].event));
+    DLT_TRY(allocate_pinned(device.ordinal, std::min(bytes, chunk_bytes), &chunks[i].block));
+    DLT_TRY(take_event(device, &ready[i].event));
   }
   const auto enqueue = [&](size_t at, int turn) -> Status {
     DLT_CU(cuMemcpyDtoHAsync_v2(chunks[turn].block->data, start + at, std::min(chunk_bytes, bytes - at), stream.handle));
@@ -97,10 +97,10 @@ Status to_host(void* data, const Operand& from, Stream& stream) noexcept {
     DLT_CU(cuEventRecord(ready[turn].event, stream.handle));
     return success;
   };
-  DLT_CUDA_TRY(enqueue(0, 0));
+  DLT_TRY(enqueue(0, 0));
   int turn = 0;
   for (size_t at = 0; at < bytes; at += chunk_bytes, turn ^= 1) {
-    if (at + chunk_bytes < bytes) DLT_CUDA_TRY(enqueue(at + chunk_bytes, turn ^ 1));
+    if (at + chunk_bytes < bytes) DLT_TRY(enqueue(at + chunk_bytes, turn ^ 1));
     {
       Beside beside;
       DLT_CU(cuEventSynchronize(ready[turn].event));
@@ -117,20 +117,20 @@ Status from_host(const void* data, const Operand& to, Stream& stream) noexcept {
   Device& device = *stream.device;
   if (!is_contiguous(target.ndim, target.shape, target.strides)) {
     Temporary room;
-    DLT_CUDA_TRY(room.make(target, stream));
-    DLT_CUDA_TRY(from_host(data, room.operand(), stream));
+    DLT_TRY(room.make(target, stream));
+    DLT_TRY(from_host(data, room.operand(), stream));
     return copy(room.operand(), to, {&stream});
   }
-  DLT_CUDA_TRY(no_capture("from_host", stream));
-  DLT_CUDA_TRY(use(to.block, stream, true));
+  DLT_TRY(no_capture("from_host", stream));
+  DLT_TRY(use(to.block, stream, true));
   Current current(device);
   // The chunk goes back to the cache at once, with an event: it is not used again before the copy is done.
   for (size_t at = 0; at < bytes; at += chunk_bytes) {
     const size_t part = std::min(chunk_bytes, bytes - at);
     BlockRef chunk;
-    DLT_CUDA_TRY(allocate_pinned(device.ordinal, part, &chunk.block));
+    DLT_TRY(allocate_pinned(device.ordinal, part, &chunk.block));
     memcpy(chunk.block->data, static_cast<const char*>(data) + at, part);
-    DLT_CUDA_TRY(use(chunk.block, stream, false));
+    DLT_TRY(use(chunk.block, stream, false));
     DLT_CU(cuMemcpyHtoDAsync_v2(address(target) + at, chunk.block->data, part, stream.handle));
     stream.count_work();
   }
@@ -139,17 +139,17 @@ Status from_host(const void* data, const Operand& to, Stream& stream) noexcept {
 
 Status to_pinned(const Operand& from, Stream& stream, Block** out, CUevent* event) noexcept {
   const size_t bytes = bytes_of(*from.tensor);
-  DLT_CUDA_TRY(no_capture("to_pinned", stream));
+  DLT_TRY(no_capture("to_pinned", stream));
   Device& device = *stream.device;
   Temporary room;
   Operand source;
-  DLT_CUDA_TRY(packed(from, stream, room, &source));
+  DLT_TRY(packed(from, stream, room, &source));
   BlockRef memory;
-  DLT_CUDA_TRY(allocate_pinned(device.ordinal, bytes, &memory.block));
-  DLT_CUDA_TRY(use(source.block, stream, false));
-  DLT_CUDA_TRY(use(memory.block, stream, true));
+  DLT_TRY(allocate_pinned(device.ordinal, bytes, &memory.block));
+  DLT_TRY(use(source.block, stream, false));
+  DLT_TRY(use(memory.block, stream, true));
   CUevent made = nullptr;
-  DLT_CUDA_TRY(create_event(device.ordinal, false, false, &made));
+  DLT_TRY(create_event(device.ordinal, false, false, &made));
   Current current(device);
   CUresult result = bytes ? driver.cuMemcpyDtoHAsync_v2(memory.block->data, address(*source.tensor), bytes, stream.handle)
                           : kSuccess;
@@ -167,29 +167,29 @@ Status to_pinned(const Operand& from, Stream& stream, Block** out, CUevent* even
 
 Status copy_across(const Operand& from, const Operand& to, const Where& where) noexcept {
   Device *source_device = nullptr, *target_device = nullptr;
-  DLT_CUDA_TRY(device_of(from.tensor->device.device_id, &source_device));
-  DLT_CUDA_TRY(device_of(to.tensor->device.device_id, &target_device));
+  DLT_TRY(device_of(from.tensor->device.device_id, &source_device));
+  DLT_TRY(device_of(to.tensor->device.device_id, &target_device));
   // Packs where the data is, on that device's current stream; the rest happens on the target's.
   Stream *source_stream = nullptr, *target_stream = nullptr;
-  DLT_CUDA_TRY(current_stream(source_device->ordinal, &source_stream));
+  DLT_TRY(current_stream(source_device->ordinal, &source_stream));
   if (where.stream->device == target_device) target_stream = where.stream;
-  else DLT_CUDA_TRY(current_stream(target_device->ordinal, &target_stream));
+  else DLT_TRY(current_stream(target_device->ordinal, &target_stream));
   if (where.stream->device == source_device) source_stream = where.stream;
 
   Temporary packed_room, arrived;
   Operand source, target = to;
-  DLT_CUDA_TRY(packed(from, *source_stream, packed_room, &source));
+  DLT_TRY(packed(from, *source_stream, packed_room, &source));
   const DLTensor &a = *source.tensor, &b = *to.tensor;
   bool direct = a.ndim == b.ndim && is_contiguous(b.ndim, b.shape, b.strides);
   for (int d = 0; direct && d < a.ndim; ++d) direct = a.shape[d] == b.shape[d];
   if (!direct) {
-    DLT_CUDA_TRY(arrived.make(a, *target_stream));
+    DLT_TRY(arrived.make(a, *target_stream));
     target = arrived.operand();
   }
   // The driver's copy needs no peer access: it goes through the host where there is none.
-  DLT_CUDA_TRY(use(source.block, *source_stream, false));
-  DLT_CUDA_TRY(order_after(*target_stream, *source_stream));
-  DLT_CUDA_TRY(use(target.block, *target_stream, true));
+  DLT_TRY(use(source.block, *source_stream, false));
+  DLT_TRY(order_after(*target_stream, *source_stream));
+  DLT_TRY(use(target.block, *target_stream, true));
   {
     Current current(*target_device);
     DLT_CU(cuMemcpyPeerAsync(address(*target.tensor), target_device->context, address(a), source_device->context, bytes_of(a),
@@ -197,7 +197,7 @@ Status copy_across(const Operand& from, const Operand& to, const Where& where) n
   }
   target_stream->count_work();
   // The source is not to be written or reused before the copy has read it.
-  DLT_CUDA_TRY(order_after(*source_stream, *target_stream));
+  DLT_TRY(order_after(*source_stream, *target_stream));
   return direct ? success : copy(target, to, {target_stream, where.launch});
 }
 

@@ -61,16 +61,16 @@ uint64_t bits_of(DLDevice device) noexcept {
   return bits;
 }
 
-Status out_of_memory(const char* function) { return failure(std::string_view(function), ": out of memory"); }
+DetailedStatus out_of_memory(const char* function) { return failed_with(Fault::memory, std::string_view(function), ": out of memory"); }
 
 // An array of the same kind around a block of compact elements; the block is taken over, also on failure.
-Status make_like(const char* function, const Array& array, DLDevice device, int32_t ndim, int64_t* shape, Block* block,
+DetailedStatus make_like(const char* function, const Array& array, DLDevice device, int32_t ndim, int64_t* shape, Block* block,
                  dlt_array_t* out) {
   int64_t strides[DLT_ARRAY_MAX_NDIM];
   contiguous_strides(ndim, shape, strides);
   DLTensor view = {block->data, device, ndim, array.dtype, shape, strides, 0};
   uint64_t flags = array.flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED;
-  Status status = make({&view, block, flags, array.origin, array.host, nullptr, nullptr}, out);
+  DetailedStatus status = make({&view, block, flags, array.origin, array.host, nullptr, nullptr}, out);
   if (!status.ok()) {
     release(block);
     status.message = words(std::string_view(function), ": ", std::string_view(status.message));
@@ -104,7 +104,7 @@ DLTensor Array::view() const noexcept {
   return {data, device, layout->ndim, dtype, layout->dims(), layout->strides(), byte_offset};
 }
 
-Status make(const ArraySpec& spec, dlt_array_t* out) {
+DetailedStatus make(const ArraySpec& spec, dlt_array_t* out) {
   const DLTensor& view = *spec.view;
   if (!is_known(view.device.device_type)) return failure("array: expected a device of DLPack 1.3, got ", view.device);
   if (!is_known(view.dtype)) return failure("array: expected a dtype of DLPack 1.3, got ", view.dtype);
@@ -156,20 +156,20 @@ void end(Array* array) noexcept {
   delete array;
 }
 
-Status make_zeros(const char* function, DLDataType dtype, const uintptr_t* shape, uintptr_t count, const Origin* origin,
+DetailedStatus make_zeros(const char* function, DLDataType dtype, const uintptr_t* shape, uintptr_t count, const Origin* origin,
                   dlt_array_t* out) {
   if (!is_known(dtype)) return failure(std::string_view(function), ": expected a dtype of DLPack 1.3, got ", dtype);
   Element element = element_of(dtype, 0);
   int64_t dims[DLT_ARRAY_MAX_NDIM], strides[DLT_ARRAY_MAX_NDIM], elements;
   size_t bytes;
-  if (Status status = read_shape(function, shape, count, element, dims, &elements, &bytes); !status.ok()) return status;
+  if (DetailedStatus status = read_shape(function, shape, count, element, dims, &elements, &bytes); !status.ok()) return status;
   auto ndim = static_cast<int32_t>(count);
   Block* block;
-  if (Status status = room_for(function, {kDLCPU, 0}, bytes, &block); !status.ok()) return status;
+  if (DetailedStatus status = room_for(function, {kDLCPU, 0}, bytes, &block); !status.ok()) return status;
   memset(block->data, 0, bytes);
   contiguous_strides(ndim, dims, strides);
   DLTensor view = {block->data, {kDLCPU, 0}, ndim, dtype, dims, strides, 0};
-  Status status = make({&view, block, 0, origin, nullptr, nullptr, nullptr}, out);
+  DetailedStatus status = make({&view, block, 0, origin, nullptr, nullptr, nullptr}, out);
   if (!status.ok()) release(block);
   return status;
 }
@@ -189,14 +189,14 @@ void* owner_of(const dlt_array_t& array, void (*keep)(void*)) noexcept {
   return pinned->owner;
 }
 
-Status export_managed(Array& array, DLManagedTensorVersioned** out, DLDevice device, const int64_t* stream,
+DetailedStatus export_managed(Array& array, DLManagedTensorVersioned** out, DLDevice device, const int64_t* stream,
                       DLPackVersion max_version) {
   if (!out) return failure("as_dlpack: expected a place for the tensor, got NULL");
   if (max_version.major < DLPACK_MAJOR_VERSION)
     return failure("as_dlpack: expected a reader of DLPack 1.0 or later, got max_version ", max_version.major, ".",
                    max_version.minor);
   if (!is_known(device.device_type)) return failure("as_dlpack: expected a device of DLPack 1.3, got ", device);
-  if (Status status = order_on("as_dlpack", device, stream); !status.ok()) return status;
+  if (DetailedStatus status = order_on("as_dlpack", device, stream); !status.ok()) return status;
   DLManagedTensorVersioned* loan;
   uint64_t flags = array.flags;
   // Pinned memory is the host's memory all the same: on the CPU it needs another name, no copy.
@@ -213,7 +213,7 @@ Status export_managed(Array& array, DLManagedTensorVersioned** out, DLDevice dev
     std::shared_lock lock(array.guard);
     DLTensor view = array.view();
     Block* block;
-    if (Status status = gather("as_dlpack", view, array.element(), device, &block); !status.ok()) return status;
+    if (DetailedStatus status = gather("as_dlpack", view, array.element(), device, &block); !status.ok()) return status;
     int64_t strides[DLT_ARRAY_MAX_NDIM];
     contiguous_strides(view.ndim, view.shape, strides);
     view.data = block->data;
@@ -230,31 +230,31 @@ Status export_managed(Array& array, DLManagedTensorVersioned** out, DLDevice dev
   return {};
 }
 
-Status import_managed(const Array& array, DLManagedTensorVersioned* tensor, dlt_array_t* out) {
-  Status status;
+DetailedStatus import_managed(const Array& array, DLManagedTensorVersioned* tensor, dlt_array_t* out) {
+  DetailedStatus status;
   if (!out) status = failure("from_dlpack: expected a place for the array, got NULL");
   else status = adopt_tensor("from_dlpack", tensor, array.origin, array.host, out);
   if (!status.ok()) call_deleter(tensor);
   return status;
 }
 
-Status adopt_tensor(const char* function, DLManagedTensorVersioned* tensor, const Origin* origin, const Host* host,
+DetailedStatus adopt_tensor(const char* function, DLManagedTensorVersioned* tensor, const Origin* origin, const Host* host,
                     dlt_array_t* out) {
-  if (Status status = check_tensor(function, tensor); !status.ok()) return status;
+  if (DetailedStatus status = check_tensor(function, tensor); !status.ok()) return status;
   int64_t strides[DLT_ARRAY_MAX_NDIM];
   DLTensor view = normalized(tensor->dl_tensor, strides);
   Block* block = block_around(tensor);
   if (!block) return out_of_memory(function);
-  Status status = make({&view, block, tensor->flags, origin, host, nullptr, nullptr}, out);
+  DetailedStatus status = make({&view, block, tensor->flags, origin, host, nullptr, nullptr}, out);
   // The tensor stays the caller's: the header goes, and nothing else.
   if (!status.ok()) recycle(block);
   return status;
 }
 
-Status reshape(Array& array, Slot* slot, const uintptr_t* shape, uintptr_t count) {
+DetailedStatus reshape(Array& array, Slot* slot, const uintptr_t* shape, uintptr_t count) {
   int64_t dims[DLT_ARRAY_MAX_NDIM], strides[DLT_ARRAY_MAX_NDIM], elements;
   size_t bytes;
-  if (Status status = read_shape("reshape", shape, count, array.element(), dims, &elements, &bytes); !status.ok())
+  if (DetailedStatus status = read_shape("reshape", shape, count, array.element(), dims, &elements, &bytes); !status.ok())
     return status;
   auto ndim = static_cast<int32_t>(count);
   PendingRelease gone;
@@ -267,7 +267,7 @@ Status reshape(Array& array, Slot* slot, const uintptr_t* shape, uintptr_t count
   void* data = array.data;
   Block* block = nullptr;
   if (!reshape_strides(view.ndim, view.shape, view.strides, ndim, dims, strides)) {
-    if (Status status = gather("reshape", view, array.element(), array.device, &block); !status.ok()) return status;
+    if (DetailedStatus status = gather("reshape", view, array.element(), array.device, &block); !status.ok()) return status;
     data = block->data;
     contiguous_strides(ndim, dims, strides);
   }
@@ -283,7 +283,7 @@ Status reshape(Array& array, Slot* slot, const uintptr_t* shape, uintptr_t count
   return {};
 }
 
-Status swap_axes(Array& array, Slot* slot, uintptr_t axis_1, uintptr_t axis_2) {
+DetailedStatus swap_axes(Array& array, Slot* slot, uintptr_t axis_1, uintptr_t axis_2) {
   PendingRelease gone;
   std::lock_guard lock(array.guard);
   DLTensor view = array.view();
@@ -303,16 +303,16 @@ Status swap_axes(Array& array, Slot* slot, uintptr_t axis_1, uintptr_t axis_2) {
   return {};
 }
 
-Status create(const Array& array, const uintptr_t* shape, uintptr_t count, const dlt_array_t& fill, dlt_array_t* out) {
+DetailedStatus create(const Array& array, const uintptr_t* shape, uintptr_t count, const dlt_array_t& fill, dlt_array_t* out) {
   if (!out) return failure("create: expected a place for the array, got NULL");
   Element element = array.element();
   int64_t dims[DLT_ARRAY_MAX_NDIM], elements;
   size_t bytes;
-  if (Status status = read_shape("create", shape, count, element, dims, &elements, &bytes); !status.ok()) return status;
+  if (DetailedStatus status = read_shape("create", shape, count, element, dims, &elements, &bytes); !status.ok()) return status;
 
   // The fill may be anybody's array: ask it as a stranger.
   DLManagedTensorVersioned* scalar;
-  if (Status status = export_tensor("create: fill_value", fill, nullptr, {kDLCPU, 0}, nullptr,
+  if (DetailedStatus status = export_tensor("create: fill_value", fill, nullptr, {kDLCPU, 0}, nullptr,
                                     {DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION}, &scalar);
       !status.ok())
     return status;
@@ -332,13 +332,13 @@ Status create(const Array& array, const uintptr_t* shape, uintptr_t count, const
                    "got one of ", element_of(value.dtype, scalar->flags).bits, " bits (padded or packed)");
 
   Block* block;
-  if (Status status = room_for("create", array.device, bytes, &block); !status.ok()) return status;
+  if (DetailedStatus status = room_for("create", array.device, bytes, &block); !status.ok()) return status;
   if (!element.whole_bytes() && bytes) static_cast<char*>(block->data)[bytes - 1] = 0;
   fill_elements(block->data, elements, static_cast<char*>(value.data) + value.byte_offset, element);
   return make_like("create", array, array.device, static_cast<int32_t>(count), dims, block, out);
 }
 
-Status copy(Array& array, DLDevice device, dlt_array_t* out) {
+DetailedStatus copy(Array& array, DLDevice device, dlt_array_t* out) {
   if (!out) return failure("copy: expected a place for the array, got NULL");
   if (!is_known(device.device_type)) return failure("copy: expected a device of DLPack 1.3, got ", device);
   Block* block;
@@ -347,7 +347,7 @@ Status copy(Array& array, DLDevice device, dlt_array_t* out) {
   {
     std::shared_lock lock(array.guard);
     DLTensor view = array.view();
-    if (Status status = gather("copy", view, array.element(), device, &block); !status.ok()) return status;
+    if (DetailedStatus status = gather("copy", view, array.element(), device, &block); !status.ok()) return status;
     ndim = view.ndim;
     if (ndim) memcpy(shape, view.shape, static_cast<size_t>(ndim) * sizeof(int64_t));
   }

@@ -10,7 +10,7 @@
 #include "native/opaque/geometry.h"
 #include "native/opaque/handles.h"
 #include "native/opaque/host.h"
-#include "native/opaque/status.h"
+#include "native/opaque/detailed_status.h"
 
 namespace dlt::opaque {
 
@@ -61,14 +61,14 @@ struct ArraySpec {
 };
 
 // On success the array has the caller's reference to the block, and the owner. On failure nothing has changed.
-DLT_API Status make(const ArraySpec& spec, dlt_array_t* out);
+DLT_API DetailedStatus make(const ArraySpec& spec, dlt_array_t* out);
 
 // An array around a managed tensor, which is judged first. On failure the tensor is still the caller's.
-DLT_API Status adopt_tensor(const char* function, DLManagedTensorVersioned* tensor, const Origin* origin, const Host* host,
+DLT_API DetailedStatus adopt_tensor(const char* function, DLManagedTensorVersioned* tensor, const Origin* origin, const Host* host,
                             dlt_array_t* out);
 
 // A new array of zeros in host memory.
-Status make_zeros(const char* function, DLDataType dtype, const uintptr_t* shape, uintptr_t count, const Origin* origin,
+DetailedStatus make_zeros(const char* function, DLDataType dtype, const uintptr_t* shape, uintptr_t count, const Origin* origin,
                   dlt_array_t* out);
 
 // Is it one of ours, and does it still stand?
@@ -83,14 +83,14 @@ void end(Array* array) noexcept;
 void show(const Array& array, Slot* slot) noexcept;
 
 // What the functions of the struct do, on a pinned array.
-Status export_managed(Array& array, DLManagedTensorVersioned** out, DLDevice device, const int64_t* stream,
+DetailedStatus export_managed(Array& array, DLManagedTensorVersioned** out, DLDevice device, const int64_t* stream,
                       DLPackVersion max_version);
-Status import_managed(const Array& array, DLManagedTensorVersioned* tensor, dlt_array_t* out);
-Status reshape(Array& array, Slot* slot, const uintptr_t* shape, uintptr_t count);
-Status swap_axes(Array& array, Slot* slot, uintptr_t axis_1, uintptr_t axis_2);
-Status create(const Array& array, const uintptr_t* shape, uintptr_t count, const dlt_array_t& fill, dlt_array_t* out);
-Status copy(Array& array, DLDevice device, dlt_array_t* out);
-Status move_data(Array& output, Array& input, const dlt_data_movement_t* movements, uintptr_t count);
+DetailedStatus import_managed(const Array& array, DLManagedTensorVersioned* tensor, dlt_array_t* out);
+DetailedStatus reshape(Array& array, Slot* slot, const uintptr_t* shape, uintptr_t count);
+DetailedStatus swap_axes(Array& array, Slot* slot, uintptr_t axis_1, uintptr_t axis_2);
+DetailedStatus create(const Array& array, const uintptr_t* shape, uintptr_t count, const dlt_array_t& fill, dlt_array_t* out);
+DetailedStatus copy(Array& array, DLDevice device, dlt_array_t* out);
+DetailedStatus move_data(Array& output, Array& input, const dlt_data_movement_t* movements, uintptr_t count);
 
 // The struct with our functions in it, around a handle.
 dlt_array_t with_functions(void* handle) noexcept;

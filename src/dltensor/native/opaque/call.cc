@@ -30,8 +30,8 @@ class ErrorWatch {
     for (int i = 0; i < count_; ++i) before_[i] = look(hosts_[i]);
   }
 
-  Status failure_of(const char* function, const char* slot, dlt_status_t code) const {
-    Status status = failure(std::string_view(function), ": the array's function '", std::string_view(slot),
+  DetailedStatus failure_of(const char* function, const char* slot, dlt_status_t code) const {
+    DetailedStatus status = failure(std::string_view(function), ": the array's function '", std::string_view(slot),
                             "' failed with status ", code);
     int found = -1;
     for (int i = 0; i < count_ && found < 0; ++i)
@@ -84,7 +84,7 @@ class ErrorWatch {
   int count_;
 };
 
-Status missing(const char* function, const char* slot) {
+DetailedStatus missing(const char* function, const char* slot) {
   return failure(std::string_view(function), ": the array's function '", std::string_view(slot), "' is NULL");
 }
 
@@ -99,19 +99,19 @@ const Host* host_of(const dlt_array_t& array) noexcept {
 
 // Calls one function of the struct, or says why not.
 template <class Function, class... Args>
-Status call(const char* function, const char* slot, const Host* host, Function slot_function, Args... args) {
+DetailedStatus call(const char* function, const char* slot, const Host* host, Function slot_function, Args... args) {
   if (!slot_function) return missing(function, slot);
   // Makes that library known, so that its errors are looked at.
   if (!host) host_of_caller(reinterpret_cast<const void*>(slot_function));
   ErrorWatch watch(host);
   dlt_status_t code = slot_function(args...);
-  return code == DLT_SUCCESS ? Status{} : watch.failure_of(function, slot, code);
+  return code == DLT_SUCCESS ? DetailedStatus{} : watch.failure_of(function, slot, code);
 }
 
-Status shape_of(const char* function, const dlt_array_t& array, const Host* host, int32_t* ndim, int64_t* shape) {
+DetailedStatus shape_of(const char* function, const dlt_array_t& array, const Host* host, int32_t* ndim, int64_t* shape) {
   const uintptr_t* dims = nullptr;
   uintptr_t count = DLT_ARRAY_MAX_NDIM + 1;  // what stays there when the function "succeeds" without an answer
-  if (Status status = call(function, "shape", host, array.shape, static_cast<const void*>(array.ptr), &dims, &count);
+  if (DetailedStatus status = call(function, "shape", host, array.shape, static_cast<const void*>(array.ptr), &dims, &count);
       !status.ok())
     return status;
   if (count > DLT_ARRAY_MAX_NDIM)
@@ -129,7 +129,7 @@ Status shape_of(const char* function, const dlt_array_t& array, const Host* host
   return {};
 }
 
-Status name_of(const char* function, dlt_data_origin_t origin, const Host* host, std::string* name) {
+DetailedStatus name_of(const char* function, dlt_data_origin_t origin, const Host* host, std::string* name) {
   // 256 bytes do for every name seen in the wild; longer ones get what the registry allows at most.
   for (size_t room = 256; room <= 65536; room *= 256) {
     std::string buffer(room, '\0');
@@ -147,7 +147,7 @@ Status name_of(const char* function, dlt_data_origin_t origin, const Host* host,
 // Device and dtype answers start from values that mean nothing, so that "success" without an answer shows.
 constexpr DLDevice no_device = {static_cast<DLDeviceType>(0), -1};
 
-Status new_array_of(const char* function, const char* slot, Status status, const dlt_array_t& made, dlt_array_t* out) {
+DetailedStatus new_array_of(const char* function, const char* slot, DetailedStatus status, const dlt_array_t& made, dlt_array_t* out) {
   if (!status.ok()) return status;
   if (!made.shape || !made.as_dlpack)
     return failure(std::string_view(function), ": the array's function '", std::string_view(slot),
@@ -158,13 +158,13 @@ Status new_array_of(const char* function, const char* slot, Status status, const
 
 }  // namespace
 
-Status ask(const dlt_array_t& array, const Host* host, Answers* answers) {
+DetailedStatus ask(const dlt_array_t& array, const Host* host, Answers* answers) {
   const char* function = "array";
   Answers got;
   const void* ptr = array.ptr;
-  if (Status status = call(function, "origin", host, array.origin, ptr, &got.origin); !status.ok()) return status;
+  if (DetailedStatus status = call(function, "origin", host, array.origin, ptr, &got.origin); !status.ok()) return status;
   got.device = no_device;
-  if (Status status = call(function, "device", host, array.device, ptr, &got.device); !status.ok()) return status;
+  if (DetailedStatus status = call(function, "device", host, array.device, ptr, &got.device); !status.ok()) return status;
   if (!is_known(got.device.device_type))
     return failure("array: expected a device of DLPack 1.3 from the array, got ", got.device);
   // A function of another slot would write more than a dtype has.
@@ -172,27 +172,27 @@ Status ask(const dlt_array_t& array, const Host* host, Answers* answers) {
     DLDataType its = {};
     uint32_t beyond = 0xD1D1D1D1;
   } dtype;
-  if (Status status = call(function, "dtype", host, array.dtype, ptr, &dtype.its); !status.ok()) return status;
+  if (DetailedStatus status = call(function, "dtype", host, array.dtype, ptr, &dtype.its); !status.ok()) return status;
   if (dtype.beyond != 0xD1D1D1D1)
     return failure("array: the array's function 'dtype' writes more than a dtype; is it another function that stands there?");
   got.dtype = dtype.its;
   if (!is_known(got.dtype)) return failure("array: expected a dtype of DLPack 1.3 from the array, got ", got.dtype);
-  if (Status status = shape_of(function, array, host, &got.ndim, got.shape); !status.ok()) return status;
-  if (Status status = name_of(function, got.origin, host ? host : host_of(array), &got.origin_name); !status.ok())
+  if (DetailedStatus status = shape_of(function, array, host, &got.ndim, got.shape); !status.ok()) return status;
+  if (DetailedStatus status = name_of(function, got.origin, host ? host : host_of(array), &got.origin_name); !status.ok())
     return status;
   *answers = std::move(got);
   return {};
 }
 
-Status export_tensor(const char* function, const dlt_array_t& array, const Host* host, DLDevice device, const int64_t* stream,
+DetailedStatus export_tensor(const char* function, const dlt_array_t& array, const Host* host, DLDevice device, const int64_t* stream,
                      DLPackVersion max_version, DLManagedTensorVersioned** out) {
   DLManagedTensorVersioned* tensor = nullptr;
-  if (Status status = call(function, "as_dlpack", host, array.as_dlpack, array.ptr, &tensor, device, stream, max_version);
+  if (DetailedStatus status = call(function, "as_dlpack", host, array.as_dlpack, array.ptr, &tensor, device, stream, max_version);
       !status.ok())
     return status;
   if (!tensor)
     return failure(std::string_view(function), ": the array's function 'as_dlpack' succeeded without giving a tensor");
-  Status status = check_tensor(function, tensor);
+  DetailedStatus status = check_tensor(function, tensor);
   if (status.ok()) {
     DLDevice got = tensor->dl_tensor.device;
     if (got.device_type != device.device_type || got.device_id != device.device_id)
@@ -206,37 +206,37 @@ Status export_tensor(const char* function, const dlt_array_t& array, const Host*
   return {};
 }
 
-Status call_from_dlpack(const dlt_array_t& array, const Host* host, DLManagedTensorVersioned* tensor, dlt_array_t* out) {
+DetailedStatus call_from_dlpack(const dlt_array_t& array, const Host* host, DLManagedTensorVersioned* tensor, dlt_array_t* out) {
   if (!array.from_dlpack) call_deleter(tensor);
   dlt_array_t made = {};
-  Status status = call("from_dlpack", "from_dlpack", host, array.from_dlpack, static_cast<const void*>(array.ptr), tensor,
+  DetailedStatus status = call("from_dlpack", "from_dlpack", host, array.from_dlpack, static_cast<const void*>(array.ptr), tensor,
                        &made);
   return new_array_of("from_dlpack", "from_dlpack", std::move(status), made, out);
 }
 
-Status call_reshape(const dlt_array_t& array, const Host* host, const uintptr_t* shape, uintptr_t count) {
+DetailedStatus call_reshape(const dlt_array_t& array, const Host* host, const uintptr_t* shape, uintptr_t count) {
   return call("reshape", "reshape", host, array.reshape, array.ptr, shape, count);
 }
 
-Status call_swap_axes(const dlt_array_t& array, const Host* host, uintptr_t axis_1, uintptr_t axis_2) {
+DetailedStatus call_swap_axes(const dlt_array_t& array, const Host* host, uintptr_t axis_1, uintptr_t axis_2) {
   return call("swap_axes", "swap_axes", host, array.swap_axes, array.ptr, axis_1, axis_2);
 }
 
-Status call_create(const dlt_array_t& array, const Host* host, const uintptr_t* shape, uintptr_t count, dlt_array_t fill,
+DetailedStatus call_create(const dlt_array_t& array, const Host* host, const uintptr_t* shape, uintptr_t count, dlt_array_t fill,
                    dlt_array_t* out) {
   if (!array.create) call_destroy(&fill);
   dlt_array_t made = {};
-  Status status = call("create", "create", host, array.create, static_cast<const void*>(array.ptr), shape, count, fill, &made);
+  DetailedStatus status = call("create", "create", host, array.create, static_cast<const void*>(array.ptr), shape, count, fill, &made);
   return new_array_of("create", "create", std::move(status), made, out);
 }
 
-Status call_copy(const dlt_array_t& array, const Host* host, DLDevice device, dlt_array_t* out) {
+DetailedStatus call_copy(const dlt_array_t& array, const Host* host, DLDevice device, dlt_array_t* out) {
   dlt_array_t made = {};
-  Status status = call("copy", "copy", host, array.copy, static_cast<const void*>(array.ptr), device, &made);
+  DetailedStatus status = call("copy", "copy", host, array.copy, static_cast<const void*>(array.ptr), device, &made);
   return new_array_of("copy", "copy", std::move(status), made, out);
 }
 
-Status call_move_data(const dlt_array_t& output, const dlt_array_t& input, const Host* host,
+DetailedStatus call_move_data(const dlt_array_t& output, const dlt_array_t& input, const Host* host,
                       const dlt_data_movement_t* movements, uintptr_t count) {
   // `input` arrives there as a bare pointer, which only the very same functions know how to read.
   if (output.move_data && output.move_data != input.move_data)

@@ -45,7 +45,7 @@ dlt_array_t as_checked(const dlt_array_t& made, const dlt_array_t& array) noexce
   return probe;
 }
 
-Status check_members(const dlt_array_t& array) {
+DetailedStatus check_members(const dlt_array_t& array) {
   struct Member {
     const char* name;
     bool there;
@@ -62,11 +62,11 @@ Status check_members(const dlt_array_t& array) {
   return {};
 }
 
-Status check_export(const dlt_array_t& array, const Host* host, const Answers& said) {
+DetailedStatus check_export(const dlt_array_t& array, const Host* host, const Answers& said) {
   DLManagedTensorVersioned* tensor;
-  if (Status status = export_tensor(function, array, host, said.device, nullptr, newest, &tensor); !status.ok()) return status;
+  if (DetailedStatus status = export_tensor(function, array, host, said.device, nullptr, newest, &tensor); !status.ok()) return status;
   const DLTensor& view = tensor->dl_tensor;
-  Status status;
+  DetailedStatus status;
   if (memcmp(&view.dtype, &said.dtype, sizeof(DLDataType)) != 0)
     status = failure("array_check: the array says its dtype is ", said.dtype, ", its tensor ", view.dtype);
   else if (view.ndim != said.ndim ||
@@ -77,10 +77,10 @@ Status check_export(const dlt_array_t& array, const Host* host, const Answers& s
   return status;
 }
 
-Status expect_shape(const dlt_array_t& array, const Host* host, const char* name, const char* other, int64_t rows,
+DetailedStatus expect_shape(const dlt_array_t& array, const Host* host, const char* name, const char* other, int64_t rows,
                     int64_t columns) {
   Answers now;
-  if (Status status = ask(array, host, &now); !status.ok()) return status;
+  if (DetailedStatus status = ask(array, host, &now); !status.ok()) return status;
   const int64_t expected[2] = {rows, columns};
   if (now.ndim == 2 && memcmp(now.shape, expected, sizeof expected) == 0) return {};
   return failure("array_check: expected the shape ", Dims{expected, 2}, " after '", std::string_view(name), "', got ",
@@ -90,13 +90,13 @@ Status expect_shape(const dlt_array_t& array, const Host* host, const char* name
 // Both take a pointer or number and a number, so that a struct filled by hand may have them in each other's place.
 // `reshape` comes first: in the other place an axis is an address, which is refused; the other way round an address would
 // be an axis, which is read.
-Status check_layout(const dlt_array_t& array, const Host* host, int64_t count) {
+DetailedStatus check_layout(const dlt_array_t& array, const Host* host, int64_t count) {
   const uintptr_t shape[2] = {1, static_cast<uintptr_t>(count)};
-  if (Status status = call_reshape(array, host, shape, 2); !status.ok())
+  if (DetailedStatus status = call_reshape(array, host, shape, 2); !status.ok())
     return failure("array_check: 'reshape' to ", Dims{reinterpret_cast<const int64_t*>(shape), 2},
                    " failed; is it 'swap_axes' that stands there? ", std::string_view(status.message));
-  if (Status status = expect_shape(array, host, "reshape", "swap_axes", 1, count); !status.ok()) return status;
-  if (Status status = call_swap_axes(array, host, 0, 1); !status.ok())
+  if (DetailedStatus status = expect_shape(array, host, "reshape", "swap_axes", 1, count); !status.ok()) return status;
+  if (DetailedStatus status = call_swap_axes(array, host, 0, 1); !status.ok())
     return failure("array_check: 'swap_axes' of 0 and 1 failed; is it 'reshape' that stands there? ",
                    std::string_view(status.message));
   return expect_shape(array, host, "swap_axes", "reshape", count, 1);
@@ -116,7 +116,7 @@ bool make_known(const dlt_array_t& array, const Host* host, DLDeviceType type, M
 
 // Both write eight bytes, and an array on the CPU that is of origin 1 gives the same ones for either. Another device tells:
 // the origin stays what it is.
-Status check_origin(const dlt_array_t& array, const Host* host, const Answers& said) {
+DetailedStatus check_origin(const dlt_array_t& array, const Host* host, const Answers& said) {
   Made pinned;
   Answers now;
   if (!make_known(array, host, kDLCUDAHost, &pinned) || !ask(as_checked(pinned.array, array), host, &now).ok()) return {};
@@ -125,15 +125,15 @@ Status check_origin(const dlt_array_t& array, const Host* host, const Answers& s
                  "; are 'origin' and 'device' in each other's place?");
 }
 
-Status check(const dlt_array_t& array, const Host* host) {
-  if (Status status = check_members(array); !status.ok()) return status;
+DetailedStatus check(const dlt_array_t& array, const Host* host) {
+  if (DetailedStatus status = check_members(array); !status.ok()) return status;
   Answers said;
-  if (Status status = ask(array, host, &said); !status.ok()) return status;
-  if (Status status = check_export(array, host, said); !status.ok()) return status;
+  if (DetailedStatus status = ask(array, host, &said); !status.ok()) return status;
+  if (DetailedStatus status = check_export(array, host, said); !status.ok()) return status;
   Made known;
   int64_t count = 6;
   if (make_known(array, host, kDLCPU, &known)) {
-    if (Status status = check_origin(array, host, said); !status.ok()) return status;
+    if (DetailedStatus status = check_origin(array, host, said); !status.ok()) return status;
   } else if (!call_copy(array, host, said.device, &known.array).ok() || !count_of(said.ndim, said.shape, &count)) {
     return {};  // a library that makes no arrays: nothing more can be told
   }
@@ -145,7 +145,7 @@ Status check(const dlt_array_t& array, const Host* host) {
 
 dlt_status_t dlt_array_check(const dlt_array_t* array, const dlt_host_t* host) {
   using namespace dlt::opaque;
-  return set_last_error_of(guard_exceptions([&]() -> Status {
+  return set_last_error_of(guard_exceptions([&]() -> DetailedStatus {
     if (!array) return invalid("array_check: expected an array, got NULL");
     const Host* answers_to = host ? host_with(*host) : nullptr;
     if (host && !answers_to) return invalid("array_check: expected a host with four functions");

@@ -126,20 +126,20 @@ Inner unboxed(void* ptr) noexcept {
   return inner;
 }
 
-dlt_status_t report_error(const void* caller, const Status& status) noexcept {
+dlt_status_t report_error(const void* caller, const DetailedStatus& status) noexcept {
   if (status.ok()) return DLT_SUCCESS;
   const char* text = status.message.empty() ? "out of memory" : status.message.c_str();
   host_of_caller(caller)->calls.set_last_error(text, error_source, nullptr, nullptr);
   return DLT_CALLBACK_ERROR;
 }
 
-Status to_old(const dlt_array_t& array, dlt_array_v1_t* out);
-Status to_new(const dlt_array_v1_t& array, dlt_array_t* out);
+DetailedStatus to_old(const dlt_array_t& array, dlt_array_v1_t* out);
+DetailedStatus to_new(const dlt_array_v1_t& array, dlt_array_t* out);
 
 // `convert` turns what the inner function made into the outer layout; when that fails, what was made is ended.
 template <class Made, class Outer>
-Status hand_over(Made& made, Outer* out, Status (*convert)(const Made&, Outer*)) {
-  Status status = guard_exceptions([&] { return convert(made, out); });
+DetailedStatus hand_over(Made& made, Outer* out, DetailedStatus (*convert)(const Made&, Outer*)) {
+  DetailedStatus status = guard_exceptions([&] { return convert(made, out); });
   if (!status.ok() && made.destroy) made.destroy(made.ptr);
   return status;
 }
@@ -148,7 +148,7 @@ dlt_status_t old_create(const void* ptr, const uintptr_t* shape, uintptr_t count
   const void* caller = __builtin_return_address(0);
   const dlt_array_v1_t& inner = OldBox::of(ptr);
   dlt_array_v1_t old_fill, made = {};
-  if (Status status = hand_over(fill, &old_fill, to_old); !status.ok()) return report_error(caller, status);
+  if (DetailedStatus status = hand_over(fill, &old_fill, to_old); !status.ok()) return report_error(caller, status);
   dlt_status_t code = inner.create(inner.ptr, shape, count, old_fill, &made);
   return code == DLT_SUCCESS ? report_error(caller, hand_over(made, out, to_new)) : code;
 }
@@ -183,7 +183,7 @@ dlt_status_t new_create(const void* ptr, const uintptr_t* shape, uintptr_t count
   const void* caller = __builtin_return_address(0);
   const dlt_array_t& inner = NewBox::of(ptr);
   dlt_array_t new_fill, made = {};
-  if (Status status = hand_over(fill, &new_fill, to_new); !status.ok()) return report_error(caller, status);
+  if (DetailedStatus status = hand_over(fill, &new_fill, to_new); !status.ok()) return report_error(caller, status);
   dlt_status_t code = inner.create(inner.ptr, shape, count, new_fill, &made);
   return code == DLT_SUCCESS ? report_error(caller, hand_over(made, out, to_old)) : code;
 }
@@ -220,7 +220,7 @@ bool is_nothing(const Struct& array) noexcept {
   return !array.origin && !array.device && !array.dtype && !array.as_dlpack && !array.shape;
 }
 
-Status to_new(const dlt_array_v1_t& array, dlt_array_t* out) {
+DetailedStatus to_new(const dlt_array_v1_t& array, dlt_array_t* out) {
   if (opened(array, out)) return {};
   auto* box = boxed(array);
   dlt_array_t made = OldBox::shell<dlt_array_t>(array, box);
@@ -231,7 +231,7 @@ Status to_new(const dlt_array_v1_t& array, dlt_array_t* out) {
   return {};
 }
 
-Status to_old(const dlt_array_t& array, dlt_array_v1_t* out) {
+DetailedStatus to_old(const dlt_array_t& array, dlt_array_v1_t* out) {
   if (opened(array, out)) return {};
   auto* box = boxed(array);
   dlt_array_v1_t made = NewBox::shell<dlt_array_v1_t>(array, box);
@@ -246,7 +246,7 @@ Status to_old(const dlt_array_t& array, dlt_array_v1_t* out) {
 
 dlt_status_t dlt_array_from_v1(dlt_array_v1_t array, dlt_array_t* new_array) {
   using namespace dlt::opaque;
-  return set_last_error_of(guard_exceptions([&]() -> Status {
+  return set_last_error_of(guard_exceptions([&]() -> DetailedStatus {
     if (!new_array) return invalid("array_from_v1: expected a place for the array, got NULL");
     if (is_nothing(array)) return invalid("array_from_v1: expected an array, got a struct without functions");
     return to_new(array, new_array);
@@ -255,7 +255,7 @@ dlt_status_t dlt_array_from_v1(dlt_array_v1_t array, dlt_array_t* new_array) {
 
 dlt_status_t dlt_array_to_v1(dlt_array_t array, dlt_array_v1_t* new_array) {
   using namespace dlt::opaque;
-  return set_last_error_of(guard_exceptions([&]() -> Status {
+  return set_last_error_of(guard_exceptions([&]() -> DetailedStatus {
     if (!new_array) return invalid("array_to_v1: expected a place for the array, got NULL");
     if (is_nothing(array)) return invalid("array_to_v1: expected an array, got a struct without functions");
     return to_old(array, new_array);

@@ -97,9 +97,9 @@ std::string escape_utf8(std::string_view bytes) {
   return text;
 }
 
-dlt_status_t set_last_error_of(const Status& status) noexcept {
+dlt_status_t set_last_error_of(const DetailedStatus& status) noexcept {
   if (!status.ok()) dlt_set_last_error(status.message.c_str(), error_source, nullptr, nullptr);
-  return status.code;
+  return status.code();
 }
 
 }  // namespace dlt::opaque

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "native/opaque/status.h"
+#include "native/opaque/detailed_status.h"
 
 namespace dlt::opaque {
 
@@ -15,29 +15,29 @@ inline constexpr const char* error_source = "dltensor";
 std::string escape_utf8(std::string_view bytes);
 
 // For functions of the C interface: sets the last error unless `status` is success, and returns its code.
-dlt_status_t set_last_error_of(const Status& status) noexcept;
+dlt_status_t set_last_error_of(const DetailedStatus& status) noexcept;
 
-// Runs `body`, which returns a Status, and lets no C++ exception through.
+// Runs `body`, which returns a DetailedStatus, and lets no C++ exception through.
 template <class Body>
-Status guard_exceptions(Body&& body) noexcept {
+DetailedStatus guard_exceptions(Body&& body) noexcept {
   try {
     return body();
   } catch (const std::bad_alloc&) {
-    Status status;
-    status.code = DLT_INTERNAL_ERROR;
+    DetailedStatus status;
+    status.fault = Fault::memory;
     status.message.assign("out of memory");  // fits the string itself: nothing to allocate
     return status;
   } catch (const std::exception& error) {
-    Status status;
-    status.code = DLT_INTERNAL_ERROR;
+    DetailedStatus status;
+    status.fault = Fault::internal;
     try {
       status.message = error.what();
     } catch (...) {
     }
     return status;
   } catch (...) {
-    Status status;
-    status.code = DLT_INTERNAL_ERROR;
+    DetailedStatus status;
+    status.fault = Fault::internal;
     return status;
   }
 }

@@ -35,7 +35,7 @@ bool count_of(int32_t ndim, const int64_t* shape, int64_t* count) noexcept {
   return true;
 }
 
-Status read_shape(const char* function, const uintptr_t* shape, uintptr_t count, Element element, int64_t* out,
+DetailedStatus read_shape(const char* function, const uintptr_t* shape, uintptr_t count, Element element, int64_t* out,
                   int64_t* elements, size_t* bytes) {
   std::string_view name(function);
   if (count > DLT_ARRAY_MAX_NDIM) return failure(name, ": expected at most ", DLT_ARRAY_MAX_NDIM, " dimensions, got ", count);

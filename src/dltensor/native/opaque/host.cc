@@ -180,7 +180,7 @@ dlt_data_origin_t number_at(const Origin* origin, const Host* host) noexcept {
 
 dlt_status_t dlt_find_host(const char* library, dlt_host_t* host) {
   using namespace dlt::opaque;
-  return set_last_error_of(guard_exceptions([&]() -> Status {
+  return set_last_error_of(guard_exceptions([&]() -> DetailedStatus {
     if (!library || !host) return invalid("find_host: expected the name of a library and a place for the result, got NULL");
     void* found = dlopen(library, RTLD_LAZY | RTLD_NOLOAD);
     if (!found)

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "native/export.h"
-#include "native/opaque/status.h"
+#include "native/opaque/detailed_status.h"
 
 namespace dlt::opaque {
 

@@ -8,7 +8,7 @@
 
 namespace dlt::opaque {
 
-Status check_tensor(const char* function, const DLManagedTensorVersioned* tensor) {
+DetailedStatus check_tensor(const char* function, const DLManagedTensorVersioned* tensor) {
   std::string_view name(function);
   if (!tensor) return failure(name, ": expected a DLPack tensor, got NULL");
   if (dlt_check_pointer(tensor) != DLT_RULE_NONE)

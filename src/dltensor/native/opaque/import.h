@@ -4,12 +4,12 @@
 #include "dltensor/dlpack.h"
 #include "native/memory/block.h"
 #include "native/opaque/geometry.h"
-#include "native/opaque/status.h"
+#include "native/opaque/detailed_status.h"
 
 namespace dlt::opaque {
 
 // `tensor` stays the caller's. `function` begins the message.
-Status check_tensor(const char* function, const DLManagedTensorVersioned* tensor);
+DetailedStatus check_tensor(const char* function, const DLManagedTensorVersioned* tensor);
 
 // A judged tensor as the engine wants it: strides filled into `strides` when there were none, byte_offset
 // added to the address unless that is a handle.

@@ -19,7 +19,7 @@ using Movement = dlt_data_movement_t;
 
 bool same(DLDataType a, DLDataType b) noexcept { return memcmp(&a, &b, sizeof(a)) == 0; }
 
-Status judge_arrays(const Array& output, const Array& input, const DLTensor& to, const DLTensor& from) {
+DetailedStatus judge_arrays(const Array& output, const Array& input, const DLTensor& to, const DLTensor& from) {
   if (output.origin != input.origin)
     return failure("move_data: expected an input of the output's origin '", std::string_view(output.origin->name),
                    "', got one of '", std::string_view(input.origin->name), "'");
@@ -37,13 +37,13 @@ Status judge_arrays(const Array& output, const Array& input, const DLTensor& to,
   if (repeats_elements(to.ndim, to.shape, to.strides))
     return failure("move_data: elements of the output share memory (strides ", Dims{to.strides, to.ndim},
                    "); copy it and move into the copy");
-  if (Status status = can_reach("move_data", to.device); !status.ok()) return status;
+  if (DetailedStatus status = can_reach("move_data", to.device); !status.ok()) return status;
   return can_reach("move_data", from.device);
 }
 
 bool fits(uintptr_t start, uintptr_t length, uintptr_t size) noexcept { return length <= size && start <= size - length; }
 
-Status judge_movements(const DLTensor& to, const DLTensor& from, const Movement* movements, uintptr_t count) {
+DetailedStatus judge_movements(const DLTensor& to, const DLTensor& from, const Movement* movements, uintptr_t count) {
   auto samples_in = static_cast<uintptr_t>(from.shape[0]), samples_out = static_cast<uintptr_t>(to.shape[0]);
   auto properties_in = static_cast<uintptr_t>(from.shape[from.ndim - 1]);
   auto properties_out = static_cast<uintptr_t>(to.shape[to.ndim - 1]);
@@ -170,20 +170,20 @@ struct Guards {
 
 }  // namespace
 
-Status move_data(Array& output, Array& input, const Movement* movements, uintptr_t count) {
+DetailedStatus move_data(Array& output, Array& input, const Movement* movements, uintptr_t count) {
   if (count == 0) return {};
   if (!movements) return failure("move_data: expected ", count, " movements, got NULL for them");
   BlockRef copied;
   Guards guards(output, input);
   DLTensor to = output.view(), from = input.view();
-  if (Status status = judge_arrays(output, input, to, from); !status.ok()) return status;
-  if (Status status = judge_movements(to, from, movements, count); !status.ok()) return status;
+  if (DetailedStatus status = judge_arrays(output, input, to, from); !status.ok()) return status;
+  if (DetailedStatus status = judge_movements(to, from, movements, count); !status.ok()) return status;
 
   // Memory in common: as if through a temporary, so that no movement reads what another has written.
   Element element = output.element();
   int64_t strides[DLT_ARRAY_MAX_NDIM];
   if (touch(to, from, output)) {
-    if (Status status = gather("move_data", from, element, {kDLCPU, 0}, &copied.block); !status.ok()) return status;
+    if (DetailedStatus status = gather("move_data", from, element, {kDLCPU, 0}, &copied.block); !status.ok()) return status;
     contiguous_strides(from.ndim, from.shape, strides);
     from.data = copied.block->data;
     from.strides = strides;

@@ -32,7 +32,7 @@ Registry& registry() {
 [[gnu::init_priority(fork_order_innermost)]] const ForkHandlers over_fork =
     hold_over_fork<[]() -> std::mutex& { return registry().guard; }>();
 
-Status number_of(const char* name, dlt_data_origin_t* origin) {
+DetailedStatus number_of(const char* name, dlt_data_origin_t* origin) {
   if (!name) return invalid("register_data_origin: expected a name, got NULL");
   if (!origin) return invalid("register_data_origin: expected a place for the id, got NULL");
   size_t length = strnlen(name, longest_name + 1);
@@ -61,7 +61,7 @@ Status number_of(const char* name, dlt_data_origin_t* origin) {
   return {};
 }
 
-Status name_of(dlt_data_origin_t origin, char* buffer, size_t size) {
+DetailedStatus name_of(dlt_data_origin_t origin, char* buffer, size_t size) {
   if (!buffer) return invalid("get_data_origin: expected a buffer for the name, got NULL");
   Registry& all = registry();
   const std::string* name;
@@ -70,11 +70,8 @@ Status name_of(dlt_data_origin_t origin, char* buffer, size_t size) {
     name = &all.names[origin < all.names.size() ? origin : 0];
   }
   if (size <= name->size()) {
-    Status status;
-    status.code = DLT_BUFFER_SIZE_ERROR;
-    status.message = words("get_data_origin: the name and its NUL need ", name->size() + 1, " bytes, the buffer has ", size,
-                           "; give a larger one");
-    return status;
+    return failed_with(Fault::buffer_size, "get_data_origin: the name and its NUL need ", name->size() + 1,
+                       " bytes, the buffer has ", size, "; give a larger one");
   }
   memcpy(buffer, name->c_str(), name->size() + 1);
   return {};

@@ -12,7 +12,7 @@ namespace {
 
 // The message goes to the library that asked: only there will it be looked for. An error without a text, which is
 // what is left when even memory for the text is out, gets one that needs no memory.
-dlt_status_t report_error(const void* handle, const void* caller, const Status& status) noexcept {
+dlt_status_t report_error(const void* handle, const void* caller, const DetailedStatus& status) noexcept {
   if (status.ok()) return DLT_SUCCESS;
   const Slot* slot = slot_of(handle);
   const Host* host = slot ? slot->host.load(std::memory_order_acquire) : nullptr;
@@ -27,19 +27,19 @@ dlt_status_t report_error(const void* handle, const void* caller, const Status& 
   return DLT_CALLBACK_ERROR;
 }
 
-Status no_array(const char* function, const void* handle) {
+DetailedStatus no_array(const char* function, const void* handle) {
   if (!handle) return failure(std::string_view(function), ": expected an array, got NULL");
   return failure(std::string_view(function), ": this is no array of dltensor, or one that was destroyed");
 }
 
-Status no_place(const char* function) {
+DetailedStatus no_place(const char* function) {
   return failure(std::string_view(function), ": expected a place for the answer, got NULL");
 }
 
 // For what works on the array itself.
 template <class Body>
 dlt_status_t on_array(const char* function, const void* handle, const void* caller, Body&& body) noexcept {
-  return report_error(handle, caller, guard_exceptions([&]() -> Status {
+  return report_error(handle, caller, guard_exceptions([&]() -> DetailedStatus {
                         Pinned array(handle);
                         return array ? body(*array, array.slot()) : no_array(function, handle);
                       }));
@@ -158,7 +158,7 @@ dlt_array_t with_functions(void* handle) noexcept {
 dlt_status_t dlt_array_from_dlpack(DLManagedTensorVersioned* tensor, const char* origin, const dlt_host_t* host,
                                    dlt_array_t* new_array) {
   using namespace dlt::opaque;
-  Status status = guard_exceptions([&]() -> Status {
+  DetailedStatus status = guard_exceptions([&]() -> DetailedStatus {
     if (!new_array) return invalid("array_from_dlpack: expected a place for the array, got NULL");
     const Host* answers_to = nullptr;
     if (host && !(answers_to = host_with(*host)))
@@ -174,7 +174,7 @@ dlt_status_t dlt_array_from_dlpack(DLManagedTensorVersioned* tensor, const char*
 dlt_status_t dlt_array_create(const uintptr_t* shape, uintptr_t shape_count, DLDataType dtype, dlt_array_t* new_array) {
   using namespace dlt::opaque;
   // The message goes to the library that asked, as with the functions of the struct.
-  return report_error(nullptr, __builtin_return_address(0), guard_exceptions([&]() -> Status {
+  return report_error(nullptr, __builtin_return_address(0), guard_exceptions([&]() -> DetailedStatus {
                         if (!new_array) return failure("array_create: expected a place for the array, got NULL");
                         return make_zeros("array_create", dtype, shape, shape_count, origin_named("dltensor"), new_array);
                       }));

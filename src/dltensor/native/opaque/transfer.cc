@@ -8,30 +8,30 @@
 
 namespace dlt::opaque {
 
-Status room_for(const char* function, DLDevice device, size_t bytes, Block** block) {
+DetailedStatus room_for(const char* function, DLDevice device, size_t bytes, Block** block) {
   // Pinned host memory is more than memory: handing out plain pages under its name would be a lie.
   if (device.device_type != kDLCPU)
     return failure(std::string_view(function), ": expected a device that memory can be made on (cpu:0), got ", device);
   Block* made = allocate(bytes ? bytes : 1);
-  if (!made) return failure(std::string_view(function), ": out of memory, ", bytes, " bytes were asked for");
+  if (!made) return failed_with(Fault::memory, std::string_view(function), ": out of memory, ", bytes, " bytes were asked for");
   *block = made;
   return {};
 }
 
-Status can_reach(const char* function, DLDevice device) {
+DetailedStatus can_reach(const char* function, DLDevice device) {
   if (is_host(device.device_type)) return {};
   return failure(std::string_view(function), ": expected an array in memory that the host can read, got one on ", device,
                  "; copy it to the CPU with the library that made it");
 }
 
-Status gather(const char* function, const DLTensor& view, Element element, DLDevice device, Block** block) {
-  if (Status status = can_reach(function, view.device); !status.ok()) return status;
+DetailedStatus gather(const char* function, const DLTensor& view, Element element, DLDevice device, Block** block) {
+  if (DetailedStatus status = can_reach(function, view.device); !status.ok()) return status;
   int64_t count;
   size_t bytes;
   if (!count_of(view.ndim, view.shape, &count) || !bytes_of(count, element, &bytes))
     return failure(std::string_view(function), ": the shape ", Dims{view.shape, view.ndim},
                    " has more elements than memory can hold");
-  if (Status status = room_for(function, device, bytes, block); !status.ok()) return status;
+  if (DetailedStatus status = room_for(function, device, bytes, block); !status.ok()) return status;
   if (count == 0) return {};
   // The bits after the last packed element belong to nobody: they are set, so that copies can be compared.
   if (!element.whole_bytes()) static_cast<char*>((*block)->data)[bytes - 1] = 0;
@@ -42,7 +42,7 @@ Status gather(const char* function, const DLTensor& view, Element element, DLDev
   return {};
 }
 
-Status order_on(const char* function, DLDevice device, const int64_t* stream) {
+DetailedStatus order_on(const char* function, DLDevice device, const int64_t* stream) {
   if (!stream) return {};
   std::string_view name(function);
   if (is_host(device.device_type)) return failure(name, ": expected no stream for ", device, ", got ", *stream, "; pass NULL");

@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The words of the last fault, and the state of a thread that they are a part of.
-#include "native/cuda/status.h"
+// The state of each thread: made at its first use, freed at its end.
+#include "native/cuda/thread_state.h"
 
 #include <pthread.h>
-#include <stdarg.h>
-#include <stdio.h>
 
 #include <new>
-
-#include "native/cuda/thread_state.h"
 
 namespace dlt::cuda {
 
@@ -34,18 +30,6 @@ ThreadState& make_thread_state() noexcept {
   }
   thread_state_pointer = state;
   return state ? *state : shared;
-}
-
-const char* message() noexcept { return thread_state().words; }
-
-Status fail(Fault fault, const char* format, ...) noexcept {
-  char text[sizeof ThreadState::words];  // the arguments may point into `words`
-  va_list arguments;
-  va_start(arguments, format);
-  vsnprintf(text, sizeof text, format, arguments);
-  va_end(arguments);
-  __builtin_memcpy(thread_state().words, text, sizeof text);
-  return {fault};
 }
 
 }  // namespace dlt::cuda

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a step came to: nothing, or a code and a sentence. And how shapes, dtypes and devices are put in words.
+// A status with its own text and with what another library's error carries; shapes, dtypes and devices as text.
 #pragma once
 #include <stdint.h>
 
@@ -9,13 +9,13 @@
 #include <utility>
 
 #include "dltensor/array.h"
+#include "native/status.h"
 
 namespace dlt::opaque {
 
 struct Host;
 
-struct Status {
-  int32_t code = DLT_SUCCESS;
+struct DetailedStatus : Status {
   std::string message;
   // Of an error that somebody else's function set: who says so, and what hangs on it (a Python exception, say).
   // `data` lives until the next error on this thread.
@@ -23,7 +23,7 @@ struct Status {
   void* data = nullptr;
   const Host* host = nullptr;  // whose error it is
 
-  bool ok() const noexcept { return code == DLT_SUCCESS; }
+  dlt_status_t code() const noexcept { return fault_table[int(fault)].code; }
 };
 
 void append(std::string& text, std::string_view part);
@@ -52,20 +52,23 @@ std::string words(const Parts&... parts) {
   return text;
 }
 
+// A status of `fault`, and the two usual ones: a function failed, an argument is wrong.
 template <class... Parts>
-[[nodiscard]] Status failure(const Parts&... parts) {
-  Status status;
-  status.code = DLT_CALLBACK_ERROR;
+DetailedStatus failed_with(Fault fault, const Parts&... parts) {
+  DetailedStatus status;
+  status.fault = fault;
   status.message = words(parts...);
   return status;
 }
 
 template <class... Parts>
-[[nodiscard]] Status invalid(const Parts&... parts) {
-  Status status;
-  status.code = DLT_INVALID_PARAMETER_ERROR;
-  status.message = words(parts...);
-  return status;
+DetailedStatus failure(const Parts&... parts) {
+  return failed_with(Fault::callback, parts...);
+}
+
+template <class... Parts>
+DetailedStatus invalid(const Parts&... parts) {
+  return failed_with(Fault::value, parts...);
 }
 
 // What DLPack 1.3 knows. Other values are refused on the way in and so never handed to a library that would crash.
