@@ -41,8 +41,11 @@ LAYERS = {name: level for level, names in enumerate(ORDER) for name in names}
 # Imports that go up, each with its reason. They run when a function is called, except those into __init__.
 ALLOWED = {
     ("__init__.py", "inspection"): "dl.inspect, dl.validate and dl.adapt are tools that belong to the public names",
-    ("_core/hooks.py", "_ops"): "methods of Tensor that are loaded when they are first called",
-    ("_core/hooks.py", "cuda"): "the engine of CUDA tensors is loaded with the first of them",
+    ("_core/tensor.pyx", "_ops"): "methods of Tensor that are Python and rarely called: NumPy's functions, round, in",
+    ("_core/tensor.pyx", "cuda"): "loaded with the first CUDA tensor; it registers the table of device operations",
+    ("_core/protocols.py", "cuda"): "the stream of __cuda_array_interface__, which only CUDA tensors have",
+    ("_ops/elementwise.pyx", "cuda"): "the launch= argument is checked where CUDA reads it",
+    ("_ops/operands.pyx", "cuda"): "loaded with the first operation on a CUDA tensor; it registers what computes there",
     ("_core/pickling.py", "__init__"): "pickles name a function of the package itself",
     ("_ops/array_api.py", "cuda"): "the list of devices",
 }

@@ -7,9 +7,9 @@ from ._core import (
 
 # isort: split
 from . import checks, debug, layout
-from ._core import hooks as _hooks
 from ._core import naming as _naming
 from ._core.convert import asarray, empty, from_dlpack, into, wrap
+from ._core.lazy_modules import lazy_module as _lazy_module
 from ._core.memory import empty_cache, set_cache_limit
 from ._core.tensor import Tensor
 from ._core.types import (
@@ -77,9 +77,9 @@ __array_api_version__ = _VERSIONS[-1]
 e, inf, nan, newaxis, pi = 2.718281828459045, float("inf"), float("nan"), None, 3.141592653589793
 
 # Modules of their own weight, loaded when they are first used.
-conformance = _hooks.lazy_module("conformance")
-cuda = _hooks.lazy_module("cuda")
-opaque = _hooks.lazy_module("opaque")
+conformance = _lazy_module("conformance")
+cuda = _lazy_module("cuda")
+opaque = _lazy_module("opaque")
 # Every element type under its name: dl.float32, dl.bool, dl.float8_e4m3fn ...
 globals().update(DTYPES)
 

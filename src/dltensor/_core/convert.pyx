@@ -13,15 +13,14 @@ from .dlpack cimport (ARRAY, ARRAY_INTERFACE, BUFFER, CAPSULE, CUDA_ARRAY_INTERF
                       hold_storage, is_lazy, check_tensor, raise_pending, import_tensor, import_managed)
 from .native cimport adopt, export_managed, release
 from .scalars cimport plain_number, store_python
-from .tensor cimport (Tensor, as_tuple, assign_scalar, copied, exchange_table, is_packed, new_empty, read_shape,
-                      same_view, fill_from_import)
+from .tensor cimport (Tensor, as_tuple, assign_scalar, copied, current_stream, device_operations, exchange_table,
+                      fill_from_import, is_packed, new_empty, operations, read_shape, same_view)
 from .types cimport (DLPACK_FLAG_BITMASK_IS_COPIED, DLPACK_FLAG_BITMASK_READ_ONLY, DLPACK_MAJOR_VERSION,
                      DLPACK_MINOR_VERSION, DLDataType, DLDevice, DLDeviceType, DLManagedTensorVersioned,
                      DLPackExchangeAPI, DLTensor, SetError, device_of, dtype_of, is_host, kDLCPU, kDLCUDA,
                      read_copy_flag, read_device, read_dtype)
 
 from .foreign_text import first_line
-from .tensor import hook_of, set_hook
 from .types import ConformanceWarning
 
 cdef extern from "native/memory/managed.h" namespace "dlt" nogil:
@@ -185,8 +184,7 @@ cdef object _producer_stream(const DLPackExchangeAPI* table, DLDevice device):
 
 cdef int _adopt(Tensor t, object stream, bint locate=False) except -1:
     """Have a foreign tensor's memory watched: not given back before our work on it is done, our stream after theirs."""
-    hook_of("adopt", "from_dlpack")(t, stream, locate)
-    return 0
+    return device_operations().adopt(t, stream, locate)
 
 
 cdef Tensor _resolved(object x, object copy, str func):
@@ -223,8 +221,7 @@ cdef int import_protocol(object x, ImportedTensor* imported, str func) except -1
             raise TypeError(f"{func}: __dlpack_device__ of {type(x).__qualname__} must return two integers, got "
                             f"{device!r}") from None
         if device_type == kDLCUDA:
-            hook = _stream_hook
-            stream = hook(device_id) if hook is not None else None
+            stream = current_stream(device_id)
     import_tensor(x, entry_of(x), stream, imported, func)  # the entry given may stand for another type by now
     if device_type != 0 and (device_type != <int32_t>imported.view.device.device_type or
                              not is_host(device_type) and device_id != imported.view.device.device_id):
@@ -234,15 +231,6 @@ cdef int import_protocol(object x, ImportedTensor* imported, str func) except -1
                           f"{device_of(DLDevice(<DLDeviceType>device_type, device_id))}, its tensor says "
                           f"{device_of(told)}")
     return 0
-
-
-_stream_hook = None
-
-
-def set_stream_hook(function):
-    """Register what tells the current CUDA stream of a device as the number that ``__dlpack__`` takes."""
-    global _stream_hook
-    _stream_hook = function
 
 
 cdef Tensor _moved(Tensor t, object device, object copy, str func):
@@ -435,13 +423,13 @@ cdef Tensor _from_cuda(object interface, object owner, str func):
     return t
 
 
-def _assignable(value, dtype, str func):
+cdef Tensor _assignable(object value, object dtype, str func):
     """What can be assigned to elements of `dtype`: a tensor as it is, numbers as that type."""
     t = view_any(value, None, func)
     return _from_numbers(value, dtype, func) if t is None else t
 
 
-set_hook("asarray", _assignable)
+operations.assignable = _assignable
 
 
 cdef class _Keeper:
@@ -715,8 +703,8 @@ cdef int _table_borrow(void* object_, DLTensor* out) except -1:
 
 cdef int _table_stream(DLDeviceType device_type, int32_t device_id, void** out) except -1:
     out[0] = NULL
-    if device_type == kDLCUDA and _stream_hook is not None:
-        number = _stream_hook(device_id)
+    if device_type == kDLCUDA:
+        number = current_stream(device_id)
         if number is not None:
             out[0] = <void*><size_t>number
     return 0

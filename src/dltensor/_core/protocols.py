@@ -3,7 +3,6 @@
 
 import sys
 
-from .tensor import hook_of
 from .types import DataTypeCode, DeviceError
 from .views import on_host
 
@@ -75,5 +74,6 @@ def cuda_array_interface(t):
     AttributeError
         The protocol has no letter for the type.
     """
-    interface = _interface(t, "__cuda_array_interface__")
-    return interface | {"stream": hook_of("stream_for_readers", "__cuda_array_interface__")(t)}
+    from ..cuda._exchange import stream_for_readers
+
+    return _interface(t, "__cuda_array_interface__") | {"stream": stream_for_readers(t)}

@@ -39,13 +39,30 @@ cdef int read_shape(object shape, int64_t* out, str func, bint strides=*) except
 cdef bint is_packed(DLDataType dtype, uint64_t flags) noexcept
 cdef int assign(Tensor self, object value, str func) except -1
 
-# Arithmetic is a layer above: it registers here what the operators call.
-ctypedef object (*element_t)(int op, bint swapped, PyObject** operands, PyObject* out, bint saturate, PyObject* launch)
-cdef void set_element(element_t function) noexcept
+# What the class calls in modules that are compiled on top of it; each of them fills in its own.
+cdef struct Operations:
+    object (*element)(int op, bint swapped, PyObject** operands, PyObject* out, bint saturate, PyObject* launch)
+    object (*matmul)(object a, object b, object out)
+    object (*astype)(object x, object dtype, object copy, bint padded)
+    int (*assign)(Tensor target, Tensor source, str func) except -1  # of another dtype, or on another device
+    Tensor (*assignable)(object value, object dtype, str func)       # a foreign object or numbers, to be assigned
+cdef Operations operations
+
+# What memory of CUDA devices needs; the CUDA package registers it when it is loaded. Each function raises, or has
+# enqueued the work.
+cdef struct DeviceOperations:
+    Block* (*allocate)(int64_t bytes, DLDevice device, str func) except NULL  # uninitialized
+    Tensor (*to)(Tensor t, DLDevice device, str func)
+    Tensor (*copy)(Tensor t, str func)
+    int (*fill)(Tensor t, object value, str func) except -1
+    int (*move)(Tensor target, Tensor source, str func) except -1             # between devices, one dtype, broadcast
+    object (*transfer)(Tensor t, object copy)
+    int (*adopt)(Tensor t, object stream, bint locate) except -1              # imported memory; the producer's stream
+    Tensor (*export)(Tensor t, object stream, DLDevice device, object copy)
+    object (*current_stream)(int device)                                      # by the standard's numbers, or None
+cdef void set_device_operations(const DeviceOperations* table) noexcept
+cdef const DeviceOperations* device_operations() except NULL
+cdef object current_stream(int device)
 cdef Tensor new_tensor(int ndim)
 cdef Tensor new_padded(int ndim, const int64_t* shape, DLDataType dtype, str func)
 cdef int assign_scalar(Tensor self, object value, str func) except -1
-
-# Memory that is not plain host memory comes from a layer above, too: a block of uninitialised bytes.
-ctypedef Block* (*allocate_t)(int64_t bytes, DLDevice device, str func) except NULL
-cdef void set_allocate(allocate_t function) noexcept

@@ -34,20 +34,6 @@ from .types import DeviceError, Flags
 cdef extern from "native/layout/reshape.h" namespace "dlt" nogil:
     bint reshape_strides(int, const int64_t*, const int64_t*, int, const int64_t*, int64_t*)
 
-# Faces that are plain Python register here what the class needs of them, so that no layer looks upward.
-cdef dict _hooks = {}
-
-
-def hook_of(str name, str func):
-    """The function registered for `name`; DeviceError when what would register it is not loaded."""
-    return _hook(name, func, "a device that is not loaded")
-
-
-def set_hook(str name, function):
-    """Register what the class calls for `name`: a function of a layer above that it must not import."""
-    _hooks[name] = function
-
-
 cdef extern from *:
     """
     static int forget_new(PyTypeObject* type) {
@@ -60,14 +46,6 @@ cdef extern from *:
 
 
 # -- operators and NumPy's ufuncs, which call functions of _ops -------------------------------------------------------
-
-cdef element_t _element = NULL
-
-
-cdef void set_element(element_t function) noexcept:
-    global _element
-    _element = function
-
 
 cdef inline bint is_operand(object x):
     """Whether a function would take `x`: an operator must leave everything else to the other side."""
@@ -84,13 +62,13 @@ cdef inline object operate(int op, object a, object b, object out):
         return NotImplemented
     operands[0] = <PyObject*>a
     operands[1] = <PyObject*>b
-    return _element(op, False, operands, <PyObject*>out, False, <PyObject*>None)
+    return operations.element(op, False, operands, <PyObject*>out, False, <PyObject*>None)
 
 
 cdef inline object operate_alone(int op, object a):
     cdef PyObject* operands[1]
     operands[0] = <PyObject*>a
-    return _element(op, False, operands, <PyObject*>None, False, <PyObject*>None)
+    return operations.element(op, False, operands, <PyObject*>None, False, <PyObject*>None)
 
 
 cdef inline object operate_divmod(object a, object b):
@@ -102,7 +80,7 @@ cdef inline object operate_divmod(object a, object b):
 cdef inline object operate_matmul(object a, object b):
     if not is_operand(a) or not is_operand(b):
         return NotImplemented
-    return _hooks["matmul_operator"](a, b)
+    return operations.matmul(a, b, None)
 
 
 # -- NumPy's ufuncs ---------------------------------------------------------------------------------------------------
@@ -164,12 +142,13 @@ cdef inline object call_ufunc(object ufunc, str method, tuple inputs, dict kwarg
                 break
         else:
             if len(kwargs) == 0:
-                return _element(<object>number, False, operands, <PyObject*>None, False, <PyObject*>None)
+                return operations.element(<object>number, False, operands, <PyObject*>None, False, <PyObject*>None)
             if len(kwargs) == 1 and "out" in kwargs:
                 out = kwargs["out"][0]
                 if _is_plain_operand(out):
-                    return _element(<object>number, False, operands, <PyObject*>out, False, <PyObject*>None)
-    return _hooks["array_ufunc"](ufunc, method, inputs, kwargs)
+                    return operations.element(<object>number, False, operands, <PyObject*>out, False, <PyObject*>None)
+    from .._ops.numpy_dispatch import call_ufunc as call_other_ufunc
+    return call_other_ufunc(ufunc, method, inputs, kwargs)
 
 # -- memory: allocation, sharing, copies, assignment ------------------------------------------------------------------
 
@@ -248,12 +227,24 @@ cdef int64_t counted(int ndim, const int64_t* shape, DLDataType dtype, str func)
     return count
 
 
-cdef allocate_t _allocate = NULL
+cdef const DeviceOperations* _device_operations = NULL
 
 
-cdef void set_allocate(allocate_t function) noexcept:
-    global _allocate
-    _allocate = function
+cdef void set_device_operations(const DeviceOperations* table) noexcept:
+    global _device_operations
+    _device_operations = table
+
+
+cdef const DeviceOperations* device_operations() except NULL:
+    """The functions for CUDA memory; the first call loads the package that registers them."""
+    if _device_operations == NULL:
+        from ..cuda import _exchange  # no-cython-lint: it registers them
+    return _device_operations
+
+
+cdef object current_stream(int device):
+    """The current stream of a CUDA device, by the standard's numbers; None while nothing here uses CUDA."""
+    return None if _device_operations == NULL else _device_operations.current_stream(device)
 
 
 cdef Tensor new_empty(int ndim, const int64_t* shape, DLDataType dtype, DLDevice device, str func):
@@ -271,9 +262,7 @@ cdef Tensor new_empty(int ndim, const int64_t* shape, DLDataType dtype, DLDevice
     t.impl.dl.dtype = dtype
     t.impl.dl.device = device
     if device.device_type != kDLCPU:
-        if _allocate == NULL:
-            _hook("engine", func, "dltensor.cuda")()
-        t.impl.block = _allocate(_bytes(&t.impl.dl, size, 0), device, func)
+        t.impl.block = device_operations().allocate(_bytes(&t.impl.dl, size, 0), device, func)
         t.impl.dl.data = t.impl.block.data
         return t
     t.impl.block = allocate(_bytes(&t.impl.dl, size, 0))
@@ -361,13 +350,6 @@ cdef Tensor same_view(Tensor source):
     return t
 
 
-cdef object _hook(str name, str func, str needed):
-    function = _hooks.get(name)
-    if function is None:
-        raise DeviceError(f"{func}: this needs {needed}, which is not loaded")
-    return function
-
-
 cdef int check_host(Tensor self, str func) except -1:
     if not is_host(<int>self.impl.dl.device.device_type):
         raise DeviceError(f"{func}: the data is on {device_of(self.impl.dl.device)}, which the host cannot read; move "
@@ -379,7 +361,7 @@ cdef Tensor on_host(Tensor self, str func):
     """A tensor that the host can read: `self`, or a copy that waits for the device."""
     if is_host(<int>self.impl.dl.device.device_type):
         return self
-    return _hook("to", func, "dltensor.cuda")(self, device_of(DLDevice(kDLCPU, 0)), func)
+    return device_operations().to(self, DLDevice(kDLCPU, 0), func)
 
 
 cdef Tensor on_device(Tensor self, object device, str func):
@@ -389,7 +371,7 @@ cdef Tensor on_device(Tensor self, object device, str func):
         return self
     if target.device_type == kDLCPU and is_host(<int>self.impl.dl.device.device_type):
         return copied(self, func)
-    return _hook("to", func, "dltensor.cuda")(self, device_of(target), func)
+    return device_operations().to(self, target, func)
 
 
 cdef int check_writable(const DLTensor* view, uint64_t flags, str func, str what="the tensor") except -1:
@@ -418,7 +400,7 @@ cdef Tensor copied(Tensor self, str func):
     """The elements in fresh memory, C order, host to host; other devices have their own way."""
     cdef Tensor made
     if not is_host(<int>self.impl.dl.device.device_type):
-        return _hook("copy", func, "dltensor.cuda")(self, func)
+        return device_operations().copy(self, func)
     if self.impl.flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED:
         made = new_padded(self.impl.dl.ndim, self.impl.dl.shape, self.impl.dl.dtype, func)
     else:
@@ -453,8 +435,7 @@ cdef int assign_scalar(Tensor self, object value, str func) except -1:
     check_writable(&self.impl.dl, self.impl.flags, func)
     store_python(element, 0, value, self.impl.dl.dtype, True, func)
     if not is_host(<int>self.impl.dl.device.device_type):
-        _hook("fill", func, "dltensor.cuda")(self, value, func)
-        return 0
+        return device_operations().fill(self, value, func)
     fill_elements(&self.impl.dl, element, self.impl.flags)
     return 0
 
@@ -470,14 +451,12 @@ cdef int assign(Tensor self, object value, str func) except -1:
     elif isinstance(value, (bool, int, float, complex)):
         return assign_scalar(self, value, func)
     else:
-        source = _hooks["asarray"](value, self.dtype, func)
+        source = operations.assignable(value, self.dtype, func)
     if (source.impl.dl.dtype.code != self.impl.dl.dtype.code or source.impl.dl.dtype.bits != self.impl.dl.dtype.bits or
             source.impl.dl.dtype.lanes != self.impl.dl.dtype.lanes or
             (source.impl.flags ^ self.impl.flags) & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED or
             not is_host(<int>self.impl.dl.device.device_type) or not is_host(<int>source.impl.dl.device.device_type)):
-        _hook("assign", func, f"a conversion from {source.dtype} on {source.device} to {self.dtype} on {self.device}")(
-            self, source, func)
-        return 0
+        return operations.assign(self, source, func)
     if not broadcast_strides(source.impl.dl.ndim, source.impl.dl.shape, source.impl.dl.strides, self.impl.dl.ndim,
                              self.impl.dl.shape, TRAILING, strides):
         raise ValueError(f"{func}: shape {source.shape} does not broadcast to {self.shape}")
@@ -747,13 +726,11 @@ cdef Tensor _prepare_export(Tensor self, object stream, object dl_device, object
     if (self.impl.dl.device.device_type == kDLCUDA or self.impl.dl.device.device_type == kDLCUDAManaged or
             target.device_type == kDLCUDA):
         _check_cuda_stream(stream)
-        hook = _hooks.get("export")
-        if hook is not None:
-            try:
-                return hook(self, stream, device_of(target), copy)
-            except DeviceError as error:
-                # The standard's word for a device that cannot be offered.
-                raise BufferError(f"__dlpack__: cannot offer the tensor on {device_of(target)}: {error}") from error
+        try:
+            return device_operations().export(self, stream, target, copy)
+        except DeviceError as error:
+            # The standard's word for a device that cannot be offered.
+            raise BufferError(f"__dlpack__: cannot offer the tensor on {device_of(target)}: {error}") from error
     elif stream is not None and (_check_stream_type(stream) != 0 or stream != -1):
         raise ValueError(f"__dlpack__: {self.device} has no streams; stream must be None or -1, got {stream!r}")
     if target.device_type == self.impl.dl.device.device_type and target.device_id == self.impl.dl.device.device_id:
@@ -1009,7 +986,10 @@ cdef class Tensor:
         return nested(&here.impl.dl, here.impl.flags, 0, 0)
 
     def __contains__(self, value):
-        return _hooks["contains"](self, value) if is_operand(value) else False
+        if not is_operand(value):
+            return False
+        from .._ops.array_api import contains
+        return contains(self, value)
 
     def __bool__(self): return bool(single(self, "bool"))
     def __int__(self): return int(single(self, "int"))
@@ -1018,7 +998,10 @@ cdef class Tensor:
 
     def __round__(self, ndigits=None):
         # An integer, as Python has it of one number; with digits a tensor, whatever the shape.
-        return round(single(self, "round")) if ndigits is None else _hooks["round"](self, ndigits)
+        if ndigits is None:
+            return round(single(self, "round"))
+        from .._ops.rounding import round_tensor
+        return round_tensor(self, ndigits)
 
     def __trunc__(self): return math.trunc(single(self, "trunc"))
     def __floor__(self): return math.floor(single(self, "floor"))
@@ -1282,7 +1265,7 @@ cdef class Tensor:
         >>> dl.asarray([1.5, 2.5]).astype("int32").tolist()
         [1, 2]
         """
-        return _hooks["astype"](self, dtype, copy=copy, padded=padded)
+        return operations.astype(self, dtype, copy, padded)
 
     def to(self, device):
         """Return the tensor on a device: itself when it is there, else a copy.
@@ -1382,7 +1365,7 @@ cdef class Tensor:
         cdef Tensor source = self
         copy = read_copy_flag(copy, "numpy")
         if non_blocking:
-            return _hook("transfer", "numpy", "dltensor.cuda")(self, copy)
+            return device_operations().transfer(self, copy)
         if not is_host(<int>self.impl.dl.device.device_type):
             if copy is not None and not copy:
                 raise ValueError(f"numpy: the data is on {self.device}, which NumPy cannot show without a copy, and "
@@ -1400,13 +1383,16 @@ cdef class Tensor:
     # how it shows
 
     def __repr__(self):
-        return _hooks["repr"](self)
+        from .format import repr_tensor
+        return repr_tensor(self)
 
     def __format__(self, spec):
-        return _hooks["format"](self, spec)
+        from .format import format_tensor
+        return format_tensor(self, spec)
 
     def _repr_html_(self):
-        return _hooks["html"](self)
+        from .html import html_tensor
+        return html_tensor(self)
 
     # arithmetic: every operator is a row of ops.h; a test holds this list to the table. Of `a` and `b` one is a tensor,
     # as in the interpreter's own slots: a call for each order would cost a check of types more.
@@ -1448,7 +1434,7 @@ cdef class Tensor:
     def __matmul__(a, b): return operate_matmul(a, b)
 
     def __imatmul__(self, other):
-        return _hooks["matmul_operator"](self, other, self) if is_operand(other) else NotImplemented
+        return operations.matmul(self, other, self) if is_operand(other) else NotImplemented
 
     # protocols
 
@@ -1499,26 +1485,32 @@ cdef class Tensor:
 
     def __array_function__(self, func, types, args, kwargs):
         """Answer a function of NumPy: ours of the same name, else NumPy's on arrays that share the memory."""
-        return _hooks["array_function"](func, types, args, kwargs)
+        from .._ops.numpy_dispatch import call_function
+        return call_function(func, types, args, kwargs)
 
     def __array__(self, dtype=None, copy=None):
-        return _hooks["array"](self, dtype, copy)
+        from .protocols import to_numpy
+        return to_numpy(self, dtype, copy)
 
     @property
     def __array_interface__(self):
-        return _hooks["array_interface"](self)
+        from .protocols import array_interface
+        return array_interface(self)
 
     @property
     def __cuda_array_interface__(self):
         if self.impl.dl.device.device_type != kDLCUDA and self.impl.dl.device.device_type != kDLCUDAManaged:
             raise AttributeError(f"__cuda_array_interface__: the data is on {self.device}")
-        return _hooks["cuda_array_interface"](self)
+        from .protocols import cuda_array_interface
+        return cuda_array_interface(self)
 
     def __array_namespace__(self, *, api_version=None):
-        return _hooks["namespace"](api_version)
+        from .._ops.array_api import namespace
+        return namespace(api_version)
 
     def __reduce_ex__(self, protocol):
-        return _hooks["reduce"](self, protocol)
+        from .pickling import reduce_tensor
+        return reduce_tensor(self, protocol)
 
     def __sizeof__(self):
         """Bytes of the object and of the memory that it owns, as ``sys.getsizeof`` asks; as for an ndarray."""

@@ -11,13 +11,12 @@ from .operands cimport (Operand, common_device, common_shape, engine_of, hold_wi
                         promote_operands, read_number, read_operand, read_operands, read_tensor, store_number, type_of)
 from .._core.convert cimport view_any
 from .._core.scalars cimport plain_number
-from .._core.tensor cimport (Tensor, as_tuple, assign, assign_scalar, check_writable, copied, fill_elements, is_packed,
-                             new_empty, new_padded)
+from .._core.tensor cimport (Tensor, as_tuple, assign, assign_scalar, check_writable, copied, device_operations,
+                             fill_elements, is_packed, new_empty, new_padded, operations)
 from .._core.types cimport (DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, DLDataType, DLDevice, DLTensor, DType, dtype_of,
                             is_host, kDLCPU, read_dtype)
 
 from . import elementwise as _functions
-from .._core.tensor import hook_of, set_hook
 
 cdef extern from "native/cpu/engine.h" namespace "dlt" nogil:
     Status cast_tensor "dlt::cast"(const DLTensor&, const DLTensor&, const CastOptions&, unsigned)
@@ -125,6 +124,10 @@ def astype(x, dtype, /, *, copy=True, device=None, padded=False):
     read_tensor(made, &operands[1])
     _convert(operands, _options("truncate", False, None, None, "astype"), "astype")
     return made
+
+
+cdef object _astype(object x, object dtype, object copy, bint padded):
+    return astype(x, dtype, copy=copy, padded=padded)
 
 
 cdef Tensor _tensor(object x, str func):
@@ -393,7 +396,7 @@ def fill(scalar, dst, *, saturate=False):
     return dst
 
 
-def _assign_converted(Tensor target, Tensor source, str func):
+cdef int _assign_converted(Tensor target, Tensor source, str func) except -1:
     """Assignment between dtypes, or between host memory and a device."""
     cdef Operand[2] operands
     cdef int64_t strides[64]
@@ -406,15 +409,14 @@ def _assign_converted(Tensor target, Tensor source, str func):
         # As the dtype that arrives first, so that no more travels than is written.
         if source.dtype != target.dtype:
             source = astype(source, target.dtype)
-        hook_of("move", func)(target, source, func)
-        return
+        return device_operations().move(target, source, func)
     read_tensor(source, &operands[0])
     read_tensor(target, &operands[1])
     operands[0].view.ndim = target.impl.dl.ndim
     operands[0].view.shape = target.impl.dl.shape
     operands[0].view.strides = strides
-    _convert(operands, _options("truncate", False, None, None, func), func)
+    return _convert(operands, _options("truncate", False, None, None, func), func)
 
 
-set_hook("assign", _assign_converted)
-set_hook("astype", astype)
+operations.assign = _assign_converted
+operations.astype = _astype

@@ -17,11 +17,9 @@ from .._core.native cimport (COMPLEX, KEEP_GIL_BYTES, REAL, REAL_ADD, REAL_DIVID
 from .operands cimport (Engine, Item, Operand, common_device, common_shape, engine_of, hold_without_gil,
                         promote_operands, kind_order, read_number, read_operands, read_tensor, store_number, type_of)
 from .._core.scalars cimport integer_range, shown
-from .._core.tensor cimport Tensor, as_tuple, check_writable, fill_elements, new_empty, new_tensor, set_element
+from .._core.tensor cimport Tensor, as_tuple, check_writable, fill_elements, new_empty, new_tensor, operations
 from .._core.types cimport (DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, DLPACK_FLAG_BITMASK_READ_ONLY, DLDataType,
                             DLDevice, DLTensor, device_of, dtype_of, kDLCPU, kDLCUDA)
-
-from .._core.tensor import hook_of
 
 cdef extern from "native/cpu/engine.h" namespace "dlt" nogil:
     ctypedef void (*loop_t)(void*, const void*, const void*, const void*, int64_t, unsigned) noexcept
@@ -84,7 +82,7 @@ cdef object element(int op, bint swapped, PyObject** arguments, PyObject* out, b
     func = _names[op]
     if <object>out is not None and type(<object>out) is not Tensor:
         output = out
-    settings = None if <object>launch is None else hook_of("launch", func)(<object>launch, func)
+    settings = None if <object>launch is None else _launch_settings(<object>launch, func)
     _held = read_operands(arguments, count, output, operands, used, func)
     if op == op_pow and operands[1].number:
         _check_exponent(&operands[0], <object>used[1])
@@ -116,6 +114,11 @@ cdef Tensor _target(Operand* target, object out, int ndim, const int64_t* shape,
         check_writable(&target.view, target.flags, func, "out")
     _check_output(target, ndim, shape, to, device, saturate, func)
     return None
+
+
+cdef object _launch_settings(object launch, str func):
+    from ..cuda._launch import settings_of
+    return settings_of(launch, func)
 
 
 cdef object _general(int op, Operand* operands, PyObject** arguments, object out, bint saturate, object launch):
@@ -328,6 +331,6 @@ def _describe():
 
 _texts = _describe()
 add_functions(sys.modules[__name__], _texts, element)
-set_element(element)
+operations.element = element
 # clip of the array API may have one bound or none: it is in _casts, on top of this row.
 __all__ = [name for name in OPS if name != "clip"]

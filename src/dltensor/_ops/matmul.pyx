@@ -8,11 +8,10 @@ from .._core.native cimport TRAILING, Scalar, Status, broadcast_shapes, computed
 from .operands cimport (Operand, common_device, engine_of, hold_without_gil, own_operands, promote_operands, kind_order,
                         read_number, read_operands, read_tensor, type_of)
 from .._core.scalars cimport plain_number
-from .._core.tensor cimport Tensor, as_tuple, new_empty
+from .._core.tensor cimport Tensor, as_tuple, new_empty, operations
 from .._core.types cimport DLPACK_FLAG_BITMASK_READ_ONLY, DLDevice, DLTensor, device_of, dtype_of, kDLCPU
 
 from .casting import astype
-from .._core.tensor import set_hook
 
 cdef extern from "native/cpu/gemm.h" namespace "dlt" nogil:
     Status multiply "dlt::gemm"(const DLTensor&, const DLTensor&, const DLTensor&, const Scalar&, const Scalar&)
@@ -289,4 +288,8 @@ def gemm(a, b, c=None, alpha=1.0, beta=0.0):
     return made if c is None else c
 
 
-set_hook("matmul_operator", matmul)
+cdef object _matmul(object a, object b, object out):
+    return matmul(a, b, out)
+
+
+operations.matmul = _matmul

@@ -22,7 +22,6 @@ from .._core.scalars cimport integer_range, plain_number, shown, tag_number
 from .._core.tensor cimport Tensor, as_tuple, check_writable
 from .._core.types cimport device_of, dtype_of, is_host, kDLCPU, kDLCUDA, kDLCUDAManaged
 
-from .._core.tensor import hook_of
 from .._core.types import DeviceError
 
 cdef enum:
@@ -332,7 +331,7 @@ cdef const Engine* engine_of(DLDevice device, str func) except NULL:
         raise DeviceError(f"{func}: nothing here computes on {device_of(device)}; move the tensor with its own "
                           f"framework, or to a CUDA device or the CPU")
     if _engine == NULL:
-        hook_of("engine", func)()
+        from ..cuda import _backend  # no-cython-lint: it registers them
     return _engine
 
 

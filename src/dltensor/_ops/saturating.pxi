@@ -92,8 +92,8 @@ cdef int _run_saturating(int op, int type, Operand* both, Operand* target, const
     return check_status(_run(op, True, type, both, 2, views, target, 0), func)
 
 
-cdef int _run_real(int op, Operand* operands, int count, list held, Operand* target, const Engine* engine, object launch,
-                   str func) except -1:
+cdef int _run_real(int op, Operand* operands, int count, list held, Operand* target, const Engine* engine,
+                   object launch, str func) except -1:
     cdef int k
     cdef Real form
     cdef Scalar value

@@ -16,9 +16,9 @@ from .._core.native cimport (REAL_FMA, Block, CastOptions, Real, Scalar, contigu
                              op_table, type_float64, type_table, type_uint8)
 from .._ops.operands cimport Engine, Item, Operand, read_tensor, set_engine
 from .._core.scalars cimport store_python
-from .._core.tensor cimport Tensor, assign, copied, new_empty, new_tensor, set_allocate
+from .._core.tensor cimport Tensor, assign, copied, new_empty, new_tensor
 from .._core.types cimport (DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, DLDataType, DLDevice, DLDeviceType, DLTensor,
-                            Device, device_of, is_host, kDLCPU, kDLCUDA, kDLCUDAManaged)
+                            device_of, is_host, kDLCPU, kDLCUDA, kDLCUDAManaged)
 
 from .._core.types import DeviceError
 
@@ -262,7 +262,7 @@ set_engine(&_engine)
 
 # -- memory -----------------------------------------------------------------------------------------------------------
 
-cdef Block* _allocate(int64_t bytes, DLDevice device, str func) except NULL:
+cdef Block* allocate_for(int64_t bytes, DLDevice device, str func) except NULL:
     cdef Block* block = NULL
     cdef NativeStream* stream
     cdef Status status
@@ -281,13 +281,6 @@ cdef Block* _allocate(int64_t bytes, DLDevice device, str func) except NULL:
                           f"and cuda_managed")
     check(status)
     return block
-
-
-set_allocate(_allocate)
-
-
-def engine():
-    """Register what computes on CUDA devices, which importing this module has done."""
 
 
 cdef Tensor _like(Tensor t, DLDevice device, str func):
@@ -350,17 +343,8 @@ cdef int _download(Tensor source, Tensor target) except -1:
     return check(status)
 
 
-def to(Tensor t not None, Device device not None, str func):
-    """Answer ``Tensor.to``: a copy of `t` on another device.
-
-    Raises
-    ------
-    DeviceError
-        There is no driver or no such device, or one of the two is no CUDA device and not the host.
-    BufferError
-        The host would have to wait for a stream on which a graph is being captured.
-    """
-    cdef DLDevice target = device.value
+cdef Tensor to_device(Tensor t, DLDevice target, str func):
+    """Answer ``Tensor.to``: a copy of `t` on another device."""
     cdef bint here = is_host(<int>t.impl.dl.device.device_type)
     cdef Tensor made
     if not here and not _is_cuda(t.impl.dl.device):
@@ -378,14 +362,8 @@ def to(Tensor t not None, Device device not None, str func):
     return made
 
 
-def copy(Tensor t not None, str func):
-    """Answer ``Tensor.copy``: the elements in fresh memory of the same device, in C order.
-
-    Raises
-    ------
-    DeviceError
-        There is no driver, or the device is no CUDA device.
-    """
+cdef Tensor copy_on_device(Tensor t, str func):
+    """Answer ``Tensor.copy``: the elements in fresh memory of the same device, in C order."""
     if not _is_cuda(t.impl.dl.device):
         raise DeviceError(f"{func}: the data is on {t.device}, which nothing here can copy; use the framework that "
                           f"made it")
@@ -394,16 +372,8 @@ def copy(Tensor t not None, str func):
     return made
 
 
-def fill(Tensor t not None, value, str func):
-    """Answer ``Tensor.fill``: write one number to every element.
-
-    Raises
-    ------
-    OverflowError
-        The number is outside the dtype.
-    TypeError
-        The dtype has no known meaning, or several elements share a byte.
-    """
+cdef int fill_on_device(Tensor t, object value, str func) except -1:
+    """Answer ``Tensor.fill``: write one number to every element."""
     cdef char element[32]
     cdef Operand place
     store_python(element, 0, value, t.impl.dl.dtype, True, func)
@@ -411,23 +381,17 @@ def fill(Tensor t not None, value, str func):
     if not _is_cuda(t.impl.dl.device):
         raise DeviceError(f"{func}: the data is on {t.device}, which nothing here can write; use the framework that "
                           f"made it")
-    _fill(element, &place)
+    return _fill(element, &place)
 
 
-def move(Tensor target not None, Tensor source not None, str func):
-    """Answer an assignment between devices: elements of one dtype, broadcast.
-
-    Raises
-    ------
-    DeviceError
-        There is no driver, or one of the two is no CUDA device and not the host.
-    """
+cdef int move_between(Tensor target, Tensor source, str func) except -1:
+    """Answer an assignment between devices: elements of one dtype, broadcast."""
     cdef bint same = source.impl.dl.ndim == target.impl.dl.ndim
     cdef int i
     for i in range(target.impl.dl.ndim):
         same = same and source.impl.dl.shape[i] == target.impl.dl.shape[i]
     if is_host(<int>target.impl.dl.device.device_type):
-        assign(target, to(source, device_of(DLDevice(kDLCPU, 0)), func), func)
+        assign(target, to_device(source, DLDevice(kDLCPU, 0), func), func)
     elif not _is_cuda(target.impl.dl.device):
         raise DeviceError(f"{func}: the data is on {target.device}, which nothing here can write; use the framework "
                           f"that made it")
@@ -436,7 +400,8 @@ def move(Tensor target not None, Tensor source not None, str func):
     elif same:
         _upload(source, target, func)
     else:
-        _copy(to(source, target.device, func), target)
+        _copy(to_device(source, target.impl.dl.device, func), target)
+    return 0
 
 
 @cython.final
@@ -508,16 +473,8 @@ cdef class Transfer:
         return self.array
 
 
-def transfer(Tensor t not None, copy):
-    """Answer ``Tensor.numpy(non_blocking=True)``.
-
-    Raises
-    ------
-    ValueError
-        `copy` is False and only a copy will do.
-    DeviceError
-        There is no driver, or the device is no CUDA device.
-    """
+cdef object transfer_to_host(Tensor t, object copy):
+    """Answer ``Tensor.numpy(non_blocking=True)``."""
     cdef Transfer made = Transfer.__new__(Transfer)
     cdef Tensor arriving
     cdef NativeStream* stream

@@ -9,7 +9,6 @@ import threading
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .._core import convert as _exchange
 from .._core.types import DeviceError, DeviceType, as_device
 from . import _driver as _cuda
 
@@ -44,16 +43,7 @@ def start() -> None:
         for number, name in ((1, "nvrtc"), (2, "cublas")):
             if not os.environ.get(f"DLTENSOR_CUDA_{name.upper()}") and (path := _wheel_library(name)):
                 _cuda.hint(number, path)
-        _exchange.set_stream_hook(_stream_number)
         _started = True
-
-
-def _stream_number(device: int) -> int | None:
-    # The standard's numbers: 1 is the legacy default stream, whose handle is 0. Without a driver there is no stream.
-    try:
-        return _cuda.current_handle(device) or 1
-    except (DeviceError, ValueError):
-        return None
 
 
 def ordinal_of(device: Any) -> int:

@@ -5,9 +5,6 @@ from libc.stddef cimport size_t
 from libc.stdint cimport int64_t, uintptr_t
 from libcpp cimport bool as truth
 
-from .._core.tensor import hook_of
-from .._core.types import DeviceError
-
 
 cdef extern from "native/cuda/device.h" namespace "dlt::cuda" nogil:
     cdef cppclass Properties:
@@ -270,7 +267,8 @@ cdef int start() except -1:
     """Let the package tell the engine where things are, before its first work."""
     global _started
     if not _started:
-        hook_of("cuda_start", "cuda")()
+        from ._device import start as tell_folders
+        tell_folders()
         _started = True
     return 0
 

@@ -6,14 +6,15 @@ Loaded with the first tensor that is exchanged. Nothing here moves elements or c
 from libc.stdint cimport uintptr_t
 from libcpp cimport bool as truth
 
+from ._backend cimport (allocate_for, copy_on_device, fill_on_device, move_between, to_device, transfer_to_host)
 from ._driver cimport (CUstream, Fault, NativeStream, Status, check, is_capturing, order_after, stream_of, stream_on,
                        stream_or_null)
 from .._core.native cimport Block
-from .._core.tensor cimport Tensor
-from .._core.types cimport DLDevice, Device, is_host, kDLCUDA
+from .._core.tensor cimport DeviceOperations, Tensor, set_device_operations
+from .._core.types cimport DLDevice, device_of, is_host, kDLCUDA
 
-from ._backend import copy as copied_there
-from ._backend import to
+from .._core.types import DeviceError
+from ._driver import current_handle
 
 cdef extern from "native/cuda/memory.h" namespace "dlt::cuda" nogil:
     cppclass Memory:
@@ -33,17 +34,11 @@ cdef extern from *:
     void release_owner "dlt_release_owner"(void*) noexcept nogil
 
 
-def adopt(Tensor t not None, stream, bint locate):
-    """Watch the memory of a foreign tensor that has just come in.
+cdef int _adopt(Tensor t, object stream, bint locate) except -1:
+    """Watch the memory of a foreign tensor that was just imported: it is released when our work on it is done.
 
-    It is given back to its owner only when our work on it is done. `stream`, when not None, is the producer's by the
-    standard's numbers: our own stream waits for it. `locate` asks the driver which device the memory is on. Without a
-    driver nothing happens, since nothing of ours can work on the memory either.
-
-    Raises
-    ------
-    DeviceError
-        The driver refuses.
+    `stream`, when not None, is the producer's by the standard's numbers: our own stream waits for it. `locate` asks the
+    driver which device the memory is on. Without a driver nothing happens, since nothing of ours can use the memory.
     """
     cdef NativeStream* ours = stream_or_null(t.impl.dl.device.device_id)
     cdef NativeStream* theirs = NULL
@@ -51,7 +46,7 @@ def adopt(Tensor t not None, stream, bint locate):
     cdef Block* block = NULL
     cdef uintptr_t handle
     if ours == NULL:
-        return
+        return 0
     if locate and t.impl.dl.data != NULL and pointer_device(t.impl.dl.data, &found).fault == Fault.none:
         if found.device_type == kDLCUDA and found.device_id != t.impl.dl.device.device_id:
             t.impl.dl.device = found
@@ -61,22 +56,14 @@ def adopt(Tensor t not None, stream, bint locate):
         check(stream_of(t.impl.dl.device.device_id, <CUstream>handle, &theirs))
         check(order_after(ours[0], theirs[0]))
     if memory_of(t.impl.block) != NULL:
-        return  # ours, back from a journey
+        return 0  # exported by this package and imported again
     check(adopt_foreign(t.impl.block.data, ours[0], t.impl.block, release_owner, &block))
     t.impl.block = block
+    return 0
 
 
-def export(Tensor t not None, stream, Device device not None, copy):
-    """Answer a consumer of ``__dlpack__``: the tensor on the device it asked for, ready on its stream.
-
-    Raises
-    ------
-    BufferError
-        Only a copy will do and `copy` is False, or waiting would break a graph that is being captured.
-    DeviceError
-        There is no driver.
-    """
-    cdef DLDevice target = device.value
+cdef Tensor _export(Tensor t, object stream, DLDevice target, object copy):
+    """The tensor on the device that a consumer of ``__dlpack__`` asked for, ready on its stream."""
     cdef Tensor source = t
     cdef NativeStream* consumer = NULL
     cdef NativeStream* ours
@@ -84,12 +71,14 @@ def export(Tensor t not None, stream, Device device not None, copy):
     cdef Status status
     if target.device_type != t.impl.dl.device.device_type or target.device_id != t.impl.dl.device.device_id:
         if copy is not None and not copy:
-            raise BufferError(f"__dlpack__: moving from {t.device} to {device} needs a copy, and copy=False forbids it")
+            raise BufferError(f"__dlpack__: moving from {t.device} to {device_of(target)} needs a copy, and copy=False "
+                              f"forbids it")
         if is_host(<int>target.device_type) and stream is not None and stream != -1:
-            raise ValueError(f"__dlpack__: {device} has no streams; stream must be None or -1, got {stream!r}")
-        source = to(t, device, "__dlpack__")
+            raise ValueError(f"__dlpack__: {device_of(target)} has no streams; stream must be None or -1, got "
+                             f"{stream!r}")
+        source = to_device(t, target, "__dlpack__")
     elif copy is not None and copy:
-        source = copied_there(t, "__dlpack__")
+        source = copy_on_device(t, "__dlpack__")
     if handle == 0 or source.impl.dl.device.device_type != kDLCUDA or memory_of(source.impl.block) == NULL:
         return source
     ours = stream_on(source.impl.dl.device.device_id)
@@ -123,3 +112,24 @@ def stream_for_readers(Tensor t not None):
         status = lend_to(t.impl.block, ours[0])
     check(status)
     return <uintptr_t>ours.handle or 1
+
+
+cdef object _current_stream(int device):
+    """The current stream by the standard's numbers, 1 for the legacy one, whose handle is 0; None without a driver."""
+    try:
+        return current_handle(device) or 1
+    except (DeviceError, ValueError):
+        return None
+
+
+cdef DeviceOperations _table
+_table.allocate = allocate_for
+_table.to = to_device
+_table.copy = copy_on_device
+_table.fill = fill_on_device
+_table.move = move_between
+_table.transfer = transfer_to_host
+_table.adopt = _adopt
+_table.export = _export
+_table.current_stream = _current_stream
+set_device_operations(&_table)

@@ -67,14 +67,15 @@ cdef extern from "native/opaque/call.h" namespace "dlt::opaque" nogil:
         int64_t* shape
     DetailedStatus ask(const dlt_array_t&, const Host*, Answers*) except +
     DetailedStatus export_tensor(const char*, const dlt_array_t&, const Host*, DLDevice, const int64_t*, DLPackVersion,
-                         DLManagedTensorVersioned**) except +
+                                 DLManagedTensorVersioned**) except +
     DetailedStatus call_from_dlpack(const dlt_array_t&, const Host*, DLManagedTensorVersioned*, dlt_array_t*) except +
     DetailedStatus call_reshape(const dlt_array_t&, const Host*, const uintptr_t*, uintptr_t) except +
     DetailedStatus call_swap_axes(const dlt_array_t&, const Host*, uintptr_t, uintptr_t) except +
-    DetailedStatus call_create(const dlt_array_t&, const Host*, const uintptr_t*, uintptr_t, dlt_array_t, dlt_array_t*) except +
+    DetailedStatus call_create(const dlt_array_t&, const Host*, const uintptr_t*, uintptr_t, dlt_array_t,
+                               dlt_array_t*) except +
     DetailedStatus call_copy(const dlt_array_t&, const Host*, DLDevice, dlt_array_t*) except +
     DetailedStatus call_move_data(const dlt_array_t&, const dlt_array_t&, const Host*, const dlt_data_movement_t*,
-                          uintptr_t) except +
+                                  uintptr_t) except +
     void call_destroy(dlt_array_t*) noexcept
 
 cdef extern from "native/opaque/deferred_release.h" namespace "dlt::opaque" nogil:

@@ -86,7 +86,7 @@ Status compile(int major, int minor, const std::string& header, const std::strin
   const std::string source = "#include \"" + header + "\"\n";
   Program owned;
   DLT_TRY(nvrtc_check(nvrtc.nvrtcCreateProgram(&owned.its, source.c_str(), "dltensor.cu", 0, nullptr, nullptr),
-                           "nvrtcCreateProgram", nullptr, expression));
+                      "nvrtcCreateProgram", nullptr, expression));
   nvrtcProgram program = owned.its;
   std::vector<const char*> arguments;
   for (const std::string& option : options) arguments.push_back(option.c_str());
@@ -95,17 +95,17 @@ Status compile(int major, int minor, const std::string& header, const std::strin
     DLT_TRY(
         nvrtc_check(nvrtc.nvrtcAddNameExpression(program, expression.c_str()), "nvrtcAddNameExpression", program, expression));
     DLT_TRY(nvrtc_check(nvrtc.nvrtcCompileProgram(program, static_cast<int>(arguments.size()), arguments.data()),
-                             "nvrtcCompileProgram", program, expression));
+                        "nvrtcCompileProgram", program, expression));
     const char* name = nullptr;
     DLT_TRY(
         nvrtc_check(nvrtc.nvrtcGetLoweredName(program, expression.c_str(), &name), "nvrtcGetLoweredName", program, expression));
     out->name = name;
     size_t bytes = 0;
-    DLT_TRY(nvrtc_check((code ? nvrtc.nvrtcGetCUBINSize : nvrtc.nvrtcGetPTXSize)(program, &bytes), "nvrtcGetCUBINSize",
-                             program, expression));
+    DLT_TRY(nvrtc_check((code ? nvrtc.nvrtcGetCUBINSize : nvrtc.nvrtcGetPTXSize)(program, &bytes), "nvrtcGetCUBINSize", program,
+                        expression));
     out->code.resize(bytes);
-    DLT_TRY(nvrtc_check((code ? nvrtc.nvrtcGetCUBIN : nvrtc.nvrtcGetPTX)(program, out->code.data()), "nvrtcGetCUBIN",
-                             program, expression));
+    DLT_TRY(nvrtc_check((code ? nvrtc.nvrtcGetCUBIN : nvrtc.nvrtcGetPTX)(program, out->code.data()), "nvrtcGetCUBIN", program,
+                        expression));
     return success;
   }();
   ++statistics.compiled;

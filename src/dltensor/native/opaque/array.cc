@@ -61,11 +61,13 @@ uint64_t bits_of(DLDevice device) noexcept {
   return bits;
 }
 
-DetailedStatus out_of_memory(const char* function) { return failed_with(Fault::memory, std::string_view(function), ": out of memory"); }
+DetailedStatus out_of_memory(const char* function) {
+  return failed_with(Fault::memory, std::string_view(function), ": out of memory");
+}
 
 // An array of the same kind around a block of compact elements; the block is taken over, also on failure.
 DetailedStatus make_like(const char* function, const Array& array, DLDevice device, int32_t ndim, int64_t* shape, Block* block,
-                 dlt_array_t* out) {
+                         dlt_array_t* out) {
   int64_t strides[DLT_ARRAY_MAX_NDIM];
   contiguous_strides(ndim, shape, strides);
   DLTensor view = {block->data, device, ndim, array.dtype, shape, strides, 0};
@@ -157,7 +159,7 @@ void end(Array* array) noexcept {
 }
 
 DetailedStatus make_zeros(const char* function, DLDataType dtype, const uintptr_t* shape, uintptr_t count, const Origin* origin,
-                  dlt_array_t* out) {
+                          dlt_array_t* out) {
   if (!is_known(dtype)) return failure(std::string_view(function), ": expected a dtype of DLPack 1.3, got ", dtype);
   Element element = element_of(dtype, 0);
   int64_t dims[DLT_ARRAY_MAX_NDIM], strides[DLT_ARRAY_MAX_NDIM], elements;
@@ -190,7 +192,7 @@ void* owner_of(const dlt_array_t& array, void (*keep)(void*)) noexcept {
 }
 
 DetailedStatus export_managed(Array& array, DLManagedTensorVersioned** out, DLDevice device, const int64_t* stream,
-                      DLPackVersion max_version) {
+                              DLPackVersion max_version) {
   if (!out) return failure("as_dlpack: expected a place for the tensor, got NULL");
   if (max_version.major < DLPACK_MAJOR_VERSION)
     return failure("as_dlpack: expected a reader of DLPack 1.0 or later, got max_version ", max_version.major, ".",
@@ -239,7 +241,7 @@ DetailedStatus import_managed(const Array& array, DLManagedTensorVersioned* tens
 }
 
 DetailedStatus adopt_tensor(const char* function, DLManagedTensorVersioned* tensor, const Origin* origin, const Host* host,
-                    dlt_array_t* out) {
+                            dlt_array_t* out) {
   if (DetailedStatus status = check_tensor(function, tensor); !status.ok()) return status;
   int64_t strides[DLT_ARRAY_MAX_NDIM];
   DLTensor view = normalized(tensor->dl_tensor, strides);
@@ -313,7 +315,7 @@ DetailedStatus create(const Array& array, const uintptr_t* shape, uintptr_t coun
   // The fill may be anybody's array: ask it as a stranger.
   DLManagedTensorVersioned* scalar;
   if (DetailedStatus status = export_tensor("create: fill_value", fill, nullptr, {kDLCPU, 0}, nullptr,
-                                    {DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION}, &scalar);
+                                            {DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION}, &scalar);
       !status.ok())
     return status;
   struct Scalar {

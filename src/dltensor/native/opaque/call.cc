@@ -32,7 +32,7 @@ class ErrorWatch {
 
   DetailedStatus failure_of(const char* function, const char* slot, dlt_status_t code) const {
     DetailedStatus status = failure(std::string_view(function), ": the array's function '", std::string_view(slot),
-                            "' failed with status ", code);
+                                    "' failed with status ", code);
     int found = -1;
     for (int i = 0; i < count_ && found < 0; ++i)
       if (Look now = look(hosts_[i]); !(now == before_[i])) found = i;
@@ -147,7 +147,8 @@ DetailedStatus name_of(const char* function, dlt_data_origin_t origin, const Hos
 // Device and dtype answers start from values that mean nothing, so that "success" without an answer shows.
 constexpr DLDevice no_device = {static_cast<DLDeviceType>(0), -1};
 
-DetailedStatus new_array_of(const char* function, const char* slot, DetailedStatus status, const dlt_array_t& made, dlt_array_t* out) {
+DetailedStatus new_array_of(const char* function, const char* slot, DetailedStatus status, const dlt_array_t& made,
+                            dlt_array_t* out) {
   if (!status.ok()) return status;
   if (!made.shape || !made.as_dlpack)
     return failure(std::string_view(function), ": the array's function '", std::string_view(slot),
@@ -184,10 +185,11 @@ DetailedStatus ask(const dlt_array_t& array, const Host* host, Answers* answers)
   return {};
 }
 
-DetailedStatus export_tensor(const char* function, const dlt_array_t& array, const Host* host, DLDevice device, const int64_t* stream,
-                     DLPackVersion max_version, DLManagedTensorVersioned** out) {
+DetailedStatus export_tensor(const char* function, const dlt_array_t& array, const Host* host, DLDevice device,
+                             const int64_t* stream, DLPackVersion max_version, DLManagedTensorVersioned** out) {
   DLManagedTensorVersioned* tensor = nullptr;
-  if (DetailedStatus status = call(function, "as_dlpack", host, array.as_dlpack, array.ptr, &tensor, device, stream, max_version);
+  if (DetailedStatus status = call(function, "as_dlpack", host, array.as_dlpack, array.ptr, &tensor, device, stream,
+                                   max_version);
       !status.ok())
     return status;
   if (!tensor)
@@ -206,11 +208,12 @@ DetailedStatus export_tensor(const char* function, const dlt_array_t& array, con
   return {};
 }
 
-DetailedStatus call_from_dlpack(const dlt_array_t& array, const Host* host, DLManagedTensorVersioned* tensor, dlt_array_t* out) {
+DetailedStatus call_from_dlpack(const dlt_array_t& array, const Host* host, DLManagedTensorVersioned* tensor,
+                                dlt_array_t* out) {
   if (!array.from_dlpack) call_deleter(tensor);
   dlt_array_t made = {};
-  DetailedStatus status = call("from_dlpack", "from_dlpack", host, array.from_dlpack, static_cast<const void*>(array.ptr), tensor,
-                       &made);
+  DetailedStatus status = call("from_dlpack", "from_dlpack", host, array.from_dlpack, static_cast<const void*>(array.ptr),
+                               tensor, &made);
   return new_array_of("from_dlpack", "from_dlpack", std::move(status), made, out);
 }
 
@@ -222,11 +225,12 @@ DetailedStatus call_swap_axes(const dlt_array_t& array, const Host* host, uintpt
   return call("swap_axes", "swap_axes", host, array.swap_axes, array.ptr, axis_1, axis_2);
 }
 
-DetailedStatus call_create(const dlt_array_t& array, const Host* host, const uintptr_t* shape, uintptr_t count, dlt_array_t fill,
-                   dlt_array_t* out) {
+DetailedStatus call_create(const dlt_array_t& array, const Host* host, const uintptr_t* shape, uintptr_t count,
+                           dlt_array_t fill, dlt_array_t* out) {
   if (!array.create) call_destroy(&fill);
   dlt_array_t made = {};
-  DetailedStatus status = call("create", "create", host, array.create, static_cast<const void*>(array.ptr), shape, count, fill, &made);
+  DetailedStatus status = call("create", "create", host, array.create, static_cast<const void*>(array.ptr), shape, count, fill,
+                               &made);
   return new_array_of("create", "create", std::move(status), made, out);
 }
 
@@ -237,7 +241,7 @@ DetailedStatus call_copy(const dlt_array_t& array, const Host* host, DLDevice de
 }
 
 DetailedStatus call_move_data(const dlt_array_t& output, const dlt_array_t& input, const Host* host,
-                      const dlt_data_movement_t* movements, uintptr_t count) {
+                              const dlt_data_movement_t* movements, uintptr_t count) {
   // `input` arrives there as a bare pointer, which only the very same functions know how to read.
   if (output.move_data && output.move_data != input.move_data)
     return failure("move_data: expected an input whose functions are the output's, got an array of another library");

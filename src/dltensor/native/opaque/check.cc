@@ -64,7 +64,8 @@ DetailedStatus check_members(const dlt_array_t& array) {
 
 DetailedStatus check_export(const dlt_array_t& array, const Host* host, const Answers& said) {
   DLManagedTensorVersioned* tensor;
-  if (DetailedStatus status = export_tensor(function, array, host, said.device, nullptr, newest, &tensor); !status.ok()) return status;
+  if (DetailedStatus status = export_tensor(function, array, host, said.device, nullptr, newest, &tensor); !status.ok())
+    return status;
   const DLTensor& view = tensor->dl_tensor;
   DetailedStatus status;
   if (memcmp(&view.dtype, &said.dtype, sizeof(DLDataType)) != 0)
@@ -78,7 +79,7 @@ DetailedStatus check_export(const dlt_array_t& array, const Host* host, const An
 }
 
 DetailedStatus expect_shape(const dlt_array_t& array, const Host* host, const char* name, const char* other, int64_t rows,
-                    int64_t columns) {
+                            int64_t columns) {
   Answers now;
   if (DetailedStatus status = ask(array, host, &now); !status.ok()) return status;
   const int64_t expected[2] = {rows, columns};

@@ -36,7 +36,7 @@ bool count_of(int32_t ndim, const int64_t* shape, int64_t* count) noexcept {
 }
 
 DetailedStatus read_shape(const char* function, const uintptr_t* shape, uintptr_t count, Element element, int64_t* out,
-                  int64_t* elements, size_t* bytes) {
+                          int64_t* elements, size_t* bytes) {
   std::string_view name(function);
   if (count > DLT_ARRAY_MAX_NDIM) return failure(name, ": expected at most ", DLT_ARRAY_MAX_NDIM, " dimensions, got ", count);
   if (count > 0 && !shape) return failure(name, ": expected ", count, " dimensions, got NULL for them");

@@ -1,52 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is loaded when it is first asked for: functions that the Tensor class calls, and modules of the package."""
+"""Modules of the package that are loaded when they are first used."""
 
 import sys
 from _thread import RLock  # what threading.RLock is, without loading threading
-from importlib import import_module
 from types import ModuleType
-
-from .tensor import set_hook
-
-FACES = {
-    "adopt": ("cuda._exchange", "adopt"),
-    "array": ("_core.protocols", "to_numpy"),
-    "array_function": ("_ops.numpy_dispatch", "call_function"),
-    "array_interface": ("_core.protocols", "array_interface"),
-    "array_ufunc": ("_ops.numpy_dispatch", "call_ufunc"),
-    "contains": ("_ops.array_api", "contains"),
-    "copy": ("cuda._backend", "copy"),
-    "cuda_array_interface": ("_core.protocols", "cuda_array_interface"),
-    "cuda_start": ("cuda._device", "start"),
-    "engine": ("cuda._backend", "engine"),
-    "export": ("cuda._exchange", "export"),
-    "fill": ("cuda._backend", "fill"),
-    "format": ("_core.format", "format_tensor"),
-    "html": ("_core.html", "html_tensor"),
-    "launch": ("cuda._launch", "settings_of"),
-    "move": ("cuda._backend", "move"),
-    "namespace": ("_ops.array_api", "namespace"),
-    "reduce": ("_core.pickling", "reduce_tensor"),
-    "repr": ("_core.format", "repr_tensor"),
-    "round": ("_ops.rounding", "round_tensor"),
-    "stream_for_readers": ("cuda._exchange", "stream_for_readers"),
-    "to": ("cuda._backend", "to"),
-    "transfer": ("cuda._backend", "transfer"),
-}
-
-
-def _loading(hook, module, name):
-    def ask(*arguments):
-        function = getattr(import_module(f"dltensor.{module}"), name)
-        set_hook(hook, function)
-        return function(*arguments)
-
-    return ask
-
-
-for _hook, (_module, _name) in FACES.items():
-    set_hook(_hook, _loading(_hook, _module, _name))
-
 
 _lock = RLock()
 _being_loaded = set()
