@@ -60,13 +60,13 @@ class Usage(ctypes.Structure):
     ]
 
 
-def compiled(folder, face, flags=()):
-    """Compile the engine and `face`, unless that was done before; return the paths of the objects."""
+def compiled(folder, shim, flags=()):
+    """Compile the engine and `shim`, unless that was done before; return the paths of the objects."""
     native = SOURCE / "native"
     files = [path for part in (".", "cuda", "memory") for path in sorted((native / part).glob("*.cc"))]
     files.remove(native / "cuda" / "seed.cc")  # a program
     files += [native / name for name in ("layout/layout.cc", "layout/sharing.cc", "cpu/dtype.cc", "cpu/scalar.cc")]
-    files += [Path(__file__).with_name(face)]
+    files += [Path(__file__).with_name(shim)]
     command = ["-std=c++20", "-O1", "-g1", "-fPIC", "-Wall", f"-I{SOURCE}", f"-I{SOURCE / 'include'}", *flags]
     headers = (
         sorted((SOURCE / "include" / "dltensor").glob("*.h"))

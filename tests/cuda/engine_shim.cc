@@ -95,10 +95,10 @@ SHIM int shim_allocate_pinned(int device, size_t bytes, Block** out) { return an
 SHIM int shim_allocate_managed(int device, size_t bytes, Block** out) { return answer(allocate_managed(device, bytes, out)); }
 SHIM void* shim_data(Block* block) { return block->data; }
 SHIM void shim_release(Block* block) { release(block); }
-SHIM int shim_lend_to(Block* block, Stream* stream) { return answer(lend_to(block, *stream)); }
-static void let_go(void* counter) noexcept { ++*static_cast<int*>(counter); }
+SHIM int shim_export_to(Block* block, Stream* stream) { return answer(export_to(block, *stream)); }
+static void deleter(void* counter) noexcept { ++*static_cast<int*>(counter); }
 SHIM int shim_adopt(void* data, Stream* stream, int* counter, Block** out) {
-  return answer(adopt_foreign(data, *stream, counter, let_go, out));
+  return answer(adopt_foreign(data, *stream, counter, deleter, out));
 }
 SHIM size_t shim_empty_cache(int device) { return empty_cache(device); }
 SHIM void shim_set_cache_limit(size_t bytes) { dlt::cuda::set_cache_limit(bytes); }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything that the CUDA engine does on the host, once for each allocation of it with just that allocation failing. Each
-// time the process lives on, the fault is one of memory with a message, nothing is left behind, and then all works.
+// Everything that the CUDA engine does on the host, once for each allocation of it with just that allocation failing.
+// Each time the process lives on, the fault is one of memory with a message, nothing is left behind, and then all
+// works.
 //
 //   no_memory SOURCES FOLDER STEP [blas]    every STEPth allocation; "ok N" when all N went well; blas: products of cuBLAS
 //                                           alone, whose workspace makes each step of the host driver slow
@@ -19,7 +20,7 @@
 #include "native/cuda/engine.h"
 
 // ---- allocations that fail: of C++ and, by --wrap, of C. Linked with a C++ library of its own, the program gives its
-// operators to nobody else: the host driver's allocations do not count.
+// operators to no other library: the host driver's allocations do not count.
 
 static int64_t countdown = 0;  // 0: none fails
 
@@ -80,8 +81,8 @@ struct Tensor {
   Operand operand() { return {&its, block}; }
 };
 
-static int let_go_calls = 0;
-static void let_go(void*) noexcept { ++let_go_calls; }
+static int deleter_calls = 0;
+static void deleter(void*) noexcept { ++deleter_calls; }
 
 static void compute(Stream& stream, Stream& other) {
   Tensor a, b, out, wide, turned, mask;
@@ -135,13 +136,13 @@ static void multiply(Stream& stream, bool by_blas) {
 static void hold_foreign(Stream& stream, Stream& other) {
   static float memory[48];
   Block* block = nullptr;
-  const int before = let_go_calls;
-  GO(adopt_foreign(memory, stream, memory, let_go, &block));
+  const int before = deleter_calls;
+  GO(adopt_foreign(memory, stream, memory, deleter, &block));
   const bool used = went(use(block, other, false));
   release(block);
   (void)used;
   if (went(synchronize_device(0))) cuda::empty_cache(-1);
-  if (let_go_calls != before + 1) complaint = "foreign memory was not given back once";
+  if (deleter_calls != before + 1) complaint = "foreign memory was not given back once";
 }
 
 static void capture(Stream& stream) {

@@ -119,7 +119,7 @@ def test_a_consumers_stream_is_waited_for_at_the_release(cuda, machine):
     target = ctypes.c_uint64()
     assert driver.cuMemAllocAsync(ctypes.byref(target), ctypes.c_size_t(4096), raw) == 0
     x = cuda.fill(7, cuda.empty((4096,), "uint8", home), home)
-    cuda("lend_to", x.block, cuda.stream(0, raw.value))
+    cuda("export_to", x.block, cuda.stream(0, raw.value))
     source = ctypes.c_uint64(cuda.c.shim_data(x.block))
     assert driver.cuMemcpyDtoDAsync_v2(target, source, ctypes.c_size_t(4096), raw) == 0
     x.release()
@@ -352,7 +352,7 @@ def test_reading_in_a_capture_is_refused_and_spoils_nothing(cuda, machine):
 
 
 def test_work_beside_a_capture_goes_on_and_spoils_nothing(cuda, machine):
-    """By default the driver forbids questions and waits while any stream is captured, whoever asks."""
+    """By default the driver rejects queries and waits of every thread while any stream is captured."""
     stream, other = cuda.new_stream(), cuda.new_stream()
     x = cuda.upload(np.arange(50, dtype="f4"), stream)
     out = cuda.run("negative", [x], "float32", stream=stream)
@@ -423,7 +423,7 @@ def test_a_captured_product_has_a_workspace_that_lasts_as_its_graph(cuda, machin
     assert machine.library.cuGraphInstantiateWithFlags(ctypes.byref(executable), graph, ctypes.c_uint64(0)) == 0
     cuda("destroy_stream", stream)
     other = cuda.new_stream()
-    # What the stream's own workspace was is somebody else's now.
+    # The memory of the stream's own workspace is in use elsewhere now.
     size = 32 << 18
     taken = [cuda.fill(7.0, cuda.empty((size,), "float32", other), other) for _ in range(2)]
     for _ in range(2):

@@ -7,9 +7,9 @@ import pytest
 dl = pytest.importorskip("dltensor", reason="the package is not installed")
 cuda = pytest.importorskip("dltensor.cuda", reason="the package is not installed")
 
-import conftest as house  # noqa: E402  beside this file: whether a card or the host driver runs
+import conftest as setup  # noqa: E402  beside this file: whether a card or the host driver runs
 
-pytestmark = [pytest.mark.gpu] if house.ON_CARD else []
+pytestmark = [pytest.mark.gpu] if setup.ON_CARD else []
 
 
 def launches(machine, call):
@@ -66,7 +66,7 @@ def test_the_new_methods_work_on_devices(eager_machine):
 
 @pytest.mark.parametrize("dtype", ["float32", "uint8", "int4"])
 def test_a_transfer_of_more_than_any_memory_holds_is_a_memory_error(eager_machine, dtype):
-    # As many bits as 64 of them do not count: once the room for them was of no bytes at all.
+    # As many bits as 64 of them do not count: an earlier version allocated 0 bytes for them.
     there = dl.broadcast_to(dl.zeros((1,), dtype=dtype).to("cuda"), (2**59 if dtype == "float32" else 2**61,))
     for call in (lambda: there.numpy(non_blocking=True), there.copy, lambda: there.to("cpu"), lambda: there.numpy()):
         with pytest.raises(MemoryError):

@@ -7,10 +7,10 @@ import pytest
 dl = pytest.importorskip("dltensor", reason="the package is not installed")
 cuda = pytest.importorskip("dltensor.cuda", reason="the package is not installed")
 
-import conftest as house  # noqa: E402  beside this file: whether a card or the host driver runs
+import conftest as setup  # noqa: E402  beside this file: whether a card or the host driver runs
 from test_tensor_cuda import numbers, same  # noqa: E402
 
-pytestmark = [pytest.mark.gpu] if house.ON_CARD else []
+pytestmark = [pytest.mark.gpu] if setup.ON_CARD else []
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
@@ -49,7 +49,7 @@ def test_products_of_complex_numbers(eager_machine):
     np.testing.assert_allclose(got, (1 - 2j) * (a.numpy() @ b.numpy()) + 0.5j * c.numpy(), rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.skipif(house.ON_CARD, reason="rounding of a product by hardware is not ours to test")
+@pytest.mark.skipif(setup.ON_CARD, reason="rounding of a product by hardware is not ours to test")
 def test_tf32_rounds_factors_only_where_it_is_allowed(eager_machine):
     x = dl.full((4, 4), 1 + 2**-12, device="cuda")
     exact = float(np.float32(4 * (1 + 2**-12) ** 2))

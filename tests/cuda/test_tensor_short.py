@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The short way of operations on plain CUDA tensors, which must end where the way of all does."""
+"""The fast path of operations on plain CUDA tensors, which must give the results of the slow path."""
 
 import pytest
 
 dl = pytest.importorskip("dltensor", reason="the package is not installed")
 pytest.importorskip("dltensor.cuda", reason="the package is not installed")
 
-import conftest as house  # noqa: E402  beside this file: whether a card or the host driver runs
+import conftest as setup  # noqa: E402  beside this file: whether a card or the host driver runs
 from test_tensor_cuda import machine_order, numbers, same  # noqa: E402, F401  the fixture is used by name
 
-pytestmark = [pytest.mark.gpu] if house.ON_CARD else []
+pytestmark = [pytest.mark.gpu] if setup.ON_CARD else []
 
 
 def outcome(statement, tensor):
@@ -23,7 +23,7 @@ def outcome(statement, tensor):
 @pytest.mark.parametrize("number", [2, 2.5, True, 1 + 2j, 300, -1, 2**40])
 @pytest.mark.parametrize("dtype", ["bool", "uint8", "int64", "float16", "float32", "complex64"])
 def test_numbers_beside_tensors_are_the_cpus(eager_machine, dtype, number):
-    """In C order on one device they go a short way, which must end where the long one does, or leave it to that."""
+    """In C order on one device they use the fast path, which must give the slow path's result or defer to it."""
     a = numbers((2, 3), dtype)
     x = a.to("cuda")
     for statement in (

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compiles a C++ test face against the sources of the engine and loads it. No tests here."""
+"""Compiles a C++ test binding against the sources of the engine and loads it. No tests here."""
 
 import concurrent.futures
 import ctypes
@@ -31,8 +31,8 @@ NARROWING = ["-Wconversion", "-Wno-sign-conversion", "-Wno-float-conversion"]
 
 
 def cache() -> pathlib.Path:
-    """Return the folder that compiled faces are kept in between runs."""
-    folder = pathlib.Path(os.environ.get("DLTENSOR_TEST_CACHE", pathlib.Path(tempfile.gettempdir()) / "dltensor-faces"))
+    """Return the folder that compiled bindings are kept in between runs."""
+    folder = pathlib.Path(os.environ.get("DLTENSOR_TEST_CACHE", pathlib.Path(tempfile.gettempdir()) / "dltensor-tests"))
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 
@@ -44,7 +44,7 @@ def run(command: list) -> None:
         raise RuntimeError(f"{' '.join(map(str, command))}\n{done.stderr}")
 
 
-def face(name: str, *flags: str) -> ctypes.CDLL:
+def binding(name: str, *flags: str) -> ctypes.CDLL:
     """Compile tests/engine/`name` alone (headers only) and load it."""
     source = pathlib.Path(__file__).parent / name
     headers = sorted(p for folder in INCLUDES for p in folder.rglob("*.h"))
@@ -134,13 +134,13 @@ def sources(*folders: str) -> list[pathlib.Path]:
     return found
 
 
-def engine(face_name: str, *flags: str) -> ctypes.CDLL:
-    """Compile the whole engine with tests/engine/`face_name` into one library and load it."""
+def engine(engine_name: str, *flags: str) -> ctypes.CDLL:
+    """Compile the whole engine with tests/engine/`engine_name` into one library and load it."""
     kernels, base, levels = _lists()
     native = ROOT / "src" / "dltensor" / "native"
     units = [
         (native / k, ("-O3", f"-DDLT_LEVEL={level}", *options)) for k in kernels for level, options in levels.items()
     ]
-    units += [(native / b, ("-O2",)) for b in base] + [(pathlib.Path(__file__).parent / face_name, ("-O2",))]
+    units += [(native / b, ("-O2",)) for b in base] + [(pathlib.Path(__file__).parent / engine_name, ("-O2",))]
     suffix = sysconfig.get_config_var("SHLIB_SUFFIX")
     return ctypes.CDLL(str(link(f"engine-{{}}{suffix}", objects(units, *flags), "-shared", *flags)))

@@ -57,22 +57,22 @@ class ExactComparison(c.Structure):
     _fields_ = [("always", c.c_int), ("op", c.c_int), ("value", Scalar)]
 
 
-library = engine("engine_face.cc")
-library.face_op.restype = c.POINTER(OpRow)
-library.face_type.restype = c.POINTER(TypeRow)
-library.face_levels.restype = c.POINTER(c.c_char_p)
+library = engine("engine_binding.cc")
+library.engine_op.restype = c.POINTER(OpRow)
+library.engine_type.restype = c.POINTER(TypeRow)
+library.engine_levels.restype = c.POINTER(c.c_char_p)
 
-OPS = {library.face_op(i).contents.name.decode(): i for i in range(library.face_op_count())}
-ROWS = {name: library.face_op(i).contents for name, i in OPS.items()}
-TYPES = {library.face_type(i).contents.name.decode(): i for i in range(library.face_type_count())}
-COMPUTED = list(TYPES)[: library.face_computed_types()]
+OPS = {library.engine_op(i).contents.name.decode(): i for i in range(library.engine_op_count())}
+ROWS = {name: library.engine_op(i).contents for name, i in OPS.items()}
+TYPES = {library.engine_type(i).contents.name.decode(): i for i in range(library.engine_type_count())}
+COMPUTED = list(TYPES)[: library.engine_computed_types()]
 
 
 def levels():
     """Return the instruction sets that were compiled in and that this processor has."""
     found, i = [], 0
-    while (name := library.face_levels()[i]) is not None:
-        if library.face_supports(name):
+    while (name := library.engine_levels()[i]) is not None:
+        if library.engine_supports(name):
             found.append(name.decode())
         i += 1
     return found
@@ -90,7 +90,7 @@ def type_of(dtype):
 
 def tensor(x, name=None):
     """Return a DLTensor over an array, with its strides in elements; `name` overrules the dtype."""
-    row = library.face_type(TYPES[name] if name else type_of(x.dtype)).contents
+    row = library.engine_type(TYPES[name] if name else type_of(x.dtype)).contents
     shape, strides = (
         (c.c_int64 * max(x.ndim, 1))(*x.shape),
         (c.c_int64 * max(x.ndim, 1))(*[s // x.itemsize for s in x.strides]),
@@ -102,11 +102,11 @@ def tensor(x, name=None):
 
 def run(name, *operands, out, type=None, saturate=False, padded=0):
     """Run an op into `out`; the compute dtype is the first operand's unless given."""
-    given = TYPES[type] if type else library.face_compute_type(OPS[name], type_of(operands[0].dtype))
+    given = TYPES[type] if type else library.engine_compute_type(OPS[name], type_of(operands[0].dtype))
     views = [tensor(x) for x in operands]
     pointers = (c.POINTER(Tensor) * 3)(*[c.pointer(v) for v in views])
     target = tensor(out)
-    status = library.face_run(OPS[name], int(saturate), given, pointers, c.byref(target), padded)
+    status = library.engine_run(OPS[name], int(saturate), given, pointers, c.byref(target), padded)
     if status:
         raise ValueError(f"{name}: status {status}")
     return out
@@ -114,13 +114,13 @@ def run(name, *operands, out, type=None, saturate=False, padded=0):
 
 def result_of(name, dtype):
     """Return the NumPy dtype that an op gives for operands of `dtype`, or None when it takes none such."""
-    inner = library.face_compute_type(OPS[name], type_of(dtype))
-    return None if inner < 0 else dtype_of(list(TYPES)[library.face_result_type(OPS[name], inner)])
+    inner = library.engine_compute_type(OPS[name], type_of(dtype))
+    return None if inner < 0 else dtype_of(list(TYPES)[library.engine_result_type(OPS[name], inner)])
 
 
 def cast(x, out, nearest=False, saturate=False, scale=None, offset=0.0, padded=0, names=(None, None)):
     source, target = tensor(x, names[0]), tensor(out, names[1])
-    status = library.face_cast(
+    status = library.engine_cast(
         c.byref(target), c.byref(source), int(nearest), int(saturate), int(scale is not None),
         c.c_double(1.0 if scale is None else scale), c.c_double(offset), padded,
     )  # fmt: skip
@@ -130,12 +130,12 @@ def cast(x, out, nearest=False, saturate=False, scale=None, offset=0.0, padded=0
 
 
 def copy(dst, src):
-    assert library.face_copy(c.byref(tensor(dst)), c.byref(tensor(src)), 1)
+    assert library.engine_copy(c.byref(tensor(dst)), c.byref(tensor(src)), 1)
     return dst
 
 
 def gemm(a, b, out, alpha=1.0, beta=0.0):
-    status = library.face_gemm(
+    status = library.engine_gemm(
         c.byref(tensor(out)), c.byref(tensor(a)), c.byref(tensor(b)), c.c_double(alpha), c.c_double(beta)
     )
     if status:

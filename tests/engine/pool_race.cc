@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every way of using the pool at once, for ThreadSanitizer: each index exactly once, whoever asks, also after a fork.
+// Every way of using the pool at once, for ThreadSanitizer: each index exactly once, from every thread, also after a
+// fork.
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything in the engine that threads share, from many threads at once: memory, lent tensors, jobs, the trace, arrays
-// behind the vtable and their names. Made to run under ThreadSanitizer; checks what must hold in the other builds too.
+// Everything in the engine that threads share, from many threads at once: memory, exported tensors, jobs, the trace,
+// arrays behind the vtable and their names. Made to run under ThreadSanitizer; checks what must hold in the other
+// builds too.
 //
 //   shared_state mix ROUNDS     "nothing shared went wrong"
 //   shared_state empty ROUNDS   one thread empties the lists that another one is working on
@@ -44,11 +45,11 @@ struct Random {
   uint32_t below(uint32_t limit) { return (*this)() % limit; }
 };
 
-// ---- memory: what one thread takes another one lets go of
+// ---- memory: allocated by one thread, released by another
 
 constexpr int places = 64;
 std::atomic<dlt::Block*> shelf[places];
-std::atomic<DLManagedTensorVersioned*> lent[places];
+std::atomic<DLManagedTensorVersioned*> exported[places];
 
 size_t some_size(Random& random) {
   const uint32_t kind = random.below(16);
@@ -114,7 +115,7 @@ void export_memory(Random& random) {
   DLManagedTensorVersioned* tensor = dlt::export_managed(view, block, 0);
   dlt::release(block);
   CHECK(tensor != nullptr && dlt::block_of(tensor) == block && tensor->dl_tensor.shape[1] == 4);
-  if (auto* other = lent[random.below(places)].exchange(tensor)) other->deleter(other);
+  if (auto* other = exported[random.below(places)].exchange(tensor)) other->deleter(other);
 }
 
 void govern_memory(Random& random) {
@@ -262,7 +263,7 @@ void run_mix(int rounds) {
   for (uint64_t k = 1; k <= 8; ++k) threads.emplace_back(mix, k, rounds);
   for (auto& thread : threads) thread.join();
   for (auto& place : shelf) check_and_release(place.exchange(nullptr));
-  for (auto& place : lent)
+  for (auto& place : exported)
     if (auto* tensor = place.exchange(nullptr)) tensor->deleter(tensor);
   dlt::opaque::drain([](void* thing) noexcept { static_cast<std::atomic<int64_t>*>(thing)->fetch_sub(1); });
   shared.destroy(shared.ptr);
@@ -274,8 +275,8 @@ void run_mix(int rounds) {
   puts("nothing shared went wrong");
 }
 
-// As many meetings of the two as there can be: without process_barrier() the owner would take a block that is being given
-// back. (ThreadSanitizer cannot see that: its atomics are stronger than the processor's.)
+// As many meetings of the two as there can be: without process_barrier() the owner would take a block that is being
+// given back. (ThreadSanitizer cannot see that: its atomics are stronger than the processor's.)
 void run_empty(int rounds) {
   std::atomic<bool> done{false};
   std::thread owner([&] {
@@ -332,8 +333,8 @@ void run_idle() {
   puts("nothing shared went wrong");
 }
 
-// Nothing has taken memory or run a job before. While one thread runs the first job, whose threads take memory, this one
-// forks; the child does the same again.
+// Nothing has taken memory or run a job before. While one thread runs the first job, whose threads take memory, this
+// one forks; the child does the same again.
 void run_fork() {
   std::atomic<bool> begun{false}, enough{false};
   struct Context {

@@ -93,13 +93,13 @@ def test_to_wide_types_agrees_with_numpy(name, to, level):  # noqa: F811
 def test_complex32_holds_two_halves(level):  # noqa: F811
     x = values(np.dtype(np.complex64), 200, 1)
     pairs = np.empty((200, 2), np.float16)
-    row = library.face_type(TYPES["complex32"]).contents
+    row = library.engine_type(TYPES["complex32"]).contents
     target = tensor(np.empty(200, np.int32))
     keep = target.kept[0]
     target.dtype = row.dtype
     for dtype in (np.complex64, np.complex128):
         y = x.astype(dtype)
-        assert library.face_cast(c.byref(target), c.byref(tensor(y)), 0, 0, 0, c.c_double(1), c.c_double(0), 0) == 0
+        assert library.engine_cast(c.byref(target), c.byref(tensor(y)), 0, 0, 0, c.c_double(1), c.c_double(0), 0) == 0
         with np.errstate(all="ignore"):
             want = y.view(f"f{y.itemsize // 2}").astype(np.float16).view(np.int32)
         pairs = keep.copy()
@@ -157,7 +157,7 @@ def test_copies_are_numpys(kind, level):  # noqa: F811
             for turned in (view, view[tuple(slice(None, None, -1) for _ in order)], view[..., ::2] if order else view):
                 got = np.zeros(turned.shape, kind)
                 source_, target = lanes(turned), lanes(got)
-                assert library.face_copy(c.byref(target), c.byref(source_), 1)
+                assert library.engine_copy(c.byref(target), c.byref(source_), 1)
                 assert got.tobytes() == turned.tobytes()
 
 
@@ -187,10 +187,10 @@ def test_large_copies_and_fills_past_the_cache(level):  # noqa: F811
     square = x[: 3000 * 3000].reshape(3000, 3000)
     assert (copy(np.empty_like(square), square.T) == square.T).all()
     value = np.array(7, np.uint32)
-    library.face_fill(c.byref(tensor(out)), value.ctypes.data_as(c.c_void_p), 1)
+    library.engine_fill(c.byref(tensor(out)), value.ctypes.data_as(c.c_void_p), 1)
     assert (out == 7).all()
     third = np.zeros(300, np.uint16)
-    library.face_fill(c.byref(tensor(third[1::3])), np.array(9, np.uint16).ctypes.data_as(c.c_void_p), 1)
+    library.engine_fill(c.byref(tensor(third[1::3])), np.array(9, np.uint16).ctypes.data_as(c.c_void_p), 1)
     assert third.sum() == 900
     assert (third[1::3] == 9).all()
 
@@ -201,6 +201,7 @@ def test_where_chooses(level):  # noqa: F811
         a, b = np.arange(1200).reshape(40, 30).astype(dtype), np.full((), 5, dtype)
         out = np.empty((40, 30), dtype)
         assert (
-            library.face_where(c.byref(tensor(mask)), c.byref(tensor(a)), c.byref(tensor(b)), c.byref(tensor(out))) == 0
+            library.engine_where(c.byref(tensor(mask)), c.byref(tensor(a)), c.byref(tensor(b)), c.byref(tensor(out)))
+            == 0
         )
         np.testing.assert_array_equal(out, np.where(mask, a, b))

@@ -18,7 +18,7 @@ LENGTHS = list(range(68))
 
 
 class Guarded:
-    """Two pages between two that nobody may touch."""
+    """Two pages between two inaccessible guard pages."""
 
     def __init__(self):
         self.memory = mmap.mmap(-1, 4 * PAGE)
@@ -97,7 +97,7 @@ def test_sixteen_threads_share_tensors():
             if not (out == want).all():
                 wrong.append(1)
 
-    library.face_set_threads(4)
+    library.engine_set_threads(4)
     threads = [threading.Thread(target=work) for _ in range(16)]
     for t in threads:
         t.start()
@@ -107,7 +107,7 @@ def test_sixteen_threads_share_tensors():
 
 
 def test_a_forked_child_computes():
-    library.face_set_threads(4)
+    library.engine_set_threads(4)
     x = np.ones(500_000, np.float32)
     run("add", x, x, out=np.empty_like(x))
     child = os.fork()
@@ -123,7 +123,7 @@ def test_the_number_of_threads_changes_no_bit():
     x = np.random.default_rng(0).normal(size=(700, 900)).astype(np.float32)
     seen = set()
     for threads in (1, 2, 3, 8):
-        library.face_set_threads(threads)
+        library.engine_set_threads(threads)
         out = run("exp", x, out=np.empty_like(x))
         seen.add(
             out.tobytes()

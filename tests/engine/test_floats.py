@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from building import face
+from building import binding
 
 ml_dtypes = pytest.importorskip("ml_dtypes")
 FLOATS = [
@@ -18,7 +18,7 @@ WIDTH = {"float6_e2m3fn": 6, "float6_e3m2fn": 6, "float4_e2m1fn": 4}
 
 @pytest.fixture(scope="module", params=["-O2", "-O3"])
 def library(request):
-    return face("floats_face.cc", request.param)
+    return binding("floats_binding.cc", request.param)
 
 
 def convert(function, source, dtype):

@@ -37,9 +37,9 @@ def way(request):
             .as_posix()
             .encode()
         )
-    assert library.face_set_blas(path)
+    assert library.engine_set_blas(path)
     yield request.param
-    library.face_set_blas(None)
+    library.engine_set_blas(None)
 
 
 def operand(shape, dtype, seed):

@@ -35,9 +35,9 @@ TARGETS = {
 @pytest.fixture(params=native.levels())
 def level(request):
     before = native.levels()[-1]
-    assert native.library.face_set_level(request.param.encode())
+    assert native.library.engine_set_level(request.param.encode())
     yield request.param
-    native.library.face_set_level(before.encode())
+    native.library.engine_set_level(before.encode())
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "uint16", "uint32", "uint64", "complex128"])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The steps of CONTRIBUTING that add an operation, carried out on a copy of the headers: what comes from body and row.
+"""The steps of CONTRIBUTING that add an operation, run on a copy of the headers: what comes from body and row.
 
 That is loops, a Python function with signature and docstring, a CUDA kernel, stubs and the page of operations.
 """

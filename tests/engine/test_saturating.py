@@ -18,7 +18,7 @@ INTEGERS = ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uin
 REALS = ["real_add", "real_rsub", "real_multiply", "real_divide", "real_rdivide", "real_fma"]
 
 
-def settle(exact, dtype):
+def rounded(exact, dtype):
     """Round half to even and clamp; what Python's round does with a Fraction is exact."""
     info = np.iinfo(dtype)
     if isinstance(exact, float):
@@ -37,7 +37,7 @@ def test_all_pairs_of_8_bits(name, type_name, level):  # noqa: F811
     every = np.arange(256, dtype=np.uint8).view(dtype)
     a, b = np.repeat(every, 256), np.tile(every, 256)
     operation = OPERATIONS.get(name, divide)
-    want = np.array([settle(operation(x, y), dtype) for x, y in zip(a.tolist(), b.tolist(), strict=True)], dtype)
+    want = np.array([rounded(operation(x, y), dtype) for x, y in zip(a.tolist(), b.tolist(), strict=True)], dtype)
     np.testing.assert_array_equal(run(name, a, b, out=np.empty_like(a), type=type_name, saturate=True), want)
 
 
@@ -47,7 +47,7 @@ def test_wider_integers(name, type_name, level):  # noqa: F811
     dtype = dtype_of(type_name)
     a, b = values(dtype, 3000, 0), values(dtype, 3000, 1)
     operation = OPERATIONS.get(name, divide)
-    want = np.array([settle(operation(x, y), dtype) for x, y in zip(a.tolist(), b.tolist(), strict=True)], dtype)
+    want = np.array([rounded(operation(x, y), dtype) for x, y in zip(a.tolist(), b.tolist(), strict=True)], dtype)
     np.testing.assert_array_equal(run(name, a, b, out=np.empty_like(a), type=type_name, saturate=True), want)
 
 
@@ -56,16 +56,16 @@ def test_fma_and_signs(type_name, level):  # noqa: F811
     dtype = dtype_of(type_name)
     a, b, d = (values(dtype, 2000, k) for k in range(3))
     rows = list(zip(a.tolist(), b.tolist(), d.tolist(), strict=True))
-    want = np.array([settle(Fraction(x * y + z), dtype) for x, y, z in rows], dtype)
+    want = np.array([rounded(Fraction(x * y + z), dtype) for x, y, z in rows], dtype)
     np.testing.assert_array_equal(run("fma", a, b, d, out=np.empty_like(a), type=type_name, saturate=True), want)
     for name, f in (("negative", lambda x: -x), ("abs", abs)):
-        want = np.array([settle(Fraction(f(x)), dtype) for x in a.tolist()], dtype)
+        want = np.array([rounded(Fraction(f(x)), dtype) for x in a.tolist()], dtype)
         np.testing.assert_array_equal(run(name, a, out=np.empty_like(a), type=type_name, saturate=True), want)
     if type_name[0] == "u":
         signed = np.dtype(type_name[1:])
         s, t = values(signed, 2000, 4), values(signed, 2000, 5)
         want = np.array(
-            [settle(Fraction(x * y + z), dtype) for x, y, z in zip(s.tolist(), t.tolist(), d.tolist(), strict=True)],
+            [rounded(Fraction(x * y + z), dtype) for x, y, z in zip(s.tolist(), t.tolist(), d.tolist(), strict=True)],
             dtype,
         )
         np.testing.assert_array_equal(run("fma", s, t, d, out=np.empty_like(d), type=type_name, saturate=True), want)
@@ -84,7 +84,7 @@ def test_any_real_scalar_is_exact(name, type_name, level):  # noqa: F811
     a, d = values(dtype, 200, 0), values(dtype, 200, 1)
     for scalar in SCALARS:
         if not math.isfinite(scalar) and name in ("real_fma", "real_multiply"):
-            want = [settle(float(x) * scalar, dtype) for x in a.tolist()]
+            want = [rounded(float(x) * scalar, dtype) for x in a.tolist()]
         elif name in ("real_divide", "real_rdivide"):
             want = []
             for x in a.tolist():
@@ -97,9 +97,9 @@ def test_any_real_scalar_is_exact(name, type_name, level):  # noqa: F811
                     exact = math.nan if top == 0 else math.copysign(math.inf, top)
                 else:
                     exact = Fraction(top) / Fraction(bottom)
-                want.append(settle(exact, dtype))
+                want.append(rounded(exact, dtype))
         elif not math.isfinite(scalar):
-            want = [settle(scalar, dtype)] * a.size
+            want = [rounded(scalar, dtype)] * a.size
         else:
             s = Fraction(scalar)
             f = {
@@ -108,10 +108,10 @@ def test_any_real_scalar_is_exact(name, type_name, level):  # noqa: F811
                 "real_multiply": lambda x, z, s=s: x * s,
                 "real_fma": lambda x, z, s=s: s * x + z,
             }[name]
-            want = [settle(f(x, z), dtype) for x, z in zip(a.tolist(), d.tolist(), strict=True)]
+            want = [rounded(f(x, z), dtype) for x, z in zip(a.tolist(), d.tolist(), strict=True)]
         out = np.empty_like(a)
         views = tensor(a), tensor(d), tensor(out)
-        status = library.face_run_real(REALS.index(name), c.c_double(scalar), *map(c.byref, views))
+        status = library.engine_run_real(REALS.index(name), c.c_double(scalar), *map(c.byref, views))
         assert status == 0
         bad = np.flatnonzero(out != np.array(want, dtype))
         assert not bad.size, (scalar, a[bad[:3]], d[bad[:3]], out[bad[:3]], np.array(want, dtype)[bad[:3]])
@@ -122,8 +122,8 @@ def test_half_way_products_that_a_double_cannot_tell(level):  # noqa: F811
     x = np.arange(1, 2**16, dtype=np.uint16)
     for scalar in (0.5 + 2**-53, 0.5 - 2**-54, 1.5 + 2**-52, 0.1, 0.7):
         out = np.empty_like(x)
-        assert library.face_run_real(2, c.c_double(scalar), c.byref(tensor(x)), None, c.byref(tensor(out))) == 0
-        want = np.array([settle(Fraction(scalar) * v, x.dtype) for v in x.tolist()], x.dtype)
+        assert library.engine_run_real(2, c.c_double(scalar), c.byref(tensor(x)), None, c.byref(tensor(out))) == 0
+        want = np.array([rounded(Fraction(scalar) * v, x.dtype) for v in x.tolist()], x.dtype)
         np.testing.assert_array_equal(out, want)
 
 
@@ -156,7 +156,7 @@ def test_comparisons_with_scalars_are_exact():
             continue
         info = (0, 1) if type_name == "bool" else (np.iinfo(type_name).min, np.iinfo(type_name).max)
         answer = ExactComparison()
-        library.face_exact_comparison(OPS[name], TYPES[type_name], c.byref(Scalar.of(scalar)), c.byref(answer))
+        library.engine_exact_comparison(OPS[name], TYPES[type_name], c.byref(Scalar.of(scalar)), c.byref(answer))
         for v in (x for x in (info[0], info[1], 0, 1, 2, 3, 254, 255, 2**53, 2**53 + 1, -1) if info[0] <= x <= info[1]):
             want = eval(f"v {symbol} scalar")
             if answer.always >= 0:

@@ -29,7 +29,10 @@ def test_contiguous_means_that_the_elements_follow_each_other():
         for strides in itertools.product((0, 1, 2, 3, 4, 6, 9, -1), repeat=len(shape)):
             count = int(np.prod(shape, dtype=int))
             want = addresses(shape, strides) == list(range(count))
-            assert bool(library.face_contiguous(len(shape), numbers(shape), numbers(strides))) == want, (shape, strides)
+            assert bool(library.engine_contiguous(len(shape), numbers(shape), numbers(strides))) == want, (
+                shape,
+                strides,
+            )
             checked += 1
     assert checked > 30000
 
@@ -43,7 +46,7 @@ def test_coalescing_keeps_every_address_in_order():
                 continue
             extent, rows = numbers(shape), [numbers(s) for s in both]
             pointers = (c.POINTER(c.c_int64) * 2)(*[c.cast(r, c.POINTER(c.c_int64)) for r in rows])
-            kept = library.face_coalesce(len(shape), extent, 2, pointers)
+            kept = library.engine_coalesce(len(shape), extent, 2, pointers)
             assert 0 <= kept <= max(len(shape), 1)
             for row, strides in zip(rows, both, strict=True):
                 assert addresses(extent[:kept], row[:kept]) == addresses(shape, strides), (shape, both)
@@ -66,7 +69,7 @@ def test_shapes_broadcast_as_numpy_says(leading):
         out = numbers([0] * 64)
         ndims = (c.c_int * 2)(len(a), len(b))
         both = (c.POINTER(c.c_int64) * 2)(*[c.cast(numbers(s), c.POINTER(c.c_int64)) for s in (a, b)])
-        got = library.face_broadcast(2, ndims, both, int(leading), out)
+        got = library.engine_broadcast(2, ndims, both, int(leading), out)
         assert (None if got < 0 else tuple(out[:got])) == want, (a, b)
 
 
@@ -88,7 +91,7 @@ def test_overlap_is_never_missed_and_seldom_invented(ndim):
                 (np.ndarray(shape, np.uint8, buffer, start, strides), {start + a for a in addresses(shape, strides)})
             )
     for (a, bytes_a), (b, bytes_b) in itertools.combinations(views, 2):
-        says = library.face_overlap(c.byref(tensor(a)), c.byref(tensor(b)))
+        says = library.engine_overlap(c.byref(tensor(a)), c.byref(tensor(b)))
         truth = bool(bytes_a & bytes_b)
         missed += truth and says == 0
         invented += not truth and says != 0
@@ -99,19 +102,19 @@ def test_overlap_is_never_missed_and_seldom_invented(ndim):
 
 def test_interleaved_views_are_apart_and_equal_views_identical():
     x = np.zeros((8, 8), np.float32)
-    assert library.face_overlap(c.byref(tensor(x[:, ::2])), c.byref(tensor(x[:, 1::2]))) == 0
-    assert library.face_overlap(c.byref(tensor(x[:, :4])), c.byref(tensor(x[:, 4:]))) == 0
-    assert library.face_overlap(c.byref(tensor(x[::2])), c.byref(tensor(x[1::2]))) == 0
-    assert library.face_overlap(c.byref(tensor(x)), c.byref(tensor(x))) == 1
-    assert library.face_overlap(c.byref(tensor(x)), c.byref(tensor(x.T))) == 2
-    assert library.face_overlap(c.byref(tensor(x[1:])), c.byref(tensor(x[:-1]))) == 2
+    assert library.engine_overlap(c.byref(tensor(x[:, ::2])), c.byref(tensor(x[:, 1::2]))) == 0
+    assert library.engine_overlap(c.byref(tensor(x[:, :4])), c.byref(tensor(x[:, 4:]))) == 0
+    assert library.engine_overlap(c.byref(tensor(x[::2])), c.byref(tensor(x[1::2]))) == 0
+    assert library.engine_overlap(c.byref(tensor(x)), c.byref(tensor(x))) == 1
+    assert library.engine_overlap(c.byref(tensor(x)), c.byref(tensor(x.T))) == 2
+    assert library.engine_overlap(c.byref(tensor(x[1:])), c.byref(tensor(x[:-1]))) == 2
 
 
 def test_repeated_elements_are_found_exactly():
     for shape in shapes(3):
         for strides in itertools.product((0, 1, 2, 3, 6, -1, -5), repeat=len(shape)):
             every = addresses(shape, strides)
-            says = library.face_repeats(len(shape), numbers(shape), numbers(strides))
+            says = library.engine_repeats(len(shape), numbers(shape), numbers(strides))
             assert bool(says) == (len(set(every)) != len(every)), (shape, strides)
 
 
@@ -124,7 +127,7 @@ def test_repeated_elements_of_many_dimensions_are_found_exactly():
         strides = tuple(int(n) for n in random.integers(-400, 400, ndim))
         every = addresses(shape, strides)
         repeats = len(set(every)) != len(every)
-        assert bool(library.face_repeats(ndim, numbers(shape), numbers(strides))) == repeats, (shape, strides)
+        assert bool(library.engine_repeats(ndim, numbers(shape), numbers(strides))) == repeats, (shape, strides)
         count[repeats] += 1
     assert min(count) > 300
 
@@ -132,6 +135,6 @@ def test_repeated_elements_of_many_dimensions_are_found_exactly():
 def test_strides_that_cannot_be_searched_count_as_repeating():
     # 40 dimensions of close strides: more differences than the search tries. 2^127 and more: no distance holds them.
     close = [2**40 + 7 * d * d for d in range(40)]
-    assert library.face_repeats(40, numbers([2] * 40), numbers(close))
-    assert library.face_repeats(12, numbers([2**62] * 12), numbers([2**62 - k for k in range(12)]))
-    assert library.face_repeats(1, numbers([2]), numbers([-(2**63)]))
+    assert library.engine_repeats(40, numbers([2] * 40), numbers(close))
+    assert library.engine_repeats(12, numbers([2**62] * 12), numbers([2**62 - k for k in range(12)]))
+    assert library.engine_repeats(1, numbers([2]), numbers([-(2**63)]))

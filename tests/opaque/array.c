@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The C face of arrays, case by case: layout, origins, errors, and every function of an array made from a tensor. */
+/* The C interface of arrays, case by case: layout, origins, errors, and every function of an array made from a tensor. */
 #include "check.h"
 
 #define SAME(a, b) (memcmp(&(a), &(b), sizeof(a)) == 0)
@@ -52,7 +52,7 @@ static void names_never_leave_the_buffer(void) {
   for (uintptr_t size = 0; size <= 12; size++) {
     CHECK(dlt_get_data_origin(id, buffer, size) == DLT_BUFFER_SIZE_ERROR);
     for (size_t i = 0; i < sizeof(buffer); i++)
-      if (buffer[i] != '#') CHECK(!"written without room");
+      if (buffer[i] != '#') CHECK(!"written although the buffer is too small");
   }
   FAILS(dlt_get_data_origin(id, buffer, 5), "13 bytes");
   CHECK(dlt_get_data_origin(id, NULL, 64) == DLT_INVALID_PARAMETER_ERROR);
@@ -327,12 +327,12 @@ static void an_export_outlives_its_array(void) {
   returned = 0;
   dlt_array_t a = array_over(x, f64, 1, (int64_t[]){3}, NULL, 0), b;
   WORKS(a.copy(a.ptr, cpu, &b));
-  DLManagedTensorVersioned *lent = export_of(a), *copied = export_of(b);
+  DLManagedTensorVersioned *exported = export_of(a), *copied = export_of(b);
   end_array(&a);
   end_array(&b);
   CHECK(returned == 0);
-  CHECK(((double*)lent->dl_tensor.data)[2] == 3 && ((double*)copied->dl_tensor.data)[2] == 3);
-  lent->deleter(lent);
+  CHECK(((double*)exported->dl_tensor.data)[2] == 3 && ((double*)copied->dl_tensor.data)[2] == 3);
+  exported->deleter(exported);
   CHECK(returned == 1);
   CHECK(((double*)copied->dl_tensor.data)[1] == 2);
   copied->deleter(copied);
@@ -410,7 +410,7 @@ static void reshape_keeps_or_copies(void) {
   WORKS(a.reshape(a.ptr, (uintptr_t[]){12}, 1));
   t = export_of(a);
   CHECK(t->dl_tensor.data != x);
-  CHECK(returned == 1); /* the old memory is let go of */
+  CHECK(returned == 1); /* the old memory is released */
   for (int i = 0; i < 12; i++) CHECK(((double*)t->dl_tensor.data)[i] == i / 3 + 4 * (i % 3));
   t->deleter(t);
   end_array(&a);
@@ -602,7 +602,7 @@ static void layouts_convert_both_ways(void) {
   FAILS(dlt_array_to_v1(a, NULL), "NULL");
 }
 
-/* Somebody's array of the old layout: a few doubles in one row. */
+/* A foreign array of the old layout: a few doubles in one row. */
 typedef struct {
   uintptr_t shape[2];
   double x[8];

@@ -33,10 +33,10 @@ static dlt_status_t shape(const void* p, const uintptr_t** out, uintptr_t* count
   *count = 2;
   return 0;
 }
-static DLManagedTensorVersioned* lent(void) { return tensor_over(data, f64, 2, (int64_t[]){2, 3}, (int64_t[]){3, 1}, 0); }
+static DLManagedTensorVersioned* exported(void) { return tensor_over(data, f64, 2, (int64_t[]){2, 3}, (int64_t[]){3, 1}, 0); }
 static dlt_status_t as_dlpack(void* p, DLManagedTensorVersioned** out, DLDevice d, const int64_t* s, DLPackVersion v) {
   (void)p, (void)d, (void)s, (void)v;
-  *out = lent();
+  *out = exported();
   return 0;
 }
 static dlt_status_t from_dlpack(const void* p, DLManagedTensorVersioned* t, dlt_array_t* out) {
@@ -177,7 +177,7 @@ static void setting_deleter(DLManagedTensorVersioned* t) {
 static dlt_status_t lying_dlpack(void* p, DLManagedTensorVersioned** out, DLDevice d, const int64_t* s, DLPackVersion v) {
   (void)p, (void)d, (void)s, (void)v;
   static test_tensor kept;
-  DLManagedTensorVersioned* t = lent();
+  DLManagedTensorVersioned* t = exported();
   switch (set_last_error_of) {
     case null_tensor: t->deleter(t), t = NULL; break;
     case major_2: t->version.major = 2; break;
@@ -354,7 +354,7 @@ static void each_lie_is_named(void) {
     LIE(as_dlpack, lying_dlpack, lies[i].words);
     CHECK(returned == 1);
   }
-  /* An origin that nobody registered has a name all the same: the one that says so. */
+  /* An unregistered origin has a name too: "unregistered origin". */
   dlt_array_t a = honest();
   a.origin = wild_origin;
   FAILS(dlt_array_check(&a, NULL), "of an array that 'from_dlpack' made");

@@ -94,12 +94,12 @@ static void* call(void* given) {
 }
 
 /* The status of `function` on a thread of its own, and what that thread's last error says. */
-int32_t call_in_thread(Function function, char* message, size_t room) {
+int32_t call_in_thread(Function function, char* message, size_t capacity) {
   Call one = {function, 0, ""};
   pthread_t thread;
   pthread_create(&thread, NULL, call, &one);
   pthread_join(thread, NULL);
-  snprintf(message, room, "%s", one.message);
+  snprintf(message, capacity, "%s", one.message);
   return one.status;
 }
 

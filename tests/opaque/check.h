@@ -47,7 +47,7 @@ static const DLDevice cpu = {kDLCPU, 0};
 static const DLPackVersion newest = {1, 3};
 static const DLDataType f64 = {kDLFloat, 64, 1}, f32 = {kDLFloat, 32, 1}, i32 = {kDLInt, 32, 1};
 
-/* A tensor over the caller's memory, as any library would lend it; `returned` counts calls of the deleter. */
+/* A tensor over the caller's memory, as any library exports it; `returned` counts calls of the deleter. */
 static int returned = 0;
 typedef struct {
   DLManagedTensorVersioned tensor;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elements: move_data, reshape, swap_axes, copy and create on random layouts of every element width, beside plain
-// loops over indices; and that nothing is written when a movement is wrong. Through the C++ face.
+// loops over indices; and that nothing is written when a movement is wrong. Through the C++ interface.
 #include <algorithm>
 #include <cstdint>
 #include <numeric>
@@ -15,7 +15,7 @@ namespace {
 std::mt19937_64 random_bits(20240607);
 int64_t below(int64_t n) { return static_cast<int64_t>(random_bits() % static_cast<uint64_t>(n)); }
 
-// A tensor with a layout of its own, in memory with a margin on both sides that nobody may touch.
+// A tensor with a layout of its own, in memory with a guard margin on both sides.
 struct Tensor {
   DLDataType dtype;
   int64_t width;  // bits
@@ -311,7 +311,7 @@ void padded_types_are_bytes() {
   FAILS(a.get().create(a.get().ptr, nullptr, 0, scalar(0).release(), &out), "padded or packed");
 }
 
-// The C++ face: a class of one's own, its exceptions, and what it refuses.
+// The C++ interface: a user's class, its exceptions, and what it refuses.
 struct Odd : dlt::ArrayBase {
   std::vector<uintptr_t> dims{2, 3};
   static inline int alive = 0;

@@ -345,7 +345,7 @@ def test_29_crossing_the_interface_lets_go_of_the_gil():
 
     thread = threading.Thread(target=count)
     interval = sys.getswitchinterval()
-    sys.setswitchinterval(60)  # nobody is made to let go
+    sys.setswitchinterval(60)  # no thread is made to release the GIL
     try:
         thread.start()
         before = counted[0]

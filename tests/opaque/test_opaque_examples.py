@@ -16,7 +16,7 @@ WORDS = "every function called on three origins"
 
 @pytest.fixture(scope="module")
 def package(tmp_path_factory):
-    """A folder laid out like the installed package, somewhere nobody was told about."""
+    """A folder laid out like the installed package, in a folder that is on no search path."""
     folder = tmp_path_factory.mktemp("site packages") / "dltensor"
     shutil.copytree(build.INCLUDE / "dltensor", folder / "include" / "dltensor")
     shutil.copy(build.engine() / "libdltensor.so", folder)

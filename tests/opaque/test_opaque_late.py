@@ -63,8 +63,8 @@ def test_29_threads_call_every_function_without_the_gil(callers):
 
 
 @pytest.mark.parametrize("make", ["np.ones(3)", "Object(np.ones(3))", "dl.ones(3)"])
-def test_29_nobody_waits_for_the_gil(callers, make):
-    # The main thread holds the GIL and waits for the thread: whoever asked for the GIL there would hang.
+def test_29_no_call_waits_for_the_gil(callers, make):
+    # The main thread holds the GIL and waits for the thread: a thread that requested the GIL there would deadlock.
     body = f"""
     array = dl.opaque.OpaqueArray({make})
     print(P.in_threads(ctypes.c_void_p(array.pointer), {ASK}, 4, 200))
@@ -192,7 +192,7 @@ def test_27_an_exception_on_a_foreign_thread_stays_there(callers):
     assert child(callers, body) == ["254 ValueError: on a thread", "b''"]
 
 
-def test_33_a_slow_export_in_another_thread_hangs_nobody(callers):
+def test_33_a_slow_export_in_another_thread_blocks_no_call(callers):
     # An array of others whose as_dlpack takes the GIL and its time, asked by two threads of Python at once.
     body = """
     T = dl.opaque

@@ -470,7 +470,7 @@ def test_35_the_owner_goes_after_the_last_view():
 
 
 def foreign_shape(dims):
-    """A `shape` function in Python, which makes an array count as somebody else's."""
+    """A `shape` function in Python, which makes an array count as foreign."""
     held = (ctypes.c_size_t * max(len(dims), 1))(*dims)
 
     @callback

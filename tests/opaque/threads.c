@@ -53,7 +53,7 @@ static void* mix(void* argument) {
         made.destroy(made.ptr);
         break;
       case 11: failures += target.move_data(target.ptr, target.ptr, &movement, 1) != 0; break;
-      case 12: /* both ways round at once: nobody waits for ever */
+      case 12: /* both directions at once: no deadlock */
         failures += target.move_data(target.ptr, shared.ptr, &movement, 1) < 0;
         break;
       case 13: failures += shared.move_data(shared.ptr, target.ptr, &movement, 1) < 0; break;
@@ -81,7 +81,7 @@ static void mixed_calls_from_eight_threads(void) {
   end_array(&target);
 }
 
-/* Everybody asks while one destroys: each call either works or says that the array is gone. */
+/* All threads query while one destroys: each call either works or reports that the array was destroyed. */
 static void* ask_until_gone(void* argument) {
   dlt_array_t* a = (dlt_array_t*)argument;
   for (;;) {

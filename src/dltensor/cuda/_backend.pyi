@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Types of _backend.pyx: what users meet of it.
+# Types of _backend.pyx: the public part.
 from typing import Any, Never, final
 
 from numpy.typing import NDArray

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tensors on CUDA devices: memory, moves and operations, each on the calling thread's stream.
 
-What is computed and whether it may be is decided by the modules that compute on the host too; nothing of that is here,
-nor of exchange, which is _cuda_exchange's.
-Loaded when the first tensor meets a CUDA device.
+Dtypes and shapes of results are decided by the modules that also compute on the host. Exchange is in _exchange.
+
+Loaded at the first use of a CUDA device.
 """
 cimport cython
 from cpython.object cimport PyTypeObject
@@ -78,7 +78,7 @@ cdef inline Native _native(const Operand* operand) noexcept:
 
 
 cdef void _read(Tensor t, Operand* out) noexcept:
-    """A tensor whose elements are only moved: those that are padded to bytes are bytes."""
+    """A tensor whose elements are only moved: elements padded to bytes are moved as bytes."""
     read_tensor(t, out)
     if out.flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED:
         out.view.dtype = type_table[type_uint8].dtype
@@ -86,7 +86,7 @@ cdef void _read(Tensor t, Operand* out) noexcept:
 
 
 cdef int _place(const Operand* out, object launch, Where* func, NativeLaunch* settings) except -1:
-    """Where work goes: the stream, and settings when there are some."""
+    """The stream of the work, and launch settings if set."""
     func.stream = stream_on(out.view.device.device_id)
     func.launch = NULL
     if launch is not None:
@@ -118,7 +118,7 @@ cdef int _element(int op, bint saturate, int type, Operand* operands, int count,
     if saturate and op == op_fma and not operands[2].number:
         for k in range(2):
             if not operands[k].number and operands[k].type != operands[2].type:
-                # Signed factors and an unsigned sum; a number among the factors has been stored as the sum's type.
+                # Signed factors and an unsigned addend; a scalar factor has been stored in the addend's type.
                 if operands[1 - k].number:
                     return _real(REAL_FMA, _unsigned(&operands[1 - k]), &operands[k], &operands[2], out, launch)
                 operation.op = 0
@@ -209,7 +209,7 @@ cdef int _gemm(Operand* a, Operand* b, Operand* c, const Scalar& alpha, const Sc
 
 
 cdef object _same(int op, int type, int to, int64_t size, const Item* items, int count, object out):
-    """Tensors of one dtype and shape on one device, all in C order, and numbers: nothing is left to decide."""
+    """The fast path: tensors of one dtype and shape on one device, all in C order, and numbers."""
     cdef const DLTensor* like = NULL
     cdef NativeStream* stream
     cdef Run[3] given
@@ -233,7 +233,7 @@ cdef object _same(int op, int type, int to, int64_t size, const Item* items, int
         made.impl.dl.data = made.impl.block.data
         made.impl.dl.dtype = type_table[to].dtype
         made.impl.dl.device = like.device
-        for i in range(2 * like.ndim):  # strides lie behind the shape
+        for i in range(2 * like.ndim):  # strides are stored after the shape
             made.impl.dl.shape[i] = like.shape[i]
     else:
         made = <Tensor>out
@@ -241,8 +241,8 @@ cdef object _same(int op, int type, int to, int64_t size, const Item* items, int
     target.number = False
     func.stream = stream
     func.launch = NULL
-    # The launch waits when the driver's queue is full, for as long as what is in it takes, which may need the GIL: a
-    # callback of whoever shares the device. How full it is nobody says.
+    # The launch blocks while the driver's queue is full, and queued work may need the GIL: a host callback of another
+    # library. The driver does not report how full the queue is.
     with nogil:
         status = runs(op, type, to, size, given, count, target, func)
     check(status)
@@ -277,10 +277,17 @@ cdef Block* allocate_for(int64_t bytes, DLDevice device, str func) except NULL:
             else:
                 status = allocate_managed(device.device_id, bytes, &block)
     else:
-        raise DeviceError(f"{func}: memory of {device_of(device)} cannot be had here; there are cpu, cuda, cuda_host "
-                          f"and cuda_managed")
+        raise DeviceError(f"{func}: memory of {device_of(device)} cannot be allocated here; supported devices are "
+                          f"cpu, cuda, cuda_host and cuda_managed")
     check(status)
     return block
+
+
+set_allocate(_allocate)
+
+
+def engine():
+    """Register the CUDA backend; importing this module has done so."""
 
 
 cdef Tensor _like(Tensor t, DLDevice device, str func):
@@ -343,8 +350,17 @@ cdef int _download(Tensor source, Tensor target) except -1:
     return check(status)
 
 
-cdef Tensor to_device(Tensor t, DLDevice target, str func):
-    """Answer ``Tensor.to``: a copy of `t` on another device."""
+def to(Tensor t not None, Device device not None, str func):
+    """Implement ``Tensor.to``: a copy of `t` on another device.
+
+    Raises
+    ------
+    DeviceError
+        There is no driver or no such device, or one of the two is neither a CUDA device nor the host.
+    BufferError
+        The host would have to wait for a stream on which a graph is being captured.
+    """
+    cdef DLDevice target = device.value
     cdef bint here = is_host(<int>t.impl.dl.device.device_type)
     cdef Tensor made
     if not here and not _is_cuda(t.impl.dl.device):
@@ -362,8 +378,14 @@ cdef Tensor to_device(Tensor t, DLDevice target, str func):
     return made
 
 
-cdef Tensor copy_on_device(Tensor t, str func):
-    """Answer ``Tensor.copy``: the elements in fresh memory of the same device, in C order."""
+def copy(Tensor t not None, str func):
+    """Implement ``Tensor.copy``: the elements in fresh memory of the same device, in C order.
+
+    Raises
+    ------
+    DeviceError
+        There is no driver, or the device is not a CUDA device.
+    """
     if not _is_cuda(t.impl.dl.device):
         raise DeviceError(f"{func}: the data is on {t.device}, which nothing here can copy; use the framework that "
                           f"made it")
@@ -372,8 +394,16 @@ cdef Tensor copy_on_device(Tensor t, str func):
     return made
 
 
-cdef int fill_on_device(Tensor t, object value, str func) except -1:
-    """Answer ``Tensor.fill``: write one number to every element."""
+def fill(Tensor t not None, value, str func):
+    """Implement ``Tensor.fill``: write one number to every element.
+
+    Raises
+    ------
+    OverflowError
+        The number is outside the dtype.
+    TypeError
+        The dtype has no known meaning, or several elements share a byte.
+    """
     cdef char element[32]
     cdef Operand place
     store_python(element, 0, value, t.impl.dl.dtype, True, func)
@@ -384,8 +414,14 @@ cdef int fill_on_device(Tensor t, object value, str func) except -1:
     return _fill(element, &place)
 
 
-cdef int move_between(Tensor target, Tensor source, str func) except -1:
-    """Answer an assignment between devices: elements of one dtype, broadcast."""
+def move(Tensor target not None, Tensor source not None, str func):
+    """Implement assignment between devices: elements of one dtype, broadcast.
+
+    Raises
+    ------
+    DeviceError
+        There is no driver, or one of the two is neither a CUDA device nor the host.
+    """
     cdef bint same = source.impl.dl.ndim == target.impl.dl.ndim
     cdef int i
     for i in range(target.impl.dl.ndim):
@@ -407,7 +443,7 @@ cdef int move_between(Tensor target, Tensor source, str func) except -1:
 @cython.final
 @cython.auto_pickle(False)
 cdef class Transfer:
-    """Elements on their way from a device to the host: what ``Tensor.numpy(non_blocking=True)`` returns.
+    """A pending copy from a device to the host, as returned by ``Tensor.numpy(non_blocking=True)``.
 
     Raises
     ------
@@ -434,7 +470,7 @@ cdef class Transfer:
 
     @property
     def done(self):
-        """Whether the elements are there; never waits."""
+        """Whether the copy is complete; never waits."""
         if self.event == NULL:
             return True
         cdef Status status = query_event(self.ordinal, self.event)
@@ -444,7 +480,7 @@ cdef class Transfer:
         return True
 
     def wait(self):
-        """Wait until the elements are there.
+        """Wait until the copy is complete.
 
         Raises
         ------
@@ -473,8 +509,16 @@ cdef class Transfer:
         return self.array
 
 
-cdef object transfer_to_host(Tensor t, object copy):
-    """Answer ``Tensor.numpy(non_blocking=True)``."""
+def transfer(Tensor t not None, copy):
+    """Implement ``Tensor.numpy(non_blocking=True)``.
+
+    Raises
+    ------
+    ValueError
+        `copy` is False and only a copy will do.
+    DeviceError
+        There is no driver, or the device is not a CUDA device.
+    """
     cdef Transfer made = Transfer.__new__(Transfer)
     cdef Tensor arriving
     cdef NativeStream* stream
@@ -486,8 +530,7 @@ cdef object transfer_to_host(Tensor t, object copy):
         made.array = t.numpy(copy=copy)
         return made
     if copy is not None and not copy:
-        raise ValueError(f"numpy: the data is on {t.device}, which NumPy cannot show without a copy, and copy=False "
-                         f"forbids it")
+        raise ValueError(f"numpy: the data is on {t.device}, which NumPy cannot show without a copy, but copy=False")
     if not _is_cuda(t.impl.dl.device):
         raise DeviceError(f"numpy: the data is on {t.device}, which the host cannot read and nothing here can move")
     arriving = new_tensor(t.impl.dl.ndim)
@@ -509,5 +552,5 @@ cdef object transfer_to_host(Tensor t, object copy):
     return made
 
 
-# Where users find it, in errors, pickles and help.
+# The public module name in errors, pickles and help.
 (<PyTypeObject*>Transfer).tp_name = "dltensor.cuda.Transfer"

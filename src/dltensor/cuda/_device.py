@@ -26,12 +26,12 @@ def _wheel_library(name: str) -> str:
         from cuda.pathfinder import load_nvidia_dynamic_lib
 
         return load_nvidia_dynamic_lib(name).abs_path or ""
-    except Exception:  # absent, or it found nothing: the engine searches on and says what it tried
+    except Exception:  # absent, or it found nothing: the engine searches further and reports what it tried
         return ""
 
 
 def start() -> None:
-    """Tell the engine where things are, once. Loads no CUDA library."""
+    """Pass the paths of libraries and kernels to the engine, once. Loads no CUDA library."""
     global _started
     if _started:
         return
@@ -58,7 +58,7 @@ def ordinal_of(device: Any) -> int:
 
 
 def is_available() -> bool:
-    """Tell whether there is a driver with at least one device.
+    """Return whether there is a driver with at least one device.
 
     Examples
     --------
@@ -89,7 +89,7 @@ def device_count() -> int:
 
 
 class Properties:
-    """The numbers of a device, as attributes: ``multiprocessor_count``, ``total_memory``, ``name`` and so on."""
+    """The properties of a device, as attributes: ``multiprocessor_count``, ``total_memory``, ``name`` and so on."""
 
     def __init__(self, values: dict[str, Any]) -> None:
         self.__dict__.update(values)
@@ -104,7 +104,7 @@ class Properties:
 
 
 def properties(device: Any = 0) -> Properties:
-    """Tell the numbers of a device.
+    """Return the properties of a device.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ def properties(device: Any = 0) -> Properties:
 
 
 def cores_per_sm(device: Any = 0) -> int:
-    """Tell the CUDA cores of one multiprocessor; for an unknown, newer architecture those of the newest known.
+    """Return the CUDA cores of one multiprocessor; for an unknown, newer architecture those of the newest known.
 
     Parameters
     ----------
@@ -176,7 +176,7 @@ class MemInfo(NamedTuple):
 
 
 def mem_info(device: Any = 0) -> MemInfo:
-    """Tell used, free and total bytes of a device.
+    """Return used, free and total bytes of a device.
 
     Raises
     ------
@@ -197,7 +197,7 @@ def mem_info(device: Any = 0) -> MemInfo:
 
 
 def memory_stats(device: Any = 0) -> dict[str, int]:
-    """Tell what this package holds on a device: live and cached bytes, pinned memory, memory of graphs.
+    """Return the memory this package holds on a device: live and cached bytes, pinned memory, memory of graphs.
 
     Raises
     ------
@@ -216,12 +216,12 @@ def memory_stats(device: Any = 0) -> dict[str, int]:
 
 
 def empty_cache(device: Any = None) -> int:
-    """Give idle memory of a device, or of all, back to the driver; return the bytes.
+    """Free idle memory of a device, or of all; return the number of bytes.
 
     Raises
     ------
     ValueError
-        It is no CUDA device.
+        It is not a CUDA device.
 
     Examples
     --------

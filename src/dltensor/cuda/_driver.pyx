@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# CUDA for Python as far as it needs no tensor: devices, streams, events, memory figures, launch settings.
-# Words and defaults for users are in cuda.py; operations on tensors come from native/cuda/engine.h.
+# The CUDA functions that need no tensor: devices, streams, events, memory figures, launch settings.
+# The public functions are in the other modules of this package; operations on tensors are in native/cuda/engine.h.
 from libc.stddef cimport size_t
 from libc.stdint cimport int64_t, uintptr_t
 from libcpp cimport bool as truth
@@ -65,7 +65,7 @@ cdef extern from "native/cuda/compiler.h" namespace "dlt::cuda" nogil:
 
 cdef extern from *:
     """
-    // What kernels are told of a property, by the names that Python gives them.
+    // The properties of a device as a dict, under their Python names.
     #include "native/cuda/device.h"
     static inline PyObject* dlt_cuda_properties(const dlt::cuda::Properties* p) {
       PyObject* out = PyDict_New();
@@ -91,23 +91,23 @@ cdef extern from *:
 
 
 def set_folders(str sources, str seeds):
-    """Say where the kernels' text and the kernels compiled in advance are."""
+    """Set the folders of the kernel sources and of the precompiled kernels."""
     check(set_source_folder(sources.encode()))
     check(set_kernel_seeds(seeds.encode()))
 
 
 def set_cache_folder(str path):
-    """Say where compiled kernels are kept; "" keeps none."""
+    """Set the folder of compiled kernels; "" keeps none."""
     check(set_kernel_cache(path.encode()))
 
 
 def hint(int library, str path):
-    """Give a path to try before the engine's own search: 0 the driver, 1 NVRTC, 2 cuBLAS."""
+    """Set a path to try before the engine's own search: 0 the driver, 1 NVRTC, 2 cuBLAS."""
     check(set_library_path(<Library>library, path.encode()))
 
 
 def loaded_from(int library):
-    """Tell where a library was found, or ""."""
+    """Return the path of a loaded library, or ""."""
     return library_path(<Library>library).decode()
 
 
@@ -130,14 +130,14 @@ def count():
 
 
 def properties(int device):
-    """Tell the numbers of a device."""
+    """Return the properties of a device."""
     cdef const Properties* p = NULL
     check(device_properties(device, &p))
     return dlt_cuda_properties(p)
 
 
 def cores(int major, int minor):
-    """Tell the CUDA cores of one multiprocessor."""
+    """Return the CUDA cores of one multiprocessor."""
     return cores_per_multiprocessor(major, minor)
 
 
@@ -150,14 +150,14 @@ def synchronize(int device):
 
 
 def mem_info(int device):
-    """Tell free and total bytes of a device."""
+    """Return free and total bytes of a device."""
     cdef size_t free = 0, total = 0
     check(memory_info(device, &free, &total))
     return free, total
 
 
 def memory_usage(int device):
-    """Tell what the engine holds on a device."""
+    """Return the memory the engine holds on a device."""
     cdef Usage u
     check(usage(device, &u))
     return {
@@ -169,7 +169,7 @@ def memory_usage(int device):
 
 
 def empty_cache(int device):
-    """Give idle memory back to the driver; -1: of every device."""
+    """Free idle memory; -1: of every device."""
     cdef size_t freed
     with nogil:
         freed = native_empty_cache(device)
@@ -182,7 +182,7 @@ def set_cache_limit(size_t bytes):
 
 
 def compiled():
-    """Tell how many kernels were compiled, taken from disk and refused, and the seconds it took."""
+    """Return how many kernels were compiled, loaded from disk and refused, and the seconds it took."""
     cdef CompilerStatistics s = compiler_statistics()
     return s.compiled, s.from_disk, s.refused, s.seconds
 
@@ -190,12 +190,12 @@ def compiled():
 # ---- launch settings, and what else a thread may choose
 
 def thread_tf32():
-    """Tell whether the calling thread allows float32 products to be rounded to TF32."""
+    """Return whether the calling thread allows float32 products to be rounded to TF32."""
     return native_thread_tf32()
 
 
 def set_thread_tf32(bint allowed):
-    """Set that."""
+    """Set whether it does."""
     native_set_thread_tf32(allowed)
 
 
@@ -214,7 +214,7 @@ def check_settings(settings):
 
 
 def thread_launch():
-    """Tell the calling thread's launch settings as a tuple, or None."""
+    """Return the calling thread's launch settings as a tuple, or None."""
     cdef const NativeLaunch* launch = native_thread_launch()
     if launch == NULL:
         return None
@@ -232,12 +232,12 @@ def set_thread_launch(settings):
 
 
 def calc_threads(int threads, int major, int minor):
-    """Tell `threads`, or when that is 0 the cores of one multiprocessor."""
+    """Return `threads`, or when that is 0 the cores of one multiprocessor."""
     return native_calc_threads(threads, major, minor)
 
 
 def blocks_1d(int64_t numel, int multiprocessors, settings):
-    """Tell blocks, values for each thread, and elements."""
+    """Return blocks, values for each thread, and elements."""
     cdef NativeLaunch launch
     read_launch(settings, &launch)
     cdef Blocks1d b = native_blocks_1d(numel, multiprocessors, launch)
@@ -245,7 +245,7 @@ def blocks_1d(int64_t numel, int multiprocessors, settings):
 
 
 def blocks_nd(shape, int multiprocessors, settings):
-    """Tell the grid, values for each thread, and elements of one entry of dimension 0."""
+    """Return the grid, values for each thread, and elements of one entry of dimension 0."""
     cdef NativeLaunch launch
     cdef int64_t extents[64]
     cdef Py_ssize_t i, n = len(shape)
@@ -264,7 +264,7 @@ cdef bint _started = False
 
 
 cdef int start() except -1:
-    """Let the package tell the engine where things are, before its first work."""
+    """Set the engine's paths before its first use."""
     global _started
     if not _started:
         from ._device import start as tell_folders
@@ -283,14 +283,14 @@ cdef NativeStream* stream_on(int ordinal) except NULL:
 
 
 cdef NativeStream* stream_or_null(int ordinal) except? NULL:
-    """The same, NULL where there is no driver or no such device: then no work of ours can be on it either."""
+    """The same, NULL where there is no driver or no such device: then it has no work of ours either."""
     cdef NativeStream* stream = NULL
     start()
     return stream if native_current_stream(ordinal, &stream).fault == Fault.none else NULL
 
 
 cdef class StreamCore:
-    """A stream: ours, which ends with this object, or one of somebody else, which is kept alive by `owner`."""
+    """A stream: our own, destroyed with this object, or a foreign one, which `owner` keeps alive."""
     cdef NativeStream* impl
     cdef bint ours
     cdef readonly object owner
@@ -333,7 +333,7 @@ cdef class StreamCore:
         check(status)
 
     def query(self):
-        """Tell whether all work is done."""
+        """Return whether all work is done."""
         cdef Status status = query_stream(self.impl)
         if status.fault == Fault.not_ready:
             return False
@@ -341,13 +341,13 @@ cdef class StreamCore:
         return True
 
     def capturing(self):
-        """Tell whether a graph is being captured on it."""
+        """Return whether a graph is being captured on it."""
         cdef truth answer = False
         check(is_capturing(self.impl[0], &answer))
         return answer
 
     def wait_for(self, StreamCore other not None):
-        """Run on only when the work that `other` has now is done."""
+        """Wait on the device for the work that `other` has now."""
         check(order_after(self.impl[0], other.impl[0]))
 
     def make_current(self):
@@ -355,21 +355,21 @@ cdef class StreamCore:
         set_current_stream(self.impl)
 
     def is_current(self):
-        """Tell whether it is the calling thread's stream of its device."""
+        """Return whether it is the calling thread's stream of its device."""
         cdef NativeStream* now = NULL
         check(native_current_stream(self.impl.device.ordinal, &now))
         return now == self.impl
 
 
 def current_handle(int device):
-    """Tell the raw handle of the calling thread's stream of a device."""
+    """Return the raw handle of the calling thread's stream of a device."""
     cdef NativeStream* now = NULL
     check(native_current_stream(device, &now))
     return <uintptr_t>now.handle
 
 
 cdef class EventCore:
-    """A mark in a stream."""
+    """An event in a stream."""
     cdef CUevent impl
     cdef readonly int ordinal
 
@@ -387,15 +387,15 @@ cdef class EventCore:
         return <uintptr_t>self.impl
 
     def record(self, StreamCore stream not None):
-        """Mark what the stream has been given so far."""
+        """Record the work enqueued on the stream so far."""
         check(record_event(self.impl, stream.impl))
 
     def wait_on(self, StreamCore stream not None):
-        """Let a stream run on only when the event has happened."""
+        """Make a stream wait for the event."""
         check(wait_event(stream.impl, self.impl))
 
     def query(self):
-        """Tell whether it has happened."""
+        """Return whether it has happened."""
         cdef Status status = query_event(self.ordinal, self.impl)
         if status.fault == Fault.not_ready:
             return False
@@ -410,7 +410,7 @@ cdef class EventCore:
         check(status)
 
     def elapsed_time(self, EventCore end not None):
-        """Tell the milliseconds from here to `end`."""
+        """Return the milliseconds from here to `end`."""
         cdef float milliseconds = 0
         check(native_elapsed_time(self.ordinal, self.impl, end.impl, &milliseconds))
         return milliseconds

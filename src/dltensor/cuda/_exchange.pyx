@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tensors on CUDA devices that come in and go out: whose stream waits for whose, and when memory may be reused.
+"""Import and export of tensors on CUDA devices: which stream waits for which, and when memory may be reused.
 
 Loaded with the first tensor that is exchanged. Nothing here moves elements or computes.
 """
@@ -21,21 +21,21 @@ cdef extern from "native/cuda/memory.h" namespace "dlt::cuda" nogil:
         pass
     Status adopt_foreign(void*, NativeStream&, void*, void (*)(void*) noexcept nogil, Block**) noexcept
     Memory* memory_of(const Block*) noexcept
-    Status lend_to(Block*, NativeStream&) noexcept
+    Status export_to(Block*, NativeStream&) noexcept
 
 cdef extern from "native/cuda/engine.h" namespace "dlt::cuda" nogil:
     Status pointer_device(const void*, DLDevice*) noexcept
 
 cdef extern from *:
     """
-    // How the watcher of foreign memory gives it back: the block that came in is its owner.
+    // The deleter of foreign memory: the imported block is its owner.
     static void dlt_release_owner(void* owner) noexcept { dlt::release(static_cast<dlt::Block*>(owner)); }
     """
     void release_owner "dlt_release_owner"(void*) noexcept nogil
 
 
-cdef int _adopt(Tensor t, object stream, bint locate) except -1:
-    """Watch the memory of a foreign tensor that was just imported: it is released when our work on it is done.
+def adopt(Tensor t not None, stream, bint locate):
+    """Track the memory of a foreign tensor that has just been imported.
 
     `stream`, when not None, is the producer's by the standard's numbers: our own stream waits for it. `locate` asks the
     driver which device the memory is on. Without a driver nothing happens, since nothing of ours can use the memory.
@@ -56,14 +56,23 @@ cdef int _adopt(Tensor t, object stream, bint locate) except -1:
         check(stream_of(t.impl.dl.device.device_id, <CUstream>handle, &theirs))
         check(order_after(ours[0], theirs[0]))
     if memory_of(t.impl.block) != NULL:
-        return 0  # exported by this package and imported again
+        return  # our own memory, exported and imported again
     check(adopt_foreign(t.impl.block.data, ours[0], t.impl.block, release_owner, &block))
     t.impl.block = block
     return 0
 
 
-cdef Tensor _export(Tensor t, object stream, DLDevice target, object copy):
-    """The tensor on the device that a consumer of ``__dlpack__`` asked for, ready on its stream."""
+def export(Tensor t not None, stream, Device device not None, copy):
+    """Implement ``__dlpack__``: the tensor on the device it asked for, ready on its stream.
+
+    Raises
+    ------
+    BufferError
+        Only a copy will do and `copy` is False, or waiting would break a graph that is being captured.
+    DeviceError
+        There is no driver.
+    """
+    cdef DLDevice target = device.value
     cdef Tensor source = t
     cdef NativeStream* consumer = NULL
     cdef NativeStream* ours
@@ -71,8 +80,7 @@ cdef Tensor _export(Tensor t, object stream, DLDevice target, object copy):
     cdef Status status
     if target.device_type != t.impl.dl.device.device_type or target.device_id != t.impl.dl.device.device_id:
         if copy is not None and not copy:
-            raise BufferError(f"__dlpack__: moving from {t.device} to {device_of(target)} needs a copy, and copy=False "
-                              f"forbids it")
+            raise BufferError(f"__dlpack__: moving from {t.device} to {device} needs a copy, but copy=False")
         if is_host(<int>target.device_type) and stream is not None and stream != -1:
             raise ValueError(f"__dlpack__: {device_of(target)} has no streams; stream must be None or -1, got "
                              f"{stream!r}")
@@ -91,13 +99,13 @@ cdef Tensor _export(Tensor t, object stream, DLDevice target, object copy):
                               "stream's handle as stream, or -1")
     check(stream_of(source.impl.dl.device.device_id, <CUstream>handle, &consumer))
     with nogil:
-        status = lend_to(source.impl.block, consumer[0])
+        status = export_to(source.impl.block, consumer[0])
     check(status)
     return source
 
 
 def stream_for_readers(Tensor t not None):
-    """Tell the number of a stream after which the elements can be read: ours, which then waits for whoever wrote them.
+    """Return the stream on which the elements are ready: our own, which waits for the streams that wrote them.
 
     Raises
     ------
@@ -109,7 +117,7 @@ def stream_for_readers(Tensor t not None):
     if ours == NULL:
         return 1
     with nogil:
-        status = lend_to(t.impl.block, ours[0])
+        status = export_to(t.impl.block, ours[0])
     check(status)
     return <uintptr_t>ours.handle or 1
 

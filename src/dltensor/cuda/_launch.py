@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How CUDA kernels are spread over a device: settings and formulas. The public names are in `cuda`."""
+"""Launch configuration of CUDA kernels: settings and formulas. The public names are in `cuda`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ._device import cores_per_sm, properties
 
 
 class Launch(NamedTuple):
-    """How kernels are spread over a device. Results do not depend on it. 0 stands for "choose"."""
+    """Launch settings of kernels. Results do not depend on them. 0 means automatic."""
 
     blocks_per_sm: int = 8
     num_threads: int = 0
@@ -66,7 +66,7 @@ def launch(blocks_per_sm: int = 8, num_threads: int = 0, values_per_thread: int 
 
 @contextlib.contextmanager
 def tf32(allowed: bool = True) -> Iterator[None]:
-    """Let cuBLAS round float32 factors of this thread's products to TF32 inside the block, or forbid it again.
+    """Let cuBLAS round float32 factors of this thread's products to TF32 inside the block, or disable it again.
 
     TF32 keeps 10 bits after the point of float32's 23, and tensor cores multiply it several times faster. Sums stay
     float32. Other dtypes, the CPU and the kernel that multiplies where cuBLAS is not installed do not change.
@@ -96,7 +96,7 @@ def tf32(allowed: bool = True) -> Iterator[None]:
 
 
 def calc_threads(num_threads: int = 0, device: Any = 0) -> int:
-    """Tell `num_threads`, or when that is 0 the cores of one multiprocessor of the device.
+    """Return `num_threads`, or when that is 0 the cores of one multiprocessor of the device.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ def blocks_values_1d(
     values_per_thread: int = 0,
     multiprocessors: int | None = None,
 ) -> Blocks1d:
-    """Tell how a kernel over `numel` elements is launched.
+    """Compute how a kernel over `numel` elements is launched.
 
     ``values = ceil(numel / (multiprocessors * max(1, blocks_per_sm) * num_threads))`` unless given, and
     ``blocks = ceil(ceil(numel / values) / num_threads)``. No elements need no blocks.
@@ -182,11 +182,11 @@ def blocks_values_nd(
     values_per_thread: int = 0,
     multiprocessors: int | None = None,
 ) -> BlocksNd:
-    """Tell how a kernel over a shape is launched.
+    """Compute how a kernel over a shape is launched.
 
     ``count = prod(shape[1:])``, values as in `blocks_values_1d` but at most ``shape[0]``, and
     ``grid = (ceil(shape[0] / values), ceil(count / num_threads), 1)``. A second number above 65,535, which no device
-    takes, is what the formula says; kernels of this package walk in strides and never need it.
+    takes, is what the formula says; kernels of this package use grid strides and never need it.
 
     Raises
     ------

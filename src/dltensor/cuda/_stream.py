@@ -12,9 +12,9 @@ from ._device import ordinal_of, start
 
 
 class Stream:
-    """An order of work on a device. Work on one stream runs in order; streams run beside each other.
+    """An ordered queue of work on a device. Work on one stream runs in order; streams run concurrently.
 
-    Tensors may be used on any stream: what another stream wrote is waited for on the device, not by the host.
+    Tensors may be used on any stream: the device, not the host, waits for what another stream wrote.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ class Stream:
         Raises
         ------
         TypeError
-            It is nothing that names a stream.
+            It is not a stream.
         ValueError
             The stream is of another device, or of none.
 
@@ -91,7 +91,7 @@ class Stream:
         return self._core.capturing()
 
     def __cuda_stream__(self) -> tuple[int, int]:
-        """Give the stream to other libraries: version of the protocol and handle."""
+        """Export the stream to other libraries: version of the protocol and handle."""
         return 0, self._core.handle
 
     def synchronize(self) -> None:
@@ -107,7 +107,7 @@ class Stream:
         self._core.synchronize()
 
     def query(self) -> bool:
-        """Tell whether all its work is done.
+        """Return whether all its work is done.
 
         Raises
         ------
@@ -119,7 +119,7 @@ class Stream:
         return self._core.query()
 
     def wait(self, other: Stream | Event) -> None:
-        """Run on only when the other stream's work up to now, or the event, is done. The host does not wait.
+        """Wait on the device for the other stream's work up to now, or for the event. The host does not wait.
 
         Raises
         ------
@@ -134,7 +134,7 @@ class Stream:
             raise TypeError(f"Stream.wait: expected a Stream or an Event, got {type(other).__qualname__}")
 
     def record(self, event: Event | None = None) -> Event:
-        """Mark the work it has been given so far, and return the mark."""
+        """Record an event after the work enqueued so far, and return it."""
         event = Event(self.device) if event is None else event
         event._core.record(self._core)
         return event
@@ -182,7 +182,7 @@ _current = threading.local()
 
 
 def _held(device: int, stream: Stream) -> None:
-    """Keep a thread's current stream alive: the engine knows it only by address."""
+    """Keep a thread's current stream alive: the engine only has its address."""
     _current.__dict__.setdefault("streams", {})[device] = stream
 
 
@@ -205,7 +205,7 @@ def _raw_handle(stream: Any) -> int:
 
 
 def current_stream(device: Any = 0) -> Stream:
-    """Tell this thread's current stream of a device: the legacy default stream unless one was activated.
+    """Return this thread's current stream of a device: the legacy default stream unless one was activated.
 
     Raises
     ------
@@ -227,7 +227,7 @@ def current_stream(device: Any = 0) -> Stream:
 
 
 class Event:
-    """A mark in a stream: streams can wait for it, the host can, and two of them measure time.
+    """An event in a stream: streams and the host can wait for it, and two of them measure time.
 
     Parameters
     ----------
@@ -259,13 +259,13 @@ class Event:
         return self._core.handle
 
     def record(self, stream: Stream | None = None) -> Event:
-        """Mark the work that a stream (this thread's current one) has been given so far; return self."""
+        """Record the work enqueued on a stream (this thread's current one) so far; return self."""
         stream = current_stream(self._core.ordinal) if stream is None else stream
         self._core.record(stream._core)
         return self
 
     def query(self) -> bool:
-        """Tell whether it has happened.
+        """Return whether it has happened.
 
         Raises
         ------
@@ -289,11 +289,11 @@ class Event:
         self._core.synchronize()
 
     def elapsed_time(self, end: Event) -> float:
-        """Tell the milliseconds from this event to `end`. Both need ``timing=True``.
+        """Return the milliseconds from this event to `end`. Both need ``timing=True``.
 
         Raises
         ------
         DeviceError
-            One has not happened, or keeps no time.
+            One has not happened, or was created without timing.
         """
         return self._core.elapsed_time(end._core)

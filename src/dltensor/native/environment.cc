@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading environment variables. What they mean is known where they are read.
+// Reading environment variables. Their meaning is defined where they are used.
 #include "native/environment.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@ const char* environment(const char* name) noexcept {
 }
 
 void reject_environment(const char* name, const char* value, const char* expected) noexcept {
-  // The start of the value only, without characters that a terminal would obey.
+  // Only the start of the value, without control characters.
   char shown[64];
   size_t n = 0;
   for (; value[n] != '\0' && n < sizeof shown - 1; ++n) shown[n] = value[n] >= ' ' && value[n] != 0x7f ? value[n] : '?';

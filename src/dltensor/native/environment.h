@@ -13,7 +13,8 @@ DLT_API const char* environment(const char* name) noexcept;
 // Says that a value is ignored: "dltensor: NAME=VALUE is ignored; expected EXPECTED".
 DLT_API void reject_environment(const char* name, const char* value, const char* expected) noexcept;
 
-// A whole number from `low` to `high`. What is none is rejected; `otherwise` stands for it and for a missing one.
+// A whole number from `low` to `high`. Any other value is rejected; `otherwise` is returned then and when the variable
+// is not set.
 DLT_API int64_t environment_number(const char* name, int64_t low, int64_t high, int64_t otherwise) noexcept;
 
 // 1 is on; 0 and a missing value are off. Everything else is rejected.

@@ -1,4 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// What libdltensor.so shows to the outside. Everything else in it is hidden.
+// The macro that exports a symbol from libdltensor.so. All other symbols are hidden.
 #pragma once
 #define DLT_API __attribute__((visibility("default")))

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the engine does around a fork(), in which order. Which locks there are is the business of the files that have them.
+// The order in which the engine's locks are taken around fork(). The locks are in the files that own them.
 //
-// All handlers are registered while the library is loaded. At a first use they would come in any order, and a fork amid a
-// first use would leave the child with something half made.
+// All handlers are registered while the library is loaded. Registered at first use, their order would vary, and a fork
+// during a first use would leave the child with partly initialized state.
 #pragma once
 #include <pthread.h>
 

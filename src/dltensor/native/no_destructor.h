@@ -5,17 +5,17 @@
 
 namespace dlt {
 
-// For function-local statics. Takes no memory of its own, so that making one cannot fail for want of it.
+// For function-local statics. Allocates nothing, so that construction cannot fail.
 template <class T>
 class NoDestructor {
  public:
-  NoDestructor() { new (room_) T; }
+  NoDestructor() { new (storage_) T; }
   NoDestructor(const NoDestructor&) = delete;
   NoDestructor& operator=(const NoDestructor&) = delete;
-  T& operator*() noexcept { return *std::launder(reinterpret_cast<T*>(room_)); }
+  T& operator*() noexcept { return *std::launder(reinterpret_cast<T*>(storage_)); }
 
  private:
-  alignas(T) unsigned char room_[sizeof(T)];
+  alignas(T) unsigned char storage_[sizeof(T)];
 };
 
 }  // namespace dlt

@@ -10,10 +10,10 @@ namespace dlt {
 
 struct DeviceRow {
   const char* name;  // the standard's enumerator
-  const char* text;  // in "cuda:1"
+  const char* text;  // as in "cuda:1"
   int32_t value;
   bool host;    // the host can read the memory
-  bool handle;  // data is a handle; byte_offset must stay apart
+  bool handle;  // data is a handle; byte_offset must not be added to it
 };
 inline constexpr DeviceRow device_rows[] = {
 #define X(name, value, text, host, handle) {#name, text, value, host != 0, handle != 0},
@@ -57,7 +57,7 @@ constexpr int count(const Row (&)[n]) {
   return n;
 }
 
-// One bit per device type number: cheaper on the way in than a search.
+// One bit per device type number: cheaper at import than a search.
 constexpr uint32_t device_set(bool DeviceRow::* property) {
   uint32_t set = 0;
   for (const DeviceRow& row : device_rows)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A CUDA driver that runs on the host: builds it, loads it, sets it up, and says what happened on it.
+"""A CUDA driver that runs on the host: builds it, loads it, configures it, and reports what happened on it.
 
 It is a real ``libcuda.so.1``: modules are loaded, streams order work, kernels run (compiled from the same source by
-``g++``). It exists to find faults that a GPU hides or shows once a week, so the order in which streams run is chosen by
+``g++``). It exists to find faults that a GPU shows rarely or never, so the order in which streams run is chosen by
 the test: ``eager`` at the call, ``lazy`` only when something waits, ``random:SEED`` by chance. A missing event wait
 gives wrong data under the last two, the same wrong data in every run. Host code that dereferences a device pointer
 faults; a kernel that leaves its memory is reported with its source line when built with ``sanitize=True``.
@@ -14,8 +14,8 @@ faults; a kernel that leaves its memory is reported with its source line when bu
 >>> machine.statistics().launches                                           # doctest: +SKIP
 1
 
-Needs ``g++`` (C++20) at the time of use. Not for production: it is slow, and it makes the whole process believe that
-there is a GPU. What it cannot show: the speed of anything, warp intrinsics, races between threads of one kernel.
+Needs ``g++`` (C++20) at the time of use. Not for production: it is slow, and the whole process sees a GPU.
+ What it cannot show: the speed of anything, warp intrinsics, races between threads of one kernel.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def cache_folder() -> Path:
     Raises
     ------
     PermissionError
-        The folder belongs to somebody else or others may write to it: code would be loaded from there.
+        The folder belongs to another user or others may write to it: code is loaded from there.
 
     Examples
     --------
@@ -109,7 +109,7 @@ def cache_folder() -> Path:
     state = folder.stat()
     if state.st_uid != os.geteuid() or stat.S_IMODE(state.st_mode) & 0o022:
         raise PermissionError(
-            f"hostcuda: the cache folder {folder} must belong to this user and be writable by nobody else; "
+            f"hostcuda: the cache folder {folder} must belong to this user and be writable by no other user; "
             "libraries are loaded from it. Give another one in DLTENSOR_CACHE_DIR, or chmod 700 it"
         )
     return folder
@@ -128,7 +128,7 @@ def _compile(command: list[str], target: Path) -> None:
 
 
 def build(*, sanitize: bool = False, compiler: str = "g++") -> Build:
-    """Build the driver and its cuBLAS, unless they lie in the cache.
+    """Build the driver and its cuBLAS, unless they are in the cache.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ def build(*, sanitize: bool = False, compiler: str = "g++") -> Build:
     FileNotFoundError
         There is no such compiler.
     RuntimeError
-        The compiler failed; its words are in the message.
+        The compiler failed; its output is in the message.
     PermissionError
         See `cache_folder`.
 
@@ -250,7 +250,7 @@ class Machine:
         self._library.hostcuda_fail(function.encode(), nth, times, _ERRORS[error])
 
     def fail_no_more(self) -> None:
-        """Forget every `fail` that has not happened yet."""
+        """Remove every `fail` that has not happened yet."""
         self._library.hostcuda_fail_no_more()
 
     def statistics(self) -> Statistics:

@@ -3,7 +3,7 @@
 
 Use it with ``pytest_plugins = ["dltensor.testing.plugin"]`` in ``conftest.py``:
 
-``hostcuda``        the machine, eager, without injected faults; each test gets it clean and may not leave a context
+``hostcuda``        the machine, eager, without injected faults; reset for each test, which must not leave a context
 ``hostcuda_order``  the same, once for each order of streams
 """
 

@@ -5,7 +5,7 @@
  * later (104 bytes), so one array serves both libraries: in C copy the struct with memcpy, in C++ see array.hpp.
  *
  * Who owns what
- *   an array          whoever holds the struct; `destroy` exactly once. A copy with `destroy == NULL` is a view.
+ *   an array          the holder of the struct; `destroy` exactly once. A copy with `destroy == NULL` is a view.
  *   what as_dlpack    the caller; its deleter exactly once. Arrays made by dltensor may be destroyed before that,
  *     hands out         arrays of others must outlive it.
  *   what from_dlpack  the callee, also when it fails.
@@ -39,7 +39,7 @@ extern "C" {
 /* More dimensions than this are refused before any of them is read. */
 #define DLT_ARRAY_MAX_NDIM 64
 
-/* 0 is success, every other value a failure whose text dlt_last_error() has. */
+/* 0 is success, every other value a failure; dlt_last_error() returns its message. */
 typedef int32_t dlt_status_t;
 enum {
   DLT_SUCCESS = 0,
@@ -51,7 +51,7 @@ enum {
   DLT_INTERNAL_ERROR = 255
 };
 
-/* Names whose arrays are. Counted from 1 within one loaded library; 0 is "unregistered origin". */
+/* Identifies the library or type an array comes from. Counted from 1 within one loaded library; 0 is "unregistered origin". */
 typedef uint64_t dlt_data_origin_t;
 
 /* One line of elements to move: for every x below properties_length and every index between the first and the last
@@ -67,16 +67,16 @@ typedef struct dlt_data_movement_t {
 /* Each function takes `ptr` first. Failing, it sets the last error, returns DLT_CALLBACK_ERROR and leaves the array
  * and every out parameter as they were. */
 typedef struct dlt_array_t {
-  void* ptr; /* means something to the functions below only */
+  void* ptr; /* opaque: only for the functions below */
 
-  /* Ends the array. NULL when there is nothing to end: a view, or memory that is never freed. */
+  /* Destroys the array. NULL when there is nothing to destroy: a view, or memory that is never freed. */
   void (*destroy)(void* array);
 
   dlt_status_t (*origin)(const void* array, dlt_data_origin_t* origin);
   dlt_status_t (*device)(const void* array, DLDevice* device);
   dlt_status_t (*dtype)(const void* array, DLDataType* dtype);
 
-  /* The array as a DLPack tensor that the caller owns, on `device`, copied if it must be.
+  /* The array as a DLPack tensor that the caller owns, on `device`, copied if necessary.
    * `stream`: NULL for the default one and always for host memory; -1 for no synchronisation; CUDA: 1 legacy default,
    * 2 per-thread default, above 2 a handle, 0 is an error. The tensor is no newer than `max_version`, at least 1.0. */
   dlt_status_t (*as_dlpack)(void* array, DLManagedTensorVersioned** dl_managed_tensor, DLDevice device, const int64_t* stream,
@@ -102,7 +102,7 @@ typedef struct dlt_array_t {
   dlt_status_t (*move_data)(void* output, const void* input, const dlt_data_movement_t* movements, uintptr_t movements_count);
 } dlt_array_t;
 
-/* Layout 1: what the page that first described these arrays shows. Never pass one where the other is meant. */
+/* Layout 1: the layout of the first published description of these arrays. Never pass one layout as the other. */
 typedef struct dlt_array_v1_t {
   void* ptr;
   void (*destroy)(void* array);
@@ -120,8 +120,8 @@ typedef struct dlt_array_v1_t {
   dlt_status_t (*move_data)(void* output, const void* input, const dlt_data_movement_t* movements, uintptr_t movements_count);
 } dlt_array_v1_t;
 
-/* The library that an array answers to: who numbers its origins and keeps its errors. Two loaded libraries, or two
- * copies of one, count apart. */
+/* The library that an array reports to: it numbers the origins and keeps the errors. Two loaded libraries, or two *
+ * copies of one, are different hosts. */
 typedef struct dlt_host_t {
   dlt_status_t (*register_data_origin)(const char* name, dlt_data_origin_t* origin);
   dlt_status_t (*get_data_origin)(dlt_data_origin_t origin, char* buffer, uintptr_t buffer_size);
@@ -136,14 +136,14 @@ DLT_ARRAY_API size_t dlt_array_struct_size(void);
 /* The id of `name`: a new one the first time, the same one ever after. At most 65535 bytes of UTF-8. */
 DLT_ARRAY_API dlt_status_t dlt_register_data_origin(const char* name, dlt_data_origin_t* origin);
 
-/* Writes the name and its NUL. Without room for both nothing is written and the status is DLT_BUFFER_SIZE_ERROR.
+/* Writes the name and its NUL. If the buffer is too small for both, nothing is written and the status is DLT_BUFFER_SIZE_ERROR.
  * An id that was never given out is called "unregistered origin". */
 DLT_ARRAY_API dlt_status_t dlt_get_data_origin(dlt_data_origin_t origin, char* buffer, uintptr_t buffer_size);
 
 /* The latest error of this thread; success does not clear it. Each parameter may be NULL. */
 DLT_ARRAY_API dlt_status_t dlt_last_error(const char** message, const char** origin, void** data);
 
-/* For languages that would rather not hold foreign pointers: as much of the message as fits, always with its NUL.
+/* For languages that do not hold foreign pointers: copies as much of the message as fits, always with its NUL.
  * `*length` (may be NULL) is that of the whole message; DLT_BUFFER_SIZE_ERROR when it was cut. */
 DLT_ARRAY_API dlt_status_t dlt_copy_last_error(char* buffer, uintptr_t buffer_size, uintptr_t* length);
 
@@ -155,30 +155,34 @@ DLT_ARRAY_API dlt_status_t dlt_set_last_error(const char* message, const char* o
 
 /* An array around any DLPack tensor, which it owns from here on, also on failure. Every function of the new array is
  * native code and works on strided data of any dtype. `origin` is the name to register, NULL for "dltensor".
- * `host` is the library to answer to. NULL means whoever calls, found out at each call: the caller's library or, if
- * that is linked to neither, a loaded libmetatensor.so, or else this one. Code linked to both counts as metatensor's. */
+ * `host` is the library to report to. NULL means the caller, determined at each call: the caller's library or, if
+ * that is linked to neither, a loaded libmetatensor.so, or else this one. Code linked to both counts as metatensor's.
+ * */
 DLT_ARRAY_API dlt_status_t dlt_array_from_dlpack(DLManagedTensorVersioned* tensor, const char* origin, const dlt_host_t* host,
                                                  dlt_array_t* new_array);
 
-/* A new array of zeros in host memory, of any dtype and of the origin "dltensor". Has the signature that metatensor asks
- * of a function that makes the arrays of a file while it is loaded. */
+/* A new array of zeros in host memory, of any dtype and of the origin "dltensor". Has the signature that metatensor
+ * requires * of a function that creates the arrays of a file while it is loaded. */
 DLT_ARRAY_API dlt_status_t dlt_array_create(const uintptr_t* shape, uintptr_t shape_count, DLDataType dtype,
                                             dlt_array_t* new_array);
 
-/* Calls every question of an array of anybody's and compares the answers: missing functions, impossible devices,
- * dtypes and shapes, an export that disagrees with them. `host` as above, NULL when unknown.
- * Functions in each other's place are found by what they do to a small array that from_dlpack makes, or to a copy where it
- * makes none; the array itself stays as it is. That `origin` and `device` are swapped cannot be told of an array whose
- * from_dlpack takes no pinned host memory and whose origin has the number 1 on the CPU: there both give the same bytes. */
+/* Calls every query function of any array and compares the results: missing functions, invalid devices, dtypes and
+ * shapes, an export that disagrees with them. `host` as above, NULL when unknown.
+ * Swapped functions are found by calling them on a small array that from_dlpack creates, or on a copy where it
+ * creates none;
+ * the array itself is not changed. Swapped `origin` and `device` cannot be detected for an array whose from_dlpack
+ * takes
+ * no pinned host memory and whose origin has the number 1 on the CPU: there both give the same bytes. */
 DLT_ARRAY_API dlt_status_t dlt_array_check(const dlt_array_t* array, const dlt_host_t* host);
 
-/* The functions of a library that is already loaded ("libmetatensor.so", or a path); nothing gets loaded. */
+/* The functions of a library that is already loaded ("libmetatensor.so", or a path); nothing is loaded. */
 DLT_ARRAY_API dlt_status_t dlt_find_host(const char* library, dlt_host_t* host);
 
-/* From one layout to the other. The new struct owns the old one, which must not be used any more; on failure it is
- * still the caller's. Turning back gives the very struct one began with. A layout 1 array cannot import DLPack
- * tensors: its `from_dlpack` says so. In move_data both sides must have been converted. A struct without any of the
- * five questions is DLT_INVALID_PARAMETER_ERROR. */
+/* From one layout to the other. The new struct owns the old one, which must not be used any more; on failure the
+ * caller still owns it. Converting back gives the original struct. A layout 1 array cannot import DLPack
+ * tensors: its `from_dlpack` returns an error. In move_data both sides must have been converted. A struct without any
+ * of the
+ * five query functions is DLT_INVALID_PARAMETER_ERROR. */
 DLT_ARRAY_API dlt_status_t dlt_array_from_v1(dlt_array_v1_t array, dlt_array_t* new_array);
 DLT_ARRAY_API dlt_status_t dlt_array_to_v1(dlt_array_t array, dlt_array_v1_t* new_array);
 
@@ -186,14 +190,14 @@ DLT_ARRAY_API dlt_status_t dlt_array_to_v1(dlt_array_t array, dlt_array_v1_t* ne
 }
 #endif
 
-/* The same array without the right to end it; valid while its owner is. */
+/* The same array without ownership (`destroy` is NULL); valid while its owner is. */
 static inline dlt_array_t dlt_array_view(dlt_array_t array) {
   array.destroy = NULL;
   return array;
 }
 
 /* Define DLT_ARRAY_MTS_NAMES before including this file to write code against the names of metatensor's page and
- * link it to libdltensor alone. metatensor.h has the same names, so take one of the two. */
+ * link it to libdltensor alone. metatensor.h has the same names, so include only one of the two. */
 #ifdef DLT_ARRAY_MTS_NAMES
 #ifdef METATENSOR_H
 #error "DLT_ARRAY_MTS_NAMES and metatensor.h both declare the mts_ names: leave one of them out"
@@ -215,7 +219,7 @@ static inline dlt_array_t dlt_array_view(dlt_array_t array) {
 #define mts_set_last_error dlt_set_last_error
 #endif
 
-/* The layouts, checked wherever this file is compiled: a negative array size is what C99 has for an assertion. */
+/* The layouts, checked wherever this file is compiled: C99 has no static assertion, so a negative array size is used. */
 #define DLT_ARRAY_ASSERT_(name, condition) typedef char dlt_array_assert_##name[(condition) ? 1 : -1]
 #define DLT_ARRAY_AT_(member, place) DLT_ARRAY_ASSERT_(member, offsetof(dlt_array_t, member) == (place) * sizeof(void*))
 DLT_ARRAY_ASSERT_(size, sizeof(dlt_array_t) == 13 * sizeof(void*));

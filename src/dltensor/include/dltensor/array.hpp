@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The C++17 face of array.h: arrays that end themselves, failures as exceptions, and any class of yours as an array.
+// The C++17 interface of array.h: RAII arrays, failures as exceptions, and arrays implemented by a C++ class.
 // Header only; link with libdltensor.
 //
 //   dlt::Array a = dlt::Array::from_dlpack(tensor);        around a DLPack tensor
@@ -28,7 +28,7 @@ namespace dlt {
 inline constexpr DLDevice cpu_device = {kDLCPU, 0};
 inline constexpr DLPackVersion dlpack_version = {DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION};
 
-/// The functions of libdltensor, as the library an array answers to.
+/// The functions of libdltensor, as the library an array reports to.
 inline dlt_host_t own_host() noexcept {
   return {dlt_register_data_origin, dlt_get_data_origin, dlt_last_error, dlt_set_last_error};
 }
@@ -48,7 +48,7 @@ namespace detail {
 // The origin of errors that carry a std::exception_ptr.
 inline constexpr const char* exception_origin = "dltensor C++ exception";
 
-/// Throws unless `status` is success: again what a C++ function behind the array threw, else the text of the error.
+/// Throws unless `status` is success: the exception of the C++ array, else the text of the error.
 inline void check(dlt_status_t status, const dlt_host_t& host, const char* function) {
   if (status == DLT_SUCCESS) return;
   const char *message = nullptr, *origin = nullptr;
@@ -82,7 +82,7 @@ To same_layout(const From& from) noexcept {
 
 }  // namespace detail
 
-/// A DLPack tensor that gives itself back.
+/// A DLPack tensor that calls its deleter.
 class Managed {
  public:
   Managed() = default;
@@ -114,7 +114,7 @@ class Managed {
   DLManagedTensorVersioned* tensor_ = nullptr;
 };
 
-/// An array of anybody's. Owns it, unless its struct has no `destroy`.
+/// Any array. Owns it, unless its struct has no `destroy`.
 class Array {
  public:
   Array() noexcept : array_{}, host_(own_host()) {}
@@ -145,7 +145,7 @@ class Array {
 
   const dlt_array_t& get() const noexcept { return array_; }
 
-  /// Hands the struct over: whoever takes it calls `destroy`.
+  /// Releases the struct: the new owner calls `destroy`.
   template <class Other = dlt_array_t>
   Other release() noexcept {
     dlt_array_t array = array_;
@@ -187,7 +187,7 @@ class Array {
     uintptr_t count = 0;
     call(array_.shape, "shape", array_.ptr, &shape, &count);
     if (count > DLT_ARRAY_MAX_NDIM || (count && !shape))
-      throw ArrayError(DLT_CALLBACK_ERROR, "shape: the array answers with a shape that cannot be");
+      throw ArrayError(DLT_CALLBACK_ERROR, "shape: the array returned an invalid shape");
     return std::vector<uintptr_t>(shape, shape + count);
   }
 
@@ -211,7 +211,7 @@ class Array {
 
   void swap_axes(uintptr_t axis_1, uintptr_t axis_2) { call(array_.swap_axes, "swap_axes", array_.ptr, axis_1, axis_2); }
 
-  /// `fill` has no dimensions and the dtype of this array; it is used up.
+  /// `fill` has no dimensions and the dtype of this array; it is consumed.
   Array create(const std::vector<uintptr_t>& shape, Array fill) const {
     auto function = detail::present(array_.create, "create");
     dlt_array_t made = {};
@@ -232,7 +232,7 @@ class Array {
     call(array_.move_data, "move_data", array_.ptr, input.array_.ptr, movements.data(), movements.size());
   }
 
-  /// Asks everything and compares the answers; throws what is wrong.
+  /// Calls every query function and compares the results; throws the first error.
   void check() const { detail::check(dlt_array_check(&array_, &host_), own_host(), "check"); }
 
  private:
@@ -249,7 +249,7 @@ class Array {
   dlt_host_t host_;
 };
 
-/// Derive from this, implement, and make_array<Yours>() is an array for everybody. Functions may throw and must be
+/// Derive from this, implement, and make_array<Yours>() is an array for every consumer. Functions may throw and must be
 /// safe to call from several threads at once. `input` of move_data is the object behind another array of your class.
 class ArrayBase {
  public:
@@ -271,9 +271,9 @@ class ArrayBase {
 
 namespace detail {
 
-/// What is being thrown becomes the last error, and the exception hangs on it.
+/// The exception in flight becomes the last error, with the exception as its data.
 inline dlt_status_t keep_exception() noexcept {
-  const char* text = "an exception that is no std::exception";
+  const char* text = "an exception that is not a std::exception";
   try {
     try {
       throw;
@@ -306,7 +306,7 @@ inline const ArrayBase& object(const void* ptr) { return *static_cast<const Arra
 
 template <class T>
 T& place(T* out) {
-  if (!out) throw std::invalid_argument("expected a place for the answer, got NULL");
+  if (!out) throw std::invalid_argument("expected a pointer for the result, got NULL");
   return *out;
 }
 
@@ -317,7 +317,7 @@ inline std::vector<uintptr_t> shape_from(const uintptr_t* shape, uintptr_t count
 }
 
 inline dlt_array_t struct_around(std::unique_ptr<ArrayBase> owned) {
-  if (!owned) throw std::logic_error("the class gave no array");
+  if (!owned) throw std::logic_error("the class returned no array");
   dlt_array_t array = {};
   array.ptr = owned.release();
   array.destroy = [](void* ptr) { delete static_cast<ArrayBase*>(ptr); };

@@ -2,8 +2,8 @@
 /* The DLPack ABI, declared once: version 1.3 and the codes that have been added on main since.
  *
  * Own declaration of the standard's layout under the standard's include guard, so that this file can
- * stand beside the original or instead of it. Enumerators are rows of X-macros: C sees enums, Python
- * reads the same rows as IntEnum. Nothing here runs. */
+ * be used with the original or instead of it. Enumerators are rows of X-macros: C sees enums, Python
+ * reads the same rows as IntEnum. Declarations only. */
 #ifndef DLPACK_DLPACK_H_
 #define DLPACK_DLPACK_H_
 
@@ -31,11 +31,11 @@
 #define DLPACK_MAJOR_VERSION 1
 #define DLPACK_MINOR_VERSION 3
 
-/* Tensors that nobody may write to. */
+/* Read-only tensors. */
 #define DLPACK_FLAG_BITMASK_READ_ONLY (1UL << 0UL)
 /* The producer made a copy: until the deleter runs, the data belongs to the consumer alone. */
 #define DLPACK_FLAG_BITMASK_IS_COPIED (1UL << 1UL)
-/* Elements of fewer than 8 bits occupy a whole byte each instead of being packed. */
+/* Elements of fewer than 8 bits are padded to a byte each instead of packed. */
 #define DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED (1UL << 2UL)
 
 /* Row: flag name, bit mask. */
@@ -47,7 +47,7 @@
 /* clang-format on */
 
 /* Row: enumerator, value, short name in strings such as "cuda:1", can the host read the memory,
- * is `data` a handle that must not be added to (byte_offset stays apart). */
+ * is `data` a handle, to which byte_offset must not be added. */
 /* clang-format off */
 #define DLT_DEVICE_TYPES(X)                              \
   X(kDLCPU, 1, "cpu", 1, 0)                              \
@@ -71,7 +71,7 @@
   X(kDLAscend, 21, "ascend", 0, 0)
 /* clang-format on */
 
-/* Row: enumerator, value. Bits and lanes are judged in validate.h. */
+/* Row: enumerator, value. Bits and lanes are validated in validate.h. */
 /* clang-format off */
 #define DLT_DATA_TYPE_CODES(X) \
   X(kDLInt, 0)                 \
@@ -127,7 +127,7 @@ typedef struct {
 
 /* A strided view of memory that it does not own. */
 typedef struct {
-  void* data; /* the standard asks for 256-byte alignment and a byte_offset; nobody follows, so never rely on it */
+  void* data; /* the standard asks for 256-byte alignment and a byte_offset; producers ignore it, so never rely on it */
   DLDevice device;
   int32_t ndim;
   DLDataType dtype;

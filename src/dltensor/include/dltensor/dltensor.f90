@@ -1,5 +1,5 @@
 ! SPDX-License-Identifier: Apache-2.0
-! The Fortran 2003 face of array.h: its structs, its functions, and a few procedures for what Fortran makes long.
+! The Fortran 2003 interface of array.h: its structs, its functions, and a few helper procedures.
 ! Compile this file with your program and link with libdltensor. Nothing here computes.
 !
 ! Arrays have the axes in the order Fortran has them: element x(i, j) is element [i-1, j-1] of the array, and the
@@ -77,7 +77,7 @@ module dltensor_arrays  ! "dltensor" is DLTensor to Fortran, the struct
   type(DLDataType), parameter :: dlt_int32 = DLDataType(kDLInt, 32_c_int8_t, 1_c_int16_t)
   type(DLDataType), parameter :: dlt_int64 = DLDataType(kDLInt, 64_c_int8_t, 1_c_int16_t)
 
-  ! The functions in the struct, to reach them by c_f_procpointer or to write one's own.
+  ! The interfaces of the functions in the struct, for c_f_procpointer or for own implementations.
   abstract interface
     subroutine dlt_destroy_function(array) bind(C)
       import :: c_ptr
@@ -219,32 +219,32 @@ module dltensor_arrays  ! "dltensor" is DLTensor to Fortran, the struct
   end interface
 
   ! What a tensor of ours needs beside itself.
-  type, private :: loan
+  type, private :: export_context
     type(DLManagedTensorVersioned) :: tensor
     integer(c_int64_t) :: shape(DLT_ARRAY_MAX_NDIM), strides(DLT_ARRAY_MAX_NDIM)
   end type
 
 contains
 
-  !> Why the last call on this thread failed.
+  !> The message of the last error on this thread.
   function dlt_message() result(text)
     character(len=:), allocatable :: text
     character(kind=c_char) :: none(1)
     character(kind=c_char), allocatable :: buffer(:)
-    integer(c_size_t) :: length, room
+    integer(c_size_t) :: length, capacity
     integer(c_int32_t) :: status
     integer :: i
     status = dlt_copy_last_error(none, 1_c_size_t, length)
-    room = length + 1
-    allocate (buffer(room))
-    status = dlt_copy_last_error(buffer, room, length)
+    capacity = length + 1
+    allocate (buffer(capacity))
+    status = dlt_copy_last_error(buffer, capacity, length)
     allocate (character(len=length) :: text)
     do i = 1, int(length)
       text(i:i) = buffer(i)
     end do
   end function
 
-  !> Ends an array, once; it is empty afterwards.
+  !> Destroys an array, once; it is empty afterwards.
   subroutine dlt_end(array)
     type(dlt_array_t), intent(inout) :: array
     procedure(dlt_destroy_function), pointer :: destroy
@@ -256,7 +256,7 @@ contains
     call destroy(gone%ptr)
   end subroutine
 
-  !> Gives a tensor that as_dlpack handed out back.
+  !> Releases a tensor that as_dlpack returned.
   subroutine dlt_give_back(tensor)
     type(c_ptr), intent(inout) :: tensor
     type(DLManagedTensorVersioned), pointer :: managed
@@ -297,7 +297,7 @@ contains
     type(DLDataType), intent(in) :: dtype
     integer, intent(in) :: shape(:)
     type(c_ptr) :: tensor
-    type(loan), pointer :: made
+    type(export_context), pointer :: made
     integer(c_int64_t) :: step
     integer :: axis
     tensor = c_null_ptr
@@ -311,7 +311,7 @@ contains
     end do
     made%tensor%version = DLPackVersion()
     made%tensor%manager_ctx = c_loc(made)
-    made%tensor%deleter = c_funloc(end_loan)
+    made%tensor%deleter = c_funloc(delete_export)
     made%tensor%flags = 0
     made%tensor%dl_tensor = DLTensor(data, DLDevice(), size(shape, kind=c_int32_t), dtype, c_loc(made%shape), &
                                      c_loc(made%strides), 0_c_int64_t)
@@ -329,10 +329,10 @@ contains
     status = dlt_array_from_dlpack(dlt_tensor_over(data, dtype, shape), origin//c_null_char, c_null_ptr, array)
   end subroutine
 
-  subroutine end_loan(tensor) bind(C)
+  subroutine delete_export(tensor) bind(C)
     type(c_ptr), value :: tensor
     type(DLManagedTensorVersioned), pointer :: managed
-    type(loan), pointer :: whole
+    type(export_context), pointer :: whole
     if (.not. c_associated(tensor)) return
     call c_f_pointer(tensor, managed)
     call c_f_pointer(managed%manager_ctx, whole)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The judge of foreign tensors: is this DLTensor safe to use, and if not, which rule does it break?
+/* Validation of foreign tensors: is this DLTensor safe to use, and if not, which rule does it break?
  *
  * Header-only C99 that needs nothing but a dlpack.h: this project's, or the original (1.0 or newer) if that came
- * before it. It reads the struct, its shape and its strides in O(ndim) and never touches the elements. What no consumer
- * can know, it does not guess: a producer that points outside its own allocation, or names a freed one, passes.
+ * before it. It reads the struct, its shape and its strides in O(ndim) and never reads the elements. A consumer cannot
+ * detect a producer that points outside its own allocation or into a freed one: such a tensor passes.
  *
  *   dlt_check_tensor(t)                        0, or the first rule broken: the hot path, nothing is stored
  *   dlt_explain_tensor(t, buffer, size)        the sentence for that rule: field, expected, value, remedy
  *   dlt_validate_tensor(t, version, flags, ..) every finding: errors first, then warnings and notes
- *   dlt_check_pointer, dlt_check_layout,       to ask in this order before the struct itself is read
+ *   dlt_check_pointer, dlt_check_layout,       to call in this order before the struct itself is read
  *   dlt_check_version
  *   dlt_measure_tensor(t, flags, extent)       which bytes, counted from `data`, an accepted tensor reaches
  *   dlt_rules(&count)                          the rules themselves */
@@ -28,13 +28,13 @@
 #define DLT_MAX_NDIM 64
 /* The user half of a 48-bit address space: no host allocation is larger. */
 #define DLT_MAX_HOST_EXTENT ((int64_t)1 << 47)
-/* Nothing is ever mapped in the first page, so a smaller address is a number that was taken for a pointer. */
+/* Nothing is ever mapped in the first page, so a smaller address is a number used as a pointer. */
 #define DLT_MIN_ADDRESS 4096u
 #define DLT_KNOWN_FLAGS ((uint64_t)7) /* READ_ONLY, IS_COPIED, IS_SUBBYTE_TYPE_PADDED */
 #define DLT_FLAG_PADDED ((uint64_t)4)
 
-/* A broken rule is an ERROR when the tensor cannot be used, a WARNING when it can be although the standard (or plain
- * sense) says otherwise, a NOTE when it is legal and may still surprise another consumer. */
+/* A broken rule is an ERROR when the tensor cannot be used, a WARNING when it can be used although it breaks the
+ * standard or is inconsistent, a NOTE when it is legal but may fail in another consumer. */
 typedef enum { DLT_SEVERITY_NOTE, DLT_SEVERITY_WARNING, DLT_SEVERITY_ERROR } dlt_severity;
 
 /* Row: enumerator, id, severity, how the value is printed (d signed, u unsigned, p address), number of the rule in
@@ -84,7 +84,7 @@ typedef enum { DLT_SEVERITY_NOTE, DLT_SEVERITY_WARNING, DLT_SEVERITY_ERROR } dlt
     "usable, but slower, and consumers that dereference it directly may trap: copy it")                                \
   X(VERSION_MINOR, "version.minor", NOTE, 'u', 33, "at most 3", "a newer minor version may use codes unknown here")    \
   X(DEVICE_UNKNOWN, "device.unknown", NOTE, 'd', 57, "a DLDeviceType known here", "held, its memory cannot be read")   \
-  X(DTYPE_UNKNOWN, "dtype.unknown", NOTE, 'u', 4, "a DLDataTypeCode known here", "held, not computed on")              \
+  X(DTYPE_UNKNOWN, "dtype.unknown", NOTE, 'u', 4, "a DLDataTypeCode known here", "held, without arithmetic")              \
   X(DATA_EMPTY, "data.empty", NOTE, 'p', 11, "NULL for a tensor of size 0",                                            \
     "never read; the producer should write NULL")                                                                      \
   X(DATA_256, "data.alignment.256", NOTE, 'p', 10, "data at a multiple of 256, the start moved by byte_offset",        \
@@ -123,7 +123,7 @@ typedef struct {
   dlt_severity severity;
   const char* rule;  /* dlt_rule_row.id */
   const char* field; /* as in the struct: "shape", "dtype.bits" */
-  int32_t axis;      /* -1 where the field is no array */
+  int32_t axis;      /* -1 where the field is not an array */
   int64_t value;     /* unsigned fields and addresses keep their bits */
   const char* text;  /* dlt_rule_row.expected */
 } dlt_finding;
@@ -252,8 +252,8 @@ DLT_FORCE_INLINE_ int dlt_device_in_(const DLTensor* t, uint32_t mask) {
   return type < 32 && ((mask >> type) & 1) != 0;
 }
 
-/* Bytes of one element, types of fewer than 8 bits counted as padded: never less than either reading needs, so that
- * the verdict does not depend on a flag that a legacy struct has no room for. */
+/* Bytes of one element, types of fewer than 8 bits counted as padded: never less than either reading needs, so that *
+ * the result does not depend on a flag that a legacy struct does not have. */
 DLT_FORCE_INLINE_ uint64_t dlt_item_bytes_(DLDataType dtype) {
   return dtype.bits < 8 ? dtype.lanes : ((uint64_t)dtype.bits * dtype.lanes + 7) / 8;
 }
@@ -271,12 +271,12 @@ DLT_FORCE_INLINE_ int dlt_pointer_bad_(const void* pointer, size_t alignment) {
 
 typedef struct {
   dlt_finding* out;
-  size_t room;
+  size_t capacity;
   size_t count;
 } dlt_sink_;
 
 DLT_COLD_ void dlt_push_(dlt_sink_* sink, dlt_rule rule, const char* field, int32_t axis, int64_t value) {
-  if (sink->count < sink->room) {
+  if (sink->count < sink->capacity) {
     const dlt_rule_row* row = &dlt_rules(NULL)[rule];
     dlt_finding* finding = &sink->out[sink->count];
     finding->number = rule;
@@ -290,7 +290,7 @@ DLT_COLD_ void dlt_push_(dlt_sink_* sink, dlt_rule rule, const char* field, int3
   sink->count++;
 }
 
-/* The axis that stretches the tensor most, to be named when the whole is too large. */
+/* The axis with the largest extent in memory, named when the tensor is too large. */
 DLT_COLD_ int32_t dlt_widest_axis_(const DLTensor* t, int by_stride) {
   int32_t widest = 0;
   double most = -1;
@@ -313,7 +313,7 @@ DLT_COLD_ int32_t dlt_widest_axis_(const DLTensor* t, int by_stride) {
     dlt_push_(sink, rule, field, (int32_t)(axis), (int64_t)(value)); \
   } while (0)
 
-DLT_FORCE_INLINE_ dlt_rule dlt_judge_(const DLTensor* t, dlt_sink_* sink) {
+DLT_FORCE_INLINE_ dlt_rule dlt_check_rules_(const DLTensor* t, dlt_sink_* sink) {
   const int32_t ndim = t->ndim;
   const int64_t* const shape = t->shape;
   const int64_t* const strides = t->strides;
@@ -416,13 +416,13 @@ static inline int dlt_check_pointer(const void* pointer) {
 }
 
 /* Whether a managed struct is of the kind that its capsule's name says: 0 or DLT_RULE_LAYOUT. A versioned struct begins
- * with two small numbers, a legacy one with an address (or a handle, which may be small). It cannot be proven, but the
- * usual confusion is caught while it is still harmless: the deleter of the other layout lies elsewhere, and calling
- * what lies there instead ends the process. */
+ * with two small numbers, a legacy one with an address (or a handle, which may be small). This is a heuristic, but it
+ * catches the usual mix-up early: the deleter of the other layout is at another offset, and calling that field
+ * crashes. */
 static inline int dlt_check_layout(const void* managed, int versioned) {
   const DLPackVersion* head = (const DLPackVersion*)managed;
   if (head->minor >= 4096 || head->major >= 256) return versioned ? DLT_RULE_LAYOUT : DLT_RULE_NONE;
-  /* Both small. In a legacy struct that is NULL, a handle, or an address that is refused by its own rule. */
+  /* Both are small. In a legacy struct such a value is NULL, a handle, or an address that another rule refuses. */
   if (versioned || head->major == 0 || head->major >= 16) return DLT_RULE_NONE;
   return dlt_device_in_((const DLTensor*)managed, DLT_HANDLE_DEVICES) ? DLT_RULE_NONE : DLT_RULE_LAYOUT;
 }
@@ -433,7 +433,7 @@ static inline int dlt_check_version(DLPackVersion version) {
 }
 
 /* 0 when the tensor can be used, else the number of the first rule it breaks. `t` must be readable. */
-static inline int dlt_check_tensor(const DLTensor* t) { return (int)dlt_judge_(t, NULL); }
+static inline int dlt_check_tensor(const DLTensor* t) { return (int)dlt_check_rules_(t, NULL); }
 
 /* Whether two elements may share memory: exact for "no", a guess for "yes", as the exact answer is NP-hard. */
 DLT_COLD_ int32_t dlt_overlapping_axis_(const DLTensor* t) {
@@ -493,20 +493,20 @@ DLT_COLD_ void dlt_remark_(const DLTensor* t, const DLPackVersion* version, uint
   if (axis >= 0) dlt_push_(sink, DLT_RULE_STRIDES_OVERLAP, "strides", axis, t->strides[axis]);
 }
 
-/* Write the first `room` findings to `out` and return how many there are. Errors come first, in the order in which
+/* Write the first `capacity` findings to `out` and return how many there are. Errors come first, in the order in which
  * dlt_check_tensor looks; warnings and notes only about a tensor that can be used. `version` NULL means a legacy
  * struct, whose `flags` are 0. */
 static inline size_t dlt_validate_tensor(const DLTensor* t, const DLPackVersion* version, uint64_t flags, dlt_finding* out,
-                                         size_t room) {
+                                         size_t capacity) {
   dlt_sink_ sink;
   sink.out = out;
-  sink.room = room;
+  sink.capacity = capacity;
   sink.count = 0;
   if (version != NULL && dlt_check_version(*version) != 0) {
     dlt_push_(&sink, DLT_RULE_VERSION_MAJOR, "version.major", -1, version->major);
     return sink.count;
   }
-  dlt_judge_(t, &sink);
+  dlt_check_rules_(t, &sink);
   if (sink.count == 0) dlt_remark_(t, version, flags, &sink);
   return sink.count;
 }

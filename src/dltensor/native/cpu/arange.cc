@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The loop of arange.h: fixed point of 128 bits and a remainder that is carried, so that rounding errors never add up.
+// The loop of arange.h: 128-bit fixed point with an exact remainder, so that rounding errors do not accumulate.
 #include "native/cpu/arange.h"
 
 #include <math.h>
@@ -14,7 +14,7 @@ namespace {
 __extension__ typedef __int128 wide_int;
 __extension__ typedef unsigned __int128 wide_uint;
 
-// What the loop stands at: a number that is `floor`, and more than that where `more` is true.
+// The current number: exactly `floor`, or between `floor` and `floor` + 1 where `more` is true.
 struct At {
   wide_int floor;
   bool more;
@@ -28,7 +28,7 @@ struct At {
     return down + (down < 0 && choose_tiles);
   }
 
-  // As 64 bits from the first that is set, the last one set too where what is below them is not 0, times 2^exponent.
+  // The leading 64 bits times 2^exponent; the last bit is a sticky bit: set if any dropped bit is set.
   uint64_t leading(bool* negative, int* exponent) const {
     *negative = floor < 0;
     // The complement of a negative number is its magnitude less 1, which is its floor where there is more.
@@ -55,7 +55,7 @@ struct At {
     return negative ? -size : size;
   }
 
-  // A double that rounds to fewer digits as the number itself would.
+  // A double that rounds to fewer digits exactly as the number itself does (round to odd).
   double odd() const {
     bool negative;
     int exponent;
@@ -69,7 +69,7 @@ template <class STORE>
 void run(const Ramp& r, int64_t count, STORE store) {
   wide_int at = wide_int(wide_uint(r.first_high) << 64 | r.first_low);
   const wide_int step = wide_int(wide_uint(r.step_high) << 64 | r.step_low);
-  uint64_t over = 0;  // the carried remainder, in units of 1 / steps
+  uint64_t over = 0;  // the running remainder, in units of 1 / steps
   for (int64_t i = 0; i < count; ++i) {
     store(i, At{at, over != 0, r.fraction});
     at += step;

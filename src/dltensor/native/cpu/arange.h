@@ -17,9 +17,9 @@ struct Ramp {
   int32_t fraction;
 };
 
-// Writes number 0 to element `at`, number 1 to element `at + every`, `count` in all. Integers are truncated and keep their
-// low bits; a bool is true unless the number is 0. Rounding is correct for numbers that are 0 or at least 2^54 / 2^fraction
-// and, in float64, normal. False for complex dtypes and those that no row names.
+// Writes number 0 to element `at`, number 1 to element `at + every`, `count` in all. Integers are truncated and keep
+// their low bits; a bool is true unless the number is 0. Rounding is correct for numbers that are 0 or at least 2^54 /
+// 2^fraction and, in float64, normal. False for complex dtypes and for dtypes without a row in dtypes.h.
 DLT_API bool fill_arange(void* base, int64_t at, int64_t every, int64_t count, DLDataType dtype, bool padded, const Ramp& ramp);
 
 }  // namespace dlt

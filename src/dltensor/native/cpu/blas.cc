@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finding a BLAS in a library that Python names, and calling it: on one thread for each piece of the product, as our pool
-// shares the pieces out. Its own threads wait for each other by spinning, which on a busy machine takes a hundred times
-// the work itself, and they do not survive a fork.
+// Finding a BLAS in a library that Python names, and calling it: each piece of the product is one single-threaded call,
+// and our thread pool distributes the pieces. Its own threads wait for each other by spinning, which on a busy machine
+// takes a hundred times the work itself, and they do not survive a fork.
 #include "native/cpu/blas.h"
 
 #include <dlfcn.h>
@@ -29,7 +29,7 @@ struct Blas {
 Blas found;
 std::atomic<const Blas*> in_use{nullptr};
 
-// scipy-openblas32 prefixes its names; a system's BLAS does not.
+// scipy-openblas32 prefixes its symbols; a system BLAS does not.
 void* find(void* library, const char* name) {
   const char* const prefixes[] = {"scipy_", ""};
   for (const char* prefix : prefixes) {
@@ -142,7 +142,7 @@ bool multiply_blas(const Product& p) noexcept {
   const int64_t threads = num_threads();
   Shares shares{blas, &p, 0, p.c.rows >= p.c.columns};
   const int64_t extent = shares.by_rows ? p.c.rows : p.c.columns;
-  // More pieces than threads, so that nobody waits long for the last; each packs the other operand again.
+  // More pieces than threads balance the load; each piece packs the other operand again.
   const int64_t pieces = p.work() >= int64_t(1) << 30 ? threads * 2 : threads;
   if (threads < 2 || p.work() < int64_t(1) << 22 || extent < pieces * 32) return multiply_once(*blas, p);
   shares.step = ceil_divide(ceil_divide(extent, pieces), 16) * 16;

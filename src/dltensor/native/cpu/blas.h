@@ -5,11 +5,11 @@
 
 namespace dlt {
 
-// Whether there is a BLAS, and it takes no longer than our own kernel does.
+// Whether a BLAS is loaded and at least as fast as our own kernel for this product.
 bool prefers_blas(const Product& p) noexcept;
 
-// False, and nothing done, where a BLAS cannot read the operands: it wants contiguous rows or columns of the type that is
-// summed in.
+// False, and nothing done, when a BLAS cannot read the operands: it needs contiguous rows or columns of the
+// accumulation dtype.
 bool multiply_blas(const Product& p) noexcept;
 
 }  // namespace dlt

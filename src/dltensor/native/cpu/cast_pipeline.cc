@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where a cast goes by way of another type: never through one that would round or clamp differently.
+// Chooses the intermediate types of a cast: never one that would round or clamp differently.
 #include "native/cpu/cast_pipeline.h"
 
 namespace dlt {
@@ -14,13 +14,13 @@ bool whole(int type) {
   return kind == Kind::boolean || kind == Kind::signed_integer || kind == Kind::unsigned_integer;
 }
 
-// A computed type that holds every value of a carried one.
+// An arithmetic type that holds every value of a storage-only type.
 int hub_of_carried(int type) {
   return is_small_integer(type) ? type_int8 : type_table[type].kind == Kind::complex ? type_complex64 : type_float32;
 }
 
-// The type from which a carried one is reached: int8 holds whatever survives in fewer bits, float64 every integer of 32
-// bits, float32 every float16 and bfloat16.
+// The type from which a storage-only type is converted: int8 holds every value that fits into fewer bits, float64 every
+// integer of 32 bits, float32 every float16 and bfloat16.
 int way_to_carried(int from, int to) {
   if (is_small_integer(to)) return type_int8;
   if (from == type_complex64) return type_float32;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From any dtype to any other as a chain of the loops that exist, with one rounding in all.
+// Conversion between any two dtypes as a sequence of existing cast loops, with a single rounding overall.
 #pragma once
 #include "native/cpu/kernels.h"
 
@@ -13,7 +13,7 @@ struct CastPipeline {
   int types[longest_pipeline + 1];     // types[k] goes into loops[k], types[k + 1] comes out
 };
 
-// `mode` is made of cast_nearest and cast_saturate. False when a type is no row.
+// `mode` is a combination of cast_nearest and cast_saturate. False when a type has no row.
 bool find_pipeline(const Kernels& kernels, int from, int to, int mode, CastPipeline* pipeline);
 
 }  // namespace dlt

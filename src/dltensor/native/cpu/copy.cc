@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copying and filling as walks without a loop.
+// Copying and filling: strided loops without a computation.
 #include "native/cpu/copy.h"
 
 #include <string.h>
@@ -37,7 +37,7 @@ bool copy(const DLTensor& dst, const DLTensor& src, bool padded) noexcept {
     case Overlap::none: move_all(dst, src, padded, padded); return true;
     default: break;
   }
-  // Between the two every element has whole bytes.
+  // From here on every element occupies whole bytes.
   const int64_t count = numel(src.ndim, src.shape);
   Block* block = allocate(size_t(count * item_bytes(src.dtype)));
   if (block == nullptr) return false;

@@ -34,11 +34,11 @@ DLT_API extern const TypeRow type_table[type_count];
 DLT_API int find_type(DLDataType dtype);
 DLT_API int find_type_by_name(const char* name);
 
-// Which kind a dtype is of, as rows of ops.h say it: DLT_BOOLEANS, DLT_INTEGERS ...
+// The kind of a dtype, as used in the rows of ops.h: DLT_BOOLEANS, DLT_INTEGERS ...
 unsigned kind_bit_of(int type) noexcept;
 
-// What scale and offset are applied in on the way from one dtype to another: float32 unless either side has more digits
-// than that. -1: not to complex numbers.
+// The dtype in which scale and offset are applied: float32 unless either dtype has more digits. -1 for complex dtypes.
+//
 int scaling_type(int from, int to) noexcept;
 
 }  // namespace dlt

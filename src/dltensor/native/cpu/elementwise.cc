@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Running an op, a cast or a choice: operands become a walk, overlapping ones by way of a temporary.
+// Runs an op, a cast or a where: operands become a strided loop; overlapping ones are copied to a temporary first.
 #include <string.h>
 
 #include "native/cpu/copy.h"
@@ -12,8 +12,8 @@
 namespace dlt {
 namespace {
 
-// float16 and bfloat16 without a loop of their own are computed one size up: in float32, and where that would round
-// twice, in float64.
+// float16 and bfloat16 without a loop of their own are computed in float32, or in float64 where float32 would round
+// twice.
 int loop_type(int op, int type, unsigned flags) {
   if (type != type_float16 && type != type_bfloat16) return type;
   if (!(flags & run_saturate) && find_loop(op, type) != nullptr) return type;
@@ -30,7 +30,7 @@ bool is_plain(int op, int type, const DLTensor* const* in, const DLTensor& out) 
 struct LoopBuilder {
   const Kernels& kernels;
   StridedLoop loop_nest;
-  BlockRef copies[3];  // of inputs, until the walk is over
+  BlockRef copies[3];  // copies of inputs, freed after the loop
   explicit LoopBuilder(const Kernels& table) : kernels(table) {}
 
   Status start(const DLTensor& out, unsigned padded) {
@@ -71,7 +71,7 @@ struct LoopBuilder {
     return known ? success : undefined_for(find_type(in.dtype));
   }
 
-  // The loop writes dtype number `type`; what `out` has is a cast away.
+  // The loop writes dtype number `type`; the result is then cast to the dtype of `out`.
   Status finish(const DLTensor& out, int type, int mode) {
     loop_nest.loop_width = type_table[type].bytes;
     // Comparisons write 0 and 1, which a uint8 takes as they are.
@@ -138,7 +138,7 @@ Status run(int op, unsigned flags, int type, const DLTensor* const* in, const DL
   builder.loop_nest.weight = is_heavy(op) ? 8 : op == op_sqrt || type == type_float16 || type == type_bfloat16 ? 3 : 1;
   const int mode = flags & run_saturate ? cast_saturate : 0;
   for (int k = 0; k < op_table[op].operands; ++k) DLT_TRY(builder.add(*in[k], out, types[k], mode, padded >> k & 1));
-  // A 16-bit float's result is rounded to 16 bits before it goes anywhere else.
+  // A 16-bit float result is rounded to 16 bits before any further conversion.
   const int result = result_type(op, inner), rounded = result_type(op, type);
   if (result != rounded && find_type(out.dtype) != rounded) {
     CastPipeline first, second;
@@ -171,7 +171,7 @@ Status run_real(Real op, double scalar, const DLTensor& a, const DLTensor* c, co
   builder.loop_nest.weight = 8;
   DLT_TRY(builder.add(a, out, type, cast_saturate, false));
   if (op == real_fma) {
-    // The second place is the scalar's: the addend stands in the third.
+    // The scalar is operand 1; the addend is operand 2.
     DLT_TRY(builder.add(a, out, type, cast_saturate, false));
     DLT_TRY(builder.add(*c, out, type, cast_saturate, false));
   }
@@ -211,7 +211,7 @@ Status cast(const DLTensor& out, const DLTensor& a, const CastOptions& options, 
   builder.loop_nest.loop_width = builder.loop_nest.out.width;
   CastPipeline& pipeline = builder.loop_nest.in[0].pipeline;
   if (pipeline.count > 0) {
-    // The last step writes where the result belongs.
+    // The last step writes to the output.
     builder.loop_nest.loop = pipeline.loops[--pipeline.count];
   }
   run_strided(&builder.loop_nest);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The engine's face: the tables that Python reads, promotion, and running an operation on CPU tensors.
+// The interface of the CPU engine: the tables that Python reads, type promotion, and running an operation on CPU
+// tensors.
 //
-// Who calls here has checked: shapes broadcast, devices match, `out` is writable and repeats no element. An op that
-// every operand enters contiguous, in one dtype and in small number, needs none of run(): find_loop() and a call.
+// Preconditions, checked by the caller: shapes broadcast, devices match, `out` is writable and has no repeated element.
+// For few contiguous elements of one dtype run() is not needed: call find_loop() and the loop.
 #pragma once
 #include <stdint.h>
 
@@ -16,8 +17,13 @@
 
 namespace dlt {
 
-// The dtype of an op's result: that of its operands, bool, or the real dtype of a complex one.
-enum class ResultDType : int32_t { same, mask, part };
+enum class Status : int32_t {
+  ok = 0,
+  no_loop,    // the op is not defined for this dtype
+  no_dtype,   // a dtype without a row in dtypes.h
+  no_shape,   // an operand does not broadcast to the output
+  no_memory,
+};
 
 struct OpRow {
   const char* name;
@@ -28,7 +34,7 @@ struct OpRow {
   const char* symbol;
   const char* text;
   const char* doc;
-  int saturating;      // the number of its saturating form, or -1
+  int saturating;      // the number of its saturating variant, or -1
 };
 struct AliasRow {
   const char* name;
@@ -39,15 +45,15 @@ DLT_API extern const OpRow op_table[op_count];
 DLT_API extern const AliasRow alias_table[];
 DLT_API extern const int alias_count;
 
-// By name or alias; -1 when there is none. `swapped` (may be null): the alias takes its two operands the other way round.
+// By name or alias; -1 when there is none. `swapped` (may be null): the alias swaps the two operands.
 DLT_API int find_op(const char* name, bool* swapped);
 
-// The dtype that two share by the array API's table and design: the higher kind's dtype wins. -1: none (int64 with uint64,
-// carried dtypes).
+// The common dtype of two by the array API's promotion table; across kinds the dtype of the higher kind wins. -1: none
+// (int64 with uint64, storage-only dtypes).
 DLT_API int promote(int a, int b);
 
-// What an op computes in when its operands share `type`: that, or float32 for integers and bools in a function of
-// floats; -1 when the op takes no such operands. And what comes out of it then.
+// The dtype an op computes in when its operands share `type`: the same, or float32 for integers and bools in a
+// float function; -1 when the op does not accept them. Below it: the dtype of the result.
 DLT_API int compute_type(int op, int type);
 DLT_API int result_type(int op, int compute_type);
 
@@ -64,12 +70,12 @@ Status no_temporary() noexcept;
 // Flags of run().
 inline constexpr unsigned run_saturate = 1;
 
-// out[...] = op(in[0], in[1], in[2]), computed in dtype number `type`, broadcast to the shape of `out`. Operands of another
-// dtype are converted; `out` may have any dtype, and gets what a cast would give. `padded` has bit k for operand k
-// and bit 3 for `out`. Overlap is as if through a temporary.
+// out[...] = op(in[0], in[1], in[2]), computed in dtype number `type`, broadcast to the shape of `out`. Operands of
+// another dtype are converted; `out` may have any dtype, and gets what a cast would give. `padded` has bit k for
+// operand k and bit 3 for `out`. Overlap is as if through a temporary.
 DLT_API Status run(int op, unsigned flags, int type, const DLTensor* const* in, const DLTensor& out, unsigned padded) noexcept;
 
-// Saturating op of an integer tensor with a real number that is no integer of its dtype, exactly rounded. For real_fma,
+// Saturating op of an integer tensor with a real number that its dtype does not hold, exactly rounded. For real_fma,
 // scalar * a + c.
 DLT_API Status run_real(Real op, double scalar, const DLTensor& a, const DLTensor* c, const DLTensor& out) noexcept;
 

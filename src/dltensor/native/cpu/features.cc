@@ -45,8 +45,8 @@ constexpr int level_count = int(sizeof levels / sizeof *levels);
 constexpr const char* level_names[] = {DLT_LEVELS(DLT_LEVEL_NAME) nullptr};
 #undef DLT_LEVEL_NAME
 
-// Compilers older than Clang 18 and GCC 12 do not know the levels by name: there they are the features that the x86-64
-// psABI lists. The builtin also asks whether the system saves the wide registers; it does not know every feature.
+// Compilers older than Clang 18 and GCC 12 lack the level names: there the features listed by the x86-64 psABI are
+// tested. The builtin also checks that the system saves the wide registers; it does not cover every feature.
 #if defined(__x86_64__) && (defined(__clang__) ? __clang_major__ < 18 : __GNUC__ < 12)
 bool has(unsigned leaf, unsigned features) {
   unsigned a, b, c, d;
@@ -122,7 +122,7 @@ const Kernels* choose_first() {
   const char* wish = environment("DLTENSOR_CPU");
   int level = wish != nullptr ? find_level(wish) : -1;
   if (wish != nullptr && level < 0) {
-    char expected[96] = "a level that this processor and this build have:";
+    char expected[96] = "a level that this processor and this build support:";
     for (int i = 0; i < level_count; ++i)
       if (supported(i)) strcat(strcat(expected, " "), levels[i].name);
     reject_environment("DLTENSOR_CPU", wish, expected);
@@ -130,8 +130,8 @@ const Kernels* choose_first() {
   for (int i = level_count - 1; level < 0 && i >= 0; --i)
     if (supported(i)) level = i;
   if (level < 0) {
-    // Nothing else was compiled in: better an error here than an unknown instruction somewhere else.
-    static const char words[] = "dltensor: this processor lacks x86-64-v2 (SSE4.2), the least that its loops need\n";
+    // Nothing lower was compiled in: fail here with a message instead of SIGILL later.
+    static const char words[] = "dltensor: this processor lacks x86-64-v2 (SSE4.2), which is required\n";
     (void)!fwrite(words, 1, sizeof words - 1, stderr);
     abort();
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which way a product takes: the kernel as it lies, the kernel over packed panels, or a BLAS.
+// Chooses how a matrix product is computed: the kernel on the operands in place, the kernel over packed panels, or a
+// BLAS.
 #include "native/cpu/gemm.h"
 
 #include <string.h>
@@ -26,7 +27,7 @@ DLTensor tensor_of(const Matrix& m, int type, int64_t* shape, int64_t* strides) 
   return {m.data, {kDLCPU, 0}, 2, type_table[type].dtype, shape, strides, 0};
 }
 
-// Up to here the kernel reads its operands as they lie: b, or 256 bytes of each of its rows, stays in the first cache.
+// Up to this size the kernel reads its operands in place: b, or 256 bytes of each of its rows, stays in L1.
 constexpr int64_t most_rows = 128, most_depth = 256, most_row_bytes = 256, most_b_bytes = 40 << 10;
 
 bool is_near(int64_t rows, int64_t columns, int64_t depth, int64_t width) {
@@ -50,7 +51,7 @@ Status multiply(const Product& p) {
   if (prefers_blas(p)) {
     if (multiply_blas(p)) return success;
     if (p.type == type_float32 || p.type == type_float64) {
-      // Strided or 16-bit operands, once contiguous, are the BLAS's again.
+      // Strided or 16-bit operands are copied to contiguous memory and then given to the BLAS.
       const int64_t size_a = p.a.rows * p.a.columns * p.width, size_b = p.b.rows * p.b.columns * p.width;
       Block* memory = allocate(size_t(size_a + size_b));
       if (memory == nullptr) return no_temporary();
@@ -98,7 +99,7 @@ Status finish_scaled(const DLTensor& c, const DLTensor& product, int type, const
   return cast(c, product, {}, 0);
 }
 
-// Strides of the dimensions before the last two, walked as c's are.
+// Strides of the dimensions before the last two, broadcast to those of c.
 bool batch_strides(const DLTensor& t, const DLTensor& c, int64_t* out) {
   return broadcast_strides(t.ndim - 2, t.shape, t.strides, c.ndim - 2, c.shape, Align::trailing, out);
 }
@@ -186,13 +187,13 @@ Status gemm(const DLTensor& c, const DLTensor& a, const DLTensor& b, const Scala
   if (numel(c.ndim, c.shape) == 0) return success;
 
   const product_t kernel = kernels().products[inner];
-  if (kernel == nullptr) return undefined_for(type);
-  const int64_t width = type_table[inner].bytes;  // of what is summed
+  if (kernel == nullptr) return Status::no_loop;
+  const int64_t width = type_table[inner].bytes;  // of the accumulation dtype
   const int64_t bytes = type_table[type].bytes;
   const bool plain = is_number(alpha, 1) && is_number(beta, 0);
   const bool in_place = plain && inner == type && (c.strides[d + 1] == 1 || n == 1) && c.strides[d] >= n &&
                         overlap(c, a) == Overlap::none && overlap(c, b) == Overlap::none;
-  // Otherwise the products of all batches go into a contiguous temporary first.
+  // Otherwise the products of all batches are written to a contiguous temporary first.
   Block* memory = nullptr;
   int64_t strides[max_dims];
   DLTensor result = c;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What one instruction set offers: tables of loops over plain runs of elements. Which set is used is decided in
-// features.cc; what runs are made of a tensor is decided in strided_loop.cc.
+// features.cc; how a tensor is split into runs is decided in strided_loop.cc.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -17,31 +17,32 @@ enum Op : int { DLT_OPS(DLT_NUMBER) op_count };
 enum Saturating : int { DLT_SATURATING_OPS(DLT_NUMBER) saturating_count };
 #undef DLT_NUMBER
 
-// Before a loop: no iteration needs what another has written. Clang has this promise only together with a demand to
-// vectorize, so there the loops compare addresses first.
+// Before a loop: no iteration needs what another has written. Clang has this promise only together with forced
+// vectorization, so there the loops compare addresses first.
 #if defined(__clang__)
 #define DLT_IVDEP
 #else
 #define DLT_IVDEP _Pragma("GCC ivdep")
 #endif
 
-// out[i] = op(a[i], b[i], c[i]) for i < n, all contiguous, in one dtype each, at any alignment. Bit k of `scalars`: operand
-// k is a single element. `out` may be an operand itself but must not overlap one otherwise.
+// out[i] = op(a[i], b[i], c[i]) for i < n, all contiguous, in one dtype each, at any alignment. Bit k of `scalars`:
+// operand k is a single element. `out` may be an operand itself but must not overlap one otherwise.
 typedef void (*loop_t)(void* out, const void* a, const void* b, const void* c, int64_t n, unsigned scalars);
 
-// rows x columns elements from one strided place to another; strides in bytes, no overlap.
+// Copies rows x columns elements between strided locations; strides in bytes, no overlap.
 typedef void (*move_t)(char* to, int64_t to_row, int64_t to_column, const char* from, int64_t from_row, int64_t from_column,
                        int64_t rows, int64_t columns);
 
 // The modes of a cast: bit 0 rounds to nearest instead of truncating, bit 1 saturates integers and small floats.
 inline constexpr int cast_nearest = 1, cast_saturate = 2, cast_modes = 4;
 
-// An integer op a real number, exactly rounded and clamped: the saturating ops where the scalar is no such integer.
+// An integer op a real number, exactly rounded and clamped: the saturating ops where the dtype does not hold the
+// scalar.
 enum Real : int { real_add, real_rsub, real_multiply, real_divide, real_rdivide, real_fma, real_count };
 typedef void (*real_loop_t)(void* out, const void* a, double scalar, const void* c, int64_t n, unsigned scalars);
 
-// c (rows x columns) += a (rows x depth) @ b (depth x columns), a by any strides, b and c by rows of contiguous elements.
-// `fresh` writes instead of adding.
+// c (rows x columns) += a (rows x depth) @ b (depth x columns), a by any strides, b and c by rows of contiguous
+// elements. `fresh` writes instead of adding.
 typedef void (*product_t)(void* c, int64_t c_row, const void* a, int64_t a_row, int64_t a_column, const void* b, int64_t b_row,
                           int64_t rows, int64_t columns, int64_t depth, bool fresh);
 
@@ -53,7 +54,7 @@ struct Kernels {
   real_loop_t real_scalar[real_count][computed_types];
   loop_t casts[cast_modes][type_count][type_count];  // from, to
   move_t moves[5];                                   // of elements of 1, 2, 4, 8, 16 bytes
-  void (*stream)(void* to, const void* from, size_t bytes);  // past the cache; `to` at 64 bytes
+  void (*stream)(void* to, const void* from, size_t bytes);  // non-temporal stores; `to` is aligned to 64 bytes
   void (*stream_end)();
   product_t products[type_count];
   int64_t blas_work;  // multiplications of float32 and float64 from which a BLAS takes no longer than we do

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A block of b is packed as panels: as many columns as the kernel keeps sums of in registers. They stream from the second
-// cache, where the block stays, while the rows of a that meet them stay in the first: a panel is deep, as reading and
-// writing c costs each call of the kernel the same. Pieces of c are then computed from them in any order.
+// A block of b is packed as panels: as many columns as the kernel keeps sums of in registers. Panels stream from L2,
+// which holds the block, while the matching rows of a stay in L1. Panels are deep because each call of the kernel pays
+// the same for reading and writing c. Pieces of c are then computed from them in any order.
 #include "native/cpu/panels.h"
 
 #include <atomic>
@@ -17,7 +17,8 @@ namespace {
 // rest.
 constexpr int64_t block_bytes = 1 << 20, block_row_bytes = 2048;
 constexpr int64_t depth_step = 512, panel_bytes = 256, row_unit = 12;
-// Rows per thread from which each packs a block of b for itself: lines that another core has written come slower.
+// Rows per thread from which each packs a block of b for itself: cache lines written by another core are slower to
+// read.
 constexpr int64_t rows_to_pack_for = 64;
 
 struct Panels {
@@ -111,7 +112,7 @@ Status multiply_panels(const Product& p) noexcept {
   Panels panels{&p};
   panels.most_bytes = size_t(depth * columns * p.width);
   panels.width = panel_bytes / p.width;
-  // Several pieces for each thread, so that nobody waits long for the last.
+  // Several pieces per thread balance the load.
   panels.rows = smaller(ceil_divide(ceil_divide(p.c.rows, threads * 8), row_unit) * row_unit, row_unit * 2);
   const int64_t row_pieces = ceil_divide(p.c.rows, panels.rows), panel_count = ceil_divide(columns, panels.width);
   panels.groups = row_pieces < threads * 2 ? smaller(ceil_divide(threads * 2, row_pieces), panel_count) : 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One product of two matrices, as the ways of computing it are given it: panels.cc and blas.cc.
+// One product of two matrices, as passed to panels.cc and blas.cc.
 #pragma once
 #include "native/cpu/engine.h"
 #include "native/cpu/kernels.h"
@@ -16,7 +16,7 @@ struct Matrix {
   }
 };
 
-// c = a @ b. c has rows of contiguous elements of the type that is summed in, and overlaps neither operand.
+// c = a @ b. c has rows of contiguous elements of the accumulation dtype and overlaps neither operand.
 struct Product {
   product_t kernel;
   int type;          // that is summed in
@@ -27,7 +27,7 @@ struct Product {
   int64_t work() const { return c.rows * c.columns * a.columns; }
 };
 
-// Multiplications from which threads share them, and from which one product gives all threads enough to do.
+// The number of multiplications from which threads are used, and from which one product occupies all threads.
 inline constexpr int64_t shared_work = 1 << 20, large_work = 1 << 24;
 
 // Writes `m`, of dtype `from`, to contiguous rows of dtype `to`.

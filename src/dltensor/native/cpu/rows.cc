@@ -10,7 +10,7 @@ namespace {
 
 constexpr int most_dims = 4;
 constexpr int64_t most_bytes = 64 << 10;          // of the output
-constexpr int64_t many_rows = 8, short_row = 16;  // so many shorter ones are better spread out in a buffer
+constexpr int64_t many_rows = 8, short_row = 16;  // more rows shorter than this are faster through a buffer
 
 }  // namespace
 

@@ -24,12 +24,12 @@ enum class Rounding : uint8_t {
 };
 
 // Element number `index` counted from `base`, which may be misaligned; packed types count in their own bits.
-// `padded`: elements of fewer than 8 bits have a byte each. False for dtypes that no row names.
+// `padded`: elements of fewer than 8 bits have a byte each. False for dtypes without a row in dtypes.h.
 DLT_API bool load_scalar(const void* base, int64_t index, DLDataType dtype, bool padded, Scalar* out);
 
 // float to integer clamps and takes NaN to 0; integer to integer keeps the low bits unless `saturate`; to a float of
-// any width there is one rounding, half to even; of a complex value a real type gets the real part.
-// `saturate` also keeps floats of 8 bits and fewer finite. False for dtypes that no row names.
+// any width there is one rounding, half to even; a complex value converts to a real type by its real part.
+// `saturate` also keeps floats of 8 bits and fewer finite. False for dtypes without a row in dtypes.h.
 DLT_API bool store_scalar(void* base, int64_t index, DLDataType dtype, bool padded, const Scalar& value, Rounding rounding,
                           bool saturate);
 

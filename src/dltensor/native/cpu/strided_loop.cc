@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tiles: how they are cut, what is staged in buffers, and what is handed to the loops as it lies in memory.
+// Tiling of strided loops: tile sizes, which operands are packed into buffers, and which are passed to the loops in
+// place.
 #include "native/cpu/strided_loop.h"
 
 #include <string.h>
@@ -17,12 +18,12 @@ constexpr int64_t run_elements = 16384;       // of a tile that needs no buffer
 constexpr int64_t staged_elements = 1024;     // of a tile that does
 constexpr int64_t square_elements = 4096;     // of a tile in which something is transposed
 constexpr int64_t stream_from = int64_t(32) << 20;  // bytes of output: smaller ones are read again before they leave
-constexpr int64_t stream_clashing_from = int64_t(4) << 20;  // of one whose rows would push each other out of the cache
-constexpr int64_t share_from = int64_t(1) << 20;    // bytes of all operands from which a second thread pays
+constexpr int64_t stream_clashing_from = int64_t(4) << 20;  // of one whose rows would evict each other from the cache
+constexpr int64_t share_from = int64_t(1) << 20;    // bytes of all operands from which a second thread is faster
 constexpr int64_t chunk_bytes = 64 << 10;
 constexpr int64_t streamed_chunk_bytes = 256 << 10;  // neighbours in memory that one thread keeps to itself
 constexpr int64_t cache_line = 64;
-constexpr int64_t long_from = 64 << 10;  // bytes of a transposed plane from which long tiles pay
+constexpr int64_t long_from = 64 << 10;  // bytes of a transposed plane from which long tiles are faster
 
 struct Plan {
   const Kernels* kernels;
@@ -33,7 +34,7 @@ struct Plan {
   int64_t tiles, tiles_per_chunk;
   bool stream;
   bool rows_first;  // tiles follow each other along the rows
-  bool clashing;    // rows of the output lie where they share few places of a cache
+  bool clashing;    // rows of the output map to few cache sets
 };
 
 int64_t magnitude(int64_t v) { return v < 0 ? -v : v; }
@@ -53,7 +54,7 @@ void swap_dims(StridedLoop* w, int i, int j) {
   for (int k = 0; k < w->inputs; ++k) swap(&w->in[k].strides[i], &w->in[k].strides[j]);
 }
 
-// A packed operand cannot be turned: it has no address at its end.
+// The axis of a packed operand cannot be flipped: its last element may not start at a byte.
 bool any_packed(const StridedLoop* w) {
   bool packed = w->out.bits != 0;
   for (int k = 0; k < w->inputs; ++k) packed |= w->in[k].bits != 0;
@@ -117,7 +118,8 @@ struct Tile {
   int64_t offset[4];  // of the first element of each operand, the output first, in elements
 };
 
-// What a loop reads for one operand: where, how far to the next row, and whether it is one element for the whole row.
+// What a loop reads for one operand: the address, the distance to the next row, and whether one element serves the
+// whole row.
 struct Run {
   const char* data;
   int64_t row;  // bytes
@@ -130,7 +132,7 @@ struct Buffers {
   alignas(64) char spare[2][buffer_bytes];
 };
 
-// Runs a chain from `from` into `to`, by way of the spare buffers.
+// Runs a cast pipeline from `from` into `to` through the spare buffers.
 void run_pipeline(const CastPipeline& pipeline, void* to, const void* from, int64_t n, Buffers* buffers) {
   for (int k = 0; k < pipeline.count; ++k) {
     void* next = k + 1 == pipeline.count ? to : buffers->spare[k & 1];
@@ -145,7 +147,7 @@ Run pack_operand(const Plan& plan, const Operand& o, const Tile& tile, int64_t f
   const int64_t inner = o.strides[last], outer = last > 0 ? o.strides[last - 1] : 0;
   const int64_t width = o.width;
   const char* from = o.data + first * width;
-  // Short rows of one element each are spread out too: a call per row would cost more.
+  // Short rows of one repeated element are expanded too: a call per row would cost more.
   const bool spread = inner == 0 && outer != 0 && tile.rows > 1 && tile.columns < 64;
   if (is_direct(o, inner) && !spread) return {from, outer * width, inner == 0};
 
@@ -169,7 +171,8 @@ Run pack_operand(const Plan& plan, const Operand& o, const Tile& tile, int64_t f
   return {o.pipeline.count > 0 ? own : from, columns * to_width, false};
 }
 
-// A row of output past the cache: whole lines only, what lies before and after them as usual.
+// A row of output with non-temporal stores: whole cache lines only; the bytes before and after them are stored
+// normally.
 void stream_row(const Kernels& kernels, char* to, const char* from, int64_t bytes) {
   const int64_t head = smaller(int64_t(-reinterpret_cast<uintptr_t>(to) & 63), bytes);
   if (head > 0) memcpy(to, from, size_t(head));
@@ -196,7 +199,7 @@ void store_tile(const Plan& plan, const Operand& o, const Tile& tile, const char
   move(*plan.kernels, to, outer * width, inner * width, from, from_row, from_column, tile.rows, tile.columns, width);
 }
 
-// Packed elements of several lanes can be wider than a byte, and than a buffer: eight bits at a time.
+// Packed elements of several lanes can be wider than a byte and than a buffer: process eight bits at a time.
 void move_lanes(const StridedLoop& w, const Tile& tile) {
   const Operand &from = w.in[0], &to = w.out;
   const int64_t bits = larger(from.bits, to.bits);
@@ -228,7 +231,8 @@ void move_tile(const Plan& plan, const Tile& tile, Buffers* buffers) {
   }
   char* between = buffers->in[0];
   if (plan.clashing && o.width <= 2 && outer == o.width) {
-    // Narrow elements come out of a line in several squares, between which it would be pushed out: whole lines first.
+    // A cache line of narrow elements is read by several squares, and would be evicted between them: read whole lines
+    // first.
     const int64_t line = tile.rows * o.width;
     for (int64_t c = 0; c < tile.columns; ++c) memcpy(buffers->in[1] + c * line, from + c * inner, size_t(line));
     move(*plan.kernels, between, tile.columns * o.width, o.width, buffers->in[1], o.width, line, tile.rows, tile.columns,
@@ -245,7 +249,7 @@ void compute_tile(const Plan& plan, const Tile& tile, Buffers* buffers) {
   Run runs[3] = {};
   int64_t steps[3] = {};  // bytes from one element to the next
   unsigned scalars = 0;
-  bool joined = true;  // every operand runs on from row to row
+  bool joined = true;  // every operand continues from row to row
   for (int k = 0; k < w.inputs; ++k) {
     runs[k] = pack_operand(plan, w.in[k], tile, tile.offset[1 + k], k, buffers);
     scalars |= unsigned(runs[k].scalar) << k;
@@ -261,7 +265,7 @@ void compute_tile(const Plan& plan, const Tile& tile, Buffers* buffers) {
   joined &= tile.rows == 1 || to_row == tile.columns * w.loop_width;
   const int64_t calls = joined || tile.rows == 1 ? 1 : tile.rows;
   const int64_t n = calls == 1 ? tile.rows * tile.columns : tile.columns;
-  // Stores that cross a line at every step cost a quarter: a long run is cut where its output meets one.
+  // Stores that straddle cache lines cost 25 % more: a long run is split where its output is aligned to one.
   const bool cut_heads = direct && n >= 512 && w.loop != nullptr;
   for (int64_t r = 0; r < calls; ++r) {
     char* at = to + r * to_row;
@@ -298,7 +302,7 @@ void run_tiles(const Plan& plan, int64_t first, int64_t past) {
   for (int64_t index = first; index < past; ++index) {
     Tile tile;
     int64_t rest = index;
-    // A transposed input is read along its own lines, which the processor foresees; the stores go where they must.
+    // A transposed input is read along its own cache lines, which the prefetcher follows; the stores are scattered.
     const int64_t step = plan.rows_first ? plan.row_tiles : plan.column_tiles;
     const int64_t fast = rest % step;
     rest /= step;
@@ -307,7 +311,7 @@ void run_tiles(const Plan& plan, int64_t first, int64_t past) {
     rest /= other_step;
     const int64_t column = (plan.rows_first ? slow : fast) * plan.tile_columns;
     const int64_t row = (plan.rows_first ? fast : slow) * plan.tile_rows;
-    // The last tile of a row or column takes what is left, be it less or more.
+    // The last tile of a row or column takes the remainder, which may be smaller or larger.
     tile.rows = row / plan.tile_rows + 1 < plan.row_tiles ? plan.tile_rows : plan.rows - row;
     tile.columns = column / plan.tile_columns + 1 < plan.column_tiles ? plan.tile_columns : plan.columns - column;
     for (int k = 0; k <= w.inputs; ++k) {
@@ -345,7 +349,7 @@ int64_t even_part(int64_t n, int64_t most) {
   return smaller(most, ceil_divide(ceil_divide(n, ceil_divide(n, most)), 16) * 16);
 }
 
-// Squares of at most so many elements; what is narrower becomes longer.
+// Squares of at most so many elements; narrower tiles become longer.
 void square_tiles(Plan* plan, int64_t elements) {
   const int64_t side = elements >= 16384 ? 128 : elements >= 4096 ? 64 : elements >= 1024 ? 32 : larger(elements / 32, 1);
   plan->tile_columns = plan->rows < side ? smaller(plan->columns, elements / plan->rows) : even_part(plan->columns, side);
@@ -354,8 +358,8 @@ void square_tiles(Plan* plan, int64_t elements) {
   plan->column_tiles = ceil_divide(plan->columns, plan->tile_columns);
 }
 
-// Where nothing is computed and nothing goes through a buffer: one line of the cache wide in the output, and long, as the
-// processor foresees few lines of input at a time, but those far.
+// Where nothing is computed and nothing goes through a buffer: one cache line wide in the output, and long, because the
+// prefetcher tracks few streams of input but runs far ahead in each.
 void long_tiles(Plan* plan, int64_t width) {
   plan->tile_columns = smaller(plan->columns, cache_line / width);
   plan->tile_rows = smaller(plan->rows, 256);
@@ -363,8 +367,8 @@ void long_tiles(Plan* plan, int64_t width) {
   plan->column_tiles = plan->columns / plan->tile_columns;
 }
 
-// Where something is computed: one line of the cache wide in the input, and long, so that loops and what they read and
-// write run far.
+// Where something is computed: one cache line wide in the input, and long, so that the loops and their memory streams
+// are long.
 void wide_tiles(Plan* plan, int64_t elements, int64_t width) {
   plan->tile_rows = smaller(plan->rows, cache_line / width);
   plan->tile_columns = even_part(plan->columns, elements / plan->tile_rows);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Walking strided tensors together: cut into tiles that fit the first cache, so that every loop sees plain runs.
-// What is computed on a run is the caller's business.
+// Iteration over several strided tensors together, in tiles that fit L1, so that every loop sees contiguous runs.
+// The caller supplies the computation.
 #pragma once
 #include <stdint.h>
 
@@ -10,7 +10,8 @@
 
 namespace dlt {
 
-// One tensor of a walk. `pipeline` brings an input to the type of the loop, and the loop's type to that of the output.
+// One operand of a strided loop. `pipeline` brings an input to the type of the loop, and the loop's type to that of the
+// output.
 struct Operand {
   char* data;
   int64_t width;   // bytes of one element; of packed ones the byte they are unpacked to
@@ -27,14 +28,14 @@ struct StridedLoop {
   loop_t loop;           // null: the elements are only moved
   real_loop_t real_loop; // instead of `loop`, with `scalar`
   double scalar;
-  int weight;            // work per byte beside an addition of floats: how much sooner a second thread pays
+  int weight;            // work per byte relative to a float addition: lowers the size from which threads are used
   int64_t shape[max_dims];
 };
 
-// Where the elements of a tensor are and how wide; strides are the caller's to set.
+// The address and width of a tensor's elements; the caller sets the strides.
 void set_elements(Operand* operand, const DLTensor& tensor, bool padded);
 
-// Runs the walk. Shape and strides are the caller's to lose: dimensions are turned, sorted and joined in place.
+// Runs the loop. Shape and strides are modified: dimensions are flipped, sorted and merged in place.
 // Inputs may be the output itself, element for element, and must not overlap it otherwise.
 void run_strided(StridedLoop* loop_nest) noexcept;
 

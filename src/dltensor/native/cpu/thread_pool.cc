@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The pool. The caller takes chunks from the front, the workers from the back, so that each finds its own data in its
-// cache when one call follows another; nobody waits for a chunk that was not begun. Where other programs hold the
-// processors, a worker is stopped in the middle of a chunk: the caller then gives its own processor up for it, and
-// leaves the workers alone for a while.
+// cache when one call follows another; no thread waits for a chunk that has not started. When other programs occupy
+// the processors, a worker may be preempted within a chunk: the caller then yields its processor, and runs jobs
+// alone for a while.
 #include "native/cpu/thread_pool.h"
 
 #include <limits.h>
@@ -22,10 +22,11 @@
 namespace dlt {
 namespace {
 
-// About 20 microseconds: longer than the gap between two calls of a loop in Python, shorter than anybody's patience.
+// About 20 microseconds: longer than the gap between two calls in a Python loop, and too short to waste noticeable
+// processor time.
 constexpr int spins = 1500;
-// For how long the caller does its jobs alone after workers kept it waiting, in nanoseconds and in multiples of the wait: at
-// first, and at most, doubling in between. Asking again in vain then costs less than a tenth of the time.
+// For how long the caller does its jobs alone after workers kept it waiting, in nanoseconds and in multiples of the
+// wait: at first, and at most, doubling in between. An unsuccessful retry then costs less than a tenth of the time.
 constexpr int64_t patience = 50000, longest_alone = 100000000;
 constexpr int64_t least_alone = 1, most_alone = 16;
 
@@ -35,13 +36,13 @@ struct Job {
 };
 
 struct Pool {
-  std::atomic<int> threads{0};          // wanted, the caller included; 0 until asked
+  std::atomic<int> threads{0};          // wanted, the caller included; 0 until the first use
   int started = 0;                      // workers that run
   std::atomic<int> kept{0};             // those from this number on end
   pthread_t workers[most_threads] = {};
-  pthread_mutex_t flip_axis = PTHREAD_MUTEX_INITIALIZER;  // who may post a job
+  pthread_mutex_t post_mutex = PTHREAD_MUTEX_INITIALIZER;  // who may post a job
   Job job{};
-  // What is left: the first and one past the last chunk not begun, 32 bits each.
+  // The remaining chunks: the first and one past the last that have not started, 32 bits each.
   std::atomic<uint64_t> left{0};
   std::atomic<uint32_t> epoch{0};       // counts jobs; workers sleep on it
   std::atomic<uint32_t> open{0};        // the epoch whose job may be joined, 0 when none
@@ -50,7 +51,7 @@ struct Pool {
   std::atomic<int> sleeping{0};
 };
 Pool pool;
-// Both belong to who holds `flip_axis`: until when jobs are done alone, and what the next wait will be multiplied by.
+// Both are guarded by `post_mutex`: until when jobs run on the caller alone, and the factor of the next wait.
 int64_t alone_until = 0, penalty = least_alone;
 thread_local bool inside = false;
 thread_local int my_lane = 0;
@@ -109,15 +110,15 @@ void* worker(void* number) {
     }
     seen = pool.epoch.load(std::memory_order_acquire);
     if (me >= pool.kept.load()) return nullptr;
-    // Announced before the job is read: the caller closes the job first and then waits for this to fall.
+    // Incremented before the job is read: the caller closes the job first and then waits until this is 0.
     pool.joined.fetch_add(1);
     if (pool.open.load() == seen && me < pool.threads.load(std::memory_order_relaxed) - 1) run_chunks(false);
     if (pool.joined.fetch_sub(1) == 1 && pool.awaited.load()) futex(&pool.joined, FUTEX_WAKE_PRIVATE, 1);
   }
 }
 
-// A worker that wakes up on the caller's processor stays there behind the caller for milliseconds. With -1 the workers may
-// run anywhere that the caller may.
+// A worker that wakes up on the caller's processor stays there behind the caller for milliseconds. With -1 the workers
+// may run anywhere that the caller may.
 void keep_off(int processor) {
   cpu_set_t allowed;
   if (sched_getaffinity(0, sizeof allowed, &allowed) != 0 || CPU_COUNT(&allowed) < 2) return;
@@ -131,28 +132,28 @@ void wait_for_workers() {
     if (pool.joined.load() == 0) return;
     relax();
   }
-  // Asleep here, this processor is free for a worker that stands in line at another.
+  // While this thread sleeps, a worker queued on another processor can run here.
   keep_off(-1);
   pool.awaited.store(true);
   for (uint32_t inside_now; (inside_now = pool.joined.load()) != 0;) futex(&pool.joined, FUTEX_WAIT_PRIVATE, inside_now);
   pool.awaited.store(false);
 }
 
-void before_fork() { pthread_mutex_lock(&pool.flip_axis); }
-void after_fork_parent() { pthread_mutex_unlock(&pool.flip_axis); }
+void before_fork() { pthread_mutex_lock(&pool.post_mutex); }
+void after_fork_parent() { pthread_mutex_unlock(&pool.post_mutex); }
 void after_fork_child() {
-  // Only the forking thread lives on; what it saw of the workers is a memory.
+  // Only the forking thread exists in the child; the workers' state is stale.
   pool.started = 0;
   pool.joined.store(0);
   pool.awaited.store(false);
   pool.sleeping.store(0);
   pool.open.store(0);
   pool.left.store(0);
-  pthread_mutex_init(&pool.flip_axis, nullptr);
+  pthread_mutex_init(&pool.post_mutex, nullptr);
 }
 [[gnu::init_priority(fork_order_pool)]] const ForkHandlers over_fork{before_fork, after_fork_parent, after_fork_child};
 
-// Both for who holds `flip_axis`.
+// Both are guarded by `post_mutex`.
 void start_workers(int wanted) {
   pool.kept.store(wanted);
   while (pool.started < wanted) {
@@ -175,7 +176,7 @@ uint32_t next_epoch() {
 void stop_workers(int wanted) {
   if (pool.started <= wanted) return;
   pool.kept.store(wanted);
-  pool.epoch.store(next_epoch());  // one without a job: all look up, and some see that they are no longer kept
+  pool.epoch.store(next_epoch());  // an epoch without a job: all workers wake up, and those above the new number end
   futex(&pool.epoch, FUTEX_WAKE_PRIVATE, INT_MAX);
   while (pool.started > wanted) pthread_join(pool.workers[--pool.started], nullptr);
 }
@@ -201,23 +202,23 @@ int num_threads() noexcept {
 
 void set_num_threads(int count) noexcept {
   pool.threads.store(count < 1 ? 1 : count > most_threads ? most_threads : count);
-  if (inside) return;  // the next job sees to it
-  pthread_mutex_lock(&pool.flip_axis);
+  if (inside) return;  // the next job starts them
+  pthread_mutex_lock(&pool.post_mutex);
   stop_workers(pool.threads.load() - 1);
-  pthread_mutex_unlock(&pool.flip_axis);
+  pthread_mutex_unlock(&pool.post_mutex);
 }
 
 int lane() noexcept { return my_lane; }
 
 void parallel(int64_t count, void (*work)(void* context, int64_t index), void* context) noexcept {
   const int threads = num_threads();
-  if (threads < 2 || count < 2 || count > INT_MAX || inside || pthread_mutex_trylock(&pool.flip_axis) != 0) {
+  if (threads < 2 || count < 2 || count > INT_MAX || inside || pthread_mutex_trylock(&pool.post_mutex) != 0) {
     for (int64_t i = 0; i < count; ++i) work(context, i);
     return;
   }
   const int64_t begun = nanoseconds();
   if (begun < alone_until) {
-    pthread_mutex_unlock(&pool.flip_axis);
+    pthread_mutex_unlock(&pool.post_mutex);
     for (int64_t i = 0; i < count; ++i) work(context, i);
     return;
   }
@@ -240,7 +241,7 @@ void parallel(int64_t count, void (*work)(void* context, int64_t index), void* c
   pool.open.store(0);
   wait_for_workers();
   const int64_t waited = nanoseconds() - finished;
-  // Longer than a chunk can take: a worker was stopped in the middle of one.
+  // Longer than a chunk can take: a worker was preempted within one.
   if (waited > patience && waited * (done > 0 ? done : 1) > 3 * (finished - begun)) {
     const int64_t alone = waited * penalty;
     alone_until = finished + waited + (alone < longest_alone ? alone : longest_alone);
@@ -249,7 +250,7 @@ void parallel(int64_t count, void (*work)(void* context, int64_t index), void* c
     penalty = penalty > least_alone ? penalty / 2 : least_alone;
   }
   inside = false;
-  pthread_mutex_unlock(&pool.flip_axis);
+  pthread_mutex_unlock(&pool.post_mutex);
 }
 
 }  // namespace dlt

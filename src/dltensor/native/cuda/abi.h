@@ -7,7 +7,7 @@
 
 namespace dlt::cuda {
 
-// Enumerations cross the border as the 32-bit integers that they are in every ABI we build for.
+// Enumerations are passed as 32-bit integers, which they are in every supported ABI.
 using CUresult = int;
 using CUdevice = int;
 using CUdeviceptr = uint64_t;
@@ -116,7 +116,7 @@ struct CUmemPoolProps {
 };
 
 // Row: does the package work without it (O) or not (R), exported symbol, parameters. Every function returns CUresult.
-// The symbols are the versioned ones, which never change their meaning, so that dlsym alone is enough.
+// The symbols are the versioned ones, whose ABI never changes, so that dlsym alone is enough.
 // clang-format off
 #define DLT_CUDA_DRIVER_FUNCTIONS(X)                                                                                  \
   X(R, cuInit, (unsigned flags))                                                                                      \

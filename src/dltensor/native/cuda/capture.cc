@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory taken while a stream is captured into a graph. The graph holds addresses, and replays use them long after the
-// tensors are gone: such memory is never given to anybody else before the graph and all its executables are destroyed.
+// Memory allocated while a stream is captured into a graph. The graph contains addresses, and replays use them after
+// the tensors are freed: such memory is not reused before the graph and all its executables are destroyed.
 #include <map>
 #include <new>
 
@@ -17,8 +17,8 @@ struct CapturePool {
   Memory* idle = nullptr;  // through next
   int64_t live = 0;
   std::atomic<bool> graph_gone{false};
-  CapturePool* next = nullptr;  // among those that go
-  Stream* service = nullptr;    // where their memory goes
+  CapturePool* next = nullptr;  // in the list of captures that end
+  Stream* service = nullptr;    // where their memory is returned
 };
 
 namespace {
@@ -46,7 +46,8 @@ void free_captured_block(Block* block) noexcept {
   Pools& p = pools();
   std::lock_guard<std::mutex> hold(p.mutex);
   --memory->capture->live;
-  // Several streams of one capture: without a wait in the graph the next user could come too early, so never again.
+  // Used on several streams of one capture: without a wait in the graph the next user could start too early, so the
+  // block is not reused.
   if (memory->sole.load(std::memory_order_relaxed) == memory->home) put_idle(memory);
 }
 
@@ -67,13 +68,13 @@ Status pool_of(Stream& stream, CapturePool** out) noexcept {
     if (graph && driver.cuUserObjectCreate && driver.cuGraphRetainUserObject &&
         driver.cuUserObjectCreate(&object, pool, graph_destroyed, 1, kUserObjectNoDestructorSync) == kSuccess)
       driver.cuGraphRetainUserObject(graph, object, 1, kGraphUserObjectMove);
-    // Without user objects (drivers before 11.4) nobody tells when the graph goes: the memory is kept for good.
+    // Without user objects (drivers before 11.4) the end of the graph is not reported: the memory is never freed.
   }
   *out = pool;
   return success;
 }
 
-// Real memory with a lasting address, taken beside the capture.
+// Device memory with a stable address, allocated outside the capture.
 Status take(Stream& stream, size_t bytes, CUdeviceptr* pointer) noexcept {
   Stream* service = nullptr;
   DLT_TRY(service_stream(*stream.device, &service));
@@ -104,7 +105,7 @@ Status allocate_captured(Stream& stream, size_t bytes, Block** out) noexcept {
   }
   if (!memory) {
     CUdeviceptr pointer = 0;
-    // Made first: memory of the driver could not be given back during a capture.
+    // Created first: memory of the driver cannot be freed during a capture.
     if (!(memory = new (std::nothrow) Memory)) return fail(Fault::memory, "allocate: the host is out of memory");
     if (const Status status = take(stream, Class::bytes(size_class), &pointer); !status.ok()) {
       delete memory;
@@ -149,8 +150,8 @@ void reap_captures() noexcept {
   }
   while (CapturePool* pool = gone) {
     gone = pool->next;
-    // The driver tells of a graph's end only when its last run is over: nothing is left to wait for, and waiting for the
-    // device would spoil whatever is being captured now.
+    // The driver reports the end of a graph only after its last run: nothing is left to wait for, and synchronizing the
+    // device would invalidate any capture in progress.
     while (Memory* memory = pool->all) {
       pool->all = memory->captured_before;
       memory->home = pool->service;

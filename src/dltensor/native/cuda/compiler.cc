@@ -38,7 +38,7 @@ std::string architecture(int major, int minor) {
     if (arch == wanted) return "sm_" + std::to_string(arch);
     if (arch < wanted) best = std::max(best, arch);
   }
-  // Code for an older minor version of the same major runs on the newer one.
+  // Code for an older minor version runs on a newer one of the same major version.
   if (best / 10 == major) return "sm_" + std::to_string(best);
   if (best) return "compute_" + std::to_string(best);
   return lowest ? "" : "sm_" + std::to_string(wanted);
@@ -121,7 +121,7 @@ Status image_for(const Properties& p, const std::string& header, const std::stri
     out->code = "hostcuda source 1\n" + header + "\n" + expression + "\n";
     return success;
   }
-  // Without NVRTC seeds and the cache may still have it, as some version of NVRTC made it.
+  // Without NVRTC the seeds and the cache may still have it, compiled by any version of NVRTC.
   const std::string words = have.ok() ? "" : message();
   const std::string maker = have.ok() ? std::to_string(nvrtc.major) + "." + std::to_string(nvrtc.minor) : "any";
   std::string key;
@@ -162,8 +162,8 @@ Status get_kernel(Device& device, const std::string& header, const std::string& 
   const std::pair<int, std::string> key{device.ordinal, header + "\n" + expression};
   if (const auto known = kernels().find(key); known != kernels().end()) return *out = known->second, success;
   Image image;
-  DLT_TRY(image_for(device.properties, header, expression, &image));
-  // Its place comes before the module, which nobody would unload if there were no memory for one.
+  DLT_CUDA_TRY(image_for(device.properties, header, expression, &image));
+  // The table entry is allocated before the module: without memory for it the module would never be unloaded.
   const auto place = kernels().emplace(key, Kernel{}).first;
   if (device.context)  // none: compiled for a device elsewhere
     if (const Status status = load(device, image, &place->second); !status.ok()) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a kernel's C++ expression to something that can be launched: NVRTC, lazily, one kernel a program, to machine code
-// of the real architecture, kept on disk. Which kernel is right for an operation is not decided here.
+// From a kernel's C++ expression to something that can be launched: NVRTC, lazily, one kernel a program, to machine
+// code of the real architecture, kept on disk. Which kernel is right for an operation is not decided here.
 #pragma once
 #include <string>
 
@@ -10,19 +10,19 @@ namespace dlt::cuda {
 
 struct Kernel {
   CUfunction function = nullptr;
-  int blocks_per_multiprocessor = 0;  // that fit at once with `threads` threads
-  int threads = 256;                  // of a block, when nobody asks for another number
+  int blocks_per_multiprocessor = 0;  // that run concurrently with `threads` threads
+  int threads = 256;                  // of a block, by default
 };
 
 // The folder of the package: holds native/ops/*.h and native/cuda/kernels/*.cuh. Needed before the first compile.
 DLT_API Status set_source_folder(const char* path) noexcept;
 
 // Where compiled kernels are kept; "" keeps none. Unless set: $DLTENSOR_CACHE_DIR/cuda, $XDG_CACHE_HOME/dltensor/cuda
-// or ~/.cache/dltensor/cuda. Files there are used only when folder and file belong to this user, nobody else may write
-// to them, and their content has the hash that they claim.
+// or ~/.cache/dltensor/cuda. Files there are used only when folder and file belong to this user, no other user may
+// write to them, and their content matches its hash.
 DLT_API Status set_kernel_cache(const char* path) noexcept;
 
-// A folder with kernels that came with the package (same files), looked through after the cache.
+// A folder with kernels shipped in the package (same files), searched after the cache.
 DLT_API Status set_kernel_seeds(const char* path) noexcept;
 
 // `header` relative to the source folder, `expression` as C++ names it: "dlt::kernels::fill::strided<float>". Without

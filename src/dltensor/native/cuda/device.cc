@@ -28,7 +28,7 @@ Status make_pool(Device& device) noexcept {
   wanted.allocType = kAllocationPinned;
   wanted.location = {kLocationDevice, device.handle};
   DLT_CU(cuMemPoolCreate(&device.pool, &wanted));
-  // Without this every synchronisation gives all memory back to the system, and the next allocation takes it again.
+  // Without this every synchronization returns all memory to the system, and the next allocation requests it again.
   uint64_t keep = ~uint64_t{0};
   DLT_CU(cuMemPoolSetAttribute(device.pool, kPoolReleaseThreshold, &keep));
   return success;
@@ -149,7 +149,7 @@ Status reach_peer(Device& device, Device& peer, bool* can) noexcept {
   Current current(device);
   const CUresult result = driver.cuCtxEnablePeerAccess(peer.context, 0);
   if (result != kSuccess && result != kPeerAccessAlreadyEnabled) return check(result, "cuCtxEnablePeerAccess");
-  if (peer.pool) {  // memory of a pool has permissions of its own
+  if (peer.pool) {  // peer access of pool memory is set per pool
     const CUmemAccessDesc access{{kLocationDevice, device.handle}, kAccessReadWrite};
     DLT_CU(cuMemPoolSetAccess(peer.pool, &access, 1));
   }

@@ -53,7 +53,7 @@ struct Device {
   int ordinal = 0;
   CUdevice handle = 0;
   CUcontext context = nullptr;
-  CUmemoryPool pool = nullptr;  // ours alone; null where pools are not supported
+  CUmemoryPool pool = nullptr;  // our own pool; null where pools are not supported
   Properties properties;
   std::mutex mutex;              // of what follows
   std::vector<CUevent> events;   // idle, without timing
@@ -94,9 +94,8 @@ class Current {
   bool pushed_ = false;
 };
 
-// While any thread captures a graph, the driver by default forbids every thread to ask for, wait for or take anything that
-// might reach into the capture, and spoils the capture when one does. What happens in such a scope has nothing to do with
-// a capture: work and memory beside it.
+// While any thread captures a graph, the driver by default rejects queries, waits and allocations on every thread that
+// might affect the capture, and invalidates the capture. Within this scope calls are declared unrelated to the capture.
 class Beside {
  public:
   Beside() noexcept : changed_(driver.cuThreadExchangeStreamCaptureMode(&mode_) == kSuccess) {}
@@ -111,15 +110,15 @@ class Beside {
   bool changed_;
 };
 
-// An idle event of the device and back. An event may be given back as soon as nobody will ask it again: waits that are
-// enqueued keep what they wait for.
+// An idle event of the device and back. An event may be given back as soon as it will not be queried again: waits that
+// are enqueued stay valid.
 Status take_event(Device& device, CUevent* event) noexcept;
 void give_event(Device& device, CUevent event) noexcept;
 
 DLT_API Status synchronize_device(int ordinal) noexcept;
 DLT_API Status memory_info(int ordinal, size_t* free, size_t* total) noexcept;
 
-// Lets kernels of `device` reach memory of `peer`, once. `*can` says whether they may.
+// Enables peer access from kernels of `device` to memory of `peer`, once. `*can` is whether it is possible.
 Status reach_peer(Device& device, Device& peer, bool* can) noexcept;
 
 }  // namespace dlt::cuda

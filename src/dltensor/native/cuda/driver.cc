@@ -101,7 +101,7 @@ void* open_one(const Wanted& w, const std::string& path, Attempt& attempt, std::
   }
   const char* why = dlerror();
   tried += tried.empty() ? "" : "; ";
-  // The loader begins its words with the name.
+  // The loader's message begins with the name.
   tried += why && strstr(why, path.c_str()) ? why : path + ": " + (why ? why : "unknown reason");
   return nullptr;
 }
@@ -111,10 +111,10 @@ void* open(Library which, std::string& tried) {
   Attempt& attempt = attempts[static_cast<int>(which)];
   if (const char* forced = getenv(w.variable); forced && *forced) {
     if (!strcmp(forced, "off")) {
-      tried = std::string(w.variable) + "=off forbids it";
+      tried = std::string(w.variable) + "=off disables it";
       return nullptr;
     }
-    return open_one(w, forced, attempt, tried);  // whoever names a path wants that one or none
+    return open_one(w, forced, attempt, tried);  // a path given explicitly has no fallback
   }
   if (!attempt.hint.empty())
     if (void* handle = open_one(w, attempt.hint, attempt, tried)) return handle;
@@ -128,7 +128,7 @@ void* open(Library which, std::string& tried) {
   return nullptr;
 }
 
-// An attempt that broke off for want of memory is none: the next call makes it again.
+// An attempt that failed for lack of memory does not count: the next call tries again.
 Status finish(Attempt& attempt, Status status) {
   attempt.words = status.ok() ? "" : message();
   attempt.fault = status.fault;

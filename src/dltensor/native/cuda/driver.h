@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tables of foreign functions (driver, NVRTC, cuBLAS), filled by dlopen at first use and never before.
-// Nothing here knows about devices or memory.
+// Devices and memory are handled elsewhere.
 #pragma once
 #include "native/cuda/abi.h"
 #include "native/status.h"
@@ -14,7 +14,7 @@ struct DriverTable {
   DLT_CUDA_DRIVER_FUNCTIONS(DLT_CUDA_MEMBER)
   void* handle = nullptr;
   int version = 0;  // 13000 for CUDA 13.0
-  // A driver of ours that runs kernels on the host: it can take kernels as source, when there is no NVRTC.
+  // Whether this is our test driver that runs kernels on the host: it accepts kernels as source when there is no NVRTC.
   bool takes_source = false;
 };
 struct NvrtcTable {
@@ -35,7 +35,7 @@ struct CublasTable {
 // DLTENSOR_CUDA_CUBLAS; each is a path, or "off".
 DLT_API Status set_library_path(Library library, const char* path) noexcept;
 
-// Loads at the first call and remembers the answer, good or bad. The message of a failure names the library,
+// Loads at the first call and caches the result, success or failure. The message of a failure names the library,
 // every name that was tried with the reason it failed, and the remedy.
 DLT_API Status load_driver() noexcept;  // also cuInit
 DLT_API Status load_nvrtc() noexcept;
@@ -58,7 +58,7 @@ inline Status check(CUresult result, const char* call) noexcept {
   return result == kSuccess ? success : check_slow(result, call);
 }
 
-// `DLT_CU(cuEventRecord(event, stream))`: calls through the table and hands a failure up with the function's name.
-#define DLT_CU(call) DLT_TRY(::dlt::cuda::check(::dlt::cuda::driver.call, #call))
+// `DLT_CU(cuEventRecord(event, stream))`: calls through the table and propagates a failure with the function's name.
+#define DLT_CU(call) DLT_CUDA_TRY(::dlt::cuda::check(::dlt::cuda::driver.call, #call))
 
 }  // namespace dlt::cuda

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Element-wise operations: operands in order, overlap and alignment settled, then one kernel.
+// Element-wise operations: operands are checked, overlap and misalignment resolved by copies, then one kernel is
+// launched.
 #include "native/cuda/plan.h"
 #include "native/cuda/thread_state.h"
 #include "native/ops/ops.h"
@@ -61,7 +62,7 @@ Status check(const Operation& operation, int count, const Row** row) noexcept {
   return success;
 }
 
-// Different blocks of ours never share memory; anything else is looked at.
+// Different blocks of ours never share memory; everything else is compared.
 bool may_overlap(const Operand& in, const Operand& out) noexcept {
   if (in.block && out.block && in.block != out.block) {
     const Memory* a = memory_of(in.block);
@@ -86,7 +87,7 @@ bool is_askew(const DLTensor& t, int type) noexcept {
   return ((reinterpret_cast<uintptr_t>(t.data) + t.byte_offset) & static_cast<uint64_t>(type_alignment(type) - 1)) != 0;
 }
 
-// Bodies that take their operands as they lie: nothing is converted on the way.
+// Bodies that take their operands unconverted.
 Status check_exact_types(const Operation& operation, const Row& row, const Operand* in, int count, const Plan& plan) noexcept {
   const auto type = [&](int k) { return in[k].tensor ? plan.types[k + 1] : in[k].type; };
   const bool real = operation.flavour == OpVariant::real;
@@ -127,7 +128,7 @@ Status run(const Operation& operation, const Row& row, const Operand* in, int co
     return fail(Fault::value, "%s: the output repeats elements (a stride is 0): copy it first", row.name);
 
   if (misaligned) [[unlikely]] {
-    // Kernels read whole elements: those that lie askew go through a copy of their bytes.
+    // Kernels read whole elements: misaligned ones are first copied bytewise.
     Temporary copies[most_operands];
     Operand straight[most_operands];
     for (int k = 0; k < count; ++k) {
@@ -180,11 +181,11 @@ Status run(const Operation& operation, const Row& row, const Operand* in, int co
 Status start(const Operation& operation, const Operand* in, int count, const Operand& out, const Where& where,
              bool launch) noexcept {
   const Row* row = nullptr;
-  DLT_TRY(check(operation, count, &row));
-  Where settled = where;
-  if (!settled.launch) settled.launch = thread_launch();
-  if (settled.launch) DLT_TRY(check_launch(*settled.launch));
-  return run(operation, *row, in, count, out, settled, launch);
+  DLT_CUDA_TRY(check(operation, count, &row));
+  Where resolved = where;
+  if (!resolved.launch) resolved.launch = thread_launch();
+  if (resolved.launch) DLT_CUDA_TRY(check_launch(*resolved.launch));
+  return run(operation, *row, in, count, out, resolved, launch);
 }
 
 }  // namespace
@@ -195,13 +196,13 @@ Status elementwise(const Operation& operation, const Operand* in, int count, con
 
 namespace {
 
-// Memory in common, unless each element is read where its result is written.
+// Shared memory, unless each element is read where its result is written.
 bool mixes(const Run& in, int64_t in_bytes, const Run& out, int64_t out_bytes) noexcept {
   const char *a = static_cast<const char*>(in.data), *b = static_cast<const char*>(out.data);
   return a == b ? in_bytes != out_bytes : a < b + out_bytes && b < a + in_bytes;
 }
 
-// The same by the way of all, which knows what to do about alignment and overlap.
+// The same through the slow path, which handles alignment and overlap.
 [[gnu::noinline]] Status runs_slow(int op, int type, int to, int64_t count, const Run* in, int operands, const Run& out,
                                    const Where& where) noexcept {
   int64_t step = 1;
@@ -248,11 +249,11 @@ Status runs(int op, int type, int to, int64_t count, const Run* in, int operands
   if (low || mixed) [[unlikely]]
     return runs_slow(op, type, to, count, in, operands, out, where);
   if (count == 0) return success;
-  Where settled = where;
-  if (!settled.launch) settled.launch = thread_launch_here();
-  for (int k = 0; k < operands; ++k) DLT_TRY(use(in[k].block, *where.stream, false));
-  DLT_TRY(use(out.block, *where.stream, true));
-  return execute(plan, *where.stream->device, settled, true);
+  Where resolved = where;
+  if (!resolved.launch) resolved.launch = thread_launch_here();
+  for (int k = 0; k < operands; ++k) DLT_CUDA_TRY(use(in[k].block, *where.stream, false));
+  DLT_CUDA_TRY(use(out.block, *where.stream, true));
+  return execute(plan, *where.stream->device, resolved, true);
 }
 
 Status prepare(const Operation& operation, const Operand* in, int count, const Operand& out, const Where& where) noexcept {

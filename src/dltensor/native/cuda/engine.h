@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The CUDA engine's face for the tensor layer: operations on validated tensors that lie on a device, enqueued on a stream.
-// Nothing here waits for the device, except to_host() into pageable memory and what says so. Dtypes are decided by the
-// caller; shapes broadcast here.
+// The interface of the CUDA engine: operations on validated tensors in device memory, enqueued on a stream. Nothing
+// here waits for the device, except to_host() into pageable memory and functions documented to wait. Dtypes are decided
+// by the caller; shapes broadcast here.
 //
 //   Stream* stream;                       current_stream(0, &stream);
 //   Block* memory;                        allocate(*stream, bytes, &memory);
@@ -10,8 +10,8 @@
 //   to_host(buffer, {&out, memory}, *stream);
 //   release(memory);
 //
-// Every function answers a Status; when it is not ok nothing was enqueued that writes to an output, and message() says
-// what to do. The streams of earlier users of a block are waited for on the device, see memory.h.
+// Every function returns a Status; when it is not ok, nothing was enqueued that writes to an output, and message() has
+// the reason and the remedy. The streams of earlier users of a block are waited for on the device, see memory.h.
 #pragma once
 #include <string.h>
 
@@ -23,8 +23,8 @@
 
 namespace dlt::cuda {
 
-// A tensor on the device with the block that its memory belongs to (null: the caller has ordered it), or one element that
-// travels with the launch.
+// A tensor on the device with the block that owns its memory (null: the caller has ordered the access), or one element
+// passed as a launch parameter.
 struct Operand {
   const DLTensor* tensor = nullptr;
   Block* block = nullptr;
@@ -48,20 +48,20 @@ enum class OpVariant : int {
   twin,        // a row of DLT_CUDA_TWIN_OPS: the last operand and out are the unsigned twin of the others
 };
 
-// An integer op any real number, exactly rounded and clamped; see saturating.h. Of real and twin operations the operands
-// have `Operation::type` exactly, and fma's third has out's. Row: name, operands.
+// An integer op any real number, exactly rounded and clamped; see saturating.h. Of real and twin operations the
+// operands have `Operation::type` exactly, and fma's third has out's. Row: name, operands.
 #define DLT_CUDA_REAL_OPS(X) X(add, 2) X(rsub, 2) X(multiply, 2) X(divide, 2) X(rdivide, 2) X(fma, 3)
 #define DLT_CUDA_TWIN_OPS(X) X(fma, 3)
 
 struct Operation {
-  int op;          // number of the row in the flavour's table
+  int op;          // number of the row in the variant's table
   OpVariant flavour;
-  int type;        // what operands are converted to and computed in; a row of dtypes.h that is computed on
+  int type;        // the dtype that operands are converted to and computed in; a row of DLT_DTYPES with arithmetic
 };
 
 struct Where {
   Stream* stream;
-  const Launch* launch = nullptr;  // null: the thread's, or else ours
+  const Launch* launch = nullptr;  // null: the thread's setting, else the default
 };
 
 // out = op(in[0], ...), broadcast to out's shape. Operands and out may be of any dtype of dtypes.h with whole bytes:
@@ -69,8 +69,8 @@ struct Where {
 DLT_API Status elementwise(const Operation& operation, const Operand* in, int count, const Operand& out,
                            const Where& where) noexcept;
 
-// The short way for the most common case: a plain operation on runs of `count` elements of one dtype, numbers of that
-// dtype among them. `to` is the dtype of the result as a row; the caller has checked everything but overlap.
+// The fast path for the most common case: a plain operation on contiguous runs of `count` elements, or scalars, of one
+// dtype. `to` is the dtype of the result as a row; the caller has checked everything but overlap.
 struct Run {
   void* data;  // the first element, or the number
   Block* block;
@@ -81,8 +81,8 @@ DLT_API Status runs(int op, int type, int to, int64_t count, const Run* in, int 
 
 // Broadcasts and copies elements of one dtype, across devices too.
 DLT_API Status copy(const Operand& from, const Operand& to, const Where& where) noexcept;
-// Broadcasts and converts, with `scaled` a * scale + offset first; the options are the CPU's. The input may lie in another
-// order of dimensions than the output: the permutation is part of the same pass.
+// Broadcasts and converts, with `scaled` a * scale + offset first; the options are the CPU's. The input may lie in
+// another order of dimensions than the output: the permutation is part of the same pass.
 DLT_API Status cast(const Operand& from, const Operand& to, const CastOptions& options, const Where& where) noexcept;
 // out = condition ? a : b, broadcast; condition is bool, the others share a dtype.
 DLT_API Status choose(const Operand& condition, const Operand& a, const Operand& b, const Operand& out,
@@ -92,7 +92,7 @@ DLT_API Status fill(const Operand& value, const Operand& to, const Where& where)
 
 // c = alpha * a @ b + beta * c over the last two dimensions, the others broadcast; any strides. One dtype: an integer,
 // a float or a complex one. With beta 0 c is not read. Integers wrap, and take the integer part of alpha and beta: the
-// CPU's bits. By cuBLAS where it is there and multiplies the dtype, by a kernel of ours elsewhere.
+// CPU's bits. By cuBLAS where it is installed and supports the dtype, else by our own kernel.
 DLT_API Status gemm(const Operand& a, const Operand& b, const Operand& c, const Scalar& alpha, const Scalar& beta,
                     const Where& where) noexcept;
 
@@ -100,18 +100,18 @@ DLT_API Status gemm(const Operand& a, const Operand& b, const Operand& c, const 
 DLT_API bool thread_tf32() noexcept;
 DLT_API void set_thread_tf32(bool allowed) noexcept;
 
-// Our own kernel even where cuBLAS is there: for tests, and for whoever wants the same bits everywhere.
+// Our own kernel even where cuBLAS is installed: for tests, and for bit-identical results everywhere.
 DLT_API void set_use_cublas(bool use) noexcept;
 
-// Host memory in C order, pageable or pinned. to_host returns when the data is there; from_host may return earlier, but
-// `data` is no longer needed then.
+// Host memory in C order, pageable or pinned. to_host returns when the copy is complete; from_host may return earlier,
+// but `data` may be freed then.
 DLT_API Status to_host(void* data, const Operand& from, Stream& stream) noexcept;
 DLT_API Status from_host(const void* data, const Operand& to, Stream& stream) noexcept;
-// Into pinned memory without waiting: `*out` is a new block (of kDLCUDAHost), complete when `event` is. Both are the
-// caller's: release(block), give back with destroy_event().
+// Into pinned memory without waiting: `*out` is a new block (of kDLCUDAHost), complete when `event` is. The caller
+// owns both: release(block) and destroy_event(event).
 DLT_API Status to_pinned(const Operand& from, Stream& stream, Block** out, CUevent* event) noexcept;
 
-// What a raw pointer is, for memory that comes from outside: a DLDeviceType, and the device it belongs to.
+// The kind of a raw pointer to foreign memory: a DLDeviceType, and the device it belongs to.
 DLT_API Status pointer_device(const void* pointer, DLDevice* out) noexcept;
 
 // Compiles what an operation needs before it is needed, for instance before a capture.

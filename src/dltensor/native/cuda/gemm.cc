@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matrix products: cuBLAS with transposition and row padding said by flags, our own tiles where cuBLAS is not there.
+// Matrix products: cuBLAS with transposition and leading dimensions as arguments, our own tiled kernel without cuBLAS.
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -16,18 +16,18 @@ constexpr size_t workspace_bytes = size_t{32} << 20;  // what cuBLAS recommends 
 constexpr int most_batch_dims = 8;
 std::atomic<bool> use_cublas{true};
 
-// One a stream. cuBLAS wants neither two threads in one handle nor a workspace that two streams share.
+// One per stream. cuBLAS allows neither two threads in one handle nor a workspace shared by two streams.
 struct Handle {
   std::mutex mutex;
   cublasHandle_t handle = nullptr;
-  CUdeviceptr own = 0;      // the stream's workspace; not a block: it is nobody's tensor
-  void* current = nullptr;  // what cuBLAS uses
+  CUdeviceptr own = 0;      // the stream's workspace; not a block, as no tensor uses it
+  void* current = nullptr;  // the workspace in use
 };
 struct Handles {
   std::mutex mutex;
   std::map<Stream*, std::unique_ptr<Handle>> by_stream;  // null where making one failed
-  // Of streams that are gone: destroying a handle would wait for the whole device, and making one is slow. There is room
-  // for every handle that was made, so that putting one there takes no memory.
+  // Handles of destroyed streams: destroying a handle would synchronize the device, and creating one is slow. Capacity
+  // is reserved for every handle, so that adding one cannot fail.
   std::vector<cublasHandle_t> idle[max_devices];
   size_t made[max_devices] = {};
 };
@@ -52,8 +52,8 @@ Status make_handle(Handles& h, Stream& stream, std::unique_ptr<Handle>* out) {
     made->handle = idle.back();
     idle.pop_back();
   } else {
-    Beside beside;  // it takes memory of its own
-    DLT_TRY(check_blas(cublas.cublasCreate_v2(&made->handle), "cublasCreate"));
+    Beside beside;  // it allocates memory itself
+    DLT_CUDA_TRY(check_blas(cublas.cublasCreate_v2(&made->handle), "cublasCreate"));
     ++h.made[device];
   }
   const Status status = check_blas(cublas.cublasSetStream_v2(made->handle, stream.handle), "cublasSetStream");
@@ -73,8 +73,8 @@ Status handle_of(Stream& stream, Handle** out) noexcept {
   });
 }
 
-// Where a product may write what it likes. What is captured runs whenever its graph does, on any stream and after the
-// captured one is gone: there it is memory of the graph, `scratch`, which the caller lets go of. The handle is locked.
+// The workspace of a product. Captured work runs with its graph, on any stream and after the captured stream is
+// destroyed: there the workspace is memory of the graph, `scratch`, which the caller releases. The handle is locked.
 Status give_workspace(Stream& stream, Handle& handle, Block** scratch) noexcept {
   bool capturing = false;
   DLT_TRY(is_capturing(stream, &capturing));
@@ -93,7 +93,7 @@ Status give_workspace(Stream& stream, Handle& handle, Block** scratch) noexcept 
   return success;
 }
 
-// The last two dimensions of an operand, and where its batches lie.
+// The last two dimensions of an operand, and the strides of its batches.
 struct Matrix {
   const DLTensor* tensor = nullptr;
   Block* block = nullptr;
@@ -153,7 +153,7 @@ int blas_type(int type) noexcept {
   }
 }
 
-// What alpha and beta are: halves are summed in float32, everything else in its own terms.
+// The dtype of alpha and beta: 16-bit floats accumulate in float32, everything else in its own dtype.
 int factor_type(int type) noexcept { return type == type_float16 || type == type_bfloat16 ? type_float32 : type; }
 
 // The C++ type of sums. Integers wrap, which unsigned ones of a whole word do as well as the type itself.
@@ -163,8 +163,8 @@ const char* sum_name(int type) noexcept {
   return type_table[type].bytes == 8 ? "uint64_t" : "uint32_t";
 }
 
-// Row-major C = A B is column-major C' = B' A': the operands change places, nothing is moved. A C that lies column by
-// column is asked for as it is.
+// Row-major C = A B is column-major C' = B' A': the operands are swapped and nothing is moved. A column-major C is
+// computed directly.
 Status call_blas(const Problem& p, const View& a, const View& b, const View& c, Stream& stream) noexcept {
   Handle* handle = nullptr;
   DLT_TRY(handle_of(stream, &handle));
@@ -274,7 +274,7 @@ Status set_up(Problem& p, const Operand& a, const Operand& b, const Operand& c) 
   describe(p.c, c);
   p.m = p.c.rows, p.n = p.c.columns, p.k = p.a.columns;
   if (p.a.rows != p.m || p.b.columns != p.n || p.b.rows != p.k)
-    return fail(Fault::value, "gemm: the shapes do not chain: (%lld, %lld) @ (%lld, %lld) into (%lld, %lld)",
+    return fail(Fault::value, "gemm: inner dimensions differ: (%lld, %lld) @ (%lld, %lld) into (%lld, %lld)",
                 static_cast<long long>(p.a.rows), static_cast<long long>(p.a.columns), static_cast<long long>(p.b.rows),
                 static_cast<long long>(p.b.columns), static_cast<long long>(p.m), static_cast<long long>(p.n));
   const DLTensor& out = *c.tensor;
@@ -311,7 +311,7 @@ Status run(Problem& p, const Operand& a, const Operand& b, const Operand& c, con
     DLT_TRY(gemm(a, b, result.operand(), p.alpha, p.beta, where));
     return copy(result.operand(), c, where);
   }
-  // Neither lines nor columns of neighbours: packed once.
+  // Neither rows nor columns are contiguous: packed once.
   const Operand* const inputs[] = {&a, &b};
   Matrix* const matrices[] = {&p.a, &p.b};
   View* const views[] = {&va, &vb};
@@ -380,7 +380,7 @@ void forget_handles(Stream& stream) noexcept {
     Beside beside;
     driver.cuMemFree_v2(handle->own);
   }
-  cublas.cublasSetStream_v2(handle->handle, nullptr);  // of its own stream nothing is left soon
+  cublas.cublasSetStream_v2(handle->handle, nullptr);  // its own stream finishes soon
   h.idle[stream.device->ordinal].push_back(handle->handle);
 }
 

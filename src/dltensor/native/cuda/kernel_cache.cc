@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The folder of compiled kernels. A file is: a line "dltensor kernel 1 SHA256 NAME_BYTES\n", the name, the code; the hash
-// is over name and code. Folder 0700, written under another name and moved, so that readers see all of it or nothing.
+// The folder of compiled kernels. A file is: a line "dltensor kernel 1 SHA256 NAME_BYTES\n", the name, the code; the
+// hash is over name and code. Folder 0700, written under another name and moved, so that readers see all of it or
+// nothing.
 #include "native/cuda/kernel_cache.h"
 
 #include <dirent.h>
@@ -37,7 +38,7 @@ Settings& settings() noexcept {
   return *instance;
 }
 
-// Closed by an exception too.
+// Closed on an exception too.
 struct Closes {
   void operator()(FILE* file) const noexcept { fclose(file); }
   void operator()(DIR* folder) const noexcept { closedir(folder); }
@@ -83,13 +84,13 @@ const std::string& cache_folder() {
   return s.cache;
 }
 
-// Code from there runs: it must be ours, and nobody else may write to it.
+// Code from there is executed: it must belong to this user, and no other user may write to it.
 bool trusted(const struct stat& state) noexcept { return state.st_uid == geteuid() && !(state.st_mode & 022); }
 
 bool make_folder(const std::string& path) {
   for (size_t at = 1; at != std::string::npos;) {
     at = path.find('/', at + 1);
-    mkdir(path.substr(0, at).c_str(), 0700);  // fails where it is there already; the check below decides
+    mkdir(path.substr(0, at).c_str(), 0700);  // fails where it exists already; the check below decides
   }
   struct stat state{};
   return stat(path.c_str(), &state) == 0 && S_ISDIR(state.st_mode) && trusted(state);
@@ -187,8 +188,8 @@ Found read_image(const std::string& key, const std::string& maker, Image* out) {
   std::lock_guard<std::mutex> hold(s.mutex);
   Found found = read_from(cache_folder(), file_name(key, maker), true, out);
   if (found == Found::yes) return found;
-  // The package's own folder is as trustworthy as the package, whoever installed it.
-  // A driver loads what its own and older majors of NVRTC made.
+  // The package's own folder is as trusted as the package, whichever user owns it.
+  // A driver loads code compiled by NVRTC of its own and older major versions.
   for (int major = driver.version / 1000; !s.seeds.empty() && major >= oldest_major; --major) {
     const Found seeded = read_from(s.seeds + "/" + std::to_string(major), key + ".kernel", false, out);
     if (seeded != Found::no) return seeded;
@@ -202,10 +203,10 @@ void write_image(const std::string& key, const std::string& maker, const Image& 
   const std::string& folder = cache_folder();
   if (folder.empty()) return;
   if (!make_folder(folder)) {
-    static bool told = false;
+    static bool reported = false;
     const char* own = environment("DLTENSOR_CACHE_DIR");
-    if (own != nullptr && !told) reject_environment("DLTENSOR_CACHE_DIR", own, "a folder that only its owner can write to");
-    told = true;
+    if (own != nullptr && !reported) reject_environment("DLTENSOR_CACHE_DIR", own, "a folder that only its owner can write to");
+    reported = true;
     return;
   }
   const std::string path = folder + "/" + file_name(key, maker), part = path + "." + std::to_string(getpid());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compiled kernels on disk: what names a file, what makes it trustworthy. For compiler.cc only.
+// Compiled kernels on disk: file names, and the checks before a file is trusted. For compiler.cc only.
 #pragma once
 #include <string>
 
@@ -12,7 +12,7 @@ struct Image {
   std::string code;
 };
 
-// No contraction, no approximation: the CPU's bits are the CUDA bits. Part of every file's name.
+// No contraction, no approximation: CUDA results have the same bits as CPU results. Part of every file's name.
 inline constexpr const char* compile_options[] = {"--std=c++20", "--fmad=false", "--device-as-default-execution-space"};
 
 // All but source_folder() throw std::bad_alloc without memory for their texts.
@@ -25,7 +25,7 @@ enum class Found { yes, no, refused };
 
 // `maker`: the version of NVRTC, or "any".
 Found read_image(const std::string& key, const std::string& maker, Image* out);
-// A cache that cannot be written is no error: the kernel is compiled again next time.
+// A cache that cannot be written is not an error: the kernel is compiled again next time.
 void write_image(const std::string& key, const std::string& maker, const Image& image);
 
 }  // namespace dlt::cuda

@@ -65,17 +65,17 @@ Geometry geometry_for(const Device& device, int resident_blocks, int64_t items, 
   const Properties& p = device.properties;
   constexpr int64_t most_blocks = 2147483647;  // of a grid's first dimension
   if (!launch) {
-    // Each walks on through the rest, and none waits for a place.
+    // Each block continues with a grid stride, so that no block waits for a free multiprocessor.
     constexpr unsigned threads = 256;
     const int64_t wanted = up(items, int64_t{threads});
     const int64_t resident = int64_t{p.multiprocessor_count} * resident_blocks;
     return {static_cast<unsigned>(std::clamp<int64_t>(std::min(wanted, resident), 1, most_blocks)), threads};
   }
-  Launch settled = *launch;
-  settled.num_threads = std::min(calc_threads(launch->num_threads, p.major, p.minor), p.max_threads_per_block);
-  const Blocks1d blocks = blocks_values_1d(elements, p.multiprocessor_count, settled);
+  Launch resolved = *launch;
+  resolved.num_threads = std::min(calc_threads(launch->num_threads, p.major, p.minor), p.max_threads_per_block);
+  const Blocks1d blocks = blocks_values_1d(elements, p.multiprocessor_count, resolved);
   return {static_cast<unsigned>(std::clamp<int64_t>(blocks.num_blocks, 1, most_blocks)),
-          static_cast<unsigned>(settled.num_threads)};
+          static_cast<unsigned>(resolved.num_threads)};
 }
 
 }  // namespace dlt::cuda

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a kernel is spread over a device: what users may ask for, and the formulas that turn it into a grid.
-// Every kernel walks in strides of the whole grid, so a launch changes the speed and never the result.
+// Launch configuration: the settings of the user, and the formulas that turn them into a grid. Every kernel
+// loops with a grid stride, so a launch setting changes the speed and never the result.
 #pragma once
 #include <stdint.h>
 
@@ -15,7 +15,7 @@ struct Launch {
   int64_t values_per_thread = 0;
 };
 
-// ValueError for what no device could run: negative numbers, more than 1024 threads.
+// ValueError for settings that no device can run: negative numbers, more than 1024 threads.
 DLT_API Status check_launch(const Launch& launch) noexcept;
 
 // `threads`, or when that is 0 the number of cores of one multiprocessor.
@@ -39,7 +39,7 @@ DLT_API BlocksNd blocks_values_nd(int ndim, const int64_t* shape, int multiproce
 DLT_API const Launch* thread_launch() noexcept;
 DLT_API void set_thread_launch(const Launch* launch) noexcept;  // copied; null clears
 
-// A grid as hardware takes it.
+// A grid in the driver's form.
 struct Geometry {
   unsigned blocks, threads;
 };

@@ -12,9 +12,9 @@ namespace {
 
 std::atomic<size_t> cache_limit{~size_t{0}};
 
-// Memory that could not be given back at its release (its stream was being captured) and foreign memory that is still
-// in use. Looked through whenever an allocation needs the driver anyway. A list through Memory::next: a release takes no
-// memory, so that it cannot fail for want of it.
+// Memory that could not be freed at its release (its stream was being captured) and foreign memory that is still in
+// use. Scanned whenever an allocation needs the driver anyway. A list through Memory::next: a release allocates
+// nothing, so that it cannot fail.
 struct Waiters {
   std::mutex mutex;
   Memory* first = nullptr;
@@ -59,10 +59,11 @@ void push_idle(Memory* memory) noexcept {
 void free_foreign_block(Block* block) noexcept {
   auto* memory = static_cast<Memory*>(block->owner);
   recycle(block);
-  // The producer reuses its memory as soon as it has it back, so it must not get it while a kernel of ours is reading.
+  // The producer may reuse its memory as soon as its deleter runs, so the deleter must not run while a kernel of ours
+  // is reading.
   for (int i = 0; i < memory->user_count; ++i) {
     Stream& user = *memory->users[i];
-    // What a graph will read is kept by whoever runs the graph.
+    // The caller that launches a graph keeps the memory that it reads.
     bool capturing = false;
     if (is_capturing(user, &capturing).ok() && capturing) continue;
     Current current(*user.device);
@@ -70,7 +71,7 @@ void free_foreign_block(Block* block) noexcept {
     if (driver.cuStreamQuery(user.handle) != kSuccess) wait_for_user(*memory, user);
   }
   if (memory->pending_count) return waiters.add(memory);
-  memory->let_go(memory->owner);
+  memory->deleter(memory->owner);
   delete memory;
 }
 
@@ -94,7 +95,7 @@ CUresult take_from_driver(Stream& stream, size_t bytes, CUdeviceptr* pointer) no
     Beside beside;
     return driver.cuMemAlloc_v2(pointer, bytes);
   }
-  stream.count_work();  // another stream may touch the memory only after this one has come here
+  stream.count_work();  // another stream may access the memory only after this one has reached this point
   return driver.cuMemAllocFromPoolAsync(pointer, bytes, stream.device->pool, stream.handle);
 }
 
@@ -117,7 +118,7 @@ CUresult take_from_driver(Stream& stream, size_t bytes, CUdeviceptr* pointer) no
   CUdeviceptr pointer = 0;
   CUresult result = take_from_driver(stream, capacity, &pointer);
   if (result == kOutOfMemory) {
-    // All that is idle on the device, on any stream, then what the pool holds back.
+    // All idle memory of the device, on any stream, then what the pool has cached.
     empty_cache(stream.device->ordinal);
     result = take_from_driver(stream, capacity, &pointer);
   }
@@ -152,7 +153,7 @@ bool is_user(const Memory& memory, const Stream& stream) noexcept {
   return false;
 }
 
-// From one stream to a list of them.
+// Replaces the single stream by a list.
 void open_list(Memory& memory) noexcept {
   Stream* sole = memory.sole.load(std::memory_order_relaxed);
   if (!sole) return;
@@ -181,7 +182,7 @@ void wait_for_user(Memory& memory, Stream& user) noexcept {
   else give_event(*user.device, event);
 }
 
-bool settled(Memory& memory) noexcept {
+bool is_idle(Memory& memory) noexcept {
   if (memory.pending_count == 0) return true;
   Beside beside;
   int left = 0;
@@ -215,7 +216,7 @@ void reap() noexcept {
     if (waiters.first) beside.emplace();
     for (Memory** link = &waiters.first; *link;) {
       Memory* memory = *link;
-      const bool done = memory->kind == Memory::Kind::foreign ? settled(*memory) : order_for_reuse(*memory).ok();
+      const bool done = memory->kind == Memory::Kind::foreign ? is_idle(*memory) : order_for_reuse(*memory).ok();
       if (!done) {
         link = &memory->next;
         continue;
@@ -226,10 +227,10 @@ void reap() noexcept {
       ready = memory;
     }
   }
-  while (Memory* memory = ready) {  // let_go may come back here
+  while (Memory* memory = ready) {  // the deleter may re-enter this function
     ready = memory->next;
     if (memory->kind == Memory::Kind::foreign) {
-      memory->let_go(memory->owner);
+      memory->deleter(memory->owner);
       delete memory;
     } else {
       push_idle(memory);
@@ -260,7 +261,7 @@ Status allocate(Stream& stream, size_t bytes, Block** out) noexcept {
   return success;
 }
 
-Status adopt_foreign(void* data, Stream& stream, void* owner, void (*let_go)(void*) noexcept, Block** out) noexcept {
+Status adopt_foreign(void* data, Stream& stream, void* owner, void (*deleter)(void*) noexcept, Block** out) noexcept {
   auto* memory = new (std::nothrow) Memory;
   Block* block = memory ? adopt(data, memory, free_foreign_block) : nullptr;
   if (!block) {
@@ -272,8 +273,8 @@ Status adopt_foreign(void* data, Stream& stream, void* owner, void (*let_go)(voi
   memory->device = stream.device;
   memory->home = memory->writer = &stream;
   memory->owner = owner;
-  memory->let_go = let_go;
-  // Always a list: at the release every stream in it is asked.
+  memory->deleter = deleter;
+  // Always a list: at the release every stream in it is queried.
   memory->users[0] = &stream;
   memory->user_count = 1;
   *out = block;
@@ -308,10 +309,10 @@ Status use_slow(Memory& memory, Stream& stream, bool write) noexcept {
     for (int i = 0; i < count; ++i) users[i] = memory.users[i];
   }
   if (write)
-    for (int i = 0; i < count; ++i) DLT_TRY(order_after(stream, *users[i]));
-  else if (writer) DLT_TRY(order_after(stream, *writer));
-  // Too many to remember: the work of the first becomes part of the newcomer's, which is waited for.
-  if (!known && count == Memory::max_users) DLT_TRY(order_after(stream, *users[0]));
+    for (int i = 0; i < count; ++i) DLT_CUDA_TRY(order_after(stream, *users[i]));
+  else if (writer) DLT_CUDA_TRY(order_after(stream, *writer));
+  // The list is full: the new stream waits for the first one, whose entry it replaces.
+  if (!known && count == Memory::max_users) DLT_CUDA_TRY(order_after(stream, *users[0]));
   std::lock_guard<SpinLock> hold(memory.lock);
   if (!is_user(memory, stream)) {
     if (memory.user_count < Memory::max_users) memory.users[memory.user_count++] = &stream;
@@ -321,7 +322,7 @@ Status use_slow(Memory& memory, Stream& stream, bool write) noexcept {
   return success;
 }
 
-Status lend_to(Block* block, Stream& consumer) noexcept {
+Status export_to(Block* block, Stream& consumer) noexcept {
   Memory* memory = device_memory_of(block);
   return memory && memory->sole.load(std::memory_order_relaxed) != &consumer ? use_slow(*memory, consumer, false) : success;
 }
@@ -369,7 +370,7 @@ size_t empty_cache(int ordinal) noexcept {
     size_t next = 0;
     while (Stream* stream = next_stream(*device, &next)) {
       bool capturing = false;
-      if (!is_capturing(*stream, &capturing).ok() || capturing) continue;  // its memory may be baked into the graph
+      if (!is_capturing(*stream, &capturing).ok() || capturing) continue;  // the graph may contain its address
       freed += static_cast<size_t>(stream->cached_bytes);
       drop_idle(*stream);
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory that CUDA can reach, as blocks: of devices, pinned, managed, and foreign memory that we use. It is ordered by
-// streams without an event per tensor: a block knows its home stream and the few others that used it.
+// streams without an event per tensor: a block records its home stream and the few others that used it.
 // No shapes here, no kernels.
 #pragma once
 #include "native/cuda/stream.h"
@@ -10,7 +10,7 @@ namespace dlt::cuda {
 
 struct CapturePool;
 
-// Behind a block (Block::owner). Goes from hand to hand through the idle lists of its home stream.
+// The owner of a block (Block::owner). Reused through the idle lists of its home stream.
 struct Memory {
   enum class Kind : uint8_t { device, captured, pinned, managed, foreign };
   void* pointer = nullptr;
@@ -19,10 +19,10 @@ struct Memory {
   Stream* home = nullptr;
   Kind kind = Kind::device;
   uint32_t size_class = 0;
-  size_t asked = 0;  // bytes of the block that is out
-  Memory* next = nullptr;  // in a list of idle ones, or of those that wait
+  size_t asked = 0;  // bytes of the live block
+  Memory* next = nullptr;  // in a list of idle or of waiting memory
 
-  // The only stream that used it since it was taken, or null when there were several: then they are in `users`.
+  // The only stream that used it since its allocation, or null when there were several, which are in `users`.
   std::atomic<Stream*> sole{nullptr};
   SpinLock lock;  // of what follows
   Stream* writer = nullptr;
@@ -40,8 +40,8 @@ struct Memory {
 
   CapturePool* capture = nullptr;
   Memory* captured_before = nullptr;  // in the list of all that the capture has
-  void* owner = nullptr;  // foreign: what let_go takes
-  void (*let_go)(void*) noexcept = nullptr;
+  void* owner = nullptr;  // foreign: the argument of `deleter`
+  void (*deleter)(void*) noexcept = nullptr;
 };
 
 // Uninitialised device memory, one reference, ordered after all work that `stream` has now. While the stream is being
@@ -51,9 +51,9 @@ DLT_API Status allocate(Stream& stream, size_t bytes, Block** out) noexcept;
 DLT_API Status allocate_pinned(int device, size_t bytes, Block** out) noexcept;
 DLT_API Status allocate_managed(int device, size_t bytes, Block** out) noexcept;
 
-// A block around memory of another library, first used on `stream`. `let_go(owner)` is called exactly once: at the last
-// release, or, when work of ours may still be using the memory, as soon as that is done. On failure it is not called.
-DLT_API Status adopt_foreign(void* data, Stream& stream, void* owner, void (*let_go)(void*) noexcept, Block** out) noexcept;
+// A block around memory of another library, first used on `stream`. `deleter(owner)` is called exactly once: at the
+// last release, or, when our own work may still use the memory, as soon as that is done. On failure it is not called.
+DLT_API Status adopt_foreign(void* data, Stream& stream, void* owner, void (*deleter)(void*) noexcept, Block** out) noexcept;
 
 // The record behind a block of this file, or null. Most blocks are device memory of ours.
 void free_device_block(Block* block) noexcept;
@@ -62,8 +62,8 @@ inline Memory* device_memory_of(const Block* block) noexcept {
   return block && block->free == free_device_block ? static_cast<Memory*>(block->owner) : memory_of(block);
 }
 
-// Comes before each use of a block on a stream. Nothing is enqueued when the block was only ever used there; otherwise
-// the stream waits for the last writer, and before writing for every user.
+// Call it before each use of a block on a stream. Nothing is enqueued when the block was only ever used there;
+// otherwise the stream waits for the last writer, and before writing for every user.
 Status use_slow(Memory& memory, Stream& stream, bool write) noexcept;
 inline Status use(Block* block, Stream& stream, bool write) noexcept {
   if (!block) return success;
@@ -73,9 +73,9 @@ inline Status use(Block* block, Stream& stream, bool write) noexcept {
   return use_slow(*memory, stream, write);
 }
 
-// A consumer's stream was given this block (DLPack export): `consumer` waits for what was written, and the memory is not
+// This block was exported to a consumer's stream (DLPack): `consumer` waits for what was written, and the memory is not
 // reused before the work that the consumer has on that stream at the release is done.
-DLT_API Status lend_to(Block* block, Stream& consumer) noexcept;
+DLT_API Status export_to(Block* block, Stream& consumer) noexcept;
 
 // The host is about to read or write: waits until no stream uses the block.
 DLT_API Status wait_for_host(Block* block) noexcept;
@@ -92,7 +92,7 @@ struct Usage {
 };
 DLT_API Status usage(int device, Usage* out) noexcept;
 
-// What stream.cc calls when a stream goes.
+// Called by stream.cc when a stream is destroyed.
 void drop_idle(Stream& stream) noexcept;
 void forget_handles(Stream& stream) noexcept;  // cuBLAS handles and workspaces, see gemm.cc
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What memory.cc (device memory), pinned.cc and capture.cc know of each other. For these three files only.
+// Declarations shared by memory.cc (device memory), pinned.cc and capture.cc. For these three files only.
 #pragma once
 #include "native/cuda/memory.h"
 
@@ -9,8 +9,8 @@ using Class = SizeClass<512>;
 void free_to_driver(Memory* memory) noexcept;
 // Records an event behind the work that `user` has now, unless nothing is left of it to wait for.
 void wait_for_user(Memory& memory, Stream& user) noexcept;
-// Whether all such events are done; those that are go back to their devices.
-bool settled(Memory& memory) noexcept;
+// Whether all such events are done; completed events are returned to their devices.
+bool is_idle(Memory& memory) noexcept;
 void reap() noexcept;
 
 // pinned.cc

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What kernels may be given: dtypes and their words, broadcasting, alignment, temporaries, and the table of kernels in use.
+// Operands of kernels: dtypes and their C++ names, broadcasting, alignment, temporaries, and the table of kernels in
+// use.
 #include <atomic>
 #include <new>
 
@@ -96,7 +97,7 @@ void keep_kernel(const Device& device, uint64_t key, const Kernel& kernel) noexc
     if (!(table = new (std::nothrow) std::atomic<Entry*>[table_size]())) return;
     tables[device.ordinal].store(table, std::memory_order_release);
   }
-  // Nearly full: those that come now are found through their text, which is slower and right.
+  // Nearly full: new kernels are found by their text, which is slower but correct.
   if (used[device.ordinal] >= table_size / 4 * 3) return;
   auto* entry = new (std::nothrow) Entry{key, kernel};
   if (!entry) return;

@@ -18,12 +18,12 @@ struct Store {
     memory->next = idle[memory->size_class];
     idle[memory->size_class] = memory;
   }
-  // The first one of a list that no device uses any more, out of it.
+  // Removes and returns the first entry of a list that no device uses any more.
   template <class Wanted>
   Memory* take(uint32_t size_class, Wanted&& wanted) noexcept {
     for (Memory** link = &idle[size_class]; *link; link = &(*link)->next) {
       Memory* memory = *link;
-      if (!wanted(*memory) || !settled(*memory)) continue;
+      if (!wanted(*memory) || !is_idle(*memory)) continue;
       *link = memory->next;
       cached -= static_cast<int64_t>(memory->bytes);
       return memory;
@@ -57,7 +57,7 @@ void free_managed_block(Block* block) noexcept {
   recycle(block);
   Current current(*memory->device);
   Beside beside;
-  driver.cuMemFree_v2(reinterpret_cast<CUdeviceptr>(memory->pointer));  // waits for the device by itself
+  driver.cuMemFree_v2(reinterpret_cast<CUdeviceptr>(memory->pointer));  // synchronizes the device itself
   delete memory;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a plan to a launch: dimensions in the output's order, joined where operands allow; which kernel; its parameters.
+// From a plan to a launch: dimensions sorted by the output's strides and merged where operands allow, the kernel, and
+// its parameters.
 #include "native/cuda/plan.h"
 
 #include <algorithm>
@@ -27,7 +28,7 @@ std::string list(std::initializer_list<std::string> parts) {
   return text;
 }
 
-// "op_add, 2, float, float, float, float, float": what all families begin with.
+// "op_add, 2, float, float, float, float, float": the template arguments that all families begin with.
 std::string head(const Plan& plan) {
   const auto type = [&](int k) { return k <= plan.operands ? type_name(plan.types[k]) : type_name(plan.type); };
   return list({plan.body.name(plan.body.code), std::to_string(plan.operands), type_name(plan.type), type(1), type(2), type(3),
@@ -214,7 +215,8 @@ Status launch_tiles(Plan& plan, Device& device, const Where& where, const Kernel
   return launch_kernel(device, kernel, geometry, *where.stream, &p);
 }
 
-// The dimension along which the input runs when that is not the output's, or -1 when tiles would not help.
+// The dimension in which the input is contiguous when the output is contiguous in another, or -1 when tiles would not
+// help.
 int tile_dimension(const Plan& plan) noexcept {
   const int across = plan.dims - 1;
   if (plan.dims < 2 || plan.immediate[1] || plan.strides[0][across] != 1) return -1;
@@ -254,7 +256,8 @@ Status choose_tiles(Plan& plan, Device& device, const Where& where, bool launch,
               : launch_tiles<few_dims, uint32_t>(plan, device, where, kernel, down, side);
 }
 
-// Dimensions so that the output's steps fall, all upward: then its last one is where writes are neighbours.
+// Sorts the dimensions by falling strides of the output and makes them positive: then writes along the last one are
+// adjacent.
 void order_dimensions(Plan& plan) noexcept {
   for (int d = 0; d < plan.dims; ++d) {
     if (plan.strides[0][d] >= 0) continue;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One element-wise kernel call, before it is known which kernel that is: where operands lie, how they move, in what
-// types. For element.cc and move.cc.
+// One element-wise kernel call before a kernel is chosen: addresses, strides and types of the operands.
+//  For element.cc and move.cc.
 #pragma once
 #include <string>
 
@@ -16,7 +16,7 @@ inline constexpr int most_operands = kernels::max_operands + 1;  // with the out
 // What a kernel computes: a body of bodies.cuh. `code` is unique among all of them.
 struct BodyName {
   uint32_t code;
-  std::string (*name)(uint32_t code);  // asked only when the kernel has to be compiled
+  std::string (*name)(uint32_t code);  // called only when the kernel has to be compiled
 };
 
 struct Plan {
@@ -35,7 +35,7 @@ struct Plan {
 // Row of a tensor's dtype; fails for what kernels cannot take, naming `function`.
 Status type_of(const char* function, const DLTensor& tensor, int* type) noexcept;
 
-// C++'s word for a row, as NVRTC and g++ both know it.
+// The C++ type of a row, as a name that both NVRTC and g++ accept.
 const char* type_name(int type) noexcept;
 
 // Plain copies look at bytes only: an unsigned row of that many bytes, or 16 for wide_word.

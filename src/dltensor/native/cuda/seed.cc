@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A program for building wheels: compiles the kernels that most programs use, for given architectures, into a folder
-// that the package brings along. Where they are there the first use of an operation waits for no compiler, and needs none.
+// that is shipped in the package. With them the first use of an operation needs no compiler.
 //
 //   seed_kernels SOURCES FOLDER 75 80 90 ...
 //
@@ -23,10 +23,10 @@ constexpr int seeded_types[] = {type_uint8, type_int32, type_int64, type_float16
 constexpr int arithmetic[] = {op_add, op_subtract, op_multiply, op_divide};
 constexpr int comparisons[] = {op_equal, op_less, op_greater};
 
-// Tensor with tensor, and with a number on either side, side by side in memory.
+// Tensor with tensor, and with a number on either side, all contiguous.
 bool seed(Stream& stream, int op, int type, int to) {
   int64_t shape = 1 << 20, stride = 1;
-  const auto at = [&](uintptr_t place, int row) {  // nobody looks at the memory, only at how it is aligned
+  const auto at = [&](uintptr_t place, int row) {  // only the alignment of the address is used, never the memory
     return DLTensor{
         reinterpret_cast<void*>(place << 32), {kDLCUDA, stream.device->ordinal}, 1, type_table[row].dtype, &shape, &stride, 0};
   };
@@ -40,7 +40,7 @@ bool seed(Stream& stream, int op, int type, int to) {
 }
 
 bool seed_all(int ordinal, int arch) {
-  auto* device = new Device;  // known to the tables of kernels for good
+  auto* device = new Device;  // stays registered in the table of kernels
   device->ordinal = ordinal;
   device->properties.major = arch / 10;
   device->properties.minor = arch % 10;

@@ -18,7 +18,7 @@ class Sha256 {
     auto* at = static_cast<const uint8_t*>(data);
     total_ += bytes;
     while (bytes) {
-      const size_t room = sizeof block_ - filled_, part = bytes < room ? bytes : room;
+      const size_t space = sizeof block_ - filled_, part = bytes < space ? bytes : space;
       memcpy(block_ + filled_, at, part);
       filled_ += part, at += part, bytes -= part;
       if (filled_ == sizeof block_) digest_block(), filled_ = 0;

@@ -103,8 +103,8 @@ Status stream_of(int ordinal, CUstream handle, Stream** out) noexcept {
     }
   }
   if (stale) {
-    // The old stream is gone and cannot be waited for alone.
-    DLT_TRY(synchronize_device(ordinal));
+    // The old stream is destroyed: a wait for it alone is impossible.
+    DLT_CUDA_TRY(synchronize_device(ordinal));
     Stream* service = nullptr;
     DLT_TRY(service_stream(*device, &service));
     drop_idle(*stale);
@@ -151,7 +151,7 @@ Status destroy_stream(Stream* stream) noexcept {
     std::lock_guard<std::mutex> hold(r.mutex);
     r.by_handle.erase({device.ordinal, handle});
     stream->alive = false;
-    stream->handle = service->handle;  // blocks whose home this was go there from now on
+    stream->handle = service->handle;  // blocks whose home stream this was use that one from now on
   }
   if (thread_state().current[device.ordinal] == stream) thread_state().current[device.ordinal] = nullptr;
   DLT_CU(cuStreamDestroy_v2(handle));
@@ -160,13 +160,13 @@ Status destroy_stream(Stream* stream) noexcept {
 
 namespace {
 
-// To the driver such a question is an error that spoils the whole capture.
+// For the driver such a query is an error that invalidates the whole capture.
 Status no_capture(const char* what, const Stream& stream) noexcept {
   bool capturing = false;
   DLT_TRY(is_capturing(stream, &capturing));
   if (!capturing) return success;
   return fail(Fault::buffer,
-              "%s: a CUDA graph is being captured on this stream, whose work runs only with the graph; ask "
+              "%s: a CUDA graph is being captured on this stream, whose work runs only with the graph; query it "
               "before or after the capture",
               what);
 }
@@ -235,7 +235,7 @@ Status order_after(Stream& waiter, Stream& on) noexcept {
   try {
     if (waiter.waited.size() <= on.index) waiter.waited.resize(on.index + 1);
     waiter.waited[on.index] = work;
-  } catch (const std::bad_alloc&) {  // what is not remembered is waited for again
+  } catch (const std::bad_alloc&) {  // waits that are not recorded are repeated
   }
   return success;
 }

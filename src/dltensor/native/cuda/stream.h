@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Streams, ours and foreign ones, the current stream of each thread, events, and the order between streams.
-// What memory a stream keeps for reuse is memory.h's.
+// Memory that a stream keeps for reuse is in memory.h.
 #pragma once
 #include <atomic>
 
@@ -30,11 +30,11 @@ class SpinLock {
 };
 
 // One for each stream that was ever used here; never freed, so that blocks may point to it. When the stream is
-// destroyed it becomes another name of the device's service stream, which has waited for it.
+// destroyed it becomes an alias of the device's service stream, which has waited for it.
 struct Stream {
   CUstream handle = nullptr;
   Device* device = nullptr;
-  uint64_t id = 0;        // CUDA's, 0 when unknown: tells a new stream from an old one at the same address
+  uint64_t id = 0;        // CUDA's id, 0 when unknown: distinguishes a new stream from an old one at the same address
   bool ours = false;      // made by us, so that all work on it is counted
   std::atomic<bool> alive{true};
   int priority = 0;
@@ -69,17 +69,17 @@ DLT_API Status is_capturing(const Stream& stream, bool* capturing) noexcept;
 DLT_API Status current_stream(int device, Stream** out) noexcept;
 DLT_API void set_current_stream(Stream* stream) noexcept;
 
-// `waiter` runs on only when all work that `on` has now is done. Nothing is enqueued when that is known already.
+// `waiter` waits for all work that `on` has now. Nothing is enqueued when that work is known to be done.
 DLT_API Status order_after(Stream& waiter, Stream& on) noexcept;
 
 // Whether a raw handle is a stream of that device.
 bool stream_is_on(const Device& device, CUstream handle) noexcept;
 
-// The stream records of a device in order of their making: the first one from number `*next` on, which moves on past it;
-// null when there are no more.
+// The stream records of a device in order of their making: the first one from number `*next` on, which moves on past
+// it; null when there are no more.
 Stream* next_stream(const Device& device, size_t* next) noexcept;
 
-// The stream for chores that belong to no other.
+// The stream for internal work that belongs to no other stream.
 Status service_stream(Device& device, Stream** out) noexcept;
 
 // Events that users hold.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every thread has of its own, behind one pointer: the library's thread-local storage must stay small, because the
-// loader has only a little room for libraries that come late.
+// Per-thread state behind one pointer: the library's static thread-local storage must stay small, because the loader
+// reserves only little for libraries loaded later.
 #pragma once
 #include "native/cuda/launch.h"
 #include "native/cuda/stream.h"
@@ -16,9 +16,9 @@ struct ThreadState {
   bool tf32 = false;
 };
 
-// Made at the thread's first use, freed at its end. When there is no memory: one for all threads together.
+// Allocated at the thread's first use, freed at its end. Without memory for it: one instance shared by all threads.
 ThreadState& make_thread_state() noexcept;
-// One word, which the loader's spare room for libraries that come late is meant for: read without a call.
+// One pointer, which fits the loader's surplus static TLS: read without a function call.
 extern thread_local ThreadState* thread_state_pointer __attribute__((tls_model("initial-exec")));
 inline ThreadState& thread_state() noexcept { return thread_state_pointer ? *thread_state_pointer : make_thread_state(); }
 

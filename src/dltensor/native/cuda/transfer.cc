@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Data between host and device and between devices. Pageable memory goes through pinned chunks of ours, two in turn, so
-// that copying into the chunk and out of it overlap.
+// Data between host and device and between devices. Pageable memory goes through two alternating pinned chunks, so that
+// copies into and out of a chunk overlap.
 #include "native/cuda/transfer.h"
 
 #include <algorithm>
@@ -39,12 +39,12 @@ Status no_capture(const char* function, const Stream& stream) noexcept {
 }
 
 // In C order on the device of `stream`: the tensor itself or a packed copy.
-Status packed(const Operand& from, Stream& stream, Temporary& room, Operand* out) noexcept {
+Status packed(const Operand& from, Stream& stream, Temporary& scratch, Operand* out) noexcept {
   const DLTensor& t = *from.tensor;
   if (is_contiguous(t.ndim, t.shape, t.strides)) return *out = from, success;
-  DLT_TRY(room.make(t, stream));
-  DLT_TRY(copy(from, room.operand(), {&stream}));
-  *out = room.operand();
+  DLT_CUDA_TRY(scratch.make(t, stream));
+  DLT_CUDA_TRY(copy(from, scratch.operand(), {&stream}));
+  *out = scratch.operand();
   return success;
 }
 
@@ -72,11 +72,11 @@ Status pointer_device(const void* pointer, DLDevice* out) noexcept {
 Status to_host(void* data, const Operand& from, Stream& stream) noexcept {
   const size_t bytes = bytes_of(*from.tensor);
   if (bytes == 0) return success;
-  DLT_TRY(no_capture("to_host", stream));
-  Temporary room;
+  DLT_CUDA_TRY(no_capture("to_host", stream));
+  Temporary scratch;
   Operand source;
-  DLT_TRY(packed(from, stream, room, &source));
-  DLT_TRY(use(source.block, stream, false));
+  DLT_CUDA_TRY(packed(from, stream, scratch, &source));
+  DLT_CUDA_TRY(use(source.block, stream, false));
   Device& device = *stream.device;
   Current current(device);
   const CUdeviceptr start = address(*source.tensor);
@@ -116,15 +116,15 @@ Status from_host(const void* data, const Operand& to, Stream& stream) noexcept {
   if (bytes == 0) return success;
   Device& device = *stream.device;
   if (!is_contiguous(target.ndim, target.shape, target.strides)) {
-    Temporary room;
-    DLT_TRY(room.make(target, stream));
-    DLT_TRY(from_host(data, room.operand(), stream));
-    return copy(room.operand(), to, {&stream});
+    Temporary scratch;
+    DLT_CUDA_TRY(scratch.make(target, stream));
+    DLT_CUDA_TRY(from_host(data, scratch.operand(), stream));
+    return copy(scratch.operand(), to, {&stream});
   }
   DLT_TRY(no_capture("from_host", stream));
   DLT_TRY(use(to.block, stream, true));
   Current current(device);
-  // The chunk goes back to the cache at once, with an event: it is not used again before the copy is done.
+  // The chunk is returned to the cache at once, with an event: it is not reused before the copy is done.
   for (size_t at = 0; at < bytes; at += chunk_bytes) {
     const size_t part = std::min(chunk_bytes, bytes - at);
     BlockRef chunk;
@@ -141,9 +141,9 @@ Status to_pinned(const Operand& from, Stream& stream, Block** out, CUevent* even
   const size_t bytes = bytes_of(*from.tensor);
   DLT_TRY(no_capture("to_pinned", stream));
   Device& device = *stream.device;
-  Temporary room;
+  Temporary scratch;
   Operand source;
-  DLT_TRY(packed(from, stream, room, &source));
+  DLT_CUDA_TRY(packed(from, stream, scratch, &source));
   BlockRef memory;
   DLT_TRY(allocate_pinned(device.ordinal, bytes, &memory.block));
   DLT_TRY(use(source.block, stream, false));
@@ -167,9 +167,9 @@ Status to_pinned(const Operand& from, Stream& stream, Block** out, CUevent* even
 
 Status copy_across(const Operand& from, const Operand& to, const Where& where) noexcept {
   Device *source_device = nullptr, *target_device = nullptr;
-  DLT_TRY(device_of(from.tensor->device.device_id, &source_device));
-  DLT_TRY(device_of(to.tensor->device.device_id, &target_device));
-  // Packs where the data is, on that device's current stream; the rest happens on the target's.
+  DLT_CUDA_TRY(device_of(from.tensor->device.device_id, &source_device));
+  DLT_CUDA_TRY(device_of(to.tensor->device.device_id, &target_device));
+  // Packs on the source's device, on its current stream; everything else runs on the target's stream.
   Stream *source_stream = nullptr, *target_stream = nullptr;
   DLT_TRY(current_stream(source_device->ordinal, &source_stream));
   if (where.stream->device == target_device) target_stream = where.stream;
@@ -196,8 +196,8 @@ Status copy_across(const Operand& from, const Operand& to, const Where& where) n
                              target_stream->handle));
   }
   target_stream->count_work();
-  // The source is not to be written or reused before the copy has read it.
-  DLT_TRY(order_after(*source_stream, *target_stream));
+  // The source must not be written or reused before the copy has read it.
+  DLT_CUDA_TRY(order_after(*source_stream, *target_stream));
   return direct ? success : copy(target, to, {target_stream, where.launch});
 }
 

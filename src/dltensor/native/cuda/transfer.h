@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Between two devices: for move.cc. What the tensor layer calls is in engine.h.
+// Between two devices: for move.cc. The public functions are in engine.h.
 #pragma once
 #include "native/cuda/engine.h"
 

@@ -16,7 +16,7 @@ int64_t greatest_common_divisor(int64_t a, int64_t b) {
   return a;
 }
 
-// One past the last byte of an element, counted from its first.
+// The end of an element in bytes, counted from its first byte.
 int64_t footprint(const DLTensor& tensor) { return item_bytes(tensor.dtype); }
 
 bool same_walk(const DLTensor& a, const DLTensor& b) {
@@ -45,7 +45,7 @@ Window window(const DLTensor& tensor, int64_t period) {
   return result;
 }
 
-// Repeating every `period` bytes, the two never meet.
+// Repeated every `period` bytes, the two never overlap.
 bool apart_modulo(const DLTensor& a, const DLTensor& b, int64_t distance, int64_t period) {
   const Window wa = window(a, period), wb = window(b, period);
   int64_t gap = (distance + wb.low - wa.low) % period;

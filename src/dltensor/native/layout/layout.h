@@ -10,7 +10,7 @@ namespace dlt {
 
 inline constexpr int max_dims = 64;
 
-// Bytes of one element when it has an address of its own: lanes together, packed types rounded up.
+// Bytes of one addressable element: all lanes, packed types rounded up.
 inline int64_t item_bytes(DLDataType dtype) { return (int64_t(dtype.bits) * dtype.lanes + 7) / 8; }
 
 // Of a tensor that exists. The product wraps only where a later extent of 0 makes it 0, hence the unsigned type.
@@ -20,16 +20,16 @@ inline int64_t numel(int ndim, const int64_t* shape) {
   return int64_t(count);
 }
 
-// Bytes of `count` elements side by side. Elements of few bits that are no whole bytes share them, unless they are padded.
+// Bytes of `count` contiguous elements. Elements below a byte are packed unless they are padded.
 inline int64_t bytes_of(int64_t count, DLDataType dtype, bool padded) {
   const int64_t bits = int64_t(dtype.bits) * dtype.lanes;
-  // By eights, whose bits are whole bytes: the bits of all together may be more than int64 counts.
+  // Counted in groups of eight, which are whole bytes: the total number of bits may exceed int64.
   return dtype.bits < 8 && bits % 8 != 0 && !padded ? count / 8 * bits + (count % 8 * bits + 7) / 8 : count * item_bytes(dtype);
 }
 
-// The number of elements of a shape, none of whose extents is negative. False when int64 cannot count its bytes, types of
-// fewer than 8 bits taken as padded, as validate.h does. Extents of 0 count as 1 in that: strides in C order are products
-// of the others.
+// The number of elements of a shape, none of whose extents is negative. False when int64 cannot count its bytes, types
+// of fewer than 8 bits taken as padded, as validate.h does. Extents of 0 count as 1 in that: strides in C order are
+// products of the others.
 inline bool count_elements(int ndim, const int64_t* shape, DLDataType dtype, int64_t* count) {
   int64_t bytes = dtype.bits < 8 ? dtype.lanes : item_bytes(dtype);
   bool fits = true;
@@ -44,21 +44,21 @@ DLT_API void contiguous_strides(int ndim, const int64_t* shape, int64_t* strides
 // C order: the strides of dimensions of extent 1 do not matter, and nothing matters in an empty tensor.
 DLT_API bool is_contiguous(int ndim, const int64_t* shape, const int64_t* strides);
 
-// The first and one past the last element that a walk touches, counted from element 0. Both 0 when empty.
+// The first and one past the last element that the strides reach, counted from element 0. Both 0 when empty.
 struct Extent {
   int64_t low, high;
 };
 DLT_API Extent extent(int ndim, const int64_t* shape, const int64_t* strides);
 
-// Bytes from the lowest to one past the highest byte of the walk; packed elements share bytes.
+// Bytes from the lowest to one past the highest byte reached; packed elements share bytes.
 DLT_API int64_t extent_bytes(const DLTensor& tensor, bool padded);
 
-// Whether two indices reach the same element, as after broadcast_to. The question is NP-hard: the exact search ends after a
-// limited number of steps, which only strides that no dimension steps over need at all.
+// Whether two indices reach the same element, as after broadcast_to. The question is NP-hard: the exact search ends
+// after a limited number of steps, which only strides that no dimension steps over need at all.
 enum class Sharing { none, some, unknown };
 DLT_API Sharing find_sharing(int ndim, const int64_t* shape, const int64_t* strides) noexcept;
 
-// The same for those who must not write twice: unknown counts as true.
+// The same for writers, which must not write an element twice: unknown counts as true.
 inline bool repeats_elements(int ndim, const int64_t* shape, const int64_t* strides) {
   return find_sharing(ndim, shape, strides) != Sharing::none;
 }
@@ -66,12 +66,12 @@ inline bool repeats_elements(int ndim, const int64_t* shape, const int64_t* stri
 enum class Overlap {
   none,       // no byte in common
   identical,  // every index has the same address in both: an element-wise function may write over its input
-  some,       // otherwise, or too intricate to tell
+  some,       // otherwise, or not decided within the search limit
 };
 DLT_API Overlap overlap(const DLTensor& a, const DLTensor& b);
 
-// Drops dimensions of extent 1 and joins neighbours that every operand walks as one. Works in place on `shape` and on
-// each strides[k]; returns the new number of dimensions. Shape (0) stands for every empty one.
+// Drops dimensions of extent 1 and merges adjacent dimensions that are contiguous in every operand. Works in place on
+// `shape` and on each strides[k]; returns the new number of dimensions. Every empty shape becomes (0).
 DLT_API int coalesce(int ndim, int64_t* shape, int operands, int64_t* const* strides);
 
 enum class Align { trailing, leading };
@@ -80,7 +80,7 @@ enum class Align { trailing, leading };
 // or -1 when two extents differ and neither is 1.
 DLT_API int broadcast_shapes(int count, const int* ndims, const int64_t* const* shapes, Align align, int64_t* out);
 
-// Strides that walk a tensor as if it had shape `to`: 0 where it is repeated. False when it does not broadcast.
+// Strides that broadcast a tensor to shape `to`: 0 where it is repeated. False when it does not broadcast.
 DLT_API bool broadcast_strides(int ndim, const int64_t* shape, const int64_t* strides, int to_ndim, const int64_t* to,
                                Align align, int64_t* out);
 

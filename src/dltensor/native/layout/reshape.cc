@@ -11,7 +11,7 @@ bool reshape_strides(int ndim, const int64_t* shape, const int64_t* strides, int
     contiguous_strides(to_ndim, to, out);
     return true;
   }
-  // A run is a group of old dimensions that one stride walks. New dimensions are cut from its fast end.
+  // A run is a group of old dimensions that one stride covers. New dimensions are split off its fast end.
   int from = ndim - 1, next = to_ndim - 1;
   while (from >= 0) {
     if (shape[from] == 1) {
@@ -31,7 +31,7 @@ bool reshape_strides(int ndim, const int64_t* shape, const int64_t* strides, int
       filled *= to[next--];
     }
     if (filled != run) return false;
-    // Dimensions of one element may sit anywhere; give those that follow the stride a longer dimension would have.
+    // Dimensions of one element may have any stride; use the stride that a longer dimension would have.
     while (next >= 0 && to[next] == 1) out[next--] = stride * run;
   }
   for (; next >= 0; next--) out[next] = next + 1 < to_ndim ? out[next + 1] * to[next + 1] : 1;

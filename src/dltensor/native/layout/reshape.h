@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// When can a view show the same elements, in the same order, under another shape? Numbers only; nothing is copied.
+// Decides whether a reshape is possible as a view, and computes its strides. Nothing is copied.
 #pragma once
 #include <stdint.h>
 
@@ -7,8 +7,8 @@
 
 namespace dlt {
 
-// Strides that show a tensor of `shape` and `strides` under `to`, which has as many elements. False when only a copy
-// can; `out` is then undefined.
+// Strides of a view with shape `to`, which has as many elements as `shape`. False when a copy is needed; `out` is then
+// undefined.
 DLT_API bool reshape_strides(int ndim, const int64_t* shape, const int64_t* strides, int to_ndim, const int64_t* to,
                              int64_t* out);
 

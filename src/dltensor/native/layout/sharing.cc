@@ -25,7 +25,7 @@ int64_t modulo(Wide value, int64_t divisor) {
   return rest < 0 ? rest + divisor : rest;
 }
 
-// The number below `modulus` whose product with `value` leaves 1; the two have no common divisor.
+// The modular inverse of `value`; `value` and `modulus` are coprime.
 int64_t inverse(int64_t value, int64_t modulus) {
   int64_t a = value % modulus, b = modulus;
   Wide x = 1, y = 0;
@@ -51,12 +51,12 @@ class Search {
     }
   }
 
-  // Whether the dimensions from `place` on can undo a distance. `moved` says whether a difference is not 0 yet.
+  // Whether the dimensions from `place` on can cancel a distance. `moved`: some difference is already not 0.
   bool comes_back(int place, Wide distance, bool moved) {
     if (place == count_) return moved && distance == 0;
     if (!tried_.emplace(place, distance, moved).second) return false;
     const auto [step, reach] = dims_[place];
-    // What lies inside spans and divides only so much: other differences cannot come back.
+    // The inner dimensions have a bounded span and a common divisor: other differences cannot be cancelled.
     const Wide span = spans_[place + 1];
     const int64_t divisor = divisors_[place + 1];
     Wide low = std::max<Wide>(-reach, -floor_divide(span + distance, step));
@@ -94,7 +94,7 @@ Sharing find_sharing(int ndim, const int64_t* shape, const int64_t* strides) noe
   for (int d = 0; d < ndim; ++d) {
     if (shape[d] == 0) return Sharing::none;
     if (shape[d] <= 1) continue;
-    if (strides[d] == INT64_MIN) return Sharing::unknown;  // has no magnitude, and no tensor has it
+    if (strides[d] == INT64_MIN) return Sharing::unknown;  // its magnitude overflows, and no tensor has it
     dims[count++] = {magnitude(strides[d]), shape[d] - 1};
   }
   // From the largest stride to the smallest, which are few: sorted by insertion.

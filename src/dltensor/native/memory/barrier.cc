@@ -26,7 +26,7 @@ bool has_process_barrier() noexcept {
   return commands > 0 && (commands & (MEMBARRIER_CMD_PRIVATE_EXPEDITED | MEMBARRIER_CMD_GLOBAL)) != 0;
 }
 
-// The second one waits for all processors of the machine, tens of milliseconds.
+// The non-expedited command waits for all processors of the machine, tens of milliseconds.
 bool process_barrier() noexcept { return expedited() || membarrier(MEMBARRIER_CMD_GLOBAL) == 0; }
 
 }  // namespace dlt

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A memory barrier on every thread of the process at once, so that threads which only rarely meet another one need no
-// locked instruction of their own.
+// A memory barrier on all threads of the process, so that the fast path of rarely contended code needs no locked
+// instruction.
 #pragma once
 
 namespace dlt {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The allocator: size classes, a list of free blocks per thread, a shared store behind it, huge pages for large
-// blocks. Fresh pages are what a result costs most (writing one is several times slower than writing memory that
-// was in use before), so memory is kept for reuse, within a bound that counts the lists of all threads.
+// blocks. Page faults are the largest cost of a result (writing a fresh page is several times slower than writing
+// reused memory), so memory is kept for reuse, within a bound that includes the lists of all threads.
 #include "native/memory/block.h"
 
 #include <pthread.h>
@@ -23,7 +23,7 @@ namespace dlt {
 namespace {
 
 #if defined(__SANITIZE_ADDRESS__)
-// A sanitizer sees nothing of memory that is recycled behind its back.
+// A sanitizer cannot check recycled memory.
 constexpr bool kReuse = false;
 #else
 constexpr bool kReuse = true;
@@ -33,7 +33,7 @@ constexpr size_t kAlignment = 256;
 using Class = SizeClass<kAlignment>;
 constexpr size_t kLarge = size_t{1} << 20;       // from here on blocks are mapped, with huge pages
 constexpr uint32_t kThreadClasses = 28;          // up to 64 KiB: these have lists per thread
-constexpr uint32_t kThreadListBytes = 256 << 10; // what one such list may hold
+constexpr uint32_t kThreadListBytes = 256 << 10; // bytes that one such list may hold
 constexpr uint32_t kHeaders = 256;               // spare headers for adopted memory, per thread
 // A thread gets lists of full length, or of a fourth or a sixteenth of it where the bound allows no more.
 constexpr int kScales[] = {0, 2, 4};
@@ -58,10 +58,10 @@ struct Counter {
   void clear() noexcept { value.store(0, std::memory_order_relaxed); }
 };
 
-// Free blocks and headers of one thread. Other threads empty the lists too, idle ones for instance, and the owner must not
-// pay for that with locked instructions: it says that it is `busy` and then looks whether the lists are closed; the
-// others close them, make all threads pass a barrier, and wait until the owner is not busy. See take_all_lists().
-// Closed lists may hold nothing (their lengths are 0) and give nothing (`closed`).
+// Free blocks and headers of one thread. Other threads may empty the lists, for instance of idle threads, without
+// locked instructions on the owner's path: the owner sets `busy` and then checks whether the lists are closed; the
+// others close them, issue a process-wide barrier, and wait until the owner is not busy. See take_all_lists(). Closed
+// lists accept nothing (their lengths are 0) and return nothing (`closed`).
 struct ThreadCache {
   std::atomic<bool> busy{false}, closed{true};
   std::atomic<uint8_t> lengths[kThreadClasses] = {};
@@ -74,8 +74,8 @@ struct ThreadCache {
   size_t granted = 0;  // bytes of the bound that these lists may hold
   ThreadCache* next = nullptr;
 
-  // Around the owner's work on the lists, a few instructions. The processor may do the first load of them before the store
-  // here: the barrier of the thread that closes the lists answers for that.
+  // Around the owner's work on the lists, a few instructions. The processor may do the first load of them before the
+  // store here: the process-wide barrier of the thread that closes the lists prevents that.
   void begin() noexcept {
     busy.store(true, std::memory_order_relaxed);
     std::atomic_signal_fence(std::memory_order_seq_cst);
@@ -175,7 +175,7 @@ bool has_thread_key = false;
 
 void free_block(Block* block) noexcept;
 
-// What the store could never keep is mapped as large as it was asked for, and unmapped when it is freed.
+// Blocks that the store could never keep are mapped in their exact size, and unmapped when they are freed.
 void free_single_block(Block* block) noexcept;
 
 Block* make(uint32_t size_class, size_t bytes) noexcept {
@@ -229,8 +229,8 @@ Block* take_from_store(uint32_t size_class) noexcept {
   return chain_out(store, size_class);
 }
 
-// Takes idle blocks out until `more` bytes fit, the largest first and none of class `kept`; the caller has the lock and
-// unmakes them without it.
+// Removes idle blocks until `more` bytes fit, the largest first and none of class `kept`; the caller has the lock and
+// frees them after releasing it.
 Block* reserve_dims(size_t more, uint32_t kept) noexcept {
   Block* unwanted = nullptr;
   const size_t most = store_limit();
@@ -243,7 +243,7 @@ Block* reserve_dims(size_t more, uint32_t kept) noexcept {
   return unwanted;
 }
 
-// The class that comes in is in use, so that the others have to go first.
+// The class of the new block is in use, so blocks of other classes are removed first.
 void give_to_store(Block* block) noexcept {
   const size_t size = Class::bytes(block->size_class);
   Block* unwanted;
@@ -319,7 +319,7 @@ struct ImportedTensor {
   }
 };
 
-// The owner is between two instructions of a few: it is only waited for when its processor has been taken away.
+// The owner is busy for a few instructions: this waits only when the owner has been preempted.
 void wait_until_idle(const ThreadCache& cache) noexcept {
   for (int turn = 0; cache.busy.load(std::memory_order_acquire); ++turn) {
     const timespec pause{0, turn < 100 ? 1000 : 1000000};
@@ -327,12 +327,14 @@ void wait_until_idle(const ThreadCache& cache) noexcept {
   }
 }
 
-// What all threads keep, also those that sleep. Their lists are closed then; the caller has the lock of `threads`.
+// The memory that all threads keep, sleeping ones included. Their lists are closed then; the caller has the lock of
+// `threads`.
 ImportedTensor take_all_lists() noexcept {
   ImportedTensor taken;
   if (!threads.have_lists) return taken;
   for (ThreadCache* cache = threads.first; cache; cache = cache->next) cache->close();
-  // A system that took its promise back: the lists stay closed, and each thread's memory there until its end.
+  // The barrier failed although it was registered: the lists stay closed, and each thread keeps its memory until it
+  // ends.
   if (!process_barrier()) threads.have_lists = false;
   for (ThreadCache* cache = threads.first; cache; cache = cache->next) {
     if (!threads.have_lists && cache != thread_cache) continue;
@@ -370,7 +372,7 @@ size_t default_limit() noexcept {
   return memory / 8 < most ? memory / 8 : most;
 }
 
-// A thread that was in the middle of a list is not in the child to leave it: what is in there is lost.
+// A thread that was busy with its list does not exist in the child: the contents of the list are leaked.
 void after_fork_in_child() noexcept {
   for (ThreadCache* cache = threads.first; cache; cache = cache->next)
     if (cache->busy.load(std::memory_order_relaxed)) {
@@ -402,7 +404,7 @@ struct SetUp {
     threads.first = cache;
     open_lists(*cache);
   }
-  // Without a key nothing tells of the thread's end, and what it keeps is only given back by empty_cache().
+  // Without a key the thread's end is not noticed, and its memory is only freed by empty_cache().
   if (has_thread_key) pthread_setspecific(thread_key, cache);
   thread_cache = cache;
   shrink_store();
@@ -414,7 +416,7 @@ inline ThreadCache* here() noexcept {
   return cache ? cache : begin_thread();
 }
 
-// The cache of this thread, or null where there is no memory for one.
+// The cache of this thread, or null when its allocation fails.
 inline ThreadCache* count_free(Block* block) noexcept {
   trace(Event::freed, block);
   ThreadCache* cache = here();

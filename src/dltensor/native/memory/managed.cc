@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loans out: struct, shape and strides in one piece of memory.
+// Exported tensors: struct, shape and strides in one allocation.
 #include "native/memory/managed.h"
 
 #include <stdlib.h>
@@ -14,7 +14,7 @@ namespace {
 
 template <class Managed>
 void managed_deleter(Managed* self) {
-  // The standard lets a deleter be handed NULL.
+  // The standard allows a deleter to be called with NULL.
   if (!self) return;
   Block* block = static_cast<Block*>(self->manager_ctx);
   trace(Event::returned, block, self);
@@ -80,11 +80,11 @@ int allocate_managed(DLTensor* prototype, DLManagedTensorVersioned** out, void* 
   wanted.strides = strides;
   int64_t bytes = bytes_of(numel(wanted.ndim, wanted.shape), wanted.dtype, false);
   Block* block = allocate(static_cast<size_t>(bytes));
-  if (!block) return fail("MemoryError", "dltensor allocator: the memory cannot be had");
+  if (!block) return fail("MemoryError", "dltensor allocator: allocation failed");
   wanted.data = bytes ? block->data : nullptr;
   *out = export_managed(wanted, block, 0);
-  release(block);  // the loan has its own reference, if it was made
-  return *out ? 0 : fail("MemoryError", "dltensor allocator: no memory left for the struct");
+  release(block);  // the managed tensor has its own reference, if it was created
+  return *out ? 0 : fail("MemoryError", "dltensor allocator: allocation of the struct failed");
 }
 
 Block* block_of(const DLManagedTensorVersioned* tensor) noexcept {

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// A loan: a tensor lent to somebody else as a managed DLPack struct. One allocation, one reference, one deleter,
-// which never needs Python: any thread may call it at any time.
+// Exported tensors: managed DLPack structs. One allocation, one reference, one deleter that never needs Python:
+// any thread may call it at any time.
 #pragma once
 #include "dltensor/dlpack.h"
 #include "native/memory/block.h"
 
 namespace dlt {
 
-// `view` is copied, its shape and strides too; strides must be there. `block` gets one more reference.
+// `view` is copied, its shape and strides too; strides must not be NULL. `block` gets one more reference.
 // Null when out of memory; nothing has changed then.
 DLT_API DLManagedTensorVersioned* export_managed(const DLTensor& view, Block* block, uint64_t flags) noexcept;
 DLT_API DLManagedTensor* export_legacy(const DLTensor& view, Block* block) noexcept;
 
 // The exchange table's allocator: fresh host memory of the prototype's dtype and shape, in C order. Needs no Python;
-// says what is wrong through `set_error` alone and then returns -1.
+// reports a failure through `set_error` alone and then returns -1.
 DLT_API int allocate_managed(DLTensor* prototype, DLManagedTensorVersioned** out, void* error_context,
                              void (*set_error)(void* context, const char* kind, const char* message)) noexcept;
 
-// The block behind a loan of ours, or null when the struct is somebody else's.
+// The block of a tensor that we exported, or null for a foreign struct.
 DLT_API Block* block_of(const DLManagedTensorVersioned* tensor) noexcept;
 
 }  // namespace dlt

@@ -33,8 +33,8 @@ bool read_file(const char* path, char* text, size_t dims) noexcept {
   return length > 0;
 }
 
-// The smallest limit on the way from a group up to the root. Inside a container the path may be one of the host, which
-// is not there; the root of what is mounted is the container's own then.
+// The smallest limit from a group up to the root. Inside a container the path may be the host's and not exist; the
+// mounted root is then the container's own.
 size_t group_limit(const char* mount, const char* group, const char* name) noexcept {
   size_t limit = SIZE_MAX;
   char path[1024], text[64];
@@ -92,8 +92,8 @@ bool can_be_backed(size_t bytes) noexcept {
 }
 
 void* map_pages(size_t bytes) noexcept {
-  // Without MAP_NORESERVE: what cannot be backed is an error here, not the end of the process at the first write.
-  // Mapped larger, then cut to a huge-page boundary: only an aligned range gets huge pages from its first byte.
+  // Without MAP_NORESERVE: memory that cannot be backed is an error here, not a kill by the OOM killer at the first
+  // write. Mapped larger, then cut to a huge-page boundary: only an aligned range gets huge pages from its first byte.
   bytes = rounded(bytes);
   const size_t span = bytes + huge_page;
   void* raw = mmap(nullptr, span, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fresh pages from the system, and how many bytes there could be at most. Nothing is kept for reuse here.
+// Fresh pages from the system, and the upper limit of bytes. Nothing is kept for reuse here.
 #pragma once
 #include <stddef.h>
 
@@ -7,15 +7,15 @@
 
 namespace dlt {
 
-// The most bytes that this process could ever have written to: the machine's memory, or what its control group may use of
-// it, and swap. A larger block is refused, whatever the system would promise.
+// The most bytes that this process can use: the machine's memory or the limit of its control group, and swap. A larger
+// block is refused even if the system overcommits.
 DLT_API size_t most_backed_bytes() noexcept;
 
-// Whether a block of that size could be backed. Reads the limits again before it says no.
+// Whether a block of that size could be backed. Reads the limits again before it returns false.
 bool can_be_backed(size_t bytes) noexcept;
 
-// Zeroed pages that begin at a boundary of huge pages. Null when the system has no such memory. `bytes` may be any number;
-// unmap_pages() takes the same one.
+// Zeroed pages that begin at a boundary of huge pages. Null when the system has no such memory. `bytes` may be any
+// number; pass the same number to unmap_pages().
 void* map_pages(size_t bytes) noexcept;
 void unmap_pages(void* data, size_t bytes) noexcept;
 

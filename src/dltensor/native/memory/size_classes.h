@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Size classes of memory that is kept for reuse: four to a doubling, so that at most a quarter of a block is slack.
+// Size classes of memory that is kept for reuse: four to a doubling, so that at most a quarter of a block is unused.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The lifetime trace: who made, lent, returned and freed which block, on which thread, with or without the GIL.
-// Off by default, and then one relaxed load per event.
+// The lifetime trace: when each block was allocated, exported, returned and freed, on which thread, with or without the
+// GIL. Off by default, and then one relaxed load per event.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -17,20 +17,20 @@ enum class Event : uint32_t { allocated, adopted, lent, returned, freed, recycle
 
 struct TraceRecord {
   Event event;
-  int32_t gil;       // 1 held, 0 not, -1 unknown (no Python has introduced itself)
+  int32_t gil;       // 1 held, 0 not, -1 unknown (no Python has registered)
   uint64_t thread;   // the system's thread id
   uint64_t time;     // nanoseconds, monotonic
-  uint64_t block;    // address: stands for the block while it lives
+  uint64_t block;    // address: identifies the block while it lives
   uint64_t managed;     // address of the managed struct, 0 when none
   uint64_t bytes;
 };
 
-// One switch for all threads. Records beyond `capacity` push out the oldest. False when there is no memory for so many.
+// One switch for all threads. Records beyond `capacity` replace the oldest. False when the allocation fails.
 DLT_API bool trace_start(size_t capacity) noexcept;
 DLT_API void trace_stop() noexcept;
-// Takes up to `dims` of the oldest records out; returns how many. `lost` counts those that were pushed out.
+// Removes up to `dims` of the oldest records; returns how many. `lost` counts the replaced ones.
 DLT_API size_t trace_take(TraceRecord* out, size_t dims, uint64_t* lost) noexcept;
-// Python says here how to find out whether the calling thread holds the GIL.
+// Registers the function that tests whether the calling thread holds the GIL.
 DLT_API void trace_gil_probe(int (*held)()) noexcept;
 
 DLT_API extern std::atomic<bool> tracing;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A view: what a tensor object holds. Shape and strides of few dimensions live inside it. No Python here.
+// A view: the data of a tensor object. Shape and strides of few dimensions live inside it. No Python here.
 #pragma once
 #include <stdlib.h>
 
@@ -10,11 +10,11 @@ namespace dlt {
 
 inline constexpr int inline_dims = 6;
 
-// A member of a Python object: made and ended by it, so that ending one costs no more than giving its parts back.
-// The memory of the object is zero before.
+// A member of a Python object, which constructs and destroys it explicitly: destruction only releases its parts.
+// The memory of the object is zero before construction.
 struct View {
   DLTensor dl;     // data is the first element; byte_offset is 0 unless data is a handle
-  Block* block;    // keeps the memory; one reference is ours
+  Block* block;    // owns the memory: one reference
   uint64_t flags;  // of the DLPack standard
   int64_t dims[2 * inline_dims];
 
@@ -26,7 +26,7 @@ struct View {
     if (block) release(block);
   }
 
-  // Points shape and strides at room for `ndim` dimensions, side by side. False when there is no memory for them.
+  // Points shape and strides at storage for `ndim` dimensions. False when its allocation fails.
   bool reserve_dims(int32_t ndim) noexcept {
     dl.ndim = ndim;
     dl.shape = dims;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Our arrays: made, shown, reshaped, copied, lent out. The functions others call are in slots.cc, move_data in move.cc.
+// Our arrays: created, queried, reshaped, copied, exported. The functions of the struct are in slots.cc, move_data in
+// move.cc.
 #include "native/opaque/array.h"
 
 #include <stddef.h>
@@ -40,7 +41,7 @@ Layout* make_layout(int32_t ndim, const int64_t* shape, const int64_t* strides, 
   return layout;
 }
 
-// An equal one of those the array has had, or a new one on top of them. Null when out of memory.
+// An equal layout of those the array has had, or a new one added to them. Null when out of memory.
 Layout* layout_like(Layout* newest, int32_t ndim, const int64_t* shape, const int64_t* strides) noexcept {
   size_t dims = static_cast<size_t>(ndim) * sizeof(int64_t);
   for (Layout* layout = newest; layout; layout = layout->older)
@@ -51,7 +52,7 @@ Layout* layout_like(Layout* newest, int32_t ndim, const int64_t* shape, const in
 }
 
 uint64_t shape_word(Layout* layout) noexcept {
-  // Addresses of this process have 56 bits at most; the top byte has room for the 64 dimensions.
+  // Addresses of this process have 56 bits at most; the top byte holds the number of dimensions, at most 64.
   return static_cast<uint64_t>(layout->ndim) << 56 | reinterpret_cast<uint64_t>(layout->dims());
 }
 
@@ -65,9 +66,9 @@ DetailedStatus out_of_memory(const char* function) {
   return failed_with(Fault::memory, std::string_view(function), ": out of memory");
 }
 
-// An array of the same kind around a block of compact elements; the block is taken over, also on failure.
-DetailedStatus make_like(const char* function, const Array& array, DLDevice device, int32_t ndim, int64_t* shape, Block* block,
-                         dlt_array_t* out) {
+// An array of the same kind around a block of compact elements; takes ownership of the block, also on failure.
+Status make_like(const char* function, const Array& array, DLDevice device, int32_t ndim, int64_t* shape, Block* block,
+                 dlt_array_t* out) {
   int64_t strides[DLT_ARRAY_MAX_NDIM];
   contiguous_strides(ndim, shape, strides);
   DLTensor view = {block->data, device, ndim, array.dtype, shape, strides, 0};
@@ -80,12 +81,12 @@ DetailedStatus make_like(const char* function, const Array& array, DLDevice devi
   return status;
 }
 
-// The array shows something else now, so what it was made from no longer stands for it.
+// The array differs from its source now, so the source no longer represents it.
 struct PendingRelease {
   void* owner = nullptr;
   void (*release_owner)(void*) noexcept = nullptr;
   Block* block = nullptr;
-  // After the guard is open again: both may run code of others.
+  // After the lock is released: both may run foreign code.
   ~PendingRelease() {
     if (owner && release_owner) release_owner(owner);
     if (block) release(block);
@@ -167,7 +168,7 @@ DetailedStatus make_zeros(const char* function, DLDataType dtype, const uintptr_
   if (DetailedStatus status = read_shape(function, shape, count, element, dims, &elements, &bytes); !status.ok()) return status;
   auto ndim = static_cast<int32_t>(count);
   Block* block;
-  if (DetailedStatus status = room_for(function, {kDLCPU, 0}, bytes, &block); !status.ok()) return status;
+  if (Status status = allocate_on(function, {kDLCPU, 0}, bytes, &block); !status.ok()) return status;
   memset(block->data, 0, bytes);
   contiguous_strides(ndim, dims, strides);
   DLTensor view = {block->data, {kDLCPU, 0}, ndim, dtype, dims, strides, 0};
@@ -177,7 +178,7 @@ DetailedStatus make_zeros(const char* function, DLDataType dtype, const uintptr_
 }
 
 bool is_ours(const dlt_array_t& array) noexcept {
-  // All of them: a struct whose functions somebody exchanged is somebody else's. `destroy` is null in views.
+  // All functions must be ours: a struct with a replaced function counts as foreign. `destroy` is null in views.
   static const dlt_array_t functions = with_functions(nullptr);
   return memcmp(&array.origin, &functions.origin, sizeof(functions) - offsetof(dlt_array_t, origin)) == 0 && slot_of(array.ptr);
 }
@@ -191,15 +192,15 @@ void* owner_of(const dlt_array_t& array, void (*keep)(void*)) noexcept {
   return pinned->owner;
 }
 
-DetailedStatus export_managed(Array& array, DLManagedTensorVersioned** out, DLDevice device, const int64_t* stream,
-                              DLPackVersion max_version) {
-  if (!out) return failure("as_dlpack: expected a place for the tensor, got NULL");
+Status export_managed(Array& array, DLManagedTensorVersioned** out, DLDevice device, const int64_t* stream,
+                      DLPackVersion max_version) {
+  if (!out) return failure("as_dlpack: expected a pointer for the tensor, got NULL");
   if (max_version.major < DLPACK_MAJOR_VERSION)
     return failure("as_dlpack: expected a reader of DLPack 1.0 or later, got max_version ", max_version.major, ".",
                    max_version.minor);
   if (!is_known(device.device_type)) return failure("as_dlpack: expected a device of DLPack 1.3, got ", device);
-  if (DetailedStatus status = order_on("as_dlpack", device, stream); !status.ok()) return status;
-  DLManagedTensorVersioned* loan;
+  if (Status status = order_on("as_dlpack", device, stream); !status.ok()) return status;
+  DLManagedTensorVersioned* exported;
   uint64_t flags = array.flags;
   // Pinned memory is the host's memory all the same: on the CPU it needs another name, no copy.
   bool shared = same(device, array.device) ||
@@ -208,7 +209,7 @@ DetailedStatus export_managed(Array& array, DLManagedTensorVersioned** out, DLDe
     std::shared_lock lock(array.guard);
     DLTensor view = array.view();
     view.device = device;
-    loan = export_managed(view, array.block, flags);
+    exported = export_managed(view, array.block, flags);
   } else {
     if (device.device_type != kDLCPU || device.device_id != 0)
       return failure("as_dlpack: the array is on ", array.device, " and cannot be brought to ", device, " here");
@@ -222,19 +223,19 @@ DetailedStatus export_managed(Array& array, DLManagedTensorVersioned** out, DLDe
     view.strides = strides;
     view.device = device;
     flags = (flags & ~DLPACK_FLAG_BITMASK_READ_ONLY) | DLPACK_FLAG_BITMASK_IS_COPIED;
-    loan = export_managed(view, block, flags);
+    exported = export_managed(view, block, flags);
     release(block);
   }
-  if (!loan) return out_of_memory("as_dlpack");
-  if (max_version.major == DLPACK_MAJOR_VERSION && max_version.minor < loan->version.minor)
-    loan->version.minor = max_version.minor;
-  *out = loan;
+  if (!exported) return out_of_memory("as_dlpack");
+  if (max_version.major == DLPACK_MAJOR_VERSION && max_version.minor < exported->version.minor)
+    exported->version.minor = max_version.minor;
+  *out = exported;
   return {};
 }
 
-DetailedStatus import_managed(const Array& array, DLManagedTensorVersioned* tensor, dlt_array_t* out) {
-  DetailedStatus status;
-  if (!out) status = failure("from_dlpack: expected a place for the array, got NULL");
+Status import_managed(const Array& array, DLManagedTensorVersioned* tensor, dlt_array_t* out) {
+  Status status;
+  if (!out) status = failure("from_dlpack: expected a pointer for the array, got NULL");
   else status = adopt_tensor("from_dlpack", tensor, array.origin, array.host, out);
   if (!status.ok()) call_deleter(tensor);
   return status;
@@ -247,8 +248,8 @@ DetailedStatus adopt_tensor(const char* function, DLManagedTensorVersioned* tens
   DLTensor view = normalized(tensor->dl_tensor, strides);
   Block* block = block_around(tensor);
   if (!block) return out_of_memory(function);
-  DetailedStatus status = make({&view, block, tensor->flags, origin, host, nullptr, nullptr}, out);
-  // The tensor stays the caller's: the header goes, and nothing else.
+  Status status = make({&view, block, tensor->flags, origin, host, nullptr, nullptr}, out);
+  // The caller still owns the tensor: only the header is freed.
   if (!status.ok()) recycle(block);
   return status;
 }
@@ -305,14 +306,14 @@ DetailedStatus swap_axes(Array& array, Slot* slot, uintptr_t axis_1, uintptr_t a
   return {};
 }
 
-DetailedStatus create(const Array& array, const uintptr_t* shape, uintptr_t count, const dlt_array_t& fill, dlt_array_t* out) {
-  if (!out) return failure("create: expected a place for the array, got NULL");
+Status create(const Array& array, const uintptr_t* shape, uintptr_t count, const dlt_array_t& fill, dlt_array_t* out) {
+  if (!out) return failure("create: expected a pointer for the array, got NULL");
   Element element = array.element();
   int64_t dims[DLT_ARRAY_MAX_NDIM], elements;
   size_t bytes;
   if (DetailedStatus status = read_shape("create", shape, count, element, dims, &elements, &bytes); !status.ok()) return status;
 
-  // The fill may be anybody's array: ask it as a stranger.
+  // The fill may be a foreign array: use its functions.
   DLManagedTensorVersioned* scalar;
   if (DetailedStatus status = export_tensor("create: fill_value", fill, nullptr, {kDLCPU, 0}, nullptr,
                                             {DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION}, &scalar);
@@ -328,20 +329,20 @@ DetailedStatus create(const Array& array, const uintptr_t* shape, uintptr_t coun
                    "; reshape it to ()");
   if (memcmp(&value.dtype, &array.dtype, sizeof(DLDataType)) != 0)
     return failure("create: expected a fill_value of the array's dtype ", array.dtype, ", got ", value.dtype,
-                   "; nothing is converted here");
+                   "; no conversion is done");
   if (element_of(value.dtype, scalar->flags).bits != element.bits)
     return failure("create: expected a fill_value whose ", array.dtype, " takes ", element.bits, " bits like the array's, ",
                    "got one of ", element_of(value.dtype, scalar->flags).bits, " bits (padded or packed)");
 
   Block* block;
-  if (DetailedStatus status = room_for("create", array.device, bytes, &block); !status.ok()) return status;
+  if (Status status = allocate_on("create", array.device, bytes, &block); !status.ok()) return status;
   if (!element.whole_bytes() && bytes) static_cast<char*>(block->data)[bytes - 1] = 0;
   fill_elements(block->data, elements, static_cast<char*>(value.data) + value.byte_offset, element);
   return make_like("create", array, array.device, static_cast<int32_t>(count), dims, block, out);
 }
 
-DetailedStatus copy(Array& array, DLDevice device, dlt_array_t* out) {
-  if (!out) return failure("copy: expected a place for the array, got NULL");
+Status copy(Array& array, DLDevice device, dlt_array_t* out) {
+  if (!out) return failure("copy: expected a pointer for the array, got NULL");
   if (!is_known(device.device_type)) return failure("copy: expected a device of DLPack 1.3, got ", device);
   Block* block;
   int32_t ndim;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Our arrays: a tensor and its block behind the struct of array.h. This is also the face for the layers above;
-// how arrays of others are spoken to is in call.h.
+// Our arrays: a tensor and its block behind the struct of array.h. Also the interface for the Python layers;
+// calls of foreign arrays are in call.h.
 #pragma once
 #include <shared_mutex>
 
@@ -14,8 +14,8 @@
 
 namespace dlt::opaque {
 
-// Dimensions and strides, never changed once made. An array keeps all that it ever had until its end, so that
-// a shape pointer given out stays true; one that comes back is found again, not made again.
+// Dimensions and strides, never changed once made. An array keeps all layouts it ever had until its end, so
+// that a returned shape pointer stays valid; an equal layout is reused.
 struct Layout {
   Layout* older;
   int32_t ndim;
@@ -23,74 +23,74 @@ struct Layout {
   int64_t* dims() noexcept { return reinterpret_cast<int64_t*>(this + 1); }
 };
 
-// Locks: `guard` is held shared to read elements or layout, alone to change them. No code of others (a deleter,
-// a function of another array, a host) is called under it. Two of them are taken in the order of their addresses.
+// Locks: `guard` is held shared to read elements or layout, exclusive to change them. No foreign code (a deleter,
+// a function of another array, a host) is called under it. Two guards are taken in the order of their addresses.
 struct Array {
   // Never change:
   DLDevice device;
   DLDataType dtype;
   uint64_t flags;  // READ_ONLY, IS_SUBBYTE_TYPE_PADDED
   const Origin* origin;
-  const Host* host;  // null: whoever calls
+  const Host* host;  // null: the caller's library
 
   std::shared_mutex guard;
-  Layout* layout;  // one of the chain
-  Layout* newest;  // the head of the chain
+  Layout* layout;  // an element of the list
+  Layout* newest;  // the head of the list
   void* data;
   uint64_t byte_offset;  // of handles only
   Block* block;
-  // What the array was made from, for as long as it still shows just that.
+  // The source of the array, as long as the array still equals it.
   void* owner;
   void (*release_owner)(void* owner) noexcept;
 
   Element element() const noexcept { return element_of(dtype, flags); }
   bool readonly() const noexcept { return flags & DLPACK_FLAG_BITMASK_READ_ONLY; }
-  // Under the guard; valid as long as it is held.
+  // Needs the guard; valid while it is held.
   DLTensor view() const noexcept;
 };
 
-// What an array is made of. A tensor as the engine has them: valid, strides there, byte_offset folded.
+// The parts of an array. A tensor in the engine's form: valid, strides not NULL, byte_offset added to data.
 struct ArraySpec {
   const DLTensor* view;
   Block* block;
   uint64_t flags;
   const Origin* origin;
-  const Host* host;                             // null: whoever calls
+  const Host* host;                             // null: the caller's library
   void* owner;                                  // may be null
-  void (*release_owner)(void* owner) noexcept;  // called once, on any thread; sees to the GIL by itself
+  void (*release_owner)(void* owner) noexcept;  // called once, on any thread; acquires the GIL itself
 };
 
-// On success the array has the caller's reference to the block, and the owner. On failure nothing has changed.
-DLT_API DetailedStatus make(const ArraySpec& spec, dlt_array_t* out);
+// On success the array takes over the caller's reference to the block, and the owner. On failure nothing has changed.
+DLT_API Status make(const ArraySpec& spec, dlt_array_t* out);
 
-// An array around a managed tensor, which is judged first. On failure the tensor is still the caller's.
-DLT_API DetailedStatus adopt_tensor(const char* function, DLManagedTensorVersioned* tensor, const Origin* origin,
-                                    const Host* host, dlt_array_t* out);
+// An array around a managed tensor, which is validated first. On failure the caller still owns the tensor.
+DLT_API Status adopt_tensor(const char* function, DLManagedTensorVersioned* tensor, const Origin* origin, const Host* host,
+                            dlt_array_t* out);
 
 // A new array of zeros in host memory.
 DetailedStatus make_zeros(const char* function, DLDataType dtype, const uintptr_t* shape, uintptr_t count, const Origin* origin,
                           dlt_array_t* out);
 
-// Is it one of ours, and does it still stand?
+// Whether the array is one of ours and still live.
 DLT_API bool is_ours(const dlt_array_t& array) noexcept;
 
-// The owner it was made with, after `keep(owner)`; null when there is none, or when the array no longer shows what
-// it was made from (reshaped, axes swapped). `keep` runs while the owner cannot go; it must not wait for the GIL.
+// The owner it was created with, after `keep(owner)`; null when there is none, or when the array no longer equals
+// its source (reshaped, axes swapped). The owner is alive while `keep` runs; `keep` must not wait for the GIL.
 DLT_API void* owner_of(const dlt_array_t& array, void (*keep)(void* owner)) noexcept;
 
-// Called by handles.cc: the last pin of an ended array is gone; a new array's answers go into its slot.
+// Called by handles.cc: after the last unpin of a destroyed array; to copy a new array's properties into its slot.
 void end(Array* array) noexcept;
 void show(const Array& array, Slot* slot) noexcept;
 
-// What the functions of the struct do, on a pinned array.
-DetailedStatus export_managed(Array& array, DLManagedTensorVersioned** out, DLDevice device, const int64_t* stream,
-                              DLPackVersion max_version);
-DetailedStatus import_managed(const Array& array, DLManagedTensorVersioned* tensor, dlt_array_t* out);
-DetailedStatus reshape(Array& array, Slot* slot, const uintptr_t* shape, uintptr_t count);
-DetailedStatus swap_axes(Array& array, Slot* slot, uintptr_t axis_1, uintptr_t axis_2);
-DetailedStatus create(const Array& array, const uintptr_t* shape, uintptr_t count, const dlt_array_t& fill, dlt_array_t* out);
-DetailedStatus copy(Array& array, DLDevice device, dlt_array_t* out);
-DetailedStatus move_data(Array& output, Array& input, const dlt_data_movement_t* movements, uintptr_t count);
+// The functions of the struct, on a pinned array.
+Status export_managed(Array& array, DLManagedTensorVersioned** out, DLDevice device, const int64_t* stream,
+                      DLPackVersion max_version);
+Status import_managed(const Array& array, DLManagedTensorVersioned* tensor, dlt_array_t* out);
+Status reshape(Array& array, Slot* slot, const uintptr_t* shape, uintptr_t count);
+Status swap_axes(Array& array, Slot* slot, uintptr_t axis_1, uintptr_t axis_2);
+Status create(const Array& array, const uintptr_t* shape, uintptr_t count, const dlt_array_t& fill, dlt_array_t* out);
+Status copy(Array& array, DLDevice device, dlt_array_t* out);
+Status move_data(Array& output, Array& input, const dlt_data_movement_t* movements, uintptr_t count);
 
 // The struct with our functions in it, around a handle.
 dlt_array_t with_functions(void* handle) noexcept;

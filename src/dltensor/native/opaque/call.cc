@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checked calls of other people's functions.
+// Checked calls of foreign functions.
 #include "native/opaque/call.h"
 
 #include <string.h>
@@ -15,9 +15,9 @@
 namespace dlt::opaque {
 namespace {
 
-// Success never clears an error, so an error seen after a failed call may be an old one of another matter. Which
-// library the array answers to is often unknown as well. So each library's error is remembered before the call; the
-// one that has changed afterwards is the one meant.
+// Success never clears an error, so the error after a failed call may be an older, unrelated one. The library the
+// array reports to is often unknown as well. So each library's error is recorded before the call; the one that has
+// changed afterwards belongs to the call.
 class ErrorWatch {
  public:
   explicit ErrorWatch(const Host* only) noexcept {
@@ -36,7 +36,7 @@ class ErrorWatch {
     int found = -1;
     for (int i = 0; i < count_ && found < 0; ++i)
       if (Look now = look(hosts_[i]); !(now == before_[i])) found = i;
-    // The same words twice over look unchanged, and so does an old error of another matter: say which it may be.
+    // A repeated message looks unchanged, like an older, unrelated error: report it as possibly older.
     std::string_view said = ": ";
     if (found < 0) {
       for (int i = 0; i < count_; ++i)
@@ -55,7 +55,7 @@ class ErrorWatch {
       return status;
     }
     if (source) status.source = escape_utf8(source);
-    // What this library says of its own arrays begins with the name of the function already.
+    // Messages of this library already begin with the name of the function.
     if (status.source == error_source && said == ": " && std::string_view(message).starts_with(slot))
       status.message = escape_utf8(message);
     else status.message += words(said, std::string_view(escape_utf8(message)));
@@ -88,8 +88,8 @@ DetailedStatus missing(const char* function, const char* slot) {
   return failure(std::string_view(function), ": the array's function '", std::string_view(slot), "' is NULL");
 }
 
-// Who an array answers to, when the caller does not know: ours know it themselves, for others it is the library that
-// their functions are in.
+// The library an array reports to, when the caller does not know: ours store it; for foreign arrays it is the library
+// that contains their functions.
 const Host* host_of(const dlt_array_t& array) noexcept {
   if (!is_ours(array)) return host_of_caller(reinterpret_cast<const void*>(array.origin));
   const Slot* slot = slot_of(array.ptr);
@@ -97,11 +97,11 @@ const Host* host_of(const dlt_array_t& array) noexcept {
   return host ? host : own_host();
 }
 
-// Calls one function of the struct, or says why not.
+// Calls one function of the struct, or returns the reason of the failure.
 template <class Function, class... Args>
 DetailedStatus call(const char* function, const char* slot, const Host* host, Function slot_function, Args... args) {
   if (!slot_function) return missing(function, slot);
-  // Makes that library known, so that its errors are looked at.
+  // Registers that library, so that its errors are read.
   if (!host) host_of_caller(reinterpret_cast<const void*>(slot_function));
   ErrorWatch watch(host);
   dlt_status_t code = slot_function(args...);
@@ -110,8 +110,8 @@ DetailedStatus call(const char* function, const char* slot, const Host* host, Fu
 
 DetailedStatus shape_of(const char* function, const dlt_array_t& array, const Host* host, int32_t* ndim, int64_t* shape) {
   const uintptr_t* dims = nullptr;
-  uintptr_t count = DLT_ARRAY_MAX_NDIM + 1;  // what stays there when the function "succeeds" without an answer
-  if (DetailedStatus status = call(function, "shape", host, array.shape, static_cast<const void*>(array.ptr), &dims, &count);
+  uintptr_t count = DLT_ARRAY_MAX_NDIM + 1;  // what remains when the function returns success without writing a result
+  if (Status status = call(function, "shape", host, array.shape, static_cast<const void*>(array.ptr), &dims, &count);
       !status.ok())
     return status;
   if (count > DLT_ARRAY_MAX_NDIM)
@@ -129,13 +129,13 @@ DetailedStatus shape_of(const char* function, const dlt_array_t& array, const Ho
   return {};
 }
 
-DetailedStatus name_of(const char* function, dlt_data_origin_t origin, const Host* host, std::string* name) {
-  // 256 bytes do for every name seen in the wild; longer ones get what the registry allows at most.
-  for (size_t room = 256; room <= 65536; room *= 256) {
-    std::string buffer(room, '\0');
-    dlt_status_t code = host->calls.get_data_origin(origin, buffer.data(), room);
+Status name_of(const char* function, dlt_data_origin_t origin, const Host* host, std::string* name) {
+  // 256 bytes suffice for every known name; longer ones get the registry's maximum.
+  for (size_t space = 256; space <= 65536; space *= 256) {
+    std::string buffer(space, '\0');
+    dlt_status_t code = host->calls.get_data_origin(origin, buffer.data(), space);
     if (code == DLT_SUCCESS) {
-      buffer.resize(strnlen(buffer.data(), room));
+      buffer.resize(strnlen(buffer.data(), space));
       *name = escape_utf8(buffer);
       return {};
     }
@@ -144,7 +144,7 @@ DetailedStatus name_of(const char* function, dlt_data_origin_t origin, const Hos
   return failure(std::string_view(function), ": the array's origin ", origin, " has no name in its library");
 }
 
-// Device and dtype answers start from values that mean nothing, so that "success" without an answer shows.
+// Device and dtype start from invalid values, so that success without a result is detected.
 constexpr DLDevice no_device = {static_cast<DLDeviceType>(0), -1};
 
 DetailedStatus new_array_of(const char* function, const char* slot, DetailedStatus status, const dlt_array_t& made,
@@ -152,7 +152,7 @@ DetailedStatus new_array_of(const char* function, const char* slot, DetailedStat
   if (!status.ok()) return status;
   if (!made.shape || !made.as_dlpack)
     return failure(std::string_view(function), ": the array's function '", std::string_view(slot),
-                   "' succeeded without giving a new array");
+                   "' succeeded without returning a new array");
   *out = made;
   return {};
 }
@@ -168,14 +168,14 @@ DetailedStatus ask(const dlt_array_t& array, const Host* host, Answers* answers)
   if (DetailedStatus status = call(function, "device", host, array.device, ptr, &got.device); !status.ok()) return status;
   if (!is_known(got.device.device_type))
     return failure("array: expected a device of DLPack 1.3 from the array, got ", got.device);
-  // A function of another slot would write more than a dtype has.
+  // The function of another slot may write more bytes than a dtype has.
   struct {
     DLDataType its = {};
     uint32_t beyond = 0xD1D1D1D1;
   } dtype;
   if (DetailedStatus status = call(function, "dtype", host, array.dtype, ptr, &dtype.its); !status.ok()) return status;
   if (dtype.beyond != 0xD1D1D1D1)
-    return failure("array: the array's function 'dtype' writes more than a dtype; is it another function that stands there?");
+    return failure("array: the array's function 'dtype' writes more than a dtype; is it a function of another slot?");
   got.dtype = dtype.its;
   if (!is_known(got.dtype)) return failure("array: expected a dtype of DLPack 1.3 from the array, got ", got.dtype);
   if (DetailedStatus status = shape_of(function, array, host, &got.ndim, got.shape); !status.ok()) return status;
@@ -193,8 +193,8 @@ DetailedStatus export_tensor(const char* function, const dlt_array_t& array, con
       !status.ok())
     return status;
   if (!tensor)
-    return failure(std::string_view(function), ": the array's function 'as_dlpack' succeeded without giving a tensor");
-  DetailedStatus status = check_tensor(function, tensor);
+    return failure(std::string_view(function), ": the array's function 'as_dlpack' succeeded without returning a tensor");
+  Status status = check_tensor(function, tensor);
   if (status.ok()) {
     DLDevice got = tensor->dl_tensor.device;
     if (got.device_type != device.device_type || got.device_id != device.device_id)
@@ -240,9 +240,9 @@ DetailedStatus call_copy(const dlt_array_t& array, const Host* host, DLDevice de
   return new_array_of("copy", "copy", std::move(status), made, out);
 }
 
-DetailedStatus call_move_data(const dlt_array_t& output, const dlt_array_t& input, const Host* host,
-                              const dlt_data_movement_t* movements, uintptr_t count) {
-  // `input` arrives there as a bare pointer, which only the very same functions know how to read.
+Status call_move_data(const dlt_array_t& output, const dlt_array_t& input, const Host* host,
+                      const dlt_data_movement_t* movements, uintptr_t count) {
+  // `input` is passed as a bare pointer, which only the same functions can interpret.
   if (output.move_data && output.move_data != input.move_data)
     return failure("move_data: expected an input whose functions are the output's, got an array of another library");
   return call("move_data", "move_data", host, output.move_data, output.ptr, static_cast<const void*>(input.ptr), movements,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// dlt_array_check: whether an array of anybody's does what its struct says. Questions are asked of the array itself; what
-// changes an array is tried on a small one that its own library makes.
+// dlt_array_check: validates the functions of any array. Queries are called on the array itself; functions that change
+// an array are tried on a small one that its library creates.
 #include <string.h>
 
 #include "native/memory/managed.h"
@@ -15,7 +15,7 @@ namespace {
 constexpr const char* function = "array_check";
 constexpr DLPackVersion newest = {DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION};
 
-// An array that was made here, ended with its scope.
+// An array created here, destroyed with its scope.
 struct Made {
   dlt_array_t array = {};
   Made() = default;
@@ -36,7 +36,7 @@ bool same_pair(First a, Second b, First x, Second y) noexcept {
   return (pair[0] == other[0] && pair[1] == other[1]) || (pair[0] == other[1] && pair[1] == other[0]);
 }
 
-// The new array with the functions of the struct that is being checked, where they can be known to work on it.
+// The new array with the functions of the struct under test, where they are known to apply.
 dlt_array_t as_checked(const dlt_array_t& made, const dlt_array_t& array) noexcept {
   dlt_array_t probe = made;
   if (same_pair(array.reshape, array.swap_axes, made.reshape, made.swap_axes))
@@ -85,25 +85,24 @@ DetailedStatus expect_shape(const dlt_array_t& array, const Host* host, const ch
   const int64_t expected[2] = {rows, columns};
   if (now.ndim == 2 && memcmp(now.shape, expected, sizeof expected) == 0) return {};
   return failure("array_check: expected the shape ", Dims{expected, 2}, " after '", std::string_view(name), "', got ",
-                 Dims{now.shape, now.ndim}, "; is it '", std::string_view(other), "' that stands there?");
+                 Dims{now.shape, now.ndim}, "; is '", std::string_view(other), "' in this slot?");
 }
 
-// Both take a pointer or number and a number, so that a struct filled by hand may have them in each other's place.
-// `reshape` comes first: in the other place an axis is an address, which is refused; the other way round an address would
-// be an axis, which is read.
-DetailedStatus check_layout(const dlt_array_t& array, const Host* host, int64_t count) {
+// Both take a pointer or number and a number, so a struct filled by hand may have them swapped.
+// `reshape` is called first: if swapped, it receives an axis as an address, which is refused; `swap_axes` would use an
+// address as an axis.
+Status check_layout(const dlt_array_t& array, const Host* host, int64_t count) {
   const uintptr_t shape[2] = {1, static_cast<uintptr_t>(count)};
   if (DetailedStatus status = call_reshape(array, host, shape, 2); !status.ok())
     return failure("array_check: 'reshape' to ", Dims{reinterpret_cast<const int64_t*>(shape), 2},
-                   " failed; is it 'swap_axes' that stands there? ", std::string_view(status.message));
-  if (DetailedStatus status = expect_shape(array, host, "reshape", "swap_axes", 1, count); !status.ok()) return status;
-  if (DetailedStatus status = call_swap_axes(array, host, 0, 1); !status.ok())
-    return failure("array_check: 'swap_axes' of 0 and 1 failed; is it 'reshape' that stands there? ",
-                   std::string_view(status.message));
+                   " failed; is 'swap_axes' in this slot? ", std::string_view(status.message));
+  if (Status status = expect_shape(array, host, "reshape", "swap_axes", 1, count); !status.ok()) return status;
+  if (Status status = call_swap_axes(array, host, 0, 1); !status.ok())
+    return failure("array_check: 'swap_axes' of 0 and 1 failed; is 'reshape' in this slot? ", std::string_view(status.message));
   return expect_shape(array, host, "swap_axes", "reshape", count, 1);
 }
 
-// An array of the same library around six numbers. False when that library cannot make it, which is no fault.
+// An array of the same library with six elements. False when that library cannot create it, which is not an error.
 bool make_known(const dlt_array_t& array, const Host* host, DLDeviceType type, Made* made) {
   int64_t shape[2] = {2, 3}, strides[2] = {3, 1};
   Block* block = allocate(6 * sizeof(double));
@@ -115,15 +114,15 @@ bool make_known(const dlt_array_t& array, const Host* host, DLDeviceType type, M
   return tensor && call_from_dlpack(array, host, tensor, &made->array).ok();
 }
 
-// Both write eight bytes, and an array on the CPU that is of origin 1 gives the same ones for either. Another device tells:
-// the origin stays what it is.
-DetailedStatus check_origin(const dlt_array_t& array, const Host* host, const Answers& said) {
+// Both write eight bytes, and an array on the CPU that is of origin 1 gives the same ones for either. Another device
+// shows the difference: the origin does not change.
+Status check_origin(const dlt_array_t& array, const Host* host, const Answers& said) {
   Made pinned;
   Answers now;
   if (!make_known(array, host, kDLCUDAHost, &pinned) || !ask(as_checked(pinned.array, array), host, &now).ok()) return {};
   if (now.origin == said.origin) return {};
   return failure("array_check: expected the origin ", said.origin, " of an array that 'from_dlpack' made, got ", now.origin,
-                 "; are 'origin' and 'device' in each other's place?");
+                 "; are 'origin' and 'device' swapped?");
 }
 
 DetailedStatus check(const dlt_array_t& array, const Host* host) {
@@ -136,7 +135,7 @@ DetailedStatus check(const dlt_array_t& array, const Host* host) {
   if (make_known(array, host, kDLCPU, &known)) {
     if (DetailedStatus status = check_origin(array, host, said); !status.ok()) return status;
   } else if (!call_copy(array, host, said.device, &known.array).ok() || !count_of(said.ndim, said.shape, &count)) {
-    return {};  // a library that makes no arrays: nothing more can be told
+    return {};  // a library that creates no arrays: nothing more can be tested
   }
   return check_layout(as_checked(known.array, array), host, count);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From the 96-byte layout to the 104-byte one and back: a box around the old struct, and functions that pass each
-// call on in the other layout's words.
+// From the 96-byte layout to the 104-byte one and back: a wrapper around the old struct, and functions that
+// translate each call to the other layout.
 #include <mutex>
 #include <new>
 #include <unordered_set>
@@ -16,7 +16,7 @@
 namespace dlt::opaque {
 namespace {
 
-// The input of move_data is a bare pointer that may be no box at all, so the living boxes are known by address.
+// The input of move_data is a bare pointer that may not be a wrapper, so live wrappers are registered by address.
 class Boxes {
  public:
   void add(const void* box) {
@@ -45,7 +45,7 @@ Boxes& boxes() noexcept {
 [[gnu::init_priority(fork_order_innermost)]] const ForkHandlers over_fork =
     hold_over_fork<[]() -> std::mutex& { return boxes().guard(); }>();
 
-// Inner: the struct in the box. What both layouts have in common is passed on as it is.
+// Inner: the wrapped struct. Members common to both layouts are passed on unchanged.
 template <class Inner>
 struct Box {
   Inner inner;
@@ -104,7 +104,7 @@ struct Box {
 using OldBox = Box<dlt_array_v1_t>;  // behind a new struct
 using NewBox = Box<dlt_array_t>;     // behind an old struct
 
-// A box with the struct in it, known as living.
+// A registered wrapper with the struct in it.
 template <class Inner>
 Box<Inner>* boxed(const Inner& inner) {
   auto* box = new Box<Inner>{inner};
@@ -117,7 +117,7 @@ Box<Inner>* boxed(const Inner& inner) {
   return box;
 }
 
-// Out of its box again: the box ends, the struct lives on.
+// Unwraps: the wrapper is destroyed, the struct is returned.
 template <class Inner>
 Inner unboxed(void* ptr) noexcept {
   Inner inner = Box<Inner>::of(ptr);
@@ -136,7 +136,7 @@ dlt_status_t report_error(const void* caller, const DetailedStatus& status) noex
 DetailedStatus to_old(const dlt_array_t& array, dlt_array_v1_t* out);
 DetailedStatus to_new(const dlt_array_v1_t& array, dlt_array_t* out);
 
-// `convert` turns what the inner function made into the outer layout; when that fails, what was made is ended.
+// `convert` converts the result of the inner function to the outer layout; when that fails, the result is destroyed.
 template <class Made, class Outer>
 DetailedStatus hand_over(Made& made, Outer* out, DetailedStatus (*convert)(const Made&, Outer*)) {
   DetailedStatus status = guard_exceptions([&] { return convert(made, out); });
@@ -156,7 +156,7 @@ dlt_status_t old_create(const void* ptr, const uintptr_t* shape, uintptr_t count
 dlt_status_t old_copy(const void* ptr, DLDevice device, dlt_array_t* out) {
   const void* caller = __builtin_return_address(0);
   const dlt_array_v1_t& inner = OldBox::of(ptr);
-  // The old copy has no device: it stays where it is, so only that may be asked for.
+  // The old `copy` has no device argument: only the array's own device may be requested.
   DLDevice here = {};
   if (!inner.device)
     return report_error(caller, guard_exceptions([] { return failure("copy: the array's function 'device' is NULL"); }));
@@ -200,8 +200,8 @@ dlt_status_t new_copy(const void* ptr, dlt_array_v1_t* out) {
   return code == DLT_SUCCESS ? report_error(caller, hand_over(made, out, to_old)) : code;
 }
 
-// What is boxed already comes out of its box, so that there and back is the same struct. A view of a box becomes a
-// view of what is in it, and the box stays its owner's.
+// A wrapped struct is unwrapped, so that converting back gives the same struct. A view of a wrapper becomes a view
+// of the wrapped struct, and the wrapper keeps its owner.
 template <class Inner, class Boxed>
 bool opened(const Boxed& array, Inner* out) noexcept {
   if (array.device != Box<Inner>::device || !boxes().has(array.ptr)) return false;
@@ -214,7 +214,7 @@ bool opened(const Boxed& array, Inner* out) noexcept {
   return true;
 }
 
-// What was never filled: no array has all of these missing.
+// A struct that was never filled: every array has at least one of these.
 template <class Struct>
 bool is_nothing(const Struct& array) noexcept {
   return !array.origin && !array.device && !array.dtype && !array.as_dlpack && !array.shape;
@@ -246,8 +246,8 @@ DetailedStatus to_old(const dlt_array_t& array, dlt_array_v1_t* out) {
 
 dlt_status_t dlt_array_from_v1(dlt_array_v1_t array, dlt_array_t* new_array) {
   using namespace dlt::opaque;
-  return set_last_error_of(guard_exceptions([&]() -> DetailedStatus {
-    if (!new_array) return invalid("array_from_v1: expected a place for the array, got NULL");
+  return set_last_error_of(guard_exceptions([&]() -> Status {
+    if (!new_array) return invalid("array_from_v1: expected a pointer for the array, got NULL");
     if (is_nothing(array)) return invalid("array_from_v1: expected an array, got a struct without functions");
     return to_new(array, new_array);
   }));
@@ -255,8 +255,8 @@ dlt_status_t dlt_array_from_v1(dlt_array_v1_t array, dlt_array_t* new_array) {
 
 dlt_status_t dlt_array_to_v1(dlt_array_t array, dlt_array_v1_t* new_array) {
   using namespace dlt::opaque;
-  return set_last_error_of(guard_exceptions([&]() -> DetailedStatus {
-    if (!new_array) return invalid("array_to_v1: expected a place for the array, got NULL");
+  return set_last_error_of(guard_exceptions([&]() -> Status {
+    if (!new_array) return invalid("array_to_v1: expected a pointer for the array, got NULL");
     if (is_nothing(array)) return invalid("array_to_v1: expected an array, got a struct without functions");
     return to_old(array, new_array);
   }));

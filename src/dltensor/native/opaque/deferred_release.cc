@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A stack of things without a lock, and the question that goes with its first one.
+// A lock-free stack of deferred releases, and the wake-up call for its first entry.
 #include "native/opaque/deferred_release.h"
 
 #include <atomic>
@@ -40,7 +40,7 @@ void defer(void* thing) noexcept {
   do {
     one->next = before;
   } while (!left.compare_exchange_weak(before, one, std::memory_order_acq_rel, std::memory_order_relaxed));
-  // Whoever comes takes all, so only the first one has to be told of.
+  // drain() takes all entries, so only the first one needs a wake-up.
   if (before) return;
   Asking& all = asking();
   std::lock_guard lock(all.guard);

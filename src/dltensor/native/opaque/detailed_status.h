@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A status with its own text and with what another library's error carries; shapes, dtypes and devices as text.
+// The result of a call: success, or a code and a message; and text for shapes, dtypes and devices.
 #pragma once
 #include <stdint.h>
 
@@ -17,7 +17,7 @@ struct Host;
 
 struct DetailedStatus : Status {
   std::string message;
-  // Of an error that somebody else's function set: who says so, and what hangs on it (a Python exception, say).
+  // For an error set by a foreign function: its library, and the data attached to it (a Python exception, for example).
   // `data` lives until the next error on this thread.
   std::string source;
   void* data = nullptr;
@@ -71,7 +71,7 @@ DetailedStatus invalid(const Parts&... parts) {
   return failed_with(Fault::value, parts...);
 }
 
-// What DLPack 1.3 knows. Other values are refused on the way in and so never handed to a library that would crash.
+// Whether DLPack 1.3 defines a value. Others are refused at import and so never passed to a library that would crash.
 bool is_known(DLDeviceType type) noexcept;
 bool is_known(DLDataType dtype) noexcept;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The last error of each thread. Its data may belong to anybody, so the deleter runs when nothing here is in use.
+// The last error of each thread. Its data may be foreign, so the deleter runs when no state here is in use.
 #include "native/opaque/errors.h"
 
 #include <pthread.h>
@@ -21,8 +21,8 @@ struct LastError {
 };
 
 // A thread_local object would be destroyed once, and an error set by a later destructor would touch a dead one.
-// A key is asked again for as long as somebody sets it again (four rounds on Linux), so a deleter that sets
-// an error while its thread ends is served as well.
+// The destructor of a key runs again as long as the key is set again (four rounds on Linux), so an error set
+// by a deleter while its thread ends is freed as well.
 void thread_ends(void* stored) {
   auto* last = static_cast<LastError*>(stored);
   void* data = last->data;
@@ -34,12 +34,12 @@ void thread_ends(void* stored) {
 pthread_key_t key() noexcept {
   static const pthread_key_t made = [] {
     pthread_key_t fresh;
-    // Only an exhausted process (1024 keys) fails here: for a key that is none peek() and mine() give null.
+    // Fails only when the process is out of keys (1024): then peek() and mine() return null.
     return pthread_key_create(&fresh, thread_ends) == 0 ? fresh : static_cast<pthread_key_t>(-1);
   }();
   return made;
 }
-// While the library is loaded, not amid somebody's fork.
+// At load time, not during a fork.
 [[maybe_unused]] const pthread_key_t made_early = key();
 
 LastError* peek() noexcept { return static_cast<LastError*>(pthread_getspecific(key())); }
@@ -55,7 +55,7 @@ LastError* mine() noexcept {
   return fresh;
 }
 
-// How many bytes the UTF-8 character at `at` has; 0 when there is none.
+// The number of bytes of the UTF-8 character at `at`; 0 when it is invalid.
 size_t utf8_length(std::string_view text, size_t at) noexcept {
   auto byte = [&](size_t i) { return at + i < text.size() ? static_cast<uint8_t>(text[at + i]) : uint8_t{0}; };
   auto follows = [&](size_t i) { return (byte(i) & 0xC0) == 0x80; };
@@ -132,7 +132,7 @@ dlt_status_t dlt_copy_last_error(char* buffer, uintptr_t buffer_size, uintptr_t*
 dlt_status_t dlt_set_last_error(const char* message, const char* origin, void* data, void (*data_deleter)(void*)) {
   std::string message_text, origin_text;
   try {
-    // Copied before the old texts go: `message` may well be one of them.
+    // Copied before the old texts are freed: `message` may be one of them.
     message_text = message ? escape_utf8(message) : "<no message provided>";
     origin_text = origin ? escape_utf8(origin) : "<no origin provided>";
   } catch (...) {
@@ -150,7 +150,7 @@ dlt_status_t dlt_set_last_error(const char* message, const char* origin, void* d
   last->origin.swap(origin_text);
   last->data = data;
   last->deleter = data_deleter;
-  // Last of all: it may read this error, or set another.
+  // Last: the deleter may read this error or set another.
   if (old_deleter) old_deleter(old_data);
   return DLT_SUCCESS;
 }

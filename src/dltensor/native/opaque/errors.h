@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The last error of each thread, inside the library; array.h declares what others see of it.
+// The last error of each thread, inside the library; the public functions are declared in array.h.
 #pragma once
 #include <string>
 #include <string_view>
@@ -11,13 +11,13 @@ namespace dlt::opaque {
 // The origin of errors that this library sets itself.
 inline constexpr const char* error_source = "dltensor";
 
-// Bytes that are not UTF-8, and NULs, written out as \xNN; cut where it gets too long.
+// Escapes NULs and bytes that are not UTF-8 as \xNN; truncates long texts.
 std::string escape_utf8(std::string_view bytes);
 
 // For functions of the C interface: sets the last error unless `status` is success, and returns its code.
 dlt_status_t set_last_error_of(const DetailedStatus& status) noexcept;
 
-// Runs `body`, which returns a DetailedStatus, and lets no C++ exception through.
+// Runs `body`, which returns a Status, and converts C++ exceptions to a status.
 template <class Body>
 DetailedStatus guard_exceptions(Body&& body) noexcept {
   try {

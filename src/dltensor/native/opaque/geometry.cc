@@ -5,7 +5,7 @@
 namespace dlt::opaque {
 namespace {
 
-// No machine addresses as much, and below it no sum or product of two strides leaves 64 bits.
+// More than any machine addresses; below it no sum or product of two strides overflows 64 bits.
 constexpr int64_t beyond_memory = int64_t{1} << 60;
 
 }  // namespace

@@ -12,7 +12,7 @@ namespace dlt::opaque {
 namespace {
 
 // A handle is 0xD1, 32 bits of generation, 24 bits of slot number. No address of a 64-bit process begins with 0xD1,
-// so a pointer of another library is never taken for a handle, and a handle that is dereferenced faults.
+// so a pointer of another library is never mistaken for a handle, and a handle that is dereferenced faults.
 constexpr uint64_t mark = uint64_t{0xD1} << 56;
 constexpr uint32_t slots_per_chunk = 1024;
 constexpr uint32_t most_chunks = (1u << 24) / slots_per_chunk;
@@ -21,8 +21,8 @@ constexpr uint32_t none = UINT32_MAX;
 constexpr uint64_t live_bit = uint64_t{1} << 31;
 constexpr uint64_t pin_mask = live_bit - 1;
 
-// Free slots wait in a queue, not on a stack: the longer a number rests, the longer stale views stay detectable.
-// A number whose generations are used up is never given out again.
+// Free slots are in a queue, not on a stack: the later a number is reused, the longer stale views are detected. A
+// number whose generations are used up is never reused.
 struct Table {
   std::mutex guard;
   std::atomic<Slot*> chunks[most_chunks] = {};
@@ -54,7 +54,7 @@ bool is_current(uint64_t state, const void* handle) noexcept {
   return (state & live_bit) && (state >> 32) == generation_in(bits_of(handle));
 }
 
-// A slot for one array more, taken out of the queue or made. Null when there is none to be had.
+// A slot for a new array, from the queue or newly allocated. Null when the table is full or memory is out.
 Slot* take_slot(Table& all) noexcept {
   std::lock_guard lock(all.guard);
   if (all.first_free != none) {

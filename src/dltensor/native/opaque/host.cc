@@ -61,7 +61,7 @@ const Host* host_around(const void* address) noexcept {
   Dl_info caller, own;
   if (!dladdr(address, &caller)) return nullptr;
   if (dladdr(reinterpret_cast<const void*>(&own_calls), &own) && own.dli_fbase == caller.dli_fbase) return own_host();
-  // The handle is kept, so that the functions cannot go away. The program itself may be known by another name.
+  // The handle is kept, so that the library stays loaded. The program itself may be known by another name.
   void* library = dlopen(caller.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
   if (!library) library = dlopen(nullptr, RTLD_LAZY);
   dlt_host_t found;
@@ -153,7 +153,7 @@ const Origin* origin_named(const char* name) noexcept {
       std::lock_guard lock(all.guard);
       if (auto found = all.origins.find(key); found != all.origins.end()) return found->second.get();
     }
-    // Our own registry judges the name, outside the lock.
+    // Our own registry validates the name, outside the lock.
     if (dlt_data_origin_t number; dlt_register_data_origin(name, &number) != DLT_SUCCESS) return nullptr;
     std::lock_guard lock(all.guard);
     auto& origin = all.origins[key];

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Foreign tensors: the judge is dltensor/validate.h, and what is added here is what other libraries would crash on.
+// Imports foreign tensors: validation is in dltensor/validate.h; added here are checks of values that make other
+// libraries crash.
 #include "native/opaque/import.h"
 
 #include "dltensor/validate.h"
@@ -24,7 +25,7 @@ DetailedStatus check_tensor(const char* function, const DLManagedTensorVersioned
   }
   if (!is_known(view.device.device_type)) return failure(name, ": expected a device of DLPack 1.3, got ", view.device);
   if (!is_known(view.dtype)) return failure(name, ": expected a dtype of DLPack 1.3, got ", view.dtype);
-  // The judge lets empty tensors pass whatever their other dimensions are.
+  // dlt_check_tensor accepts empty tensors with any other dimensions.
   if (int64_t count; !count_of(view.ndim, view.shape, &count))
     return failure(name, ": the shape ", Dims{view.shape, view.ndim}, " has dimensions beyond memory");
   return {};
@@ -44,7 +45,7 @@ DLTensor normalized(const DLTensor& tensor, int64_t (&strides)[DLT_ARRAY_MAX_NDI
 }
 
 void call_deleter(DLManagedTensorVersioned* tensor) noexcept {
-  // What cannot be a tensor has no deleter to call either.
+  // An invalid pointer has no deleter to call either.
   if (tensor && dlt_check_pointer(tensor) == DLT_RULE_NONE && tensor->deleter) tensor->deleter(tensor);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Letting a foreign DLPack tensor in: every field judged before any is used, and then one view and one block.
+// Import of a foreign DLPack tensor: every field is validated before any is used; the result is one view and one block.
 #pragma once
 #include "dltensor/dlpack.h"
 #include "native/memory/block.h"
@@ -8,14 +8,14 @@
 
 namespace dlt::opaque {
 
-// `tensor` stays the caller's. `function` begins the message.
-DetailedStatus check_tensor(const char* function, const DLManagedTensorVersioned* tensor);
+// The caller still owns `tensor`. `function` begins the message.
+Status check_tensor(const char* function, const DLManagedTensorVersioned* tensor);
 
-// A judged tensor as the engine wants it: strides filled into `strides` when there were none, byte_offset
-// added to the address unless that is a handle.
+// A validated tensor in the engine's form: NULL strides are filled into `strides`, byte_offset is added to
+// the address unless that is a handle.
 DLTensor normalized(const DLTensor& tensor, int64_t (&strides)[DLT_ARRAY_MAX_NDIM]) noexcept;
 
-// A block whose end is the tensor's deleter. Null when out of memory; the tensor is then still the caller's.
+// A block whose release calls the tensor's deleter. Null when out of memory; the caller then still owns the tensor.
 Block* block_around(DLManagedTensorVersioned* tensor) noexcept;
 
 void call_deleter(DLManagedTensorVersioned* tensor) noexcept;

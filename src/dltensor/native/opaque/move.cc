@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// move_data: every movement judged before the first is made, then neighbours joined into few large copies.
+// move_data: all movements are validated before the first copy, then adjacent ones are merged into few large copies.
 #include <string.h>
 
 #include <mutex>
@@ -19,7 +19,7 @@ using Movement = dlt_data_movement_t;
 
 bool same(DLDataType a, DLDataType b) noexcept { return memcmp(&a, &b, sizeof(a)) == 0; }
 
-DetailedStatus judge_arrays(const Array& output, const Array& input, const DLTensor& to, const DLTensor& from) {
+Status check_arrays(const Array& output, const Array& input, const DLTensor& to, const DLTensor& from) {
   if (output.origin != input.origin)
     return failure("move_data: expected an input of the output's origin '", std::string_view(output.origin->name),
                    "', got one of '", std::string_view(input.origin->name), "'");
@@ -43,7 +43,7 @@ DetailedStatus judge_arrays(const Array& output, const Array& input, const DLTen
 
 bool fits(uintptr_t start, uintptr_t length, uintptr_t size) noexcept { return length <= size && start <= size - length; }
 
-DetailedStatus judge_movements(const DLTensor& to, const DLTensor& from, const Movement* movements, uintptr_t count) {
+Status check_movements(const DLTensor& to, const DLTensor& from, const Movement* movements, uintptr_t count) {
   auto samples_in = static_cast<uintptr_t>(from.shape[0]), samples_out = static_cast<uintptr_t>(to.shape[0]);
   auto properties_in = static_cast<uintptr_t>(from.shape[from.ndim - 1]);
   auto properties_out = static_cast<uintptr_t>(to.shape[to.ndim - 1]);
@@ -147,8 +147,8 @@ bool touch(const DLTensor& a, const DLTensor& b, const Array& of) noexcept {
   return at(a) + x.low < at(b) + y.high && at(b) + y.low < at(a) + x.high;
 }
 
-// Output first, input second, unless the addresses say otherwise: two threads that move to and fro must not wait
-// for each other.
+// Output first, input second, unless the addresses say otherwise: two threads that move in opposite directions
+// must not deadlock.
 struct Guards {
   std::unique_lock<std::shared_mutex> writing;
   std::shared_lock<std::shared_mutex> reading;
@@ -176,8 +176,8 @@ DetailedStatus move_data(Array& output, Array& input, const Movement* movements,
   BlockRef copied;
   Guards guards(output, input);
   DLTensor to = output.view(), from = input.view();
-  if (DetailedStatus status = judge_arrays(output, input, to, from); !status.ok()) return status;
-  if (DetailedStatus status = judge_movements(to, from, movements, count); !status.ok()) return status;
+  if (Status status = check_arrays(output, input, to, from); !status.ok()) return status;
+  if (Status status = check_movements(to, from, movements, count); !status.ok()) return status;
 
   // Memory in common: as if through a temporary, so that no movement reads what another has written.
   Element element = output.element();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The names of origins and their numbers. Names are never forgotten, so a number means one thing for good.
+// The names of origins and their numbers. Names are never removed, so a number keeps its meaning.
 #include <string.h>
 
 #include <deque>
@@ -34,7 +34,7 @@ Registry& registry() {
 
 DetailedStatus number_of(const char* name, dlt_data_origin_t* origin) {
   if (!name) return invalid("register_data_origin: expected a name, got NULL");
-  if (!origin) return invalid("register_data_origin: expected a place for the id, got NULL");
+  if (!origin) return invalid("register_data_origin: expected a pointer for the id, got NULL");
   size_t length = strnlen(name, longest_name + 1);
   if (length > longest_name)
     return invalid("register_data_origin: expected a name of at most ", longest_name, " bytes, got a longer one");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions in the struct of our arrays: handle to array, C++ failure to status and message. Nothing escapes.
+// The functions in the struct of our arrays: they map a handle to an array and a C++ failure to a status and a message.
+// No exception escapes.
 #include <stddef.h>
 #include <string.h>
 
@@ -10,15 +11,15 @@
 namespace dlt::opaque {
 namespace {
 
-// The message goes to the library that asked: only there will it be looked for. An error without a text, which is
-// what is left when even memory for the text is out, gets one that needs no memory.
-dlt_status_t report_error(const void* handle, const void* caller, const DetailedStatus& status) noexcept {
+// The message is set in the calling library, where the caller reads it. An error without a text (its allocation
+// failed) gets a static one.
+dlt_status_t report_error(const void* handle, const void* caller, const Status& status) noexcept {
   if (status.ok()) return DLT_SUCCESS;
   const Slot* slot = slot_of(handle);
   const Host* host = slot ? slot->host.load(std::memory_order_acquire) : nullptr;
   if (!host) host = host_of_caller(caller);
-  // What hangs on somebody else's error (an exception to raise again) would go with it: where this host has it too,
-  // that error stays.
+  // The data of a foreign error (an exception to raise again) would be deleted with it: if this host already has that
+  // error, it is kept.
   void* there = nullptr;
   if (status.data && host->calls.last_error(nullptr, nullptr, &there) == DLT_SUCCESS && there == status.data)
     return DLT_CALLBACK_ERROR;
@@ -29,14 +30,14 @@ dlt_status_t report_error(const void* handle, const void* caller, const Detailed
 
 DetailedStatus no_array(const char* function, const void* handle) {
   if (!handle) return failure(std::string_view(function), ": expected an array, got NULL");
-  return failure(std::string_view(function), ": this is no array of dltensor, or one that was destroyed");
+  return failure(std::string_view(function), ": not a dltensor array, or one that was destroyed");
 }
 
-DetailedStatus no_place(const char* function) {
-  return failure(std::string_view(function), ": expected a place for the answer, got NULL");
+Status no_place(const char* function) {
+  return failure(std::string_view(function), ": expected a pointer for the result, got NULL");
 }
 
-// For what works on the array itself.
+// For functions that work on the array itself.
 template <class Body>
 dlt_status_t on_array(const char* function, const void* handle, const void* caller, Body&& body) noexcept {
   return report_error(handle, caller, guard_exceptions([&]() -> DetailedStatus {
@@ -45,7 +46,7 @@ dlt_status_t on_array(const char* function, const void* handle, const void* call
                       }));
 }
 
-// For questions: `read` copies from the slot, and what it copied holds if the handle still stands afterwards.
+// For queries: `read` copies from the slot; the copy is valid if the handle is still live afterwards.
 template <class Read>
 dlt_status_t from_slot(const char* function, const void* handle, const void* caller, bool place, Read&& read) noexcept {
   if (place) [[likely]]
@@ -108,7 +109,7 @@ dlt_status_t as_dlpack(void* handle, DLManagedTensorVersioned** out, DLDevice de
 
 dlt_status_t from_dlpack(const void* handle, DLManagedTensorVersioned* tensor, dlt_array_t* out) {
   const void* caller = __builtin_return_address(0);
-  // Ownership passes with the call, whatever comes of it.
+  // Ownership passes with the call, also on failure.
   bool taken = false;
   dlt_status_t status = on_array("from_dlpack", handle, caller, [&](Array& array, Slot*) {
     taken = true;
@@ -142,7 +143,7 @@ dlt_status_t copy(const void* handle, DLDevice device, dlt_array_t* out) {
 dlt_status_t move_data(void* handle, const void* input, const dlt_data_movement_t* movements, uintptr_t count) {
   return on_array("move_data", handle, __builtin_return_address(0), [&](Array& array, Slot*) {
     Pinned from(input);
-    if (!from) return failure("move_data: the input is no array of dltensor, or one that was destroyed");
+    if (!from) return failure("move_data: the input is not a dltensor array, or one that was destroyed");
     return move_data(array, *from, movements, count);
   });
 }
@@ -158,8 +159,8 @@ dlt_array_t with_functions(void* handle) noexcept {
 dlt_status_t dlt_array_from_dlpack(DLManagedTensorVersioned* tensor, const char* origin, const dlt_host_t* host,
                                    dlt_array_t* new_array) {
   using namespace dlt::opaque;
-  DetailedStatus status = guard_exceptions([&]() -> DetailedStatus {
-    if (!new_array) return invalid("array_from_dlpack: expected a place for the array, got NULL");
+  Status status = guard_exceptions([&]() -> Status {
+    if (!new_array) return invalid("array_from_dlpack: expected a pointer for the array, got NULL");
     const Host* answers_to = nullptr;
     if (host && !(answers_to = host_with(*host)))
       return invalid("array_from_dlpack: expected a host with four functions, one of at most ", most_hosts);
@@ -173,9 +174,9 @@ dlt_status_t dlt_array_from_dlpack(DLManagedTensorVersioned* tensor, const char*
 
 dlt_status_t dlt_array_create(const uintptr_t* shape, uintptr_t shape_count, DLDataType dtype, dlt_array_t* new_array) {
   using namespace dlt::opaque;
-  // The message goes to the library that asked, as with the functions of the struct.
-  return report_error(nullptr, __builtin_return_address(0), guard_exceptions([&]() -> DetailedStatus {
-                        if (!new_array) return failure("array_create: expected a place for the array, got NULL");
+  // The message is set in the calling library, as for the functions of the struct.
+  return report_error(nullptr, __builtin_return_address(0), guard_exceptions([&]() -> Status {
+                        if (!new_array) return failure("array_create: expected a pointer for the array, got NULL");
                         return make_zeros("array_create", dtype, shape, shape_count, origin_named("dltensor"), new_array);
                       }));
 }

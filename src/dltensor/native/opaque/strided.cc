@@ -159,7 +159,7 @@ void fill_elements(void* to, int64_t count, const void* value, Element element) 
     for (int64_t i = 0; i < count; ++i) move_bits(static_cast<const char*>(value), 0, target, i * element.bits, element.bits);
     return;
   }
-  // What is filled already is the pattern for the next, twice as large, piece.
+  // The filled part is the source of the next piece, so that it doubles each time.
   size_t width = element.bytes(), all = width * static_cast<size_t>(count), done = width;
   memcpy(target, value, width);
   while (done < all) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copying elements between two layouts of the same shape: planned once, run for many pairs of addresses, and for packed
-// elements of any width, neither of which native/cpu/copy.h does. Nothing else in this folder touches elements.
+// Copying elements between two layouts of the same shape: planned once and run for many pairs of addresses, also for
+// packed elements of any width; native/cpu/copy.h does neither. No other file of this folder accesses elements.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -9,7 +9,7 @@
 
 namespace dlt::opaque {
 
-// Made once for a pair of layouts, then used for as many pairs of addresses as one likes. The two must not overlap.
+// Made once for a pair of layouts, then used for any number of pairs of addresses. The two must not overlap.
 class StridedCopy {
  public:
   // Strides in elements.

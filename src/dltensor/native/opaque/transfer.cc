@@ -8,12 +8,12 @@
 
 namespace dlt::opaque {
 
-DetailedStatus room_for(const char* function, DLDevice device, size_t bytes, Block** block) {
-  // Pinned host memory is more than memory: handing out plain pages under its name would be a lie.
+Status allocate_on(const char* function, DLDevice device, size_t bytes, Block** block) {
+  // Plain pages must not be labelled as pinned host memory.
   if (device.device_type != kDLCPU)
     return failure(std::string_view(function), ": expected a device that memory can be made on (cpu:0), got ", device);
   Block* made = allocate(bytes ? bytes : 1);
-  if (!made) return failed_with(Fault::memory, std::string_view(function), ": out of memory, ", bytes, " bytes were asked for");
+  if (!made) return failure(std::string_view(function), ": out of memory, ", bytes, " bytes were requested");
   *block = made;
   return {};
 }
@@ -31,9 +31,9 @@ DetailedStatus gather(const char* function, const DLTensor& view, Element elemen
   if (!count_of(view.ndim, view.shape, &count) || !bytes_of(count, element, &bytes))
     return failure(std::string_view(function), ": the shape ", Dims{view.shape, view.ndim},
                    " has more elements than memory can hold");
-  if (DetailedStatus status = room_for(function, device, bytes, block); !status.ok()) return status;
+  if (Status status = allocate_on(function, device, bytes, block); !status.ok()) return status;
   if (count == 0) return {};
-  // The bits after the last packed element belong to nobody: they are set, so that copies can be compared.
+  // The padding bits after the last packed element are set, so that copies can be compared bytewise.
   if (!element.whole_bytes()) static_cast<char*>((*block)->data)[bytes - 1] = 0;
   int64_t strides[DLT_ARRAY_MAX_NDIM];
   contiguous_strides(view.ndim, view.shape, strides);
@@ -47,9 +47,9 @@ DetailedStatus order_on(const char* function, DLDevice device, const int64_t* st
   std::string_view name(function);
   if (is_host(device.device_type)) return failure(name, ": expected no stream for ", device, ", got ", *stream, "; pass NULL");
   if (device.device_type == kDLCUDA && (*stream == 0 || *stream < -1))
-    return failure(name, ": stream ", *stream, " is not one of CUDA's: expected -1, 1, 2 or a handle");
+    return failure(name, ": stream ", *stream, " is not a CUDA stream: expected -1, 1, 2 or a handle");
   if (device.device_type == kDLROCM && (*stream == 1 || *stream == 2 || *stream < -1))
-    return failure(name, ": stream ", *stream, " is not one of ROCm's: expected -1, 0 or a handle");
+    return failure(name, ": stream ", *stream, " is not a ROCm stream: expected -1, 0 or a handle");
   if (*stream == -1) return {};
   return failure(name, ": stream ", *stream, " of ", device,
                  " cannot be made to wait here; synchronise it yourself and pass -1");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One body per row of ops.h, on one element of the dtype that is computed in: bool, integers, float, double, complex.
-// float16 and bfloat16 are computed as float and rounded once. Nothing here may trap or depend on the compiler's mood:
-// no overflow of signed integers, no division by zero of integers, no contraction.
+// float16 and bfloat16 are computed as float and rounded once. No undefined behaviour and no dependence on compiler
+// options: no signed overflow, no integer division by zero, no contraction.
 #ifndef DLTENSOR_BODIES_H_
 #define DLTENSOR_BODIES_H_
 
@@ -91,7 +91,7 @@ DLT_FN F with_sign(F a, F of) {
   return bits_as<F>((bits_as<U>(a) & ~sign_mask<F>()) | (bits_as<U>(of) & sign_mask<F>()));
 }
 
-// -a by its bits: the compiler keeps the sum that it goes into a sum.
+// -a by its bits: the compiler then cannot turn the sum that follows into a difference.
 template <class F>
 DLT_FN F negated(F a) {
   return bits_as<F>(bits_as<typename wide<F>::bits>(a) ^ sign_mask<F>());
@@ -120,7 +120,7 @@ DLT_FN float fused(float a, float b, float c) {
 #else
   const double product = double(a) * double(b);  // exact: 48 bits
   const double sum = product + double(c);
-  // Infinities and NaNs have no rest to speak of.
+  // Infinities and NaNs have no remainder.
   const double odd = odd_sum(exact_sum(product, double(c)));
   return float(magnitude_of(sum) < bits_as<double>(uint64_t(0x7ff) << 52) ? odd : sum);
 #endif
@@ -201,8 +201,8 @@ DLT_FN bool infinite_part(F a) {
   return magnitude_of(a) == bits_as<F>(typename wide<F>::bits(2 * wide<F>::bias + 1) << wide<F>::mantissa);
 }
 
-// No branches here and below: `|` and `&` compute both sides. int() says so to clang, which otherwise warns where a side is
-// a call.
+// No branches here and below: `|` and `&` compute both sides. int() says so to clang, which otherwise warns where a
+// side is a call.
 template <class T>
 DLT_FN bool isfinite(T a) {
   if constexpr (is_complex<T>::value) return int(finite_part(a.re)) & finite_part(a.im);
@@ -293,7 +293,7 @@ DLT_FN T subtract(T a, T b) {
 }
 template <class T>
 DLT_FN T multiply(T a, T b) {
-  // Both parts as sums: g++ 12 makes a fused instruction of a difference beside a sum, whatever it was told.
+  // Both parts as sums: g++ 12 fuses a difference beside a sum even with -ffp-contract=off.
   if constexpr (is_complex<T>::value) return {a.re * b.re + negated(a.im) * b.im, a.re * b.im + a.im * b.re};
   else if constexpr (is_float<T>) return a * b;
   else if constexpr (is_bool<T>) return a & b;
@@ -306,7 +306,7 @@ DLT_FN T square(T a) {
 template <class T>
 DLT_FN T divide(T a, T b) {
   if constexpr (is_complex<T>::value) {
-    // Smith's way: scaled by the larger part of the divisor, so that nothing overflows before the result does.
+    // Smith's method: scaled by the larger part of the divisor, so that nothing overflows before the result does.
     const bool wide_real = magnitude_of(b.re) >= magnitude_of(b.im);
     const auto large = wide_real ? b.re : b.im, small = wide_real ? b.im : b.re;
     if (large == 0) return {a.re / magnitude_of(large), a.im / magnitude_of(large)};
@@ -343,7 +343,7 @@ DLT_FN T floor_divide(T a, T b) {
     const T down = library_floor(whole);
     return whole - down > T(0.5) ? down + 1 : down;
   } else if constexpr (range<T>::is_signed) {
-    // 0 and -1 are replaced before dividing: neither may reach the instruction.
+    // 0 and -1 are replaced before dividing: the instruction traps on both.
     const T divisor = b == 0 || b == T(-1) ? T(1) : b;
     const T whole = T(a / divisor);
     const T down = T(whole - ((a % divisor != 0) & ((a < 0) != (divisor < 0))));

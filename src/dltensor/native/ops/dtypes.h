@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every element type, once. A row is all there is to add: constants, names, formats, switches, kernels
- * and tests are computed from it. No types are defined here; the C++ ones are in floats.h. */
+/* Every element type, once. A new type is one row: constants, names, formats, switches, kernels * and
+ * tests are generated from it. No types are defined here; the C++ ones are in floats.h. */
 #ifndef DLTENSOR_DTYPES_H_
 #define DLTENSOR_DTYPES_H_
 
@@ -13,7 +13,7 @@
 #define DLT_FORMAT_UINT64 "Q"
 #endif
 
-/* Computed on. Row: name, C++ type, DLPack code, bits, buffer format ("" where the protocol has none). */
+/* Arithmetic types. Row: name, C++ type, DLPack code, bits, buffer format ("" where the protocol has none). */
 /* clang-format off */
 #define DLT_COMPUTED_DTYPES(X)                                     \
   X(bool, dlt::boolean, kDLBool, 8, "?")                           \
@@ -33,7 +33,7 @@
   X(complex128, dlt::complex128, kDLComplex, 128, "Zd")
 /* clang-format on */
 
-/* Carried, converted from and to, never computed on. Same columns. Types of fewer than 8 bits are packed,
+/* Storage-only types: converted from and to, no arithmetic. Same columns. Types of fewer than 8 bits are packed,
  * little bit-endian, unless the tensor's IS_SUBBYTE_TYPE_PADDED flag says one byte each. */
 /* clang-format off */
 #define DLT_CARRIED_DTYPES(X)                                              \

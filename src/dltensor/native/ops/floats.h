@@ -39,7 +39,7 @@ struct boolean {
   uint8_t bits;
 };
 
-// How a small float spends the patterns that IEEE 754 gives to infinities and NaNs.
+// How a small float uses the bit patterns that IEEE 754 reserves for infinities and NaNs.
 enum class Special {
   ieee,      // infinities and NaNs, as float has them
   nan_only,  // "fn": no infinity, the pattern of all ones is NaN
@@ -187,7 +187,7 @@ DLT_FN typename wide<F>::bits round_magnitude(typename wide<F>::bits magnitude) 
     const U normal = ((magnitude + half + ((magnitude >> shift) & 1)) >> shift) - rebias;
     // Adding a constant whose last place is T's smallest subnormal makes the adder do the rounding.
     constexpr U anchor = U(wide<F>::bias + 1 - T::bias + wide<F>::mantissa - T::mantissa) << wide<F>::mantissa;
-    // Past first_normal the sum means nothing and must not overflow either: it is thrown away.
+    // Past first_normal the sum is not used, but must not overflow either.
     const U subnormal = bits_as<U>(bits_as<F>(magnitude < first_normal ? magnitude : U(0)) + bits_as<F>(anchor)) - anchor;
     return magnitude < first_normal ? subnormal : normal;
   }
@@ -225,7 +225,7 @@ DLT_FN T round_to(F value, bool clamp = false) {
     const U over = clamp ? (U(T::largest) | sign) : U(T::sign_bit);
     result = is_nan ? U(T::sign_bit) : (result > T::largest ? over : signed_result);
   } else {
-    // Without a NaN the zero of the opposite sign stands for it: what ml_dtypes writes.
+    // Without a NaN pattern a NaN becomes the zero of the opposite sign, as in ml_dtypes.
     result = result > T::largest ? U(T::largest) : result;
     result = is_nan ? (sign ^ U(T::sign_bit)) : (result | sign);
   }
@@ -234,7 +234,7 @@ DLT_FN T round_to(F value, bool clamp = false) {
   return out;
 }
 
-// Half way lies 1.5 * 2^k and goes up; whatever lies between the two smallest powers goes up too. As ml_dtypes has it.
+// 1.5 * 2^k is half way and rounds up; values between the two smallest powers round up too, as in ml_dtypes.
 template <class F>
 DLT_FN float8_e8m0fnu round_to_e8m0(F value, bool clamp = false) {
   using U = typename wide<F>::bits;

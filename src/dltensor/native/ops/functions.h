@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bodies that come down to the C library's exp, log, sin and their kin, real and complex. Accurate to the last
-// digits but not to the last bit: unlike the rest of bodies.h, results may differ between machines.
+// The bodies based on the C library's exp, log, sin and similar functions, real and complex. Accurate to a few ULP,
+// not correctly rounded: unlike the rest of bodies.h, results may differ between machines.
 #ifndef DLTENSOR_FUNCTIONS_H_
 #define DLTENSOR_FUNCTIONS_H_
 
@@ -8,7 +8,7 @@
 
 namespace dlt {
 #if !defined(__CUDACC_RTC__)
-// C99's complex functions know the branch cuts and every special case that the array API asks for.
+// C99's complex functions implement the branch cuts and every special case that the array API requires.
 DLT_FN _Complex float as_c(complex64 a) {
   _Complex float r;
   __real__ r = a.re;
@@ -44,7 +44,8 @@ DLT_FN complex64 c_tanh(complex64 a) { return from_c(__builtin_ctanhf(as_c(a)));
 DLT_FN complex128 c_tanh(complex128 a) { return from_c(__builtin_ctanh(as_c(a))); }
 template <class F>
 DLT_FN complex_of<F> library_tanh(complex_of<F> a) {
-  // Two cases in which C differs: the sign of 0 follows sin(2 im) there, and before C23 tanh(0 + inf i) has no real part.
+  // Two cases in which C differs: the sign of 0 follows sin(2 im) there, and before C23 tanh(0 + inf i) has no real
+  // part.
   if (ops::infinite_part(a.re) && ops::finite_part(a.im)) return {with_sign(F(1), a.re), with_sign(F(0), a.im)};
   if (a.re == 0 && !ops::finite_part(a.im)) return {a.re, a.im - a.im};
   return c_tanh(a);

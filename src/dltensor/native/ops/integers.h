@@ -66,7 +66,7 @@ DLT_FN T clamp_float(F value) {
 // The double nearest to `value`, or, where there is none, the neighbour whose last bit is 1: rounding that to fewer
 // digits then gives what rounding the integer itself would have given.
 DLT_FN double to_odd(uint64_t value) {
-  // 53 bits have room when the value is small; else the low 11 bits become one that says whether any was set.
+  // Small values fit into 53 bits; otherwise the low 11 bits become one sticky bit.
   const uint64_t folded = (value & ~uint64_t(0x7ff)) | ((value & 0x7ff) != 0 ? uint64_t(0x800) : uint64_t(0));
   return double(value >> 53 ? folded : value);
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything we compute: one row and one body per element-wise operation, read by g++ (CPU loops), by NVRTC (CUDA
+// All element-wise operations: one row and one body each, read by g++ (CPU loops), by NVRTC (CUDA
 // kernels) and by the preprocessor alone (names, documentation, tests). No arrays, no casts between element types.
 #ifndef DLTENSOR_OPS_H_
 #define DLTENSOR_OPS_H_
 
-// Which kinds of element a row takes. A row without `booleans` or integers gets them as float32 from its callers where
-// it is a function of floats; see compute_type() in native/cpu/engine.h.
+// Which kinds of element a row takes. For a float function without `booleans` or integers the caller converts them to
+// float32; see compute_type() in native/cpu/engine.h.
 #define DLT_BOOLEANS 1
 #define DLT_INTEGERS 2
 #define DLT_FLOATS 4

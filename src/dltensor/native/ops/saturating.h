@@ -79,8 +79,8 @@ DLT_FN T multiply(T a, T b) {
   }
 }
 
-// A quotient of two integers of up to 32 bits lies at least 1 / (2 a) of itself from a half way point it is not on,
-// which a float of twice the digits tells apart.
+// A quotient of two integers of up to 32 bits that is not a half way point differs from one by at least 1 / (2 a) of
+// itself, which a float of twice the digits distinguishes.
 template <class T>
 DLT_FN T divide(T a, T b) {
   if constexpr (!is_integer<T>) return ops::divide(a, b);
@@ -191,9 +191,9 @@ template <class T, class C>
 DLT_FN C fma_real(T a, double s, C c) {
   const Pair product = exact_product(double(a), s);
   const Pair sum = exact_sum(product.high, double(c));
-  const Pair settled = exact_sum(sum.high, sum.low + product.low);
+  const Pair total = exact_sum(sum.high, sum.low + product.low);
   // An infinite scalar has no rests.
-  return clamp_float<C>(ops::finite_part(sum.high) ? round_pair(settled) : sum.high);
+  return clamp_float<C>(ops::finite_part(sum.high) ? round_pair(total) : sum.high);
 }
 
 }  // namespace saturated

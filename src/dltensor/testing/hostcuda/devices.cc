@@ -169,7 +169,7 @@ HOSTCUDA_EXPORT CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned* f
   *active = machine.contexts[device]->references > 0;
   return kSuccess;
 }
-// Not locked, not counted: it is asked before every operation.
+// Not locked, not counted: it is called before every operation.
 HOSTCUDA_EXPORT CUresult cuCtxGetCurrent(CUcontext* context) {
   *context = current();
   return kSuccess;
@@ -215,7 +215,7 @@ HOSTCUDA_EXPORT CUresult cuCtxSynchronize() {
   HOSTCUDA_ENTER;
   HOSTCUDA_CONTEXT;
   HOSTCUDA_NOT_IN_CAPTURE;
-  // Whoever asks: a handle that encloses captured streams cannot be waited for.
+  // From every thread: a context with captured streams cannot be synchronized.
   bool captured = false;
   for (StreamHandle* stream : machine.streams[current()->device])
     if (stream->capture) stream->capture->invalid = captured = true;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a test sets the machine up and asks it what happened: configuration, errors on demand, counters.
+// Test control of the machine: configuration, errors on demand, counters.
 #include "machine.h"
 
 #include <ctype.h>
@@ -23,7 +23,7 @@ struct Fault {
 };
 std::vector<Fault> faults;
 
-// "*" leaves out what undoes a step that succeeded: nobody can answer when that fails.
+// "*" leaves out what undoes a step that succeeded: callers cannot handle its failure.
 bool matches(const Fault& fault, const char* function) {
   if (fault.function == "*") return strcmp(function, "cuCtxPopCurrent_v2") != 0;
   return fault.function == function;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The machine that the host driver pretends to be: devices, memory, streams as graphs of operations. Declarations that
+// The machine that the host driver emulates: devices, memory, streams as graphs of operations. Declarations that
 // the files of this folder share; what the driver exports is declared by native/cuda/abi.h.
 //
 // A stream is a chain of operations with dependencies; the order of the machine says when they run:
@@ -102,7 +102,7 @@ struct Machine {
   size_t device_bytes = size_t{16} << 30;
   enum class Order { eager, lazy, random } order = Order::eager;
   std::mt19937 chance;
-  bool launches = true;  // off: measures the cost of calling alone
+  bool launches = true;  // off: kernels are not run, to measure the cost of calls
   std::string cache, include, header, compiler = "g++", compiler_flags;
 
   std::vector<std::unique_ptr<ContextHandle>> contexts;

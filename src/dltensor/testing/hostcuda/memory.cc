@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Device, pinned and managed memory, copies and fills. A device's memory is an address range that nobody may touch
+// Device, pinned and managed memory, copies and fills. A device's memory is an address range that is inaccessible
 // except while an operation runs: a host dereference of a device pointer faults, as on a real machine.
 //
 // Under AddressSanitizer every byte outside a live allocation is poisoned, so that a kernel that reads or writes out
@@ -52,7 +52,7 @@ void count_allocation(size_t bytes) {
   if (s.live_bytes > s.peak_bytes) s.peak_bytes = s.live_bytes;
 }
 
-// Addresses become memory here, where the system can still say that it has none, and not when a kernel first writes.
+// Addresses are backed by memory here, where an allocation failure can be reported, and not when a kernel first writes.
 bool commit(char* start, size_t bytes) {
   if (mprotect(start, bytes, PROT_READ | PROT_WRITE) != 0) return false;
   if (!open_depth) mprotect(start, bytes, PROT_NONE);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs CUDA kernel source on the host, one block at a time. The threads of a block are plain calls; only a thread that
 // reaches __syncthreads() is parked, on a stack of its own. Threads run forwards or backwards, so that a kernel that
-// leans on an order shows it. Not covered: warp intrinsics and atomics between blocks.
+// depends on an order fails. Not covered: warp intrinsics and atomics between blocks.
 //
 // The host driver holds its lock while a kernel runs, hence plain globals.
 #pragma once
@@ -63,7 +63,7 @@ struct Block {
 };
 inline Block block;
 
-// AddressSanitizer has to be told when the stack changes.
+// AddressSanitizer must be notified when the stack changes.
 inline void leave_for(void** fake, const void* stack, size_t bytes) {
 #if defined(__SANITIZE_ADDRESS__)
   __sanitizer_start_switch_fiber(fake, stack, bytes);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streams and events: when operations run, and who waits for whom. What they do is memory.cc's and modules.cc's.
+// Streams and events: the order of operations and the waits between streams. The operations are in memory.cc and
+// modules.cc.
 #include <algorithm>
 
 #include "machine.h"
@@ -42,7 +43,7 @@ StreamHandle* resolve(CUstream stream) {
 void run(const OperationPointer& operation) {
   if (!operation || operation->done) return;
   operation->done = true;  // first: the graph has no cycles
-  // Dependencies can be thousands deep, so no recursion: run them in the order of a depth-first walk.
+  // Dependencies can be thousands deep, so no recursion: run them in depth-first order.
   std::vector<OperationPointer> stack{operation}, order;
   while (!stack.empty()) {
     OperationPointer top = stack.back();

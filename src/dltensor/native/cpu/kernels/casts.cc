@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The casts between all dtypes that are computed on.
+// The casts between all arithmetic dtypes.
 #include "native/cpu/kernels/convert.h"
 
 #if defined(__AVX512F__) || defined(__F16C__)
@@ -30,7 +30,8 @@ DLT_FN void halves_out(const char* from, char* to) {
 #endif
 
 #if defined(__F16C__)
-// The processor's own conversion; the tail goes through a padded buffer, so that an element's place does not matter.
+// The processor's own conversion; the tail goes through a padded buffer, so that the result does not depend on an
+// element's position.
 template <class To, class From, void STEP(const char*, char*)>
 void half_loop(void* out, const void* a, const void*, const void*, int64_t n, unsigned scalars) {
   if (scalars & 1) return cast_loop<To, From, false, false>(out, a, nullptr, nullptr, n, scalars);

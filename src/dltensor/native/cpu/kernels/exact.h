@@ -7,7 +7,7 @@
 
 namespace dlt::DLT_LEVEL::exact {
 
-// scalar = mantissa * 2^exponent, exactly. Infinite and NaN scalars are told apart before.
+// scalar = mantissa * 2^exponent, exactly. Infinite and NaN scalars are handled before.
 struct Parts {
   int64_t mantissa;
   int exponent;
@@ -33,7 +33,7 @@ template <class T>
 DLT_FN T scaled(int128_t value, int exponent, int128_t c) {
   if (value == 0) return clamp<T>(c);
   if (exponent >= 0) {
-    // A shift of 66 carries even a 1 past the range of c and of T together.
+    // A shift of 66 moves even a 1 past the combined range of c and T.
     const int shift = exponent > 66 ? 66 : exponent;
     const int128_t limit = int128_t(1) << (126 - shift);
     if (value > limit || value < -limit) return value > 0 ? range<T>::highest : range<T>::lowest;
@@ -50,7 +50,7 @@ DLT_FN T scaled(int128_t value, int exponent, int128_t c) {
 // numerator * 2^exponent / denominator, rounded half to even: binary long division.
 template <class T>
 DLT_FN T quotient(uint128_t numerator, int exponent, uint128_t denominator, bool negative) {
-  // Bring both to one power of two as far as the words go; past that the result is out of range or nothing.
+  // Bring both to one power of two as far as the word size allows; beyond that the result is out of range or 0.
   while (exponent > 0 && (numerator >> 126) == 0) numerator <<= 1, --exponent;
   while (exponent < 0 && (denominator >> 126) == 0) denominator <<= 1, ++exponent;
   const T far = negative ? range<T>::lowest : range<T>::highest;

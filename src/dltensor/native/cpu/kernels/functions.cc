@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// exp, log, sin and their kin through libmvec, where the system has it: this level's registers full at a time. Without
-// it the loops of floats.cc stay, one call of the C library per element.
+// exp, log, sin and similar functions through libmvec where the system has it: one full SIMD register at a time.
+// Without it the loops of floats.cc are used, one call of the C library per element.
 #include <stdio.h>
 #include <string.h>
 
@@ -50,7 +50,7 @@ DLT_FN typename pack<F>::type splat(const void* from) {
   return typename pack<F>::type{} + value;
 }
 
-// The rest of a run goes through a padded register, so that an element's result does not depend on its place.
+// The tail of a run goes through a padded register, so that the result does not depend on an element's position.
 template <class F>
 DLT_FN typename pack<F>::type load_rest(const F* from, int64_t n) {
   F buffer[pack<F>::lanes];

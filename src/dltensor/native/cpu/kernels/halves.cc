@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The four arithmetic ops on float16 and bfloat16 in one pass: converted, computed and rounded in registers. The same bits
-// as by way of float32 buffers, which is how every other op on them is done.
+// The four arithmetic ops on float16 and bfloat16 in one pass: converted, computed and rounded in registers. The same
+// bits as through float32 buffers, which every other op on them uses.
 #include <string.h>
 
 #include "native/cpu/kernels/loops.h"

@@ -5,8 +5,8 @@
 namespace dlt::DLT_LEVEL {
 namespace {
 
-// Products of bytes, two in a register of 16 bits: there is no instruction for one of 8, and to widen and narrow each takes
-// twice as long.
+// Products of bytes, two in a register of 16 bits: there is no instruction for one of 8, and widening and narrowing
+// each byte takes twice as long.
 void multiply_bytes(void* out, const void* a, const void* b, const void*, int64_t count, unsigned scalars) {
   if (count == 0) return;  // then not even the first element may be read
   const auto both = [](unsigned x, unsigned y) { return uint16_t(((x * y) & 0xff) | ((x >> 8) * (y >> 8)) << 8); };

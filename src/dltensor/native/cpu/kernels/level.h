@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Opens the namespace of the instruction set that a file of this folder is being compiled for. The same sources are
-// compiled once per level; nothing in them may have a name that another level shares, or the linker would choose one.
+// compiled once per level; no symbol may have the same name at two levels, or the linker would keep only one.
 #pragma once
 #include "native/cpu/kernels.h"
 
@@ -10,7 +10,7 @@
 
 namespace dlt::DLT_LEVEL {
 
-// An element at any address. Loads and stores through it need no alignment. `auto*` would forget that.
+// An element at any address. Loads and stores through it need no alignment. `auto*` would drop the attribute.
 template <class T>
 struct loose {
   typedef T type __attribute__((aligned(1)));

@@ -19,8 +19,8 @@ struct stored<bool> {
   DLT_FN static boolean out(bool v) { return {uint8_t(v)}; }
 };
 
-// Elements at any address. Those that are classes go by their members: to copy one is to bind a reference to it, and what
-// a reference is bound to must be aligned.
+// Elements at any address. Class types are copied member by member: a copy constructor binds a reference, whose target
+// must be aligned.
 template <class T>
 DLT_FN T read_at(const void* from, int64_t i) {
   if constexpr (requires(T v) { v.re; }) {
@@ -81,7 +81,7 @@ void loop2(void* out, const void* a, const void* b, const void*, int64_t n, unsi
   }
 }
 
-// Of the eight mixtures the common ones: all runs; a scalar a (fma); scalars b and c (clip, scale and offset).
+// The common ones of the eight combinations: all runs; a scalar a (fma); scalars b and c (clip, scale and offset).
 template <class Body, class T>
 void loop3(void* out, const void* a, const void* b, const void* c, int64_t n, unsigned scalars) {
   if ((scalars & 7) == 0) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Moving elements without looking at them: strided, transposed, interleaved, and past the cache.
+// Moving elements without reading their values: strided, transposed, interleaved, and with non-temporal stores.
 #include <string.h>
 
 #include <utility>
@@ -37,7 +37,7 @@ struct unit<16> {
   using type = wide16;
 };
 
-// How many elements of width W go into the registers that a square is transposed in.
+// The side of the square of elements of width W that is transposed in registers.
 constexpr int register_bytes =
 #if defined(__AVX512F__)
     64;
@@ -124,7 +124,7 @@ void split(char* to, int64_t to_row, const char* from, int64_t columns) {
 #pragma GCC unroll 4
     for (int k = 0; k < PLANES; ++k) out[k][c] = in[c * PLANES + k];
 }
-// And back: CHW to HWC.
+// The inverse: CHW to HWC.
 template <class U, int PLANES>
 void join(char* to, const char* from, int64_t from_column, int64_t rows) {
   loose_t<U>* out = reinterpret_cast<loose_t<U>*>(to);
@@ -152,7 +152,7 @@ void transpose(char* to, int64_t to_row, const char* from, int64_t from_column, 
   if constexpr (W < 16) {
     constexpr int N = square<W>;
     if (rows < N || columns < N) return any<U>(to, to_row, W, from, W, from_column, rows, columns);
-    // The last square of a row or column reaches back over its neighbour, which moves some elements twice.
+    // The last square of a row or column overlaps its neighbour, so that some elements are moved twice.
     for (int64_t row = 0; row < rows; row += N) {
       const int64_t r = row + N <= rows ? row : rows - N;
       for (int64_t column = 0; column < columns; column += N) {
@@ -210,7 +210,7 @@ void stream(void* to, const void* from, size_t bytes) {
 #endif
 }
 
-// Streamed lines are not ordered with later stores until this.
+// Non-temporal stores are not ordered with later stores before this fence.
 void stream_end() {
 #if defined(__x86_64__)
   _mm_sfence();

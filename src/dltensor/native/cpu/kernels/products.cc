@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of matrices that fit the caches: blocks of rows by registers of columns. Cutting up, packing and choosing
-// between this and a BLAS is gemm.cc's business. Sums are contracted where the processor can: they are not promised to
-// the bit.
+// Products of matrices that fit the caches: blocks of rows by registers of columns. Tiling, packing and the choice
+// between this and a BLAS are in gemm.cc and panels.cc. Sums use FMA where the processor has it: results are not
+// bit-exact across levels.
 #if defined(__clang__)
 #pragma clang fp contract(fast)
 #pragma clang diagnostic ignored "-Wfor-loop-analysis"  // the loops advance in a lambda
@@ -37,7 +37,7 @@ struct pack {
   typedef T loose __attribute__((vector_size(register_bytes), aligned(1), may_alias));
 };
 
-// The first `count` lanes; memory past them is not touched.
+// The first `count` lanes; memory past them is not accessed.
 template <class T>
 DLT_FN typename pack<T>::type load_part(const char* from, int count) {
   typename pack<T>::type v{};
@@ -88,12 +88,12 @@ struct Factors {
   bool fresh;
 };
 
-// c is asked for so many steps before the sums are complete: later it would be waited for, earlier the panel of b would
-// push it out again.
+// c is prefetched this many steps before the sums are complete: later would stall, earlier would let the panel of b
+// evict it.
 constexpr int64_t last_steps = 48;
 
-// Where R rows lie. Every fourth address is kept and the compiler does not know how they hang together: it would keep all
-// R, more than there are registers for, where a sum of two finds the three between.
+// The addresses of R rows. Only every fourth is kept, hidden from the compiler, which would otherwise keep all R in
+// more registers than there are; the three between are computed by an addition.
 template <int R, class Byte>
 struct RowPointers {
   Byte* fourth[(R + 3) / 4];
@@ -220,7 +220,7 @@ void product(void* c, int64_t c_row, const void* a, int64_t a_row, int64_t a_col
   }
 }
 
-// Complex: a row of b at a time, real and imaginary parts side by side.
+// Complex: a row of b at a time, real and imaginary parts interleaved.
 template <class F>
 void complex_product(void* c, int64_t c_row, const void* a, int64_t a_row, int64_t a_column, const void* b, int64_t b_row,
                      int64_t rows, int64_t columns, int64_t depth, bool fresh) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The casts from and to the dtypes that are only carried, one byte per element: each has a few partners from which
-// cast_pipeline.h reaches all the others without a second rounding.
+// The casts from and to storage-only dtypes, one byte per element: each has a few direct partners from which
+// cast_pipeline.h reaches all other dtypes without a second rounding.
 #include "native/cpu/kernels/convert.h"
 
 namespace dlt::DLT_LEVEL {

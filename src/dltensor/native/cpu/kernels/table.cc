@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of this level, put together.
+// The complete table of loops of this level.
 #include "native/cpu/kernels/level.h"
 
 #define DLT_TEXT_(x) #x

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where AVX-512 has a shorter way than the compiler finds: masks for comparisons, approximations for square roots, and
-// shorter ways than libmvec's for exp, log and tanh. But for those the same bits as the loops of integers.cc and floats.cc, which stay on other
-// levels.
+// AVX-512 loops that are faster than what the compiler generates: masks for comparisons, approximations for square
+// roots, and own exp, log and tanh. All but these three give the same bits as the loops of integers.cc and floats.cc,
+// which other levels use.
 #include "native/cpu/kernels/loops.h"
 
 #if defined(__AVX512F__)
@@ -18,7 +18,7 @@ namespace dlt::DLT_LEVEL {
 #if defined(__AVX512F__)
 namespace {
 
-// Registers of T: how they are filled, compared and rooted. T is of 4 or 8 bytes.
+// Registers of T: load, compare, square root. T is of 4 or 8 bytes.
 template <class T>
 struct wide_of {
   static constexpr int lanes = 64 / int(sizeof(T));
@@ -89,10 +89,10 @@ void compare(void* out, const void* a, const void* b, const void*, int64_t n, un
   else over(one_of(x), one_of(y));
 }
 
-// The square root of what is neither tiny, nor huge, nor negative, nor a NaN, correctly rounded: an estimate of 14 bits is
-// refined until the root is right but for its last bit, and half its reciprocal too; what the square of the root lacks is
-// then exact in a fused sum, and so small that the last rounding is the only one. (Goldschmidt; Markstein, "IA-64 and
-// Elementary Functions", 2000.)
+// The square root of what is neither tiny, nor huge, nor negative, nor a NaN, correctly rounded: an estimate of 14 bits
+// is refined until the root is right but for its last bit, and half its reciprocal too; what the square of the root
+// lacks is then exact in a fused sum, and so small that the last rounding is the only one. (Goldschmidt; Markstein,
+// "IA-64 and Elementary Functions", 2000.)
 DLT_FN __m512 refined(__m512 x) {
   const __m512 half = _mm512_set1_ps(0.5f), estimate = _mm512_rsqrt14_ps(x);
   __m512 root = _mm512_mul_ps(x, estimate), part = _mm512_mul_ps(estimate, half);
@@ -113,7 +113,7 @@ DLT_FN __m512d refined(__m512d x) {
   return _mm512_fmadd_pd(_mm512_fnmadd_pd(root, root, x), part, root);
 }
 
-// From 2^-60 to 2^120, from 2^-700 to 2^800. What lies outside asks the instruction.
+// From 2^-60 to 2^120, from 2^-700 to 2^800. Values outside use the square root instruction.
 DLT_FN __m512i root_of(__m512i bits, float) {
   const __m512 x = _mm512_castsi512_ps(bits);
   const __mmask16 outside = _mm512_cmpgt_epu32_mask(_mm512_sub_epi32(bits, _mm512_set1_epi32((127 - 60) << 23)),
@@ -132,9 +132,9 @@ DLT_FN __m512i root_of(__m512i bits, double) {
 DLT_FN __m512d all(double v) { return _mm512_set1_pd(v); }
 DLT_FN __m512 all(float v) { return _mm512_set1_ps(v); }
 
-// exp by Tang's way: x is n steps of ln 2 / 16 and a rest, whose exp is a short polynomial; that of the steps is one of 16
-// numbers and a power of two, which scalef applies with overflow and subnormals as they should be. The polynomial is
-// (exp(r) - 1 - r) / r^2 at Chebyshev's nodes.
+// exp by Tang's method: x is n steps of ln 2 / 16 and a remainder, whose exp is a short polynomial; the exp of the
+// steps is one of 16 table entries times a power of two, which scalef applies with correct overflow and subnormals. The
+// polynomial is (exp(r) - 1 - r) / r^2 at Chebyshev's nodes.
 struct Steps {
   __m512d count, step, rise;  // exp(x) = 2^(count / 16, rounded down) * step * (1 + rise)
   __m512i which;  // of the 16
@@ -159,7 +159,7 @@ DLT_FN Steps steps_of(__m512d x) {
 
 // Within 1.2 units in the last place.
 DLT_FN __m512i exponential_of(__m512i bits, double) {
-  // Far enough for 0 and infinity; a NaN comes through both, being the second operand.
+  // Far enough for 0 and infinity; a NaN passes through both, because it is the second operand.
   const Steps s = steps_of(_mm512_min_pd(all(800.0), _mm512_max_pd(all(-800.0), _mm512_castsi512_pd(bits))));
   return _mm512_castpd_si512(_mm512_scalef_pd(_mm512_fmadd_pd(s.step, s.rise, s.step), _mm512_mul_pd(s.count, all(0.0625))));
 }
@@ -177,7 +177,8 @@ DLT_FN __m512i exponential_of(__m512i bits, float) {
   return _mm512_castps_si512(_mm512_scalef_ps(_mm512_add_ps(rise, all(1.0f)), steps));
 }
 
-// (exp(2 |x|) - 1) / (exp(2 |x|) + 1), where what the steps' numbers lack of being exact is added again: 1 is subtracted.
+// (exp(2 |x|) - 1) / (exp(2 |x|) + 1), with the rounding error of the table entries added back, because 1 is
+// subtracted.
 DLT_FN __m512i tangent_of(__m512i bits, double) {
   const __m512d low = _mm512_setr_pd(0, 0x1.8a62e4adc610bp-54, -0x1.19041b9d78a76p-55, 0x1.9b07eb6c70573p-54,
                                      0x1.6f46ad23182e4p-55, 0x1.ada0911f09ebcp-55, 0x1.d4397afec42e2p-56,
@@ -196,9 +197,9 @@ DLT_FN __m512i tangent_of(__m512i bits, double) {
   return _mm512_or_si512(_mm512_castpd_si512(result), _mm512_and_si512(sign, bits));
 }
 
-// With m from 0.75 to 1.5 and x = 2^e m: log(m) = 2 artanh(s), s = (m - 1) / (m + 1), whose first term is put together from
-// m - 1 and its square, which are nearly exact (as in fdlibm). The polynomial is the other terms, in s^2, at Chebyshev's
-// nodes.
+// With m from 0.75 to 1.5 and x = 2^e m: log(m) = 2 artanh(s), s = (m - 1) / (m + 1), whose first term is put together
+// from m - 1 and its square, which are nearly exact (as in fdlibm). The polynomial is the other terms, in s^2, at
+// Chebyshev's nodes.
 DLT_FN __m512i logarithm_of(__m512i bits, double) {
   const __m512d x = _mm512_add_pd(_mm512_castsi512_pd(bits), all(0.0));  // -0 is 0
   const __m512d m = _mm512_getmant_pd(x, _MM_MANT_NORM_p75_1p5, _MM_MANT_SIGN_nan);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bodies of ops.h as types that a kernel takes as argument, and how elements come in from memory and go out.
+// The bodies of ops.h as types that a kernel takes as argument, and loads and stores of elements.
 #pragma once
 #include "native/ops/casts.h"
 #include "native/ops/ops.h"
@@ -32,7 +32,7 @@ DLT_OPS(DLT_BODY)
 DLT_SATURATING_OPS(DLT_BODY)
 #undef DLT_BODY
 
-// Bodies that see what lies in memory.
+// Bodies that receive unconverted elements.
 
 // An integer op any real number, the second operand.
 #define DLT_REAL_BODY(name, operands)      \
@@ -92,7 +92,7 @@ struct choose {
   }
 };
 
-// What an element is computed as.
+// The type an element is computed in.
 template <class T>
 struct computed {
   using type = T;
@@ -147,7 +147,7 @@ DLT_FN A immediate(const Immediate& value) {
   return out;
 }
 
-// N operands of which only the first N are looked at.
+// The first N operands.
 template <class Body, int N, class T, class R, class X, class Y, class Z>
 DLT_FN R apply(X a, Y b, Z c) {
   if constexpr (N == 1) return give<Body, T, R>(Body::of(a));
@@ -155,7 +155,7 @@ DLT_FN R apply(X a, Y b, Z c) {
   else return give<Body, T, R>(Body::of(a, b, c));
 }
 
-// Neighbours that move as one.
+// Adjacent elements moved as one.
 template <class T, int COUNT>
 struct alignas(COUNT == 1 ? alignof(T) : sizeof(T) * COUNT) Pack {
   T at[COUNT];

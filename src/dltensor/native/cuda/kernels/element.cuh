@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Element-wise kernels for any body: over runs of memory, and over rows of a strided shape. Both walk in strides of the
-// whole grid, so that any launch gives the same result, and 16 bytes at a time where the addresses allow.
+// Element-wise kernels for any body: over runs of memory, and over rows of a strided shape. Both loop with a grid
+// stride, so that any launch gives the same result, and 16 bytes at a time where the addresses allow.
 #pragma once
 #include "native/cuda/kernels/bodies.cuh"
 
 namespace dlt::kernels::element {
 
-// BODY on OPERANDS operands in T's terms; A, B, C and R as they lie in memory; bit k of IMMEDIATES: operand k is one.
+// BODY on OPERANDS operands in T's terms; A, B, C and R are the types in memory; bit k of IMMEDIATES: operand k is one.
 template <class Body, int OPERANDS, class T, class A, class B, class C, class R, int VEC, unsigned IMMEDIATES>
 __global__ void __launch_bounds__(1024) contiguous(const __grid_constant__ Contiguous p) {
   constexpr bool load_a = !(IMMEDIATES & 1), load_b = OPERANDS > 1 && !(IMMEDIATES & 2),

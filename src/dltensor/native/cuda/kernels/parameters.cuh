@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What kernels are given: plain structs, laid out alike by g++ (which fills them in) and NVRTC (which reads them), and
-// division by multiplication, which both sides must agree on. No kernels here.
+// The parameters of kernels: plain structs with the same layout in g++ (which fills them) and NVRTC (which reads them),
+// and division by multiplication, which both use. No kernels here.
 #pragma once
 #include "native/ops/floats.h"
 
@@ -49,7 +49,7 @@ inline Divider<I> divider(I divisor) {
 }
 #endif
 
-// A scalar that travels with the launch: one element of its operand's dtype.
+// A scalar passed as a launch parameter: one element of its operand's dtype.
 struct alignas(16) Immediate {
   unsigned char bytes[16];
 };
@@ -64,7 +64,7 @@ struct Contiguous {
   Immediate value[max_operands];
 };
 
-// How one operand moves along the innermost dimension.
+// The stride of one operand along the innermost dimension.
 enum Mode : unsigned { mode_run = 0, mode_repeat = 1, mode_strided = 2, mode_immediate = 3 };
 inline constexpr unsigned mode_bits = 2, mode_mask = 3;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the layers above use: arrays made around a block with an owner that is told from a copy of it, and checked
-// calls of anybody's arrays.
+// The interface of the Python layers: arrays around a block with an owner, which differ from copies, and checked
+// calls of any array.
 #include "native/opaque/array.h"
 
 #include <atomic>
@@ -29,7 +29,7 @@ dlt_array_t owned(uint64_t flags = 0) {
   DLTensor view = {block->data, {kDLCPU, 0}, 2, {kDLFloat, 64, 1}, shape, strides, 0};
   dlt_array_t array;
   references = 1;
-  DetailedStatus status = make({&view, block, flags, origin_named("face"), nullptr, &object, let}, &array);
+  Status status = make({&view, block, flags, origin_named("object"), nullptr, &object, let}, &array);
   CHECK(status.ok());
   return array;
 }
@@ -65,7 +65,7 @@ void the_owner_stands_for_what_it_was() {
   call_destroy(&copy);
 }
 
-void the_owner_is_let_go_of_once() {
+void the_owner_is_released_once() {
   for (int round = 0; round < 200; ++round) {
     dlt_array_t a = owned();
     std::vector<std::thread> threads;
@@ -95,10 +95,10 @@ void failures_leave_everything_with_the_caller() {
   DLTensor view = {block->data, {static_cast<DLDeviceType>(19), 0}, 0, {kDLFloat, 64, 1}, nullptr, nullptr, 0};
   dlt_array_t a = {};
   references = 1;
-  CHECK(!make({&view, block, 0, origin_named("face"), nullptr, &object, let}, &a).ok());
+  CHECK(!make({&view, block, 0, origin_named("object"), nullptr, &object, let}, &a).ok());
   view.device.device_type = kDLCPU;
   view.dtype.code = 18;
-  CHECK(!make({&view, block, 0, origin_named("face"), nullptr, &object, let}, &a).ok());
+  CHECK(!make({&view, block, 0, origin_named("object"), nullptr, &object, let}, &a).ok());
   CHECK(references == 1 && a.ptr == nullptr && block->references == 1);
   release(block);
   CHECK(memory_stats().live_blocks == blocks);
@@ -108,7 +108,7 @@ void answers_and_calls_are_checked() {
   dlt_array_t a = owned(DLPACK_FLAG_BITMASK_READ_ONLY);
   Answers said;
   CHECK(ask(a, nullptr, &said).ok());
-  CHECK(said.origin_name == "face" && said.ndim == 2 && said.shape[1] == 3 && said.dtype.bits == 64);
+  CHECK(said.origin_name == "object" && said.ndim == 2 && said.shape[1] == 3 && said.dtype.bits == 64);
   dlt_data_movement_t line = {0, 0, 0, 0, 3};
   DetailedStatus status = call_move_data(a, a, nullptr, &line, 1);
   CHECK(status.code() == DLT_CALLBACK_ERROR && status.message.find("read-only") != std::string::npos);
@@ -137,7 +137,7 @@ void answers_and_calls_are_checked() {
 int main(int argc, char** argv) {
   static const test_case cases[] = {
 #define CASE(name) {#name, name}
-      CASE(the_owner_stands_for_what_it_was), CASE(the_owner_is_let_go_of_once), CASE(nothing_leaks_through_the_table),
+      CASE(the_owner_stands_for_what_it_was), CASE(the_owner_is_released_once), CASE(nothing_leaks_through_the_table),
       CASE(failures_leave_everything_with_the_caller), CASE(answers_and_calls_are_checked)};
   return run_cases(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);
 }
