@@ -23,10 +23,10 @@ EXPORT int engine_promote(int a, int b) { return promote(a, b); }
 EXPORT int engine_compute_type(int op, int type) { return compute_type(op, type); }
 EXPORT int engine_result_type(int op, int type) { return result_type(op, type); }
 EXPORT int engine_run(int op, unsigned flags, int type, const DLTensor* const* in, const DLTensor* out, unsigned padded) {
-  return int(run(op, flags, type, in, *out, padded));
+  return int(run(op, flags, type, in, *out, padded).fault);
 }
 EXPORT int engine_run_real(int op, double scalar, const DLTensor* a, const DLTensor* c, const DLTensor* out) {
-  return int(run_real(Real(op), scalar, *a, c, *out));
+  return int(run_real(Real(op), scalar, *a, c, *out).fault);
 }
 EXPORT int engine_cast(const DLTensor* out, const DLTensor* a, int nearest, int saturate, int scaled, double scale,
                        double offset, unsigned padded) {
@@ -36,15 +36,15 @@ EXPORT int engine_cast(const DLTensor* out, const DLTensor* a, int nearest, int 
   options.scaled = scaled != 0;
   options.scale = scale;
   options.offset = offset;
-  return int(cast(*out, *a, options, padded));
+  return int(cast(*out, *a, options, padded).fault);
 }
 EXPORT int engine_where(const DLTensor* condition, const DLTensor* a, const DLTensor* b, const DLTensor* out) {
-  return int(where(*condition, *a, *b, *out));
+  return int(where(*condition, *a, *b, *out).fault);
 }
 EXPORT int engine_copy(const DLTensor* dst, const DLTensor* src, int padded) { return copy(*dst, *src, padded != 0); }
 EXPORT void engine_fill(const DLTensor* dst, const void* element, int padded) { fill(*dst, element, padded != 0); }
 EXPORT int engine_gemm(const DLTensor* c, const DLTensor* a, const DLTensor* b, double alpha, double beta) {
-  return int(gemm(*c, *a, *b, {Kind::real, 0, 0, alpha, 0}, {Kind::real, 0, 0, beta, 0}));
+  return int(gemm(*c, *a, *b, {Kind::real, 0, 0, alpha, 0}, {Kind::real, 0, 0, beta, 0}).fault);
 }
 EXPORT int engine_set_blas(const char* path) { return set_blas(path); }
 EXPORT int engine_set_level(const char* name) { return set_cpu_level(name); }

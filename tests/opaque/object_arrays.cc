@@ -29,7 +29,7 @@ dlt_array_t owned(uint64_t flags = 0) {
   DLTensor view = {block->data, {kDLCPU, 0}, 2, {kDLFloat, 64, 1}, shape, strides, 0};
   dlt_array_t array;
   references = 1;
-  Status status = make({&view, block, flags, origin_named("object"), nullptr, &object, let}, &array);
+  DetailedStatus status = make({&view, block, flags, origin_named("object"), nullptr, &object, let}, &array);
   CHECK(status.ok());
   return array;
 }

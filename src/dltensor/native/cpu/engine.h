@@ -17,13 +17,8 @@
 
 namespace dlt {
 
-enum class Status : int32_t {
-  ok = 0,
-  no_loop,    // the op is not defined for this dtype
-  no_dtype,   // a dtype without a row in dtypes.h
-  no_shape,   // an operand does not broadcast to the output
-  no_memory,
-};
+// The dtype of an op's result: that of its operands, bool, or the real dtype of a complex one.
+enum class ResultDType : int32_t { same, mask, part };
 
 struct OpRow {
   const char* name;

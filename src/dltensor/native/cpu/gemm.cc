@@ -187,7 +187,7 @@ Status gemm(const DLTensor& c, const DLTensor& a, const DLTensor& b, const Scala
   if (numel(c.ndim, c.shape) == 0) return success;
 
   const product_t kernel = kernels().products[inner];
-  if (kernel == nullptr) return Status::no_loop;
+  if (kernel == nullptr) return undefined_for(type);
   const int64_t width = type_table[inner].bytes;  // of the accumulation dtype
   const int64_t bytes = type_table[type].bytes;
   const bool plain = is_number(alpha, 1) && is_number(beta, 0);

@@ -162,7 +162,7 @@ Status get_kernel(Device& device, const std::string& header, const std::string& 
   const std::pair<int, std::string> key{device.ordinal, header + "\n" + expression};
   if (const auto known = kernels().find(key); known != kernels().end()) return *out = known->second, success;
   Image image;
-  DLT_CUDA_TRY(image_for(device.properties, header, expression, &image));
+  DLT_TRY(image_for(device.properties, header, expression, &image));
   // The table entry is allocated before the module: without memory for it the module would never be unloaded.
   const auto place = kernels().emplace(key, Kernel{}).first;
   if (device.context)  // none: compiled for a device elsewhere

@@ -59,6 +59,6 @@ inline Status check(CUresult result, const char* call) noexcept {
 }
 
 // `DLT_CU(cuEventRecord(event, stream))`: calls through the table and propagates a failure with the function's name.
-#define DLT_CU(call) DLT_CUDA_TRY(::dlt::cuda::check(::dlt::cuda::driver.call, #call))
+#define DLT_CU(call) DLT_TRY(::dlt::cuda::check(::dlt::cuda::driver.call, #call))
 
 }  // namespace dlt::cuda

@@ -181,10 +181,10 @@ Status run(const Operation& operation, const Row& row, const Operand* in, int co
 Status start(const Operation& operation, const Operand* in, int count, const Operand& out, const Where& where,
              bool launch) noexcept {
   const Row* row = nullptr;
-  DLT_CUDA_TRY(check(operation, count, &row));
+  DLT_TRY(check(operation, count, &row));
   Where resolved = where;
   if (!resolved.launch) resolved.launch = thread_launch();
-  if (resolved.launch) DLT_CUDA_TRY(check_launch(*resolved.launch));
+  if (resolved.launch) DLT_TRY(check_launch(*resolved.launch));
   return run(operation, *row, in, count, out, resolved, launch);
 }
 
@@ -251,8 +251,8 @@ Status runs(int op, int type, int to, int64_t count, const Run* in, int operands
   if (count == 0) return success;
   Where resolved = where;
   if (!resolved.launch) resolved.launch = thread_launch_here();
-  for (int k = 0; k < operands; ++k) DLT_CUDA_TRY(use(in[k].block, *where.stream, false));
-  DLT_CUDA_TRY(use(out.block, *where.stream, true));
+  for (int k = 0; k < operands; ++k) DLT_TRY(use(in[k].block, *where.stream, false));
+  DLT_TRY(use(out.block, *where.stream, true));
   return execute(plan, *where.stream->device, resolved, true);
 }
 

@@ -53,7 +53,7 @@ Status make_handle(Handles& h, Stream& stream, std::unique_ptr<Handle>* out) {
     idle.pop_back();
   } else {
     Beside beside;  // it allocates memory itself
-    DLT_CUDA_TRY(check_blas(cublas.cublasCreate_v2(&made->handle), "cublasCreate"));
+    DLT_TRY(check_blas(cublas.cublasCreate_v2(&made->handle), "cublasCreate"));
     ++h.made[device];
   }
   const Status status = check_blas(cublas.cublasSetStream_v2(made->handle, stream.handle), "cublasSetStream");

@@ -309,10 +309,10 @@ Status use_slow(Memory& memory, Stream& stream, bool write) noexcept {
     for (int i = 0; i < count; ++i) users[i] = memory.users[i];
   }
   if (write)
-    for (int i = 0; i < count; ++i) DLT_CUDA_TRY(order_after(stream, *users[i]));
-  else if (writer) DLT_CUDA_TRY(order_after(stream, *writer));
+    for (int i = 0; i < count; ++i) DLT_TRY(order_after(stream, *users[i]));
+  else if (writer) DLT_TRY(order_after(stream, *writer));
   // The list is full: the new stream waits for the first one, whose entry it replaces.
-  if (!known && count == Memory::max_users) DLT_CUDA_TRY(order_after(stream, *users[0]));
+  if (!known && count == Memory::max_users) DLT_TRY(order_after(stream, *users[0]));
   std::lock_guard<SpinLock> hold(memory.lock);
   if (!is_user(memory, stream)) {
     if (memory.user_count < Memory::max_users) memory.users[memory.user_count++] = &stream;

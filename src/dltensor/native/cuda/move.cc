@@ -125,7 +125,7 @@ Status copy(const Operand& from, const Operand& to, const Where& where) noexcept
     return fail(Fault::type, "copy: expected one dtype, got code %d of %d bits and code %d of %d bits; use cast()",
                 source.dtype.code, source.dtype.bits, target.dtype.code, target.dtype.bits);
   if (numel(target.ndim, target.shape) == 0) return success;
-  DLT_CUDA_TRY(check_target("copy", target));
+  DLT_TRY(check_target("copy", target));
   const Where here = with_launch(where);
   if (source.device.device_type == kDLCUDA && target.device.device_type == kDLCUDA &&
       source.device.device_id != target.device.device_id)
@@ -144,7 +144,7 @@ Status cast(const Operand& from, const Operand& to, const CastOptions& options, 
   if (from.tensor) DLT_TRY(type_of("cast", *from.tensor, &plan.types[1]));
   if (numel(to.tensor->ndim, to.tensor->shape) == 0) return success;
   if (from.tensor && plan.types[0] == plan.types[1] && !options.scaled) return copy(from, to, where);
-  DLT_CUDA_TRY(check_target("cast", *to.tensor));
+  DLT_TRY(check_target("cast", *to.tensor));
   const Where here = with_launch(where);
   if (is_misaligned(*to.tensor) || (from.tensor && overlapping(from, to))) {
     Temporary result;
@@ -189,7 +189,7 @@ Status choose(const Operand& condition, const Operand& a, const Operand& b, cons
       target.dtype.bits % 8)
     return fail(Fault::type, "where: expected a bool condition and two operands of the output's dtype");
   if (numel(target.ndim, target.shape) == 0) return success;
-  DLT_CUDA_TRY(check_target("where", target));
+  DLT_TRY(check_target("where", target));
   const Where here = with_launch(where);
   const Operand* const inputs[] = {&condition, &a, &b};
   for (int k = 0; k < 3; ++k) {
@@ -225,7 +225,7 @@ Status fill(const Operand& value, const Operand& to, const Where& where) noexcep
   if (value.type != type) return fail(Fault::type, "fill: the value must have the output's dtype %s", type_table[type].name);
   const int64_t elements = numel(target.ndim, target.shape), bytes = item_bytes(target.dtype);
   if (elements == 0) return success;
-  DLT_CUDA_TRY(check_target("fill", target));
+  DLT_TRY(check_target("fill", target));
   const Where here = with_launch(where);
   if (bytes <= 4 && is_contiguous(target.ndim, target.shape, target.strides) && !is_misaligned(target)) {
     DLT_TRY(use(to.block, *where.stream, true));

@@ -104,7 +104,7 @@ Status stream_of(int ordinal, CUstream handle, Stream** out) noexcept {
   }
   if (stale) {
     // The old stream is destroyed: a wait for it alone is impossible.
-    DLT_CUDA_TRY(synchronize_device(ordinal));
+    DLT_TRY(synchronize_device(ordinal));
     Stream* service = nullptr;
     DLT_TRY(service_stream(*device, &service));
     drop_idle(*stale);

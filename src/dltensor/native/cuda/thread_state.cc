@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The message of the last fault, and the thread state that holds it.
-#include "native/cuda/status.h"
+#include "native/status.h"
 
 #include <pthread.h>
 

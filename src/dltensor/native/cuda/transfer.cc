@@ -42,8 +42,8 @@ Status no_capture(const char* function, const Stream& stream) noexcept {
 Status packed(const Operand& from, Stream& stream, Temporary& scratch, Operand* out) noexcept {
   const DLTensor& t = *from.tensor;
   if (is_contiguous(t.ndim, t.shape, t.strides)) return *out = from, success;
-  DLT_CUDA_TRY(scratch.make(t, stream));
-  DLT_CUDA_TRY(copy(from, scratch.operand(), {&stream}));
+  DLT_TRY(scratch.make(t, stream));
+  DLT_TRY(copy(from, scratch.operand(), {&stream}));
   *out = scratch.operand();
   return success;
 }
@@ -72,11 +72,11 @@ Status pointer_device(const void* pointer, DLDevice* out) noexcept {
 Status to_host(void* data, const Operand& from, Stream& stream) noexcept {
   const size_t bytes = bytes_of(*from.tensor);
   if (bytes == 0) return success;
-  DLT_CUDA_TRY(no_capture("to_host", stream));
+  DLT_TRY(no_capture("to_host", stream));
   Temporary scratch;
   Operand source;
-  DLT_CUDA_TRY(packed(from, stream, scratch, &source));
-  DLT_CUDA_TRY(use(source.block, stream, false));
+  DLT_TRY(packed(from, stream, scratch, &source));
+  DLT_TRY(use(source.block, stream, false));
   Device& device = *stream.device;
   Current current(device);
   const CUdeviceptr start = address(*source.tensor);
@@ -117,8 +117,8 @@ Status from_host(const void* data, const Operand& to, Stream& stream) noexcept {
   Device& device = *stream.device;
   if (!is_contiguous(target.ndim, target.shape, target.strides)) {
     Temporary scratch;
-    DLT_CUDA_TRY(scratch.make(target, stream));
-    DLT_CUDA_TRY(from_host(data, scratch.operand(), stream));
+    DLT_TRY(scratch.make(target, stream));
+    DLT_TRY(from_host(data, scratch.operand(), stream));
     return copy(scratch.operand(), to, {&stream});
   }
   DLT_TRY(no_capture("from_host", stream));
@@ -143,7 +143,7 @@ Status to_pinned(const Operand& from, Stream& stream, Block** out, CUevent* even
   Device& device = *stream.device;
   Temporary scratch;
   Operand source;
-  DLT_CUDA_TRY(packed(from, stream, scratch, &source));
+  DLT_TRY(packed(from, stream, scratch, &source));
   BlockRef memory;
   DLT_TRY(allocate_pinned(device.ordinal, bytes, &memory.block));
   DLT_TRY(use(source.block, stream, false));
@@ -167,8 +167,8 @@ Status to_pinned(const Operand& from, Stream& stream, Block** out, CUevent* even
 
 Status copy_across(const Operand& from, const Operand& to, const Where& where) noexcept {
   Device *source_device = nullptr, *target_device = nullptr;
-  DLT_CUDA_TRY(device_of(from.tensor->device.device_id, &source_device));
-  DLT_CUDA_TRY(device_of(to.tensor->device.device_id, &target_device));
+  DLT_TRY(device_of(from.tensor->device.device_id, &source_device));
+  DLT_TRY(device_of(to.tensor->device.device_id, &target_device));
   // Packs on the source's device, on its current stream; everything else runs on the target's stream.
   Stream *source_stream = nullptr, *target_stream = nullptr;
   DLT_TRY(current_stream(source_device->ordinal, &source_stream));
@@ -197,7 +197,7 @@ Status copy_across(const Operand& from, const Operand& to, const Where& where) n
   }
   target_stream->count_work();
   // The source must not be written or reused before the copy has read it.
-  DLT_CUDA_TRY(order_after(*source_stream, *target_stream));
+  DLT_TRY(order_after(*source_stream, *target_stream));
   return direct ? success : copy(target, to, {target_stream, where.launch});
 }
 

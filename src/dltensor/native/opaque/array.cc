@@ -67,7 +67,7 @@ DetailedStatus out_of_memory(const char* function) {
 }
 
 // An array of the same kind around a block of compact elements; takes ownership of the block, also on failure.
-Status make_like(const char* function, const Array& array, DLDevice device, int32_t ndim, int64_t* shape, Block* block,
+DetailedStatus make_like(const char* function, const Array& array, DLDevice device, int32_t ndim, int64_t* shape, Block* block,
                  dlt_array_t* out) {
   int64_t strides[DLT_ARRAY_MAX_NDIM];
   contiguous_strides(ndim, shape, strides);
@@ -168,7 +168,7 @@ DetailedStatus make_zeros(const char* function, DLDataType dtype, const uintptr_
   if (DetailedStatus status = read_shape(function, shape, count, element, dims, &elements, &bytes); !status.ok()) return status;
   auto ndim = static_cast<int32_t>(count);
   Block* block;
-  if (Status status = allocate_on(function, {kDLCPU, 0}, bytes, &block); !status.ok()) return status;
+  if (DetailedStatus status = allocate_on(function, {kDLCPU, 0}, bytes, &block); !status.ok()) return status;
   memset(block->data, 0, bytes);
   contiguous_strides(ndim, dims, strides);
   DLTensor view = {block->data, {kDLCPU, 0}, ndim, dtype, dims, strides, 0};
@@ -192,14 +192,14 @@ void* owner_of(const dlt_array_t& array, void (*keep)(void*)) noexcept {
   return pinned->owner;
 }
 
-Status export_managed(Array& array, DLManagedTensorVersioned** out, DLDevice device, const int64_t* stream,
+DetailedStatus export_managed(Array& array, DLManagedTensorVersioned** out, DLDevice device, const int64_t* stream,
                       DLPackVersion max_version) {
   if (!out) return failure("as_dlpack: expected a pointer for the tensor, got NULL");
   if (max_version.major < DLPACK_MAJOR_VERSION)
     return failure("as_dlpack: expected a reader of DLPack 1.0 or later, got max_version ", max_version.major, ".",
                    max_version.minor);
   if (!is_known(device.device_type)) return failure("as_dlpack: expected a device of DLPack 1.3, got ", device);
-  if (Status status = order_on("as_dlpack", device, stream); !status.ok()) return status;
+  if (DetailedStatus status = order_on("as_dlpack", device, stream); !status.ok()) return status;
   DLManagedTensorVersioned* exported;
   uint64_t flags = array.flags;
   // Pinned memory is the host's memory all the same: on the CPU it needs another name, no copy.
@@ -233,8 +233,8 @@ Status export_managed(Array& array, DLManagedTensorVersioned** out, DLDevice dev
   return {};
 }
 
-Status import_managed(const Array& array, DLManagedTensorVersioned* tensor, dlt_array_t* out) {
-  Status status;
+DetailedStatus import_managed(const Array& array, DLManagedTensorVersioned* tensor, dlt_array_t* out) {
+  DetailedStatus status;
   if (!out) status = failure("from_dlpack: expected a pointer for the array, got NULL");
   else status = adopt_tensor("from_dlpack", tensor, array.origin, array.host, out);
   if (!status.ok()) call_deleter(tensor);
@@ -248,7 +248,7 @@ DetailedStatus adopt_tensor(const char* function, DLManagedTensorVersioned* tens
   DLTensor view = normalized(tensor->dl_tensor, strides);
   Block* block = block_around(tensor);
   if (!block) return out_of_memory(function);
-  Status status = make({&view, block, tensor->flags, origin, host, nullptr, nullptr}, out);
+  DetailedStatus status = make({&view, block, tensor->flags, origin, host, nullptr, nullptr}, out);
   // The caller still owns the tensor: only the header is freed.
   if (!status.ok()) recycle(block);
   return status;
@@ -306,7 +306,7 @@ DetailedStatus swap_axes(Array& array, Slot* slot, uintptr_t axis_1, uintptr_t a
   return {};
 }
 
-Status create(const Array& array, const uintptr_t* shape, uintptr_t count, const dlt_array_t& fill, dlt_array_t* out) {
+DetailedStatus create(const Array& array, const uintptr_t* shape, uintptr_t count, const dlt_array_t& fill, dlt_array_t* out) {
   if (!out) return failure("create: expected a pointer for the array, got NULL");
   Element element = array.element();
   int64_t dims[DLT_ARRAY_MAX_NDIM], elements;
@@ -335,13 +335,13 @@ Status create(const Array& array, const uintptr_t* shape, uintptr_t count, const
                    "got one of ", element_of(value.dtype, scalar->flags).bits, " bits (padded or packed)");
 
   Block* block;
-  if (Status status = allocate_on("create", array.device, bytes, &block); !status.ok()) return status;
+  if (DetailedStatus status = allocate_on("create", array.device, bytes, &block); !status.ok()) return status;
   if (!element.whole_bytes() && bytes) static_cast<char*>(block->data)[bytes - 1] = 0;
   fill_elements(block->data, elements, static_cast<char*>(value.data) + value.byte_offset, element);
   return make_like("create", array, array.device, static_cast<int32_t>(count), dims, block, out);
 }
 
-Status copy(Array& array, DLDevice device, dlt_array_t* out) {
+DetailedStatus copy(Array& array, DLDevice device, dlt_array_t* out) {
   if (!out) return failure("copy: expected a pointer for the array, got NULL");
   if (!is_known(device.device_type)) return failure("copy: expected a device of DLPack 1.3, got ", device);
   Block* block;

@@ -61,10 +61,10 @@ struct ArraySpec {
 };
 
 // On success the array takes over the caller's reference to the block, and the owner. On failure nothing has changed.
-DLT_API Status make(const ArraySpec& spec, dlt_array_t* out);
+DLT_API DetailedStatus make(const ArraySpec& spec, dlt_array_t* out);
 
 // An array around a managed tensor, which is validated first. On failure the caller still owns the tensor.
-DLT_API Status adopt_tensor(const char* function, DLManagedTensorVersioned* tensor, const Origin* origin, const Host* host,
+DLT_API DetailedStatus adopt_tensor(const char* function, DLManagedTensorVersioned* tensor, const Origin* origin, const Host* host,
                             dlt_array_t* out);
 
 // A new array of zeros in host memory.
@@ -83,14 +83,14 @@ void end(Array* array) noexcept;
 void show(const Array& array, Slot* slot) noexcept;
 
 // The functions of the struct, on a pinned array.
-Status export_managed(Array& array, DLManagedTensorVersioned** out, DLDevice device, const int64_t* stream,
+DetailedStatus export_managed(Array& array, DLManagedTensorVersioned** out, DLDevice device, const int64_t* stream,
                       DLPackVersion max_version);
-Status import_managed(const Array& array, DLManagedTensorVersioned* tensor, dlt_array_t* out);
-Status reshape(Array& array, Slot* slot, const uintptr_t* shape, uintptr_t count);
-Status swap_axes(Array& array, Slot* slot, uintptr_t axis_1, uintptr_t axis_2);
-Status create(const Array& array, const uintptr_t* shape, uintptr_t count, const dlt_array_t& fill, dlt_array_t* out);
-Status copy(Array& array, DLDevice device, dlt_array_t* out);
-Status move_data(Array& output, Array& input, const dlt_data_movement_t* movements, uintptr_t count);
+DetailedStatus import_managed(const Array& array, DLManagedTensorVersioned* tensor, dlt_array_t* out);
+DetailedStatus reshape(Array& array, Slot* slot, const uintptr_t* shape, uintptr_t count);
+DetailedStatus swap_axes(Array& array, Slot* slot, uintptr_t axis_1, uintptr_t axis_2);
+DetailedStatus create(const Array& array, const uintptr_t* shape, uintptr_t count, const dlt_array_t& fill, dlt_array_t* out);
+DetailedStatus copy(Array& array, DLDevice device, dlt_array_t* out);
+DetailedStatus move_data(Array& output, Array& input, const dlt_data_movement_t* movements, uintptr_t count);
 
 // The struct with our functions in it, around a handle.
 dlt_array_t with_functions(void* handle) noexcept;

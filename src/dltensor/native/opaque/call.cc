@@ -111,7 +111,7 @@ DetailedStatus call(const char* function, const char* slot, const Host* host, Fu
 DetailedStatus shape_of(const char* function, const dlt_array_t& array, const Host* host, int32_t* ndim, int64_t* shape) {
   const uintptr_t* dims = nullptr;
   uintptr_t count = DLT_ARRAY_MAX_NDIM + 1;  // what remains when the function returns success without writing a result
-  if (Status status = call(function, "shape", host, array.shape, static_cast<const void*>(array.ptr), &dims, &count);
+  if (DetailedStatus status = call(function, "shape", host, array.shape, static_cast<const void*>(array.ptr), &dims, &count);
       !status.ok())
     return status;
   if (count > DLT_ARRAY_MAX_NDIM)
@@ -129,7 +129,7 @@ DetailedStatus shape_of(const char* function, const dlt_array_t& array, const Ho
   return {};
 }
 
-Status name_of(const char* function, dlt_data_origin_t origin, const Host* host, std::string* name) {
+DetailedStatus name_of(const char* function, dlt_data_origin_t origin, const Host* host, std::string* name) {
   // 256 bytes suffice for every known name; longer ones get the registry's maximum.
   for (size_t space = 256; space <= 65536; space *= 256) {
     std::string buffer(space, '\0');
@@ -194,7 +194,7 @@ DetailedStatus export_tensor(const char* function, const dlt_array_t& array, con
     return status;
   if (!tensor)
     return failure(std::string_view(function), ": the array's function 'as_dlpack' succeeded without returning a tensor");
-  Status status = check_tensor(function, tensor);
+  DetailedStatus status = check_tensor(function, tensor);
   if (status.ok()) {
     DLDevice got = tensor->dl_tensor.device;
     if (got.device_type != device.device_type || got.device_id != device.device_id)
@@ -240,7 +240,7 @@ DetailedStatus call_copy(const dlt_array_t& array, const Host* host, DLDevice de
   return new_array_of("copy", "copy", std::move(status), made, out);
 }
 
-Status call_move_data(const dlt_array_t& output, const dlt_array_t& input, const Host* host,
+DetailedStatus call_move_data(const dlt_array_t& output, const dlt_array_t& input, const Host* host,
                       const dlt_data_movement_t* movements, uintptr_t count) {
   // `input` is passed as a bare pointer, which only the same functions can interpret.
   if (output.move_data && output.move_data != input.move_data)

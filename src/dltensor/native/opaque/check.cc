@@ -91,13 +91,13 @@ DetailedStatus expect_shape(const dlt_array_t& array, const Host* host, const ch
 // Both take a pointer or number and a number, so a struct filled by hand may have them swapped.
 // `reshape` is called first: if swapped, it receives an axis as an address, which is refused; `swap_axes` would use an
 // address as an axis.
-Status check_layout(const dlt_array_t& array, const Host* host, int64_t count) {
+DetailedStatus check_layout(const dlt_array_t& array, const Host* host, int64_t count) {
   const uintptr_t shape[2] = {1, static_cast<uintptr_t>(count)};
   if (DetailedStatus status = call_reshape(array, host, shape, 2); !status.ok())
     return failure("array_check: 'reshape' to ", Dims{reinterpret_cast<const int64_t*>(shape), 2},
                    " failed; is 'swap_axes' in this slot? ", std::string_view(status.message));
-  if (Status status = expect_shape(array, host, "reshape", "swap_axes", 1, count); !status.ok()) return status;
-  if (Status status = call_swap_axes(array, host, 0, 1); !status.ok())
+  if (DetailedStatus status = expect_shape(array, host, "reshape", "swap_axes", 1, count); !status.ok()) return status;
+  if (DetailedStatus status = call_swap_axes(array, host, 0, 1); !status.ok())
     return failure("array_check: 'swap_axes' of 0 and 1 failed; is 'reshape' in this slot? ", std::string_view(status.message));
   return expect_shape(array, host, "swap_axes", "reshape", count, 1);
 }
@@ -116,7 +116,7 @@ bool make_known(const dlt_array_t& array, const Host* host, DLDeviceType type, M
 
 // Both write eight bytes, and an array on the CPU that is of origin 1 gives the same ones for either. Another device
 // shows the difference: the origin does not change.
-Status check_origin(const dlt_array_t& array, const Host* host, const Answers& said) {
+DetailedStatus check_origin(const dlt_array_t& array, const Host* host, const Answers& said) {
   Made pinned;
   Answers now;
   if (!make_known(array, host, kDLCUDAHost, &pinned) || !ask(as_checked(pinned.array, array), host, &now).ok()) return {};

@@ -246,7 +246,7 @@ DetailedStatus to_old(const dlt_array_t& array, dlt_array_v1_t* out) {
 
 dlt_status_t dlt_array_from_v1(dlt_array_v1_t array, dlt_array_t* new_array) {
   using namespace dlt::opaque;
-  return set_last_error_of(guard_exceptions([&]() -> Status {
+  return set_last_error_of(guard_exceptions([&]() -> DetailedStatus {
     if (!new_array) return invalid("array_from_v1: expected a pointer for the array, got NULL");
     if (is_nothing(array)) return invalid("array_from_v1: expected an array, got a struct without functions");
     return to_new(array, new_array);
@@ -255,7 +255,7 @@ dlt_status_t dlt_array_from_v1(dlt_array_v1_t array, dlt_array_t* new_array) {
 
 dlt_status_t dlt_array_to_v1(dlt_array_t array, dlt_array_v1_t* new_array) {
   using namespace dlt::opaque;
-  return set_last_error_of(guard_exceptions([&]() -> Status {
+  return set_last_error_of(guard_exceptions([&]() -> DetailedStatus {
     if (!new_array) return invalid("array_to_v1: expected a pointer for the array, got NULL");
     if (is_nothing(array)) return invalid("array_to_v1: expected an array, got a struct without functions");
     return to_old(array, new_array);

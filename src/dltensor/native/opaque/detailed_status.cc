@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Text for shapes, dtypes and devices, and which of them DLPack 1.3 defines; from the rows of dlpack.h and dtypes.h.
-#include "native/opaque/status.h"
+#include "native/opaque/detailed_status.h"
 
 #include "native/words.h"
 

@@ -17,7 +17,7 @@ std::string escape_utf8(std::string_view bytes);
 // For functions of the C interface: sets the last error unless `status` is success, and returns its code.
 dlt_status_t set_last_error_of(const DetailedStatus& status) noexcept;
 
-// Runs `body`, which returns a Status, and converts C++ exceptions to a status.
+// Runs `body`, which returns a DetailedStatus, and converts C++ exceptions to a status.
 template <class Body>
 DetailedStatus guard_exceptions(Body&& body) noexcept {
   try {

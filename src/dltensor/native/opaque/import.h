@@ -9,7 +9,7 @@
 namespace dlt::opaque {
 
 // The caller still owns `tensor`. `function` begins the message.
-Status check_tensor(const char* function, const DLManagedTensorVersioned* tensor);
+DetailedStatus check_tensor(const char* function, const DLManagedTensorVersioned* tensor);
 
 // A validated tensor in the engine's form: NULL strides are filled into `strides`, byte_offset is added to
 // the address unless that is a handle.

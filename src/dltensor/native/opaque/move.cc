@@ -19,7 +19,7 @@ using Movement = dlt_data_movement_t;
 
 bool same(DLDataType a, DLDataType b) noexcept { return memcmp(&a, &b, sizeof(a)) == 0; }
 
-Status check_arrays(const Array& output, const Array& input, const DLTensor& to, const DLTensor& from) {
+DetailedStatus check_arrays(const Array& output, const Array& input, const DLTensor& to, const DLTensor& from) {
   if (output.origin != input.origin)
     return failure("move_data: expected an input of the output's origin '", std::string_view(output.origin->name),
                    "', got one of '", std::string_view(input.origin->name), "'");
@@ -43,7 +43,7 @@ Status check_arrays(const Array& output, const Array& input, const DLTensor& to,
 
 bool fits(uintptr_t start, uintptr_t length, uintptr_t size) noexcept { return length <= size && start <= size - length; }
 
-Status check_movements(const DLTensor& to, const DLTensor& from, const Movement* movements, uintptr_t count) {
+DetailedStatus check_movements(const DLTensor& to, const DLTensor& from, const Movement* movements, uintptr_t count) {
   auto samples_in = static_cast<uintptr_t>(from.shape[0]), samples_out = static_cast<uintptr_t>(to.shape[0]);
   auto properties_in = static_cast<uintptr_t>(from.shape[from.ndim - 1]);
   auto properties_out = static_cast<uintptr_t>(to.shape[to.ndim - 1]);
@@ -176,8 +176,8 @@ DetailedStatus move_data(Array& output, Array& input, const Movement* movements,
   BlockRef copied;
   Guards guards(output, input);
   DLTensor to = output.view(), from = input.view();
-  if (Status status = check_arrays(output, input, to, from); !status.ok()) return status;
-  if (Status status = check_movements(to, from, movements, count); !status.ok()) return status;
+  if (DetailedStatus status = check_arrays(output, input, to, from); !status.ok()) return status;
+  if (DetailedStatus status = check_movements(to, from, movements, count); !status.ok()) return status;
 
   // Memory in common: as if through a temporary, so that no movement reads what another has written.
   Element element = output.element();

@@ -13,7 +13,7 @@ namespace {
 
 // The message is set in the calling library, where the caller reads it. An error without a text (its allocation
 // failed) gets a static one.
-dlt_status_t report_error(const void* handle, const void* caller, const Status& status) noexcept {
+dlt_status_t report_error(const void* handle, const void* caller, const DetailedStatus& status) noexcept {
   if (status.ok()) return DLT_SUCCESS;
   const Slot* slot = slot_of(handle);
   const Host* host = slot ? slot->host.load(std::memory_order_acquire) : nullptr;
@@ -33,7 +33,7 @@ DetailedStatus no_array(const char* function, const void* handle) {
   return failure(std::string_view(function), ": not a dltensor array, or one that was destroyed");
 }
 
-Status no_place(const char* function) {
+DetailedStatus no_place(const char* function) {
   return failure(std::string_view(function), ": expected a pointer for the result, got NULL");
 }
 
@@ -159,7 +159,7 @@ dlt_array_t with_functions(void* handle) noexcept {
 dlt_status_t dlt_array_from_dlpack(DLManagedTensorVersioned* tensor, const char* origin, const dlt_host_t* host,
                                    dlt_array_t* new_array) {
   using namespace dlt::opaque;
-  Status status = guard_exceptions([&]() -> Status {
+  DetailedStatus status = guard_exceptions([&]() -> DetailedStatus {
     if (!new_array) return invalid("array_from_dlpack: expected a pointer for the array, got NULL");
     const Host* answers_to = nullptr;
     if (host && !(answers_to = host_with(*host)))
@@ -175,7 +175,7 @@ dlt_status_t dlt_array_from_dlpack(DLManagedTensorVersioned* tensor, const char*
 dlt_status_t dlt_array_create(const uintptr_t* shape, uintptr_t shape_count, DLDataType dtype, dlt_array_t* new_array) {
   using namespace dlt::opaque;
   // The message is set in the calling library, as for the functions of the struct.
-  return report_error(nullptr, __builtin_return_address(0), guard_exceptions([&]() -> Status {
+  return report_error(nullptr, __builtin_return_address(0), guard_exceptions([&]() -> DetailedStatus {
                         if (!new_array) return failure("array_create: expected a pointer for the array, got NULL");
                         return make_zeros("array_create", dtype, shape, shape_count, origin_named("dltensor"), new_array);
                       }));

@@ -8,7 +8,7 @@
 
 namespace dlt::opaque {
 
-Status allocate_on(const char* function, DLDevice device, size_t bytes, Block** block) {
+DetailedStatus allocate_on(const char* function, DLDevice device, size_t bytes, Block** block) {
   // Plain pages must not be labelled as pinned host memory.
   if (device.device_type != kDLCPU)
     return failure(std::string_view(function), ": expected a device that memory can be made on (cpu:0), got ", device);
@@ -31,7 +31,7 @@ DetailedStatus gather(const char* function, const DLTensor& view, Element elemen
   if (!count_of(view.ndim, view.shape, &count) || !bytes_of(count, element, &bytes))
     return failure(std::string_view(function), ": the shape ", Dims{view.shape, view.ndim},
                    " has more elements than memory can hold");
-  if (Status status = allocate_on(function, device, bytes, block); !status.ok()) return status;
+  if (DetailedStatus status = allocate_on(function, device, bytes, block); !status.ok()) return status;
   if (count == 0) return {};
   // The padding bits after the last packed element are set, so that copies can be compared bytewise.
   if (!element.whole_bytes()) static_cast<char*>((*block)->data)[bytes - 1] = 0;
