@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`dltensor bench`: rows beside their peers, what is missing by name, the same rows in benchmarks/. Judges no time."""
+"""`dltensor bench`: rows beside their peers, what is missing by name, the same rows in benchmarks/. Asserts no time."""
 
 import json
 import re
@@ -22,13 +22,13 @@ ROWS = [
 
 def test_rows_are_measured_beside_their_peers():
     pytest.importorskip("numpy")
-    told = []
-    rows, missing = measure(["x[1:]", "a + b, 10"], rounds=3, told=lambda *done: told.append(done))
+    progress = []
+    rows, missing = measure(["x[1:]", "a + b, 10"], rounds=3, progress=lambda *done: progress.append(done))
     found = {f"{row.group}: {row.what}": row for row in rows}
     assert {"exchange: x[1:]", "call: a + b, 10"} <= set(found)
     assert found["exchange: x[1:]"].peer == "a[1:]"
     assert all(row.ns > 0 and row.ratio == pytest.approx(row.peer_ns / row.ns, rel=0.1, abs=0.01) for row in rows)
-    assert told == [(place, len(rows)) for place in range(1, len(rows) + 1)]
+    assert progress == [(place, len(rows)) for place in range(1, len(rows) + 1)]
     assert missing == {}
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The demo: what it claims is observed, what it lacks it names, and its pages need no network."""
+"""The demo: its results are measured, missing packages are named, and its pages need no network."""
 
 import re
 import subprocess
@@ -12,7 +12,7 @@ import dltensor as dl
 
 np = pytest.importorskip("numpy")
 
-from dltensor._cli.demo import journey, peers, photo, report  # noqa: E402 (they need NumPy)
+from dltensor._cli.demo import exchange, peers, photo, report  # noqa: E402 (they need NumPy)
 from dltensor._tools import timing  # noqa: E402
 
 HEAVY = ("torch", "tvm_ffi", "pyarrow", "jax")
@@ -41,35 +41,35 @@ def demo(folder, hidden=()):
     return subprocess.run([sys.executable, "-W", "default", "-c", code], capture_output=True, text=True, timeout=300)
 
 
-def test_the_journey_ends_where_it_began():
+def test_the_last_export_has_the_address_of_the_photograph():
     start = picture()
-    home, stops = journey.travel(start, light())
-    assert [stop.name for stop in stops] == ["numpy", "memoryview"]
-    assert {stop.address for stop in stops} == {start.data_ptr} == {home.data_ptr}
-    assert not any(stop.moved or stop.passed_by or stop.readonly for stop in stops)
+    home, steps = exchange.pass_around(start, light())
+    assert [step.name for step in steps] == ["numpy", "memoryview"]
+    assert {step.address for step in steps} == {start.data_ptr} == {home.data_ptr}
+    assert not any(step.moved or step.refused or step.readonly for step in steps)
 
 
 def test_a_copy_on_the_way_is_noticed():
-    home, stops = journey.travel(start := picture(), [misbehaving(give="photo.numpy().copy()")])
-    assert stops[0].moved
+    home, steps = exchange.pass_around(start := picture(), [misbehaving(give="photo.numpy().copy()")])
+    assert steps[0].moved
     assert home.data_ptr != start.data_ptr
 
 
 def test_a_station_that_refuses_is_passed_by():
-    home, stops = journey.travel(start := picture(), [misbehaving(give="1 / 0"), *light()])
-    assert stops[0].passed_by
-    assert "division by zero" in stops[0].said
+    home, steps = exchange.pass_around(start := picture(), [misbehaving(give="1 / 0"), *light()])
+    assert steps[0].refused
+    assert "division by zero" in steps[0].said
     assert home.data_ptr == start.data_ptr
 
 
 def test_paint_shows_through_every_framework():
-    assert journey.paint(t := picture(), light()) == {"numpy": True, "memoryview": True}
-    assert t[0, 0].tolist() == list(journey.ORANGE)
-    assert t[20, 15].tolist() != list(journey.ORANGE)
+    assert exchange.paint(t := picture(), light()) == {"numpy": True, "memoryview": True}
+    assert t[0, 0].tolist() == list(exchange.ORANGE)
+    assert t[20, 15].tolist() != list(exchange.ORANGE)
 
 
 def test_paint_that_does_not_show_is_said():
-    assert journey.paint(picture(), [misbehaving(own_take="np.zeros((2, 2, 3), 'uint8')")]) == {"liar": False}
+    assert exchange.paint(picture(), [misbehaving(own_take="np.zeros((2, 2, 3), 'uint8')")]) == {"liar": False}
 
 
 def test_holdings_tell_views_copies_and_refusals_apart():
@@ -77,7 +77,7 @@ def test_holdings_tell_views_copies_and_refusals_apart():
     liars = [misbehaving(), misbehaving(give="photo.numpy().copy()"), misbehaving(give="[][0]")]
     for liar, name in zip(liars, ("honest", "copier", "refuser"), strict=True):
         liar.name = name
-    found = journey.holdings({"flipped": t[::-1]}, liars)
+    found = exchange.holdings({"flipped": t[::-1]}, liars)
     assert [found["flipped", name].verdict for name in ("honest", "copier", "refuser")] == [
         "same memory",
         "copied",
@@ -89,7 +89,7 @@ def test_holdings_tell_views_copies_and_refusals_apart():
 def test_a_read_only_photograph_stays_read_only():
     array = np.zeros((4, 4, 3), "uint8")
     array.flags.writeable = False
-    found = journey.holdings({"read-only": dl.from_dlpack(array)}, light())
+    found = exchange.holdings({"read-only": dl.from_dlpack(array)}, light())
     assert all(holding.verdict == "same memory" and holding.readonly for holding in found.values())
 
 
@@ -112,8 +112,8 @@ def test_times_are_written_in_a_unit_that_suits(value, text):
 
 
 def test_names_from_outside_cannot_break_the_page():
-    stop = journey.Stop("<script>", 16, False, False, "a & b")
-    page = report._stops(SimpleNamespace(stops=[stop]))
+    step = exchange.Step("<script>", 16, False, False, "a & b")
+    page = report._stops(SimpleNamespace(steps=[step]))
     assert "&lt;script&gt;" in page
     assert "a &amp; b" in page
 

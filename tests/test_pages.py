@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What all HTML output has in common: readable colours in light and dark, and pages that fit a narrow window."""
+"""Common properties of all HTML output: readable colours in light and dark, and pages that fit a narrow window."""
 
 import base64
 import re
@@ -166,20 +166,20 @@ def demo_page(folder):
     np = pytest.importorskip("numpy")
     pytest.importorskip("PIL")
     from dltensor._cli import demo
-    from dltensor._cli.demo import journey, peers, photo, report, work
+    from dltensor._cli.demo import exchange, peers, photo, report, work
 
     rng = np.random.default_rng(0)
     # Noise is what PNG compresses least; a photograph is a quarter of that.
     own = dl.from_dlpack(rng.integers(0, 256, (600, 512, 3), dtype="uint8")).copy()
     met = [peer for peer in peers.find(lambda text: None)[0] if peer.name == "numpy"]
-    home, stops = journey.travel(own, met)
+    home, steps = exchange.pass_around(own, met)
     scenes = photo.scenes(home)
     trial = {scene.name: scene.tensor for scene in scenes}
     works = work.work(own[:8, :8].copy(), peers=("numpy",), rounds=2)
-    hops = [journey.Hop("to numpy", "photo.numpy()", "np.from_dlpack(array)", 1e-7, 2e-7)]
+    timings = [exchange.Timing("to numpy", "photo.numpy()", "np.from_dlpack(array)", 1e-7, 2e-7)]
     found = demo.Findings(
-        "1", "credit", own, home, met, {"jax": "not installed"}, stops, {"numpy": True}, scenes, trial,
-        journey.holdings(trial, met), hops, 1e-4, works,
+        "1", "credit", own, home, met, {"jax": "not installed"}, steps, {"numpy": True}, scenes, trial,
+        exchange.holdings(trial, met), timings, 1e-4, works,
     )  # fmt: skip
     report.write(found, folder / "report.html")
     return (folder / "report.html").read_text(encoding="utf-8")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the tools print: one rule for colour, width, encoding and progress; unwritable files are refused before work."""
+"""Terminal output of the tools: colour, width, encoding and progress; unwritable files are refused before work."""
 
 import io
 import os
@@ -84,7 +84,7 @@ def test_without_standard_error_nothing_is_drawn(monkeypatch):
     monkeypatch.setattr(sys, "stderr", None)
     with _terminal.Bar("work") as bar:
         bar(1, 2)
-    _terminal.complain("nobody hears")
+    _terminal.complain("not printed")
 
 
 @pytest.mark.parametrize("style", sorted(_terminal.STYLES))
@@ -121,7 +121,7 @@ def test_help_is_folded_to_the_terminal(name, monkeypatch, capsys):
 
 
 def test_columns_are_folded_and_lose_no_word():
-    rows = [["name", "what it is said to be, in many words that need room", "12"], ["b", "short", "3"]]
+    rows = [["name", "what it is said to be, in many words that need width", "12"], ["b", "short", "3"]]
     lines = _terminal.columns_of(rows, 40, right=[2], indent=2)
     assert max(map(len, lines)) <= 40
     assert sorted(" ".join(lines).split()) == sorted(" ".join(cell for row in rows for cell in row).split())
@@ -195,7 +195,7 @@ def test_a_full_device_is_status_two_and_one_line(arguments, unbuffered):
 def test_a_closed_output_is_status_two_and_one_line():
     done = run("inspect", "dltensor:arange(3)", shell=">&-")
     assert done.returncode == 2
-    assert done.stderr == "dltensor: standard output is closed; send it to /dev/null to do without it\n"
+    assert done.stderr == "dltensor: standard output is closed; redirect it to /dev/null to discard it\n"
     assert run("info", shell=">&- 2>&-").returncode == 2
     assert run("inspect", "nowhere:x", shell="2>&-").returncode == 2
 

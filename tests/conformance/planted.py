@@ -9,7 +9,7 @@ import os
 
 import dltensor as dl
 from dltensor.conformance import _probe
-from dltensor.conformance.observed import DOORS, patterns
+from dltensor.conformance.observed import TABLE_ATTRIBUTES, patterns
 from dltensor.conformance.sources import Source
 from dltensor.conformance.targets import BASE, LAYOUTS, Row, Target
 
@@ -137,7 +137,7 @@ class Planted:
     """An array with a defect in its exports."""
 
     def __init__(self, inner, defect=None):
-        self.inner, self.defect, self.lent = inner, defect, []
+        self.inner, self.defect, self.exported = inner, defect, []
 
     def __dlpack_device__(self):
         return (1, None) if self.defect == "device-is-a-pair-of-integers" else (1, 0)
@@ -182,10 +182,10 @@ def offering(kind, defect):
         return _probe.table_capsule(_probe.make_table(**fields), name)
 
     if defect == "table-belongs-to-the-type":
-        meta = type("Fresh", (type,), {DOORS[0]: property(lambda cls: offer())})
+        meta = type("Fresh", (type,), {TABLE_ATTRIBUTES[0]: property(lambda cls: offer())})
         return meta("Planted", (kind,), {})
     table = offer()
-    return type("Planted", (kind,), {DOORS[0]: table})
+    return type("Planted", (kind,), {TABLE_ATTRIBUTES[0]: table})
 
 
 def maker(defect):
@@ -322,7 +322,7 @@ class Elsewhere(Planted):
 
 
 def _table_of(x):
-    return _probe.Table.of(getattr(type(x), DOORS[0])) if hasattr(type(x), DOORS[0]) else None
+    return _probe.Table.of(getattr(type(x), TABLE_ATTRIBUTES[0])) if hasattr(type(x), TABLE_ATTRIBUTES[0]) else None
 
 
 def through_any_table(x, asked):
@@ -360,7 +360,7 @@ def through_any_table_with(table, other):
 def needing_views(x, asked):
     table = _table_of(x)
     if table is not None and not table.functions["dltensor_from_py_object_no_sync"]:
-        raise RuntimeError("the table lends no views")
+        raise RuntimeError("the table has no view function")
     return dl.from_dlpack(x, **asked)
 
 

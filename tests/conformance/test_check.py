@@ -83,8 +83,8 @@ def test_only_chooses_by_rule_name_and_side():
 @pytest.mark.parametrize(
     ("spec", "words"),
     [
-        ("planted:nothing_of_this_name", "cannot be had"),
-        ("no_such_module:make", "cannot be had"),
+        ("planted:nothing_of_this_name", "cannot be loaded"),
+        ("no_such_module:make", "cannot be loaded"),
         ("planted:BASE", "expected a function without arguments"),
     ],
 )
@@ -100,7 +100,7 @@ def test_a_target_that_cannot_be_had_says_why(spec, words):
         ("exits", f"your function raised SystemExit: 3 ({line_of(users_of_check.exits)})"),
         (
             "returns_no_array",
-            "your function returned list, which has no __dlpack__; expected an array that speaks DLPack",
+            "your function returned list, which has no __dlpack__; expected an array that supports DLPack",
         ),
         ("ends_the_process", "the first call of your function ended the child: the process died by SIGABRT"),
     ],

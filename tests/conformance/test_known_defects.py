@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The suite finds what is known to be wrong in released frameworks: a row per defect; other versions are not judged."""
+"""The suite finds the known defects of released frameworks: a row per defect; other versions are not checked."""
 
 import re
 from functools import cache

@@ -104,7 +104,7 @@ def test_a_crash_ends_neither_the_other_cases_nor_the_run():
 def test_a_framework_that_cannot_be_imported_is_named_and_has_no_row():
     matrix = measure(["dltensor", "no_such_module:make"])
     assert matrix.producers == ["dltensor"]
-    assert "cannot be had" in matrix.missing["no_such_module:make"]
+    assert "cannot be loaded" in matrix.missing["no_such_module:make"]
     assert "Not measured: no_such_module:make" in plain(matrix)
     with pytest.raises(dl.conformance.Missing, match="expected frameworks that are installed"):
         measure(["no_such_module:make"])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Say what is installed here: versions, devices, optional packages, and the flags to build against this package."""
+"""Show what is installed here: versions, devices, optional packages, and the flags to build against this package."""
 
 import ctypes
 import json
@@ -13,9 +13,9 @@ import dltensor as dl
 
 from .._tools.terminal import labelled, say, width
 
-# What each package that we can use or meet gives to a user. Nothing of this is imported to find it.
+# What each optional package adds. None of them is imported to detect it.
 PACKAGES = {
-    "numpy": "numpy(), and everything that speaks its arrays",
+    "numpy": "numpy(), and exchange with NumPy arrays",
     "ml_dtypes": "bfloat16, fp8, fp4 and int4 in NumPy",
     "matplotlib": "the demo's photograph and pictures",
     "torch": "peer",
@@ -28,7 +28,7 @@ PACKAGES = {
 }
 
 
-# What a build asks for; several at once come in this order, on one line.
+# The build flags; several requested at once are printed in this order, on one line.
 FLAGS = {
     "cflags": "the compiler's flags",
     "libs": "the linker's flags",
@@ -39,7 +39,7 @@ FLAGS = {
 
 
 def _has_driver():
-    """Whether NVIDIA's driver library is on this machine. Loading it starts nothing on a device."""
+    """Whether NVIDIA's driver library is on this machine. Loading it does not initialize a device."""
     try:
         ctypes.CDLL("libcuda.so.1")
     except OSError:
@@ -64,7 +64,7 @@ def collect():
     Raises
     ------
     importlib.metadata.PackageNotFoundError
-        The package was not installed but put on the path by hand.
+        The package is on the path but not installed.
 
     Examples
     --------

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command line: finds the subcommand and hands over to its module. No subcommand's work is done here.
+"""The command line: finds the subcommand and calls its module.
 
 A subcommand is one row of `COMMANDS` and one module with ``arguments(parser)`` and ``run(options)``, which returns the
-exit status. Its docstring is its help. The module is imported only when its command is asked for. How they print is in
-`_terminal`.
+exit status. Its docstring is its help. The module is imported only when its command is run. Printing is in
+`_tools.terminal`.
 """
 
 import argparse
@@ -18,12 +18,12 @@ from .._tools.output import OutputError
 from .._tools.terminal import complain, flush
 
 COMMANDS = {
-    "demo": ("dltensor._cli.demo", "one photograph travels between frameworks without a copy; writes a report"),
-    "inspect": ("dltensor.inspection", "everything about a tensor of any framework, and what its consumers do with it"),
-    "check": ("dltensor.conformance.command", "which rules of DLPack a framework, or your own type, keeps"),
-    "matrix": ("dltensor.conformance.matrix.command", "every installed framework gives its tensors to every other"),
-    "bench": ("dltensor._cli.bench", "what exchange and calls cost on this machine, beside the installed peers"),
-    "info": ("dltensor._cli.info", "versions, devices, packages found, and the flags to build against this package"),
+    "demo": ("dltensor._cli.demo", "pass one photograph through every framework without a copy; write a report"),
+    "inspect": ("dltensor.inspection", "show every field of a tensor, and how known consumers handle it"),
+    "check": ("dltensor.conformance.command", "check which rules of DLPack a framework, or your own type, follows"),
+    "matrix": ("dltensor.conformance.matrix.command", "exchange tensors between all installed frameworks"),
+    "bench": ("dltensor._cli.bench", "time exchange and calls on this machine against the installed peers"),
+    "info": ("dltensor._cli.info", "show versions, devices, packages, and the flags to build against this package"),
 }
 
 _INTRO = "DLPack-native tensors: exchange, compute on and hold arrays of any framework."
@@ -36,7 +36,7 @@ def _top(commands):
         prog="dltensor",
         description=_INTRO,
         usage="dltensor [--version] COMMAND ...",
-        epilog=f"commands:\n{rows}\n\n'dltensor COMMAND --help' says more about one.",
+        epilog=f"commands:\n{rows}\n\n'dltensor COMMAND --help' says shows the help of a command.",
     )
     parser.add_argument("--version", action="version", version=f"dltensor {version('dltensor')}")
     parser.add_argument("command", metavar="COMMAND", choices=list(commands), help=argparse.SUPPRESS)
@@ -56,7 +56,7 @@ def _run(given):
 
 
 def _drop_output():
-    """Send what is buffered for standard output nowhere: Python would complain once more when it flushes at exit."""
+    """Discard what is buffered for standard output: Python would report the error again when it flushes at exit."""
     with contextlib.suppress(OSError, ValueError, AttributeError):
         null = os.open(os.devnull, os.O_WRONLY)
         os.dup2(null, sys.stdout.fileno())
@@ -79,7 +79,7 @@ def main(arguments=None):
     Raises
     ------
     SystemExit
-        Help or the version was asked for (status 0), or the arguments make no sense (status 2).
+        Help or the version was asked for (status 0), or the arguments are invalid (status 2).
 
     Examples
     --------
@@ -90,7 +90,7 @@ def main(arguments=None):
     """
     given = sys.argv[1:] if arguments is None else list(arguments)
     if sys.stdout is None:
-        complain("dltensor: standard output is closed; send it to /dev/null to do without it")
+        complain("dltensor: standard output is closed; redirect it to /dev/null to discard it")
         return 2
     try:
         try:
@@ -101,7 +101,7 @@ def main(arguments=None):
         complain("interrupted")
         return 130
     except BrokenPipeError:
-        # The reader (head, say) has seen enough.
+        # The reader, such as head, has closed the pipe.
         _drop_output()
         return 0
     except OutputError as error:

@@ -61,7 +61,7 @@ def count(text):
     Raises
     ------
     argparse.ArgumentTypeError
-        It is none.
+        It is not a whole number from 1 on.
 
     Examples
     --------
@@ -69,7 +69,7 @@ def count(text):
     >>> count("8")
     8
     """
-    # 19 digits are beyond every use; Python refuses to read some thousands of them.
+    # More than 19 digits are never useful, and Python refuses to parse thousands of digits.
     if not re.fullmatch(r"[0-9]{1,19}", text) or int(text) < 1:
         raise argparse.ArgumentTypeError(f"expected a whole number from 1 on, got {first_line(text, 40)!r}")
     return int(text)

@@ -9,11 +9,11 @@ from .._core.foreign_text import first_line
 
 
 class OutputError(OSError):
-    """What a command found out cannot be written; the text names the place and the reason."""
+    """The output of a command cannot be written; the message names the file and the reason."""
 
 
 def reason_of(error):
-    """Return what the system says about an `OSError`, without its number."""
+    """Return the system's message of an `OSError`, without its number."""
     return error.strerror or first_line(str(error)) or type(error).__name__
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the tools print: width, colour, encoding, progress and columns, one rule for all of them. Knows no content.
+"""Terminal output of the tools: width, colour, encoding, progress and columns.
 
 Colours and the progress bar need a terminal; `NO_COLOR` or `TERM=dumb` turns both off.
 """
@@ -27,9 +27,9 @@ STYLES = {
     "worst": "1;31",
     "dim": "2",
 }
-"""What a style is in the codes of a terminal."""
+"""Styles as terminal escape codes."""
 
-# What is written instead where the encoding of a stream lacks a character.
+# Replacements for characters that the encoding of a stream lacks.
 _SPELLED = {"×": "x", "µ": "u", "→": "->", "·": "-", "−": "-"}
 
 
@@ -78,7 +78,7 @@ def _encodable(text, stream):
 
 
 def say_lines(lines, stream=None):
-    """Print lines of styled pieces. Control characters in them are escaped, whoever they come from.
+    """Print lines of styled pieces. Control characters in them are escaped, whatever their source.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ def complain(text):
 
 
 def fill(text, columns, indent=0):
-    """Return the lines of a text folded to a width; words longer than that stand out.
+    """Return the lines of a text folded to a width; longer words exceed the width.
 
     Parameters
     ----------
@@ -166,9 +166,9 @@ def fill(text, columns, indent=0):
     list of str
     """
     lead = " " * indent
-    room = max(columns, indent + 20)
+    width = max(columns, indent + 20)
     return textwrap.wrap(
-        text, room, initial_indent=lead, subsequent_indent=lead, break_long_words=False, break_on_hyphens=False
+        text, width, initial_indent=lead, subsequent_indent=lead, break_long_words=False, break_on_hyphens=False
     ) or [""]
 
 
@@ -198,13 +198,13 @@ def labelled(label, text, indent, columns):
     return [label + body[0][len(label) :] if body[0] else label, *body[1:]]
 
 
-def _widths(rows, room, right):
-    """The widths of columns that fit into `room`: the widest are made narrower, at first without cutting a word."""
+def _widths(rows, width, right):
+    """The widths of columns that fit into `width`: the widest are made narrower, at first without cutting a word."""
     columns = list(zip(*rows, strict=True))
     widths = [max(1, *map(len, column)) for column in columns]
     words = [max((len(word) for cell in column for word in cell.split()), default=1) for column in columns]
     for floors in (words, [1] * len(widths)):
-        while (over := sum(widths) + 2 * (len(widths) - 1) - room) > 0:
+        while (over := sum(widths) + 2 * (len(widths) - 1) - width) > 0:
             foldable = [
                 place for place, size in enumerate(widths) if place not in right and size > max(12, floors[place])
             ]
@@ -256,7 +256,7 @@ def columns_of(rows, columns, right=(), indent=0):
 
 
 class Bar:
-    """One line on standard error that says what is going on, and goes away; nothing where `is_plain`.
+    """One line of progress on standard error, erased at the end; nothing where `is_plain`.
 
     Parameters
     ----------
@@ -293,7 +293,7 @@ class Bar:
         text : str, default ""
         """
         if self._is_shown:
-            # A line that wraps could not be taken back.
+            # A line that wraps could not be erased.
             text = _encodable(escape_controls(text)[: width() - 1], self._stream)
             self._stream.write(f"\r\033[K{text}")
             self._stream.flush()

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Times statements by turns, so that whatever disturbs the machine disturbs them alike. Knows no statement."""
+"""Times statements alternately, so that disturbances of the machine affect all of them alike."""
 
 import gc
 import statistics
 import timeit
 
 SAMPLE = 60e-6
-"""Seconds that one sample should last: long beside the clock's tick, short beside a disturbance."""
+"""Seconds of one sample: long compared with the clock's resolution, short compared with a disturbance."""
 
 
 def by_turns(statements, names, rounds=41, sample=SAMPLE):
@@ -41,7 +41,7 @@ def by_turns(statements, names, rounds=41, sample=SAMPLE):
     timers = {statement: timeit.Timer(statement, globals=names) for statement in dict.fromkeys([*statements, "pass"])}
     counts = {}
     for statement, timer in timers.items():
-        timer.timeit(3)  # the first calls find out what later ones remember
+        timer.timeit(3)  # warm up: the first calls fill caches
         count = 1
         while (spent := timer.timeit(count)) < sample / 4:
             count *= 4

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The conformance suite of DLPack: does a framework keep the rules? Importing this loads no framework and no check."""
+"""The conformance suite of DLPack: does a framework follow the rules? Imports no framework and no check."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ __all__ = [*_WHERE, "Missing", "check", "installed"]
 
 
 def __getattr__(name):
-    # Imported when asked for: they bring XML and JSON along, which `import dltensor` has no use for.
+    # Imported lazily: they import XML and JSON, which `import dltensor` does not need.
     if name in _WHERE:
         return getattr(importlib.import_module(f".{_WHERE[name]}", __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 class Missing(ImportError):
-    """The target of a check cannot be had; the text says why and what helps."""
+    """The target of a check cannot be loaded; the message has the reason and the remedy."""
 
 
 def installed() -> list[str]:
@@ -86,9 +86,9 @@ def _chosen(only):
 
 
 def check(
-    framework: object, *, only: Sequence[str] = (), jobs: int = 2, told: Callable[..., object] | None = None
+    framework: object, *, only: Sequence[str] = (), jobs: int = 2, progress: Callable[..., object] | None = None
 ) -> Result:
-    """Find out which rules of DLPack a framework keeps. Checks run in child processes: a crash is a result.
+    """Check which rules of DLPack a framework follows. Checks run in child processes: a crash is a result.
 
     Parameters
     ----------
@@ -99,8 +99,8 @@ def check(
         Rules (``"R20"``), names of checks, or ``producer``, ``consumer``, ``lifetime``, ``table``, ``hostile``.
     jobs : int
         How many child processes at a time, at most; never more than there are cores.
-    told : callable of (done, total), optional
-        Called as the checks get done.
+    progress : callable of (done, total), optional
+        Called after each check.
 
     Returns
     -------
@@ -111,7 +111,7 @@ def check(
     Missing
         The framework cannot be imported, or the user's function raises or returns no array.
     ValueError
-        `only` names nothing, or `jobs` is no whole number from 1 on.
+        `only` names nothing, or `jobs` is not an integer of at least 1.
 
     Examples
     --------
@@ -126,14 +126,14 @@ def check(
     together = [name for name, one in chosen.items() if not one.alone and not one.rule.startswith("H")]
     hostile = [name for name, one in chosen.items() if one.rule.startswith("H")]
     alone = [[name] for name, one in chosen.items() if one.alone]
-    # Both halves of the hostile ones: a crash costs one more import of the framework, and they can be shared out.
+    # The hostile checks in two halves: a crash costs one more import of the framework, and halves run in parallel.
     batches = [together, hostile[::2], hostile[1::2], *alone]
     done = []
 
     def one_more(name):
         done.append(name)
-        if told:
-            told(len(set(done)), len(chosen))
+        if progress:
+            progress(len(set(done)), len(chosen))
 
     try:
         outcomes, facts = run(framework, batches, jobs, one_more)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reading, making, taking and watching managed tensors and exchange tables without trusting them. Judges nothing."""
+"""Reads, creates, imports and watches managed tensors and exchange tables without trusting them. Decides nothing."""
 
 from collections import namedtuple
 
@@ -75,7 +75,7 @@ cdef tuple _extents(int64_t* values, int32_t ndim):
 
 cdef object _describe(const DLTensor* t, bint legacy, tuple version, uint64_t flags, void* context, void* deleter,
                       void* address):
-    # Where another major version has its pointers is not ours to guess.
+    # The layout of another major version is unknown.
     cdef bint known = version is None or version[0] == 1
     return Struct(legacy, version, flags, <uintptr_t>t.data, (<int>t.device.device_type, t.device.device_id), t.ndim,
                   (t.dtype.code, t.dtype.bits, t.dtype.lanes),
@@ -100,7 +100,7 @@ def is_capsule(thing):
 
 
 def name_of(capsule):
-    """The name that a capsule bears now, or None."""
+    """The current name of a capsule, or None."""
     cdef const char* name = PyCapsule_GetName(capsule)
     return None if name == NULL else (<bytes>name).decode("utf-8", "replace")
 
@@ -111,7 +111,7 @@ def name_address(capsule):
 
 
 def text_at(uintptr_t address):
-    """The text that lies at an address, to its NUL, at most 64 bytes."""
+    """The C string at an address, at most 64 bytes."""
     return (<const char*>address)[:64].partition(b"\0")[0].decode("utf-8", "replace")
 
 
@@ -127,7 +127,7 @@ def look(capsule):
     return _describe_managed(_pointer(capsule), LAYOUTS[name])
 
 
-# Only functions of this module have it: classes whose objects hold a foreign address are made nowhere else.
+# A token of this module: objects that hold a foreign address cannot be created elsewhere.
 cdef object _MADE_HERE = object()
 
 
@@ -138,7 +138,7 @@ cdef int _refuse_unless_made_here(token, str name, str made_by) except -1:
 
 
 cdef class ImportedTensor:
-    """A struct taken out of its capsule, or got from a table: the caller deletes it, once."""
+    """A struct removed from its capsule, or returned by a table: the caller deletes it, once."""
     cdef void* managed
     cdef bint legacy
     cdef public bint deleted
@@ -263,7 +263,7 @@ cdef int _edit_tensor(DLTensor* t, dict fields) except -1:
 
 
 def edit(capsule, **fields):
-    """Change fields of an unconsumed capsule's struct: how planted defects come into a sound export.
+    """Change fields of an unconsumed capsule's struct: this plants defects in a valid export.
 
     `version`, `flags`, `deleter` (None or "leaks") and those of the tensor.
     """
@@ -323,7 +323,7 @@ cdef class Probe:
     cdef readonly bint legacy
     cdef readonly object keeps
 
-    # Not __init__: an object that skips it would have no struct, and a second call would replace one that is lent.
+    # Not __init__: an object that skips it would have no struct, and a second call would replace an exported one.
     def __cinit__(self, *, legacy=False, version=(1, 3), flags=0, shape=(2, 3), strides="c", dtype=(2, 32, 1),
                   device=(1, 0), byte_offset=0, data=None, owned=None, ndim=None, deleter=True, context=1, keeps=None):
         cdef DLTensor* t
@@ -390,7 +390,7 @@ cdef class Probe:
         return _describe_managed(self.made, self.legacy)
 
     def capsule(self, name=None, ending=True):
-        """Hand it out, under the standard's name for its layout unless another is given."""
+        """Export it, under the standard's name for its layout unless another is given."""
         cdef bytes kept
         name = name or ("dltensor" if self.legacy else "dltensor_versioned")
         kept = _NAMES.setdefault(name, name.encode())
@@ -404,12 +404,12 @@ cdef object _listener = None
 
 
 def on_trying(listener):
-    """Who is told what is being tried, so that a crash can be put down to it."""
+    """The callback that records the current step, so that a crash can be attributed to it."""
     global _listener
     _listener = listener
 
 
 def trying(str what):
-    """Say what comes next."""
+    """Record the next step."""
     if _listener is not None:
         _listener(what)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Part of _probe.pyx: exchange tables, our own over any source and those of others called as C calls them.
+# Part of _probe.pyx: exchange tables, our own over any source, and foreign ones called as from C.
 
 # An exchange table over `__dlpack__`, for sources that offer one. What its functions do besides is set per process.
 cdef dict _manners = {"from": "sound", "calls": [], "objects": []}
@@ -44,8 +44,8 @@ cdef int _view_object(void* thing, DLTensor* out) except -1 with gil:
         memset(out, 0, sizeof(DLTensor))
         return 0
     cdef DLManagedTensorVersioned* managed = _export(<object>thing)
-    out[0] = managed.dl_tensor  # the struct is left to the source's probes, which never go
-    (<object>thing).lent.append(<uintptr_t>managed)
+    out[0] = managed.dl_tensor  # the source's probes own the struct and are never freed
+    (<object>thing).exported.append(<uintptr_t>managed)
     return 0
 
 
@@ -125,7 +125,7 @@ def table_capsule(uintptr_t address, str name="dlpack_exchange_api"):
 
 
 cdef str _pending():
-    """The pending exception in words, cleared; None when there is none."""
+    """The pending exception as text, cleared; None when there is none."""
     if PyErr_Occurred() == NULL:
         return None
     try:
@@ -139,7 +139,7 @@ cdef int _raise() except? -1:
 
 
 cdef class Table:
-    """Somebody's exchange table: its fields, and its functions called as C calls them."""
+    """A foreign exchange table: its fields, and its functions called as from C."""
     cdef DLPackExchangeAPI* api
     cdef public object last_error
 
@@ -174,20 +174,20 @@ cdef class Table:
                 "current_work_stream": <uintptr_t>self.api.current_work_stream}
 
     def export(self, thing):
-        """The result, the `ImportedTensor` (None for NULL) and the error in words."""
+        """The result, the `ImportedTensor` (None for NULL) and the error as text."""
         cdef DLManagedTensorVersioned* out = NULL
         cdef int result = self.api.managed_tensor_from_py_object_no_sync(<void*>thing, &out)
         return result, None if out == NULL else _taken(out, False), _pending()
 
     def view(self, thing):
-        """The result, a `Struct` with nobody to delete it, and the error in words."""
+        """The result, a `Struct` without a deleter, and the error as text."""
         cdef DLTensor out
         memset(&out, 0, sizeof(out))
         cdef int result = self.api.dltensor_from_py_object_no_sync(<void*>thing, &out)
         return result, _describe(&out, False, None, 0, NULL, NULL, NULL), _pending()
 
     def hand_over(self, Probe probe):
-        """The result, the object made of a probe's tensor, and the error in words."""
+        """The result, the object made of a probe's tensor, and the error as text."""
         cdef void* out = NULL
         cdef int result = self.api.managed_tensor_to_py_object_no_sync(&probe.made.versioned, &out)
         made = None
@@ -209,7 +209,7 @@ cdef class Table:
         return result, None if out == NULL else _taken(out, False), said.calls, words, _pending()
 
     def stream(self, int kind=1, int number=0, uintptr_t before=0xDEAD):
-        """The result, what was written over `before`, and the error in words."""
+        """The result, what was written over `before`, and the error as text."""
         cdef void* out = <void*>before
         cdef int result = self.api.current_work_stream(<DLDeviceType>kind, number, &out)
         return result, <uintptr_t>out, _pending()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A child process that tries checks one after another; what crashes it is put down to the check it was in.
+"""A child process that tries checks one after another; a crash is attributed to the check that was running.
 
 It reads one line of JSON from standard input and writes one per event to a pipe that the target cannot write to.
 """
@@ -26,12 +26,12 @@ def _talker():
 
 
 def run_one(check, target):
-    """The outcome of one check in this process, and its words: kept, broken or skipped."""
+    """The outcome of one check in this process, and its message: kept, broken or skipped."""
     from .checks import Broken, NotApplicable, say
 
     side = target.produces if check.side == "producer" else target.consumes
     if not side:
-        return "skipped", f"{target.name} is no {check.side}"
+        return "skipped", f"{target.name} is not a {check.side}"
     try:
         check.function(target)
     except Broken as error:
@@ -41,7 +41,7 @@ def run_one(check, target):
     except KeyboardInterrupt:
         return "broken", "KeyboardInterrupt came out of the target"
     except Exception as error:
-        # Something on the way to the question failed, which another check asks about.
+        # A precondition failed, which another check covers.
         return "skipped", f"could not be decided: {say(error)}"
     return "kept", ""
 
@@ -58,7 +58,7 @@ def serve(prepare):
     Raises
     ------
     ValueError
-        The order is no JSON.
+        The order is not JSON.
     """
     tell = _talker()
     order = json.loads(sys.stdin.readline())
@@ -85,7 +85,7 @@ def serve(prepare):
         outcome, words, seen = attempt(name)
         tell(end=name, outcome=outcome, words=words, seen=seen, seconds=time.perf_counter() - started)
     if not natural_end:
-        os._exit(0)  # how a framework shuts down is another check's business
+        os._exit(0)  # other checks cover how a framework shuts down
 
 
 def prepare(name, names):

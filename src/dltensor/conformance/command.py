@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Check which rules of DLPack a framework, or your own type, keeps. Each check runs in a child process.
+"""Check which rules of DLPack a framework, or your own type, follows. Each check runs in a child process.
 
 TARGET is the name of an installed framework, or module:name of a function that returns an array, of a function that
 takes one, or of an object with `make` and `from_dlpack`.
 
-Exit status: 0 no MUST is broken, 1 one is, 2 TARGET cannot be checked: it is not there, or your function raises.
+Exit status: 0 no MUST is broken, 1 one is, 2 TARGET cannot be checked: it is not installed, or your function raises.
 """
 
 import os
@@ -28,14 +28,12 @@ def arguments(parser):
     """
     parser.usage = "dltensor check [OPTIONS] [TARGET ...]"
     parser.add_argument(
-        "target", metavar="TARGET", nargs="*", help="numpy, torch, mypkg:make ...; without one, what is here"
+        "target", metavar="TARGET", nargs="*", help="numpy, torch, mypkg:make ...; default: all installed"
     )
     parser.add_argument("--only", metavar="WHAT", default="", help="rules, checks or sides, by comma: R20,44,hostile")
     parser.add_argument("--jobs", metavar="N", type=count, default=cores(), help="child processes at a time")
-    parser.add_argument(
-        "--explain", metavar="RULE", help="say what a rule wants, where it stands and how it is checked"
-    )
-    parser.add_argument("--verbose", action="store_true", help="also say what did not apply, and why")
+    parser.add_argument("--explain", metavar="RULE", help="show what a rule requires, its source and how it is checked")
+    parser.add_argument("--verbose", action="store_true", help="also show what did not apply, and why")
     parser.add_argument("--json", metavar="FILE", type=output_file, help="write all findings")
     parser.add_argument("--junit", metavar="FILE", type=output_file, help="write them for CI")
     parser.add_argument("--badge", metavar="FILE", type=output_file, help="write an SVG badge")
@@ -53,7 +51,7 @@ def _explain(name):
         "H": "dlpack.h 1.3",
         "P": "the Python specification of DLPack 1.3",
         "A": "the array API standard 2025.12",
-        "ours": "no standard says so: robustness",
+        "ours": "robustness, not part of a standard",
     }
     lines = [
         f"{rule.id}  {rule.severity}  ({'; '.join(sources[part] for part in rule.source.split(', '))})",
@@ -90,7 +88,7 @@ def run(options):
     for target in options.target:
         try:
             with Bar(target) as bar:
-                results.append(check(target, only=only, jobs=options.jobs, told=bar))
+                results.append(check(target, only=only, jobs=options.jobs, progress=bar))
         except (Missing, ValueError) as error:
             complain(str(error))
             missing += 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a struct says, read element by element without any framework: bit patterns, values, addresses."""
+"""The content of a struct, read element by element without a framework: bit patterns, values, addresses."""
 
 import itertools
 import struct as packing
@@ -22,7 +22,7 @@ _FORMATS = {
     (1, 64): "Q",
     (6, 8): "B",
 }
-DOORS = ("__dlpack_c_exchange_api__", "__c_dlpack_exchange_api__")
+TABLE_ATTRIBUTES = ("__dlpack_c_exchange_api__", "__c_dlpack_exchange_api__")
 
 
 def strides_of(struct):

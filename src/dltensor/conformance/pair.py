@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A child process in which one framework hands its arrays to another. Each case is one exchange, or its time.
+"""A child process in which one framework exports its arrays to another. Each case is one exchange, or its time.
 
 What is compared is what both sides export themselves: bit patterns, element type, shape, address.
 """
@@ -12,7 +12,7 @@ from .observed import observe
 
 MATRIX_LAYOUTS = ("c", "row", "sliced", "stepped", "transposed", "reversed", "broadcast", "scalar", "empty")
 BETWEEN = ">"
-"""What stands between producer and consumer in the name of a pair."""
+"""The separator of producer and consumer in the name of a pair."""
 
 
 def cases():
@@ -41,7 +41,7 @@ class Pair:
 
     def __init__(self, producer, consumer):
         self.producer, self.consumer = producer, consumer
-        # Who knows one axis only is not asked for two in the cases that are not about axes.
+        # A framework with one-dimensional arrays only gets them in all cases that are not about axes.
         self.plain = "row" if consumer.row is not None and consumer.row.flat else "c"
 
     def attempt(self, name):
@@ -73,7 +73,7 @@ class Pair:
         except Exception as error:
             return None, say(error)
         if self.once(thing):
-            # Its twin lies elsewhere: whether it is shared cannot be seen.
+            # The second array has another address: sharing cannot be observed.
             return self.producer.make(layout, dtype), (before, False)
         return thing, (before, True)
 
@@ -86,7 +86,7 @@ class Pair:
         return False
 
     def exchange(self, layout, dtype):
-        """Hand one array over and compare."""
+        """Exchange one array and compare."""
         thing, seen = self._make(layout, dtype)
         if thing is None:
             return "unexported", seen
@@ -128,15 +128,15 @@ class Pair:
         return "copies", ""
 
     def readonly(self):
-        """Hand a read-only array over: is it still read-only?"""
+        """Exchange a read-only array: is it still read-only?"""
         thing, seen = self._make("readonly", "float32")
         if thing is None:
             return "unexported", seen
         before, same = seen
         marked, row = before.is_marked_read_only, self.producer.row
         if marked is False or (marked is None and row is not None and row.wraps):
-            # Who wraps another's memory and forgot has no read-only array of its own.
-            return "absent", f"{self.producer.name} does not know that it is read-only"
+            # A framework that wraps foreign memory and drops the flag has no read-only array.
+            return "absent", f"{self.producer.name} does not mark it read-only"
         try:
             result = self.consumer.take(thing)
         except Exception as error:
@@ -190,7 +190,7 @@ def prepare(name, names):
     from .targets import find
 
     first, second = name.split(BETWEEN)
-    # Like `import producer, consumer`; one who is both is the same target.
+    # Like `import producer, consumer`; a framework in both roles is one target.
     producer = find(first)
     consumer = producer if second == first else find(second)
     facts = {

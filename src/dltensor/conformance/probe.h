@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Managed tensors that may say anything and count what consumers do with them, and a watch on the deleters of others.
-// Only what must run without the GIL, on foreign threads or after the interpreter is here. Nothing judges here.
+// Managed tensors with arbitrary fields that count what consumers do with them, and counters for foreign deleters.
+// Only what must run without the GIL, on foreign threads or after the interpreter is here. Nothing is decided here.
 #pragma once
 #include <Python.h>
 
@@ -15,33 +15,33 @@
 
 namespace dlt::probe {
 
-inline constexpr int kRoom = 64;
+inline constexpr int kMaxDims = 64;
 
-// One struct of ours. It is spoilt when deleted but never freed, so that a second call is counted and not fatal.
+// One struct of ours. It is overwritten when deleted but never freed, so that a second call is counted and not fatal.
 struct Made {
   union {
     DLManagedTensorVersioned versioned;
     DLManagedTensor legacy;
-    char room[128];
+    char space[128];
   };
   std::atomic<int> deleted{0};
-  int64_t shape[kRoom];
-  int64_t strides[kRoom];
-  void* owned = nullptr;  // memory that only this struct describes, and that may be spoilt with it
+  int64_t shape[kMaxDims];
+  int64_t strides[kMaxDims];
+  void* owned = nullptr;  // memory that only this struct describes, and that may be overwritten with it
   size_t owned_bytes = 0;
 
-  Made() { std::memset(room, 0, sizeof room); }
+  Made() { std::memset(space, 0, sizeof space); }
 };
 
 inline void spoil(Made* made) {
-  for (int axis = 0; axis < kRoom; axis++) made->shape[axis] = made->strides[axis] = -7777;
+  for (int axis = 0; axis < kMaxDims; axis++) made->shape[axis] = made->strides[axis] = -7777;
   if (made->owned) std::memset(made->owned, 0xdd, made->owned_bytes);
   made->deleted++;
 }
 inline void delete_versioned(DLManagedTensorVersioned* self) { spoil(reinterpret_cast<Made*>(self)); }
 inline void delete_legacy(DLManagedTensor* self) { spoil(reinterpret_cast<Made*>(self)); }
 
-// As the standard wants it: the deleter, unless somebody has taken the struct and renamed the capsule.
+// As the standard wants it: the deleter, unless a consumer has imported the struct and renamed the capsule.
 inline void end_capsule(PyObject* capsule) {
   if (PyCapsule_IsValid(capsule, "dltensor_versioned")) {
     auto* m = static_cast<DLManagedTensorVersioned*>(PyCapsule_GetPointer(capsule, "dltensor_versioned"));
@@ -51,7 +51,7 @@ inline void end_capsule(PyObject* capsule) {
     if (m->deleter) m->deleter(m);
   }
 }
-// How not to do it, for planted defects: deletes whatever the name says, or nothing at all.
+// The wrong way, for planted defects: deletes whatever the name says, or nothing at all.
 inline void end_capsule_always(PyObject* capsule) {
   auto* m = static_cast<DLManagedTensorVersioned*>(PyCapsule_GetPointer(capsule, PyCapsule_GetName(capsule)));
   if (m->deleter) m->deleter(m);
@@ -111,7 +111,7 @@ inline void call_deleter(void* managed, bool is_legacy) {
     if (m->deleter) m->deleter(m);
   }
 }
-// From a thread that Python knows nothing of. The caller has let go of the GIL.
+// From a thread that Python does not know. The caller has released the GIL.
 inline void delete_on_thread(void* managed, bool is_legacy) { std::thread(call_deleter, managed, is_legacy).join(); }
 
 // After the interpreter: the last thing that Py_Finalize does.
@@ -149,7 +149,7 @@ inline void* aligned_memory(size_t bytes) {
   return posix_memalign(&memory, 256, bytes ? bytes : 1) == 0 ? memory : nullptr;
 }
 
-// What an allocator said through SetError.
+// What an allocator reported through SetError.
 struct Said {
   int calls = 0;
   char kind[64] = {0};

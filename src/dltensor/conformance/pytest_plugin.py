@@ -29,7 +29,7 @@ class Item(pytest.Item):
         self.check, self.rule = check, rule
 
     def runtest(self):
-        """Say what the run of all checks found out about this one."""
+        """Report the result of this check."""
         finding = self.parent.finding(self.check)
         if finding.status == "skipped":
             pytest.skip(finding.words)
@@ -39,7 +39,7 @@ class Item(pytest.Item):
             pytest.xfail(f"{finding.severity}: {finding.words}")
 
     def repr_failure(self, excinfo):
-        """The finding in words, without a traceback of ours."""
+        """The finding as text, without our traceback."""
         from . import Missing
 
         if isinstance(excinfo.value, Missing):
@@ -49,7 +49,7 @@ class Item(pytest.Item):
         return super().repr_failure(excinfo)
 
     def reportinfo(self):
-        """Where it stands."""
+        """The location of the item."""
         return self.path, None, f"DLPack {self.parent.name} {self.name}"
 
 
@@ -69,7 +69,7 @@ class Suite(pytest.Collector):
             yield Item.from_parent(self, name=f"{one.rule}-{name}", check=name, rule=RULES[one.rule])
 
     def finding(self, check):
-        """What was found out about a check."""
+        """The result of a check."""
         from . import check as run
 
         if self._findings is None:
@@ -79,7 +79,7 @@ class Suite(pytest.Collector):
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection(session):
-    """Put the suites beside whatever else is collected."""
+    """Add the suites to the collected tests."""
     result = yield
     only = [word for word in session.config.option.dlpack_only.split(",") if word]
     for target in session.config.option.dlpack_check:

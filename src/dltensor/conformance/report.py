@@ -16,12 +16,12 @@ _BAD = ("broken", "crashed", "hung")
 _ORDER = {"MUST": 0, "SHOULD": 1, "MAY": 2}
 _STYLES = {"MUST": "bad", "SHOULD": "warn", "MAY": "note", "ours": "warn"}
 _WORDS = 1000
-"""Characters of what a check says: the target's own values and messages may be in it."""
+"""The maximum length of a check's message, which may contain values and messages of the target."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What one check found out about one rule."""
+    """The result of one check of one rule."""
 
     check: str
     rule: str
@@ -50,7 +50,7 @@ class Result:
 
     @classmethod
     def of(cls, target, facts, pairs, *, complete):
-        """Put together what a run gave: pairs of a check and its outcome."""
+        """Build the result of a run from pairs of a check and its outcome."""
         findings = [
             Finding(
                 check.name,
@@ -176,12 +176,12 @@ def lines(result, columns=100, *, verbose=False):
         made.append([(f"{result.target} breaks no MUST.", "good")])
     else:
         text = f"{result.target} breaks {len({one.rule for one in musts})} MUST rules ({len(musts)} checks)."
-        made.append([(text, "bad"), ("  --explain RULE says more about one.", "")])
+        made.append([(text, "bad"), ("  --explain RULE explains one.", "")])
     return made
 
 
 def _paragraph(one, columns):
-    """What one check found: a line that names the rule, and its words."""
+    """The result of one check: a line that names the rule, and the message."""
     kind = "ours" if RULES[one.rule].source == "ours" else one.severity
     said = "" if one.status in ("broken", "skipped") else f"  [{one.status}]"
     yield [(f"{one.rule:<4}{kind:<7}", _STYLES[one.severity]), (f"{one.check}{said}", "")]
@@ -223,7 +223,7 @@ def write_json(results, path):
 
 
 def write_junit(results, path):
-    """Write results as JUnit XML: a MUST that is broken is a failure, other rules are told in `system-out`.
+    """Write results as JUnit XML: a MUST that is broken is a failure, other rules are listed in `system-out`.
 
     Raises
     ------

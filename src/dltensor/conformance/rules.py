@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rules of DLPack as one table: number, severity, source and our words for each. What decides them is elsewhere.
+"""The rules of DLPack as one table: number, severity, source and text of each. The checks are elsewhere.
 
 Sources: H is dlpack.h 1.3, P the Python specification beside it, A the array API standard 2025.12; "ours" marks
-what no standard says and every careful library does all the same: a malformed tensor is refused, not crashed into.
-Severity is the standard's own word. Where a text defines instead of demanding ("byte_offset is in bytes"), it is MUST:
-who reads it otherwise reads other numbers. Where two sources disagree, the milder word stands and the text says so.
+robustness rules that no standard states: a malformed tensor is refused and does not crash.
+Severity is the standard's own word. A definition ("byte_offset is in bytes") is MUST: a library
+that reads it differently reads wrong values. Where two sources disagree, the weaker word is used and the text
+mentions it.
 """
 
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Rule:
-    """One sentence of the standard that a library can keep or break."""
+    """One requirement of the standard."""
 
     id: str
     severity: str
@@ -22,11 +23,11 @@ class Rule:
 
     @property
     def decidable(self):
-        """Whether a program can find out on a machine without a GPU."""
+        """Whether it can be checked on a machine without a GPU."""
         return not self.undecidable
 
 
-_NO_GPU = "needs a device with streams, and a race that shows what was not waited for"
+_NO_GPU = "needs a device with streams, and a race that exposes a missing wait"
 
 _ROWS = [
     # What a struct says
@@ -55,7 +56,7 @@ _ROWS = [
         "SHOULD",
         "H",
         "`data` is aligned to 256 bytes and byte_offset leads to the start. The header says must, and adds "
-        "that libraries do not comply and that nobody should rely on it: so consumers take less aligned memory.",
+        "that libraries do not comply and that no consumer should rely on it: so consumers take less aligned memory.",
     ),
     (11, "SHOULD", "H, P", "A tensor without elements has `data` NULL."),
     (
@@ -81,7 +82,7 @@ _ROWS = [
     (20, "MUST", "A", "A copy that was made for the export is marked IS_COPIED."),
     (21, "MUST", "H", "Memory marked IS_COPIED belongs to the consumer alone until it calls the deleter."),
     (22, "SHOULD", "H", "Immutable memory is marked READ_ONLY, and the mark survives an import and an export."),
-    (23, "SHOULD", "A", "A consumer that knows no read-only arrays ignores the mark rather than raise."),
+    (23, "SHOULD", "A", "A consumer without read-only arrays ignores the flag rather than raise."),
     # Capsules and who owns them
     (24, "MUST", "P", "A capsule is named `dltensor` (legacy struct) or `dltensor_versioned`."),
     (25, "MUST", "P", "Names of capsules, used ones too, are stored statically: they outlive the capsule's maker."),
@@ -176,7 +177,7 @@ _ROWS = [
     (67, "MUST", "H", "A consumer checks the table's major version before it calls anything."),
     (68, "MUST", "H", "`prev_api` is NULL or leads, in finitely many steps, to tables of older versions."),
     (69, "MUST", "H", "All functions but dltensor_from_py_object_no_sync are there."),
-    (70, "MAY", "H", "dltensor_from_py_object_no_sync may be NULL: a consumer goes another way."),
+    (70, "MAY", "H", "dltensor_from_py_object_no_sync may be NULL: a consumer uses another path."),
     (71, "MUST", "H", "The table's functions return -1 with an error set; nothing is thrown across them."),
     (72, "MUST", "H", "The allocator calls SetError when it fails and only then, and leaves no Python error."),
     (73, "MUST", "H", "A consumer passes the table an object of the type where it found it."),
@@ -194,8 +195,8 @@ _ROWS = [
     ),
 ]
 
-# What no standard demands. A consumer either refuses with an exception or gives the right values; never a crash, never
-# other values, and the deleter once.
+# Rules of no standard. A consumer either raises or returns the right values; it never crashes or returns other values,
+# and calls the deleter once.
 _HOSTILE = [
     ("H1", "A number of dimensions that makes no sense (-1, -2**31, 1000, 2**31 - 1) is refused."),
     ("H2", "Dimensions without a shape are refused."),
@@ -210,12 +211,12 @@ _HOSTILE = [
         "Element types that make no sense (0 bits, 0 lanes, unknown codes) are refused or held, not read as others.",
     ),
     ("H10", "A byte_offset beyond the address space is refused."),
-    ("H11", "What is no DLPack capsule, or a used one, is refused."),
-    ("H12", "A `__dlpack_device__` that contradicts the struct is refused or ignored, never believed."),
-    ("H13", "A table whose functions are NULL or return nothing is refused or passed by."),
+    ("H11", "An object that is not a DLPack capsule, or a used capsule, is refused."),
+    ("H12", "A `__dlpack_device__` that contradicts the struct is refused or ignored, never trusted."),
+    ("H13", "A table whose functions are NULL or return nothing is refused or ignored."),
     ("H14", "Strides of dimensions with one element mean nothing."),
     ("H15", "An element type is imported as itself: not as another of the same width, not narrowed."),
-    ("H16", "A device whose memory is not there is refused or held, never touched on import."),
+    ("H16", "Memory of an absent device is refused or held, never accessed on import."),
     ("H17", "More than one lane is refused, held or shown as an axis: no elements are dropped."),
 ]
 

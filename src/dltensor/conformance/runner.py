@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs checks in child processes with a time limit, so that a crash or a hang is a result. Knows nothing of DLPack."""
+"""Runs checks in child processes with a time limit, so that a crash or a hang is a result. Independent of DLPack."""
 
 import json
 import os
@@ -19,7 +19,7 @@ IMPORT_LIMIT = 120.0
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one check: kept, broken, skipped, crashed, hung or a word of its own; why; what else was seen."""
+    """The outcome of one check: kept, broken, skipped, crashed, hung or its own word; the reason; further data."""
 
     check: str
     status: str
@@ -29,7 +29,7 @@ class Outcome:
 
 
 class Lost(Exception):
-    """The child could not be used at all; the text says why."""
+    """The child could not be used at all; the message has the reason."""
 
 
 def cores():
@@ -46,7 +46,7 @@ def cores():
 
 
 def parallel(where, jobs, work):
-    """Return how many children run at a time: as asked, but no more than there is work or cores.
+    """Return how many children run at a time: as requested, but no more than there is work or cores.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def parallel(where, jobs, work):
     Raises
     ------
     ValueError
-        `jobs` is no whole number from 1 on.
+        `jobs` is not an integer of at least 1.
 
     Examples
     --------
@@ -75,7 +75,7 @@ def parallel(where, jobs, work):
 
 
 def died(code):
-    """An exit code in words."""
+    """An exit code as text."""
     if code >= 0:
         return f"the process exited with {code}"
     try:
@@ -138,7 +138,7 @@ class Child:
         self.end()
 
 
-def _run_batch(module, target, batch, told, facts):
+def _run_batch(module, target, batch, progress, facts):
     """Outcomes of a batch up to a crash, and the check that crashed (None when all went through)."""
     child = Child(module, {"target": target, "checks": batch})
     now, last, trying, started, outcomes, crashed = None, None, "", time.perf_counter(), {}, None
@@ -155,7 +155,7 @@ def _run_batch(module, target, batch, told, facts):
                 trying = event["trying"]
             elif "end" in event:
                 outcomes[now] = Outcome(now, event["outcome"], event["words"], event["seconds"], event["seen"])
-                told(now)
+                progress(now)
                 last, now = now, None
     except TimeoutError:
         child.kill()
@@ -181,18 +181,18 @@ def _run_batch(module, target, batch, told, facts):
     return outcomes, crashed
 
 
-def run(target, batches, jobs=2, told=lambda name: None, module="dltensor.conformance.child"):
-    """Run batches of checks and return the outcome of each by name, and what the target said about itself.
+def run(target, batches, jobs=2, progress=lambda name: None, module="dltensor.conformance.child"):
+    """Run batches of checks and return the outcome of each by name, and the data that the target returned.
 
     A check that kills its child after another one in it found something broken is tried again first in a new child, so
-    that it does not answer for memory that the other one spoilt.
+    that memory corrupted by the other check is not attributed to it.
 
     Parameters
     ----------
     target : str, as `targets.find` reads it
     batches : list of lists of names of checks; those of one batch share a child as long as it lives
     jobs : int, how many children at a time, at most
-    told : called with the name of each check that is done
+    progress : called with the name of each check that is done
     module : str, what the children run, by way of `child.serve`
 
     Returns
@@ -204,7 +204,7 @@ def run(target, batches, jobs=2, told=lambda name: None, module="dltensor.confor
     Lost
         The target cannot be imported.
     ValueError
-        `jobs` is no whole number from 1 on.
+        `jobs` is not an integer of at least 1.
     """
     waiting, results, facts, lock, lost = [batch for batch in batches if batch], {}, {}, threading.Lock(), []
 
@@ -215,7 +215,7 @@ def run(target, batches, jobs=2, told=lambda name: None, module="dltensor.confor
                     return
                 batch = waiting.pop(0)
             try:
-                outcomes, crashed = _run_batch(module, target, batch, told, facts)
+                outcomes, crashed = _run_batch(module, target, batch, progress, facts)
             except Lost as error:
                 lost.append(error)
                 return
@@ -225,7 +225,7 @@ def run(target, batches, jobs=2, told=lambda name: None, module="dltensor.confor
             with lock:
                 results.update(outcomes)
                 if crashed is not None and crashed.check in outcomes:
-                    results[crashed.check] = crashed  # it went through, and then the process did not end well
+                    results[crashed.check] = crashed  # it passed, but the process did not exit normally
                     continue
                 if crashed is None:
                     continue
@@ -233,7 +233,7 @@ def run(target, batches, jobs=2, told=lambda name: None, module="dltensor.confor
                 clean = not any(one.status == "broken" for one in outcomes.values())
                 if clean or crashed.status == "hung":
                     results[crashed.check] = crashed
-                    told(crashed.check)
+                    progress(crashed.check)
                     if rest:
                         waiting.insert(0, rest)
                 else:

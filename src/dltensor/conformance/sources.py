@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Objects that consumers are given: sound producers, except for what a check asks to be odd. Asserts nothing."""
+"""The sources that consumers import: valid producers, except for the fields that a check changes. Asserts nothing."""
 
 import struct as packing
 
@@ -16,7 +16,7 @@ def floats(numbers=SIX):
 
 
 class Source:
-    """A producer of one array of six float32, 1 to 6, that remembers how it was asked and what became of its structs.
+    """A producer of one array of six float32, 1 to 6, that records its calls and the deletions of its structs.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class Source:
         _probe.write_at(self._base + shift, content)
         self._content, self._fields = content, {"data": self._base + shift, **fields}
         self._answers, self._said, self._cached = answers, said, None if cached else False
-        self.probes, self.asked, self.lent = [], [], []
+        self.probes, self.asked, self.exported = [], [], []
         self.device_calls = 0
         self.__class__ = type("Source", (type(self),), {"__dlpack__": _SIGNATURES[age]})
 
@@ -70,7 +70,7 @@ class Source:
 
     @property
     def address(self):
-        """Where the first element lies."""
+        """The address of the first element."""
         return self._fields["data"] + self._fields.get("byte_offset", 0)
 
     @property
@@ -79,7 +79,7 @@ class Source:
         return sum(probe.deleted for probe in self.probes)
 
     def forget(self):
-        """Let go of a cached capsule, as the destruction of a producer does."""
+        """Release a cached capsule, as the destruction of a producer does."""
         self._cached = False
 
     def write(self, numbers):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What can be checked: installed frameworks, one row each, and what a user's ``module:name`` gives. Checks nothing."""
+"""The targets of checks: installed frameworks, one row each, and a user's ``module:name``. Checks nothing."""
 
 import contextlib
 import importlib
@@ -19,7 +19,7 @@ BASE = [[1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0], [9.0, 10.0, 11.0, 12.0]]
 
 
 class Missing(Exception):
-    """A target cannot be had; the text says why and what helps."""
+    """A target cannot be loaded; the message has the reason and the remedy."""
 
 
 # A layout: what it does to nested lists, and the expression that does it to most frameworks' arrays.
@@ -42,7 +42,7 @@ LAYOUTS = {
 
 @dataclass(frozen=True)
 class Row:
-    """How one framework makes arrays and takes those of others; everything is an expression over its modules.
+    """How one framework creates arrays and imports foreign ones; everything is an expression over its modules.
 
     `array` makes one of nested lists ``v`` and an element type ``t``, which `dtype` makes of ``name``; `wraps` makes it
     of ``a``, an array of another row, instead. `layouts` are over ``x``, as are `unexportable` ones. `take` is a
@@ -258,7 +258,7 @@ BY_NAME = {row.name: row for row in ROWS}
 
 
 class Target:
-    """One thing to check: what makes its arrays, what takes those of others, and what is known about them."""
+    """One thing to check: how its arrays are created, how it imports, and what is known about them."""
 
     def __init__(self, name, number, make=None, take=None, *, row=None, names=None):
         self.name, self.version, self.row = name, number, row
@@ -289,7 +289,7 @@ class Target:
         return made
 
     def expected(self, layout="c", base=None):
-        """The elements of that array in C order; None when only its maker knows them."""
+        """The elements of that array in C order; None when only the user's function knows them."""
         if self.row is None:
             return None
         content = LAYOUTS[layout][0](BASE if base is None else base)
@@ -335,7 +335,7 @@ def _number(distribution, modules):
 
 
 def _from_row(row):
-    # Without this jax looks for accelerators, and tensorflow tells everybody about this machine.
+    # Without this jax looks for accelerators, and tensorflow logs facts about this machine.
     os.environ.setdefault("JAX_PLATFORMS", "cpu")
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     try:
@@ -375,7 +375,7 @@ def _required(function):
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
-        return 1  # a builtin that does not say: as from_dlpack(x)
+        return 1  # a builtin without a signature: treated as from_dlpack(x)
     return sum(p.kind in kinds and p.default is inspect.Parameter.empty for p in parameters)
 
 
@@ -386,7 +386,7 @@ def _from_user(spec):
         for part in filter(None, attribute.split(".")):
             thing = getattr(thing, part)
     except (ImportError, AttributeError) as error:
-        raise Missing(f"check: {spec} cannot be had ({say(error)}); is it importable from here?") from error
+        raise Missing(f"check: {spec} cannot be loaded ({say(error)}); is it importable from here?") from error
     make, take = getattr(thing, "make", None), getattr(thing, "from_dlpack", None)
     if make is None and take is None and callable(thing):
         make, take = (thing, None) if _required(thing) == 0 else (None, thing)
@@ -450,7 +450,7 @@ def _try_out(spec, make, choose):
     if not hasattr(made, "__dlpack__"):
         raise Missing(
             f"check: {spec}: your function returned {first_line(type(made).__name__, 80)}, which has no __dlpack__; "
-            "expected an array that speaks DLPack"
+            "expected an array that supports DLPack"
         )
     _probe.trying("")
 
@@ -472,7 +472,7 @@ def find(spec):
     Raises
     ------
     Missing
-        The framework is not installed, or the name leads nowhere.
+        The framework is not installed, or the name does not exist.
 
     Examples
     --------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Inspect an object, a type, a capsule or a file: every field, in words, and what known consumers do with it.
+"""Inspect an object, a type, a capsule or a file: every field, explained, and how known consumers handle it.
 
 EXPR is 'module:expression', as in dltensor inspect 'numpy:arange(4)[::-1]'. FILE is a .npy file, which is mapped
 read-only.
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from .._core.introspect import Finding, Rule, rules
 
-TYPE_CHECKING = False  # type checkers know better; the module typing would cost a third of the import
+TYPE_CHECKING = False  # type checkers read the annotation; the module typing would cost a third of the import
 if TYPE_CHECKING:
     from .report import Report
 
@@ -19,7 +19,7 @@ __all__ = ["Finding", "Rule", "inspect", "rules", "validate"]
 
 
 def inspect(obj: object, /) -> Report:
-    """Report everything about an object that speaks DLPack, or about a type or a capsule, without consuming it.
+    """Report everything about an object that supports DLPack, or about a type or a capsule, without consuming it.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ def inspect(obj: object, /) -> Report:
     Returns
     -------
     Report
-        Printed it is text, in a notebook HTML; `to_json` and `to_html` give it away.
+        It prints as text and shows as HTML in a notebook; see also `to_json` and `to_html`.
 
     Raises
     ------
@@ -37,7 +37,7 @@ def inspect(obj: object, /) -> Report:
 
     Notes
     -----
-    Elements are never read. Every signature of ``__dlpack__`` is called once and given back at once; with ``copy=True``
+    Elements are never read. Every signature of ``__dlpack__`` is called once and released; with ``copy=True``
     only up to 1 MiB, and on other devices than the host nothing is copied or synchronized.
 
     Examples
@@ -58,7 +58,7 @@ def inspect(obj: object, /) -> Report:
 
 
 def validate(obj: object, /) -> list[Finding]:
-    """Return every finding of the judge about an object or a capsule, errors first.
+    """Return every validation finding about an object or a capsule, errors first.
 
     Parameters
     ----------
@@ -68,12 +68,12 @@ def validate(obj: object, /) -> list[Finding]:
     Returns
     -------
     list of Finding
-        Errors mean that no consumer should use the tensor; an empty list that there is nothing to say.
+        Errors mean that no consumer should use the tensor; an empty list means that there are no findings.
 
     Raises
     ------
     TypeError
-        `obj` offers no tensor at all; the message says what it was asked and what came.
+        `obj` offers no tensor at all; the message names the protocols that were tried.
 
     Examples
     --------
@@ -92,10 +92,11 @@ def validate(obj: object, /) -> list[Finding]:
         if report.struct is None and not report.findings:
             raise TypeError(f"validate: expected a tensor's capsule, got a {report.type_name}")
         return report.findings
-    found, told = reading.export_of(obj)
+    found, reason = reading.export_of(obj)
     if found is None:
         raise TypeError(
-            f"validate: {type(obj).__qualname__} gives no tensor{told}; it needs DLPack, a buffer or an array interface"
+            f"validate: {type(obj).__qualname__} exports no tensor{reason}; expected DLPack, a buffer or an "
+            f"array interface"
         )
     return list(found["findings"])
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`dl.adapt`: any source exported in the form that a given consumer can read. Never silently: copies are marked, and
-read-only stays read-only unless it is asked away."""
+"""`dl.adapt`: exports any source in the form that a given consumer can read. Copies are marked, and read-only memory
+stays read-only unless requested otherwise."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from .._core.types import DType, Flags, as_device, as_dtype
 
 
 class Adapted:
-    """A source in the form that `dltensor.adapt` was asked for: give it to the consumer's ``from_dlpack``.
+    """The adapted source that `dltensor.adapt` returns: pass it to the consumer's ``from_dlpack``.
 
     Attributes
     ----------
     changes : tuple of str
-        What is different from the source, in words. Empty when nothing is.
+        The differences from the source. Empty when there are none.
     copies : bool
         Whether every export makes a copy of its own, marked IS_COPIED, that is solely the consumer's.
     shape, strides, dtype, device, readonly
@@ -65,21 +65,21 @@ class Adapted:
         if form["copy"] and not why:
             changes.append("copied")
         if why and form["copy"] is False:
-            raise BufferError(f"adapt: {'; '.join(why)}, which is a copy, and copy=False forbids it")
+            raise BufferError(f"adapt: {'; '.join(why)}, which needs a copy, but copy=False")
         self.copies = bool(why) or bool(form["copy"])
         self._wanted, self._split = wanted, split
         if split is not None:
-            # What cannot be cut is said now, and not when the consumer asks.
+            # An axis that cannot be cut raises here, not at export.
             self._cut(t if not self.copies else _empty_like(t, wanted))
         readonly = t.readonly and not self.copies
         if form["readonly"] is False and readonly:
-            changes.append("read-only dropped, as asked: the consumer may write into memory declared immutable")
+            changes.append("read-only dropped on request: the consumer may write into memory declared immutable")
         elif form["readonly"] and not readonly:
             changes.append("marked read-only")
         self.readonly = readonly if form["readonly"] is None else bool(form["readonly"])
         if form["legacy"] and self.readonly:
             raise BufferError(
-                "adapt: a legacy capsule cannot say that the tensor is read-only; copy=True makes one "
+                "adapt: a legacy capsule cannot mark the tensor read-only; copy=True makes one "
                 "that may be written, readonly=False shares it writable, and jax for one never writes"
             )
         if form["legacy"]:
@@ -96,12 +96,10 @@ class Adapted:
         return t if self._split is None else t.view(DType(t.dtype.code, t.dtype.bits, self._split.lanes))
 
     def _make(self, copy=None):
-        """The tensor to lend, its flags and its offset. A copy is made anew each time: it is one consumer's alone."""
+        """The tensor to export, its flags and its offset. Each export makes a new copy, which one consumer owns."""
         t, copied = self._source, self.copies or bool(copy)
         if self.copies and copy is False:
-            raise BufferError(
-                f"__dlpack__: the adapted form needs a copy ({'; '.join(self.changes)}), and copy=False forbids it"
-            )
+            raise BufferError(f"__dlpack__: the adapted form needs a copy ({'; '.join(self.changes)}), but copy=False")
         if self._wanted is not None:
             t = t.astype(self._wanted)
         elif copied:
@@ -120,12 +118,12 @@ class Adapted:
         Raises
         ------
         BufferError
-            The form needs a copy and `copy` is False, the device is another one, or a legacy capsule was asked for
-            and cannot say what the form is.
+            The form needs a copy and `copy` is False, the device is another one, or a legacy capsule was requested
+            and cannot represent the form.
         TypeError
-            `stream` is no integer.
+            `stream` is not an integer.
         ValueError
-            `stream` is none that the device has.
+            `stream` is not a stream of the device.
         """
         legacy = self._form["legacy"]
         if legacy is None:
@@ -136,17 +134,17 @@ class Adapted:
                 f"dl_device={dl_device!r}"
             )
         if stream is not None:
-            # The source's own export obeys the consumer's stream, or refuses it; the struct it makes is not needed.
+            # The source's own export synchronizes with the consumer's stream, or refuses it; its struct is not needed.
             self._source.__dlpack__(stream=stream, max_version=(1, 3))
         t, flags, offset = self._make(copy)
         if legacy and flags & Flags.READ_ONLY:
             raise BufferError(
-                "__dlpack__: the adapted tensor is read-only, which a legacy capsule cannot say; ask "
+                "__dlpack__: the adapted tensor is read-only, which a legacy capsule cannot represent; ask "
                 "with max_version=(1, 0), or adapt with copy=True or readonly=False"
             )
         if legacy and flags & Flags.IS_SUBBYTE_TYPE_PADDED:
             raise BufferError(
-                "__dlpack__: elements are padded to bytes, which a legacy capsule cannot say; ask with "
+                "__dlpack__: elements are padded to bytes, which a legacy capsule cannot represent; ask with "
                 "max_version=(1, 1)"
             )
         return capsule_of(t, legacy, flags, offset)
@@ -177,14 +175,14 @@ class AdaptedWithTable(Adapted):
 
 
 def _empty_like(t, dtype):
-    """A tensor as the copy will be, without its elements: enough to know shape and strides."""
+    """A tensor with the shape and strides of the future copy, without its elements."""
     from .._core.convert import empty
 
     return empty(t.shape, dtype=dtype or t.dtype)
 
 
 def _choose(source, to, given):
-    """The form for a framework: the arguments of every quirk that concerns the source, those given taken first."""
+    """The form for a framework: the arguments of every quirk that applies; given arguments take precedence."""
     from . import inspect
     from .quirks import load
 
@@ -208,7 +206,7 @@ def _choose(source, to, given):
                 f"adapt: {to} cannot hold {name}, and no common type holds all its values; choose one with dtype="
             )
         chosen["dtype"] = quirks.widen[name]
-    # Saying that the alias may be writable is a reason not to copy for the sake of the flag alone.
+    # With readonly=False no copy is made for the flag alone.
     if given.get("readonly") is False and "dtype" not in chosen and given.get("copy") is None:
         chosen.pop("copy", None)
     return chosen
@@ -233,21 +231,21 @@ def adapt(
     Parameters
     ----------
     obj : object
-        Whatever `asarray` can share: with DLPack, a buffer or an array interface.
+        Any object that `asarray` can share: with DLPack, a buffer or an array interface.
     to : str, optional
         A framework of the quirks file, such as ``"torch"``: chooses everything below that is left None.
     legacy : bool, optional
         True always gives the layout before 1.0, False never does; None gives what the consumer asks for.
     readonly : bool, optional
-        True marks the tensor read-only. False drops the mark, which lets the consumer write into memory that its owner
-        declared immutable; nothing but this argument ever does.
+        True marks the tensor read-only. False drops the flag, which lets the consumer write into memory that its owner
+        declared immutable; only this argument does.
     contiguous : bool, optional
         True copies into C order when it is not.
     byte_offset : int or "256", optional
-        Where the first element lies behind `data`, in bytes; "256" aligns `data` as the standard wants it. None is 0.
+        The offset of the first element from `data`, in bytes; "256" aligns `data` as the standard wants it. None is 0.
     lanes : int, optional
         Joins or splits elements along the last axis, without a copy: pairs of fp4 for torch, single ones for jax.
-    dtype : DType or what names one, optional
+    dtype : dtype_like, optional
         Converts the values, by a copy.
     copy : bool, optional
         True always copies, False never does.
@@ -262,7 +260,7 @@ def adapt(
     Raises
     ------
     BufferError
-        `copy` is False and the form needs one; a legacy capsule cannot say what the form is; `obj` cannot be exchanged.
+        `copy` is False and the form needs one; a legacy capsule cannot represent the form; `obj` cannot be exchanged.
     TypeError
         `obj` has no memory to share.
     ValueError

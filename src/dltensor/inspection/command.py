@@ -26,7 +26,7 @@ def arguments(parser):
 
 
 def run(options):
-    """Inspect what the options name, print it, and return the exit status: 0 usable, 1 not, 2 not to be had.
+    """Inspect what the options name, print it, and return the exit status: 0 usable, 1 not usable, 2 not readable.
 
     Raises
     ------

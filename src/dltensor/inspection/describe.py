@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers of a tensor struct in words: strides, alignment, element types, flags. Reads no memory."""
+"""Text for the fields of a tensor struct: strides, alignment, element types, flags. Reads no memory."""
 
 from .. import DataTypeCode, Device, Flags
 from .._core.layout import is_contiguous
@@ -9,7 +9,7 @@ from .._core.views import shares_elements
 _ORDINALS = {2: "second", 3: "third", 4: "fourth", 5: "fifth"}
 
 
-# What an axis does that steps less than what lies inside it is long, by whether elements are reached twice.
+# Text for an axis whose stride is smaller than the extent of the axes inside it, by whether elements overlap.
 _CROSSING = {
     True: ("overlap", "overlapping"),
     False: ("interleave with", "interleaved"),
@@ -18,13 +18,13 @@ _CROSSING = {
 
 
 def _crossing(shape, strides):
-    # Strides of 0 have words of their own.
+    # Strides of 0 have their own text.
     kept = [(size, step) for size, step in zip(shape, strides, strict=True) if step != 0]
     return shares_elements([size for size, _ in kept], [step for _, step in kept])
 
 
 def _apart(order, shape, strides):
-    """For axes in the order of their strides: the length of what lies inside each."""
+    """For axes in the order of their strides: the extent of the axes inside each."""
     inner = 1
     for axis in order:
         yield axis, inner
@@ -32,7 +32,7 @@ def _apart(order, shape, strides):
 
 
 def axis_words(shape, strides):
-    """Say for each axis what its stride means.
+    """Describe the stride of each axis.
 
     Returns
     -------
@@ -47,7 +47,7 @@ def axis_words(shape, strides):
     --------
     >>> from dltensor.inspection.describe import axis_words
     >>> axis_words((4,), (-2,)), axis_words((3, 4), (0, 1))
-    (['every second element, backwards'], ['broadcast: the same elements 3 times', 'side by side'])
+    (['every second element, backwards'], ['broadcast: the same elements 3 times', 'contiguous'])
     """
     words = [""] * len(shape)
     moving = [axis for axis in range(len(shape)) if shape[axis] > 1 and strides[axis] != 0]
@@ -63,9 +63,9 @@ def axis_words(shape, strides):
         if shape[axis] < 2:
             continue
         if step < inner:
-            text = f"steps of {step} {_CROSSING[_crossing(shape, strides)][0]} what lies {inner} long inside"
+            text = f"steps of {step} {_CROSSING[_crossing(shape, strides)][0]} the inner extent of {inner}"
         elif step == inner:
-            text = "side by side" if inner == 1 else f"steps of {step}, without gaps"
+            text = "contiguous" if inner == 1 else f"steps of {step}, without gaps"
         elif inner == 1:
             text = f"every {_ORDINALS.get(step, f'{step}th')} element"
         else:
@@ -75,7 +75,7 @@ def axis_words(shape, strides):
 
 
 def is_compact(shape, strides):
-    """Tell whether elements fill their memory without gaps or repeats, in whatever order of axes.
+    """Return whether elements fill their memory without gaps or repeats, in whatever order of axes.
 
     Raises
     ------
@@ -91,7 +91,7 @@ def is_compact(shape, strides):
 
 
 def layout_words(shape, strides):
-    """Say in a few words how a tensor lies in memory.
+    """Describe the memory layout of a tensor in a few words.
 
     Raises
     ------
@@ -134,7 +134,7 @@ def alignment(address):
     Raises
     ------
     TypeError
-        `address` is no integer.
+        `address` is not an integer.
 
     Examples
     --------
@@ -185,17 +185,17 @@ def device_words(device):
     try:
         name = str(Device(*device))
     except (ValueError, TypeError):
-        name = "no known device"
+        name = "unknown device"
     return f"{name} (device_type {device[0]}, device_id {device[1]})"
 
 
 def flag_words(flags):
-    """Name the bits of a flags field, those unknown too.
+    """Name the bits of a flags field, unknown ones included.
 
     Raises
     ------
     TypeError
-        `flags` is no integer.
+        `flags` is not an integer.
 
     Examples
     --------
@@ -209,12 +209,12 @@ def flag_words(flags):
 
 
 def bytes_words(count):
-    """Say a number of bytes in the unit that suits it.
+    """Format a number of bytes in a suitable unit.
 
     Raises
     ------
     TypeError
-        `count` is no number.
+        `count` is not a number.
 
     Examples
     --------
@@ -229,7 +229,7 @@ def bytes_words(count):
 
 
 def versions_words(row):
-    """Say on which versions a consequence was seen, and what that means for the installed one.
+    """Describe the versions on which a consequence was seen, and whether the installed one is among them.
 
     Parameters
     ----------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A report as HTML: a fragment for notebooks, or one whole page without scripts or network. No content of its own."""
+"""A report as HTML: a fragment for notebooks, or one whole page without scripts or network. Only formatting."""
 
 from .._core.html import memory_section
 from .._core.layout import contiguous_strides

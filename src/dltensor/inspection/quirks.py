@@ -2,7 +2,7 @@
 """What known frameworks do with a tensor: rows of quirks.toml, their versions, and the small language of conditions.
 
 A condition is a Python expression of names, numbers, strings, lists, ``and or not``, comparisons and ``in``. Names are
-those of `FACTS`; nothing else can be said in it and nothing is called.
+those of `FACTS`; nothing else is allowed and nothing is called.
 """
 
 import ast
@@ -48,8 +48,8 @@ FACTS = {
     "version_minor": "of the versioned struct, 0 without one",
     "deleter_null": "the struct has no deleter",
     "context_null": "the struct has no manager_ctx",
-    "conjugated": "conjugated in name only",
-    "negated": "negated in name only",
+    "conjugated": "the lazy conjugate bit is set",
+    "negated": "the lazy negative bit is set",
 }
 
 OUTCOMES = {
@@ -62,7 +62,7 @@ OUTCOMES = {
     "changed": "changes the element type",
     "leaks": "leaks memory",
     "accepted": "accepts what it should refuse",
-    "unmarked": "exports without saying so",
+    "unmarked": "exports without the flag",
     "shares": "shares where a copy was asked for",
 }
 
@@ -88,7 +88,7 @@ class Condition:
     Raises
     ------
     ValueError
-        The text is no condition; the message names what is not part of the language.
+        The text is not a condition; the message names what is not part of the language.
 
     Examples
     --------
@@ -160,12 +160,12 @@ class Condition:
         return True
 
 
-# How far a release is, by what stands behind its number: before it, itself, after it.
+# The order of pre-releases, releases and post-releases, by the suffix of the number.
 _STAGES = {"dev": -4, "a": -3, "alpha": -3, "b": -2, "beta": -2, "c": -1, "rc": -1, "pre": -1, "": 0, "post": 1}
 
 
 def version_key(text):
-    """Return a version as something that can be compared, or None when it is none.
+    """Return a version in comparable form, or None when the text is not a version.
 
     Parameters
     ----------
@@ -226,7 +226,7 @@ class Framework:
 
 @dataclass(frozen=True)
 class Quirk:
-    """One thing that some versions of one framework do with some tensors.
+    """One behaviour of some versions of one framework with some tensors.
 
     Attributes
     ----------
@@ -291,7 +291,7 @@ class Quirk:
         return None if any(first <= one <= last for one in neighbours) else False
 
     def applies(self, facts):
-        """Tell whether the quirk is about a tensor, whatever is installed.
+        """Return whether the quirk is about a tensor, whatever is installed.
 
         Raises
         ------
@@ -303,7 +303,7 @@ class Quirk:
 
 @dataclass(frozen=True)
 class Quirks:
-    """The data file: its frameworks, its quirks, and which type holds every value of one that few can read.
+    """The data file: its frameworks, its quirks, and the common dtype for each rarely supported one.
 
     Attributes
     ----------
@@ -317,8 +317,8 @@ class Quirks:
     widen: dict
 
     def about(self, facts, framework=None):
-        """The quirks that concern a tensor, of one framework or of all; those of which the installed version is free
-        are left out.
+        """The quirks that concern a tensor, of one framework or of all; quirks that the installed version does not
+        have are left out.
 
         Raises
         ------
@@ -340,7 +340,7 @@ def load(path=None):
     Raises
     ------
     ValueError
-        The file is not TOML, a condition is none, or a row names no known framework, role, outcome or version.
+        The file is not TOML, a condition is invalid, or a row names no known framework, role, outcome or version.
 
     Examples
     --------

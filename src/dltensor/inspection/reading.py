@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Looking at objects, types and capsules: asks them one question after the other and consumes nothing. No layout, no
-text. The memory of elements is never read, on no device."""
+"""Inspection of objects, types and capsules: calls each protocol and consumes nothing. Elements are never read, on any
+device."""
 
 import sys
 
@@ -25,7 +25,7 @@ from .report import Call, Consequence, Report, Table
 COPY_LIMIT = 2**20
 # CPython's counts of immortal objects begin at 999,999,999 (3.11) or 2**30 - 1 (3.12 on 32 bits), or far above.
 IMMORTAL = 2**29
-# What consumers say, as keyword arguments: the newest first, as its struct says most.
+# The keyword arguments that consumers pass: the newest first, as its struct has the most fields.
 SIGNATURES = (
     {"max_version": DLPACK_VERSION},
     {"max_version": (1, 0)},
@@ -36,7 +36,7 @@ SIGNATURES = (
     {"max_version": DLPACK_VERSION, "dl_device": (1, 0)},
 )
 _OLDER = ("__array_interface__", "__cuda_array_interface__", "__array__", "__array_namespace__")
-# A tensor that no consumer has trouble with.
+# A tensor that every consumer accepts.
 NEUTRAL = {
     "producer": "",
     "readonly": False,
@@ -100,13 +100,13 @@ def _framework_of(kind):
 
 
 def _name_of(kind):
-    # As type itself has them: a metaclass may answer with anything.
+    # Read through `type`: a metaclass may return anything.
     name, module = type.__dict__["__qualname__"].__get__(kind), type.__dict__["__module__"].__get__(kind)
     return first_line(name if module == "builtins" else f"{module}.{name}")
 
 
 def _has(x, name):
-    """Whether an object has an attribute; one that raises something else than AttributeError is there, and broken."""
+    """Whether an object has an attribute; one that raises anything but AttributeError exists and is broken."""
     try:
         return hasattr(x, name)
     except Exception:
@@ -120,10 +120,10 @@ def _tables_of(kind, x=None):
     found = []
     for attribute in SPELLINGS:
         for place, holder in (("type", kind), ("instance", x)):
-            # The type is asked as the standard says; an instance only through its own dict, which runs no code.
+            # The type is read as the standard says; an instance only through its own dict, which runs no code.
             try:
                 value = getattr(holder, attribute) if place == "type" else vars(x)[attribute]
-            except Exception:  # there is none, or a descriptor that raises
+            except Exception:  # missing, or a descriptor that raises
                 continue
             if value is not None:
                 read = read_table(value)
@@ -140,7 +140,7 @@ def _typed(arguments):
 
 def _answer(fields, first):
     if fields["layout"] is None:
-        return f"a capsule named {fields['name']!r}, which is no tensor"
+        return f"a capsule named {fields['name']!r}, which is not a tensor"
     if "data" not in fields:
         return f"a capsule named {fields['name']!r} with no readable tensor"
     kind = (
@@ -156,7 +156,7 @@ def _answer(fields, first):
 
 
 def _call(x, arguments, first):
-    """Export once, read, and give back; the reference count tells what an export holds."""
+    """Export once, read, and release; the reference count shows what an export holds."""
     before = sys.getrefcount(x)
     try:
         capsule = x.__dlpack__(**arguments)
@@ -173,7 +173,7 @@ def _call(x, arguments, first):
 
 
 def _calls(x, host, nbytes):
-    """Every signature by itself. On other devices only those that move nothing, without synchronization."""
+    """Every signature by itself. On other devices only those that copy nothing, without synchronization."""
     made, first = [], None
     for arguments in SIGNATURES:
         skipped = ""
@@ -195,9 +195,9 @@ def _calls(x, host, nbytes):
 
 
 def _ask_device(x):
-    """What __dlpack_device__ says: (words, whether it answered, whether the host can read)."""
+    """The result of __dlpack_device__: (text, whether it returned, whether the host can read)."""
     if not _has(x, "__dlpack_device__"):
-        return "missing, which the standard forbids", False, True
+        return "missing, but the standard requires it", False, True
     try:
         kind, number = x.__dlpack_device__()
         words = first_line(f"({kind!r}, {number!r})")
@@ -207,17 +207,17 @@ def _ask_device(x):
     try:
         number.__index__()
     except Exception:
-        words += ", where the standard demands two integers"
+        words += ", but the standard requires two integers"
     return words, True, kind in HOST_TYPES
 
 
-# -- what follows -----------------------------------------------------------------------------------------------------
+# -- conclusions -------------------------------------------------------------------------------------------------------
 
 
 def _where(address):
     found = symbol_of(address) if address else None
     if not address:
-        return "NULL: nothing is to be freed"
+        return "NULL: nothing to free"
     if found is None:
         return f"{address:#x}, in no library (made at run time)"
     library = found[0].rpartition("/")[2]
@@ -225,7 +225,7 @@ def _where(address):
 
 
 def _references_words(count):
-    # Immortal objects are given a count that no program reaches; what is added to or taken from it means nothing.
+    # Immortal objects have a count that no program reaches; changes of it are meaningless.
     if count >= IMMORTAL:
         return "not counted: the object is immortal, the interpreter never frees it"
     return f"{max(count, 0)} besides the inspector's"
@@ -239,7 +239,7 @@ def _ownership(x, report):
         rows.append(
             (
                 "an export keeps",
-                "nothing of the object itself: its memory has an owner of its own"
+                "no reference to the object itself: its memory has another owner"
                 if count == 0
                 else f"{count} reference{'s' * (count != 1)} to the object",
             )
@@ -271,7 +271,7 @@ def facts_of(report, x=None):
     if struct is None:
         return {}
     if struct.get("shape") is None:
-        # Nothing but the version could be read, and that alone concerns some.
+        # Only the version could be read, which is enough for some quirks.
         version = struct.get("version") or (0, 0)
         return NEUTRAL | {"producer": report.framework, "version_major": version[0], "version_minor": version[1]}
     rules = {finding.rule for finding in struct["findings"]}
@@ -349,7 +349,7 @@ def _lazy(x, report, name):
         return False
     try:
         return bool(getattr(x, name, bool)())
-    except Exception:  # not torch's own class after all
+    except Exception:  # not torch's own class
         return False
 
 
@@ -383,7 +383,7 @@ def _conclude(report, x=None):
 
 
 def of_capsule(capsule):
-    """Inspect a capsule; it can be consumed afterwards as if nothing had been.
+    """Inspect a capsule; it can still be consumed afterwards.
 
     Raises
     ------
@@ -397,20 +397,20 @@ def of_capsule(capsule):
         return report
     if fields["layout"] is None:
         report.remarks.append(
-            "Its name is none of the standard's: 'dltensor' or 'dltensor_versioned', and 'used_' "
+            "Its name is not one of the standard's: 'dltensor' or 'dltensor_versioned', and 'used_' "
             "before either once it is consumed."
         )
         return report
     if not fields["consumed"] and fields["capsule_destructor"] == 0:
-        report.remarks.append("The capsule has no destructor: if nobody consumes it, its tensor leaks (rule 26).")
+        report.remarks.append("The capsule has no destructor: if it is not consumed, its tensor leaks (rule 26).")
     report.findings = list(fields["findings"])
-    if "version" in fields:  # else not even the struct could be read
+    if "version" in fields:  # otherwise the struct could not be read
         report.struct = fields
         report.ownership = _ownership(None, report)
         if fields["consumed"]:
             report.remarks.append(
                 "It was consumed: the struct belongs to its consumer, who may have freed it since. "
-                "The fields are what lies there now, and nothing is concluded from them."
+                "The fields show the current memory, which may be stale."
             )
             return report
         _conclude(report)
@@ -418,7 +418,7 @@ def of_capsule(capsule):
 
 
 def of_type(kind):
-    """Inspect a type: its exchange table and the doors that its objects have.
+    """Inspect a type: its exchange table and the protocols that its objects implement.
 
     Raises
     ------
@@ -427,15 +427,15 @@ def of_type(kind):
     name, number = _framework_of(kind)
     report = Report("type", _name_of(kind), name, number)
     report.tables = [table for table, _ in _tables_of(kind)]
-    report.protocols = [door for door in ("__dlpack__", "__dlpack_device__", *_OLDER) if _has(kind, door)]
+    report.protocols = [name for name in ("__dlpack__", "__dlpack_device__", *_OLDER) if _has(kind, name)]
     if not report.tables and "__dlpack__" not in report.protocols:
-        report.remarks.append("Objects of this type do not speak DLPack.")
-    report.remarks.append("A type has no fields of a tensor: inspect one of its objects for those.")
+        report.remarks.append("Objects of this type do not support DLPack.")
+    report.remarks.append("A type has no tensor fields: inspect one of its objects.")
     return report
 
 
 def of_object(x):
-    """Inspect an object of any framework: every way in, one after the other.
+    """Inspect an object of any framework: every import protocol, one after the other.
 
     Raises
     ------
@@ -446,9 +446,9 @@ def of_object(x):
     report = Report("object", _name_of(kind), name, number)
     tables = _tables_of(kind, x)
     report.tables = [table for table, _ in tables]
-    report.protocols = [door for door in ("__dlpack__", "__dlpack_device__") if _has(x, door)]
+    report.protocols = [name for name in ("__dlpack__", "__dlpack_device__") if _has(x, name)]
     report.protocols += [table.attribute for table in report.tables]
-    report.protocols += [door for door in _OLDER if _has(kind, door)]
+    report.protocols += [name for name in _OLDER if _has(kind, name)]
     try:
         memoryview(x).release()
         report.protocols.append("buffer")
@@ -460,7 +460,7 @@ def of_object(x):
     if row is not None and row.once:
         report.device_answer, _, _ = _ask_device(x)
         report.remarks.append(
-            f"Objects of {name} can be exported a single time: it is not asked, as that would use it "
+            f"Objects of {name} can be exported only once: __dlpack__ is not called, as that would use it "
             f"up. Inspect the capsule that __dlpack__() gives."
         )
         return report
@@ -494,7 +494,7 @@ def of_object(x):
     report.ownership = _ownership(x, report)
     if report.struct is None:
         report.remarks.append(
-            "No tensor could be had of it: see the calls."
+            "It returned no tensor: see the calls."
             if report.calls
             else f"{report.type_name} offers no memory: no DLPack, buffer or array interface."
         )
@@ -502,7 +502,7 @@ def of_object(x):
 
 
 def _through_us(x, report):
-    """An object without DLPack whose memory can be shared all the same: as dltensor would export it."""
+    """An object without DLPack whose memory can still be shared: as dltensor exports it."""
     if isinstance(x, (bool, int, float, complex, str, list, tuple)):
         return
     if not {"buffer", "__array_interface__", "__cuda_array_interface__"} & set(report.protocols):
@@ -517,7 +517,7 @@ def _through_us(x, report):
 
 
 def export_of(x):
-    """The struct of one fresh export, which is given back at once: (fields or None, why not).
+    """The struct of one new export, which is released at once: (fields or None, the reason).
 
     Raises
     ------
@@ -544,6 +544,6 @@ def export_of(x):
         memoryview(x).release()
         report.protocols.append("buffer")
     except (TypeError, ValueError, BufferError):
-        report.protocols = [door for door in _OLDER if _has(x, door)]
+        report.protocols = [name for name in _OLDER if _has(x, name)]
     _through_us(x, report)
     return report.struct, "".join(f" ({call.error})" for call in report.calls)

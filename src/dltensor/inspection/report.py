@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an inspection found, as plain data that becomes text, HTML or JSON elsewhere. Finds out nothing itself."""
+"""The result of an inspection as plain data. Text, HTML and JSON are made elsewhere."""
 
 import json
 from dataclasses import dataclass, field
@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Call:
-    """One call of the object under inspection, and what came of it.
+    """One call of the inspected object, and its result.
 
     Attributes
     ----------
     call : str
         As it would be typed.
     answer : str
-        What it returned, in words, or "" when it was not called or raised.
+        A description of what it returned, or "" when it was not called or raised.
     error : str
         The exception's type and text, "" without one.
     skipped : str
@@ -43,7 +43,7 @@ class Table:
     place : str
         Where it was found: "type", or "instance", which the standard forbids.
     kind : str
-        "capsule", "int", or the name of what is there instead.
+        "capsule", "int", or the type of the value found instead.
     chain : list of dict
         The tables, newest first: address, version, functions, problem.
     problem : str or None
@@ -59,7 +59,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Consequence:
-    """What one known consumer will do with the tensor, or what is known of its producer.
+    """A known behaviour of one consumer with the tensor, or of its producer.
 
     Attributes
     ----------
@@ -92,7 +92,7 @@ class Consequence:
 
 @dataclass
 class Report:
-    """What `dltensor.inspect` found out about an object, a type, a capsule or a file.
+    """The result of `dltensor.inspect` for an object, a type, a capsule or a file.
 
     Printed it is text; a notebook shows it as HTML; `to_dict` and `to_json` give plain data.
 
@@ -103,13 +103,13 @@ class Report:
     framework, version : str
         Where the type comes from, "" when that is unknown.
     protocols : list of str
-        What the object offers, DLPack and older.
+        The protocols of the object, DLPack and older.
     struct : dict or None
-        The fields that everything else is said about.
+        The fields of the struct.
     via : str
-        How the struct was had.
+        How the struct was obtained.
     device_answer : str
-        What ``__dlpack_device__`` says.
+        The result of ``__dlpack_device__``.
     calls : list of Call
     tables : list of Table
     ownership : list of (str, str)
@@ -118,7 +118,7 @@ class Report:
     facts : dict
         What the conditions of quirks are evaluated on; empty without a struct.
     remarks : list of str
-        What is worth saying and has no other place.
+        Further remarks.
 
     Raises
     ------
@@ -150,7 +150,7 @@ class Report:
 
     @property
     def usable(self):
-        """Whether the judge has no error to report; False also when there is no tensor."""
+        """Whether validation found no error; False also when there is no tensor."""
         return self.struct is not None and all(finding.severity != "error" for finding in self.findings)
 
     def to_dict(self):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A report as titled rows of label, text and mark, from which every output is made. Knows no output."""
+"""A report as titled rows of label, text and mark, the source of every output format."""
 
 from .._core.foreign_text import escape_controls
 from .describe import (
@@ -13,7 +13,7 @@ from .describe import (
     versions_words,
 )
 
-# Marks say how a row is meant: outputs give them colours.
+# Marks classify rows: outputs map them to colours.
 _SEVERITY = {"error": "bad", "warning": "warn", "note": "dim"}
 _OUTCOME = {"aborts": "bad", "wrong": "bad", "leaks": "bad", "copied": "dim", "readonly": "dim", "shares": "warn"}
 
@@ -23,7 +23,7 @@ def _pointer(address):
 
 
 def _rows_of_struct(struct):
-    """The fields as they stand in the struct, each with its meaning."""
+    """The fields of the struct, each with its meaning."""
     if struct["layout"] != "DLTensor":
         version = struct.get("version")
         yield "layout", f"{struct['layout']} at {_pointer(struct['address'])}", ""
@@ -128,13 +128,13 @@ def sections(report):
                 (f"{finding.severity} {finding.rule}", _sentence(finding), _SEVERITY[finding.severity])
                 for finding in report.findings
             ]
-            or ([("none", "the judge has nothing to say", "good")] if report.struct else []),
+            or ([("none", "no validation findings", "good")] if report.struct else []),
         )
     )
-    for role, title in (("producer", "what is known of its producer"), ("consumer", "what known consumers do with it")):
+    for role, title in (("producer", "known behaviour of its producer"), ("consumer", "known behaviour of consumers")):
         made.append((title, list(_rows_of_consequences([row for row in report.consequences if row.role == role]))))
     made.append(("remarks", [("", text, "") for text in report.remarks]))
-    # Names, messages and versions are other people's: what a terminal would obey is escaped here, for every output.
+    # Names, messages and versions are foreign text: control characters are escaped here, for every output.
     return [
         (title, [(escape_controls(label), escape_controls(text), mark) for label, text, mark in rows])
         for title, rows in made
@@ -148,7 +148,7 @@ def _sentence(finding):
 
 
 def headline(report):
-    """Say in one line what was inspected and whether it can be used: (text, mark).
+    """Summarize in one line what was inspected and whether it can be used: (text, mark).
 
     Raises
     ------
@@ -164,7 +164,7 @@ def headline(report):
         return f"{name}: NOT USABLE, {errors} rule{'s' * (errors != 1)} broken", "bad"
     if report.struct is None or "data" not in report.struct:
         return f"{name}: no tensor", "warn"
-    # What an older version did counts only where no newer one is known, and the older may be the installed one.
+    # Behaviour of an older version counts only if no newer version was measured and the older may be installed.
     worst = sum(
         row.outcome in ("aborts", "wrong") and (row.installed is not None or row.fixed is None)
         for row in report.consequences

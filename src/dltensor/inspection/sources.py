@@ -12,12 +12,12 @@ from .. import wrap
 from .._core.foreign_text import describe_error, first_line
 
 _KINDS = {"i": "int", "u": "uint", "f": "float", "c": "complex"}
-# A header is a short dict; whatever is longer is none. NumPy's own limit is 10,000.
+# A header is a short dict; longer ones are rejected. NumPy's own limit is 10,000.
 _HEADER_LIMIT = 65536
 
 
 class SourceError(Exception):
-    """What was asked for cannot be had; the text says why and what to do.
+    """The source cannot be read; the message has the reason and the remedy.
 
     Raises
     ------
@@ -56,13 +56,13 @@ def evaluate(text):
     try:
         tree = ast.parse(expression.strip(), mode="eval")
         if hasattr(module, "__getattr__"):
-            # Modules that make their names when asked: only those of the expression are asked for.
+            # For modules with a lazy __getattr__: only the names of the expression are looked up.
             for node in {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} - set(names):
                 if hasattr(module, node):
                     names[node] = getattr(module, node)
         return eval(compile(tree, "<expression>", "eval"), names)
     except SyntaxError as error:
-        raise SourceError(f"{_quoted(expression)} is no Python expression: {error.msg}") from None
+        raise SourceError(f"{_quoted(expression)} is not a Python expression: {error.msg}") from None
     except (Exception, SystemExit) as error:
         raise SourceError(f"evaluating {_quoted(expression)} in {name} raised {describe_error(error)}") from error
 
@@ -82,7 +82,7 @@ def read_npy_header(data, where):
     Raises
     ------
     SourceError
-        It is no .npy file, or one that cannot be mapped.
+        It is not a .npy file, or cannot be mapped.
     """
     if bytes(data[:6]) != b"\x93NUMPY" or len(data) < 10:
         raise SourceError(f"{where}: not a .npy file (it does not begin with \\x93NUMPY)")
@@ -93,7 +93,7 @@ def read_npy_header(data, where):
     length = int.from_bytes(data[8 : 8 + width], "little")
     start = 8 + width + length
     if length > _HEADER_LIMIT or start > len(data):
-        raise SourceError(f"{where}: the header is said to be {length} bytes long, the file has {len(data)}")
+        raise SourceError(f"{where}: the header length is {length} bytes, the file has {len(data)}")
     try:
         # Literals only: nothing in a file is ever run.
         header = ast.literal_eval(bytes(data[8 + width : start]).decode("utf-8" if major == 3 else "latin1").strip())
@@ -105,7 +105,7 @@ def read_npy_header(data, where):
     if type(fortran) is not bool:
         raise SourceError(f"{where}: fortran_order must be True or False, got {first_line(repr(fortran), 80)}")
     if not isinstance(kind, str):
-        raise SourceError(f"{where}: structured types ({first_line(repr(kind), 80)}) cannot be said in DLPack")
+        raise SourceError(f"{where}: structured types ({first_line(repr(kind), 80)}) cannot be represented in DLPack")
     return kind, fortran, shape, start
 
 
@@ -113,7 +113,8 @@ def _dtype_of(kind, where):
     order, letter, digits = kind[:1], kind[1:2], kind[2:]
     if order == ">" and digits != "1":
         raise SourceError(
-            f"{where}: big-endian elements ({first_line(kind, 80)}) cannot be said in DLPack; byteswap the file first"
+            f"{where}: big-endian elements ({first_line(kind, 80)}) cannot be represented in DLPack; "
+            "byteswap the file first"
         )
     if order in "<|>=" and letter == "b" and digits == "1":
         return "bool", 1
@@ -124,7 +125,7 @@ def _dtype_of(kind, where):
         if name in DTYPES:
             return name, int(digits)
     raise SourceError(
-        f"{where}: elements of type {first_line(repr(kind), 80)} cannot be said in DLPack"
+        f"{where}: elements of type {first_line(repr(kind), 80)} cannot be represented in DLPack"
         + ("; bfloat16 and fp8 lose their type in .npy files" if letter == "V" else "")
     )
 
@@ -135,7 +136,7 @@ def open_npy(path):
     Raises
     ------
     SourceError
-        The file cannot be opened, or is none that can be mapped.
+        The file cannot be opened, or cannot be mapped.
     """
     where = first_line(str(path))
     try:
@@ -171,7 +172,7 @@ def find(text):
     Raises
     ------
     SourceError
-        It is neither a file nor a module with an expression, or cannot be had.
+        It is neither a file nor a module with an expression, or cannot be read.
     """
     if text.endswith(".npy") or _is_file(text):
         if not text.endswith(".npy"):

@@ -19,7 +19,7 @@ def _lines(report, columns):
         for label, body, style in rows:
             lead = f"  {label}"
             first, *rest = labelled(lead, body, indent, columns)
-            # A label stays bold when its text has a colour, so the two are told apart.
+            # A label stays bold when its text has a colour, so that the two differ.
             yield [(lead, "bold"), (first[len(lead) :], _STYLES[style])]
             yield from ([(line, _STYLES[style])] for line in rest)
 
@@ -31,7 +31,7 @@ def plain(report, columns=None):
     ----------
     report : Report
     columns : int, optional
-        Columns to fill, by default those of the terminal; words longer than that stand out.
+        Columns to fill, by default those of the terminal; longer words exceed the width.
 
     Returns
     -------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What exchange and calls cost on this machine: each statement beside the fastest peer that is installed, by turns.
+"""Time exchange and calls on this machine: each statement against the fastest installed peer, measured alternately.
 
 More than 1 x: dltensor is faster. Rows whose peer is missing are named.
 
@@ -18,14 +18,14 @@ from ..._tools.terminal import Bar, complain, say, width
 
 BIAS = (
     "Bias: written by the authors of dltensor, who chose the rows. Small tensors, warm caches, one thread, garbage "
-    "collection off: cold calls are slower everywhere. Peers do more in some calls (torch checks gradients) and less "
-    "in others (most do not validate). On a shared machine a difference below ten per cent says nothing."
+    "collection off: cold calls are slower. Peers do more in some calls (torch checks gradients) and less "
+    "in others (most do not validate). On a shared machine a difference below ten per cent is noise."
 )
 
 
 @dataclass(frozen=True)
 class Measured:
-    """One row: what was done, our statement and the fastest peer's, nanoseconds of each; `ratio`: theirs over ours."""
+    """One row: what was measured, our statement and the fastest peer's, nanoseconds; `ratio`: theirs over ours."""
 
     group: str
     what: str
@@ -50,15 +50,15 @@ def arguments(parser):
     parser.add_argument("--json", metavar="FILE", type=output_file, help="write all figures")
 
 
-def measure(parts=(), rounds=21, told=None):
-    """Time the rows by turns with their peers.
+def measure(parts=(), rounds=21, progress=None):
+    """Time the rows alternately with their peers.
 
     Parameters
     ----------
     parts : sequence of str
         Parts of names, such as ``"exchange"`` or ``"a + b"``; without one, all rows.
     rounds : int
-    told : callable of (done, total), optional
+    progress : callable of (done, total), optional
 
     Returns
     -------
@@ -108,8 +108,8 @@ def measure(parts=(), rounds=21, told=None):
         best = min(peers.values(), key=took.get)
         ns, peer_ns = (max(took[statement] * 1e9, 0.1) for statement in (ours, best))
         rows.append(Measured(group, what, ours, best, round(ns, 1), round(peer_ns, 1), round(peer_ns / ns, 2)))
-        if told:
-            told(place, len(work))
+        if progress:
+            progress(place, len(work))
     return rows, missing
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a call costs: rows of small tensors, where the work is nothing and the way is all. Nothing is timed here."""
+"""What a call costs: rows of small tensors, where call overhead dominates. Nothing is timed here."""
 
 import dltensor as dl
 

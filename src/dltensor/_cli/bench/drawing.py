@@ -30,7 +30,7 @@ def text(rows, missing, columns=100):
     rows : list of Measured
     missing : dict of str to str
     columns : int, default 100
-        The width of the table. Where it leaves no room for the peers' statements, the bars are left out.
+        The width of the table. Where it leaves no space for the peers' statements, the bars are left out.
 
     Returns
     -------
@@ -51,8 +51,8 @@ def text(rows, missing, columns=100):
         filled = "#" * round(_length(row.ratio, half))
         bar = f"{'':{half}}|{filled:<{half}}" if row.ratio >= 1 else f"{filled:>{half}}|{'':{half}}"
         line = f"{name:{left}}{row.ns:9.0f}{row.peer_ns:9.0f}{row.ratio:7.2f}x  {bar + '  ' if with_bars else ''}"
-        room = max(columns - len(line), 8)
-        lines.append((line + (row.peer if len(row.peer) <= room else row.peer[: room - 3] + "...")).rstrip())
+        width = max(columns - len(line), 8)
+        lines.append((line + (row.peer if len(row.peer) <= width else row.peer[: width - 3] + "...")).rstrip())
     for name, what in missing.items():
         lines += fill(f"{name}: not measured: needs {what}", columns)
     return "\n".join([*lines, "", *fill(BIAS, columns)])

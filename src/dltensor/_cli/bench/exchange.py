@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What it costs to hand a tensor over: the rows, and what their statements mean. Only the import is timed here."""
+"""The cost of an exchange: the rows, and the names their statements use. Only the import is timed here."""
 
 import subprocess
 import sys

@@ -15,7 +15,7 @@ _FILES = ("contact-sheet.png", "work.png", "report.html")
 
 @dataclass
 class Findings:
-    """All that the demo found out: what the report shows."""
+    """The results of the demo, as shown in the report."""
 
     version: str
     credit: str
@@ -23,24 +23,24 @@ class Findings:
     home: object
     peers: list
     missing: dict
-    stops: list
+    steps: list
     painted: dict
     scenes: list
     trial: dict
     holdings: dict
-    hops: list
+    timings: list
     copying: float
     works: list
 
     @property
     def kept(self):
         """The frameworks that exported the memory that they imported."""
-        return [stop for stop in self.stops if not stop.moved and not stop.passed_by]
+        return [step for step in self.steps if not step.moved and not step.refused]
 
     @property
     def title(self):
         """What happened, in one line."""
-        copiers = [stop.name for stop in self.stops if stop.moved]
+        copiers = [step.name for step in self.steps if step.moved]
         return (
             "One photograph in every framework, without a copy"
             if not copiers
@@ -50,7 +50,7 @@ class Findings:
     @property
     def route(self):
         """The frameworks in order, and the address."""
-        names = " → ".join(stop.name for stop in self.stops if not stop.passed_by)
+        names = " → ".join(step.name for step in self.steps if not step.refused)
         if self.home.data_ptr == self.start.data_ptr:
             return f"{names}: the same address, {self.home.data_ptr:#x}"
         return f"{names}: address {self.start.data_ptr:#x} before, {self.home.data_ptr:#x} after"
@@ -89,14 +89,14 @@ def arguments(parser):
 
 
 def run(options):
-    """Run the demo and return its exit status: 0, or 2 when something that it needs is not there.
+    """Run the demo and return its exit status: 0, or 2 when a requirement is missing.
 
     Raises
     ------
     MemoryError
         No memory is left.
     OutputError
-        What it found cannot be written.
+        The results cannot be written.
     """
     from . import photo
 
@@ -113,7 +113,7 @@ def run(options):
         complain(f"demo: cannot write to {options.output}: {reason_of(error)}; choose another place with --output DIR")
         return 2
     started = time.perf_counter()
-    found = _tell(pixels)
+    found = _run_all(pixels)
     try:
         written = _write(found, options.output)
     except OSError as error:
@@ -137,18 +137,18 @@ def _write(found, output):
     return picture, labour, page
 
 
-def _tell(pixels):
-    """Do all that the demo shows, print it, and return it."""
+def _run_all(pixels):
+    """Run all parts of the demo, print the results, and return them."""
     from . import peers, photo
 
     say("One photograph in every framework\n", "bold")
-    shared, own = _tell_start(pixels)
+    shared, own = _show_start(pixels)
     with Bar() as bar:
         met, missing = peers.find(lambda what: bar.say(f"{what} ..."))
-    painted, home, stops = _tell_journey(own, met)
-    scenes, trial, holdings = _tell_views(shared, own, home, met)
-    hops, copying = _tell_price(own, met)
-    works = _tell_work(own)
+    painted, home, steps = _show_exchange(own, met)
+    scenes, trial, holdings = _show_views(shared, own, home, met)
+    timings, copying = _show_timing(own, met)
+    works = _show_work(own)
     if missing:
         say("Not installed here", "bold")
         _table([[name, reason] for name, reason in missing.items()])
@@ -159,25 +159,25 @@ def _tell(pixels):
         home,
         met,
         missing,
-        stops,
+        steps,
         painted,
         scenes,
         trial,
         holdings,
-        hops,
+        timings,
         copying,
         works,
     )
 
 
-def _tell_start(pixels):
+def _show_start(pixels):
     import dltensor as dl
 
-    from . import journey, photo, report
+    from . import exchange, photo, report
 
     say("1  The photograph", "bold")
     shared = dl.from_dlpack(pixels)
-    own, took = journey.copy_timed(shared)
+    own, took = exchange.copy_timed(shared)
     height, columns, channels = shared.shape
     _say(
         f"{photo.FILE}, from matplotlib's sample data: {height} rows of {columns} pixels of {channels} bytes. "
@@ -190,26 +190,26 @@ def _tell_start(pixels):
     return shared, own
 
 
-def _tell_journey(own, met):
-    from . import journey
+def _show_exchange(own, met):
+    from . import exchange
 
     with Bar() as bar:
         bar.say("exchanging ...")
-        painted = journey.paint(own, met)
-        home, stops = journey.travel(own, met)
+        painted = exchange.paint(own, met)
+        home, steps = exchange.pass_around(own, met)
     say("2  Addresses", "bold")
     _say("Each framework imports what the one before it exported. The address of the first pixel in its export:")
     _table(
         [["start", hex(own.data_ptr), "", "writable", ""]]
         + [
             [
-                stop.name,
-                hex(stop.address),
-                "refused" if stop.passed_by else "copied" if stop.moved else "same",
-                "read-only" if stop.readonly else "writable",
-                stop.said,
+                step.name,
+                hex(step.address),
+                "refused" if step.refused else "copied" if step.moved else "same",
+                "read-only" if step.readonly else "writable",
+                step.said,
             ]
-            for stop in stops
+            for step in steps
         ]
     )
     seen = [name for name, shows in painted.items() if shows]
@@ -218,18 +218,18 @@ def _tell_journey(own, met):
         "An orange frame, written through dltensor while the frameworks held the photograph, is seen by "
         f"{', '.join(seen) or 'no other framework'}{f', and not by {chr(44).join(unseen)}' if unseen else ''}."
     )
-    return painted, home, stops
+    return painted, home, steps
 
 
-def _tell_views(shared, own, home, met):
-    from . import journey, photo
+def _show_views(shared, own, home, met):
+    from . import exchange, photo
 
     with Bar() as bar:
         bar.say("making views ...")
         scenes = photo.scenes(home)
         writable = {scene.name: scene.tensor for scene in photo.scenes(own)}
         trial = {**writable, "read-only": shared}
-        holdings = journey.holdings(trial, met)
+        holdings = exchange.holdings(trial, met)
     say("3  Views", "bold")
     _say("Another shape, other strides (in elements), another start, over the same memory:")
     _table(
@@ -246,7 +246,7 @@ def _tell_views(shared, own, home, met):
         ],
         right=(4,),
     )
-    _say("Who can hold them without a copy:")
+    _say("Frameworks that can hold them without a copy:")
     _table(
         [["", *(peer.name for peer in met)]]
         + [[label, *(_word(tensor, holdings[label, peer.name]) for peer in met)] for label, tensor in trial.items()]
@@ -258,41 +258,41 @@ def _tell_views(shared, own, home, met):
     return scenes, trial, holdings
 
 
-def _tell_price(own, met):
-    from . import journey, report
+def _show_timing(own, met):
+    from . import exchange, report
 
     with Bar() as bar:
-        hops, copying = journey.price(own, met, lambda what: bar.say(f"{what} ..."))
+        timings, copying = exchange.time_exchanges(own, met, lambda what: bar.say(f"{what} ..."))
     say("4  Time of an import and an export", "bold")
-    _say("Medians of statements timed by turns, beside the framework's own way:")
+    _say("Medians of statements timed alternately with the framework's own way:")
     _table(
         [["", "through dltensor", "ours", "its own way", "its", "speed-up"]]
         + [
             [
-                hop.name,
-                hop.ours,
-                report.seconds(hop.our_time),
-                hop.own,
-                report.seconds(hop.own_time),
-                f"{hop.own_time / hop.our_time:.1f} x" if hop.our_time else "-",
+                timing.name,
+                timing.ours,
+                report.seconds(timing.our_time),
+                timing.own,
+                report.seconds(timing.own_time),
+                f"{timing.own_time / timing.our_time:.1f} x" if timing.our_time else "-",
             ]
-            for hop in hops
+            for timing in timings
         ],
         right=(2, 4, 5),
         spare=3,
     )
     _say(f"Copying the photograph once takes {report.seconds(copying)}; an exchange passes only its description.")
-    return hops, copying
+    return timings, copying
 
 
-def _tell_work(own):
+def _show_work(own):
     from . import report, work
 
     with Bar() as bar:
         bar.say("working on the pixels ...")
         works = work.work(own)
     say("5  Operations on the pixels", "bold")
-    _say("Timed by turns with the peers; the results are compared with theirs:")
+    _say("Timed alternately with the peers; the results are compared with theirs:")
     others = [name for name in works[0].times if name != "dltensor"]
     _table(
         [["", "through dltensor", "ours", *others, "speed-up", "difference"]]
@@ -314,7 +314,7 @@ def _tell_work(own):
 
 
 def _word(tensor, holding):
-    """What the table says about one holding."""
+    """The table's text for one holding."""
     if holding.verdict != "same memory":
         return holding.verdict
     if tensor.readonly and not holding.readonly:

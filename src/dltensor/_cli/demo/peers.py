@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who may be met on the way: one row per framework, with our statements and its own. Nothing is timed here."""
+"""The frameworks of the demo: one row each, with our statements and its own. Nothing is timed here."""
 
 import importlib
 import os
@@ -10,7 +10,7 @@ from ..._core.foreign_text import describe_error, first_line
 
 # Row: name, what pip calls it, modules the statements need by the name they have there; then four statements.
 # give: photo (ours) as its object; take: its object x as ours; own_give, own_take: the same between NumPy's array and x
-# the way that its manual says. What is said about a framework is found out at run time, not written here.
+# as in its manual. Results about a framework are measured at run time, not written here.
 ROWS = (
     (
         "numpy",
@@ -129,7 +129,7 @@ def find(progress):
 
     Parameters
     ----------
-    progress : callable taking a str, told what is being imported
+    progress : callable taking a str, called with the package being imported
 
     Returns
     -------

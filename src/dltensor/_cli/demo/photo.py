@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the photograph comes from, and the views of it that the demo shows. No frameworks here."""
+"""The photograph, and the views of it that the demo shows. No frameworks here."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from ..._core.foreign_text import describe_error
 FILE = "grace_hopper.jpg"
 CREDIT = "Rear Admiral Grace Hopper, photographed by James S. Davis, US Navy; sample data of matplotlib"
 
-# Name, the expression that makes the view (it is shown and it is run), and what is to be seen.
+# Name, the expression of the view (shown and run), and a remark.
 VIEWS = (
     ("whole", "photo", "as the last framework exported it"),
     ("crop", "photo[40:300, 140:370]", "a start, an extent: the strides stay"),
@@ -65,7 +65,7 @@ def read():
 
 
 def scenes(photo, table=VIEWS):
-    """Return what the expressions of a table make of the photograph.
+    """Return the views of the photograph made by the expressions of a table.
 
     Parameters
     ----------

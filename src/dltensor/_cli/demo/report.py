@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The report: everything the demo found as one HTML file that needs no network. Finds out nothing itself."""
+"""The report: everything the demo found as one HTML file that needs no network. Measures nothing."""
 
 import base64
 import platform
@@ -15,7 +15,7 @@ def seconds(value):
     Raises
     ------
     TypeError
-        `value` is no number.
+        `value` is not a number.
 
     Examples
     --------
@@ -60,20 +60,20 @@ def _views(scenes):
 
 def _stops(found):
     rows = []
-    for number, stop in enumerate(found.stops, 1):
-        if stop.passed_by:
+    for number, step in enumerate(found.steps, 1):
+        if step.refused:
             tag = _tag("bad", "refused")
         else:
-            tag = _tag("warn", "copied") if stop.moved else _tag("good", "same memory")
-        writable = "no" if stop.readonly else "yes"
+            tag = _tag("warn", "copied") if step.moved else _tag("good", "same memory")
+        writable = "no" if step.readonly else "yes"
         rows.append(
             (
                 number,
-                stop.name,
-                element("code", hex(stop.address)),
+                step.name,
+                element("code", hex(step.address)),
                 tag,
                 writable,
-                _quiet(stop.said) if stop.said else "",
+                _quiet(step.said) if step.said else "",
             )
         )
     heads = ("", "framework", "address of the first pixel", "memory", "writable", "remark")
@@ -111,20 +111,20 @@ def _holdings(found):
 
 def _hops(found):
     rows = []
-    for hop in found.hops:
-        longest = max(hop.our_time, hop.own_time) or 1.0
+    for timing in found.timings:
+        longest = max(timing.our_time, timing.own_time) or 1.0
         bars = [
             element("div", class_=f"bar {kind}", style=f"width:{100 * (value / longest):.1f}%")
-            for kind, value in (("ours", hop.our_time), ("own", hop.own_time))
+            for kind, value in (("ours", timing.our_time), ("own", timing.own_time))
         ]
-        ratio = hop.own_time / hop.our_time if hop.our_time else float("inf")
+        ratio = timing.own_time / timing.our_time if timing.our_time else float("inf")
         rows.append(
             [
-                hop.name,
-                _code(hop.ours),
-                seconds(hop.our_time),
-                _code(hop.own),
-                seconds(hop.own_time),
+                timing.name,
+                _code(timing.ours),
+                seconds(timing.our_time),
+                _code(timing.own),
+                seconds(timing.own_time),
                 f"{ratio:.1f} ×",
                 element("div", *bars, class_="bars"),
             ]
@@ -151,9 +151,9 @@ def _works(found):
 
 def _facts(found):
     rows = (
-        (f"{len(found.kept)} of {len(found.stops)}", "frameworks used the same memory"),
+        (f"{len(found.kept)} of {len(found.steps)}", "frameworks used the same memory"),
         (f"{found.home.nbytes:,}", "bytes in the photograph"),
-        (seconds(min((hop.our_time for hop in found.hops), default=0)), "fastest exchange"),
+        (seconds(min((timing.our_time for timing in found.timings), default=0)), "fastest exchange"),
         (seconds(found.copying), "one copy of the photograph, for comparison"),
     )
     facts = [element("div", element("b", value), element("span", label), class_="fact") for value, label in rows]
@@ -191,11 +191,11 @@ def _sections(found):
         ),
         _holdings(found),
     )
-    faster = sum(hop.our_time < hop.own_time for hop in found.hops)
+    faster = sum(timing.our_time < timing.own_time for timing in found.timings)
     yield (
         "Time of an import and an export",
         _paragraph(
-            "Medians; both statements were timed by turns in this process. ",
+            "Medians; both statements were timed alternately in this process. ",
             element("span", class_="key ours"),
             "dltensor  ",
             element("span", class_="key own"),
@@ -205,7 +205,7 @@ def _sections(found):
         _hops(found),
         element(
             "p",
-            f"{faster} of {len(found.hops)} are faster through dltensor here. The two sides do not promise the same: "
+            f"{faster} of {len(found.timings)} are faster through dltensor here. The two sides differ in their checks: "
             "dltensor validates every tensor that it imports; NumPy, for one, does not.",
             class_="quiet",
         ),
@@ -213,7 +213,7 @@ def _sections(found):
     yield (
         "Operations on the pixels",
         _paragraph(
-            "Brightness, contrast, conversion, a colour matrix and a mask, timed by turns with the peers. The last "
+            "Brightness, contrast, conversion, a colour matrix and a mask, timed alternately with the peers. The last "
             "column is the largest difference between their results, in units of the result."
         ),
         _works(found),

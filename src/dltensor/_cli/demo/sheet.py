@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pictures: the views side by side, and the work with the times it took. What is shown is decided elsewhere."""
+"""The pictures: a contact sheet of the views, and the results of the operations with their times."""
 
 import io
 import textwrap
@@ -123,7 +123,7 @@ def draw(scenes, title, subtitle, path):
 
 
 def draw_work(works, title, path):
-    """Draw the results of the operations, and under each the time that everybody took, and write it as a PNG file.
+    """Draw the results of the operations, and under each the times of all libraries, and write it as a PNG file.
 
     Parameters
     ----------

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arithmetic on the photograph, beside how NumPy and torch do it, everybody on one thread. Draws nothing itself."""
+"""Arithmetic on the photograph, compared with NumPy and torch, all on one thread. Draws nothing."""
 
 from dataclasses import dataclass
 
 from ..._tools.timing import by_turns
 
-# Brightness and contrast, one colour's share in another: sepia, rows are what goes in.
+# The sepia matrix: rows are input channels, columns output channels.
 SEPIA = ((0.393, 0.349, 0.272), (0.769, 0.686, 0.534), (0.189, 0.168, 0.131))
 
 # Name, our expression, NumPy's, torch's, how to look at the result, a remark. All are shown and run as they stand.
@@ -58,7 +58,7 @@ WORKS = (
 
 @dataclass(frozen=True)
 class Worked:
-    """One piece of work: what it was called, what was written, how long each took, and whether all agree."""
+    """One operation: its name, expression, times, and the largest difference between results."""
 
     name: str
     expression: str
@@ -74,7 +74,7 @@ class Worked:
 
 
 def work(photo, peers=("numpy", "torch"), table=WORKS, rounds=21):
-    """Do each piece of work on a photograph, by turns with every peer that is installed.
+    """Do each piece of work on a photograph, alternately with every installed peer.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ def work(photo, peers=("numpy", "torch"), table=WORKS, rounds=21):
             peers = [peer for peer in peers if peer != "torch"]
         else:
             names |= {"torch": torch, "tensor": dl.into(photo.copy(), torch.Tensor)}
-    # On one thread each: a photograph is small, and what threads cost is another machine's busyness.
+    # On one thread each: a photograph is small, and the cost of threads depends on the load of the machine.
     threads = dl.num_threads()
     torch_threads = names["torch"].get_num_threads() if "torch" in names else 0
     dl.set_num_threads(1)

@@ -13,16 +13,16 @@ _CHECKS = {}
 
 
 class Broken(Exception):
-    """A rule is broken; the text says what was done, what was expected and what came."""
+    """A rule is broken; the message has the action, the expected and the actual result."""
 
 
 class NotApplicable(Exception):
-    """The target has nothing to which the rule applies; the text says what is missing."""
+    """The rule does not apply to the target; the message names what is missing."""
 
 
 @dataclass(frozen=True)
 class Check:
-    """One way to find out whether a rule is kept: a function of a target that raises `Broken` if not."""
+    """One test of a rule: a function of a target that raises `Broken` if the rule is broken."""
 
     name: str
     rule: str
@@ -46,7 +46,7 @@ def check(rule, side, *, alone=False):
     side : str
         ``producer`` or ``consumer``: what the target must be.
     alone : bool
-        Whether it says how its process ends, so that it must be the only one in it.
+        Whether it tests how its process ends, so that it needs a process of its own.
     """
     rule = find(rule).id
 

@@ -32,7 +32,7 @@ def shape_for(target):
 
 
 def plain(target, **fields):
-    """A source that the target takes, or `NotApplicable` with its words; what odd sources are compared with."""
+    """A source that the target takes, or `NotApplicable` with its message; the reference for odd sources."""
     fields = {"shape": shape_for(target), **fields}
     try:
         target.take(Source(**fields))
@@ -71,8 +71,8 @@ def values_of(result):
     return look_at(result).values
 
 
-def settle():
-    """Let everything go that nobody holds."""
+def collect_garbage():
+    """Collect garbage, so that unreferenced arrays are freed."""
     gc.collect()
 
 
@@ -160,7 +160,7 @@ def null_context_is_nothing(target):
     """Import with manager_ctx NULL: taken, and the deleter runs once."""
     plain(target)
     source = taken_as(target, _SIX, "manager_ctx NULL", context=0)
-    settle()
+    collect_garbage()
     expect(
         source.deleted == len(source.probes),
         f"manager_ctx is NULL and the deleter ran {source.deleted} times, expected {len(source.probes)}",
@@ -172,12 +172,12 @@ def null_deleter_is_legal(target):
     """Import with deleter NULL, and drop the array: nothing is called, the process lives."""
     plain(target)
     taken_as(target, _SIX, "deleter NULL", deleter=None)
-    settle()
+    collect_garbage()
 
 
 @check(22, "consumer")
 def read_only_is_kept(target):
-    """Import READ_ONLY memory: the array is not writable, by its own export or its own word."""
+    """Import READ_ONLY memory: the array is not writable, by its own export or its own attribute."""
     fields = takes_versioned(target)
     source = Source(**fields, flags=READ_ONLY)
     try:
@@ -211,7 +211,7 @@ def read_only_is_not_refused(target):
 
 @check(25, "consumer")
 def used_names_are_static(target):
-    """Import from two producers: both capsules bear one name in memory."""
+    """Import from two producers: both capsules have the same name pointer."""
     kept = [Source(shape=shape_for(target), cached=True) for _ in range(2)]
     names = []
     for source in kept:
@@ -243,7 +243,7 @@ def deleter_waits_for_the_array(target):
     """Import, hold, drop: the deleter runs when the array goes, not before and not never."""
     source = Source(shape=shape_for(target))
     result = target.take(source)
-    settle()
+    collect_garbage()
     before = source.deleted
     try:
         shares = look_at(result).address == source.address
@@ -251,7 +251,7 @@ def deleter_waits_for_the_array(target):
         shares = False
     expect(not shares or before < len(source.probes), "the deleter ran while the array lives")
     del result
-    settle()
+    collect_garbage()
     expect(
         source.deleted == len(source.probes),
         f"the array went, and the deleters of {len(source.probes)} structs ran {source.deleted} times",
@@ -270,7 +270,7 @@ def capsule_is_taken_once(target):
     expect(second is None, "one capsule was consumed twice: two arrays own one struct")
     del first, second
     source.forget()
-    settle()
+    collect_garbage()
     expect(source.deleted == 1, f"the deleter ran {source.deleted} times, expected once")
 
 
@@ -296,7 +296,7 @@ def deleter_runs_once_on_errors(target):
         except Exception:
             result = None
         del result
-        settle()
+        collect_garbage()
         counts = [probe.deleted for probe in source.probes]
         expect(all(count == 1 for count in counts), f"{label}: the deleter ran {counts} times, expected once")
 
@@ -318,7 +318,7 @@ def other_major_is_only_deleted(target):
     except Exception:
         result = None
     del result
-    settle()
+    collect_garbage()
     counts = [probe.deleted for probe in source.probes]
     expect(
         all(count == 1 for count in counts), f"a struct of major version 2 was deleted {counts} times, expected once"
@@ -529,7 +529,7 @@ def other_table_is_left_alone(target):
 
 @check(70, "consumer")
 def view_may_be_missing(target):
-    """Import from a type whose table lends no views: taken all the same."""
+    """Import from a type whose table has no view function: accepted."""
     uses_tables(target)
     try:
         result = target.take(with_table(Source(shape=shape_for(target)), missing=("view",)))

@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a `from_dlpack` does with tensors and capsules that are malformed or odd: refused or right, never a crash.
 
-A check says what it is trying before each step, so that a crash can be put down to it.
+A check records each step before it, so that a crash can be attributed to it.
 """
 
 from .. import _probe
 from ..observed import patterns
 from ..sources import SIX, Source, floats, with_table
 from . import Broken, NotApplicable, check, expect
-from .consumer import look_at, settle, shape_for, uses_tables
+from .consumer import collect_garbage, look_at, shape_for, uses_tables
 
 _SIX = list(SIX)
 
 
-def _survive(target, label, right=None, judge=None, **fields):
-    """Import a source: an exception, or these values, or what `judge` lets pass; the deleter runs once either way."""
+def _survive(target, label, right=None, verify=None, **fields):
+    """Import a source: an exception, or these values, or what `verify` lets pass; the deleter runs once either way."""
     _probe.trying(label)
     source = Source(**{"shape": shape_for(target), **fields})
     try:
@@ -22,22 +22,22 @@ def _survive(target, label, right=None, judge=None, **fields):
     except Exception:
         result = None
     else:
-        if judge is not None:
-            judge(label, source, result)
+        if verify is not None:
+            verify(label, source, result)
         elif right is None:
             raise Broken(f"{label}: accepted; expected an exception")
         else:
             got = look_at(result).values
             expect(got == right, f"{label}: the values are {got[:6]}, expected {right[:6]} or an exception")
-    _probe.trying(f"{label}, letting go of it")
+    _probe.trying(f"{label}, releasing it")
     del result
-    settle()
+    collect_garbage()
     counts = [probe.deleted for probe in source.probes]
     expect(all(count == 1 for count in counts), f"{label}: the deleter ran {counts} times, expected once")
 
 
 def _held(label, source, result):
-    """Whatever is accepted is fine as long as its own export says the same element type."""
+    """Any accepted dtype is valid if its own export has the same dtype."""
     try:
         struct = look_at(result).struct
     except NotApplicable:
@@ -80,7 +80,7 @@ def overflow_around_zero(target):
     """Huge extents beside one of 0: empty or refused."""
     if len(shape_for(target)) == 1:
         raise NotApplicable("takes one dimension only")
-    _survive(target, "shape (2**40, 0, 2**40)", right=[], shape=(2**40, 0, 2**40), judge=lambda *_: None)
+    _survive(target, "shape (2**40, 0, 2**40)", right=[], shape=(2**40, 0, 2**40), verify=lambda *_: None)
 
 
 @check("H5", "consumer")
@@ -123,7 +123,7 @@ def repeated_elements(target):
 def absurd_elements(target):
     """0 bits, 0 lanes, a code of 200, integers of 7 bits."""
     for dtype in ((2, 0, 1), (2, 32, 0), (200, 32, 1), (0, 7, 1)):
-        _survive(target, f"code {dtype[0]}, {dtype[1]} bits, {dtype[2]} lanes", judge=_held, dtype=dtype)
+        _survive(target, f"code {dtype[0]}, {dtype[1]} bits, {dtype[2]} lanes", verify=_held, dtype=dtype)
 
 
 @check("H10", "consumer")
@@ -134,7 +134,7 @@ def absurd_byte_offset(target):
 
 
 class _Odd:
-    """A producer whose `__dlpack__` returns whatever it was given."""
+    """A producer whose `__dlpack__` returns a given object."""
 
     def __init__(self, thing):
         self.thing = thing
@@ -170,15 +170,15 @@ def no_capsule(target):
 def contradicting_devices(target):
     """`__dlpack_device__` says CPU and the struct says CUDA, and the reverse."""
 
-    def judge(label, source, result):
+    def verify(label, source, result):
         try:
             kept = tuple(map(int, result.__dlpack_device__()))
         except Exception:
             return
         expect(kept == source.probes[-1].struct.device, f"{label}: became an array on device {kept}")
 
-    _survive(target, "__dlpack_device__ says (1, 0), the struct (2, 0)", judge=judge, device=(2, 0), said=(1, 0))
-    _survive(target, "__dlpack_device__ says (2, 0), the struct (1, 0)", judge=judge, said=(2, 0))
+    _survive(target, "__dlpack_device__ says (1, 0), the struct (2, 0)", verify=verify, device=(2, 0), said=(1, 0))
+    _survive(target, "__dlpack_device__ says (2, 0), the struct (1, 0)", verify=verify, said=(2, 0))
 
 
 @check("H13", "consumer")
@@ -226,28 +226,28 @@ def elements_stay_what_they_are(target):
         (17, 4, 2),
     ):
 
-        def judge(label, source, result, dtype=dtype):
+        def verify(label, source, result, dtype=dtype):
             try:
                 got = look_at(result).struct.dtype
             except NotApplicable:
                 return
             expect(got == dtype, f"(code, bits, lanes) {dtype} became {got}, silently")
 
-        _survive(target, f"(code, bits, lanes) {dtype}", judge=judge, dtype=dtype, content=bytes(96))
+        _survive(target, f"(code, bits, lanes) {dtype}", verify=verify, dtype=dtype, content=bytes(96))
 
 
 @check("H16", "consumer")
 def memory_that_is_not_there(target):
     """CUDA and ROCm memory on a machine without."""
     for device in ((2, 0), (10, 0)):
-        _survive(target, f"device {device}", judge=lambda *_: None, device=device)
+        _survive(target, f"device {device}", verify=lambda *_: None, device=device)
 
 
 @check("H17", "consumer")
 def two_lanes(target):
     """Three elements of two float32 lanes: six numbers, or an exception."""
 
-    def judge(label, source, result):
+    def verify(label, source, result):
         try:
             struct = look_at(result).struct
             got = [
@@ -260,4 +260,4 @@ def two_lanes(target):
         wanted = patterns(_probe.Probe(owned=floats()).struct)
         expect(got == wanted, f"{label}: the six numbers came as {len(got)}, with bit patterns {got[:4]}")
 
-    _survive(target, "float32 with 2 lanes", judge=judge, shape=(3,), dtype=(2, 32, 2))
+    _survive(target, "float32 with 2 lanes", verify=verify, shape=(3,), dtype=(2, 32, 2))

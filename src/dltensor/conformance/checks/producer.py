@@ -57,7 +57,7 @@ def every_export(target, layouts=tuple(LAYOUTS), dtypes=("float32",)):
                 thing = target.make(layout, dtype)
                 capsule = newest_export(thing)
             except Exception:
-                continue  # what cannot be made or exported is another check's business
+                continue  # other checks cover arrays that cannot be created or exported
             found += 1
             yield f"{dtype} {layout}", _probe.look(capsule)
     if not found:
@@ -362,7 +362,7 @@ def names_are_static(target):
 
 @check(34, "producer")
 def both_stay_usable(target):
-    """Let the array go before its export, and the export before the array: the values stay."""
+    """Release the array before its export, and the export before the array: the values stay."""
     thing = target.make()
     before = observe(thing).values
     gc.collect()

@@ -2,7 +2,7 @@
 """What the exchange table of an array type promises, called as C calls it. Consumers of tables are elsewhere."""
 
 from .. import _probe
-from ..observed import DOORS, newest_export, seen
+from ..observed import TABLE_ATTRIBUTES, newest_export, seen
 from . import Broken, NotApplicable, check, expect
 
 _MAY_BE_NULL = "dltensor_from_py_object_no_sync"
@@ -11,7 +11,7 @@ _MAY_BE_NULL = "dltensor_from_py_object_no_sync"
 def _offered(target):
     """The table's capsule as the type offers it, under the standard's name."""
     kind = type(target.make())
-    offer = getattr(kind, DOORS[0], None)
+    offer = getattr(kind, TABLE_ATTRIBUTES[0], None)
     if offer is None:
         raise NotApplicable(f"{kind.__name__} offers no exchange table")
     return offer
@@ -32,15 +32,15 @@ def _table(target, *needed):
 def table_is_offered(target):
     """Look at the type: `__dlpack_c_exchange_api__` is there."""
     kind = type(target.make())
-    old = "; the name of 1.2 is there" if hasattr(kind, DOORS[1]) else ""
-    expect(hasattr(kind, DOORS[0]), f"{kind.__name__} has no {DOORS[0]}{old}")
+    old = "; the name of 1.2 is there" if hasattr(kind, TABLE_ATTRIBUTES[1]) else ""
+    expect(hasattr(kind, TABLE_ATTRIBUTES[0]), f"{kind.__name__} has no {TABLE_ATTRIBUTES[0]}{old}")
 
 
 @check(64, "producer")
 def table_is_a_capsule(target):
     """Look at the attribute: a PyCapsule named dlpack_exchange_api."""
     offer = _offered(target)
-    expect(_probe.is_capsule(offer), f"{DOORS[0]} is {type(offer).__name__}, expected a PyCapsule")
+    expect(_probe.is_capsule(offer), f"{TABLE_ATTRIBUTES[0]} is {type(offer).__name__}, expected a PyCapsule")
     expect(
         _probe.name_of(offer) == "dlpack_exchange_api",
         f"the capsule is named {_probe.name_of(offer)!r}, expected 'dlpack_exchange_api'",
@@ -51,10 +51,13 @@ def table_is_a_capsule(target):
 def table_belongs_to_the_type(target):
     """Look twice, at the type and at an object: one table."""
     thing = target.make()
-    if not hasattr(thing, DOORS[0]) and not hasattr(type(thing), DOORS[0]):
+    if not hasattr(thing, TABLE_ATTRIBUTES[0]) and not hasattr(type(thing), TABLE_ATTRIBUTES[0]):
         raise NotApplicable("no exchange table is offered")
-    expect(hasattr(type(thing), DOORS[0]), f"{DOORS[0]} is found on the object only, expected on its type")
-    one, two = (_probe.Table.of(getattr(type(thing), DOORS[0])).address for _ in range(2))
+    expect(
+        hasattr(type(thing), TABLE_ATTRIBUTES[0]),
+        f"{TABLE_ATTRIBUTES[0]} is found on the object only, expected on its type",
+    )
+    one, two = (_probe.Table.of(getattr(type(thing), TABLE_ATTRIBUTES[0])).address for _ in range(2))
     expect(one == two, f"the table lies at {one:#x} and then at {two:#x}, expected one that may be remembered")
 
 
@@ -123,7 +126,7 @@ def table_raises_buffer_error(target):
 
 @check(76, "producer")
 def table_takes_over(target):
-    """Hand a tensor over through the table, and drop what came of it: its deleter ran once."""
+    """Export a tensor through the table, and release the result: its deleter ran once."""
     table = _table(target, "managed_tensor_to_py_object_no_sync")
     probe = _probe.Probe(owned=bytes(24))
     result, made, error = table.hand_over(probe)

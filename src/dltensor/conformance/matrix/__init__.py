@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The exchange matrix: what every installed framework makes of the tensors of every other."""
+"""The exchange matrix: how every installed framework imports the tensors of every other."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Let every installed framework give its tensors to every other: types, layouts, read-only, sharing, time.
+"""Exchange tensors between all installed frameworks: types, layouts, read-only, sharing, time.
 
 Each pair runs in a child process.
 
@@ -29,7 +29,7 @@ def arguments(parser):
     """
     parser.usage = "dltensor matrix [OPTIONS]"
     parser.add_argument("--only", metavar="NAMES", default="", help="these frameworks, by comma; module:name is yours")
-    parser.add_argument("--view", choices=VIEWS, default="verdict", help="what the cells of the table say")
+    parser.add_argument("--view", choices=VIEWS, default="verdict", help="the content of the table's cells")
     parser.add_argument("--jobs", metavar="N", type=count, default=cores(), help="child processes at a time")
     parser.add_argument("--html", metavar="FILE", type=output_file, help="write one page with filters, without network")
     parser.add_argument("--svg", metavar="FILE", type=output_file, help="write a drawing")
@@ -56,7 +56,7 @@ def _measured(options):
         got = first_line(", ".join(wrong))
         raise ValueError(f"matrix: expected {', '.join(known)} or module:name, got {got}")
     with Bar("matrix") as bar:
-        return measure(only or None, jobs=options.jobs, told=bar)
+        return measure(only or None, jobs=options.jobs, progress=bar)
 
 
 def run(options):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who can exchange what with whom: the matrix of all pairs of frameworks, how it is measured, kept and compared."""
+"""The matrix of all pairs of frameworks: how it is measured, stored and compared."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..targets import installed
 
 FORMAT = 1
 PAIR = "dltensor.conformance.pair"
-# What became of an exchange. `absent` and `unexported` say nothing about the consumer.
+# The outcomes of an exchange. `absent` and `unexported` do not depend on the consumer.
 OUTCOMES = {
     "shares": "arrives in the same memory",
     "copies": "arrives as a copy",
@@ -34,7 +34,7 @@ OUTCOMES = {
     "hung": "does not come back",
     "refused": "is refused by an exception",
     "unexported": "is not exported by its producer",
-    "absent": "is nothing that its producer has",
+    "absent": "is not supported by its producer",
 }
 ARRIVES = ("shares", "copies", "passes")
 FATAL = ("crashed", "hung")
@@ -55,7 +55,7 @@ GRADES = {
 
 @dataclass
 class Exchange:
-    """What one producer and one consumer made of each case: ``{case: (outcome, words)}``."""
+    """The outcome of each case for one producer and one consumer: ``{case: (outcome, words)}``."""
 
     producer: str
     consumer: str
@@ -77,7 +77,7 @@ class Exchange:
 
     @property
     def readonly(self):
-        """What became of read-only memory, a key of `OUTCOMES`."""
+        """The outcome for read-only memory, a key of `OUTCOMES`."""
         return self.cases.get("readonly", ("absent", ""))[0]
 
     @property
@@ -110,7 +110,7 @@ class Matrix:
     frameworks : dict of str to str
         Version by name, in the order of rows and columns.
     missing : dict of str to str
-        Why a framework that was asked for is not there.
+        Why a requested framework is missing.
     pairs : dict of (producer, consumer) to Exchange
     producers, consumers : list of str
         Those that export, and those that import.
@@ -143,7 +143,7 @@ class Matrix:
         Raises
         ------
         ValueError
-            The content is no matrix, or one of another format.
+            The content is not a matrix, or one of another format.
         """
         if not isinstance(content, dict) or content.get("format") != FORMAT:
             found = content.get("format") if isinstance(content, dict) else type(content).__name__
@@ -181,7 +181,7 @@ class Matrix:
         OSError
             The file cannot be read.
         ValueError
-            It is no matrix.
+            It is not a matrix.
         """
         with open(path, encoding="utf-8") as file:
             return cls.from_dict(json.load(file))
@@ -192,7 +192,7 @@ class Matrix:
             yield producer, [self.pairs[producer, consumer] for consumer in self.consumers]
 
     def remarks(self):
-        """What is grave, each once: (outcome, case, producers, consumers, words), crashes first.
+        """The serious findings, each once: (outcome, case, producers, consumers, words), crashes first.
 
         Returns
         -------
@@ -215,8 +215,8 @@ class Matrix:
         return sorted(rows, key=lambda row: (GRAVE.index(row[0]), row[1]))
 
 
-def measure(frameworks=None, *, jobs=2, told=None):
-    """Let every framework exchange with every other, each pair in a child process: a crash is a result.
+def measure(frameworks=None, *, jobs=2, progress=None):
+    """Exchange between every pair of frameworks, each in a child process: a crash is a result.
 
     Parameters
     ----------
@@ -225,8 +225,8 @@ def measure(frameworks=None, *, jobs=2, told=None):
         it, all that are installed.
     jobs : int
         How many child processes at a time, at most; never more than there are cores.
-    told : callable of (done, total), optional
-        Called as the pairs get done.
+    progress : callable of (done, total), optional
+        Called after each pair.
 
     Returns
     -------
@@ -237,7 +237,7 @@ def measure(frameworks=None, *, jobs=2, told=None):
     Missing
         None of the frameworks can be imported.
     ValueError
-        `jobs` is no whole number from 1 on.
+        `jobs` is not an integer of at least 1.
 
     Examples
     --------
@@ -255,14 +255,14 @@ def measure(frameworks=None, *, jobs=2, told=None):
             try:
                 for future in as_completed(futures):
                     done.append(futures[future])
-                    if told:
-                        told(len(done), total)
+                    if progress:
+                        progress(len(done), total)
                     yield *futures[future], *future.result()
             except BaseException:
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
 
-    # With itself first: who cannot be imported has no part in the other pairs.
+    # Each framework with itself first: one that cannot be imported is left out of the other pairs.
     pairs, versions, missing, sides = {}, {}, {}, {}
     for name, _, exchange, facts in each([(name, name) for name in names]):
         if exchange.trouble:
@@ -308,7 +308,7 @@ def _measure_pair(producer, consumer):
 
 @dataclass(frozen=True)
 class Change:
-    """One thing that is not as it was: where, what, before and now."""
+    """One difference: where, what, before and now."""
 
     kind: str
     producer: str
@@ -325,7 +325,7 @@ class Change:
 
 
 def compare(old, new):
-    """Say what is not in `new` as it was in `old`: versions, pairs and cases. Times are not compared.
+    """Return what differs between `old` and `new`: versions, pairs and cases. Times are not compared.
 
     Parameters
     ----------

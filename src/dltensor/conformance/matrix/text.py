@@ -49,7 +49,7 @@ READONLY = {
 
 
 def cell(exchange, view="verdict"):
-    """Return what a cell of the table says.
+    """Return the text of a cell of the table.
 
     Parameters
     ----------
@@ -84,9 +84,9 @@ def cell(exchange, view="verdict"):
 
 
 def _head(matrix, view):
-    told = ", ".join(f"{name} {number}" for name, number in matrix.frameworks.items())
+    frameworks = ", ".join(f"{name} {number}" for name, number in matrix.frameworks.items())
     where = f"Python {matrix.environment['python']}, {matrix.environment['platform']}"
-    return f"Exchange between {told} ({where}).", f"Rows give, columns take. A cell: {VIEWS[view]}."
+    return f"Exchange between {frameworks} ({where}).", f"Rows export, columns import. A cell: {VIEWS[view]}."
 
 
 def remark_words(row):
@@ -105,14 +105,14 @@ def _lines(matrix, view, width):
     for sentence in _head(matrix, view):
         yield from ([(line, "")] for line in textwrap.wrap(sentence, width))
     yield []
-    room = max([len(cell(one, view)) for one in matrix.pairs.values()] + [3]) + 1
+    cell_width = max([len(cell(one, view)) for one in matrix.pairs.values()] + [3]) + 1
     numbers = {name: str(place) for place, name in enumerate(matrix.consumers, 1)}
     left = max(len(name) for name in (*matrix.producers, *matrix.consumers)) + 4
-    yield [(" " * left + "".join(numbers[name].rjust(room) for name in matrix.consumers), "bold")]
+    yield [(" " * left + "".join(numbers[name].rjust(cell_width) for name in matrix.consumers), "bold")]
     for name, exchanges in matrix.rows():
         yield [
             (f"{numbers.get(name, ''):>2} {name}".ljust(left), "bold"),
-            *((cell(one, view).rjust(room), STYLES[one.grade]) for one in exchanges),
+            *((cell(one, view).rjust(cell_width), STYLES[one.grade]) for one in exchanges),
         ]
     for name in matrix.consumers:
         if name not in matrix.producers:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The journey: the photograph goes from framework to framework, and what is seen on the way is written down.
+"""The exchanges: the photograph is passed from framework to framework, and each result is recorded.
 
 Every finding is an observation of this run on this machine. Nothing is printed or drawn here.
 """
@@ -18,15 +18,15 @@ ORANGE = (255, 140, 0)
 
 
 @dataclass(frozen=True)
-class Stop:
-    """One station: who held the photograph, at which address, and what came back from it."""
+class Step:
+    """One exchange: the framework, the address, and the properties of its export."""
 
     name: str
     address: int
     moved: bool
     readonly: bool
     said: str
-    passed_by: bool = False
+    refused: bool = False
 
 
 @dataclass(frozen=True)
@@ -39,8 +39,8 @@ class Holding:
 
 
 @dataclass(frozen=True)
-class Hop:
-    """What it costs to hand the photograph over: our statement and the framework's own, in seconds."""
+class Timing:
+    """The cost of one exchange: our statement and the framework's own, in seconds."""
 
     name: str
     ours: str
@@ -49,8 +49,8 @@ class Hop:
     own_time: float
 
 
-def travel(photo, peers):
-    """Hand `photo` to each framework in turn; each gets what came back from the one before.
+def pass_around(photo, peers):
+    """Pass `photo` through each framework in turn; each imports the export of the one before.
 
     Parameters
     ----------
@@ -59,20 +59,20 @@ def travel(photo, peers):
 
     Returns
     -------
-    (Tensor, list of Stop)
-        What came home, and the stations.
+    (Tensor, list of Step)
+        The last export, and the steps.
 
     Raises
     ------
     MemoryError
-        No memory is left. Whatever a framework raises is written down as its station instead.
+        No memory is left. Other exceptions of a framework are recorded in its step.
     """
-    stops = []
+    steps = []
     for peer in peers:
         try:
             back = peer.send(peer.receive(photo))
-        except Exception as error:  # the frameworks raise whatever they like; the traveller goes on without them
-            stops.append(Stop(peer.name, photo.data_ptr, False, photo.readonly, describe_error(error), True))
+        except Exception as error:  # frameworks raise any exception; the exchange continues without them
+            steps.append(Step(peer.name, photo.data_ptr, False, photo.readonly, describe_error(error), True))
             continue
         moved = back.data_ptr != photo.data_ptr
         said = (
@@ -83,12 +83,12 @@ def travel(photo, peers):
             else ""
         )
         photo = back
-        stops.append(Stop(peer.name, photo.data_ptr, moved, photo.readonly, said))
-    return photo, stops
+        steps.append(Step(peer.name, photo.data_ptr, moved, photo.readonly, said))
+    return photo, steps
 
 
 def paint(photo, peers):
-    """Paint a frame through our tensor and look for it through every framework that lets its memory change.
+    """Paint a frame through our tensor and look for it in every framework with mutable arrays.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def paint(photo, peers):
     Returns
     -------
     dict of name to bool
-        Whether that framework, asked in its own way, shows the paint.
+        Whether that framework, read by its own functions, shows the paint.
 
     Raises
     ------
@@ -110,9 +110,9 @@ def paint(photo, peers):
         try:
             x = peer.receive(photo)
             back = peer.send(x)
-        except Exception:  # said already, at its station
+        except Exception:  # recorded already, in its step
             continue
-        # Nobody may write behind the back of arrays that never change, nor expect a copy to follow.
+        # Immutable arrays must not be modified, and a copy does not change.
         if not back.readonly and back.data_ptr == photo.data_ptr:
             held.append((peer, x))
     colour = dl.asarray(list(ORANGE), dtype="uint8")
@@ -147,9 +147,9 @@ def holdings(tensors, peers):
         for peer in peers:
             try:
                 with warnings.catch_warnings():
-                    warnings.simplefilter("ignore")  # what they warn of is what the table shows
+                    warnings.simplefilter("ignore")  # the table shows what the warnings are about
                     back = peer.send(peer.receive(tensor))
-            except Exception as error:  # every framework has its own way to say no
+            except Exception as error:  # frameworks raise different exceptions for a refusal
                 found[label, peer.name] = Holding("refused", tensor.readonly, describe_error(error))
                 continue
             same = back.data_ptr == tensor.data_ptr and back.strides == tensor.strides
@@ -157,8 +157,8 @@ def holdings(tensors, peers):
     return found
 
 
-def price(photo, peers, progress):
-    """Time each hop beside the framework's own way, by turns.
+def time_exchanges(photo, peers, progress):
+    """Time each exchange alternately with the framework's own way.
 
     Parameters
     ----------
@@ -168,28 +168,28 @@ def price(photo, peers, progress):
 
     Returns
     -------
-    (list of Hop, float)
-        The hops, and the seconds that one real copy of the photograph takes.
+    (list of Timing, float)
+        The timings, and the seconds that one copy of the photograph takes.
 
     Raises
     ------
     MemoryError
-        No memory is left. A framework that cannot do a hop has no row.
+        No memory is left. A framework that cannot exchange has no row.
     """
     array = photo.numpy()
-    hops = []
+    timings = []
     for peer in peers:
         progress(f"timing {peer.name}")
         try:
             x = peer.receive(photo)
             space = peer.space(photo=photo, array=array, x=x)
             took = by_turns([peer.give, peer.own_give, peer.take, peer.own_take], space)
-        except Exception:  # said already, at its station
+        except Exception:  # recorded already, in its step
             continue
-        hops.append(Hop(f"to {peer.name}", peer.give, peer.own_give, took[peer.give], took[peer.own_give]))
-        hops.append(Hop(f"from {peer.name}", peer.take, peer.own_take, took[peer.take], took[peer.own_take]))
+        timings.append(Timing(f"to {peer.name}", peer.give, peer.own_give, took[peer.give], took[peer.own_give]))
+        timings.append(Timing(f"from {peer.name}", peer.take, peer.own_take, took[peer.take], took[peer.own_take]))
     copying = by_turns(["array.copy()"], {"array": array})["array.copy()"]
-    return hops, copying
+    return timings, copying
 
 
 def copy_timed(shared):
@@ -198,7 +198,7 @@ def copy_timed(shared):
     Raises
     ------
     MemoryError
-        The memory cannot be had.
+        Allocation failed.
     """
     start = time.perf_counter()
     made = shared.copy()
