@@ -23,9 +23,9 @@ LARGE = 1 << 25  # float32 elements: 128 MiB
 def _aligned(n, dtype):
     """An array that begins at a line of the cache, as every tensor of ours does: the same for all."""
     dtype = np.dtype(dtype)
-    room = np.empty(n * dtype.itemsize + 64, np.uint8)
-    start = -room.ctypes.data % 64
-    return room[start : start + n * dtype.itemsize].view(dtype)
+    memory = np.empty(n * dtype.itemsize + 64, np.uint8)
+    start = -memory.ctypes.data % 64
+    return memory[start : start + n * dtype.itemsize].view(dtype)
 
 
 def _torch(array):
@@ -202,7 +202,7 @@ def in_memory():
 
 
 def idle():
-    """The first threaded call after 10 ms of nothing, beside one thread alone. A peer's is printed, not judged."""
+    """The first threaded call after 10 ms of nothing, beside one thread alone. A peer's is printed without a gate."""
     n = 300_000
     names = _names(n, "f4")
     import statistics

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What it costs to hand a tensor over, beside the peers that do the same thing.
 
-Run: ``make bench`` or ``python benchmarks/bench_exchange.py [--json FILE]``. Each row times our call and the peer's by
-turns in one process; medians, the empty loop taken off. Rows whose peer is not installed are left out and named.
+Run: ``make bench`` or ``python benchmarks/bench_exchange.py [--json FILE]``. Each row times our call and the peer's
+alternately in one process; medians, the empty loop taken off. Rows whose peer is not installed are left out and named.
 Bias: small tensors, warm caches, one thread; the peers do more in some of their calls and less in others.
 """
 

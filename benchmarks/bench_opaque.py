@@ -56,7 +56,7 @@ double ask(const Array* a, int64_t n, int what) {
   }
   return (now() - start) / n;
 }
-double lend(const Array* a, int64_t n) {
+double export_tensor(const Array* a, int64_t n) {
   double start = now();
   for (int64_t i = 0; i < n; ++i) {
     DLManagedTensorVersioned* t = nullptr;
@@ -83,7 +83,7 @@ def compiled():
                     f"-L{root}/lib", "-lmetatensor", f"-Wl,-rpath,{root}/lib", "-o", "calls.so"],
                    cwd=folder, check=True)  # fmt: skip
     library = ctypes.CDLL(str(folder / "calls.so"))
-    for name in ("ask", "lend", "move"):
+    for name in ("ask", "export_tensor", "move"):
         getattr(library, name).restype = ctypes.c_double
     return library
 
@@ -114,7 +114,7 @@ def from_c(library, values, rounds):
             {who: lambda a=a, who=who, what=what: library.ask(ctypes.byref(a), ctypes.c_int64(times[who]), what)
              for who, a in arrays.items()}, rounds)  # fmt: skip
     rows["as_dlpack and deleter, from C"] = by_turns(
-        {who: lambda a=a, who=who: library.lend(ctypes.byref(a), ctypes.c_int64(times[who]))
+        {who: lambda a=a, who=who: library.export_tensor(ctypes.byref(a), ctypes.c_int64(times[who]))
          for who, a in arrays.items()}, rounds)  # fmt: skip
     return rows
 
@@ -152,7 +152,7 @@ def labels_of(make, name, n):
 
 
 def blocks(library, values, rounds):
-    """Making arrays and blocks in Python; labels by whoever makes the block."""
+    """Making arrays and blocks in Python; labels by the library that makes the block."""
     ours = [labels_of(dl.opaque.metatensor_labels, *a) for a in (("s", 4), ("c", 3), ("p", 5))]
     theirs = [labels_of(mts.Labels, *a) for a in (("s", 4), ("c", 3), ("p", 5))]
     lib = mts._c_lib._get_library()

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a call costs from native code: questions, lending, making, moving. Beside metatensor's own C++ array in the
-// same run where its headers are given (-DBESIDE_METATENSOR). Each line is the best of several rounds, ours and
-// theirs in turn.
+// The cost of a call from native code: queries, export, creation, data movement. Compared with metatensor's own C++
+// array in the same run where its headers are given (-DBESIDE_METATENSOR). Each line is the best of several rounds,
+// ours and theirs in turn.
 //   g++ -O2 -std=c++17 -Isrc/dltensor/include bench_opaque_native.cc -ldltensor
 #include <algorithm>
 #include <chrono>
@@ -35,14 +35,12 @@ void print(const Row& row) {
     if (row.theirs) best[1] = std::min(best[1], seconds(row.theirs));
   }
   double ours = best[0] / row.calls * 1e9, theirs = best[1] / row.calls * 1e9;
-  if (row.theirs)
-    std::printf("%-34s %12.1f ns %12.1f ns   %6.2f x\n", row.name, ours, theirs, ours / theirs);
-  else
-    std::printf("%-34s %12.1f ns\n", row.name, ours);
+  if (row.theirs) std::printf("%-34s %12.1f ns %12.1f ns   %6.2f x\n", row.name, ours, theirs, ours / theirs);
+  else std::printf("%-34s %12.1f ns\n", row.name, ours);
 }
 
 template <class A>
-void lend_and_return(const A& array, int64_t times) {
+void export_and_return(const A& array, int64_t times) {
   for (int64_t i = 0; i < times; ++i) {
     DLManagedTensorVersioned* t = nullptr;
     array.as_dlpack(array.ptr, &t, dlt::cpu_device, nullptr, dlt::dlpack_version);
@@ -63,8 +61,7 @@ DLManagedTensorVersioned* tensor_over(double* data, std::vector<int64_t> shape) 
   made->managed.version = dlt::dlpack_version;
   made->managed.manager_ctx = made;
   made->managed.deleter = [](DLManagedTensorVersioned* self) { delete static_cast<Tensor*>(self->manager_ctx); };
-  made->managed.dl_tensor = {data, dlt::cpu_device, static_cast<int32_t>(n), {kDLFloat, 64, 1}, made->dims,
-                             made->dims + n, 0};
+  made->managed.dl_tensor = {data, dlt::cpu_device, static_cast<int32_t>(n), {kDLFloat, 64, 1}, made->dims, made->dims + n, 0};
   return &made->managed;
 }
 
@@ -81,10 +78,9 @@ int main() {
   std::function<void()> none;
   auto theirs = [&](auto make) {
 #ifdef BESIDE_METATENSOR
-    static mts_array_t b =
-        metatensor::DataArrayBase::to_mts_array(std::make_unique<metatensor::SimpleDataArray<double>>(
-                                                    std::vector<uintptr_t>{4, 3, 2}, 0.0))
-            .release();
+    static mts_array_t b = metatensor::DataArrayBase::to_mts_array(
+                               std::make_unique<metatensor::SimpleDataArray<double>>(std::vector<uintptr_t>{4, 3, 2}, 0.0))
+                               .release();
     return std::function<void()>(make(b));
 #else
     (void)make;
@@ -93,17 +89,17 @@ int main() {
   };
   std::printf("%-34s %15s %15s\n", "", "dltensor", "SimpleDataArray");
 
-#define QUESTION(name, type)                                                          \
-  print({#name, many,                                                                 \
-         [&] {                                                                        \
-           type answer{};                                                             \
-           for (int64_t i = 0; i < many; ++i) a.name(a.ptr, &answer);                 \
-         },                                                                           \
-         theirs([&](auto& b) {                                                        \
-           return [&] {                                                               \
-             type answer{};                                                           \
-             for (int64_t i = 0; i < many; ++i) b.name(b.ptr, &answer);               \
-           };                                                                         \
+#define QUESTION(name, type)                                            \
+  print({#name, many,                                                   \
+         [&] {                                                          \
+           type answer{};                                               \
+           for (int64_t i = 0; i < many; ++i) a.name(a.ptr, &answer);   \
+         },                                                             \
+         theirs([&](auto& b) {                                          \
+           return [&] {                                                 \
+             type answer{};                                             \
+             for (int64_t i = 0; i < many; ++i) b.name(b.ptr, &answer); \
+           };                                                           \
          })})
   QUESTION(origin, uint64_t);
   QUESTION(device, DLDevice);
@@ -116,8 +112,8 @@ int main() {
     };
   };
   print({"shape", many, shape(a), theirs([&](auto& b) { return shape(b); })});
-  print({"as_dlpack and its deleter", many, [&] { lend_and_return(a, many); },
-         theirs([&](auto& b) { return [&] { lend_and_return(b, many); }; })});
+  print({"as_dlpack and its deleter", many, [&] { export_and_return(a, many); },
+         theirs([&](auto& b) { return [&] { export_and_return(b, many); }; })});
   print({"make (tensor, array) and destroy", many,
          [&] {
            for (int64_t i = 0; i < many; ++i) {
@@ -166,8 +162,8 @@ int main() {
     };
     static mts_array_t their_from = make(), their_to = make();
     beside = [&] {
-      their_to.move_data(their_to.ptr, their_from.ptr,
-                         reinterpret_cast<const mts_data_movement_t*>(movements.data()), movements.size());
+      their_to.move_data(their_to.ptr, their_from.ptr, reinterpret_cast<const mts_data_movement_t*>(movements.data()),
+                         movements.size());
     };
 #endif
     print({name, 1, [&] { to.move_data(to.ptr, from.ptr, movements.data(), movements.size()); }, beside});

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows of a benchmark, run beside their peers by turns, and shown: as a table, as JSON, as a picture. No rows in here."""
+"""Rows of a benchmark, timed alternately with their peers and written as a table, as JSON and as a picture."""
 
 import argparse
 import gc
@@ -33,9 +33,9 @@ class Row:
     ours: str
     peers: dict
     names: dict = field(repr=False)
-    # Seconds before each turn, in which the threads of others that wait by spinning fall asleep: OpenBLAS's do after 0.11 s,
-    # OpenMP's (torch) after 0.007. Work that threads may share rests at least that long. After a rest each way is run
-    # until its own threads are awake.
+    # Seconds before each turn, in which the threads of others that wait by spinning fall asleep: OpenBLAS's do after
+    # 0.11 s, OpenMP's (torch) after 0.007. Work that threads may share rests at least that long. After a rest each way
+    # is run until its own threads are awake.
     rest: float = 0.0
 
 
@@ -96,7 +96,7 @@ def run(row, seconds=0.6, threads=2):
     return {way: max(statistics.median(taken) - base, 0.1) for way, taken in samples.items()}
 
 
-def judge(row, took):
+def verdict_on(row, took):
     """Return the ratios of a row: best peer over ours with all threads, and the same with one thread on both sides."""
     peers = {way: ns for way, ns in took.items() if not way.startswith("ours")}
     best = min(peers, key=peers.get)
@@ -129,7 +129,7 @@ def main(rows, description, extra=None):
             if options.part and not any(part in name for part in options.part):
                 continue
             took = run(row, options.seconds, options.threads)
-            found = judge(row, took)
+            found = verdict_on(row, took)
             verdict = "goal" if found["ratio"] >= row.goal else "met" if found["ratio"] >= row.gate else "MISSED"
             kept.append({"name": name, "gate": row.gate, "goal": row.goal, "ns": took, "statement": row.ours, **found})
             peer = f"{found['best']} {_time(took[found['best']])}"

@@ -189,7 +189,7 @@ def fuzz(options, folder):
             shown.reverse()  # the call that ended the process first
             said = "\n  ".join(shown[:8] + where[:40])
             name = shown[0].partition(": ")[2].partition("(")[0] if shown else "process"
-            name = "threads" if options.threads > 1 else name  # which call it was cannot be told
+            name = "threads" if options.threads > 1 else name  # the call cannot be attributed to a thread
             findings.add({"name": name, "fault": fault, "round": number, "call": call, "said": said}, first)
     calls, fine, compared = totals
     seconds = time.monotonic() - start

@@ -127,7 +127,7 @@ UNSEEN static void reach(const DLTensor* t, wide* low, wide* high) {
 }
 
 /* Every rule that is broken, as bits; later ones only where earlier ones leave something to look at. */
-UNSEEN static int judge_slowly(const DLTensor* t) {
+UNSEEN static int check_slowly(const DLTensor* t) {
   int broken = 0;
   const int host = is_one_of(device_of(t), host_devices), handle = is_one_of(device_of(t), handle_devices);
   const int known = device_of(t) >= 1 && device_of(t) <= 21 && device_of(t) != 5 && device_of(t) != 6;
@@ -205,11 +205,11 @@ UNSEEN static void check_extent(const DLTensor* t, uint64_t flags, bytes* in) {
   }
 }
 
-UNSEEN static void check_sentences(const DLTensor* t, const dlt_finding* found, size_t count, size_t room) {
+UNSEEN static void check_sentences(const DLTensor* t, const dlt_finding* found, size_t count, size_t capacity) {
   char text[640];
   size_t rules;
   const dlt_rule_row* rule = dlt_rules(&rules);
-  HOLDS(room <= sizeof(text));
+  HOLDS(capacity <= sizeof(text));
   for (size_t i = 0; i < count; i++) {
     HOLDS(found[i].number > 0 && (size_t)found[i].number < rules);
     HOLDS(found[i].rule == rule[found[i].number].id && found[i].severity == rule[found[i].number].severity);
@@ -219,9 +219,9 @@ UNSEEN static void check_sentences(const DLTensor* t, const dlt_finding* found, 
     HOLDS(length < sizeof(text) && strlen(text) == length);
     HOLDS(strstr(text, rule[found[i].number].id) != NULL && strstr(text, ": expected ") != NULL);
     HOLDS(dlt_format_finding(&found[i], NULL, NULL, 0) > 30); /* without the tensor the sentence is only less exact */
-    char* cut = (char*)malloc(room + 1); /* exactly as large as promised: one byte more is a finding of ASAN */
-    HOLDS(dlt_format_finding(&found[i], t, room ? cut : NULL, room) == length);
-    if (room > 0) HOLDS(strlen(cut) == (length < room ? length : room - 1) && strncmp(cut, text, strlen(cut)) == 0);
+    char* cut = (char*)malloc(capacity + 1); /* exactly as large as promised: one byte more is a finding of ASAN */
+    HOLDS(dlt_format_finding(&found[i], t, capacity ? cut : NULL, capacity) == length);
+    if (capacity > 0) HOLDS(strlen(cut) == (length < capacity ? length : capacity - 1) && strncmp(cut, text, strlen(cut)) == 0);
     free(cut);
   }
 }
@@ -266,7 +266,7 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
               : odd == 6            ? (int64_t*)((uintptr_t)strides + 1)
                                     : strides;
 
-  const int rule = dlt_check_tensor(&t), broken = judge_slowly(&t);
+  const int rule = dlt_check_tensor(&t), broken = check_slowly(&t);
   HOLDS(rule >= 0 && rule < DLT_RULE_COUNT);
   HOLDS((rule == 0) == (broken == 0));
   HOLDS(rule == 0 || (broken & kind_of_rule[rule]) != 0);

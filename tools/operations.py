@@ -117,7 +117,7 @@ def page():
             f"`{name}`",
             str(dtype.bits),
             str(int(dtype.code)),
-            "computed" if name in COMPUTED else "carried and converted",
+            "computed" if name in COMPUTED else "storage only",
         )
         for name, dtype in DTYPES.items()
     ]

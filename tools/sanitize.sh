@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The light tests under AddressSanitizer and UndefinedBehaviorSanitizer. The package is built apart, beside the other one.
+# The light tests under AddressSanitizer and UndefinedBehaviorSanitizer. The package is built apart, beside the other
+# one.
 #
 #   tools/sanitize.sh [venv]            the tests
 #   tools/sanitize.sh venv stress       calls by threads while shapes change, and rounds of the fuzzer of calls; both take
@@ -41,5 +42,5 @@ fi
 sanitized "" tests --ignore tests/opaque --ignore tests/cuda --ignore tests/conformance
 # The host driver carries a C++ library of its own: strings made there are freed by the system's.
 sanitized ":alloc_dealloc_mismatch=0" tests/cuda/test_tensor_cuda.py tests/cuda/test_tensor_products.py \
-    tests/cuda/test_cuda_faces.py
+    tests/cuda/test_cuda_public_api.py
 echo "sanitize: the tests passed under AddressSanitizer and UndefinedBehaviorSanitizer"

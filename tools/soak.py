@@ -81,7 +81,7 @@ def main():
             once()
         growth, left, seconds = soak(once, rounds)
         if growth > ALLOWED_GROWTH:
-            # Threads that the frameworks have just started settle in meanwhile; a leak grows again.
+            # Threads that the frameworks have just started reach their steady state meanwhile; a leak grows again.
             growth, left, seconds = soak(once, rounds)
         bad = growth > ALLOWED_GROWTH or left != 0
         failed += bad

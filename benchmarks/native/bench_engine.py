@@ -26,7 +26,7 @@ def prepared(name, *operands, out, saturate=False):
     views, target = [tensor(x) for x in operands], tensor(out)
     pointers = (c.POINTER(Tensor) * 3)(*[c.pointer(v) for v in views])
     arguments = (OPS[name], int(saturate), type_of(operands[0].dtype), pointers, c.byref(target), 0)
-    return lambda run=library.face_run, arguments=arguments, keep=(views, target): run(*arguments)
+    return lambda run=library.engine_run, arguments=arguments, keep=(views, target): run(*arguments)
 
 
 def cast(x, out, nearest=False, saturate=False, scale=None, offset=0.0):
@@ -41,17 +41,17 @@ def cast(x, out, nearest=False, saturate=False, scale=None, offset=0.0):
         c.c_double(offset),
         0,
     )
-    return lambda keep=(source, target): library.face_cast(*arguments)
+    return lambda keep=(source, target): library.engine_cast(*arguments)
 
 
 def copy(dst, src):
     a, b = tensor(dst), tensor(src)
-    return lambda: library.face_copy(c.byref(a), c.byref(b), 1)
+    return lambda: library.engine_copy(c.byref(a), c.byref(b), 1)
 
 
 def gemm(a, b, out):
     x, y, z = tensor(out), tensor(a), tensor(b)
-    return lambda: library.face_gemm(c.byref(x), c.byref(y), c.byref(z), c.c_double(1), c.c_double(0))
+    return lambda: library.engine_gemm(c.byref(x), c.byref(y), c.byref(z), c.c_double(1), c.c_double(0))
 
 
 def rows():
@@ -198,7 +198,7 @@ def measure(calls, seconds=0.25):
 def main():
     results = {}
     for threads in (1, THREADS):
-        library.face_set_threads(threads)
+        library.engine_set_threads(threads)
         torch.set_num_threads(threads)
         for name, ours, peers in rows():
             if len(sys.argv) > 1 and not any(word in name for word in sys.argv[1:]):

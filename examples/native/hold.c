@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A C program that holds three arrays it knows nothing about and calls every function they have.
+/* A C program that holds three arrays of unknown types and calls each of their functions.
  * Build: cc hold.c $(python -m dltensor info --cflags --libs) -o hold, or with CMakeLists.txt beside this file. */
 #include <dltensor/array.h>
 #include <stdio.h>
@@ -47,7 +47,7 @@ static dlt_array_t array_over(double* data, double* owned, int64_t rows, int64_t
   t->tensor.dl_tensor.dtype.lanes = 1;
   t->tensor.dl_tensor.shape = t->shape;
   t->tensor.dl_tensor.strides = t->strides;
-  need(dlt_array_from_dlpack(&t->tensor, origin, NULL, &array)); /* takes the tensor, whatever comes of it */
+  need(dlt_array_from_dlpack(&t->tensor, origin, NULL, &array)); /* takes ownership of the tensor, also on failure */
   return array;
 }
 

@@ -10,28 +10,28 @@ namespace {
 constexpr DLDataType float64 = {kDLFloat, 64, 1};
 
 // A tensor over a vector that it shares.
-struct Loan {
+struct OwnedTensor {
   DLManagedTensorVersioned tensor{};
   std::vector<int64_t> shape, strides;
   std::shared_ptr<std::vector<double>> values;
 
   static dlt::Managed of(std::shared_ptr<std::vector<double>> values, const std::vector<uintptr_t>& shape) {
-    auto loan = std::make_unique<Loan>();
-    loan->values = std::move(values);
-    loan->shape.assign(shape.begin(), shape.end());
-    loan->strides.assign(shape.size(), 1);
-    for (size_t i = shape.size(); i-- > 1;) loan->strides[i - 1] = loan->strides[i] * loan->shape[i];
-    loan->tensor.version = dlt::dlpack_version;
-    loan->tensor.manager_ctx = loan.get();
-    loan->tensor.deleter = [](DLManagedTensorVersioned* self) { delete static_cast<Loan*>(self->manager_ctx); };
-    loan->tensor.dl_tensor = {loan->values->data(),
-                              dlt::cpu_device,
-                              static_cast<int32_t>(shape.size()),
-                              float64,
-                              loan->shape.data(),
-                              loan->strides.data(),
-                              0};
-    return dlt::Managed(&loan.release()->tensor);
+    auto owned = std::make_unique<OwnedTensor>();
+    owned->values = std::move(values);
+    owned->shape.assign(shape.begin(), shape.end());
+    owned->strides.assign(shape.size(), 1);
+    for (size_t i = shape.size(); i-- > 1;) owned->strides[i - 1] = owned->strides[i] * owned->shape[i];
+    owned->tensor.version = dlt::dlpack_version;
+    owned->tensor.manager_ctx = owned.get();
+    owned->tensor.deleter = [](DLManagedTensorVersioned* self) { delete static_cast<OwnedTensor*>(self->manager_ctx); };
+    owned->tensor.dl_tensor = {owned->values->data(),
+                               dlt::cpu_device,
+                               static_cast<int32_t>(shape.size()),
+                               float64,
+                               owned->shape.data(),
+                               owned->strides.data(),
+                               0};
+    return dlt::Managed(&owned.release()->tensor);
   }
 };
 
@@ -47,8 +47,8 @@ class Matrix : public dlt::ArrayBase {
 
   dlt::Managed as_dlpack(DLDevice device, const int64_t* stream, DLPackVersion max_version) override {
     if (device.device_type != kDLCPU || stream || max_version.major < 1)
-      throw std::invalid_argument("a matrix is lent to the CPU, without a stream, to readers of DLPack 1.0 or later");
-    return Loan::of(values_, shape_);
+      throw std::invalid_argument("a matrix is exported to the CPU, without a stream, for readers of DLPack 1.0 or later");
+    return OwnedTensor::of(values_, shape_);
   }
 
   std::unique_ptr<dlt::ArrayBase> from_dlpack(dlt::Managed tensor) const override {
@@ -110,14 +110,14 @@ void print(const char* what, const dlt::Array& array) {
             << " bits, shape (" << array.shape()[0] << ", " << array.shape()[1] << "), sum " << sum(array) << "\n";
 }
 
-// Knows nothing of what it is given.
+// Works with any array.
 void use(dlt::Array array) {
   array.check();
   print("as it came", array);
   dlt::Array copy = array.copy();
   copy.swap_axes(0, 1);
   copy.reshape({1, 6});
-  dlt::Array zero = dlt::Array::from_dlpack(Loan::of(std::make_shared<std::vector<double>>(1, 0.0), {}));
+  dlt::Array zero = dlt::Array::from_dlpack(OwnedTensor::of(std::make_shared<std::vector<double>>(1, 0.0), {}));
   dlt::Array larger = array.create({4, 6}, std::move(zero));
   larger.move_data(copy, {{0, 1, 0, 0, 6}, {0, 3, 0, 0, 6}});
   print("moved", larger);
@@ -134,7 +134,7 @@ void use(dlt::Array array) {
 int main() {
   std::vector<double> numbers{1, 2, 3, 4, 5, 6};
   auto shared = std::make_shared<std::vector<double>>(numbers);
-  use(dlt::Array::from_dlpack(Loan::of(shared, {2, 3}), "example.vector"));
+  use(dlt::Array::from_dlpack(OwnedTensor::of(shared, {2, 3}), "example.vector"));
   use(dlt::make_array<Matrix>(numbers, std::vector<uintptr_t>{3, 2}));
   use(dlt::Array::from_dlpack(dlt::make_array<Matrix>(numbers, std::vector<uintptr_t>{2, 3}).as_dlpack()));
   std::cout << "every function called on three origins\n";

@@ -1,6 +1,6 @@
 ! SPDX-License-Identifier: Apache-2.0
 ! A Fortran program that holds three arrays and calls every function they have. Its own arrays are columns first, and
-! element x(i, j) is element [i-1, j-1] for everybody.
+! element x(i, j) is element [i-1, j-1] in every language.
 ! Build: gfortran $(python -m dltensor info --fortran) hold.f90 $(python -m dltensor info --libs) -o hold
 module holding
   use, intrinsic :: iso_c_binding

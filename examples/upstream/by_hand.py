@@ -7,7 +7,7 @@ import subprocess
 import sys
 from importlib.metadata import version
 
-_python = ctypes.PyDLL(None)  # of our own: argument types set on ctypes.pythonapi hold for everybody
+_python = ctypes.PyDLL(None)  # of our own: argument types set on ctypes.pythonapi hold for every module
 _new, _name, _pointer = _python.PyCapsule_New, _python.PyCapsule_GetName, _python.PyCapsule_GetPointer
 _new.restype, _new.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
 _name.restype, _name.argtypes = ctypes.c_char_p, (ctypes.py_object,)
@@ -63,7 +63,7 @@ class Source:
                  dtype=FLOAT32, context=True, deleter=True):  # fmt: skip
         self.deleted, self.capsule = 0, None
         self._memory = ctypes.create_string_buffer(6 * 4 + 64)
-        # Aligned, so that nobody copies on that account.
+        # Aligned, so that no framework copies because of the alignment.
         self._start = ctypes.addressof(self._memory) + -ctypes.addressof(self._memory) % 64
         (ctypes.c_float * 6).from_address(self._start)[:] = 1, 2, 3, 4, 5, 6
         self._shape = (ctypes.c_int64 * len(shape))(*shape)
@@ -103,13 +103,13 @@ class Source:
 
 
 def struct_of(capsule):
-    """The managed struct in a capsule that nobody has consumed."""
+    """The managed struct in an unconsumed capsule."""
     name = _name(capsule)
     return (Versioned if name == _NAMES[1] else Legacy).from_address(_pointer(capsule, name))
 
 
 def address(capsule):
-    """Where the first element lies."""
+    """The address of the first element."""
     tensor = struct_of(capsule).tensor
     return tensor.data + tensor.byte_offset
 
@@ -125,4 +125,4 @@ def report(distribution, expected, got, wrong):
     print(f"{distribution} {version(distribution)}")
     print(f"expected: {expected}\ngot:      {got}")
     print("DEFECT" if wrong else "FIXED", flush=True)
-    os._exit(bool(wrong))  # what a framework does at its end is no part of this
+    os._exit(bool(wrong))  # the shutdown of a framework is not tested here

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""cuda.core's StridedMemoryView takes a struct of DLPack 2.0, whose layout nobody knows yet.
+"""cuda.core's StridedMemoryView takes a struct of DLPack 2.0, whose layout is undefined.
 
 dlpack.h: on another major version the consumer calls the deleter and reads nothing else.
 """

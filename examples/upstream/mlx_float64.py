@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""mlx.core.array turns float64 of other frameworks into float32: digits are lost without a word."""
+"""mlx.core.array turns float64 of other frameworks into float32: digits are lost silently."""
 
 import mlx.core as mx
 import numpy as np

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""nanobind's ndarray takes a struct of DLPack 2.0, whose layout nobody knows yet. Compiles an extension with g++."""
+"""nanobind's ndarray takes a struct of DLPack 2.0, whose layout is undefined. Compiles an extension with g++."""
 
 import subprocess
 import sys

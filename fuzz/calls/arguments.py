@@ -34,54 +34,54 @@ class Drawn:
         return self.entry.call(*self.arguments, **self.keywords)
 
 
-def small(room):
-    return room.random.choice((0, 1, 2, -1, 3, -2, room.random.randrange(-70, 70)))
+def small(context):
+    return context.random.choice((0, 1, 2, -1, 3, -2, context.random.randrange(-70, 70)))
 
 
-def length(room):
-    return room.random.choice((0, 1, 2, 3, 5, room.random.randrange(40)))
+def length(context):
+    return context.random.choice((0, 1, 2, 3, 5, context.random.randrange(40)))
 
 
-def scalar(room):
-    dice = room.random.randrange(8)
+def scalar(context):
+    dice = context.random.randrange(8)
     return (
         (
             True,
-            room.random.randrange(-9, 9),
+            context.random.randrange(-9, 9),
             1.5,
-            room.random.random() * 100,
+            context.random.random() * 100,
             2,
             1j,
             np.float32(0.5),
-            hostile.number(room),
+            hostile.number(context),
         )
     )[dice]
 
 
-def index(room):
+def index(context):
     def step():
-        dice = room.random.randrange(8)
-        ends = [room.random.choice((None, None, small(room))) for _ in range(2)]
+        dice = context.random.randrange(8)
+        ends = [context.random.choice((None, None, small(context))) for _ in range(2)]
         return (
-            small(room)
+            small(context)
             if dice < 3
             else ...
             if dice == 3
             else None
             if dice == 4
-            else slice(*ends, room.random.choice((None, 1, -1, 2, small(room))))
+            else slice(*ends, context.random.choice((None, 1, -1, 2, small(context))))
         )
 
-    return step() if room.chance(0.5) else tuple(step() for _ in range(room.random.randrange(4)))
+    return step() if context.chance(0.5) else tuple(step() for _ in range(context.random.randrange(4)))
 
 
-def axes(room):
-    return room.random.choice((0, 0, 1, -1, -2, 2, small(room)))
+def axes(context):
+    return context.random.choice((0, 0, 1, -1, -2, 2, small(context)))
 
 
-def dtype(room):
-    value = room.dtype()
-    how = room.random.randrange(6)
+def dtype(context):
+    value = context.dtype()
+    how = context.random.randrange(6)
     if how == 0:
         return value.name
     if how == 1 and value.code in (0, 1, 2, 5, 6) and value.lanes == 1 and value.bits in (8, 16, 32, 64):
@@ -92,41 +92,41 @@ def dtype(room):
     return value
 
 
-def device(room):
-    if room.device != "cpu" and room.chance(0.5):
-        return room.device
-    return room.random.choice(("cpu", "cpu", dl.Device("cpu"), (1, 0), 1, "cpu:0", "cuda:1", "vulkan", (3, 0)))
+def device(context):
+    if context.device != "cpu" and context.chance(0.5):
+        return context.device
+    return context.random.choice(("cpu", "cpu", dl.Device("cpu"), (1, 0), 1, "cpu:0", "cuda:1", "vulkan", (3, 0)))
 
 
-def shape(room):
-    made = room.shape()
-    return room.random.choice((made, made, list(made), made[0] if made else 1, math.prod(made), -1))
+def shape(context):
+    made = context.shape()
+    return context.random.choice((made, made, list(made), made[0] if made else 1, math.prod(made), -1))
 
 
-def sequences(room):
-    made = room.random.choice(
+def sequences(context):
+    made = context.random.choice(
         ([], [1, 2, 3], [[1, 2], [3, 4]], [1.5, 2], [True, False], (1, 2j), range(5), [[[0]]], [[], []])
     )
     return made
 
 
-def address(room):
-    """Where an array's struct is; an address that is none is told only when it cannot be one."""
-    return room.random.choice((draw_class(room, "OpaqueArray").pointer, 0, -1, 1, 2**64, "x", None, 1.5))
+def address(context):
+    """Where an array's struct is; an invalid address is detected only when it cannot be one."""
+    return context.random.choice((draw_class(context, "OpaqueArray").pointer, 0, -1, 1, 2**64, "x", None, 1.5))
 
 
 def one_of(*choices):
-    return lambda room: room.random.choice(choices)
+    return lambda context: context.random.choice(choices)
 
 
 # What each word of the annotations stands for. A word that is not here is a class of the package, or anything.
 WORDS = {
-    "Tensor": lambda room: tensors.tensor(room),
-    "TensorLike": lambda room: tensors.foreign(room) if room.chance(0.15) else tensors.tensor(room),
-    "Operand": lambda room: scalar(room) if room.chance(0.2) else draw_word(room, "TensorLike"),
-    "SupportsDLPack": lambda room: tensors.only_dlpack(tensors.tensor(room)),
+    "Tensor": lambda context: tensors.tensor(context),
+    "TensorLike": lambda context: tensors.foreign(context) if context.chance(0.15) else tensors.tensor(context),
+    "Operand": lambda context: scalar(context) if context.chance(0.2) else draw_word(context, "TensorLike"),
+    "SupportsDLPack": lambda context: tensors.only_dlpack(tensors.tensor(context)),
     "SupportsExchangeTable": tensors.tensor,
-    "_NumpyArray": lambda room: np.arange(6.0).reshape(2, 3)[:, ::-1],
+    "_NumpyArray": lambda context: np.arange(6.0).reshape(2, 3)[:, ::-1],
     "CapsuleType": hostile.capsule,
     "Scalar": scalar,
     "Sequences": sequences,
@@ -141,147 +141,153 @@ WORDS = {
     "bool": one_of(True, False),
     "str": hostile.word,
     "PathLike": hostile.word,
-    "object": lambda room: draw_word(room, "TensorLike"),
-    "Any": lambda room: device(room) if room.chance(0.5) else hostile.junk(room),
+    "object": lambda context: draw_word(context, "TensorLike"),
+    "Any": lambda context: device(context) if context.chance(0.5) else hostile.junk(context),
     "type": one_of(np.ndarray, dl.Tensor, int),
-    "dict": lambda room: {},
-    "slice": lambda room: slice(None),
+    "dict": lambda context: {},
+    "slice": lambda context: slice(None),
 }
 # Addresses are believed, so only those are given that may be. `take` and `into` would give one thing away twice.
 NAMES = {
-    "ptr": lambda room: room.start + 64 * room.random.randrange(16),
+    "ptr": lambda context: context.start + 64 * context.random.randrange(16),
     "address": address,
     "take": one_of(False, None, 0),
-    "adapt.to": one_of(None, "torch", "jax", "numpy", "cupy", "tensorflow", "nobody"),
+    "adapt.to": one_of(None, "torch", "jax", "numpy", "cupy", "tensorflow", "unknown"),
     "max_version": one_of(None, (1, 0), (1, 3), (0, 8), (2, 0), (1,), [1, 1], (-1, 2**40)),
     "dl_device": one_of(None, (1, 0), (2, 0), (1, 1), (7, 0)),
     "stream": one_of(None, -1, 0, 1, 2),
     "num": length,
     "n_rows": length,
     "n_cols": length,
-    "repeats": lambda room: length(room) if room.chance(0.5) else draw_word(room, "TensorLike"),
-    "repetitions": lambda room: room.random.choice((1, 2, (2, 1), (1, 0, 2), length(room))),
+    "repeats": lambda context: length(context) if context.chance(0.5) else draw_word(context, "TensorLike"),
+    "repetitions": lambda context: context.random.choice((1, 2, (2, 1), (1, 0, 2), length(context))),
     "count": one_of(1, 2, 3, 0, -1),
-    "axes": lambda room: permutation(room),
-    "memo": lambda room: {},
+    "axes": lambda context: permutation(context),
+    "memo": lambda context: {},
     "protocol": one_of(0, 2, 4, 5),
     "capacity": one_of(0, 1, 100, 10_000, -1),
     "spec": one_of("", ".2f", "d", "e", "g", ">10", "s", "x", "\ud800", "{}", ".99999999999f", "5000"),
-    "launch": lambda room: None if room.chance(0.5) else dl.cuda.Launch(small(room), small(room), small(room)),
+    "launch": lambda context: (
+        None if context.chance(0.5) else dl.cuda.Launch(small(context), small(context), small(context))
+    ),
     "deleter": one_of(None, list, int),
     "byte_offset": one_of(0, 0, 8, 1, 64),
 }
 
 
-def permutation(room):
-    order = list(range(len(room.random.choice(room.shapes))))
-    room.random.shuffle(order)
+def permutation(context):
+    order = list(range(len(context.random.choice(context.shapes))))
+    context.random.shuffle(order)
     return order
 
 
-def draw_class(room, word):
+def draw_class(context, word):
     """An object of a class of the package: an earlier result, or what a function that returns one gives."""
-    kept = room.shelf.get(word)
-    if kept and room.chance(0.7):
-        return room.random.choice(kept)
-    makers = room.makers.get(word, ())
-    before, room.hostile = room.hostile, 0.0
-    room.depth += 1
+    kept = context.shelf.get(word)
+    if kept and context.chance(0.7):
+        return context.random.choice(kept)
+    makers = context.makers.get(word, ())
+    before, context.hostile = context.hostile, 0.0
+    context.depth += 1
     try:
-        for _ in range(4 if room.depth < 4 else 0):
+        for _ in range(4 if context.depth < 4 else 0):
             if not makers:
                 break
             try:
-                made = draw(room, room.random.choice(makers)).call()
+                made = draw(context, context.random.choice(makers)).call()
             except Exception:
                 continue
-            room.keep(word, made)
+            context.keep(word, made)
             return made
     finally:
-        room.hostile = before
-        room.depth -= 1
+        context.hostile = before
+        context.depth -= 1
     if not kept and issubclass(CLASSES[word], tuple):
-        return CLASSES[word]._make(small(room) for _ in CLASSES[word]._fields)
+        return CLASSES[word]._make(small(context) for _ in CLASSES[word]._fields)
     if not kept:
         raise Undrawable(word)
     return kept[0]
 
 
-def draw_word(room, word):
+def draw_word(context, word):
     if word in WORDS:
-        return WORDS[word](room)
+        return WORDS[word](context)
     if word in CLASSES:
         if issubclass(CLASSES[word], enum.Enum):
-            return room.random.choice(list(CLASSES[word]))
-        return draw_class(room, word)
+            return context.random.choice(list(CLASSES[word]))
+        return draw_class(context, word)
     if word in ALIASES:
-        return draw_type(room, ALIASES[word])
-    return hostile.junk(room)
+        return draw_type(context, ALIASES[word])
+    return hostile.junk(context)
 
 
-def draw_type(room, node):
+def draw_type(context, node):
     """A value of an annotation: unions choose, sequences repeat."""
     if isinstance(node, ast.BinOp):
-        return draw_type(room, room.random.choice((node.left, node.right)))
+        return draw_type(context, context.random.choice((node.left, node.right)))
     if isinstance(node, ast.Constant):
         return (
-            node.value if not isinstance(node.value, str) else draw_type(room, ast.parse(node.value, mode="eval").body)
+            node.value
+            if not isinstance(node.value, str)
+            else draw_type(context, ast.parse(node.value, mode="eval").body)
         )
     if isinstance(node, ast.Attribute):
-        return draw_word(room, node.attr)
+        return draw_word(context, node.attr)
     if isinstance(node, ast.Name):
-        return draw_word(room, node.id)
+        return draw_word(context, node.id)
     if not isinstance(node, ast.Subscript):
-        return hostile.junk(room)
+        return hostile.junk(context)
     inside = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
     outside = node.value.id if isinstance(node.value, ast.Name) else node.value.attr
     if outside == "Literal":
-        return room.random.choice(inside).value
+        return context.random.choice(inside).value
     if outside == "Callable":
-        return room.random.choice((len, repr, lambda *a: None))
+        return context.random.choice((len, repr, lambda *a: None))
     if outside == "tuple" and not any(isinstance(e, ast.Constant) and e.value is ... for e in inside):
-        return tuple(draw_type(room, element) for element in inside)
+        return tuple(draw_type(context, element) for element in inside)
     if outside in ("Sequence", "Iterable", "tuple", "list"):
-        if isinstance(inside[0], ast.Name) and inside[0].id == "SupportsIndex" and room.chance(0.7):
-            return room.random.choice((tuple, list))(room.shape())
-        return room.random.choice((tuple, list))(draw_type(room, inside[0]) for _ in range(room.random.randrange(4)))
-    return draw_word(room, outside)
+        if isinstance(inside[0], ast.Name) and inside[0].id == "SupportsIndex" and context.chance(0.7):
+            return context.random.choice((tuple, list))(context.shape())
+        return context.random.choice((tuple, list))(
+            draw_type(context, inside[0]) for _ in range(context.random.randrange(4))
+        )
+    return draw_word(context, outside)
 
 
-def draw_one(room, drawn, parameter):
+def draw_one(context, drawn, parameter):
     """One argument, hostile by chance. What is there to be written is remembered."""
-    if room.chance(room.hostile) and parameter.name not in ("self", "ptr", "address", "take", "into"):
+    if context.chance(context.hostile) and parameter.name not in ("self", "ptr", "address", "take", "into"):
         drawn.hostile = True
-        return hostile.anything(room)
+        return hostile.anything(context)
     node = parameter.type if parameter.type is not None else BY_NAME.get(parameter.name)
     if isinstance(node, ast.Name) and node.id == "_Out":
-        made = output(room, drawn)
+        made = output(context, drawn)
         drawn.outputs.append(made)
         return made
     named = NAMES.get(f"{drawn.entry.name}.{parameter.name}") or NAMES.get(parameter.name)
     if named:
-        return named(room)
+        return named(context)
     if node is None:
-        return hostile.junk(room)
-    return draw_type(room, node)
+        return hostile.junk(context)
+    return draw_type(context, node)
 
 
-def output(room, drawn):
+def output(context, drawn):
     """A tensor that the result may fit into: of the shape that the operands broadcast to, often of their dtype."""
     given = [a for a in drawn.arguments if type(a) is dl.Tensor]
     try:
         extents = dl.broadcast_shapes(*(t.shape for t in given))
     except ValueError:
-        extents = room.shape()
-    if room.chance(0.1) and given:
+        extents = context.shape()
+    if context.chance(0.1) and given:
         return given[0]
     kind = (
         given[0].dtype
-        if given and room.chance(0.6)
-        else room.random.choice((dl.bool, dl.uint8, dl.float32, room.dtype()))
+        if given and context.chance(0.6)
+        else context.random.choice((dl.bool, dl.uint8, dl.float32, context.dtype()))
     )
-    made = tensors.tensor(room, extents, kind)
-    if room.chance(0.1):
+    made = tensors.tensor(context, extents, kind)
+    if context.chance(0.1):
         try:
             return made.numpy()
         except (TypeError, BufferError, ValueError):
@@ -293,32 +299,32 @@ def output(room, drawn):
 WRITES_SELF = ("__setitem__", ".fill", "__i", ".move_data", ".reshape", ".swap_axes")
 
 
-def draw(room, entry):
+def draw(context, entry):
     """The arguments of one call of an entry."""
     drawn = Drawn(entry)
-    for parameter in room.random.choice(entry.signatures):
-        if parameter.optional and room.chance(0.6 if parameter.kind is not KINDS.VAR_POSITIONAL else 0.0):
+    for parameter in context.random.choice(entry.signatures):
+        if parameter.optional and context.chance(0.6 if parameter.kind is not KINDS.VAR_POSITIONAL else 0.0):
             if parameter.kind is KINDS.POSITIONAL_ONLY:
                 break
             continue
         if parameter.kind is KINDS.VAR_POSITIONAL:
-            drawn.arguments += [draw_one(room, drawn, parameter) for _ in range(room.random.randrange(4))]
+            drawn.arguments += [draw_one(context, drawn, parameter) for _ in range(context.random.randrange(4))]
             drawn.names += [parameter.name] * (len(drawn.arguments) - len(drawn.names))
         elif (
             parameter.kind is KINDS.KEYWORD_ONLY
             or drawn.keywords
             or (parameter.kind is KINDS.POSITIONAL_OR_KEYWORD and parameter.optional)
         ):
-            drawn.keywords[parameter.name] = draw_one(room, drawn, parameter)
+            drawn.keywords[parameter.name] = draw_one(context, drawn, parameter)
         else:
-            drawn.arguments.append(draw_one(room, drawn, parameter))
+            drawn.arguments.append(draw_one(context, drawn, parameter))
             drawn.names.append(parameter.name)
     if any(part in entry.name for part in WRITES_SELF) and drawn.arguments:
         drawn.outputs.append(drawn.arguments[0])
-    if room.chance(room.hostile / 8):
+    if context.chance(context.hostile / 8):
         drawn.hostile = True
-        drawn.keywords[room.random.choice(("nonsense", "out", "copy", "", "\ud800"))] = hostile.junk(room)
-    if room.chance(room.hostile / 8) and drawn.arguments:
+        drawn.keywords[context.random.choice(("nonsense", "out", "copy", "", "\ud800"))] = hostile.junk(context)
+    if context.chance(context.hostile / 8) and drawn.arguments:
         drawn.hostile = True
         drawn.arguments.pop()
     return drawn

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The process that makes the calls: rounds of them from a seed, each judged. Where it is stands in shared memory."""
+"""The process that makes the calls: rounds of them from a seed, each checked. Its position is in shared memory."""
 
 import argparse
 import contextlib
@@ -23,16 +23,16 @@ import dltensor as dl
 
 from . import hostile, peers, surface, tricks
 from .arguments import draw
-from .judge import Before, Broken, judge_error, judge_tensor, judge_value, on_host
+from .checks import Before, Broken, check_error, check_tensor, check_value, on_host
+from .context import Context
 from .progress import CALLS, PROGRESS, TRICKS
-from .room import Room
 
 TRICKED = 0.3  # of the calls
 KEPT = 5000  # elements of a result that later calls may get
 
 
 class Fuzzer:
-    """Draws and judges calls; `report` is told what is wrong."""
+    """Draws and checks calls; `report` receives each fault."""
 
     def __init__(self, options, progress):
         self.options, self.progress = options, progress
@@ -65,21 +65,21 @@ class Fuzzer:
         self.where = (number, index)
         PROGRESS.pack_into(self.progress, 0, number, index, self.made, self.fine, self.compared, done)
 
-    def draw(self, room):
+    def draw(self, context):
         try:
-            if self.options.trick or room.chance(TRICKED):
-                drawn = tricks.draw(room, self, self.options.trick)
+            if self.options.trick or context.chance(TRICKED):
+                drawn = tricks.draw(context, self, self.options.trick)
                 if drawn or self.options.trick:
                     return drawn
-            return draw(room, random_choice(room, self.entries, self.weights))
+            return draw(context, random_choice(context, self.entries, self.weights))
         except Exception:  # a hostile object was asked while drawing
             return None
 
-    def attempt(self, room, drawn, number, index):
-        """Make one call and judge it."""
+    def attempt(self, context, drawn, number, index):
+        """Make one call and check it."""
         self.made += 1
         failed = False
-        before = Before(room, drawn) if self.options.threads < 2 else None
+        before = Before(context, drawn) if self.options.threads < 2 else None
         try:
             try:
                 result = drawn.call()
@@ -88,45 +88,45 @@ class Fuzzer:
             except BaseException as error:
                 failed, result = True, None
                 self.outcomes[type(error).__name__] += 1
-                judge_error(drawn, error)
+                check_error(drawn, error)
                 error.__traceback__ = None
             if before:
-                before.judge_memory(failed)
+                before.check_memory(failed)
             if drawn.after:
                 drawn.after(result, failed)
             if not failed:
                 self.fine += 1
                 self.counts[drawn.entry.name] += 1
-                self.judge_result(room, drawn, before, result)
+                self.check_result(context, drawn, before, result)
         except Broken as broken:
             self.report(drawn, broken, number, index)
 
-    def judge_result(self, room, drawn, before, result):
+    def check_result(self, context, drawn, before, result):
         for one in result if type(result) in (tuple, list) else [result]:
             if type(one) is dl.Tensor:
-                if drawn.entry.name != "wrap":  # what it is told, it believes
-                    judge_tensor(room, one)
+                if drawn.entry.name != "wrap":  # its arguments cannot be validated
+                    check_tensor(context, one)
                     # What a trick returned is not given to later calls, so that they are not blamed for it.
-                    if one.size < KEPT and not drawn.trick and (on_host(one) or room.device != "cpu"):
-                        room.keep("Tensor", one)
+                    if one.size < KEPT and not drawn.trick and (on_host(one) or context.device != "cpu"):
+                        context.keep("Tensor", one)
             elif type(one) in self.words and not drawn.trick:
-                room.keep(self.words[type(one)], one)
+                context.keep(self.words[type(one)], one)
         if (before and drawn.entry.name in ("Tensor.__getitem__",)) or (before and before.plain is not None):
-            judge_value(before, result)
+            check_value(before, result)
 
     def round(self, number):
         """Make the calls of one round, and see that all memory comes back."""
         options = self.options
         blocks, arrays = dl.debug.live_blocks(), dl.opaque.live_arrays()
-        room = Room(options.seed, number, options.device)
-        room.makers, room.compared = self.makers, 0
+        context = Context(options.seed, number, options.device)
+        context.makers, context.compared = self.makers, 0
         if options.threads > 1:
-            room.changing = [np.arange(n, dtype=kind) for n in (24, 3600) for kind in ("f8", "f4", "i8")]
+            context.changing = [np.arange(n, dtype=kind) for n in (24, 3600) for kind in ("f8", "f4", "i8")]
         ready = []
         for index in range(CALLS if options.last is None else options.last + 1):
-            room.begin(options.seed, number, index)
+            context.begin(options.seed, number, index)
             self.tell(number, index)
-            drawn = self.draw(room)
+            drawn = self.draw(context)
             if drawn is None or index < options.first:
                 continue
             if options.show:
@@ -134,14 +134,14 @@ class Fuzzer:
             if options.threads > 1:
                 ready.append((index, drawn))
             else:
-                self.attempt(room, drawn, number, index)
+                self.attempt(context, drawn, number, index)
         if ready:
-            self.at_once(room, ready, number)
+            self.at_once(context, ready, number)
         drawn = ready = None
-        self.compared += room.compared
-        arena = weakref.ref(room.arena)
-        self.end(room)
-        room = None
+        self.compared += context.compared
+        arena = weakref.ref(context.arena)
+        self.end(context)
+        context = None
         if options.device != "cpu":
             dl.cuda.synchronize()
         gc.collect()
@@ -150,19 +150,19 @@ class Fuzzer:
             words = "left behind: {} blocks, {} opaque arrays, {} arenas".format(*left)
             self.report(None, words, number, -1)
 
-    def at_once(self, room, ready, number):
+    def at_once(self, context, ready, number):
         """Make the drawn calls from several threads, on the tensors that they share, while one changes shapes."""
         over = threading.Event()
 
         def change():
             chance = random.Random(number)
             while not over.is_set():
-                one = chance.choice(room.changing)
+                one = chance.choice(context.changing)
                 one.shape = chance.choice(((-1,), (2, -1), (3, 2, -1), (1, 1, 1, -1), (2, 1, -1, 2), (-1, 1)))
 
         def work(part):
             for index, drawn in part:
-                self.attempt(room, drawn, number, index)
+                self.attempt(context, drawn, number, index)
 
         threads = [
             threading.Thread(target=work, args=(ready[n :: self.options.threads],)) for n in range(self.options.threads)
@@ -175,18 +175,18 @@ class Fuzzer:
         over.set()
         changer.join()
 
-    def end(self, room):
-        """Let go of everything in a room, so that what lives on is somebody's mistake."""
-        room.shelf.clear()
-        room.changing.clear()
-        room.lists.clear()
-        hostile.name_back(room)
+    def end(self, context):
+        """Release everything in a context, so that what is still alive is a leak."""
+        context.shelf.clear()
+        context.changing.clear()
+        context.lists.clear()
+        hostile.name_back(context)
         gc.collect()  # hostile objects that hold each other go before the memory that they point at
-        room.memory.clear()
+        context.memory.clear()
 
 
-def random_choice(room, population, weights):
-    return room.random.choices(population, weights)[0]
+def random_choice(context, population, weights):
+    return context.random.choices(population, weights)[0]
 
 
 def weight(name):

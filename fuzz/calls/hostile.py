@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What nobody should give: lying, raising and re-entering objects, broken capsules, numbers beyond everything."""
+"""Invalid arguments: lying, raising and re-entering objects, broken capsules, numbers out of every range."""
 
 import ctypes
 import gc
@@ -71,96 +71,98 @@ FACTS = [
 ]  # fmt: skip
 
 
-def number(room):
-    return room.random.choice(NUMBERS)
+def number(context):
+    return context.random.choice(NUMBERS)
 
 
-def junk(room):
+def junk(context):
     """Something simple that is most likely not what was asked for."""
-    made = room.random.choice(
-        (None, number, number, word, bits, lambda room: [], lambda room: (), lambda room: {}, object)
+    made = context.random.choice(
+        (None, number, number, word, bits, lambda context: [], lambda context: (), lambda context: {}, object)
     )
-    return made(room) if callable(made) and made is not object else made
+    return made(context) if callable(made) and made is not object else made
 
 
-def word(room):
-    return room.random.choice(WORDS)
+def word(context):
+    return context.random.choice(WORDS)
 
 
-def bits(room):
-    return room.random.choice(
+def bits(context):
+    return context.random.choice(
         (b"", b"\0\xff", bytearray(3), slice(None, None, -1), slice(2**70, "a"), ..., NotImplemented)
     )
 
 
-def act(room, wanted, plain):
+def act(context, wanted, plain):
     """What a hostile method does: raise, lie, call back into the package, change what is being read, or play along."""
-    how = room.random.random()
+    how = context.random.random()
     if how < 0.2:
-        raise room.random.choice(RAISED)("planted")
+        raise context.random.choice(RAISED)("planted")
     if how < 0.4:
-        return junk(room)
-    if how < 0.5 and room.depth < 3:
-        room.depth += 1
-        meddle(room)
-    return plain(room)
+        return junk(context)
+    if how < 0.5 and context.depth < 3:
+        context.depth += 1
+        meddle(context)
+    return plain(context)
 
 
-def meddle(room):
+def meddle(context):
     """Do while the package works what it does not expect."""
-    how = room.random.randrange(6)
+    how = context.random.randrange(6)
     if how == 0:
         gc.collect(0)
     elif how == 1:
-        room.shelf.clear()
+        context.shelf.clear()
     elif how == 2:
         dl.add(dl.ones(3), dl.asarray([1, 2, 3])).tolist()
     elif how == 3:
         dl.empty_cache()
-    for given in room.lists[-3:]:
-        if how > 3 or room.chance(0.5):
-            room.random.choice(
+    for given in context.lists[-3:]:
+        if how > 3 or context.chance(0.5):
+            context.random.choice(
                 (given.clear, given.reverse, lambda g=given: g.append(None), lambda g=given: g.extend(g[:99]))
             )()
 
 
 PLAIN = {
-    "__dlpack__": lambda room: capsule(room),
-    "__dlpack_device__": lambda room: room.random.choice(((1, 0), (1, 1), (2, 0), (1, None), (1,), [1, 0], (7, 0))),
-    "__array__": lambda room: np.arange(3.0),
-    "__index__": lambda room: room.random.randrange(-2, 4),
-    "__int__": lambda room: 1,
-    "__float__": lambda room: 1.5,
-    "__complex__": lambda room: 1j,
-    "__bool__": lambda room: room.chance(0.5),
-    "__len__": lambda room: room.random.choice((0, 1, 3, 2**40)),
-    "__getitem__": lambda room: 1,
-    "__iter__": lambda room: iter([1, 2]),
-    "__eq__": lambda room: room.chance(0.5),
-    "__hash__": lambda room: 7,
-    "__dlpack_data_type__": lambda room: room.random.choice(
+    "__dlpack__": lambda context: capsule(context),
+    "__dlpack_device__": lambda context: context.random.choice(
+        ((1, 0), (1, 1), (2, 0), (1, None), (1,), [1, 0], (7, 0))
+    ),
+    "__array__": lambda context: np.arange(3.0),
+    "__index__": lambda context: context.random.randrange(-2, 4),
+    "__int__": lambda context: 1,
+    "__float__": lambda context: 1.5,
+    "__complex__": lambda context: 1j,
+    "__bool__": lambda context: context.chance(0.5),
+    "__len__": lambda context: context.random.choice((0, 1, 3, 2**40)),
+    "__getitem__": lambda context: 1,
+    "__iter__": lambda context: iter([1, 2]),
+    "__eq__": lambda context: context.chance(0.5),
+    "__hash__": lambda context: 7,
+    "__dlpack_data_type__": lambda context: context.random.choice(
         ((2, 32, 1), (2, 32), (-1, 2**40, 0), [0, 8, 1], (17, 4, 2))
     ),
-    "__cuda_stream__": lambda room: room.random.choice(((0, 0), (0, 1), (1, 0), (0, -1), (0,), 5)),
-    "__repr__": lambda room: "hostile\ud800",
-    "__array_interface__": lambda room: interface(room),
-    "__cuda_array_interface__": lambda room: interface(room),
-    "shape": lambda room: (3,),
-    "ndim": lambda room: room.random.choice((1, 2**31, -1)),
-    "dtype": lambda room: room.random.choice((np.dtype("f4"), dl.int8, "float32")),
-    "name": lambda room: room.random.choice(("float32", "bfloat16", "")),
-    "type": lambda room: "cuda",
-    "__class__": lambda room: room.random.choice((int, list, np.ndarray, dl.Tensor)),
+    "__cuda_stream__": lambda context: context.random.choice(((0, 0), (0, 1), (1, 0), (0, -1), (0,), 5)),
+    "__repr__": lambda context: "hostile\ud800",
+    "__array_interface__": lambda context: interface(context),
+    "__cuda_array_interface__": lambda context: interface(context),
+    "shape": lambda context: (3,),
+    "ndim": lambda context: context.random.choice((1, 2**31, -1)),
+    "dtype": lambda context: context.random.choice((np.dtype("f4"), dl.int8, "float32")),
+    "name": lambda context: context.random.choice(("float32", "bfloat16", "")),
+    "type": lambda context: "cuda",
+    "__class__": lambda context: context.random.choice((int, list, np.ndarray, dl.Tensor)),
 }
 
 
-def interface(room):
+def interface(context):
     """An array interface whose memory is really there as far as it can be believed, and whose rest may be anything."""
     real = np.zeros(64, np.float64)
-    room.memory.append(real)
+    context.memory.append(real)
     made = {"shape": (2, 3), "typestr": "<f4", "data": (real.ctypes.data, False), "strides": None, "version": 3}
-    for key in room.random.sample(sorted(made), room.random.randrange(3)):
-        made[key] = room.random.choice(
+    for key in context.random.sample(sorted(made), context.random.randrange(3)):
+        made[key] = context.random.choice(
             {
                 "shape": [
                     (),
@@ -207,11 +209,11 @@ def interface(room):
                 "version": [2, None, "3", -1, 2**70],
             }[key]
         )
-    if room.chance(0.2):
-        made[room.random.choice(("mask", "descr", "offset", "stream", 5))] = junk(room)
-    if room.chance(0.1):
-        del made[room.random.choice(sorted(map(str, set(made) - {5})))]
-    return made if room.chance(0.9) else junk(room)
+    if context.chance(0.2):
+        made[context.random.choice(("mask", "descr", "offset", "stream", 5))] = junk(context)
+    if context.chance(0.1):
+        del made[context.random.choice(sorted(map(str, set(made) - {5})))]
+    return made if context.chance(0.9) else junk(context)
 
 
 # No name here is one by which a consumer would know what the capsule really holds.
@@ -228,21 +230,21 @@ _api.PyCapsule_GetPointer.restype = ctypes.c_void_p
 _api.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
 
 
-def capsule(room):
+def capsule(context):
     """A capsule of ours or of NumPy's, sometimes with a field that no consumer may believe."""
-    source = room.random.choice((dl.ones((2, 3)), np.ones((2, 3), np.float32), dl.zeros(0), np.arange(4)[::-1]))
-    versioned = room.chance(0.6)
+    source = context.random.choice((dl.ones((2, 3)), np.ones((2, 3), np.float32), dl.zeros(0), np.arange(4)[::-1]))
+    versioned = context.chance(0.6)
     try:
         made = source.__dlpack__(max_version=(1, 0)) if versioned else source.__dlpack__()
     except (TypeError, BufferError):  # an old NumPy
         versioned, made = False, dl.ones(2).__dlpack__()
-    if room.chance(0.4):
-        spoil(room, made, versioned)
+    if context.chance(0.4):
+        spoil(context, made, versioned)
     return made
 
 
-def spoil(room, made, versioned):
-    """Write a wrong value into a field of the struct: one that can be told from a right one."""
+def spoil(context, made, versioned):
+    """Write a wrong value into a field of the struct: one that differs from every valid one."""
     at = _api.PyCapsule_GetPointer(made, b"dltensor_versioned" if versioned else b"dltensor")
     tensor = at + (32 if versioned else 0)
     choices = [
@@ -257,22 +259,22 @@ def spoil(room, made, versioned):
     if versioned:
         choices += [(ctypes.c_uint32, at, (0, 2, 2**32 - 1)), (ctypes.c_uint32, at + 4, (99, 2**32 - 1))]
         choices += [(ctypes.c_uint64, at + 24, (1, 2, 4, 5, 2**63, 2**64 - 1))]
-    kind, address, values = room.random.choice(choices)
-    kind.from_address(address).value = room.random.choice(values)
+    kind, address, values = context.random.choice(choices)
+    kind.from_address(address).value = context.random.choice(values)
 
 
-def renamed(room, source):
-    """A tensor's capsule under a name that is no tensor's; the room names it back, so that its memory is given back."""
+def renamed(context, source):
+    """A tensor's capsule under a wrong name; the context restores the name, so that its memory is freed."""
     made = source.__dlpack__(max_version=(1, 3))
-    _api.PyCapsule_SetName(made, room.random.choice(NAMES))
-    room.renamed.append(made)
+    _api.PyCapsule_SetName(made, context.random.choice(NAMES))
+    context.renamed.append(made)
     return made
 
 
-def name_back(room):
-    for made in room.renamed:
+def name_back(context):
+    for made in context.renamed:
         _api.PyCapsule_SetName(made, b"dltensor_versioned")
-    room.renamed.clear()
+    context.renamed.clear()
 
 
 # version 1.3 and 2.0, without functions, and one that is its own predecessor.
@@ -280,48 +282,50 @@ TABLES = [(ctypes.c_uint64 * 8)(1 | 3 << 32), (ctypes.c_uint64 * 8)(2), (ctypes.
 TABLES[2][1] = ctypes.addressof(TABLES[2])
 
 
-def table(room):
+def table(context):
     """An exchange table that has no functions, in a capsule of the right name."""
-    return _api.PyCapsule_New(ctypes.addressof(room.random.choice(TABLES)), b"dlpack_exchange_api", None)
+    return _api.PyCapsule_New(ctypes.addressof(context.random.choice(TABLES)), b"dlpack_exchange_api", None)
 
 
-def trickster(room):
+def trickster(context):
     """An object of a new class with a few methods and attributes that do as they like."""
     body = {}
-    for name in room.random.sample(HOOKS, room.random.randrange(1, 5)):
+    for name in context.random.sample(HOOKS, context.random.randrange(1, 5)):
         plain = PLAIN.get(name, junk)
-        body[name] = lambda self, *a, _n=name, _p=plain, **k: act(room, _n, _p)
-    for name in room.random.sample(FACTS, room.random.randrange(3)):
+        body[name] = lambda self, *a, _n=name, _p=plain, **k: act(context, _n, _p)
+    for name in context.random.sample(FACTS, context.random.randrange(3)):
         plain = PLAIN.get(name, junk)
-        body[name] = property(lambda self, _n=name, _p=plain: act(room, _n, _p))
-    if room.chance(0.1):
-        body["__dlpack_c_exchange_api__"] = room.random.choice(
-            (table, table, word, lambda room: renamed(room, dl.ones(2)))
-        )(room)
+        body[name] = property(lambda self, _n=name, _p=plain: act(context, _n, _p))
+    if context.chance(0.1):
+        body["__dlpack_c_exchange_api__"] = context.random.choice(
+            (table, table, word, lambda context: renamed(context, dl.ones(2)))
+        )(context)
     if "__eq__" in body:
         body.setdefault("__hash__", object.__hash__)
-    if room.chance(0.1):
-        body["__getattr__"] = lambda self, name: act(room, name, PLAIN.get(name, junk))
-    bases = room.random.choice(((), (), (), (int,), (float,), (str,), (list,), (tuple,), (bytes,), (complex,), (dict,)))
-    value = room.random.choice(([], [()], ["12"])) if bases and bases[0] in (str, tuple, list) else []
-    room.depth += 1
+    if context.chance(0.1):
+        body["__getattr__"] = lambda self, name: act(context, name, PLAIN.get(name, junk))
+    bases = context.random.choice(
+        ((), (), (), (int,), (float,), (str,), (list,), (tuple,), (bytes,), (complex,), (dict,))
+    )
+    value = context.random.choice(([], [()], ["12"])) if bases and bases[0] in (str, tuple, list) else []
+    context.depth += 1
     try:
         kind = type("Trickster", bases, body)
         return kind(*value)
     except (TypeError, Planted, BaseException):
         return object()
     finally:
-        room.depth -= 1
+        context.depth -= 1
 
 
-def sequence(room):
+def sequence(context):
     """A list that is deep, recursive, ragged or changed while it is read."""
-    how = room.random.randrange(7)
-    made = [number(room) for _ in range(room.random.randrange(4))]
+    how = context.random.randrange(7)
+    made = [number(context) for _ in range(context.random.randrange(4))]
     if how == 0:
         made.append(made)
     elif how == 1:
-        for _ in range(room.random.choice((5, 63, 64, 65, 70, 5000, 100_000))):
+        for _ in range(context.random.choice((5, 63, 64, 65, 70, 5000, 100_000))):
             made = [made]
     elif how == 2:
         made.append([1, 2])
@@ -329,20 +333,20 @@ def sequence(room):
         made = [[1, 2], [3]]
     elif how == 4:
         return (x for x in made)
-    made.insert(room.random.randrange(len(made) + 1), trickster(room))
-    room.lists.append(made)
+    made.insert(context.random.randrange(len(made) + 1), trickster(context))
+    context.lists.append(made)
     return tuple(made) if how == 5 else made
 
 
-def anything(room):
+def anything(context):
     """One hostile argument."""
-    made = room.random.choice(
+    made = context.random.choice(
         (number, word, bits, junk, trickster, trickster, trickster, trickster, sequence, sequence, interface)
     )
-    if room.chance(0.1):
-        return renamed(room, dl.ones(2)) if room.chance(0.5) else capsule(room)
-    if room.chance(0.05):
-        return room.random.choice(
+    if context.chance(0.1):
+        return renamed(context, dl.ones(2)) if context.chance(0.5) else capsule(context)
+    if context.chance(0.05):
+        return context.random.choice(
             (int, dl.Tensor, dl, np, len, dl.add, type, Exception, np.ndarray, object, lambda *a, **k: 1)
         )
-    return made(room)
+    return made(context)

@@ -17,11 +17,11 @@ POISON = 0xA5
 KEEPS_WHERE = 1 << 16  # bytes from which freed memory leaves the process: nothing is allocated over it
 
 
-def poison(room, size):
+def poison(context, size):
     """Fill memory of a size that was just freed, and NumPy's freed shapes, with values that no operand has."""
     if size < KEEPS_WHERE:
-        room.memory += [np.full(max(size, 1), POISON, np.uint8) for _ in range(4)]
-    room.memory += [np.broadcast_to(np.int8(1), (1 << 60 // n,) * n) for n in (1, 2, 3, 4)]
+        context.memory += [np.full(max(size, 1), POISON, np.uint8) for _ in range(4)]
+    context.memory += [np.broadcast_to(np.int8(1), (1 << 60 // n,) * n) for n in (1, 2, 3, 4)]
 
 
 ARRAY_CHANGES = {
@@ -74,12 +74,12 @@ def changes_of(victim):
 class Change:
     """One change to another operand, made when a given number of questions have been asked."""
 
-    def __init__(self, room, victim, writes=True):
-        self.room = room
-        self.name = room.random.choice([name for name in changes_of(victim) if writes or name != "overwrite"])
+    def __init__(self, context, victim, writes=True):
+        self.context = context
+        self.name = context.random.choice([name for name in changes_of(victim) if writes or name != "overwrite"])
         self.action = changes_of(victim)[self.name]
-        self.questions = room.random.choice((0, 0, 0, 0, 1, 1, 2, 4))
-        self.answer_first = room.chance(0.3)
+        self.questions = context.random.choice((0, 0, 0, 0, 1, 1, 2, 4))
+        self.answer_first = context.chance(0.3)
         self.size = nbytes(victim)
         self.victim = victim  # not a weak reference: NumPy resizes no array that has one
         self.words = f"{self.name}, {type(victim).__name__}"
@@ -95,7 +95,7 @@ class Change:
             self.action(self.victim)
         except Exception:  # the other library refuses
             return
-        poison(self.room, self.size)
+        poison(self.context, self.size)
 
 
 def nbytes(victim):
@@ -129,7 +129,7 @@ def operand(change, said, body, bases=(), value=()):
     return kind(*value)
 
 
-def for_tensor(room, change, t):
+def for_tensor(context, change, t):
     """An operand with the values of a tensor, read through one protocol or several."""
     plain = t.numpy()
     protocols = {
@@ -151,22 +151,22 @@ def for_tensor(room, change, t):
     }
     if plain.ndim:  # else the operand would not be worth what the tensor is
         del protocols["number"]
-    way = room.random.choice((*protocols, "dlpack", "dlpack", "interface", "array", "subclass", "list"))
+    way = context.random.choice((*protocols, "dlpack", "dlpack", "interface", "array", "subclass", "list"))
     if way == "subclass":
-        body = protocols[room.random.choice(("dlpack", "array", "interface"))]
+        body = protocols[context.random.choice(("dlpack", "array", "interface"))]
         made = operand(change, "ndarray", body, (np.ndarray,), (plain.shape, plain.dtype))
         made[...] = plain
         return made
     if way == "list":
-        number = for_number(room, change, 1.5)
+        number = for_number(context, change, 1.5)
         return [number, *plain.ravel()[:3].tolist()] if plain.ndim < 2 else [[number], [1.0]]
     body = protocols[way]
-    if room.chance(0.1):
-        body = body | protocols[room.random.choice(sorted(protocols))]
+    if context.chance(0.1):
+        body = body | protocols[context.random.choice(sorted(protocols))]
     return operand(change, way, body)
 
 
-def for_number(room, change, value):
+def for_number(context, change, value):
     """An operand worth a number."""
     simple = value if isinstance(value, (int, float, bool)) else 2
     body = {
@@ -176,45 +176,45 @@ def for_number(room, change, value):
         "__complex__": lambda: complex(simple),
         "__bool__": lambda: bool(simple),
     }
-    if room.chance(0.3):
+    if context.chance(0.3):
         body = {"__float__": body["__float__"], "__array__": lambda *_, **__: np.array(float(simple))}
-    elif room.chance(0.3):
-        bases = room.random.choice(((int,), (float,)))
+    elif context.chance(0.3):
+        bases = context.random.choice(((int,), (float,)))
         return operand(change, "number", body | {"__eq__": lambda other: simple == other}, bases, (int(simple),))
     return operand(change, "number", body)
 
 
-def for_sequence(room, change, value):
+def for_sequence(context, change, value):
     """A shape or a list whose length, items or numbers are asked of Python."""
-    if room.chance(0.4) and value:
+    if context.chance(0.4) and value:
         made = list(value)
-        at = room.random.randrange(len(made))
-        made[at] = for_any(room, change, made[at])
-        return made if room.chance(0.5) else tuple(made)
+        at = context.random.randrange(len(made))
+        made[at] = for_any(context, change, made[at])
+        return made if context.chance(0.5) else tuple(made)
     body = {"__len__": lambda: len(value), "__getitem__": lambda i: value[i], "__iter__": lambda: iter(list(value))}
-    bases = room.random.choice(((), (list,), (tuple,)))
+    bases = context.random.choice(((), (list,), (tuple,)))
     return operand(change, "sequence", body, bases, (list(value),) if bases else ())
 
 
-def for_any(room, change, value):
+def for_any(context, change, value):
     """An operand that is worth what `value` is."""
     if type(value) is dl.Tensor:
         try:
-            return for_tensor(room, change, value)
+            return for_tensor(context, change, value)
         except (TypeError, BufferError, ValueError, IndexError):  # NumPy has no such dtype
             return operand(change, "dlpack", {"__dlpack__": value.__dlpack__, "__dlpack_device__": lambda: (1, 0)})
     if isinstance(value, (bool, int, float, complex, type(None))):
-        return for_number(room, change, value)
+        return for_number(context, change, value)
     if type(value) in (list, tuple):
-        return for_sequence(room, change, value)
+        return for_sequence(context, change, value)
     if type(value) is str:
         texts = {"__eq__": lambda other: value == other, "__str__": lambda: value, "__len__": lambda: len(value)}
         return operand(change, "text", texts, (str,), (value,))
     if type(value) is dl.DType:
         numbers = {"__dlpack_data_type__": value.__dlpack_data_type__, "name": lambda: value.name}
         return operand(change, "dtype", numbers)
-    if room.chance(0.9):
+    if context.chance(0.9):
         with contextlib.suppress(TypeError, BufferError, ValueError, IndexError):
-            return for_tensor(room, change, dl.asarray(value, copy=True))
+            return for_tensor(context, change, dl.asarray(value, copy=True))
     pair = {"__getitem__": lambda i: (1, 0)[i], "type": lambda: "cpu", "index": lambda: 0, "__len__": lambda: 2}
-    return operand(change, "other", pair, room.random.choice(((), (tuple,))))
+    return operand(change, "other", pair, context.random.choice(((), (tuple,))))

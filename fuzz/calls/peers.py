@@ -98,9 +98,9 @@ REFUSED = {
 }
 
 
-def refused(room, plain):
+def refused(context, plain):
     """A tensor that may not be taken, and what it is; None when PyTorch has no such tensor."""
-    words = room.random.choice(sorted(REFUSED))
+    words = context.random.choice(sorted(REFUSED))
     t = from_numpy(plain)
     try:
         return None if t is None else (REFUSED[words](t), words)

@@ -66,7 +66,7 @@ class Shared:
             else:
                 array.shape = shape
         for tensor in self.tensors:
-            # Not resize_ and its like, which let go of the GIL while they write: a race within PyTorch (SECURITY.md).
+            # Not resize_ and its like, which release the GIL while they write: a race within PyTorch (SECURITY.md).
             tensor.data = tensor.view(shape)
 
 

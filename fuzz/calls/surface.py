@@ -25,7 +25,7 @@ EXCLUDED = {
     r"Report|Properties": "is plain data, and `inspect` makes sound ones",
     r"conformance\.": "starts processes of its own",
     r"OpaqueArray\.release": "hands the struct to C, which has to end it",
-    r"opaque\.register_metatensor": "changes another package for good",
+    r"opaque\.register_metatensor": "changes another package permanently",
     r".*\.__(init|new|setattr|delattr|getnewargs|array_namespace|dict|weakref|pyx_\w+|dataclass\w+)__.*": (
         "is how Python makes and keeps objects, or gives the package"
     ),
@@ -180,7 +180,7 @@ def entries_of_class(prefix, kind):
     stub = next((s.classes[kind.__name__] for s in stubs_for(kind) if kind.__name__ in s.classes), {})
     if issubclass(kind, (enum.Enum, BaseException)):
         return
-    if not issubclass(kind, tuple):  # plain data, whoever makes it
+    if not issubclass(kind, tuple):  # plain data of any origin
         made = entry_of(word, kind, stub.get("__new__") or stub.get("__init__"))
         own = [s[1:] if s and s[0].name in ("cls", "self") else s for s in made.signatures]
         yield made._replace(signatures=own, returns=word)

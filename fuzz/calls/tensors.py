@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tensors of every dtype and layout: strided, reversed, broadcast, overlapping, unaligned, packed, read-only, lent."""
+"""Tensors of every dtype and layout: strided, reversed, broadcast, overlapping, unaligned, packed, read-only."""
 
 import array
 import math
@@ -10,113 +10,115 @@ import numpy as np
 import dltensor as dl
 
 
-def strides_for(room, shape):
-    """Strides of one layout for a shape, and the elements of room that it needs before and behind the first one."""
+def strides_for(context, shape):
+    """Strides of one layout for a shape, and the elements of context that it needs before and behind the first one."""
     order = list(range(len(shape)))
-    layout = room.random.choice(("C", "C", "F", "any", "steps", "steps", "reversed", "broadcast", "overlap"))
+    layout = context.random.choice(("C", "C", "F", "any", "steps", "steps", "reversed", "broadcast", "overlap"))
     if layout in ("any", "steps", "reversed"):
-        room.random.shuffle(order)
+        context.random.shuffle(order)
     elif layout == "F":
         order.reverse()
     strides, step = [0] * len(shape), 1
     for axis in reversed(order):
-        if layout in ("steps", "reversed") and room.chance(0.4):
+        if layout in ("steps", "reversed") and context.chance(0.4):
             step *= 2
         strides[axis] = step
         step *= max(shape[axis], 1)
-        if layout == "reversed" and room.chance(0.5):
+        if layout == "reversed" and context.chance(0.5):
             strides[axis] *= -1
     if layout == "broadcast" and shape:
         for axis in range(len(shape)):
-            strides[axis] *= room.chance(0.5)
+            strides[axis] *= context.chance(0.5)
     elif layout == "overlap":
-        strides = [min(stride, 1 + room.random.randrange(3)) for stride in strides]
+        strides = [min(stride, 1 + context.random.randrange(3)) for stride in strides]
     low = sum(min(0, s * (n - 1)) for s, n in zip(strides, shape, strict=True)) if 0 not in shape else 0
     high = sum(max(0, s * (n - 1)) for s, n in zip(strides, shape, strict=True)) if 0 not in shape else 0
     return tuple(strides), -low, high + 1
 
 
-def fill_memory(room, place, dtype):
+def fill_memory(context, place, dtype):
     """Bytes that make small numbers, any numbers or nothing but zeros of a dtype."""
-    how = room.random.randrange(4)
+    how = context.random.randrange(4)
     if dtype.code == 6:
-        place[:] = np.frombuffer(room.random.randbytes(place.size), np.uint8) & 1
+        place[:] = np.frombuffer(context.random.randbytes(place.size), np.uint8) & 1
     elif how == 0 or dtype.itemsize > 8:
-        place[:] = np.frombuffer(room.random.randbytes(place.size), np.uint8)
+        place[:] = np.frombuffer(context.random.randbytes(place.size), np.uint8)
     elif how == 1 and dtype.itemsize > 1:
         place[:] = 0
-        place[:: dtype.itemsize] = np.frombuffer(room.random.randbytes(len(place[:: dtype.itemsize])), np.uint8) & 7
+        place[:: dtype.itemsize] = np.frombuffer(context.random.randbytes(len(place[:: dtype.itemsize])), np.uint8) & 7
     elif how == 2 and dtype.code == 2 and dtype.bits in (16, 32, 64) and place.size % dtype.itemsize == 0:
         count = place.size // dtype.itemsize
         special = (0.0, -0.0, math.inf, -math.inf, math.nan, 1.5, -2.5, 1e30, 1e-30, 3.0)
-        values = np.array([room.random.choice(special) for _ in range(count)])
+        values = np.array([context.random.choice(special) for _ in range(count)])
         with np.errstate(over="ignore"):
             place[:] = values.astype(f"f{dtype.itemsize}").view(np.uint8)
     else:
-        place[:] = room.random.randrange(3)
+        place[:] = context.random.randrange(3)
 
 
-def in_arena(room, shape=None, dtype=None):
-    """A tensor in the arena, with bytes beside it that nobody may change."""
-    shape = room.shape() if shape is None else shape
-    dtype = room.dtype() if dtype is None else dtype
+def in_arena(context, shape=None, dtype=None):
+    """A tensor in the arena, with guard bytes around it that must not change."""
+    shape = context.shape() if shape is None else shape
+    dtype = context.dtype() if dtype is None else dtype
     if len(shape) > 64 or math.prod(shape) > 4000:
         return dl.zeros(shape, dtype=dtype)
-    strides, before, behind = strides_for(room, shape)
+    strides, before, behind = strides_for(context, shape)
     bits = dtype.bits * dtype.lanes
     if bits % 8:
         strides, before, behind = None, 0, max(math.prod(shape), 1)
     size = -(-(before + behind) * bits // 8)
-    if size > room.arena.size - 256:
+    if size > context.arena.size - 256:
         return dl.zeros(shape, dtype=dtype)
-    start = room.free + (-room.free) % 64
-    if start + size + 64 > room.arena.size:
+    start = context.free + (-context.free) % 64
+    if start + size + 64 > context.arena.size:
         start = 64  # the oldest tensors share their memory with new ones from here on
-    if room.chance(0.1) and dtype.itemsize > 1:
+    if context.chance(0.1) and dtype.itemsize > 1:
         start += 1
-    room.free = start + size + room.random.randrange(8, 64)
-    fill_memory(room, room.arena[start : start + size], dtype)
+    context.free = start + size + context.random.randrange(8, 64)
+    fill_memory(context, context.arena[start : start + size], dtype)
     try:
         return dl.wrap(
-            room.start,
+            context.start,
             shape,
             dtype,
             strides=strides,
             byte_offset=start + before * (bits // 8 or 0),
-            owner=room.arena,
-            readonly=room.chance(0.1),
+            owner=context.arena,
+            readonly=context.chance(0.1),
         )
     except BufferError:  # unaligned, or a dtype that no tensor may have
-        return dl.zeros(shape, dtype=room.dtypes[0])
+        return dl.zeros(shape, dtype=context.dtypes[0])
 
 
-def tensor(room, shape=None, dtype=None):
+def tensor(context, shape=None, dtype=None):
     """A tensor: of the arena, of memory of its own, or what an earlier call gave."""
-    kept = room.shelf.get("Tensor")
-    if kept and shape is None and room.chance(0.25):
-        return room.random.choice(kept)
-    t = in_arena(room, shape, dtype)
-    if room.device != "cpu" and room.chance(0.6):
-        return t.to(room.device)
-    if room.chance(0.3):
+    kept = context.shelf.get("Tensor")
+    if kept and shape is None and context.chance(0.25):
+        return context.random.choice(kept)
+    t = in_arena(context, shape, dtype)
+    if context.device != "cpu" and context.chance(0.6):
+        return t.to(context.device)
+    if context.chance(0.3):
         t = t.copy()
-    if room.chance(0.05):
-        room.keep("borrowed", t.__dlpack__(max_version=(1, 3)) if room.chance(0.5) else dl.from_dlpack(t))
+    if context.chance(0.05):
+        context.keep("borrowed", t.__dlpack__(max_version=(1, 3)) if context.chance(0.5) else dl.from_dlpack(t))
     return t
 
 
-def foreign(room):
+def foreign(context):
     """A tensor as an object of another kind."""
-    if room.changing and room.chance(0.5):
-        return room.random.choice(room.changing)
-    t = tensor(room)
-    how = room.random.randrange(8)
+    if context.changing and context.chance(0.5):
+        return context.random.choice(context.changing)
+    t = tensor(context)
+    how = context.random.randrange(8)
     if how == 0:
-        return array.array(room.random.choice("bBhHiIlLqQfd"), range(room.random.randrange(6)))
+        return array.array(context.random.choice("bBhHiIlLqQfd"), range(context.random.randrange(6)))
     if how == 1:
-        return room.random.choice((b"", b"abc", bytearray(b"12345678"), memoryview(b"abcdef")[::2]))
+        return context.random.choice((b"", b"abc", bytearray(b"12345678"), memoryview(b"abcdef")[::2]))
     if how == 2:
-        return room.random.choice((np.float32(1.5), np.int8(-3), np.bool_(True), np.complex64(1j), np.float16("nan")))
+        return context.random.choice(
+            (np.float32(1.5), np.int8(-3), np.bool_(True), np.complex64(1j), np.float16("nan"))
+        )
     if how == 3 and t.dtype in (dl.float32, dl.int32, dl.uint8) and not t.readonly:
         return SimpleNamespace(__array_interface__=t.__array_interface__, owner=t)  # asked of the object, not its type
     if how == 4:

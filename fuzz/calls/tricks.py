@@ -15,7 +15,7 @@ import numpy as np
 import dltensor as dl
 
 from . import arguments, interference, peers, unsteady
-from .judge import ORACLES, demand, plain
+from .checks import ORACLES, demand, plain
 from .progress import TRICKS
 
 LARGE = [[(150, 150), (1, 150), (150, 150)], [(22500,), (1,), (22500,)], [(30, 30, 25), (30, 25), (1, 30, 1)]]
@@ -63,29 +63,29 @@ def takes_tensors(place):
 
 
 @contextlib.contextmanager
-def plain_room(room, shapes):
-    """Have a room give plain shapes and dtypes, and nothing hostile."""
-    kept = room.shapes, room.dtypes, room.hostile
-    room.shapes, room.dtypes, room.hostile = shapes, [room.random.choice(PLAIN_TYPES)] * 3, 0.0
+def plain_context(context, shapes):
+    """Make a context draw plain shapes and dtypes, and nothing hostile."""
+    kept = context.shapes, context.dtypes, context.hostile
+    context.shapes, context.dtypes, context.hostile = shapes, [context.random.choice(PLAIN_TYPES)] * 3, 0.0
     try:
         yield
     finally:
-        room.shapes, room.dtypes, room.hostile = kept
+        context.shapes, context.dtypes, context.hostile = kept
 
 
-def usual(room, fuzzer, wanted, shapes, functions_only=False):
+def usual(context, fuzzer, wanted, shapes, functions_only=False):
     """A usual call with places of which `wanted` says that they will do; None when none is drawn."""
     entries, weights = fuzzer.suited
     for _ in range(12):
-        entry = room.random.choices(entries, weights)[0]
+        entry = context.random.choices(entries, weights)[0]
         if functions_only and any(entry.name.startswith(name) for name in TAKE_ANYTHING):
             continue
         try:
-            with plain_room(room, shapes):
-                drawn = arguments.draw(room, entry)
+            with plain_context(context, shapes):
+                drawn = arguments.draw(context, entry)
         except Exception:
             continue
-        if not room.chance(0.05):
+        if not context.chance(0.05):
             drawn.keywords.pop("launch", None)  # most are refused
         found = places_of(drawn)
         if wanted(found):
@@ -113,32 +113,32 @@ def filled(t):
     return made
 
 
-def victim_for(room, t):
+def victim_for(context, t):
     """An operand in place of a tensor: one that its owner may change."""
     made = filled(t)
-    how = room.random.random()
+    how = context.random.random()
     if peers.torch and how < 0.4:
         converted = peers.from_numpy(made)
         return made if converted is None else converted
     if how > 0.95:
         return dl.opaque.OpaqueArray(t)
     if how > 0.9 and made.ndim == 1 and made.dtype != bool:
-        return array.array(made.dtype.char, made.tolist()) if room.chance(0.5) else bytearray(made.tobytes())
+        return array.array(made.dtype.char, made.tolist()) if context.chance(0.5) else bytearray(made.tobytes())
     return made
 
 
-def change_operand(room, fuzzer):
+def change_operand(context, fuzzer):
     """A call one of whose operands changes another when it is asked anything."""
 
     def enough(found):
         return len(found) > 1 and any(takes_tensors(place) for place in found)
 
-    drawn, found = usual(room, fuzzer, enough, room.random.choice(LARGE + SMALL))
+    drawn, found = usual(context, fuzzer, enough, context.random.choice(LARGE + SMALL))
     if drawn is None:
         return None
-    target = room.random.choice([p for p in found if takes_tensors(p) or (type(p.value) is list and p.value)])
+    target = context.random.choice([p for p in found if takes_tensors(p) or (type(p.value) is list and p.value)])
     others = [p for p in found if p is not target and p.holder is not target.value]
-    asked = room.random.choices(others, [1 if p.name in SELDOM_ASKED else 5 for p in others])[0] if others else None
+    asked = context.random.choices(others, [1 if p.name in SELDOM_ASKED else 5 for p in others])[0] if others else None
     try:
         if type(target.value) is list:
             victim = [filled(t) if type(t) is dl.Tensor else t for t in target.value]
@@ -146,21 +146,21 @@ def change_operand(room, fuzzer):
                 if place.holder is target.value:
                     place.holder = victim
         else:
-            victim = victim_for(room, target.value)
+            victim = victim_for(context, target.value)
     except (TypeError, ValueError, BufferError):  # NumPy has no such dtype
         return None
     target.put(drawn, victim)
     inside = [p for p in found if p.holder is victim] if type(victim) is list else []
-    if inside and (asked is None or room.chance(0.7)):
-        asked = room.random.choice(inside)
+    if inside and (asked is None or context.chance(0.7)):
+        asked = context.random.choice(inside)
     if asked is None:
         return None
     if drawn.entry.name in ORACLES and not drawn.outputs and asked.holder is drawn.arguments and not inside:
         worth = plain(asked.value)
         fixed = {asked.key: worth}
         drawn.states = lambda: [fixed[i] if i in fixed else state(a) for i, a in enumerate(drawn.arguments)]
-    change = interference.Change(room, victim)
-    asked.put(drawn, interference.for_any(room, change, asked.value))
+    change = interference.Change(context, victim)
+    asked.put(drawn, interference.for_any(context, change, asked.value))
     if type(asked.value) is list:  # is worth something else
         drawn.states = None
     drawn.words = change.words
@@ -175,23 +175,25 @@ def state(value):
 # -- the storage of a view is swapped ---------------------------------------------------------------------------------
 
 
-def change_storage(room, fuzzer):
+def change_storage(context, fuzzer):
     """A call with one operand, whose owner then gives its memory away: what the call has returned stays as it was."""
-    drawn, found = usual(room, fuzzer, lambda f: bool(f) and takes_tensors(f[0]), room.random.choice(LARGE + SMALL))
+    drawn, found = usual(
+        context, fuzzer, lambda f: bool(f) and takes_tensors(f[0]), context.random.choice(LARGE + SMALL)
+    )
     if drawn is None:
         return None
-    name = room.random.choice(("from_dlpack", "asarray"))
+    name = context.random.choice(("from_dlpack", "asarray"))
     entry = next((e for e in fuzzer.suited[0] if e.name == name), None)
-    if room.chance(0.5) and entry:
+    if context.chance(0.5) and entry:
         drawn = arguments.Drawn(entry)
         drawn.arguments, drawn.names = [found[0].value], ["obj"]
         found = places_of(drawn)
     try:
-        victim = victim_for(room, found[0].value)
+        victim = victim_for(context, found[0].value)
     except (TypeError, ValueError, BufferError):
         return None
     found[0].put(drawn, victim)
-    change = interference.Change(room, victim, writes=False)
+    change = interference.Change(context, victim, writes=False)
     drawn.words = change.words
 
     def after(result, failed):
@@ -208,28 +210,28 @@ def change_storage(room, fuzzer):
 # -- objects in place of one operand ----------------------------------------------------------------------------------
 
 
-def replaced(room, fuzzer, make, wanted=None, functions_only=False):
+def replaced(context, fuzzer, make, wanted=None, functions_only=False):
     """A usual call with one argument replaced."""
     wanted = wanted or (lambda place: True)
-    drawn, found = usual(room, fuzzer, lambda f: any(map(wanted, f)), room.random.choice(SMALL), functions_only)
+    drawn, found = usual(context, fuzzer, lambda f: any(map(wanted, f)), context.random.choice(SMALL), functions_only)
     if drawn is None:
         return None, None
-    place = room.random.choice([p for p in found if wanted(p)])
+    place = context.random.choice([p for p in found if wanted(p)])
     made = make(place.value)
     if made is not None:
         place.put(drawn, made)
     return (drawn, place) if made is not None else (None, None)
 
 
-def two_answers(room, fuzzer):
-    drawn, _ = replaced(room, fuzzer, lambda value: unsteady.for_any(room, value))
+def two_answers(context, fuzzer):
+    drawn, _ = replaced(context, fuzzer, lambda value: unsteady.for_any(context, value))
     if drawn:
         drawn.hostile = True
     return drawn
 
 
-def itself(room, fuzzer):
-    drawn, _ = replaced(room, fuzzer, lambda value: unsteady.itself(room))
+def itself(context, fuzzer):
+    drawn, _ = replaced(context, fuzzer, lambda value: unsteady.itself(context))
     return drawn
 
 
@@ -237,18 +239,18 @@ def reads_operand(place):
     return takes_tensors(place) and place.name not in ("self", "out")
 
 
-def stolen_name(room, fuzzer):
+def stolen_name(context, fuzzer):
     """A class with another's name is read by its protocols, and refused when it has none."""
-    if room.chance(0.4):
-        return replaced(room, fuzzer, lambda value: unsteady.stolen_name(room))[0]
+    if context.chance(0.4):
+        return replaced(context, fuzzer, lambda value: unsteady.stolen_name(context))[0]
     worth = None
 
     def make(value):
         nonlocal worth
         worth = plain(value)
-        return unsteady.stolen_name(room, value if room.chance(0.5) else None)
+        return unsteady.stolen_name(context, value if context.chance(0.5) else None)
 
-    drawn, place = replaced(room, fuzzer, make, reads_operand, functions_only=True)
+    drawn, place = replaced(context, fuzzer, make, reads_operand, functions_only=True)
     if drawn is None:
         return None
     kind = type(place.value)
@@ -267,7 +269,7 @@ def stolen_name(room, fuzzer):
     return drawn
 
 
-def refused_tensor(room, fuzzer):
+def refused_tensor(context, fuzzer):
     """A tensor that PyTorch does not export is not taken, neither to read nor to write."""
     if peers.torch is None:
         return None
@@ -276,13 +278,13 @@ def refused_tensor(room, fuzzer):
     def make(value):
         nonlocal words
         try:
-            made = peers.refused(room, filled(value))
+            made = peers.refused(context, filled(value))
         except (TypeError, ValueError, BufferError):
             return None
         words = made[1] if made else ""
         return made[0] if made else None
 
-    drawn, _ = replaced(room, fuzzer, make, lambda place: takes_tensors(place) and place.name != "self", True)
+    drawn, _ = replaced(context, fuzzer, make, lambda place: takes_tensors(place) and place.name != "self", True)
     if drawn is None:
         return None
     drawn.words = words
@@ -314,36 +316,36 @@ def unlimited():
         resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
 
 
-def too_large(room, fuzzer):
+def too_large(context, fuzzer):
     """A call that asks for more elements than can be counted, or for more memory than the machine has."""
-    if room.chance(0.3) and not room.changing:
-        return beyond_memory(room, fuzzer)
+    if context.chance(0.3) and not context.changing:
+        return beyond_memory(context, fuzzer)
     sizes = ("shape", "shape1", "shapes", "new_shape", "repetitions", "repeats", "num", "n_rows", "n_cols", "axis")
 
     def wanted(place):
         return place.name in sizes or (type(place.value) is tuple and all(type(v) is int for v in place.value))
 
-    shape = room.random.choice(HUGE)
+    shape = context.random.choice(HUGE)
     drawn, _ = replaced(
-        room, fuzzer, lambda value: shape if type(value) in (tuple, list) else math.prod(shape) % 2**64, wanted
+        context, fuzzer, lambda value: shape if type(value) in (tuple, list) else math.prod(shape) % 2**64, wanted
     )
-    if room.chance(0.5):
+    if context.chance(0.5):
         entry = next((e for e in fuzzer.suited[0] if e.name == "broadcast_to"), None)
         if entry:
             drawn = arguments.Drawn(entry)
-            drawn.arguments, drawn.names = [dl.ones(room.random.choice(((), (1,), (1, 1)))), shape], ["x", "shape"]
+            drawn.arguments, drawn.names = [dl.ones(context.random.choice(((), (1,), (1, 1)))), shape], ["x", "shape"]
     if drawn and drawn.entry.name.startswith(("cuda.", "debug.")):
         return None
     return drawn
 
 
-def beyond_memory(room, fuzzer):
+def beyond_memory(context, fuzzer):
     """More memory than the machine has is refused where NumPy's allocation of the same size is."""
     entry = next((e for e in fuzzer.suited[0] if e.name == "empty"), None)
     if entry is None:
         return None
     have = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    size = room.random.choice((have * 5 // 4, have * 2, have * 3, 2**40, 2**43, 2**46))
+    size = context.random.choice((have * 5 // 4, have * 2, have * 3, 2**40, 2**43, 2**46))
     drawn = arguments.Drawn(entry)
     drawn.arguments, drawn.names = [(size,)], ["shape"]
     drawn.keywords = {"dtype": "uint8"}
@@ -373,11 +375,11 @@ MAKE = dict(
 )
 
 
-def draw(room, fuzzer, name=None):
+def draw(context, fuzzer, name=None):
     """A call of one trick, or None when nothing that suits it was drawn."""
     weights = [4, 2, 3, 1, 2, 1, 2 if peers.torch else 0]
-    name = name or room.random.choices(TRICKS, weights)[0]
-    drawn = MAKE[name](room, fuzzer)
+    name = name or context.random.choices(TRICKS, weights)[0]
+    drawn = MAKE[name](context, fuzzer)
     if drawn is not None:
         drawn.trick = name
     return drawn

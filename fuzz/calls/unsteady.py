@@ -37,9 +37,9 @@ def made_of(said, body, bases=(), value=(), facts=()):
     return type("Unsteady", bases, methods | {"said": words})(*value)
 
 
-def number(room, first, *later):
+def number(context, first, *later):
     """A number that is right once."""
-    later = later or (room.random.choice(FAR),)
+    later = later or (context.random.choice(FAR),)
     answers = {
         "__index__": Answers(first, *later),
         "__int__": Answers(first, *later),
@@ -48,9 +48,9 @@ def number(room, first, *later):
     return made_of("number", answers)
 
 
-def sequence(room, items, later=FAR):
+def sequence(context, items, later=FAR):
     """A sequence whose length, items or iteration are right once."""
-    length = Answers(*(len(items),) * room.random.choice((1, 1, 1, 2)), room.random.choice(LENGTHS))
+    length = Answers(*(len(items),) * context.random.choice((1, 1, 1, 2)), context.random.choice(LENGTHS))
     asked = {}
 
     def item(self, i):
@@ -59,12 +59,12 @@ def sequence(room, items, later=FAR):
         if not -len(items) <= i < 2000:  # ends the iteration of an object that has no __iter__
             raise IndexError("no such item")
         asked[i] = asked.get(i, 0) + 1
-        return 1 if i >= len(items) else items[i] if asked[i] == 1 else room.random.choice(later)
+        return 1 if i >= len(items) else items[i] if asked[i] == 1 else context.random.choice(later)
 
-    iterations = Answers(lambda: iter(list(items)), lambda: iter([1] * room.random.choice((0, 65, 1500))))
-    bases = room.random.choice(((), (), (), (tuple,), (list,)))
+    iterations = Answers(lambda: iter(list(items)), lambda: iter([1] * context.random.choice((0, 65, 1500))))
+    bases = context.random.choice(((), (), (), (tuple,), (list,)))
     body = {"__len__": lambda self: length.next(), "__getitem__": item}
-    if room.chance(0.4):
+    if context.chance(0.4):
         body["__iter__"] = lambda self: iterations.next()
     kind = type("Unsteady", bases, body | {"said": f"sequence: {', '.join(sorted(body))}"})
     return kind(list(items)) if bases else kind()
@@ -92,31 +92,31 @@ class Mapping(dict):
         return self._answer(name, default)
 
 
-def interface(room, memory):
+def interface(context, memory):
     """A description of memory, one of whose parts is right once. Any single reading of it is safe."""
     at = memory.ctypes.data
     made = {"shape": (3,), "typestr": "<f8", "data": (at, False), "strides": None, "version": 3}
-    how = room.random.randrange(7)
+    how = context.random.randrange(7)
     if how < 3:
-        made["shape"] = sequence(room, (3,))
+        made["shape"] = sequence(context, (3,))
     elif how == 3:
-        made["shape"] = (number(room, 3),)
+        made["shape"] = (number(context, 3),)
     elif how == 4:
-        made["strides"] = room.random.choice((sequence(room, (8,)), (number(room, 8),)))
+        made["strides"] = context.random.choice((sequence(context, (8,)), (number(context, 8),)))
     elif how == 5:
-        made["data"] = room.random.choice((sequence(room, (at, False), (8, 64)), (number(room, at, 8), False)))
+        made["data"] = context.random.choice((sequence(context, (at, False), (8, 64)), (number(context, at, 8), False)))
     else:
         later = {"shape": (2**40,), "typestr": "|S64", "data": (8, False), "strides": (2**40,), "version": 2}
         return Mapping(made, later)
     return made
 
 
-def for_tensor(room):
+def for_tensor(context):
     """An operand of three numbers whose protocols change their answers."""
     plain = np.arange(64.0)
-    room.memory.append(plain)
-    t, name = dl.from_dlpack(plain[:3]), room.random.choice(("__array_interface__", "__array_interface__", "dlpack"))
-    if room.chance(0.2):
+    context.memory.append(plain)
+    t, name = dl.from_dlpack(plain[:3]), context.random.choice(("__array_interface__", "__array_interface__", "dlpack"))
+    if context.chance(0.2):
         name = "__array__"
     if name == "__array__":
         kinds = (
@@ -130,22 +130,22 @@ def for_tensor(room):
             b"abc",
             plain.reshape(8, 8),
         )
-        answers = [room.random.choice(kinds) for _ in range(3)]
+        answers = [context.random.choice(kinds) for _ in range(3)]
         return made_of(name, {name: Answers(*answers)})
     if name == "dlpack":
         used = t.__dlpack__()
         dl.from_dlpack(used)
-        capsules = [t.__dlpack__, lambda: room.random.choice((used, None, dl.ones(3).__dlpack__(), 5))]
-        devices = [(1, 0), room.random.choice(((2, 0), (1, 7), None, sequence(room, (1, 0))))]
-        room.random.shuffle(devices)
+        capsules = [t.__dlpack__, lambda: context.random.choice((used, None, dl.ones(3).__dlpack__(), 5))]
+        devices = [(1, 0), context.random.choice(((2, 0), (1, 7), None, sequence(context, (1, 0))))]
+        context.random.shuffle(devices)
         return made_of(name, {"__dlpack__": Answers(*capsules), "__dlpack_device__": Answers(*devices)})
-    name = "__cuda_array_interface__" if room.chance(0.2) else name
-    if room.chance(0.3):
+    name = "__cuda_array_interface__" if context.chance(0.2) else name
+    if context.chance(0.3):
         other = plain[:8].reshape(2, 4)
-        dicts = [plain[:3].__array_interface__, room.random.choice((other.__array_interface__, {}, None, 3))]
+        dicts = [plain[:3].__array_interface__, context.random.choice((other.__array_interface__, {}, None, 3))]
         return made_of(name, {name: Answers(*dicts)}, facts=(name,))
-    answer = interface(room, plain)
-    if room.chance(0.5):
+    answer = interface(context, plain)
+    if context.chance(0.5):
         return type("Unsteady", (), {name: answer, "said": f"{name} with {describe(answer)}"})()
     return made_of(f"property with {describe(answer)}", {name: Answers(answer)}, facts=(name,))
 
@@ -157,35 +157,37 @@ def describe(interface):
     return ", ".join(f"{key} a {words}" for key, words in told.items() if words) or "a number that changes"
 
 
-def for_any(room, value):
+def for_any(context, value):
     """An object that is worth what `value` is, once."""
     if type(value) is dl.Tensor:
-        return for_tensor(room)
+        return for_tensor(context)
     if type(value) in (list, tuple) and all(type(v) in (int, float) for v in value):
-        if room.chance(0.4) and value:
-            return type(value)([number(room, int(value[0])), *value[1:]])
-        return sequence(room, value)
+        if context.chance(0.4) and value:
+            return type(value)([number(context, int(value[0])), *value[1:]])
+        return sequence(context, value)
     if type(value) in (int, float, bool):
-        return number(room, int(value)) if abs(value) < 1e6 else value
+        return number(context, int(value)) if abs(value) < 1e6 else value
     if type(value) is str:
         texts = {"__eq__": Answers(True, False), "__str__": Answers(value, "\ud800"), "__len__": Answers(1, 2**40)}
         return made_of("text", texts, (str,), (value,))
     if type(value) is dl.DType:
-        codes = Answers(value.__dlpack_data_type__(), room.random.choice(((2, 2**40, 1), (2, 8), None, (0, 64, 999))))
+        codes = Answers(
+            value.__dlpack_data_type__(), context.random.choice(((2, 2**40, 1), (2, 8), None, (0, 64, 999)))
+        )
         return made_of("dtype", {"__dlpack_data_type__": codes, "name": Answers("float32", 5)}, facts=("name",))
-    return for_tensor(room)
+    return for_tensor(context)
 
 
 # -- objects that answer with themselves ------------------------------------------------------------------------------
 
 
-def itself(room):
+def itself(context):
     """An object whose protocol gives the object, another one like it, or one that gives the first."""
-    name = room.random.choice(
+    name = context.random.choice(
         ("__array__", "__array__", "__dlpack__", "__array_interface__", "__index__", "__getitem__")
     )
-    how = room.random.choice(("itself", "a new one", "two in turn"))
-    bases = room.random.choice(((), (), (), (list,), (tuple,), (np.ndarray,))) if name != "__index__" else ()
+    how = context.random.choice(("itself", "a new one", "two in turn"))
+    bases = context.random.choice(((), (), (), (list,), (tuple,), (np.ndarray,))) if name != "__index__" else ()
     facts = ("__array_interface__",)
 
     def answer(self, *arguments, **keywords):
@@ -220,17 +222,17 @@ STOLEN = [
 ]  # fmt: skip
 
 
-def stolen_name(room, t=None):
+def stolen_name(context, t=None):
     """An object of a class with another's module and name, with the protocols of a tensor or with none."""
-    module, name = room.random.choice((*STOLEN, *STOLEN[:1] * 8, *STOLEN[7:8] * 4, *STOLEN[11:12] * 2))
+    module, name = context.random.choice((*STOLEN, *STOLEN[:1] * 8, *STOLEN[7:8] * 4, *STOLEN[11:12] * 2))
     body = {"__module__": module, "said": f"{module}.{name}"}
-    bases, value = room.random.choice(
+    bases, value = context.random.choice(
         (((), ()), ((), ()), ((int,), (5,)), ((bytes,), (b"\xff" * 300,)), ((tuple,), ([3] * 40,)), ((float,), (1.0,)))
     )
-    if room.chance(0.5) and not bases:
+    if context.chance(0.5) and not bases:
         body["__slots__"] = tuple("abcdefghijklmnop")
     if t is not None:
-        way = room.random.choice(("dlpack", "array", "interface"))
+        way = context.random.choice(("dlpack", "array", "interface"))
         if way == "dlpack":
             body |= {"__dlpack__": lambda self, **k: t.__dlpack__(**k), "__dlpack_device__": lambda self: (1, 0)}
         elif way == "array":
@@ -238,10 +240,10 @@ def stolen_name(room, t=None):
         else:
             body["__array_interface__"] = property(lambda self: t.numpy().__array_interface__)
         body["said"] += f" with {way}"
-    if room.chance(0.1):
-        body["dtype"] = property(lambda self: hostile.act(room, "dtype", hostile.junk))
+    if context.chance(0.1):
+        body["dtype"] = property(lambda self: hostile.act(context, "dtype", hostile.junk))
         body["shape"] = (3,)
     made = type(name, bases, body)(*value)
     for slot in body.get("__slots__", ()):
-        setattr(made, slot, room.random.choice((2**62, -1, 3, "x", None, 1.5)))
+        setattr(made, slot, context.random.choice((2**62, -1, 3, "x", None, 1.5)))
     return made

@@ -20,7 +20,7 @@ BOOLEANS = {"&&": "||", "||": "&&", "and": "or", "or": "and"}
 ASSIGNMENTS = {"=", "++", "--", "**=", "//=", "^=", "@=", *(op for op in ARITHMETIC if op.endswith("="))}
 INTEGER = re.compile(r"(0[xX][\da-fA-F]+|\d+)([uUlLzZ]*)")
 
-# What stands in the brackets after these is no behaviour, or is checked by the compiler.
+# What stands in the brackets after these is not behaviour, or is checked by the compiler.
 CPP_QUIET = {
     "static_assert", "assert", "alignas", "noexcept", "decltype", "reserve", "__attribute__", "__builtin_prefetch",
     "_mm_prefetch",
@@ -93,7 +93,7 @@ class Finder:
         return self.text[token.start - 1 : token.start].isspace() and self.text[token.end : token.end + 1].isspace()
 
     def operators(self, line, words):
-        """Binary operators and integers among these tokens. Operators are told from `<T>`, `*p` and `&x` by spaces."""
+        """Binary operators and integers among these tokens. Spaces distinguish operators from `<T>`, `*p`, `&x`."""
         for before, token, after in _with_neighbours(line):
             if token.kind == "number":
                 self.constant(token)
@@ -263,7 +263,7 @@ def _indent(text, line):
 
 
 def _split_header(finder, line, words):
-    """Adds the negation of a condition; returns what follows the colon of `if x: y`, or a line that is no header."""
+    """Adds the negation of a condition; returns what follows the colon of `if x: y`, or a line without a header."""
     if words[0] not in HEADERS:
         return [] if words[0] == "def" else line
     depth = 0
@@ -350,7 +350,7 @@ def find(file, text):
 
 
 def in_order(mutants, seed):
-    """The order in which mutants are tried: kinds by turns in each file, and any beginning is spread over the files.
+    """The order in which mutants are tried: kinds alternate in each file, and any beginning is spread over the files.
 
     A file with four times as many mutants comes twice as often. Which of a file's come first does not depend on others.
     """

@@ -101,7 +101,7 @@ def _watch(process):
             except subprocess.TimeoutExpired:
                 reason = _excess(process.pid, time.monotonic() - start)
     finally:
-        # Children of a test that crashed must not outlive it, nor tests this program when it is told to end.
+        # Children of a test that crashed must not outlive it, nor tests this program when it is terminated.
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()

@@ -114,9 +114,9 @@ def regions_in(values):
 class Before:
     """How the memory of a call looked before it."""
 
-    def __init__(self, room, drawn):
-        self.room, self.drawn = room, drawn
-        self.arena = room.arena.tobytes()
+    def __init__(self, context, drawn):
+        self.context, self.drawn = context, drawn
+        self.arena = context.arena.tobytes()
         self.outputs = list(regions_in(drawn.outputs))
         # A trick may free the memory of its operands: it is not read again.
         given = [] if drawn.trick else [*drawn.arguments, *drawn.keywords.values()]
@@ -128,23 +128,23 @@ class Before:
         elif drawn.entry.name in ORACLES and not drawn.outputs and not drawn.trick:
             self.plain = [plain(a) for a in drawn.arguments]
 
-    def judge_memory(self, failed):
+    def check_memory(self, failed):
         """Nothing but what is there to be written has changed, and not even that after an error."""
         for region, was in self.seen:
             if was is not None and (failed or not any(region.touches(out) for out in self.outputs)):
                 what = "after an error" if failed else "although it is no output"
                 demand(region.read() == was, "memory of an argument changed", what)
-        now = self.room.arena.tobytes()
+        now = self.context.arena.tobytes()
         if now != self.arena:
             demand(not failed, "memory changed after an error")
             changed = np.flatnonzero(np.frombuffer(now, np.uint8) != np.frombuffer(self.arena, np.uint8))
-            written = np.zeros(self.room.arena.size, bool)
+            written = np.zeros(self.context.arena.size, bool)
             for out in self.outputs:
-                out.mark(written, self.room.start)
+                out.mark(written, self.context.start)
             demand(written[changed].all(), "memory beside the output was written")
 
 
-def judge_error(drawn, error):
+def check_error(drawn, error):
     """Only documented exceptions, with words in them."""
     entry = drawn.entry
     if isinstance(error, Planted) or isinstance(error.__context__, Planted):
@@ -156,8 +156,8 @@ def judge_error(drawn, error):
     demand(str(error) or kind is MemoryError, f"{kind.__name__} says nothing")
 
 
-def judge_tensor(room, t):
-    """Shape, strides, size and memory of a result fit together, and the judge of foreign tensors finds no fault."""
+def check_tensor(context, t):
+    """Shape, strides, size and memory of a result fit together, and dlt_check_tensor finds no broken rule."""
     demand(len(t.shape) == len(t.strides) == t.ndim <= 64, "shape, strides and ndim differ", t.shape, t.strides)
     demand(t.size == math.prod(t.shape), "size is not what the shape says", t.shape, t.size)
     demand(t.size < 2**63, "more elements than can be counted", t.shape)
@@ -166,17 +166,17 @@ def judge_tensor(room, t):
     demand(least <= t.nbytes <= t.size * t.itemsize, "nbytes is not what the shape says", t.shape, t.dtype, t.nbytes)
     demand(all(n >= 0 for n in t.shape), "a dimension is negative", t.shape)
     demand(t.is_contiguous == dl.layout.is_contiguous(t.shape, t.strides), "is_contiguous is wrong", t.shape, t.strides)
-    demand(isinstance(t.dtype, dl.DType) and isinstance(t.device, dl.Device), "dtype or device is none")
+    demand(isinstance(t.dtype, dl.DType) and isinstance(t.device, dl.Device), "dtype or device has the wrong type")
     if not on_host(t) or t.size == 0:
         return
     low, high = Region.of(t).span()
     demand(low > 4095, "a result points at", low)
-    end = room.start + room.arena.size
-    demand(high <= room.start or low >= end or (low >= room.start and high <= end), "a view leaves its memory")
-    if room.chance(0.05):
+    end = context.start + context.arena.size
+    demand(high <= context.start or low >= end or (low >= context.start and high <= end), "a view leaves its memory")
+    if context.chance(0.05):
         bad = [f.rule for f in dl.validate(t) if f.severity == "error" and f.rule != "dtype.bits"]
         demand(not bad, "validate finds", bad)
-    if room.chance(0.05) and t.size < 5000:
+    if context.chance(0.05) and t.size < 5000:
         demand(isinstance(repr(t), str) and t.copy().shape == t.shape, "no text or no copy of the result can be made")
 
 
@@ -219,17 +219,17 @@ NUMPY_TYPES = {
 }
 
 
-def judge_value(before, result):
+def check_value(before, result):
     """The result is NumPy's: of the operands as they were before the call, or as the call has made them."""
     try:
-        judge_one_value(before, before.plain, result)
+        check_one_value(before, before.plain, result)
     except Broken:
         if before.drawn.states is None:
             raise
-        judge_one_value(before, before.drawn.states(), result)
+        check_one_value(before, before.drawn.states(), result)
 
 
-def judge_one_value(before, values, result):
+def check_one_value(before, values, result):
     """The result is NumPy's of these values, where NumPy computes with the same dtypes."""
     entry, drawn = before.drawn.entry, before.drawn
     if values is None or any(p is None for p in values) or drawn.hostile:
@@ -259,7 +259,7 @@ def judge_one_value(before, values, result):
         if found.dtype == wanted.dtype:
             same = np.array_equal(found, wanted, equal_nan=found.dtype.kind == "f")
             demand(same, "NumPy gives another value for", found.dtype)
-            before.room.compared += 1
+            before.context.compared += 1
     elif isinstance(wanted, (list, int, float)):
         demand(repr(result) == repr(wanted), "NumPy gives", wanted, "not", result)
-        before.room.compared += 1
+        before.context.compared += 1

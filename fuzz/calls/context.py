@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A room: what the calls of one round share. Memory with margins, shapes that fit, results of earlier calls."""
+"""A context: what the calls of one round share. Memory with margins, shapes that fit, results of earlier calls."""
 
 import random
 
@@ -19,7 +19,7 @@ ODD += [dl.DType(200, 7, 3), dl.DType(200, 12), dl.DType(16, 6, 2), dl.DType(5, 
 ARENA = 1 << 16
 
 
-class Room:
+class Context:
     """What one round of calls shares. Everything in it is drawn from the seed, so a round can be played again."""
 
     def __init__(self, seed, number, device="cpu"):
