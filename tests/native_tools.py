@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tests need to build C and C++ on the spot: compilers, include folders, other people's headers. No tests here."""
+"""Compilers, include folders and foreign headers for tests that build C and C++. No tests here."""
 
 import functools
 import os

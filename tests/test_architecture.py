@@ -319,7 +319,7 @@ def test_every_public_name_exists_and_is_documented():
     assert checked > 10
 
 
-# Functions that can fail and do not say how teach nobody.
+# Functions that can fail must document how.
 @pytest.mark.parametrize("name", [n for n in dl.__all__ if callable(getattr(dl, n))])
 def test_public_functions_say_what_they_raise(name):
     thing = getattr(dl, name)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operands that broadcast, of every small shape, against NumPy: fresh results, `out`, and `out` that is in the way."""
+"""Operands that broadcast, against NumPy: new results, `out`, and `out` that overlaps an operand."""
 
 import itertools
 
@@ -79,8 +79,8 @@ def test_an_output_in_the_way_of_an_operand(part, shape):
 
 
 def test_an_output_narrower_than_its_operand():
-    room = dl.asarray(np.arange(64, dtype=np.int32))
-    a, out = room[:32].reshape((2, 16)), room.view("bool")[:32].reshape((2, 16))
+    memory = dl.asarray(np.arange(64, dtype=np.int32))
+    a, out = memory[:32].reshape((2, 16)), memory.view("bool")[:32].reshape((2, 16))
     want = a.numpy() < 5
     dl.less(a, dl.full((16,), 5, dtype="int32"), out=out)
     assert np.array_equal(out.numpy(), want)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The fuzzer of all public calls: it finds what there is to call, and every defect planted for it, and no other."""
+"""The fuzzer of all public calls: it finds every public call and every planted defect, and no other."""
 
 import re
 import subprocess

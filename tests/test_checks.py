@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""dl.checks: what passes says nothing, what fails names both sides."""
+"""dl.checks: passing checks are silent, failing ones name both values."""
 
 import numpy as np
 import pytest

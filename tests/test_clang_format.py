@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The settings of clang-format find what is out of shape and leave tables alone. tools/check.sh checks all files."""
+"""The settings of clang-format find unformatted code and leave tables unchanged. tools/check.sh checks all files."""
 
 import shutil
 import subprocess

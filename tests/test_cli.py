@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command line: short help, exit statuses, and no import that was not asked for."""
+"""The command line: short help, exit statuses, and no unneeded import."""
 
 import importlib
 import json

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""No counter of 32 bits runs against an extent of 64 in the Cython sources. Loops over dimensions may: at most 64."""
+"""No 32-bit loop counter is compared with a 64-bit extent in the Cython sources, except in loops over dimensions."""
 
 import re
 from pathlib import Path

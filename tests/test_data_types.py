@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The array API's questions about dtypes and about the namespace, against NumPy and ml_dtypes; clip and promotion."""
+"""The array API's functions on dtypes and on the namespace, against NumPy and ml_dtypes; clip and promotion."""
 
 import ctypes
 import itertools

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""dl.debug: counts that come back to where they were, and a trace that tells who let go of what, where and how."""
+"""dl.debug: counts that return to their start, and a trace that records each release, its thread and its GIL state."""
 
 import gc
 import os
@@ -120,7 +120,7 @@ def test_a_release_without_the_gil_is_told(release_without_gil):
     assert "without the GIL" in trace.report()
 
 
-def test_large_copies_let_go_of_the_gil():
+def test_large_copies_release_the_gil():
     """Overlapping memory goes through a temporary, whose event says whether the thread held it."""
     for n, held in ((100, True), (1 << 18, False)):
         t = dl.zeros(n)
@@ -212,7 +212,7 @@ def release_without_gil():
         # version (8 bytes), manager_ctx (8 bytes), deleter
         deleter = ctypes.c_void_p.from_address(managed + 16).value
         rename(capsule, used)
-        # CFUNCTYPE lets go of the GIL for the call.
+        # CFUNCTYPE releases the GIL for the call.
         ctypes.CFUNCTYPE(None, ctypes.c_void_p)(deleter)(managed)
 
     return release

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The doors, both ways: capsules, signatures of every age, devices, flags, copies. Hostile input: test_faults.py."""
+"""Import and export: capsules, signatures of every age, devices, flags, copies. Hostile input: test_faults.py."""
 
 import ctypes
 import gc
@@ -369,7 +369,7 @@ def test_the_producer_lives_as_long_as_the_last_view(array):
     assert sys.getrefcount(array) == count
 
 
-def test_a_loan_that_comes_home_is_the_memory_itself():
+def test_an_export_that_is_imported_again_shares_the_memory():
     tensor = dl.asarray([1, 2, 3])
     back = dl.from_dlpack(tensor.__dlpack__(max_version=(1, 3)))
     assert back.same_memory(tensor)
@@ -378,8 +378,8 @@ def test_a_loan_that_comes_home_is_the_memory_itself():
 @pytest.mark.parametrize(
     ("field", "value", "rule"), [("ndim", 65, "ndim"), ("ndim", -1, "ndim"), ("shape", 8, "shape.pointer")]
 )
-def test_a_loan_of_ours_that_somebody_changed_is_refused(field, value, rule):
-    """It was believed, and 65 dimensions are more than there is room for."""
+def test_an_export_of_ours_with_changed_fields_is_refused(field, value, rule):
+    """It was trusted, and 65 dimensions overflow the array of 64."""
     blocks = dl.debug.live_blocks()
     capsule = dl.asarray([1, 2, 3]).__dlpack__(max_version=(1, 3))
     view = struct_of(capsule).tensor
@@ -390,7 +390,7 @@ def test_a_loan_of_ours_that_somebody_changed_is_refused(field, value, rule):
     assert dl.debug.live_blocks() == blocks
 
 
-def test_a_loan_of_ours_may_come_home_without_strides():
+def test_an_export_of_ours_may_be_imported_without_strides():
     capsule = dl.asarray([[1, 2], [3, 4]]).__dlpack__(max_version=(1, 3))
     struct_of(capsule).tensor.strides = None
     assert dl.from_dlpack(capsule).strides == (2, 1)
@@ -437,7 +437,7 @@ def test_a_deleter_is_not_called_when_wrapping_fails():
     assert calls == []
 
 
-# -- other doors ----------------------------------------------------------------------------------------------------
+# -- other protocols -----------------------------------------------------------------------------------------------
 
 
 def test_buffers_come_in_and_keep_their_exporter_locked():

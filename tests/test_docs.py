@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The documents keep their word: every example on a page prints what it says, every link leads somewhere, every rule
+"""The documents: every example on a page prints the shown output, every link has a target, every rule
 and decision is listed. Examples in docstrings are in test_docstrings.py."""
 
 import ast

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every example in a docstring of the package, compiled modules included, prints what it says. Pages: test_docs.py."""
+"""Every docstring example of the package, compiled modules included, prints the shown output. Pages: test_docs.py."""
 
 import doctest
 import importlib

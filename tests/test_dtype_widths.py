@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A DType can be made of exactly the numbers that validation accepts for a tensor."""
+"""DType accepts exactly the code, bits and lanes that validation accepts for a tensor."""
 
 import subprocess
 

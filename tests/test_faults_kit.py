@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The fault harness itself: consumers with known vices must be caught, or the catalogue proves nothing."""
+"""The fault harness itself: consumers with planted defects must be detected, or the catalogue tests nothing."""
 
 import os
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a tensor looks like as text: NumPy's own layout is the oracle for the values."""
+"""repr and str of tensors: NumPy's own layout is the oracle for the values."""
 
 import gc
 import subprocess

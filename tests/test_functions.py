@@ -94,19 +94,19 @@ def test_every_kind_of_operand_gives_the_same_bits(name, dtype):
     assert bits(function(*arrays)) == bits(want), "arrays of NumPy"
     strided = []
     for array in arrays:
-        room = np.zeros(2 * array.size, array.dtype)
-        room[::2] = array
-        strided.append(dl.asarray(room)[::2])
+        memory = np.zeros(2 * array.size, array.dtype)
+        memory[::2] = array
+        strided.append(dl.asarray(memory)[::2])
     assert bits(function(*strided)) == bits(want), "every second element"
     assert bits(function(*[dl.flip(dl.flip(t).copy()) for t in tensors])) == bits(want), "reversed"
     out = dl.empty(want.shape, dtype=want.dtype)
     assert function(*tensors, out=out) is out
     assert bits(out) == bits(want), "out"
-    room = np.zeros((want.size, 2), foreign(want.dtype.name))
-    target = room[:, 1]
+    memory = np.zeros((want.size, 2), foreign(want.dtype.name))
+    target = memory[:, 1]
     assert function(*arrays, out=target) is target
     assert bits(target) == bits(want), "a strided out of NumPy"
-    assert not room[:, 0].any()
+    assert not memory[:, 0].any()
     if len(tensors) == 2:
         rows = function(tensors[0].reshape((-1, 1)), tensors[1].reshape((1, -1)))
         for i in (0, 5, 66):
@@ -392,18 +392,18 @@ def test_loops_stay_inside_their_memory():
     import mmap
 
     libc = ctypes.CDLL(None, use_errno=True)
-    page, room = mmap.PAGESIZE, 4 * mmap.PAGESIZE
+    page, size = mmap.PAGESIZE, 4 * mmap.PAGESIZE
     libc.mmap.restype = ctypes.c_void_p
     places = []
     for _ in range(4):
-        base = libc.mmap(None, ctypes.c_size_t(room + 2 * page), 3, 0x22, -1, ctypes.c_long(0))
+        base = libc.mmap(None, ctypes.c_size_t(size + 2 * page), 3, 0x22, -1, ctypes.c_long(0))
         assert libc.mprotect(ctypes.c_void_p(base), ctypes.c_size_t(page), 0) == 0
-        assert libc.mprotect(ctypes.c_void_p(base + page + room), ctypes.c_size_t(page), 0) == 0
+        assert libc.mprotect(ctypes.c_void_p(base + page + size), ctypes.c_size_t(page), 0) == 0
         places.append(base + page)
 
     def at(k, n, dtype, end):
         width = dl.as_dtype(dtype).itemsize
-        return dl.wrap(places[k] + (room - n * width if end else 0), (n,), dtype)
+        return dl.wrap(places[k] + (size - n * width if end else 0), (n,), dtype)
 
     tried = 0
     for name, dtype in PAIRS:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a notebook shows: well-formed markup, true words, and a drawing that agrees with brute force."""
+"""The notebook view: well-formed markup, correct text, and a drawing that agrees with brute force."""
 
 import re
 from itertools import product

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Basic indexing and assignment, held against NumPy."""
+"""Basic indexing and assignment, compared with NumPy."""
 
 import numpy as np
 import pytest

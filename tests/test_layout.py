@@ -13,13 +13,13 @@ from dltensor import layout
 SHAPES = [shape for ndim in range(5) for shape in product(range(4), repeat=ndim)]
 
 
-def walk(shape, strides):
+def offsets(shape, strides):
     """Where every index leads, in C order."""
     return [sum(i * s for i, s in zip(index, strides, strict=True)) for index in np.ndindex(*shape)]
 
 
 def layouts(shape):
-    """Ways to walk a shape: C, Fortran, with gaps, backwards, transposed, repeated."""
+    """Strides for a shape: C, Fortran, with gaps, backwards, transposed, repeated."""
     c = layout.contiguous_strides(shape)
     yield c
     yield layout.contiguous_strides(shape, order="F")
@@ -48,8 +48,8 @@ def test_nbytes_packs_types_below_a_byte(dtype):
 
 def test_contiguous_strides_number_the_elements_in_order():
     for shape in SHAPES:
-        assert walk(shape, layout.contiguous_strides(shape)) == list(range(prod(shape)))
-        transposed = walk(shape[::-1], layout.contiguous_strides(shape, order="F")[::-1])
+        assert offsets(shape, layout.contiguous_strides(shape)) == list(range(prod(shape)))
+        transposed = offsets(shape[::-1], layout.contiguous_strides(shape, order="F")[::-1])
         assert transposed == list(range(prod(shape)))
 
 
@@ -61,8 +61,8 @@ def test_contiguous_strides_are_those_of_our_own_tensors():
 def test_is_contiguous_says_whether_the_walk_is_a_count():
     for shape in SHAPES:
         for strides in layouts(shape):
-            assert layout.is_contiguous(shape, strides) == (walk(shape, strides) == list(range(prod(shape))))
-            backwards = walk(shape[::-1], strides[::-1])
+            assert layout.is_contiguous(shape, strides) == (offsets(shape, strides) == list(range(prod(shape))))
+            backwards = offsets(shape[::-1], strides[::-1])
             assert layout.is_contiguous(shape, strides, order="F") == (backwards == list(range(prod(shape))))
 
 
@@ -108,7 +108,7 @@ def test_broadcast_strides_walk_as_numpy_does():
                 strides = layout.broadcast_strides(small, layout.contiguous_strides(small), to)
                 if 0 not in to:
                     compared += 1
-                    assert walk(to, strides) == np.broadcast_to(array, to).ravel().tolist()
+                    assert offsets(to, strides) == np.broadcast_to(array, to).ravel().tolist()
     assert compared > 1000
 
 
@@ -129,7 +129,7 @@ def test_coalesce_keeps_every_walk_and_leaves_nothing_to_join():
             if 0 in shape:
                 assert sizes == (0,)
                 continue
-            assert [walk(sizes, s) for s in steps] == [walk(shape, s) for s in pair]
+            assert [offsets(sizes, s) for s in steps] == [offsets(shape, s) for s in pair]
             assert 1 not in sizes
             for k in range(len(sizes) - 1):
                 assert any(s[k] != s[k + 1] * sizes[k + 1] for s in steps)
@@ -142,7 +142,7 @@ def test_coalesce_without_operands_joins_everything():
 def test_extent_is_the_first_and_one_past_the_last_element_touched():
     for shape in SHAPES:
         for strides in layouts(shape):
-            touched = walk(shape, strides)
+            touched = offsets(shape, strides)
             expected = (min(touched), max(touched) + 1) if touched else (0, 0)
             assert layout.extent(shape, strides) == expected
 

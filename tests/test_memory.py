@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Memory that the machine cannot back, memory that waits in threads, and what ends with the number of threads."""
+"""Allocations beyond the machine's memory, memory cached in threads, and a changed number of threads."""
 
 import ctypes
 import os
@@ -42,7 +42,7 @@ SIZES = {
 
 
 def run(script):
-    """Run Python in a process of its own, whose cache and threads nobody else uses."""
+    """Run Python in a process of its own, whose cache and threads no other test uses."""
     command = [sys.executable, "-c", textwrap.dedent(script)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The mutation tool: it finds the faults of small samples, none outside of code, and reports what survives."""
+"""The mutation tool: it finds the faults of small samples, none outside of code, and reports surviving mutants."""
 
 import subprocess
 import sys

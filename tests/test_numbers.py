@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What stands for one number: Python's own, NumPy's scalars, arrays of 0 dimensions, integers of any size."""
+"""Scalar operands: Python's own, NumPy's scalars, arrays of 0 dimensions, integers of any size."""
 
 import enum
 from fractions import Fraction
@@ -187,7 +187,7 @@ def test_integers_have_no_negative_integer_as_exponent(dtype):
     assert (y is before, y.tolist()) == (True, [2, 5])
     assert (x**-1.0).tolist() == (x.astype("float32") ** -1).tolist() == [1, 1]
     assert (x**0).tolist() == [1, 1]
-    # An exponent among many is no mistake of the caller's: the integer next to the fraction, toward 0.
+    # An exponent among many is not an error of the caller: the integer next to the fraction, toward 0.
     assert (dl.asarray([2, 1, -1, -1]) ** dl.asarray([-1, -5, -3, -2])).tolist() == [0, 1, -1, 1]
 
 

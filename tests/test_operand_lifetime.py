@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operands while others are read: nothing of a foreign object is used after other Python code has run."""
+"""Operands while others are read: no pointer into a foreign object is used after other Python code has run."""
 
 import sys
 import threading

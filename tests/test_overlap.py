@@ -23,7 +23,7 @@ VIEWS = {
     "the first column broadcast": lambda x: (x, as_strided(x, x.shape, (*x.strides[:-1], 0))),
     "every second row": lambda x: (x[: (len(x) + 1) // 2], x[::2]),
 }
-# Each call that writes where it is told, and what NumPy does with copies: `o` is the output as it was before.
+# Each call that writes to a given output, and what NumPy does with copies: `o` is the output as it was before.
 CALLS = {
     "negative": (lambda i, o: dl.negative(i, out=o), lambda i, o: -i),
     "sqrt": (lambda i, o: dl.sqrt(i, out=o), lambda i, o: np.sqrt(i)),

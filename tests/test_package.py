@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The package as a module: its version, its names, what is loaded when, and what environment variables say to it."""
+"""The package as a module: its version, its names, lazy loading, and environment variables."""
 
 import importlib
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pickle: every type and layout comes back, large memory may travel beside the pickle, broken pickles are refused."""
+"""Pickle: every type and layout comes back, large memory may be passed out of band, broken pickles are refused."""
 
 import base64
 import copy
@@ -152,7 +152,7 @@ def test_out_of_band_buffers_that_cannot_be_written_give_a_read_only_tensor():
     assert pickle.loads(data, buffers=[bytes(b) for b in buffers]).tolist() == [1, 2]
 
 
-def test_strided_tensors_are_copied_before_they_travel():
+def test_strided_tensors_are_copied_before_they_are_pickled():
     t = dl.arange(10)[::2]
     buffers = []
     data = pickle.dumps(t, protocol=5, buffer_callback=buffers.append)

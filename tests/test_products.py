@@ -89,8 +89,8 @@ def test_the_output_may_overlap_the_operands(n):
         x, y = tensor(a, "float64"), tensor(b, "float64")
         dl.matmul(x, y, out=x if spoiled == "a" else y)
         assert (x if spoiled == "a" else y).tolist() == (a @ b).tolist()
-    room = dl.zeros(n * n + 1, dtype="float64")
-    x, out = room[:-1].reshape((n, n)), room[1:].reshape((n, n))
+    memory = dl.zeros(n * n + 1, dtype="float64")
+    x, out = memory[:-1].reshape((n, n)), memory[1:].reshape((n, n))
     x[...] = tensor(a, "float64")
     dl.matmul(x, tensor(b, "float64"), out=out)
     assert out.tolist() == (a @ b).tolist()
@@ -113,7 +113,7 @@ def frozen():
 
 
 @pytest.mark.parametrize(
-    ("out", "error", "told"),
+    ("out", "error", "message"),
     [
         (frozen, ValueError, "read-only"),
         (lambda: dl.full((2, 3), 7.0), ValueError, r"shape \(2, 2\), out .* shape \(2, 3\)"),
@@ -129,7 +129,7 @@ def test_an_output_that_does_not_fit_is_left_as_it_was(out, error, told):
 
 
 @pytest.mark.parametrize(
-    ("left", "right", "error", "told"),
+    ("left", "right", "error", "message"),
     [
         (lambda: dl.ones((2, 3)), lambda: dl.ones((2, 3)), ValueError, r"\(2, 3\) and \(2, 3\) do not chain"),
         (lambda: dl.ones((2, 2, 3)), lambda: dl.ones((3, 3, 2)), ValueError, "do not chain"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The older protocols as NumPy reads them, the array API's door, and what may be assigned to a tensor."""
+"""The older protocols as NumPy reads them, the array API's namespace, and what may be assigned to a tensor."""
 
 import math
 import subprocess
@@ -19,7 +19,7 @@ def interface_alone(t):
     return type("Fake", (), {"__array_interface__": t.__array_interface__, "owner": t})()
 
 
-def test_nobody_makes_a_tensor_that_shows_no_memory():
+def test_the_class_cannot_be_called_without_memory():
     with pytest.raises(TypeError, match=r"Tensor: the class makes nothing; use asarray\(\)"):
         dl.Tensor()
     for make in (dl.Tensor.__new__, object.__new__):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The data file of quirks: every row is whole, its condition can be true and false, and the language says no more."""
+"""The data file of quirks: every row is complete, its condition can be true and false, and others are refused."""
 
 import ast
 import itertools
@@ -154,7 +154,7 @@ def test_widened_types_exist():
         assert getattr(dl, narrow).itemsize <= getattr(dl, wide).itemsize
 
 
-def test_producers_are_judged_by_their_own_rows_alone():
+def test_producers_are_checked_against_their_own_rows_only():
     torch = NEUTRAL | {"producer": "torch", "negated": True}
     assert "torch.negated" in [row.id for row in load().about(torch, "torch")]
     assert "torch.negated" not in [row.id for row in load().about(torch | {"producer": "numpy"}, "torch")]

@@ -58,7 +58,7 @@ except Exception as error:
 else:
     if type(y).__module__.startswith("array_api_strict"):
         y = y._array
-    if not facts["data_null"]:  # nobody can read what was made of that
+    if not facts["data_null"]:  # the result cannot be read
         seen = dl.asarray(y)
         result["readonly"] = seen.readonly
         if facts["host"] and facts["size"]:

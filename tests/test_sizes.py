@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sizes at the ends of 64 bits: what cannot be counted is a ValueError, what no memory holds a MemoryError."""
+"""Sizes at the ends of 64 bits: sizes that overflow raise ValueError, sizes beyond memory raise MemoryError."""
 
 import numpy as np
 import pytest

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the stubs say is what the package is: names, parameters, members, uses. Type checkers run in `make check`."""
+"""The stubs agree with the package: names, parameters, members, uses. Type checkers run in `make check`."""
 
 import ast
 import importlib

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""torch tensors whose memory goes while a view lives, and those that torch itself would not export."""
+"""torch tensors whose memory is freed or resized while a view lives, and those that torch itself does not export."""
 
 import contextlib
 import gc

@@ -418,7 +418,7 @@ int main(void) {
       if (found[j].severity != rule[found[j].number].severity) fail(row->name, "severity");
       if (dlt_format_finding(&found[j], &s.tensor, text, sizeof(text)) < 30) fail(row->name, text);
     }
-    if (dlt_validate_tensor(&s.tensor, version, s.flags, NULL, 0) != count) fail(row->name, "count depends on room");
+    if (dlt_validate_tensor(&s.tensor, version, s.flags, NULL, 0) != count) fail(row->name, "count depends on capacity");
   }
 
   for (size_t i = 0; i < COUNT(reaches); i++) {

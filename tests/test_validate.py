@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The validator's own tests, compiled in every language it promises to be clean in. No package is imported here."""
+"""Tests of validate.h, compiled without warnings in every supported language standard. No package is imported here."""
 
 import re
 import subprocess

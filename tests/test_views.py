@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The primitives behind the faces: they refuse whatever would leave the memory that a tensor shows."""
+"""The view primitives: they refuse views that would leave the memory of the tensor."""
 
 import itertools
 

@@ -13,15 +13,15 @@ def device(request):
 
 @pytest.fixture(params=["contiguous", "strided"])
 def t(request, device):
-    """Make a tensor of a dtype from numbers, side by side or every second element of memory."""
+    """Make a tensor of a dtype from numbers, contiguous or in every second element of memory."""
 
     def make(dtype, values):
         plain = dl.asarray(values, dtype=dtype).to(device)
         if request.param == "contiguous" or plain.ndim == 0:
             return plain
-        room = dl.zeros((*plain.shape[:-1], 2 * plain.shape[-1]), dtype=dtype).to(device)
-        room[..., ::2] = plain
-        return room[..., ::2]
+        memory = dl.zeros((*plain.shape[:-1], 2 * plain.shape[-1]), dtype=dtype).to(device)
+        memory[..., ::2] = plain
+        return memory[..., ::2]
 
     return make
 

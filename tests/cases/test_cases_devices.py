@@ -60,8 +60,8 @@ def test_case_107_grids(cuda):
 
 
 def test_case_108_a_grid_beyond_the_limit(gpu, device):
-    room = dl.zeros((2, 40_000_000), dtype="int8", device=device)
-    assert (room + 1)[1, -1].to("cpu").item() == 1
+    memory = dl.zeros((2, 40_000_000), dtype="int8", device=device)
+    assert (memory + 1)[1, -1].to("cpu").item() == 1
 
 
 def test_case_109_threads(gpu):

@@ -361,7 +361,7 @@ def test_case_100_unusual_imports():
     assert dl.from_dlpack(np.zeros((4, 6))[:, ::2]).strides == (6, 2)
     flat = dl.wrap(wide.ctypes.data, (1,), "float32", owner=wide)  # without strides
     assert flat.strides == (1,)
-    lanes = dl.wrap(wide.ctypes.data, (1,), dl.DType(10, 8, 4), owner=wide)  # carried, not computed on
+    lanes = dl.wrap(wide.ctypes.data, (1,), dl.DType(10, 8, 4), owner=wide)  # storage-only
     with pytest.raises(TypeError):
         lanes + 1
 

@@ -30,8 +30,8 @@ def consumer(name):
     return module if name == "dltensor" else types.SimpleNamespace(from_dlpack=module.from_dlpack, package=name)
 
 
-def hand_out(made, door):
-    return {"capsule": made.capsule, "object": made.object, "table": made.through_table}[door.split()[-1]]()
+def hand_out(made, path):
+    return {"capsule": made.capsule, "object": made.object, "table": made.through_table}[path.split()[-1]]()
 
 
 def check_accepted(dl, tensor, expect):
@@ -64,11 +64,11 @@ def check_accepted(dl, tensor, expect):
         assert repr(tensor)
 
 
-def try_structure(kit, dl, door, row):
-    """One row of section A at one door: refused with the right words or accepted with the right values."""
-    made = kit.make(legacy=door.startswith("legacy"), **row.fields)
+def try_structure(kit, dl, path, row):
+    """One row of section A at one path: refused with the right words or accepted with the right values."""
+    made = kit.make(legacy=path.startswith("legacy"), **row.fields)
     once = 0 if made.struct.deleter is None else 1
-    source = hand_out(made, door)
+    source = hand_out(made, path)
     error = None
     try:
         tensor = dl.from_dlpack(source)
@@ -99,8 +99,8 @@ def try_structure(kit, dl, door, row):
 def all_cases():
     """Every case by id: a function of the kit and the package."""
     made = {}
-    for identity, (door, row) in structure_cases().items():
-        made[identity] = lambda kit, dl, door=door, row=row: try_structure(kit, dl, door, row)
+    for identity, (path, row) in structure_cases().items():
+        made[identity] = lambda kit, dl, path=path, row=row: try_structure(kit, dl, path, row)
     for identity, (function, needed, parameters) in CASES.items():
         made[identity] = lambda kit, dl, f=function, n=needed, p=parameters: try_protocol(kit, dl, f, n, p)
     return made

@@ -12,7 +12,7 @@ import sys
 import tempfile
 
 from .producer import Legacy, Versioned, capsule, name_of, take_struct
-from .register import case, raises, settle
+from .register import case, collect_garbage, raises
 from .structure import SIX
 
 # -- C: ourselves as the producer -------------------------------------------------------------------------------------
@@ -31,16 +31,16 @@ def foreign_threads(kit, dl, version):
         structs[i], legacy = take_struct(capsules[-1])
         assert legacy == (version is None)
     del tensor
-    settle()
+    collect_garbage()
     assert made.deleted == 0
     assert kit.lib.fault_delete_on_threads(ctypes.addressof(structs), 2000, 8, version is None) == 0
-    settle()
-    assert made.deleted == 1  # the last loan ended on a thread that Python does not know
+    collect_garbage()
+    assert made.deleted == 1  # the last export was deleted on a thread that Python does not know
     assert dl.debug.live_blocks() == blocks - 1
     assert own.tolist() == [[0.0] * 4] * 4
 
 
-@case(76, "foreign threads let go of NumPy's memory", "numpy")
+@case(76, "foreign threads release NumPy's memory", "numpy")
 def foreign_threads_numpy(kit, dl):
     import numpy as np
 
@@ -52,7 +52,7 @@ def foreign_threads_numpy(kit, dl):
         structs[i], _ = take_struct(capsules[-1])
     assert sys.getrefcount(array) > references
     assert kit.lib.fault_delete_on_threads(ctypes.addressof(structs), 500, 4, 0) == 0
-    settle()
+    collect_garbage()
     assert sys.getrefcount(array) == references
 
 
@@ -147,7 +147,7 @@ def cuda_stream_zero(kit, dl):
     with raises(ValueError, "stream", "0"):
         tensor.__dlpack__(stream=0, max_version=(1, 3))
     del tensor
-    settle()
+    collect_garbage()
     assert made.deleted == 1
 
 
@@ -224,7 +224,7 @@ def mapped_file(kit, dl):
             with raises(BufferError):
                 tensor.__dlpack__()
             del tensor
-            settle()
+            collect_garbage()
 
 
 @case(90, "bytes stay read-only")
@@ -250,7 +250,7 @@ def numpy_memmap(kit, dl):
         with raises((ValueError, BufferError, TypeError)):
             tensor[0, 0] = 1.0
         del tensor, array
-        settle()
+        collect_garbage()
 
 
 @case(90, "an exported bytearray cannot be resized")
@@ -260,6 +260,6 @@ def resize_while_exported(kit, dl):
     with raises(BufferError):
         buffer.extend(b"more")
     del tensor
-    settle()
+    collect_garbage()
     buffer.extend(b"more")
     assert len(buffer) == 20

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A producer of managed tensors that may lie about anything, and that counts what consumers do with them. Only what
  * cannot be written through ctypes is here: deleters, capsule destructors, table functions, foreign threads. Built on
- * demand by producer.py. A deleted struct is spoilt but never freed, so that a second call is counted, not fatal. */
+ * demand by producer.py. A deleted struct is overwritten but never freed, so that a second call is counted, not
+ * fatal. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -22,7 +23,7 @@ extern void* PyExc_BufferError;
 extern int PyRun_SimpleString(const char* command);
 extern int Py_IsInitialized(void);
 
-#define ROOM 64
+#define MAX_DIMS 64
 
 /* What a consumer did with one struct. */
 typedef struct {
@@ -37,11 +38,11 @@ typedef struct made {
   union {
     DLManagedTensorVersioned versioned;
     DLManagedTensor legacy;
-    char room[128];
+    char space[128];
   } managed;
   record seen;
-  int64_t shape[ROOM];
-  int64_t strides[ROOM];
+  int64_t shape[MAX_DIMS];
+  int64_t strides[MAX_DIMS];
   unsigned char* data;
   size_t size;
 } made;
@@ -55,7 +56,7 @@ static void count(made* m) {
     atomic_fetch_add(&m->seen.with_error, 1);
   }
   /* Who reads on after this reads nonsense, and the test sees it. */
-  for (int axis = 0; axis < ROOM; axis++) m->shape[axis] = m->strides[axis] = -7777;
+  for (int axis = 0; axis < MAX_DIMS; axis++) m->shape[axis] = m->strides[axis] = -7777;
   if (m->data != NULL) memset(m->data, 0xdd, m->size);
   atomic_fetch_add(&m->seen.deleted, 1);
 }
@@ -94,7 +95,7 @@ int fault_deleted(made* m) { return atomic_load(&m->seen.deleted); }
 int fault_with_error(made* m) { return atomic_load(&m->seen.with_error); }
 int fault_without_gil(made* m) { return atomic_load(&m->seen.without_gil); }
 
-/* As the standard wants it: the deleter, unless somebody took the struct and renamed the capsule. */
+/* As the standard wants it: the deleter, unless a consumer imported the struct and renamed the capsule. */
 void fault_end_capsule(void* capsule) {
   if (PyCapsule_IsValid(capsule, "dltensor_versioned")) {
     DLManagedTensorVersioned* m = PyCapsule_GetPointer(capsule, "dltensor_versioned");
@@ -167,7 +168,7 @@ int fault_stream(DLDeviceType type, int32_t id, void** out) {
   return 0;
 }
 
-/* Somebody else's structs, deleted by threads that Python knows nothing of. Called through ctypes.CDLL, so nobody in
+/* Foreign structs, deleted by threads that Python knows nothing of. Called through ctypes.CDLL, so no thread in
  * this process needs to hold the GIL while they run. */
 typedef struct {
   void** structs;

@@ -88,7 +88,7 @@ def build(folder=None):
     return library
 
 
-_python = ctypes.PyDLL(None)  # of our own: argument types set on ctypes.pythonapi are everybody's
+_python = ctypes.PyDLL(None)  # of our own: argument types set on ctypes.pythonapi affect every module
 _python.PyCapsule_New.restype = ctypes.py_object
 _python.PyCapsule_New.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
 _python.PyCapsule_GetName.restype = ctypes.c_char_p
@@ -126,11 +126,11 @@ def name_of(taken):
     return None if name is None else name.decode()
 
 
-def struct_of(lent):
+def struct_of(exported):
     """The struct inside an unconsumed capsule, by its name; good while the capsule lives."""
-    name = name_of(lent)
+    name = name_of(exported)
     layout = {"dltensor": Legacy, "dltensor_versioned": Versioned}[name]
-    return layout.from_address(_python.PyCapsule_GetPointer(lent, name.encode()))
+    return layout.from_address(_python.PyCapsule_GetPointer(exported, name.encode()))
 
 
 def take_struct(taken):

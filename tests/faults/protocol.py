@@ -12,7 +12,7 @@ import threading
 import warnings
 
 from .producer import SIGNATURES, capsule, name_of, producer_type, table_type
-from .register import case, raises, settle
+from .register import case, collect_garbage, raises
 from .structure import SIX, SIX_VALUES
 
 # -- B: capsules ------------------------------------------------------------------------------------------------------
@@ -77,10 +77,10 @@ def same_capsule_twice(kit, dl, legacy):
     assert made.deleted == 0
     assert first.tolist() == SIX_VALUES
     del once
-    settle()
+    collect_garbage()
     assert made.deleted == 0
     del first
-    settle()
+    collect_garbage()
     assert made.deleted == 1
 
 
@@ -94,7 +94,7 @@ def cached_capsule(kit, dl):
         dl.from_dlpack(source)
     assert first.tolist() == SIX_VALUES
     del first
-    settle()
+    collect_garbage()
     assert made.deleted == 1
 
 
@@ -130,7 +130,7 @@ def race_for_a_capsule(kit, dl):
     assert not any(m.deleted for m in made)
     won.clear()
     capsules.clear()
-    settle()
+    collect_garbage()
     assert all(m.deleted == 1 for m in made)
 
 
@@ -141,10 +141,10 @@ def unconsumed(kit, dl, version):
     tensor = dl.from_dlpack(made.capsule())
     capsules = [tensor.__dlpack__(max_version=version) for _ in range(10)]
     del tensor
-    settle()
+    collect_garbage()
     assert made.deleted == 0
     capsules.clear()
-    settle()
+    collect_garbage()
     assert made.deleted == 1
 
 
@@ -155,7 +155,7 @@ def no_destructor(kit, dl, legacy):
     tensor = dl.from_dlpack(made.capsule(destructor=None))
     assert tensor.tolist() == SIX_VALUES
     del tensor
-    settle()
+    collect_garbage()
     assert made.deleted == 1
 
 
@@ -177,7 +177,7 @@ def _signature(kit, dl, age, legacy):
         tensor = dl.from_dlpack(source)
         assert tensor.tolist() == SIX_VALUES
         del tensor
-        settle()
+        collect_garbage()
         assert made.deleted == 1
         made = source.made = kit.make(legacy=legacy, data=SIX)
     asked = [call for call in source.calls if "max_version" in call]
@@ -205,7 +205,7 @@ def returns_nonsense(kit, dl, value, kind):
         dl.from_dlpack(source)
 
 
-@case(61, "returns somebody else's capsule")
+@case(61, "returns another producer's capsule")
 def returns_foreign_capsule(kit, dl):
     made = kit.make()
     source = producer_type("2023", hand_out=lambda self, **_: capsule(made.address, "another_api"))(made)
@@ -240,7 +240,7 @@ def type_error_inside(kit, dl, age):
 
     with raises(TypeError, "from inside"):
         dl.from_dlpack(producer_type(age, hand_out=fail)(kit.make()))
-    assert len(calls) == 1, "a TypeError from inside is no reason to ask again"
+    assert len(calls) == 1, "a TypeError from inside must not cause a second call"
 
 
 @case(63, "TypeError from inside an old signature")
@@ -258,7 +258,7 @@ def device_mismatch(kit, dl, said, device):
     made = kit.make(device=device)
     with raises(BufferError, "from_dlpack", "__dlpack_device__"):
         dl.from_dlpack(made.object(device=said))
-    settle()
+    collect_garbage()
     assert made.deleted <= 1  # the struct need not have been asked for
 
 
@@ -271,7 +271,7 @@ def no_device_method(kit, dl):
         tensor = dl.from_dlpack(source)
     assert tensor.tolist() == SIX_VALUES
     del tensor
-    settle()
+    collect_garbage()
     assert made.deleted == 1
 
 
@@ -318,7 +318,7 @@ def frees_itself(kit, dl):
     tensor = dl.from_dlpack(holder[0])
     assert tensor.tolist() == SIX_VALUES
     del tensor
-    settle()
+    collect_garbage()
     assert made.deleted == 1
 
 
@@ -336,7 +336,7 @@ def pending_exception(kit, dl, deleter):
                 # The tensor lies on the interpreter's stack while the exception unwinds it.
                 [dl.from_dlpack(x), 1 // 0]
             del x
-            settle()
+            collect_garbage()
             assert made.deleted == 1, source
             assert made.deleted_with_error == 0, source
     finally:
@@ -379,7 +379,7 @@ def table_spellings(kit, dl, **how):
         assert kit.lib.fault_table_calls() == before + 1
         assert tensor.tolist() == SIX_VALUES
         del tensor
-        settle()
+        collect_garbage()
         assert made.deleted == 1
 
 
@@ -405,7 +405,7 @@ def table_chain(kit, dl, links):
     assert kit.lib.fault_table_calls() - calls == (1 if links in (1, 7) else 0)
     assert tensor.tolist() == SIX_VALUES
     del tensor
-    settle()
+    collect_garbage()
     assert made.deleted == 1
 
 
@@ -431,7 +431,7 @@ for _entry in ("allocate", "from_object", "to_object", "stream"):
         assert any("NULL" in str(w.message) for w in caught), [str(w.message) for w in caught]
         assert tensor.tolist() == SIX_VALUES
         del tensor
-        settle()
+        collect_garbage()
         assert made.deleted == 1
 
 
@@ -454,7 +454,7 @@ def table_pointer(kit, dl, value):
     tensor = dl.from_dlpack(table_type(value, **members)())
     assert tensor.tolist() == SIX_VALUES
     del tensor
-    settle()
+    collect_garbage()
     assert made.deleted == 1
 
 

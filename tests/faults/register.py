@@ -37,6 +37,6 @@ def raises(kind, *parts, same=None):
     raise AssertionError(f"nothing was raised, expected {kind}")
 
 
-def settle():
-    """Let everything go that nobody holds."""
+def collect_garbage():
+    """Collect garbage, so that unreferenced objects are freed."""
     gc.collect()

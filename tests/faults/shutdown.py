@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A child that leaves chains of frameworks alive and goes: ``python -m faults.shutdown HOLDER FRAMEWORK...``.
 
-The process that starts it must see exit code 0 and how many hops of how many were made, nothing else.
+The process that starts it must see exit code 0 and how many exchanges of how many were made, nothing else.
 """
 
 import atexit
@@ -16,7 +16,7 @@ from .producer import Kit
 from .structure import SIX
 
 kept = []
-hops = []
+made = []
 
 
 def hop(framework):
@@ -26,14 +26,14 @@ def hop(framework):
 
 def chain(kit, order):
     """One piece of memory passed from framework to framework; only the last holds it."""
-    # Begin with ours, as not everybody takes a versioned struct; it says what the next one asks for.
+    # Begin with ours, as not every framework takes a versioned struct; it exports what the next one requests.
     tensor = hop("dltensor")(kit.make(data=SIX, deleter="delete_running_python").object())
     for framework in order:
         try:
             tensor = hop(framework)(tensor)
         except BufferError:
-            break  # what jax made is read-only, and not everybody can say so: the chain ends here, alive
-        hops.append(framework)
+            break  # jax arrays are read-only, which not every framework can export: the chain ends here
+        made.append(framework)
     return tensor
 
 
@@ -80,7 +80,7 @@ def main():
     orders = [order for order in itertools.permutations(frameworks, longest) if "dltensor" in order]
     orders += [(*order, "dltensor", order[0]) for order in itertools.permutations(frameworks, 2)]
     hold(holder, [chain(kit, order) for order in orders])
-    print(len(hops), "hops of", sum(map(len, orders)), "in", len(orders), "chains")
+    print(len(made), "exchanges of", sum(map(len, orders)), "in", len(orders), "chains")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Section A of the fault catalogue as data: what is wrong with (or odd about) an imported struct, and what must follow.
 
-A row says which fields of a sound tensor change and what is expected. Each is tried through every door.
+A row says which fields of a sound tensor change and what is expected. Each is tried through every path.
 """
 
 import struct
@@ -41,13 +41,13 @@ class Accepted:
 
 @dataclass(frozen=True)
 class Row:
-    """One row of the catalogue, and the doors it makes sense at."""
+    """One row of the catalogue, and the paths it makes sense at."""
 
     number: int
     name: str
     expect: object
     fields: dict
-    doors: tuple = field(default=("capsule", "object", "table", "legacy capsule", "legacy object"))
+    paths: tuple = field(default=("capsule", "object", "table", "legacy capsule", "legacy object"))
 
 
 def refused(number, name, rule, where, value, **fields):
@@ -242,7 +242,7 @@ def dtype_row(name, dtype, data, values, number=36, **fields):
     )
 
 
-# Every element type with values whose bits are written out by hand: no library is the judge of itself.
+# Every element type with values whose bits are written out by hand: no library is its own oracle.
 DTYPES = [
     dtype_row("bool", (6, 8, 1), b"\1\0\1", [True, False, True]),
     dtype_row("int8", (0, 8, 1), struct.pack("3b", 1, -128, 127), [1, -128, 127]),
@@ -281,9 +281,9 @@ DTYPES = [
 
 
 def cases():
-    """Every (id, door, row): rows times doors."""
+    """Every (id, path, row): rows times paths."""
     made = {}
     for row in ROWS + DTYPES:
-        for door in row.doors:
-            made[f"A{row.number} {row.name} [{door}]"] = (door, row)
+        for path in row.paths:
+            made[f"A{row.number} {row.name} [{path}]"] = (path, row)
     return made

@@ -31,8 +31,8 @@ def tensors_in_and_out(values: NDArray[np.float32], flags: NDArray[np.bool_]) ->
     again: NDArray[Any] = dl.into(t, np.ndarray)
     assert_type(again.shape, tuple[Any, ...])
     assert_type(t.numpy(), NDArray[Any])
-    room = ctypes.create_string_buffer(8)
-    assert_type(dl.wrap(ctypes.addressof(room), (2,), "float32", owner=room, readonly=True), dl.Tensor)
+    buffer = ctypes.create_string_buffer(8)
+    assert_type(dl.wrap(ctypes.addressof(buffer), (2,), "float32", owner=buffer, readonly=True), dl.Tensor)
     assert_type(dl.data_ptr(values), int)
     memory: memoryview = memoryview(t)
     assert_type(memory.nbytes, int)
@@ -43,7 +43,7 @@ def tensors_in_and_out(values: NDArray[np.float32], flags: NDArray[np.bool_]) ->
     dl.asarray({3})  # type: ignore[arg-type]
     dl.asarray({1: 2})  # type: ignore[arg-type]
     dl.into(t, "numpy")  # type: ignore[arg-type]
-    dl.wrap(room, (2,), "float32")  # type: ignore[arg-type]
+    dl.wrap(buffer, (2,), "float32")  # type: ignore[arg-type]
 
 
 def what_a_tensor_says(t: dl.Tensor) -> None:
