@@ -283,13 +283,6 @@ cdef Block* allocate_for(int64_t bytes, DLDevice device, str func) except NULL:
     return block
 
 
-set_allocate(_allocate)
-
-
-def engine():
-    """Register the CUDA backend; importing this module has done so."""
-
-
 cdef Tensor _like(Tensor t, DLDevice device, str func):
     """Fresh memory on a device for the elements of `t`, in C order."""
     cdef DLDataType dtype = t.impl.dl.dtype
@@ -350,17 +343,8 @@ cdef int _download(Tensor source, Tensor target) except -1:
     return check(status)
 
 
-def to(Tensor t not None, Device device not None, str func):
-    """Implement ``Tensor.to``: a copy of `t` on another device.
-
-    Raises
-    ------
-    DeviceError
-        There is no driver or no such device, or one of the two is neither a CUDA device nor the host.
-    BufferError
-        The host would have to wait for a stream on which a graph is being captured.
-    """
-    cdef DLDevice target = device.value
+cdef Tensor to_device(Tensor t, DLDevice target, str func):
+    """Answer ``Tensor.to``: a copy of `t` on another device."""
     cdef bint here = is_host(<int>t.impl.dl.device.device_type)
     cdef Tensor made
     if not here and not _is_cuda(t.impl.dl.device):
@@ -378,14 +362,8 @@ def to(Tensor t not None, Device device not None, str func):
     return made
 
 
-def copy(Tensor t not None, str func):
-    """Implement ``Tensor.copy``: the elements in fresh memory of the same device, in C order.
-
-    Raises
-    ------
-    DeviceError
-        There is no driver, or the device is not a CUDA device.
-    """
+cdef Tensor copy_on_device(Tensor t, str func):
+    """Answer ``Tensor.copy``: the elements in fresh memory of the same device, in C order."""
     if not _is_cuda(t.impl.dl.device):
         raise DeviceError(f"{func}: the data is on {t.device}, which nothing here can copy; use the framework that "
                           f"made it")
@@ -394,16 +372,8 @@ def copy(Tensor t not None, str func):
     return made
 
 
-def fill(Tensor t not None, value, str func):
-    """Implement ``Tensor.fill``: write one number to every element.
-
-    Raises
-    ------
-    OverflowError
-        The number is outside the dtype.
-    TypeError
-        The dtype has no known meaning, or several elements share a byte.
-    """
+cdef int fill_on_device(Tensor t, object value, str func) except -1:
+    """Answer ``Tensor.fill``: write one number to every element."""
     cdef char element[32]
     cdef Operand place
     store_python(element, 0, value, t.impl.dl.dtype, True, func)
@@ -414,14 +384,8 @@ def fill(Tensor t not None, value, str func):
     return _fill(element, &place)
 
 
-def move(Tensor target not None, Tensor source not None, str func):
-    """Implement assignment between devices: elements of one dtype, broadcast.
-
-    Raises
-    ------
-    DeviceError
-        There is no driver, or one of the two is neither a CUDA device nor the host.
-    """
+cdef int move_between(Tensor target, Tensor source, str func) except -1:
+    """Answer an assignment between devices: elements of one dtype, broadcast."""
     cdef bint same = source.impl.dl.ndim == target.impl.dl.ndim
     cdef int i
     for i in range(target.impl.dl.ndim):
@@ -509,16 +473,8 @@ cdef class Transfer:
         return self.array
 
 
-def transfer(Tensor t not None, copy):
-    """Implement ``Tensor.numpy(non_blocking=True)``.
-
-    Raises
-    ------
-    ValueError
-        `copy` is False and only a copy will do.
-    DeviceError
-        There is no driver, or the device is not a CUDA device.
-    """
+cdef object transfer_to_host(Tensor t, object copy):
+    """Answer ``Tensor.numpy(non_blocking=True)``."""
     cdef Transfer made = Transfer.__new__(Transfer)
     cdef Tensor arriving
     cdef NativeStream* stream

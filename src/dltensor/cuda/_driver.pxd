@@ -43,8 +43,8 @@ cdef extern from "native/cuda/launch.h" namespace "dlt::cuda" nogil:
         long long values_per_thread
 
 cdef inline int check(Status status) except -1:
-    """Raise the exception of a status with the engine's message."""
-    return 0 if status.fault == Fault.none else raise_fault(status)
+    """Raise what a status stands for, with the engine's text, which names the function."""
+    return check_status(status, None)
 cdef int read_launch(object settings, NativeLaunch* out) except -1
 cdef int start() except -1
 cdef NativeStream* stream_on(int ordinal) except NULL

@@ -34,8 +34,8 @@ cdef extern from *:
     void release_owner "dlt_release_owner"(void*) noexcept nogil
 
 
-def adopt(Tensor t not None, stream, bint locate):
-    """Track the memory of a foreign tensor that has just been imported.
+cdef int _adopt(Tensor t, object stream, bint locate) except -1:
+    """Watch the memory of a foreign tensor that was just imported: it is released when our work on it is done.
 
     `stream`, when not None, is the producer's by the standard's numbers: our own stream waits for it. `locate` asks the
     driver which device the memory is on. Without a driver nothing happens, since nothing of ours can use the memory.
@@ -56,23 +56,14 @@ def adopt(Tensor t not None, stream, bint locate):
         check(stream_of(t.impl.dl.device.device_id, <CUstream>handle, &theirs))
         check(order_after(ours[0], theirs[0]))
     if memory_of(t.impl.block) != NULL:
-        return  # our own memory, exported and imported again
+        return 0  # exported by this package and imported again
     check(adopt_foreign(t.impl.block.data, ours[0], t.impl.block, release_owner, &block))
     t.impl.block = block
     return 0
 
 
-def export(Tensor t not None, stream, Device device not None, copy):
-    """Implement ``__dlpack__``: the tensor on the device it asked for, ready on its stream.
-
-    Raises
-    ------
-    BufferError
-        Only a copy will do and `copy` is False, or waiting would break a graph that is being captured.
-    DeviceError
-        There is no driver.
-    """
-    cdef DLDevice target = device.value
+cdef Tensor _export(Tensor t, object stream, DLDevice target, object copy):
+    """The tensor on the device that a consumer of ``__dlpack__`` asked for, ready on its stream."""
     cdef Tensor source = t
     cdef NativeStream* consumer = NULL
     cdef NativeStream* ours
@@ -80,7 +71,8 @@ def export(Tensor t not None, stream, Device device not None, copy):
     cdef Status status
     if target.device_type != t.impl.dl.device.device_type or target.device_id != t.impl.dl.device.device_id:
         if copy is not None and not copy:
-            raise BufferError(f"__dlpack__: moving from {t.device} to {device} needs a copy, but copy=False")
+            raise BufferError(f"__dlpack__: moving from {t.device} to {device_of(target)} needs a copy, and copy=False "
+                              f"forbids it")
         if is_host(<int>target.device_type) and stream is not None and stream != -1:
             raise ValueError(f"__dlpack__: {device_of(target)} has no streams; stream must be None or -1, got "
                              f"{stream!r}")

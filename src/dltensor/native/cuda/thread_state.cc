@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The message of the last fault, and the thread state that holds it.
-#include "native/status.h"
+// The state of each thread: made at its first use, freed at its end.
+#include "native/cuda/thread_state.h"
 
 #include <pthread.h>
 

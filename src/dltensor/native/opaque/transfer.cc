@@ -13,7 +13,7 @@ DetailedStatus allocate_on(const char* function, DLDevice device, size_t bytes, 
   if (device.device_type != kDLCPU)
     return failure(std::string_view(function), ": expected a device that memory can be made on (cpu:0), got ", device);
   Block* made = allocate(bytes ? bytes : 1);
-  if (!made) return failure(std::string_view(function), ": out of memory, ", bytes, " bytes were requested");
+  if (!made) return failed_with(Fault::memory, std::string_view(function), ": out of memory, ", bytes, " bytes were requested");
   *block = made;
   return {};
 }
