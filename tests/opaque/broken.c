@@ -262,9 +262,9 @@ static void swapped_functions_are_found(void) {
                dtypes = offsetof(dlt_array_t, dtype);
   a = ours;
   swap_slots(&a, reshapes, swaps);
-  FAILS(dlt_array_check(&a, NULL), "is it 'swap_axes' that stands there?");
+  FAILS(dlt_array_check(&a, NULL), "is 'swap_axes' in this slot?");
   a.from_dlpack = no_import; /* then on a copy */
-  FAILS(dlt_array_check(&a, NULL), "is it 'swap_axes' that stands there?");
+  FAILS(dlt_array_check(&a, NULL), "is 'swap_axes' in this slot?");
   a = ours;
   a.from_dlpack = no_import;
   WORKS(dlt_array_check(&a, NULL));
@@ -296,7 +296,7 @@ static void a_swapped_origin_of_number_one_is_found(void) {
   swap_slots(&swapped, offsetof(dlt_array_t, origin), offsetof(dlt_array_t, device));
   WORKS(a.origin(a.ptr, &number));
   CHECK(number == 1);
-  FAILS(dlt_array_check(&swapped, NULL), "'origin' and 'device' in each other's place");
+  FAILS(dlt_array_check(&swapped, NULL), "are 'origin' and 'device' swapped?");
   end_array(&a);
 }
 
@@ -335,7 +335,7 @@ static void each_lie_is_named(void) {
   static const struct {
     enum lie lie;
     const char* words;
-  } lies[] = {{null_tensor, "without giving a tensor"},
+  } lies[] = {{null_tensor, "without returning a tensor"},
               {major_2, "version 2.3"},
               {negative_dim, "shape[1]"},
               {null_dims, "shape"},

@@ -233,8 +233,8 @@ void a_wrong_movement_writes_nothing() {
       dlt::Managed(tensor_over(input.memory.data(), dtype, 3, input.shape.data(), nullptr, 0)), "another origin");
   refuses(to, foreign, "another origin");
   int number = 0;
-  FAILS(to.get().move_data(to.get().ptr, &number, &fine, 1), "no array of dltensor");
-  FAILS(to.get().move_data(to.get().ptr, nullptr, &fine, 1), "no array of dltensor");
+  FAILS(to.get().move_data(to.get().ptr, &number, &fine, 1), "not a dltensor array");
+  FAILS(to.get().move_data(to.get().ptr, nullptr, &fine, 1), "not a dltensor array");
   Tensor line = tensor(dtype, {4}), line_in = tensor(dtype, {3});
   dlt::Array flat = line.array();
   refuses(flat, line_in.array(), "at least 2");
@@ -362,7 +362,7 @@ void classes_are_arrays_and_exceptions_cross() {
     CHECK(throws<std::out_of_range>([&] { odd.swap_axes(0, 7); }, ""));
     odd.swap_axes(0, 1);
     returned = 0;
-    CHECK(throws<std::logic_error>([&] { odd.like(plain().as_dlpack()); }, "gave no array"));
+    CHECK(throws<std::logic_error>([&] { odd.like(plain().as_dlpack()); }, "returned no array"));
     CHECK(returned == 1);
     dlt::Array second = odd.copy(), third = odd.create({7}, dlt::Array());
     second.move_data(third, {});

@@ -501,7 +501,7 @@ def test_36_a_missing_function_is_named(name):
 @pytest.mark.parametrize(
     ("functions", "words"),
     [
-        ({"as_dlpack": lambda *a: 0}, "without giving a tensor"),
+        ({"as_dlpack": lambda *a: 0}, "without returning a tensor"),
         ({"as_dlpack": lambda *a: 77}, "status 77"),
         ({"dtype": lambda *a: 254}, "status 254"),
         ({"dtype": writes(4, 99 | 32 << 8 | 1 << 16)}, "dtype of DLPack 1.3"),

@@ -71,8 +71,8 @@ cdef Tensor _export(Tensor t, object stream, DLDevice target, object copy):
     cdef Status status
     if target.device_type != t.impl.dl.device.device_type or target.device_id != t.impl.dl.device.device_id:
         if copy is not None and not copy:
-            raise BufferError(f"__dlpack__: moving from {t.device} to {device_of(target)} needs a copy, and copy=False "
-                              f"forbids it")
+            raise BufferError(f"__dlpack__: moving from {t.device} to {device_of(target)} needs a copy, but "
+                              f"copy=False")
         if is_host(<int>target.device_type) and stream is not None and stream != -1:
             raise ValueError(f"__dlpack__: {device_of(target)} has no streams; stream must be None or -1, got "
                              f"{stream!r}")
