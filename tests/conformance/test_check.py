@@ -219,6 +219,8 @@ def test_pytest_runs_every_rule_as_a_test(tmp_path):
             "pytest",
             "-p",
             "no:cacheprovider",
+            "-p",
+            "dltensor.testing.plugin",
             "-q",
             "-rfxs",
             "--rootdir",
@@ -239,3 +241,10 @@ def test_pytest_runs_every_rule_as_a_test(tmp_path):
     assert "1 failed, 3 passed, 1 skipped" in done.stdout
     assert "R20 (MUST): A copy that was made for the export is marked IS_COPIED." in done.stdout
     assert "Traceback" not in done.stdout
+
+
+def test_pytest_does_not_load_the_plugin_by_itself():
+    """An entry point would import the package in every run of pytest of its users."""
+    from importlib.metadata import entry_points
+
+    assert [each for each in entry_points(group="pytest11") if each.value.startswith("dltensor")] == []

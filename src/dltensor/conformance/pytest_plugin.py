@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``pytest --dlpack-check mypkg:make``: every rule that applies is a test. Loaded by pytest, does nothing unasked."""
+"""``pytest -p dltensor.testing.plugin --dlpack-check mypkg:make``: every rule that applies is a test item."""
 
 import pytest
 

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A pytest plugin: the host CUDA driver as fixtures.
+"""Pytest plugin: the option ``--dlpack-check`` of the conformance suite, and the host CUDA driver as fixtures.
 
-Use it with ``pytest_plugins = ["dltensor.testing.plugin"]`` in ``conftest.py``:
+It is opt-in: ``pytest -p dltensor.testing.plugin``, or ``pytest_plugins = ["dltensor.testing.plugin"]`` in the
+``conftest.py`` of the root directory.
 
-``hostcuda``        the machine, eager, without injected faults; reset for each test, which must not leave a context
+``--dlpack-check``  every DLPack rule that applies to a target is a test item
+``hostcuda``        the host driver, eager, without injected faults; a test may not leave a CUDA context
 ``hostcuda_order``  the same, once for each order of streams
 """
 
@@ -11,6 +13,7 @@ from __future__ import annotations
 
 import pytest
 
+from ..conformance.pytest_plugin import pytest_addoption, pytest_collection  # noqa: F401  hooks of pytest
 from . import hostcuda as _hostcuda
 
 
