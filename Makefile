@@ -38,7 +38,7 @@ $(VENV)/cuda-peers: $(VENV)/light
 	touch $@
 
 $(VENV)/lint: $(VENV)/tools
-	$(RUN) -m pip install -q --disable-pip-version-check "ruff>=0.14" "cython-lint>=0.16" "clang-format==19.*" "mypy>=1.11" "pyright[nodejs]>=1.1"
+	$(RUN) -m pip install -q --disable-pip-version-check "ruff>=0.14" "cython-lint>=0.16" "clang-format==19.*" "mypy>=1.11" "pyright[nodejs]>=1.1" "numpydoc>=1.8"
 	touch $@
 
 # Always: the build itself finds out what has changed.

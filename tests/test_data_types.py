@@ -330,12 +330,12 @@ def test_pythons_float_is_float64_and_no_dtype_is_float32():
         ("f" + "9" * 5000, TypeError, r"there is no dtype named 'f9{60,80}\.\.\.; "),
         ("float32x0", TypeError, "there is no dtype named 'float32x0'"),
         ("", TypeError, "there is no dtype named ''"),
-        (">f4", ValueError, "dtype '>f4' has the byte order of other machines"),
-        (np.dtype(">f4"), ValueError, "NumPy dtype '>f4' has the byte order of other machines"),
+        (">f4", ValueError, "dtype '>f4' has non-native byte order"),
+        (np.dtype(">f4"), ValueError, "NumPy dtype '>f4' has non-native byte order"),
         (ctypes.c_float.__ctype_be__, TypeError, "dtype must be a dltensor.DType"),
         (ctypes.c_char, TypeError, "dtype must be a dltensor.DType"),
         (np.floating, TypeError, "numpy.floating has no DLPack equivalent"),
-        (np.float32(1), TypeError, "expected a dtype, got float32, which has one; give its .dtype"),
+        (np.float32(1), TypeError, "expected a dtype, got a tensor of type float32; pass its .dtype"),
         (str, TypeError, "dtype must be a dltensor.DType, its name, a type such as float, .* got <class 'str'>"),
     ],
     ids=lambda x: str(x)[:40],
@@ -348,7 +348,7 @@ def test_what_names_no_dtype_is_refused_in_few_words(dtype, error, words):
 
 @pytest.mark.parametrize("arguments", [(2,), ("float32", None, 4), (2, None, 1)])
 def test_a_code_needs_bits(arguments):
-    with pytest.raises(TypeError, match="DType: expected code and bits, or the name of a type alone"):
+    with pytest.raises(TypeError, match="DType: expected code and bits, or the name of a type only"):
         dl.DType(*arguments)
 
 

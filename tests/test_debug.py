@@ -74,9 +74,9 @@ def test_a_trace_tells_the_life_of_our_own_memory():
         capsule = t.__dlpack__(max_version=(1, 3))
         del t
         del capsule
-    assert names(trace) == ["allocated", "lent", "returned", "freed"]
+    assert names(trace) == ["allocated", "exported", "returned", "freed"]
     assert len({event.block for event in trace.events}) == 1
-    assert trace.events[1].loan == trace.events[2].loan != 0
+    assert trace.events[1].export == trace.events[2].export != 0
     assert trace.events[0].bytes == 16
     assert [event.time for event in trace.events] == sorted(event.time for event in trace.events)
 
@@ -85,16 +85,16 @@ def test_a_trace_tells_the_life_of_the_memory_of_others():
     with dl.debug.trace() as trace:
         t = dl.from_dlpack(np.zeros(3))
         del t
-    assert names(trace) == ["adopted", "recycled"]
+    assert names(trace) == ["adopted", "released"]
 
 
 def test_a_trace_knows_what_is_still_out():
     with dl.debug.trace() as trace:
         array = np.from_dlpack(dl.empty(4))
-    (loan,) = trace.outstanding
+    (export,) = trace.outstanding
     (block,) = trace.alive
-    assert loan.block == block.block
-    assert trace.report().splitlines()[-1] == "still out: export 1 of block 1, block 1"
+    assert export.block == block.block
+    assert trace.report().splitlines()[-1] == "still alive: export 1 of block 1, block 1"
     assert array.shape == (4,)
 
 
@@ -104,12 +104,12 @@ def test_a_trace_names_threads_and_says_who_held_the_gil():
         thread = threading.Thread(target=box.clear, name="consumer")
         thread.start()
         thread.join()
-    lent, returned = trace.events[1], trace.events[2]
-    assert lent.thread == threading.get_native_id() != returned.thread
-    assert lent.gil is True
+    exported, returned = trace.events[1], trace.events[2]
+    assert exported.thread == threading.get_native_id() != returned.thread
+    assert exported.gil is True
     line = trace.report().splitlines()[2]
     assert "returned" in line
-    assert "lent by MainThread" in line
+    assert "exported by MainThread" in line
     assert "with the GIL" in line
 
 
@@ -161,7 +161,7 @@ def test_events_beyond_the_capacity_push_out_the_earliest():
             dl.empty(1)
     assert len(trace.events) == 4
     assert trace.lost == 6
-    assert "6 earlier events were pushed out" in trace.report()
+    assert "6 earlier events were replaced" in trace.report()
 
 
 def test_nothing_is_recorded_outside_the_block():
@@ -169,7 +169,7 @@ def test_nothing_is_recorded_outside_the_block():
         pass
     dl.empty(3)
     assert trace.events == []
-    assert trace.report() == "still out: no export, no memory"
+    assert trace.report() == "still alive: no export, no memory"
 
 
 def test_one_trace_at_a_time():

@@ -3,8 +3,10 @@
 
 import doctest
 import importlib
+import importlib.util
 import io
 import pkgutil
+from pathlib import Path
 
 import pytest
 from test_docs import CHECKER, FLAGS, skip_without
@@ -55,6 +57,52 @@ def test_a_docstring_prints_what_it_says(name, text, names):
     failed, _ = doctest.DocTestRunner(CHECKER, verbose=False, optionflags=FLAGS).run(test, out=report.write)
     if failed:
         pytest.fail(report.getvalue(), pytrace=False)
+
+
+def test_examples_of_operations_show_values():
+    """Rows without an entry in EXAMPLES have none."""
+    from dltensor._ops.operation_docs import EXAMPLES
+
+    assert {row["row"] for row in dl.OPS.values()} == set(EXAMPLES)
+    assert all(f">>> dl.{name}(" in row_docstring(name) for name in dl.OPS)
+
+
+def row_docstring(name):
+    return getattr(dl, name).__doc__
+
+
+def docstring_tool():
+    pytest.importorskip("numpydoc", reason="numpydoc is not installed")
+    path = Path(__file__).parent.parent / "tools" / "docstrings.py"
+    spec = importlib.util.spec_from_file_location("docstrings_tool", path)
+    tool = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(tool)
+    return tool
+
+
+@pytest.mark.parametrize(
+    ("text", "codes"),
+    [
+        ("Add.\n\nExamples\n--------\n>>> 1\n1\n", {"PR01", "DL01"}),
+        (None, {"GL08"}),
+        ("add two numbers", {"SS02", "SS03", "PR01", "EX01", "DL01"}),
+    ],
+)
+def test_the_check_of_docstrings_finds_planted_errors(monkeypatch, text, codes):
+    def add(a, b):
+        return a + b
+
+    tool = docstring_tool()
+    add.__doc__, add.__module__ = text, "dltensor"
+    monkeypatch.setattr(dl, "add", add)
+    assert codes <= {code for code, _ in tool.errors("dltensor.add", add, {"add"})}
+
+
+def test_the_check_of_docstrings_fails_when_it_examined_nothing(monkeypatch):
+    tool = docstring_tool()
+    monkeypatch.setattr(tool, "public", lambda: iter(()))
+    with pytest.raises(SystemExit, match="only 0 names"):
+        tool.main()
 
 
 def test_compiled_docstrings_are_among_them():

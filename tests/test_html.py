@@ -192,7 +192,7 @@ def test_skipped_cells_are_dashed():
         ((1, 3), (7, 1), "contiguous, C order"),
         ((2, 3), (1, 2), "contiguous, Fortran order (the first index moves fastest)"),
         ((2, 3), (6, 2), "with gaps"),
-        ((2, 3, 4), (4, 8, 1), "permuted: side by side in another order of dimensions"),
+        ((2, 3, 4), (4, 8, 1), "permuted: contiguous in another order of dimensions"),
         ((3, 2), (2, 3), "with gaps"),
         ((3, 2), (1, 1), "overlapping: several indices reach the same elements"),
         ((3, 2), (4, 4), "overlapping: several indices reach the same elements"),

@@ -18,6 +18,7 @@ clang-format --dry-run --Werror $native
 echo "clang-format: $(echo $native | wc -w) files pass"
 python tools/stubs.py --check
 python tools/operations.py --check
+python tools/docstrings.py
 MYPYPATH=src mypy --follow-imports=silent $stubs
 mypy --python-executable "$bin/python" tests/typing/uses.py # as users meet the stubs: in the installed package
 pyright --pythonpath "$bin/python" $stubs tests/typing/uses.py

@@ -117,11 +117,11 @@ def page():
             f"`{name}`",
             str(dtype.bits),
             str(int(dtype.code)),
-            "computed" if name in COMPUTED else "storage only",
+            "arithmetic" if name in COMPUTED else "storage only; convert with astype()",
         )
         for name, dtype in DTYPES.items()
     ]
-    lines += ["## Element types", "", *table(("name", "bits", "DLPack code", "what can be done"), types)]
+    lines += ["## Element types", "", *table(("name", "bits", "DLPack code", "support"), types)]
     return "\n".join(lines).rstrip() + "\n"
 
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Write into src/dltensor/*.pyi what the compiled tables say: functions, operators, enumerations, public names.
+"""Write into src/dltensor/*.pyi and typing.py what the compiled tables say: functions, operators, enumerations, names.
 
-Those files are written by hand, one beside each module that users meet, except for what stands between ``# rows: NAME``
+Those files are written by hand, one for each public module, except for what stands between ``# rows: NAME``
 and ``# end``. That comes from the installed package, so that no operation, element type or device is typed twice.
 
 Run it without arguments after a new row or a new public name; with ``--check`` it writes nothing, and fails when a file
@@ -18,6 +18,7 @@ import types
 from pathlib import Path
 
 import dltensor as dl
+from dltensor._core.types import DTYPES, SPELLINGS
 
 STUBS = Path(__file__).resolve().parent.parent / "src" / "dltensor"
 WIDTH = 120
@@ -138,8 +139,35 @@ def names():
     yield from wrapped("__all__ = [", [f'"{name}"' for name in sorted(dl.__all__)], "]")
 
 
+def literal(name, values):
+    """A type alias of the strings that an argument takes."""
+    yield from wrapped(f"{name}: TypeAlias = Literal[", [f'"{value}"' for value in values], "]")
+
+
+def dtype_names():
+    """Names that ``as_dtype`` takes, without byte orders and vector types."""
+    sized = [f"{letter}{size}" for letter in "biufc" for size in (1, 2, 4, 8, 16)]
+    yield from literal("DTypeName", [*DTYPES, *SPELLINGS, *filter(is_dtype, sized)])
+
+
+def is_dtype(name):
+    try:
+        dl.as_dtype(name)
+    except TypeError:
+        return False
+    return True
+
+
+def device_names():
+    """Names that ``as_device`` takes, with the numbers of the first eight CUDA devices."""
+    kinds = [str(dl.Device(int(kind), 0)).partition(":")[0] for kind in dl.DeviceType]
+    yield from literal("DeviceName", [*kinds, *(f"cuda:{number}" for number in range(8))])
+
+
 WRITERS = {
     "functions": functions,
+    "dtype_names": dtype_names,
+    "device_names": device_names,
     "operators": operators,
     "names": names,
     **{kind.__name__: lambda kind=kind: enumeration(kind) for kind in (dl.DeviceType, dl.DataTypeCode, dl.Flags)},
@@ -165,7 +193,7 @@ def main():
     parser.add_argument("--check", action="store_true", help="write nothing; fail when a file would change")
     options = parser.parse_args()
     used, stale = [], []
-    for path in sorted(STUBS.rglob("*.pyi")):
+    for path in [*sorted(STUBS.rglob("*.pyi")), STUBS / "typing.py"]:
         old = path.read_text()
         new = written(old, used)
         if new != old:

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""DLPack-native tensors: exchange any framework's, compute on them, hold them from any language."""
+"""DLPack-native tensors: exchange with any framework without a copy, computation, and use from any language."""
 
 from ._core import (
     main_interpreter as _main_interpreter,  # refuses sub-interpreters before any other module is bound to one
 )
 
 # isort: split
-from . import checks, debug, layout
+from . import checks, layout
 from ._core import naming as _naming
 from ._core.convert import asarray, empty, from_dlpack, into, wrap
 from ._core.lazy_modules import lazy_module as _lazy_module
@@ -73,17 +73,18 @@ from .inspection import inspect, validate
 from .inspection.adapter import adapt
 
 __array_api_version__ = _VERSIONS[-1]
-# What the array API calls numbers that have names.
+# Constants of the array API.
 e, inf, nan, newaxis, pi = 2.718281828459045, float("inf"), float("nan"), None, 3.141592653589793
 
-# Modules of their own weight, loaded when they are first used.
+# Modules that are loaded when they are first used, so that `import dltensor` stays fast.
 conformance = _lazy_module("conformance")
 cuda = _lazy_module("cuda")
+debug = _lazy_module("debug")
 opaque = _lazy_module("opaque")
-# Every element type under its name: dl.float32, dl.bool, dl.float8_e4m3fn ...
+# Element types by name: dl.float32, dl.bool, dl.float8_e4m3fn ...
 globals().update(DTYPES)
 
-# Operations and element types are named in their tables.
+# The names of operations and element types come from their tables.
 __all__ = [
     *DTYPES,
     *_OPERATIONS,
@@ -173,14 +174,14 @@ _naming.set_module(globals())
 
 
 def _rebuild(*state):
-    """Make the tensor that a pickle describes. Every pickle of a tensor names this function."""
+    """Restore a tensor from a pickle. Pickles of tensors name this function."""
     from ._core.pickling import rebuild
 
     return rebuild(*state)
 
 
 def __dir__():
-    # Submodules that hold the functions above are attributes too, as in every package, but no names for users.
+    # The submodules that define the functions above are attributes of the package too, but not public names.
     return sorted(name for name in globals() if name in _SHOWN or name.startswith("__"))
 
 

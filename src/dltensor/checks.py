@@ -18,24 +18,30 @@ def _read(t, where, position=None):
 
 
 def check_tensor(t, min_size=0, contiguous=False):
-    """Check that there is a tensor, that it is large enough, and that it lies side by side.
+    """Check that an argument is a tensor, has enough elements, and is contiguous if required.
 
     Parameters
     ----------
-    t : Tensor or any DLPack object
-    min_size : int, elements it must have at least
-    contiguous : bool, whether C order is demanded
+    t : array_like
+        Argument to check.
+    min_size : int, default 0
+        Minimum number of elements.
+    contiguous : bool, default False
+        Whether C order is required.
 
     Raises
     ------
     ValueError
-        `t` is None, has fewer elements, or is not contiguous.
+        `t` is None, has too few elements, or is not contiguous.
     TypeError
-        `t` is no tensor.
+        `t` is not a tensor.
 
     Examples
     --------
     >>> dl.checks.check_tensor(dl.zeros((2, 3)), min_size=6, contiguous=True)
+    >>> dl.checks.check_tensor(dl.zeros((2, 3)), min_size=7)
+    Traceback (most recent call last):
+    ValueError: check_tensor: expected at least 7 elements, got 6 in shape (2, 3)
     """
     if t is None:
         raise ValueError("check_tensor: expected a tensor, got None")
@@ -62,63 +68,87 @@ def _check_same(tensors, where, attributes):
 
 
 def check_same_device(*tensors):
-    """Check that all tensors are on one device, by type and number.
+    """Check that all tensors are on one device.
 
     Parameters
     ----------
-    *tensors : Tensor or any DLPack object
+    *tensors : array_like
+        Arguments to check.
 
     Raises
     ------
     ValueError
-        Two differ; the message names both.
+        Two devices differ; the message names both.
     TypeError
-        An argument is no tensor.
+        An argument is not a tensor.
+
+    See Also
+    --------
+    check_same_dtype_device : Compare the dtypes too.
 
     Examples
     --------
     >>> dl.checks.check_same_device(dl.zeros(2), dl.ones((3, 4)))
+    >>> dl.checks.check_same_device(dl.zeros(2), 1)
+    Traceback (most recent call last):
+    TypeError: check_same_device: argument 1: expected a tensor with DLPack, got int
     """
     _check_same(tensors, "check_same_device", ("device",))
 
 
 def check_same_dtype_device(*tensors):
-    """Check that all tensors have one element type and are on one device.
+    """Check that all tensors have one dtype and are on one device.
 
     Parameters
     ----------
-    *tensors : Tensor or any DLPack object
+    *tensors : array_like
+        Arguments to check.
 
     Raises
     ------
     ValueError
-        Two differ; the message names both.
+        Two dtypes or devices differ; the message names both.
     TypeError
-        An argument is no tensor.
+        An argument is not a tensor.
+
+    See Also
+    --------
+    check_same_dtype_device_shape : Compare the shapes too.
 
     Examples
     --------
     >>> dl.checks.check_same_dtype_device(dl.zeros(2), dl.ones((3, 4)))
+    >>> dl.checks.check_same_dtype_device(dl.zeros(2), dl.arange(2))
+    Traceback (most recent call last):
+    ValueError: check_same_dtype_device: all must have the dtype of argument 0, float32, but argument 1 has int64
     """
     _check_same(tensors, "check_same_dtype_device", ("dtype", "device"))
 
 
 def check_same_dtype_device_shape(*tensors):
-    """Check that all tensors have one element type, one device and one shape.
+    """Check that all tensors have one dtype, one device and one shape.
 
     Parameters
     ----------
-    *tensors : Tensor or any DLPack object
+    *tensors : array_like
+        Arguments to check.
 
     Raises
     ------
     ValueError
-        Two differ; the message names both.
+        Two dtypes, devices or shapes differ; the message names both.
     TypeError
-        An argument is no tensor.
+        An argument is not a tensor.
+
+    See Also
+    --------
+    check_same_dtype_device : Ignore the shapes.
 
     Examples
     --------
     >>> dl.checks.check_same_dtype_device_shape(dl.zeros((3, 4)), dl.ones((3, 4)))
+    >>> dl.checks.check_same_dtype_device_shape(dl.zeros(2), dl.ones(3))
+    Traceback (most recent call last):
+    ValueError: check_same_dtype_device_shape: all must have the shape of argument 0, (2,), but argument 1 has (3,)
     """
     _check_same(tensors, "check_same_dtype_device_shape", ("dtype", "device", "shape"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where memory is and who let go of it: counts, and a trace of lifetimes. What a tensor looks like is elsewhere."""
+"""Counters of live memory, and a trace of its lifetime: allocations, imports, exports and releases."""
 
 import _thread
 from collections import namedtuple
@@ -12,11 +12,16 @@ _CAPACITY = 100_000
 
 
 def live_blocks():
-    """Count the pieces of memory that are alive, those of other frameworks that we keep alive included.
+    """Return the number of live memory blocks, imported ones included.
 
-    Raises
-    ------
-    Nothing.
+    Returns
+    -------
+    int
+        Number of blocks.
+
+    See Also
+    --------
+    live_bytes : Return the size of the blocks that this package allocated.
 
     Examples
     --------
@@ -27,11 +32,16 @@ def live_blocks():
 
 
 def live_bytes():
-    """Count the bytes of our own memory that is alive, as asked for.
+    """Return the size of the live memory that this package allocated, as requested.
 
-    Raises
-    ------
-    Nothing.
+    Returns
+    -------
+    int
+        Size in bytes, without imported memory.
+
+    See Also
+    --------
+    cached_bytes : Return the size of the cache.
 
     Examples
     --------
@@ -42,11 +52,16 @@ def live_bytes():
 
 
 def cached_bytes():
-    """Count the bytes that wait for reuse; `dltensor.empty_cache` gives them back.
+    """Return the size of the memory that is cached for reuse.
 
-    Raises
-    ------
-    Nothing.
+    Returns
+    -------
+    int
+        Size in bytes.
+
+    See Also
+    --------
+    dltensor.empty_cache : Return cached memory to the system.
 
     Examples
     --------
@@ -56,42 +71,71 @@ def cached_bytes():
     return _debug.stats()[2]
 
 
-Event = namedtuple("Event", "event block loan bytes thread gil time")
-Event.__doc__ = """One thing that happened to a piece of memory.
+Event = namedtuple("Event", "event block export bytes thread gil time")
+Event.__doc__ = """Event in the lifetime of a memory block.
 
 Attributes
 ----------
 event : str
-    ``"allocated"``, ``"adopted"`` (memory of somebody else), ``"lent"`` (exported), ``"returned"`` (the consumer called
-    the deleter), ``"freed"`` (our memory), ``"recycled"`` (somebody else's let go of).
-block, loan : int
-    Which memory and which export; addresses, which stand for them while they live. `loan` is 0 when there is none.
+    "allocated", "adopted" (imported), "exported", "returned" (the consumer called the deleter), "freed" (memory that
+    this package allocated), "released" (imported memory).
+block : int
+    Address that identifies the block while it lives.
+export : int
+    Address that identifies the export while it lives; 0 for events of the block itself.
 bytes : int
-    Of the memory; 0 when it is somebody else's.
+    Size of the block; 0 for imported memory.
 thread : int
-    The system's number of the thread.
+    Native thread id.
 gil : bool or None
     Whether the thread held the GIL; None when that is not known.
 time : int
-    Nanoseconds on the monotonic clock.
+    Time in nanoseconds on the monotonic clock.
+
+See Also
+--------
+trace : Record events.
+
+Examples
+--------
+>>> with dl.debug.trace() as t:
+...     tensor = dl.zeros(3)
+>>> t.events[0].event, t.events[0].bytes, t.events[0].gil
+('allocated', 12, True)
 """
 
-# Only one trace at a time: the engine has one switch for all threads.
+# The engine records one trace at a time, for all threads.
 _lock = _thread.allocate_lock()
 
 
 class Trace:
-    """Follows memory from being made to being freed while a ``with`` block runs, on all threads. Made by `trace`.
+    """Record of allocations, imports, exports and releases on all threads, made by `trace`.
+
+    Parameters
+    ----------
+    capacity : int
+        Number of events that are kept.
 
     Attributes
     ----------
     lost : int
-        Events that were pushed out by later ones.
+        Number of events that later ones replaced.
 
     Raises
     ------
     RuntimeError
-        It is entered while a trace is running, or left while it is not.
+        It is entered while a trace is running, or exited while it is not.
+
+    See Also
+    --------
+    trace : Make a trace.
+
+    Examples
+    --------
+    >>> with dl.debug.trace() as t:
+    ...     tensor = dl.zeros(3)
+    >>> len(t.events), len(t.outstanding), len(t.alive)
+    (1, 0, 1)
     """
 
     def __init__(self, capacity):
@@ -125,46 +169,71 @@ class Trace:
             records, lost = _debug.take()
             self._events += map(Event._make, records)
             self.lost += lost
-            import threading  # only here: it is a noticeable part of what importing this package costs
+            import threading  # imported on use: it is a noticeable part of the import time of the package
 
             self._names |= {thread.native_id: thread.name for thread in threading.enumerate()}
 
     @property
     def events(self):
-        """What has happened so far: a list of `Event`, oldest first."""
+        """Events so far, a list of `Event`, oldest first.
+
+        Examples
+        --------
+        >>> with dl.debug.trace() as t:
+        ...     tensor = dl.zeros(3)
+        >>> [event.event for event in t.events]
+        ['allocated']
+        """
         self._collect()
         return list(self._events)
 
     def _still_out(self):
-        """Loans that were not returned and blocks that were not let go of, by address."""
-        loans, blocks = {}, {}
+        """Exports that are not returned and blocks that are not released, by address."""
+        exports, blocks = {}, {}
         for event in self.events:
-            if event.event == "lent":
-                loans[event.loan] = event
+            if event.event == "exported":
+                exports[event.export] = event
             elif event.event == "returned":
-                loans.pop(event.loan, None)
+                exports.pop(event.export, None)
             elif event.event in ("allocated", "adopted"):
                 blocks[event.block] = event
             else:
                 blocks.pop(event.block, None)
-        return loans, blocks
+        return exports, blocks
 
     @property
     def outstanding(self):
-        """The exports that nobody has returned: a list of `Event`."""
+        """Exports that are not returned, a list of `Event`.
+
+        Examples
+        --------
+        >>> with dl.debug.trace() as t:
+        ...     capsule = dl.zeros(3).__dlpack__(max_version=(1, 3))
+        >>> [event.event for event in t.outstanding]
+        ['exported']
+        """
         return list(self._still_out()[0].values())
 
     @property
     def alive(self):
-        """The blocks made since the start that still live: a list of `Event`."""
+        """Blocks made since the start of the trace that are alive, a list of `Event`.
+
+        Examples
+        --------
+        >>> with dl.debug.trace() as t:
+        ...     tensor = dl.zeros(3)
+        >>> [event.bytes for event in t.alive]
+        [12]
+        """
         return list(self._still_out()[1].values())
 
     def report(self):
-        """Say who made, exported, released and freed what, on which thread, with or without the GIL, and what is out.
+        """Return the events as text: thread, GIL, and the exports and blocks that are still alive.
 
-        Raises
-        ------
-        Nothing.
+        Returns
+        -------
+        str
+            One line per event, and one for what is still alive.
 
         Examples
         --------
@@ -172,38 +241,38 @@ class Trace:
         ...     capsule = dl.zeros(3).__dlpack__(max_version=(1, 3))
         ...     del capsule
         >>> print(t.report().splitlines()[-1])
-        still out: no export, no memory
+        still alive: no export, no memory
         """
         events = self.events
         start = events[0].time if events else 0
-        blocks, loans, made = _Numbers("block"), _Numbers("export"), {}
+        blocks, exports, made = _Numbers("block"), _Numbers("export"), {}
         lines = []
         for event in events:
-            # Addresses are used again: what is made or lent anew gets a number of its own.
+            # Addresses are reused: a new block or export gets a new number.
             block = blocks.of(event.block, anew=event.event in ("allocated", "adopted"))
             gil = {True: "with the GIL", False: "without the GIL", None: "GIL unknown"}[event.gil]
             thread = f"{self._names.get(event.thread, 'a thread that has ended')} ({event.thread})"
             what = block
-            if event.loan:
-                loan = loans.of(event.loan, anew=event.event == "lent")
-                what = f"{loan} of {block}"
-                if event.event == "lent":
-                    made[loan] = thread
-                elif made.get(loan, thread) != thread:
-                    what += f", lent by {made[loan]}"
-            size = f", {event.bytes:,} bytes" if event.bytes and not event.loan else ""
+            if event.export:
+                export = exports.of(event.export, anew=event.event == "exported")
+                what = f"{export} of {block}"
+                if event.event == "exported":
+                    made[export] = thread
+                elif made.get(export, thread) != thread:
+                    what += f", exported by {made[export]}"
+            size = f", {event.bytes:,} bytes" if event.bytes and not event.export else ""
             lines.append(f"{(event.time - start) / 1e6:10.3f} ms  {event.event:9} {what}{size}, on {thread}, {gil}")
         if self.lost:
-            lines.append(f"{self.lost:,} earlier events were pushed out; trace(capacity=...) holds more")
+            lines.append(f"{self.lost:,} earlier events were replaced; trace(capacity=...) keeps more")
         out, alive = self._still_out()
-        exports = [f"{loans.of(event.loan)} of {blocks.of(event.block)}" for event in out.values()]
+        open_exports = [f"{exports.of(event.export)} of {blocks.of(event.block)}" for event in out.values()]
         memory = [blocks.of(address) for address in alive]
-        lines.append(f"still out: {', '.join(exports) or 'no export'}, {', '.join(memory) or 'no memory'}")
+        lines.append(f"still alive: {', '.join(open_exports) or 'no export'}, {', '.join(memory) or 'no memory'}")
         return "\n".join(lines)
 
 
 class _Numbers:
-    """Small numbers for addresses."""
+    """Consecutive numbers for addresses."""
 
     def __init__(self, noun):
         self._noun, self._count, self._known = noun, 0, {}
@@ -216,28 +285,33 @@ class _Numbers:
 
 
 def trace(capacity=_CAPACITY):
-    """Follow every piece of memory while a ``with`` block runs: who exported it, who released it, on which thread.
+    """Trace the lifetime of every memory block while a ``with`` block runs.
 
-    Costs one load per event while it does not run. There is one trace at a time, for all threads.
+    Each event is recorded with its thread and whether the thread held the GIL. A trace that is not running costs one
+    load per event. There is one trace at a time, for all threads.
 
     Parameters
     ----------
     capacity : int, default 100000
-        Events that are kept; later ones push the earliest out.
+        Number of events that are kept; later events replace the earliest.
 
     Returns
     -------
     Trace
-        A context manager with ``.events``, ``.outstanding``, ``.alive`` and ``.report()``, during and after the block.
+        A context manager with ``events``, ``outstanding``, ``alive`` and ``report()``, during and after the block.
 
     Raises
     ------
     ValueError
         `capacity` is not positive.
     RuntimeError
-        Another trace is running, when the block is entered.
+        Another trace is running when the block is entered.
     MemoryError, OverflowError
-        There is no memory for so many events, when the block is entered.
+        The allocation for so many events failed when the block is entered.
+
+    See Also
+    --------
+    live_blocks : Return the number of live blocks.
 
     Examples
     --------

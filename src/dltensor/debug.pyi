@@ -6,9 +6,9 @@ from typing import Literal, NamedTuple, Self
 __all__ = ["Event", "Trace", "cached_bytes", "live_blocks", "live_bytes", "trace"]
 
 class Event(NamedTuple):
-    event: Literal["allocated", "adopted", "lent", "returned", "freed", "recycled"]
+    event: Literal["allocated", "adopted", "exported", "returned", "freed", "released"]
     block: int
-    loan: int
+    export: int
     bytes: int
     thread: int
     gil: bool | None

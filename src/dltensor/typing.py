@@ -1,24 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Words for type annotations: what counts as a tensor, dtype, device or shape. Not imported unless asked for."""
+"""Types for annotations: tensor, dtype, device and shape arguments. Not imported with the package."""
 
 from __future__ import annotations
 
 import collections.abc
 from collections.abc import Sequence
 from types import EllipsisType
-from typing import TYPE_CHECKING, Any, Protocol, SupportsIndex, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Protocol, SupportsIndex, TypeAlias
 
 from ._core.tensor import Tensor
 from ._core.types import Device, DType
 
 if TYPE_CHECKING:
-    from typing_extensions import Buffer  # checkers carry it themselves; nothing has to be installed
+    from typing_extensions import Buffer  # part of type checkers; nothing has to be installed
 else:
     Buffer = getattr(collections.abc, "Buffer", memoryview)  # Python 3.11 has no class for the buffer protocol
 
 __all__ = [
     "DTypeLike",
+    "DTypeName",
     "DeviceLike",
+    "DeviceName",
     "Index",
     "Operand",
     "Scalar",
@@ -36,46 +38,46 @@ __all__ = [
 
 
 class SupportsDLPack(Protocol):
-    """Exports capsules; older objects take fewer keywords than the standard of today has."""
+    """Exports DLPack capsules; older objects take fewer keywords than the current standard has."""
 
     def __dlpack__(self, *args: Any, **kwargs: Any) -> Any: ...
 
 
 class SupportsExchangeTable(Protocol):
-    """Offers C functions for exchange on its type, as DLPack 1.3 says."""
+    """Has an exchange table on its type, as of DLPack 1.3."""
 
     @property
     def __dlpack_c_exchange_api__(self) -> Any: ...
 
 
 class SupportsArrayInterface(Protocol):
-    """Describes host memory in a dictionary, as NumPy says."""
+    """Describes host memory in a dictionary, by NumPy's protocol."""
 
     @property
     def __array_interface__(self) -> Any: ...
 
 
 class SupportsCudaArrayInterface(Protocol):
-    """Describes CUDA memory in a dictionary, as Numba says."""
+    """Describes CUDA memory in a dictionary, by Numba's protocol."""
 
     @property
     def __cuda_array_interface__(self) -> Any: ...
 
 
 class SupportsArray(Protocol):
-    """Becomes a NumPy array when asked."""
+    """Converts to a NumPy array."""
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any: ...
 
 
 class SupportsDLPackDevice(Protocol):
-    """Says on which device it is."""
+    """Has a device."""
 
     def __dlpack_device__(self) -> Any: ...
 
 
 class SupportsDLPackDtype(Protocol):
-    """Says which element type it stands for, as three numbers."""
+    """Corresponds to an element type, given as three numbers."""
 
     def __dlpack_data_type__(self) -> tuple[int, int, int]: ...
 
@@ -86,7 +88,7 @@ class _Named(Protocol):
 
 
 class _Typed(Protocol):
-    """A scalar of NumPy or ml_dtypes; its class names an element type."""
+    """A scalar of NumPy or ml_dtypes; its class is dtype_like."""
 
     @property
     def dtype(self) -> _Named: ...
@@ -135,14 +137,40 @@ TensorLike: TypeAlias = (
     | SupportsArray
     | Buffer
 )
-"""A tensor, or an object of any framework that offers its memory in one of the ways that `asarray` knows."""
+"""array_like: a tensor, or an object of any framework with DLPack, a buffer or an array interface."""
 Operand: TypeAlias = TensorLike | Scalar
-"""What element-wise functions and operators take."""
+"""Operand of element-wise functions and operators."""
 Sequences: TypeAlias = list[Any] | tuple[Any, ...] | range
-"""Nested lists, tuples or ranges of numbers. Other sequences, such as strings, are not read as numbers."""
+"""Nested lists, tuples or ranges of numbers. Other sequences, such as strings, are not converted."""
+# fmt: off
+# rows: dtype_names
+DTypeName: TypeAlias = Literal[
+    "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "bfloat16", "float32",
+    "float64", "complex64", "complex128", "float8_e3m4", "float8_e4m3", "float8_e4m3b11fnuz", "float8_e4m3fn",
+    "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu", "float6_e2m3fn", "float6_e3m2fn",
+    "float4_e2m1fn", "int4", "uint4", "int2", "uint2", "complex32", "?", "bool_", "b", "byte", "B", "ubyte", "h",
+    "short", "H", "ushort", "i", "intc", "I", "uintc", "l", "q", "p", "n", "int", "long", "longlong", "intp", "int_",
+    "L", "Q", "P", "N", "uint", "ulong", "ulonglong", "uintp", "e", "half", "f", "single", "d", "float", "double", "F",
+    "csingle", "D", "complex", "cdouble", "b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c4",
+    "c8", "c16",
+]
+# end
+# fmt: on
+"""Name of an element type: ours, then those of NumPy and C. A str that is only known at run time, and names of vector
+types such as "int8x4", go through `as_dtype`."""
+# fmt: off
+# rows: device_names
+DeviceName: TypeAlias = Literal[
+    "cpu", "cuda", "cuda_host", "opencl", "vulkan", "metal", "vpi", "rocm", "rocm_host", "ext_dev", "cuda_managed",
+    "oneapi", "webgpu", "hexagon", "maia", "trn", "tpu", "tpu_host", "ascend", "cuda:0", "cuda:1", "cuda:2", "cuda:3",
+    "cuda:4", "cuda:5", "cuda:6", "cuda:7",
+]
+# end
+# fmt: on
+"""Name of a device. A str that is only known at run time goes through `as_device`."""
 DTypeLike: TypeAlias = (
     DType
-    | str
+    | DTypeName
     | SupportsDLPackDtype
     | type[int]  # bool too
     | type[float]
@@ -151,11 +179,11 @@ DTypeLike: TypeAlias = (
     | _NumpyDtype
     | _TorchDtype
 )
-"""An element type, its name, a type of Python's numbers, or the dtype or scalar type of another framework."""
-DeviceLike: TypeAlias = Device | str | int | tuple[int, int] | SupportsDLPackDevice | _TorchDevice | _JaxDevice
-"""A device, its name such as ``"cuda:1"``, its DLPack number or pair of numbers, or that of another framework."""
+"""dtype_like: an element type, its name, a Python number type, or the dtype or scalar type of another framework."""
+DeviceLike: TypeAlias = Device | DeviceName | int | tuple[int, int] | SupportsDLPackDevice | _TorchDevice | _JaxDevice
+"""device_like: a device, its name such as "cuda:1", its DLPack number or pair of numbers, or that of a framework."""
 ShapeLike: TypeAlias = SupportsIndex | Sequence[SupportsIndex]
-"""Extents of dimensions; one number means one dimension."""
+"""Extents of the dimensions; an integer is the shape of one dimension."""
 _Step: TypeAlias = SupportsIndex | slice | EllipsisType | None
 Index: TypeAlias = _Step | tuple[_Step, ...]
-"""What stands in brackets: integers, slices, ``...`` and None. Masks and lists of positions do not."""
+"""Key of an index expression: integers, slices, ``...`` and None. Masks and integer arrays are not supported."""

@@ -17,6 +17,7 @@ from building import FLAGS, ROOT
 
 import dltensor as dl
 from dltensor._ops import elementwise as _functions
+from dltensor._ops.operation_docs import described
 
 # On a fresh process, which can load the module: its rows, or the function after it got its text.
 ROWS = "import json, recipe; print(json.dumps(recipe.rows()))"
@@ -122,7 +123,7 @@ def test_the_new_row_stands_among_those_that_are_compiled(rows):
 
 
 def test_loops_and_a_function_with_signature_and_docstring_come_from_the_row(module, rows):
-    texts = [_functions._described(row) for row in rows.values()]
+    texts = [described(row) for row in rows.values()]
     *values, signature, doc = answer(module, CALLS, texts)
     assert values == [-8, 0.125, 125, 343 - 256, 12]
     assert signature == "(a, /, out=None, *, launch=None)"

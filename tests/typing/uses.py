@@ -137,6 +137,17 @@ def dtypes_and_devices(t: dl.Tensor, values: NDArray[np.float32]) -> None:
     assert_type(t.to(dl.DeviceType.kDLCPU), dl.Tensor)
     assert_type(dl.as_device((1, 0)), dl.Device)
     assert_type(dl.DLPACK_VERSION, tuple[int, int])
+    names: tuple[dlt.DTypeName, dlt.DTypeName, dlt.DeviceName] = ("float8_e4m3fn", "f4", "cuda:1")
+    read: str = str(t.dtype)
+    assert_type(dl.zeros(3, dtype=names[0]), dl.Tensor)
+    assert_type(dl.zeros(3, dtype=dl.as_dtype(read)), dl.Tensor)
+    assert_type(dl.isdtype("int8", ("signed integer", "bool")), bool)
+    assert_type(dl.Device(str(t.device)), dl.Device)
+    dl.zeros(3, dtype="flaot32")  # type: ignore[arg-type]
+    dl.zeros(3, device="cudda")  # type: ignore[arg-type]
+    t.astype("int23")  # type: ignore[arg-type]
+    t.to("gpu")  # type: ignore[arg-type]
+    dl.isdtype("int8", "signed")  # type: ignore[arg-type]
     dl.zeros(3, dtype=bytes)  # type: ignore[arg-type]
     dl.zeros(3, dtype=32)  # type: ignore[arg-type]
     dl.cast(t, "uint8", rounding="up")  # type: ignore[call-overload]

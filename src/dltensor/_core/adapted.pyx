@@ -59,7 +59,7 @@ cdef int _from_python(void* object_, DLManagedTensorVersioned** out) except -1:
     _describe(t, offset, &view)
     out[0] = export_managed(view, t.impl.block, flags)
     if out[0] == NULL:
-        raise MemoryError("exchange table of an adapted tensor: no memory left for the exported struct")
+        raise MemoryError("exchange table of an adapted tensor: allocation failed for the exported struct")
     return 0
 
 

@@ -190,7 +190,7 @@ cdef int import_numpy(object array, ImportedTensor* out, str func) except -1:
     block = adopt(out.view.data, <void*>array, free_array)
     if block == NULL:
         Py_XDECREF(reference)
-        raise MemoryError(f"{func}: no memory left for a block header")
+        raise MemoryError(f"{func}: allocation failed for a block header")
     block.second_owner = reference
     Py_INCREF(array)
     out.block = block
@@ -279,7 +279,7 @@ cdef DLDataType _read_format(const char* format, Py_ssize_t width, object x, str
     known = _formats.get(text[len(order):])
     if known is None or known.itemsize != width:
         raise BufferError(f"{func}: {type(x).__qualname__} has elements of format {text!r} and {width} bytes, which "
-                          f"DLPack cannot say")
+                          f"DLPack cannot express")
     if width > 1 and (order in (">", "!") and sys.byteorder == "little" or order == "<" and sys.byteorder == "big"):
         raise BufferError(f"{func}: {type(x).__qualname__} has the other byte order (format {text!r}); convert "
                           f"it first")
@@ -292,7 +292,7 @@ cdef int take_buffer(object x, ImportedTensor* out, str func) except -1:
     cdef Py_buffer* buffer = <Py_buffer*>malloc(sizeof(Py_buffer))
     cdef Block* block
     if buffer == NULL:
-        raise MemoryError(f"{func}: no memory left for a buffer")
+        raise MemoryError(f"{func}: allocation failed for a buffer")
     try:
         PyObject_GetBuffer(x, buffer, PyBUF_FULL_RO)
     except BaseException:
@@ -300,7 +300,8 @@ cdef int take_buffer(object x, ImportedTensor* out, str func) except -1:
         raise
     try:
         if buffer.suboffsets != NULL and any([buffer.suboffsets[i] >= 0 for i in range(buffer.ndim)]):
-            raise BufferError(f"{func}: {type(x).__qualname__} stores pointers (suboffsets), which DLPack cannot say")
+            raise BufferError(f"{func}: {type(x).__qualname__} stores pointers (suboffsets), which DLPack "
+                              f"cannot express")
         if buffer.ndim > 64:
             raise BufferError(f"{func}: at most 64 dimensions are supported, got {buffer.ndim}")
         out.view.dtype = _read_format(buffer.format, buffer.itemsize, x, func)
@@ -321,7 +322,7 @@ cdef int take_buffer(object x, ImportedTensor* out, str func) except -1:
         check_tensor(&out.view, func)
         block = adopt(out.view.data, buffer, dlt_free_buffer)
         if block == NULL:
-            raise MemoryError(f"{func}: no memory left for a block header")
+            raise MemoryError(f"{func}: allocation failed for a block header")
     except BaseException:
         PyBuffer_Release(buffer)
         free(buffer)
@@ -352,7 +353,8 @@ cdef int fill_buffer(Py_buffer* buffer, int flags, const DLTensor* view, uint64_
     if not is_host(<int>view.device.device_type):
         raise BufferError("buffer: the host cannot read the memory; move it with to('cpu')")
     if view.dtype.bits * view.dtype.lanes & 7 and not tensor_flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED:
-        raise BufferError(f"buffer: the protocol cannot say packed {dtype_of(view.dtype)}; use view('uint8') or astype")
+        raise BufferError(f"buffer: the protocol cannot express packed {dtype_of(view.dtype)}; use view('uint8') or "
+                          f"astype()")
     if format == NULL and flags & PyBUF_FORMAT:
         raise BufferError(f"buffer: the protocol has no format for {dtype_of(view.dtype)}; use numpy(), or view an "
                           f"integer type of the same width")
@@ -366,7 +368,7 @@ cdef int fill_buffer(Py_buffer* buffer, int flags, const DLTensor* view, uint64_
         raise BufferError("buffer: the reader asks for Fortran order and the tensor is in C order; copy the transpose")
     numbers = <Py_ssize_t*>malloc((2 * ndim + 1) * sizeof(Py_ssize_t))
     if numbers == NULL:
-        raise MemoryError("buffer: no memory left for shape and strides")
+        raise MemoryError("buffer: allocation failed for shape and strides")
     for i in range(ndim):
         numbers[i] = view.shape[i]
         numbers[ndim + i] = view.strides[i] * width
@@ -471,12 +473,12 @@ cdef int read_interface(dict interface, object owner, bint cuda, DLTensor* view,
     typestr = interface["typestr"]
     said = _split_typestr(typestr)
     if said is None:
-        raise BufferError(f"{func}: {name} says typestr {quoted(typestr)}, which DLPack cannot say")
+        raise BufferError(f"{func}: {name} says typestr {quoted(typestr)}, which DLPack cannot express")
     order, kind, size = said
     if order == (">" if sys.byteorder == "little" else "<") and size != 1:
         raise BufferError(f"{func}: {name} says typestr {quoted(typestr)}, the other byte order; convert it first")
     if interface.get("mask") is not None:
-        raise BufferError(f"{func}: {name} has a mask, which DLPack cannot say")
+        raise BufferError(f"{func}: {name} has a mask, which DLPack cannot express")
     shape = _interface_tuple(interface["shape"], "shape", name, func)
     if interface.get("strides") is not None:
         strides = _interface_tuple(interface["strides"], "strides", name, func)

@@ -1,33 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-# Types of convert.pyx: how tensors are made from what others have.
+# Types of convert.pyx: import and export of whole tensors.
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol, SupportsIndex, TypeVar
+from typing import Any, SupportsIndex, TypeVar
 
 from typing_extensions import CapsuleType
 
-from ..typing import (
-    DeviceLike,
-    DTypeLike,
-    Scalar,
-    Sequences,
-    ShapeLike,
-    SupportsDLPack,
-    SupportsExchangeTable,
-    TensorLike,
-)
+from ..typing import DeviceLike, DTypeLike, Scalar, Sequences, ShapeLike, TensorLike
 from .tensor import Tensor
 
 _T = TypeVar("_T")
 
-class _NumpyArray(Protocol):
-    # NumPy's types say that arrays of bool do not export, which is not so; those know an array by this.
-    def __dlpack_device__(self) -> Any: ...
-    @property
-    def __array_interface__(self) -> Any: ...
-
-_DLPack = SupportsDLPack | SupportsExchangeTable | CapsuleType | _NumpyArray
-
-def from_dlpack(x: _DLPack, /, *, device: DeviceLike | None = None, copy: bool | None = None) -> Tensor: ...
+def from_dlpack(
+    x: TensorLike | CapsuleType, /, *, device: DeviceLike | None = None, copy: bool | None = None
+) -> Tensor: ...
 def asarray(
     obj: TensorLike | CapsuleType | Scalar | Sequences,
     /,
@@ -36,7 +21,7 @@ def asarray(
     device: DeviceLike | None = None,
     copy: bool | None = None,
 ) -> Tensor: ...
-def into(t: _DLPack, kind: type[_T], /) -> _T: ...
+def into(t: TensorLike | CapsuleType, kind: type[_T], /) -> _T: ...
 def wrap(
     ptr: int,
     shape: ShapeLike,

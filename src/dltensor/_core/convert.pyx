@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where tensors come in and go out whole: from_dlpack, asarray, wrap, into, and our own exchange table."""
 import sys
-import warnings
 
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF, Py_INCREF
@@ -188,11 +187,11 @@ cdef int _adopt(Tensor t, object stream, bint locate=False) except -1:
 
 
 cdef Tensor _resolved(object x, object copy, str func):
-    """A torch tensor that is conjugated or negated in name only, as its elements really are."""
+    """A torch tensor with the lazy conj or neg bit set, resolved."""
     cdef Tensor t
     if copy is not None and not copy:
-        raise BufferError(f"{func}: the torch tensor is conjugated or negated in name only; copy=False forbids to "
-                          f"resolve it, so call resolve_conj().resolve_neg() first")
+        raise BufferError(f"{func}: the torch tensor has the lazy conj or neg bit set; resolving it needs a copy, but "
+                          f"copy=False; call resolve_conj().resolve_neg() first")
     t = read(x.resolve_conj().resolve_neg(), None, func)
     t.impl.flags |= DLPACK_FLAG_BITMASK_IS_COPIED
     return t
@@ -204,6 +203,7 @@ cdef int import_protocol(object x, ImportedTensor* imported, str func) except -1
     try:
         method = x.__dlpack_device__
     except AttributeError:
+        import warnings  # imported on use, for the import time of the package
         warnings.warn(f"{type(x).__qualname__} has no __dlpack_device__, which the standard demands; the device is "
                       f"taken from the tensor itself", ConformanceWarning, stacklevel=3)
     else:
@@ -212,6 +212,7 @@ cdef int import_protocol(object x, ImportedTensor* imported, str func) except -1
             first, second = device
             if not hasattr(first, "__index__") and hasattr(first, "value"):
                 # open3d: an enumeration that cannot be used as a number.
+                import warnings  # imported on use, for the import time of the package
                 warnings.warn(f"{type(x).__qualname__}.__dlpack_device__ returns {first!r}, which is no integer as the "
                               f"standard demands; its value is taken", ConformanceWarning, stacklevel=3)
                 first = first.value
@@ -257,41 +258,52 @@ cdef Tensor _moved(Tensor t, object device, object copy, str func):
 
 
 def from_dlpack(x, /, *, device=None, copy=None):
-    """Return a tensor over the memory of any object that speaks DLPack.
+    """Import a tensor from any object that supports DLPack, without a copy.
 
     Parameters
     ----------
-    x : object
-        With an exchange table on its type, with ``__dlpack__`` of any age, or a DLPack capsule.
-    device : Device or what names one, optional
-        Where the result shall be; None leaves it where it is.
+    x : array_like
+        Object with an exchange table on its type or with ``__dlpack__`` of any version, or a DLPack capsule.
+    device : device_like, optional
+        Device of the result; None leaves the data where it is.
     copy : bool, optional
-        None shares memory where that is possible, True always copies, False never does.
+        None shares memory where possible, True always copies, False never does.
 
     Returns
     -------
     Tensor
-        Read-only when the producer says so. The producer's memory lives until the last view of it is gone.
+        Read-only if the producer says so. It keeps the producer's memory alive until its last view is deleted.
 
     Raises
     ------
     BufferError
-        The tensor breaks a rule that makes it unusable (the message names field, value and rule), or `copy` is False
-        and only a copy will do.
+        The tensor is not usable because it breaks a rule (the message names field, value and rule), or `copy` is False
+        and a copy is needed.
     AttributeError
-        `x` does not speak DLPack.
+        `x` does not support DLPack.
     TypeError
-        ``__dlpack__`` or ``__dlpack_device__`` returned something else than the standard says.
+        ``__dlpack__`` or ``__dlpack_device__`` returned something other than the standard says.
     DeviceError
-        The device is not there.
+        The device is not available.
 
-    Source: Python array API standard 2025.12, ``from_dlpack``; DLPack 1.3.
+    See Also
+    --------
+    asarray : Take buffers, array interfaces, numbers and sequences too.
+    into : Convert a tensor to another framework.
+
+    Notes
+    -----
+    Array API 2025.12: ``from_dlpack``; DLPack 1.3.
 
     Examples
     --------
     >>> import numpy as np
-    >>> a = np.arange(6).reshape(2, 3); t = dl.from_dlpack(a); t[0, 0] = 9; int(a[0, 0])
-    9
+    >>> a = np.arange(6).reshape(2, 3)
+    >>> t = dl.from_dlpack(a)
+    >>> t[0, 0] = 9
+    >>> a
+    array([[9, 1, 2],
+           [3, 4, 5]])
     """
     cdef Tensor t = read(x, read_copy_flag(copy, "from_dlpack"), "from_dlpack")
     if device is not None or copy is not None:
@@ -300,36 +312,54 @@ def from_dlpack(x, /, *, device=None, copy=None):
 
 
 def asarray(obj, /, *, dtype=None, device=None, copy=None):
-    """Return `obj` as a tensor, sharing memory where that is possible.
+    """Convert to a tensor, sharing memory where possible.
 
     Parameters
     ----------
-    obj : object
+    obj : array_like, number or nested sequence of numbers
         A tensor of any framework (exchange table, ``__dlpack__``), an object with the buffer protocol,
         ``__array_interface__``, ``__cuda_array_interface__`` or ``__array__``, a number, or nested sequences of
         numbers.
-    dtype : DType or what names one, optional
-        None keeps that of `obj`, a NumPy scalar's too; Python's numbers become bool, int64, float32 or complex64, and
-        so do all numbers in sequences.
-    device : Device or what names one, optional
+    dtype : dtype_like, optional
+        Element type. By default that of `obj`, also of a NumPy scalar; Python numbers, also in sequences, become bool,
+        int64, float32 or complex64.
+    device : device_like, optional
+        Device of the result; None leaves the data where it is.
     copy : bool, optional
-        None copies when it must, True always, False never.
+        None copies only if necessary, True always copies, False never does.
+
+    Returns
+    -------
+    Tensor
+        The argument itself if it is a tensor that need not change.
 
     Raises
     ------
     TypeError
-        `obj` is nothing of these.
+        `obj` is none of these.
     ValueError
-        Sequences are ragged, or `copy` is False and only a copy will do.
+        Sequences are ragged, or `copy` is False and a copy is needed.
     BufferError
-        What `obj` offers cannot be said in DLPack.
+        DLPack cannot express what `obj` exports.
     OverflowError
-        A number is outside `dtype`.
+        A number is outside the range of `dtype`.
+
+    See Also
+    --------
+    from_dlpack : Accept objects that support DLPack only.
+    wrap : Make a tensor from an address.
+
+    Notes
+    -----
+    Array API 2025.12: ``asarray``.
 
     Examples
     --------
-    >>> dl.asarray([[1, 2.5], [3, 4]]).dtype, dl.asarray(b"ab").tolist()
-    (dltensor.float32, [97, 98])
+    >>> dl.asarray([[1, 2.5], [3, 4]])
+    Tensor([[1. , 2.5],
+            [3. , 4. ]], shape=(2, 2), device=cpu, dtype=float32)
+    >>> dl.asarray(b"ab").tolist()
+    [97, 98]
     """
     cdef Tensor t
     cdef DLDataType wanted
@@ -443,38 +473,52 @@ cdef class _Keeper:
 
 
 def wrap(ptr, shape, dtype, *, device="cpu", strides=None, byte_offset=0, owner=None, deleter=None, readonly=False):
-    """Return a tensor over foreign memory.
+    """Make a tensor over foreign memory from its address.
 
     Parameters
     ----------
     ptr : int
-        The address.
+        Address of the memory.
     shape : int or sequence of int
-    dtype : DType or what names one
-    device : Device or what names one, default "cpu"
+        Shape of the tensor.
+    dtype : dtype_like
+        Element type.
+    device : device_like, default "cpu"
+        Device of the memory.
     strides : sequence of int, optional
-        In elements; None is C order.
+        Strides in elements; None means C order.
     byte_offset : int, default 0
-        From `ptr` to the first element.
+        Offset of the first element from `ptr`, in bytes.
     owner : object, optional
-        Kept alive until the last view of the memory is gone.
+        Object that is kept alive until the last view of the memory is deleted.
     deleter : callable, optional
-        Called without arguments, exactly once, when the last view is gone. Not called when this function raises.
+        Called without arguments, exactly once, when the last view is deleted. Not called if this function raises.
     readonly : bool, default False
+        Whether the tensor is read-only.
+
+    Returns
+    -------
+    Tensor
+        A view of the memory.
 
     Raises
     ------
     BufferError
         The description breaks a rule: the message names field, value and rule.
     TypeError, ValueError
-        An argument is of the wrong kind.
+        An argument has the wrong type, or is out of range.
+
+    See Also
+    --------
+    asarray : Share the memory of an object.
 
     Examples
     --------
     >>> import ctypes
     >>> memory = (ctypes.c_int32 * 4)(1, 2, 3, 4)
-    >>> dl.wrap(ctypes.addressof(memory), (2, 2), dl.int32, owner=memory).tolist()
-    [[1, 2], [3, 4]]
+    >>> dl.wrap(ctypes.addressof(memory), (2, 2), dl.int32, owner=memory)
+    Tensor([[1, 2],
+            [3, 4]], shape=(2, 2), device=cpu, dtype=int32)
     """
     cdef ImportedTensor imported
     cdef _Keeper keeper
@@ -507,7 +551,7 @@ def wrap(ptr, shape, dtype, *, device="cpu", strides=None, byte_offset=0, owner=
     keeper.owner = owner
     imported.block = adopt(imported.view.data, <void*>keeper, free_object)
     if imported.block == NULL:
-        raise MemoryError("wrap: no memory left for a block header")
+        raise MemoryError("wrap: allocation failed for a block header")
     Py_INCREF(keeper)
     imported.view.data = <char*>imported.view.data + imported.view.byte_offset
     imported.view.byte_offset = 0
@@ -519,20 +563,37 @@ def wrap(ptr, shape, dtype, *, device="cpu", strides=None, byte_offset=0, owner=
 
 
 def empty(shape, *, dtype=None, device=None):
-    """Return a tensor in fresh memory whose elements are whatever was there.
+    """Return an uninitialized tensor.
 
     Parameters
     ----------
     shape : int or sequence of int
-    dtype : DType or what names one, default float32
-    device : Device or what names one, default "cpu"
+        Shape of the tensor.
+    dtype : dtype_like, default float32
+        Element type.
+    device : device_like, default "cpu"
+        Device of the tensor.
+
+    Returns
+    -------
+    Tensor
+        In C order, with undefined elements.
 
     Raises
     ------
     ValueError
-        An extent is negative, or the size is beyond 2^63 - 1 bytes.
+        An extent is negative, or the size exceeds 2^63 - 1 bytes.
     MemoryError
-        The memory cannot be had; the message says how much.
+        The allocation failed; the message gives the size.
+
+    See Also
+    --------
+    zeros : Return a tensor of zeros.
+    empty_like : Take the shape from another tensor.
+
+    Notes
+    -----
+    Array API 2025.12: ``empty``.
 
     Examples
     --------
@@ -566,23 +627,37 @@ def full_for(str func, shape, number, dtype=None, device=None):
 # -- out --------------------------------------------------------------------------------------------------------------
 
 def into(t, kind, /):
-    """Return a tensor as an object of another framework's type, sharing memory.
+    """Convert a tensor to an object of another framework, sharing memory.
 
     Parameters
     ----------
-    t : Tensor, or any object that `from_dlpack` takes
+    t : array_like
+        Tensor, or any object that `from_dlpack` takes.
     kind : type
         ``torch.Tensor``, ``numpy.ndarray``, ``jax.Array``, ...: a type with an exchange table, or whose package has a
         ``from_dlpack``.
 
+    Returns
+    -------
+    object
+        Of the type `kind`.
+
     Raises
     ------
     AttributeError
-        `t` does not speak DLPack.
+        `t` does not support DLPack.
     TypeError
-        `kind` is no type, or its package cannot import.
+        `kind` is not a type, or its package has no import function.
     BufferError
-        The framework cannot hold the tensor.
+        The framework cannot represent the tensor.
+
+    See Also
+    --------
+    from_dlpack : Import from another framework.
+
+    Notes
+    -----
+    DLPack 1.3: ``DLPackExchangeAPI.managed_tensor_to_py_object_no_sync``.
 
     Examples
     --------
@@ -615,7 +690,7 @@ def into(t, kind, /):
     managed = export_managed(source.impl.dl, source.impl.block,
                              source.impl.flags & ~<uint64_t>DLPACK_FLAG_BITMASK_IS_COPIED)
     if managed == NULL:
-        raise MemoryError("into: no memory left for the exported struct")
+        raise MemoryError("into: allocation failed for the exported struct")
     if entry.table.managed_tensor_to_py_object_no_sync(managed, &made) != 0:
         if PyErr_Occurred() == NULL:
             raise BufferError(f"into: the exchange table of {kind.__qualname__} failed without saying why")
@@ -640,6 +715,7 @@ cdef int _refuse_torch(Tensor source) except -1:
                               f"pass a copy()")
     if source.impl.flags & DLPACK_FLAG_BITMASK_READ_ONLY and not _warned_torch:
         _warned_torch = True
+        import warnings  # imported on use, for the import time of the package
         warnings.warn("into: torch ignores that the tensor is read-only; writing through it changes memory that its "
                       "owner declared immutable", UserWarning, stacklevel=2)
     return 0
@@ -675,7 +751,7 @@ cdef int _table_from_python(void* object_, DLManagedTensorVersioned** out) excep
     t = <Tensor>object_
     out[0] = export_managed(t.impl.dl, t.impl.block, t.impl.flags & ~<uint64_t>DLPACK_FLAG_BITMASK_IS_COPIED)
     if out[0] == NULL:
-        raise MemoryError("exchange table of dltensor.Tensor: no memory left for the exported struct")
+        raise MemoryError("exchange table of dltensor.Tensor: allocation failed for the exported struct")
     if t.size == 0:
         out[0].dl_tensor.data = NULL
     return 0

@@ -5,7 +5,6 @@ One form inside: a validated view and a block that keeps its memory. `import_ten
 `check_tensor` alone validates, `export_capsule` alone exports. Legacy structs exist in this file and nowhere else.
 """
 import sys
-import warnings
 
 from cpython.object cimport PyObject, Py_TYPE
 from cpython.ref cimport Py_INCREF
@@ -232,6 +231,7 @@ cdef DLPackExchangeAPI* _find_table(object kind) except? NULL:
                 if (table.managed_tensor_allocator != NULL and table.managed_tensor_from_py_object_no_sync != NULL and
                         table.managed_tensor_to_py_object_no_sync != NULL and table.current_work_stream != NULL):
                     return table
+                import warnings  # imported on use, for the import time of the package
                 warnings.warn(f"{kind.__qualname__}.{name}: a function that DLPack 1.3 demands is NULL; "
                               f"falling back to __dlpack__", ConformanceWarning, stacklevel=2)
                 break
@@ -302,7 +302,7 @@ cdef int import_managed(DLManagedTensorVersioned* managed, ImportedTensor* out, 
         block = adopt(out.view.data, managed, free_versioned)
         if block == NULL:
             delete_managed(managed)
-            raise MemoryError(f"{func}: no memory left for a block header")
+            raise MemoryError(f"{func}: allocation failed for a block header")
     apply_byte_offset(&out.view)  # an adapted tensor goes out with an offset
     out.block = block
     return 0
@@ -318,7 +318,7 @@ cdef int _take_legacy(DLManagedTensor* managed, ImportedTensor* out, str func) e
     block = adopt(out.view.data, managed, free_legacy)
     if block == NULL:
         delete_legacy(managed)
-        raise MemoryError(f"{func}: no memory left for a block header")
+        raise MemoryError(f"{func}: allocation failed for a block header")
     out.flags = 0
     out.block = block
     apply_byte_offset(&out.view)
@@ -456,7 +456,7 @@ cdef int adopt_object(object owner, ImportedTensor* out, str func) except -1:
     """Let a Python object keep the memory of a view."""
     cdef Block* block = adopt(out.view.data, <void*>owner, free_object)
     if block == NULL:
-        raise MemoryError(f"{func}: no memory left for a block header")
+        raise MemoryError(f"{func}: allocation failed for a block header")
     Py_INCREF(owner)
     out.block = block
     return 0
@@ -601,7 +601,7 @@ cdef object export_capsule(const DLTensor* view, Block* block, uint64_t flags):
     """Export as a versioned capsule."""
     cdef DLManagedTensorVersioned* managed = export_managed(view[0], block, flags)
     if managed == NULL:
-        raise MemoryError("__dlpack__: no memory left for the exported struct")
+        raise MemoryError("__dlpack__: allocation failed for the exported struct")
     return capsule_around(managed)
 
 
@@ -610,7 +610,7 @@ cdef object export_legacy_capsule(const DLTensor* view, Block* block):
     cdef PyObject* capsule
     cdef DLManagedTensor* managed = export_legacy(view[0], block)
     if managed == NULL:
-        raise MemoryError("__dlpack__: no memory left for the exported struct")
+        raise MemoryError("__dlpack__: allocation failed for the exported struct")
     capsule = PyCapsule_NewRaw(managed, b"dltensor", _end_legacy_capsule)
     if capsule == NULL:
         delete_legacy(managed)

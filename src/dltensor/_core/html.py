@@ -49,7 +49,7 @@ def contiguity(shape, strides):
     if not words:
         low, high = extent(shape, strides)
         words.append(
-            "with gaps" if high - low > numel(shape) else "permuted: side by side in another order of dimensions"
+            "with gaps" if high - low > numel(shape) else "permuted: contiguous in another order of dimensions"
         )
     return "; ".join(words)
 

@@ -118,11 +118,12 @@ class Finding(namedtuple("Finding", "rule severity field axis value text remedy 
 
 
 def rules():
-    """Return every rule of the judge, in the order in which it looks.
+    """Return every validation rule, in the order in which they are checked.
 
-    Raises
-    ------
-    Nothing.
+    Returns
+    -------
+    tuple of Rule
+        Identifier, severity, expectation and remedy of each rule.
 
     Examples
     --------

@@ -66,7 +66,17 @@ def _padded(numbers, ndim, fill, align, where):
 
 
 def numel(shape):
-    """Count the elements of a shape.
+    """Return the number of elements of a shape.
+
+    Parameters
+    ----------
+    shape : sequence of int
+        Shape of the tensor.
+
+    Returns
+    -------
+    int
+        Product of the extents.
 
     Raises
     ------
@@ -74,6 +84,10 @@ def numel(shape):
         `shape` is not a sequence of integers.
     ValueError
         An extent is negative, or there are more than 2^63 - 1 elements.
+
+    See Also
+    --------
+    nbytes : Return the size in bytes.
 
     Examples
     --------
@@ -85,19 +99,30 @@ def numel(shape):
 
 
 def nbytes(shape, dtype):
-    """Count the bytes of a shape's elements side by side; types below a byte are packed.
+    """Return the size in bytes of contiguous elements; dtypes of fewer than 8 bits are packed.
 
     Parameters
     ----------
     shape : sequence of int
-    dtype : DType or what names one
+        Shape of the tensor.
+    dtype : dtype_like
+        Element type.
+
+    Returns
+    -------
+    int
+        Size in bytes, rounded up.
 
     Raises
     ------
     TypeError
-        `shape` is not a sequence of integers, or `dtype` names no element type.
+        `shape` is not a sequence of integers, or `dtype` is not a dtype.
     ValueError
-        An extent is negative, or there are more than 2^63 - 1 bytes.
+        An extent is negative, or the size exceeds 2^63 - 1 bytes.
+
+    See Also
+    --------
+    numel : Return the number of elements.
 
     Examples
     --------
@@ -111,20 +136,30 @@ def nbytes(shape, dtype):
 
 
 def contiguous_strides(shape, order="C"):
-    """Return the strides of elements side by side. An extent of 0 counts as 1.
+    """Return the strides of a contiguous tensor, in elements. An extent of 0 counts as 1.
 
     Parameters
     ----------
     shape : sequence of int
-    order : "C" or "F"
-        Whether the last or the first index moves fastest.
+        Shape of the tensor.
+    order : {"C", "F"}, default "C"
+        Whether the last index ("C") or the first ("F") varies fastest.
+
+    Returns
+    -------
+    tuple of int
+        Strides in elements.
 
     Raises
     ------
     TypeError
         `shape` is not a sequence of integers.
     ValueError
-        An extent is negative, `order` is neither, or a stride is beyond 2^63 - 1.
+        An extent is negative, `order` is neither "C" nor "F", or a stride exceeds 2^63 - 1.
+
+    See Also
+    --------
+    is_contiguous : Test strides.
 
     Examples
     --------
@@ -142,9 +177,23 @@ def contiguous_strides(shape, order="C"):
 
 
 def is_contiguous(shape, strides, order="C"):
-    """Tell whether elements lie side by side in order.
+    """Test whether elements are contiguous in an order.
 
-    Strides of dimensions of one element do not count, and nothing counts when there is no element.
+    Strides of dimensions of one element are ignored; without elements all strides are.
+
+    Parameters
+    ----------
+    shape : sequence of int
+        Shape of the tensor.
+    strides : sequence of int
+        Strides in elements.
+    order : {"C", "F"}, default "C"
+        Whether the last index ("C") or the first ("F") varies fastest.
+
+    Returns
+    -------
+    bool
+        Whether the elements are contiguous.
 
     Raises
     ------
@@ -152,6 +201,10 @@ def is_contiguous(shape, strides, order="C"):
         `shape` or `strides` is not a sequence of integers.
     ValueError
         An extent is negative, the lengths differ, or `order` is neither "C" nor "F".
+
+    See Also
+    --------
+    contiguous_strides : Return the strides of a contiguous tensor.
 
     Examples
     --------
@@ -167,21 +220,32 @@ def is_contiguous(shape, strides, order="C"):
 
 
 def broadcast_shapes(*shapes, align="trailing"):
-    """Return the shape that all shapes stretch to: extents of 1 repeat, missing ones count as 1.
+    """Return the shape to which all shapes broadcast.
+
+    Extents of 1 are repeated, and missing ones count as 1.
 
     Parameters
     ----------
-    *shapes : sequences of int
-    align : "trailing" or "leading"
-        Whether the last dimensions stand above each other, as in NumPy, or the first.
+    *shapes : sequence of int
+        Shapes to broadcast.
+    align : {"trailing", "leading"}, default "trailing"
+        Whether the last dimensions are aligned, as in NumPy, or the first.
+
+    Returns
+    -------
+    tuple of int
+        The common shape.
 
     Raises
     ------
     TypeError
         A shape is not a sequence of integers.
     ValueError
-        Two extents differ and neither is 1, where the message names all shapes, or there are more than 2^63 - 1
-        elements.
+        Two extents differ and neither is 1 (the message names all shapes), or there are more than 2^63 - 1 elements.
+
+    See Also
+    --------
+    broadcast_strides : Return the strides of a broadcast tensor.
 
     Examples
     --------
@@ -209,15 +273,21 @@ def _common_shape(where, shapes, align="trailing"):
 
 
 def broadcast_strides(shape, strides, to, align="trailing"):
-    """Return the strides that walk a tensor as if it had shape `to`: 0 where it repeats.
+    """Return the strides with which a tensor is read as if it had another shape.
 
     Parameters
     ----------
-    shape, strides : sequences of int
-        What the tensor has.
+    shape, strides : sequence of int
+        Shape and strides, in elements, of the tensor.
     to : sequence of int
-        What it shall seem to have.
-    align : "trailing" or "leading"
+        Shape to which it is broadcast.
+    align : {"trailing", "leading"}, default "trailing"
+        Whether the last dimensions are aligned, as in NumPy, or the first.
+
+    Returns
+    -------
+    tuple of int
+        Strides in elements, 0 along repeated dimensions.
 
     Raises
     ------
@@ -225,6 +295,10 @@ def broadcast_strides(shape, strides, to, align="trailing"):
         An argument is not a sequence of integers.
     ValueError
         `shape` does not broadcast to `to`.
+
+    See Also
+    --------
+    broadcast_shapes : Return the shape to which all shapes broadcast.
 
     Examples
     --------
@@ -247,27 +321,28 @@ def _strides_over(where, shape, strides, to, align="trailing"):
 
 
 def coalesce(shape, strides_per_operand):
-    """Join dimensions that every operand walks as one, and drop those of one element.
+    """Merge dimensions that every operand can traverse as one, and remove those of one element.
 
     Parameters
     ----------
     shape : sequence of int
-    strides_per_operand : sequence of sequences of int
-        The strides of each operand over the same shape.
+        Common shape of the operands.
+    strides_per_operand : sequence of sequence of int
+        Strides of each operand, in elements.
 
     Returns
     -------
     shape : tuple of int
         With as few dimensions as possible; ``(0,)`` when there is no element.
     strides_per_operand : tuple of tuple of int
-        The walk of each operand is the same as before, element for element.
+        Strides with which each operand is read in the same order as before.
 
     Raises
     ------
     TypeError
         An argument is not a sequence of integers.
     ValueError
-        An extent is negative, or strides have another length than the shape.
+        An extent is negative, or strides and shape differ in length.
 
     Examples
     --------
@@ -295,12 +370,21 @@ def coalesce(shape, strides_per_operand):
 
 
 def extent(shape, strides):
-    """Return the first and one past the last element that a walk touches, counted from its own first element.
+    """Return the range of elements that a strided tensor covers, relative to its first element.
+
+    Parameters
+    ----------
+    shape : sequence of int
+        Shape of the tensor.
+    strides : sequence of int
+        Strides in elements.
 
     Returns
     -------
-    low, high : int
-        `low` is 0 or negative; both are 0 when there is no element.
+    low : int
+        Offset of the lowest element, 0 or negative; 0 when there is no element.
+    high : int
+        Offset of the highest element plus 1; 0 when there is no element.
 
     Raises
     ------
@@ -325,20 +409,28 @@ def extent(shape, strides):
 
 
 def array_equals(first, second, start=0, stop=None):
-    """Tell whether two shapes, or two strides, agree in a range of dimensions; an empty range agrees.
+    """Test whether two shapes, or two strides, are equal in a range of dimensions; an empty range is equal.
 
     Parameters
     ----------
-    first, second : sequences of int
-    start, stop : int, optional
-        The first dimension that counts and one past the last; None compares lengths too.
+    first, second : sequence of int
+        Shapes or strides to compare.
+    start : int, default 0
+        First dimension of the range.
+    stop : int, optional
+        End of the range, which is excluded; None compares the rest and the lengths.
+
+    Returns
+    -------
+    bool
+        Whether they are equal.
 
     Raises
     ------
     TypeError
         An argument is not a sequence of integers.
     ValueError
-        The range leaves one of the two.
+        The range exceeds one of the sequences.
 
     Examples
     --------
@@ -354,21 +446,34 @@ def array_equals(first, second, start=0, stop=None):
 
 
 def create_output_tensor(tensors, *, align="trailing", dtype=None, device=None):
-    """Make an uninitialised tensor for the result of an operation: the shape that all broadcast to.
+    """Return an uninitialized tensor of the shape to which all tensors broadcast.
 
     Parameters
     ----------
-    tensors : sequence of Tensor or any DLPack object; None stands for one that was not given
-    align : "trailing" or "leading"
-    dtype, device : optional
-        None takes those of the first tensor.
+    tensors : sequence of array_like
+        Operands; None stands for an operand that is not given.
+    align : {"trailing", "leading"}, default "trailing"
+        Whether the last dimensions are aligned, as in NumPy, or the first.
+    dtype : dtype_like, optional
+        Element type; by default that of the first operand.
+    device : device_like, optional
+        Device; by default that of the first operand.
+
+    Returns
+    -------
+    Tensor
+        In C order, with undefined elements.
 
     Raises
     ------
     ValueError
         The shapes do not broadcast, or there is no tensor.
     MemoryError
-        The memory cannot be allocated.
+        The allocation failed.
+
+    See Also
+    --------
+    broadcast_shapes : Return the shape alone.
 
     Examples
     --------

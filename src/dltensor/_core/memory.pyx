@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the engine knows of its memory: counts, the cache, and the lifetime trace as plain tuples. No text in here."""
+"""Counters of the memory engine, its cache, and the lifetime trace as tuples. debug.py makes text of them."""
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 
 cdef extern from "native/memory/block.h" namespace "dlt" nogil:
@@ -36,17 +36,18 @@ cdef extern from *:
     uint32_t dlt_event_number(const TraceRecord&) nogil
 
 # In the order of dlt::Event.
-EVENTS = ("allocated", "adopted", "lent", "returned", "freed", "recycled")
+EVENTS = ("allocated", "adopted", "exported", "returned", "freed", "released")
 
 trace_gil_probe(gil_is_held)
 
 
 def stats():
-    """Return (live blocks, live bytes, cached bytes) as the engine counts them.
+    """Return the counters of the memory engine.
 
-    Raises
-    ------
-    Nothing.
+    Returns
+    -------
+    tuple of int
+        Live blocks, live bytes and cached bytes.
 
     Examples
     --------
@@ -58,11 +59,16 @@ def stats():
 
 
 def empty_cache():
-    """Give memory that waits for reuse, in all threads, back to the system; return how many bytes that were.
+    """Return cached memory of all threads to the system.
 
-    Raises
-    ------
-    Nothing.
+    Returns
+    -------
+    int
+        Number of bytes that were returned.
+
+    See Also
+    --------
+    set_cache_limit : Limit the size of the cache.
 
     Examples
     --------
@@ -76,21 +82,26 @@ def empty_cache():
 
 
 def set_cache_limit(nbytes):
-    """Bound the memory that waits for reuse, in all threads together.
+    """Limit the memory that is cached for reuse, by all threads together.
 
-    The bound starts at an eighth of the machine's memory, at most 4 GiB. What waits beyond a new bound is given back at
-    once, also by threads that are idle.
+    The initial limit is an eighth of the memory of the machine, at most 4 GiB. Cached memory beyond a new limit is
+    returned to the system at once, also that of idle threads.
 
     Parameters
     ----------
-    nbytes : int, 0 keeps nothing
+    nbytes : int
+        Limit in bytes; 0 disables the cache.
 
     Raises
     ------
     ValueError
         `nbytes` is negative.
     OverflowError
-        `nbytes` is beyond what an address can say.
+        `nbytes` exceeds the address space.
+
+    See Also
+    --------
+    empty_cache : Return cached memory now.
 
     Examples
     --------
@@ -104,18 +115,18 @@ def set_cache_limit(nbytes):
 
 
 def start(size_t capacity):
-    """Start the trace of all threads; beyond `capacity` records the oldest are pushed out."""
+    """Start the trace of all threads; beyond `capacity` records the oldest are replaced."""
     if not trace_start(capacity):
-        raise MemoryError(f"trace: no memory left for {capacity} events; ask for fewer")
+        raise MemoryError(f"trace: allocation failed for {capacity} events; use a smaller capacity")
 
 
 def stop():
-    """Stop the trace; what it holds can still be taken."""
+    """Stop the trace; its records can still be taken."""
     trace_stop()
 
 
 def take():
-    """Take the records out: (list of (event, block, managed, bytes, thread, gil, time), how many were pushed out)."""
+    """Take the records: (list of (event, block, managed, bytes, thread, gil, time), number of replaced records)."""
     cdef TraceRecord records[256]
     cdef uint64_t lost = 0, total = 0
     cdef size_t i, n = 256

@@ -42,7 +42,7 @@ def _interface(t, name):
     letter, widths = _KINDS.get(t.dtype.code, ("", ()))
     if t.dtype.bits not in widths or t.dtype.lanes != 1:
         # An AttributeError, so that hasattr() says no and NumPy goes on to the next protocol.
-        raise AttributeError(f"{name}: the protocol cannot say {t.dtype}; use DLPack, or view() an integer type")
+        raise AttributeError(f"{name}: the protocol cannot express {t.dtype}; use DLPack, or view() an integer type")
     width = t.itemsize
     return {
         "version": 3,

@@ -156,7 +156,7 @@ cdef inline Tensor new_tensor(int ndim):  # no-cython-lint  inlined in this modu
     """A tensor with room for `ndim` dimensions and nothing else set."""
     cdef Tensor t = Tensor.__new__(Tensor)
     if not t.impl.reserve_dims(ndim):
-        raise MemoryError(f"no memory left for {ndim} dimensions")
+        raise MemoryError(f"allocation failed for {ndim} dimensions")
     return t
 
 
@@ -168,7 +168,7 @@ cdef int fill_from_import(Tensor t, ImportedTensor* imported) except -1:
     t.is_view = True
     t.impl.flags = imported.flags
     if not t.impl.reserve_dims(ndim):
-        raise MemoryError(f"no memory left for {ndim} dimensions")
+        raise MemoryError(f"allocation failed for {ndim} dimensions")
     t.impl.dl.data = imported.view.data
     t.impl.dl.device = imported.view.device
     t.impl.dl.dtype = imported.view.dtype
@@ -417,7 +417,7 @@ cdef int copy_elements(const DLTensor* to, const DLTensor* source, uint64_t flag
     else:
         done = copy_tensor(to[0], source[0], padded)
     if not done:
-        raise MemoryError("copy: no memory left for the temporary that overlapping memory needs")
+        raise MemoryError("copy: allocation failed for the temporary that overlapping memory needs")
     return 0
 
 
@@ -665,7 +665,7 @@ cdef Tensor _reinterpret(Tensor self, DLDataType dtype):
         return made
     if last < 0 or self.impl.dl.strides[last] != 1 and self.impl.dl.shape[last] != 1:
         raise ValueError(f"view: {self.dtype} and {dtype_of(dtype)} differ in width, so the last dimension of shape "
-                         f"{self.shape} with strides {self.strides} must lie side by side; copy() first")
+                         f"{self.shape} with strides {self.strides} must be contiguous; copy() first")
     # Counted by Python's integers: bits may be more than 64 of them hold.
     length = <object>self.impl.dl.shape[last] * old
     if length % new:
@@ -782,118 +782,253 @@ cdef inline object exported(Tensor self, object stream, object max_version, obje
 @cython.freelist(64)
 @cython.c_api_binop_methods(True)
 cdef class Tensor:
-    """A strided view of memory, on any device, of any element type; every one of them is a DLPack tensor.
+    """A strided view of memory, on any device and of any element type, that supports DLPack.
 
-    Made by `from_dlpack`, `asarray`, `wrap`, `empty` and their relatives, never by calling the class. What describes
-    it never changes after it is made: reshaping, slicing and transposing give new tensors that share memory.
+    Tensors are made by `from_dlpack`, `asarray`, `wrap`, `empty` and other functions; the class cannot be called.
+    Shape, strides, dtype and device of a tensor do not change: reshaping, slicing and transposing return new tensors
+    that share memory.
 
     Raises
     ------
     TypeError
         The class is called.
 
+    See Also
+    --------
+    asarray : Make a tensor from an array, a number or nested sequences.
+    from_dlpack : Import a tensor of another framework.
+
     Examples
     --------
     >>> t = dl.asarray([[1, 2, 3], [4, 5, 6]])
-    >>> t[:, ::2].shape, t.T.strides, t.dtype
-    ((2, 2), (1, 3), dltensor.int64)
+    >>> t[:, ::2]
+    Tensor([[1, 3],
+            [4, 6]], shape=(2, 2), device=cpu, dtype=int64)
+    >>> t.T.strides, t.dtype
+    ((1, 3), dltensor.int64)
     """
     __dlpack_c_exchange_api__ = PyCapsule_New(&exchange_table, b"dlpack_exchange_api", NULL)
     __hash__ = None
 
     def __init__(self, *args, **kwargs):
-        raise TypeError("Tensor: the class makes nothing; use asarray(), from_dlpack(), wrap() or empty()")
+        raise TypeError("Tensor: the class cannot be called; use asarray(), from_dlpack(), wrap() or empty()")
 
     # what it is
 
     @property
     def shape(self):
-        """Elements along each dimension."""
+        """Extents of the dimensions, a tuple of int.
+
+        Examples
+        --------
+        >>> dl.zeros((2, 3)).shape
+        (2, 3)
+        """
         return as_tuple(self.impl.dl.ndim, self.impl.dl.shape)
 
     @property
     def strides(self):
-        """Elements (not bytes) from one index to the next, for each dimension."""
+        """Strides of the dimensions, in elements (not bytes), a tuple of int.
+
+        Examples
+        --------
+        >>> dl.zeros((2, 3)).strides, dl.zeros((2, 3)).T.strides
+        ((3, 1), (1, 3))
+        """
         return as_tuple(self.impl.dl.ndim, self.impl.dl.strides)
 
     @property
     def ndim(self):
-        """How many dimensions there are, 0 to 64."""
+        """Number of dimensions, from 0 to 64.
+
+        Examples
+        --------
+        >>> dl.zeros((2, 3)).ndim
+        2
+        """
         return self.impl.dl.ndim
 
     @property
     def dtype(self):
-        """The element type, a `DType`."""
+        """Element type, a `DType`.
+
+        Examples
+        --------
+        >>> dl.zeros(3).dtype
+        dltensor.float32
+        """
         return dtype_of(self.impl.dl.dtype)
 
     @property
     def device(self):
-        """Where the memory is, a `Device`."""
+        """Device of the memory, a `Device`.
+
+        Examples
+        --------
+        >>> dl.zeros(3).device
+        dltensor.Device('cpu')
+        """
         return device_of(self.impl.dl.device)
 
     @property
     def size(self):
-        """Elements in all."""
+        """Number of elements.
+
+        Examples
+        --------
+        >>> dl.zeros((2, 3)).size
+        6
+        """
         return _size(&self.impl.dl)
 
     @property
     def itemsize(self):
-        """Bytes of one element that stands alone; packed types round up."""
+        """Size of one element in bytes, rounded up for packed dtypes.
+
+        Examples
+        --------
+        >>> dl.zeros(3).itemsize, dl.zeros(3, dtype="int4").itemsize
+        (4, 1)
+        """
         return item_bytes(self.impl.dl.dtype)
 
     @property
     def nbytes(self):
-        """Bytes that the elements take when they lie side by side, packed types packed."""
+        """Size of the elements in bytes when they are contiguous; packed dtypes are counted packed.
+
+        Examples
+        --------
+        >>> dl.zeros((2, 3)).nbytes, dl.zeros(3, dtype="int4").nbytes
+        (24, 2)
+        """
         return _bytes(&self.impl.dl, _size(&self.impl.dl), self.impl.flags)
 
     @property
     def data_ptr(self):
-        """The address of the first element; for devices whose data is a handle, the handle."""
+        """Address of the first element, or the handle on devices whose ``data`` field is a handle.
+
+        Examples
+        --------
+        >>> t = dl.arange(3)
+        >>> t[1:].data_ptr - t.data_ptr
+        8
+        """
         return <size_t>self.impl.dl.data
 
     @property
     def byte_offset(self):
-        """Bytes from the start of the memory that is kept alive to the first element."""
+        """Offset of the first element in bytes from the start of the memory block.
+
+        Examples
+        --------
+        >>> dl.arange(3)[1:].byte_offset
+        8
+        """
         if is_handle(<int>self.impl.dl.device.device_type):
             return self.impl.dl.byte_offset
         return <char*>self.impl.dl.data - <char*>self.impl.block.data
 
     @property
     def is_contiguous(self):
-        """Whether the elements lie side by side in C order. Strides of dimensions of one element do not count."""
+        """Whether the elements are contiguous in C order. Strides of dimensions of one element are ignored.
+
+        Examples
+        --------
+        >>> dl.zeros((2, 3)).is_contiguous, dl.zeros((2, 3)).T.is_contiguous
+        (True, False)
+        """
         return is_contiguous(self.impl.dl.ndim, self.impl.dl.shape, self.impl.dl.strides)
 
     @property
     def readonly(self):
-        """Whether writing is refused."""
+        """Whether the tensor is read-only.
+
+        Examples
+        --------
+        >>> dl.asarray(b"ab").readonly
+        True
+        """
         return self.impl.flags & DLPACK_FLAG_BITMASK_READ_ONLY != 0
 
     @property
     def flags(self):
-        """The standard's flags, as the producer gave them or this package set them."""
+        """DLPack flags, a `Flags`, as the producer or this package set them.
+
+        Examples
+        --------
+        >>> dl.Flags.READ_ONLY in dl.asarray(b"ab").flags
+        True
+        """
         return Flags(self.impl.flags)
 
     @property
     def T(self):
-        """The matrix transposed. Raises ValueError unless there are two dimensions."""
+        """The transposed matrix, a view.
+
+        Raises
+        ------
+        ValueError
+            The tensor does not have 2 dimensions.
+
+        Notes
+        -----
+        Array API 2025.12: ``array.T``.
+
+        Examples
+        --------
+        >>> dl.asarray([[1, 2], [3, 4]]).T
+        Tensor([[1, 3],
+                [2, 4]], shape=(2, 2), device=cpu, dtype=int64)
+        """
         if self.impl.dl.ndim != 2:
             raise ValueError(f"T: expected 2 dimensions, got {self.impl.dl.ndim}; use mT or permute_dims")
         return _swap_last(self)
 
     @property
     def mT(self):
-        """The last two dimensions swapped. Raises ValueError when there are fewer."""
+        """View with the last two dimensions swapped.
+
+        Raises
+        ------
+        ValueError
+            There are fewer than 2 dimensions.
+
+        Notes
+        -----
+        Array API 2025.12: ``array.mT``.
+
+        Examples
+        --------
+        >>> dl.zeros((5, 2, 3)).mT.shape
+        (5, 3, 2)
+        """
         if self.impl.dl.ndim < 2:
             raise ValueError(f"mT: expected at least 2 dimensions, got {self.impl.dl.ndim}")
         return _swap_last(self)
 
     def same_memory(self, other):
-        """Whether two tensors keep the same piece of memory alive, whatever part of it they show.
+        """Test whether two tensors hold a reference to the same memory block, whether or not they overlap.
+
+        Parameters
+        ----------
+        other : Tensor
+            Tensor to compare with.
+
+        Returns
+        -------
+        bool
+            Whether the memory block is the same.
 
         Raises
         ------
         TypeError
             `other` is not a Tensor.
+
+        Examples
+        --------
+        >>> t = dl.arange(4)
+        >>> t[:2].same_memory(t[2:]), t.copy().same_memory(t)
+        (True, False)
         """
         if type(other) is not Tensor:
             raise TypeError(f"same_memory: expected a Tensor, got {type(other).__qualname__}")
@@ -919,7 +1054,7 @@ cdef class Tensor:
         assign(view_of(self, &place), value, "__setitem__")
 
     def __delitem__(self, key):
-        raise TypeError("__delitem__: a tensor's elements cannot be taken away; index those that stay")
+        raise TypeError("__delitem__: elements of a tensor cannot be deleted; index the ones to keep")
 
     def __iter__(self):
         if self.impl.dl.ndim == 0:
@@ -932,16 +1067,25 @@ cdef class Tensor:
         Parameters
         ----------
         *index : int, optional
-            One position per dimension; none at all for a tensor of one element.
+            One index per dimension; none for a tensor of one element.
+
+        Returns
+        -------
+        bool, int, float or complex
+            The element.
 
         Raises
         ------
         ValueError
-            There is more than one element, or the type has no Python counterpart.
+            There is more than one element, or the dtype has no Python counterpart.
         IndexError
-            A position is out of range, or there are too few or too many.
+            An index is out of range, or their number is not that of the dimensions.
         DeviceError
             The host cannot read the memory.
+
+        See Also
+        --------
+        tolist : Return all elements.
 
         Examples
         --------
@@ -968,14 +1112,23 @@ cdef class Tensor:
         return load_python(self.impl.dl.data, at, self.impl.dl.dtype, self.impl.flags, "item")
 
     def tolist(self):
-        """Return the elements as nested lists of Python numbers; a number when there are 0 dimensions.
+        """Return the elements as nested lists of Python numbers.
+
+        Returns
+        -------
+        list or number
+            A number for a tensor of 0 dimensions.
 
         Raises
         ------
         DeviceError
             The host cannot read the memory.
         ValueError
-            The element type has no Python counterpart.
+            The dtype has no Python counterpart.
+
+        See Also
+        --------
+        item : Return one element.
 
         Examples
         --------
@@ -1019,10 +1172,15 @@ cdef class Tensor:
     def tobytes(self):
         """Return the bytes of the elements in C order; packed elements stay packed.
 
+        Returns
+        -------
+        bytes
+            A copy of `nbytes` bytes.
+
         Raises
         ------
         MemoryError
-            The memory cannot be allocated.
+            The allocation failed.
 
         Examples
         --------
@@ -1039,7 +1197,12 @@ cdef class Tensor:
             raise MemoryError(f"tobytes: cannot allocate {count} bytes") from None
 
     def numel(self):
-        """Return the number of elements, which is also `size`.
+        """Return the number of elements, as `size` does.
+
+        Returns
+        -------
+        int
+            Number of elements.
 
         Examples
         --------
@@ -1051,86 +1214,141 @@ cdef class Tensor:
     # copies and other shapes
 
     def copy(self):
-        """Return the elements in new memory, in C order, on the same device.
+        """Return a copy in new memory, in C order, on the same device.
+
+        Returns
+        -------
+        Tensor
+            The copy.
 
         Raises
         ------
         MemoryError
-            The memory cannot be had.
+            The allocation failed.
+
+        See Also
+        --------
+        clone : The same, under the name of PyTorch.
 
         Examples
         --------
-        >>> dl.asarray([1, 2, 3])[::-1].copy().strides
-        (1,)
+        >>> t = dl.asarray([1, 2, 3])[::-1].copy()
+        >>> t.tolist(), t.strides
+        ([3, 2, 1], (1,))
         """
         return copied(self, "copy")
 
     def clone(self):
-        """Return the elements in new memory, as `copy` does.
+        """Return a copy in new memory, as `copy` does.
+
+        Returns
+        -------
+        Tensor
+            The copy.
 
         Raises
         ------
         MemoryError
-            The memory cannot be allocated.
+            The allocation failed.
+
+        See Also
+        --------
+        copy : The same, under the name of NumPy.
 
         Examples
         --------
-        >>> t = dl.asarray([1, 2]); t.clone().same_memory(t)
-        False
+        >>> t = dl.asarray([1, 2])
+        >>> t.clone().tolist(), t.clone().same_memory(t)
+        ([1, 2], False)
         """
         return copied(self, "clone")
 
     def flatten(self):
         """Return a copy of the elements, in C order, with one dimension.
 
+        Returns
+        -------
+        Tensor
+            Of shape ``(size,)``.
+
         Raises
         ------
         MemoryError
-            The memory cannot be allocated.
+            The allocation failed.
+
+        See Also
+        --------
+        ravel : Return a view where possible.
 
         Examples
         --------
-        >>> dl.asarray([[1, 2], [3, 4]]).T.flatten().tolist()
-        [1, 3, 2, 4]
+        >>> dl.asarray([[1, 2], [3, 4]]).T.flatten()
+        Tensor([1, 3, 2, 4], shape=(4,), device=cpu, dtype=int64)
         """
         return reshaped(self, (-1,), True, "flatten")
 
     def ravel(self):
-        """Return the elements, in C order, with one dimension: a view where one can show them, else a copy.
+        """Return the elements, in C order, with one dimension, as a view where possible.
+
+        Returns
+        -------
+        Tensor
+            Of shape ``(size,)``.
 
         Raises
         ------
         MemoryError
-            The memory cannot be allocated.
+            The allocation failed.
+
+        See Also
+        --------
+        flatten : Always return a copy.
 
         Examples
         --------
-        >>> t = dl.asarray([[1, 2], [3, 4]]); t.ravel().tolist(), t.ravel().same_memory(t)
+        >>> t = dl.asarray([[1, 2], [3, 4]])
+        >>> t.ravel().tolist(), t.ravel().same_memory(t)
         ([1, 2, 3, 4], True)
         """
         return reshaped(self, (-1,), None, "ravel")
 
     def transpose(self, *axes):
-        """Return a view with the dimensions in another order, as NumPy's method does.
+        """Return a view with the dimensions in another order.
 
         Parameters
         ----------
         *axes : int, or one sequence of int
-            Which dimension stands at each place; none at all reverses them.
+            For each dimension of the result, the dimension of this tensor that it is. Without arguments the order is
+            reversed.
+
+        Returns
+        -------
+        Tensor
+            A view of the same memory.
 
         Raises
         ------
         ValueError
-            `axes` is no order of all dimensions.
+            `axes` is not a permutation of all dimensions.
         IndexError
-            There is no such axis.
+            An axis is out of range.
         TypeError
-            An axis is no integer.
+            An axis is not an integer.
+
+        See Also
+        --------
+        permute : The same, under the name of PyTorch.
+
+        Notes
+        -----
+        NumPy: ``ndarray.transpose``.
 
         Examples
         --------
-        >>> dl.zeros((2, 3, 4)).transpose().shape, dl.zeros((2, 3, 4)).transpose(1, 0, 2).shape
-        ((4, 3, 2), (3, 2, 4))
+        >>> dl.asarray([[1, 2, 3], [4, 5, 6]]).transpose().tolist()
+        [[1, 4], [2, 5], [3, 6]]
+        >>> dl.zeros((2, 3, 4)).transpose(1, 0, 2).shape
+        (3, 2, 4)
         """
         cdef int ndim = self.impl.dl.ndim
         if len(axes) == 0 or len(axes) == 1 and axes[0] is None:
@@ -1142,21 +1360,34 @@ cdef class Tensor:
         return permuted(self, order, "transpose")
 
     def permute(self, *dims):
-        """Return a view with the dimensions in another order, as `permute_dims` does.
+        """Return a view with the dimensions in another order.
 
         Parameters
         ----------
         *dims : int, or one sequence of int
-            Which dimension stands at each place.
+            For each dimension of the result, the dimension of this tensor that it is.
+
+        Returns
+        -------
+        Tensor
+            A view of the same memory.
 
         Raises
         ------
         ValueError
-            `dims` is no order of all dimensions.
+            `dims` is not a permutation of all dimensions.
         IndexError
-            There is no such axis.
+            An axis is out of range.
         TypeError
-            An axis is no integer.
+            An axis is not an integer.
+
+        See Also
+        --------
+        permute_dims : The function of the array API.
+
+        Notes
+        -----
+        PyTorch: ``Tensor.permute``.
 
         Examples
         --------
@@ -1171,16 +1402,21 @@ cdef class Tensor:
         Parameters
         ----------
         axis : int, tuple of int or None, default None
-            Which ones; None drops all of them.
+            Dimensions to remove; None removes all that have one element.
+
+        Returns
+        -------
+        Tensor
+            A view of the same memory.
 
         Raises
         ------
         ValueError
-            A named dimension has not exactly one element, or is named twice.
+            A named dimension does not have exactly one element, or is named twice.
         IndexError
-            There is no such axis.
+            `axis` is out of range.
         TypeError
-            An axis is no integer.
+            An axis is not an integer.
 
         Examples
         --------
@@ -1192,92 +1428,152 @@ cdef class Tensor:
     def fill(self, value):
         """Write one number to every element, in place.
 
+        Parameters
+        ----------
+        value : number
+            Value to write.
+
         Raises
         ------
         ValueError
-            The tensor is read-only or its elements share memory.
+            The tensor is read-only, or its elements share memory.
         OverflowError
-            The number is outside the range of the element type.
+            The number is outside the range of the dtype.
+
+        See Also
+        --------
+        dltensor.fill : Write to a tensor of any framework, with saturation.
 
         Examples
         --------
-        >>> t = dl.empty(3, dtype="int8"); t.fill(7); t.tolist()
-        [7, 7, 7]
+        >>> t = dl.empty(3, dtype="int8")
+        >>> t.fill(7)
+        >>> t
+        Tensor([7, 7, 7], shape=(3,), device=cpu, dtype=int8)
         """
         assign_scalar(self, value, "fill")
 
     def reshape(self, *shape, copy=None):
-        """Return the elements, in C order, under another shape.
+        """Return the elements, in C order, with another shape.
 
         Parameters
         ----------
         *shape : int, or one sequence of int
-            One -1 stands for what is left.
+            New shape. One extent may be -1; it is computed from the others.
         copy : bool, optional
-            None copies only when no view can show the new shape, True always, False never.
+            None copies only if no view has the new shape, True always copies, False never does.
+
+        Returns
+        -------
+        Tensor
+            A view of the same memory where possible.
 
         Raises
         ------
         ValueError
-            The number of elements differs, or `copy` is False and only a copy will do.
+            The number of elements differs, or `copy` is False and the new shape needs a copy.
         TypeError
-            There is no shape, or it is neither integers nor one sequence of them.
+            There is no shape, or it is neither integers nor one sequence of integers.
 
         Examples
         --------
-        >>> dl.arange(6).reshape(2, -1).tolist(), dl.arange(6).reshape((3, 2)).shape
-        ([[0, 1, 2], [3, 4, 5]], (3, 2))
+        >>> dl.arange(6).reshape(2, -1)
+        Tensor([[0, 1, 2],
+                [3, 4, 5]], shape=(2, 3), device=cpu, dtype=int64)
         """
         if len(shape) == 0:
             raise TypeError("reshape: expected a shape, got nothing; the shape of one element without dimensions is ()")
         return reshaped(self, shape[0] if len(shape) == 1 else shape, copy, "reshape")
 
     def view(self, dtype):
-        """Return the same bytes as another element type.
+        """Return a view of the same bytes with another dtype.
 
         Parameters
         ----------
-        dtype : DType or what names one
-            Of the same width; or of another when the last dimension lies side by side and its bytes divide evenly.
+        dtype : dtype_like
+            Dtype of the same width. Another width needs a contiguous last dimension whose bytes it divides.
+
+        Returns
+        -------
+        Tensor
+            A view of the same memory.
 
         Raises
         ------
         ValueError
-            The widths differ and the last dimension cannot be cut anew.
+            The widths differ and the last dimension cannot be divided into elements of the new dtype.
+
+        Notes
+        -----
+        NumPy: ``ndarray.view``.
 
         Examples
         --------
-        >>> dl.asarray([1.0], dtype="float32").view("uint32").tolist()
-        [1065353216]
+        >>> dl.asarray([1.0], dtype="float32").view("uint32")
+        Tensor([1065353216], shape=(1,), device=cpu, dtype=uint32)
         """
         return _reinterpret(self, read_dtype(dtype, "view"))
 
     def astype(self, dtype, *, copy=True, padded=False):
-        """Return the elements as another dtype; see `dltensor.astype`.
+        """Convert the elements to another dtype.
+
+        Parameters
+        ----------
+        dtype : dtype_like
+            Dtype of the result.
+        copy : bool, default True
+            False returns the tensor itself if it has the dtype already.
+        padded : bool, default False
+            Store each element of a dtype of fewer than 8 bits in one byte instead of packing the elements.
+
+        Returns
+        -------
+        Tensor
+            A new tensor in C order, or the tensor itself.
 
         Raises
         ------
         TypeError
-            The dtype has no known meaning, or a complex one would become real.
+            A dtype has no conversion, or a complex dtype would become real.
+
+        See Also
+        --------
+        dltensor.astype : The function of the array API.
 
         Examples
         --------
-        >>> dl.asarray([1.5, 2.5]).astype("int32").tolist()
-        [1, 2]
+        >>> dl.asarray([1.5, 2.5]).astype("int32")
+        Tensor([1, 2], shape=(2,), device=cpu, dtype=int32)
         """
         return operations.astype(self, dtype, copy, padded)
 
     def to(self, device):
-        """Return the tensor on a device: itself when it is there, else a copy.
+        """Return the tensor on a device.
+
+        Parameters
+        ----------
+        device : device_like
+            Device of the result.
+
+        Returns
+        -------
+        Tensor
+            The tensor itself if it is on that device, else a copy.
 
         Raises
         ------
         DeviceError
-            The device, its driver or its library is not there.
+            The device, its driver or its library is not available.
+
+        See Also
+        --------
+        cpu : Copy to the host.
+        cuda : Copy to a CUDA device.
 
         Examples
         --------
-        >>> t = dl.asarray([1]); t.to("cpu") is t
+        >>> t = dl.asarray([1])
+        >>> t.to("cpu") is t
         True
         """
         return on_device(self, device, "to")
@@ -1285,14 +1581,20 @@ cdef class Tensor:
     def cpu(self):
         """Return the tensor on the host, as ``to("cpu")`` does.
 
+        Returns
+        -------
+        Tensor
+            The tensor itself if it is on the host, else a copy.
+
         Raises
         ------
         DeviceError
-            Nothing here can read the memory.
+            The memory cannot be copied to the host.
 
         Examples
         --------
-        >>> t = dl.asarray([1]); t.cpu() is t
+        >>> t = dl.asarray([1])
+        >>> t.cpu() is t
         True
         """
         return on_device(self, "cpu", "cpu")
@@ -1302,14 +1604,25 @@ cdef class Tensor:
 
         Parameters
         ----------
-        device : int, Device or what names one, default "cuda"
+        device : int or device_like, default "cuda"
+            CUDA device, or its number.
+
+        Returns
+        -------
+        Tensor
+            The tensor itself if it is on that device, else a copy.
 
         Raises
         ------
         DeviceError
-            The device, its driver or its library is not there.
+            The device, its driver or its library is not available.
         ValueError
-            `device` is no CUDA device.
+            `device` is not a CUDA device.
+
+        Examples
+        --------
+        >>> dl.asarray([1, 2]).cuda(0).device  # doctest: +SKIP
+        dltensor.Device('cuda:0')
         """
         named = "cuda" if device is None else f"cuda:{device}" if PyLong_CheckExact(device) else device
         if read_device(named, "cuda").device_type != kDLCUDA:
@@ -1317,14 +1630,30 @@ cdef class Tensor:
         return on_device(self, named, "cuda")
 
     def to_device(self, device, /, *, stream=None):
-        """Return the tensor on a device, as the array API names `to`.
+        """Return the tensor on a device, as `to` does.
+
+        Parameters
+        ----------
+        device : device_like
+            Device of the result.
+        stream : None
+            Work is ordered by the current streams; see `dltensor.cuda`.
+
+        Returns
+        -------
+        Tensor
+            The tensor itself if it is on that device, else a copy.
 
         Raises
         ------
         DeviceError
-            The device, its driver or its library is not there.
+            The device, its driver or its library is not available.
         ValueError
-            A `stream` is given: work is ordered by the current streams, see `dltensor.cuda`.
+            `stream` is not None.
+
+        Notes
+        -----
+        Array API 2025.12: ``array.to_device``.
 
         Examples
         --------
@@ -1336,31 +1665,43 @@ cdef class Tensor:
         return self.to(device)
 
     def numpy(self, copy=None, *, non_blocking=False):
-        """Return a NumPy array: the same memory where NumPy or ml_dtypes has the type, a copy from CUDA devices.
+        """Return a NumPy array, without a copy if NumPy or ml_dtypes has the dtype and the memory is on the host.
 
         Parameters
         ----------
         copy : bool, optional
-            None shares memory unless the type is packed, which NumPy cannot hold, or the host cannot read it; True
-            copies, False never does.
+            None shares memory unless the dtype is packed, which NumPy does not support, or the host cannot read the
+            memory. True always copies, False never does.
         non_blocking : bool, default False
-            Do not wait for the device: the result is a `cuda.Transfer`, whose ``result()`` waits and gives the array.
+            Do not wait for the device: return a `cuda.Transfer`, whose ``result()`` waits and returns the array.
+
+        Returns
+        -------
+        numpy.ndarray
+            Read-only if the tensor is.
 
         Raises
         ------
         ImportError
-            NumPy, or ml_dtypes for its types, is not installed.
+            NumPy, or ml_dtypes for its dtypes, is not installed.
         TypeError
-            Neither has the type, or `copy` is no bool.
+            Neither NumPy nor ml_dtypes has the dtype, or `copy` is not a bool.
         ValueError
-            `copy` is False and only a copy will do.
+            `copy` is False and a copy is needed.
         DeviceError
             The host cannot read the memory.
 
+        See Also
+        --------
+        into : Make an array of any framework.
+
         Examples
         --------
-        >>> t = dl.arange(3); a = t.numpy(); a[0] = 9; t.tolist()
-        [9, 1, 2]
+        >>> t = dl.arange(3)
+        >>> a = t.numpy()
+        >>> a[0] = 9
+        >>> t
+        Tensor([9, 1, 2], shape=(3,), device=cpu, dtype=int64)
         """
         cdef Tensor source = self
         copy = read_copy_flag(copy, "numpy")
@@ -1374,7 +1715,7 @@ cdef class Tensor:
         if is_packed(self.impl.dl.dtype, self.impl.flags):
             if copy is not None and not copy:
                 raise ValueError(f"numpy: NumPy holds {self.dtype} one byte each, this tensor is packed, and "
-                                 f"copy=False forbids to unpack it")
+                                 f"copy=False forbids it")
             source = self.astype(self.dtype, padded=True)
         elif copy is not None and copy:
             source = copied(self, "numpy")
@@ -1439,33 +1780,59 @@ cdef class Tensor:
     # protocols
 
     def __dlpack_device__(self):
-        """The device as the standard's two numbers: (device_type, device_id)."""
+        """Return the device as DLPack numbers.
+
+        Returns
+        -------
+        tuple of int
+            ``(device_type, device_id)``.
+
+        Notes
+        -----
+        Array API 2025.12: ``array.__dlpack_device__``.
+
+        Examples
+        --------
+        >>> dl.zeros(3).__dlpack_device__()
+        (1, 0)
+        """
         if self.impl.dl.device.device_type == kDLCPU and self.impl.dl.device.device_id == 0:
             return _CPU
         return <int>self.impl.dl.device.device_type, self.impl.dl.device.device_id
 
     def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
-        """Export as a DLPack capsule.
+        """Export the tensor as a DLPack capsule.
 
         Parameters
         ----------
         stream : int, optional
-            The consumer's stream. None or -1 for host memory.
-        max_version : (int, int), optional
-            The newest version the consumer reads. None or a 0 major gives the layout before 1.0.
-        dl_device : (int, int), optional
-            Where the consumer wants the data; None leaves it where it is.
+            Stream of the consumer. None or -1 for host memory.
+        max_version : tuple of int, optional
+            Newest DLPack version, ``(major, minor)``, that the consumer supports. None or major 0 gives the struct of
+            DLPack before 1.0.
+        dl_device : tuple of int, optional
+            Device, ``(device_type, device_id)``, on which the consumer needs the data; None exports without a copy.
         copy : bool, optional
-            True always copies (and says so in the flags), False never does.
+            True always copies (and sets the flag IS_COPIED), False never does.
+
+        Returns
+        -------
+        capsule
+            Named "dltensor_versioned", or "dltensor" for the struct before 1.0.
 
         Raises
         ------
         BufferError
-            The tensor is read-only and the old layout cannot say so, or the device cannot be reached as asked.
+            The tensor is read-only, which the struct before 1.0 cannot express, or the device cannot be reached as
+            requested.
         TypeError
-            `max_version` is not a pair of integers, `stream` no integer, or `copy` no bool.
+            `max_version` is not a pair of integers, `stream` is not an integer, or `copy` is not a bool.
         ValueError
-            `stream` is none that the device has.
+            The device has no such stream.
+
+        Notes
+        -----
+        Array API 2025.12: ``array.__dlpack__``; DLPack 1.3.
 
         Examples
         --------
@@ -1484,7 +1851,7 @@ cdef class Tensor:
     __array_ufunc__ = _UfuncMethod()
 
     def __array_function__(self, func, types, args, kwargs):
-        """Answer a function of NumPy: ours of the same name, else NumPy's on arrays that share the memory."""
+        """Call the function of this package of the same name, else NumPy's on arrays that share the memory."""
         from .._ops.numpy_dispatch import call_function
         return call_function(func, types, args, kwargs)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The words of the standard as Python values: element types, devices, flags. No tensors here."""
+"""DType, Device and the enumerations of the DLPack standard, and the conversion of dtype and device arguments."""
 import enum
 import sys
 from operator import index
@@ -45,11 +45,11 @@ DLPACK_VERSION = (DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION)
 
 
 class DeviceError(RuntimeError):
-    """A device, its driver or its library is not there, or failed."""
+    """A device, its driver or its library is not available, or failed."""
 
 
 class ConformanceWarning(UserWarning):
-    """A producer broke the DLPack standard in a way that could be repaired."""
+    """A producer violates the DLPack standard in a way that could be corrected."""
 
 
 def _enumerate(kind, str name, list members, str doc):
@@ -61,20 +61,50 @@ def _enumerate(kind, str name, list members, str doc):
 DeviceType = _enumerate(
     enum.IntEnum, "DeviceType",
     [(device_rows[i].name.decode(), device_rows[i].value) for i in range(count(device_rows))],
-    "Where memory lives: every device type of the DLPack standard. Source: ``DLDeviceType`` in dlpack.h.")
+    """Device types of the DLPack standard.
+
+    Notes
+    -----
+    DLPack 1.3: ``DLDeviceType``.
+
+    Examples
+    --------
+    >>> dl.DeviceType.kDLCUDA, dl.DeviceType(1).name
+    (<DeviceType.kDLCUDA: 2>, 'kDLCPU')
+    """)
 HOST_TYPES = tuple([DeviceType(device_rows[i].value) for i in range(count(device_rows)) if device_rows[i].host])
 """The device types whose memory the host can read."""
 DataTypeCode = _enumerate(
     enum.IntEnum, "DataTypeCode",
     [(code_rows[i].name.decode(), code_rows[i].value) for i in range(count(code_rows))],
-    "What an element means: every type code of the DLPack standard. Source: ``DLDataTypeCode`` in dlpack.h.")
+    """Type codes of the DLPack standard.
+
+    Notes
+    -----
+    DLPack 1.3: ``DLDataTypeCode``.
+
+    Examples
+    --------
+    >>> dl.DataTypeCode.kDLFloat, dl.bfloat16.code
+    (<DataTypeCode.kDLFloat: 2>, <DataTypeCode.kDLBfloat: 4>)
+    """)
 Flags = _enumerate(
     enum.IntFlag, "Flags",
     [(flag_rows[i].name.decode(), flag_rows[i].value) for i in range(count(flag_rows))],
-    "What a producer says about an exported tensor. Source: ``DLPACK_FLAG_BITMASK_*`` in dlpack.h.")
+    """Flags with which a producer describes an exported tensor.
+
+    Notes
+    -----
+    DLPack 1.3: ``DLPACK_FLAG_BITMASK_*``.
+
+    Examples
+    --------
+    >>> dl.broadcast_to(dl.arange(3), (2, 3)).flags
+    <Flags.READ_ONLY: 1>
+    """)
 
 cdef bint _little = sys.byteorder == "little"
-cdef dict _by_value = {}    # (code, bits, lanes) packed -> DType: every type that was ever asked for
+cdef dict _by_value = {}    # (code, bits, lanes) packed -> DType, a cache
 cdef dict _by_name = {}
 cdef dict _numpy_dtypes = {}  # DType -> NumPy dtype, or None
 cdef dict _device_text = {device_rows[i].value: device_rows[i].text.decode() for i in range(count(device_rows))}
@@ -105,48 +135,53 @@ cdef object dtype_of(DLDataType value):
     known = _by_value.get(_packed(value))
     if known is not None:
         return known
-    # Not by its numbers: what a producer gives may be no type at all, and messages have to name it.
+    # Without validation: messages have to name what a producer gives, even an invalid type.
     cdef DType made = DType.__new__(DType, 0, 8, 1)
     made.value = value
-    # A program that makes up types without end must not fill memory with them.
+    # Bounded: a program may use any number of types.
     if len(_by_value) < 4096:
         _by_value[_packed(value)] = made
     return made
 
 
 cdef str _legal_bits(uint8_t code):
-    """The widths that validation accepts for a code, in words."""
+    """The widths that validation accepts for a code, as text."""
     cdef const dlt_code_row* row = dlt_code(code)
     widths = [str(bits) for bits in range(1, 65) if row.widths >> (bits - 1) & 1] + ["128"] * (row.wide != 0)
     return f"{', '.join(widths[:-1])} or {widths[-1]}" if len(widths) > 1 else widths[0]
 
 
 cdef class DType:
-    """An element type: a DLPack type code, bits per lane, and lanes.
+    """DType(code, bits=None, lanes=1)\n--\n\nElement type: a DLPack type code, bits per lane, and lanes.
 
-    A value type: hashable, immutable, equal to everything that a dtype argument takes for the same type. Any
-    combination the standard can say is held, also those without a name here. The hash agrees between objects of this
-    class only: ``hash(dl.float32) != hash("float32")``, so a dictionary finds a `DType` by a `DType`, as in NumPy.
+    Immutable and hashable. Compares equal to everything that a dtype argument accepts for the same type. Every
+    combination of numbers that the standard allows is supported, also those without a name. The hash agrees between
+    objects of this class only: ``hash(dl.float32) != hash("float32")``, so a dictionary finds a `DType` by a `DType`,
+    as in NumPy.
 
     Parameters
     ----------
-    code : int, or any dtype_like when `bits` is left out
-        A `DataTypeCode` or any other number from 0 to 255.
-    bits : int
-        Bits of one lane, 1 to 255, and such as validation accepts for the code; a complex number counts whole.
+    code : int or dtype_like
+        A `DataTypeCode` or another number from 0 to 255; without `bits`, anything that `as_dtype` takes.
+    bits : int, optional
+        Bits per lane, 1 to 255, of a width that is valid for the code. For complex types, of the whole number.
     lanes : int, default 1
         Elements of a vector type, 1 to 65535.
 
     Raises
     ------
     ValueError
-        A number is outside its range, or no type of that code has so many bits; the message names it.
+        A number is out of range, or the code has no type of that width; the message names it.
     TypeError
-        A number is no integer, or what is given alone names no element type.
+        A number is not an integer, or the single argument is not a dtype.
 
     See Also
     --------
-    as_dtype : what names an element type.
+    as_dtype : Convert to a DType.
+
+    Notes
+    -----
+    DLPack 1.3: ``DLDataType``.
 
     Examples
     --------
@@ -159,7 +194,7 @@ cdef class DType:
     def __cinit__(self, code, bits=None, lanes=1):
         if bits is None:
             if isinstance(code, int) or lanes != 1:
-                raise TypeError(f"DType: expected code and bits, or the name of a type alone, got {code!r} without "
+                raise TypeError(f"DType: expected code and bits, or the name of a type only, got {code!r} without "
                                 f"bits")
             self.value = read_dtype(code, "DType")
             return
@@ -177,7 +212,13 @@ cdef class DType:
 
     @property
     def code(self):
-        """The type code, a `DataTypeCode` when the standard has one for it, else an int."""
+        """Type code: a `DataTypeCode` if the standard has one, else an int.
+
+        Examples
+        --------
+        >>> dl.float32.code
+        <DataTypeCode.kDLFloat: 2>
+        """
         try:
             return DataTypeCode(self.value.code)
         except ValueError:
@@ -185,22 +226,46 @@ cdef class DType:
 
     @property
     def bits(self):
-        """Bits of one lane; 64 for complex64."""
+        """Bits per lane; 64 for complex64.
+
+        Examples
+        --------
+        >>> dl.complex64.bits, dl.int4.bits
+        (64, 4)
+        """
         return self.value.bits
 
     @property
     def lanes(self):
-        """Elements in one vector; 1 for ordinary types."""
+        """Number of lanes; 1 except for vector types.
+
+        Examples
+        --------
+        >>> dl.float32.lanes, dl.DType("float32x4").lanes
+        (1, 4)
+        """
         return self.value.lanes
 
     @property
     def itemsize(self):
-        """Bytes that one element takes when it stands alone: ``(bits * lanes + 7) // 8``."""
+        """Size of one element in bytes: ``(bits * lanes + 7) // 8``.
+
+        Examples
+        --------
+        >>> dl.float32.itemsize, dl.int4.itemsize
+        (4, 1)
+        """
         return (self.value.bits * self.value.lanes + 7) // 8
 
     @property
     def name(self):
-        """The name: ``"float32"``, ``"float32x4"`` for vectors, ``"dtype(99, 8)"`` for types without one."""
+        """Name: "float32", "float32x4" for vector types, "dtype(99, 8)" for unnamed types.
+
+        Examples
+        --------
+        >>> dl.DType(2, 32, 4).name
+        'float32x4'
+        """
         cdef const DTypeRow* row = _row(self.value)
         if row == NULL:
             return (f"dtype({self.value.code}, {self.value.bits})" if self.value.lanes == 1 else
@@ -209,12 +274,34 @@ cdef class DType:
         return name if self.value.lanes == 1 else f"{name}x{self.value.lanes}"
 
     def __dlpack_data_type__(self):
-        """The type as the three numbers of the standard: (code, bits, lanes)."""
+        """Return the type as DLPack numbers.
+
+        Returns
+        -------
+        tuple of int
+            ``(code, bits, lanes)``.
+
+        Examples
+        --------
+        >>> dl.float32.__dlpack_data_type__()
+        (2, 32, 1)
+        """
         return int(self.value.code), int(self.value.bits), int(self.value.lanes)
 
     @property
     def __numpy_dtype__(self):
-        """The same type as a NumPy dtype, which ``numpy.dtype(x)`` asks for; TypeError when NumPy has none."""
+        """The corresponding NumPy dtype, as ``numpy.dtype(x)`` requests it.
+
+        Raises
+        ------
+        TypeError
+            Neither NumPy nor ml_dtypes has the type.
+
+        Examples
+        --------
+        >>> dl.float32.__numpy_dtype__
+        dtype('float32')
+        """
         found = numpy_dtype(self.value, "numpy.dtype")
         if found is None:
             raise TypeError(f"numpy.dtype: NumPy has no {self}, nor has ml_dtypes; view the bits as an integer type "
@@ -223,7 +310,18 @@ cdef class DType:
 
     @property
     def dtype(self):
-        """As ``__numpy_dtype__``, for NumPy before 2.4."""
+        """The corresponding NumPy dtype, for NumPy before 2.4, which does not read ``__numpy_dtype__``.
+
+        Raises
+        ------
+        TypeError
+            Neither NumPy nor ml_dtypes has the type.
+
+        Examples
+        --------
+        >>> dl.int8.dtype
+        dtype('int8')
+        """
         return self.__numpy_dtype__
 
     def __eq__(self, other):
@@ -249,28 +347,30 @@ for _i in range(count(dtype_rows)):
         DLDataType(code=dtype_rows[_i].code, bits=dtype_rows[_i].bits, lanes=1))
 
 DTYPES = dict(_by_name)
-"""Every named element type, by name."""
+"""Named element types by name."""
 COMPUTED = tuple([dtype_rows[_i].name.decode() for _i in range(count(dtype_rows)) if dtype_rows[_i].computed])
 
 
 cdef str _package_of(kind):
-    """The package that a type says it is from; a type may say anything there."""
+    """The package that ``__module__`` of a type names, which may be any object."""
     module = getattr(kind, "__module__", None)
     return module.partition(".")[0] if isinstance(module, str) else ""
 
 
-# What NumPy and C call our types, beside our own names: letters and words.
+# Other names of our types, from NumPy and C.
 cdef dict _SPELLINGS = {spelling: name for name, spellings in (
     ("bool", "? bool_"), ("int8", "b byte"), ("uint8", "B ubyte"), ("int16", "h short"), ("uint16", "H ushort"),
     ("int32", "i intc"), ("uint32", "I uintc"), ("int64", "l q p n int long longlong intp int_"),
     ("uint64", "L Q P N uint ulong ulonglong uintp"), ("float16", "e half"), ("float32", "f single"),
     ("float64", "d float double"), ("complex64", "F csingle"), ("complex128", "D complex cdouble"),
 ) for spelling in spellings.split()}
+SPELLINGS = tuple(_SPELLINGS)
+"""Names of NumPy and C that a dtype argument takes beside our own."""
 # Letters that a count of bytes follows: "f4".
 cdef dict _LETTERS = {"i": "int", "u": "uint", "f": "float", "c": "complex"}
-# As in NumPy and torch: what Python calculates with, not what a tensor gets when no dtype is given.
+# As in NumPy and torch: the precision of Python's own numbers, not the default dtype of tensors.
 cdef dict _PYTHON_TYPES = {bool: "bool", int: "int64", float: "float64", complex: "complex128"}
-# By NumPy's kind of dtype: what to do with one that DLPack cannot say.
+# By NumPy's kind of dtype: what to do with one that DLPack cannot express.
 cdef dict _REMEDIES = {
     "O": "convert to a dtype of numbers with astype()", "U": "convert to a dtype of numbers with astype()",
     "S": "view the bytes as 'uint8', or convert to numbers with astype()",
@@ -299,12 +399,12 @@ cdef DType _by_spelling(str name, str func):
         if base in _by_name and lanes.isascii() and lanes.isdecimal() and 0 < len(lanes) < 6 and lanes[0] != "0":
             return DType(_by_name[base].code, _by_name[base].bits, int(lanes))
     if found is not None and order == (">" if _little else "<") and found.itemsize > 1:
-        raise ValueError(f"{func}: dtype {name!r} has the byte order of other machines, which DLPack cannot express")
+        raise ValueError(f"{func}: dtype {name!r} has non-native byte order, which DLPack cannot express")
     return found
 
 
 cdef DType _of_type(object kind, str func):
-    """The type that a class stands for, or None: Python's numbers, scalar types of NumPy and ml_dtypes, of ctypes."""
+    """The dtype of a class, or None: Python's numbers, scalar types of NumPy and ml_dtypes, of ctypes."""
     name = _PYTHON_TYPES.get(kind)
     if name is not None:
         return _by_name[name]
@@ -329,7 +429,7 @@ cdef DType _of_type(object kind, str func):
 cdef DType _of_numpy(object x, str func):
     """The type of a NumPy dtype, those of ml_dtypes included."""
     if x.byteorder == ">" and x.itemsize > 1 or x.byteorder == "<" and not _little:
-        raise ValueError(f"{func}: NumPy dtype {x.str!r} has the byte order of other machines, which DLPack cannot "
+        raise ValueError(f"{func}: NumPy dtype {x.str!r} has non-native byte order, which DLPack cannot "
                          f"express; convert with astype(dtype.newbyteorder('='))")
     found = _by_name.get(x.name)
     if found is None:
@@ -340,7 +440,7 @@ cdef DType _of_numpy(object x, str func):
 
 
 cdef object _find_dtype(object x, str func):
-    """The DType that `x` names, or None when it is nothing that names one. Raises where it nearly does."""
+    """Convert a dtype_like to a DType; None when `x` is not dtype_like. Raises for dtypes unknown to DLPack."""
     if type(x) is DType:
         return x
     if isinstance(x, str):
@@ -366,14 +466,14 @@ cdef object _find_dtype(object x, str func):
         return _by_name[name]
     if hasattr(x, "byteorder") and hasattr(x, "name"):
         return _of_numpy(x, func)
-    # A tensor has a dtype and is none.
+    # A tensor has a dtype, but is not dtype_like.
     if hasattr(x, "dtype") and hasattr(x.dtype, "name") and not hasattr(x, "shape"):
         return _by_name.get(x.dtype.name)
     return None
 
 
 cdef object _equals_meaning(DType dtype, object other):
-    """Compare with what `other` names; NotImplemented where it names no type, so that its own ``__eq__`` is asked."""
+    """Compare with a dtype_like; NotImplemented for anything else, so that its own ``__eq__`` is called."""
     try:
         found = _find_dtype(other, "DType")
     except Exception:
@@ -382,7 +482,7 @@ cdef object _equals_meaning(DType dtype, object other):
 
 
 cdef DLDataType read_dtype(object x, str func) except *:
-    """What a caller means by a dtype argument; `func` names the function in errors."""
+    """Convert a dtype argument; `func` is the name of the function in messages."""
     if type(x) is DType:
         return (<DType>x).value
     found = _find_dtype(x, func)
@@ -394,7 +494,7 @@ cdef DLDataType read_dtype(object x, str func) except *:
         raise TypeError(f"{func}: there is no dtype named {quoted(x, 80)}; "
                         f"{f'did you mean {close[0]!r}? ' if close else ''}dltensor.DTYPES has all names")
     if hasattr(x, "shape") and hasattr(x, "dtype"):
-        raise TypeError(f"{func}: expected a dtype, got {type(x).__qualname__}, which has one; give its .dtype")
+        raise TypeError(f"{func}: expected a dtype, got a tensor of type {type(x).__qualname__}; pass its .dtype")
     raise TypeError(f"{func}: dtype must be a dltensor.DType, its name, a type such as float, or a NumPy, ml_dtypes "
                     f"or torch dtype, got {quoted(x, 80)}")
 
@@ -427,12 +527,22 @@ cdef object numpy_dtype(DLDataType value, str func):
 
 
 def dtype_text(uint8_t code, uint8_t bits, uint16_t lanes=1):
-    """Name the type that three numbers stand for, also when they are none that a `DType` can be made of.
+    """Return the name of the dtype with the given numbers, valid or not.
+
+    Parameters
+    ----------
+    code, bits, lanes : int
+        Fields of a ``DLDataType``.
+
+    Returns
+    -------
+    str
+        The name.
 
     Raises
     ------
     OverflowError
-        The numbers do not fit their fields.
+        A number does not fit its field.
 
     Examples
     --------
@@ -443,22 +553,33 @@ def dtype_text(uint8_t code, uint8_t bits, uint16_t lanes=1):
 
 
 def as_dtype(x, str where="as_dtype"):
-    """Return what `x` names as a `DType`.
+    """Convert a dtype_like to a `DType`.
 
     Parameters
     ----------
     x : dtype_like
         A DType, its name, NumPy's names for it (``"f4"``, ``"<f4"``, ``"double"``), a NumPy, ml_dtypes, torch or jax
-        dtype or scalar type, a number type of ctypes or Python, or any object with ``__dlpack_data_type__``.
-        Python's ``float`` is float64, ``int`` int64 and ``complex`` complex128, as in NumPy and torch; tensors made
-        from Python numbers without a dtype are float32, int64 and complex64.
+        dtype or scalar type, a number type of ctypes or Python, or any object with ``__dlpack_data_type__``. Python's
+        ``float`` is float64, ``int`` int64 and ``complex`` complex128, as in NumPy and torch; tensors made from Python
+        numbers without a dtype are float32, int64 and complex64.
+    where : str, default "as_dtype"
+        Name of the function in error messages.
+
+    Returns
+    -------
+    DType
+        The element type.
 
     Raises
     ------
     TypeError
-        `x` names no element type.
+        `x` is not a dtype.
     ValueError
-        `x` has the byte order of the other kind of machine, which DLPack cannot say.
+        `x` has non-native byte order, which DLPack cannot express.
+
+    See Also
+    --------
+    as_device : Convert to a Device.
 
     Examples
     --------
@@ -479,22 +600,31 @@ cdef object device_of(DLDevice value):
 
 
 cdef class Device:
-    """A device: a DLPack device type and a device number.
+    """Device(type, id=None)\n--\n\nDevice: a DLPack device type and a device number.
 
-    A value type: equal by value, hashable, immutable.
+    Immutable, hashable and equal by value.
 
     Parameters
     ----------
-    type : str, DeviceType, int, Device, or an object with ``__dlpack_device__``
-        ``"cpu"``, ``"cuda"``, ``"cuda:1"``, ``DeviceType.kDLCUDA``, 2.
-    id : int, default 0
+    type : device_like
+        ``"cpu"``, ``"cuda"``, ``"cuda:1"``, ``DeviceType.kDLCUDA``, 2, or an object with ``__dlpack_device__``.
+    id : int, optional
+        Device number, by default 0.
 
     Raises
     ------
     ValueError
-        The name is none of the standard's, or the number is negative.
+        The standard has no device of that name, or the number is negative.
     TypeError
-        `type` is nothing that names a device.
+        `type` is not a device.
+
+    See Also
+    --------
+    as_device : Convert to a Device.
+
+    Notes
+    -----
+    DLPack 1.3: ``DLDevice``.
 
     Examples
     --------
@@ -506,7 +636,7 @@ cdef class Device:
         cdef DLDevice value = read_device(type, "Device")
         if id is not None:
             if isinstance(type, str) and ":" in type:
-                raise ValueError(f"Device: give the number once, got {type!r} and id={id}")
+                raise ValueError(f"Device: the number is given twice, got {type!r} and id={id}")
             if not 0 <= id < 2**31:
                 raise ValueError(f"Device: id must be from 0 to 2147483647, got {id}")
             value.device_id = id
@@ -514,7 +644,13 @@ cdef class Device:
 
     @property
     def type(self):
-        """The `DeviceType`, or an int when the standard has no such number."""
+        """Device type: a `DeviceType`, or an int if the standard has no such number.
+
+        Examples
+        --------
+        >>> dl.Device("cuda:1").type
+        <DeviceType.kDLCUDA: 2>
+        """
         try:
             return DeviceType(<int32_t>self.value.device_type)
         except ValueError:
@@ -522,11 +658,28 @@ cdef class Device:
 
     @property
     def id(self):
-        """The device number; 0 for host memory."""
+        """Device number; 0 for host memory.
+
+        Examples
+        --------
+        >>> dl.Device("cuda:1").id
+        1
+        """
         return self.value.device_id
 
     def __dlpack_device__(self):
-        """The device as the two numbers of the standard."""
+        """Return the device as DLPack numbers.
+
+        Returns
+        -------
+        tuple of int
+            ``(device_type, device_id)``.
+
+        Examples
+        --------
+        >>> dl.Device("cuda:1").__dlpack_device__()
+        (2, 1)
+        """
         return <int32_t>self.value.device_type, self.value.device_id
 
     def __eq__(self, other):
@@ -552,7 +705,7 @@ cdef class Device:
 
 
 cdef DLDevice read_device(object x, str func) except *:
-    """What a caller means by a device argument; `func` names the function in errors."""
+    """Convert a device argument; `func` is the name of the function in messages."""
     cdef DLDevice value
     value.device_type = kDLCPU
     value.device_id = 0
@@ -561,7 +714,7 @@ cdef DLDevice read_device(object x, str func) except *:
     if isinstance(x, str):
         text, colon, number = x.partition(":")
         if text not in _device_value or colon and not number.isdecimal():
-            raise ValueError(f"{func}: device must be one of {', '.join(_device_value)}, with ':number' if you like, "
+            raise ValueError(f"{func}: device must be one of {', '.join(_device_value)}, optionally with ':number', "
                              f"got {x!r}")
         value.device_type = <DLDeviceType><int32_t>_device_value[text]
         if colon:
@@ -596,7 +749,7 @@ def _foreign_device(x):
 
 
 cdef object read_copy_flag(object x, str func):
-    """What a caller means by a copy argument: True, False or None; `func` names the function in errors."""
+    """Convert a copy argument to True, False or None; `func` is the name of the function in messages."""
     if x is None or x is True or x is False:
         return x
     if type(x).__name__ in ("bool", "bool_") and _package_of(type(x)) == "numpy":
@@ -605,14 +758,31 @@ cdef object read_copy_flag(object x, str func):
 
 
 def as_device(x, str where="as_device"):
-    """Return what `x` names as a `Device`.
+    """Convert a device_like to a `Device`.
+
+    Parameters
+    ----------
+    x : device_like
+        A Device, a name such as ``"cuda:1"``, a `DeviceType` or its number, a pair of numbers, an object with
+        ``__dlpack_device__``, or a device of torch, jax or cupy.
+    where : str, default "as_device"
+        Name of the function in error messages.
+
+    Returns
+    -------
+    Device
+        The device.
 
     Raises
     ------
     TypeError
-        `x` names no device.
+        `x` is not a device.
     ValueError
-        The name is none of the standard's.
+        The standard has no device of that name.
+
+    See Also
+    --------
+    as_dtype : Convert to a DType.
 
     Examples
     --------
@@ -622,7 +792,7 @@ def as_device(x, str where="as_device"):
     return device_of(read_device(x, where))
 
 
-# Where users find them, in errors, pickles and help.
+# The public name, in messages, pickles and help().
 (<PyTypeObject*>DType).tp_name = "dltensor.DType"
 (<PyTypeObject*>Device).tp_name = "dltensor.Device"
 for _kind in (DeviceError, ConformanceWarning):

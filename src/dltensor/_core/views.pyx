@@ -114,7 +114,7 @@ def raw_bytes(Tensor t):
     Raises
     ------
     ValueError
-        The elements do not lie side by side.
+        The elements are not contiguous.
 
     Examples
     --------
@@ -124,7 +124,7 @@ def raw_bytes(Tensor t):
     cdef Place place
     cdef Tensor made
     if not t.is_contiguous:
-        raise ValueError(f"raw_bytes: shape {t.shape} with strides {t.strides} does not lie side by side; copy() first")
+        raise ValueError(f"raw_bytes: shape {t.shape} with strides {t.strides} is not contiguous; copy() first")
     place.ndim = 1
     place.offset = 0
     place.shape[0] = t.nbytes
@@ -141,7 +141,7 @@ def from_raw(Tensor data, shape, dtype, bint padded=False, bint readonly=False):
     Raises
     ------
     ValueError
-        `data` is not one row of uint8 side by side, or has another number of bytes than the shape needs.
+        `data` is not a contiguous row of uint8, or has another number of bytes than the shape needs.
 
     Examples
     --------
@@ -153,7 +153,7 @@ def from_raw(Tensor data, shape, dtype, bint padded=False, bint readonly=False):
     cdef DLDataType value = read_dtype(dtype, "from_raw")
     cdef int64_t size, needed, bits = value.bits * value.lanes
     if data.dtype.name != "uint8" or data.impl.dl.ndim != 1 or not data.is_contiguous:
-        raise ValueError(f"from_raw: expected one row of uint8 side by side, got shape {data.shape} of {data.dtype}")
+        raise ValueError(f"from_raw: expected a contiguous row of uint8, got shape {data.shape} of {data.dtype}")
     place.ndim = read_shape(shape, place.shape, "from_raw")
     place.offset = 0
     size = counted(place.ndim, place.shape, value, "from_raw")
@@ -205,13 +205,13 @@ def fill_arange(Tensor t, start, step, str func="fill_arange"):
 
     Parameters
     ----------
-    t : Tensor, writable, side by side, of a type with a meaning
+    t : Tensor, writable, contiguous, of a named dtype
     start, step : both int, else both are read as complex numbers
 
     Raises
     ------
     ValueError
-        The tensor is read-only or not side by side.
+        The tensor is read-only or not contiguous.
     TypeError
         The element type has no meaning here.
     DeviceError
@@ -231,7 +231,7 @@ def fill_arange(Tensor t, start, step, str func="fill_arange"):
     check_host(t, func)
     check_writable(&t.impl.dl, t.impl.flags, func)
     if not t.is_contiguous:
-        raise ValueError(f"{func}: shape {t.shape} with strides {t.strides} does not lie side by side")
+        raise ValueError(f"{func}: shape {t.shape} with strides {t.strides} is not contiguous")
     if find_type(t.impl.dl.dtype) < 0 or t.impl.dl.dtype.lanes != 1:
         raise TypeError(f"{func}: a number cannot be written to {t.dtype}")
     if whole:
@@ -265,7 +265,7 @@ def write_spaced(Tensor t, start, stop, steps, str func="write_spaced"):
 
     Parameters
     ----------
-    t : Tensor, writable, side by side, of a type with a meaning
+    t : Tensor, writable, contiguous, of a named dtype
     start, stop : what has ``as_integer_ratio()`` with a power of two below, as int and finite floats; or, where `t` is
         complex, pairs of these: the real part and the imaginary part
     steps : int, at least 1
@@ -273,7 +273,7 @@ def write_spaced(Tensor t, start, stop, steps, str func="write_spaced"):
     Raises
     ------
     ValueError
-        The tensor is read-only or not side by side.
+        The tensor is read-only or not contiguous.
     TypeError
         The element type has no meaning here.
     DeviceError
@@ -289,7 +289,7 @@ def write_spaced(Tensor t, start, stop, steps, str func="write_spaced"):
     check_host(t, func)
     check_writable(&t.impl.dl, t.impl.flags, func)
     if not t.is_contiguous:
-        raise ValueError(f"{func}: shape {t.shape} with strides {t.strides} does not lie side by side")
+        raise ValueError(f"{func}: shape {t.shape} with strides {t.strides} is not contiguous")
     if row < 0 or part.lanes != 1:
         raise TypeError(f"{func}: a number cannot be written to {t.dtype}")
     if type_table[row].kind == COMPLEX:

@@ -58,11 +58,16 @@ class NamespaceInfo:
 
 
 def info():
-    """Return what this namespace can do; see the array API standard, "Inspection".
+    """Return what this namespace supports, as an object with the methods of the array API.
 
-    Raises
-    ------
-    Nothing.
+    Returns
+    -------
+    NamespaceInfo
+        With ``capabilities()``, ``default_device()``, ``default_dtypes()``, ``devices()`` and ``dtypes()``.
+
+    Notes
+    -----
+    Array API 2025.12: ``__array_namespace_info__``.
 
     Examples
     --------

@@ -37,7 +37,7 @@ cdef int _convert(Operand* operands, const CastOptions& options, str func) excep
         padded |= 8
     if operands[0].type < 0 or operands[1].type < 0:
         raise TypeError(f"{func}: {dtype_of(source.dtype)} cannot be converted to {dtype_of(out.dtype)}; at least one "
-                        f"has no known meaning")
+                        f"has no conversion")
     if device.device_type != kDLCPU:
         engine_of(device, func).cast(&operands[0], &operands[1], options)
         return 0
@@ -70,29 +70,45 @@ cdef CastOptions _options(object rounding, object saturate, object scale, object
 
 
 def astype(x, dtype, /, *, copy=True, device=None, padded=False):
-    """Return `x` as another dtype.
+    """Convert the elements of `x` to another dtype.
 
     Parameters
     ----------
-    x : Tensor or any object with DLPack
-    dtype : DType or what names one
+    x : array_like
+        Tensor, or any object that supports DLPack.
+    dtype : dtype_like
+        Dtype of the result.
     copy : bool, default True
-        False gives `x` itself when it has the dtype already.
-    device : Device or what names one, optional
+        False returns `x` itself if it has the dtype already.
+    device : device_like, optional
+        Device of the result; by default that of `x`.
     padded : bool, default False
-        A dtype of fewer than 8 bits gets a byte for each element instead of being packed.
+        Store each element of a dtype of fewer than 8 bits in one byte instead of packing the elements.
+
+    Returns
+    -------
+    Tensor
+        A new tensor in C order, or `x` itself.
 
     Raises
     ------
     TypeError
-        Either dtype has no known meaning, or a complex one would become real.
+        A dtype has no conversion, or a complex dtype would become real.
+    MemoryError
+        The allocation failed.
 
-    Source: Python array API standard 2025.12, ``astype``.
+    See Also
+    --------
+    cast : Convert with rounding, saturation and scale.
+
+    Notes
+    -----
+    Array API 2025.12: ``astype``.
 
     Examples
     --------
-    >>> dl.astype(dl.asarray([1.7, -1.7]), "int8").tolist()
-    [1, -1]
+    >>> dl.astype(dl.asarray([1.7, -1.7]), "int8")
+    Tensor([ 1, -1], shape=(2,), device=cpu, dtype=int8)
     """
     cdef Operand[2] operands
     cdef Operand* source = operands
@@ -139,36 +155,43 @@ cdef Tensor _tensor(object x, str func):
 
 
 def cast(tensor, dtype_or_out, *, rounding="truncate", saturate=None, scale=None, offset=None):
-    """Convert elements: ``tensor * scale + offset`` as another dtype, in one pass.
+    """Convert ``tensor * scale + offset`` to another dtype in one pass.
 
     Parameters
     ----------
-    tensor : Tensor or any object with DLPack
-    dtype_or_out : DType or what names one, or a writable tensor of the same shape
-    rounding : "truncate" or "nearest", default "truncate"
-        How a float becomes an integer: toward 0, or to the nearest, half to even. NaN becomes 0, and what is beyond the
-        dtype its nearest end.
+    tensor : array_like
+        Tensor, or any object that supports DLPack.
+    dtype_or_out : dtype_like or array_like
+        Dtype of the result, or a writable tensor of the same shape to write to.
+    rounding : {"truncate", "nearest"}, default "truncate"
+        How a float becomes an integer: toward 0, or to the nearest integer, half to even. NaN becomes 0, and values
+        outside the range of the dtype become its nearest limit.
     saturate : bool, optional
-        Integers beyond the dtype become its nearest end instead of keeping their low bits, and floats too large for
-        an 8-bit float its largest instead of infinity or NaN.
+        True clamps integers outside the range of the dtype instead of keeping their low bits, and floats outside the
+        range of an 8-bit float to its largest value instead of infinity or NaN.
     scale, offset : float, optional
-        Applied before the conversion, in float32 or, from 32-bit integers and float64, in float64.
+        Applied before the conversion, in float32; for 32- and 64-bit integers and float64 in float64.
 
     Returns
     -------
-    Tensor, or the second argument when it is one
+    Tensor
+        A new tensor, or the second argument when that is a tensor.
 
     Raises
     ------
     TypeError
-        A dtype has no known meaning.
+        A dtype has no conversion.
     ValueError
-        `out` has another shape, is read-only, or `rounding` is neither of the two.
+        `out` has another shape or is read-only, or `rounding` is neither "truncate" nor "nearest".
+
+    See Also
+    --------
+    astype : Convert as the array API does.
 
     Examples
     --------
-    >>> dl.cast(dl.asarray([-1.0, 2.5, 300.0]), "uint8", rounding="nearest").tolist()
-    [0, 2, 255]
+    >>> dl.cast(dl.asarray([-1.0, 2.5, 300.0]), "uint8", rounding="nearest")
+    Tensor([  0,   2, 255], shape=(3,), device=cpu, dtype=uint8)
     """
     cdef Operand[2] operands
     cdef PyObject* used[2]
@@ -213,26 +236,35 @@ cdef bint _names_dtype(object x) except -1:
 
 
 def where(condition, x1, x2, /):
-    """Return elements of `x1` where `condition` is true, else of `x2`.
+    """Select elements of `x1` where `condition` is true, else of `x2`.
 
     Parameters
     ----------
-    condition : Tensor of bool, or any object with DLPack
-    x1, x2 : Tensor, any object with DLPack, or a number
+    condition : array_like of bool
+        Tensor, or any object that supports DLPack.
+    x1, x2 : array_like or number
+        Operands to select from; they broadcast and promote.
+
+    Returns
+    -------
+    Tensor
+        Of the common shape and dtype.
 
     Raises
     ------
     TypeError
-        `condition` is not bool, or the other two have no dtype in common.
+        `condition` is not bool, or `x1` and `x2` have no common dtype.
     ValueError
         The shapes do not broadcast, or the devices differ.
 
-    Source: Python array API standard 2025.12, ``where``.
+    Notes
+    -----
+    Array API 2025.12: ``where``.
 
     Examples
     --------
-    >>> dl.where(dl.asarray([True, False]), 1, dl.asarray([7, 8])).tolist()
-    [1, 8]
+    >>> dl.where(dl.asarray([True, False]), 1, dl.asarray([7, 8]))
+    Tensor([1, 8], shape=(2,), device=cpu, dtype=int64)
     """
     cdef Operand[4] operands
     cdef PyObject* used[3]
@@ -277,30 +309,47 @@ def where(condition, x1, x2, /):
 
 
 def clip(x, /, min=None, max=None, *, out=None):
-    """Keep every element between a lowest and a highest value; NaN stays.
+    """Limit every element to a range; NaN stays NaN.
 
     Parameters
     ----------
-    x : Tensor or any object with DLPack; bool, integers or floats
-    min, max : Tensor, any object with DLPack, number or None
-        They broadcast and promote with `x`. None does not bound; where `min` is above `max`, the result is `max`.
-    out : Tensor or writable object with DLPack, optional; overwritten and returned
+    x : array_like
+        Tensor, or any object that supports DLPack, of bool, integer or float dtype.
+    min, max : array_like, number or None
+        Limits, which broadcast and promote with `x`. None means no limit. Where `min` exceeds `max`, the result is
+        `max`.
+    out : array_like, optional
+        Writable tensor of the shape of the result; overwritten and returned.
+
+    Returns
+    -------
+    Tensor
+        Of the common shape and dtype. `out`, when it is given.
 
     Raises
     ------
     TypeError
-        An operand is complex, or there is no dtype in common.
+        An operand is complex, or there is no common dtype.
     ValueError
-        Shapes do not broadcast, or `out` has another shape or is read-only.
+        The shapes do not broadcast, or `out` is read-only or has another shape.
     OverflowError
-        A Python integer is outside the dtype.
+        A Python integer is outside the range of the dtype.
 
-    Source: Python array API standard 2025.12, ``clip``.
+    See Also
+    --------
+    maximum : Apply a lower limit only.
+    minimum : Apply an upper limit only.
+
+    Notes
+    -----
+    Array API 2025.12: ``clip``.
 
     Examples
     --------
-    >>> dl.clip(dl.asarray([1, 5, 9]), 2, 6).tolist(), dl.clip(dl.asarray([1, 5, 9]), max=6).tolist()
-    ([2, 5, 6], [1, 5, 6])
+    >>> dl.clip(dl.asarray([1, 5, 9]), 2, 6)
+    Tensor([2, 5, 6], shape=(3,), device=cpu, dtype=int64)
+    >>> dl.clip(dl.asarray([1, 5, 9]), max=6).tolist()
+    [1, 5, 6]
     """
     if min is None and max is None:
         return copy(x) if out is None else copy(x, out)
@@ -312,16 +361,19 @@ def clip(x, /, min=None, max=None, *, out=None):
 
 
 def copy(src, dst=None):
-    """Copy elements, broadcast, without conversion.
+    """Copy elements, with broadcasting and without conversion.
 
     Parameters
     ----------
-    src : Tensor or any object with DLPack
-    dst : writable Tensor or object with DLPack, optional; None makes a new tensor in C order
+    src : array_like
+        Tensor, or any object that supports DLPack.
+    dst : array_like, optional
+        Writable tensor of the same dtype; None makes a new tensor in C order.
 
     Returns
     -------
-    Tensor, or `dst`
+    Tensor
+        The new tensor, or `dst`.
 
     Raises
     ------
@@ -330,10 +382,15 @@ def copy(src, dst=None):
     ValueError
         `src` does not broadcast to `dst`, or `dst` is read-only.
 
+    See Also
+    --------
+    cast : Copy with conversion.
+
     Examples
     --------
-    >>> dl.copy(dl.asarray([1, 2]), dl.empty((2, 2), dtype="int64")).tolist()
-    [[1, 2], [1, 2]]
+    >>> dl.copy(dl.asarray([1, 2]), dl.empty((2, 2), dtype="int64"))
+    Tensor([[1, 2],
+            [1, 2]], shape=(2, 2), device=cpu, dtype=int64)
     """
     cdef Tensor source = view_any(src, None, "copy"), target
     if source is None:
@@ -355,25 +412,34 @@ def fill(scalar, dst, *, saturate=False):
     Parameters
     ----------
     scalar : number
-    dst : writable Tensor or object with DLPack
+        Value to write.
+    dst : array_like
+        Writable tensor, or object that supports DLPack.
     saturate : bool, default False
-        A number beyond the dtype becomes its nearest end; fractions are rounded half to even, NaN becomes 0.
+        Clamp the number to the range of the dtype, round fractions half to even, and write 0 for NaN.
 
     Returns
     -------
-    `dst`
+    array_like
+        The argument `dst`.
 
     Raises
     ------
     OverflowError
-        The number is outside the dtype and `saturate` is False.
+        The number is outside the range of the dtype and `saturate` is False.
     ValueError
-        `dst` is read-only or its elements share memory.
+        `dst` is read-only, or its elements share memory.
+    TypeError
+        `dst` is not a tensor.
+
+    See Also
+    --------
+    full : Make a new tensor.
 
     Examples
     --------
-    >>> dl.fill(300, dl.empty(2, dtype="uint8"), saturate=True).tolist()
-    [255, 255]
+    >>> dl.fill(300, dl.empty(2, dtype="uint8"), saturate=True)
+    Tensor([255, 255], shape=(2,), device=cpu, dtype=uint8)
     """
     cdef Tensor target = view_any(dst, False, "fill")
     cdef Scalar value

@@ -32,23 +32,40 @@ def zeros(shape, *, dtype=None, device=None):
     Parameters
     ----------
     shape : int or sequence of int
-    dtype : DType or what names one, default float32
-        A type whose meaning is not known gets bytes of 0.
-    device : Device or what names one, default "cpu"
+        Shape of the tensor.
+    dtype : dtype_like, default float32
+        Element type. An unnamed type is filled with zero bytes.
+    device : device_like, default "cpu"
+        Device of the tensor.
+
+    Returns
+    -------
+    Tensor
+        In C order.
 
     Raises
     ------
     ValueError
-        An extent is negative, or the size is beyond 2^63 - 1 bytes.
+        An extent is negative, or the size exceeds 2^63 - 1 bytes.
     MemoryError
-        The memory cannot be had.
+        The allocation failed.
     DeviceError
-        The device is not there.
+        The device is not available.
+
+    See Also
+    --------
+    empty : Return an uninitialized tensor.
+    zeros_like : Take the shape from another tensor.
+
+    Notes
+    -----
+    Array API 2025.12: ``zeros``.
 
     Examples
     --------
-    >>> dl.zeros((2, 2), dtype="int8").tolist()
-    [[0, 0], [0, 0]]
+    >>> dl.zeros((2, 2), dtype="int8")
+    Tensor([[0, 0],
+            [0, 0]], shape=(2, 2), device=cpu, dtype=int8)
     """
     return _zeros("zeros", shape, dtype, device)
 
@@ -68,56 +85,88 @@ def ones(shape, *, dtype=None, device=None):
     Parameters
     ----------
     shape : int or sequence of int
-    dtype : DType or what names one, default float32
-    device : Device or what names one, default "cpu"
+        Shape of the tensor.
+    dtype : dtype_like, default float32
+        Element type.
+    device : device_like, default "cpu"
+        Device of the tensor.
+
+    Returns
+    -------
+    Tensor
+        In C order.
 
     Raises
     ------
     ValueError
-        An extent is negative, or the size is beyond 2^63 - 1 bytes.
+        An extent is negative, or the size exceeds 2^63 - 1 bytes.
     MemoryError
-        The memory cannot be had.
+        The allocation failed.
     TypeError
-        The type has no number 1.
+        The dtype cannot represent 1.
     DeviceError
-        The device is not there.
+        The device is not available.
+
+    See Also
+    --------
+    ones_like : Take the shape from another tensor.
+
+    Notes
+    -----
+    Array API 2025.12: ``ones``.
 
     Examples
     --------
-    >>> dl.ones(3).tolist()
-    [1.0, 1.0, 1.0]
+    >>> dl.ones(3)
+    Tensor([1., 1., 1.], shape=(3,), device=cpu, dtype=float32)
     """
     return full_for("ones", shape, 1, DTYPES["float32"] if dtype is None else dtype, device)
 
 
 def full(shape, fill_value, *, dtype=None, device=None):
-    """Return a tensor with one number everywhere.
+    """Return a tensor in which every element has the same value.
 
     Parameters
     ----------
     shape : int or sequence of int
+        Shape of the tensor.
     fill_value : bool, int, float or complex
-    dtype : DType or what names one
-        None takes the default of the number's kind: bool, int64, float32 or complex64.
-    device : Device or what names one, default "cpu"
+        Value of every element.
+    dtype : dtype_like, optional
+        Element type. By default bool, int64, float32 or complex64, by the kind of `fill_value`.
+    device : device_like, default "cpu"
+        Device of the tensor.
+
+    Returns
+    -------
+    Tensor
+        In C order.
 
     Raises
     ------
     ValueError
-        An extent is negative, or the size is beyond 2^63 - 1 bytes.
+        An extent is negative, or the size exceeds 2^63 - 1 bytes.
     MemoryError
-        The memory cannot be had.
+        The allocation failed.
     OverflowError
-        The number is outside `dtype`.
+        `fill_value` is outside the range of `dtype`.
     TypeError
-        `fill_value` is not a number that `dtype` can hold.
+        `fill_value` is not a number that `dtype` can represent.
     DeviceError
-        The device is not there.
+        The device is not available.
+
+    See Also
+    --------
+    full_like : Take the shape from another tensor.
+
+    Notes
+    -----
+    Array API 2025.12: ``full``.
 
     Examples
     --------
-    >>> dl.full((2,), 7).tolist(), dl.full((2,), 0.5).dtype
-    ([7, 7], dltensor.float32)
+    >>> dl.full((2,), 7)
+    Tensor([7, 7], shape=(2,), device=cpu, dtype=int64)
     """
     return full_for("full", shape, fill_value, dtype, device)
 
@@ -128,103 +177,177 @@ def _like(x, dtype, device):
 
 
 def empty_like(x, /, *, dtype=None, device=None):
-    """Return a tensor of the shape of `x` whose elements are whatever was there.
+    """Return an uninitialized tensor with the shape of `x`.
 
     Parameters
     ----------
-    x : Tensor or any DLPack object
-    dtype, device : optional
-        None takes those of `x`.
+    x : array_like
+        Tensor, or any object that supports DLPack.
+    dtype : dtype_like, optional
+        Element type; by default that of `x`.
+    device : device_like, optional
+        Device; by default that of `x`.
+
+    Returns
+    -------
+    Tensor
+        In C order, with undefined elements.
 
     Raises
     ------
     DeviceError
-        The device is not there.
+        The device is not available.
     TypeError
-        `dtype` names no element type.
+        `dtype` is not a dtype.
+    MemoryError
+        The allocation failed.
+
+    See Also
+    --------
+    empty : Give the shape.
+
+    Notes
+    -----
+    Array API 2025.12: ``empty_like``.
 
     Examples
     --------
-    >>> dl.empty_like(dl.zeros((2, 3), dtype="int8")).dtype
-    dltensor.int8
+    >>> made = dl.empty_like(dl.zeros((2, 3), dtype="int8"))
+    >>> made.shape, made.dtype
+    ((2, 3), dltensor.int8)
     """
     shape, dtype, device = _like(x, dtype, device)
     return empty_for("empty_like", shape, dtype, device)
 
 
 def zeros_like(x, /, *, dtype=None, device=None):
-    """Return zeros in the shape of `x`.
+    """Return a tensor of zeros with the shape of `x`.
 
     Parameters
     ----------
-    x : Tensor or any DLPack object
-    dtype, device : optional
-        None takes those of `x`.
+    x : array_like
+        Tensor, or any object that supports DLPack.
+    dtype : dtype_like, optional
+        Element type; by default that of `x`.
+    device : device_like, optional
+        Device; by default that of `x`.
+
+    Returns
+    -------
+    Tensor
+        In C order.
 
     Raises
     ------
     DeviceError
-        The device is not there.
+        The device is not available.
     TypeError
-        `dtype` names no element type.
+        `dtype` is not a dtype.
+    MemoryError
+        The allocation failed.
+
+    See Also
+    --------
+    zeros : Give the shape.
+
+    Notes
+    -----
+    Array API 2025.12: ``zeros_like``.
 
     Examples
     --------
-    >>> dl.zeros_like(dl.ones(2)).tolist()
-    [0.0, 0.0]
+    >>> dl.zeros_like(dl.ones(2))
+    Tensor([0., 0.], shape=(2,), device=cpu, dtype=float32)
     """
     shape, dtype, device = _like(x, dtype, device)
     return _zeros("zeros_like", shape, dtype, device)
 
 
 def ones_like(x, /, *, dtype=None, device=None):
-    """Return ones in the shape of `x`.
+    """Return a tensor of ones with the shape of `x`.
 
     Parameters
     ----------
-    x : Tensor or any DLPack object
-    dtype, device : optional
-        None takes those of `x`.
+    x : array_like
+        Tensor, or any object that supports DLPack.
+    dtype : dtype_like, optional
+        Element type; by default that of `x`.
+    device : device_like, optional
+        Device; by default that of `x`.
+
+    Returns
+    -------
+    Tensor
+        In C order.
 
     Raises
     ------
     DeviceError
-        The device is not there.
+        The device is not available.
     TypeError
-        The type has no number 1.
+        The dtype cannot represent 1.
+    MemoryError
+        The allocation failed.
+
+    See Also
+    --------
+    ones : Give the shape.
+
+    Notes
+    -----
+    Array API 2025.12: ``ones_like``.
 
     Examples
     --------
-    >>> dl.ones_like(dl.zeros(2)).tolist()
-    [1.0, 1.0]
+    >>> dl.ones_like(dl.zeros(2))
+    Tensor([1., 1.], shape=(2,), device=cpu, dtype=float32)
     """
     shape, dtype, device = _like(x, dtype, device)
     return full_for("ones_like", shape, 1, dtype, device)
 
 
 def full_like(x, /, fill_value, *, dtype=None, device=None):
-    """Return one number everywhere in the shape of `x`.
+    """Return a tensor with the shape of `x` in which every element has the same value.
 
     Parameters
     ----------
-    x : Tensor or any DLPack object
+    x : array_like
+        Tensor, or any object that supports DLPack.
     fill_value : bool, int, float or complex
-    dtype, device : optional
-        None takes those of `x`.
+        Value of every element.
+    dtype : dtype_like, optional
+        Element type; by default that of `x`.
+    device : device_like, optional
+        Device; by default that of `x`.
+
+    Returns
+    -------
+    Tensor
+        In C order.
 
     Raises
     ------
     OverflowError
-        The number is outside the dtype.
+        `fill_value` is outside the range of the dtype.
     TypeError
-        `fill_value` is not a number that the dtype can hold.
+        `fill_value` is not a number that the dtype can represent.
     DeviceError
-        The device is not there.
+        The device is not available.
+    MemoryError
+        The allocation failed.
+
+    See Also
+    --------
+    full : Give the shape.
+
+    Notes
+    -----
+    Array API 2025.12: ``full_like``.
 
     Examples
     --------
-    >>> dl.full_like(dl.zeros(2), 3).tolist()
-    [3.0, 3.0]
+    >>> dl.full_like(dl.zeros(2), 3)
+    Tensor([3., 3.], shape=(2,), device=cpu, dtype=float32)
     """
     shape, dtype, device = _like(x, dtype, device)
     return full_for("full_like", shape, fill_value, dtype, device)
@@ -242,33 +365,52 @@ def _number(value, name, where, *, real=False):
 
 
 def arange(start, /, stop=None, step=1, *, dtype=None, device=None):
-    """Return evenly spaced numbers from `start` up to, not including, `stop`.
+    """Return evenly spaced numbers from `start` up to, but not including, `stop`.
 
     Parameters
     ----------
-    start : int or float; with `stop` left out it is the end, and the start is 0
+    start : int or float
+        First number. When `stop` is omitted, this is the end, and the start is 0.
     stop : int or float, optional
+        End of the range, which is excluded.
     step : int or float, default 1
-    dtype : DType or what names one
-        None gives int64 when all three are integers, else float32. Numbers are computed exactly for integers, in
-        double precision otherwise, and rounded once.
-    device : Device or what names one, default "cpu"
+        Difference between consecutive numbers.
+    dtype : dtype_like, optional
+        Element type. By default int64 when all three arguments are integers, else float32. Integers are computed
+        exactly, other numbers in double precision with one rounding at the end.
+    device : device_like, default "cpu"
+        Device of the tensor.
+
+    Returns
+    -------
+    Tensor
+        Of shape ``(ceil((stop - start) / step),)``; empty when that is negative.
 
     Raises
     ------
     ValueError
         `step` is 0, or an argument is not finite.
     OverflowError
-        A number is outside `dtype`.
+        A number is outside the range of `dtype`.
     TypeError
         An argument is not a real number.
     DeviceError
-        The device is not there.
+        The device is not available.
+
+    See Also
+    --------
+    linspace : Give the number of elements instead of the step.
+
+    Notes
+    -----
+    Array API 2025.12: ``arange``.
 
     Examples
     --------
-    >>> dl.arange(3).tolist(), dl.arange(1, 2, 0.25).tolist()
-    ([0, 1, 2], [1.0, 1.25, 1.5, 1.75])
+    >>> dl.arange(3)
+    Tensor([0, 1, 2], shape=(3,), device=cpu, dtype=int64)
+    >>> dl.arange(1, 2, 0.25)
+    Tensor([1.  , 1.25, 1.5 , 1.75], shape=(4,), device=cpu, dtype=float32)
     """
     if stop is None:
         start, stop = 0, start
@@ -330,29 +472,47 @@ def linspace(start, stop, /, num=50, *, dtype=None, device=None, endpoint=True):
     Parameters
     ----------
     start, stop : int, float or complex
+        Ends of the interval.
     num : int, default 50
-    dtype : DType or what names one
-        None gives float32, or complex64 when an end is complex. Every number is the exact one, rounded once;
-        integers are truncated.
-    device : Device or what names one, default "cpu"
+        Number of elements.
+    dtype : dtype_like, optional
+        Element type. By default float32, or complex64 when an end is complex. Each element is the exact value, rounded
+        once; integers are truncated.
+    device : device_like, default "cpu"
+        Device of the tensor.
     endpoint : bool, default True
-        Whether `stop` is the last number; it then is so exactly.
+        Whether `stop` is the last element.
+
+    Returns
+    -------
+    Tensor
+        Of shape ``(num,)``.
 
     Raises
     ------
     ValueError
         `num` is negative.
     OverflowError
-        A number is outside `dtype`.
+        A number is outside the range of `dtype`.
     TypeError
-        An end is not a number.
+        An end is not a number, or `num` is not an integer.
     DeviceError
-        The device is not there.
+        The device is not available.
+
+    See Also
+    --------
+    arange : Give the step instead of the number of elements.
+
+    Notes
+    -----
+    Array API 2025.12: ``linspace``.
 
     Examples
     --------
-    >>> dl.linspace(0, 1, 5).tolist(), dl.linspace(0, 1, 4, endpoint=False).tolist()
-    ([0.0, 0.25, 0.5, 0.75, 1.0], [0.0, 0.25, 0.5, 0.75])
+    >>> dl.linspace(0, 1, 5)
+    Tensor([0.  , 0.25, 0.5 , 0.75, 1.  ], shape=(5,), device=cpu, dtype=float32)
+    >>> dl.linspace(0, 1, 4, endpoint=False).tolist()
+    [0.0, 0.25, 0.5, 0.75]
     """
     if not hasattr(num, "__index__"):
         raise TypeError(f"linspace: num must be an integer, got {num!r}")
@@ -399,30 +559,44 @@ def _parts(number):
 
 
 def eye(n_rows, n_cols=None, /, *, k=0, dtype=None, device=None):
-    """Return a matrix with ones on a diagonal and zeros elsewhere.
+    """Return a matrix with ones on one diagonal and zeros elsewhere.
 
     Parameters
     ----------
     n_rows : int
-    n_cols : int, default `n_rows`
+        Number of rows.
+    n_cols : int, optional
+        Number of columns; by default `n_rows`.
     k : int, default 0
-        Which diagonal; positive ones lie above the main one.
-    dtype : DType or what names one, default float32
-    device : Device or what names one, default "cpu"
+        Diagonal of the ones; positive above the main diagonal, negative below it.
+    dtype : dtype_like, default float32
+        Element type.
+    device : device_like, default "cpu"
+        Device of the tensor.
+
+    Returns
+    -------
+    Tensor
+        Of shape ``(n_rows, n_cols)``.
 
     Raises
     ------
     ValueError
         An extent is negative.
     TypeError
-        The type has no number 1.
+        The dtype cannot represent 1.
     DeviceError
-        The device is not there.
+        The device is not available.
+
+    Notes
+    -----
+    Array API 2025.12: ``eye``.
 
     Examples
     --------
-    >>> dl.eye(2, 3, k=1).tolist()
-    [[0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
+    >>> dl.eye(2, 3, k=1)
+    Tensor([[0., 1., 0.],
+            [0., 0., 1.]], shape=(2, 3), device=cpu, dtype=float32)
     """
     n_cols = n_rows if n_cols is None else n_cols
     made = _zeros("eye", (n_rows, n_cols), dtype, None)
@@ -434,13 +608,14 @@ def eye(n_rows, n_cols=None, /, *, k=0, dtype=None, device=None):
 
 
 def meshgrid(*arrays, indexing="xy"):
-    """Return the coordinates of a grid, one tensor for each axis.
+    """Return the coordinates of a grid, one tensor per axis.
 
     Parameters
     ----------
-    *arrays : Tensor or any DLPack object of one dimension
-    indexing : "xy" or "ij"
-        Whether the first two dimensions of the results are swapped, as plotting libraries like it.
+    *arrays : array_like
+        Coordinates along each axis, of shape ``(n,)``.
+    indexing : {"xy", "ij"}, default "xy"
+        "xy" swaps the first two dimensions of the results (Cartesian), "ij" does not (matrix indexing).
 
     Returns
     -------
@@ -450,11 +625,20 @@ def meshgrid(*arrays, indexing="xy"):
     Raises
     ------
     ValueError
-        A tensor has more than one dimension, or `indexing` is neither.
+        A tensor has more than one dimension, or `indexing` is neither "xy" nor "ij".
+
+    See Also
+    --------
+    broadcast_arrays : Broadcast tensors to one shape.
+
+    Notes
+    -----
+    Array API 2025.12: ``meshgrid``.
 
     Examples
     --------
-    >>> x, y = dl.meshgrid(dl.arange(3), dl.arange(2)); x.tolist(), y.tolist()
+    >>> x, y = dl.meshgrid(dl.arange(3), dl.arange(2))
+    >>> x.tolist(), y.tolist()
     ([[0, 1, 2], [0, 1, 2]], [[0, 0, 0], [1, 1, 1]])
     """
     if indexing not in ("xy", "ij"):
@@ -513,44 +697,78 @@ def _chosen(x, k, lower, where):
 
 
 def tril(x, /, *, k=0):
-    """Return the lower triangle of matrices, zeros above it.
+    """Return the lower triangle of matrices, with zeros above it.
 
     Parameters
     ----------
-    x : Tensor or any DLPack object, shape (..., rows, columns)
+    x : array_like
+        Matrices, of shape ``(..., rows, columns)``.
     k : int, default 0
-        The highest diagonal that is kept.
+        Highest diagonal that is kept.
+
+    Returns
+    -------
+    Tensor
+        A copy of the shape of `x`.
 
     Raises
     ------
     ValueError
         There are fewer than two dimensions.
+    TypeError
+        `k` is not an integer.
+
+    See Also
+    --------
+    triu : Return the upper triangle.
+
+    Notes
+    -----
+    Array API 2025.12: ``tril``.
 
     Examples
     --------
-    >>> dl.tril(dl.ones((2, 3))).tolist()
-    [[1.0, 0.0, 0.0], [1.0, 1.0, 0.0]]
+    >>> dl.tril(dl.ones((2, 3)))
+    Tensor([[1., 0., 0.],
+            [1., 1., 0.]], shape=(2, 3), device=cpu, dtype=float32)
     """
     return _triangle(x, k, True, "tril")
 
 
 def triu(x, /, *, k=0):
-    """Return the upper triangle of matrices, zeros below it.
+    """Return the upper triangle of matrices, with zeros below it.
 
     Parameters
     ----------
-    x : Tensor or any DLPack object, shape (..., rows, columns)
+    x : array_like
+        Matrices, of shape ``(..., rows, columns)``.
     k : int, default 0
-        The lowest diagonal that is kept.
+        Lowest diagonal that is kept.
+
+    Returns
+    -------
+    Tensor
+        A copy of the shape of `x`.
 
     Raises
     ------
     ValueError
         There are fewer than two dimensions.
+    TypeError
+        `k` is not an integer.
+
+    See Also
+    --------
+    tril : Return the lower triangle.
+
+    Notes
+    -----
+    Array API 2025.12: ``triu``.
 
     Examples
     --------
-    >>> dl.triu(dl.ones((2, 3)), k=1).tolist()
-    [[0.0, 1.0, 1.0], [0.0, 0.0, 1.0]]
+    >>> dl.triu(dl.ones((2, 3)), k=1)
+    Tensor([[0., 1., 1.],
+            [0., 0., 1.]], shape=(2, 3), device=cpu, dtype=float32)
     """
     return _triangle(x, k, False, "triu")

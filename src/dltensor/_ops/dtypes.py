@@ -32,23 +32,35 @@ def _dtype_of(x, where):
 
 
 def isdtype(dtype, kind):
-    """Tell whether a dtype is of a kind.
+    """Test whether a dtype is of a kind.
 
     Parameters
     ----------
-    dtype : DType or what names one
-    kind : DType, str or tuple of them
+    dtype : dtype_like
+        Dtype to test.
+    kind : dtype_like, str or tuple of these
         "bool", "signed integer", "unsigned integer", "integral", "real floating", "complex floating", "numeric", or a
-        dtype; of a tuple, any. Dtypes that are carried and not computed on are of their kind too.
+        dtype; a tuple means any of its items. Storage-only dtypes belong to their kind too.
+
+    Returns
+    -------
+    bool
+        Whether `dtype` is of the kind.
 
     Raises
     ------
     ValueError
-        `kind` is a word that names no kind.
+        `kind` is a string that is neither a kind nor a dtype.
     TypeError
-        An argument names no element type.
+        An argument is not a dtype.
 
-    Source: Python array API standard 2025.12, ``isdtype``.
+    See Also
+    --------
+    can_cast : Test whether promotion leads from one dtype to another.
+
+    Notes
+    -----
+    Array API 2025.12: ``isdtype``.
 
     Examples
     --------
@@ -69,21 +81,34 @@ def isdtype(dtype, kind):
 
 
 def can_cast(from_, to, /):
-    """Tell whether promotion leads from one dtype to another: whether an operation on both gives the second.
+    """Test whether promoting two dtypes gives the second.
 
-    Across kinds the higher kind's dtype counts, whatever its width, so int64 casts to float32.
+    Between kinds, the dtype of the higher kind is kept whatever its width, so int64 can be cast to float32.
 
     Parameters
     ----------
-    from_ : DType or what names one, Tensor or any DLPack object
-    to : DType or what names one
+    from_ : dtype_like or array_like
+        Dtype to cast from, or a tensor that has it.
+    to : dtype_like
+        Dtype to cast to.
+
+    Returns
+    -------
+    bool
+        Whether an operation on both dtypes has a result of dtype `to`.
 
     Raises
     ------
     TypeError
-        An argument names no element type.
+        An argument is not a dtype.
 
-    Source: Python array API standard 2025.12, ``can_cast``.
+    See Also
+    --------
+    result_type : Return the dtype of the result.
+
+    Notes
+    -----
+    Array API 2025.12: ``can_cast``.
 
     Examples
     --------
@@ -113,24 +138,34 @@ class _Limits:
 
 
 class iinfo(_Limits):
-    """The limits of an integer dtype.
+    """Limits of an integer dtype.
 
     Parameters
     ----------
-    type : DType or what names one, Tensor or any DLPack object
+    type : dtype_like or array_like
+        Integer dtype, or a tensor that has one.
 
     Attributes
     ----------
     bits : int
+        Number of bits.
     min, max : int
+        Lowest and highest value.
     dtype : DType
+        The dtype.
 
     Raises
     ------
     TypeError
-        The dtype is no integer.
+        The dtype is not an integer dtype.
 
-    Source: Python array API standard 2025.12, ``iinfo``.
+    See Also
+    --------
+    finfo : Limits of a float dtype.
+
+    Notes
+    -----
+    Array API 2025.12: ``iinfo``.
 
     Examples
     --------
@@ -150,29 +185,38 @@ class iinfo(_Limits):
 
 
 class finfo(_Limits):
-    """The limits of a float dtype, found by asking its arithmetic; of a complex one, those of its parts.
+    """Limits of a float dtype; for a complex dtype, those of its parts.
 
     Parameters
     ----------
-    type : DType or what names one, Tensor or any DLPack object
+    type : dtype_like or array_like
+        Float or complex dtype, or a tensor that has one.
 
     Attributes
     ----------
     bits : int
+        Number of bits.
     eps : float
-        What 1.0 lacks to the next number.
+        Difference between 1.0 and the next number.
     min, max : float
-        The lowest and the highest finite number.
+        Lowest and highest finite number.
     smallest_normal : float
-        The smallest number of full precision.
+        Smallest positive number of full precision.
     dtype : DType
+        The dtype.
 
     Raises
     ------
     TypeError
-        The dtype is no float.
+        The dtype is not a float dtype.
 
-    Source: Python array API standard 2025.12, ``finfo``.
+    See Also
+    --------
+    iinfo : Limits of an integer dtype.
+
+    Notes
+    -----
+    Array API 2025.12: ``finfo``.
 
     Examples
     --------
@@ -214,6 +258,6 @@ def _read(dtype):
 
 
 def _packed(numbers, bits):
-    """Numbers side by side in bytes, the first in the lowest bits."""
+    """Numbers packed in bytes, the first in the lowest bits."""
     whole = sum(number << position * bits for position, number in enumerate(numbers))
     return list(whole.to_bytes(len(numbers) * bits // 8, "little"))

@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-# Types of data_types.py: limits of numbers, kinds, what casts to what.
+# Types of dtypes.py: limits of numbers, kinds, what casts to what.
+from typing import Literal
+
 from .._core.types import DType
 from ..typing import DTypeLike, TensorLike
 
 __all__ = ["can_cast", "finfo", "iinfo", "isdtype"]
 
-_Kind = DTypeLike | tuple[DTypeLike, ...]
+_KindName = Literal[
+    "bool", "signed integer", "unsigned integer", "integral", "real floating", "complex floating", "numeric"
+]
+_Kind = DTypeLike | _KindName | tuple[DTypeLike | _KindName, ...]
 
 class iinfo:
     bits: int

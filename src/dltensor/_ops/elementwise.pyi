@@ -25,172 +25,172 @@ OPS: Final[dict[str, _Row]]
 # rows: functions
 @overload
 def abs(a: Operand, /, out: None = None, *, saturate: bool = False, launch: Launch | None = None) -> Tensor:
-    """Take the absolute value; of the lowest integer it is itself."""
+    """Compute the absolute value; that of the lowest integer is that integer."""
 @overload
 def abs(a: Operand, /, out: _Out, *, saturate: bool = False, launch: Launch | None = None) -> _Out:
-    """Take the absolute value; of the lowest integer it is itself."""
+    """Compute the absolute value; that of the lowest integer is that integer."""
 @overload
 def acos(a: Operand, /, out: None = None, *, launch: Launch | None = None) -> Tensor:
-    """Take the inverse cosine."""
+    """Compute the inverse cosine, in radians."""
 @overload
 def acos(a: Operand, /, out: _Out, *, launch: Launch | None = None) -> _Out:
-    """Take the inverse cosine."""
+    """Compute the inverse cosine, in radians."""
 @overload
 def acosh(a: Operand, /, out: None = None, *, launch: Launch | None = None) -> Tensor:
-    """Take the inverse hyperbolic cosine."""
+    """Compute the inverse hyperbolic cosine."""
 @overload
 def acosh(a: Operand, /, out: _Out, *, launch: Launch | None = None) -> _Out:
-    """Take the inverse hyperbolic cosine."""
+    """Compute the inverse hyperbolic cosine."""
 @overload
 def asin(a: Operand, /, out: None = None, *, launch: Launch | None = None) -> Tensor:
-    """Take the inverse sine."""
+    """Compute the inverse sine, in radians."""
 @overload
 def asin(a: Operand, /, out: _Out, *, launch: Launch | None = None) -> _Out:
-    """Take the inverse sine."""
+    """Compute the inverse sine, in radians."""
 @overload
 def asinh(a: Operand, /, out: None = None, *, launch: Launch | None = None) -> Tensor:
-    """Take the inverse hyperbolic sine."""
+    """Compute the inverse hyperbolic sine."""
 @overload
 def asinh(a: Operand, /, out: _Out, *, launch: Launch | None = None) -> _Out:
-    """Take the inverse hyperbolic sine."""
+    """Compute the inverse hyperbolic sine."""
 @overload
 def atan(a: Operand, /, out: None = None, *, launch: Launch | None = None) -> Tensor:
-    """Take the inverse tangent."""
+    """Compute the inverse tangent, in radians."""
 @overload
 def atan(a: Operand, /, out: _Out, *, launch: Launch | None = None) -> _Out:
-    """Take the inverse tangent."""
+    """Compute the inverse tangent, in radians."""
 @overload
 def atanh(a: Operand, /, out: None = None, *, launch: Launch | None = None) -> Tensor:
-    """Take the inverse hyperbolic tangent."""
+    """Compute the inverse hyperbolic tangent."""
 @overload
 def atanh(a: Operand, /, out: _Out, *, launch: Launch | None = None) -> _Out:
-    """Take the inverse hyperbolic tangent."""
+    """Compute the inverse hyperbolic tangent."""
 @overload
 def bitwise_invert(a: Operand, /, out: None = None, *, launch: Launch | None = None) -> Tensor:
-    """Flip every bit; of a bool, the truth."""
+    """Invert every bit; for bools, compute the logical not."""
 @overload
 def bitwise_invert(a: Operand, /, out: _Out, *, launch: Launch | None = None) -> _Out:
-    """Flip every bit; of a bool, the truth."""
+    """Invert every bit; for bools, compute the logical not."""
 @overload
 def ceil(a: Operand, /, out: None = None, *, launch: Launch | None = None) -> Tensor:
-    """Round to an integer, upward."""
+    """Round up to an integer."""
 @overload
 def ceil(a: Operand, /, out: _Out, *, launch: Launch | None = None) -> _Out:
-    """Round to an integer, upward."""
+    """Round up to an integer."""
 @overload
 def conj(a: Operand, /, out: None = None, *, launch: Launch | None = None) -> Tensor:
-    """Flip the sign of the imaginary part."""
+    """Compute the complex conjugate."""
 @overload
 def conj(a: Operand, /, out: _Out, *, launch: Launch | None = None) -> _Out:
-    """Flip the sign of the imaginary part."""
+    """Compute the complex conjugate."""
 @overload
 def cos(a: Operand, /, out: None = None, *, launch: Launch | None = None) -> Tensor:
-    """Take the cosine of an angle in radians."""
+    """Compute the cosine of an angle in radians."""
 @overload
 def cos(a: Operand, /, out: _Out, *, launch: Launch | None = None) -> _Out:
-    """Take the cosine of an angle in radians."""
+    """Compute the cosine of an angle in radians."""
 @overload
 def cosh(a: Operand, /, out: None = None, *, launch: Launch | None = None) -> Tensor:
-    """Take the hyperbolic cosine."""
+    """Compute the hyperbolic cosine."""
 @overload
 def cosh(a: Operand, /, out: _Out, *, launch: Launch | None = None) -> _Out:
-    """Take the hyperbolic cosine."""
+    """Compute the hyperbolic cosine."""
 @overload
 def exp(a: Operand, /, out: None = None, *, launch: Launch | None = None) -> Tensor:
-    """Take the exponential."""
+    """Compute the exponential function."""
 @overload
 def exp(a: Operand, /, out: _Out, *, launch: Launch | None = None) -> _Out:
-    """Take the exponential."""
+    """Compute the exponential function."""
 @overload
 def expm1(a: Operand, /, out: None = None, *, launch: Launch | None = None) -> Tensor:
-    """Take the exponential less 1, accurate near 0."""
+    """Compute exp(a) - 1, accurate near 0."""
 @overload
 def expm1(a: Operand, /, out: _Out, *, launch: Launch | None = None) -> _Out:
-    """Take the exponential less 1, accurate near 0."""
+    """Compute exp(a) - 1, accurate near 0."""
 @overload
 def floor(a: Operand, /, out: None = None, *, launch: Launch | None = None) -> Tensor:
-    """Round to an integer, downward."""
+    """Round down to an integer."""
 @overload
 def floor(a: Operand, /, out: _Out, *, launch: Launch | None = None) -> _Out:
-    """Round to an integer, downward."""
+    """Round down to an integer."""
 @overload
 def imag(a: Operand, /, out: None = None, *, launch: Launch | None = None) -> Tensor:
-    """Take the imaginary part."""
+    """Return the imaginary part."""
 @overload
 def imag(a: Operand, /, out: _Out, *, launch: Launch | None = None) -> _Out:
-    """Take the imaginary part."""
+    """Return the imaginary part."""
 @overload
 def isfinite(a: Operand, /, out: None = None, *, launch: Launch | None = None) -> Tensor:
-    """True where the value is neither infinite nor NaN."""
+    """Test whether each element is neither infinite nor NaN."""
 @overload
 def isfinite(a: Operand, /, out: _Out, *, launch: Launch | None = None) -> _Out:
-    """True where the value is neither infinite nor NaN."""
+    """Test whether each element is neither infinite nor NaN."""
 @overload
 def isinf(a: Operand, /, out: None = None, *, launch: Launch | None = None) -> Tensor:
-    """True where the value is infinite."""
+    """Test whether each element is infinite."""
 @overload
 def isinf(a: Operand, /, out: _Out, *, launch: Launch | None = None) -> _Out:
-    """True where the value is infinite."""
+    """Test whether each element is infinite."""
 @overload
 def isnan(a: Operand, /, out: None = None, *, launch: Launch | None = None) -> Tensor:
-    """True where the value is NaN."""
+    """Test whether each element is NaN."""
 @overload
 def isnan(a: Operand, /, out: _Out, *, launch: Launch | None = None) -> _Out:
-    """True where the value is NaN."""
+    """Test whether each element is NaN."""
 @overload
 def log(a: Operand, /, out: None = None, *, launch: Launch | None = None) -> Tensor:
-    """Take the natural logarithm."""
+    """Compute the natural logarithm."""
 @overload
 def log(a: Operand, /, out: _Out, *, launch: Launch | None = None) -> _Out:
-    """Take the natural logarithm."""
+    """Compute the natural logarithm."""
 @overload
 def log1p(a: Operand, /, out: None = None, *, launch: Launch | None = None) -> Tensor:
-    """Take the logarithm of 1 + a, accurate near 0."""
+    """Compute log(1 + a), accurate near 0."""
 @overload
 def log1p(a: Operand, /, out: _Out, *, launch: Launch | None = None) -> _Out:
-    """Take the logarithm of 1 + a, accurate near 0."""
+    """Compute log(1 + a), accurate near 0."""
 @overload
 def log2(a: Operand, /, out: None = None, *, launch: Launch | None = None) -> Tensor:
-    """Take the logarithm to base 2."""
+    """Compute the logarithm to base 2."""
 @overload
 def log2(a: Operand, /, out: _Out, *, launch: Launch | None = None) -> _Out:
-    """Take the logarithm to base 2."""
+    """Compute the logarithm to base 2."""
 @overload
 def log10(a: Operand, /, out: None = None, *, launch: Launch | None = None) -> Tensor:
-    """Take the logarithm to base 10."""
+    """Compute the logarithm to base 10."""
 @overload
 def log10(a: Operand, /, out: _Out, *, launch: Launch | None = None) -> _Out:
-    """Take the logarithm to base 10."""
+    """Compute the logarithm to base 10."""
 @overload
 def logical_not(a: Operand, /, out: None = None, *, launch: Launch | None = None) -> Tensor:
-    """True where the value is 0."""
+    """Test whether each element is 0."""
 @overload
 def logical_not(a: Operand, /, out: _Out, *, launch: Launch | None = None) -> _Out:
-    """True where the value is 0."""
+    """Test whether each element is 0."""
 @overload
 def negative(a: Operand, /, out: None = None, *, saturate: bool = False, launch: Launch | None = None) -> Tensor:
-    """Flip the sign; integers wrap."""
+    """Negate each element; integers wrap."""
 @overload
 def negative(a: Operand, /, out: _Out, *, saturate: bool = False, launch: Launch | None = None) -> _Out:
-    """Flip the sign; integers wrap."""
+    """Negate each element; integers wrap."""
 @overload
 def positive(a: Operand, /, out: None = None, *, launch: Launch | None = None) -> Tensor:
-    """Keep the value."""
+    """Return each element unchanged."""
 @overload
 def positive(a: Operand, /, out: _Out, *, launch: Launch | None = None) -> _Out:
-    """Keep the value."""
+    """Return each element unchanged."""
 @overload
 def real(a: Operand, /, out: None = None, *, launch: Launch | None = None) -> Tensor:
-    """Take the real part."""
+    """Return the real part."""
 @overload
 def real(a: Operand, /, out: _Out, *, launch: Launch | None = None) -> _Out:
-    """Take the real part."""
+    """Return the real part."""
 @overload
 def reciprocal(a: Operand, /, out: None = None, *, launch: Launch | None = None) -> Tensor:
-    """Divide 1 by the value."""
+    """Compute 1 / a."""
 @overload
 def reciprocal(a: Operand, /, out: _Out, *, launch: Launch | None = None) -> _Out:
-    """Divide 1 by the value."""
+    """Compute 1 / a."""
 @overload
 def round(a: Operand, /, out: None = None, *, launch: Launch | None = None) -> Tensor:
     """Round to the nearest integer, half to even."""
@@ -199,58 +199,58 @@ def round(a: Operand, /, out: _Out, *, launch: Launch | None = None) -> _Out:
     """Round to the nearest integer, half to even."""
 @overload
 def sign(a: Operand, /, out: None = None, *, launch: Launch | None = None) -> Tensor:
-    """-1, 0 or 1 by the sign; NaN stays; of a complex value a / abs(a)."""
+    """Return the sign: -1, 0 or 1; NaN for NaN; a / abs(a) for complex elements."""
 @overload
 def sign(a: Operand, /, out: _Out, *, launch: Launch | None = None) -> _Out:
-    """-1, 0 or 1 by the sign; NaN stays; of a complex value a / abs(a)."""
+    """Return the sign: -1, 0 or 1; NaN for NaN; a / abs(a) for complex elements."""
 @overload
 def signbit(a: Operand, /, out: None = None, *, launch: Launch | None = None) -> Tensor:
-    """True where the sign bit is set, also of -0.0."""
+    """Test whether the sign bit is set, as it is for -0.0."""
 @overload
 def signbit(a: Operand, /, out: _Out, *, launch: Launch | None = None) -> _Out:
-    """True where the sign bit is set, also of -0.0."""
+    """Test whether the sign bit is set, as it is for -0.0."""
 @overload
 def sin(a: Operand, /, out: None = None, *, launch: Launch | None = None) -> Tensor:
-    """Take the sine of an angle in radians."""
+    """Compute the sine of an angle in radians."""
 @overload
 def sin(a: Operand, /, out: _Out, *, launch: Launch | None = None) -> _Out:
-    """Take the sine of an angle in radians."""
+    """Compute the sine of an angle in radians."""
 @overload
 def sinh(a: Operand, /, out: None = None, *, launch: Launch | None = None) -> Tensor:
-    """Take the hyperbolic sine."""
+    """Compute the hyperbolic sine."""
 @overload
 def sinh(a: Operand, /, out: _Out, *, launch: Launch | None = None) -> _Out:
-    """Take the hyperbolic sine."""
+    """Compute the hyperbolic sine."""
 @overload
 def sqrt(a: Operand, /, out: None = None, *, launch: Launch | None = None) -> Tensor:
-    """Take the square root."""
+    """Compute the square root."""
 @overload
 def sqrt(a: Operand, /, out: _Out, *, launch: Launch | None = None) -> _Out:
-    """Take the square root."""
+    """Compute the square root."""
 @overload
 def square(a: Operand, /, out: None = None, *, launch: Launch | None = None) -> Tensor:
-    """Multiply the value by itself."""
+    """Compute the square."""
 @overload
 def square(a: Operand, /, out: _Out, *, launch: Launch | None = None) -> _Out:
-    """Multiply the value by itself."""
+    """Compute the square."""
 @overload
 def tan(a: Operand, /, out: None = None, *, launch: Launch | None = None) -> Tensor:
-    """Take the tangent of an angle in radians."""
+    """Compute the tangent of an angle in radians."""
 @overload
 def tan(a: Operand, /, out: _Out, *, launch: Launch | None = None) -> _Out:
-    """Take the tangent of an angle in radians."""
+    """Compute the tangent of an angle in radians."""
 @overload
 def tanh(a: Operand, /, out: None = None, *, launch: Launch | None = None) -> Tensor:
-    """Take the hyperbolic tangent."""
+    """Compute the hyperbolic tangent."""
 @overload
 def tanh(a: Operand, /, out: _Out, *, launch: Launch | None = None) -> _Out:
-    """Take the hyperbolic tangent."""
+    """Compute the hyperbolic tangent."""
 @overload
 def trunc(a: Operand, /, out: None = None, *, launch: Launch | None = None) -> Tensor:
-    """Round to an integer, toward 0."""
+    """Round toward 0 to an integer."""
 @overload
 def trunc(a: Operand, /, out: _Out, *, launch: Launch | None = None) -> _Out:
-    """Round to an integer, toward 0."""
+    """Round toward 0 to an integer."""
 @overload
 def add(
     a: Operand,
@@ -261,52 +261,52 @@ def add(
     saturate: bool = False,
     launch: Launch | None = None,
 ) -> Tensor:
-    """Add; integers wrap, of two bools it is their or."""
+    """Add; integers wrap, and the sum of two bools is their logical or."""
 @overload
 def add(a: Operand, b: Operand, /, out: _Out, *, saturate: bool = False, launch: Launch | None = None) -> _Out:
-    """Add; integers wrap, of two bools it is their or."""
+    """Add; integers wrap, and the sum of two bools is their logical or."""
 @overload
 def atan2(a: Operand, b: Operand, /, out: None = None, *, launch: Launch | None = None) -> Tensor:
-    """Take the angle of the point (b, a) in radians."""
+    """Compute the angle of the point (b, a), in radians."""
 @overload
 def atan2(a: Operand, b: Operand, /, out: _Out, *, launch: Launch | None = None) -> _Out:
-    """Take the angle of the point (b, a) in radians."""
+    """Compute the angle of the point (b, a), in radians."""
 @overload
 def bitwise_and(a: Operand, b: Operand, /, out: None = None, *, launch: Launch | None = None) -> Tensor:
-    """Keep the bits that both have."""
+    """Compute the bitwise and."""
 @overload
 def bitwise_and(a: Operand, b: Operand, /, out: _Out, *, launch: Launch | None = None) -> _Out:
-    """Keep the bits that both have."""
+    """Compute the bitwise and."""
 @overload
 def bitwise_left_shift(a: Operand, b: Operand, /, out: None = None, *, launch: Launch | None = None) -> Tensor:
-    """Shift left; by the width or more, or by less than 0, gives 0."""
+    """Shift bits left; a shift by the width or more, or by less than 0, gives 0."""
 @overload
 def bitwise_left_shift(a: Operand, b: Operand, /, out: _Out, *, launch: Launch | None = None) -> _Out:
-    """Shift left; by the width or more, or by less than 0, gives 0."""
+    """Shift bits left; a shift by the width or more, or by less than 0, gives 0."""
 @overload
 def bitwise_or(a: Operand, b: Operand, /, out: None = None, *, launch: Launch | None = None) -> Tensor:
-    """Keep the bits that either has."""
+    """Compute the bitwise or."""
 @overload
 def bitwise_or(a: Operand, b: Operand, /, out: _Out, *, launch: Launch | None = None) -> _Out:
-    """Keep the bits that either has."""
+    """Compute the bitwise or."""
 @overload
 def bitwise_right_shift(a: Operand, b: Operand, /, out: None = None, *, launch: Launch | None = None) -> Tensor:
-    """Shift right, keeping the sign; by the width or more leaves only that."""
+    """Shift bits right, keeping the sign; a shift by the width or more leaves only the sign."""
 @overload
 def bitwise_right_shift(a: Operand, b: Operand, /, out: _Out, *, launch: Launch | None = None) -> _Out:
-    """Shift right, keeping the sign; by the width or more leaves only that."""
+    """Shift bits right, keeping the sign; a shift by the width or more leaves only the sign."""
 @overload
 def bitwise_xor(a: Operand, b: Operand, /, out: None = None, *, launch: Launch | None = None) -> Tensor:
-    """Keep the bits that one of the two has."""
+    """Compute the bitwise exclusive or."""
 @overload
 def bitwise_xor(a: Operand, b: Operand, /, out: _Out, *, launch: Launch | None = None) -> _Out:
-    """Keep the bits that one of the two has."""
+    """Compute the bitwise exclusive or."""
 @overload
 def copysign(a: Operand, b: Operand, /, out: None = None, *, launch: Launch | None = None) -> Tensor:
-    """Give the first value the sign of the second."""
+    """Return the first value with the sign of the second."""
 @overload
 def copysign(a: Operand, b: Operand, /, out: _Out, *, launch: Launch | None = None) -> _Out:
-    """Give the first value the sign of the second."""
+    """Return the first value with the sign of the second."""
 @overload
 def divide(
     a: Operand,
@@ -323,82 +323,82 @@ def divide(a: Operand, b: Operand, /, out: _Out, *, saturate: bool = False, laun
     """Divide."""
 @overload
 def equal(a: Operand, b: Operand, /, out: None = None, *, launch: Launch | None = None) -> Tensor:
-    """True where both are equal; NaN equals nothing."""
+    """Test for equality; NaN equals nothing."""
 @overload
 def equal(a: Operand, b: Operand, /, out: _Out, *, launch: Launch | None = None) -> _Out:
-    """True where both are equal; NaN equals nothing."""
+    """Test for equality; NaN equals nothing."""
 @overload
 def floor_divide(a: Operand, b: Operand, /, out: None = None, *, launch: Launch | None = None) -> Tensor:
-    """Divide and round downward; an integer divided by 0 is 0."""
+    """Divide and round down; an integer divided by 0 gives 0."""
 @overload
 def floor_divide(a: Operand, b: Operand, /, out: _Out, *, launch: Launch | None = None) -> _Out:
-    """Divide and round downward; an integer divided by 0 is 0."""
+    """Divide and round down; an integer divided by 0 gives 0."""
 @overload
 def greater(a: Operand, b: Operand, /, out: None = None, *, launch: Launch | None = None) -> Tensor:
-    """True where the first is greater."""
+    """Test whether a is greater than b."""
 @overload
 def greater(a: Operand, b: Operand, /, out: _Out, *, launch: Launch | None = None) -> _Out:
-    """True where the first is greater."""
+    """Test whether a is greater than b."""
 @overload
 def greater_equal(a: Operand, b: Operand, /, out: None = None, *, launch: Launch | None = None) -> Tensor:
-    """True where the first is greater or equal."""
+    """Test whether a is greater than or equal to b."""
 @overload
 def greater_equal(a: Operand, b: Operand, /, out: _Out, *, launch: Launch | None = None) -> _Out:
-    """True where the first is greater or equal."""
+    """Test whether a is greater than or equal to b."""
 @overload
 def hypot(a: Operand, b: Operand, /, out: None = None, *, launch: Launch | None = None) -> Tensor:
-    """Take the length of the vector (a, b)."""
+    """Compute the length of the vector (a, b)."""
 @overload
 def hypot(a: Operand, b: Operand, /, out: _Out, *, launch: Launch | None = None) -> _Out:
-    """Take the length of the vector (a, b)."""
+    """Compute the length of the vector (a, b)."""
 @overload
 def less(a: Operand, b: Operand, /, out: None = None, *, launch: Launch | None = None) -> Tensor:
-    """True where the first is less."""
+    """Test whether a is less than b."""
 @overload
 def less(a: Operand, b: Operand, /, out: _Out, *, launch: Launch | None = None) -> _Out:
-    """True where the first is less."""
+    """Test whether a is less than b."""
 @overload
 def less_equal(a: Operand, b: Operand, /, out: None = None, *, launch: Launch | None = None) -> Tensor:
-    """True where the first is less or equal."""
+    """Test whether a is less than or equal to b."""
 @overload
 def less_equal(a: Operand, b: Operand, /, out: _Out, *, launch: Launch | None = None) -> _Out:
-    """True where the first is less or equal."""
+    """Test whether a is less than or equal to b."""
 @overload
 def logaddexp(a: Operand, b: Operand, /, out: None = None, *, launch: Launch | None = None) -> Tensor:
-    """Add in the exponents without overflow."""
+    """Compute log(exp(a) + exp(b)) without overflow."""
 @overload
 def logaddexp(a: Operand, b: Operand, /, out: _Out, *, launch: Launch | None = None) -> _Out:
-    """Add in the exponents without overflow."""
+    """Compute log(exp(a) + exp(b)) without overflow."""
 @overload
 def logical_and(a: Operand, b: Operand, /, out: None = None, *, launch: Launch | None = None) -> Tensor:
-    """True where both are not 0."""
+    """Test whether both elements are nonzero."""
 @overload
 def logical_and(a: Operand, b: Operand, /, out: _Out, *, launch: Launch | None = None) -> _Out:
-    """True where both are not 0."""
+    """Test whether both elements are nonzero."""
 @overload
 def logical_or(a: Operand, b: Operand, /, out: None = None, *, launch: Launch | None = None) -> Tensor:
-    """True where either is not 0."""
+    """Test whether at least one element is nonzero."""
 @overload
 def logical_or(a: Operand, b: Operand, /, out: _Out, *, launch: Launch | None = None) -> _Out:
-    """True where either is not 0."""
+    """Test whether at least one element is nonzero."""
 @overload
 def logical_xor(a: Operand, b: Operand, /, out: None = None, *, launch: Launch | None = None) -> Tensor:
-    """True where one of the two is not 0."""
+    """Test whether exactly one element is nonzero."""
 @overload
 def logical_xor(a: Operand, b: Operand, /, out: _Out, *, launch: Launch | None = None) -> _Out:
-    """True where one of the two is not 0."""
+    """Test whether exactly one element is nonzero."""
 @overload
 def maximum(a: Operand, b: Operand, /, out: None = None, *, launch: Launch | None = None) -> Tensor:
-    """Take the greater; NaN where either is NaN."""
+    """Return the greater element; NaN where either is NaN."""
 @overload
 def maximum(a: Operand, b: Operand, /, out: _Out, *, launch: Launch | None = None) -> _Out:
-    """Take the greater; NaN where either is NaN."""
+    """Return the greater element; NaN where either is NaN."""
 @overload
 def minimum(a: Operand, b: Operand, /, out: None = None, *, launch: Launch | None = None) -> Tensor:
-    """Take the lesser; NaN where either is NaN."""
+    """Return the lesser element; NaN where either is NaN."""
 @overload
 def minimum(a: Operand, b: Operand, /, out: _Out, *, launch: Launch | None = None) -> _Out:
-    """Take the lesser; NaN where either is NaN."""
+    """Return the lesser element; NaN where either is NaN."""
 @overload
 def multiply(
     a: Operand,
@@ -409,34 +409,34 @@ def multiply(
     saturate: bool = False,
     launch: Launch | None = None,
 ) -> Tensor:
-    """Multiply; integers wrap, of two bools it is their and."""
+    """Multiply; integers wrap, and the product of two bools is their logical and."""
 @overload
 def multiply(a: Operand, b: Operand, /, out: _Out, *, saturate: bool = False, launch: Launch | None = None) -> _Out:
-    """Multiply; integers wrap, of two bools it is their and."""
+    """Multiply; integers wrap, and the product of two bools is their logical and."""
 @overload
 def nextafter(a: Operand, b: Operand, /, out: None = None, *, launch: Launch | None = None) -> Tensor:
-    """Take the next value toward the second."""
+    """Return the next representable value after a in the direction of b."""
 @overload
 def nextafter(a: Operand, b: Operand, /, out: _Out, *, launch: Launch | None = None) -> _Out:
-    """Take the next value toward the second."""
+    """Return the next representable value after a in the direction of b."""
 @overload
 def not_equal(a: Operand, b: Operand, /, out: None = None, *, launch: Launch | None = None) -> Tensor:
-    """True where the two differ; NaN differs from everything."""
+    """Test for inequality; NaN is unequal to everything."""
 @overload
 def not_equal(a: Operand, b: Operand, /, out: _Out, *, launch: Launch | None = None) -> _Out:
-    """True where the two differ; NaN differs from everything."""
+    """Test for inequality; NaN is unequal to everything."""
 @overload
 def pow(a: Operand, b: Operand, /, out: None = None, *, launch: Launch | None = None) -> Tensor:
-    """Raise to a power; integers to negative elements of b are 0, 1 or -1."""
+    """Raise to a power; integers raised to negative elements of b give 0, 1 or -1."""
 @overload
 def pow(a: Operand, b: Operand, /, out: _Out, *, launch: Launch | None = None) -> _Out:
-    """Raise to a power; integers to negative elements of b are 0, 1 or -1."""
+    """Raise to a power; integers raised to negative elements of b give 0, 1 or -1."""
 @overload
 def remainder(a: Operand, b: Operand, /, out: None = None, *, launch: Launch | None = None) -> Tensor:
-    """What floor_divide leaves, with the sign of b; an integer by 0 is 0."""
+    """Compute the remainder of floor_divide, with the sign of b; an integer by 0 gives 0."""
 @overload
 def remainder(a: Operand, b: Operand, /, out: _Out, *, launch: Launch | None = None) -> _Out:
-    """What floor_divide leaves, with the sign of b; an integer by 0 is 0."""
+    """Compute the remainder of floor_divide, with the sign of b; an integer by 0 gives 0."""
 @overload
 def subtract(
     a: Operand,
@@ -453,10 +453,10 @@ def subtract(a: Operand, b: Operand, /, out: _Out, *, saturate: bool = False, la
     """Subtract; integers wrap."""
 @overload
 def clip(a: Operand, b: Operand, c: Operand, /, out: None = None, *, launch: Launch | None = None) -> Tensor:
-    """Keep the value between a lowest and a highest; NaN stays."""
+    """Limit each element to the range from b to c; NaN stays NaN."""
 @overload
 def clip(a: Operand, b: Operand, c: Operand, /, out: _Out, *, launch: Launch | None = None) -> _Out:
-    """Keep the value between a lowest and a highest; NaN stays."""
+    """Limit each element to the range from b to c; NaN stays NaN."""
 @overload
 def fma(
     a: Operand,
@@ -468,7 +468,7 @@ def fma(
     saturate: bool = False,
     launch: Launch | None = None,
 ) -> Tensor:
-    """Multiply and add; one rounding for floats, integers wrap."""
+    """Multiply and add; floats are rounded once, integers wrap."""
 @overload
 def fma(
     a: Operand,
@@ -480,7 +480,7 @@ def fma(
     saturate: bool = False,
     launch: Launch | None = None,
 ) -> _Out:
-    """Multiply and add; one rounding for floats, integers wrap."""
+    """Multiply and add; floats are rounded once, integers wrap."""
 @overload
 def sub(
     a: Operand,
@@ -519,10 +519,10 @@ def mul(
     saturate: bool = False,
     launch: Launch | None = None,
 ) -> Tensor:
-    """Multiply; integers wrap, of two bools it is their and."""
+    """Multiply; integers wrap, and the product of two bools is their logical and."""
 @overload
 def mul(a: Operand, b: Operand, /, out: _Out, *, saturate: bool = False, launch: Launch | None = None) -> _Out:
-    """Multiply; integers wrap, of two bools it is their and."""
+    """Multiply; integers wrap, and the product of two bools is their logical and."""
 @overload
 def div(
     a: Operand,
@@ -553,38 +553,38 @@ def rdiv(a: Operand, b: Operand, /, out: _Out, *, saturate: bool = False, launch
     """Divide."""
 @overload
 def lt(a: Operand, b: Operand, /, out: None = None, *, launch: Launch | None = None) -> Tensor:
-    """True where the first is less."""
+    """Test whether a is less than b."""
 @overload
 def lt(a: Operand, b: Operand, /, out: _Out, *, launch: Launch | None = None) -> _Out:
-    """True where the first is less."""
+    """Test whether a is less than b."""
 @overload
 def le(a: Operand, b: Operand, /, out: None = None, *, launch: Launch | None = None) -> Tensor:
-    """True where the first is less or equal."""
+    """Test whether a is less than or equal to b."""
 @overload
 def le(a: Operand, b: Operand, /, out: _Out, *, launch: Launch | None = None) -> _Out:
-    """True where the first is less or equal."""
+    """Test whether a is less than or equal to b."""
 @overload
 def gt(a: Operand, b: Operand, /, out: None = None, *, launch: Launch | None = None) -> Tensor:
-    """True where the first is greater."""
+    """Test whether a is greater than b."""
 @overload
 def gt(a: Operand, b: Operand, /, out: _Out, *, launch: Launch | None = None) -> _Out:
-    """True where the first is greater."""
+    """Test whether a is greater than b."""
 @overload
 def ge(a: Operand, b: Operand, /, out: None = None, *, launch: Launch | None = None) -> Tensor:
-    """True where the first is greater or equal."""
+    """Test whether a is greater than or equal to b."""
 @overload
 def ge(a: Operand, b: Operand, /, out: _Out, *, launch: Launch | None = None) -> _Out:
-    """True where the first is greater or equal."""
+    """Test whether a is greater than or equal to b."""
 @overload
 def eq(a: Operand, b: Operand, /, out: None = None, *, launch: Launch | None = None) -> Tensor:
-    """True where both are equal; NaN equals nothing."""
+    """Test for equality; NaN equals nothing."""
 @overload
 def eq(a: Operand, b: Operand, /, out: _Out, *, launch: Launch | None = None) -> _Out:
-    """True where both are equal; NaN equals nothing."""
+    """Test for equality; NaN equals nothing."""
 @overload
 def ne(a: Operand, b: Operand, /, out: None = None, *, launch: Launch | None = None) -> Tensor:
-    """True where the two differ; NaN differs from everything."""
+    """Test for inequality; NaN is unequal to everything."""
 @overload
 def ne(a: Operand, b: Operand, /, out: _Out, *, launch: Launch | None = None) -> _Out:
-    """True where the two differ; NaN differs from everything."""
+    """Test for inequality; NaN is unequal to everything."""
 # end

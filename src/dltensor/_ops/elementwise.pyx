@@ -21,6 +21,8 @@ from .._core.tensor cimport Tensor, as_tuple, check_writable, fill_elements, new
 from .._core.types cimport (DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, DLPACK_FLAG_BITMASK_READ_ONLY, DLDataType,
                             DLDevice, DLTensor, device_of, dtype_of, kDLCPU, kDLCUDA)
 
+
+from .operation_docs import described
 cdef extern from "native/cpu/engine.h" namespace "dlt" nogil:
     ctypedef void (*loop_t)(void*, const void*, const void*, const void*, int64_t, unsigned) noexcept
     cppclass ExactComparison:
@@ -283,38 +285,7 @@ include "saturating.pxi"
 
 # -- the builtins -----------------------------------------------------------------------------------------------------
 
-_LETTERS = ("a", "b", "c")
-_RESULTS = {"same": "the operands' dtype", "mask": "bool", "part": "the operands' dtype, real for complex"}
-_VALUE_ERRORS = {"pow": "A negative integer, given as a number, is the exponent of integers. "}
 OPS = {}
-
-
-def _described(row):
-    """The signature and docstring of a function, from its entry in OPS."""
-    operands = _LETTERS[:row["operands"]]
-    value = row["text"]
-    if row["swapped"]:
-        value = value.replace("a", "x").replace("b", "a").replace("x", "b")
-    keywords = "saturate=False, launch=None" if row["saturating"] else "launch=None"
-    lines = [f"{row['name']}({', '.join(operands)}, /, out=None, *, {keywords})",
-             "--", "", row["doc"], "",
-             f"Each element of the result is ``{value}``. Tensors broadcast and promote.", "",
-             "Parameters", "----------",
-             f"{', '.join(operands)} : Tensor, any object with DLPack, or a number; {', '.join(row['kinds'])}",
-             "out : Tensor or writable object with DLPack, optional; overwritten and returned"]
-    if row["saturating"]:
-        lines += ["saturate : bool, default False",
-                  "    Keep the tensors' one dtype: the exact result, rounded half to even and clamped to its range."]
-    lines += ["launch : dltensor.cuda.Launch, optional; how a GPU works on it, checked and ignored on the CPU", "",
-              "Returns", "-------", f"Tensor of {_RESULTS[row['result']]}", "",
-              "Raises", "------", "TypeError", "    An operand is no tensor or number, or its dtype is not taken.",
-              "ValueError", "    " + _VALUE_ERRORS.get(row["row"], "") +
-              "Shapes do not broadcast, or `out` has another shape or is read-only.",
-              "OverflowError", "    A Python integer is outside the dtype.", "",
-              "Source: Python array API standard 2025.12.", "", "Examples", "--------",
-              f">>> dl.{row['name']}({', '.join(['dl.asarray([1, 0])'] + ['1'] * (row['operands'] - 1))}).shape",
-              "(2,)"]
-    return "\n".join(lines)
 
 
 def _describe():
@@ -326,7 +297,7 @@ def _describe():
                      "result": row.result_name.decode(), "symbol": row.symbol.decode(), "text": row.text.decode(),
                      "doc": row.doc.decode(), "saturating": row.saturating >= 0,
                      "swapped": bool(function_rows[i].swapped)}
-    return [_described(row).encode() for row in OPS.values()]
+    return [described(row).encode() for row in OPS.values()]
 
 
 _texts = _describe()

@@ -72,7 +72,17 @@ def _slice(ndim, axis, part):
 
 
 def broadcast_shapes(*shapes):
-    """Return the shape that all shapes stretch to, as NumPy aligns them.
+    """Return the shape to which all shapes broadcast.
+
+    Parameters
+    ----------
+    *shapes : sequence of int
+        Shapes, aligned at their last dimensions as in NumPy.
+
+    Returns
+    -------
+    tuple of int
+        The common shape.
 
     Raises
     ------
@@ -80,6 +90,14 @@ def broadcast_shapes(*shapes):
         Two extents differ and neither is 1; the message names all shapes.
     TypeError
         A shape is not a sequence of integers.
+
+    See Also
+    --------
+    layout.broadcast_shapes : Align the first dimensions instead.
+
+    Notes
+    -----
+    Array API 2025.12: ``broadcast_shapes``.
 
     Examples
     --------
@@ -90,24 +108,43 @@ def broadcast_shapes(*shapes):
 
 
 def broadcast_to(x, /, shape):
-    """Return a read-only view of `x` that repeats it over a shape, without a copy.
+    """Return a read-only view of `x`, broadcast to a shape without a copy.
 
     Parameters
     ----------
-    x : Tensor or any DLPack object
-    shape : sequence of int
+    x : array_like
+        Tensor, or any object that supports DLPack.
+    shape : int or sequence of int
+        Shape of the view.
+
+    Returns
+    -------
+    Tensor
+        Read-only, with stride 0 along repeated dimensions.
 
     Raises
     ------
     ValueError
-        `x` does not broadcast to `shape`, or the result would take more than 2^63 - 1 bytes.
+        `x` does not broadcast to `shape`, or the result would exceed 2^63 - 1 bytes.
     TypeError
         `shape` is neither an integer nor a sequence of integers.
 
+    See Also
+    --------
+    broadcast_arrays : Broadcast several tensors to one shape.
+
+    Notes
+    -----
+    Array API 2025.12: ``broadcast_to``.
+
     Examples
     --------
-    >>> t = dl.broadcast_to(dl.arange(3), (2, 3)); t.tolist(), t.strides, t.readonly
-    ([[0, 1, 2], [0, 1, 2]], (0, 1), True)
+    >>> t = dl.broadcast_to(dl.arange(3), (2, 3))
+    >>> t
+    Tensor([[0, 1, 2],
+            [0, 1, 2]], shape=(2, 3), device=cpu, dtype=int64, readonly=True)
+    >>> t.strides, t.readonly
+    ((0, 1), True)
     """
     return _broadcast(asarray(x), shape, "broadcast_to")
 
@@ -118,25 +155,36 @@ def _broadcast(x, shape, where):
 
 
 def broadcast_arrays(*arrays):
-    """Return read-only views of tensors, stretched to one shape.
+    """Return read-only views of tensors, broadcast to one shape.
 
     Parameters
     ----------
-    *arrays : Tensor or any DLPack object
+    *arrays : array_like
+        Tensors, or any objects that support DLPack.
 
     Returns
     -------
     tuple of Tensor
+        Read-only views of the common shape.
 
     Raises
     ------
     ValueError
         The shapes do not broadcast; the message names all of them.
 
+    See Also
+    --------
+    broadcast_to : Broadcast one tensor to a given shape.
+
+    Notes
+    -----
+    Array API 2025.12: ``broadcast_arrays``.
+
     Examples
     --------
-    >>> a, b = dl.broadcast_arrays(dl.zeros((2, 1)), dl.zeros((3,))); a.shape, b.strides
-    ((2, 3), (0, 1))
+    >>> a, b = dl.broadcast_arrays(dl.asarray([[1], [2]]), dl.asarray([7, 8, 9]))
+    >>> a.tolist(), b.tolist()
+    ([[1, 1, 1], [2, 2, 2]], [[7, 8, 9], [7, 8, 9]])
     """
     tensors = [asarray(array) for array in arrays]
     shape = _common_shape("broadcast_arrays", [t.shape for t in tensors])
@@ -144,28 +192,41 @@ def broadcast_arrays(*arrays):
 
 
 def concat(arrays, /, axis=0):
-    """Join tensors along a dimension that they have.
+    """Join tensors along an existing dimension.
 
     Parameters
     ----------
-    arrays : sequence of Tensor or any DLPack objects
-        On one device, with equal extents but for `axis`; dtypes promote.
+    arrays : sequence of array_like
+        Tensors on one device, of equal shape except along `axis`. Their dtypes are promoted.
     axis : int or None, default 0
-        None joins the elements of all in C order.
+        Dimension along which to join. None joins the elements of all tensors in C order.
+
+    Returns
+    -------
+    Tensor
+        A new tensor in C order.
 
     Raises
     ------
     ValueError
-        There is no tensor, extents or devices differ.
+        There is no tensor, or extents or devices differ.
     TypeError
-        The dtypes have none in common.
+        The dtypes have no common dtype.
     IndexError
-        There is no such axis.
+        `axis` is out of range.
+
+    See Also
+    --------
+    stack : Join along a new dimension.
+
+    Notes
+    -----
+    Array API 2025.12: ``concat``.
 
     Examples
     --------
-    >>> dl.concat([dl.arange(2), dl.arange(3)]).tolist()
-    [0, 1, 0, 1, 2]
+    >>> dl.concat([dl.arange(2), dl.arange(3)])
+    Tensor([0, 1, 0, 1, 2], shape=(5,), device=cpu, dtype=int64)
     """
     tensors, dtype = _alike(arrays, "concat")
     if axis is None:
@@ -189,28 +250,43 @@ def concat(arrays, /, axis=0):
 
 
 def stack(arrays, /, axis=0):
-    """Join tensors of one shape along a new dimension.
+    """Join tensors of equal shape along a new dimension.
 
     Parameters
     ----------
-    arrays : sequence of Tensor or any DLPack objects
-        Of one shape, dtype and device.
+    arrays : sequence of array_like
+        Tensors of equal shape on one device. Their dtypes are promoted.
     axis : int, default 0
-        Where the new dimension stands in the result.
+        Position of the new dimension in the result.
+
+    Returns
+    -------
+    Tensor
+        A new tensor in C order, with one dimension more.
 
     Raises
     ------
     ValueError
-        There is no tensor, shapes or devices differ.
+        There is no tensor, or shapes or devices differ.
     TypeError
-        The dtypes have none in common.
+        The dtypes have no common dtype.
     IndexError
-        There is no such axis.
+        `axis` is out of range.
+
+    See Also
+    --------
+    concat : Join along an existing dimension.
+    unstack : Split along a dimension.
+
+    Notes
+    -----
+    Array API 2025.12: ``stack``.
 
     Examples
     --------
-    >>> dl.stack([dl.zeros(2), dl.ones(2)], axis=1).tolist()
-    [[0.0, 1.0], [0.0, 1.0]]
+    >>> dl.stack([dl.zeros(2), dl.ones(2)], axis=1)
+    Tensor([[0., 1.],
+            [0., 1.]], shape=(2, 2), device=cpu, dtype=float32)
     """
     tensors, dtype = _alike(arrays, "stack")
     first = tensors[0]
@@ -228,21 +304,34 @@ def stack(arrays, /, axis=0):
 
 
 def unstack(x, /, axis=0):
-    """Split a tensor into views along a dimension, which they lack.
+    """Split a tensor along a dimension into views without that dimension.
 
     Parameters
     ----------
-    x : Tensor or any DLPack object
+    x : array_like
+        Tensor, or any object that supports DLPack.
     axis : int, default 0
+        Dimension along which to split.
 
     Returns
     -------
     tuple of Tensor
+        One view per index of that dimension.
 
     Raises
     ------
     IndexError
-        There is no such axis.
+        `axis` is out of range.
+    TypeError
+        `axis` is not an integer.
+
+    See Also
+    --------
+    stack : Join along a new dimension.
+
+    Notes
+    -----
+    Array API 2025.12: ``unstack``.
 
     Examples
     --------
@@ -259,21 +348,36 @@ def expand_dims(x, /, axis=0):
 
     Parameters
     ----------
-    x : Tensor or any DLPack object
+    x : array_like
+        Tensor, or any object that supports DLPack.
     axis : int or tuple of int, default 0
-        Where the new dimensions stand in the result.
+        Positions of the new dimensions in the result.
+
+    Returns
+    -------
+    Tensor
+        A view of the same memory.
 
     Raises
     ------
     IndexError
-        There is no such axis.
+        `axis` is out of range.
     ValueError
         A dimension is named twice.
 
+    See Also
+    --------
+    squeeze : Remove dimensions of one element.
+
+    Notes
+    -----
+    Array API 2025.12: ``expand_dims``.
+
     Examples
     --------
-    >>> dl.expand_dims(dl.zeros((2, 3)), axis=(0, -1)).shape
-    (1, 2, 3, 1)
+    >>> dl.expand_dims(dl.asarray([1, 2]), axis=(0, -1))
+    Tensor([[[1],
+             [2]]], shape=(1, 2, 1), device=cpu, dtype=int64)
     """
     x = asarray(x)
     ndim = x.ndim + (len(axis) if isinstance(axis, (tuple, list)) else 1)
@@ -286,21 +390,35 @@ def squeeze(x, /, axis=None):
 
     Parameters
     ----------
-    x : Tensor or any DLPack object
+    x : array_like
+        Tensor, or any object that supports DLPack.
     axis : int, tuple of int or None, default None
-        Which ones; None drops all of them.
+        Dimensions to remove; None removes all that have one element.
+
+    Returns
+    -------
+    Tensor
+        A view of the same memory.
 
     Raises
     ------
     ValueError
-        A named dimension has not exactly one element, or is named twice.
+        A named dimension does not have exactly one element, or is named twice.
     IndexError
-        There is no such axis.
+        `axis` is out of range.
+
+    See Also
+    --------
+    expand_dims : Insert dimensions of one element.
+
+    Notes
+    -----
+    Array API 2025.12: ``squeeze``.
 
     Examples
     --------
-    >>> dl.squeeze(dl.zeros((1, 3, 1)), axis=-1).shape
-    (1, 3)
+    >>> dl.squeeze(dl.asarray([[[1], [2]]]), axis=-1)
+    Tensor([[1, 2]], shape=(1, 2), device=cpu, dtype=int64)
     """
     return squeeze_for("squeeze", asarray(x), axis)
 
@@ -310,21 +428,36 @@ def flip(x, /, axis=None):
 
     Parameters
     ----------
-    x : Tensor or any DLPack object
+    x : array_like
+        Tensor, or any object that supports DLPack.
     axis : int, tuple of int or None, default None
-        None reverses every dimension.
+        Dimensions to reverse; None reverses every dimension.
+
+    Returns
+    -------
+    Tensor
+        A view of the same memory, with negative strides.
 
     Raises
     ------
     IndexError
-        There is no such axis.
+        `axis` is out of range.
     ValueError
         A dimension is named twice, or `x` is packed and its last element begins inside a byte.
 
+    See Also
+    --------
+    roll : Shift elements cyclically.
+
+    Notes
+    -----
+    Array API 2025.12: ``flip``.
+
     Examples
     --------
-    >>> dl.flip(dl.asarray([[1, 2], [3, 4]]), axis=1).tolist()
-    [[2, 1], [4, 3]]
+    >>> dl.flip(dl.asarray([[1, 2], [3, 4]]), axis=1)
+    Tensor([[2, 1],
+            [4, 3]], shape=(2, 2), device=cpu, dtype=int64)
     """
     x = asarray(x)
     reversed_ = range(x.ndim) if axis is None else _axes(axis, x.ndim, "flip")
@@ -336,21 +469,38 @@ def permute_dims(x, /, axes):
 
     Parameters
     ----------
-    x : Tensor or any DLPack object
+    x : array_like
+        Tensor, or any object that supports DLPack.
     axes : tuple of int
-        Which dimension of `x` stands at each place.
+        For each dimension of the result, the dimension of `x` that it is.
+
+    Returns
+    -------
+    Tensor
+        A view of the same memory.
 
     Raises
     ------
     ValueError
-        `axes` is no order of all dimensions.
+        `axes` is not a permutation of all dimensions.
     IndexError
-        There is no such axis.
+        An axis is out of range.
+
+    See Also
+    --------
+    moveaxis : Move some dimensions and keep the order of the others.
+    matrix_transpose : Swap the last two dimensions.
+
+    Notes
+    -----
+    Array API 2025.12: ``permute_dims``.
 
     Examples
     --------
-    >>> dl.permute_dims(dl.zeros((2, 3, 4)), (2, 0, 1)).shape
-    (4, 2, 3)
+    >>> dl.permute_dims(dl.asarray([[1, 2, 3], [4, 5, 6]]), (1, 0))
+    Tensor([[1, 4],
+            [2, 5],
+            [3, 6]], shape=(3, 2), device=cpu, dtype=int64)
     """
     return permute_for("permute_dims", asarray(x), tuple(axes))
 
@@ -360,15 +510,32 @@ def moveaxis(x, source, destination, /):
 
     Parameters
     ----------
-    x : Tensor or any DLPack object
-    source, destination : int or tuple of int, equally many
+    x : array_like
+        Tensor, or any object that supports DLPack.
+    source : int or tuple of int
+        Dimensions to move.
+    destination : int or tuple of int
+        Their positions in the result; as many as in `source`.
+
+    Returns
+    -------
+    Tensor
+        A view of the same memory.
 
     Raises
     ------
     ValueError
         `source` and `destination` differ in length, or one names a dimension twice.
     IndexError
-        There is no such axis.
+        An axis is out of range.
+
+    See Also
+    --------
+    permute_dims : Name all dimensions in their new order.
+
+    Notes
+    -----
+    Array API 2025.12: ``moveaxis``.
 
     Examples
     --------
@@ -387,15 +554,35 @@ def moveaxis(x, source, destination, /):
 def matrix_transpose(x, /):
     """Return a view with the last two dimensions swapped.
 
+    Parameters
+    ----------
+    x : array_like
+        Matrices, of shape ``(..., rows, columns)``.
+
+    Returns
+    -------
+    Tensor
+        A view of the same memory, of shape ``(..., columns, rows)``.
+
     Raises
     ------
     ValueError
         There are fewer than two dimensions.
 
+    See Also
+    --------
+    permute_dims : Permute any dimensions.
+
+    Notes
+    -----
+    Array API 2025.12: ``matrix_transpose``.
+
     Examples
     --------
-    >>> dl.matrix_transpose(dl.zeros((5, 2, 3))).shape
-    (5, 3, 2)
+    >>> dl.matrix_transpose(dl.asarray([[1, 2, 3], [4, 5, 6]]))
+    Tensor([[1, 4],
+            [2, 5],
+            [3, 6]], shape=(3, 2), device=cpu, dtype=int64)
     """
     x = asarray(x)
     if x.ndim < 2:
@@ -404,50 +591,79 @@ def matrix_transpose(x, /):
 
 
 def reshape(x, /, shape, *, copy=None):
-    """Return the elements, in C order, under another shape.
+    """Return the elements, in C order, with another shape.
 
     Parameters
     ----------
-    x : Tensor or any DLPack object
-    shape : sequence of int; one -1 stands for what is left
+    x : array_like
+        Tensor, or any object that supports DLPack.
+    shape : int or sequence of int
+        New shape. One extent may be -1; it is computed from the others.
     copy : bool, optional
-        None copies only when no view can show the new shape, True always, False never.
+        None copies only if no view has the new shape, True always copies, False never does.
+
+    Returns
+    -------
+    Tensor
+        A view of the same memory where possible.
 
     Raises
     ------
     ValueError
-        The number of elements differs, or `copy` is False and only a copy will do.
+        The number of elements differs, or `copy` is False and the new shape needs a copy.
+
+    Notes
+    -----
+    Array API 2025.12: ``reshape``.
 
     Examples
     --------
-    >>> dl.reshape(dl.arange(6), (2, -1)).tolist()
-    [[0, 1, 2], [3, 4, 5]]
+    >>> dl.reshape(dl.arange(6), (2, -1))
+    Tensor([[0, 1, 2],
+            [3, 4, 5]], shape=(2, 3), device=cpu, dtype=int64)
     """
     return reshape_for("reshape", asarray(x), shape, copy)
 
 
 def roll(x, /, shift, axis=None):
-    """Return a copy with elements shifted; what leaves at one end enters at the other.
+    """Return a copy with elements shifted cyclically.
 
     Parameters
     ----------
-    x : Tensor or any DLPack object
+    x : array_like
+        Tensor, or any object that supports DLPack.
     shift : int or tuple of int
-        Positions towards higher indices, one for each axis.
+        Number of positions toward higher indices, one for each axis.
     axis : int, tuple of int or None, default None
-        None shifts the elements in C order and keeps the shape. Shifts of a dimension named twice add up.
+        Dimensions along which to shift. None shifts the elements in C order and keeps the shape. The shifts of a
+        dimension that is named twice are added.
+
+    Returns
+    -------
+    Tensor
+        A copy of the shape of `x`.
 
     Raises
     ------
     ValueError
         `shift` and `axis` differ in length.
     IndexError
-        There is no such axis.
+        An axis is out of range.
+    TypeError
+        `shift` is not an integer or a sequence of integers.
+
+    See Also
+    --------
+    flip : Reverse the order of elements.
+
+    Notes
+    -----
+    Array API 2025.12: ``roll``.
 
     Examples
     --------
-    >>> dl.roll(dl.arange(5), 2).tolist()
-    [3, 4, 0, 1, 2]
+    >>> dl.roll(dl.arange(5), 2)
+    Tensor([3, 4, 0, 1, 2], shape=(5,), device=cpu, dtype=int64)
     """
     x = asarray(x)
     if axis is None:
@@ -478,29 +694,45 @@ def roll(x, /, shift, axis=None):
 
 
 def repeat(x, repeats, /, axis=None):
-    """Return a copy with every element repeated in place.
+    """Return a copy with every element repeated.
 
     Parameters
     ----------
-    x : Tensor or any DLPack object
-    repeats : int, or Tensor or sequence of int of one dimension
-        How often; one number, or one for each position along `axis`.
+    x : array_like
+        Tensor, or any object that supports DLPack.
+    repeats : int, or array_like of int
+        Number of repetitions: one for all elements, or one for each position along `axis`, of shape ``(n,)``.
     axis : int or None, default None
-        None repeats the elements in C order.
+        Dimension along which to repeat. None repeats the elements in C order.
+
+    Returns
+    -------
+    Tensor
+        A new tensor in C order.
 
     Raises
     ------
     ValueError
-        A number is negative, or their count is neither 1 nor that of the positions.
+        A number of repetitions is negative, or their count is neither 1 nor the extent of the dimension.
     TypeError
-        `repeats` are not integers.
+        `repeats` does not consist of integers.
     IndexError
-        There is no such axis.
+        `axis` is out of range.
+
+    See Also
+    --------
+    tile : Repeat the whole tensor.
+
+    Notes
+    -----
+    Array API 2025.12: ``repeat``.
 
     Examples
     --------
-    >>> dl.repeat(dl.arange(3), 2).tolist(), dl.repeat(dl.arange(3), [0, 1, 2]).tolist()
-    ([0, 0, 1, 1, 2, 2], [1, 2, 2])
+    >>> dl.repeat(dl.arange(3), 2)
+    Tensor([0, 0, 1, 1, 2, 2], shape=(6,), device=cpu, dtype=int64)
+    >>> dl.repeat(dl.arange(3), [0, 1, 2]).tolist()
+    [1, 2, 2]
     """
     x = asarray(x)
     if axis is None:
@@ -531,25 +763,41 @@ def repeat(x, repeats, /, axis=None):
 
 
 def tile(x, repetitions, /):
-    """Return a copy of `x` laid side by side with itself.
+    """Return a tensor that repeats the whole of `x` along its dimensions.
 
     Parameters
     ----------
-    x : Tensor or any DLPack object
+    x : array_like
+        Tensor, or any object that supports DLPack.
     repetitions : int or tuple of int
-        How often along each dimension; the shorter of it and the shape is filled with 1 in front.
+        Number of repetitions along each dimension. If it and the shape differ in length, ones are prepended to the
+        shorter of them.
+
+    Returns
+    -------
+    Tensor
+        A new tensor in C order.
 
     Raises
     ------
     ValueError
-        A number is negative.
+        A number of repetitions is negative.
     TypeError
-        `repetitions` are not integers.
+        `repetitions` does not consist of integers.
+
+    See Also
+    --------
+    repeat : Repeat each element.
+
+    Notes
+    -----
+    Array API 2025.12: ``tile``.
 
     Examples
     --------
-    >>> dl.tile(dl.asarray([[1, 2]]), (2, 2)).tolist()
-    [[1, 2, 1, 2], [1, 2, 1, 2]]
+    >>> dl.tile(dl.asarray([[1, 2]]), (2, 2))
+    Tensor([[1, 2, 1, 2],
+            [1, 2, 1, 2]], shape=(2, 4), device=cpu, dtype=int64)
     """
     x = asarray(x)
     times = repetitions if isinstance(repetitions, (tuple, list)) else (repetitions,)

@@ -99,31 +99,42 @@ cdef Tensor _small(Tensor a, Tensor b, Tensor out):
 
 
 def matmul(x1, x2, /, out=None):
-    """Multiply matrices, or stacks of them that broadcast.
+    """Multiply matrices, or stacks of matrices that broadcast.
 
     Parameters
     ----------
-    x1 : Tensor or any object with DLPack, shape (..., m, k) or (k,)
-    x2 : Tensor or any object with DLPack, shape (..., k, n) or (k,); integers, floats or complex
-    out : writable tensor of the result's shape and dtype, optional
+    x1 : array_like
+        Of shape ``(..., m, k)`` or ``(k,)``, of integer, float or complex dtype.
+    x2 : array_like
+        Of shape ``(..., k, n)`` or ``(k,)``.
+    out : array_like, optional
+        Writable tensor of the shape and dtype of the result; overwritten and returned.
 
     Returns
     -------
-    Tensor, shape (..., m, n); the dimension of a one-dimensional operand is left out
+    Tensor
+        Of shape ``(..., m, n)``, without the dimension that a one-dimensional operand lacks. `out`, when it is given.
 
     Raises
     ------
     ValueError
-        The shapes do not chain; the message names both. `out` has another shape than the result.
+        The inner dimensions differ (the message names both shapes), or `out` has another shape than the result.
     TypeError
-        An operand is a number or bool, they have no dtype in common, or `out` has another dtype than the result.
+        An operand is a number or bool, there is no common dtype, or `out` has another dtype than the result.
 
-    Source: Python array API standard 2025.12, ``matmul``.
+    See Also
+    --------
+    gemm : Scale the product and add a matrix to it.
+
+    Notes
+    -----
+    Array API 2025.12: ``matmul``.
 
     Examples
     --------
-    >>> dl.matmul(dl.ones((2, 3)), dl.ones((3, 4))).shape
-    (2, 4)
+    >>> dl.matmul(dl.asarray([[1, 2], [3, 4]]), dl.asarray([[1, 0], [1, 1]]))
+    Tensor([[3, 2],
+            [7, 4]], shape=(2, 2), device=cpu, dtype=int64)
     """
     cdef Operand[3] operands
     cdef PyObject* used[3]
@@ -227,24 +238,40 @@ def gemm(a, b, c=None, alpha=1.0, beta=0.0):
 
     Parameters
     ----------
-    a : Tensor or any object with DLPack, shape (m, k), integers, floats or complex; any strides, without a copy
-    b : Tensor or any object with DLPack, shape (k, n), same dtype and device as `a`
-    c : writable tensor, shape (m, n), same dtype, optional; overwritten and returned
-    alpha, beta : number; with `beta` 0, `c` is not read
+    a : array_like
+        Of shape ``(m, k)``, of integer, float or complex dtype. Any strides are read without a copy.
+    b : array_like
+        Of shape ``(k, n)``, with the dtype and device of `a`.
+    c : array_like, optional
+        Writable tensor of shape ``(m, n)`` with the same dtype; overwritten and returned.
+    alpha, beta : number
+        Factors. If `beta` is 0, `c` is not read.
+
+    Returns
+    -------
+    Tensor
+        Of shape ``(m, n)``: `c`, or a new tensor.
 
     Raises
     ------
     ValueError
-        The shapes do not chain; the message names both. `beta` is not 0 and there is no `c`.
+        The shapes do not match (the message names both), or `beta` is not 0 and there is no `c`.
     TypeError
-        The dtypes differ, or are not numbers.
+        The dtypes differ, or have no arithmetic.
 
-    Source: BLAS level 3, ``gemm``.
+    See Also
+    --------
+    matmul : Multiply stacks of matrices, with type promotion.
+
+    Notes
+    -----
+    BLAS level 3: ``gemm``.
 
     Examples
     --------
-    >>> dl.gemm(dl.ones((2, 3)), dl.ones((3, 1)), alpha=2).tolist()
-    [[6.0], [6.0]]
+    >>> dl.gemm(dl.ones((2, 3)), dl.ones((3, 1)), alpha=2)
+    Tensor([[6.],
+            [6.]], shape=(2, 1), device=cpu, dtype=float32)
     """
     cdef Operand[3] operands
     cdef PyObject* used[3]

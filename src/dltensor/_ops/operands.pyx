@@ -262,7 +262,7 @@ cdef int promote_operands(Operand* operands, int count, str func) except -1:
         if operands[i].number:
             continue
         if operands[i].type < 0 or operands[i].type >= computed_types:
-            raise TypeError(f"{func}: {dtype_of(operands[i].view.dtype)} is carried, not computed on; convert with "
+            raise TypeError(f"{func}: {dtype_of(operands[i].view.dtype)} has no arithmetic; convert with "
                             f"astype() first")
         joined = operands[i].type if type < 0 else promote(type, operands[i].type)
         if joined < 0:
@@ -336,19 +336,29 @@ cdef const Engine* engine_of(DLDevice device, str func) except NULL:
 
 
 def data_ptr(x, /):
-    """Return the address of the first element of any framework's tensor: what a foreign function wants.
+    """Return the address of the first element of a tensor of any framework, for foreign functions.
 
     Parameters
     ----------
-    x : Tensor or any object with DLPack, on any device
-        Borrowed for the call; the caller must keep it while the address is in use.
+    x : array_like
+        Tensor, or any object that supports DLPack, on any device. It is borrowed for the call; the caller must keep it
+        alive while the address is in use.
+
+    Returns
+    -------
+    int
+        The address.
 
     Raises
     ------
     TypeError
-        `x` is no tensor.
+        `x` is not a tensor.
     BufferError
-        `x` breaks a rule that makes it unusable.
+        `x` is not usable because it breaks a rule.
+
+    See Also
+    --------
+    Tensor.data_ptr : The address of a Tensor.
 
     Examples
     --------

@@ -34,22 +34,23 @@ def _levels():
 
 
 def cpu_features():
-    """Return which instruction set the loops on the CPU use, and what there is to choose from.
+    """Return the instruction set that the CPU loops use, and the available ones.
 
     Returns
     -------
     dict
-        ``used``: the level in use, such as ``"v3"`` for x86-64-v3; ``supported``: those this processor has;
-        ``compiled``: those this build has; ``threads``: as `num_threads`. The environment variable ``DLTENSOR_CPU``
-        chooses a lower level before the package is imported.
+        ``used``: the level in use, such as ``"v3"`` for x86-64-v3; ``supported``: the levels that this processor
+        supports; ``compiled``: the levels of this build; ``threads``: the result of `num_threads`. The environment
+        variable ``DLTENSOR_CPU`` selects a lower level before the package is imported.
 
-    Raises
-    ------
-    Nothing.
+    See Also
+    --------
+    num_threads : Return the number of threads.
 
     Examples
     --------
-    >>> features = dl.cpu_features(); features["used"] in features["supported"]
+    >>> features = dl.cpu_features()
+    >>> features["used"] in features["supported"]
     True
     """
     compiled = _levels()
@@ -71,13 +72,19 @@ def _set_cpu_level(str level):
 
 
 def num_threads():
-    """Return how many threads take part in large work on the CPU, the caller included.
+    """Return the number of threads that compute large operations on the CPU.
 
-    ``DLTENSOR_NUM_THREADS`` sets it at the start; without that it is the number of processors this process may use.
+    The environment variable ``DLTENSOR_NUM_THREADS`` sets the initial number. By default it is the number of processors
+    that this process may use.
 
-    Raises
-    ------
-    Nothing.
+    Returns
+    -------
+    int
+        Number of threads, the calling one included.
+
+    See Also
+    --------
+    set_num_threads : Set the number.
 
     Examples
     --------
@@ -88,20 +95,26 @@ def num_threads():
 
 
 def set_num_threads(count, /):
-    """Let so many threads take part in large work on the CPU, the caller included. Results do not depend on it.
+    """Set the number of threads that compute large operations on the CPU.
 
-    Threads beyond that number end before the function returns; it waits for work that runs.
+    Results do not depend on the number. Threads in excess of it end before the function returns; it waits for running
+    work.
 
     Parameters
     ----------
-    count : int, 1 to 64; 1 keeps all work on the calling thread
+    count : int
+        From 1 to 64, the calling thread included; 1 keeps all work on the calling thread.
 
     Raises
     ------
     ValueError
-        `count` is outside that.
+        `count` is out of range.
     TypeError
         `count` is not an integer.
+
+    See Also
+    --------
+    num_threads : Return the number.
 
     Examples
     --------
@@ -119,21 +132,33 @@ def set_num_threads(count, /):
 
 
 def result_type(*arrays_and_dtypes):
-    """Return the dtype that operands meet in.
+    """Return the dtype to which operands are promoted.
 
     Parameters
     ----------
-    *arrays_and_dtypes : Tensor, any object with DLPack, DType or what names one, or number
-        Numbers take part with their kind alone: of a higher kind than everything else, they bring its default dtype.
+    *arrays_and_dtypes : array_like, dtype_like or number
+        Operands or their dtypes. A number counts by its kind only: if its kind is higher than that of all other
+        operands, the result is the default dtype of that kind.
+
+    Returns
+    -------
+    DType
+        The common dtype.
 
     Raises
     ------
     TypeError
-        Two have no dtype in common (int64 and uint64), or one is carried and not computed on.
+        Two dtypes have no common dtype (int64 and uint64), or a dtype is storage-only.
     ValueError
-        Nothing was given, or numbers only.
+        There is no argument, or all are numbers.
 
-    Source: Python array API standard 2025.12, ``result_type``.
+    See Also
+    --------
+    can_cast : Test whether promotion gives a certain dtype.
+
+    Notes
+    -----
+    Array API 2025.12: ``result_type``.
 
     Examples
     --------
@@ -156,7 +181,7 @@ def result_type(*arrays_and_dtypes):
             named = operand.view.dtype
             one = type_of(named)
         if one < 0:
-            raise TypeError(f"result_type: {dtype_of(named)} is carried, not computed on; convert with astype() first")
+            raise TypeError(f"result_type: {dtype_of(named)} has no arithmetic; convert with astype() first")
         joined = one if type < 0 else promote(type, one)
         if joined < 0:
             raise TypeError(f"result_type: {type_table[type].name.decode()} and {dtype_of(named)} have no dtype in "

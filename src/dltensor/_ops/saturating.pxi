@@ -8,7 +8,7 @@ cdef int _saturated_type(int op, Operand* operands, int count, str func) except 
         if operands[i].number:
             continue
         if operands[i].type < 0 or operands[i].type >= computed_types:
-            raise TypeError(f"{func}: {dtype_of(operands[i].view.dtype)} is carried, not computed on; convert with "
+            raise TypeError(f"{func}: {dtype_of(operands[i].view.dtype)} has no arithmetic; convert with "
                             f"astype() first")
         if type >= 0 and operands[i].type != type:
             if (op == op_fma and i == 2 and type_table[type].kind == SIGNED and

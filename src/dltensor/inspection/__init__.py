@@ -31,12 +31,10 @@ def inspect(obj: object, /) -> Report:
     Report
         It prints as text and shows as HTML in a notebook; see also `to_json` and `to_html`.
 
-    Raises
-    ------
-    Nothing: what the object raises is part of the report.
-
     Notes
     -----
+    Exceptions that the object raises are part of the report.
+
     Elements are never read. Every signature of ``__dlpack__`` is called once and released; with ``copy=True``
     only up to 1 MiB, and on other devices than the host nothing is copied or synchronized.
 

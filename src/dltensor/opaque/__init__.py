@@ -28,18 +28,27 @@ _ROOT = Path(__file__).resolve().parent.parent
 
 
 def include_dir():
-    """Return the folder to give to a C, C++ or Fortran compiler: ``#include "dltensor/array.h"`` is found there.
+    """Return the include directory for C, C++ and Fortran compilers, which has ``dltensor/array.h``.
+
+    Returns
+    -------
+    str
+        Path of the directory.
 
     Raises
     ------
     FileNotFoundError
-        The headers were not installed with the package.
+        The headers are not installed with the package.
+
+    See Also
+    --------
+    library_path : Return the library to link.
 
     Examples
     --------
     >>> import os
-    >>> os.path.exists(os.path.join(dl.opaque.include_dir(), "dltensor", "array.h"))
-    True
+    >>> sorted(os.listdir(os.path.join(dl.opaque.include_dir(), "dltensor")))
+    ['array.h', 'array.hpp', 'dlpack.h', 'dltensor.f90', 'validate.h']
     """
     return str(_there(_ROOT / "include"))
 
@@ -47,10 +56,19 @@ def include_dir():
 def library_path():
     """Return the path of the shared library that native programs link to.
 
+    Returns
+    -------
+    str
+        Path of ``libdltensor.so``.
+
     Raises
     ------
     FileNotFoundError
-        The library was not installed with the package.
+        The library is not installed with the package.
+
+    See Also
+    --------
+    include_dir : Return the include directory.
 
     Examples
     --------

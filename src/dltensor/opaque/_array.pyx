@@ -127,21 +127,27 @@ cdef class Callback:
 
 
 def callback(function, /):
-    """Return `function` as one that answers 0, or 254 after storing what it raised as the thread's last error.
+    """Wrap a function so that it returns a status code instead of raising.
 
-    For functions of an array's struct that are written in Python: give the result to a ctypes prototype that returns
-    an int32. Whatever is raised, KeyboardInterrupt included, travels with the error and is raised again, as the same
-    object, where Python called the array (here, or in metatensor).
+    The result returns 0, or 254 after it stored the exception as the last error of the thread. Use it for functions of
+    an array's struct that are written in Python: pass the result to a ctypes prototype that returns an int32. The
+    exception, KeyboardInterrupt included, is stored with the error, and the same object is raised again where Python
+    called the array (here or in metatensor).
 
     Parameters
     ----------
     function : callable
-        Its result is ignored.
+        Function whose result is ignored.
+
+    Returns
+    -------
+    callable
+        With the parameters of `function`.
 
     Raises
     ------
     TypeError
-        `function` cannot be called.
+        `function` is not callable.
 
     Examples
     --------
@@ -178,18 +184,28 @@ cdef int _registry_failed(int32_t code, str func) except -1:
 
 
 def register_origin(name, /):
-    """Return the number of an origin in this library's registry: a new one the first time, the same one ever after.
+    """Return the number of an origin in the registry of this library, registering it if necessary.
 
     Parameters
     ----------
-    name : str, at most 65535 bytes of UTF-8
+    name : str
+        At most 65535 bytes of UTF-8.
+
+    Returns
+    -------
+    int
+        The number, the same for equal names.
 
     Raises
     ------
     TypeError
-        `name` is no str.
+        `name` is not a str.
     ValueError
-        `name` is too long, or has a NUL or half a character in it.
+        `name` is too long, or contains NUL or a lone surrogate.
+
+    See Also
+    --------
+    origin_name : Return the name of a number.
 
     Examples
     --------
@@ -205,12 +221,26 @@ def register_origin(name, /):
 
 
 def origin_name(number, /):
-    """Return the name of an origin of this library's registry; "unregistered origin" for numbers never given out.
+    """Return the name of an origin in the registry of this library.
+
+    Parameters
+    ----------
+    number : int
+        Number that `register_origin` returned.
+
+    Returns
+    -------
+    str
+        The name; "unregistered origin" for other numbers.
 
     Raises
     ------
     OverflowError
-        `number` is negative or beyond 64 bits.
+        `number` is negative or exceeds 64 bits.
+
+    See Also
+    --------
+    register_origin : Return the number of a name.
 
     Examples
     --------
@@ -230,7 +260,7 @@ cdef Block* _held_block(Tensor t) except NULL:
     """A block around a tensor, that threads without the GIL may release."""
     cdef Block* block = adopt(t.impl.dl.data, <void*>t, free_block_ref)
     if block == NULL:
-        raise MemoryError("OpaqueArray: no memory left for a block header")
+        raise MemoryError("OpaqueArray: allocation failed for a block header")
     Py_INCREF(t)
     return block
 
@@ -340,7 +370,7 @@ cdef Tensor _read(const dlt_array_t* array, object owner, bint take, str func):
             imported.block = adopt(imported.view.data, foreign, free_foreign)
         if imported.block == NULL:
             release(exported)
-            raise MemoryError(f"{func}: no memory left for a block header")
+            raise MemoryError(f"{func}: allocation failed for a block header")
         if owner is not None:
             Py_INCREF(owner)
         if take:
@@ -352,42 +382,48 @@ cdef Tensor _read(const dlt_array_t* array, object owner, bint take, str func):
 
 
 def from_pointer(address, /, *, owner=None, take=False):
-    """Return a tensor over the memory of the vtable array at `address`, whoever made it.
+    """Return a tensor over the memory of the array struct at an address.
 
-    The struct is read during the call and not afterwards. The array itself must live as long as the tensor's memory is
-    in use, unless dltensor made it: give its `owner`, or `take` it.
+    The struct is read during the call and not afterwards. The array itself must live as long as the memory of the
+    tensor is in use, unless dltensor made it: pass its `owner`, or `take` it.
 
     Parameters
     ----------
     address : int
-        Where the struct of 104 bytes lies (`dlt_array_t`, `mts_array_t`).
+        Address of a struct of 104 bytes (``dlt_array_t``, ``mts_array_t``) of any library.
     owner : object, optional
-        Kept alive until the last view of the memory is gone, and let go of after the memory is given back.
+        Kept alive until the last view of the memory is deleted and the memory is released.
     take : bool, default False
-        The array belongs to the tensor from here on: its ``destroy`` is called when the last view is gone. On failure
-        it is still the caller's.
+        Transfer ownership of the array: its ``destroy`` is called when the last view is deleted. If this function
+        raises, the caller still owns the array.
 
     Returns
     -------
     Tensor
-        On the array's own device, without a copy; read-only where the array says so. The very tensor that the array
-        was made from, if it was made from one and still shows it.
+        On the device of the array, without a copy; read-only if the array says so. If the array was made from a Tensor
+        and is unchanged, that Tensor.
 
     Raises
     ------
     TypeError
-        `address` is no int.
+        `address` is not an int.
     ValueError
-        No struct can lie at `address`.
+        `address` cannot be that of a struct.
     BufferError
-        The array breaks a rule, its answers contradict each other, or one of its functions fails: the message says
-        which. An exception raised by a function in Python is raised again as it is.
+        The array breaks a rule, its functions contradict each other, or one of them fails: the message says which. The
+        exception of a function in Python is raised again unchanged.
+
+    See Also
+    --------
+    unwrap : Return the object that the array was made from.
+    hold : Return an OpaqueArray.
 
     Examples
     --------
     >>> array = dl.opaque.OpaqueArray([[1, 2], [3, 4]])
-    >>> dl.opaque.from_pointer(array.pointer).tolist()
-    [[1, 2], [3, 4]]
+    >>> dl.opaque.from_pointer(array.pointer)
+    Tensor([[1, 2],
+            [3, 4]], shape=(2, 2), device=cpu, dtype=int64)
     """
     cdef const dlt_array_t* array = _struct_at(address, "from_pointer")
     if not take:
@@ -398,7 +434,7 @@ def from_pointer(address, /, *, owner=None, take=False):
 
 
 def unwrap(address, /, *, owner=None):
-    """Return the very object that the array at `address` was made from, or a tensor over it when there is none.
+    """Return the object that the array at an address was made from, or a tensor if there is none.
 
     Parameters
     ----------
@@ -407,10 +443,19 @@ def unwrap(address, /, *, owner=None):
     owner : object, optional
         As for `from_pointer`.
 
+    Returns
+    -------
+    object
+        The same object, not a copy, while the array is unchanged; else a Tensor.
+
     Raises
     ------
     TypeError, ValueError, BufferError
         As for `from_pointer`.
+
+    See Also
+    --------
+    from_pointer : Always return a tensor.
 
     Examples
     --------
@@ -427,7 +472,7 @@ def unwrap(address, /, *, owner=None):
 
 
 def hold(address, /, *, owner=None, take=False):
-    """Return an `OpaqueArray` around the struct at `address`, whoever made it, to call its functions from Python.
+    """Return an `OpaqueArray` for the struct at an address, to call its functions from Python.
 
     Parameters
     ----------
@@ -436,14 +481,23 @@ def hold(address, /, *, owner=None, take=False):
     owner : object, optional
         Kept alive as long as the result.
     take : bool, default False
-        The result ends the array.
+        Transfer ownership of the array to the result, which then calls ``destroy``.
+
+    Returns
+    -------
+    OpaqueArray
+        For the array of any library.
 
     Raises
     ------
     TypeError
-        `address` is no int.
+        `address` is not an int.
     ValueError
-        No struct can lie at `address`, or its functions ``shape`` and ``as_dlpack`` are both missing.
+        `address` cannot be that of a struct, or its functions ``shape`` and ``as_dlpack`` are both missing.
+
+    See Also
+    --------
+    from_pointer : Return a tensor.
 
     Examples
     --------
@@ -461,27 +515,32 @@ def hold(address, /, *, owner=None, take=False):
 
 @cython.final
 cdef class OpaqueArray:
-    """An array behind the struct of function pointers that C, C++, Fortran and Rust programs hold.
+    """OpaqueArray(obj, /, *, origin=None)\n--\n\nArray behind a struct of function pointers, for native programs.
 
-    Its functions are native code: they work on the memory of `obj` without Python and without the GIL, from any
-    thread, whatever library `obj` is from. One DLPack export is taken here, and never again.
+    The struct is that of C, C++, Fortran and Rust programs. Its functions are native code: they access the memory of
+    `obj` without Python and without the GIL, from any thread, whatever library `obj` is from. The constructor requests
+    one DLPack export; later calls request none.
 
     Parameters
     ----------
-    obj : object
-        A tensor of any framework, or anything else that `asarray` takes. Its memory is shared wherever it has some.
-    origin : str, default "dltensor"
-        The name under which libraries tell whose arrays these are. Only arrays of one origin can be moved into each
-        other.
+    obj : array_like
+        A tensor of any framework, or anything else that `asarray` takes. Its memory is shared if it has any.
+    origin : str, optional
+        Name by which libraries recognize the maker of an array, by default "dltensor". Data can be moved between arrays
+        of one origin only.
 
     Raises
     ------
     TypeError
-        `obj` is nothing that has elements.
+        `obj` has no elements.
     BufferError
-        `obj` cannot be said in DLPack 1.3, or is no valid tensor.
+        DLPack 1.3 cannot express `obj`, or it is not a valid tensor.
     ValueError
-        `origin` is no name.
+        `origin` is not a valid name.
+
+    See Also
+    --------
+    hold : Make one from the address of a struct.
 
     Examples
     --------
@@ -539,27 +598,34 @@ cdef class OpaqueArray:
 
     @property
     def pointer(self):
-        """The address of the struct, good as long as this object lives. Who reads it does not own the array."""
+        """Address of the struct, valid as long as this object lives. Reading it does not transfer ownership.
+
+        Examples
+        --------
+        >>> array = dl.opaque.OpaqueArray([1, 2])
+        >>> dl.opaque.from_pointer(array.pointer).tolist()
+        [1, 2]
+        """
         return <size_t>&self.impl
 
     def release(self, into=None):
-        """Hand the array over: the receiver calls ``destroy`` from here on, this object does not.
+        """Transfer ownership of the array: from now on the receiver must call ``destroy``.
 
         Parameters
         ----------
         into : int, optional
-            An address of 104 bytes to copy the struct to. Without it the struct stays in this object, which must live
-            until the receiver has copied it.
+            Address of 104 bytes to which the struct is copied. Without it the struct stays in this object, which must
+            live until the receiver has copied it.
 
         Returns
         -------
         int
-            Where the struct is.
+            Address of the struct.
 
         Raises
         ------
         ValueError
-            It was handed over before, or is a view that somebody else ends.
+            Ownership was transferred before, or this object never had it.
 
         Examples
         --------
@@ -579,28 +645,52 @@ cdef class OpaqueArray:
 
     @property
     def origin(self):
-        """The name of who the array is from."""
+        """Name of the origin of the array.
+
+        Examples
+        --------
+        >>> dl.opaque.OpaqueArray([1, 2], origin="lab.sensor").origin
+        'lab.sensor'
+        """
         cdef Answers said
         _ask(self.array(), &said)
         return said.origin_name.decode("utf-8", "replace")
 
     @property
     def shape(self):
-        """Elements along each dimension."""
+        """Extents of the dimensions, a tuple of int.
+
+        Examples
+        --------
+        >>> dl.opaque.OpaqueArray([[1, 2, 3]]).shape
+        (1, 3)
+        """
         cdef Answers said
         _ask(self.array(), &said)
         return as_tuple(said.ndim, said.shape)
 
     @property
     def dtype(self):
-        """The element type, a `DType`."""
+        """Element type, a `DType`.
+
+        Examples
+        --------
+        >>> dl.opaque.OpaqueArray([1, 2]).dtype
+        dltensor.int64
+        """
         cdef Answers said
         _ask(self.array(), &said)
         return dtype_of(said.dtype)
 
     @property
     def device(self):
-        """Where the memory is, a `Device`."""
+        """Device of the memory, a `Device`.
+
+        Examples
+        --------
+        >>> dl.opaque.OpaqueArray([1, 2]).device
+        dltensor.Device('cpu')
+        """
         cdef Answers said
         _ask(self.array(), &said)
         return device_of(said.device)
@@ -608,43 +698,83 @@ cdef class OpaqueArray:
     # the same memory in other clothes
 
     def tensor(self):
-        """Return a `Tensor` over the array's memory.
+        """Return a `Tensor` over the memory of the array.
+
+        Returns
+        -------
+        Tensor
+            A view of the same memory.
 
         Raises
         ------
         BufferError
-            One of the array's functions fails or lies.
+            A function of the array fails, or its results contradict each other.
+
+        See Also
+        --------
+        unwrap : Return the object that the array was made from.
+
+        Examples
+        --------
+        >>> dl.opaque.OpaqueArray([1, 2]).tensor()
+        Tensor([1, 2], shape=(2,), device=cpu, dtype=int64)
         """
         return _read(self.array(), None if is_ours(self.impl) else self, False, "tensor")
 
     def unwrap(self):
-        """Return the very object that the array was made from, or a `Tensor` when it shows something else by now.
+        """Return the object that the array was made from, or a `Tensor` if the array has changed.
+
+        Returns
+        -------
+        object
+            The same object, not a copy, while the array is unchanged; else a Tensor.
 
         Raises
         ------
         BufferError
-            One of the array's functions fails or lies.
+            A function of the array fails, or its results contradict each other.
+
+        See Also
+        --------
+        tensor : Always return a Tensor.
+
+        Examples
+        --------
+        >>> t = dl.arange(3)
+        >>> dl.opaque.OpaqueArray(t).unwrap() is t
+        True
         """
         made_from = _owner(self.array())
         return self.tensor() if made_from is None else made_from
 
     def as_dlpack(self, *, device=None, stream=None, max_version=None):
-        """Return what the array's own ``as_dlpack`` gives, as a capsule.
+        """Return the result of the array's own ``as_dlpack`` function as a capsule.
 
         Parameters
         ----------
-        device : Device or what names one, optional
-            None is the array's own.
+        device : device_like, optional
+            Requested device; None means that of the array.
         stream : int, optional
-            Handed on as it is; None for host memory.
-        max_version : tuple of two ints, default (1, 3)
+            Stream of the consumer, passed on unchanged; None for host memory.
+        max_version : tuple of int, default (1, 3)
+            Newest DLPack version, ``(major, minor)``, that the consumer supports.
+
+        Returns
+        -------
+        capsule
+            Named "dltensor_versioned".
 
         Raises
         ------
         BufferError
-            The array cannot do that: another device, a stream for host memory, a version before 1.0.
+            The array does not support the request: another device, a stream for host memory, a version before 1.0.
         TypeError
             `max_version` is not a pair of integers.
+
+        Examples
+        --------
+        >>> dl.from_dlpack(dl.opaque.OpaqueArray([1, 2]).as_dlpack())
+        Tensor([1, 2], shape=(2,), device=cpu, dtype=int64)
         """
         cdef Answers said
         cdef DLDevice func
@@ -678,14 +808,29 @@ cdef class OpaqueArray:
     # what the functions of the struct do
 
     def from_dlpack(self, x, /):
-        """Return a new array of this one's origin around any DLPack object, whatever its dtype, shape and device.
+        """Return a new array of the same origin over the memory of any object that supports DLPack.
+
+        Parameters
+        ----------
+        x : array_like
+            Tensor of any dtype, shape and device.
+
+        Returns
+        -------
+        OpaqueArray
+            Made by the library of this array.
 
         Raises
         ------
         TypeError
-            `x` is nothing that has elements.
+            `x` has no elements.
         BufferError
-            The array's library cannot import it.
+            The library of the array cannot import it.
+
+        Examples
+        --------
+        >>> dl.opaque.OpaqueArray([1, 2]).from_dlpack(dl.zeros((2, 3))).shape
+        (2, 3)
         """
         cdef const dlt_array_t* array = self.array()
         cdef Tensor t = _tensor_of(x, "from_dlpack")
@@ -695,7 +840,7 @@ cdef class OpaqueArray:
         cdef DetailedStatus status
         release(block)
         if managed == NULL:
-            raise MemoryError("from_dlpack: no memory left for the exported struct")
+            raise MemoryError("from_dlpack: allocation failed for the exported struct")
         with nogil:
             status = call_from_dlpack(array[0], NULL, managed, &made)
         if not status.ok():
@@ -703,12 +848,24 @@ cdef class OpaqueArray:
         return _holding(&made)
 
     def reshape(self, shape, /):
-        """Give the array another shape of as many elements, in place; strided elements are copied where they must be.
+        """Change the shape of the array in place, copying strided elements if necessary.
+
+        Parameters
+        ----------
+        shape : int or sequence of int
+            New shape, of as many elements.
 
         Raises
         ------
         ValueError
-            The number of elements is another, or a dimension is negative.
+            The number of elements differs, or an extent is negative.
+
+        Examples
+        --------
+        >>> array = dl.opaque.OpaqueArray([[1, 2], [3, 4]])
+        >>> array.reshape((4,))
+        >>> array.tensor().tolist()
+        [1, 2, 3, 4]
         """
         cdef int64_t dims[64]
         cdef const dlt_array_t* array = self.array()
@@ -723,12 +880,24 @@ cdef class OpaqueArray:
             _raise(&status, ValueError)
 
     def swap_axes(self, axis_1, axis_2, /):
-        """Swap two axes, in place and without a copy. Negative ones count from the last.
+        """Swap two axes of the array in place, without a copy.
+
+        Parameters
+        ----------
+        axis_1, axis_2 : int
+            Axes to swap; negative ones count from the last.
 
         Raises
         ------
         IndexError
-            There is no such axis.
+            An axis is out of range.
+
+        Examples
+        --------
+        >>> array = dl.opaque.OpaqueArray([[1, 2], [3, 4]])
+        >>> array.swap_axes(0, 1)
+        >>> array.tensor().tolist()
+        [[1, 3], [2, 4]]
         """
         cdef Answers said
         cdef const dlt_array_t* array = self.array()
@@ -744,23 +913,34 @@ cdef class OpaqueArray:
             _raise(&status, IndexError)
 
     def create(self, shape, fill, /):
-        """Return a new array of the same origin, dtype and device, every element equal to `fill`.
+        """Return a new array of the same origin, dtype and device, filled with one value.
 
         Parameters
         ----------
-        shape : tuple of int
-        fill : number, OpaqueArray or DLPack object
-            A number is converted to the array's dtype, exactly or not at all. An array or tensor must have the dtype
-            and no dimensions: nothing else is converted.
+        shape : int or sequence of int
+            Shape of the new array.
+        fill : number, OpaqueArray or array_like
+            A number is converted to the dtype of the array and must be representable. An array or tensor must have that
+            dtype and no dimensions.
+
+        Returns
+        -------
+        OpaqueArray
+            The new array.
 
         Raises
         ------
         ValueError
-            The fill's dtype or shape is another, or the new shape is none.
+            The dtype or shape of `fill` differs, or the new shape is invalid.
         OverflowError
-            The number is outside the dtype.
+            The number is outside the range of the dtype.
         DeviceError
-            No memory can be made on the device.
+            Memory cannot be allocated on the device.
+
+        Examples
+        --------
+        >>> dl.opaque.OpaqueArray([1.5]).create((2,), 7).tensor().tolist()
+        [7.0, 7.0]
         """
         cdef int64_t dims[64]
         cdef const dlt_array_t* array = self.array()
@@ -795,17 +975,28 @@ cdef class OpaqueArray:
         return t
 
     def copy(self, device=None):
-        """Return a new array of the same origin with elements of its own.
+        """Return a new array of the same origin with a copy of the elements.
 
         Parameters
         ----------
-        device : Device or what names one, optional
-            None is the array's own.
+        device : device_like, optional
+            Device of the copy; None means that of the array.
+
+        Returns
+        -------
+        OpaqueArray
+            The copy.
 
         Raises
         ------
         DeviceError
-            The array's library cannot bring it there.
+            The library of the array cannot copy to that device.
+
+        Examples
+        --------
+        >>> array = dl.opaque.OpaqueArray([1, 2])
+        >>> array.copy().tensor().tolist()
+        [1, 2]
         """
         cdef Answers said
         cdef const dlt_array_t* array = self.array()
@@ -824,23 +1015,32 @@ cdef class OpaqueArray:
         return _holding(&made)
 
     def move_data(self, source, movements, /):
-        """Copy lines of elements from another array of the same origin into this one.
+        """Copy runs of elements from another array of the same origin into this one.
 
-        Every movement is looked at before the first is made: after a refusal the array is as it was. Memory in common
-        is treated as if the source were copied first.
+        All movements are checked before the first is made, so the array is unchanged after an error. If the memory of
+        the two arrays overlaps, the result is as if the source were copied first.
 
         Parameters
         ----------
         source : OpaqueArray
-        movements : sequence of (sample_in, sample_out, properties_start_in, properties_start_out, properties_length)
-            Or a tensor of shape (n, 5) of int64 or uint64, which is read where it lies when it is compact.
+            Array to copy from.
+        movements : sequence of tuple of int, or array_like
+            Each ``(sample_in, sample_out, properties_start_in, properties_start_out, properties_length)``. A tensor has
+            the shape ``(n, 5)`` and the dtype int64 or uint64; it is read without a copy if it is contiguous.
 
         Raises
         ------
         TypeError
-            `source` is no OpaqueArray, or the movements are no whole numbers.
+            `source` is not an OpaqueArray, or the movements are not integers.
         ValueError
-            A movement leaves one of the arrays; the dtypes, dimensions or origins differ; this array is read-only.
+            A movement exceeds one of the arrays; dtypes, dimensions or origins differ; or this array is read-only.
+
+        Examples
+        --------
+        >>> to, source = dl.opaque.OpaqueArray([[0, 0], [0, 0]]), dl.opaque.OpaqueArray([[1, 2], [3, 4]])
+        >>> to.move_data(source, [(0, 1, 0, 0, 2)])
+        >>> to.tensor().tolist()
+        [[0, 0], [1, 2]]
         """
         cdef dlt_data_movement_t* list_of = NULL
         cdef Tensor table = None
@@ -862,7 +1062,7 @@ cdef class OpaqueArray:
             count = len(movements)
             list_of = <dlt_data_movement_t*>malloc(max(count, 1) * sizeof(dlt_data_movement_t))
             if list_of == NULL:
-                raise MemoryError(f"move_data: no memory left for {count} movements")
+                raise MemoryError(f"move_data: allocation failed for {count} movements")
             try:
                 for i in range(count):
                     (list_of[i].sample_in, list_of[i].sample_out, list_of[i].properties_start_in,
@@ -887,11 +1087,16 @@ cdef Tensor _movements(object given):
 
 
 def live_arrays():
-    """Return how many arrays made by this library are alive, whoever holds them.
+    """Return the number of live arrays that this library made, in any language.
 
-    Raises
-    ------
-    Nothing.
+    Returns
+    -------
+    int
+        Number of arrays.
+
+    See Also
+    --------
+    dltensor.debug.live_blocks : Return the number of live memory blocks.
 
     Examples
     --------

@@ -43,23 +43,27 @@ def _raised():
 
 
 def register_metatensor(like=None, *, origins=(DEFAULT_ORIGIN,)):
-    """Let metatensor give arrays of ours back to Python: ``block.values`` and ``labels.values``.
+    """Register how metatensor converts arrays of this package for ``block.values`` and ``labels.values``.
 
     Parameters
     ----------
     like : type, optional
-        None gives a `Tensor`. A type such as ``numpy.ndarray`` or ``torch.Tensor`` gives objects of that type, sharing
-        memory: what metatensor's own functions in Python can work with. A block whose values were made from an object
-        of the type gives that very object.
-    origins : sequence of str
-        The origins that arrays were made with, where that is not the default.
+        None converts to a `Tensor`. A type such as ``numpy.ndarray`` or ``torch.Tensor`` converts to that type, sharing
+        memory; metatensor's own functions in Python work with these. If the values of a block were made from an object
+        of the type, that object is returned.
+    origins : sequence of str, default ("dltensor",)
+        Origins of the arrays to convert.
 
     Raises
     ------
     ImportError
         metatensor-core is not installed, or older than 0.2.
     TypeError
-        `like` is no type.
+        `like` is not a type.
+
+    See Also
+    --------
+    metatensor_block : Make a block.
 
     Examples
     --------
@@ -89,23 +93,34 @@ def metatensor_block(values, samples, components, properties, *, origin=None):
 
     Parameters
     ----------
-    values : OpaqueArray, or whatever makes one
-        An OpaqueArray is handed over and cannot be given away a second time.
-    samples, properties : metatensor.Labels
-        For the first axis and the last one.
+    values : OpaqueArray or array_like
+        Values of the block. Ownership of an OpaqueArray is transferred, which is possible once.
+    samples : metatensor.Labels
+        Labels of the first axis.
     components : sequence of metatensor.Labels
-        For the axes between.
+        Labels of the axes between.
+    properties : metatensor.Labels
+        Labels of the last axis.
     origin : str, optional
         As for `OpaqueArray`.
+
+    Returns
+    -------
+    metatensor.TensorBlock
+        Shares the memory of `values`.
 
     Raises
     ------
     ImportError
         metatensor-core is not installed, or older than 0.2.
     TypeError
-        Labels are expected, and something else came.
+        An argument that must be Labels is not.
     metatensor.MetatensorError
         The shape does not fit the labels.
+
+    See Also
+    --------
+    metatensor_labels : Make labels.
 
     Examples
     --------
@@ -134,10 +149,16 @@ def metatensor_labels(names, values, *, assume_unique=False):
     Parameters
     ----------
     names : str or sequence of str
-    values : tensor of shape (n, len(names))
-        Shared when it is of int32, else converted.
-    assume_unique : bool
-        Promise that no entry is there twice.
+        Names of the columns.
+    values : array_like
+        Of shape ``(n, len(names))``; shared if it is int32, else converted.
+    assume_unique : bool, default False
+        Skip the check that all entries are unique.
+
+    Returns
+    -------
+    metatensor.Labels
+        The labels.
 
     Raises
     ------
@@ -146,9 +167,13 @@ def metatensor_labels(names, values, *, assume_unique=False):
     TypeError
         `values` has no integers.
     ValueError
-        `values` has another number of columns than there are names.
+        `values` does not have one column per name.
     metatensor.MetatensorError
-        An entry is there twice.
+        An entry is not unique.
+
+    See Also
+    --------
+    metatensor_block : Make a block.
 
     Examples
     --------
@@ -168,20 +193,30 @@ def metatensor_labels(names, values, *, assume_unique=False):
 
 
 def metatensor_load(path):
-    """Load a ``metatensor.TensorMap`` from a file into arrays of ours, of whatever dtype it has.
+    """Load a ``metatensor.TensorMap`` from a file into arrays of this package, whatever its dtype.
 
     Parameters
     ----------
     path : str or path-like
+        File to read.
+
+    Returns
+    -------
+    metatensor.TensorMap
+        The map.
 
     Raises
     ------
     ImportError
         metatensor-core is not installed, or older than 0.2.
     metatensor.MetatensorError
-        There is no such file, or something else is in it.
+        The file does not exist, or is not a TensorMap.
     ValueError
-        `path` is no name that a file can have.
+        `path` is not a valid file name.
+
+    See Also
+    --------
+    register_metatensor : Convert the values of blocks.
 
     Examples
     --------

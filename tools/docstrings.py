@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Validate the docstring of every public name of the installed package with numpydoc. Prints name and error codes.
+
+Public are the callables of ``dltensor``, of its public modules and the members of their classes. Fails when it finds an
+error, or fewer names than the package has operations.
+"""
+
+import ast
+import enum
+import inspect
+import operator
+import sys
+from pathlib import Path
+
+from numpydoc.validate import validate
+
+import dltensor as dl
+
+STUBS = Path(__file__).resolve().parent.parent / "src" / "dltensor"
+MODULES = (dl, dl.checks, dl.debug, dl.layout, dl.opaque)
+# Not demanded: GL02, compiled docstrings do not keep the layout of the source; ES01, one line may say everything; SA01,
+# not everything has a relative; RT01, which numpydoc finds by reading Python source only: DL01 below takes the stubs.
+EXCLUDED = {"GL02", "ES01", "SA01", "RT01"}
+# Exceptions are raised, not used: they need neither parameters nor an example.
+OF_EXCEPTIONS = {"PR01", "PR02", "EX01"}
+# Signatures of enumerations and exceptions are those of their base class.
+OF_ENUMERATIONS = {"PR01", "PR02"}
+
+
+def public():
+    """Yield the dotted name and the object of everything public that has a docstring of its own."""
+    for module in MODULES:
+        for name in module.__all__:
+            thing = getattr(module, name)
+            if not callable(thing):
+                continue
+            full = f"{module.__name__}.{name}"
+            yield full, thing
+            if isinstance(thing, type) and not issubclass(thing, (BaseException, enum.Enum, tuple)):
+                for key, member in vars(thing).items():
+                    # The class documents the attributes that are slots.
+                    attribute = inspect.isdatadescriptor(member) and not inspect.ismemberdescriptor(member)
+                    if not key.startswith("_") and (callable(member) or attribute):
+                        yield f"{full}.{key}", member
+
+
+def functions_with_results():
+    """Return the names of functions, and of methods with their class, whose stub returns something else than None."""
+    found = set()
+    for path in STUBS.rglob("*.pyi"):
+        for node in ast.parse(path.read_text()).body:
+            members = [(node, "")] if isinstance(node, ast.FunctionDef) else []
+            if isinstance(node, ast.ClassDef):
+                members = [(each, f"{node.name}.") for each in node.body if isinstance(each, ast.FunctionDef)]
+            for each, prefix in members:
+                plain = not any(getattr(one, "id", "") == "property" for one in each.decorator_list)
+                if plain and ast.unparse(each.returns) != "None":
+                    found.add(prefix + each.name)
+    return found
+
+
+def errors(name, thing, with_results):
+    """Yield code and text of each error in the docstring of a public name."""
+    excluded = set(EXCLUDED)
+    if isinstance(thing, type) and issubclass(thing, BaseException):
+        excluded |= OF_EXCEPTIONS
+    elif isinstance(thing, type) and issubclass(thing, (enum.Enum, tuple)):
+        excluded |= OF_ENUMERATIONS
+    found = validate(name)
+    yield from ((code, text) for code, text in found["errors"] if code not in excluded)
+    parts = name.split(".")
+    member = len(parts) > 2 and isinstance(operator.attrgetter(".".join(parts[1:-1]))(dl), type)
+    key = ".".join(parts[-2:] if member else parts[-1:])
+    if key in with_results and "Returns\n-------" not in inspect.cleandoc(found["docstring"]):
+        yield "DL01", "The stub has a result, the docstring has no Returns section"
+
+
+def main():
+    with_results = functions_with_results()
+    checked = failed = 0
+    for name, thing in public():
+        checked += 1
+        for code, text in errors(name, thing, with_results):
+            failed += 1
+            print(f"{name}: {code} {text}")
+    if checked <= len(dl.OPS) or not with_results:
+        sys.exit(f"docstrings: only {checked} names and {len(with_results)} stubs were examined")
+    if failed:
+        sys.exit(f"docstrings: {failed} errors in {checked} public names")
+    print(f"docstrings: {checked} public names pass numpydoc")
+
+
+if __name__ == "__main__":
+    main()
