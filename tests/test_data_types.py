@@ -68,9 +68,9 @@ def test_limits_of_integers_are_those_of_ml_dtypes(name):
 def test_limits_take_tensors_and_complex_numbers():
     assert dl.finfo(dl.ones(2, dtype="complex128")) == dl.finfo(dl.float64)
     assert dl.iinfo(np.zeros(1, np.int8)).max == 127
-    with pytest.raises(TypeError, match=r"finfo: expected a float dtype, got int8; iinfo\(\) tells about integers"):
+    with pytest.raises(TypeError, match=r"finfo: expected a float dtype, got int8; use iinfo\(\) for integers"):
         dl.finfo("int8")
-    with pytest.raises(TypeError, match=r"iinfo: expected an integer dtype, got float32; finfo\(\)"):
+    with pytest.raises(TypeError, match=r"iinfo: expected an integer dtype, got float32; use finfo\(\)"):
         dl.iinfo("float32")
 
 

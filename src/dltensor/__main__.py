@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What ``python -m dltensor`` runs. Nothing else."""
+"""Entry point of ``python -m dltensor``."""
 
 import sys
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks that library code makes of tensors it is given; any DLPack object passes for a tensor. Nothing is computed."""
+"""Checks of arguments for authors of libraries; any object that supports DLPack is accepted as a tensor."""
 
 from ._core.convert import from_dlpack
 from ._core.tensor import Tensor

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Types of checks.py: checks that library code makes of tensors it is given.
+# Types of checks.py: checks of arguments for authors of libraries.
 from .typing import TensorLike
 
 __all__ = ["check_same_device", "check_same_dtype_device", "check_same_dtype_device_shape", "check_tensor"]

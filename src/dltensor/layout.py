@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shapes and strides as plain tuples: what is contiguous, broadcasts or joins."""
+"""Shapes and strides as tuples: contiguity, broadcasting, merging of dimensions."""
 
 from ._core.layout import (
     array_equals,

@@ -198,7 +198,7 @@ def test_case_29_fill_clamps_64_bits(device):
 
 def test_case_30_fill_with_nan(device):
     assert fill("int32", NAN, device) == 0
-    with pytest.raises(ValueError, match="fill: NaN is no int32"):
+    with pytest.raises(ValueError, match="fill: NaN cannot be converted to int32"):
         dl.fill(NAN, dl.zeros(1, dtype="int32", device=device))
 
 

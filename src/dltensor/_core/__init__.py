@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a tensor is, and how it comes in and goes out: types, import and export, views, text. No operations."""
+"""The Tensor class, its types, import and export, views and text. No operations."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Exports in a form that was asked for: layout, offset and flags as given. Which form is right is decided elsewhere."""
+"""Exports with requested layout, offset and flags. inspection/adapter.py chooses these."""
 
 from cpython.pycapsule cimport PyCapsule_New
 from libc.stdint cimport int64_t, uint64_t
@@ -28,7 +28,7 @@ cdef int _describe(Tensor t, int64_t offset, DLTensor* view) except -1:
 
 
 def offset_from_256(Tensor t):
-    """How far the first element lies behind a multiple of 256, where the standard wants `data` to be."""
+    """Offset of the first element from a multiple of 256, the alignment of `data` in the standard."""
     return <size_t>t.impl.dl.data & 255
 
 
@@ -50,7 +50,7 @@ def capsule_of(Tensor t, bint legacy, uint64_t flags, int64_t offset):
 
 
 # -- an exchange table for adapted objects ----------------------------------------------------------------------------
-# Its objects are plain Python: they say what to lend, this lends it.
+# Its objects are plain Python: they describe what to export, this function exports it.
 
 cdef int _from_python(void* object_, DLManagedTensorVersioned** out) except -1:
     cdef DLTensor view
@@ -65,7 +65,7 @@ cdef int _from_python(void* object_, DLManagedTensorVersioned** out) except -1:
 
 cdef DLPackExchangeAPI _table = exchange_table
 _table.managed_tensor_from_py_object_no_sync = <int (*)(void*, DLManagedTensorVersioned**) noexcept>_from_python
-# No borrowed views, as the standard allows: what is adapted may be a copy that nobody else keeps.
+# No borrowed views, as the standard allows: an adapted tensor may be a copy without another owner.
 _table.dltensor_from_py_object_no_sync = NULL
 
 TABLE = PyCapsule_New(&_table, b"dlpack_exchange_api", NULL)

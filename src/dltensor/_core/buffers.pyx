@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The other doors: NumPy arrays read as what they are, the buffer protocol, the array interfaces. No capsules here."""
+"""Import from NumPy arrays by their struct, the buffer protocol and array interfaces. No capsules here."""
 import sys
 
 from cpython.buffer cimport (PyBUF_ANY_CONTIGUOUS, PyBUF_C_CONTIGUOUS, PyBUF_F_CONTIGUOUS, PyBUF_FORMAT, PyBUF_FULL_RO,
@@ -73,12 +73,12 @@ cdef void** _numpy_table = NULL
 cdef PyObject* _ndarray = NULL      # NumPy's class, once its fields are proven
 cdef enum:
     CODES = 32
-cdef PyObject* _descrs[CODES][17]   # by code and bytes: dtypes that NumPy was asked for before
+cdef PyObject* _descrs[CODES][17]   # by code and bytes: a cache of NumPy dtypes
 cdef dict _of_descr = {}            # id of a numpy dtype of other packages -> (dtype, DType)
 
 
 def _prove_numpy():
-    """Compare what the struct says with what NumPy says, once. A NumPy laid out otherwise is used by its protocols."""
+    """Compare the fields of the struct with NumPy's answers, once. If they differ, NumPy's protocols are used."""
     global _fields_hold, _fields_tried, _numpy_table, _ndarray
     cdef NumpyArray* fields
     cdef DLDataType value
@@ -426,7 +426,7 @@ cdef tuple _interface_tuple(object value, str field, str name, str func):
 
 
 cdef tuple _interface_memory(object data, object interface, object owner, bint cuda, str name, str func):
-    """Address, read-only and, of a buffer, its view: where an interface says that the memory is."""
+    """Address, read-only flag and, for a buffer, its view, from an array interface."""
     if type(data) is tuple and len(data) == 2:
         address, readonly = data
         if not isinstance(address, int) or not 0 <= address < 2**64:
@@ -473,10 +473,10 @@ cdef int read_interface(dict interface, object owner, bint cuda, DLTensor* view,
     typestr = interface["typestr"]
     said = _split_typestr(typestr)
     if said is None:
-        raise BufferError(f"{func}: {name} says typestr {quoted(typestr)}, which DLPack cannot express")
+        raise BufferError(f"{func}: {name} has typestr {quoted(typestr)}, which DLPack cannot express")
     order, kind, size = said
     if order == (">" if sys.byteorder == "little" else "<") and size != 1:
-        raise BufferError(f"{func}: {name} says typestr {quoted(typestr)}, the other byte order; convert it first")
+        raise BufferError(f"{func}: {name} has typestr {quoted(typestr)} of non-native byte order; convert it first")
     if interface.get("mask") is not None:
         raise BufferError(f"{func}: {name} has a mask, which DLPack cannot express")
     shape = _interface_tuple(interface["shape"], "shape", name, func)
@@ -518,7 +518,7 @@ cdef int read_interface(dict interface, object owner, bint cuda, DLTensor* view,
 
 
 cdef int _check_inside(const DLTensor* view, size_t start, size_t nbytes, str name, str func) except -1:
-    """See that every element lies inside a buffer. The view has been checked, so nothing here overflows."""
+    """Check that every element is inside a buffer. The view is validated, so nothing here overflows."""
     cdef int64_t width = item_bytes(view.dtype)
     cdef int64_t steps[64]
     cdef Extent reach

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where tensors come in and go out whole: from_dlpack, asarray, wrap, into, and our own exchange table."""
+"""Import and export of whole tensors: from_dlpack, asarray, wrap, into, and the exchange table of Tensor."""
 import sys
 
 from cpython.object cimport PyObject
@@ -107,7 +107,7 @@ cdef Tensor read(object x, object copy, str func):
     entry = entry_of(x)
     if entry.torch:
         return _read_torch(x, entry, copy, func)
-    table = entry.table  # an entry may stand for another type once Python code has run
+    table = entry.table  # Python code may replace the entry by that of another type
     t = Tensor.__new__(Tensor)
     if entry.path == NDARRAY:
         import_numpy(x, &imported, func)
@@ -120,7 +120,7 @@ cdef Tensor read(object x, object copy, str func):
                              f"buffers, array interfaces and sequences too")
     fill_from_import(t, &imported)
     if t.impl.dl.device.device_type == kDLCUDA:
-        # Only the table says nothing of streams: what it gives must wait for the producer's.
+        # The exchange table does not order streams: our stream must wait for the producer's.
         _adopt(t, _producer_stream(table, t.impl.dl.device))
     return t
 
@@ -133,7 +133,7 @@ cdef Tensor _read_torch(object x, TypeEntry* entry, object copy, str func):
         return _read_torch_class(x, func)
     if is_lazy(x, func):
         return _resolved(x, copy, func)
-    entry = entry_of(x)  # asking may have run Python code, which may have the entry stand for another type
+    entry = entry_of(x)  # Python code may have run and replaced the entry by that of another type
     if entry.table == NULL or entry.table.dltensor_from_py_object_no_sync == NULL:
         return _read_torch_class(x, func)
     t = Tensor.__new__(Tensor)
@@ -172,7 +172,7 @@ cdef Tensor _read_torch_class(object x, str func):
 
 
 cdef object _producer_stream(const DLPackExchangeAPI* table, DLDevice device):
-    """The stream that a producer works on by its own account, as the standard's number; None when it does not say."""
+    """The current stream of a producer, as the standard's number; None if the producer does not provide it."""
     cdef void* stream = NULL
     if table == NULL or table.current_work_stream == NULL:
         return None
@@ -182,7 +182,7 @@ cdef object _producer_stream(const DLPackExchangeAPI* table, DLDevice device):
 
 
 cdef int _adopt(Tensor t, object stream, bint locate=False) except -1:
-    """Have a foreign tensor's memory watched: not given back before our work on it is done, our stream after theirs."""
+    """Order our stream after the producer's, and the release of the memory after our work on it."""
     return device_operations().adopt(t, stream, locate)
 
 
@@ -204,7 +204,7 @@ cdef int import_protocol(object x, ImportedTensor* imported, str func) except -1
         method = x.__dlpack_device__
     except AttributeError:
         import warnings  # imported on use, for the import time of the package
-        warnings.warn(f"{type(x).__qualname__} has no __dlpack_device__, which the standard demands; the device is "
+        warnings.warn(f"{type(x).__qualname__} has no __dlpack_device__, which the standard requires; the device is "
                       f"taken from the tensor itself", ConformanceWarning, stacklevel=3)
     else:
         device = method()
@@ -213,8 +213,8 @@ cdef int import_protocol(object x, ImportedTensor* imported, str func) except -1
             if not hasattr(first, "__index__") and hasattr(first, "value"):
                 # open3d: an enumeration that cannot be used as a number.
                 import warnings  # imported on use, for the import time of the package
-                warnings.warn(f"{type(x).__qualname__}.__dlpack_device__ returns {first!r}, which is no integer as the "
-                              f"standard demands; its value is taken", ConformanceWarning, stacklevel=3)
+                warnings.warn(f"{type(x).__qualname__}.__dlpack_device__ returns {first!r}, which is not an integer as "
+                              f"the standard requires; its value is used", ConformanceWarning, stacklevel=3)
                 first = first.value
             device_type = first.__index__()
             device_id = 0 if second is None and device_type == kDLCPU else second.__index__()
@@ -223,13 +223,13 @@ cdef int import_protocol(object x, ImportedTensor* imported, str func) except -1
                             f"{device!r}") from None
         if device_type == kDLCUDA:
             stream = current_stream(device_id)
-    import_tensor(x, entry_of(x), stream, imported, func)  # the entry given may stand for another type by now
+    import_tensor(x, entry_of(x), stream, imported, func)  # the entry may be that of another type by now
     if device_type != 0 and (device_type != <int32_t>imported.view.device.device_type or
                              not is_host(device_type) and device_id != imported.view.device.device_id):
         told = imported.view.device
         release(imported.block)
-        raise BufferError(f"{func}: __dlpack_device__ of {type(x).__qualname__} says "
-                          f"{device_of(DLDevice(<DLDeviceType>device_type, device_id))}, its tensor says "
+        raise BufferError(f"{func}: __dlpack_device__ of {type(x).__qualname__} is "
+                          f"{device_of(DLDevice(<DLDeviceType>device_type, device_id))}, its tensor is on "
                           f"{device_of(told)}")
     return 0
 
@@ -247,7 +247,7 @@ cdef Tensor _moved(Tensor t, object device, object copy, str func):
             t = t.to(device)
             made = True
     if copy and not made:
-        # By us, not by the producer: some say they copied and did not (jax 0.10).
+        # By us, not by the producer: some set the flag without copying (jax 0.10).
         if t.impl.flags & DLPACK_FLAG_BITMASK_IS_COPIED:
             return t
         t = copied(t, func)

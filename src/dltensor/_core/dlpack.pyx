@@ -81,7 +81,7 @@ cdef uint64_t HASH = 0x9E3779B97F4A7C15
 cdef TypeEntry _entries[ENTRIES]
 cdef bint _use_tables = not environment_switch("DLTENSOR_NO_EXCHANGE_API")
 
-# Producers whose arrays never change, although their legacy capsules cannot say so.
+# Producers of immutable arrays, which their legacy capsules cannot express.
 _IMMUTABLE = ("jaxlib", "jax", "tensorflow")
 cdef object _CapsuleType = type(PyCapsule_New(<void*>_entries, NULL, NULL))
 
@@ -143,7 +143,7 @@ cdef TypeEntry* classify_type(object kind) except NULL:
     else:
         path = NONE
     immutable = _is_immutable(kind)
-    # Nothing below runs Python code: the entry is whole before anybody else can look at it.
+    # Nothing below runs Python code: no other thread sees an incomplete entry.
     entry = _pair_of(raw_type)
     if entry.type != NULL and entry.type != raw_type:
         entry += 1
@@ -193,7 +193,7 @@ cdef bint _is_torch(object kind) except -1:
 
 
 cdef bint _overrides_export(object kind) except -1:
-    """Whether a class of torch tensors has its own way of being exported: then its ``__dlpack__`` is asked."""
+    """Whether a class of torch tensors overrides its export: then its ``__dlpack__`` is called."""
     Tensor = sys.modules["torch"].Tensor
     for name in ("__dlpack__", "__dlpack_device__", "__torch_dispatch__"):
         if getattr(kind, name, None) is not getattr(Tensor, name, None):
@@ -239,7 +239,7 @@ cdef DLPackExchangeAPI* _find_table(object kind) except? NULL:
     return NULL
 
 
-# -- judging and owning -----------------------------------------------------------------------------------------------
+# -- validation and ownership -----------------------------------------------------------------------------------------
 
 cdef int check_tensor(const DLTensor* view, str func) except -1:
     """Refuse what cannot be used; the sentence names field, value and rule."""
@@ -279,14 +279,14 @@ cdef inline int read_layout(const DLTensor* view, DLTensor* out, int64_t* dims) 
 
 
 cdef int import_managed(DLManagedTensorVersioned* managed, ImportedTensor* out, str func) except -1:
-    """Turn a managed struct that is ours into a checked view. Whatever fails, its deleter runs exactly once."""
+    """Make a validated view of a managed struct that we own. On any failure, its deleter runs exactly once."""
     cdef Block* block
     if dlt_check_version(managed.version) != 0:
         major, minor = managed.version.major, managed.version.minor
         delete_managed(managed)
         raise BufferError(f"{func}: expected DLPack 1.x, got version {major}.{minor} (rule version.major); ask the "
                           f"producer for max_version={DLPACK_VERSION}")
-    # An export of ours is checked too: the consumer that had it may have changed it.
+    # An export of this package is validated too: a consumer may have changed it.
     if read_layout(&managed.dl_tensor, &out.view, out.dims) != 0:
         try:
             check_tensor(&out.view, func)
@@ -295,7 +295,7 @@ cdef int import_managed(DLManagedTensorVersioned* managed, ImportedTensor* out, 
     out.flags = managed.flags
     block = block_of(managed)
     if block != NULL:
-        # An export of ours comes back: to the block itself, and the export ends here.
+        # An export of this package is imported again: take its block and end the export.
         retain(block)
         delete_managed(managed)
     else:
@@ -341,7 +341,7 @@ cdef struct TorchFields:
 cdef TorchFields _torch
 cdef bint _torch_known = False
 cdef DLPackExchangeAPI* _torch_table = NULL
-# Sets of dispatch keys that were seen to mean plain memory; which, only torch itself says.
+# Sets of dispatch keys of plain tensors, as torch itself classified them.
 cdef uint64_t _plain_keys[PLAIN_KEYS]
 cdef int _plain_count = 0
 cdef object _requires_grad = None, _storage_of = None, _examine = None
@@ -349,7 +349,7 @@ cdef object _requires_grad = None, _storage_of = None, _examine = None
 
 def set_torch_fields(Py_ssize_t impl, Py_ssize_t keys, Py_ssize_t autograd, Py_ssize_t storage, Py_ssize_t resizable,
                      requires_grad, storage_of, examine):
-    """Say where torch keeps what (0: not known), and which functions tell it where that is not known."""
+    """Register the offsets of torch's fields (0: unknown), and the functions to call where an offset is unknown."""
     global _torch_known, _requires_grad, _storage_of, _examine
     _torch.impl, _torch.keys, _torch.autograd = impl, keys, autograd
     _torch.storage, _torch.resizable = storage, resizable
@@ -470,7 +470,7 @@ cdef int import_tensor(object x, TypeEntry* entry, object stream, ImportedTensor
         return _take_from_table(x, entry.table, out, func)
     if entry.path == CAPSULE:
         return _take_capsule(x, out, func)
-    immutable = entry.immutable  # before the call, which may have the entry stand for another type
+    immutable = entry.immutable  # before the call, which may replace the entry
     capsule = _call_dlpack(x, entry, stream, func)
     if not PyCapsule_CheckExact(capsule):
         raise TypeError(f"{func}: {type(x).__qualname__}.__dlpack__ must return a capsule, got "
@@ -508,7 +508,7 @@ cdef int _take_capsule(object capsule, ImportedTensor* out, str func) except -1:
         raise BufferError(f"{func}: the capsule holds {hex(<size_t>managed)}, which cannot be the address of a "
                           f"tensor (rule tensor.pointer)")
     if dlt_check_layout(managed, versioned) != 0:
-        # Left alone: what lies where the deleter should be is something else.
+        # Not called: the field that should be the deleter is something else.
         raise BufferError(f"{func}: the capsule is named {(<bytes>name).decode()!r} and holds a struct of the other "
                           f"layout (rule tensor.layout); the producer mixed them up")
     if versioned:
@@ -577,7 +577,7 @@ cdef void _end_capsule(PyObject* capsule) noexcept:
     if PyCapsule_IsValidRaw(capsule, b"dltensor_versioned"):
         managed = <DLManagedTensorVersioned*>PyCapsule_GetPointerRaw(capsule, b"dltensor_versioned")
         if block_of(managed) != NULL:
-            managed.deleter(managed)  # a loan of ours needs no guard
+            managed.deleter(managed)  # our own deleter does not raise
         else:
             delete_managed(managed)
 
@@ -586,11 +586,11 @@ cdef void _end_legacy_capsule(PyObject* capsule) noexcept:
     cdef DLManagedTensor* managed
     if PyCapsule_IsValidRaw(capsule, b"dltensor"):
         managed = <DLManagedTensor*>PyCapsule_GetPointerRaw(capsule, b"dltensor")
-        managed.deleter(managed)  # always a loan of ours
+        managed.deleter(managed)  # always our own deleter
 
 
 cdef object capsule_around(DLManagedTensorVersioned* managed):
-    """A versioned capsule that owns a managed struct; where there is no memory for it the struct is given back."""
+    """A versioned capsule that owns a managed struct; if its allocation fails, the struct is released."""
     cdef PyObject* capsule = PyCapsule_NewRaw(managed, b"dltensor_versioned", _end_capsule)
     if capsule == NULL:
         delete_managed(managed)

@@ -52,7 +52,7 @@ def first_line(text, limit=LIMIT):
 
 
 def quoted(value, limit=120):
-    """Return what ``repr`` says of an object, cut to one line of at most `limit` characters.
+    """Return the ``repr`` of an object, cut to one line of at most `limit` characters.
 
     Parameters
     ----------

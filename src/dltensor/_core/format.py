@@ -18,7 +18,7 @@ DIGITS = 8  # after the point
 
 
 def _shown(shape, edge):
-    """Positions along each dimension that are shown; None stands for those left out, an edge of None for none."""
+    """Indices along each dimension that are printed; None stands for omitted ones; `edge` None omits none."""
     edges = [edge] * (len(shape) - 1) + [edge and EDGE]
     return [
         [*range(edge), None, *range(size - edge, size)] if edge and size > 2 * edge else list(range(size))
@@ -96,7 +96,7 @@ def _sign(number, plus):
 
 
 def _split_positional(number, rounding, plus):
-    """Digits before and after the point, as few as say the number, at most DIGITS after it."""
+    """Digits before and after the point, as few as identify the number, at most DIGITS after it."""
     digits, exponent = rounding.shortest(number)
     if len(digits) - 1 - exponent > DIGITS:
         whole, _, fraction = f"{abs(number):.{DIGITS}f}".partition(".")
@@ -180,7 +180,7 @@ def _aligned_writer(values, text):
 def writer(values, dtype, ndim):
     """Return the function that writes values of a type, so that all of `values` are equally wide."""
     if not _is_known(dtype):
-        # No meaning, but bytes: shown as they lie in memory. What shares a byte has not even those.
+        # Without a numeric value: the bytes in memory are printed, except for elements that share a byte.
         return lambda value: "<...>" if not value else f"<{value.hex(' ')}>"
     if dtype.lanes > 1:
         lane = DType(dtype.code, dtype.bits)
@@ -224,7 +224,7 @@ def _bracketed(values, depth, write, indent, width):
     return "[" + (text + line)[indent:] + "]"
 
 
-# -- faces ------------------------------------------------------------------------------------------------------------
+# -- public functions -------------------------------------------------------------------------------------------------
 
 
 def values_text(t, indent, edge=EDGE):
@@ -287,7 +287,7 @@ def format_tensor(t, spec):
     if t.size == 0:
         return "[]"
     if not _is_known(t.dtype) or t.dtype.lanes != 1:
-        raise ValueError(f"format: elements of {t.dtype} take no format; view() a type with a meaning")
+        raise ValueError(f"format: elements of {t.dtype} take no format; view() a named dtype")
     values = gather(t)
     if values is None:
         raise ValueError(f"format: shape {t.shape} has too many elements to show; format a part of it")

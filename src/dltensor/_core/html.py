@@ -16,7 +16,7 @@ SIDE = 26  # pixels of a cell
 
 
 def contiguity(shape, strides):
-    """Say in words how elements lie in memory.
+    """Describe how the elements are laid out in memory.
 
     Raises
     ------
@@ -42,7 +42,7 @@ def contiguity(shape, strides):
         for axis, step in dims:
             words.append(f"{what} along dimension {axis} (stride {step})")
     kept = [(size, step) for size, step in zip(shape, strides, strict=True) if size > 1 and step != 0]
-    # The dimensions without those of stride 0, whose repeats are said already.
+    # The dimensions without those of stride 0, which are described already.
     shares = shares_elements([size for size, _ in kept], [step for _, step in kept])
     if shares is not False:
         words.append("overlapping: several indices reach the same elements" if shares else "perhaps overlapping")
@@ -81,7 +81,7 @@ def size_words(nbytes):
     Raises
     ------
     TypeError
-        `nbytes` is no number.
+        `nbytes` is not a number.
 
     Examples
     --------
@@ -197,7 +197,7 @@ def drawing(shape, strides):
         font_size=10,
         role="img",
     )
-    words = ["A cell is one element of memory; its number says which element of the tensor it is, in C order."]
+    words = ["A cell is one element of memory; its number is the index of the element in the tensor, in C order."]
     if len(texts) < cells:
         words.append("Dashed cells are skipped.")
     if any(several for _, several in memory.contains.values()):

@@ -4,7 +4,7 @@ from libc.stdint cimport int64_t
 from .types cimport DLTensor
 
 
-# Where a key leads: a shape, strides, and how many elements the first one lies behind the old first one.
+# Result of an index key: shape, strides, and the offset of the first element, in elements.
 cdef struct Place:
     int ndim
     int64_t offset

@@ -87,12 +87,12 @@ TABLE_FUNCTIONS = ("managed_tensor_allocator", "managed_tensor_from_py_object_no
 SPELLINGS = ("__dlpack_c_exchange_api__", "__c_dlpack_exchange_api__")
 
 Rule = namedtuple("Rule", "id severity expected remedy standard", module=__name__)
-Rule.__doc__ = """A rule of the judge: its id, what breaking it means, what it expects ("" where that depends on the
+Rule.__doc__ = """A validation rule: its id, what breaking it means, what it expects ("" where that depends on the
 tensor), what to do, and the number of the standard's rule in this project's list, None where the standard is silent."""
 
 
 class Finding(namedtuple("Finding", "rule severity field axis value text remedy standard")):
-    """One thing that the judge has to say about a tensor.
+    """One finding of the validation of a tensor.
 
     Attributes
     ----------
@@ -137,7 +137,7 @@ def rules():
                  rows[i].remedy.decode(), rows[i].standard or None) for i in range(1, total)]
 
 
-# -- judging ----------------------------------------------------------------------------------------------------------
+# -- validation -------------------------------------------------------------------------------------------------------
 
 cdef object _finding(const dlt_finding* found, const DLTensor* view):
     cdef char text[768]
@@ -152,7 +152,7 @@ cdef object _finding(const dlt_finding* found, const DLTensor* view):
 
 
 cdef object _own_finding(int number, str field, value, str expected, str got):
-    """A finding of the reader itself: the rule's row, with words for what only the reader can know."""
+    """A finding of the reader itself: the row of the rule, with a text about what only the reader can know."""
     cdef const dlt_rule_row* row = &dlt_rules(NULL)[number]
     name, remedy = row.id.decode(), row.remedy.decode()
     return Finding(name, _SEVERITIES[row.severity], field, None, value,
@@ -175,7 +175,7 @@ def symbol_of(address):
 
 
 cdef dict _read_tensor(DLTensor view, const DLPackVersion* version, uint64_t flags):
-    """The fields of a DLTensor that lies in our own memory; its shape and strides may still lead anywhere."""
+    """The fields of a DLTensor in our own memory; its shape and strides pointers may still be invalid."""
     cdef int64_t shape[64]
     cdef int64_t strides[64]
     cdef dlt_finding found[FINDINGS]
@@ -209,7 +209,7 @@ cdef dict _read_tensor(DLTensor view, const DLPackVersion* version, uint64_t fla
     if view.strides == strides or ndim == 0 and strides_at != NULL:
         made["strides"] = tuple([strides[k] for k in range(ndim)])
     if own:
-        return made  # the judge would follow the same pointers
+        return made  # the validation would follow the same pointers
     total = dlt_validate_tensor(&view, version, flags, found, FINDINGS)
     for i in range(min(total, <size_t>FINDINGS)):
         own.append(_finding(&found[i], &view))
@@ -273,7 +273,7 @@ def read_capsule(capsule):
 
 
 def discard(capsule):
-    """Give back a capsule that was asked for only to be looked at; True when nobody else would have.
+    """Release a capsule that was requested for inspection only; True if it had no other owner.
 
     A capsule with a destructor gives itself back. One without would leak what it holds, so its deleter is called here,
     as a consumer would. A struct that is not what its name says is left alone: not even its deleter can be found.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shapes and strides as plain tuples: what is contiguous, broadcasts or joins. Elements, not bytes; no arithmetic."""
+"""Shapes and strides as tuples, in elements: contiguity, broadcasting, merging of dimensions. No tensors."""
 
 from math import prod
 

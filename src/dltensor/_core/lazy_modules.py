@@ -30,7 +30,7 @@ class _LazyModule(ModuleType):
 
 
 def _load(module):
-    """Run the code of a lazy module, once, whoever asks."""
+    """Run the code of a lazy module, once, in whichever thread uses it first."""
     with _lock:
         name = ModuleType.__getattribute__(module, "__name__")
         if type(module) is ModuleType or name in _being_loaded:  # the module's own code uses its attributes too

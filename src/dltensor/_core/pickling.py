@@ -11,7 +11,7 @@ from .views import as_strided, from_raw, on_host, raw_bytes
 
 
 def reduce_tensor(t, protocol):
-    """Answer ``__reduce_ex__``: the memory that the elements lie in, or a copy where they are far apart.
+    """Implement ``__reduce_ex__``: the memory of the elements, or a copy where they are far apart.
 
     Dimensions of stride 0 are sent once. What is left is sent as it lies, strides included, when it spans no more
     memory than its elements take: with protocol 5 out of band nothing is copied then. Else the elements are copied to
@@ -46,7 +46,7 @@ def reduce_tensor(t, protocol):
 
 
 def _span(t):
-    """The bytes that the elements of `t` lie in, or copies of them, and how they lie there: strides and offset."""
+    """The bytes of the elements of `t`, or a copy of them, with strides and offset."""
     shape = tuple(1 if step == 0 else size for size, step in zip(t.shape, t.strides, strict=True))
     strides = t.strides
     once = as_strided(t, shape, strides, func="pickle")
@@ -89,7 +89,7 @@ def rebuild(data, shape, dtype, padded, readonly, strides=None, offset=0):
     if raw.dtype.bits != 8 or raw.ndim != 1:
         raise TypeError(f"pickle: expected bytes, got {type(data).__qualname__}")
     raw = raw.view("uint8")
-    # Bytes in the pickle itself are immutable and nobody else's: what was writable gets memory of its own.
+    # Bytes in the pickle itself are immutable: a writable tensor gets memory of its own.
     if raw.readonly and not readonly and isinstance(data, bytes):
         raw = raw.copy()
     dtype = DType(*dtype)

@@ -18,7 +18,7 @@ _KINDS = {
 
 
 def to_numpy(t, dtype, copy):
-    """Answer ``__array__``: an ndarray, of another dtype if asked for.
+    """Implement ``__array__``: an ndarray, of another dtype if requested.
 
     Raises
     ------
@@ -28,7 +28,7 @@ def to_numpy(t, dtype, copy):
         The host cannot read the memory.
     """
     if not on_host(t):
-        # An array that NumPy asks for by itself would be a copy that nobody asked for.
+        # NumPy calls this implicitly, so a copy from a device would be a surprise.
         raise DeviceError(f"__array__: the data is on {t.device}, which the host cannot read; call numpy()")
     array = t.numpy(copy=copy)
     if dtype is None or array.dtype == dtype:
@@ -41,7 +41,7 @@ def to_numpy(t, dtype, copy):
 def _interface(t, name):
     letter, widths = _KINDS.get(t.dtype.code, ("", ()))
     if t.dtype.bits not in widths or t.dtype.lanes != 1:
-        # An AttributeError, so that hasattr() says no and NumPy goes on to the next protocol.
+        # An AttributeError, so that hasattr() is False and NumPy tries the next protocol.
         raise AttributeError(f"{name}: the protocol cannot express {t.dtype}; use DLPack, or view() an integer type")
     width = t.itemsize
     return {

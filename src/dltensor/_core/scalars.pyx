@@ -47,7 +47,7 @@ cdef int store_python(void* base, int64_t index, object value, DLDataType dtype,
                         f"a view() of one lane")
     type = find_type(dtype)
     if type < 0:
-        raise TypeError(f"{func}: a Python number cannot be written to {dtype_of(dtype)}, whose meaning is not known; "
+        raise TypeError(f"{func}: a Python number cannot be written to {dtype_of(dtype)}, which has no conversion; "
                         f"view() an integer type of the same width")
     kind = type_table[type].kind
     value = plain_number(value, func)
@@ -73,7 +73,7 @@ cdef object _whole(object number, bint signed, DLDataType dtype, str func):
     whole = number
     if isinstance(number, float):
         if isnan(number):
-            raise ValueError(f"{func}: NaN is no {dtype_of(dtype)}")
+            raise ValueError(f"{func}: NaN cannot be converted to {dtype_of(dtype)}")
         whole = number if isinf(number) else int(number)
     if not low <= whole <= high:
         raise OverflowError(f"{func}: {shown(number)} is outside {dtype_of(dtype)}, which holds {low} to {high}")
@@ -109,12 +109,12 @@ cdef int tag_number(object x, Scalar* out) except -1:
 
 
 cpdef object plain_number(object value, str func, str expected="a number"):
-    """Return what stands for one number, an array of 0 dimensions too, as Python's bool, int, float or complex.
+    """Convert a number or an array of 0 dimensions to Python's bool, int, float or complex.
 
     Raises
     ------
     TypeError
-        It is no number, or has dimensions.
+        It is not a number, or has dimensions.
     """
     if type(value) in _NUMBERS:
         return value

@@ -12,7 +12,7 @@ from .types import Device, DType, Flags
 
 @final
 class Tensor:
-    # Nobody has an argument of that type: tensors come from functions, and checkers say so.
+    # No argument has that type, so that checkers refuse the call: tensors are made by functions.
     def __new__(cls, no: Never, /) -> Never: ...
     __hash__: ClassVar[None]  # type: ignore[assignment]
     __dlpack_c_exchange_api__: ClassVar[CapsuleType]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Tensor class: what a tensor knows of itself, its views, its elements and its protocols. No doors in here."""
+"""The Tensor class: attributes, views, elements, operators and protocols. Import is in convert.pyx."""
 import math
 from types import MethodType
 
@@ -85,8 +85,8 @@ cdef inline object operate_matmul(object a, object b):
 
 # -- NumPy's ufuncs ---------------------------------------------------------------------------------------------------
 # NumPy looks for __array_ufunc__ on the class in two places. Its operators step back when that is None, and the
-# tensor's __radd__ computes; its ufuncs call it. An operator that is not told to step back builds the call of a ufunc,
-# which costs more than the sum of two small tensors: so Python code that is at an operator is told None.
+# tensor's __radd__ computes; its ufuncs call it. An operator that does not step back builds the call of a ufunc,
+# which costs more than the sum of two small tensors: so Python code that is at an operator gets None.
 
 cdef extern from "_core/instruction.h" namespace "dlt":
     bint is_at_operator() noexcept
@@ -107,7 +107,7 @@ cdef class _UfuncMethod:
         return None if is_at_operator() else self
 
     def __call__(self, tensor, ufunc, method, *inputs, **kwargs):
-        """Answer a ufunc of NumPy: the operation of the same meaning computes, and the result is a Tensor."""
+        """Implement a ufunc of NumPy by the operation of the same name; the result is a Tensor."""
         return call_ufunc(ufunc, method, inputs, kwargs)
 
 
@@ -125,7 +125,7 @@ def set_ufuncs(dict rows, ndarray):
 
 
 cdef inline bint _is_plain_operand(object x) noexcept:
-    """Whether `x` is of a type whose own ``__array_ufunc__`` need not be asked."""
+    """Whether `x` is of a type whose own ``__array_ufunc__`` need not be called."""
     return type(x) is Tensor or PyFloat_CheckExact(x) or PyLong_CheckExact(x) or type(x) is _ndarray
 
 
@@ -161,7 +161,7 @@ cdef inline Tensor new_tensor(int ndim):  # no-cython-lint  inlined in this modu
 
 
 cdef int fill_from_import(Tensor t, ImportedTensor* imported) except -1:
-    """Fill a new tensor with what a door has taken; the block's reference moves in first, so that nothing is lost."""
+    """Fill a new tensor from an import; it takes the reference to the block first, so that no error can leak it."""
     cdef int i
     cdef int ndim = imported.view.ndim
     t.impl.block = imported.block
@@ -211,7 +211,7 @@ cdef inline size_t _owned_bytes(Tensor t) noexcept:
     cdef Block* block = t.impl.block
     if block == NULL or not is_host(<int>t.impl.dl.device.device_type) or t.is_view and is_shared(block):
         return 0
-    return block.bytes  # 0 for memory of somebody else
+    return block.bytes  # 0 for imported memory
 
 
 cdef int64_t counted(int ndim, const int64_t* shape, DLDataType dtype, str func) except -1:
@@ -248,11 +248,11 @@ cdef object current_stream(int device):
 
 
 cdef Tensor new_empty(int ndim, const int64_t* shape, DLDataType dtype, DLDevice device, str func):
-    """A tensor in fresh memory, C order, uninitialised."""
+    """A tensor in fresh memory, C order, uninitialized."""
     cdef int i
     cdef Tensor t
     cdef int64_t size = counted(ndim, shape, dtype, func)
-    # What no address reaches is not asked for: 2^47 bytes.
+    # More than the address space, 2^47 bytes, is not requested.
     if size > (<int64_t>1 << 47) * 8 // (dtype.bits * dtype.lanes):
         raise MemoryError(_out_of_memory(ndim, shape, dtype, func))
     t = new_tensor(ndim)
@@ -509,7 +509,7 @@ cdef int read_shape(object shape, int64_t* out, str func, bint strides=False) ex
         out[0] = PyLong_AsLongLongAndOverflow(shape, &overflow)
         if overflow == 0:
             return 1
-    # Anything else is read once, into numbers of ours; so many of a sequence as tell that it is too long.
+    # Anything else is read once, into our own list; at most 65 items of a sequence.
     cdef list numbers = []
     n = 0
     try:
@@ -716,7 +716,7 @@ cdef int _check_cuda_stream(object stream) except -1:
 
 
 cdef Tensor _prepare_export(Tensor self, object stream, object dl_device, object copy):
-    """Obey a consumer's stream and device: `self`, or a copy where it was asked to be."""
+    """Apply a consumer's stream and device: `self`, or a copy on the requested device."""
     cdef DLDevice target
     cdef bint host = is_host(<int>self.impl.dl.device.device_type)
     if dl_device is not None:
@@ -771,10 +771,10 @@ cdef inline object exported(Tensor self, object stream, object max_version, obje
         return export_capsule(&view, source.impl.block, flags)
     if flags & DLPACK_FLAG_BITMASK_READ_ONLY:
         raise BufferError("__dlpack__: the tensor is read-only, which a capsule of the layout before 1.0 cannot "
-                          "say; ask with max_version=(1, 0), or export a copy()")
+                          "express; ask with max_version=(1, 0), or export a copy()")
     if flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED:
         raise BufferError("__dlpack__: elements are padded to bytes, which a capsule of the layout before 1.0 "
-                          "cannot say; ask with max_version=(1, 1)")
+                          "cannot express; ask with max_version=(1, 1)")
     return export_legacy_capsule(&view, source.impl.block)
 
 
@@ -1901,5 +1901,5 @@ def _iterate(Tensor self):
 
 # Where users find it, in errors, pickles and help.
 (<PyTypeObject*>Tensor).tp_name = "dltensor.Tensor"
-# Nobody else may make one that shows no memory: without this entry object.__new__ answers, and refuses.
+# Without this entry object.__new__ is called and refuses, so that no Tensor without memory can be made.
 forget_new(<PyTypeObject*>Tensor)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where torch keeps what its exchange table does not say of a tensor, and what it would refuse to export."""
+"""Offsets of torch's fields that its exchange table does not export, and which tensors torch refuses to export."""
 
 import ctypes
 import sys
@@ -17,7 +17,7 @@ def _word(address):
 
 
 def _find_impl(torch):
-    """The offset in the Python object of the pointer to the implementation, which ``_cdata`` tells; 0 if unknown."""
+    """The offset in the Python object of the pointer to the implementation, which is ``_cdata``; 0 if unknown."""
     sample = torch.zeros(3)
     for offset in range(ctypes.sizeof(ctypes.c_void_p) * 2, _OBJECT_BYTES, 8):
         if _word(id(sample) + offset) == sample._cdata:
@@ -62,7 +62,7 @@ def _only(offsets):
 
 
 def _find_autograd(torch):
-    """The offset of the pointer that only tensors with something to say about gradients have; 0 if unknown."""
+    """The offset of the pointer that only tensors with autograd metadata have; 0 if unknown."""
     with torch.enable_grad():
         leaf = torch.zeros(3, requires_grad=True)
         asked = [
@@ -84,7 +84,7 @@ def _find_autograd(torch):
 
 
 def _find_storage(torch):
-    """The offset of the pointer to the storage, whose address ``_cdata`` tells; 0 if unknown."""
+    """The offset of the pointer to the storage, whose address is ``_cdata``; 0 if unknown."""
     samples = [torch.zeros(3), torch.ones(2, 3).T, torch.arange(6)[2:], torch.zeros(2, dtype=torch.complex64)]
     return _only(
         [
@@ -136,7 +136,7 @@ def find_fields():
 
 
 def examine(tensor, where):
-    """Tell whether a torch tensor is conjugated or negated lazily.
+    """Test whether a torch tensor has the lazy conj or neg bit set.
 
     Raises
     ------

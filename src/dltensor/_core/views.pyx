@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the Python faces need of the inside of a tensor: other strides, bare bytes, ramps. Every use is checked."""
+"""Low-level views for Python code: as_strided, raw bytes, filled ranges. Every use is checked."""
 from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
@@ -79,7 +79,7 @@ def as_strided(Tensor t, shape, strides, int64_t offset=0, bint readonly=False, 
 
 
 def shares_elements(shape, strides):
-    """Tell whether two indices of a layout reach the same element.
+    """Test whether two indices of a layout refer to the same element.
 
     Parameters
     ----------
@@ -403,11 +403,11 @@ def permute_for(str func, Tensor t, tuple axes):
     Raises
     ------
     IndexError
-        There is no such axis.
+        An axis is out of range.
     ValueError
-        `axes` is no order of all dimensions.
+        `axes` is not a permutation of all dimensions.
     TypeError
-        An axis is no integer.
+        An axis is not an integer.
 
     Examples
     --------
@@ -423,11 +423,11 @@ def squeeze_for(str func, Tensor t, axes=None):
     Raises
     ------
     IndexError
-        There is no such axis.
+        An axis is out of range.
     ValueError
         A named dimension has not exactly one element, or is named twice.
     TypeError
-        An axis is no integer.
+        An axis is not an integer.
 
     Examples
     --------
@@ -454,7 +454,7 @@ def move_for(str func, Tensor t, device):
 
 
 def on_host(Tensor t):
-    """Tell whether the host can read the memory of a tensor.
+    """Test whether the host can read the memory of a tensor.
 
     Examples
     --------

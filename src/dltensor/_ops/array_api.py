@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the package says of itself as an array API namespace: its devices, its dtypes, what it cannot do."""
+"""The array API namespace: versions, devices, dtypes and capabilities."""
 
 import sys
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Types of array_api.py: what the package says of itself as an array API namespace.
+# Types of array_api.py: the array API namespace.
 from typing import Any
 
 from .._core.types import Device, DType

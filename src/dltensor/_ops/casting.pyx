@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Elements as another dtype, elements chosen, elements moved: astype, cast, where, clip, copy, fill. No arithmetic."""
+"""Conversion, selection and copies of elements: astype, cast, where, clip, copy, fill."""
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
@@ -147,7 +147,7 @@ cdef object _astype(object x, object dtype, object copy, bint padded):
 
 
 cdef Tensor _tensor(object x, str func):
-    """An argument that must be a tensor, as one of ours."""
+    """Convert an argument that must be array_like to a Tensor."""
     cdef Tensor t = view_any(x, None, func)
     if t is None:
         raise TypeError(f"{func}: expected a tensor, got {type(x).__qualname__}; use asarray(x, dtype=...)")
@@ -226,7 +226,7 @@ def cast(tensor, dtype_or_out, *, rounding="truncate", saturate=None, scale=None
 
 
 cdef bint _names_dtype(object x) except -1:
-    """Whether an argument stands for a dtype rather than for a tensor to write to."""
+    """Whether an argument is dtype_like rather than a tensor to write to."""
     if type(x) is Tensor:
         return False
     if isinstance(x, (str, type, DType)) or hasattr(x, "__dlpack_data_type__"):
@@ -451,7 +451,7 @@ def fill(scalar, dst, *, saturate=False):
         check_writable(&target.impl.dl, target.impl.flags, "fill")
         read_number(scalar, &value, "fill")
         if not store_scalar(element, 0, target.impl.dl.dtype, True, value, NEAREST, True):
-            raise TypeError(f"fill: a number cannot be written to {target.dtype}, whose meaning is not known")
+            raise TypeError(f"fill: a number cannot be written to {target.dtype}, which has no conversion")
         if not is_host(<int>target.impl.dl.device.device_type):
             read_tensor(target, &place)
             engine_of(target.impl.dl.device, "fill").fill(element, &place)

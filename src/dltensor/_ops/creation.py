@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tensors from nothing but numbers and shapes. What reads other objects is in _exchange."""
+"""Tensors made from numbers and shapes. Conversion of other objects is in _core/convert.pyx."""
 
 from math import ceil, isfinite
 
@@ -546,7 +546,7 @@ def linspace(start, stop, /, num=50, *, dtype=None, device=None, endpoint=True):
 def _write_line(made, start, stop, steps, finite):
     """Write ``start + i * (stop - start) / steps`` to a new tensor."""
     if not finite:
-        # What lies between has some part of both ends: it is infinite, or no number.
+        # The values between have some part of both ends: they are infinite or NaN.
         made.fill(start + stop)
     elif made.dtype.name.startswith("complex"):
         write_spaced(made, _parts(start), _parts(stop), steps, "linspace")

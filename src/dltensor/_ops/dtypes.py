@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Questions about element types: limits of numbers, kinds, what casts to what. No tensors are converted here."""
+"""Queries about dtypes: limits, kinds, casts. No tensors are converted here."""
 
 from .._core.convert import asarray
 from .._core.types import COMPUTED, DTYPES, DataTypeCode, DType, as_dtype
@@ -123,7 +123,7 @@ def can_cast(from_, to, /):
 
 
 class _Limits:
-    """What two kinds of limits share: values that do not change, shown by name."""
+    """Common base of the limits: constant attributes, printed by name."""
 
     __slots__ = ()
 
@@ -178,7 +178,7 @@ class iinfo(_Limits):
     def __init__(self, type, /):
         dtype = _dtype_of(type, "iinfo")
         if not isdtype(dtype, "integral"):
-            raise TypeError(f"iinfo: expected an integer dtype, got {dtype}; finfo() tells about floats")
+            raise TypeError(f"iinfo: expected an integer dtype, got {dtype}; use finfo() for floats")
         self.bits, self.dtype = dtype.bits, dtype
         self.min = -(1 << dtype.bits - 1) if dtype.code in _SIGNED else 0
         self.max = self.min + (1 << dtype.bits) - 1
@@ -231,7 +231,7 @@ class finfo(_Limits):
         if isdtype(dtype, "complex floating"):
             dtype = as_dtype(f"float{dtype.bits // 2}", "finfo")
         if not isdtype(dtype, "real floating") or dtype.name not in DTYPES:
-            raise TypeError(f"finfo: expected a float dtype, got {dtype}; iinfo() tells about integers")
+            raise TypeError(f"finfo: expected a float dtype, got {dtype}; use iinfo() for integers")
         self.bits, self.dtype = dtype.bits, dtype
         self.eps, smallest, self.min, self.max = (_probed if dtype.name in COMPUTED else _read)(dtype)
         self.smallest_normal = smallest / self.eps

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Element-wise functions: one builtin per row of ops.h, and the one way that all of them go. No loops here."""
+"""Element-wise functions: one builtin per row of ops.h, and the dispatch that they share. No loops here."""
 import sys
 
 from cpython.object cimport PyObject
@@ -60,7 +60,7 @@ cdef list _names = [op_table[_i].name.decode() for _i in range(op_count)]
 include "elementwise_fast.pxi"
 
 
-# -- the way of all ---------------------------------------------------------------------------------------------------
+# -- slow path --------------------------------------------------------------------------------------------------------
 
 cdef object element(int op, bint swapped, PyObject** arguments, PyObject* out, bint saturate, PyObject* launch):
     cdef PyObject* turned[2]
@@ -96,7 +96,7 @@ cdef object element(int op, bint swapped, PyObject** arguments, PyObject* out, b
 
 
 cdef int _check_exponent(const Operand* base, object exponent) except -1:
-    """Refuse a negative integer as the exponent of integers: nearly every result would be 0, which nobody means."""
+    """Refuse a negative integer as the exponent of integers: nearly every result would be 0."""
     if isinstance(exponent, int) and exponent < 0 and 0 <= base.type < computed_types and kind_order(base.type) < 2:
         raise ValueError(f"pow: integers to the power of {shown(exponent)} are fractions; give the exponent as a "
                          f"float, or convert the base with astype()")
@@ -276,7 +276,7 @@ cdef object _compare_exactly(int op, Operand* operands, int k, object number, in
 
 
 cdef list _kinds_of(int op):
-    """Which kinds of element an operation takes, in words."""
+    """Names of the kinds of dtype that an operation takes."""
     return [_KIND_NAMES[bit] for bit in range(4) if op_table[op].kinds >> bit & 1]
 
 

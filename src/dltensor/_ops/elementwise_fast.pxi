@@ -180,7 +180,7 @@ cdef object _plain(int op, Operand* operands, PyObject** arguments, int count, o
 
 
 cdef inline bint _is_elsewhere(object x) noexcept:
-    """Whether it is a tensor of ours that the host may not be able to read."""
+    """Whether it is a Tensor that the host may not be able to read."""
     return type(x) is Tensor and (<Tensor>x).impl.dl.device.device_type != kDLCPU
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tensors under other shapes: views wherever one can show the result, else one copy. No arithmetic on elements."""
+"""Manipulation of shapes: views where possible, else one copy. No arithmetic on elements."""
 
 from itertools import product
 

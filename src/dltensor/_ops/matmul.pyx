@@ -76,9 +76,9 @@ cdef object _shape_of(const DLTensor* view):
 
 
 cdef Tensor _small(Tensor a, Tensor b, Tensor out):
-    """The product of two small matrices on the host as they lie, into `out` or a new tensor: one call of the kernel.
+    """Fast path of the product of two small host matrices, into `out` or a new tensor: one call of the kernel.
 
-    None when it takes more than that; every error is told on the way of all.
+    None when the slow path is needed, which raises all errors.
     """
     cdef const DLTensor* left = &a.impl.dl
     cdef const DLTensor* right = &b.impl.dl
@@ -222,7 +222,7 @@ def matmul(x1, x2, /, out=None):
 
 
 cdef void _insert_axes(DLTensor* view, int first, int second, int64_t* numbers) noexcept:
-    """Give a view axes of one element at these places of the result; its shape and strides come to lie in `numbers`."""
+    """Insert axes of one element into a view at these positions; `numbers` holds its new shape and strides."""
     cdef int axis, from_axis = 0, ndim = view.ndim + (first >= 0) + (second >= 0)
     for axis in range(ndim):
         if axis == first or axis == second:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""NumPy's ufuncs and functions called with tensors: which of ours each one is, and what NumPy computes itself."""
+"""NumPy's ufuncs and functions called with tensors: the corresponding operation, else NumPy on the same memory."""
 
 import inspect
 
@@ -66,7 +66,7 @@ def _has_its_own(kind, protocol):
 
 
 def call_ufunc(ufunc, method, inputs, kwargs):
-    """Answer ``__array_ufunc__`` where more than an operation on plain operands is asked for.
+    """Implement ``__array_ufunc__`` for everything but an operation on plain operands.
 
     An operation of ours takes the operands and `out`. A ufunc that is none of ours, arguments that ours does not have,
     and subclasses of ndarray are left to NumPy, on arrays that share the tensors' memory.
@@ -124,7 +124,7 @@ def _clip(a, a_min=None, a_max=None, out=None, *, min=None, max=None):
     return clip(a, a_min if min is None else min, a_max if max is None else max, out=out)
 
 
-# Functions of NumPy by name, and what each is here; the parameters are those of NumPy's that ours has too.
+# Functions of NumPy by name, with the corresponding function and the parameters that both have.
 _BY_NAME = {
     "astype": lambda x, dtype, *, copy=True: astype(x, dtype, copy=copy),
     "broadcast_arrays": lambda *args: manipulation.broadcast_arrays(*args),
@@ -167,7 +167,7 @@ _FUNCTIONS = {
 
 
 def call_function(func, types, args, kwargs):
-    """Answer ``__array_function__``: ours where there is one, else NumPy's on arrays that share the tensors' memory.
+    """Implement ``__array_function__``: our function if there is one, else NumPy's on arrays that share memory.
 
     Ours gives tensors, NumPy's gives what NumPy gives. NumPy computes, too, when arguments are given that ours does not
     have, when ours refuses the kinds of argument, and beside subclasses of ndarray such as masked arrays.

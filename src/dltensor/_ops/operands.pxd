@@ -7,12 +7,12 @@ from .._core.tensor cimport Tensor
 from .._core.types cimport DLDataType, DLDevice, DLPackExchangeAPI, DLTensor
 
 
-# What a function gets: a view of somebody's tensor, or a Python number. Good while the argument itself is held, no
+# Operand of a function: a view of a tensor, or a Python number. Valid while the argument itself is held, no
 # Python code runs and the GIL is not released; `hold_without_gil` keeps it good without the GIL.
 cdef struct Operand:
     DLTensor view
-    PyObject* lender    # the foreign object that the memory is borrowed from; NULL for our tensors and numbers
-    const DLPackExchangeAPI* table  # of the lender's type; NULL for an ndarray
+    PyObject* owner    # the foreign object that the memory is borrowed from; NULL for our tensors and numbers
+    const DLPackExchangeAPI* table  # of the owner's type; NULL for an ndarray
     Block* block        # that the memory belongs to; NULL for numbers and for what is borrowed
     uint64_t flags
     int type            # a row of the dtype table, -1 for types no row names; of numbers the default type of their kind
@@ -32,7 +32,7 @@ cdef int promote_operands(Operand* operands, int count, str func) except -1
 cdef int common_device(Operand* operands, int count, DLDevice* device, str func) except -1
 cdef int common_shape(Operand* operands, int count, int64_t* shape, str func) except -2
 
-# An operand of the short way on devices: somebody's tensor, or a number as one element of the others' dtype.
+# An operand of the fast path on devices: a tensor, or a number as one element of the dtype of the others.
 cdef struct Item:
     const DLTensor* view  # NULL: a number
     Block* block

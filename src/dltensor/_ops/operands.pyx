@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arguments of functions: anybody's tensors, borrowed for the call, Python numbers, and who computes on them where.
+"""Arguments of functions: tensors of any framework, borrowed for the call, Python numbers, and the engine to use.
 
 Nothing is computed here.
 """
@@ -52,9 +52,9 @@ cdef int kind_order(int type) noexcept:
 
 
 cdef void read_tensor(Tensor t, Operand* out) noexcept:
-    """The operand that a tensor of ours is; good while the tensor lives."""
+    """Read a Tensor as an operand, which is valid while the tensor lives."""
     out.number = False
-    out.lender = NULL
+    out.owner = NULL
     out.view = t.impl.dl
     out.block = t.impl.block
     out.flags = t.impl.flags
@@ -71,7 +71,7 @@ cdef bint _classify(object x, Operand* out, str func) except -1:
         read_tensor(<Tensor>x, out)
         return True
     out.number = False
-    out.lender = NULL
+    out.owner = NULL
     out.table = NULL
     out.block = NULL
     out.flags = 0
@@ -90,18 +90,18 @@ cdef bint _classify(object x, Operand* out, str func) except -1:
     entry = entry_of(x)
     if entry.path == TABLE and entry.table.dltensor_from_py_object_no_sync != NULL:
         out.table = entry.table
-        # Keys seen for the first time are plain once torch has said so.
+        # New dispatch keys count as plain once torch has classified them.
         if entry.torch and not is_plain(x, True, func) and (is_lazy(x, func) or not is_plain(x, False, func)):
             return False
     elif entry.path != NDARRAY or not is_readable(x):
         return False
-    out.lender = <PyObject*>x
+    out.owner = <PyObject*>x
     return True
 
 
 cdef bint _borrow(Operand* out, str func) except -1:
-    """Borrow the memory of the lender. No Python code runs. False when it is not what it was, or on a device."""
-    x = <object>out.lender
+    """Borrow the memory of the owner. No Python code runs. False when it is not what it was, or on a device."""
+    x = <object>out.owner
     if out.table != NULL:
         if is_torch_table(out.table) and not is_plain(x, False, func):
             return False
@@ -172,7 +172,7 @@ cdef object read_operands(PyObject** given, int count, PyObject* output, Operand
             used[i] = <PyObject*>made
             _classify(made, &operands[i], func)
     for i in range(total):
-        if operands[i].lender != NULL and not _borrow(&operands[i], func):
+        if operands[i].owner != NULL and not _borrow(&operands[i], func):
             # Work on a device outlives the call, so the memory must too; and code of another argument may have changed
             # this one. What is owned stays good whatever runs.
             held = held or []
@@ -184,11 +184,11 @@ cdef object read_operands(PyObject** given, int count, PyObject* output, Operand
 
 
 cdef int own_operands(PyObject** used, int count, Operand* operands, list held, str func) except -1:
-    """Make tensors of ours, appended to `held`, of what is borrowed: they stay good whatever runs."""
+    """Replace borrowed operands by Tensors, appended to `held`, which stay valid when Python code runs."""
     cdef int i
     cdef Tensor t
     for i in range(count):
-        if operands[i].lender != NULL:
+        if operands[i].owner != NULL:
             t = view_any(<object>used[i], None, func)
             held.append(t)
             used[i] = <PyObject*>t
@@ -213,19 +213,19 @@ cdef object hold_without_gil(Operand* operands, int count):
     cdef TypeEntry* entry
     cdef list held = []
     for i in range(count):
-        if operands[i].lender == NULL:
+        if operands[i].owner == NULL:
             continue
-        lender = <object>operands[i].lender
-        entry = known_entry(<void*>Py_TYPE(lender))
+        owner = <object>operands[i].owner
+        entry = known_entry(<void*>Py_TYPE(owner))
         if entry != NULL and entry.torch:
-            held.append(hold_storage(lender))
+            held.append(hold_storage(owner))
         elif entry != NULL and entry.path == NDARRAY:
-            held.append(keep_in_place(lender))
+            held.append(keep_in_place(owner))
     return held
 
 
 cdef int read_number(object x, Scalar* out, str func) except -1:
-    """What stands for a number as a tagged value."""
+    """Convert a number to a tagged value."""
     return tag_number(plain_number(x, func), out)
 
 

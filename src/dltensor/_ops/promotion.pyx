@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the CPU engine says of itself: instruction sets, threads, which dtype two meet in. Nothing is computed here."""
+"""Instruction sets and threads of the CPU engine, and type promotion. Nothing is computed here."""
 from .._core.native cimport computed_types, environment, promote, type_table
 from .operands cimport Operand, kind_order, read_operand, type_of
 from .._core.types cimport DLDataType, dtype_of, read_dtype
@@ -17,7 +17,7 @@ cdef extern from "native/cpu/thread_pool.h" namespace "dlt" nogil:
 cdef enum:
     MOST_THREADS = 64
 
-# A value that cannot be used is told when the package is imported, not in the middle of a calculation.
+# An invalid value is reported when the package is imported, not in the middle of a calculation.
 if environment("DLTENSOR_CPU") != NULL:
     cpu_level()
 if environment("DLTENSOR_NUM_THREADS") != NULL:

@@ -19,7 +19,7 @@ def round_tensor(t, ndigits):
     Raises
     ------
     TypeError
-        `ndigits` is no integer, or the dtype is not one of numbers.
+        `ndigits` is not an integer, or the dtype is not one of numbers.
 
     Examples
     --------
@@ -30,11 +30,11 @@ def round_tensor(t, ndigits):
         raise TypeError(f"round: ndigits must be an integer, got {ndigits!r}")
     ndigits = ndigits.__index__()
     if t.dtype.code == DataTypeCode.kDLBool:
-        return nearest(t)  # which says that bool is not rounded
+        return nearest(t)  # which raises for bool
     if t.dtype.code in _INTEGERS:
         return t.copy() if ndigits >= 0 else _round_integers(t, ndigits)
     wide = astype(t, "complex128" if t.dtype.code == DataTypeCode.kDLComplex else "float64")
-    # Beyond 10^308 there is no such power, and nothing to round or nothing left.
+    # Beyond 10^308 the power overflows, and the result is the value itself or 0.
     if ndigits > 308:
         made = wide
     elif ndigits < -308:

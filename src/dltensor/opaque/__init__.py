@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hold any array in C, C++, Fortran or Rust behind one struct of function pointers, and read such arrays of others."""
+"""Arrays behind one struct of function pointers, for C, C++, Fortran and Rust: made from any tensor, and read."""
 
 from pathlib import Path
 

@@ -97,7 +97,7 @@ cdef extern from "opaque/python_refs.h" namespace "dlt" nogil:
 cdef class OpaqueArray:
     cdef dlt_array_t impl  # with `destroy` as the receiver of the struct shall see it
     cdef bint held        # ours to end
-    cdef bint gone        # handed over, and not made to be asked after its end
+    cdef bint gone        # ownership was transferred, and the struct must not be used any more
     cdef object parent    # who ends it otherwise
     cdef object __weakref__
     cdef const dlt_array_t* array(self) except NULL

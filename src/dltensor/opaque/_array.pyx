@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arrays behind the C vtable of array.h: made from any object that speaks DLPack, and read whoever made them.
+"""Arrays behind the C vtable of array.h: made from any object that supports DLPack, and read from any library.
 
 What the functions of an array do is the engine's business, without Python and without the GIL. Here are the Python
 object around one, the way of errors between the two, and what keeps objects alive meanwhile.
@@ -45,7 +45,7 @@ DEFAULT_ORIGIN = "dltensor"
 cdef const Origin* _default_origin = origin_named(b"dltensor")
 cdef const char* PYTHON_SOURCE = "Python exception"
 
-# Whoever holds no GIL leaves objects behind; the main thread picks them up, for as long as it runs Python.
+# Threads without the GIL defer releases; the main thread performs them, for as long as it runs Python.
 set_wakeup(ask_main_thread)
 
 
@@ -59,7 +59,7 @@ atexit.register(_close)
 # -- errors -----------------------------------------------------------------------------------------------------------
 
 cdef object _taken_exception(const DetailedStatus* status):
-    """The Python exception that hangs on an error, or None. It is ours then, and the library forgets it."""
+    """Take the Python exception stored with an error, or None; the library drops its reference."""
     cdef const Host* hosts[most_hosts]
     cdef void* there
     cdef int i, count
@@ -89,7 +89,7 @@ cdef bytes _words_of(error):
     try:
         text = str(error)
     except BaseException:
-        text = "(its text cannot be had)"
+        text = "(str() of the exception failed)"
     text = f"{type(error).__qualname__}: {text}" if text else type(error).__qualname__
     return text.encode("utf-8", "backslashreplace").replace(b"\0", b"\\x00")
 
@@ -312,7 +312,7 @@ cdef void _keep(void* object_) noexcept nogil:
 
 
 cdef object _owner(const dlt_array_t* array):
-    """The very object that an array of ours was made from, while it shows just that; else None."""
+    """The object that an array of this library was made from, while it is unchanged; else None."""
     cdef void* found = owner_of(array[0], _keep)
     if found == NULL:
         return None
@@ -342,7 +342,7 @@ cdef DLManagedTensorVersioned* _exported(const char* func, const dlt_array_t* ar
 
 
 cdef Tensor _read(const dlt_array_t* array, object owner, bint take, str func):
-    """A tensor over an array of anybody's. On success, and only then, `take` passes the array to the tensor."""
+    """A tensor over an array of any library. On success, and only then, `take` transfers the array to the tensor."""
     cdef Answers said
     cdef DLManagedTensorVersioned* managed
     cdef ImportedTensor imported
@@ -566,7 +566,7 @@ cdef class OpaqueArray:
                 raise ValueError(f"OpaqueArray: expected the name of an origin of at most 65535 bytes, got one of "
                                  f"{len(text)}")
         t = _tensor_of(obj, "OpaqueArray")
-        # What had to be copied does not stand for the object it was copied from.
+        # A copy does not represent the object that it was copied from.
         shared = obj if t is obj or not isinstance(obj, (int, float, complex, list, tuple, str)) and (
             t.impl.flags & DLPACK_FLAG_BITMASK_IS_COPIED) == 0 else t
         _make(t, shared, named, &self.impl)
@@ -575,7 +575,7 @@ cdef class OpaqueArray:
     def __dealloc__(self):
         if self.held:
             if is_ours(self.impl):
-                call_destroy(&self.impl)  # waits for nobody
+                call_destroy(&self.impl)  # never blocks
             else:
                 destroy_without_gil(&self.impl)
 
@@ -641,7 +641,7 @@ cdef class OpaqueArray:
         self.gone = not is_ours(self.impl)
         return <size_t>&self.impl if into is None else into
 
-    # questions
+    # attributes
 
     @property
     def origin(self):
@@ -695,7 +695,7 @@ cdef class OpaqueArray:
         _ask(self.array(), &said)
         return device_of(said.device)
 
-    # the same memory in other clothes
+    # conversions without a copy
 
     def tensor(self):
         """Return a `Tensor` over the memory of the array.

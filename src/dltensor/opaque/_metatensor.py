@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arrays of ours in metatensor: blocks, labels and files over any tensor. Nothing of it is imported before it is asked.
+"""Opaque arrays in metatensor: blocks, labels and files over any tensor. metatensor is imported on first use.
 
-Everything goes through metatensor's public interface. Its library is called by ctypes, which lets go of the GIL.
+Everything goes through metatensor's public interface. Its library is called by ctypes, which releases the GIL.
 """
 
 import ctypes

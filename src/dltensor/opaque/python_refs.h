@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What vtable arrays keep of Python, let go of from any thread without waiting for the GIL. No arrays are made here.
+// Python references of vtable arrays, released from any thread without waiting for the GIL. No arrays are made here.
 #pragma once
 #include "_core/gil.h"
 #include "native/memory/block.h"
@@ -8,7 +8,7 @@
 
 namespace dlt {
 
-// Lets go of an object: now where the GIL is held, else soon. Waiting for the GIL would hang a program whose main
+// Releases an object: now where the GIL is held, else soon. Waiting for the GIL would hang a program whose main
 // thread holds it and waits for this one, and would be the end of a daemon thread while the interpreter shuts down.
 inline void drop_object(void* object) noexcept {
   if (!object) return;
@@ -36,7 +36,7 @@ inline void free_block_ref(Block* block) noexcept {
   drop_object(object);
 }
 
-// Ends an array of others, never with the GIL: its `destroy` may wait for somebody who waits for that.
+// Ends an array of another library, never with the GIL: its `destroy` may wait for a thread that waits for the GIL.
 inline void destroy_without_gil(dlt_array_t* array) noexcept {
   if (!array->destroy || !holds_gil()) {
     opaque::call_destroy(array);
@@ -47,7 +47,7 @@ inline void destroy_without_gil(dlt_array_t* array) noexcept {
   PyEval_RestoreThread(state);
 }
 
-// What a tensor over an array of others needs until its last view is gone: the export, the array, whoever owns that.
+// Kept by a tensor over a foreign array until its last view is deleted: the export, the array, and its owner.
 struct Foreign {
   Block* exported;
   dlt_array_t array;  // destroy is NULL unless the array is ours to end
