@@ -40,7 +40,7 @@ def capsule_of(Tensor t, bint legacy, uint64_t flags, int64_t offset):
     BufferError
         `offset` is not 0 and the device's data is a handle.
     MemoryError
-        The struct cannot be had.
+        The struct cannot be obtained.
     """
     cdef DLTensor view
     _describe(t, offset, &view)

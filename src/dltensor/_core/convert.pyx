@@ -242,8 +242,8 @@ cdef Tensor _moved(Tensor t, object device, object copy, str func):
         target = read_device(device, func)
         if target.device_type != t.impl.dl.device.device_type or target.device_id != t.impl.dl.device.device_id:
             if copy is not None and not copy:
-                raise BufferError(f"{func}: moving from {t.device} to {device_of(target)} needs a copy, and "
-                                  f"copy=False forbids it")
+                raise BufferError(f"{func}: moving from {t.device} to {device_of(target)} needs a copy, but "
+                                  f"copy=False")
             t = t.to(device)
             made = True
     if copy and not made:
@@ -380,7 +380,7 @@ def asarray(obj, /, *, dtype=None, device=None, copy=None):
         if (wanted.code != t.impl.dl.dtype.code or wanted.bits != t.impl.dl.dtype.bits or
                 wanted.lanes != t.impl.dl.dtype.lanes):
             if copy is not None and not copy:
-                raise ValueError(f"asarray: {t.dtype} to {dtype_of(wanted)} needs a copy, and copy=False forbids it")
+                raise ValueError(f"asarray: {t.dtype} to {dtype_of(wanted)} needs a copy, but copy=False")
             t = t.astype(dtype)
             made = True
     if device is not None or copy and not made:

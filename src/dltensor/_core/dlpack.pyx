@@ -96,7 +96,7 @@ cdef TypeEntry* entry_of_type(object kind) except NULL:
 
 
 cdef inline TypeEntry* _pair_of(void* kind) noexcept:
-    # Two places per type, so that two types that meet in one do not push each other out by turns.
+    # Two places per type, so that two types that map to one place do not evict each other alternately.
     return &_entries[<uint64_t><size_t>kind * HASH >> 55 & ~<uint64_t>1]
 
 
@@ -436,12 +436,12 @@ cdef int borrow_table(object x, const DLPackExchangeAPI* table, DLTensor* out, i
 
     Shape and strides are copied to `dims`.
     """
-    cdef DLTensor lent
-    if table.dltensor_from_py_object_no_sync(<void*>x, &lent) != 0:
+    cdef DLTensor borrowed
+    if table.dltensor_from_py_object_no_sync(<void*>x, &borrowed) != 0:
         if PyErr_Occurred() == NULL:
             raise BufferError(f"{func}: the exchange table of {type(x).__qualname__} failed without saying why")
         raise_pending()
-    if read_layout(&lent, out, dims) != 0:
+    if read_layout(&borrowed, out, dims) != 0:
         check_tensor(out, func)
     apply_byte_offset(out)
     return 0

@@ -250,7 +250,7 @@ def repr_tensor(t):
     Raises
     ------
     MemoryError
-        The text cannot be had.
+        The text cannot be made.
 
     Examples
     --------

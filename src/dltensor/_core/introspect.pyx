@@ -366,7 +366,7 @@ cdef int _raise_for(int status, str what) except -1:
 
 
 def read_borrowed(x, value):
-    """Return the fields of the view that an exchange table lends of `x`: no reference is taken, nothing is kept.
+    """Return the fields of the view of `x` that an exchange table returns: no reference is taken, nothing is kept.
 
     Raises
     ------
@@ -376,7 +376,7 @@ def read_borrowed(x, value):
     cdef DLPackExchangeAPI* table = _usable(value, True)
     cdef DLTensor view
     if table == NULL:
-        raise BufferError(f"the exchange table of {type(x).__qualname__} lends no views")
+        raise BufferError(f"the exchange table of {type(x).__qualname__} has no function for views")
     _raise_for(table.dltensor_from_py_object_no_sync(<void*>x, &view), "dltensor_from_py_object_no_sync")
     # Read at once: the view is good only until its owner runs again.
     return {"layout": "DLTensor", "address": None, "version": None, "flags": None, "manager_ctx": None,

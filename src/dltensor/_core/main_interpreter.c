@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A module that only the main interpreter can import. The package imports it first of all: its other modules work in one
  * interpreter of a process, the first that imports them, and a sub-interpreter that came first would keep the main one
- * out for good. Plain C, since Cython's own check is what would remember the first. */
+ * out permanently. Plain C, since Cython's own check is what would remember the first. */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 

@@ -13,8 +13,8 @@ from .views import as_strided, from_raw, on_host, raw_bytes
 def reduce_tensor(t, protocol):
     """Implement ``__reduce_ex__``: the memory of the elements, or a copy where they are far apart.
 
-    Dimensions of stride 0 are sent once. What is left is sent as it lies, strides included, when it spans no more
-    memory than its elements take: with protocol 5 out of band nothing is copied then. Else the elements are copied to
+    Dimensions of stride 0 are sent once. What is left is sent in its memory order, with its strides, when it spans no
+    more memory than its elements take: with protocol 5 out of band nothing is copied then. Else the elements are copied to
     C order. Read-only stays read-only.
 
     Raises

@@ -34,7 +34,7 @@ def to_numpy(t, dtype, copy):
     if dtype is None or array.dtype == dtype:
         return array
     if copy is not None and not copy:
-        raise ValueError(f"__array__: {t.dtype} to {dtype} needs a copy, and copy=False forbids it")
+        raise ValueError(f"__array__: {t.dtype} to {dtype} needs a copy, but copy=False")
     return array.astype(dtype)
 
 

@@ -737,8 +737,8 @@ cdef Tensor _prepare_export(Tensor self, object stream, object dl_device, object
         return self
     if host and target.device_type == kDLCPU and target.device_id == 0:
         if copy is not None and not copy:
-            raise BufferError(f"__dlpack__: moving from {self.device} to {device_of(target)} needs a copy, and "
-                              f"copy=False forbids it")
+            raise BufferError(f"__dlpack__: moving from {self.device} to {device_of(target)} needs a copy, but "
+                              f"copy=False")
         return copied(self, "__dlpack__")
     raise BufferError(f"__dlpack__: the tensor is on {self.device} and cannot be offered on {device_of(target)}")
 
@@ -1709,13 +1709,13 @@ cdef class Tensor:
             return device_operations().transfer(self, copy)
         if not is_host(<int>self.impl.dl.device.device_type):
             if copy is not None and not copy:
-                raise ValueError(f"numpy: the data is on {self.device}, which NumPy cannot show without a copy, and "
-                                 f"copy=False forbids it")
+                raise ValueError(f"numpy: the data is on {self.device}, which NumPy cannot show without a copy, but "
+                                 f"copy=False")
             return on_host(self, "numpy").numpy()
         if is_packed(self.impl.dl.dtype, self.impl.flags):
             if copy is not None and not copy:
-                raise ValueError(f"numpy: NumPy holds {self.dtype} one byte each, this tensor is packed, and "
-                                 f"copy=False forbids it")
+                raise ValueError(f"numpy: NumPy holds {self.dtype} one byte each, this tensor is packed, but "
+                                 f"copy=False")
             source = self.astype(self.dtype, padded=True)
         elif copy is not None and copy:
             source = copied(self, "numpy")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# Part of elementwise.pyx: the short ways of operations on plain tensors and numbers, one loop on the host or one launch
+# Part of elementwise.pyx: the fast paths of operations on plain tensors and numbers, one loop on the host or one launch
 # on a device. Each answers None for whatever needs more thought.
 
-# -- the short way ----------------------------------------------------------------------------------------------------
+# -- the fast path ----------------------------------------------------------------------------------------------------
 
 cdef object _same(int op, Tensor x, Tensor y, object out):
     """Two tensors of one dtype and shape, both in C order, on the host and not large: one loop and no more.
@@ -72,7 +72,7 @@ cdef inline Tensor _new_like(int op, const DLTensor* like, int to, int64_t bytes
 # -- the plain way ----------------------------------------------------------------------------------------------------
 
 cdef inline bint _store_plain(object x, int type, void* element) noexcept:
-    """Make a number an element where that is exact, or rounded once; False leaves it to the careful way."""
+    """Make a number an element where that is exact, or rounded once; False leaves it to the slow path."""
     cdef Kind kind = type_table[type].kind
     cdef int bytes = type_table[type].bytes, overflow = 0
     cdef int64_t value = 0
@@ -189,7 +189,7 @@ cdef inline int type_of_tensor(object x) noexcept:
     return type_of((<Tensor>x).impl.dl.dtype) if type(x) is Tensor else -1
 
 
-# -- the short way on devices -----------------------------------------------------------------------------------------
+# -- the fast path on devices -----------------------------------------------------------------------------------------
 
 cdef object _on_device(int op, PyObject** arguments, int count, object out):
     """Our tensors of one dtype and shape in C order on one CUDA device, and numbers: one launch and no more.

@@ -39,7 +39,7 @@ cdef struct Item:
     double element[2]
 
 # What computes where the host does not. Everything is checked before: devices, shapes, dtypes, and that outputs are
-# writable. Each function raises, or has enqueued the work. `same` is the short way: tensors of one dtype and shape in
+# writable. Each function raises, or has enqueued the work. `same` is the fast path: tensors of one dtype and shape in
 # C order, of `size` elements, and numbers as elements of that dtype; into a tensor like them, of dtype `to`, or a new
 # one, which it returns.
 cdef struct Engine:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Arrays behind the C vtable of array.h: made from any object that supports DLPack, and read from any library.
 
-What the functions of an array do is the engine's business, without Python and without the GIL. Here are the Python
+The functions of an array are the engine's, without Python and without the GIL. Here are the Python
 object around one, the way of errors between the two, and what keeps objects alive meanwhile.
 """
 import atexit
@@ -634,7 +634,7 @@ cdef class OpaqueArray:
         ((2,), (2,))
         """
         if not self.held:
-            raise ValueError("release: this array was handed over already, or belongs to somebody else; copy() it")
+            raise ValueError("release: this array was handed over already, or has another owner; copy() it")
         if into is not None:
             (<dlt_array_t*>_struct_at(into, "release"))[0] = self.impl
         self.held = False
