@@ -14,8 +14,8 @@ def reduce_tensor(t, protocol):
     """Implement ``__reduce_ex__``: the memory of the elements, or a copy where they are far apart.
 
     Dimensions of stride 0 are sent once. What is left is sent in its memory order, with its strides, when it spans no
-    more memory than its elements take: with protocol 5 out of band nothing is copied then. Else the elements are copied to
-    C order. Read-only stays read-only.
+    more memory than its elements take: with protocol 5 out of band nothing is copied then. Else the elements are copied
+    to C order. Read-only stays read-only.
 
     Raises
     ------
