@@ -68,7 +68,7 @@ DetailedStatus out_of_memory(const char* function) {
 
 // An array of the same kind around a block of compact elements; takes ownership of the block, also on failure.
 DetailedStatus make_like(const char* function, const Array& array, DLDevice device, int32_t ndim, int64_t* shape, Block* block,
-                 dlt_array_t* out) {
+                         dlt_array_t* out) {
   int64_t strides[DLT_ARRAY_MAX_NDIM];
   contiguous_strides(ndim, shape, strides);
   DLTensor view = {block->data, device, ndim, array.dtype, shape, strides, 0};
@@ -193,7 +193,7 @@ void* owner_of(const dlt_array_t& array, void (*keep)(void*)) noexcept {
 }
 
 DetailedStatus export_managed(Array& array, DLManagedTensorVersioned** out, DLDevice device, const int64_t* stream,
-                      DLPackVersion max_version) {
+                              DLPackVersion max_version) {
   if (!out) return failure("as_dlpack: expected a pointer for the tensor, got NULL");
   if (max_version.major < DLPACK_MAJOR_VERSION)
     return failure("as_dlpack: expected a reader of DLPack 1.0 or later, got max_version ", max_version.major, ".",

@@ -64,8 +64,8 @@ struct ArraySpec {
 DLT_API DetailedStatus make(const ArraySpec& spec, dlt_array_t* out);
 
 // An array around a managed tensor, which is validated first. On failure the caller still owns the tensor.
-DLT_API DetailedStatus adopt_tensor(const char* function, DLManagedTensorVersioned* tensor, const Origin* origin, const Host* host,
-                            dlt_array_t* out);
+DLT_API DetailedStatus adopt_tensor(const char* function, DLManagedTensorVersioned* tensor, const Origin* origin,
+                                    const Host* host, dlt_array_t* out);
 
 // A new array of zeros in host memory.
 DetailedStatus make_zeros(const char* function, DLDataType dtype, const uintptr_t* shape, uintptr_t count, const Origin* origin,
@@ -84,7 +84,7 @@ void show(const Array& array, Slot* slot) noexcept;
 
 // The functions of the struct, on a pinned array.
 DetailedStatus export_managed(Array& array, DLManagedTensorVersioned** out, DLDevice device, const int64_t* stream,
-                      DLPackVersion max_version);
+                              DLPackVersion max_version);
 DetailedStatus import_managed(const Array& array, DLManagedTensorVersioned* tensor, dlt_array_t* out);
 DetailedStatus reshape(Array& array, Slot* slot, const uintptr_t* shape, uintptr_t count);
 DetailedStatus swap_axes(Array& array, Slot* slot, uintptr_t axis_1, uintptr_t axis_2);

@@ -241,7 +241,7 @@ DetailedStatus call_copy(const dlt_array_t& array, const Host* host, DLDevice de
 }
 
 DetailedStatus call_move_data(const dlt_array_t& output, const dlt_array_t& input, const Host* host,
-                      const dlt_data_movement_t* movements, uintptr_t count) {
+                              const dlt_data_movement_t* movements, uintptr_t count) {
   // `input` is passed as a bare pointer, which only the same functions can interpret.
   if (output.move_data && output.move_data != input.move_data)
     return failure("move_data: expected an input whose functions are the output's, got an array of another library");

@@ -25,18 +25,19 @@ DLT_API DetailedStatus ask(const dlt_array_t& array, const Host* host, Answers* 
 
 // The tensor is validated and belongs to the caller. `function` begins the messages.
 DLT_API DetailedStatus export_tensor(const char* function, const dlt_array_t& array, const Host* host, DLDevice device,
-                             const int64_t* stream, DLPackVersion max_version, DLManagedTensorVersioned** out);
+                                     const int64_t* stream, DLPackVersion max_version, DLManagedTensorVersioned** out);
 
 // `tensor` belongs to the array's library from here on, also on failure.
-DLT_API DetailedStatus call_from_dlpack(const dlt_array_t& array, const Host* host, DLManagedTensorVersioned* tensor, dlt_array_t* out);
+DLT_API DetailedStatus call_from_dlpack(const dlt_array_t& array, const Host* host, DLManagedTensorVersioned* tensor,
+                                        dlt_array_t* out);
 DLT_API DetailedStatus call_reshape(const dlt_array_t& array, const Host* host, const uintptr_t* shape, uintptr_t count);
 DLT_API DetailedStatus call_swap_axes(const dlt_array_t& array, const Host* host, uintptr_t axis_1, uintptr_t axis_2);
 // `fill` is destroyed by the callee, or here when the callee is missing.
 DLT_API DetailedStatus call_create(const dlt_array_t& array, const Host* host, const uintptr_t* shape, uintptr_t count,
-                           dlt_array_t fill, dlt_array_t* out);
+                                   dlt_array_t fill, dlt_array_t* out);
 DLT_API DetailedStatus call_copy(const dlt_array_t& array, const Host* host, DLDevice device, dlt_array_t* out);
 DLT_API DetailedStatus call_move_data(const dlt_array_t& output, const dlt_array_t& input, const Host* host,
-                              const dlt_data_movement_t* movements, uintptr_t count);
+                                      const dlt_data_movement_t* movements, uintptr_t count);
 
 // Destroys the array and clears the struct, so that a second call does nothing.
 DLT_API void call_destroy(dlt_array_t* array) noexcept;

@@ -25,6 +25,6 @@ bool count_of(int32_t ndim, const int64_t* shape, int64_t* count) noexcept;
 
 // Reads a foreign shape: too many dimensions, sizes beyond int64 and products beyond memory are refused.
 DetailedStatus read_shape(const char* function, const uintptr_t* shape, uintptr_t count, Element element, int64_t* out,
-                  int64_t* elements, size_t* bytes);
+                          int64_t* elements, size_t* bytes);
 
 }  // namespace dlt::opaque
