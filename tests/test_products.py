@@ -121,9 +121,9 @@ def frozen():
         (lambda: dl.full((2, 2), 7.0, dtype="float64"), TypeError, "float32, out is float64"),
     ],
 )
-def test_an_output_that_does_not_fit_is_left_as_it_was(out, error, told):
+def test_an_output_that_does_not_fit_is_left_as_it_was(out, error, message):
     out = out()
-    with pytest.raises(error, match=told):
+    with pytest.raises(error, match=message):
         dl.matmul(dl.ones((2, 2)), dl.ones((2, 2)), out=out)
     assert np.all(out.numpy() == 7)
 
@@ -139,6 +139,6 @@ def test_an_output_that_does_not_fit_is_left_as_it_was(out, error, told):
         (lambda: dl.ones((2, 2)), lambda: dl.ones(()), TypeError, "at least one dimension"),
     ],
 )
-def test_operands_that_have_no_product(left, right, error, told):
-    with pytest.raises(error, match=told):
+def test_operands_that_have_no_product(left, right, error, message):
+    with pytest.raises(error, match=message):
         dl.matmul(left(), right())
