@@ -4,8 +4,11 @@
 from itertools import permutations, product
 from math import prod
 
+import layout_oracle
 import numpy as np
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 import dltensor as dl
 from dltensor import layout
@@ -179,3 +182,69 @@ def test_wrong_arguments_are_named(call, error, words):
 def test_bad_shapes_of_nbytes_are_reported_by_nbytes():
     with pytest.raises(ValueError, match=r"^nbytes: "):
         layout.nbytes((-1,), "float32")
+
+
+def result(function, *arguments, **options):
+    """What a call returns, or the class and text of its error."""
+    try:
+        return function(*arguments, **options)
+    except (TypeError, ValueError) as error:
+        return type(error), str(error)
+
+
+EXTENTS = st.one_of(st.integers(0, 4), st.sampled_from([-1, 2**31, 2**62, 2**63 - 1, 2**63, 2**70]))
+NUMBERS = st.one_of(st.integers(-9, 9), st.sampled_from([-(2**63), 2**62, 2**63 - 1, 2**63, -(2**64), 1.5]))
+SHAPE = st.lists(EXTENTS, max_size=6)
+ORDER, ALIGN = st.sampled_from(["C", "F", "K"]), st.sampled_from(["trailing", "leading"])
+
+
+@st.composite
+def strided(draw):
+    shape = draw(SHAPE)
+    length = len(shape) + draw(st.sampled_from([0, 0, 0, 0, 1]))
+    return shape, draw(st.lists(NUMBERS, min_size=length, max_size=length))
+
+
+@settings(max_examples=1500, deadline=None)
+@given(strided(), strided(), ORDER, ALIGN, st.sampled_from(["int4", "uint8", "float64", "complex128"]))
+@example(((2**62, 4), (1, 1)), ((2**31, 2**31, 2**31), (1, 1, 1)), "F", "leading", "int4")
+@example(((0, 2**63 - 1, 2**63 - 1), (1, 1, 1)), ((), ()), "C", "trailing", "uint8")
+def test_every_function_agrees_with_plain_python(first, second, order, align, dtype):
+    shape, strides = first
+    for name, arguments, options in (
+        ("numel", (shape,), {}),
+        ("nbytes", (shape, dtype), {}),
+        ("contiguous_strides", (shape,), {"order": order}),
+        ("is_contiguous", (shape, strides), {"order": order}),
+        ("broadcast_shapes", (shape, second[0]), {"align": align}),
+        ("broadcast_shapes", (), {}),
+        ("broadcast_strides", (shape, strides, second[0]), {"align": align}),
+        ("coalesce", (shape, [strides, second[1]]), {}),
+        ("coalesce", (shape, []), {}),
+        ("extent", (shape, strides), {}),
+        ("array_equals", (shape, second[0]), {}),
+        ("array_equals", (shape, second[0], 0, 1), {}),
+    ):
+        found = result(getattr(layout, name), *arguments, **options)
+        expected = result(getattr(layout_oracle, name), *arguments, **options)
+        assert found == expected, (name, arguments, options)
+
+
+def test_at_most_64_dimensions():
+    assert layout.numel((1,) * 64) == 1
+    with pytest.raises(ValueError, match="numel: at most 64 dimensions are supported, a shape has 65"):
+        layout.numel((1,) * 65)
+    with pytest.raises(ValueError, match="extent: at most 64 dimensions"):
+        layout.extent((1,), (1,) * 65)
+
+
+def test_a_sequence_is_read_once():
+    class Changing:
+        asked = 0
+
+        def __iter__(self):
+            Changing.asked += 1
+            return iter((2, 3) if Changing.asked == 1 else (2**62, 2**62))
+
+    assert layout.numel(Changing()) == 6
+    assert Changing.asked == 1

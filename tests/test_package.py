@@ -180,8 +180,8 @@ except dl.DeviceError as error:
 @pytest.mark.parametrize(
     ("variable", "value", "expected"),
     [
-        ("DLTENSOR_CPU", "nosuch", "a level that this processor and this build have: v2"),
-        ("DLTENSOR_CPU", "v9", "a level that this processor and this build have: v2"),
+        ("DLTENSOR_CPU", "nosuch", "a level that this processor and this build support: v2"),
+        ("DLTENSOR_CPU", "v9", "a level that this processor and this build support: v2"),
         ("DLTENSOR_NUM_THREADS", "many", "a whole number from 1 to 64"),
         ("DLTENSOR_NUM_THREADS", "0", "a whole number from 1 to 64"),
         ("DLTENSOR_NUM_THREADS", "65", "a whole number from 1 to 64"),

@@ -8,6 +8,7 @@
 #include "native/cpu/features.h"
 #include "native/cpu/gemm.h"
 #include "native/cpu/thread_pool.h"
+#include "native/cpu/tiling.h"
 #include "native/layout/layout.h"
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
@@ -83,3 +84,4 @@ EXPORT int engine_loop(int op, int type, void* out, const void* a, const void* b
   if (loop != nullptr) loop(out, a, b, c, n, scalars);
   return loop != nullptr;
 }
+EXPORT void engine_choose_tiling(const TilingProblem* problem, Tiling* out) { *out = choose_tiling(*problem); }

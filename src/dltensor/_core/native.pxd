@@ -34,6 +34,9 @@ cdef extern from "native/layout/layout.h" namespace "dlt" nogil:
         int64_t high
     enum Align "dlt::Align":
         TRAILING "dlt::Align::trailing"
+        LEADING "dlt::Align::leading"
+    enum:
+        MAX_DIMS "dlt::max_dims"
     int64_t item_bytes(DLDataType)
     int64_t numel(int, const int64_t*)
     int64_t bytes_of(int64_t, DLDataType, bint)

@@ -4,7 +4,7 @@
 from itertools import product
 
 from .._core.convert import asarray, empty_for
-from .._core.layout import _common_shape, _strides_over
+from .._core.layout import common_shape, strides_over
 from .._core.views import as_strided, permute_for, reshape_for, squeeze_for
 from .promotion import result_type
 
@@ -104,7 +104,7 @@ def broadcast_shapes(*shapes):
     >>> dl.broadcast_shapes((2, 1), (3,))
     (2, 3)
     """
-    return _common_shape("broadcast_shapes", shapes)
+    return common_shape("broadcast_shapes", shapes)
 
 
 def broadcast_to(x, /, shape):
@@ -151,7 +151,7 @@ def broadcast_to(x, /, shape):
 
 def _broadcast(x, shape, where):
     shape = (shape,) if hasattr(shape, "__index__") else tuple(shape)
-    return as_strided(x, shape, _strides_over(where, x.shape, x.strides, shape), readonly=True, func=where)
+    return as_strided(x, shape, strides_over(where, x.shape, x.strides, shape), readonly=True, func=where)
 
 
 def broadcast_arrays(*arrays):
@@ -187,7 +187,7 @@ def broadcast_arrays(*arrays):
     ([[1, 1, 1], [2, 2, 2]], [[7, 8, 9], [7, 8, 9]])
     """
     tensors = [asarray(array) for array in arrays]
-    shape = _common_shape("broadcast_arrays", [t.shape for t in tensors])
+    shape = common_shape("broadcast_arrays", [t.shape for t in tensors])
     return tuple(_broadcast(t, shape, "broadcast_arrays") for t in tensors)
 
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tiling of strided loops: tile sizes, which operands are packed into buffers, and which are passed to the loops in
-// place.
+// Runs strided loops tile by tile: which operands are packed into buffers, and which are passed to the loops in place.
 #include "native/cpu/strided_loop.h"
 
 #include <string.h>
@@ -9,32 +8,16 @@
 #include "native/cpu/features.h"
 #include "native/cpu/thread_pool.h"
 #include "native/cpu/sizes.h"
+#include "native/cpu/tiling.h"
 
 namespace dlt {
 namespace {
 
-constexpr int64_t buffer_bytes = 16384;
-constexpr int64_t run_elements = 16384;       // of a tile that needs no buffer
-constexpr int64_t staged_elements = 1024;     // of a tile that does
-constexpr int64_t square_elements = 4096;     // of a tile in which something is transposed
-constexpr int64_t stream_from = int64_t(32) << 20;  // bytes of output: smaller ones are read again before they leave
-constexpr int64_t stream_clashing_from = int64_t(4) << 20;  // of one whose rows would evict each other from the cache
-constexpr int64_t share_from = int64_t(1) << 20;    // bytes of all operands from which a second thread is faster
-constexpr int64_t chunk_bytes = 64 << 10;
-constexpr int64_t streamed_chunk_bytes = 256 << 10;  // neighbours in memory that one thread keeps to itself
-constexpr int64_t cache_line = 64;
-constexpr int64_t long_from = 64 << 10;  // bytes of a transposed plane from which long tiles are faster
-
 struct Plan {
   const Kernels* kernels;
   const StridedLoop* loop_nest;
-  int64_t tile_rows, tile_columns;  // of one tile
-  int64_t rows, columns;            // of the last two dimensions
-  int64_t row_tiles, column_tiles;
-  int64_t tiles, tiles_per_chunk;
-  bool stream;
-  bool rows_first;  // tiles follow each other along the rows
-  bool clashing;    // rows of the output map to few cache sets
+  int64_t rows, columns;  // of the last two dimensions
+  Tiling tiling;
 };
 
 int64_t magnitude(int64_t v) { return v < 0 ? -v : v; }
@@ -90,10 +73,6 @@ int find_transposed(const StridedLoop* w) {
       if (w->in[k].strides[d] != 0 && magnitude(w->in[k].strides[d]) < inner && w->in[k].bits == 0) return d;
   }
   return -1;
-}
-
-bool is_flipped(const Operand& o, int last) {
-  return last > 0 && o.strides[last - 1] != 0 && magnitude(o.strides[last - 1]) < magnitude(o.strides[last]);
 }
 
 // ---- one tile
@@ -191,7 +170,7 @@ void store_tile(const Plan& plan, const Operand& o, const Tile& tile, const char
     return;
   }
   char* to = o.data + tile.offset[0] * width;
-  if (plan.stream && inner == 1 && (from_column == width || tile.columns == 1)) {
+  if (plan.tiling.stream && inner == 1 && (from_column == width || tile.columns == 1)) {
     for (int64_t r = 0; r < tile.rows; ++r)
       stream_row(*plan.kernels, to + r * outer * width, from + r * from_row, tile.columns * width);
     return;
@@ -222,7 +201,7 @@ void move_tile(const Plan& plan, const Tile& tile, Buffers* buffers) {
   if (o.bits > 8 || w.out.bits > 8) return move_lanes(w, tile);
   const int last = w.ndim - 1;
   const int64_t inner = o.strides[last] * o.width, outer = last > 0 ? o.strides[last - 1] * o.width : 0;
-  const bool through_buffer = o.bits != 0 || (plan.stream && inner != o.width && w.out.strides[last] == 1);
+  const bool through_buffer = o.bits != 0 || (plan.tiling.stream && inner != o.width && w.out.strides[last] == 1);
   if (!through_buffer) return store_tile(plan, w.out, tile, o.data + tile.offset[1] * o.width, outer, inner);
   const char* from = o.data + tile.offset[1] * o.width;
   if (o.bits != 0) {
@@ -230,7 +209,7 @@ void move_tile(const Plan& plan, const Tile& tile, Buffers* buffers) {
     return store_tile(plan, w.out, tile, run.data, run.scalar ? 0 : run.row, run.scalar ? 0 : o.width);
   }
   char* between = buffers->in[0];
-  if (plan.clashing && o.width <= 2 && outer == o.width) {
+  if (plan.tiling.clashing && o.width <= 2 && outer == o.width) {
     // A cache line of narrow elements is read by several squares, and would be evicted between them: read whole lines
     // first.
     const int64_t line = tile.rows * o.width;
@@ -259,7 +238,7 @@ void compute_tile(const Plan& plan, const Tile& tile, Buffers* buffers) {
     joined &= runs[k].row == tile.columns * steps[k];
   }
   const int64_t inner = w.out.strides[last], outer = last > 0 ? w.out.strides[last - 1] : 0;
-  const bool direct = w.out.pipeline.count == 0 && w.out.bits == 0 && inner == 1 && !plan.stream;
+  const bool direct = w.out.pipeline.count == 0 && w.out.bits == 0 && inner == 1 && !plan.tiling.stream;
   char* to = direct ? w.out.data + tile.offset[0] * w.out.width : buffers->out;
   const int64_t to_row = direct ? outer * w.out.width : tile.columns * w.loop_width;
   joined &= tile.rows == 1 || to_row == tile.columns * w.loop_width;
@@ -303,17 +282,18 @@ void run_tiles(const Plan& plan, int64_t first, int64_t past) {
     Tile tile;
     int64_t rest = index;
     // A transposed input is read along its own cache lines, which the prefetcher follows; the stores are scattered.
-    const int64_t step = plan.rows_first ? plan.row_tiles : plan.column_tiles;
+    const int64_t step = plan.tiling.rows_first ? plan.tiling.row_tiles : plan.tiling.column_tiles;
     const int64_t fast = rest % step;
     rest /= step;
-    const int64_t other_step = plan.rows_first ? plan.column_tiles : plan.row_tiles;
+    const int64_t other_step = plan.tiling.rows_first ? plan.tiling.column_tiles : plan.tiling.row_tiles;
     const int64_t slow = rest % other_step;
     rest /= other_step;
-    const int64_t column = (plan.rows_first ? slow : fast) * plan.tile_columns;
-    const int64_t row = (plan.rows_first ? fast : slow) * plan.tile_rows;
+    const int64_t column = (plan.tiling.rows_first ? slow : fast) * plan.tiling.tile_columns;
+    const int64_t row = (plan.tiling.rows_first ? fast : slow) * plan.tiling.tile_rows;
     // The last tile of a row or column takes the remainder, which may be smaller or larger.
-    tile.rows = row / plan.tile_rows + 1 < plan.row_tiles ? plan.tile_rows : plan.rows - row;
-    tile.columns = column / plan.tile_columns + 1 < plan.column_tiles ? plan.tile_columns : plan.columns - column;
+    tile.rows = row / plan.tiling.tile_rows + 1 < plan.tiling.row_tiles ? plan.tiling.tile_rows : plan.rows - row;
+    tile.columns = column / plan.tiling.tile_columns + 1 < plan.tiling.column_tiles ? plan.tiling.tile_columns
+                                                                                    : plan.columns - column;
     for (int k = 0; k <= w.inputs; ++k) {
       const int64_t* strides = k == 0 ? w.out.strides : w.in[k - 1].strides;
       tile.offset[k] = column * strides[last] + (last > 0 ? row * strides[last - 1] : 0);
@@ -327,13 +307,13 @@ void run_tiles(const Plan& plan, int64_t first, int64_t past) {
     if (w.loop == nullptr && w.real_loop == nullptr) move_tile(plan, tile, &buffers);
     else compute_tile(plan, tile, &buffers);
   }
-  if (plan.stream) plan.kernels->stream_end();
+  if (plan.tiling.stream) plan.kernels->stream_end();
 }
 
 void run_chunk(void* context, int64_t index) {
   const Plan& plan = *static_cast<const Plan*>(context);
-  const int64_t first = index * plan.tiles_per_chunk;
-  run_tiles(plan, first, smaller(first + plan.tiles_per_chunk, plan.tiles));
+  const int64_t first = index * plan.tiling.tiles_per_chunk;
+  run_tiles(plan, first, smaller(first + plan.tiling.tiles_per_chunk, plan.tiling.tiles));
 }
 
 int64_t widest(const Operand& o) {
@@ -343,77 +323,29 @@ int64_t widest(const Operand& o) {
   return width;
 }
 
-// Parts of n that are alike and at most `most`; whole squares, but for the last.
-int64_t even_part(int64_t n, int64_t most) {
-  if (n <= most) return n;
-  return smaller(most, ceil_divide(ceil_divide(n, ceil_divide(n, most)), 16) * 16);
-}
-
-// Squares of at most so many elements; narrower tiles become longer.
-void square_tiles(Plan* plan, int64_t elements) {
-  const int64_t side = elements >= 16384 ? 128 : elements >= 4096 ? 64 : elements >= 1024 ? 32 : larger(elements / 32, 1);
-  plan->tile_columns = plan->rows < side ? smaller(plan->columns, elements / plan->rows) : even_part(plan->columns, side);
-  plan->tile_rows = plan->columns < side ? smaller(plan->rows, elements / plan->columns) : even_part(plan->rows, side);
-  plan->row_tiles = ceil_divide(plan->rows, plan->tile_rows);
-  plan->column_tiles = ceil_divide(plan->columns, plan->tile_columns);
-}
-
-// Where nothing is computed and nothing goes through a buffer: one cache line wide in the output, and long, because the
-// prefetcher tracks few streams of input but runs far ahead in each.
-void long_tiles(Plan* plan, int64_t width) {
-  plan->tile_columns = smaller(plan->columns, cache_line / width);
-  plan->tile_rows = smaller(plan->rows, 256);
-  plan->row_tiles = plan->rows / plan->tile_rows;
-  plan->column_tiles = plan->columns / plan->tile_columns;
-}
-
-// Where something is computed: one cache line wide in the input, and long, so that the loops and their memory streams
-// are long.
-void wide_tiles(Plan* plan, int64_t elements, int64_t width) {
-  plan->tile_rows = smaller(plan->rows, cache_line / width);
-  plan->tile_columns = even_part(plan->columns, elements / plan->tile_rows);
-  plan->row_tiles = ceil_divide(plan->rows, plan->tile_rows);
-  plan->column_tiles = ceil_divide(plan->columns, plan->tile_columns);
-}
-
-void plain_tiles(Plan* plan, int64_t elements) {
-  plan->tile_columns = smaller(plan->columns, elements);
-  plan->tile_rows = smaller(plan->rows, larger(elements / plan->tile_columns, 1));
-  plan->row_tiles = ceil_divide(plan->rows, plan->tile_rows);
-  plan->column_tiles = ceil_divide(plan->columns, plan->tile_columns);
-}
-
-void choose_tiles(Plan* plan, bool transposed) {
-  const StridedLoop& w = *plan->loop_nest;
+// The loop as tiles see it.
+TilingProblem describe(const StridedLoop& w, bool transposed) {
   const int last = w.ndim - 1;
-  plan->columns = w.shape[last];
-  plan->rows = last > 0 ? w.shape[last - 1] : 1;
-  bool staged = w.out.pipeline.count > 0 || w.out.bits != 0 || w.out.strides[last] != 1;
-  const bool moves = w.loop == nullptr && w.real_loop == nullptr,
-             straight = moves && !staged && !plan->stream && w.in[0].bits == 0;
-  int64_t width = larger(larger(widest(w.out), w.loop_width), 1), turned = cache_line;
+  const auto tiled = [&](const Operand& o) {
+    return TiledOperand{o.strides[last], last > 0 ? o.strides[last - 1] : 0, o.width, widest(o), o.pipeline.count > 0,
+                        o.bits != 0};
+  };
+  TilingProblem p{};
+  p.columns = w.shape[last];
+  p.rows = last > 0 ? w.shape[last - 1] : 1;
+  p.planes = 1;
+  for (int d = 0; d < last - 1; ++d) p.planes *= w.shape[d];
+  p.inputs = w.inputs;
+  p.out = tiled(w.out);
   for (int k = 0; k < w.inputs; ++k) {
-    if (is_flipped(w.in[k], last)) turned = smaller(turned, larger(w.in[k].width, 1));
-    const bool repeats = w.in[k].strides[last] == 0 && last > 0 && w.in[k].strides[last - 1] != 0;
-    staged |= !is_direct(w.in[k], w.in[k].strides[last]) || repeats;
-    width = larger(width, widest(w.in[k]));
+    p.in[k] = tiled(w.in[k]);
+    p.overwrites |= w.in[k].data == w.out.data;
   }
-  const int64_t fits = larger(buffer_bytes / width, 1);
-  if (!transposed)
-    plain_tiles(plan, staged ? smaller(staged_elements, fits) : plan->stream ? smaller(square_elements, fits) : run_elements);
-  else if (straight && !plan->clashing && (width == 4 || width == 8) && plan->rows * plan->columns * width >= long_from)
-    long_tiles(plan, width);
-  else if (!moves && turned < cache_line && plan->rows >= cache_line && plan->columns >= cache_line)
-    wide_tiles(plan, smaller(square_elements, fits), turned);
-  else square_tiles(plan, moves && plan->clashing && plan->stream ? fits : smaller(square_elements, fits));
-  plan->tiles = plan->row_tiles * plan->column_tiles;
-  for (int d = 0; d < last - 1; ++d) plan->tiles *= w.shape[d];
-}
-
-bool writes_over_input(const StridedLoop& w) {
-  bool over = false;
-  for (int k = 0; k < w.inputs; ++k) over |= w.in[k].data == w.out.data;
-  return over;
+  p.loop_width = w.loop_width;
+  p.weight = w.weight;
+  p.moves = w.loop == nullptr && w.real_loop == nullptr;
+  p.transposed = transposed;
+  return p;
 }
 
 }  // namespace
@@ -440,23 +372,11 @@ void run_strided(StridedLoop* loop_nest) noexcept {
   int transposed = find_transposed(loop_nest);
   for (; transposed >= 0 && transposed < w.ndim - 2; ++transposed) swap_dims(loop_nest, transposed, transposed + 1);
 
-  Plan plan;
-  plan.kernels = &kernels();
-  plan.loop_nest = loop_nest;
-  plan.clashing = transposed >= 0 && w.shape[w.ndim - 2] >= cache_line && w.out.strides[w.ndim - 2] * w.out.width % 2048 == 0;
-  plan.stream = count * w.out.width >= (plan.clashing ? stream_clashing_from : stream_from) && width_index(w.out.width) >= 0 &&
-                w.out.strides[w.ndim - 1] == 1 && w.out.bits == 0 && !writes_over_input(w);
-  plan.rows_first = transposed >= 0;
-  choose_tiles(&plan, transposed >= 0);
-  int64_t bytes = w.out.width, weight = w.weight;
-  for (int k = 0; k < w.inputs; ++k) bytes += w.in[k].width;
-  if (w.out.pipeline.count > 0) weight = larger(weight, 3);
-  bytes *= weight;
-  // Neighbours of a packed output share bytes: one thread.
-  if (count * bytes < share_from || plan.tiles == 1 || w.out.bits != 0) return run_tiles(plan, 0, plan.tiles);
-  const int64_t tile_bytes = larger(count / plan.tiles * bytes, 1);
-  plan.tiles_per_chunk = larger((plan.stream ? streamed_chunk_bytes : chunk_bytes) / tile_bytes, 1);
-  parallel(ceil_divide(plan.tiles, plan.tiles_per_chunk), run_chunk, &plan);
+  const TilingProblem problem = describe(w, transposed >= 0);
+  Plan plan{&kernels(), loop_nest, problem.rows, problem.columns, choose_tiling(problem)};
+  const Tiling& t = plan.tiling;
+  if (t.tiles_per_chunk >= t.tiles) return run_tiles(plan, 0, t.tiles);
+  parallel(ceil_divide(t.tiles, t.tiles_per_chunk), run_chunk, &plan);
 }
 
 }  // namespace dlt

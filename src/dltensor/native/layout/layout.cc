@@ -102,6 +102,32 @@ Extent extent(int ndim, const int64_t* shape, const int64_t* strides) {
   return result;
 }
 
+bool checked_strides(int ndim, const int64_t* shape, int64_t* strides) noexcept {
+  int64_t stride = 1;
+  bool fits = true;
+  for (int d = ndim - 1; d >= 0; --d) {
+    if (!fits) return false;  // the last product is not a stride
+    strides[d] = stride;
+    fits = shape[d] <= 1 || !__builtin_mul_overflow(stride, shape[d], &stride);
+  }
+  return true;
+}
+
+bool checked_extent(int ndim, const int64_t* shape, const int64_t* strides, Extent* out) noexcept {
+  *out = {0, 0};
+  for (int d = 0; d < ndim; ++d)
+    if (shape[d] == 0) return true;
+  out->high = 1;
+  for (int d = 0; d < ndim; ++d) {
+    int64_t span;
+    if (shape[d] == 1) continue;  // its stride may be anything
+    if (__builtin_mul_overflow(strides[d], shape[d] - 1, &span)) return false;
+    int64_t* end = span < 0 ? &out->low : &out->high;
+    if (__builtin_add_overflow(*end, span, end)) return false;
+  }
+  return true;
+}
+
 int64_t extent_bytes(const DLTensor& tensor, bool padded) {
   const Extent elements = extent(tensor.ndim, tensor.shape, tensor.strides);
   return bytes_of(elements.high - elements.low, tensor.dtype, padded);
@@ -133,7 +159,8 @@ int coalesce(int ndim, int64_t* shape, int operands, int64_t* const* strides) {
     const int64_t extent = shape[d];
     if (extent == 1) continue;
     bool joins = kept > 0;
-    for (int k = 0; joins && k < operands; ++k) joins = strides[k][kept - 1] == extent * strides[k][d];
+    for (int64_t k = 0, step; joins && k < operands; ++k)
+      joins = !__builtin_mul_overflow(extent, strides[k][d], &step) && strides[k][kept - 1] == step;
     shape[joins ? kept - 1 : kept] = joins ? shape[kept - 1] * extent : extent;
     kept += !joins;
     for (int k = 0; k < operands; ++k) strides[k][kept - 1] = strides[k][d];

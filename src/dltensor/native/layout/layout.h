@@ -41,6 +41,9 @@ inline bool count_elements(int ndim, const int64_t* shape, DLDataType dtype, int
 // C order in elements. A dimension of extent 0 counts as 1, so that an empty tensor has the strides of a full one.
 DLT_API void contiguous_strides(int ndim, const int64_t* shape, int64_t* strides);
 
+// The same; false when a stride exceeds int64.
+DLT_API bool checked_strides(int ndim, const int64_t* shape, int64_t* strides) noexcept;
+
 // C order: the strides of dimensions of extent 1 do not matter, and nothing matters in an empty tensor.
 DLT_API bool is_contiguous(int ndim, const int64_t* shape, const int64_t* strides);
 
@@ -49,6 +52,9 @@ struct Extent {
   int64_t low, high;
 };
 DLT_API Extent extent(int ndim, const int64_t* shape, const int64_t* strides);
+
+// The same for numbers of any size; false when an end exceeds int64.
+DLT_API bool checked_extent(int ndim, const int64_t* shape, const int64_t* strides, Extent* out) noexcept;
 
 // Bytes from the lowest to one past the highest byte reached; packed elements share bytes.
 DLT_API int64_t extent_bytes(const DLTensor& tensor, bool padded);

@@ -1,7 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Shapes and strides as tuples, in elements: contiguity, broadcasting, merging of dimensions. No tensors."""
 
-from math import prod
+from libc.stdint cimport int64_t
+from libcpp.vector cimport vector
+
+from .native cimport LEADING, MAX_DIMS, TRAILING, Align, Extent, count_elements
+from .native cimport broadcast_shapes as native_broadcast_shapes
+from .native cimport broadcast_strides as native_broadcast_strides
+from .native cimport is_contiguous as native_is_contiguous
+from .tensor cimport as_tuple
+from .types cimport DLDataType, DType
 
 from .types import as_dtype
 
@@ -19,50 +27,96 @@ __all__ = [
 ]
 
 
-# Tensors count elements and bytes in 64 bits, one of them for the sign.
-_MOST = 2**63 - 1
+cdef extern from "native/layout/layout.h" namespace "dlt" nogil:
+    bint checked_strides(int, const int64_t*, int64_t*)
+    bint checked_extent(int, const int64_t*, const int64_t*, Extent*)
+    int native_coalesce "dlt::coalesce"(int, int64_t*, int, int64_t* const*)
 
 
-def _counted(number, what, where):
-    """A number of elements or bytes that a tensor can have."""
-    if not -_MOST - 1 <= number <= _MOST:
-        raise ValueError(f"{where}: {what} is beyond 2^63 - 1, the most that can be counted")
-    return number
+cdef DLDataType _byte = (<DType>as_dtype("uint8")).value  # an element of one byte, to count elements
 
 
-def _integers(numbers, what, where):
+cdef struct Dims:
+    int count
+    int64_t values[MAX_DIMS]
+
+
+cdef object _tuple(const Dims* dims):
+    return as_tuple(dims.count, dims.values)
+
+
+cdef int _read(object numbers, Dims* out, str what, str func) except -1:
+    """Read a sequence of integers once, into memory of ours."""
+    cdef int i
     try:
-        made = tuple(number.__index__() for number in numbers)
+        made = [number.__index__() for number in numbers]
     except (TypeError, AttributeError):
-        raise TypeError(f"{where}: {what} must be a sequence of integers, got {numbers!r}") from None
-    for number in made:
-        if not -_MOST - 1 <= number <= _MOST:
-            raise ValueError(f"{where}: the numbers of {what} must be from -2^63 to 2^63 - 1, got {number}")
-    return made
+        raise TypeError(f"{func}: {what} must be a sequence of integers, got {numbers!r}") from None
+    if len(made) > MAX_DIMS:
+        raise ValueError(f"{func}: at most {MAX_DIMS} dimensions are supported, {what} has {len(made)}")
+    out.count = <int>len(made)
+    for i in range(out.count):
+        try:
+            out.values[i] = made[i]
+        except OverflowError:
+            raise ValueError(f"{func}: the numbers of {what} must be from -2^63 to 2^63 - 1, got {made[i]}") from None
+    return 0
 
 
-def _shape(shape, where):
-    shape = _integers(shape, "a shape", where)
-    for axis, size in enumerate(shape):
-        if size < 0:
-            raise ValueError(f"{where}: shape[{axis}] must be at least 0, got {size}")
-    return shape
+cdef int _read_shape(object shape, Dims* out, str func) except -1:
+    cdef int i
+    _read(shape, out, "a shape", func)
+    for i in range(out.count):
+        if out.values[i] < 0:
+            raise ValueError(f"{func}: shape[{i}] must be at least 0, got {out.values[i]}")
+    return 0
 
 
-def _strides(strides, shape, where):
-    strides = _integers(strides, "strides", where)
-    if len(strides) != len(shape):
-        raise ValueError(f"{where}: shape {shape} and strides {strides} differ in length")
-    return strides
+cdef int _read_strides(object strides, const Dims* shape, Dims* out, str func) except -1:
+    _read(strides, out, "strides", func)
+    if out.count != shape.count:
+        raise ValueError(f"{func}: shape {_tuple(shape)} and strides {_tuple(out)} differ in length")
+    return 0
 
 
-def _padded(numbers, ndim, fill, align, where):
-    """`numbers` brought to `ndim` entries on the side that `align` leaves open."""
+cdef int _too_large(str what, str func) except -1:
+    raise ValueError(f"{func}: {what} is beyond 2^63 - 1, the most that can be counted")
+
+
+cdef int64_t _count(const Dims* shape, DLDataType dtype, str what, str func) except -1:
+    """The elements of a shape whose bytes, as `dtype`, int64 can count."""
+    cdef int64_t count
+    cdef int i
+    for i in range(shape.count):
+        if shape.values[i] == 0:
+            return 0
+    if not count_elements(shape.count, shape.values, dtype, &count):
+        _too_large(f"the number of {what} of shape {_tuple(shape)}", func)
+    return count
+
+
+cdef Align _read_align(object align, str func) except *:
     if align == "trailing":
-        return (fill,) * (ndim - len(numbers)) + numbers
+        return TRAILING
     if align == "leading":
-        return numbers + (fill,) * (ndim - len(numbers))
-    raise ValueError(f"{where}: align must be 'trailing' or 'leading', got {align!r}")
+        return LEADING
+    raise ValueError(f"{func}: align must be 'trailing' or 'leading', got {align!r}")
+
+
+cdef bint _is_fortran(object order, str func) except -1:
+    if order not in ("C", "F"):
+        raise ValueError(f"{func}: order must be 'C' or 'F', got {order!r}")
+    return order == "F"
+
+
+cdef void _reverse(Dims* dims) noexcept:
+    """The dimensions in the opposite order: Fortran order becomes C order."""
+    cdef int i
+    cdef int64_t kept
+    for i in range(dims.count // 2):
+        kept = dims.values[i]
+        dims.values[i] = dims.values[dims.count - 1 - i]
+        dims.values[dims.count - 1 - i] = kept
 
 
 def numel(shape):
@@ -94,8 +148,9 @@ def numel(shape):
     >>> dl.layout.numel((2, 3)), dl.layout.numel(())
     (6, 1)
     """
-    shape = _shape(shape, "numel")
-    return _counted(prod(shape), f"the number of elements of shape {shape}", "numel")
+    cdef Dims dims
+    _read_shape(shape, &dims, "numel")
+    return _count(&dims, _byte, "elements", "numel")
 
 
 def nbytes(shape, dtype):
@@ -129,10 +184,30 @@ def nbytes(shape, dtype):
     >>> dl.layout.nbytes((2, 3), "float32"), dl.layout.nbytes((3,), "int4")
     (24, 2)
     """
-    dtype = as_dtype(dtype, "nbytes")
-    shape = _shape(shape, "nbytes")
-    count = (prod(shape) * dtype.bits * dtype.lanes + 7) // 8
-    return _counted(count, f"the number of bytes of shape {shape} of {dtype}", "nbytes")
+    cdef Dims dims
+    value = as_dtype(dtype, "nbytes")
+    _read_shape(shape, &dims, "nbytes")
+    # Packed elements share bytes: there may be more of them than bytes.
+    count = 1
+    for extent in _tuple(&dims):
+        count *= extent
+    count = (count * value.bits * value.lanes + 7) // 8
+    if count >= 2**63:
+        _too_large(f"the number of bytes of shape {_tuple(&dims)} of {value}", "nbytes")
+    return count
+
+
+cdef int _contiguous(const Dims* shape, bint fortran, Dims* made, str func) except -1:
+    """The strides of C or Fortran order; ValueError where int64 cannot count one."""
+    cdef Dims ordered = shape[0]
+    if fortran:
+        _reverse(&ordered)
+    if not checked_strides(ordered.count, ordered.values, made.values):
+        _too_large(f"a stride of shape {_tuple(shape)}", func)
+    made.count = ordered.count
+    if fortran:
+        _reverse(made)
+    return 0
 
 
 def contiguous_strides(shape, order="C"):
@@ -166,14 +241,11 @@ def contiguous_strides(shape, order="C"):
     >>> dl.layout.contiguous_strides((2, 3, 4)), dl.layout.contiguous_strides((2, 3, 4), order="F")
     ((12, 4, 1), (1, 2, 6))
     """
-    shape = _shape(shape, "contiguous_strides")
-    if order not in ("C", "F"):
-        raise ValueError(f"contiguous_strides: order must be 'C' or 'F', got {order!r}")
-    made, step = [], 1
-    for size in reversed(shape) if order == "C" else shape:
-        made.append(_counted(step, f"a stride of shape {shape}", "contiguous_strides"))
-        step *= max(size, 1)
-    return tuple(reversed(made)) if order == "C" else tuple(made)
+    cdef Dims dims, made
+    _read_shape(shape, &dims, "contiguous_strides")
+    fortran = _is_fortran(order, "contiguous_strides")
+    _contiguous(&dims, fortran, &made, "contiguous_strides")
+    return _tuple(&made)
 
 
 def is_contiguous(shape, strides, order="C"):
@@ -211,12 +283,15 @@ def is_contiguous(shape, strides, order="C"):
     >>> dl.layout.is_contiguous((2, 3), (3, 1)), dl.layout.is_contiguous((2, 3), (1, 2), order="F")
     (True, True)
     """
-    shape = _shape(shape, "is_contiguous")
-    strides = _strides(strides, shape, "is_contiguous")
-    if order not in ("C", "F"):
-        raise ValueError(f"is_contiguous: order must be 'C' or 'F', got {order!r}")
-    expected = contiguous_strides(shape, order)
-    return 0 in shape or all(a == b for size, a, b in zip(shape, strides, expected, strict=True) if size != 1)
+    cdef Dims dims, given, expected
+    _read_shape(shape, &dims, "is_contiguous")
+    _read_strides(strides, &dims, &given, "is_contiguous")
+    fortran = _is_fortran(order, "is_contiguous")
+    _contiguous(&dims, fortran, &expected, "is_contiguous")  # which raises where a stride cannot be counted
+    if fortran:
+        _reverse(&dims)
+        _reverse(&given)
+    return native_is_contiguous(dims.count, dims.values, given.values)
 
 
 def broadcast_shapes(*shapes, align="trailing"):
@@ -252,24 +327,42 @@ def broadcast_shapes(*shapes, align="trailing"):
     >>> dl.layout.broadcast_shapes((2, 1), (3,)), dl.layout.broadcast_shapes((2, 1), (2,), align="leading")
     ((2, 3), (2, 1))
     """
-    return _common_shape("broadcast_shapes", shapes, align)
+    return common_shape("broadcast_shapes", shapes, align)
 
 
-def _common_shape(where, shapes, align="trailing"):
-    """Return the shape that all shapes stretch to on behalf of the function `where`, which messages name."""
-    shapes = [_shape(shape, where) for shape in shapes]
-    ndim = max(map(len, shapes), default=0)
+def common_shape(str func, shapes, align="trailing"):
+    """Return the shape that all shapes broadcast to, on behalf of `func`, which messages name."""
+    cdef vector[Dims] read
+    cdef vector[const int64_t*] pointers
+    cdef vector[int] counts
+    cdef Dims one, made
+    cdef size_t k
+    side = _read_align(align, func)
+    for shape in shapes:
+        _read_shape(shape, &one, func)
+        read.push_back(one)
+    for k in range(read.size()):
+        pointers.push_back(read[k].values)
+        counts.push_back(read[k].count)
+    made.count = native_broadcast_shapes(<int>read.size(), counts.data(), pointers.data(), side, made.values)
+    if made.count < 0:
+        _raise_different([_tuple(&read[k]) for k in range(read.size())], align, func)
+    _count(&made, _byte, "elements", func)
+    return _tuple(&made)
+
+
+cdef int _raise_different(list shapes, str align, str func) except -1:
+    """Name the first dimension in which two extents differ and neither is 1."""
+    ndim = max(map(len, shapes))
     made = [1] * ndim
     for shape in shapes:
-        for axis, size in enumerate(_padded(shape, ndim, 1, align, where)):
+        first = ndim - len(shape) if align == "trailing" else 0
+        for axis, size in enumerate(shape, first):
             if size != 1 and made[axis] not in (1, size):
-                raise ValueError(
-                    f"{where}: {', '.join(map(str, shapes))} do not broadcast: extents {made[axis]} and {size} meet in "
-                    f"dimension {axis} of {ndim} ({align} dimensions aligned)"
-                )
+                raise ValueError(f"{func}: {', '.join(map(str, shapes))} do not broadcast: extents {made[axis]} and "
+                                 f"{size} meet in dimension {axis} of {ndim} ({align} dimensions aligned)")
             made[axis] = size if made[axis] == 1 else made[axis]
-    _counted(prod(made), f"the number of elements of shape {tuple(made)}", where)
-    return tuple(made)
+    raise AssertionError(f"{func}: {shapes} broadcast")
 
 
 def broadcast_strides(shape, strides, to, align="trailing"):
@@ -305,19 +398,21 @@ def broadcast_strides(shape, strides, to, align="trailing"):
     >>> dl.layout.broadcast_strides((3, 1), (1, 1), (2, 3, 4))
     (0, 1, 0)
     """
-    return _strides_over("broadcast_strides", shape, strides, to, align)
+    return strides_over("broadcast_strides", shape, strides, to, align)
 
 
-def _strides_over(where, shape, strides, to, align="trailing"):
-    """Return the strides of `broadcast_strides` on behalf of the function `where`, which messages name."""
-    shape = _shape(shape, where)
-    strides = _strides(strides, shape, where)
-    to = _shape(to, where)
-    sizes = _padded(shape, len(to), 1, align, where)
-    if len(sizes) != len(to) or any(size not in (1, wanted) for size, wanted in zip(sizes, to, strict=True)):
-        raise ValueError(f"{where}: shape {shape} does not broadcast to {to} ({align} dimensions aligned)")
-    steps = _padded(strides, len(to), 0, align, where)
-    return tuple(0 if size == 1 and wanted != 1 else step for size, step, wanted in zip(sizes, steps, to, strict=True))
+def strides_over(str func, shape, strides, to, align="trailing"):
+    """Return the strides of `broadcast_strides` on behalf of `func`, which messages name."""
+    cdef Dims dims, given, wanted, made
+    _read_shape(shape, &dims, func)
+    _read_strides(strides, &dims, &given, func)
+    _read_shape(to, &wanted, func)
+    side = _read_align(align, func)
+    if not native_broadcast_strides(dims.count, dims.values, given.values, wanted.count, wanted.values, side, made.values):
+        raise ValueError(f"{func}: shape {_tuple(&dims)} does not broadcast to {_tuple(&wanted)} ({align} dimensions "
+                         f"aligned)")
+    made.count = wanted.count
+    return _tuple(&made)
 
 
 def coalesce(shape, strides_per_operand):
@@ -349,24 +444,21 @@ def coalesce(shape, strides_per_operand):
     >>> dl.layout.coalesce((2, 3, 4), [(12, 4, 1), (0, 4, 1)])
     ((2, 12), ((12, 1), (0, 1)))
     """
-    shape = _shape(shape, "coalesce")
-    operands = [_strides(strides, shape, "coalesce") for strides in strides_per_operand]
-    if 0 in shape:
-        return (0,), tuple((1,) for _ in operands)
-    _counted(prod(shape), f"the number of elements of shape {shape}", "coalesce")
-    sizes, steps = [], [[] for _ in operands]
-    for axis, size in enumerate(shape):
-        if size == 1:
-            continue
-        if sizes and all(made[-1] == strides[axis] * size for made, strides in zip(steps, operands, strict=True)):
-            sizes[-1] *= size
-            for made, strides in zip(steps, operands, strict=True):
-                made[-1] = strides[axis]
-        else:
-            sizes.append(size)
-            for made, strides in zip(steps, operands, strict=True):
-                made.append(strides[axis])
-    return tuple(sizes), tuple(map(tuple, steps))
+    cdef Dims dims, one
+    cdef vector[Dims] operands
+    cdef vector[int64_t*] pointers
+    cdef size_t k
+    _read_shape(shape, &dims, "coalesce")
+    for strides in strides_per_operand:
+        _read_strides(strides, &dims, &one, "coalesce")
+        operands.push_back(one)
+    _count(&dims, _byte, "elements", "coalesce")
+    for k in range(operands.size()):
+        if dims.count == 0:
+            operands[k].values[0] = 0
+        pointers.push_back(operands[k].values)
+    dims.count = native_coalesce(dims.count, dims.values, <int>operands.size(), pointers.data())
+    return _tuple(&dims), tuple([as_tuple(dims.count, operands[k].values) for k in range(operands.size())])
 
 
 def extent(shape, strides):
@@ -398,14 +490,13 @@ def extent(shape, strides):
     >>> dl.layout.extent((2, 3), (3, -1))
     (-2, 4)
     """
-    shape = _shape(shape, "extent")
-    strides = _strides(strides, shape, "extent")
-    if 0 in shape:
-        return 0, 0
-    spans = [(size - 1) * step for size, step in zip(shape, strides, strict=True)]
-    low, high = sum(span for span in spans if span < 0), 1 + sum(span for span in spans if span > 0)
-    what = f"an end of shape {shape} with strides {strides}"
-    return _counted(low, what, "extent"), _counted(high, what, "extent")
+    cdef Dims dims, given
+    cdef Extent found
+    _read_shape(shape, &dims, "extent")
+    _read_strides(strides, &dims, &given, "extent")
+    if not checked_extent(dims.count, dims.values, given.values, &found):
+        _too_large(f"an end of shape {_tuple(&dims)} with strides {_tuple(&given)}", "extent")
+    return found.low, found.high
 
 
 def array_equals(first, second, start=0, stop=None):
@@ -437,12 +528,15 @@ def array_equals(first, second, start=0, stop=None):
     >>> dl.layout.array_equals((2, 3, 4), (7, 3, 4), 1, 3), dl.layout.array_equals((2, 3), (2, 3, 4))
     (True, False)
     """
-    first, second = _integers(first, "the first", "array_equals"), _integers(second, "the second", "array_equals")
+    cdef Dims a, b
+    cdef int i
+    _read(first, &a, "the first", "array_equals")
+    _read(second, &b, "the second", "array_equals")
     if stop is None:
-        return first[start:] == second[start:]
-    if not start >= 0 or stop > min(len(first), len(second)):
-        raise ValueError(f"array_equals: dimensions {start} to {stop} are not all in {first} and {second}")
-    return first[start:stop] == second[start:stop]
+        return _tuple(&a)[start:] == _tuple(&b)[start:]
+    if not start >= 0 or stop > min(a.count, b.count):
+        raise ValueError(f"array_equals: dimensions {start} to {stop} are not all in {_tuple(&a)} and {_tuple(&b)}")
+    return _tuple(&a)[start:stop] == _tuple(&b)[start:stop]
 
 
 def create_output_tensor(tensors, *, align="trailing", dtype=None, device=None):
@@ -485,6 +579,6 @@ def create_output_tensor(tensors, *, align="trailing", dtype=None, device=None):
     given = [asarray(tensor) for tensor in tensors if tensor is not None]
     if not given:
         raise ValueError("create_output_tensor: expected at least one tensor, got none")
-    shape = _common_shape("create_output_tensor", [tensor.shape for tensor in given], align)
+    shape = common_shape("create_output_tensor", [tensor.shape for tensor in given], align)
     dtype, device = given[0].dtype if dtype is None else dtype, given[0].device if device is None else device
     return empty_for("create_output_tensor", shape, dtype, device)

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a strided loop is divided into tiles, and tiles into chunks for threads: a pure function of shapes, strides and
+// widths. Nothing is read or computed here.
+#pragma once
+#include <stdint.h>
+
+namespace dlt {
+
+inline constexpr int64_t buffer_bytes = 16384;  // of each buffer that a tile may be packed into
+inline constexpr int64_t cache_line = 64;
+
+// One operand of a loop, as far as tiles depend on it.
+struct TiledOperand {
+  int64_t inner, outer;  // strides of the last two dimensions, in elements
+  int64_t width;         // bytes of one element
+  int64_t widest;        // of its widest form on the way through a cast pipeline
+  bool converted;        // by a cast pipeline
+  bool packed;           // elements share bytes
+};
+
+struct TilingProblem {
+  int64_t rows, columns;  // of the last two dimensions; one row when there is one dimension
+  int64_t planes;         // the product of the other extents
+  int inputs;
+  TiledOperand out, in[3];
+  int64_t loop_width;  // bytes of one element that the loop writes
+  int weight;          // work per byte relative to a float addition
+  bool moves;          // nothing is computed
+  bool transposed;     // an input has smaller steps along the rows than along the columns
+  bool overwrites;     // the output is one of the inputs
+};
+
+struct Tiling {
+  int64_t tile_rows, tile_columns;
+  int64_t row_tiles, column_tiles;  // the last one of a row or column takes the remainder
+  int64_t tiles, tiles_per_chunk;   // one chunk is one thread's: all tiles where one thread is faster
+  bool stream;                      // the output is written with non-temporal stores
+  bool rows_first;                  // tiles follow each other along the rows
+  bool clashing;                    // rows of the output map to few cache sets
+};
+
+Tiling choose_tiling(const TilingProblem& problem) noexcept;
+
+}  // namespace dlt
