@@ -24,7 +24,8 @@ class Tensor(c.Structure):
 class OpRow(c.Structure):
     _fields_ = [
         ("name", c.c_char_p), ("operands", c.c_int), ("kinds", c.c_uint), ("result", c.c_int32),
-        ("result_name", c.c_char_p), ("symbol", c.c_char_p), ("text", c.c_char_p), ("doc", c.c_char_p), ("saturating", c.c_int),
+        ("result_name", c.c_char_p), ("symbol", c.c_char_p), ("text", c.c_char_p), ("doc", c.c_char_p),
+        ("saturating", c.c_int),
     ]  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
 from .dlpack cimport adopt_object, check_tensor
-from .native cimport Block, Extent, adopt, contiguous_strides, extent, is_contiguous, item_bytes, numel
+from .native cimport MAX_DIMS, Block, Extent, adopt, contiguous_strides, extent, is_contiguous, item_bytes, numel
 from .types cimport (DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, DLPACK_FLAG_BITMASK_READ_ONLY, DLDataType, DType,
                      dtype_of, format_of, is_host, kDLComplex, kDLCPU, kDLCUDA, kDLBool, kDLFloat, kDLInt, kDLUInt,
                      numpy_dtype, read_dtype)
@@ -219,7 +219,7 @@ cdef DLDataType _foreign_dtype(object descr, str func) except *:
 cdef object make_numpy(const DLTensor* view, uint64_t flags, object owner):
     """An ndarray over the memory of `owner`. The caller has seen to host memory and to packed types."""
     cdef int i
-    cdef Py_ssize_t strides[64]
+    cdef Py_ssize_t strides[MAX_DIMS]
     cdef int64_t width = item_bytes(view.dtype)
     cdef bint writable = not flags & DLPACK_FLAG_BITMASK_READ_ONLY
     cdef PyObject** known = NULL
@@ -302,8 +302,8 @@ cdef int take_buffer(object x, ImportedTensor* out, str func) except -1:
         if buffer.suboffsets != NULL and any([buffer.suboffsets[i] >= 0 for i in range(buffer.ndim)]):
             raise BufferError(f"{func}: {type(x).__qualname__} stores pointers (suboffsets), which DLPack "
                               f"cannot express")
-        if buffer.ndim > 64:
-            raise BufferError(f"{func}: at most 64 dimensions are supported, got {buffer.ndim}")
+        if buffer.ndim > MAX_DIMS:
+            raise BufferError(f"{func}: at most {MAX_DIMS} dimensions are supported, got {buffer.ndim}")
         out.view.dtype = _read_format(buffer.format, buffer.itemsize, x, func)
         out.view.data = buffer.buf
         out.view.device.device_type = kDLCPU
@@ -482,8 +482,8 @@ cdef int read_interface(dict interface, object owner, bint cuda, DLTensor* view,
     shape = _interface_tuple(interface["shape"], "shape", name, func)
     if interface.get("strides") is not None:
         strides = _interface_tuple(interface["strides"], "strides", name, func)
-    if len(shape) > 64:
-        raise BufferError(f"{func}: at most 64 dimensions are supported, got {len(shape)}")
+    if len(shape) > MAX_DIMS:
+        raise BufferError(f"{func}: at most {MAX_DIMS} dimensions are supported, got {len(shape)}")
     if strides is not None and len(strides) != len(shape):
         raise BufferError(f"{func}: {name} has {len(shape)} extents and {len(strides)} strides")
     try:
@@ -520,7 +520,7 @@ cdef int read_interface(dict interface, object owner, bint cuda, DLTensor* view,
 cdef int _check_inside(const DLTensor* view, size_t start, size_t nbytes, str name, str func) except -1:
     """Check that every element is inside a buffer. The view is validated, so nothing here overflows."""
     cdef int64_t width = item_bytes(view.dtype)
-    cdef int64_t steps[64]
+    cdef int64_t steps[MAX_DIMS]
     cdef Extent reach
     if numel(view.ndim, view.shape) == 0:
         return 0

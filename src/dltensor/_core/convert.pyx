@@ -10,7 +10,7 @@ from .buffers cimport take_buffer, take_interface, import_numpy
 from .dlpack cimport (ARRAY, ARRAY_INTERFACE, BUFFER, CAPSULE, CUDA_ARRAY_INTERFACE, NDARRAY, NONE, PROTOCOL, TABLE,
                       ImportedTensor, TypeEntry, adopt_object, borrow_table, entry_of, entry_of_type, free_object,
                       hold_storage, is_lazy, check_tensor, raise_pending, import_tensor, import_managed)
-from .native cimport adopt, export_managed, release
+from .native cimport MAX_DIMS, adopt, export_managed, release, type_float32, type_table
 from .scalars cimport plain_number, store_python
 from .tensor cimport (Tensor, as_tuple, assign_scalar, copied, current_stream, device_operations, exchange_table,
                       fill_from_import, is_packed, new_empty, operations, read_shape, same_view)
@@ -37,7 +37,7 @@ cdef inline bint _is_sequence(object x):
 
 cdef Tensor _from_numbers(object obj, object dtype, str func):
     """A number or nested sequences of numbers in fresh memory."""
-    cdef int64_t shape[64]
+    cdef int64_t shape[MAX_DIMS]
     cdef int64_t i = 0
     cdef int ndim = 0
     cdef bint padded
@@ -540,8 +540,8 @@ def wrap(ptr, shape, dtype, *, device="cpu", strides=None, byte_offset=0, owner=
     imported.view.strides = NULL
     imported.view.byte_offset = byte_offset
     if strides is not None:
-        imported.view.strides = imported.dims + 64
-        n = read_shape(strides, imported.dims + 64, "wrap", strides=True)
+        imported.view.strides = imported.dims + MAX_DIMS
+        n = read_shape(strides, imported.dims + MAX_DIMS, "wrap", strides=True)
         if n != ndim:
             raise ValueError(f"wrap: shape has {ndim} dimensions, strides have {n}")
     check_tensor(&imported.view, "wrap")
@@ -605,9 +605,9 @@ def empty(shape, *, dtype=None, device=None):
 
 def empty_for(str func, shape, dtype=None, device=None):
     """Return a new tensor on behalf of the function `func`; the rest as for `empty`."""
-    cdef int64_t extents[64]
+    cdef int64_t extents[MAX_DIMS]
     cdef int ndim = read_shape(shape, extents, func)
-    cdef DLDataType value = DLDataType(2, 32, 1)
+    cdef DLDataType value = type_table[type_float32].dtype
     cdef DLDevice place = DLDevice(kDLCPU, 0)
     if dtype is not None:
         value = read_dtype(dtype, func)

@@ -2,7 +2,7 @@
 # Import and export as other modules use them.
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 
-from .native cimport Block
+from .native cimport MAX_DIMS_TWICE, Block
 from .types cimport DLDevice, DLManagedTensorVersioned, DLPackExchangeAPI, DLTensor
 
 
@@ -15,7 +15,7 @@ cdef struct ImportedTensor:
     DLTensor view
     Block* block
     uint64_t flags
-    int64_t dims[128]
+    int64_t dims[MAX_DIMS_TWICE]
 
 # How a type can be read; found out once per type.
 cdef enum ImportPath:

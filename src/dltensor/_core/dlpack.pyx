@@ -12,7 +12,7 @@ from cpython.pycapsule cimport (PyCapsule_CheckExact, PyCapsule_GetName, PyCapsu
                                 PyCapsule_New, PyCapsule_SetDestructor, PyCapsule_SetName)
 from libc.string cimport strcmp, strncmp
 
-from .native cimport adopt, environment_switch, export_managed, retain
+from .native cimport MAX_DIMS, adopt, environment_switch, export_managed, retain
 from .types cimport DLPACK_FLAG_BITMASK_READ_ONLY, DLManagedTensor, DLPackExchangeAPIHeader, DLPackVersion, is_handle
 
 from .types import DLPACK_VERSION, ConformanceWarning
@@ -267,7 +267,7 @@ cdef inline int read_layout(const DLTensor* view, DLTensor* out, int64_t* dims) 
     cdef int64_t* strides = view.strides
     out[0] = view[0]
     out.ndim, out.shape, out.strides = ndim, shape, strides
-    if 0 < ndim <= 64 and dlt_check_pointer(shape) == 0 and (strides == NULL or dlt_check_pointer(strides) == 0):
+    if 0 < ndim <= MAX_DIMS and dlt_check_pointer(shape) == 0 and (strides == NULL or dlt_check_pointer(strides) == 0):
         for i in range(ndim):
             dims[i] = shape[i]
         out.shape = dims

@@ -6,6 +6,7 @@ from libc.stdint cimport uint64_t
 from cpython.slice cimport PySlice_Check
 from cpython.tuple cimport PyTuple_CheckExact, PyTuple_GET_ITEM, PyTuple_GET_SIZE
 
+from .native cimport MAX_DIMS
 from .scalars cimport shown
 
 cdef extern from "Python.h":
@@ -125,8 +126,8 @@ cdef int _locate_tuple(const DLTensor* view, tuple keys, Place* place) except -1
     cdef Py_ssize_t i, k, n = PyTuple_GET_SIZE(keys)
     for i in range(n):
         key = <object>PyTuple_GET_ITEM(keys, i)
-        if place.ndim == 64:
-            raise IndexError("at most 64 dimensions are supported, this index makes more")
+        if place.ndim == MAX_DIMS:
+            raise IndexError(f"at most {MAX_DIMS} dimensions are supported, this index makes more")
         if key is None:
             place.shape[place.ndim] = 1
             added |= <uint64_t>1 << place.ndim
@@ -139,7 +140,7 @@ cdef int _locate_tuple(const DLTensor* view, tuple keys, Place* place) except -1
             for k in range(i + 1, n):
                 later = <object>PyTuple_GET_ITEM(keys, k)
                 rest += later is not None and later is not Ellipsis
-            while axis < ndim - rest and place.ndim < 64:
+            while axis < ndim - rest and place.ndim < MAX_DIMS:
                 _keep(view, axis, place)
                 axis += 1
         elif axis == ndim:
@@ -150,8 +151,8 @@ cdef int _locate_tuple(const DLTensor* view, tuple keys, Place* place) except -1
         else:
             place.offset += _times(checked_index(key, view.shape[axis], axis), view.strides[axis])
             axis += 1
-    if place.ndim + ndim - axis > 64:
-        raise IndexError("at most 64 dimensions are supported, this index makes more")
+    if place.ndim + ndim - axis > MAX_DIMS:
+        raise IndexError(f"at most {MAX_DIMS} dimensions are supported, this index makes more")
     while axis < ndim:
         _keep(view, axis, place)
         axis += 1

@@ -11,6 +11,7 @@ from cpython.pycapsule cimport (PyCapsule_CheckExact, PyCapsule_Destructor, PyCa
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memcpy
 
+from .native cimport MAX_DIMS
 from .types cimport (DLManagedTensor, DLManagedTensorVersioned, DLPackExchangeAPI, DLPackVersion, DLTensor)
 
 cdef extern from "dltensor/validate.h" nogil:
@@ -176,15 +177,15 @@ def symbol_of(address):
 
 cdef dict _read_tensor(DLTensor view, const DLPackVersion* version, uint64_t flags):
     """The fields of a DLTensor in our own memory; its shape and strides pointers may still be invalid."""
-    cdef int64_t shape[64]
-    cdef int64_t strides[64]
+    cdef int64_t shape[MAX_DIMS]
+    cdef int64_t strides[MAX_DIMS]
     cdef dlt_finding found[FINDINGS]
     cdef dlt_extent extent
     cdef size_t total, i
     cdef int ndim = view.ndim, k
     cdef const void* shape_at = view.shape
     cdef const void* strides_at = view.strides
-    cdef bint plain = 0 < ndim <= 64
+    cdef bint plain = 0 < ndim <= MAX_DIMS
     own = []
     if plain and shape_at != NULL and dlt_check_pointer(shape_at) == 0:
         if peek(shape_at, shape, ndim * sizeof(int64_t)):

@@ -19,6 +19,8 @@ __all__ = [
     "numel",
 ]
 
+MOST_DIMENSIONS: int
+
 _Integers = Iterable[SupportsIndex]
 _Align = Literal["trailing", "leading"]
 _Order = Literal["C", "F"]

@@ -36,6 +36,9 @@ cdef extern from "native/layout/layout.h" namespace "dlt" nogil:
 cdef DLDataType _byte = (<DType>as_dtype("uint8")).value  # an element of one byte, to count elements
 
 
+MOST_DIMENSIONS = MAX_DIMS
+
+
 cdef struct Dims:
     int count
     int64_t values[MAX_DIMS]
@@ -408,7 +411,8 @@ def strides_over(str func, shape, strides, to, align="trailing"):
     _read_strides(strides, &dims, &given, func)
     _read_shape(to, &wanted, func)
     side = _read_align(align, func)
-    if not native_broadcast_strides(dims.count, dims.values, given.values, wanted.count, wanted.values, side, made.values):
+    if not native_broadcast_strides(dims.count, dims.values, given.values, wanted.count, wanted.values, side,
+                                    made.values):
         raise ValueError(f"{func}: shape {_tuple(&dims)} does not broadcast to {_tuple(&wanted)} ({align} dimensions "
                          f"aligned)")
     made.count = wanted.count
@@ -529,7 +533,6 @@ def array_equals(first, second, start=0, stop=None):
     (True, False)
     """
     cdef Dims a, b
-    cdef int i
     _read(first, &a, "the first", "array_equals")
     _read(second, &b, "the second", "array_equals")
     if stop is None:

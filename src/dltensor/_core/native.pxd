@@ -37,6 +37,7 @@ cdef extern from "native/layout/layout.h" namespace "dlt" nogil:
         LEADING "dlt::Align::leading"
     enum:
         MAX_DIMS "dlt::max_dims"
+        MAX_DIMS_TWICE "dlt::max_dims_twice"
     int64_t item_bytes(DLDataType)
     int64_t numel(int, const int64_t*)
     int64_t bytes_of(int64_t, DLDataType, bint)

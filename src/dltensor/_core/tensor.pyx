@@ -17,9 +17,9 @@ from libc.string cimport memcpy
 from .dlpack cimport CAPSULE, NONE, UNKNOWN, ImportedTensor, entry_of, export_capsule, export_legacy_capsule
 from .indexing cimport Place, checked_index, locate
 from .buffers cimport fill_buffer, free_buffer, make_numpy
-from .native cimport (KEEP_GIL_BYTES, TRAILING, Block, allocate, broadcast_strides, bytes_of, contiguous_strides,
-                      copy_tensor, count_elements, fill_tensor, is_contiguous, item_bytes, numel, op_abs, op_add,
-                      op_bitwise_and, op_bitwise_invert, op_bitwise_left_shift, op_bitwise_or, op_bitwise_right_shift,
+from .native cimport (KEEP_GIL_BYTES, MAX_DIMS, TRAILING, Block, allocate, broadcast_strides, bytes_of,
+                      contiguous_strides, copy_tensor, count_elements, fill_tensor, is_contiguous, item_bytes, numel,
+                      op_abs, op_add, op_bitwise_and, op_bitwise_invert, op_bitwise_left_shift, op_bitwise_or, op_bitwise_right_shift,
                       op_bitwise_xor, op_divide, op_equal, op_floor_divide, op_greater, op_greater_equal, op_less,
                       op_less_equal, op_count, op_multiply, op_negative, op_not_equal, op_positive, op_pow,
                       op_remainder, op_subtract, op_table, repeats_elements, retain)
@@ -444,7 +444,7 @@ cdef int assign(Tensor self, object value, str func) except -1:
     """Write a number or a tensor, broadcast, to every element of `self`; overlapping memory is as if copied first."""
     cdef Tensor source
     cdef DLTensor spread
-    cdef int64_t strides[64]
+    cdef int64_t strides[MAX_DIMS]
     check_writable(&self.impl.dl, self.impl.flags, func)
     if type(value) is Tensor:
         source = <Tensor>value
@@ -496,7 +496,7 @@ cdef int read_shape(object shape, int64_t* out, str func, bint strides=False) ex
     """Numbers of a shape argument, or of strides, into `out` (64 entries); returns how many."""
     cdef int n = 0, overflow = 0
     cdef Py_ssize_t i
-    if PyTuple_CheckExact(shape) and PyTuple_GET_SIZE(shape) <= 64:
+    if PyTuple_CheckExact(shape) and PyTuple_GET_SIZE(shape) <= MAX_DIMS:
         for n in range(<int>PyTuple_GET_SIZE(shape)):
             if not PyLong_CheckExact(<object>PyTuple_GET_ITEM(shape, n)):
                 break
@@ -517,8 +517,8 @@ cdef int read_shape(object shape, int64_t* out, str func, bint strides=False) ex
             numbers.append(shape.__index__())
         else:
             for number in shape:
-                if len(numbers) == 64:
-                    raise ValueError(f"{func}: at most 64 dimensions are supported, got "
+                if len(numbers) == MAX_DIMS:
+                    raise ValueError(f"{func}: at most {MAX_DIMS} dimensions are supported, got "
                                      f"{len(shape) if type(shape) in (tuple, list) else 'more'}")
                 numbers.append(number.__index__())
     except (TypeError, AttributeError):

@@ -4,9 +4,9 @@ from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from .indexing cimport Place, checked_index
-from .native cimport (COMPLEX, REAL, SHARING_SOME, SHARING_UNKNOWN, SIGNED, TRUNCATE, UNSIGNED, Extent, Kind, Scalar,
-                      Sharing, contiguous_strides, extent, find_sharing, find_type, item_bytes, store_scalar,
-                      type_float64, type_table)
+from .native cimport (COMPLEX, MAX_DIMS, REAL, SHARING_SOME, SHARING_UNKNOWN, SIGNED, TRUNCATE, UNSIGNED, Extent, Kind,
+                      Scalar, Sharing, contiguous_strides, extent, find_sharing, find_type, item_bytes, store_scalar,
+                      type_float64, type_table, type_uint8)
 from .tensor cimport (Tensor, check_host, check_writable, counted, is_packed, on_device, permuted, read_shape, reshaped,
                       squeezed, view_of)
 from .types cimport (DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, DLPACK_FLAG_BITMASK_READ_ONLY, DLDataType, dtype_of,
@@ -96,10 +96,10 @@ def shares_elements(shape, strides):
     >>> shares_elements((3, 2), (2, 3)), shares_elements((4, 3), (2, 3)), shares_elements((3,), (0,))
     (False, True, True)
     """
-    cdef int64_t sizes[64]
-    cdef int64_t steps[64]
+    cdef int64_t sizes[MAX_DIMS]
+    cdef int64_t steps[MAX_DIMS]
     cdef Sharing found
-    if len(shape) > 64:
+    if len(shape) > MAX_DIMS:
         return None
     cdef int ndim = read_shape(tuple(shape), sizes, "shares_elements")
     if read_shape(tuple(strides), steps, "shares_elements", strides=True) != ndim:
@@ -130,7 +130,7 @@ def raw_bytes(Tensor t):
     place.shape[0] = t.nbytes
     place.strides[0] = 1
     made = view_of(t, &place)
-    made.impl.dl.dtype = DLDataType(1, 8, 1)
+    made.impl.dl.dtype = type_table[type_uint8].dtype
     made.impl.flags &= ~<uint64_t>DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED
     return made
 

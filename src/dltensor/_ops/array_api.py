@@ -3,11 +3,11 @@
 
 import sys
 
+from .._core.layout import MOST_DIMENSIONS
 from .._core.types import COMPUTED, DTYPES, Device, as_device
 from .dtypes import isdtype
 from .elementwise import equal
 
-_LIMIT = 64  # dimensions
 # Every version of the array API whose functions this package has, the newest last.
 VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
 
@@ -17,7 +17,7 @@ class NamespaceInfo:
 
     def capabilities(self):
         """Return what indexing and shapes can do, by the standard's names."""
-        return {"boolean indexing": False, "data-dependent shapes": False, "max dimensions": _LIMIT}
+        return {"boolean indexing": False, "data-dependent shapes": False, "max dimensions": MOST_DIMENSIONS}
 
     def default_device(self):
         """Return the device of new tensors."""

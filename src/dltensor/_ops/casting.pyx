@@ -5,7 +5,7 @@ from libc.stdint cimport int64_t
 
 from .._core.dlpack cimport NONE, entry_of
 from .._core.errors cimport check_status
-from .._core.native cimport (COMPLEX, KEEP_GIL_BYTES, NEAREST, TRAILING, TRUNCATE, CastOptions, Scalar,
+from .._core.native cimport (COMPLEX, KEEP_GIL_BYTES, MAX_DIMS, NEAREST, TRAILING, TRUNCATE, CastOptions, Scalar,
                              Status, broadcast_strides, computed_types, numel, store_scalar, type_bool, type_table)
 from .operands cimport (Operand, common_device, common_shape, engine_of, hold_without_gil, own_operands,
                         promote_operands, read_number, read_operand, read_operands, read_tensor, store_number, type_of)
@@ -269,7 +269,7 @@ def where(condition, x1, x2, /):
     cdef Operand[4] operands
     cdef PyObject* used[3]
     cdef PyObject* given[3]
-    cdef int64_t shape[64]
+    cdef int64_t shape[MAX_DIMS]
     cdef DLDevice device
     cdef Status status
     cdef int i, type, ndim
@@ -465,7 +465,7 @@ def fill(scalar, dst, *, saturate=False):
 cdef int _assign_converted(Tensor target, Tensor source, str func) except -1:
     """Assignment between dtypes, or between host memory and a device."""
     cdef Operand[2] operands
-    cdef int64_t strides[64]
+    cdef int64_t strides[MAX_DIMS]
     cdef bint from_host = is_host(<int>source.impl.dl.device.device_type)
     if not broadcast_strides(source.impl.dl.ndim, source.impl.dl.shape, source.impl.dl.strides, target.impl.dl.ndim,
                              target.impl.dl.shape, TRAILING, strides):

@@ -9,7 +9,7 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t
 from libc.string cimport memcpy
 
 from .._core.errors cimport check_status
-from .._core.native cimport (COMPLEX, KEEP_GIL_BYTES, REAL, REAL_ADD, REAL_DIVIDE, REAL_FMA,
+from .._core.native cimport (COMPLEX, KEEP_GIL_BYTES, MAX_DIMS, REAL, REAL_ADD, REAL_DIVIDE, REAL_FMA,
                              REAL_MULTIPLY, REAL_RDIVIDE, REAL_RSUB, SIGNED, TRUNCATE, UNSIGNED, Kind, Real, Scalar,
                              Status, allocate, computed_types, numel, op_add, op_count, op_divide, op_equal, op_fma,
                              op_greater, op_greater_equal, op_less, op_less_equal, op_multiply, op_not_equal, op_pow,
@@ -125,7 +125,7 @@ cdef object _launch_settings(object launch, str func):
 
 cdef object _general(int op, Operand* operands, PyObject** arguments, object out, bint saturate, object launch):
     cdef const DLTensor* views[3]
-    cdef int64_t shape[64]
+    cdef int64_t shape[MAX_DIMS]
     cdef int count = op_table[op].operands, i, k, type, computed, to, ndim, numbers = 0
     cdef unsigned padded = 0
     cdef DLDevice device

@@ -4,7 +4,8 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
 from .._core.errors cimport check_status
-from .._core.native cimport TRAILING, Scalar, Status, broadcast_shapes, computed_types, type_table
+from .._core.native cimport (MAX_DIMS, MAX_DIMS_TWICE, TRAILING, Scalar, Status, broadcast_shapes, computed_types,
+                             type_table)
 from .operands cimport (Operand, common_device, engine_of, hold_without_gil, own_operands, promote_operands, kind_order,
                         read_number, read_operands, read_tensor, type_of)
 from .._core.scalars cimport plain_number
@@ -148,10 +149,10 @@ def matmul(x1, x2, /, out=None):
     cdef bint left_vector, right_vector
     cdef int ndims[2]
     cdef const int64_t* shapes[2]
-    cdef int64_t shape[64]
+    cdef int64_t shape[MAX_DIMS]
     cdef int64_t extended_a[4]
     cdef int64_t extended_b[4]
-    cdef int64_t extended_out[128]
+    cdef int64_t extended_out[MAX_DIMS_TWICE]
     cdef Tensor made
     if type(x1) is Tensor and type(x2) is Tensor and (out is None or type(out) is Tensor):
         made = _small(<Tensor>x1, <Tensor>x2, <Tensor>out)
@@ -279,7 +280,7 @@ def gemm(a, b, c=None, alpha=1.0, beta=0.0):
     cdef Operand* target = &operands[2]
     cdef DLDevice device
     cdef Scalar first, second
-    cdef int64_t shape[64]
+    cdef int64_t shape[MAX_DIMS]
     cdef Tensor made = None
     read_number(alpha, &first, "gemm")
     beta = plain_number(beta, "gemm")

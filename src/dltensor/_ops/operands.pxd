@@ -2,7 +2,7 @@
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint64_t
 
-from .._core.native cimport Block, CastOptions, Real, Scalar
+from .._core.native cimport MAX_DIMS_TWICE, Block, CastOptions, Real, Scalar
 from .._core.tensor cimport Tensor
 from .._core.types cimport DLDataType, DLDevice, DLPackExchangeAPI, DLTensor
 
@@ -17,7 +17,7 @@ cdef struct Operand:
     uint64_t flags
     int type            # a row of the dtype table, -1 for types no row names; of numbers the default type of their kind
     bint number
-    int64_t dims[128]
+    int64_t dims[MAX_DIMS_TWICE]
     double element[4]   # the number as one element, once its dtype is known
 
 cdef int type_of(DLDataType dtype) noexcept

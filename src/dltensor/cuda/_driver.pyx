@@ -5,6 +5,8 @@ from libc.stddef cimport size_t
 from libc.stdint cimport int64_t, uintptr_t
 from libcpp cimport bool as truth
 
+from .._core.native cimport MAX_DIMS
+
 
 cdef extern from "native/cuda/device.h" namespace "dlt::cuda" nogil:
     cdef cppclass Properties:
@@ -247,10 +249,10 @@ def blocks_1d(int64_t numel, int multiprocessors, settings):
 def blocks_nd(shape, int multiprocessors, settings):
     """Return the grid, values for each thread, and elements of one entry of dimension 0."""
     cdef NativeLaunch launch
-    cdef int64_t extents[64]
+    cdef int64_t extents[MAX_DIMS]
     cdef Py_ssize_t i, n = len(shape)
-    if n > 64:
-        raise ValueError(f"blocks_values_nd: expected at most 64 dimensions, got {n}")
+    if n > MAX_DIMS:
+        raise ValueError(f"blocks_values_nd: expected at most {MAX_DIMS} dimensions, got {n}")
     read_launch(settings, &launch)
     for i in range(n):
         extents[i] = shape[i]

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from .. import wrap
 from .._core.foreign_text import describe_error, first_line
+from .._core.layout import MOST_DIMENSIONS
 
 _KINDS = {"i": "int", "u": "uint", "f": "float", "c": "complex"}
 # A header is a short dict; longer ones are rejected. NumPy's own limit is 10,000.
@@ -100,8 +101,10 @@ def read_npy_header(data, where):
         kind, fortran, shape = header["descr"], header["fortran_order"], header["shape"]
     except (ValueError, SyntaxError, KeyError, TypeError, UnicodeDecodeError, RecursionError, MemoryError):
         raise SourceError(f"{where}: the header is not a dict of descr, fortran_order and shape") from None
-    if not isinstance(shape, tuple) or not all(type(n) is int and 0 <= n < 2**63 for n in shape) or len(shape) > 64:
-        raise SourceError(f"{where}: shape must be a tuple of at most 64 sizes, got {first_line(repr(shape), 80)}")
+    sizes = isinstance(shape, tuple) and all(type(n) is int and 0 <= n < 2**63 for n in shape)
+    if not sizes or len(shape) > MOST_DIMENSIONS:
+        got = first_line(repr(shape), 80)
+        raise SourceError(f"{where}: shape must be a tuple of at most {MOST_DIMENSIONS} sizes, got {got}")
     if type(fortran) is not bool:
         raise SourceError(f"{where}: fortran_order must be True or False, got {first_line(repr(fortran), 80)}")
     if not isinstance(kind, str):

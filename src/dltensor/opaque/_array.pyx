@@ -16,7 +16,7 @@ from libc.string cimport memcmp
 from .._core.dlpack cimport ImportedTensor, capsule_around, import_managed
 from .._core.convert cimport view_any
 from .._core.errors cimport exception_of
-from .._core.native cimport adopt, export_managed, release
+from .._core.native cimport MAX_DIMS, adopt, export_managed, release
 from .._core.tensor cimport Tensor, as_tuple, assign_scalar, new_empty, new_padded, read_shape, fill_from_import
 from .._core.types cimport (DLPACK_FLAG_BITMASK_IS_COPIED, DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED,
                             DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION, device_of, dtype_of, kDLCPU, read_device)
@@ -867,7 +867,7 @@ cdef class OpaqueArray:
         >>> array.tensor().tolist()
         [1, 2, 3, 4]
         """
-        cdef int64_t dims[64]
+        cdef int64_t dims[MAX_DIMS]
         cdef const dlt_array_t* array = self.array()
         cdef int i, count = read_shape(shape, dims, "reshape")
         cdef DetailedStatus status
@@ -942,7 +942,7 @@ cdef class OpaqueArray:
         >>> dl.opaque.OpaqueArray([1.5]).create((2,), 7).tensor().tolist()
         [7.0, 7.0]
         """
-        cdef int64_t dims[64]
+        cdef int64_t dims[MAX_DIMS]
         cdef const dlt_array_t* array = self.array()
         cdef int i, count = read_shape(shape, dims, "create")
         cdef dlt_array_t value, made

@@ -2,8 +2,13 @@
 // The arithmetic of shapes and strides that layout.h declares.
 #include "native/layout/layout.h"
 
+#include "dltensor/array.h"
+#include "dltensor/validate.h"
+
 namespace dlt {
 namespace {
+
+static_assert(max_dims == DLT_MAX_NDIM && max_dims == DLT_ARRAY_MAX_NDIM, "one limit of dimensions");
 
 int64_t magnitude(int64_t stride) { return stride < 0 ? -stride : stride; }
 

@@ -9,6 +9,7 @@
 namespace dlt {
 
 inline constexpr int max_dims = 64;
+inline constexpr int max_dims_twice = 2 * max_dims;  // room for a shape and its strides
 
 // Bytes of one addressable element: all lanes, packed types rounded up.
 inline int64_t item_bytes(DLDataType dtype) { return (int64_t(dtype.bits) * dtype.lanes + 7) / 8; }
