@@ -21,7 +21,8 @@ class Problem(c.Structure):
     _fields_ = [
         ("rows", c.c_int64), ("columns", c.c_int64), ("planes", c.c_int64), ("inputs", c.c_int), ("out", Operand),
         ("inputs_", Operand * 3), ("loop_width", c.c_int64), ("weight", c.c_int), ("moves", c.c_bool),
-        ("transposed", c.c_bool), ("overwrites", c.c_bool),
+        ("transposed", c.c_bool), ("overwrites", c.c_bool), ("constant", c.c_bool),
+        ("threads", c.c_int), ("last_cache", c.c_int64),
     ]  # fmt: skip
 
 
@@ -29,7 +30,7 @@ class Tiling(c.Structure):
     _fields_ = [
         ("tile_rows", c.c_int64), ("tile_columns", c.c_int64), ("row_tiles", c.c_int64), ("column_tiles", c.c_int64),
         ("tiles", c.c_int64), ("tiles_per_chunk", c.c_int64), ("stream", c.c_bool), ("rows_first", c.c_bool),
-        ("clashing", c.c_bool),
+        ("clashing", c.c_bool), ("constant", c.c_bool),
     ]  # fmt: skip
 
 
@@ -37,9 +38,11 @@ def operand(inner=1, outer=0, width=4, widest=None, converted=False, packed=Fals
     return Operand(inner, outer, width, widest or width, converted, packed)
 
 
-def choose(rows, columns, planes, out, *inputs, moves=False, transposed=False, overwrites=False, weight=1):
-    given = (Operand * 3)(*inputs)
-    problem = Problem(rows, columns, planes, len(inputs), out, given, out.widest, weight, moves, transposed, overwrites)
+def choose(rows, columns, planes, out, *inputs, threads=2, last_cache=0, weight=1, **flags):
+    problem = Problem(
+        rows, columns, planes, len(inputs), out, (Operand * 3)(*inputs), out.widest, weight,
+        threads=threads, last_cache=last_cache, **flags,
+    )  # fmt: skip
     tiling = Tiling()
     library.engine_choose_tiling(c.byref(problem), c.byref(tiling))
     return tiling
@@ -105,6 +108,18 @@ def test_small_results_are_stored_normally_and_large_ones_with_non_temporal_stor
     assert not choose(1, 1 << 25, 1, flat, flat, flat, overwrites=True).stream
     assert not choose(1, 1 << 25, 1, operand(2, 0), flat, flat).stream
     assert not choose(1, 1 << 28, 1, operand(1, 0, 1, packed=True), flat).stream
+
+
+def test_the_last_cache_decides_what_is_streamed_within_limits():
+    flat, scalar, mebi = operand(1, 0), operand(0, 0), 1 << 18  # elements of float32 in a mebibyte
+    assert not choose(1, 31 * mebi, 1, flat, scalar, moves=True, constant=True).stream
+    assert choose(1, 32 * mebi, 1, flat, scalar, moves=True, constant=True).constant
+    # Three operands of 16 MiB exceed a cache of 32 MiB by half, two do not.
+    assert choose(1, 16 * mebi, 1, flat, flat, flat).stream
+    assert not choose(1, 16 * mebi, 1, flat, flat).stream
+    assert choose(1, 16 * mebi, 1, flat, flat, last_cache=8 << 20).stream
+    assert not choose(1, 15 * mebi, 1, flat, scalar, last_cache=8 << 20).stream
+    assert choose(1, 32 * mebi, 1, flat, flat, last_cache=384 << 20).stream
 
 
 def test_small_work_is_one_chunk_and_large_work_is_shared():

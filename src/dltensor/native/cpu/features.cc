@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -153,6 +154,15 @@ bool set_cpu_level(const char* level) noexcept {
   const int found = find_level(level);
   if (found >= 0) choose(found);
   return found >= 0;
+}
+
+int64_t last_cache_bytes() noexcept {
+#ifdef _SC_LEVEL3_CACHE_SIZE
+  static const int64_t bytes = sysconf(_SC_LEVEL3_CACHE_SIZE);
+  return bytes > 0 ? bytes : 0;
+#else
+  return 0;
+#endif
 }
 
 }  // namespace dlt

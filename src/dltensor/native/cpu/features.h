@@ -14,6 +14,9 @@ DLT_API const char* const* cpu_levels() noexcept;
 DLT_API bool cpu_supports(const char* level) noexcept;
 DLT_API const char* cpu_level() noexcept;
 
+// Bytes of the last-level cache as the system reports them; 0 when it does not.
+DLT_API int64_t last_cache_bytes() noexcept;
+
 // Switches to a level by name. False when there is no such level here. For tests and tools, while no op is running.
 DLT_API bool set_cpu_level(const char* level) noexcept;
 

@@ -127,7 +127,7 @@ Run pack_operand(const Plan& plan, const Operand& o, const Tile& tile, int64_t f
   const int64_t width = o.width;
   const char* from = o.data + first * width;
   // Short rows of one repeated element are expanded too: a call per row would cost more.
-  const bool spread = inner == 0 && outer != 0 && tile.rows > 1 && tile.columns < 64;
+  const bool spread = inner == 0 && outer != 0 && tile.rows > 1 && tile.columns < short_row;
   if (is_direct(o, inner) && !spread) return {from, outer * width, inner == 0};
 
   char* own = buffers->in[number];
@@ -156,6 +156,58 @@ void stream_row(const Kernels& kernels, char* to, const char* from, int64_t byte
   const int64_t head = smaller(int64_t(-reinterpret_cast<uintptr_t>(to) & 63), bytes);
   if (head > 0) memcpy(to, from, size_t(head));
   if (bytes > head) kernels.stream(to + head, from + head, size_t(bytes - head));
+}
+
+// How a run is streamed: strips so short that the reads of the next overlap the stores of this one. A whole tile at once
+// would read and write memory alternately.
+constexpr int64_t strip_bytes = 1024;
+constexpr int64_t strips_ahead = 8;  // how far the operand is prefetched, where only one is read from memory
+
+struct StreamedRun {
+  char* to;
+  const char* from[3];
+  int64_t steps[3];  // bytes from one element to the next
+  int64_t n;
+  unsigned scalars;
+  int prefetched;  // the number of an operand, or -1
+};
+
+void stream_run(const StridedLoop& w, const Kernels& kernels, StreamedRun run, char* strip) {
+  const int64_t most = strip_bytes / w.loop_width;
+  const int64_t off = int64_t(-reinterpret_cast<uintptr_t>(run.to) & 63);
+  int64_t part = off % w.loop_width == 0 ? off / w.loop_width : 0;  // up to the first whole cache line
+  for (int64_t done = 0; done < run.n; part = most) {
+    part = smaller(part > 0 ? part : most, run.n - done);
+    if (w.real_loop != nullptr) w.real_loop(strip, run.from[0], w.scalar, run.from[2], part, run.scalars);
+    else w.loop(strip, run.from[0], run.from[1], run.from[2], part, run.scalars);
+    if (run.prefetched >= 0) {
+      // Past the end too: a prefetch does not fault.
+      const int64_t bytes = part * run.steps[run.prefetched];
+      const uintptr_t ahead = reinterpret_cast<uintptr_t>(run.from[run.prefetched]) + uintptr_t(strips_ahead * bytes);
+      for (int64_t at = 0; at < bytes; at += cache_line)
+        __builtin_prefetch(reinterpret_cast<const void*>(ahead + uintptr_t(at)));
+    }
+    stream_row(kernels, run.to, strip, part * w.loop_width);
+    run.to += part * w.loop_width;
+    for (int k = 0; k < 3; ++k)
+      if (run.steps[k] != 0) run.from[k] += part * run.steps[k];
+    done += part;
+  }
+}
+
+// One element, of which `from` holds a buffer full, to a tile of the output.
+void stream_constant(const StridedLoop& w, const Kernels& kernels, const Tile& tile, const char* from) {
+  const int64_t width = w.out.width, outer = w.ndim > 1 ? w.out.strides[w.ndim - 2] : 0, bytes = tile.columns * width;
+  for (int64_t r = 0; r < tile.rows; ++r) {
+    char* to = w.out.data + (tile.offset[0] + r * outer) * width;
+    const int64_t off = int64_t(-reinterpret_cast<uintptr_t>(to) & 63);
+    int64_t part = off % width == 0 ? off : 0;
+    for (int64_t done = 0; done < bytes; part = buffer_bytes) {
+      part = smaller(part > 0 ? part : buffer_bytes, bytes - done);
+      stream_row(kernels, to + done, from, part);
+      done += part;
+    }
+  }
 }
 
 void store_tile(const Plan& plan, const Operand& o, const Tile& tile, const char* from, int64_t from_row, int64_t from_column) {
@@ -199,6 +251,7 @@ void move_tile(const Plan& plan, const Tile& tile, Buffers* buffers) {
   const StridedLoop& w = *plan.loop_nest;
   const Operand& o = w.in[0];
   if (o.bits > 8 || w.out.bits > 8) return move_lanes(w, tile);
+  if (plan.tiling.constant) return stream_constant(w, *plan.kernels, tile, buffers->in[0]);
   const int last = w.ndim - 1;
   const int64_t inner = o.strides[last] * o.width, outer = last > 0 ? o.strides[last - 1] * o.width : 0;
   const bool through_buffer = o.bits != 0 || (plan.tiling.stream && inner != o.width && w.out.strides[last] == 1);
@@ -244,6 +297,26 @@ void compute_tile(const Plan& plan, const Tile& tile, Buffers* buffers) {
   joined &= tile.rows == 1 || to_row == tile.columns * w.loop_width;
   const int64_t calls = joined || tile.rows == 1 ? 1 : tile.rows;
   const int64_t n = calls == 1 ? tile.rows * tile.columns : tile.columns;
+  // The tile is one run of the output; rows that are not, and fit the buffer together, are computed by one call.
+  const bool whole = tile.rows == 1 || (joined && outer == tile.columns);
+  const bool at_once = !whole && tile.rows * tile.columns * w.loop_width <= buffer_bytes;
+  if (plan.tiling.stream && w.out.pipeline.count == 0 && !at_once) {
+    int prefetched = -1, streams = 0;  // a row that is repeated stays in the cache
+    for (int k = 0; k < w.inputs; ++k)
+      if (steps[k] != 0 && (last == 0 || w.in[k].strides[last - 1] != 0)) prefetched = k, ++streams;
+    StreamedRun run{nullptr,
+                    {},
+                    {steps[0], steps[1], steps[2]},
+                    whole ? tile.rows * tile.columns : tile.columns,
+                    scalars,
+                    streams == 1 ? prefetched : -1};
+    for (int64_t r = 0; r < (whole ? 1 : tile.rows); ++r) {
+      run.to = w.out.data + (tile.offset[0] + r * outer) * w.out.width;
+      for (int k = 0; k < 3; ++k) run.from[k] = runs[k].data + r * runs[k].row;
+      stream_run(w, *plan.kernels, run, buffers->out);
+    }
+    return;
+  }
   // Stores that straddle cache lines cost 25 % more: a long run is split where its output is aligned to one.
   const bool cut_heads = direct && n >= 512 && w.loop != nullptr;
   for (int64_t r = 0; r < calls; ++r) {
@@ -278,6 +351,10 @@ void run_tiles(const Plan& plan, int64_t first, int64_t past) {
   const StridedLoop& w = *plan.loop_nest;
   const int last = w.ndim - 1, outer_dims = last > 0 ? last - 1 : 0;
   Buffers buffers;
+  if (plan.tiling.constant) {
+    const int64_t width = w.out.width;
+    move(*plan.kernels, buffers.in[0], buffer_bytes, width, w.in[0].data, 0, 0, 1, buffer_bytes / width, width);
+  }
   for (int64_t index = first; index < past; ++index) {
     Tile tile;
     int64_t rest = index;
@@ -345,6 +422,10 @@ TilingProblem describe(const StridedLoop& w, bool transposed) {
   p.weight = w.weight;
   p.moves = w.loop == nullptr && w.real_loop == nullptr;
   p.transposed = transposed;
+  p.constant = p.moves && w.in[0].bits == 0;
+  for (int d = 0; d < w.ndim; ++d) p.constant = p.constant && w.in[0].strides[d] == 0;
+  p.threads = num_threads();
+  p.last_cache = last_cache_bytes();
   return p;
 }
 

@@ -9,13 +9,17 @@ namespace dlt {
 namespace {
 
 constexpr int64_t run_elements = 16384;                      // of a tile that needs no buffer
+constexpr int64_t streamed_elements = 32768;                 // of one that is streamed strip by strip
 constexpr int64_t staged_elements = 1024;                    // of a tile that does
 constexpr int64_t square_elements = 4096;                    // of a tile in which something is transposed
-constexpr int64_t stream_from = int64_t(32) << 20;  // bytes of output: smaller ones are still cached when they are read
+// Bytes of output that are streamed: smaller ones are still cached when they are read. The last-level cache decides,
+// within limits: virtual machines report the cache of a whole socket.
+constexpr int64_t default_cache = int64_t(32) << 20, least_cache = int64_t(16) << 20, most_cache = default_cache;
 constexpr int64_t stream_clashing_from = int64_t(4) << 20;  // of one whose rows would evict each other from the cache
 constexpr int64_t share_from = int64_t(1) << 20;  // bytes of all operands from which a second thread is faster
 constexpr int64_t chunk_bytes = 64 << 10;
-constexpr int64_t streamed_chunk_bytes = 256 << 10;  // neighbours in memory that one thread keeps to itself
+// Of a streamed output: after each chunk the stores in flight are waited for, which takes 0.3 us.
+constexpr int64_t least_streamed_chunk = 256 << 10, most_streamed_chunk = 2 << 20;
 constexpr int64_t long_from = 64 << 10;  // bytes of a transposed plane from which long tiles are faster
 
 int64_t magnitude(int64_t v) { return v < 0 ? -v : v; }
@@ -33,6 +37,18 @@ bool is_transposed(const TiledOperand& o) { return o.outer != 0 && magnitude(o.o
 int64_t even_part(int64_t n, int64_t most) {
   if (n <= most) return n;
   return smaller(most, ceil_divide(ceil_divide(n, ceil_divide(n, most)), 16) * 16);
+}
+
+// Whether the output leaves the cache before it is read again: it is larger than the cache, or all operands together are.
+// Rows and columns that are repeated stay in the cache.
+bool exceeds_cache(const TilingProblem& p, int64_t count, bool clashing) {
+  const int64_t cache = p.last_cache <= 0 ? default_cache : larger(least_cache, smaller(p.last_cache, most_cache));
+  const int64_t output = count * p.out.width;
+  if (clashing) return output >= stream_clashing_from;
+  int64_t element_bytes = p.out.width;
+  for (int k = 0; k < p.inputs; ++k)
+    if (p.in[k].inner != 0 && (p.in[k].outer != 0 || p.rows == 1)) element_bytes += p.in[k].width;
+  return output >= cache || (output >= cache / 2 && count * element_bytes >= cache + cache / 2);
 }
 
 struct Chooser {
@@ -75,18 +91,25 @@ struct Chooser {
     count_tiles();
   }
 
+  int64_t run_length(bool staged, int64_t fits) const {
+    if (staged) return smaller(staged_elements, fits);
+    if (!t.stream) return run_elements;
+    const bool buffered = p.moves && !t.constant && p.in[0].inner != 1;
+    return buffered ? smaller(square_elements, fits) : streamed_elements;
+  }
+
   void choose() {
     bool staged = p.out.converted || p.out.packed || p.out.inner != 1;
     const bool straight = p.moves && !staged && !t.stream && !p.in[0].packed;
     int64_t width = larger(larger(p.out.widest, p.loop_width), 1), narrowest = cache_line;
     for (int k = 0; k < p.inputs; ++k) {
       if (is_transposed(p.in[k])) narrowest = smaller(narrowest, larger(p.in[k].width, 1));
-      staged |= !is_direct(p.in[k]) || (p.in[k].inner == 0 && p.in[k].outer != 0);
+      // Elements repeated along short rows are expanded into a buffer: a call per row would cost more.
+      staged |= !is_direct(p.in[k]) || (p.in[k].inner == 0 && p.in[k].outer != 0 && p.columns < short_row);
       width = larger(width, p.in[k].widest);
     }
     const int64_t fits = larger(buffer_bytes / width, 1);
-    if (!p.transposed)
-      run_tiles(staged ? smaller(staged_elements, fits) : t.stream ? smaller(square_elements, fits) : run_elements);
+    if (!p.transposed) run_tiles(run_length(staged, fits));
     else if (straight && !t.clashing && (width == 4 || width == 8) && p.rows * p.columns * width >= long_from)
       long_tiles(width);
     else if (!p.moves && narrowest < cache_line && p.rows >= cache_line && p.columns >= cache_line)
@@ -104,17 +127,20 @@ Tiling choose_tiling(const TilingProblem& p) noexcept {
   const int64_t count = p.rows * p.columns * p.planes;
   t.rows_first = p.transposed;
   t.clashing = p.transposed && p.rows >= cache_line && p.out.outer * p.out.width % 2048 == 0;
-  t.stream = count * p.out.width >= (t.clashing ? stream_clashing_from : stream_from) && has_move_kernel(p.out.width) &&
-             p.out.inner == 1 && !p.out.packed && !p.overwrites;
-  chooser.choose();
   int64_t bytes = p.out.width, weight = p.weight;
   for (int k = 0; k < p.inputs; ++k) bytes += p.in[k].width;
+  t.stream = exceeds_cache(p, count, t.clashing) && has_move_kernel(p.out.width) && p.out.inner == 1 && !p.out.packed &&
+             !p.overwrites;
+  t.constant = t.stream && p.constant;
+  chooser.choose();
   if (p.out.converted) weight = larger(weight, 3);
   bytes *= weight;
   // Neighbours of a packed output share bytes: one thread.
   const bool alone = count * bytes < share_from || t.tiles == 1 || p.out.packed;
   const int64_t tile_bytes = larger(count / t.tiles * bytes, 1);
-  t.tiles_per_chunk = alone ? t.tiles : larger((t.stream ? streamed_chunk_bytes : chunk_bytes) / tile_bytes, 1);
+  const int64_t share = count * bytes / (8 * larger(p.threads, 1));
+  const int64_t streamed = larger(smaller(share, most_streamed_chunk), least_streamed_chunk);
+  t.tiles_per_chunk = alone ? t.tiles : larger((t.stream ? streamed : chunk_bytes) / tile_bytes, 1);
   return t;
 }
 

@@ -8,6 +8,7 @@ namespace dlt {
 
 inline constexpr int64_t buffer_bytes = 16384;  // of each buffer that a tile may be packed into
 inline constexpr int64_t cache_line = 64;
+inline constexpr int64_t short_row = 64;  // elements: shorter rows of one repeated element are expanded
 
 // One operand of a loop, as far as tiles depend on it.
 struct TiledOperand {
@@ -28,6 +29,9 @@ struct TilingProblem {
   bool moves;          // nothing is computed
   bool transposed;     // an input has smaller steps along the rows than along the columns
   bool overwrites;     // the output is one of the inputs
+  bool constant;       // moves: every element of the output gets the one element of the input
+  int threads;         // that share the work
+  int64_t last_cache;  // bytes of the last-level cache, 0 when the system does not say
 };
 
 struct Tiling {
@@ -37,6 +41,7 @@ struct Tiling {
   bool stream;                      // the output is written with non-temporal stores
   bool rows_first;                  // tiles follow each other along the rows
   bool clashing;                    // rows of the output map to few cache sets
+  bool constant;                    // one element is streamed from a buffer that holds copies of it
 };
 
 Tiling choose_tiling(const TilingProblem& problem) noexcept;
