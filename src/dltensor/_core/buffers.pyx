@@ -273,7 +273,16 @@ for _letters, _codes in (("bhilqn", "int"), ("BHILQN", "uint")):
 _formats["c"] = as_dtype("uint8")
 
 
+cdef DLDataType[128] _by_letter  # of formats that are one letter; 0 bits where there is none
+for _letter, _dtype in _formats.items():
+    if len(_letter) == 1:
+        _by_letter[<int>ord(_letter)] = (<DType>_dtype).value
+
+
 cdef DLDataType _read_format(const char* format, Py_ssize_t width, object x, str func) except *:
+    cdef unsigned char letter = c"B" if format == NULL else format[0]
+    if (format == NULL or letter != 0 and format[1] == 0) and letter < 128 and width * 8 == _by_letter[letter].bits:
+        return _by_letter[letter]
     text = "B" if format == NULL else format.decode()
     order = text[:1] if text[:1] in "@=<>!" else ""
     known = _formats.get(text[len(order):])

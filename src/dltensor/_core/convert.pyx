@@ -2,6 +2,7 @@
 """Import and export of whole tensors: from_dlpack, asarray, wrap, into, and the exchange table of Tensor."""
 import sys
 
+from cpython.long cimport PyLong_CheckExact
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.stdint cimport int32_t, int64_t, uint64_t
@@ -13,7 +14,7 @@ from .dlpack cimport (ARRAY, ARRAY_INTERFACE, BUFFER, CAPSULE, CUDA_ARRAY_INTERF
 from .native cimport MAX_DIMS, adopt, export_managed, release, type_float32, type_table
 from .scalars cimport plain_number, store_python
 from .tensor cimport (Tensor, as_tuple, assign_scalar, copied, current_stream, device_operations, exchange_table,
-                      fill_from_import, is_packed, new_empty, operations, read_shape, same_view)
+                      fill_from_import, is_packed, new_empty, operations, read_shape, same_view, uses_cuda)
 from .types cimport (DLPACK_FLAG_BITMASK_IS_COPIED, DLPACK_FLAG_BITMASK_READ_ONLY, DLPACK_MAJOR_VERSION,
                      DLPACK_MINOR_VERSION, DLDataType, DLDevice, DLDeviceType, DLManagedTensorVersioned,
                      DLPackExchangeAPI, DLTensor, SetError, device_of, dtype_of, is_host, kDLCPU, kDLCUDA,
@@ -199,7 +200,14 @@ cdef Tensor _resolved(object x, object copy, str func):
 
 cdef int import_protocol(object x, ImportedTensor* imported, str func) except -1:
     cdef int32_t device_type = 0, device_id = 0
+    cdef TypeEntry* entry = entry_of(x)
     stream = None
+    if entry.known and entry.agreed and not uses_cuda():
+        # There is no stream to pass, so that the device need not be known before the tensor is.
+        import_tensor(x, entry, None, imported, func)
+        if is_host(<int32_t>imported.view.device.device_type):
+            return 0
+        release(imported.block)
     try:
         method = x.__dlpack_device__
     except AttributeError:
@@ -210,14 +218,16 @@ cdef int import_protocol(object x, ImportedTensor* imported, str func) except -1
         device = method()
         try:
             first, second = device
-            if not hasattr(first, "__index__") and hasattr(first, "value"):
+            plain = PyLong_CheckExact(first) and PyLong_CheckExact(second)
+            if not plain and not hasattr(first, "__index__") and hasattr(first, "value"):
                 # open3d: an enumeration that cannot be used as a number.
                 import warnings  # imported on use, for the import time of the package
                 warnings.warn(f"{type(x).__qualname__}.__dlpack_device__ returns {first!r}, which is not an integer as "
                               f"the standard requires; its value is used", ConformanceWarning, stacklevel=3)
                 first = first.value
-            device_type = first.__index__()
-            device_id = 0 if second is None and device_type == kDLCPU else second.__index__()
+            device_type = first if plain else first.__index__()
+            device_id = (second if plain else
+                         0 if second is None and device_type == kDLCPU else second.__index__())
         except (TypeError, ValueError, AttributeError, OverflowError):
             raise TypeError(f"{func}: __dlpack_device__ of {type(x).__qualname__} must return two integers, got "
                             f"{device!r}") from None
@@ -231,6 +241,8 @@ cdef int import_protocol(object x, ImportedTensor* imported, str func) except -1
         raise BufferError(f"{func}: __dlpack_device__ of {type(x).__qualname__} is "
                           f"{device_of(DLDevice(<DLDeviceType>device_type, device_id))}, its tensor is on "
                           f"{device_of(told)}")
+    entry = entry_of(x)
+    entry.agreed = device_type != 0 and is_host(device_type)
     return 0
 
 

@@ -27,6 +27,8 @@ cdef struct TypeEntry:
     ImportPath path
     int signature
     bint immutable
+    bint known      # a class of a package whose __dlpack_device__ agrees with what it exports
+    bint agreed     # which an object of this class has shown
     bint torch      # a torch tensor
     bint obeyed     # a torch tensor of a class with its own way of being exported
     DLPackExchangeAPI* table

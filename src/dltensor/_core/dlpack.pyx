@@ -83,6 +83,8 @@ cdef bint _use_tables = not environment_switch("DLTENSOR_NO_EXCHANGE_API")
 
 # Producers of immutable arrays, which their legacy capsules cannot express.
 _IMMUTABLE = ("jaxlib", "jax", "tensorflow")
+# Producers whose __dlpack_device__ is asked of the first object of a class only: of jax it takes half of the import.
+_KNOWN = ("jaxlib", "jax", "pyarrow", "tvm_ffi")
 cdef object _CapsuleType = type(PyCapsule_New(<void*>_entries, NULL, NULL))
 
 
@@ -142,7 +144,7 @@ cdef TypeEntry* classify_type(object kind) except NULL:
         path = ARRAY
     else:
         path = NONE
-    immutable = _is_immutable(kind)
+    immutable, known = _is_class_of(_IMMUTABLE, kind), _is_class_of(_KNOWN, kind)
     # Nothing below runs Python code: no other thread sees an incomplete entry.
     entry = _pair_of(raw_type)
     if entry.type != NULL and entry.type != raw_type:
@@ -153,6 +155,8 @@ cdef TypeEntry* classify_type(object kind) except NULL:
     entry.signature = 0
     entry.table = table
     entry.immutable = immutable
+    entry.known = known
+    entry.agreed = False
     entry.torch = torch
     entry.obeyed = obeyed
     if torch and table != NULL:
@@ -204,10 +208,10 @@ cdef bint _overrides_export(object kind) except -1:
             function is not sys.modules["torch"]._C._disabled_torch_function_impl)
 
 
-cdef bint _is_immutable(object kind) except -1:
-    """Whether it is a class of a package whose arrays never change."""
+cdef bint _is_class_of(tuple packages, object kind) except -1:
+    """Whether it is a class that one of the loaded packages holds under the name that it has."""
     module, name = getattr(kind, "__module__", None), getattr(kind, "__qualname__", None)
-    return (type(module) is str and type(name) is str and module.partition(".")[0] in _IMMUTABLE and
+    return (type(module) is str and type(name) is str and module.partition(".")[0] in packages and
             getattr(sys.modules.get(module), name, None) is kind)
 
 

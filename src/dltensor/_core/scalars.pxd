@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-from libc.stdint cimport int64_t, uint64_t
+from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
+from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_CheckExact
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint64_t
 
-from .native cimport Scalar
+from .native cimport REAL, SIGNED, UNSIGNED, Kind, Scalar, type_table
 from .types cimport DLDataType, DLTensor
 
 cdef object load_python(const void* base, int64_t index, DLDataType dtype, uint64_t flags, str func)
@@ -11,3 +13,45 @@ cdef object nested(const DLTensor* view, uint64_t flags, int axis, int64_t offse
 cdef tuple integer_range(bint signed, object bits)
 cpdef object plain_number(object value, str func, str expected=*)
 cdef str shown(object number)
+
+cdef inline bint store_exact(object x, int type, void* element) noexcept:
+    """Make a number an element of an arithmetic dtype where that is exact, or rounded once; else False."""
+    cdef Kind kind = type_table[type].kind
+    cdef int bytes = type_table[type].bytes, overflow = 0
+    cdef int64_t value = 0
+    cdef double number
+    if PyFloat_CheckExact(x):
+        number = PyFloat_AS_DOUBLE(x)
+    elif PyLong_CheckExact(x):
+        value = PyLong_AsLongLongAndOverflow(x, &overflow)
+        if overflow != 0:
+            return False
+        number = <double>value
+        if kind == REAL and <int64_t>number != value:
+            return False
+    else:
+        return False
+    if kind == REAL:
+        if bytes == 4:
+            (<float*>element)[0] = <float>number
+            return True
+        if bytes == 8:
+            (<double*>element)[0] = number
+        return bytes == 8
+    if not PyLong_CheckExact(x):
+        return False
+    if kind == SIGNED and bytes < 8 and value != value << (64 - 8 * bytes) >> (64 - 8 * bytes):
+        return False
+    if kind == UNSIGNED and (value < 0 or bytes < 8 and value >> (8 * bytes) != 0):
+        return False
+    if kind != SIGNED and kind != UNSIGNED:
+        return False
+    if bytes == 1:
+        (<int8_t*>element)[0] = <int8_t>value
+    elif bytes == 2:
+        (<int16_t*>element)[0] = <int16_t>value
+    elif bytes == 4:
+        (<int32_t*>element)[0] = <int32_t>value
+    else:
+        (<int64_t*>element)[0] = value
+    return True

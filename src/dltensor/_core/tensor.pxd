@@ -63,6 +63,7 @@ cdef struct DeviceOperations:
 cdef void set_device_operations(const DeviceOperations* table) noexcept
 cdef const DeviceOperations* device_operations() except NULL
 cdef object current_stream(int device)
+cdef bint uses_cuda() noexcept
 cdef Tensor new_tensor(int ndim)
 cdef Tensor new_padded(int ndim, const int64_t* shape, DLDataType dtype, str func)
 cdef int assign_scalar(Tensor self, object value, str func) except -1

@@ -17,13 +17,13 @@ from libc.string cimport memcpy
 from .dlpack cimport CAPSULE, NONE, UNKNOWN, ImportedTensor, entry_of, export_capsule, export_legacy_capsule
 from .indexing cimport Place, checked_index, locate
 from .buffers cimport fill_buffer, free_buffer, make_numpy
-from .native cimport (KEEP_GIL_BYTES, MAX_DIMS, TRAILING, Block, allocate, broadcast_strides, bytes_of,
-                      contiguous_strides, copy_tensor, count_elements, fill_tensor, is_contiguous, item_bytes, numel,
-                      op_abs, op_add, op_bitwise_and, op_bitwise_invert, op_bitwise_left_shift, op_bitwise_or,
-                      op_bitwise_right_shift, op_bitwise_xor, op_divide, op_equal, op_floor_divide, op_greater, op_greater_equal, op_less,
-                      op_less_equal, op_count, op_multiply, op_negative, op_not_equal, op_positive, op_pow,
-                      op_remainder, op_subtract, op_table, repeats_elements, retain)
-from .scalars cimport load_python, nested, shown, store_python
+from .native cimport (KEEP_GIL_BYTES, MAX_DIMS, TRAILING, Block, allocate, broadcast_strides, bytes_of, computed_types,
+                      contiguous_strides, copy_tensor, count_elements, fill_tensor, find_type, is_contiguous,
+                      item_bytes, numel, op_abs, op_add, op_bitwise_and, op_bitwise_invert, op_bitwise_left_shift,
+                      op_bitwise_or, op_bitwise_right_shift, op_bitwise_xor, op_divide, op_equal, op_floor_divide,
+                      op_greater, op_greater_equal, op_less, op_less_equal, op_count, op_multiply, op_negative,
+                      op_not_equal, op_positive, op_pow, op_remainder, op_subtract, op_table, repeats_elements, retain)
+from .scalars cimport load_python, nested, shown, store_exact, store_python
 from .types cimport (DLPACK_FLAG_BITMASK_IS_COPIED, DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED,
                      DLPACK_FLAG_BITMASK_READ_ONLY, DLDataType, DLDevice, device_of, dtype_of, is_handle, is_host,
                      kDLCPU, kDLCUDA, kDLCUDAManaged, read_copy_flag, read_device, read_dtype)
@@ -242,6 +242,11 @@ cdef const DeviceOperations* device_operations() except NULL:
     return _device_operations
 
 
+cdef bint uses_cuda() noexcept:
+    """Whether the CUDA package is loaded, so that streams matter."""
+    return _device_operations != NULL
+
+
 cdef object current_stream(int device):
     """The current stream of a CUDA device, by the standard's numbers; None while nothing here uses CUDA."""
     return None if _device_operations == NULL else _device_operations.current_stream(device)
@@ -432,8 +437,10 @@ cdef void fill_elements(const DLTensor* to, const void* element, uint64_t flags)
 
 cdef int assign_scalar(Tensor self, object value, str func) except -1:
     cdef char element[32]
+    cdef int type = find_type(self.impl.dl.dtype)
     check_writable(&self.impl.dl, self.impl.flags, func)
-    store_python(element, 0, value, self.impl.dl.dtype, True, func)
+    if type < 0 or type >= computed_types or not store_exact(value, type, element):
+        store_python(element, 0, value, self.impl.dl.dtype, True, func)
     if not is_host(<int>self.impl.dl.device.device_type):
         return device_operations().fill(self, value, func)
     fill_elements(&self.impl.dl, element, self.impl.flags)

@@ -3,20 +3,20 @@
 import sys
 
 from cpython.object cimport PyObject
-from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
-from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_CheckExact
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t
+from cpython.float cimport PyFloat_CheckExact
+from cpython.long cimport PyLong_CheckExact
+from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
 from .._core.errors cimport check_status
 from .._core.native cimport (COMPLEX, KEEP_GIL_BYTES, MAX_DIMS, REAL, REAL_ADD, REAL_DIVIDE, REAL_FMA,
-                             REAL_MULTIPLY, REAL_RDIVIDE, REAL_RSUB, SIGNED, TRUNCATE, UNSIGNED, Kind, Real, Scalar,
+                             REAL_MULTIPLY, REAL_RDIVIDE, REAL_RSUB, SIGNED, TRUNCATE, UNSIGNED, Real, Scalar,
                              Status, allocate, computed_types, numel, op_add, op_count, op_divide, op_equal, op_fma,
                              op_greater, op_greater_equal, op_less, op_less_equal, op_multiply, op_not_equal, op_pow,
                              op_subtract, op_table, store_scalar, type_bool, type_table, type_uint8)
 from .operands cimport (Engine, Item, Operand, common_device, common_shape, engine_of, hold_without_gil,
                         promote_operands, kind_order, read_number, read_operands, read_tensor, store_number, type_of)
-from .._core.scalars cimport integer_range, shown
+from .._core.scalars cimport integer_range, shown, store_exact
 from .._core.tensor cimport Tensor, as_tuple, check_writable, fill_elements, new_empty, new_tensor, operations
 from .._core.types cimport (DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, DLPACK_FLAG_BITMASK_READ_ONLY, DLDataType,
                             DLDevice, DLTensor, device_of, dtype_of, kDLCPU, kDLCUDA)
@@ -77,8 +77,8 @@ cdef object element(int op, bint swapped, PyObject** arguments, PyObject* out, b
             made = _on_device(op, arguments, count, <object>out)
             if made is not None:
                 return made
-        elif (count == 2 and type(<object>arguments[0]) is Tensor and type(<object>arguments[1]) is Tensor):
-            made = _same(op, <Tensor>arguments[0], <Tensor>arguments[1], <object>out)
+        else:
+            made = _own(op, arguments, count, <object>out)
             if made is not None:
                 return made
     func = _names[op]
@@ -89,7 +89,7 @@ cdef object element(int op, bint swapped, PyObject** arguments, PyObject* out, b
     if op == op_pow and operands[1].number:
         _check_exponent(&operands[0], <object>used[1])
     if settings is None and output == NULL:
-        made = _plain(op, operands, used, count, <object>out, saturate)
+        made = _read(op, operands, used, count, <object>out, saturate)
         if made is not None:
             return made
     return _general(op, operands, used, <object>out, saturate, settings)

@@ -4,46 +4,6 @@
 
 # -- the fast path ----------------------------------------------------------------------------------------------------
 
-cdef object _same(int op, Tensor x, Tensor y, object out):
-    """Two tensors of one dtype and shape, both in C order, on the host and not large: one loop and no more.
-
-    None when that is not so, or when `out` is not just like them and apart from them or one of them.
-    """
-    cdef Tensor target
-    cdef int ndim = x.impl.dl.ndim, i, type, to
-    cdef int64_t size = 1, width, bytes
-    cdef DLDataType dtype = x.impl.dl.dtype
-    cdef loop_t loop
-    if (ndim != y.impl.dl.ndim or dtype.code != y.impl.dl.dtype.code or dtype.bits != y.impl.dl.dtype.bits or
-            x.impl.dl.device.device_type != kDLCPU or y.impl.dl.device.device_type != kDLCPU):
-        return None
-    for i in range(ndim - 1, -1, -1):
-        if x.impl.dl.shape[i] != y.impl.dl.shape[i] or x.impl.dl.strides[i] != size or y.impl.dl.strides[i] != size:
-            return None
-        size *= x.impl.dl.shape[i]
-    type = type_of(dtype)
-    if type < 0 or type >= computed_types or type_of(y.impl.dl.dtype) != type:
-        return None
-    to = result_type(op, type)
-    loop = find_loop(op, type)
-    width = size * type_table[type].bytes
-    bytes = size * type_table[to].bytes
-    if loop == NULL or width > PLAIN_BYTES:
-        return None
-    if out is not None:
-        if type_of_tensor(out) != to:
-            return None
-        target = <Tensor>out
-        if (target.impl.flags & DLPACK_FLAG_BITMASK_READ_ONLY or not _same_order(&x.impl.dl, &target.impl.dl) or
-                _mixed(target.impl.dl.data, bytes, x.impl.dl.data, width) or
-                _mixed(target.impl.dl.data, bytes, y.impl.dl.data, width)):
-            return None
-    else:
-        target = _new_like(op, &x.impl.dl, to, bytes)
-    loop(target.impl.dl.data, x.impl.dl.data, y.impl.dl.data, NULL, size, 0)
-    return target
-
-
 cdef inline bint _mixed(const void* target, int64_t target_bytes, const void* source, int64_t source_bytes) noexcept:
     """Whether writing one would spoil the other: memory in common, unless element for element the same."""
     cdef const char* a = <const char*>target
@@ -69,51 +29,6 @@ cdef inline Tensor _new_like(int op, const DLTensor* like, int to, int64_t bytes
     return made
 
 
-# -- the plain way ----------------------------------------------------------------------------------------------------
-
-cdef inline bint _store_plain(object x, int type, void* element) noexcept:
-    """Make a number an element where that is exact, or rounded once; False leaves it to the slow path."""
-    cdef Kind kind = type_table[type].kind
-    cdef int bytes = type_table[type].bytes, overflow = 0
-    cdef int64_t value = 0
-    cdef double number
-    if PyFloat_CheckExact(x):
-        number = PyFloat_AS_DOUBLE(x)
-    elif PyLong_CheckExact(x):
-        value = PyLong_AsLongLongAndOverflow(x, &overflow)
-        if overflow != 0:
-            return False
-        number = <double>value
-        if kind == REAL and <int64_t>number != value:
-            return False
-    else:
-        return False
-    if kind == REAL:
-        if bytes == 4:
-            (<float*>element)[0] = <float>number
-            return True
-        if bytes == 8:
-            (<double*>element)[0] = number
-        return bytes == 8
-    if not PyLong_CheckExact(x):
-        return False
-    if kind == SIGNED and bytes < 8 and value != value << (64 - 8 * bytes) >> (64 - 8 * bytes):
-        return False
-    if kind == UNSIGNED and (value < 0 or bytes < 8 and value >> (8 * bytes) != 0):
-        return False
-    if kind != SIGNED and kind != UNSIGNED:
-        return False
-    if bytes == 1:
-        (<int8_t*>element)[0] = <int8_t>value
-    elif bytes == 2:
-        (<int16_t*>element)[0] = <int16_t>value
-    elif bytes == 4:
-        (<int32_t*>element)[0] = <int32_t>value
-    else:
-        (<int64_t*>element)[0] = value
-    return True
-
-
 cdef inline bint _same_order(const DLTensor* x, const DLTensor* y) noexcept:
     """Same device and shape, and `y` in C order as `x` is known to be."""
     cdef int i
@@ -126,26 +41,32 @@ cdef inline bint _same_order(const DLTensor* x, const DLTensor* y) noexcept:
     return True
 
 
-cdef object _plain(int op, Operand* operands, PyObject** arguments, int count, object out, bint saturate):
-    """Operands of one dtype and shape in C order, and numbers that fit: one loop. None when that is not so."""
+cdef object _contiguous(int op, const DLTensor** views, PyObject** arguments, int count, object out, bint saturate):
+    """Tensors of one dtype and shape in C order on the host, and numbers that are elements of it: one call of a loop.
+
+    `views[i]` is NULL where ``arguments[i]`` is a number. None when an operand or `out` is anything else, when `out`
+    overlaps an operand otherwise than element for element, or when there is more work than for one thread.
+    """
     cdef const DLTensor* first = NULL
     cdef const void* data[3]
+    cdef double elements[3]
     cdef unsigned scalars = 0
-    cdef int i, type = -1, to
+    cdef int i, type, to
     cdef int64_t size = 1, bytes, width
     cdef loop_t loop
     cdef Tensor target
     for i in range(count):
-        if not operands[i].number:
-            first = &operands[i].view
-            type = operands[i].type
+        if views[i] != NULL:
+            first = views[i]
             break
-    if first == NULL or type < 0 or type >= computed_types or first.device.device_type != kDLCPU:
+    if first == NULL or first.device.device_type != kDLCPU:
+        return None
+    type = type_of(first.dtype)
+    if type < 0 or type >= computed_types:
         return None
     loop = find_saturating_loop(op, type) if saturate else find_loop(op, type)
     if loop == NULL:
         return None
-    to = type if saturate else result_type(op, type)
     for i in range(first.ndim - 1, -1, -1):
         if first.strides[i] != size:
             return None
@@ -154,15 +75,16 @@ cdef object _plain(int op, Operand* operands, PyObject** arguments, int count, o
     if width > PLAIN_BYTES:
         return None
     for i in range(count):
-        if operands[i].number:
-            if not _store_plain(<object>arguments[i], type, operands[i].element):
+        if views[i] == NULL:
+            if not store_exact(<object>arguments[i], type, &elements[i]):
                 return None
-            data[i] = operands[i].element
+            data[i] = &elements[i]
             scalars |= 1 << i
-        elif operands[i].type != type or not _same_order(first, &operands[i].view):
-            return None
         else:
-            data[i] = operands[i].view.data
+            if views[i] != first and not (_is_same_dtype(first, views[i]) and _same_order(first, views[i])):
+                return None
+            data[i] = views[i].data
+    to = type if saturate else result_type(op, type)
     bytes = size * type_table[to].bytes
     if out is not None:
         if type_of_tensor(out) != to or not _same_order(first, &(<Tensor>out).impl.dl):
@@ -177,6 +99,40 @@ cdef object _plain(int op, Operand* operands, PyObject** arguments, int count, o
         target = _new_like(op, first, to, bytes)
     loop(target.impl.dl.data, data[0], data[1], data[2], size, scalars)
     return target
+
+
+cdef inline bint _is_same_dtype(const DLTensor* x, const DLTensor* y) noexcept:
+    return x.dtype.code == y.dtype.code and x.dtype.bits == y.dtype.bits and x.dtype.lanes == y.dtype.lanes
+
+
+cdef inline bint _is_number(object x) noexcept:
+    return PyFloat_CheckExact(x) or PyLong_CheckExact(x)
+
+
+cdef inline object _own(int op, PyObject** arguments, int count, object out):
+    """The fast path of our own tensors and numbers, which need not be read; None when it is not for it."""
+    cdef const DLTensor* views[3]
+    cdef int i
+    for i in range(count):
+        if type(<object>arguments[i]) is Tensor:
+            views[i] = &(<Tensor>arguments[i]).impl.dl
+        elif _is_number(<object>arguments[i]) and not (op == op_pow and i == 1):  # whose sign is checked
+            views[i] = NULL
+        else:
+            return None
+    return _contiguous(op, views, arguments, count, out, False)
+
+
+cdef inline object _read(int op, Operand* operands, PyObject** arguments, int count, object out, bint saturate):
+    """The fast path of operands that were read, foreign tensors among them."""
+    cdef const DLTensor* views[3]
+    cdef int i
+    for i in range(count):
+        if operands[i].number:
+            views[i] = NULL
+        else:
+            views[i] = &operands[i].view
+    return _contiguous(op, views, arguments, count, out, saturate)
 
 
 cdef inline bint _is_elsewhere(object x) noexcept:
@@ -225,7 +181,7 @@ cdef object _on_device(int op, PyObject** arguments, int count, object out):
             return None
         size *= first.shape[i]
     for i in range(count):
-        if items[i].view == NULL and not _store_plain(<object>arguments[i], row, items[i].element):
+        if items[i].view == NULL and not store_exact(<object>arguments[i], row, items[i].element):
             # The other floats and complex numbers take what promotion would leave to them.
             if kind_order(row) < 2 or not (PyFloat_CheckExact(<object>arguments[i]) or
                                            PyLong_CheckExact(<object>arguments[i])):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Products of matrices: matmul and gemm. Checks shapes and dtypes, multiplies nothing itself."""
+from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
@@ -76,7 +77,7 @@ cdef object _shape_of(const DLTensor* view):
     return as_tuple(view.ndim, view.shape)
 
 
-cdef Tensor _small(Tensor a, Tensor b, Tensor out):
+cdef Tensor _small(Tensor a, Tensor b, Tensor out, str func):
     """Fast path of the product of two small host matrices, into `out` or a new tensor: one call of the kernel.
 
     None when the slow path is needed, which raises all errors.
@@ -92,7 +93,7 @@ cdef Tensor _small(Tensor a, Tensor b, Tensor out):
         shape[0], shape[1] = left.shape[0], right.shape[1]
         if shape[0] > SMALL_SIDE or shape[1] > SMALL_SIDE:
             return None
-        out = new_empty(2, shape, left.dtype, left.device, "matmul")
+        out = new_empty(2, shape, left.dtype, left.device, func)
     elif (out.impl.dl.device.device_type != kDLCPU or out.impl.flags & DLPACK_FLAG_BITMASK_READ_ONLY or
             type_of(out.impl.dl.dtype) != type):
         return None
@@ -155,7 +156,7 @@ def matmul(x1, x2, /, out=None):
     cdef int64_t extended_out[MAX_DIMS_TWICE]
     cdef Tensor made
     if type(x1) is Tensor and type(x2) is Tensor and (out is None or type(out) is Tensor):
-        made = _small(<Tensor>x1, <Tensor>x2, <Tensor>out)
+        made = _small(<Tensor>x1, <Tensor>x2, <Tensor>out, "matmul")
         if made is not None:
             return made
     given[0], given[1] = <PyObject*>x1, <PyObject*>x2
@@ -282,6 +283,12 @@ def gemm(a, b, c=None, alpha=1.0, beta=0.0):
     cdef Scalar first, second
     cdef int64_t shape[MAX_DIMS]
     cdef Tensor made = None
+    if (type(a) is Tensor and type(b) is Tensor and (c is None or type(c) is Tensor) and
+            PyFloat_CheckExact(alpha) and PyFloat_AS_DOUBLE(alpha) == 1 and
+            PyFloat_CheckExact(beta) and PyFloat_AS_DOUBLE(beta) == 0):
+        made = _small(<Tensor>a, <Tensor>b, <Tensor>c, "gemm")
+        if made is not None:
+            return made
     read_number(alpha, &first, "gemm")
     beta = plain_number(beta, "gemm")
     read_number(beta, &second, "gemm")

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "native/cpu/sizes.h"
 #include "native/cpu/strided_loop.h"
 #include "native/memory/block.h"
 
@@ -29,12 +30,25 @@ void move_all(const DLTensor& dst, const DLTensor& src, bool dst_padded, bool sr
   run_strided(&loop_nest);
 }
 
+// Fewer bytes are moved at once, without a strided loop.
+constexpr int64_t few_bytes = 16 << 10;
+
+// Contiguous elements of whole bytes, and few of them: their bytes, else 0.
+int64_t bytes_at_once(const DLTensor& t) {
+  const int64_t bytes = numel(t.ndim, t.shape) * item_bytes(t.dtype);
+  return t.dtype.bits >= 8 && bytes <= few_bytes && is_contiguous(t.ndim, t.shape, t.strides) ? bytes : 0;
+}
+
 }  // namespace
 
 bool copy(const DLTensor& dst, const DLTensor& src, bool padded) noexcept {
   switch (overlap(dst, src)) {
     case Overlap::identical: return true;
-    case Overlap::none: move_all(dst, src, padded, padded); return true;
+    case Overlap::none:
+      if (const int64_t bytes = bytes_at_once(dst); bytes > 0 && is_contiguous(src.ndim, src.shape, src.strides))
+        memcpy(dst.data, src.data, size_t(bytes));
+      else move_all(dst, src, padded, padded);
+      return true;
     default: break;
   }
   // From here on every element occupies whole bytes.
@@ -53,6 +67,14 @@ bool copy(const DLTensor& dst, const DLTensor& src, bool padded) noexcept {
 }
 
 void fill(const DLTensor& dst, const void* element, bool padded) noexcept {
+  if (const int64_t bytes = bytes_at_once(dst); bytes > 0) {
+    // One element, then twice as many with each step.
+    char* to = static_cast<char*>(dst.data);
+    int64_t done = item_bytes(dst.dtype);
+    memcpy(to, element, size_t(done));
+    for (int64_t part; done < bytes; done += part) memcpy(to + done, to, size_t(part = smaller(done, bytes - done)));
+    return;
+  }
   int64_t strides[max_dims] = {};
   DLTensor one = dst;
   one.data = const_cast<void*>(element);

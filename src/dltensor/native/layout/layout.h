@@ -67,7 +67,15 @@ DLT_API Sharing find_sharing(int ndim, const int64_t* shape, const int64_t* stri
 
 // The same for writers, which must not write an element twice: unknown counts as true.
 inline bool repeats_elements(int ndim, const int64_t* shape, const int64_t* strides) {
-  return find_sharing(ndim, shape, strides) != Sharing::none;
+  // In C order, with gaps or without, each dimension steps over everything inside it: no search.
+  int64_t span = 0, inner;
+  for (int d = ndim - 1; d >= 0; --d) {
+    if (shape[d] == 1) continue;
+    if (strides[d] <= span || __builtin_mul_overflow(strides[d], shape[d] - 1, &inner) ||
+        __builtin_add_overflow(span, inner, &span))
+      return find_sharing(ndim, shape, strides) != Sharing::none;
+  }
+  return false;
 }
 
 enum class Overlap {
