@@ -107,13 +107,14 @@ outside-tests: $(VENV)/peers install
 	$(RUN) -m pip install -q --disable-pip-version-check expecttest # which torch's tests import
 	$(RUN) tools/outside_tests.py $(CHECKOUTS)
 
-# help: make bench        what exchange, calls, elements, layouts and products cost beside the peers; pictures in build/bench
+# help: make bench        what exchange, calls, elements, layouts, indexing and products cost beside the peers; pictures in build/bench
 bench: $(VENV)/peers install
 	mkdir -p build/bench
 	$(RUN) benchmarks/bench_exchange.py --json build/bench/exchange.json
 	$(RUN) benchmarks/bench_call.py --json build/bench/call.json --plot build/bench/call.png
 	$(RUN) benchmarks/bench_elementwise.py --json build/bench/elementwise.json --plot build/bench/elementwise.png
 	$(RUN) benchmarks/bench_layout.py --json build/bench/layout.json --plot build/bench/layout.png
+	$(RUN) benchmarks/bench_indexing.py --json build/bench/indexing.json --plot build/bench/indexing.png
 	$(RUN) benchmarks/bench_gemm.py --json build/bench/gemm.json --plot build/bench/gemm.png
 
 # help: make sanitize     the tests again under AddressSanitizer and UndefinedBehaviorSanitizer

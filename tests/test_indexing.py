@@ -89,8 +89,8 @@ def test_positions_out_of_range_are_index_errors(key):
         ((..., ...), "once"),
         (1.5, "got float"),
         ("x", "got str"),
-        (True, "bool"),
-        ([0], "got list"),
+        ([0.5], "got list of float32"),
+        ({}, "got dict"),
     ],
 )
 def test_index_errors_say_what_is_wrong(key, text):

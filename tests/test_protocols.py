@@ -189,13 +189,6 @@ def test_elements_cannot_be_taken_away():
         del dl.zeros(2)[0]
 
 
-def test_masks_and_lists_are_refused_in_words_that_help():
-    t = dl.zeros(2)
-    for key in (t > 0, [0, 1], np.array([0, 1]), (np.array([True, False]),)):
-        with pytest.raises(IndexError, match=r"masks and lists of positions are not basic indexing, where\(\) chooses"):
-            t[key]
-
-
 def test_without_numpy_its_absence_is_named():
     code = """
 import sys

@@ -58,8 +58,31 @@ def scalar(context):
     )[dice]
 
 
+def positions(context):
+    """An index array, a mask or a list of either; sometimes one that changes others when it is read."""
+    dice = context.random.randrange(7)
+    if dice == 0:
+        return [small(context) // 8 for _ in range(context.random.randrange(4))]
+    if dice == 1:
+        return [context.chance(0.5) for _ in range(length(context) % 6)]
+    if dice == 2:
+        return context.random.choice((True, False, [], np.array(1), np.bool_(True)))
+    if dice == 3:
+        made = tensors.foreign(context)
+        return made if getattr(made, "size", 0) in range(100) else [0]
+    if dice == 4 and context.chance(context.hostile):
+        return hostile.anything(context)
+    kind = context.random.choice((dl.bool, dl.int64, dl.int64, dl.int32, dl.uint8, dl.uint64, dl.int8))
+    extents = context.shape()
+    # A large result of a few index arrays would take the memory that the round may have.
+    made = tensors.tensor(context, extents if kind == dl.bool or math.prod(extents) < 100 else (length(context),), kind)
+    return tensors.only_dlpack(made) if context.chance(0.1) else made
+
+
 def index(context):
     def step():
+        if context.chance(0.25):
+            return positions(context)
         dice = context.random.randrange(8)
         ends = [context.random.choice((None, None, small(context))) for _ in range(2)]
         return (

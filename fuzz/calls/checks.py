@@ -193,7 +193,7 @@ def plain(value):
         return np.ndarray(value.shape, value.dtype.name, memory, value.data_ptr - low, strides)
     if type(value) in (list, tuple) and value and all(type(v) is dl.Tensor for v in value):
         found = [plain(v) for v in value]
-        return None if any(f is None for f in found) else found
+        return None if any(f is None for f in found) else type(value)(found)  # a tuple of index arrays is no list
     return Same(value) if type(value) in (int, tuple, slice, type(None), type(...)) else None
 
 
@@ -234,7 +234,7 @@ def check_one_value(before, values, result):
     entry, drawn = before.drawn.entry, before.drawn
     if values is None or any(p is None for p in values) or drawn.hostile:
         return
-    arrays = [a for p in values for a in (p if type(p) is list else [p]) if type(a) is np.ndarray]
+    arrays = [a for p in values for a in (p if type(p) in (list, tuple) else [p]) if type(a) is np.ndarray]
     if len({a.dtype for a in arrays}) != 1 or any(
         type(p) is Same
         and type(p.value) is tuple

@@ -48,6 +48,7 @@ from ._ops.dtypes import can_cast, finfo, iinfo, isdtype
 from ._ops.elementwise import *  # noqa: F403  one name per row of ops.h
 from ._ops.elementwise import OPS
 from ._ops.elementwise import __all__ as _OPERATIONS
+from ._ops.gather import add_at, maximum_at, minimum_at, nonzero, take, take_along_axis
 from ._ops.manipulation import (
     broadcast_arrays,
     broadcast_shapes,
@@ -100,6 +101,7 @@ __all__ = [
     "Flags",
     "Tensor",
     "adapt",
+    "add_at",
     "arange",
     "as_device",
     "as_dtype",
@@ -141,10 +143,13 @@ __all__ = [
     "linspace",
     "matmul",
     "matrix_transpose",
+    "maximum_at",
     "meshgrid",
+    "minimum_at",
     "moveaxis",
     "nan",
     "newaxis",
+    "nonzero",
     "num_threads",
     "ones",
     "ones_like",
@@ -159,6 +164,8 @@ __all__ = [
     "set_num_threads",
     "squeeze",
     "stack",
+    "take",
+    "take_along_axis",
     "tile",
     "tril",
     "triu",

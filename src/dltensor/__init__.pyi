@@ -28,6 +28,7 @@ from ._ops.elementwise import (
     multiply, ne, negative, nextafter, not_equal, positive, pow, rdiv, real, reciprocal, remainder, round, rsub, sign,
     signbit, sin, sinh, sqrt, square, sub, subtract, tan, tanh, trunc,
 )
+from ._ops.gather import add_at, maximum_at, minimum_at, nonzero, take, take_along_axis
 from ._ops.manipulation import (
     broadcast_arrays, broadcast_shapes, broadcast_to, concat, expand_dims, flip, matrix_transpose, moveaxis,
     permute_dims, repeat, reshape, roll, squeeze, stack, tile, unstack,
@@ -80,8 +81,8 @@ uint8: Final[DType]
 
 __all__ = [
     "ConformanceWarning", "DLPACK_VERSION", "DTYPES", "DType", "DataTypeCode", "Device", "DeviceError", "DeviceType",
-    "Flags", "OPS", "Tensor", "abs", "acos", "acosh", "adapt", "add", "arange", "as_device", "as_dtype", "asarray",
-    "asin", "asinh", "astype", "atan", "atan2", "atanh", "bfloat16", "bitwise_and", "bitwise_invert",
+    "Flags", "OPS", "Tensor", "abs", "acos", "acosh", "adapt", "add", "add_at", "arange", "as_device", "as_dtype",
+    "asarray", "asin", "asinh", "astype", "atan", "atan2", "atanh", "bfloat16", "bitwise_and", "bitwise_invert",
     "bitwise_left_shift", "bitwise_or", "bitwise_right_shift", "bitwise_xor", "bool", "broadcast_arrays",
     "broadcast_shapes", "broadcast_to", "can_cast", "cast", "ceil", "checks", "clip", "complex128", "complex32",
     "complex64", "concat", "conformance", "conj", "copy", "copysign", "cos", "cosh", "cpu_features", "cuda", "data_ptr",
@@ -92,11 +93,12 @@ __all__ = [
     "gemm", "greater", "greater_equal", "gt", "hypot", "iinfo", "imag", "inf", "inspect", "int16", "int2", "int32",
     "int4", "int64", "int8", "into", "isdtype", "isfinite", "isinf", "isnan", "layout", "le", "less", "less_equal",
     "linspace", "log", "log10", "log1p", "log2", "logaddexp", "logical_and", "logical_not", "logical_or", "logical_xor",
-    "lt", "matmul", "matrix_transpose", "maximum", "meshgrid", "minimum", "moveaxis", "mul", "multiply", "nan", "ne",
-    "negative", "newaxis", "nextafter", "not_equal", "num_threads", "ones", "ones_like", "opaque", "permute_dims", "pi",
-    "positive", "pow", "rdiv", "real", "reciprocal", "remainder", "repeat", "reshape", "result_type", "roll", "round",
-    "rsub", "set_cache_limit", "set_num_threads", "sign", "signbit", "sin", "sinh", "sqrt", "square", "squeeze",
-    "stack", "sub", "subtract", "tan", "tanh", "tile", "tril", "triu", "trunc", "uint16", "uint2", "uint32", "uint4",
-    "uint64", "uint8", "unstack", "validate", "where", "wrap", "zeros", "zeros_like",
+    "lt", "matmul", "matrix_transpose", "maximum", "maximum_at", "meshgrid", "minimum", "minimum_at", "moveaxis", "mul",
+    "multiply", "nan", "ne", "negative", "newaxis", "nextafter", "nonzero", "not_equal", "num_threads", "ones",
+    "ones_like", "opaque", "permute_dims", "pi", "positive", "pow", "rdiv", "real", "reciprocal", "remainder", "repeat",
+    "reshape", "result_type", "roll", "round", "rsub", "set_cache_limit", "set_num_threads", "sign", "signbit", "sin",
+    "sinh", "sqrt", "square", "squeeze", "stack", "sub", "subtract", "take", "take_along_axis", "tan", "tanh", "tile",
+    "tril", "triu", "trunc", "uint16", "uint2", "uint32", "uint4", "uint64", "uint8", "unstack", "validate", "where",
+    "wrap", "zeros", "zeros_like",
 ]
 # end

@@ -184,6 +184,6 @@ DeviceLike: TypeAlias = Device | DeviceName | int | tuple[int, int] | SupportsDL
 """device_like: a device, its name such as "cuda:1", its DLPack number or pair of numbers, or that of a framework."""
 ShapeLike: TypeAlias = SupportsIndex | Sequence[SupportsIndex]
 """Extents of the dimensions; an integer is the shape of one dimension."""
-_Step: TypeAlias = SupportsIndex | slice | EllipsisType | None
+_Step: TypeAlias = SupportsIndex | slice | EllipsisType | TensorLike | list[Any] | range | None
 Index: TypeAlias = _Step | tuple[_Step, ...]
-"""Key of an index expression: integers, slices, ``...`` and None. Masks and integer arrays are not supported."""
+"""Key of an index expression: integers, slices, ``...``, None, integer arrays, masks, and lists of either."""

@@ -364,6 +364,33 @@ def test_numpy_does_not_copy_by_itself(eager_machine):
         np.asarray(dl.ones(2, device="cuda"))
 
 
+def test_index_arrays_and_masks_name_the_way_to_the_host(eager_machine):
+    x, here = dl.arange(4).to("cuda"), dl.arange(4)
+    remedy = r"move it with to\('cpu'\)"
+    for call in (
+        lambda: x[[0]],
+        lambda: x[here > 1],
+        lambda: x[dl.asarray([0]).to("cuda")],
+        lambda: here[dl.asarray([0]).to("cuda")],
+        lambda: here[(here > 1).to("cuda")],
+        lambda: dl.take(x, [0]),
+        lambda: dl.take(here, dl.asarray([0]).to("cuda")),
+        lambda: dl.take_along_axis(x, here),
+        lambda: dl.nonzero(x),
+        lambda: dl.where(x),
+        lambda: dl.add_at(x, [0], 1),
+    ):
+        with pytest.raises(dl.DeviceError, match=remedy):
+            call()
+    for key in ([0], here > 1, dl.asarray([0]).to("cuda")):
+        with pytest.raises(dl.DeviceError, match=remedy):
+            x[key] = 9
+    here[[0, 3]] = x[1:3]
+    assert here.tolist() == [1, 1, 2, 2]
+    assert x.cpu().tolist() == [0, 1, 2, 3]
+    assert x[dl.asarray(1)].item() == 1
+
+
 def test_elements_are_read_and_shown(eager_machine):
     x = dl.arange(2000, dtype="int32").to("cuda")
     assert x[::-1].item(3) == 1996

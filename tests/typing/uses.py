@@ -74,6 +74,15 @@ def what_a_tensor_says(t: dl.Tensor) -> None:
     assert_type([row for row in t], list[dl.Tensor])
     assert_type(t[..., None, ::2], dl.Tensor)
     assert_type(f"{t:.1f}", str)
+    assert_type(t[[0, 1]], dl.Tensor)
+    assert_type(t[t > 0], dl.Tensor)
+    assert_type(t[:, np.asarray([0]), True], dl.Tensor)
+    assert_type(t.take([0], axis=0), dl.Tensor)
+    assert_type(dl.nonzero(t), tuple[dl.Tensor, ...])
+    assert_type(dl.where(t), tuple[dl.Tensor, ...])
+    assert_type(dl.take_along_axis(t, dl.asarray([[0]])), dl.Tensor)
+    assert_type(dl.add_at(t, 0, 1), dl.Tensor)
+    t[t > 0] = 2
     t[1:, 0] = 3
     t[0] = [1, 2]
     t[:, 1] = np.zeros(2)
@@ -82,7 +91,6 @@ def what_a_tensor_says(t: dl.Tensor) -> None:
     t.size()  # type: ignore[operator]
     t["a"]  # type: ignore[index]
     t[1.5]  # type: ignore[index]
-    t[[0, 1]]  # type: ignore[index]
     t[0] = "one"  # type: ignore[assignment]
     key: Hashable = t  # type: ignore[assignment]
     assert key is not None

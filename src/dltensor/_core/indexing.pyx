@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Basic indexing: integers, slices, Ellipsis and None become a shape, strides and an offset. No tensors here."""
+"""Basic indexing: integers, slices, Ellipsis and None become a shape, strides and an offset. No tensors here.
+
+Index arrays and masks are read in _ops/gather.pyx.
+"""
 from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_CheckExact
 from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t
@@ -37,17 +40,18 @@ cdef int64_t checked_index(object index, int64_t size, int axis) except? -1:
 
 cdef object _as_int(object index):
     if isinstance(index, bool):
-        raise IndexError(f"index {index} is a bool; masks are not basic indexing, use 0 or 1 for a position")
-    if getattr(index, "ndim", 0) != 0 or isinstance(index, list):
-        raise IndexError(f"an index must be an integer, a slice, '...' or None, got {type(index).__qualname__}; masks "
-                         f"and lists of positions are not basic indexing, where() chooses by a mask")
-    if not PyIndex_Check(index):
-        raise IndexError(f"an index must be an integer, a slice, '...' or None, got {type(index).__qualname__}")
+        raise IndexError(f"index {index} is a bool; use 0 or 1 for a position")
+    if getattr(index, "ndim", 0) != 0 or not PyIndex_Check(index):
+        raise IndexError(f"a position must be an integer, got {type(index).__qualname__}")
     try:
         return PyNumber_Index(index)
     except TypeError as error:
-        raise IndexError(f"an index must be an integer, a slice, '...' or None, got {type(index).__qualname__}: "
-                         f"{error}") from None
+        raise IndexError(f"a position must be an integer, got {type(index).__qualname__}: {error}") from None
+
+
+cdef inline bint _is_basic(object key) noexcept:
+    """Whether an item of a key is for this module: a plain integer, a slice, None or Ellipsis."""
+    return PyLong_CheckExact(key) or PySlice_Check(key) or key is None or key is Ellipsis
 
 
 cdef inline bint _bound(PyObject* bound, Py_ssize_t* value) noexcept:
@@ -93,7 +97,11 @@ cdef inline void _keep(const DLTensor* view, int axis, Place* place) noexcept:
 
 
 cdef int locate(const DLTensor* view, object key, Place* place) except -1:
-    """Follow one key. Raises IndexError with index, axis and size; nothing ever wraps."""
+    """Follow one key. Raises IndexError with index, axis and size; nothing ever wraps.
+
+    Returns 1, before any code of the item runs, where an item is nothing that this module knows: an index array, a
+    mask, a list, or an object that is an integer only by its ``__index__``.
+    """
     cdef int ndim = view.ndim, axis = 0
     place.ndim = 0
     place.offset = 0
@@ -105,8 +113,12 @@ cdef int locate(const DLTensor* view, object key, Place* place) except -1:
     elif PyLong_CheckExact(key) and ndim > 0:
         place.offset = _times(checked_index(key, view.shape[0], 0), view.strides[0])
         axis = 1
+    elif isinstance(key, tuple):
+        return _locate_tuple(view, key, place)
+    elif not _is_basic(key):
+        return 1
     else:
-        return _locate_tuple(view, key if isinstance(key, tuple) else (key,), place)
+        return _locate_tuple(view, (key,), place)
     while axis < ndim:
         _keep(view, axis, place)
         axis += 1
@@ -126,6 +138,8 @@ cdef int _locate_tuple(const DLTensor* view, tuple keys, Place* place) except -1
     cdef Py_ssize_t i, k, n = PyTuple_GET_SIZE(keys)
     for i in range(n):
         key = <object>PyTuple_GET_ITEM(keys, i)
+        if not _is_basic(key):
+            return 1
         if place.ndim == MAX_DIMS:
             raise IndexError(f"at most {MAX_DIMS} dimensions are supported, this index makes more")
         if key is None:

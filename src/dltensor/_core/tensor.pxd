@@ -45,6 +45,10 @@ cdef struct Operations:
     object (*matmul)(object a, object b, object out)
     object (*astype)(object x, object dtype, object copy, bint padded)
     int (*assign)(Tensor target, Tensor source, str func) except -1  # of another dtype, or on another device
+    object (*get_indexed)(Tensor self, object key)                   # keys with index arrays or masks
+    int (*set_indexed)(Tensor self, object key, object value) except -1
+    object (*take)(object x, object indices, object axis)
+    object (*nonzero)(object x)
     Tensor (*assignable)(object value, object dtype, str func)       # a foreign object or numbers, to be assigned
 cdef Operations operations
 

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # Types of tensor.pyx: the class. What stands between "rows" and "end" is written by tools/stubs.py.
-from collections.abc import Iterator
-from typing import Any, ClassVar, Literal, Never, final, overload
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar, Literal, Never, SupportsIndex, final, overload
 
 from numpy.typing import NDArray
 from typing_extensions import CapsuleType
 
 from ..cuda._backend import Transfer
-from ..typing import DeviceLike, DTypeLike, Index, Operand, Scalar, Sequences, ShapeLike
+from ..typing import DeviceLike, DTypeLike, Index, Operand, Scalar, Sequences, ShapeLike, TensorLike
 from .types import Device, DType, Flags
 
 @final
@@ -72,6 +72,12 @@ class Tensor:
     def __index__(self) -> int: ...
     def tobytes(self) -> bytes: ...
     def numel(self) -> int: ...
+
+    # elements chosen
+    def take(
+        self, indices: TensorLike | Sequence[int] | int, axis: SupportsIndex | None = None
+    ) -> Tensor: ...
+    def nonzero(self) -> tuple[Tensor, ...]: ...
 
     # copies and other shapes
     def copy(self) -> Tensor: ...

@@ -1052,13 +1052,16 @@ cdef class Tensor:
         cdef Place place
         if PyLong_CheckExact(key) and self.impl.dl.ndim > 0 and self.impl.dl.dtype.bits & 7 == 0:
             return _row(self, checked_index(key, self.impl.dl.shape[0], 0))
-        locate(&self.impl.dl, key, &place)
+        if type(key) is Tensor or locate(&self.impl.dl, key, &place):
+            return operations.get_indexed(self, key)
         return view_of(self, &place)
 
     def __setitem__(self, key, value):
         cdef Place place
-        locate(&self.impl.dl, key, &place)
-        assign(view_of(self, &place), value, "__setitem__")
+        if locate(&self.impl.dl, key, &place):
+            operations.set_indexed(self, key, value)
+        else:
+            assign(view_of(self, &place), value, "__setitem__")
 
     def __delitem__(self, key):
         raise TypeError("__delitem__: elements of a tensor cannot be deleted; index the ones to keep")
@@ -1217,6 +1220,57 @@ cdef class Tensor:
         6
         """
         return _size(&self.impl.dl)
+
+    # elements chosen
+
+    def take(self, indices, axis=None):
+        """Return the elements at positions along an axis; see `dltensor.take`.
+
+        Parameters
+        ----------
+        indices : array_like of int, or sequence of int
+            Positions, of any shape. Negative ones count from the end.
+        axis : int, optional
+            Dimension to index. It may be left out when there is one dimension.
+
+        Returns
+        -------
+        Tensor
+            A copy.
+
+        Raises
+        ------
+        IndexError
+            A position is out of range, or `indices` are no integers.
+        ValueError
+            There is no such axis, or none is named and there are several.
+
+        Examples
+        --------
+        >>> dl.asarray([10, 20, 30]).take(dl.asarray([2, 0])).tolist()
+        [30, 10]
+        """
+        return operations.take(self, indices, axis)
+
+    def nonzero(self):
+        """Return where elements differ from 0, as one tensor of indices for each dimension; see `dltensor.nonzero`.
+
+        Returns
+        -------
+        tuple of Tensor
+            int64 indices along each dimension.
+
+        Raises
+        ------
+        ValueError
+            There are no dimensions.
+
+        Examples
+        --------
+        >>> [at.tolist() for at in dl.asarray([[0, 5], [7, 0]]).nonzero()]
+        [[0, 1], [1, 0]]
+        """
+        return operations.nonzero(self)
 
     # copies and other shapes
 

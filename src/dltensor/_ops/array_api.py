@@ -17,7 +17,7 @@ class NamespaceInfo:
 
     def capabilities(self):
         """Return what indexing and shapes can do, by the standard's names."""
-        return {"boolean indexing": False, "data-dependent shapes": False, "max dimensions": MOST_DIMENSIONS}
+        return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": MOST_DIMENSIONS}
 
     def default_device(self):
         """Return the device of new tensors."""

@@ -235,27 +235,27 @@ cdef bint _names_dtype(object x) except -1:
                                                                                "__cuda_array_interface__")])
 
 
-def where(condition, x1, x2, /):
-    """Select elements of `x1` where `condition` is true, else of `x2`.
+def where(condition, x1=None, x2=None, /):
+    """Select elements of `x1` where `condition` is true, else of `x2`; without both, find where it is true.
 
     Parameters
     ----------
     condition : array_like of bool
         Tensor, or any object that supports DLPack.
-    x1, x2 : array_like or number
-        Operands to select from; they broadcast and promote.
+    x1, x2 : array_like or number, optional
+        Operands to select from; they broadcast and promote. Without both, the result is ``nonzero(condition)``.
 
     Returns
     -------
     Tensor
-        Of the common shape and dtype.
+        Of the common shape and dtype; a tuple of index tensors when `x1` and `x2` are not given.
 
     Raises
     ------
     TypeError
-        `condition` is not bool, or `x1` and `x2` have no common dtype.
+        `condition` is not bool, `x1` and `x2` have no common dtype, or only one of them is given.
     ValueError
-        The shapes do not broadcast, or the devices differ.
+        The shapes do not broadcast, the devices differ, or a condition alone has no dimensions.
 
     Notes
     -----
@@ -265,6 +265,8 @@ def where(condition, x1, x2, /):
     --------
     >>> dl.where(dl.asarray([True, False]), 1, dl.asarray([7, 8]))
     Tensor([1, 8], shape=(2,), device=cpu, dtype=int64)
+    >>> dl.where(dl.asarray([0, 3]))
+    (Tensor([1], shape=(1,), device=cpu, dtype=int64),)
     """
     cdef Operand[4] operands
     cdef PyObject* used[3]
@@ -275,6 +277,10 @@ def where(condition, x1, x2, /):
     cdef int i, type, ndim
     cdef Tensor made
     cdef list held
+    if x1 is None or x2 is None:
+        if x1 is not None or x2 is not None:
+            raise TypeError("where: expected a condition alone, or with both x1 and x2, got one of them")
+        return operations.nonzero(condition)
     given[0], given[1], given[2] = <PyObject*>condition, <PyObject*>x1, <PyObject*>x2
     held = read_operands(given, 3, NULL, operands, used, "where") or []
     if operands[0].type != type_bool:

@@ -8,7 +8,7 @@ import numpy
 from .._core.convert import asarray
 from .._core.protocols import to_numpy
 from .._core.tensor import Tensor, set_ufuncs
-from . import creation, manipulation
+from . import creation, gather, manipulation
 from . import elementwise as _functions
 from .casting import astype, clip, copy, where
 from .matmul import matmul
@@ -117,7 +117,18 @@ def _round(a, decimals=0, out=None):
 
 
 def _where(condition, x=None, y=None):
-    return NotImplemented if x is None or y is None else where(condition, x, y)
+    if (x is None) != (y is None):
+        return NotImplemented
+    return where(condition, x, y)
+
+
+def _take(a, indices, axis=None):
+    a = asarray(a)
+    return gather.take(a.ravel() if axis is None else a, asarray(indices), axis=axis or 0)
+
+
+def _take_along_axis(arr, indices, axis=-1):
+    return NotImplemented if axis is None else gather.take_along_axis(arr, indices, axis=axis)
 
 
 def _clip(a, a_min=None, a_max=None, out=None, *, min=None, max=None):
@@ -141,6 +152,7 @@ _BY_NAME = {
     "meshgrid": lambda *xi, indexing="xy": creation.meshgrid(*xi, indexing=indexing),
     "moveaxis": lambda a, source, destination: manipulation.moveaxis(a, source, destination),
     "ndim": lambda a: asarray(a).ndim,
+    "nonzero": lambda a: gather.nonzero(a),
     "ones_like": lambda a, dtype=None: creation.ones_like(a, dtype=dtype),
     "real": lambda val: _functions.real(val),
     "repeat": lambda a, repeats, axis=None: manipulation.repeat(a, repeats, axis=axis),
@@ -151,6 +163,8 @@ _BY_NAME = {
     "size": lambda a: asarray(a).size,
     "squeeze": _squeeze,
     "stack": lambda arrays, axis=0: manipulation.stack(arrays, axis=axis),
+    "take": _take,
+    "take_along_axis": _take_along_axis,
     "tile": lambda A, reps: manipulation.tile(A, reps),
     "transpose": _transpose,
     "tril": lambda m, k=0: creation.tril(m, k=k),

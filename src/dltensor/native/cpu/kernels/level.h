@@ -26,6 +26,8 @@ void fill_casts(Kernels* kernels);
 void fill_small_casts(Kernels* kernels);
 void fill_halves(Kernels* kernels);
 void fill_moves(Kernels* kernels);
+void fill_gather(Kernels* kernels);
+void fill_masks(Kernels* kernels);
 void fill_products(Kernels* kernels);
 void fill_wide(Kernels* kernels);  // over what others have filled
 // `find` looks a symbol of libmvec up.

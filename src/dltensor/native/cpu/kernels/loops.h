@@ -116,12 +116,23 @@ constexpr loop_t loop_for() {
 DLT_OPS(DLT_BODY)
 #undef DLT_BODY
 
+template <class Body, class T>
+void join_at(void* to, const void* from, int64_t step, const int64_t* offsets, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) keep(to, offsets[i], Body::of(fetch<T>(to, offsets[i]), fetch<T>(from, i * step)));
+}
+
 // Every op whose row takes T, at T's column.
 template <class T>
 void fill_column(Kernels* kernels, int type) {
 #define DLT_FILL(name, operands, kinds, ...) \
   if constexpr ((kinds) & kind_bit<T>) kernels->ops[op_##name][type] = loop_for<body_##name, operands, T>();
   DLT_OPS(DLT_FILL)
+#undef DLT_FILL
+#define DLT_FILL(name) \
+  if (kernels->ops[op_##name][type] != nullptr) kernels->joins[join_##name][type] = join_at<body_##name, T>;
+  if constexpr (kind_bit<T> != kind_bit<bool> && kind_bit<T> != kind_bit<complex64>) {
+    DLT_JOINS(DLT_FILL)
+  }
 #undef DLT_FILL
 }
 

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "native/cpu/kernels/level.h"
+#include "native/cpu/kernels/unit.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -12,30 +12,6 @@
 
 namespace dlt::DLT_LEVEL {
 namespace {
-
-typedef uint64_t wide16 __attribute__((vector_size(16)));
-template <int W>
-struct unit;
-template <>
-struct unit<1> {
-  using type = uint8_t;
-};
-template <>
-struct unit<2> {
-  using type = uint16_t;
-};
-template <>
-struct unit<4> {
-  using type = uint32_t;
-};
-template <>
-struct unit<8> {
-  using type = uint64_t;
-};
-template <>
-struct unit<16> {
-  using type = wide16;
-};
 
 // The side of the square of elements of width W that is transposed in registers.
 constexpr int register_bytes =

@@ -18,6 +18,8 @@ void fill_table(Kernels* kernels, void* (*find)(const char* name)) {
   fill_casts(kernels);
   fill_small_casts(kernels);
   fill_moves(kernels);
+  fill_gather(kernels);
+  fill_masks(kernels);
   fill_products(kernels);
   fill_wide(kernels);
 }

@@ -1,0 +1,1199 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Index arrays and masks: what a key of them reads and writes, take, nonzero and accumulation at indices.
+
+A key is read in two steps. First whatever can run Python code: every item becomes an integer, a slice, or a tensor of
+ours that keeps its memory. Then masks are packed into bits and indices are staged, both into memory of ours; what was
+checked there is what is used, since others may write to the memory of an index array at any time.
+"""
+cimport cython
+from cpython.float cimport PyFloat_CheckExact
+from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_CheckExact
+from cpython.slice cimport PySlice_Check
+from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE
+from libc.stdint cimport int64_t, uint64_t
+from libc.string cimport memcpy
+
+from .._core.convert cimport view_any
+from .._core.errors cimport check_status
+from .._core.indexing cimport Place, locate
+from .._core.native cimport (KEEP_GIL_BYTES, TRAILING, TRUNCATE, CastOptions, Extent, Status, broadcast_strides,
+                             computed_types, copy_tensor, extent, is_contiguous, item_bytes, numel, op_add, promote,
+                             type_bool, type_int64, type_table)
+from .._core.scalars cimport shown, store_python
+from .._core.tensor cimport (Tensor, as_tuple, assign, assign_scalar, check_host, check_writable, copied, is_packed,
+                             new_empty, new_padded, operations, view_of)
+from .._core.types cimport DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, DLDevice, DLTensor, kDLCPU
+from .operands cimport kind_order, type_of
+
+from .._core.convert import asarray
+
+cdef extern from "Python.h":
+    int PySlice_Unpack(object, Py_ssize_t*, Py_ssize_t*, Py_ssize_t*) except -1
+    bint PyIndex_Check(object)
+    object PyNumber_Index(object)
+
+cdef extern from "native/layout/index_plan.h" namespace "dlt" nogil:
+    enum KeyKind "dlt::KeyKind":
+        INTEGER "dlt::KeyKind::integer"
+        SLICE "dlt::KeyKind::slice"
+        NEW_AXIS "dlt::KeyKind::new_axis"
+        ELLIPSIS "dlt::KeyKind::ellipsis"
+        ARRAY "dlt::KeyKind::array"
+        MASK "dlt::KeyKind::mask"
+        TRUTH "dlt::KeyKind::truth"
+    ctypedef struct KeyItem:
+        KeyKind kind
+        int64_t start
+        int64_t stop
+        int64_t step
+        int ndim
+        const int64_t* shape
+        int64_t count
+    int max_items
+    ctypedef struct IndexedAxis:
+        int item
+        int part
+        int axis
+        int64_t size
+        int64_t stride
+    enum IndexFault "dlt::IndexFault":
+        OUT_OF_RANGE "dlt::IndexFault::out_of_range"
+        TOO_MANY "dlt::IndexFault::too_many"
+        TWO_ELLIPSES "dlt::IndexFault::two_ellipses"
+        MASK_SHAPE "dlt::IndexFault::mask_shape"
+        NO_BROADCAST "dlt::IndexFault::no_broadcast"
+        TOO_MANY_DIMS "dlt::IndexFault::too_many_dims"
+    ctypedef struct IndexPlan:
+        IndexFault fault
+        int item
+        int axis
+        int64_t size
+        int64_t offset
+        int outer
+        int inner
+        int64_t outer_shape[64]
+        int64_t outer_strides[64]
+        int64_t inner_shape[64]
+        int64_t inner_strides[64]
+        int spread
+        int64_t spread_shape[64]
+        int arrays
+        IndexedAxis array[64]
+        int ndim
+        int64_t shape[64]
+    bint plan_index(int, const int64_t*, const int64_t*, int, const KeyItem*, IndexPlan*)
+
+cdef extern from "native/cpu/gather.h" namespace "dlt" nogil:
+    ctypedef struct IndexArray:
+        const int64_t* data
+        int64_t size
+        int64_t stride
+    ctypedef struct Indexed:
+        char* tensor
+        char* dense
+        int64_t width
+        int outer
+        int inner
+        int64_t outer_shape[64]
+        int64_t outer_tensor[64]
+        int64_t outer_dense[64]
+        int64_t inner_shape[64]
+        int64_t inner_tensor[64]
+        int64_t inner_dense[64]
+        int64_t count
+        int64_t dense_step
+        int arrays
+        IndexArray array[64]
+        int spread
+        int64_t spread_shape[64]
+        int64_t spread_tensor[64]
+    ctypedef struct BadIndex:
+        int64_t at
+        int array
+        int64_t value
+    BadIndex check_indices(const Indexed&)
+    BadIndex gather(Indexed*)
+    BadIndex scatter(Indexed*)
+    BadIndex accumulate(Indexed*, int, int)
+    int64_t gather_rows(char*, const char*, const int64_t*, int64_t, int64_t, int64_t)
+    int64_t scatter_few(char*, const char*, int64_t, int64_t, const int64_t*, int64_t, int64_t)
+
+cdef extern from "native/cpu/mask.h" namespace "dlt" nogil:
+    int64_t mask_words(int64_t)
+    int64_t mask_chunks(int64_t)
+    int64_t pack_mask(const void*, int64_t, uint64_t, int64_t, uint64_t*, int64_t*)
+    void compress(void*, const void*, int64_t, int64_t, const uint64_t*, const int64_t*)
+    void expand(void*, const void*, int64_t, int64_t, int64_t, const uint64_t*, const int64_t*)
+    void mask_positions(int64_t**, int, const int64_t*, int64_t, const uint64_t*, const int64_t*)
+
+cdef extern from "native/layout/layout.h" namespace "dlt" nogil:
+    int coalesce(int, int64_t*, int, int64_t**)
+
+cdef extern from "native/cpu/engine.h" namespace "dlt" nogil:
+    int op_maximum, op_minimum
+    int compute_type(int, int)
+    Status cast_tensor "dlt::cast"(const DLTensor&, const DLTensor&, const CastOptions&, unsigned)
+
+cdef enum:
+    READ = -2           # instead of the number of an operation
+    WRITE = -1
+    SHORT_BYTES = 1 << 16
+    SHORT_MASK = 4096   # elements whose bits fit on the stack
+
+cdef DLDevice _HOST = DLDevice(kDLCPU, 0)
+
+
+# -- reading a key ----------------------------------------------------------------------------------------------------
+
+cdef str _kinds = "an integer, a slice, '...', None, or an array or list of integers or bools"
+
+
+cdef int _read_number(object number, KeyItem* item) except -1:
+    """A position. One that int64 does not hold becomes its nearest end, which is out of range of every axis."""
+    cdef int overflow = 0
+    item.kind = INTEGER
+    item.start = PyLong_AsLongLongAndOverflow(number, &overflow)
+    if overflow != 0:
+        item.start = 0x7FFFFFFFFFFFFFFF if overflow > 0 else -0x7FFFFFFFFFFFFFFF - 1
+    return 0
+
+
+cdef Tensor _from_list(object items):
+    """A list as an index array. NumPy counts an empty one as integers."""
+    cdef Tensor made
+    try:
+        made = asarray(items)
+    except OverflowError as error:
+        raise IndexError(f"a list of indices must hold 64-bit integers: {error}") from None
+    if numel(made.impl.dl.ndim, made.impl.dl.shape) == 0:
+        return new_empty(made.impl.dl.ndim, made.impl.dl.shape, type_table[type_int64].dtype, _HOST, "__getitem__")
+    return made
+
+
+cdef object _read_item(object key, KeyItem* item):
+    """One item of a key; returns what stands for it: the item itself, an integer, or a tensor. May run Python code."""
+    cdef Py_ssize_t start, stop, step
+    cdef Tensor t = None
+    cdef int type
+    if PyLong_CheckExact(key):
+        _read_number(key, item)
+        return key
+    if key is None:
+        item.kind = NEW_AXIS
+        return key
+    if key is Ellipsis:
+        item.kind = ELLIPSIS
+        return key
+    if PySlice_Check(key):
+        PySlice_Unpack(key, &start, &stop, &step)
+        item.kind = SLICE
+        item.start, item.stop, item.step = start, stop, step
+        return key
+    if isinstance(key, bool):
+        item.kind = TRUTH
+        item.count = key
+        return key
+    if isinstance(key, (list, tuple, range)):
+        t = _from_list(key)
+    elif not isinstance(key, (str, bytes, bytearray, float, complex)):
+        if getattr(getattr(key, "dtype", None), "kind", None) not in ("i", "u") or getattr(key, "ndim", 0) != 0:
+            t = view_any(key, None, "__getitem__")
+    if t is None:
+        if not PyIndex_Check(key):
+            raise IndexError(f"an index must be {_kinds}, got {_class_of(key)}")
+        try:
+            number = PyNumber_Index(key)
+        except TypeError as error:
+            raise IndexError(f"an index must be {_kinds}, got {_class_of(key)}: {error}") from None
+        _read_number(number, item)
+        return number
+    type = type_of(t.impl.dl.dtype)
+    if type < 0 or type >= computed_types or kind_order(type) > 1:
+        raise IndexError(f"an index must be {_kinds}, got {_class_of(key)} of {t.dtype}")
+    if t.impl.dl.ndim == 0:
+        if type == type_bool:
+            item.kind = TRUTH
+            item.count = bool(t.item())
+            return t
+        number = t.item()
+        _read_number(number, item)
+        return number
+    item.kind = MASK if type == type_bool else ARRAY
+    item.ndim = t.impl.dl.ndim
+    item.shape = t.impl.dl.shape
+    return t
+
+
+cdef str _class_of(object x):
+    return type(x).__qualname__
+
+
+cdef bint _read_key(object key, KeyItem* items, list read, str func) except -1:
+    """Every item of a key, appended to `read`. Whether an index array, a mask or a truth is among them."""
+    cdef tuple keys = key if isinstance(key, tuple) else (key,)
+    cdef bint indexed = False
+    cdef Py_ssize_t i, n = PyTuple_GET_SIZE(keys)
+    if n > max_items:
+        raise IndexError(f"{func}: an index of {n} items; at most {max_items} are supported")
+    for i in range(n):
+        read.append(_read_item(<object>PyTuple_GET_ITEM(keys, i), &items[i]))
+        indexed = indexed or items[i].kind >= ARRAY
+    return indexed
+
+
+# -- masks ------------------------------------------------------------------------------------------------------------
+
+@cython.final
+@cython.internal
+@cython.auto_pickle(False)
+cdef class _Mask:
+    """A mask as it was when it was read: one bit per element, and counts."""
+    cdef Tensor words, before
+    cdef const uint64_t* bits
+    cdef const int64_t* counts  # ahead of each chunk
+    cdef int64_t n, count
+
+
+cdef Tensor _new_indices(int ndim, const int64_t* shape, str func):
+    return new_empty(ndim, shape, type_table[type_int64].dtype, _HOST, func)
+
+
+cdef uint64_t _significant(int type) noexcept:
+    """The bits of which one must be set in an element that is not 0: of floats all but the sign."""
+    cdef int bits = type_table[type].dtype.bits
+    if kind_order(type) < 2:
+        return <uint64_t>0xFFFFFFFFFFFFFFFF
+    if kind_order(type) == 3:
+        return <uint64_t>0x7FFFFFFF7FFFFFFF if bits == 64 else <uint64_t>0x7FFFFFFFFFFFFFFF
+    return ((<uint64_t>1) << (bits - 1)) - 1
+
+
+cdef _Mask _pack(Tensor t, int type, str func):
+    """Which elements of a host tensor are not 0, in C order."""
+    cdef _Mask mask = _Mask.__new__(_Mask)
+    cdef int64_t width = type_table[type].bytes, length
+    cdef uint64_t significant = _significant(type)
+    cdef uint64_t* words
+    cdef int64_t* before
+    if not is_contiguous(t.impl.dl.ndim, t.impl.dl.shape, t.impl.dl.strides):
+        t = copied(t, func)
+    mask.n = numel(t.impl.dl.ndim, t.impl.dl.shape)
+    length = mask_words(mask.n)
+    mask.words = _new_indices(1, &length, func)
+    length = mask_chunks(mask.n) + 1
+    mask.before = _new_indices(1, &length, func)
+    mask.bits = <const uint64_t*>mask.words.impl.dl.data
+    mask.counts = <const int64_t*>mask.before.impl.dl.data
+    words, before = <uint64_t*>mask.words.impl.dl.data, <int64_t*>mask.before.impl.dl.data
+    if mask.n * width > KEEP_GIL_BYTES:
+        with nogil:
+            mask.count = pack_mask(t.impl.dl.data, width, significant, mask.n, words, before)
+    else:
+        mask.count = pack_mask(t.impl.dl.data, width, significant, mask.n, words, before)
+    return mask
+
+
+cdef list _positions(_Mask mask, int ndim, const int64_t* shape, str func):
+    """The indices of what is set along each dimension of a shape."""
+    cdef int64_t* to[64]
+    cdef int d
+    cdef Tensor made
+    cdef list found = []
+    for d in range(ndim):
+        made = _new_indices(1, &mask.count, func)
+        to[d] = <int64_t*>made.impl.dl.data
+        found.append(made)
+    if mask.count == 0:
+        return found
+    with nogil:
+        mask_positions(to, ndim, shape, mask.n, mask.bits, mask.counts)
+    return found
+
+
+# -- from a plan to elements ------------------------------------------------------------------------------------------
+
+cdef object _place_of(int64_t at, int ndim, const int64_t* shape):
+    """The indices of a position in C order."""
+    places = []
+    for d in range(ndim - 1, -1, -1):
+        places.append(at % shape[d])
+        at //= shape[d]
+    return tuple(reversed(places))
+
+
+cdef int _raise_bad(BadIndex bad, const IndexPlan* plan, list read, str prefix) except -1:
+    cdef const IndexedAxis* array = &plan.array[bad.array]
+    cdef Tensor given = read[array.item]
+    cdef int d
+    value = bad.value
+    place = _place_of(bad.at, plan.spread, plan.spread_shape)
+    if given.impl.dl.dtype.code == 1 and value == 0x7FFFFFFFFFFFFFFF:  # what an index above it was clamped to
+        own = place[plan.spread - given.impl.dl.ndim:]
+        value = given.item(*[0 if given.impl.dl.shape[d] == 1 else own[d] for d in range(given.impl.dl.ndim)])
+    raise IndexError(f"{prefix}index {value} is out of range for axis {array.axis} with size {array.size}, at position "
+                     f"{place} of the index array")
+
+
+cdef int _raise_fault(const IndexPlan* plan, const KeyItem* items, list read, Tensor t, str prefix) except -1:
+    cdef int i
+    if plan.fault == OUT_OF_RANGE:
+        raise IndexError(f"{prefix}index {shown(read[plan.item])} is out of range for axis {plan.axis} with size "
+                         f"{plan.size}")
+    if plan.fault == TOO_MANY:
+        raise IndexError(f"{prefix}too many indices: the tensor has {t.ndim} dimension{'' if t.ndim == 1 else 's'}, "
+                         f"but {plan.size} were indexed")
+    if plan.fault == TWO_ELLIPSES:
+        raise IndexError(f"{prefix}an index may contain '...' once, got it more than once")
+    if plan.fault == MASK_SHAPE:
+        raise IndexError(f"{prefix}a mask of shape {(<Tensor>read[plan.item]).shape} does not fit a tensor of shape "
+                         f"{t.shape}: axis {plan.axis} has size {plan.size}")
+    if plan.fault == NO_BROADCAST:
+        shapes = [str(as_tuple(items[i].ndim, items[i].shape)) if items[i].kind == ARRAY else f"({items[i].count},)"
+                  for i in range(len(read)) if items[i].kind >= ARRAY]
+        raise IndexError(f"{prefix}index arrays do not broadcast: their shapes are {', '.join(shapes)}")
+    raise IndexError(f"{prefix}at most 64 dimensions are supported, this index makes more")
+
+
+cdef bint _share_bytes(Tensor a, Tensor b) noexcept:
+    """Whether the memory that two tensors span has a byte in common."""
+    cdef Extent ea = extent(a.impl.dl.ndim, a.impl.dl.shape, a.impl.dl.strides)
+    cdef Extent eb = extent(b.impl.dl.ndim, b.impl.dl.shape, b.impl.dl.strides)
+    cdef int64_t wa = item_bytes(a.impl.dl.dtype), wb = item_bytes(b.impl.dl.dtype)
+    return (<size_t>a.impl.dl.data + ea.low * wa < <size_t>b.impl.dl.data + eb.high * wb and
+            <size_t>b.impl.dl.data + eb.low * wb < <size_t>a.impl.dl.data + ea.high * wa)
+
+
+cdef Tensor _spread_indices(Tensor given, int ndim, const int64_t* shape, Tensor written, str func):
+    """An index array as int64, in C order, of the shape that all index arrays share; itself when it is that.
+
+    `written` is None, or the tensor whose memory must not be that of the indices.
+    """
+    cdef int64_t strides[64]
+    cdef DLTensor spread = given.impl.dl
+    cdef CastOptions options
+    cdef Tensor made
+    cdef Status status
+    cdef bint same = given.impl.dl.ndim == ndim, wide = type_of(given.impl.dl.dtype) == type_int64
+    cdef int d
+    for d in range(ndim if same else 0):
+        same = same and given.impl.dl.shape[d] == shape[d]
+    if (same and wide and is_contiguous(ndim, given.impl.dl.shape, given.impl.dl.strides) and
+            (written is None or not _share_bytes(given, written))):
+        return given
+    broadcast_strides(given.impl.dl.ndim, given.impl.dl.shape, given.impl.dl.strides, ndim, shape, TRAILING, strides)
+    spread.ndim = ndim
+    spread.shape = <int64_t*>shape
+    spread.strides = strides
+    made = _new_indices(ndim, shape, func)
+    options.rounding = TRUNCATE
+    options.saturate = True     # uint64 beyond int64 must not become negative, which would count from the end
+    options.scaled = False
+    options.scale, options.offset = 1.0, 0.0
+    with nogil:
+        if wide:
+            copy_tensor(made.impl.dl, spread, False)  # into new memory: there is no overlap that needs a temporary
+        else:
+            status = cast_tensor(made.impl.dl, spread, options, 0)
+    check_status(status, func)
+    return made
+
+
+cdef char* _first(const IndexPlan* plan, Tensor t) noexcept:
+    """The first element that a plan reaches. Strides of an empty tensor may be anything: they lead nowhere."""
+    if numel(t.impl.dl.ndim, t.impl.dl.shape) == 0:
+        return <char*>t.impl.dl.data
+    return <char*>t.impl.dl.data + plan.offset * item_bytes(t.impl.dl.dtype)
+
+
+cdef int _describe(Indexed* x, const IndexPlan* plan, Tensor t, list arrays) except -1:
+    """The side of the tensor."""
+    cdef int k
+    x.tensor = _first(plan, t)
+    x.width = item_bytes(t.impl.dl.dtype)
+    x.outer, x.inner, x.spread = plan.outer, plan.inner, 0
+    memcpy(x.outer_shape, plan.outer_shape, plan.outer * sizeof(int64_t))
+    memcpy(x.outer_tensor, plan.outer_strides, plan.outer * sizeof(int64_t))
+    memcpy(x.inner_shape, plan.inner_shape, plan.inner * sizeof(int64_t))
+    memcpy(x.inner_tensor, plan.inner_strides, plan.inner * sizeof(int64_t))
+    x.count = numel(plan.spread, plan.spread_shape)
+    x.arrays = plan.arrays
+    for k in range(plan.arrays):
+        x.array[k].data = <const int64_t*>(<Tensor>arrays[k]).impl.dl.data
+        x.array[k].size = plan.array[k].size
+        x.array[k].stride = plan.array[k].stride
+    return 0
+
+
+cdef int _describe_dense(Indexed* x, const IndexPlan* plan, const DLTensor* dense, const int64_t* strides) except -1:
+    """The side of what is read or written one after the other; False when its positions have no single stride."""
+    cdef int64_t shape[64]
+    cdef int64_t steps[64]
+    cdef int64_t* each[1]
+    cdef int n
+    x.dense = <char*>dense.data
+    memcpy(x.outer_dense, strides, plan.outer * sizeof(int64_t))
+    memcpy(x.inner_dense, strides + plan.outer + plan.spread, plan.inner * sizeof(int64_t))
+    memcpy(shape, plan.spread_shape, plan.spread * sizeof(int64_t))
+    memcpy(steps, strides + plan.outer, plan.spread * sizeof(int64_t))
+    each[0] = steps
+    n = coalesce(plan.spread, shape, 1, each)
+    x.dense_step = steps[0] if n == 1 else 0
+    return n <= 1
+
+
+cdef bint _takes_whole_mask(const IndexPlan* plan, const KeyItem* items, Tensor t) noexcept:
+    """The key is one mask of all dimensions of a tensor in C order, whose elements are as wide as a register has them.
+
+    A False beside a mask leaves nothing of what it selects.
+    """
+    cdef int64_t width = item_bytes(t.impl.dl.dtype)
+    return (plan.arrays == 1 and plan.array[0].part < 0 and plan.outer == 0 and plan.inner == 0 and
+            plan.spread == 1 and plan.spread_shape[0] == items[plan.array[0].item].count and
+            (plan.array[0].stride == 1 or plan.array[0].size <= 1) and
+            width <= 16 and width & (width - 1) == 0)
+
+
+cdef list _make_arrays(const IndexPlan* plan, list read, list masks, Tensor written, str func):
+    """What each index array of a plan is in memory."""
+    cdef int k, item = -1
+    cdef Tensor given
+    cdef list arrays = [], parts = []
+    for k in range(plan.arrays):
+        given = read[plan.array[k].item]
+        if masks[plan.array[k].item] is not None:
+            if plan.array[k].item != item:
+                item = plan.array[k].item
+                parts = (_positions(masks[item], 1, &plan.array[k].size, func) if plan.array[k].part < 0 else
+                         _positions(masks[item], given.impl.dl.ndim, given.impl.dl.shape, func))
+            given = parts[max(0, plan.array[k].part)]
+        arrays.append(_spread_indices(given, plan.spread, plan.spread_shape, written, func))
+    return arrays
+
+
+cdef int _plan(Tensor t, KeyItem* items, list read, list masks, IndexPlan* plan, str prefix, str func) except -1:
+    """Masks packed, and the plan of a key."""
+    cdef Py_ssize_t i
+    cdef Tensor given
+    check_host(t, func)
+    for i in range(len(read)):
+        masks.append(None)
+        if items[i].kind == MASK or items[i].kind == ARRAY:
+            given = read[i]
+            check_host(given, func)
+            if items[i].kind == MASK:
+                mask = _pack(given, type_bool, func)
+                masks[i] = mask
+                items[i].count = (<_Mask>mask).count
+    if not plan_index(t.impl.dl.ndim, t.impl.dl.shape, t.impl.dl.strides, <int>len(read), items, plan):
+        _raise_fault(plan, items, read, t, prefix)
+    return 0
+
+
+cdef Tensor _view(Tensor t, list read):
+    """The view that a key names in which nothing but integers, slices, None and Ellipsis was found."""
+    cdef Place place
+    if locate(&t.impl.dl, tuple(read), &place):
+        raise IndexError(f"an index must be {_kinds}")
+    return view_of(t, &place)
+
+
+# -- reading ----------------------------------------------------------------------------------------------------------
+
+cdef inline bint _is_plain(Tensor t) noexcept:
+    return (t.impl.dl.device.device_type == kDLCPU and t.impl.dl.ndim > 0 and t.impl.dl.dtype.bits >= 8 and
+            is_contiguous(t.impl.dl.ndim, t.impl.dl.shape, t.impl.dl.strides))
+
+
+cdef inline bint _same_shape(Tensor a, Tensor b) noexcept:
+    cdef int d
+    if a.impl.dl.ndim != b.impl.dl.ndim:
+        return False
+    for d in range(a.impl.dl.ndim):
+        if a.impl.dl.shape[d] != b.impl.dl.shape[d]:
+            return False
+    return True
+
+
+cdef inline bint _is_short_mask(Tensor t, Tensor key, int64_t n, int64_t width) noexcept:
+    return n <= SHORT_MASK and width <= 16 and width & (width - 1) == 0 and _same_shape(t, key)
+
+
+cdef Tensor _short(Tensor t, Tensor key):
+    """Few elements or rows by one index array or mask, all in C order, without a plan; None for everything else."""
+    cdef int64_t shape[64]
+    cdef uint64_t words[64]
+    cdef int64_t before[2]
+    cdef int64_t width = item_bytes(t.impl.dl.dtype), row = width, n, count
+    cdef int d, type = type_of(key.impl.dl.dtype), ndim = key.impl.dl.ndim
+    cdef Tensor made
+    if not _is_plain(t) or not _is_plain(key):
+        return None
+    n = numel(ndim, key.impl.dl.shape)
+    if type == type_int64:
+        if ndim + t.impl.dl.ndim > 64:
+            return None
+        for d in range(ndim):
+            shape[d] = key.impl.dl.shape[d]
+        for d in range(1, t.impl.dl.ndim):
+            shape[ndim + d - 1] = t.impl.dl.shape[d]
+            row *= t.impl.dl.shape[d]
+        if row == 0 or n > SHORT_BYTES // row:
+            return None
+        made = new_empty(ndim + t.impl.dl.ndim - 1, shape, t.impl.dl.dtype, _HOST, "__getitem__")
+        count = gather_rows(<char*>made.impl.dl.data, <const char*>t.impl.dl.data, <const int64_t*>key.impl.dl.data, n,
+                            t.impl.dl.shape[0], row)
+        return made if count == n else None
+    if type != type_bool or not _is_short_mask(t, key, n, width):
+        return None
+    count = pack_mask(key.impl.dl.data, 1, 255, n, words, before)
+    made = new_empty(1, &count, t.impl.dl.dtype, _HOST, "__getitem__")
+    compress(made.impl.dl.data, t.impl.dl.data, width, n, words, before)
+    return made
+
+
+cdef object _get(Tensor t, object key):
+    if type(key) is Tensor:
+        made = _short(t, <Tensor>key)
+        if made is not None:
+            return made
+    return _read(t, key, "__getitem__", "", False)
+
+
+cdef Tensor _read(Tensor t, object key, str func, str prefix, bint copy):
+    """What a key selects: a view for a basic key, unless `copy`, else a new tensor."""
+    cdef KeyItem items[192]
+    cdef IndexPlan plan
+    cdef Indexed x
+    cdef BadIndex bad
+    cdef _Mask mask
+    cdef list read = [], masks = []
+    cdef int64_t width = item_bytes(t.impl.dl.dtype)
+    cdef Tensor made
+    cdef char* source
+    if not _read_key(key, items, read, func):
+        made = _view(t, read)
+        return copied(made, func) if copy else made
+    if is_packed(t.impl.dl.dtype, t.impl.flags):
+        _plan(t, items, read, masks, &plan, prefix, func)
+        return _unpacked(t, func)[tuple(read)].astype(t.dtype)
+    _plan(t, items, read, masks, &plan, prefix, func)
+    if t.impl.flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED:
+        made = new_padded(plan.ndim, plan.shape, t.impl.dl.dtype, func)
+    else:
+        made = new_empty(plan.ndim, plan.shape, t.impl.dl.dtype, _HOST, func)
+    if _takes_whole_mask(&plan, items, t):
+        mask = masks[plan.array[0].item]
+        source = _first(&plan, t)
+        with nogil:
+            compress(made.impl.dl.data, source, width, mask.n, mask.bits, mask.counts)
+        return made
+    arrays = _make_arrays(&plan, read, masks, None, func)
+    _describe(&x, &plan, t, arrays)
+    _describe_dense(&x, &plan, &made.impl.dl, made.impl.dl.strides)
+    bad = _run(&x, READ, 0, made.nbytes)
+    if bad.at >= 0:
+        _raise_bad(bad, &plan, read, prefix)
+    return made
+
+
+cdef Tensor _unpacked(Tensor t, str func):
+    """The elements of a packed tensor with a byte each."""
+    if type_of(t.impl.dl.dtype) < 0:
+        raise TypeError(f"{func}: elements of {t.dtype} share bytes, and index arrays and masks cannot name them; use "
+                        f"integers and slices")
+    return t.astype(t.dtype, padded=True)
+
+
+cdef BadIndex _run(Indexed* x, int op, int type, int64_t bytes) noexcept:
+    cdef BadIndex bad
+    if bytes + x.count * 8 > KEEP_GIL_BYTES:
+        with nogil:
+            bad = gather(x) if op == READ else scatter(x) if op == WRITE else accumulate(x, op, type)
+        return bad
+    return gather(x) if op == READ else scatter(x) if op == WRITE else accumulate(x, op, type)
+
+
+# -- writing ----------------------------------------------------------------------------------------------------------
+
+cdef bint _short_write(Tensor t, Tensor key, object value) except -1:
+    """Few elements by one index array or mask, all in C order, without a plan; False when it is for `_write`."""
+    cdef uint64_t words[64]
+    cdef int64_t before[2]
+    cdef char element[32]
+    cdef int64_t width = item_bytes(t.impl.dl.dtype), n, count, step = 0
+    cdef int kind = type_of(key.impl.dl.dtype)
+    cdef const char* source = element
+    cdef Tensor given
+    if not _is_plain(t) or not _is_plain(key):
+        return False
+    n = numel(key.impl.dl.ndim, key.impl.dl.shape)
+    if kind == type_bool:
+        if not _is_short_mask(t, key, n, width):
+            return False
+    elif kind != type_int64 or n > SHORT_MASK or t.impl.dl.ndim != 1 or width > 16 or width & (width - 1) != 0:
+        return False
+    check_writable(&t.impl.dl, t.impl.flags, "__setitem__")
+    if type(value) is Tensor:
+        given = value
+        if (not _is_plain(given) or given.impl.dl.dtype.code != t.impl.dl.dtype.code or
+                given.impl.dl.dtype.bits != t.impl.dl.dtype.bits or
+                given.impl.dl.dtype.lanes != t.impl.dl.dtype.lanes or
+                _share_bytes(given, t) or kind == type_int64 and not _same_shape(given, key) or
+                kind == type_bool and given.impl.dl.ndim != 1):
+            return False
+        source = <const char*>given.impl.dl.data
+        step = 1
+    elif PyFloat_CheckExact(value) or PyLong_CheckExact(value):
+        store_python(element, 0, value, t.impl.dl.dtype, True, "__setitem__")
+    else:
+        return False
+    if kind == type_int64:
+        return scatter_few(<char*>t.impl.dl.data, source, step, width, <const int64_t*>key.impl.dl.data, n,
+                           t.impl.dl.shape[0]) == n
+    count = pack_mask(key.impl.dl.data, 1, 255, n, words, before)
+    if step != 0 and given.impl.dl.shape[0] != count:
+        return False
+    expand(t.impl.dl.data, source, step, width, n, words, before)
+    return True
+
+
+cdef int _set(Tensor t, object key, object value) except -1:
+    if type(key) is Tensor and _short_write(t, <Tensor>key, value):
+        return 0
+    return _write(t, key, value, WRITE, "__setitem__", "")
+
+
+cdef int _write(Tensor t, object key, object value, int op, str func, str prefix) except -1:
+    """Write to what a key selects, or with an operation join it with what is there."""
+    cdef KeyItem items[192]
+    cdef IndexPlan plan
+    cdef list read = [], masks = []
+    cdef int64_t strides[64]
+    cdef Tensor source, whole, view
+    cdef bint indexed = _read_key(key, items, read, func)
+    if not isinstance(value, (bool, int, float, complex)) and type(value) is not Tensor:
+        value = _assignable(value, t, func)
+    if not indexed:
+        view = _view(t, read)
+        if op == WRITE:
+            return assign(view, value, func)
+        return _join(view, value, op, func)
+    check_host(t, func)
+    check_writable(&t.impl.dl, t.impl.flags, func)
+    if is_packed(t.impl.dl.dtype, t.impl.flags):
+        whole = _unpacked(t, func)
+        _write(whole, tuple(read), value, op, func, prefix)
+        return assign(t, whole, func)
+    _plan(t, items, read, masks, &plan, prefix, func)
+    source = _as_source(t, value, func)
+    if not broadcast_strides(source.impl.dl.ndim, source.impl.dl.shape, source.impl.dl.strides, plan.ndim, plan.shape,
+                             TRAILING, strides):
+        raise ValueError(f"{func}: shape {source.shape} does not broadcast to {as_tuple(plan.ndim, plan.shape)}")
+    _write_planned(t, items, &plan, read, masks, source, strides, op, func, prefix)
+    return 0
+
+
+cdef object _assignable(object value, Tensor t, str func):
+    """A value that is no number and no tensor of ours, as one."""
+    return operations.assignable(value, t.dtype, func)
+
+
+cdef Tensor _as_source(Tensor t, object value, str func):
+    """A value as elements of the dtype of `t`, on the host, in memory that `t` does not have."""
+    cdef Tensor made, source
+    if type(value) is Tensor:
+        source = value
+        if (source.impl.dl.device.device_type == kDLCPU and not _share_bytes(source, t) and
+                source.impl.dl.dtype.code == t.impl.dl.dtype.code and
+                source.impl.dl.dtype.bits == t.impl.dl.dtype.bits and
+                source.impl.dl.dtype.lanes == t.impl.dl.dtype.lanes and
+                not (source.impl.flags ^ t.impl.flags) & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED):
+            return source
+        made = _new_like(t, source.impl.dl.ndim, source.impl.dl.shape, func)
+        assign(made, source, func)
+        return made
+    made = _new_like(t, 0, NULL, func)
+    assign_scalar(made, value, func)
+    return made
+
+
+cdef Tensor _new_like(Tensor t, int ndim, const int64_t* shape, str func):
+    if t.impl.flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED:
+        return new_padded(ndim, shape, t.impl.dl.dtype, func)
+    return new_empty(ndim, shape, t.impl.dl.dtype, _HOST, func)
+
+
+cdef int _write_planned(Tensor t, KeyItem* items, const IndexPlan* plan, list read, list masks, Tensor source,
+                        const int64_t* strides, int op, str func, str prefix) except -1:
+    cdef Indexed x
+    cdef BadIndex bad
+    cdef _Mask mask
+    cdef Tensor spread
+    cdef Place place
+    cdef int64_t width = item_bytes(t.impl.dl.dtype), step
+    cdef int type = type_of(t.impl.dl.dtype)
+    cdef char* target
+    if op == WRITE and _takes_whole_mask(plan, items, t):
+        mask = masks[plan.array[0].item]
+        step = strides[0] if mask.count > 1 else 1
+        if step == 0 or step == 1:
+            target = _first(plan, t)
+            with nogil:
+                expand(target, source.impl.dl.data, step, width, mask.n, mask.bits, mask.counts)
+            return 0
+    arrays = _make_arrays(plan, read, masks, t, func)
+    _describe(&x, plan, t, arrays)
+    if not _describe_dense(&x, plan, &source.impl.dl, strides):
+        place.ndim = plan.ndim
+        place.offset = 0
+        memcpy(place.shape, plan.shape, plan.ndim * sizeof(int64_t))
+        memcpy(place.strides, strides, plan.ndim * sizeof(int64_t))
+        spread = copied(view_of(source, &place), func)
+        source = spread
+        _describe_dense(&x, plan, &source.impl.dl, source.impl.dl.strides)
+    if x.count > 65536:
+        with nogil:
+            bad = check_indices(x)
+    else:
+        bad = check_indices(x)
+    if bad.at < 0:
+        bad = _run(&x, op, type, numel(plan.ndim, plan.shape) * width)
+    if bad.at >= 0:
+        _raise_bad(bad, plan, read, prefix)
+    return 0
+
+
+# -- accumulation -----------------------------------------------------------------------------------------------------
+
+cdef int _join(Tensor view, object value, int op, str func) except -1:
+    """What `_write` does where a basic key selects every element once: a row of positions of which there is one."""
+    return _write(view, (True, Ellipsis), value, op, func, f"{func}: ")
+
+
+def _accumulate(x, indices, values, int op, str func):
+    cdef Tensor t = view_any(x, False, func)
+    cdef int type
+    if t is None:
+        raise TypeError(f"{func}: expected a writable tensor, got {_class_of(x)}")
+    type = type_of(t.impl.dl.dtype)
+    if type < 0 or type >= computed_types or compute_type(op, type) != type:
+        raise TypeError(f"{func}: not defined for {t.dtype}")
+    check_writable(&t.impl.dl, t.impl.flags, func, "x")
+    _write(t, indices, values, op, func, f"{func}: ")
+    return x
+
+
+def add_at(x, indices, values, /):
+    """Add values to the elements that an index selects, in place; an element that is named twice gets both.
+
+    ``x[indices] += values`` adds once to each element. Positions are taken in C order, and every sum is rounded to the
+    dtype of `x`: the result does not depend on the number of threads.
+
+    Parameters
+    ----------
+    x : array_like
+        Writable tensor.
+    indices : index
+        Key as in ``x[...]``: integers, slices, index arrays, masks, or a tuple of them.
+    values : array_like or number
+        Broadcast to the shape of ``x[indices]`` and converted to the dtype of `x`.
+
+    Returns
+    -------
+    array_like
+        `x` itself.
+
+    Raises
+    ------
+    IndexError
+        An index is out of range; nothing is written then.
+    ValueError
+        `values` does not broadcast, or `x` is read-only or its elements share memory.
+    TypeError
+        `x` has a dtype that cannot be added.
+    OverflowError
+        A Python integer is outside the dtype.
+    DeviceError
+        The host cannot reach the memory.
+
+    See Also
+    --------
+    maximum_at : Maximum instead of a sum.
+    minimum_at : Minimum instead.
+
+    Examples
+    --------
+    >>> dl.add_at(dl.zeros(3), dl.asarray([0, 2, 0]), dl.asarray([1.0, 2.0, 3.0])).tolist()
+    [4.0, 0.0, 2.0]
+    """
+    return _accumulate(x, indices, values, op_add, "add_at")
+
+
+def maximum_at(x, indices, values, /):
+    """Raise the elements that an index selects to values where these are larger, in place.
+
+    Parameters
+    ----------
+    x : array_like
+        Writable tensor.
+    indices : index
+        Key as in ``x[...]``.
+    values : array_like or number
+        Broadcast to the shape of ``x[indices]`` and converted to the dtype of `x`. NaN wins.
+
+    Returns
+    -------
+    array_like
+        `x` itself.
+
+    Raises
+    ------
+    IndexError
+        An index is out of range; nothing is written then.
+    ValueError
+        `values` does not broadcast, or `x` is read-only or its elements share memory.
+    TypeError
+        `x` has a dtype without order.
+    OverflowError
+        A Python integer is outside the dtype.
+    DeviceError
+        The host cannot reach the memory.
+
+    See Also
+    --------
+    minimum_at : Minimum instead.
+    add_at : Sum instead.
+
+    Examples
+    --------
+    >>> dl.maximum_at(dl.asarray([5, 5]), dl.asarray([0, 0, 1]), dl.asarray([9, 7, 1])).tolist()
+    [9, 5]
+    """
+    return _accumulate(x, indices, values, op_maximum, "maximum_at")
+
+
+def minimum_at(x, indices, values, /):
+    """Lower the elements that an index selects to values where these are smaller, in place.
+
+    Parameters
+    ----------
+    x : array_like
+        Writable tensor.
+    indices : index
+        Key as in ``x[...]``.
+    values : array_like or number
+        Broadcast to the shape of ``x[indices]`` and converted to the dtype of `x`. NaN wins.
+
+    Returns
+    -------
+    array_like
+        `x` itself.
+
+    Raises
+    ------
+    IndexError
+        An index is out of range; nothing is written then.
+    ValueError
+        `values` does not broadcast, or `x` is read-only or its elements share memory.
+    TypeError
+        `x` has a dtype without order.
+    OverflowError
+        A Python integer is outside the dtype.
+    DeviceError
+        The host cannot reach the memory.
+
+    See Also
+    --------
+    maximum_at : Maximum instead of a sum.
+    add_at : Sum instead.
+
+    Examples
+    --------
+    >>> dl.minimum_at(dl.asarray([5, 5]), dl.asarray([0, 0, 1]), dl.asarray([3, 4, 9])).tolist()
+    [3, 5]
+    """
+    return _accumulate(x, indices, values, op_minimum, "minimum_at")
+
+
+# -- functions --------------------------------------------------------------------------------------------------------
+
+cdef Tensor _argument(object x, str name, str func):
+    cdef Tensor t = view_any(x, None, func)
+    if t is None:
+        raise TypeError(f"{func}: {name} must be a tensor or an object with __dlpack__, got {_class_of(x)}; asarray() "
+                        f"reads sequences")
+    return t
+
+
+cdef Tensor _indices_argument(object indices, str func):
+    """Positions as a tensor of integers; sequences are read."""
+    cdef Tensor t
+    cdef int type
+    if isinstance(indices, (list, tuple, range)) or PyLong_CheckExact(indices):
+        t = _from_list(indices)
+    else:
+        t = _argument(indices, "indices", func)
+    type = type_of(t.impl.dl.dtype)
+    if type < 0 or type >= computed_types or kind_order(type) != 1:
+        raise IndexError(f"{func}: indices must be integers, got {t.dtype}")
+    return t
+
+
+cdef int _read_axis(object axis, int ndim, str func) except -1:
+    try:
+        at = PyNumber_Index(axis)
+    except TypeError:
+        raise TypeError(f"{func}: axis must be an integer, got {_class_of(axis)}") from None
+    if not -ndim <= at < ndim:
+        raise IndexError(f"{func}: axis {shown(at)} is out of range for {ndim} dimensions")
+    return at % ndim
+
+
+cdef object _deliver(Tensor made, object out, Tensor target, str func):
+    """A result, or `out` after it was written there."""
+    cdef int to, type
+    if target is None:
+        return made
+    if made.shape != target.shape:
+        raise ValueError(f"{func}: the result has shape {made.shape}, out has {target.shape}")
+    to, type = type_of(target.impl.dl.dtype), type_of(made.impl.dl.dtype)
+    if made.dtype != target.dtype and (to < 0 or type < 0 or promote(type, to) != to):
+        raise TypeError(f"{func}: the result is {made.dtype}, out is {target.dtype}; give an out of that dtype, or use "
+                        f"cast()")
+    assign(target, made, func)
+    return out
+
+
+cdef Tensor _output(object out, str func):
+    cdef Tensor target
+    if out is None:
+        return None
+    target = view_any(out, False, func)
+    if target is None:
+        raise TypeError(f"{func}: out must be a tensor or a writable object with __dlpack__, got {_class_of(out)}")
+    check_writable(&target.impl.dl, target.impl.flags, func, "out")
+    return target
+
+
+def take(x, indices, /, *, axis=None, out=None):
+    """Return the elements at positions along an axis, as ``x[..., indices, ...]`` does.
+
+    Parameters
+    ----------
+    x : array_like
+        Tensor, or any object that supports DLPack.
+    indices : array_like of int, or sequence of int
+        Positions, of any shape. Negative ones count from the end.
+    axis : int, optional
+        Dimension to index. It may be left out when `x` has one dimension.
+    out : array_like, optional
+        Writable tensor for the result.
+
+    Returns
+    -------
+    Tensor
+        A copy of the dtype of `x`, with the dimensions of `indices` in place of `axis`; or `out`.
+
+    Raises
+    ------
+    IndexError
+        An index or the axis is out of range, or `indices` are no integers.
+    ValueError
+        `axis` is None and `x` has not one dimension, or `out` has another shape or is read-only.
+    TypeError
+        An argument is no tensor, `axis` no integer, or the dtype of `out` does not hold the result.
+    DeviceError
+        The host cannot read the memory.
+
+    See Also
+    --------
+    take_along_axis : Select elements by one index for each.
+
+    Notes
+    -----
+    Array API 2025.12: ``take``.
+
+    Examples
+    --------
+    >>> dl.take(dl.asarray([[1, 2, 3], [4, 5, 6]]), dl.asarray([2, 0]), axis=1).tolist()
+    [[3, 1], [6, 4]]
+    """
+    cdef Tensor t, target, at
+    cdef int where
+    if type(x) is Tensor and type(indices) is Tensor and axis is None and out is None:
+        t, at = x, indices
+        if t.impl.dl.ndim == 1 and type_of(at.impl.dl.dtype) == type_int64:
+            made = _short(t, at)
+            if made is not None:
+                return made
+    t, target = _argument(x, "x", "take"), _output(out, "take")
+    if axis is None:
+        if t.impl.dl.ndim != 1:
+            raise ValueError(f"take: axis may be None for one dimension only, x has shape {t.shape}; give an axis")
+        where = 0
+    else:
+        where = _read_axis(axis, t.impl.dl.ndim, "take")
+    at = _indices_argument(indices, "take")
+    check_host(at, "take")
+    if at.impl.dl.ndim == 0:
+        key = at.item()
+    else:
+        key = at
+    return _deliver(_read(t, (slice(None),) * where + (key,), "take", "take: ", True), out, target, "take")
+
+
+def take_along_axis(x, indices, /, *, axis=-1, out=None):
+    """Return elements whose position along an axis is given one by one, as `argsort` and `argmax` give them.
+
+    Parameters
+    ----------
+    x : array_like
+        Tensor, or any object that supports DLPack.
+    indices : array_like of int
+        Positions, with as many dimensions as `x`, which broadcast except for `axis`. Negative ones count from the end.
+    axis : int, default -1
+        Dimension to index.
+    out : array_like, optional
+        Writable tensor for the result.
+
+    Returns
+    -------
+    Tensor
+        A copy of the dtype of `x`, with the extent of `indices` along `axis`; or `out`.
+
+    Raises
+    ------
+    IndexError
+        An index or the axis is out of range, or `indices` are no integers.
+    ValueError
+        The numbers of dimensions differ, the other dimensions do not broadcast, or `out` has another shape or is
+        read-only.
+    TypeError
+        An argument is no tensor, `axis` no integer, or the dtype of `out` does not hold the result.
+    DeviceError
+        The host cannot read the memory.
+
+    See Also
+    --------
+    take : Select elements at positions along an axis.
+
+    Notes
+    -----
+    Array API 2025.12: ``take_along_axis``.
+
+    Examples
+    --------
+    >>> dl.take_along_axis(dl.asarray([[3, 1], [2, 4]]), dl.asarray([[1], [0]])).tolist()
+    [[1], [2]]
+    """
+    func = "take_along_axis"
+    cdef Tensor t = _argument(x, "x", func), target = _output(out, func), at = _indices_argument(indices, func), made
+    cdef Tensor packed = None
+    cdef int where = _read_axis(axis, t.impl.dl.ndim, func), d
+    cdef int64_t shape[64]
+    cdef IndexPlan plan
+    cdef Indexed indexed
+    cdef BadIndex bad
+    if at.impl.dl.ndim != t.impl.dl.ndim:
+        raise ValueError(f"{func}: x has shape {t.shape}, indices have {at.shape}; expected as many dimensions")
+    for d in range(t.impl.dl.ndim):
+        shape[d] = at.impl.dl.shape[d]
+        if d != where and shape[d] == 1:
+            shape[d] = t.impl.dl.shape[d]
+        if d != where and shape[d] != t.impl.dl.shape[d] and t.impl.dl.shape[d] != 1:
+            raise ValueError(f"{func}: x has shape {t.shape}, indices have {at.shape}, which do not broadcast along "
+                             f"axis {d}")
+    check_host(t, func)
+    check_host(at, func)
+    if is_packed(t.impl.dl.dtype, t.impl.flags):
+        packed, t = t, _unpacked(t, func)
+    made = _new_like(t, t.impl.dl.ndim, shape, func)
+    plan.offset = 0
+    plan.outer = plan.inner = 0
+    plan.spread = t.impl.dl.ndim
+    memcpy(plan.spread_shape, shape, plan.spread * sizeof(int64_t))
+    plan.arrays = 1
+    plan.array[0].item = 0
+    plan.array[0].axis = where
+    plan.array[0].size = t.impl.dl.shape[where]
+    plan.array[0].stride = t.impl.dl.strides[where]
+    arrays = [_spread_indices(at, plan.spread, shape, None, func)]
+    _describe(&indexed, &plan, t, arrays)
+    _describe_dense(&indexed, &plan, &made.impl.dl, made.impl.dl.strides)
+    indexed.spread = plan.spread
+    memcpy(indexed.spread_shape, shape, plan.spread * sizeof(int64_t))
+    for d in range(plan.spread):
+        indexed.spread_tensor[d] = 0 if d == where or t.impl.dl.shape[d] == 1 else t.impl.dl.strides[d]
+    bad = _run(&indexed, READ, 0, made.nbytes)
+    if bad.at >= 0:
+        _raise_bad(bad, &plan, [at], f"{func}: ")
+    if packed is not None:
+        made = made.astype(packed.dtype)
+    return _deliver(made, out, target, func)
+
+
+def nonzero(x, /):
+    """Return where elements differ from 0, as one tensor of indices for each dimension, in C order.
+
+    Parameters
+    ----------
+    x : array_like
+        Tensor, or any object that supports DLPack.
+
+    Returns
+    -------
+    tuple of Tensor
+        int64 indices along each dimension; ``x[nonzero(x)]`` are the elements.
+
+    Raises
+    ------
+    ValueError
+        `x` has no dimensions.
+    TypeError
+        `x` is no tensor, or its dtype has no arithmetic.
+    DeviceError
+        The host cannot read the memory.
+
+    Notes
+    -----
+    Array API 2025.12: ``nonzero``.
+
+    Examples
+    --------
+    >>> [at.tolist() for at in dl.nonzero(dl.asarray([[0, 5], [7, 0]]))]
+    [[0, 1], [1, 0]]
+    """
+    cdef Tensor t = _argument(x, "x", "nonzero"), made
+    cdef int type = type_of(t.impl.dl.dtype)
+    cdef uint64_t words[64]
+    cdef int64_t before[2]
+    cdef int64_t* to[1]
+    cdef int64_t n, count
+    if t.impl.dl.ndim == 0:
+        raise ValueError("nonzero: a tensor of 0 dimensions has no indices; reshape it to (1,), or compare it with 0")
+    if type < 0 or type >= computed_types:
+        raise TypeError(f"nonzero: {t.dtype} has no arithmetic; convert with astype() first")
+    check_host(t, "nonzero")
+    if (t.impl.dl.ndim == 1 and t.impl.dl.shape[0] <= SHORT_MASK and
+            (t.impl.dl.strides[0] == 1 or t.impl.dl.shape[0] <= 1)):
+        n = t.impl.dl.shape[0]
+        count = pack_mask(t.impl.dl.data, type_table[type].bytes, _significant(type), n, words, before)
+        made = _new_indices(1, &count, "nonzero")
+        to[0] = <int64_t*>made.impl.dl.data
+        mask_positions(to, 1, t.impl.dl.shape, n, words, before)
+        return (made,)
+    return tuple(_positions(_pack(t, type, "nonzero"), t.impl.dl.ndim, t.impl.dl.shape, "nonzero"))
+
+
+cdef object _take(object x, object indices, object axis):
+    return take(x, indices, axis=axis)
+
+
+cdef object _nonzero(object x):
+    return nonzero(x)
+
+
+operations.get_indexed = _get
+operations.set_indexed = _set
+operations.take = _take
+operations.nonzero = _nonzero
