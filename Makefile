@@ -116,6 +116,7 @@ bench: $(VENV)/peers install
 	$(RUN) benchmarks/bench_layout.py --json build/bench/layout.json --plot build/bench/layout.png
 	$(RUN) benchmarks/bench_indexing.py --json build/bench/indexing.json --plot build/bench/indexing.png
 	$(RUN) benchmarks/bench_gemm.py --json build/bench/gemm.json --plot build/bench/gemm.png
+	$(RUN) benchmarks/bench_reductions.py --json build/bench/reductions.json --plot build/bench/reductions.png
 
 # help: make sanitize     the tests again under AddressSanitizer and UndefinedBehaviorSanitizer
 sanitize: $(VENV)/light
@@ -134,6 +135,12 @@ fuzz: $(VENV)/light install
 	tools/fuzz.sh $(RUNS)
 	$(RUN) fuzz/calls_fuzzer.py --rounds $(CALLS)
 	$(RUN) fuzz/calls_fuzzer.py --rounds 40 --threads 4
+
+# help: make reductions-exact  random sums, means and variances against exact arithmetic; CASES=1000000 SEED=1
+CASES ?= 1000000
+.PHONY: reductions-exact
+reductions-exact: $(VENV)/light install
+	$(RUN) fuzz/exact_reductions.py --cases $(CASES) --seed $(SEED)
 
 # help: make fuzz-peers   the calls with tensors of PyTorch too: those that it refuses to export, and storages that it swaps
 fuzz-peers: $(VENV)/peers install

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import dltensor as dl
 from dltensor._core.types import COMPUTED, DTYPES
+from dltensor._ops.reductions import REDUCTIONS
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "operations.md"
 RESULTS = {"same": "its dtype", "mask": "bool", "part": "its dtype, real for complex"}
@@ -48,7 +49,7 @@ int8 float32 float16 float16
   under their own name or the name of the array API: `concatenate`, `stack`, `where`, `reshape`, `clip`, `full_like` and
   similar functions.
 - Everything else is left to NumPy, which computes on the same memory and returns arrays and scalars: functions that
-  dltensor does not have (`numpy.mean`, `numpy.cbrt`, ufuncs of other packages), parameters that it does not have
+  dltensor does not have (`numpy.median`, `numpy.cbrt`, ufuncs of other packages), parameters that it does not have
   (`dtype=`, `where=`, `order=`), and dtypes that it refuses. An `out` that is a tensor is written and returned.
 - Methods of ufuncs, such as `numpy.add.reduce`, raise TypeError; pass `t.numpy()`.
 - Array types of other libraries that implement `__array_ufunc__` or `__array_function__` are asked. Masked arrays and
@@ -58,15 +59,51 @@ int8 float32 float16 float16
 import numpy as np
 
 t = dl.asarray([1.0, 8.0])
-for made in (np.sqrt(t), np.float64(2) * t, np.stack([t, t]), np.cbrt(t), np.mean(t)):
+for made in (np.sqrt(t), np.float64(2) * t, np.stack([t, t]), np.sum(t), np.cbrt(t)):
     print(type(made).__name__, made.dtype, made.tolist())
 ```
 ```text
 Tensor float32 [1.0, 2.8284270763397217]
 Tensor float32 [2.0, 16.0]
 Tensor float32 [[1.0, 8.0], [1.0, 8.0]]
+Tensor float32 9.0
 ndarray float32 [1.0, 2.0]
-float32 float32 4.5
+```
+"""
+
+REDUCTION_RESULTS = {
+    "wide": "its dtype; int64 or uint64 for bool and integers",
+    "same": "its dtype",
+    "real": "its dtype; float32 for bool and integers",
+    "part": "its dtype; real for complex, float32 for bool and integers",
+    "mask": "bool",
+    "index": "int64",
+}
+REDUCTIONS_HEAD = """## Reductions
+The rows of [`reductions.h`](../src/dltensor/native/ops/reductions.h). Every reduction takes any DLPack object, `axis`
+(an integer, a tuple of integers, or None for all; `argmax` and `argmin` take one), `keepdims` and `out`.
+
+- **Sums and means of floats are exact and rounded once**, those of float16, bfloat16 and complex dtypes too: no
+  intermediate result overflows or is rounded. `var` and `std` of floats of 16 and 32 bits are correctly rounded; of
+  float64 they are within one unit in the last place. The divisor of `var` is the float64 nearest to the number of
+  elements less `correction`.
+- **The bits never depend on the layout, the order of the axes, threads or the processor.** Products of floats multiply
+  in one fixed order; float32 and narrower are multiplied in float64 and rounded once.
+- Integers are summed in 64 bits, which wrap; `saturate=True` keeps the dtype and gives the exact value, clamped.
+- `sum` of negative zeros is -0.0, and of no element 0.0. `max` and `min` give NaN where there is one, and 0.0 is above
+  -0.0. `argmax` and `argmin` take -0.0 and 0.0 as equal. `var` is NaN when nothing is left of the divisor.
+
+```python
+t = dl.asarray([1e30, 1.0, -1e30])
+print(dl.sum(t).item(), dl.mean(dl.asarray([1, 2, 6])).item())
+small = dl.asarray([250, 251], dtype="uint8")
+print(dl.sum(small).item(), dl.sum(small, saturate=True).item())
+print(dl.max(dl.asarray([[3, 9], [8, 1]]), axis=1).tolist(), dl.sum(t, where=t == 1).item())
+```
+```text
+1.0 3.0
+501 255
+[9, 8] 1.0
 ```
 """
 
@@ -106,6 +143,20 @@ def page():
             "",
             *table(("name", "operator", "value", "takes", "gives", "saturating", "what it does"), rows),
         ]
+    lines += [REDUCTIONS_HEAD]
+    rows = [
+        (
+            f"`{name}`",
+            f"`{row['text']}`",
+            ", ".join(row["kinds"]),
+            REDUCTION_RESULTS[row["result"]],
+            ", ".join(f"`{one}`" for one in row["takes"]),
+            row["empty"] or "ValueError",
+            row["doc"],
+        )
+        for name, row in REDUCTIONS.items()
+    ]
+    lines += table(("name", "value", "takes", "gives", "parameters", "of no element", "what it does"), rows)
     aliases = [
         (f"`{name}`", f"`{row['row']}`", "yes" if row["swapped"] else "")
         for name, row in dl.OPS.items()

@@ -19,6 +19,7 @@ from pathlib import Path
 
 import dltensor as dl
 from dltensor._core.types import DTYPES, SPELLINGS
+from dltensor._ops.reductions import REDUCTIONS
 
 STUBS = Path(__file__).resolve().parent.parent / "src" / "dltensor"
 WIDTH = 120
@@ -50,6 +51,42 @@ def functions():
             yield "@overload"
             *start, last = definition(name, [*operands, "/", out, *keywords], result, "")
             yield from (*start, last.rstrip(), f'    """{row["doc"]}"""')
+
+
+# What reductions take beside axis, keepdims and out, as annotations.
+REDUCTION_KEYWORDS = {
+    "dtype": "dtype: DTypeLike | None = None",
+    "correction": "correction: float = 0.0",
+    "where": "where: TensorLike | None = None",
+    "initial": "initial: Scalar | None = None",
+    "saturate": "saturate: bool = False",
+}
+
+
+def reduction_parameters(row):
+    """The annotated axis of a reduction, and what comes after `out`."""
+    axis = "axis: int | None = None" if row["one_axis"] else "axis: int | tuple[int, ...] | None = None"
+    return axis, [REDUCTION_KEYWORDS[name] for name in row["takes"]]
+
+
+def reductions():
+    """Two definitions for each reduction, as for functions."""
+    for name, row in REDUCTIONS.items():
+        axis, rest = reduction_parameters(row)
+        for out, result in (("out: None = None", "Tensor"), ("out: _Out", "_Out")):
+            yield "@overload"
+            parameters = ["x: TensorLike", "/", "*", axis, "keepdims: bool = False", out, *rest]
+            *start, last = definition(name, parameters, result, "")
+            yield from (*start, last.rstrip(), f'    """{row["doc"]}"""')
+
+
+def reduction_methods():
+    """The reductions that are methods too."""
+    for name, row in REDUCTIONS.items():
+        if hasattr(dl.Tensor, name):
+            axis, rest = reduction_parameters(row)
+            parameters = ["self", axis, "*", "keepdims: bool = False", "out: Tensor | None = None", *rest]
+            yield from definition(name, parameters, "Tensor")
 
 
 def operators():
@@ -168,6 +205,8 @@ WRITERS = {
     "functions": functions,
     "dtype_names": dtype_names,
     "device_names": device_names,
+    "reductions": reductions,
+    "reduction_methods": reduction_methods,
     "operators": operators,
     "names": names,
     **{kind.__name__: lambda kind=kind: enumeration(kind) for kind in (dl.DeviceType, dl.DataTypeCode, dl.Flags)},

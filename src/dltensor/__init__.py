@@ -29,6 +29,7 @@ from ._core.types import PACKAGE_VERSION as __version__
 from ._ops.array_api import VERSIONS as _VERSIONS
 from ._ops.array_api import info as __array_namespace_info__
 from ._ops.casting import astype, cast, clip, copy, fill, where
+from ._ops.contractions import tensordot, vecdot
 from ._ops.creation import (
     arange,
     empty_like,
@@ -68,8 +69,12 @@ from ._ops.manipulation import (
     unstack,
 )
 from ._ops.matmul import gemm, matmul
+from ._ops.nan_reductions import diff, nanmax, nanmean, nanmin, nanstd, nansum, nanvar
 from ._ops.operands import data_ptr
 from ._ops.promotion import cpu_features, num_threads, result_type, set_num_threads
+from ._ops.reductions import *  # noqa: F403  one name per row of reductions.h
+from ._ops.reductions import __all__ as _REDUCTIONS
+from ._ops.scans import cumulative_prod, cumulative_sum
 from .inspection import inspect, validate
 from .inspection.adapter import adapt
 
@@ -119,8 +124,11 @@ __all__ = [
     "copy",
     "cpu_features",
     "cuda",
+    "cumulative_prod",
+    "cumulative_sum",
     "data_ptr",
     "debug",
+    "diff",
     "e",
     "empty",
     "empty_cache",
@@ -148,6 +156,12 @@ __all__ = [
     "minimum_at",
     "moveaxis",
     "nan",
+    "nanmax",
+    "nanmean",
+    "nanmin",
+    "nanstd",
+    "nansum",
+    "nanvar",
     "newaxis",
     "nonzero",
     "num_threads",
@@ -166,15 +180,18 @@ __all__ = [
     "stack",
     "take",
     "take_along_axis",
+    "tensordot",
     "tile",
     "tril",
     "triu",
     "unstack",
     "validate",
+    "vecdot",
     "where",
     "wrap",
     "zeros",
     "zeros_like",
+    *_REDUCTIONS,
 ]
 _SHOWN = frozenset(__all__)
 _naming.set_module(globals())

@@ -79,6 +79,94 @@ class Tensor:
     ) -> Tensor: ...
     def nonzero(self) -> tuple[Tensor, ...]: ...
 
+    # reductions
+    # rows: reduction_methods
+    def sum(
+        self,
+        axis: int | tuple[int, ...] | None = None,
+        *,
+        keepdims: bool = False,
+        out: Tensor | None = None,
+        dtype: DTypeLike | None = None,
+        where: TensorLike | None = None,
+        initial: Scalar | None = None,
+        saturate: bool = False,
+    ) -> Tensor: ...
+    def prod(
+        self,
+        axis: int | tuple[int, ...] | None = None,
+        *,
+        keepdims: bool = False,
+        out: Tensor | None = None,
+        dtype: DTypeLike | None = None,
+        where: TensorLike | None = None,
+        initial: Scalar | None = None,
+        saturate: bool = False,
+    ) -> Tensor: ...
+    def max(
+        self,
+        axis: int | tuple[int, ...] | None = None,
+        *,
+        keepdims: bool = False,
+        out: Tensor | None = None,
+        where: TensorLike | None = None,
+        initial: Scalar | None = None,
+    ) -> Tensor: ...
+    def min(
+        self,
+        axis: int | tuple[int, ...] | None = None,
+        *,
+        keepdims: bool = False,
+        out: Tensor | None = None,
+        where: TensorLike | None = None,
+        initial: Scalar | None = None,
+    ) -> Tensor: ...
+    def mean(
+        self,
+        axis: int | tuple[int, ...] | None = None,
+        *,
+        keepdims: bool = False,
+        out: Tensor | None = None,
+        where: TensorLike | None = None,
+    ) -> Tensor: ...
+    def var(
+        self,
+        axis: int | tuple[int, ...] | None = None,
+        *,
+        keepdims: bool = False,
+        out: Tensor | None = None,
+        correction: float = 0.0,
+        where: TensorLike | None = None,
+    ) -> Tensor: ...
+    def std(
+        self,
+        axis: int | tuple[int, ...] | None = None,
+        *,
+        keepdims: bool = False,
+        out: Tensor | None = None,
+        correction: float = 0.0,
+        where: TensorLike | None = None,
+    ) -> Tensor: ...
+    def all(
+        self,
+        axis: int | tuple[int, ...] | None = None,
+        *,
+        keepdims: bool = False,
+        out: Tensor | None = None,
+        where: TensorLike | None = None,
+    ) -> Tensor: ...
+    def any(
+        self,
+        axis: int | tuple[int, ...] | None = None,
+        *,
+        keepdims: bool = False,
+        out: Tensor | None = None,
+        where: TensorLike | None = None,
+    ) -> Tensor: ...
+    def argmax(self, axis: int | None = None, *, keepdims: bool = False, out: Tensor | None = None) -> Tensor: ...
+    def argmin(self, axis: int | None = None, *, keepdims: bool = False, out: Tensor | None = None) -> Tensor: ...
+    # end
+
     # copies and other shapes
     def copy(self) -> Tensor: ...
     def clone(self) -> Tensor: ...

@@ -1272,6 +1272,122 @@ cdef class Tensor:
         """
         return operations.nonzero(self)
 
+    # reductions: rows of native/ops/reductions.h, which functions of _ops compute
+
+    def sum(self, axis=None, *, keepdims=False, out=None, dtype=None, where=None, initial=None, saturate=False):
+        """Add the elements; see ``dl.sum``, which says what the parameters are.
+
+        Examples
+        --------
+        >>> dl.asarray([[1, 2], [3, 4]]).sum(0).tolist()
+        [4, 6]
+        """
+        return operations.reduction("sum")(self, axis=axis, keepdims=keepdims, out=out,
+                                           dtype=dtype, where=where, initial=initial, saturate=saturate)
+
+    def prod(self, axis=None, *, keepdims=False, out=None, dtype=None, where=None, initial=None, saturate=False):
+        """Multiply the elements; see ``dl.prod``, which says what the parameters are.
+
+        Examples
+        --------
+        >>> dl.asarray([2, 3, 4]).prod().item()
+        24
+        """
+        return operations.reduction("prod")(self, axis=axis, keepdims=keepdims, out=out,
+                                            dtype=dtype, where=where, initial=initial, saturate=saturate)
+
+    def mean(self, axis=None, *, keepdims=False, out=None, where=None):
+        """Take the arithmetic mean; see ``dl.mean``, which says what the parameters are.
+
+        Examples
+        --------
+        >>> dl.asarray([1.0, 2.0, 6.0]).mean().item()
+        3.0
+        """
+        return operations.reduction("mean")(self, axis=axis, keepdims=keepdims, out=out, where=where)
+
+    def var(self, axis=None, *, keepdims=False, out=None, correction=0.0, where=None):
+        """Take the variance; see ``dl.var``, which says what the parameters are.
+
+        Examples
+        --------
+        >>> dl.asarray([1.0, 3.0]).var().item()
+        1.0
+        """
+        return operations.reduction("var")(self, axis=axis, keepdims=keepdims, out=out, correction=correction,
+                                           where=where)
+
+    def std(self, axis=None, *, keepdims=False, out=None, correction=0.0, where=None):
+        """Take the standard deviation; see ``dl.std``, which says what the parameters are.
+
+        Examples
+        --------
+        >>> dl.asarray([1.0, 3.0]).std(correction=1).item()
+        1.4142135381698608
+        """
+        return operations.reduction("std")(self, axis=axis, keepdims=keepdims, out=out, correction=correction,
+                                           where=where)
+
+    def min(self, axis=None, *, keepdims=False, out=None, where=None, initial=None):
+        """Take the least element; see ``dl.min``, which says what the parameters are.
+
+        Examples
+        --------
+        >>> dl.asarray([[2, 9], [4, 1]]).min(axis=1).tolist()
+        [2, 1]
+        """
+        return operations.reduction("min")(self, axis=axis, keepdims=keepdims, out=out, where=where, initial=initial)
+
+    def max(self, axis=None, *, keepdims=False, out=None, where=None, initial=None):
+        """Take the greatest element; see ``dl.max``, which says what the parameters are.
+
+        Examples
+        --------
+        >>> dl.asarray([[2, 9], [4, 1]]).max(axis=1).tolist()
+        [9, 4]
+        """
+        return operations.reduction("max")(self, axis=axis, keepdims=keepdims, out=out, where=where, initial=initial)
+
+    def all(self, axis=None, *, keepdims=False, out=None, where=None):
+        """Test whether every element is not 0; see ``dl.all``, which says what the parameters are.
+
+        Examples
+        --------
+        >>> dl.asarray([1, 0]).all().item()
+        False
+        """
+        return operations.reduction("all")(self, axis=axis, keepdims=keepdims, out=out, where=where)
+
+    def any(self, axis=None, *, keepdims=False, out=None, where=None):
+        """Test whether any element is not 0; see ``dl.any``, which says what the parameters are.
+
+        Examples
+        --------
+        >>> dl.asarray([1, 0]).any().item()
+        True
+        """
+        return operations.reduction("any")(self, axis=axis, keepdims=keepdims, out=out, where=where)
+
+    def argmax(self, axis=None, *, keepdims=False, out=None):
+        """Find the index of the first greatest element; see ``dl.argmax``, which says what the parameters are.
+
+        Examples
+        --------
+        >>> dl.asarray([2, 9, 9]).argmax().item()
+        1
+        """
+        return operations.reduction("argmax")(self, axis=axis, keepdims=keepdims, out=out)
+
+    def argmin(self, axis=None, *, keepdims=False, out=None):
+        """Find the index of the first least element; see ``dl.argmin``, which says what the parameters are.
+
+        Examples
+        --------
+        >>> dl.asarray([2, 9, 1]).argmin().item()
+        2
+        """
+        return operations.reduction("argmin")(self, axis=axis, keepdims=keepdims, out=out)
+
     # copies and other shapes
 
     def copy(self):

@@ -8,7 +8,7 @@ import numpy
 from .._core.convert import asarray
 from .._core.protocols import to_numpy
 from .._core.tensor import Tensor, set_ufuncs
-from . import creation, gather, manipulation
+from . import creation, gather, manipulation, reductions
 from . import elementwise as _functions
 from .casting import astype, clip, copy, where
 from .matmul import matmul
@@ -135,25 +135,84 @@ def _clip(a, a_min=None, a_max=None, out=None, *, min=None, max=None):
     return clip(a, a_min if min is None else min, a_max if max is None else max, out=out)
 
 
+def _given(**options):
+    """The options that are not None, which stands for those that are left out."""
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def _reduction(function, *, dtype=False, initial=False):
+    """A reduction with NumPy's parameters, in NumPy's order."""
+    if dtype:
+
+        def call(a, axis=None, dtype=None, out=None, keepdims=False, initial=None, where=None):
+            options = _given(dtype=dtype, out=out, initial=initial, where=where)
+            return function(asarray(a), axis=axis, keepdims=keepdims, **options)
+
+    elif initial:
+
+        def call(a, axis=None, out=None, keepdims=False, initial=None, where=None):
+            return function(asarray(a), axis=axis, keepdims=keepdims, **_given(out=out, initial=initial, where=where))
+
+    else:
+
+        def call(a, axis=None, out=None, keepdims=False, *, where=None):
+            return function(asarray(a), axis=axis, keepdims=keepdims, **_given(out=out, where=where))
+
+    return call
+
+
+def _mean(a, axis=None, dtype=None, out=None, keepdims=False, *, where=None):
+    if dtype is not None:
+        return NotImplemented
+    return reductions.mean(asarray(a), axis=axis, keepdims=keepdims, **_given(out=out, where=where))
+
+
+def _deviation(function):
+    def call(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=None, correction=None):
+        if dtype is not None:
+            return NotImplemented
+        options = _given(out=out, where=where, correction=ddof if correction is None else correction)
+        return function(asarray(a), axis=axis, keepdims=keepdims, **options)
+
+    return call
+
+
+def _index_of(function):
+    return lambda a, axis=None, out=None, *, keepdims=False: function(
+        asarray(a), axis=axis, keepdims=keepdims, **_given(out=out)
+    )
+
+
 # Functions of NumPy by name, with the corresponding function and the parameters that both have.
 _BY_NAME = {
+    "all": _reduction(reductions.all),
+    "any": _reduction(reductions.any),
+    "argmax": _index_of(reductions.argmax),
+    "argmin": _index_of(reductions.argmin),
     "astype": lambda x, dtype, *, copy=True: astype(x, dtype, copy=copy),
     "broadcast_arrays": lambda *args: manipulation.broadcast_arrays(*args),
     "broadcast_to": lambda array, shape: manipulation.broadcast_to(array, shape),
     "clip": _clip,
     "concatenate": lambda arrays, axis=0: manipulation.concat(arrays, axis=axis),
     "copy": lambda a: copy(a),
+    "count_nonzero": lambda a, axis=None, *, keepdims=False: reductions.count_nonzero(
+        asarray(a), axis=axis, keepdims=keepdims
+    ),
     "empty_like": lambda prototype, dtype=None: creation.empty_like(prototype, dtype=dtype),
     "expand_dims": lambda a, axis: manipulation.expand_dims(a, axis),
     "flip": lambda m, axis=None: manipulation.flip(m, axis=axis),
     "full_like": lambda a, fill_value, dtype=None: creation.full_like(a, fill_value, dtype=dtype),
     "imag": lambda val: _functions.imag(val),
+    "max": _reduction(reductions.max, initial=True),
+    "mean": _mean,
+    "min": _reduction(reductions.min, initial=True),
     "matrix_transpose": lambda x: manipulation.matrix_transpose(x),
     "meshgrid": lambda *xi, indexing="xy": creation.meshgrid(*xi, indexing=indexing),
     "moveaxis": lambda a, source, destination: manipulation.moveaxis(a, source, destination),
     "ndim": lambda a: asarray(a).ndim,
     "nonzero": lambda a: gather.nonzero(a),
     "ones_like": lambda a, dtype=None: creation.ones_like(a, dtype=dtype),
+    "prod": _reduction(reductions.prod, dtype=True),
     "real": lambda val: _functions.real(val),
     "repeat": lambda a, repeats, axis=None: manipulation.repeat(a, repeats, axis=axis),
     "reshape": lambda a, shape, *, copy=None: manipulation.reshape(a, shape, copy=copy),
@@ -165,11 +224,14 @@ _BY_NAME = {
     "stack": lambda arrays, axis=0: manipulation.stack(arrays, axis=axis),
     "take": _take,
     "take_along_axis": _take_along_axis,
+    "std": _deviation(reductions.std),
+    "sum": _reduction(reductions.sum, dtype=True),
     "tile": lambda A, reps: manipulation.tile(A, reps),
     "transpose": _transpose,
     "tril": lambda m, k=0: creation.tril(m, k=k),
     "triu": lambda m, k=0: creation.triu(m, k=k),
     "unstack": lambda x, /, *, axis=0: manipulation.unstack(x, axis=axis),
+    "var": _deviation(reductions.var),
     "where": _where,
     "zeros_like": lambda a, dtype=None: creation.zeros_like(a, dtype=dtype),
 }

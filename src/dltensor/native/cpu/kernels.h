@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "native/ops/ops.h"
+#include "native/ops/reductions.h"
 #include "native/cpu/dtype.h"
 
 namespace dlt {
@@ -70,6 +71,25 @@ typedef void (*compress_t)(void* to, const void* from, const uint64_t* words, in
 typedef void (*expand_t)(void* to, const void* from, int64_t step, const uint64_t* words, int64_t n, int64_t count);
 // first + i for each bit i that is set.
 typedef void (*positions_t)(int64_t* to, int64_t first, const uint64_t* words, int64_t n, int64_t count);
+#define DLT_NUMBER(name, ...) reduce_##name,
+enum ReductionBody : int { DLT_REDUCTION_BODIES(DLT_NUMBER) reduction_body_count };
+#undef DLT_NUMBER
+
+// The loops of one body of reductions.h over one dtype. States lie as arrays, one for each word: word m of state c is at
+// (m * capacity + c) * width. A complex element has `parts` states where its parts are reduced apart, else one.
+struct Reducer {
+  int members, width, parts;
+  int result;  // the dtype that `end` writes, or -1 where the engine ends by itself
+  void (*start)(void* states, int64_t capacity, int64_t n);
+  // n contiguous elements into one element's states, whose capacity is `parts`; `first` is the index of the first.
+  // `center` is what deviations are taken from, one for each state.
+  void (*run)(void* states, const void* a, int64_t n, int64_t first, const double* center);
+  // Rows of n contiguous states' values, each into the states of its column.
+  void (*rows)(void* states, int64_t capacity, const void* a, int64_t row_bytes, int64_t rows, int64_t n, int64_t first,
+               const double* center);
+  void (*join)(void* states, int64_t capacity, const void* from, int64_t from_capacity, int64_t n);
+  void (*end)(void* out, const void* states, int64_t capacity, int64_t n);
+};
 
 struct Kernels {
   const char* name;
@@ -91,6 +111,7 @@ struct Kernels {
   expand_t expand[5];
   positions_t positions;
   product_t products[type_count];
+  Reducer reducers[reduction_body_count][computed_types];
   int64_t blas_work;  // multiplications of float32 and float64 from which a BLAS takes no longer than we do
 };
 

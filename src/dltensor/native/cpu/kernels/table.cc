@@ -21,6 +21,8 @@ void fill_table(Kernels* kernels, void* (*find)(const char* name)) {
   fill_gather(kernels);
   fill_masks(kernels);
   fill_products(kernels);
+  fill_reductions(kernels);
+  fill_exact_sums(kernels);
   fill_wide(kernels);
 }
 

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reductions and scans: calls of few elements, whole tensors in the caches and in memory, and one axis of a matrix.
+
+Run: python benchmarks/bench_reductions.py [part of a row's name ...] [--json FILE] [--plot FILE]
+"""
+
+import numpy as np
+from compare import Row, main, torch
+
+import dltensor as dl
+
+REST = 0.15  # seconds before a turn of work that threads may share
+TORCH = {"max": "amax", "argmax": "argmax", "var": "var", "count_nonzero": "count_nonzero"}
+SMALL = {
+    "sum": (4, 6), "prod": (4, 6), "max": (4, 6), "any": (4, 6), "all": (4, 6), "mean": (4, 15), "var": (4, 15),
+    "argmax": (1.0, 1.4), "count_nonzero": (1.0, 1.4),
+}  # fmt: skip
+# Reduction and kind: gate and goal in the cache (1e5), and in memory (1e7).
+LARGE = {
+    ("sum", "f4"): ((0.8, 1.0), (0.6, 0.9)),
+    ("sum", "f8"): ((0.6, 0.9), (0.6, 0.9)),
+    ("sum", "i4"): ((3, 5), (3, 5)),
+    ("sum", "u1"): ((10, 30), (10, 30)),
+    ("max", "f4"): ((0.9, 1.2), (0.9, 1.2)),
+    ("max", "f8"): ((0.9, 1.2), (0.9, 1.2)),
+    ("max", "i4"): ((0.9, 1.2), (0.9, 1.2)),
+    ("argmax", "f4"): ((0.75, 1.0), (1.5, 2.2)),
+    ("var", "f4"): ((2, 3), (2, 3)),
+    ("var", "f8"): ((1, 2), (1, 2)),
+    ("count_nonzero", "f4"): ((1.2, 2), (1.2, 2)),
+}
+
+
+def _names(shape, kind):
+    random = np.random.default_rng(0)
+    array = random.standard_normal(shape) if kind[0] == "f" else random.integers(0, 100, shape)
+    array = array.astype(kind)
+    return {"np": np, "dl": dl, "torch": torch, "na": array, "a": dl.asarray(array),
+            "t_a": None if torch is None else torch.from_numpy(array)}  # fmt: skip
+
+
+def _row(group, what, gates, name, names, arguments="", rest=0.0):
+    """One reduction beside NumPy's and torch's."""
+    dim = arguments.replace("axis", "dim")
+    peers = {"numpy": f"np.{name}(na{arguments})", "torch": f"torch.{TORCH.get(name, name)}(t_a{dim})"}
+    return Row(group, what, *gates, f"dl.{name}(a{arguments})", peers, names, rest)
+
+
+def rows():
+    for n in (1, 10, 100):
+        names = _names(n, "f4")
+        for name, gates in SMALL.items():
+            yield _row("calls", f"{name} of {n}", gates, name, names)
+    for place, n in enumerate((10**5, 10**7)):
+        for (name, kind), gates in LARGE.items():
+            yield _row(kind, f"{name} {n}", gates[place], name, _names(n, kind), rest=REST if place else 0.0)
+    names = _names((4096, 4096), "f4")
+    for name, gates in (("sum", (0.9, 1.2)), ("max", (0.9, 1.2)), ("argmax", (10, 20)), ("var", (1.5, 4))):
+        yield _row("axis", f"{name} axis 0 of 4096 x 4096", gates, name, names, ", axis=0", REST)
+        gates = (1.5, 2.2) if name == "argmax" else gates
+        yield _row("axis", f"{name} axis 1 of 4096 x 4096", gates, name, names, ", axis=1", REST)
+    for n in (10**5, 10**7):
+        names = _names(n, "f4")
+        peers = {"numpy": "np.cumsum(na)", "torch": "torch.cumsum(t_a, 0)"}
+        yield Row(
+            "scans", f"cumulative_sum {n}", 2.5, 4, "dl.cumulative_sum(a)", peers, names, REST if n > 10**6 else 0.0
+        )
+
+
+if __name__ == "__main__":
+    main(rows, __doc__.splitlines()[0])

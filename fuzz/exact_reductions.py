@@ -1,0 +1,209 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Random sums, means, variances and deviations of floats against exact integers.
+
+Magnitudes go from subnormal to overflow, with cancellation, ties and signed zeros, in several layouts. Prints what
+differs and the seed that repeats it, and exits 1 then.
+"""
+
+import argparse
+import math
+import sys
+
+import numpy as np
+
+import dltensor as dl
+
+# Significant bits, the exponent of the smallest value and that of the first power of two that is too large.
+FORMATS = {
+    "float16": (11, -24, 16),
+    "bfloat16": (8, -133, 128),
+    "float32": (24, -149, 128),
+    "float64": (53, -1074, 1024),
+}
+UNIT = 1074  # elements are integers times 2**-UNIT
+
+
+def round_ratio(top, bottom, form):
+    """The value of a format nearest to top / bottom, half to even, as a float; -0.0 never."""
+    digits, lowest, limit = form
+    size, negative = abs(top), top < 0
+    if size == 0:
+        return 0.0
+    last = max(size.bit_length() - bottom.bit_length() - digits, lowest)
+    while True:
+        quotient, rest = divmod(size << max(-last, 0), bottom << max(last, 0))
+        if quotient.bit_length() <= digits:
+            break
+        last += 1
+    twice = 2 * rest - (bottom << max(last, 0))
+    quotient += twice > 0 or (twice == 0 and quotient & 1)
+    if quotient.bit_length() + last > limit:
+        return -math.inf if negative else math.inf
+    value = math.ldexp(quotient, last)
+    return -value if negative else value
+
+
+def round_root(top, bottom, form):
+    """The same of the square root of top / bottom."""
+    if top == 0:
+        return 0.0
+    places = max(0, 2 * (form[0] + 8) - (top.bit_length() - bottom.bit_length())) // 2 + 1
+    scaled, rest = divmod(top << 2 * places, bottom)
+    root = math.isqrt(scaled)
+    sticky = rest != 0 or root * root != scaled
+    return round_ratio(2 * root + sticky, 2 << places, form)
+
+
+def as_integers(values):
+    """Finite floats as integers times 2**-UNIT."""
+    found = []
+    for value in values:
+        top, bottom = value.as_integer_ratio()
+        found.append(top * ((1 << UNIT) // bottom))
+    return found
+
+
+def expected(name, values, form, correction=0):
+    """What a reduction of finite real values must give."""
+    count = len(values)
+    if name == "sum":
+        if all(value == 0 and math.copysign(1, value) < 0 for value in values) and count:
+            return -0.0
+        return round_ratio(sum(as_integers(values)), 1 << UNIT, form)
+    if name == "mean":
+        if all(value == 0 and math.copysign(1, value) < 0 for value in values):
+            return -0.0
+        return round_ratio(sum(as_integers(values)), count << UNIT, form)
+    top, bottom = squares_of([values], correction)
+    return (round_root if name == "std" else round_ratio)(top, bottom, form)
+
+
+def squares_of(parts, correction):
+    """The variance of the parts of complex values, or of one, as a ratio."""
+    count = len(parts[0])
+    top = 0
+    for values in parts:
+        integers = as_integers(values)
+        top += count * sum(x * x for x in integers) - sum(integers) ** 2
+    return top, count * (count - correction) << 2 * UNIT
+
+
+def draw(rng, name, rows, n):
+    """Rows of `n` values of one format, each row of another character."""
+    digits, lowest, limit = FORMATS[name]
+    low, high = lowest + digits, limit - 2
+    values = np.empty((rows, n))
+    for row in values:
+        kind = rng.integers(0, 9)
+        row[:] = rng.standard_normal(n)
+        if kind == 1:  # over the whole range
+            row *= np.ldexp(1.0, rng.integers(max(low, -1020), high - 2, n))
+        elif kind == 2:  # few bits, far apart: ties
+            spread = min(60, (high - low) // 3)
+            row[:] = np.ldexp(rng.integers(-4, 5, n).astype(float), rng.integers(-spread, spread // 2, n))
+        elif kind == 3 and n > 2:  # cancellation
+            half = n // 2
+            row[:half] *= np.ldexp(1.0, rng.integers(-min(50, -low), min(50, high) - 2, half))
+            row[half : 2 * half] = -row[:half]
+            rng.shuffle(row)
+        elif kind == 4:  # integers
+            row[:] = rng.integers(-(2 ** min(digits, 40)), 2 ** min(digits, 40), n)
+        elif kind == 5:  # subnormal
+            row[:] = rng.integers(-1000, 1000, n) * np.ldexp(1.0, lowest)
+        elif kind == 6:  # a small part beside one
+            row[:] = np.ldexp(1.0, -digits)
+            row[0] = 1
+        elif kind == 7:  # overflow in between
+            row[:] = rng.uniform(0.3, 1, n) * np.ldexp(1.0, limit - 1) * rng.choice([-1, 1], n)
+        elif kind == 8:  # a mean far from 0
+            row[:] = row * 2.0 ** -int(rng.integers(0, digits)) + rng.integers(1, 100)
+    zeros = rng.random((rows, n)) < 0.03
+    values[zeros] = rng.choice([0.0, -0.0], int(zeros.sum()))
+    return values
+
+
+def tensor_of(values, name):
+    """Float64 values as a tensor of a format, and what it holds as float64; what is infinite there is 1."""
+    with np.errstate(over="ignore"):
+        made = dl.astype(dl.asarray(values), name)
+    held = dl.astype(made, "float64").numpy().copy()
+    held[~np.isfinite(held)] = 1
+    return dl.astype(dl.asarray(held), name), held
+
+
+def same(got, wanted):
+    return got == wanted and math.copysign(1, got) == math.copysign(1, wanted)
+
+
+def arranged(tensor, way):
+    """The same rows in another layout, and the axis along which they lie."""
+    if way == 0:
+        return tensor, 1
+    if way == 1:
+        return dl.asarray(tensor.T.copy()), 0
+    if way == 2:
+        return dl.flip(tensor, axis=1), 1
+    wide = dl.zeros((tensor.shape[0], 2 * tensor.shape[1]), dtype=tensor.dtype)
+    wide[:, ::2] = tensor
+    return wide[:, ::2], 1
+
+
+def check(rng, name, rows, n, report):
+    """One batch; returns how many results were compared."""
+    form = FORMATS[name]
+    tensor, held = tensor_of(draw(rng, name, rows, n), name)
+    if rng.integers(0, 2):
+        order = rng.permutation(n)
+        tensor, held = dl.asarray(np.ascontiguousarray(held[:, order])).astype(name), held[:, order]
+    correction = int(rng.integers(0, 2))
+    compared = 0
+    for reduction in ("sum", "mean", "var", "std"):
+        if reduction in ("var", "std") and n <= correction:
+            continue
+        options = {"correction": correction} if reduction in ("var", "std") else {}
+        x, axis = arranged(tensor, int(rng.integers(0, 4)))
+        got = dl.astype(getattr(dl, reduction)(x, axis=axis, **options), "float64").tolist()
+        for k in range(rows):
+            wanted = expected(reduction, held[k].tolist(), form, **options)
+            ok = same(got[k], wanted)
+            if not ok and name == "float64" and options:  # within a unit in the last place
+                ok = abs(got[k] - wanted) <= math.ulp(wanted) if math.isfinite(wanted) else False
+            compared += 1
+            if not ok:
+                report(f"{reduction} of {name}, correction {correction}, {n} elements: expected {wanted!r}, "
+                       f"got {got[k]!r} of {held[k].tolist()}")  # fmt: skip
+    return compared
+
+
+def run(cases, seed, report):
+    """Compare at least `cases` results; returns how many were."""
+    rng = np.random.default_rng(seed)
+    done = 0
+    while done < cases:
+        name = rng.choice(list(FORMATS))
+        n = int(rng.choice([1, 2, 3, 5, 8, 13, 40, 150, 700], p=[0.1, 0.1, 0.15, 0.15, 0.15, 0.1, 0.14, 0.1, 0.01]))
+        done += check(rng, str(name), int(rng.choice([1, 20, 70])), n, report)
+    return done
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--cases", type=int, default=20000)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    wrong = []
+
+    def report(text):
+        wrong.append(text)
+        if len(wrong) <= 20:
+            print(f"WRONG {text[:400]}")
+
+    done = run(options.cases, options.seed, report)
+    level = dl.cpu_features()["used"]
+    print(f"{done} results compared at {level}, {len(wrong)} differ; --seed {options.seed} --cases {options.cases}")
+    return bool(wrong)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sums of products along axes: vecdot, whose sums are exact, and tensordot over matmul. No loops here."""
+
+from math import prod
+
+from .._core.convert import asarray
+from .._core.types import DTYPES
+from . import elementwise as ops
+from .casting import where
+from .dtypes import isdtype
+from .manipulation import _axes, moveaxis, permute_dims, reshape, squeeze, stack
+from .matmul import matmul
+from .promotion import result_type
+from .reductions import rounded_sum, sum
+
+__all__ = ["tensordot", "vecdot"]
+
+_PARTS = {"complex64": "float32", "complex128": "float64"}
+
+
+def _terms(a, b, narrow):
+    """Float64 tensors whose exact sum is ``a * b``, for elements of 32 bits and fewer or of 64."""
+    product = ops.multiply(a, b)
+    if narrow:
+        return [product]
+    rest = ops.fma(a, b, ops.negative(product))
+    return [product, where(ops.isfinite(product), rest, 0.0)]
+
+
+def vecdot(x1, x2, /, *, axis=-1):
+    """Return the dot product of vectors: the sum of ``conj(x1) * x2`` along `axis`.
+
+    The products of floats of 16 and 32 bits are added exactly and rounded once; those of float64 too, where no product
+    leaves the range in which its rounding error is a float64.
+
+    Parameters
+    ----------
+    x1, x2 : Tensor or any object with DLPack; integers, floats or complex
+        They promote, and broadcast but for `axis`, along which both have the same extent.
+    axis : int, default -1
+        Counted from the end: from -1 down to minus the smaller number of dimensions.
+
+    Returns
+    -------
+    Tensor of the promoted dtype; integers wrap
+
+    Raises
+    ------
+    IndexError
+        `axis` is out of range.
+    ValueError
+        The extents along `axis` differ, or the shapes do not broadcast.
+    TypeError
+        An operand is bool, or there is no dtype in common.
+    DeviceError
+        An operand is not on the host.
+
+    Source: Python array API standard 2025.12, ``vecdot``.
+
+    Examples
+    --------
+    >>> dl.vecdot(dl.asarray([1.0, 2.0, 3.0]), dl.asarray([4.0, 5.0, 6.0])).item()
+    32.0
+    """
+    a, b = asarray(x1), asarray(x2)
+    limit = min(a.ndim, b.ndim)
+    if not -limit <= axis < 0:
+        raise IndexError(f"vecdot: axis {axis} is out of range; expected {-limit} to -1")
+    dtype = result_type(a, b)
+    if not isdtype(dtype, "numeric"):
+        raise TypeError(f"vecdot: not defined for {dtype}; it takes integers, floats, complex")
+    if a.shape[axis] != b.shape[axis]:
+        raise ValueError(f"vecdot: extents along axis {axis} differ: x1 has shape {a.shape}, x2 has shape {b.shape}")
+    a, b = moveaxis(a, axis, -1), moveaxis(b, axis, -1)
+    if isdtype(dtype, "integral"):
+        return sum(ops.multiply(a.astype(dtype), b.astype(dtype)), axis=-1, dtype=dtype)
+    part = _PARTS.get(dtype.name, dtype.name)
+    narrow = part != "float64"
+
+    def wide(x):
+        return x.astype("float64")
+
+    if dtype.name not in _PARTS:
+        terms = _terms(wide(a), wide(b), narrow)
+        return rounded_sum(stack(terms, axis=-1), (-2, -1), DTYPES[part], "vecdot")
+    a, b = a.astype(dtype), b.astype(dtype)
+    a_real, a_imag, b_real, b_imag = wide(ops.real(a)), wide(ops.imag(a)), wide(ops.real(b)), wide(ops.imag(b))
+    made = []
+    for terms in (
+        _terms(a_real, b_real, narrow) + _terms(a_imag, b_imag, narrow),
+        _terms(a_real, b_imag, narrow) + _terms(ops.negative(a_imag), b_real, narrow),
+    ):
+        made.append(rounded_sum(stack(terms, axis=-1), (-2, -1), DTYPES[part], "vecdot"))
+    return squeeze(stack(made, axis=-1).view(dtype), -1)
+
+
+def tensordot(x1, x2, /, *, axes=2):
+    """Sum products over several axes of each operand: one product of matrices.
+
+    Parameters
+    ----------
+    x1, x2 : Tensor or any object with DLPack
+    axes : int or a pair of sequences of int, default 2
+        How many of the last dimensions of `x1` and the first of `x2` are summed over, or which of each, in pairs.
+
+    Returns
+    -------
+    Tensor of the promoted dtype: the dimensions of `x1` that are left, then those of `x2`
+
+    Raises
+    ------
+    IndexError
+        An axis is out of range.
+    ValueError
+        The paired extents differ, or `axes` names different numbers of dimensions.
+
+    Source: Python array API standard 2025.12, ``tensordot``.
+
+    Examples
+    --------
+    >>> dl.tensordot(dl.ones((2, 3, 4)), dl.ones((3, 4, 5)), axes=2).shape
+    (2, 5)
+    """
+    a, b = asarray(x1), asarray(x2)
+    if isinstance(axes, (tuple, list)):
+        if len(axes) != 2:
+            raise ValueError(f"tensordot: axes must be an integer or a pair of sequences, got {axes}")
+        mine, others = (_axes(tuple(one), x.ndim, "tensordot") for one, x in zip(axes, (a, b), strict=True))
+    else:
+        if not 0 <= axes <= min(a.ndim, b.ndim):
+            raise IndexError(f"tensordot: axes is {axes}; expected 0 to {min(a.ndim, b.ndim)}")
+        mine, others = list(range(a.ndim - axes, a.ndim)), list(range(axes))
+    if len(mine) != len(others) or [a.shape[k] for k in mine] != [b.shape[k] for k in others]:
+        raise ValueError(f"tensordot: shapes {a.shape} and {b.shape} differ along axes {axes}")
+    left = [k for k in range(a.ndim) if k not in mine]
+    right = [k for k in range(b.ndim) if k not in others]
+    depth = prod(a.shape[k] for k in mine)
+    rows, columns = [a.shape[k] for k in left], [b.shape[k] for k in right]
+    first = reshape(permute_dims(a, (*left, *mine)), (prod(rows), depth))
+    second = reshape(permute_dims(b, (*others, *right)), (depth, prod(columns)))
+    return reshape(matmul(first, second), (*rows, *columns))

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+# Types of nan_reductions.py: reductions that leave NaN out, and differences.
+from .._core.tensor import Tensor
+from ..typing import DTypeLike, TensorLike
+
+__all__ = ["diff", "nanmax", "nanmean", "nanmin", "nanstd", "nansum", "nanvar"]
+
+_Axis = int | tuple[int, ...] | None
+
+def nansum(
+    x: TensorLike,
+    /,
+    *,
+    axis: _Axis = None,
+    dtype: DTypeLike | None = None,
+    keepdims: bool = False,
+    out: TensorLike | None = None,
+) -> Tensor: ...
+def nanmean(
+    x: TensorLike, /, *, axis: _Axis = None, keepdims: bool = False, out: TensorLike | None = None
+) -> Tensor: ...
+def nanvar(
+    x: TensorLike,
+    /,
+    *,
+    axis: _Axis = None,
+    correction: float = 0.0,
+    keepdims: bool = False,
+    out: TensorLike | None = None,
+) -> Tensor: ...
+def nanstd(
+    x: TensorLike,
+    /,
+    *,
+    axis: _Axis = None,
+    correction: float = 0.0,
+    keepdims: bool = False,
+    out: TensorLike | None = None,
+) -> Tensor: ...
+def nanmax(x: TensorLike, /, *, axis: _Axis = None, keepdims: bool = False) -> Tensor: ...
+def nanmin(x: TensorLike, /, *, axis: _Axis = None, keepdims: bool = False) -> Tensor: ...
+def diff(
+    x: TensorLike,
+    /,
+    *,
+    axis: int = -1,
+    n: int = 1,
+    prepend: TensorLike | None = None,
+    append: TensorLike | None = None,
+) -> Tensor: ...

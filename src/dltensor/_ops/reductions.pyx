@@ -1,0 +1,480 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reductions: one builtin per row of reductions.h, and the one way that all of them go. No loops here."""
+import operator
+import sys
+
+from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_CheckExact
+from cpython.object cimport PyObject
+from libc.stdint cimport int64_t, uint64_t
+
+from .._core.native cimport (COMPLEX, KEEP_GIL_BYTES, TRAILING, Status, allocate, broadcast_strides,
+                             computed_types, copy_tensor, type_bool, type_table, type_uint8)
+from .operands cimport (Operand, common_device, hold_without_gil, kind_order, promote_operands, read_operands,
+                        store_number, type_of)
+from .._core.errors cimport check_status
+from .._core.scalars cimport plain_number
+from .._core.tensor cimport Tensor, as_tuple, new_empty, new_tensor, operations
+from .._core.types cimport DLDataType, DLDevice, DLTensor, device_of, dtype_of, kDLCPU, read_dtype
+
+from .._core.types import DeviceError
+
+cdef extern from "native/layout/layout.h" namespace "dlt" nogil:
+    enum Overlap "dlt::Overlap":
+        OVERLAP_NONE "dlt::Overlap::none"
+    Overlap overlap(const DLTensor&, const DLTensor&)
+
+cdef extern from "native/cpu/reduce.h" namespace "dlt" nogil:
+    ctypedef struct ReductionRow:
+        const char* name
+        unsigned kinds
+        const char* result
+        const char* empty
+        unsigned takes
+        const char* text
+        const char* doc
+    cppclass ReduceOptions:
+        bint saturate
+        bint keep
+        int result
+        double correction
+        const void* initial
+    const ReductionRow reduction_table[1]
+    int reduction_count, reduction_sum
+    int reduction_result(int, int, bint)
+    Status reduce(int, const ReduceOptions&, int, const DLTensor&, const DLTensor*, uint64_t, const DLTensor&)
+    bint reduce_runs(int, int, const void*, int64_t, int64_t, double, void*)
+
+cdef extern from "_ops/reduction_builtins.h" namespace "dlt":
+    ctypedef struct ReduceArguments:
+        PyObject* x
+        PyObject* axis
+        PyObject* keepdims
+        PyObject* out
+        PyObject* dtype
+        PyObject* correction
+        PyObject* where
+        PyObject* initial
+        PyObject* saturate
+    ctypedef object (*ReduceHook)(int, ReduceArguments*)
+    int add_reductions(object, object, ReduceHook) except -1
+    unsigned TAKES_DTYPE "DLT_TAKES_DTYPE"
+    unsigned TAKES_SATURATE "DLT_TAKES_SATURATE"
+    unsigned TAKES_WHERE "DLT_TAKES_WHERE"
+    unsigned TAKES_INITIAL "DLT_TAKES_INITIAL"
+    unsigned TAKES_CORRECTION "DLT_TAKES_CORRECTION"
+    unsigned TAKES_ONE_AXIS "DLT_TAKES_ONE_AXIS"
+
+cdef enum:
+    # What one run on one thread does best; more goes to reduce(), which shares.
+    PLAIN_BYTES = 1 << 16
+
+_KIND_NAMES = ("bool", "integers", "floats", "complex")
+cdef list _names = [reduction_table[_i].name.decode() for _i in range(reduction_count)]
+
+
+# -- fast path ----------------------------------------------------------------------------------------------------
+
+cdef inline bint _is_given(PyObject* argument):
+    return argument != NULL and <object>argument is not None
+
+
+cdef object _plain(int reduction, const ReduceArguments* given, double correction):
+    """A tensor of ours in C order, over all axes or the last one, and not large: one run for each result.
+
+    None when that is not so.
+    """
+    cdef Tensor x = <Tensor>given.x
+    cdef Tensor made
+    cdef int64_t n = 1, rows = 1, bytes
+    cdef int64_t axis = 0
+    cdef int overflow = 0
+    cdef int i, to, ndim = x.impl.dl.ndim, type, left = 0
+    cdef bint keepdims = False
+    if x.impl.dl.device.device_type != kDLCPU:
+        return None
+    if given.keepdims != NULL:
+        if <object>given.keepdims is True:
+            keepdims = True
+        elif <object>given.keepdims is not False:
+            return None
+    type = type_of(x.impl.dl.dtype)
+    if type < 0 or type >= computed_types:
+        return None
+    for i in range(ndim - 1, -1, -1):
+        if x.impl.dl.strides[i] != n:
+            return None
+        n *= x.impl.dl.shape[i]
+    if n * type_table[type].bytes > PLAIN_BYTES or n == 0:
+        return None
+    if _is_given(given.axis):
+        if not PyLong_CheckExact(<object>given.axis):
+            return None
+        axis = PyLong_AsLongLongAndOverflow(<object>given.axis, &overflow)
+        if overflow != 0 or ndim == 0 or axis != -1 and axis != ndim - 1:
+            return None
+        rows = n // x.impl.dl.shape[ndim - 1]
+        n = x.impl.dl.shape[ndim - 1]
+        left = ndim - 1
+        if rows > 1 and n < 16:  # many short runs: reduce() takes them together
+            return None
+    to = reduction_result(reduction, type, False)
+    if to < 0:
+        return None
+    made = new_tensor(ndim if keepdims else left)
+    bytes = rows * type_table[to].bytes
+    made.impl.block = allocate(bytes)
+    if made.impl.block == NULL:
+        raise MemoryError(f"{_names[reduction]}: cannot allocate {bytes} bytes")
+    made.impl.dl.data = made.impl.block.data
+    made.impl.dl.dtype = type_table[to].dtype
+    made.impl.dl.device = x.impl.dl.device
+    bytes = 1
+    for i in range((ndim if keepdims else left) - 1, -1, -1):
+        made.impl.dl.shape[i] = x.impl.dl.shape[i] if i < left else 1
+        made.impl.dl.strides[i] = bytes
+        bytes *= made.impl.dl.shape[i]
+    if not reduce_runs(reduction, type, x.impl.dl.data, n, rows, correction, made.impl.dl.data):
+        return None
+    return made
+
+
+cdef object reduce_any(int reduction, ReduceArguments* given):
+    cdef double correction = 0.0
+    if (type(<object>given.x) is Tensor and not _is_given(given.out) and not _is_given(given.dtype) and
+            not _is_given(given.where) and not _is_given(given.initial) and
+            (given.saturate == NULL or <object>given.saturate is False)):
+        if _is_given(given.correction):
+            correction = _read_correction(<object>given.correction, _names[reduction])
+        made = _plain(reduction, given, correction)
+        if made is not None:
+            return made
+    return _general(reduction, given)
+
+
+# -- the way of all ---------------------------------------------------------------------------------------------------
+
+cdef uint64_t _read_axes(object axis, int ndim, bint one, str func) except? 0xffffffffffffffff:
+    """The axes that are named, one bit each; each in [-ndim, ndim), and none twice."""
+    cdef uint64_t axes = 0
+    cdef list given = []
+    cdef int number
+    if isinstance(axis, (tuple, list)):
+        if one:
+            raise TypeError(f"{func}: axis must be an integer or None, got {type(axis).__qualname__}")
+        given = list(axis)
+    else:
+        given.append(axis)
+    for value in given:
+        if not -ndim <= value < ndim:
+            raise IndexError(f"{func}: axis {value} is out of range for a tensor of {ndim} dimensions")
+        number = value % ndim
+        if axes >> number & 1:
+            raise ValueError(f"{func}: axis {axis} names dimension {number} twice")
+        axes |= <uint64_t>1 << number
+    return axes
+
+
+cdef object _index_axes(object axis, str func):
+    """`axis` as an int, a tuple of ints or None: what may run Python code, before any tensor is read."""
+    if axis is None:
+        return None
+    try:
+        if isinstance(axis, (tuple, list)):
+            return tuple([operator.index(one) for one in axis])
+        return operator.index(axis)
+    except TypeError:
+        raise TypeError(f"{func}: axis must be an integer, a tuple of integers or None, got "
+                        f"{type(axis).__qualname__}") from None
+
+
+cdef double _read_correction(object correction, str func) except? -1:
+    value = plain_number(correction, f"{func}: correction")
+    if isinstance(value, complex) or not -9007199254740992 < value < 9007199254740992:
+        raise ValueError(f"{func}: correction must be a finite real number below 2**53, got {value}")
+    return value
+
+
+cdef object _general(int reduction, ReduceArguments* given):
+    cdef Operand[3] operands
+    cdef Operand number
+    cdef PyObject* used[3]
+    cdef PyObject* passed[2]
+    cdef PyObject* output = NULL
+    cdef const ReductionRow* row = &reduction_table[reduction]
+    cdef ReduceOptions options
+    cdef DLDataType wanted
+    cdef DLDevice device
+    cdef uint64_t axes
+    cdef int count = 1, type, to, ndim, dtype = -1
+    cdef bint keepdims = given.keepdims != NULL and bool(<object>given.keepdims)
+    func = _names[reduction]
+    axis = _index_axes(<object>given.axis, func) if given.axis != NULL else None
+    options.saturate = given.saturate != NULL and bool(<object>given.saturate)
+    options.keep = False
+    options.correction = 0.0
+    options.initial = NULL
+    if _is_given(given.correction):
+        options.correction = _read_correction(<object>given.correction, func)
+    if _is_given(given.dtype):
+        wanted = read_dtype(<object>given.dtype, func)
+        dtype = type_of(wanted)
+        options.keep = True
+        if dtype < 0 or dtype >= computed_types:
+            raise TypeError(f"{func}: {dtype_of(wanted)} has no arithmetic")
+        if options.saturate:
+            raise TypeError(f"{func}: saturate=True keeps the tensor's dtype; leave dtype out, or convert with "
+                            f"astype()")
+    initial = plain_number(<object>given.initial, f"{func}: initial") if _is_given(given.initial) else None
+    passed[0] = given.x
+    if _is_given(given.where) and <object>given.where is not True:
+        passed[1] = given.where
+        count = 2
+    if _is_given(given.out):
+        output = given.out
+    _held = read_operands(passed, count, output, operands, used, func)
+    if operands[0].number:
+        raise TypeError(f"{func}: expected a tensor, got {type_name(<object>given.x)}; asarray() makes one")
+    common_device(operands, count + (output != NULL), &device, func)
+    if device.device_type != kDLCPU:
+        raise DeviceError(f"{func}: not computed on {device_of(device)}; move the tensor with .to(\"cpu\")")
+    type = promote_operands(operands, 1, func)
+    if dtype >= 0:
+        if type_table[type].kind == COMPLEX and type_table[dtype].kind != COMPLEX:
+            raise TypeError(f"{func}: {dtype_of(operands[0].view.dtype)} to {dtype_of(wanted)} would drop the "
+                            f"imaginary part; take real() first")
+        type = dtype
+    to = reduction_result(reduction, type, options.saturate or options.keep)
+    if to < 0:
+        raise TypeError(f"{func}: not defined for {type_table[type].name.decode()}; it takes "
+                        f"{', '.join(_kinds_of(reduction))}")
+    ndim = operands[0].view.ndim
+    axes = _read_axes(axis, ndim, row.takes & TAKES_ONE_AXIS, func) if axis is not None else _all_axes(ndim)
+    if initial is not None:
+        _store_initial(initial, &number, type, func)
+        options.initial = number.element
+    return _reduce(reduction, &options, type, to, operands, count, <object>output if output != NULL else None, axes,
+                   keepdims, device, func)
+
+
+cdef uint64_t _all_axes(int ndim) noexcept:
+    return ~<uint64_t>0 if ndim == 64 else (<uint64_t>1 << ndim) - 1
+
+
+cdef str type_name(object x):
+    return type(x).__qualname__
+
+
+cdef list _kinds_of(int reduction):
+    """Which kinds of element a reduction takes, in words."""
+    return [_KIND_NAMES[bit] for bit in range(4) if reduction_table[reduction].kinds >> bit & 1]
+
+
+cdef int _store_initial(object initial, Operand* number, int type, str func) except -1:
+    """Make `initial` one element of the dtype that is reduced in."""
+    given = 3 if isinstance(initial, complex) else 2 if isinstance(initial, float) else 0
+    if given > kind_order(type) and given > 1:
+        raise TypeError(f"{func}: initial is {initial}, and elements are {type_table[type].name.decode()}; give a "
+                        f"number of that kind")
+    store_number(initial, number, type, func)
+    return 0
+
+
+cdef object _reduce(int reduction, ReduceOptions* options, int type, int to, Operand* operands, int count,
+                    object out, uint64_t axes, bint keepdims, DLDevice device, str func):
+    """Check what depends on the tensors, then reduce into a new tensor or into `out`, operand `count`."""
+    cdef int64_t kept[64]
+    cdef int64_t inserted_shape[64]
+    cdef int64_t inserted_strides[64]
+    cdef int64_t mask_strides[64]
+    cdef DLTensor view, mask
+    cdef const DLTensor* x = &operands[0].view
+    cdef const DLTensor* target
+    cdef const DLTensor* mask_view = NULL
+    cdef const ReductionRow* row = &reduction_table[reduction]
+    cdef Tensor made
+    cdef Operand* output = &operands[count]
+    cdef Status status
+    cdef bint direct = False
+    cdef int i, ndim = 0, k = 0
+    cdef int64_t reduced = 1, left = 1
+    for i in range(x.ndim):
+        if axes >> i & 1:
+            reduced *= x.shape[i]
+            if keepdims:
+                kept[ndim] = 1
+                ndim += 1
+        else:
+            left *= x.shape[i]
+            kept[ndim] = x.shape[i]
+            ndim += 1
+    if reduced == 0 and left != 0 and row.empty[0] == 0 and options.initial == NULL:
+        raise ValueError(f"{func}: a tensor of shape {as_tuple(x.ndim, x.shape)} has no elements there, and {func} of "
+                         f"none is not defined{'; give initial' if row.takes & TAKES_INITIAL else ''}")
+    if count > 1:
+        _check_mask(&operands[1], x, mask_strides, row, options, func)
+        mask = operands[1].view
+        mask.ndim = x.ndim
+        mask.shape = x.shape
+        mask.strides = mask_strides
+        mask_view = &mask
+    if out is not None:
+        _check_output(output, ndim, kept, to, options.saturate, func)
+        direct = overlap(output.view, x[0]) == OVERLAP_NONE and (
+            count == 1 or overlap(output.view, operands[1].view) == OVERLAP_NONE)
+    made = None if direct else new_empty(ndim, kept, output.view.dtype if out is not None else type_table[to].dtype,
+                                         device, func)
+    target = &output.view if direct else &made.impl.dl
+    view = target[0]
+    for i in range(x.ndim):
+        inserted_shape[i] = 1
+        inserted_strides[i] = 0
+        if axes >> i & 1:
+            k += keepdims
+            continue
+        inserted_shape[i] = target.shape[k]
+        inserted_strides[i] = target.strides[k]
+        k += 1
+    view.ndim = x.ndim
+    view.shape = inserted_shape
+    view.strides = inserted_strides
+    if left * reduced * type_table[type].bytes <= KEEP_GIL_BYTES:
+        status = reduce(reduction, options[0], type, x[0], mask_view, axes, view)
+    else:
+        _held = hold_without_gil(operands, count + (out is not None))
+        with nogil:
+            status = reduce(reduction, options[0], type, x[0], mask_view, axes, view)
+    check_status(status, func)
+    if out is None:
+        return made
+    if not direct:
+        copy_tensor(output.view, made.impl.dl, False)
+    return out
+
+
+cdef int _check_mask(Operand* mask, const DLTensor* x, int64_t* strides, const ReductionRow* row,
+                     const ReduceOptions* options, str func) except -1:
+    if mask.number or mask.type != type_bool:
+        got = type_table[mask.type].dtype if mask.number else mask.view.dtype
+        raise TypeError(f"{func}: where must be a tensor of bool, got {dtype_of(got)}; compare it with 0")
+    if row.empty[0] == 0 and options.initial == NULL:
+        raise ValueError(f"{func}: where may leave no element, and {func} of none is not defined; give initial")
+    if not broadcast_strides(mask.view.ndim, mask.view.shape, mask.view.strides, x.ndim, x.shape, TRAILING, strides):
+        raise ValueError(f"{func}: where has shape {as_tuple(mask.view.ndim, mask.view.shape)}, which does not "
+                         f"broadcast to {as_tuple(x.ndim, x.shape)}")
+    return 0
+
+
+cdef int _check_output(Operand* output, int ndim, const int64_t* shape, int to, bint saturate, str func) except -1:
+    """An output has the result's shape, and its dtype or one that it converts to without changing kind."""
+    cdef int i
+    cdef bint same = output.view.ndim == ndim
+    for i in range(ndim if same else 0):
+        same = same and output.view.shape[i] == shape[i]
+    if not same:
+        raise ValueError(f"{func}: the result has shape {as_tuple(ndim, shape)}, out has "
+                         f"{as_tuple(output.view.ndim, output.view.shape)}")
+    if output.type == to or to == type_bool and output.type == type_uint8:
+        return 0
+    if (saturate or output.type < 0 or output.type >= computed_types or kind_order(output.type) < kind_order(to)):
+        raise TypeError(f"{func}: the result is {type_table[to].name.decode()}, out is {dtype_of(output.view.dtype)}; "
+                        f"give an out of that dtype, or convert the result with astype()")
+    return 0
+
+
+def rounded_sum(x, axes, dtype, str func):
+    """Return the exact sum of a float64 tensor of ours along a tuple of axes, rounded once to another float dtype.
+
+    Raises
+    ------
+    MemoryError
+        There is no memory for the result.
+    """
+    cdef Operand[1] operands
+    cdef ReduceOptions options
+    cdef DLDataType wanted = read_dtype(dtype, func)
+    cdef PyObject* given = <PyObject*>x
+    cdef PyObject* used
+    cdef DLDevice device
+    options.saturate = options.keep = False
+    options.correction = 0.0
+    options.initial = NULL
+    options.result = type_of(wanted)
+    _held = read_operands(&given, 1, NULL, operands, &used, func)
+    common_device(operands, 1, &device, func)
+    return _reduce(reduction_sum, &options, operands[0].type, options.result, operands, 1, None,
+                   _read_axes(axes, operands[0].view.ndim, False, func), False, device, func)
+
+
+# -- the builtins -----------------------------------------------------------------------------------------------------
+
+_RESULTS = {
+    "wide": "the tensor's dtype; of bool and integers int64 or uint64", "same": "the tensor's dtype",
+    "real": "the tensor's dtype; of bool and integers float32",
+    "part": "the tensor's dtype; real for complex, float32 for bool and integers", "mask": "bool", "index": "int64",
+}
+_PARAMETERS = {
+    "dtype": "dtype : DType or its name, optional; elements are converted to it first, and the result has it",
+    "correction": "correction : float, default 0.0; the divisor is the number of elements less this, and the result is "
+                  "NaN when that is not above 0",
+    "where": "where : Tensor of bool that broadcasts to `x`, optional; elements where it is False are left out",
+    "initial": "initial : number, optional; taken as one more element of each result",
+    "saturate": "saturate : bool, default False; keep the dtype: the exact result, clamped to its range",
+}
+_DEFAULTS = {"dtype": "None", "correction": "0.0", "where": "None", "initial": "None", "saturate": "False"}
+_EXAMPLES = {
+    "sum": ("[0.1] * 10", "1.0"), "prod": ("[2, 3, 4]", "24"), "max": ("[2, 9, 4]", "9"), "min": ("[2, 9, 4]", "2"),
+    "mean": ("[1, 2, 6]", "3.0"), "var": ("[1.0, 3.0]", "1.0"), "std": ("[1.0, 3.0]", "1.0"),
+    "all": ("[1, 0]", "False"), "any": ("[1, 0]", "True"), "count_nonzero": ("[3, 0, 5]", "2"),
+    "argmax": ("[2, 9, 9]", "1"), "argmin": ("[2, 9, 1]", "2"),
+}
+REDUCTIONS = {}
+
+
+def _described(row):
+    """The signature and docstring of a function, from its entry in REDUCTIONS."""
+    keywords = ["axis=None", "keepdims=False", "out=None", *(f"{name}={_DEFAULTS[name]}" for name in row["takes"])]
+    example, shown = _EXAMPLES.get(row["name"], ("[1, 0]", "?"))
+    axis = "int, optional" if row["one_axis"] else "int or tuple of int, optional"
+    lines = [f"{row['name']}(x, /, *, {', '.join(keywords)})", "--", "", row["doc"], "",
+             f"Each element of the result is ``{row['text']}`` over the elements along `axis`. It does not depend on "
+             f"their layout, nor on threads or the processor, to the bit.", "",
+             "Parameters", "----------",
+             f"x : Tensor or any object with DLPack; {', '.join(row['kinds'])}",
+             f"axis : {axis}; None means all",
+             "keepdims : bool, default False; keep reduced axes with extent 1",
+             "out : Tensor or writable object with DLPack, optional; overwritten and returned",
+             *(_PARAMETERS[name] for name in row["takes"]), "",
+             "Returns", "-------", f"Tensor of {_RESULTS[row['result']]}", "",
+             "Raises", "------", "TypeError", "    `x` is no tensor, or its dtype is not taken.",
+             "IndexError", "    `axis` is out of range.",
+             "ValueError", "    `axis` names a dimension twice, `out` has another shape or is read-only" +
+             ("." if row["empty"] else ", or there is no element."),
+             "DeviceError", "    `x` is not on the host.", "",
+             "Source: Python array API standard 2025.12.", "", "Examples", "--------",
+             f">>> dl.{row['name']}(dl.asarray({example})).item()", shown]
+    return "\n".join(lines)
+
+
+def _describe():
+    """Fill REDUCTIONS from the compiled table; returns the text of each function."""
+    takes = {"dtype": TAKES_DTYPE, "correction": TAKES_CORRECTION, "where": TAKES_WHERE, "initial": TAKES_INITIAL,
+             "saturate": TAKES_SATURATE}
+    for i in range(reduction_count):
+        row = reduction_table[i]
+        REDUCTIONS[_names[i]] = {"name": _names[i], "kinds": _kinds_of(i), "result": row.result.decode(),
+                                 "empty": row.empty.decode(), "text": row.text.decode(), "doc": row.doc.decode(),
+                                 "one_axis": bool(row.takes & TAKES_ONE_AXIS),
+                                 "takes": [name for name, bit in takes.items() if row.takes & bit]}
+    return [_described(row).encode() for row in REDUCTIONS.values()]
+
+
+_texts = _describe()
+add_reductions(sys.modules[__name__], _texts, reduce_any)
+__all__ = list(REDUCTIONS)
+
+
+cdef object _named(str name):
+    return globals()[name]
+
+
+operations.reduction = _named

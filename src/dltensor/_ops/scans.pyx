@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Running sums and products along an axis. No loops over elements here."""
+from libc.stdint cimport int64_t
+
+from .._core.native cimport KEEP_GIL_BYTES, computed_types, type_table
+from .operands cimport type_of
+from .._core.tensor cimport Tensor
+from .._core.types cimport is_host, read_dtype, dtype_of
+
+from operator import index
+
+from .._core.convert import asarray, empty
+from .._core.types import DeviceError, DTYPES
+from .casting import cast
+from .dtypes import isdtype
+from .manipulation import moveaxis
+
+cdef extern from "native/cpu/scan.h" namespace "dlt" nogil:
+    enum Scan "dlt::Scan":
+        SUM "dlt::Scan::sum"
+        PRODUCT "dlt::Scan::product"
+    void scan_rows(Scan, int, void*, int64_t, int64_t, int64_t)
+
+
+cdef object _dtype_of_result(Tensor x, object dtype, str func):
+    """The dtype of a sum or product of the elements of `x`, or the one that is asked for."""
+    cdef int given = type_of(x.impl.dl.dtype)
+    if given < 0 or given >= computed_types:
+        raise TypeError(f"{func}: {x.dtype} has no arithmetic; convert with astype() first")
+    if dtype is not None:
+        wanted = dtype_of(read_dtype(dtype, func))
+        if isdtype(x.dtype, "complex floating") and not isdtype(wanted, "complex floating"):
+            raise TypeError(f"{func}: {x.dtype} to {wanted} would drop the imaginary part; take real() first")
+    elif isdtype(x.dtype, ("bool", "signed integer")):
+        wanted = DTYPES["int64"]
+    elif isdtype(x.dtype, "unsigned integer"):
+        wanted = DTYPES["uint64"]
+    else:
+        wanted = x.dtype
+    if not isdtype(wanted, ("bool", "numeric")):
+        raise TypeError(f"{func}: {wanted} has no arithmetic; convert with astype() first")
+    return wanted
+
+
+cdef object _accumulate(Scan op, object given, object axis, object dtype, bint initial, object out, str func):
+    cdef Tensor work
+    cdef int64_t n, pitch, rows
+    cdef Tensor x
+    cdef void* start
+    cdef int type
+    axis = None if axis is None else index(axis)
+    x = asarray(given)
+    if not is_host(<int>x.impl.dl.device.device_type):
+        raise DeviceError(f"{func}: not computed on {x.device}; move the tensor with .to(\"cpu\")")
+    if x.ndim == 0:
+        raise ValueError(f"{func}: expected at least one dimension, got a tensor of shape ()")
+    if axis is None:
+        if x.ndim > 1:
+            raise ValueError(f"{func}: axis must be given for a tensor of shape {x.shape}")
+        axis = 0
+    if not -x.ndim <= axis < x.ndim:
+        raise IndexError(f"{func}: axis {axis} is out of range for a tensor of {x.ndim} dimensions")
+    wanted = _dtype_of_result(x, dtype, func)
+    wide = ("complex128" if isdtype(wanted, "complex floating") else "float64" if isdtype(wanted, "real floating") else
+            "uint64" if isdtype(wanted, "unsigned integer") else "int64")
+    moved = moveaxis(x, axis, -1)
+    n = x.shape[axis]
+    pitch = n + initial
+    work = empty((*moved.shape[:-1], pitch), dtype=wide)
+    if dtype is not None and wanted != x.dtype:
+        moved = moved.astype(wanted)  # elements are converted first
+    cast(moved, work[..., 1:] if initial else work)
+    type = type_of(work.impl.dl.dtype)
+    rows = work.size // pitch if pitch else 0
+    start = <char*>work.impl.dl.data + <int64_t>initial * type_table[type].bytes
+    if work.nbytes > KEEP_GIL_BYTES:
+        with nogil:
+            scan_rows(op, type, start, rows, n, pitch)
+    else:
+        scan_rows(op, type, start, rows, n, pitch)
+    if initial:
+        work[..., 0] = 0 if op == SUM else 1
+    made = moveaxis(work, -1, axis)
+    if out is not None:
+        return _write(made, wanted, out, func)
+    return made if made.dtype == wanted and made.is_contiguous else made.astype(wanted)
+
+
+cdef object _write(object made, object wanted, object out, str func):
+    """The result, rounded to its dtype, into `out`."""
+    target = asarray(out, copy=False)
+    if target.shape != made.shape:
+        raise ValueError(f"{func}: the result has shape {made.shape}, out has {target.shape}")
+    if target.dtype != wanted:
+        raise TypeError(f"{func}: the result is {wanted}, out is {target.dtype}; give an out of that dtype")
+    cast(made, out)
+    return out
+
+
+def cumulative_sum(x, /, *, axis=None, dtype=None, include_initial=False, out=None):
+    """Return the running sums along an axis.
+
+    Floats are added in float64, whatever their width, in one order that depends neither on the layout nor on threads;
+    integers in 64 bits, which wrap.
+
+    Parameters
+    ----------
+    x : Tensor or any object with DLPack
+    axis : int, optional for one dimension
+    dtype : DType or its name, optional
+        Elements are converted to it first, and the result has it; else int64 or uint64 of integers and bools.
+    include_initial : bool, default False
+        Begin with 0, so that the result is one element longer.
+    out : Tensor or writable object with DLPack of the result's shape and dtype, optional; overwritten and returned
+
+    Raises
+    ------
+    IndexError
+        `axis` is out of range.
+    ValueError
+        `axis` is not given for several dimensions, `x` has none, or `out` has another shape.
+    DeviceError
+        `x` is not on the host.
+
+    Source: Python array API standard 2025.12, ``cumulative_sum``.
+
+    Examples
+    --------
+    >>> dl.cumulative_sum(dl.asarray([1, 2, 3]), include_initial=True).tolist()
+    [0, 1, 3, 6]
+    """
+    return _accumulate(SUM, x, axis, dtype, bool(include_initial), out, "cumulative_sum")
+
+
+def cumulative_prod(x, /, *, axis=None, dtype=None, include_initial=False, out=None):
+    """Return the running products along an axis.
+
+    Floats are multiplied in float64, whatever their width, in one order that depends neither on the layout nor on
+    threads; integers in 64 bits, which wrap.
+
+    Parameters
+    ----------
+    x : Tensor or any object with DLPack
+    axis : int, optional for one dimension
+    dtype : DType or its name, optional
+        Elements are converted to it first, and the result has it; else int64 or uint64 of integers and bools.
+    include_initial : bool, default False
+        Begin with 1, so that the result is one element longer.
+    out : Tensor or writable object with DLPack of the result's shape and dtype, optional; overwritten and returned
+
+    Raises
+    ------
+    IndexError
+        `axis` is out of range.
+    ValueError
+        `axis` is not given for several dimensions, `x` has none, or `out` has another shape.
+    DeviceError
+        `x` is not on the host.
+
+    Source: Python array API standard 2025.12, ``cumulative_prod``.
+
+    Examples
+    --------
+    >>> dl.cumulative_prod(dl.asarray([1, 2, 3])).tolist()
+    [1, 2, 6]
+    """
+    return _accumulate(PRODUCT, x, axis, dtype, bool(include_initial), out, "cumulative_prod")

@@ -1,0 +1,420 @@
+// SPDX-License-Identifier: Apache-2.0
+// The loops of exact sums, moments and squared deviations of floats. States are those of native/ops/exact_sums.h: any order
+// of additions leads to the same rounded result, so lanes are as many as the registers have.
+#include "native/cpu/kernels/reductions.h"
+#include "native/ops/exact_sums.h"
+
+#if defined(__FMA__)
+#include <immintrin.h>
+#endif
+
+namespace dlt::DLT_LEVEL {
+namespace {
+
+using namespace exact_sums;
+
+using doubles = vector_of<double>;
+using V = doubles::type;
+constexpr int lanes = doubles::lanes;
+typedef int64_t integers __attribute__((vector_size(vector_bytes)));
+typedef float narrow __attribute__((vector_size(vector_bytes / 2), aligned(1), may_alias));
+
+DLT_FN V load(const double* p) { return *reinterpret_cast<const doubles::loose*>(p); }
+DLT_FN V load(const float* p) { return __builtin_convertvector(*reinterpret_cast<const narrow*>(p), V); }
+DLT_FN void save(double* p, V x) { *reinterpret_cast<doubles::loose*>(p) = x; }
+DLT_FN V size_of(V x) { return reinterpret_cast<V>(reinterpret_cast<integers>(x) & int64_t(~uint64_t(0) >> 1)); }
+
+// Sums in lanes. The errors are added up without theirs being kept: the bound has room for as many steps as there were.
+template <int K>
+struct Lanes {
+  V high[K], low[K], size[K];
+  DLT_FN void start() {
+    for (int k = 0; k < K; ++k) {
+      high[k] = -V{};
+      low[k] = size[k] = V{};
+    }
+  }
+  DLT_FN void put(int k, V x) {
+    const V sum = high[k] + x, part = sum - high[k];
+    const V error = (high[k] - (sum - part)) + (x - part);
+    high[k] = sum;
+    low[k] += error;
+    size[k] += size_of(error);
+  }
+  // Lane j goes into state j % PARTS. Each lane has taken `steps` elements at most.
+  template <int PARTS>
+  DLT_FN void end(double (*states)[words], int64_t steps) const {
+    for (int k = 0; k < K; ++k)
+      for (int j = 0; j < lanes; ++j) {
+        const double one[words] = {high[k][j], low[k][j], size[k][j] * double(steps) * 0x1p-52};
+        join(states[j % PARTS], one);
+      }
+  }
+};
+
+template <class T>
+DLT_FN T element(const void* a, int64_t i) {
+  return static_cast<const loose_t<T>*>(a)[i];
+}
+
+// ---- runs
+
+template <class T, int PARTS>
+void put_all(double (*states)[words], const T* p, int64_t n) {
+  constexpr int K = 4;
+  int64_t i = 0;
+  if (n >= 2 * K * lanes) {
+    Lanes<K> mine;
+    mine.start();
+    for (; i + K * lanes <= n; i += K * lanes)
+      for (int k = 0; k < K; ++k) mine.put(k, load(p + i + k * lanes));
+    mine.template end<PARTS>(states, n / (K * lanes) + 1);
+  }
+  for (; i < n; ++i) put(states[i % PARTS], double(element<T>(p, i)));
+}
+
+// The lowest and the highest exponent of floats, zeros left out.
+struct Span {
+  typedef uint32_t U __attribute__((vector_size(vector_bytes)));
+  typedef uint32_t loose __attribute__((vector_size(vector_bytes), aligned(1), may_alias));
+  static constexpr int lanes = vector_bytes / 4;
+  U low, high;
+  DLT_FN void start() {
+    low = ~U{};
+    high = U{};
+  }
+  DLT_FN void put(const float* p) {
+    const U bits = *reinterpret_cast<const loose*>(p) & 0x7fffffffu, less = bits - 1u;
+    low = less < low ? less : low;
+    high = bits > high ? bits : high;
+  }
+  // Sums of fewer than 2^(30 - span) such elements are exact in float64. 99 with infinities and NaN.
+  int span() const {
+    uint32_t least = 0x7f7fffff, most = 0;
+    for (int j = 0; j < lanes; ++j) {
+      least = low[j] < least ? low[j] : least;
+      most = high[j] > most ? high[j] : most;
+    }
+    return most >> 23 == 255 ? 99 : int(most >> 23) - int((least + 1) >> 23);
+  }
+};
+DLT_FN int log2_above(int64_t n) { return n <= 1 ? 0 : 64 - __builtin_clzll(uint64_t(n - 1)); }
+constexpr int spare_bits = 53 - 24;  // of a float in a float64
+
+// A block of floats is added plainly in 64 lanes; the span of exponents says afterwards whether that was exact.
+template <int PARTS>
+void put_block(double (*states)[words], const float* p, int64_t n) {
+  constexpr int A = 64 / lanes, S = 64 / Span::lanes;
+  V sums[A];
+  Span exponents;
+  exponents.start();
+  for (int k = 0; k < A; ++k) sums[k] = -V{};
+  int64_t i = 0;
+  for (; i + 64 <= n; i += 64) {
+    for (int k = 0; k < A; ++k) sums[k] += load(p + i + k * lanes);
+    for (int k = 0; k < S; ++k) exponents.put(p + i + k * Span::lanes);
+  }
+  if (i < n) {
+    float rest[64];
+    for (int64_t k = 0; k < 64; ++k) rest[k] = i + k < n ? element<float>(p, i + k) : -0.0f;
+    for (int k = 0; k < A; ++k) sums[k] += load(rest + k * lanes);
+    for (int k = 0; k < S; ++k) exponents.put(rest + k * Span::lanes);
+  }
+  const int span = exponents.span();
+  if (span > spare_bits - log2_above((n + 63) / 64)) return put_all<float, PARTS>(states, p, n);
+  if (span <= spare_bits - log2_above(n)) {
+    for (int width = A / 2; width > 0; width /= 2)
+      for (int k = 0; k < width; ++k) sums[k] += sums[k + width];
+    double last[lanes];
+    save(last, sums[0]);
+    for (int width = lanes / 2; width >= PARTS; width /= 2)
+      for (int j = 0; j < width; ++j) last[j] += last[j + width];
+    for (int j = 0; j < PARTS; ++j) put(states[j], last[j]);
+    return;
+  }
+  Lanes<1> all;
+  all.start();
+  for (int k = 0; k < A; ++k) all.put(0, sums[k]);
+  all.end<PARTS>(states, A);
+}
+
+template <class T, int PARTS>
+void run_exact(void* states, const void* a, int64_t n, int64_t, const double*) {
+  auto* const w = static_cast<double*>(states);
+  double mine[PARTS][words];
+  for (int k = 0; k < PARTS; ++k)
+    for (int m = 0; m < words; ++m) mine[k][m] = w[m * PARTS + k];
+  const T* const p = static_cast<const T*>(a);
+  const int64_t count = n * PARTS;
+  if constexpr (is_same<T, float>::value) {
+    constexpr int64_t block = 4096;
+    if (count < 16) {
+      for (int64_t i = 0; i < count; ++i) put(mine[i % PARTS], double(element<float>(p, i)));
+    } else {
+      for (int64_t i = 0; i < count; i += block) put_block<PARTS>(mine, p + i, count - i < block ? count - i : block);
+    }
+  } else {
+    constexpr int64_t block = int64_t(1) << 15;  // short of what the bound of lanes grows with
+    for (int64_t i = 0; i < count; i += block) put_all<T, PARTS>(mine, p + i, count - i < block ? count - i : block);
+  }
+  for (int k = 0; k < PARTS; ++k)
+    for (int m = 0; m < words; ++m) w[m * PARTS + k] = mine[k][m];
+}
+
+// ---- rows: one state for each column
+
+DLT_FN void put_column(double* w, int64_t capacity, int64_t c, double x) {
+  double mine[words] = {w[c], w[capacity + c], w[2 * capacity + c]};
+  put(mine, x);
+  for (int m = 0; m < words; ++m) w[m * capacity + c] = mine[m];
+}
+// The same for columns c, c + 1 ...
+DLT_FN void put_columns(double* w, int64_t capacity, int64_t c, V x) {
+  const V above = load(w + c), below = load(w + capacity + c);
+  const V sum = above + x, part = sum - above, error = (above - (sum - part)) + (x - part);
+  const V rest = below + error, share = rest - below, lost = (below - (rest - share)) + (error - share);
+  save(w + c, sum);
+  save(w + capacity + c, rest);
+  save(w + 2 * capacity + c, load(w + 2 * capacity + c) + size_of(lost));
+}
+
+template <class T>
+void put_rows(double* w, int64_t capacity, const char* a, int64_t row_bytes, int64_t rows, int64_t from, int64_t n) {
+  for (int64_t r = 0; r < rows; ++r) {
+    const T* const row = reinterpret_cast<const T*>(a + r * row_bytes);
+    if (r + rows_ahead < rows) read_ahead(reinterpret_cast<const char*>(row), row_bytes, (n - from) * int64_t(sizeof(T)));
+    int64_t c = from;
+    for (; c + lanes <= n; c += lanes) put_columns(w, capacity, c, load(row + c));
+    for (; c < n; ++c) put_column(w, capacity, c, double(element<T>(row, c)));
+  }
+}
+
+template <class T>
+void rows_exact(void* states, int64_t capacity, const void* a, int64_t row_bytes, int64_t rows, int64_t n, int64_t,
+                const double*) {
+  auto* const w = static_cast<double*>(states);
+  const char* from = static_cast<const char*>(a);
+  if constexpr (!is_same<T, float>::value) return put_rows<T>(w, capacity, from, row_bytes, rows, 0, n);
+  constexpr int64_t block = 64, strip = 1024;
+  double sums[strip];
+  for (int64_t first = 0; first < n; first += strip) {
+    const int64_t end = n - first < strip ? n : first + strip, wide_end = first + (end - first) / Span::lanes * Span::lanes;
+    for (int64_t r = 0; r < rows; r += block) {
+      const int64_t count = rows - r < block ? rows - r : block;
+      const char* const rows_at = from + r * row_bytes;
+      put_rows<float>(w, capacity, rows_at, row_bytes, count, wide_end, end);
+      if (wide_end == first) continue;
+      Span exponents;
+      exponents.start();
+      for (int64_t c = 0; c < wide_end - first; ++c) sums[c] = -0.0;
+      for (int64_t k = 0; k < count; ++k) {
+        const float* const row = reinterpret_cast<const float*>(rows_at + k * row_bytes) + first;
+        if (r + k + rows_ahead < rows) read_ahead(reinterpret_cast<const char*>(row), row_bytes, 4 * (wide_end - first));
+        for (int64_t c = 0; c < wide_end - first; c += Span::lanes) {
+          save(sums + c, load(sums + c) + load(row + c));
+          save(sums + c + lanes, load(sums + c + lanes) + load(row + c + lanes));
+          exponents.put(row + c);
+        }
+      }
+      if (exponents.span() > spare_bits - log2_above(count)) {
+        put_rows<float>(w, capacity, rows_at, row_bytes, count, first, wide_end);
+        continue;
+      }
+      for (int64_t c = 0; c < wide_end - first; c += lanes) put_columns(w, capacity, first + c, load(sums + c));
+    }
+  }
+}
+
+// ---- moments: the sum of the elements and that of their squares, which float64 holds exactly
+
+template <int PARTS>
+void run_moments(void* states, const void* a, int64_t n, int64_t, const double*) {
+  auto* const w = static_cast<double*>(states);
+  constexpr int K = 4, block = 4096;
+  double plain[PARTS][words], squared[PARTS][words];
+  for (int k = 0; k < PARTS; ++k)
+    for (int m = 0; m < words; ++m) {
+      plain[k][m] = w[m * PARTS + k];
+      squared[k][m] = w[(words + m) * PARTS + k];
+    }
+  const float* const p = static_cast<const float*>(a);
+  const int64_t count = n * PARTS;
+  for (int64_t first = 0; first < count; first += block) {
+    const int64_t end = count - first < block ? count : first + block;
+    int64_t i = first;
+    if (end - first >= 2 * K * lanes) {
+      put_block<PARTS>(plain, p + first, end - first);
+      // Squares only add up, so that the last sum bounds the errors of all before it.
+      V above[K], below[K];
+      for (int k = 0; k < K; ++k) above[k] = below[k] = V{};
+      for (; i + K * lanes <= end; i += K * lanes)
+        for (int k = 0; k < K; ++k) {
+          const V x = load(p + i + k * lanes), square = x * x;
+          const V sum = above[k] + square, part = sum - above[k];
+          below[k] += (above[k] - (sum - part)) + (square - part);
+          above[k] = sum;
+        }
+      const double steps = double(block / (K * lanes));
+      for (int k = 0; k < K; ++k)
+        for (int j = 0; j < lanes; ++j) {
+          const double one[words] = {above[k][j], below[k][j], above[k][j] * steps * steps * 0x1p-104};
+          join(squared[j % PARTS], one);
+        }
+    } else {
+      for (int64_t k = first; k < end; ++k) put(plain[k % PARTS], double(element<float>(p, k)));
+    }
+    for (; i < end; ++i) {
+      const double x = double(element<float>(p, i));
+      put(squared[i % PARTS], x * x);
+    }
+  }
+  for (int k = 0; k < PARTS; ++k)
+    for (int m = 0; m < words; ++m) {
+      w[m * PARTS + k] = plain[k][m];
+      w[(words + m) * PARTS + k] = squared[k][m];
+    }
+}
+
+void rows_moments(void* states, int64_t capacity, const void* a, int64_t row_bytes, int64_t rows, int64_t n, int64_t,
+                  const double*) {
+  auto* const w = static_cast<double*>(states);
+  double* const squares = w + words * capacity;
+  for (int64_t r = 0; r < rows; ++r) {
+    const float* const row = reinterpret_cast<const float*>(static_cast<const char*>(a) + r * row_bytes);
+    if (r + rows_ahead < rows) read_ahead(reinterpret_cast<const char*>(row), row_bytes, 4 * n);
+    int64_t c = 0;
+    for (; c + lanes <= n; c += lanes) {
+      const V x = load(row + c);
+      put_columns(w, capacity, c, x);
+      put_columns(squares, capacity, c, x * x);
+    }
+    for (; c < n; ++c) {
+      const double x = double(element<float>(row, c));
+      put_column(w, capacity, c, x);
+      put_column(squares, capacity, c, x * x);
+    }
+  }
+}
+
+// ---- squared deviations of float64 from a center, to 106 bits: what is rounded depends on the element alone
+
+// (x - center) ** 2 as two float64, which are both summed.
+struct Square {
+  V above, below;
+};
+DLT_FN Square square_of(V x, V center) {
+  const V minus = -center, d = x + minus, part = d - x;
+  const V rest = (x - (d - part)) + (minus - part);
+  const V product = d * d;
+#if defined(__AVX512F__)
+  const V error = reinterpret_cast<V>(
+      _mm512_fmsub_pd(reinterpret_cast<__m512d>(d), reinterpret_cast<__m512d>(d), reinterpret_cast<__m512d>(product)));
+#elif defined(__FMA__)
+  const V error = reinterpret_cast<V>(
+      _mm256_fmsub_pd(reinterpret_cast<__m256d>(d), reinterpret_cast<__m256d>(d), reinterpret_cast<__m256d>(product)));
+#else
+  V error;
+  for (int j = 0; j < lanes; ++j) error[j] = fused(d[j], d[j], -product[j]);
+#endif
+  return {product, error + 2.0 * d * rest};
+}
+
+template <int PARTS>
+void run_deviations(void* states, const void* a, int64_t n, int64_t, const double* center) {
+  auto* const w = static_cast<double*>(states);
+  constexpr int K = 2, block = 1 << 14;
+  double mine[PARTS][words];
+  for (int k = 0; k < PARTS; ++k)
+    for (int m = 0; m < words; ++m) mine[k][m] = w[m * PARTS + k];
+  const double* const p = static_cast<const double*>(a);
+  const int64_t count = n * PARTS;
+  V centers;
+  for (int j = 0; j < lanes; ++j) centers[j] = center[j % PARTS];
+  for (int64_t first = 0; first < count; first += block) {
+    const int64_t end = count - first < block ? count : first + block;
+    int64_t i = first;
+    if (end - first >= 2 * K * lanes) {
+      Lanes<2 * K> sums;
+      sums.start();
+      for (; i + K * lanes <= end; i += K * lanes)
+        for (int k = 0; k < K; ++k) {
+          const Square square = square_of(load(p + i + k * lanes), centers);
+          sums.put(2 * k, square.above);
+          sums.put(2 * k + 1, square.below);
+        }
+      sums.template end<PARTS>(mine, (end - first) / (K * lanes) + 1);
+    }
+    for (; i < end; ++i) {
+      const Square square = square_of(V{} + element<double>(p, i), V{} + center[i % PARTS]);
+      put(mine[i % PARTS], square.above[0]);
+      put(mine[i % PARTS], square.below[0]);
+    }
+  }
+  for (int k = 0; k < PARTS; ++k)
+    for (int m = 0; m < words; ++m) w[m * PARTS + k] = mine[k][m];
+}
+
+void rows_deviations(void* states, int64_t capacity, const void* a, int64_t row_bytes, int64_t rows, int64_t n, int64_t,
+                     const double* center) {
+  auto* const w = static_cast<double*>(states);
+  for (int64_t r = 0; r < rows; ++r) {
+    const double* const row = reinterpret_cast<const double*>(static_cast<const char*>(a) + r * row_bytes);
+    int64_t c = 0;
+    for (; c + lanes <= n; c += lanes) {
+      const Square square = square_of(load(row + c), load(center + c));
+      put_columns(w, capacity, c, square.above);
+      put_columns(w, capacity, c, square.below);
+    }
+    for (; c < n; ++c) {
+      const Square square = square_of(V{} + element<double>(row, c), V{} + center[c]);
+      put_column(w, capacity, c, square.above[0]);
+      put_column(w, capacity, c, square.below[0]);
+    }
+  }
+}
+
+// ---- states of one sum or of two
+
+template <int SUMS>
+void start_sums(void* states, int64_t capacity, int64_t n) {
+  auto* const w = static_cast<double*>(states);
+  for (int m = 0; m < SUMS * words; ++m)
+    for (int64_t c = 0; c < n; ++c) w[m * capacity + c] = m % words == high ? -0.0 : 0.0;
+}
+template <int SUMS>
+void join_sums(void* states, int64_t capacity, const void* from, int64_t from_capacity, int64_t n) {
+  auto* const w = static_cast<double*>(states);
+  const auto* const others = static_cast<const double*>(from);
+  for (int s = 0; s < SUMS; ++s)
+    for (int64_t c = 0; c < n; ++c) {
+      double mine[words], other[words];
+      for (int m = 0; m < words; ++m) {
+        mine[m] = w[(s * words + m) * capacity + c];
+        other[m] = others[(s * words + m) * from_capacity + c];
+      }
+      join(mine, other);
+      for (int m = 0; m < words; ++m) w[(s * words + m) * capacity + c] = mine[m];
+    }
+}
+
+template <class T>
+void fill(Kernels* kernels, int type, int complex_type) {
+  Reducer* const sums = kernels->reducers[reduce_sums];
+  sums[type] = {words, 8, 1, -1, start_sums<1>, run_exact<T, 1>, rows_exact<T>, join_sums<1>, nullptr};
+  sums[complex_type] = {words, 8, 2, -1, start_sums<1>, run_exact<T, 2>, rows_exact<T>, join_sums<1>, nullptr};
+}
+
+}  // namespace
+
+void fill_exact_sums(Kernels* kernels) {
+  fill<float>(kernels, type_float32, type_complex64);
+  fill<double>(kernels, type_float64, type_complex128);
+  Reducer* const moments = kernels->reducers[reduce_moments];
+  moments[type_float32] = {2 * words, 8, 1, -1, start_sums<2>, run_moments<1>, rows_moments, join_sums<2>, nullptr};
+  moments[type_complex64] = {2 * words, 8, 2, -1, start_sums<2>, run_moments<2>, rows_moments, join_sums<2>, nullptr};
+  Reducer* const deviations = kernels->reducers[reduce_deviations];
+  deviations[type_float64] = {words, 8, 1, -1, start_sums<1>, run_deviations<1>, rows_deviations, join_sums<1>, nullptr};
+  deviations[type_complex128] = {words, 8, 2, -1, start_sums<1>, run_deviations<2>, rows_deviations, join_sums<1>, nullptr};
+}
+
+}  // namespace dlt::DLT_LEVEL

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// The loops that any body of native/ops/reductions.h gets: over a run of elements, over rows, and between states.
+#pragma once
+#include "native/cpu/kernels/loops.h"
+
+namespace dlt::DLT_LEVEL {
+
+// Vectors as wide as the level's registers.
+constexpr int vector_bytes =
+#if defined(__AVX512F__)
+    64;
+#elif defined(__AVX2__)
+    32;
+#else
+    16;
+#endif
+template <class U>
+struct vector_of {
+  typedef U type __attribute__((vector_size(vector_bytes)));
+  typedef U loose __attribute__((vector_size(vector_bytes), aligned(1), may_alias));
+  static constexpr int lanes = vector_bytes / int(sizeof(U));
+};
+
+// Rows lie in pages of their own, where no processor reads ahead by itself: so many rows ahead are asked for.
+constexpr int64_t rows_ahead = 6, line_bytes = 64;
+DLT_FN void read_ahead(const char* row, int64_t row_bytes, int64_t bytes) {
+  if (row_bytes < 2048 && row_bytes > -2048) return;
+  for (int64_t at = 0; at < bytes; at += line_bytes) __builtin_prefetch(row + rows_ahead * row_bytes + at);
+}
+
+// The words of state c, taken out of the arrays and put back.
+template <class Body>
+struct Words {
+  typename Body::word w[Body::members];
+  DLT_FN void load(const typename Body::word* states, int64_t capacity, int64_t c) {
+    for (int m = 0; m < Body::members; ++m) w[m] = states[m * capacity + c];
+  }
+  DLT_FN void store(typename Body::word* states, int64_t capacity, int64_t c) const {
+    for (int m = 0; m < Body::members; ++m) states[m * capacity + c] = w[m];
+  }
+};
+
+template <class Body>
+void start_states(void* states, int64_t capacity, int64_t n) {
+  auto* const words = static_cast<typename Body::word*>(states);
+  Words<Body> fresh;
+  Body::start(fresh.w);
+  for (int m = 0; m < Body::members; ++m)
+    for (int64_t c = 0; c < n; ++c) words[m * capacity + c] = fresh.w[m];
+}
+
+template <class Body>
+void join_states(void* states, int64_t capacity, const void* from, int64_t from_capacity, int64_t n) {
+  auto* const words = static_cast<typename Body::word*>(states);
+  const auto* const others = static_cast<const typename Body::word*>(from);
+  for (int64_t c = 0; c < n; ++c) {
+    Words<Body> mine, other;
+    mine.load(words, capacity, c);
+    other.load(others, from_capacity, c);
+    Body::join(mine.w, other.w);
+    mine.store(words, capacity, c);
+  }
+}
+
+template <class Body>
+void end_states(void* out, const void* states, int64_t capacity, int64_t n) {
+  const auto* const words = static_cast<const typename Body::word*>(states);
+  for (int64_t c = 0; c < n; ++c) {
+    Words<Body> mine;
+    mine.load(words, capacity, c);
+    keep(out, c, Body::end(mine.w));
+  }
+}
+
+template <class Body, class T>
+void run_plain(void* states, const void* a, int64_t n, int64_t first, const double*) {
+  auto* const words = static_cast<typename Body::word*>(states);
+  Words<Body> mine;
+  mine.load(words, 1, 0);
+  for (int64_t i = 0; i < n; ++i) Body::step(mine.w, fetch<T>(a, i), first + i);
+  mine.store(words, 1, 0);
+}
+
+template <class Body, class T>
+void rows_plain(void* states, int64_t capacity, const void* a, int64_t row_bytes, int64_t rows, int64_t n, int64_t first,
+                const double*) {
+  auto* const words = static_cast<typename Body::word*>(states);
+  for (int64_t r = 0; r < rows; ++r) {
+    const char* const row = static_cast<const char*>(a) + r * row_bytes;
+    if (r + rows_ahead < rows) read_ahead(row, row_bytes, n * int64_t(sizeof(typename stored<T>::type)));
+    DLT_EACH {
+      Words<Body> mine;
+      mine.load(words, capacity, i);
+      Body::step(mine.w, fetch<T>(row, i), first + r);
+      mine.store(words, capacity, i);
+    }
+  }
+}
+
+}  // namespace dlt::DLT_LEVEL

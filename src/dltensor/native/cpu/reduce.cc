@@ -1,0 +1,671 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reductions: axes are brought into the order of memory, cut into tasks for threads, and staged where elements do not lie
+// as the loops want them.
+#include "native/cpu/reduce.h"
+
+#include <string.h>
+
+#include "native/cpu/features.h"
+#include "native/cpu/reduce_pass.h"
+#include "native/cpu/sizes.h"
+#include "native/cpu/thread_pool.h"
+#include "native/memory/block.h"
+
+namespace dlt {
+
+#define DLT_ROW(name, body, kinds, result, empty, takes, text, doc) \
+  {#name, reduce_##body, kinds, #result, empty, takes, text, doc},
+const ReductionRow reduction_table[reduction_count] = {DLT_REDUCTIONS(DLT_ROW)};
+#undef DLT_ROW
+
+namespace {
+
+constexpr int64_t share_from = int64_t(1) << 20;  // bytes from which a second thread pays
+constexpr int64_t chunk_bytes = 64 << 10;
+constexpr int64_t state_bytes = 48 << 10;         // of the states of one task
+constexpr int64_t strip_columns = 1024;
+constexpr int64_t group_results = 256;
+constexpr int64_t part_bytes = 256 << 10;
+
+#define DLT_IN_ORDER(name, in_order) in_order != 0,
+constexpr bool in_order[] = {DLT_REDUCTION_BODIES(DLT_IN_ORDER)};
+#undef DLT_IN_ORDER
+
+int64_t magnitude(int64_t v) { return v < 0 ? -v : v; }
+bool is_short_float(int type) { return type == type_float16 || type == type_bfloat16; }
+
+// ---- staging
+
+int width_index(int64_t width) { return width == 1 ? 0 : width == 2 ? 1 : width == 4 ? 2 : width == 8 ? 3 : 4; }
+
+template <class U>
+void blend(char* a, const uint8_t* mask, int64_t mask_step, int64_t n, const void* blank, int64_t blank_step) {
+  for (int64_t i = 0; i < n; ++i)
+    if (mask[i * mask_step] == 0)
+      memcpy(a + i * int64_t(sizeof(U)), static_cast<const char*>(blank) + i * blank_step, sizeof(U));
+}
+struct Sixteen {
+  uint64_t words[2];
+};
+
+// n elements `step` bytes apart, contiguous and in the pass's type; masked ones as `blank`. What needs nothing stays.
+const char* staged(const ReducePass& pass, const char* from, int64_t step, const uint8_t* mask, int64_t mask_step, int64_t n,
+                   const void* blank, int64_t blank_step, Stage* stage) {
+  if (step == pass.in_width && pass.pipeline.count == 0 && mask == nullptr) return from;
+  if (step != pass.in_width || pass.pipeline.count == 0) {
+    pass.kernels->moves[width_index(pass.in_width)](stage->moved, n * pass.in_width, pass.in_width, from, 0, step, 1, n);
+    from = stage->moved;
+  }
+  for (int k = 0; k < pass.pipeline.count; ++k) {
+    pass.pipeline.loops[k](stage->spare[k & 1], from, nullptr, nullptr, n, 0);
+    from = stage->spare[k & 1];
+  }
+  if (mask != nullptr) {
+    char* const at = const_cast<char*>(from);  // in the stage by now
+    switch (pass.width) {
+      case 1: blend<uint8_t>(at, mask, mask_step, n, blank, blank_step); break;
+      case 2: blend<uint16_t>(at, mask, mask_step, n, blank, blank_step); break;
+      case 4: blend<uint32_t>(at, mask, mask_step, n, blank, blank_step); break;
+      case 8: blend<uint64_t>(at, mask, mask_step, n, blank, blank_step); break;
+      default: blend<Sixteen>(at, mask, mask_step, n, blank, blank_step); break;
+    }
+  }
+  return from;
+}
+
+// The place of element `index` of the reduced axes but the last `inner` ones.
+struct Place {
+  int64_t in, mask;
+};
+Place place_of(const Axis* axes, int ndim, int64_t index) {
+  Place place{0, 0};
+  for (int d = ndim - 1; d >= 0; --d) {
+    const int64_t i = index % axes[d].size;
+    index /= axes[d].size;
+    place.in += i * axes[d].in;
+    place.mask += i * axes[d].mask;
+  }
+  return place;
+}
+
+}  // namespace
+
+void each_run(const ReducePass& pass, int64_t in, int64_t mask, int64_t begin, int64_t end, const void* blank, Stage* stage,
+              take_run_t take, void* context) {
+  if (pass.reduced_ndim == 0) {
+    if (begin < end) {
+      const uint8_t* const m = pass.mask == nullptr ? nullptr : pass.mask + mask;
+      take(context, staged(pass, pass.in + in, pass.in_width, m, 0, 1, blank, 0, stage), 1, 0);
+    }
+    return;
+  }
+  const Axis& inner = pass.reduced[pass.reduced_ndim - 1];
+  const bool direct = inner.in == pass.in_width && pass.pipeline.count == 0 && pass.mask == nullptr;
+  const int64_t longest = direct ? INT64_MAX : staged_count;
+  for (int64_t at = begin; at < end;) {
+    const int64_t row = at / inner.size, column = at - row * inner.size;
+    const Place place = place_of(pass.reduced, pass.reduced_ndim - 1, row);
+    int64_t n = smaller(smaller(inner.size - column, end - at), longest);
+    const char* const from = pass.in + in + place.in + column * inner.in;
+    const uint8_t* const m = pass.mask == nullptr ? nullptr : pass.mask + mask + place.mask + column * inner.mask;
+    take(context, staged(pass, from, inner.in, m, inner.mask, n, blank, 0, stage), n, at);
+    at += n;
+  }
+}
+
+namespace {
+
+// ---- one task
+
+struct Work {
+  const ReducePass* pass;
+  int64_t strips, strip;    // of the innermost kept axis, when it is read in rows
+  int64_t units;            // results, or strips of them
+  int64_t units_per_task;
+  int64_t parts, part;      // of the reduced elements of one unit, and how many are in each
+  char* partial;            // states of every unit and part, when there are several
+  int64_t slot;             // bytes of the states of a unit
+};
+
+struct RunContext {
+  const ReducePass* pass;
+  void* states;
+  const double* center;
+};
+void take_run(void* context, const void* run, int64_t n, int64_t first) {
+  const auto& c = *static_cast<RunContext*>(context);
+  c.pass->reducer->run(c.states, run, n, first, c.center);
+}
+
+// What stands for an element that is masked out: of deviations the center itself.
+void blank_of(const ReducePass& pass, int64_t index, unsigned char* blank, double* centers) {
+  memcpy(blank, pass.identity, 16);
+  if (pass.centers == nullptr) return;
+  const int parts = pass.reducer->parts;
+  for (int k = 0; k < parts; ++k) {
+    centers[k] = pass.centers[index * parts + k];
+    memcpy(blank + 8 * k, &centers[k], 8);
+  }
+}
+
+void reduce_one(const ReducePass& pass, const ResultRun& where, int64_t begin, int64_t end, void* states, Stage* stage) {
+  const int parts = pass.reducer->parts;
+  alignas(16) unsigned char blank[16];
+  double centers[2];
+  blank_of(pass, where.index, blank, centers);
+  pass.reducer->start(states, parts, parts);
+  RunContext context{&pass, states, centers};
+  each_run(pass, where.in, where.mask, begin, end, blank, stage, take_run, &context);
+}
+
+// Columns of the innermost kept axis from `where` on, rows begin to end of the reduced axes.
+void reduce_strip(const ReducePass& pass, const ResultRun& where, int64_t n, int64_t begin, int64_t end, void* states,
+                  int64_t capacity, Stage* stage) {
+  const int parts = pass.reducer->parts;
+  double centers[2 * strip_columns];
+  if (pass.centers != nullptr)
+    for (int64_t c = 0; c < n; ++c)
+      for (int k = 0; k < parts; ++k) centers[c * parts + k] = pass.centers[(where.index + c * where.index_step) * parts + k];
+  const void* const blank = pass.centers != nullptr ? static_cast<const void*>(centers) : pass.identity;
+  const int64_t blank_step = pass.centers != nullptr ? pass.width : 0;
+  pass.reducer->start(states, capacity, n * parts);
+  if (pass.reduced_ndim == 0) {
+    const uint8_t* const m = pass.mask == nullptr ? nullptr : pass.mask + where.mask;
+    const char* row = staged(pass, pass.in + where.in, where.in_step, m, where.mask_step, n, blank, blank_step, stage);
+    pass.reducer->rows(states, capacity, row, 0, 1, n * parts, 0, centers);
+    return;
+  }
+  const Axis& inner = pass.reduced[pass.reduced_ndim - 1];
+  const bool direct = where.in_step == pass.in_width && pass.pipeline.count == 0 && pass.mask == nullptr;
+  for (int64_t at = begin; at < end;) {
+    const int64_t outer = at / inner.size, first = at - outer * inner.size;
+    const Place place = place_of(pass.reduced, pass.reduced_ndim - 1, outer);
+    const int64_t rows = smaller(inner.size - first, end - at);
+    const char* const from = pass.in + where.in + place.in + first * inner.in;
+    if (direct) {
+      pass.reducer->rows(states, capacity, from, inner.in, rows, n * parts, at, centers);
+    } else {
+      for (int64_t r = 0; r < rows; ++r) {
+        const uint8_t* const m = pass.mask == nullptr ? nullptr
+                                                      : pass.mask + where.mask + place.mask + (first + r) * inner.mask;
+        const char* const row = staged(pass, from + r * inner.in, where.in_step, m, where.mask_step, n, blank, blank_step,
+                                       stage);
+        pass.reducer->rows(states, capacity, row, 0, 1, n * parts, at + r, centers);
+      }
+    }
+    at += rows;
+  }
+}
+
+// Results to where they belong, as the dtype of `out`.
+void write_results(const ReducePass& pass, const char* results, int64_t n, int64_t out, int64_t step, Stage* stage) {
+  for (int k = 0; k < pass.out_pipeline.count; ++k) {
+    pass.out_pipeline.loops[k](stage->spare[k & 1], results, nullptr, nullptr, n, 0);
+    results = stage->spare[k & 1];
+  }
+  if (step == pass.out_width) memcpy(pass.out + out, results, size_t(n * pass.out_width));
+  else
+    for (int64_t i = 0; i < n; ++i) memcpy(pass.out + out + i * step, results + i * pass.out_width, size_t(pass.out_width));
+}
+
+// The unit's first result: where it is read and written.
+struct Unit {
+  ResultRun where;
+  int64_t n, out, out_step;
+};
+Unit unit_of(const Work& work, int64_t number) {
+  const ReducePass& pass = *work.pass;
+  Unit unit{};
+  unit.n = 1;
+  int axes = pass.kept_ndim;
+  if (pass.columns) {
+    const Axis& inner = pass.kept[--axes];
+    const int64_t strip = number % work.strips;
+    number /= work.strips;
+    unit.n = smaller(work.strip, inner.size - strip * work.strip);
+    unit.where = {strip * work.strip * inner.in,
+                  strip * work.strip * inner.mask,
+                  strip * work.strip * inner.index,
+                  inner.in,
+                  inner.mask,
+                  inner.index};
+    unit.out = strip * work.strip * inner.out;
+    unit.out_step = inner.out;
+  }
+  for (int d = axes - 1; d >= 0; --d) {
+    const int64_t i = number % pass.kept[d].size;
+    number /= pass.kept[d].size;
+    unit.where.in += i * pass.kept[d].in;
+    unit.where.mask += i * pass.kept[d].mask;
+    unit.where.index += i * pass.kept[d].index;
+    unit.out += i * pass.kept[d].out;
+  }
+  return unit;
+}
+
+void reduce_unit(const Work& work, const Unit& unit, int64_t begin, int64_t end, void* states, Stage* stage) {
+  const ReducePass& pass = *work.pass;
+  if (pass.columns) reduce_strip(pass, unit.where, unit.n, begin, end, states, work.strip * pass.reducer->parts, stage);
+  else reduce_one(pass, unit.where, begin, end, states, stage);
+}
+
+// The value that every result takes once more.
+void take_initial(const Work& work, const Unit& unit, void* states) {
+  const ReducePass& pass = *work.pass;
+  if (!pass.has_initial) return;
+  const int parts = pass.reducer->parts;
+  const int64_t capacity = pass.columns ? work.strip * parts : parts;
+  alignas(16) char one[36 * 16];
+  pass.reducer->start(one, parts, parts);
+  pass.reducer->run(one, pass.initial, 1, 0, nullptr);
+  for (int64_t c = 0; c < unit.n; ++c)
+    pass.reducer->join(static_cast<char*>(states) + c * parts * pass.reducer->width, capacity, one, parts, parts);
+}
+
+void end_unit(const Work& work, const Unit& unit, void* states, Stage* stage) {
+  const ReducePass& pass = *work.pass;
+  const int64_t capacity = pass.columns ? work.strip * pass.reducer->parts : pass.reducer->parts;
+  take_initial(work, unit, states);
+  alignas(64) char results[strip_columns * 16];
+  end_results(pass, states, capacity, unit.n, unit.where, stage, results);
+  write_results(pass, results, unit.n, unit.out, unit.out_step != 0 ? unit.out_step : pass.out_width, stage);
+}
+
+void run_task(void* context, int64_t number) {
+  const Work& work = *static_cast<const Work*>(context);
+  const ReducePass& pass = *work.pass;
+  Stage stage;
+  if (work.parts > 1) {
+    const int64_t part = number % work.parts;
+    const Unit unit = unit_of(work, number / work.parts);
+    const int64_t begin = part * work.part;
+    reduce_unit(work, unit, begin, smaller(begin + work.part, pass.reduced_count), work.partial + number * work.slot, &stage);
+    return;
+  }
+  alignas(64) char states[state_bytes];
+  const int64_t first = number * work.units_per_task, last = smaller(first + work.units_per_task, work.units);
+  for (int64_t k = first; k < last; ++k) {
+    const Unit unit = unit_of(work, k);
+    reduce_unit(work, unit, 0, pass.reduced_count, states, &stage);
+    end_unit(work, unit, states, &stage);
+  }
+}
+
+void join_parts(const Work& work, Stage* stage) {
+  const ReducePass& pass = *work.pass;
+  const int parts = pass.reducer->parts;
+  const int64_t capacity = pass.columns ? work.strip * parts : parts;
+  for (int64_t k = 0; k < work.units; ++k) {
+    const Unit unit = unit_of(work, k);
+    char* const states = work.partial + k * work.parts * work.slot;
+    alignas(64) char fresh[state_bytes];
+    pass.reducer->start(fresh, capacity, unit.n * parts);
+    for (int64_t p = 0; p < work.parts; ++p)
+      pass.reducer->join(fresh, capacity, states + p * work.slot, capacity, unit.n * parts);
+    end_unit(work, unit, fresh, stage);
+  }
+}
+
+Status run_pass(const ReducePass& pass) {
+  Work work{};
+  work.pass = &pass;
+  const Reducer& reducer = *pass.reducer;
+  const int64_t per_column = int64_t(reducer.members) * reducer.width * reducer.parts;
+  work.units = pass.kept_count;
+  work.strips = work.strip = 1;
+  if (pass.columns) {
+    const int64_t size = pass.kept[pass.kept_ndim - 1].size;
+    work.strip = smaller(smaller(strip_columns, state_bytes / per_column / 16 * 16), size);
+    // One strip for each thread at least, but whole lines of the cache.
+    work.strips = ceil_divide(size, work.strip);
+    work.units = pass.kept_count / size * work.strips;
+  }
+  if (work.units == 0) return success;
+  work.slot = (per_column * work.strip + 63) / 64 * 64;
+  work.parts = 1;
+  work.units_per_task = work.units;
+  const int64_t bytes = pass.kept_count * pass.reduced_count * pass.in_width;
+  const int threads = num_threads();
+  if (bytes >= share_from && threads > 1) {
+    const int64_t unit_bytes = bytes / work.units;
+    if (work.units >= 4 * threads) {
+      const int64_t by_size = ceil_divide(chunk_bytes, unit_bytes + 1);
+      work.units_per_task = smaller(by_size < 1 ? 1 : by_size, ceil_divide(work.units, 4 * threads));
+    } else {
+      const bool ordered = reducer.members > 8;  // products in order: whole groups
+      work.part = ordered ? reductions::product_group
+                          : ceil_divide(pass.reduced_count, smaller(ceil_divide(unit_bytes, part_bytes), 8 * threads));
+      if (!ordered && !pass.columns) work.part = (work.part + 4095) / 4096 * 4096;
+      work.parts = ceil_divide(pass.reduced_count, work.part);
+    }
+  }
+  if (work.parts > 1) {
+    Block* const block = allocate(size_t(work.units * work.parts * work.slot));
+    if (block == nullptr) return no_temporary();
+    BlockRef held;
+    held.block = block;
+    work.partial = static_cast<char*>(block->data);
+    parallel(work.units * work.parts, run_task, &work);
+    Stage stage;
+    join_parts(work, &stage);
+    return success;
+  }
+  const int64_t tasks = ceil_divide(work.units, work.units_per_task);
+  if (tasks > 1) parallel(tasks, run_task, &work);
+  else run_task(&work, 0);
+  return success;
+}
+
+// ---- making a pass
+
+// Axes in the order of memory, the innermost last, and joined where they are adjacent in memory.
+int arrange(Axis* axes, int ndim, bool sort) {
+  int count = 0;
+  for (int d = 0; d < ndim; ++d)
+    if (axes[d].size != 1) axes[count++] = axes[d];
+  if (sort)
+    for (int d = 1; d < count; ++d)
+      for (int e = d; e > 0 && magnitude(axes[e].in) > magnitude(axes[e - 1].in); --e) {
+        const Axis kept = axes[e];
+        axes[e] = axes[e - 1];
+        axes[e - 1] = kept;
+      }
+  int last = -1;
+  for (int d = 0; d < count; ++d) {
+    const Axis& axis = axes[d];
+    if (last >= 0 && axes[last].in == axis.in * axis.size && axes[last].mask == axis.mask * axis.size &&
+        axes[last].out == axis.out * axis.size && axes[last].index == axis.index * axis.size) {
+      const int64_t size = axes[last].size * axis.size;
+      axes[last] = axis;
+      axes[last].size = size;
+    } else {
+      axes[++last] = axis;
+    }
+  }
+  return last + 1;
+}
+
+// An order-free pass goes forward in memory.
+void face_forward(ReducePass* pass) {
+  for (int d = 0; d < pass->reduced_ndim; ++d) {
+    Axis& axis = pass->reduced[d];
+    if (axis.in >= 0) continue;
+    pass->in += axis.in * (axis.size - 1);
+    if (pass->mask != nullptr) pass->mask += axis.mask * (axis.size - 1);
+    axis.in = -axis.in;
+    axis.mask = -axis.mask;
+  }
+}
+
+// Rows where the innermost kept axis lies closer in memory than the innermost reduced one, or runs would be short.
+bool by_columns(const ReducePass& pass) {
+  if (pass.kept_ndim == 0) return false;
+  if (pass.reduced_ndim == 0) return true;
+  const Axis &kept = pass.kept[pass.kept_ndim - 1], &run = pass.reduced[pass.reduced_ndim - 1];
+  if (kept.in == 0) return false;
+  if (magnitude(kept.in) < magnitude(run.in) || run.in == 0) return kept.size >= 8 || run.size < 64;
+  return run.size < 16 && kept.size >= 32;
+}
+
+void set_axes(ReducePass* pass, const DLTensor& in, const DLTensor* mask, uint64_t axes, const DLTensor& out, bool ordered) {
+  int64_t index[max_dims], place = 1;
+  for (int d = in.ndim - 1; d >= 0; --d) {
+    index[d] = axes >> d & 1 ? 0 : place;
+    if (!(axes >> d & 1)) place *= in.shape[d];
+  }
+  pass->in = static_cast<const char*>(in.data);
+  pass->in_width = item_bytes(in.dtype);
+  pass->mask = mask == nullptr ? nullptr : static_cast<const uint8_t*>(mask->data);
+  pass->out = static_cast<char*>(out.data);
+  pass->out_width = item_bytes(out.dtype);
+  pass->kept_ndim = pass->reduced_ndim = 0;
+  pass->kept_count = pass->reduced_count = 1;
+  for (int d = 0; d < in.ndim; ++d) {
+    Axis axis{in.shape[d], in.strides[d] * pass->in_width, mask == nullptr ? 0 : mask->strides[d], 0, 0};
+    if (axes >> d & 1) {
+      pass->reduced[pass->reduced_ndim++] = axis;
+      pass->reduced_count *= axis.size;
+    } else {
+      axis.out = out.strides[d] * pass->out_width;
+      axis.index = index[d];
+      pass->kept[pass->kept_ndim++] = axis;
+      pass->kept_count *= axis.size;
+    }
+  }
+  if (pass->kept_count == 0 || pass->reduced_count == 0) {
+    // No elements: one axis of each kind, so that every result is ended.
+    pass->reduced_ndim = 0;
+    pass->kept_ndim = arrange(pass->kept, pass->kept_ndim, false);
+    pass->columns = false;
+    return;
+  }
+  pass->kept_ndim = arrange(pass->kept, pass->kept_ndim, true);
+  pass->reduced_ndim = arrange(pass->reduced, pass->reduced_ndim, !ordered);
+  if (!ordered) {
+    face_forward(pass);
+    pass->reduced_ndim = arrange(pass->reduced, pass->reduced_ndim, true);
+  }
+  pass->columns = by_columns(*pass);
+}
+
+// The element that changes no result of the body, in the pass's type.
+void set_identity(ReducePass* pass, int body) {
+  memset(pass->identity, 0, 16);
+  Scalar value{};
+  value.kind = Kind::real;
+  const Kind kind = type_table[pass->type].kind;
+  const bool is_real = kind == Kind::real || kind == Kind::complex;
+  switch (body) {
+    case reduce_products:
+    case reduce_saturated_products:
+    case reduce_every: value.re = 1; break;
+    case reduce_largest: value.re = is_real ? -__builtin_inf() : kind == Kind::boolean ? 0 : -1e30; break;
+    case reduce_smallest: value.re = is_real ? __builtin_inf() : kind == Kind::boolean ? 1 : 1e30; break;
+    case reduce_sums:
+    case reduce_moments: value.re = is_real ? -0.0 : 0; break;
+    default: break;
+  }
+  value.im = value.re;
+  if (body == reduce_products) value.im = 0;
+  if (kind == Kind::complex) value.kind = Kind::complex;
+  store_scalar(pass->identity, 0, type_table[pass->type].dtype, true, value, Rounding::truncate, true);
+}
+
+bool is_wide_integer(int type) { return type_table[type].bytes >= 4; }
+
+// Which body and end a row has for a dtype, and what its elements are reduced in.
+struct Choice {
+  int body, type;
+  End end;
+};
+Choice choose(int reduction, int type, bool saturate) {
+  const Kind kind = type_table[type].kind;
+  const bool is_real = kind == Kind::real || kind == Kind::complex;
+  const int plain = is_short_float(type) ? int(type_float32) : type;
+  const int body = reduction_table[reduction].body;
+  if (body == reduce_sums) {
+    if (is_real) return {body, plain, reduction == reduction_mean ? End::mean : End::sum};
+    if (reduction == reduction_mean) return {reduce_wide_sums, type, End::wide_mean};
+    return saturate ? Choice{reduce_wide_sums, type, End::wide_sum} : Choice{body, type, End::plain};
+  }
+  if (body == reduce_products && saturate && !is_real) return {reduce_saturated_products, type, End::plain};
+  if (body == reduce_moments) {
+    if (!is_real) {
+      return is_wide_integer(type) ? Choice{reduce_deviations, type_float64, End::deviations}
+                                   : Choice{reduce_moments, type_float32, End::moments};
+    }
+    if (type == type_float64 || type == type_complex128) return {reduce_deviations, type, End::deviations};
+    return {reduce_moments, plain, End::moments};
+  }
+  return {body, plain, End::plain};
+}
+
+int real_type(int type) {
+  switch (type_table[type].kind) {
+    case Kind::complex: return type == type_complex64 ? type_float32 : type_float64;
+    case Kind::real: return type;
+    default: return type_float32;
+  }
+}
+
+Status prepare(ReducePass* pass, const Choice& choice, int result, const DLTensor& in, int from, const DLTensor* mask,
+               uint64_t axes, const DLTensor& out) {
+  pass->kernels = &kernels();
+  pass->reducer = &pass->kernels->reducers[choice.body][choice.type];
+  if (pass->reducer->start == nullptr) return undefined_for(from);
+  pass->end = choice.end;
+  pass->type = choice.type;
+  pass->width = type_table[choice.type].bytes;
+  // What the body ends in is a cast away from the row's result, and that from `out`.
+  pass->result = choice.end == End::plain ? pass->reducer->result : result;
+  if (!find_pipeline(*pass->kernels, find_type(in.dtype), from, 0, &pass->pipeline)) return undefined_for(from);
+  if (from != choice.type) {
+    CastPipeline more;
+    if (!find_pipeline(*pass->kernels, from, choice.type, 0, &more)) return undefined_for(from);
+    if (pass->pipeline.count + more.count > longest_pipeline) return undefined_for(from);
+    for (int k = 0; k < more.count; ++k) {
+      pass->pipeline.loops[pass->pipeline.count++] = more.loops[k];
+      pass->pipeline.types[pass->pipeline.count] = more.types[k + 1];
+    }
+  }
+  CastPipeline more;
+  if (!find_pipeline(*pass->kernels, pass->result, result, 0, &pass->out_pipeline) ||
+      !find_pipeline(*pass->kernels, result, find_type(out.dtype), 0, &more) ||
+      pass->out_pipeline.count + more.count > longest_pipeline)
+    return undefined_for(from);
+  // A uint8 takes the 0 and 1 of bools as they are.
+  if (!(result == type_bool && find_type(out.dtype) == type_uint8))
+    for (int k = 0; k < more.count; ++k) {
+      pass->out_pipeline.loops[pass->out_pipeline.count++] = more.loops[k];
+      pass->out_pipeline.types[pass->out_pipeline.count] = more.types[k + 1];
+    }
+  set_axes(pass, in, mask, axes, out, in_order[choice.body]);
+  set_identity(pass, choice.body);
+  pass->has_initial = false;
+  pass->counts = nullptr;
+  pass->centers = nullptr;
+  return success;
+}
+
+// A tensor of one number for each result, in C order, over the axes that are kept.
+struct Beside {
+  BlockRef held;
+  int64_t strides[max_dims];
+  DLTensor tensor;
+  bool make(const DLTensor& out, int type, int64_t each) {
+    held.block = allocate(size_t(numel(out.ndim, out.shape) * each + 16));
+    if (held.block == nullptr) return false;
+    contiguous_strides(out.ndim, out.shape, strides);
+    tensor = out;
+    tensor.strides = strides;
+    tensor.dtype = type_table[type].dtype;
+    tensor.data = held.block->data;
+    return true;
+  }
+};
+
+Status count_mask(const DLTensor& mask, uint64_t axes, const DLTensor& counts) {
+  ReducePass pass;
+  const Choice choice{reduce_nonzero, type_bool, End::plain};
+  const Status status = prepare(&pass, choice, type_int64, mask, type_bool, nullptr, axes, counts);
+  return status.ok() ? run_pass(pass) : status;
+}
+
+}  // namespace
+
+int reduction_result(int reduction, int type, bool keep) {
+  if (reduction < 0 || reduction >= reduction_count || type < 0 || type >= computed_types) return -1;
+  const ReductionRow& row = reduction_table[reduction];
+  if (!(row.kinds & kind_bit_of(type))) return -1;
+  switch (row.result[0]) {
+    case 'w':
+      if (keep) return type;
+      return type_table[type].kind == Kind::unsigned_integer ? int(type_uint64)
+             : kind_bit_of(type) < DLT_FLOATS                ? int(type_int64)
+                                                             : type;
+    case 'r': return type_table[type].kind == Kind::complex ? type : real_type(type);
+    case 'p': return real_type(type);
+    case 'm': return type_bool;
+    case 'i': return type_int64;
+    default: return type;
+  }
+}
+
+Status reduce(int reduction, const ReduceOptions& options, int type, const DLTensor& in, const DLTensor* mask, uint64_t axes,
+              const DLTensor& out) noexcept {
+  int result = reduction_result(reduction, type, options.saturate || options.keep);
+  if (result < 0) return undefined_for(type);
+  if (options.result >= 0) result = options.result;
+  const Choice choice = choose(reduction, type, options.saturate);
+  ReducePass pass;
+  Status status = prepare(&pass, choice, result, in, type, mask, axes, out);
+  if (!status.ok()) return status;
+  pass.root = reduction == reduction_std;
+  pass.correction = options.correction;
+  if (options.initial != nullptr) {
+    CastPipeline more;
+    if (!find_pipeline(*pass.kernels, type, choice.type, 0, &more)) return undefined_for(type);
+    memcpy(pass.initial, options.initial, size_t(type_table[type].bytes));
+    if (more.count == 1) more.loops[0](pass.initial, options.initial, nullptr, nullptr, 1, 0);
+    pass.has_initial = true;
+  }
+  Beside counts, centers;
+  if (mask != nullptr && choice.end != End::plain && choice.end != End::sum && choice.end != End::wide_sum) {
+    if (!counts.make(out, type_int64, 8)) return no_temporary();
+    status = count_mask(*mask, axes, counts.tensor);
+    if (!status.ok()) return status;
+    pass.counts = static_cast<const int64_t*>(counts.tensor.data);
+  }
+  if (choice.end == End::deviations) {
+    const int mean_type = choice.type;
+    if (!centers.make(out, mean_type, type_table[mean_type].bytes)) return no_temporary();
+    ReducePass first;
+    status = prepare(&first, {reduce_sums, choice.type, End::mean}, mean_type, in, type, mask, axes, centers.tensor);
+    if (!status.ok()) return status;
+    first.counts = pass.counts;
+    status = run_pass(first);
+    if (!status.ok()) return status;
+    pass.centers = static_cast<const double*>(centers.tensor.data);
+  }
+  return run_pass(pass);
+}
+
+bool reduce_runs(int reduction, int type, const void* a, int64_t n, int64_t rows, double correction, void* out) noexcept {
+  const Choice choice = choose(reduction, type, false);
+  if (choice.type != type || choice.end == End::deviations) return false;
+  const Reducer& reducer = kernels().reducers[choice.body][type];
+  const int result = reduction_result(reduction, type, false);
+  ReducePass pass;
+  pass.kernels = &kernels();
+  pass.reducer = &reducer;
+  pass.end = choice.end;
+  pass.type = type;
+  pass.root = reduction == reduction_std;
+  pass.correction = correction;
+  pass.result = choice.end == End::plain ? reducer.result : result;
+  if (!find_pipeline(*pass.kernels, pass.result, result, 0, &pass.out_pipeline)) return false;
+  pass.in = static_cast<const char*>(a);
+  pass.in_width = pass.width = type_table[type].bytes;
+  pass.reduced_ndim = 1;
+  pass.reduced_count = n;
+  pass.reduced[0] = {n, pass.width, 0, 0, 0};
+  pass.pipeline.count = 0;
+  pass.mask = nullptr;
+  pass.counts = nullptr;
+  pass.centers = nullptr;
+  pass.has_initial = false;
+  alignas(16) char states[36 * 16];
+  const int parts = reducer.parts;
+  for (int64_t r = 0; r < rows; ++r) {
+    reducer.start(states, parts, parts);
+    reducer.run(states, static_cast<const char*>(a) + r * n * pass.width, n, 0, nullptr);
+    char* const to = static_cast<char*>(out) + r * type_table[result].bytes;
+    alignas(16) char ended[16];
+    const bool direct = pass.out_pipeline.count == 0;
+    end_results(pass, states, parts, 1, {r * n * pass.width, 0, r, 0, 0, 0}, nullptr, direct ? to : ended);
+    if (!direct) pass.out_pipeline.loops[0](to, ended, nullptr, nullptr, 1, 0);
+  }
+  return true;
+}
+
+}  // namespace dlt

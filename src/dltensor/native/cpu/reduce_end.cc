@@ -1,0 +1,493 @@
+// SPDX-License-Identifier: Apache-2.0
+// What ends the states of a reduction: exact sums and what is made of them are rounded once. Where the bound of a state
+// leaves two values, its elements are read again into an integer accumulator.
+#include <string.h>
+
+#include "native/cpu/features.h"
+#include "native/cpu/reduce_pass.h"
+#include "native/ops/exact_sums.h"
+#include "native/ops/saturating.h"
+
+namespace dlt {
+namespace {
+
+using namespace exact_sums;
+
+constexpr double not_a_number = __builtin_nan("");
+
+template <class R>
+struct Form {  // of a float: significant bits, and the exponent of its smallest value
+  static constexpr int digits = R::mantissa + 1, lowest = 1 - R::bias - R::mantissa;
+};
+template <>
+struct Form<float> {
+  static constexpr int digits = 24, lowest = -149;
+};
+template <>
+struct Form<double> {
+  static constexpr int digits = 53, lowest = -1074;
+};
+
+double element_of(int type, const void* run, int64_t i) {
+  if (type == type_float32 || type == type_complex64) {
+    float x;
+    memcpy(&x, static_cast<const char*>(run) + 4 * i, 4);
+    return double(x);
+  }
+  double x;
+  memcpy(&x, static_cast<const char*>(run) + 8 * i, 8);
+  return x;
+}
+
+// ---- reading the elements of one result again
+
+struct Reading {
+  const ReducePass* pass;
+  Accumulator *sum, *squares;  // either may be null
+  int part;                    // of a complex element
+  double center, scale;        // squares are of (x - center) * scale where `deviations`
+  bool deviations;
+  double largest, first;       // magnitude; element
+  bool any, equal, zero;
+};
+
+// (x - center) ** 2 as two float64, as the loops do it.
+Pair square_of(double x, double center) {
+  const Pair difference = exact_sum(x, -center);
+  const double product = difference.high * difference.high;
+  return {product, fused(difference.high, difference.high, -product) + 2.0 * difference.high * difference.low};
+}
+
+void read_run(void* context, const void* run, int64_t n, int64_t) {
+  Reading& r = *static_cast<Reading*>(context);
+  const int parts = r.pass->reducer->parts;
+  for (int64_t i = 0; i < n; ++i) {
+    const double x = element_of(r.pass->type, run, i * parts + r.part) * r.scale;
+    if (!r.any) r.first = x;
+    r.any = true;
+    r.equal &= x == r.first;
+    r.zero |= x == 0;
+    const double size = magnitude_of(x);
+    r.largest = size > r.largest || size != size ? size : r.largest;
+    if (r.sum != nullptr) add(r.sum, x);
+    if (r.squares == nullptr) continue;
+    if (r.deviations) {
+      const Pair square = square_of(x, r.center);
+      add(r.squares, square.high);
+      add(r.squares, square.low);
+    } else {
+      add(r.squares, x * x);
+    }
+  }
+}
+
+struct OneResult {
+  const ReducePass* pass;
+  int64_t in, mask, index;
+  Stage* stage;
+};
+
+void read_again(const OneResult& one, Reading* r, const void* blank) {
+  each_run(*one.pass, one.in, one.mask, 0, one.pass->reduced_count, blank, one.stage, read_run, r);
+  if (one.pass->has_initial) read_run(r, one.pass->initial, 1, 0);
+}
+
+Reading reading(const OneResult& one, int part) {
+  Reading r{};
+  r.pass = one.pass;
+  r.part = part;
+  r.scale = 1;
+  r.equal = true;
+  return r;
+}
+
+// What an accumulator that met infinities or NaN comes to; false when it met none.
+bool special(const Accumulator& a, double* out) {
+  if (!a.nan && !a.positive && !a.negative) return false;
+  *out = a.nan || (a.positive && a.negative) ? not_a_number : a.positive ? __builtin_inf() : -__builtin_inf();
+  return true;
+}
+
+// An accumulator divided by `count`, rounded once to R.
+template <class R>
+R round_accumulator(Accumulator* a, uint64_t count) {
+  double value;
+  if (special(*a, &value)) return from<R>(value);
+  Natural size;
+  const bool negative = magnitude(a, &size);
+  int exponent = -1075;
+  bool sticky = false;
+  if (count != 1) {
+    shift_up(&size, 128);
+    exponent -= 128;
+    sticky = divide(&size, count);
+  } else {
+    shift_up(&size, 64);  // so that no last place lies below the lowest digit
+    exponent -= 64;
+  }
+  value = round_natural(size, exponent, sticky, Form<R>::digits, Form<R>::lowest);
+  return from<R>(negative ? -value : value);
+}
+
+// ---- sums and means
+
+struct State {
+  double above, below, error;
+};
+State state_at(const void* states, int64_t capacity, int64_t c, int sum) {
+  const double* const w = static_cast<const double*>(states) + sum * words * capacity + c;
+  return {w[high * capacity], w[low * capacity], w[bound * capacity]};
+}
+
+int64_t count_of(const OneResult& one) {
+  const ReducePass& pass = *one.pass;
+  return pass.counts != nullptr ? pass.counts[one.index] : pass.reduced_count;
+}
+
+template <class R>
+R end_sum(const OneResult& one, int part, const State& s) {
+  const ReducePass& pass = *one.pass;
+  R out;
+  if (round_sum(s.above, s.below, s.error, &out)) {
+    // -0.0 is the sum of negative zeros, and where there was nothing to add the sum is 0.0.
+    if (s.above == 0 && same_bits(s.above, -0.0)) {
+      Reading r = reading(one, part);
+      if (pass.mask != nullptr) {
+        // What is masked out stands in as NaN here: only elements that are there are zeros.
+        const double nans[2] = {not_a_number, not_a_number};
+        const float narrow[4] = {float(nans[0]), float(nans[0]), float(nans[0]), float(nans[0])};
+        read_again(one, &r, pass.type == type_float32 || pass.type == type_complex64 ? static_cast<const void*>(narrow) : nans);
+      }
+      const bool there = pass.mask != nullptr ? r.zero : pass.reduced_count > 0 || pass.has_initial;
+      if (!there) return from<R>(0.0);
+    }
+    return out;
+  }
+  Accumulator sum;
+  clear(&sum);
+  Reading r = reading(one, part);
+  r.sum = &sum;
+  read_again(one, &r, pass.identity);
+  return round_accumulator<R>(&sum, 1);
+}
+
+template <class R>
+R end_mean(const OneResult& one, int part, const State& s) {
+  const int64_t count = count_of(one);
+  if (count == 0) return from<R>(not_a_number);
+  if (s.below == 0 && s.error == 0 && s.above == 0) return from<R>(s.above);
+  Quotient q;
+  R out;
+  if (ops::isfinite(s.above) && ops::isfinite(s.below) && divide(s.above, s.below, s.error, double(count), &q) &&
+      round_sum(q.above, q.below, q.error, &out))
+    return out;
+  Accumulator sum;
+  clear(&sum);
+  Reading r = reading(one, part);
+  r.sum = &sum;
+  read_again(one, &r, one.pass->identity);
+  return round_accumulator<R>(&sum, uint64_t(count));
+}
+
+// ---- var and std
+
+// The square root of above + below as two words and a bound.
+Quotient root_of(const Quotient& v) {
+  const double first = __builtin_sqrt(v.above), rest = fused(-first, first, v.above) + v.below;
+  const double second = rest / (2 * first);
+  return {first, second, v.error / first + magnitude_of(second) * 0x1p-50 + first * 0x1p-104};
+}
+
+// A positive number as an odd integer and a power of two.
+uint64_t odd_part(double x, int* exponent) {
+  const uint64_t bits = bits_as<uint64_t>(x);
+  const uint64_t mantissa = (bits & ((uint64_t(1) << 52) - 1)) | uint64_t(1) << 52;
+  const int zeros = __builtin_ctzll(mantissa);
+  *exponent = int(bits >> 52 & 0x7ff) - 1075 + zeros;
+  return mantissa >> zeros;
+}
+
+// size * 2^exponent / (count * divisor), or its root, rounded once. `size` has room for 320 bits more.
+template <class R>
+R end_natural(Natural* size, int exponent, uint64_t count, double divisor, bool root) {
+  if (size->count == 0) return from<R>(0.0);
+  shift_up(size, 320);
+  int power;
+  const uint64_t odd = odd_part(divisor, &power);
+  exponent -= 320 + power;
+  bool sticky = divide(size, odd);
+  sticky |= divide(size, count);
+  if (!root) return from<R>(round_natural(*size, exponent, sticky, Form<R>::digits, Form<R>::lowest));
+  // An even exponent near 0 is taken out first, so that the words are far from the ends of the range.
+  const int far = (bit_length(*size) + exponent) / 2;
+  const Pair value = as_pair(*size, exponent - 2 * far, sticky);
+  const Quotient r = root_of({value.high, value.low, 0});
+  return from<R>(odd_sum(exact_sum(r.above, r.below)) * power_of_two(far));
+}
+
+template <class R>
+R end_moments(const OneResult& one, const void* states, int64_t capacity, int64_t c) {
+  const ReducePass& pass = *one.pass;
+  const int parts = pass.reducer->parts;
+  const int64_t number = count_of(one);
+  const double count = double(number), divisor = count - pass.correction;
+  if (!(divisor > 0) || count == 0) return from<R>(not_a_number);
+  // count * squares - sum * sum in twice the digits, of the parts together.
+  double value = 0, rest = 0, error = 0;
+  for (int k = 0; k < parts; ++k) {
+    const State s = state_at(states, capacity, c * parts + k, 0), q = state_at(states, capacity, c * parts + k, 1);
+    const Pair sum = exact_sum(s.above, s.below);
+    const double many = count * q.above, square = sum.high * sum.high;
+    const Pair left = exact_sum(many, -square), all = exact_sum(value, left.high);
+    value = all.high;
+    rest += all.low + left.low + (fused(count, q.above, -many) + count * q.below) -
+            (fused(sum.high, sum.high, -square) + 2 * sum.high * sum.low);
+    error += 2 * count * q.error + 4 * magnitude_of(sum.high) * s.error + s.error * s.error + (many + square) * 0x1p-100;
+  }
+  const double size = value + rest, scale = count * divisor;
+  double v = size / scale, e = 2 * error / scale + magnitude_of(v) * 0x1p-49;
+  R out;
+  if (ops::isfinite(v) && ops::isfinite(e) && v > 2 * e) {
+    if (pass.root) {
+      v = __builtin_sqrt(v);
+      e = e / v + v * 0x1p-50;
+    }
+    if (round_sum(v, 0.0, e, &out)) return out;
+  }
+  Natural total;
+  total.count = 0;
+  bool constant = true;
+  for (int k = 0; k < parts; ++k) {
+    Accumulator sum, squares;
+    clear(&sum);
+    clear(&squares);
+    Reading r = reading(one, k);
+    r.sum = &sum;
+    r.squares = &squares;
+    read_again(one, &r, pass.identity);
+    double ignored;
+    if (special(sum, &ignored)) return from<R>(not_a_number);
+    constant &= r.equal;
+    Natural s, q, n, product;
+    magnitude(&sum, &s);
+    magnitude(&squares, &q);
+    from_word(&n, uint64_t(number));
+    multiply(q, n, &product);
+    shift_up(&product, 1075);
+    multiply(s, s, &q);
+    subtract(&product, q);
+    add(&total, product);
+  }
+  if (constant && pass.mask == nullptr) return from<R>(0.0);
+  return end_natural<R>(&total, -2150, uint64_t(number), divisor, pass.root);
+}
+
+// Squares that would leave float64's range are taken of elements times a power of two.
+template <class R>
+R end_scaled(const OneResult& one, double divisor) {
+  const ReducePass& pass = *one.pass;
+  const int parts = pass.reducer->parts;
+  const int64_t number = count_of(one);
+  alignas(16) double blank[2];
+  Reading r[2];
+  double largest = 0;
+  bool constant = true;
+  for (int k = 0; k < parts; ++k) blank[k] = pass.centers[one.index * parts + k];
+  for (int k = 0; k < parts; ++k) {
+    r[k] = reading(one, k);
+    read_again(one, &r[k], blank);
+    if (!ops::isfinite(r[k].largest)) return from<R>(not_a_number);
+    largest = r[k].largest > largest ? r[k].largest : largest;
+    constant &= r[k].equal;
+  }
+  if (constant || largest == 0) return from<R>(0.0);
+  const int exponent = int(bits_as<uint64_t>(largest) >> 52) - 1023;  // at most -1023 for subnormals
+  const int up = exponent < -1000 ? 1000 : exponent > 1000 ? -1000 : -exponent;
+  Accumulator squares;
+  clear(&squares);
+  for (int k = 0; k < parts; ++k) {
+    Accumulator sum;
+    clear(&sum);
+    Reading again = reading(one, k);
+    again.scale = power_of_two(up);
+    again.sum = &sum;
+    read_again(one, &again, blank);
+    const int64_t masked = pass.reduced_count - number;
+    for (int64_t i = 0; i < masked; ++i) add(&sum, -(blank[k] * again.scale));
+    again.sum = nullptr;
+    again.center = round_accumulator<double>(&sum, uint64_t(number));
+    again.squares = &squares;
+    again.deviations = true;
+    read_again(one, &again, blank);
+  }
+  Natural size;
+  magnitude(&squares, &size);
+  return end_natural<R>(&size, -1075 - 2 * up, 1, divisor, pass.root);
+}
+
+// The exact sum of the squared deviations. Where the mean is so far from 0 that its own rounding shows, what that adds is
+// taken away: `rest` is the exact sum of the elements less count times the mean.
+template <class R>
+R end_deviations_again(const OneResult& one, double divisor, bool corrected, bool root) {
+  const ReducePass& pass = *one.pass;
+  const int parts = pass.reducer->parts;
+  const int64_t number = count_of(one);
+  alignas(16) double blank[2];
+  for (int k = 0; k < parts; ++k) blank[k] = pass.centers[one.index * parts + k];
+  Accumulator squares;
+  clear(&squares);
+  for (int k = 0; k < parts; ++k) {
+    Accumulator sum;
+    clear(&sum);
+    Reading r = reading(one, k);
+    r.squares = &squares;
+    r.sum = &sum;
+    r.deviations = true;
+    r.center = blank[k];
+    read_again(one, &r, blank);
+    if (!corrected) continue;
+    const double count = double(pass.reduced_count), times = count * blank[k];
+    add(&sum, -times);
+    add(&sum, -fused(count, blank[k], -times));
+    const double rest = round_accumulator<double>(&sum, 1);
+    add(&squares, -(rest * rest / double(number)));
+  }
+  Natural size;
+  if (magnitude(&squares, &size)) return from<R>(0.0);
+  return end_natural<R>(&size, -1075, 1, divisor, root);
+}
+
+template <class R>
+R end_deviations(const OneResult& one, const void* states, int64_t capacity, int64_t c) {
+  const ReducePass& pass = *one.pass;
+  const int parts = pass.reducer->parts;
+  const double count = double(count_of(one)), divisor = count - pass.correction;
+  if (!(divisor > 0) || count == 0) return from<R>(not_a_number);
+  double w[words], farthest = 0;
+  start(w);
+  for (int k = 0; k < parts; ++k) {
+    const State s = state_at(states, capacity, c * parts + k, 0);
+    const double other[words] = {s.above, s.below, s.error};
+    join(w, other);
+    const double center = magnitude_of(pass.centers[one.index * parts + k]);
+    farthest = center > farthest ? center : farthest;
+  }
+  // Whatever is decided by the variance is decided by its rounded value, which does not depend on the order of additions.
+  Quotient q{};
+  double variance;
+  const double rough = (w[high] + w[low]) / divisor;
+  if (!(rough > 0x1p-850 && rough < 0x1p950)) return end_scaled<R>(one, divisor);
+  const bool known = divide(w[high], w[low], w[bound], divisor, &q) && round_sum(q.above, q.below, q.error, &variance);
+  if (!known) variance = end_deviations_again<double>(one, divisor, false, false);
+  if (!(variance > 0x1p-800 && variance < 0x1p900)) return end_scaled<R>(one, divisor);
+  if (farthest * 0x1p-24 > __builtin_sqrt(variance)) return end_deviations_again<R>(one, divisor, true, pass.root);
+  R out;
+  if (known) {
+    if (pass.root) q = root_of(q);
+    if (round_sum(q.above, q.below, q.error, &out)) return out;
+  }
+  return end_deviations_again<R>(one, divisor, false, pass.root);
+}
+
+// ---- integers
+
+int128_t wide_at(const void* states, int64_t capacity, int64_t c) {
+  const uint64_t* const w = static_cast<const uint64_t*>(states);
+  return int128_t(uint128_t(w[capacity + c]) << 64 | w[c]);
+}
+
+template <class T>
+void clamp_sums(const void* states, int64_t capacity, int64_t n, void* results) {
+  for (int64_t c = 0; c < n; ++c) {
+    const int128_t v = wide_at(states, capacity, c);
+    const T value = v < int128_t(range<T>::lowest)    ? range<T>::lowest
+                    : v > int128_t(range<T>::highest) ? range<T>::highest
+                                                      : T(v);
+    memcpy(static_cast<char*>(results) + c * int64_t(sizeof(T)), &value, sizeof(T));
+  }
+}
+
+float end_wide_mean(const OneResult& one, int128_t sum) {
+  const int64_t count = count_of(one);
+  if (count == 0) return float(not_a_number);
+  const double above = double(sum), below = double(sum - int128_t(above));
+  Quotient q;
+  float out;
+  if (sum == 0) return 0;
+  if (divide(above, below, 0, double(count), &q) && round_sum(q.above, q.below, q.error, &out)) return out;
+  const uint128_t size = sum < 0 ? uint128_t(-sum) : uint128_t(sum);
+  Natural natural, upper;
+  from_word(&natural, uint64_t(size));
+  from_word(&upper, uint64_t(size >> 64));
+  shift_up(&upper, 64);
+  add(&natural, upper);
+  shift_up(&natural, 128);
+  const bool sticky = divide(&natural, uint64_t(count));
+  const double value = round_natural(natural, -128, sticky, 24, -149);
+  return float(sum < 0 ? -value : value);
+}
+
+template <class R>
+void end_floats(const ReducePass& pass, const void* states, int64_t capacity, int64_t n, const ResultRun& where, Stage* stage,
+                void* results) {
+  const int parts = pass.reducer->parts;
+  R* const out = static_cast<R*>(results);
+  for (int64_t c = 0; c < n; ++c) {
+    const OneResult one{&pass, where.in + c * where.in_step, where.mask + c * where.mask_step,
+                        where.index + c * where.index_step, stage};
+    if (pass.end == End::moments) {
+      out[c] = end_moments<R>(one, states, capacity, c);
+    } else if (pass.end == End::deviations) {
+      out[c] = end_deviations<R>(one, states, capacity, c);
+    } else {
+      for (int k = 0; k < parts; ++k) {
+        const State s = state_at(states, capacity, c * parts + k, 0);
+        out[c * parts + k] = pass.end == End::sum ? end_sum<R>(one, k, s) : end_mean<R>(one, k, s);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+void end_results(const ReducePass& pass, const void* states, int64_t capacity, int64_t n, const ResultRun& where, Stage* stage,
+                 void* results) {
+  const int parts = pass.reducer->parts;
+  switch (pass.end) {
+    case End::plain: return pass.reducer->end(results, states, capacity, n);
+    case End::wide_sum:
+      switch (pass.result) {
+#define DLT_CASE(name, type) \
+  case type_##name: return clamp_sums<type>(states, capacity, n, results);
+        DLT_CASE(int8, int8_t)
+        DLT_CASE(int16, int16_t)
+        DLT_CASE(int32, int32_t)
+        DLT_CASE(int64, int64_t)
+        DLT_CASE(uint8, uint8_t)
+        DLT_CASE(uint16, uint16_t)
+        DLT_CASE(uint32, uint32_t)
+        DLT_CASE(uint64, uint64_t)
+#undef DLT_CASE
+        default:
+          for (int64_t c = 0; c < n; ++c) static_cast<uint8_t*>(results)[c] = wide_at(states, capacity, c) != 0;
+          return;
+      }
+    case End::wide_mean:
+      for (int64_t c = 0; c < n; ++c) {
+        const OneResult one{&pass, where.in + c * where.in_step, where.mask + c * where.mask_step,
+                            where.index + c * where.index_step, stage};
+        static_cast<float*>(results)[c] = end_wide_mean(one, wide_at(states, capacity, c));
+      }
+      return;
+    default: break;
+  }
+  switch (pass.result) {
+    case type_float16: return end_floats<float16>(pass, states, capacity, n, where, stage, results);
+    case type_bfloat16: return end_floats<bfloat16>(pass, states, capacity, n, where, stage, results);
+    case type_float32:
+    case type_complex64: return end_floats<float>(pass, states, capacity, n, where, stage, results);
+    default: return end_floats<double>(pass, states, capacity, n, where, stage, results);
+  }
+}
+
+}  // namespace dlt

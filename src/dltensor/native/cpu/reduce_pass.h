@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// One pass over the elements of a reduction: its axes in the order of memory, and what ends its states. Internal to
+// reduce.cc and reduce_end.cc.
+#pragma once
+#include "native/cpu/cast_pipeline.h"
+#include "native/cpu/kernels.h"
+#include "native/layout/layout.h"
+
+namespace dlt {
+
+enum class End : uint8_t {
+  plain,      // by the body
+  sum,        // an exact sum of floats
+  mean,
+  moments,    // var and std of a sum and a sum of squares
+  deviations, // var and std of squared deviations
+  wide_sum,   // 128 bits of integers, clamped
+  wide_mean,
+};
+
+struct Axis {
+  int64_t size, in, mask;  // strides in bytes
+  int64_t out, index;      // of a kept axis: in bytes of the result, and in elements of a result in C order
+};
+
+inline constexpr int64_t staged_bytes = 16384, staged_count = 4096;
+struct Stage {
+  alignas(64) char moved[staged_count * 16];
+  alignas(64) char spare[2][staged_count * 16];
+};
+
+struct ReducePass {
+  const Kernels* kernels;
+  const Reducer* reducer;
+  End end;
+  bool root;      // std instead of var
+  int type;       // that elements are reduced in
+  int result;     // the dtype of the result; `out_pipeline` leads from there to the dtype of `out`
+  int kept_ndim, reduced_ndim;
+  Axis kept[max_dims], reduced[max_dims];
+  int64_t kept_count, reduced_count;
+  const char* in;
+  const uint8_t* mask;
+  int64_t in_width, width;
+  CastPipeline pipeline, out_pipeline;
+  char* out;
+  int64_t out_width;
+  bool columns;   // the innermost kept axis is read in rows
+  alignas(16) unsigned char identity[16];
+  alignas(16) unsigned char initial[16];
+  bool has_initial;
+  double correction;
+  const int64_t* counts;     // of elements that the mask keeps, by `index`; null: reduced_count
+  const double* centers;     // by `index`, the mean for each state
+};
+
+// Where the states of consecutive results belong: their first element and mask, their place in C order, and the steps.
+struct ResultRun {
+  int64_t in, mask, index;
+  int64_t in_step, mask_step, index_step;
+};
+
+// Elements of one result in order, as contiguous runs of `pass.type`: work(context, run, n, index of the first).
+typedef void (*take_run_t)(void* context, const void* run, int64_t n, int64_t first);
+void each_run(const ReducePass& pass, int64_t in, int64_t mask, int64_t begin, int64_t end, const void* blank, Stage* stage,
+              take_run_t take, void* context);
+
+// Ends the states of n results into `results`, of dtype number `pass.result` and contiguous.
+void end_results(const ReducePass& pass, const void* states, int64_t capacity, int64_t n, const ResultRun& where, Stage* stage,
+                 void* results);
+
+}  // namespace dlt

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sums of products along axes, reductions that leave NaN out, and differences: against NumPy and exact arithmetic."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from test_reductions import exact, numbers
+
+import dltensor as dl
+
+REAL = ["float16", "float32", "float64"]
+
+
+def exact_dot(a, b):
+    return sum((Fraction(x) * Fraction(y) for x, y in zip(a.tolist(), b.tolist(), strict=True)), Fraction(0))
+
+
+@pytest.mark.parametrize("dtype", REAL)
+def test_vecdot_is_exact_and_rounded_once(dtype):
+    rng = np.random.default_rng(1)
+    for n in (0, 1, 2, 3, 10, 100, 1000):
+        for _ in range(20):
+            scale = 2.0 ** rng.integers(-6, 6, n)
+            a, b = (rng.standard_normal(n) * scale).astype(dtype), (rng.standard_normal(n) / scale).astype(dtype)
+            true = exact_dot(a, b)
+            made = dl.vecdot(a, b)
+            assert made.dtype == dtype
+            assert made.item() == exact.round_ratio(true.numerator, true.denominator, exact.FORMATS[dtype])
+            shuffled = rng.permutation(n)
+            assert dl.vecdot(a[shuffled], b[shuffled]).item() == made.item()
+
+
+def test_vecdot_conjugates_the_first_and_broadcasts():
+    a, b = numbers("complex64", (3, 4)), numbers("complex64", (2, 1, 4), seed=5)
+    made = dl.vecdot(a, b)
+    assert (made.shape, made.dtype) == ((2, 3), "complex64")
+    assert np.allclose(made.numpy(), np.vecdot(a, b))
+    assert np.allclose(dl.vecdot(a.astype("c16"), b.astype("c16")).numpy(), np.vecdot(a.astype("c16"), b.astype("c16")))
+    x, y = numbers("int16", (5, 3)), numbers("int8", (5, 3))
+    assert dl.vecdot(x, y, axis=-2).dtype == dl.int16
+    assert np.array_equal(dl.vecdot(x, y, axis=-2).numpy(), (x * y).sum(0, dtype="i2"))
+    assert (
+        dl.vecdot(dl.asarray([1e308, 1.0], dtype="float64"), dl.asarray([10.0, 1.0], dtype="float64")).item()
+        == math.inf
+    )
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "words"),
+    [
+        (lambda: dl.vecdot(dl.zeros(2), dl.zeros(3)), ValueError, "vecdot: extents along axis -1 differ"),
+        (lambda: dl.vecdot(dl.zeros(1), dl.zeros(3)), ValueError, "vecdot: extents along axis -1 differ"),
+        (lambda: dl.vecdot(dl.zeros((2, 2)), dl.zeros(2), axis=-2), IndexError, "vecdot: axis -2 is out of range"),
+        (lambda: dl.vecdot(dl.zeros(2), dl.zeros(2), axis=0), IndexError, "vecdot: axis 0 is out of range"),
+        (lambda: dl.vecdot(dl.asarray([True]), dl.asarray([True])), TypeError, "vecdot: not defined for"),
+        (lambda: dl.tensordot(dl.zeros((2, 3)), dl.zeros((2, 3)), axes=1), ValueError, "tensordot: shapes"),
+        (lambda: dl.tensordot(dl.zeros(2), dl.zeros(2), axes=2), IndexError, "tensordot: axes is 2; expected 0 to 1"),
+        (
+            lambda: dl.tensordot(dl.zeros(2), dl.zeros(2), axes=((0,),)),
+            ValueError,
+            "tensordot: axes must be an integer",
+        ),
+        (lambda: dl.diff(dl.zeros(())), ValueError, "diff: expected at least one dimension"),
+        (lambda: dl.diff(dl.zeros(3), n=-1), ValueError, "diff: n must be 0 or more, got -1"),
+        (lambda: dl.diff(dl.zeros(3), axis=1), IndexError, "diff: axis 1 is out of range"),
+        (lambda: dl.nanmax(dl.zeros(0)), ValueError, "max: a tensor of shape"),
+    ],
+)
+def test_what_is_refused_says_why(call, kind, words):
+    with pytest.raises(kind, match=words):
+        call()
+
+
+@pytest.mark.parametrize("axes", [0, 1, 2, ((0, 1), (1, 0)), ((-1,), (0,)), ((), ())])
+def test_tensordot_gives_numpys_values(axes):
+    a = np.arange(12.0).reshape(3, 4) if axes != 2 else np.arange(24.0).reshape(2, 3, 4)
+    b = np.arange(12.0).reshape(4, 3) if axes != 2 else np.arange(60.0).reshape(3, 4, 5)
+    made, wanted = dl.tensordot(a, b, axes=axes), np.tensordot(a, b, axes=axes)
+    assert made.shape == wanted.shape
+    assert np.array_equal(made.numpy(), wanted)
+
+
+@pytest.mark.parametrize("name", ["nansum", "nanmean", "nanvar", "nanstd", "nanmax", "nanmin"])
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int32"])
+def test_nan_is_left_out(name, dtype):
+    a = numbers(dtype, (6, 7)) % 50
+    if np.dtype(dtype).kind == "f":
+        a[np.random.default_rng(3).random((6, 7)) < 0.4] = np.nan
+        a[2] = np.nan
+    for axis in (None, 0, 1):
+        made = getattr(dl, name)(a, axis=axis, keepdims=True).numpy()
+        for position, value in np.ndenumerate(made):
+            line = a[:, position[1]] if axis == 0 else a[position[0]] if axis == 1 else a.ravel()
+            kept = line[line == line]
+            if kept.size or name == "nansum":
+                assert value == getattr(dl, name[3:])(np.ascontiguousarray(kept)).item()
+            else:
+                assert math.isnan(value)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int64", "float32", "complex64"])
+def test_diff_gives_numpys_values(dtype):
+    a = numbers(dtype, (4, 5))
+    for axis in (-2, -1, 0, 1):
+        for n in (0, 1, 2, 6):
+            assert np.array_equal(dl.diff(a, axis=axis, n=n).numpy(), np.diff(a, axis=axis, n=n)), (axis, n)
+    assert np.array_equal(
+        dl.diff(a, prepend=a[:, :1], append=a[:, :2]).numpy(), np.diff(a, prepend=a[:, :1], append=a[:, :2])
+    )
+    x = dl.asarray(a)
+    assert not dl.diff(x, n=0).same_memory(x)

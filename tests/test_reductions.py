@@ -1,0 +1,585 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reductions, driven by their table: against NumPy and exact arithmetic, in every dtype, layout and choice of axes.
+
+The same bits for every order of elements, number of threads and instruction set; what is refused, and how it is said.
+"""
+
+import importlib.util
+import itertools
+import math
+import os
+import subprocess
+import sys
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import dltensor as dl
+from dltensor._core.types import COMPUTED
+from dltensor._ops.reductions import REDUCTIONS
+
+EXACT = Path(__file__).parent.parent / "fuzz" / "exact_reductions.py"
+spec = importlib.util.spec_from_file_location("exact_reductions", EXACT)
+exact = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(exact)
+
+KIND = {"b": "bool", "i": "integers", "u": "integers", "f": "floats", "c": "complex"}
+NUMPY_DTYPES = [name for name in COMPUTED if name != "bfloat16"]
+SHAPES = [(), (1,), (7,), (100,), (3, 4), (40, 7), (7, 40), (5, 1, 6), (0,), (0, 3), (3, 0), (17, 3, 10), (2, 3, 4, 5)]
+
+
+def numbers(dtype, shape, seed=3):
+    """Values of a dtype whose sums and products mostly stay in range."""
+    rng = np.random.default_rng([seed, *shape])
+    kind = np.dtype(dtype).kind
+    if kind == "b":
+        return np.asarray(rng.random(shape) < 0.7)
+    if kind in "iu":
+        bounds = np.iinfo(dtype)
+        return np.asarray(rng.integers(bounds.min, bounds.max, shape, dtype=dtype, endpoint=True))
+    made = rng.uniform(0.5, 1.5, shape) * rng.choice([-1, 1], shape)
+    return np.asarray(made + 1j * rng.uniform(-1, 1, shape) if kind == "c" else made).astype(dtype)
+
+
+def layouts(a):
+    """The same elements, as they may lie in memory."""
+    yield a
+    if a.ndim:
+        yield np.ascontiguousarray(a.T).T
+        backward = tuple(slice(None, None, -1) for _ in a.shape)
+        yield np.ascontiguousarray(a[backward])[backward]
+        wide = np.zeros([2 * size for size in a.shape], a.dtype)
+        part = wide[tuple(slice(None, None, 2) for _ in a.shape)]
+        part[...] = a
+        yield part
+
+
+def axes_of(ndim, one):
+    """None, every axis from both ends, and every tuple of axes."""
+    yield None
+    yield from range(-ndim, ndim)
+    if not one:
+        yield from (c for r in range(2, ndim + 1) for c in itertools.combinations(range(ndim), r))
+        yield ()
+
+
+def takes(name, dtype):
+    return KIND[np.dtype(dtype).kind] in REDUCTIONS[name]["kinds"]
+
+
+def exact_reduction(name, values, correction=0):
+    """Sum, mean or var of any values as a fraction, or complex of two."""
+    if any(isinstance(value, complex) for value in values):
+        parts = [[value.real for value in values], [value.imag for value in values]]
+        made = [exact_reduction(name, part, correction) for part in parts]
+        return made[0] + made[1] if name == "var" else tuple(made)
+    values = [Fraction(value) for value in values]
+    total = sum(values, Fraction(0))
+    if name == "sum":
+        return total
+    mean = total / len(values)
+    return mean if name == "mean" else sum((x - mean) ** 2 for x in values) / (len(values) - correction)
+
+
+def rounded(value, dtype):
+    """A fraction rounded once to a format, or a pair of them to a complex one."""
+    if isinstance(value, tuple):
+        return complex(*(rounded(part, "float32" if dtype == "complex64" else "float64") for part in value))
+    return exact.round_ratio(value.numerator, value.denominator, exact.FORMATS[dtype])
+
+
+def lines(a, axis):
+    """The elements that each result is made of, in C order of the results."""
+    axes = tuple(range(a.ndim)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    axes = tuple(one % a.ndim for one in axes) if a.ndim else ()
+    kept = [d for d in range(a.ndim) if d not in axes]
+    flat = a.transpose([*kept, *axes]).reshape(math.prod(a.shape[d] for d in kept), -1)
+    return [line.tolist() for line in flat]
+
+
+# -- against NumPy ----------------------------------------------------------------------------------------------------
+
+SAME_AS_NUMPY = ["max", "min", "all", "any", "count_nonzero", "argmax", "argmin"]
+
+
+@pytest.mark.parametrize("dtype", NUMPY_DTYPES)
+@pytest.mark.parametrize("name", [*SAME_AS_NUMPY, "sum", "prod"])
+def test_a_reduction_gives_numpys_values(name, dtype):
+    if not takes(name, dtype):
+        with pytest.raises(TypeError, match=f"{name}: not defined for {dtype}; it takes"):
+            getattr(dl, name)(dl.zeros(2, dtype=dtype))
+        return
+    approximate = name in ("sum", "prod") and np.dtype(dtype).kind in "fc"
+    compared = 0
+    for shape in SHAPES:
+        a = numbers(dtype, shape)
+        for x, axis, keepdims in itertools.product(
+            layouts(a), axes_of(a.ndim, REDUCTIONS[name]["one_axis"]), (False, True)
+        ):
+            try:
+                with np.errstate(all="ignore"):
+                    wanted = np.asarray(getattr(np, name)(x, axis=axis, keepdims=keepdims))
+            except ValueError:
+                with pytest.raises(ValueError, match=f"{name}: a tensor of shape .* has no elements there"):
+                    getattr(dl, name)(x, axis=axis, keepdims=keepdims)
+                continue
+            made = getattr(dl, name)(x, axis=axis, keepdims=keepdims).numpy()
+            assert (made.dtype, made.shape) == (wanted.dtype, wanted.shape)
+            if approximate:
+                digits = np.finfo(dtype).eps
+                size = np.asarray(
+                    np.sum(np.abs(x), axis=axis, keepdims=keepdims, dtype="f8" if np.dtype(dtype).kind == "f" else None)
+                )
+                slack = digits * (abs(size) if name == "sum" else abs(wanted)) * max(a.size, 4)
+                assert np.all((abs(made - wanted) <= slack) | (made == wanted)), (shape, axis)
+            else:
+                assert np.array_equal(made, wanted), (shape, axis, keepdims)
+            compared += 1
+    assert compared > 300
+
+
+@pytest.mark.parametrize("dtype", NUMPY_DTYPES)
+@pytest.mark.parametrize("name", ["sum", "mean", "var"])
+def test_sums_means_and_variances_are_exact(name, dtype):
+    real = "float32" if np.dtype(dtype).kind in "biu" else dtype
+    result = {"complex64": "float32", "complex128": "float64"}.get(real, real) if name == "var" else real
+    for shape in [(1,), (7,), (100,), (5, 9), (33, 4), (3, 2, 5)]:
+        a = numbers(dtype, shape)
+        if name == "var" and a.dtype.itemsize == 8 and a.dtype.kind in "iu":
+            a = a // 2048  # of larger ones only the nearest float64 is looked at
+        for x, axis in itertools.product(layouts(a), axes_of(a.ndim, one=False)):
+            if axis == ():
+                continue
+            made = getattr(dl, name)(x, axis=axis)
+            for value, line in zip(np.ravel(made.numpy()).tolist(), lines(a, axis), strict=True):
+                true = exact_reduction(name, line)
+                if a.dtype.kind in "biu" and name == "sum":
+                    assert value == int(true) % 2**64 or value == (int(true) + 2**63) % 2**64 - 2**63
+                elif name == "var" and result == "float64":
+                    assert abs(Fraction(value) - true) <= Fraction(math.ulp(value))
+                else:
+                    assert value == rounded(true, result)
+
+
+def test_random_results_are_those_of_exact_arithmetic():
+    wrong = []
+    assert exact.run(6000, int(os.environ.get("DLTENSOR_SEED", "11")), wrong.append) >= 6000
+    assert wrong == []
+
+
+def test_the_exact_check_finds_a_sum_that_is_rounded_twice(monkeypatch):
+    def plain(x, axis):
+        with np.errstate(all="ignore"):
+            return dl.asarray(np.sum((x.astype("float32") if x.dtype == dl.bfloat16 else x).numpy(), axis=axis))
+
+    monkeypatch.setattr(dl, "sum", plain)
+    wrong = []
+    exact.run(3000, 11, wrong.append)
+    assert any(text.startswith("sum of float64") for text in wrong)
+    assert not any(text.startswith(("mean", "var", "std")) for text in wrong)
+
+
+def test_bfloat16_is_rounded_once():
+    # In float32, 1 + 2**-8 + 2**-24 would first lose its last bit and then be half way between two values.
+    x = dl.asarray([1.0, 2.0**-8, 2.0**-24]).astype("bfloat16")
+    assert dl.sum(x).astype("float32").item() == 1 + 2.0**-7
+    assert dl.max(x).dtype == dl.sum(x).dtype == dl.mean(x).dtype == dl.bfloat16
+
+
+# -- special values ---------------------------------------------------------------------------------------------------
+
+INF, NAN = math.inf, math.nan
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+@pytest.mark.parametrize(
+    ("values", "total"),
+    [
+        ([INF, 1.0], INF),
+        ([-INF, 1.0], -INF),
+        ([INF, -INF], NAN),
+        ([NAN, 1.0], NAN),
+        ([NAN, INF], NAN),
+        ([-0.0, -0.0], -0.0),
+        ([-0.0, 0.0], 0.0),
+        ([1.0, -1.0, -0.0], 0.0),
+        ([], 0.0),
+    ],
+)
+@pytest.mark.parametrize("repeats", [1, 40])
+def test_special_values_of_sums(dtype, values, total, repeats):
+    x = dl.asarray(values * repeats, dtype=dtype)
+    got = dl.sum(x).astype("float64").item()
+    assert (math.isnan(got) and math.isnan(total)) or exact.same(got, total)
+    if values:
+        mean = dl.mean(x).astype("float64").item()
+        assert math.isnan(mean) if math.isnan(total) else exact.same(mean, total / repeats / len(values))
+        finite = all(map(math.isfinite, values))
+        assert math.isnan(dl.var(x).astype("float64").item()) == (not finite)
+
+
+def test_what_overflows_in_between_does_not_matter():
+    top = 1.7e308
+    assert dl.sum(dl.asarray([top, top, -top], dtype="float64")).item() == top
+    assert dl.mean(dl.asarray([top, top], dtype="float64")).item() == top
+    assert dl.mean(dl.ones(100000, dtype="float16")).item() == 1.0
+    assert dl.sum(dl.ones(100000, dtype="float16")).item() == INF
+    assert dl.std(dl.asarray([1e200, -1e200], dtype="float64")).item() == 1e200
+    assert dl.var(dl.asarray([1e200, -1e200], dtype="float64")).item() == INF
+    assert dl.std(dl.asarray([3e-200, 1e-200], dtype="float64")).item() == 1e-200
+    assert dl.var(dl.full(1000, 0.1, dtype="float64")).item() == 0.0
+    assert dl.var(dl.full(1000, 0.1)).item() == 0.0
+
+
+def test_the_divisor_of_var_must_be_above_zero():
+    x = dl.asarray([1.0, 2.0])
+    assert [math.isnan(dl.var(x, correction=c).item()) for c in (0, 1, 2, 3, -1)] == [False, False, True, True, False]
+    assert math.isnan(dl.var(dl.zeros(0), correction=-1).item())
+    assert dl.var(x, correction=0.5).item() == np.float32(0.5 / 1.5)
+    assert math.isnan(dl.mean(dl.zeros(0)).item())
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
+def test_max_and_min_order_zeros_and_keep_nan(dtype):
+    for order in itertools.permutations([0.0, -0.0, -1.0]):
+        assert exact.same(dl.max(dl.asarray(order, dtype=dtype)).item(), 0.0)
+    for order in itertools.permutations([0.0, -0.0, 1.0]):
+        assert exact.same(dl.min(dl.asarray(order, dtype=dtype)).item(), -0.0)
+    for place in range(0, 5000, 997):
+        a = np.arange(5000, dtype=dtype)
+        a[place] = -NAN
+        for name in ("max", "min"):
+            assert math.isnan(getattr(dl, name)(a).item())
+        a[4999] = NAN
+        assert dl.argmax(a).item() == dl.argmin(a).item() == place
+    assert dl.argmax(dl.asarray([-0.0, 0.0], dtype=dtype)).item() == 0
+    assert dl.argmin(dl.asarray([0.0, -0.0], dtype=dtype)).item() == 0
+    assert dl.max(dl.asarray([-INF, -INF], dtype=dtype)).item() == -INF
+
+
+@pytest.mark.parametrize("name", ["argmax", "argmin"])
+@pytest.mark.parametrize("dtype", ["int8", "uint64", "int64", "float32", "bool"])
+def test_the_first_of_equals_is_found(name, dtype):
+    a = np.zeros((50, 60), dtype)
+    extremes = np.iinfo(dtype) if np.dtype(dtype).kind in "iu" else None
+    a[...] = 1 if name == "argmin" else 0
+    for value in [1 - a[0, 0]] if extremes is None else [extremes.max if name == "argmax" else extremes.min]:
+        a[20:30, 7:50:3] = value
+        for x, axis in itertools.product(layouts(a), (None, 0, 1)):
+            assert np.array_equal(getattr(dl, name)(x, axis=axis).numpy(), getattr(np, name)(a, axis=axis))
+
+
+# -- integers ---------------------------------------------------------------------------------------------------------
+
+INTEGERS = [name for name in NUMPY_DTYPES if np.dtype(name).kind in "iu"]
+
+
+@pytest.mark.parametrize("dtype", INTEGERS)
+@pytest.mark.parametrize("name", ["sum", "prod"])
+def test_saturating_gives_the_exact_value_clamped(name, dtype):
+    bounds = np.iinfo(dtype)
+    rng = np.random.default_rng(5)
+    for size, high in itertools.product((0, 1, 2, 5, 40, 300), (3, bounds.max)):
+        a = rng.integers(max(bounds.min, -high), high, size, dtype=dtype, endpoint=True)
+        if name == "prod" and size % 2:
+            a[a == 0] = 1
+        values = a.tolist()
+        true = sum(values) if name == "sum" else math.prod(values)
+        made = getattr(dl, name)(a, saturate=True)
+        assert (made.dtype, made.item()) == (dtype, min(max(true, bounds.min), bounds.max))
+        columns = np.repeat(a[:, None], 40, 1)
+        assert set(getattr(dl, name)(columns, axis=0, saturate=True).tolist()) == {made.item()}
+
+
+def test_sums_of_integers_wrap_at_64_bits_and_named_dtypes_keep_their_low_bits():
+    top = 2**63 - 1
+    assert dl.sum(dl.asarray([top, 1])).item() == -(2**63)
+    assert dl.mean(dl.asarray([top, top])).item() == 2.0**63
+    assert dl.sum(dl.asarray([200, 100]), dtype="uint8").item() == 300 - 256
+    assert dl.sum(dl.asarray([200, 100], dtype="uint8")).dtype == dl.uint64
+    assert dl.sum(dl.asarray([True, True])).dtype == dl.int64
+    assert dl.sum(dl.asarray([1.5, 1.5]), dtype="int32").item() == 2
+    assert dl.sum(dl.asarray([16777217, 1]), dtype="float64").item() == 16777218
+
+
+def test_a_byte_that_is_not_0_is_one_true():
+    x = dl.asarray(bytearray([2, 0, 255] * 50)).view("bool")
+    assert (dl.sum(x).item(), dl.count_nonzero(x).item(), dl.all(x[::3]).item(), dl.max(x).item()) == (
+        100,
+        100,
+        True,
+        True,
+    )
+
+
+# -- out, where, initial ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", ["int32", "float32", "float64", "float16", "complex64", "uint8"])
+@pytest.mark.parametrize("name", [name for name, row in REDUCTIONS.items() if "where" in row["takes"]])
+def test_where_leaves_elements_out(name, dtype):
+    if not takes(name, dtype):
+        pytest.skip(f"{name} does not take {dtype}")
+    initial = {"initial": 3} if REDUCTIONS[name]["empty"] == "" else {}
+    for shape in [(6,), (40, 7), (7, 40), (3, 4, 5), (9, 70)]:
+        a = numbers(dtype, shape)
+        mask = np.random.default_rng(2).random(shape) < 0.5
+        mask[..., 0] = False
+        for x, axis in itertools.product(layouts(a), axes_of(a.ndim, one=False)):
+            if axis == ():
+                continue
+            made = getattr(dl, name)(x, axis=axis, where=mask, **initial)
+            got = np.ravel(made.numpy()).tolist()
+            for value, line, kept in zip(got, lines(a, axis), lines(mask, axis), strict=True):
+                chosen = np.asarray([v for v, keep in zip(line, kept, strict=True) if keep], dtype)
+                wanted = getattr(dl, name)(chosen, **initial).item()
+                close = name == "prod" and a.dtype.kind in "fc" and abs(value - wanted) <= 1e-2 * abs(wanted)
+                assert value == wanted or close or (value != value and wanted != wanted), (shape, axis)
+
+
+def test_a_mask_broadcasts():
+    a = np.arange(12.0, dtype="f4").reshape(3, 4)
+    assert dl.sum(a, axis=0, where=np.asarray([[True], [False], [True]])).tolist() == [8, 10, 12, 14]
+    assert exact.same(dl.sum(dl.asarray([-0.0, -0.0]), where=dl.asarray([False, False])).item(), 0.0)
+    assert exact.same(dl.sum(dl.asarray([-0.0, 5.0]), where=dl.asarray([True, False])).item(), -0.0)
+
+
+def test_initial_is_one_more_element():
+    a = np.arange(6, dtype="i4").reshape(2, 3)
+    assert dl.sum(a, axis=0, initial=10).tolist() == [13, 15, 17]
+    assert dl.prod(a, axis=1, initial=2).tolist() == [0, 120]
+    assert dl.max(a, axis=1, initial=4).tolist() == [4, 5]
+    assert dl.min(dl.zeros(0), initial=7).item() == 7
+    assert dl.sum(dl.asarray([1.0, 2.0**-24]), initial=2.0**-24).item() == 1 + 2.0**-23
+    assert dl.prod(dl.asarray([2.0, 3.0]), initial=0.5).item() == 3.0
+    assert dl.sum(dl.asarray([1 + 2j]), initial=1j).item() == 1 + 3j
+
+
+def test_out_is_written_and_returned():
+    a = numbers("float32", (5, 6))
+    for out in (np.zeros(6, "f4"), np.zeros((2, 6), "f8")[1], np.zeros(12, "f4")[::2], dl.zeros(6)):
+        assert dl.sum(a, axis=0, out=out) is out
+        assert out.tolist() == dl.sum(a, axis=0).tolist()
+    out = dl.zeros((), dtype="uint8")
+    assert dl.any(a, out=out) is out
+    assert out.item() == 1
+    out = dl.zeros((1, 6), dtype="int64")
+    assert dl.argmax(a, axis=0, keepdims=True, out=out) is out
+
+
+@pytest.mark.parametrize("name", REDUCTIONS)
+def test_out_may_share_memory_with_the_operand(name):
+    result = dl.asarray(getattr(dl, name)(dl.zeros(2))).dtype
+    a = (np.arange(64 * 64) % 7 - 3).astype(str(result).replace("dltensor.", "")).reshape(64, 64)
+    for out_of in (lambda x: x[0], lambda x: x[:, 3], lambda x: x[63, ::-1]):
+        memory = a.copy()
+        wanted = getattr(dl, name)(a, axis=0)
+        assert getattr(dl, name)(memory, axis=0, out=out_of(memory)).tolist() == wanted.tolist()
+
+
+# -- the same bits ----------------------------------------------------------------------------------------------------
+
+
+def bits_of(x):
+    return bytes(memoryview(x.copy() if isinstance(x, dl.Tensor) else x).cast("B"))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64"])
+@pytest.mark.parametrize("name", ["sum", "mean", "var", "std"])
+def test_no_order_of_elements_shows(name, dtype):
+    rng = np.random.default_rng(9)
+    real = dtype.replace("complex64", "float32")
+    a = (rng.standard_normal(3000) * 2.0 ** rng.integers(-30, 30, 3000)).astype(real).view(dtype)
+    wanted = bits_of(getattr(dl, name)(a).numpy().reshape(1))
+    for _ in range(20):
+        rng.shuffle(a)
+        assert bits_of(getattr(dl, name)(a).numpy().reshape(1)) == wanted
+    cube = a[:1440].reshape(8, 9, 20)
+    wanted = bits_of(getattr(dl, name)(cube, axis=(0, 2)).numpy())
+    for order in itertools.permutations(range(3)):
+        moved = np.ascontiguousarray(cube.transpose(order)).transpose(np.argsort(order))
+        assert bits_of(getattr(dl, name)(moved, axis=(2, 0)).numpy()) == wanted
+
+
+def all_bits():
+    """A digest of every reduction over tensors that several threads share, in layouts that need staging too."""
+    made = []
+    rng = np.random.default_rng(4)
+    plane = (rng.standard_normal((900, 700)) * 2.0 ** rng.integers(-20, 20, (900, 700))).astype("f4")
+    plane[17, 33] = -0.0
+    for dtype in ("float32", "float64", "float16", "complex64", "int32", "uint8", "bool"):
+        with np.errstate(all="ignore"):
+            a = (plane if np.dtype(dtype).kind in "fc" else plane * 9).astype(dtype)
+        if dtype == "complex64":
+            a.imag = plane[::-1]
+        for name in REDUCTIONS:
+            if not takes(name, dtype):
+                continue
+            for x, axis in itertools.product((a, a.T, a[::2, ::-1]), (None, 0, 1)):
+                near = x / 1e3 + 1 if name == "prod" and x.dtype.kind == "f" else x
+                made.append(
+                    bits_of(
+                        getattr(dl, name)(
+                            near.astype(dtype, copy=False) if near is not x else x, axis=axis, keepdims=True
+                        ).numpy()
+                    )
+                )
+    return made
+
+
+def digest():
+    import hashlib
+
+    return hashlib.sha256(b"".join(all_bits())).hexdigest()
+
+
+def test_no_number_of_threads_shows():
+    before = dl.num_threads()
+    try:
+        dl.set_num_threads(1)
+        wanted = all_bits()
+        for threads in (2, 3, 8):
+            dl.set_num_threads(threads)
+            assert all_bits() == wanted
+    finally:
+        dl.set_num_threads(before)
+
+
+def test_no_instruction_set_shows():
+    levels = [level for level in dl.cpu_features()["supported"] if level != dl.cpu_features()["used"]]
+    if not levels:
+        pytest.skip("this processor has one level")
+    here = digest()
+    for level in levels:
+        made = subprocess.run(
+            [sys.executable, "-c", "import test_reductions as t; print(t.digest())"],
+            env=os.environ | {"DLTENSOR_CPU": level, "PYTHONPATH": str(Path(__file__).parent)},
+            capture_output=True, text=True, check=True, cwd=Path(__file__).parent,
+        )  # fmt: skip
+        assert made.stdout.strip() == here, level
+
+
+def test_products_of_floats_have_one_order():
+    rng = np.random.default_rng(8)
+    a = rng.uniform(0.9, 1.1, (300000,)).astype("f8")
+    lanes = np.ones(16)
+    total = group = 1.0
+    for start in range(0, a.size, 4096):
+        lanes[:] = 1
+        for row in range(start, min(start + 4096, a.size), 16):
+            part = a[row : min(row + 16, a.size)]
+            lanes[: part.size] *= part
+        tree = lanes.copy()
+        while tree.size > 1:
+            tree = tree[: tree.size // 2] * tree[tree.size // 2 :]
+        group *= float(tree[0])
+        if (start // 4096 + 1) % 64 == 0 or start + 4096 >= a.size:
+            total, group = total * group, 1.0
+    assert dl.prod(a).item() == total
+    columns = np.stack([a, a[::-1]], 1)
+    assert dl.prod(columns, axis=0).tolist() == [dl.prod(a).item(), dl.prod(a[::-1]).item()]
+
+
+# -- operands ---------------------------------------------------------------------------------------------------------
+
+
+def test_broadcast_and_zero_stride_operands_count_every_element():
+    x = dl.broadcast_to(dl.asarray([[1.5], [2.0]]), (2, 1000))
+    assert dl.sum(x, axis=1).tolist() == [1500.0, 2000.0]
+    assert dl.sum(x, axis=0).tolist() == [3.5] * 1000
+    assert dl.argmax(x, axis=1).tolist() == [0, 0]
+    assert dl.std(dl.broadcast_to(dl.asarray(0.1), (300, 400))).item() == 0
+
+
+def test_64_dimensions_are_reduced():
+    x = dl.reshape(dl.arange(8), (2, 2, 2) + (1,) * 61)
+    assert dl.sum(x).item() == 28
+    assert dl.sum(x, axis=tuple(range(0, 64, 2)), keepdims=True).shape == (1, 2) + (1,) * 62
+
+
+class Hostile:
+    """An axis that changes the array which is being reduced."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __index__(self):
+        self.array.resize(2, refcheck=False)
+        return 0
+
+
+def test_arguments_are_converted_before_a_tensor_is_read():
+    a = np.ones(100000)
+    assert dl.sum(a, axis=Hostile(a)).item() == 2.0
+
+
+def test_methods_are_the_functions():
+    x = dl.asarray([[1.0, 5.0], [7.0, 3.0]])
+    for name, row in REDUCTIONS.items():
+        if name == "count_nonzero":
+            continue
+        assert getattr(x, name)(0).tolist() == getattr(dl, name)(x, axis=0).tolist()
+        assert getattr(x, name)(axis=1, keepdims=True).shape == (2, 1)
+        assert getattr(x, name)().tolist() == getattr(dl, name)(x).tolist(), row
+
+
+# -- what is refused --------------------------------------------------------------------------------------------------
+
+X = dl.zeros((2, 3))
+READ_ONLY = np.zeros(3, "f4")
+READ_ONLY.flags.writeable = False
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "words"),
+    [
+        (lambda: dl.sum(X, axis=2), IndexError, "sum: axis 2 is out of range for a tensor of 2 dimensions"),
+        (lambda: dl.sum(X, axis=-3), IndexError, "sum: axis -3 is out of range for a tensor of 2 dimensions"),
+        (lambda: dl.sum(X, axis=2**70), IndexError, "sum: axis 1180591620717411303424 is out of range"),
+        (lambda: dl.sum(X, axis=(0, -2)), ValueError, r"sum: axis \(0, -2\) names dimension 0 twice"),
+        (lambda: dl.argmax(X, axis=(0, 1)), TypeError, "argmax: axis must be an integer or None, got tuple"),
+        (lambda: dl.sum(X, axis=1.0), TypeError, "sum: axis must be an integer, a tuple of integers or None, got f"),
+        (lambda: dl.sum(X, 0), TypeError, "sum: expected 1 positional argument, got 2; give axis and the rest"),
+        (lambda: dl.sum(X, ddof=1), TypeError, "sum: there is no parameter 'ddof'"),
+        (lambda: dl.max(X, dtype="int8"), TypeError, "max: there is no parameter 'dtype'"),
+        (lambda: dl.sum([1, 2]), TypeError, "sum: expected a tensor"),
+        (lambda: dl.sum(5), TypeError, r"sum: expected a tensor, got int; asarray\(\) makes one"),
+        (lambda: dl.max(dl.zeros((2, 0)), axis=1), ValueError,
+         r"max: a tensor of shape \(2, 0\) has no elements there, and max of none is not defined; give initial"),
+        (lambda: dl.argmin(dl.zeros(0)), ValueError, r"argmin: a tensor of shape \(0,\) has no elements there"),
+        (lambda: dl.max(dl.zeros(2, dtype="complex64")), TypeError, "max: not defined for complex64; it takes bool"),
+        (lambda: dl.sum(dl.zeros(2, dtype="int4")), TypeError, "sum: int4 has no arithmetic"),
+        (lambda: dl.sum(X, dtype="float8_e5m2"), TypeError, "sum: float8_e5m2 has no arithmetic"),
+        (lambda: dl.sum(X.astype("complex64"), dtype="float32"), TypeError, "would drop the imaginary part"),
+        (lambda: dl.sum(X, dtype="int8", saturate=True), TypeError, "sum: saturate=True keeps the tensor's dtype"),
+        (lambda: dl.sum(X, axis=0, out=dl.zeros(2)), ValueError,
+         r"sum: the result has shape \(3,\), out has shape? ?\(2,\)|sum: the result has shape \(3,\), out has \(2,\)"),
+        (lambda: dl.sum(X, axis=0, out=READ_ONLY), ValueError, "sum: out is read-only"),
+        (lambda: dl.sum(X, axis=0, out=dl.zeros(3, dtype="int64")), TypeError,
+         "sum: the result is float32, out is int64; give an out of that dtype"),
+        (lambda: dl.sum(X, out=dl.broadcast_to(dl.zeros(1), (3,)), axis=0), ValueError, "sum: "),
+        (lambda: dl.sum(X, where=dl.zeros(3)), TypeError, "sum: where must be a tensor of bool, got float32"),
+        (lambda: dl.sum(X, where=dl.zeros(2, dtype="bool")), ValueError,
+         r"sum: where has shape \(2,\), which does not broadcast to \(2, 3\)"),
+        (lambda: dl.max(X, where=dl.zeros(3, dtype="bool")), ValueError, "max: where may leave no element"),
+        (lambda: dl.sum(dl.zeros(2, dtype="int32"), initial=1.5), TypeError, "sum: initial is 1.5, and elements are"),
+        (lambda: dl.max(dl.zeros(2, dtype="int8"), initial=200), OverflowError, "max: 200 is outside int8"),
+        (lambda: dl.var(X, correction=math.inf), ValueError, "var: correction must be a finite real number"),
+        (lambda: dl.var(X, correction="1"), TypeError, "var: correction"),
+        (lambda: dl.sum(dl.wrap(4096, (3,), "float32", device="cuda", owner=object())), dl.DeviceError,
+         r'sum: not computed on cuda:0; move the tensor with \.to\("cpu"\)'),
+    ],
+)  # fmt: skip
+def test_what_is_refused_says_why(call, kind, words):
+    with pytest.raises(kind, match=words):
+        call()
+
+
+def test_after_an_error_out_is_as_before():
+    out = dl.full(3, 9.0)
+    for options in ({"axis": 5}, {"where": dl.zeros(2, dtype="bool")}, {"axis": 1}):
+        with pytest.raises((IndexError, ValueError)):
+            dl.sum(X, out=out, **options)
+    assert out.tolist() == [9, 9, 9]

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Running sums and products: against NumPy, exact arithmetic and their own fixed order, in every dtype and layout."""
+
+import numpy as np
+import pytest
+from test_reductions import NUMPY_DTYPES, bits_of, layouts, numbers
+
+import dltensor as dl
+
+NAMES = {"cumulative_sum": np.cumsum, "cumulative_prod": np.cumprod}
+
+
+@pytest.mark.parametrize("dtype", NUMPY_DTYPES)
+@pytest.mark.parametrize("name", NAMES)
+def test_a_scan_gives_numpys_values(name, dtype):
+    for shape in [(1,), (7,), (0,), (3, 0), (0, 3), (3, 4), (40, 7), (2, 3, 4)]:
+        a = numbers(dtype, shape)
+        for axis in range(-a.ndim, a.ndim):
+            wanted = NAMES[name](a, axis=axis)
+            for x in layouts(a):
+                made = getattr(dl, name)(x, axis=axis)
+                assert made.dtype == (wanted.dtype if wanted.dtype.kind != "c" else dtype)
+                if np.dtype(dtype).kind in "fc":
+                    assert np.allclose(made.numpy(), wanted, rtol=2e-2 if dtype == "float16" else 1e-4, atol=1e-2)
+                else:
+                    assert np.array_equal(made.numpy(), wanted)
+                longer = getattr(dl, name)(x, axis=axis, include_initial=True).numpy()
+                first, rest = np.split(longer, [1], axis=axis)
+                assert np.array_equal(rest, made.numpy())
+                assert np.all(first == (0 if name == "cumulative_sum" else 1))
+
+
+def test_sums_of_floats_follow_one_order():
+    rng = np.random.default_rng(7)
+    a = rng.standard_normal(30000).astype("f4")
+    wanted, above, below = np.empty(a.size), 0.0, 0.0
+    for first in range(0, a.size, 4096):
+        local = np.add.accumulate(a[first : first + 4096].astype("f8"))
+        wanted[first : first + 4096] = above + (below + local) if first else local
+        total = above + local[-1]
+        part = total - above
+        above, below = total, below + (above - (total - part)) + (local[-1] - part)
+    made = dl.cumulative_sum(a)
+    assert np.array_equal(made.numpy(), wanted.astype("f4"))
+    exact = np.add.accumulate(a.astype(np.longdouble))
+    assert np.max(np.abs(made.numpy() - exact) / np.spacing(np.abs(made.numpy()))) < 0.51
+    double = a.astype("f8")
+    for x in layouts(double):
+        assert bits_of(dl.cumulative_sum(x).numpy()) == bits_of(dl.cumulative_sum(double).numpy())
+    assert dl.cumulative_sum(dl.asarray([-0.0, -0.0])).tolist() == [-0.0, -0.0]
+
+
+def test_no_number_of_threads_shows():
+    a = np.random.default_rng(2).standard_normal((300, 700))
+    before = dl.num_threads()
+    try:
+        made = []
+        for threads in (1, 2, 8):
+            dl.set_num_threads(threads)
+            made.append([bits_of(getattr(dl, name)(a, axis=axis).numpy()) for name in NAMES for axis in (0, 1)])
+        assert made[0] == made[1] == made[2]
+    finally:
+        dl.set_num_threads(before)
+
+
+def test_dtype_and_out():
+    a = dl.asarray([200, 100, 1])
+    assert dl.cumulative_sum(a, dtype="uint8").tolist() == [200, 44, 45]
+    assert dl.cumulative_sum(dl.asarray([1.5, 1.5]), dtype="int32").tolist() == [1, 2]
+    out = np.zeros(3, "i8")
+    assert dl.cumulative_prod(a, out=out) is out
+    assert out.tolist() == [200, 20000, 20000]
+    memory = dl.asarray([1, 2, 3])
+    assert dl.cumulative_sum(memory, out=memory).tolist() == [1, 3, 6]
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "words"),
+    [
+        (lambda: dl.cumulative_sum(dl.zeros(())), ValueError, "cumulative_sum: expected at least one dimension"),
+        (lambda: dl.cumulative_sum(dl.zeros((2, 3))), ValueError, "cumulative_sum: axis must be given"),
+        (lambda: dl.cumulative_prod(dl.zeros(3), axis=1), IndexError, "cumulative_prod: axis 1 is out of range"),
+        (lambda: dl.cumulative_sum(dl.zeros(3), out=dl.zeros(2)), ValueError, r"the result has shape \(3,\), out has"),
+        (lambda: dl.cumulative_sum(dl.zeros(3), out=dl.zeros(3, dtype="int8")), TypeError, "the result is float32"),
+        (lambda: dl.cumulative_sum(dl.zeros(2, dtype="int4")), TypeError, "int4 has no arithmetic"),
+        (lambda: dl.cumulative_sum(dl.asarray([1j]), dtype="float32"), TypeError, "would drop the imaginary part"),
+        (lambda: dl.cumulative_sum(dl.wrap(4096, (3,), "float32", device="cuda", owner=object())), dl.DeviceError,
+         r'cumulative_sum: not computed on cuda:0; move the tensor with \.to\("cpu"\)'),
+    ],
+)  # fmt: skip
+def test_what_is_refused_says_why(call, kind, words):
+    with pytest.raises(kind, match=words):
+        call()
