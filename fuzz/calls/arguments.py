@@ -283,7 +283,7 @@ def draw_one(context, drawn, parameter):
         drawn.hostile = True
         return hostile.anything(context)
     node = parameter.type if parameter.type is not None else BY_NAME.get(parameter.name)
-    if isinstance(node, ast.Name) and node.id == "_Out":
+    if parameter.name == "out" or isinstance(node, ast.Name) and node.id == "_Out":
         made = output(context, drawn)
         drawn.outputs.append(made)
         return made
@@ -318,8 +318,18 @@ def output(context, drawn):
     return made
 
 
-# Methods that write into their own object.
-WRITES_SELF = ("__setitem__", ".fill", "__i", ".move_data", ".reshape", ".swap_axes")
+# Methods that write into their own object, and functions that write into their first argument.
+WRITES_FIRST = (
+    "__setitem__",
+    ".fill",
+    "__i",
+    ".move_data",
+    ".reshape",
+    ".swap_axes",
+    "add_at",
+    "maximum_at",
+    "minimum_at",
+)
 
 
 def draw(context, entry):
@@ -342,7 +352,7 @@ def draw(context, entry):
         else:
             drawn.arguments.append(draw_one(context, drawn, parameter))
             drawn.names.append(parameter.name)
-    if any(part in entry.name for part in WRITES_SELF) and drawn.arguments:
+    if any(part in entry.name for part in WRITES_FIRST) and drawn.arguments:
         drawn.outputs.append(drawn.arguments[0])
     if context.chance(context.hostile / 8):
         drawn.hostile = True
