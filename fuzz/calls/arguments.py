@@ -283,7 +283,7 @@ def draw_one(context, drawn, parameter):
         drawn.hostile = True
         return hostile.anything(context)
     node = parameter.type if parameter.type is not None else BY_NAME.get(parameter.name)
-    if parameter.name == "out" or isinstance(node, ast.Name) and node.id == "_Out":
+    if parameter.name == "out" or (isinstance(node, ast.Name) and node.id == "_Out"):
         made = output(context, drawn)
         drawn.outputs.append(made)
         return made
