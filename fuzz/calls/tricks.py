@@ -163,6 +163,8 @@ def change_operand(context, fuzzer):
     asked.put(drawn, interference.for_any(context, change, asked.value))
     if type(asked.value) is list:  # is worth something else
         drawn.states = None
+    elif drawn.states and hasattr(type(asked.value), "__index__") and np.any(worth != np.trunc(worth)):
+        drawn.states = None  # as an integer it is worth something else than as a float
     drawn.words = change.words
     return drawn
 

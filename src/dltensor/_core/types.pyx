@@ -421,9 +421,8 @@ cdef DType _of_type(object kind, str func):
         if (isinstance(letter, str) and letter in "?bBhHiIlLqQfd" and
                 getattr(kind, "__ctype_le__" if _little else "__ctype_be__", kind) is kind):
             return _by_name[_SPELLINGS[letter]]
-    if hasattr(kind, "dtype") and hasattr(kind.dtype, "name"):  # jax.numpy.float32 is a class that makes scalars
-        return _by_name.get(kind.dtype.name)
-    return None
+    name = getattr(getattr(kind, "dtype", None), "name", None)  # jax.numpy.float32 is a class that makes scalars
+    return _by_name.get(name) if isinstance(name, str) else None
 
 
 cdef DType _of_numpy(object x, str func):
@@ -467,8 +466,9 @@ cdef object _find_dtype(object x, str func):
     if hasattr(x, "byteorder") and hasattr(x, "name"):
         return _of_numpy(x, func)
     # A tensor has a dtype, but is not dtype_like.
-    if hasattr(x, "dtype") and hasattr(x.dtype, "name") and not hasattr(x, "shape"):
-        return _by_name.get(x.dtype.name)
+    name = getattr(getattr(x, "dtype", None), "name", None)  # read once
+    if isinstance(name, str) and not hasattr(x, "shape"):
+        return _by_name.get(name)
     return None
 
 

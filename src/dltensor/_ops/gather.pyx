@@ -16,9 +16,9 @@ from libc.string cimport memcpy
 from .._core.convert cimport view_any
 from .._core.errors cimport check_status
 from .._core.indexing cimport Place, locate
-from .._core.native cimport (KEEP_GIL_BYTES, TRAILING, TRUNCATE, CastOptions, Extent, Status, broadcast_strides,
-                             computed_types, copy_tensor, extent, is_contiguous, item_bytes, numel, op_add, promote,
-                             type_bool, type_int64, type_table)
+from .._core.native cimport (KEEP_GIL_BYTES, MAX_DIMS, TRAILING, TRUNCATE, CastOptions, Extent, Status,
+                             broadcast_strides, computed_types, copy_tensor, extent, is_contiguous, item_bytes, numel,
+                             op_add, promote, type_bool, type_int64, type_table)
 from .._core.scalars cimport shown, store_python
 from .._core.tensor cimport (Tensor, as_tuple, assign, assign_scalar, check_host, check_writable, copied, is_packed,
                              new_empty, new_padded, operations, view_of)
@@ -73,12 +73,12 @@ cdef extern from "native/layout/index_plan.h" namespace "dlt" nogil:
         int inner
         int64_t outer_shape[64]
         int64_t outer_strides[64]
-        int64_t inner_shape[64]
-        int64_t inner_strides[64]
+        int64_t inner_shape[MAX_DIMS]
+        int64_t inner_strides[MAX_DIMS]
         int spread
-        int64_t spread_shape[64]
+        int64_t spread_shape[MAX_DIMS]
         int arrays
-        IndexedAxis array[64]
+        IndexedAxis array[MAX_DIMS]
         int ndim
         int64_t shape[64]
     bint plan_index(int, const int64_t*, const int64_t*, int, const KeyItem*, IndexPlan*)
@@ -97,15 +97,15 @@ cdef extern from "native/cpu/gather.h" namespace "dlt" nogil:
         int64_t outer_shape[64]
         int64_t outer_tensor[64]
         int64_t outer_dense[64]
-        int64_t inner_shape[64]
+        int64_t inner_shape[MAX_DIMS]
         int64_t inner_tensor[64]
         int64_t inner_dense[64]
         int64_t count
         int64_t dense_step
         int arrays
-        IndexArray array[64]
+        IndexArray array[MAX_DIMS]
         int spread
-        int64_t spread_shape[64]
+        int64_t spread_shape[MAX_DIMS]
         int64_t spread_tensor[64]
     ctypedef struct BadIndex:
         int64_t at
@@ -335,7 +335,7 @@ cdef int _raise_bad(BadIndex bad, const IndexPlan* plan, list read, str prefix) 
 
 
 cdef int _raise_fault(const IndexPlan* plan, const KeyItem* items, list read, Tensor t, str prefix) except -1:
-    cdef int i
+    cdef Py_ssize_t i
     if plan.fault == OUT_OF_RANGE:
         raise IndexError(f"{prefix}index {shown(read[plan.item])} is out of range for axis {plan.axis} with size "
                          f"{plan.size}")
@@ -351,7 +351,7 @@ cdef int _raise_fault(const IndexPlan* plan, const KeyItem* items, list read, Te
         shapes = [str(as_tuple(items[i].ndim, items[i].shape)) if items[i].kind == ARRAY else f"({items[i].count},)"
                   for i in range(len(read)) if items[i].kind >= ARRAY]
         raise IndexError(f"{prefix}index arrays do not broadcast: their shapes are {', '.join(shapes)}")
-    raise IndexError(f"{prefix}at most 64 dimensions are supported, this index makes more")
+    raise IndexError(f"{prefix}at most {MAX_DIMS} dimensions are supported, this index makes more")
 
 
 cdef bint _share_bytes(Tensor a, Tensor b) noexcept:
@@ -530,7 +530,7 @@ cdef Tensor _short(Tensor t, Tensor key):
         return None
     n = numel(ndim, key.impl.dl.shape)
     if type == type_int64:
-        if ndim + t.impl.dl.ndim > 64:
+        if ndim + t.impl.dl.ndim > MAX_DIMS:
             return None
         for d in range(ndim):
             shape[d] = key.impl.dl.shape[d]

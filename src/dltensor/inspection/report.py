@@ -3,6 +3,7 @@
 
 import json
 from dataclasses import dataclass, field
+from operator import index
 
 
 @dataclass(frozen=True)
@@ -172,9 +173,15 @@ class Report:
     def to_json(self, indent=2):
         """Return `to_dict` as JSON.
 
+        Parameters
+        ----------
+        indent : int, optional
+            Spaces of each level; None puts all on one line.
+
         Raises
         ------
-        Nothing.
+        TypeError
+            `indent` is not an integer.
 
         Examples
         --------
@@ -182,7 +189,7 @@ class Report:
         >>> json.loads(dl.inspect(dl.zeros((2, 3))).to_json())["struct"]["shape"]
         [2, 3]
         """
-        return json.dumps(self.to_dict(), indent=indent)
+        return json.dumps(self.to_dict(), indent=None if indent is None else index(indent))
 
     def to_html(self):
         """Return one whole HTML page that needs no network.
