@@ -71,8 +71,8 @@ cdef extern from "native/layout/index_plan.h" namespace "dlt" nogil:
         int64_t offset
         int outer
         int inner
-        int64_t outer_shape[64]
-        int64_t outer_strides[64]
+        int64_t outer_shape[MAX_DIMS]
+        int64_t outer_strides[MAX_DIMS]
         int64_t inner_shape[MAX_DIMS]
         int64_t inner_strides[MAX_DIMS]
         int spread
@@ -80,7 +80,7 @@ cdef extern from "native/layout/index_plan.h" namespace "dlt" nogil:
         int arrays
         IndexedAxis array[MAX_DIMS]
         int ndim
-        int64_t shape[64]
+        int64_t shape[MAX_DIMS]
     bint plan_index(int, const int64_t*, const int64_t*, int, const KeyItem*, IndexPlan*)
 
 cdef extern from "native/cpu/gather.h" namespace "dlt" nogil:
@@ -94,19 +94,19 @@ cdef extern from "native/cpu/gather.h" namespace "dlt" nogil:
         int64_t width
         int outer
         int inner
-        int64_t outer_shape[64]
-        int64_t outer_tensor[64]
-        int64_t outer_dense[64]
+        int64_t outer_shape[MAX_DIMS]
+        int64_t outer_tensor[MAX_DIMS]
+        int64_t outer_dense[MAX_DIMS]
         int64_t inner_shape[MAX_DIMS]
-        int64_t inner_tensor[64]
-        int64_t inner_dense[64]
+        int64_t inner_tensor[MAX_DIMS]
+        int64_t inner_dense[MAX_DIMS]
         int64_t count
         int64_t dense_step
         int arrays
         IndexArray array[MAX_DIMS]
         int spread
         int64_t spread_shape[MAX_DIMS]
-        int64_t spread_tensor[64]
+        int64_t spread_tensor[MAX_DIMS]
     ctypedef struct BadIndex:
         int64_t at
         int array
@@ -295,7 +295,7 @@ cdef _Mask _pack(Tensor t, int type, str func):
 
 cdef list _positions(_Mask mask, int ndim, const int64_t* shape, str func):
     """The indices of what is set along each dimension of a shape."""
-    cdef int64_t* to[64]
+    cdef int64_t* to[MAX_DIMS]
     cdef int d
     cdef Tensor made
     cdef list found = []
@@ -368,7 +368,7 @@ cdef Tensor _spread_indices(Tensor given, int ndim, const int64_t* shape, Tensor
 
     `written` is None, or the tensor whose memory must not be that of the indices.
     """
-    cdef int64_t strides[64]
+    cdef int64_t strides[MAX_DIMS]
     cdef DLTensor spread = given.impl.dl
     cdef CastOptions options
     cdef Tensor made
@@ -426,8 +426,8 @@ cdef int _describe(Indexed* x, const IndexPlan* plan, Tensor t, list arrays) exc
 
 cdef int _describe_dense(Indexed* x, const IndexPlan* plan, const DLTensor* dense, const int64_t* strides) except -1:
     """The side of what is read or written one after the other; False when its positions have no single stride."""
-    cdef int64_t shape[64]
-    cdef int64_t steps[64]
+    cdef int64_t shape[MAX_DIMS]
+    cdef int64_t steps[MAX_DIMS]
     cdef int64_t* each[1]
     cdef int n
     x.dense = <char*>dense.data
@@ -520,7 +520,7 @@ cdef inline bint _is_short_mask(Tensor t, Tensor key, int64_t n, int64_t width) 
 
 cdef Tensor _short(Tensor t, Tensor key):
     """Few elements or rows by one index array or mask, all in C order, without a plan; None for everything else."""
-    cdef int64_t shape[64]
+    cdef int64_t shape[MAX_DIMS]
     cdef uint64_t words[64]
     cdef int64_t before[2]
     cdef int64_t width = item_bytes(t.impl.dl.dtype), row = width, n, count
@@ -668,7 +668,7 @@ cdef int _write(Tensor t, object key, object value, int op, str func, str prefix
     cdef KeyItem items[192]
     cdef IndexPlan plan
     cdef list read = [], masks = []
-    cdef int64_t strides[64]
+    cdef int64_t strides[MAX_DIMS]
     cdef Tensor source, whole, view
     cdef bint indexed = _read_key(key, items, read, func)
     if not isinstance(value, (bool, int, float, complex)) and type(value) is not Tensor:
@@ -1090,7 +1090,7 @@ def take_along_axis(x, indices, /, *, axis=-1, out=None):
     cdef Tensor t = _argument(x, "x", func), target = _output(out, func), at = _indices_argument(indices, func), made
     cdef Tensor packed = None
     cdef int where = _read_axis(axis, t.impl.dl.ndim, func), d
-    cdef int64_t shape[64]
+    cdef int64_t shape[MAX_DIMS]
     cdef IndexPlan plan
     cdef Indexed indexed
     cdef BadIndex bad

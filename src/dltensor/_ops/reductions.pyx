@@ -7,7 +7,7 @@ from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_CheckExact
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint64_t
 
-from .._core.native cimport (COMPLEX, KEEP_GIL_BYTES, TRAILING, Status, allocate, broadcast_strides,
+from .._core.native cimport (COMPLEX, KEEP_GIL_BYTES, MAX_DIMS, TRAILING, Status, allocate, broadcast_strides,
                              computed_types, copy_tensor, type_bool, type_table, type_uint8)
 from .operands cimport (Operand, common_device, hold_without_gil, kind_order, promote_operands, read_operands,
                         store_number, type_of)
@@ -282,10 +282,10 @@ cdef int _store_initial(object initial, Operand* number, int type, str func) exc
 cdef object _reduce(int reduction, ReduceOptions* options, int type, int to, Operand* operands, int count,
                     object out, uint64_t axes, bint keepdims, DLDevice device, str func):
     """Check what depends on the tensors, then reduce into a new tensor or into `out`, operand `count`."""
-    cdef int64_t kept[64]
-    cdef int64_t inserted_shape[64]
-    cdef int64_t inserted_strides[64]
-    cdef int64_t mask_strides[64]
+    cdef int64_t kept[MAX_DIMS]
+    cdef int64_t inserted_shape[MAX_DIMS]
+    cdef int64_t inserted_strides[MAX_DIMS]
+    cdef int64_t mask_strides[MAX_DIMS]
     cdef DLTensor view, mask
     cdef const DLTensor* x = &operands[0].view
     cdef const DLTensor* target
