@@ -452,7 +452,6 @@ void end_floats(const ReducePass& pass, const void* states, int64_t capacity, in
 
 void end_results(const ReducePass& pass, const void* states, int64_t capacity, int64_t n, const ResultRun& where, Stage* stage,
                  void* results) {
-  const int parts = pass.reducer->parts;
   switch (pass.end) {
     case End::plain: return pass.reducer->end(results, states, capacity, n);
     case End::wide_sum:
