@@ -387,3 +387,48 @@ def test_no_page_or_source_names_a_folder_of_one_machine():
     assert words.search("see /home/me/x") and not words.search("src/home/page")  # noqa: PT018
     for path in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *sources("*.py", "*.pyx", "*.h", "*.cc").values()]:
         assert not words.search(path.read_text()), path.name
+
+
+# -- the calls that docs/architecture.md follows ----------------------------------------------------------------------
+
+STEP = re.compile(r"^\d+\. `([^`]+)`: `(\w+)`", re.M)
+MOST_STEPS = {"from_dlpack": 9, "small": 8, "large": 20, "OpaqueArray": 12}
+# Tables of functions that a layer declares and a higher one fills: (file that calls, layer of the function).
+THROUGH_TABLES = {("_core/tensor.pyx", "_ops")}
+
+
+def documented_calls(text):
+    """Each section of a call: its title and its steps as (file, function)."""
+    part = text[text.index("## Four calls") : text.index("## Around it")]
+    for section in part.split("\n### ")[1:]:
+        yield section.partition("\n")[0], STEP.findall(section)
+
+
+def problems_of_call(steps):
+    """Steps that name no function of that file, or go to a higher layer than any step before, as messages."""
+    highest, caller = None, None
+    for file, function in steps:
+        if not re.search(rf"(?<![\w.]){function}\s*[(\[]", TEXTS.get(file, "")):
+            yield f"{file} has no function {function}"
+            continue
+        layer = layer_of(file.rpartition(".")[0])
+        if highest is not None and LAYERS[layer] > highest and (caller, layer) not in THROUGH_TABLES:
+            yield f"{file}: {function} is higher than what calls it"
+        highest = LAYERS[layer] if highest is None else max(highest, LAYERS[layer])
+        caller = file
+
+
+def test_the_calls_in_the_documents_exist_and_are_short():
+    calls = list(documented_calls((PACKAGE.parent.parent / "docs" / "architecture.md").read_text()))
+    assert len(calls) == len(MOST_STEPS)
+    for (title, steps), (word, most) in zip(calls, MOST_STEPS.items(), strict=True):
+        assert word in title
+        assert 5 <= len(steps) <= most, (title, len(steps))
+        assert list(problems_of_call(steps)) == []
+
+
+def test_a_wrong_call_in_the_documents_is_found():
+    assert list(problems_of_call([("_core/convert.pyx", "no_such_function")]))
+    assert list(problems_of_call([("_core/no_file.pyx", "read")]))
+    assert list(problems_of_call([("_core/convert.pyx", "read"), ("_ops/elementwise.pyx", "element")]))
+    assert not list(problems_of_call([("_core/tensor.pyx", "operate"), ("_ops/elementwise.pyx", "element")]))
