@@ -72,9 +72,13 @@ from ._ops.matmul import gemm, matmul
 from ._ops.nan_reductions import diff, nanmax, nanmean, nanmin, nanstd, nansum, nanvar
 from ._ops.operands import data_ptr
 from ._ops.promotion import cpu_features, num_threads, result_type, set_num_threads
+from ._ops.quantiles import histogram, median, quantile
 from ._ops.reductions import *  # noqa: F403  one name per row of reductions.h
 from ._ops.reductions import __all__ as _REDUCTIONS
 from ._ops.scans import cumulative_prod, cumulative_sum
+from ._ops.searching import bincount, searchsorted
+from ._ops.sets import isin, unique_all, unique_counts, unique_inverse, unique_values
+from ._ops.sorting import argsort, sort, top_k
 from .inspection import inspect, validate
 from .inspection.adapter import adapt
 
@@ -108,10 +112,12 @@ __all__ = [
     "adapt",
     "add_at",
     "arange",
+    "argsort",
     "as_device",
     "as_dtype",
     "asarray",
     "astype",
+    "bincount",
     "broadcast_arrays",
     "broadcast_shapes",
     "broadcast_to",
@@ -142,16 +148,19 @@ __all__ = [
     "full",
     "full_like",
     "gemm",
+    "histogram",
     "iinfo",
     "inf",
     "inspect",
     "into",
     "isdtype",
+    "isin",
     "layout",
     "linspace",
     "matmul",
     "matrix_transpose",
     "maximum_at",
+    "median",
     "meshgrid",
     "minimum_at",
     "moveaxis",
@@ -170,20 +179,28 @@ __all__ = [
     "opaque",
     "permute_dims",
     "pi",
+    "quantile",
     "repeat",
     "reshape",
     "result_type",
     "roll",
+    "searchsorted",
     "set_cache_limit",
     "set_num_threads",
+    "sort",
     "squeeze",
     "stack",
     "take",
     "take_along_axis",
     "tensordot",
     "tile",
+    "top_k",
     "tril",
     "triu",
+    "unique_all",
+    "unique_counts",
+    "unique_inverse",
+    "unique_values",
     "unstack",
     "validate",
     "vecdot",

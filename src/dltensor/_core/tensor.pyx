@@ -1724,6 +1724,84 @@ cdef class Tensor:
         """
         return operations.astype(self, dtype, copy, padded)
 
+    def sort(self, *, axis=-1, descending=False, stable=True):
+        """Return a new tensor with the elements sorted along an axis.
+
+        Parameters
+        ----------
+        axis : int, default -1
+            Axis to sort along.
+        descending : bool, default False
+            Sort from the greatest to the least; equal elements keep their order.
+        stable : bool, default True
+            Accepted and not needed: every sort is stable.
+
+        Returns
+        -------
+        Tensor
+            Of the same shape and dtype; the tensor itself does not change.
+
+        Raises
+        ------
+        TypeError
+            The dtype has no order, or `axis` is not an integer.
+        IndexError
+            `axis` is out of range.
+        DeviceError
+            The tensor is not in host memory.
+
+        See Also
+        --------
+        dltensor.sort : The function, with ``out=``.
+
+        Examples
+        --------
+        >>> dl.asarray([3, 1, 2]).sort()
+        Tensor([1, 2, 3], shape=(3,), device=cpu, dtype=int64)
+        """
+        from .._ops.sorting import sort
+
+        return sort(self, axis=axis, descending=descending, stable=stable)
+
+    def argsort(self, *, axis=-1, descending=False, stable=True):
+        """Return the indices that sort the elements along an axis.
+
+        Parameters
+        ----------
+        axis : int, default -1
+            Axis to sort along.
+        descending : bool, default False
+            Sort from the greatest to the least; equal elements keep their order.
+        stable : bool, default True
+            Accepted and not needed: every sort is stable.
+
+        Returns
+        -------
+        Tensor
+            Indices along `axis`, int64, of the shape of the tensor.
+
+        Raises
+        ------
+        TypeError
+            The dtype has no order, or `axis` is not an integer.
+        IndexError
+            `axis` is out of range.
+        DeviceError
+            The tensor is not in host memory.
+
+        See Also
+        --------
+        dltensor.argsort : The function, with ``out=``.
+
+        Examples
+        --------
+        >>> dl.asarray([3, 1, 2]).argsort()
+        Tensor([1, 2, 0], shape=(3,), device=cpu, dtype=int64)
+        """
+        from .._ops.sorting import argsort
+
+        return argsort(self, axis=axis, descending=descending, stable=stable)
+
     def to(self, device):
         """Return the tensor on a device.
 

@@ -8,7 +8,7 @@ import numpy
 from .._core.convert import asarray
 from .._core.protocols import to_numpy
 from .._core.tensor import Tensor, set_ufuncs
-from . import creation, gather, manipulation, reductions
+from . import creation, gather, manipulation, quantiles, reductions, searching, sets, sorting
 from . import elementwise as _functions
 from .casting import astype, clip, copy, where
 from .matmul import matmul
@@ -183,13 +183,41 @@ def _index_of(function):
     )
 
 
+def _read(a):
+    """An operand as it is; sequences as tensors."""
+    return asarray(a) if isinstance(a, (list, tuple)) else a
+
+
+def _flat(a, axis):
+    """The operand and an axis, flattened for axis None as NumPy has it."""
+    return (manipulation.reshape(a, (-1,)), -1) if axis is None else (a, axis)
+
+
+def _sort(a, axis=-1, kind=None, *, stable=None):
+    a, axis = _flat(a, axis)
+    return sorting.sort(a, axis=axis)
+
+
+def _argsort(a, axis=-1, kind=None, *, stable=None):
+    a, axis = _flat(a, axis)
+    return sorting.argsort(a, axis=axis)
+
+
+def _quantile(a, q, axis=None, method="linear", keepdims=False):
+    if method not in quantiles.METHODS:
+        return NotImplemented
+    return quantiles.quantile(a, q, axis=axis, keepdims=keepdims, method=method)
+
+
 # Functions of NumPy by name, with the corresponding function and the parameters that both have.
 _BY_NAME = {
     "all": _reduction(reductions.all),
     "any": _reduction(reductions.any),
     "argmax": _index_of(reductions.argmax),
     "argmin": _index_of(reductions.argmin),
+    "argsort": _argsort,
     "astype": lambda x, dtype, *, copy=True: astype(x, dtype, copy=copy),
+    "bincount": lambda x, /, weights=None, minlength=0: searching.bincount(x, weights, minlength),
     "broadcast_arrays": lambda *args: manipulation.broadcast_arrays(*args),
     "broadcast_to": lambda array, shape: manipulation.broadcast_to(array, shape),
     "clip": _clip,
@@ -202,24 +230,36 @@ _BY_NAME = {
     "expand_dims": lambda a, axis: manipulation.expand_dims(a, axis),
     "flip": lambda m, axis=None: manipulation.flip(m, axis=axis),
     "full_like": lambda a, fill_value, dtype=None: creation.full_like(a, fill_value, dtype=dtype),
+    "histogram": lambda a, bins=10, range=None, density=None, weights=None: quantiles.histogram(
+        a, bins, range, bool(density), weights
+    ),
     "imag": lambda val: _functions.imag(val),
     "max": _reduction(reductions.max, initial=True),
     "mean": _mean,
     "min": _reduction(reductions.min, initial=True),
+    "isin": lambda element, test_elements, *, invert=False: sets.isin(
+        _read(element), _read(test_elements), invert=invert
+    ),
     "matrix_transpose": lambda x: manipulation.matrix_transpose(x),
+    "median": lambda a, axis=None, *, keepdims=False: quantiles.median(a, axis=axis, keepdims=keepdims),
     "meshgrid": lambda *xi, indexing="xy": creation.meshgrid(*xi, indexing=indexing),
     "moveaxis": lambda a, source, destination: manipulation.moveaxis(a, source, destination),
     "ndim": lambda a: asarray(a).ndim,
     "nonzero": lambda a: gather.nonzero(a),
     "ones_like": lambda a, dtype=None: creation.ones_like(a, dtype=dtype),
     "prod": _reduction(reductions.prod, dtype=True),
+    "quantile": _quantile,
     "real": lambda val: _functions.real(val),
     "repeat": lambda a, repeats, axis=None: manipulation.repeat(a, repeats, axis=axis),
     "reshape": lambda a, shape, *, copy=None: manipulation.reshape(a, shape, copy=copy),
     "roll": lambda a, shift, axis=None: manipulation.roll(a, shift, axis=axis),
     "round": _round,
+    "searchsorted": lambda a, v, side="left", sorter=None: searching.searchsorted(
+        _read(a), _read(v), side=side, sorter=sorter
+    ),
     "shape": lambda a: asarray(a).shape,
     "size": lambda a: asarray(a).size,
+    "sort": _sort,
     "squeeze": _squeeze,
     "stack": lambda arrays, axis=0: manipulation.stack(arrays, axis=axis),
     "take": _take,
@@ -230,6 +270,10 @@ _BY_NAME = {
     "transpose": _transpose,
     "tril": lambda m, k=0: creation.tril(m, k=k),
     "triu": lambda m, k=0: creation.triu(m, k=k),
+    "unique_all": lambda x: sets.unique_all(x),
+    "unique_counts": lambda x: sets.unique_counts(x),
+    "unique_inverse": lambda x: sets.unique_inverse(x),
+    "unique_values": lambda x: sets.unique_values(x),
     "unstack": lambda x, /, *, axis=0: manipulation.unstack(x, axis=axis),
     "var": _deviation(reductions.var),
     "where": _where,

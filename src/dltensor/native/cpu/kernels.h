@@ -91,6 +91,32 @@ struct Reducer {
   void (*end)(void* out, const void* states, int64_t capacity, int64_t n);
 };
 
+// How elements become unsigned keys of their width that have the order of the elements.
+struct KeyForm {
+  uint64_t sign = 0;        // the sign bit, 0 for unsigned integers
+  uint64_t infinity = 0;    // of floats: the pattern of infinity; a NaN takes the highest key, whatever the order
+  bool descending = false;  // the order is reversed
+  bool one_zero = false;    // -0 takes the key of +0
+};
+
+// Loops of sorting and searching over elements or keys of one width.
+struct SortLoops {
+  void (*keys)(void* keys, const void* in, int64_t n, const KeyForm& form);
+  void (*elements)(void* out, const void* keys, int64_t n, const KeyForm& form);  // the inverse; in place allowed
+  // The place of each of n <= most_ranked keys in their stable order. Both arrays have room for rank_room more bytes.
+  void (*ranks)(void* ranks, const void* keys, int64_t n);
+  // Sorts n <= most_ranked keys by a network, where that is faster than ranks, else null. There is room for most_ranked.
+  void (*network)(void* keys, int64_t n);
+  // Sorts keys by vectorized partitions; `spare` has room for as many. Null where there is none. False when the pivots
+  // were bad: the keys are then in another order.
+  bool (*partitions)(void* keys, void* spare, int64_t n);
+  // Copies the keys from low to high to `out`, which may be `keys`; `below` gets the number of lower ones.
+  int64_t (*between)(const void* keys, int64_t n, uint64_t low, uint64_t high, void* out, int64_t* below);
+  // The number of the `size` sorted keys that are less than each key, or with `after` not greater.
+  void (*bounds)(int64_t* out, const void* sorted, int64_t size, const void* keys, int64_t n, bool after);
+};
+inline constexpr int64_t most_ranked = 128, rank_room = 64;
+
 struct Kernels {
   const char* name;
   loop_t ops[op_count][computed_types];
@@ -112,6 +138,7 @@ struct Kernels {
   positions_t positions;
   product_t products[type_count];
   Reducer reducers[reduction_body_count][computed_types];
+  SortLoops sorts[4];  // of keys of 1, 2, 4, 8 bytes
   int64_t blas_work;  // multiplications of float32 and float64 from which a BLAS takes no longer than we do
 };
 

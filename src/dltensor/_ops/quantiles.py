@@ -1,0 +1,288 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Statistics of order: median, quantile and histogram. Selection and counting are in the engine."""
+
+from math import ceil, floor, isnan, prod
+
+from .._core.convert import asarray
+from .casting import astype, where
+from .creation import arange, full, zeros
+from .dtypes import isdtype
+from .elementwise import add, divide, equal, multiply, subtract
+from .manipulation import _axes, moveaxis, reshape, stack
+from .searching import count_between
+from .sorting import statistics_of_order
+
+# Place in the order, from 0, of a quantile of n elements: n * q + alpha + q * (1 - alpha - beta) - 1.
+_CONTINUOUS = {
+    "interpolated_inverted_cdf": (0, 1),
+    "hazen": (0.5, 0.5),
+    "weibull": (0, 0),
+    "linear": (1, 1),
+    "median_unbiased": (1 / 3, 1 / 3),
+    "normal_unbiased": (3 / 8, 3 / 8),
+}
+METHODS = (*_CONTINUOUS, "inverted_cdf", "averaged_inverted_cdf", "lower", "higher", "midpoint", "nearest")
+
+
+def _line_of(x, axis, func):
+    """The tensor with the reduced axes as one, that axis, and the shape with those axes kept as 1."""
+    x = asarray(x)
+    if isdtype(x.dtype, "complex floating"):
+        raise TypeError(
+            f"{func}: x is {x.dtype}, expected bool, an integer or a float dtype; take real() or abs() of it"
+        )
+    if axis is None:
+        return reshape(x, (-1,)), 0, (1,) * x.ndim
+    axes = sorted(_axes(axis, x.ndim, func))
+    kept = tuple(1 if d in axes else size for d, size in enumerate(x.shape))
+    if len(axes) == 1:
+        return x, axes[0], kept
+    rest = [size for d, size in enumerate(x.shape) if d not in axes]
+    x = moveaxis(x, tuple(axes), tuple(range(x.ndim - len(axes), x.ndim)))
+    return reshape(x, (*rest, prod(x.shape[len(rest) :]))), len(rest), kept
+
+
+def _real_dtype(dtype):
+    return dtype if isdtype(dtype, "real floating") or dtype.name in ("float16", "bfloat16") else asarray(0.0).dtype
+
+
+def _place(method, n, q):
+    """The place of a quantile as an integer and what is added of the distance to the next element."""
+    if method in _CONTINUOUS:
+        alpha, beta = _CONTINUOUS[method]
+        place = (n - 1) * q if method == "linear" else n * q + (alpha + q * (1 - alpha - beta)) - 1
+        place = min(max(place, 0.0), n - 1.0)
+        return floor(place), place - floor(place)
+    place = (n - 1) * q
+    if method == "lower":
+        return floor(place), 0.0
+    if method == "higher":
+        return ceil(place), 0.0
+    if method == "nearest":
+        return round(place), 0.0
+    if method == "midpoint":
+        return floor(place), 0.0 if place == floor(place) else 0.5
+    place = n * q - 1
+    part = place - floor(place)
+    if method == "inverted_cdf":
+        return max(floor(place) + (part > 0), 0), 0.0
+    at = floor(place) + (part > 0)
+    return (max(at, 0), 0.0) if part > 0 or at < 0 else (at, 0.5)
+
+
+def _between(low, high, part):
+    """The value at a part of the way between two, rounded as NumPy does; either of them where they are equal."""
+    distance = subtract(high, low)
+    made = add(low, multiply(distance, part)) if part < 0.5 else subtract(high, multiply(distance, 1.0 - part))
+    return where(equal(low, high), low, made)
+
+
+def _quantiles(x, places, axis, func):
+    """For each place and part of the way the quantile of each line, in the result's dtype."""
+    n = x.shape[axis]
+    shape = x.shape[:axis] + x.shape[axis + 1 :]
+    dtype = _real_dtype(x.dtype)
+    if n == 0:
+        return [full(shape, float("nan"), dtype=dtype) for _ in places]
+    wanted = sorted({at for place, part in places for at in (place, min(place + (part > 0), n - 1))})
+    found = moveaxis(statistics_of_order(x, axis, wanted, func), axis, 0)
+    values = {place: found[k] for k, place in enumerate(wanted)}
+    made = []
+    for place, part in places:
+        low = values[place]
+        if part == 0:
+            made.append(astype(low, dtype))
+            continue
+        high = values[min(place + 1, n - 1)]
+        wide = "float64"  # of narrower dtypes the result is rounded once
+        made.append(astype(_between(astype(low, wide), astype(high, wide), part), dtype))
+    return made
+
+
+def median(x, /, *, axis=None, keepdims=False):
+    """Return the median along axes: the middle element of the order, or the mean of the two in the middle.
+
+    Parameters
+    ----------
+    x : array_like
+        Tensor, or any object that supports DLPack, of bool, integer or float dtype.
+    axis : int, tuple of int or None, default None
+        Axes to reduce; None takes all elements.
+    keepdims : bool, default False
+        Keep reduced axes with extent 1.
+
+    Returns
+    -------
+    Tensor
+        Of the dtype of `x`, or float32 of bools and integers. NaN where a line holds a NaN or no element.
+
+    Raises
+    ------
+    TypeError
+        The dtype has no order, or `axis` is not an integer.
+    IndexError
+        `axis` is out of range.
+    DeviceError
+        `x` is not in host memory.
+
+    See Also
+    --------
+    quantile : Other places of the order.
+
+    Examples
+    --------
+    >>> dl.median(dl.asarray([[3.0, 1.0, 2.0], [4.0, 6.0, 8.0]]), axis=1)
+    Tensor([2., 6.], shape=(2,), device=cpu, dtype=float32)
+    """
+    line, at, kept = _line_of(x, axis, "median")
+    n = line.shape[at]
+    (made,) = _quantiles(line, [((n - 1) // 2, 0.0 if n % 2 else 0.5)], at, "median")
+    return reshape(made, kept) if keepdims else made
+
+
+def quantile(x, q, /, *, axis=None, keepdims=False, method="linear"):
+    """Return quantiles along axes.
+
+    Parameters
+    ----------
+    x : array_like
+        Tensor, or any object that supports DLPack, of bool, integer or float dtype.
+    q : array_like or float
+        Probabilities from 0 to 1, of any shape.
+    axis : int, tuple of int or None, default None
+        Axes to reduce; None takes all elements.
+    keepdims : bool, default False
+        Keep reduced axes with extent 1.
+    method : str, default 'linear'
+        How to estimate, by NumPy's names: 'linear', 'lower', 'higher', 'midpoint', 'nearest', 'inverted_cdf',
+        'averaged_inverted_cdf', 'interpolated_inverted_cdf', 'hazen', 'weibull', 'median_unbiased' or
+        'normal_unbiased'.
+
+    Returns
+    -------
+    Tensor
+        The shape of `q`, then that of the reduced `x`. Of the dtype of `x`, or float32 of bools and integers. NaN
+        where a line holds a NaN or no element.
+
+    Raises
+    ------
+    ValueError
+        A probability is outside of [0, 1], or there is no such method.
+    TypeError
+        The dtype has no order, or `axis` is not an integer.
+    IndexError
+        `axis` is out of range.
+    DeviceError
+        `x` is not in host memory.
+
+    See Also
+    --------
+    median : The quantile 0.5.
+
+    Examples
+    --------
+    >>> dl.quantile(dl.asarray([1.0, 2.0, 3.0, 4.0]), [0.25, 0.5])
+    Tensor([1.75, 2.5 ], shape=(2,), device=cpu, dtype=float32)
+    """
+    if method not in METHODS:
+        raise ValueError(f"quantile: method must be one of {', '.join(METHODS)}, got {method!r}")
+    wanted = asarray(q, dtype="float64")
+    probabilities = reshape(wanted, (-1,)).tolist()
+    for probability in probabilities:
+        if not 0 <= probability <= 1:
+            raise ValueError(f"quantile: q must be from 0 to 1, got {probability}")
+    line, at, kept = _line_of(x, axis, "quantile")
+    n = line.shape[at]
+    made = _quantiles(
+        line, [_place(method, n, probability) if n else (0, 0.0) for probability in probabilities], at, "quantile"
+    )
+    shape = kept if keepdims else line.shape[:at] + line.shape[at + 1 :]
+    if not made:
+        return zeros((*wanted.shape, *shape), dtype=_real_dtype(line.dtype))
+    return reshape(stack(made), (*wanted.shape, *shape))
+
+
+def _edges(x, bins, limits):
+    """Edges of equal bins between the limits, as NumPy makes them."""
+    if bins < 1:
+        raise ValueError(f"histogram: bins must be at least 1, got {bins}")
+    if limits is None:
+        flat = reshape(x, (-1,))
+        first, last = (0, 1) if x.size == 0 else statistics_of_order(flat, 0, [0, x.size - 1], "histogram").tolist()
+    else:
+        first, last = limits
+        if first > last:
+            raise ValueError(f"histogram: range must ascend, got {limits!r}")
+    if isnan(first) or isnan(last) or abs(first) == float("inf") or abs(last) == float("inf"):
+        raise ValueError(
+            f"histogram: expected finite limits, got {first} to {last}; give range, or drop NaN and infinity"
+        )
+    if first == last:
+        first, last = first - 0.5, last + 0.5
+    dtype = x.dtype if isdtype(x.dtype, "real floating") else "float64"
+    step = (last - first) / bins
+    made = add(multiply(arange(bins + 1, dtype="float64"), step), float(first))
+    made[bins] = last
+    return astype(made, dtype)
+
+
+def histogram(x, /, bins=10, range=None, density=False, weights=None):
+    """Count elements between edges.
+
+    Parameters
+    ----------
+    x : array_like
+        Tensor, or any object that supports DLPack, of bool, integer or float dtype and any shape.
+    bins : int or array_like, default 10
+        Number of bins of equal width, or their ascending edges. A bin holds its lower edge; the last holds both.
+    range : tuple of float, optional
+        Lower and upper edge of equal bins; the least and the greatest element where it is not given.
+    density : bool, default False
+        Return densities: the integral over the range is 1.
+    weights : array_like, optional
+        Of the shape of `x`: each element adds its weight instead of 1.
+
+    Returns
+    -------
+    counts : Tensor
+        Number of elements in each bin, int64; float64 with `weights` or `density`.
+    edges : Tensor
+        One more than there are bins. Of equal bins float64, or the dtype of `x` if it is a float dtype of 32 bits or
+        more.
+
+    Raises
+    ------
+    ValueError
+        `bins` is less than 1 or does not ascend, `range` is not finite or does not ascend, or `weights` has another
+        shape.
+    TypeError
+        A dtype has no order, or `x` and `bins` have none in common.
+    DeviceError
+        An operand is not in host memory.
+
+    See Also
+    --------
+    bincount : Count integers.
+
+    Examples
+    --------
+    >>> counts, edges = dl.histogram(dl.asarray([1.0, 2.0, 2.5, 4.0]), bins=3)
+    >>> counts.tolist(), edges.tolist()
+    ([1, 2, 1], [1.0, 2.0, 3.0, 4.0])
+    """
+    x = asarray(x)
+    if hasattr(bins, "__index__") and not hasattr(bins, "__dlpack__"):
+        edges = _edges(x, bins.__index__(), range)
+    else:
+        edges = asarray(bins)
+        if edges.ndim != 1 or edges.size < 2:
+            raise ValueError(f"histogram: bins must be one-dimensional with at least 2 edges, got shape {edges.shape}")
+        if bytes(edges[1:] < edges[:-1]).count(1):
+            raise ValueError("histogram: bins must ascend; sort() them")
+    counts = count_between(edges, x, weights, "histogram")
+    if density:
+        counts = astype(counts, "float64")
+        widths = astype(subtract(edges[1:], edges[:-1]), "float64")
+        total = sum(counts.tolist())
+        counts = divide(divide(counts, widths), total)
+    return counts, edges

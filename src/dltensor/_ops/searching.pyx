@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Searching sorted values and counting: searchsorted, bincount, and the counts of a histogram."""
+from libc.stdint cimport int64_t
+from libc.string cimport memset
+
+from .._core.errors cimport check_status
+from .._core.native cimport (SIGNED, UNSIGNED, Status, computed_types, numel, promote, type_float64, type_int64,
+                             type_table)
+from .._core.tensor cimport Tensor, assign, new_empty
+from .._core.types cimport DLDevice, DLTensor, kDLCPU
+from .operands cimport type_of
+from .sorting cimport as_operand, converted, host_tensor, in_order, ordered_tensor, output_tensor
+
+cdef extern from "native/cpu/search.h" namespace "dlt" nogil:
+    Status search_tensor "dlt::searchsorted"(int64_t*, const DLTensor&, const DLTensor&, bint)
+    Status take_order(void*, const DLTensor&, const DLTensor&)
+    void find_range(const int64_t*, int64_t, int64_t*, int64_t*)
+    void count_bins "dlt::bincount"(int64_t*, double*, int64_t, const int64_t*, const double*, int64_t)
+    Status fill_histogram "dlt::histogram"(int64_t*, double*, const DLTensor&, const DLTensor&, const double*)
+
+cdef DLDevice _cpu
+_cpu.device_type = kDLCPU
+_cpu.device_id = 0
+
+
+cdef int64_t _count(Tensor t) noexcept:
+    return numel(t.impl.dl.ndim, t.impl.dl.shape)
+
+
+def searchsorted(x1, x2, /, *, side="left", sorter=None, out=None):
+    """Find where elements would have to be inserted to keep a tensor sorted.
+
+    Parameters
+    ----------
+    x1 : array_like
+        One-dimensional and ascending, or put in that order by `sorter`; of bool, integer or float dtype.
+    x2 : array_like or number
+        Values to find places for; of any shape.
+    side : {'left', 'right'}, default 'left'
+        Whether a value goes before or after those equal to it.
+    sorter : array_like, optional
+        Integer indices that sort `x1`, one-dimensional and as many as `x1` has elements.
+    out : array_like, optional
+        Writable tensor of the shape of `x2` and dtype int64; overwritten and returned.
+
+    Returns
+    -------
+    Tensor
+        Places from 0 to the size of `x1`, int64, of the shape of `x2`. NaN is the greatest value, as for `sort`.
+
+    Raises
+    ------
+    ValueError
+        `x1` is not one-dimensional, `side` is neither word, or `sorter` has another shape or holds an index out of
+        range.
+    TypeError
+        The dtypes have no order, or none in common.
+    DeviceError
+        An operand is not in host memory.
+
+    See Also
+    --------
+    argsort : Return a `sorter`.
+
+    Notes
+    -----
+    Array API 2025.12: ``searchsorted``.
+
+    Examples
+    --------
+    >>> x = dl.asarray([1, 2, 2, 5])
+    >>> dl.searchsorted(x, dl.asarray([2, 3, 9]))
+    Tensor([1, 3, 4], shape=(3,), device=cpu, dtype=int64)
+    >>> dl.searchsorted(x, 2, side="right")
+    Tensor(3, shape=(), device=cpu, dtype=int64)
+    """
+    cdef Tensor values = ordered_tensor(x1, "searchsorted", "x1")
+    cdef Tensor given, order, made, target
+    cdef int type
+    cdef bint after = side == "right"
+    cdef Status status
+    if not after and side != "left":
+        raise ValueError(f"searchsorted: side must be 'left' or 'right', got {side!r}")
+    if values.impl.dl.ndim != 1:
+        raise ValueError(f"searchsorted: x1 must have one dimension, got shape {values.shape}; reshape() it")
+    given = ordered_tensor(as_operand(x2, values, "searchsorted", "x2"), "searchsorted", "x2")
+    type = promote(type_of(values.impl.dl.dtype), type_of(given.impl.dl.dtype))
+    if type < 0:
+        raise TypeError(f"searchsorted: {values.dtype} and {given.dtype} have no dtype in common; convert one with "
+                        f"astype()")
+    if sorter is not None:
+        order = host_tensor(sorter, "searchsorted", "sorter")
+        if order.shape != values.shape:
+            raise ValueError(f"searchsorted: sorter must have the shape of x1, {values.shape}, got {order.shape}")
+        _check_integers(order, "searchsorted", "sorter")
+        order = converted(order, type_int64, "searchsorted")
+        values = in_order(values, "searchsorted")
+        made = new_empty(1, values.impl.dl.shape, values.impl.dl.dtype, _cpu, "searchsorted")
+        status = take_order(made.impl.dl.data, values.impl.dl, order.impl.dl)
+        check_status(status, "searchsorted")
+        values = made
+    values = converted(values, type, "searchsorted")
+    given = converted(given, type, "searchsorted")
+    made = new_empty(given.impl.dl.ndim, given.impl.dl.shape, type_table[type_int64].dtype, _cpu, "searchsorted")
+    if out is not None:
+        target = output_tensor(out, "searchsorted")
+        if target.shape != made.shape:
+            raise ValueError(f"searchsorted: the result has shape {made.shape}, out has shape {target.shape}")
+        if target.dtype != made.dtype:
+            raise TypeError(f"searchsorted: the result is int64, out is {target.dtype}; give an out of int64")
+    with nogil:
+        status = search_tensor(<int64_t*>made.impl.dl.data, values.impl.dl, given.impl.dl, after)
+    check_status(status, "searchsorted")
+    if out is None:
+        return made
+    assign(target, made, "searchsorted")
+    return out
+
+
+cdef int _check_integers(Tensor t, str func, str what) except -1:
+    cdef int type = type_of(t.impl.dl.dtype)
+    if type < 0 or type >= computed_types or not (type_table[type].kind == SIGNED or type_table[type].kind == UNSIGNED):
+        raise TypeError(f"{func}: {what} must be of an integer dtype, got {t.dtype}; convert it with astype()")
+    return 0
+
+
+cdef Tensor _weights_of(object weights, Tensor x, str func):
+    """Weights as contiguous float64, one for each element."""
+    cdef Tensor t
+    if weights is None:
+        return None
+    t = ordered_tensor(weights, func, "weights")
+    if t.shape != x.shape:
+        raise ValueError(f"{func}: weights must have the shape of x, {x.shape}, got {t.shape}")
+    return converted(t, type_float64, func)
+
+
+def bincount(x, /, weights=None, minlength=0):
+    """Count how often each non-negative integer occurs.
+
+    Parameters
+    ----------
+    x : array_like
+        One-dimensional, of integer dtype, without negative values.
+    weights : array_like, optional
+        Of the shape of `x`: each element adds its weight instead of 1.
+    minlength : int, default 0
+        Least number of bins.
+
+    Returns
+    -------
+    Tensor
+        One bin for each integer from 0 to the greatest, at least `minlength`: int64, or float64 with `weights`, which
+        are added in the order of `x`.
+
+    Raises
+    ------
+    ValueError
+        `x` is not one-dimensional or holds a negative value, `weights` has another shape, or `minlength` is negative.
+    TypeError
+        `x` is not of an integer dtype.
+    DeviceError
+        An operand is not in host memory.
+
+    See Also
+    --------
+    histogram : Count floats between edges.
+    unique_counts : Count the values that occur.
+
+    Examples
+    --------
+    >>> dl.bincount(dl.asarray([0, 1, 1, 3]))
+    Tensor([1, 2, 0, 1], shape=(4,), device=cpu, dtype=int64)
+    """
+    cdef Tensor t = host_tensor(x, "bincount"), made, given
+    cdef int64_t low = 0, high = -1, size, n
+    cdef int64_t shape[1]
+    _check_integers(t, "bincount", "x")
+    if t.impl.dl.ndim != 1:
+        raise ValueError(f"bincount: x must have one dimension, got shape {t.shape}; reshape() it to (-1,)")
+    try:
+        least = minlength.__index__()
+    except AttributeError:
+        raise TypeError(f"bincount: minlength must be an integer, got {minlength!r}") from None
+    if least < 0:
+        raise ValueError(f"bincount: minlength must be at least 0, got {least}")
+    given = _weights_of(weights, t, "bincount")
+    unsigned = t.dtype.name == "uint64"
+    t = converted(t, type_int64, "bincount")
+    n = _count(t)
+    cdef const int64_t* from_ = <const int64_t*>t.impl.dl.data
+    if n > 0:
+        with nogil:
+            find_range(from_, n, &low, &high)
+        if low < 0:
+            raise ValueError(f"bincount: x must not hold values {'of 2^63 or more' if unsigned else 'below 0'}, got "
+                             f"{low + (1 << 64) if unsigned else low}")
+    if high >= (<int64_t>1 << 62):
+        raise MemoryError(f"bincount: cannot allocate a bin for each integer up to {high}")
+    size = max(high + 1, least)
+    shape[0] = size
+    made = new_empty(1, shape, type_table[type_int64 if given is None else type_float64].dtype, _cpu, "bincount")
+    cdef int64_t* counts = <int64_t*>made.impl.dl.data
+    cdef double* sums = NULL
+    cdef const double* weight = NULL
+    if given is not None:
+        sums, weight = <double*>made.impl.dl.data, <const double*>given.impl.dl.data
+    with nogil:
+        memset(counts, 0, size * 8)
+        count_bins(counts, sums, size, from_, weight, n)
+    return made
+
+
+def count_between(edges, x, weights, func):
+    """Return how many elements of `x` lie between successive edges, or the sum of their weights.
+
+    The last bin has its upper edge too. `edges` and `x` are of dtypes that have one in common.
+
+    Raises
+    ------
+    TypeError
+        A dtype has no order, or the two have none in common.
+    ValueError
+        `weights` has another shape than `x`.
+    """
+    cdef Tensor borders = ordered_tensor(edges, func, "bins"), t = ordered_tensor(x, func), made, given
+    cdef int64_t shape[1]
+    cdef Status status
+    cdef double* sums = NULL
+    cdef const double* weight = NULL
+    cdef int type = promote(type_of(borders.impl.dl.dtype), type_of(t.impl.dl.dtype))
+    if type < 0:
+        raise TypeError(f"{func}: {borders.dtype} and {t.dtype} have no dtype in common; convert one with astype()")
+    given = _weights_of(weights, t, func)
+    borders, t = converted(borders, type, func), converted(t, type, func)
+    shape[0] = _count(borders) - 1
+    made = new_empty(1, shape, type_table[type_int64 if given is None else type_float64].dtype, _cpu, func)
+    memset(made.impl.dl.data, 0, shape[0] * 8)
+    if given is not None:
+        sums, weight = <double*>made.impl.dl.data, <const double*>given.impl.dl.data
+    with nogil:
+        status = fill_histogram(<int64_t*>made.impl.dl.data, sums, borders.impl.dl, t.impl.dl, weight)
+    check_status(status, func)
+    return made

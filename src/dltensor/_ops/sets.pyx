@@ -1,0 +1,352 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sets: the distinct values of a tensor, and membership."""
+from collections import namedtuple
+
+from libc.stdint cimport int64_t, uint8_t
+
+from .._core.errors cimport check_status
+from .._core.native cimport (COMPLEX, Block, Status, computed_types, numel, promote, release, type_bool, type_int64,
+                             type_table)
+from .._core.tensor cimport Tensor, assign, new_empty
+from .._core.types cimport DLDevice, DLTensor, kDLCPU
+from .operands cimport type_of
+from .sorting cimport as_operand, converted, host_tensor, in_order, output_tensor
+
+from .elementwise import add, bitwise_and, bitwise_invert, imag, multiply, real
+
+cdef extern from "native/cpu/unique.h" namespace "dlt" nogil:
+    cppclass Unique:
+        Block* memory
+        int64_t count
+    Status find_unique(const DLTensor&, bint, Unique*)
+    void write_unique(const Unique&, void*, int64_t*, int64_t*, int64_t*)
+
+cdef extern from "native/cpu/search.h" namespace "dlt" nogil:
+    Status isin_tensor "dlt::isin"(uint8_t*, const DLTensor&, const DLTensor&, bint)
+    Status take_order(void*, const DLTensor&, const DLTensor&)
+
+cdef enum:
+    KEEP_GIL_ELEMENTS = 1 << 12  # fewer take less time than releasing the GIL is worth
+    VALUES = 1
+    INDICES = 2
+    INVERSE = 4
+    COUNTS = 8
+
+cdef DLDevice _cpu
+_cpu.device_type = kDLCPU
+_cpu.device_id = 0
+
+UniqueAll = namedtuple("UniqueAll", ("values", "indices", "inverse_indices", "counts"), module="dltensor")
+UniqueCounts = namedtuple("UniqueCounts", ("values", "counts"), module="dltensor")
+UniqueInverse = namedtuple("UniqueInverse", ("values", "inverse_indices"), module="dltensor")
+
+
+cdef Tensor _vector(int64_t size, int row, str func):
+    return new_empty(1, &size, type_table[row].dtype, _cpu, func)
+
+
+cdef tuple _unique(object x, int wanted, str func):
+    """Values, first indices, inverse and counts; None for what is not wanted."""
+    cdef Tensor t = host_tensor(x, func)
+    cdef Tensor values = None, indices = None, inverse = None, counts = None
+    cdef Unique found
+    cdef Status status
+    cdef int row = type_of(t.impl.dl.dtype)
+    cdef bint ordered = (wanted & (INDICES | INVERSE)) != 0
+    if row < 0 or row >= computed_types:
+        raise TypeError(f"{func}: x is {t.dtype}, expected bool, an integer, a float or a complex dtype; convert it "
+                        f"with astype()")
+    if type_table[row].kind == COMPLEX:
+        return _unique_complex(t, func)
+    t = in_order(t, func)
+    if numel(t.impl.dl.ndim, t.impl.dl.shape) < KEEP_GIL_ELEMENTS:
+        status = find_unique(t.impl.dl, ordered, &found)
+    else:
+        with nogil:
+            status = find_unique(t.impl.dl, ordered, &found)
+    check_status(status, func)
+    cdef int64_t* index = NULL
+    cdef int64_t* place = NULL
+    cdef int64_t* count = NULL
+    try:
+        values = _vector(found.count, row, func)
+        if wanted & INDICES:
+            indices = _vector(found.count, type_int64, func)
+            index = <int64_t*>indices.impl.dl.data
+        if wanted & INVERSE:
+            inverse = new_empty(t.impl.dl.ndim, t.impl.dl.shape, type_table[type_int64].dtype, _cpu, func)
+            place = <int64_t*>inverse.impl.dl.data
+        if wanted & COUNTS:
+            counts = _vector(found.count, type_int64, func)
+            count = <int64_t*>counts.impl.dl.data
+        with nogil:
+            write_unique(found, values.impl.dl.data, index, place, count)
+    finally:
+        release(found.memory)
+    return values, indices, inverse, counts
+
+
+cdef tuple _unique_complex(Tensor t, str func):
+    """The same, of complex values: those of the pairs of places that the real and imaginary parts have."""
+    cdef Tensor values, flat
+    _, _, reals, _ = _unique(real(t), INVERSE, func)
+    imaginary, _, imags, _ = _unique(imag(t), INVERSE, func)
+    _, indices, inverse, counts = _unique(add(multiply(reals, imaginary.size), imags), INDICES | INVERSE | COUNTS, func)
+    flat = in_order(t, func)
+    values = _vector((<Tensor>indices).impl.dl.shape[0], type_of(t.impl.dl.dtype), func)
+    check_status(take_order(values.impl.dl.data, flat.impl.dl, (<Tensor>indices).impl.dl), func)
+    return values, indices, inverse, counts
+
+
+def unique_all(x, /):
+    """Return the distinct values, where each is first, where each element's value is, and how often each occurs.
+
+    Parameters
+    ----------
+    x : array_like
+        Tensor, or any object that supports DLPack; read in C order.
+
+    Returns
+    -------
+    values : Tensor
+        Distinct values in ascending order, complex ones by their real parts. NaNs are distinct from each other; -0 and
+        +0 are one value, the one that occurs first.
+    indices : Tensor
+        The index of the first occurrence of each in the flattened `x`, int64.
+    inverse_indices : Tensor
+        For each element the index of its value, int64, of the shape of `x`.
+    counts : Tensor
+        How often each value occurs, int64.
+
+    Raises
+    ------
+    TypeError
+        The dtype has no arithmetic.
+    DeviceError
+        `x` is not in host memory.
+
+    See Also
+    --------
+    unique_values : Return the values only.
+
+    Notes
+    -----
+    Array API 2025.12: ``unique_all``.
+
+    Examples
+    --------
+    >>> values, indices, inverse, counts = dl.unique_all(dl.asarray([3, 1, 3]))
+    >>> values.tolist(), indices.tolist(), inverse.tolist(), counts.tolist()
+    ([1, 3], [1, 0], [1, 0, 1], [1, 2])
+    """
+    return UniqueAll._make(_unique(x, VALUES | INDICES | INVERSE | COUNTS, "unique_all"))
+
+
+def unique_counts(x, /):
+    """Return the distinct values and how often each occurs.
+
+    Parameters
+    ----------
+    x : array_like
+        Tensor, or any object that supports DLPack.
+
+    Returns
+    -------
+    values : Tensor
+        Distinct values in ascending order, as of `unique_all`.
+    counts : Tensor
+        How often each value occurs, int64.
+
+    Raises
+    ------
+    TypeError
+        The dtype has no arithmetic.
+    DeviceError
+        `x` is not in host memory.
+
+    See Also
+    --------
+    unique_all : Return indices too.
+    bincount : Count non-negative integers.
+
+    Notes
+    -----
+    Array API 2025.12: ``unique_counts``.
+
+    Examples
+    --------
+    >>> values, counts = dl.unique_counts(dl.asarray([3, 1, 3]))
+    >>> values.tolist(), counts.tolist()
+    ([1, 3], [1, 2])
+    """
+    values, _, _, counts = _unique(x, VALUES | COUNTS, "unique_counts")
+    return UniqueCounts(values, counts)
+
+
+def unique_inverse(x, /):
+    """Return the distinct values and where each element's value is.
+
+    Parameters
+    ----------
+    x : array_like
+        Tensor, or any object that supports DLPack.
+
+    Returns
+    -------
+    values : Tensor
+        Distinct values in ascending order, as of `unique_all`.
+    inverse_indices : Tensor
+        For each element the index of its value, int64, of the shape of `x`.
+
+    Raises
+    ------
+    TypeError
+        The dtype has no arithmetic.
+    DeviceError
+        `x` is not in host memory.
+
+    See Also
+    --------
+    unique_all : Return first indices and counts too.
+
+    Notes
+    -----
+    Array API 2025.12: ``unique_inverse``.
+
+    Examples
+    --------
+    >>> values, inverse = dl.unique_inverse(dl.asarray([3, 1, 3]))
+    >>> values.tolist(), inverse.tolist()
+    ([1, 3], [1, 0, 1])
+    """
+    values, _, inverse, _ = _unique(x, VALUES | INVERSE, "unique_inverse")
+    return UniqueInverse(values, inverse)
+
+
+def unique_values(x, /):
+    """Return the distinct values.
+
+    Parameters
+    ----------
+    x : array_like
+        Tensor, or any object that supports DLPack.
+
+    Returns
+    -------
+    Tensor
+        Distinct values in ascending order, as of `unique_all`.
+
+    Raises
+    ------
+    TypeError
+        The dtype has no arithmetic.
+    DeviceError
+        `x` is not in host memory.
+
+    See Also
+    --------
+    unique_all : Return indices and counts too.
+    isin : Test whether elements are among values.
+
+    Notes
+    -----
+    Array API 2025.12: ``unique_values``.
+
+    Examples
+    --------
+    >>> dl.unique_values(dl.asarray([3, 1, 3]))
+    Tensor([1, 3], shape=(2,), device=cpu, dtype=int64)
+    """
+    return _unique(x, VALUES, "unique_values")[0]
+
+
+def isin(x1, x2, /, *, invert=False, out=None):
+    """Test for each element whether it is among the elements of another tensor.
+
+    Parameters
+    ----------
+    x1 : array_like or number
+        Elements to test, of any shape.
+    x2 : array_like or number
+        Values to test against, of any shape.
+    invert : bool, default False
+        Return the opposite.
+    out : array_like, optional
+        Writable tensor of the shape of `x1` and dtype bool; overwritten and returned.
+
+    Returns
+    -------
+    Tensor
+        Of the shape of `x1`, bool. Elements are compared by value; NaN equals nothing.
+
+    Raises
+    ------
+    TypeError
+        Both are numbers, or the dtypes have none in common.
+    ValueError
+        `out` has another shape, or is not writable.
+    DeviceError
+        An operand is not in host memory.
+
+    See Also
+    --------
+    unique_values : Return the distinct values.
+
+    Notes
+    -----
+    Array API 2025.12: ``isin``.
+
+    Examples
+    --------
+    >>> dl.isin(dl.asarray([1, 2, 3, 2]), dl.asarray([2, 4]))
+    Tensor([False,  True, False,  True], shape=(4,), device=cpu, dtype=bool)
+    """
+    cdef Tensor elements, values, made, target = None
+    cdef int row
+    cdef bint opposite = bool(invert)
+    cdef Status status
+    numbers = (bool, int, float, complex)
+    if type(x1) in numbers and type(x2) in numbers:
+        raise TypeError("isin: expected a tensor for x1 or x2, got two numbers; make one with asarray()")
+    if type(x1) in numbers:
+        values = host_tensor(x2, "isin", "x2")
+        elements = as_operand(x1, values, "isin", "x1")
+    else:
+        elements = host_tensor(x1, "isin", "x1")
+        values = as_operand(x2, elements, "isin", "x2")
+    row = promote(type_of(elements.impl.dl.dtype), type_of(values.impl.dl.dtype))
+    if row < 0:
+        raise TypeError(f"isin: {elements.dtype} and {values.dtype} have no dtype in common; convert one with astype()")
+    if out is not None:
+        target = output_tensor(out, "isin")
+        if target.shape != elements.shape:
+            raise ValueError(f"isin: the result has shape {elements.shape}, out has shape {target.shape}; give an out "
+                             f"of that shape")
+        if type_of(target.impl.dl.dtype) != type_bool:
+            raise TypeError(f"isin: the result is bool, out is {target.dtype}; give an out of bool")
+    elements, values = converted(elements, row, "isin"), converted(values, row, "isin")
+    if type_table[row].kind == COMPLEX:
+        made = _isin_complex(elements, values, opposite)
+    else:
+        made = new_empty(elements.impl.dl.ndim, elements.impl.dl.shape, type_table[type_bool].dtype, _cpu, "isin")
+        with nogil:
+            status = isin_tensor(<uint8_t*>made.impl.dl.data, elements.impl.dl, values.impl.dl, opposite)
+        check_status(status, "isin")
+    if target is None:
+        return made
+    assign(target, made, "isin")
+    return out
+
+
+cdef Tensor _isin_complex(Tensor elements, Tensor values, bint opposite):
+    """The same for complex values: by the places of their parts among the parts of the values."""
+    reals, _, placed_reals, _ = _unique(real(values), INVERSE, "isin")
+    imags, _, placed_imags, _ = _unique(imag(values), INVERSE, "isin")
+    from .searching import searchsorted
+
+    keys = add(multiply(placed_reals, imags.size), placed_imags)
+    own_real, own_imag = real(elements), imag(elements)
+    places = add(multiply(searchsorted(reals, own_real), imags.size), searchsorted(imags, own_imag))
+    inside = bitwise_and(isin(own_real, reals), isin(own_imag, imags))
+    found = bitwise_and(inside, isin(places, keys))
+    return bitwise_invert(found) if opposite else found

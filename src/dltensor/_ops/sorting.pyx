@@ -1,0 +1,385 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sorting along an axis: sort, argsort, top_k, and elements at given places of the order."""
+from cpython.object cimport PyObject
+from libc.stdint cimport int64_t
+
+from .._core.convert cimport view_any
+from .._core.errors cimport check_status
+from .._core.native cimport SIGNED, UNSIGNED, Status, is_contiguous, numel, type_int64, type_table
+from .._core.tensor cimport Tensor, assign, copied, new_empty
+from .._core.types cimport DLDevice, DLTensor, device_of, dtype_of, is_host, kDLCPU
+from .operands cimport Operand, own_operands, promote_operands, read_operands, type_of
+
+from .._core.convert import asarray
+from .._core.types import DeviceError
+from .casting import astype
+from .dtypes import can_cast
+
+cdef extern from "native/layout/layout.h" namespace "dlt" nogil:
+    enum Overlap "dlt::Overlap":
+        OVERLAP_NONE "dlt::Overlap::none"
+    Overlap overlap(const DLTensor&, const DLTensor&)
+
+cdef extern from "native/cpu/sort.h" namespace "dlt" nogil:
+    bint has_order "dlt::has_order"(int)
+    Status sort_tensor "dlt::sort"(const DLTensor&, const DLTensor&, int, bint)
+    Status argsort_tensor "dlt::argsort"(const DLTensor&, const DLTensor&, int, bint)
+    Status top_k_tensor "dlt::top_k"(const DLTensor&, const DLTensor&, const DLTensor&, int, bint)
+    Status order_statistics(const DLTensor&, const DLTensor&, int, const int64_t*)
+
+cdef enum:
+    LIMIT = 64                   # dimensions
+    KEEP_GIL_ELEMENTS = 1 << 12  # sorting fewer takes less time than releasing the GIL is worth
+
+cdef DLDevice _cpu
+_cpu.device_type = kDLCPU
+_cpu.device_id = 0
+
+
+cdef Tensor host_tensor(object x, str func, str what="x"):
+    """An argument as a tensor in host memory, which owns what it shows."""
+    cdef Tensor t
+    if type(x) is Tensor:
+        t = <Tensor>x
+    else:
+        t = view_any(x, None, func)
+        if t is None:
+            raise TypeError(f"{func}: {what} must be a tensor or an object with __dlpack__, got {type(x).__qualname__};"
+                            f" asarray() reads numbers and sequences")
+    if not is_host(<int>t.impl.dl.device.device_type):
+        raise DeviceError(f"{func}: {what} is on {device_of(t.impl.dl.device)}, where this function does not compute; "
+                          f"move it with .to(\"cpu\")")
+    return t
+
+
+cdef Tensor ordered_tensor(object x, str func, str what="x"):
+    """The same, of a dtype whose elements have an order."""
+    cdef Tensor t = host_tensor(x, func, what)
+    if not has_order(type_of(t.impl.dl.dtype)):
+        complex_ = t.dtype.name.startswith("complex")
+        raise TypeError(f"{func}: {what} is {t.dtype}, expected bool, an integer or a float dtype; "
+                        f"{'take real() or abs() of it' if complex_ else 'convert it with astype()'}")
+    return t
+
+
+cdef Tensor output_tensor(object out, str func):
+    """An `out` argument as a tensor over its memory, checked to be writable."""
+    cdef Operand operand
+    cdef PyObject* used
+    cdef list held = read_operands(NULL, 0, <PyObject*>out, &operand, &used, func) or []
+    own_operands(&used, 1, &operand, held, func)
+    return host_tensor(<object>used, func, "out")
+
+
+cdef Tensor in_order(Tensor t, str func):
+    """The tensor itself if it is contiguous, else a copy."""
+    return t if is_contiguous(t.impl.dl.ndim, t.impl.dl.shape, t.impl.dl.strides) else copied(t, func)
+
+
+cdef Tensor converted(Tensor t, int type, str func):
+    """The elements contiguous and of a row of the dtype table."""
+    return in_order(t if type_of(t.impl.dl.dtype) == type else astype(t, dtype_of(type_table[type].dtype)), func)
+
+
+cdef Tensor as_operand(object x, Tensor other, str func, str what):
+    """A tensor, or a number as one in the dtype that it and the other operand meet in."""
+    cdef Operand[2] operands
+    cdef PyObject* used[2]
+    cdef PyObject* given[2]
+    cdef int row
+    if type(x) in (bool, int, float, complex):
+        given[0], given[1] = <PyObject*>other, <PyObject*>x
+        _held = read_operands(given, 2, NULL, operands, used, func)
+        row = promote_operands(operands, 2, func)
+        if type_table[row].kind == SIGNED or type_table[row].kind == UNSIGNED:
+            return asarray(x, dtype=_wide_enough(x, row, func))
+        return asarray(x, dtype=dtype_of(type_table[row].dtype))
+    return host_tensor(x, func, what)
+
+
+cdef object _wide_enough(object number, int type, str func):
+    """The dtype of a row, or a wider integer dtype that holds the number too."""
+    cdef object bits = type_table[type].dtype.bits
+    if type_table[type].kind == SIGNED:
+        low, high = -(1 << (bits - 1)), (1 << (bits - 1)) - 1
+    else:
+        low, high = 0, (1 << bits) - 1
+    if low <= number <= high:
+        return dtype_of(type_table[type].dtype)
+    if type_table[type].kind == UNSIGNED and bits == 64 or not -(1 << 63) <= number < 1 << 63:
+        raise OverflowError(f"{func}: {number} is outside {dtype_of(type_table[type].dtype)}, which holds {low} to "
+                            f"{high}; convert with astype() first")
+    return "int64"
+
+
+cdef int _axis(object axis, int ndim, str func) except -1:
+    cdef long place
+    if type(axis) is int and -LIMIT <= axis <= LIMIT:  # the rest may run Python code
+        place = axis
+        if -ndim <= place < ndim:
+            return place + ndim if place < 0 else place
+    try:
+        number = axis.__index__()
+    except AttributeError:
+        raise TypeError(f"{func}: axis must be an integer, got {axis!r}") from None
+    if ndim == 0 and number in (0, -1):
+        return 0
+    if not -ndim <= number < ndim:
+        raise IndexError(f"{func}: axis {number} is out of range for {ndim} dimensions; expected {-ndim} to {ndim - 1}")
+    return number + ndim if number < 0 else number
+
+
+cdef Tensor _output(object out, Tensor x, int row, str func):
+    """An `out` argument of the shape of `x`, of a dtype that holds that of the result; of indices only int64."""
+    cdef Tensor target = output_tensor(out, func)
+    if target.shape != x.shape:
+        raise ValueError(f"{func}: the result has shape {x.shape}, out has shape {target.shape}; give an out of that "
+                         f"shape")
+    dtype = dtype_of(type_table[row].dtype)
+    if target.dtype != dtype and (row != type_of(x.impl.dl.dtype) or not can_cast(dtype, target.dtype)):
+        raise TypeError(f"{func}: the result is {dtype}, out is {target.dtype}, which does not hold it; give an out of "
+                        f"{dtype}")
+    return target
+
+
+cdef object _run(Tensor x, int axis, bint descending, bint indices, object out, str func):
+    cdef Tensor target = None, made
+    cdef Status status
+    cdef int row = type_int64 if indices else type_of(x.impl.dl.dtype)
+    if out is not None:
+        target = _output(out, x, row, func)
+    if (target is not None and type_of(target.impl.dl.dtype) == row and
+            overlap(target.impl.dl, x.impl.dl) == OVERLAP_NONE):
+        made = target
+    else:
+        made = new_empty(x.impl.dl.ndim, x.impl.dl.shape, type_table[row].dtype, _cpu, func)
+    if numel(x.impl.dl.ndim, x.impl.dl.shape) < KEEP_GIL_ELEMENTS:
+        if indices:
+            status = argsort_tensor(made.impl.dl, x.impl.dl, axis, descending)
+        else:
+            status = sort_tensor(made.impl.dl, x.impl.dl, axis, descending)
+    else:
+        with nogil:
+            if indices:
+                status = argsort_tensor(made.impl.dl, x.impl.dl, axis, descending)
+            else:
+                status = sort_tensor(made.impl.dl, x.impl.dl, axis, descending)
+    check_status(status, func)
+    if target is None:
+        return made
+    if made is not target:
+        assign(target, made, func)
+    return out
+
+
+def sort(x, /, *, axis=-1, descending=False, stable=True, out=None):
+    """Return the elements sorted along an axis.
+
+    Parameters
+    ----------
+    x : array_like
+        Tensor, or any object that supports DLPack, of bool, integer or float dtype.
+    axis : int, default -1
+        Axis to sort along.
+    descending : bool, default False
+        Sort from the greatest to the least; equal elements keep their order.
+    stable : bool, default True
+        Accepted and not needed: every sort is stable.
+    out : array_like, optional
+        Writable tensor of the shape of `x` and its dtype, or one that holds it; overwritten and returned. It may be
+        `x`.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and dtype of `x`. NaNs are last in both orders; -0 and +0 are equal.
+
+    Raises
+    ------
+    TypeError
+        The dtype has no order, or `axis` is not an integer.
+    IndexError
+        `axis` is out of range.
+    ValueError
+        `out` has another shape, or is not writable.
+    DeviceError
+        `x` is not in host memory.
+
+    See Also
+    --------
+    argsort : Return the indices that sort.
+    top_k : Return the first elements only.
+
+    Notes
+    -----
+    Array API 2025.12: ``sort``.
+
+    Examples
+    --------
+    >>> dl.sort(dl.asarray([3, 1, 2]))
+    Tensor([1, 2, 3], shape=(3,), device=cpu, dtype=int64)
+    >>> dl.sort(dl.asarray([1.5, dl.nan, 2.5]), descending=True)
+    Tensor([2.5, 1.5, nan], shape=(3,), device=cpu, dtype=float32)
+    """
+    cdef Tensor t = ordered_tensor(x, "sort")
+    return _run(t, _axis(axis, t.impl.dl.ndim, "sort"), bool(descending), False, out, "sort")
+
+
+def argsort(x, /, *, axis=-1, descending=False, stable=True, out=None):
+    """Return the indices that sort the elements along an axis.
+
+    Parameters
+    ----------
+    x : array_like
+        Tensor, or any object that supports DLPack, of bool, integer or float dtype.
+    axis : int, default -1
+        Axis to sort along.
+    descending : bool, default False
+        Sort from the greatest to the least; equal elements keep their order.
+    stable : bool, default True
+        Accepted and not needed: every sort is stable.
+    out : array_like, optional
+        Writable tensor of the shape of `x` and dtype int64; overwritten and returned.
+
+    Returns
+    -------
+    Tensor
+        Indices along `axis`, int64, of the shape of `x`. NaNs are last in both orders; -0 and +0 are equal.
+
+    Raises
+    ------
+    TypeError
+        The dtype has no order, or `axis` is not an integer.
+    IndexError
+        `axis` is out of range.
+    ValueError
+        `out` has another shape, or is not writable.
+    DeviceError
+        `x` is not in host memory.
+
+    See Also
+    --------
+    sort : Return the sorted elements.
+
+    Notes
+    -----
+    Array API 2025.12: ``argsort``.
+
+    Examples
+    --------
+    >>> dl.argsort(dl.asarray([3, 1, 2, 1]))
+    Tensor([1, 3, 2, 0], shape=(4,), device=cpu, dtype=int64)
+    """
+    cdef Tensor t = ordered_tensor(x, "argsort")
+    return _run(t, _axis(axis, t.impl.dl.ndim, "argsort"), bool(descending), True, out, "argsort")
+
+
+def top_k(x, k, /, *, axis=-1, mode="largest", sorted=True):
+    """Return the `k` largest or smallest elements along an axis, and their indices.
+
+    Parameters
+    ----------
+    x : array_like
+        Tensor, or any object that supports DLPack, of bool, integer or float dtype.
+    k : int
+        Number of elements, from 0 to the extent of `axis`.
+    axis : int, default -1
+        Axis to select along.
+    mode : {'largest', 'smallest'}, default 'largest'
+        Which elements are selected.
+    sorted : bool, default True
+        Accepted and not needed: the elements are always in order.
+
+    Returns
+    -------
+    values : Tensor
+        The first `k` elements of the sorted axis, of the dtype of `x`. NaNs are last, also for the largest; of equal
+        elements those with lower indices are taken.
+    indices : Tensor
+        Their indices along `axis`, int64.
+
+    Raises
+    ------
+    TypeError
+        The dtype has no order, or an argument is not an integer.
+    ValueError
+        `k` is negative or exceeds the extent, or `mode` is neither word.
+    IndexError
+        `axis` is out of range.
+    DeviceError
+        `x` is not in host memory.
+
+    See Also
+    --------
+    sort : Sort all elements.
+
+    Examples
+    --------
+    >>> values, indices = dl.top_k(dl.asarray([3, 1, 4, 1, 5]), 2)
+    >>> values, indices
+    (Tensor([5, 4], shape=(2,), device=cpu, dtype=int64), Tensor([4, 2], shape=(2,), device=cpu, dtype=int64))
+    """
+    cdef Tensor t = ordered_tensor(x, "top_k")
+    cdef Tensor values, indices
+    cdef int64_t shape[64]
+    cdef int along, i, ndim = t.impl.dl.ndim
+    cdef bint largest = mode == "largest"
+    cdef Status status
+    if not largest and mode != "smallest":
+        raise ValueError(f"top_k: mode must be 'largest' or 'smallest', got {mode!r}")
+    try:
+        number = k.__index__()
+    except AttributeError:
+        raise TypeError(f"top_k: k must be an integer, got {k!r}") from None
+    if ndim == 0:
+        raise ValueError("top_k: x must have at least one dimension, got a tensor of shape (); reshape() it to (1,)")
+    along = _axis(axis, ndim, "top_k")
+    if not 0 <= number <= t.impl.dl.shape[along]:
+        raise ValueError(f"top_k: k must be from 0 to {t.impl.dl.shape[along]}, the extent of axis {along}, got "
+                         f"{number}")
+    for i in range(ndim):
+        shape[i] = number if i == along else t.impl.dl.shape[i]
+    values = new_empty(ndim, shape, t.impl.dl.dtype, _cpu, "top_k")
+    indices = new_empty(ndim, shape, type_table[type_int64].dtype, _cpu, "top_k")
+    with nogil:
+        status = top_k_tensor(values.impl.dl, indices.impl.dl, t.impl.dl, along, largest)
+    check_status(status, "top_k")
+    return values, indices
+
+
+def statistics_of_order(x, axis, places, func):
+    """Return the elements that the ascending order of each line along `axis` has at `places`, which ascend.
+
+    The result has the places along `axis`. Lines that hold a NaN give NaN.
+
+    Raises
+    ------
+    TypeError
+        The dtype has no order.
+    IndexError
+        `axis` is out of range.
+    ValueError
+        A place is outside of the axis.
+    """
+    cdef Tensor t = ordered_tensor(x, func)
+    cdef Tensor made, wanted
+    cdef int64_t shape[64]
+    cdef int i, ndim = t.impl.dl.ndim, along
+    cdef Status status
+    if ndim == 0:
+        t = t.reshape((1,))
+        ndim = 1
+    along = _axis(axis, ndim, func)
+    shape[0] = len(places)
+    wanted = new_empty(1, shape, type_table[type_int64].dtype, _cpu, func)
+    for i, place in enumerate(places):
+        if not 0 <= place < t.impl.dl.shape[along]:
+            raise ValueError(f"{func}: place {place} is outside of an axis of extent {t.impl.dl.shape[along]}")
+        (<int64_t*>wanted.impl.dl.data)[i] = place
+    for i in range(ndim):
+        shape[i] = len(places) if i == along else t.impl.dl.shape[i]
+    made = new_empty(ndim, shape, t.impl.dl.dtype, _cpu, func)
+    with nogil:
+        status = order_statistics(made.impl.dl, t.impl.dl, along, <const int64_t*>wanted.impl.dl.data)
+    check_status(status, func)
+    return made

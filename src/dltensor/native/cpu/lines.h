@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Work on the lines of a tensor along one axis: each is given to a function as contiguous memory, staged where it is not.
+#pragma once
+#include <stdint.h>
+
+#include "dltensor/dlpack.h"
+#include "native/layout/layout.h"
+#include "native/status.h"
+
+namespace dlt {
+
+// One line: contiguous input, contiguous outputs (`out[1]` is null where there is one output), and scratch of the size
+// asked for. `alone`: no other line is worked on, so that threads may be used within it.
+struct Line {
+  const char* in;
+  char* out[2];
+  char* scratch;
+  bool alone;
+};
+
+struct LineWork {
+  void (*work)(const void* context, const Line& line);
+  const void* context;
+  int64_t scratch_bytes;   // of one line
+  int64_t line_cost;       // of one line, in element moves: decides on threads
+};
+
+// Calls the work for each line of `x` along `axis`. The outputs have the shape of `x` but for the extent along `axis`, and
+// do not overlap `x`; the second may be null. MemoryError before anything is written.
+Status for_each_line(const DLTensor& x, const DLTensor* const* out, int outputs, int axis, const LineWork& work) noexcept;
+
+}  // namespace dlt

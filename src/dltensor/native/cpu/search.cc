@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "native/cpu/search.h"
+
+#include <string.h>
+
+#include <algorithm>
+
+#include "native/cpu/engine.h"
+#include "native/cpu/sizes.h"
+#include "native/cpu/sort.h"
+#include "native/cpu/thread_pool.h"
+#include "native/layout/layout.h"
+#include "native/memory/block.h"
+
+namespace dlt {
+namespace {
+
+constexpr int64_t block = 1024;          // elements whose keys are on the stack
+constexpr int64_t chunk = 1 << 14;       // elements that one thread takes at once
+constexpr int64_t few_bins = 1024;
+constexpr int64_t few_searches = 64;     // fewer times the length of a search than elements: they are left unread
+
+int64_t size_of(const DLTensor& t) { return numel(t.ndim, t.shape); }
+
+// Calls work(first, n) for blocks of up to `chunk` of n elements, on all threads when there are several.
+template <class Work>
+void in_chunks(int64_t n, const Work& work) {
+  struct Job {
+    const Work* work;
+    int64_t n;
+  } job{&work, n};
+  if (n <= chunk) return work(int64_t(0), n);
+  parallel(
+      ceil_divide(n, chunk),
+      [](void* context, int64_t index) {
+        const Job& job = *static_cast<const Job*>(context);
+        (*job.work)(index* chunk, smaller(chunk, job.n - index * chunk));
+      },
+      &job);
+}
+
+// A place in values that are left where they are: few are read.
+int64_t find_place(const char* sorted, int64_t n, int64_t width, const SortLoops& loops, const KeyForm& form, uint64_t key,
+                   bool after) {
+  int64_t low = 0, high = n;
+  while (low < high) {
+    const int64_t middle = low + (high - low) / 2;
+    uint64_t there = 0;
+    loops.keys(&there, sorted + middle * width, 1, form);
+    if (after ? there <= key : there < key) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+// Keys of contiguous values in memory of our own; null when there is none.
+Block* copy_keys(const DLTensor& t, int64_t n, int64_t width, const SortLoops& loops, const KeyForm& form, int64_t room) {
+  Block* memory = allocate(size_t(n * width + room));
+  if (memory == nullptr) return nullptr;
+  auto* keys = static_cast<char*>(memory->data);
+  const auto* from = static_cast<const char*>(t.data);
+  in_chunks(n, [&](int64_t first, int64_t count) { loops.keys(keys + first * width, from + first * width, count, form); });
+  return memory;
+}
+
+// -- membership
+
+constexpr int filter_bits = 16;
+constexpr int64_t most_filtered = 1 << 13;  // values; more would set most bits
+
+// The values looked for: a table over their range, or sorted keys.
+template <class U>
+struct Members {
+  const U* sorted = nullptr;
+  int64_t n = 0;
+  const uint8_t* table = nullptr;
+  U low = 0, span = 0;
+  // A bit for each hash of a value: most elements that are none of few values are told by it.
+  bool filtered = false;
+  uint64_t filter[1 << (filter_bits - 6)] = {};
+};
+
+uint32_t hash_of(uint64_t key) { return uint32_t(key * 0x9e3779b97f4a7c15 >> (64 - filter_bits)); }
+
+constexpr uint64_t widest_table = 1 << 24;  // bytes
+
+template <class U>
+bool prefers_table(U span, int64_t n, int64_t values) {
+  return uint64_t(span) < widest_table && uint64_t(span) < 4 * uint64_t(n + values) + (1 << 12);
+}
+
+template <class U>
+void look_up(const Members<U>& members, const SortLoops& loops, const U* keys, int64_t n, uint8_t* out, uint8_t invert) {
+  if (members.table != nullptr) {
+    for (int64_t i = 0; i < n; ++i) {
+      const U at = U(keys[i] - members.low);
+      out[i] = uint8_t(members.table[at <= members.span ? at : U(members.span) + uint64_t(1)] ^ invert);
+    }
+    return;
+  }
+  int64_t place[block], left[block], count = 0;
+  U searched[block];
+  for (int64_t i = 0; i < n; ++i) {
+    const uint32_t bit = hash_of(keys[i]);
+    left[count] = i;
+    searched[count] = keys[i];
+    out[i] = invert;
+    count += !members.filtered || (members.filter[bit >> 6] >> (bit & 63) & 1);
+  }
+  loops.bounds(place, members.sorted, members.n, searched, count, false);
+  for (int64_t i = 0; i < count; ++i)
+    out[left[i]] = uint8_t((place[i] < members.n && members.sorted[place[i]] == searched[i]) ^ invert);
+}
+
+template <class U>
+Status find_members(uint8_t* out, const DLTensor& x, const DLTensor& values, int type, uint8_t invert) {
+  const int64_t n = size_of(x), width = int64_t(sizeof(U));
+  int64_t count = size_of(values);
+  const SortLoops& loops = sort_loops(width);
+  const KeyForm form = key_form(type, false, true);
+  BlockRef memory, space;
+  memory.block = copy_keys(values, count, width, loops, form, 0);
+  if (memory.block == nullptr) return no_temporary();
+  U* keys = static_cast<U*>(memory.block->data);
+  if (form.infinity != 0) count = std::remove(keys, keys + count, U(~U(0))) - keys;  // NaN equals nothing
+  Members<U> members;
+  U low = U(~U(0)), high = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    low = std::min(low, keys[i]);
+    high = std::max(high, keys[i]);
+  }
+  const U span = U(high - low);
+  if (count > 0 && prefers_table(span, n, count)) {
+    space.block = allocate(size_t(span) + 2);  // the last entry answers for all outside of the range
+    if (space.block == nullptr) return no_temporary();
+    auto* table = static_cast<uint8_t*>(space.block->data);
+    memset(table, 0, size_t(span) + 2);
+    for (int64_t i = 0; i < count; ++i) table[U(keys[i] - low)] = 1;
+    members.table = table;
+    members.low = low;
+    members.span = span;
+  } else {
+    space.block = allocate(size_t(count * width));
+    if (space.block == nullptr) return no_temporary();
+    members.sorted = static_cast<const U*>(sort_keys(keys, space.block->data, count, width, true));
+    members.n = count;
+    members.filtered = count <= most_filtered;
+    for (int64_t i = 0; i < count && members.filtered; ++i) {
+      const uint32_t bit = hash_of(members.sorted[i]);
+      members.filter[bit >> 6] |= uint64_t(1) << (bit & 63);
+    }
+  }
+  const auto* from = static_cast<const char*>(x.data);
+  in_chunks(n, [&](int64_t first, int64_t size) {
+    U mine[block];
+    for (int64_t i = first; i < first + size; i += block) {
+      const int64_t part = smaller(block, first + size - i);
+      loops.keys(mine, from + i * width, part, form);
+      look_up(members, loops, mine, part, out + i, invert);
+    }
+  });
+  return success;
+}
+
+}  // namespace
+
+Status searchsorted(int64_t* out, const DLTensor& sorted, const DLTensor& x, bool after) noexcept {
+  const int type = find_type(x.dtype);
+  const int64_t width = type_table[type].bytes, n = size_of(sorted), count = size_of(x);
+  const SortLoops& loops = sort_loops(width);
+  const KeyForm form = key_form(type, false, true);
+  const auto *values = static_cast<const char*>(sorted.data), *from = static_cast<const char*>(x.data);
+  if (count < n / few_searches || count == 1) {
+    for (int64_t i = 0; i < count; ++i) {
+      uint64_t key = 0;
+      loops.keys(&key, from + i * width, 1, form);
+      out[i] = find_place(values, n, width, loops, form, key, after);
+    }
+    return success;
+  }
+  BlockRef memory;
+  memory.block = copy_keys(sorted, n, width, loops, form, 0);
+  if (memory.block == nullptr) return no_temporary();
+  in_chunks(count, [&](int64_t first, int64_t size) {
+    alignas(64) char keys[block * 8];
+    for (int64_t i = first; i < first + size; i += block) {
+      const int64_t part = smaller(block, first + size - i);
+      loops.keys(keys, from + i * width, part, form);
+      loops.bounds(out + i, memory.block->data, n, keys, part, after);
+    }
+  });
+  return success;
+}
+
+Status take_order(void* out, const DLTensor& values, const DLTensor& order) noexcept {
+  const int64_t n = size_of(values), count = size_of(order), width = item_bytes(values.dtype);
+  const auto* from = static_cast<const char*>(values.data);
+  const auto* at = static_cast<const volatile int64_t*>(order.data);  // each is read once: it may be another's memory
+  auto* to = static_cast<char*>(out);
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t index = at[i];
+    if (uint64_t(index) >= uint64_t(n))
+      return fail(Fault::value, "sorter must hold indices from 0 to %lld, got %lld at place %lld", (long long)(n - 1),
+                  (long long)index, (long long)i);
+    memcpy(to + i * width, from + index * width, size_t(width));
+  }
+  return success;
+}
+
+Status isin(uint8_t* out, const DLTensor& x, const DLTensor& values, bool invert) noexcept {
+  const int type = find_type(x.dtype);
+  switch (type_table[type].bytes) {
+    case 1: return find_members<uint8_t>(out, x, values, type, invert);
+    case 2: return find_members<uint16_t>(out, x, values, type, invert);
+    case 4: return find_members<uint32_t>(out, x, values, type, invert);
+    default: return find_members<uint64_t>(out, x, values, type, invert);
+  }
+}
+
+void find_range(const int64_t* x, int64_t n, int64_t* negative, int64_t* high) noexcept {
+  int64_t highest[4] = {x[0], x[0], x[0], x[0]}, lowest = 0;
+  uint64_t signs = 0;
+  int64_t first = 0;
+  for (; first + 4 <= n; first += 4)
+    for (int k = 0; k < 4; ++k) {
+      signs |= uint64_t(x[first + k]);
+      highest[k] = std::max(highest[k], x[first + k]);
+    }
+  for (; first < n; ++first) {
+    signs |= uint64_t(x[first]);
+    highest[0] = std::max(highest[0], x[first]);
+  }
+  if (signs >> 63)
+    for (int64_t i = 0; i < n; ++i) lowest = std::min(lowest, x[i]);
+  *negative = lowest;
+  *high = std::max(std::max(highest[0], highest[1]), std::max(highest[2], highest[3]));
+}
+
+namespace {
+
+// Four tables on the stack, since a counter cannot be increased again at once: for few bins and many elements.
+void count_few(int64_t* counts, int64_t size, const int64_t* x, int64_t n) {
+  int64_t tables[4][few_bins + 1] = {};  // the last counter takes what is outside of the range
+  const auto at = [&](int64_t i) {
+    const uint64_t bin = uint64_t(*static_cast<const volatile int64_t*>(x + i));
+    return bin < uint64_t(size) ? int64_t(bin) : few_bins;
+  };
+  int64_t i = 0;
+  for (; i + 4 <= n; i += 4)
+    for (int k = 0; k < 4; ++k) ++tables[k][at(i + k)];
+  for (; i < n; ++i) ++tables[0][at(i)];
+  for (int64_t bin = 0; bin < size; ++bin) counts[bin] += tables[0][bin] + tables[1][bin] + tables[2][bin] + tables[3][bin];
+}
+
+}  // namespace
+
+// The values may change after their range was found: what is outside of it is left out.
+void bincount(int64_t* counts, double* sums, int64_t size, const int64_t* x, const double* weights, int64_t n) noexcept {
+  if (sums == nullptr && size <= few_bins && n > 16 * few_bins) return count_few(counts, size, x, n);
+  for (int64_t i = 0; i < n; ++i) {
+    const int64_t bin = *static_cast<const volatile int64_t*>(x + i);
+    if (uint64_t(bin) >= uint64_t(size)) continue;
+    if (sums != nullptr) sums[bin] += weights[i];
+    else ++counts[bin];
+  }
+}
+
+Status histogram(int64_t* counts, double* sums, const DLTensor& edges, const DLTensor& x, const double* weights) noexcept {
+  const int type = find_type(x.dtype);
+  const int64_t width = type_table[type].bytes, n = size_of(x), count = size_of(edges), bins = count - 1;
+  const SortLoops& loops = sort_loops(width);
+  const KeyForm form = key_form(type, false, true);
+  BlockRef memory;
+  memory.block = copy_keys(edges, count, width, loops, form, 0);
+  if (memory.block == nullptr) return no_temporary();
+  const auto* sorted = static_cast<const char*>(memory.block->data);
+  const auto* from = static_cast<const char*>(x.data);
+  const uint64_t nan = width == 8 ? ~uint64_t(0) : (uint64_t(1) << (8 * width)) - 1;
+  uint64_t last = 0;
+  memcpy(&last, sorted + bins * width, size_t(width));
+  alignas(64) char keys[block * 8];
+  int64_t place[block];
+  for (int64_t i = 0; i < n; i += block) {
+    const int64_t part = smaller(block, n - i);
+    loops.keys(keys, from + i * width, part, form);
+    loops.bounds(place, sorted, count, keys, part, true);
+    for (int64_t j = 0; j < part; ++j) {
+      int64_t bin = place[j] - 1;
+      if (bin == bins) {
+        uint64_t key = 0;
+        memcpy(&key, keys + j * width, size_t(width));
+        if (key != last || (form.infinity != 0 && key == nan)) continue;  // above the last edge
+        --bin;
+      }
+      if (bin < 0) continue;
+      if (sums != nullptr) sums[bin] += weights[i + j];
+      else ++counts[bin];
+    }
+  }
+  return success;
+}
+
+}  // namespace dlt

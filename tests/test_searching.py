@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""searchsorted, bincount and histogram against NumPy."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from test_sorting import ORDERED, numbers
+
+import dltensor as dl
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+@pytest.mark.parametrize("name", ORDERED)
+def test_places_agree_with_numpy(name, side):
+    for size, count in [(0, 3), (1, 40), (7, 100), (1000, 3000), (5000, 3), (5000, 5000), (100_000, 50_000)]:
+        haystack = numbers(name, (size,), "few" if size % 2 else "random")
+        haystack = (
+            np.sort(haystack.astype(np.float64)).astype(haystack.dtype) if name == "bfloat16" else np.sort(haystack)
+        )
+        values = numbers(name, (count,), seed=1)
+        wide = np.float64 if haystack.dtype.kind not in "iub" else haystack.dtype
+        wanted = np.searchsorted(haystack.astype(wide), values.astype(wide), side)
+        assert (dl.searchsorted(dl.asarray(haystack), dl.asarray(values), side=side).numpy() == wanted).all()
+
+
+def test_nan_is_the_greatest_value_as_in_sort():
+    x = dl.asarray([1.0, 2.0, dl.nan, dl.nan])
+    for many in (1, 100):
+        values = dl.asarray([dl.nan, dl.inf, -dl.inf] * many)
+        assert dl.searchsorted(x, values).tolist() == [2, 2, 0] * many
+        assert dl.searchsorted(x, values, side="right").tolist() == [4, 2, 0] * many
+    assert dl.searchsorted(dl.asarray([-0.0, 0.0]), dl.asarray([0.0, -0.0])).tolist() == [0, 0]
+
+
+def test_scalars_shapes_dtypes_and_layouts():
+    x = dl.asarray([1, 2, 2, 5])
+    assert dl.searchsorted(x, 2).shape == ()
+    assert dl.searchsorted(x, 2, side="right").item() == 3
+    assert dl.searchsorted(x, 2.5).item() == 3
+    assert dl.searchsorted(dl.asarray([1, 200], dtype="uint8"), 300).item() == 2
+    assert dl.searchsorted(dl.asarray([1, 200], dtype="uint8"), -1).item() == 0
+    assert dl.searchsorted(x[::-1][::-1], dl.asarray([[0, 9], [2, 3]]).T).tolist() == [[0, 1], [4, 3]]
+    assert dl.searchsorted(x, dl.asarray([1.5, 9.0])).tolist() == [1, 4]
+    assert dl.searchsorted(x, dl.zeros((0, 2))).shape == (0, 2)
+    assert np.searchsorted(x, dl.asarray([5])).tolist() == [3]
+    out = dl.zeros(2, dtype="int64")
+    assert dl.searchsorted(x, dl.asarray([2, 7]), out=out) is out
+    assert out.tolist() == [1, 4]
+
+
+def test_sorter_puts_x1_in_order():
+    a = numbers("float32", (1000,))
+    values = numbers("float32", (500,), seed=2)
+    order = np.argsort(a)
+    made = dl.searchsorted(dl.asarray(a), dl.asarray(values), sorter=dl.asarray(order))
+    assert (made.numpy() == np.searchsorted(a, values, sorter=order)).all()
+    assert dl.searchsorted(dl.asarray([3, 1]), 2, sorter=dl.asarray([1, 0], dtype="uint8")).item() == 1
+
+
+FAULTS = [
+    (lambda: dl.searchsorted(dl.zeros((2, 2)), 1.0), ValueError, "x1 must have one dimension, got shape (2, 2)"),
+    (lambda: dl.searchsorted(dl.zeros(2), 1.0, side="up"), ValueError, "side must be 'left' or 'right', got 'up'"),
+    (lambda: dl.searchsorted(dl.zeros(2), 1j), TypeError, "searchsorted: x2"),
+    (lambda: dl.searchsorted(dl.zeros(2), dl.asarray([1j])), TypeError, "searchsorted: x2 is complex64"),
+    (lambda: dl.searchsorted(dl.zeros(2), 1.0, sorter=dl.asarray([0])), ValueError, "sorter must have the shape of x1"),
+    (lambda: dl.searchsorted(dl.zeros(2), 1.0, sorter=dl.zeros(2)), TypeError, "sorter must be of an integer dtype"),
+    (lambda: dl.searchsorted(dl.zeros(2), 1.0, sorter=dl.asarray([0, 2])), ValueError,
+     "searchsorted: sorter must hold indices from 0 to 1, got 2 at place 1"),
+    (lambda: dl.searchsorted(dl.zeros(2), 1.0, sorter=dl.asarray([-1, 0])), ValueError, "got -1 at place 0"),
+    (lambda: dl.searchsorted(dl.zeros(2), dl.zeros(2), out=dl.zeros(2)), TypeError, "result is int64, out is float32"),
+    (lambda: dl.bincount(dl.zeros(2)), TypeError, "bincount: x must be of an integer dtype, got float32"),
+    (lambda: dl.bincount(dl.asarray([[1]])), ValueError, "bincount: x must have one dimension, got shape (1, 1)"),
+    (lambda: dl.bincount(dl.asarray([1, -2])), ValueError, "bincount: x must not hold values below 0, got -2"),
+    (lambda: dl.bincount(dl.asarray([2**63], dtype="uint64")), ValueError, "values of 2^63 or more, got 9223372036854"),
+    (lambda: dl.bincount(dl.asarray([2**50])), MemoryError, "bincount: cannot allocate"),
+    (lambda: dl.bincount(dl.asarray([2**62])), MemoryError, "bincount: cannot allocate"),
+    (lambda: dl.bincount(dl.asarray([1]), dl.zeros(2)), ValueError, "weights must have the shape of x, (1,), got (2,)"),
+    (lambda: dl.bincount(dl.asarray([1]), minlength=-1), ValueError, "minlength must be at least 0, got -1"),
+    (lambda: dl.histogram(dl.zeros(2), bins=0), ValueError, "histogram: bins must be at least 1, got 0"),
+    (lambda: dl.histogram(dl.zeros(2), bins=[2.0, 1.0]), ValueError, "histogram: bins must ascend"),
+    (lambda: dl.histogram(dl.zeros(2), bins=[2.0]), ValueError, "bins must be one-dimensional with at least 2 edges"),
+    (lambda: dl.histogram(dl.asarray([dl.nan])), ValueError, "histogram: expected finite limits, got nan to nan"),
+    (lambda: dl.histogram(dl.zeros(2), range=(1, 0)), ValueError, "histogram: range must ascend, got (1, 0)"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("call", "kind", "words"), FAULTS, ids=[words for _, _, words in FAULTS])
+def test_faults(call, kind, words):
+    with pytest.raises(kind) as caught:
+        call()
+    assert words in str(caught.value)
+
+
+@pytest.mark.parametrize("name", [name for name in ORDERED if "int" in name])
+def test_bincount_agrees_with_numpy(name):
+    for size in (0, 1, 10, 5000):
+        a = (numbers(name, (size,)) % 100).astype(name)
+        a = abs(a)
+        for least in (0, 5, 500):
+            assert (
+                dl.bincount(dl.asarray(a), minlength=least).tolist()
+                == np.bincount(a.astype(int), minlength=least).tolist()
+            )
+        weights = numbers("float32", (size,), seed=3)
+        made = dl.bincount(dl.asarray(a), dl.asarray(weights))
+        assert made.dtype == dl.float64
+        assert made.tolist() == np.bincount(a.astype(int), weights).tolist()
+
+
+@pytest.mark.parametrize("name", ["bool", "int8", "int32", "uint64", "float16", "float32", "float64"])
+def test_histogram_agrees_with_numpy(name):
+    a = numbers(name, (60, 50))
+    if name == "float16":
+        a = np.round(a * 4) / 4
+    t = dl.asarray(a)
+    if name not in ("bool", "float16", "uint64"):
+        for arguments in [{}, {"bins": 7}, {"bins": 3, "range": (-1, 2)}]:
+            counts, edges = dl.histogram(t, **arguments)
+            wanted, wanted_edges = np.histogram(a, **arguments)
+            np.testing.assert_allclose(edges.numpy(), wanted_edges, rtol=1e-6, atol=1e-6)
+            assert counts.tolist() == np.histogram(a, edges.numpy())[0].tolist()
+            assert abs(counts.numpy() - wanted).sum() <= 2  # edges rounded to float32 may move an element
+    edges = [0, 1, 2, 4, 4.5]
+    assert dl.histogram(t, edges)[0].tolist() == np.histogram(a.astype(np.float64), edges)[0].tolist()
+    weights = numbers("float64", a.shape, seed=1)
+    made, _ = dl.histogram(t, edges, weights=dl.asarray(weights))
+    np.testing.assert_allclose(made.numpy(), np.histogram(a.astype(np.float64), edges, weights=weights)[0], atol=1e-9)
+    if np.histogram(a.astype(np.float64), edges)[0].sum():
+        density, _ = dl.histogram(t, edges, density=True)
+        np.testing.assert_allclose(
+            density.numpy(), np.histogram(a.astype(np.float64), edges, density=True)[0], rtol=1e-12
+        )
+
+
+def test_histogram_of_special_values():
+    x = dl.asarray([0.0, -0.0, dl.nan, dl.inf, -dl.inf, 1.0, 2.0])
+    assert dl.histogram(x, [0.0, 1.0, 2.0])[0].tolist() == [2, 2]
+    assert dl.histogram(x, [0.0, 1.0, dl.inf])[0].tolist() == [2, 3]
+    assert dl.histogram(dl.zeros(0), bins=2)[0].tolist() == [0, 0]
+    assert dl.histogram(dl.asarray([3, 3]), bins=2)[1].tolist() == [2.5, 3.0, 3.5]
+    assert np.histogram(dl.asarray([3.0]), bins=1)[0].tolist() == [1]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.floats(allow_nan=False), max_size=100), st.lists(st.floats(), max_size=100), st.booleans())
+def test_any_floats(sorted_values, values, after):
+    haystack, needles = np.sort(np.array(sorted_values, np.float64)), np.array(values, np.float64)
+    side = "right" if after else "left"
+    made = dl.searchsorted(dl.asarray(haystack), dl.asarray(needles), side=side)
+    assert made.tolist() == np.searchsorted(haystack, needles, side).tolist()

@@ -1,0 +1,365 @@
+# SPDX-License-Identifier: Apache-2.0
+"""sort, argsort, top_k, median and quantile against a stable sort of Python, and against NumPy."""
+
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import ml_dtypes
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import dltensor as dl
+from dltensor._core.types import COMPUTED
+
+ORDERED = [name for name in COMPUTED if not name.startswith("complex")]
+# Around the sizes where another way of sorting begins.
+SIZES = [0, 1, 2, 3, 16, 17, 64, 65, 127, 128, 129, 1000, 8191, 8192, 40000]
+PATTERNS = ["random", "few", "special", "sorted", "reverse", "organ pipe", "equal"]
+
+
+def numpy_dtype(name):
+    return np.dtype(ml_dtypes.bfloat16) if name == "bfloat16" else np.dtype(name)
+
+
+def numbers(name, shape, pattern="random", seed=0):
+    """Elements of a dtype by NumPy; `special` has NaNs of both signs, infinities and zeros of both signs."""
+    rng = np.random.default_rng(seed)
+    dtype = numpy_dtype(name)
+    size = int(np.prod(shape))
+    if name == "bool":
+        made = rng.random(size) < 0.5
+    elif dtype.kind in "iu":
+        limits = np.iinfo(dtype)
+        made = rng.integers(limits.min, limits.max, size, dtype=dtype, endpoint=True)
+    else:
+        made = rng.standard_normal(size).astype(np.float32).astype(dtype)
+    if pattern == "few":
+        made = made % 4 if dtype.kind in "iu" else np.round(made * 2).astype(dtype) if name != "bool" else made
+    elif pattern == "special" and dtype.kind not in "iub" and size:
+        values = np.array([0.0, -0.0, np.nan, -np.nan, np.inf, -np.inf], np.float32).astype(dtype)
+        made[rng.integers(0, size, size // 2 + 1)] = rng.choice(values, size // 2 + 1)
+    elif pattern == "equal" and size:
+        made[:] = made[0]
+    elif pattern in ("sorted", "reverse", "organ pipe"):
+        made = made[np.argsort(made.astype(np.float64), kind="stable")]
+        made = made[::-1] if pattern == "reverse" else made
+        if pattern == "organ pipe":
+            made = np.concatenate([made[::2], made[1::2][::-1]])
+    return np.ascontiguousarray(made.astype(dtype)).reshape(shape)
+
+
+def stable_order(line, descending=False):
+    """The indices that sort one line: stable in both orders, NaNs last."""
+    values = line.tolist() if line.dtype.kind in "iub" else line.astype(np.float64).tolist()
+    there = [i for i, value in enumerate(values) if value == value]
+    there.sort(key=values.__getitem__, reverse=descending)
+    return np.array(there + [i for i, value in enumerate(values) if value != value], np.int64)
+
+
+def expected_order(a, axis, descending=False):
+    """The same for every line along an axis."""
+    lines = np.moveaxis(a, axis, -1)
+    made = np.empty(lines.shape, np.int64)
+    for place in np.ndindex(lines.shape[:-1]):
+        made[place] = stable_order(lines[place], descending)
+    return np.moveaxis(made, -1, axis)
+
+
+def array_of(t):
+    """The elements as NumPy's, bit for bit."""
+    return np.from_dlpack(t) if t.dtype.name != "bfloat16" else t.numpy()
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+@pytest.mark.parametrize("name", ORDERED)
+def test_sort_and_argsort_are_stable_in_both_orders(name, pattern):
+    for size in SIZES:
+        a = numbers(name, (size,), pattern, seed=size)
+        t = dl.asarray(a)
+        for descending in (False, True):
+            order = stable_order(a, descending)
+            assert dl.argsort(t, descending=descending).tolist() == order.tolist(), (size, descending)
+            # Bits: also the signs of zeros and the NaNs are in the order of the input.
+            assert dl.sort(t, descending=descending).tobytes() == a[order].tobytes(), (size, descending)
+
+
+@pytest.mark.parametrize("name", ["uint8", "int16", "float16", "float32", "int64", "float64"])
+@pytest.mark.parametrize("shape", [(3, 5, 7), (200, 3), (3, 200), (2, 0, 3), (1, 1), (130, 1, 4), (), (70, 140)])
+def test_any_axis_of_any_layout(name, shape):
+    a = numbers(name, shape, "special")
+    base = np.zeros([2 * n for n in shape], a.dtype)
+    layouts = [a, np.asfortranarray(a), a[::-1] if a.ndim else a]
+    base[tuple(slice(None, None, 2) for _ in shape)] = a
+    layouts.append(base[tuple(slice(None, None, 2) for _ in shape)])
+    for each in layouts:
+        for axis in range(-a.ndim, a.ndim):
+            for descending in (False, True):
+                order = expected_order(each, axis, descending)
+                assert (dl.argsort(dl.asarray(each), axis=axis, descending=descending).numpy() == order).all()
+                made = dl.sort(dl.asarray(each), axis=axis, descending=descending)
+                assert made.tobytes() == np.take_along_axis(each, order, axis).tobytes()
+
+
+def test_0_d_and_repeated_elements():
+    assert dl.sort(dl.asarray(3)).item() == 3
+    assert dl.argsort(dl.asarray(3)).item() == 0
+    assert dl.sort(dl.broadcast_to(dl.asarray([[2], [1]]), (2, 3)), axis=0).tolist() == [[1] * 3, [2] * 3]
+
+
+LEVELS = """
+import sys
+import numpy as np
+import dltensor as dl
+from test_sorting import numbers
+from hashlib import sha256
+made = sha256()
+for name in ("uint8", "int16", "int32", "float16", "float32", "float64"):
+    for size in (0, 5, 100, 128, 129, 3000, 20_000, 150_000):
+        for pattern in ("random", "few", "special", "organ pipe"):
+            t = dl.asarray(numbers(name, (size,), pattern))
+            for descending in (False, True):
+                made.update(dl.sort(t, descending=descending).tobytes())
+                made.update(dl.argsort(t, descending=descending).tobytes())
+            made.update(dl.top_k(t, size // 10)[0].tobytes())
+            made.update(dl.unique_all(t).inverse_indices.tobytes())
+            made.update(dl.quantile(t, [0.1, 0.5]).tobytes())
+            made.update(dl.searchsorted(dl.sort(t), t[: size // 2]).tobytes())
+print(dl.cpu_features()["used"], made.hexdigest())
+"""
+
+
+def test_levels_give_the_same_bits():
+    made = {}
+    for level in dl.cpu_features()["supported"]:
+        environment = os.environ | {"DLTENSOR_CPU": level, "PYTHONPATH": str(Path(__file__).parent)}
+        run = subprocess.run(
+            [sys.executable, "-c", LEVELS], env=environment, capture_output=True, text=True, check=True
+        )
+        made[level] = run.stdout.split()
+    assert [level for level, _ in made.values()] == list(made)
+    assert len({digest for _, digest in made.values()}) == 1
+
+
+@pytest.mark.parametrize("name", ["int32", "float32", "float64", "float16"])
+def test_threads_give_the_same_bits(name):
+    a = numbers(name, (2_500_000 if name != "float16" else 400_000,), "special")  # enough for several runs
+    t = dl.asarray(a)
+    before = dl.num_threads()
+    made = set()
+    try:
+        for threads in (1, 2, 3, 4, 8):
+            dl.set_num_threads(threads)
+            for descending in (False, True):
+                made.add((descending, dl.sort(t, descending=descending).tobytes()))
+                made.add((descending, dl.argsort(t, descending=descending).tobytes()))
+    finally:
+        dl.set_num_threads(before)
+    assert len(made) == 4
+    assert (False, a[np.argsort(a.astype(np.float64), kind="stable")].tobytes()) in made
+
+
+def test_methods():
+    t = dl.asarray([[3, 1], [2, 5]])
+    assert t.sort().tolist() == [[1, 3], [2, 5]]
+    assert t.sort(axis=0, descending=True).tolist() == [[3, 5], [2, 1]]
+    assert t.argsort(axis=0).tolist() == [[1, 0], [0, 1]]
+    assert t.tolist() == [[3, 1], [2, 5]]
+
+
+def test_out_is_written_and_returned():
+    x = dl.asarray([3.0, 1.0, 2.0])
+    out = dl.zeros(3)
+    assert dl.sort(x, out=out) is out
+    assert out.tolist() == [1, 2, 3]
+    assert dl.sort(x, out=x) is x
+    assert x.tolist() == [1, 2, 3]
+    wide = dl.zeros(3, dtype="float64")
+    dl.sort(x, descending=True, out=wide)
+    assert wide.tolist() == [3, 2, 1]
+    strided = np.zeros((3, 2), np.int64)
+    assert dl.argsort(x, descending=True, out=strided[:, 0]) is not None
+    assert strided.tolist() == [[2, 0], [1, 0], [0, 0]]
+    matrix = dl.asarray(numbers("int32", (40, 30)))
+    wanted = np.sort(matrix.numpy(), axis=0)
+    dl.sort(matrix.T, axis=1, out=matrix.T)  # the memory of the operand, in another order of axes
+    assert (matrix.numpy() == wanted).all()
+
+
+def test_overlapping_out_is_as_if_through_a_temporary():
+    buffer = dl.asarray([5, 4, 3, 2, 1, 0])
+    dl.sort(buffer[:5], out=buffer[1:])
+    assert buffer.tolist() == [5, 1, 2, 3, 4, 5]
+
+
+def test_foreign_operands():
+    assert dl.sort(np.array([2, 1])).tolist() == [1, 2]
+    assert np.sort(dl.asarray([2, 1])).tolist() == [1, 2]
+    assert type(np.sort(dl.asarray([2, 1]))) is dl.Tensor
+    assert np.argsort(dl.asarray([[2, 1], [0, 3]]), axis=None).tolist() == [2, 1, 0, 3]
+    assert np.median(dl.asarray([2.0, 1.0])).item() == 1.5
+    assert np.quantile(dl.asarray([2.0, 1.0]), 0.5, method="closest_observation") == 1.0
+
+
+FAULTS = [
+    (lambda: dl.sort(dl.asarray([1j])), TypeError, "sort: x is complex64, expected bool, an integer or a float dtype"),
+    (lambda: dl.argsort(dl.zeros(2, dtype="float8_e5m2")), TypeError, "argsort: x is float8_e5m2"),
+    (lambda: dl.sort(3), TypeError, "sort: x must be a tensor or an object with __dlpack__, got int"),
+    (lambda: dl.sort(dl.zeros(2), axis=1), IndexError, "sort: axis 1 is out of range for 1 dimensions; expected -1"),
+    (lambda: dl.sort(dl.zeros(2), axis=0.5), TypeError, "sort: axis must be an integer, got 0.5"),
+    (lambda: dl.sort(dl.asarray(1), axis=1), IndexError, "sort: axis 1 is out of range for 0 dimensions"),
+    (lambda: dl.sort(dl.zeros(2), out=dl.zeros(3)), ValueError, "sort: the result has shape (2,), out has shape (3,)"),
+    (lambda: dl.sort(dl.zeros(2), out=dl.zeros(2, dtype="int32")), TypeError, "the result is float32, out is int32"),
+    (lambda: dl.argsort(dl.zeros(2), out=dl.zeros(2)), TypeError, "argsort: the result is int64, out is float32"),
+    (lambda: dl.sort(dl.zeros(2), out=dl.broadcast_to(dl.zeros(1), (2,))), ValueError, "out is read-only"),
+    (lambda: dl.top_k(dl.zeros(2), 3), ValueError, "top_k: k must be from 0 to 2, the extent of axis 0, got 3"),
+    (lambda: dl.top_k(dl.zeros(2), -1), ValueError, "top_k: k must be from 0 to 2"),
+    (lambda: dl.top_k(dl.zeros(2), 1.0), TypeError, "top_k: k must be an integer, got 1.0"),
+    (lambda: dl.top_k(dl.zeros(2), 1, mode="best"), ValueError, "top_k: mode must be 'largest' or 'smallest', got"),
+    (lambda: dl.top_k(dl.asarray(1), 1), ValueError, "top_k: x must have at least one dimension"),
+    (lambda: dl.median(dl.asarray([1j])), TypeError, "median: x is complex64"),
+    (lambda: dl.median(dl.zeros(2), axis=1), IndexError, "median: axis 1 is out of range"),
+    (lambda: dl.quantile(dl.zeros(2), 1.5), ValueError, "quantile: q must be from 0 to 1, got 1.5"),
+    (lambda: dl.quantile(dl.zeros(2), dl.nan), ValueError, "quantile: q must be from 0 to 1, got nan"),
+    (lambda: dl.quantile(dl.zeros(2), 0.5, method="best"), ValueError, "quantile: method must be one of"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("call", "kind", "words"), FAULTS, ids=[words for _, _, words in FAULTS])
+def test_faults(call, kind, words):
+    with pytest.raises(kind) as caught:
+        call()
+    assert words in str(caught.value)
+
+
+def test_tensors_on_devices_are_refused_with_a_remedy():
+    t = dl.wrap(4096, (2,), "float32", device="cuda:0")
+    here = dl.zeros(2)
+    calls = [
+        lambda: dl.sort(t), lambda: dl.argsort(t), lambda: dl.sort(here, out=t), lambda: dl.top_k(t, 1),
+        lambda: dl.median(t), lambda: dl.quantile(t, 0.5), lambda: dl.searchsorted(t, 1.0),
+        lambda: dl.searchsorted(here, t), lambda: dl.bincount(t), lambda: dl.histogram(t, [0.0, 1.0]),
+        lambda: dl.isin(t, here), lambda: dl.isin(here, t), lambda: dl.unique_all(t), lambda: dl.unique_values(t),
+    ]  # fmt: skip
+    for call in calls:
+        with pytest.raises(
+            dl.DeviceError, match=r"is on cuda:0, where this function does not compute; move it with .to"
+        ):
+            call()
+
+
+def test_memory_that_runs_out_leaves_the_output_as_it_was():
+    huge = dl.broadcast_to(dl.asarray([1], dtype="int8"), (1 << 52,))
+    out = dl.asarray([7])
+    for call in (dl.argsort, dl.sort, dl.unique_values, dl.median):
+        with pytest.raises(MemoryError):
+            call(huge)
+    assert out.tolist() == [7]
+
+
+def test_an_operand_that_changes_meanwhile_does_no_harm():
+    a = numbers("int32", (200_000,))
+    t = dl.from_dlpack(a)
+    end = threading.Event()
+
+    def change():
+        rng = np.random.default_rng(1)
+        while not end.is_set():
+            a[rng.integers(0, a.size, 1000)] = rng.integers(-100, 100, 1000)
+
+    thread = threading.Thread(target=change)
+    thread.start()
+    try:
+        for _ in range(20):
+            made = dl.sort(t).numpy()
+            assert (made[1:] >= made[:-1]).all()
+            assert (np.bincount(dl.argsort(t).numpy(), minlength=a.size) == 1).all()
+            assert len(dl.unique_all(t).counts) > 0
+    finally:
+        end.set()
+        thread.join()
+
+
+@pytest.mark.parametrize("name", ["bool", "uint8", "int16", "float16", "bfloat16", "float32", "int64", "float64"])
+@pytest.mark.parametrize("pattern", ["random", "few", "special"])
+def test_top_k_is_the_head_of_the_sorted_lines(name, pattern):
+    for shape, axis in [((5,), 0), ((300, 3), 0), ((3, 9000), 1), ((50_000,), -1)]:
+        a = numbers(name, shape, pattern)
+        for mode in ("largest", "smallest"):
+            order = expected_order(a, axis, mode == "largest")
+            for k in {0, 1, 3, a.shape[axis] // 9, a.shape[axis]}:
+                values, indices = dl.top_k(dl.asarray(a), k, axis=axis, mode=mode)
+                head = np.take(order, range(k), axis)
+                assert (indices.numpy() == head).all()
+                assert values.tobytes() == np.take_along_axis(a, head, axis).tobytes()
+
+
+@pytest.mark.parametrize("name", ["uint8", "int32", "int64", "float16", "float32", "float64"])
+@pytest.mark.parametrize("pattern", ["random", "few", "sorted", "equal", "organ pipe"])
+def test_median_and_quantile_agree_with_numpy(name, pattern):
+    for shape, axis in [((1,), 0), ((2,), 0), ((7, 9), 0), ((6, 5, 4), (0, 2)), ((3, 5001), 1), ((50_000,), None)]:
+        a = numbers(name, shape, pattern)
+        wide = a.astype(np.float64)
+        t = dl.asarray(a)
+        result = t.dtype if name.startswith("float") else dl.float32
+        tolerance = {"float16": 1e-3, "float64": 0.0}.get(result.name, 1e-6)
+        for keepdims in (False, True):
+            made = dl.median(t, axis=axis, keepdims=keepdims)
+            assert made.dtype == result
+            np.testing.assert_allclose(made.numpy(), np.median(wide, axis=axis, keepdims=keepdims), rtol=tolerance)
+            for q in (0.0, 0.3, [0.1, 0.5, 0.99], [[0.25, 1.0]]):
+                made = dl.quantile(t, q, axis=axis, keepdims=keepdims)
+                wanted = np.quantile(wide, q, axis=axis, keepdims=keepdims)
+                assert made.dtype == result
+                assert made.shape == wanted.shape
+                np.testing.assert_allclose(made.numpy(), wanted, rtol=tolerance)
+
+
+METHODS = [
+    "linear", "lower", "higher", "midpoint", "nearest", "inverted_cdf", "averaged_inverted_cdf",
+    "interpolated_inverted_cdf", "hazen", "weibull", "median_unbiased", "normal_unbiased",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_methods_of_quantile_agree_with_numpy(method):
+    for n in (1, 2, 3, 10, 11, 200):
+        a = numbers("float64", (n,))
+        q = np.linspace(0, 1, 21)
+        np.testing.assert_allclose(
+            dl.quantile(a, q, method=method).numpy(), np.quantile(a, q, method=method), rtol=1e-14
+        )
+
+
+def test_quantiles_of_nan_infinity_and_nothing():
+    x = dl.asarray([[1.0, dl.nan, 2.0], [1.0, 5.0, 2.0]])
+    assert str(dl.median(x, axis=1).tolist()) == "[nan, 2.0]"
+    assert str(dl.quantile(x, [0.0, 1.0], axis=1).tolist()) == "[[nan, 1.0], [nan, 5.0]]"
+    assert dl.median(dl.asarray([dl.inf, dl.inf])).item() == dl.inf
+    assert dl.quantile(dl.asarray([1.0, dl.inf]), 0.0).item() == 1
+    assert str(dl.median(dl.zeros((2, 0)), axis=1).tolist()) == "[nan, nan]"
+    assert dl.quantile(dl.zeros(3), []).shape == (0,)
+    assert dl.median(dl.asarray([True, True, False])).item() == 1
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.floats(width=32), max_size=300), st.booleans())
+def test_any_floats(values, descending):
+    a = np.array(values, np.float32)
+    order = stable_order(a, descending)
+    assert dl.argsort(dl.asarray(a), descending=descending).tolist() == order.tolist()
+    assert dl.sort(dl.asarray(a), descending=descending).tobytes() == a[order].tobytes()
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1, max_size=300), st.data())
+def test_any_integers(values, data):
+    k = data.draw(st.integers(0, len(values)))
+    x = dl.asarray(values, dtype="int64")
+    assert dl.sort(x).tolist() == sorted(values)
+    assert dl.top_k(x, k)[0].tolist() == sorted(values, reverse=True)[:k]
+    assert [values[i] for i in dl.argsort(x, descending=True).tolist()] == sorted(values, reverse=True)
