@@ -111,3 +111,53 @@ def test_diff_gives_numpys_values(dtype):
     )
     x = dl.asarray(a)
     assert not dl.diff(x, n=0).same_memory(x)
+
+
+@pytest.mark.parametrize("name", ["nanmax", "nanmin", "nansum", "nanmean"])
+def test_out_of_nan_reductions_is_written_and_returned(name):
+    a = np.asarray([[1.0, np.nan], [np.nan, np.nan], [-3.0, 2.0]], "f4")
+    for out in (np.zeros(3, "f4"), dl.zeros(3, dtype="float64")):
+        assert getattr(dl, name)(a, axis=1, out=out) is out
+        assert np.array_equal(np.asarray(out), getattr(dl, name)(a, axis=1).numpy(), equal_nan=True)
+    with pytest.raises(ValueError, match=r"the result has shape \(3,\), out has \(2,\)"):
+        getattr(dl, name)(a, axis=1, out=np.zeros(2))
+    with pytest.raises(TypeError, match="the result is float32, out is int32"):
+        getattr(dl, name)(a, axis=1, out=np.zeros(3, "i4"))
+    with pytest.raises(ValueError, match=r"read-only"):
+        getattr(dl, name)(a, axis=1, out=np.broadcast_to(np.zeros(1, "f4"), 3))
+
+
+DOT_SHAPES = [
+    *(((3,), (3,)), ((2, 3), (3,)), ((3,), (3, 2)), ((2, 3), (3, 4)), ((), (3,)), ((2, 3), ())),
+    *(((2, 4, 3), (5, 3, 2)), ((0,), (0,)), ((2, 0), (0, 3))),
+]
+
+
+@pytest.mark.parametrize("dtype", ["int16", "float32", "float64", "complex128"])
+@pytest.mark.parametrize(("first", "second"), DOT_SHAPES)
+def test_dot_gives_numpys_values(dtype, first, second):
+    rng = np.random.default_rng(8)
+    a, b = rng.integers(-9, 9, first).astype(dtype), rng.integers(-9, 9, second).astype(dtype)
+    if dtype == "complex128":
+        a = a * (2 + 1j)
+    made = dl.asarray(a).dot(b)
+    assert made.dtype == dtype
+    assert np.array_equal(made.numpy(), np.dot(a, b))
+
+
+def test_dot_of_vectors_is_exact_and_other_shapes_are_refused():
+    a = dl.asarray([1e30, 1.0, -1e30])
+    assert a.dot(dl.ones(3)).item() == 1.0
+    with pytest.raises(ValueError, match=r"dot: inner dimensions differ: a has shape \(3,\), b has shape \(2, 3\)"):
+        a.dot(dl.zeros((2, 3)))
+    with pytest.raises(TypeError, match="vecdot: not defined for bool"):
+        dl.asarray([True]).dot(dl.asarray([True]))
+
+
+def test_round_is_python_round_with_digits():
+    t = dl.asarray([0.5, 1.5, -2.5, 1.26, math.inf, math.nan])
+    assert np.array_equal(t.round().numpy(), np.round(t.numpy()), equal_nan=True)
+    assert np.array_equal(t.round(1).numpy(), np.round(t.numpy(), 1), equal_nan=True)
+    assert dl.asarray([14, 15, 25]).round(-1).tolist() == [10, 20, 20]
+    with pytest.raises(TypeError, match="round: ndigits must be an integer, got"):
+        t.round(1.5)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Running sums and products: against NumPy, exact arithmetic and their own fixed order, in every dtype and layout."""
+"""Running sums, products and extremes: against NumPy, exact arithmetic and their own order, in every dtype, layout."""
 
 import numpy as np
 import pytest
@@ -50,6 +50,42 @@ def test_sums_of_floats_follow_one_order():
     assert dl.cumulative_sum(dl.asarray([-0.0, -0.0])).tolist() == [-0.0, -0.0]
 
 
+EXTREMES = {"cumulative_max": np.maximum.accumulate, "cumulative_min": np.minimum.accumulate}
+
+
+@pytest.mark.parametrize("dtype", [name for name in NUMPY_DTYPES if not name.startswith("complex")])
+@pytest.mark.parametrize("name", EXTREMES)
+def test_running_extremes_are_numpys(name, dtype):
+    for shape in [(1,), (7,), (0,), (3, 0), (0, 3), (3, 4), (40, 7), (2, 3, 4)]:
+        a = numbers(dtype, shape)
+        for axis in range(-a.ndim, a.ndim):
+            wanted = EXTREMES[name](a, axis=axis)
+            for x in layouts(a):
+                made = getattr(dl, name)(x, axis=axis)
+                assert (made.dtype, made.shape) == (dtype, shape)
+                assert np.array_equal(made.numpy(), wanted)
+            out = np.empty(shape, dtype)
+            assert getattr(dl, name)(a, axis=axis, out=out) is out
+            assert np.array_equal(out, wanted)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+def test_running_extremes_of_special_values(dtype):
+    x = dl.asarray([0.0, -0.0, 1.0, -dl.inf, dl.inf, dl.nan, 2.0, dl.inf], dtype=dtype)
+    assert repr(dl.cumulative_max(x).tolist()) == "[0.0, 0.0, 1.0, 1.0, inf, nan, nan, nan]"
+    assert repr(dl.cumulative_min(x).tolist()) == "[0.0, -0.0, -0.0, -inf, -inf, nan, nan, nan]"
+    for name, whole in (("cumulative_max", dl.max), ("cumulative_min", dl.min)):
+        for n in range(1, 9):
+            assert repr(getattr(dl, name)(x[:n])[-1].item()) == repr(whole(x[:n]).item())
+
+
+def test_running_extremes_reach_the_limits_of_integers():
+    for dtype in ("int64", "uint64", "int8", "bool"):
+        a = np.asarray([0, 1]) > 0 if dtype == "bool" else np.asarray([np.iinfo(dtype).max, np.iinfo(dtype).min], dtype)
+        for name in EXTREMES:
+            assert np.array_equal(getattr(dl, name)(a).numpy(), EXTREMES[name](a))
+
+
 def test_no_number_of_threads_shows():
     a = np.random.default_rng(2).standard_normal((300, 700))
     before = dl.num_threads()
@@ -57,7 +93,9 @@ def test_no_number_of_threads_shows():
         made = []
         for threads in (1, 2, 8):
             dl.set_num_threads(threads)
-            made.append([bits_of(getattr(dl, name)(a, axis=axis).numpy()) for name in NAMES for axis in (0, 1)])
+            made.append(
+                [bits_of(getattr(dl, name)(a, axis=axis).numpy()) for name in (*NAMES, *EXTREMES) for axis in (0, 1)]
+            )
         assert made[0] == made[1] == made[2]
     finally:
         dl.set_num_threads(before)
@@ -74,11 +112,27 @@ def test_dtype_and_out():
     assert dl.cumulative_sum(memory, out=memory).tolist() == [1, 3, 6]
 
 
+@pytest.mark.parametrize("name", ["cumsum", "cumprod"])
+@pytest.mark.parametrize("shape", [(), (4,), (0,), (3, 4), (0, 3)])
+def test_the_methods_have_numpys_meaning(name, shape):
+    a = np.random.default_rng(5).integers(-9, 9, shape)
+    for x in layouts(a):
+        for axis in (None, *range(-a.ndim, a.ndim)):
+            made = getattr(dl.asarray(x), name)(axis)
+            assert np.array_equal(made.numpy(), getattr(a, name)(axis))
+    out = dl.zeros(2)
+    assert getattr(dl.asarray([1, 2]), name)(dtype="float32", out=out) is out
+    assert out.tolist() == [1.0, 3.0 if name == "cumsum" else 2.0]
+
+
 @pytest.mark.parametrize(
     ("call", "kind", "words"),
     [
         (lambda: dl.cumulative_sum(dl.zeros(())), ValueError, "cumulative_sum: expected at least one dimension"),
         (lambda: dl.cumulative_sum(dl.zeros((2, 3))), ValueError, "cumulative_sum: axis must be given"),
+        (lambda: dl.cumulative_max(dl.zeros((2, 3))), ValueError, "cumulative_max: axis must be given"),
+        (lambda: dl.cumulative_max(dl.asarray([1j])), TypeError, "cumulative_max: not defined for complex64"),
+        (lambda: dl.cumulative_min(dl.zeros(3), axis=-2), IndexError, "cumulative_min: axis -2 is out of range"),
         (lambda: dl.cumulative_prod(dl.zeros(3), axis=1), IndexError, "cumulative_prod: axis 1 is out of range"),
         (lambda: dl.cumulative_sum(dl.zeros(3), out=dl.zeros(2)), ValueError, r"the result has shape \(3,\), out has"),
         (lambda: dl.cumulative_sum(dl.zeros(3), out=dl.zeros(3, dtype="int8")), TypeError, "the result is float32"),

@@ -4,11 +4,14 @@
 Run: python tools/operations.py [--check]
 """
 
+import inspect
+import re
 import sys
 from pathlib import Path
 
 import dltensor as dl
 from dltensor._core.types import COMPUTED, DTYPES
+from dltensor._ops import closeness, contractions, nan_reductions, scans, statistics
 from dltensor._ops.reductions import REDUCTIONS
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "operations.md"
@@ -108,6 +111,33 @@ print(dl.max(dl.asarray([[3, 9], [8, 1]]), axis=1).tolist(), dl.sum(t, where=t =
 """
 
 
+DERIVED_HEAD = """## Scans, products and statistics
+Functions that reduce, compare or accumulate along dimensions, beside the rows above. Except those of `tensordot`, which
+multiplies matrices as `matmul` does, results depend neither on the layout nor on threads. `softmax`, `logsumexp` and
+weighted averages are computed in float64, with exact sums, and rounded to the dtype. `cumulative_sum` and
+`cumulative_prod` of floats run in float64, in one fixed order.
+
+```python
+x = dl.asarray([[1.0, 2.0, 4.0], [1000.0, 1000.0, -dl.inf]])
+print(dl.logsumexp(x, axis=1).tolist(), dl.softmax(x, axis=1)[1].tolist())
+print(dl.cumulative_max(dl.asarray([2, 5, 1])).tolist(), dl.allclose(x, x + 1e-7), dl.nanmean(x[0]).item())
+```
+```text
+[4.169846057891846, 1000.6931762695312] [0.5, 0.5, 0.0]
+[2, 5, 5] True 2.3333332538604736
+```
+"""
+DERIVED = (scans, nan_reductions, contractions, statistics, closeness)
+
+
+def derived():
+    """Yield name, source and summary of each function that is no row, from its docstring."""
+    for name in sorted(name for module in DERIVED for name in module.__all__):
+        text = inspect.getdoc(getattr(dl, name))
+        source = re.search(r"^(Array API 2025.12|NumPy|SciPy): ``([\w.]+)``", text, re.M)
+        yield f"`{name}`", f"{source[1]}: `{source[2]}`", text.splitlines()[0].replace("|", "\\|")
+
+
 def table(header, rows):
     """Lines of a Markdown table."""
     return [
@@ -157,6 +187,7 @@ def page():
         for name, row in REDUCTIONS.items()
     ]
     lines += table(("name", "value", "takes", "gives", "parameters", "of no element", "what it does"), rows)
+    lines += [DERIVED_HEAD, *table(("name", "from", "what it does"), derived())]
     aliases = [
         (f"`{name}`", f"`{row['row']}`", "yes" if row["swapped"] else "")
         for name, row in dl.OPS.items()

@@ -29,6 +29,7 @@ from ._core.types import PACKAGE_VERSION as __version__
 from ._ops.array_api import VERSIONS as _VERSIONS
 from ._ops.array_api import info as __array_namespace_info__
 from ._ops.casting import astype, cast, clip, copy, fill, where
+from ._ops.closeness import allclose, array_equal, isclose
 from ._ops.contractions import tensordot, vecdot
 from ._ops.creation import (
     arange,
@@ -75,10 +76,11 @@ from ._ops.promotion import cpu_features, num_threads, result_type, set_num_thre
 from ._ops.quantiles import histogram, median, quantile
 from ._ops.reductions import *  # noqa: F403  one name per row of reductions.h
 from ._ops.reductions import __all__ as _REDUCTIONS
-from ._ops.scans import cumulative_prod, cumulative_sum
+from ._ops.scans import cumulative_max, cumulative_min, cumulative_prod, cumulative_sum
 from ._ops.searching import bincount, searchsorted
 from ._ops.sets import isin, unique_all, unique_counts, unique_inverse, unique_values
 from ._ops.sorting import argsort, sort, top_k
+from ._ops.statistics import average, log_softmax, logsumexp, ptp, softmax
 from .inspection import inspect, validate
 from .inspection.adapter import adapt
 
@@ -111,13 +113,16 @@ __all__ = [
     "Tensor",
     "adapt",
     "add_at",
+    "allclose",
     "arange",
     "argsort",
+    "array_equal",
     "as_device",
     "as_dtype",
     "asarray",
     "astype",
     "bincount",
+    "average",
     "broadcast_arrays",
     "broadcast_shapes",
     "broadcast_to",
@@ -130,6 +135,8 @@ __all__ = [
     "copy",
     "cpu_features",
     "cuda",
+    "cumulative_max",
+    "cumulative_min",
     "cumulative_prod",
     "cumulative_sum",
     "data_ptr",
@@ -153,10 +160,13 @@ __all__ = [
     "inf",
     "inspect",
     "into",
+    "isclose",
     "isdtype",
     "isin",
     "layout",
     "linspace",
+    "log_softmax",
+    "logsumexp",
     "matmul",
     "matrix_transpose",
     "maximum_at",
@@ -180,6 +190,7 @@ __all__ = [
     "permute_dims",
     "pi",
     "quantile",
+    "ptp",
     "repeat",
     "reshape",
     "result_type",
@@ -188,6 +199,7 @@ __all__ = [
     "set_cache_limit",
     "set_num_threads",
     "sort",
+    "softmax",
     "squeeze",
     "stack",
     "take",

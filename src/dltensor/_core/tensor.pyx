@@ -124,6 +124,14 @@ def set_ufuncs(dict rows, ndarray):
         _ufuncs[ufunc] = numbers[name]
 
 
+cdef dict _functions = {}  # method -> the function of a module on top of this one that computes it
+
+
+def set_functions(**functions):
+    """Register functions that compute methods, by the name of the method; each takes the tensor first."""
+    _functions.update(functions)
+
+
 cdef inline bint _is_plain_operand(object x) noexcept:
     """Whether `x` is of a type whose own ``__array_ufunc__`` need not be called."""
     return type(x) is Tensor or PyFloat_CheckExact(x) or PyLong_CheckExact(x) or type(x) is _ndarray
@@ -1275,7 +1283,40 @@ cdef class Tensor:
     # reductions: rows of native/ops/reductions.h, which functions of _ops compute
 
     def sum(self, axis=None, *, keepdims=False, out=None, dtype=None, where=None, initial=None, saturate=False):
-        """Add the elements; see ``dl.sum``, which says what the parameters are.
+        """Add the elements; see `dltensor.sum`.
+
+        Parameters
+        ----------
+        axis : int or tuple of int, optional
+            Dimensions to reduce; None means all of them.
+        keepdims : bool, default False
+            Keep reduced dimensions, with one element each.
+        out : array_like, optional
+            Writable tensor of the shape of the result; overwritten and returned.
+        dtype : dtype_like, optional
+            Elements are converted to it first, and the result has it.
+        where : array_like of bool, optional
+            Broadcasts to the tensor; elements where it is False are left out.
+        initial : number, optional
+            Taken as one more element of each result.
+        saturate : bool, default False
+            Keep the dtype of the tensor: the exact result is clamped to its range.
+
+        Returns
+        -------
+        Tensor
+            Of the dtype of the tensor; of bool and integers int64 or uint64. `out`, when it is given.
+
+        Raises
+        ------
+        TypeError
+            The dtype is not supported.
+        IndexError
+            `axis` is out of range.
+        ValueError
+            `out` is read-only or has another shape.
+        DeviceError
+            The tensor is not on the host.
 
         Examples
         --------
@@ -1286,7 +1327,40 @@ cdef class Tensor:
                                            dtype=dtype, where=where, initial=initial, saturate=saturate)
 
     def prod(self, axis=None, *, keepdims=False, out=None, dtype=None, where=None, initial=None, saturate=False):
-        """Multiply the elements; see ``dl.prod``, which says what the parameters are.
+        """Multiply the elements; see `dltensor.prod`.
+
+        Parameters
+        ----------
+        axis : int or tuple of int, optional
+            Dimensions to reduce; None means all of them.
+        keepdims : bool, default False
+            Keep reduced dimensions, with one element each.
+        out : array_like, optional
+            Writable tensor of the shape of the result; overwritten and returned.
+        dtype : dtype_like, optional
+            Elements are converted to it first, and the result has it.
+        where : array_like of bool, optional
+            Broadcasts to the tensor; elements where it is False are left out.
+        initial : number, optional
+            Taken as one more element of each result.
+        saturate : bool, default False
+            Keep the dtype of the tensor: the exact result is clamped to its range.
+
+        Returns
+        -------
+        Tensor
+            Of the dtype of the tensor; of bool and integers int64 or uint64. `out`, when it is given.
+
+        Raises
+        ------
+        TypeError
+            The dtype is not supported.
+        IndexError
+            `axis` is out of range.
+        ValueError
+            `out` is read-only or has another shape.
+        DeviceError
+            The tensor is not on the host.
 
         Examples
         --------
@@ -1297,7 +1371,34 @@ cdef class Tensor:
                                             dtype=dtype, where=where, initial=initial, saturate=saturate)
 
     def mean(self, axis=None, *, keepdims=False, out=None, where=None):
-        """Take the arithmetic mean; see ``dl.mean``, which says what the parameters are.
+        """Take the arithmetic mean; see `dltensor.mean`.
+
+        Parameters
+        ----------
+        axis : int or tuple of int, optional
+            Dimensions to reduce; None means all of them.
+        keepdims : bool, default False
+            Keep reduced dimensions, with one element each.
+        out : array_like, optional
+            Writable tensor of the shape of the result; overwritten and returned.
+        where : array_like of bool, optional
+            Broadcasts to the tensor; elements where it is False are left out.
+
+        Returns
+        -------
+        Tensor
+            Of the dtype of the tensor; of bool and integers float32. `out`, when it is given.
+
+        Raises
+        ------
+        TypeError
+            The dtype is not supported.
+        IndexError
+            `axis` is out of range.
+        ValueError
+            `out` is read-only or has another shape.
+        DeviceError
+            The tensor is not on the host.
 
         Examples
         --------
@@ -1307,7 +1408,37 @@ cdef class Tensor:
         return operations.reduction("mean")(self, axis=axis, keepdims=keepdims, out=out, where=where)
 
     def var(self, axis=None, *, keepdims=False, out=None, correction=0.0, where=None):
-        """Take the variance; see ``dl.var``, which says what the parameters are.
+        """Take the variance; see `dltensor.var`.
+
+        Parameters
+        ----------
+        axis : int or tuple of int, optional
+            Dimensions to reduce; None means all of them.
+        keepdims : bool, default False
+            Keep reduced dimensions, with one element each.
+        out : array_like, optional
+            Writable tensor of the shape of the result; overwritten and returned.
+        correction : float, default 0.0
+            The divisor is the number of elements less `correction`.
+        where : array_like of bool, optional
+            Broadcasts to the tensor; elements where it is False are left out.
+
+        Returns
+        -------
+        Tensor
+            Of the dtype of the tensor; of complex elements its real dtype, of bool and integers float32. `out`, when it
+            is given.
+
+        Raises
+        ------
+        TypeError
+            The dtype is not supported.
+        IndexError
+            `axis` is out of range.
+        ValueError
+            `out` is read-only or has another shape.
+        DeviceError
+            The tensor is not on the host.
 
         Examples
         --------
@@ -1318,7 +1449,37 @@ cdef class Tensor:
                                            where=where)
 
     def std(self, axis=None, *, keepdims=False, out=None, correction=0.0, where=None):
-        """Take the standard deviation; see ``dl.std``, which says what the parameters are.
+        """Take the standard deviation; see `dltensor.std`.
+
+        Parameters
+        ----------
+        axis : int or tuple of int, optional
+            Dimensions to reduce; None means all of them.
+        keepdims : bool, default False
+            Keep reduced dimensions, with one element each.
+        out : array_like, optional
+            Writable tensor of the shape of the result; overwritten and returned.
+        correction : float, default 0.0
+            The divisor is the number of elements less `correction`.
+        where : array_like of bool, optional
+            Broadcasts to the tensor; elements where it is False are left out.
+
+        Returns
+        -------
+        Tensor
+            Of the dtype of the tensor; of complex elements its real dtype, of bool and integers float32. `out`, when it
+            is given.
+
+        Raises
+        ------
+        TypeError
+            The dtype is not supported.
+        IndexError
+            `axis` is out of range.
+        ValueError
+            `out` is read-only or has another shape.
+        DeviceError
+            The tensor is not on the host.
 
         Examples
         --------
@@ -1329,7 +1490,36 @@ cdef class Tensor:
                                            where=where)
 
     def min(self, axis=None, *, keepdims=False, out=None, where=None, initial=None):
-        """Take the least element; see ``dl.min``, which says what the parameters are.
+        """Take the least element; see `dltensor.min`.
+
+        Parameters
+        ----------
+        axis : int or tuple of int, optional
+            Dimensions to reduce; None means all of them.
+        keepdims : bool, default False
+            Keep reduced dimensions, with one element each.
+        out : array_like, optional
+            Writable tensor of the shape of the result; overwritten and returned.
+        where : array_like of bool, optional
+            Broadcasts to the tensor; elements where it is False are left out.
+        initial : number, optional
+            Taken as one more element of each result.
+
+        Returns
+        -------
+        Tensor
+            Of the dtype of the tensor. `out`, when it is given.
+
+        Raises
+        ------
+        TypeError
+            The dtype is not supported.
+        IndexError
+            `axis` is out of range.
+        ValueError
+            `out` is read-only or has another shape, or there is no element.
+        DeviceError
+            The tensor is not on the host.
 
         Examples
         --------
@@ -1339,7 +1529,36 @@ cdef class Tensor:
         return operations.reduction("min")(self, axis=axis, keepdims=keepdims, out=out, where=where, initial=initial)
 
     def max(self, axis=None, *, keepdims=False, out=None, where=None, initial=None):
-        """Take the greatest element; see ``dl.max``, which says what the parameters are.
+        """Take the greatest element; see `dltensor.max`.
+
+        Parameters
+        ----------
+        axis : int or tuple of int, optional
+            Dimensions to reduce; None means all of them.
+        keepdims : bool, default False
+            Keep reduced dimensions, with one element each.
+        out : array_like, optional
+            Writable tensor of the shape of the result; overwritten and returned.
+        where : array_like of bool, optional
+            Broadcasts to the tensor; elements where it is False are left out.
+        initial : number, optional
+            Taken as one more element of each result.
+
+        Returns
+        -------
+        Tensor
+            Of the dtype of the tensor. `out`, when it is given.
+
+        Raises
+        ------
+        TypeError
+            The dtype is not supported.
+        IndexError
+            `axis` is out of range.
+        ValueError
+            `out` is read-only or has another shape, or there is no element.
+        DeviceError
+            The tensor is not on the host.
 
         Examples
         --------
@@ -1349,7 +1568,34 @@ cdef class Tensor:
         return operations.reduction("max")(self, axis=axis, keepdims=keepdims, out=out, where=where, initial=initial)
 
     def all(self, axis=None, *, keepdims=False, out=None, where=None):
-        """Test whether every element is not 0; see ``dl.all``, which says what the parameters are.
+        """Test whether every element is not 0; see `dltensor.all`.
+
+        Parameters
+        ----------
+        axis : int or tuple of int, optional
+            Dimensions to reduce; None means all of them.
+        keepdims : bool, default False
+            Keep reduced dimensions, with one element each.
+        out : array_like, optional
+            Writable tensor of the shape of the result; overwritten and returned.
+        where : array_like of bool, optional
+            Broadcasts to the tensor; elements where it is False are left out.
+
+        Returns
+        -------
+        Tensor
+            Of dtype bool. `out`, when it is given.
+
+        Raises
+        ------
+        TypeError
+            The dtype is not supported.
+        IndexError
+            `axis` is out of range.
+        ValueError
+            `out` is read-only or has another shape.
+        DeviceError
+            The tensor is not on the host.
 
         Examples
         --------
@@ -1359,7 +1605,34 @@ cdef class Tensor:
         return operations.reduction("all")(self, axis=axis, keepdims=keepdims, out=out, where=where)
 
     def any(self, axis=None, *, keepdims=False, out=None, where=None):
-        """Test whether any element is not 0; see ``dl.any``, which says what the parameters are.
+        """Test whether any element is not 0; see `dltensor.any`.
+
+        Parameters
+        ----------
+        axis : int or tuple of int, optional
+            Dimensions to reduce; None means all of them.
+        keepdims : bool, default False
+            Keep reduced dimensions, with one element each.
+        out : array_like, optional
+            Writable tensor of the shape of the result; overwritten and returned.
+        where : array_like of bool, optional
+            Broadcasts to the tensor; elements where it is False are left out.
+
+        Returns
+        -------
+        Tensor
+            Of dtype bool. `out`, when it is given.
+
+        Raises
+        ------
+        TypeError
+            The dtype is not supported.
+        IndexError
+            `axis` is out of range.
+        ValueError
+            `out` is read-only or has another shape.
+        DeviceError
+            The tensor is not on the host.
 
         Examples
         --------
@@ -1369,7 +1642,32 @@ cdef class Tensor:
         return operations.reduction("any")(self, axis=axis, keepdims=keepdims, out=out, where=where)
 
     def argmax(self, axis=None, *, keepdims=False, out=None):
-        """Find the index of the first greatest element; see ``dl.argmax``, which says what the parameters are.
+        """Find the index of the first greatest element; see `dltensor.argmax`.
+
+        Parameters
+        ----------
+        axis : int, optional
+            Dimension to reduce; None means all of them.
+        keepdims : bool, default False
+            Keep reduced dimensions, with one element each.
+        out : array_like, optional
+            Writable tensor of the shape of the result; overwritten and returned.
+
+        Returns
+        -------
+        Tensor
+            Of dtype int64. `out`, when it is given.
+
+        Raises
+        ------
+        TypeError
+            The dtype is not supported.
+        IndexError
+            `axis` is out of range.
+        ValueError
+            `out` is read-only or has another shape, or there is no element.
+        DeviceError
+            The tensor is not on the host.
 
         Examples
         --------
@@ -1379,7 +1677,32 @@ cdef class Tensor:
         return operations.reduction("argmax")(self, axis=axis, keepdims=keepdims, out=out)
 
     def argmin(self, axis=None, *, keepdims=False, out=None):
-        """Find the index of the first least element; see ``dl.argmin``, which says what the parameters are.
+        """Find the index of the first least element; see `dltensor.argmin`.
+
+        Parameters
+        ----------
+        axis : int, optional
+            Dimension to reduce; None means all of them.
+        keepdims : bool, default False
+            Keep reduced dimensions, with one element each.
+        out : array_like, optional
+            Writable tensor of the shape of the result; overwritten and returned.
+
+        Returns
+        -------
+        Tensor
+            Of dtype int64. `out`, when it is given.
+
+        Raises
+        ------
+        TypeError
+            The dtype is not supported.
+        IndexError
+            `axis` is out of range.
+        ValueError
+            `out` is read-only or has another shape, or there is no element.
+        DeviceError
+            The tensor is not on the host.
 
         Examples
         --------
@@ -1387,6 +1710,134 @@ cdef class Tensor:
         2
         """
         return operations.reduction("argmin")(self, axis=axis, keepdims=keepdims, out=out)
+
+    def cumsum(self, axis=None, *, dtype=None, out=None):
+        """Return the running sums along an axis; see `dltensor.cumulative_sum`.
+
+        Parameters
+        ----------
+        axis : int, optional
+            Dimension to add along; None takes all elements in C order.
+        dtype : dtype_like, optional
+            Elements are converted to it first, and the result has it.
+        out : array_like, optional
+            Writable tensor of the shape and dtype of the result; overwritten and returned.
+
+        Returns
+        -------
+        Tensor
+            Of the dtype of the tensor; of bool and integers int64 or uint64. `out`, when it is given.
+
+        Raises
+        ------
+        TypeError
+            The dtype is not supported, or `out` has another one.
+        IndexError
+            `axis` is out of range.
+        ValueError
+            `out` is read-only or has another shape.
+        DeviceError
+            The tensor is not on the host.
+
+        Examples
+        --------
+        >>> dl.asarray([[1, 2], [3, 4]]).cumsum(axis=1).tolist()
+        [[1, 3], [3, 7]]
+        """
+        return _functions["cumsum"](self, axis, dtype, out)
+
+    def cumprod(self, axis=None, *, dtype=None, out=None):
+        """Return the running products along an axis; see `dltensor.cumulative_prod`.
+
+        Parameters
+        ----------
+        axis : int, optional
+            Dimension to multiply along; None takes all elements in C order.
+        dtype : dtype_like, optional
+            Elements are converted to it first, and the result has it.
+        out : array_like, optional
+            Writable tensor of the shape and dtype of the result; overwritten and returned.
+
+        Returns
+        -------
+        Tensor
+            Of the dtype of the tensor; of bool and integers int64 or uint64. `out`, when it is given.
+
+        Raises
+        ------
+        TypeError
+            The dtype is not supported, or `out` has another one.
+        IndexError
+            `axis` is out of range.
+        ValueError
+            `out` is read-only or has another shape.
+        DeviceError
+            The tensor is not on the host.
+
+        Examples
+        --------
+        >>> dl.asarray([[1, 2], [3, 4]]).cumprod(axis=1).tolist()
+        [[1, 2], [3, 12]]
+        """
+        return _functions["cumprod"](self, axis, dtype, out)
+
+    def dot(self, other):
+        """Return the dot product of two vectors, or the product of matrices, as NumPy's ``dot`` does.
+
+        The elements are not conjugated. Of two vectors the sum is exact and rounded once, as in `dltensor.vecdot`.
+
+        Parameters
+        ----------
+        other : array_like or number
+            Of one dimension, it is multiplied along the last dimension of the tensor; of more, its second last
+            dimension is. A number, or an operand without dimensions, multiplies every element.
+
+        Returns
+        -------
+        Tensor
+            Of the promoted dtype, with the dimensions that are left of the tensor and of `other`.
+
+        Raises
+        ------
+        TypeError
+            There is no common dtype, or it is bool.
+        ValueError
+            The extents of the multiplied dimensions differ.
+        DeviceError
+            An operand is not on the host.
+
+        Examples
+        --------
+        >>> dl.asarray([1.0, 2.0]).dot(dl.asarray([3.0, 4.0])).item()
+        11.0
+        """
+        return _functions["dot"](self, other)
+
+    def round(self, decimals=0):
+        """Round to a number of decimals, half to even, as ``round(t, decimals)`` does.
+
+        Parameters
+        ----------
+        decimals : int, default 0
+            Negative ones round to tens, hundreds and so on.
+
+        Returns
+        -------
+        Tensor
+            A new tensor of the same shape and dtype.
+
+        Raises
+        ------
+        TypeError
+            `decimals` is not an integer, or the dtype is bool or has no arithmetic.
+
+        Examples
+        --------
+        >>> dl.asarray([0.5, 1.26, 2.5]).round().tolist(), dl.asarray([14, 15, 25]).round(-1).tolist()
+        ([0.0, 1.0, 2.0], [10, 20, 20])
+        """
+        from .._ops.rounding import round_tensor
+        return round_tensor(self, decimals)
 
     # copies and other shapes
 

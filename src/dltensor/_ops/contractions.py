@@ -4,6 +4,7 @@
 from math import prod
 
 from .._core.convert import asarray
+from .._core.tensor import set_functions
 from .._core.types import DTYPES
 from . import elementwise as ops
 from .casting import where
@@ -35,14 +36,16 @@ def vecdot(x1, x2, /, *, axis=-1):
 
     Parameters
     ----------
-    x1, x2 : Tensor or any object with DLPack; integers, floats or complex
-        They promote, and broadcast but for `axis`, along which both have the same extent.
+    x1, x2 : array_like
+        Tensors, or objects that support DLPack: integers, floats, complex. They promote, and broadcast except for
+        `axis`, along which both have the same extent.
     axis : int, default -1
-        Counted from the end: from -1 down to minus the smaller number of dimensions.
+        Dimension to sum over, counted from the end: from -1 down to minus the smaller number of dimensions.
 
     Returns
     -------
-    Tensor of the promoted dtype; integers wrap
+    Tensor
+        Of the promoted dtype; integers wrap.
 
     Raises
     ------
@@ -51,16 +54,22 @@ def vecdot(x1, x2, /, *, axis=-1):
     ValueError
         The extents along `axis` differ, or the shapes do not broadcast.
     TypeError
-        An operand is bool, or there is no dtype in common.
+        An operand is bool, or there is no common dtype.
     DeviceError
         An operand is not on the host.
 
-    Source: Python array API standard 2025.12, ``vecdot``.
+    See Also
+    --------
+    tensordot : Sum over several dimensions.
+
+    Notes
+    -----
+    Array API 2025.12: ``vecdot``.
 
     Examples
     --------
-    >>> dl.vecdot(dl.asarray([1.0, 2.0, 3.0]), dl.asarray([4.0, 5.0, 6.0])).item()
-    32.0
+    >>> dl.vecdot(dl.asarray([1.0, 2.0, 3.0]), dl.asarray([4.0, 5.0, 6.0]))
+    Tensor(32., shape=(), device=cpu, dtype=float32)
     """
     a, b = asarray(x1), asarray(x2)
     limit = min(a.ndim, b.ndim)
@@ -99,13 +108,15 @@ def tensordot(x1, x2, /, *, axes=2):
 
     Parameters
     ----------
-    x1, x2 : Tensor or any object with DLPack
-    axes : int or a pair of sequences of int, default 2
+    x1, x2 : array_like
+        Tensors, or objects that support DLPack: integers, floats, complex.
+    axes : int or tuple of two sequences of int, default 2
         How many of the last dimensions of `x1` and the first of `x2` are summed over, or which of each, in pairs.
 
     Returns
     -------
-    Tensor of the promoted dtype: the dimensions of `x1` that are left, then those of `x2`
+    Tensor
+        Of the promoted dtype, with the dimensions of `x1` that are left, then those of `x2`.
 
     Raises
     ------
@@ -113,13 +124,23 @@ def tensordot(x1, x2, /, *, axes=2):
         An axis is out of range.
     ValueError
         The paired extents differ, or `axes` names different numbers of dimensions.
+    TypeError
+        The dtypes are not supported, or there is no common one.
+    DeviceError
+        An operand is not on the host.
 
-    Source: Python array API standard 2025.12, ``tensordot``.
+    See Also
+    --------
+    vecdot : Sum over one dimension, exactly.
+
+    Notes
+    -----
+    Array API 2025.12: ``tensordot``.
 
     Examples
     --------
-    >>> dl.tensordot(dl.ones((2, 3, 4)), dl.ones((3, 4, 5)), axes=2).shape
-    (2, 5)
+    >>> dl.tensordot(dl.asarray([[1, 2], [3, 4]]), dl.asarray([10, 1]), axes=1)
+    Tensor([12, 34], shape=(2,), device=cpu, dtype=int64)
     """
     a, b = asarray(x1), asarray(x2)
     if isinstance(axes, (tuple, list)):
@@ -139,3 +160,29 @@ def tensordot(x1, x2, /, *, axes=2):
     first = reshape(permute_dims(a, (*left, *mine)), (prod(rows), depth))
     second = reshape(permute_dims(b, (*others, *right)), (depth, prod(columns)))
     return reshape(matmul(first, second), (*rows, *columns))
+
+
+def dot(a, b):
+    """Multiply as NumPy's ``dot``: vectors by vecdot without conjugation, else by tensordot over one dimension each.
+
+    Raises
+    ------
+    ValueError
+        The extents of the multiplied dimensions differ.
+
+    Examples
+    --------
+    >>> dot(dl.asarray([[1, 2], [3, 4]]), dl.asarray([10, 1])).tolist()
+    [12, 34]
+    """
+    a, b = asarray(a), asarray(b)
+    if a.ndim == 0 or b.ndim == 0:
+        return ops.multiply(a, b)
+    if a.shape[-1] != b.shape[-2 if b.ndim > 1 else 0]:
+        raise ValueError(f"dot: inner dimensions differ: a has shape {a.shape}, b has shape {b.shape}")
+    if a.ndim == b.ndim == 1:
+        return vecdot(ops.conj(a) if isdtype(a.dtype, "complex floating") else a, b)
+    return tensordot(a, b, axes=((-1,), (-2 if b.ndim > 1 else 0,)))
+
+
+set_functions(dot=dot)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from .._core.tensor import Tensor
-from ..typing import TensorLike
+from ..typing import Operand, TensorLike
 
 __all__ = ["tensordot", "vecdot"]
 
@@ -11,3 +11,4 @@ def vecdot(x1: TensorLike, x2: TensorLike, /, *, axis: int = -1) -> Tensor: ...
 def tensordot(
     x1: TensorLike, x2: TensorLike, /, *, axes: int | tuple[Sequence[int], Sequence[int]] = 2
 ) -> Tensor: ...
+def dot(a: Operand, b: Operand) -> Tensor: ...

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reductions that leave NaN out, and differences of neighbours: what reductions and element-wise functions compute."""
+"""Reductions that leave NaN out, and differences of neighbours: composed of reductions and element-wise functions."""
 
 from operator import index
 
 from .._core.convert import asarray
 from . import elementwise as ops
 from . import reductions
-from .casting import where
+from .casting import cast, where
 from .dtypes import isdtype
 from .manipulation import concat
 from .promotion import result_type
@@ -26,51 +26,94 @@ def nansum(x, /, *, axis=None, dtype=None, keepdims=False, out=None):
 
     Parameters
     ----------
-    x : Tensor or any object with DLPack
-    axis : int or tuple of int, optional; None means all
-    dtype : DType or its name, optional; elements are converted to it first
-    keepdims : bool, default False; keep reduced axes with extent 1
-    out : Tensor or writable object with DLPack, optional; overwritten and returned
+    x : array_like
+        Tensor, or any object that supports DLPack: bool, integers, floats, complex.
+    axis : int or tuple of int, optional
+        Dimensions to reduce; None means all of them.
+    dtype : dtype_like, optional
+        Elements are converted to it first, and the result has it.
+    keepdims : bool, default False
+        Keep reduced dimensions, with one element each.
+    out : array_like, optional
+        Writable tensor of the shape of the result; overwritten and returned.
+
+    Returns
+    -------
+    Tensor
+        Of the dtype of `x`; of bool and integers int64 or uint64. `out`, when it is given.
 
     Raises
     ------
+    TypeError
+        `x` is not a tensor, or its dtype is not supported.
     IndexError
         `axis` is out of range.
     ValueError
-        `axis` names a dimension twice, or `out` has another shape.
+        `axis` names a dimension twice, or `out` is read-only or has another shape.
+    DeviceError
+        `x` is not on the host.
+
+    See Also
+    --------
+    sum : NaN where there is one.
+
+    Notes
+    -----
+    NumPy: ``numpy.nansum``.
 
     Examples
     --------
-    >>> dl.nansum(dl.asarray([1.0, dl.nan, 2.0])).item()
-    3.0
+    >>> dl.nansum(dl.asarray([1.0, dl.nan, 2.0]))
+    Tensor(3., shape=(), device=cpu, dtype=float32)
     """
     x = asarray(x)
     return reductions.sum(x, axis=axis, dtype=dtype, keepdims=keepdims, out=out, where=_not_nan(x))
 
 
 def nanmean(x, /, *, axis=None, keepdims=False, out=None):
-    """Take the mean of the elements that are not NaN.
+    """Take the mean of the elements that are not NaN, exactly, and round once.
 
     Where every element is NaN, the result is NaN.
 
     Parameters
     ----------
-    x : Tensor or any object with DLPack
-    axis : int or tuple of int, optional; None means all
-    keepdims : bool, default False; keep reduced axes with extent 1
-    out : Tensor or writable object with DLPack, optional; overwritten and returned
+    x : array_like
+        Tensor, or any object that supports DLPack: bool, integers, floats, complex.
+    axis : int or tuple of int, optional
+        Dimensions to reduce; None means all of them.
+    keepdims : bool, default False
+        Keep reduced dimensions, with one element each.
+    out : array_like, optional
+        Writable tensor of the shape of the result; overwritten and returned.
+
+    Returns
+    -------
+    Tensor
+        Of the dtype of `x`; of bool and integers float32. `out`, when it is given.
 
     Raises
     ------
+    TypeError
+        `x` is not a tensor, or its dtype is not supported.
     IndexError
         `axis` is out of range.
     ValueError
-        `axis` names a dimension twice, or `out` has another shape.
+        `axis` names a dimension twice, or `out` is read-only or has another shape.
+    DeviceError
+        `x` is not on the host.
+
+    See Also
+    --------
+    mean : NaN where there is one.
+
+    Notes
+    -----
+    NumPy: ``numpy.nanmean``.
 
     Examples
     --------
-    >>> dl.nanmean(dl.asarray([1.0, dl.nan, 2.0])).item()
-    1.5
+    >>> dl.nanmean(dl.asarray([1.0, dl.nan, 2.0]))
+    Tensor(1.5, shape=(), device=cpu, dtype=float32)
     """
     x = asarray(x)
     return reductions.mean(x, axis=axis, keepdims=keepdims, out=out, where=_not_nan(x))
@@ -83,23 +126,45 @@ def nanvar(x, /, *, axis=None, correction=0.0, keepdims=False, out=None):
 
     Parameters
     ----------
-    x : Tensor or any object with DLPack
-    axis : int or tuple of int, optional; None means all
-    correction : float, default 0.0; what the divisor is less than the number of elements
-    keepdims : bool, default False; keep reduced axes with extent 1
-    out : Tensor or writable object with DLPack, optional; overwritten and returned
+    x : array_like
+        Tensor, or any object that supports DLPack: bool, integers, floats, complex.
+    axis : int or tuple of int, optional
+        Dimensions to reduce; None means all of them.
+    correction : float, default 0.0
+        The divisor is the number of elements that are not NaN, less `correction`.
+    keepdims : bool, default False
+        Keep reduced dimensions, with one element each.
+    out : array_like, optional
+        Writable tensor of the shape of the result; overwritten and returned.
+
+    Returns
+    -------
+    Tensor
+        Of the dtype of `x`; of complex elements its real dtype, of bool and integers float32. `out`, when it is given.
 
     Raises
     ------
+    TypeError
+        `x` is not a tensor, or its dtype is not supported.
     IndexError
         `axis` is out of range.
     ValueError
-        `axis` names a dimension twice, or `out` has another shape.
+        `axis` names a dimension twice, or `out` is read-only or has another shape.
+    DeviceError
+        `x` is not on the host.
+
+    See Also
+    --------
+    var : NaN where there is one.
+
+    Notes
+    -----
+    NumPy: ``numpy.nanvar``.
 
     Examples
     --------
-    >>> dl.nanvar(dl.asarray([1.0, dl.nan, 3.0])).item()
-    1.0
+    >>> dl.nanvar(dl.asarray([1.0, dl.nan, 3.0]))
+    Tensor(1., shape=(), device=cpu, dtype=float32)
     """
     x = asarray(x)
     return reductions.var(x, axis=axis, correction=correction, keepdims=keepdims, out=out, where=_not_nan(x))
@@ -112,92 +177,189 @@ def nanstd(x, /, *, axis=None, correction=0.0, keepdims=False, out=None):
 
     Parameters
     ----------
-    x : Tensor or any object with DLPack
-    axis : int or tuple of int, optional; None means all
-    correction : float, default 0.0; what the divisor is less than the number of elements
-    keepdims : bool, default False; keep reduced axes with extent 1
-    out : Tensor or writable object with DLPack, optional; overwritten and returned
+    x : array_like
+        Tensor, or any object that supports DLPack: bool, integers, floats, complex.
+    axis : int or tuple of int, optional
+        Dimensions to reduce; None means all of them.
+    correction : float, default 0.0
+        The divisor is the number of elements that are not NaN, less `correction`.
+    keepdims : bool, default False
+        Keep reduced dimensions, with one element each.
+    out : array_like, optional
+        Writable tensor of the shape of the result; overwritten and returned.
+
+    Returns
+    -------
+    Tensor
+        Of the dtype of `x`; of complex elements its real dtype, of bool and integers float32. `out`, when it is given.
 
     Raises
     ------
+    TypeError
+        `x` is not a tensor, or its dtype is not supported.
     IndexError
         `axis` is out of range.
     ValueError
-        `axis` names a dimension twice, or `out` has another shape.
+        `axis` names a dimension twice, or `out` is read-only or has another shape.
+    DeviceError
+        `x` is not on the host.
+
+    See Also
+    --------
+    std : NaN where there is one.
+
+    Notes
+    -----
+    NumPy: ``numpy.nanstd``.
 
     Examples
     --------
-    >>> dl.nanstd(dl.asarray([1.0, dl.nan, 3.0])).item()
-    1.0
+    >>> dl.nanstd(dl.asarray([1.0, dl.nan, 3.0]))
+    Tensor(1., shape=(), device=cpu, dtype=float32)
     """
     x = asarray(x)
     return reductions.std(x, axis=axis, correction=correction, keepdims=keepdims, out=out, where=_not_nan(x))
 
 
-def nanmax(x, /, *, axis=None, keepdims=False):
+def nanmax(x, /, *, axis=None, keepdims=False, out=None):
     """Take the greatest element that is not NaN.
 
     Where every element is NaN, the result is NaN.
 
     Parameters
     ----------
-    x : Tensor or any object with DLPack; bool, integers or floats
-    axis : int or tuple of int, optional; None means all
-    keepdims : bool, default False; keep reduced axes with extent 1
+    x : array_like
+        Tensor, or any object that supports DLPack: bool, integers, floats.
+    axis : int or tuple of int, optional
+        Dimensions to reduce; None means all of them.
+    keepdims : bool, default False
+        Keep reduced dimensions, with one element each.
+    out : array_like, optional
+        Writable tensor of the shape of the result; overwritten and returned.
+
+    Returns
+    -------
+    Tensor
+        Of the dtype of `x`. `out`, when it is given.
 
     Raises
     ------
+    TypeError
+        `x` is not a tensor, or its dtype is not supported.
     IndexError
         `axis` is out of range.
     ValueError
-        `axis` names a dimension twice, or there is no element.
+        `axis` names a dimension twice, there is no element, or `out` is read-only or has another shape.
+    DeviceError
+        `x` is not on the host.
+
+    See Also
+    --------
+    max : NaN where there is one.
+
+    Notes
+    -----
+    NumPy: ``numpy.nanmax``.
 
     Examples
     --------
-    >>> dl.nanmax(dl.asarray([1.0, dl.nan, 2.0])).item()
-    2.0
+    >>> dl.nanmax(dl.asarray([1.0, dl.nan, 2.0]))
+    Tensor(2., shape=(), device=cpu, dtype=float32)
     """
-    x = asarray(x)
-    kept = _not_nan(x)
-    plain = reductions.max(x, axis=axis, keepdims=keepdims)
-    if kept is None:
-        return plain
-    found = reductions.max(x, axis=axis, keepdims=keepdims, where=kept, initial=-float("inf"))
-    # `plain` is NaN where anything is, so also where nothing else is.
-    return where(reductions.any(kept, axis=axis, keepdims=keepdims), found, plain)
+    return _extreme("nanmax", reductions.max, -float("inf"), asarray(x), axis, keepdims, out)
 
 
-def nanmin(x, /, *, axis=None, keepdims=False):
+def nanmin(x, /, *, axis=None, keepdims=False, out=None):
     """Take the least element that is not NaN.
 
     Where every element is NaN, the result is NaN.
 
     Parameters
     ----------
-    x : Tensor or any object with DLPack; bool, integers or floats
-    axis : int or tuple of int, optional; None means all
-    keepdims : bool, default False; keep reduced axes with extent 1
+    x : array_like
+        Tensor, or any object that supports DLPack: bool, integers, floats.
+    axis : int or tuple of int, optional
+        Dimensions to reduce; None means all of them.
+    keepdims : bool, default False
+        Keep reduced dimensions, with one element each.
+    out : array_like, optional
+        Writable tensor of the shape of the result; overwritten and returned.
+
+    Returns
+    -------
+    Tensor
+        Of the dtype of `x`. `out`, when it is given.
 
     Raises
     ------
+    TypeError
+        `x` is not a tensor, or its dtype is not supported.
     IndexError
         `axis` is out of range.
     ValueError
-        `axis` names a dimension twice, or there is no element.
+        `axis` names a dimension twice, there is no element, or `out` is read-only or has another shape.
+    DeviceError
+        `x` is not on the host.
+
+    See Also
+    --------
+    min : NaN where there is one.
+
+    Notes
+    -----
+    NumPy: ``numpy.nanmin``.
 
     Examples
     --------
-    >>> dl.nanmin(dl.asarray([1.0, dl.nan, 2.0])).item()
-    1.0
+    >>> dl.nanmin(dl.asarray([1.0, dl.nan, 2.0]))
+    Tensor(1., shape=(), device=cpu, dtype=float32)
     """
-    x = asarray(x)
+    return _extreme("nanmin", reductions.min, float("inf"), asarray(x), axis, keepdims, out)
+
+
+def _extreme(func, function, initial, x, axis, keepdims, out):
+    """The greatest or least element that is not NaN; `initial` is the infinity that no element lies beyond."""
     kept = _not_nan(x)
-    plain = reductions.min(x, axis=axis, keepdims=keepdims)
     if kept is None:
-        return plain
-    found = reductions.min(x, axis=axis, keepdims=keepdims, where=kept, initial=float("inf"))
+        return function(x, axis=axis, keepdims=keepdims, out=out)
+    plain = function(x, axis=axis, keepdims=keepdims)
+    found = function(x, axis=axis, keepdims=keepdims, where=kept, initial=initial)
     # `plain` is NaN where anything is, so also where nothing else is.
-    return where(reductions.any(kept, axis=axis, keepdims=keepdims), found, plain)
+    made = where(reductions.any(kept, axis=axis, keepdims=keepdims), found, plain)
+    return made if out is None else written(made, out, func)
+
+
+def written(made, out, func):
+    """Convert a result into `out` and return that, with the checks that reductions make.
+
+    Raises
+    ------
+    ValueError
+        `out` has another shape or is read-only.
+    TypeError
+        `out` has a dtype of a lower kind than the result.
+
+    Examples
+    --------
+    >>> written(dl.asarray([1.5]), dl.zeros(1, dtype="float64"), "f").tolist()
+    [1.5]
+    """
+    target = asarray(out, copy=False)
+    if target.shape != made.shape:
+        raise ValueError(f"{func}: the result has shape {made.shape}, out has {target.shape}")
+    if target.dtype != made.dtype and _kind(target.dtype) < _kind(made.dtype):
+        raise TypeError(
+            f"{func}: the result is {made.dtype}, out is {target.dtype}; give an out of that dtype, or convert the "
+            f"result with astype()"
+        )
+    cast(made, out)
+    return out
+
+
+def _kind(dtype):
+    """Where the kind of a dtype comes in the order of kinds; storage dtypes come before all."""
+    kinds = ("bool", "integral", "real floating", "complex floating")
+    return next((place for place, kind in enumerate(kinds) if isdtype(dtype, kind)), -1)
 
 
 def diff(x, /, *, axis=-1, n=1, prepend=None, append=None):
@@ -205,25 +367,39 @@ def diff(x, /, *, axis=-1, n=1, prepend=None, append=None):
 
     Parameters
     ----------
-    x : Tensor or any object with DLPack; of bools the difference is whether neighbours differ
+    x : array_like
+        Tensor, or any object that supports DLPack. The difference of bools is whether they differ.
     axis : int, default -1
-    n : int, default 1; 0 copies
-    prepend, append : Tensor or any object with DLPack, optional
+        Dimension along which neighbours are subtracted.
+    n : int, default 1
+        How many times; 0 copies.
+    prepend, append : array_like, optional
         Joined to `x` along `axis` first.
+
+    Returns
+    -------
+    Tensor
+        Of the dtype of `x`, promoted with those of `prepend` and `append`; `n` elements shorter along `axis`.
 
     Raises
     ------
+    TypeError
+        An argument is not a tensor, `axis` or `n` is not an integer, or there is no common dtype.
     IndexError
-        There is no such axis.
+        `axis` is out of range.
     ValueError
         `n` is negative, `x` has no dimensions, or the shapes do not fit.
 
-    Source: Python array API standard 2025.12, ``diff``.
+    Notes
+    -----
+    Array API 2025.12: ``diff``.
 
     Examples
     --------
-    >>> dl.diff(dl.asarray([1, 4, 9, 16])).tolist(), dl.diff(dl.asarray([1, 4, 9, 16]), n=2).tolist()
-    ([3, 5, 7], [2, 2])
+    >>> dl.diff(dl.asarray([1, 4, 9, 16]))
+    Tensor([3, 5, 7], shape=(3,), device=cpu, dtype=int64)
+    >>> dl.diff(dl.asarray([1, 4, 9, 16]), n=2)
+    Tensor([2, 2], shape=(2,), device=cpu, dtype=int64)
     """
     x, n, axis = asarray(x), index(n), index(axis)
     if x.ndim == 0:

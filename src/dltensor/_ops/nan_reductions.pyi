@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # Types of nan_reductions.py: reductions that leave NaN out, and differences.
+from typing import TypeVar
+
 from .._core.tensor import Tensor
 from ..typing import DTypeLike, TensorLike
 
 __all__ = ["diff", "nanmax", "nanmean", "nanmin", "nanstd", "nansum", "nanvar"]
 
 _Axis = int | tuple[int, ...] | None
+_Out = TypeVar("_Out", bound=TensorLike)
 
 def nansum(
     x: TensorLike,
@@ -37,8 +40,12 @@ def nanstd(
     keepdims: bool = False,
     out: TensorLike | None = None,
 ) -> Tensor: ...
-def nanmax(x: TensorLike, /, *, axis: _Axis = None, keepdims: bool = False) -> Tensor: ...
-def nanmin(x: TensorLike, /, *, axis: _Axis = None, keepdims: bool = False) -> Tensor: ...
+def nanmax(
+    x: TensorLike, /, *, axis: _Axis = None, keepdims: bool = False, out: TensorLike | None = None
+) -> Tensor: ...
+def nanmin(
+    x: TensorLike, /, *, axis: _Axis = None, keepdims: bool = False, out: TensorLike | None = None
+) -> Tensor: ...
 def diff(
     x: TensorLike,
     /,
@@ -48,3 +55,4 @@ def diff(
     prepend: TensorLike | None = None,
     append: TensorLike | None = None,
 ) -> Tensor: ...
+def written(made: Tensor, out: _Out, func: str) -> _Out: ...

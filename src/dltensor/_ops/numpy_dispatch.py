@@ -8,7 +8,21 @@ import numpy
 from .._core.convert import asarray
 from .._core.protocols import to_numpy
 from .._core.tensor import Tensor, set_ufuncs
-from . import creation, gather, manipulation, quantiles, reductions, searching, sets, sorting
+from . import (
+    closeness,
+    contractions,
+    creation,
+    gather,
+    manipulation,
+    nan_reductions,
+    quantiles,
+    reductions,
+    scans,
+    searching,
+    sets,
+    sorting,
+    statistics,
+)
 from . import elementwise as _functions
 from .casting import astype, clip, copy, where
 from .matmul import matmul
@@ -209,15 +223,59 @@ def _quantile(a, q, axis=None, method="linear", keepdims=False):
     return quantiles.quantile(a, q, axis=axis, keepdims=keepdims, method=method)
 
 
+def _scan(function):
+    return lambda a, axis=None, dtype=None, out=None: function(asarray(a), axis, dtype, out)
+
+
+def _nan_sum(a, axis=None, dtype=None, out=None, keepdims=False):
+    return nan_reductions.nansum(a, axis=axis, keepdims=keepdims, **_given(dtype=dtype, out=out))
+
+
+def _nan_mean(a, axis=None, dtype=None, out=None, keepdims=False):
+    if dtype is not None:
+        return NotImplemented
+    return nan_reductions.nanmean(a, axis=axis, keepdims=keepdims, out=out)
+
+
+def _nan_deviation(function):
+    def call(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, correction=None):
+        if dtype is not None:
+            return NotImplemented
+        return function(a, axis=axis, out=out, correction=ddof if correction is None else correction, keepdims=keepdims)
+
+    return call
+
+
+def _extreme(function):
+    return lambda a, axis=None, out=None, keepdims=False: function(a, axis=axis, out=out, keepdims=keepdims)
+
+
+def _diff(a, n=1, axis=-1, prepend=None, append=None):
+    if any(part is not None and asarray(part).ndim == 0 for part in (prepend, append)):
+        return NotImplemented  # NumPy broadcasts numbers
+    return nan_reductions.diff(a, n=n, axis=axis, prepend=prepend, append=append)
+
+
+def _average(a, axis=None, weights=None, returned=False, *, keepdims=False):
+    return statistics.average(a, axis=axis, weights=weights, returned=returned, keepdims=keepdims)
+
+
+def _dot(a, b, out=None):
+    return NotImplemented if out is not None else contractions.dot(a, b)
+
+
 # Functions of NumPy by name, with the corresponding function and the parameters that both have.
 _BY_NAME = {
     "all": _reduction(reductions.all),
+    "allclose": lambda a, b, rtol=1e-05, atol=1e-08, equal_nan=False: closeness.allclose(a, b, rtol, atol, equal_nan),
     "any": _reduction(reductions.any),
+    "array_equal": lambda a1, a2, equal_nan=False: closeness.array_equal(a1, a2, equal_nan),
     "argmax": _index_of(reductions.argmax),
     "argmin": _index_of(reductions.argmin),
     "argsort": _argsort,
     "astype": lambda x, dtype, *, copy=True: astype(x, dtype, copy=copy),
     "bincount": lambda x, /, weights=None, minlength=0: searching.bincount(x, weights, minlength),
+    "average": _average,
     "broadcast_arrays": lambda *args: manipulation.broadcast_arrays(*args),
     "broadcast_to": lambda array, shape: manipulation.broadcast_to(array, shape),
     "clip": _clip,
@@ -226,6 +284,10 @@ _BY_NAME = {
     "count_nonzero": lambda a, axis=None, *, keepdims=False: reductions.count_nonzero(
         asarray(a), axis=axis, keepdims=keepdims
     ),
+    "cumprod": _scan(scans.cumprod),
+    "cumsum": _scan(scans.cumsum),
+    "diff": _diff,
+    "dot": _dot,
     "empty_like": lambda prototype, dtype=None: creation.empty_like(prototype, dtype=dtype),
     "expand_dims": lambda a, axis: manipulation.expand_dims(a, axis),
     "flip": lambda m, axis=None: manipulation.flip(m, axis=axis),
@@ -234,6 +296,7 @@ _BY_NAME = {
         a, bins, range, bool(density), weights
     ),
     "imag": lambda val: _functions.imag(val),
+    "isclose": lambda a, b, rtol=1e-05, atol=1e-08, equal_nan=False: closeness.isclose(a, b, rtol, atol, equal_nan),
     "max": _reduction(reductions.max, initial=True),
     "mean": _mean,
     "min": _reduction(reductions.min, initial=True),
@@ -244,11 +307,18 @@ _BY_NAME = {
     "median": lambda a, axis=None, *, keepdims=False: quantiles.median(a, axis=axis, keepdims=keepdims),
     "meshgrid": lambda *xi, indexing="xy": creation.meshgrid(*xi, indexing=indexing),
     "moveaxis": lambda a, source, destination: manipulation.moveaxis(a, source, destination),
+    "nanmax": _extreme(nan_reductions.nanmax),
+    "nanmean": _nan_mean,
+    "nanmin": _extreme(nan_reductions.nanmin),
+    "nanstd": _nan_deviation(nan_reductions.nanstd),
+    "nansum": _nan_sum,
+    "nanvar": _nan_deviation(nan_reductions.nanvar),
     "ndim": lambda a: asarray(a).ndim,
     "nonzero": lambda a: gather.nonzero(a),
     "ones_like": lambda a, dtype=None: creation.ones_like(a, dtype=dtype),
     "prod": _reduction(reductions.prod, dtype=True),
     "quantile": _quantile,
+    "ptp": _extreme(statistics.ptp),
     "real": lambda val: _functions.real(val),
     "repeat": lambda a, repeats, axis=None: manipulation.repeat(a, repeats, axis=axis),
     "reshape": lambda a, shape, *, copy=None: manipulation.reshape(a, shape, copy=copy),

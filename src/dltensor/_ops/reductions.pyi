@@ -4,7 +4,7 @@
 from typing import Final, TypedDict, TypeVar, overload
 
 from .._core.tensor import Tensor
-from ..typing import DTypeLike, Scalar, TensorLike
+from ..typing import DTypeLike, Operand, Scalar, TensorLike
 
 _Out = TypeVar("_Out", bound=TensorLike)
 
@@ -21,6 +21,7 @@ class _Row(TypedDict):
 REDUCTIONS: Final[dict[str, _Row]]
 
 def rounded_sum(x: Tensor, axes: tuple[int, ...], dtype: DTypeLike, func: str) -> Tensor: ...
+def host_tensor(x: Operand, func: str) -> Tensor: ...
 
 # rows: reductions
 @overload

@@ -14,9 +14,11 @@ from .operands cimport (Operand, common_device, hold_without_gil, kind_order, pr
 from .._core.errors cimport check_status
 from .._core.scalars cimport plain_number
 from .._core.tensor cimport Tensor, as_tuple, new_empty, new_tensor, operations
-from .._core.types cimport DLDataType, DLDevice, DLTensor, device_of, dtype_of, kDLCPU, read_dtype
+from .._core.types cimport DLDataType, DLDevice, DLTensor, device_of, dtype_of, is_host, kDLCPU, read_dtype
 
+from .._core.convert import asarray
 from .._core.types import DeviceError
+from .reduction_docs import described_reduction
 
 cdef extern from "native/layout/layout.h" namespace "dlt" nogil:
     enum Overlap "dlt::Overlap":
@@ -405,54 +407,23 @@ def rounded_sum(x, axes, dtype, str func):
                    _read_axes(axes, operands[0].view.ndim, False, func), False, device, func)
 
 
+def host_tensor(x, str func):
+    """Return an operand as a tensor whose memory the host can read.
+
+    Raises
+    ------
+    DeviceError
+        It is on another device.
+    """
+    cdef Tensor t = asarray(x)
+    if not is_host(<int>t.impl.dl.device.device_type):
+        raise DeviceError(f"{func}: not computed on {t.device}; move the tensor with .to(\"cpu\")")
+    return t
+
+
 # -- the builtins -----------------------------------------------------------------------------------------------------
 
-_RESULTS = {
-    "wide": "the tensor's dtype; of bool and integers int64 or uint64", "same": "the tensor's dtype",
-    "real": "the tensor's dtype; of bool and integers float32",
-    "part": "the tensor's dtype; real for complex, float32 for bool and integers", "mask": "bool", "index": "int64",
-}
-_PARAMETERS = {
-    "dtype": "dtype : DType or its name, optional; elements are converted to it first, and the result has it",
-    "correction": "correction : float, default 0.0; the divisor is the number of elements less this, and the result is "
-                  "NaN when that is not above 0",
-    "where": "where : Tensor of bool that broadcasts to `x`, optional; elements where it is False are left out",
-    "initial": "initial : number, optional; taken as one more element of each result",
-    "saturate": "saturate : bool, default False; keep the dtype: the exact result, clamped to its range",
-}
-_DEFAULTS = {"dtype": "None", "correction": "0.0", "where": "None", "initial": "None", "saturate": "False"}
-_EXAMPLES = {
-    "sum": ("[0.1] * 10", "1.0"), "prod": ("[2, 3, 4]", "24"), "max": ("[2, 9, 4]", "9"), "min": ("[2, 9, 4]", "2"),
-    "mean": ("[1, 2, 6]", "3.0"), "var": ("[1.0, 3.0]", "1.0"), "std": ("[1.0, 3.0]", "1.0"),
-    "all": ("[1, 0]", "False"), "any": ("[1, 0]", "True"), "count_nonzero": ("[3, 0, 5]", "2"),
-    "argmax": ("[2, 9, 9]", "1"), "argmin": ("[2, 9, 1]", "2"),
-}
 REDUCTIONS = {}
-
-
-def _described(row):
-    """The signature and docstring of a function, from its entry in REDUCTIONS."""
-    keywords = ["axis=None", "keepdims=False", "out=None", *(f"{name}={_DEFAULTS[name]}" for name in row["takes"])]
-    example, shown = _EXAMPLES.get(row["name"], ("[1, 0]", "?"))
-    axis = "int, optional" if row["one_axis"] else "int or tuple of int, optional"
-    lines = [f"{row['name']}(x, /, *, {', '.join(keywords)})", "--", "", row["doc"], "",
-             f"Each element of the result is ``{row['text']}`` over the elements along `axis`. It does not depend on "
-             f"their layout, nor on threads or the processor, to the bit.", "",
-             "Parameters", "----------",
-             f"x : Tensor or any object with DLPack; {', '.join(row['kinds'])}",
-             f"axis : {axis}; None means all",
-             "keepdims : bool, default False; keep reduced axes with extent 1",
-             "out : Tensor or writable object with DLPack, optional; overwritten and returned",
-             *(_PARAMETERS[name] for name in row["takes"]), "",
-             "Returns", "-------", f"Tensor of {_RESULTS[row['result']]}", "",
-             "Raises", "------", "TypeError", "    `x` is no tensor, or its dtype is not taken.",
-             "IndexError", "    `axis` is out of range.",
-             "ValueError", "    `axis` names a dimension twice, `out` has another shape or is read-only" +
-             ("." if row["empty"] else ", or there is no element."),
-             "DeviceError", "    `x` is not on the host.", "",
-             "Source: Python array API standard 2025.12.", "", "Examples", "--------",
-             f">>> dl.{row['name']}(dl.asarray({example})).item()", shown]
-    return "\n".join(lines)
 
 
 def _describe():
@@ -465,7 +436,7 @@ def _describe():
                                  "empty": row.empty.decode(), "text": row.text.decode(), "doc": row.doc.decode(),
                                  "one_axis": bool(row.takes & TAKES_ONE_AXIS),
                                  "takes": [name for name, bit in takes.items() if row.takes & bit]}
-    return [_described(row).encode() for row in REDUCTIONS.values()]
+    return [described_reduction(row).encode() for row in REDUCTIONS.values()]
 
 
 _texts = _describe()

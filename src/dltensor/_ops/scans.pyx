@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Running sums and products along an axis. No loops over elements here."""
+"""Running sums, products, maxima and minima along an axis. No loops over elements here."""
 from libc.stdint cimport int64_t
 
 from .._core.native cimport KEEP_GIL_BYTES, computed_types, type_table
@@ -10,23 +10,32 @@ from .._core.types cimport is_host, read_dtype, dtype_of
 from operator import index
 
 from .._core.convert import asarray, empty
+from .._core.tensor import set_functions
 from .._core.types import DeviceError, DTYPES
 from .casting import cast
 from .dtypes import isdtype
 from .manipulation import moveaxis
 
+__all__ = ["cumulative_max", "cumulative_min", "cumulative_prod", "cumulative_sum"]
+
 cdef extern from "native/cpu/scan.h" namespace "dlt" nogil:
     enum Scan "dlt::Scan":
         SUM "dlt::Scan::sum"
         PRODUCT "dlt::Scan::product"
+        MAXIMUM "dlt::Scan::maximum"
+        MINIMUM "dlt::Scan::minimum"
     void scan_rows(Scan, int, void*, int64_t, int64_t, int64_t)
 
 
-cdef object _dtype_of_result(Tensor x, object dtype, str func):
-    """The dtype of a sum or product of the elements of `x`, or the one that is asked for."""
+cdef object _dtype_of_result(Scan op, Tensor x, object dtype, str func):
+    """The dtype of running results of the elements of `x`, or the one that is asked for."""
     cdef int given = type_of(x.impl.dl.dtype)
     if given < 0 or given >= computed_types:
         raise TypeError(f"{func}: {x.dtype} has no arithmetic; convert with astype() first")
+    if op == MAXIMUM or op == MINIMUM:
+        if isdtype(x.dtype, "complex floating"):
+            raise TypeError(f"{func}: not defined for {x.dtype}; it takes bool, integers, floats")
+        return x.dtype
     if dtype is not None:
         wanted = dtype_of(read_dtype(dtype, func))
         if isdtype(x.dtype, "complex floating") and not isdtype(wanted, "complex floating"):
@@ -60,7 +69,7 @@ cdef object _accumulate(Scan op, object given, object axis, object dtype, bint i
         axis = 0
     if not -x.ndim <= axis < x.ndim:
         raise IndexError(f"{func}: axis {axis} is out of range for a tensor of {x.ndim} dimensions")
-    wanted = _dtype_of_result(x, dtype, func)
+    wanted = _dtype_of_result(op, x, dtype, func)
     wide = ("complex128" if isdtype(wanted, "complex floating") else "float64" if isdtype(wanted, "real floating") else
             "uint64" if isdtype(wanted, "unsigned integer") else "int64")
     moved = moveaxis(x, axis, -1)
@@ -105,29 +114,41 @@ def cumulative_sum(x, /, *, axis=None, dtype=None, include_initial=False, out=No
 
     Parameters
     ----------
-    x : Tensor or any object with DLPack
-    axis : int, optional for one dimension
-    dtype : DType or its name, optional
-        Elements are converted to it first, and the result has it; else int64 or uint64 of integers and bools.
+    x : array_like
+        Tensor, or any object that supports DLPack: bool, integers, floats, complex.
+    axis : int, optional
+        Dimension to add along. It may be left out when `x` has one dimension.
+    dtype : dtype_like, optional
+        Elements are converted to it first, and the result has it.
     include_initial : bool, default False
         Begin with 0, so that the result is one element longer.
-    out : Tensor or writable object with DLPack of the result's shape and dtype, optional; overwritten and returned
+    out : array_like, optional
+        Writable tensor of the shape and dtype of the result; overwritten and returned.
+
+    Returns
+    -------
+    Tensor
+        Of the dtype of `x`; of bool and integers int64 or uint64. `out`, when it is given.
 
     Raises
     ------
+    TypeError
+        `x` is not a tensor, its dtype is not supported, or `out` has another dtype than the result.
     IndexError
         `axis` is out of range.
     ValueError
-        `axis` is not given for several dimensions, `x` has none, or `out` has another shape.
+        `axis` is not given for several dimensions, `x` has none, or `out` is read-only or has another shape.
     DeviceError
         `x` is not on the host.
 
-    Source: Python array API standard 2025.12, ``cumulative_sum``.
+    Notes
+    -----
+    Array API 2025.12: ``cumulative_sum``.
 
     Examples
     --------
-    >>> dl.cumulative_sum(dl.asarray([1, 2, 3]), include_initial=True).tolist()
-    [0, 1, 3, 6]
+    >>> dl.cumulative_sum(dl.asarray([1, 2, 3]), include_initial=True)
+    Tensor([0, 1, 3, 6], shape=(4,), device=cpu, dtype=int64)
     """
     return _accumulate(SUM, x, axis, dtype, bool(include_initial), out, "cumulative_sum")
 
@@ -140,28 +161,170 @@ def cumulative_prod(x, /, *, axis=None, dtype=None, include_initial=False, out=N
 
     Parameters
     ----------
-    x : Tensor or any object with DLPack
-    axis : int, optional for one dimension
-    dtype : DType or its name, optional
-        Elements are converted to it first, and the result has it; else int64 or uint64 of integers and bools.
+    x : array_like
+        Tensor, or any object that supports DLPack: bool, integers, floats, complex.
+    axis : int, optional
+        Dimension to multiply along. It may be left out when `x` has one dimension.
+    dtype : dtype_like, optional
+        Elements are converted to it first, and the result has it.
     include_initial : bool, default False
         Begin with 1, so that the result is one element longer.
-    out : Tensor or writable object with DLPack of the result's shape and dtype, optional; overwritten and returned
+    out : array_like, optional
+        Writable tensor of the shape and dtype of the result; overwritten and returned.
+
+    Returns
+    -------
+    Tensor
+        Of the dtype of `x`; of bool and integers int64 or uint64. `out`, when it is given.
+
+    Raises
+    ------
+    TypeError
+        `x` is not a tensor, its dtype is not supported, or `out` has another dtype than the result.
+    IndexError
+        `axis` is out of range.
+    ValueError
+        `axis` is not given for several dimensions, `x` has none, or `out` is read-only or has another shape.
+    DeviceError
+        `x` is not on the host.
+
+    Notes
+    -----
+    Array API 2025.12: ``cumulative_prod``.
+
+    Examples
+    --------
+    >>> dl.cumulative_prod(dl.asarray([1, 2, 3]))
+    Tensor([1, 2, 6], shape=(3,), device=cpu, dtype=int64)
+    """
+    return _accumulate(PRODUCT, x, axis, dtype, bool(include_initial), out, "cumulative_prod")
+
+
+def cumulative_max(x, /, *, axis=None, out=None):
+    """Return the running maximum along an axis.
+
+    From the first NaN on, the results are NaN; -0.0 is below 0.0, as in `max`.
+
+    Parameters
+    ----------
+    x : array_like
+        Tensor, or any object that supports DLPack: bool, integers, floats.
+    axis : int, optional
+        Dimension to compare along. It may be left out when `x` has one dimension.
+    out : array_like, optional
+        Writable tensor of the shape and dtype of the result; overwritten and returned.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and dtype of `x`. `out`, when it is given.
+
+    Raises
+    ------
+    TypeError
+        `x` is not a tensor, its dtype is not supported, or `out` has another dtype.
+    IndexError
+        `axis` is out of range.
+    ValueError
+        `axis` is not given for several dimensions, `x` has none, or `out` is read-only or has another shape.
+    DeviceError
+        `x` is not on the host.
+
+    See Also
+    --------
+    cumulative_min : The running minimum.
+
+    Notes
+    -----
+    NumPy: ``numpy.maximum.accumulate``.
+
+    Examples
+    --------
+    >>> dl.cumulative_max(dl.asarray([2, 5, 1, 7]))
+    Tensor([2, 5, 5, 7], shape=(4,), device=cpu, dtype=int64)
+    """
+    return _accumulate(MAXIMUM, x, axis, None, False, out, "cumulative_max")
+
+
+def cumulative_min(x, /, *, axis=None, out=None):
+    """Return the running minimum along an axis.
+
+    From the first NaN on, the results are NaN; -0.0 is below 0.0, as in `min`.
+
+    Parameters
+    ----------
+    x : array_like
+        Tensor, or any object that supports DLPack: bool, integers, floats.
+    axis : int, optional
+        Dimension to compare along. It may be left out when `x` has one dimension.
+    out : array_like, optional
+        Writable tensor of the shape and dtype of the result; overwritten and returned.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and dtype of `x`. `out`, when it is given.
+
+    Raises
+    ------
+    TypeError
+        `x` is not a tensor, its dtype is not supported, or `out` has another dtype.
+    IndexError
+        `axis` is out of range.
+    ValueError
+        `axis` is not given for several dimensions, `x` has none, or `out` is read-only or has another shape.
+    DeviceError
+        `x` is not on the host.
+
+    See Also
+    --------
+    cumulative_max : The running maximum.
+
+    Notes
+    -----
+    NumPy: ``numpy.minimum.accumulate``.
+
+    Examples
+    --------
+    >>> dl.cumulative_min(dl.asarray([2, 5, 1, 7]))
+    Tensor([2, 2, 1, 1], shape=(4,), device=cpu, dtype=int64)
+    """
+    return _accumulate(MINIMUM, x, axis, None, False, out, "cumulative_min")
+
+
+# -- methods: NumPy's names, where no axis means all elements in C order ----------------------------------------------
+
+
+def cumsum(x, axis=None, dtype=None, out=None):
+    """Return ``cumulative_sum`` along an axis, or of all elements in C order.
 
     Raises
     ------
     IndexError
         `axis` is out of range.
-    ValueError
-        `axis` is not given for several dimensions, `x` has none, or `out` has another shape.
-    DeviceError
-        `x` is not on the host.
-
-    Source: Python array API standard 2025.12, ``cumulative_prod``.
 
     Examples
     --------
-    >>> dl.cumulative_prod(dl.asarray([1, 2, 3])).tolist()
-    [1, 2, 6]
+    >>> cumsum(dl.asarray([[1, 2], [3, 4]])).tolist()
+    [1, 3, 6, 10]
     """
-    return _accumulate(PRODUCT, x, axis, dtype, bool(include_initial), out, "cumulative_prod")
+    return cumulative_sum(x.ravel() if axis is None else x, axis=axis, dtype=dtype, out=out)
+
+
+def cumprod(x, axis=None, dtype=None, out=None):
+    """Return ``cumulative_prod`` along an axis, or of all elements in C order.
+
+    Raises
+    ------
+    IndexError
+        `axis` is out of range.
+
+    Examples
+    --------
+    >>> cumprod(dl.asarray([[1, 2], [3, 4]])).tolist()
+    [1, 2, 6, 24]
+    """
+    return cumulative_prod(x.ravel() if axis is None else x, axis=axis, dtype=dtype, out=out)
+
+
+set_functions(cumsum=cumsum, cumprod=cumprod)

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Running sums and products: rows are shared among threads, a row is one thread's.
+// Running sums, products, maxima and minima: rows are shared among threads, a row is one thread's.
 #include "native/cpu/scan.h"
 
 #include "native/cpu/dtype.h"
 #include "native/cpu/sizes.h"
 #include "native/cpu/thread_pool.h"
 #include "native/ops/ops.h"
+#include "native/ops/reductions.h"
 
 namespace dlt {
 namespace {
@@ -53,6 +54,22 @@ void multiply_floats(T* a, int64_t n) {
   }
 }
 
+// Running results of a reduction whose bits do not depend on the order of its elements.
+template <class BODY, class T>
+void reduce_along(T* a, int64_t n) {
+  typename BODY::word state[BODY::members];
+  BODY::start(state);
+  for (int64_t i = 0; i < n; ++i) {
+    BODY::step(state, a[i], i);
+    a[i] = BODY::end(state);
+  }
+}
+template <class T>
+void extremes(Scan op, T* a, int64_t n) {
+  if (op == Scan::maximum) reduce_along<reductions::largest<T>>(a, n);
+  else reduce_along<reductions::smallest<T>>(a, n);
+}
+
 struct Work {
   Scan op;
   int type;
@@ -61,6 +78,13 @@ struct Work {
 };
 
 void scan_row(const Work& work, char* row) {
+  if (work.op == Scan::maximum || work.op == Scan::minimum) {
+    switch (work.type) {
+      case type_float64: return extremes(work.op, reinterpret_cast<double*>(row), work.n);
+      case type_uint64: return extremes(work.op, reinterpret_cast<uint64_t*>(row), work.n);
+      default: return extremes(work.op, reinterpret_cast<int64_t*>(row), work.n);
+    }
+  }
   const bool sum = work.op == Scan::sum;
   auto* const integers = reinterpret_cast<uint64_t*>(row);
   auto* const floats = reinterpret_cast<double*>(row);

@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Comparison of whole tensors, within tolerances or exactly: isclose, allclose, array_equal. No loops here."""
+
+from .._core.convert import asarray
+from . import elementwise as ops
+from . import reductions
+from .dtypes import isdtype
+from .promotion import result_type
+
+__all__ = ["allclose", "array_equal", "isclose"]
+
+_INEXACT = ("real floating", "complex floating")
+
+
+def _pair(a, b):
+    """Both operands as tensors. A float beside a tensor of floats has its dtype, and else float64 or complex128."""
+    if not isinstance(a, (int, float, complex)):
+        a = asarray(a)
+    if not isinstance(b, (int, float, complex)):
+        b = asarray(b)
+    return _tensor(a, b), _tensor(b, a)
+
+
+def _tensor(x, other):
+    if not isinstance(x, (float, complex)):
+        return asarray(x)
+    if not isinstance(other, (int, float, complex)) and isdtype(other.dtype, _INEXACT):
+        return asarray(x, dtype=result_type(other, x), device=other.device)
+    return asarray(x, dtype="complex128" if isinstance(x, complex) else "float64")
+
+
+def _both_nan(a, b):
+    """Where both elements are NaN; None for dtypes without NaN."""
+    if not (isdtype(a.dtype, _INEXACT) and isdtype(b.dtype, _INEXACT)):
+        return None
+    return ops.logical_and(ops.isnan(a), ops.isnan(b))
+
+
+def isclose(a, b, /, rtol=1e-05, atol=1e-08, equal_nan=False, *, out=None):
+    """Test which elements of two tensors are equal within a tolerance: ``abs(a - b) <= atol + rtol * abs(b)``.
+
+    The tolerance is computed in float64. Infinities are close to themselves only.
+
+    Parameters
+    ----------
+    a, b : array_like or number
+        Tensors, objects that support DLPack, or numbers; they broadcast.
+    rtol : float, default 1e-05
+        Tolerance as a part of the absolute value of `b`.
+    atol : float, default 1e-08
+        Tolerance beside that.
+    equal_nan : bool, default False
+        Take NaN as close to NaN.
+    out : array_like, optional
+        Writable tensor of bool of the shape of the result; overwritten and returned.
+
+    Returns
+    -------
+    Tensor
+        Of dtype bool. `out`, when it is given.
+
+    Raises
+    ------
+    TypeError
+        An operand is not a tensor or a number, or there is no common dtype.
+    ValueError
+        The shapes do not broadcast, or `out` is read-only or has another shape.
+
+    See Also
+    --------
+    allclose : One answer for all elements.
+
+    Notes
+    -----
+    NumPy: ``numpy.isclose``.
+
+    Examples
+    --------
+    >>> dl.isclose(dl.asarray([1.0, 100.0, dl.nan]), dl.asarray([1.000001, 101.0, dl.nan]))
+    Tensor([ True, False, False], shape=(3,), device=cpu, dtype=bool)
+    """
+    a, b = _pair(a, b)
+    same = ops.equal(a, b)
+    if equal_nan and (both := _both_nan(a, b)) is not None:
+        same = ops.logical_or(same, both)
+    wide = [x.astype("complex128" if isdtype(x.dtype, "complex floating") else "float64", copy=False) for x in (a, b)]
+    size = ops.abs(wide[1])
+    near = ops.less_equal(ops.abs(ops.subtract(*wide)), ops.add(ops.multiply(size, float(rtol)), float(atol)))
+    return ops.logical_or(same, ops.logical_and(near, ops.isfinite(size)), out=out)
+
+
+def allclose(a, b, /, rtol=1e-05, atol=1e-08, equal_nan=False):
+    """Test whether all elements of two tensors are equal within a tolerance, as `isclose` has it.
+
+    Parameters
+    ----------
+    a, b : array_like or number
+        Tensors, objects that support DLPack, or numbers; they broadcast.
+    rtol : float, default 1e-05
+        Tolerance as a part of the absolute value of `b`.
+    atol : float, default 1e-08
+        Tolerance beside that.
+    equal_nan : bool, default False
+        Take NaN as close to NaN.
+
+    Returns
+    -------
+    bool
+        True also when there are no elements.
+
+    Raises
+    ------
+    TypeError
+        An operand is not a tensor or a number, or there is no common dtype.
+    ValueError
+        The shapes do not broadcast.
+    DeviceError
+        An operand is not on the host.
+
+    See Also
+    --------
+    isclose : An answer for each element.
+    array_equal : Without a tolerance.
+
+    Notes
+    -----
+    NumPy: ``numpy.allclose``.
+
+    Examples
+    --------
+    >>> dl.allclose(dl.asarray([1.0, 2.0]), dl.asarray([1.000001, 2.0]))
+    True
+    >>> dl.allclose(dl.asarray([1.0, 2.0]), dl.asarray([1.1, 2.0]))
+    False
+    """
+    return bool(reductions.all(reductions.host_tensor(isclose(a, b, rtol, atol, equal_nan), "allclose")))
+
+
+def array_equal(a, b, /, equal_nan=False):
+    """Test whether two tensors have the same shape and equal elements.
+
+    Parameters
+    ----------
+    a, b : array_like or number
+        Tensors, objects that support DLPack, or numbers. Their dtypes may differ; values are compared.
+    equal_nan : bool, default False
+        Take NaN as equal to NaN.
+
+    Returns
+    -------
+    bool
+        False when the shapes differ: nothing is broadcast.
+
+    Raises
+    ------
+    TypeError
+        An operand is not a tensor or a number, or there is no common dtype.
+    DeviceError
+        An operand is not on the host.
+
+    See Also
+    --------
+    allclose : With a tolerance.
+
+    Notes
+    -----
+    NumPy: ``numpy.array_equal``.
+
+    Examples
+    --------
+    >>> dl.array_equal(dl.asarray([1, 2]), dl.asarray([1.0, 2.0]))
+    True
+    >>> dl.array_equal(dl.asarray([1, 1]), dl.asarray(1))
+    False
+    """
+    a, b = _pair(a, b)
+    if a.shape != b.shape:
+        return False
+    same = ops.equal(a, b)
+    if equal_nan and (both := _both_nan(a, b)) is not None:
+        same = ops.logical_or(same, both)
+    return bool(reductions.all(reductions.host_tensor(same, "array_equal")))

@@ -1,0 +1,352 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What NumPy and SciPy have beyond the array API's reductions: ptp, average, logsumexp, softmax. No loops here."""
+
+from .._core.convert import asarray
+from .._core.types import DTYPES
+from . import elementwise as ops
+from . import reductions
+from .casting import where
+from .dtypes import isdtype
+from .manipulation import _axes, broadcast_to, permute_dims, reshape
+from .nan_reductions import written
+from .promotion import result_type
+
+__all__ = ["average", "log_softmax", "logsumexp", "ptp", "softmax"]
+
+
+def _read(x, axis, func):
+    """The tensor on the host, and its dimensions to reduce."""
+    x = reductions.host_tensor(x, func)
+    return x, tuple(range(x.ndim)) if axis is None else tuple(_axes(axis, x.ndim, func))
+
+
+def _float64_of(x, func):
+    """The elements as float64, and the float dtype of a result: float32 for bool and integers."""
+    if not isdtype(x.dtype, ("bool", "integral", "real floating")):
+        raise TypeError(f"{func}: not defined for {x.dtype}; it takes bool, integers, floats")
+    return x.astype("float64", copy=False), x.dtype if isdtype(x.dtype, "real floating") else DTYPES["float32"]
+
+
+def _finished(made, dtype, out, func):
+    """The result in its dtype, or `out` after it was written there."""
+    made = made.astype(dtype, copy=False)
+    return made if out is None else written(made, out, func)
+
+
+def ptp(x, /, *, axis=None, keepdims=False, out=None):
+    """Return the range of the elements: the greatest less the least.
+
+    Integers wrap. The result is NaN where an element is NaN.
+
+    Parameters
+    ----------
+    x : array_like
+        Tensor, or any object that supports DLPack: integers, floats.
+    axis : int or tuple of int, optional
+        Dimensions to reduce; None means all of them.
+    keepdims : bool, default False
+        Keep reduced dimensions, with one element each.
+    out : array_like, optional
+        Writable tensor of the shape of the result; overwritten and returned.
+
+    Returns
+    -------
+    Tensor
+        Of the dtype of `x`. `out`, when it is given.
+
+    Raises
+    ------
+    TypeError
+        `x` is not a tensor, or its dtype is not supported.
+    IndexError
+        `axis` is out of range.
+    ValueError
+        `axis` names a dimension twice, there is no element, or `out` is read-only or has another shape.
+    DeviceError
+        `x` is not on the host.
+
+    See Also
+    --------
+    max : The greatest element.
+    min : The least element.
+
+    Notes
+    -----
+    NumPy: ``numpy.ptp``.
+
+    Examples
+    --------
+    >>> dl.ptp(dl.asarray([[4, 9], [7, 1]]), axis=1)
+    Tensor([5, 6], shape=(2,), device=cpu, dtype=int64)
+    """
+    x, axes = _read(x, axis, "ptp")
+    if not isdtype(x.dtype, ("integral", "real floating")):
+        raise TypeError(f"ptp: not defined for {x.dtype}; it takes integers, floats")
+    if any(x.shape[k] == 0 for k in axes):
+        raise ValueError(f"ptp: a tensor of shape {x.shape} has no elements there, and ptp of none is not defined")
+    made = ops.subtract(
+        reductions.max(x, axis=axes, keepdims=keepdims), reductions.min(x, axis=axes, keepdims=keepdims)
+    )
+    return _finished(made, x.dtype, out, "ptp")
+
+
+def _weights_of(x, axes, axis, weights):
+    """Weights that broadcast to `x`: of its shape, or of the extents along the dimensions in `axis`."""
+    weights = reductions.host_tensor(weights, "average")
+    if weights.shape == x.shape:
+        return weights
+    if axis is None:
+        raise TypeError(
+            f"average: weights have shape {weights.shape} and x has {x.shape}; name the axis of the weights"
+        )
+    if weights.shape != tuple(x.shape[k] for k in axes):
+        raise ValueError(
+            f"average: weights have shape {weights.shape}; expected {x.shape}, or {tuple(x.shape[k] for k in axes)} "
+            f"for axis {axis}"
+        )
+    weights = permute_dims(weights, sorted(range(len(axes)), key=axes.__getitem__))
+    return reshape(weights, [x.shape[k] if k in axes else 1 for k in range(x.ndim)])
+
+
+def average(x, /, *, axis=None, weights=None, returned=False, keepdims=False, out=None):
+    """Return the weighted average of the elements, or their mean when there are no weights.
+
+    Weighted sums are computed in float64: each product is rounded, and their sum is exact and rounded once.
+
+    Parameters
+    ----------
+    x : array_like
+        Tensor, or any object that supports DLPack: bool, integers, floats, complex.
+    axis : int or tuple of int, optional
+        Dimensions to reduce; None means all of them.
+    weights : array_like, optional
+        Of the shape of `x`, or of its extents along the dimensions in `axis`.
+    returned : bool, default False
+        Return the sums of the weights, too.
+    keepdims : bool, default False
+        Keep reduced dimensions, with one element each.
+    out : array_like, optional
+        Writable tensor of the shape of the average; overwritten and returned.
+
+    Returns
+    -------
+    Tensor
+        Of the common dtype of `x` and `weights`; float32 when both are integers or bools. `out`, when it is given.
+        A tuple of that and the sums of the weights, broadcast to its shape, when `returned` is True.
+
+    Raises
+    ------
+    TypeError
+        An argument is not a tensor, its dtype is not supported, or `axis` is missing beside weights of another shape.
+    IndexError
+        `axis` is out of range.
+    ValueError
+        `weights` or `out` has another shape, `out` is read-only, or `axis` names a dimension twice.
+    ZeroDivisionError
+        Weights sum to 0.
+    DeviceError
+        A tensor is not on the host.
+
+    See Also
+    --------
+    mean : Average without weights.
+
+    Notes
+    -----
+    NumPy: ``numpy.average``.
+
+    Examples
+    --------
+    >>> dl.average(dl.asarray([1.0, 2.0, 4.0]), weights=dl.asarray([1, 1, 2]))
+    Tensor(2.75, shape=(), device=cpu, dtype=float32)
+    """
+    x, axes = _read(x, axis, "average")
+    if weights is None:
+        made = reductions.mean(x, axis=axes, keepdims=keepdims)
+        dtype = made.dtype
+        count = 1
+        for k in axes:
+            count *= x.shape[k]
+        total = asarray(count).astype(dtype)
+    else:
+        weights = _weights_of(x, axes, axis, weights)
+        dtype = result_type(x, weights)
+        if not isdtype(dtype, ("real floating", "complex floating")):
+            dtype = DTYPES["float32"]
+        wide = "complex128" if isdtype(dtype, "complex floating") else "float64"
+        weights = broadcast_to(weights.astype(wide), x.shape)
+        total = reductions.sum(weights, axis=axes, keepdims=keepdims)
+        if reductions.any(ops.equal(total, 0)):
+            raise ZeroDivisionError(f"average: weights of shape {weights.shape} sum to 0; expected another sum")
+        made = ops.divide(reductions.sum(ops.multiply(x.astype(wide), weights), axis=axes, keepdims=keepdims), total)
+        total = total.astype(dtype)
+    made = _finished(made, dtype, out, "average")
+    return (made, broadcast_to(total, made.shape).copy()) if returned else made
+
+
+def logsumexp(x, /, *, axis=None, keepdims=False, out=None):
+    """Return the logarithm of the sum of the exponentials of the elements, without overflow.
+
+    Elements of -inf count as 0: of none but them, or of no element, the result is -inf. It is inf where one is inf, and
+    NaN where one is NaN.
+
+    Parameters
+    ----------
+    x : array_like
+        Tensor, or any object that supports DLPack: bool, integers, floats.
+    axis : int or tuple of int, optional
+        Dimensions to reduce; None means all of them.
+    keepdims : bool, default False
+        Keep reduced dimensions, with one element each.
+    out : array_like, optional
+        Writable tensor of the shape of the result; overwritten and returned.
+
+    Returns
+    -------
+    Tensor
+        Of the dtype of `x`; of bool and integers float32. `out`, when it is given.
+
+    Raises
+    ------
+    TypeError
+        `x` is not a tensor, or its dtype is not supported.
+    IndexError
+        `axis` is out of range.
+    ValueError
+        `axis` names a dimension twice, or `out` is read-only or has another shape.
+    DeviceError
+        `x` is not on the host.
+
+    See Also
+    --------
+    logaddexp : The same of two operands.
+
+    Notes
+    -----
+    SciPy: ``scipy.special.logsumexp``. Computed in float64 as ``m + log1p(sum(exp(x - m)) - 1)``, where `m` is the
+    greatest element; the sum, less the 1 that `m` adds to it, is exact and rounded once.
+
+    Examples
+    --------
+    >>> dl.logsumexp(dl.asarray([1000.0, 1000.0]))
+    Tensor(1000.6932, shape=(), device=cpu, dtype=float32)
+    """
+    x, axes = _read(x, axis, "logsumexp")
+    wide, dtype = _float64_of(x, "logsumexp")
+    greatest = reductions.max(wide, axis=axes, keepdims=True, initial=-float("inf"))
+    greatest = where(ops.isfinite(greatest), greatest, 0.0)
+    rest = _rest(ops.exp(ops.subtract(wide, greatest)), axes)
+    made = ops.add(ops.log1p(rest), greatest)
+    if not keepdims:
+        made = reshape(made, [made.shape[k] for k in range(x.ndim) if k not in axes])
+    return _finished(made, dtype, out, "logsumexp")
+
+
+def _rest(exponentials, axes):
+    """The sum of exponentials less 1, exact and rounded once."""
+    return reductions.sum(exponentials, axis=axes, keepdims=True, initial=-1.0)
+
+
+def _less_greatest(wide, axes):
+    """Elements less the greatest one along dimensions: NaN where that is not finite."""
+    return ops.subtract(wide, reductions.max(wide, axis=axes, keepdims=True, initial=-float("inf")))
+
+
+def softmax(x, /, *, axis=None, out=None):
+    """Return the exponentials of the elements, divided by their sum.
+
+    Results along `axis` are NaN where an element is NaN or inf, or where all are -inf.
+
+    Parameters
+    ----------
+    x : array_like
+        Tensor, or any object that supports DLPack: bool, integers, floats.
+    axis : int or tuple of int, optional
+        Dimensions whose elements sum to 1; None means all of them.
+    out : array_like, optional
+        Writable tensor of the shape of `x`; overwritten and returned.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and dtype of `x`; of bool and integers float32. `out`, when it is given.
+
+    Raises
+    ------
+    TypeError
+        `x` is not a tensor, or its dtype is not supported.
+    IndexError
+        `axis` is out of range.
+    ValueError
+        `axis` names a dimension twice, or `out` is read-only or has another shape.
+    DeviceError
+        `x` is not on the host.
+
+    See Also
+    --------
+    log_softmax : The logarithm of this.
+
+    Notes
+    -----
+    SciPy: ``scipy.special.softmax``. Computed in float64, with an exact sum.
+
+    Examples
+    --------
+    >>> dl.softmax(dl.asarray([5.0, 5.0, -dl.inf]))
+    Tensor([0.5, 0.5, 0. ], shape=(3,), device=cpu, dtype=float32)
+    """
+    x, axes = _read(x, axis, "softmax")
+    wide, dtype = _float64_of(x, "softmax")
+    made = ops.exp(_less_greatest(wide, axes))
+    made = ops.divide(made, reductions.sum(made, axis=axes, keepdims=True))
+    return _finished(made, dtype, out, "softmax")
+
+
+def log_softmax(x, /, *, axis=None, out=None):
+    """Return the logarithm of `softmax`, without underflow.
+
+    Results along `axis` are NaN where an element is NaN or inf, or where all are -inf.
+
+    Parameters
+    ----------
+    x : array_like
+        Tensor, or any object that supports DLPack: bool, integers, floats.
+    axis : int or tuple of int, optional
+        Dimensions whose exponentials sum to 1; None means all of them.
+    out : array_like, optional
+        Writable tensor of the shape of `x`; overwritten and returned.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and dtype of `x`; of bool and integers float32. `out`, when it is given.
+
+    Raises
+    ------
+    TypeError
+        `x` is not a tensor, or its dtype is not supported.
+    IndexError
+        `axis` is out of range.
+    ValueError
+        `axis` names a dimension twice, or `out` is read-only or has another shape.
+    DeviceError
+        `x` is not on the host.
+
+    See Also
+    --------
+    softmax : The exponential of this.
+
+    Notes
+    -----
+    SciPy: ``scipy.special.log_softmax``. Computed in float64, as `logsumexp` is.
+
+    Examples
+    --------
+    >>> dl.log_softmax(dl.asarray([1000.0, 0.0]))
+    Tensor([    0., -1000.], shape=(2,), device=cpu, dtype=float32)
+    """
+    x, axes = _read(x, axis, "log_softmax")
+    wide, dtype = _float64_of(x, "log_softmax")
+    less = _less_greatest(wide, axes)
+    made = ops.subtract(less, ops.log1p(_rest(ops.exp(less), axes)))
+    return _finished(made, dtype, out, "log_softmax")
