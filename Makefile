@@ -107,6 +107,15 @@ outside-tests: $(VENV)/peers install
 	$(RUN) -m pip install -q --disable-pip-version-check expecttest # which torch's tests import
 	$(RUN) tools/outside_tests.py $(CHECKOUTS)
 
+# help: make test-array-api SUITE=folder  array-api-tests, from a checkout with its submodule, on our namespace; EXAMPLES=20
+SUITE ?=
+EXAMPLES ?= 20
+.PHONY: test-array-api
+test-array-api: $(VENV)/light install
+	$(RUN) -m pip install -q --disable-pip-version-check pytest-json-report "ndindex>=1.8" "hypothesis>=6.151"
+	cd $(SUITE) && ARRAY_API_TESTS_MODULE=dltensor ARRAY_API_TESTS_VERSION=2025.12 $(abspath $(RUN)) -m pytest \
+	    array_api_tests --max-examples $(EXAMPLES) -q -p no:cacheprovider --disable-warnings --disable-extension linalg
+
 # help: make bench        what exchange, calls, elements, layouts, indexing and products cost beside the peers; pictures in build/bench
 bench: $(VENV)/peers install
 	mkdir -p build/bench
