@@ -71,9 +71,17 @@ cdef inline object operate_alone(int op, object a):
     return operations.element(op, False, operands, <PyObject*>None, False, <PyObject*>None)
 
 
+cdef object _read_once(object x):
+    """A foreign operand as a tensor, for two operations that must see the same elements; anything else as it is."""
+    if type(x) is Tensor or entry_of(x).path in (UNKNOWN, CAPSULE, NONE):
+        return x
+    return operations.assignable(x, None, "divmod")
+
+
 cdef inline object operate_divmod(object a, object b):
     if not is_operand(a) or not is_operand(b):
         return NotImplemented
+    a, b = _read_once(a), _read_once(b)
     return operate(op_floor_divide, a, b, None), operate(op_remainder, a, b, None)
 
 

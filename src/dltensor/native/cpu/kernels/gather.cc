@@ -52,8 +52,8 @@ int64_t check(int64_t* to, const int64_t* from, int64_t n, int64_t size, int64_t
 template <int W>
 void gather(void* to, const void* from, const int64_t* offsets, int64_t n) {
   using U = typename unit<W>::type;
-  auto* out = static_cast<loose_t<U>*>(to);
-  auto* in = static_cast<const loose_t<U>*>(from);
+  loose_t<U>* out = static_cast<loose_t<U>*>(to);
+  const loose_t<U>* in = static_cast<const loose_t<U>*>(from);
   int64_t i = 0;
   for (; i + 4 <= n; i += 4) {
     const U a = in[offsets[i]], b = in[offsets[i + 1]], c = in[offsets[i + 2]], d = in[offsets[i + 3]];
@@ -68,8 +68,8 @@ void gather(void* to, const void* from, const int64_t* offsets, int64_t n) {
 template <int W>
 void scatter(void* to, const void* from, int64_t step, const int64_t* offsets, int64_t n) {
   using U = typename unit<W>::type;
-  auto* out = static_cast<loose_t<U>*>(to);
-  auto* in = static_cast<const loose_t<U>*>(from);
+  loose_t<U>* out = static_cast<loose_t<U>*>(to);
+  const loose_t<U>* in = static_cast<const loose_t<U>*>(from);
   if (step == 0) {
     const U value = in[0];
     for (int64_t i = 0; i < n; ++i) out[offsets[i]] = value;

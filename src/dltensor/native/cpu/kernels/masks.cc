@@ -23,7 +23,7 @@ DLT_FN int lowest(uint64_t word) { return __builtin_ctzll(word); }
 template <int W>
 DLT_FN bool is_set(const void* from, int64_t i, uint64_t bits) {
   if constexpr (W == 16) {
-    const auto* parts = static_cast<const loose_t<uint64_t>*>(from) + 2 * i;
+    const loose_t<uint64_t>* parts = static_cast<const loose_t<uint64_t>*>(from) + 2 * i;
     return ((parts[0] | parts[1]) & bits) != 0;
   } else {
     using U = typename unit<W>::type;
@@ -192,8 +192,8 @@ DLT_FN char* compress_word(char* to, const char* from, uint64_t word) {
   }
 #endif
   using U = typename unit<W>::type;
-  auto* in = reinterpret_cast<const loose_t<U>*>(from);
-  auto* out = reinterpret_cast<loose_t<U>*>(to);
+  const loose_t<U>* in = reinterpret_cast<const loose_t<U>*>(from);
+  loose_t<U>* out = reinterpret_cast<loose_t<U>*>(to);
   for (int i = 0; i < word_bits; ++i, word >>= 1) {
     *out = in[i];
     out += word & 1;
