@@ -30,7 +30,7 @@ ORDER = [
     ["native/opaque"],
     ["_core"],
     ["_ops"],
-    ["checks", "cuda", "debug", "layout", "opaque", "typing"],
+    ["checks", "cuda", "debug", "fft", "layout", "opaque", "typing"],
     ["__init__"],
     ["_tools"],
     ["conformance", "inspection"],
@@ -324,6 +324,7 @@ def test_every_public_name_exists_and_is_documented():
 RAISES_NOTHING = {
     "checks": set(),
     "debug": {"Event", "cached_bytes", "live_blocks", "live_bytes"},
+    "fft": set(),
     "layout": set(),
     "opaque": {"live_arrays"},
     "": {"DataTypeCode", "DeviceType", "Flags", "ConformanceWarning", "DeviceError", "cpu_features", "empty_cache",

@@ -47,6 +47,7 @@ from ._ops.creation import (
     zeros_like,
 )
 from ._ops.dtypes import can_cast, finfo, iinfo, isdtype
+from ._ops.einsum import cross, einsum, kron, outer
 from ._ops.elementwise import *  # noqa: F403  one name per row of ops.h
 from ._ops.elementwise import OPS
 from ._ops.elementwise import __all__ as _OPERATIONS
@@ -92,6 +93,7 @@ e, inf, nan, newaxis, pi = 2.718281828459045, float("inf"), float("nan"), None, 
 conformance = _lazy_module("conformance")
 cuda = _lazy_module("cuda")
 debug = _lazy_module("debug")
+fft = _lazy_module("fft")
 opaque = _lazy_module("opaque")
 # Element types by name: dl.float32, dl.bool, dl.float8_e4m3fn ...
 globals().update(DTYPES)
@@ -134,6 +136,7 @@ __all__ = [
     "conformance",
     "copy",
     "cpu_features",
+    "cross",
     "cuda",
     "cumulative_max",
     "cumulative_min",
@@ -143,11 +146,13 @@ __all__ = [
     "debug",
     "diff",
     "e",
+    "einsum",
     "empty",
     "empty_cache",
     "empty_like",
     "expand_dims",
     "eye",
+    "fft",
     "fill",
     "finfo",
     "flip",
@@ -163,6 +168,7 @@ __all__ = [
     "isclose",
     "isdtype",
     "isin",
+    "kron",
     "layout",
     "linspace",
     "log_softmax",
@@ -187,6 +193,7 @@ __all__ = [
     "ones",
     "ones_like",
     "opaque",
+    "outer",
     "permute_dims",
     "pi",
     "quantile",

@@ -5,7 +5,7 @@
 import builtins
 from typing import Final
 
-from . import checks, conformance, cuda, debug, layout, opaque
+from . import checks, conformance, cuda, debug, fft, layout, opaque
 from ._core import types
 from ._core.convert import asarray, empty, from_dlpack, into, wrap
 from ._core.memory import empty_cache, set_cache_limit
@@ -22,6 +22,7 @@ from ._ops.creation import (
     arange, empty_like, eye, full, full_like, linspace, meshgrid, ones, ones_like, tril, triu, zeros, zeros_like,
 )
 from ._ops.dtypes import can_cast, finfo, iinfo, isdtype
+from ._ops.einsum import cross, einsum, kron, outer
 from ._ops.elementwise import (
     OPS, abs, acos, acosh, add, asin, asinh, atan, atan2, atanh, bitwise_and, bitwise_invert, bitwise_left_shift,
     bitwise_or, bitwise_right_shift, bitwise_xor, ceil, conj, copysign, cos, cosh, div, divide, eq, equal, exp, expm1,
@@ -96,24 +97,24 @@ __all__ = [
     "atan2", "atanh", "average", "bfloat16", "bincount", "bitwise_and", "bitwise_invert", "bitwise_left_shift",
     "bitwise_or", "bitwise_right_shift", "bitwise_xor", "bool", "broadcast_arrays", "broadcast_shapes", "broadcast_to",
     "can_cast", "cast", "ceil", "checks", "clip", "complex128", "complex32", "complex64", "concat", "conformance",
-    "conj", "copy", "copysign", "cos", "cosh", "count_nonzero", "cpu_features", "cuda", "cumulative_max",
-    "cumulative_min", "cumulative_prod", "cumulative_sum", "data_ptr", "debug", "diff", "div", "divide", "e", "empty",
-    "empty_cache", "empty_like", "eq", "equal", "exp", "expand_dims", "expm1", "eye", "fill", "finfo", "flip",
-    "float16", "float32", "float4_e2m1fn", "float64", "float6_e2m3fn", "float6_e3m2fn", "float8_e3m4", "float8_e4m3",
-    "float8_e4m3b11fnuz", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu",
-    "floor", "floor_divide", "fma", "from_dlpack", "full", "full_like", "ge", "gemm", "greater", "greater_equal", "gt",
-    "histogram", "hypot", "iinfo", "imag", "inf", "inspect", "int16", "int2", "int32", "int4", "int64", "int8", "into",
-    "isclose", "isdtype", "isfinite", "isin", "isinf", "isnan", "layout", "le", "less", "less_equal", "linspace", "log",
-    "log10", "log1p", "log2", "log_softmax", "logaddexp", "logical_and", "logical_not", "logical_or", "logical_xor",
-    "logsumexp", "lt", "matmul", "matrix_transpose", "max", "maximum", "maximum_at", "mean", "median", "meshgrid",
-    "min", "minimum", "minimum_at", "moveaxis", "mul", "multiply", "nan", "nanmax", "nanmean", "nanmin", "nanstd",
-    "nansum", "nanvar", "ne", "negative", "newaxis", "nextafter", "nonzero", "not_equal", "num_threads", "ones",
-    "ones_like", "opaque", "permute_dims", "pi", "positive", "pow", "prod", "ptp", "quantile", "rdiv", "real",
-    "reciprocal", "remainder", "repeat", "reshape", "result_type", "roll", "round", "rsub", "searchsorted",
-    "set_cache_limit", "set_num_threads", "sign", "signbit", "sin", "sinh", "softmax", "sort", "sqrt", "square",
-    "squeeze", "stack", "std", "sub", "subtract", "sum", "take", "take_along_axis", "tan", "tanh", "tensordot", "tile",
-    "top_k", "tril", "triu", "trunc", "uint16", "uint2", "uint32", "uint4", "uint64", "uint8", "unique_all",
-    "unique_counts", "unique_inverse", "unique_values", "unstack", "validate", "var", "vecdot", "where", "wrap",
-    "zeros", "zeros_like",
+    "conj", "copy", "copysign", "cos", "cosh", "count_nonzero", "cpu_features", "cross", "cuda", "cumulative_max",
+    "cumulative_min", "cumulative_prod", "cumulative_sum", "data_ptr", "debug", "diff", "div", "divide", "e", "einsum",
+    "empty", "empty_cache", "empty_like", "eq", "equal", "exp", "expand_dims", "expm1", "eye", "fft", "fill", "finfo",
+    "flip", "float16", "float32", "float4_e2m1fn", "float64", "float6_e2m3fn", "float6_e3m2fn", "float8_e3m4",
+    "float8_e4m3", "float8_e4m3b11fnuz", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz",
+    "float8_e8m0fnu", "floor", "floor_divide", "fma", "from_dlpack", "full", "full_like", "ge", "gemm", "greater",
+    "greater_equal", "gt", "histogram", "hypot", "iinfo", "imag", "inf", "inspect", "int16", "int2", "int32", "int4",
+    "int64", "int8", "into", "isclose", "isdtype", "isfinite", "isin", "isinf", "isnan", "kron", "layout", "le", "less",
+    "less_equal", "linspace", "log", "log10", "log1p", "log2", "log_softmax", "logaddexp", "logical_and", "logical_not",
+    "logical_or", "logical_xor", "logsumexp", "lt", "matmul", "matrix_transpose", "max", "maximum", "maximum_at",
+    "mean", "median", "meshgrid", "min", "minimum", "minimum_at", "moveaxis", "mul", "multiply", "nan", "nanmax",
+    "nanmean", "nanmin", "nanstd", "nansum", "nanvar", "ne", "negative", "newaxis", "nextafter", "nonzero", "not_equal",
+    "num_threads", "ones", "ones_like", "opaque", "outer", "permute_dims", "pi", "positive", "pow", "prod", "ptp",
+    "quantile", "rdiv", "real", "reciprocal", "remainder", "repeat", "reshape", "result_type", "roll", "round", "rsub",
+    "searchsorted", "set_cache_limit", "set_num_threads", "sign", "signbit", "sin", "sinh", "softmax", "sort", "sqrt",
+    "square", "squeeze", "stack", "std", "sub", "subtract", "sum", "take", "take_along_axis", "tan", "tanh",
+    "tensordot", "tile", "top_k", "tril", "triu", "trunc", "uint16", "uint2", "uint32", "uint4", "uint64", "uint8",
+    "unique_all", "unique_counts", "unique_inverse", "unique_values", "unstack", "validate", "var", "vecdot", "where",
+    "wrap", "zeros", "zeros_like",
 ]
 # end

@@ -1,0 +1,457 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sums of products by the labels of axes: einsum over pairs of operands, outer, kron and cross. No loops here."""
+
+from functools import lru_cache
+from itertools import combinations
+from math import prod
+
+from .._core.convert import asarray
+from .._core.types import DTYPES
+from .._core.views import as_strided
+from .casting import copy
+from .elementwise import multiply, not_equal, subtract
+from .manipulation import _axis, moveaxis, permute_dims, reshape, stack
+from .matmul import matmul
+from .promotion import result_type
+from .reductions import sum as sum_over
+
+__all__ = ["cross", "einsum", "kron", "outer"]
+
+_BOOL = DTYPES["bool"]
+
+
+def _term(text, ndim, position, subscripts):
+    """The labels of an operand's axes. Those under an ellipsis are counted from the last one: -1, -2, ..."""
+    before, dots, after = text.partition("...")
+    letters = before + after
+    if letters and not (letters.isalpha() and letters.isascii()):
+        raise ValueError(f"einsum: expected letters, commas, '...' and '->', got {subscripts[:80]!r}")
+    hidden = ndim - len(letters)
+    if hidden < 0 or (hidden and not dots):
+        raise ValueError(
+            f"einsum: operand {position} has {ndim} dimensions, but its subscripts are {text!r} in {subscripts[:80]!r}"
+        )
+    return (*before, *range(-hidden, 0), *after)
+
+
+@lru_cache(256)
+def _parse(subscripts, ndims):
+    """The labels of each operand and of the result."""
+    inputs, arrow, output = "".join(subscripts.split()).partition("->")
+    texts = inputs.split(",")
+    if len(texts) != len(ndims):
+        raise ValueError(f"einsum: {subscripts[:80]!r} has {len(texts)} terms, but there are {len(ndims)} operands")
+    terms = [_term(text, ndim, i, subscripts) for i, (text, ndim) in enumerate(zip(texts, ndims, strict=True))]
+    labels = [label for term in terms for label in term]
+    hidden = -min((label for label in labels if isinstance(label, int)), default=0)
+    letters = [label for label in labels if isinstance(label, str)]
+    if not arrow:
+        once = sorted(letter for letter in set(letters) if letters.count(letter) == 1)
+        return terms, (*range(-hidden, 0), *once)
+    named = output.replace("...", "", 1)
+    made = _term(output, len(named) + (hidden if "..." in output else 0), "out", subscripts)
+    if hidden and "..." not in output:
+        raise ValueError(f"einsum: the result of {subscripts[:80]!r} needs '...', because an operand has it")
+    if len(set(made)) != len(made):
+        raise ValueError(f"einsum: the result of {subscripts[:80]!r} has a letter twice")
+    unknown = sorted(set(named) - set(letters))
+    if unknown:
+        raise ValueError(f"einsum: the result of {subscripts[:80]!r} has {unknown[0]!r}, which no operand has")
+    return terms, made
+
+
+def _diagonal(t, labels):
+    """The view of `t` with each label once: a label that is repeated takes the diagonal."""
+    once = tuple(dict.fromkeys(labels))
+    if len(once) == len(labels):
+        return t, labels
+    shape, strides = [], []
+    for label in once:
+        axes = [axis for axis, other in enumerate(labels) if other == label]
+        extents = {t.shape[axis] for axis in axes}
+        if len(extents) > 1:
+            raise ValueError(f"einsum: {label!r} has extents {sorted(extents)} in an operand of shape {t.shape}")
+        shape.append(t.shape[axes[0]])
+        strides.append(sum(t.strides[axis] for axis in axes))
+    return as_strided(t, shape, strides, readonly=t.readonly, func="einsum"), once
+
+
+def _extents(parts):
+    """The extent of each label. Extents of 1 broadcast."""
+    found = {}
+    for t, labels in parts:
+        for label, extent in zip(labels, t.shape, strict=True):
+            old = found.setdefault(label, extent)
+            if old != extent and 1 not in (old, extent):
+                name = "the axes of '...'" if isinstance(label, int) else repr(label)
+                raise ValueError(f"einsum: {name} have extents {old} and {extent}, which do not broadcast")
+            if old == 1:
+                found[label] = extent
+    return found
+
+
+def _without_broadcast(t, labels, extents):
+    """The operand without the axes of extent 1 that broadcast: it is constant along these labels."""
+    kept = [axis for axis, label in enumerate(labels) if t.shape[axis] == extents[label]]
+    if len(kept) == len(labels):
+        return t, labels
+    labels = tuple(labels[axis] for axis in kept)
+    return t[tuple(slice(None) if axis in kept else 0 for axis in range(t.ndim))], labels
+
+
+def _summed(t, labels, kept):
+    """The operand summed over the labels that nothing else needs."""
+    axes = tuple(axis for axis, label in enumerate(labels) if label not in kept)
+    if not axes:
+        return t, labels
+    return sum_over(t, axis=axes, dtype=t.dtype), tuple(label for label in labels if label in kept)
+
+
+def _aligned(t, labels, order):
+    """The operand as a view with an axis for each label of `order`, of extent 1 where it has none."""
+    t = permute_dims(t, [labels.index(label) for label in order if label in labels])
+    return t[tuple(slice(None) if label in labels else None for label in order)]
+
+
+def _pair(first, second, kept, output, out):
+    """The product of two operands, summed over the labels that nothing else needs."""
+    (a, a_labels), (b, b_labels) = (
+        _summed(t, labels, kept | set(other)) for (t, labels), (_, other) in ((first, second), (second, first))
+    )
+    shared = [label for label in a_labels if label in b_labels]
+    inner = [label for label in shared if label not in kept]
+    if not inner:
+        order = [label for label in output if label in a_labels or label in b_labels]
+        order += [label for label in dict.fromkeys(a_labels + b_labels) if label not in order]
+        return multiply(_aligned(a, a_labels, order), _aligned(b, b_labels, order), out=out), tuple(order)
+    last = next((label for label in reversed(output) if label in a_labels or label in b_labels), None)
+    if last in a_labels and last not in shared:  # rows of the result lie along its last label
+        a, a_labels, b, b_labels = b, b_labels, a, a_labels
+    outer = [label for label in output if label in shared]
+    outer += [label for label in shared if label in kept and label not in outer]
+    place = {label: i for i, label in enumerate(output)}
+    rows, columns = (
+        sorted((label for label in labels if label not in shared), key=lambda label: place.get(label, len(place)))
+        for labels in (a_labels, b_labels)
+    )
+    # Axes in the order of memory merge into one without a copy.
+    inner.sort(key=lambda label: -abs(a.strides[a_labels.index(label)]))
+    left = permute_dims(a, [a_labels.index(label) for label in (*outer, *rows, *inner)])
+    right = permute_dims(b, [b_labels.index(label) for label in (*outer, *inner, *columns)])
+    batch, high = left.shape[: len(outer)], left.shape[len(outer) : len(outer) + len(rows)]
+    wide = right.shape[len(outer) + len(inner) :]
+    depth = prod(left.shape[len(outer) + len(rows) :])
+    left, right = reshape(left, (*batch, prod(high), depth)), reshape(right, (*batch, depth, prod(wide)))
+    labels = (*outer, *rows, *columns)
+    if out is not None and labels == output and len(rows) == len(columns) == 1:
+        return matmul(left, right, out), labels
+    return reshape(matmul(left, right), (*batch, *high, *wide)), labels
+
+
+def _cheapest(parts, output, extents):
+    """The pair whose product frees the most elements, and takes the fewest multiplications of these."""
+    if len(parts) == 2:
+        return 0, 1
+    best = None
+    for i, j in combinations(range(len(parts)), 2):
+        a, b = set(parts[i][1]), set(parts[j][1])
+        others = set(output).union(*(labels for k, (_, labels) in enumerate(parts) if k not in (i, j)))
+        made = prod(extents[label] for label in (a | b) & others)
+        freed = made - prod(extents[label] for label in a) - prod(extents[label] for label in b)
+        cost = freed, prod(extents[label] for label in a | b)
+        if best is None or cost < best[0]:
+            best = cost, (i, j)
+    return best[1]
+
+
+def _path(optimize, count):
+    """The path that is given, as a list of tuples of positions; None for the greedy one."""
+    if optimize is True or optimize == "greedy":
+        return None
+    if optimize is False:
+        return [(0, 1)] + [(0, left - 1) for left in range(count - 1, 1, -1)]
+    if not isinstance(optimize, (list, tuple)):
+        raise ValueError(f"einsum: optimize must be True, False, 'greedy' or a path, got {optimize!r}")
+    steps = optimize[1:] if optimize and optimize[0] == "einsum_path" else optimize
+    left = count
+    for step in steps:
+        if not isinstance(step, (list, tuple)) or not step or len(set(step)) != len(step):
+            raise ValueError(f"einsum: a path is a list of tuples of different positions, got {step!r}")
+        if not all(hasattr(place, "__index__") and 0 <= place < left for place in step):
+            raise ValueError(f"einsum: the path has {tuple(step)}, but there are {left} operands at this step")
+        left -= len(step) - 1
+    return [tuple(step) for step in steps]
+
+
+def _contracted(parts, output, extents, path, out):
+    """One operand with the labels of the result, in some order."""
+    steps = iter(path or ())
+    while len(parts) > 1:
+        # After the end of a given path, what is left is multiplied in order.
+        places = next(steps, tuple(range(len(parts)))) if path is not None else _cheapest(parts, output, extents)
+        group = [parts[place] for place in places]
+        parts = [part for place, part in enumerate(parts) if place not in places]
+        others = set(output).union(*(labels for _, labels in parts))
+        made = group[0]
+        for position, part in enumerate(group[1:], 1):
+            kept = others.union(*(labels for _, labels in group[position + 1 :]))
+            final = not parts and position == len(group) - 1
+            made = _pair(made, part, kept, output, out if final else None)
+        parts.append(made)
+    return parts[0]
+
+
+@lru_cache(256)
+def _plan(subscripts, first, second):
+    """How operands of two shapes are one product of matrices without reshaping; None for what takes more.
+
+    Returns whether they change places, and the permutations of both and of the result, each None where it does nothing.
+    """
+    (a, b), output = _parse(subscripts, (len(first), len(second)))
+    extents = [dict(zip(labels, shape, strict=True)) for labels, shape in ((a, first), (b, second))]
+    shared = [label for label in a if label in b]
+    inner = [label for label in shared if label not in output]
+    alone = [label for label in a + b if label not in shared]
+    if len(set(a)) < len(a) or len(set(b)) < len(b) or len(inner) != 1 or len(alone) != 2 or alone[0] not in a:
+        return None
+    if not set(alone) <= set(output) or alone[1] in a or any(extents[0][one] != extents[1][one] for one in shared):
+        return None
+    swapped = output.index(alone[0]) > output.index(alone[1])
+    if swapped:
+        a, b, alone = b, a, alone[::-1]
+    outer = [label for label in output if label in shared]
+    row, column = alone
+    orders = (a, [*outer, row, *inner]), (b, [*outer, *inner, column]), ((*outer, row, column), output)
+    permutations = (tuple(labels.index(label) for label in order) for labels, order in orders)
+    return swapped, *(None if order == tuple(range(len(order))) else order for order in permutations)
+
+
+def einsum(subscripts, /, *operands, out=None, optimize=True):
+    """Sum products of operands over axes with the same letter.
+
+    Each letter of `subscripts` stands for an axis. Axes with one letter have one index; letters that the result does
+    not have are summed over. Pairs of operands are multiplied as matrices, without a copy where their strides allow.
+
+    Parameters
+    ----------
+    subscripts : str
+        A term of letters for each operand, between commas, then ``->`` and the letters of the result. Without ``->``
+        the result has the letters that appear once, sorted. ``...`` stands for further axes, which broadcast. A letter
+        twice in a term takes the diagonal.
+    *operands : array_like
+        Tensors, or any objects that support DLPack. Their dtypes are promoted. Extents of 1 broadcast.
+    out : array_like, optional
+        Writable tensor of the shape and dtype of the result; overwritten and returned.
+    optimize : bool, "greedy" or path, default True
+        Order of the products. True and "greedy" multiply the pair first that frees the most elements, False the first
+        with the second and so on. A path is a list of tuples of positions, as ``numpy.einsum_path`` and opt_einsum
+        return it.
+
+    Returns
+    -------
+    Tensor
+        Of the promoted dtype; integers wrap. A view, if one operand is only rearranged. `out`, when it is given.
+
+    Raises
+    ------
+    ValueError
+        Subscripts, extents, the path or the shape of `out` do not fit; the message names both.
+    TypeError
+        `subscripts` is not a string, there is no common dtype, or `out` has another dtype than the result.
+    DeviceError
+        A tensor is on a device whose operations do not include a sum.
+
+    See Also
+    --------
+    tensordot : Sum over axes by their numbers.
+    matmul : Multiply matrices.
+
+    Examples
+    --------
+    >>> a = dl.asarray([[1.0, 2.0], [3.0, 4.0]])
+    >>> dl.einsum("ij,jk->ik", a, a)
+    Tensor([[ 7., 10.],
+            [15., 22.]], shape=(2, 2), device=cpu, dtype=float32)
+    >>> dl.einsum("ii", a).item(), dl.einsum("...ij->...ji", a).tolist()
+    (5.0, [[1.0, 3.0], [2.0, 4.0]])
+    """
+    if not isinstance(subscripts, str):
+        raise TypeError(f"einsum: subscripts must be a string, got {type(subscripts).__qualname__}")
+    tensors = [asarray(x) for x in operands]
+    if len(tensors) == 2 and out is None and optimize is True:
+        a, b = tensors
+        plan = _plan(subscripts, a.shape, b.shape)
+        if plan is not None and a.dtype != _BOOL and b.dtype != _BOOL:
+            swapped, left, right, back = plan
+            a, b = (b, a) if swapped else (a, b)
+            made = matmul(a if left is None else permute_dims(a, left), b if right is None else permute_dims(b, right))
+            return made if back is None else permute_dims(made, back)
+    terms, output = _parse(subscripts, tuple(t.ndim for t in tensors))
+    path = _path(optimize, len(tensors))
+    dtype = tensors[0].dtype if len(tensors) == 1 else result_type(*(t.dtype for t in tensors))
+    parts = [_diagonal(x, labels) for x, labels in zip(tensors, terms, strict=True)]
+    extents = _extents(parts)
+    target = _target(out, tuple(extents[label] for label in output), dtype)
+    # Sums of logical ands are counted: True unless the number is 0.
+    work = DTYPES["int64"] if dtype == _BOOL and (len(parts) > 1 or len(parts[0][1]) > len(output)) else dtype
+    parts = [_without_broadcast(t if t.dtype == work else t.astype(work), labels, extents) for t, labels in parts]
+    direct = target if dtype == work else None
+    t, labels = _contracted(parts, output, extents, path, direct)
+    if len(parts) > 1 and t is direct:
+        return out
+    if len(parts) == 1 and target is not None:  # a view, which `out` may overlap
+        t = copy(t)
+    t, labels = _summed(t, labels, set(output))
+    made = permute_dims(t, [labels.index(label) for label in output])
+    if work != dtype:
+        made = not_equal(made, 0)
+    return made if target is None else copy(made, out)
+
+
+def _target(out, shape, dtype):
+    """`out` as a tensor of the shape and dtype of the result, or None."""
+    if out is None:
+        return None
+    target = asarray(out)
+    if target.shape != shape:
+        raise ValueError(f"einsum: out has shape {target.shape}, the result has {shape}")
+    if target.dtype != dtype:
+        raise TypeError(f"einsum: out is {target.dtype}, the result is {dtype}")
+    if target.readonly:
+        raise ValueError("einsum: out is read-only")
+    return target
+
+
+def outer(x1, x2, /):
+    """Multiply every element of one vector with every element of another.
+
+    Parameters
+    ----------
+    x1 : array_like
+        Of shape ``(m,)``.
+    x2 : array_like
+        Of shape ``(n,)``. The dtypes are promoted.
+
+    Returns
+    -------
+    Tensor
+        Of shape ``(m, n)``.
+
+    Raises
+    ------
+    ValueError
+        An operand is not one-dimensional.
+    TypeError
+        The dtypes have no common dtype.
+
+    See Also
+    --------
+    kron : The same for any number of dimensions, in blocks.
+
+    Notes
+    -----
+    Array API 2025.12: ``linalg.outer``.
+
+    Examples
+    --------
+    >>> dl.outer(dl.asarray([1, 2]), dl.asarray([3, 4, 5]))
+    Tensor([[ 3,  4,  5],
+            [ 6,  8, 10]], shape=(2, 3), device=cpu, dtype=int64)
+    """
+    a, b = asarray(x1), asarray(x2)
+    if a.ndim != 1 or b.ndim != 1:
+        raise ValueError(f"outer: expected vectors, but x1 has shape {a.shape} and x2 has shape {b.shape}")
+    return multiply(a[:, None], b[None, :])
+
+
+def kron(a, b, /):
+    """Return the Kronecker product: a block of `b` times each element of `a`.
+
+    Parameters
+    ----------
+    a : array_like
+        Tensor, or any object that supports DLPack.
+    b : array_like
+        The same. The dtypes are promoted; the operand with fewer dimensions gets leading ones of extent 1.
+
+    Returns
+    -------
+    Tensor
+        Each extent is the product of those of `a` and `b`.
+
+    Raises
+    ------
+    TypeError
+        The dtypes have no common dtype.
+
+    See Also
+    --------
+    outer : The product of vectors, with an axis for each.
+
+    Examples
+    --------
+    >>> dl.kron(dl.asarray([1, 10]), dl.asarray([[1, 2], [3, 4]]))
+    Tensor([[ 1,  2, 10, 20],
+            [ 3,  4, 30, 40]], shape=(2, 4), device=cpu, dtype=int64)
+    """
+    a, b = asarray(a), asarray(b)
+    ndim = max(a.ndim, b.ndim)
+    high, low = ((1,) * (ndim - x.ndim) + x.shape for x in (a, b))
+    made = multiply(
+        reshape(a, tuple(size for extent in high for size in (extent, 1))),
+        reshape(b, tuple(size for extent in low for size in (1, extent))),
+    )
+    return reshape(made, tuple(x * y for x, y in zip(high, low, strict=True)))
+
+
+def cross(x1, x2, /, *, axis=-1):
+    """Return the cross product of vectors with three elements.
+
+    Parameters
+    ----------
+    x1 : array_like
+        Of a numeric dtype, with three elements along `axis`.
+    x2 : array_like
+        The same. The dtypes are promoted, and the other dimensions broadcast.
+    axis : int, default -1
+        Dimension of the vectors. At least 0 only when both operands have the same number of dimensions.
+
+    Returns
+    -------
+    Tensor
+        Of the broadcast shape.
+
+    Raises
+    ------
+    ValueError
+        There are not three elements along `axis`, or the shapes do not broadcast.
+    IndexError
+        `axis` is out of range.
+    TypeError
+        An operand is bool, or the dtypes have no common dtype.
+
+    See Also
+    --------
+    vecdot : The dot product of vectors.
+
+    Notes
+    -----
+    Array API 2025.12: ``linalg.cross``.
+
+    Examples
+    --------
+    >>> dl.cross(dl.asarray([1, 0, 0]), dl.asarray([0, 1, 0]))
+    Tensor([0, 0, 1], shape=(3,), device=cpu, dtype=int64)
+    """
+    a, b = asarray(x1), asarray(x2)
+    ndim = min(a.ndim, b.ndim)
+    place = _axis(axis, ndim, "cross") - ndim
+    if axis >= 0 and a.ndim != b.ndim:
+        raise IndexError(f"cross: axis {axis} of shapes {a.shape} and {b.shape} is ambiguous; count it from the end")
+    if a.shape[place] != 3 or b.shape[place] != 3:
+        raise ValueError(f"cross: expected 3 elements along axis {axis}, but x1 has shape {a.shape}, x2 {b.shape}")
+    a, b = moveaxis(a, place, -1), moveaxis(b, place, -1)
+    parts = [
+        subtract(multiply(a[..., i], b[..., j]), multiply(a[..., j], b[..., i])) for i, j in ((1, 2), (2, 0), (0, 1))
+    ]
+    return moveaxis(stack(parts, axis=-1), -1, place)

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The library that computes Fourier transforms: which one, and its three transforms of NumPy arrays. No tensors."""
+
+import importlib
+import os
+from collections.abc import Callable
+from typing import NamedTuple
+
+from .._ops.promotion import num_threads
+
+# The fastest first.
+LIBRARIES = ("ducc0", "scipy", "numpy")
+# Smaller arrays take one thread: waking others costs more than the transform.
+_THREADED = 1 << 16
+
+
+class Backend(NamedTuple):
+    """A library and its transforms of an array along axes; of the real ones, the last axis is halved."""
+
+    name: str
+    complex_to_complex: Callable  # (array, axes, forward, norm)
+    real_to_complex: Callable  # (array, axes, forward, norm)
+    complex_to_real: Callable  # (array, axes, size of the last axis in the result, forward, norm)
+
+
+def _threads(array):
+    return num_threads() if array.size >= _THREADED else 1
+
+
+def _from_ducc0(library):
+    # ducc0's argument inorm: 0 leaves the result, 1 divides by sqrt(n), 2 by n.
+    scale = {
+        (True, "backward"): 0,
+        (True, "ortho"): 1,
+        (True, "forward"): 2,
+        (False, "backward"): 2,
+        (False, "ortho"): 1,
+        (False, "forward"): 0,
+    }
+    c2c, r2c, c2r = library.c2c, library.r2c, library.c2r
+
+    def complex_to_complex(array, axes, forward, norm):
+        return c2c(array, axes, forward, scale[forward, norm], nthreads=_threads(array))
+
+    def real_to_complex(array, axes, forward, norm):
+        return r2c(array, axes, forward, scale[forward, norm], nthreads=_threads(array))
+
+    def complex_to_real(array, axes, size, forward, norm):
+        return c2r(array, axes, size, forward, scale[forward, norm], nthreads=_threads(array))
+
+    return Backend("ducc0", complex_to_complex, real_to_complex, complex_to_real)
+
+
+def _from_functions(name, library, options):
+    """The transforms of a library whose functions have NumPy's names. `options` gives further keywords."""
+
+    def complex_to_complex(array, axes, forward, norm):
+        if len(axes) == 1:
+            function = library.fft if forward else library.ifft
+            return function(array, axis=axes[0], norm=norm, **options(array))
+        function = library.fftn if forward else library.ifftn
+        return function(array, axes=axes, norm=norm, **options(array))
+
+    def real_to_complex(array, axes, forward, norm):
+        if len(axes) == 1:
+            function = library.rfft if forward else library.ihfft
+            return function(array, axis=axes[0], norm=norm, **options(array))
+        return library.rfftn(array, axes=axes, norm=norm, **options(array))
+
+    def complex_to_real(array, axes, size, forward, norm):
+        if len(axes) == 1:
+            function = library.hfft if forward else library.irfft
+            return function(array, size, axis=axes[0], norm=norm, **options(array))
+        sizes = [*(array.shape[axis] for axis in axes[:-1]), size]
+        return library.irfftn(array, sizes, axes=axes, norm=norm, **options(array))
+
+    return Backend(name, complex_to_complex, real_to_complex, complex_to_real)
+
+
+def _load(name):
+    """The backend over a library; ImportError without it."""
+    library = importlib.import_module(f"{name}.fft")
+    if name == "ducc0":
+        return _from_ducc0(library)
+    if name == "scipy":
+        return _from_functions(name, library, lambda array: {"workers": _threads(array)})
+    return _from_functions(name, library, lambda array: {})
+
+
+_chosen = None
+
+
+def find():
+    """Return the backend: the fastest installed library, or the one that ``DLTENSOR_FFT`` names.
+
+    It is chosen once, when it is first needed.
+
+    Raises
+    ------
+    ImportError
+        No library, or not the selected one, is installed.
+    ValueError
+        ``DLTENSOR_FFT`` names another library.
+    """
+    global _chosen
+    if _chosen is not None:
+        return _chosen
+    selected = os.environ.get("DLTENSOR_FFT", "")
+    if selected and selected not in LIBRARIES:
+        raise ValueError(f"fft: DLTENSOR_FFT must be one of {', '.join(LIBRARIES)}, got {selected[:40]!r}")
+    failures = []
+    for name in (selected,) if selected else LIBRARIES:
+        try:
+            _chosen = _load(name)
+        except ImportError as error:
+            failures.append(error)
+        else:
+            return _chosen
+    what = f"DLTENSOR_FFT selects {selected}, which is" if selected else "ducc0, SciPy and NumPy are"
+    raise ImportError(
+        f"fft: {what} not installed; install the extra: pip install 'dltensor[fft]' brings SciPy", name=selected or None
+    ) from failures[0]

@@ -1,0 +1,880 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The functions of ``dl.fft``: checks, cropping and padding, frequencies and shifts. The library computes."""
+
+from .._core.convert import asarray
+from .._core.types import DTYPES, DeviceError, as_dtype
+from .._core.views import move_for, on_host
+from .._ops.creation import arange, zeros
+from .._ops.dtypes import isdtype
+from .._ops.elementwise import divide
+from .._ops.manipulation import _axes, _axis, concat, roll
+from ._backends import find
+
+_FLOAT32, _FLOAT64, _COMPLEX64, _COMPLEX128 = (
+    DTYPES[name] for name in ("float32", "float64", "complex64", "complex128")
+)
+# The real and the complex dtype of the transform of elements of a dtype.
+_REAL_OF = {_FLOAT32: _FLOAT32, _FLOAT64: _FLOAT64, _COMPLEX64: _FLOAT32, _COMPLEX128: _FLOAT64}
+_COMPLEX_OF = {_FLOAT32: _COMPLEX64, _FLOAT64: _COMPLEX128, _COMPLEX64: _COMPLEX64, _COMPLEX128: _COMPLEX128}
+# What is computed in float32: there the library has no transform.
+_NARROW = ("float16", "bfloat16")
+_NORMS = ("backward", "ortho", "forward")
+
+
+def _operand(where, x, *, real=False):
+    """A host tensor of one of the four dtypes that the libraries transform."""
+    x = asarray(x)
+    if not on_host(x):
+        raise DeviceError(f'{where}: computed on the host only, but x is on {x.device}; pass x.to("cpu")')
+    dtype = x.dtype
+    if dtype not in _REAL_OF:
+        if not (isdtype(dtype, ("bool", "integral")) or dtype.name in _NARROW):
+            raise TypeError(f"{where}: no transform of {dtype}; convert it with astype() to a float or complex dtype")
+        return x.astype(_FLOAT32)
+    if real and _REAL_OF[dtype] != dtype:
+        raise TypeError(f"{where}: x must be real, got {dtype}; take dl.real(x), or a transform of complex elements")
+    return x
+
+
+def _check_norm(where, norm):
+    if norm not in _NORMS:
+        raise ValueError(f"{where}: norm must be one of {', '.join(_NORMS)}, got {norm!r}")
+
+
+def _size(where, name, n):
+    """A number of elements to transform, which is at least 1."""
+    try:
+        n = n.__index__()
+    except AttributeError:
+        raise TypeError(f"{where}: {name} must be an integer, got {n!r}") from None
+    if n < 1:
+        raise ValueError(f"{where}: {name} must be at least 1, got {n}")
+    return n
+
+
+def _sizes(where, x, s, axes):
+    """The axes of a transform and how many elements along each; -1 for all that there are."""
+    if s is not None and axes is None and len(s) > x.ndim:
+        raise ValueError(f"{where}: s has {len(s)} sizes, but x has {x.ndim} dimensions")
+    if axes is None:
+        axes = range(0 if s is None else x.ndim - len(s), x.ndim)
+    axes = _axes(tuple(axes), x.ndim, where)
+    if s is not None and len(s) != len(axes):
+        raise ValueError(f"{where}: s has {len(s)} sizes for {len(axes)} axes")
+    sizes = [-1] * len(axes) if s is None else [one if one == -1 else _size(where, "s", one) for one in s]
+    return axes, sizes
+
+
+def _fitted(where, x, axes, sizes):
+    """`x` cropped, as a view, or padded with zeros to the sizes along the axes; -1 leaves an axis as it is."""
+    if x.size and sizes.count(-1) == len(sizes):
+        return x
+    shape = list(x.shape)
+    for axis, size in zip(axes, sizes, strict=True):
+        if size >= 0:
+            shape[axis] = size
+        elif shape[axis] == 0:
+            raise ValueError(f"{where}: x of shape {x.shape} has no element along axis {axis}")
+    shape = tuple(shape)
+    if shape == x.shape:
+        return x
+    x = x[tuple(slice(0, size) for size in shape)]
+    if shape == x.shape:
+        return x
+    made = zeros(shape, dtype=x.dtype)
+    made[tuple(slice(0, size) for size in x.shape)] = x
+    return made
+
+
+def _tensor(array, dtype):
+    """The tensor over an array of the library, which only NumPy before 2.0 gives in another dtype."""
+    made = asarray(array)
+    return made if made.dtype == dtype else made.astype(dtype)
+
+
+def _complex(where, x, axes, sizes, norm, forward):
+    _check_norm(where, norm)
+    x = _fitted(where, x, axes, sizes)
+    dtype = _COMPLEX_OF[x.dtype]
+    library = find()
+    if not axes:  # a transform over no axis is the identity
+        return x.astype(dtype)
+    if x.size == 0:
+        return zeros(x.shape, dtype=dtype)
+    return _tensor(library.complex_to_complex(x.numpy(), axes, forward, norm), dtype)
+
+
+def _halved(where, x, axes, sizes, norm, forward):
+    """Real to complex; the last of the axes keeps n // 2 + 1 elements."""
+    _check_norm(where, norm)
+    if not axes:
+        raise ValueError(f"{where}: expected at least one axis, got none")
+    x = _fitted(where, x, axes, sizes)
+    dtype = _COMPLEX_OF[x.dtype]
+    library = find()
+    if x.size == 0:
+        shape = list(x.shape)
+        shape[axes[-1]] = shape[axes[-1]] // 2 + 1
+        return zeros(tuple(shape), dtype=dtype)
+    return _tensor(library.real_to_complex(x.numpy(), axes, forward, norm), dtype)
+
+
+def _doubled(where, x, axes, sizes, norm, forward):
+    """Complex to real; the last of the axes has n // 2 + 1 elements and becomes n."""
+    _check_norm(where, norm)
+    if not axes:
+        raise ValueError(f"{where}: expected at least one axis, got none")
+    size = sizes[-1] if sizes[-1] >= 0 else 2 * (x.shape[axes[-1]] - 1)
+    if size < 1:
+        raise ValueError(
+            f"{where}: x of shape {x.shape} has {x.shape[axes[-1]]} elements along axis {axes[-1]}, which give {size}; "
+            f"pass the size of the result as {'s' if where.endswith('n') else 'n'}"
+        )
+    x = _fitted(where, x, axes, [*sizes[:-1], size // 2 + 1])
+    dtype = _REAL_OF[x.dtype]
+    library = find()
+    if x.size == 0:
+        shape = list(x.shape)
+        shape[axes[-1]] = size
+        return zeros(tuple(shape), dtype=dtype)
+    x = x.astype(_COMPLEX_OF[x.dtype], copy=False)
+    return _tensor(library.complex_to_real(x.numpy(), axes, size, forward, norm), dtype)
+
+
+def _one(where, x, n, axis):
+    """The axis of a transform along one, and its size, as lists."""
+    if n is None and axis == -1 and x.ndim:
+        return [x.ndim - 1], [-1]
+    return [_axis(axis, x.ndim, where)], [-1 if n is None else _size(where, "n", n)]
+
+
+def backend():
+    """Return the name of the library that computes Fourier transforms.
+
+    It is the first that is installed of ducc0, SciPy and NumPy, or the one that the environment variable
+    ``DLTENSOR_FFT`` names. It is chosen when it is first needed.
+
+    Returns
+    -------
+    str
+        "ducc0", "scipy" or "numpy".
+
+    Raises
+    ------
+    ImportError
+        No library, or not the selected one, is installed; the extra ``fft`` brings SciPy.
+    ValueError
+        ``DLTENSOR_FFT`` names something else.
+
+    Examples
+    --------
+    >>> dl.fft.backend() in ("ducc0", "scipy", "numpy")
+    True
+    """
+    return find().name
+
+
+def fft(x, /, *, n=None, axis=-1, norm="backward"):
+    """Compute the discrete Fourier transform along one axis.
+
+    Parameters
+    ----------
+    x : array_like
+        Tensor on the host, or any object that supports DLPack. bool, integers, float16 and bfloat16 are converted to
+        float32.
+    n : int, optional
+        Number of elements to transform: `x` is cropped, or padded with zeros. By default all along `axis`.
+    axis : int, default -1
+        Dimension to transform.
+    norm : {"backward", "ortho", "forward"}, default "backward"
+        Division of the result: by 1, by the square root of the number of transformed elements, or by that number.
+
+    Returns
+    -------
+    Tensor
+        Of dtype complex128 for float64 and complex128, else complex64.
+
+    Raises
+    ------
+    ValueError
+        There is nothing to transform, `n` is less than 1, or `norm` is unknown.
+    IndexError
+        `axis` is out of range.
+    TypeError
+        The dtype has no transform, or `n` is not an integer.
+    DeviceError
+        `x` is not on the host; the message names ``.to("cpu")``.
+    ImportError
+        No library is installed; the extra ``fft`` brings SciPy.
+
+    See Also
+    --------
+    ifft : Compute the inverse.
+
+    Notes
+    -----
+    Array API 2025.12: ``fft.fft``.
+
+    Examples
+    --------
+    >>> dl.real(dl.fft.fft(dl.asarray([1.0, 2.0, 3.0, 2.0])))
+    Tensor([ 8., -2.,  0., -2.], shape=(4,), device=cpu, dtype=float32)
+    """
+    x = _operand("fft", x)
+    return _complex("fft", x, *_one("fft", x, n, axis), norm, True)
+
+
+def ifft(x, /, *, n=None, axis=-1, norm="backward"):
+    """Compute the inverse discrete Fourier transform along one axis.
+
+    Parameters
+    ----------
+    x : array_like
+        Tensor on the host, or any object that supports DLPack. bool, integers, float16 and bfloat16 are converted to
+        float32.
+    n : int, optional
+        Number of elements to transform: `x` is cropped, or padded with zeros. By default all along `axis`.
+    axis : int, default -1
+        Dimension to transform.
+    norm : {"backward", "ortho", "forward"}, default "backward"
+        Division of the result: by the number of transformed elements, by its square root, or by 1.
+
+    Returns
+    -------
+    Tensor
+        Of dtype complex128 for float64 and complex128, else complex64.
+
+    Raises
+    ------
+    ValueError
+        There is nothing to transform, `n` is less than 1, or `norm` is unknown.
+    IndexError
+        `axis` is out of range.
+    TypeError
+        The dtype has no transform, or `n` is not an integer.
+    DeviceError
+        `x` is not on the host; the message names ``.to("cpu")``.
+    ImportError
+        No library is installed; the extra ``fft`` brings SciPy.
+
+    See Also
+    --------
+    fft : Compute the transform.
+
+    Notes
+    -----
+    Array API 2025.12: ``fft.ifft``.
+
+    Examples
+    --------
+    >>> dl.real(dl.fft.ifft(dl.asarray([4.0, 0.0, 0.0, 0.0])))
+    Tensor([1., 1., 1., 1.], shape=(4,), device=cpu, dtype=float32)
+    """
+    x = _operand("ifft", x)
+    return _complex("ifft", x, *_one("ifft", x, n, axis), norm, False)
+
+
+def fftn(x, /, *, s=None, axes=None, norm="backward"):
+    """Compute the discrete Fourier transform along several axes.
+
+    Parameters
+    ----------
+    x : array_like
+        Tensor on the host, or any object that supports DLPack. bool, integers, float16 and bfloat16 are converted to
+        float32.
+    s : sequence of int, optional
+        Number of elements to transform along each of `axes`: `x` is cropped, or padded with zeros. -1, and the default,
+        stand for all.
+    axes : sequence of int, optional
+        Dimensions to transform, each once. By default the last ``len(s)``, or all without `s`.
+    norm : {"backward", "ortho", "forward"}, default "backward"
+        Division of the result: by 1, by the square root of the number of transformed elements, or by that number.
+
+    Returns
+    -------
+    Tensor
+        Of dtype complex128 for float64 and complex128, else complex64.
+
+    Raises
+    ------
+    ValueError
+        There is nothing to transform, a size is less than 1, an axis is named twice, or `norm` is unknown.
+    IndexError
+        An axis is out of range.
+    TypeError
+        The dtype has no transform, or `s` is not a sequence of integers.
+    DeviceError
+        `x` is not on the host; the message names ``.to("cpu")``.
+    ImportError
+        No library is installed; the extra ``fft`` brings SciPy.
+
+    See Also
+    --------
+    ifftn : Compute the inverse.
+
+    Notes
+    -----
+    Array API 2025.12: ``fft.fftn``.
+
+    Examples
+    --------
+    >>> dl.real(dl.fft.fftn(dl.ones((2, 3))))
+    Tensor([[6., 0., 0.],
+            [0., 0., 0.]], shape=(2, 3), device=cpu, dtype=float32)
+    """
+    x = _operand("fftn", x)
+    return _complex("fftn", x, *_sizes("fftn", x, s, axes), norm, True)
+
+
+def ifftn(x, /, *, s=None, axes=None, norm="backward"):
+    """Compute the inverse discrete Fourier transform along several axes.
+
+    Parameters
+    ----------
+    x : array_like
+        Tensor on the host, or any object that supports DLPack. bool, integers, float16 and bfloat16 are converted to
+        float32.
+    s : sequence of int, optional
+        Number of elements to transform along each of `axes`: `x` is cropped, or padded with zeros. -1, and the default,
+        stand for all.
+    axes : sequence of int, optional
+        Dimensions to transform, each once. By default the last ``len(s)``, or all without `s`.
+    norm : {"backward", "ortho", "forward"}, default "backward"
+        Division of the result: by the number of transformed elements, by its square root, or by 1.
+
+    Returns
+    -------
+    Tensor
+        Of dtype complex128 for float64 and complex128, else complex64.
+
+    Raises
+    ------
+    ValueError
+        There is nothing to transform, a size is less than 1, an axis is named twice, or `norm` is unknown.
+    IndexError
+        An axis is out of range.
+    TypeError
+        The dtype has no transform, or `s` is not a sequence of integers.
+    DeviceError
+        `x` is not on the host; the message names ``.to("cpu")``.
+    ImportError
+        No library is installed; the extra ``fft`` brings SciPy.
+
+    See Also
+    --------
+    fftn : Compute the transform.
+
+    Notes
+    -----
+    Array API 2025.12: ``fft.ifftn``.
+
+    Examples
+    --------
+    >>> dl.real(dl.fft.ifftn(dl.asarray([[4.0, 0.0], [0.0, 0.0]])))
+    Tensor([[1., 1.],
+            [1., 1.]], shape=(2, 2), device=cpu, dtype=float32)
+    """
+    x = _operand("ifftn", x)
+    return _complex("ifftn", x, *_sizes("ifftn", x, s, axes), norm, False)
+
+
+def rfft(x, /, *, n=None, axis=-1, norm="backward"):
+    """Compute the discrete Fourier transform of real elements along one axis.
+
+    Parameters
+    ----------
+    x : array_like
+        Real tensor on the host, or any object that supports DLPack. bool, integers, float16 and bfloat16 are
+        converted to float32.
+    n : int, optional
+        Number of elements to transform: `x` is cropped, or padded with zeros. By default all along `axis`.
+    axis : int, default -1
+        Dimension to transform.
+    norm : {"backward", "ortho", "forward"}, default "backward"
+        Division of the result: by 1, by the square root of the number of transformed elements, or by that number.
+
+    Returns
+    -------
+    Tensor
+        Of dtype complex128 for float64 and complex128, else complex64, with ``n // 2 + 1`` elements along `axis`.
+
+    Raises
+    ------
+    ValueError
+        There is nothing to transform, `n` is less than 1, or `norm` is unknown.
+    IndexError
+        `axis` is out of range.
+    TypeError
+        `x` is complex, the dtype has no transform, or `n` is not an integer.
+    DeviceError
+        `x` is not on the host; the message names ``.to("cpu")``.
+    ImportError
+        No library is installed; the extra ``fft`` brings SciPy.
+
+    See Also
+    --------
+    irfft : Compute the inverse.
+
+    Notes
+    -----
+    Array API 2025.12: ``fft.rfft``.
+
+    Examples
+    --------
+    >>> dl.real(dl.fft.rfft(dl.asarray([1.0, 2.0, 3.0, 2.0])))
+    Tensor([ 8., -2.,  0.], shape=(3,), device=cpu, dtype=float32)
+    """
+    x = _operand("rfft", x, real=True)
+    return _halved("rfft", x, *_one("rfft", x, n, axis), norm, True)
+
+
+def irfft(x, /, *, n=None, axis=-1, norm="backward"):
+    """Compute the inverse of `rfft`: real elements from the first half of a Hermitian spectrum.
+
+    Parameters
+    ----------
+    x : array_like
+        Tensor on the host, or any object that supports DLPack. bool, integers, float16 and bfloat16 are converted to
+        float32.
+    n : int, optional
+        Number of elements of the result along `axis`, of which `x` has the first ``n // 2 + 1``; it is cropped, or
+        padded with zeros. By default ``2 * (x.shape[axis] - 1)``.
+    axis : int, default -1
+        Dimension to transform.
+    norm : {"backward", "ortho", "forward"}, default "backward"
+        Division of the result: by the number of transformed elements, by its square root, or by 1.
+
+    Returns
+    -------
+    Tensor
+        Of dtype float64 for complex128 and float64, else float32.
+
+    Raises
+    ------
+    ValueError
+        There is nothing to transform, `n` is less than 1, or `norm` is unknown.
+    IndexError
+        `axis` is out of range.
+    TypeError
+        The dtype has no transform, or `n` is not an integer.
+    DeviceError
+        `x` is not on the host; the message names ``.to("cpu")``.
+    ImportError
+        No library is installed; the extra ``fft`` brings SciPy.
+
+    See Also
+    --------
+    rfft : Compute the transform.
+
+    Notes
+    -----
+    Array API 2025.12: ``fft.irfft``.
+
+    Examples
+    --------
+    >>> dl.fft.irfft(dl.asarray([8.0, -2.0, 0.0]))
+    Tensor([1., 2., 3., 2.], shape=(4,), device=cpu, dtype=float32)
+    """
+    x = _operand("irfft", x)
+    return _doubled("irfft", x, *_one("irfft", x, n, axis), norm, False)
+
+
+def rfftn(x, /, *, s=None, axes=None, norm="backward"):
+    """Compute the discrete Fourier transform of real elements along several axes.
+
+    Parameters
+    ----------
+    x : array_like
+        Real tensor on the host, or any object that supports DLPack. bool, integers, float16 and bfloat16 are
+        converted to float32.
+    s : sequence of int, optional
+        Number of elements to transform along each of `axes`: `x` is cropped, or padded with zeros. -1, and the default,
+        stand for all.
+    axes : sequence of int, optional
+        Dimensions to transform, each once. By default the last ``len(s)``, or all without `s`.
+    norm : {"backward", "ortho", "forward"}, default "backward"
+        Division of the result: by 1, by the square root of the number of transformed elements, or by that number.
+
+    Returns
+    -------
+    Tensor
+        Of dtype complex128 for float64 and complex128, else complex64, with ``n // 2 + 1`` elements along the last
+        of the axes.
+
+    Raises
+    ------
+    ValueError
+        There is nothing to transform, a size is less than 1, an axis is named twice, or `norm` is unknown.
+    IndexError
+        An axis is out of range.
+    TypeError
+        `x` is complex, the dtype has no transform, or `s` is not a sequence of integers.
+    DeviceError
+        `x` is not on the host; the message names ``.to("cpu")``.
+    ImportError
+        No library is installed; the extra ``fft`` brings SciPy.
+
+    See Also
+    --------
+    irfftn : Compute the inverse.
+
+    Notes
+    -----
+    Array API 2025.12: ``fft.rfftn``.
+
+    Examples
+    --------
+    >>> dl.fft.rfftn(dl.ones((2, 4))).shape
+    (2, 3)
+    >>> dl.real(dl.fft.rfftn(dl.ones((2, 4))))
+    Tensor([[8., 0., 0.],
+            [0., 0., 0.]], shape=(2, 3), device=cpu, dtype=float32)
+    """
+    x = _operand("rfftn", x, real=True)
+    return _halved("rfftn", x, *_sizes("rfftn", x, s, axes), norm, True)
+
+
+def irfftn(x, /, *, s=None, axes=None, norm="backward"):
+    """Compute the inverse of `rfftn`: real elements from the first half of a Hermitian spectrum.
+
+    Parameters
+    ----------
+    x : array_like
+        Tensor on the host, or any object that supports DLPack. bool, integers, float16 and bfloat16 are converted to
+        float32.
+    s : sequence of int, optional
+        Number of elements of the result along each of `axes`: `x` is cropped, or padded with zeros. -1, and the
+        default, stand for all, and for ``2 * (m - 1)`` of `m` elements along the last of the axes.
+    axes : sequence of int, optional
+        Dimensions to transform, each once. By default the last ``len(s)``, or all without `s`.
+    norm : {"backward", "ortho", "forward"}, default "backward"
+        Division of the result: by the number of transformed elements, by its square root, or by 1.
+
+    Returns
+    -------
+    Tensor
+        Of dtype float64 for complex128 and float64, else float32.
+
+    Raises
+    ------
+    ValueError
+        There is nothing to transform, a size is less than 1, an axis is named twice, or `norm` is unknown.
+    IndexError
+        An axis is out of range.
+    TypeError
+        The dtype has no transform, or `s` is not a sequence of integers.
+    DeviceError
+        `x` is not on the host; the message names ``.to("cpu")``.
+    ImportError
+        No library is installed; the extra ``fft`` brings SciPy.
+
+    See Also
+    --------
+    rfftn : Compute the transform.
+
+    Notes
+    -----
+    Array API 2025.12: ``fft.irfftn``.
+
+    Examples
+    --------
+    >>> dl.fft.irfftn(dl.asarray([[8.0, 0.0, 0.0], [0.0, 0.0, 0.0]]))
+    Tensor([[1., 1., 1., 1.],
+            [1., 1., 1., 1.]], shape=(2, 4), device=cpu, dtype=float32)
+    """
+    x = _operand("irfftn", x)
+    return _doubled("irfftn", x, *_sizes("irfftn", x, s, axes), norm, False)
+
+
+def hfft(x, /, *, n=None, axis=-1, norm="backward"):
+    """Compute the real discrete Fourier transform of elements whose second half is the conjugate of the first.
+
+    Parameters
+    ----------
+    x : array_like
+        Tensor on the host, or any object that supports DLPack. bool, integers, float16 and bfloat16 are converted to
+        float32.
+    n : int, optional
+        Number of elements of the result along `axis`, of which `x` has the first ``n // 2 + 1``; it is cropped, or
+        padded with zeros. By default ``2 * (x.shape[axis] - 1)``.
+    axis : int, default -1
+        Dimension to transform.
+    norm : {"backward", "ortho", "forward"}, default "backward"
+        Division of the result: by 1, by the square root of the number of transformed elements, or by that number.
+
+    Returns
+    -------
+    Tensor
+        Of dtype float64 for complex128 and float64, else float32.
+
+    Raises
+    ------
+    ValueError
+        There is nothing to transform, `n` is less than 1, or `norm` is unknown.
+    IndexError
+        `axis` is out of range.
+    TypeError
+        The dtype has no transform, or `n` is not an integer.
+    DeviceError
+        `x` is not on the host; the message names ``.to("cpu")``.
+    ImportError
+        No library is installed; the extra ``fft`` brings SciPy.
+
+    See Also
+    --------
+    ihfft : Compute the inverse.
+
+    Notes
+    -----
+    Array API 2025.12: ``fft.hfft``.
+
+    Examples
+    --------
+    >>> dl.fft.hfft(dl.asarray([1.0, 2.0, 3.0]))
+    Tensor([ 8., -2.,  0., -2.], shape=(4,), device=cpu, dtype=float32)
+    """
+    x = _operand("hfft", x)
+    return _doubled("hfft", x, *_one("hfft", x, n, axis), norm, True)
+
+
+def ihfft(x, /, *, n=None, axis=-1, norm="backward"):
+    """Compute the inverse of `hfft`: the first half of the inverse transform of real elements.
+
+    Parameters
+    ----------
+    x : array_like
+        Real tensor on the host, or any object that supports DLPack. bool, integers, float16 and bfloat16 are
+        converted to float32.
+    n : int, optional
+        Number of elements to transform: `x` is cropped, or padded with zeros. By default all along `axis`.
+    axis : int, default -1
+        Dimension to transform.
+    norm : {"backward", "ortho", "forward"}, default "backward"
+        Division of the result: by the number of transformed elements, by its square root, or by 1.
+
+    Returns
+    -------
+    Tensor
+        Of dtype complex128 for float64 and complex128, else complex64, with ``n // 2 + 1`` elements along `axis`.
+
+    Raises
+    ------
+    ValueError
+        There is nothing to transform, `n` is less than 1, or `norm` is unknown.
+    IndexError
+        `axis` is out of range.
+    TypeError
+        `x` is complex, the dtype has no transform, or `n` is not an integer.
+    DeviceError
+        `x` is not on the host; the message names ``.to("cpu")``.
+    ImportError
+        No library is installed; the extra ``fft`` brings SciPy.
+
+    See Also
+    --------
+    hfft : Compute the transform.
+
+    Notes
+    -----
+    Array API 2025.12: ``fft.ihfft``.
+
+    Examples
+    --------
+    >>> dl.real(dl.fft.ihfft(dl.asarray([8.0, -2.0, 0.0, -2.0])))
+    Tensor([1., 2., 3.], shape=(3,), device=cpu, dtype=float32)
+    """
+    x = _operand("ihfft", x, real=True)
+    return _halved("ihfft", x, *_one("ihfft", x, n, axis), norm, False)
+
+
+def _spacing(where, n, d, dtype):
+    """The checked arguments of a function of frequencies: n, n times d, and the dtype."""
+    n = _size(where, "n", n)
+    dtype = _FLOAT32 if dtype is None else as_dtype(dtype, where)
+    if not isdtype(dtype, "real floating"):
+        raise TypeError(f"{where}: dtype must be real floating, got {dtype}")
+    try:
+        width = n * float(d)
+    except TypeError:
+        raise TypeError(f"{where}: d must be a number, got {d!r}") from None
+    if width == 0:
+        raise ValueError(f"{where}: d must not be 0, got {d!r}")
+    return n, width, dtype
+
+
+def fftfreq(n, /, *, d=1.0, dtype=None, device=None):
+    """Return the frequencies of the elements of `fft`: 0, the positive, then the negative.
+
+    Parameters
+    ----------
+    n : int
+        Number of transformed elements.
+    d : float, default 1.0
+        Distance between them; frequencies are in cycles per its unit.
+    dtype : dtype_like, optional
+        Real dtype of the result; by default float32.
+    device : device_like, default "cpu"
+        Device of the tensor.
+
+    Returns
+    -------
+    Tensor
+        Of shape ``(n,)``: integers divided by ``n * d`` in float64, rounded once.
+
+    Raises
+    ------
+    ValueError
+        `n` is less than 1, or `d` is 0.
+    TypeError
+        `n` is not an integer, `d` not a number, or `dtype` not real floating.
+    DeviceError
+        The device is not available.
+
+    See Also
+    --------
+    fftshift : Bring frequency 0 to the middle.
+
+    Notes
+    -----
+    Array API 2025.12: ``fft.fftfreq``.
+
+    Examples
+    --------
+    >>> dl.fft.fftfreq(5, d=0.5)
+    Tensor([ 0. ,  0.4,  0.8, -0.8, -0.4],
+           shape=(5,), device=cpu, dtype=float32)
+    """
+    n, width, dtype = _spacing("fftfreq", n, d, dtype)
+    places = concat([arange((n + 1) // 2, dtype=_FLOAT64), arange(-(n // 2), 0, dtype=_FLOAT64)])
+    return move_for("fftfreq", divide(places, width).astype(dtype, copy=False), device)
+
+
+def rfftfreq(n, /, *, d=1.0, dtype=None, device=None):
+    """Return the frequencies of the elements of `rfft`: from 0 up.
+
+    Parameters
+    ----------
+    n : int
+        Number of transformed elements.
+    d : float, default 1.0
+        Distance between them; frequencies are in cycles per its unit.
+    dtype : dtype_like, optional
+        Real dtype of the result; by default float32.
+    device : device_like, default "cpu"
+        Device of the tensor.
+
+    Returns
+    -------
+    Tensor
+        Of shape ``(n // 2 + 1,)``: integers divided by ``n * d`` in float64, rounded once.
+
+    Raises
+    ------
+    ValueError
+        `n` is less than 1, or `d` is 0.
+    TypeError
+        `n` is not an integer, `d` not a number, or `dtype` not real floating.
+    DeviceError
+        The device is not available.
+
+    See Also
+    --------
+    fftshift : Bring frequency 0 to the middle.
+
+    Notes
+    -----
+    Array API 2025.12: ``fft.rfftfreq``.
+
+    Examples
+    --------
+    >>> dl.fft.rfftfreq(5, d=0.5)
+    Tensor([0. , 0.4, 0.8], shape=(3,), device=cpu, dtype=float32)
+    """
+    n, width, dtype = _spacing("rfftfreq", n, d, dtype)
+    places = arange(n // 2 + 1, dtype=_FLOAT64)
+    return move_for("rfftfreq", divide(places, width).astype(dtype, copy=False), device)
+
+
+def fftshift(x, /, *, axes=None):
+    """Shift frequency 0 to the middle.
+
+    Parameters
+    ----------
+    x : array_like
+        Tensor, or any object that supports DLPack, of any dtype.
+    axes : int or sequence of int, optional
+        Dimensions to shift; by default all.
+
+    Returns
+    -------
+    Tensor
+        A copy of the shape and dtype of `x`.
+
+    Raises
+    ------
+    ValueError
+        An axis is named twice.
+    IndexError
+        An axis is out of range.
+    TypeError
+        An axis is not an integer.
+
+    See Also
+    --------
+    ifftshift : Shift it back.
+
+    Notes
+    -----
+    Array API 2025.12: ``fft.fftshift``.
+
+    Examples
+    --------
+    >>> dl.fft.fftshift(dl.fft.fftfreq(5))
+    Tensor([-0.4, -0.2,  0. ,  0.2,  0.4],
+           shape=(5,), device=cpu, dtype=float32)
+    """
+    x = asarray(x)
+    axes = tuple(range(x.ndim)) if axes is None else tuple(_axes(axes, x.ndim, "fftshift"))
+    return roll(x, tuple(x.shape[axis] // 2 for axis in axes), axis=axes)
+
+
+def ifftshift(x, /, *, axes=None):
+    """Shift frequency 0 from the middle to the beginning.
+
+    Parameters
+    ----------
+    x : array_like
+        Tensor, or any object that supports DLPack, of any dtype.
+    axes : int or sequence of int, optional
+        Dimensions to shift; by default all.
+
+    Returns
+    -------
+    Tensor
+        A copy of the shape and dtype of `x`.
+
+    Raises
+    ------
+    ValueError
+        An axis is named twice.
+    IndexError
+        An axis is out of range.
+    TypeError
+        An axis is not an integer.
+
+    See Also
+    --------
+    fftshift : Shift it to the middle.
+
+    Notes
+    -----
+    Array API 2025.12: ``fft.ifftshift``.
+
+    Examples
+    --------
+    >>> dl.fft.ifftshift(dl.arange(5))
+    Tensor([2, 3, 4, 0, 1], shape=(5,), device=cpu, dtype=int64)
+    """
+    x = asarray(x)
+    axes = tuple(range(x.ndim)) if axes is None else tuple(_axes(axes, x.ndim, "ifftshift"))
+    return roll(x, tuple(-(x.shape[axis] // 2) for axis in axes), axis=axes)
