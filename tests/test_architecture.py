@@ -30,7 +30,7 @@ ORDER = [
     ["native/opaque"],
     ["_core"],
     ["_ops"],
-    ["checks", "cuda", "debug", "fft", "layout", "opaque", "typing"],
+    ["checks", "cuda", "debug", "fft", "layout", "opaque", "random", "typing"],
     ["__init__"],
     ["_tools"],
     ["conformance", "inspection"],
@@ -327,6 +327,7 @@ RAISES_NOTHING = {
     "fft": set(),
     "layout": set(),
     "opaque": {"live_arrays"},
+    "random": set(),
     "": {"DataTypeCode", "DeviceType", "Flags", "ConformanceWarning", "DeviceError", "cpu_features", "empty_cache",
          "inspect", "num_threads"},
 }  # fmt: skip

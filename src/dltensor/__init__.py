@@ -95,6 +95,7 @@ cuda = _lazy_module("cuda")
 debug = _lazy_module("debug")
 fft = _lazy_module("fft")
 opaque = _lazy_module("opaque")
+random = _lazy_module("random")
 # Element types by name: dl.float32, dl.bool, dl.float8_e4m3fn ...
 globals().update(DTYPES)
 
@@ -198,6 +199,7 @@ __all__ = [
     "pi",
     "quantile",
     "ptp",
+    "random",
     "repeat",
     "reshape",
     "result_type",

@@ -5,7 +5,7 @@
 import builtins
 from typing import Final
 
-from . import checks, conformance, cuda, debug, fft, layout, opaque
+from . import checks, conformance, cuda, debug, fft, layout, opaque, random
 from ._core import types
 from ._core.convert import asarray, empty, from_dlpack, into, wrap
 from ._core.memory import empty_cache, set_cache_limit
@@ -110,11 +110,11 @@ __all__ = [
     "mean", "median", "meshgrid", "min", "minimum", "minimum_at", "moveaxis", "mul", "multiply", "nan", "nanmax",
     "nanmean", "nanmin", "nanstd", "nansum", "nanvar", "ne", "negative", "newaxis", "nextafter", "nonzero", "not_equal",
     "num_threads", "ones", "ones_like", "opaque", "outer", "permute_dims", "pi", "positive", "pow", "prod", "ptp",
-    "quantile", "rdiv", "real", "reciprocal", "remainder", "repeat", "reshape", "result_type", "roll", "round", "rsub",
-    "searchsorted", "set_cache_limit", "set_num_threads", "sign", "signbit", "sin", "sinh", "softmax", "sort", "sqrt",
-    "square", "squeeze", "stack", "std", "sub", "subtract", "sum", "take", "take_along_axis", "tan", "tanh",
-    "tensordot", "tile", "top_k", "tril", "triu", "trunc", "uint16", "uint2", "uint32", "uint4", "uint64", "uint8",
-    "unique_all", "unique_counts", "unique_inverse", "unique_values", "unstack", "validate", "var", "vecdot", "where",
-    "wrap", "zeros", "zeros_like",
+    "quantile", "random", "rdiv", "real", "reciprocal", "remainder", "repeat", "reshape", "result_type", "roll",
+    "round", "rsub", "searchsorted", "set_cache_limit", "set_num_threads", "sign", "signbit", "sin", "sinh", "softmax",
+    "sort", "sqrt", "square", "squeeze", "stack", "std", "sub", "subtract", "sum", "take", "take_along_axis", "tan",
+    "tanh", "tensordot", "tile", "top_k", "tril", "triu", "trunc", "uint16", "uint2", "uint32", "uint4", "uint64",
+    "uint8", "unique_all", "unique_counts", "unique_inverse", "unique_values", "unstack", "validate", "var", "vecdot",
+    "where", "wrap", "zeros", "zeros_like",
 ]
 # end

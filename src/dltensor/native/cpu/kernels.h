@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "native/ops/ops.h"
+#include "native/ops/philox.h"
 #include "native/ops/reductions.h"
 #include "native/cpu/dtype.h"
 
@@ -116,6 +117,20 @@ struct SortLoops {
   void (*bounds)(int64_t* out, const void* sorted, int64_t size, const void* keys, int64_t n, bool after);
 };
 inline constexpr int64_t most_ranked = 128, rank_room = 64;
+// Distributions. Values of `integers` are of the integer dtypes, all others of the real ones that are computed with.
+#define DLT_DISTRIBUTIONS(X) X(unit) X(uniform) X(normal) X(exponential) X(integers)
+#define DLT_NUMBER(name) draw_##name,
+enum Distribution : int { DLT_DISTRIBUTIONS(DLT_NUMBER) distribution_count };
+#undef DLT_NUMBER
+struct Draw {
+  philox::Sequence sequence;
+  double a, b, below;  // uniform: low, high - low, the largest value below high; normal: mean, std; exponential: -, scale
+  uint64_t low;  // integers: low + 0 ... low + count - 1, of all 2^64 where `count` is 0
+  uint64_t count, reject;  // 2^width % count; width is 64 where a value takes two words, else 32
+};
+// n values to contiguous memory at any address. The first value's words begin at `position`, which is even where each takes
+// two. `wide`, of integers alone: a value takes two words.
+typedef void (*draw_t)(void* out, const Draw& draw, uint64_t position, int64_t n, bool wide);
 
 struct Kernels {
   const char* name;
@@ -124,11 +139,11 @@ struct Kernels {
   loop_t fma_unsigned[computed_types];  // saturating fma: a and b signed, c and out unsigned; at the unsigned type
   real_loop_t real_scalar[real_count][computed_types];
   loop_t casts[cast_modes][type_count][type_count];  // from, to
-  move_t moves[5];                                   // of elements of 1, 2, 4, 8, 16 bytes
+  move_t moves[5];  // of elements of 1, 2, 4, 8, 16 bytes
   void (*stream)(void* to, const void* from, size_t bytes);  // non-temporal stores; `to` is aligned to 64 bytes
   void (*stream_end)();
   check_t check;
-  gather_t gather[5];    // of elements of 1, 2, 4, 8, 16 bytes, as all that follow
+  gather_t gather[5];  // of elements of 1, 2, 4, 8, 16 bytes, as all that follow
   scatter_t scatter[5];
   add_steps_t add_steps;
   scatter_t joins[join_count][computed_types];  // to[offsets[i]] = op(to[offsets[i]], from[i * step]), one after the other
@@ -139,6 +154,7 @@ struct Kernels {
   product_t products[type_count];
   Reducer reducers[reduction_body_count][computed_types];
   SortLoops sorts[4];  // of keys of 1, 2, 4, 8 bytes
+  draw_t draws[distribution_count][computed_types];  // null where a distribution has no values of that dtype
   int64_t blas_work;  // multiplications of float32 and float64 from which a BLAS takes no longer than we do
 };
 

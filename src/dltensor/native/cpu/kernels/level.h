@@ -32,6 +32,7 @@ void fill_products(Kernels* kernels);
 void fill_reductions(Kernels* kernels);
 void fill_exact_sums(Kernels* kernels);  // over what fill_reductions has filled
 void fill_sorts(Kernels* kernels);
+void fill_random(Kernels* kernels);
 void fill_wide(Kernels* kernels);  // over what others have filled
 // `find` looks a symbol of libmvec up.
 void fill_functions(Kernels* kernels, void* (*find)(const char* name));

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+// Random values of one dtype: blocks of words in a buffer that stays in L1, then a loop over it. What a value is made of is in
+// native/ops/philox.h; the loops here give the same bits on every level.
+#include "native/ops/bodies.h"
+#include "native/cpu/kernels/loops.h"
+#include "native/cpu/sizes.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace dlt::DLT_LEVEL {
+namespace {
+
+using philox::Sequence;
+using philox::Words;
+
+constexpr int64_t chunk = 256;  // blocks at a time: 4 KiB
+
+// Lanes of 64 bits, one for each block: the multiplication reads their low halves alone, so words are computed there and the
+// high halves hold anything.
+#if defined(__AVX512F__)
+constexpr int lanes = 8;
+typedef uint64_t lane_t __attribute__((vector_size(64)));
+DLT_FN lane_t widening_product(lane_t a, lane_t b) { return lane_t(_mm512_maskz_mul_epu32(0xff, __m512i(a), __m512i(b))); }
+#elif defined(__AVX2__)
+constexpr int lanes = 4;
+typedef uint64_t lane_t __attribute__((vector_size(32)));
+DLT_FN lane_t widening_product(lane_t a, lane_t b) { return lane_t(_mm256_mul_epu32(__m256i(a), __m256i(b))); }
+#else
+constexpr int lanes = 2;
+typedef uint64_t lane_t __attribute__((vector_size(16)));
+#if defined(__x86_64__)
+DLT_FN lane_t widening_product(lane_t a, lane_t b) { return lane_t(_mm_mul_epu32(__m128i(a), __m128i(b))); }
+#else
+DLT_FN lane_t widening_product(lane_t a, lane_t b) { return (a & 0xffffffff) * (b & 0xffffffff); }
+#endif
+#endif
+// Two groups of lanes at once: one alone would wait for its own multiplications.
+constexpr int64_t step = 2 * lanes;
+
+struct Group {
+  lane_t c0, c1, c2, c3;
+};
+
+DLT_FN Group counters(const Sequence& s, uint64_t number) {
+  lane_t at;
+  for (int k = 0; k < lanes; ++k) at[k] = number + uint64_t(k);
+  return {at, at >> 32, lane_t{} + s.stream, lane_t{} + (s.stream >> 32)};
+}
+DLT_FN Group next(const Group& g, uint64_t key0, uint64_t key1) {
+  const lane_t p = widening_product(g.c0, lane_t{} + philox::multiplier0);
+  const lane_t q = widening_product(g.c2, lane_t{} + philox::multiplier1);
+  return {(q >> 32) ^ (g.c1 ^ key0), q, (p >> 32) ^ (g.c3 ^ key1), p};
+}
+DLT_FN void save(uint32_t* to, const Group& g) {
+  const lane_t low = (g.c0 & 0xffffffff) | g.c1 << 32, high = (g.c2 & 0xffffffff) | g.c3 << 32;
+  for (int k = 0; k < lanes; ++k) {
+    const uint64_t pair[2] = {low[k], high[k]};
+    __builtin_memcpy(to + 4 * k, pair, 16);
+  }
+}
+
+// Blocks `first` ... first + n - 1; up to step - 1 more are written.
+void fill_blocks(uint32_t* to, const Sequence& s, uint64_t first, int64_t n) {
+  for (int64_t i = 0; i < n; i += step) {
+    Group a = counters(s, first + uint64_t(i)), b = counters(s, first + uint64_t(i) + lanes);
+    uint32_t key0 = uint32_t(s.key), key1 = uint32_t(s.key >> 32);
+#pragma GCC unroll 10
+    for (int round = 0; round < philox::rounds; ++round) {
+      a = next(a, key0, key1);
+      b = next(b, key0, key1);
+      key0 += philox::weyl0;
+      key1 += philox::weyl1;
+    }
+    save(to + 4 * i, a);
+    save(to + 4 * i + 4 * lanes, b);
+  }
+}
+
+// Each distribution: the n values of n * words_of words, which begin with a block; n is a multiple of a block's values.
+template <class T>
+constexpr int words_of = sizeof(T) == 8 ? 2 : 1;
+
+template <class T>
+struct unit_values {
+  static void run(void* out, const uint32_t* w, const Draw&, uint64_t, int64_t n) {
+    if constexpr (is_same<T, double>::value) {
+      DLT_EACH write_at<T>(out, i, philox::unit64(w[2 * i], w[2 * i + 1]));
+    } else if constexpr (is_same<T, float>::value) {
+      DLT_EACH write_at<T>(out, i, philox::unit32(w[i]));
+    } else {
+      // As many bits as the significand has, so that nothing is rounded to 1.
+      constexpr int bits = T::mantissa + 1;
+      DLT_EACH write_at<T>(out, i, from<T>(float(int32_t(w[i] >> (32 - bits))) * (1.0f / (1 << bits))));
+    }
+  }
+};
+
+template <class T>
+struct uniform_values {
+  static void run(void* out, const uint32_t* w, const Draw& draw, uint64_t, int64_t n) {
+    const double low = draw.a, range = draw.b;
+    const T below = from<T>(draw.below);
+    DLT_EACH {
+      double part;
+      if constexpr (is_same<T, double>::value) part = philox::unit64(w[2 * i], w[2 * i + 1]);
+      else part = double(int32_t(w[i] >> 1)) * 0x1p-31;
+      const double exact = low + range * part;
+      const T value = from<T>(exact);
+      write_at<T>(out, i, to_double(value) > draw.below ? below : value);
+    }
+  }
+};
+
+template <class T>
+struct normal_values {
+  static void run(void* out, const uint32_t* w, const Draw& draw, uint64_t, int64_t count) {
+    const int64_t n = count / 2;
+    if constexpr (is_same<T, double>::value) {
+      const double mean = draw.a, deviation = draw.b;
+      DLT_EACH {
+        const auto two = philox::normals64(w[4 * i], w[4 * i + 1], w[4 * i + 2], w[4 * i + 3]);
+        write_at<T>(out, 2 * i, mean + deviation * two.cosine);
+        write_at<T>(out, 2 * i + 1, mean + deviation * two.sine);
+      }
+    } else {
+      const float mean = float(draw.a), deviation = float(draw.b);
+      DLT_EACH {
+        const auto two = philox::normals32(w[2 * i], w[2 * i + 1]);
+        write_at<T>(out, 2 * i, from<T>(mean + deviation * two.cosine));
+        write_at<T>(out, 2 * i + 1, from<T>(mean + deviation * two.sine));
+      }
+    }
+  }
+};
+
+template <class T>
+struct exponential_values {
+  static void run(void* out, const uint32_t* w, const Draw& draw, uint64_t, int64_t n) {
+    if constexpr (is_same<T, double>::value) {
+      const double scale = draw.b;
+      DLT_EACH write_at<T>(out, i, scale * philox::exponential64(w[2 * i], w[2 * i + 1]));
+    } else {
+      const float scale = float(draw.b);
+      DLT_EACH write_at<T>(out, i, from<T>(scale * philox::exponential32(w[i])));
+    }
+  }
+};
+
+template <class T>
+struct narrow_integers {
+  static void run(void* out, const uint32_t* w, const Draw& draw, uint64_t position, int64_t n) {
+    const uint64_t low = draw.low;
+    if (draw.count >> 32) {  // all words
+      DLT_EACH write_at<T>(out, i, T(low + w[i]));
+      return;
+    }
+    const uint32_t count = uint32_t(draw.count), reject = uint32_t(draw.reject);
+    uint32_t rejected = 0;
+    DLT_EACH {
+      const uint64_t product = uint64_t(w[i]) * count;
+      rejected |= uint32_t(uint32_t(product) < reject);
+      write_at<T>(out, i, T(low + (product >> 32)));
+    }
+    if (!rejected) return;
+    for (int64_t i = 0; i < n; ++i) {
+      if (w[i] * count >= reject) continue;
+      write_at<T>(out, i, T(low + philox::below32(draw.sequence, position + uint64_t(i), w[i], count, reject)));
+    }
+  }
+};
+
+template <class T>
+struct wide_integers {
+  static void run(void* out, const uint32_t* w, const Draw& draw, uint64_t position, int64_t n) {
+    for (int64_t i = 0; i < n; ++i) {
+      uint64_t bits = w[2 * i] | uint64_t(w[2 * i + 1]) << 32;
+      if (draw.count) bits = philox::below64(draw.sequence, position + uint64_t(2 * i), bits, draw.count, draw.reject);
+      write_at<T>(out, i, T(draw.low + bits));
+    }
+  }
+};
+
+// Chunks of whole blocks; where a run begins or ends within one, its values are made beside and copied.
+template <class Values, class T, int WORDS>
+void draw_run(void* out, const Draw& draw, uint64_t position, int64_t n) {
+  alignas(64) uint32_t words[4 * (chunk + step)];
+  alignas(64) char beside[4 * chunk / WORDS * sizeof(T)];
+  constexpr int64_t in_block = 4 / WORDS;
+  uint64_t block = position / 4;
+  int64_t skip = int64_t(position % 4) / WORDS;
+  char* to = static_cast<char*>(out);
+  while (n > 0) {
+    const int64_t values = smaller(n, chunk * in_block - skip);
+    const int64_t blocks = ceil_divide(skip + values, in_block);
+    fill_blocks(words, draw.sequence, block, blocks);
+    const bool whole = skip == 0 && values == blocks * in_block;
+    Values::run(whole ? to : beside, words, draw, 4 * block, blocks * in_block);
+    if (!whole) __builtin_memcpy(to, beside + skip * int64_t(sizeof(T)), size_t(values) * sizeof(T));
+    to += values * int64_t(sizeof(T));
+    n -= values;
+    block += uint64_t(blocks);
+    skip = 0;
+  }
+}
+
+template <template <class> class Values, class T>
+void draw_reals(void* out, const Draw& draw, uint64_t position, int64_t n, bool) {
+  draw_run<Values<T>, T, words_of<T>>(out, draw, position, n);
+}
+template <class T>
+void draw_integers_of(void* out, const Draw& draw, uint64_t position, int64_t n, bool wide) {
+  if constexpr (sizeof(T) == 8) {
+    if (wide) return draw_run<wide_integers<T>, T, 2>(out, draw, position, n);
+  }
+  draw_run<narrow_integers<T>, T, 1>(out, draw, position, n);
+}
+
+template <class T>
+void fill_reals(Kernels* kernels, int type) {
+  kernels->draws[draw_unit][type] = draw_reals<unit_values, T>;
+  kernels->draws[draw_uniform][type] = draw_reals<uniform_values, T>;
+  kernels->draws[draw_normal][type] = draw_reals<normal_values, T>;
+  kernels->draws[draw_exponential][type] = draw_reals<exponential_values, T>;
+}
+
+}  // namespace
+
+void fill_random(Kernels* kernels) {
+  fill_reals<float16>(kernels, type_float16);
+  fill_reals<bfloat16>(kernels, type_bfloat16);
+  fill_reals<float>(kernels, type_float32);
+  fill_reals<double>(kernels, type_float64);
+  draw_t* const integers = kernels->draws[draw_integers];
+  integers[type_int8] = draw_integers_of<int8_t>;
+  integers[type_int16] = draw_integers_of<int16_t>;
+  integers[type_int32] = draw_integers_of<int32_t>;
+  integers[type_int64] = draw_integers_of<int64_t>;
+  integers[type_uint8] = draw_integers_of<uint8_t>;
+  integers[type_uint16] = draw_integers_of<uint16_t>;
+  integers[type_uint32] = draw_integers_of<uint32_t>;
+  integers[type_uint64] = draw_integers_of<uint64_t>;
+}
+
+}  // namespace dlt::DLT_LEVEL

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// The division of random values among threads, permutations, and choices by weight. Loops over values are in kernels/random.cc.
+#include "native/cpu/random.h"
+
+#include <algorithm>
+#include <memory>
+#include <new>
+#include <numeric>
+
+#include "native/cpu/features.h"
+#include "native/cpu/sizes.h"
+#include "native/cpu/thread_pool.h"
+
+namespace dlt {
+namespace {
+
+constexpr int64_t share_from = 1 << 20;  // bytes
+constexpr int64_t share = 1 << 16;  // values of a task: whole blocks
+
+struct Work {
+  draw_t kernel;
+  const Draw& how;
+  uint64_t position;
+  int64_t n, width;
+  int words;
+  char* out;
+};
+
+void draw_task(void* context, int64_t number) {
+  const Work& work = *static_cast<const Work*>(context);
+  const int64_t first = number * share, n = smaller(share, work.n - first);
+  work.kernel(work.out + first * work.width, work.how, work.position + uint64_t(first * work.words), n, work.words == 2);
+}
+
+}  // namespace
+
+bool draws(Distribution distribution, int type) noexcept {
+  return type >= 0 && type < computed_types && kernels().draws[distribution][type] != nullptr;
+}
+
+int words_per_value(Distribution distribution, int type, uint64_t count) noexcept {
+  if (distribution == draw_integers) return count == 0 || count > uint64_t(1) << 32 ? 2 : 1;
+  return type == type_float64 ? 2 : 1;
+}
+
+void draw(Distribution distribution, int type, const Draw& how, uint64_t position, int64_t n, void* out) noexcept {
+  Work work{kernels().draws[distribution][type],
+            how,
+            position,
+            n,
+            type_table[type].bytes,
+            words_per_value(distribution, type, how.count),
+            static_cast<char*>(out)};
+  if (n * work.width < share_from) return work.kernel(out, how, position, n, work.words == 2);
+  parallel(ceil_divide(n, share), draw_task, &work);
+}
+
+void philox_block(uint32_t* out, const uint32_t* counter, const uint32_t* key) noexcept {
+  const philox::Words words = philox::block({{counter[0], counter[1], counter[2], counter[3]}}, key[0], key[1]);
+  for (int k = 0; k < 4; ++k) out[k] = words.v[k];
+}
+
+uint64_t permute(const philox::Sequence& sequence, uint64_t position, int64_t n, int64_t* out) noexcept {
+  std::iota(out, out + n, int64_t(0));
+  if (n < 2) return 0;
+  const uint64_t words = n >> 32 ? 2 : 1;
+  constexpr int64_t part = 1024;
+  const Draw all{sequence, 0, 0, 0, 0, words == 2 ? 0 : uint64_t(1) << 32, 0};
+  uint64_t bits[part];
+  for (int64_t first = 0; first < n - 1; first += part) {
+    const int64_t count = smaller(part, n - 1 - first);
+    const uint64_t start = position + uint64_t(first) * words;
+    draw(draw_integers, type_uint64, all, start, count, bits);
+    for (int64_t k = 0; k < count; ++k) {
+      const uint64_t left = uint64_t(n - first - k), at = start + uint64_t(k) * words;
+      const uint64_t other = words == 2 ? philox::below64(sequence, at, bits[k], left, -left % left)
+                                        : philox::below32(sequence, at, uint32_t(bits[k]), uint32_t(left),
+                                                          uint32_t(-uint32_t(left)) % uint32_t(left));
+      std::swap(out[left - 1], out[other]);
+    }
+  }
+  return uint64_t(n - 1) * words;
+}
+
+void choose_weighted(const double* sums, int64_t n, const double* part, int64_t count, int64_t* out) noexcept {
+  for (int64_t i = 0; i < count; ++i) {
+    const double at = part[i] * sums[n - 1];
+    // The product may be rounded up to the last sum: the first index that reaches it has a weight.
+    const double* found = at < sums[n - 1] ? std::upper_bound(sums, sums + n, at) : std::lower_bound(sums, sums + n, at);
+    out[i] = found - sums;
+  }
+}
+
+bool smallest(const double* keys, int64_t n, int64_t count, int64_t* out) noexcept {
+  const std::unique_ptr<int64_t[]> order(new (std::nothrow) int64_t[size_t(n)]);
+  if (!order) return false;
+  std::iota(order.get(), order.get() + n, int64_t(0));
+  std::partial_sort(order.get(), order.get() + count, order.get() + n,
+                    [&](int64_t a, int64_t b) { return keys[a] < keys[b] || (keys[a] == keys[b] && a < b); });
+  std::copy(order.get(), order.get() + count, out);
+  return true;
+}
+
+}  // namespace dlt

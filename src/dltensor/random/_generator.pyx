@@ -1,0 +1,820 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The generator: arguments are checked and positions counted here; words and values are made in native/."""
+from cpython.object cimport PyTypeObject
+from libc.math cimport INFINITY, isfinite
+from libc.stdint cimport int64_t, uint32_t, uint64_t
+
+from .._core.convert cimport view_any
+from .._core.native cimport KEEP_GIL_BYTES, computed_types, find_type, is_contiguous, type_table
+from .._core.tensor cimport Tensor, assign, check_host, check_writable
+
+from math import frexp
+from operator import index
+from os import urandom
+
+from .._core.convert import asarray, empty, empty_for
+from .._core.types import DTYPES, as_dtype
+from .._ops.casting import where
+from .._ops.gather import take
+from .._ops.reductions import count_nonzero
+from .._ops.scans import cumulative_sum
+
+cdef extern from "native/ops/philox.h" namespace "dlt::philox" nogil:
+    uint32_t children
+    int position_bits
+    cppclass Sequence:
+        uint64_t key
+        uint64_t stream
+
+cdef extern from "native/cpu/random.h" namespace "dlt" nogil:
+    enum Distribution "dlt::Distribution":
+        UNIT "dlt::draw_unit"
+        UNIFORM "dlt::draw_uniform"
+        NORMAL "dlt::draw_normal"
+        EXPONENTIAL "dlt::draw_exponential"
+        INTEGERS "dlt::draw_integers"
+    cppclass Draw:
+        Sequence sequence
+        double a
+        double b
+        double below
+        uint64_t low
+        uint64_t count
+        uint64_t reject
+    bint draws(Distribution, int)
+    int words_per_value(Distribution, int, uint64_t)
+    void draw_values "dlt::draw"(Distribution, int, const Draw&, uint64_t, int64_t, void*)
+    void philox_block(uint32_t*, const uint32_t*, const uint32_t*)
+    uint64_t permute(const Sequence&, uint64_t, int64_t, int64_t*)
+    void choose_weighted(const double*, int64_t, const double*, int64_t, int64_t*)
+    bint smallest(const double*, int64_t, int64_t, int64_t*)
+
+# Objects of Python: shifts of C integers would overflow.
+_NARROW, _WIDE, _END = 0x100000000, 0x10000000000000000, 2**int(position_bits)
+_ALGORITHM = "philox4x32-10"
+_REALS = "float16, bfloat16, float32 or float64"
+_INTEGERS = "int8, int16, int32, int64, uint8, uint16, uint32 or uint64"
+
+
+cdef int _read_words(object numbers, uint32_t* words, int count, str what) except -1:
+    """Exactly `count` integers of 32 bits."""
+    given = [index(number) for number in numbers]
+    if len(given) != count or not all(0 <= number < 1 << 32 for number in given):
+        raise ValueError(f"philox: {what}: expected {count} integers from 0 to 2^32 - 1, got {str(given)[:200]}")
+    for i in range(count):
+        words[i] = given[i]
+    return 0
+
+
+def philox(counter, key, /):
+    """Compute one block of Philox 4x32-10: four words from a counter and a key.
+
+    This is the function that all values of `Generator` are made of.
+
+    Parameters
+    ----------
+    counter : sequence of int
+        Four words of 32 bits.
+    key : sequence of int
+        Two words of 32 bits.
+
+    Returns
+    -------
+    tuple of int
+        Four words of 32 bits.
+
+    Raises
+    ------
+    ValueError
+        There are not four and two integers from 0 to 2^32 - 1.
+    TypeError
+        An item is not an integer.
+
+    See Also
+    --------
+    Generator : Random tensors.
+
+    Notes
+    -----
+    J. K. Salmon, M. A. Moraes, R. O. Dror, D. E. Shaw, *Parallel random numbers: as easy as 1, 2, 3*, SC11, 2011.
+
+    Examples
+    --------
+    >>> [f"{word:08x}" for word in dl.random.philox((0, 0, 0, 0), (0, 0))]
+    ['6627e8d5', 'e169c58d', 'bc57ac4c', '9b00dbd8']
+    """
+    cdef uint32_t c[4]
+    cdef uint32_t k[2]
+    cdef uint32_t out[4]
+    _read_words(counter, c, 4, "counter")
+    _read_words(key, k, 2, "key")
+    philox_block(out, c, k)
+    return out[0], out[1], out[2], out[3]
+
+
+def _words_of(number):
+    """An integer as words that begin with its sign and their number, so that no two sequences give the same words."""
+    size = (abs(number).bit_length() + 31) // 32
+    return [int(number < 0), size, *(abs(number) >> 32 * i & 0xffffffff for i in range(size))]
+
+
+def _hash(numbers):
+    """Key and stream of a seed that is not one integer of 64 bits: its words through philox(), four at a time."""
+    words = [word for number in numbers for word in _words_of(number)]
+    count = len(words)
+    words += [0] * (-count % 4)
+    key = (0, 0)
+    for i in range(0, len(words), 4):
+        made = philox(words[i : i + 4], key)
+        key = made[0] ^ words[i], made[1] ^ words[i + 1]
+    made = philox((count & 0xffffffff, count >> 32, 0, 0xffffffff), key)
+    return made[0] | made[1] << 32, made[2] | made[3] << 32
+
+
+def _limited(value, bits, what):
+    value = index(value)
+    if not 0 <= value < 1 << bits:
+        raise ValueError(f"Generator: {what}: expected an integer from 0 to 2^{bits} - 1, got {str(value)[:60]}")
+    return value
+
+
+cdef class Generator:
+    """Generator(seed=None, *, stream=None)\n--\n\nRandom tensors, whose value i depends on the seed and i alone.
+
+    Values are made by a counter-based function, Philox 4x32-10, so that neither threads, nor the instruction set of the
+    processor, nor the way in which values are divided among calls changes a bit of them.
+
+    Parameters
+    ----------
+    seed : int, sequence of int or None, optional
+        An integer from 0 to 2^64 - 1 is the key. Any other integer, and a sequence of integers, is hashed to 64 bits of
+        key and 64 bits of stream. None takes both from the operating system.
+    stream : int, optional
+        Number of an independent sequence of the same key, from 0 to 2^64 - 1. By default 0, or what hashing gives.
+
+    Raises
+    ------
+    TypeError
+        The seed is not an integer, a sequence of integers or None.
+    ValueError
+        `stream` is outside of its range.
+
+    See Also
+    --------
+    philox : The function that values are made of.
+
+    Notes
+    -----
+    A generator counts words of 32 bits. A value takes one word; values of float64, and integers among more than 2^32,
+    take two, which begin at an even position. So two calls of 5 values give the values of one call of 10.
+    A sequence has 2^56 words. Threads may share a generator: each call takes its words at once, then computes.
+
+    Only host tensors are made. float16 and bfloat16 values of `normal` and `exponential` are rounded from float32.
+
+    Examples
+    --------
+    >>> rng = dl.random.Generator(7)
+    >>> rng.random(3)
+    Tensor([0.9545971 , 0.7501522 , 0.11417735],
+           shape=(3,), device=cpu, dtype=float32)
+    >>> rng.integers(1, 6, 5, endpoint=True).tolist()
+    [1, 3, 5, 2, 6]
+    """
+    cdef uint64_t _key, _stream, _position, _children
+
+    def __init__(self, seed=None, *, stream=None):
+        if seed is None:
+            given = urandom(16)
+            key, found = int.from_bytes(given[:8], "little"), int.from_bytes(given[8:], "little")
+        elif hasattr(type(seed), "__index__"):
+            key, found = index(seed), 0
+            if not 0 <= key < 1 << 64:
+                key, found = _hash([key])
+        elif isinstance(seed, (str, bytes, bytearray)) or not hasattr(type(seed), "__iter__"):
+            raise TypeError(f"Generator: seed: expected an integer, a sequence of integers or None, got "
+                            f"{type(seed).__name__}; hash other objects first")
+        else:
+            key, found = _hash([index(number) for number in seed])
+        self._key = key
+        self._stream = found if stream is None else _limited(stream, 64, "stream")
+        self._position = self._children = 0
+
+    def __repr__(self):
+        return f"Generator(key={self._key}, stream={self._stream}, position={self._position})"
+
+    @property
+    def state(self):
+        """The state, as a dictionary of integers and the algorithm's name.
+
+        Returns
+        -------
+        dict
+            "algorithm", "key", "stream", "position" in words of 32 bits, and "children", the number of generators
+            spawned.
+
+        Examples
+        --------
+        >>> rng = dl.random.Generator(7)
+        >>> before = rng.state
+        >>> a = rng.random(4)
+        >>> rng.state["position"]
+        4
+        >>> rng.state = before
+        >>> bool((rng.random(4) == a).all())
+        True
+        """
+        return {"algorithm": _ALGORITHM, "key": self._key, "stream": self._stream, "position": self._position,
+                "children": self._children}
+
+    @state.setter
+    def state(self, value):
+        names = {"algorithm", "key", "stream", "position", "children"}
+        if not isinstance(value, dict) or set(value) != names or value["algorithm"] != _ALGORITHM:
+            raise ValueError(f"Generator: state: expected a dictionary that the property state returned, with the "
+                             f"algorithm {_ALGORITHM}, got {str(value)[:200]}")
+        key, stream = _limited(value["key"], 64, "key"), _limited(value["stream"], 64, "stream")
+        position = _limited(value["position"], position_bits, "position")
+        spawned = _limited(value["children"], position_bits, "children")
+        self._key, self._stream, self._position, self._children = key, stream, position, spawned
+
+    def __reduce__(self):
+        return Generator, (0,), self.state
+
+    def __setstate__(self, state):
+        self.state = state
+
+    cdef uint64_t _reserve(self, int64_t n, int words, str func) except? 0xffffffffffffffff:
+        """The position of the first of n values; the next call begins after them."""
+        cdef uint64_t start = self._position + (self._position & <uint64_t>(words - 1))
+        cdef uint64_t most = <uint64_t>1 << position_bits
+        if start > most or <uint64_t>n > (most - start) // <uint64_t>words:
+            raise ValueError(f"{func}: {n} values do not fit into the 2^{position_bits} words of a sequence, of which "
+                             f"{self._position} are used; continue with a generator of spawn()")
+        self._position = start + <uint64_t>n * <uint64_t>words
+        return start
+
+    cdef object _draw(self, Distribution kind, Draw* how, object shape, object dtype, object out, str func):
+        """A new tensor of values, or the values in `out`."""
+        cdef Tensor made, target = None
+        cdef int type
+        cdef int64_t n
+        cdef uint64_t start
+        if out is not None:
+            target = _output(out, shape, dtype, func)
+        made = target
+        if target is None or not is_contiguous(target.impl.dl.ndim, target.impl.dl.shape, target.impl.dl.strides):
+            made = empty_for(func, shape if target is None else target.shape, dtype)
+        type = find_type(made.impl.dl.dtype)
+        n = made.size
+        how.sequence.key, how.sequence.stream = self._key, self._stream
+        start = self._reserve(n, words_per_value(kind, type, how.count), func)
+        if made.nbytes > KEEP_GIL_BYTES:
+            with nogil:
+                draw_values(kind, type, how[0], start, n, made.impl.dl.data)
+        else:
+            draw_values(kind, type, how[0], start, n, made.impl.dl.data)
+        if target is not None and made is not target:
+            assign(target, made, func)
+        return made if out is None else out
+
+    def random(self, shape=(), *, dtype=None, out=None):
+        """Draw real values that are uniform in [0, 1).
+
+        Parameters
+        ----------
+        shape : int or sequence of int, default ()
+            Shape of the tensor.
+        dtype : dtype_like, default float32
+            One of float16, bfloat16, float32 and float64.
+        out : writable tensor, optional
+            What is written to and returned, of any strides. It gives shape and dtype.
+
+        Returns
+        -------
+        Tensor
+            Multiples of 2^-11, 2^-8, 2^-24 and 2^-53 in these dtypes, all equally likely.
+
+        Raises
+        ------
+        TypeError
+            The dtype is not one of those above.
+        ValueError
+            `out` is read-only, or has another shape or dtype than the arguments.
+
+        See Also
+        --------
+        uniform : Give the bounds.
+
+        Examples
+        --------
+        >>> dl.random.Generator(1).random(2, dtype="float64")
+        Tensor([0.89468472, 0.71126808], shape=(2,), device=cpu, dtype=float64)
+        """
+        cdef Draw how
+        how.count = 0
+        dtype = _checked(UNIT, dtype, "float32", out, "random")
+        return self._draw(UNIT, &how, shape, dtype, out, "random")
+
+    def uniform(self, low=0.0, high=1.0, shape=(), *, dtype=None, out=None):
+        """Draw real values that are uniform in [low, high).
+
+        Parameters
+        ----------
+        low : float, default 0.0
+            Lower bound, which is a possible value.
+        high : float, default 1.0
+            Upper bound, which is not.
+        shape : int or sequence of int, default ()
+            Shape of the tensor.
+        dtype : dtype_like, default float32
+            One of float16, bfloat16, float32 and float64. Values are computed in float64 and rounded once.
+        out : writable tensor, optional
+            What is written to and returned, of any strides. It gives shape and dtype.
+
+        Returns
+        -------
+        Tensor
+            What rounding would make `high` or more is the largest value below it.
+
+        Raises
+        ------
+        TypeError
+            The dtype is not one of those above.
+        ValueError
+            The bounds, rounded to the dtype, are not finite or not increasing, or their difference is not finite.
+
+        See Also
+        --------
+        random : The same in [0, 1), from one multiplication.
+
+        Examples
+        --------
+        >>> dl.random.Generator(1).uniform(-1, 1, 3)
+        Tensor([0.78051835, 0.7893694 , 0.1714519 ],
+               shape=(3,), device=cpu, dtype=float32)
+        """
+        cdef Draw how
+        dtype = _checked(UNIFORM, dtype, "float32", out, "uniform")
+        first, last = _rounded(low, dtype), _rounded(high, dtype)
+        if not (isfinite(first) and isfinite(last) and first < last and isfinite(last - first)):
+            raise ValueError(f"uniform: expected finite bounds with low < high in {dtype.name}, whose "
+                             f"difference is finite, "
+                             f"got low={low} and high={high}")
+        how.a, how.b, how.count = first, last - first, 0
+        how.below = _below(last, dtype)
+        return self._draw(UNIFORM, &how, shape, dtype, out, "uniform")
+
+    def integers(self, low, high=None, shape=(), *, dtype=None, endpoint=False, out=None):
+        """Draw integers of which each is equally likely.
+
+        Parameters
+        ----------
+        low : int
+            Lowest integer; without `high`, the bound above integers that begin at 0.
+        high : int, optional
+            Bound above, which is not drawn.
+        shape : int or sequence of int, default ()
+            Shape of the tensor.
+        dtype : dtype_like, default int64
+            An integer dtype of 8 to 64 bits.
+        endpoint : bool, default False
+            Whether the bound above is drawn too.
+        out : writable tensor, optional
+            What is written to and returned, of any strides. It gives shape and dtype.
+
+        Returns
+        -------
+        Tensor
+            Without bias: words that would prefer some integers are rejected (Lemire, 2019). The same integers in every
+            dtype.
+
+        Raises
+        ------
+        TypeError
+            The dtype is not one of those above, or a bound is not an integer.
+        ValueError
+            There is no integer between the bounds, or `out` does not fit.
+        OverflowError
+            The dtype does not hold all integers between the bounds.
+
+        Examples
+        --------
+        >>> dl.random.Generator(1).integers(0, 100, 4)
+        Tensor([89, 89, 58, 71], shape=(4,), device=cpu, dtype=int64)
+        """
+        cdef Draw how
+        dtype = _checked(INTEGERS, dtype, "int64", out, "integers")
+        first, last = (0, index(low)) if high is None else (index(low), index(high))
+        if not endpoint:
+            last -= 1
+        if first > last:
+            raise ValueError(f"integers: expected low {'<=' if endpoint else '<'} high, got low={first} and "
+                             f"high={last + (not endpoint)}")
+        bits = dtype.bits
+        least = 0 if dtype.name[0] == "u" else -1 << bits - 1
+        if first < least or last >= least + (1 << bits):
+            raise OverflowError(f"integers: {dtype.name} does not hold all integers from {first} to {last}; "
+                                f"give another "
+                                f"dtype")
+        count = last - first + 1
+        how.low, how.count = first & 0xffffffffffffffff, count & 0xffffffffffffffff
+        how.reject = (_NARROW if count <= _NARROW else _WIDE) % count
+        return self._draw(INTEGERS, &how, shape, dtype, out, "integers")
+
+    def normal(self, mean=0.0, std=1.0, shape=(), *, dtype=None, out=None):
+        """Draw values of a normal distribution.
+
+        Parameters
+        ----------
+        mean : float, default 0.0
+            Mean.
+        std : float, default 1.0
+            Standard deviation, at least 0.
+        shape : int or sequence of int, default ()
+            Shape of the tensor.
+        dtype : dtype_like, default float32
+            One of float16, bfloat16, float32 and float64.
+        out : writable tensor, optional
+            What is written to and returned, of any strides. It gives shape and dtype.
+
+        Returns
+        -------
+        Tensor
+            By the method of Box and Muller; at most 6.6 deviations from the mean, in float64 8.6.
+
+        Raises
+        ------
+        TypeError
+            The dtype is not one of those above.
+        ValueError
+            `mean` or `std` is not finite, `std` is negative, or `out` does not fit.
+
+        Examples
+        --------
+        >>> dl.random.Generator(1).normal(10, 2, 3)
+        Tensor([10.760801 ,  9.407444 ,  9.5015335],
+               shape=(3,), device=cpu, dtype=float32)
+        """
+        cdef Draw how
+        dtype = _checked(NORMAL, dtype, "float32", out, "normal")
+        how.a, how.b, how.count = mean, std, 0
+        if not (isfinite(how.a) and isfinite(how.b) and how.b >= 0):
+            raise ValueError(f"normal: expected a finite mean and a finite std of at least 0, got mean={mean} and "
+                             f"std={std}")
+        return self._draw(NORMAL, &how, shape, dtype, out, "normal")
+
+    def exponential(self, scale=1.0, shape=(), *, dtype=None, out=None):
+        """Draw values of an exponential distribution.
+
+        Parameters
+        ----------
+        scale : float, default 1.0
+            Mean, at least 0.
+        shape : int or sequence of int, default ()
+            Shape of the tensor.
+        dtype : dtype_like, default float32
+            One of float16, bfloat16, float32 and float64.
+        out : writable tensor, optional
+            What is written to and returned, of any strides. It gives shape and dtype.
+
+        Returns
+        -------
+        Tensor
+            By inversion; at most 21.5 times the scale, in float64 36.8.
+
+        Raises
+        ------
+        TypeError
+            The dtype is not one of those above.
+        ValueError
+            `scale` is negative or not finite, or `out` does not fit.
+
+        Examples
+        --------
+        >>> dl.random.Generator(1).exponential(2.0, 3)
+        Tensor([0.23248535, 0.22256774, 1.0698066 ],
+               shape=(3,), device=cpu, dtype=float32)
+        """
+        cdef Draw how
+        dtype = _checked(EXPONENTIAL, dtype, "float32", out, "exponential")
+        how.a, how.b, how.count = 0, scale, 0
+        if not (isfinite(how.b) and how.b >= 0):
+            raise ValueError(f"exponential: expected a finite scale of at least 0, got {scale}")
+        return self._draw(EXPONENTIAL, &how, shape, dtype, out, "exponential")
+
+    cdef Tensor _permutation(self, int64_t n, str func):
+        """The integers below n in random order."""
+        cdef Tensor made = empty(n, dtype="int64")
+        cdef Sequence sequence
+        cdef int64_t* data = <int64_t*>made.impl.dl.data
+        cdef int words = 2 if n >> 32 else 1
+        cdef uint64_t start = self._reserve(max(0, n - 1), words, func)
+        sequence.key, sequence.stream = self._key, self._stream
+        with nogil:
+            permute(sequence, start, n, data)
+        return made
+
+    def permutation(self, x, /):
+        """Return integers, or the entries of a tensor along its first axis, in random order.
+
+        Parameters
+        ----------
+        x : int or array_like
+            Number of integers that begin at 0, or a tensor with at least one dimension.
+
+        Returns
+        -------
+        Tensor
+            int64 integers, or a new tensor like `x`.
+
+        Raises
+        ------
+        ValueError
+            `x` is negative, or has no dimension.
+        DeviceError
+            `x` is not on the host.
+
+        See Also
+        --------
+        shuffle : Write to the tensor itself.
+
+        Examples
+        --------
+        >>> sorted(dl.random.Generator(1).permutation(4).tolist())
+        [0, 1, 2, 3]
+        """
+        if hasattr(type(x), "__index__") and not hasattr(type(x), "shape"):
+            return self._permutation(_count(x, "permutation"), "permutation")
+        x = _entries(asarray(x), "permutation")
+        return take(x, self._permutation(x.shape[0], "permutation"), axis=0)
+
+    def shuffle(self, x, /):
+        """Reorder the entries of a tensor along its first axis at random, in place.
+
+        Parameters
+        ----------
+        x : writable tensor
+            A tensor, or an array of any library that shares its memory.
+
+        Raises
+        ------
+        TypeError
+            `x` has no memory to share.
+        ValueError
+            `x` is read-only, or has no dimension.
+        DeviceError
+            `x` is not on the host.
+
+        See Also
+        --------
+        permutation : Return a new tensor.
+
+        Examples
+        --------
+        >>> t = dl.arange(4)
+        >>> dl.random.Generator(1).shuffle(t)
+        >>> sorted(t.tolist())
+        [0, 1, 2, 3]
+        """
+        cdef Tensor target = _writable(x, "x", "shuffle")
+        _entries(target, "shuffle")
+        assign(target, take(target, self._permutation(target.impl.dl.shape[0], "shuffle"), axis=0), "shuffle")
+
+    def choice(self, x, /, shape=(), *, replace=True, p=None):
+        """Draw from integers, or from the entries of a tensor along its first axis.
+
+        Parameters
+        ----------
+        x : int or array_like
+            Number of integers that begin at 0, or a tensor with at least one dimension.
+        shape : int or sequence of int, default ()
+            Shape of the result before the other axes of `x`.
+        replace : bool, default True
+            Whether an entry may be drawn several times.
+        p : array_like, optional
+            Weight of each entry, at least 0; the probability is the weight over their sum. By default all are equal.
+
+        Returns
+        -------
+        Tensor
+            int64 integers, or a new tensor of the dtype of `x`.
+
+        Raises
+        ------
+        ValueError
+            There are no or too few entries to draw from, or a weight is negative or not finite.
+        DeviceError
+            `x` is not on the host.
+
+        Notes
+        -----
+        Without replacement and with weights, those with the smallest exponential values over their weights are taken,
+        in
+        this order (Efraimidis and Spirakis, 2006).
+
+        Examples
+        --------
+        >>> rng = dl.random.Generator(1)
+        >>> sorted(rng.choice(5, 5, replace=False).tolist())
+        [0, 1, 2, 3, 4]
+        >>> rng.choice(dl.asarray([10, 20, 30]), 3, p=[0, 1, 0]).tolist()
+        [20, 20, 20]
+        """
+        entries = None
+        if hasattr(type(x), "__index__") and not hasattr(type(x), "shape"):
+            n = _count(x, "choice")
+        else:
+            entries = _entries(asarray(x), "choice")
+            n = entries.shape[0]
+        made = empty_for("choice", shape, DTYPES["int64"])
+        count = made.size
+        weights = None if p is None else _weights(p, n)
+        most = n if weights is None else int(count_nonzero(weights))
+        if count > (most if not replace else count if most else 0):
+            above = "" if p is None else " with a weight above 0"
+            raise ValueError(f"choice: {count} of {most} entries{above}; expected "
+                             f"{'at least one entry' if replace else 'no more than there are, or replace=True'}")
+        if count == 0:
+            chosen = made
+        elif weights is None:
+            chosen = (self.integers(n, shape=made.shape) if replace else self._permutation(n, "choice")[:count])
+        else:
+            chosen = self._weighted(weights, count, bool(replace))
+        chosen = chosen.reshape(made.shape)
+        if entries is None:
+            return chosen
+        return take(entries, chosen.reshape((count,)), axis=0).reshape((*made.shape, *entries.shape[1:]))
+
+    cdef object _weighted(self, Tensor weights, int64_t count, bint replace):
+        """Indices by weight."""
+        cdef int64_t n = weights.size
+        cdef Tensor keys, sums, made = empty(count, dtype="int64")
+        cdef int64_t* data = <int64_t*>made.impl.dl.data
+        cdef bint done = True
+        if replace:
+            sums = cumulative_sum(weights)
+            keys = self.random(count, dtype="float64")
+            with nogil:
+                choose_weighted(<double*>sums.impl.dl.data, n, <double*>keys.impl.dl.data, count, data)
+            return made
+        keys = where(weights > 0, self.exponential(shape=n, dtype="float64") / weights, INFINITY).astype("float64")
+        with nogil:
+            done = smallest(<double*>keys.impl.dl.data, n, count, data)
+        if not done:
+            raise MemoryError(f"choice: no memory for {n} indices")
+        return made
+
+    def spawn(self, n, /):
+        """Return new generators with sequences of their own.
+
+        Parameters
+        ----------
+        n : int
+            How many.
+
+        Returns
+        -------
+        list of Generator
+            Key and stream of each are 128 bits made from those of this generator and the number of generators spawned
+            before.
+
+        Raises
+        ------
+        ValueError
+            `n` is negative.
+
+        See Also
+        --------
+        jump : Move within a sequence.
+
+        Examples
+        --------
+        >>> a, b = dl.random.Generator(1).spawn(2)
+        >>> bool((a.random(3) == b.random(3)).any())
+        False
+        """
+        cdef Generator child
+        count = _limited(n, 32, "spawn")
+        made = []
+        for _ in range(count):
+            words = philox((self._children & 0xffffffff, self._children >> 32 | <uint64_t>children << 24,
+                            self._stream & 0xffffffff, self._stream >> 32), (self._key & 0xffffffff, self._key >> 32))
+            self._children += 1
+            child = Generator(words[0] | words[1] << 32, stream=words[2] | words[3] << 32)
+            made.append(child)
+        return made
+
+    def jump(self, n, /):
+        """Move forward in the sequence without making values.
+
+        Parameters
+        ----------
+        n : int
+            Words of 32 bits: one for each value, two for each of float64; a negative number moves back.
+
+        Raises
+        ------
+        ValueError
+            The position would leave the 2^56 words of the sequence.
+
+        See Also
+        --------
+        spawn : Independent generators.
+
+        Examples
+        --------
+        >>> rng = dl.random.Generator(1)
+        >>> rng.jump(2)
+        >>> bool((rng.random(2) == dl.random.Generator(1).random(4)[2:]).all())
+        True
+        """
+        position = self._position + index(n)
+        if not 0 <= position < _END:
+            raise ValueError(f"jump: expected a position from 0 to 2^{position_bits} - 1, got {self._position} + "
+                             f"{str(n)[:60]}")
+        self._position = position
+
+
+cdef object _checked(Distribution kind, object dtype, str default, object out, str func):
+    """The dtype of the values: that of the argument or of `out`, which must have values of the distribution."""
+    if dtype is not None:
+        dtype = as_dtype(dtype, func)
+    elif out is not None:
+        dtype = _writable(out, "out", func).dtype
+    else:
+        return DTYPES[default]
+    names = DTYPES.get(dtype.name)
+    if names is None or not draws(kind, _row(dtype.name)):
+        raise TypeError(f"{func}: dtype: expected {_INTEGERS if kind == INTEGERS else _REALS}, got "
+                        f"{dtype.name}; convert "
+                        f"the values with astype()")
+    return names
+
+
+cdef int _row(str name):
+    cdef int type
+    for type in range(computed_types):
+        if type_table[type].name == name.encode():
+            return type
+    return -1
+
+
+cdef Tensor _writable(object x, str what, str func):
+    """The memory of an argument that is written to."""
+    cdef Tensor target = view_any(x, False, func)
+    if target is None:
+        raise TypeError(f"{func}: {what}: expected a tensor or an array that shares its memory, got {type(x).__name__}")
+    check_host(target, func)
+    check_writable(&target.impl.dl, target.impl.flags, func, what)
+    return target
+
+
+cdef Tensor _output(object out, object shape, object dtype, str func):
+    cdef Tensor target = _writable(out, "out", func)
+    shape = (index(shape),) if hasattr(type(shape), "__index__") else tuple(shape)
+    if shape != () and shape != target.shape:
+        raise ValueError(f"{func}: shape is {shape}, out has {target.shape}; leave shape out")
+    if dtype != target.dtype:
+        raise TypeError(f"{func}: dtype is {dtype.name}, out has {target.dtype.name}; leave dtype out")
+    return target
+
+
+def _rounded(value, dtype):
+    return float(asarray([float(value)], dtype="float64").astype(dtype).astype("float64")[0])
+
+
+def _below(value, dtype):
+    """The largest value of a dtype below one of its values."""
+    layouts = {"float64": (52, -1074), "float32": (23, -149), "float16": (10, -24), "bfloat16": (7, -133)}
+    bits, least = layouts[dtype.name]
+    part, exponent = frexp(value)
+    # Values are twice as dense below a power of two; below 2^(least + bits) they are equally spaced.
+    step = least if value == 0 else max(exponent - 1 - bits - (part == 0.5), least)
+    return value - 2.0**step
+
+
+def _count(x, func):
+    n = index(x)
+    if not 0 <= n < 1 << 63:
+        raise ValueError(f"{func}: expected a number of integers from 0 to 2^63 - 1, got {str(n)[:60]}")
+    return n
+
+
+def _entries(x, func):
+    if x.ndim == 0:
+        raise ValueError(f"{func}: expected a tensor with at least one dimension, got shape (); give an int for "
+                         f"integers")
+    return x
+
+
+def _weights(p, n):
+    """The weights as a float64 tensor in C order."""
+    weights = asarray(p).astype("float64")
+    if weights.shape != (n,):
+        raise ValueError(f"choice: p: expected a weight for each of {n} entries, got shape {weights.shape}")
+    if n and not bool(((weights >= 0) & (weights < INFINITY)).all() & (weights.sum() < INFINITY)):
+        raise ValueError("choice: p: expected finite weights of at least 0 with a finite sum")
+    return weights.reshape((n,)).copy()
+
+
+(<PyTypeObject*>Generator).tp_name = "dltensor.random.Generator"

@@ -1,0 +1,425 @@
+# SPDX-License-Identifier: Apache-2.0
+"""dl.random: known answers, the same bits everywhere, distributions by fixed seeds, and faults."""
+
+import copy
+import hashlib
+import math
+import os
+import pickle
+import subprocess
+import sys
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import dltensor as dl
+from dltensor.random import Generator, philox
+
+REALS = ("float16", "bfloat16", "float32", "float64")
+INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+LEVELS = dl.cpu_features()["supported"]
+
+
+def array(t):
+    """The values as a NumPy array of a dtype that NumPy has."""
+    return np.asarray(t.astype("float32") if t.dtype.name == "bfloat16" else t)
+
+
+def digest(t):
+    return hashlib.sha256(array(t).tobytes()).hexdigest()
+
+
+def kolmogorov(values, distribution):
+    """The largest distance between the empirical distribution and `distribution`, times sqrt(n)."""
+    ordered = np.sort(values.astype(np.float64).ravel())
+    expected = distribution(ordered)
+    n = ordered.size
+    steps = np.arange(n + 1) / n
+    return math.sqrt(n) * max((steps[1:] - expected).max(), (expected - steps[:-1]).max())
+
+
+def chi_squared(counts):
+    """Chi-squared against equal counts, as normal deviations of it (Wilson and Hilferty)."""
+    counts = np.asarray(counts, dtype=np.float64)
+    expected, free = counts.mean(), counts.size - 1
+    found = ((counts - expected) ** 2 / expected).sum()
+    return ((found / free) ** (1 / 3) - (1 - 2 / (9 * free))) / math.sqrt(2 / (9 * free))
+
+
+error_function = np.vectorize(math.erf)
+
+
+def normal_distribution(x):
+    return 0.5 * (1 + error_function(x / math.sqrt(2)))
+
+
+# -- known answers ----------------------------------------------------------------------------------------------------
+
+# Of Random123, kat_vectors: counter, key and words of philox4x32 with 10 rounds.
+KNOWN = [
+    ("00000000 00000000 00000000 00000000", "00000000 00000000", "6627e8d5 e169c58d bc57ac4c 9b00dbd8"),
+    ("ffffffff ffffffff ffffffff ffffffff", "ffffffff ffffffff", "408f276d 41c83b0e a20bc7c6 6d5451fd"),
+    ("243f6a88 85a308d3 13198a2e 03707344", "a4093822 299f31d0", "d16cfe09 94fdcceb 5001e420 24126ea1"),
+]
+
+
+def hexadecimal(words):
+    return [int(word, 16) for word in words.split()]
+
+
+@pytest.mark.parametrize(("counter", "key", "words"), KNOWN)
+def test_philox_gives_the_published_words(counter, key, words):
+    assert list(philox(hexadecimal(counter), hexadecimal(key))) == hexadecimal(words)
+
+
+def words_of(rng, n):
+    return array(rng.integers(0, 2**32, n, dtype="uint32"))
+
+
+@pytest.mark.parametrize("n", [1, 3, 4, 5, 63, 64, 65, 1023, 1024, 1025, 4099])
+def test_a_sequence_has_the_words_of_its_blocks(n):
+    key, stream = 0x299F31D0A4093822, 0x0370734413198A2E
+    rng = Generator(key, stream=stream)
+    rng.jump(7)
+    blocks = [philox((i, 0, 0x13198A2E, 0x03707344), (0xA4093822, 0x299F31D0)) for i in range((n + 7) // 4 + 1)]
+    assert words_of(rng, n).tolist() == np.array(blocks, dtype="u4").ravel()[7 : 7 + n].tolist()
+
+
+def test_block_numbers_beyond_32_bits_are_counted_on():
+    rng = Generator(5)
+    rng.jump(4 * (2**32 - 1))
+    expected = [*philox((2**32 - 1, 0, 0, 0), (5, 0)), *philox((0, 1, 0, 0), (5, 0)), *philox((1, 1, 0, 0), (5, 0))]
+    assert words_of(rng, 12).tolist() == expected
+
+
+# -- the same bits everywhere -----------------------------------------------------------------------------------------
+
+DRAWS = {
+    "random": lambda rng, n, dtype: rng.random(n, dtype=dtype),
+    "uniform": lambda rng, n, dtype: rng.uniform(-3, 5, n, dtype=dtype),
+    "normal": lambda rng, n, dtype: rng.normal(1, 2, n, dtype=dtype),
+    "exponential": lambda rng, n, dtype: rng.exponential(2, n, dtype=dtype),
+}
+
+
+def everything(n):
+    """Bits of every distribution and dtype."""
+    found = [digest(draw(Generator(9), n, dtype)) for draw in DRAWS.values() for dtype in REALS]
+    found += [digest(Generator(9).integers(100, shape=n, dtype=dtype)) for dtype in INTEGERS]
+    found += [digest(Generator(9).integers(3 * 2**30, shape=n)), digest(Generator(9).integers(3 * 2**61, shape=n))]
+    return [*found, digest(Generator(9).permutation(1000)), digest(Generator(9).choice(9, 50, p=range(9)))]
+
+
+def test_levels_and_threads_give_the_same_bits():
+    code = "import sys; sys.path.insert(0, sys.argv[1]); import test_random as t, dltensor as dl\n"
+    code += "print(dl.cpu_features()['used'], dl.num_threads(), *t.everything(300001))"
+    seen = {}
+    for level in LEVELS:
+        for threads in ("1", "2", "8") if level == LEVELS[-1] else ("1",):
+            made = subprocess.run(
+                [sys.executable, "-c", code, os.path.dirname(__file__)],
+                check=True,
+                capture_output=True,
+                text=True,
+                env=os.environ | {"DLTENSOR_CPU": level, "DLTENSOR_NUM_THREADS": threads},
+            )
+            used, count, *found = made.stdout.split()
+            assert (used, count) == (level, threads)
+            assert len(found) == 28
+            seen[level, threads] = tuple(found)
+    assert len(set(seen.values())) == 1, seen
+
+
+@pytest.mark.parametrize("dtype", REALS)
+@pytest.mark.parametrize("name", DRAWS)
+def test_calls_may_be_divided_anywhere(name, dtype):
+    whole = array(DRAWS[name](Generator(3), 3000, dtype))
+    rng = Generator(3)
+    parts = np.concatenate([array(DRAWS[name](rng, n, dtype)) for n in (5, 5, 1, 0, 1013, 1024, 952)])
+    assert whole.tobytes() == parts.tobytes()
+
+
+@pytest.mark.parametrize("count", [10, 3 * 2**30, 2**32, 2**32 + 1, 3 * 2**61, 2**64])
+def test_calls_for_integers_may_be_divided_anywhere(count):
+    rng, dtype = Generator(3), "uint64"
+    parts = np.concatenate([array(rng.integers(0, count, n, dtype=dtype)) for n in (5, 5, 1, 1013, 1976)])
+    assert array(Generator(3).integers(0, count, 3000, dtype=dtype)).tolist() == parts.tolist()
+
+
+def test_functions_are_near_the_exact_ones():
+    words = words_of(Generator(4), 4000)
+    u = ((words[::2] >> 1).astype(np.float64) + 1) / 2**31
+    angle = words[1::2] * (2 * math.pi / 2**32)
+    expected = np.sqrt(-2 * np.log(u))[:, None] * np.stack([np.cos(angle), np.sin(angle)], 1)
+    np.testing.assert_allclose(array(Generator(4).normal(shape=4000)), expected.ravel(), rtol=1e-5, atol=1e-6)
+    pairs = words.astype(np.uint64)[::2] | words.astype(np.uint64)[1::2] << np.uint64(32)
+    u = (np.float64(pairs >> np.uint64(11)) + 0) / 2**53  # another rounding than ours below; equal to 52 bits
+    low, high = words[::2] >> 6, words[1::2] >> 5
+    u = (high * 2.0**26 + low + 1) / 2**53
+    got = array(Generator(4).exponential(shape=2000, dtype="float64"))
+    np.testing.assert_allclose(got, -np.log(u), rtol=4e-15, atol=2e-16)
+    angle = (words[3::4].astype(np.float64) + words[2::4] / 2**32) * (2 * math.pi / 2**32)
+    expected = np.sqrt(-2 * np.log(u[::2]))[:, None] * np.stack([np.cos(angle), np.sin(angle)], 1)
+    got = array(Generator(4).normal(shape=2000, dtype="float64"))
+    np.testing.assert_allclose(got, expected.ravel(), rtol=1e-12, atol=4e-15)
+
+
+# -- distributions ----------------------------------------------------------------------------------------------------
+
+N = 200_000
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(
+    ("draw", "distribution", "mean", "deviation"),
+    [
+        (lambda rng, dtype: rng.random(N, dtype=dtype), lambda x: x, 0.5, 12**-0.5),
+        (lambda rng, dtype: rng.uniform(-3, 5, N, dtype=dtype), lambda x: (x + 3) / 8, 1, 8 * 12**-0.5),
+        (lambda rng, dtype: rng.normal(2, 3, N, dtype=dtype), lambda x: normal_distribution((x - 2) / 3), 2, 3),
+        (lambda rng, dtype: rng.exponential(2, N, dtype=dtype), lambda x: 1 - np.exp(-x / 2), 2, 2),
+    ],
+    ids=DRAWS,
+)
+def test_distributions(draw, distribution, mean, deviation, dtype):
+    values = array(draw(Generator(2024), dtype)).astype(np.float64)
+    assert abs(values.mean() - mean) < 4 * deviation / math.sqrt(N)
+    assert abs(values.std() / deviation - 1) < 6 / math.sqrt(N)
+    assert kolmogorov(values, distribution) < 1.95  # exceeded with a probability of 0.001
+
+
+def test_the_check_of_distributions_finds_a_wrong_one():
+    values = array(Generator(2024).random(N))
+    assert kolmogorov(values * np.float32(0.99), lambda x: x) > 1.95
+    assert abs(chi_squared(np.bincount((values * 100).astype(int) % 99))) > 4
+
+
+def test_neighbouring_normal_values_are_uncorrelated():
+    x = array(Generator(11).normal(shape=N)).astype(np.float64)
+    for lag in (1, 2, 3, 4, 8):
+        assert abs((x[lag:] * x[:-lag]).mean()) < 4 / math.sqrt(N)
+    assert abs((x**4).mean() - 3) < 4 * math.sqrt(96 / N)
+
+
+@pytest.mark.parametrize("count", [2, 7, 100, 1000])
+@pytest.mark.parametrize("dtype", ["int16", "int64", "uint32"])
+def test_integers_are_equally_likely(count, dtype):
+    found = array(Generator(1).integers(-1 if dtype[0] == "i" else 0, count, N, dtype=dtype))
+    assert abs(chi_squared(np.bincount(found - found.min()))) < 4
+
+
+@pytest.mark.parametrize("count", [3 * 2**30, 3 * 2**61])
+def test_ranges_that_reject_many_words_are_not_biased(count):
+    found = array(Generator(1).integers(0, count, 60_000, dtype="uint64"))
+    assert found.max() < count
+    assert abs(chi_squared(np.bincount((found // np.uint64(count // 12)).astype(int), minlength=12))) < 4
+
+
+def test_integers_are_what_exact_arithmetic_gives():
+    count = 3 * 2**30
+    words = words_of(Generator(6), 2000).tolist()
+    got = Generator(6).integers(0, count, 2000).tolist()
+    kept = [(w * count >> 32, g) for w, g in zip(words, got, strict=True) if w * count % 2**32 >= 2**32 % count]
+    assert 1000 < len(kept) < 2000
+    assert all(a == b for a, b in kept)
+    rejected = [i for i, w in enumerate(words) if w * count % 2**32 < 2**32 % count]
+    for i in rejected[:50]:
+        found = None
+        attempt = 1
+        while found is None:
+            tries = philox((i, attempt << 24, 0, 0), (6, 0))
+            found = next((w * count >> 32 for w in tries if w * count % 2**32 >= 2**32 % count), None)
+            attempt += 1
+        assert got[i] == found
+
+
+@pytest.mark.parametrize("dtype", INTEGERS)
+def test_integers_reach_the_ends_of_every_dtype(dtype):
+    least, most = dl.iinfo(dtype).min, dl.iinfo(dtype).max
+    found = Generator(1).integers(least, most, 5000, dtype=dtype, endpoint=True)
+    assert found.dtype == dtype
+    spread = [Fraction(int(v) - least, most - least + 1) for v in (array(found).min(), array(found).max())]
+    assert spread[0] < Fraction(1, 200)
+    assert spread[1] > Fraction(199, 200)
+    assert Generator(1).integers(most, most, 3, dtype=dtype, endpoint=True).tolist() == [most] * 3
+    assert Generator(1).integers(least, least + 1, 3, dtype=dtype).tolist() == [least] * 3
+
+
+@pytest.mark.parametrize("dtype", REALS)
+def test_uniform_values_stay_below_the_upper_bound(dtype):
+    assert array(Generator(1).random(N, dtype=dtype)).min() >= 0
+    assert array(Generator(1).random(N, dtype=dtype)).max() < 1
+    eps = {"float16": 2**-10, "bfloat16": 2**-7, "float32": 2**-23, "float64": 2**-52}[dtype]
+    assert set(array(Generator(1).uniform(1, 1 + 2 * eps, 500, dtype=dtype)).tolist()) == {1.0, 1 + eps}
+    assert set(array(Generator(1).uniform(-1 - 2 * eps, -1, 500, dtype=dtype)).tolist()) == {-1 - 2 * eps, -1 - eps}
+    assert set(array(Generator(1).uniform(1 - eps, 1, 500, dtype=dtype)).tolist()) == {1 - eps, 1 - eps / 2}
+    assert array(Generator(1).uniform(-1, 0, 50, dtype=dtype)).max() < 0
+
+
+# -- permutations and choices -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 10, 1025, 5000])
+def test_a_permutation_has_every_integer_once(n):
+    found = Generator(8).permutation(n)
+    assert sorted(found.tolist()) == list(range(n))
+    assert n < 10 or found.tolist() != list(range(n))
+
+
+def test_all_permutations_are_equally_likely():
+    rng = Generator(8)
+    found = [tuple(rng.permutation(4).tolist()) for _ in range(12_000)]
+    counts = [found.count(one) for one in sorted(set(found))]
+    assert len(counts) == 24
+    assert abs(chi_squared(counts)) < 4
+
+
+def test_permutation_and_shuffle_of_tensors_agree():
+    x = dl.reshape(dl.arange(30), (10, 3))
+    made = Generator(8).permutation(x)
+    assert made.tolist() == [x[i].tolist() for i in Generator(8).permutation(10).tolist()]
+    y = np.arange(60).reshape(20, 3)[::2]
+    before = y.copy()
+    assert Generator(8).shuffle(y) is None
+    assert y.tolist() == before[Generator(8).permutation(10).tolist()].tolist()
+
+
+def test_choice_follows_the_weights():
+    weights = np.array([0.0, 1, 2, 3, 0, 4])
+    found = np.bincount(array(Generator(8).choice(6, 50_000, p=weights)), minlength=6)
+    assert found[0] == found[4] == 0
+    expected = weights * 5000
+    assert abs(found - expected).max() < 4 * math.sqrt(12_000)
+    first = [Generator(8, stream=i).choice(6, 3, replace=False, p=weights).tolist() for i in range(4000)]
+    assert all(len(set(one)) == 3 and not {0, 4} & set(one) for one in first)
+    assert abs(np.bincount([one[0] for one in first], minlength=6) - weights * 400).max() < 4 * math.sqrt(1600)
+
+
+def test_choice_of_entries():
+    x = dl.asarray([[1, 2], [3, 4], [5, 6]], dtype="int16")
+    made = Generator(8).choice(x, (4, 5))
+    assert made.shape == (4, 5, 2)
+    assert made.dtype == "int16"
+    assert {tuple(row) for row in made.reshape((20, 2)).tolist()} == {(1, 2), (3, 4), (5, 6)}
+    assert sorted(Generator(8).choice(x, 3, replace=False)[:, 0].tolist()) == [1, 3, 5]
+    assert Generator(8).choice(3).shape == ()
+    assert Generator(8).choice(0, 0).tolist() == []
+
+
+# -- state ------------------------------------------------------------------------------------------------------------
+
+
+def test_generators_pickle_and_copy_with_their_position():
+    rng = Generator([1, 2, 3])
+    rng.random(7)
+    rng.spawn(2)
+    copies = [pickle.loads(pickle.dumps(rng, p)) for p in range(2, pickle.HIGHEST_PROTOCOL + 1)] + [copy.copy(rng)]
+    child = copy.copy(rng).spawn(1)[0].state
+    expected = rng.normal(shape=9).tolist()
+    for each in copies:
+        assert each.normal(shape=9).tolist() == expected
+        assert each.spawn(1)[0].state == child
+    assert type(copies[0]) is Generator
+    assert repr(Generator(3)) == "Generator(key=3, stream=0, position=0)"
+
+
+def test_state_restores_the_sequence():
+    rng = Generator(5)
+    rng.random(3)
+    before = rng.state
+    first = rng.random(4, dtype="float64").tolist()
+    assert rng.state["position"] == 12
+    rng.state = before
+    assert rng.random(4, dtype="float64").tolist() == first
+    rng.jump(-12)
+    assert rng.state == Generator(5).state
+
+
+def test_spawned_streams_and_seeds_differ():
+    seeds = (0, 1, -1, 2**64, 2**64 + 1, -(2**64), [], [0], [0, 0], [1, 2], [2, 1], [2**32], [0, 1], (1, 2, 3, 4, 5))
+    family = [Generator(seed) for seed in seeds] + [Generator(0, stream=1)]
+    family += Generator(0).spawn(5) + Generator(0).spawn(1)[0].spawn(5) + Generator(1).spawn(2)
+    assert len({tuple(rng.random(8).tolist()) for rng in family}) == len(family)
+    assert Generator(range(3)).state == Generator([0, 1, 2]).state
+    assert Generator().state != Generator().state
+    parent, other = Generator(7), Generator(7)
+    parent.random(100)
+    assert [a.state for a in parent.spawn(3)] == [a.state for a in other.spawn(2) + other.spawn(1)]
+    x, y = (array(one.normal(shape=N)).astype(np.float64) for one in Generator(7).spawn(2))
+    assert abs((x * y).mean()) < 4 / math.sqrt(N)
+
+
+def test_out_may_have_any_strides():
+    expected = Generator(2).normal(shape=(6, 4)).tolist()
+    out = np.zeros((4, 12), dtype="f4").T[::2]
+    assert Generator(2).normal(out=out) is out
+    assert out.tolist() == expected
+    t = dl.zeros((6, 4), dtype="float64")
+    assert Generator(2).random(out=t, shape=(6, 4), dtype="float64") is t
+    assert t.tolist() == Generator(2).random((6, 4), dtype="float64").tolist()
+    small = dl.zeros(3, dtype="uint8")
+    assert max(Generator(2).integers(200, 256, out=small).tolist()) >= 200
+
+
+# -- faults -----------------------------------------------------------------------------------------------------------
+
+FIXED = np.zeros(3, dtype="f4")
+FIXED.flags.writeable = False
+FAULTS = [
+    (lambda g: g.random(3, dtype="int32"), TypeError, "random: dtype: expected float16, .* or float64, got int32"),
+    (lambda g: g.integers(3, dtype="float32"), TypeError, "integers: dtype: expected int8, int16.*got float32"),
+    (lambda g: g.random(3, out=dl.zeros(4)), ValueError, r"random: shape is \(3,\), out has \(4,\); leave shape out"),
+    (lambda g: g.random(dtype="float64", out=dl.zeros(4)), TypeError, "random: dtype is float64, out has float32"),
+    (lambda g: g.random(out=FIXED), ValueError, r"random: out is read-only; write to a copy\(\)"),
+    (lambda g: g.random(out=[1.0]), TypeError, "random: out: expected a tensor or an array .* got list"),
+    (lambda g: g.random(-1), ValueError, "random: .*negative|random: .*-1"),
+    (lambda g: g.uniform(1, 1), ValueError, "uniform: expected .* low < high in float32.*low=1 and high=1"),
+    (lambda g: g.uniform(0, math.inf), ValueError, "uniform: expected finite bounds"),
+    (lambda g: g.uniform(-1.7e308, 1.7e308, dtype="float64"), ValueError, "whose difference is finite"),
+    (lambda g: g.integers(5, 5), ValueError, "integers: expected low < high, got low=5 and high=5"),
+    (lambda g: g.integers(5, 4, endpoint=True), ValueError, "integers: expected low <= high, got low=5 and high=4"),
+    (lambda g: g.integers(0, 257, dtype="uint8"), OverflowError, "integers: uint8 does not hold all .* from 0 to 256"),
+    (lambda g: g.integers(-1, 2, dtype="uint64"), OverflowError, "integers: uint64 does not hold"),
+    (lambda g: g.integers(1.5), TypeError, "integer"),
+    (lambda g: g.normal(0, -1), ValueError, "normal: expected a finite mean and a finite std of at least 0.*std=-1"),
+    (lambda g: g.normal(math.nan), ValueError, "normal: expected a finite mean.*mean=nan"),
+    (lambda g: g.exponential(-2), ValueError, "exponential: expected a finite scale of at least 0, got -2"),
+    (lambda g: g.permutation(-1), ValueError, "permutation: expected a number of integers from 0"),
+    (lambda g: g.permutation(dl.asarray(1.0)), ValueError, "permutation: expected .* at least one dimension"),
+    (lambda g: g.shuffle([1, 2]), TypeError, "shuffle: x: expected a tensor or an array .* got list"),
+    (lambda g: g.shuffle(FIXED), ValueError, "shuffle: x is read-only"),
+    (lambda g: g.choice(3, 4, replace=False), ValueError, "choice: 4 of 3 entries; expected no more than there are"),
+    (lambda g: g.choice(0, 1), ValueError, "choice: 1 of 0 entries; expected at least one entry"),
+    (lambda g: g.choice(2, 2, replace=False, p=[0, 1]), ValueError, "choice: 2 of 1 entries with a weight above 0"),
+    (lambda g: g.choice(3, p=[1, 2]), ValueError, "choice: p: expected a weight for each of 3 entries, got shape"),
+    (lambda g: g.choice(2, p=[1, -1]), ValueError, "choice: p: expected finite weights of at least 0"),
+    (lambda g: g.choice(2, p=[1, math.nan]), ValueError, "choice: p: expected finite weights of at least 0"),
+    (lambda g: g.spawn(-1), ValueError, "spawn: expected an integer from 0"),
+    (lambda g: g.jump(-1), ValueError, r"jump: expected a position from 0 to 2\^56 - 1, got 0 \+ -1"),
+    (lambda g: g.jump(2**56), ValueError, "jump: expected a position from 0"),
+    (lambda g: setattr(g, "state", {}), ValueError, "state: expected a dictionary that the property state returned"),
+    (lambda g: setattr(g, "state", g.state | {"key": -1}), ValueError, "key: expected an integer from 0"),
+    (lambda _: Generator("seed"), TypeError, "Generator: seed: expected an integer, .* or None, got str"),
+    (lambda _: Generator(1.5), TypeError, "Generator: seed: expected an integer, .* got float"),
+    (lambda _: Generator(1, stream=-1), ValueError, "Generator: stream: expected an integer from 0"),
+    (lambda _: philox((1, 2, 3), (0, 0)), ValueError, "philox: counter: expected 4 integers from 0"),
+    (lambda _: philox((1, 2, 3, 4), (0, 2**32)), ValueError, "philox: key: expected 2 integers from 0"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("call", "error", "words"), FAULTS)
+def test_faults_name_the_argument_and_leave_the_state(call, error, words):
+    rng = Generator(1)
+    with pytest.raises(error, match=words):
+        call(rng)
+    assert rng.state == Generator(1).state
+
+
+def test_the_end_of_a_sequence_is_an_error():
+    rng = Generator(1)
+    rng.jump(2**56 - 3)
+    assert rng.random(2).shape == (2,)
+    with pytest.raises(ValueError, match=r"random: 2 values do not fit into the 2\^56 words.*spawn"):
+        rng.random(2)
+    assert rng.state["position"] == 2**56 - 1
+    assert rng.random().shape == ()
