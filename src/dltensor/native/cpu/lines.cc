@@ -67,7 +67,8 @@ void run_group(const Lines& lines, int64_t unit, char* scratch) {
   }
   const Side& in = lines.sides[0];
   const auto move_of = [&](const Side& side) { return moves[__builtin_ctzll(uint64_t(side.width))]; };
-  if (in.staged()) move_of(in)(line[0], row_bytes[0], in.width, at[0], in.group_stride, in.step, rows, in.n);
+  // A move of no elements may still read one.
+  if (in.staged() && in.n > 0) move_of(in)(line[0], row_bytes[0], in.width, at[0], in.group_stride, in.step, rows, in.n);
   for (int64_t r = 0; r < rows; ++r) {
     const Line one{line[0] + r * row_bytes[0],
                    {line[1] + r * row_bytes[1], lines.count > 2 ? line[2] + r * row_bytes[2] : nullptr},
@@ -77,7 +78,8 @@ void run_group(const Lines& lines, int64_t unit, char* scratch) {
   }
   for (int k = 1; k < lines.count; ++k) {
     const Side& out = lines.sides[k];
-    if (out.staged()) move_of(out)(at[k], out.group_stride, out.step, line[k], row_bytes[k], out.width, rows, out.n);
+    if (out.staged() && out.n > 0)
+      move_of(out)(at[k], out.group_stride, out.step, line[k], row_bytes[k], out.width, rows, out.n);
   }
 }
 
