@@ -46,6 +46,7 @@ _OWN_NAMES = {
 
 
 def _both(a, b, out=(None, None)):
+    a, b = (x if isinstance(x, (Tensor, int, float, complex)) else asarray(x) for x in (a, b))  # each is read once
     made = _functions.floor_divide(a, b), _functions.remainder(a, b)
     return tuple(half if to is None else copy(half, to) for half, to in zip(made, out, strict=True))
 
