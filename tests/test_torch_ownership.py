@@ -3,6 +3,9 @@
 
 import contextlib
 import gc
+import itertools
+import sys
+import threading
 
 import pytest
 
@@ -218,17 +221,107 @@ def test_a_conjugate_is_resolved_and_refused_as_out():
         dl.add(dl.zeros(1, dtype="complex64"), 0, out=x)
 
 
+def over(memory):
+    """A torch tensor over a bytearray, which torch references until it frees the storage."""
+    return torch.frombuffer(memory, dtype=torch.uint8)
+
+
+# What happens to a tensor, the Python object of its storage and our view, in every order: who lets go last.
+ORDERS = list(itertools.permutations(["tensor", "object", "view"]))
+
+
+@pytest.mark.parametrize("order", ORDERS, ids="-".join)
+@pytest.mark.parametrize("when", ["object before view", "object after view", "object dropped and made again"])
+def test_a_storage_is_freed_with_its_last_owner(order, when):
+    memory = bytearray(100)
+    unused = sys.getrefcount(memory)
+    owners = {"tensor": over(memory)}
+    if when != "object after view":
+        owners["object"] = owners["tensor"].untyped_storage()
+    if when == "object dropped and made again":
+        del owners["object"]
+        owners["object"] = owners["tensor"].untyped_storage()
+    owners["view"] = dl.from_dlpack(owners["tensor"])
+    if when == "object after view":
+        owners["object"] = owners["tensor"].untyped_storage()
+    for name in order:
+        assert sys.getrefcount(memory) == unused + 1, f"freed before {name} went"
+        del owners[name]
+        gc.collect()
+    assert sys.getrefcount(memory) == unused
+
+
+@pytest.mark.parametrize("views", [1, 2, 5])
+def test_views_that_outlive_a_tensor_free_its_storage(views):
+    memory = bytearray(100)
+    unused = sys.getrefcount(memory)
+    tensor = over(memory)
+    kept = [dl.from_dlpack(tensor) for _ in range(views)]
+    del tensor
+    kept = kept[-1][1:]
+    assert sys.getrefcount(memory) == unused + 1
+    del kept
+    assert sys.getrefcount(memory) == unused
+
+
+def test_a_storage_object_that_was_kept_by_a_view_is_the_same_afterwards():
+    tensor = torch.zeros(4)
+    first = tensor.untyped_storage()
+    first.mark = "kept"
+    view = dl.from_dlpack(tensor)
+    del first
+    assert tensor.untyped_storage().mark == "kept"
+    del view
+    assert tensor.untyped_storage().mark == "kept"
+
+
+def test_threads_that_drop_views_leave_no_storage_behind():
+    memory = bytearray(100)
+    unused = sys.getrefcount(memory)
+    tensor = over(memory)
+
+    def work(tensor):
+        for _ in range(3000):
+            view = dl.from_dlpack(tensor)
+            storage = tensor.untyped_storage()
+            assert torch.from_dlpack(view).data_ptr() == storage.data_ptr()
+            del view, storage
+
+    threads = [threading.Thread(target=work, args=[tensor]) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    del threads, thread
+    assert sys.getrefcount(memory) == unused + 1
+    del tensor
+    assert sys.getrefcount(memory) == unused
+
+
+def test_a_view_may_be_dropped_at_the_end_of_the_process():
+    from children import run_python
+
+    run_python("""
+import torch, dltensor as dl
+x = torch.arange(10.0)
+kept = dl.from_dlpack(x)
+late = dl.from_dlpack(torch.arange(5.0))
+torch.kept = kept  # dropped while modules are cleared
+del x
+""")
+
+
 def test_the_fields_of_torch_are_found():
     """Where one is not, every import costs a microsecond more."""
     from dltensor._core import torch_fields as _torch
 
     found = []
-    original, _torch.set_torch_fields = _torch.set_torch_fields, lambda *numbers: found.append(numbers[:5])
+    original, _torch.set_torch_fields = _torch.set_torch_fields, lambda *fields: found.append(fields[:6])
     try:
         _torch.find_fields()
     finally:
         _torch.set_torch_fields = original
-    assert all(found[-1]), "impl, keys, autograd, storage, resizable"
+    assert all(found[-1]), "impl, keys, autograd, storage, resizable, storage_object"
 
 
 def test_without_known_fields_the_same_is_refused_and_kept():
@@ -238,6 +331,7 @@ def test_without_known_fields_the_same_is_refused_and_kept():
 import torch, dltensor as dl
 from dltensor._core import torch_fields as _torch
 _torch._find_keys = _torch._find_autograd = _torch._find_storage = lambda torch: 0
+_torch._find_storage_object = lambda torch, offset: None
 x = torch.arange(1000.0)
 view = dl.from_dlpack(x)
 try:

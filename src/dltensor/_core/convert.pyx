@@ -10,7 +10,8 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 from .buffers cimport take_buffer, take_interface, import_numpy
 from .dlpack cimport (ARRAY, ARRAY_INTERFACE, BUFFER, CAPSULE, CUDA_ARRAY_INTERFACE, NDARRAY, NONE, PROTOCOL, TABLE,
                       ImportedTensor, TypeEntry, adopt_object, borrow_table, entry_of, entry_of_type, free_object,
-                      hold_storage, is_lazy, check_tensor, raise_pending, import_tensor, import_managed)
+                      adopt_storage, hold_storage, is_lazy, check_tensor, raise_pending, release_storage,
+                      retain_storage, import_tensor, import_managed)
 from .native cimport MAX_DIMS, adopt, export_managed, release, type_float32, type_table
 from .scalars cimport plain_number, store_python
 from .tensor cimport (Tensor, as_tuple, assign_scalar, copied, current_stream, device_operations, exchange_table,
@@ -130,6 +131,7 @@ cdef Tensor _read_torch(object x, TypeEntry* entry, object copy, str func):
     """The tensor that a torch tensor shows. Its storage is kept, since the object may be given another one."""
     cdef ImportedTensor imported
     cdef Tensor t
+    cdef void* storage
     if entry.obeyed:
         return _read_torch_class(x, func)
     if is_lazy(x, func):
@@ -138,10 +140,19 @@ cdef Tensor _read_torch(object x, TypeEntry* entry, object copy, str func):
     if entry.table == NULL or entry.table.dltensor_from_py_object_no_sync == NULL:
         return _read_torch_class(x, func)
     t = Tensor.__new__(Tensor)
-    storage = hold_storage(x)
-    borrow_table(x, entry.table, &imported.view, imported.dims, func)
     imported.flags = 0
-    adopt_object(storage, &imported, func)
+    storage = retain_storage(x)
+    if storage != NULL:
+        try:
+            borrow_table(x, entry.table, &imported.view, imported.dims, func)
+        except BaseException:
+            release_storage(storage)
+            raise
+        adopt_storage(storage, &imported, func)
+    else:
+        held = hold_storage(x)
+        borrow_table(x, entry.table, &imported.view, imported.dims, func)
+        adopt_object(held, &imported, func)
     fill_from_import(t, &imported)
     if t.impl.dl.device.device_type == kDLCUDA:
         _adopt(t, _producer_stream(entry.table, t.impl.dl.device))

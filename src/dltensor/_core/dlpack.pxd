@@ -9,6 +9,9 @@ from .types cimport DLDevice, DLManagedTensorVersioned, DLPackExchangeAPI, DLTen
 cdef extern from "_core/gil.h" namespace "dlt" nogil:
     void free_object(Block*) noexcept
 
+cdef extern from "_core/torch_storage.h" namespace "dlt" nogil:
+    void release_storage(void*) noexcept
+
 # A foreign tensor that is ours now: `block` carries one reference, `view` has been checked, its byte_offset is folded
 # into `data` unless that is a handle. Shape and strides are copies in `dims`; strides may be NULL.
 cdef struct ImportedTensor:
@@ -46,6 +49,8 @@ cdef bint is_lazy(object x, str func) except -1
 cdef bint is_plain(object x, bint ask, str func) except -1
 cdef bint is_torch_table(const DLPackExchangeAPI* table) noexcept
 cdef object hold_storage(object x)
+cdef void* retain_storage(object x) noexcept
+cdef int adopt_storage(void* storage, ImportedTensor* out, str func) except -1
 cdef int borrow_table(object x, const DLPackExchangeAPI* table, DLTensor* out, int64_t* dims, str func) except -1
 cdef int raise_pending() except -1
 cdef int adopt_object(object owner, ImportedTensor* out, str func) except -1

@@ -37,6 +37,11 @@ cdef extern from "_core/gil.h" namespace "dlt" nogil:
 cdef extern from "_core/gil.h" namespace "dlt":
     object take_error(bint* inside)
 
+cdef extern from "_core/torch_storage.h" namespace "dlt" nogil:
+    bint retain_counted "dlt::retain_storage"(void*) noexcept
+    void free_storage(Block*) noexcept
+    PyObject* torch_storage_object
+
 cdef extern from "Python.h":
     PyObject* PyObject_VectorcallMethod(PyObject*, PyObject**, size_t, PyObject*) noexcept
     size_t PY_VECTORCALL_ARGUMENTS_OFFSET
@@ -342,6 +347,7 @@ cdef struct TorchFields:
     Py_ssize_t autograd     # in the implementation: NULL in tensors that do not require grad, 0 when not known
     Py_ssize_t storage      # in the implementation: the pointer to the storage, 0 when not known
     Py_ssize_t resizable    # in the storage: the byte that allows it to be resized
+    bint counted            # whether the storage counts its owners as torch_storage.h says
 cdef TorchFields _torch
 cdef bint _torch_known = False
 cdef DLPackExchangeAPI* _torch_table = NULL
@@ -352,11 +358,19 @@ cdef object _requires_grad = None, _storage_of = None, _examine = None
 
 
 def set_torch_fields(Py_ssize_t impl, Py_ssize_t keys, Py_ssize_t autograd, Py_ssize_t storage, Py_ssize_t resizable,
-                     requires_grad, storage_of, examine):
-    """Register the offsets of torch's fields (0: unknown), and the functions to call where an offset is unknown."""
-    global _torch_known, _requires_grad, _storage_of, _examine
+                     storage_object, requires_grad, storage_of, examine):
+    """Register the offsets of torch's fields (0: unknown), and the functions to call where an offset is unknown.
+
+    `storage_object` makes the Python object of a storage; None: its count of owners is unknown.
+    """
+    global _torch_known, _requires_grad, _storage_of, _examine, torch_storage_object
     _torch.impl, _torch.keys, _torch.autograd = impl, keys, autograd
     _torch.storage, _torch.resizable = storage, resizable
+    # The function is never given back: blocks that need it may outlive everything else.
+    if storage_object is not None and torch_storage_object == NULL:
+        Py_INCREF(storage_object)
+        torch_storage_object = <PyObject*>storage_object
+    _torch.counted = storage != 0 and resizable != 0 and storage_object is not None
     _requires_grad, _storage_of, _examine, _torch_known = requires_grad, storage_of, examine, True
 
 
@@ -422,6 +436,33 @@ cdef object hold_storage(object x):
     if storage != NULL and storage[_torch.resizable] != 0:
         storage[_torch.resizable] = 0
     return held
+
+
+cdef void* retain_storage(object x) noexcept:
+    """The storage of a plain torch tensor with one more owner, and no longer resizable; NULL: use `hold_storage`."""
+    cdef char* impl
+    cdef char* storage
+    if not _torch.counted:
+        return NULL
+    impl = _torch_impl(x)
+    if impl == NULL:
+        return NULL
+    storage = (<char**>(impl + _torch.storage))[0]
+    if storage == NULL or not retain_counted(storage):
+        return NULL
+    if storage[_torch.resizable] != 0:
+        storage[_torch.resizable] = 0
+    return storage
+
+
+cdef int adopt_storage(void* storage, ImportedTensor* out, str func) except -1:
+    """Let a storage of torch keep the memory of a view; takes over the reference."""
+    cdef Block* block = adopt(out.view.data, storage, free_storage)
+    if block == NULL:
+        release_storage(storage)
+        raise MemoryError(f"{func}: allocation failed for a block header")
+    out.block = block
+    return 0
 
 
 cdef int _fix_storage(object x) except -1:

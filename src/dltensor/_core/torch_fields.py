@@ -118,6 +118,46 @@ def _find_resizable(torch):
     return _only(found)
 
 
+def _find_storage_object(torch, offset):
+    """torch's function from the address of a storage to its Python object, if its owners are counted as expected.
+
+    That is: in the second word of the storage, whose top bit says whether there is a Python object, which is an owner
+    and is kept for as long as there are others. None otherwise.
+    """
+    kind = torch.UntypedStorage
+    names = "_new_with_weak_ptr", "_weak_ref", "_free_weak_ref"
+    if not offset or not all(hasattr(kind, name) for name in names):
+        return None
+    sample = torch.zeros(5)
+    storage = _word(sample._cdata + offset)
+    has_object = 1 << 63
+
+    def counts(owners, weak, bit):
+        return _word(storage + 8) == owners | (weak << 32) | bit
+
+    views = [sample[i:] for i in range(3)]
+    if not counts(4, 1, 0):
+        return None
+    del views
+    if not counts(1, 1, 0):
+        return None
+    python_object = sample.untyped_storage()
+    address = id(python_object)
+    if not counts(2, 1, has_object):
+        return None
+    weak = python_object._weak_ref()
+    if not counts(2, 2, has_object):
+        return None
+    kind._free_weak_ref(weak)
+    del python_object
+    if not counts(2, 1, has_object):
+        return None
+    same = kind._new_with_weak_ptr(storage)
+    if id(same) != address or not counts(2, 1, has_object):
+        return None
+    return kind._new_with_weak_ptr
+
+
 def find_fields():
     """Find out where torch keeps what, by comparing tensors that differ in nothing else, and prove each find.
 
@@ -126,12 +166,14 @@ def find_fields():
     torch = sys.modules["torch"]
     base = getattr(torch._C, "TensorBase", None) or torch._C._TensorBase
     asks = base.__dict__["requires_grad"], base.__dict__["untyped_storage"], examine
-    set_torch_fields(0, 0, 0, 0, 0, *asks)
+    set_torch_fields(0, 0, 0, 0, 0, None, *asks)
     impl = _find_impl(torch)
     if not impl:
         return
+    storage = _find_storage(torch)
+    storage_object = _find_storage_object(torch, storage)
     set_torch_fields(
-        impl, _find_keys(torch), _find_autograd(torch), _find_storage(torch), _find_resizable(torch), *asks
+        impl, _find_keys(torch), _find_autograd(torch), storage, _find_resizable(torch), storage_object, *asks
     )
 
 
