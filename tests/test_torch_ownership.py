@@ -163,6 +163,18 @@ def test_a_gradient_is_not_changed_through_a_view():
     assert z.grad.tolist() == [16.0, 16.0]
 
 
+def test_a_view_whose_base_came_to_require_grad_is_refused():
+    base = torch.zeros(4)
+    view = base[1:]
+    assert dl.from_dlpack(view).tolist() == [0, 0, 0]
+    base.mul_(torch.ones((), requires_grad=True))
+    assert view.requires_grad
+    with pytest.raises(BufferError, match="requires grad"):
+        dl.from_dlpack(view)
+    with pytest.raises(BufferError, match="requires grad"):
+        dl.add(view, 1)
+
+
 @pytest.mark.parametrize("make", [torch.zeros, torch.ones], ids=["zeros", "ones"])
 def test_plain_tensors_and_their_views_are_taken_whatever_happened_to_gradients_before(make):
     x = make(4)
@@ -212,6 +224,12 @@ def test_a_subclass_whose_torch_function_refuses_is_obeyed():
     with pytest.raises(BufferError, match="no function") as caught:
         dl.from_dlpack(torch.zeros(2).as_subclass(Refusing))
     assert "frame" not in str(caught.value)
+
+
+def test_a_dtype_that_dlpack_has_not_is_refused_with_the_reason_of_torch():
+    x = torch.zeros(4, dtype=torch.uint8).view(torch.bits8)
+    with pytest.raises(BufferError, match="Bit types are not supported"):
+        dl.from_dlpack(x)
 
 
 def test_a_conjugate_is_resolved_and_refused_as_out():
@@ -316,12 +334,12 @@ def test_the_fields_of_torch_are_found():
     from dltensor._core import torch_fields as _torch
 
     found = []
-    original, _torch.set_torch_fields = _torch.set_torch_fields, lambda *fields: found.append(fields[:6])
+    original, _torch.set_torch_fields = _torch.set_torch_fields, lambda *fields: found.append(fields[:8])
     try:
         _torch.find_fields()
     finally:
         _torch.set_torch_fields = original
-    assert all(found[-1]), "impl, keys, autograd, storage, resizable, storage_object"
+    assert all(found[-1]), "impl, keys, autograd, storage, resizable, storage_object, requires_grad, describe"
 
 
 def test_without_known_fields_the_same_is_refused_and_kept():
@@ -332,6 +350,8 @@ import torch, dltensor as dl
 from dltensor._core import torch_fields as _torch
 _torch._find_keys = _torch._find_autograd = _torch._find_storage = lambda torch: 0
 _torch._find_storage_object = lambda torch, offset: None
+_torch._find_requires_grad = lambda torch: 0
+_torch._find_describe = lambda torch, impl: 0
 x = torch.arange(1000.0)
 view = dl.from_dlpack(x)
 try:

@@ -9,7 +9,7 @@ from .types cimport DLDevice, DLManagedTensorVersioned, DLPackExchangeAPI, DLTen
 cdef extern from "_core/gil.h" namespace "dlt" nogil:
     void free_object(Block*) noexcept
 
-cdef extern from "_core/torch_storage.h" namespace "dlt" nogil:
+cdef extern from "_core/torch_abi.h" namespace "dlt" nogil:
     void release_storage(void*) noexcept
 
 # A foreign tensor that is ours now: `block` carries one reference, `view` has been checked, its byte_offset is folded

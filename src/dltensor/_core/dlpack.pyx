@@ -15,6 +15,7 @@ from libc.string cimport strcmp, strncmp
 from .native cimport MAX_DIMS, adopt, environment_switch, export_managed, retain
 from .types cimport DLPACK_FLAG_BITMASK_READ_ONLY, DLManagedTensor, DLPackExchangeAPIHeader, DLPackVersion, is_handle
 
+from .foreign_text import first_line
 from .types import DLPACK_VERSION, ConformanceWarning
 
 cdef extern from "dltensor/validate.h" nogil:
@@ -37,10 +38,12 @@ cdef extern from "_core/gil.h" namespace "dlt" nogil:
 cdef extern from "_core/gil.h" namespace "dlt":
     object take_error(bint* inside)
 
-cdef extern from "_core/torch_storage.h" namespace "dlt" nogil:
+cdef extern from "_core/torch_abi.h" namespace "dlt" nogil:
     bint retain_counted "dlt::retain_storage"(void*) noexcept
     void free_storage(Block*) noexcept
     PyObject* torch_storage_object
+    ctypedef void (*TorchDescribe)(const void*, DLTensor*)
+    int describe_torch(TorchDescribe, const void*, DLTensor*) noexcept
 
 cdef extern from "Python.h":
     PyObject* PyObject_VectorcallMethod(PyObject*, PyObject**, size_t, PyObject*) noexcept
@@ -347,7 +350,9 @@ cdef struct TorchFields:
     Py_ssize_t autograd     # in the implementation: NULL in tensors that do not require grad, 0 when not known
     Py_ssize_t storage      # in the implementation: the pointer to the storage, 0 when not known
     Py_ssize_t resizable    # in the storage: the byte that allows it to be resized
-    bint counted            # whether the storage counts its owners as torch_storage.h says
+    bint counted            # whether the storage counts its owners as torch_abi.h says
+    unsigned char (*requires_grad)(const void*) noexcept  # torch's function of the implementation, NULL when not known
+    TorchDescribe describe  # torch's function of the tensor that fills a DLTensor, NULL when not known
 cdef TorchFields _torch
 cdef bint _torch_known = False
 cdef DLPackExchangeAPI* _torch_table = NULL
@@ -358,10 +363,12 @@ cdef object _requires_grad = None, _storage_of = None, _examine = None
 
 
 def set_torch_fields(Py_ssize_t impl, Py_ssize_t keys, Py_ssize_t autograd, Py_ssize_t storage, Py_ssize_t resizable,
-                     storage_object, requires_grad, storage_of, examine):
+                     storage_object, size_t gradient, size_t describe, requires_grad, storage_of, examine):
     """Register the offsets of torch's fields (0: unknown), and the functions to call where an offset is unknown.
 
-    `storage_object` makes the Python object of a storage; None: its count of owners is unknown.
+    `storage_object` makes the Python object of a storage; None: its count of owners is unknown. `gradient` is the
+    address of torch's function that tells whether an implementation requires grad, `describe` of the one that fills a
+    DLTensor; 0: unknown.
     """
     global _torch_known, _requires_grad, _storage_of, _examine, torch_storage_object
     _torch.impl, _torch.keys, _torch.autograd = impl, keys, autograd
@@ -370,6 +377,8 @@ def set_torch_fields(Py_ssize_t impl, Py_ssize_t keys, Py_ssize_t autograd, Py_s
     if storage_object is not None and torch_storage_object == NULL:
         Py_INCREF(storage_object)
         torch_storage_object = <PyObject*>storage_object
+    _torch.requires_grad = <unsigned char (*)(const void*) noexcept>gradient
+    _torch.describe = <TorchDescribe>describe
     _torch.counted = storage != 0 and resizable != 0 and storage_object is not None
     _requires_grad, _storage_of, _examine, _torch_known = requires_grad, storage_of, examine, True
 
@@ -402,7 +411,7 @@ cdef bint is_plain(object x, bint ask, str func) except -1:
     else:
         return False
     if ask and (_torch.autograd == 0 or (<void**>(impl + _torch.autograd))[0] != NULL):
-        if attribute_of(_requires_grad, x):
+        if _torch.requires_grad(impl) if _torch.requires_grad != NULL else attribute_of(_requires_grad, x):
             _examine(x, func)  # raises
     return True
 
@@ -482,10 +491,16 @@ cdef int borrow_table(object x, const DLPackExchangeAPI* table, DLTensor* out, i
     Shape and strides are copied to `dims`.
     """
     cdef DLTensor borrowed
-    if table.dltensor_from_py_object_no_sync(<void*>x, &borrowed) != 0:
+    if (table == _torch_table and _torch.describe != NULL
+            and describe_torch(_torch.describe, <char*><void*>x + _torch.impl, &borrowed) == 0):
+        pass
+    elif table.dltensor_from_py_object_no_sync(<void*>x, &borrowed) != 0:
         if PyErr_Occurred() == NULL:
             raise BufferError(f"{func}: the exchange table of {type(x).__qualname__} failed without saying why")
-        raise_pending()
+        try:
+            raise_pending()
+        except RuntimeError as error:  # of torch, with a trace of its C++
+            raise BufferError(f"{func}: {type(x).__qualname__} refused: {first_line(str(error))}") from None
     if read_layout(&borrowed, out, dims) != 0:
         check_tensor(out, func)
     apply_byte_offset(out)

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Offsets of torch's fields that its exchange table does not export, and which tensors torch refuses to export."""
+"""What is used of torch beside its exchange table, where it is found, and which tensors torch refuses to export."""
 
+import contextlib
 import ctypes
+import glob
+import os
 import sys
 
 from .dlpack import set_torch_fields
@@ -61,8 +64,8 @@ def _only(offsets):
     return offsets[0] if len(offsets) == 1 else 0
 
 
-def _find_autograd(torch):
-    """The offset of the pointer that only tensors with autograd metadata have; 0 if unknown."""
+def _samples_of_gradients(torch):
+    """Tensors that require grad, and tensors that do not."""
     with torch.enable_grad():
         leaf = torch.zeros(3, requires_grad=True)
         asked = [
@@ -74,6 +77,12 @@ def _find_autograd(torch):
             torch.zeros(2) + leaf[0],
         ]
     plain = [torch.zeros(3), torch.ones(2, 3), leaf.detach(), leaf.data, torch.arange(4), torch.empty(0)]
+    return asked, plain
+
+
+def _find_autograd(torch):
+    """The offset of the pointer that only tensors with autograd metadata have; 0 if unknown."""
+    asked, plain = _samples_of_gradients(torch)
     return _only(
         [
             offset
@@ -81,6 +90,77 @@ def _find_autograd(torch):
             if all(_word(t._cdata + offset) for t in asked) and not any(_word(t._cdata + offset) for t in plain)
         ]
     )
+
+
+def _function(torch, library, name):
+    """A function that a library of torch exports, None if it does not."""
+    for path in glob.glob(os.path.join(os.path.dirname(torch.__file__), "lib", f"{library}.*")):
+        with contextlib.suppress(OSError, AttributeError):
+            return getattr(ctypes.CDLL(path, os.RTLD_NOLOAD | os.RTLD_NOW), name)
+    return None
+
+
+def _address(function):
+    return ctypes.cast(function, ctypes.c_void_p).value
+
+
+def _find_requires_grad(torch):
+    """The address of ``c10::TensorImpl::requires_grad() const``, if it agrees with ``requires_grad``; 0 otherwise."""
+    function = _function(torch, "libc10", "_ZNK3c1010TensorImpl13requires_gradEv")
+    if function is None:
+        return 0
+    function.restype, function.argtypes = ctypes.c_bool, [ctypes.c_void_p]
+    asked, plain = _samples_of_gradients(torch)
+    base = torch.zeros(4)
+    views = [base[1:], base.reshape(2, 2), base.reshape(2, 2).T]
+    with torch.enable_grad():
+        base.mul_(asked[0][0])  # now the base requires grad, and its views with it
+    samples = [*asked, *plain, *views, torch.zeros(6)[2:], torch.zeros(2, 3).T]
+    agreed = all(function(sample._cdata) == sample.requires_grad for sample in samples)
+    return _address(function) if agreed else 0
+
+
+class _Described(ctypes.Structure):
+    """A DLTensor."""
+
+    _fields_ = (
+        ("data", ctypes.c_void_p),
+        ("device", ctypes.c_int32 * 2),
+        ("ndim", ctypes.c_int32),
+        ("dtype", ctypes.c_uint8 * 4),
+        ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)),
+        ("byte_offset", ctypes.c_uint64),
+    )
+
+
+def _find_describe(torch, impl):
+    """The address of ``at::toDLPackNonOwning``, if it describes tensors as their attributes do; 0 otherwise."""
+    function = _function(torch, "libtorch_cpu", "_ZN2at17toDLPackNonOwningERKNS_6TensorEP8DLTensor")
+    if function is None:
+        return 0
+    function.restype, function.argtypes = None, [ctypes.c_void_p, ctypes.POINTER(_Described)]
+    samples = [
+        (torch.zeros(3), [2, 32, 1, 0]),
+        (torch.arange(6).reshape(2, 3).T, [0, 64, 1, 0]),
+        (torch.zeros(4, 5, dtype=torch.float64)[1:, ::2], [2, 64, 1, 0]),
+        (torch.zeros((), dtype=torch.complex64), [5, 64, 1, 0]),
+        (torch.zeros(2, 0, 3, dtype=torch.uint8), [1, 8, 1, 0]),
+    ]
+    for sample, dtype in samples:
+        found = _Described()
+        function(id(sample) + impl, found)
+        shape, strides = (tuple(values[i] for i in range(sample.ndim)) for values in (found.shape, found.strides))
+        if (
+            (found.data or 0) + found.byte_offset != sample.data_ptr()
+            or list(found.device) != [1, 0]
+            or found.ndim != sample.ndim
+            or list(found.dtype) != dtype
+            or shape != tuple(sample.shape)
+            or strides != sample.stride()
+        ):
+            return 0
+    return _address(function)
 
 
 def _find_storage(torch):
@@ -166,14 +246,22 @@ def find_fields():
     torch = sys.modules["torch"]
     base = getattr(torch._C, "TensorBase", None) or torch._C._TensorBase
     asks = base.__dict__["requires_grad"], base.__dict__["untyped_storage"], examine
-    set_torch_fields(0, 0, 0, 0, 0, None, *asks)
+    set_torch_fields(0, 0, 0, 0, 0, None, 0, 0, *asks)
     impl = _find_impl(torch)
     if not impl:
         return
     storage = _find_storage(torch)
     storage_object = _find_storage_object(torch, storage)
     set_torch_fields(
-        impl, _find_keys(torch), _find_autograd(torch), storage, _find_resizable(torch), storage_object, *asks
+        impl,
+        _find_keys(torch),
+        _find_autograd(torch),
+        storage,
+        _find_resizable(torch),
+        storage_object,
+        _find_requires_grad(torch),
+        _find_describe(torch, impl),
+        *asks,
     )
 
 

@@ -1,16 +1,46 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Times statements alternately, so that disturbances of the machine affect all of them alike."""
+"""Times statements alternately, so that disturbances of the machine affect all of them alike; names the processor."""
 
 import gc
+import platform
 import statistics
 import timeit
+from contextlib import suppress
 
 SAMPLE = 60e-6
 """Seconds of one sample: long compared with the clock's resolution, short compared with a disturbance."""
 
 
-def by_turns(statements, names, rounds=41, sample=SAMPLE):
-    """Return the median seconds per run of each statement, the cost of the empty loop taken off.
+def processor():
+    """Return the processor's name, and its family and model where the system says them.
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    Nothing.
+
+    Examples
+    --------
+    >>> from dltensor._tools.timing import processor
+    >>> len(processor()) > 0
+    True
+    """
+    facts = {}
+    with suppress(OSError), open("/proc/cpuinfo") as file:
+        for line in file.read().split("\n\n")[0].splitlines():
+            name, _, value = line.partition(":")
+            facts[name.strip()] = value.strip()
+    name = facts.get("model name") or platform.processor() or platform.machine()
+    if "cpu family" in facts:
+        name += f" (family {facts['cpu family']}, model {facts.get('model', '?')})"
+    return name
+
+
+def samples_by_turns(statements, names, rounds=41, sample=SAMPLE):
+    """Return the seconds per run of each statement in every round; the empty loop is the statement "pass".
 
     Parameters
     ----------
@@ -24,7 +54,7 @@ def by_turns(statements, names, rounds=41, sample=SAMPLE):
 
     Returns
     -------
-    dict of statement to seconds
+    dict of statement to list of seconds
 
     Raises
     ------
@@ -33,10 +63,9 @@ def by_turns(statements, names, rounds=41, sample=SAMPLE):
 
     Examples
     --------
-    >>> from dltensor._tools.timing import by_turns
-    >>> took = by_turns(["sum(range(1000))", "sum(range(10))"], {}, rounds=5)
-    >>> took["sum(range(1000))"] > took["sum(range(10))"]
-    True
+    >>> from dltensor._tools.timing import samples_by_turns
+    >>> sorted(samples_by_turns(["1 + 1"], {}, rounds=3))
+    ['1 + 1', 'pass']
     """
     timers = {statement: timeit.Timer(statement, globals=names) for statement in dict.fromkeys([*statements, "pass"])}
     counts = {}
@@ -56,6 +85,35 @@ def by_turns(statements, names, rounds=41, sample=SAMPLE):
     finally:
         if collecting:
             gc.enable()
-    medians = {statement: statistics.median(times) for statement, times in samples.items()}
-    empty = medians.pop("pass")
-    return {statement: max(0.0, median - empty) for statement, median in medians.items()}
+    return samples
+
+
+def by_turns(statements, names, rounds=41, sample=SAMPLE, of=statistics.median):
+    """Return the seconds per run of each statement, the cost of the empty loop taken off.
+
+    Parameters
+    ----------
+    statements, names, rounds, sample
+        As for `samples_by_turns`.
+    of : callable, default statistics.median
+        What the samples of a statement come to: the median, or `min`.
+
+    Returns
+    -------
+    dict of statement to seconds
+
+    Raises
+    ------
+    Exception
+        Whatever a statement raises.
+
+    Examples
+    --------
+    >>> from dltensor._tools.timing import by_turns
+    >>> took = by_turns(["sum(range(1000))", "sum(range(10))"], {}, rounds=5)
+    >>> took["sum(range(1000))"] > took["sum(range(10))"]
+    True
+    """
+    found = {statement: of(times) for statement, times in samples_by_turns(statements, names, rounds, sample).items()}
+    empty = found.pop("pass")
+    return {statement: max(0.0, seconds - empty) for statement, seconds in found.items()}

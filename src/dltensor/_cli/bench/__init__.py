@@ -83,7 +83,7 @@ def measure(parts=(), rounds=21, progress=None):
 
     names, absent = exchange.names()
     work, missing = [], {}
-    for what, ours, _, peer, needed in exchange.ROWS:
+    for what, ours, _, _, peer, needed in exchange.ROWS:
         if not wanted("exchange", what):
             continue
         if lacking := absent & set(needed.split()):

@@ -29,10 +29,6 @@ def _names(n, torch):
         "m": dl.empty(n, dtype="bool"),
         "u": dl.asarray(u.copy()),
         "f": dl.asarray(a * 90),
-        "add": dl.add,
-        "less": dl.less,
-        "fma": dl.fma,
-        "cast": dl.cast,
     }
     if torch is not None:
         names |= {
@@ -68,7 +64,7 @@ def rows(torch=None):
             f"add(out=), {n}",
             gate,
             goal,
-            "add(a, b, out=o)",
+            "dl.add(a, b, out=o)",
             {"numpy": "np.add(na, nb, out=no)", "torch": "torch.add(t_a, t_b, out=t_o)"},
             names,
         )
@@ -82,7 +78,7 @@ def rows(torch=None):
                 f"fma, {n}",
                 gate,
                 goal,
-                "fma(2.0, a, b)",
+                "dl.fma(2.0, a, b)",
                 {"numpy": "f32(2.0) * na + nb", "torch": "torch.add(t_b, t_a, alpha=2.0)"},
                 names,
             )
@@ -91,10 +87,10 @@ def rows(torch=None):
                 f"saturating cast, {n}",
                 gate,
                 goal,
-                "cast(f, 'uint8', rounding='nearest')",
+                "dl.cast(f, 'uint8', rounding='nearest')",
                 {"numpy": "np.clip(nf, 0, 255).astype('u1')", "torch": "t_f.clamp(0, 255).to(torch.uint8)"},
                 names,
             )
     names = _names(100, torch)
-    yield ("foreign", "add(torch, torch), 100", 3, 6, "add(t_a, t_b)", {"torch": "torch.add(t_a, t_b)"}, names)
-    yield ("foreign", "add(numpy, numpy), 100", 1, 2, "add(na, nb)", {"numpy": "np.add(na, nb)"}, names)
+    yield ("foreign", "add(torch, torch), 100", 3, 6, "dl.add(t_a, t_b)", {"torch": "torch.add(t_a, t_b)"}, names)
+    yield ("foreign", "add(numpy, numpy), 100", 1, 2, "dl.add(na, nb)", {"numpy": "np.add(na, nb)"}, names)

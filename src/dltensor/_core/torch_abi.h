@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A reference to a storage of torch, counted where torch itself counts. torch_fields.py proves the layout first.
+// What this package uses of torch's C++: the owners of a storage, and the function that describes a tensor.
+// torch_fields.py proves each first.
 #pragma once
 #include "_core/gil.h"
 
@@ -63,6 +64,18 @@ inline void free_storage(Block* block) noexcept {
   void* address = block->owner;
   recycle(block);
   release_storage(address);
+}
+
+// `at::toDLPackNonOwning(const at::Tensor&, DLTensor*)`, which the exchange table calls too, after looking the tensor up
+// and taking a reference to it. Nonzero when it throws: the table then says why.
+using TorchDescribe = void (*)(const void* tensor, DLTensor* out);
+inline int describe_torch(TorchDescribe function, const void* tensor, DLTensor* out) noexcept {
+  try {
+    function(tensor, out);
+    return 0;
+  } catch (...) {
+    return -1;
+  }
 }
 
 }  // namespace dlt
