@@ -41,10 +41,12 @@ $(VENV)/lint: $(VENV)/tools
 	$(RUN) -m pip install -q --disable-pip-version-check "ruff>=0.14" "cython-lint>=0.16" "clang-format==19.*" "mypy>=1.11" "pyright[nodejs]>=1.1" "numpydoc>=1.8"
 	touch $@
 
-# Always: the build itself finds out what has changed.
+# Always: the build itself finds out what has changed. INSTALLED=1 leaves an installation as it is, so that several
+# targets can run at once on it.
+INSTALLED ?=
 .PHONY: install
 install: $(VENV)/tools
-	PATH="$(abspath $(VENV))/bin:$$PATH" $(RUN) -m pip install -q --disable-pip-version-check --no-build-isolation --no-deps -Cbuild-dir=$(BUILD) .
+	$(if $(INSTALLED),@true,PATH="$(abspath $(VENV))/bin:$$PATH" $(RUN) -m pip install -q --disable-pip-version-check --no-build-isolation --no-deps -Cbuild-dir=$(BUILD) .)
 
 # help: make demo         a photograph travels between frameworks without a copy; pictures and a report to look at
 demo: $(VENV)/pictures install
@@ -83,8 +85,9 @@ test-cuda-device: $(VENV)/light install
 LEVEL_FREE := tests/cuda tests/conformance tests/engine tests/opaque tests/faults tests/test_faults.py tests/test_faults_kit.py \
     tests/test_demo.py tests/test_bench.py tests/test_stubs.py tests/test_calls_fuzzer.py
 # help: make test-levels  the tests again with the instructions of older processors
+LEVELS ?= v2 v3
 test-levels: $(VENV)/light install
-	for level in v2 v3; do \
+	for level in $(LEVELS); do \
 	  DLTENSOR_CPU=$$level $(RUN) -m pytest tests -m "not peers and not gpu" $(addprefix --ignore ,$(LEVEL_FREE)) || exit 1; \
 	done
 
@@ -122,6 +125,7 @@ bench: $(VENV)/peers install
 	$(RUN) benchmarks/bench_exchange.py --json build/bench/exchange.json
 	$(RUN) benchmarks/bench_call.py --json build/bench/call.json --plot build/bench/call.png
 	$(RUN) benchmarks/bench_elementwise.py --json build/bench/elementwise.json --plot build/bench/elementwise.png
+	$(RUN) benchmarks/bench_memory.py --json build/bench/memory.json
 	$(RUN) benchmarks/bench_layout.py --json build/bench/layout.json --plot build/bench/layout.png
 	$(RUN) benchmarks/bench_indexing.py --json build/bench/indexing.json --plot build/bench/indexing.png
 	$(RUN) benchmarks/bench_gemm.py --json build/bench/gemm.json --plot build/bench/gemm.png

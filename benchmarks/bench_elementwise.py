@@ -256,7 +256,7 @@ def linear(path, most=28):
             {"numpy": "np.add(na, nb, out=no)", "torch": "torch.add(t_a, t_b, out=t_o)"},
             names,
         )
-        for way, ns in run(row, 0.2).items():
+        for way, ns in run(row, 0.2)[0].items():
             kept.setdefault(way, {})[n] = ns / n
     for way, points in kept.items():
         axes.plot(
