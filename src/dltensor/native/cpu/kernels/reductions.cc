@@ -5,7 +5,7 @@
 namespace dlt::DLT_LEVEL {
 namespace {
 
-constexpr int64_t block_elements = 2048, search_elements = 8192;
+constexpr int64_t block_elements = 2048, extreme_elements = 4096;
 
 // ---- all and any: nothing past the element that decides is read
 
@@ -122,8 +122,8 @@ void run_wide_sum(void* states, const void* a, int64_t n, int64_t first, const d
   }
 }
 
-// ---- extremes of floats, by three extremes of their bits: as signed integers the greatest is the greatest float that is not
-// negative; as unsigned ones the least and the greatest are the ends of what is negative, or of all when nothing is
+// ---- extremes of floats, by extremes of their bits: as signed integers the greatest is the greatest float that is not
+// negative; as unsigned ones the greatest tells whether any is negative, and the least is wanted only where all have one sign
 
 template <class F>
 struct Extremes {
@@ -131,10 +131,8 @@ struct Extremes {
   using U = typename wide<F>::bits;
   static constexpr S infinity = S(U(2 * wide<F>::bias + 1) << wide<F>::mantissa);
   S top;
-  U low, high;
+  U high;
   bool nan() const { return top > infinity || high > (U(infinity) | sign_mask<F>()); }
-  F greatest() const { return bits_as<F>(nan() ? reductions::ordered<F>::highest : top >= 0 ? top : S(low)); }
-  F least() const { return bits_as<F>(nan() ? U(reductions::ordered<F>::highest) : high & sign_mask<F>() ? high : low); }
 };
 
 template <class F>
@@ -144,14 +142,13 @@ Extremes<F> extremes_of(const void* a, int64_t n) {
   using VS = vector_of<S>;
   using VU = vector_of<U>;
   constexpr int K = 4, lanes = VS::lanes;
-  Extremes<F> all{range<S>::lowest, range<U>::highest, 0};
+  Extremes<F> all{range<S>::lowest, 0};
   int64_t i = 0;
   if (n >= K * lanes) {
     typename VS::type top[K];
-    typename VU::type low[K], high[K];
+    typename VU::type high[K];
     for (int k = 0; k < K; ++k) {
       top[k] = typename VS::type{} + range<S>::lowest;
-      low[k] = ~typename VU::type{};
       high[k] = typename VU::type{};
     }
     for (; i + K * lanes <= n; i += K * lanes)
@@ -160,59 +157,166 @@ Extremes<F> extremes_of(const void* a, int64_t n) {
         const typename VU::type x = *reinterpret_cast<const typename VU::loose*>(from);
         const typename VS::type y = reinterpret_cast<typename VS::type>(x);
         top[k] = y > top[k] ? y : top[k];
-        low[k] = x < low[k] ? x : low[k];
         high[k] = x > high[k] ? x : high[k];
       }
     for (int k = 1; k < K; ++k) {
       top[0] = top[k] > top[0] ? top[k] : top[0];
-      low[0] = low[k] < low[0] ? low[k] : low[0];
       high[0] = high[k] > high[0] ? high[k] : high[0];
     }
     for (int j = 0; j < lanes; ++j) {
       all.top = top[0][j] > all.top ? top[0][j] : all.top;
-      all.low = low[0][j] < all.low ? low[0][j] : all.low;
       all.high = high[0][j] > all.high ? high[0][j] : all.high;
     }
   }
   for (; i < n; ++i) {
     const U x = static_cast<const loose_t<U>*>(a)[i];
     all.top = S(x) > all.top ? S(x) : all.top;
-    all.low = x < all.low ? x : all.low;
     all.high = x > all.high ? x : all.high;
   }
   return all;
 }
 
-template <class Body, class F, bool GREATEST>
-void run_extreme(void* states, const void* a, int64_t n, int64_t, const double*) {
-  if (n == 0) return;
-  const Extremes<F> found = extremes_of<F>(a, n);
-  Body::step(static_cast<typename Body::word*>(states), GREATEST ? found.greatest() : found.least(), 0);
+template <class U>
+U least_bits(const void* a, int64_t n) {
+  U low = range<U>::highest;
+  for (int64_t i = 0; i < n; ++i) {
+    const U x = static_cast<const loose_t<U>*>(a)[i];
+    low = x < low ? x : low;
+  }
+  return low;
 }
 
-// ---- the first extreme: the extreme of a block by itself, and a search only in a block that has a better one
+// The greatest or the least of n > 0 floats that the cache holds; NaN where there is one.
+template <class F, bool GREATEST>
+F extreme_of(const void* a, int64_t n) {
+  using U = typename wide<F>::bits;
+  const Extremes<F> found = extremes_of<F>(a, n);
+  if (found.nan()) return bits_as<F>(U(reductions::ordered<F>::highest));
+  if (GREATEST && found.top >= 0) return bits_as<F>(found.top);
+  if (!GREATEST && (found.high & sign_mask<F>()) != 0) return bits_as<F>(found.high);
+  return bits_as<F>(least_bits<U>(a, n));
+}
+
+template <class Body, class F, bool GREATEST>
+void run_extreme(void* states, const void* a, int64_t n, int64_t, const double*) {
+  const char* from = static_cast<const char*>(a);
+  for (int64_t done = 0; done < n; done += extreme_elements, from += extreme_elements * int64_t(sizeof(F))) {
+    const int64_t count = n - done < extreme_elements ? n - done : extreme_elements;
+    Body::step(static_cast<typename Body::word*>(states), extreme_of<F, GREATEST>(from, count), 0);
+  }
+}
+
+// ---- the first extreme: the extremes of blocks, and a search in the first block that has the best one
+
+// The key that no other is above.
+template <class Body, class T>
+constexpr typename Body::key_type highest_key() {
+  return is_bool<T> && Body::greatest ? 1 : range<typename Body::key_type>::highest;
+}
+
+template <class Body, class T>
+typename Body::key_type best_key(const char* from, int64_t n) {
+  using key_t = typename Body::key_type;
+  if constexpr (is_float<T>) {
+    return Body::key(extreme_of<T, Body::greatest>(from, n));
+  } else {
+    key_t best = range<key_t>::lowest;
+    for (int64_t i = 0; i < n; ++i) {
+      const key_t k = Body::key(fetch<T>(from, i));
+      best = k > best ? k : best;
+    }
+    return best;
+  }
+}
+
+// The place of the first of n elements for which `is` holds; there is one, unless others write to them: then the last place.
+// By parts, which the compiler vectorizes.
+template <class T, class Is>
+DLT_FN int64_t find_first(const char* from, int64_t n, Is is) {
+  constexpr int64_t part = 64;
+  using found_t = typename reductions::signed_of<sizeof(T)>::type;
+  int64_t i = 0;
+  for (; i + part <= n; i += part) {
+    found_t found = 0;
+    for (int64_t k = 0; k < part; ++k) found |= found_t(is(fetch<T>(from, i + k)));
+    if (found != 0) break;
+  }
+  while (i < n - 1 && !is(fetch<T>(from, i))) ++i;
+  return i;
+}
+
+template <class Body, class T>
+int64_t find_key(const char* from, int64_t n, typename Body::key_type key) {
+  if constexpr (is_float<T>) {
+    if (key == range<typename Body::key_type>::highest) return find_first<T>(from, n, [](T x) { return x != x; });
+    const T value = reductions::ordered<T>::value(Body::greatest ? key : typename Body::key_type(~key));
+    return find_first<T>(from, n, [value](T x) { return x == value; });
+  } else {
+    return find_first<T>(from, n, [key](T x) { return Body::key(x) == key; });
+  }
+}
 
 template <class Body, class T>
 void run_first(void* states, const void* a, int64_t n, int64_t first, const double*) {
   using key_t = typename Body::key_type;
+  if (n == 0) return;
+  const char* const from = static_cast<const char*>(a);
+  constexpr int64_t bytes = int64_t(sizeof(typename stored<T>::type));
+  int64_t block = 0;
+  key_t best = range<key_t>::lowest;
+  for (int64_t done = 0; done < n; done += block_elements) {
+    const int64_t count = n - done < block_elements ? n - done : block_elements;
+    const key_t k = best_key<Body, T>(from + done * bytes, count);
+    if (k > best) {
+      best = k;
+      block = done;
+    }
+    if (best == highest_key<Body, T>()) break;
+  }
   auto* const words = static_cast<int64_t*>(states);
-  const char* from = static_cast<const char*>(a);
-  for (int64_t done = 0; done < n; done += search_elements, from += search_elements * int64_t(sizeof(T))) {
-    const int64_t count = n - done < search_elements ? n - done : search_elements;
-    key_t best = range<key_t>::lowest;
-    if constexpr (is_float<T>) {
-      const Extremes<T> found = extremes_of<T>(from, count);
-      best = Body::key(Body::greatest ? found.greatest() : found.least());
-    } else {
-      for (int64_t i = 0; i < count; ++i) {
-        const key_t k = Body::key(fetch<T>(from, i));
-        best = k > best ? k : best;
+  const int64_t wide = Body::widened(best);
+  if (wide < words[0] || (wide == words[0] && words[1] <= first + block)) return;
+  Body::put(words, wide, first + block + find_key<Body, T>(from + block * bytes, n - block, best));
+}
+
+// Rows in blocks whose best keys and row numbers are as wide as the elements.
+template <class Body, class T>
+void rows_first(void* states, int64_t capacity, const void* a, int64_t row_bytes, int64_t rows, int64_t n, int64_t first,
+                const double*) {
+  using key_t = typename Body::key_type;
+  using row_t = typename reductions::signed_of<sizeof(key_t)>::type;
+  constexpr int64_t strip = 512, most = sizeof(key_t) == 1 ? 127 : sizeof(key_t) == 2 ? 32767 : int64_t(1) << 30;
+  if (rows < 4) return rows_plain<Body, T>(states, capacity, a, row_bytes, rows, n, first, nullptr);
+  auto* const words = static_cast<int64_t*>(states);
+  constexpr int64_t bytes = int64_t(sizeof(typename stored<T>::type));
+  for (int64_t column = 0; column < n; column += strip) {
+    const int64_t columns = n - column < strip ? n - column : strip;
+    for (int64_t start = 0; start < rows; start += most) {
+      const int64_t count = rows - start < most ? rows - start : most;
+      alignas(64) key_t best[strip];
+      alignas(64) row_t at[strip];
+      for (int64_t c = 0; c < columns; ++c) {
+        best[c] = range<key_t>::lowest;
+        at[c] = 0;
+      }
+      for (int64_t r = 0; r < count; ++r) {
+        const char* const row = static_cast<const char*>(a) + (start + r) * row_bytes + column * bytes;
+        const row_t number = row_t(r);
+        DLT_IVDEP
+        for (int64_t c = 0; c < columns; ++c) {
+          const key_t k = Body::key(fetch<T>(row, c));
+          const bool better = k > best[c];
+          best[c] = better ? k : best[c];
+          at[c] = better ? number : at[c];
+        }
+      }
+      for (int64_t c = 0; c < columns; ++c) {
+        int64_t mine[2] = {words[column + c], words[capacity + column + c]};
+        Body::put(mine, Body::widened(best[c]), first + start + at[c]);
+        words[column + c] = mine[0];
+        words[capacity + column + c] = mine[1];
       }
     }
-    if (Body::widened(best) < words[0] || (Body::widened(best) == words[0] && words[1] <= first + done)) continue;
-    int64_t i = 0;
-    while (Body::key(fetch<T>(from, i)) != best) ++i;
-    Body::put(words, Body::widened(best), first + done + i);
   }
 }
 
@@ -330,9 +434,11 @@ void fill_ordered(Kernels* kernels, int type) {
   Reducer* const first = &kernels->reducers[reduce_first_largest][type];
   *first = plain_reducer<reductions::first_largest<T>, T>();
   first->run = run_first<reductions::first_largest<T>, T>;
+  first->rows = rows_first<reductions::first_largest<T>, T>;
   Reducer* const last = &kernels->reducers[reduce_first_smallest][type];
   *last = plain_reducer<reductions::first_smallest<T>, T>();
   last->run = run_first<reductions::first_smallest<T>, T>;
+  last->rows = rows_first<reductions::first_smallest<T>, T>;
 }
 
 template <class T>
