@@ -149,3 +149,45 @@ def test_any_floats(sorted_values, values, after):
     side = "right" if after else "left"
     made = dl.searchsorted(dl.asarray(haystack), dl.asarray(needles), side=side)
     assert made.tolist() == np.searchsorted(haystack, needles, side).tolist()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_histogram_of_equal_bins_counts_as_a_search_of_the_edges_does(dtype):
+    rng = np.random.default_rng(5)
+    for n, bins in [(1, 1), (1000, 7), (200_000, 100), (70_000, 1000), (5000, 3000)]:
+        x = rng.standard_normal(n).astype(dtype)
+        counts, edges = dl.histogram(x, bins=bins)
+        edges = edges.numpy()
+        places = np.searchsorted(edges, x, side="right") - 1
+        places[x == edges[-1]] = bins - 1
+        assert np.array_equal(counts.numpy(), np.bincount(places, minlength=bins))
+        on_edges = np.concatenate([edges, np.nextafter(edges, -np.inf), np.nextafter(edges, np.inf)]).astype(dtype)
+        special = np.array([np.nan, -np.nan, np.inf, -np.inf, -0.0, 0.0], dtype)
+        for values in (on_edges, special):
+            inside = values[(values >= edges[0]) & (values <= edges[-1])]
+            wanted = np.minimum(np.searchsorted(edges, inside, side="right") - 1, bins - 1)
+            made, _ = dl.histogram(values, bins=edges)
+            assert np.array_equal(made.numpy(), np.bincount(wanted, minlength=bins))
+
+
+def test_counts_do_not_depend_on_threads():
+    rng = np.random.default_rng(6)
+    integers, floats = rng.integers(0, 900, 300_001), rng.standard_normal(300_001)
+    before, made = dl.num_threads(), []
+    try:
+        for threads in (1, 2, 8):
+            dl.set_num_threads(threads)
+            made.append((dl.bincount(integers).tolist(), dl.histogram(floats, bins=64)[0].tolist()))
+    finally:
+        dl.set_num_threads(before)
+    assert made[0] == made[1] == made[2]
+    assert made[0][0] == np.bincount(integers).tolist()
+    integers[200_000] = -3
+    with pytest.raises(ValueError, match="bincount: x must not hold values below 0, got -3"):
+        dl.bincount(integers)
+
+
+def test_histogram_of_unequal_and_of_degenerate_edges():
+    x = np.array([0.0, 1e-9, 0.5, 1.0, 2.0, 3.0])
+    for edges in ([0.0, 1e-9, 3.0], [0.0, 0.0, 3.0], [1.0, 1.0], [-np.inf, 0.5, np.inf], [0.0, 5e-324]):
+        assert np.array_equal(dl.histogram(x, bins=np.array(edges))[0].numpy(), np.histogram(x, np.array(edges))[0])

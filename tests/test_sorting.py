@@ -363,3 +363,14 @@ def test_any_integers(values, data):
     assert dl.sort(x).tolist() == sorted(values)
     assert dl.top_k(x, k)[0].tolist() == sorted(values, reverse=True)[:k]
     assert [values[i] for i in dl.argsort(x, descending=True).tolist()] == sorted(values, reverse=True)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "n"), [("uint8", 2**63 - 1), ("int16", 2**61 - 1), ("float64", 2**60 - 1), ("float64", 2**49)]
+)
+@pytest.mark.parametrize(
+    "call", [dl.median, lambda x: dl.quantile(x, 0.3), lambda x: dl.top_k(x, 3), dl.sort, dl.argsort, dl.unique_values]
+)
+def test_a_broadcast_line_whose_keys_no_memory_holds_is_refused(call, dtype, n):
+    with pytest.raises((MemoryError, ValueError), match="allocat|memory|takes more than 2\\^63 - 1 bytes"):
+        call(dl.broadcast_to(dl.asarray([1], dtype=dtype), (n,)))

@@ -4,6 +4,7 @@
 from math import ceil, floor, isnan, prod
 
 from .._core.convert import asarray
+from . import reductions
 from .casting import astype, where
 from .creation import arange, full, zeros
 from .dtypes import isdtype
@@ -21,7 +22,16 @@ _CONTINUOUS = {
     "median_unbiased": (1 / 3, 1 / 3),
     "normal_unbiased": (3 / 8, 3 / 8),
 }
-METHODS = (*_CONTINUOUS, "inverted_cdf", "averaged_inverted_cdf", "lower", "higher", "midpoint", "nearest")
+METHODS = (
+    *_CONTINUOUS,
+    "inverted_cdf",
+    "averaged_inverted_cdf",
+    "closest_observation",
+    "lower",
+    "higher",
+    "midpoint",
+    "nearest",
+)
 
 
 def _line_of(x, axis, func):
@@ -62,6 +72,8 @@ def _place(method, n, q):
         return round(place), 0.0
     if method == "midpoint":
         return floor(place), 0.0 if place == floor(place) else 0.5
+    if method == "closest_observation":  # half-way the place that is even, counted from 1
+        return max(round(n * q) - 1, 0), 0.0
     place = n * q - 1
     part = place - floor(place)
     if method == "inverted_cdf":
@@ -155,7 +167,7 @@ def quantile(x, q, /, *, axis=None, keepdims=False, method="linear"):
         Keep reduced axes with extent 1.
     method : str, default 'linear'
         How to estimate, by NumPy's names: 'linear', 'lower', 'higher', 'midpoint', 'nearest', 'inverted_cdf',
-        'averaged_inverted_cdf', 'interpolated_inverted_cdf', 'hazen', 'weibull', 'median_unbiased' or
+        'averaged_inverted_cdf', 'closest_observation', 'interpolated_inverted_cdf', 'hazen', 'weibull', 'median_unbiased' or
         'normal_unbiased'.
 
     Returns
@@ -208,7 +220,7 @@ def _edges(x, bins, limits):
         raise ValueError(f"histogram: bins must be at least 1, got {bins}")
     if limits is None:
         flat = reshape(x, (-1,))
-        first, last = (0, 1) if x.size == 0 else statistics_of_order(flat, 0, [0, x.size - 1], "histogram").tolist()
+        first, last = (0, 1) if x.size == 0 else (reductions.min(x).item(), reductions.max(x).item())
     else:
         first, last = limits
         if first > last:

@@ -17,6 +17,7 @@ constexpr int most_sides = 3;              // the input and two outputs
 constexpr int64_t group_bytes = 256 << 10;  // lines are staged together up to this size, so that they are read by cache lines
 constexpr int64_t most_grouped = 64;
 constexpr int64_t threads_from = 1 << 15;  // element moves
+constexpr int64_t longest_line = int64_t(1) << 48;  // elements; the scratch of all threads for longer ones has no size in 64 bits
 
 // One tensor by lines; strides in bytes.
 struct Side {
@@ -136,6 +137,9 @@ Status for_each_line(const DLTensor& x, const DLTensor* const* out, int outputs,
   lines.ndim = kept == 0 ? 0 : coalesce(kept, lines.shape, lines.count, strides);
   const int64_t count = numel(lines.ndim, lines.shape);
   if (count == 0) return success;
+  // No memory holds them, but a broadcast tensor may have them.
+  for (int k = 0; k < lines.count; ++k)
+    if (lines.sides[k].n > longest_line) return no_temporary();
   choose_group(&lines);
 
   int64_t bytes = (work.scratch_bytes + 63) / 64 * 64, line_bytes = 1;

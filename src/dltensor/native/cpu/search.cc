@@ -4,8 +4,11 @@
 #include <string.h>
 
 #include <algorithm>
+#include <atomic>
 
 #include "native/cpu/engine.h"
+#include "native/cpu/features.h"
+#include "native/cpu/kernels.h"
 #include "native/cpu/sizes.h"
 #include "native/cpu/sort.h"
 #include "native/cpu/thread_pool.h"
@@ -22,19 +25,19 @@ constexpr int64_t few_searches = 64;     // fewer times the length of a search t
 
 int64_t size_of(const DLTensor& t) { return numel(t.ndim, t.shape); }
 
-// Calls work(first, n) for blocks of up to `chunk` of n elements, on all threads when there are several.
+// Calls work(first, n) for blocks of up to `size` of n elements, on all threads when there are several.
 template <class Work>
-void in_chunks(int64_t n, const Work& work) {
+void in_chunks(int64_t n, const Work& work, int64_t size = chunk) {
   struct Job {
     const Work* work;
-    int64_t n;
-  } job{&work, n};
-  if (n <= chunk) return work(int64_t(0), n);
+    int64_t n, size;
+  } job{&work, n, size};
+  if (n <= size) return work(int64_t(0), n);
   parallel(
-      ceil_divide(n, chunk),
+      ceil_divide(n, size),
       [](void* context, int64_t index) {
         const Job& job = *static_cast<const Job*>(context);
-        (*job.work)(index* chunk, smaller(chunk, job.n - index * chunk));
+        (*job.work)(index * job.size, smaller(job.size, job.n - index * job.size));
       },
       &job);
 }
@@ -217,39 +220,57 @@ Status isin(uint8_t* out, const DLTensor& x, const DLTensor& values, bool invert
   }
 }
 
+// The extremes of chunks, by the loops of max and min. A chunk that others write to meanwhile may give other ones twice.
 void find_range(const int64_t* x, int64_t n, int64_t* negative, int64_t* high) noexcept {
-  int64_t highest[4] = {x[0], x[0], x[0], x[0]}, lowest = 0;
-  uint64_t signs = 0;
-  int64_t first = 0;
-  for (; first + 4 <= n; first += 4)
-    for (int k = 0; k < 4; ++k) {
-      signs |= uint64_t(x[first + k]);
-      highest[k] = std::max(highest[k], x[first + k]);
-    }
-  for (; first < n; ++first) {
-    signs |= uint64_t(x[first]);
-    highest[0] = std::max(highest[0], x[first]);
-  }
-  if (signs >> 63)
-    for (int64_t i = 0; i < n; ++i) lowest = std::min(lowest, x[i]);
-  *negative = lowest;
-  *high = std::max(std::max(highest[0], highest[1]), std::max(highest[2], highest[3]));
+  const Reducer &largest = kernels().reducers[reduce_largest][type_int64], &smallest = kernels().reducers[reduce_smallest][type_int64];
+  std::atomic<int64_t> low{0}, top{INT64_MIN};
+  in_chunks(n, [&](int64_t first, int64_t count) {
+    int64_t least = 0, most = INT64_MIN;
+    smallest.run(&least, x + first, count, first, nullptr);
+    largest.run(&most, x + first, count, first, nullptr);
+    for (int64_t now = low.load(); least < now && !low.compare_exchange_weak(now, least);) {}
+    for (int64_t now = top.load(); most > now && !top.compare_exchange_weak(now, most);) {}
+  });
+  *negative = low.load();
+  *high = top.load();
 }
 
 namespace {
 
-// Four tables on the stack, since a counter cannot be increased again at once: for few bins and many elements.
+// Counts that all threads add to.
+void add_counts(int64_t* counts, const uint32_t* more, int64_t size) {
+  for (int64_t bin = 0; bin < size; ++bin)
+    if (more[bin] != 0) std::atomic_ref<int64_t>(counts[bin]).fetch_add(int64_t(more[bin]), std::memory_order_relaxed);
+}
+
+constexpr int tables = 4;                     // a counter cannot be increased again at once
+constexpr int64_t counted_chunk = 1 << 16;  // elements
+struct Tables {
+  uint32_t counts[tables][few_bins + 1];  // the last counter takes what is outside of the range
+  void add_to(int64_t* all, int64_t size) {
+    for (int64_t bin = 0; bin < size; ++bin)
+      for (int k = 1; k < tables; ++k) counts[0][bin] += counts[k][bin];
+    add_counts(all, counts[0], size);
+  }
+};
+
+// Few bins and many elements.
 void count_few(int64_t* counts, int64_t size, const int64_t* x, int64_t n) {
-  int64_t tables[4][few_bins + 1] = {};  // the last counter takes what is outside of the range
-  const auto at = [&](int64_t i) {
-    const uint64_t bin = uint64_t(*static_cast<const volatile int64_t*>(x + i));
-    return bin < uint64_t(size) ? int64_t(bin) : few_bins;
-  };
-  int64_t i = 0;
-  for (; i + 4 <= n; i += 4)
-    for (int k = 0; k < 4; ++k) ++tables[k][at(i + k)];
-  for (; i < n; ++i) ++tables[0][at(i)];
-  for (int64_t bin = 0; bin < size; ++bin) counts[bin] += tables[0][bin] + tables[1][bin] + tables[2][bin] + tables[3][bin];
+  in_chunks(
+      n,
+      [&](int64_t first, int64_t count) {
+        Tables mine{};
+        const auto at = [&](int64_t i) {
+          const uint64_t bin = uint64_t(*static_cast<const volatile int64_t*>(x + first + i));
+          return bin < uint64_t(size) ? int64_t(bin) : few_bins;
+        };
+        int64_t i = 0;
+        for (; i + tables <= count; i += tables)
+          for (int k = 0; k < tables; ++k) ++mine.counts[k][at(i + k)];
+        for (; i < count; ++i) ++mine.counts[0][at(i)];
+        mine.add_to(counts, size);
+      },
+      counted_chunk);
 }
 
 }  // namespace
@@ -265,9 +286,69 @@ void bincount(int64_t* counts, double* sums, int64_t size, const int64_t* x, con
   }
 }
 
+namespace {
+
+// Edges of float that are nearly equal distances apart: a division tells the bin, or one next to it.
+template <class F>
+struct EqualBins {
+  using loose = F __attribute__((may_alias, aligned(1)));
+  F edges[few_bins + 1];  // our copy, so that no value leads to a bin that is not there
+  int64_t bins;
+  double first, scale;
+  // False where they are not, or where there are too many.
+  bool find(const void* all, int64_t count) {
+    if (count > few_bins + 1) return false;
+    bins = count - 1;
+    memcpy(edges, all, size_t(count) * sizeof(F));
+    first = double(edges[0]);
+    const double width = (double(edges[bins]) - first) / double(bins);
+    scale = 1 / width;
+    if (!(width > 0) || !(scale > 0) || !(scale < __builtin_inf())) return false;
+    for (int64_t k = 0; k <= bins; ++k)
+      if (!(__builtin_fabs(double(edges[k]) - (first + double(k) * width)) <= width / 2)) return false;
+    return true;
+  }
+  // The bin of a value, or `outside`.
+  int64_t bin_of(F x, int64_t outside) const {
+    if (!(x >= edges[0] && x <= edges[bins])) return outside;
+    const double place = (double(x) - first) * scale;
+    int64_t bin = place < double(bins) ? int64_t(place) : bins - 1;
+    while (bin > 0 && x < edges[bin]) --bin;
+    while (bin < bins - 1 && x >= edges[bin + 1]) ++bin;
+    return bin;
+  }
+};
+
+template <class F>
+bool count_equal_bins(int64_t* counts, const void* edges, int64_t count, const void* all, int64_t n) {
+  EqualBins<F> equal;
+  const int64_t bins = count - 1;
+  if (!equal.find(edges, count)) return false;
+  using loose = typename EqualBins<F>::loose;
+  in_chunks(
+      n,
+      [&](int64_t first, int64_t size) {
+        Tables mine{};
+        const auto* x = static_cast<const volatile loose*>(all) + first;
+        int64_t i = 0;
+        for (; i + tables <= size; i += tables)
+          for (int k = 0; k < tables; ++k) ++mine.counts[k][equal.bin_of(x[i + k], few_bins)];
+        for (; i < size; ++i) ++mine.counts[0][equal.bin_of(x[i], few_bins)];
+        mine.add_to(counts, bins);
+      },
+      counted_chunk);
+  return true;
+}
+
+}  // namespace
+
 Status histogram(int64_t* counts, double* sums, const DLTensor& edges, const DLTensor& x, const double* weights) noexcept {
   const int type = find_type(x.dtype);
   const int64_t width = type_table[type].bytes, n = size_of(x), count = size_of(edges), bins = count - 1;
+  if (counts != nullptr && sums == nullptr) {
+    if (type == type_float32 && count_equal_bins<float>(counts, edges.data, count, x.data, n)) return success;
+    if (type == type_float64 && count_equal_bins<double>(counts, edges.data, count, x.data, n)) return success;
+  }
   const SortLoops& loops = sort_loops(width);
   const KeyForm form = key_form(type, false, true);
   BlockRef memory;
