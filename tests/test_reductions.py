@@ -583,3 +583,34 @@ def test_after_an_error_out_is_as_before():
         with pytest.raises((IndexError, ValueError)):
             dl.sum(X, out=out, **options)
     assert out.tolist() == [9, 9, 9]
+
+
+@pytest.mark.parametrize("dtype", [name for name in NUMPY_DTYPES if not name.startswith("complex")])
+@pytest.mark.parametrize("name", ["argmax", "argmin"])
+def test_the_first_extreme_of_long_lines_and_of_many_rows(name, dtype):
+    kind = np.dtype(dtype)
+    rng = np.random.default_rng(11)
+    for shape in [(5000,), (2049,), (64, 3), (300, 5), (33000, 2), (700, 600)]:
+        a = rng.integers(0, 2 if kind.kind == "b" else 100, shape).astype(dtype)
+        lowest = -np.inf if kind.kind == "f" else False if kind.kind == "b" else np.iinfo(dtype).min
+        highest = np.inf if kind.kind == "f" else True if kind.kind == "b" else np.iinfo(dtype).max
+        some = a.copy()
+        some.reshape(-1)[[a.size // 3, a.size // 2]] = highest
+        some.reshape(-1)[[a.size // 4, a.size // 2 + 1]] = lowest
+        cases = [a, some, np.full(shape, lowest, dtype), np.full(shape, highest, dtype)]
+        if kind.kind == "f":
+            nan, zeros = some.copy(), -np.abs(a)
+            nan.reshape(-1)[[a.size - 1, a.size - 2]] = [np.nan, -np.nan]
+            cases += [nan, zeros, np.where(a > 50, -0.0, 0.0).astype(dtype)]
+        for case in cases:
+            for axis in (None, *range(case.ndim)):
+                assert np.array_equal(getattr(dl, name)(case, axis=axis).numpy(), getattr(np, name)(case, axis=axis))
+
+
+def test_sums_of_rows_of_any_span_are_exact_in_every_group_of_rows():
+    rng = np.random.default_rng(12)
+    for rows, columns in [(7, 33), (8, 16), (9, 1100), (64, 17), (71, 64), (200, 1025)]:
+        a = (rng.standard_normal((rows, columns)) * 10.0 ** rng.integers(-20, 20, (rows, columns))).astype("f4")
+        for array in (a, rng.standard_normal((rows, columns)).astype("f4")):
+            wanted = np.array([math.fsum(column) for column in array.T.tolist()]).astype("f4")
+            assert np.array_equal(dl.sum(array, axis=0).numpy(), wanted)

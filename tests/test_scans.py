@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Running sums, products and extremes: against NumPy, exact arithmetic and their own order, in every dtype, layout."""
 
+from itertools import accumulate
+
 import numpy as np
 import pytest
 from test_reductions import NUMPY_DTYPES, bits_of, layouts, numbers
@@ -30,24 +32,87 @@ def test_a_scan_gives_numpys_values(name, dtype):
                 assert np.all(first == (0 if name == "cumulative_sum" else 1))
 
 
-def test_sums_of_floats_follow_one_order():
-    rng = np.random.default_rng(7)
-    a = rng.standard_normal(30000).astype("f4")
-    wanted, above, below = np.empty(a.size), 0.0, 0.0
+def running_sums(a):
+    """Sums of float64 in the documented order: groups of 8 by distances 1, 2, 4; blocks of 4096, whose ends are exact."""
+    made, above, below = np.empty(a.size), 0.0, 0.0
     for first in range(0, a.size, 4096):
-        local = np.add.accumulate(a[first : first + 4096].astype("f8"))
-        wanted[first : first + 4096] = above + (below + local) if first else local
-        total = above + local[-1]
+        block = a[first : first + 4096]
+        groups = np.full((-(-block.size // 8), 8), -0.0)
+        groups.reshape(-1)[: block.size] = block
+        for distance in (1, 2, 4):
+            groups[:, distance:] += groups[:, :-distance].copy()
+        before = np.add.accumulate(np.concatenate([[-0.0], groups[:, 7]]))
+        starts = above + (below + before) if first else before
+        made[first : first + 4096] = (groups + starts[:-1, None]).reshape(-1)[: block.size]
+        total = above + before[-1] if first else before[-1]
         part = total - above
-        above, below = total, below + (above - (total - part)) + (local[-1] - part)
+        below = below + (above - (total - part)) + (before[-1] - part) if first else 0.0
+        above = total
+    return made
+
+
+@pytest.mark.parametrize("n", [1, 7, 8, 9, 4095, 4096, 4097, 30000, 300000])
+def test_sums_of_floats_follow_one_order(n):
+    a = np.random.default_rng(7).standard_normal(n).astype("f4")
     made = dl.cumulative_sum(a)
-    assert np.array_equal(made.numpy(), wanted.astype("f4"))
+    assert np.array_equal(made.numpy(), running_sums(a.astype("f8")).astype("f4"))
     exact = np.add.accumulate(a.astype(np.longdouble))
     assert np.max(np.abs(made.numpy() - exact) / np.spacing(np.abs(made.numpy()))) < 0.51
-    double = a.astype("f8")
+    double = np.random.default_rng(8).standard_normal(n)
+    assert np.array_equal(dl.cumulative_sum(double).numpy(), running_sums(double))
     for x in layouts(double):
         assert bits_of(dl.cumulative_sum(x).numpy()) == bits_of(dl.cumulative_sum(double).numpy())
+    parts = dl.cumulative_sum(double + 1j * double[::-1]).numpy()
+    assert bits_of(parts.real.copy()) == bits_of(running_sums(double))
+    assert bits_of(parts.imag.copy()) == bits_of(running_sums(double[::-1].copy()))
+
+
+def test_sums_of_special_floats():
     assert dl.cumulative_sum(dl.asarray([-0.0, -0.0])).tolist() == [-0.0, -0.0]
+    assert str(dl.cumulative_sum(dl.asarray([-0.0, -0.0])).tolist()) == "[-0.0, -0.0]"
+    for dtype in ("float32", "float64"):
+        for at in (0, 5, 8, 4095, 4096, 5000):
+            a = np.ones(9000, dtype)
+            a[at] = np.inf
+            wanted = np.cumsum(a)
+            assert np.array_equal(dl.cumulative_sum(a).numpy(), wanted)
+            for bad in (-np.inf, np.nan):
+                a[at + 3] = bad
+                made = dl.cumulative_sum(a).numpy()
+                assert np.array_equal(made[: at + 3], wanted[: at + 3])
+                assert np.isnan(made[at + 3 :]).all()
+                assert len({made[i].tobytes() for i in range(at + 3, a.size)}) == 1
+        largest = np.full(5000, np.finfo(dtype).max, dtype)
+        with np.errstate(over="ignore"):
+            assert np.array_equal(dl.cumulative_sum(largest).numpy() == np.inf, np.cumsum(largest) == np.inf)
+
+
+@pytest.mark.parametrize("dtype", [name for name in NUMPY_DTYPES if np.dtype(name).kind in "iu"])
+def test_saturating_scans_clamp_the_exact_value(dtype):
+    limits = np.iinfo(dtype)
+    rng = np.random.default_rng(3)
+    for values in (
+        rng.integers(limits.min, limits.max, 40, dtype=dtype, endpoint=True),
+        np.array([limits.max, limits.max, limits.min, 1, limits.min, 2], dtype),
+        np.array([limits.max, 2, 2, 3, 0, 5], dtype),
+    ):
+        for name, step in (("cumulative_sum", int.__add__), ("cumulative_prod", int.__mul__)):
+            exact = list(accumulate(map(int, values), step))
+            wanted = [min(max(value, limits.min), limits.max) for value in exact]
+            made = getattr(dl, name)(values, saturate=True)
+            assert (made.dtype, made.tolist()) == (dtype, wanted)
+            first = 0 if name == "cumulative_sum" else 1
+            assert getattr(dl, name)(values, saturate=True, include_initial=True).tolist() == [first, *wanted]
+            two = getattr(dl, name)(np.stack([values, values], 1), axis=0, saturate=True)
+            assert two.tolist() == [[value, value] for value in wanted]
+
+
+def test_saturate_keeps_floats_and_bools():
+    a = np.random.default_rng(4).standard_normal(20).astype("f4")
+    assert dl.array_equal(dl.cumulative_sum(a, saturate=True), dl.cumulative_sum(a))
+    assert dl.cumulative_sum(dl.asarray([False, True, True]), saturate=True).tolist() == [False, True, True]
+    with pytest.raises(TypeError, match="cumulative_sum: saturate=True keeps the tensor's dtype"):
+        dl.cumulative_sum(a, saturate=True, dtype="float64")
 
 
 EXTREMES = {"cumulative_max": np.maximum.accumulate, "cumulative_min": np.minimum.accumulate}
@@ -88,6 +153,7 @@ def test_running_extremes_reach_the_limits_of_integers():
 
 def test_no_number_of_threads_shows():
     a = np.random.default_rng(2).standard_normal((300, 700))
+    long = np.random.default_rng(3).standard_normal(500_001)
     before = dl.num_threads()
     try:
         made = []
@@ -95,6 +161,7 @@ def test_no_number_of_threads_shows():
             dl.set_num_threads(threads)
             made.append(
                 [bits_of(getattr(dl, name)(a, axis=axis).numpy()) for name in (*NAMES, *EXTREMES) for axis in (0, 1)]
+                + [bits_of(dl.cumulative_sum(x).numpy()) for x in (long, long.astype("f4"), dl.asarray(long)[::-3])]
             )
         assert made[0] == made[1] == made[2]
     finally:

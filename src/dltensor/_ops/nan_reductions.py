@@ -362,17 +362,17 @@ def _kind(dtype):
     return next((place for place, kind in enumerate(kinds) if isdtype(dtype, kind)), -1)
 
 
-def diff(x, /, *, axis=-1, n=1, prepend=None, append=None):
+def diff(x, /, n=1, *, axis=-1, prepend=None, append=None):
     """Return the differences between neighbours along an axis, `n` times over.
 
     Parameters
     ----------
     x : array_like
         Tensor, or any object that supports DLPack. The difference of bools is whether they differ.
-    axis : int, default -1
-        Dimension along which neighbours are subtracted.
     n : int, default 1
         How many times; 0 copies.
+    axis : int, default -1
+        Dimension along which neighbours are subtracted.
     prepend, append : array_like, optional
         Joined to `x` along `axis` first.
 
@@ -392,7 +392,7 @@ def diff(x, /, *, axis=-1, n=1, prepend=None, append=None):
 
     Notes
     -----
-    Array API 2025.12: ``diff``.
+    Array API 2025.12: ``diff``, where `n` is given by keyword; NumPy takes it as the second argument too.
 
     Examples
     --------

@@ -49,9 +49,9 @@ def nanmin(
 def diff(
     x: TensorLike,
     /,
+    n: int = 1,
     *,
     axis: int = -1,
-    n: int = 1,
     prepend: TensorLike | None = None,
     append: TensorLike | None = None,
 ) -> Tensor: ...

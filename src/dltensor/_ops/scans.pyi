@@ -17,6 +17,7 @@ def cumulative_sum(
     axis: int | None = None,
     dtype: DTypeLike | None = None,
     include_initial: bool = False,
+    saturate: bool = False,
     out: None = None,
 ) -> Tensor: ...
 @overload
@@ -27,6 +28,7 @@ def cumulative_sum(
     axis: int | None = None,
     dtype: DTypeLike | None = None,
     include_initial: bool = False,
+    saturate: bool = False,
     out: _Out,
 ) -> _Out: ...
 @overload
@@ -37,6 +39,7 @@ def cumulative_prod(
     axis: int | None = None,
     dtype: DTypeLike | None = None,
     include_initial: bool = False,
+    saturate: bool = False,
     out: None = None,
 ) -> Tensor: ...
 @overload
@@ -47,6 +50,7 @@ def cumulative_prod(
     axis: int | None = None,
     dtype: DTypeLike | None = None,
     include_initial: bool = False,
+    saturate: bool = False,
     out: _Out,
 ) -> _Out: ...
 @overload

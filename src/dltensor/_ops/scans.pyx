@@ -2,7 +2,7 @@
 """Running sums, products, maxima and minima along an axis. No loops over elements here."""
 from libc.stdint cimport int64_t
 
-from .._core.native cimport KEEP_GIL_BYTES, computed_types, type_table
+from .._core.native cimport KEEP_GIL_BYTES, computed_types, type_float32, type_float64, type_table
 from .operands cimport type_of
 from .._core.tensor cimport Tensor
 from .._core.types cimport is_host, read_dtype, dtype_of
@@ -24,10 +24,13 @@ cdef extern from "native/cpu/scan.h" namespace "dlt" nogil:
         PRODUCT "dlt::Scan::product"
         MAXIMUM "dlt::Scan::maximum"
         MINIMUM "dlt::Scan::minimum"
+        SATURATING_SUM "dlt::Scan::saturating_sum"
+        SATURATING_PRODUCT "dlt::Scan::saturating_product"
     void scan_rows(Scan, int, void*, int64_t, int64_t, int64_t)
+    void sum_rows(int, void*, const void*, int64_t, int64_t, int64_t, int64_t)
 
 
-cdef object _dtype_of_result(Scan op, Tensor x, object dtype, str func):
+cdef object _dtype_of_result(Scan op, Tensor x, object dtype, bint saturate, str func):
     """The dtype of running results of the elements of `x`, or the one that is asked for."""
     cdef int given = type_of(x.impl.dl.dtype)
     if given < 0 or given >= computed_types:
@@ -35,6 +38,10 @@ cdef object _dtype_of_result(Scan op, Tensor x, object dtype, str func):
     if op == MAXIMUM or op == MINIMUM:
         if isdtype(x.dtype, "complex floating"):
             raise TypeError(f"{func}: not defined for {x.dtype}; it takes bool, integers, floats")
+        return x.dtype
+    if saturate and dtype is not None:
+        raise TypeError(f"{func}: saturate=True keeps the tensor's dtype; leave dtype out, or convert with astype()")
+    if saturate:
         return x.dtype
     if dtype is not None:
         wanted = dtype_of(read_dtype(dtype, func))
@@ -51,12 +58,52 @@ cdef object _dtype_of_result(Scan op, Tensor x, object dtype, str func):
     return wanted
 
 
-cdef object _accumulate(Scan op, object given, object axis, object dtype, bint initial, object out, str func):
-    cdef Tensor work
-    cdef int64_t n, pitch, rows
-    cdef Tensor x
-    cdef void* start
-    cdef int type
+cdef Tensor _sums_of_floats(Tensor moved, bint initial, str func):
+    """Running sums along the last axis of float32 or float64 elements, in their dtype."""
+    cdef Tensor work = empty((*moved.shape[:-1], moved.shape[-1] + initial), dtype=moved.dtype)
+    cdef int type = type_of(work.impl.dl.dtype)
+    cdef int64_t n = moved.impl.dl.shape[moved.impl.dl.ndim - 1], pitch = n + initial, width = type_table[type].bytes
+    cdef int64_t rows = work.size // pitch if pitch else 0
+    cdef char* to = <char*>work.impl.dl.data + <int64_t>initial * width
+    cdef const void* read = to
+    cdef int64_t read_pitch = pitch
+    if moved.is_contiguous:
+        read, read_pitch = moved.impl.dl.data, n
+    else:
+        cast(moved, work[..., 1:] if initial else work)
+    if work.nbytes > KEEP_GIL_BYTES:
+        with nogil:
+            sum_rows(type, to, read, rows, n, pitch, read_pitch)
+    else:
+        sum_rows(type, to, read, rows, n, pitch, read_pitch)
+    if initial:
+        work[..., 0] = 0
+    return work
+
+
+cdef Tensor _wide_scan(Scan op, Tensor moved, object wanted, bint initial, str func):
+    """Running results along the last axis, in the 64-bit dtype of the kind of `wanted`."""
+    wide = ("complex128" if isdtype(wanted, "complex floating") else "float64" if isdtype(wanted, "real floating") else
+            "uint64" if isdtype(wanted, "unsigned integer") else "int64")
+    cdef int64_t n = moved.impl.dl.shape[moved.impl.dl.ndim - 1], pitch = n + initial
+    cdef Tensor work = empty((*moved.shape[:-1], pitch), dtype=wide)
+    cdef int type = type_of(work.impl.dl.dtype)
+    cdef int64_t rows = work.size // pitch if pitch else 0
+    cdef void* start = <char*>work.impl.dl.data + <int64_t>initial * type_table[type].bytes
+    cast(moved, work[..., 1:] if initial else work)
+    if work.nbytes > KEEP_GIL_BYTES:
+        with nogil:
+            scan_rows(op, type, start, rows, n, pitch)
+    else:
+        scan_rows(op, type, start, rows, n, pitch)
+    if initial:
+        work[..., 0] = 0 if op == SUM or op == SATURATING_SUM else 1
+    return work
+
+
+cdef object _accumulate(Scan op, object given, object axis, object dtype, bint initial, object out, bint saturate,
+                        str func):
+    cdef Tensor x, moved
     axis = None if axis is None else index(axis)
     x = asarray(given)
     if not is_host(<int>x.impl.dl.device.device_type):
@@ -69,27 +116,20 @@ cdef object _accumulate(Scan op, object given, object axis, object dtype, bint i
         axis = 0
     if not -x.ndim <= axis < x.ndim:
         raise IndexError(f"{func}: axis {axis} is out of range for a tensor of {x.ndim} dimensions")
-    wanted = _dtype_of_result(op, x, dtype, func)
-    wide = ("complex128" if isdtype(wanted, "complex floating") else "float64" if isdtype(wanted, "real floating") else
-            "uint64" if isdtype(wanted, "unsigned integer") else "int64")
-    moved = moveaxis(x, axis, -1)
-    n = x.shape[axis]
-    pitch = n + initial
-    work = empty((*moved.shape[:-1], pitch), dtype=wide)
+    wanted = _dtype_of_result(op, x, dtype, saturate, func)
+    moved = x if x.ndim == 1 else moveaxis(x, axis, -1)
     if dtype is not None and wanted != x.dtype:
         moved = moved.astype(wanted)  # elements are converted first
-    cast(moved, work[..., 1:] if initial else work)
-    type = type_of(work.impl.dl.dtype)
-    rows = work.size // pitch if pitch else 0
-    start = <char*>work.impl.dl.data + <int64_t>initial * type_table[type].bytes
-    if work.nbytes > KEEP_GIL_BYTES:
-        with nogil:
-            scan_rows(op, type, start, rows, n, pitch)
+    if saturate and isdtype(wanted, ("bool", "integral")):
+        op = SATURATING_SUM if op == SUM else SATURATING_PRODUCT
+    if op == SUM and type_of(moved.impl.dl.dtype) in (type_float32, type_float64):
+        made = _sums_of_floats(moved, initial, func)
     else:
-        scan_rows(op, type, start, rows, n, pitch)
-    if initial:
-        work[..., 0] = 0 if op == SUM else 1
-    made = moveaxis(work, -1, axis)
+        made = _wide_scan(op, moved, wanted, initial, func)
+    if x.ndim > 1:
+        made = moveaxis(made, -1, axis)
+    if saturate and made.dtype != wanted:
+        made = cast(made, wanted, saturate=True)
     if out is not None:
         return _write(made, wanted, out, func)
     return made if made.dtype == wanted and made.is_contiguous else made.astype(wanted)
@@ -106,7 +146,7 @@ cdef object _write(object made, object wanted, object out, str func):
     return out
 
 
-def cumulative_sum(x, /, *, axis=None, dtype=None, include_initial=False, out=None):
+def cumulative_sum(x, /, *, axis=None, dtype=None, include_initial=False, saturate=False, out=None):
     """Return the running sums along an axis.
 
     Floats are added in float64, whatever their width, in one order that depends neither on the layout nor on threads;
@@ -122,18 +162,21 @@ def cumulative_sum(x, /, *, axis=None, dtype=None, include_initial=False, out=No
         Elements are converted to it first, and the result has it.
     include_initial : bool, default False
         Begin with 0, so that the result is one element longer.
+    saturate : bool, default False
+        Keep the dtype of bool and integers, and clamp each exact result to its range. Floats are not changed by it.
     out : array_like, optional
         Writable tensor of the shape and dtype of the result; overwritten and returned.
 
     Returns
     -------
     Tensor
-        Of the dtype of `x`; of bool and integers int64 or uint64. `out`, when it is given.
+        Of the dtype of `x`; of bool and integers int64 or uint64, unless `saturate`. `out`, when it is given.
 
     Raises
     ------
     TypeError
-        `x` is not a tensor, its dtype is not supported, or `out` has another dtype than the result.
+        `x` is not a tensor, its dtype is not supported, `dtype` is given with `saturate`, or `out` has another dtype
+        than the result.
     IndexError
         `axis` is out of range.
     ValueError
@@ -150,10 +193,10 @@ def cumulative_sum(x, /, *, axis=None, dtype=None, include_initial=False, out=No
     >>> dl.cumulative_sum(dl.asarray([1, 2, 3]), include_initial=True)
     Tensor([0, 1, 3, 6], shape=(4,), device=cpu, dtype=int64)
     """
-    return _accumulate(SUM, x, axis, dtype, bool(include_initial), out, "cumulative_sum")
+    return _accumulate(SUM, x, axis, dtype, bool(include_initial), out, bool(saturate), "cumulative_sum")
 
 
-def cumulative_prod(x, /, *, axis=None, dtype=None, include_initial=False, out=None):
+def cumulative_prod(x, /, *, axis=None, dtype=None, include_initial=False, saturate=False, out=None):
     """Return the running products along an axis.
 
     Floats are multiplied in float64, whatever their width, in one order that depends neither on the layout nor on
@@ -169,18 +212,21 @@ def cumulative_prod(x, /, *, axis=None, dtype=None, include_initial=False, out=N
         Elements are converted to it first, and the result has it.
     include_initial : bool, default False
         Begin with 1, so that the result is one element longer.
+    saturate : bool, default False
+        Keep the dtype of bool and integers, and clamp each exact result to its range. Floats are not changed by it.
     out : array_like, optional
         Writable tensor of the shape and dtype of the result; overwritten and returned.
 
     Returns
     -------
     Tensor
-        Of the dtype of `x`; of bool and integers int64 or uint64. `out`, when it is given.
+        Of the dtype of `x`; of bool and integers int64 or uint64, unless `saturate`. `out`, when it is given.
 
     Raises
     ------
     TypeError
-        `x` is not a tensor, its dtype is not supported, or `out` has another dtype than the result.
+        `x` is not a tensor, its dtype is not supported, `dtype` is given with `saturate`, or `out` has another dtype
+        than the result.
     IndexError
         `axis` is out of range.
     ValueError
@@ -197,7 +243,7 @@ def cumulative_prod(x, /, *, axis=None, dtype=None, include_initial=False, out=N
     >>> dl.cumulative_prod(dl.asarray([1, 2, 3]))
     Tensor([1, 2, 6], shape=(3,), device=cpu, dtype=int64)
     """
-    return _accumulate(PRODUCT, x, axis, dtype, bool(include_initial), out, "cumulative_prod")
+    return _accumulate(PRODUCT, x, axis, dtype, bool(include_initial), out, bool(saturate), "cumulative_prod")
 
 
 def cumulative_max(x, /, *, axis=None, out=None):
@@ -243,7 +289,7 @@ def cumulative_max(x, /, *, axis=None, out=None):
     >>> dl.cumulative_max(dl.asarray([2, 5, 1, 7]))
     Tensor([2, 5, 5, 7], shape=(4,), device=cpu, dtype=int64)
     """
-    return _accumulate(MAXIMUM, x, axis, None, False, out, "cumulative_max")
+    return _accumulate(MAXIMUM, x, axis, None, False, out, False, "cumulative_max")
 
 
 def cumulative_min(x, /, *, axis=None, out=None):
@@ -289,7 +335,7 @@ def cumulative_min(x, /, *, axis=None, out=None):
     >>> dl.cumulative_min(dl.asarray([2, 5, 1, 7]))
     Tensor([2, 2, 1, 1], shape=(4,), device=cpu, dtype=int64)
     """
-    return _accumulate(MINIMUM, x, axis, None, False, out, "cumulative_min")
+    return _accumulate(MINIMUM, x, axis, None, False, out, False, "cumulative_min")
 
 
 # -- methods: NumPy's names, where no axis means all elements in C order ----------------------------------------------

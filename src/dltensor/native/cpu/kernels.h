@@ -132,6 +132,12 @@ struct Draw {
 // two. `wide`, of integers alone: a value takes two words.
 typedef void (*draw_t)(void* out, const Draw& draw, uint64_t position, int64_t n, bool wide);
 
+// out[i] = before + (in[0] + ... + in[i]) of one block, rounded to the dtype; returns the sum of the block. `before` is what
+// lies before the block, in two float64, or null. `out` may be `in`, or null where only the sum is wanted. Order: in groups of
+// `running_group` elements, each gets those at distances 1, 2 and 4 before it; then what the groups before it come to.
+inline constexpr int running_group = 8;
+typedef double (*running_sums_t)(void* out, const void* in, int64_t n, const double* before);
+
 struct Kernels {
   const char* name;
   loop_t ops[op_count][computed_types];
@@ -154,6 +160,7 @@ struct Kernels {
   product_t products[type_count];
   Reducer reducers[reduction_body_count][computed_types];
   SortLoops sorts[4];  // of keys of 1, 2, 4, 8 bytes
+  running_sums_t running_sums[computed_types];  // of float32 and float64
   draw_t draws[distribution_count][computed_types];  // null where a distribution has no values of that dtype
   int64_t blas_work;  // multiplications of float32 and float64 from which a BLAS takes no longer than we do
 };

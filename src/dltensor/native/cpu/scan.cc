@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Running sums, products, maxima and minima: rows are shared among threads, a row is one thread's.
+// Running sums, products, maxima and minima: rows are shared among threads, and the blocks of long running sums.
 #include "native/cpu/scan.h"
 
-#include "native/cpu/dtype.h"
+#include <string.h>
+
+#include "native/cpu/features.h"
+#include "native/cpu/kernels.h"
 #include "native/cpu/sizes.h"
 #include "native/cpu/thread_pool.h"
 #include "native/ops/ops.h"
+#include "native/memory/block.h"
 #include "native/ops/reductions.h"
 
 namespace dlt {
@@ -13,6 +17,7 @@ namespace {
 
 constexpr int64_t block = 4096;
 constexpr int64_t share_from = 1 << 17, chunk = 1 << 13;  // elements
+constexpr int64_t most_blocks = 64;
 
 void sum_integers(uint64_t* a, int64_t n) {
   for (int64_t i = 1; i < n; ++i) a[i] += a[i - 1];
@@ -21,21 +26,33 @@ void multiply_integers(uint64_t* a, int64_t n) {
   for (int64_t i = 1; i < n; ++i) a[i] *= a[i - 1];
 }
 
-// Every STEP-th of n elements. What lies before a block is `above` + `below`.
-template <int STEP>
-void sum_floats(double* a, int64_t n) {
-  double above = 0, below = 0;
-  for (int64_t first = 0; first < n; first += block) {
-    const int64_t end = smaller(first + block, n);
-    double local = a[first * STEP];
-    if (first > 0) a[first * STEP] = above + (below + local);
-    for (int64_t i = first + 1; i < end; ++i) {
-      local += a[i * STEP];
-      a[i * STEP] = first > 0 ? above + (below + local) : local;
+// What the blocks before one come to, in two float64: sums keep what the ends of blocks lose to rounding.
+struct Before {
+  double parts[2] = {0, 0};
+  bool any = false;
+  const double* get() const { return any ? parts : nullptr; }
+  void add(double block_sum) {
+    if (!any) {
+      parts[0] = block_sum;
+      any = true;
+      return;
     }
-    const Pair sum = exact_sum(above, local);
-    above = sum.high;
-    below = ops::isfinite(above) ? below + sum.low : 0;
+    const Pair sum = exact_sum(parts[0], block_sum);
+    parts[0] = sum.high;
+    parts[1] = ops::isfinite(sum.high) ? parts[1] + sum.low : 0;
+  }
+};
+
+// The parts of complex numbers, which lie two apart: in the same order.
+void sum_parts(double* a, int64_t n) {
+  const running_sums_t sums = kernels().running_sums[type_float64];
+  Before before;
+  double part[block];
+  for (int64_t first = 0; first < n; first += block) {
+    const int64_t count = smaller(block, n - first);
+    for (int64_t i = 0; i < count; ++i) part[i] = a[2 * (first + i)];
+    before.add(sums(part, part, count, before.get()));
+    for (int64_t i = 0; i < count; ++i) a[2 * (first + i)] = part[i];
   }
 }
 
@@ -70,6 +87,26 @@ void extremes(Scan op, T* a, int64_t n) {
   else reduce_along<reductions::smallest<T>>(a, n);
 }
 
+// Exact running sums of 64-bit integers, clamped.
+template <class T>
+void sum_saturating(T* a, int64_t n) {
+  using Sums = reductions::wide_sums<T>;
+  uint64_t state[Sums::members];
+  Sums::start(state);
+  for (int64_t i = 0; i < n; ++i) {
+    Sums::step(state, a[i], i);
+    const auto low = T(state[0]);
+    const int64_t high = int64_t(state[1]);
+    if constexpr (range<T>::is_signed) a[i] = high == low >> 63 ? low : high < 0 ? range<T>::lowest : range<T>::highest;
+    else a[i] = high == 0 ? low : range<T>::highest;
+  }
+}
+template <class T>
+void saturate(Scan op, T* a, int64_t n) {
+  if (op == Scan::saturating_sum) sum_saturating(a, n);
+  else reduce_along<reductions::saturated_products<T>>(a, n);
+}
+
 struct Work {
   Scan op;
   int type;
@@ -85,15 +122,19 @@ void scan_row(const Work& work, char* row) {
       default: return extremes(work.op, reinterpret_cast<int64_t*>(row), work.n);
     }
   }
+  if (work.op == Scan::saturating_sum || work.op == Scan::saturating_product) {
+    if (work.type == type_uint64) return saturate(work.op, reinterpret_cast<uint64_t*>(row), work.n);
+    return saturate(work.op, reinterpret_cast<int64_t*>(row), work.n);
+  }
   const bool sum = work.op == Scan::sum;
   auto* const integers = reinterpret_cast<uint64_t*>(row);
   auto* const floats = reinterpret_cast<double*>(row);
   switch (work.type) {
-    case type_float64: return sum ? sum_floats<1>(floats, work.n) : multiply_floats(floats, work.n);
+    case type_float64: return multiply_floats(floats, work.n);
     case type_complex128:
       if (!sum) return multiply_floats(reinterpret_cast<complex128*>(row), work.n);
-      sum_floats<2>(floats, work.n);
-      return sum_floats<2>(floats + 1, work.n);
+      sum_parts(floats, work.n);
+      return sum_parts(floats + 1, work.n);
     default: return sum ? sum_integers(integers, work.n) : multiply_integers(integers, work.n);
   }
 }
@@ -104,10 +145,97 @@ void scan_task(void* context, int64_t number) {
   for (int64_t r = number * work.rows_per_task; r < last; ++r) scan_row(work, work.data + r * work.pitch_bytes);
 }
 
+// ---- running sums of floats: rows apart, or the blocks of a long row
+
+struct Sums {
+  running_sums_t run;
+  char* out;
+  const char* in;
+  int64_t rows, n, out_pitch, in_pitch, width;  // pitches in bytes
+  int64_t rows_per_task, blocks_per_task;
+  Before* before;  // of each block of one row; `sums` before they are added up
+  double* sums;
+};
+
+void sum_row(const Sums& all, int64_t row) {
+  Before before;
+  for (int64_t first = 0; first < all.n; first += block) {
+    char* const out = all.out + row * all.out_pitch + first * all.width;
+    const char* const in = all.in + row * all.in_pitch + first * all.width;
+    before.add(all.run(out, in, smaller(block, all.n - first), before.get()));
+  }
+}
+
+void sum_task(void* context, int64_t number) {
+  const Sums& all = *static_cast<const Sums*>(context);
+  const int64_t last = smaller((number + 1) * all.rows_per_task, all.rows);
+  for (int64_t r = number * all.rows_per_task; r < last; ++r) sum_row(all, r);
+}
+
+template <bool Write>
+void block_task(void* context, int64_t number) {
+  const Sums& all = *static_cast<const Sums*>(context);
+  const int64_t blocks = ceil_divide(all.n, block), last = smaller((number + 1) * all.blocks_per_task, blocks);
+  for (int64_t k = number * all.blocks_per_task; k < last; ++k) {
+    const char* const in = all.in + k * block * all.width;
+    const int64_t count = smaller(block, all.n - k * block);
+    if (Write) all.run(all.out + k * block * all.width, in, count, all.before[k].get());
+    else all.sums[k] = all.run(nullptr, in, count, nullptr);
+  }
+}
+
+// One row whose blocks are shared among threads: a pass for their sums, and one for the results. False, with nothing done,
+// where there is no memory for them.
+bool sum_blocks(Sums all) {
+  const int64_t blocks = ceil_divide(all.n, block);
+  BlockRef memory;
+  memory.block = allocate(size_t(blocks) * (sizeof(Before) + sizeof(double)));
+  if (memory.block == nullptr) return false;
+  all.before = static_cast<Before*>(memory.block->data);
+  all.sums = reinterpret_cast<double*>(all.before + blocks);
+  all.blocks_per_task = smaller(most_blocks, ceil_divide(blocks, 4 * num_threads()));
+  const int64_t tasks = ceil_divide(blocks, all.blocks_per_task);
+  parallel(tasks, block_task<false>, &all);
+  Before before;
+  for (int64_t k = 0; k < blocks; ++k) {
+    memcpy(all.before + k, &before, sizeof before);
+    before.add(all.sums[k]);
+  }
+  parallel(tasks, block_task<true>, &all);
+  return true;
+}
+
 }  // namespace
+
+void sum_rows(int type, void* out, const void* in, int64_t rows, int64_t n, int64_t out_pitch, int64_t in_pitch) noexcept {
+  if (rows == 0 || n == 0) return;
+  const int64_t width = type_table[type].bytes;
+  Sums all{};
+  all.run = kernels().running_sums[type];
+  all.out = static_cast<char*>(out);
+  all.in = static_cast<const char*>(in);
+  all.rows = all.rows_per_task = rows;
+  all.n = n;
+  all.out_pitch = out_pitch * width;
+  all.in_pitch = in_pitch * width;
+  all.width = width;
+  const int threads = num_threads();
+  if (threads > 1 && rows < 2 * threads && n >= share_from) {
+    for (int64_t r = 0; r < rows; ++r) {
+      Sums row = all;
+      row.out += r * all.out_pitch;
+      row.in += r * all.in_pitch;
+      if (!sum_blocks(row)) sum_row(all, r);
+    }
+    return;
+  }
+  if (rows > 1 && rows * n >= share_from) all.rows_per_task = ceil_divide(chunk, n);
+  parallel(ceil_divide(rows, all.rows_per_task), sum_task, &all);
+}
 
 void scan_rows(Scan op, int type, void* data, int64_t rows, int64_t n, int64_t pitch) noexcept {
   if (rows == 0 || n == 0) return;
+  if (op == Scan::sum && type == type_float64) return sum_rows(type, data, data, rows, n, pitch, pitch);
   Work work{op, type, static_cast<char*>(data), rows, n, pitch * type_table[type].bytes, rows};
   if (rows > 1 && rows * n >= share_from) work.rows_per_task = ceil_divide(chunk, n);
   parallel(ceil_divide(rows, work.rows_per_task), scan_task, &work);

@@ -23,6 +23,7 @@ void fill_table(Kernels* kernels, void* (*find)(const char* name)) {
   fill_products(kernels);
   fill_reductions(kernels);
   fill_exact_sums(kernels);
+  fill_scans(kernels);
   fill_sorts(kernels);
   fill_random(kernels);
   fill_wide(kernels);

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// Running sums of one block of float32 or float64, in an order that is the same at every level.
+#include <utility>
+
+#include "native/cpu/kernels/reductions.h"
+
+namespace dlt::DLT_LEVEL {
+namespace {
+
+using doubles = vector_of<double>;
+using V = doubles::type;
+constexpr int lanes = doubles::lanes, group = running_group, vectors = group / lanes;
+typedef float narrow __attribute__((vector_size(vector_bytes / 2), aligned(1), may_alias));
+static_assert(group % lanes == 0, "a group is a whole number of registers");
+
+DLT_FN V load(const double* p) { return *reinterpret_cast<const doubles::loose*>(p); }
+DLT_FN V load(const float* p) { return __builtin_convertvector(*reinterpret_cast<const narrow*>(p), V); }
+DLT_FN void save(double* p, V x) { *reinterpret_cast<doubles::loose*>(p) = x; }
+DLT_FN void save(float* p, V x) { *reinterpret_cast<narrow*>(p) = __builtin_convertvector(x, narrow); }
+
+// Lanes `Distance` places before those of `after`; `before` is the register ahead of it.
+template <int Distance, int... I>
+DLT_FN V shifted(V before, V after, std::integer_sequence<int, I...>) {
+  return __builtin_shufflevector(before, after, (I + lanes - Distance)...);
+}
+
+// Adds to each element of a group the one `Distance` places before it; -0.0 changes nothing.
+template <int Distance>
+DLT_FN void add_shifted(V* v) {
+  const V none = -V{};
+  for (int m = vectors - 1; m >= 0; --m) {
+    if constexpr (Distance % lanes == 0) {
+      constexpr int whole = Distance / lanes;
+      if (m >= whole) v[m] += v[m - whole];
+    } else {
+      v[m] += shifted<Distance>(m > 0 ? v[m - 1] : none, v[m], std::make_integer_sequence<int, lanes>{});
+    }
+  }
+}
+
+// Which of two NaNs an addition keeps is up to the processor: all become the one of positive sign.
+template <class T>
+void settle_nans(T* out, int64_t n) {
+  for (int64_t i = 0; i < n; ++i)
+    if (out[i] != out[i]) out[i] = T(__builtin_nan(""));
+}
+
+template <class T, bool Write>
+double running_sums(void* to, const void* from, int64_t n, const double* before) {
+  static_assert(group == 8, "the distances are those of groups of 8");
+  auto* const out = static_cast<loose_t<T>*>(to);
+  const auto* const in = static_cast<const loose_t<T>*>(from);
+  double sum = -0.0;
+  for (int64_t i = 0; i < n; i += group) {
+    T few[group];
+    const int64_t count = n - i < group ? n - i : group;
+    const T* p = reinterpret_cast<const T*>(in + i);
+    if (count < group) {
+      for (int64_t k = 0; k < group; ++k) few[k] = k < count ? in[i + k] : T(-0.0);
+      p = few;
+    }
+    V v[vectors];
+    for (int m = 0; m < vectors; ++m) v[m] = load(p + m * lanes);
+    add_shifted<1>(v);
+    add_shifted<2>(v);
+    add_shifted<4>(v);
+    if constexpr (Write) {
+      const double start = before == nullptr ? sum : before[0] + (before[1] + sum);
+      T* const q = count < group ? few : reinterpret_cast<T*>(out + i);
+      for (int m = 0; m < vectors; ++m) save(q + m * lanes, v[m] + start);
+      if (count < group)
+        for (int64_t k = 0; k < count; ++k) out[i + k] = few[k];
+    }
+    sum += v[vectors - 1][lanes - 1];
+  }
+  return sum;
+}
+
+template <class T>
+double block_sums(void* out, const void* in, int64_t n, const double* before) {
+  if (out == nullptr) return running_sums<T, false>(out, in, n, before);
+  const double sum = running_sums<T, true>(out, in, n, before);
+  if (sum != sum || (before != nullptr && before[0] + sum != before[0] + sum)) settle_nans(static_cast<loose_t<T>*>(out), n);
+  return sum;
+}
+
+}  // namespace
+
+void fill_scans(Kernels* kernels) {
+  kernels->running_sums[type_float32] = block_sums<float>;
+  kernels->running_sums[type_float64] = block_sums<double>;
+}
+
+}  // namespace dlt::DLT_LEVEL
