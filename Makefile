@@ -103,6 +103,21 @@ test-peers: $(VENV)/peers install
 	$(RUN) -m pytest tests -m "peers and not gpu"
 	$(RUN) -m pytest $(WITH_PACKAGES) -m "not peers and not gpu"
 
+# help: make test-clients SciPy, scikit-learn and einops.array_api with our tensors, by their array API support
+$(VENV)/clients: $(VENV)/light
+	$(RUN) -m pip install -q --disable-pip-version-check "scipy>=1.17" "scikit-learn>=1.9" einops array-api-extra array-api-compat \
+	    array-api-strict
+	touch $@
+
+.PHONY: test-clients
+test-clients: $(VENV)/clients install
+	SCIPY_ARRAY_API=1 $(RUN) -m pytest tests/clients
+
+# help: make namespace-suites CHECKOUTS="folder ..."  the tests of array-api-extra and array-api-compat, with our namespace
+.PHONY: namespace-suites
+namespace-suites: $(VENV)/clients install
+	$(RUN) tools/namespace_suites.py $(CHECKOUTS)
+
 # help: make outside-tests CHECKOUTS="folder ..."  DLPack tests of NumPy, torch, tvm-ffi, nanobind in checkouts, with our tensors
 CHECKOUTS ?=
 .PHONY: outside-tests
