@@ -4,12 +4,21 @@
 Run: python benchmarks/bench_reductions.py [part of a row's name ...] [--json FILE] [--plot FILE]
 """
 
+from functools import partial
+
 import numpy as np
 from compare import Row, main, torch
 
 import dltensor as dl
 
-REST = 0.15  # seconds before a turn of work that threads may share
+try:
+    import jax
+except ImportError:
+    jax = None
+else:
+    jax.config.update("jax_enable_x64", True)
+
+REST = 0.2  # seconds before a turn of work that threads may share
 TORCH = {"max": "amax", "argmax": "argmax", "var": "var", "count_nonzero": "count_nonzero"}
 SMALL = {
     "sum": (4, 6), "prod": (4, 6), "max": (4, 6), "any": (4, 6), "all": (4, 6), "mean": (4, 15), "var": (4, 15),
@@ -39,10 +48,21 @@ def _names(shape, kind):
             "t_a": None if torch is None else torch.from_numpy(array)}  # fmt: skip
 
 
-def _row(group, what, gates, name, names, arguments="", rest=0.0):
-    """One reduction beside NumPy's and torch's."""
+def _with_jax(peers, names, name, **options):
+    """Peers and names with a function that jax compiles; it takes all processors, whatever the number of ours."""
+    if jax is None:
+        return peers, names
+    made = jax.jit(partial(getattr(jax.numpy, name), **options))
+    names = names | {"j_f": made, "j_a": jax.numpy.asarray(names["na"])}
+    return peers | {"jax 2": "j_f(j_a).block_until_ready()"}, names
+
+
+def _row(group, what, gates, name, names, axis=None, rest=0.0):
+    """One reduction beside NumPy's, torch's and jax's."""
+    arguments = "" if axis is None else f", axis={axis}"
     dim = arguments.replace("axis", "dim")
     peers = {"numpy": f"np.{name}(na{arguments})", "torch": f"torch.{TORCH.get(name, name)}(t_a{dim})"}
+    peers, names = _with_jax(peers, names, name, axis=axis)
     return Row(group, what, *gates, f"dl.{name}(a{arguments})", peers, names, rest)
 
 
@@ -56,12 +76,13 @@ def rows():
             yield _row(kind, f"{name} {n}", gates[place], name, _names(n, kind), rest=REST if place else 0.0)
     names = _names((4096, 4096), "f4")
     for name, gates in (("sum", (0.9, 1.2)), ("max", (0.9, 1.2)), ("argmax", (10, 20)), ("var", (1.5, 4))):
-        yield _row("axis", f"{name} axis 0 of 4096 x 4096", gates, name, names, ", axis=0", REST)
+        yield _row("axis", f"{name} axis 0 of 4096 x 4096", gates, name, names, 0, REST)
         gates = (1.5, 2.2) if name == "argmax" else gates
-        yield _row("axis", f"{name} axis 1 of 4096 x 4096", gates, name, names, ", axis=1", REST)
+        yield _row("axis", f"{name} axis 1 of 4096 x 4096", gates, name, names, 1, REST)
     for n in (10**5, 10**7):
         names = _names(n, "f4")
         peers = {"numpy": "np.cumsum(na)", "torch": "torch.cumsum(t_a, 0)"}
+        peers, names = _with_jax(peers, names, "cumsum")
         yield Row(
             "scans", f"cumulative_sum {n}", 2.5, 4, "dl.cumulative_sum(a)", peers, names, REST if n > 10**6 else 0.0
         )

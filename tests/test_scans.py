@@ -33,7 +33,7 @@ def test_a_scan_gives_numpys_values(name, dtype):
 
 
 def running_sums(a):
-    """Sums of float64 in the documented order: groups of 8 by distances 1, 2, 4; blocks of 4096, whose ends are exact."""
+    """Sums of float64 in the documented order: groups of 8 by distances 1, 2, 4; blocks of 4096."""
     made, above, below = np.empty(a.size), 0.0, 0.0
     for first in range(0, a.size, 4096):
         block = a[first : first + 4096]

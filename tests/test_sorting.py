@@ -321,7 +321,7 @@ def test_median_and_quantile_agree_with_numpy(name, pattern):
 
 METHODS = [
     "linear", "lower", "higher", "midpoint", "nearest", "inverted_cdf", "averaged_inverted_cdf",
-    "interpolated_inverted_cdf", "hazen", "weibull", "median_unbiased", "normal_unbiased",
+    "closest_observation", "interpolated_inverted_cdf", "hazen", "weibull", "median_unbiased", "normal_unbiased",
 ]  # fmt: skip
 
 
@@ -372,5 +372,5 @@ def test_any_integers(values, data):
     "call", [dl.median, lambda x: dl.quantile(x, 0.3), lambda x: dl.top_k(x, 3), dl.sort, dl.argsort, dl.unique_values]
 )
 def test_a_broadcast_line_whose_keys_no_memory_holds_is_refused(call, dtype, n):
-    with pytest.raises((MemoryError, ValueError), match="allocat|memory|takes more than 2\\^63 - 1 bytes"):
+    with pytest.raises((MemoryError, ValueError), match=r"allocat|memory|takes more than 2\^63 - 1 bytes"):
         call(dl.broadcast_to(dl.asarray([1], dtype=dtype), (n,)))

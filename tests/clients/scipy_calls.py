@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Calls of SciPy that take tensors through the array API: data for test_scipy.py, no tests.
 
-Each is text to evaluate; names of one letter and the like are arrays of `OPERANDS`. Only calls whose result is a tensor are
-here. SciPy computes others by way of NumPy, as its table of capabilities says.
+Each is text to evaluate; names of one letter and the like are arrays of `OPERANDS`. Only calls whose result is a tensor
+are here. SciPy computes others by way of NumPy, as its table of capabilities says.
 """
 
 import numpy as np

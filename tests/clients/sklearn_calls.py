@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Calls of scikit-learn that take tensors with array API dispatch: data for test_sklearn.py, no tests.
 
-Of `TENSORS` the result is a tensor, of `NUMBERS` a float of Python. Counts and means of bools and integers are computed in
-the default dtype, float32, as with PyTorch: hence the tolerance of `test_sklearn.py`.
+Of `TENSORS` the result is a tensor, of `NUMBERS` a float of Python. Counts and means of bools and integers are computed
+in the default dtype, float32, as with PyTorch: hence the tolerance of `test_sklearn.py`.
 """
 
 import numpy as np

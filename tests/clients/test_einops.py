@@ -48,7 +48,9 @@ def test_reduce(pattern, sizes, how):
 
 @pytest.mark.parametrize(("pattern", "sizes"), REPEATED)
 def test_repeat(pattern, sizes):
-    same(array_api.repeat(dl.asarray(IMAGES[0, :, :, 0]), pattern, **sizes), repeat(IMAGES[0, :, :, 0], pattern, **sizes))
+    same(
+        array_api.repeat(dl.asarray(IMAGES[0, :, :, 0]), pattern, **sizes), repeat(IMAGES[0, :, :, 0], pattern, **sizes)
+    )
 
 
 def test_pack_and_unpack():

@@ -24,8 +24,8 @@ from scipy_calls import CALLS, NEEDS_LINALG, OPERANDS  # noqa: E402
 MODULES = {
     "constants": scipy.constants, "differentiate": differentiate, "elementwise": elementwise, "fft": fft,
     "hierarchy": scipy.cluster.hierarchy, "integrate": integrate, "interpolate": interpolate, "ndimage": ndimage,
-    "optimize": optimize, "Rotation": Rotation, "signal": signal, "spatial": spatial, "special": special, "stats": stats,
-    "vq": scipy.cluster.vq,
+    "optimize": optimize, "Rotation": Rotation, "signal": signal, "spatial": spatial, "special": special,
+    "stats": stats, "vq": scipy.cluster.vq,
 }  # fmt: skip
 
 

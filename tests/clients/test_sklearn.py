@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """scikit-learn with array API dispatch: each call of the table gives a tensor or a number, and NumPy's values."""
 
+import importlib
 import os
 
 import numpy as np
@@ -14,19 +15,13 @@ if os.environ.get("SCIPY_ARRAY_API") != "1":
     pytest.skip("SCIPY_ARRAY_API=1 is not set, as `make test-clients` sets it", allow_module_level=True)
 
 import sklearn.utils.extmath  # noqa: E402
-from sklearn import (  # noqa: E402
-    decomposition, discriminant_analysis, feature_selection, linear_model, metrics, model_selection, naive_bayes, pipeline,
-    preprocessing, utils,
-)  # fmt: skip
 from sklearn_calls import NEEDS_LINALG, NUMBERS, OPERANDS, TENSORS  # noqa: E402
 
-MODULES = {
-    module.__name__.split(".")[-1]: module
-    for module in (
-        decomposition, discriminant_analysis, feature_selection, linear_model, metrics, model_selection, naive_bayes,
-        pipeline, preprocessing, utils,
-    )
-}  # fmt: skip
+NAMES = (
+    "decomposition discriminant_analysis feature_selection linear_model metrics model_selection naive_bayes pipeline "
+    "preprocessing utils"
+)
+MODULES = {name: importlib.import_module(f"sklearn.{name}") for name in NAMES.split()}
 
 
 def check(call, kind):

@@ -167,8 +167,8 @@ def quantile(x, q, /, *, axis=None, keepdims=False, method="linear"):
         Keep reduced axes with extent 1.
     method : str, default 'linear'
         How to estimate, by NumPy's names: 'linear', 'lower', 'higher', 'midpoint', 'nearest', 'inverted_cdf',
-        'averaged_inverted_cdf', 'closest_observation', 'interpolated_inverted_cdf', 'hazen', 'weibull', 'median_unbiased' or
-        'normal_unbiased'.
+        'averaged_inverted_cdf', 'closest_observation', 'interpolated_inverted_cdf', 'hazen', 'weibull',
+        'median_unbiased' or 'normal_unbiased'.
 
     Returns
     -------
@@ -219,7 +219,6 @@ def _edges(x, bins, limits):
     if bins < 1:
         raise ValueError(f"histogram: bins must be at least 1, got {bins}")
     if limits is None:
-        flat = reshape(x, (-1,))
         first, last = (0, 1) if x.size == 0 else (reductions.min(x).item(), reductions.max(x).item())
     else:
         first, last = limits

@@ -16,6 +16,7 @@ enum class Scan : int32_t { sum, product, maximum, minimum, saturating_sum, satu
 DLT_API void scan_rows(Scan op, int type, void* data, int64_t rows, int64_t n, int64_t pitch) noexcept;
 
 // The same sums of float32 or float64 from one array to another, or in place; each is rounded to `type` once.
-DLT_API void sum_rows(int type, void* out, const void* in, int64_t rows, int64_t n, int64_t out_pitch, int64_t in_pitch) noexcept;
+DLT_API void sum_rows(int type, void* out, const void* in, int64_t rows, int64_t n, int64_t out_pitch,
+                      int64_t in_pitch) noexcept;
 
 }  // namespace dlt

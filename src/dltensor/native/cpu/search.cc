@@ -37,7 +37,7 @@ void in_chunks(int64_t n, const Work& work, int64_t size = chunk) {
       ceil_divide(n, size),
       [](void* context, int64_t index) {
         const Job& job = *static_cast<const Job*>(context);
-        (*job.work)(index * job.size, smaller(job.size, job.n - index * job.size));
+        (*job.work)(index* job.size, smaller(job.size, job.n - index * job.size));
       },
       &job);
 }
@@ -222,14 +222,17 @@ Status isin(uint8_t* out, const DLTensor& x, const DLTensor& values, bool invert
 
 // The extremes of chunks, by the loops of max and min. A chunk that others write to meanwhile may give other ones twice.
 void find_range(const int64_t* x, int64_t n, int64_t* negative, int64_t* high) noexcept {
-  const Reducer &largest = kernels().reducers[reduce_largest][type_int64], &smallest = kernels().reducers[reduce_smallest][type_int64];
+  const Reducer &largest = kernels().reducers[reduce_largest][type_int64],
+                &smallest = kernels().reducers[reduce_smallest][type_int64];
   std::atomic<int64_t> low{0}, top{INT64_MIN};
   in_chunks(n, [&](int64_t first, int64_t count) {
     int64_t least = 0, most = INT64_MIN;
     smallest.run(&least, x + first, count, first, nullptr);
     largest.run(&most, x + first, count, first, nullptr);
-    for (int64_t now = low.load(); least < now && !low.compare_exchange_weak(now, least);) {}
-    for (int64_t now = top.load(); most > now && !top.compare_exchange_weak(now, most);) {}
+    for (int64_t now = low.load(); least < now && !low.compare_exchange_weak(now, least);) {
+    }
+    for (int64_t now = top.load(); most > now && !top.compare_exchange_weak(now, most);) {
+    }
   });
   *negative = low.load();
   *high = top.load();
