@@ -161,6 +161,8 @@ def test_histogram_of_equal_bins_counts_as_a_search_of_the_edges_does(dtype):
         places = np.searchsorted(edges, x, side="right") - 1
         places[x == edges[-1]] = bins - 1
         assert np.array_equal(counts.numpy(), np.bincount(places, minlength=bins))
+        misaligned = np.frombuffer(b"." + x.tobytes(), dtype, offset=1)
+        assert np.array_equal(dl.histogram(misaligned, bins=bins)[0].numpy(), counts.numpy())
         on_edges = np.concatenate([edges, np.nextafter(edges, -np.inf), np.nextafter(edges, np.inf)]).astype(dtype)
         special = np.array([np.nan, -np.nan, np.inf, -np.inf, -0.0, 0.0], dtype)
         for values in (on_edges, special):

@@ -291,10 +291,12 @@ void bincount(int64_t* counts, double* sums, int64_t size, const int64_t* x, con
 
 namespace {
 
+template <class F>
+using loose_float __attribute__((may_alias, aligned(1))) = F;
+
 // Edges of float that are nearly equal distances apart: a division tells the bin, or one next to it.
 template <class F>
 struct EqualBins {
-  using loose = F __attribute__((may_alias, aligned(1)));
   F edges[few_bins + 1];  // our copy, so that no value leads to a bin that is not there
   int64_t bins;
   double first, scale;
@@ -327,12 +329,11 @@ bool count_equal_bins(int64_t* counts, const void* edges, int64_t count, const v
   EqualBins<F> equal;
   const int64_t bins = count - 1;
   if (!equal.find(edges, count)) return false;
-  using loose = typename EqualBins<F>::loose;
   in_chunks(
       n,
       [&](int64_t first, int64_t size) {
         Tables mine{};
-        const auto* x = static_cast<const volatile loose*>(all) + first;
+        const volatile loose_float<F>* const x = static_cast<const volatile loose_float<F>*>(all) + first;
         int64_t i = 0;
         for (; i + tables <= size; i += tables)
           for (int k = 0; k < tables; ++k) ++mine.counts[k][equal.bin_of(x[i + k], few_bins)];

@@ -13,10 +13,17 @@ constexpr int lanes = doubles::lanes, group = running_group, vectors = group / l
 typedef float narrow __attribute__((vector_size(vector_bytes / 2), aligned(1), may_alias));
 static_assert(group % lanes == 0, "a group is a whole number of registers");
 
-DLT_FN V load(const double* p) { return *reinterpret_cast<const doubles::loose*>(p); }
-DLT_FN V load(const float* p) { return __builtin_convertvector(*reinterpret_cast<const narrow*>(p), V); }
-DLT_FN void save(double* p, V x) { *reinterpret_cast<doubles::loose*>(p) = x; }
-DLT_FN void save(float* p, V x) { *reinterpret_cast<narrow*>(p) = __builtin_convertvector(x, narrow); }
+// Register m of a run of float64 or float32 at any address.
+template <class T>
+DLT_FN V load(const void* from, int m) {
+  if constexpr (is_same<T, double>::value) return static_cast<const doubles::loose*>(from)[m];
+  else return __builtin_convertvector(static_cast<const narrow*>(from)[m], V);
+}
+template <class T>
+DLT_FN void save(void* to, int m, V x) {
+  if constexpr (is_same<T, double>::value) static_cast<doubles::loose*>(to)[m] = x;
+  else static_cast<narrow*>(to)[m] = __builtin_convertvector(x, narrow);
+}
 
 // Lanes `Distance` places before those of `after`; `before` is the register ahead of it.
 template <int Distance, int... I>
@@ -40,7 +47,8 @@ DLT_FN void add_shifted(V* v) {
 
 // Which of two NaNs an addition keeps is up to the processor: all become the one of positive sign.
 template <class T>
-void settle_nans(T* out, int64_t n) {
+void settle_nans(void* to, int64_t n) {
+  loose_t<T>* const out = static_cast<loose_t<T>*>(to);
   for (int64_t i = 0; i < n; ++i)
     if (out[i] != out[i]) out[i] = T(__builtin_nan(""));
 }
@@ -48,26 +56,26 @@ void settle_nans(T* out, int64_t n) {
 template <class T, bool Write>
 double running_sums(void* to, const void* from, int64_t n, const double* before) {
   static_assert(group == 8, "the distances are those of groups of 8");
-  auto* const out = static_cast<loose_t<T>*>(to);
-  const auto* const in = static_cast<const loose_t<T>*>(from);
+  loose_t<T>* const out = static_cast<loose_t<T>*>(to);
+  const loose_t<T>* const in = static_cast<const loose_t<T>*>(from);
   double sum = -0.0;
   for (int64_t i = 0; i < n; i += group) {
     T few[group];
     const int64_t count = n - i < group ? n - i : group;
-    const T* p = reinterpret_cast<const T*>(in + i);
+    const void* p = in + i;
     if (count < group) {
       for (int64_t k = 0; k < group; ++k) few[k] = k < count ? in[i + k] : T(-0.0);
       p = few;
     }
     V v[vectors];
-    for (int m = 0; m < vectors; ++m) v[m] = load(p + m * lanes);
+    for (int m = 0; m < vectors; ++m) v[m] = load<T>(p, m);
     add_shifted<1>(v);
     add_shifted<2>(v);
     add_shifted<4>(v);
     if constexpr (Write) {
       const double start = before == nullptr ? sum : before[0] + (before[1] + sum);
-      T* const q = count < group ? few : reinterpret_cast<T*>(out + i);
-      for (int m = 0; m < vectors; ++m) save(q + m * lanes, v[m] + start);
+      void* const q = count < group ? static_cast<void*>(few) : out + i;
+      for (int m = 0; m < vectors; ++m) save<T>(q, m, v[m] + start);
       if (count < group)
         for (int64_t k = 0; k < count; ++k) out[i + k] = few[k];
     }
@@ -80,7 +88,7 @@ template <class T>
 double block_sums(void* out, const void* in, int64_t n, const double* before) {
   if (out == nullptr) return running_sums<T, false>(out, in, n, before);
   const double sum = running_sums<T, true>(out, in, n, before);
-  if (sum != sum || (before != nullptr && before[0] + sum != before[0] + sum)) settle_nans(static_cast<loose_t<T>*>(out), n);
+  if (sum != sum || (before != nullptr && before[0] + sum != before[0] + sum)) settle_nans<T>(out, n);
   return sum;
 }
 
