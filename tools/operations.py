@@ -115,7 +115,8 @@ DERIVED_HEAD = """## Scans, products and statistics
 Functions that reduce, compare or accumulate along dimensions, beside the rows above. Except those of `tensordot`, which
 multiplies matrices as `matmul` does, results depend neither on the layout nor on threads. `softmax`, `logsumexp` and
 weighted averages are computed in float64, with exact sums, and rounded to the dtype. `cumulative_sum` and
-`cumulative_prod` of floats run in float64, in one fixed order.
+`cumulative_prod` of floats run in float64, in one fixed order; with `saturate=True` they keep the dtype of integers and
+clamp each exact result.
 
 ```python
 x = dl.asarray([[1.0, 2.0, 4.0], [1000.0, 1000.0, -dl.inf]])
