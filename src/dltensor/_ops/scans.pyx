@@ -2,14 +2,14 @@
 """Running sums, products, maxima and minima along an axis. No loops over elements here."""
 from libc.stdint cimport int64_t
 
-from .._core.native cimport KEEP_GIL_BYTES, computed_types, type_float32, type_float64, type_table
+from .._core.native cimport KEEP_GIL_BYTES, MAX_DIMS, computed_types, type_float32, type_float64, type_table
 from .operands cimport type_of
-from .._core.tensor cimport Tensor
-from .._core.types cimport is_host, read_dtype, dtype_of
+from .._core.tensor cimport Tensor, new_empty
+from .._core.types cimport DLDevice, dtype_of, is_host, kDLCPU, read_dtype
 
 from operator import index
 
-from .._core.convert import asarray, empty
+from .._core.convert import asarray
 from .._core.tensor import set_functions
 from .._core.types import DeviceError, DTYPES
 from .casting import cast
@@ -28,6 +28,9 @@ cdef extern from "native/cpu/scan.h" namespace "dlt" nogil:
         SATURATING_PRODUCT "dlt::Scan::saturating_product"
     void scan_rows(Scan, int, void*, int64_t, int64_t, int64_t)
     void sum_rows(int, void*, const void*, int64_t, int64_t, int64_t, int64_t)
+
+
+cdef DLDevice _cpu = DLDevice(kDLCPU, 0)
 
 
 cdef object _dtype_of_result(Scan op, Tensor x, object dtype, bint saturate, str func):
@@ -58,9 +61,19 @@ cdef object _dtype_of_result(Scan op, Tensor x, object dtype, bint saturate, str
     return wanted
 
 
+cdef Tensor _new_rows(Tensor moved, bint initial, object dtype, str func):
+    """Memory for the running results along the last axis of `moved`, and an initial one."""
+    cdef int64_t shape[MAX_DIMS]
+    cdef int last = moved.impl.dl.ndim - 1, d
+    for d in range(last):
+        shape[d] = moved.impl.dl.shape[d]
+    shape[last] = moved.impl.dl.shape[last] + initial
+    return new_empty(last + 1, shape, read_dtype(dtype, func), _cpu, func)
+
+
 cdef Tensor _sums_of_floats(Tensor moved, bint initial, str func):
     """Running sums along the last axis of float32 or float64 elements, in their dtype."""
-    cdef Tensor work = empty((*moved.shape[:-1], moved.shape[-1] + initial), dtype=moved.dtype)
+    cdef Tensor work = _new_rows(moved, initial, moved.dtype, func)
     cdef int type = type_of(work.impl.dl.dtype)
     cdef int64_t n = moved.impl.dl.shape[moved.impl.dl.ndim - 1], pitch = n + initial, width = type_table[type].bytes
     cdef int64_t rows = work.size // pitch if pitch else 0
@@ -86,7 +99,7 @@ cdef Tensor _wide_scan(Scan op, Tensor moved, object wanted, bint initial, str f
     wide = ("complex128" if isdtype(wanted, "complex floating") else "float64" if isdtype(wanted, "real floating") else
             "uint64" if isdtype(wanted, "unsigned integer") else "int64")
     cdef int64_t n = moved.impl.dl.shape[moved.impl.dl.ndim - 1], pitch = n + initial
-    cdef Tensor work = empty((*moved.shape[:-1], pitch), dtype=wide)
+    cdef Tensor work = _new_rows(moved, initial, wide, func)
     cdef int type = type_of(work.impl.dl.dtype)
     cdef int64_t rows = work.size // pitch if pitch else 0
     cdef void* start = <char*>work.impl.dl.data + <int64_t>initial * type_table[type].bytes
