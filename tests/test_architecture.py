@@ -30,7 +30,7 @@ ORDER = [
     ["native/opaque"],
     ["_core"],
     ["_ops"],
-    ["checks", "cuda", "debug", "fft", "layout", "opaque", "random", "typing"],
+    ["checks", "cuda", "debug", "fft", "io", "layout", "opaque", "random", "shared", "typing"],
     ["__init__"],
     ["_tools"],
     ["conformance", "inspection"],
@@ -44,10 +44,11 @@ ALLOWED = {
     ("__init__.py", "inspection"): "dl.inspect, dl.validate and dl.adapt are tools that belong to the public names",
     ("_core/tensor.pyx", "_ops"): "methods of Tensor that are Python and rarely called: NumPy's functions, round, in",
     ("_core/tensor.pyx", "cuda"): "loaded with the first CUDA tensor; it registers the table of device operations",
+    ("_core/tensor.pyx", "shared"): "share(): shared memory is loaded with the first tensor in it",
+    ("io/_progress.py", "_tools"): "a line of progress, for files over 1 GB",
     ("_core/protocols.py", "cuda"): "the stream of __cuda_array_interface__, which only CUDA tensors have",
     ("_ops/elementwise.pyx", "cuda"): "the launch= argument is checked where CUDA reads it",
     ("_ops/operands.pyx", "cuda"): "loaded with the first operation on a CUDA tensor; it registers what computes there",
-    ("_core/pickling.py", "__init__"): "pickles name a function of the package itself",
     ("_ops/array_api.py", "cuda"): "the list of devices",
 }
 
@@ -325,9 +326,11 @@ RAISES_NOTHING = {
     "checks": set(),
     "debug": {"Event", "cached_bytes", "live_blocks", "live_bytes"},
     "fft": set(),
+    "io": set(),
     "layout": set(),
     "opaque": {"live_arrays"},
     "random": set(),
+    "shared": set(),
     "": {"DataTypeCode", "DeviceType", "Flags", "ConformanceWarning", "DeviceError", "cpu_features", "empty_cache",
          "inspect", "num_threads"},
 }  # fmt: skip

@@ -24,6 +24,7 @@ import dltensor as dl
 EXCLUDED = {
     r"Report|Properties": "is plain data, and `inspect` makes sound ones",
     r"conformance\.": "starts processes of its own",
+    r"(io\.)?(save|memmap|load|open_file|TensorFile.*|TensorInfo.*)": "is for files, which fuzz/files.py makes",
     r"OpaqueArray\.release": "hands the struct to C, which has to end it",
     r"opaque\.register_metatensor": "changes another package permanently",
     r"opaque\.metatensor_labels": "never freed by metatensor-core 0.2.6: Labels.__del__ tests a wrong name",
@@ -42,6 +43,7 @@ PROTOCOLS = {
 KINDS = inspect.Parameter
 PACKAGE = Path(dl.__file__).parent
 FOLDERS = [PACKAGE, PACKAGE / "_core", PACKAGE / "_ops", PACKAGE / "cuda", PACKAGE / "fft", PACKAGE / "opaque"]
+FOLDERS += [PACKAGE / "io", PACKAGE / "shared"]
 STUBS = [*sorted(PACKAGE.rglob("*.pyi")), *(path for folder in FOLDERS for path in sorted(folder.glob("*.py")))]
 STUBS += [PACKAGE / "inspection" / "__init__.py", PACKAGE / "inspection" / "adapter.py"]
 

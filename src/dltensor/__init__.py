@@ -6,7 +6,7 @@ from ._core import (
 )
 
 # isort: split
-from . import checks, layout
+from . import checks, io, layout
 from ._core import naming as _naming
 from ._core.convert import asarray, empty, from_dlpack, into, wrap
 from ._core.lazy_modules import lazy_module as _lazy_module
@@ -84,6 +84,7 @@ from ._ops.sorting import argsort, sort, top_k
 from ._ops.statistics import average, log_softmax, logsumexp, ptp, softmax
 from .inspection import inspect, validate
 from .inspection.adapter import adapt
+from .io import load, memmap, open_file, save
 
 __array_api_version__ = _VERSIONS[-1]
 # Constants of the array API.
@@ -96,6 +97,7 @@ debug = _lazy_module("debug")
 fft = _lazy_module("fft")
 opaque = _lazy_module("opaque")
 random = _lazy_module("random")
+shared = _lazy_module("shared")
 # Element types by name: dl.float32, dl.bool, dl.float8_e4m3fn ...
 globals().update(DTYPES)
 
@@ -166,18 +168,21 @@ __all__ = [
     "inf",
     "inspect",
     "into",
+    "io",
     "isclose",
     "isdtype",
     "isin",
     "kron",
     "layout",
     "linspace",
+    "load",
     "log_softmax",
     "logsumexp",
     "matmul",
     "matrix_transpose",
     "maximum_at",
     "median",
+    "memmap",
     "meshgrid",
     "minimum_at",
     "moveaxis",
@@ -194,6 +199,7 @@ __all__ = [
     "ones",
     "ones_like",
     "opaque",
+    "open_file",
     "outer",
     "permute_dims",
     "pi",
@@ -204,9 +210,11 @@ __all__ = [
     "reshape",
     "result_type",
     "roll",
+    "save",
     "searchsorted",
     "set_cache_limit",
     "set_num_threads",
+    "shared",
     "sort",
     "softmax",
     "squeeze",

@@ -5,7 +5,7 @@
 import builtins
 from typing import Final
 
-from . import checks, conformance, cuda, debug, fft, layout, opaque, random
+from . import checks, conformance, cuda, debug, fft, io, layout, opaque, random, shared
 from ._core import types
 from ._core.convert import asarray, empty, from_dlpack, into, wrap
 from ._core.memory import empty_cache, set_cache_limit
@@ -49,6 +49,7 @@ from ._ops.sorting import argsort, sort, top_k
 from ._ops.statistics import average, log_softmax, logsumexp, ptp, softmax
 from .inspection import inspect, validate
 from .inspection.adapter import adapt
+from .io import load, memmap, open_file, save
 
 __array_namespace_info__ = array_api.info
 __version__ = types.PACKAGE_VERSION
@@ -104,17 +105,17 @@ __all__ = [
     "float8_e4m3", "float8_e4m3b11fnuz", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz",
     "float8_e8m0fnu", "floor", "floor_divide", "fma", "from_dlpack", "full", "full_like", "ge", "gemm", "greater",
     "greater_equal", "gt", "histogram", "hypot", "iinfo", "imag", "inf", "inspect", "int16", "int2", "int32", "int4",
-    "int64", "int8", "into", "isclose", "isdtype", "isfinite", "isin", "isinf", "isnan", "kron", "layout", "le", "less",
-    "less_equal", "linspace", "log", "log10", "log1p", "log2", "log_softmax", "logaddexp", "logical_and", "logical_not",
-    "logical_or", "logical_xor", "logsumexp", "lt", "matmul", "matrix_transpose", "max", "maximum", "maximum_at",
-    "mean", "median", "meshgrid", "min", "minimum", "minimum_at", "moveaxis", "mul", "multiply", "nan", "nanmax",
-    "nanmean", "nanmin", "nanstd", "nansum", "nanvar", "ne", "negative", "newaxis", "nextafter", "nonzero", "not_equal",
-    "num_threads", "ones", "ones_like", "opaque", "outer", "permute_dims", "pi", "positive", "pow", "prod", "ptp",
-    "quantile", "random", "rdiv", "real", "reciprocal", "remainder", "repeat", "reshape", "result_type", "roll",
-    "round", "rsub", "searchsorted", "set_cache_limit", "set_num_threads", "sign", "signbit", "sin", "sinh", "softmax",
-    "sort", "sqrt", "square", "squeeze", "stack", "std", "sub", "subtract", "sum", "take", "take_along_axis", "tan",
-    "tanh", "tensordot", "tile", "top_k", "tril", "triu", "trunc", "uint16", "uint2", "uint32", "uint4", "uint64",
-    "uint8", "unique_all", "unique_counts", "unique_inverse", "unique_values", "unstack", "validate", "var", "vecdot",
-    "where", "wrap", "zeros", "zeros_like",
+    "int64", "int8", "into", "io", "isclose", "isdtype", "isfinite", "isin", "isinf", "isnan", "kron", "layout", "le",
+    "less", "less_equal", "linspace", "load", "log", "log10", "log1p", "log2", "log_softmax", "logaddexp",
+    "logical_and", "logical_not", "logical_or", "logical_xor", "logsumexp", "lt", "matmul", "matrix_transpose", "max",
+    "maximum", "maximum_at", "mean", "median", "memmap", "meshgrid", "min", "minimum", "minimum_at", "moveaxis", "mul",
+    "multiply", "nan", "nanmax", "nanmean", "nanmin", "nanstd", "nansum", "nanvar", "ne", "negative", "newaxis",
+    "nextafter", "nonzero", "not_equal", "num_threads", "ones", "ones_like", "opaque", "open_file", "outer",
+    "permute_dims", "pi", "positive", "pow", "prod", "ptp", "quantile", "random", "rdiv", "real", "reciprocal",
+    "remainder", "repeat", "reshape", "result_type", "roll", "round", "rsub", "save", "searchsorted", "set_cache_limit",
+    "set_num_threads", "shared", "sign", "signbit", "sin", "sinh", "softmax", "sort", "sqrt", "square", "squeeze",
+    "stack", "std", "sub", "subtract", "sum", "take", "take_along_axis", "tan", "tanh", "tensordot", "tile", "top_k",
+    "tril", "triu", "trunc", "uint16", "uint2", "uint32", "uint4", "uint64", "uint8", "unique_all", "unique_counts",
+    "unique_inverse", "unique_values", "unstack", "validate", "var", "vecdot", "where", "wrap", "zeros", "zeros_like",
 ]
 # end

@@ -7,7 +7,9 @@ error itself.
 
 import array
 import ctypes
+import tempfile
 from collections.abc import Hashable
+from pathlib import Path
 from typing import Any, assert_type
 
 import ml_dtypes
@@ -236,3 +238,18 @@ def protocols() -> None:
     wrong: dlt.SupportsDLPack = 3  # type: ignore[assignment]
     dl.from_dlpack(object())  # type: ignore[arg-type]
     dl.add(wrong, object())  # type: ignore[call-overload]
+
+
+def files_and_shared_memory(values: NDArray[np.float32]) -> None:
+    folder = Path(tempfile.mkdtemp())
+    dl.save(folder / "a.npz", {"x": dl.zeros(3), "y": values}, format="npz")
+    dl.save(folder / "a.npy", [[1, 2], [3, 4]])
+    with dl.open_file(folder / "a.npz", mmap=False) as f:
+        assert_type(f.names, list[str])
+        assert_type(f["x"], dl.Tensor)
+        assert_type(f.read("y", out=values), NDArray[np.float32])
+        assert_type(f.info("x").shape, tuple[int, ...])
+    assert_type(dl.memmap(folder / "a.npy", 2, "uint8", mode="c"), dl.Tensor)
+    assert_type(dl.shared.pack({"x": dl.zeros(3)})["x"].share().is_shared, bool)
+    dl.save(3, dl.zeros(3))  # type: ignore[arg-type]
+    dl.memmap(folder / "a.npy", 2, "uint8", mode="w")  # type: ignore[arg-type]

@@ -11,6 +11,10 @@ cdef extern from "native/memory/block.h" namespace "dlt" nogil:
     size_t release_cache "dlt::empty_cache"() noexcept
     void limit_cache "dlt::set_cache_limit"(size_t) noexcept
 
+cdef extern from "native/memory/shared.h" namespace "dlt" nogil:
+    size_t empty_shared_cache() noexcept
+    size_t cached_shared_bytes() noexcept
+
 cdef extern from "native/memory/trace.h" namespace "dlt" nogil:
     ctypedef struct TraceRecord:
         int32_t gil
@@ -55,7 +59,7 @@ def stats():
     3
     """
     cdef MemoryStats now = memory_stats()
-    return now.live_blocks, now.live_bytes, now.cached_bytes
+    return now.live_blocks, now.live_bytes, now.cached_bytes + <int64_t>cached_shared_bytes()
 
 
 def empty_cache():
@@ -77,7 +81,7 @@ def empty_cache():
     """
     cdef size_t freed
     with nogil:
-        freed = release_cache()
+        freed = release_cache() + empty_shared_cache()
     return freed
 
 

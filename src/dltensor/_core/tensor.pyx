@@ -34,6 +34,9 @@ from .types import DeviceError, Flags
 cdef extern from "native/layout/reshape.h" namespace "dlt" nogil:
     bint reshape_strides(int, const int64_t*, const int64_t*, int, const int64_t*, int64_t*)
 
+cdef extern from "native/memory/shared.h" namespace "dlt" nogil:
+    bint is_shared_block(const Block*) noexcept
+
 cdef extern from *:
     """
     static int forget_new(PyTypeObject* type) {
@@ -972,6 +975,18 @@ cdef class Tensor:
         True
         """
         return self.impl.flags & DLPACK_FLAG_BITMASK_READ_ONLY != 0
+
+    @property
+    def is_shared(self):
+        """Whether the memory is shared memory, which other processes receive without a copy; see `share`.
+
+        Examples
+        --------
+        >>> t = dl.arange(3)
+        >>> t.is_shared, t.share().is_shared, t.share()[1:].is_shared
+        (False, True, True)
+        """
+        return is_shared_block(self.impl.block)
 
     @property
     def flags(self):
@@ -2291,6 +2306,39 @@ cdef class Tensor:
         True
         """
         return on_device(self, device, "to")
+
+    def share(self):
+        """Return the tensor in memory that processes share.
+
+        `multiprocessing` sends a tensor in shared memory as a descriptor: what one process writes, all see.
+
+        Returns
+        -------
+        Tensor
+            The tensor itself if its memory is shared, else a copy in C order that is.
+
+        Raises
+        ------
+        MemoryError
+            There is not enough memory.
+        OSError
+            The process has too many open files, or the system has no shared memory without a name.
+
+        See Also
+        --------
+        is_shared : Whether the memory is shared.
+        dltensor.shared.empty : Make a tensor there without a copy.
+
+        Examples
+        --------
+        >>> t = dl.asarray([1, 2, 3]).share()
+        >>> t.is_shared, t.tolist(), t.share() is t
+        (True, [1, 2, 3], True)
+        """
+        if is_shared_block(self.impl.block):
+            return self
+        from ..shared._tensors import copy_to_shared
+        return copy_to_shared(on_host(self, "share"))
 
     def cpu(self):
         """Return the tensor on the host, as ``to("cpu")`` does.

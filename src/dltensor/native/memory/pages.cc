@@ -91,6 +91,18 @@ bool can_be_backed(size_t bytes) noexcept {
   return bytes <= known_limit.load(std::memory_order_relaxed) || bytes <= most_backed_bytes();
 }
 
+size_t available_bytes() noexcept {
+  char text[4096];
+  if (!read_file("/proc/meminfo", text, sizeof text)) return SIZE_MAX;
+  size_t bytes = 0;
+  for (const char* name : {"MemAvailable:", "SwapFree:"}) {
+    const char* line = strstr(text, name);
+    if (!line) return SIZE_MAX;
+    bytes += static_cast<size_t>(strtoull(line + strlen(name), nullptr, 10)) << 10;
+  }
+  return bytes;
+}
+
 void* map_pages(size_t bytes) noexcept {
   // Without MAP_NORESERVE: memory that cannot be backed is an error here, not a kill by the OOM killer at the first
   // write. Mapped larger, then cut to a huge-page boundary: only an aligned range gets huge pages from its first byte.

@@ -14,6 +14,9 @@ DLT_API size_t most_backed_bytes() noexcept;
 // Whether a block of that size could be backed. Reads the limits again before it returns false.
 bool can_be_backed(size_t bytes) noexcept;
 
+// Bytes that can be taken without ending a process for want of memory, as the kernel estimates it; SIZE_MAX when unknown.
+size_t available_bytes() noexcept;
+
 // Zeroed pages that begin at a boundary of huge pages. Null when the system has no such memory. `bytes` may be any
 // number; pass the same number to unmap_pages().
 void* map_pages(size_t bytes) noexcept;

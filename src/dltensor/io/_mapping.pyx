@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pages of a file as a row of bytes, and what the system says of a file. Formats are not known here."""
+from libc.errno cimport errno
+from libc.stdint cimport int64_t
+
+from .._core.dlpack cimport ImportedTensor
+from .._core.native cimport Block, release, type_table, type_uint8
+from .._core.tensor cimport Tensor, fill_from_import
+from .._core.types cimport DLPACK_FLAG_BITMASK_READ_ONLY, DLDevice, kDLCPU
+
+import os
+
+from .._core.convert import empty
+
+cdef extern from "native/memory/mapping.h" namespace "dlt" nogil:
+    enum Mapping "dlt::Mapping":
+        READ_ONLY "dlt::Mapping::read_only"
+        COPY_ON_WRITE "dlt::Mapping::copy_on_write"
+        SHARED "dlt::Mapping::shared"
+    Block* native_map "dlt::map_file"(int, size_t, size_t, Mapping) noexcept
+    bint native_is_remote "dlt::is_remote_file"(int) noexcept
+    bint is_sole_reference(const Block*) noexcept
+
+
+def map_file(int file, int64_t nbytes, int64_t offset, str mode, str where):
+    """Return bytes of an open file as a row of uint8, mapped and not read.
+
+    Parameters
+    ----------
+    file : int, a descriptor, which may be closed afterwards
+    nbytes, offset : int, within the file
+    mode : {"r", "c", "r+", "w+"}
+        Read-only over pages of this process's own; the same and writable; writable into the file.
+    where : str, what messages begin with
+
+    Raises
+    ------
+    OSError
+        The system does not map it.
+
+    Examples
+    --------
+    >>> import os
+    >>> from dltensor.io._mapping import map_file
+    >>> file = os.memfd_create("example"); _ = os.write(file, b"\\x01\\x02\\x03")
+    >>> map_file(file, 2, 1, "r", "example").tolist(); os.close(file)
+    [2, 3]
+    """
+    cdef ImportedTensor imported
+    cdef Mapping mapping = READ_ONLY if mode == "r" else COPY_ON_WRITE if mode == "c" else SHARED
+    cdef Tensor t
+    if nbytes == 0:
+        return empty(0, dtype="uint8")
+    with nogil:
+        imported.block = native_map(file, <size_t>nbytes, <size_t>offset, mapping)
+    if imported.block == NULL:
+        number = errno
+        raise OSError(number, f"{where}: {nbytes} bytes cannot be mapped: {os.strerror(number)}")
+    imported.dims[0] = nbytes
+    imported.flags = DLPACK_FLAG_BITMASK_READ_ONLY if mapping == READ_ONLY else 0
+    imported.view.data = imported.block.data
+    imported.view.device = DLDevice(kDLCPU, 0)
+    imported.view.dtype = type_table[type_uint8].dtype
+    imported.view.ndim = 1
+    imported.view.shape = imported.dims
+    imported.view.strides = NULL
+    imported.view.byte_offset = 0
+    try:
+        t = Tensor.__new__(Tensor)
+    except MemoryError:
+        release(imported.block)
+        raise
+    fill_from_import(t, &imported)
+    return t
+
+
+def as_read_only(Tensor t):
+    """Make a tensor that nothing else refers to yet read-only, and return it.
+
+    Examples
+    --------
+    >>> as_read_only(dl.zeros(2)).readonly
+    True
+    """
+    t.impl.flags |= DLPACK_FLAG_BITMASK_READ_ONLY
+    return t
+
+
+def has_views(Tensor t):
+    """Test whether other tensors or exports refer to the memory of a tensor.
+
+    Examples
+    --------
+    >>> t = dl.zeros(2); view = t[:1]
+    >>> has_views(t), has_views(dl.zeros(2))
+    (True, False)
+    """
+    return t.impl.block != NULL and not is_sole_reference(t.impl.block)
+
+
+def is_remote(int file):
+    """Test whether an open file is on a network file system.
+
+    Examples
+    --------
+    >>> import os
+    >>> file = os.memfd_create("example"); is_remote(file); os.close(file)
+    False
+    """
+    cdef bint answer
+    with nogil:
+        answer = native_is_remote(file)
+    return answer

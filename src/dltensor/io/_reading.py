@@ -1,0 +1,295 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tensors from open files of each format: as views of mapped bytes, or read. The caller has opened the file."""
+
+from types import MappingProxyType
+
+from .._core.byte_sizes import bytes_of
+from .._core.convert import empty
+from .._core.foreign_text import quoted
+from .._core.types import Flags, as_device, as_dtype
+from .._core.views import from_raw, on_host, permute_for, raw_bytes
+from ._npy import MAGIC, header_length, read_header
+from ._paths import read_bytes, read_into
+from ._progress import progress
+from ._safetensors_header import Header
+
+LONGEST_HEADER = 100_000_000
+"""Bytes of a safetensors header, the limit of the format."""
+_ZIP = (b"PK\x03\x04", b"PK\x05\x06")
+_ONLY = "arr_0"  # what NumPy calls an array that was saved without a name
+
+
+def open_format(file, size, where):
+    """Return what reads the tensors of an open file, by its first bytes.
+
+    Parameters
+    ----------
+    file : int, a descriptor
+    size : int, of the file
+    where : str, what messages begin with
+
+    Raises
+    ------
+    ValueError
+        It is of none of the formats, or breaks a rule of its own.
+    TypeError
+        Elements of that type have no counterpart in DLPack.
+
+    Examples
+    --------
+    >>> import os
+    >>> file = os.memfd_create("example"); text = b'{"w":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}'
+    >>> _ = os.write(file, len(text).to_bytes(8, "little") + text + b"x")
+    >>> open_format(file, 8 + len(text) + 1, "example").names; os.close(file)
+    ['w']
+    """
+    first = read_bytes(file, min(size, 4096), 0, where)
+    if first[:6] == MAGIC:
+        return NpyFormat(file, size, first, where)
+    if first[:4] in _ZIP:
+        from ._npz import Archive  # loaded with the first archive
+
+        return NpzFormat(file, Archive(file, size, where))
+    length = int.from_bytes(first[:8], "little")
+    if size < 10 or (length > LONGEST_HEADER and not first[8:].lstrip(b" \t\r\n").startswith(b"{")):
+        raise ValueError(f"{where}: not a .npy, .npz or .safetensors file: it has {size} bytes and begins with "
+                         f"{quoted(first[:8])}")  # fmt: skip
+    if length > LONGEST_HEADER:
+        raise ValueError(f"{where}: the header length is {length} bytes; at most {LONGEST_HEADER} are read")
+    if 8 + length > size:
+        raise ValueError(f"{where}: the file is cut off: its header has {length} bytes, the file {size}")
+    text = first[8 : 8 + length] if 8 + length <= len(first) else read_bytes(file, length, 8, where)
+    return SafetensorsFormat(file, Header(text, size - 8 - length, where), 8 + length)
+
+
+def _fresh(shape, dtype, padded):
+    """A new tensor of the host."""
+    nbytes = bytes_of(shape, dtype, padded, "load")
+    return from_raw(empty((nbytes,), dtype="uint8"), shape, dtype, padded)
+
+
+def _is_padded(t):
+    return bool(t.flags & Flags.IS_SUBBYTE_TYPE_PADDED)
+
+
+class SafetensorsFormat:
+    """The tensors of a .safetensors file."""
+
+    name = "safetensors"
+
+    def __init__(self, file, header, start):
+        self._file, self._header, self._start, self._rows = file, header, start, None
+        self.names, self.metadata = header.names, header.metadata
+
+    def __contains__(self, name):
+        return isinstance(name, str) and name in self._header
+
+    def info(self, name):
+        """Return the `TensorInfo` of a tensor."""
+        from ._files import TensorInfo
+
+        dtype, shape, begin, end = self._header.info(name)
+        return TensorInfo(dtype, shape, end - begin, self._start + begin)
+
+    def view(self, data, name, dtype):
+        """Return a tensor as a view of the file's bytes, which `data` gives."""
+        if self._rows is None:
+            self._rows = data()[self._start :]
+        return self._header.view(self._rows, name)
+
+    def views(self, data):
+        """Return all tensors as views of the file's bytes."""
+        return self._header.views(data()[self._start :])
+
+    def read(self, name, dtype, out, add=None):
+        """Read a tensor into new memory, or into `out`."""
+        dtype, shape, begin, _ = self._header.info(name)
+        is_direct = (
+            out is not None and out.dtype == dtype and out.is_contiguous and on_host(out) and not _is_padded(out)
+        )
+        made = out if is_direct else _fresh(shape, dtype, False)
+        read_into(self._file, made, self._start + begin, self._header.where, add)
+        if out is not None and not is_direct:
+            out[...] = made
+        return made
+
+    def forget_views(self):
+        """Drop what refers to the map; it is made again when it is needed."""
+        self._rows = None
+
+    def close(self):
+        """Release what the format has of its own."""
+        self._rows = None
+
+
+class _Arrays:
+    """What .npy files and members of .npz files have in common."""
+
+    metadata = MappingProxyType({})
+
+    def __contains__(self, name):
+        return name in self.names
+
+    def _find(self, name):
+        """(header, where it begins in the file or None, what messages begin with)."""
+        raise NotImplementedError
+
+    def _read_bytes(self, name, t, add):
+        raise NotImplementedError
+
+    def info(self, name):
+        """Return the `TensorInfo` of an array."""
+        from ._files import TensorInfo
+
+        header, begin, _ = self._find(name)
+        offset = None if begin is None else begin + header.start
+        return TensorInfo(header.dtype, header.shape, header.nbytes, offset)
+
+    def _dtype(self, name, dtype):
+        """The element type of an array; raw elements are of the type that the caller names."""
+        header, _, where = self._find(name)
+        if header.dtype is not None:
+            return header.dtype
+        if dtype is None:
+            raise TypeError(f"{where}: elements of type {header.descr!r} have lost their type; name it: "
+                            f"load(path, dtype='bfloat16')")  # fmt: skip
+        if -(-dtype.bits * dtype.lanes // 8) != header.itemsize:
+            raise TypeError(f"{where}: raw elements of {header.itemsize} bytes are not of type {dtype}")
+        return dtype
+
+    def view(self, data, name, dtype):
+        """Return an array as a view of the file's bytes; None where they are compressed or swapped."""
+        header, begin, _ = self._find(name)
+        if begin is None or header.is_swapped:
+            return None
+        dtype, start = self._dtype(name, dtype), begin + header.start
+        row = data()[start : start + header.nbytes]
+        if not header.fortran_order:
+            return from_raw(row, header.shape, dtype, dtype.bits < 8)
+        return _transposed(from_raw(row, header.shape[::-1], dtype, dtype.bits < 8))
+
+    def read(self, name, dtype, out, add=None):
+        """Read an array into new memory, or into `out`."""
+        header, _, _ = self._find(name)
+        dtype = self._dtype(name, dtype)
+        padded, is_plain = dtype.bits < 8, not header.fortran_order or len(header.shape) < 2
+        is_direct = (out is not None and is_plain and out.dtype == dtype and out.is_contiguous and on_host(out)
+                     and _is_padded(out) == padded)  # fmt: skip
+        made = out if is_direct else _fresh(header.shape[:: 1 if is_plain else -1], dtype, padded)
+        self._read_bytes(name, made, add)
+        if header.is_swapped:
+            _swap(made)
+        made = made if is_plain else _transposed(made)
+        if out is not None and not is_direct:
+            out[...] = made
+        return made
+
+    def forget_views(self):
+        """Drop what refers to the map: nothing."""
+
+    def close(self):
+        """Release what the format has of its own."""
+
+
+def _transposed(t):
+    return permute_for("load", t, tuple(range(t.ndim))[::-1])
+
+
+def _swap(t):
+    """Reverse the bytes of each element, of each part of a complex one."""
+    width = t.itemsize // (2 if t.dtype.name.startswith("complex") else 1)
+    parts = raw_bytes(t).reshape(-1, width) if t.size else None
+    if parts is not None:
+        parts[...] = parts[:, ::-1]
+
+
+class NpyFormat(_Arrays):
+    """The array of a .npy file."""
+
+    name = "npy"
+
+    def __init__(self, file, size, first, where):
+        self._file, self._where, self.names = file, where, [_ONLY]
+        length = header_length(first, where)
+        if length > len(first):
+            first = read_bytes(file, min(size, length), 0, where)
+        self._header = read_header(first, where)
+        if self._header.start + self._header.nbytes > size:
+            raise ValueError(
+                f"{where}: the file is cut off: shape {self._header.shape} of {self._header.descr} takes "
+                f"{self._header.nbytes} bytes behind the header, the file has {size - self._header.start}"
+            )
+
+    def _find(self, name):
+        return self._header, 0, self._where
+
+    def _read_bytes(self, name, t, add):
+        read_into(self._file, t, self._header.start, self._where, add)
+
+
+class NpzFormat(_Arrays):
+    """The arrays of an .npz file."""
+
+    name = "npz"
+
+    def __init__(self, file, archive):
+        self._file, self._archive, self.names = file, archive, list(archive.members)
+
+    def __contains__(self, name):
+        return isinstance(name, str) and name in self._archive.members
+
+    def _find(self, name):
+        header, begin = self._archive.header(name)
+        return header, begin, f"{self._archive.where}: {quoted(name, 60)}"
+
+    def _read_bytes(self, name, t, add):
+        header, begin, where = self._find(name)
+        if begin is None:
+            self._archive.decompress(name, t)
+        else:
+            read_into(self._file, t, begin + header.start, where, add)
+
+    def close(self):
+        """Close the archive."""
+        self._archive.close()
+
+
+def load_all(file, names, dtype, device, packed):
+    """Return what `load` does of an open file.
+
+    Parameters
+    ----------
+    file : TensorFile
+    names : list of str, or None for all
+    dtype : dtype_like or None
+    device : device_like or None
+    packed : bool
+
+    Raises
+    ------
+    ValueError, TypeError, KeyError, OSError, MemoryError
+        As `load`.
+    """
+    dtype = None if dtype is None else as_dtype(dtype)
+    device = None if device is None else as_device(device)
+    form = file._format
+    if names is not None and form.name == "npy":
+        raise ValueError(f"{file._where}: names are for files of many tensors; a .npy file has one")
+    wanted = form.names if names is None else names
+    for name in wanted:
+        file._check(name)
+    if names is None and dtype is None and device is None and form.name == "safetensors" and file._is_mapped():
+        return form.views(file._bytes)
+    total = 0 if file._is_mapped() else sum(form.info(name).nbytes for name in wanted)
+    with progress(file._where, total) as add:
+        made = {name: _finished(file._get(name, dtype, add), dtype, device, packed) for name in wanted}
+    return made[_ONLY] if form.name == "npy" else made
+
+
+def _finished(t, dtype, device, packed):
+    """A tensor as its caller wants it."""
+    if dtype is not None and t.dtype != dtype:
+        t = t.astype(dtype)
+    if packed and _is_padded(t):
+        t = t.astype(t.dtype, padded=False)
+    return t if device is None else t.to(device)

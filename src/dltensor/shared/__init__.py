@@ -1,0 +1,8 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tensors in memory that processes share, which `multiprocessing` sends without a copy."""
+
+from .._core.naming import set_module as _set_module
+from ._tensors import empty, pack
+
+__all__ = ["empty", "pack"]
+_set_module(globals())

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tensors in memory that processes share: made, recognised, and found again by a descriptor and a key."""
+from libc.errno cimport EBADF, EMFILE, ENFILE, ENOMEM, ENOSPC, errno
+from libc.stdint cimport int64_t
+
+from .._core.dlpack cimport ImportedTensor
+from .._core.native cimport Block, release, retain, type_table, type_uint8
+from .._core.tensor cimport Tensor, fill_from_import
+from .._core.types cimport DLDevice, kDLCPU
+
+import os
+
+cdef extern from "native/memory/shared.h" namespace "dlt" nogil:
+    size_t shared_key_bytes
+    Block* allocate_shared(size_t) noexcept
+    Block* receive_shared(int, bint, const unsigned char*) noexcept
+    bint is_shared_block(const Block*) noexcept
+    int shared_file(const Block*) noexcept
+    const unsigned char* shared_key(const Block*) noexcept
+    void native_mark_sent "dlt::mark_sent"(Block*) noexcept
+    bint native_is_received "dlt::is_received"(const Block*) noexcept
+
+
+cdef Tensor _bytes_of(Block* block, int64_t nbytes):
+    """A row of bytes over a block, whose reference it takes."""
+    cdef ImportedTensor imported
+    cdef Tensor t
+    try:
+        t = Tensor.__new__(Tensor)
+    except MemoryError:
+        release(block)
+        raise
+    imported.block = block
+    imported.dims[0] = nbytes
+    imported.flags = 0
+    imported.view.data = block.data
+    imported.view.device = DLDevice(kDLCPU, 0)
+    imported.view.dtype = type_table[type_uint8].dtype
+    imported.view.ndim = 1
+    imported.view.shape = imported.dims
+    imported.view.strides = NULL
+    imported.view.byte_offset = 0
+    fill_from_import(t, &imported)
+    return t
+
+
+def allocate(int64_t nbytes, str func):
+    """Return uninitialized shared memory as a row of uint8.
+
+    Raises
+    ------
+    MemoryError
+        There is not that much memory.
+    OSError
+        The process has too many open files, or the system has no memfd.
+
+    Examples
+    --------
+    >>> allocate(3, "example").is_shared
+    True
+    """
+    cdef Block* block
+    with nogil:
+        block = allocate_shared(<size_t>nbytes)
+    if block != NULL:
+        return _bytes_of(block, nbytes)
+    number = errno
+    if number in (ENOMEM, ENOSPC):
+        raise MemoryError(f"{func}: cannot allocate {nbytes} bytes of shared memory")
+    remedy = "; put many tensors into one block with dl.shared.pack()" if number in (EMFILE, ENFILE) else ""
+    raise OSError(number, f"{func}: no shared memory: {os.strerror(number)}{remedy}")
+
+
+def receive(int file, bytes key, int64_t nbytes, bint is_own=False):
+    """Return the shared memory behind a descriptor, which is closed in any case, as a row of uint8.
+
+    `is_own` says that this process has opened the file, and shares its description with no other.
+
+    Raises
+    ------
+    ValueError
+        It is no shared memory of this package, or not the one with that key, or smaller.
+    OSError
+        The system does not map it.
+
+    Examples
+    --------
+    >>> import os
+    >>> t = allocate(3, "example"); file, key = handle_of(t)
+    >>> receive(os.dup(file), key, 3).is_shared
+    True
+    """
+    cdef Block* block = NULL
+    cdef Tensor t
+    cdef const unsigned char* wanted = key
+    cdef bint has_key = len(key) == <Py_ssize_t>shared_key_bytes
+    if has_key:
+        with nogil:
+            block = receive_shared(file, is_own, wanted)
+    else:
+        os.close(file)
+    if block == NULL:
+        number = errno
+        if number == EBADF or not has_key:
+            raise ValueError("shared tensor: the memory that was sent does not exist any more: its sender has released "
+                             "it, or the message was read before")
+        raise OSError(number, f"shared tensor: {os.strerror(number)}")
+    t = _bytes_of(block, nbytes)
+    if not 0 <= nbytes <= <int64_t>_room(t):
+        raise ValueError(f"shared tensor: {nbytes} bytes were sent, the memory has {_room(t)}")
+    return t
+
+
+cdef int64_t _room(Tensor t):
+    return os.fstat(shared_file(t.impl.block)).st_size - 4096
+
+
+def handle_of(Tensor t):
+    """Return the descriptor of a shared tensor's memory, open as long as the memory is in use, and its key.
+
+    Examples
+    --------
+    >>> len(handle_of(allocate(3, "example"))[1])
+    16
+    """
+    if not is_shared_block(t.impl.block):
+        raise ValueError("handle_of: the tensor is not in shared memory")
+    return shared_file(t.impl.block), (<const char*>shared_key(t.impl.block))[:shared_key_bytes]
+
+
+def whole_block(Tensor t):
+    """Return all of the memory that a shared tensor is in as a row of uint8.
+
+    Examples
+    --------
+    >>> whole_block(allocate(3, "example")[2:]).size >= 3
+    True
+    """
+    handle_of(t)
+    retain(t.impl.block)
+    return _bytes_of(t.impl.block, _room(t))
+
+
+def block_id(Tensor t):
+    """Return what tells the memory of a tensor from all other memory as long as it is in use.
+
+    Examples
+    --------
+    >>> t = allocate(3, "example")
+    >>> block_id(t) == block_id(t[1:])
+    True
+    """
+    return <size_t>t.impl.block
+
+
+def mark_sent(Tensor t):
+    """Count that a shared tensor's memory is sent once more.
+
+    Examples
+    --------
+    >>> mark_sent(allocate(3, "example"))
+    """
+    handle_of(t)
+    native_mark_sent(t.impl.block)
+
+
+def is_received(Tensor t):
+    """Test whether a shared tensor's memory has been received as often as it was sent.
+
+    Examples
+    --------
+    >>> t = allocate(3, "example"); mark_sent(t)
+    >>> is_received(t)
+    False
+    """
+    handle_of(t)
+    return native_is_received(t.impl.block)
