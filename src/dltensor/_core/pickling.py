@@ -3,11 +3,14 @@
 
 from math import prod
 from pickle import PickleBuffer
+from sys import modules
 
 from .convert import asarray
 from .layout import contiguous_strides, extent
 from .types import DeviceError, DType, Flags
-from .views import as_strided, from_raw, on_host, raw_bytes
+from .views import as_strided, from_bytes, from_raw, on_host, plain_state, raw_bytes
+
+_COPIED = 65536
 
 
 def reduce_tensor(t, protocol):
@@ -31,6 +34,11 @@ def reduce_tensor(t, protocol):
     >>> len(pickle.dumps(dl.broadcast_to(dl.arange(3), (1000, 3)))) < 200
     True
     """
+    state = plain_state(t)
+    if state is not None:
+        data = state[0]
+        payload = PickleBuffer(data) if protocol >= 5 else memoryview(data).tobytes()
+        return _package()._rebuild, (payload, *state[1:])
     if not on_host(t):
         raise DeviceError(f"pickle: the data is on {t.device}, which the host cannot read; move it with to('cpu')")
     padded = bool(t.flags & Flags.IS_SUBBYTE_TYPE_PADDED)
@@ -40,9 +48,12 @@ def reduce_tensor(t, protocol):
     else:
         data, layout = _span(t)
     payload = PickleBuffer(data) if protocol >= 5 else memoryview(data).tobytes()
-    import dltensor  # whose function pickles name: this module may move
+    return _package()._rebuild, (payload, t.shape, t.dtype.__dlpack_data_type__(), padded, t.readonly, *layout)
 
-    return dltensor._rebuild, (payload, t.shape, t.dtype.__dlpack_data_type__(), padded, t.readonly, *layout)
+
+def _package():
+    """The package, whose function pickles name: this module may move."""
+    return modules["dltensor"]
 
 
 def _span(t):
@@ -85,6 +96,12 @@ def rebuild(data, shape, dtype, padded, readonly, strides=None, offset=0):
     >>> rebuild(b"\\x01\\x02", (2, 2), (1, 8, 1), False, True, (0, -1), 1).tolist()
     [[2, 1], [2, 1]]
     """
+    # Larger bytearrays are shared; bytes are copied, since they are immutable.
+    is_copied = type(data) is bytes or (type(data) is bytearray and len(data) <= _COPIED)
+    if is_copied and strides is None and not readonly and not padded:
+        made = from_bytes(data, tuple(shape), tuple(dtype))
+        if made is not None:
+            return made
     raw = asarray(data)
     if raw.dtype.bits != 8 or raw.ndim != 1:
         raise TypeError(f"pickle: expected bytes, got {type(data).__qualname__}")

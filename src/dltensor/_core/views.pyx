@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Low-level views for Python code: as_strided, raw bytes, filled ranges. Every use is checked."""
+from cpython.bytearray cimport PyByteArray_AS_STRING
 from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.string cimport memcpy
 
 from .indexing cimport Place, checked_index
 from .native cimport (COMPLEX, MAX_DIMS, REAL, SHARING_SOME, SHARING_UNKNOWN, SIGNED, TRUNCATE, UNSIGNED, Extent, Kind,
-                      Scalar, Sharing, contiguous_strides, extent, find_sharing, find_type, item_bytes, store_scalar,
-                      type_float64, type_table, type_uint8)
-from .tensor cimport (Tensor, check_host, check_writable, counted, is_packed, on_device, permuted, read_shape, reshaped,
-                      squeezed, view_of)
-from .types cimport (DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, DLPACK_FLAG_BITMASK_READ_ONLY, DLDataType, dtype_of,
-                     is_host, kDLFloat, read_dtype)
+                      Scalar, Sharing, contiguous_strides, extent, find_sharing, find_type, is_contiguous, item_bytes,
+                      store_scalar, type_float64, type_table, type_uint8)
+from .tensor cimport (Tensor, as_tuple, check_host, check_writable, counted, is_packed, new_empty, on_device, permuted,
+                      read_shape, reshaped, squeezed, view_of)
+from .types cimport (DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, DLPACK_FLAG_BITMASK_READ_ONLY, DLDataType, DLDevice,
+                     dtype_of, is_host, kDLCPU, kDLFloat, read_dtype)
 
 cdef extern from "native/cpu/arange.h" namespace "dlt" nogil:
     ctypedef struct Ramp:
@@ -170,6 +172,60 @@ def from_raw(Tensor data, shape, dtype, bint padded=False, bint readonly=False):
         made.impl.flags |= DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED
     if readonly:
         made.impl.flags |= DLPACK_FLAG_BITMASK_READ_ONLY
+    return made
+
+
+def plain_state(Tensor t):
+    """Return what a pickle holds of a tensor of the host in C order, the bytes as a row; None of all others.
+
+    Examples
+    --------
+    >>> plain_state(dl.asarray([1, 2], dtype="int8"))[1:]
+    ((2,), (0, 8, 1), False, False)
+    """
+    cdef uint64_t flags = t.impl.flags
+    cdef DLDataType dtype = t.impl.dl.dtype
+    if not (is_host(<int>t.impl.dl.device.device_type) and
+            is_contiguous(t.impl.dl.ndim, t.impl.dl.shape, t.impl.dl.strides)):
+        return None
+    return (raw_bytes(t), as_tuple(t.impl.dl.ndim, t.impl.dl.shape), (dtype.code, dtype.bits, dtype.lanes),
+            flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED != 0, flags & DLPACK_FLAG_BITMASK_READ_ONLY != 0)
+
+
+def from_bytes(data, tuple shape, tuple dtype):
+    """Return a writable tensor of a copy of bytes or of a bytearray; None for elements below a byte, or without a name.
+
+    Raises
+    ------
+    ValueError
+        The bytes are more or fewer than the shape needs.
+
+    Examples
+    --------
+    >>> from_bytes(b"\\x01\\x02", (2,), (0, 8, 1)).tolist()
+    [1, 2]
+    """
+    cdef int64_t extents[MAX_DIMS]
+    cdef DLDataType value
+    cdef Tensor made
+    cdef const char* source
+    if type(data) is bytes:
+        source = <const char*>data
+    elif type(data) is bytearray:
+        source = PyByteArray_AS_STRING(data)
+    else:
+        return None
+    if len(dtype) != 3 or not all([type(one) is int and 0 <= one < 256 for one in dtype]):
+        return None
+    value.code, value.bits, value.lanes = dtype
+    if value.bits < 8 or value.lanes != 1 or find_type(value) < 0:
+        return None
+    cdef int ndim = read_shape(shape, extents, "pickle")
+    cdef int64_t size = counted(ndim, extents, value, "pickle") * (value.bits // 8)
+    if size != len(data):
+        raise ValueError(f"pickle: shape {shape} of {dtype_of(value)} takes {size} bytes, got {len(data)}")
+    made = new_empty(ndim, extents, value, DLDevice(kDLCPU, 0), "pickle")
+    memcpy(made.impl.dl.data, source, size)
     return made
 
 
