@@ -546,7 +546,7 @@ def test_an_expression_is_evaluated_in_its_module():
         ("numpy", "neither a file nor"),
         ("numpy:", "module:expression"),
         ("missing.npy", "No such file"),
-        (__file__, "only .npy files"),
+        (__file__, "not a .npy, .npz or .safetensors file"),
         ("numpy:" + "undefined_name + " * 300 + "1", "NameError"),
         ("numpy:" + "(" * 300, "is not a Python expression"),
         ("math:" + "-" * 100_000 + "1", "raised"),
@@ -608,16 +608,15 @@ def test_a_npy_file_is_mapped(tmp_path, array):
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        (b"\x93NUMPY", b"PK", "not a .npy file"),
+        (b"\x93NUMPY", b"PX", "not a .npy, .npz or"),
         (b"NUMPY\x01", b"NUMPY\x09", "version 9.0"),
-        (b"v\x00{", b"\xff\xff{", "header length"),
-        (b"'shape'", b"'shade'", "not a dict"),
+        (b"v\x00{", b"\xff\xff{", "its header has 65545 bytes"),
+        (b"'shape'", b"'shade'", "the field 'shade'"),
         (b"{'de", b"[(((", "not a dict"),
-        (b"(6,)", b"(7,)", "need 56 bytes"),
-        (b"(6,)", b"(-6)", "tuple of at most"),
-        (b"<f8", b">f8", "big-endian"),
-        (b"<f8", b"<M8", "cannot be represented"),
-        (b"<f8", b"|V2", "lose their type"),
+        (b"(6,)", b"(7,)", "takes 56 bytes"),
+        (b"(6,)", b"(-6)", "tuple of sizes"),
+        (b"<f8", b"<M8", "dates .* have no counterpart"),
+        (b"<f8", b"|V2", "have lost their type"),
         (b"False", b"    7", "fortran_order"),
     ],
 )
@@ -634,3 +633,22 @@ def test_a_broken_npy_file_is_refused(tmp_path, old, new, words):
     path.write_bytes(b"")
     with pytest.raises(SourceError, match="has 0 bytes"):
         open_npy(path)
+
+
+def test_the_headers_of_files_of_many_tensors_are_listed(tmp_path):
+    tensors = {"w": dl.zeros((2, 3), dtype="bfloat16"), "\x1b[31m": dl.arange(4)}
+    dl.save(tmp_path / "a.safetensors", tensors, metadata={"made by": "me"})
+    done = run(str(tmp_path / "a.safetensors"))
+    assert done.returncode == 0
+    assert re.search(r"safetensors, 2 tensors, 44 bytes of elements in \d+", " ".join(done.stdout.split()))
+    assert re.search(r"^w +bfloat16 +\(2, 3\) +12 +\d+$", done.stdout, re.M)
+    assert "made by" in done.stdout
+    assert "\x1b[31m" not in done.stdout
+    told = json.loads(run(str(tmp_path / "a.safetensors"), "--json").stdout)
+    assert told["tensors"]["w"] == {"dtype": "bfloat16", "shape": [2, 3], "nbytes": 12, "offset": 288}
+    np.savez_compressed(tmp_path / "a.npz", good=np.zeros(3), bad=np.array(["text"]))
+    done = run(str(tmp_path / "a.npz"))
+    assert done.returncode == 1
+    assert re.search(r"^good +float64 +\(3,\) +24 +compressed$", done.stdout, re.M)
+    assert "have no counterpart" in done.stdout
+    assert run(str(tmp_path / "a.npz"), "--html", str(tmp_path / "x.html")).returncode == 2

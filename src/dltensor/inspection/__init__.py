@@ -2,7 +2,7 @@
 """Inspect an object, a type, a capsule or a file: every field, explained, and how known consumers handle it.
 
 EXPR is 'module:expression', as in dltensor inspect 'numpy:arange(4)[::-1]'. FILE is a .npy file, which is mapped
-read-only.
+read-only, or an .npz or .safetensors file, whose headers are listed.
 
 Exit status: 0 usable, 1 a rule is broken or there is no tensor, 2 EXPR or FILE cannot be read, or OUT not written.
 """
