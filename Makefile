@@ -28,7 +28,7 @@ $(VENV)/pictures: $(VENV)/tools
 	touch $@
 
 $(VENV)/peers: $(VENV)/light
-	$(RUN) -m pip install -q --disable-pip-version-check "torch==2.13.0" jax apache-tvm-ffi metatensor-core pyarrow array-api-strict \
+	$(RUN) -m pip install -q --disable-pip-version-check "torch==2.13.0" jax apache-tvm-ffi metatensor-core pyarrow array-api-strict safetensors \
 	    scipy-openblas32 "matplotlib>=3.8"
 	touch $@
 
@@ -145,6 +145,7 @@ bench: $(VENV)/peers install
 	$(RUN) benchmarks/bench_indexing.py --json build/bench/indexing.json --plot build/bench/indexing.png
 	$(RUN) benchmarks/bench_gemm.py --json build/bench/gemm.json --plot build/bench/gemm.png
 	$(RUN) benchmarks/bench_reductions.py --json build/bench/reductions.json --plot build/bench/reductions.png
+	$(RUN) benchmarks/bench_files.py --json build/bench/files.json --plot build/bench/files.png
 
 # help: make sanitize     the tests again under AddressSanitizer and UndefinedBehaviorSanitizer
 sanitize: $(VENV)/light
@@ -173,6 +174,13 @@ reductions-exact: $(VENV)/light install
 # help: make fuzz-peers   the calls with tensors of PyTorch too: those that it refuses to export, and storages that it swaps
 fuzz-peers: $(VENV)/peers install
 	$(RUN) fuzz/calls_fuzzer.py --torch --rounds $(CALLS)
+
+# help: make fuzz-files   files made by chance, read by us, by safetensors and by NumPy; FILES_CASES=20000
+FILES_CASES ?= 5000
+.PHONY: fuzz-files
+fuzz-files: $(VENV)/light install
+	$(RUN) -m pip install -q --disable-pip-version-check "safetensors>=0.5"
+	$(RUN) fuzz/files.py --cases $(FILES_CASES)
 
 # help: make stress       calls by 4 threads on shared arrays while one changes their shapes; SECONDS=600, STRESS_ROUNDS=40
 SECONDS ?= 60

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The fuzzer of files finds defects that are planted in a reader, and none in ours, as far as NumPy can tell."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "fuzz"))
+import files
+
+
+def refuses(words):
+    """A reader that accepts what ours refuses with some words."""
+
+    def read(data, path):
+        made = files.read_ours(data, path)
+        return {} if isinstance(made, str) and words in made else made
+
+    return read
+
+
+def changes(data, path):
+    """A reader that gives other elements in one of a few types."""
+    made = files.read_ours(data, path)
+    if isinstance(made, str):
+        return made
+    return {
+        name: (dtype, shape, raw[::-1] if dtype == "float32" else raw) for name, (dtype, shape, raw) in made.items()
+    }
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [refuses("behind its last tensor"), refuses("leaves a hole"), refuses("overlaps"), refuses("must span"),
+     refuses("is cut off"), changes],
+    ids=["bytes at the end", "a hole", "an overlap", "a size", "a cut", "elements"],
+)  # fmt: skip
+def test_a_planted_defect_of_a_reader_is_found(broken):
+    found, accepted, _ = files.run(3000, 1, files.hostile_safetensors, broken, files.read_ours, files.STRICTER)
+    assert found
+    assert accepted > 500
+
+
+def test_npy_files_are_read_as_numpy_reads_them():
+    found, accepted, _ = files.run(
+        2000, 1, files.hostile_npy, files.read_ours, files.read_numpy, files.NPY_STRICTER, files.NPY_WIDER
+    )
+    assert found == []
+    assert accepted > 200
+
+
+def test_safetensors_files_are_read_as_their_own_reader_reads_them():
+    pytest.importorskip("safetensors")
+    found, accepted, _ = files.run(
+        3000, 1, files.hostile_safetensors, files.read_ours, files.read_safetensors, files.STRICTER
+    )
+    assert found == []
+    assert accepted > 500
