@@ -3,6 +3,7 @@
 
 import importlib
 import json
+import os
 import subprocess
 import sys
 from importlib.metadata import version
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import dltensor as dl
 from dltensor._cli.main import COMMANDS, main
 
 
@@ -68,7 +70,18 @@ def test_info_is_the_same_in_words_and_in_json():
 def test_the_flags_point_at_files_that_are_there():
     include, folder = (text[2:] for text in run("info", "--cflags", "--libs").stdout.split()[:2])
     assert (Path(include) / "dltensor" / "dlpack.h").is_file()
-    assert (Path(folder) / "libdltensor.so").is_file()
+    script = (Path(folder) / "libdltensor.so").read_text()
+    assert f"INPUT({dl.opaque.library_path().rpartition('/')[2]})" in script
+    assert Path(run("info", "--examples").stdout.strip(), "hold.c").is_file()
+
+
+def test_the_run_path_can_be_chosen_and_is_relative_in_the_build_of_a_wheel(monkeypatch, capsys):
+    folder = os.path.dirname(dl.opaque.library_path())
+    assert f"-Wl,-rpath,{folder} " in run("info", "--libs").stdout
+    assert "-Wl,-rpath,$ORIGIN/../../dltensor " in run("info", "--libs", "--rpath", "$ORIGIN/../../dltensor").stdout
+    monkeypatch.setenv("_PYPROJECT_HOOKS_BUILD_BACKEND", "setuptools.build_meta")
+    assert main(["info", "--libs"]) == 0
+    assert capsys.readouterr().out == f"-L{folder} -Wl,-rpath,$ORIGIN/../dltensor -ldltensor\n"
 
 
 def test_info_imports_no_framework():

@@ -37,6 +37,21 @@ def test_one_file_says_the_version():
     assert number not in (ROOT / "pyproject.toml").read_text()
 
 
+def test_the_headers_and_the_library_say_the_versions_of_the_package():
+    folder = Path(dl.opaque.include_dir()) / "dltensor"
+    numbers = dict(re.findall(r"#define DLT_VERSION_(MAJOR|MINOR|PATCH) (\d+)", (folder / "version.h").read_text()))
+    assert f"{numbers['MAJOR']}.{numbers['MINOR']}.{numbers['PATCH']}" == re.match(r"[\d.]+\d", dl.__version__)[0]
+    assert all('#include "dltensor/version.h"' in (folder / name).read_text() for name in ("array.h", "validate.h"))
+    fortran = (folder / "dltensor.f90").read_text()
+    assert f"DLT_VERSION_STRING = '{dl.__version__}'" in fortran
+    abi = re.search(r"#define DLT_ARRAY_ABI_VERSION (\d+)", (folder / "array.h").read_text())[1]
+    library = Path(dl.opaque.library_path())
+    assert library.name == f"libdltensor.so.{abi}"
+    assert library.name.encode() + b"\0" in library.read_bytes()  # the SONAME
+    assert not library.with_name("libdltensor.so").is_symlink()  # a wheel would hold the library twice
+    assert len(library.with_name("libdltensor.so").read_bytes()) < 1000
+
+
 def test_dir_shows_public_names_and_what_every_module_has():
     shown = dir(dl)
     assert set(shown) >= set(dl.__all__) | {"__version__", "__name__", "__doc__", "__file__", "__path__", "__all__"}

@@ -716,7 +716,7 @@ static void making_an_array_takes_the_tensor(void) {
   dlt_host_t host;
   FAILS(dlt_find_host("libnothing_of_the_kind.so", &host), "load it first");
   FAILS(dlt_find_host("libc.so.6", &host), "neither");
-  WORKS(dlt_find_host("libdltensor.so", &host));
+  WORKS(dlt_find_host(DLT_LIBRARY_NAME, &host));
   CHECK(host.last_error == dlt_last_error);
 }
 

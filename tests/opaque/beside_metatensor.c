@@ -117,7 +117,7 @@ static void answers_go_to_who_asks(void) {
   dlt_host_t theirs, ours;
   WORKS(dlt_find_host("libmetatensor.so", &theirs));
   CHECK((void*)theirs.last_error == dlsym(RTLD_DEFAULT, "mts_last_error"));
-  WORKS(dlt_find_host("libdltensor.so", &ours));
+  WORKS(dlt_find_host(DLT_LIBRARY_NAME, &ours));
   double x = 0;
   dlt_array_t set_last_error_of, ask, automatic = scalar_over(&x, f64);
   WORKS(dlt_array_from_dlpack(tensor_over(&x, f64, 0, NULL, NULL, 0), "of theirs", &theirs, &set_last_error_of));

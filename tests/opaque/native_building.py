@@ -16,6 +16,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 HERE = pathlib.Path(__file__).resolve().parent
 SOURCE = ROOT / "src" / "dltensor"
 INCLUDE = SOURCE / "include"
+ABI = re.search(r"#define DLT_ARRAY_ABI_VERSION (\d+)", (INCLUDE / "dltensor" / "array.h").read_text())[1]
+LIBRARY = f"libdltensor.so.{ABI}"
 FOLDERS = ["memory", "layout", "opaque"]  # what arrays are made of
 VARIANTS = {
     "plain": ["-O2", "-g"],
@@ -60,11 +62,11 @@ def engine_sources() -> list[pathlib.Path]:
 
 @functools.cache
 def engine(variant: str = "plain") -> pathlib.Path:
-    """Compile libdltensor.so and return the folder it is in."""
+    """Compile the library, write the linker script beside it and return the folder they are in."""
     headers = [*INCLUDE.rglob("*.h"), *(SOURCE / "native").rglob("*.h")]
     flags = VARIANTS[variant]
     folder = cache() / f"engine-{variant}-{digest([*engine_sources(), *headers], flags)}"
-    if (folder / "libdltensor.so").exists():
+    if (folder / LIBRARY).exists():
         return folder
     work = pathlib.Path(tempfile.mkdtemp(dir=cache()))
     options = ["-std=c++20", "-fPIC", "-fvisibility=hidden", "-Wall", "-Wextra", "-Werror", *flags]
@@ -77,8 +79,9 @@ def engine(variant: str = "plain") -> pathlib.Path:
 
     with concurrent.futures.ThreadPoolExecutor(2) as two:
         objects = list(two.map(compile_one, engine_sources()))
-    link = ["-shared", "-Wl,-z,defs", "-Wl,-z,nodelete", "-Wl,-soname,libdltensor.so", *flags, "-lpthread", "-ldl"]
-    run([tool("g++"), *objects, *link, "-o", work / "libdltensor.so"])
+    link = ["-shared", "-Wl,-z,defs", "-Wl,-z,nodelete", f"-Wl,-soname,{LIBRARY}", *flags, "-lpthread", "-ldl"]
+    run([tool("g++"), *objects, *link, "-o", work / LIBRARY])
+    (work / "libdltensor.so").write_text(f"INPUT({LIBRARY})\n")
     try:
         work.rename(folder)
     except OSError:  # another run was first

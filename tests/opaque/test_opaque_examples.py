@@ -19,14 +19,17 @@ def package(tmp_path_factory):
     """A folder laid out like the installed package, in a folder that is on no search path."""
     folder = tmp_path_factory.mktemp("site packages") / "dltensor"
     shutil.copytree(build.INCLUDE / "dltensor", folder / "include" / "dltensor")
-    shutil.copy(build.engine() / "libdltensor.so", folder)
+    for name in ("libdltensor.so", build.LIBRARY):
+        shutil.copy(build.engine() / name, folder)
     lib = build.SOURCE / "lib"
     places = {"dltensor.pc": "pkgconfig", "dltensorConfig.cmake": "cmake/dltensor"}
     places["dltensorConfigVersion.cmake"] = "cmake/dltensor"
     for name, place in places.items():
-        source = lib / name if (lib / name).exists() else lib / f"{name}.in"
+        text = (lib / f"{name}.in").read_text()
         (folder / "lib" / place).mkdir(parents=True, exist_ok=True)
-        (folder / "lib" / place / name).write_text(source.read_text().replace("@version@", VERSION))
+        (folder / "lib" / place / name).write_text(
+            text.replace("@version@", VERSION).replace("@library@", build.LIBRARY)
+        )
     moved = folder.parent / "moved"
     folder.rename(moved)
     return moved

@@ -143,7 +143,7 @@ def test_08_39_46_beside_the_real_library(case, variant):
 
 
 def test_only_marked_functions_are_exported():
-    done = build.run(["nm", "-D", "--defined-only", "-C", build.engine() / "libdltensor.so"])
+    done = build.run(["nm", "-D", "--defined-only", "-C", build.engine() / build.LIBRARY])
     names = [line.split(maxsplit=2)[2] for line in done.stdout.splitlines() if line.split()[1] in "TDB"]
     assert {"dlt_array_from_dlpack", "dlt_last_error"} <= set(names)
     foreign = [name for name in names if not re.match(r"dlt_|dlt::|_init|_fini", name)]

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import dltensor as dl
 
+from .._core.types import LIBRARY_NAME
 from .._tools.terminal import labelled, say, width
 
 # What each optional package adds. None of them is imported to detect it.
@@ -35,7 +36,12 @@ FLAGS = {
     "cmake": "the folder for CMAKE_PREFIX_PATH",
     "pkgconfig": "the folder for PKG_CONFIG_PATH",
     "fortran": "the Fortran module to compile with a program",
+    "examples": "the folder of example programs in C, C++ and Fortran",
 }
+# Where an extension of a wheel, site-packages/NAME/extension.so, finds the library.
+WHEEL_RPATH = "$ORIGIN/../dltensor"
+# Build front ends set it for the processes that build a wheel.
+BUILDS_A_WHEEL = "_PYPROJECT_HOOKS_BUILD_BACKEND"
 
 
 def _has_driver():
@@ -54,8 +60,14 @@ def _found(name):
         return None
 
 
-def collect():
+def collect(rpath=None):
     """Return all that `run` prints, as plain data.
+
+    Parameters
+    ----------
+    rpath : str, optional
+        Where a program finds the library when it runs. By default the folder of this package; in the build of a wheel,
+        whose environment may be a temporary one, ``$ORIGIN/../dltensor``.
 
     Returns
     -------
@@ -73,6 +85,8 @@ def collect():
     '1.3'
     """
     root = Path(dl.__file__).resolve().parent
+    if rpath is None:
+        rpath = WHEEL_RPATH if BUILDS_A_WHEEL in os.environ else str(root)
     return {
         "dltensor": version("dltensor"),
         "dlpack": ".".join(map(str, dl.DLPACK_VERSION)),
@@ -87,12 +101,13 @@ def collect():
         if os.environ.get("DLTENSOR_NO_EXCHANGE_API") == "1"
         else "on",
         "include": str(root / "include"),
-        "library": str(root / "libdltensor.so"),
+        "library": str(root / LIBRARY_NAME),
         "cflags": f"-I{root / 'include'}",
-        "libs": f"-L{root} -Wl,-rpath,{root} -ldltensor",
+        "libs": f"-L{root} -Wl,-rpath,{rpath} -ldltensor",
         "cmake": str(root),
         "pkgconfig": str(root / "lib" / "pkgconfig"),
         "fortran": str(root / "include" / "dltensor" / "dltensor.f90"),
+        "examples": str(root / "examples" / "native"),
         "packages": {name: _found(name) for name in PACKAGES},
     }
 
@@ -107,6 +122,11 @@ def arguments(parser):
     """
     for name, what in FLAGS.items():
         parser.add_argument(f"--{name}", action="store_true", help=f"print {what} only")
+    parser.add_argument(
+        "--rpath",
+        metavar="PATH",
+        help="the run path in --libs; default: the folder of the package, and in the build of a wheel $ORIGIN/../dltensor",
+    )
     parser.add_argument("--json", action="store_true", help="print everything as JSON")
 
 
@@ -118,7 +138,7 @@ def run(options):
     OutputError
         The output cannot be written.
     """
-    facts = collect()
+    facts = collect(options.rpath)
     if wanted := [name for name in FLAGS if getattr(options, name)]:
         say(" ".join(facts[name] for name in wanted))
         return 0

@@ -4,6 +4,7 @@
 from pathlib import Path
 
 from .._core.naming import set_module as _set_module
+from .._core.types import LIBRARY_NAME as _LIBRARY_NAME
 from ._array import OpaqueArray, callback, from_pointer, hold, live_arrays, origin_name, register_origin, unwrap
 from ._metatensor import metatensor_block, metatensor_labels, metatensor_load, register_metatensor
 
@@ -48,7 +49,7 @@ def include_dir():
     --------
     >>> import os
     >>> sorted(os.listdir(os.path.join(dl.opaque.include_dir(), "dltensor")))
-    ['array.h', 'array.hpp', 'dlpack.h', 'dltensor.f90', 'validate.h']
+    ['array.h', 'array.hpp', 'dlpack.h', 'dltensor.f90', 'validate.h', 'version.h']
     """
     return str(_there(_ROOT / "include"))
 
@@ -59,7 +60,7 @@ def library_path():
     Returns
     -------
     str
-        Path of ``libdltensor.so``.
+        Path of ``libdltensor.so.2``, whose name ends with the number of the binary interface.
 
     Raises
     ------
@@ -76,7 +77,7 @@ def library_path():
     >>> ctypes.CDLL(dl.opaque.library_path()).dlt_array_struct_size()
     104
     """
-    return str(_there(_ROOT / "libdltensor.so"))
+    return str(_there(_ROOT / _LIBRARY_NAME))
 
 
 def _there(path):

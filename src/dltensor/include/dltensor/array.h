@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An array of any origin behind one struct of function pointers, and the functions of libdltensor that go with it.
  *
- * C99 and later, C++11 and later; needs only dlpack.h. The layout is that of `mts_array_t` in metatensor 0.2.0 and
+ * C99 and later, C++11 and later; needs only dlpack.h and version.h. The layout is that of `mts_array_t` in metatensor 0.2.0 and
  * later (104 bytes), so one array serves both libraries: in C copy the struct with memcpy, in C++ see array.hpp.
  *
  * Who owns what
@@ -22,6 +22,7 @@
 #include <stdint.h>
 
 #include "dltensor/dlpack.h"
+#include "dltensor/version.h"
 
 #if defined(_WIN32)
 #define DLT_ARRAY_API
@@ -35,6 +36,8 @@ extern "C" {
 
 /* Layout 1 had 96 bytes and no from_dlpack, and its `copy` took no device. Layout 2 is the one below. */
 #define DLT_ARRAY_ABI_VERSION 2
+/* The file name and SONAME of the library: a program finds only a library of the layout that it was compiled for. */
+#define DLT_LIBRARY_NAME "libdltensor.so." DLT_TEXT_(DLT_ARRAY_ABI_VERSION)
 
 /* More dimensions than this are refused before any of them is read. */
 #define DLT_ARRAY_MAX_NDIM 64
@@ -175,7 +178,7 @@ DLT_ARRAY_API dlt_status_t dlt_array_create(const uintptr_t* shape, uintptr_t sh
  * no pinned host memory and whose origin has the number 1 on the CPU: there both give the same bytes. */
 DLT_ARRAY_API dlt_status_t dlt_array_check(const dlt_array_t* array, const dlt_host_t* host);
 
-/* The functions of a library that is already loaded ("libmetatensor.so", or a path); nothing is loaded. */
+/* The functions of a library that is already loaded ("libmetatensor.so", DLT_LIBRARY_NAME, or a path); nothing is loaded. */
 DLT_ARRAY_API dlt_status_t dlt_find_host(const char* library, dlt_host_t* host);
 
 /* From one layout to the other. The new struct owns the old one, which must not be used any more; on failure the

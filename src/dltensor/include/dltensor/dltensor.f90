@@ -13,6 +13,7 @@ module dltensor_arrays  ! "dltensor" is DLTensor to Fortran, the struct
   integer(c_int32_t), parameter :: DLT_SERIALIZATION_ERROR = 3, DLT_BUFFER_SIZE_ERROR = 4
   integer(c_int32_t), parameter :: DLT_CALLBACK_ERROR = 254, DLT_INTERNAL_ERROR = 255
   integer, parameter :: DLT_ARRAY_MAX_NDIM = 64
+  character(len=*), parameter :: DLT_VERSION_STRING = '0.1.0'
 
   integer(c_int32_t), parameter :: kDLCPU = 1, kDLCUDA = 2
   integer(c_int8_t), parameter :: kDLInt = 0_c_int8_t, kDLUInt = 1_c_int8_t, kDLFloat = 2_c_int8_t

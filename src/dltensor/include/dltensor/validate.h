@@ -23,6 +23,7 @@
 #ifndef DLPACK_DLPACK_H_
 #include "dltensor/dlpack.h"
 #endif
+#include "dltensor/version.h"
 
 /* NumPy stops at 64 dimensions too; the limit lets a consumer keep shape and strides on its stack. */
 #define DLT_MAX_NDIM 64

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Copy the Markdown pages of the repository into the source folder of the site, with links that work there."""
+
+import posixpath
+import re
+import shutil
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+# Pages outside docs/, and their names on the site.
+OUTSIDE = {
+    "README.md": "readme.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "SECURITY.md": "security.md",
+    "CODE_OF_CONDUCT.md": "code-of-conduct.md",
+    "CHANGELOG.md": "changelog.md",
+    "benchmarks/README.md": "benchmarks.md",
+    "docs/decisions/README.md": "decisions/index.md",
+}
+# A fenced block, a link, or a code span: what comes first is matched, so a link in code is none.
+PIECE = re.compile(r"^```.*?^```$|(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)|`[^`\n]+`", re.M | re.S)
+# Sections of the site's navigation in docs/index.md; pages that no section names are guides.
+GUIDES = "Guides by task"
+GENERATED = {"Explanation and facts": ["reference/index", "gallery/index", "benchmark-history", "benchmarks"]}
+# A file of the repository is shown by the browser as text.
+SHOWN = ".txt"
+
+
+def pages():
+    """Return the pages of the site: repository path to path on the site."""
+    found = {f"docs/{path.relative_to(ROOT / 'docs').as_posix()}" for path in (ROOT / "docs").rglob("*.md")}
+    return {name: OUTSIDE.get(name) or name.removeprefix("docs/") for name in sorted(found | set(OUTSIDE))}
+
+
+def _html(text, href):
+    text = re.sub(r"`([^`]+)`", r"<code>\1</code>", text.replace("&", "&amp;").replace("<", "&lt;"))
+    return f'<a href="{href}">{text}</a>'
+
+
+def rewritten(text, source, names, files):
+    """Return a page with its links as they must be on the site; files of the repository it links to go to `files`.
+
+    `source` is the path of the page in the repository, `names` maps pages to their place on the site.
+    """
+    home, folder = posixpath.dirname(source), posixpath.dirname(names[source])
+
+    def one(match):
+        image, label, target = match.groups()
+        if target is None or re.match(r"[a-z]+:|#", target):
+            return match[0]
+        path, _, anchor = target.partition("#")
+        place = posixpath.normpath(posixpath.join(home, path))
+        anchor = anchor and f"#{anchor}"
+        if (ROOT / place).is_dir() and f"{place}/README.md" in names:
+            place = f"{place}/README.md"
+        if place in names:
+            return f"{image}[{label}]({posixpath.relpath(names[place], folder or '.')}{anchor})"
+        if image or place.startswith("docs/"):
+            files.add(place)
+            return f"{image}[{label}]({posixpath.relpath(place.removeprefix('docs/'), folder or '.')}{anchor})"
+        if (ROOT / place).is_dir():
+            return label
+        files.add(place)
+        return _html(label, posixpath.relpath(f"repository/{place}{SHOWN}", folder or "."))
+
+    return PIECE.sub(one, text)
+
+
+def navigation(text, names):
+    """Return the toctrees of the site: a section of the index page is a group, its links are the pages in order."""
+    groups, seen = {}, {"index"}
+    for part in re.split(r"^## ", text, flags=re.M)[1:]:
+        title, _, body = part.partition("\n")
+        linked = [match[3].partition("#")[0].removesuffix(".md") for match in PIECE.finditer(body) if match[3]]
+        groups[title] = [name for name in dict.fromkeys(linked) if f"{name}.md" in names and name not in seen]
+        seen |= set(groups[title])
+    rest = [name.removesuffix(".md") for name in names if name.removesuffix(".md") not in seen]
+    groups[GUIDES] += sorted(
+        name for name in rest if "/" not in name and name not in GENERATED["Explanation and facts"]
+    )
+    for title, more in GENERATED.items():
+        groups[title] += more
+    return "".join(
+        f"\n```{{toctree}}\n:hidden:\n:caption: {title}\n\n" + "".join(f"{name}\n" for name in found) + "```\n"
+        for title, found in groups.items()
+    )
+
+
+def stage(target):
+    """Write all pages, their pictures and the files that they link to below `target`."""
+    names, files = pages(), set()
+    for source, place in names.items():
+        made = target / place
+        made.parent.mkdir(parents=True, exist_ok=True)
+        text = rewritten((ROOT / source).read_text(), source, names, files)
+        if place == "index.md":
+            text += navigation(text, set(names.values()))
+        if place == "decisions/index.md":
+            text += "\n```{toctree}\n:hidden:\n:glob:\n\n0*\n```\n"
+        made.write_text(text)
+    for name in sorted(files):
+        if not (ROOT / name).is_file():
+            raise SystemExit(f"website: a page links to {name}, which does not exist")
+        place = name.removeprefix("docs/") if name.startswith("docs/") else f"extra/repository/{name}{SHOWN}"
+        made = target / place
+        made.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(ROOT / name, made)
+    shutil.copyfile(ROOT / "docs" / "conf.py", target / "conf.py")
+    shutil.copytree(ROOT / "docs" / "_static", target / "_static", dirs_exist_ok=True)
+    (target / "extra").mkdir(exist_ok=True)
+    return names
