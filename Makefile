@@ -38,7 +38,8 @@ $(VENV)/cuda-peers: $(VENV)/light
 	touch $@
 
 $(VENV)/lint: $(VENV)/tools
-	$(RUN) -m pip install -q --disable-pip-version-check "ruff>=0.14" "cython-lint>=0.16" "clang-format==19.*" "mypy>=1.11" "pyright[nodejs]>=1.1" "numpydoc>=1.8"
+	$(RUN) -m pip install -q --disable-pip-version-check "ruff>=0.14" "cython-lint>=0.16" "clang-format==19.*" "mypy>=1.11" "pyright[nodejs]>=1.1" "numpydoc>=1.8" \
+	    "validate-pyproject>=0.24" packaging "twine>=6"
 	touch $@
 
 # Always: the build itself finds out what has changed. INSTALLED=1 leaves an installation as it is, so that several
@@ -54,7 +55,7 @@ demo: $(VENV)/pictures install
 
 # help: make test         the tests, with light dependencies only
 test: $(VENV)/light install
-	$(RUN) -m pytest tests -m "not peers and not gpu" --ignore tests/cuda --ignore tests/conformance
+	$(RUN) -m pytest tests -m "not peers and not gpu" --ignore tests/cuda --ignore tests/conformance --ignore tests/extensions
 
 # help: make test-conformance  the conformance suite on planted defects: every check can fail, none without cause
 test-conformance: $(VENV)/light install
@@ -82,7 +83,7 @@ test-cuda-device: $(VENV)/light install
 	  HOSTCUDA_ORDER=$$order $(RUN) -m pytest --device cuda tests/cases tests/test_special_cases.py || exit 1; done
 
 # What reads no instruction set, or runs under each by itself.
-LEVEL_FREE := tests/cuda tests/conformance tests/engine tests/opaque tests/faults tests/test_faults.py tests/test_faults_kit.py \
+LEVEL_FREE := tests/extensions tests/cuda tests/conformance tests/engine tests/opaque tests/faults tests/test_faults.py tests/test_faults_kit.py \
     tests/test_demo.py tests/test_bench.py tests/test_stubs.py tests/test_calls_fuzzer.py
 # help: make test-levels  the tests again with the instructions of older processors
 LEVELS ?= v2 v3
@@ -97,7 +98,7 @@ test-aarch64: $(VENV)/light
 	tools/aarch64.sh $(VENV)
 
 # What the light tests skip for want of a package, and what needs a framework.
-WITH_PACKAGES := tests/test_demo.py tests/test_docstrings.py tests/test_abi.py tests/test_validate.py tests/engine/test_gemm.py
+WITH_PACKAGES := tests/test_demo.py tests/test_docs.py tests/test_site.py tests/test_docstrings.py tests/test_abi.py tests/test_validate.py tests/engine/test_gemm.py
 # help: make test-peers   the tests that need torch, jax, tvm-ffi, metatensor, pyarrow, matplotlib or OpenBLAS
 test-peers: $(VENV)/peers install
 	$(RUN) -m pytest tests -m "peers and not gpu"
@@ -134,7 +135,41 @@ test-array-api: $(VENV)/light install
 	cd $(SUITE) && ARRAY_API_TESTS_MODULE=dltensor ARRAY_API_TESTS_VERSION=2025.12 $(abspath $(RUN)) -m pytest \
 	    array_api_tests --max-examples $(EXAMPLES) -q -p no:cacheprovider --disable-warnings --disable-extension linalg
 
-# help: make bench        what exchange, calls, elements, layouts, indexing and products cost beside the peers; pictures in build/bench
+# help: make test-extensions  the packages of examples/extension as wheels, isolated and not, beside an installed dltensor
+WHEELS := build/wheels
+.PHONY: test-extensions
+$(VENV)/extensions: $(VENV)/light
+	$(RUN) -m pip install -q --disable-pip-version-check "setuptools>=77" "nanobind>=2.4" "scikit-build-core>=0.10"
+	mkdir -p $(WHEELS)
+	$(RUN) -m pip download -q --disable-pip-version-check -d $(WHEELS) "setuptools>=77" "cython>=3.1" "nanobind>=2.4" \
+	    "scikit-build-core>=0.10" cmake ninja
+	touch $@
+test-extensions: $(VENV)/extensions install
+	mkdir -p $(WHEELS) && rm -f $(WHEELS)/dltensor-*.whl
+	PATH="$(abspath $(VENV))/bin:$$PATH" $(RUN) -m pip wheel -q --disable-pip-version-check --no-build-isolation --no-deps \
+	    -Cbuild-dir=$(BUILD) -w $(WHEELS) .
+	$(RUN) -m pytest tests/extensions
+
+# help: make docs         the documentation site in build/site, offline, warnings as errors; make docs-look opens it in Chromium
+.PHONY: docs docs-look
+$(VENV)/docs: $(VENV)/light
+	$(RUN) -m pip install -q --disable-pip-version-check "sphinx>=8.1" "pydata-sphinx-theme>=0.16" "myst-parser>=4" \
+	    "numpydoc>=1.8" "matplotlib>=3.8"
+	touch $@
+docs: $(VENV)/docs install
+	$(RUN) tools/website build/site
+docs-look:
+	$(RUN) tools/website/browse.py build/site/html build/site/pictures
+
+# help: make accuracy     the largest error of each function in ULP against mpmath; writes docs/accuracy.md; POINTS=20000
+POINTS ?= 20000
+.PHONY: accuracy
+accuracy: $(VENV)/light install
+	$(RUN) -m pip install -q --disable-pip-version-check "mpmath>=1.3"
+	$(RUN) tools/accuracy.py --points $(POINTS)
+
+# help: make bench        what exchange, calls, elements, layouts, indexing and products cost beside the peers; pictures in build/bench;
+# help:                   the ratios are appended to benchmarks/results, and rows that fell are named
 bench: $(VENV)/peers install
 	mkdir -p build/bench
 	$(RUN) benchmarks/bench_exchange.py --json build/bench/exchange.json
@@ -146,6 +181,7 @@ bench: $(VENV)/peers install
 	$(RUN) benchmarks/bench_gemm.py --json build/bench/gemm.json --plot build/bench/gemm.png
 	$(RUN) benchmarks/bench_reductions.py --json build/bench/reductions.json --plot build/bench/reductions.png
 	$(RUN) benchmarks/bench_files.py --json build/bench/files.json --plot build/bench/files.png
+	$(RUN) benchmarks/record.py $(addprefix build/bench/,$(addsuffix .json,exchange call elementwise layout indexing gemm reductions))
 
 # help: make sanitize     the tests again under AddressSanitizer and UndefinedBehaviorSanitizer
 sanitize: $(VENV)/light

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Settings of Sphinx. `make docs` stages the pages (tools/website) and builds them; nothing is read from the network."""
+"""Settings of Sphinx. `make docs` stages the pages (tools/website) and builds them, without a network."""
+
+import json
+from pathlib import Path
 
 import dltensor
 
@@ -42,11 +45,24 @@ html_theme_options = {
     "navigation_depth": 2,
     "show_nav_level": 1,
     "show_toc_level": 2,
-    "header_links_before_dropdown": 5,
+    "header_links_before_dropdown": 7,
     "search_as_you_type": True,
     "footer_start": ["copyright"],
     "footer_end": ["theme-version"],
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
-html_sidebars = {"index": [], "search": []}
+html_sidebars = {"index": [], "search": [], "reference/*.*": ["names.html"], "reference/dltensor": ["sidebar-nav-bs"]}
+templates_path = ["_templates"]
+
+
+def add_names(app, page, template, context, tree):
+    """Give a page of the reference the names of its group, for the template names.html."""
+    groups = json.loads((Path(app.srcdir) / "reference" / "groups.json").read_text())
+    name = page.removeprefix("reference/")
+    context["names_home"], context["names_beside"] = groups.get(name, (name, []))
+
+
+def setup(app):
+    app.connect("html-page-context", add_names)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -79,9 +79,11 @@ def test_the_run_path_can_be_chosen_and_is_relative_in_the_build_of_a_wheel(monk
     folder = os.path.dirname(dl.opaque.library_path())
     assert f"-Wl,-rpath,{folder} " in run("info", "--libs").stdout
     assert "-Wl,-rpath,$ORIGIN/../../dltensor " in run("info", "--libs", "--rpath", "$ORIGIN/../../dltensor").stdout
-    monkeypatch.setenv("_PYPROJECT_HOOKS_BUILD_BACKEND", "setuptools.build_meta")
-    assert main(["info", "--libs"]) == 0
-    assert capsys.readouterr().out == f"-L{folder} -Wl,-rpath,$ORIGIN/../dltensor -ldltensor\n"
+    for variable in ("_PYPROJECT_HOOKS_BUILD_BACKEND", "PEP517_BUILD_BACKEND"):
+        with monkeypatch.context() as patch:
+            patch.setenv(variable, "setuptools.build_meta")
+            assert main(["info", "--libs"]) == 0
+        assert capsys.readouterr().out == f"-L{folder} -Wl,-rpath,$ORIGIN/../dltensor -ldltensor\n"
 
 
 def test_info_imports_no_framework():

@@ -28,7 +28,7 @@ IN_NAME = re.compile(r"(?<![a-z])(doors?|judge[sd]?|loans?|lend|lent|journeys?|n
 
 SOURCE = ROOT / "src" / "dltensor"
 FOLDERS = [SOURCE]
-FOLDERS += [ROOT / name for name in ("tests", "fuzz", "tools", "examples", "benchmarks")]
+FOLDERS += [ROOT / name for name in ("tests", "fuzz", "tools", "examples", "benchmarks", "docs")]
 C_LIKE = {".h", ".hpp", ".c", ".cc", ".cpp", ".cuh"}
 SUFFIXES = C_LIKE | {".py", ".pyx", ".pxd", ".pxi", ".pyi", ".f90", ".toml", ".sh"}
 FILES = [path for folder in FOLDERS for path in sorted(folder.rglob("*")) if path.suffix in SUFFIXES]

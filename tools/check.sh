@@ -6,11 +6,11 @@ bin=$(realpath "${1:-.venv}")/bin
 cd "$(dirname "$0")/.."
 PATH="$bin:$PATH" # cython-lint calls pycodestyle, pyright calls node
 stubs="$(find src/dltensor -name "*.pyi" | sort) src/dltensor/typing.py"
-cython="$(find src/dltensor -name "*.pyx" -o -name "*.pxd" -o -name "*.pxi" | sort)"
+cython="$(find src/dltensor examples -name "*.pyx" -o -name "*.pxd" -o -name "*.pxi" | sort)"
 native="$(find src tests fuzz examples -name "*.h" -o -name "*.hpp" -o -name "*.c" -o -name "*.cc" -o -name "*.cpp" -o -name "*.cuh" | sort)"
 
-ruff check src tests benchmarks tools examples fuzz
-ruff format --check --quiet src tests benchmarks tools examples fuzz
+ruff check src tests benchmarks tools examples fuzz docs
+ruff format --check --quiet src tests benchmarks tools examples fuzz docs
 cython-lint $cython
 echo "cython-lint: $(echo $cython | wc -w) files pass"
 [ -n "$native" ]
@@ -19,6 +19,13 @@ echo "clang-format: $(echo $native | wc -w) files pass"
 python tools/stubs.py --check
 python tools/operations.py --check
 python tools/docstrings.py
+python tools/website/links.py
+validate-pyproject pyproject.toml
+# The long description and the metadata as an index reads them.
+rm -rf build/sdist
+mkdir -p build/sdist
+python -c 'import mesonpy; mesonpy.build_sdist("build/sdist")' > build/sdist.log 2>&1 || { cat build/sdist.log; exit 1; }
+twine check --strict build/sdist/*.tar.gz
 MYPYPATH=src mypy --follow-imports=silent $stubs
 mypy --python-executable "$bin/python" tests/typing/uses.py # as users meet the stubs: in the installed package
 pyright --pythonpath "$bin/python" $stubs tests/typing/uses.py

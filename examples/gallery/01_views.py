@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Views of one photograph.
+"""Views of one image.
 
 Cropping, flipping, transposing and channel order change shape, strides and offset. The memory is that of the first
 picture: no view copies it.

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Saturating arithmetic on 8-bit pixels.
 
-Integer arithmetic wraps: a brightened sky turns black. With `saturate=True` the exact result is rounded once and clamped
-to the range of the element type, in one pass and without a wider intermediate array.
+Integer arithmetic wraps: a brightened sky turns black. With `saturate=True` the exact result is rounded once and
+clamped to the range of the element type, in one pass and without a wider intermediate array.
 """
 
 import sys

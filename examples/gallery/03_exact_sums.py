@@ -2,7 +2,8 @@
 """Sums that do not depend on the order.
 
 The same 100,000 numbers are summed in 200 orders. A running sum gives another result for most orders, and so does
-NumPy's pairwise sum. dltensor computes the exact sum and rounds it once, so there is one result: the correctly rounded one.
+NumPy's pairwise sum. dltensor computes the exact sum and rounds it once, so there is one result: the correctly rounded
+one.
 """
 
 import math

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every value of the small floating-point types.
 
-Types of 4 to 16 bits on one axis. dltensor stores and exchanges them, packed where the standard packs them, and converts
-between all of them with one rounding.
+Types of 4 to 8 bits on one axis. dltensor stores and exchanges them, packed where the standard packs them, and
+converts between all of them with one rounding.
 """
 
 import sys

@@ -35,10 +35,8 @@ def main():
     for line in broken:
         print(line)
     seconds = time.monotonic() - start
-    print(
-        f"website: {len(names)} public names, {pictures} pictures, {runs} benchmark runs, {found} links, {len(broken)} broken; "
-        f"{seconds:.0f} s; {html / 'index.html'}"
-    )
+    print(f"website: {len(names)} public names, {pictures} pictures, {runs} benchmark runs")
+    print(f"website: {found} links, {len(broken)} broken; {seconds:.0f} s; {html / 'index.html'}")
     return 1 if broken or not names or not found else 0
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Run the programs of examples/gallery and write a page for each: what it shows, its code, what it printed, its picture."""
+"""Run the programs of examples/gallery and write a page for each: text, picture, code and what it printed."""
 
 import ast
 import html

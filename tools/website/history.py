@@ -76,16 +76,19 @@ def section(runs, name):
     last = runs[-1]
     limits = last["limits"]
     speeds = ", ".join(f"{key} {value} GB/s" for key, value in limits["GB/s"].items())
-    text = f"\n## {last['processor']}\nLimits of the machine in the last run: {limits['threads']} threads, level {limits['level']}, {speeds}.\n\n"
+    text = f"\n## {last['processor']}\nLimits of the machine in the last run: {limits['threads']} threads, "
+    text += f"level {limits['level']}, {speeds}.\n\n"
     text += f"![Ratios of the last run by group; every row is a point](_static/{name}-last.svg)\n\n"
     if len(runs) > 1:
         text += f"![Geometric mean of each group over the recorded commits](_static/{name}-course.svg)\n\n"
-    text += "| date | commit | version | rows | at least 1 | slower by more than a tenth |\n| --- | --- | --- | ---: | ---: | --- |\n"
+    text += "| date | commit | version | rows | at least 1 | slower by more than a tenth |\n"
+    text += "| --- | --- | --- | ---: | ---: | --- |\n"
     for at, run in enumerate(runs):
         worse = record.fallen(run, runs[:at])
         named = "; ".join(f"{row} {old:.2f} to {new:.2f}" for row, old, _, new in worse) or "none"
         ahead = sum(ratio >= 1 for ratio in run["rows"].values())
-        text += f"| {run['date'][:10]} | `{run['commit']}` | {run['version']} | {len(run['rows'])} | {ahead} | {named if at else 'first run'} |\n"
+        text += f"| {run['date'][:10]} | `{run['commit']}` | {run['version']} | {len(run['rows'])} | {ahead} "
+        text += f"| {named if at else 'first run'} |\n"
     text += "\n| row of the last run | ratio |\n| --- | ---: |\n"
     for row, ratio in last["rows"].items():
         text += f"| {row.replace('|', chr(92) + '|')} | {ratio:.2f} |\n"

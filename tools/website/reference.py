@@ -5,6 +5,7 @@ import ast
 import enum
 import importlib
 import inspect
+import json
 import os
 import pkgutil
 import subprocess
@@ -122,7 +123,8 @@ def _facts_of_dtype(name, dtype):
         except (TypeError, ValueError):
             continue
         rows += [(field, repr(getattr(info, field))) for field in fields]
-    text = f'.. py:data:: {name}\n   :type: DType\n\n   An element type, also written ``"{name}"`` where a dtype is expected.\n\n   .. list-table::\n\n'
+    text = f".. py:data:: {name}\n   :type: DType\n\n"
+    text += f'   An element type, also written ``"{name}"`` where a dtype is expected.\n\n   .. list-table::\n\n'
     text += "".join(f"      * - {key}\n        - ``{value}``\n" for key, value in rows)
     values = [1, 0] if dtype.bits > 1 else [1]
     try:
@@ -201,34 +203,38 @@ def _headers(target):
     languages = {".h": "c", ".hpp": "cpp", ".f90": "fortran"}
     for path in sorted((SOURCE / "include" / "dltensor").iterdir()):
         (target / f"{path.name}.inc").write_text(path.read_text())
-        text += f"{path.name}\n{'-' * len(path.name)}\n\n.. literalinclude:: {path.name}.inc\n   :language: {languages[path.suffix]}\n\n"
+        text += f"{path.name}\n{'-' * len(path.name)}\n\n.. literalinclude:: {path.name}.inc\n"
+        text += f"   :language: {languages[path.suffix]}\n\n"
     (target / "headers.rst").write_text(text)
 
 
 def write(target):
     """Write the pages below `target`; return the public names that have one."""
     target.mkdir(parents=True, exist_ok=True)
-    written = []
-    index = _title("Reference")
-    index += (
-        "Every public name of the package, with an example that shows values. ``import dltensor as dl`` is assumed.\n\n"
-    )
     spaces = [module for module in modules() if module is not dl]
+    index = _title("Reference")
+    index += "Every public name of the package, with an example that shows values. Examples begin with\n"
+    index += "``import dltensor as dl``.\n\n"
     index += _toctree(["dltensor", *(module.__name__ for module in spaces), "commands", "headers"], "   :maxdepth: 1\n")
     (target / "index.rst").write_text(index)
+    beside = {}
     for module in (dl, *spaces):
-        name = module.__name__
-        text = f"{_title(name)}.. py:module:: {name}\n\n{_summary(module)}\n\n"
-        names = [one for one in sorted(module.__all__, key=str.lower) if kind(getattr(module, one)) != "module"]
-        if module is dl:
-            for group, members in groups().items():
-                text += f"{group.capitalize()}\n{'-' * len(group)}\n\n{_table(dl, members)}"
-        else:
-            text += _table(module, names)
-        (target / f"{name}.rst").write_text(text + _toctree([f"{name}.{one}" for one in names]))
-        for one in names:
-            (target / f"{name}.{one}.rst").write_text(page(module, one))
-            written.append(f"{name}.{one}")
+        home = module.__name__
+        public = sorted(module.__all__, key=str.lower)
+        names = (
+            {"": [one for one in public if kind(getattr(module, one)) != "module"]} if module is not dl else groups()
+        )
+        text = f"{_title(home)}.. py:module:: {home}\n\n{_summary(module)}\n\n"
+        for group, members in names.items():
+            title = f"{group.capitalize()}\n{'-' * len(group)}\n\n" if group else ""
+            text += title + _table(module, members)
+            pages = [f"{home}.{one}" for one in members]
+            for one, full in zip(members, pages, strict=True):
+                (target / f"{full}.rst").write_text(page(module, one))
+                beside[full] = home, pages
+        (target / f"{home}.rst").write_text(text + _toctree([full for full in beside if beside[full][0] == home]))
+        beside[home] = "index", [one.__name__ for one in (dl, *spaces)]
+    (target / "groups.json").write_text(json.dumps(beside))
     (target / "commands.rst").write_text(_commands())
     _headers(target)
-    return written
+    return [full for full, (home, _) in beside.items() if home != "index"]

@@ -6,6 +6,8 @@ import re
 import shutil
 from pathlib import Path
 
+from links import slug
+
 ROOT = Path(__file__).resolve().parents[2]
 # Pages outside docs/, and their names on the site.
 OUTSIDE = {
@@ -19,9 +21,12 @@ OUTSIDE = {
 }
 # A fenced block, a link, or a code span: what comes first is matched, so a link in code is none.
 PIECE = re.compile(r"^```.*?^```$|(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)|`[^`\n]+`", re.M | re.S)
-# Sections of the site's navigation in docs/index.md; pages that no section names are guides.
+# The section that takes pages which no section of docs/index.md names; pages that are written for the site, by section;
+# those that the header of the site shows after a section; and titles in the navigation.
 GUIDES = "Guides by task"
-GENERATED = {"Explanation and facts": ["reference/index", "gallery/index", "benchmark-history", "benchmarks"]}
+GENERATED = {"Explanation and facts": ("benchmark-history", "benchmarks")}
+AFTER = {"Guides by task": ("reference/index", "gallery/index")}
+TITLES = {"readme": "README <readme>"}
 # A file of the repository is shown by the browser as text.
 SHOWN = ".txt"
 
@@ -66,24 +71,33 @@ def rewritten(text, source, names, files):
     return PIECE.sub(one, text)
 
 
-def navigation(text, names):
-    """Return the toctrees of the site: a section of the index page is a group, its links are the pages in order."""
-    groups, seen = {}, {"index"}
+def sections(text, names):
+    """Return the section pages of the site, path to text, and the toctree of the index page.
+
+    `text` is the index page with the links of the site. Each of its sections becomes a page, which the header shows, with
+    the links of the section as its pages in order. A page that no section names is a guide.
+    """
+    bodies, groups, seen = {}, {}, {"index"}
     for part in re.split(r"^## ", text, flags=re.M)[1:]:
         title, _, body = part.partition("\n")
         linked = [match[3].partition("#")[0].removesuffix(".md") for match in PIECE.finditer(body) if match[3]]
         groups[title] = [name for name in dict.fromkeys(linked) if f"{name}.md" in names and name not in seen]
-        seen |= set(groups[title])
+        bodies[title] = body
+        seen |= {*groups[title], *GENERATED.get(title, ())}
     rest = [name.removesuffix(".md") for name in names if name.removesuffix(".md") not in seen]
-    groups[GUIDES] += sorted(
-        name for name in rest if "/" not in name and name not in GENERATED["Explanation and facts"]
-    )
-    for title, more in GENERATED.items():
-        groups[title] += more
-    return "".join(
-        f"\n```{{toctree}}\n:hidden:\n:caption: {title}\n\n" + "".join(f"{name}\n" for name in found) + "```\n"
-        for title, found in groups.items()
-    )
+    groups[GUIDES] += sorted(name for name in rest if "/" not in name)
+    made, top = {}, []
+    for title, found in groups.items():
+        place = slug(title)
+        listed = [TITLES.get(name, name) for name in [*found, *GENERATED.get(title, ())]]
+        made[f"{place}.md"] = f"# {title}\n{bodies[title]}" + toctree(listed)
+        top += [place, *AFTER.get(title, ())]
+    return made, toctree(top)
+
+
+def toctree(names):
+    """Return a toctree that is not shown where it stands."""
+    return "\n```{toctree}\n:hidden:\n\n" + "".join(f"{name}\n" for name in names) + "```\n"
 
 
 def stage(target):
@@ -94,9 +108,14 @@ def stage(target):
         made.parent.mkdir(parents=True, exist_ok=True)
         text = rewritten((ROOT / source).read_text(), source, names, files)
         if place == "index.md":
-            text += navigation(text, set(names.values()))
+            made_of, top = sections(text, set(names.values()))
+            for name, page in made_of.items():
+                (target / name).write_text(page)
+            text += top
         if place == "decisions/index.md":
-            text += "\n```{toctree}\n:hidden:\n:glob:\n\n0*\n```\n"
+            text += toctree(
+                name.removesuffix(".md").removeprefix("decisions/") for name in names.values() if "/0" in name
+            )
         made.write_text(text)
     for name in sorted(files):
         if not (ROOT / name).is_file():
@@ -106,6 +125,7 @@ def stage(target):
         made.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(ROOT / name, made)
     shutil.copyfile(ROOT / "docs" / "conf.py", target / "conf.py")
-    shutil.copytree(ROOT / "docs" / "_static", target / "_static", dirs_exist_ok=True)
+    for folder in ("_static", "_templates"):
+        shutil.copytree(ROOT / "docs" / folder, target / folder, dirs_exist_ok=True)
     (target / "extra").mkdir(exist_ok=True)
     return names

@@ -40,8 +40,8 @@ FLAGS = {
 }
 # Where an extension of a wheel, site-packages/NAME/extension.so, finds the library.
 WHEEL_RPATH = "$ORIGIN/../dltensor"
-# Build front ends set it for the processes that build a wheel.
-BUILDS_A_WHEEL = "_PYPROJECT_HOOKS_BUILD_BACKEND"
+# Build front ends set one of them for the processes that build a wheel; pyproject-hooks before 1.1 sets the second.
+BUILDS_A_WHEEL = {"_PYPROJECT_HOOKS_BUILD_BACKEND", "PEP517_BUILD_BACKEND"}
 
 
 def _has_driver():
@@ -86,7 +86,7 @@ def collect(rpath=None):
     """
     root = Path(dl.__file__).resolve().parent
     if rpath is None:
-        rpath = WHEEL_RPATH if BUILDS_A_WHEEL in os.environ else str(root)
+        rpath = WHEEL_RPATH if BUILDS_A_WHEEL & os.environ.keys() else str(root)
     return {
         "dltensor": version("dltensor"),
         "dlpack": ".".join(map(str, dl.DLPACK_VERSION)),
@@ -125,7 +125,7 @@ def arguments(parser):
     parser.add_argument(
         "--rpath",
         metavar="PATH",
-        help="the run path in --libs; default: the folder of the package, and in the build of a wheel $ORIGIN/../dltensor",
+        help="the run path in --libs; default: the folder of the package, in the build of a wheel $ORIGIN/../dltensor",
     )
     parser.add_argument("--json", action="store_true", help="print everything as JSON")
 

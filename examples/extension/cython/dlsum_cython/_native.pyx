@@ -3,7 +3,7 @@
 """An array of any origin, held through its table of functions."""
 
 from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_SetName
-from libc.stdint cimport int32_t, uint64_t, uintptr_t
+from libc.stdint cimport int32_t, uintptr_t
 
 cdef extern from "dltensor/array.h" nogil:
     ctypedef struct DLManagedTensorVersioned:
