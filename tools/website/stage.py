@@ -74,8 +74,8 @@ def rewritten(text, source, names, files):
 def sections(text, names):
     """Return the section pages of the site, path to text, and the toctree of the index page.
 
-    `text` is the index page with the links of the site. Each of its sections becomes a page, which the header shows, with
-    the links of the section as its pages in order. A page that no section names is a guide.
+    `text` is the index page with the links of the site. Each of its sections becomes a page that the header shows, with
+    the links of the section as its pages, in order. A page that no section names is a guide.
     """
     bodies, groups, seen = {}, {}, {"index"}
     for part in re.split(r"^## ", text, flags=re.M)[1:]:
