@@ -161,7 +161,9 @@ def test_the_history_page_shows_the_recorded_runs(tmp_path):
         run |= {"date": "2026-11-23T00:00Z", "version": "0.1.0", "processor": "P"}
         run["limits"]["GB/s"] = {"copy of 128 MiB": 10.0}
     (results / "p.jsonl").write_text("".join(json.dumps(run) + "\n" for run in runs))
+    (tmp_path / "performance.md").write_text("# Performance\n")
     assert history.write(tmp_path, results) == 2
+    assert "(_static/p-last.svg)" in (tmp_path / "performance.md").read_text()
     page = (tmp_path / history.PAGE).read_text()
     assert "| `bbb` | 0.1.0 | 2 | 2 | call: x 2.00 to 1.00 |" in page
     assert "copy of 128 MiB 10.0 GB/s" in page

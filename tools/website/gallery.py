@@ -2,6 +2,7 @@
 """Run the programs of examples/gallery and write a page for each: text, picture, code and what it printed."""
 
 import ast
+import concurrent.futures
 import html
 import os
 import subprocess
@@ -17,6 +18,10 @@ def programs():
     return sorted(FOLDER.glob("*.py"))
 
 
+def _name(path):
+    return path.stem.partition("_")[2].replace("_", "-")
+
+
 def run(path, picture):
     """Run one program, which writes its picture, and return what it printed."""
     environment = {**os.environ, "MPLBACKEND": "Agg"}
@@ -30,11 +35,13 @@ def write(target):
     """Write the pages below `target`; return how many pictures there are."""
     target.mkdir(parents=True)
     cards, names = "", []
-    for path in programs():
-        name = path.stem.partition("_")[2].replace("_", "-")
+    pictures = {path: target / f"{_name(path)}.png" for path in programs()}
+    with concurrent.futures.ThreadPoolExecutor(2) as two:
+        texts = dict(zip(pictures, two.map(run, pictures, pictures.values()), strict=True))
+    for path, printed in texts.items():
+        name = _name(path)
         source = path.read_text()
         title, _, about = ast.get_docstring(ast.parse(source)).partition("\n")
-        printed = run(path, target / f"{name}.png")
         code = source[source.index('"""\n', source.index('"""') + 3) + 4 :].strip()
         page = f"# {title.rstrip('.')}\n{about.strip()}\n\n```{{image}} {name}.png\n:alt: {title}\n```\n\n"
         page += f"```python\n{code}\n```\n" + (f"```text\n{printed}```\n" if printed else "")

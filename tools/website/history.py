@@ -95,6 +95,18 @@ def section(runs, name):
     return text
 
 
+def plots(results):
+    """Return a section with the pictures of the last runs, for the page about performance."""
+    text = "\n## Plots\nThe rows of the last recorded run on each processor; [benchmark history](benchmark-history.md) has "
+    text += "the figures.\n"
+    for path in sorted(results.glob("*.jsonl")):
+        name = record.read(path)[-1]["processor"]
+        text += (
+            f"\n### {name}\n![Ratios of the last run by group; every row is a point](_static/{path.stem}-last.svg)\n"
+        )
+    return text
+
+
 def write(target, results=record.RESULTS):
     """Write the page and its pictures below `target`; return the number of runs."""
     import matplotlib
@@ -113,4 +125,7 @@ def write(target, results=record.RESULTS):
     if not count:
         text += "\nNo run has been recorded. `make bench` records one.\n"
     (target / PAGE).write_text(text)
+    performance = target / "performance.md"
+    if count and performance.exists():
+        performance.write_text(performance.read_text() + plots(results))
     return count

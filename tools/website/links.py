@@ -5,6 +5,7 @@ Run: python tools/website/links.py [FOLDER]; without a folder, the Markdown page
 """
 
 import html.parser
+import os
 import re
 import sys
 from pathlib import Path
@@ -78,7 +79,10 @@ def check_site(folder):
         pages[path] = _Page()
         pages[path].feed(path.read_text(errors="replace"))
     found, broken = 0, []
+    files = {str(path) for path in folder.rglob("*") if path.is_file()}
+    anchors_of = {str(path): page.ids for path, page in pages.items()}
     for path, page in pages.items():
+        home = str(path.parent)
         where = path.relative_to(folder)
         for target in page.loaded:
             if urlsplit(target).scheme in ("http", "https") or target.startswith("//"):
@@ -88,11 +92,11 @@ def check_site(folder):
             if parts.scheme or parts.netloc:
                 continue
             found += 1
-            place = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+            place = os.path.normpath(os.path.join(home, unquote(parts.path))) if parts.path else str(path)
             anchor = unquote(parts.fragment)
-            if not place.is_file():
+            if place not in files:
                 broken.append(f"{where}: {target}: no such file")
-            elif anchor and place in pages and anchor not in pages[place].ids:
+            elif anchor and place in anchors_of and anchor not in anchors_of[place]:
                 broken.append(f"{where}: {target}: no such anchor")
     for sheet in folder.rglob("*.css"):
         for target in re.findall(r"url\(\s*['\"]?(https?://[^)'\"]*|//[^)'\"]*)", sheet.read_text(errors="replace")):
