@@ -97,13 +97,11 @@ def section(runs, name):
 
 def plots(results):
     """Return a section with the pictures of the last runs, for the page about performance."""
-    text = "\n## Plots\nThe rows of the last recorded run on each processor; [benchmark history](benchmark-history.md) has "
-    text += "the figures.\n"
+    text = "\n## Plots\nThe rows of the last recorded run on each processor. "
+    text += "[Benchmark history](benchmark-history.md) has the figures.\n"
     for path in sorted(results.glob("*.jsonl")):
-        name = record.read(path)[-1]["processor"]
-        text += (
-            f"\n### {name}\n![Ratios of the last run by group; every row is a point](_static/{path.stem}-last.svg)\n"
-        )
+        name, picture = record.read(path)[-1]["processor"], f"_static/{path.stem}-last.svg"
+        text += f"\n### {name}\n![Ratios of the last run by group; every row is a point]({picture})\n"
     return text
 
 
