@@ -246,7 +246,7 @@ PART ?= 1
 mutate: $(VENV)/light install
 	$(RUN) tools/mutate.py --seed $(SEED) --count $(COUNT) --part $(PART) $(if $(FILES),--files $(foreach name,$(FILES),'$(name)')) $(MUTATE)
 
-# help: make check        style, types and stubs
+# help: make check        style, types, stubs, docstrings, links, metadata of the package
 check: $(VENV)/lint $(VENV)/light install
 	tools/check.sh $(VENV)
 
