@@ -10,8 +10,6 @@ from .layout import contiguous_strides, extent
 from .types import DeviceError, DType, Flags
 from .views import as_strided, from_bytes, from_raw, on_host, plain_state, raw_bytes
 
-_COPIED = 65536
-
 
 def reduce_tensor(t, protocol):
     """Implement ``__reduce_ex__``: the memory of the elements, or a copy where they are far apart.
@@ -96,9 +94,7 @@ def rebuild(data, shape, dtype, padded, readonly, strides=None, offset=0):
     >>> rebuild(b"\\x01\\x02", (2, 2), (1, 8, 1), False, True, (0, -1), 1).tolist()
     [[2, 1], [2, 1]]
     """
-    # Larger bytearrays are shared; bytes are copied, since they are immutable.
-    is_copied = type(data) is bytes or (type(data) is bytearray and len(data) <= _COPIED)
-    if is_copied and strides is None and not readonly and not padded:
+    if type(data) is bytes and strides is None and not readonly and not padded:
         made = from_bytes(data, tuple(shape), tuple(dtype))
         if made is not None:
             return made

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """Low-level views for Python code: as_strided, raw bytes, filled ranges. Every use is checked."""
-from cpython.bytearray cimport PyByteArray_AS_STRING
 from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memcpy
@@ -192,8 +191,8 @@ def plain_state(Tensor t):
             flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED != 0, flags & DLPACK_FLAG_BITMASK_READ_ONLY != 0)
 
 
-def from_bytes(data, tuple shape, tuple dtype):
-    """Return a writable tensor of a copy of bytes or of a bytearray; None for elements below a byte, or without a name.
+def from_bytes(bytes data, tuple shape, tuple dtype):
+    """Return a writable tensor of a copy of bytes; None for elements below a byte, or without a name.
 
     Raises
     ------
@@ -208,13 +207,6 @@ def from_bytes(data, tuple shape, tuple dtype):
     cdef int64_t extents[MAX_DIMS]
     cdef DLDataType value
     cdef Tensor made
-    cdef const char* source
-    if type(data) is bytes:
-        source = <const char*>data
-    elif type(data) is bytearray:
-        source = PyByteArray_AS_STRING(data)
-    else:
-        return None
     if len(dtype) != 3 or not all([type(one) is int and 0 <= one < 256 for one in dtype]):
         return None
     value.code, value.bits, value.lanes = dtype
@@ -225,7 +217,7 @@ def from_bytes(data, tuple shape, tuple dtype):
     if size != len(data):
         raise ValueError(f"pickle: shape {shape} of {dtype_of(value)} takes {size} bytes, got {len(data)}")
     made = new_empty(ndim, extents, value, DLDevice(kDLCPU, 0), "pickle")
-    memcpy(made.impl.dl.data, source, size)
+    memcpy(made.impl.dl.data, <const char*>data, size)
     return made
 
 
