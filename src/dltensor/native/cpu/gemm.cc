@@ -172,6 +172,16 @@ Status pack(const Matrix& m, int from, void* out, int to) {
   return cast(target, source, {}, 0);
 }
 
+Status add_product(const Product& p) noexcept {
+  const int64_t depth = p.a.columns;
+  if (p.c.rows == 0 || p.c.columns == 0 || depth == 0) return success;
+  if ((p.b.column == p.width || p.b.columns == 1) && is_near(p.c.rows, p.c.columns, depth, p.width)) {
+    p.kernel(p.c.data, p.c.row, p.a.data, p.a.row, p.a.column, p.b.data, p.b.row, p.c.rows, p.c.columns, depth, !p.add);
+    return success;
+  }
+  return multiply_panels(p);
+}
+
 Status gemm(const DLTensor& c, const DLTensor& a, const DLTensor& b, const Scalar& alpha, const Scalar& beta) noexcept {
   const int type = find_type(c.dtype);
   if (type < 0 || type == type_bool || type >= computed_types) return undefined_for(type);

@@ -138,6 +138,40 @@ typedef void (*draw_t)(void* out, const Draw& draw, uint64_t position, int64_t n
 inline constexpr int running_group = 8;
 typedef double (*running_sums_t)(void* out, const void* in, int64_t n, const double* before);
 
+// Factorizations of up to small_batch matrices of at most small_side rows and columns. Element e of all matrices is a run of
+// small_batch numbers; of a complex one its real parts, then its imaginary parts. The result takes the place of the first
+// argument, or is written to the second; the third gets a nonzero number where a matrix is singular or not positive definite.
+inline constexpr int small_side = 8;
+inline constexpr int64_t small_batch = 32;
+struct SmallMatrices {
+  using by_side = void(void* a, void* b, void* c, int n, int k, int64_t count);
+  by_side* solve;     // a x = b with k columns: b becomes x
+  by_side* inverse;   // b becomes the inverse
+  by_side* pivots;    // b becomes the diagonal of U and the sign of the permutation
+  by_side* cholesky;  // a becomes the factor, the upper one where k is 1
+  by_side* eigh;      // b becomes the eigenvalues, c the eigenvectors unless it is null; the lower triangle is read
+  void (*qr)(void* a, void* q, int m, int n, int columns, int64_t count);  // a becomes R, in its upper part
+  // m >= n; `left` null: singular values only. `wide`: a is the conjugate transpose of the matrix.
+  void (*svd)(void* a, void* left, void* values, void* right, int m, int n, int columns, bool wide, int64_t count);
+};
+
+// The parts of factorizations of larger matrices that are no products.
+struct FactorLoops {
+  // LU with partial pivoting of n columns of m contiguous elements, `step` elements apart. Multipliers are negated. pivots[c]:
+  // the row that row c changed places with. Returns whether a pivot is 0.
+  bool (*lu)(void* a, int64_t step, int64_t m, int64_t n, int64_t* pivots);
+  // Rows of b (n x columns) from those before, or with `backward` after them: b[i] += sum of t[i, p] * b[p], and without
+  // `unit` b[i] = -b[i] / t[i, i]. Steps in elements; rows of b are contiguous.
+  void (*substitute)(const void* t, int64_t t_row, int64_t t_column, void* b, int64_t b_row, int64_t n, int64_t columns,
+                     bool backward, bool unit);
+  // The upper factor of a Hermitian matrix from its upper triangle, in place. Returns whether it is positive definite.
+  bool (*cholesky)(void* a, int64_t a_row, int64_t n);
+  // QR by Householder of n columns of m contiguous elements, `step` elements apart: R down to the diagonal, below it the vectors,
+  // whose first element is 1. Q is I - V T V^H with T n x n and upper triangular.
+  void (*qr)(void* a, int64_t step, int64_t m, int64_t n, void* t, int64_t t_row);
+};
+inline constexpr int factored_types = 4;  // float32, float64, complex64, complex128
+
 struct Kernels {
   const char* name;
   loop_t ops[op_count][computed_types];
@@ -162,6 +196,8 @@ struct Kernels {
   SortLoops sorts[4];  // of keys of 1, 2, 4, 8 bytes
   running_sums_t running_sums[computed_types];  // of float32 and float64
   draw_t draws[distribution_count][computed_types];  // null where a distribution has no values of that dtype
+  SmallMatrices small_matrices[factored_types];
+  FactorLoops factors[factored_types];
   int64_t blas_work;  // multiplications of float32 and float64 from which a BLAS takes no longer than we do
 };
 

@@ -92,7 +92,7 @@ void multiply_piece(void* context, int64_t index) {
     for (int64_t panel = first; panel < end; ++panel) {
       const Matrix c = p.c.part(row, panels.column + panel * panels.width, rows, panels.columns_of(panel));
       p.kernel(c.data, c.row, a.data, a.row, a.column, panels.at(slot, step, panel), c.columns * p.width, rows, c.columns,
-               depth, k == 0);
+               depth, k == 0 && !p.add);
     }
   }
   if (memory != nullptr) release(memory);

@@ -16,19 +16,23 @@ struct Matrix {
   }
 };
 
-// c = a @ b. c has rows of contiguous elements of the accumulation dtype and overlaps neither operand.
+// c = a @ b, or with `add` c += a @ b. c has rows of contiguous elements of the accumulation dtype and overlaps neither operand.
 struct Product {
   product_t kernel;
-  int type;          // that is summed in
+  int type;  // that is summed in
   int operand_type;  // of a and b in memory
-  int64_t width;     // of an element of `type`
+  int64_t width;  // of an element of `type`
   Matrix c{}, a{}, b{};
+  bool add = false;
 
   int64_t work() const { return c.rows * c.columns * a.columns; }
 };
 
 // The number of multiplications from which threads are used, and from which one product occupies all threads.
 inline constexpr int64_t shared_work = 1 << 20, large_work = 1 << 24;
+
+// The product by our own kernel, for operands of the dtype that is summed in. It fails only for want of memory.
+Status add_product(const Product& p) noexcept;
 
 // Writes `m`, of dtype `from`, to contiguous rows of dtype `to`.
 Status pack(const Matrix& m, int from, void* out, int to);

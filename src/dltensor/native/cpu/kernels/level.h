@@ -34,6 +34,8 @@ void fill_exact_sums(Kernels* kernels);  // over what fill_reductions has filled
 void fill_scans(Kernels* kernels);
 void fill_sorts(Kernels* kernels);
 void fill_random(Kernels* kernels);
+void fill_small_matrices(Kernels* kernels);
+void fill_factors(Kernels* kernels);
 void fill_wide(Kernels* kernels);  // over what others have filled
 // `find` looks a symbol of libmvec up.
 void fill_functions(Kernels* kernels, void* (*find)(const char* name));

@@ -26,6 +26,8 @@ void fill_table(Kernels* kernels, void* (*find)(const char* name)) {
   fill_scans(kernels);
   fill_sorts(kernels);
   fill_random(kernels);
+  fill_small_matrices(kernels);
+  fill_factors(kernels);
   fill_wide(kernels);
 }
 

@@ -1,0 +1,492 @@
+// SPDX-License-Identifier: Apache-2.0
+// LU, Cholesky and QR by halves: the left columns are factored, the rest is updated by a product, and is factored in turn.
+// Nearly all work is done by the kernel of products, whatever the size. A matrix of which only a sum is taken is stored
+// negated, as the kernel adds: multipliers of LU, and solutions of triangular systems until the end.
+#include "native/cpu/factor.h"
+
+#include <math.h>
+#include <string.h>
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+#include <new>
+
+#include "native/cpu/engine.h"
+#include "native/cpu/features.h"
+#include "native/cpu/product.h"
+#include "native/cpu/sizes.h"
+#include "native/cpu/thread_pool.h"
+#include "native/memory/block.h"
+
+namespace dlt {
+namespace {
+
+constexpr int64_t leaf = 16;            // columns of LU, rows of a triangle
+constexpr int64_t cholesky_leaf = 32, qr_leaf = 8, qr_block = 64;
+constexpr int64_t strip = 256;          // columns of a triangular system that are one task
+constexpr int64_t strip_work = 1 << 16;  // from which tasks are shared
+
+template <class T>
+struct kind_of;
+template <>
+struct kind_of<float> {
+  static constexpr int kind = 0, type = type_float32;
+  using F = float;
+};
+template <>
+struct kind_of<double> {
+  static constexpr int kind = 1, type = type_float64;
+  using F = double;
+};
+template <>
+struct kind_of<complex64> {
+  static constexpr int kind = 2, type = type_complex64;
+  using F = float;
+};
+template <>
+struct kind_of<complex128> {
+  static constexpr int kind = 3, type = type_complex128;
+  using F = double;
+};
+template <class T>
+using real_of = typename kind_of<T>::F;
+template <class T>
+constexpr bool is_real = kind_of<T>::kind < 2;
+
+template <class T>
+T conjugate(T a) {
+  if constexpr (!is_real<T>) a.im = -a.im;
+  return a;
+}
+template <class T>
+T opposite(T a) {
+  if constexpr (is_real<T>) return -a;
+  else return {-a.re, -a.im};
+}
+template <class T>
+T one() {
+  T made{};
+  if constexpr (is_real<T>) made = 1;
+  else made.re = 1;
+  return made;
+}
+
+// Rows `row` elements apart, elements of a row `column` elements apart.
+template <class T>
+struct Part {
+  T* data;
+  int64_t rows, columns, row, column = 1;
+
+  Part at(int64_t first_row, int64_t first_column, int64_t some_rows, int64_t some_columns) const {
+    return {data + first_row * row + first_column * column, some_rows, some_columns, row, column};
+  }
+  Part transposed() const { return {data, columns, rows, column, row}; }
+  T* operator[](int64_t r) const { return data + r * row; }
+  Matrix bytes() const {
+    constexpr int64_t width = sizeof(T);
+    return {reinterpret_cast<char*>(data), rows, columns, row * width, column * width};
+  }
+};
+
+template <class T>
+const FactorLoops& loops() {
+  return kernels().factors[kind_of<T>::kind];
+}
+
+// c += a @ b, or c = a @ b.
+template <class T>
+Status multiply(Part<T> c, Part<T> a, Part<T> b, bool add = true) {
+  constexpr int type = kind_of<T>::type;
+  Product p{kernels().products[type], type, type, int64_t(sizeof(T)), c.bytes(), a.bytes(), b.bytes()};
+  p.add = add;
+  if (!add && a.columns == 0)
+    for (int64_t i = 0; i < c.rows; ++i) std::fill_n(c[i], c.columns, T{});
+  return add_product(p);
+}
+
+template <class T>
+void copy(Part<T> to, Part<T> from) {
+  constexpr int64_t width = sizeof(T);
+  constexpr int index = width == 4 ? 2 : width == 8 ? 3 : 4;
+  if (to.rows == 0 || to.columns == 0) return;
+  const Matrix t = to.bytes(), f = from.bytes();
+  kernels().moves[index](t.data, t.row, t.column, f.data, f.row, f.column, t.rows, t.columns);
+}
+template <class T>
+void conjugate_all(Part<T> a) {
+  if constexpr (!is_real<T>)
+    for (int64_t i = 0; i < a.rows; ++i)
+      for (int64_t j = 0; j < a.columns; ++j) a[i][j * a.column] = conjugate(a[i][j * a.column]);
+}
+template <class T>
+void negate_all(Part<T> a) {
+  for (int64_t i = 0; i < a.rows; ++i)
+    for (int64_t j = 0; j < a.columns; ++j) a[i][j] = opposite(a[i][j]);
+}
+
+// Memory of a call, by pieces.
+template <class T>
+struct Scratch {
+  BlockRef memory;
+  T* next = nullptr;
+  bool reserve(int64_t elements) {
+    memory.block = allocate(size_t(elements) * sizeof(T));
+    if (memory.block == nullptr) return false;
+    next = static_cast<T*>(memory.block->data);
+    return true;
+  }
+  Part<T> take(int64_t rows, int64_t columns) {
+    const Part<T> made{next, rows, columns, columns};
+    next += rows * columns;
+    return made;
+  }
+};
+
+int64_t half(int64_t n, int64_t unit) { return ceil_divide(ceil_divide(n, 2), unit) * unit; }
+
+// ---- triangles
+
+template <class T>
+struct Strips {
+  Part<T> t, b;
+  bool backward, unit;
+};
+template <class T>
+void substitute_strip(void* context, int64_t index) {
+  const auto& s = *static_cast<const Strips<T>*>(context);
+  const int64_t first = index * strip, columns = smaller(strip, s.b.columns - first);
+  loops<T>().substitute(s.t.data, s.t.row, s.t.column, s.b.data + first, s.b.row, s.b.rows, columns, s.backward, s.unit);
+}
+
+// Solves t x = b in place for a lower triangle, or an upper one `backward`. With `unit` the diagonal is 1 and t is negated;
+// without, x becomes negated.
+template <class T>
+Status substitute(Part<T> t, Part<T> b, bool backward, bool unit) {
+  const int64_t n = t.rows;
+  if (n <= leaf) {
+    Strips<T> strips{t, b, backward, unit};
+    const int64_t count = ceil_divide(b.columns, strip);
+    if (count > 1 && n * n * b.columns >= strip_work) parallel(count, substitute_strip<T>, &strips);
+    else
+      for (int64_t i = 0; i < count; ++i) substitute_strip<T>(&strips, i);
+    return success;
+  }
+  const int64_t k = half(n, leaf), rest = n - k;
+  const Part<T> low = b.at(k, 0, rest, b.columns), high = b.at(0, 0, k, b.columns);
+  if (backward) {
+    DLT_TRY(substitute(t.at(k, k, rest, rest), low, true, unit));
+    DLT_TRY(multiply(high, t.at(0, k, k, rest), low));
+    return substitute(t.at(0, 0, k, k), high, true, unit);
+  }
+  DLT_TRY(substitute(t.at(0, 0, k, k), high, false, unit));
+  DLT_TRY(multiply(low, t.at(k, 0, rest, k), high));
+  return substitute(t.at(k, k, rest, rest), low, false, unit);
+}
+
+// ---- LU
+
+template <class T>
+void swap_rows(Part<T> a, const int64_t* pivots, int64_t first, int64_t last) {
+  for (int64_t c = first; c < last; ++c)
+    if (pivots[c] != c) std::swap_ranges(a[c], a[c] + a.columns, a[pivots[c]]);
+}
+
+// a (m x n, m >= n) becomes L, negated below its diagonal, and U. `spare` has room for m x leaf elements.
+template <class T>
+Status factor_lu(Part<T> a, T* spare, int64_t* pivots, bool* singular) {
+  const int64_t n = a.columns, m = a.rows;
+  if (n <= leaf) {
+    const Part<T> columns{spare, n, m, m};
+    copy(columns, a.transposed());
+    if (loops<T>().lu(spare, m, m, n, pivots)) *singular = true;
+    copy(a, columns.transposed());
+    return success;
+  }
+  const int64_t k = half(n, leaf), rest = n - k;
+  DLT_TRY(factor_lu(a.at(0, 0, m, k), spare, pivots, singular));
+  const Part<T> right = a.at(0, k, m, rest);
+  swap_rows(right, pivots, 0, k);
+  const Part<T> top = right.at(0, 0, k, rest), low = right.at(k, 0, m - k, rest), left = a.at(k, 0, m - k, k);
+  DLT_TRY(substitute(a.at(0, 0, k, k), top, false, true));
+  DLT_TRY(multiply(low, left, top));
+  DLT_TRY(factor_lu(low, spare, pivots + k, singular));
+  swap_rows(left, pivots + k, 0, rest);
+  for (int64_t c = k; c < n; ++c) pivots[c] += k;
+  return success;
+}
+
+template <class T>
+struct Lu {
+  Scratch<T> scratch;
+  std::unique_ptr<int64_t[]> pivots;
+  Part<T> a{};
+
+  Status factor(int64_t n, const void* from, bool* singular) {
+    pivots.reset(new (std::nothrow) int64_t[size_t(n)]);
+    if (!pivots || !scratch.reserve(n * n + n * leaf)) return no_temporary();
+    a = scratch.take(n, n);
+    memcpy(a.data, from, size_t(n * n) * sizeof(T));
+    return factor_lu(a, scratch.next, pivots.get(), singular);
+  }
+};
+
+template <class T>
+Status solve(int64_t n, int64_t k, const void* a, void* b, bool* singular) {
+  Lu<T> lu;
+  *singular = false;
+  DLT_TRY(lu.factor(n, a, singular));
+  if (*singular) return success;
+  const Part<T> x{static_cast<T*>(b), n, k, k};
+  swap_rows(x, lu.pivots.get(), 0, n);
+  DLT_TRY(substitute(lu.a, x, false, true));
+  DLT_TRY(substitute(lu.a, x, true, false));
+  negate_all(x);
+  return success;
+}
+
+// An upper triangle becomes its inverse, negated. `spare` has room for n * n / 2 elements.
+template <class T>
+Status invert_upper(Part<T> u, T* spare) {
+  const int64_t n = u.rows;
+  if (n <= leaf) {
+    Part<T> made{spare, n, n, n};
+    std::fill_n(spare, n * n, T{});
+    for (int64_t i = 0; i < n; ++i) made[i][i] = one<T>();
+    loops<T>().substitute(u.data, u.row, u.column, spare, n, n, n, true, false);
+    for (int64_t i = 0; i < n; ++i) std::copy_n(made[i] + i, n - i, u[i] + i);
+    return success;
+  }
+  // -inverse([[A, B], [0, D]]) = [[-A', A' B D'], [0, -D']]
+  const int64_t k = half(n, leaf), rest = n - k;
+  const Part<T> corner = u.at(0, k, k, rest), first = u.at(0, 0, k, k), last = u.at(k, k, rest, rest);
+  DLT_TRY(invert_upper(first, spare));
+  DLT_TRY(invert_upper(last, spare));
+  const Part<T> between{spare, k, rest, rest};
+  // Products of whole squares: what lies below the diagonal must be 0.
+  DLT_TRY(multiply(between, first, corner, false));
+  return multiply(corner, between, last, false);
+}
+
+template <class T>
+Status inverse(int64_t n, const void* a, void* out, bool* singular) {
+  Lu<T> lu;
+  *singular = false;
+  DLT_TRY(lu.factor(n, a, singular));
+  if (*singular) return success;
+  // x L = inverse(U): the transposed system has L's transpose, an upper triangle, on the left.
+  const Part<T> x{static_cast<T*>(out), n, n, n};
+  Scratch<T> scratch;
+  if (!scratch.reserve(2 * n * n)) return no_temporary();
+  const Part<T> turned = scratch.take(n, n), spare = scratch.take(n, n);
+  for (int64_t i = 0; i < n; ++i) {
+    std::fill_n(x[i], i, T{});
+    std::copy_n(lu.a[i] + i, n - i, x[i] + i);
+  }
+  DLT_TRY(invert_upper(x, spare.data));
+  negate_all(x);
+  copy(turned, x.transposed());
+  DLT_TRY(substitute(lu.a.transposed(), turned, true, true));
+  for (int64_t c = n - 1; c >= 0; --c)
+    if (lu.pivots[c] != c) std::swap_ranges(turned[c], turned[c] + n, turned[lu.pivots[c]]);
+  copy(x, turned.transposed());
+  return success;
+}
+
+template <class T>
+Status pivots(int64_t n, const void* a, void* out) {
+  Lu<T> lu;
+  bool singular = false, odd = false;
+  DLT_TRY(lu.factor(n, a, &singular));
+  T* const to = static_cast<T*>(out);
+  for (int64_t c = 0; c < n; ++c) {
+    to[c] = lu.a[c][c];
+    odd ^= lu.pivots[c] != c;
+  }
+  to[n] = odd ? opposite(one<T>()) : one<T>();
+  return success;
+}
+
+// ---- Cholesky
+
+// The lower triangle of a becomes the factor. `spare` has room for n * n / 4 + n * leaf elements.
+template <class T>
+Status factor_cholesky(Part<T> a, T* spare, bool* definite) {
+  const int64_t n = a.rows;
+  if (n <= cholesky_leaf) {
+    const Part<T> upper{spare, n, n, n};
+    copy(upper, a.transposed());
+    conjugate_all(upper);
+    *definite = loops<T>().cholesky(spare, n, n);
+    conjugate_all(upper);
+    for (int64_t i = 0; i < n; ++i)
+      for (int64_t j = 0; j <= i; ++j) a[i][j] = upper[j][i];
+    return success;
+  }
+  const int64_t k = half(n, cholesky_leaf), rest = n - k;
+  const Part<T> first = a.at(0, 0, k, k), left = a.at(k, 0, rest, k), last = a.at(k, k, rest, rest);
+  DLT_TRY(factor_cholesky(first, spare, definite));
+  if (!*definite) return success;
+  // first y = left^H; then left = y^H and last -= left y, where y is negated.
+  const Part<T> y{spare, k, rest, rest};
+  copy(y, left.transposed());
+  conjugate_all(y);
+  DLT_TRY(substitute(first, y, false, false));
+  copy(left, y.transposed());
+  conjugate_all(left);
+  negate_all(left);
+  constexpr int64_t block = 128;
+  for (int64_t row = 0; row < rest; row += block) {
+    const int64_t rows = smaller(block, rest - row), columns = row + rows;
+    DLT_TRY(multiply(last.at(row, 0, rows, columns), left.at(row, 0, rows, k), y.at(0, 0, k, columns)));
+  }
+  return factor_cholesky(last, spare, definite);
+}
+
+template <class T>
+Status cholesky(int64_t n, const void* a, void* out, bool upper, bool* definite) {
+  Scratch<T> scratch;
+  if (!scratch.reserve(n * n + n * n / 2 + n * cholesky_leaf)) return no_temporary();
+  const Part<T> from{static_cast<T*>(const_cast<void*>(a)), n, n, n}, to{static_cast<T*>(out), n, n, n};
+  const Part<T> work = upper ? scratch.take(n, n) : to;
+  copy(work, upper ? from.transposed() : from);
+  if (upper) conjugate_all(work);
+  *definite = true;
+  DLT_TRY(factor_cholesky(work, scratch.next, definite));
+  for (int64_t i = 0; i < n; ++i) std::fill_n(work[i] + i + 1, n - i - 1, T{});
+  if (upper) {
+    copy(to, work.transposed());
+    conjugate_all(to);
+  }
+  return success;
+}
+
+// ---- QR
+
+// Vectors as rows of `v`: row c is column c of V with its zeros, and `h` is its conjugate (for real dtypes the same memory).
+template <class T>
+struct Reflections {
+  Part<T> v, h, t, product;
+  T* spare;  // m x qr_leaf elements
+};
+
+// Columns first ... first + n - 1 of a, of which the rows above `first` are finished; t is n x n.
+template <class T>
+Status factor_columns(Part<T> a, Reflections<T>& w, int64_t first, int64_t n, Part<T> t) {
+  const int64_t m = a.rows - first;
+  if (n <= qr_leaf) {
+    const Part<T> columns{w.spare, n, m, m}, below = a.at(first, first, m, n);
+    copy(columns, below.transposed());
+    loops<T>().qr(w.spare, m, m, n, t.data, t.row);
+    for (int64_t c = 0; c < n; ++c) {
+      T* const to = w.v[first + c];
+      std::fill_n(to, first + c, T{});
+      to[first + c] = one<T>();
+      std::copy_n(columns[c] + c + 1, m - c - 1, to + first + c + 1);
+      for (int64_t i = 0; i <= c; ++i) below[i][c] = columns[c][i];
+    }
+    if (!is_real<T>) {
+      const Part<T> h = w.h.at(first, 0, n, a.rows);
+      copy(h, w.v.at(first, 0, n, a.rows));
+      conjugate_all(h);
+    }
+    return success;
+  }
+  const int64_t k = half(n, qr_leaf), rest = n - k;
+  const Part<T> t1 = t.at(0, 0, k, k), t2 = t.at(k, k, rest, rest), corner = t.at(0, k, k, rest);
+  DLT_TRY(factor_columns(a, w, first, k, t1));
+  DLT_TRY(reflect(a.at(first, first + k, m, rest), w, first, k, t1, true));
+  DLT_TRY(factor_columns(a, w, first + k, rest, t2));
+  // corner = -t1 (V1^H V2) t2, all upper triangles being full squares.
+  const Part<T> h1 = w.h.at(first, first + k, k, m - k), v2 = w.v.at(first + k, first + k, rest, m - k);
+  const Part<T> product{w.product.data, k, rest, rest};
+  DLT_TRY(multiply(corner, h1, v2.transposed(), false));
+  DLT_TRY(multiply(product, t1, corner, false));
+  negate_all(product);
+  DLT_TRY(multiply(corner, product, t2, false));
+  for (int64_t i = k; i < n; ++i) std::fill_n(t[i], k, T{});
+  return success;
+}
+
+// x -= V T V^H x, or with T^H, for the k vectors from `first`; x begins at row `first`.
+template <class T>
+Status reflect(Part<T> x, Reflections<T>& w, int64_t first, int64_t k, Part<T> t, bool adjoint) {
+  if (x.columns == 0) return success;
+  const Part<T> h = w.h.at(first, first, k, x.rows), v = w.v.at(first, first, k, x.rows);
+  const Part<T> inner{w.product.data, k, x.columns, x.columns}, outer{inner.data + k * x.columns, k, x.columns, x.columns};
+  Part<T> factor{outer.data + k * x.columns, k, k, k};
+  copy(factor, adjoint ? t.transposed() : t);
+  if (adjoint) conjugate_all(factor);
+  negate_all(factor);
+  DLT_TRY(multiply(inner, h, x, false));
+  DLT_TRY(multiply(outer, factor, inner, false));
+  return multiply(x, v.transposed(), outer);
+}
+
+// The power of two by which elements are multiplied so that their squares neither overflow nor vanish; 1 for most matrices.
+template <class T>
+real_of<T> scale_of(const T* a, int64_t n) {
+  using F = real_of<T>;
+  const F* x = reinterpret_cast<const F*>(a);
+  F most = 0;
+  for (int64_t i = 0; i < n * (is_real<T> ? 1 : 2); ++i) most = std::max(most, F(fabs(x[i])));
+  constexpr F low = sizeof(F) == 4 ? F(0x1p-40) : F(0x1p-400), high = 1 / low;
+  if (!(most > 0) || (most > low && most < high) || most > std::numeric_limits<F>::max()) return 1;
+  int exponent;
+  (void)frexp(most, &exponent);
+  constexpr int limit = std::numeric_limits<F>::max_exponent - 2;
+  return F(ldexp(1, exponent < -limit ? limit : exponent > limit ? -limit : -exponent));
+}
+template <class T>
+void scale_all(T* a, int64_t n, real_of<T> by) {
+  if (by == 1) return;
+  auto* x = reinterpret_cast<real_of<T>*>(a);
+  for (int64_t i = 0; i < n * (is_real<T> ? 1 : 2); ++i) x[i] *= by;
+}
+
+template <class T>
+Status qr(int64_t m, int64_t n, int64_t columns, const void* from, void* q, void* r) {
+  const int64_t steps = smaller(m, n), widest = std::max(n, columns), blocks = ceil_divide(steps, qr_block);
+  Scratch<T> scratch;
+  if (!scratch.reserve(m * n + steps * m * (is_real<T> ? 1 : 2) + blocks * qr_block * qr_block + m * qr_leaf +
+                       2 * qr_block * widest + 2 * qr_block * qr_block))
+    return no_temporary();
+  const Part<T> a = scratch.take(m, n);
+  memcpy(a.data, from, size_t(m * n) * sizeof(T));
+  const real_of<T> scale = scale_of(a.data, m * n);
+  scale_all(a.data, m * n, scale);
+  const Part<T> v = scratch.take(steps, m), h = is_real<T> ? v : scratch.take(steps, m);
+  const Part<T> triangles = scratch.take(blocks * qr_block, qr_block), spare = scratch.take(qr_leaf, m);
+  Reflections<T> w{v, h, triangles, scratch.take(2, qr_block * (widest + qr_block)), spare.data};
+  const auto triangle = [&](int64_t first, int64_t k) { return triangles.at(first, 0, k, k); };
+  for (int64_t first = 0; first < steps; first += qr_block) {
+    const int64_t k = smaller(qr_block, steps - first);
+    DLT_TRY(factor_columns(a, w, first, k, triangle(first, k)));
+    DLT_TRY(reflect(a.at(first, first + k, m - first, n - first - k), w, first, k, triangle(first, k), true));
+  }
+  const Part<T> right{static_cast<T*>(r), columns, n, n}, left{static_cast<T*>(q), m, columns, columns};
+  for (int64_t i = 0; i < columns; ++i) {
+    std::fill_n(right[i], smaller(i, n), T{});
+    if (i < n) std::copy_n(a[i] + i, n - i, right[i] + i);
+  }
+  scale_all(right.data, columns * n, 1 / scale);
+  for (int64_t i = 0; i < m; ++i) {
+    std::fill_n(left[i], columns, T{});
+    if (i < columns) left[i][i] = one<T>();
+  }
+  for (int64_t first = (blocks - 1) * qr_block; first >= 0; first -= qr_block) {
+    const int64_t k = smaller(qr_block, steps - first);
+    DLT_TRY(reflect(left.at(first, first, m - first, columns - first), w, first, k, triangle(first, k), false));
+  }
+  return success;
+}
+
+template <class T>
+constexpr Factorization functions = {solve<T>, inverse<T>, pivots<T>, cholesky<T>, qr<T>};
+constexpr Factorization table[] = {functions<float>, functions<double>, functions<complex64>, functions<complex128>};
+
+}  // namespace
+
+const Factorization& factorization(int kind) noexcept { return table[kind]; }
+
+}  // namespace dlt

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// Eigenvalues and singular values by a LAPACK that set_lapack() found at run time. Nothing is linked.
+#pragma once
+#include <stdint.h>
+
+#include "native/status.h"
+
+namespace dlt::lapack {
+
+// One matrix each, of dtype number 0 to 3 of factored_types. `ok` is false where the iteration did not converge.
+Status eigh(int kind, int64_t n, const void* a, void* values, void* vectors, bool* ok) noexcept;
+Status svd(int kind, int64_t m, int64_t n, bool full, const void* a, void* u, void* values, void* vh, bool* ok) noexcept;
+Status eig(int kind, int64_t n, const void* a, void* values, void* vectors, bool* ok) noexcept;
+// Threads of one call, until the next. A call inside of our own threads takes one.
+void set_threads(int count) noexcept;
+
+}  // namespace dlt::lapack
