@@ -22,6 +22,7 @@ from ._core.types import (
     DeviceType,
     DType,
     Flags,
+    LinAlgError,
     as_device,
     as_dtype,
 )
@@ -95,6 +96,7 @@ conformance = _lazy_module("conformance")
 cuda = _lazy_module("cuda")
 debug = _lazy_module("debug")
 fft = _lazy_module("fft")
+linalg = _lazy_module("linalg")
 opaque = _lazy_module("opaque")
 random = _lazy_module("random")
 shared = _lazy_module("shared")
@@ -115,6 +117,7 @@ __all__ = [
     "DeviceError",
     "DeviceType",
     "Flags",
+    "LinAlgError",
     "Tensor",
     "adapt",
     "add_at",
@@ -174,6 +177,7 @@ __all__ = [
     "isin",
     "kron",
     "layout",
+    "linalg",
     "linspace",
     "load",
     "log_softmax",

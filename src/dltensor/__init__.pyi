@@ -5,14 +5,14 @@
 import builtins
 from typing import Final
 
-from . import checks, conformance, cuda, debug, fft, io, layout, opaque, random, shared
+from . import checks, conformance, cuda, debug, fft, io, layout, linalg, opaque, random, shared
 from ._core import types
 from ._core.convert import asarray, empty, from_dlpack, into, wrap
 from ._core.memory import empty_cache, set_cache_limit
 from ._core.tensor import Tensor
 from ._core.types import (
-    ConformanceWarning, DLPACK_VERSION, DTYPES, DType, DataTypeCode, Device, DeviceError, DeviceType, Flags, as_device,
-    as_dtype,
+    ConformanceWarning, DLPACK_VERSION, DTYPES, DType, DataTypeCode, Device, DeviceError, DeviceType, Flags,
+    LinAlgError, as_device, as_dtype,
 )
 from ._ops import array_api
 from ._ops.casting import astype, cast, clip, copy, fill, where

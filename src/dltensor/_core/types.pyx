@@ -52,6 +52,10 @@ class DeviceError(RuntimeError):
     """A device, its driver or its library is not available, or failed."""
 
 
+class LinAlgError(ValueError):
+    """A matrix is singular, not positive definite, or its eigenvalues or singular values were not found."""
+
+
 class ConformanceWarning(UserWarning):
     """A producer violates the DLPack standard in a way that could be corrected."""
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """NumPy's ufuncs and functions called with tensors: the corresponding operation, else NumPy on the same memory."""
 
+import functools
 import inspect
 
 import numpy
@@ -8,6 +9,7 @@ import numpy
 from .._core.convert import asarray
 from .._core.protocols import to_numpy
 from .._core.tensor import Tensor, set_ufuncs
+from .._core.types import LinAlgError
 from . import (
     closeness,
     contractions,
@@ -359,6 +361,50 @@ _FUNCTIONS = {
 }  # fmt: skip
 
 
+@functools.cache
+def _of_linalg():
+    """Functions of numpy.linalg with the corresponding function and the parameters that both have."""
+    from .. import linalg
+
+    def plain(name):
+        return lambda a: getattr(linalg, name)(_read(a))
+
+    def lower(name):
+        return lambda a, UPLO="L": getattr(linalg, name)(_read(a)) if UPLO in ("L", "l") else NotImplemented
+
+    def qr(a, mode="reduced"):
+        return linalg.qr(_read(a), mode=mode) if mode in ("reduced", "complete") else NotImplemented
+
+    def svd(a, full_matrices=True, compute_uv=True, hermitian=False):
+        if hermitian:
+            return NotImplemented
+        return linalg.svd(_read(a), full_matrices=full_matrices) if compute_uv else linalg.svdvals(_read(a))
+
+    found = {name: plain(name) for name in ("det", "eig", "eigvals", "inv", "pinv", "slogdet", "svdvals")}
+    found |= {name: lower(name) for name in ("eigh", "eigvalsh")}
+    found |= {
+        "cholesky": lambda a, /, *, upper=False: linalg.cholesky(_read(a), upper=upper),
+        "diagonal": lambda x, /, *, offset=0: linalg.diagonal(_read(x), offset=offset),
+        "matrix_norm": lambda x, /, *, keepdims=False, ord="fro": linalg.matrix_norm(
+            _read(x), keepdims=keepdims, ord=ord
+        ),
+        "matrix_power": lambda a, n: linalg.matrix_power(_read(a), n),
+        "matrix_rank": lambda A, *, rtol=None: linalg.matrix_rank(_read(A), rtol=rtol),
+        "norm": lambda x, ord=None, axis=None, keepdims=False: linalg.norm(_read(x), ord, axis, keepdims),
+        "qr": qr,
+        "solve": lambda a, b: linalg.solve(_read(a), _read(b)),
+        "svd": svd,
+        "trace": lambda x, /, *, offset=0, dtype=None: linalg.trace(_read(x), offset=offset, dtype=dtype),
+        "vector_norm": lambda x, /, *, axis=None, keepdims=False, ord=2: linalg.vector_norm(
+            _read(x), axis=axis, keepdims=keepdims, ord=ord
+        ),
+    }
+    return {
+        getattr(numpy.linalg, name): (function, inspect.signature(function))
+        for name, function in found.items() if hasattr(numpy.linalg, name)
+    }  # fmt: skip
+
+
 def call_function(func, types, args, kwargs):
     """Implement ``__array_function__``: our function if there is one, else NumPy's on arrays that share memory.
 
@@ -378,7 +424,8 @@ def call_function(func, types, args, kwargs):
         )
     if any(_has_its_own(kind, "__array_function__") for kind in types):
         return NotImplemented
-    function, signature = _FUNCTIONS.get(func, (None, None))
+    of_linalg = getattr(func, "__module__", None) == "numpy.linalg"
+    function, signature = (_of_linalg() if of_linalg else _FUNCTIONS).get(func, (None, None))
     if function is not None and _PLAIN.issuperset(types):
         kwargs = {name: value for name, value in kwargs.items() if name not in ("out", "dtype") or value is not None}
         try:
@@ -386,6 +433,8 @@ def call_function(func, types, args, kwargs):
             made = function(*args, **kwargs)
         except TypeError:
             made = NotImplemented
+        except LinAlgError as error:
+            raise numpy.linalg.LinAlgError(str(error)) from None  # what callers of NumPy catch
         if made is not NotImplemented:
             return made
     if not hasattr(func, "_implementation"):  # numpy.zeros(3, like=t) and its relatives

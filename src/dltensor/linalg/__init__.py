@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Linear algebra: the array API's extension linalg, on batches of matrices, by own code and a LAPACK for singular values."""
+
+from .._core.naming import set_module as _set_module
+from .._ops.contractions import tensordot, vecdot
+from .._ops.einsum import cross, outer
+from .._ops.manipulation import matrix_transpose
+from .._ops.matmul import matmul
+from ._factorizations import cholesky, det, eig, eigh, eigvals, eigvalsh, inv, qr, slogdet, solve, svd, svdvals
+from ._functions import (
+    backend,
+    diagonal,
+    matrix_norm,
+    matrix_power,
+    matrix_rank,
+    norm,
+    pinv,
+    trace,
+    vector_norm,
+)
+from ._results import EighResult, EigResult, QRResult, SlogdetResult, SVDResult
+
+__all__ = [
+    "EigResult",
+    "EighResult",
+    "QRResult",
+    "SVDResult",
+    "SlogdetResult",
+    "backend",
+    "cholesky",
+    "cross",
+    "det",
+    "diagonal",
+    "eig",
+    "eigh",
+    "eigvals",
+    "eigvalsh",
+    "inv",
+    "matmul",
+    "matrix_norm",
+    "matrix_power",
+    "matrix_rank",
+    "matrix_transpose",
+    "norm",
+    "outer",
+    "pinv",
+    "qr",
+    "slogdet",
+    "solve",
+    "svd",
+    "svdvals",
+    "tensordot",
+    "trace",
+    "vecdot",
+    "vector_norm",
+]
+_set_module(globals())

@@ -1,0 +1,985 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Factorizations of batches of matrices: arguments are checked and results made here; native/cpu/matrices.h computes."""
+from libc.stdint cimport int64_t, uint8_t
+from libc.stdlib cimport free, malloc
+
+from .._core.errors cimport check_status
+from .._core.native cimport (Status, find_type, is_contiguous, numel, type_float32,
+                             type_float64, type_table)
+from .._core.tensor cimport Tensor, new_empty
+from .._core.types cimport DLDataType, DLDevice, dtype_of, kDLCPU
+
+from .._core.convert import asarray
+from .._core.types import DTYPES, DeviceError, LinAlgError
+from .._core.views import on_host
+from .._ops.casting import copy
+from .._ops.creation import eye, ones, zeros
+from .._ops.manipulation import broadcast_shapes, broadcast_to
+from .._ops.promotion import result_type
+from ._results import EighResult, EigResult, QRResult, SlogdetResult, SVDResult
+
+cdef extern from "native/cpu/dtype.h" namespace "dlt" nogil:
+    int type_complex64, type_complex128
+
+cdef extern from "native/cpu/norms.h" namespace "dlt" nogil:
+    void norm_rows(int, int64_t, int64_t, const void*, void*)
+
+cdef extern from "native/cpu/matrices.h" namespace "dlt" nogil:
+    cppclass Batch:
+        int type
+        int64_t count
+        uint8_t* info
+    Status solve_batch "dlt::solve"(const Batch&, int64_t, int64_t, const void*, void*)
+    Status inverse_batch "dlt::inverse"(const Batch&, int64_t, const void*, void*)
+    Status determinant_batch "dlt::determinant"(const Batch&, int64_t, const void*, void*, void*)
+    Status cholesky_batch "dlt::cholesky"(const Batch&, int64_t, const void*, void*, bint)
+    Status qr_batch "dlt::qr"(const Batch&, int64_t, int64_t, int64_t, const void*, void*, void*)
+    Status eigh_batch "dlt::eigh"(const Batch&, int64_t, const void*, void*, void*)
+    Status svd_batch "dlt::svd"(const Batch&, int64_t, int64_t, bint, const void*, void*, void*, void*)
+    Status eig_batch "dlt::eig"(const Batch&, int64_t, const void*, void*, void*)
+    bint all_finite(int, int64_t, const void*)
+    bint set_lapack(const char*)
+
+cdef enum:
+    SMALL_SIDE = 8           # rows and columns that need no LAPACK
+    KEEP_GIL_ELEMENTS = 256  # fewer take less time than releasing the GIL is worth
+
+_NARROW = ("float16", "bfloat16")
+_PARTS = {"complex64": "float32", "complex128": "float64"}
+
+
+def load_lapack(str path):
+    """Load a LAPACK into the engine. Returns whether the library has all that is called."""
+    return set_lapack(path.encode())
+
+
+# -- operands and results ---------------------------------------------------------------------------------------------
+
+cdef inline bint _is_computed(DLDataType dtype) noexcept:
+    cdef int type = find_type(dtype)
+    return type == type_float32 or type == type_float64 or type == type_complex64 or type == type_complex128
+
+
+cdef Tensor _plain(Tensor t):
+    """A tensor with contiguous memory: `t` itself where it can be."""
+    if is_contiguous(t.impl.dl.ndim, t.impl.dl.shape, t.impl.dl.strides):
+        return t
+    return t.copy()
+
+
+cdef Tensor _host(object x, str func):
+    """A tensor of a float or complex dtype on the host."""
+    cdef Tensor t = <Tensor>x if type(x) is Tensor else asarray(x)
+    if not on_host(t):
+        raise DeviceError(f'{func}: computed on the host only, but x is on {t.device}; pass x.to("cpu")')
+    if not _is_computed(t.impl.dl.dtype) and t.dtype.name not in _NARROW:
+        raise TypeError(f"{func}: not defined for {t.dtype}; it takes floats and complex, so convert x with astype()")
+    return t
+
+
+cdef int _check_matrices(Tensor t, bint square, str func) except -1:
+    cdef int ndim = t.impl.dl.ndim
+    if ndim < 2:
+        raise ValueError(f"{func}: expected a matrix or a batch of matrices, got shape {t.shape}")
+    if square and t.impl.dl.shape[ndim - 1] != t.impl.dl.shape[ndim - 2]:
+        raise ValueError(f"{func}: expected square matrices, got shape {t.shape}")
+    return 0
+
+
+cdef tuple _read(object x, bint square, str func):
+    """Contiguous matrices of one of the four dtypes, and the 16-bit dtype that the result is rounded to, or None."""
+    cdef Tensor t
+    if (type(x) is Tensor and (<Tensor>x).impl.dl.device.device_type == kDLCPU and
+            _is_computed((<Tensor>x).impl.dl.dtype)):
+        t = <Tensor>x
+        dtype = None
+    else:
+        t = _host(x, func)
+        dtype = None
+        if not _is_computed(t.impl.dl.dtype):
+            dtype = t.dtype
+            t = t.astype(DTYPES["float32"])
+    _check_matrices(t, square, func)
+    return _plain(t), dtype
+
+
+cdef Tensor _made(Tensor like, int batch_dims, int dims, int64_t first, int64_t second, object dtype, str func):
+    """A new tensor of the batch's shape and further dimensions; `dtype` None for that of `like`."""
+    cdef int64_t shape[64]
+    cdef DLDevice device
+    cdef DLDataType element = like.impl.dl.dtype
+    cdef int i
+    for i in range(batch_dims):
+        shape[i] = like.impl.dl.shape[i]
+    shape[batch_dims], shape[batch_dims + (1 if dims > 1 else 0)] = first, second if dims > 1 else first
+    device.device_type, device.device_id = kDLCPU, 0
+    if dtype is not None:
+        element.code = 2 if dtype == "real" else 5
+        if dtype == "real" and like.impl.dl.dtype.code == 5:
+            element.bits = element.bits // 2
+        if dtype == "complex" and like.impl.dl.dtype.code == 2:
+            element.bits = element.bits * 2
+    return new_empty(batch_dims + dims, shape, element, device, func)
+
+
+cdef object _delivered(object made, object dtype, object out, str func):
+    """The result, rounded to a 16-bit dtype, and copied to `out`."""
+    if dtype is not None:
+        made = made.astype(_PARTS[made.dtype.name] if made.dtype.name in _PARTS and dtype.name not in _NARROW else dtype)
+    if out is None:
+        return made
+    target = asarray(out, copy=False)
+    if target.shape != made.shape:
+        raise ValueError(f"{func}: out has shape {target.shape}, the result has {made.shape}")
+    if target.dtype != made.dtype:
+        raise TypeError(f"{func}: out is {target.dtype}, the result is {made.dtype}")
+    if target.readonly:
+        raise ValueError(f"{func}: out is read-only; give a writable tensor")
+    copy(made, target)
+    return out
+
+
+def which(index, batch):
+    """How messages name a matrix of a batch."""
+    if not batch:
+        return "the matrix"
+    places = []
+    for size in reversed(batch):
+        places.append(index % size)
+        index //= size
+    return f"the matrix at {list(reversed(places))}"
+
+
+cdef class _Call:
+    """A call on a batch: its number of matrices, and what failed."""
+    cdef Batch batch
+    cdef uint8_t one
+    cdef Tensor x
+
+    def __cinit__(self, Tensor x):
+        cdef int64_t count = numel(x.impl.dl.ndim - 2, x.impl.dl.shape)
+        self.x = x
+        self.batch.type = find_type(x.impl.dl.dtype)
+        self.batch.count = count
+        self.one = 0
+        self.batch.info = &self.one if count <= 1 else <uint8_t*>malloc(count)
+        if self.batch.info == NULL:
+            raise MemoryError("linalg: no memory for a batch")
+
+    def __dealloc__(self):
+        if self.batch.info != &self.one:
+            free(self.batch.info)
+
+    cdef int64_t first_failed(self, int64_t start) noexcept:
+        cdef int64_t i
+        for i in range(start, self.batch.count):
+            if self.batch.info[i]:
+                return i
+        return -1
+
+    cdef int check(self, str func, str what) except -1:
+        cdef int64_t i = self.first_failed(0)
+        if i >= 0:
+            raise LinAlgError(f"{func}: {which(i, self.x.shape[:-2])} {what}")
+        return 0
+
+    cdef int check_singular(self, Tensor made, str func) except -1:
+        """Raise for the first singular matrix; those with NaN or infinity give NaN."""
+        cdef int64_t i = self.first_failed(0), n = self.x.impl.dl.shape[self.x.impl.dl.ndim - 1]
+        cdef int64_t width = type_table[self.batch.type].bytes
+        while i >= 0:
+            if all_finite(self.batch.type, n * n, <char*>self.x.impl.dl.data + i * n * n * width):
+                raise LinAlgError(f"{func}: {which(i, self.x.shape[:-2])} is singular")
+            made.reshape((self.batch.count, -1))[i] = float("nan")
+            i = self.first_failed(i + 1)
+        return 0
+
+    cdef int check_finite(self, str func) except -1:
+        cdef int64_t i, each
+        cdef const char* data = <const char*>self.x.impl.dl.data
+        cdef int ndim = self.x.impl.dl.ndim
+        each = self.x.impl.dl.shape[ndim - 1] * self.x.impl.dl.shape[ndim - 2]
+        if all_finite(self.batch.type, each * self.batch.count, data):
+            return 0
+        for i in range(self.batch.count):
+            if not all_finite(self.batch.type, each, data + i * each * type_table[self.batch.type].bytes):
+                raise LinAlgError(f"{func}: {which(i, self.x.shape[:-2])} has NaN or infinite elements")
+        return 0
+
+
+# -- LU ---------------------------------------------------------------------------------------------------------------
+
+def det(x, /, *, out=None):
+    """Compute the determinant of a square matrix.
+
+    Parameters
+    ----------
+    x : array_like
+        Of shape ``(..., n, n)`` and of a float or complex dtype. float16 and bfloat16 are computed in float32.
+    out : array_like, optional
+        Writable tensor of the shape and dtype of the result; overwritten and returned.
+
+    Returns
+    -------
+    Tensor
+        Of shape ``(...)`` and the dtype of `x`. 0 for a singular matrix, 1 for one of no elements.
+
+    Raises
+    ------
+    ValueError
+        `x` does not consist of square matrices, or `out` has another shape or is read-only.
+    TypeError
+        The dtype is neither float nor complex, or that of `out` is another one than the result's.
+    DeviceError
+        `x` is not on the host; the message names ``.to("cpu")``.
+
+    See Also
+    --------
+    slogdet : The logarithm, which neither overflows nor underflows.
+
+    Notes
+    -----
+    Array API 2025.12: ``linalg.det``. The factorization is LU with partial pivoting.
+
+    Examples
+    --------
+    >>> dl.linalg.det(dl.asarray([[1.0, 2.0], [3.0, 4.0]]))
+    Tensor(-2., shape=(), device=cpu, dtype=float32)
+    """
+    cdef Tensor a, made
+    cdef _Call call
+    cdef Status status
+    cdef int64_t n
+    a, dtype = _read(x, True, "det")
+    n = a.impl.dl.shape[a.impl.dl.ndim - 1]
+    if n == 0:
+        return _delivered(ones(a.shape[:-2], dtype=a.dtype), dtype, out, "det")
+    made = _made(a, a.impl.dl.ndim - 2, 0, 0, 0, None, "det")
+    call = _Call(a)
+    if n * n * call.batch.count < KEEP_GIL_ELEMENTS:
+        status = determinant_batch(call.batch, n, a.impl.dl.data, made.impl.dl.data, NULL)
+    else:
+        with nogil:
+            status = determinant_batch(call.batch, n, a.impl.dl.data, made.impl.dl.data, NULL)
+    check_status(status, "det")
+    return made if out is None and dtype is None else _delivered(made, dtype, out, "det")
+
+
+def slogdet(x, /):
+    """Compute the sign of the determinant and the logarithm of its absolute value.
+
+    Parameters
+    ----------
+    x : array_like
+        Of shape ``(..., n, n)`` and of a float or complex dtype. float16 and bfloat16 are computed in float32.
+
+    Returns
+    -------
+    SlogdetResult
+        `sign` of shape ``(...)`` and the dtype of `x`: a number of absolute value 1, or 0 for a singular matrix.
+        `logabsdet`, real: the natural logarithm, or minus infinity.
+
+    Raises
+    ------
+    ValueError
+        `x` does not consist of square matrices.
+    TypeError
+        The dtype is neither float nor complex.
+    DeviceError
+        `x` is not on the host; the message names ``.to("cpu")``.
+
+    See Also
+    --------
+    det : The determinant itself.
+
+    Notes
+    -----
+    Array API 2025.12: ``linalg.slogdet``.
+
+    Examples
+    --------
+    >>> dl.linalg.slogdet(dl.asarray([[0.0, 2.0], [2.0, 0.0]])).sign
+    Tensor(-1., shape=(), device=cpu, dtype=float32)
+    """
+    cdef Tensor a, sign, logarithm
+    cdef _Call call
+    cdef Status status
+    cdef int64_t n
+    a, dtype = _read(x, True, "slogdet")
+    n = a.impl.dl.shape[a.impl.dl.ndim - 1]
+    if n == 0:
+        real = _PARTS.get(a.dtype.name, a.dtype.name)
+        return SlogdetResult(_delivered(ones(a.shape[:-2], dtype=a.dtype), dtype, None, "slogdet"),
+                             _delivered(zeros(a.shape[:-2], dtype=real), dtype, None, "slogdet"))
+    sign = _made(a, a.impl.dl.ndim - 2, 0, 0, 0, None, "slogdet")
+    logarithm = _made(a, a.impl.dl.ndim - 2, 0, 0, 0, "real", "slogdet")
+    call = _Call(a)
+    with nogil:
+        status = determinant_batch(call.batch, n, a.impl.dl.data, sign.impl.dl.data, logarithm.impl.dl.data)
+    check_status(status, "slogdet")
+    return SlogdetResult(_delivered(sign, dtype, None, "slogdet"), _delivered(logarithm, dtype, None, "slogdet"))
+
+
+def inv(x, /, *, out=None):
+    """Compute the inverse of a square matrix.
+
+    Parameters
+    ----------
+    x : array_like
+        Of shape ``(..., n, n)`` and of a float or complex dtype. float16 and bfloat16 are computed in float32.
+    out : array_like, optional
+        Writable tensor of the shape and dtype of the result; overwritten and returned.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and dtype of `x`. A matrix with NaN gives NaN.
+
+    Raises
+    ------
+    LinAlgError
+        A matrix is singular; the message names which of the batch.
+    ValueError
+        `x` does not consist of square matrices, or `out` has another shape or is read-only.
+    TypeError
+        The dtype is neither float nor complex, or that of `out` is another one than the result's.
+    DeviceError
+        `x` is not on the host; the message names ``.to("cpu")``.
+
+    See Also
+    --------
+    solve : Solve systems of equations, which takes less work and is more accurate.
+    pinv : The inverse of any matrix.
+
+    Notes
+    -----
+    Array API 2025.12: ``linalg.inv``. The factorization is LU with partial pivoting.
+
+    Examples
+    --------
+    >>> dl.linalg.inv(dl.asarray([[2.0, 0.0], [0.0, 4.0]]))
+    Tensor([[0.5 , 0.  ],
+            [0.  , 0.25]], shape=(2, 2), device=cpu, dtype=float32)
+    """
+    cdef Tensor a, made
+    cdef _Call call
+    cdef Status status
+    cdef int64_t n
+    a, dtype = _read(x, True, "inv")
+    n = a.impl.dl.shape[a.impl.dl.ndim - 1]
+    made = _made(a, a.impl.dl.ndim - 2, 2, n, n, None, "inv")
+    call = _Call(a)
+    if n > 0:
+        with nogil:
+            status = inverse_batch(call.batch, n, a.impl.dl.data, made.impl.dl.data)
+        check_status(status, "inv")
+        call.check_singular(made, "inv")
+    return made if out is None and dtype is None else _delivered(made, dtype, out, "inv")
+
+
+def solve(x1, x2, /, *, out=None):
+    """Solve systems of linear equations: the x with ``x1 @ x = x2``.
+
+    Parameters
+    ----------
+    x1 : array_like
+        Of shape ``(..., n, n)`` and of a float or complex dtype. float16 and bfloat16 are computed in float32.
+    x2 : array_like
+        Of shape ``(n,)``, one vector for all matrices, or ``(..., n, k)``. The dtypes are promoted, and the dimensions
+        of the batches broadcast.
+    out : array_like, optional
+        Writable tensor of the shape and dtype of the result; overwritten and returned.
+
+    Returns
+    -------
+    Tensor
+        Of shape ``(..., n)`` for one vector, else ``(..., n, k)``. A matrix with NaN gives NaN.
+
+    Raises
+    ------
+    LinAlgError
+        A matrix is singular; the message names which of the batch.
+    ValueError
+        Shapes do not fit; the message names both. `out` has another shape or is read-only.
+    TypeError
+        A dtype is neither float nor complex, or that of `out` is another one than the result's.
+    DeviceError
+        An operand is not on the host; the message names ``.to("cpu")``.
+
+    See Also
+    --------
+    inv : The inverse.
+
+    Notes
+    -----
+    Array API 2025.12: ``linalg.solve``. The factorization is LU with partial pivoting.
+
+    Examples
+    --------
+    >>> dl.linalg.solve(dl.asarray([[2.0, 0.0], [0.0, 4.0]]), dl.asarray([1.0, 2.0]))
+    Tensor([0.5, 0.5], shape=(2,), device=cpu, dtype=float32)
+    """
+    cdef Tensor a, b
+    cdef _Call call
+    cdef Status status
+    cdef int64_t n, k
+    left, right = _host(x1, "solve"), _host(x2, "solve")
+    _check_matrices(left, True, "solve")
+    n = left.shape[-1]
+    vector = right.ndim == 1
+    if right.ndim == 0 or right.shape[0 if vector else -2] != n:
+        raise ValueError(f"solve: x1 has shape {left.shape}, x2 has shape {right.shape}; expected x2 of {n} rows")
+    dtype = result_type(left, right)
+    wide = DTYPES["float32"] if dtype.name in _NARROW else dtype
+    narrow = dtype if wide is not dtype else None
+    if vector:
+        right = right[:, None]
+    k = right.shape[-1]
+    batch = left.shape[:-2]
+    if right.shape[:-2] != batch:
+        try:
+            batch = broadcast_shapes(left.shape[:-2], right.shape[:-2])
+        except ValueError:
+            raise ValueError(f"solve: the batches of x1, shape {left.shape}, and of x2, shape {right.shape}, do not "
+                             f"broadcast") from None
+    left = left if left.dtype == wide else left.astype(wide)
+    a = _plain(left if left.shape[:-2] == batch else broadcast_to(left, (*batch, n, n)))
+    if right.dtype == wide and right.shape[:-2] == batch:
+        b = right.copy()
+    else:
+        b = broadcast_to(right.astype(wide), (*batch, n, k)).copy()
+    call = _Call(a)
+    if b.size:
+        with nogil:
+            status = solve_batch(call.batch, n, k, a.impl.dl.data, b.impl.dl.data)
+        check_status(status, "solve")
+        call.check_singular(b, "solve")
+    made = b.reshape((*batch, n)) if vector else b
+    return made if out is None and narrow is None else _delivered(made, narrow, out, "solve")
+
+
+def cholesky(x, /, *, upper=False, out=None):
+    """Compute the Cholesky factor of a symmetric or Hermitian positive definite matrix.
+
+    Parameters
+    ----------
+    x : array_like
+        Of shape ``(..., n, n)`` and of a float or complex dtype. Only the triangle of the result is read. float16 and
+        bfloat16 are computed in float32.
+    upper : bool, default False
+        Whether the result is the upper triangle u with ``x = u^H @ u``, and not the lower l with ``x = l @ l^H``.
+    out : array_like, optional
+        Writable tensor of the shape and dtype of the result; overwritten and returned.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and dtype of `x`; elements of the other triangle are 0.
+
+    Raises
+    ------
+    LinAlgError
+        A matrix is not positive definite; the message names which of the batch.
+    ValueError
+        `x` does not consist of square matrices, or `out` has another shape or is read-only.
+    TypeError
+        The dtype is neither float nor complex, or that of `out` is another one than the result's.
+    DeviceError
+        `x` is not on the host; the message names ``.to("cpu")``.
+
+    See Also
+    --------
+    qr : Factor any matrix.
+
+    Notes
+    -----
+    Array API 2025.12: ``linalg.cholesky``.
+
+    Examples
+    --------
+    >>> dl.linalg.cholesky(dl.asarray([[4.0, 2.0], [2.0, 2.0]]))
+    Tensor([[2., 0.],
+            [1., 1.]], shape=(2, 2), device=cpu, dtype=float32)
+    """
+    cdef Tensor a, made
+    cdef _Call call
+    cdef Status status
+    cdef int64_t n
+    cdef bint high = bool(upper)
+    a, dtype = _read(x, True, "cholesky")
+    n = a.impl.dl.shape[a.impl.dl.ndim - 1]
+    made = _made(a, a.impl.dl.ndim - 2, 2, n, n, None, "cholesky")
+    call = _Call(a)
+    if n > 0:
+        with nogil:
+            status = cholesky_batch(call.batch, n, a.impl.dl.data, made.impl.dl.data, high)
+        check_status(status, "cholesky")
+        call.check("cholesky", "is not positive definite")
+    return made if out is None and dtype is None else _delivered(made, dtype, out, "cholesky")
+
+
+# -- QR ---------------------------------------------------------------------------------------------------------------
+
+def qr(x, /, *, mode="reduced"):
+    """Compute the QR factorization: ``x = Q @ R`` with orthonormal columns in Q, and R an upper triangle.
+
+    Parameters
+    ----------
+    x : array_like
+        Of shape ``(..., m, n)`` and of a float or complex dtype. float16 and bfloat16 are computed in float32.
+    mode : {"reduced", "complete"}, default "reduced"
+        Whether Q has ``min(m, n)`` columns or m.
+
+    Returns
+    -------
+    QRResult
+        `Q` of shape ``(..., m, k)`` and `R` of shape ``(..., k, n)``. The diagonal of R is real.
+
+    Raises
+    ------
+    ValueError
+        `x` has fewer than two dimensions, or `mode` is unknown.
+    TypeError
+        The dtype is neither float nor complex.
+    DeviceError
+        `x` is not on the host; the message names ``.to("cpu")``.
+
+    See Also
+    --------
+    svd : Singular values and vectors.
+
+    Notes
+    -----
+    Array API 2025.12: ``linalg.qr``. The algorithm is Householder's.
+
+    Examples
+    --------
+    >>> dl.linalg.qr(dl.asarray([[3.0], [4.0]])).R
+    Tensor([[-5.]], shape=(1, 1), device=cpu, dtype=float32)
+    """
+    cdef Tensor a, q, r
+    cdef _Call call
+    cdef Status status
+    cdef int64_t m, n, k
+    if mode not in ("reduced", "complete"):
+        raise ValueError(f"qr: mode must be reduced or complete, got {mode!r}")
+    a, dtype = _read(x, False, "qr")
+    m, n = a.impl.dl.shape[a.impl.dl.ndim - 2], a.impl.dl.shape[a.impl.dl.ndim - 1]
+    k = m if mode == "complete" else min(m, n)
+    q = _made(a, a.impl.dl.ndim - 2, 2, m, k, None, "qr")
+    r = _made(a, a.impl.dl.ndim - 2, 2, k, n, None, "qr")
+    call = _Call(a)
+    if m > 0:
+        with nogil:
+            status = qr_batch(call.batch, m, n, k, a.impl.dl.data, q.impl.dl.data, r.impl.dl.data)
+        check_status(status, "qr")
+    return QRResult(_delivered(q, dtype, None, "qr"), _delivered(r, dtype, None, "qr"))
+
+
+# -- eigenvalues and singular values ----------------------------------------------------------------------------------
+
+cdef bint _uses_numpy(str func) except -1:
+    """Whether NumPy computes what is too large for our own code; else a LAPACK is loaded."""
+    from ._backends import find
+
+    return find(func) == "numpy"
+
+
+cdef int _by_numpy(_Call call, str func, dict options, list results, str what) except -1:
+    """Matrix by matrix into the first dimension of each of `results`."""
+    from ._backends import by_numpy
+
+    flat = call.x.reshape((call.batch.count, *call.x.shape[-2:]))
+    into = [t.reshape((call.batch.count, *t.shape[call.x.ndim - 2:])) for t in results]
+    for i in range(call.batch.count):
+        made = by_numpy(func, flat[i].numpy(), **options)
+        if made is None:
+            raise LinAlgError(f"{func}: {which(i, call.x.shape[:-2])} {what}")
+        for to, array in zip(into, made, strict=True):
+            to[i] = asarray(array).astype(to.dtype)
+    return 0
+
+
+cdef tuple _eigh(object x, bint vectors, str func):
+    cdef Tensor a, values, columns = None
+    cdef _Call call
+    cdef Status status
+    cdef int64_t n
+    cdef void* to = NULL
+    a, dtype = _read(x, True, func)
+    n = a.impl.dl.shape[a.impl.dl.ndim - 1]
+    values = _made(a, a.impl.dl.ndim - 2, 1, n, 0, "real", func)
+    if vectors:
+        columns = _made(a, a.impl.dl.ndim - 2, 2, n, n, None, func)
+        to = columns.impl.dl.data
+    call = _Call(a)
+    if n > 0 and call.batch.count > 0:
+        call.check_finite(func)
+        if n > SMALL_SIDE and _uses_numpy(func):
+            _by_numpy(call, func, {}, [values, columns] if vectors else [values], "has eigenvalues that did not converge")
+        else:
+            with nogil:
+                status = eigh_batch(call.batch, n, a.impl.dl.data, values.impl.dl.data, to)
+            check_status(status, func)
+            call.check(func, "has eigenvalues that did not converge")
+    if dtype is None:
+        return values, columns
+    return values.astype(dtype), columns.astype(dtype) if vectors else None
+
+
+def eigh(x, /):
+    """Compute eigenvalues and eigenvectors of a symmetric or Hermitian matrix.
+
+    Parameters
+    ----------
+    x : array_like
+        Of shape ``(..., n, n)`` and of a float or complex dtype. Only the lower triangle is read. float16 and bfloat16
+        are computed in float32.
+
+    Returns
+    -------
+    EighResult
+        `eigenvalues` of shape ``(..., n)``, real and ascending; `eigenvectors` of shape ``(..., n, n)``, orthonormal
+        columns.
+
+    Raises
+    ------
+    LinAlgError
+        A matrix has NaN or infinite elements, or the iteration did not converge; the message names which of the batch.
+    ValueError
+        `x` does not consist of square matrices.
+    TypeError
+        The dtype is neither float nor complex.
+    DeviceError
+        `x` is not on the host; the message names ``.to("cpu")``.
+    ImportError
+        A matrix is larger than 8 x 8, and no library is installed; the extra ``linalg`` brings one.
+
+    See Also
+    --------
+    eigvalsh : The eigenvalues alone.
+    eig : Eigenvalues of any square matrix.
+
+    Notes
+    -----
+    Array API 2025.12: ``linalg.eigh``. Up to 8 x 8 the algorithm is Jacobi's, with the same bits on every processor;
+    `backend` computes for larger matrices.
+
+    Examples
+    --------
+    >>> dl.linalg.eigh(dl.asarray([[2.0, 0.0], [0.0, 1.0]])).eigenvalues
+    Tensor([1., 2.], shape=(2,), device=cpu, dtype=float32)
+    """
+    return EighResult(*_eigh(x, True, "eigh"))
+
+
+def eigvalsh(x, /, *, out=None):
+    """Compute the eigenvalues of a symmetric or Hermitian matrix.
+
+    Parameters
+    ----------
+    x : array_like
+        Of shape ``(..., n, n)`` and of a float or complex dtype. Only the lower triangle is read. float16 and bfloat16
+        are computed in float32.
+    out : array_like, optional
+        Writable tensor of the shape and dtype of the result; overwritten and returned.
+
+    Returns
+    -------
+    Tensor
+        Of shape ``(..., n)``, real and ascending.
+
+    Raises
+    ------
+    LinAlgError
+        A matrix has NaN or infinite elements, or the iteration did not converge; the message names which of the batch.
+    ValueError
+        `x` does not consist of square matrices, or `out` has another shape or is read-only.
+    TypeError
+        The dtype is neither float nor complex, or that of `out` is another one than the result's.
+    DeviceError
+        `x` is not on the host; the message names ``.to("cpu")``.
+    ImportError
+        A matrix is larger than 8 x 8, and no library is installed; the extra ``linalg`` brings one.
+
+    See Also
+    --------
+    eigh : Eigenvectors too.
+
+    Notes
+    -----
+    Array API 2025.12: ``linalg.eigvalsh``.
+
+    Examples
+    --------
+    >>> dl.linalg.eigvalsh(dl.asarray([[0.0, 1.0], [1.0, 0.0]]))
+    Tensor([-1.,  1.], shape=(2,), device=cpu, dtype=float32)
+    """
+    return _delivered(_eigh(x, False, "eigvalsh")[0], None, out, "eigvalsh")
+
+
+cdef tuple _eig(object x, bint vectors, str func):
+    cdef Tensor a, values, columns = None
+    cdef _Call call
+    cdef Status status
+    cdef int64_t n
+    cdef void* to = NULL
+    a, dtype = _read(x, True, func)
+    n = a.impl.dl.shape[a.impl.dl.ndim - 1]
+    values = _made(a, a.impl.dl.ndim - 2, 1, n, 0, "complex", func)
+    if vectors:
+        columns = _made(a, a.impl.dl.ndim - 2, 2, n, n, "complex", func)
+        to = columns.impl.dl.data
+    call = _Call(a)
+    if n > 0 and call.batch.count > 0:
+        call.check_finite(func)
+        if _uses_numpy(func):
+            _by_numpy(call, func, {}, [values, columns] if vectors else [values], "has eigenvalues that did not converge")
+        else:
+            with nogil:
+                status = eig_batch(call.batch, n, a.impl.dl.data, values.impl.dl.data, to)
+            check_status(status, func)
+            call.check(func, "has eigenvalues that did not converge")
+    return values, columns
+
+
+def eig(x, /):
+    """Compute eigenvalues and eigenvectors of a square matrix.
+
+    Parameters
+    ----------
+    x : array_like
+        Of shape ``(..., n, n)`` and of a float or complex dtype. float16 and bfloat16 are computed in float32.
+
+    Returns
+    -------
+    EigResult
+        `eigenvalues` of shape ``(..., n)``, complex and in no order; `eigenvectors` of shape ``(..., n, n)``, columns of
+        norm 1. complex64 for dtypes of up to 32 bits and complex64, else complex128.
+
+    Raises
+    ------
+    LinAlgError
+        A matrix has NaN or infinite elements, or the iteration did not converge; the message names which of the batch.
+    ValueError
+        `x` does not consist of square matrices.
+    TypeError
+        The dtype is neither float nor complex.
+    DeviceError
+        `x` is not on the host; the message names ``.to("cpu")``.
+    ImportError
+        No library is installed; the extra ``linalg`` brings one.
+
+    See Also
+    --------
+    eigvals : The eigenvalues alone.
+    eigh : Eigenvalues of symmetric and Hermitian matrices.
+
+    Notes
+    -----
+    Array API 2025.12: ``linalg.eig``. `backend` computes.
+
+    Examples
+    --------
+    >>> dl.linalg.eig(dl.asarray([[2.0, 0.0], [0.0, 1.0]])).eigenvalues
+    Tensor([2.+0.j, 1.+0.j], shape=(2,), device=cpu, dtype=complex64)
+    """
+    return EigResult(*_eig(x, True, "eig"))
+
+
+def eigvals(x, /, *, out=None):
+    """Compute the eigenvalues of a square matrix.
+
+    Parameters
+    ----------
+    x : array_like
+        Of shape ``(..., n, n)`` and of a float or complex dtype. float16 and bfloat16 are computed in float32.
+    out : array_like, optional
+        Writable tensor of the shape and dtype of the result; overwritten and returned.
+
+    Returns
+    -------
+    Tensor
+        Of shape ``(..., n)`` and a complex dtype, in no order.
+
+    Raises
+    ------
+    LinAlgError
+        A matrix has NaN or infinite elements, or the iteration did not converge; the message names which of the batch.
+    ValueError
+        `x` does not consist of square matrices, or `out` has another shape or is read-only.
+    TypeError
+        The dtype is neither float nor complex, or that of `out` is another one than the result's.
+    DeviceError
+        `x` is not on the host; the message names ``.to("cpu")``.
+    ImportError
+        No library is installed; the extra ``linalg`` brings one.
+
+    See Also
+    --------
+    eig : Eigenvectors too.
+
+    Notes
+    -----
+    Array API 2025.12: ``linalg.eigvals``.
+
+    Examples
+    --------
+    >>> dl.linalg.eigvals(dl.asarray([[0.0, 2.0], [-2.0, 0.0]]))
+    Tensor([0.+2.j, 0.-2.j], shape=(2,), device=cpu, dtype=complex64)
+    """
+    return _delivered(_eig(x, False, "eigvals")[0], None, out, "eigvals")
+
+
+cdef tuple _svd(object x, bint vectors, bint full, bint finite, str func):
+    """U, S and Vh, or None, S and None. Without `finite`, NaN and infinity are not looked for."""
+    cdef Tensor a, values, left = None, right = None
+    cdef _Call call
+    cdef Status status
+    cdef int64_t m, n, k
+    cdef int dims
+    cdef void* u = NULL
+    cdef void* vh = NULL
+    a, dtype = _read(x, False, func)
+    dims = a.impl.dl.ndim - 2
+    m, n = a.impl.dl.shape[dims], a.impl.dl.shape[dims + 1]
+    k = min(m, n)
+    values = _made(a, dims, 1, k, 0, "real", func)
+    if vectors:
+        left = _made(a, dims, 2, m, m if full else k, None, func)
+        right = _made(a, dims, 2, n if full else k, n, None, func)
+        u, vh = left.impl.dl.data, right.impl.dl.data
+    call = _Call(a)
+    if k == 0:
+        for t in (left, right):
+            if t is not None and t.size:
+                t[...] = eye(t.shape[-2], dtype=t.dtype)
+    elif call.batch.count > 0:
+        if finite:
+            call.check_finite(func)
+        if max(m, n) > SMALL_SIDE and _uses_numpy(func):
+            _by_numpy(call, func, {"full_matrices": full} if vectors else {},
+                      [left, values, right] if vectors else [values], "has singular values that did not converge")
+        else:
+            with nogil:
+                status = svd_batch(call.batch, m, n, full, a.impl.dl.data, u, values.impl.dl.data, vh)
+            check_status(status, func)
+            call.check(func, "has singular values that did not converge")
+    if dtype is None:
+        return left, values, right
+    return tuple([None if t is None else t.astype(dtype) for t in (left, values, right)])
+
+
+def svd(x, /, *, full_matrices=True):
+    """Compute the singular value decomposition: ``x = U @ diag(S) @ Vh``.
+
+    Parameters
+    ----------
+    x : array_like
+        Of shape ``(..., m, n)`` and of a float or complex dtype. float16 and bfloat16 are computed in float32.
+    full_matrices : bool, default True
+        Whether U has m columns and Vh n rows, and not k = min(m, n) both.
+
+    Returns
+    -------
+    SVDResult
+        `U` of shape ``(..., m, m)`` or ``(..., m, k)``; `S` of shape ``(..., k)``, real, descending and not negative;
+        `Vh` of shape ``(..., n, n)`` or ``(..., k, n)``.
+
+    Raises
+    ------
+    LinAlgError
+        A matrix has NaN or infinite elements, or the iteration did not converge; the message names which of the batch.
+    ValueError
+        `x` has fewer than two dimensions.
+    TypeError
+        The dtype is neither float nor complex.
+    DeviceError
+        `x` is not on the host; the message names ``.to("cpu")``.
+    ImportError
+        A matrix is larger than 8 x 8, and no library is installed; the extra ``linalg`` brings one.
+
+    See Also
+    --------
+    svdvals : The singular values alone.
+
+    Notes
+    -----
+    Array API 2025.12: ``linalg.svd``. Up to 8 x 8 the algorithm is the one-sided one of Jacobi, with the same bits on
+    every processor; `backend` computes for larger matrices.
+
+    Examples
+    --------
+    >>> dl.linalg.svd(dl.asarray([[0.0, 2.0], [1.0, 0.0]])).S
+    Tensor([2., 1.], shape=(2,), device=cpu, dtype=float32)
+    """
+    return SVDResult(*_svd(x, True, bool(full_matrices), True, "svd"))
+
+
+def svdvals(x, /, *, out=None):
+    """Compute the singular values of a matrix.
+
+    Parameters
+    ----------
+    x : array_like
+        Of shape ``(..., m, n)`` and of a float or complex dtype. float16 and bfloat16 are computed in float32.
+    out : array_like, optional
+        Writable tensor of the shape and dtype of the result; overwritten and returned.
+
+    Returns
+    -------
+    Tensor
+        Of shape ``(..., min(m, n))``, real, descending and not negative.
+
+    Raises
+    ------
+    LinAlgError
+        A matrix has NaN or infinite elements, or the iteration did not converge; the message names which of the batch.
+    ValueError
+        `x` has fewer than two dimensions, or `out` has another shape or is read-only.
+    TypeError
+        The dtype is neither float nor complex, or that of `out` is another one than the result's.
+    DeviceError
+        `x` is not on the host; the message names ``.to("cpu")``.
+    ImportError
+        A matrix is larger than 8 x 8, and no library is installed; the extra ``linalg`` brings one.
+
+    See Also
+    --------
+    svd : Singular vectors too.
+
+    Notes
+    -----
+    Array API 2025.12: ``linalg.svdvals``.
+
+    Examples
+    --------
+    >>> dl.linalg.svdvals(dl.asarray([[3.0, 4.0]]))
+    Tensor([5.], shape=(1,), device=cpu, dtype=float32)
+    """
+    return _delivered(_svd(x, False, False, True, "svdvals")[1], None, out, "svdvals")
+
+
+# -- norms ------------------------------------------------------------------------------------------------------------
+
+def euclidean(x, int kept=0):
+    """Return Euclidean norms over all but the first `kept` dimensions of a contiguous tensor of the four dtypes.
+
+    None where `x` is something else: what takes longer is left to the caller.
+    """
+    cdef Tensor t, made
+    cdef int64_t rows, n
+    if type(x) is not Tensor:
+        return None
+    t = <Tensor>x
+    if (t.impl.dl.device.device_type != kDLCPU or not _is_computed(t.impl.dl.dtype) or
+            not is_contiguous(t.impl.dl.ndim, t.impl.dl.shape, t.impl.dl.strides)):
+        return None
+    rows, n = numel(kept, t.impl.dl.shape), numel(t.impl.dl.ndim - kept, t.impl.dl.shape + kept)
+    made = _made(t, kept, 0, 0, 0, "real", "vector_norm")
+    if rows * n < KEEP_GIL_ELEMENTS * 16:
+        norm_rows(find_type(t.impl.dl.dtype), rows, n, t.impl.dl.data, made.impl.dl.data)
+    else:
+        with nogil:
+            norm_rows(find_type(t.impl.dl.dtype), rows, n, t.impl.dl.data, made.impl.dl.data)
+    return made

@@ -1,0 +1,563 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The functions of ``dl.linalg`` over factorizations and reductions: norms, ranks, powers, pseudo-inverses, diagonals."""
+
+from .._core.convert import asarray
+from .._core.types import DTYPES, DeviceError
+from .._core.views import as_strided, on_host
+from .._ops import elementwise as ops
+from .._ops.casting import where
+from .._ops.creation import eye
+from .._ops.dtypes import finfo, isdtype
+from .._ops.manipulation import _axes, broadcast_to, matrix_transpose, permute_dims, reshape
+from .._ops.matmul import matmul
+from .._ops.reductions import all as all_of
+from .._ops.reductions import count_nonzero, max, min, sum
+from ._backends import find
+from ._factorizations import euclidean, inv, svd, svdvals
+
+_FLOAT32 = DTYPES["float32"]
+_NARROW = ("float16", "bfloat16")
+_INF = float("inf")
+
+
+def backend():
+    """Return the name of the library that computes eigenvalues and singular values of matrices beyond 8 x 8.
+
+    It is the first that is installed of scipy-openblas32 and NumPy, or the one that the environment variable
+    ``DLTENSOR_LAPACK`` names. It is chosen when it is first needed. All other functions need none.
+
+    Returns
+    -------
+    str
+        "scipy-openblas32" or "numpy".
+
+    Raises
+    ------
+    ImportError
+        No library, or not the selected one, is installed; the extra ``linalg`` brings scipy-openblas32.
+    ValueError
+        ``DLTENSOR_LAPACK`` names something else.
+
+    Examples
+    --------
+    >>> dl.linalg.backend() in ("scipy-openblas32", "numpy")
+    True
+    """
+    return find("backend")
+
+
+def _operand(x, func):
+    """A host tensor of a float or complex dtype, of 16-bit floats as float32, and the dtype of the result."""
+    x = asarray(x)
+    if not on_host(x):
+        raise DeviceError(f'{func}: computed on the host only, but x is on {x.device}; pass x.to("cpu")')
+    dtype = x.dtype
+    if not isdtype(dtype, ("real floating", "complex floating")) and dtype.name not in _NARROW:
+        raise TypeError(f"{func}: not defined for {dtype}; it takes floats and complex, so convert x with astype()")
+    return (x.astype(_FLOAT32) if dtype.name in _NARROW else x), dtype
+
+
+def _matrices(x, func):
+    if x.ndim < 2:
+        raise ValueError(f"{func}: expected a matrix or a batch of matrices, got shape {x.shape}")
+
+
+def _rounded(made, dtype):
+    """The result in the 16-bit dtype of the operand."""
+    return made.astype(dtype) if dtype.name in _NARROW else made
+
+
+def diagonal(x, /, *, offset=0):
+    """Return the diagonal of a matrix, as a view.
+
+    Parameters
+    ----------
+    x : array_like
+        Of shape ``(..., m, n)`` and of any dtype, on any device.
+    offset : int, default 0
+        Which diagonal: above the main one if positive, below it if negative.
+
+    Returns
+    -------
+    Tensor
+        Of shape ``(..., k)``, sharing the memory of `x`; k is 0 for an offset outside of the matrix.
+
+    Raises
+    ------
+    ValueError
+        `x` has fewer than two dimensions.
+    TypeError
+        `offset` is not an integer.
+
+    See Also
+    --------
+    trace : The sum of a diagonal.
+
+    Notes
+    -----
+    Array API 2025.12: ``linalg.diagonal``.
+
+    Examples
+    --------
+    >>> dl.linalg.diagonal(dl.asarray([[1, 2], [3, 4]]))
+    Tensor([1, 4], shape=(2,), device=cpu, dtype=int64)
+    """
+    x = asarray(x)
+    _matrices(x, "diagonal")
+    try:
+        offset = offset.__index__()
+    except AttributeError:
+        raise TypeError(f"diagonal: offset must be an integer, got {offset!r}") from None
+    rows, columns = x.shape[-2:]
+    x = x[..., -offset:, :] if -rows < offset < 0 else x[..., offset:] if 0 < offset < columns else x
+    outside = offset <= -rows or offset >= columns
+    count = 0 if offset and outside else sorted(x.shape[-2:])[0]
+    return as_strided(
+        x,
+        (*x.shape[:-2], count),
+        (*x.strides[:-2], x.strides[-2] + x.strides[-1]),
+        readonly=x.readonly,
+        func="diagonal",
+    )
+
+
+def trace(x, /, *, offset=0, dtype=None):
+    """Sum the diagonal of a matrix. Sums of floats are exact and rounded once.
+
+    Parameters
+    ----------
+    x : array_like
+        Of shape ``(..., m, n)`` and of a numeric dtype.
+    offset : int, default 0
+        Which diagonal: above the main one if positive, below it if negative.
+    dtype : dtype_like, optional
+        Of the result. By default int64 or uint64 for integers, else that of `x`.
+
+    Returns
+    -------
+    Tensor
+        Of shape ``(...)``.
+
+    Raises
+    ------
+    ValueError
+        `x` has fewer than two dimensions.
+    TypeError
+        `offset` is not an integer, or the dtype has no sum.
+    DeviceError
+        `x` is not on the host; the message names ``.to("cpu")``.
+
+    See Also
+    --------
+    diagonal : The elements themselves.
+
+    Notes
+    -----
+    Array API 2025.12: ``linalg.trace``.
+
+    Examples
+    --------
+    >>> dl.linalg.trace(dl.asarray([[1, 2], [3, 4]]))
+    Tensor(5, shape=(), device=cpu, dtype=int64)
+    """
+    x = asarray(x)
+    _matrices(x, "trace")
+    if not on_host(x):
+        raise DeviceError(f'trace: computed on the host only, but x is on {x.device}; pass x.to("cpu")')
+    return sum(diagonal(x, offset=offset), axis=-1, **({} if dtype is None else {"dtype": dtype}))
+
+
+def _power_norm(x, axes, keepdims, ord):
+    """Norms by powers of absolute values, divided by the largest so that powers do not overflow."""
+    size = ops.abs(x)
+    largest = max(size, axis=axes, keepdims=True, initial=0.0)
+    by = where(ops.logical_and(ops.isfinite(largest), ops.greater(largest, 0.0)), largest, 1.0)
+    total = sum(ops.pow(ops.divide(size, by), float(ord)), axis=axes, keepdims=True)
+    made = ops.multiply(ops.pow(total, 1.0 / ord), by)
+    return made if keepdims else reshape(made, tuple(s for i, s in enumerate(made.shape) if i not in axes))
+
+
+def _vector_norm(x, axes, keepdims, ord):
+    """The norm of a float or complex tensor along a list of axes."""
+    if ord == 2:
+        kept = [axis for axis in range(x.ndim) if axis not in axes]
+        order = (*kept, *axes)
+        moved = x if order == tuple(range(x.ndim)) else permute_dims(x, order)
+        made = euclidean(moved.copy() if not moved.is_contiguous else moved, len(kept))
+        return reshape(made, tuple(1 if i in axes else s for i, s in enumerate(x.shape))) if keepdims else made
+    axes = tuple(axes)
+    if ord == _INF:
+        return max(ops.abs(x), axis=axes, keepdims=keepdims, initial=0.0)
+    if ord == -_INF:
+        return min(ops.abs(x), axis=axes, keepdims=keepdims)
+    if ord == 1:
+        return sum(ops.abs(x), axis=axes, keepdims=keepdims)
+    if ord == 0:
+        return count_nonzero(x, axis=axes, keepdims=keepdims).astype(ops.abs(x).dtype)
+    return _power_norm(x, axes, keepdims, ord)
+
+
+def vector_norm(x, /, *, axis=None, keepdims=False, ord=2):
+    """Compute the norm of vectors.
+
+    Parameters
+    ----------
+    x : array_like
+        Tensor of a float or complex dtype. float16 and bfloat16 are computed in float32.
+    axis : int or tuple of int, optional
+        Dimensions of the vectors; several are taken as one. By default all.
+    keepdims : bool, default False
+        Whether these dimensions stay, with extent 1.
+    ord : int or float, default 2
+        Order p of the norm: ``sum(abs(x)**p)**(1/p)``, for infinity the largest absolute value, for minus infinity the
+        smallest, for 0 the number of elements that are not 0.
+
+    Returns
+    -------
+    Tensor
+        Real. Order 2 neither overflows nor underflows between, and has the same bits on every processor.
+
+    Raises
+    ------
+    ValueError
+        An axis is named twice, or there is no element to take the smallest of.
+    IndexError
+        `axis` is out of range.
+    TypeError
+        The dtype is neither float nor complex, or `ord` is not a number.
+    DeviceError
+        `x` is not on the host; the message names ``.to("cpu")``.
+
+    See Also
+    --------
+    matrix_norm : Norms of matrices.
+
+    Notes
+    -----
+    Array API 2025.12: ``linalg.vector_norm``.
+
+    Examples
+    --------
+    >>> dl.linalg.vector_norm(dl.asarray([3.0, 4.0]))
+    Tensor(5., shape=(), device=cpu, dtype=float32)
+    """
+    if axis is None and keepdims is False and ord == 2:
+        made = euclidean(x)
+        if made is not None:
+            return made
+    x, dtype = _operand(x, "vector_norm")
+    if not isinstance(ord, (int, float)) or isinstance(ord, bool):
+        raise TypeError(f"vector_norm: ord must be a number, got {ord!r}")
+    axes = range(x.ndim) if axis is None else axis if isinstance(axis, (tuple, list)) else (axis,)
+    axes = _axes(tuple(axes), x.ndim, "vector_norm")
+    if not axes:
+        return _rounded(ops.abs(x) if ord else ops.not_equal(x, 0).astype(ops.abs(x).dtype), dtype)
+    return _rounded(_vector_norm(x, axes, keepdims, ord), dtype)
+
+
+_ORDERS = ("fro", "nuc", 1, -1, 2, -2, _INF, -_INF)
+
+
+def _by_singular_values(x, ord):
+    """Matrix norms from singular values, which are NaN where a matrix has NaN or infinity."""
+    if 0 in x.shape[-2:]:
+        if ord == -2:
+            raise ValueError(f"matrix_norm: ord -2 of matrices without elements, shape {x.shape}")
+        return _vector_norm(x, [x.ndim - 2, x.ndim - 1], False, 2)
+    finite = all_of(ops.isfinite(x), axis=(-2, -1))
+    values = svdvals(where(finite[..., None, None], x, _eye_like(x)))
+    made = sum(values, axis=-1) if ord == "nuc" else values[..., 0 if ord == 2 else -1]
+    return where(finite, made, float("nan"))
+
+
+def _eye_like(x):
+    """A matrix of the shape and dtype of `x` that has singular values."""
+    return eye(x.shape[-2], x.shape[-1], dtype=x.dtype)
+
+
+def matrix_norm(x, /, *, keepdims=False, ord="fro"):
+    """Compute the norm of a matrix.
+
+    Parameters
+    ----------
+    x : array_like
+        Of shape ``(..., m, n)`` and of a float or complex dtype. float16 and bfloat16 are computed in float32.
+    keepdims : bool, default False
+        Whether the last two dimensions stay, with extent 1.
+    ord : {"fro", "nuc", 1, -1, 2, -2, inf, -inf}, default "fro"
+        The Frobenius norm; the sum of singular values; the largest or smallest sum of a column's absolute values; the
+        largest or smallest singular value; the largest or smallest sum of a row's absolute values.
+
+    Returns
+    -------
+    Tensor
+        Of shape ``(...)``, real.
+
+    Raises
+    ------
+    ValueError
+        `x` has fewer than two dimensions, `ord` is unknown, or there is no element to take the smallest of.
+    TypeError
+        The dtype is neither float nor complex.
+    DeviceError
+        `x` is not on the host; the message names ``.to("cpu")``.
+    ImportError
+        The norm needs singular values of matrices larger than 8 x 8, and no library is installed.
+
+    See Also
+    --------
+    vector_norm : Norms of vectors.
+
+    Notes
+    -----
+    Array API 2025.12: ``linalg.matrix_norm``.
+
+    Examples
+    --------
+    >>> dl.linalg.matrix_norm(dl.asarray([[1.0, 2.0], [2.0, 4.0]]))
+    Tensor(5., shape=(), device=cpu, dtype=float32)
+    """
+    x, dtype = _operand(x, "matrix_norm")
+    _matrices(x, "matrix_norm")
+    if isinstance(ord, bool) or ord not in _ORDERS:
+        raise ValueError(f"matrix_norm: ord must be one of fro, nuc, 1, -1, 2, -2, inf, -inf, got {ord!r}")
+    rows, columns = x.ndim - 2, x.ndim - 1
+    if ord == "fro":
+        made = _vector_norm(x, [rows, columns], False, 2)
+    elif ord in ("nuc", 2, -2):
+        made = _by_singular_values(x, ord)
+    else:
+        sums = sum(ops.abs(x), axis=rows if abs(ord) == 1 else columns)
+        made = max(sums, axis=-1, initial=0.0) if ord > 0 else min(sums, axis=-1)
+    made = _rounded(made, dtype)
+    return made[..., None, None] if keepdims else made
+
+
+def norm(x, /, ord=None, axis=None, keepdims=False):
+    """Compute the norm of a vector or a matrix, as NumPy's ``linalg.norm``.
+
+    Parameters
+    ----------
+    x : array_like
+        Tensor of a float or complex dtype; for `ord` without `axis` of one dimension or two.
+    ord : int, float or {"fro", "nuc"}, optional
+        As for `vector_norm` and `matrix_norm`. By default the square root of the sum of squares.
+    axis : int or tuple of int, optional
+        One dimension for norms of vectors, two for those of matrices. By default all.
+    keepdims : bool, default False
+        Whether these dimensions stay, with extent 1.
+
+    Returns
+    -------
+    Tensor
+        Real.
+
+    Raises
+    ------
+    ValueError
+        There are more dimensions than a norm has, or `ord` is unknown.
+    IndexError
+        `axis` is out of range.
+    TypeError
+        The dtype is neither float nor complex.
+    DeviceError
+        `x` is not on the host; the message names ``.to("cpu")``.
+
+    See Also
+    --------
+    vector_norm : Norms of vectors.
+    matrix_norm : Norms of matrices.
+
+    Examples
+    --------
+    >>> dl.linalg.norm(dl.asarray([3.0, 4.0]))
+    Tensor(5., shape=(), device=cpu, dtype=float32)
+    """
+    if ord is None and axis is None and keepdims is False:
+        made = euclidean(x)
+        if made is not None:
+            return made
+    _operand(x := asarray(x), "norm")
+    if ord is None:
+        return vector_norm(x, axis=axis, keepdims=keepdims)
+    axes = range(x.ndim) if axis is None else axis if isinstance(axis, (tuple, list)) else (axis,)
+    axes = _axes(tuple(axes), x.ndim, "norm")
+    if len(axes) == 1:
+        return vector_norm(x, axis=axes[0], keepdims=keepdims, ord=ord)
+    if len(axes) != 2:
+        raise ValueError(f"norm: ord {ord!r} is of vectors or matrices, got {len(axes)} dimensions of shape {x.shape}")
+    kept = [k for k in range(x.ndim) if k not in axes]
+    made = matrix_norm(permute_dims(x, (*kept, *axes)), ord=ord)
+    return reshape(made, tuple(1 if k in axes else s for k, s in enumerate(x.shape))) if keepdims else made
+
+
+def matrix_power(x, n, /):
+    """Raise a square matrix to an integer power.
+
+    Parameters
+    ----------
+    x : array_like
+        Of shape ``(..., m, m)`` and of a float or complex dtype. float16 and bfloat16 are computed in float32.
+    n : int
+        The exponent. Powers of the inverse, if it is negative.
+
+    Returns
+    -------
+    Tensor
+        Of the shape and dtype of `x`.
+
+    Raises
+    ------
+    LinAlgError
+        `n` is negative and a matrix is singular; the message names which of the batch.
+    ValueError
+        `x` does not consist of square matrices.
+    TypeError
+        The dtype is neither float nor complex, or `n` is not an integer.
+    DeviceError
+        `x` is not on the host; the message names ``.to("cpu")``.
+
+    See Also
+    --------
+    inv : The power -1.
+
+    Notes
+    -----
+    Array API 2025.12: ``linalg.matrix_power``.
+
+    Examples
+    --------
+    >>> dl.linalg.matrix_power(dl.asarray([[1.0, 1.0], [0.0, 1.0]]), 3)
+    Tensor([[1., 3.],
+            [0., 1.]], shape=(2, 2), device=cpu, dtype=float32)
+    """
+    x, dtype = _operand(x, "matrix_power")
+    _matrices(x, "matrix_power")
+    if x.shape[-1] != x.shape[-2]:
+        raise ValueError(f"matrix_power: expected square matrices, got shape {x.shape}")
+    try:
+        n = n.__index__()
+    except AttributeError:
+        raise TypeError(f"matrix_power: n must be an integer, got {n!r}") from None
+    if n < 0:
+        x, n = inv(x), -n
+    made = None
+    while n:
+        if n & 1:
+            made = x if made is None else matmul(made, x)
+        n >>= 1
+        if n:
+            x = matmul(x, x)
+    if made is None:
+        made = broadcast_to(_eye_like(x), x.shape)
+    return _rounded(made, dtype) if dtype.name in _NARROW else made.copy()
+
+
+def _cutoff(x, dtype, values, rtol):
+    """The singular values below which others count as 0, with a dimension for the values."""
+    if 0 in x.shape[-2:]:
+        return 0.0
+    if rtol is None:
+        rtol = sorted(x.shape[-2:])[1] * finfo(dtype).eps
+    elif not isinstance(rtol, (int, float)):
+        rtol = asarray(rtol).astype(values.dtype)[..., None]
+    return ops.multiply(values[..., :1], rtol)
+
+
+def matrix_rank(x, /, *, rtol=None):
+    """Count the singular values of a matrix that are not negligible.
+
+    Parameters
+    ----------
+    x : array_like
+        Of shape ``(..., m, n)`` and of a float or complex dtype. float16 and bfloat16 are computed in float32.
+    rtol : float or array_like, optional
+        Singular values up to this part of the largest one are negligible; of shape ``(...)`` if it is a tensor. By
+        default ``max(m, n)`` times the dtype's eps.
+
+    Returns
+    -------
+    Tensor
+        Of shape ``(...)`` and dtype int64.
+
+    Raises
+    ------
+    LinAlgError
+        A matrix has NaN or infinite elements; the message names which of the batch.
+    ValueError
+        `x` has fewer than two dimensions.
+    TypeError
+        The dtype is neither float nor complex.
+    DeviceError
+        `x` is not on the host; the message names ``.to("cpu")``.
+    ImportError
+        A matrix is larger than 8 x 8, and no library is installed; the extra ``linalg`` brings one.
+
+    See Also
+    --------
+    svdvals : The singular values.
+
+    Notes
+    -----
+    Array API 2025.12: ``linalg.matrix_rank``.
+
+    Examples
+    --------
+    >>> dl.linalg.matrix_rank(dl.asarray([[1.0, 2.0], [2.0, 4.0]]))
+    Tensor(1, shape=(), device=cpu, dtype=int64)
+    """
+    x, dtype = _operand(x, "matrix_rank")
+    _matrices(x, "matrix_rank")
+    values = svdvals(x)
+    return count_nonzero(ops.greater(values, _cutoff(x, dtype, values, rtol)), axis=-1)
+
+
+def pinv(x, /, *, rtol=None):
+    """Compute the Moore-Penrose pseudo-inverse of a matrix.
+
+    Parameters
+    ----------
+    x : array_like
+        Of shape ``(..., m, n)`` and of a float or complex dtype. float16 and bfloat16 are computed in float32.
+    rtol : float or array_like, optional
+        Singular values up to this part of the largest one are taken as 0; of shape ``(...)`` if it is a tensor. By
+        default ``max(m, n)`` times the dtype's eps.
+
+    Returns
+    -------
+    Tensor
+        Of shape ``(..., n, m)`` and the dtype of `x`.
+
+    Raises
+    ------
+    LinAlgError
+        A matrix has NaN or infinite elements; the message names which of the batch.
+    ValueError
+        `x` has fewer than two dimensions.
+    TypeError
+        The dtype is neither float nor complex.
+    DeviceError
+        `x` is not on the host; the message names ``.to("cpu")``.
+    ImportError
+        A matrix is larger than 8 x 8, and no library is installed; the extra ``linalg`` brings one.
+
+    See Also
+    --------
+    inv : The inverse of a square matrix.
+
+    Notes
+    -----
+    Array API 2025.12: ``linalg.pinv``.
+
+    Examples
+    --------
+    >>> dl.linalg.pinv(dl.asarray([[2.0], [0.0]]))
+    Tensor([[0.5, 0. ]], shape=(1, 2), device=cpu, dtype=float32)
+    """
+    x, dtype = _operand(x, "pinv")
+    _matrices(x, "pinv")
+    u, values, vh = svd(x, full_matrices=False)
+    kept = ops.greater(values, _cutoff(x, dtype, values, rtol))
+    inverses = where(kept, ops.divide(1.0, where(kept, values, 1.0)), 0.0)
+    right = ops.multiply(matrix_transpose(ops.conj(vh)), inverses[..., None, :])
+    return _rounded(matmul(right, matrix_transpose(ops.conj(u))), dtype)
