@@ -133,7 +133,7 @@ EXAMPLES ?= 20
 test-array-api: $(VENV)/light install
 	$(RUN) -m pip install -q --disable-pip-version-check pytest-json-report "ndindex>=1.8" "hypothesis>=6.151"
 	cd $(SUITE) && ARRAY_API_TESTS_MODULE=dltensor ARRAY_API_TESTS_VERSION=2025.12 $(abspath $(RUN)) -m pytest \
-	    array_api_tests --max-examples $(EXAMPLES) -q -p no:cacheprovider --disable-warnings --disable-extension linalg
+	    array_api_tests --max-examples $(EXAMPLES) -q -p no:cacheprovider --disable-warnings
 
 # help: make test-extensions  the packages of examples/extension as wheels, isolated and not, beside an installed dltensor
 WHEELS := build/wheels
@@ -182,6 +182,7 @@ bench: $(VENV)/peers install
 	$(RUN) benchmarks/bench_reductions.py --json build/bench/reductions.json --plot build/bench/reductions.png
 	$(RUN) benchmarks/bench_files.py --json build/bench/files.json --plot build/bench/files.png
 	$(RUN) benchmarks/record.py $(addprefix build/bench/,$(addsuffix .json,exchange call elementwise layout indexing gemm reductions))
+	$(RUN) benchmarks/bench_linalg.py --json build/bench/linalg.json --plot build/bench/linalg.png
 
 # help: make sanitize     the tests again under AddressSanitizer and UndefinedBehaviorSanitizer
 sanitize: $(VENV)/light

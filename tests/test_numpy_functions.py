@@ -431,7 +431,7 @@ def test_reductions_of_numpy_are_ours(call):
     "call",
     [
         lambda t: np.einsum(t, [0, 1], t, [0, 1]),
-        lambda t: np.linalg.norm(t),
+        lambda t: np.linalg.cond(t),
         lambda t: np.fft.fft(t),
         lambda t: np.partition(t, 1),
         lambda t: np.nanmedian(t),

@@ -15,7 +15,7 @@ import pytest
 import dltensor as dl
 
 ROOT = Path(__file__).parent.parent
-LAZY = ("conformance", "cuda", "fft", "opaque", "random", "shared")
+LAZY = ("conformance", "cuda", "fft", "linalg", "opaque", "random", "shared")
 
 
 def run(code, **environment):
@@ -61,7 +61,7 @@ def test_dir_shows_public_names_and_what_every_module_has():
 
 def test_no_name_is_public_by_accident():
     modules = {name for name in dl.__all__ if isinstance(getattr(dl, name), types.ModuleType)}
-    assert modules == {"checks", "conformance", "cuda", "debug", "fft", "io", "layout", "opaque", "random", "shared"}
+    assert modules == {"checks", "conformance", "cuda", "debug", "fft", "io", "layout", "linalg", "opaque", "random", "shared"}
     own = {name for name, value in vars(dl).items() if not isinstance(value, types.ModuleType)}
     assert {name for name in own if not name.startswith("_")} - set(dl.__all__) == set()
 
@@ -254,7 +254,7 @@ def test_importlib_finds_the_lazy_modules():
         assert importlib.util.find_spec(f"dltensor.{name}").origin.endswith((f"{name}.py", "__init__.py"))
 
 
-@pytest.mark.parametrize("name", ["", "checks", "cuda", "debug", "fft", "io", "layout", "opaque", "random", "shared"])
+@pytest.mark.parametrize("name", ["", "checks", "cuda", "debug", "fft", "io", "layout", "linalg", "opaque", "random", "shared"])
 def test_public_functions_and_classes_name_the_module_that_users_import_from(name):
     module = importlib.import_module(f"dltensor.{name}".rstrip("."))
     seen = 0

@@ -18,7 +18,7 @@ from numpydoc.validate import validate
 import dltensor as dl
 
 STUBS = Path(__file__).resolve().parent.parent / "src" / "dltensor"
-MODULES = (dl, dl.checks, dl.debug, dl.fft, dl.io, dl.layout, dl.opaque, dl.random, dl.shared)
+MODULES = (dl, dl.checks, dl.debug, dl.fft, dl.io, dl.layout, dl.linalg, dl.opaque, dl.random, dl.shared)
 # Not demanded: GL02, compiled docstrings do not keep the layout of the source; ES01, one line may say everything; SA01,
 # not everything has a relative; RT01, which numpydoc finds by reading Python source only: DL01 below takes the stubs.
 EXCLUDED = {"GL02", "ES01", "SA01", "RT01"}

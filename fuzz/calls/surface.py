@@ -43,7 +43,7 @@ PROTOCOLS = {
 KINDS = inspect.Parameter
 PACKAGE = Path(dl.__file__).parent
 FOLDERS = [PACKAGE, PACKAGE / "_core", PACKAGE / "_ops", PACKAGE / "cuda", PACKAGE / "fft", PACKAGE / "opaque"]
-FOLDERS += [PACKAGE / "io", PACKAGE / "shared"]
+FOLDERS += [PACKAGE / "io", PACKAGE / "linalg", PACKAGE / "shared"]
 STUBS = [*sorted(PACKAGE.rglob("*.pyi")), *(path for folder in FOLDERS for path in sorted(folder.glob("*.py")))]
 STUBS += [PACKAGE / "inspection" / "__init__.py", PACKAGE / "inspection" / "adapter.py"]
 
