@@ -37,6 +37,15 @@ $(VENV)/cuda-peers: $(VENV)/light
 	    "nvidia-cublas>=13" cuda-core cuda-bindings numba-cuda
 	touch $@
 
+# One by one: what has no wheel for this Python is named, and its tests are skipped.
+DISTRIBUTED := "dask[array]" distributed xarray cubed "mpi4py>=4" ray joblib "pyarrow>=18"
+$(VENV)/distributed: $(VENV)/light
+	@for package in $(DISTRIBUTED); do \
+	  $(RUN) -m pip install -q --disable-pip-version-check "$$package" || echo "test-distributed: $$package cannot be installed"; done
+	@command -v mpirun > /dev/null || (apt-get update -qq && apt-get install -y -qq openmpi-bin > /dev/null) || \
+	  echo "test-distributed: mpirun is not installed (Debian: openmpi-bin)"
+	touch $@
+
 $(VENV)/lint: $(VENV)/tools
 	$(RUN) -m pip install -q --disable-pip-version-check "ruff>=0.14" "cython-lint>=0.16" "clang-format==19.*" "mypy>=1.11" "pyright[nodejs]>=1.1" "numpydoc>=1.8" \
 	    "validate-pyproject>=0.24" packaging "twine>=6"
@@ -56,6 +65,7 @@ demo: $(VENV)/pictures install
 # help: make test         the tests, with light dependencies only
 test: $(VENV)/light install
 	$(RUN) -m pytest tests -m "not peers and not gpu" --ignore tests/cuda --ignore tests/conformance --ignore tests/extensions
+	$(RUN) -m pytest tests -m "not peers and not gpu" --ignore tests/cuda --ignore tests/conformance --ignore tests/distributed
 
 # help: make test-conformance  the conformance suite on planted defects: every check can fail, none without cause
 test-conformance: $(VENV)/light install
@@ -84,6 +94,7 @@ test-cuda-device: $(VENV)/light install
 
 # What reads no instruction set, or runs under each by itself.
 LEVEL_FREE := tests/extensions tests/cuda tests/conformance tests/engine tests/opaque tests/faults tests/test_faults.py tests/test_faults_kit.py \
+LEVEL_FREE := tests/cuda tests/conformance tests/distributed tests/engine tests/opaque tests/faults tests/test_faults.py tests/test_faults_kit.py \
     tests/test_demo.py tests/test_bench.py tests/test_stubs.py tests/test_calls_fuzzer.py
 # help: make test-levels  the tests again with the instructions of older processors
 LEVELS ?= v2 v3
@@ -118,6 +129,14 @@ test-clients: $(VENV)/clients install
 .PHONY: namespace-suites
 namespace-suites: $(VENV)/clients install
 	$(RUN) tools/namespace_suites.py $(CHECKOUTS)
+# help: make test-distributed  Dask on two workers, xarray, Cubed, MPI on 2 and 4 ranks, Ray, joblib, pyarrow; two minutes
+.PHONY: test-distributed outside-dask
+test-distributed: $(VENV)/distributed install
+	$(RUN) -m pytest tests/distributed tests/test_arrow.py
+
+# help: make outside-dask Dask's own tests of CuPy with our tensors, and Cubed's tests of the array API with our namespace
+outside-dask: $(VENV)/distributed install
+	$(RUN) tools/outside_dask.py
 
 # help: make outside-tests CHECKOUTS="folder ..."  DLPack tests of NumPy, torch, tvm-ffi, nanobind in checkouts, with our tensors
 CHECKOUTS ?=

@@ -108,7 +108,7 @@ def test_every_decision_is_listed():
     assert len(pages) > 10
     index = (ROOT / "docs/decisions/README.md").read_text()
     numbers = [int(name[:4]) for name in pages]
-    assert len(set(numbers)) == len(numbers)
+    assert numbers == list(range(1, len(pages) + 1))
     for number, name in zip(numbers, pages, strict=True):
         first = (ROOT / "docs/decisions" / name).read_text().splitlines()[0]
         assert first.startswith(f"# {number}. ")

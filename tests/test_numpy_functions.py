@@ -221,8 +221,12 @@ def test_methods_of_ufuncs_other_than_calls_are_refused_with_a_remedy(method):
 
 def test_ufuncs_that_are_not_here_are_computed_by_numpy_on_the_same_memory():
     t = dl.asarray([1.0, 8.0])
-    for made in (np.cbrt(t), np.frompyfunc(lambda x: x, 1, 1)(t), *np.modf(t), np.add(t, 1, dtype=np.float64)):
-        assert type(made) is np.ndarray
+    for made in (np.cbrt(t), *np.modf(t), np.add(t, 1, dtype=np.float64)):
+        assert type(made) is dl.Tensor
+    assert np.add(t, 1, dtype=np.float64).dtype == dl.float64
+    objects = np.frompyfunc(lambda x: x, 1, 1)(t)
+    assert type(objects) is np.ndarray
+    assert objects.dtype == object
     assert np.cbrt(t, out=t) is t
     assert t.tolist() == pytest.approx([1, 2])
     with pytest.raises(ValueError, match="read-only"):
@@ -288,6 +292,9 @@ FUNCTIONS = {
     "expand_dims": lambda x: (x, 1),
     "flip": lambda x: (x,),
     "full_like": lambda x: (x, 7),
+    "outer": lambda x: (x, x[0]),
+    "swapaxes": lambda x: (x, 0, -1),
+    "tensordot": lambda x: (x, x, ((1,), (1,))),
     "histogram": lambda x: (x, 3, (0, 6), True),
     "imag": lambda x: (x.astype("complex64"),),
     "isin": lambda x: (x, [1.0, 4.0]),
@@ -413,6 +420,10 @@ def test_names_of_the_array_api_are_answered_too():
         lambda t: np.cumsum(t, 0, None),
         lambda t: np.cumprod(t, axis=-1, dtype="f8"),
         lambda t: np.diff(t, axis=0, append=t),
+        lambda t: np.diff(t, prepend=0),
+        lambda t: np.round(t + 0.25, 1),
+        lambda t: np.diff(t, 2, 0, np.float32(1), 5),
+        lambda t: np.diff(t, 0, prepend=[[9], [9]]),
         lambda t: np.nanvar(t, ddof=1, axis=0),
         lambda t: np.nanstd(t, 0, None, None, 0, True),
         lambda t: np.nanmax(t, axis=0, keepdims=True),
@@ -431,34 +442,83 @@ def test_reductions_of_numpy_are_ours(call):
     "call",
     [
         lambda t: np.einsum(t, [0, 1], t, [0, 1]),
-        lambda t: np.linalg.cond(t),
-        lambda t: np.fft.fft(t),
-        lambda t: np.partition(t, 1),
-        lambda t: np.nanmedian(t),
-        lambda t: np.diff(t, prepend=0),
         lambda t: np.cumsum(t, dtype="m8"),
         lambda t: np.dot(t, t.T, out=np.zeros((2, 2), "f4")),
         lambda t: np.nansum(t, initial=3),
         lambda t: np.nanmean(t, dtype="f8"),
         lambda t: np.nanvar(t, dtype="f8"),
-        lambda t: np.vstack([t, t]),
         lambda t: np.where(t > 2, [[1, 2, 3], [4, 5, 6]], t),
         lambda t: np.concatenate([t, t], dtype="f8"),
-        lambda t: np.round(t, 1),
         lambda t: np.reshape(t, (3, 2), order="F"),
         lambda t: np.asarray(t),
         lambda t: np.histogram2d(t[0], t[1])[0],
-        lambda t: np.apply_along_axis(lambda x: x, 0, t),
         lambda t: np.result_type(t, np.int8),
-        lambda t: np.pad(t, 1),
         lambda t: np.concatenate([t.astype("int64"), t.astype("uint64")]),
-        lambda t: np.outer(t, t),
     ],
 )
 def test_functions_that_are_not_here_are_computed_by_numpy(call):
     made, wanted = call(dl.asarray(T)), call(T.copy())
     assert type(made) is type(wanted)
     assert values_of(made) == values_of(wanted)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda t: np.linalg.norm(t),
+        lambda t: np.fft.fft(t),
+        lambda t: np.partition(t, 1),
+        lambda t: np.nanmedian(t),
+        lambda t: np.vstack([t, t]),
+        lambda t: np.apply_along_axis(lambda x: x, 0, t),
+        lambda t: np.pad(t, 1),
+        lambda t: np.swapaxes(t, 0, 1),
+        lambda t: np.outer(t, t[0]),
+        lambda t: np.tensordot(t, t.T, axes=1),
+        lambda t: np.diagonal(t),
+        lambda t: np.diag(t[0]),
+        lambda t: np.digitize(t, np.array([1.0, 3.0])),
+        lambda t: np.choose(t.astype("int64") % 2, [t, t + 1]),
+        lambda t: np.select([t > 2], [t], 9),
+        lambda t: np.unique(t),
+        lambda t: np.unique(t, return_counts=True)[1],
+        lambda t: np.percentile(t, [10, 60], axis=0),
+        lambda t: np.linalg.svd(t)[1],
+        lambda t: np.linalg.qr(t).R,
+        lambda t: np.split(t, 3, axis=1)[2],
+        lambda t: np.argpartition(t, 1, axis=1),
+        lambda t: np.isin(t, [1, 2], assume_unique=True),
+        lambda t: np.empty_like(t, shape=0),
+        lambda t: np.zeros_like(t, shape=(3,)),
+        lambda t: np.ones_like(t, "i4", shape=4),
+        lambda t: np.full_like(t, 2, shape=(2,)),
+        lambda t: np.unravel_index(t.astype("int64"), (3, 3))[0],
+    ],
+)
+def test_arrays_that_numpy_computes_from_tensors_are_tensors(call):
+    made, wanted = call(dl.asarray(T)), call(T.copy())
+    assert type(made) is dl.Tensor
+    assert (made.shape, made.dtype) == (np.shape(wanted), wanted.dtype)
+    assert values_of(made) == values_of(np.asarray(wanted))
+
+
+def test_a_view_that_numpy_makes_shares_memory():
+    t = dl.zeros((2, 3))
+    for view in (np.swapaxes(t, 0, 1), np.rollaxis(t, 1), np.split(t, 1)[0], np.atleast_3d(t)):
+        view[0, 0] = view.data_ptr == t.data_ptr
+        assert t[0, 0] == 1
+        t[0, 0] = 0
+
+
+@pytest.mark.parametrize(
+    "function", [np.empty_like, np.zeros_like, np.ones_like, lambda t, dtype: np.full_like(t, 1, dtype)]
+)
+def test_a_tensor_has_no_fields(function):
+    with pytest.raises(
+        TypeError, match=r"numpy\.\w+_like: a tensor has no fields, got dtype \[.*one tensor for each field"
+    ):
+        function(sample(), dtype=[("a", "f4"), ("b", "i8")])
+    assert np.zeros_like(sample(), dtype="m8[s]").dtype == np.dtype("m8[s]")
 
 
 def test_out_of_numpys_own_functions_is_written_and_returned():

@@ -61,7 +61,7 @@ def test_dir_shows_public_names_and_what_every_module_has():
 
 def test_no_name_is_public_by_accident():
     modules = {name for name in dl.__all__ if isinstance(getattr(dl, name), types.ModuleType)}
-    assert modules == {"checks", "conformance", "cuda", "debug", "fft", "io", "layout", "linalg", "opaque", "random", "shared"}
+    assert modules == {"checks", "conformance", "cuda", "debug", "distributed", "fft", "io", "layout", "linalg", "opaque", "random", "shared"}
     own = {name for name, value in vars(dl).items() if not isinstance(value, types.ModuleType)}
     assert {name for name in own if not name.startswith("_")} - set(dl.__all__) == set()
 

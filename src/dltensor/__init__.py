@@ -8,6 +8,7 @@ from ._core import (
 # isort: split
 from . import checks, io, layout
 from ._core import naming as _naming
+from ._core.arrow import from_arrow
 from ._core.convert import asarray, empty, from_dlpack, into, wrap
 from ._core.lazy_modules import lazy_module as _lazy_module
 from ._core.memory import empty_cache, set_cache_limit
@@ -95,6 +96,7 @@ e, inf, nan, newaxis, pi = 2.718281828459045, float("inf"), float("nan"), None, 
 conformance = _lazy_module("conformance")
 cuda = _lazy_module("cuda")
 debug = _lazy_module("debug")
+distributed = _lazy_module("distributed")
 fft = _lazy_module("fft")
 linalg = _lazy_module("linalg")
 opaque = _lazy_module("opaque")
@@ -151,6 +153,7 @@ __all__ = [
     "data_ptr",
     "debug",
     "diff",
+    "distributed",
     "e",
     "einsum",
     "empty",
@@ -162,6 +165,7 @@ __all__ = [
     "fill",
     "finfo",
     "flip",
+    "from_arrow",
     "from_dlpack",
     "full",
     "full_like",

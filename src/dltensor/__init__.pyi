@@ -5,8 +5,9 @@
 import builtins
 from typing import Final
 
-from . import checks, conformance, cuda, debug, fft, io, layout, linalg, opaque, random, shared
+from . import checks, conformance, cuda, debug, distributed, fft, io, layout, linalg, opaque, random, shared
 from ._core import types
+from ._core.arrow import from_arrow
 from ._core.convert import asarray, empty, from_dlpack, into, wrap
 from ._core.memory import empty_cache, set_cache_limit
 from ._core.tensor import Tensor

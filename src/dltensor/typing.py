@@ -28,6 +28,7 @@ __all__ = [
     "ShapeLike",
     "SupportsArray",
     "SupportsArrayInterface",
+    "SupportsArrowArray",
     "SupportsCudaArrayInterface",
     "SupportsDLPack",
     "SupportsDLPackDevice",
@@ -55,6 +56,12 @@ class SupportsArrayInterface(Protocol):
 
     @property
     def __array_interface__(self) -> Any: ...
+
+
+class SupportsArrowArray(Protocol):
+    """Exports an array by Arrow's PyCapsule interface."""
+
+    def __arrow_c_array__(self, requested_schema: Any = None) -> Any: ...
 
 
 class SupportsCudaArrayInterface(Protocol):

@@ -34,6 +34,7 @@ cdef struct TypeEntry:
     bint agreed     # which an object of this class has shown
     bint torch      # a torch tensor
     bint obeyed     # a torch tensor of a class with its own way of being exported
+    bint wraps_arrays  # converted by __array__ only, and with ufuncs of its own: of Dask, xarray, pandas, pint
     DLPackExchangeAPI* table
 
 cdef TypeEntry* entry_of(object x) except NULL

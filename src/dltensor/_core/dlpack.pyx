@@ -152,6 +152,8 @@ cdef TypeEntry* classify_type(object kind) except NULL:
         path = ARRAY
     else:
         path = NONE
+    # NumPy's rules put such classes above arrays: an operator with one on either side is theirs.
+    wraps_arrays = path == ARRAY and not _is_numpy_scalar(kind) and hasattr(kind, "__array_ufunc__")
     immutable, known = _is_class_of(_IMMUTABLE, kind), _is_class_of(_KNOWN, kind)
     # Nothing below runs Python code: no other thread sees an incomplete entry.
     entry = _pair_of(raw_type)
@@ -163,6 +165,7 @@ cdef TypeEntry* classify_type(object kind) except NULL:
     entry.signature = 0
     entry.table = table
     entry.immutable = immutable
+    entry.wraps_arrays = wraps_arrays
     entry.known = known
     entry.agreed = False
     entry.torch = torch

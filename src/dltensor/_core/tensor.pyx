@@ -14,7 +14,7 @@ from cpython.tuple cimport PyTuple_CheckExact, PyTuple_GET_ITEM, PyTuple_GET_SIZ
 from cpython.ref cimport Py_INCREF
 from libc.string cimport memcpy
 
-from .dlpack cimport CAPSULE, NONE, UNKNOWN, ImportedTensor, entry_of, export_capsule, export_legacy_capsule
+from .dlpack cimport CAPSULE, NONE, UNKNOWN, ImportedTensor, TypeEntry, entry_of, export_capsule, export_legacy_capsule
 from .indexing cimport Place, checked_index, locate
 from .buffers cimport fill_buffer, free_buffer, make_numpy
 from .native cimport (KEEP_GIL_BYTES, MAX_DIMS, TRAILING, Block, allocate, broadcast_strides, bytes_of, computed_types,
@@ -52,9 +52,13 @@ cdef extern from *:
 
 cdef inline bint is_operand(object x):
     """Whether a function would take `x`: an operator must leave everything else to the other side."""
+    cdef TypeEntry* entry
     if type(x) is Tensor or PyFloat_CheckExact(x) or PyLong_CheckExact(x):
         return True
-    if entry_of(x).path not in (UNKNOWN, CAPSULE, NONE):
+    entry = entry_of(x)
+    if entry.wraps_arrays:
+        return False
+    if entry.path not in (UNKNOWN, CAPSULE, NONE):
         return True
     return isinstance(x, (int, float, complex))  # bool, and subclasses
 
@@ -689,7 +693,8 @@ cdef Tensor _reinterpret(Tensor self, DLDataType dtype):
         made.impl.flags &= ~<uint64_t>DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED
     if old == new:
         return made
-    if last < 0 or self.impl.dl.strides[last] != 1 and self.impl.dl.shape[last] != 1:
+    if last < 0 or (self.impl.dl.strides[last] != 1 and self.impl.dl.shape[last] != 1 and
+                    _size(&self.impl.dl) != 0):
         raise ValueError(f"view: {self.dtype} and {dtype_of(dtype)} differ in width, so the last dimension of shape "
                          f"{self.shape} with strides {self.strides} must be contiguous; copy() first")
     # Counted by Python's integers: bits may be more than 64 of them hold.
@@ -835,6 +840,8 @@ cdef class Tensor:
     """
     __dlpack_c_exchange_api__ = PyCapsule_New(&exchange_table, b"dlpack_exchange_api", NULL)
     __hash__ = None
+    # Above ndarray's 0.0: Dask computes blocks of both types by the functions of the one with the higher number.
+    __array_priority__ = 100.0
 
     def __init__(self, *args, **kwargs):
         raise TypeError("Tensor: the class cannot be called; use asarray(), from_dlpack(), wrap() or empty()")
@@ -1836,6 +1843,35 @@ cdef class Tensor:
         """
         return _functions["dot"](self, other)
 
+    def conj(self):
+        """Return the complex conjugates; real numbers as they are.
+
+        Returns
+        -------
+        Tensor
+            Of the same shape and dtype.
+
+        Raises
+        ------
+        TypeError
+            The dtype has no arithmetic.
+
+        See Also
+        --------
+        conj : The function.
+
+        Notes
+        -----
+        NumPy: ``ndarray.conj``.
+
+        Examples
+        --------
+        >>> dl.asarray([1 + 2j]).conj()
+        Tensor([1.-2.j], shape=(1,), device=cpu, dtype=complex64)
+        """
+        from .._ops.elementwise import conj, positive
+        return conj(self) if self.dtype.kind == "c" else positive(self)
+
     def round(self, decimals=0):
         """Round to a number of decimals, half to even, as ``round(t, decimals)`` does.
 
@@ -2603,6 +2639,45 @@ cdef class Tensor:
         """
         return exported(self, stream, max_version, dl_device, copy)
 
+    def __arrow_c_array__(self, requested_schema=None):
+        """Export the tensor by Arrow's C data interface.
+
+        Parameters
+        ----------
+        requested_schema : capsule, optional
+            Ignored: a consumer casts what it gets.
+
+        Returns
+        -------
+        tuple of two capsules
+            Named "arrow_schema" and "arrow_array": numbers, or fixed-shape tensors for more than one dimension.
+
+        Raises
+        ------
+        TypeError
+            Arrow has no such element type.
+        ValueError
+            The tensor has no dimension, or more than 2^31 - 1 elements for an index of the first.
+        DeviceError
+            The host cannot read the memory.
+
+        See Also
+        --------
+        from_arrow : Return an array of Arrow as a tensor.
+
+        Notes
+        -----
+        Arrow PyCapsule interface. Nothing is copied if the elements fill their memory and the first dimension has the
+        largest stride. A bool tensor of one dimension has the extension type ``arrow.bool8``.
+
+        Examples
+        --------
+        >>> [type(one).__name__ for one in dl.arange(3).__arrow_c_array__()]
+        ['PyCapsule', 'PyCapsule']
+        """
+        from .arrow import export_arrow
+        return export_arrow(self)
+
     def __getbuffer__(self, Py_buffer* buffer, int flags):
         fill_buffer(buffer, flags, &self.impl.dl, self.impl.flags)
         buffer.obj = self
@@ -2640,6 +2715,11 @@ cdef class Tensor:
     def __reduce_ex__(self, protocol):
         from .pickling import reduce_tensor
         return reduce_tensor(self, protocol)
+
+    def __dask_tokenize__(self):
+        """Return what names the tensor in a graph of Dask; the first call registers tensors with Dask's dispatches."""
+        from ..distributed._registration import token_of
+        return token_of(self)
 
     def __sizeof__(self):
         """Bytes of the object and of the memory that it owns, as ``sys.getsizeof`` asks; as for an ndarray."""

@@ -332,6 +332,141 @@ cdef class DType:
         """
         return self.__numpy_dtype__
 
+    # What libraries over NumPy's protocols (Dask, xarray) ask of a dtype.
+
+    @property
+    def kind(self):
+        """Kind of number, a letter as in NumPy: "b" bool, "i" and "u" integers, "f" floats, "c" complex, "V" other.
+
+        Every float has "f", also those that ml_dtypes adds to NumPy, of which some have "V" there.
+
+        Examples
+        --------
+        >>> dl.bfloat16.kind, dl.uint4.kind, dl.bool.kind
+        ('f', 'u', 'b')
+        """
+        cdef const DTypeRow* row = _row(self.value)
+        if row == NULL or self.value.lanes != 1:
+            return "V"
+        name = row.name
+        if name[0] == b"b":
+            return "b" if name[1] == b"o" else "f"
+        return chr(name[0])
+
+    @property
+    def type(self):
+        """Scalar type of the corresponding NumPy dtype.
+
+        Raises
+        ------
+        TypeError
+            Neither NumPy nor ml_dtypes has the type.
+
+        Examples
+        --------
+        >>> dl.float32.type.__name__
+        'float32'
+        """
+        return self.__numpy_dtype__.type
+
+    @property
+    def str(self):
+        """Array protocol string of the corresponding NumPy dtype.
+
+        Raises
+        ------
+        TypeError
+            Neither NumPy nor ml_dtypes has the type.
+
+        Examples
+        --------
+        >>> dl.float32.str
+        '<f4'
+        """
+        return self.__numpy_dtype__.str
+
+    @property
+    def char(self):
+        """Character of the corresponding NumPy dtype.
+
+        Raises
+        ------
+        TypeError
+            Neither NumPy nor ml_dtypes has the type.
+
+        Examples
+        --------
+        >>> dl.float32.char
+        'f'
+        """
+        return self.__numpy_dtype__.char
+
+    @property
+    def byteorder(self):
+        """Byte order as in NumPy: "=" native, or "|" where an element has one byte.
+
+        Examples
+        --------
+        >>> dl.float32.byteorder, dl.int8.byteorder
+        ('=', '|')
+        """
+        return "=" if self.itemsize > 1 else "|"
+
+    @property
+    def isnative(self):
+        """Whether the byte order is native: always.
+
+        Examples
+        --------
+        >>> dl.float32.isnative
+        True
+        """
+        return True
+
+    @property
+    def hasobject(self):
+        """Whether elements are Python objects: never.
+
+        Examples
+        --------
+        >>> dl.float32.hasobject
+        False
+        """
+        return False
+
+    @property
+    def fields(self):
+        """Fields of a structured dtype: None, as there are none.
+
+        Examples
+        --------
+        >>> dl.float32.fields is None
+        True
+        """
+        return None
+
+    @property
+    def names(self):
+        """Names of the fields of a structured dtype: None, as there are none.
+
+        Examples
+        --------
+        >>> dl.float32.names is None
+        True
+        """
+        return None
+
+    @property
+    def metadata(self):
+        """Metadata of a NumPy dtype: None, as there is none.
+
+        Examples
+        --------
+        >>> dl.float32.metadata is None
+        True
+        """
+        return None
+
     def __eq__(self, other):
         if type(other) is DType:
             return _packed(self.value) == _packed((<DType>other).value)

@@ -70,7 +70,7 @@ def nansum(x, /, *, axis=None, dtype=None, keepdims=False, out=None):
     return reductions.sum(x, axis=axis, dtype=dtype, keepdims=keepdims, out=out, where=_not_nan(x))
 
 
-def nanmean(x, /, *, axis=None, keepdims=False, out=None):
+def nanmean(x, /, *, axis=None, keepdims=False, out=None, dtype=None):
     """Take the mean of the elements that are not NaN, exactly, and round once.
 
     Where every element is NaN, the result is NaN.
@@ -85,6 +85,8 @@ def nanmean(x, /, *, axis=None, keepdims=False, out=None):
         Keep reduced dimensions, with one element each.
     out : array_like, optional
         Writable tensor of the shape of the result; overwritten and returned.
+    dtype : dtype_like, optional
+        Dtype that the elements are converted to first.
 
     Returns
     -------
@@ -115,11 +117,11 @@ def nanmean(x, /, *, axis=None, keepdims=False, out=None):
     >>> dl.nanmean(dl.asarray([1.0, dl.nan, 2.0]))
     Tensor(1.5, shape=(), device=cpu, dtype=float32)
     """
-    x = asarray(x)
+    x = asarray(x) if dtype is None else asarray(x).astype(dtype, copy=False)
     return reductions.mean(x, axis=axis, keepdims=keepdims, out=out, where=_not_nan(x))
 
 
-def nanvar(x, /, *, axis=None, correction=0.0, keepdims=False, out=None):
+def nanvar(x, /, *, axis=None, correction=0.0, keepdims=False, out=None, dtype=None):
     """Take the variance of the elements that are not NaN.
 
     Where every element is NaN, the result is NaN.
@@ -136,6 +138,8 @@ def nanvar(x, /, *, axis=None, correction=0.0, keepdims=False, out=None):
         Keep reduced dimensions, with one element each.
     out : array_like, optional
         Writable tensor of the shape of the result; overwritten and returned.
+    dtype : dtype_like, optional
+        Dtype that the elements are converted to first.
 
     Returns
     -------
@@ -166,11 +170,11 @@ def nanvar(x, /, *, axis=None, correction=0.0, keepdims=False, out=None):
     >>> dl.nanvar(dl.asarray([1.0, dl.nan, 3.0]))
     Tensor(1., shape=(), device=cpu, dtype=float32)
     """
-    x = asarray(x)
+    x = asarray(x) if dtype is None else asarray(x).astype(dtype, copy=False)
     return reductions.var(x, axis=axis, correction=correction, keepdims=keepdims, out=out, where=_not_nan(x))
 
 
-def nanstd(x, /, *, axis=None, correction=0.0, keepdims=False, out=None):
+def nanstd(x, /, *, axis=None, correction=0.0, keepdims=False, out=None, dtype=None):
     """Take the standard deviation of the elements that are not NaN.
 
     Where every element is NaN, the result is NaN.
@@ -187,6 +191,8 @@ def nanstd(x, /, *, axis=None, correction=0.0, keepdims=False, out=None):
         Keep reduced dimensions, with one element each.
     out : array_like, optional
         Writable tensor of the shape of the result; overwritten and returned.
+    dtype : dtype_like, optional
+        Dtype that the elements are converted to first.
 
     Returns
     -------
@@ -217,7 +223,7 @@ def nanstd(x, /, *, axis=None, correction=0.0, keepdims=False, out=None):
     >>> dl.nanstd(dl.asarray([1.0, dl.nan, 3.0]))
     Tensor(1., shape=(), device=cpu, dtype=float32)
     """
-    x = asarray(x)
+    x = asarray(x) if dtype is None else asarray(x).astype(dtype, copy=False)
     return reductions.std(x, axis=axis, correction=correction, keepdims=keepdims, out=out, where=_not_nan(x))
 
 

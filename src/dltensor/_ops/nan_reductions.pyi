@@ -20,7 +20,13 @@ def nansum(
     out: TensorLike | None = None,
 ) -> Tensor: ...
 def nanmean(
-    x: TensorLike, /, *, axis: _Axis = None, keepdims: bool = False, out: TensorLike | None = None
+    x: TensorLike,
+    /,
+    *,
+    axis: _Axis = None,
+    keepdims: bool = False,
+    out: TensorLike | None = None,
+    dtype: DTypeLike | None = None,
 ) -> Tensor: ...
 def nanvar(
     x: TensorLike,
@@ -30,6 +36,7 @@ def nanvar(
     correction: float = 0.0,
     keepdims: bool = False,
     out: TensorLike | None = None,
+    dtype: DTypeLike | None = None,
 ) -> Tensor: ...
 def nanstd(
     x: TensorLike,
@@ -39,6 +46,7 @@ def nanstd(
     correction: float = 0.0,
     keepdims: bool = False,
     out: TensorLike | None = None,
+    dtype: DTypeLike | None = None,
 ) -> Tensor: ...
 def nanmax(
     x: TensorLike, /, *, axis: _Axis = None, keepdims: bool = False, out: TensorLike | None = None

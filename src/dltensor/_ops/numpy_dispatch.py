@@ -6,7 +6,7 @@ import inspect
 
 import numpy
 
-from .._core.convert import asarray
+from .._core.convert import asarray, empty
 from .._core.protocols import to_numpy
 from .._core.tensor import Tensor, set_ufuncs
 from .._core.types import LinAlgError
@@ -18,6 +18,7 @@ from . import (
     gather,
     manipulation,
     nan_reductions,
+    numpy_results,
     quantiles,
     reductions,
     scans,
@@ -87,7 +88,8 @@ def call_ufunc(ufunc, method, inputs, kwargs):
     """Implement ``__array_ufunc__`` for everything but an operation on plain operands.
 
     An operation of ours takes the operands and `out`. A ufunc that is none of ours, arguments that ours does not have,
-    and subclasses of ndarray are left to NumPy, on arrays that share the tensors' memory.
+    and subclasses of ndarray are left to NumPy, on arrays that share the tensors' memory. Its arrays are tensors then
+    too, unless subclasses of ndarray are among the operands.
 
     Raises
     ------
@@ -108,7 +110,8 @@ def call_ufunc(ufunc, method, inputs, kwargs):
     function = _UFUNCS.get(ufunc)
     subclass = any(issubclass(kind, numpy.ndarray) and kind not in _PLAIN for kind in kinds)
     if function is None or subclass or kwargs.keys() - {"out"}:
-        return _by_numpy(ufunc, inputs, kwargs)
+        made = _by_numpy(ufunc, inputs, kwargs)
+        return made if subclass else numpy_results.as_tensors(made)
     operands = [asarray(x) if isinstance(x, (list, tuple)) else x for x in inputs]
     if not outputs:
         return function(*operands)
@@ -116,6 +119,47 @@ def call_ufunc(ufunc, method, inputs, kwargs):
 
 
 # -- functions --------------------------------------------------------------------------------------------------------
+
+
+class _Refusal(TypeError):
+    """What neither this package nor NumPy shall compute: the caller is to be told."""
+
+
+def _like(create):
+    """A function that makes an array like another one, also of another shape."""
+
+    def call(a, fill_value=None, dtype=None, order="K", subok=True, shape=None):
+        if order not in ("K", "C", "A"):
+            return NotImplemented
+        if isinstance(dtype, list) or getattr(dtype, "names", None):
+            raise _Refusal(
+                f"numpy.{create.__name__}: a tensor has no fields, got dtype {dtype}; take one tensor for each field"
+            )
+        options = {"dtype": dtype, "device": a.device if isinstance(a, Tensor) else None}
+        filling = () if create is not creation.full_like else (fill_value,)
+        if shape is None:
+            return create(a, *filling, **options)
+        made = empty(shape, dtype=asarray(a).dtype if dtype is None else dtype, device=options["device"])
+        return create(made, *filling)
+
+    if create is creation.full_like:
+        return call
+    return lambda a, dtype=None, order="K", subok=True, shape=None: call(a, None, dtype, order, subok, shape)
+
+
+def _isin(element, test_elements, assume_unique=False, invert=False, *, kind=None):
+    return sets.isin(_read(element), _read(test_elements), invert=invert)
+
+
+def _outer(a, b, out=None):
+    a, b = (manipulation.reshape(_read(x), (-1,)) for x in (a, b))
+    return NotImplemented if out is not None else einsum.outer(a, b)
+
+
+def _swapaxes(a, axis1, axis2):
+    axes = list(range(asarray(a).ndim))
+    axes[axis1], axes[axis2] = axes[axis2], axes[axis1]
+    return manipulation.permute_dims(a, axes)
 
 
 def _squeeze(a, axis=None):
@@ -131,7 +175,9 @@ def _transpose(a, axes=None):
 
 
 def _round(a, decimals=0, out=None):
-    return NotImplemented if decimals else _functions.round(a, out=out)
+    if decimals and out is not None:
+        return NotImplemented
+    return asarray(a).round(decimals) if decimals else _functions.round(a, out=out)
 
 
 def _where(condition, x=None, y=None):
@@ -255,9 +301,16 @@ def _extreme(function):
 
 
 def _diff(a, n=1, axis=-1, prepend=None, append=None):
-    if any(part is not None and asarray(part).ndim == 0 for part in (prepend, append)):
-        return NotImplemented  # NumPy broadcasts numbers
-    return nan_reductions.diff(a, n=n, axis=axis, prepend=prepend, append=append)
+    a = _read(a)
+    if n == 0:
+        return a  # as NumPy has it, without the parts
+    shape = [1 if place == axis % a.ndim else size for place, size in enumerate(a.shape)] if a.ndim else []
+
+    def part(x):
+        x = x if x is None else asarray(x)
+        return x if x is None or x.ndim else manipulation.broadcast_to(x, tuple(shape))
+
+    return nan_reductions.diff(a, n=n, axis=axis, prepend=part(prepend), append=part(append))
 
 
 def _average(a, axis=None, weights=None, returned=False, *, keepdims=False):
@@ -293,10 +346,10 @@ _BY_NAME = {
     "diff": _diff,
     "dot": _dot,
     "einsum": lambda *operands, out=None, optimize=True: einsum.einsum(*operands, out=out, optimize=optimize),
-    "empty_like": lambda prototype, dtype=None: creation.empty_like(prototype, dtype=dtype),
+    "empty_like": _like(creation.empty_like),
     "expand_dims": lambda a, axis: manipulation.expand_dims(a, axis),
     "flip": lambda m, axis=None: manipulation.flip(m, axis=axis),
-    "full_like": lambda a, fill_value, dtype=None: creation.full_like(a, fill_value, dtype=dtype),
+    "full_like": _like(creation.full_like),
     "histogram": lambda a, bins=10, range=None, density=None, weights=None: quantiles.histogram(
         a, bins, range, bool(density), weights
     ),
@@ -305,9 +358,7 @@ _BY_NAME = {
     "max": _reduction(reductions.max, initial=True),
     "mean": _mean,
     "min": _reduction(reductions.min, initial=True),
-    "isin": lambda element, test_elements, *, invert=False: sets.isin(
-        _read(element), _read(test_elements), invert=invert
-    ),
+    "isin": _isin,
     "matrix_transpose": lambda x: manipulation.matrix_transpose(x),
     "median": lambda a, axis=None, *, keepdims=False: quantiles.median(a, axis=axis, keepdims=keepdims),
     "meshgrid": lambda *xi, indexing="xy": creation.meshgrid(*xi, indexing=indexing),
@@ -320,7 +371,8 @@ _BY_NAME = {
     "nanvar": _nan_deviation(nan_reductions.nanvar),
     "ndim": lambda a: asarray(a).ndim,
     "nonzero": lambda a: gather.nonzero(a),
-    "ones_like": lambda a, dtype=None: creation.ones_like(a, dtype=dtype),
+    "ones_like": _like(creation.ones_like),
+    "outer": _outer,
     "prod": _reduction(reductions.prod, dtype=True),
     "quantile": _quantile,
     "ptp": _extreme(statistics.ptp),
@@ -340,7 +392,9 @@ _BY_NAME = {
     "take": _take,
     "take_along_axis": _take_along_axis,
     "std": _deviation(reductions.std),
+    "swapaxes": _swapaxes,
     "sum": _reduction(reductions.sum, dtype=True),
+    "tensordot": lambda a, b, axes=2: contractions.tensordot(_read(a), _read(b), axes=axes),
     "tile": lambda A, reps: manipulation.tile(A, reps),
     "transpose": _transpose,
     "tril": lambda m, k=0: creation.tril(m, k=k),
@@ -352,7 +406,7 @@ _BY_NAME = {
     "unstack": lambda x, /, *, axis=0: manipulation.unstack(x, axis=axis),
     "var": _deviation(reductions.var),
     "where": _where,
-    "zeros_like": lambda a, dtype=None: creation.zeros_like(a, dtype=dtype),
+    "zeros_like": _like(creation.zeros_like),
 }
 # Aliases such as numpy.concat and numpy.permute_dims are the same objects.
 _FUNCTIONS = {
@@ -408,7 +462,8 @@ def _of_linalg():
 def call_function(func, types, args, kwargs):
     """Implement ``__array_function__``: our function if there is one, else NumPy's on arrays that share memory.
 
-    Ours gives tensors, NumPy's gives what NumPy gives. NumPy computes, too, when arguments are given that ours does not
+    Ours gives tensors, NumPy's gives what NumPy gives, or tensors if it is in the list of `numpy_results`. NumPy
+    computes, too, when arguments are given that ours does not
     have, when ours refuses the kinds of argument, and beside subclasses of ndarray such as masked arrays.
 
     Raises
@@ -431,6 +486,8 @@ def call_function(func, types, args, kwargs):
         try:
             signature.bind(*args, **kwargs)
             made = function(*args, **kwargs)
+        except _Refusal:
+            raise
         except TypeError:
             made = NotImplemented
         except LinAlgError as error:
@@ -440,10 +497,12 @@ def call_function(func, types, args, kwargs):
     if not hasattr(func, "_implementation"):  # numpy.zeros(3, like=t) and its relatives
         return asarray(func(*args, **kwargs))
     # Past the dispatch, which would come back here for tensors that are hidden in unknown sequences.
-    return _by_numpy(lambda *args, **kwargs: _PROBE.__array_function__(func, (), args, kwargs), args, kwargs)
+    made = _by_numpy(lambda *args, **kwargs: _PROBE.__array_function__(func, (), args, kwargs), args, kwargs)
+    return numpy_results.as_tensors(made) if func in _WITH_TENSORS and _PLAIN.issuperset(types) else made
 
 
 _PROBE = numpy.empty(0)
+_WITH_TENSORS = numpy_results.find_functions()
 
 
 def _by_numpy(function, args, kwargs):
@@ -456,7 +515,7 @@ def _by_numpy(function, args, kwargs):
         kwargs["out"] = arrays if isinstance(out, tuple) else arrays[0]
     made = function(*map(_with_arrays, args), **kwargs)
     tensors = {id(array): x for array, x in zip(arrays, outputs, strict=True) if isinstance(x, Tensor)}
-    if isinstance(made, tuple):
+    if type(made) is tuple:
         return tuple(tensors.get(id(one), one) for one in made)
     return tensors.get(id(made), made)
 

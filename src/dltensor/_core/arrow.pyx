@@ -1,0 +1,577 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arrow's C data interface: tensors as arrays of numbers or fixed-shape tensors, and such arrays as tensors."""
+from math import prod
+
+from cpython.object cimport PyObject
+from cpython.pycapsule cimport (PyCapsule_CheckExact, PyCapsule_GetName, PyCapsule_GetPointer, PyCapsule_IsValid,
+                                PyCapsule_New)
+from libc.stdint cimport INT64_MAX, int32_t, int64_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy
+
+from .dlpack cimport ImportedTensor
+from .native cimport MAX_DIMS, Block, adopt
+from .tensor cimport Tensor, check_host, copied, fill_from_import, new_empty, permuted, same_view
+from .types cimport (DLPACK_FLAG_BITMASK_READ_ONLY, DLDataType, DLDevice, dtype_of, kDLBool, kDLCPU, kDLFloat, kDLInt,
+                     kDLUInt, read_copy_flag)
+
+from .foreign_text import first_line, quoted
+from .views import permute_for, reshape_for
+
+cdef extern from "_core/arrow.h" nogil:
+    ctypedef struct ArrowSchema:
+        const char* format
+        const char* name
+        const char* metadata
+        int64_t flags
+        int64_t n_children
+        ArrowSchema** children
+        ArrowSchema* dictionary
+        void (*release)(ArrowSchema*)
+        void* private_data
+    ctypedef struct ArrowArray:
+        int64_t length
+        int64_t null_count
+        int64_t offset
+        int64_t n_buffers
+        int64_t n_children
+        const void** buffers
+        ArrowArray** children
+        ArrowArray* dictionary
+        void (*release)(ArrowArray*)
+        void* private_data
+
+cdef extern from "_core/arrow.h" namespace "dlt" nogil:
+    cppclass ArrowLayout:
+        const char* format
+        int64_t length
+        int64_t list_size
+        const char* metadata
+        size_t metadata_bytes
+    bint export_arrow_schema(const ArrowLayout&, ArrowSchema*) noexcept
+    bint export_arrow_array(const ArrowLayout&, const void*, Block*, ArrowArray*) noexcept
+    ArrowSchema take_schema "dlt::take_arrow"(ArrowSchema*) noexcept
+    ArrowArray take_array "dlt::take_arrow"(ArrowArray*) noexcept
+    void release_schema "dlt::release_arrow"(ArrowSchema*) noexcept
+    void release_array "dlt::release_arrow"(ArrowArray*) noexcept
+    void free_arrow(Block*) noexcept
+
+cdef extern from "dltensor/validate.h" nogil:
+    int dlt_check_pointer(const void*)
+
+cdef extern from *:
+    void* PyCapsule_GetPointerRaw "PyCapsule_GetPointer"(PyObject*, const char*) noexcept
+
+# Arrow's letter of each width in bits: signed and unsigned integers, floats.
+cdef dict _SIGNED = {8: b"c", 16: b"s", 32: b"i", 64: b"l"}
+cdef dict _UNSIGNED = {8: b"C", 16: b"S", 32: b"I", 64: b"L"}
+cdef dict _FLOATS = {16: b"e", 32: b"f", 64: b"g"}
+cdef dict _TYPES = {}
+for _code, _letters in ((<int>kDLInt, _SIGNED), (<int>kDLUInt, _UNSIGNED), (<int>kDLFloat, _FLOATS)):
+    for _bits, _letter in _letters.items():
+        _TYPES[_letter] = (_code, _bits)
+
+cdef enum:
+    LARGEST_TEXT = 1 << 16     # bytes of metadata, or of one key in it; an extension type needs a few hundred
+    LARGEST_LIST = 2147483647  # the size of a fixed-size list is an int32
+# Extension types that Arrow itself defines.
+cdef bytes _BOOL8 = b"arrow.bool8"
+cdef bytes _TENSOR = b"arrow.fixed_shape_tensor"
+
+
+# -- out --------------------------------------------------------------------------------------------------------------
+
+cdef bytes _letter_of(DLDataType dtype):
+    """Arrow's format of an element type; TypeError when it has none."""
+    letter = None
+    if dtype.lanes == 1:
+        if dtype.code == kDLBool and dtype.bits == 8:
+            letter = b"c"  # the storage of the extension type bool8
+        else:
+            letter = {<int>kDLInt: _SIGNED, <int>kDLUInt: _UNSIGNED, <int>kDLFloat: _FLOATS}.get(
+                dtype.code, {}).get(dtype.bits)
+    if letter is None:
+        name = dtype_of(dtype)
+        raise TypeError(f"__arrow_c_array__: Arrow has no type for {name}; convert with astype('float32'), or view() "
+                        f"the bits as integers or, of complex numbers, as floats")
+    return letter
+
+
+cdef bytes _encoded(list pairs):
+    """Keys and values in Arrow's encoding: a count, then lengths and bytes, as native int32."""
+    cdef int32_t number
+    cdef bytes made = b""
+    for value in (len(pairs), *[item for pair in pairs for item in pair]):
+        if isinstance(value, bytes):
+            number = <int32_t>len(value)
+            made += (<char*>&number)[:sizeof(int32_t)] + value
+        else:
+            number = value
+            made += (<char*>&number)[:sizeof(int32_t)]
+    return made
+
+
+cdef bytes _metadata_of(name, text):
+    return _encoded([(b"ARROW:extension:name", name), (b"ARROW:extension:metadata", text)])
+
+
+cdef void _end_schema(PyObject* capsule) noexcept:
+    cdef ArrowSchema* schema = <ArrowSchema*>PyCapsule_GetPointerRaw(capsule, b"arrow_schema")
+    release_schema(schema)  # does nothing once a consumer has moved it
+    free(schema)
+
+
+cdef void _end_array(PyObject* capsule) noexcept:
+    cdef ArrowArray* array = <ArrowArray*>PyCapsule_GetPointerRaw(capsule, b"arrow_array")
+    release_array(array)
+    free(array)
+
+
+cdef object _schema_capsule(const ArrowLayout* layout):
+    cdef ArrowSchema* schema = <ArrowSchema*>malloc(sizeof(ArrowSchema))
+    if schema == NULL or not export_arrow_schema(layout[0], schema):
+        free(schema)
+        raise MemoryError("__arrow_c_array__: allocation failed for the exported schema")
+    try:
+        return PyCapsule_New(schema, b"arrow_schema", <void (*)(object) noexcept>_end_schema)
+    except BaseException:
+        release_schema(schema)
+        free(schema)
+        raise
+
+
+cdef object _array_capsule(const ArrowLayout* layout, Tensor t):
+    cdef ArrowArray* array = <ArrowArray*>malloc(sizeof(ArrowArray))
+    if array == NULL or not export_arrow_array(layout[0], t.impl.dl.data, t.impl.block, array):
+        free(array)
+        raise MemoryError("__arrow_c_array__: allocation failed for the exported array")
+    try:
+        return PyCapsule_New(array, b"arrow_array", <void (*)(object) noexcept>_end_array)
+    except BaseException:
+        release_array(array)
+        free(array)
+        raise
+
+
+cdef tuple _memory_order(Tensor t):
+    """The dimensions after the first from the largest stride to the smallest; those of one element stay in place."""
+    cdef int i
+    strides = {i: t.impl.dl.strides[i] for i in range(1, t.impl.dl.ndim) if t.impl.dl.shape[i] != 1}
+    moved = sorted(strides, key=lambda axis: -strides[axis])
+    places = iter(moved)
+    return (0, *[next(places) if i in strides else i for i in range(1, t.impl.dl.ndim)])
+
+
+def export_arrow(Tensor t):
+    """Implement ``__arrow_c_array__``: a schema and an array, as capsules.
+
+    A tensor of one dimension is an array of numbers. One of more dimensions is an array of fixed-shape tensors, one for
+    each index of the first dimension, with the permutation that says their memory order. Nothing is copied if the
+    elements fill their memory and the first dimension has the largest stride; else a copy is exported.
+
+    Raises
+    ------
+    TypeError
+        Arrow has no such element type.
+    ValueError
+        The tensor has no dimension, or more elements for each index of the first than Arrow can count.
+    DeviceError
+        The host cannot read the memory.
+
+    Examples
+    --------
+    >>> [type(one).__name__ for one in export_arrow(dl.arange(3))]
+    ['PyCapsule', 'PyCapsule']
+    """
+    cdef ArrowLayout layout
+    cdef Tensor ordered = t
+    cdef bytes letter, metadata = b""
+    check_host(t, "__arrow_c_array__")
+    if t.impl.dl.ndim == 0:
+        raise ValueError("__arrow_c_array__: an array has at least one dimension, got shape (); take reshape(1)")
+    letter = _letter_of(t.impl.dl.dtype)
+    layout.format = letter  # of a module's dictionary, which keeps it
+    layout.length = t.impl.dl.shape[0]
+    layout.list_size = -1
+    order = _memory_order(t)
+    if order != tuple(range(t.impl.dl.ndim)):
+        ordered = permuted(t, order, "__arrow_c_array__")
+    if not ordered.is_contiguous:
+        order, ordered = tuple(range(t.impl.dl.ndim)), copied(t, "__arrow_c_array__")
+    if t.impl.dl.ndim > 1:
+        shape = ordered.shape[1:]
+        size = prod(shape)
+        if size > LARGEST_LIST:
+            raise ValueError(f"__arrow_c_array__: a tensor of Arrow has at most 2^31 - 1 elements, got shape "
+                             f"{t.shape[1:]} for each index of the first dimension")
+        layout.list_size = size
+        described = {"shape": list(shape)}
+        if order != tuple(range(t.impl.dl.ndim)):
+            described["permutation"] = [order.index(axis) - 1 for axis in range(1, t.impl.dl.ndim)]
+        import json  # which takes longer to load than this module
+
+        metadata = _metadata_of(_TENSOR, json.dumps(described).encode())
+    elif t.impl.dl.dtype.code == kDLBool:
+        metadata = _metadata_of(_BOOL8, b"")
+    if t.impl.dl.ndim > 1 and t.impl.dl.dtype.code == kDLBool:
+        raise TypeError("__arrow_c_array__: Arrow has no tensors of bool; take view('uint8') or reshape(-1)")
+    layout.metadata = metadata
+    layout.metadata_bytes = len(metadata)
+    return _schema_capsule(&layout), _array_capsule(&layout, ordered)
+
+
+# -- in ---------------------------------------------------------------------------------------------------------------
+
+cdef void* _pointer_of(object capsule, const char* name, str func) except NULL:
+    """The struct of a capsule of a name."""
+    cdef const char* given
+    wanted = (<bytes>name).decode()
+    if not PyCapsule_CheckExact(capsule):
+        raise TypeError(f"{func}: __arrow_c_array__ must return a pair of capsules, got {type(capsule).__qualname__} "
+                        f"for {wanted!r}")
+    given = PyCapsule_GetName(capsule)
+    if not PyCapsule_IsValid(capsule, name):
+        text = "no name" if given == NULL else repr((<bytes>given).decode("utf-8", "replace"))
+        raise BufferError(f"{func}: expected a capsule named {wanted!r}, got {text}")
+    pointer = PyCapsule_GetPointer(capsule, name)
+    if dlt_check_pointer(pointer) != 0:
+        raise BufferError(f"{func}: the capsule {wanted!r} holds {hex(<size_t>pointer)}, which cannot be the address "
+                          f"of a struct")
+    return pointer
+
+
+cdef bytes _text_of(const char* text, str func):
+    """A format: a short string of a foreign struct."""
+    cdef int n = 0
+    if text == NULL or <size_t>text < 4096:
+        raise BufferError(f"{func}: ArrowSchema.format is {hex(<size_t>text)}, which cannot be an address")
+    while text[n] != 0 and n < 64:
+        n += 1
+    return text[:n]
+
+
+cdef int32_t _length_at(const char* at) noexcept:
+    cdef int32_t number
+    memcpy(&number, at, sizeof(number))
+    return number
+
+
+cdef dict _read_metadata(const char* at, str func):
+    """Keys and values of a schema. Arrow does not say how long they are in all, so every length is bounded."""
+    cdef int32_t count, size
+    cdef dict found = {}
+    cdef list pair
+    if at == NULL:
+        return found
+    count = _length_at(at)
+    at += sizeof(int32_t)
+    if not 0 <= count <= 1024:
+        raise BufferError(f"{func}: ArrowSchema.metadata has {count} entries, expected at most 1024")
+    for _ in range(count):
+        pair = []
+        for _part in range(2):
+            size = _length_at(at)
+            if not 0 <= size <= LARGEST_TEXT:
+                raise BufferError(f"{func}: ArrowSchema.metadata has an entry of {size} bytes, expected at most "
+                                  f"{LARGEST_TEXT}")
+            at += sizeof(int32_t)
+            pair.append(at[:size])
+            at += size
+        found[pair[0]] = pair[1]
+    return found
+
+
+cdef class _Schema:
+    """What a schema says: the letter of an element, the extents of nested lists, and the extension type."""
+    cdef bytes letter
+    cdef list sizes         # of fixed-size lists, from the outside
+    cdef bytes extension, text
+    cdef list shape         # found out with the array: of all numbers, and the first bit of booleans
+    cdef int first_bit
+
+    @staticmethod
+    cdef _Schema read(const ArrowSchema* schema, str func):
+        cdef _Schema made = _Schema.__new__(_Schema)
+        cdef ArrowSchema now = schema[0]
+        made.sizes = []
+        metadata = _read_metadata(now.metadata, func)
+        made.extension = metadata.get(b"ARROW:extension:name")
+        made.text = metadata.get(b"ARROW:extension:metadata", b"")
+        while True:
+            form = _text_of(now.format, func)
+            if now.dictionary != NULL:
+                raise TypeError(f"{func}: a dictionary-encoded array has no numbers of its own; decode it first "
+                                f"(pyarrow: dictionary_decode())")
+            if not form.startswith(b"+w:"):
+                break
+            digits = form[3:]
+            if not digits.isdigit() or len(digits) > 10 or int(digits) > LARGEST_LIST:
+                raise BufferError(f"{func}: ArrowSchema.format {quoted(form)} is no size of a list")
+            made.sizes.append(int(digits))
+            if len(made.sizes) >= MAX_DIMS:
+                raise ValueError(f"{func}: lists are nested {len(made.sizes)} deep; at most {MAX_DIMS - 1} are "
+                                 f"supported")
+            if now.n_children != 1 or now.children == NULL or now.children[0] == NULL:
+                raise BufferError(f"{func}: ArrowSchema of a fixed-size list has {now.n_children} children, expected 1")
+            now = now.children[0][0]
+        made.letter = form
+        if form not in _TYPES and form != b"b":
+            raise TypeError(f"{func}: Arrow's type {quoted(form)} is no number that a tensor has; cast the array first")
+        if now.n_children != 0:
+            raise BufferError(f"{func}: ArrowSchema of format {quoted(form)} has {now.n_children} children, expected 0")
+        return made
+
+
+cdef int _check_nulls(const ArrowArray* array, str func) except -1:
+    """ValueError when elements are missing: a tensor has no place to say so."""
+    cdef const unsigned char* bits
+    cdef int64_t i, missing = 0, end
+    if array.null_count == 0 or array.buffers[0] == NULL:
+        if array.null_count > 0:
+            raise BufferError(f"{func}: ArrowArray.null_count is {array.null_count} without a validity bitmap")
+        return 0
+    if array.null_count < -1 or array.null_count > array.length:
+        raise BufferError(f"{func}: ArrowArray.null_count is {array.null_count} for {array.length} elements")
+    bits = <const unsigned char*>array.buffers[0]
+    end = array.offset + array.length
+    for i in range(array.offset, end):
+        missing += not bits[i >> 3] >> (i & 7) & 1
+    if missing:
+        raise ValueError(f"{func}: {missing} of {array.length} elements are null, which a tensor cannot say; fill them "
+                         f"first (pyarrow: fill_null())")
+    return 0
+
+
+cdef int _check_array(const ArrowArray* array, int64_t buffers, int64_t children, str func) except -1:
+    """The counts of one struct, whose pointers are read afterwards."""
+    if array.length < 0 or array.offset < 0 or array.length > INT64_MAX - array.offset:
+        raise BufferError(f"{func}: ArrowArray.length is {array.length} from offset {array.offset}, expected counts of "
+                          f"elements")
+    if array.n_buffers != buffers or array.n_children != children:
+        raise BufferError(f"{func}: ArrowArray has {array.n_buffers} buffers and {array.n_children} children, expected "
+                          f"{buffers} and {children} by its schema")
+    if array.dictionary != NULL:
+        raise BufferError(f"{func}: ArrowArray has a dictionary, and its schema none")
+    if array.buffers == NULL or children and (array.children == NULL or array.children[0] == NULL):
+        raise BufferError(f"{func}: ArrowArray.buffers or ArrowArray.children is NULL")
+    return 0
+
+
+cdef tuple _find_values(const ArrowArray* array, _Schema schema, ArrowArray* values, str func):
+    """The array of the numbers, below nested lists, and the shape and the first element in it."""
+    cdef ArrowArray now = array[0]
+    cdef list shape = [now.length]
+    first, count = now.offset, now.length
+    for size in schema.sizes:
+        _check_array(&now, 1, 1, func)
+        _check_nulls(&now, func)
+        shape.append(size)
+        now = now.children[0][0]
+        if now.release == NULL:
+            raise BufferError(f"{func}: a child of the ArrowArray is released")
+        first, count = first * size, count * size
+        if now.length < first + count:
+            raise BufferError(f"{func}: ArrowArray of a list has {now.length} values, expected {first + count}")
+        first += now.offset
+        if first + count >= 1 << 62:
+            raise BufferError(f"{func}: ArrowArray.offset is {now.offset}, from which {count} elements cannot be "
+                              f"counted")
+    _check_array(&now, 2, 0, func)
+    now.length, now.offset = count, first
+    _check_nulls(&now, func)
+    values[0] = now
+    return shape, first, count
+
+
+cdef Tensor _take(ArrowArray* array, _Schema schema, str func):
+    """The numbers as a tensor that owns the array. On an error the array is still the caller's."""
+    cdef ImportedTensor imported
+    cdef ArrowArray values
+    cdef Tensor made = Tensor.__new__(Tensor)
+    cdef int64_t start, stop
+    shape, first, count = _find_values(array, schema, &values, func)
+    bits = schema.letter == b"b"
+    code, width = (<int>kDLUInt, 8) if bits else _TYPES[schema.letter]
+    schema.shape, schema.first_bit = shape, first % 8
+    if bits:  # eight to a byte: the bytes, to be unpacked
+        start, stop = first // 8, (first + count + 7) // 8 if count else first // 8
+        shape = [stop - start]
+    else:
+        start, stop = first, first + count
+    if stop > (1 << 47) // (width // 8):
+        raise BufferError(f"{func}: ArrowArray has {stop} elements from its start, more than memory can hold")
+    data = <size_t>values.buffers[1]
+    if start < stop and (data < 4096 or data + stop * (width // 8) >= 1 << 63):
+        raise BufferError(f"{func}: ArrowArray.buffers[1] is {hex(data)}, which cannot be the address of {stop} "
+                          f"elements")
+    imported.view.data = <void*><size_t>(data + start * (width // 8) if start < stop else 0)
+    imported.view.device = DLDevice(kDLCPU, 0)
+    imported.view.dtype = DLDataType(code, width, 1)
+    imported.view.ndim = <int>len(shape)
+    imported.view.byte_offset = 0
+    imported.view.strides = NULL
+    imported.view.shape = imported.dims
+    for i in range(len(shape)):
+        imported.dims[i] = shape[i]
+    imported.flags = DLPACK_FLAG_BITMASK_READ_ONLY  # arrays of Arrow never change
+    imported.block = adopt(imported.view.data, array, free_arrow)
+    if imported.block == NULL:
+        raise MemoryError(f"{func}: allocation failed for a block header")
+    fill_from_import(made, &imported)
+    return made
+
+
+cdef Tensor _as_tensors(Tensor t, _Schema schema, str func):
+    """Lists of a fixed-shape tensor under their own shape, with its dimensions in their order."""
+    import json
+
+    try:
+        described = json.loads(schema.text)
+        shape = tuple(described["shape"])
+        order = described.get("permutation") or range(len(shape))
+        if sorted(order) != list(range(len(shape))) or not all(type(n) is int and n >= 0 for n in shape):
+            raise ValueError("no shape or no permutation")
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        raise BufferError(f"{func}: the metadata of a fixed-shape tensor, {quoted(schema.text)}, cannot be read: "
+                          f"{first_line(str(error))}") from None
+    if len(shape) >= MAX_DIMS or prod(shape) != schema.sizes[0] or len(schema.sizes) != 1:
+        raise BufferError(f"{func}: a fixed-shape tensor of shape {shape} is stored in lists of {schema.sizes}")
+    t = reshape_for(func, t, (t.shape[0], *shape))
+    # permutation[i] is the place in memory of the dimension i of the tensor.
+    return permute_for(func, t, (0, *[place + 1 for place in order]))
+
+
+def from_arrow(obj, /, *, copy=None):
+    """Return an array of Arrow as a tensor.
+
+    Parameters
+    ----------
+    obj : object with ``__arrow_c_array__``
+        An array of numbers without nulls, of fixed-size lists of such, or of fixed-shape tensors; of pyarrow, polars,
+        nanoarrow, arro3 or another library.
+    copy : bool, optional
+        None copies only booleans that Arrow stores as bits, True always copies, False never does.
+
+    Returns
+    -------
+    Tensor
+        Read-only, since arrays of Arrow never change; writable if it was copied. Of shape ``(n,)`` for `n` numbers,
+        ``(n, k)`` for lists of size `k`, and ``(n, *shape)`` for tensors.
+
+    Raises
+    ------
+    TypeError
+        `obj` has no ``__arrow_c_array__``, or its elements are no numbers that a tensor can have.
+    ValueError
+        Elements are null, or `copy` is False and a copy is needed.
+    BufferError
+        The exported structs break a rule of Arrow's C data interface; the message names the field and its value.
+
+    See Also
+    --------
+    from_dlpack : Import by DLPack.
+
+    Notes
+    -----
+    Arrow C data interface and PyCapsule interface, with the extension types ``arrow.fixed_shape_tensor`` and
+    ``arrow.bool8``. A tensor has ``__arrow_c_array__`` itself: ``pyarrow.array(t)`` does not copy.
+
+    Examples
+    --------
+    >>> class Array:
+    ...     def __arrow_c_array__(self, requested_schema=None):
+    ...         return dl.asarray([[1, 2], [3, 4]]).__arrow_c_array__()
+    >>> dl.from_arrow(Array())
+    Tensor([[1, 2],
+            [3, 4]], shape=(2, 2), device=cpu, dtype=int64)
+    """
+    cdef ArrowSchema taken
+    cdef ArrowArray* array = NULL
+    cdef ArrowArray* source
+    cdef ArrowSchema* description
+    cdef Tensor t
+    cdef _Schema schema
+    cdef str func = "from_arrow"
+    copy = read_copy_flag(copy, func)
+    export = getattr(obj, "__arrow_c_array__", None)
+    if export is None:
+        stream = " (it has __arrow_c_stream__: take its chunks, or combine them)" * hasattr(obj, "__arrow_c_stream__")
+        raise TypeError(f"{func}: {type(obj).__qualname__} has no __arrow_c_array__{stream}")
+    pair = export()
+    if not isinstance(pair, tuple) or len(pair) != 2:
+        raise TypeError(f"{func}: __arrow_c_array__ must return a pair of capsules, got {quoted(pair)}")
+    description = <ArrowSchema*>_pointer_of(pair[0], b"arrow_schema", func)
+    source = <ArrowArray*>_pointer_of(pair[1], b"arrow_array", func)
+    if description.release == NULL or source.release == NULL:
+        raise BufferError(f"{func}: the capsules hold structs that are released already; export again")
+    array = <ArrowArray*>malloc(sizeof(ArrowArray))
+    if array == NULL:
+        raise MemoryError(f"{func}: allocation failed for a struct")
+    taken = take_schema(description)
+    array[0] = take_array(source)
+    try:
+        schema = _Schema.read(&taken, func)
+        t = _take(array, schema, func)
+    except BaseException:
+        release_array(array)
+        free(array)
+        raise
+    finally:
+        release_schema(&taken)
+    return _decoded(t, schema, obj, copy, func)
+
+
+cdef object _decoded(Tensor t, _Schema schema, object obj, object copy, str func):
+    """The tensor that the extension type and the encoding mean."""
+    if schema.letter == b"b":
+        if copy is not None and not copy:
+            raise ValueError(f"{func}: Arrow stores booleans as bits, which a tensor cannot share, but copy=False")
+        return _unpacked(t, schema, func)
+    if schema.extension == _BOOL8 and schema.letter == b"c" and not schema.sizes:
+        return _as_bool(t, copy, func)
+    if schema.extension == _TENSOR:
+        t = _as_tensors(t, schema, func)
+    return copied(t, func) if copy else t
+
+
+cdef Tensor _new_bool(list shape, str func):
+    cdef int64_t dims[MAX_DIMS]
+    for i in range(len(shape)):
+        dims[i] = shape[i]
+    return new_empty(<int>len(shape), dims, DLDataType(kDLBool, 8, 1), DLDevice(kDLCPU, 0), func)
+
+
+cdef Tensor _unpacked(Tensor t, _Schema schema, str func):
+    """Booleans that are stored as bits, from the least significant bit of each byte, with a byte each."""
+    cdef Tensor made = _new_bool(schema.shape, func)
+    cdef int64_t i, count = made.size, first = schema.first_bit
+    cdef const unsigned char* source = <const unsigned char*>t.impl.dl.data
+    cdef unsigned char* target = <unsigned char*>made.impl.dl.data
+    with nogil:
+        for i in range(count):
+            target[i] = source[(first + i) >> 3] >> ((first + i) & 7) & 1
+    return made
+
+
+cdef Tensor _as_bool(Tensor t, object copy, str func):
+    """Bytes of the extension type bool8, of which every one but 0 is true, as bool: 0 and 1 without a copy."""
+    cdef Tensor made
+    cdef int64_t i, count = t.size
+    cdef unsigned char largest = 0
+    cdef const unsigned char* source = <const unsigned char*>t.impl.dl.data
+    cdef unsigned char* target
+    with nogil:
+        for i in range(count):
+            largest |= source[i]
+    if largest <= 1 and not copy:
+        made = same_view(t)
+        made.impl.dl.dtype = DLDataType(kDLBool, 8, 1)
+        return made
+    if copy is not None and not copy:
+        raise ValueError(f"{func}: a byte of a bool8 array is neither 0 nor 1, which needs a copy, but copy=False")
+    made = _new_bool([count], func)
+    target = <unsigned char*>made.impl.dl.data
+    with nogil:
+        for i in range(count):
+            target[i] = source[i] != 0
+    return made
