@@ -720,6 +720,92 @@ static void making_an_array_takes_the_tensor(void) {
   CHECK(host.last_error == dlt_last_error);
 }
 
+/* A host of this program's own, which counts what it is told. */
+static int told = 0, numbered = 0;
+static char told_text[256];
+static dlt_status_t own_register(const char* name, dlt_data_origin_t* origin) {
+  (void)name;
+  numbered++;
+  *origin = 4711;
+  return DLT_SUCCESS;
+}
+static dlt_status_t own_name(dlt_data_origin_t origin, char* buffer, uintptr_t size) {
+  snprintf(buffer, size, "%llu", (unsigned long long)origin);
+  return DLT_SUCCESS;
+}
+static dlt_status_t own_error(const char** message, const char** origin, void** data) {
+  if (message) *message = told_text;
+  if (origin) *origin = "own";
+  if (data) *data = NULL;
+  return DLT_SUCCESS;
+}
+static dlt_status_t own_set_error(const char* message, const char* origin, void* data, void (*deleter)(void*)) {
+  (void)origin, (void)data, (void)deleter;
+  told++;
+  snprintf(told_text, sizeof(told_text), "%s", message);
+  return DLT_SUCCESS;
+}
+
+/* The call fails, and the given host alone is told: this library's last error stays. */
+#define TELLS_THE_GIVEN_HOST(status, words)                        \
+  do {                                                             \
+    int before = told;                                             \
+    told_text[0] = 0;                                              \
+    dlt_set_last_error("untouched", "test", NULL, NULL);           \
+    CHECK((status) == DLT_CALLBACK_ERROR);                         \
+    CHECK(told == before + 1 && strstr(told_text, words) != NULL); \
+    CHECK(strcmp(last_message(), "untouched") == 0);               \
+  } while (0)
+
+static void a_given_host_is_told_and_nothing_is_guessed(void) {
+  const dlt_host_t own = {own_register, own_name, own_error, own_set_error};
+  double x[4] = {1, 2, 3, 4}, value = 5;
+  const int64_t two[] = {2, 2};
+  const uintptr_t three[] = {3};
+  dlt_array_t a, copy, made, imported, gone;
+  WORKS(dlt_array_from_dlpack(tensor_over(x, f64, 2, two, NULL, 0), "of the program", &own, &a));
+  WORKS(a.copy(a.ptr, cpu, &copy));
+  WORKS(a.create(a.ptr, (uintptr_t[]){2, 2}, 2, array_over(&value, f64, 0, NULL, NULL, 0), &made));
+  WORKS(a.from_dlpack(a.ptr, tensor_over(x, f64, 2, two, NULL, 0), &imported));
+  const dlt_array_t* all[] = {&a, &copy, &made, &imported};
+  for (int i = 0; i < 4; i++) {
+    const dlt_array_t* t = all[i];
+    dlt_data_origin_t id = 0;
+    dlt_array_t out;
+    DLManagedTensorVersioned* tensor = NULL;
+    WORKS(t->origin(t->ptr, &id));
+    CHECK(id == 4711);
+    TELLS_THE_GIVEN_HOST(t->swap_axes(t->ptr, 0, 7), "axes below 2");
+    TELLS_THE_GIVEN_HOST(t->reshape(t->ptr, three, 1), "reshape: expected");
+    TELLS_THE_GIVEN_HOST(t->copy(t->ptr, (DLDevice){kDLMetal, 0}, &out), "copy");
+    TELLS_THE_GIVEN_HOST(t->as_dlpack(t->ptr, &tensor, (DLDevice){kDLMetal, 0}, NULL, newest), "as_dlpack");
+    TELLS_THE_GIVEN_HOST(t->as_dlpack(t->ptr, NULL, cpu, NULL, newest), "NULL");
+    TELLS_THE_GIVEN_HOST(t->from_dlpack(t->ptr, NULL, &out), "NULL");
+    TELLS_THE_GIVEN_HOST(t->shape(t->ptr, NULL, NULL), "NULL");
+    TELLS_THE_GIVEN_HOST(t->move_data(t->ptr, NULL, NULL, 1), "move_data");
+  }
+  CHECK(numbered >= 1);
+  /* In the other layout too, where the wrapper finds the error. */
+  dlt_array_v1_t old;
+  dlt_data_movement_t movement = {0, 0, 0, 0, 1};
+  void* handle = copy.ptr;
+  WORKS(dlt_array_to_v1(a, &old));
+  TELLS_THE_GIVEN_HOST(old.move_data(old.ptr, handle, &movement, 1), "convert both");
+  TELLS_THE_GIVEN_HOST(old.swap_axes(old.ptr, 0, 7), "axes below 2");
+  old.destroy(old.ptr);
+  /* Without a host the caller is found, and of a destroyed array there is none: this library. */
+  gone = copy;
+  end_array(&copy);
+  int before = told;
+  FAILS(gone.swap_axes(gone.ptr, 0, 1), "destroyed");
+  dlt_array_t guessed = array_over(x, f64, 2, two, NULL, 0);
+  FAILS(guessed.swap_axes(guessed.ptr, 0, 7), "axes below 2");
+  CHECK(told == before);
+  end_array(&guessed);
+  end_array(&made);
+  end_array(&imported);
+}
+
 int main(int argc, char** argv) {
   static const test_case cases[] = {
 #define CASE(name) {#name, name}
@@ -745,6 +831,7 @@ int main(int argc, char** argv) {
       CASE(nothing_ends_twice),
       CASE(layouts_convert_both_ways),
       CASE(an_old_array_of_others_works),
-      CASE(making_an_array_takes_the_tensor)};
+      CASE(making_an_array_takes_the_tensor),
+      CASE(a_given_host_is_told_and_nothing_is_guessed)};
   return run_cases(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);
 }

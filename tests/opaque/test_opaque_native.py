@@ -29,6 +29,7 @@ NUMBERS = {
         "swap_axes_refuses_what_is_not_there": [17], "a_copy_is_apart": [18], "create_fills_every_dtype": [19],
         "create_converts_nothing": [20], "nothing_ends_twice": [30], "layouts_convert_both_ways": [3],
         "an_old_array_of_others_works": [3], "making_an_array_takes_the_tensor": [15],
+        "a_given_host_is_told_and_nothing_is_guessed": [8],
     },
     "moves.cc": {
         "move_data_is_the_plain_loop": [21], "move_data_within_one_array_is_as_if_through_a_temporary": [23],

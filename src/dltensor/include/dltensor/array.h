@@ -158,9 +158,12 @@ DLT_ARRAY_API dlt_status_t dlt_set_last_error(const char* message, const char* o
 
 /* An array around any DLPack tensor, which it owns from here on, also on failure. Every function of the new array is
  * native code and works on strided data of any dtype. `origin` is the name to register, NULL for "dltensor".
- * `host` is the library to report to. NULL means the caller, determined at each call: the caller's library or, if
- * that is linked to neither, a loaded libmetatensor.so, or else this one. Code linked to both counts as metatensor's.
- * */
+ * `host` is the library that numbers the origin and keeps the errors of this array, of its copies, of the arrays that it
+ * creates and imports, and of their conversions to the other layout. Give it where the host is known: then nothing is
+ * guessed. With NULL it is guessed at each call from the return address: the library that the calling code is linked to or,
+ * if it is linked to neither, a loaded libmetatensor.so, or else this one. Code linked to both counts as metatensor's.
+ * A tail call, a trampoline or generated code hides the caller from this guess. Of a destroyed array the host is not known
+ * any more: an error of a call of one goes to the guess. */
 DLT_ARRAY_API dlt_status_t dlt_array_from_dlpack(DLManagedTensorVersioned* tensor, const char* origin, const dlt_host_t* host,
                                                  dlt_array_t* new_array);
 

@@ -45,6 +45,24 @@ Boxes& boxes() noexcept {
 [[gnu::init_priority(fork_order_innermost)]] const ForkHandlers over_fork =
     hold_over_fork<[]() -> std::mutex& { return boxes().guard(); }>();
 
+// The host that was given for an array, null where none was. A struct of the old layout that is wrapped is another library's:
+// ours would have been unwrapped.
+const Host* given_host(const dlt_array_t& array) noexcept {
+  const Slot* slot = is_ours(array) ? slot_of(array.ptr) : nullptr;
+  return slot ? slot->host.load(std::memory_order_acquire) : nullptr;
+}
+const Host* given_host(const dlt_array_v1_t&) noexcept { return nullptr; }
+
+// The message goes to the host that was given for the wrapped array, else to the caller's.
+dlt_status_t report_error(const Host* given, const void* caller, const char* message) noexcept {
+  (given ? given : host_of_caller(caller))->calls.set_last_error(message, error_source, nullptr, nullptr);
+  return DLT_CALLBACK_ERROR;
+}
+dlt_status_t report_error(const Host* given, const void* caller, const DetailedStatus& status) noexcept {
+  if (status.ok()) return DLT_SUCCESS;
+  return report_error(given, caller, status.message.empty() ? "out of memory" : status.message.c_str());
+}
+
 // Inner: the wrapped struct. Members common to both layouts are passed on unchanged.
 template <class Inner>
 struct Box {
@@ -77,8 +95,7 @@ struct Box {
   static dlt_status_t move_data(void* output, const void* input, const dlt_data_movement_t* movements, uintptr_t count) {
     if (!boxes().has(input)) {
       static const char message[] = "move_data: the output was converted from another layout, the input was not; convert both";
-      host_of_caller(__builtin_return_address(0))->calls.set_last_error(message, error_source, nullptr, nullptr);
-      return DLT_CALLBACK_ERROR;
+      return report_error(given_host(of(output)), __builtin_return_address(0), message);
     }
     return of(output).move_data(of(output).ptr, of(input).ptr, movements, count);
   }
@@ -126,13 +143,6 @@ Inner unboxed(void* ptr) noexcept {
   return inner;
 }
 
-dlt_status_t report_error(const void* caller, const DetailedStatus& status) noexcept {
-  if (status.ok()) return DLT_SUCCESS;
-  const char* text = status.message.empty() ? "out of memory" : status.message.c_str();
-  host_of_caller(caller)->calls.set_last_error(text, error_source, nullptr, nullptr);
-  return DLT_CALLBACK_ERROR;
-}
-
 DetailedStatus to_old(const dlt_array_t& array, dlt_array_v1_t* out);
 DetailedStatus to_new(const dlt_array_v1_t& array, dlt_array_t* out);
 
@@ -148,9 +158,10 @@ dlt_status_t old_create(const void* ptr, const uintptr_t* shape, uintptr_t count
   const void* caller = __builtin_return_address(0);
   const dlt_array_v1_t& inner = OldBox::of(ptr);
   dlt_array_v1_t old_fill, made = {};
-  if (DetailedStatus status = hand_over(fill, &old_fill, to_old); !status.ok()) return report_error(caller, status);
+  if (DetailedStatus status = hand_over(fill, &old_fill, to_old); !status.ok())
+    return report_error(given_host(inner), caller, status);
   dlt_status_t code = inner.create(inner.ptr, shape, count, old_fill, &made);
-  return code == DLT_SUCCESS ? report_error(caller, hand_over(made, out, to_new)) : code;
+  return code == DLT_SUCCESS ? report_error(given_host(inner), caller, hand_over(made, out, to_new)) : code;
 }
 
 dlt_status_t old_copy(const void* ptr, DLDevice device, dlt_array_t* out) {
@@ -159,22 +170,23 @@ dlt_status_t old_copy(const void* ptr, DLDevice device, dlt_array_t* out) {
   // The old `copy` has no device argument: only the array's own device may be requested.
   DLDevice here = {};
   if (!inner.device)
-    return report_error(caller, guard_exceptions([] { return failure("copy: the array's function 'device' is NULL"); }));
+    return report_error(given_host(inner), caller,
+                        guard_exceptions([] { return failure("copy: the array's function 'device' is NULL"); }));
   if (dlt_status_t code = inner.device(inner.ptr, &here); code != DLT_SUCCESS) return code;
   if (here.device_type != device.device_type || here.device_id != device.device_id)
-    return report_error(caller, guard_exceptions([&] {
+    return report_error(given_host(inner), caller, guard_exceptions([&] {
                           return failure("copy: an array of the 96-byte layout on ", here, " cannot be copied to ", device);
                         }));
   dlt_array_v1_t made = {};
   dlt_status_t code = inner.copy(inner.ptr, &made);
-  return code == DLT_SUCCESS ? report_error(caller, hand_over(made, out, to_new)) : code;
+  return code == DLT_SUCCESS ? report_error(given_host(inner), caller, hand_over(made, out, to_new)) : code;
 }
 
 dlt_status_t old_from_dlpack(const void*, DLManagedTensorVersioned* tensor, dlt_array_t*) {
   const void* caller = __builtin_return_address(0);
   call_deleter(tensor);
   return report_error(
-      caller, guard_exceptions([] {
+      nullptr, caller, guard_exceptions([] {
         return failure("from_dlpack: an array of the 96-byte layout cannot import a tensor; use dlt_array_from_dlpack");
       }));
 }
@@ -183,9 +195,10 @@ dlt_status_t new_create(const void* ptr, const uintptr_t* shape, uintptr_t count
   const void* caller = __builtin_return_address(0);
   const dlt_array_t& inner = NewBox::of(ptr);
   dlt_array_t new_fill, made = {};
-  if (DetailedStatus status = hand_over(fill, &new_fill, to_new); !status.ok()) return report_error(caller, status);
+  if (DetailedStatus status = hand_over(fill, &new_fill, to_new); !status.ok())
+    return report_error(given_host(inner), caller, status);
   dlt_status_t code = inner.create(inner.ptr, shape, count, new_fill, &made);
-  return code == DLT_SUCCESS ? report_error(caller, hand_over(made, out, to_old)) : code;
+  return code == DLT_SUCCESS ? report_error(given_host(inner), caller, hand_over(made, out, to_old)) : code;
 }
 
 dlt_status_t new_copy(const void* ptr, dlt_array_v1_t* out) {
@@ -193,11 +206,12 @@ dlt_status_t new_copy(const void* ptr, dlt_array_v1_t* out) {
   const dlt_array_t& inner = NewBox::of(ptr);
   DLDevice here = {};
   if (!inner.device)
-    return report_error(caller, guard_exceptions([] { return failure("copy: the array's function 'device' is NULL"); }));
+    return report_error(given_host(inner), caller,
+                        guard_exceptions([] { return failure("copy: the array's function 'device' is NULL"); }));
   if (dlt_status_t code = inner.device(inner.ptr, &here); code != DLT_SUCCESS) return code;
   dlt_array_t made = {};
   dlt_status_t code = inner.copy(inner.ptr, here, &made);
-  return code == DLT_SUCCESS ? report_error(caller, hand_over(made, out, to_old)) : code;
+  return code == DLT_SUCCESS ? report_error(given_host(inner), caller, hand_over(made, out, to_old)) : code;
 }
 
 // A wrapped struct is unwrapped, so that converting back gives the same struct. A view of a wrapper becomes a view
