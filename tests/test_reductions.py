@@ -5,9 +5,11 @@ The same bits for every order of elements, number of threads and instruction set
 """
 
 import importlib.util
+import inspect
 import itertools
 import math
 import os
+import pickle
 import subprocess
 import sys
 from fractions import Fraction
@@ -523,6 +525,44 @@ def test_methods_are_the_functions():
         assert getattr(x, name)(0).tolist() == getattr(dl, name)(x, axis=0).tolist()
         assert getattr(x, name)(axis=1, keepdims=True).shape == (2, 1)
         assert getattr(x, name)().tolist() == getattr(dl, name)(x).tolist(), row
+
+
+def test_methods_have_the_parameters_and_the_text_of_their_row():
+    methods = [name for name in REDUCTIONS if name != "count_nonzero"]  # which NumPy's arrays do not have either
+    assert not hasattr(dl.Tensor, "count_nonzero")
+    for name in methods:
+        method, row = getattr(dl.Tensor, name), REDUCTIONS[name]
+        assert list(inspect.signature(method).parameters) == ["self", "axis", "keepdims", "out", *row["takes"]]
+        assert method.__doc__.startswith(row["doc"])
+        assert "`x`" not in method.__doc__
+        assert f".{name}()\n" in method.__doc__
+        assert method.__qualname__ == f"Tensor.{name}"
+        assert method is vars(dl.Tensor)[name]
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (
+            lambda x: x.sum(0, True),
+            "sum: expected at most 1 positional argument, the axis, got 2",
+        ),
+        (lambda x: x.sum(0, axis=1), "sum: axis is given twice"),
+        (lambda x: x.max(dtype="int8"), "max: there is no parameter 'dtype'; help(dltensor.max) lists what there is"),
+        (lambda x: dl.Tensor.sum(), "unbound method Tensor.sum() needs an argument"),
+        (lambda x: dl.Tensor.sum(3), "descriptor 'sum' for 'dltensor.Tensor' objects doesn't apply to a 'int' object"),
+    ],
+)
+def test_methods_refuse_wrong_arguments(call, text):
+    with pytest.raises(TypeError) as caught:
+        call(dl.zeros((2, 3)))
+    assert text in str(caught.value)
+
+
+def test_a_method_is_called_from_the_class_and_pickled():
+    x = dl.asarray([1, 2])
+    assert dl.Tensor.sum(x, axis=None, keepdims=True).tolist() == [3]
+    assert pickle.loads(pickle.dumps(x.sum))().item() == 3
 
 
 # -- what is refused --------------------------------------------------------------------------------------------------

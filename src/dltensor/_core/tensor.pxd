@@ -43,7 +43,6 @@ cdef int assign(Tensor self, object value, str func) except -1
 cdef struct Operations:
     object (*element)(int op, bint swapped, PyObject** operands, PyObject* out, bint saturate, PyObject* launch)
     object (*matmul)(object a, object b, object out)
-    object (*reduction)(str name)                                    # the function of a row of reductions.h
     object (*astype)(object x, object dtype, object copy, bint padded)
     int (*assign)(Tensor target, Tensor source, str func) except -1  # of another dtype, or on another device
     object (*get_indexed)(Tensor self, object key)                   # keys with index arrays or masks

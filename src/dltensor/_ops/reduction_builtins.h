@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One Python builtin per row of reductions.h: name, signature, docstring. What they do is in _ops/reductions.pyx.
+// One Python builtin per row of reductions.h, and the methods of the same names: name, signature, docstring. What they do
+// is in _ops/reductions.pyx.
 #pragma once
 #include <Python.h>
 
@@ -31,13 +32,9 @@ inline ReduceKeyword reduce_keywords[] = {
     {"saturate", DLT_TAKES_SATURATE, &ReduceArguments::saturate, nullptr},
 };
 
-inline PyObject* call_reduction(int reduction, PyObject* const* arguments, Py_ssize_t count, PyObject* keywords) {
+// Reduces with the keyword arguments beside those in `given`; `values` are theirs.
+inline PyObject* call_with_keywords(int reduction, ReduceArguments given, PyObject* const* values, PyObject* keywords) {
   const ReductionRow& row = reduction_table[reduction];
-  if (count != 1)
-    return PyErr_Format(PyExc_TypeError, "%s: expected 1 positional argument, got %zd; give axis and the rest by keyword",
-                        row.name, count);
-  ReduceArguments given{};
-  given.x = arguments[0];
   for (Py_ssize_t k = 0; keywords && k < PyTuple_GET_SIZE(keywords); k++) {
     PyObject* const keyword = PyTuple_GET_ITEM(keywords, k);
     const ReduceKeyword* found = nullptr;
@@ -49,40 +46,93 @@ inline PyObject* call_reduction(int reduction, PyObject* const* arguments, Py_ss
     if (!found || (found->takes & row.takes) != found->takes)
       return PyErr_Format(PyExc_TypeError, "%s: there is no parameter %R; help(dltensor.%s) lists what there is", row.name,
                           keyword, row.name);
-    given.*(found->place) = arguments[count + k];
+    if (given.*(found->place)) return PyErr_Format(PyExc_TypeError, "%s: %s is given twice", row.name, found->name);
+    given.*(found->place) = values[k];
   }
   return reduce_hook(reduction, &given);
 }
 
-#define DLT_BUILTIN(name, ...)                                                                                     \
-  inline PyObject* py_reduce_##name(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObject* keywords) { \
-    return call_reduction(reduction_##name, arguments, count, keywords);                                           \
+inline PyObject* call_reduction(int reduction, PyObject* const* arguments, Py_ssize_t count, PyObject* keywords) {
+  if (count != 1)
+    return PyErr_Format(PyExc_TypeError, "%s: expected 1 positional argument, got %zd; give axis and the rest by keyword",
+                        reduction_table[reduction].name, count);
+  ReduceArguments given{};
+  given.x = arguments[0];
+  return call_with_keywords(reduction, given, arguments + count, keywords);
+}
+
+inline PyObject* call_reduction_method(int reduction, PyObject* self, PyObject* const* arguments, Py_ssize_t count,
+                                       PyObject* keywords) {
+  if (count > 1)
+    return PyErr_Format(PyExc_TypeError,
+                        "%s: expected at most 1 positional argument, the axis, got %zd; give the rest by keyword",
+                        reduction_table[reduction].name, count);
+  ReduceArguments given{};
+  given.x = self;
+  if (count == 1) given.axis = arguments[0];
+  return call_with_keywords(reduction, given, arguments + count, keywords);
+}
+
+#define DLT_BUILTIN(name, ...)                                                                                          \
+  inline PyObject* py_reduce_##name(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObject* keywords) {      \
+    return call_reduction(reduction_##name, arguments, count, keywords);                                                \
+  }                                                                                                                     \
+  inline PyObject* py_method_##name(PyObject* self, PyObject* const* arguments, Py_ssize_t count, PyObject* keywords) { \
+    return call_reduction_method(reduction_##name, self, arguments, count, keywords);                                   \
   }
 DLT_REDUCTIONS(DLT_BUILTIN)
 #undef DLT_BUILTIN
 
-// Adds the builtins to `module`. `texts` is a list of bytes, one per row: signature and docstring.
-inline int add_reductions(PyObject* module, PyObject* texts, ReduceHook hook) {
-  using Function = PyObject* (*)(PyObject*, PyObject* const*, Py_ssize_t, PyObject*);
-#define DLT_BUILTIN(name, ...) py_reduce_##name,
-  static const Function functions[] = {DLT_REDUCTIONS(DLT_BUILTIN)};
-#undef DLT_BUILTIN
-  reduce_hook = hook;
-  for (ReduceKeyword& one : reduce_keywords) {
-    one.word = PyUnicode_InternFromString(one.name);
-    if (!one.word) return -1;
-  }
+using ReduceFunction = PyObject* (*)(PyObject*, PyObject* const*, Py_ssize_t, PyObject*);
+
+// One definition per row, and an empty one. `texts` is a list of bytes, one per row: signature and docstring; definitions and
+// texts live as long as the process.
+inline PyMethodDef* define_reductions(const ReduceFunction* functions, PyObject* texts) {
   auto* const methods = static_cast<PyMethodDef*>(PyMem_Calloc(reduction_count + 1, sizeof(PyMethodDef)));
-  if (!methods) return -1;
+  if (!methods) return PyErr_NoMemory(), nullptr;
   Py_INCREF(texts);
   for (int i = 0; i < reduction_count; i++) {
     methods[i].ml_name = reduction_table[i].name;
     methods[i].ml_meth = reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(functions[i]));
     methods[i].ml_flags = METH_FASTCALL | METH_KEYWORDS;
     methods[i].ml_doc = PyBytes_AsString(PyList_GetItem(texts, i));
-    if (!methods[i].ml_doc) return -1;
+    if (!methods[i].ml_doc) return nullptr;
   }
-  return PyModule_AddFunctions(module, methods);
+  return methods;
+}
+
+// Adds the builtins to `module`.
+inline int add_reductions(PyObject* module, PyObject* texts, ReduceHook hook) {
+#define DLT_BUILTIN(name, ...) py_reduce_##name,
+  static const ReduceFunction functions[] = {DLT_REDUCTIONS(DLT_BUILTIN)};
+#undef DLT_BUILTIN
+  reduce_hook = hook;
+  for (ReduceKeyword& one : reduce_keywords) {
+    one.word = PyUnicode_InternFromString(one.name);
+    if (!one.word) return -1;
+  }
+  PyMethodDef* const methods = define_reductions(functions, texts);
+  return methods ? PyModule_AddFunctions(module, methods) : -1;
+}
+
+// Adds the methods to the extension type Tensor, which is not yet used by others: all rows but count_nonzero, as NumPy's
+// arrays have no such method.
+inline int add_reduction_methods(PyObject* tensor_type, PyObject* texts) {
+#define DLT_BUILTIN(name, ...) py_method_##name,
+  static const ReduceFunction functions[] = {DLT_REDUCTIONS(DLT_BUILTIN)};
+#undef DLT_BUILTIN
+  auto* const type = reinterpret_cast<PyTypeObject*>(tensor_type);
+  PyMethodDef* const methods = define_reductions(functions, texts);
+  if (!methods) return -1;
+  for (int i = 0; i < reduction_count; i++) {
+    if (i == reduction_count_nonzero) continue;
+    PyObject* const method = PyDescr_NewMethod(type, &methods[i]);
+    const int status = method ? PyDict_SetItemString(type->tp_dict, methods[i].ml_name, method) : -1;
+    Py_XDECREF(method);
+    if (status) return -1;
+  }
+  PyType_Modified(type);
+  return 0;
 }
 
 }  // namespace dlt

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Signatures and docstrings of the reductions, generated from rows of reductions.h. Nothing is computed here."""
+"""Signatures and docstrings of the reductions, functions and methods, generated from rows of reductions.h.
+
+Nothing is computed here.
+"""
 
 _RESULTS = {
     "wide": "Of the dtype of `x`; of bool and integers int64 or uint64.",
@@ -38,13 +41,15 @@ EXAMPLES = {
 }
 
 
-def described_reduction(row):
+def described_reduction(row, method=False):
     """Return signature and docstring of a reduction, in the form that CPython reads from ``ml_doc``.
 
     Parameters
     ----------
     row : dict
         An entry of ``REDUCTIONS``.
+    method : bool, default False
+        Describe the method of Tensor instead of the function.
 
     Returns
     -------
@@ -64,20 +69,31 @@ def described_reduction(row):
     'argmax(x, /, *, axis=None, keepdims=False, out=None)'
     """
     given = ["axis=None", "keepdims=False", "out=None", *(f"{name}={_KEYWORDS[name][0]}" for name in row["takes"])]
-    lines = [f"{row['name']}(x, /, *, {', '.join(given)})", "--", "", row["doc"], ""]
-    lines += [f"Each result is ``{row['text']}`` of the elements along `axis`."]
+    first = f"$self, /, {given[0]}, *" if method else f"x, /, *, {given[0]}"
+    lines = [f"{row['name']}({', '.join([first, *given[1:]])})", "--", "", row["doc"], ""]
+    lines += [f"Each result is ``{row['text']}`` of the elements{' x' if method else ''} along `axis`."]
     lines += ["Its bits depend neither on the layout nor on threads or the processor.", ""]
+    lines += ["Parameters", "----------"]
+    if not method:
+        lines += ["x : array_like", f"    Tensor, or any object that supports DLPack: {', '.join(row['kinds'])}."]
     lines += _parameters(row)
     lines += ["", "Returns", "-------", "Tensor", f"    {_RESULTS[row['result']]} `out`, when it is given.", ""]
+    lines += ["Raises", "------", "TypeError"]
+    lines += [
+        "    The dtype is not supported." if method else "    `x` is not a tensor, or its dtype is not supported."
+    ]
     lines += _raises(row)
+    if method:
+        lines += ["", "See Also", "--------", f"dltensor.{row['name']} : The same as a function, of any object."]
     lines += ["", "Notes", "-----", f"Array API 2025.12: ``{row['name']}``."]
-    return "\n".join(lines + _example(row))
+    text = "\n".join(lines)
+    if method:
+        text = text.replace("    `x` ", "    The tensor ").replace("`x`", "the tensor")
+    return "\n".join([text, *_example(row, method)])
 
 
 def _parameters(row):
-    lines = ["Parameters", "----------", "x : array_like"]
-    lines += [f"    Tensor, or any object that supports DLPack: {', '.join(row['kinds'])}."]
-    lines += [f"axis : {'int' if row['one_axis'] else 'int or tuple of int'}, optional"]
+    lines = [f"axis : {'int' if row['one_axis'] else 'int or tuple of int'}, optional"]
     lines += [f"    {'Dimension' if row['one_axis'] else 'Dimensions'} to reduce; None means all of them."]
     lines += ["keepdims : bool, default False", "    Keep reduced dimensions, with one element each."]
     lines += ["out : array_like, optional", "    Writable tensor of the shape of the result; overwritten and returned."]
@@ -88,22 +104,22 @@ def _parameters(row):
 
 
 def _raises(row):
-    lines = ["Raises", "------", "TypeError", "    `x` is not a tensor, or its dtype is not supported."]
-    lines += ["IndexError", "    `axis` is out of range.", "ValueError"]
+    lines = ["IndexError", "    `axis` is out of range.", "ValueError"]
     lines += ["    `axis` names a dimension twice, or `out` is read-only or has another shape."]
     if not row["empty"]:
         lines += ["    Also when there is no element."]
     return [*lines, "DeviceError", "    `x` is not on the host."]
 
 
-def _example(row):
+def _example(row, method):
     if row["name"] not in EXAMPLES:
         return []
     elements, result, dtype = EXAMPLES[row["name"]]
+    tensor = f"dl.asarray({elements})"
     return [
         "",
         "Examples",
         "--------",
-        f">>> dl.{row['name']}(dl.asarray({elements}))",
+        f">>> {tensor}.{row['name']}()" if method else f">>> dl.{row['name']}({tensor})",
         f"Tensor({result}, shape=(), device=cpu, dtype={dtype})",
     ]

@@ -13,7 +13,7 @@ from .operands cimport (Operand, common_device, hold_without_gil, kind_order, pr
                         store_number, type_of)
 from .._core.errors cimport check_status
 from .._core.scalars cimport plain_number
-from .._core.tensor cimport Tensor, as_tuple, new_empty, new_tensor, operations
+from .._core.tensor cimport Tensor, as_tuple, new_empty, new_tensor
 from .._core.types cimport DLDataType, DLDevice, DLTensor, device_of, dtype_of, is_host, kDLCPU, read_dtype
 
 from .._core.convert import asarray
@@ -59,6 +59,7 @@ cdef extern from "_ops/reduction_builtins.h" namespace "dlt":
         PyObject* saturate
     ctypedef object (*ReduceHook)(int, ReduceArguments*)
     int add_reductions(object, object, ReduceHook) except -1
+    int add_reduction_methods(object, object) except -1
     unsigned TAKES_DTYPE "DLT_TAKES_DTYPE"
     unsigned TAKES_SATURATE "DLT_TAKES_SATURATE"
     unsigned TAKES_WHERE "DLT_TAKES_WHERE"
@@ -426,8 +427,8 @@ def host_tensor(x, str func):
 REDUCTIONS = {}
 
 
-def _describe():
-    """Fill REDUCTIONS from the compiled table; returns the text of each function."""
+def _read_rows():
+    """Fill REDUCTIONS from the compiled table."""
     takes = {"dtype": TAKES_DTYPE, "correction": TAKES_CORRECTION, "where": TAKES_WHERE, "initial": TAKES_INITIAL,
              "saturate": TAKES_SATURATE}
     for i in range(reduction_count):
@@ -436,16 +437,9 @@ def _describe():
                                  "empty": row.empty.decode(), "text": row.text.decode(), "doc": row.doc.decode(),
                                  "one_axis": bool(row.takes & TAKES_ONE_AXIS),
                                  "takes": [name for name, bit in takes.items() if row.takes & bit]}
-    return [described_reduction(row).encode() for row in REDUCTIONS.values()]
 
 
-_texts = _describe()
-add_reductions(sys.modules[__name__], _texts, reduce_any)
+_read_rows()
+add_reductions(sys.modules[__name__], [described_reduction(row).encode() for row in REDUCTIONS.values()], reduce_any)
+add_reduction_methods(Tensor, [described_reduction(row, method=True).encode() for row in REDUCTIONS.values()])
 __all__ = list(REDUCTIONS)
-
-
-cdef object _named(str name):
-    return globals()[name]
-
-
-operations.reduction = _named
