@@ -67,6 +67,11 @@ test: $(VENV)/light install
 	$(RUN) -m pytest tests -m "not peers and not gpu" --ignore tests/cuda --ignore tests/conformance --ignore tests/extensions
 	$(RUN) -m pytest tests -m "not peers and not gpu" --ignore tests/cuda --ignore tests/conformance --ignore tests/distributed
 
+# help: make test-wheel    the wheel in an empty environment: no compiler, no NumPy; then README's first program
+.PHONY: test-wheel
+test-wheel: $(VENV)/tools
+	tools/wheel.sh $(VENV) $(BUILD)
+
 # help: make test-conformance  the conformance suite on planted defects: every check can fail, none without cause
 test-conformance: $(VENV)/light install
 	$(RUN) -m pytest tests/conformance -m "not peers and not gpu"
