@@ -6,7 +6,7 @@
 
 namespace dlt {
 template <class T>
-struct face {
+struct conversions {
   static void to(const void* in, void* out, int64_t n) {
     for (int64_t i = 0; i < n; ++i) static_cast<float*>(out)[i] = to_float(static_cast<const T*>(in)[i]);
   }
@@ -18,7 +18,7 @@ struct face {
   }
 };
 template <int W, bool S>
-struct face<small_int<W, S>> {
+struct conversions<small_int<W, S>> {
   using T = small_int<W, S>;
   static void to(const void* in, void* out, int64_t n) {
     for (int64_t i = 0; i < n; ++i) static_cast<float*>(out)[i] = to_float(static_cast<const T*>(in)[i]);
@@ -38,30 +38,30 @@ struct nothing {
   static void of_double(const void*, void*, int64_t) {}
 };
 template <class T>
-struct face<complex_of<T>> : nothing {};
+struct conversions<complex_of<T>> : nothing {};
 template <>
-struct face<boolean> : nothing {};
+struct conversions<boolean> : nothing {};
 template <>
-struct face<int8_t> : nothing {};
+struct conversions<int8_t> : nothing {};
 template <>
-struct face<int16_t> : nothing {};
+struct conversions<int16_t> : nothing {};
 template <>
-struct face<int32_t> : nothing {};
+struct conversions<int32_t> : nothing {};
 template <>
-struct face<int64_t> : nothing {};
+struct conversions<int64_t> : nothing {};
 template <>
-struct face<uint8_t> : nothing {};
+struct conversions<uint8_t> : nothing {};
 template <>
-struct face<uint16_t> : nothing {};
+struct conversions<uint16_t> : nothing {};
 template <>
-struct face<uint32_t> : nothing {};
+struct conversions<uint32_t> : nothing {};
 template <>
-struct face<uint64_t> : nothing {};
+struct conversions<uint64_t> : nothing {};
 }  // namespace dlt
 
-#define DLT_CONVERSIONS(name, type, code, bits, format)                                                \
-  static_assert(sizeof(type) * 8 == bits || (bits < 8 && sizeof(type) == 1), #name);                   \
-  extern "C" void to_##name(const void* in, void* out, int64_t n) { dlt::face<type>::to(in, out, n); } \
-  extern "C" void of_##name(const void* in, void* out, int64_t n) { dlt::face<type>::of(in, out, n); } \
-  extern "C" void of_double_##name(const void* in, void* out, int64_t n) { dlt::face<type>::of_double(in, out, n); }
+#define DLT_CONVERSIONS(name, type, code, bits, format)                                                       \
+  static_assert(sizeof(type) * 8 == bits || (bits < 8 && sizeof(type) == 1), #name);                          \
+  extern "C" void to_##name(const void* in, void* out, int64_t n) { dlt::conversions<type>::to(in, out, n); } \
+  extern "C" void of_##name(const void* in, void* out, int64_t n) { dlt::conversions<type>::of(in, out, n); } \
+  extern "C" void of_double_##name(const void* in, void* out, int64_t n) { dlt::conversions<type>::of_double(in, out, n); }
 DLT_DTYPES(DLT_CONVERSIONS)

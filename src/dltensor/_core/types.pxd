@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What the extension modules share of dlpack.h, words.h and _core/types.pyx.
+# What the extension modules share of dlpack.h, tables.h and _core/types.pyx.
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 # The standard gives the type of this argument no name.
@@ -63,7 +63,7 @@ cdef extern from "dltensor/dlpack.h" nogil:
         int (*current_work_stream)(DLDeviceType, int32_t, void**) noexcept
 
 
-cdef extern from "native/words.h" namespace "dlt" nogil:
+cdef extern from "native/tables.h" namespace "dlt" nogil:
     bint is_host(int32_t device_type)
     bint is_handle(int32_t device_type)
 

@@ -8,7 +8,7 @@ from cpython.object cimport PyTypeObject
 
 from .foreign_text import quoted
 
-cdef extern from "native/words.h" namespace "dlt" nogil:
+cdef extern from "native/tables.h" namespace "dlt" nogil:
     ctypedef struct DeviceRow:
         const char* name
         const char* text

@@ -15,13 +15,13 @@ bool whole(int type) {
 }
 
 // An arithmetic type that holds every value of a storage-only type.
-int hub_of_carried(int type) {
+int computed_type_of_storage(int type) {
   return is_small_integer(type) ? type_int8 : type_table[type].kind == Kind::complex ? type_complex64 : type_float32;
 }
 
 // The type from which a storage-only type is converted: int8 holds every value that fits into fewer bits, float64 every
 // integer of 32 bits, float32 every float16 and bfloat16.
-int way_to_carried(int from, int to) {
+int computed_type_to_storage(int from, int to) {
   if (is_small_integer(to)) return type_int8;
   if (from == type_complex64) return type_float32;
   if (from == type_complex128) return type_float64;
@@ -37,7 +37,8 @@ bool find_pipeline(const Kernels& kernels, int from, int to, int mode, CastPipel
   bool was_float = false;
   for (int at = from; at != to;) {
     int next = to;
-    if (kernels.casts[mode][at][to] == nullptr) next = at >= computed_types ? hub_of_carried(at) : way_to_carried(at, to);
+    if (kernels.casts[mode][at][to] == nullptr)
+      next = at >= computed_types ? computed_type_of_storage(at) : computed_type_to_storage(at, to);
     // A float clamps on its way to any integer, also when the last step is one between integers.
     const int step_mode = was_float && whole(at) ? mode | cast_saturate : mode;
     const loop_t loop = kernels.casts[step_mode][at][next];

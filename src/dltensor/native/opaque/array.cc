@@ -19,7 +19,7 @@
 #include "native/opaque/errors.h"
 #include "native/opaque/strided.h"
 #include "native/opaque/transfer.h"
-#include "native/words.h"
+#include "native/tables.h"
 
 namespace dlt::opaque {
 namespace {

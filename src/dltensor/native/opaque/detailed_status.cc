@@ -2,7 +2,7 @@
 // Text for shapes, dtypes and devices, and which of them DLPack 1.3 defines; from the rows of dlpack.h and dtypes.h.
 #include "native/opaque/detailed_status.h"
 
-#include "native/words.h"
+#include "native/tables.h"
 
 namespace dlt::opaque {
 

@@ -5,7 +5,7 @@
 
 #include "dltensor/validate.h"
 #include "native/layout/layout.h"
-#include "native/words.h"
+#include "native/tables.h"
 
 namespace dlt::opaque {
 

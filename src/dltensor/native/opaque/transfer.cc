@@ -4,7 +4,7 @@
 
 #include "native/layout/layout.h"
 #include "native/opaque/strided.h"
-#include "native/words.h"
+#include "native/tables.h"
 
 namespace dlt::opaque {
 

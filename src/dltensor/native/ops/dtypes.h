@@ -36,7 +36,7 @@
 /* Storage-only types: converted from and to, no arithmetic. Same columns. Types of fewer than 8 bits are packed,
  * little bit-endian, unless the tensor's IS_SUBBYTE_TYPE_PADDED flag says one byte each. */
 /* clang-format off */
-#define DLT_CARRIED_DTYPES(X)                                              \
+#define DLT_STORAGE_DTYPES(X)                                              \
   X(float8_e3m4, dlt::float8_e3m4, kDLFloat8_e3m4, 8, "")                  \
   X(float8_e4m3, dlt::float8_e4m3, kDLFloat8_e4m3, 8, "")                  \
   X(float8_e4m3b11fnuz, dlt::float8_e4m3b11fnuz, kDLFloat8_e4m3b11fnuz, 8, "") \
@@ -55,6 +55,6 @@
   X(complex32, dlt::complex32, kDLComplex, 32, "Ze")
 /* clang-format on */
 
-#define DLT_DTYPES(X) DLT_COMPUTED_DTYPES(X) DLT_CARRIED_DTYPES(X)
+#define DLT_DTYPES(X) DLT_COMPUTED_DTYPES(X) DLT_STORAGE_DTYPES(X)
 
 #endif /* DLTENSOR_DTYPES_H_ */

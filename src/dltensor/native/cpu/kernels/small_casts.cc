@@ -30,7 +30,7 @@ void fill_partners(Kernels* kernels, int small) {
 
 void fill_small_casts(Kernels* kernels) {
 #define DLT_FILL(name, type, code, bits, format) fill_partners<type>(kernels, type_##name);
-  DLT_CARRIED_DTYPES(DLT_FILL)
+  DLT_STORAGE_DTYPES(DLT_FILL)
 #undef DLT_FILL
 }
 

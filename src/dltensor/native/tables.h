@@ -48,7 +48,7 @@ inline constexpr DTypeRow dtype_rows[] = {
     DLT_COMPUTED_DTYPES(X)
 #undef X
 #define X(name, type, code, bits, format) {#name, format, code, bits, false},
-        DLT_CARRIED_DTYPES(X)
+        DLT_STORAGE_DTYPES(X)
 #undef X
 };
 
