@@ -5,6 +5,7 @@ Its memory becomes a tensor without a copy, and what was imported is released on
 """
 
 import pytest
+import recipe_steps
 from recipe_steps import answer, carry_out, package_with, steps
 
 import dltensor as dl
@@ -85,6 +86,21 @@ def fake():
 def test_the_example_is_new():
     with pytest.raises(TypeError, match="asarray"):
         dl.asarray(type("Producer", (), {"__foreign_memory__": lambda self: None})())
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "text"),
+    [
+        ("anchor", "elif has_no_such_branch", "0 lines that begin with 'elif has_no_such_branch'"),
+        ("anchor", "return", "lines that begin with 'return'"),
+        ("block", "", "a step has no block to insert"),
+    ],
+)
+def test_a_step_that_does_not_fit_the_sources_is_found(monkeypatch, tmp_path, field, value, text):
+    planted = [step._replace(**{field: value}) if step.file.endswith("dlpack.pyx") else step for step in steps(TITLE)]
+    monkeypatch.setattr(recipe_steps, "steps", lambda title: planted)
+    with pytest.raises(AssertionError, match=text):
+        carry_out(TITLE, tmp_path)
 
 
 def test_the_memory_of_the_fake_becomes_a_tensor_and_is_released_with_the_last_view(folder):
