@@ -15,15 +15,17 @@ faults; a kernel that leaves its memory is reported with its source line when bu
 1
 
 Needs ``g++`` (C++20) at the time of use. Not for production: it is slow, and the whole process sees a GPU.
- What it cannot show: the speed of anything, warp intrinsics, races between threads of one kernel.
+What it cannot show: the speed of anything, warp intrinsics, races between threads of one kernel.
 """
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
+import functools
 import hashlib
 import os
+import re
 import shutil
 import stat
 import subprocess
@@ -39,16 +41,13 @@ _HERE = Path(__file__).resolve().parent
 _PACKAGE = _HERE.parent
 _SOURCES = _HERE / "hostcuda"
 _DRIVER_FILES = ("machine.cc", "streams.cc", "graphs.cc", "memory.cc", "devices.cc", "modules.cc")
-_ERRORS = {
-    "CUDA_ERROR_INVALID_VALUE": 1,
-    "CUDA_ERROR_OUT_OF_MEMORY": 2,
-    "CUDA_ERROR_NO_DEVICE": 100,
-    "CUDA_ERROR_INVALID_HANDLE": 400,
-    "CUDA_ERROR_NOT_READY": 600,
-    "CUDA_ERROR_ILLEGAL_ADDRESS": 700,
-    "CUDA_ERROR_LAUNCH_FAILED": 719,
-    "CUDA_ERROR_NOT_SUPPORTED": 801,
-}
+
+
+@functools.cache
+def _errors() -> dict[str, int]:
+    """Every error of the driver that the package knows, by the original's name: the rows of native/cuda/abi.h."""
+    rows = (_PACKAGE / "native/cuda/abi.h").read_text()
+    return {name: int(value) for value, name in re.findall(r"X\(k\w+, (\d+), (CUDA_ERROR_\w+)\)", rows)}
 
 
 class Build(NamedTuple):
@@ -196,6 +195,7 @@ class Machine:
         order : "eager", "lazy" or "random:SEED"
         launches : bool; False measures the cost of calling alone
         memory : int, bytes of a device
+        dead_streams : "abort" the process where a destroyed stream is used, which is undefined on a real driver, or "error"
         capability : int, 90 for sm_90; devices : int. Both only before the first use
         header : str, where kernels of a foreign CUBIN are defined
         compiler_flags : str, for kernels
@@ -236,6 +236,9 @@ class Machine:
     ) -> None:
         """Make the nth call from now of a driver function fail, and the ``times - 1`` calls after it.
 
+        An error that a failed kernel leaves (``CUDA_ERROR_ILLEGAL_ADDRESS`` and its like) loses the context: every later
+        call answers it, until `fail_no_more`.
+
         Raises
         ------
         ValueError
@@ -245,12 +248,12 @@ class Machine:
         --------
         >>> machine.fail("cuMemAllocFromPoolAsync", nth=3)                  # doctest: +SKIP
         """
-        if error not in _ERRORS:
-            raise ValueError(f"hostcuda: error must be one of {', '.join(_ERRORS)}; got {error!r}")
-        self._library.hostcuda_fail(function.encode(), nth, times, _ERRORS[error])
+        if error not in _errors():
+            raise ValueError(f"hostcuda: error must be one of {', '.join(_errors())}; got {error!r}")
+        self._library.hostcuda_fail(function.encode(), nth, times, _errors()[error])
 
     def fail_no_more(self) -> None:
-        """Remove every `fail` that has not happened yet."""
+        """Remove every `fail` that has not happened yet, and make a lost context whole again."""
         self._library.hostcuda_fail_no_more()
 
     def statistics(self) -> Statistics:

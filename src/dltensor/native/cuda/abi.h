@@ -40,14 +40,26 @@ using CUhostFn = void (*)(void*);
   X(kNotFound, 500, CUDA_ERROR_NOT_FOUND)                                                         \
   X(kNotReady, 600, CUDA_ERROR_NOT_READY)                                                         \
   X(kIllegalAddress, 700, CUDA_ERROR_ILLEGAL_ADDRESS)                                             \
+  X(kLaunchOutOfResources, 701, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES)                               \
   X(kPeerAccessAlreadyEnabled, 704, CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED)                       \
   X(kLaunchFailed, 719, CUDA_ERROR_LAUNCH_FAILED)                                                 \
+  X(kContextIsDestroyed, 709, CUDA_ERROR_CONTEXT_IS_DESTROYED)                                    \
+  X(kAssert, 710, CUDA_ERROR_ASSERT)                                                              \
+  X(kHardwareStackError, 714, CUDA_ERROR_HARDWARE_STACK_ERROR)                                    \
+  X(kIllegalInstruction, 715, CUDA_ERROR_ILLEGAL_INSTRUCTION)                                     \
+  X(kMisalignedAddress, 716, CUDA_ERROR_MISALIGNED_ADDRESS)                                       \
+  X(kInvalidAddressSpace, 717, CUDA_ERROR_INVALID_ADDRESS_SPACE)                                  \
+  X(kInvalidPc, 718, CUDA_ERROR_INVALID_PC)                                                       \
   X(kNotSupported, 801, CUDA_ERROR_NOT_SUPPORTED)                                                 \
   X(kCaptureUnsupported, 900, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)                              \
   X(kCaptureInvalidated, 901, CUDA_ERROR_STREAM_CAPTURE_INVALIDATED)                              \
+  X(kCaptureUnmatched, 903, CUDA_ERROR_STREAM_CAPTURE_UNMATCHED)                                  \
+  X(kCaptureMerge, 902, CUDA_ERROR_STREAM_CAPTURE_MERGE)                                          \
+  X(kCaptureUnjoined, 904, CUDA_ERROR_STREAM_CAPTURE_UNJOINED)                                    \
   X(kCaptureIsolation, 905, CUDA_ERROR_STREAM_CAPTURE_ISOLATION)                                  \
   X(kCaptureImplicit, 906, CUDA_ERROR_STREAM_CAPTURE_IMPLICIT)                                    \
   X(kCapturedEvent, 907, CUDA_ERROR_CAPTURED_EVENT)                                               \
+  X(kCaptureWrongThread, 908, CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD)                             \
   X(kMaxThreadsPerBlock, 1, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK)                            \
   X(kMaxBlockDimX, 2, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X)                                        \
   X(kMaxBlockDimY, 3, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y)                                        \
@@ -89,6 +101,7 @@ using CUhostFn = void (*)(void*);
   X(kAttachGlobal, 1, CU_MEM_ATTACH_GLOBAL)                                                       \
   X(kCaptureNone, 0, CU_STREAM_CAPTURE_STATUS_NONE)                                               \
   X(kCaptureActive, 1, CU_STREAM_CAPTURE_STATUS_ACTIVE)                                           \
+  X(kCaptureModeGlobal, 0, CU_STREAM_CAPTURE_MODE_GLOBAL)                                         \
   X(kCaptureModeRelaxed, 2, CU_STREAM_CAPTURE_MODE_RELAXED)                                       \
   X(kUserObjectNoDestructorSync, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC)                            \
   X(kGraphUserObjectMove, 1, CU_GRAPH_USER_OBJECT_MOVE)                                           \

@@ -71,6 +71,7 @@ HOSTCUDA_EXPORT CUresult cuInit(unsigned) {
     machine.pools.push_back(new PoolHandle{d, {}});
   }
   machine.streams.resize(machine.device_count);
+  machine.per_thread.resize(machine.device_count);
   machine.started = true;
   return kSuccess;
 }
@@ -87,8 +88,7 @@ HOSTCUDA_EXPORT CUresult cuGetErrorName(CUresult error, const char** text) {
       *text = e.name;
       return kSuccess;
     }
-  *text = "CUDA_ERROR_UNKNOWN";
-  return kInvalidValue;
+  return kInvalidValue;  // and the text is null, as the original says
 }
 HOSTCUDA_EXPORT CUresult cuGetErrorString(CUresult error, const char** text) { return cuGetErrorName(error, text); }
 
@@ -171,6 +171,7 @@ HOSTCUDA_EXPORT CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned* f
 }
 // Not locked, not counted: it is called before every operation.
 HOSTCUDA_EXPORT CUresult cuCtxGetCurrent(CUcontext* context) {
+  if (forked) return kNotInitialized;
   *context = current();
   return kSuccess;
 }
@@ -217,12 +218,12 @@ HOSTCUDA_EXPORT CUresult cuCtxSynchronize() {
   HOSTCUDA_NOT_IN_CAPTURE;
   // From every thread: a context with captured streams cannot be synchronized.
   bool captured = false;
-  for (StreamHandle* stream : machine.streams[current()->device])
+  for (StreamHandle* stream : all_streams(current()->device))
     if (stream->capture) stream->capture->invalid = captured = true;
   if (captured) return kCaptureUnsupported;
   ++machine.statistics.synchronisations;
   synchronize_device(current()->device);
-  return kSuccess;
+  return machine.lost;
 }
 HOSTCUDA_EXPORT CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned) {
   HOSTCUDA_ENTER;

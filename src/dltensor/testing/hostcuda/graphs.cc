@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Capture of streams into graphs, their replay, and the objects that live as long as a graph.
+#include <algorithm>
 #include <utility>
 
 #include "machine.h"
@@ -7,7 +8,7 @@
 namespace dlt::cuda {
 
 struct GraphExecHandle {
-  std::vector<std::function<void()>> actions;
+  std::vector<GraphNode> nodes;
   std::vector<std::shared_ptr<void>> kept;
 };
 
@@ -19,25 +20,87 @@ namespace {
 uint64_t next_capture_id = 1;
 thread_local int thread_capture_mode = 0;  // global
 
-template <class F>
-void each_stream(F&& f) {
-  for (auto& list : machine.streams)
-    for (StreamHandle* stream : list) f(stream);
+// Whether a call that might affect a capture is forbidden to this thread, by the rules of
+// cuThreadExchangeStreamCaptureMode.
+bool forbids(const GraphHandle& graph) {
+  if (thread_capture_mode == kCaptureModeRelaxed || graph.mode == kCaptureModeRelaxed) return false;
+  if (graph.thread == std::this_thread::get_id()) return true;
+  return thread_capture_mode == kCaptureModeGlobal && graph.mode == kCaptureModeGlobal;
+}
+
+// Runs the nodes in an order that their dependencies allow: the order of capture when eager, else one that differs
+// from it as much as possible, or by chance, so that a missing dependency shows.
+void run_nodes(const std::vector<GraphNode>& nodes) {
+  std::vector<bool> done(nodes.size());
+  for (size_t turn = 0; turn < nodes.size(); ++turn) {
+    std::vector<size_t> ready;
+    for (size_t i = 0; i < nodes.size(); ++i)
+      if (!done[i] && std::all_of(nodes[i].needs.begin(), nodes[i].needs.end(),
+                                  [&](int need) { return done[static_cast<size_t>(need)]; }))
+        ready.push_back(i);
+    const size_t next = machine.order == Machine::Order::eager  ? ready.front()
+                        : machine.order == Machine::Order::lazy ? ready.back()
+                                                                : ready[machine.chance() % ready.size()];
+    done[next] = true;
+    if (nodes[next].action) nodes[next].action();
+  }
+}
+
+// Whether every node leads to `ends`.
+bool is_joined(const GraphHandle& graph, const std::set<int>& ends) {
+  std::vector<bool> reached(graph.nodes.size());
+  std::vector<int> left(ends.begin(), ends.end());
+  while (!left.empty()) {
+    const auto node = static_cast<size_t>(left.back());
+    left.pop_back();
+    if (reached[node]) continue;
+    reached[node] = true;
+    left.insert(left.end(), graph.nodes[node].needs.begin(), graph.nodes[node].needs.end());
+  }
+  return std::find(reached.begin(), reached.end(), false) == reached.end();
 }
 }  // namespace
 
 int exchange_capture_mode(int mode) { return std::exchange(thread_capture_mode, mode); }
 
 bool spoil_captures() {
-  if (thread_capture_mode == kCaptureModeRelaxed) return false;
   bool any = false;
-  each_stream([&](StreamHandle* stream) {
-    if (stream->capture && stream->capture_mode != kCaptureModeRelaxed) {
-      stream->capture->invalid = true;
-      any = true;
-    }
-  });
+  for (auto& [id, graph] : machine.captures)
+    if (forbids(*graph)) graph->invalid = any = true;
   return any;
+}
+
+GraphHandle* capture_in_progress(uint64_t id) {
+  const auto found = machine.captures.find(id);
+  return found == machine.captures.end() ? nullptr : found->second;
+}
+
+int add_node(StreamHandle* stream, std::function<void()> action) {
+  GraphHandle& graph = *stream->capture;
+  if (graph.invalid) return kCaptureInvalidated;
+  const int number = static_cast<int>(graph.nodes.size());
+  graph.nodes.push_back({std::move(action), stream->frontier});
+  stream->frontier = {number};
+  return kSuccess;
+}
+
+// A stream that waits for an event of a capture joins it. Such a fork must come back to the origin, even when the
+// stream does nothing more: an empty node stands for it.
+int wait_in_capture(StreamHandle* stream, EventHandle* event) {
+  GraphHandle* graph = capture_in_progress(event->capture);
+  if (!graph) return kCapturedEvent;  // its capture is over
+  if (graph->invalid) return kCaptureInvalidated;
+  if (is_legacy(stream)) return graph->invalid = true, kCaptureImplicit;
+  if (stream->capture && stream->capture != graph)
+    return graph->invalid = stream->capture->invalid = true, kCaptureMerge;
+  if (stream->capture) {
+    stream->frontier.insert(event->frontier.begin(), event->frontier.end());
+    return kSuccess;
+  }
+  stream->capture = graph;
+  stream->frontier = event->frontier;
+  graph->members.insert(stream);
+  return add_node(stream, nullptr);
 }
 
 }  // namespace dlt::cuda
@@ -53,15 +116,8 @@ HOSTCUDA_EXPORT CUresult cuThreadExchangeStreamCaptureMode(int* mode) {
 
 HOSTCUDA_EXPORT CUresult cuStreamIsCapturing(CUstream handle, int* status) {
   HOSTCUDA_ENTER;
-  StreamHandle* stream = resolve(handle);
-  if (!stream) return kInvalidHandle;
-  if (stream == machine.legacy[stream->device].get()) {
-    bool any = false;
-    each_stream([&](StreamHandle* other) {
-      any |= other->capture && other->capture_mode == 0 && !(other->flags & kStreamNonBlocking);
-    });
-    if (any) return kCaptureImplicit;
-  }
+  HOSTCUDA_RESOLVE(handle, stream);
+  if (is_legacy(stream) && legacy_is_implied(stream->device)) return kCaptureImplicit;
   *status = !stream->capture ? kCaptureNone : stream->capture->invalid ? 2 : kCaptureActive;
   return kSuccess;
 }
@@ -70,7 +126,7 @@ HOSTCUDA_EXPORT CUresult cuStreamGetCaptureInfo_v2(CUstream handle, int* status,
                                                    const CUgraphNode** dependencies, size_t* count) {
   if (const int result = cuStreamIsCapturing(handle, status)) return result;
   std::lock_guard<std::recursive_mutex> hold(machine.lock);
-  StreamHandle* stream = resolve(handle);
+  HOSTCUDA_RESOLVE(handle, stream);
   if (id) *id = stream->capture ? stream->capture->id : 0;
   if (graph) *graph = stream->capture;
   if (dependencies) *dependencies = nullptr;
@@ -86,33 +142,37 @@ HOSTCUDA_EXPORT CUresult cuStreamGetCaptureInfo_v3(CUstream handle, int* status,
 HOSTCUDA_EXPORT CUresult cuStreamBeginCapture_v2(CUstream handle, int mode) {
   HOSTCUDA_ENTER;
   HOSTCUDA_CONTEXT;
-  StreamHandle* stream = resolve(handle);
-  if (!stream) return kInvalidHandle;
-  if (stream == machine.legacy[stream->device].get()) return kCaptureUnsupported;
+  HOSTCUDA_RESOLVE(handle, stream);
+  if (is_legacy(stream)) return kCaptureUnsupported;
   if (stream->capture) return kIllegalState;
-  stream->capture = new GraphHandle;
-  stream->capture->origin = stream;
-  stream->capture->id = next_capture_id++;
-  stream->capture_mode = mode;
+  auto* graph = new GraphHandle;
+  graph->origin = stream;
+  graph->id = next_capture_id++;
+  graph->mode = mode;
+  graph->thread = std::this_thread::get_id();
+  graph->members.insert(stream);
+  machine.captures[graph->id] = graph;
+  stream->capture = graph;
+  stream->frontier.clear();
   return kSuccess;
 }
 
-HOSTCUDA_EXPORT CUresult cuStreamEndCapture(CUstream handle, CUgraph* graph) {
+HOSTCUDA_EXPORT CUresult cuStreamEndCapture(CUstream handle, CUgraph* out) {
   HOSTCUDA_ENTER;
   HOSTCUDA_CONTEXT;
-  StreamHandle* stream = resolve(handle);
-  if (!stream) return kInvalidHandle;
-  GraphHandle* captured = stream->capture;
-  *graph = nullptr;
-  if (!captured || captured->origin != stream) return kIllegalState;
-  stream->capture = nullptr;
-  for (StreamHandle* member : captured->members) member->capture = nullptr;
-  if (captured->invalid) {
-    delete captured;
-    return kCaptureInvalidated;
-  }
-  *graph = captured;
-  return kSuccess;
+  HOSTCUDA_RESOLVE(handle, stream);
+  GraphHandle* graph = stream->capture;
+  *out = nullptr;
+  if (!graph) return kIllegalState;
+  if (graph->origin != stream) return graph->invalid = true, kCaptureUnmatched;
+  if (graph->mode != kCaptureModeRelaxed && graph->thread != std::this_thread::get_id()) return kCaptureWrongThread;
+  machine.captures.erase(graph->id);
+  for (StreamHandle* member : graph->members) member->capture = nullptr;
+  graph->members.clear();
+  const int result = graph->invalid ? kCaptureInvalidated : is_joined(*graph, stream->frontier) ? kSuccess : kCaptureUnjoined;
+  if (result == kSuccess) *out = graph;
+  else delete graph;
+  return result;
 }
 
 HOSTCUDA_EXPORT CUresult cuGraphCreate(CUgraph* graph, unsigned) {
@@ -122,18 +182,15 @@ HOSTCUDA_EXPORT CUresult cuGraphCreate(CUgraph* graph, unsigned) {
 }
 HOSTCUDA_EXPORT CUresult cuGraphInstantiateWithFlags(CUgraphExec* executable, CUgraph graph, unsigned long long) {
   HOSTCUDA_ENTER;
-  *executable = new GraphExecHandle{graph->actions, graph->kept};
+  *executable = new GraphExecHandle{graph->nodes, graph->kept};
   return kSuccess;
 }
 HOSTCUDA_EXPORT CUresult cuGraphLaunch(CUgraphExec executable, CUstream handle) {
   HOSTCUDA_ENTER;
   HOSTCUDA_CONTEXT;
-  StreamHandle* stream = resolve(handle);
-  if (!stream) return kInvalidHandle;
+  HOSTCUDA_RESOLVE(handle, stream);
   // A run keeps what the graph keeps, should the executable go before it is over.
-  return put(stream, [actions = executable->actions, kept = executable->kept] {
-    for (const auto& action : actions) action();
-  });
+  return put(stream, [nodes = executable->nodes, kept = executable->kept] { run_nodes(nodes); });
 }
 HOSTCUDA_EXPORT CUresult cuGraphDestroy(CUgraph graph) {
   HOSTCUDA_ENTER;

@@ -3,6 +3,7 @@
 #include "machine.h"
 
 #include <ctype.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@ namespace dlt::cuda {
 Machine machine;
 thread_local std::vector<ContextHandle*> context_stack;
 std::atomic<bool> any_fault{false};
+std::atomic<bool> forked{false};
 
 namespace {
 
@@ -23,10 +25,22 @@ struct Fault {
 };
 std::vector<Fault> faults;
 
+// A child of fork() has no driver, whatever its parent had.
+const int fork_is_watched = pthread_atfork(nullptr, nullptr, [] {
+  if (machine.started) forked = true;
+});
+
 // "*" leaves out what undoes a step that succeeded: callers cannot handle its failure.
 bool matches(const Fault& fault, const char* function) {
   if (fault.function == "*") return strcmp(function, "cuCtxPopCurrent_v2") != 0;
   return fault.function == function;
+}
+
+// What a driver still answers when a context is lost: questions about devices, and the stack of contexts.
+bool survives(const char* function) {
+  for (const char* start : {"cuInit", "cuDriver", "cuDevice", "cuCtxPush", "cuCtxPop", "cuCtxSetCurrent", "cuThreadExchange"})
+    if (!strncmp(function, start, strlen(start))) return true;
+  return false;
 }
 
 bool configure(const std::string& key, const std::string& value) {
@@ -42,6 +56,7 @@ bool configure(const std::string& key, const std::string& value) {
       for (int d = 0; d < m.device_count; ++d) synchronize_device(d);
     return true;
   }
+  if (key == "dead_streams") return m.dead_streams_abort = value == "abort", value == "abort" || value == "error";
   if (key == "launches") return m.launches = value == "on", value == "on" || value == "off";
   if (key == "cache") return m.cache = value, true;
   if (key == "include") return m.include = value, true;
@@ -62,7 +77,7 @@ bool configure(const std::string& key, const std::string& value) {
 // HOSTCUDA_ORDER=lazy and so on: what a test started in another process inherits.
 struct Environment {
   Environment() {
-    for (const char* key : {"order", "launches", "cache", "include", "header", "compiler", "compiler_flags", "memory",
+    for (const char* key : {"order", "dead_streams", "launches", "cache", "include", "header", "compiler", "compiler_flags", "memory",
                             "driver_version", "capability", "devices"}) {
       std::string name = "HOSTCUDA_";
       for (const char* c = key; *c; ++c) name += static_cast<char>(toupper(*c));
@@ -77,12 +92,34 @@ struct Environment {
 int enter(const char* function) {
   ++machine.statistics.calls;
   if (!any_fault.load(std::memory_order_relaxed)) return 0;
+  if (machine.lost && survives(function)) return 0;
+  if (machine.lost) return machine.lost;
   for (Fault& fault : faults)
     if (fault.times > 0 && matches(fault, function) && --fault.countdown <= 0) {
       --fault.times;
+      if (loses_context(fault.result)) lose_context(fault.result);
       return fault.result;
     }
   return 0;
+}
+
+bool loses_context(int result) {
+  switch (result) {
+    case kIllegalAddress:
+    case kAssert:
+    case kHardwareStackError:
+    case kIllegalInstruction:
+    case kMisalignedAddress:
+    case kInvalidAddressSpace:
+    case kInvalidPc:
+    case kLaunchFailed: return true;
+    default: return false;
+  }
+}
+
+void lose_context(int result) {
+  if (!machine.lost) machine.lost = result;
+  any_fault = true;
 }
 
 }  // namespace dlt::cuda
@@ -102,9 +139,11 @@ HOSTCUDA_EXPORT void hostcuda_fail(const char* function, int64_t nth, int64_t ti
   any_fault = true;
 }
 
+// Removes what was asked for, and makes a lost context whole again, which no real driver can.
 HOSTCUDA_EXPORT void hostcuda_fail_no_more() {
   std::lock_guard<std::recursive_mutex> hold(machine.lock);
   faults.clear();
+  machine.lost = 0;
   any_fault = false;
 }
 

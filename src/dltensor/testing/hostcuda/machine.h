@@ -19,6 +19,7 @@
 #include <random>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "native/cuda/abi.h"
@@ -48,23 +49,31 @@ struct StreamHandle {
   unsigned long long id = 0;
   OperationPointer last;
   GraphHandle* capture = nullptr;
-  int capture_mode = 0;
+  std::set<int> frontier;  // while it is captured: the nodes that its next one depends on
 };
 
 struct EventHandle {
   int device = 0;
   unsigned flags = 0;
   OperationPointer at;
-  GraphHandle* capture = nullptr;
+  uint64_t capture = 0;    // the capture that it was recorded in, or 0
+  std::set<int> frontier;  // the nodes that it stands for
   double time = 0;  // virtual milliseconds, see streams.cc
 };
 
+struct GraphNode {
+  std::function<void()> action;
+  std::set<int> needs;
+};
+
 struct GraphHandle {
-  std::vector<std::function<void()>> actions;
+  std::vector<GraphNode> nodes;
   std::vector<std::shared_ptr<void>> kept;  // user objects
-  std::set<StreamHandle*> members;
+  std::set<StreamHandle*> members;          // the origin and what has joined it
   StreamHandle* origin = nullptr;
   uint64_t id = 0;
+  int mode = 0;
+  std::thread::id thread;
   bool invalid = false;
 };
 
@@ -80,6 +89,7 @@ struct Allocation {
   int device = 0;
   Kind kind = Kind::device;
   bool freed = false;
+  uint64_t capture = 0;                 // of the graph that allocates it, or 0
   OperationPointer freed_by;            // device memory that waits for reuse
   StreamHandle* freed_on = nullptr;
   unsigned long long freed_id = 0;  // of that stream: a new one may come to live at the address of one destroyed
@@ -108,6 +118,11 @@ struct Machine {
   std::vector<std::unique_ptr<ContextHandle>> contexts;
   std::vector<std::unique_ptr<StreamHandle>> legacy;
   std::vector<std::vector<StreamHandle*>> streams;
+  std::vector<std::vector<std::unique_ptr<StreamHandle>>> per_thread;  // default streams of threads, ended ones too
+  std::set<const StreamHandle*> destroyed;                             // addresses at which no stream lives any more
+  bool dead_streams_abort = true;
+  std::map<uint64_t, GraphHandle*> captures;  // in progress
+  int lost = 0;                               // the error that every call answers after a kernel failed
   std::vector<PoolHandle*> pools;
   std::vector<OperationPointer> pending;
   Statistics statistics{};
@@ -122,17 +137,24 @@ extern thread_local std::vector<ContextHandle*> context_stack;
 
 inline ContextHandle* current() { return context_stack.empty() ? nullptr : context_stack.back(); }
 
-extern std::atomic<bool> any_fault;  // whether a test asked for some call to fail
+extern std::atomic<bool> any_fault;  // whether a test asked for some call to fail, or a kernel failed
+extern std::atomic<bool> forked;     // in a child of the process that called cuInit, where no call works
+
+// Errors after which a context is of no use any more.
+bool loses_context(int result);
+void lose_context(int result);
 
 // Counts the call and says whether it has to fail because a test asked for it. 0: go on.
 int enter(const char* function);
 
 // Every entry point begins so: one thread at a time, counted, and failing when a test asks for it.
 #define HOSTCUDA_ENTER                                                    \
+  if (::dlt::cuda::forked) return ::dlt::cuda::kNotInitialized;           \
   std::lock_guard<std::recursive_mutex> hold_(::dlt::cuda::machine.lock); \
   if (const int result_ = ::dlt::cuda::enter(__func__); result_) return result_
 // The same for what touches nothing but the thread's own state: without the lock, as cheap as in a real driver.
 #define HOSTCUDA_ENTER_ALONE                                    \
+  if (::dlt::cuda::forked) return ::dlt::cuda::kNotInitialized; \
   if (::dlt::cuda::any_fault.load(std::memory_order_relaxed)) { \
     HOSTCUDA_ENTER;                                             \
   }
@@ -145,8 +167,17 @@ int enter(const char* function);
 #define HOSTCUDA_NOT_IN_CAPTURE \
   if (::dlt::cuda::spoil_captures()) return ::dlt::cuda::kCaptureUnsupported
 
+// Handles 0, 1 and 2 stand for default streams of the current context.
+#define HOSTCUDA_RESOLVE(handle, name) \
+  StreamHandle* name = nullptr;        \
+  if (const int resolved_ = ::dlt::cuda::resolve(handle, &name, __func__); resolved_) return resolved_
+
 // streams.cc
-StreamHandle* resolve(CUstream stream);  // handles 0, 1 and 2 stand for default streams; null when unknown
+int resolve(CUstream stream, StreamHandle** out, const char* function);
+inline bool is_legacy(const StreamHandle* stream) { return stream == machine.legacy[stream->device].get(); }
+inline bool is_blocking(const StreamHandle* stream) { return !(stream->flags & kStreamNonBlocking); }
+std::vector<StreamHandle*> all_streams(int device);  // without the legacy one
+bool legacy_is_implied(int device);  // work on the legacy stream would be waited for by a capture
 int put(StreamHandle* stream, std::function<void()> action);
 void run(const OperationPointer& operation);
 void run_some();
@@ -154,6 +185,9 @@ void synchronize_device(int device);
 
 // graphs.cc
 bool spoil_captures();
+GraphHandle* capture_in_progress(uint64_t id);  // null when it is over
+int add_node(StreamHandle* stream, std::function<void()> action);
+int wait_in_capture(StreamHandle* stream, EventHandle* event);
 int exchange_capture_mode(int mode);
 
 // memory.cc

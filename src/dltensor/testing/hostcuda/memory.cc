@@ -81,20 +81,21 @@ uintptr_t take(int device, size_t bytes, StreamHandle* stream) {
     arena.top += need;
     guard(address, bytes, need);
   }
-  allocations[address] = {bytes, device, Kind::device, false, nullptr, nullptr};
+  allocations[address] = {bytes, device, Kind::device, false, 0, nullptr, nullptr};
   arena.live += bytes;
   count_allocation(bytes);
   return address;
 }
 
 int take_ordered(CUdeviceptr* pointer, size_t bytes, CUstream handle) {
-  StreamHandle* stream = resolve(handle);
-  if (!stream) return kInvalidHandle;
+  HOSTCUDA_RESOLVE(handle, stream);
   *pointer = 0;
   if (!bytes) return kSuccess;
   const uintptr_t address = take(stream->device, bytes, stream);
   if (!address) return kOutOfMemory;
   *pointer = address;
+  // A captured allocation is a node of the graph, and the memory the graph's.
+  if (stream->capture) allocations[address].capture = stream->capture->id;
   // Fresh memory holds a pattern: reading it is visible.
   return put(stream, [address, bytes] { memset(reinterpret_cast<void*>(address), 0xCD, bytes); });
 }
@@ -105,6 +106,12 @@ int give_back(CUdeviceptr pointer, StreamHandle* stream) {
   if (at == allocations.end() || at->second.freed || at->second.kind == Kind::pinned) return kInvalidValue;
   Allocation& allocation = at->second;
   const size_t bytes = allocation.bytes;
+  // A captured free is a node that takes memory of its own graph only.
+  if (stream && stream->capture && allocation.capture != stream->capture->id)
+    return stream->capture->invalid = true, kInvalidValue;
+  if (allocation.capture && capture_in_progress(allocation.capture) && !(stream && stream->capture)) return kInvalidValue;
+  if (stream && stream->capture) return put(stream, [pointer, bytes] { memset(reinterpret_cast<void*>(pointer), 0xDD, bytes); });
+  if (stream && is_legacy(stream) && legacy_is_implied(stream->device)) return put(stream, nullptr);
   --machine.statistics.live_allocations;
   machine.statistics.live_bytes -= static_cast<int64_t>(bytes);
   if (allocation.kind == Kind::managed) {
@@ -127,7 +134,7 @@ int give_back(CUdeviceptr pointer, StreamHandle* stream) {
     close_memory();
   } else {
     put(stream, spoil);
-    allocation.freed_by = stream->capture ? std::make_shared<Operation>() : stream->last;
+    allocation.freed_by = stream->last;
     allocation.freed_on = stream;
     allocation.freed_id = stream->id;
   }
@@ -141,7 +148,7 @@ int take_host(void** pointer, size_t bytes, Kind kind) {
                       0);
   if (memory == MAP_FAILED) return kOutOfMemory;
   memset(memory, 0xCD, bytes);
-  allocations[reinterpret_cast<uintptr_t>(memory)] = {bytes, current()->device, kind, false, nullptr, nullptr};
+  allocations[reinterpret_cast<uintptr_t>(memory)] = {bytes, current()->device, kind, false, 0, nullptr, nullptr};
   if (kind == Kind::pinned) ++machine.statistics.live_pinned;
   else count_allocation(bytes);
   *pointer = memory;
@@ -166,8 +173,7 @@ bool inside(uintptr_t address, size_t bytes) {
 int copy(uintptr_t to, uintptr_t from, size_t bytes, CUstream handle, bool asynchronous) {
   if (!bytes) return kSuccess;
   if (!machine.launches && asynchronous && arena_of(to) >= 0 && arena_of(from) >= 0) return kSuccess;
-  StreamHandle* stream = resolve(handle);
-  if (!stream) return kInvalidHandle;
+  HOSTCUDA_RESOLVE(handle, stream);
   for (const uintptr_t pointer : {to, from})
     if (arena_of(pointer) >= 0 && !inside(pointer, bytes)) return kInvalidValue;
   if (!asynchronous) HOSTCUDA_NOT_IN_CAPTURE;
@@ -175,15 +181,18 @@ int copy(uintptr_t to, uintptr_t from, size_t bytes, CUstream handle, bool async
   const bool pageable_to = arena_of(to) < 0 && !inside(to, bytes);
   ++machine.statistics.copies;
   machine.statistics.bytes_copied += static_cast<int64_t>(bytes);
+  int result;
   if (pageable_from && !stream->capture) {
     auto kept = std::make_shared<std::vector<char>>(reinterpret_cast<char*>(from), reinterpret_cast<char*>(from) + bytes);
-    put(stream, [to, bytes, kept] { memcpy(reinterpret_cast<void*>(to), kept->data(), bytes); });
+    result = put(stream, [to, bytes, kept] { memcpy(reinterpret_cast<void*>(to), kept->data(), bytes); });
   } else {
-    put(stream, [to, from, bytes] { memmove(reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), bytes); });
+    result = put(stream, [to, from, bytes] { memmove(reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), bytes); });
   }
+  if (result) return result;
   if ((!asynchronous || pageable_to) && !stream->capture) {
     machine.statistics.forced_synchronisations += asynchronous;
     run(OperationPointer(stream->last));
+    return machine.lost;
   }
   return kSuccess;
 }
@@ -191,8 +200,7 @@ int copy(uintptr_t to, uintptr_t from, size_t bytes, CUstream handle, bool async
 template <class T>
 int fill(CUdeviceptr to, T value, size_t count, CUstream handle) {
   if (!machine.launches) return kSuccess;
-  StreamHandle* stream = resolve(handle);
-  if (!stream) return kInvalidHandle;
+  HOSTCUDA_RESOLVE(handle, stream);
   if (to % sizeof(T) || !inside(to, count * sizeof(T))) return kInvalidValue;
   return put(stream, [to, value, count] { std::fill_n(reinterpret_cast<T*>(to), count, value); });
 }
@@ -274,8 +282,7 @@ HOSTCUDA_EXPORT CUresult cuMemFree_v2(CUdeviceptr pointer) {
 HOSTCUDA_EXPORT CUresult cuMemFreeAsync(CUdeviceptr pointer, CUstream handle) {
   HOSTCUDA_ENTER;
   HOSTCUDA_CONTEXT;
-  StreamHandle* stream = resolve(handle);
-  if (!stream) return kInvalidHandle;
+  HOSTCUDA_RESOLVE(handle, stream);
   return give_back(pointer, stream);
 }
 
@@ -358,6 +365,7 @@ HOSTCUDA_EXPORT CUresult cuMemFreeHost(void* pointer) {
 
 HOSTCUDA_EXPORT CUresult cuPointerGetAttribute(void* value, int attribute, CUdeviceptr pointer) {
   HOSTCUDA_ENTER;
+  HOSTCUDA_CONTEXT;
   const auto at = find_allocation(pointer);
   if (at == allocations.end() || at->second.freed) return kInvalidValue;
   const Allocation& allocation = at->second;
@@ -381,6 +389,7 @@ HOSTCUDA_EXPORT CUresult cuPointerGetAttribute(void* value, int attribute, CUdev
 }
 HOSTCUDA_EXPORT CUresult cuPointerGetAttributes(unsigned count, int* attributes, void** values, CUdeviceptr pointer) {
   HOSTCUDA_ENTER;
+  HOSTCUDA_CONTEXT;
   for (unsigned i = 0; i < count; ++i)
     if (cuPointerGetAttribute(values[i], attributes[i], pointer)) {  // unknown to CUDA: all zero, and no error
       const bool wide = attributes[i] == 1 || attributes[i] == 3 || attributes[i] == 4;

@@ -6,11 +6,17 @@
 #include <cxxabi.h>
 #include <dlfcn.h>
 #include <elf.h>
+#include <setjmp.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include <fstream>
+#include <regex>
+#include <sstream>
 
 #include "machine.h"
 
@@ -27,6 +33,7 @@ struct FunctionHandle {
   std::string name;
   const HostKernel* kernel = nullptr;
   int device = 0;
+  unsigned most_threads = 1024;  // of a block: the kernel's launch bound
 };
 
 struct ModuleHandle {
@@ -149,6 +156,57 @@ const HostKernel* compile(const std::string& header, const std::string& expressi
   return static_cast<const HostKernel*>(dlsym(handle, "hostcuda_kernel"));
 }
 
+std::string text_of(const std::string& path) {
+  std::ifstream file(path);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+// The number in __launch_bounds__ of a kernel, which the compiler writes into a real CUBIN; here it is read off the text.
+unsigned launch_bound(const std::string& header, const std::string& expression) {
+  std::string name = expression.substr(0, expression.find('<'));
+  name = name.substr(name.rfind(':') == std::string::npos ? 0 : name.rfind(':') + 1);
+  const std::regex bound("__launch_bounds__\\s*\\(\\s*(\\d+)[^)]*\\)\\s*(void\\s+)?" + name + "\\s*\\(");
+  std::vector<std::string> places{header};
+  for (size_t from = 0; from < machine.include.size();) {
+    const size_t to = std::min(machine.include.find(':', from), machine.include.size());
+    places.push_back(machine.include.substr(from, to - from) + "/" + header);
+    from = to + 1;
+  }
+  for (const std::string& place : places) {
+    const std::string text = text_of(place);
+    if (std::smatch found; std::regex_search(text, found, bound)) return static_cast<unsigned>(std::stoul(found[1]));
+  }
+  return 1024;
+}
+
+// A kernel that accesses an address without memory loses the context, as on a device, and not the process.
+thread_local sigjmp_buf kernel_fault;
+thread_local volatile sig_atomic_t in_kernel = 0;
+void on_fault(int signal, siginfo_t*, void*) {
+  if (in_kernel) siglongjmp(kernel_fault, signal);
+}
+
+void run_kernel(const HostKernel& kernel, void** arguments, const unsigned* grid, const unsigned* threads, int backwards) {
+  static const bool sanitized = dlsym(RTLD_DEFAULT, "__asan_init") != nullptr;
+  if (sanitized) return kernel.start(arguments, grid, threads, backwards);  // its report says more
+  struct sigaction ours {}, before[2];
+  ours.sa_sigaction = on_fault;
+  ours.sa_flags = SA_SIGINFO | SA_NODEFER;
+  sigaction(SIGSEGV, &ours, &before[0]);
+  sigaction(SIGBUS, &ours, &before[1]);
+  if (sigsetjmp(kernel_fault, 1) == 0) {
+    in_kernel = 1;
+    kernel.start(arguments, grid, threads, backwards);
+  } else {
+    lose_context(kIllegalAddress);
+  }
+  in_kernel = 0;
+  sigaction(SIGSEGV, &before[0], nullptr);
+  sigaction(SIGBUS, &before[1], nullptr);
+}
+
 int load(CUmodule* module, const void* image) {
   auto made = std::make_unique<ModuleHandle>();
   const char* bytes = static_cast<const char*>(image);
@@ -186,7 +244,8 @@ int find(CUfunction* function, CUmodule module, const char* name) {
     const HostKernel*& kernel = known[header + "\n" + expression];
     if (!kernel) kernel = compile(header, expression);
     if (!kernel) return kNotFound;
-    slot = std::make_unique<FunctionHandle>(FunctionHandle{expression, kernel, current()->device});
+    slot = std::make_unique<FunctionHandle>(
+        FunctionHandle{expression, kernel, current()->device, launch_bound(header, expression)});
   }
   *function = slot.get();
   return kSuccess;
@@ -239,9 +298,9 @@ HOSTCUDA_EXPORT CUresult cuKernelGetFunction(CUfunction* function, CUfunction ke
   return kSuccess;
 }
 HOSTCUDA_EXPORT CUresult cuFuncLoad(CUfunction) { return kSuccess; }
-HOSTCUDA_EXPORT CUresult cuFuncGetAttribute(int* value, int attribute, CUfunction) {
+HOSTCUDA_EXPORT CUresult cuFuncGetAttribute(int* value, int attribute, CUfunction function) {
   HOSTCUDA_ENTER;
-  *value = attribute == 0 ? 1024 : attribute == kFunctionRegisters ? 32 : attribute == 6 ? machine.capability : 0;
+  *value = attribute == 0 ? static_cast<int>(function->most_threads) : attribute == kFunctionRegisters ? 32 : attribute == 6 ? machine.capability : 0;
   return kSuccess;
 }
 HOSTCUDA_EXPORT CUresult cuFuncSetAttribute(CUfunction, int, int) { return kSuccess; }
@@ -267,12 +326,13 @@ HOSTCUDA_EXPORT CUresult cuLaunchKernel(CUfunction function, unsigned gx, unsign
   if (!machine.launches) return kSuccess;
   HOSTCUDA_ENTER;
   HOSTCUDA_CONTEXT;
-  StreamHandle* stream = resolve(handle);
+  HOSTCUDA_RESOLVE(handle, stream);
   // Function, stream and current context belong together.
-  if (!stream || !function || function->device != stream->device || stream->device != current()->device) return kInvalidHandle;
+  if (!function || function->device != stream->device || stream->device != current()->device) return kInvalidHandle;
   if (!gx || !gy || !gz || !bx || !by || !bz) return kInvalidValue;
   if (gx > 2147483647u || gy > 65535 || gz > 65535 || bx > 1024 || by > 1024 || bz > 64 || bx * by * bz > 1024)
     return kInvalidValue;
+  if (bx * by * bz > function->most_threads) return kLaunchOutOfResources;
   Statistics& s = machine.statistics;
   ++s.launches;
   s.grid[0] = gx, s.grid[1] = gy, s.grid[2] = gz, s.block[0] = bx, s.block[1] = by, s.block[2] = bz;
@@ -291,7 +351,7 @@ HOSTCUDA_EXPORT CUresult cuLaunchKernel(CUfunction function, unsigned gx, unsign
     std::vector<void*> pointers;
     for (auto& argument : *kept) pointers.push_back(argument.data());
     const unsigned grid[3] = {gx, gy, gz}, threads[3] = {bx, by, bz};
-    kernel->start(pointers.data(), grid, threads, backwards);
+    if (!machine.lost) run_kernel(*kernel, pointers.data(), grid, threads, backwards);
   });
 }
 

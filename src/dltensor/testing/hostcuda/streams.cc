@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Streams and events: the order of operations and the waits between streams. The operations are in memory.cc and
 // modules.cc.
+#include <stdio.h>
+#include <stdlib.h>
+
 #include <algorithm>
 
 #include "machine.h"
@@ -10,34 +13,57 @@ namespace dlt::cuda {
 namespace {
 unsigned long long next_stream_id = 10;
 
-// CUDA's per-thread default streams, one a thread and device.
-thread_local std::map<int, std::unique_ptr<StreamHandle>> per_thread;
+// CUDA's per-thread default streams, one a thread and device. The machine owns them: work on them outlasts the thread.
+thread_local std::map<int, StreamHandle*> per_thread;
 
 bool known(const StreamHandle* stream) {
   for (const auto& list : machine.streams)
     if (std::find(list.begin(), list.end(), stream) != list.end()) return true;
-  for (const auto& [device, own] : per_thread)
-    if (own.get() == stream) return true;
+  for (const auto& list : machine.per_thread)
+    for (const auto& own : list)
+      if (own.get() == stream) return true;
   for (const auto& own : machine.legacy)
     if (own.get() == stream) return true;
   return false;
 }
 }  // namespace
 
-StreamHandle* resolve(CUstream stream) {
+// The original leaves use of a destroyed stream undefined: it may crash, or affect another stream that has got the
+// same address since. Here it ends the process, so that no test passes by it.
+int resolve(CUstream stream, StreamHandle** out, const char* function) {
   const uintptr_t handle = reinterpret_cast<uintptr_t>(stream);
-  const int device = current() ? current()->device : 0;
-  if (handle <= 1) return machine.legacy[device].get();
-  if (handle == 2) {
-    auto& own = per_thread[device];
+  if (handle <= 2) {
+    if (!current()) return kInvalidContext;
+    const int device = current()->device;
+    if (handle <= 1) return *out = machine.legacy[device].get(), kSuccess;
+    StreamHandle*& own = per_thread[device];
     if (!own) {
-      own = std::make_unique<StreamHandle>();
+      machine.per_thread[device].push_back(std::make_unique<StreamHandle>());
+      own = machine.per_thread[device].back().get();
       own->device = device;
       own->id = next_stream_id++;
     }
-    return own.get();
+    return *out = own, kSuccess;
   }
-  return known(stream) ? stream : nullptr;
+  if (machine.destroyed.count(stream) && machine.dead_streams_abort) {
+    fprintf(stderr, "hostcuda: %s of the stream %p, which is destroyed: undefined on a real driver\n", function,
+            static_cast<void*>(stream));
+    abort();
+  }
+  if (!known(stream)) return kInvalidHandle;
+  return *out = stream, kSuccess;
+}
+
+std::vector<StreamHandle*> all_streams(int device) {
+  std::vector<StreamHandle*> all = machine.streams[device];
+  for (const auto& own : machine.per_thread[device]) all.push_back(own.get());
+  return all;
+}
+
+bool legacy_is_implied(int device) {
+  for (StreamHandle* stream : all_streams(device))
+    if (stream->capture && is_blocking(stream)) return true;
+  return false;
 }
 
 void run(const OperationPointer& operation) {
@@ -80,22 +106,19 @@ static void depend(Operation& operation, const OperationPointer& on) {
 }
 
 int put(StreamHandle* stream, std::function<void()> action) {
-  if (stream->capture) {
-    stream->capture->actions.push_back(std::move(action));
-    return kSuccess;
-  }
+  if (stream->capture) return add_node(stream, std::move(action));
   auto operation = std::make_shared<Operation>();
   operation->action = std::move(action);
   depend(*operation, stream->last);
   StreamHandle* legacy = machine.legacy[stream->device].get();
   if (stream == legacy) {
     // Work there would make the captured streams wait for something outside the graph.
-    for (StreamHandle* other : machine.streams[stream->device])
-      if (other->capture && !(other->flags & kStreamNonBlocking)) return other->capture->invalid = true, kCaptureImplicit;
+    for (StreamHandle* other : all_streams(stream->device))
+      if (other->capture && is_blocking(other)) return other->capture->invalid = true, kCaptureImplicit;
     // It waits for every blocking stream, and they for it.
-    for (StreamHandle* other : machine.streams[stream->device])
-      if (!(other->flags & kStreamNonBlocking)) depend(*operation, other->last);
-  } else if (!(stream->flags & kStreamNonBlocking)) {
+    for (StreamHandle* other : all_streams(stream->device))
+      if (is_blocking(other)) depend(*operation, other->last);
+  } else if (is_blocking(stream)) {
     depend(*operation, legacy->last);
   }
   stream->last = operation;
@@ -110,19 +133,13 @@ int put(StreamHandle* stream, std::function<void()> action) {
 }
 
 void synchronize_device(int device) {
-  for (StreamHandle* stream : machine.streams[device]) run(OperationPointer(stream->last));
-  for (const auto& [on, own] : per_thread)
-    if (on == device) run(OperationPointer(own->last));
+  for (StreamHandle* stream : all_streams(device)) run(OperationPointer(stream->last));
   run(OperationPointer(machine.legacy[device]->last));
 }
 
 }  // namespace dlt::cuda
 
 using namespace dlt::cuda;
-
-#define HOSTCUDA_RESOLVE(handle, name)        \
-  StreamHandle* const name = resolve(handle); \
-  if (!name) return kInvalidHandle
 
 HOSTCUDA_EXPORT CUresult cuStreamCreateWithPriority(CUstream* stream, unsigned flags, int priority) {
   HOSTCUDA_ENTER;
@@ -133,6 +150,7 @@ HOSTCUDA_EXPORT CUresult cuStreamCreateWithPriority(CUstream* stream, unsigned f
   made->priority = std::clamp(priority, -5, 0);
   made->id = next_stream_id++;
   machine.streams[made->device].push_back(made);
+  machine.destroyed.erase(made);
   ++machine.statistics.streams_live;
   *stream = made;
   return kSuccess;
@@ -150,9 +168,12 @@ HOSTCUDA_EXPORT CUresult cuStreamDestroy_v2(CUstream stream) {
       if (stream->capture) stream->capture->invalid = true;
       list.erase(at);
       --machine.statistics.streams_live;
+      if (stream->capture) stream->capture->members.erase(stream);
+      machine.destroyed.insert(stream);
       delete stream;
       return kSuccess;
     }
+  HOSTCUDA_RESOLVE(stream, dead);
   return kInvalidHandle;
 }
 
@@ -163,12 +184,13 @@ HOSTCUDA_EXPORT CUresult cuStreamSynchronize(CUstream handle) {
   if (stream->capture) return stream->capture->invalid = true, kCaptureUnsupported;
   HOSTCUDA_NOT_IN_CAPTURE;
   ++machine.statistics.synchronisations;
-  if (stream == machine.legacy[stream->device].get()) {
-    for (StreamHandle* other : machine.streams[stream->device])
-      if (!(other->flags & kStreamNonBlocking)) run(OperationPointer(other->last));
+  if (is_legacy(stream)) {
+    if (legacy_is_implied(stream->device)) return put(stream, nullptr);
+    for (StreamHandle* other : all_streams(stream->device))
+      if (is_blocking(other)) run(OperationPointer(other->last));
   }
   run(OperationPointer(stream->last));
-  return kSuccess;
+  return machine.lost;
 }
 
 HOSTCUDA_EXPORT CUresult cuStreamQuery(CUstream handle) {
@@ -177,8 +199,14 @@ HOSTCUDA_EXPORT CUresult cuStreamQuery(CUstream handle) {
   HOSTCUDA_RESOLVE(handle, stream);
   if (stream->capture) return stream->capture->invalid = true, kCaptureUnsupported;
   HOSTCUDA_NOT_IN_CAPTURE;
+  if (is_legacy(stream) && legacy_is_implied(stream->device)) return put(stream, nullptr);
   run_some();
-  return !stream->last || stream->last->done ? kSuccess : kNotReady;
+  if (machine.lost) return machine.lost;
+  bool done = !stream->last || stream->last->done;
+  if (is_legacy(stream))
+    for (StreamHandle* other : all_streams(stream->device))
+      if (is_blocking(other)) done = done && (!other->last || other->last->done);
+  return done ? kSuccess : kNotReady;
 }
 
 HOSTCUDA_EXPORT CUresult cuStreamGetFlags(CUstream handle, unsigned* flags) {
@@ -233,11 +261,14 @@ HOSTCUDA_EXPORT CUresult cuEventRecord(CUevent event, CUstream handle) {
   HOSTCUDA_CONTEXT;
   HOSTCUDA_RESOLVE(handle, stream);
   if (event->device != stream->device) return kInvalidHandle;
-  event->capture = stream->capture;
-  if (stream->capture) return kSuccess;
-  if (stream == machine.legacy[stream->device].get()) HOSTCUDA_NOT_IN_CAPTURE;
+  event->capture = stream->capture ? stream->capture->id : 0;
+  if (stream->capture) {
+    if (stream->capture->invalid) return kCaptureInvalidated;
+    event->frontier = stream->frontier;
+    return kSuccess;
+  }
   // Time is virtual: each recorded event is one microsecond later, when its turn comes.
-  put(stream, nullptr);
+  if (const int result = put(stream, nullptr)) return result;
   event->at = stream->last;
   event->time = machine.clock += 0.001;
   return kSuccess;
@@ -245,23 +276,29 @@ HOSTCUDA_EXPORT CUresult cuEventRecord(CUevent event, CUstream handle) {
 HOSTCUDA_EXPORT CUresult cuEventRecordWithFlags(CUevent event, CUstream stream, unsigned) {
   return cuEventRecord(event, stream);
 }
+// An event in a capture stands for nodes of a graph, not for a point in time.
+static int spoil(const EventHandle& event) {
+  if (GraphHandle* graph = capture_in_progress(event.capture)) graph->invalid = true;
+  return kCapturedEvent;
+}
 HOSTCUDA_EXPORT CUresult cuEventQuery(CUevent event) {
   HOSTCUDA_ENTER;
-  if (event->capture) return event->capture->invalid = true, kCapturedEvent;
+  if (event->capture) return spoil(*event);
   HOSTCUDA_NOT_IN_CAPTURE;
   run_some();
   return !event->at || event->at->done ? kSuccess : kNotReady;
 }
 HOSTCUDA_EXPORT CUresult cuEventSynchronize(CUevent event) {
   HOSTCUDA_ENTER;
-  if (event->capture) return event->capture->invalid = true, kCapturedEvent;
+  if (event->capture) return spoil(*event);
   HOSTCUDA_NOT_IN_CAPTURE;
   ++machine.statistics.synchronisations;
   run(OperationPointer(event->at));
-  return kSuccess;
+  return machine.lost;
 }
 HOSTCUDA_EXPORT CUresult cuEventElapsedTime(float* milliseconds, CUevent start, CUevent end) {
   HOSTCUDA_ENTER;
+  if (start->capture || end->capture) return kCapturedEvent;
   if (!start->at || !end->at || (start->flags | end->flags) & kEventDisableTiming) return kInvalidHandle;
   if (!start->at->done || !end->at->done) return kNotReady;
   *milliseconds = static_cast<float>(end->time - start->time);
@@ -275,14 +312,12 @@ HOSTCUDA_EXPORT CUresult cuStreamWaitEvent(CUstream handle, CUevent event, unsig
   HOSTCUDA_ENTER;
   HOSTCUDA_CONTEXT;
   HOSTCUDA_RESOLVE(handle, stream);
-  if (event->capture) {  // joins the capture
-    if (!stream->capture) {
-      stream->capture = event->capture;
-      event->capture->members.insert(stream);
-    }
-    return kSuccess;
+  if (event->capture) return wait_in_capture(stream, event);
+  if (stream->capture) {
+    if (stream->capture->invalid) return kCaptureInvalidated;
+    return event->at ? (stream->capture->invalid = true, kCaptureIsolation) : kSuccess;
   }
-  if (stream->capture) return event->at ? (stream->capture->invalid = true, kCaptureIsolation) : kSuccess;
+  if (is_legacy(stream) && legacy_is_implied(stream->device)) return put(stream, nullptr);
   if (!event->at || event->at->done) return kSuccess;
   auto operation = std::make_shared<Operation>();
   depend(*operation, event->at);
