@@ -88,7 +88,7 @@ SHIM int shim_stream_of(int device, void* handle, Stream** out) {
 SHIM int shim_create_stream(int device, Stream** out) { return answer(create_stream(device, 0, out)); }
 SHIM int shim_destroy_stream(Stream* stream) { return answer(destroy_stream(stream)); }
 SHIM int shim_synchronize(Stream* stream) { return answer(synchronize_stream(stream)); }
-SHIM void* shim_handle(Stream* stream) { return stream->handle; }
+SHIM void* shim_handle(Stream* stream) { return share_handle(*stream); }
 
 SHIM int shim_allocate(Stream* stream, size_t bytes, Block** out) { return answer(allocate(*stream, bytes, out)); }
 SHIM int shim_allocate_pinned(int device, size_t bytes, Block** out) { return answer(allocate_pinned(device, bytes, out)); }
@@ -202,6 +202,20 @@ SHIM int shim_complex(const char* function, double re, double im, double* out) {
   SHIM_COMPLEX(sqrt)
   out[0] = r.re, out[1] = r.im;
   return 0;
+}
+
+// The same in float, of many numbers: pairs in `in` and `out`.
+#define SHIM_COMPLEX_FLOAT(name) \
+  if (which == #name) r = dlt::principal::name(z);
+SHIM void shim_complex_floats(const char* function, int64_t count, const float* in, float* out) {
+  const std::string which = function;
+  for (int64_t i = 0; i < count; ++i) {
+    const dlt::complex64 z{in[2 * i], in[2 * i + 1]};
+    dlt::complex64 r{0, 0};
+    DLT_LIBRARY_FUNCTIONS(SHIM_COMPLEX_FLOAT)
+    SHIM_COMPLEX_FLOAT(sqrt)
+    out[2 * i] = r.re, out[2 * i + 1] = r.im;
+  }
 }
 
 // Nanoseconds of the host for one small a + b: result allocated, launched, released.

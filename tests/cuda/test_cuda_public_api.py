@@ -75,6 +75,142 @@ def test_devices_memory_and_properties():
     run(body)
 
 
+def test_a_wrapped_stream_lives_as_long_as_memory_names_it():
+    """A stream of another library, destroyed by its object: a later use would end the process on the host driver."""
+    body = """
+    import ctypes, gc
+    machine = hostcuda.load(order="lazy")
+    driver = machine.library
+    alive = []
+
+    class Foreign:
+        def __init__(self):
+            handle = ctypes.c_void_p()
+            with machine.context(0):
+                assert driver.cuStreamCreate(ctypes.byref(handle), 1) == 0
+            self.ptr = handle.value
+            alive.append(self.ptr)
+
+        def __del__(self):
+            alive.remove(self.ptr)
+            assert driver.cuStreamDestroy_v2(ctypes.c_void_p(self.ptr)) == 0
+
+    # As the home of memory, and as a reader.
+    with cuda.Stream.wrap(Foreign()):
+        x = dl.ones((1000,), device="cuda")
+    y = dl.ones((1000,), device="cuda")
+    with cuda.Stream.wrap(Foreign()):
+        z = (x + y).numpy()
+    gc.collect()
+    assert len(alive) == 2
+    x = x + 1
+    y = y + 1
+    cuda.empty_cache()
+    gc.collect()
+    assert alive == [], "nothing names them any more"
+    assert (x.tolist(), y.tolist()) == ([2.0] * 1000, [2.0] * 1000)
+    for _ in range(20):
+        with cuda.Stream.wrap(Foreign()):
+            x = x + 1
+    cuda.empty_cache()
+    del x
+    cuda.empty_cache()
+    gc.collect()
+    assert alive == []
+    assert cuda.memory_stats()["waiting"] == 0
+    """
+    run(body)
+
+
+def test_events_of_a_capture_are_refused_without_a_loss():
+    body = """
+    import ctypes
+    machine = hostcuda.load()
+    x = dl.ones((10,), device="cuda")
+    with cuda.Stream() as stream:
+        y = x + 1
+    stream.synchronize()
+    before, inside = cuda.Event(timing=True).record(), cuda.Event(timing=True)
+    unrecorded = cuda.Event()
+    graph = ctypes.c_void_p()
+    with machine.context(0), stream:
+        assert machine.library.cuStreamBeginCapture_v2(ctypes.c_void_p(stream.handle), 0) == 0
+        dl.add(x, 5, out=y)
+        inside.record(stream)
+        with pytest.raises(BufferError, match="Event.query: the event was recorded while a CUDA graph"):
+            inside.query()
+        with pytest.raises(BufferError, match="Event.synchronize: "):
+            inside.synchronize()
+        with pytest.raises(BufferError, match="Event.elapsed_time: "):
+            before.elapsed_time(inside)
+        with pytest.raises(BufferError, match="Stream.wait: a CUDA graph is being captured on this stream"):
+            stream.wait(before)
+        stream.wait(unrecorded)
+        assert before.query()
+        with pytest.raises(BufferError, match="synchronize: a CUDA graph is being captured on a stream of cuda:0"):
+            cuda.synchronize()
+        assert machine.library.cuStreamEndCapture(ctypes.c_void_p(stream.handle), ctypes.byref(graph)) == 0
+    assert machine.library.cuGraphDestroy(graph) == 0
+    inside.record(stream).synchronize()
+    cuda.synchronize()
+    """
+    run(body)
+
+
+def test_a_per_thread_stream_object_is_each_threads_own():
+    body = """
+    import threading
+    machine = hostcuda.load(order="lazy")
+    shared = cuda.Stream.wrap(2)
+    x = dl.arange(1000, dtype="float32", device="cuda")
+    found = []
+
+    def work(k):
+        with shared:
+            y = x * k
+            for _ in range(5):
+                y = y + 1
+            found.append((k, y))
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for k, y in found:
+        assert (y - x * k).tolist() == [5.0] * 1000, k
+    """
+    run(body)
+
+
+def test_a_library_of_the_drivers_version_is_taken_first(tmp_path):
+    """Wheels of several CUDA versions side by side, in folders whose names sort otherwise."""
+    for folder, major in (("cuda_nvrtc", 12), ("cu13", 13), ("zz", 14)):
+        place = tmp_path / "nvidia" / folder / "lib"
+        place.mkdir(parents=True)
+        (place / f"libnvrtc.so.{major}").write_bytes(b"no library")
+    body = f"""
+    import sys
+    machine = hostcuda.load()
+    from dltensor.cuda import _device, _driver
+    sys.path[:] = [{str(tmp_path)!r}, *(p for p in sys.path if "site-packages" not in p)]
+    assert len(_device._wheel_libraries("nvrtc")) == 3
+    cuda.properties(0)
+    try:
+        _driver.require(1)
+    except dl.DeviceError as error:
+        text = str(error)
+        print(*(text.find(f"libnvrtc.so.{{major}}: ") for major in (13, 12, 14)))
+    else:
+        print("found", _driver.loaded_from(1))
+    """
+    places = run(body, DLTENSOR_CUDA_NVRTC="").split()
+    if places[0] == "found":
+        pytest.skip(f"the loader finds NVRTC by itself: {places[1]}")
+    assert [int(at) for at in places] == sorted(int(at) for at in places)
+    assert int(places[0]) >= 0
+
+
 def test_the_first_tensor_on_a_device_starts_the_engine_once():
     body = """
     from dltensor.cuda import _device as _cuda_device

@@ -7,7 +7,10 @@ import sys
 import textwrap
 import threading
 
+import conftest as setup  # beside this file: whether a card or the host driver runs
 import pytest
+
+pytestmark = pytest.mark.skipif(setup.ON_CARD, reason="tests the host driver, this run uses a card")
 
 SUCCESS, INVALID_VALUE, NOT_INITIALIZED, INVALID_CONTEXT = 0, 1, 3, 201
 ILLEGAL_ADDRESS, OUT_OF_RESOURCES = 700, 701

@@ -32,6 +32,16 @@ def test_products_of_matrices(eager_machine, dtype):
     np.testing.assert_allclose(c.numpy().astype("f8"), 2 * want + 0.5, **close)
 
 
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_sums_of_halves_are_not_rounded_on_the_way(eager_machine, dtype):
+    """By default cuBLAS may split a sum and round its parts to the dtype of the factors."""
+    a = dl.concat([dl.full((1, 64), 64.0), dl.full((1, 64), -64.0)], axis=1).astype(dtype)
+    a[0, 0] = 1.0
+    b = dl.full((128, 1), 2.0, dtype=dtype)
+    assert (a.to("cuda") @ b.to("cuda")).item() == -126.0
+    assert (a @ b).item() == -126.0
+
+
 @pytest.mark.parametrize("dtype", ["int8", "int32", "uint64"])
 def test_products_of_integers_have_the_cpus_bits(eager_machine, dtype):
     a, b, c = numbers((2, 5, 40), dtype), numbers((40, 7), dtype), numbers((5, 7), dtype)

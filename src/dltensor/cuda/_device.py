@@ -16,18 +16,21 @@ _lock = threading.Lock()
 _started = False
 
 
-def _wheel_library(name: str) -> str:
-    """Find a library of an NVIDIA wheel: by cuda-pathfinder where it is installed, else beside the other packages."""
-    for folder in sys.path:
-        found = sorted(Path(folder or ".").glob(f"nvidia/*/lib/lib{name}.so.[0-9]*"), reverse=True)
-        if found:
-            return str(found[0])
+def _wheel_libraries(name: str) -> list[str]:
+    """Find a library of NVIDIA wheels, every version of it: beside the other packages, else by cuda-pathfinder.
+
+    The engine takes the one that fits the driver.
+    """
+    found = [str(p) for folder in sys.path for p in Path(folder or ".").glob(f"nvidia/*/lib/lib{name}.so.[0-9]*")]
+    if found:
+        return sorted(dict.fromkeys(found))
     try:
         from cuda.pathfinder import load_nvidia_dynamic_lib
 
-        return load_nvidia_dynamic_lib(name).abs_path or ""
+        path = load_nvidia_dynamic_lib(name).abs_path
+        return [path] if path else []
     except Exception:  # absent, or it found nothing: the engine searches further and reports what it tried
-        return ""
+        return []
 
 
 def start() -> None:
@@ -41,8 +44,9 @@ def start() -> None:
         here = Path(__file__).resolve().parent.parent
         _cuda.set_folders(str(here), str(here / "native" / "cuda" / "seeds"))
         for number, name in ((1, "nvrtc"), (2, "cublas")):
-            if not os.environ.get(f"DLTENSOR_CUDA_{name.upper()}") and (path := _wheel_library(name)):
-                _cuda.hint(number, path)
+            if not os.environ.get(f"DLTENSOR_CUDA_{name.upper()}"):
+                for path in _wheel_libraries(name):
+                    _cuda.hint(number, path)
         _started = True
 
 

@@ -3,7 +3,7 @@
 from libcpp cimport bool as truth
 
 from .._core.errors cimport check_status
-from .._core.native cimport Fault, Status
+from .._core.native cimport Block, Fault, Status
 
 
 cdef extern from "native/cuda/driver.h" namespace "dlt::cuda" nogil:
@@ -28,6 +28,9 @@ cdef extern from "native/cuda/stream.h" namespace "dlt::cuda" nogil:
     void set_current_stream(NativeStream*) noexcept
     Status is_capturing(const NativeStream&, truth*) noexcept
     Status order_after(NativeStream&, NativeStream&) noexcept
+    CUstream share_handle(NativeStream&) noexcept
+    void hold_stream(NativeStream&) noexcept
+    void let_go_stream(NativeStream&, Block*) noexcept
     Status create_event(int, bint, bint, CUevent*) noexcept
     void destroy_event(int, CUevent) noexcept
     Status record_event(CUevent, NativeStream*) noexcept

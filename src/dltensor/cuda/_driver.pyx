@@ -5,7 +5,10 @@ from libc.stddef cimport size_t
 from libc.stdint cimport int64_t, uintptr_t
 from libcpp cimport bool as truth
 
-from .._core.native cimport MAX_DIMS
+from cpython.ref cimport Py_INCREF
+
+from .._core.dlpack cimport free_object
+from .._core.native cimport MAX_DIMS, Block, adopt
 
 
 cdef extern from "native/cuda/device.h" namespace "dlt::cuda" nogil:
@@ -292,14 +295,16 @@ cdef NativeStream* stream_or_null(int ordinal) except? NULL:
 
 
 cdef class StreamCore:
-    """A stream: our own, destroyed with this object, or a foreign one, which `owner` keeps alive."""
+    """A stream: our own, destroyed with this object, or a foreign one.
+
+    `owner` keeps a foreign one alive: for this object, and after it for memory that still names the stream.
+    """
     cdef NativeStream* impl
     cdef bint ours
-    cdef readonly object owner
+    cdef Block* owner
 
     def __cinit__(self, int device, int priority, object handle, object owner):
         cdef Status status
-        self.owner = owner
         if handle is None:
             with nogil:
                 status = create_stream(device, priority, &self.impl)
@@ -307,15 +312,25 @@ cdef class StreamCore:
             self.ours = True
         else:
             check(stream_of(device, <CUstream><uintptr_t>handle, &self.impl))
+            hold_stream(self.impl[0])
+            if not isinstance(owner, int):
+                self.owner = adopt(NULL, <void*>owner, free_object)
+                if self.owner == NULL:
+                    raise MemoryError("Stream.wrap: allocation failed for a block header")
+                Py_INCREF(owner)
 
     def __dealloc__(self):
-        if self.ours and self.impl != NULL:
+        if self.impl == NULL:
+            return
+        if self.ours:
             destroy_stream(self.impl)
+        else:
+            let_go_stream(self.impl[0], self.owner)
 
     @property
     def handle(self):
-        """The raw CUstream as an int."""
-        return <uintptr_t>self.impl.handle
+        """The raw CUstream as an int. Others may enqueue work there from now on."""
+        return <uintptr_t>share_handle(self.impl[0])
 
     @property
     def ordinal(self):
@@ -374,6 +389,14 @@ cdef class EventCore:
     """An event in a stream."""
     cdef CUevent impl
     cdef readonly int ordinal
+    # The driver refuses most uses of an event of a capture, and of another event in one, and loses the capture too.
+    cdef bint recorded, captured
+
+    cdef int _not_captured(self, str func) except -1:
+        if self.captured:
+            raise BufferError(f"Event.{func}: the event was recorded while a CUDA graph was being captured, and stands for a "
+                              f"place in the graph; record it again outside the capture")
+        return 0
 
     def __cinit__(self, int device, bint timing, bint blocking):
         self.ordinal = device
@@ -390,14 +413,23 @@ cdef class EventCore:
 
     def record(self, StreamCore stream not None):
         """Record the work enqueued on the stream so far."""
+        cdef truth captured = False
+        check(is_capturing(stream.impl[0], &captured))
         check(record_event(self.impl, stream.impl))
+        self.recorded, self.captured = True, captured
 
     def wait_on(self, StreamCore stream not None):
         """Make a stream wait for the event."""
+        cdef truth capturing = False
+        check(is_capturing(stream.impl[0], &capturing))
+        if capturing and self.recorded and not self.captured:
+            raise BufferError("Stream.wait: a CUDA graph is being captured on this stream, which cannot wait for an event "
+                              "from outside the capture; wait for it before the capture")
         check(wait_event(stream.impl, self.impl))
 
     def query(self):
         """Return whether it has happened."""
+        self._not_captured("query")
         cdef Status status = query_event(self.ordinal, self.impl)
         if status.fault == Fault.not_ready:
             return False
@@ -407,6 +439,7 @@ cdef class EventCore:
     def synchronize(self):
         """Wait until it has happened."""
         cdef Status status
+        self._not_captured("synchronize")
         with nogil:
             status = synchronize_event(self.ordinal, self.impl)
         check(status)
@@ -414,5 +447,7 @@ cdef class EventCore:
     def elapsed_time(self, EventCore end not None):
         """Return the milliseconds from here to `end`."""
         cdef float milliseconds = 0
+        self._not_captured("elapsed_time")
+        end._not_captured("elapsed_time")
         check(native_elapsed_time(self.ordinal, self.impl, end.impl, &milliseconds))
         return milliseconds

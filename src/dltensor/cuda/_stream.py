@@ -125,6 +125,8 @@ class Stream:
         ------
         TypeError
             `other` is neither.
+        BufferError
+            The wait would cross the border of a capture.
         """
         if isinstance(other, Event):
             other._core.wait_on(self._core)

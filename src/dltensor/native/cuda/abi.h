@@ -239,6 +239,7 @@ using cublasHandle_t = struct cublasHandleStruct*;
   X(kBlasCompute32F, 68, CUBLAS_COMPUTE_32F)                 \
   X(kBlasCompute64F, 70, CUBLAS_COMPUTE_64F)                 \
   X(kBlasCompute32FFastTF32, 77, CUBLAS_COMPUTE_32F_FAST_TF32) \
+  X(kBlasDisallowReducedPrecision, 16, CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION) \
   X(kBlasR32F, 0, CUDA_R_32F)                                \
   X(kBlasR64F, 1, CUDA_R_64F)                                \
   X(kBlasR16F, 2, CUDA_R_16F)                                \
@@ -257,6 +258,7 @@ DLT_CUDA_CUBLAS_CONSTANTS(DLT_CUDA_CONSTANT)
   X(R, cublasGetVersion_v2, (cublasHandle_t handle, int* version))                                                     \
   X(R, cublasSetStream_v2, (cublasHandle_t handle, CUstream stream))                                                   \
   X(R, cublasSetWorkspace_v2, (cublasHandle_t handle, void* workspace, size_t bytes))                                  \
+  X(R, cublasSetMathMode, (cublasHandle_t handle, int mode))                                                           \
   X(R, cublasGemmStridedBatchedEx,                                                                                     \
     (cublasHandle_t handle, int transpose_a, int transpose_b, int m, int n, int k, const void* alpha, const void* a,   \
      int type_a, int lda, long long stride_a, const void* b, int type_b, int ldb, long long stride_b,                  \

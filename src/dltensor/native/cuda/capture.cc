@@ -43,12 +43,14 @@ void put_idle(Memory* memory) noexcept {
 void free_captured_block(Block* block) noexcept {
   auto* memory = static_cast<Memory*>(block->owner);
   recycle(block);
+  const bool sole = memory->sole.load(std::memory_order_relaxed) == memory->home;
+  forget_users(*memory);
   Pools& p = pools();
   std::lock_guard<std::mutex> hold(p.mutex);
   --memory->capture->live;
   // Used on several streams of one capture: without a wait in the graph the next user could start too early, so the
   // block is not reused.
-  if (memory->sole.load(std::memory_order_relaxed) == memory->home) put_idle(memory);
+  if (sole) put_idle(memory);
 }
 
 // The caller holds the mutex.

@@ -123,12 +123,10 @@ void give_event(Device& device, CUevent event) noexcept {
   }
 }
 
-Status synchronize_device(int ordinal) noexcept {
-  Device* device = nullptr;
-  DLT_TRY(device_of(ordinal, &device));
-  Current current(*device);
-  DLT_CU(cuCtxSynchronize());
-  return success;
+bool is_lost(Device& device) noexcept {
+  size_t free = 0, total = 0;
+  Current current(device);
+  return is_lost(driver.cuMemGetInfo_v2(&free, &total));
 }
 
 Status memory_info(int ordinal, size_t* free, size_t* total) noexcept {
@@ -147,6 +145,7 @@ Status reach_peer(Device& device, Device& peer, bool* can) noexcept {
   DLT_CU(cuDeviceCanAccessPeer(&answer, device.handle, peer.handle));
   if (!answer) return success;
   Current current(device);
+  Beside beside;
   const CUresult result = driver.cuCtxEnablePeerAccess(peer.context, 0);
   if (result != kSuccess && result != kPeerAccessAlreadyEnabled) return check(result, "cuCtxEnablePeerAccess");
   if (peer.pool) {  // peer access of pool memory is set per pool

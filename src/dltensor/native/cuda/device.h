@@ -115,7 +115,11 @@ class Beside {
 Status take_event(Device& device, CUevent* event) noexcept;
 void give_event(Device& device, CUevent event) noexcept;
 
+// Waits for all work of the device. Refused while one of its streams that we know is being captured: to wait for a whole
+// context would spoil the capture.
 DLT_API Status synchronize_device(int ordinal) noexcept;
+// Whether an earlier kernel has failed: nothing works on the device any more.
+bool is_lost(Device& device) noexcept;
 DLT_API Status memory_info(int ordinal, size_t* free, size_t* total) noexcept;
 
 // Enables peer access from kernels of `device` to memory of `peer`, once. `*can` is whether it is possible.

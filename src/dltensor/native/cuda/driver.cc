@@ -8,8 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <algorithm>
 #include <mutex>
 #include <string>
+#include <vector>
 
 namespace dlt::cuda {
 
@@ -72,7 +74,7 @@ struct Attempt {
   bool absent = false;  // no library, or no device for it
   Fault fault = Fault::none;
   std::string words;  // of the failure
-  std::string hint;   // path from Python
+  std::vector<std::string> hints;  // paths from Python
   std::string found;
 };
 
@@ -106,6 +108,14 @@ void* open_one(const Wanted& w, const std::string& path, Attempt& attempt, std::
   return nullptr;
 }
 
+// The major version in "libnvrtc.so.13", and its place among others: what the driver's version can use comes first.
+int rank(const std::string& path) {
+  const size_t at = path.rfind(".so.");
+  const int major = at == std::string::npos ? 0 : atoi(path.c_str() + at + 4), own = driver.version / 1000;
+  if (!own) return -major;  // no driver: the newest
+  return major == own ? -1000 : major < own ? own - major : 1000 + major;
+}
+
 void* open(Library which, std::string& tried) {
   const Wanted& w = wanted[static_cast<int>(which)];
   Attempt& attempt = attempts[static_cast<int>(which)];
@@ -116,8 +126,10 @@ void* open(Library which, std::string& tried) {
     }
     return open_one(w, forced, attempt, tried);  // a path given explicitly has no fallback
   }
-  if (!attempt.hint.empty())
-    if (void* handle = open_one(w, attempt.hint, attempt, tried)) return handle;
+  std::vector<std::string> hints = attempt.hints;
+  std::stable_sort(hints.begin(), hints.end(), [](const std::string& a, const std::string& b) { return rank(a) < rank(b); });
+  for (const std::string& hint : hints)
+    if (void* handle = open_one(w, hint, attempt, tried)) return handle;
   for (const char* name : w.names)
     if (name)
       if (void* handle = open_one(w, name, attempt, tried)) return handle;
@@ -197,7 +209,12 @@ Status once(Library which, Status (*start)()) noexcept {
 
 Status set_library_path(Library library, const char* path) noexcept {
   std::lock_guard<std::mutex> hold(lock);
-  return guarded("set_library_path", [&] { return attempts[static_cast<int>(library)].hint = path ? path : "", success; });
+  return guarded("set_library_path", [&] { 
+    auto& hints = attempts[static_cast<int>(library)].hints;
+    if (path) hints.emplace_back(path);
+    else hints.clear();
+    return success;
+  });
 }
 
 const char* library_path(Library library) noexcept {
@@ -216,11 +233,26 @@ Status load_cublas() noexcept {
   return once(Library::cublas, [] { return load(Library::cublas, &cublas, &cublas.handle, cublas_symbols); });
 }
 
+bool is_lost(CUresult result) noexcept {
+  switch (result) {
+    case kIllegalAddress:
+    case kAssert:
+    case kHardwareStackError:
+    case kIllegalInstruction:
+    case kMisalignedAddress:
+    case kInvalidAddressSpace:
+    case kInvalidPc:
+    case kLaunchFailed: return true;
+    default: return false;
+  }
+}
+
 Status check_slow(CUresult result, const char* call) noexcept {
-  const char* name = "unknown error";
-  const char* words = "";
-  driver.cuGetErrorName(result, &name);
-  driver.cuGetErrorString(result, &words);
+  const char* name = nullptr;
+  const char* words = nullptr;
+  // Of a number that the driver does not know both are null.
+  if (driver.cuGetErrorName(result, &name) != kSuccess || !name) name = "unknown error";
+  if (driver.cuGetErrorString(result, &words) != kSuccess || !words) words = "the driver does not know this number";
   const int length = static_cast<int>(strcspn(call, "("));
   const char* remedy = "";
   Fault fault = Fault::device;
@@ -231,22 +263,26 @@ Status check_slow(CUresult result, const char* call) noexcept {
       break;
     case kCaptureUnsupported:
     case kCaptureInvalidated:
+    case kCaptureMerge:
+    case kCaptureUnmatched:
+    case kCaptureUnjoined:
     case kCaptureIsolation:
+    case kCaptureWrongThread:
     case kCaptureImplicit:
     case kCapturedEvent:
       fault = Fault::buffer;
       remedy = "; a CUDA graph is being captured: do this before or after the capture";
       break;
     case kInvalidHandle:
+    case kContextIsDestroyed:
     case kInvalidContext: remedy = "; the stream, event or context was destroyed or belongs to another device"; break;
     case kNotInitialized:
     case kDeinitialized: remedy = "; after fork() use CUDA in one of the processes only, and not while Python ends"; break;
-    case kIllegalAddress:
-    case kLaunchFailed:
-      remedy = "; an earlier kernel of this process failed and the device's context is lost: restart the process";
-      break;
+    case kLaunchOutOfResources: remedy = "; use fewer threads for each block, or less shared memory"; break;
     default: break;
   }
+  if (is_lost(result))
+    remedy = "; a kernel of this process failed and the device's context is lost: restart the process";
   return fail(fault, "%.*s: %s (%d): %s%s", length, call, name, result, words, remedy);
 }
 

@@ -30,7 +30,8 @@ struct CublasTable {
 };
 #undef DLT_CUDA_MEMBER
 
-// A path to try before our own search, as found by Python (cuda-pathfinder, site-packages). Has no effect once the
+// A path to try before our own search, as found by Python (cuda-pathfinder, site-packages); null forgets them all. Of
+// several, those of the driver's own major version come first, then older ones, then newer ones. Has no effect once the
 // library is loaded. Environment variables win over it: DLTENSOR_CUDA_DRIVER, DLTENSOR_CUDA_NVRTC,
 // DLTENSOR_CUDA_CUBLAS; each is a path, or "off".
 DLT_API Status set_library_path(Library library, const char* path) noexcept;
@@ -51,6 +52,9 @@ DLT_API const char* library_path(Library library) noexcept;
 extern DriverTable driver;
 extern NvrtcTable nvrtc;
 extern CublasTable cublas;
+
+// Errors that a failed kernel leaves: every later call answers them, and the context is of no use any more.
+bool is_lost(CUresult result) noexcept;
 
 // Turns a driver result into a status: "cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY (2): out of memory; <hint>".
 Status check_slow(CUresult result, const char* call) noexcept;

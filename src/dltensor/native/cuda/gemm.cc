@@ -55,6 +55,8 @@ Status make_handle(Handles& h, Stream& stream, std::unique_ptr<Handle>* out) {
     Beside beside;  // it allocates memory itself
     DLT_TRY(check_blas(cublas.cublasCreate_v2(&made->handle), "cublasCreate"));
     ++h.made[device];
+    // Sums of halves stay in float32: by default their parts may be rounded to halves.
+    cublas.cublasSetMathMode(made->handle, kBlasDisallowReducedPrecision);
   }
   const Status status = check_blas(cublas.cublasSetStream_v2(made->handle, stream.handle), "cublasSetStream");
   if (status.ok()) *out = std::move(made);
@@ -82,7 +84,8 @@ Status give_workspace(Stream& stream, Handle& handle, Block** scratch) noexcept 
     DLT_TRY(allocate(stream, workspace_bytes, scratch));
   } else if (!handle.own) {
     Beside beside;
-    if (stream.device->pool) DLT_CU(cuMemAllocFromPoolAsync(&handle.own, workspace_bytes, stream.device->pool, stream.handle));
+    if (stream.device->pool)
+      DLT_CU(cuMemAllocFromPoolAsync(&handle.own, workspace_bytes, stream.device->pool, handle_here(stream)));
     else DLT_CU(cuMemAlloc_v2(&handle.own, workspace_bytes));
   }
   void* wanted = *scratch ? (*scratch)->data : reinterpret_cast<void*>(handle.own);
@@ -375,7 +378,7 @@ void forget_handles(Stream& stream) noexcept {
   if (!handle) return;
   Current current(*stream.device);
   if (handle->own && stream.device->pool) {
-    driver.cuMemFreeAsync(handle->own, stream.handle);
+    driver.cuMemFreeAsync(handle->own, handle_here(stream));
   } else if (handle->own) {
     Beside beside;
     driver.cuMemFree_v2(handle->own);

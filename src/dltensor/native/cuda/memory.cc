@@ -3,7 +3,7 @@
 #include "native/cuda/memory.h"
 
 #include <new>
-#include <optional>
+#include <utility>
 
 #include "native/cuda/memory_parts.h"
 
@@ -35,10 +35,16 @@ Status order_for_reuse(Memory& memory) noexcept {
   return success;
 }
 
+void count_release(const Memory& memory) noexcept {
+  std::lock_guard<SpinLock> hold(memory.home->lock);
+  --memory.home->live_blocks;
+  memory.home->live_bytes -= static_cast<int64_t>(memory.asked);
+}
+
 void push_idle(Memory* memory) noexcept {
   Stream& home = *memory->home;
   memory->sole.store(&home, std::memory_order_relaxed);
-  memory->user_count = 0;
+  clear_users(*memory);
   memory->writer = &home;
   bool keep;
   {
@@ -54,6 +60,8 @@ void push_idle(Memory* memory) noexcept {
     }
   }
   if (!keep) free_to_driver(memory);
+  if (home.owned.load(std::memory_order_relaxed)) [[unlikely]]
+    end_stream_if_unused(home);
 }
 
 void free_foreign_block(Block* block) noexcept {
@@ -61,16 +69,7 @@ void free_foreign_block(Block* block) noexcept {
   recycle(block);
   // The producer may reuse its memory as soon as its deleter runs, so the deleter must not run while a kernel of ours
   // is reading.
-  for (int i = 0; i < memory->user_count; ++i) {
-    Stream& user = *memory->users[i];
-    // The caller that launches a graph keeps the memory that it reads.
-    bool capturing = false;
-    if (is_capturing(user, &capturing).ok() && capturing) continue;
-    Current current(*user.device);
-    Beside beside;
-    if (driver.cuStreamQuery(user.handle) != kSuccess) wait_for_user(*memory, user);
-  }
-  if (memory->pending_count) return waiters.add(memory);
+  if (!is_idle(*memory)) return waiters.add(memory);
   memory->deleter(memory->owner);
   delete memory;
 }
@@ -153,17 +152,39 @@ bool is_user(const Memory& memory, const Stream& stream) noexcept {
   return false;
 }
 
+void count_naming(Stream& stream, int64_t change) noexcept {
+  std::lock_guard<SpinLock> hold(stream.lock);
+  stream.named += change;
+}
+
+// The caller holds the memory's lock, or is the only one to know it.
+void add_user(Memory& memory, Stream& stream) noexcept {
+  memory.users[memory.user_count++] = &stream;
+  count_naming(stream, 1);
+}
+
 // Replaces the single stream by a list.
 void open_list(Memory& memory) noexcept {
   Stream* sole = memory.sole.load(std::memory_order_relaxed);
   if (!sole) return;
-  memory.users[0] = sole;
-  memory.user_count = 1;
+  add_user(memory, *sole);
   memory.writer = sole;
   memory.sole.store(nullptr, std::memory_order_relaxed);
 }
 
 }  // namespace
+
+void forget_users(Memory& memory) noexcept {
+  for (; memory.user_count > 0; --memory.user_count) count_naming(*memory.users[memory.user_count - 1], -1);
+}
+
+void clear_users(Memory& memory) noexcept {
+  for (; memory.user_count > 0; --memory.user_count) {
+    Stream& user = *memory.users[memory.user_count - 1];
+    count_naming(user, -1);
+    if (user.owned) end_stream_if_unused(user);
+  }
+}
 
 void free_device_block(Block* block) noexcept {
   auto* memory = static_cast<Memory*>(block->owner);
@@ -171,19 +192,50 @@ void free_device_block(Block* block) noexcept {
   if (memory->sole.load(std::memory_order_relaxed) == memory->home) [[likely]]
     return push_idle(memory);
   if (order_for_reuse(*memory).ok()) return push_idle(memory);
-  waiters.add(memory);
+  if (!is_lost(*memory->device)) return waiters.add(memory);
+  // Nothing will ever run there again, and nothing can be freed.
+  count_release(*memory);
+  clear_users(*memory);
+  delete memory;
 }
 
-void wait_for_user(Memory& memory, Stream& user) noexcept {
-  CUevent event = nullptr;
-  if (!take_event(*user.device, &event).ok()) return;
+namespace {
+
+enum class Use { over, recorded, unknown };
+
+// Whether a stream may still use memory that was released; records an event behind its work if so.
+Use use_by(Memory& memory, Stream& user) noexcept {
+  Capture capture;
+  const CUresult asked = capture_of(user, &capture);
+  if (asked != kSuccess) return is_lost(asked) || !user.ours ? Use::over : Use::unknown;
+  // To query or record the work before the capture would spoil the capture, or become a part of it.
+  if (capture.any()) return Use::unknown;
   Current current(*user.device);
-  if (driver.cuEventRecord(event, user.handle) == kSuccess) memory.pending[memory.pending_count++] = {user.device, event};
-  else give_event(*user.device, event);
+  Beside beside;
+  const CUresult state = driver.cuStreamQuery(handle_here(user));
+  if (state != kNotReady) return state == kSuccess || is_lost(state) ? Use::over : Use::unknown;
+  CUevent event = nullptr;
+  if (!take_event(*user.device, &event).ok()) return Use::unknown;
+  if (driver.cuEventRecord(event, handle_here(user)) != kSuccess) return give_event(*user.device, event), Use::unknown;
+  memory.pending[memory.pending_count++] = {user.device, event};
+  return Use::recorded;
 }
+
+}  // namespace
 
 bool is_idle(Memory& memory) noexcept {
-  if (memory.pending_count == 0) return true;
+  if (Stream* sole = memory.sole.load(std::memory_order_relaxed)) open_list(memory), memory.writer = sole;
+  int kept = 0;
+  for (int i = 0; i < memory.user_count; ++i) {
+    Stream& user = *memory.users[i];
+    if (use_by(memory, user) == Use::unknown) {
+      memory.users[kept++] = &user;
+      continue;
+    }
+    count_naming(user, -1);  // its end is seen to by reap()
+  }
+  memory.user_count = kept;
+  if (memory.pending_count == 0) return kept == 0;
   Beside beside;
   int left = 0;
   for (int i = 0; i < memory.pending_count; ++i) {
@@ -193,14 +245,22 @@ bool is_idle(Memory& memory) noexcept {
     else give_event(*one.device, one.event);
   }
   memory.pending_count = left;
-  return left == 0;
+  return left == 0 && kept == 0;
 }
 
 void free_to_driver(Memory* memory) noexcept {
   Stream& home = *memory->home;
+  if (home.device->pool) {
+    Capture capture;
+    // A captured free would be a node of the graph, which takes memory of the graph only.
+    if (capture_of(home, &capture) == kSuccess && capture.any()) {
+      memory->unwanted = true;
+      return waiters.add(memory);
+    }
+  }
   Current current(*home.device);
   if (home.device->pool) {
-    driver.cuMemFreeAsync(reinterpret_cast<CUdeviceptr>(memory->pointer), home.handle);
+    driver.cuMemFreeAsync(reinterpret_cast<CUdeviceptr>(memory->pointer), handle_here(home));
   } else {
     Beside beside;
     driver.cuMemFree_v2(reinterpret_cast<CUdeviceptr>(memory->pointer));
@@ -208,40 +268,63 @@ void free_to_driver(Memory* memory) noexcept {
   delete memory;
 }
 
+namespace {
+
+enum class Wait { on, reuse, give_back, forget };
+
+// What has become of memory that waited.
+Wait wait_of(Memory& memory) noexcept {
+  if (memory.unwanted) {
+    Capture capture;
+    return capture_of(*memory.home, &capture) == kSuccess && capture.any() ? Wait::on : Wait::give_back;
+  }
+  if (memory.kind == Memory::Kind::foreign) return is_idle(memory) ? Wait::give_back : Wait::on;
+  if (order_for_reuse(memory).ok()) return Wait::reuse;
+  return is_lost(*memory.device) ? Wait::forget : Wait::on;
+}
+
+void end_wait(Memory* memory, Wait wait) noexcept {
+  if (memory->kind == Memory::Kind::foreign) {
+    memory->deleter(memory->owner);
+    delete memory;
+  } else if (memory->unwanted) {
+    free_to_driver(memory);
+  } else if (wait == Wait::reuse) {
+    push_idle(memory);
+  } else {
+    count_release(*memory);
+    clear_users(*memory);
+    delete memory;
+  }
+}
+
+}  // namespace
+
 void reap() noexcept {
-  Memory* ready = nullptr;
+  // Taken out of the list first: a deleter, and the end of a stream, may come back here.
+  Memory* waiting;
   {
     std::lock_guard<std::mutex> hold(waiters.mutex);
-    std::optional<Beside> beside;
-    if (waiters.first) beside.emplace();
-    for (Memory** link = &waiters.first; *link;) {
-      Memory* memory = *link;
-      const bool done = memory->kind == Memory::Kind::foreign ? is_idle(*memory) : order_for_reuse(*memory).ok();
-      if (!done) {
-        link = &memory->next;
-        continue;
-      }
-      *link = memory->next;
-      --waiters.count;
-      memory->next = ready;
-      ready = memory;
-    }
+    waiting = std::exchange(waiters.first, nullptr);
+    waiters.count = 0;
   }
-  while (Memory* memory = ready) {  // the deleter may re-enter this function
-    ready = memory->next;
-    if (memory->kind == Memory::Kind::foreign) {
-      memory->deleter(memory->owner);
-      delete memory;
-    } else {
-      push_idle(memory);
-    }
+  while (Memory* memory = waiting) {
+    waiting = memory->next;
+    if (const Wait wait = wait_of(*memory); wait == Wait::on) waiters.add(memory);
+    else end_wait(memory, wait);
+  }
+  for (std::atomic<Device*>& device : devices) {
+    const Device* known = device.load(std::memory_order_acquire);
+    size_t next = 0;
+    while (Stream* stream = known ? next_stream(*known, &next) : nullptr)
+      if (stream->owned) end_stream_if_unused(*stream);
   }
   reap_captures();
 }
 
 Status allocate(Stream& stream, size_t bytes, Block** out) noexcept {
   if (bytes > most_bytes) return fail(Fault::memory, "allocate: %zu bytes are more than any device has", bytes);
-  if (!stream.is_default()) {
+  if (!stream.is_legacy()) {
     bool capturing = false;
     DLT_TRY(is_capturing(stream, &capturing));
     if (capturing) [[unlikely]]
@@ -275,8 +358,7 @@ Status adopt_foreign(void* data, Stream& stream, void* owner, void (*deleter)(vo
   memory->owner = owner;
   memory->deleter = deleter;
   // Always a list: at the release every stream in it is queried.
-  memory->users[0] = &stream;
-  memory->user_count = 1;
+  add_user(*memory, stream);
   *out = block;
   return success;
 }
@@ -315,8 +397,13 @@ Status use_slow(Memory& memory, Stream& stream, bool write) noexcept {
   if (!known && count == Memory::max_users) DLT_TRY(order_after(stream, *users[0]));
   std::lock_guard<SpinLock> hold(memory.lock);
   if (!is_user(memory, stream)) {
-    if (memory.user_count < Memory::max_users) memory.users[memory.user_count++] = &stream;
-    else memory.users[0] = &stream;
+    if (memory.user_count < Memory::max_users) {
+      add_user(memory, stream);
+    } else {
+      count_naming(*memory.users[0], -1);
+      memory.users[0] = &stream;
+      count_naming(stream, 1);
+    }
   }
   if (write) memory.writer = &stream;
   return success;
@@ -361,6 +448,29 @@ void drop_idle(Stream& stream) noexcept {
   }
 }
 
+namespace {
+
+// Returns the bytes. A stream without idle memory is not asked anything: it may be another library's, and destroyed. One
+// that is being captured keeps its memory, since the graph may contain its addresses.
+size_t drop_idle_of(Stream& stream) noexcept {
+  size_t bytes;
+  {
+    std::lock_guard<SpinLock> hold(stream.lock);
+    bytes = static_cast<size_t>(stream.cached_bytes);
+  }
+  Capture capture;
+  if (!bytes || capture_of(stream, &capture) != kSuccess || capture.any()) return 0;
+  drop_idle(stream);
+  // The pool can return to the system what the stream has freed by then. To wait for the whole device instead would spoil
+  // every capture on it.
+  Current current(*stream.device);
+  Beside beside;
+  driver.cuStreamSynchronize(handle_here(stream));
+  return bytes;
+}
+
+}  // namespace
+
 size_t empty_cache(int ordinal) noexcept {
   size_t freed = 0;
   reap();
@@ -368,13 +478,11 @@ size_t empty_cache(int ordinal) noexcept {
     Device* device = devices[d].load(std::memory_order_acquire);
     if (!device || (ordinal >= 0 && d != ordinal)) continue;
     size_t next = 0;
-    while (Stream* stream = next_stream(*device, &next)) {
-      bool capturing = false;
-      if (!is_capturing(*stream, &capturing).ok() || capturing) continue;  // the graph may contain its address
-      freed += static_cast<size_t>(stream->cached_bytes);
-      drop_idle(*stream);
-    }
-    if (device->pool && synchronize_device(d).ok()) driver.cuMemPoolTrimTo(device->pool, 0);
+    while (Stream* stream = next_stream(*device, &next)) freed += drop_idle_of(*stream);
+    if (!device->pool) continue;
+    Current current(*device);
+    Beside beside;
+    driver.cuMemPoolTrimTo(device->pool, 0);
   }
   freed += drop_idle_pinned();
   return freed;

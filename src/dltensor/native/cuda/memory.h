@@ -20,6 +20,7 @@ struct Memory {
   Kind kind = Kind::device;
   uint32_t size_class = 0;
   size_t asked = 0;  // bytes of the live block
+  bool unwanted = false;   // not for reuse: to be returned to the driver when the home stream is no longer captured
   Memory* next = nullptr;  // in a list of idle or of waiting memory
 
   // The only stream that used it since its allocation, or null when there were several, which are in `users`.

@@ -33,20 +33,12 @@ struct Store {
 };
 constinit Store store;
 
-// Events after the work that may still use the memory, on each stream that did.
-void record_users(Memory& memory) noexcept {
-  Stream* sole = memory.sole.load(std::memory_order_relaxed);
-  if (sole) memory.users[0] = sole, memory.user_count = 1;
-  for (int i = 0; i < memory.user_count; ++i) wait_for_user(memory, *memory.users[i]);
-  memory.user_count = 0;
-  memory.writer = nullptr;
-  memory.sole.store(nullptr, std::memory_order_relaxed);
-}
 
 void free_pinned_block(Block* block) noexcept {
   auto* memory = static_cast<Memory*>(block->owner);
   recycle(block);
-  record_users(*memory);
+  is_idle(*memory);  // records events behind the work that may still use the memory
+  memory->writer = nullptr;
   std::lock_guard<std::mutex> hold(store.mutex);
   store.live -= static_cast<int64_t>(memory->bytes);
   store.put(memory);
@@ -55,6 +47,7 @@ void free_pinned_block(Block* block) noexcept {
 void free_managed_block(Block* block) noexcept {
   auto* memory = static_cast<Memory*>(block->owner);
   recycle(block);
+  clear_users(*memory);
   Current current(*memory->device);
   Beside beside;
   driver.cuMemFree_v2(reinterpret_cast<CUdeviceptr>(memory->pointer));  // synchronizes the device itself

@@ -34,6 +34,8 @@ Status add(Device& device, CUstream handle, bool ours, Stream** out) noexcept {
   stream->handle = handle;
   stream->device = &device;
   stream->ours = ours;
+  stream->counted = ours;
+  if (stream->is_per_thread()) stream->thread = thread_state().number;
   stream->index = static_cast<uint32_t>(r.all.size());
   unsigned long long id = 0;
   if (!stream->is_default() && driver.cuStreamGetId) driver.cuStreamGetId(handle, &id);
@@ -58,6 +60,42 @@ Status make_stream(Device& device, int priority, Stream** out) noexcept {
   if (status.ok()) (*out)->priority = priority;
   else driver.cuStreamDestroy_v2(handle);
   return status;
+}
+
+// The stream's owner has destroyed it. What is left of its work cannot be waited for alone; blocks that name it use the
+// service stream from now on.
+Status retire(Stream& dead) noexcept {
+  Device& device = *dead.device;
+  bool used;
+  {
+    std::lock_guard<SpinLock> hold(dead.lock);
+    used = dead.live_blocks || dead.cached_bytes || dead.named;
+  }
+  Stream* service = nullptr;
+  DLT_TRY(service_stream(device, &service));
+  dead.alive = false;  // not to be asked any more
+  if (const Status waited = used ? synchronize_device(device.ordinal) : success; !waited.ok()) {
+    dead.alive = true;
+    return waited;
+  }
+  forget_handles(dead);
+  {
+    Registry& r = registry();
+    std::lock_guard<std::mutex> hold(r.mutex);
+    const auto found = r.by_handle.find({device.ordinal, dead.handle});
+    if (found != r.by_handle.end() && found->second == &dead) r.by_handle.erase(found);
+    dead.handle = service->handle;
+    dead.thread = 0;
+    dead.counted = false;
+  }
+  drop_idle(dead);
+  return success;
+}
+
+bool is_gone(CUresult result) noexcept { return result == kInvalidHandle || result == kContextIsDestroyed; }
+
+bool same_stream(const Stream& a, const Stream& b) noexcept {
+  return &a == &b || (a.handle == b.handle && a.device == b.device && a.thread == b.thread);
 }
 
 // True when the driver has put a new stream at the address of one that its owner destroyed.
@@ -102,15 +140,7 @@ Status stream_of(int ordinal, CUstream handle, Stream** out) noexcept {
       stale = found->second;
     }
   }
-  if (stale) {
-    // The old stream is destroyed: a wait for it alone is impossible.
-    DLT_TRY(synchronize_device(ordinal));
-    Stream* service = nullptr;
-    DLT_TRY(service_stream(*device, &service));
-    drop_idle(*stale);
-    stale->handle = service->handle;
-    stale->alive = false;
-  }
+  if (stale) DLT_TRY(retire(*stale));
   std::lock_guard<std::mutex> hold(r.mutex);
   Current current(*device);
   if (!stream_is_on(*device, handle))
@@ -142,8 +172,9 @@ Status destroy_stream(Stream* stream) noexcept {
   Stream* service = nullptr;
   DLT_TRY(service_stream(device, &service));
   Current current(device);
-  drop_idle(*stream);
+  // One that is being captured stays: destroying it would spoil the capture.
   DLT_TRY(order_after(*service, *stream));
+  drop_idle(*stream);
   forget_handles(*stream);
   Registry& r = registry();
   CUstream handle = stream->handle;
@@ -160,15 +191,24 @@ Status destroy_stream(Stream* stream) noexcept {
 
 namespace {
 
+Status fail_implied(const char* what) noexcept {
+  return fail(Fault::buffer,
+              "%s: a CUDA graph is being captured on a blocking stream, and the legacy default stream, which waits for "
+              "all blocking streams, cannot be used meanwhile; capture on a non-blocking stream",
+              what);
+}
+
 // For the driver such a query is an error that invalidates the whole capture.
 Status no_capture(const char* what, const Stream& stream) noexcept {
-  bool capturing = false;
-  DLT_TRY(is_capturing(stream, &capturing));
-  if (!capturing) return success;
-  return fail(Fault::buffer,
-              "%s: a CUDA graph is being captured on this stream, whose work runs only with the graph; query it "
-              "before or after the capture",
-              what);
+  Capture capture;
+  DLT_TRY(check(capture_of(stream, &capture), "cuStreamIsCapturing"));
+  if (capture.active)
+    return fail(Fault::buffer,
+                "%s: a CUDA graph is being captured on this stream, whose work runs only with the graph; query it "
+                "before or after the capture",
+                what);
+  if (capture.implied) return fail_implied(what);
+  return success;
 }
 
 }  // namespace
@@ -177,7 +217,7 @@ Status synchronize_stream(Stream* stream) noexcept {
   DLT_TRY(no_capture("synchronize", *stream));
   Current current(*stream->device);
   Beside beside;
-  DLT_CU(cuStreamSynchronize(stream->handle));
+  DLT_CU(cuStreamSynchronize(handle_here(*stream)));
   return success;
 }
 
@@ -185,18 +225,88 @@ Status query_stream(Stream* stream) noexcept {
   DLT_TRY(no_capture("query", *stream));
   Current current(*stream->device);
   Beside beside;
-  const CUresult result = driver.cuStreamQuery(stream->handle);
+  const CUresult result = driver.cuStreamQuery(handle_here(*stream));
   if (result == kNotReady) return {Fault::not_ready};
   return check(result, "cuStreamQuery");
 }
 
+CUstream handle_here(const Stream& stream) noexcept {
+  return stream.is_per_thread() && stream.thread != thread_state().number ? nullptr : stream.handle;
+}
+
+CUresult capture_of(const Stream& stream, Capture* out) noexcept {
+  *out = {};
+  Current current(*stream.device);
+  const CUstream handle = handle_here(stream);
+  int state = kCaptureNone;
+  const CUresult result = driver.cuStreamIsCapturing(handle, &state);
+  // Asking the legacy stream harms no capture, so it is asked before it is used.
+  if (result == kCaptureImplicit) return out->implied = true, kSuccess;
+  if (result != kSuccess) return result;
+  out->active = state != kCaptureNone;
+  if (!out->active) return kSuccess;
+  CUgraph graph = nullptr;
+  out->id = 1;
+  if (driver.cuStreamGetCaptureInfo_v2)
+    driver.cuStreamGetCaptureInfo_v2(handle, &state, &out->id, &graph, nullptr, nullptr);
+  return kSuccess;
+}
+
 Status is_capturing(const Stream& stream, bool* capturing) noexcept {
   *capturing = false;
-  if (reinterpret_cast<uintptr_t>(stream.handle) <= 1) return success;  // the legacy stream cannot be captured
-  int state = kCaptureNone;
-  DLT_CU(cuStreamIsCapturing(stream.handle, &state));
-  *capturing = state != kCaptureNone;
+  if (stream.is_legacy()) return success;  // it cannot be captured
+  Capture capture;
+  DLT_TRY(check(capture_of(stream, &capture), "cuStreamIsCapturing"));
+  *capturing = capture.active;
   return success;
+}
+
+CUstream share_handle(Stream& stream) noexcept {
+  stream.counted = false;
+  return stream.handle;
+}
+
+void hold_stream(Stream& stream) noexcept {
+  std::lock_guard<SpinLock> hold(stream.lock);
+  ++stream.wrappers;
+}
+
+void let_go_stream(Stream& stream, Block* owner) noexcept {
+  constexpr size_t most_owners = 16;  // a program that wraps a stream anew for each call must not pile them up
+  bool kept = false;
+  {
+    std::lock_guard<SpinLock> hold(stream.lock);
+    --stream.wrappers;
+    if (owner && (stream.live_blocks || stream.cached_bytes || stream.named) && stream.owners.size() < most_owners) {
+      try {
+        stream.owners.push_back(owner);
+        stream.owned = kept = true;
+      } catch (const std::bad_alloc&) {  // not kept alive, as a raw handle is not
+      }
+    }
+  }
+  end_stream_if_unused(stream);
+  if (owner && !kept) release(owner);
+}
+
+void end_stream_if_unused(Stream& stream) noexcept {
+  Capture capture;
+  std::vector<Block*> owners;
+  if (!stream.owned || capture_of(stream, &capture) != kSuccess || capture.any()) return;
+  {
+    std::lock_guard<SpinLock> hold(stream.lock);
+    if (!stream.alive || stream.wrappers || stream.live_blocks || stream.named) return;
+    owners.swap(stream.owners);
+    stream.owned = false;
+  }
+  // The handle is still valid: idle memory and the workspace of products are freed on it, for the last time.
+  drop_idle(stream);
+  if (!retire(stream).ok()) {  // another time
+    std::lock_guard<SpinLock> hold(stream.lock);
+    owners.swap(stream.owners);
+    stream.owned = !stream.owners.empty();
+  }
+  for (Block* owner : owners) release(owner);
 }
 
 Status current_stream(int ordinal, Stream** out) noexcept {
@@ -207,30 +317,71 @@ Status current_stream(int ordinal, Stream** out) noexcept {
   return success;
 }
 
-void set_current_stream(Stream* stream) noexcept { thread_state().current[stream->device->ordinal] = stream; }
+void set_current_stream(Stream* stream) noexcept {
+  // Handle 2 is another stream in each thread, whichever thread made the record.
+  Stream* own = nullptr;
+  if (stream->is_per_thread() && stream->thread != thread_state().number &&
+      stream_of(stream->device->ordinal, stream->handle, &own).ok())
+    stream = own;
+  thread_state().current[stream->device->ordinal] = stream;
+}
+
+namespace {
+
+// What captures forbid between two streams. `*settled`: nothing more is to be done.
+Status order_beside_captures(Stream& waiter, Stream& on, bool* settled, bool* in_graph) noexcept {
+  Capture waiting, before;
+  if (const CUresult result = capture_of(on, &before); result != kSuccess) {
+    if (on.ours || !is_gone(result)) return check(result, "cuStreamIsCapturing");
+    return *settled = true, retire(on);  // has waited for everything
+  }
+  DLT_TRY(check(capture_of(waiter, &waiting), "cuStreamIsCapturing"));
+  if (before.implied || waiting.implied) return fail_implied("wait");
+  if (waiting.active && before.active && waiting.id != before.id)
+    return fail(Fault::buffer, "wait: another CUDA graph is being captured on the other stream; finish one of the captures first");
+  if (before.active && !waiting.active)
+    return fail(Fault::buffer,
+                "wait: a CUDA graph is being captured on the other stream, whose work runs only with the graph; launch it "
+                "first, or use the captured stream");
+  *in_graph = waiting.active;
+  if (!waiting.active || before.active) return success;
+  // A graph cannot wait for what is outside it: that is done before the graph exists.
+  Current current(*on.device);
+  Beside beside;
+  DLT_CU(cuStreamSynchronize(handle_here(on)));
+  return *settled = true, success;
+}
+
+}  // namespace
 
 Status order_after(Stream& waiter, Stream& on) noexcept {
-  if (waiter.handle == on.handle && waiter.device == on.device) return success;
+  if (same_stream(waiter, on)) return success;
+  const bool counted = on.counted.load(std::memory_order_acquire);
   const uint64_t work = on.work.load(std::memory_order_acquire);
-  {
+  if (counted) {
     std::lock_guard<SpinLock> hold(waiter.lock);
-    if (on.ours && on.index < waiter.waited.size() && waiter.waited[on.index] == work) return success;
+    if (work == 0 || (on.index < waiter.waited.size() && waiter.waited[on.index] == work)) return success;
   }
-  if (on.ours && work == 0) return success;
+  bool settled = false, in_graph = false;
+  DLT_TRY(order_beside_captures(waiter, on, &settled, &in_graph));
+  if (settled) return success;
   CUevent event = nullptr;
   DLT_TRY(take_event(*on.device, &event));
   CUresult result;
   {
     Current current(*on.device);
-    result = driver.cuEventRecord(event, on.handle);
+    result = driver.cuEventRecord(event, handle_here(on));
   }
+  const bool gone = !on.ours && is_gone(result);
   if (result == kSuccess) {
     Current current(*waiter.device);
-    result = driver.cuStreamWaitEvent(waiter.handle, event, 0);
+    result = driver.cuStreamWaitEvent(handle_here(waiter), event, 0);
   }
   give_event(*on.device, event);
+  if (gone) return retire(on);
   DLT_TRY(check(result, "cuStreamWaitEvent"));
   waiter.count_work();
+  if (in_graph) return success;  // the graph waits whenever it runs, the stream itself did not
   std::lock_guard<SpinLock> hold(waiter.lock);
   try {
     if (waiter.waited.size() <= on.index) waiter.waited.resize(on.index + 1);
@@ -246,6 +397,39 @@ Stream* next_stream(const Device& device, size_t* next) noexcept {
   while (*next < r.all.size())
     if (Stream* stream = r.all[(*next)++]; stream->device == &device) return stream;
   return nullptr;
+}
+
+namespace {
+
+// Whether a stream that we know is being captured. Streams of others are asked only while something of ours names them:
+// their owners may have destroyed them since.
+bool any_capture(const Device& device) noexcept {
+  size_t next = 0;
+  while (Stream* stream = next_stream(device, &next)) {
+    {
+      std::lock_guard<SpinLock> hold(stream->lock);
+      const bool used = stream->wrappers || stream->live_blocks || stream->cached_bytes || stream->named;
+      if (!stream->alive || (!stream->ours && !stream->is_default() && !used)) continue;
+    }
+    Capture capture;
+    if (capture_of(*stream, &capture) == kSuccess && capture.any()) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Status synchronize_device(int ordinal) noexcept {
+  Device* device = nullptr;
+  DLT_TRY(device_of(ordinal, &device));
+  if (any_capture(*device))
+    return fail(Fault::buffer,
+                "synchronize: a CUDA graph is being captured on a stream of cuda:%d; synchronize before or after the capture, "
+                "or synchronize single streams",
+                ordinal);
+  Current current(*device);
+  DLT_CU(cuCtxSynchronize());
+  return success;
 }
 
 Status create_event(int ordinal, bool timing, bool blocking, CUevent* out) noexcept {
@@ -264,14 +448,20 @@ void destroy_event(int ordinal, CUevent event) noexcept {
 }
 
 Status record_event(CUevent event, Stream* stream) noexcept {
+  Capture capture;
+  DLT_TRY(check(capture_of(*stream, &capture), "cuStreamIsCapturing"));
+  if (capture.implied) return fail_implied("record");
   Current current(*stream->device);
-  DLT_CU(cuEventRecord(event, stream->handle));
+  DLT_CU(cuEventRecord(event, handle_here(*stream)));
   return success;
 }
 
 Status wait_event(Stream* stream, CUevent event) noexcept {
+  Capture capture;
+  DLT_TRY(check(capture_of(*stream, &capture), "cuStreamIsCapturing"));
+  if (capture.implied) return fail_implied("wait");
   Current current(*stream->device);
-  DLT_CU(cuStreamWaitEvent(stream->handle, event, 0));
+  DLT_CU(cuStreamWaitEvent(handle_here(*stream), event, 0));
   stream->count_work();
   return success;
 }

@@ -10,6 +10,11 @@
 namespace dlt::cuda {
 
 struct Memory;
+}  // namespace dlt::cuda
+namespace dlt {
+struct Block;
+}
+namespace dlt::cuda {
 
 // Held for a few instructions only, never over a call into the driver.
 class SpinLock {
@@ -35,7 +40,9 @@ struct Stream {
   CUstream handle = nullptr;
   Device* device = nullptr;
   uint64_t id = 0;        // CUDA's id, 0 when unknown: distinguishes a new stream from an old one at the same address
-  bool ours = false;      // made by us, so that all work on it is counted
+  bool ours = false;      // made by us
+  uint64_t thread = 0;    // of a per-thread default stream: number of the thread whose stream it is
+  std::atomic<bool> counted{false};  // nobody else knows the handle, so that all work on it is counted
   std::atomic<bool> alive{true};
   int priority = 0;
   uint32_t index = 0;     // in `waited` of the others
@@ -43,10 +50,16 @@ struct Stream {
 
   SpinLock lock;  // of what follows
   Memory* idle[size_classes] = {};
+  std::atomic<bool> owned{false};  // `owners` has entries
+  int64_t named = 0;     // entries in lists of users
+  int64_t wrappers = 0;  // objects of users that hold it, of streams of others
+  std::vector<Block*> owners;  // what keeps a stream of others alive while memory names it
   int64_t live_blocks = 0, live_bytes = 0, cached_bytes = 0, peak_bytes = 0, driver_allocations = 0;
   std::vector<uint64_t> waited;  // by index: how much of that stream's work this one has waited for
 
   bool is_default() const noexcept { return reinterpret_cast<uintptr_t>(handle) <= 2; }
+  bool is_legacy() const noexcept { return reinterpret_cast<uintptr_t>(handle) <= 1; }
+  bool is_per_thread() const noexcept { return reinterpret_cast<uintptr_t>(handle) == 2; }
   // Several threads may share a stream. Foreign work is not counted, so that the count of such a stream says nothing.
   void count_work() noexcept {
     if (ours) work.fetch_add(1, std::memory_order_release);
@@ -64,6 +77,29 @@ DLT_API Status synchronize_stream(Stream* stream) noexcept;
 // success: all done; Fault::not_ready: not yet.
 DLT_API Status query_stream(Stream* stream) noexcept;
 DLT_API Status is_capturing(const Stream& stream, bool* capturing) noexcept;
+
+// The handle to name a stream by in a call of this thread. Handle 2 means the caller's own default stream: for that of
+// another thread it is the legacy stream, which waits for every blocking stream and every blocking stream for it.
+CUstream handle_here(const Stream& stream) noexcept;
+
+// What captures have to do with a stream now.
+struct Capture {
+  bool active = false;   // it is being captured
+  bool implied = false;  // a blocking stream is being captured: work on this one, the legacy stream, would spoil that
+  uint64_t id = 0;
+  bool any() const noexcept { return active || implied; }
+};
+CUresult capture_of(const Stream& stream, Capture* out) noexcept;
+
+// The handle is given to others, who may enqueue work on the stream: from now on waits for it are never left out.
+DLT_API CUstream share_handle(Stream& stream) noexcept;
+
+// A stream of another library is in use by an object of ours (`hold`), and no more (`let_go`). `owner` keeps the stream
+// alive; it is released here, or when the last memory that names the stream is.
+DLT_API void hold_stream(Stream& stream) noexcept;
+DLT_API void let_go_stream(Stream& stream, Block* owner) noexcept;
+// Called when memory no longer names a stream that may be at its end.
+void end_stream_if_unused(Stream& stream) noexcept;
 
 // The calling thread's current stream of a device; the legacy default stream unless set.
 DLT_API Status current_stream(int device, Stream** out) noexcept;

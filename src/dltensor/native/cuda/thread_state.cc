@@ -23,7 +23,9 @@ const bool has_key = pthread_key_create(&key, [](void* state) {
 
 ThreadState& make_thread_state() noexcept {
   static ThreadState shared;
+  static std::atomic<uint64_t> threads{0};
   auto* state = has_key ? new (std::nothrow) ThreadState : nullptr;
+  if (state) state->number = threads.fetch_add(1, std::memory_order_relaxed) + 1;
   if (state && pthread_setspecific(key, state) != 0) {
     delete state;
     state = nullptr;

@@ -8,6 +8,7 @@
 namespace dlt::cuda {
 
 struct ThreadState {
+  uint64_t number = 0;  // of the thread, never used twice
   Stream* current[max_devices] = {};     // current streams
   Stream* per_thread[max_devices] = {};  // records of CUDA's per-thread default streams
   Stream* last_asked = nullptr;

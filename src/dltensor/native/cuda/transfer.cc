@@ -57,6 +57,10 @@ bool is_pinned(const void* data) noexcept {
 
 Status pointer_device(const void* pointer, DLDevice* out) noexcept {
   DLT_TRY(load_driver());
+  // The driver answers only where a context is current, whichever it is.
+  Device* any = nullptr;
+  DLT_TRY(device_of(0, &any));
+  Current current(*any);
   unsigned type = 0, managed = 0;
   int ordinal = 0;
   int attributes[] = {kPointerMemoryType, kPointerIsManaged, kPointerDeviceOrdinal};

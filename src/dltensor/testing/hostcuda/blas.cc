@@ -21,6 +21,7 @@ struct cublasHandleStruct {
   CUstream stream = nullptr;
   void* workspace = nullptr;
   size_t workspace_bytes = 0;
+  int math_mode = 0;
 };
 
 namespace {
@@ -79,6 +80,7 @@ struct Job {
   int64_t stride_a, stride_b, stride_c;
   void* workspace;
   size_t workspace_bytes;
+  bool reduced;  // sums of halves may be rounded on the way
 };
 
 // To TF32's 10 bits, half away from zero, as the tensor cores' own conversion does.
@@ -105,11 +107,14 @@ void run(void* data) {
   const Job* j = static_cast<Job*>(data);
   // The real one writes there what it likes.
   memset(j->workspace, 0xab, j->workspace_bytes < scribbled ? j->workspace_bytes : scribbled);
+  Number part;
   for (int64_t batch = 0; batch < j->batch; ++batch)
     for (int64_t column = 0; column < j->n; ++column)
       for (int64_t row = 0; row < j->m; ++row) {
         Number sum = 0;
         for (int64_t i = 0; i < j->k; ++i) {
+          // Unless forbidden, the real one may split a sum of halves and round its parts.
+          if (j->reduced && i == j->k / 2) store(&part, j->type_c, 0, sum), sum = load(&part, j->type_c, 0);
           const int64_t at_a = j->transpose_a ? i + row * j->lda : row + i * j->lda;
           const int64_t at_b = j->transpose_b ? column + i * j->ldb : i + column * j->ldb;
           sum += times(rounded(load(j->a, j->type_a, batch * j->stride_a + at_a), j->tf32),
@@ -165,6 +170,10 @@ HOSTCUDA_EXPORT int cublasSetWorkspace_v2(cublasHandle_t handle, void* workspace
   handle->workspace_bytes = bytes;
   return success;
 }
+HOSTCUDA_EXPORT int cublasSetMathMode(cublasHandle_t handle, int mode) {
+  handle->math_mode = mode;
+  return success;
+}
 HOSTCUDA_EXPORT int cublasGemmStridedBatchedEx(cublasHandle_t handle, int transpose_a, int transpose_b, int m, int n, int k,
                                                const void* alpha, const void* a, int type_a, int lda, long long stride_a,
                                                const void* b, int type_b, int ldb, long long stride_b, const void* beta,
@@ -197,5 +206,7 @@ HOSTCUDA_EXPORT int cublasGemmStridedBatchedEx(cublasHandle_t handle, int transp
                                          stride_b,
                                          stride_c,
                                          handle->workspace,
-                                         handle->workspace_bytes});
+                                         handle->workspace_bytes,
+                                         (type_c == kBlasR16F || type_c == kBlasR16BF) &&
+                                             !(handle->math_mode & kBlasDisallowReducedPrecision)});
 }

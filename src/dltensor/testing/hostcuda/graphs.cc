@@ -28,22 +28,51 @@ bool forbids(const GraphHandle& graph) {
   return thread_capture_mode == kCaptureModeGlobal && graph.mode == kCaptureModeGlobal;
 }
 
-// Runs the nodes in an order that their dependencies allow: the order of capture when eager, else one that differs
-// from it as much as possible, or by chance, so that a missing dependency shows.
-void run_nodes(const std::vector<GraphNode>& nodes) {
+// The order of capture turned round as far as the dependencies allow: the first nodes come as late as they may.
+std::vector<size_t> late_order(const std::vector<GraphNode>& nodes) {
+  std::vector<int> dependents(nodes.size());
+  for (const GraphNode& node : nodes)
+    for (const int need : node.needs) ++dependents[static_cast<size_t>(need)];
+  std::vector<size_t> order;
+  std::set<size_t> free;
+  for (size_t i = 0; i < nodes.size(); ++i)
+    if (!dependents[i]) free.insert(i);
+  while (!free.empty()) {
+    const size_t last = *free.begin();
+    free.erase(free.begin());
+    order.push_back(last);
+    for (const int need : nodes[last].needs)
+      if (--dependents[static_cast<size_t>(need)] == 0) free.insert(static_cast<size_t>(need));
+  }
+  std::reverse(order.begin(), order.end());
+  return order;
+}
+
+std::vector<size_t> random_order(const std::vector<GraphNode>& nodes) {
+  std::vector<size_t> order;
   std::vector<bool> done(nodes.size());
-  for (size_t turn = 0; turn < nodes.size(); ++turn) {
+  const auto is_ready = [&](size_t i) {
+    return !done[i] && std::all_of(nodes[i].needs.begin(), nodes[i].needs.end(),
+                                   [&](int need) { return done[static_cast<size_t>(need)]; });
+  };
+  while (order.size() < nodes.size()) {
     std::vector<size_t> ready;
     for (size_t i = 0; i < nodes.size(); ++i)
-      if (!done[i] && std::all_of(nodes[i].needs.begin(), nodes[i].needs.end(),
-                                  [&](int need) { return done[static_cast<size_t>(need)]; }))
-        ready.push_back(i);
-    const size_t next = machine.order == Machine::Order::eager  ? ready.front()
-                        : machine.order == Machine::Order::lazy ? ready.back()
-                                                                : ready[machine.chance() % ready.size()];
-    done[next] = true;
-    if (nodes[next].action) nodes[next].action();
+      if (is_ready(i)) ready.push_back(i);
+    order.push_back(ready[machine.chance() % ready.size()]);
+    done[order.back()] = true;
   }
+  return order;
+}
+
+// Eagerly in the order of capture, else in another that the dependencies allow, so that a missing one shows.
+void run_nodes(const std::vector<GraphNode>& nodes) {
+  std::vector<size_t> order(nodes.size());
+  for (size_t i = 0; i < nodes.size(); ++i) order[i] = i;
+  if (machine.order == Machine::Order::lazy) order = late_order(nodes);
+  if (machine.order == Machine::Order::random) order = random_order(nodes);
+  for (const size_t i : order)
+    if (nodes[i].action) nodes[i].action();
 }
 
 // Whether every node leads to `ends`.

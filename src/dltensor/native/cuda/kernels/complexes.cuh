@@ -148,12 +148,13 @@ DLT_FN C<F> asinh(C<F> z) {
 }
 template <class F>
 DLT_FN C<F> atanh(C<F> z) {
-  const F apart = (1 - z.re) * (1 - z.re) + z.im * z.im;
+  // Odd in the real part: of a negative one the logarithm would cancel.
+  const F x = magnitude_of(z.re), apart = (1 - x) * (1 - x) + z.im * z.im;
   const F angle = library_atan2(2 * z.im, (1 - z.re) * (1 + z.re) - z.im * z.im) / 2;
   if (is_infinite(z.re) || is_infinite(z.im) || is_infinite(apart))
     return {with_sign(F(0), z.re), z.im == z.im ? with_sign(F(half_pi), z.im) : z.im};
   if (z.re == 0 && z.im != z.im) return z;
-  return {library_log1p(4 * z.re / apart) / 4, angle};
+  return {with_sign(library_log1p(4 * x / apart) / 4, z.re), angle};
 }
 template <class F>
 DLT_FN C<F> atan(C<F> z) {
