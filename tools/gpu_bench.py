@@ -1,18 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measure the CUDA engine on a real card, beside PyTorch and CuPy in the same run; print ratios, write JSON.
+"""Measure the package on a card, beside PyTorch and CuPy in the same run, against the goals; print rows, write JSON.
 
-The engine is driven through its test shim, so this needs no more than a compiler, NumPy and a driver. The ceiling is
-the driver's own device-to-device copy of the same size. Every figure is the median of interleaved runs.
+The ceiling is the driver's own device-to-device copy of the same size. Data is random. Times of the device are medians
+of the driver's events over interleaved runs; times of the host are the best of bursts, so that the queue never fills.
 
-    python tools/gpu_bench.py --budget 120 --json bench.json
+    python tools/gpu_bench.py --budget 300 --json bench.json
+    python tools/gpu_bench.py --launches      the same kernels under other launch settings
+    python tools/gpu_bench.py --once          each kernel once, for Nsight Compute
 """
 
 import argparse
 import ctypes
+import functools
 import importlib
-import importlib.util
 import json
 import statistics
+import subprocess
 import sys
 import time
 import traceback
@@ -20,185 +23,488 @@ from pathlib import Path
 
 import numpy as np
 
-HERE = Path(__file__).resolve().parent
+import dltensor as dl
+
 START = time.monotonic()
 RESULTS = {}
+BYTES = {
+    "uint8": 1,
+    "float8_e4m3fn": 1,
+    "float16": 2,
+    "bfloat16": 2,
+    "int32": 4,
+    "float32": 4,
+    "float64": 8,
+    "complex128": 16,
+}
 
 
-def load_engine():
-    path = HERE.parent / "tests" / "cuda" / "engine.py"
-    spec = importlib.util.spec_from_file_location("cuda_engine_under_test", path)
-    engine = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = engine
-    spec.loader.exec_module(engine)
-    return engine.Engine(engine.build(engine.scratch() / "engine", ["-O2"]))
+def optional(name, usable=lambda module: True):
+    try:
+        module = importlib.import_module(name)
+        return module if usable(module) else None
+    except Exception:  # absent, or broken on this machine
+        return None
 
 
-def report(name, value):
-    RESULTS[name] = value
-    print(f"{name:<58} {value}", flush=True)
+torch = optional("torch", lambda module: module.cuda.is_available())
+cupy = optional("cupy", lambda module: module.cuda.is_available())
+
+
+def record(name, numbers, goals, unit):
+    """Keep and print one row. `goals`: what the number of dltensor is divided by, and the least or largest ratio."""
+    verdicts = {}
+    for other, (limit, at_least) in goals.items():
+        if other not in numbers:
+            continue
+        ratio = numbers["dltensor"] / numbers[other]
+        verdicts[other] = [round(ratio, 3), limit, (ratio >= limit) if at_least else (ratio <= limit)]
+    RESULTS[name] = {"unit": unit, "numbers": numbers, "goals": verdicts}
+    words = "  ".join(f"{who} {value:.4g}" for who, value in numbers.items())
+    marks = "  ".join(
+        f"{'ok' if met else 'MISSED'} {ratio} of {who} (goal {limit})" for who, (ratio, limit, met) in verdicts.items()
+    )
+    print(f"{name:<46} {unit:<7} {words}   {marks}", flush=True)
 
 
 class Clock:
-    """Times work on the device with the driver's events."""
+    """Times work on the device with events on the legacy default stream, which all three libraries use."""
 
-    def __init__(self):
-        self.driver = ctypes.CDLL("libcuda.so.1")
-        self.context, self.a, self.b = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
-        self.call("cuInit", 0)
-        self.call("cuDevicePrimaryCtxRetain", ctypes.byref(self.context), 0)
-        self.call("cuCtxSetCurrent", self.context)
-        for event in (self.a, self.b):
-            self.call("cuEventCreate", ctypes.byref(event), 0)
-
-    def call(self, name, *arguments):
-        result = getattr(self.driver, name)(*arguments)
-        if result:
-            raise RuntimeError(f"{name} failed with CUDA error {result}")
+    def __init__(self, rounds):
+        self.rounds = rounds
+        self.stream = dl.cuda.Stream.wrap(0)
 
     def once(self, work):
-        self.call("cuEventRecord", self.a, None)
-        work()
-        self.call("cuEventRecord", self.b, None)
-        self.call("cuEventSynchronize", self.b)
-        milliseconds = ctypes.c_float()
-        self.call("cuEventElapsedTime", ctypes.byref(milliseconds), self.a, self.b)
-        return milliseconds.value
+        before, after = dl.cuda.Event(timing=True), dl.cuda.Event(timing=True)
+        before.record(self.stream)
+        kept = work()
+        after.record(self.stream)
+        after.synchronize()
+        del kept
+        return before.elapsed_time(after)
 
-    def compare(self, works, rounds=7):
+    def compare(self, works):
         """Median milliseconds of each, run in turn."""
         for work in works.values():
-            self.once(work)
+            self.once(work), self.once(work)
         times = {name: [] for name in works}
-        for _ in range(rounds):
+        for _ in range(self.rounds):
             for name, work in works.items():
                 times[name].append(self.once(work))
         return {name: statistics.median(values) for name, values in times.items()}
 
 
-def rate(name, moved, times, ceiling):
-    row = {who: round(moved / ms / 1e6) for who, ms in times.items()}
-    report(name, ", ".join(f"{who} {value} GB/s ({value / ceiling:.2f} of copy)" for who, value in row.items()))
+def data(shape, dtype, high=60):
+    """Random numbers that every dtype holds exactly, on the device."""
+    count = int(np.prod(shape))
+    raw = np.random.default_rng(1).integers(0, high, min(count, 1 << 20), dtype=np.uint8)
+    part = dl.asarray(raw).to("cuda").astype(dtype)
+    out = dl.empty((count,), dtype=dtype, device="cuda")
+    for at in range(0, count, raw.size):
+        out[at : at + raw.size] = part[: min(raw.size, count - at)]
+    return out.reshape(shape)
 
 
-def elementwise(cuda, clock, torch, cupy, size):
-    a = cuda.empty((size,), "uint8")
-    b = cuda.empty((size,), "uint8")
-    c = cuda.empty((size,), "uint8")
-    for x in (a, b, c):
-        cuda.fill(1, x)
-    ceiling = 2 * size / clock.compare({"copy": lambda: cuda.copy(a, c)})["copy"] / 1e6
-    report("device copy, GB/s read and written", round(ceiling))
-    for dtype in ("uint8", "float16", "float32", "float64"):
-        n = size // np.dtype(dtype).itemsize
-        x, y, z = (t.view((n,), (1,), 0, dtype) for t in (a, b, c))
-        works = {"dltensor": lambda x=x, y=y, z=z, d=dtype: cuda.run("add", [x, y], d, out=z)}
-        if torch:
-            p, q, r = (torch.ones(n, dtype=getattr(torch, dtype), device="cuda") for _ in range(3))
-            works["torch"] = lambda p=p, q=q, r=r: torch.add(p, q, out=r)
-        if cupy:
-            i, j, k = (cupy.ones(n, dtype) for _ in range(3))
-            works["cupy"] = lambda i=i, j=j, k=k: cupy.add(i, j, out=k)
-        rate(f"add {dtype}, contiguous", 3 * size, clock.compare(works), ceiling)
-    rows = 1 << 13
-    columns = size // 4 // rows
-    m, out = (t.view((rows, columns), (columns, 1), 0, "float32") for t in (a, c))
-    row, column = b.view((columns,), (1,), 0, "float32"), b.view((rows, 1), (1, 1), 0, "float32")
-    works = {"row": {"dltensor": lambda: cuda.run("add", [m, row], "float32", out=out)}}
-    works["column"] = {"dltensor": lambda: cuda.run("add", [m, column], "float32", out=out)}
-    works["transpose"] = {"dltensor": lambda: cuda.copy(m.view((columns, rows), (1, columns)), c.view((columns, rows), (rows, 1), 0, "float32"))}  # fmt: skip # noqa: E501
-    if torch:
-        p, o = torch.ones(rows, columns, device="cuda"), torch.empty(rows, columns, device="cuda")
-        t = torch.empty(columns, rows, device="cuda")
-        works["row"]["torch"] = lambda: torch.add(p, p[0], out=o)
-        works["column"]["torch"] = lambda: torch.add(p, p[:, :1], out=o)
-        works["transpose"]["torch"] = lambda: t.copy_(p.t())
-    for name, each in works.items():
-        rate(f"{name}, float32 {rows} x {columns}", 2 * size, clock.compare(each), ceiling)
+class Rows:
+    """The rows of bandwidth: GB/s read and written."""
+
+    def __init__(self, clock, size):
+        self.clock, self.size = clock, size
+        x, y = data((size,), "uint8"), dl.empty((size,), dtype="uint8", device="cuda")
+        driver = ctypes.CDLL("libcuda.so.1")
+
+        def copy():
+            result = driver.cuMemcpyDtoDAsync_v2(
+                ctypes.c_uint64(y.data_ptr), ctypes.c_uint64(x.data_ptr), ctypes.c_size_t(size), None
+            )
+            if result:
+                raise RuntimeError(f"cuMemcpyDtoDAsync failed with CUDA error {result}")
+
+        context = ctypes.c_void_p()
+        driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0)
+        driver.cuCtxSetCurrent(context)
+        self.ceiling = 2 * size / clock.compare({"copy": copy})["copy"] / 1e6
+        record("device copy (ceiling)", {"dltensor": self.ceiling}, {}, "GB/s")
+
+    def row(self, name, moved, works, copy=None, **ratios):
+        times = self.clock.compare({who: work for who, work in works.items() if work})
+        numbers = {who: moved / ms / 1e6 for who, ms in times.items()}
+        goals = {who: (limit, True) for who, limit in ratios.items()}
+        if copy:
+            numbers["copy"] = self.ceiling
+            goals["copy"] = (copy, True)
+        record(name, numbers, goals, "GB/s")
+
+    def twins(self, *tensors):
+        """The same memory as tensors of PyTorch and arrays of CuPy, where they have the dtype."""
+        out = []
+        for take in (torch and torch.from_dlpack, cupy and cupy.from_dlpack):
+            try:
+                out.append([take(x) for x in tensors] if take else None)
+            except Exception:  # a dtype that it does not have
+                out.append(None)
+        return out
+
+    def contiguous(self, dtype):
+        size, width = self.size, BYTES[dtype]
+        n = size // width
+        x, y = data((n,), dtype), data((n,), dtype)
+        z = dl.empty((n,), dtype=dtype, device="cuda")
+        t, c = self.twins(x, y, z)
+        ratio = {1: 1.2, 2: 1.05}.get(width, 1.0)
+        ours = {"dltensor": lambda: dl.add(x, y, out=z)}
+        theirs = {
+            "torch": t and (lambda: torch.add(t[0], t[1], out=t[2])),
+            "cupy": c and (lambda: cupy.add(c[0], c[1], out=c[2])),
+        }
+        self.row(f"add {dtype}", 3 * size, ours | theirs, copy=0.95, torch=ratio, cupy=1.3 if width <= 2 else 1.0)
+        self.row(
+            f"maximum {dtype}",
+            3 * size,
+            {"dltensor": lambda: dl.maximum(x, y, out=z), "torch": t and (lambda: torch.maximum(t[0], t[1], out=t[2]))},
+            copy=0.95,
+        )
+        self.row(
+            f"less {dtype}",
+            n * (2 * width + 1),
+            {"dltensor": lambda: dl.less(x, y), "torch": t and (lambda: t[0] < t[1])},
+            copy=0.95,
+        )
+        if dtype != "uint8":
+            self.row(
+                f"negative {dtype}",
+                2 * size,
+                {"dltensor": lambda: dl.negative(x, out=z), "torch": t and (lambda: torch.neg(t[0], out=t[2]))},
+                copy=0.95,
+            )
+        mask = x < y
+        m = torch and torch.from_dlpack(mask)
+        self.row(
+            f"where {dtype}",
+            n * (3 * width + 1),
+            {"dltensor": lambda: dl.where(mask, x, y), "torch": t and (lambda: torch.where(m, t[0], t[1]))},
+            copy=0.9,
+        )
+        self.row(
+            f"fill {dtype}", size, {"dltensor": lambda: z.fill(3), "torch": t and (lambda: t[2].fill_(3))}, torch=1.0
+        )
+
+    def casts(self, dtype):
+        width = BYTES[dtype]
+        n = self.size // max(width, 4)
+        x = data((n,), dtype, 2)
+        for to in ("uint8", "float16", "bfloat16", "float32", "float8_e4m3fn", "float64"):
+            if to == dtype or n == 0:
+                continue
+            t, _ = self.twins(x)
+            kind = getattr(torch, to, None) if torch else None
+            self.row(
+                f"cast {dtype} to {to}",
+                n * (width + BYTES[to]),
+                {
+                    "dltensor": lambda to=to: x.astype(to),
+                    "torch": t and kind and (lambda kind=kind, t=t: t[0].to(kind)),
+                },
+                copy=0.9,
+            )
+
+    def layouts(self, dtype):
+        width = BYTES[dtype]
+        side = int((self.size // width) ** 0.5) // 128 * 128
+        m = data((side, side), dtype)
+        out = dl.empty((side, side), dtype=dtype, device="cuda")
+        t, _ = self.twins(m, out)
+        moved = 2 * side * side * width
+        goals = {1: 0.7, 2: 0.8, 4: 0.85}
+        self.row(
+            f"transpose {dtype} {side}^2",
+            moved,
+            {"dltensor": lambda: dl.copy(m.mT, out), "torch": t and (lambda: t[1].copy_(t[0].t()))},
+            copy=goals.get(width, 0.85),
+            torch=3.0 if width <= 4 else 1.0,
+        )
+        if width < 16:
+            row, column = m[0], m[:, :1]
+            self.row(
+                f"row bias {dtype}",
+                moved,
+                {
+                    "dltensor": lambda: dl.add(m, row, out=out),
+                    "torch": t and (lambda: torch.add(t[0], t[0][0], out=t[1])),
+                },
+                copy=0.9,
+                torch=1.0,
+            )
+            self.row(
+                f"column bias {dtype}",
+                moved,
+                {
+                    "dltensor": lambda: dl.add(m, column, out=out),
+                    "torch": t and (lambda: torch.add(t[0], t[0][:, :1], out=t[1])),
+                },
+                copy=0.9,
+                torch=1.0,
+            )
+        odd = side - 1
+        self.row(
+            f"odd rows x[:, 1:] {dtype}",
+            2 * side * odd * width,
+            {"dltensor": lambda: m[:, 1:].copy(), "torch": t and (lambda: t[0][:, 1:].contiguous())},
+            copy=0.9,
+        )
+        self.row(
+            f"inner stride 2 {dtype}",
+            moved * 3 // 4,
+            {"dltensor": lambda: m[:, ::2].copy(), "torch": t and (lambda: t[0][:, ::2].contiguous())},
+            copy=0.9,
+        )
+        for channels in (3, 8, 64):
+            count = side * side // (channels * 4096)
+            if count == 0:
+                continue
+            z = m.reshape((-1,))[: count * channels * 4096].reshape((count, 4096, channels))
+            w = torch.from_dlpack(z) if t else None
+            self.row(
+                f"NHWC to NCHW, {channels} channels, {dtype}",
+                2 * count * channels * 4096 * width,
+                {
+                    "dltensor": lambda z=z: z.mT.copy(),
+                    "torch": w is not None and (lambda w=w: w.transpose(1, 2).contiguous()),
+                },
+                copy=0.8 if channels * width >= 64 else None,
+            )
+
+    def run(self, short):
+        for dtype in (
+            ("float32", "float16", "uint8")
+            if short
+            else ("float32", "float16", "bfloat16", "uint8", "float64", "int32")
+        ):
+            yield f"contiguous {dtype}", functools.partial(self.contiguous, dtype)
+        for dtype in (
+            ("float32", "float16", "uint8") if short else ("float32", "float16", "uint8", "float64", "complex128")
+        ):
+            yield f"layouts {dtype}", functools.partial(self.layouts, dtype)
+        if not short:
+            for dtype in ("uint8", "float16", "bfloat16", "float32", "float8_e4m3fn"):
+                yield f"casts {dtype}", functools.partial(self.casts, dtype)
 
 
-def products(cuda, clock, torch, size):
+def products(clock, size):
     for dtype in ("float32", "float16", "bfloat16", "float64"):
-        import ml_dtypes
-
-        kind = np.dtype(getattr(ml_dtypes, dtype)) if dtype == "bfloat16" else np.dtype(dtype)
-        a, b, c = (cuda.fill(1, cuda.empty((size, size), kind)) for _ in range(3))
-        works = {"dltensor": lambda a=a, b=b, c=c: cuda.gemm(a, b, c)}
-        if torch:
-            p, q, r = (torch.ones(size, size, dtype=getattr(torch, dtype), device="cuda") for _ in range(3))
-            works["torch"] = lambda p=p, q=q, r=r: torch.mm(p, q, out=r)
-        times = clock.compare(works, 5)
-        flops = {who: f"{2 * size**3 / ms / 1e9:.1f} TFLOP/s" for who, ms in times.items()}
-        report(f"gemm {dtype} {size}^3", ", ".join(f"{who} {value}" for who, value in flops.items()))
-
-
-def host_costs(cuda, torch, cupy, dl):
-    """What a small operation costs the host. In bursts, so that the queue never fills."""
-    stream = cuda.stream()
-    report("host: a + b, 64 x 32 float32, engine alone, ns", round(cuda.c.shim_add_cost(stream, 200)))
-
-    def best(what, call):
-        fastest = float("inf")
-        for _ in range(9):
-            cuda("synchronize", stream)
-            start = time.perf_counter()
-            for _ in range(200):
-                call()
-            fastest = min(fastest, (time.perf_counter() - start) / 200 * 1e9)
-        report(f"host: {what}, ns", round(fastest))
-
-    for name, library, ones in (("dltensor", dl, lambda: dl.ones((64, 32), device="cuda")),
-                                ("torch", torch, lambda: torch.ones(64, 32, device="cuda")),
-                                ("cupy", cupy, lambda: cupy.ones((64, 32), "float32"))):  # fmt: skip
-        if not library:
-            continue
-        x, y, z = ones(), ones(), ones()
-        best(f"a + b, 64 x 32 float32, {name}", lambda x=x, y=y: x + y)
-        best(f"a + 1.5, 64 x 32 float32, {name}", lambda x=x: x + 1.5)
-        best(f"add(a, b, out=c), 64 x 32 float32, {name}", lambda f=library.add, x=x, y=y, z=z: f(x, y, out=z))
-    if dl and torch:
-        tensor = torch.ones(64, 32, device="cuda")
-        best("from_dlpack(torch)", lambda: dl.from_dlpack(tensor))
-        best("torch.from_dlpack(torch), to compare", lambda: torch.from_dlpack(tensor))
+        a, b = (data((size, size), dtype, 7) for _ in range(2))
+        c = dl.empty((size, size), dtype=dtype, device="cuda")
+        t = torch and [torch.from_dlpack(x) for x in (a, b, c)]
+        works = {"dltensor": lambda a=a, b=b, c=c: dl.gemm(a, b, c)}
+        if t:
+            works["torch"] = lambda t=t: torch.mm(t[0], t[1], out=t[2])
+        times = clock.compare(works)
+        numbers = {who: 2 * size**3 / ms / 1e9 for who, ms in times.items()}
+        record(f"gemm {dtype} {size}^3", numbers, {"torch": (0.98, True)}, "TFLOP/s")
+        if dtype == "float32":
+            with dl.cuda.tf32():
+                ms = clock.compare({"dltensor": works["dltensor"]})["dltensor"]
+            record(f"gemm tf32 {size}^3", {"dltensor": 2 * size**3 / ms / 1e9}, {}, "TFLOP/s")
 
 
-def optional(name):
-    try:
-        return importlib.import_module(name)
-    except ImportError:
-        return None
+def burst(call, rounds=200):
+    best = float("inf")
+    for _ in range(9):
+        dl.cuda.synchronize()
+        began = time.perf_counter()
+        for _ in range(rounds):
+            call()
+        best = min(best, (time.perf_counter() - began) / rounds * 1e9)
+    return best
+
+
+def host_costs():
+    """What a small operation costs the host, in nanoseconds."""
+    makers = {
+        "dltensor": (dl, lambda: dl.ones((64,), device="cuda")),
+        "torch": (torch, lambda: torch.ones(64, device="cuda")),
+        "cupy": (cupy, lambda: cupy.ones(64, "float32")),
+    }
+    rows = {"a + b": {}, "a + 1.5": {}, "add(a, b, out=c)": {}}
+    for name, (library, ones) in makers.items():
+        if library:
+            x, y, z = ones(), ones(), ones()
+            rows["a + b"][name] = burst(lambda x=x, y=y: x + y)
+            rows["a + 1.5"][name] = burst(lambda x=x: x + 1.5)
+            rows["add(a, b, out=c)"][name] = burst(lambda f=library.add, x=x, y=y, z=z: f(x, y, out=z))
+    for name, numbers in rows.items():
+        record(f"host: {name}, 64 float32", numbers, {"torch": (0.65, False), "cupy": (0.35, False)}, "ns")
+    x, y = dl.ones((64, 64), device="cuda"), dl.ones((64, 64), device="cuda")
+    numbers = {"dltensor": burst(lambda: x @ y)}
+    if torch:
+        p, q = torch.ones(64, 64, device="cuda"), torch.ones(64, 64, device="cuda")
+        numbers["torch"] = burst(lambda: p @ q)
+    record("host: 64^3 product", numbers, {"torch": (0.7, False)}, "ns")
+
+
+def exchange_costs():
+    if torch:
+        t, x = torch.ones(64, 32, device="cuda"), dl.ones((64, 32), device="cuda")
+        record(
+            "host: from_dlpack(torch tensor)",
+            {"dltensor": burst(lambda: dl.from_dlpack(t)), "torch": burst(lambda: torch.from_dlpack(t))},
+            {"torch": (0.5, False)},
+            "ns",
+        )
+        record(
+            "host: our tensor to torch",
+            {"dltensor": burst(lambda: dl.into(x, torch.Tensor)), "torch": burst(lambda: torch.from_dlpack(x))},
+            {"torch": (0.5, False)},
+            "ns",
+        )
+    if cupy:
+        c = cupy.ones((64, 32), "float32")
+        record("host: asarray(CuPy array)", {"dltensor": burst(lambda: dl.asarray(c))}, {}, "ns")
+
+
+def transfers():
+    host = np.random.default_rng(2).standard_normal(1 << 26).astype("f4")
+    there = dl.asarray(host).to("cuda")
+    theirs = torch and torch.from_numpy(host)
+    far = torch and theirs.cuda()
+    for name, ours, other in (
+        ("host to device", lambda: dl.asarray(host).to("cuda"), torch and (lambda: theirs.cuda())),
+        ("device to host", there.numpy, torch and (lambda: far.cpu())),
+    ):
+        numbers = {}
+        for who, work in (("dltensor", ours), ("torch", other)):
+            if not work:
+                continue
+            best = float("inf")
+            for _ in range(5):
+                dl.cuda.synchronize()
+                began = time.perf_counter()
+                kept = work()
+                dl.cuda.synchronize()
+                best = min(best, time.perf_counter() - began)
+                del kept
+            numbers[who] = host.nbytes / best / 1e9
+        record(f"{name}, 256 MiB pageable", numbers, {"torch": (1.0, True)}, "GB/s")
+
+
+def first_use():
+    """The first use of an operation in a process whose kernel is compiled, and is read from disk: milliseconds."""
+    import os
+    import tempfile
+
+    code = (
+        "import time, dltensor as dl; x = dl.ones((64,), dtype='int16', device='cuda'); y = x.copy(); "
+        "dl.cuda.synchronize(); b = time.perf_counter(); z = dl.bitwise_xor(x, y); dl.cuda.synchronize(); "
+        "print((time.perf_counter() - b) * 1e3)"
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        seen = {}
+        for name in ("cold", "from disk"):
+            run = subprocess.run(
+                [sys.executable, "-c", code],
+                env={**os.environ, "DLTENSOR_CACHE_DIR": folder},
+                capture_output=True,
+                text=True,
+                timeout=120,
+                check=True,
+            )
+            seen[name] = float(run.stdout)
+    record("first use, cold", {"dltensor": seen["cold"], "goal": 120.0}, {"goal": (1.0, False)}, "ms")
+    record("first use, from disk", {"dltensor": seen["from disk"], "goal": 5.0}, {"goal": (1.0, False)}, "ms")
+
+
+def launches(clock, size):
+    """The same operations under other launch settings, to choose the defaults by."""
+    m = data((int((size // 4) ** 0.5) // 128 * 128,) * 2, "float32")
+    out = dl.empty(m.shape, dtype="float32", device="cuda")
+    works = {
+        "add": (3, lambda: dl.add(m, m, out=out)),
+        "row bias": (2, lambda: dl.add(m, m[0], out=out)),
+        "transpose": (2, lambda: dl.copy(m.mT, out)),
+        "exp": (2, lambda: dl.exp(m, out=out)),
+    }
+    for name, (times, work) in works.items():
+        for threads in (0, 128, 256, 512, 1024):
+            for blocks in (2, 4, 8, 16):
+                settings = {"num_threads": threads, "blocks_per_sm": blocks}
+                if threads == 0 and blocks != 8:
+                    continue
+
+                def run(work=work, settings=settings, default=threads == 0):
+                    if default:
+                        return work()
+                    with dl.cuda.launch(**settings):
+                        return work()
+
+                ms = clock.compare({"dltensor": run})["dltensor"]
+                label = "default" if threads == 0 else f"{threads} threads, {blocks} blocks"
+                record(f"{name}, {label}", {"dltensor": times * m.nbytes / ms / 1e6}, {}, "GB/s")
+
+
+def profile(size):
+    m = data((int((size // 4) ** 0.5) // 128 * 128,) * 2, "float32")
+    h, b = m.astype("float16"), m.astype("uint8")
+    for work in (
+        lambda: m + m,
+        lambda: h + h,
+        lambda: b + b,
+        lambda: m + m[0],
+        lambda: m.mT.copy(),
+        lambda: h.mT.copy(),
+        lambda: b.mT.copy(),
+        lambda: h[:, 1:].copy(),
+    ):
+        work()
+    dl.cuda.synchronize()
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--budget", type=float, default=120, help="seconds")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--budget", type=float, default=300, help="seconds")
     parser.add_argument("--json", default="")
-    parser.add_argument("--size", type=int, default=1 << 30, help="bytes of one operand")
+    parser.add_argument("--size", type=int, default=1 << 29, help="bytes of one operand")
+    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--short", action="store_true", help="fewer dtypes")
+    parser.add_argument("--launches", action="store_true")
+    parser.add_argument("--once", action="store_true")
     options = parser.parse_args()
-    cuda = load_engine()
-    torch, cupy, dl = optional("torch"), optional("cupy"), optional("dltensor")
-    if torch and not torch.cuda.is_available():
-        torch = None
-    clock = Clock()
-    size = options.size
-    steps = [
-        lambda: host_costs(cuda, torch, cupy, dl),
-        lambda: elementwise(cuda, clock, torch, cupy, size),
-        lambda: products(cuda, clock, torch, 4096 if size > 1 << 20 else 64),
-    ]
-    failed = 0
-    for step in steps:
+    clock, failed, left_out = Clock(options.rounds), 0, []
+    if options.once:
+        return profile(options.size)
+    if options.launches:
+        steps = [("launches", functools.partial(launches, clock, options.size))]
+    else:
+        rows = Rows(clock, options.size)
+        steps = [
+            ("host costs", host_costs),
+            ("exchange", exchange_costs),
+            *rows.run(options.short),
+            ("products", functools.partial(products, clock, 4096 if options.size > 1 << 20 else 64)),
+            ("transfers", transfers),
+            ("first use", first_use),
+        ]
+    for name, step in steps:
         if time.monotonic() - START >= options.budget:
-            break
+            left_out.append(name)
+            continue
         try:
             step()
         except Exception:  # what the others measure is worth having
             traceback.print_exc()
             failed += 1
+        dl.cuda.empty_cache()
+        if torch:
+            torch.cuda.empty_cache()
         if options.json:  # each time: the next step may be cut short
             Path(options.json).write_text(json.dumps(RESULTS, indent=1))
-    sys.exit(failed)
+    if left_out:
+        print("left out for lack of time:", ", ".join(left_out))
+    goals = [met for row in RESULTS.values() for _, _, met in row["goals"].values()]
+    print(
+        f"{len(RESULTS)} rows, {sum(goals)} of {len(goals)} goals met, {failed} steps failed, {len(left_out)} left out"
+    )
+    return 1 if failed or not RESULTS else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -1,104 +1,203 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# One command on a machine with a GPU: build, test, sanitize, measure, and a table of verdicts last. At most 10 minutes.
+# Everything about the package that only a card can tell, with nothing built there: run it in a folder made by
+# tools/gpu_pack.sh, or in a checkout (then it builds).
 #
-#   OUT=results PYTHON=python3 tools/gpu_check.sh
+#   OUT=results PYTHON=python3 ./gpu_check.sh [all | a | b | c]
 #
-# Wheels that the machine lacks, or the package's own, may lie in .wheels/: nothing is fetched. Stages have limits of
-# their own, and none may begin or last so long that the table is late; it is printed however the run ends. A stage that
-# ran no test has failed. The card's settings are left alone.
+#   a    what the driver does, correctness, sanitizers, a short benchmark        10 minutes
+#   b    PyTorch and CuPy, streams and captures, races, every goal beside peers  10 minutes
+#   c    launch variants, and Nsight Compute of eight kernels                    10 minutes
+#   all  a and b, shortened                                                      10 minutes (LIMIT=seconds for another)
+#
+# Plans: 10 minutes: all. 30 minutes: a, read, b, half of c. 45 minutes: a, read and mend, b, c, then b again with what
+# c showed. If a's smoke test fails, spend the time on the probe's answers and not on benchmarks.
+#
+# REHEARSE=1 runs it on the host driver, which compiles kernels with g++, with thirty times the limits.
+#
+# $OUT gets verdict.txt, probe.txt, bench.json and logs.tgz, whatever happens. A stage is red when a command fails, when a test
+# failed, when no test passed, or when more were skipped than passed. The card's settings are left alone.
 set -u -o pipefail
-cd "$(dirname "$0")/.."
+CALL=${1:-all}
+HERE=$(cd "$(dirname "$0")" && pwd)
 OUT=$(realpath -m "${OUT:-gpu_check_out}")
 PYTHON=${PYTHON:-python3}
-SITE=$(mktemp -d)
+AT=${AT:-/var/tmp/dltensor-gpu}
+SITE=$AT/site
+LOGS=$AT/logs
 START=$(date +%s)
-LIMIT=${LIMIT:-585}
-mkdir -p "$OUT"
+LIMIT=${LIMIT:-570}
+mkdir -p "$OUT" "$LOGS" "$SITE"
+rm -f "$LOGS"/*
 : > "$OUT/verdict.txt"
-trap 'echo; cat "$OUT/verdict.txt"' EXIT
-trap 'echo "stopped      rc 143 from outside" >> "$OUT/verdict.txt"; kill $(jobs -p) 2>/dev/null; exit 143' TERM INT HUP
-# meson-python calls meson by name.
-PATH=$(dirname "$($PYTHON -c 'import sys; print(sys.executable)')"):$SITE/bin:$PATH
-export PATH SITE PYTHONUNBUFFERED=1 PIP_DISABLE_PIP_VERSION_CHECK=1 DLTENSOR_CACHE_DIR="$SITE/cache"
-export DLTENSOR_TEST_CACHE="$SITE/tests"
 
+report() { printf '%-10s rc %-4s %4ss  %s\n' "$@" >> "$OUT/verdict.txt"; }
+finish() {
+  tar czf "$OUT/logs.tgz" -C "$LOGS" . 2>/dev/null
+  cp "$LOGS/probe.txt" "$LOGS/bench.json" "$OUT" 2>/dev/null
+  grep -qE ' rc 0 ' "$OUT/verdict.txt" || report none 1 0 "no stage passed"
+  echo
+  cat "$OUT/verdict.txt"
+}
+trap finish EXIT
+trap 'report stopped 143 0 "from outside"; kill $(jobs -p) 2>/dev/null; exit 143' TERM INT HUP
 left() { echo $((LIMIT - ($(date +%s) - START))); }
 
-# What a stage says of itself: the last line of pytest's report, or of whatever it wrote.
-words_of() {
-  grep -aE '[0-9]+ (passed|failed|skipped|error)' "$1" | tail -n 1 | tr -d '=' | xargs -0 echo -n | head -c 90
-}
+# What the tests of a stage came to, from its junit file: no words of pytest are parsed, which its options change.
+cat > "$AT/count.py" <<'COUNT'
+import sys
+import xml.etree.ElementTree as tree
 
-# stage NAME SECONDS COMMAND...: a row of the table. The command is run in the background and waited for, so that a
-# signal is heard at once.
+try:
+    suites = list(tree.parse(sys.argv[1]).getroot().iter("testsuite"))
+except (OSError, tree.ParseError) as error:
+    print(f"no report: {error}")
+    sys.exit(3)
+total, failed, errors, skipped = (sum(int(s.get(k, 0)) for s in suites) for k in ("tests", "failures", "errors", "skipped"))
+passed = total - failed - errors - skipped
+print(f"{passed} passed, {failed} failed, {errors} errors, {skipped} skipped")
+sys.exit(1 if failed or errors else 5 if not passed else 6 if skipped > passed else 0)
+COUNT
+
+# stage NAME SECONDS COMMAND...: a row of the verdict. Run in the background and waited for, so that a signal is heard.
 stage() {
-  local name=$1 limit=$2 began code words
+  local name=$1 limit=$2 began code words=""
   shift 2
-  # Five seconds to be killed in.
+  [ -z "${REHEARSE:-}" ] || limit=$((limit * 30))
   [ "$limit" -le $(($(left) - 5)) ] || limit=$(($(left) - 5))
   if [ "$limit" -lt 5 ]; then
-    printf '%-12s rc 124  no time was left\n' "$name" >> "$OUT/verdict.txt"
+    report "$name" 124 0 "no time was left"
     return 124
   fi
   began=$(date +%s)
   printf '[%4ds] --- %s (limit %ss)\n' $((began - START)) "$name" "$limit"
-  timeout -k 5 "$limit" "$@" > "$OUT/$name.log" 2>&1 &
+  rm -f "$LOGS/$name.xml"
+  timeout -k 5 "$limit" "$@" > "$LOGS/$name.txt" 2>&1 &
   wait $!
   code=$?
-  tail -n 40 "$OUT/$name.log"
-  words=$(words_of "$OUT/$name.log")
-  # pytest answers 0 when all that it found was skipped.
-  case $words in *skipped*) case $words in *passed*) ;; *) [ "$code" -ne 0 ] || code=5 ;; esac ;; esac
-  printf '%-12s rc %-4s %4ss  %s\n' "$name" "$code" $(($(date +%s) - began)) "$words" >> "$OUT/verdict.txt"
+  case " $* " in
+    *" --junitxml=$LOGS/$name.xml "*)
+      words=$("$PYTHON" "$AT/count.py" "$LOGS/$name.xml")
+      local counted=$?
+      [ "$code" -ne 0 ] || code=$counted
+      ;;
+    *) words=$(tail -n 1 "$LOGS/$name.txt" | cut -c1-110) ;;
+  esac
+  tail -n 15 "$LOGS/$name.txt" | cut -c1-300
+  report "$name" "$code" $(($(date +%s) - began)) "$words"
   return "$code"
 }
 
-report_environment() {
-  nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader
+unpack() {
+  if [ -e "$HERE/tree.tar.xz" ]; then
+    mkdir -p "$AT/tree" && tar xJf "$HERE/tree.tar.xz" -C "$AT/tree" || return 1
+    tar xJf "$HERE/engine.tar.xz" -C "$AT" && tar xJf "$HERE/kernels.tar.xz" -C "$AT" || return 1
+    "$PYTHON" -m pip install -q --disable-pip-version-check --no-index --no-deps --upgrade --target "$SITE" "$HERE"/dltensor-*.whl ||
+      return 1
+    # As kernels of the package: those count for every minor version of the compiler.
+    cp -r "$AT"/seeds/. "$SITE/dltensor/native/cuda/seeds" 2>/dev/null ||
+      { mkdir -p "$SITE/dltensor/native/cuda/seeds" && cp -r "$AT"/seeds/. "$SITE/dltensor/native/cuda/seeds"; }
+  else
+    ln -sfn "$(cd "$HERE/.." && pwd)" "$AT/tree"
+    "$PYTHON" -m pip install -q --disable-pip-version-check --no-build-isolation --no-deps --upgrade --target "$SITE" "$AT/tree/" ||
+      return 1
+  fi
+}
+describe() {
+  nvidia-smi --query-gpu=name,driver_version,memory.total,clocks.sm,clocks.mem --format=csv,noheader || true
   uname -r
   "$PYTHON" -VV
   g++ --version | head -1
-  "$PYTHON" -m pip list 2>/dev/null |
-    grep -iE '^(torch|cupy|numba|cuda-|nvidia-cu|cython|meson|ninja|numpy|pytest) ' || true
-  command -v compute-sanitizer || true
+  "$PYTHON" -m pip list --disable-pip-version-check 2>/dev/null |
+    grep -iE '^(torch|cupy|jax|numba|cuda-|nvidia-|numpy|ml.dtypes|pytest|hypothesis) ' || true
+  for tool in compute-sanitizer ncu nvdisasm; do command -v $tool || echo "no $tool"; done
 }
-
-install_package() {
-  if ls .wheels/*.whl >/dev/null 2>&1; then
-    "$PYTHON" -m pip install -q --no-index --no-deps --upgrade --target "$SITE" .wheels/*.whl || return 1
-  fi
-  export PYTHONPATH=$SITE
-  if ! (cd / && "$PYTHON" -c 'import dltensor.cuda._driver'); then
-    "$PYTHON" -m pip install -q --no-build-isolation --no-deps --upgrade --target "$SITE" . || return 1
-  fi
-  cd / && "$PYTHON" -c 'import dltensor.cuda as c; print(c.properties(0))'
-}
-export -f report_environment install_package
-export PYTHON
-
-# Where everything fails, some of it tells enough.
-PYTEST=(-q -p no:cacheprovider --maxfail 40 --tb short)
-SANITIZER="compute-sanitizer --error-exitcode 9 --print-limit 5 --target-processes all"
-stage environment 20 bash -c report_environment
-stage install 120 bash -c install_package
-export PYTHONPATH=$SITE
-# Formulas, protocols and the whole engine against NumPy, on the card: the host driver's tests with the real one.
-stage engine 120 env DLTENSOR_TEST_GPU=1 "$PYTHON" -m pytest "${PYTEST[@]}" --junitxml="$OUT/engine.xml" \
-  tests/cuda/test_cuda_elements.py tests/cuda/test_cuda_moves.py tests/cuda/test_cuda_launch.py
-# The marked tests, which exist only with DLTENSOR_TEST_GPU, and the CPU's tests that take --device. No test is a failure.
-stage tests 90 env DLTENSOR_TEST_GPU=1 "$PYTHON" -m pytest "${PYTEST[@]}" -m gpu --junitxml="$OUT/tests.xml" tests/cuda
-stage cases 90 env DLTENSOR_TEST_GPU=1 "$PYTHON" -m pytest "${PYTEST[@]}" --device cuda \
-  --junitxml="$OUT/cases.xml" tests/cases tests/test_special_cases.py
-if command -v compute-sanitizer >/dev/null; then
-  CHOICE="views or broadcasting or permuted or batches"
-  for tool in memcheck racecheck initcheck; do
-    # shellcheck disable=SC2086
-    stage "$tool" 45 env DLTENSOR_TEST_GPU=1 $SANITIZER --tool "$tool" "$PYTHON" -m pytest "${PYTEST[@]}" \
-      tests/cuda/test_cuda_elements.py tests/cuda/test_cuda_moves.py -k "$CHOICE"
-  done
-else
-  echo "sanitizers   not installed (compute-sanitizer)" >> "$OUT/verdict.txt"
+SMOKE='
+import dltensor as dl
+print(dl.cuda.properties(0))
+x = dl.arange(6, dtype="float32").to("cuda")
+print((x + x).tolist(), dl.cuda.memory_stats())
+from dltensor.cuda import _driver
+print("kernels compiled, from disk, refused, seconds:", _driver.compiled(), [_driver.loaded_from(i) for i in range(3)])
+assert (x + x).tolist() == [0, 2, 4, 6, 8, 10]
+'
+export -f unpack describe
+export HERE AT SITE PYTHON
+[ -z "${REHEARSE:-}" ] || LIMIT=${LIMIT_REHEARSE:-3600}
+stage unpack 200 bash -c unpack || exit 1
+PATH=$(dirname "$("$PYTHON" -c 'import sys; print(sys.executable)')"):$PATH
+export PATH PYTHONPATH=$SITE DLTENSOR_CACHE_DIR=$SITE/cache DLTENSOR_TEST_CACHE=$AT/tests DLTENSOR_TEST_GPU=1 PYTHONUNBUFFERED=1
+# Plugins of the machine's own may warn, and a warning is an error here.
+export PYTEST_DISABLE_PLUGIN_AUTOLOAD=1
+cd "$AT/tree/" || exit 1
+if [ -n "${REHEARSE:-}" ]; then  # the host driver as libcuda.so.1
+  eval "$("$PYTHON" tools/gpu_rehearse.py)"
+  BENCH="--size 65536 --rounds 1"
 fi
-stage bench "$(left)" "$PYTHON" tools/gpu_bench.py --budget $(($(left) - 20)) --json "$OUT/bench.json"
-! grep -qE 'rc +[1-9]' "$OUT/verdict.txt"
+
+# `-o addopts=`: the project's own -q beside another would leave out pytest's summary, and what else it adds is not wanted here.
+ONE=("$PYTHON" -m pytest -p no:cacheprovider -o addopts= --strict-markers --tb short --maxfail 60)
+MANY=("${ONE[@]}")
+"$PYTHON" -c 'import xdist' 2>/dev/null && MANY+=(-p xdist -n 6)
+ENGINE=(tests/cuda/test_cuda_elements.py tests/cuda/test_cuda_moves.py tests/cuda/test_cuda_launch.py)
+STREAMS=(tests/cuda/test_cuda_memory.py tests/cuda/test_cuda_captures.py)
+SANITIZE=(compute-sanitizer --error-exitcode 9 --print-limit 5 --target-processes all)
+tests() {  # NAME SECONDS COMMAND-ARRAY... : a stage of pytest
+  local name=$1 limit=$2
+  shift 2
+  stage "$name" "$limit" "$@" --junitxml="$LOGS/$name.xml" -rs
+}
+sanitizer() {  # TOOL SECONDS WHICH
+  command -v compute-sanitizer > /dev/null || { report "$1" 0 0 "compute-sanitizer is not installed"; return; }
+  tests "$1" "$2" "${SANITIZE[@]}" --tool "$1" "${ONE[@]}" "${ENGINE[@]:0:2}" -k "$3"
+}
+bench() { stage bench "$1" "$PYTHON" tools/gpu_bench.py --budget $(($1 > $(left) ? $(left) - 15 : $1 - 10)) --json "$LOGS/bench.json" ${BENCH:-} "${@:2}"; }
+
+stage machine 20 bash -c describe
+stage smoke 40 "$PYTHON" -c "$SMOKE"
+SMOKE_CODE=$?
+stage probe 60 "$PYTHON" tools/gpu_probe.py
+[ "$SMOKE_CODE" -eq 0 ] || exit 1
+case $CALL in
+  a | all)
+    tests engine 80 "${MANY[@]}" "${ENGINE[@]}"
+    tests streams 60 "${ONE[@]}" "${STREAMS[@]}"
+    tests tensors 60 "${MANY[@]}" -m gpu tests/cuda/test_tensor_cuda.py tests/cuda/test_tensor_products.py tests/cuda/test_tensor_short.py
+    tests cases 60 "${MANY[@]}" --device cuda tests/cases tests/test_special_cases.py
+    ;;&
+  a)
+    sanitizer memcheck 60 "views or broadcasting or permuted or batches or widths"
+    sanitizer racecheck 40 "permuted or batches or product"
+    sanitizer initcheck 40 "permuted or batches or widths"
+    sanitizer synccheck 30 "permuted or batches"
+    bench 120 --short
+    ;;
+  b | all)
+    tests peers 90 "${ONE[@]}" -m gpu tests/cuda/test_cuda_card.py
+    ;;&
+  b)
+    if command -v compute-sanitizer > /dev/null; then
+      stage races 60 "${SANITIZE[@]}" --tool memcheck --track-stream-ordered-races all "$PYTHON" -c '
+import dltensor as dl
+dl.cuda.set_cache_limit(0)
+x = dl.ones((5000,), device="cuda")
+for i in range(30):
+    with dl.cuda.Stream():
+        y = x + i
+    z = y * 2
+    del y
+print(z.tolist()[:2])'
+    fi
+    bench 360
+    ;;
+  all) bench "$(left)" ;;
+  c)
+    stage launches 240 "$PYTHON" tools/gpu_bench.py --launches --budget 230 --json "$LOGS/launches.json"
+    if command -v ncu > /dev/null; then
+      stage ncu 240 ncu --clock-control none --set basic --launch-count 24 --csv "$PYTHON" tools/gpu_bench.py --once
+    else
+      report ncu 0 0 "ncu is not installed"
+    fi
+    ;;
+esac
+! grep -qE ' rc +[1-9]' "$OUT/verdict.txt"

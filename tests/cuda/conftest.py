@@ -76,6 +76,13 @@ def clean(machine, order):
         machine.configure(order=order, launches=True)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    report = yield
+    item.was_skipped = getattr(item, "was_skipped", False) or report.skipped
+    return report
+
+
 @pytest.fixture(params=ORDERS)
 def cuda(loaded, request):
     """The engine on the host driver, once for each order of streams."""
@@ -85,7 +92,9 @@ def cuda(loaded, request):
     yield loaded
     clean(machine, "eager")
     gc.collect()
-    assert loaded.c.shim_live_blocks() == live, "the test left blocks behind"
+    # A test that is skipped half-way keeps its tensors in the traceback.
+    if not getattr(request.node, "was_skipped", False):
+        assert loaded.c.shim_live_blocks() == live, "the test left blocks behind"
     if machine is not None:
         assert machine.context_depth() == 0, "the test left a CUDA context on this thread's stack"
 

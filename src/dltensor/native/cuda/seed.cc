@@ -3,13 +3,18 @@
 // that is shipped in the package. With them the first use of an operation needs no compiler.
 //
 //   seed_kernels SOURCES FOLDER 75 80 90 ...
+//   seed_kernels --list FILE SOURCES FOLDER 90 ...
 //
+// With a list, whose lines are "header<tab>expression", it compiles those kernels instead; ones that do not compile are
+// reported and left out.
 // Needs NVRTC (DLTENSOR_CUDA_NVRTC names it), no driver and no GPU. Files are those of the kernel cache, hash included,
 // in a folder for each major version of NVRTC, since an older driver does not load what a newer one makes.
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <filesystem>
+#include <fstream>
 #include <string>
 
 #include "native/ops/ops.h"
@@ -56,17 +61,40 @@ bool seed_all(int ordinal, int arch) {
   return true;
 }
 
+bool seed_listed(const char* list, int ordinal, int arch) {
+  auto* device = new Device;
+  device->ordinal = ordinal;
+  device->properties.major = arch / 10;
+  device->properties.minor = arch % 10;
+  std::ifstream file(list);
+  if (!file) return dlt::fail(dlt::Fault::value, "cannot read %s", list).ok();
+  for (std::string line; std::getline(file, line);) {
+    const size_t tab = line.find('\t');
+    Kernel kernel;
+    if (tab == std::string::npos || get_kernel(*device, line.substr(0, tab), line.substr(tab + 1), &kernel).ok()) continue;
+    fprintf(stderr, "seed_kernels: left out: %.300s\n", dlt::message());
+  }
+  return true;
+}
+
 }  // namespace
 }  // namespace dlt::cuda
 
 int main(int count, char** arguments) {
   using namespace dlt::cuda;
+  const char* list = nullptr;
+  if (count > 2 && !strcmp(arguments[1], "--list")) {
+    list = arguments[2];
+    arguments += 2;
+    count -= 2;
+  }
   if (count < 4) return fprintf(stderr, "seed_kernels: expected SOURCES FOLDER ARCHITECTURE ...\n"), 2;
   const std::filesystem::path folder = arguments[2], work = folder / "work";
   std::filesystem::create_directories(folder);
   std::filesystem::permissions(folder, std::filesystem::perms::owner_all);
   bool good = set_source_folder(arguments[1]).ok() && set_kernel_cache(work.c_str()).ok() && load_nvrtc().ok();
-  for (int i = 3; i < count && good; ++i) good = seed_all(i - 3, atoi(arguments[i]));
+  for (int i = 3; i < count && good; ++i)
+    good = list ? seed_listed(list, i - 3, atoi(arguments[i])) : seed_all(i - 3, atoi(arguments[i]));
   if (!good) return fprintf(stderr, "seed_kernels: %s\n", dlt::message()), 1;
   for (const auto& entry : std::filesystem::directory_iterator(work)) {  // KEY-MAJOR.MINOR.kernel
     const std::string name = entry.path().filename(), key = name.substr(0, name.find('-'));
