@@ -119,7 +119,7 @@ def test_what_a_capture_writes_cannot_be_used_outside_it_meanwhile(cuda, driver)
     cuda("synchronize", stream)
     with Capture(cuda, driver, stream) as capture:
         cuda.run("negative", [x], "float32", out=out, stream=stream)
-        with pytest.raises(fault(), match="buffer: .*CUDA graph is being captured on the other stream"):
+        with pytest.raises(fault(), match=r"buffer: .*CUDA graph is being captured on the other stream"):
             cuda.run("add", [out, 1.0], "float32", stream=other)
     capture.launch()
     assert set(cuda.run("add", [out, 1.0], "float32", stream=other).get(other)) == {0}
@@ -166,7 +166,7 @@ def test_two_captures_do_not_share_a_tensor(cuda, driver):
         cuda.run("negative", [x], "float32", out=out, stream=one)
         with (
             Capture(cuda, driver, two) as second,
-            pytest.raises(fault(), match="buffer: .*another CUDA graph is being captured"),
+            pytest.raises(fault(), match=r"buffer: .*another CUDA graph is being captured"),
         ):
             cuda.run("negative", [out], "float32", stream=two)
     for capture in (first, second):
@@ -227,7 +227,7 @@ def test_a_capture_of_a_blocking_stream_by_another_library_is_left_alone(cuda, d
     cuda.run("negative", [x], "float32")
     y = cuda.run("negative", [x], "float32", stream=stream)
     assert driver.cuStreamBeginCapture_v2(raw, 0) == SUCCESS
-    with pytest.raises(fault(), match="buffer: .*captured on a blocking stream"):
+    with pytest.raises(fault(), match=r"buffer: .*captured on a blocking stream"):
         cuda.run("add", [x, 1.0], "float32", out=x, stream=stream)
     y.release()
     graph = ctypes.c_void_p()
@@ -342,7 +342,7 @@ def test_questions_about_a_per_thread_stream_need_no_current_context(cuda, machi
 
 
 def test_work_of_others_on_a_stream_of_ours_is_waited_for(cuda, driver):
-    """Whoever knows the handle may enqueue there: such work is not counted, so no wait may be left out."""
+    """Any library that has the handle may enqueue there: such work is not counted, so no wait may be left out."""
     home, reader = cuda.new_stream(), cuda.new_stream()
     x = cuda.fill(1, cuda.empty((4096,), "uint8", home), home)
     out = cuda.run("add", [x, 1], "uint8", stream=reader)  # the reader has waited for home

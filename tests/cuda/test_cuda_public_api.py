@@ -184,7 +184,7 @@ def test_a_per_thread_stream_object_is_each_threads_own():
 
 
 def test_a_library_of_the_drivers_version_is_taken_first(tmp_path):
-    """Wheels of several CUDA versions side by side, in folders whose names sort otherwise."""
+    """Wheels of several CUDA versions, in folders whose names sort otherwise."""
     for folder, major in (("cuda_nvrtc", 12), ("cu13", 13), ("zz", 14)):
         place = tmp_path / "nvidia" / folder / "lib"
         place.mkdir(parents=True)

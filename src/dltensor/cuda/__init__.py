@@ -17,6 +17,7 @@ from ._device import (
     set_cache_limit,
     synchronize,
 )
+from ._kernels import ElementwiseKernel, RawKernel, elementwise
 from ._launch import Blocks1d, BlocksNd, Launch, blocks_values_1d, blocks_values_nd, calc_threads, launch, tf32
 from ._stream import Event, Stream, current_stream
 
@@ -24,10 +25,12 @@ __all__ = [
     "Blocks1d",
     "BlocksNd",
     "Device",
+    "ElementwiseKernel",
     "Event",
     "Launch",
     "MemInfo",
     "Properties",
+    "RawKernel",
     "Stream",
     "Transfer",
     "blocks_values_1d",
@@ -36,6 +39,7 @@ __all__ = [
     "cores_per_sm",
     "current_stream",
     "device_count",
+    "elementwise",
     "empty_cache",
     "is_available",
     "launch",

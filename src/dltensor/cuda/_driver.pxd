@@ -30,7 +30,7 @@ cdef extern from "native/cuda/stream.h" namespace "dlt::cuda" nogil:
     Status order_after(NativeStream&, NativeStream&) noexcept
     CUstream share_handle(NativeStream&) noexcept
     void hold_stream(NativeStream&) noexcept
-    void let_go_stream(NativeStream&, Block*) noexcept
+    void release_stream_owner(NativeStream&, Block*) noexcept
     Status create_event(int, bint, bint, CUevent*) noexcept
     void destroy_event(int, CUevent) noexcept
     Status record_event(CUevent, NativeStream*) noexcept

@@ -325,7 +325,7 @@ cdef class StreamCore:
         if self.ours:
             destroy_stream(self.impl)
         else:
-            let_go_stream(self.impl[0], self.owner)
+            release_stream_owner(self.impl[0], self.owner)
 
     @property
     def handle(self):
@@ -394,8 +394,8 @@ cdef class EventCore:
 
     cdef int _not_captured(self, str func) except -1:
         if self.captured:
-            raise BufferError(f"Event.{func}: the event was recorded while a CUDA graph was being captured, and stands for a "
-                              f"place in the graph; record it again outside the capture")
+            raise BufferError(f"Event.{func}: the event was recorded while a CUDA graph was being captured, and stands "
+                              f"for a place in the graph; record it again outside the capture")
         return 0
 
     def __cinit__(self, int device, bint timing, bint blocking):
@@ -423,8 +423,8 @@ cdef class EventCore:
         cdef truth capturing = False
         check(is_capturing(stream.impl[0], &capturing))
         if capturing and self.recorded and not self.captured:
-            raise BufferError("Stream.wait: a CUDA graph is being captured on this stream, which cannot wait for an event "
-                              "from outside the capture; wait for it before the capture")
+            raise BufferError("Stream.wait: a CUDA graph is being captured on this stream, which cannot wait for an "
+                              "event from outside the capture; wait for it before the capture")
         check(wait_event(stream.impl, self.impl))
 
     def query(self):

@@ -195,7 +195,7 @@ class Machine:
         order : "eager", "lazy" or "random:SEED"
         launches : bool; False measures the cost of calling alone
         memory : int, bytes of a device
-        dead_streams : "abort" the process where a destroyed stream is used, which is undefined on a real driver, or "error"
+        dead_streams : "abort" the process where a destroyed stream is used (undefined on a real driver), or "error"
         capability : int, 90 for sm_90; devices : int. Both only before the first use
         header : str, where kernels of a foreign CUBIN are defined
         compiler_flags : str, for kernels
@@ -236,8 +236,8 @@ class Machine:
     ) -> None:
         """Make the nth call from now of a driver function fail, and the ``times - 1`` calls after it.
 
-        An error that a failed kernel leaves (``CUDA_ERROR_ILLEGAL_ADDRESS`` and its like) loses the context: every later
-        call answers it, until `fail_no_more`.
+        An error that a failed kernel leaves (``CUDA_ERROR_ILLEGAL_ADDRESS`` and its like) loses the context: every
+        later call answers it, until `fail_no_more`.
 
         Raises
         ------

@@ -105,7 +105,9 @@ using CUhostFn = void (*)(void*);
   X(kCaptureModeRelaxed, 2, CU_STREAM_CAPTURE_MODE_RELAXED)                                       \
   X(kUserObjectNoDestructorSync, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC)                            \
   X(kGraphUserObjectMove, 1, CU_GRAPH_USER_OBJECT_MOVE)                                           \
-  X(kFunctionRegisters, 4, CU_FUNC_ATTRIBUTE_NUM_REGS)
+  X(kFunctionMaxThreads, 0, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK)                              \
+  X(kFunctionRegisters, 4, CU_FUNC_ATTRIBUTE_NUM_REGS)                                            \
+  X(kFunctionDynamicShared, 8, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)
 // clang-format on
 
 #define DLT_CUDA_CONSTANT(name, value, original) inline constexpr int name = value;
@@ -199,6 +201,7 @@ struct CUmemPoolProps {
   X(R, cuModuleUnload, (CUmodule module))                                                                             \
   X(R, cuModuleGetFunction, (CUfunction * function, CUmodule module, const char* name))                               \
   X(R, cuFuncGetAttribute, (int* value, int attribute, CUfunction function))                                          \
+  X(R, cuFuncSetAttribute, (CUfunction function, int attribute, int value))                                           \
   X(R, cuOccupancyMaxActiveBlocksPerMultiprocessor,                                                                   \
     (int* blocks, CUfunction function, int block_size, size_t shared_bytes))                                          \
   X(R, cuLaunchKernel,                                                                                                \

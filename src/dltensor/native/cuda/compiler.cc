@@ -44,7 +44,7 @@ std::string architecture(int major, int minor) {
   return lowest ? "" : "sm_" + std::to_string(wanted);
 }
 
-Status options_for(int major, int minor, std::vector<std::string>* options) {
+Status options_for(int major, int minor, const Program& program, std::vector<std::string>* options) {
   const std::string arch = architecture(major, minor);
   if (arch.empty())
     return fail(Fault::device,
@@ -52,11 +52,18 @@ Status options_for(int major, int minor, std::vector<std::string>* options) {
                 "pip install 'nvidia-cuda-nvrtc-cu12'",
                 nvrtc.major, nvrtc.minor, major, minor);
   *options = {"--gpu-architecture=" + arch, "-I" + source_folder(), "-I" + source_folder() + "/include"};
-  options->insert(options->end(), std::begin(compile_options), std::end(compile_options));
+  options->insert(options->end(), program.options.begin(), program.options.end());
   return success;
 }
 
-Status nvrtc_check(nvrtcResult result, const char* call, nvrtcProgram program, const std::string& expression) {
+// The compiler's lines about a text of a user, whose fault they are.
+Status reject(const Program& program, const std::string& log) {
+  return fail(Fault::value, "compile: expected CUDA C++ that compiles for kernel %.100s, got:\n%.3000s",
+              program.expression.c_str(), log.c_str());
+}
+
+Status nvrtc_check(nvrtcResult result, const char* call, nvrtcProgram program, const Program& text) {
+  const std::string& expression = text.expression;
   if (result == 0) return success;
   std::string log;
   size_t bytes = 0;
@@ -64,48 +71,48 @@ Status nvrtc_check(nvrtcResult result, const char* call, nvrtcProgram program, c
     log.resize(bytes);
     nvrtc.nvrtcGetProgramLog(program, log.data());
   }
+  if (text.is_text && log.size() > 1) return reject(text, log);
   return fail(Fault::device, "compile: %s failed with NVRTC error %d for %s: %.3000s", call, result, expression.c_str(),
               log.c_str());
 }
 
 // Ends with its scope, by an exception too.
-struct Program {
+struct HeldProgram {
   nvrtcProgram its = nullptr;
-  Program() = default;
-  Program(const Program&) = delete;
-  Program& operator=(const Program&) = delete;
-  ~Program() {
+  HeldProgram() = default;
+  HeldProgram(const HeldProgram&) = delete;
+  HeldProgram& operator=(const HeldProgram&) = delete;
+  ~HeldProgram() {
     if (its) nvrtc.nvrtcDestroyProgram(&its);
   }
 };
 
-Status compile(int major, int minor, const std::string& header, const std::string& expression, Image* out) {
+Status compile(int major, int minor, const Program& text, Image* out) {
   std::vector<std::string> options;
-  DLT_TRY(options_for(major, minor, &options));
+  DLT_TRY(options_for(major, minor, text, &options));
   const double start = now();
-  const std::string source = "#include \"" + header + "\"\n";
-  Program owned;
+  const std::string source = text.is_text ? text.header : "#include \"" + text.header + "\"\n";
+  const std::string& expression = text.expression;
+  HeldProgram owned;
   DLT_TRY(nvrtc_check(nvrtc.nvrtcCreateProgram(&owned.its, source.c_str(), "dltensor.cu", 0, nullptr, nullptr),
-                      "nvrtcCreateProgram", nullptr, expression));
+                      "nvrtcCreateProgram", nullptr, text));
   nvrtcProgram program = owned.its;
   std::vector<const char*> arguments;
   for (const std::string& option : options) arguments.push_back(option.c_str());
   const bool code = options[0].find("sm_") != std::string::npos;
   const Status status = [&]() -> Status {
-    DLT_TRY(
-        nvrtc_check(nvrtc.nvrtcAddNameExpression(program, expression.c_str()), "nvrtcAddNameExpression", program, expression));
+    DLT_TRY(nvrtc_check(nvrtc.nvrtcAddNameExpression(program, expression.c_str()), "nvrtcAddNameExpression", program, text));
     DLT_TRY(nvrtc_check(nvrtc.nvrtcCompileProgram(program, static_cast<int>(arguments.size()), arguments.data()),
-                        "nvrtcCompileProgram", program, expression));
+                        "nvrtcCompileProgram", program, text));
     const char* name = nullptr;
-    DLT_TRY(
-        nvrtc_check(nvrtc.nvrtcGetLoweredName(program, expression.c_str(), &name), "nvrtcGetLoweredName", program, expression));
+    DLT_TRY(nvrtc_check(nvrtc.nvrtcGetLoweredName(program, expression.c_str(), &name), "nvrtcGetLoweredName", program, text));
     out->name = name;
     size_t bytes = 0;
     DLT_TRY(nvrtc_check((code ? nvrtc.nvrtcGetCUBINSize : nvrtc.nvrtcGetPTXSize)(program, &bytes), "nvrtcGetCUBINSize", program,
-                        expression));
+                        text));
     out->code.resize(bytes);
     DLT_TRY(nvrtc_check((code ? nvrtc.nvrtcGetCUBIN : nvrtc.nvrtcGetPTX)(program, out->code.data()), "nvrtcGetCUBIN", program,
-                        expression));
+                        text));
     return success;
   }();
   ++statistics.compiled;
@@ -114,18 +121,19 @@ Status compile(int major, int minor, const std::string& header, const std::strin
 }
 
 // A kernel as an image that the device's driver can load: from disk, from NVRTC, or as source for the host driver.
-Status image_for(const Properties& p, const std::string& header, const std::string& expression, Image* out) {
+Status image_for(const Properties& p, const Program& program, Image* out) {
   const Status have = load_nvrtc();
-  if (!have.ok() && driver.takes_source) {
+  if (driver.takes_source && (!have.ok() || program.is_text)) {
     out->name = "kernel";
-    out->code = "hostcuda source 1\n" + header + "\n" + expression + "\n";
+    out->code = program.is_text ? "hostcuda source 2\n" + program.expression + "\n" + program.header
+                                : "hostcuda source 1\n" + program.header + "\n" + program.expression + "\n";
     return success;
   }
   // Without NVRTC the seeds and the cache may still have it, compiled by any version of NVRTC.
   const std::string words = have.ok() ? "" : message();
   const std::string maker = have.ok() ? std::to_string(nvrtc.major) + "." + std::to_string(nvrtc.minor) : "any";
   std::string key;
-  DLT_TRY(image_key(p.major, p.minor, header, expression, &key));
+  DLT_TRY(image_key(p.major, p.minor, program, &key));
   switch (read_image(key, maker, out)) {
     case Found::yes: ++statistics.from_disk; return success;
     case Found::refused: ++statistics.refused; break;
@@ -137,18 +145,22 @@ Status image_for(const Properties& p, const std::string& header, const std::stri
                 "compile: NVRTC %d.%d makes code that the driver (CUDA %d.%d) cannot load; update the driver, "
                 "or pip install 'nvidia-cuda-nvrtc-cu%d'",
                 nvrtc.major, nvrtc.minor, driver.version / 1000, driver.version % 1000 / 10, driver.version / 1000);
-  DLT_TRY(compile(p.major, p.minor, header, expression, out));
+  DLT_TRY(compile(p.major, p.minor, program, out));
   write_image(key, maker, *out);
   return success;
 }
 
-Status load(Device& device, const Image& image, Kernel* out) noexcept {
+Status load(Device& device, const Program& program, const Image& image, Kernel* out) noexcept {
   Current current(device);
   Beside beside;
   CUmodule module = nullptr;
   CUresult result = driver.cuModuleLoadData(&module, image.code.data());
   if (result == kSuccess) result = driver.cuModuleGetFunction(&out->function, module, image.name.c_str());
+  if (result != kSuccess && program.is_text && driver.compiler_log && *driver.compiler_log())
+    return guarded("compile", [&] { return reject(program, driver.compiler_log()); });
   DLT_TRY(check(result, "cuModuleLoadData"));
+  DLT_CU(cuFuncGetAttribute(&out->most_threads, kFunctionMaxThreads, out->function));
+  if (out->threads > out->most_threads) out->threads = out->most_threads;
   int blocks = 0;
   DLT_CU(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, out->function, out->threads, 0));
   out->blocks_per_multiprocessor = blocks > 0 ? blocks : 1;
@@ -157,21 +169,39 @@ Status load(Device& device, const Image& image, Kernel* out) noexcept {
 
 }  // namespace
 
-Status get_kernel(Device& device, const std::string& header, const std::string& expression, Kernel* out) {
+namespace {
+
+Status get_program(Device& device, const Program& program, Kernel* out) {
   std::lock_guard<std::mutex> hold(compiling);
-  const std::pair<int, std::string> key{device.ordinal, header + "\n" + expression};
+  std::string text = program.header + "\n" + program.expression;
+  if (program.is_text)
+    for (const std::string& option : program.options) text += "\n" + option;
+  const std::pair<int, std::string> key{device.ordinal, std::move(text)};
   if (const auto known = kernels().find(key); known != kernels().end()) return *out = known->second, success;
   Image image;
-  DLT_TRY(image_for(device.properties, header, expression, &image));
+  DLT_TRY(image_for(device.properties, program, &image));
   // The table entry is allocated before the module: without memory for it the module would never be unloaded.
   const auto place = kernels().emplace(key, Kernel{}).first;
   if (device.context)  // none: compiled for a device elsewhere
-    if (const Status status = load(device, image, &place->second); !status.ok()) {
+    if (const Status status = load(device, program, image, &place->second); !status.ok()) {
       kernels().erase(place);
       return status;
     }
   *out = place->second;
   return success;
+}
+
+}  // namespace
+
+Status get_kernel(Device& device, const std::string& header, const std::string& expression, Kernel* out) {
+  return get_program(device, {header, expression}, out);
+}
+
+Status get_user_kernel(Device& device, const std::string& text, const std::string& expression,
+                       const std::vector<std::string>* options, Kernel* out) {
+  Program program{text, expression, true};
+  if (options) program.options = *options;
+  return get_program(device, program, out);
 }
 
 Status compile_for(int major, int minor, const char* header, const char* expression, std::string* image,
@@ -180,7 +210,7 @@ Status compile_for(int major, int minor, const char* header, const char* express
   std::lock_guard<std::mutex> hold(compiling);
   return guarded("compile", [&]() -> Status {
     Image made;
-    DLT_TRY(compile(major, minor, header, expression, &made));
+    DLT_TRY(compile(major, minor, {header, expression}, &made));
     *image = made.code;
     *name = made.name;
     return success;

@@ -3,6 +3,7 @@
 // code of the real architecture, kept on disk. Which kernel is right for an operation is not decided here.
 #pragma once
 #include <string>
+#include <vector>
 
 #include "native/cuda/device.h"
 
@@ -12,6 +13,7 @@ struct Kernel {
   CUfunction function = nullptr;
   int blocks_per_multiprocessor = 0;  // that run concurrently with `threads` threads
   int threads = 256;                  // of a block, by default
+  int most_threads = 1024;            // of a block: its launch bound
 };
 
 // The folder of the package: holds native/ops/*.h and native/cuda/kernels/*.cuh. Needed before the first compile.
@@ -28,6 +30,10 @@ DLT_API Status set_kernel_seeds(const char* path) noexcept;
 // `header` relative to the source folder, `expression` as C++ names it: "dlt::kernels::fill::strided<float>". Without
 // memory for the texts it throws std::bad_alloc: call it inside guarded().
 Status get_kernel(Device& device, const std::string& header, const std::string& expression, Kernel* out);
+// The same from a user's text. A text that does not compile is a ValueError with the compiler's lines. `options` replace
+// those of the package's own kernels; null keeps them.
+Status get_user_kernel(Device& device, const std::string& text, const std::string& expression,
+                       const std::vector<std::string>* options, Kernel* out);
 
 // Compiles without a device, for tests and for seeding: writes the image and the mangled name.
 DLT_API Status compile_for(int major, int minor, const char* header, const char* expression, std::string* image,

@@ -183,6 +183,7 @@ Status start_driver() {
     return fail(Fault::device, "the CUDA driver (%s) is for CUDA %d.%d, this package needs 11.3. Remedy: %s.", path,
                 driver.version / 1000, driver.version % 1000 / 10, wanted[0].remedy);
   driver.takes_source = dlsym(driver.handle, "hostcuda_takes_source") != nullptr;
+  driver.compiler_log = reinterpret_cast<const char* (*)()>(dlsym(driver.handle, "hostcuda_compiler_log"));
   return success;
 }
 
@@ -209,7 +210,7 @@ Status once(Library which, Status (*start)()) noexcept {
 
 Status set_library_path(Library library, const char* path) noexcept {
   std::lock_guard<std::mutex> hold(lock);
-  return guarded("set_library_path", [&] { 
+  return guarded("set_library_path", [&] {
     auto& hints = attempts[static_cast<int>(library)].hints;
     if (path) hints.emplace_back(path);
     else hints.clear();
@@ -281,8 +282,7 @@ Status check_slow(CUresult result, const char* call) noexcept {
     case kLaunchOutOfResources: remedy = "; use fewer threads for each block, or less shared memory"; break;
     default: break;
   }
-  if (is_lost(result))
-    remedy = "; a kernel of this process failed and the device's context is lost: restart the process";
+  if (is_lost(result)) remedy = "; a kernel of this process failed and the device's context is lost: restart the process";
   return fail(fault, "%.*s: %s (%d): %s%s", length, call, name, result, words, remedy);
 }
 

@@ -158,7 +158,7 @@ Status set_kernel_seeds(const char* path) noexcept {
   return guarded("set_kernel_seeds", [&] { return s.seeds = path, success; });
 }
 
-Status image_key(int major, int minor, const std::string& header, const std::string& expression, std::string* key) {
+Status image_key(int major, int minor, const Program& program, std::string* key) {
   Settings& s = settings();
   std::lock_guard<std::mutex> hold(s.mutex);
   if (s.text_hash.empty()) {
@@ -177,8 +177,9 @@ Status image_key(int major, int minor, const std::string& header, const std::str
     s.text_hash = Sha256::hex(all.finish());
   }
   Sha256 hash;
-  for (const char* option : compile_options) hash.add(std::string(option) + "\n");
-  hash.add(s.text_hash + "\n" + header + "\n" + expression + "\n" + std::to_string(major) + "." + std::to_string(minor));
+  for (const std::string& option : program.options) hash.add(option + "\n");
+  hash.add(s.text_hash + "\n" + program.header + "\n" + program.expression + "\n" + std::to_string(major) + "." +
+           std::to_string(minor));
   *key = Sha256::hex(hash.finish()).substr(0, 40);
   return success;
 }

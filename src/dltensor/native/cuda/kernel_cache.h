@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compiled kernels on disk: file names, and the checks before a file is trusted. For compiler.cc only.
 #pragma once
+#include <iterator>
 #include <string>
+#include <vector>
 
 #include "native/status.h"
 
@@ -18,8 +20,16 @@ inline constexpr const char* compile_options[] = {"--std=c++20", "--fmad=false",
 // All but source_folder() throw std::bad_alloc without memory for their texts.
 const std::string& source_folder() noexcept;
 
-// The hash of everything that the code depends on: all kernel text of the package, the expression, the architecture.
-Status image_key(int major, int minor, const std::string& header, const std::string& expression, std::string* key);
+// A program of one kernel. `header` is relative to the source folder or, in programs of users, the text itself.
+struct Program {
+  std::string header;
+  std::string expression;  // as C++ names the kernel
+  bool is_text = false;
+  std::vector<std::string> options{std::begin(compile_options), std::end(compile_options)};
+};
+
+// The hash of everything that the code depends on: all kernel text of the package, the program, the architecture.
+Status image_key(int major, int minor, const Program& program, std::string* key);
 
 enum class Found { yes, no, refused };
 

@@ -10,7 +10,7 @@ void free_to_driver(Memory* memory) noexcept;
 // After the release of pinned or foreign memory: whether no stream uses it any more. Users whose work can be neither
 // queried nor recorded now, because of a capture, stay in the list for another time. Completed events are returned.
 bool is_idle(Memory& memory) noexcept;
-// The list of users becomes empty; with `clear`, streams of others that nothing names any more are let go, which may run
+// The list of users becomes empty; with `clear`, streams of others that nothing names any more are released, which may run
 // Python code: no lock may be held.
 void forget_users(Memory& memory) noexcept;
 void clear_users(Memory& memory) noexcept;

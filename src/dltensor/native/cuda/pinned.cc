@@ -33,7 +33,6 @@ struct Store {
 };
 constinit Store store;
 
-
 void free_pinned_block(Block* block) noexcept {
   auto* memory = static_cast<Memory*>(block->owner);
   recycle(block);

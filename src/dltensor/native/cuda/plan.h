@@ -19,6 +19,8 @@ struct BodyName {
   std::string (*name)(uint32_t code);  // called only when the kernel has to be compiled
 };
 
+inline constexpr uint32_t copy_code = 0xF00;  // of the body that keeps its operand
+
 struct Plan {
   BodyName body;
   int operands = 1;                       // inputs
@@ -36,7 +38,7 @@ struct Plan {
 Status type_of(const char* function, const DLTensor& tensor, int* type) noexcept;
 
 // The C++ type of a row, as a name that both NVRTC and g++ accept.
-const char* type_name(int type) noexcept;
+DLT_API const char* type_name(int type) noexcept;
 
 // Plain copies look at bytes only: an unsigned row of that many bytes, or 16 for wide_word.
 inline constexpr int wide_type = type_count;

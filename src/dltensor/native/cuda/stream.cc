@@ -247,8 +247,7 @@ CUresult capture_of(const Stream& stream, Capture* out) noexcept {
   if (!out->active) return kSuccess;
   CUgraph graph = nullptr;
   out->id = 1;
-  if (driver.cuStreamGetCaptureInfo_v2)
-    driver.cuStreamGetCaptureInfo_v2(handle, &state, &out->id, &graph, nullptr, nullptr);
+  if (driver.cuStreamGetCaptureInfo_v2) driver.cuStreamGetCaptureInfo_v2(handle, &state, &out->id, &graph, nullptr, nullptr);
   return kSuccess;
 }
 
@@ -271,7 +270,7 @@ void hold_stream(Stream& stream) noexcept {
   ++stream.wrappers;
 }
 
-void let_go_stream(Stream& stream, Block* owner) noexcept {
+void release_stream_owner(Stream& stream, Block* owner) noexcept {
   constexpr size_t most_owners = 16;  // a program that wraps a stream anew for each call must not pile them up
   bool kept = false;
   {
@@ -338,7 +337,8 @@ Status order_beside_captures(Stream& waiter, Stream& on, bool* settled, bool* in
   DLT_TRY(check(capture_of(waiter, &waiting), "cuStreamIsCapturing"));
   if (before.implied || waiting.implied) return fail_implied("wait");
   if (waiting.active && before.active && waiting.id != before.id)
-    return fail(Fault::buffer, "wait: another CUDA graph is being captured on the other stream; finish one of the captures first");
+    return fail(Fault::buffer,
+                "wait: another CUDA graph is being captured on the other stream; finish one of the captures first");
   if (before.active && !waiting.active)
     return fail(Fault::buffer,
                 "wait: a CUDA graph is being captured on the other stream, whose work runs only with the graph; launch it "

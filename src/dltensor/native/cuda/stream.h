@@ -42,7 +42,7 @@ struct Stream {
   uint64_t id = 0;        // CUDA's id, 0 when unknown: distinguishes a new stream from an old one at the same address
   bool ours = false;      // made by us
   uint64_t thread = 0;    // of a per-thread default stream: number of the thread whose stream it is
-  std::atomic<bool> counted{false};  // nobody else knows the handle, so that all work on it is counted
+  std::atomic<bool> counted{false};  // no other library has the handle: all work on it is counted
   std::atomic<bool> alive{true};
   int priority = 0;
   uint32_t index = 0;     // in `waited` of the others
@@ -94,10 +94,10 @@ CUresult capture_of(const Stream& stream, Capture* out) noexcept;
 // The handle is given to others, who may enqueue work on the stream: from now on waits for it are never left out.
 DLT_API CUstream share_handle(Stream& stream) noexcept;
 
-// A stream of another library is in use by an object of ours (`hold`), and no more (`let_go`). `owner` keeps the stream
-// alive; it is released here, or when the last memory that names the stream is.
+// An object of ours holds a stream of another library, and no longer. `owner` keeps the stream alive; it is released by the
+// latter, or when the last memory that names the stream is.
 DLT_API void hold_stream(Stream& stream) noexcept;
-DLT_API void let_go_stream(Stream& stream, Block* owner) noexcept;
+DLT_API void release_stream_owner(Stream& stream, Block* owner) noexcept;
 // Called when memory no longer names a stream that may be at its end.
 void end_stream_if_unused(Stream& stream) noexcept;
 

@@ -52,8 +52,8 @@ std::vector<size_t> random_order(const std::vector<GraphNode>& nodes) {
   std::vector<size_t> order;
   std::vector<bool> done(nodes.size());
   const auto is_ready = [&](size_t i) {
-    return !done[i] && std::all_of(nodes[i].needs.begin(), nodes[i].needs.end(),
-                                   [&](int need) { return done[static_cast<size_t>(need)]; });
+    return !done[i] &&
+           std::all_of(nodes[i].needs.begin(), nodes[i].needs.end(), [&](int need) { return done[static_cast<size_t>(need)]; });
   };
   while (order.size() < nodes.size()) {
     std::vector<size_t> ready;
@@ -120,8 +120,7 @@ int wait_in_capture(StreamHandle* stream, EventHandle* event) {
   if (!graph) return kCapturedEvent;  // its capture is over
   if (graph->invalid) return kCaptureInvalidated;
   if (is_legacy(stream)) return graph->invalid = true, kCaptureImplicit;
-  if (stream->capture && stream->capture != graph)
-    return graph->invalid = stream->capture->invalid = true, kCaptureMerge;
+  if (stream->capture && stream->capture != graph) return graph->invalid = stream->capture->invalid = true, kCaptureMerge;
   if (stream->capture) {
     stream->frontier.insert(event->frontier.begin(), event->frontier.end());
     return kSuccess;

@@ -77,8 +77,8 @@ bool configure(const std::string& key, const std::string& value) {
 // HOSTCUDA_ORDER=lazy and so on: what a test started in another process inherits.
 struct Environment {
   Environment() {
-    for (const char* key : {"order", "dead_streams", "launches", "cache", "include", "header", "compiler", "compiler_flags", "memory",
-                            "driver_version", "capability", "devices"}) {
+    for (const char* key : {"order", "dead_streams", "launches", "cache", "include", "header", "compiler", "compiler_flags",
+                            "memory", "driver_version", "capability", "devices"}) {
       std::string name = "HOSTCUDA_";
       for (const char* c = key; *c; ++c) name += static_cast<char>(toupper(*c));
       if (const char* value = getenv(name.c_str()))

@@ -110,7 +110,8 @@ int give_back(CUdeviceptr pointer, StreamHandle* stream) {
   if (stream && stream->capture && allocation.capture != stream->capture->id)
     return stream->capture->invalid = true, kInvalidValue;
   if (allocation.capture && capture_in_progress(allocation.capture) && !(stream && stream->capture)) return kInvalidValue;
-  if (stream && stream->capture) return put(stream, [pointer, bytes] { memset(reinterpret_cast<void*>(pointer), 0xDD, bytes); });
+  if (stream && stream->capture)
+    return put(stream, [pointer, bytes] { memset(reinterpret_cast<void*>(pointer), 0xDD, bytes); });
   if (stream && is_legacy(stream) && legacy_is_implied(stream->device)) return put(stream, nullptr);
   --machine.statistics.live_allocations;
   machine.statistics.live_bytes -= static_cast<int64_t>(bytes);

@@ -2,6 +2,7 @@
 // Modules and launches. A module is a real CUBIN, whose kernels are found by name and compiled from the same source by
 // the host's compiler (g++ mangles as NVRTC does, so a name tells which template with which arguments), or a text:
 //   hostcuda source 1 <newline> header to include <newline> kernel expression <newline>
+//   hostcuda source 2 <newline> kernel expression <newline> text of the kernel
 // which a program writes when there is no NVRTC to make a CUBIN with.
 #include <cxxabi.h>
 #include <dlfcn.h>
@@ -38,13 +39,14 @@ struct FunctionHandle {
 
 struct ModuleHandle {
   std::set<std::string> names;
-  std::string header, expression;  // of a module from source
+  std::string header, expression, text;  // of a module from source
   std::map<std::string, std::unique_ptr<FunctionHandle>> functions;
 };
 
 namespace {
 
-constexpr char source_magic[] = "hostcuda source 1\n";
+constexpr char source_magic[] = "hostcuda source 1\n", text_magic[] = "hostcuda source 2\n";
+std::string compiler_log;  // what the compiler said of the last text
 
 uint64_t hash(const std::string& text, uint64_t seed = 14695981039346656037u) {  // FNV-1a
   for (const char c : text) seed = (seed ^ static_cast<unsigned char>(c)) * 1099511628211u;
@@ -102,9 +104,16 @@ std::string source_stamp() {
   return text;
 }
 
+std::string text_of(const std::string& path) {
+  std::ifstream file(path);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
 // A file of the cache folder: made under another name and moved, since other processes may be looking.
-bool make(const std::string& text, const std::string& arguments, const std::string& stem, const char* source,
-          const char* made) {
+bool make(const std::string& text, const std::string& arguments, const std::string& stem, const char* source, const char* made,
+          bool keep_log = false) {
   const std::string part = stem + "." + std::to_string(getpid());
   FILE* file = fopen((part + source).c_str(), "w");
   if (!file) {
@@ -117,7 +126,12 @@ bool make(const std::string& text, const std::string& arguments, const std::stri
   const std::string command = machine.compiler + " " + arguments + quoted(part + source) + " -o" + quoted(part + made) +
                               " && mv" + quoted(part + source) + quoted(stem + source) + " && mv" + quoted(part + made) +
                               quoted(stem + made);
-  return system(command.c_str()) == 0;
+  if (!keep_log) return system(command.c_str()) == 0;
+  const std::string log = part + ".log";
+  const bool good = system(("{ " + command + "; } 2>" + quoted(log)).c_str()) == 0;
+  compiler_log = good ? "" : text_of(log);
+  unlink(log.c_str());
+  return good;
 }
 
 std::string key_of(const std::string& text) {
@@ -127,13 +141,42 @@ std::string key_of(const std::string& text) {
   return (machine.cache.empty() ? "." : machine.cache) + "/" + key;
 }
 
-const HostKernel* compile(const std::string& header, const std::string& expression) {
-  std::string flags = "-std=c++20 -O1 -fPIC -w -fno-strict-aliasing -ffp-contract=off " + machine.compiler_flags;
+const HostKernel* open(const std::string& library) {
+  void* handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!handle) {
+    fprintf(stderr, "hostcuda: %s\n", dlerror());
+    return nullptr;
+  }
+  return static_cast<const HostKernel*>(dlsym(handle, "hostcuda_kernel"));
+}
+
+std::string include_flags() {
+  std::string flags;
   for (size_t from = 0; from < machine.include.size();) {
     const size_t to = std::min(machine.include.find(':', from), machine.include.size());
     flags += " -I'" + machine.include.substr(from, to - from) + "'";
     from = to + 1;
   }
+  return flags;
+}
+
+// A text of a user: compiled by itself, and what the compiler says is kept for the caller.
+const HostKernel* compile_text(const std::string& text, const std::string& expression) {
+  const std::string flags = "-std=c++20 -O1 -fPIC -w -fno-strict-aliasing -ffp-contract=off " + machine.compiler_flags +
+                            include_flags();
+  const std::string all = "#include \"simt.h\"\n" + text + "\nHOSTCUDA_KERNEL(" + expression + ")\n";
+  const std::string stem = key_of(all + flags);
+  compiler_log.clear();
+  if (access((stem + ".so").c_str(), R_OK)) {
+    ++machine.statistics.host_compilations;
+    if (!make(all, flags + " -shared", stem, ".cc", ".so", true)) return nullptr;
+  }
+  return open(stem + ".so");
+}
+
+const HostKernel* compile(const std::string& header, const std::string& expression) {
+  std::string flags = "-std=c++20 -O1 -fPIC -w -fno-strict-aliasing -ffp-contract=off " + machine.compiler_flags;
+  flags += include_flags();
   const std::string headers = "#include \"simt.h\"\n#include \"" + header + "\"\n";
   const std::string kernel = "HOSTCUDA_KERNEL(" + expression + ")\n";
   const std::string stem = key_of(headers + kernel + flags), library = stem + ".so";
@@ -148,26 +191,16 @@ const HostKernel* compile(const std::string& header, const std::string& expressi
       return nullptr;
     }
   }
-  void* handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!handle) {
-    fprintf(stderr, "hostcuda: %s\n", dlerror());
-    return nullptr;
-  }
-  return static_cast<const HostKernel*>(dlsym(handle, "hostcuda_kernel"));
-}
-
-std::string text_of(const std::string& path) {
-  std::ifstream file(path);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
+  return open(library);
 }
 
 // The number in __launch_bounds__ of a kernel, which the compiler writes into a real CUBIN; here it is read off the text.
-unsigned launch_bound(const std::string& header, const std::string& expression) {
+unsigned launch_bound(const std::string& header, const std::string& expression, const std::string& own_text) {
   std::string name = expression.substr(0, expression.find('<'));
   name = name.substr(name.rfind(':') == std::string::npos ? 0 : name.rfind(':') + 1);
   const std::regex bound("__launch_bounds__\\s*\\(\\s*(\\d+)[^)]*\\)\\s*(void\\s+)?" + name + "\\s*\\(");
+  if (std::smatch found; std::regex_search(own_text, found, bound)) return static_cast<unsigned>(std::stoul(found[1]));
+  if (!own_text.empty()) return 1024;
   std::vector<std::string> places{header};
   for (size_t from = 0; from < machine.include.size();) {
     const size_t to = std::min(machine.include.find(':', from), machine.include.size());
@@ -191,7 +224,7 @@ void on_fault(int signal, siginfo_t*, void*) {
 void run_kernel(const HostKernel& kernel, void** arguments, const unsigned* grid, const unsigned* threads, int backwards) {
   static const bool sanitized = dlsym(RTLD_DEFAULT, "__asan_init") != nullptr;
   if (sanitized) return kernel.start(arguments, grid, threads, backwards);  // its report says more
-  struct sigaction ours {}, before[2];
+  struct sigaction ours{}, before[2];
   ours.sa_sigaction = on_fault;
   ours.sa_flags = SA_SIGINFO | SA_NODEFER;
   sigaction(SIGSEGV, &ours, &before[0]);
@@ -225,6 +258,12 @@ int load(CUmodule* module, const void* image) {
     end = strchr(at, '\n');
     if (!end) return kInvalidImage;
     made->expression.assign(at, end);
+  } else if (!strncmp(bytes, text_magic, sizeof text_magic - 1)) {
+    const char* at = bytes + sizeof text_magic - 1;
+    const char* end = strchr(at, '\n');
+    if (!end) return kInvalidImage;
+    made->expression.assign(at, end);
+    made->text = end + 1;
   } else {
     return kInvalidImage;
   }
@@ -241,11 +280,11 @@ int find(CUfunction* function, CUmodule module, const char* name) {
     const std::string expression = source ? module->expression : expression_of(name);
     const std::string header = source ? module->header : header_of(expression);
     static std::map<std::string, const HostKernel*> known;
-    const HostKernel*& kernel = known[header + "\n" + expression];
-    if (!kernel) kernel = compile(header, expression);
+    const HostKernel*& kernel = known[header + "\n" + expression + "\n" + module->text];
+    if (!kernel) kernel = module->text.empty() ? compile(header, expression) : compile_text(module->text, expression);
     if (!kernel) return kNotFound;
     slot = std::make_unique<FunctionHandle>(
-        FunctionHandle{expression, kernel, current()->device, launch_bound(header, expression)});
+        FunctionHandle{expression, kernel, current()->device, launch_bound(header, expression, module->text)});
   }
   *function = slot.get();
   return kSuccess;
@@ -300,7 +339,10 @@ HOSTCUDA_EXPORT CUresult cuKernelGetFunction(CUfunction* function, CUfunction ke
 HOSTCUDA_EXPORT CUresult cuFuncLoad(CUfunction) { return kSuccess; }
 HOSTCUDA_EXPORT CUresult cuFuncGetAttribute(int* value, int attribute, CUfunction function) {
   HOSTCUDA_ENTER;
-  *value = attribute == 0 ? static_cast<int>(function->most_threads) : attribute == kFunctionRegisters ? 32 : attribute == 6 ? machine.capability : 0;
+  *value = attribute == 0                    ? static_cast<int>(function->most_threads)
+           : attribute == kFunctionRegisters ? 32
+           : attribute == 6                  ? machine.capability
+                                             : 0;
   return kSuccess;
 }
 HOSTCUDA_EXPORT CUresult cuFuncSetAttribute(CUfunction, int, int) { return kSuccess; }
@@ -366,3 +408,6 @@ HOSTCUDA_EXPORT CUresult cuLaunchKernelEx(const LaunchConfiguration* c, CUfuncti
   return cuLaunchKernel(function, c->grid[0], c->grid[1], c->grid[2], c->block[0], c->block[1], c->block[2], c->shared_bytes,
                         c->stream, arguments, extra);
 }
+
+// What the compiler said of the last text that did not compile. Valid until the next one.
+HOSTCUDA_EXPORT const char* hostcuda_compiler_log() { return compiler_log.c_str(); }

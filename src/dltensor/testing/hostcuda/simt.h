@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs CUDA kernel source on the host, one block at a time. The threads of a block are plain calls; only a thread that
 // reaches __syncthreads() is parked, on a stack of its own. Threads run forwards or backwards, so that a kernel that
-// depends on an order fails. Not covered: warp intrinsics and atomics between blocks.
+// depends on an order fails. Atomic operations are plain ones. Not covered: warp intrinsics, dynamic shared memory.
 //
 // The host driver holds its lock while a kernel runs, hence plain globals.
 #pragma once
+#include <math.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -185,6 +186,36 @@ void start(void** arguments, const unsigned* grid, const unsigned* threads, int 
 }  // namespace hostcuda
 
 inline void __syncthreads() { hostcuda::park(); }
+inline void __threadfence() {}
+inline void __threadfence_block() {}
+template <class T>
+inline T __ldg(const T* at) {
+  return *at;
+}
+
+// Blocks and threads run one after the other: an atomic operation is a plain one.
+#define HOSTCUDA_ATOMIC(name, value)        \
+  template <class T>                        \
+  inline T atomic##name(T* at, T operand) { \
+    const T old = *at;                      \
+    *at = value;                            \
+    return old;                             \
+  }
+HOSTCUDA_ATOMIC(Add, old + operand)
+HOSTCUDA_ATOMIC(Sub, old - operand)
+HOSTCUDA_ATOMIC(Exch, operand)
+HOSTCUDA_ATOMIC(Min, old < operand ? old : operand)
+HOSTCUDA_ATOMIC(Max, old < operand ? operand : old)
+HOSTCUDA_ATOMIC(And, old& operand)
+HOSTCUDA_ATOMIC(Or, old | operand)
+HOSTCUDA_ATOMIC(Xor, old ^ operand)
+#undef HOSTCUDA_ATOMIC
+template <class T>
+inline T atomicCAS(T* at, T expected, T wanted) {
+  const T old = *at;
+  if (old == expected) *at = wanted;
+  return old;
+}
 
 // What the driver finds in a compiled kernel: how many arguments, how large each, and how to run it.
 struct HostKernel {

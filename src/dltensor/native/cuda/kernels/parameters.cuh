@@ -64,6 +64,27 @@ struct Contiguous {
   Immediate value[max_operands];
 };
 
+// Operands of kernels of users; more dimensions are joined by copies first.
+inline constexpr int max_user_operands = 8, max_user_dims = 8;
+
+struct UserRun {
+  void* out;
+  const void* in[max_user_operands];
+  uint64_t count;
+  Immediate value[max_user_operands];
+};
+
+template <class I>
+struct UserRows {
+  void* out;
+  const void* in[max_user_operands];
+  I count;  // of elements
+  int dims;
+  Divider<I> extent[max_user_dims];
+  int64_t stride[max_user_operands + 1][max_user_dims];  // in elements; the output is number 0
+  Immediate value[max_user_operands];
+};
+
 // The stride of one operand along the innermost dimension.
 enum Mode : unsigned { mode_run = 0, mode_repeat = 1, mode_strided = 2, mode_immediate = 3 };
 inline constexpr unsigned mode_bits = 2, mode_mask = 3;
@@ -96,6 +117,11 @@ struct Tiles {
   int64_t out_stride[DIMS], in_stride[DIMS];
   Immediate value[max_operands];  // of the second and third operand
 };
+
+// The tile of plain copies that move 16 bytes at a time, in elements of so many bytes: of lines along `across`, and along
+// `down`. Lines of both sides are 128 bytes or more, and four accesses of a thread are in flight.
+DLT_FN constexpr int tile_words_across(int bytes) { return bytes == 4 ? 64 : 128; }
+DLT_FN constexpr int tile_words_down(int bytes) { return bytes == 1 ? 128 : 64; }
 
 // c = alpha * a @ b + beta * c for `batches` matrices, by any strides, in elements.
 struct Product {
