@@ -34,7 +34,7 @@ $(VENV)/peers: $(VENV)/light
 
 $(VENV)/cuda-peers: $(VENV)/light
 	$(RUN) -m pip install -q --disable-pip-version-check "nvidia-cuda-nvrtc>=13" "nvidia-cuda-runtime>=13" "nvidia-cuda-crt>=13" \
-	    "nvidia-cublas>=13" cuda-core cuda-bindings numba-cuda
+	    "nvidia-cublas>=13" nvidia-cuda-nvdisasm nvidia-cuda-cuobjdump cuda-core cuda-bindings numba-cuda
 	touch $@
 
 # One by one: what has no wheel for this Python is named, and its tests are skipped.
@@ -78,7 +78,7 @@ test-conformance: $(VENV)/light install
 
 # help: make test-cuda    CUDA on a driver that runs on the host, whose kernels g++ compiles; make -j2 uses two cores
 SANITIZED := tests/cuda/test_cuda_sanitizer.py
-CUDA_ENGINE := $(addprefix tests/cuda/test_cuda_,elements.py moves.py memory.py launch.py)
+CUDA_ENGINE := $(addprefix tests/cuda/test_cuda_,elements.py moves.py memory.py captures.py launch.py)
 .PHONY: test-cuda-engine test-cuda-package test-cuda-sanitized test-cuda-device test-cuda-peers
 test-cuda: test-cuda-engine test-cuda-package test-cuda-sanitized
 test-cuda-engine: $(VENV)/light install
@@ -90,7 +90,8 @@ test-cuda-sanitized: $(VENV)/light install
 
 # help: make test-cuda-peers  what needs NVRTC, CUDA's headers, cuda.core or numba: every kernel for five architectures
 test-cuda-peers: $(VENV)/cuda-peers install
-	$(RUN) -m pytest tests/cuda/test_cuda_abi.py tests/cuda/test_cuda_nvrtc.py tests/cuda/test_cuda_peers.py
+	$(RUN) -m pytest tests/cuda/test_cuda_abi.py tests/cuda/test_cuda_nvrtc.py tests/cuda/test_cuda_peers.py \
+	    tests/cuda/test_cuda_machine_code.py
 
 # help: make test-cuda-device  the CPU's tests that say so, with their tensors on that driver, in every order of streams
 test-cuda-device: $(VENV)/light install

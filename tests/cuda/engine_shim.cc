@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The CUDA engine as plain C functions over flat arguments, so that tests can drive it with ctypes and NumPy, without
 // the tensor class. Built by conftest.py together with the engine; not part of the package.
+#include <fstream>
 #include <string>
 
 #include "native/ops/ops.h"
@@ -178,6 +179,13 @@ SHIM int shim_compile_for(int major, int minor, const char* header, const char* 
   const int fault = answer(compile_for(major, minor, header, expression, &image, &name));
   *bytes = image.size();
   return fault;
+}
+// The machine code, written to a file.
+SHIM int shim_compile_to(int major, int minor, const char* header, const char* expression, const char* path) {
+  std::string image, name;
+  const dlt::Status status = compile_for(major, minor, header, expression, &image, &name);
+  if (status.ok()) std::ofstream(path, std::ios::binary) << image;
+  return answer(status);
 }
 SHIM int shim_load(int library) { return answer(library == 0 ? load_driver() : library == 1 ? load_nvrtc() : load_cublas()); }
 

@@ -22,10 +22,32 @@ def test_permuted_copies(cuda, shape, itemsize):
         np.testing.assert_array_equal(cuda.copy(y, cuda.empty(view.shape, dtype)).get(), view)
 
 
+# Multiples of 16 bytes on both sides, whole tiles and parts of tiles, batches, and rows longer than their data.
+@pytest.mark.parametrize(
+    "shape", [(64, 64), (128, 128), (16, 16), (144, 80), (3, 32, 272), (208, 3, 64), (2, 2, 48, 16)]
+)
+@pytest.mark.parametrize("itemsize", [1, 2, 4])
+def test_transposed_copies_of_whole_words(cuda, shape, itemsize):
+    dtype = {1: "u1", 2: "u2", 4: "u4"}[itemsize]
+    a = RNG.integers(0, 1 << (8 * itemsize), shape, dtype="u8").astype(dtype)
+    for whole in (a, np.concatenate([a, a], axis=-1)):
+        x = cuda.upload(whole)
+        part = whole[..., : shape[-1]]
+        for order in ([*range(len(shape) - 2), len(shape) - 1, len(shape) - 2], list(reversed(range(len(shape))))):
+            view = part.transpose(order)
+            y = x.view(view.shape, [s // itemsize for s in view.strides])
+            np.testing.assert_array_equal(cuda.copy(y, cuda.empty(view.shape, dtype)).get(), view)
+        del x, y
+
+
 def test_a_transposed_copy_goes_through_tiles(eager, machine):
     x = eager.upload(np.ones((64, 48), "f4"))
     eager.copy(x.view((48, 64), (1, 48)), eager.empty((48, 64), "float32"))
+    assert "tile::words<4" in machine.last_kernel()
+    eager.copy(x.view((47, 64), (1, 48)), eager.empty((47, 64), "float32"))
     assert "tile::permute" in machine.last_kernel()
+    eager.copy(x.view((48, 64), (1, 48)), eager.empty((48 * 64 + 1,), "float32").view((48, 64), (64, 1), 4))
+    assert "tile::permute" in machine.last_kernel(), "an address that is not a multiple of 16"
 
 
 REALS = ["bool", "int8", "uint16", "int32", "uint64", "int64", "float16", "bfloat16", "float32", "float64"]

@@ -6,7 +6,7 @@
 namespace dlt::cuda {
 namespace {
 
-constexpr uint32_t keep_code = 0xF00;
+constexpr uint32_t keep_code = copy_code;
 constexpr uint32_t choose_code = 0xF01;
 constexpr uint32_t cast_code = 0x800;  // with the target row in bits 2 to 7 and the modes in bits 0 and 1
 constexpr uint32_t scaled_code = 0xA00;  // likewise

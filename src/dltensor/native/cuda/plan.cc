@@ -61,8 +61,12 @@ int widest_pack(const Plan& plan) noexcept {
   int bytes = 1;
   for (int k = 0; k <= plan.operands; ++k)
     if (!plan.immediate[k]) bytes = std::max(bytes, type_bytes(plan.types[k]));
-  return bytes >= 16 ? 1 : 16 >> std::countr_zero(static_cast<unsigned>(bytes));
+  // Elements of 16 bytes need not be aligned to as many. Where they are, two of them are a pack.
+  return bytes >= 16 ? 2 : 16 >> std::countr_zero(static_cast<unsigned>(bytes));
 }
+
+// What a pack of so many elements has to be aligned to.
+int64_t pack_alignment(int pack, int bytes) noexcept { return std::min<int64_t>(16, int64_t{pack} * bytes); }
 
 // `bytes` is a power of two.
 bool divides(const void* pointer, int64_t bytes) noexcept {
@@ -74,7 +78,7 @@ Status launch_contiguous(Plan& plan, Device& device, const Where& where, bool la
   int pack = widest_pack(plan);
   const auto aligned = [&](int at) {
     for (int k = 0; k <= plan.operands; ++k)
-      if (!plan.immediate[k] && !divides(plan.pointers[k], int64_t{at} * type_bytes(plan.types[k]))) return false;
+      if (!plan.immediate[k] && !divides(plan.pointers[k], pack_alignment(at, type_bytes(plan.types[k])))) return false;
     return true;
   };
   while (pack > 1 && !aligned(pack)) pack /= 2;
@@ -101,7 +105,8 @@ Status launch_contiguous(Plan& plan, Device& device, const Where& where, bool la
   }
   p.count = static_cast<uint64_t>(count);
   // Packs are powers of two, and a thread takes two of them at once unless they are wide: as the kernel does.
-  const int shift = std::countr_zero(static_cast<unsigned>(pack)) + (pack > 8 ? 0 : 1);
+  const bool one = pack > 8 || pack * type_bytes(plan.types[0]) > 16;
+  const int shift = std::countr_zero(static_cast<unsigned>(pack)) + (one ? 0 : 1);
   const Geometry geometry = geometry_for(device, kernel.blocks_per_multiprocessor, ((count - 1) >> shift) + 1, count,
                                          where.launch);
   return launch_kernel(device, kernel, geometry, *where.stream, &p);
@@ -148,7 +153,7 @@ Status choose_rows(Plan& plan, Device& device, const Where& where, bool launch) 
     if (plan.shape[inner] % at) return false;
     for (int k = 0; k <= plan.operands; ++k) {
       if (modes[k] != kernels::mode_run) continue;
-      if (!divides(plan.pointers[k], int64_t{at} * type_bytes(plan.types[k]))) return false;
+      if (!divides(plan.pointers[k], pack_alignment(at, type_bytes(plan.types[k])))) return false;
       for (int d = 0; d < inner; ++d)
         if (plan.strides[k][d] % at) return false;
     }
@@ -184,8 +189,30 @@ Status choose_rows(Plan& plan, Device& device, const Where& where, bool launch) 
               : launch_rows<few_dims, uint32_t>(plan, device, where, kernel, pack);
 }
 
+// The extents of a tile: lines of the input, and elements of each. As the kernels of tile.cuh have them.
+struct TileSides {
+  int64_t across, down;
+  bool words;  // the kernel that moves 16 bytes at a time
+};
+
+TileSides tile_sides(const Plan& plan, int down) noexcept {
+  const int bytes = type_bytes(plan.types[0]), across = plan.dims - 1;
+  const int64_t side = bytes >= 4 ? 32 : 64, vector = 16 / bytes;
+  const TileSides plain{side, side, false};
+  const bool copies = plan.operands == 1 && plan.types[0] == plan.types[1] && plan.body.code == copy_code;
+  if (!copies || bytes > 4) return plain;
+  if (plan.shape[across] % vector || plan.shape[down] % vector) return plain;
+  for (int k = 0; k < 2; ++k) {
+    if (!divides(plan.pointers[k], 16)) return plain;
+    for (int d = 0; d < plan.dims; ++d)
+      if (d != (k ? down : across) && plan.strides[k][d] % vector) return plain;
+  }
+  return {kernels::tile_words_across(bytes), kernels::tile_words_down(bytes), true};
+}
+
 template <int DIMS, class I>
-Status launch_tiles(Plan& plan, Device& device, const Where& where, const Kernel& kernel, int down, int64_t side) noexcept {
+Status launch_tiles(Plan& plan, Device& device, const Where& where, const Kernel& kernel, int down,
+                    const TileSides& sides) noexcept {
   const int across = plan.dims - 1;
   Tiles<DIMS, I> p;
   p.out = plan.pointers[0];
@@ -195,7 +222,8 @@ Status launch_tiles(Plan& plan, Device& device, const Where& where, const Kernel
   p.down = plan.shape[down];
   p.out_down = plan.strides[0][down];
   p.in_across = plan.strides[1][across];
-  const int64_t tiles_across = (p.across + side - 1) / side, tiles_down = (p.down + side - 1) / side;
+  const int64_t tiles_across = (p.across + sides.across - 1) / sides.across,
+                tiles_down = (p.down + sides.down - 1) / sides.down;
   p.tiles_across = divider<I>(static_cast<I>(tiles_across));
   p.tiles_down = divider<I>(static_cast<I>(tiles_down));
   int64_t items = tiles_across * tiles_down;
@@ -212,6 +240,7 @@ Status launch_tiles(Plan& plan, Device& device, const Where& where, const Kernel
   Geometry geometry = geometry_for(device, kernel.blocks_per_multiprocessor, items * 256, items * 256, where.launch);
   // One tile a block: more blocks than tiles would idle.
   geometry.blocks = static_cast<unsigned>(std::min<int64_t>(geometry.blocks, items));
+  if (sides.words) geometry.threads = 256;  // fixed by the tile; only the number of blocks follows the launch
   return launch_kernel(device, kernel, geometry, *where.stream, &p);
 }
 
@@ -230,18 +259,25 @@ int tile_dimension(const Plan& plan) noexcept {
 }
 
 Status choose_tiles(Plan& plan, Device& device, const Where& where, bool launch, int down) noexcept {
-  const int64_t side = type_bytes(plan.types[0]) >= 4 ? 32 : 64;
+  const TileSides sides = tile_sides(plan, down);
   int64_t items = 1;
-  for (int d = 0; d < plan.dims; ++d)
-    items *= d == down || d == plan.dims - 1 ? (plan.shape[d] + side - 1) / side : plan.shape[d];
+  for (int d = 0; d < plan.dims; ++d) {
+    const int64_t side = d == down ? sides.down : d == plan.dims - 1 ? sides.across : 1;
+    items *= (plan.shape[d] + side - 1) / side;
+  }
   const bool wide = items >= narrow_limit, many = plan.dims - 2 > few_dims;
   KernelKey key = key_of(plan, 2);
   key.add(many, 1);
   key.add(wide, 1);
+  key.add(sides.words, 1);
   Kernel kernel;
   DLT_TRY(kernel_for(
       device, key,
       [&] {
+        const std::string end = list({std::to_string(many ? max_dims : few_dims), wide ? "uint64_t" : "uint32_t"}) + ">";
+        if (sides.words)
+          return KernelName{"native/cuda/kernels/tile.cuh",
+                            "dlt::kernels::tile::words<" + std::to_string(type_bytes(plan.types[0])) + ", " + end};
         return KernelName{"native/cuda/kernels/tile.cuh",
                           "dlt::kernels::tile::permute<" +
                               list({head(plan), std::to_string(many ? max_dims : few_dims), wide ? "uint64_t" : "uint32_t"}) +
@@ -250,10 +286,10 @@ Status choose_tiles(Plan& plan, Device& device, const Where& where, bool launch,
       &kernel));
   if (!launch) return success;
   if (many)
-    return wide ? launch_tiles<max_dims, uint64_t>(plan, device, where, kernel, down, side)
-                : launch_tiles<max_dims, uint32_t>(plan, device, where, kernel, down, side);
-  return wide ? launch_tiles<few_dims, uint64_t>(plan, device, where, kernel, down, side)
-              : launch_tiles<few_dims, uint32_t>(plan, device, where, kernel, down, side);
+    return wide ? launch_tiles<max_dims, uint64_t>(plan, device, where, kernel, down, sides)
+                : launch_tiles<max_dims, uint32_t>(plan, device, where, kernel, down, sides);
+  return wide ? launch_tiles<few_dims, uint64_t>(plan, device, where, kernel, down, sides)
+              : launch_tiles<few_dims, uint32_t>(plan, device, where, kernel, down, sides);
 }
 
 // Sorts the dimensions by falling strides of the output and makes them positive: then writes along the last one are

@@ -105,11 +105,37 @@ struct computed<boolean> {
   DLT_FN static bool in(boolean v) { return v.bits != 0; }
   DLT_FN static boolean out(bool v) { return {uint8_t(v)}; }
 };
+// Halves are computed in float. On a device by its own conversions: of a NaN they keep no payload, as no arithmetic there
+// does. Casts and moves keep it; those do not come by here.
 template <class HALF>
 struct computed_half {
   using type = float;
-  DLT_FN static float in(HALF v) { return to_float(v); }
-  DLT_FN static HALF out(float v) { return from<HALF>(v); }
+  DLT_FN static float in(HALF v) {
+#if defined(__CUDA_ARCH__)
+    if constexpr (is_same<HALF, float16>::value) {
+      float wide;
+      asm("cvt.f32.f16 %0, %1;" : "=f"(wide) : "h"(v.bits));
+      return wide;
+    }
+#endif
+    return to_float(v);
+  }
+  DLT_FN static HALF out(float v) {
+#if defined(__CUDA_ARCH__)
+    HALF narrow;
+    if constexpr (is_same<HALF, float16>::value) {
+      asm("cvt.rn.f16.f32 %0, %1;" : "=h"(narrow.bits) : "f"(v));
+      return narrow;
+    }
+#if __CUDA_ARCH__ >= 800
+    if constexpr (is_same<HALF, bfloat16>::value) {
+      asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(narrow.bits) : "f"(v));
+      return narrow;
+    }
+#endif
+#endif
+    return from<HALF>(v);
+  }
 };
 template <>
 struct computed<float16> : computed_half<float16> {};
@@ -155,9 +181,11 @@ DLT_FN R apply(X a, Y b, Z c) {
   else return give<Body, T, R>(Body::of(a, b, c));
 }
 
-// Adjacent elements moved as one.
+// Adjacent elements moved as one, by accesses of up to 16 bytes. One element alone needs no more than its own alignment.
 template <class T, int COUNT>
-struct alignas(COUNT == 1 ? alignof(T) : sizeof(T) * COUNT) Pack {
+struct alignas(COUNT == 1               ? alignof(T)
+               : sizeof(T) * COUNT < 16 ? sizeof(T) * COUNT
+                                        : 16) Pack {
   T at[COUNT];
 };
 

@@ -12,7 +12,7 @@ __global__ void __launch_bounds__(1024) contiguous(const __grid_constant__ Conti
   constexpr bool load_a = !(IMMEDIATES & 1), load_b = OPERANDS > 1 && !(IMMEDIATES & 2),
                  load_c = OPERANDS > 2 && !(IMMEDIATES & 4);
   // Two packs of each operand in flight fill the memory pipe at full occupancy; wide packs of bytes are enough alone.
-  constexpr int UNROLL = VEC > 8 ? 1 : 2;
+  constexpr int UNROLL = VEC > 8 || VEC * sizeof(R) > 16 ? 1 : 2;
   const auto value_a = take<Body, T>(immediate<A>(p.value[0]));
   const auto value_b = take<Body, T>(immediate<B>(p.value[1]));
   const auto value_c = take<Body, T>(immediate<C>(p.value[2]));
@@ -21,6 +21,8 @@ __global__ void __launch_bounds__(1024) contiguous(const __grid_constant__ Conti
   const auto* b = static_cast<const Pack<B, VEC>*>(p.in[1]);
   const auto* c = static_cast<const Pack<C, VEC>*>(p.in[2]);
   auto* out = static_cast<Pack<R, VEC>*>(p.out);
+// Unrolled further, as the compiler does for newer architectures, the loop takes twice the registers.
+#pragma unroll 1
   for (uint64_t i = first_item(); i < packs; i += threads * UNROLL) {
     Pack<A, VEC> x[UNROLL];
     Pack<B, VEC> y[UNROLL];

@@ -55,4 +55,104 @@ __global__ void __launch_bounds__(1024) permute(const __grid_constant__ Tiles<DI
   }
 }
 
+struct alignas(16) Vector {
+  uint32_t word[4];
+};
+
+// Bytes of two words by number, as in the instruction PRMT: 0 to 3 of the first, 4 to 7 of the second.
+DLT_FN uint32_t pick(uint32_t a, uint32_t b, uint32_t which) {
+#if defined(__CUDACC_RTC__)
+  return __byte_perm(a, b, which);
+#else
+  const uint64_t both = uint64_t(b) << 32 | a;
+  uint32_t out = 0;
+  for (int i = 0; i < 4; ++i) out |= uint32_t(both >> (8 * (which >> (4 * i) & 7)) & 0xff) << (8 * i);
+  return out;
+#endif
+}
+
+// One word of each line becomes the words of four, two or one element along the lines: a square of 4 / W elements turned.
+template <int W>
+DLT_FN void turn(const uint32_t* lines, uint32_t* out) {
+  if constexpr (W == 4) {
+    out[0] = lines[0];
+  } else if constexpr (W == 2) {
+    out[0] = pick(lines[0], lines[1], 0x5410);
+    out[1] = pick(lines[0], lines[1], 0x7632);
+  } else {
+    const uint32_t low01 = pick(lines[0], lines[1], 0x5140), high01 = pick(lines[0], lines[1], 0x7362);
+    const uint32_t low23 = pick(lines[2], lines[3], 0x5140), high23 = pick(lines[2], lines[3], 0x7362);
+    out[0] = pick(low01, low23, 0x5410);
+    out[1] = pick(low01, low23, 0x7632);
+    out[2] = pick(high01, high23, 0x5410);
+    out[3] = pick(high01, high23, 0x7632);
+  }
+}
+
+// Plain copies of elements of W bytes whose addresses, extents and strides are multiples of 16 bytes on both sides. A thread
+// takes 16 bytes of 4 / W neighbouring lines, turns them, and keeps words that are parts of the output's lines. Rows of
+// the tile are in an order, and of a length, that leave both accesses to shared memory without bank conflicts: the row of
+// element y is y % VECTOR * VECTORS + y / VECTOR.
+template <int W, int DIMS, class I>
+__global__ void __launch_bounds__(256) words(const __grid_constant__ Tiles<DIMS, I> p) {
+  constexpr int THREADS = 256, LINES = 4 / W, VECTOR = 16 / W;
+  constexpr int ACROSS = tile_words_across(W), DOWN = tile_words_down(W), VECTORS = DOWN / VECTOR, COLUMNS = ACROSS / LINES;
+  constexpr int PITCH = COLUMNS + 4;
+  constexpr int TAKEN = COLUMNS * VECTORS / THREADS, GIVEN = DOWN * COLUMNS / 4 / THREADS;
+  __shared__ Vector tile_vectors[DOWN * PITCH / 4];
+  uint32_t* const tile = tile_vectors[0].word;
+  const int thread = threadIdx.x;
+  for (uint64_t item = blockIdx.x; item < p.items; item += gridDim.x) {
+    I tile_across, tile_down, rest;
+    I plane = divide(p.tiles_across, I(item), &tile_across);
+    plane = divide(p.tiles_down, plane, &tile_down);
+    int64_t out_at = 0, in_at = 0;
+    for (int d = p.dims - 1; d >= 0; --d) {
+      plane = divide(p.extent[d], plane, &rest);
+      out_at += int64_t(rest) * p.out_stride[d];
+      in_at += int64_t(rest) * p.in_stride[d];
+    }
+    const int64_t across = int64_t(tile_across) * ACROSS, down = int64_t(tile_down) * DOWN;
+    const char* in = static_cast<const char*>(p.in) + (in_at + across * p.in_across + down) * W;
+    char* out = static_cast<char*>(p.out) + (out_at + down * p.out_down + across) * W;
+    const int lines_left = p.across - across < ACROSS ? int(p.across - across) : ACROSS;
+    const int down_left = p.down - down < DOWN ? int(p.down - down) : DOWN;
+    Vector held[TAKEN][LINES];
+#pragma unroll
+    for (int u = 0; u < TAKEN; ++u) {
+      // Eight threads read 128 bytes of a line.
+      const int unit = thread + u * THREADS, vector = unit % 8 + unit / (8 * COLUMNS) * 8, column = unit / 8 % COLUMNS;
+#pragma unroll
+      for (int l = 0; l < LINES; ++l) {
+        const int x = column * LINES + l;
+        held[u][l] = Vector{};
+        if (x < lines_left && vector * VECTOR < down_left)
+          held[u][l] = *reinterpret_cast<const Vector*>(in + (x * p.in_across + vector * VECTOR) * W);
+      }
+    }
+#pragma unroll
+    for (int u = 0; u < TAKEN; ++u) {
+      const int unit = thread + u * THREADS, vector = unit % 8 + unit / (8 * COLUMNS) * 8, column = unit / 8 % COLUMNS;
+#pragma unroll
+      for (int w = 0; w < 4; ++w) {
+        uint32_t lines[LINES], turned[LINES];
+#pragma unroll
+        for (int l = 0; l < LINES; ++l) lines[l] = held[u][l].word[w];
+        turn<W>(lines, turned);
+#pragma unroll
+        for (int l = 0; l < LINES; ++l) tile[((w * LINES + l) * VECTORS + vector) * PITCH + column] = turned[l];
+      }
+    }
+    __syncthreads();
+#pragma unroll
+    for (int u = 0; u < GIVEN; ++u) {
+      const int unit = thread + u * THREADS, column = unit % (COLUMNS / 4) * 4, y = unit / (COLUMNS / 4);
+      const int row = y % VECTOR * VECTORS + y / VECTOR;
+      if (y < down_left && column * LINES < lines_left)
+        *reinterpret_cast<Vector*>(out + (y * p.out_down + column * LINES) * W) = tile_vectors[(row * PITCH + column) / 4];
+    }
+    __syncthreads();
+  }
+}
+
 }  // namespace dlt::kernels::tile
