@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Linear algebra: the array API's extension linalg, on batches of matrices, by own code and a LAPACK for singular values."""
+"""Linear algebra: the array API's extension linalg, on batches of matrices; large singular values by a LAPACK."""
 
 from .._core.naming import set_module as _set_module
 from .._ops.contractions import tensordot, vecdot

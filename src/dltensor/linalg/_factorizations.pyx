@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Factorizations of batches of matrices: arguments are checked and results made here; native/cpu/matrices.h computes."""
+"""Factorizations of batches of matrices: arguments are checked, results made; native/cpu/matrices.h computes."""
 from libc.stdint cimport int64_t, uint8_t
 from libc.stdlib cimport free, malloc
 
@@ -7,7 +7,7 @@ from .._core.errors cimport check_status
 from .._core.native cimport (Status, find_type, is_contiguous, numel, type_float32,
                              type_float64, type_table)
 from .._core.tensor cimport Tensor, new_empty
-from .._core.types cimport DLDataType, DLDevice, dtype_of, kDLCPU
+from .._core.types cimport DLDataType, DLDevice, kDLCPU
 
 from .._core.convert import asarray
 from .._core.types import DTYPES, DeviceError, LinAlgError
@@ -125,7 +125,8 @@ cdef Tensor _made(Tensor like, int batch_dims, int dims, int64_t first, int64_t 
 cdef object _delivered(object made, object dtype, object out, str func):
     """The result, rounded to a 16-bit dtype, and copied to `out`."""
     if dtype is not None:
-        made = made.astype(_PARTS[made.dtype.name] if made.dtype.name in _PARTS and dtype.name not in _NARROW else dtype)
+        real = made.dtype.name in _PARTS and dtype.name not in _NARROW
+        made = made.astype(_PARTS[made.dtype.name] if real else dtype)
     if out is None:
         return made
     target = asarray(out, copy=False)
@@ -616,7 +617,8 @@ cdef tuple _eigh(object x, bint vectors, str func):
     if n > 0 and call.batch.count > 0:
         call.check_finite(func)
         if n > SMALL_SIDE and _uses_numpy(func):
-            _by_numpy(call, func, {}, [values, columns] if vectors else [values], "has eigenvalues that did not converge")
+            outputs = [values, columns] if vectors else [values]
+            _by_numpy(call, func, {}, outputs, "has eigenvalues that did not converge")
         else:
             with nogil:
                 status = eigh_batch(call.batch, n, a.impl.dl.data, values.impl.dl.data, to)
@@ -724,7 +726,7 @@ cdef tuple _eig(object x, bint vectors, str func):
     cdef Status status
     cdef int64_t n
     cdef void* to = NULL
-    a, dtype = _read(x, True, func)
+    a, _ = _read(x, True, func)
     n = a.impl.dl.shape[a.impl.dl.ndim - 1]
     values = _made(a, a.impl.dl.ndim - 2, 1, n, 0, "complex", func)
     if vectors:
@@ -734,7 +736,8 @@ cdef tuple _eig(object x, bint vectors, str func):
     if n > 0 and call.batch.count > 0:
         call.check_finite(func)
         if _uses_numpy(func):
-            _by_numpy(call, func, {}, [values, columns] if vectors else [values], "has eigenvalues that did not converge")
+            outputs = [values, columns] if vectors else [values]
+            _by_numpy(call, func, {}, outputs, "has eigenvalues that did not converge")
         else:
             with nogil:
                 status = eig_batch(call.batch, n, a.impl.dl.data, values.impl.dl.data, to)
@@ -754,8 +757,8 @@ def eig(x, /):
     Returns
     -------
     EigResult
-        `eigenvalues` of shape ``(..., n)``, complex and in no order; `eigenvectors` of shape ``(..., n, n)``, columns of
-        norm 1. complex64 for dtypes of up to 32 bits and complex64, else complex128.
+        `eigenvalues` of shape ``(..., n)``, complex and in no order; `eigenvectors` of shape ``(..., n, n)``, columns
+        of norm 1. complex64 for dtypes of up to 32 bits and complex64, else complex128.
 
     Raises
     ------

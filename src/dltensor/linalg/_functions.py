@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The functions of ``dl.linalg`` over factorizations and reductions: norms, ranks, powers, pseudo-inverses, diagonals."""
+"""Functions of ``dl.linalg`` over factorizations and reductions: norms, ranks, powers, pseudo-inverses, diagonals."""
 
 from .._core.convert import asarray
 from .._core.types import DTYPES, DeviceError

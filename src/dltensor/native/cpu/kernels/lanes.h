@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Real and complex numbers of several matrices side by side, one in each lane of a register. No loops over matrices here.
+// Real and complex numbers of several matrices, one matrix in each lane of a register. No loops over matrices here.
 #pragma once
 #include <string.h>
 
