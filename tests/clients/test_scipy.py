@@ -19,7 +19,7 @@ import scipy.constants  # noqa: E402
 from scipy import differentiate, fft, integrate, interpolate, ndimage, optimize, signal, spatial, special, stats  # noqa: E402
 from scipy.optimize import elementwise  # noqa: E402
 from scipy.spatial.transform import Rotation  # noqa: E402
-from scipy_calls import CALLS, NEEDS_LINALG, OPERANDS  # noqa: E402
+from scipy_calls import CALLS, OPERANDS  # noqa: E402
 
 MODULES = {
     "constants": scipy.constants, "differentiate": differentiate, "elementwise": elementwise, "fft": fft,
@@ -42,11 +42,5 @@ def test_a_call_gives_a_tensor_and_numpys_numbers(call):
     check(call)
 
 
-@pytest.mark.parametrize("call", NEEDS_LINALG)
-@pytest.mark.xfail(reason="needs linalg", raises=AttributeError, strict=True)
-def test_a_call_that_needs_linalg(call):
-    check(call)
-
-
 def test_the_table_has_no_row_twice():
-    assert len(set(CALLS) | set(NEEDS_LINALG)) == len(CALLS) + len(NEEDS_LINALG) >= 50
+    assert len(set(CALLS)) == len(CALLS) >= 50

@@ -15,7 +15,7 @@ if os.environ.get("SCIPY_ARRAY_API") != "1":
     pytest.skip("SCIPY_ARRAY_API=1 is not set, as `make test-clients` sets it", allow_module_level=True)
 
 import sklearn.utils.extmath  # noqa: E402
-from sklearn_calls import NEEDS_LINALG, NUMBERS, OPERANDS, TENSORS  # noqa: E402
+from sklearn_calls import NUMBERS, OPERANDS, TENSORS  # noqa: E402
 
 NAMES = (
     "decomposition discriminant_analysis feature_selection linear_model metrics model_selection naive_bayes pipeline "
@@ -43,12 +43,6 @@ def test_a_score_is_numpys(call):
     check(call, float)
 
 
-@pytest.mark.parametrize("call", NEEDS_LINALG)
-@pytest.mark.xfail(reason="needs linalg", raises=AttributeError, strict=True)
-def test_a_call_that_needs_linalg(call):
-    check(call, (float, dl.Tensor))
-
-
 def test_the_table_has_no_row_twice():
-    rows = [*TENSORS, *NUMBERS, *NEEDS_LINALG]
+    rows = [*TENSORS, *NUMBERS]
     assert len(set(rows)) == len(rows) >= 16
