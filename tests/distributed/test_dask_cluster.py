@@ -10,6 +10,7 @@ import pytest
 
 import dltensor as dl
 
+pytest.importorskip("dask.array", reason="dask[array] is not installed")  # a folder here has the name of the other one
 distributed = pytest.importorskip("distributed", reason="distributed is not installed")
 
 import dask.array as da  # noqa: E402

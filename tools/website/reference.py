@@ -25,18 +25,27 @@ def modules():
     for part in pkgutil.iter_modules(dl.__path__):
         if part.name.startswith(("_", "libdltensor")):
             continue
-        module = importlib.import_module(f"dltensor.{part.name}")
-        if part.ispkg and not hasattr(module, "__all__"):
-            inner = [
-                importlib.import_module(f"{module.__name__}.{one.name}")
-                for one in pkgutil.iter_modules(module.__path__)
-            ]
+        module = _imported(f"dltensor.{part.name}")
+        inside = {one.name for one in pkgutil.iter_modules(module.__path__)} if part.ispkg else set()
+        if part.ispkg and inside.issuperset(getattr(module, "__all__", ())):  # it has submodules and nothing else
+            inner = [_imported(f"{module.__name__}.{name}") for name in sorted(inside)]
             found += [one for one in inner if hasattr(one, "__all__")]
         elif hasattr(module, "__all__"):
             found.append(module)
     # What only repeats names of dltensor is not listed a second time.
     own = set(map(id, vars(dl).values()))
     return [m for m in found if m is dl or m.__name__.split(".")[1] in dl.__all__ or _adds(m, own)]
+
+
+def _imported(name):
+    """A module, or None with a line on the terminal where it needs a package that is not installed."""
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        if error.name is None or error.name.startswith("dltensor"):
+            raise
+        print(f"reference: {name} is left out, because {error.name} is not installed")
+        return None
 
 
 def _adds(module, own):

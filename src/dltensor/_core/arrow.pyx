@@ -5,7 +5,7 @@ from math import prod
 from cpython.object cimport PyObject
 from cpython.pycapsule cimport (PyCapsule_CheckExact, PyCapsule_GetName, PyCapsule_GetPointer, PyCapsule_IsValid,
                                 PyCapsule_New)
-from libc.stdint cimport INT64_MAX, int32_t, int64_t
+from libc.stdint cimport INT32_MAX, INT64_MAX, int32_t, int64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
@@ -103,7 +103,10 @@ cdef bytes _encoded(list pairs):
     cdef bytes made = b""
     for value in (len(pairs), *[item for pair in pairs for item in pair]):
         if isinstance(value, bytes):
-            number = <int32_t>len(value)
+            size = len(value)
+            if size > INT32_MAX:
+                raise OverflowError(f"a text of {size} bytes; Arrow's metadata has 32-bit lengths")
+            number = <int32_t>size
             made += (<char*>&number)[:sizeof(int32_t)] + value
         else:
             number = value
@@ -483,7 +486,7 @@ def from_arrow(obj, /, *, copy=None):
     ...         return dl.asarray([[1, 2], [3, 4]]).__arrow_c_array__()
     >>> dl.from_arrow(Array())
     Tensor([[1, 2],
-            [3, 4]], shape=(2, 2), device=cpu, dtype=int64)
+            [3, 4]], shape=(2, 2), device=cpu, dtype=int64, readonly=True)
     """
     cdef ArrowSchema taken
     cdef ArrowArray* array = NULL

@@ -53,6 +53,7 @@ def token_of(t):
 
     Examples
     --------
+    >>> import dask
     >>> token_of(dl.arange(3)) == token_of(dl.arange(3)), token_of(dl.arange(3)) == token_of(dl.arange(3.0))
     (True, False)
     """
