@@ -141,7 +141,8 @@ namespace-suites: $(VENV)/clients install
 # help: make test-distributed  Dask on two workers, xarray, Cubed, MPI on 2 and 4 ranks, Ray, joblib, pyarrow; two minutes
 .PHONY: test-distributed outside-dask
 test-distributed: $(VENV)/distributed install
-	$(RUN) -m pytest tests/distributed tests/test_arrow.py
+	$(RUN) -m pytest tests/distributed
+	$(RUN) -m pytest tests/test_arrow.py
 
 # help: make outside-dask Dask's own tests of CuPy with our tensors, and Cubed's tests of the array API with our namespace
 outside-dask: $(VENV)/distributed install

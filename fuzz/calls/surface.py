@@ -242,7 +242,10 @@ def entries():
     found, seen = {}, set()
     for prefix, module in public_modules():
         for name in getattr(module, "__all__", ()):
-            thing = getattr(module, name)
+            try:
+                thing = getattr(module, name)
+            except ImportError:  # a submodule, whose library is not installed
+                continue
             if isinstance(thing, ModuleType) or not callable(thing) or id(thing) in seen:
                 continue
             seen.add(id(thing))
