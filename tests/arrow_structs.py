@@ -32,6 +32,10 @@ Array._fields_ = [
 ]  # fmt: skip
 
 
+# Producers whose array was exported and is not released: their memory and callbacks must live until then.
+_exported = {}
+
+
 class Producer:
     """An object with ``__arrow_c_array__`` over four numbers; `released` counts the calls of its two callbacks."""
 
@@ -52,6 +56,7 @@ class Producer:
     def _release_array(self, address):
         self.released.append("array")
         Array.from_address(address).release = None
+        _exported.pop(id(self), None)
 
     def in_lists(self, size, length):
         """Put the array into one of fixed-size lists."""
@@ -76,6 +81,7 @@ class Producer:
         return self
 
     def __arrow_c_array__(self, requested_schema=None):
+        _exported[id(self)] = self
         structs = (self.schema, self.array)
         return tuple(
             _new_capsule(ctypes.addressof(one), name, None) for one, name in zip(structs, self.names, strict=True)
