@@ -354,6 +354,8 @@ def draw(context, entry):
             drawn.names.append(parameter.name)
     if any(part in entry.name for part in WRITES_FIRST) and drawn.arguments:
         drawn.outputs.append(drawn.arguments[0])
+    if entry.name == "Generator.shuffle" and len(drawn.arguments) > 1:  # the first is the generator
+        drawn.outputs.append(drawn.arguments[1])
     if context.chance(context.hostile / 8):
         drawn.hostile = True
         drawn.keywords[context.random.choice(("nonsense", "out", "copy", "", "\ud800"))] = hostile.junk(context)

@@ -334,3 +334,16 @@ def test_arrays_of_other_frameworks_are_taken(machine_eager):
     np.testing.assert_array_equal(out.numpy(), a * 2 + 1)
     cuda.RawKernel(SCALE, "scale")(1, 64, (Foreign(out), Foreign(x), 3.0, 64))
     np.testing.assert_array_equal(out.numpy(), a * 3)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: dl.cuda.elementwise(5, "x"),
+        lambda: dl.cuda.elementwise("float x", "x", preamble=None),
+        lambda: dl.cuda.RawKernel("", "f", options=[3]),
+    ],
+)
+def test_texts_are_str(make):
+    with pytest.raises(TypeError, match="as str, got"):
+        make()

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from .._core.convert import asarray, empty
+from .._core.foreign_text import quoted
 from .._core.layout import broadcast_shapes
 from .._core.tensor import Tensor
 from .._core.types import DeviceType, DType, as_dtype
@@ -87,6 +88,11 @@ class ElementwiseKernel:
     """
 
     def __init__(self, parameters: str, expression: str, result: Any = None, preamble: str = "") -> None:
+        if not isinstance(parameters, str) or not isinstance(preamble, str):
+            raise TypeError(
+                f"elementwise: expected parameters and preamble as str, got {type(parameters).__qualname__} and "
+                f"{type(preamble).__qualname__}"
+            )
         self.parameters = _read_parameters(parameters)
         if not isinstance(expression, str) or not expression.strip().rstrip(";"):
             raise ValueError(f"elementwise: expected an expression such as 'x * y + 1', got {expression!r}")
@@ -214,6 +220,8 @@ def elementwise(parameters: str, expression: str, *, result: Any = None, preambl
 
     Raises
     ------
+    TypeError
+        `parameters` or `preamble` is not a str.
     ValueError
         The parameters or the expression cannot be read.
 
@@ -361,7 +369,7 @@ class RawKernel:
     Raises
     ------
     TypeError
-        `source` or `name` is not a str.
+        `source`, `name` or one of `options` is not a str.
 
     Examples
     --------
@@ -378,6 +386,8 @@ class RawKernel:
         if not isinstance(source, str) or not isinstance(name, str):
             raise TypeError("RawKernel: expected source and name as str")
         self.source, self.name, self.options = source, name, tuple(options)
+        if not all(isinstance(option, str) for option in self.options):
+            raise TypeError(f"RawKernel: expected options as str, got {quoted(self.options)}")
         self._text = f"{_LINE.format('kernel.cu')}\n{source}\n".encode()
         self._options = [option.encode() for option in (*self.options, *_standard(self.options))]
 
