@@ -101,6 +101,7 @@ def test_what_arrow_cannot_express_is_refused(t, error, words):
 
 
 def test_the_memory_lives_until_the_last_struct_is_released():
+    gc.collect()  # what earlier tests left
     before = dl.debug.live_blocks()
     t = dl.arange(1000)
     _, array, capsules = structs_of(t)
@@ -117,6 +118,7 @@ def test_the_memory_lives_until_the_last_struct_is_released():
 
 
 def test_a_child_may_be_moved_out_and_outlive_its_parent():
+    gc.collect()  # what earlier tests left
     before = dl.debug.live_blocks()
     _, array, capsules = structs_of(dl.arange(6).reshape(2, 3))
     parent, child = moved(array), None
@@ -133,6 +135,7 @@ def test_a_child_may_be_moved_out_and_outlive_its_parent():
 
 
 def test_unconsumed_capsules_release_their_structs():
+    gc.collect()  # what earlier tests left
     before = dl.debug.live_blocks()
     for _ in range(100):
         dl.zeros((2, 3)).__arrow_c_array__()
