@@ -111,12 +111,18 @@ def dltensor_alone(tmp_path_factory):
     return folder
 
 
+def copied(name, folder):
+    """The sources of a package in a folder of the test, since a build leaves files beside them."""
+    source = folder / "source"
+    shutil.copytree(EXAMPLES / name, source, ignore=shutil.ignore_patterns("build", "*.egg-info", "__pycache__"))
+    return str(source)
+
+
 @pytest.mark.parametrize("isolated", [True, False], ids=["isolated", "not-isolated"])
 @pytest.mark.parametrize("name", PACKAGES)
 def test_a_wheel_is_built_and_runs_beside_dltensor(name, isolated, dltensor_alone, tmp_path):
-    source = tmp_path / "source"
-    shutil.copytree(EXAMPLES / name, source, ignore=shutil.ignore_patterns("build", "*.egg-info", "__pycache__"))
-    pip("wheel", "--no-deps", *([] if isolated else ["--no-build-isolation"]), "-w", str(tmp_path), str(source))
+    options = [] if isolated else ["--no-build-isolation"]
+    pip("wheel", "--no-deps", *options, "-w", str(tmp_path), copied(name, tmp_path))
     (wheel,) = tmp_path.glob("*.whl")
     with zipfile.ZipFile(wheel) as archive:
         assert not [entry for entry in archive.namelist() if "libdltensor" in entry]  # not a second copy
@@ -140,7 +146,7 @@ assert {{one for one in names if 'libdltensor' in one}} == {{{str(library)!r}}},
 
 
 def test_another_abi_number_is_refused_when_the_extension_is_imported(dltensor_alone, tmp_path):
-    pip("wheel", "--no-deps", "-w", str(tmp_path), str(EXAMPLES / "plain_c"))
+    pip("wheel", "--no-deps", "-w", str(tmp_path), copied("plain_c", tmp_path))
     (wheel,) = tmp_path.glob("*.whl")
     site = tmp_path / "site"
     shutil.copytree(dltensor_alone, site)

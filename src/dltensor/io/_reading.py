@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tensors from open files of each format: as views of mapped bytes, or read. The caller has opened the file."""
 
+from abc import ABC, abstractmethod
 from types import MappingProxyType
 
 from .._core.byte_sizes import bytes_of
@@ -122,7 +123,7 @@ class SafetensorsFormat:
         self._rows = None
 
 
-class _Arrays:
+class _Arrays(ABC):
     """What .npy files and members of .npz files have in common."""
 
     metadata = MappingProxyType({})
@@ -130,12 +131,13 @@ class _Arrays:
     def __contains__(self, name):
         return name in self.names
 
+    @abstractmethod
     def _find(self, name):
         """(header, where it begins in the file or None, what messages begin with)."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _read_bytes(self, name, t, add):
-        raise NotImplementedError
+        """Read the elements of an array into the memory of a tensor."""
 
     def info(self, name):
         """Return the `TensorInfo` of an array."""
