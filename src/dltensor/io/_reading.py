@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tensors from open files of each format: as views of mapped bytes, or read. The caller has opened the file."""
 
-from abc import ABC, abstractmethod
 from types import MappingProxyType
 
 from .._core.byte_sizes import bytes_of
@@ -123,21 +122,17 @@ class SafetensorsFormat:
         self._rows = None
 
 
-class _Arrays(ABC):
-    """What .npy files and members of .npz files have in common."""
+class _Arrays:
+    """What .npy files and members of .npz files have in common.
+
+    A subclass adds ``_find(name)``, which gives the header, where it begins in the file or None, and what messages
+    begin with, and ``_read_bytes(name, t, add)``, which reads the elements of an array into a tensor.
+    """
 
     metadata = MappingProxyType({})
 
     def __contains__(self, name):
         return name in self.names
-
-    @abstractmethod
-    def _find(self, name):
-        """(header, where it begins in the file or None, what messages begin with)."""
-
-    @abstractmethod
-    def _read_bytes(self, name, t, add):
-        """Read the elements of an array into the memory of a tensor."""
 
     def info(self, name):
         """Return the `TensorInfo` of an array."""
