@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Operands while others are read: no pointer into a foreign object is used after other Python code has run."""
 
+import gc
+import random
 import sys
 import threading
+import weakref
 
 import numpy as np
 import pytest
@@ -162,6 +165,133 @@ def test_a_view_of_a_view_keeps_numpy_from_resizing_the_owner():
     with pytest.raises(ValueError, match="cannot resize"):
         a.resize(3, refcheck=False)
     assert view.item(0) == 10.0
+
+
+def refuses_to_resize(array):
+    try:
+        array.resize(array.size + 1, refcheck=False)
+    except ValueError:
+        return True
+    return False
+
+
+def test_weak_references_that_are_used_again_are_those_of_their_array():
+    arrays = [np.arange(4.0) for _ in range(300)]  # more than are kept for reuse
+    for _ in range(3):
+        views = [dl.from_dlpack(a) for a in arrays]
+        assert [weakref.getweakrefcount(a) for a in arrays] == [1] * len(arrays)
+        assert all(weakref.getweakrefs(a)[0]() is a for a in arrays)
+        del views[::2]
+        assert [weakref.getweakrefcount(a) for a in arrays] == [0, 1] * (len(arrays) // 2)
+        assert [refuses_to_resize(a) for a in arrays] == [False, True] * (len(arrays) // 2)
+        del views
+        assert not any(weakref.getweakrefcount(a) for a in arrays)
+
+
+class Hashable(np.ndarray):
+    def __hash__(self):
+        return 1000 + self.size
+
+
+def test_the_hash_of_a_weak_reference_is_that_of_its_own_array():
+    for size in (3, 4, 5):
+        a = np.zeros(size).view(Hashable).copy()
+        view = dl.from_dlpack(a)
+        assert hash(weakref.ref(a)) == 1000 + size  # remembered by the reference that the view holds
+        del view
+
+
+def test_a_weak_reference_of_the_user_is_shared_and_outlives_the_view():
+    a, b = np.arange(4.0).view(Hashable), np.arange(5.0)
+    a = a.copy()  # owns its memory
+    view = dl.from_dlpack(a)
+    plain, called = weakref.ref(a), []
+    notified = weakref.ref(a, called.append)
+    assert hash(plain) == 1004  # remembered by the reference
+    del view
+    assert plain() is a and notified() is a
+    view = dl.from_dlpack(b)
+    assert plain() is a and weakref.ref(b)() is b and weakref.ref(b) is not plain
+    assert weakref.getweakrefcount(a) == 2
+    del a
+    assert plain() is None and called == [notified]
+    assert refuses_to_resize(b)
+    del view
+    assert weakref.getweakrefcount(b) == 0
+    assert not refuses_to_resize(b)
+
+
+def test_the_order_in_which_weak_references_are_made_and_deleted_does_not_matter():
+    draw = random.Random(5)
+    a = np.arange(4.0)
+    held = []
+    for _ in range(5000):
+        kind = draw.randrange(5)
+        if kind == 0 and held:
+            held.pop(draw.randrange(len(held)))
+        elif kind == 1:
+            held.append(dl.from_dlpack(a))
+        elif kind == 2:
+            held.append(weakref.ref(a))
+        elif kind == 3:
+            held.append(weakref.ref(a, lambda reference: None))
+        else:
+            held.append(weakref.proxy(a))
+        if len(held) > 20:
+            del held[::2]
+        references = [x for x in held if isinstance(x, weakref.ref)]
+        assert all(x() is a for x in references)
+        plain = any(x.__callback__ is None for x in references) or any(type(x) is dl.Tensor for x in held)
+        proxy = any(type(x) is weakref.ProxyType for x in held)
+        with_callback = sum(x.__callback__ is not None for x in references)
+        assert weakref.getweakrefcount(a) == plain + proxy + with_callback
+    held.clear()
+    references.clear()
+    assert weakref.getweakrefcount(a) == 0
+
+
+def test_a_dead_weak_reference_that_somebody_holds_is_not_used_again():
+    a, b = np.arange(4.0), np.arange(5.0)
+    view = dl.from_dlpack(a)
+    before = weakref.getweakrefs(a)[0]
+    identity = id(before)
+    del before, view
+    found = [x for x in gc.get_objects() if type(x) is weakref.ref and id(x) == identity]
+    views = [dl.from_dlpack(b), dl.from_dlpack(a)]
+    assert all(x() is None for x in found)
+    assert weakref.getweakrefs(a)[0]() is a and weakref.getweakrefs(b)[0]() is b
+    del views
+
+
+def test_an_owner_that_dies_before_the_view_takes_its_weak_reference_with_it():
+    owner = np.arange(SIZE, dtype=np.float32)
+    array = owner[10:]
+    view = dl.from_dlpack(array)
+    reference = weakref.getweakrefs(owner)[0]
+    state = np.arange(3.0).__reduce__()[2]
+    del owner
+    array.__setstate__(state)  # releases the memory and the base of the array
+    assert reference() is None
+    del reference, view
+    others = [np.arange(4.0), np.arange(5.0)]
+    views = [dl.from_dlpack(a) for a in others]
+    assert all(weakref.getweakrefs(a)[0]() is a for a in others)
+    del views
+
+
+def test_weak_references_of_arrays_in_a_cycle_are_cleared_by_the_collector():
+    class Node(np.ndarray):
+        pass
+
+    for _ in range(100):
+        node = np.zeros(4).view(Node)
+        node.self, node.tensor = node, dl.from_dlpack(node)
+        del node
+    gc.collect()
+    a = np.arange(4.0)
+    view = dl.from_dlpack(a)
+    assert weakref.getweakrefs(a)[0]() is a
+    del view
 
 
 def test_a_view_keeps_its_shape_when_the_array_gets_another():

@@ -37,17 +37,13 @@ cdef extern from "_core/numpy_abi.h" namespace "dlt" nogil:
 
 cdef extern from "_core/numpy_abi.h" namespace "dlt":
     object numpy_array(void**, object descr, int, const Py_ssize_t*, const Py_ssize_t*, void*, int, object owner)
+    int numpy_layout(const NumpyArray*, int64_t width, int64_t* dims) noexcept
     PyObject* numpy_owner(object array, PyObject* ndarray) noexcept
     PyObject* numpy_keep_in_place(object array, PyObject* ndarray) except NULL
+    void free_array(Block*) noexcept nogil
 
 cdef extern from "native/memory/block.h" namespace "dlt" nogil:
     void recycle(Block*) noexcept
-
-cdef extern from "_core/gil.h" namespace "dlt" nogil:
-    void free_array(Block*) noexcept
-
-cdef extern from *:
-    int __builtin_ctzll(unsigned long long) noexcept nogil
 
 cdef extern from *:
     """
@@ -136,37 +132,30 @@ cdef bint is_readable(object array) except -1:
 cdef int borrow_numpy(object array, DLTensor* view, uint64_t* flags, int64_t* dims, str func) except -1:
     """Read an ndarray by its fields: no call into NumPy at all. Shape and strides are copied to `dims`."""
     cdef NumpyArray* fields = <NumpyArray*><void*>array
-    cdef DLDataType dtype
+    cdef NumpyDescr* descr
     cdef int64_t width
-    cdef int64_t* steps
-    cdef int ndim, i
+    cdef int bad
     if not _fields_hold and not _prove_numpy():
         return read_interface(array.__array_interface__, array, False, view, flags, dims, func)
-    if _has_own_number(<NumpyDescr*>fields.descr):
-        dtype = _of_number[(<NumpyDescr*>fields.descr).number]
+    descr = <NumpyDescr*>fields.descr
+    if _has_own_number(descr):
+        view.dtype = _of_number[descr.number]
     else:
-        dtype = _foreign_dtype(<object>fields.descr, func)
-    ndim = fields.ndim
-    width = item_bytes(dtype)
-    steps = dims + ndim
+        view.dtype = _foreign_dtype(<object><PyObject*>descr, func)
+    width = item_bytes(view.dtype)
     view.data = fields.data
     view.device.device_type = kDLCPU
     view.device.device_id = 0
-    view.ndim = ndim
-    view.dtype = dtype
+    view.ndim = fields.ndim
     view.shape = dims
-    view.strides = steps
+    view.strides = dims + view.ndim
     view.byte_offset = 0
-    for i in range(ndim):
-        dims[i] = fields.shape[i]
-        steps[i] = fields.strides[i] // width if width & (width - 1) else fields.strides[i] >> _shift(width)
-        if steps[i] * width != fields.strides[i]:
-            if dims[i] > 1:
-                raise BufferError(f"{func}: strides[{i}] is {fields.strides[i]} bytes, not a multiple of the "
-                                  f"{width} bytes of {dtype_of(dtype)}; copy the array first")
-            steps[i] = 1
+    bad = numpy_layout(fields, width, dims)
+    if bad >= 0:
+        raise BufferError(f"{func}: strides[{bad}] is {fields.strides[bad]} bytes, not a multiple of the {width} bytes "
+                          f"of {dtype_of(view.dtype)}; copy the array first")
     flags[0] = 0 if fields.flags & numpy_writeable else DLPACK_FLAG_BITMASK_READ_ONLY
-    if dtype.bits < 8:
+    if view.dtype.bits < 8:
         flags[0] |= DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED
     return check_tensor(view, func)
 
@@ -195,10 +184,6 @@ cdef int import_numpy(object array, ImportedTensor* out, str func) except -1:
     Py_INCREF(array)
     out.block = block
     return 0
-
-
-cdef inline int _shift(int64_t width) noexcept:
-    return __builtin_ctzll(width)
 
 
 cdef DLDataType _foreign_dtype(object descr, str func) except *:

@@ -328,7 +328,7 @@ def from_dlpack(x, /, *, device=None, copy=None):
     array([[9, 1, 2],
            [3, 4, 5]])
     """
-    cdef Tensor t = read(x, read_copy_flag(copy, "from_dlpack"), "from_dlpack")
+    cdef Tensor t = read(x, None if copy is None else read_copy_flag(copy, "from_dlpack"), "from_dlpack")
     if device is not None or copy is not None:
         return _moved(t, device, copy, "from_dlpack")
     return t

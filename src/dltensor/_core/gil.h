@@ -87,23 +87,19 @@ inline void free_managed(Block* block) noexcept {
 inline void free_versioned(Block* block) noexcept { free_managed<DLManagedTensorVersioned>(block); }
 inline void free_legacy(Block* block) noexcept { free_managed<DLManagedTensor>(block); }
 
+// Gives a reference back. Where it is not the last one no Python code can run, and a pending exception can stay.
+inline void release_object(PyObject* object) noexcept {
+  if (holds_gil() && Py_REFCNT(object) > 1) [[likely]]
+    Py_DECREF(object);
+  else
+    with_python([object] { Py_DECREF(object); });
+}
+
 // The `free` of a block that keeps a Python object alive.
 inline void free_object(Block* block) noexcept {
   auto* object = static_cast<PyObject*>(block->owner);
   recycle(block);
-  with_python([object] { Py_DECREF(object); });
-}
-
-// The `free` of a block over the memory of an ndarray: with the array goes the weak reference that kept NumPy from
-// resizing it in place, if there is one.
-inline void free_array(Block* block) noexcept {
-  auto* array = static_cast<PyObject*>(block->owner);
-  auto* reference = static_cast<PyObject*>(block->second_owner);
-  recycle(block);
-  with_python([array, reference] {
-    Py_XDECREF(reference);
-    Py_DECREF(array);
-  });
+  release_object(object);
 }
 
 // Takes the pending exception out; `inside` says whether Python code of the callee raised it: then it has a frame.

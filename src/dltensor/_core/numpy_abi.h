@@ -5,6 +5,9 @@
 #include <Python.h>
 #include <stdint.h>
 
+#include "_core/gil.h"
+#include "_core/weak_references.h"
+
 namespace dlt {
 
 // The members of an ndarray up to the flags, unchanged since NumPy 1.0.
@@ -32,6 +35,25 @@ struct NumpyDescr {
 
 enum : int { numpy_writeable = 0x0400, numpy_aligned = 0x0100, numpy_owns_data = 0x0004 };
 
+// Copies shape and strides to `dims`, strides in elements of `width` bytes. Returns -1, or the dimension whose stride is
+// no multiple of the width.
+inline int numpy_layout(const NumpyArray* array, int64_t width, int64_t* dims) {
+  const int ndim = array->ndim;
+  const Py_ssize_t *shape = array->shape, *strides = array->strides;
+  int64_t* steps = dims + ndim;
+  const bool shifts = (width & (width - 1)) == 0;
+  const int shift = __builtin_ctzll(static_cast<unsigned long long>(width));
+  for (int i = 0; i < ndim; ++i) {
+    const int64_t size = shape[i], bytes = strides[i];
+    const int64_t step = shifts ? bytes >> shift : bytes / width;
+    const bool whole = step * width == bytes;
+    if (!whole && size > 1) return i;
+    dims[i] = size;
+    steps[i] = whole ? step : 1;
+  }
+  return -1;
+}
+
 // The array whose memory an array shows, borrowed. NumPy lets a view keep its owner alive, or a view of that.
 inline PyObject* numpy_owner(PyObject* array, PyObject* ndarray) {
   for (;;) {
@@ -46,7 +68,24 @@ inline PyObject* numpy_owner(PyObject* array, PyObject* ndarray) {
 // A weak reference to the array that owns the memory: as long as there is one, NumPy refuses ndarray.resize, which would
 // otherwise free the memory under every view (with refcheck=False). Null with an exception set when it cannot be made.
 inline PyObject* numpy_keep_in_place(PyObject* array, PyObject* ndarray) {
-  return PyWeakref_NewRef(numpy_owner(array, ndarray), nullptr);
+  return take_weak_reference(numpy_owner(array, ndarray));
+}
+
+// The `free` of a block over the memory of an ndarray: with the array goes the weak reference that kept NumPy from
+// resizing it in place, if there is one.
+inline void free_array(Block* block) noexcept {
+  auto* array = static_cast<PyObject*>(block->owner);
+  auto* reference = static_cast<PyObject*>(block->second_owner);
+  recycle(block);
+  if (holds_gil() && Py_REFCNT(array) > 1) [[likely]] {  // no Python code can run
+    if (reference) drop_weak_reference(reference);
+    Py_DECREF(array);
+    return;
+  }
+  with_python([array, reference] {
+    if (reference) drop_weak_reference(reference);
+    Py_DECREF(array);
+  });
 }
 
 // Places in NumPy's function table (multiarray_umath._ARRAY_API), frozen since NumPy 1.7.
