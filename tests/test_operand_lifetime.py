@@ -209,12 +209,16 @@ def test_a_weak_reference_of_the_user_is_shared_and_outlives_the_view():
     notified = weakref.ref(a, called.append)
     assert hash(plain) == 1004  # remembered by the reference
     del view
-    assert plain() is a and notified() is a
+    assert plain() is a
+    assert notified() is a
     view = dl.from_dlpack(b)
-    assert plain() is a and weakref.ref(b)() is b and weakref.ref(b) is not plain
+    assert plain() is a
+    assert weakref.ref(b)() is b
+    assert weakref.ref(b) is not plain
     assert weakref.getweakrefcount(a) == 2
     del a
-    assert plain() is None and called == [notified]
+    assert plain() is None
+    assert called == [notified]
     assert refuses_to_resize(b)
     del view
     assert weakref.getweakrefcount(b) == 0
@@ -259,7 +263,8 @@ def test_a_dead_weak_reference_that_somebody_holds_is_not_used_again():
     found = [x for x in gc.get_objects() if type(x) is weakref.ref and id(x) == identity]
     views = [dl.from_dlpack(b), dl.from_dlpack(a)]
     assert all(x() is None for x in found)
-    assert weakref.getweakrefs(a)[0]() is a and weakref.getweakrefs(b)[0]() is b
+    assert weakref.getweakrefs(a)[0]() is a
+    assert weakref.getweakrefs(b)[0]() is b
     del views
 
 

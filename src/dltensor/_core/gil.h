@@ -91,8 +91,7 @@ inline void free_legacy(Block* block) noexcept { free_managed<DLManagedTensor>(b
 inline void release_object(PyObject* object) noexcept {
   if (holds_gil() && Py_REFCNT(object) > 1) [[likely]]
     Py_DECREF(object);
-  else
-    with_python([object] { Py_DECREF(object); });
+  else with_python([object] { Py_DECREF(object); });
 }
 
 // The `free` of a block that keeps a Python object alive.

@@ -49,9 +49,9 @@ inline bool prove_weak_references(PyObject* object) {
   PyObject* second = plain ? PyWeakref_NewRef(object, reinterpret_cast<PyObject*>(&PyBaseObject_Type)) : nullptr;
   auto* first = reinterpret_cast<PyWeakReference*>(plain);
   auto* last = reinterpret_cast<PyWeakReference*>(second);
-  weak_references.usable = second && *list == first && first->wr_object == object && !first->wr_callback &&
-                           first->hash == -1 && !first->wr_prev && first->wr_next == last && last->wr_prev == first &&
-                           !last->wr_next && last->wr_callback == reinterpret_cast<PyObject*>(&PyBaseObject_Type);
+  weak_references.usable = second && *list == first && first->wr_object == object && !first->wr_callback && first->hash == -1 &&
+                           !first->wr_prev && first->wr_next == last && last->wr_prev == first && !last->wr_next &&
+                           last->wr_callback == reinterpret_cast<PyObject*>(&PyBaseObject_Type);
   PyErr_Clear();
   Py_XDECREF(second);
   Py_XDECREF(plain);
