@@ -32,6 +32,24 @@ Array._fields_ = [
 ]  # fmt: skip
 
 
+def metadata_of(schema):
+    """The keys and values of a schema's metadata: a count, then length and bytes of each text."""
+    at = schema.metadata
+
+    def number():
+        nonlocal at
+        at += 4
+        return ctypes.c_int32.from_address(at - 4).value
+
+    def text():
+        nonlocal at
+        length = number()
+        at += length
+        return ctypes.string_at(at - length, length)
+
+    return {text(): text() for _ in range(number())}
+
+
 # Producers whose array was exported and is not released: their memory and callbacks must live until then.
 _exported = {}
 

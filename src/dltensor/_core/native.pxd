@@ -70,7 +70,7 @@ cdef extern from "native/cpu/dtype.h" namespace "dlt" nogil:
     int computed_types
     int type_count
     int type_bool, type_int64, type_uint8, type_float32, type_float64, type_complex64
-    int find_type(DLDataType)
+    int find_type(DLDataType) noexcept
 
 cdef extern from "native/cpu/scalar.h" namespace "dlt" nogil:
     enum Rounding "dlt::Rounding":

@@ -6,9 +6,10 @@ from libc.stdint cimport int64_t
 from .._core.dlpack cimport NONE, entry_of
 from .._core.errors cimport check_status
 from .._core.native cimport (COMPLEX, KEEP_GIL_BYTES, MAX_DIMS, NEAREST, TRAILING, TRUNCATE, CastOptions, Scalar,
-                             Status, broadcast_strides, computed_types, numel, store_scalar, type_bool, type_table)
+                             Status, broadcast_strides, computed_types, find_type, numel, store_scalar, type_bool,
+                             type_table)
 from .operands cimport (Operand, common_device, common_shape, engine_of, hold_without_gil, own_operands,
-                        promote_operands, read_number, read_operand, read_operands, read_tensor, store_number, type_of)
+                        promote_operands, read_number, read_operand, read_operands, read_tensor, store_number)
 from .._core.convert cimport view_any
 from .._core.scalars cimport plain_number
 from .._core.tensor cimport (Tensor, as_tuple, assign, assign_scalar, check_writable, copied, device_operations,
@@ -129,7 +130,7 @@ def astype(x, dtype, /, *, copy=True, device=None, padded=False):
     if same and not copy and not padded and type(x) is Tensor:
         return x
     if not same and 0 <= source.type < computed_types and type_table[source.type].kind == COMPLEX:
-        if type_of(wanted) >= 0 and type_table[type_of(wanted)].kind != COMPLEX:
+        if find_type(wanted) >= 0 and type_table[find_type(wanted)].kind != COMPLEX:
             raise TypeError(f"astype: {dtype_of(source.view.dtype)} to {dtype_of(wanted)} would drop the imaginary "
                             f"part; take real() first")
     if same and not padded and is_packed(wanted, source.flags) == is_packed(wanted, 0):

@@ -61,7 +61,7 @@ cdef object _contiguous(int op, const DLTensor** views, PyObject** arguments, in
             break
     if first == NULL or first.device.device_type != kDLCPU:
         return None
-    type = type_of(first.dtype)
+    type = find_type(first.dtype)
     if type < 0 or type >= computed_types:
         return None
     loop = find_saturating_loop(op, type) if saturate else find_loop(op, type)
@@ -142,7 +142,7 @@ cdef inline bint _is_elsewhere(object x) noexcept:
 
 cdef inline int type_of_tensor(object x) noexcept:
     """The dtype's row of a Tensor, -1 for anything else."""
-    return type_of((<Tensor>x).impl.dl.dtype) if type(x) is Tensor else -1
+    return find_type((<Tensor>x).impl.dl.dtype) if type(x) is Tensor else -1
 
 
 # -- the fast path on devices -----------------------------------------------------------------------------------------
@@ -167,7 +167,7 @@ cdef object _on_device(int op, PyObject** arguments, int count, object out):
         items[i].block = (<Tensor>arguments[i]).impl.block
         if first == NULL:
             first = view
-            row = type_of(view.dtype)
+            row = find_type(view.dtype)
         elif (view.dtype.code != first.dtype.code or view.dtype.bits != first.dtype.bits or
                 view.dtype.lanes != first.dtype.lanes or not _same_order(first, view)):
             return None

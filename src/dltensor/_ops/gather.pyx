@@ -17,13 +17,13 @@ from .._core.convert cimport view_any
 from .._core.errors cimport check_status
 from .._core.indexing cimport Place, locate
 from .._core.native cimport (KEEP_GIL_BYTES, MAX_DIMS, TRAILING, TRUNCATE, CastOptions, Extent, Status,
-                             broadcast_strides, computed_types, copy_tensor, extent, is_contiguous, item_bytes, numel,
-                             op_add, promote, type_bool, type_int64, type_table)
+                             broadcast_strides, computed_types, copy_tensor, extent, find_type, is_contiguous,
+                             item_bytes, numel, op_add, promote, type_bool, type_int64, type_table)
 from .._core.scalars cimport shown, store_python
 from .._core.tensor cimport (Tensor, as_tuple, assign, assign_scalar, check_host, check_writable, copied, is_packed,
                              new_empty, new_padded, operations, view_of)
 from .._core.types cimport DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, DLDevice, DLTensor, kDLCPU
-from .operands cimport kind_order, type_of
+from .operands cimport kind_order
 
 from .._core.convert import asarray
 
@@ -207,7 +207,7 @@ cdef object _read_item(object key, KeyItem* item):
             raise IndexError(f"an index must be {_kinds}, got {_class_of(key)}: {error}") from None
         _read_number(number, item)
         return number
-    type = type_of(t.impl.dl.dtype)
+    type = find_type(t.impl.dl.dtype)
     if type < 0 or type >= computed_types or kind_order(type) > 1:
         raise IndexError(f"an index must be {_kinds}, got {_class_of(key)} of {t.dtype}")
     if t.impl.dl.ndim == 0:
@@ -373,7 +373,7 @@ cdef Tensor _spread_indices(Tensor given, int ndim, const int64_t* shape, Tensor
     cdef CastOptions options
     cdef Tensor made
     cdef Status status
-    cdef bint same = given.impl.dl.ndim == ndim, wide = type_of(given.impl.dl.dtype) == type_int64
+    cdef bint same = given.impl.dl.ndim == ndim, wide = find_type(given.impl.dl.dtype) == type_int64
     cdef int d
     for d in range(ndim if same else 0):
         same = same and given.impl.dl.shape[d] == shape[d]
@@ -524,7 +524,7 @@ cdef Tensor _short(Tensor t, Tensor key):
     cdef uint64_t words[64]
     cdef int64_t before[2]
     cdef int64_t width = item_bytes(t.impl.dl.dtype), row = width, n, count
-    cdef int d, type = type_of(key.impl.dl.dtype), ndim = key.impl.dl.ndim
+    cdef int d, type = find_type(key.impl.dl.dtype), ndim = key.impl.dl.ndim
     cdef Tensor made
     if not _is_plain(t) or not _is_plain(key):
         return None
@@ -598,7 +598,7 @@ cdef Tensor _read(Tensor t, object key, str func, str prefix, bint copy):
 
 cdef Tensor _unpacked(Tensor t, str func):
     """The elements of a packed tensor with a byte each."""
-    if type_of(t.impl.dl.dtype) < 0:
+    if find_type(t.impl.dl.dtype) < 0:
         raise TypeError(f"{func}: elements of {t.dtype} share bytes, and index arrays and masks cannot name them; use "
                         f"integers and slices")
     return t.astype(t.dtype, padded=True)
@@ -621,7 +621,7 @@ cdef bint _short_write(Tensor t, Tensor key, object value) except -1:
     cdef int64_t before[2]
     cdef char element[32]
     cdef int64_t width = item_bytes(t.impl.dl.dtype), n, count, step = 0
-    cdef int kind = type_of(key.impl.dl.dtype)
+    cdef int kind = find_type(key.impl.dl.dtype)
     cdef const char* source = element
     cdef Tensor given
     if not _is_plain(t) or not _is_plain(key):
@@ -731,7 +731,7 @@ cdef int _write_planned(Tensor t, KeyItem* items, const IndexPlan* plan, list re
     cdef Tensor spread
     cdef Place place
     cdef int64_t width = item_bytes(t.impl.dl.dtype), step
-    cdef int type = type_of(t.impl.dl.dtype)
+    cdef int type = find_type(t.impl.dl.dtype)
     cdef char* target
     if op == WRITE and _takes_whole_mask(plan, items, t):
         mask = masks[plan.array[0].item]
@@ -775,7 +775,7 @@ def _accumulate(x, indices, values, int op, str func):
     cdef int type
     if t is None:
         raise TypeError(f"{func}: expected a writable tensor, got {_class_of(x)}")
-    type = type_of(t.impl.dl.dtype)
+    type = find_type(t.impl.dl.dtype)
     if type < 0 or type >= computed_types or compute_type(op, type) != type:
         raise TypeError(f"{func}: not defined for {t.dtype}")
     check_writable(&t.impl.dl, t.impl.flags, func, "x")
@@ -933,7 +933,7 @@ cdef Tensor _indices_argument(object indices, str func):
         t = _from_list(indices)
     else:
         t = _argument(indices, "indices", func)
-    type = type_of(t.impl.dl.dtype)
+    type = find_type(t.impl.dl.dtype)
     if type < 0 or type >= computed_types or kind_order(type) != 1:
         raise IndexError(f"{func}: indices must be integers, got {t.dtype}")
     return t
@@ -956,7 +956,7 @@ cdef object _deliver(Tensor made, object out, Tensor target, str func):
         return made
     if made.shape != target.shape:
         raise ValueError(f"{func}: the result has shape {made.shape}, out has {target.shape}")
-    to, type = type_of(target.impl.dl.dtype), type_of(made.impl.dl.dtype)
+    to, type = find_type(target.impl.dl.dtype), find_type(made.impl.dl.dtype)
     if made.dtype != target.dtype and (to < 0 or type < 0 or promote(type, to) != to):
         raise TypeError(f"{func}: the result is {made.dtype}, out is {target.dtype}; give an out of that dtype, or use "
                         f"cast()")
@@ -1022,7 +1022,7 @@ def take(x, indices, /, *, axis=None, out=None):
     cdef int where
     if type(x) is Tensor and type(indices) is Tensor and axis is None and out is None:
         t, at = x, indices
-        if t.impl.dl.ndim == 1 and type_of(at.impl.dl.dtype) == type_int64:
+        if t.impl.dl.ndim == 1 and find_type(at.impl.dl.dtype) == type_int64:
             made = _short(t, at)
             if made is not None:
                 return made
@@ -1164,7 +1164,7 @@ def nonzero(x, /):
     [[0, 1], [1, 0]]
     """
     cdef Tensor t = _argument(x, "x", "nonzero"), made
-    cdef int type = type_of(t.impl.dl.dtype)
+    cdef int type = find_type(t.impl.dl.dtype)
     cdef uint64_t words[64]
     cdef int64_t before[2]
     cdef int64_t* to[1]

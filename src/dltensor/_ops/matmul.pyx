@@ -6,9 +6,9 @@ from libc.stdint cimport int64_t
 
 from .._core.errors cimport check_status
 from .._core.native cimport (MAX_DIMS, MAX_DIMS_TWICE, TRAILING, Scalar, Status, broadcast_shapes, computed_types,
-                             type_table)
-from .operands cimport (Operand, common_device, engine_of, hold_without_gil, own_operands, promote_operands, kind_order,
-                        read_number, read_operands, read_tensor, type_of)
+                             find_type, type_table)
+from .operands cimport (Operand, common_device, engine_of, hold_without_gil, own_operands, promote_operands,
+                        kind_order, read_number, read_operands, read_tensor)
 from .._core.scalars cimport plain_number
 from .._core.tensor cimport Tensor, as_tuple, new_empty, operations
 from .._core.types cimport DLPACK_FLAG_BITMASK_READ_ONLY, DLDevice, DLTensor, device_of, dtype_of, kDLCPU
@@ -85,9 +85,9 @@ cdef Tensor _small(Tensor a, Tensor b, Tensor out, str func):
     cdef const DLTensor* left = &a.impl.dl
     cdef const DLTensor* right = &b.impl.dl
     cdef int64_t shape[2]
-    cdef int type = type_of(left.dtype)
+    cdef int type = find_type(left.dtype)
     if (left.ndim != 2 or right.ndim != 2 or left.device.device_type != kDLCPU or right.device.device_type != kDLCPU or
-            type < 0 or type >= computed_types or type_of(right.dtype) != type):
+            type < 0 or type >= computed_types or find_type(right.dtype) != type):
         return None
     if out is None:
         shape[0], shape[1] = left.shape[0], right.shape[1]
@@ -95,7 +95,7 @@ cdef Tensor _small(Tensor a, Tensor b, Tensor out, str func):
             return None
         out = new_empty(2, shape, left.dtype, left.device, func)
     elif (out.impl.dl.device.device_type != kDLCPU or out.impl.flags & DLPACK_FLAG_BITMASK_READ_ONLY or
-            type_of(out.impl.dl.dtype) != type):
+            find_type(out.impl.dl.dtype) != type):
         return None
     return out if multiply_small(out.impl.dl, left[0], right[0], type, KEEP_GIL_WORK) else None
 

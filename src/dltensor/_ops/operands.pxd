@@ -20,7 +20,6 @@ cdef struct Operand:
     int64_t dims[MAX_DIMS_TWICE]
     double element[4]   # the number as one element, once its dtype is known
 
-cdef int type_of(DLDataType dtype) noexcept
 cdef int kind_order(int type) noexcept
 cdef object read_operands(PyObject** given, int count, PyObject* output, Operand* operands, PyObject** used, str func)
 cdef object read_operand(object x, Operand* out, str func)

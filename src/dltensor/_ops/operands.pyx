@@ -16,34 +16,13 @@ from .._core.dlpack cimport (NDARRAY, TABLE, TypeEntry, borrow_table, entry_of, 
                              is_torch_table, known_entry)
 from .._core.convert cimport view_any
 from .._core.native cimport (BOOLEAN, REAL, SIGNED, TRAILING, TRUNCATE, UNSIGNED, Kind, broadcast_shapes,
-                             computed_types, contiguous_strides, promote, store_scalar, type_bool, type_complex64,
-                             type_count, type_float32, type_int64, type_table)
+                             computed_types, contiguous_strides, find_type, promote, store_scalar, type_bool,
+                             type_complex64, type_count, type_float32, type_int64, type_table)
 from .._core.scalars cimport integer_range, plain_number, shown, tag_number
 from .._core.tensor cimport Tensor, as_tuple, check_writable
 from .._core.types cimport device_of, dtype_of, is_host, kDLCPU, kDLCUDA, kDLCUDAManaged
 
 from .._core.types import DeviceError
-
-cdef enum:
-    CODES = 32
-# Row of the dtype table by code and bits, one more than it; 0 when there is none.
-cdef signed char _types[CODES][256]
-
-
-cdef void _fill_types() noexcept:
-    cdef int i
-    for i in range(type_count):
-        _types[type_table[i].dtype.code][type_table[i].dtype.bits] = i + 1
-
-
-_fill_types()
-
-
-cdef int type_of(DLDataType dtype) noexcept:
-    if dtype.lanes != 1 or dtype.code >= CODES:
-        return -1
-    return _types[dtype.code][dtype.bits] - 1
-
 
 cdef int kind_order(int type) noexcept:
     """bool 0, integers 1, floats 2, complex 3: how promotion climbs."""
@@ -58,7 +37,7 @@ cdef void read_tensor(Tensor t, Operand* out) noexcept:
     out.view = t.impl.dl
     out.block = t.impl.block
     out.flags = t.impl.flags
-    out.type = type_of(t.impl.dl.dtype)
+    out.type = find_type(t.impl.dl.dtype)
 
 
 cdef bint _classify(object x, Operand* out, str func) except -1:
@@ -115,7 +94,7 @@ cdef bint _borrow(Operand* out, str func) except -1:
         if not is_readable(x):
             return False
         borrow_numpy(x, &out.view, &out.flags, out.dims, func)
-    out.type = type_of(out.view.dtype)
+    out.type = find_type(out.view.dtype)
     return True
 
 

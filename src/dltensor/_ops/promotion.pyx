@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Instruction sets and threads of the CPU engine, and type promotion. Nothing is computed here."""
-from .._core.native cimport computed_types, environment, promote, type_table
-from .operands cimport Operand, kind_order, read_operand, type_of
+from .._core.native cimport computed_types, environment, find_type, promote, type_table
+from .operands cimport Operand, kind_order, read_operand
 from .._core.types cimport DLDataType, dtype_of, read_dtype
 
 cdef extern from "native/cpu/features.h" namespace "dlt" nogil:
@@ -171,7 +171,7 @@ def result_type(*arrays_and_dtypes):
     for x in arrays_and_dtypes:
         if _is_dtype(x):
             named = read_dtype(x, "result_type")
-            one = type_of(named)
+            one = find_type(named)
         else:
             read_operand(x, &operand, "result_type")
             if operand.number:
@@ -179,7 +179,7 @@ def result_type(*arrays_and_dtypes):
                     highest = operand.type
                 continue
             named = operand.view.dtype
-            one = type_of(named)
+            one = find_type(named)
         if one < 0:
             raise TypeError(f"result_type: {dtype_of(named)} has no arithmetic; convert with astype() first")
         joined = one if type < 0 else promote(type, one)

@@ -8,9 +8,9 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint64_t
 
 from .._core.native cimport (COMPLEX, KEEP_GIL_BYTES, MAX_DIMS, TRAILING, Status, allocate, broadcast_strides,
-                             computed_types, copy_tensor, type_bool, type_table, type_uint8)
+                             computed_types, copy_tensor, find_type, type_bool, type_table, type_uint8)
 from .operands cimport (Operand, common_device, hold_without_gil, kind_order, promote_operands, read_operands,
-                        store_number, type_of)
+                        store_number)
 from .._core.errors cimport check_status
 from .._core.scalars cimport plain_number
 from .._core.tensor cimport Tensor, as_tuple, new_empty, new_tensor
@@ -100,7 +100,7 @@ cdef object _plain(int reduction, const ReduceArguments* given, double correctio
             keepdims = True
         elif <object>given.keepdims is not False:
             return None
-    type = type_of(x.impl.dl.dtype)
+    type = find_type(x.impl.dl.dtype)
     if type < 0 or type >= computed_types:
         return None
     for i in range(ndim - 1, -1, -1):
@@ -220,7 +220,7 @@ cdef object _general(int reduction, ReduceArguments* given):
         options.correction = _read_correction(<object>given.correction, func)
     if _is_given(given.dtype):
         wanted = read_dtype(<object>given.dtype, func)
-        dtype = type_of(wanted)
+        dtype = find_type(wanted)
         options.keep = True
         if dtype < 0 or dtype >= computed_types:
             raise TypeError(f"{func}: {dtype_of(wanted)} has no arithmetic")
@@ -401,7 +401,7 @@ def rounded_sum(x, axes, dtype, str func):
     options.saturate = options.keep = False
     options.correction = 0.0
     options.initial = NULL
-    options.result = type_of(wanted)
+    options.result = find_type(wanted)
     _held = read_operands(&given, 1, NULL, operands, &used, func)
     common_device(operands, 1, &device, func)
     return _reduce(reduction_sum, &options, operands[0].type, options.result, operands, 1, None,

@@ -107,10 +107,10 @@ cdef int _run_real(int op, Operand* operands, int count, list held, Operand* tar
             break
     if isinstance(held[k], complex):
         raise TypeError(f"{func}: saturate=True takes real numbers, got {held[k]}")
-    if count == 2 and _run_in_steps(op, operands, type_of(target.view.dtype), held, target, engine, launch, func):
+    if count == 2 and _run_in_steps(op, operands, find_type(target.view.dtype), held, target, engine, launch, func):
         return 0
     if isinstance(held[k], int) and op in (op_divide, op_fma):
-        _check_exact(held[k], type_table[type_of(target.view.dtype)].bytes, func)
+        _check_exact(held[k], type_table[find_type(target.view.dtype)].bytes, func)
     read_number(held[k], &value, func)
     number = (value.re if value.kind == REAL else <double>value.i if value.kind == SIGNED else <double>value.u)
     if op == op_fma:
@@ -129,7 +129,7 @@ cdef int _run_real(int op, Operand* operands, int count, list held, Operand* tar
     elif op == op_divide:
         form = REAL_RDIVIDE if k == 0 else REAL_DIVIDE
     else:
-        raise TypeError(f"{func}: not defined for {type_table[type_of(target.view.dtype)].name.decode()} with "
+        raise TypeError(f"{func}: not defined for {type_table[find_type(target.view.dtype)].name.decode()} with "
                         f"saturate=True")
     tensor = &operands[0 if k else 1]
     if engine != NULL:

@@ -2,8 +2,8 @@
 """Running sums, products, maxima and minima along an axis. No loops over elements here."""
 from libc.stdint cimport int64_t
 
-from .._core.native cimport KEEP_GIL_BYTES, MAX_DIMS, computed_types, type_float32, type_float64, type_table
-from .operands cimport type_of
+from .._core.native cimport KEEP_GIL_BYTES, MAX_DIMS, computed_types, find_type, type_float32, type_float64, type_table
+
 from .._core.tensor cimport Tensor, new_empty
 from .._core.types cimport DLDevice, dtype_of, is_host, kDLCPU, read_dtype
 
@@ -35,7 +35,7 @@ cdef DLDevice _cpu = DLDevice(kDLCPU, 0)
 
 cdef object _dtype_of_result(Scan op, Tensor x, object dtype, bint saturate, str func):
     """The dtype of running results of the elements of `x`, or the one that is asked for."""
-    cdef int given = type_of(x.impl.dl.dtype)
+    cdef int given = find_type(x.impl.dl.dtype)
     if given < 0 or given >= computed_types:
         raise TypeError(f"{func}: {x.dtype} has no arithmetic; convert with astype() first")
     if op == MAXIMUM or op == MINIMUM:
@@ -74,7 +74,7 @@ cdef Tensor _new_rows(Tensor moved, bint initial, object dtype, str func):
 cdef Tensor _sums_of_floats(Tensor moved, bint initial, str func):
     """Running sums along the last axis of float32 or float64 elements, in their dtype."""
     cdef Tensor work = _new_rows(moved, initial, moved.dtype, func)
-    cdef int type = type_of(work.impl.dl.dtype)
+    cdef int type = find_type(work.impl.dl.dtype)
     cdef int64_t n = moved.impl.dl.shape[moved.impl.dl.ndim - 1], pitch = n + initial, width = type_table[type].bytes
     cdef int64_t rows = work.size // pitch if pitch else 0
     cdef char* to = <char*>work.impl.dl.data + <int64_t>initial * width
@@ -100,7 +100,7 @@ cdef Tensor _wide_scan(Scan op, Tensor moved, object wanted, bint initial, str f
             "uint64" if isdtype(wanted, "unsigned integer") else "int64")
     cdef int64_t n = moved.impl.dl.shape[moved.impl.dl.ndim - 1], pitch = n + initial
     cdef Tensor work = _new_rows(moved, initial, wide, func)
-    cdef int type = type_of(work.impl.dl.dtype)
+    cdef int type = find_type(work.impl.dl.dtype)
     cdef int64_t rows = work.size // pitch if pitch else 0
     cdef void* start = <char*>work.impl.dl.data + <int64_t>initial * type_table[type].bytes
     cast(moved, work[..., 1:] if initial else work)
@@ -135,7 +135,7 @@ cdef object _accumulate(Scan op, object given, object axis, object dtype, bint i
         moved = moved.astype(wanted)  # elements are converted first
     if saturate and isdtype(wanted, ("bool", "integral")):
         op = SATURATING_SUM if op == SUM else SATURATING_PRODUCT
-    if op == SUM and type_of(moved.impl.dl.dtype) in (type_float32, type_float64):
+    if op == SUM and find_type(moved.impl.dl.dtype) in (type_float32, type_float64):
         made = _sums_of_floats(moved, initial, func)
     else:
         made = _wide_scan(op, moved, wanted, initial, func)

@@ -4,11 +4,11 @@ from libc.stdint cimport int64_t
 from libc.string cimport memset
 
 from .._core.errors cimport check_status
-from .._core.native cimport (SIGNED, UNSIGNED, Status, computed_types, numel, promote, type_float64, type_int64,
-                             type_table)
+from .._core.native cimport (SIGNED, UNSIGNED, Status, computed_types, find_type, numel, promote, type_float64,
+                             type_int64, type_table)
 from .._core.tensor cimport Tensor, assign, new_empty
 from .._core.types cimport DLDevice, DLTensor, kDLCPU
-from .operands cimport type_of
+
 from .sorting cimport as_operand, converted, host_tensor, in_order, ordered_tensor, output_tensor
 
 cdef extern from "native/cpu/search.h" namespace "dlt" nogil:
@@ -84,7 +84,7 @@ def searchsorted(x1, x2, /, *, side="left", sorter=None, out=None):
     if values.impl.dl.ndim != 1:
         raise ValueError(f"searchsorted: x1 must have one dimension, got shape {values.shape}; reshape() it")
     given = ordered_tensor(as_operand(x2, values, "searchsorted", "x2"), "searchsorted", "x2")
-    type = promote(type_of(values.impl.dl.dtype), type_of(given.impl.dl.dtype))
+    type = promote(find_type(values.impl.dl.dtype), find_type(given.impl.dl.dtype))
     if type < 0:
         raise TypeError(f"searchsorted: {values.dtype} and {given.dtype} have no dtype in common; convert one with "
                         f"astype()")
@@ -118,7 +118,7 @@ def searchsorted(x1, x2, /, *, side="left", sorter=None, out=None):
 
 
 cdef int _check_integers(Tensor t, str func, str what) except -1:
-    cdef int type = type_of(t.impl.dl.dtype)
+    cdef int type = find_type(t.impl.dl.dtype)
     if type < 0 or type >= computed_types or not (type_table[type].kind == SIGNED or type_table[type].kind == UNSIGNED):
         raise TypeError(f"{func}: {what} must be of an integer dtype, got {t.dtype}; convert it with astype()")
     return 0
@@ -228,7 +228,7 @@ def count_between(edges, x, weights, func):
     cdef Status status
     cdef double* sums = NULL
     cdef const double* weight = NULL
-    cdef int type = promote(type_of(borders.impl.dl.dtype), type_of(t.impl.dl.dtype))
+    cdef int type = promote(find_type(borders.impl.dl.dtype), find_type(t.impl.dl.dtype))
     if type < 0:
         raise TypeError(f"{func}: {borders.dtype} and {t.dtype} have no dtype in common; convert one with astype()")
     given = _weights_of(weights, t, func)

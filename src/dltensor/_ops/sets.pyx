@@ -5,11 +5,11 @@ from collections import namedtuple
 from libc.stdint cimport int64_t, uint8_t
 
 from .._core.errors cimport check_status
-from .._core.native cimport (COMPLEX, Block, Status, computed_types, numel, promote, release, type_bool, type_int64,
-                             type_table)
+from .._core.native cimport (COMPLEX, Block, Status, computed_types, find_type, numel, promote, release, type_bool,
+                             type_int64, type_table)
 from .._core.tensor cimport Tensor, assign, new_empty
 from .._core.types cimport DLDevice, DLTensor, kDLCPU
-from .operands cimport type_of
+
 from .sorting cimport as_operand, converted, host_tensor, in_order, output_tensor
 
 from .elementwise import add, bitwise_and, bitwise_invert, imag, multiply, real
@@ -51,7 +51,7 @@ cdef tuple _unique(object x, int wanted, str func):
     cdef Tensor values = None, indices = None, inverse = None, counts = None
     cdef Unique found
     cdef Status status
-    cdef int row = type_of(t.impl.dl.dtype)
+    cdef int row = find_type(t.impl.dl.dtype)
     cdef bint ordered = (wanted & (INDICES | INVERSE)) != 0
     if row < 0 or row >= computed_types:
         raise TypeError(f"{func}: x is {t.dtype}, expected bool, an integer, a float or a complex dtype; convert it "
@@ -93,7 +93,7 @@ cdef tuple _unique_complex(Tensor t, str func):
     imaginary, _, imags, _ = _unique(imag(t), INVERSE, func)
     _, indices, inverse, counts = _unique(add(multiply(reals, imaginary.size), imags), INDICES | INVERSE | COUNTS, func)
     flat = in_order(t, func)
-    values = _vector((<Tensor>indices).impl.dl.shape[0], type_of(t.impl.dl.dtype), func)
+    values = _vector((<Tensor>indices).impl.dl.shape[0], find_type(t.impl.dl.dtype), func)
     check_status(take_order(values.impl.dl.data, flat.impl.dl, (<Tensor>indices).impl.dl), func)
     return values, indices, inverse, counts
 
@@ -314,7 +314,7 @@ def isin(x1, x2, /, *, invert=False, out=None):
     else:
         elements = host_tensor(x1, "isin", "x1")
         values = as_operand(x2, elements, "isin", "x2")
-    row = promote(type_of(elements.impl.dl.dtype), type_of(values.impl.dl.dtype))
+    row = promote(find_type(elements.impl.dl.dtype), find_type(values.impl.dl.dtype))
     if row < 0:
         raise TypeError(f"isin: {elements.dtype} and {values.dtype} have no dtype in common; convert one with astype()")
     if out is not None:
@@ -322,7 +322,7 @@ def isin(x1, x2, /, *, invert=False, out=None):
         if target.shape != elements.shape:
             raise ValueError(f"isin: the result has shape {elements.shape}, out has shape {target.shape}; give an out "
                              f"of that shape")
-        if type_of(target.impl.dl.dtype) != type_bool:
+        if find_type(target.impl.dl.dtype) != type_bool:
             raise TypeError(f"isin: the result is bool, out is {target.dtype}; give an out of bool")
     elements, values = converted(elements, row, "isin"), converted(values, row, "isin")
     if type_table[row].kind == COMPLEX:

@@ -5,10 +5,10 @@ from libc.stdint cimport int64_t
 
 from .._core.convert cimport view_any
 from .._core.errors cimport check_status
-from .._core.native cimport SIGNED, UNSIGNED, Status, is_contiguous, numel, type_int64, type_table
+from .._core.native cimport SIGNED, UNSIGNED, Status, find_type, is_contiguous, numel, type_int64, type_table
 from .._core.tensor cimport Tensor, assign, copied, new_empty
 from .._core.types cimport DLDevice, DLTensor, device_of, dtype_of, is_host, kDLCPU
-from .operands cimport Operand, own_operands, promote_operands, read_operands, type_of
+from .operands cimport Operand, own_operands, promote_operands, read_operands
 
 from .._core.convert import asarray
 from .._core.types import DeviceError
@@ -55,7 +55,7 @@ cdef Tensor host_tensor(object x, str func, str what="x"):
 cdef Tensor ordered_tensor(object x, str func, str what="x"):
     """The same, of a dtype whose elements have an order."""
     cdef Tensor t = host_tensor(x, func, what)
-    if not has_order(type_of(t.impl.dl.dtype)):
+    if not has_order(find_type(t.impl.dl.dtype)):
         complex_ = t.dtype.name.startswith("complex")
         raise TypeError(f"{func}: {what} is {t.dtype}, expected bool, an integer or a float dtype; "
                         f"{'take real() or abs() of it' if complex_ else 'convert it with astype()'}")
@@ -78,7 +78,7 @@ cdef Tensor in_order(Tensor t, str func):
 
 cdef Tensor converted(Tensor t, int type, str func):
     """The elements contiguous and of a row of the dtype table."""
-    return in_order(t if type_of(t.impl.dl.dtype) == type else astype(t, dtype_of(type_table[type].dtype)), func)
+    return in_order(t if find_type(t.impl.dl.dtype) == type else astype(t, dtype_of(type_table[type].dtype)), func)
 
 
 cdef Tensor as_operand(object x, Tensor other, str func, str what):
@@ -136,7 +136,7 @@ cdef Tensor _output(object out, Tensor x, int row, str func):
         raise ValueError(f"{func}: the result has shape {x.shape}, out has shape {target.shape}; give an out of that "
                          f"shape")
     dtype = dtype_of(type_table[row].dtype)
-    if target.dtype != dtype and (row != type_of(x.impl.dl.dtype) or not can_cast(dtype, target.dtype)):
+    if target.dtype != dtype and (row != find_type(x.impl.dl.dtype) or not can_cast(dtype, target.dtype)):
         raise TypeError(f"{func}: the result is {dtype}, out is {target.dtype}, which does not hold it; give an out of "
                         f"{dtype}")
     return target
@@ -145,10 +145,10 @@ cdef Tensor _output(object out, Tensor x, int row, str func):
 cdef object _run(Tensor x, int axis, bint descending, bint indices, object out, str func):
     cdef Tensor target = None, made
     cdef Status status
-    cdef int row = type_int64 if indices else type_of(x.impl.dl.dtype)
+    cdef int row = type_int64 if indices else find_type(x.impl.dl.dtype)
     if out is not None:
         target = _output(out, x, row, func)
-    if (target is not None and type_of(target.impl.dl.dtype) == row and
+    if (target is not None and find_type(target.impl.dl.dtype) == row and
             overlap(target.impl.dl, x.impl.dl) == OVERLAP_NONE):
         made = target
     else:

@@ -9,18 +9,15 @@
 namespace dlt {
 namespace {
 
-// Rows by code and bits: a lookup happens several times in every operation.
-struct ByDtype {
-  int8_t row[32][129];
-  constexpr ByDtype() : row() {
-    for (auto& line : row)
-      for (auto& at : line) at = -1;
-#define DLT_PLACE(name, type, code, bits, format) row[code][bits] = type_##name;
-    DLT_DTYPES(DLT_PLACE)
+constexpr TypesByCode rows_by_code() {
+  TypesByCode made{};
+  for (auto& line : made.row)
+    for (auto& row : line) row = -1;
+#define DLT_PLACE(name, type, code, bits, format) made.row[code][bits] = type_##name;
+  DLT_DTYPES(DLT_PLACE)
 #undef DLT_PLACE
-  }
-};
-constexpr ByDtype by_dtype;
+  return made;
+}
 
 constexpr Kind kind_of(int code) {
   return code == kDLBool                             ? Kind::boolean
@@ -31,14 +28,12 @@ constexpr Kind kind_of(int code) {
 }
 }  // namespace
 
+constinit const TypesByCode types_by_code = rows_by_code();
+
 #define DLT_ROW(name, type, code, bits, format) \
   {#name, format, {uint8_t(code), uint8_t(bits), 1}, kind_of(code), type_##name < computed_types, int(sizeof(type))},
 const TypeRow type_table[type_count] = {DLT_DTYPES(DLT_ROW)};
 #undef DLT_ROW
-
-int find_type(DLDataType dtype) {
-  return dtype.lanes == 1 && dtype.code < 32 && dtype.bits <= 128 ? by_dtype.row[dtype.code][dtype.bits] : -1;
-}
 
 int find_type_by_name(const char* name) {
   for (int i = 0; i < type_count; ++i)

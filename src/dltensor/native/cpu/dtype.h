@@ -30,8 +30,19 @@ struct TypeRow {
 };
 DLT_API extern const TypeRow type_table[type_count];
 
+// The rows by code and bits, -1 where there is none: an operation looks for the row of each operand.
+struct TypesByCode {
+  static constexpr int codes = 32, widest = 128;
+  int8_t row[codes][widest + 1];
+};
+DLT_API extern const TypesByCode types_by_code;
+
 // The row of a dtype of one lane, or -1.
-DLT_API int find_type(DLDataType dtype);
+inline int find_type(DLDataType dtype) noexcept {
+  return dtype.lanes == 1 && dtype.code < TypesByCode::codes && dtype.bits <= TypesByCode::widest
+             ? types_by_code.row[dtype.code][dtype.bits]
+             : -1;
+}
 DLT_API int find_type_by_name(const char* name);
 
 // The kind of a dtype, as used in the rows of ops.h: DLT_BOOLEANS, DLT_INTEGERS ...
