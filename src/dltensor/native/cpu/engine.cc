@@ -87,16 +87,6 @@ int compute_type(int op, int type) {
   return of_floats && kind < DLT_FLOATS ? type_float32 : -1;
 }
 
-int result_type(int op, int type) {
-  if (op < 0 || op >= op_count || type < 0 || type >= type_count) return -1;
-  switch (op_table[op].result) {
-    case ResultDType::mask: return type_bool;
-    case ResultDType::part: return type == type_complex64 ? type_float32 : type == type_complex128 ? type_float64 : type;
-    case ResultDType::same: break;
-  }
-  return type;
-}
-
 loop_t find_loop(int op, int type) noexcept {
   return op >= 0 && op < op_count && type >= 0 && type < computed_types ? kernels().ops[op][type] : nullptr;
 }

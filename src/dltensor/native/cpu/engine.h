@@ -50,7 +50,15 @@ DLT_API int promote(int a, int b);
 // The dtype an op computes in when its operands share `type`: the same, or float32 for integers and bools in a
 // float function; -1 when the op does not accept them. Below it: the dtype of the result.
 DLT_API int compute_type(int op, int type);
-DLT_API int result_type(int op, int compute_type);
+inline int result_type(int op, int type) noexcept {
+  if (op < 0 || op >= op_count || type < 0 || type >= type_count) return -1;
+  switch (op_table[op].result) {
+    case ResultDType::mask: return type_bool;
+    case ResultDType::part: return type == type_complex64 ? type_float32 : type == type_complex128 ? type_float64 : type;
+    case ResultDType::same: break;
+  }
+  return type;
+}
 
 // The loop over contiguous runs of one dtype, for the level in use; null where there is none (most of float16 and
 // bfloat16 go through run()). Look it up at each call: it costs two loads.
