@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fourier transforms by every installed library against NumPy, and what is refused."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
+from children import output_of
 
 import dltensor as dl
 from dltensor.fft import _backends
@@ -237,13 +235,6 @@ def test_errors(call, error, text):
     assert str(caught.value) == text
 
 
-def run(code, **environment):
-    """What a program in a process of its own prints."""
-    made = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=120)
-    assert made.returncode == 0, made.stderr
-    return made.stdout.strip()
-
-
 WITHOUT = "import sys; sys.modules.update(dict.fromkeys({!r})); import dltensor as dl\n"
 TELL = """
 try:
@@ -255,29 +246,29 @@ except (ImportError, ValueError) as error:
 
 def test_the_fastest_installed_library_is_taken():
     assert dl.fft.backend() in _backends.LIBRARIES
-    assert run(WITHOUT.format(("ducc0", "scipy")) + TELL) == "[(2+0j), 0j] numpy"
+    assert output_of(WITHOUT.format(("ducc0", "scipy")) + TELL) == "[(2+0j), 0j] numpy"
     pytest.importorskip("scipy", reason="scipy is not installed")
-    assert run(WITHOUT.format(("ducc0",)) + TELL).endswith(" scipy")
+    assert output_of(WITHOUT.format(("ducc0",)) + TELL).endswith(" scipy")
 
 
 def test_without_a_library_the_error_names_the_extra():
-    said = run(WITHOUT.format(("ducc0", "scipy", "numpy")) + TELL)
+    said = output_of(WITHOUT.format(("ducc0", "scipy", "numpy")) + TELL)
     assert said == (
         "ImportError fft: ducc0, SciPy and NumPy are not installed; install the extra: "
         "pip install 'dltensor[fft]' brings SciPy"
     )
     code = WITHOUT.format(("ducc0", "scipy", "numpy")) + "print(dl.fft.fftshift(dl.fft.fftfreq(2)).tolist())"
-    assert run(code) == "[-0.5, 0.0]"  # which need none
+    assert output_of(code) == "[-0.5, 0.0]"  # which need none
 
 
 def test_the_environment_selects_a_library():
-    assert run("import dltensor as dl" + TELL, DLTENSOR_FFT="numpy") == "[(2+0j), 0j] numpy"
-    said = run("import dltensor as dl" + TELL, DLTENSOR_FFT="fftw")
+    assert output_of("import dltensor as dl" + TELL, DLTENSOR_FFT="numpy") == "[(2+0j), 0j] numpy"
+    said = output_of("import dltensor as dl" + TELL, DLTENSOR_FFT="fftw")
     assert said == "ValueError fft: DLTENSOR_FFT must be one of ducc0, scipy, numpy, got 'fftw'"
-    said = run(WITHOUT.format(("scipy",)) + TELL, DLTENSOR_FFT="scipy")
+    said = output_of(WITHOUT.format(("scipy",)) + TELL, DLTENSOR_FFT="scipy")
     assert said.startswith("ImportError fft: DLTENSOR_FFT selects scipy, which is not installed; install the extra")
 
 
 def test_importing_the_package_loads_no_library():
     code = "import sys, dltensor as dl; dl.fft.fftfreq; print('scipy' in sys.modules, 'numpy' in sys.modules)"
-    assert run(code) == "False False"
+    assert output_of(code) == "False False"

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Factorizations against their definitions: residuals, orthogonality, singular matrices, the same bits everywhere."""
 
-import subprocess
-import sys
 from fractions import Fraction
 
 import numpy as np
 import pytest
+from children import output_of
 
 import dltensor as dl
 from dltensor.linalg import _backends
@@ -574,13 +573,6 @@ def test_a_matrix_with_nan_gives_nan_and_leaves_others():
         assert np.isnan(la.solve(zeros, np.ones(n)).numpy()).all()
 
 
-def run(code, **environment):
-    """What a program in a process of its own prints."""
-    made = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=120)
-    assert made.returncode == 0, made.stderr
-    return made.stdout.strip()
-
-
 WITHOUT = "import sys; sys.modules.update(dict.fromkeys({!r})); import dltensor as dl\n"
 TELL = """
 try:
@@ -596,18 +588,18 @@ import importlib.util, dltensor as dl
 found = importlib.util.find_spec
 importlib.util.find_spec = lambda name, *rest: None if name in ("numpy", "scipy_openblas32") else found(name, *rest)
 """
-    said = run(without + TELL)
+    said = output_of(without + TELL)
     assert said == (
         "ImportError svdvals: neither scipy-openblas32 nor NumPy is installed; install the extra: "
         "pip install 'dltensor[linalg]' brings scipy-openblas32"
     )
     code = without + "print(dl.linalg.svdvals(dl.eye(8)).tolist()[0], dl.linalg.inv(dl.eye(20)).tolist()[0][0])"
-    assert run(code) == "1.0 1.0"  # which need none
+    assert output_of(code) == "1.0 1.0"  # which need none
 
 
 def test_the_environment_selects_a_library():
-    assert run("import dltensor as dl" + TELL, DLTENSOR_LAPACK="numpy") == "1.0 numpy"
-    said = run("import dltensor as dl" + TELL, DLTENSOR_LAPACK="mkl")
+    assert output_of("import dltensor as dl" + TELL, DLTENSOR_LAPACK="numpy") == "1.0 numpy"
+    said = output_of("import dltensor as dl" + TELL, DLTENSOR_LAPACK="mkl")
     assert said == "ValueError svdvals: DLTENSOR_LAPACK must be one of scipy-openblas32, numpy, got 'mkl'"
 
 
@@ -642,9 +634,9 @@ print(made.hexdigest())
 
 def test_every_instruction_set_and_thread_count_gives_the_same_bits_of_small_matrices():
     levels = dl.cpu_features()["supported"]
-    made = {level: run(DIGEST, DLTENSOR_CPU=level) for level in levels}
-    made["threads"] = run(DIGEST, DLTENSOR_NUM_THREADS="1")
-    made["more"] = run(DIGEST, DLTENSOR_NUM_THREADS="3")
+    made = {level: output_of(DIGEST, DLTENSOR_CPU=level) for level in levels}
+    made["threads"] = output_of(DIGEST, DLTENSOR_NUM_THREADS="1")
+    made["more"] = output_of(DIGEST, DLTENSOR_NUM_THREADS="3")
     assert len(set(made.values())) == 1, made
 
 

@@ -42,7 +42,7 @@ inline bool prove_weak_references(PyObject* object) {
   weak_references.proved = true;
   PyWeakReference** list = weak_list(object);
   if (!list || *list) {
-    weak_references.proved = false;  // ask again with an object that nobody refers to
+    weak_references.proved = false;  // ask again with an object that has no weak reference
     return false;
   }
   PyObject* plain = PyWeakref_NewRef(object, nullptr);
@@ -68,7 +68,7 @@ inline PyObject* take_weak_reference(PyObject* object) {
   PyWeakReference** list = weak_list(object);
   if (!list || (*list && !(*list)->wr_callback)) return new_weak_reference(object);  // it has one, which is shared
   PyObject* reference = pool.dead[--pool.count];
-  if (Py_REFCNT(reference) != 1) [[unlikely]] {  // the collector shows all objects to everybody
+  if (Py_REFCNT(reference) != 1) [[unlikely]] {  // a program found it among the objects of the collector
     Py_DECREF(reference);
     return new_weak_reference(object);
   }

@@ -165,4 +165,14 @@ int64_t last_cache_bytes() noexcept {
 #endif
 }
 
+// Measured: decision 25.
+const StripTuning& strip_tuning() noexcept {
+#if defined(__x86_64__)
+  static const StripTuning tuning = __builtin_cpu_is("intel") ? StripTuning{512, 4, true} : StripTuning{1024, 8, false};
+#else
+  static const StripTuning tuning{1024, 8, false};
+#endif
+  return tuning;
+}
+
 }  // namespace dlt

@@ -17,6 +17,14 @@ DLT_API const char* cpu_level() noexcept;
 // Bytes of the last-level cache as the system reports them; 0 when it does not.
 DLT_API int64_t last_cache_bytes() noexcept;
 
+// How outputs that are stored past the caches are computed: the bytes between two series of such stores, how many of these
+// strips an operand is prefetched ahead, and whether that helps where two operands are read from memory.
+struct StripTuning {
+  int64_t bytes, ahead;
+  bool pairs;
+};
+const StripTuning& strip_tuning() noexcept;
+
 // Switches to a level by name. False when there is no such level here. For tests and tools, while no op is running.
 DLT_API bool set_cpu_level(const char* level) noexcept;
 

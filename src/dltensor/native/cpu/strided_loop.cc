@@ -158,10 +158,8 @@ void stream_row(const Kernels& kernels, char* to, const char* from, int64_t byte
   if (bytes > head) kernels.stream(to + head, from + head, size_t(bytes - head));
 }
 
-// How a run is streamed: strips so short that the reads of the next overlap the stores of this one. A whole tile at once
-// would read and write memory alternately.
-constexpr int64_t strip_bytes = 1024;
-constexpr int64_t strips_ahead = 8;  // how far the operand is prefetched, where only one is read from memory
+// How a run is streamed: strips so short (strip_tuning()) that the reads of the next overlap the stores of this one. A
+// whole tile at once would read and write memory alternately.
 
 struct StreamedRun {
   char* to;
@@ -173,7 +171,8 @@ struct StreamedRun {
 };
 
 void stream_run(const StridedLoop& w, const Kernels& kernels, StreamedRun run, char* strip) {
-  const int64_t most = strip_bytes / w.loop_width;
+  const StripTuning& tuning = strip_tuning();
+  const int64_t most = tuning.bytes / w.loop_width;
   const int64_t off = int64_t(-reinterpret_cast<uintptr_t>(run.to) & 63);
   int64_t part = off % w.loop_width == 0 ? off / w.loop_width : 0;  // up to the first whole cache line
   for (int64_t done = 0; done < run.n; part = most) {
@@ -183,7 +182,7 @@ void stream_run(const StridedLoop& w, const Kernels& kernels, StreamedRun run, c
     if (run.prefetched >= 0) {
       // Past the end too: a prefetch does not fault.
       const int64_t bytes = part * run.steps[run.prefetched];
-      const uintptr_t ahead = reinterpret_cast<uintptr_t>(run.from[run.prefetched]) + uintptr_t(strips_ahead * bytes);
+      const uintptr_t ahead = reinterpret_cast<uintptr_t>(run.from[run.prefetched]) + uintptr_t(tuning.ahead * bytes);
       for (int64_t at = 0; at < bytes; at += cache_line)
         __builtin_prefetch(reinterpret_cast<const void*>(ahead + uintptr_t(at)));
     }
@@ -309,7 +308,7 @@ void compute_tile(const Plan& plan, const Tile& tile, Buffers* buffers) {
                     {steps[0], steps[1], steps[2]},
                     whole ? tile.rows * tile.columns : tile.columns,
                     scalars,
-                    streams == 1 ? prefetched : -1};
+                    streams == 1 || (streams == 2 && strip_tuning().pairs) ? prefetched : -1};
     for (int64_t r = 0; r < (whole ? 1 : tile.rows); ++r) {
       run.to = w.out.data + (tile.offset[0] + r * outer) * w.out.width;
       for (int k = 0; k < 3; ++k) run.from[k] = runs[k].data + r * runs[k].row;
