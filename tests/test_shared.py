@@ -9,8 +9,8 @@ import resource
 import signal
 import subprocess
 import sys
-import time
 from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
