@@ -654,3 +654,12 @@ def test_sums_of_rows_of_any_span_are_exact_in_every_group_of_rows():
         for array in (a, rng.standard_normal((rows, columns)).astype("f4")):
             wanted = np.array([math.fsum(column) for column in array.T.tolist()]).astype("f4")
             assert np.array_equal(dl.sum(array, axis=0).numpy(), wanted)
+
+
+@pytest.mark.parametrize("exponent", range(32))
+def test_sums_of_many_elements_of_one_magnitude_that_cancel_are_exact(exponent):
+    # The sum is made by integers then, in words of which the place of a mantissa depends on the exponent.
+    values = np.ldexp(1 + np.random.default_rng(exponent).random(20_000), exponent)
+    values = np.append(values, -math.fsum(values))
+    assert dl.sum(values).item() == math.fsum(values)
+    assert dl.mean(values).item() == float(sum(map(Fraction, values.tolist())) / values.size)

@@ -73,8 +73,10 @@ DLT_FN bool divide(double above, double below, double error, double divisor, Quo
 
 // ---- an integer of float64's whole range
 
-// Signed chunks of 32 bits and some to spare, chunk k of weight 2^(32 k - 1075).
+// Signed chunks of 32 bits and some to spare, chunk k of weight 2^(32 k - 1075). An addition changes a chunk by less than
+// 2^52: a mantissa that is moved up by 31 bits leaves that much for the upper chunk.
 inline constexpr int chunks = 72;
+inline constexpr int64_t additions_until_carry = int64_t(1) << 10;
 struct Accumulator {
   int64_t chunk[chunks];
   int64_t left;  // additions until carries must be passed on
@@ -83,7 +85,7 @@ struct Accumulator {
 
 DLT_FN void clear(Accumulator* a) {
   for (int k = 0; k < chunks; ++k) a->chunk[k] = 0;
-  a->left = int64_t(1) << 29;
+  a->left = additions_until_carry;
   a->nan = a->positive = a->negative = false;
 }
 inline void carry(Accumulator* a) {
@@ -92,7 +94,7 @@ inline void carry(Accumulator* a) {
     a->chunk[k] -= over * (int64_t(1) << 32);
     a->chunk[k + 1] += over;
   }
-  a->left = int64_t(1) << 29;
+  a->left = additions_until_carry;
 }
 DLT_FN void add(Accumulator* a, double x) {
   const uint64_t bits = bits_as<uint64_t>(x);
