@@ -38,7 +38,7 @@ $(VENV)/cuda-peers: $(VENV)/light
 	touch $@
 
 # One by one: what has no wheel for this Python is named, and its tests are skipped.
-DISTRIBUTED := "dask[array]" distributed xarray cubed "mpi4py>=4" ray joblib "pyarrow>=18"
+DISTRIBUTED := "dask[array]" distributed xarray cubed "mpi4py>=4" ray joblib "pyarrow>=18" matplotlib
 $(VENV)/distributed: $(VENV)/light
 	@for package in $(DISTRIBUTED); do \
 	  $(RUN) -m pip install -q --disable-pip-version-check "$$package" || echo "test-distributed: $$package cannot be installed"; done
@@ -143,6 +143,12 @@ namespace-suites: $(VENV)/clients install
 test-distributed: $(VENV)/distributed install
 	$(RUN) -m pytest tests/distributed
 	$(RUN) -m pytest tests/test_arrow.py
+
+# help: make example-large statistics of a model of 2 GB, by Dask on two processes, with the bits of one; SIZE=bytes
+SIZE ?=
+.PHONY: example-large
+example-large: $(VENV)/distributed install
+	$(RUN) examples/large/model_statistics.py --folder build/large $(if $(SIZE),--size $(SIZE))
 
 # help: make outside-dask Dask's own tests of CuPy with our tensors, and Cubed's tests of the array API with our namespace
 outside-dask: $(VENV)/distributed install
