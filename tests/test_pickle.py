@@ -208,6 +208,38 @@ def test_pickles_that_do_not_add_up_are_refused(arguments, error, words):
         rebuild(*arguments)
 
 
+FLOAT32 = 2 | 32 << 8 | 1 << 16  # code, bits and lanes, as pickles of writable tensors in C order have them
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "words"),
+    [
+        ((b"1234567", (2,), FLOAT32), ValueError, "takes 8 bytes, got 7"),
+        ((bytearray(b"123456789"), (2,), FLOAT32), ValueError, "takes 8 bytes, got 9"),
+        ((b"", (2**40, 2**40), FLOAT32), ValueError, r"takes .* bytes"),
+        ((b"1234", (-1,), FLOAT32), ValueError, r"shape\[0\] must be at least 0, got -1"),
+        ((b"1234", (1,), -1), ValueError, "code, bits and lanes of a type in 32 bits, got -1"),
+        ((b"1234", (1,), 1 << 32), ValueError, "in 32 bits, got 4294967296"),
+        ((b"1234", (1,), 2 | 1 << 16), ValueError, "bits must be from 1 to 255, got 0"),
+        ((b"1234", (1,), 2 | 32 << 8), ValueError, "lanes must be from 1 to"),
+        ((1234, (1,), FLOAT32), TypeError, "pickle: expected bytes, got int"),
+    ],
+)
+def test_short_pickles_that_do_not_add_up_are_refused(arguments, error, words):
+    with pytest.raises(error, match=words):
+        dl._rebuild(*arguments)
+
+
+@pytest.mark.parametrize("nbytes", [0, 8, 16_384, 16_388, 100_000])
+def test_bytes_of_every_length_come_back_writable(nbytes):
+    t = dl.arange(nbytes // 4, dtype="float32")
+    for protocol in PROTOCOLS:
+        back = pickle.loads(pickle.dumps(t, protocol))
+        assert (back.readonly, back.tolist()) == (False, t.tolist())
+        back.fill(1)
+    assert dl._rebuild(bytearray(raw_bytes(t).numpy()), (nbytes // 4,), FLOAT32).tolist() == t.tolist()
+
+
 def test_memory_the_host_cannot_read_cannot_be_pickled():
     t = dl.wrap(4096, (3,), "int8", device="cuda", owner=object())
     with pytest.raises(dl.DeviceError, match=r"pickle: the data is on cuda:0, .* move it with to\('cpu'\)"):

@@ -28,6 +28,7 @@ from ._core.types import (
     as_dtype,
 )
 from ._core.types import PACKAGE_VERSION as __version__
+from ._core.views import _rebuild
 from ._ops.array_api import VERSIONS as _VERSIONS
 from ._ops.array_api import info as __array_namespace_info__
 from ._ops.casting import astype, cast, clip, copy, fill, where
@@ -249,13 +250,7 @@ __all__ = [
 ]
 _SHOWN = frozenset(__all__)
 _naming.set_module(globals())
-
-
-def _rebuild(*state):
-    """Restore a tensor from a pickle. Pickles of tensors name this function."""
-    from ._core.pickling import rebuild
-
-    return rebuild(*state)
+_rebuild.__module__ = __name__  # where pickles of tensors find it
 
 
 def __dir__():

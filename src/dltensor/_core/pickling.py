@@ -3,12 +3,11 @@
 
 from math import prod
 from pickle import PickleBuffer
-from sys import modules
 
 from .convert import asarray
 from .layout import contiguous_strides, extent
 from .types import DeviceError, DType, Flags
-from .views import as_strided, from_bytes, from_raw, on_host, plain_state, raw_bytes
+from .views import _rebuild, as_strided, from_raw, on_host, plain_state, raw_bytes
 
 
 def reduce_tensor(t, protocol):
@@ -36,7 +35,7 @@ def reduce_tensor(t, protocol):
     if state is not None:
         data = state[0]
         payload = PickleBuffer(data) if protocol >= 5 else memoryview(data).tobytes()
-        return _package()._rebuild, (payload, *state[1:])
+        return _rebuild, (payload, *state[1:])
     if not on_host(t):
         raise DeviceError(f"pickle: the data is on {t.device}, which the host cannot read; move it with to('cpu')")
     padded = bool(t.flags & Flags.IS_SUBBYTE_TYPE_PADDED)
@@ -46,12 +45,7 @@ def reduce_tensor(t, protocol):
     else:
         data, layout = _span(t)
     payload = PickleBuffer(data) if protocol >= 5 else memoryview(data).tobytes()
-    return _package()._rebuild, (payload, t.shape, t.dtype.__dlpack_data_type__(), padded, t.readonly, *layout)
-
-
-def _package():
-    """The package, whose function pickles name: this module may move."""
-    return modules["dltensor"]
+    return _rebuild, (payload, t.shape, t.dtype.__dlpack_data_type__(), padded, t.readonly, *layout)
 
 
 def _span(t):
@@ -94,10 +88,6 @@ def rebuild(data, shape, dtype, padded, readonly, strides=None, offset=0):
     >>> rebuild(b"\\x01\\x02", (2, 2), (1, 8, 1), False, True, (0, -1), 1).tolist()
     [[2, 1], [2, 1]]
     """
-    if type(data) is bytes and strides is None and not readonly and not padded:
-        made = from_bytes(data, tuple(shape), tuple(dtype))
-        if made is not None:
-            return made
     raw = asarray(data)
     if raw.dtype.bits != 8 or raw.ndim != 1:
         raise TypeError(f"pickle: expected bytes, got {type(data).__qualname__}")

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Low-level views for Python code: as_strided, raw bytes, filled ranges. Every use is checked."""
+from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_GET_SIZE
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memcpy
@@ -21,6 +23,8 @@ cdef extern from "native/cpu/arange.h" namespace "dlt" nogil:
     bint native_fill_arange "dlt::fill_arange"(void*, int64_t, int64_t, int64_t, DLDataType, bint, const Ramp&)
 
 from math import frexp, inf, nextafter
+
+from .foreign_text import quoted
 
 
 def as_strided(Tensor t, shape, strides, int64_t offset=0, bint readonly=False, str func="as_strided"):
@@ -175,50 +179,68 @@ def from_raw(Tensor data, shape, dtype, bint padded=False, bint readonly=False):
 
 
 def plain_state(Tensor t):
-    """Return what a pickle holds of a tensor of the host in C order, the bytes as a row; None of all others.
+    """Return what a pickle holds of a writable tensor of the host in C order; None of all others.
+
+    The bytes as a row, the shape, and code, bits and lanes of the type in one number: what is small is read fast.
 
     Examples
     --------
     >>> plain_state(dl.asarray([1, 2], dtype="int8"))[1:]
-    ((2,), (0, 8, 1), False, False)
+    ((2,), 67584)
     """
-    cdef uint64_t flags = t.impl.flags
     cdef DLDataType dtype = t.impl.dl.dtype
     if not (is_host(<int>t.impl.dl.device.device_type) and
+            t.impl.flags & (DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED | DLPACK_FLAG_BITMASK_READ_ONLY) == 0 and
             is_contiguous(t.impl.dl.ndim, t.impl.dl.shape, t.impl.dl.strides)):
         return None
-    return (raw_bytes(t), as_tuple(t.impl.dl.ndim, t.impl.dl.shape), (dtype.code, dtype.bits, dtype.lanes),
-            flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED != 0, flags & DLPACK_FLAG_BITMASK_READ_ONLY != 0)
+    return (raw_bytes(t), as_tuple(t.impl.dl.ndim, t.impl.dl.shape),
+            dtype.code | <int64_t>dtype.bits << 8 | <int64_t>dtype.lanes << 16)
 
 
-def from_bytes(bytes data, tuple shape, tuple dtype):
-    """Return a writable tensor of a copy of bytes; None for elements below a byte, or without a name.
+# Longer bytes that nothing else refers to become the memory of a tensor, instead of being copied to it.
+cdef Py_ssize_t longest_copy = 16384
 
-    Raises
-    ------
-    ValueError
-        The bytes are more or fewer than the shape needs.
 
-    Examples
-    --------
-    >>> from_bytes(b"\\x01\\x02", (2,), (0, 8, 1)).tolist()
-    [1, 2]
-    """
+cdef Tensor _from_bytes(object data, object shape, DLDataType dtype):
+    """A writable tensor of a copy of bytes; None for elements below a byte, without a name, or for anything else."""
     cdef int64_t extents[MAX_DIMS]
-    cdef DLDataType value
+    cdef const char* source
+    cdef Py_ssize_t nbytes
     cdef Tensor made
-    if len(dtype) != 3 or not all([type(one) is int and 0 <= one < 256 for one in dtype]):
+    if type(data) is bytes:
+        source, nbytes = PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data)
+    elif type(data) is bytearray and PyByteArray_GET_SIZE(data) <= longest_copy:
+        source, nbytes = PyByteArray_AS_STRING(data), PyByteArray_GET_SIZE(data)
+    else:
         return None
-    value.code, value.bits, value.lanes = dtype
-    if value.bits < 8 or value.lanes != 1 or find_type(value) < 0:
+    if dtype.bits < 8 or dtype.lanes != 1 or find_type(dtype) < 0:
         return None
     cdef int ndim = read_shape(shape, extents, "pickle")
-    cdef int64_t size = counted(ndim, extents, value, "pickle") * (value.bits // 8)
-    if size != len(data):
-        raise ValueError(f"pickle: shape {shape} of {dtype_of(value)} takes {size} bytes, got {len(data)}")
-    made = new_empty(ndim, extents, value, DLDevice(kDLCPU, 0), "pickle")
-    memcpy(made.impl.dl.data, <const char*>data, size)
+    cdef int64_t size = counted(ndim, extents, dtype, "pickle") * (dtype.bits // 8)
+    if size != nbytes:
+        raise ValueError(f"pickle: shape {shape} of {dtype_of(dtype)} takes {size} bytes, got {nbytes}")
+    made = new_empty(ndim, extents, dtype, DLDevice(kDLCPU, 0), "pickle")
+    memcpy(made.impl.dl.data, source, size)
     return made
+
+
+def _rebuild(data, shape, dtype, *layout):
+    """Restore a tensor from a pickle. Pickles of tensors name this function."""
+    cdef DLDataType value
+    cdef Tensor made
+    cdef int64_t number
+    if type(dtype) is int and not layout:
+        number = dtype if 0 <= dtype < 1 << 32 else -1
+        if number < 0:
+            raise ValueError(f"pickle: expected code, bits and lanes of a type in 32 bits, got {quoted(dtype)}")
+        value.code, value.bits, value.lanes = number & 255, number >> 8 & 255, number >> 16
+        if type(shape) is tuple:
+            made = _from_bytes(data, shape, value)
+            if made is not None:
+                return made
+        dtype, layout = (value.code, value.bits, value.lanes), (False, False)
+    from .pickling import rebuild
+    return rebuild(data, shape, dtype, *layout)
 
 
 def element_bytes(Tensor t, *index):
