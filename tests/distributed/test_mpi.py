@@ -213,3 +213,28 @@ assert mpi.datatype("int32") == MPI.INT32_T
     assert lines[2] == "TypeError"
     assert lines[3].startswith("TypeError: datatype: elements of float4_e2m1fn are not of whole bytes; send them with")
     assert lines[4].startswith("ValueError: message: packed elements of int4 must be contiguous to be sent")
+
+
+def test_only_a_full_table_of_operations_is_called_so(ranks):
+    code = (
+        HEAD
+        + """
+from types import SimpleNamespace
+real = mpi.MPI
+for error, words in ((RuntimeError("cannot create too many"), "has no room for SUM of float8_e5m2"),
+                     (MPI.Exception(MPI.ERR_INTERN), "MPI_ERR_INTERN"), (NotImplementedError("no Op"), "no Op")):
+    def create(*_, error=error, **__):
+        raise error
+    mpi.MPI = SimpleNamespace(Op=SimpleNamespace(Create=create), Exception=real.Exception)
+    try:
+        mpi.op(MPI.SUM, "float8_e5m2")
+    except RuntimeError as raised:
+        assert type(raised) is type(error), raised
+        assert words in str(raised), raised
+    else:
+        raise AssertionError(words)
+mpi.MPI = real
+print("right;")
+"""
+    )
+    assert counted(ranks(code, 1), "right;") == 1

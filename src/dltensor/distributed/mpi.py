@@ -170,7 +170,9 @@ def op(operation, dtype):
     TypeError
         `dtype` is not a dtype, has no arithmetic, or is not of whole bytes.
     RuntimeError
-        mpi4py has no room for another operation: it takes a fixed number in a process, 16 in version 4.
+        mpi4py has no room for another operation: it takes a fixed number in a process, 32 in version 4.1.
+    MPI.Exception
+        MPI does not make the operation.
 
     Notes
     -----
@@ -199,7 +201,9 @@ def op(operation, dtype):
     if (name, dtype) not in _ops:
         try:
             _ops[name, dtype] = MPI.Op.Create(_reduction(function, dtype), commute=True)
-        except (RuntimeError, NotImplementedError) as error:
+        except (MPI.Exception, NotImplementedError):  # which are RuntimeErrors too: MPI failed, or lacks such operations
+            raise
+        except RuntimeError as error:
             raise RuntimeError(f"op: mpi4py takes a fixed number of operations and has no room for {name} of {dtype}; "
                                f"convert to float32") from error  # fmt: skip
     return _ops[name, dtype]
