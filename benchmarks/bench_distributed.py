@@ -2,13 +2,15 @@
 """Tensors beside arrays of NumPy in Ray's store, in messages of MPI, and as chunks of Dask over two workers.
 
 ``bench_distributed.py [--json FILE] [--only ray mpi dask]``. Every row is the ratio of the times of tensors and arrays,
-taken alternately, and the best of some rounds: above 1 tensors are faster. What is not installed is left out by name.
+taken alternately, of the medians of some rounds: above 1 tensors are faster. What is not installed is left out by name.
 """
 
 import argparse
+import itertools
 import json
 import os
 import shutil
+import statistics
 import subprocess
 import sys
 import time
@@ -22,15 +24,19 @@ os.environ.setdefault("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
 os.environ.setdefault("OMPI_MCA_rmaps_base_oversubscribe", "1")
 
 
-def best(calls, rounds):
-    """The shortest time of each of several calls, which alternate."""
-    times = [float("inf")] * len(calls)
+def medians(calls, rounds):
+    """The median time of each of several calls, which alternate, in an order that alternates too."""
+    times = [[] for _ in calls]
+    order = list(range(len(calls)))
+    for call in calls:
+        call()
     for _ in range(rounds):
-        for i, call in enumerate(calls):
+        for i in order:
             start = time.perf_counter()
-            call()
-            times[i] = min(times[i], time.perf_counter() - start)
-    return times
+            calls[i]()
+            times[i].append(time.perf_counter() - start)
+        order.reverse()
+    return [statistics.median(taken) for taken in times]
 
 
 def over_ray(rows, rounds):
@@ -40,11 +46,11 @@ def over_ray(rows, rounds):
         num_cpus=2, object_store_memory=1 << 30, include_dashboard=False, log_to_driver=False, logging_level="error"
     )
     for size in (1 << 20, 64 << 20):
-        t = dl.zeros(size // 4)
-        n = np.zeros(size // 4, np.float32)
-        rows[f"ray put, {size >> 20} MiB"] = best([lambda: ray.put(t), lambda: ray.put(n)], rounds)
+        t = dl.ones(size // 4)
+        n = np.ones(size // 4, np.float32)
+        rows[f"ray put, {size >> 20} MiB"] = medians([lambda: ray.put(t), lambda: ray.put(n)], rounds)
         a, b = ray.put(t), ray.put(n)
-        rows[f"ray get, {size >> 20} MiB"] = best([lambda: ray.get(a), lambda: ray.get(b)], rounds * 5)
+        rows[f"ray get, {size >> 20} MiB"] = medians([lambda: ray.get(a), lambda: ray.get(b)], rounds * 5)
     ray.shutdown()
 
 
@@ -74,14 +80,15 @@ def rank(rounds):
 
     for size in (4, 1 << 16, 64 << 20):
         count = 2000 if size == 4 else 200 if size == 1 << 16 else 1
-        pairs = [(make(size // 4), make(size // 4)) for make in (dl.zeros, lambda n: np.zeros(n, np.float32))]
+        # Written to: pages that never were are one page of zeros, which is read from the cache.
+        pairs = [(make(size // 4), make(size // 4)) for make in (dl.ones, lambda n: np.ones(n, np.float32))]
         reductions = [repeated(lambda x=x, y=y: comm.Allreduce(x, y), count) for x, y in pairs]
         messages = [
             repeated(lambda x=x, y=y: comm.Sendrecv(x, other, recvbuf=y, source=other), count) for x, y in pairs
         ]
         name = f"{size} B" if size < 1024 else f"{size >> 10} KiB" if size < 1 << 20 else f"{size >> 20} MiB"
-        rows[f"mpi Allreduce, {name}"] = [t / count for t in best(reductions, rounds)]
-        rows[f"mpi Sendrecv, {name}"] = [t / count for t in best(messages, rounds)]
+        rows[f"mpi Allreduce, {name}"] = [t / count for t in medians(reductions, rounds)]
+        rows[f"mpi Sendrecv, {name}"] = [t / count for t in medians(messages, rounds)]
     if comm.rank == 0:
         print(json.dumps(rows))
 
@@ -101,16 +108,19 @@ def over_dask(rows, rounds):
             distributed.wait(x)
             arrays.append(x)
 
+        numbers = itertools.count()
+
         def total(x):
-            return lambda: client.compute(x.map_blocks(doubled, dtype=x.dtype).sum(), pure=False).result()
+            # Another number each time: Dask may still hold a result of the same name.
+            return lambda: client.compute(x.map_blocks(doubled, next(numbers), dtype=x.dtype).sum()).result()
 
-        rows["dask map_blocks and sum, 64 MiB"] = best([total(x) for x in arrays], rounds)
+        rows["dask map_blocks and sum, 64 MiB"] = medians([total(x) for x in arrays], rounds)
         futures = [client.scatter(data, hash=False) for data in (dl.asarray(n), n)]
-        rows["dask gather, 64 MiB"] = best([future.result for future in futures], rounds)
+        rows["dask gather, 64 MiB"] = medians([future.result for future in futures], rounds)
 
 
-def doubled(block):
-    return block * 2 + 1
+def doubled(block, number):
+    return block * 2 + number
 
 
 PARTS = {"ray": ("ray", over_ray), "mpi": ("mpi4py", over_mpi), "dask": ("distributed", over_dask)}
@@ -120,7 +130,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json")
     parser.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS))
-    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--rank", type=int, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.rank:
