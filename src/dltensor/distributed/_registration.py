@@ -4,6 +4,7 @@
 from contextlib import suppress
 
 from .._core.pickling import reduce_tensor
+from .._core.types import Flags
 
 
 def _register_all():
@@ -61,5 +62,7 @@ def token_of(t):
         _register_all()
     from dask.hashing import hash_buffer_hex
 
-    _, (data, shape, dtype, padded, _, *layout) = reduce_tensor(t, 5)
-    return "dltensor.Tensor", shape, dtype, padded, tuple(layout), hash_buffer_hex(data.raw())
+    # Read-only or not, which is the fifth that some pickles have, equal elements have one name.
+    _, (data, shape, _, *more) = reduce_tensor(t, 5)
+    padded = bool(t.flags & Flags.IS_SUBBYTE_TYPE_PADDED)
+    return "dltensor.Tensor", shape, t.dtype.__dlpack_data_type__(), padded, tuple(more[2:]), hash_buffer_hex(data.raw())
