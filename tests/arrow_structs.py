@@ -32,6 +32,21 @@ Array._fields_ = [
 ]  # fmt: skip
 
 
+class DeviceArray(Structure):
+    """struct ArrowDeviceArray"""
+
+    _fields_ = (
+        ("array", Array), ("device_id", c_int64), ("device_type", ctypes.c_int32), ("sync_event", c_void_p),
+        ("reserved", c_int64 * 3),
+    )  # fmt: skip
+
+
+class Stream(Structure):
+    """struct ArrowArrayStream"""
+
+    _fields_ = [(name, c_void_p) for name in ("get_schema", "get_next", "get_last_error", "release", "private")]
+
+
 def metadata_of(schema):
     """The keys and values of a schema's metadata: a count, then length and bytes of each text."""
     at = schema.metadata
@@ -104,6 +119,64 @@ class Producer:
         return tuple(
             _new_capsule(ctypes.addressof(one), name, None) for one, name in zip(structs, self.names, strict=True)
         )
+
+
+class DeviceProducer:
+    """An object with ``__arrow_c_device_array__`` over the numbers of a `Producer`."""
+
+    def __init__(self, producer, device_type=1, device_id=-1, event=None):
+        self.producer = producer
+        self.device = DeviceArray(producer.array, device_id, device_type, event)
+
+    def __arrow_c_device_array__(self, requested_schema=None, **kwargs):
+        schema, _ = self.producer.__arrow_c_array__()
+        return schema, _new_capsule(ctypes.addressof(self.device), b"arrow_device_array", None)
+
+
+class StreamProducer:
+    """An object with ``__arrow_c_stream__`` over chunks, each of them a `Producer`.
+
+    `codes` are what the calls of get_next return instead of chunks, where they are not 0; `released` counts the calls of
+    the stream's own callback.
+    """
+
+    def __init__(self, chunks, kind=None, schema_code=0, codes=(), message=b"its own words"):
+        self.chunks, self.kind, self.schema_code, self.message = list(chunks), kind or chunks[0], schema_code, message
+        self.codes, self.calls, self.released = list(codes), 0, 0
+        two = ctypes.CFUNCTYPE(ctypes.c_int, c_void_p, c_void_p)
+        self._callbacks = [two(self._get_schema), two(self._get_next), ctypes.CFUNCTYPE(c_void_p, c_void_p)(self._error),
+                           RELEASE(self._release)]  # fmt: skip
+        self.stream = Stream(*(ctypes.cast(one, c_void_p).value for one in self._callbacks), None)
+
+    def _get_schema(self, _, out):
+        if self.schema_code == 0:
+            _exported[id(self.kind)] = self.kind
+            ctypes.memmove(out, ctypes.byref(self.kind.schema), ctypes.sizeof(Schema))
+        return self.schema_code
+
+    def _get_next(self, _, out):
+        code = self.codes[self.calls] if self.calls < len(self.codes) else 0
+        self.calls += 1
+        if code:
+            return code
+        if self.calls > len(self.chunks):
+            Array.from_address(out).release = None
+            return 0
+        chunk = self.chunks[self.calls - 1]
+        _exported[id(chunk)] = chunk
+        ctypes.memmove(out, ctypes.byref(chunk.array), ctypes.sizeof(Array))
+        return 0
+
+    def _error(self, _):
+        self.text = self.message and ctypes.create_string_buffer(self.message)
+        return self.text and ctypes.addressof(self.text)
+
+    def _release(self, address):
+        self.released += 1
+        Stream.from_address(address).release = None
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return _new_capsule(ctypes.addressof(self.stream), b"arrow_array_stream", None)
 
 
 def structs_of(obj):

@@ -9,7 +9,18 @@ import sys
 import threading
 
 import pytest
-from arrow_structs import Array, Producer, call_release, metadata_of, moved, structs_of
+from arrow_structs import (
+    Array,
+    DeviceArray,
+    DeviceProducer,
+    Producer,
+    StreamProducer,
+    _pointer,
+    call_release,
+    metadata_of,
+    moved,
+    structs_of,
+)
 
 import dltensor as dl
 
@@ -405,7 +416,7 @@ class Returns:
 @pytest.mark.parametrize(
     ("obj", "error", "words"),
     [
-        (5, TypeError, "int has no __arrow_c_array__"),
+        (5, TypeError, "int has no __arrow_c_array__, __arrow_c_device_array__ or __arrow_c_stream__"),
         (Returns(None), TypeError, "must return a pair of capsules, got None"),
         (Returns((1, 2)), TypeError, "must return a pair of capsules, got int for 'arrow_schema'"),
         (Returns((1, 2, 3)), TypeError, "must return a pair of capsules"),
@@ -416,15 +427,6 @@ class Returns:
 def test_what_is_no_array_is_refused(obj, error, words):
     with pytest.raises(error, match=words):
         dl.from_arrow(obj)
-
-
-def test_an_object_with_a_stream_only_is_refused_with_the_remedy():
-    class Chunked:
-        def __arrow_c_stream__(self, requested_schema=None):
-            raise NotImplementedError
-
-    with pytest.raises(TypeError, match="take its chunks, or combine them"):
-        dl.from_arrow(Chunked())
 
 
 def test_an_error_of_the_producer_passes_through():
@@ -451,3 +453,168 @@ def test_an_exception_that_is_pending_outlives_the_release():
         error = caught
     assert str(error) == "pending"
     assert producer.released == ["schema", "array"]
+
+
+# -- streams ----------------------------------------------------------------------------------------------------------
+
+
+def chunks_of(*sizes):
+    """Producers of 0, 1, 2 ... in chunks."""
+    starts = [sum(sizes[:i]) for i in range(len(sizes))]
+    return [Producer(numbers=range(at, at + size)) for at, size in zip(starts, sizes, strict=True)]
+
+
+@pytest.mark.parametrize("sizes", [(4,), (0, 4), (4, 0, 0), (0, 0, 3, 0)])
+@pytest.mark.parametrize("copy", [None, False])
+def test_the_one_chunk_with_elements_is_not_copied(sizes, copy):
+    chunks = chunks_of(*sizes)
+    stream = StreamProducer(chunks)
+    t = dl.from_arrow(stream, copy=copy)
+    full = next(chunk for chunk in chunks if chunk.array.length)
+    assert (t.data_ptr, t.readonly, t.tolist()) == (ctypes.addressof(full.memory), True, list(range(sum(sizes))))
+    assert stream.released == 1
+    assert [chunk.released.count("array") for chunk in chunks] == [int(chunk is not full) for chunk in chunks]
+    del t
+    gc.collect()
+    assert [chunk.released.count("array") for chunk in chunks] == [1] * len(chunks)
+    assert stream.kind.released.count("schema") == 1
+
+
+def test_several_chunks_are_joined_by_a_copy_only():
+    for copy in (None, False):
+        chunks = chunks_of(2, 3, 1)
+        stream = StreamProducer(chunks)
+        with pytest.raises(ValueError, match=r"several chunks.*copy=True, or combine them first.*combine_chunks"):
+            dl.from_arrow(stream, copy=copy)
+        gc.collect()
+        assert stream.released == 1
+        assert [chunk.released.count("array") for chunk in chunks] == [1, 1, 0]  # the third was never asked for
+    chunks = chunks_of(2, 3, 0, 1)
+    t = dl.from_arrow(StreamProducer(chunks), copy=True)
+    assert (t.readonly, t.tolist()) == (False, [0, 1, 2, 3, 4, 5])
+    gc.collect()
+    assert [chunk.released.count("array") for chunk in chunks] == [1] * 4
+    one = Producer()
+    t = dl.from_arrow(StreamProducer([one]), copy=True)
+    t[0] = 9
+    assert (t.tolist(), one.memory[0]) == ([9, 2, 3, 4], 1)
+
+
+def test_chunks_of_tensors_booleans_and_lists_are_joined():
+    t = dl.from_arrow(StreamProducer([as_tensors(), as_tensors()]), copy=True)
+    assert (t.shape, t[2].tolist()) == ((4, 2, 3), [[0, 1, 2], [3, 4, 5]])
+    lists = [Producer(numbers=range(6)).in_lists(2, 3), Producer(numbers=range(2)).in_lists(2, 1)]
+    assert dl.from_arrow(StreamProducer(lists), copy=True).tolist() == [[0, 1], [2, 3], [4, 5], [0, 1]]
+    bits = [Producer(b"b", (0b101,), ctypes.c_uint8) for _ in range(2)]
+    for one in bits:
+        one.array.length = 3
+    assert dl.from_arrow(StreamProducer(bits), copy=True).tolist() == [True, False, True] * 2
+
+
+def test_a_stream_without_chunks_is_a_tensor_without_elements():
+    for kind, shape, dtype in (
+        (Producer(), (0,), "int32"),
+        (Producer(b"b"), (0,), "bool"),
+        (as_tensors(), (0, 2, 3), "int32"),
+        (Producer(b"g", of=ctypes.c_double).in_lists(2, 2), (0, 2), "float64"),
+    ):
+        t = dl.from_arrow(StreamProducer([], kind))
+        assert (t.shape, t.dtype) == (shape, dl.DType(dtype))
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "words"),
+    [
+        (lambda: StreamProducer(chunks_of(2), schema_code=5), OSError, "get_schema of the stream failed: its own words"),
+        (lambda: StreamProducer(chunks_of(2, 2), codes=[0, 22]), OSError, "get_next of the stream failed: its own words"),
+        (lambda: StreamProducer(chunks_of(2), codes=[5], message=None), OSError, "failed: without a message"),
+        (lambda: StreamProducer(chunks_of(2), codes=[5], message=b"a\xff\nb"), OSError, "failed: a\ufffd"),
+        (lambda: StreamProducer(chunks_of(2), codes=[12]), MemoryError, "get_next of the stream has no memory left"),
+        (lambda: StreamProducer([changed(length=-1)]), BufferError, "ArrowArray.length is -1"),
+        (lambda: StreamProducer([Producer(b"u")]), TypeError, "is no number that a tensor has"),
+    ],
+)
+def test_errors_of_a_stream_are_raised_and_everything_is_released(make, error, words):
+    stream = make()
+    with pytest.raises(error, match=f"from_arrow: .*{words}"):
+        dl.from_arrow(stream, copy=True)
+    gc.collect()
+    assert stream.released == 1
+    given = stream.chunks[: stream.calls]
+    assert all(chunk.released.count("array") == 1 for chunk, code in zip(given, [*stream.codes, 0, 0]) if not code)
+
+
+@pytest.mark.parametrize("name", ["get_schema", "get_next", "get_last_error"])
+def test_a_stream_without_a_function_is_refused(name):
+    stream = StreamProducer(chunks_of(2))
+    setattr(stream.stream, name, None)
+    with pytest.raises(BufferError, match=f"ArrowArrayStream.{name} is NULL, expected a function"):
+        dl.from_arrow(stream)
+    gc.collect()
+    assert stream.released == 1
+
+
+def test_a_stream_is_taken_once_and_only_from_a_capsule():
+    stream = StreamProducer(chunks_of(2))
+    dl.from_arrow(stream)
+    with pytest.raises(BufferError, match="a stream that is released already; export again"):
+        dl.from_arrow(stream)
+    stream.__class__ = type("Wrong", (StreamProducer,), {"__arrow_c_stream__": lambda self: 5})
+    with pytest.raises(TypeError, match="__arrow_c_stream__ must return a capsule, got int for 'arrow_array_stream'"):
+        dl.from_arrow(stream)
+
+
+# -- device arrays ----------------------------------------------------------------------------------------------------
+
+
+class ExportedWithDevice:
+    """An object of another class that exports what a tensor does, with its device."""
+
+    def __init__(self, t):
+        self.t = t
+
+    def __arrow_c_device_array__(self, requested_schema=None, **kwargs):
+        return self.t.__arrow_c_device_array__(requested_schema, **kwargs)
+
+
+@pytest.mark.parametrize("shape", [(4,), (0,), (2, 3), (2, 3, 4)])
+def test_device_arrays_of_the_host_are_the_same_memory_both_ways(shape):
+    t = dl.arange(dl.layout.numel(shape)).reshape(shape)
+    capsules = t.__arrow_c_device_array__(None, later_argument=None)
+    device = DeviceArray.from_address(_pointer(capsules[1], b"arrow_device_array"))
+    assert (device.device_type, device.device_id, device.sync_event, list(device.reserved)) == (1, -1, None, [0] * 3)
+    assert device.array.length == shape[0]
+    del capsules, device
+    back = dl.from_arrow(ExportedWithDevice(t))
+    assert (back.shape, back.readonly, back.tolist()) == (t.shape, True, t.tolist())
+    assert not t.size or back.data_ptr == t.data_ptr
+
+
+def test_device_arrays_are_released_once():
+    gc.collect()
+    before = dl.debug.live_blocks()
+    for _ in range(100):
+        dl.zeros((2, 3)).__arrow_c_device_array__()
+        dl.from_arrow(ExportedWithDevice(dl.zeros(3)))
+    assert dl.debug.live_blocks() == before
+    producer = Producer()
+    t = dl.from_arrow(DeviceProducer(producer))
+    assert (t.tolist(), producer.released) == ([1, 2, 3, 4], ["schema"])
+    del t
+    gc.collect()
+    assert producer.released == ["schema", "array"]
+
+
+def test_device_arrays_of_other_devices_and_with_events_are_refused():
+    with pytest.raises(dl.DeviceError, match="the array is on device type 2, 1, expected the host; copy it"):
+        dl.from_arrow(DeviceProducer(Producer(), device_type=2, device_id=1))
+    with pytest.raises(BufferError, match="sync_event is 0x1000 for an array of the host, expected NULL"):
+        dl.from_arrow(DeviceProducer(Producer(), event=4096))
+    assert dl.from_arrow(DeviceProducer(Producer(), device_type=3)).tolist() == [1, 2, 3, 4]
+
+
+def test_arguments_of_later_versions_of_arrow_are_refused():
+    with pytest.raises(NotImplementedError, match="expected no argument 'later'; leave it out"):
+        dl.zeros(2).__arrow_c_device_array__(later=1)
+    with pytest.raises(TypeError, match="__arrow_c_device_array__: Arrow has no type for bfloat16"):
+        dl.zeros(2, dtype="bfloat16").__arrow_c_device_array__()

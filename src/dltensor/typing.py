@@ -29,6 +29,8 @@ __all__ = [
     "SupportsArray",
     "SupportsArrayInterface",
     "SupportsArrowArray",
+    "SupportsArrowDeviceArray",
+    "SupportsArrowStream",
     "SupportsCudaArrayInterface",
     "SupportsDLPack",
     "SupportsDLPackDevice",
@@ -62,6 +64,18 @@ class SupportsArrowArray(Protocol):
     """Exports an array by Arrow's PyCapsule interface."""
 
     def __arrow_c_array__(self, requested_schema: Any = None) -> Any: ...
+
+
+class SupportsArrowDeviceArray(Protocol):
+    """Exports an array and the device that it is on by Arrow's PyCapsule interface."""
+
+    def __arrow_c_device_array__(self, requested_schema: Any = None, **kwargs: Any) -> Any: ...
+
+
+class SupportsArrowStream(Protocol):
+    """Exports the chunks of an array by Arrow's PyCapsule interface."""
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any: ...
 
 
 class SupportsCudaArrayInterface(Protocol):

@@ -61,7 +61,9 @@ def test_booleans():
         (lambda: pa.array(["a"]), TypeError),
         (lambda: pa.array([[1], [2, 3]]), TypeError),
         (lambda: pa.array([1, 2]).dictionary_encode(), TypeError),
-        (lambda: pa.chunked_array([[1], [2]]), TypeError),
+        (lambda: pa.chunked_array([[1], [2]]), ValueError),
+        (lambda: pa.chunked_array([["a"]]), TypeError),
+        (lambda: pa.table({"a": [1]}), TypeError),
         (lambda: pa.array([{"a": 1}]), TypeError),
         (lambda: pa.array([None]), TypeError),
         (lambda: pa.array([1], pa.timestamp("s")), TypeError),
@@ -70,6 +72,31 @@ def test_booleans():
 def test_other_arrays_are_refused(make, error):
     with pytest.raises(error, match="from_arrow"):
         dl.from_arrow(make())
+
+
+def test_chunked_arrays():
+    parts = [dl.arange(6.0).reshape(3, 2), dl.arange(4.0).reshape(2, 2)]
+    chunked = pa.chunked_array([pa.array(part) for part in parts])
+    assert dl.from_arrow(chunked, copy=True).tolist() == chunked.combine_chunks().storage.to_pylist()
+    one = dl.from_arrow(chunked.slice(3))
+    assert (one.data_ptr, one.tolist()) == (parts[1].data_ptr, parts[1].tolist())
+    empty = dl.from_arrow(pa.chunked_array([], type=pa.int16()))
+    assert (empty.shape, empty.dtype) == ((0,), dl.int16)
+    column = pa.table({"x": pa.array(parts[0])}).column("x")
+    assert dl.from_arrow(column).data_ptr == parts[0].data_ptr
+
+
+def test_device_arrays():
+    t = dl.arange(6).reshape(3, 2)
+    a = pa.Array._import_from_c_device_capsule(*t.__arrow_c_device_array__())
+    assert (a.storage.values.buffers()[1].address, a.storage.to_pylist()) == (t.data_ptr, t.tolist())
+
+    class Device:
+        def __arrow_c_device_array__(self, requested_schema=None, **kwargs):
+            return a.__arrow_c_device_array__(requested_schema, **kwargs)
+
+    back = dl.from_arrow(Device())
+    assert (back.data_ptr, back.tolist()) == (t.data_ptr, t.tolist())
 
 
 def test_a_mapped_file_is_a_tensor_without_a_copy(tmp_path):

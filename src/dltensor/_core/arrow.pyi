@@ -2,8 +2,10 @@
 # Types of arrow.pyx: exchange by Arrow's C data interface.
 from typing_extensions import CapsuleType
 
-from ..typing import SupportsArrowArray
+from ..typing import SupportsArrowArray, SupportsArrowDeviceArray, SupportsArrowStream
 from .tensor import Tensor
 
-def export_arrow(t: Tensor) -> tuple[CapsuleType, CapsuleType]: ...
-def from_arrow(obj: SupportsArrowArray, /, *, copy: bool | None = None) -> Tensor: ...
+def export_arrow(t: Tensor, is_device: bool = False) -> tuple[CapsuleType, CapsuleType]: ...
+def from_arrow(
+    obj: SupportsArrowArray | SupportsArrowDeviceArray | SupportsArrowStream, /, *, copy: bool | None = None
+) -> Tensor: ...

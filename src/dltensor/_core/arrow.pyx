@@ -1,21 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arrow's C data interface: tensors as arrays of numbers or fixed-shape tensors, and such arrays as tensors."""
+"""Arrow's C data interface: tensors as arrays of numbers or fixed-shape tensors, and such arrays and streams as tensors."""
 from math import prod
 
 from cpython.object cimport PyObject
 from cpython.pycapsule cimport (PyCapsule_CheckExact, PyCapsule_GetName, PyCapsule_GetPointer, PyCapsule_IsValid,
                                 PyCapsule_New)
+from libc.errno cimport ENOMEM
 from libc.stdint cimport INT32_MAX, INT64_MAX, int32_t, int64_t
-from libc.stdlib cimport free, malloc
+from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy
 
 from .dlpack cimport ImportedTensor
 from .native cimport MAX_DIMS, Block, adopt
 from .tensor cimport Tensor, check_host, copied, fill_from_import, new_empty, permuted, same_view
 from .types cimport (DLPACK_FLAG_BITMASK_READ_ONLY, DLDataType, DLDevice, dtype_of, kDLBool, kDLCPU, kDLFloat, kDLInt,
-                     kDLUInt, read_copy_flag)
+                     kDLUInt, is_host, read_copy_flag)
 
 from .foreign_text import first_line, quoted
+from .types import DeviceError
 from .views import permute_for, reshape_for
 
 cdef extern from "_core/arrow.h" nogil:
@@ -40,6 +42,16 @@ cdef extern from "_core/arrow.h" nogil:
         ArrowArray* dictionary
         void (*release)(ArrowArray*)
         void* private_data
+    ctypedef struct ArrowDeviceArray:
+        ArrowArray array
+        int64_t device_id
+        int32_t device_type
+        void* sync_event
+    ctypedef struct ArrowArrayStream:
+        int (*get_schema)(ArrowArrayStream*, ArrowSchema*) noexcept nogil
+        int (*get_next)(ArrowArrayStream*, ArrowArray*) noexcept nogil
+        const char* (*get_last_error)(ArrowArrayStream*) noexcept nogil
+        void (*release)(ArrowArrayStream*)
 
 cdef extern from "_core/arrow.h" namespace "dlt" nogil:
     cppclass ArrowLayout:
@@ -52,12 +64,17 @@ cdef extern from "_core/arrow.h" namespace "dlt" nogil:
     bint export_arrow_array(const ArrowLayout&, const void*, Block*, ArrowArray*) noexcept
     ArrowSchema take_schema "dlt::take_arrow"(ArrowSchema*) noexcept
     ArrowArray take_array "dlt::take_arrow"(ArrowArray*) noexcept
+    ArrowArrayStream take_stream "dlt::take_arrow"(ArrowArrayStream*) noexcept
     void release_schema "dlt::release_arrow"(ArrowSchema*) noexcept
     void release_array "dlt::release_arrow"(ArrowArray*) noexcept
+    void release_stream "dlt::release_arrow"(ArrowArrayStream*) noexcept
     void free_arrow(Block*) noexcept
 
 cdef extern from "dltensor/validate.h" nogil:
     int dlt_check_pointer(const void*)
+
+cdef extern from "<string.h>" nogil:
+    size_t strnlen(const char*, size_t)
 
 cdef extern from *:
     void* PyCapsule_GetPointerRaw "PyCapsule_GetPointer"(PyObject*, const char*) noexcept
@@ -81,7 +98,7 @@ cdef bytes _TENSOR = b"arrow.fixed_shape_tensor"
 
 # -- out --------------------------------------------------------------------------------------------------------------
 
-cdef bytes _letter_of(DLDataType dtype):
+cdef bytes _letter_of(DLDataType dtype, str func):
     """Arrow's format of an element type; TypeError when it has none."""
     letter = None
     if dtype.lanes == 1:
@@ -92,7 +109,7 @@ cdef bytes _letter_of(DLDataType dtype):
                 dtype.code, {}).get(dtype.bits)
     if letter is None:
         name = dtype_of(dtype)
-        raise TypeError(f"__arrow_c_array__: Arrow has no type for {name}; convert with astype('float32'), or view() "
+        raise TypeError(f"{func}: Arrow has no type for {name}; convert with astype('float32'), or view() "
                         f"the bits as integers or, of complex numbers, as floats")
     return letter
 
@@ -130,11 +147,17 @@ cdef void _end_array(PyObject* capsule) noexcept:
     free(array)
 
 
-cdef object _schema_capsule(const ArrowLayout* layout):
+cdef void _end_device_array(PyObject* capsule) noexcept:
+    cdef ArrowDeviceArray* device = <ArrowDeviceArray*>PyCapsule_GetPointerRaw(capsule, b"arrow_device_array")
+    release_array(&device.array)
+    free(device)
+
+
+cdef object _schema_capsule(const ArrowLayout* layout, str func):
     cdef ArrowSchema* schema = <ArrowSchema*>malloc(sizeof(ArrowSchema))
     if schema == NULL or not export_arrow_schema(layout[0], schema):
         free(schema)
-        raise MemoryError("__arrow_c_array__: allocation failed for the exported schema")
+        raise MemoryError(f"{func}: allocation failed for the exported schema")
     try:
         return PyCapsule_New(schema, b"arrow_schema", <void (*)(object) noexcept>_end_schema)
     except BaseException:
@@ -143,16 +166,20 @@ cdef object _schema_capsule(const ArrowLayout* layout):
         raise
 
 
-cdef object _array_capsule(const ArrowLayout* layout, Tensor t):
-    cdef ArrowArray* array = <ArrowArray*>malloc(sizeof(ArrowArray))
-    if array == NULL or not export_arrow_array(layout[0], t.impl.dl.data, t.impl.block, array):
-        free(array)
-        raise MemoryError("__arrow_c_array__: allocation failed for the exported array")
+cdef object _array_capsule(const ArrowLayout* layout, Tensor t, bint is_device, str func):
+    """A capsule of the array alone, or with the device, whose struct begins with it."""
+    cdef ArrowDeviceArray* device = <ArrowDeviceArray*>calloc(1, sizeof(ArrowDeviceArray))
+    if device == NULL or not export_arrow_array(layout[0], t.impl.dl.data, t.impl.block, &device.array):
+        free(device)
+        raise MemoryError(f"{func}: allocation failed for the exported array")
+    device.device_type, device.device_id = kDLCPU, -1  # no event: the host has written everything already
     try:
-        return PyCapsule_New(array, b"arrow_array", <void (*)(object) noexcept>_end_array)
+        if is_device:
+            return PyCapsule_New(device, b"arrow_device_array", <void (*)(object) noexcept>_end_device_array)
+        return PyCapsule_New(device, b"arrow_array", <void (*)(object) noexcept>_end_array)
     except BaseException:
-        release_array(array)
-        free(array)
+        release_array(&device.array)
+        free(device)
         raise
 
 
@@ -165,8 +192,8 @@ cdef tuple _memory_order(Tensor t):
     return (0, *[next(places) if i in strides else i for i in range(1, t.impl.dl.ndim)])
 
 
-def export_arrow(Tensor t):
-    """Implement ``__arrow_c_array__``: a schema and an array, as capsules.
+def export_arrow(Tensor t, bint is_device=False):
+    """Implement ``__arrow_c_array__`` and, of a tensor of the host, ``__arrow_c_device_array__``: two capsules.
 
     A tensor of one dimension is an array of numbers. One of more dimensions is an array of fixed-shape tensors, one for
     each index of the first dimension, with the permutation that says their memory order. Nothing is copied if the
@@ -189,23 +216,24 @@ def export_arrow(Tensor t):
     cdef ArrowLayout layout
     cdef Tensor ordered = t
     cdef bytes letter, metadata = b""
-    check_host(t, "__arrow_c_array__")
+    cdef str func = "__arrow_c_device_array__" if is_device else "__arrow_c_array__"
+    check_host(t, func)
     if t.impl.dl.ndim == 0:
-        raise ValueError("__arrow_c_array__: an array has at least one dimension, got shape (); take reshape(1)")
-    letter = _letter_of(t.impl.dl.dtype)
+        raise ValueError(f"{func}: an array has at least one dimension, got shape (); take reshape(1)")
+    letter = _letter_of(t.impl.dl.dtype, func)
     layout.format = letter  # of a module's dictionary, which keeps it
     layout.length = t.impl.dl.shape[0]
     layout.list_size = -1
     order = _memory_order(t)
     if order != tuple(range(t.impl.dl.ndim)):
-        ordered = permuted(t, order, "__arrow_c_array__")
+        ordered = permuted(t, order, func)
     if not ordered.is_contiguous:
-        order, ordered = tuple(range(t.impl.dl.ndim)), copied(t, "__arrow_c_array__")
+        order, ordered = tuple(range(t.impl.dl.ndim)), copied(t, func)
     if t.impl.dl.ndim > 1:
         shape = ordered.shape[1:]
         size = prod(shape)
         if size > LARGEST_LIST:
-            raise ValueError(f"__arrow_c_array__: a tensor of Arrow has at most 2^31 - 1 elements, got shape "
+            raise ValueError(f"{func}: a tensor of Arrow has at most 2^31 - 1 elements, got shape "
                              f"{t.shape[1:]} for each index of the first dimension")
         layout.list_size = size
         described = {"shape": list(shape)}
@@ -217,21 +245,21 @@ def export_arrow(Tensor t):
     elif t.impl.dl.dtype.code == kDLBool:
         metadata = _metadata_of(_BOOL8, b"")
     if t.impl.dl.ndim > 1 and t.impl.dl.dtype.code == kDLBool:
-        raise TypeError("__arrow_c_array__: Arrow has no tensors of bool; take view('uint8') or reshape(-1)")
+        raise TypeError(f"{func}: Arrow has no tensors of bool; take view('uint8') or reshape(-1)")
     layout.metadata = metadata
     layout.metadata_bytes = len(metadata)
-    return _schema_capsule(&layout), _array_capsule(&layout, ordered)
+    return _schema_capsule(&layout, func), _array_capsule(&layout, ordered, is_device, func)
 
 
 # -- in ---------------------------------------------------------------------------------------------------------------
 
-cdef void* _pointer_of(object capsule, const char* name, str func) except NULL:
-    """The struct of a capsule of a name."""
+cdef void* _pointer_of(object capsule, const char* name, str method, str func) except NULL:
+    """The struct of a capsule of a name, which a method has returned."""
     cdef const char* given
     wanted = (<bytes>name).decode()
     if not PyCapsule_CheckExact(capsule):
-        raise TypeError(f"{func}: __arrow_c_array__ must return a pair of capsules, got {type(capsule).__qualname__} "
-                        f"for {wanted!r}")
+        expected = "a capsule" if method == "__arrow_c_stream__" else "a pair of capsules"
+        raise TypeError(f"{func}: {method} must return {expected}, got {type(capsule).__qualname__} for {wanted!r}")
     given = PyCapsule_GetName(capsule)
     if not PyCapsule_IsValid(capsule, name):
         text = "no name" if given == NULL else repr((<bytes>given).decode("utf-8", "replace"))
@@ -449,11 +477,12 @@ def from_arrow(obj, /, *, copy=None):
 
     Parameters
     ----------
-    obj : object with ``__arrow_c_array__``
+    obj : object with ``__arrow_c_array__``, ``__arrow_c_device_array__`` or ``__arrow_c_stream__``
         An array of numbers without nulls, of fixed-size lists of such, or of fixed-shape tensors; of pyarrow, polars,
-        nanoarrow, arro3 or another library.
+        nanoarrow, arro3 or another library. Of a stream, such as ``pyarrow.ChunkedArray``, all chunks are read.
     copy : bool, optional
-        None copies only booleans that Arrow stores as bits, True always copies, False never does.
+        None copies only booleans that Arrow stores as bits, True always copies, False never does. Chunks become one
+        tensor with True only, unless all elements are in one of them.
 
     Returns
     -------
@@ -464,11 +493,15 @@ def from_arrow(obj, /, *, copy=None):
     Raises
     ------
     TypeError
-        `obj` has no ``__arrow_c_array__``, or its elements are no numbers that a tensor can have.
+        `obj` has none of the methods, or its elements are no numbers that a tensor can have.
     ValueError
-        Elements are null, or `copy` is False and a copy is needed.
+        Elements are null, or a copy is needed that `copy` does not allow.
     BufferError
         The exported structs break a rule of Arrow's C data interface; the message names the field and its value.
+    DeviceError
+        The memory is on another device than the host.
+    OSError
+        The producer of a stream failed.
 
     See Also
     --------
@@ -476,8 +509,9 @@ def from_arrow(obj, /, *, copy=None):
 
     Notes
     -----
-    Arrow C data interface and PyCapsule interface, with the extension types ``arrow.fixed_shape_tensor`` and
-    ``arrow.bool8``. A tensor has ``__arrow_c_array__`` itself: ``pyarrow.array(t)`` does not copy.
+    Arrow C data, C device data and C stream interfaces and PyCapsule interface, with the extension types
+    ``arrow.fixed_shape_tensor`` and ``arrow.bool8``. A tensor has ``__arrow_c_array__`` and
+    ``__arrow_c_device_array__`` itself: ``pyarrow.array(t)`` does not copy.
 
     Examples
     --------
@@ -488,23 +522,42 @@ def from_arrow(obj, /, *, copy=None):
     Tensor([[1, 2],
             [3, 4]], shape=(2, 2), device=cpu, dtype=int64, readonly=True)
     """
+    cdef str func = "from_arrow"
+    copy = read_copy_flag(copy, func)
+    for method in ("__arrow_c_array__", "__arrow_c_device_array__"):
+        export = getattr(obj, method, None)
+        if export is not None:
+            return _from_pair(export(), method, copy, func)
+    export = getattr(obj, "__arrow_c_stream__", None)
+    if export is not None:
+        return _from_stream(export(), copy, func)
+    raise TypeError(f"{func}: {type(obj).__qualname__} has no __arrow_c_array__, __arrow_c_device_array__ or "
+                    f"__arrow_c_stream__")
+
+
+cdef Tensor _from_pair(object pair, str method, object copy, str func):
+    """The tensor of a schema and an array, which are moved out of their capsules."""
     cdef ArrowSchema taken
     cdef ArrowArray* array = NULL
     cdef ArrowArray* source
+    cdef ArrowDeviceArray* device
     cdef ArrowSchema* description
     cdef Tensor t
     cdef _Schema schema
-    cdef str func = "from_arrow"
-    copy = read_copy_flag(copy, func)
-    export = getattr(obj, "__arrow_c_array__", None)
-    if export is None:
-        stream = " (it has __arrow_c_stream__: take its chunks, or combine them)" * hasattr(obj, "__arrow_c_stream__")
-        raise TypeError(f"{func}: {type(obj).__qualname__} has no __arrow_c_array__{stream}")
-    pair = export()
     if not isinstance(pair, tuple) or len(pair) != 2:
-        raise TypeError(f"{func}: __arrow_c_array__ must return a pair of capsules, got {quoted(pair)}")
-    description = <ArrowSchema*>_pointer_of(pair[0], b"arrow_schema", func)
-    source = <ArrowArray*>_pointer_of(pair[1], b"arrow_array", func)
+        raise TypeError(f"{func}: {method} must return a pair of capsules, got {quoted(pair)}")
+    description = <ArrowSchema*>_pointer_of(pair[0], b"arrow_schema", method, func)
+    if method == "__arrow_c_array__":
+        source = <ArrowArray*>_pointer_of(pair[1], b"arrow_array", method, func)
+    else:
+        device = <ArrowDeviceArray*>_pointer_of(pair[1], b"arrow_device_array", method, func)
+        if not is_host(device.device_type):
+            raise DeviceError(f"{func}: the array is on device type {device.device_type}, {device.device_id}, expected "
+                              f"the host; copy it to the host first, or import it by DLPack")
+        if device.sync_event != NULL:
+            raise BufferError(f"{func}: ArrowDeviceArray.sync_event is {hex(<size_t>device.sync_event)} for an array of "
+                              f"the host, expected NULL")
+        source = &device.array
     if description.release == NULL or source.release == NULL:
         raise BufferError(f"{func}: the capsules hold structs that are released already; export again")
     array = <ArrowArray*>malloc(sizeof(ArrowArray))
@@ -521,10 +574,129 @@ def from_arrow(obj, /, *, copy=None):
         raise
     finally:
         release_schema(&taken)
-    return _decoded(t, schema, obj, copy, func)
+    return _decoded(t, schema, copy, func)
 
 
-cdef object _decoded(Tensor t, _Schema schema, object obj, object copy, str func):
+cdef class _Stream:
+    """A stream that was moved out of its capsule, released with this object."""
+    cdef ArrowArrayStream stream
+
+    def __dealloc__(self):
+        release_stream(&self.stream)
+
+    cdef object failure(self, str what, int code, str func):
+        """The exception of a call that returned an error number."""
+        cdef const char* text = NULL
+        if code == ENOMEM:
+            return MemoryError(f"{func}: {what} of the stream has no memory left")
+        with nogil:
+            text = self.stream.get_last_error(&self.stream)
+        said = "without a message" if text == NULL else first_line(
+            text[:strnlen(text, LARGEST_TEXT)].decode("utf-8", "replace"))
+        return OSError(code, f"{func}: {what} of the stream failed: {said}")
+
+    cdef _Schema schema(self, str func):
+        cdef ArrowSchema taken
+        cdef int code
+        taken.release = NULL
+        with nogil:
+            code = self.stream.get_schema(&self.stream, &taken)
+        if code != 0:
+            raise self.failure("get_schema", code, func)
+        if taken.release == NULL:
+            raise BufferError(f"{func}: get_schema of the stream gave a schema that is released already")
+        try:
+            return _Schema.read(&taken, func)
+        finally:
+            release_schema(&taken)
+
+    cdef Tensor next_chunk(self, _Schema schema, object copy, str func):
+        """The next chunk, or None after the last."""
+        cdef ArrowArray* array = <ArrowArray*>calloc(1, sizeof(ArrowArray))
+        cdef Tensor t
+        cdef int code
+        if array == NULL:
+            raise MemoryError(f"{func}: allocation failed for a struct")
+        with nogil:
+            code = self.stream.get_next(&self.stream, array)
+        try:
+            if code != 0:
+                array.release = NULL
+                raise self.failure("get_next", code, func)
+            if array.release == NULL:
+                free(array)
+                return None
+            t = _take(array, schema, func)
+        except BaseException:
+            release_array(array)
+            free(array)
+            raise
+        return _decoded(t, schema, copy, func)
+
+
+cdef Tensor _from_stream(object capsule, object copy, str func):
+    """The elements of all chunks of a stream."""
+    cdef ArrowArrayStream* source = <ArrowArrayStream*>_pointer_of(capsule, b"arrow_array_stream", "__arrow_c_stream__",
+                                                                   func)
+    cdef _Stream stream = _Stream.__new__(_Stream)
+    cdef _Schema schema
+    cdef Tensor chunk, found = None
+    cdef list chunks = []
+    if source.release == NULL:
+        raise BufferError(f"{func}: the capsule holds a stream that is released already; export again")
+    stream.stream = take_stream(source)
+    for name, is_given in (("get_schema", stream.stream.get_schema != NULL), ("get_next", stream.stream.get_next != NULL),
+                           ("get_last_error", stream.stream.get_last_error != NULL)):
+        if not is_given:
+            raise BufferError(f"{func}: ArrowArrayStream.{name} is NULL, expected a function")
+    schema = stream.schema(func)
+    while True:
+        chunk = stream.next_chunk(schema, None if copy else copy, func)
+        if chunk is None:
+            break
+        found = chunk
+        if chunk.impl.dl.shape[0] == 0:
+            continue
+        chunks.append(chunk)
+        if len(chunks) > 1 and not copy:
+            raise ValueError(f"{func}: the stream has several chunks, which are one tensor only by a copy; pass "
+                             f"copy=True, or combine them first (pyarrow: combine_chunks())")
+    if not chunks:
+        return _decoded(_no_elements(schema, func), schema, True, func) if found is None else found
+    found = chunks[0]
+    if len(chunks) > 1:
+        return _joined(chunks, func)
+    return copied(found, func) if copy and found.readonly else found
+
+
+cdef Tensor _no_elements(_Schema schema, str func):
+    """A tensor of the shape of a schema's elements, and of none of them."""
+    cdef int64_t dims[MAX_DIMS]
+    cdef Py_ssize_t i
+    code, width = (<int>kDLUInt, 8) if schema.letter == b"b" else _TYPES[schema.letter]
+    schema.shape, schema.first_bit = [0, *schema.sizes], 0
+    for i in range(len(schema.shape)):
+        dims[i] = schema.shape[i]
+    return new_empty(<int>len(schema.shape), dims, DLDataType(code, width, 1), DLDevice(kDLCPU, 0), func)
+
+
+cdef Tensor _joined(list chunks, str func):
+    """The elements of tensors, which differ in the first extent only, one after another."""
+    cdef int64_t dims[MAX_DIMS]
+    cdef Tensor first = chunks[0], made
+    cdef int i
+    for i in range(first.impl.dl.ndim):
+        dims[i] = first.impl.dl.shape[i]
+    dims[0] = sum([chunk.shape[0] for chunk in chunks])
+    made = new_empty(first.impl.dl.ndim, dims, first.impl.dl.dtype, DLDevice(kDLCPU, 0), func)
+    at = 0
+    for chunk in chunks:
+        made[at : at + chunk.shape[0]] = chunk
+        at += chunk.shape[0]
+    return made
+
+
+cdef Tensor _decoded(Tensor t, _Schema schema, object copy, str func):
     """The tensor that the extension type and the encoding mean."""
     if schema.letter == b"b":
         if copy is not None and not copy:

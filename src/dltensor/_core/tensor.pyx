@@ -2250,6 +2250,51 @@ cdef class Tensor:
         from .arrow import export_arrow
         return export_arrow(self)
 
+    def __arrow_c_device_array__(self, requested_schema=None, **kwargs):
+        """Export a tensor of the host by Arrow's C device data interface.
+
+        Parameters
+        ----------
+        requested_schema : capsule, optional
+            Ignored: a consumer casts what it gets.
+        **kwargs
+            Those of later versions of Arrow, all None.
+
+        Returns
+        -------
+        tuple of two capsules
+            Named "arrow_schema" and "arrow_device_array"; what is in them is as for `__arrow_c_array__`.
+
+        Raises
+        ------
+        TypeError
+            Arrow has no such element type.
+        ValueError
+            The tensor has no dimension, or more than 2^31 - 1 elements for an index of the first.
+        DeviceError
+            The host cannot read the memory.
+        NotImplementedError
+            An argument of a later version is not None.
+
+        See Also
+        --------
+        from_arrow : Return an array of Arrow as a tensor.
+
+        Notes
+        -----
+        Arrow PyCapsule interface, ``ArrowDeviceArrayExportable``.
+
+        Examples
+        --------
+        >>> [type(one).__name__ for one in dl.arange(3).__arrow_c_device_array__()]
+        ['PyCapsule', 'PyCapsule']
+        """
+        from .arrow import export_arrow
+        for name, value in kwargs.items():
+            if value is not None:
+                raise NotImplementedError(f"__arrow_c_device_array__: expected no argument {quoted(name)}; leave it out")
+        return export_arrow(self, True)
+
     def __getbuffer__(self, Py_buffer* buffer, int flags):
         fill_buffer(buffer, flags, &self.impl.dl, self.impl.flags)
         buffer.obj = self

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Export by Arrow's C data interface: the two structs, and how they are made and released. Import is in _core/arrow.pyx.
+// Export by Arrow's C data interface: its structs, and how they are made and released. Import is in _core/arrow.pyx.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -35,6 +35,33 @@ struct ArrowArray {
   struct ArrowArray** children;
   struct ArrowArray* dictionary;
   void (*release)(struct ArrowArray*);
+  void* private_data;
+};
+}
+#endif
+
+#ifndef ARROW_C_DEVICE_DATA_INTERFACE
+#define ARROW_C_DEVICE_DATA_INTERFACE
+typedef int32_t ArrowDeviceType;  // the numbers of DLPack
+extern "C" {
+struct ArrowDeviceArray {
+  struct ArrowArray array;
+  int64_t device_id;
+  ArrowDeviceType device_type;
+  void* sync_event;
+  int64_t reserved[3];
+};
+}
+#endif
+
+#ifndef ARROW_C_STREAM_INTERFACE
+#define ARROW_C_STREAM_INTERFACE
+extern "C" {
+struct ArrowArrayStream {
+  int (*get_schema)(struct ArrowArrayStream*, struct ArrowSchema* out);
+  int (*get_next)(struct ArrowArrayStream*, struct ArrowArray* out);
+  const char* (*get_last_error)(struct ArrowArrayStream*);
+  void (*release)(struct ArrowArrayStream*);
   void* private_data;
 };
 }
