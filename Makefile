@@ -48,7 +48,7 @@ $(VENV)/distributed: $(VENV)/light
 
 $(VENV)/lint: $(VENV)/tools
 	$(RUN) -m pip install -q --disable-pip-version-check "ruff>=0.14" "cython-lint>=0.16" "clang-format==19.*" "mypy>=1.11" "pyright[nodejs]>=1.1" "numpydoc>=1.8" \
-	    "validate-pyproject>=0.24" packaging "twine>=6"
+	    "validate-pyproject>=0.24" packaging "twine>=6" "check-jsonschema>=0.29" "yamllint>=1.35" "zizmor>=1.10"
 	touch $@
 
 # Always: the build itself finds out what has changed. INSTALLED=1 leaves an installation as it is, so that several
@@ -72,6 +72,25 @@ test: $(VENV)/light install
 .PHONY: test-wheel
 test-wheel: $(VENV)/tools
 	tools/wheel.sh $(VENV) $(BUILD)
+
+# help: make wheels       release wheels in build/wheels/dist for all Pythons found; WHEELS="cp311 cp313", AGAIN=--again compares two builds
+WHEELS ?=
+AGAIN ?=
+.PHONY: wheels test-wheels test-chroots
+wheels:
+	$(PYTHON) tools/wheels.py build $(WHEELS) $(AGAIN)
+
+# help: make test-wheels  each in an empty environment of its Python: README's program, some light tests; ALL=--all for all
+ALL ?=
+test-wheels:
+	$(PYTHON) tools/wheels.py test $(WHEELS) $(ALL)
+
+# help: make test-chroots the wheels and the source distribution in empty systems of Debian without and with a compiler; root
+SUITES ?= bookworm trixie sid
+test-chroots: $(VENV)/tools
+	$(RUN) tools/chroots.py make $(SUITES)
+	$(RUN) tools/chroots.py wheel $(SUITES)
+	PATH="$(abspath $(VENV))/bin:$$PATH" $(RUN) tools/chroots.py source $(SUITES)
 
 # help: make test-conformance  the conformance suite on planted defects: every check can fail, none without cause
 test-conformance: $(VENV)/light install

