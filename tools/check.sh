@@ -21,6 +21,11 @@ python tools/operations.py --check
 python tools/docstrings.py
 python tools/website/links.py
 validate-pyproject pyproject.toml
+# Workflows of a public CI and the recipe.
+workflows="$(find .github/workflows -name "*.yml" | sort)"
+check-jsonschema --builtin-schema vendor.github-workflows $workflows
+yamllint --strict -c .github/yamllint.yml $workflows .github/*.yml packaging/conda/recipe.yaml
+zizmor --offline --quiet --no-progress --config .github/zizmor.yml $workflows
 # The long description and the metadata as an index reads them.
 rm -rf build/sdist
 mkdir -p build/sdist
