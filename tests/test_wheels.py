@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tools/wheels.py: what it adds to wheels, which interpreters it takes. `make wheels` builds, `make test-wheels` runs."""
+"""tools/wheels.py: what it adds to a wheel, and which interpreters it takes. `make test-wheels` tests the wheels."""
 
 import base64
 import csv
