@@ -131,6 +131,13 @@ test-levels: $(VENV)/light install
 	  DLTENSOR_CPU=$$level $(RUN) -m pytest tests -m "not peers and not gpu" $(addprefix --ignore ,$(LEVEL_FREE)) || exit 1; \
 	done
 
+# help: make test-free-threading  the tests without the GIL, 4 threads each; FREE_THREADED=python3.14t, TESTS="tests/test_dlpack.py"
+FREE_THREADED ?=
+TESTS ?=
+.PHONY: test-free-threading
+test-free-threading:
+	tools/free_threading.sh "$(FREE_THREADED)" $(TESTS)
+
 # help: make test-aarch64 the tests on a processor that is not here: cross compiled, run by QEMU
 .PHONY: test-aarch64
 test-aarch64: $(VENV)/light

@@ -59,7 +59,8 @@ def library(request, monkeypatch):
     """Every library in turn; one that is not installed is skipped."""
     if not _backends._load(request.param):
         pytest.skip(f"{request.param} is not installed")
-    monkeypatch.setattr(_backends, "_chosen", request.param)
+    monkeypatch.setattr(_backends.find, "result", request.param)
+    monkeypatch.setattr(_backends.find, "is_done", True)
     return request.param
 
 

@@ -6,11 +6,12 @@
 
 namespace dlt {
 
-// Moves a struct out: the producer's becomes a released one, as the specification has it.
+// Moves a struct out: the producer's becomes a released one, as the specification has it. Of two threads that take it at
+// once, one gets a released struct.
 template <class Struct>
 inline Struct take_arrow(Struct* from) noexcept {
   Struct taken = *from;
-  from->release = nullptr;
+  taken.release = __atomic_exchange_n(&from->release, nullptr, __ATOMIC_ACQ_REL);
   return taken;
 }
 

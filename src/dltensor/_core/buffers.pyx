@@ -7,16 +7,18 @@ from cpython.buffer cimport (PyBUF_ANY_CONTIGUOUS, PyBUF_C_CONTIGUOUS, PyBUF_F_C
 from cpython.object cimport PyObject
 from cpython.pycapsule cimport PyCapsule_GetPointer
 from cpython.ref cimport Py_DECREF, Py_INCREF, Py_XDECREF
-from libc.stdlib cimport free, malloc
-from libc.string cimport memcpy
+from libc.stdlib cimport calloc, free, malloc
+from libc.string cimport memcpy, memset
 
 from .dlpack cimport adopt_object, check_tensor
 from .native cimport MAX_DIMS, Block, Extent, adopt, contiguous_strides, extent, is_contiguous, item_bytes, numel
+from .threads cimport Published
 from .types cimport (DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, DLPACK_FLAG_BITMASK_READ_ONLY, DLDataType, DType,
                      dtype_of, format_of, is_host, kDLComplex, kDLCPU, kDLCUDA, kDLBool, kDLFloat, kDLInt, kDLUInt,
                      numpy_dtype, read_dtype)
 
 from .foreign_text import quoted
+from .once import Once
 from .types import as_dtype
 
 cdef extern from "_core/numpy_abi.h" namespace "dlt" nogil:
@@ -63,24 +65,45 @@ cdef extern from *:
 
 cdef enum:
     NUMBERS = 32    # NumPy's own dtype numbers are below; those of ml_dtypes begin at 256
-cdef DLDataType _of_number[NUMBERS]
-cdef bint _fields_hold = False, _fields_tried = False
-cdef void** _numpy_table = NULL
-cdef PyObject* _ndarray = NULL      # NumPy's class, once its fields are proven
+cdef struct NumpyFields:
+    DLDataType of_number[NUMBERS]  # 0 bits: not one of NumPy's own numbers, or the fields are not what is expected
+    void** table
+    PyObject* ndarray              # NumPy's class, NULL unless its fields are proven
+cdef Published[NumpyFields] _numpy  # NULL until the first array comes
 cdef enum:
     CODES = 32
-cdef PyObject* _descrs[CODES][17]   # by code and bytes: a cache of NumPy dtypes
+cdef Published[PyObject] _descrs[CODES][17]   # by code and bytes: a cache of NumPy dtypes, which are never freed
 cdef dict _of_descr = {}            # id of a numpy dtype of other packages -> (dtype, DType)
 
 
-def _prove_numpy():
-    """Compare the fields of the struct with NumPy's answers, once. If they differ, NumPy's protocols are used."""
-    global _fields_hold, _fields_tried, _numpy_table, _ndarray
+def _find_numpy():
+    """Compare the fields of the struct with NumPy's answers. If they differ, NumPy's protocols are used."""
+    cdef NumpyFields* found = <NumpyFields*>calloc(1, sizeof(NumpyFields))
+    if found == NULL:
+        raise MemoryError("allocation failed for the fields of NumPy's arrays")
+    try:
+        if not _prove_numpy(found):
+            memset(found, 0, sizeof(NumpyFields))
+    except BaseException:
+        free(found)
+        raise
+    _numpy.set(found)  # for as long as the process lives
+
+
+cdef object _know_numpy = Once(_find_numpy)
+
+
+cdef inline NumpyFields* _fields_of_numpy() except NULL:
+    cdef NumpyFields* numpy = _numpy.get()
+    if numpy == NULL:
+        _know_numpy()
+        numpy = _numpy.get()
+    return numpy
+
+
+cdef bint _prove_numpy(NumpyFields* found) except -1:
     cdef NumpyArray* fields
     cdef DLDataType value
-    if _fields_tried:
-        return _fields_hold
-    _fields_tried = True
     numpy = sys.modules["numpy"]
     if sys.implementation.name != "cpython" or int(numpy.__version__.partition(".")[0]) not in (1, 2):
         return False
@@ -92,7 +115,7 @@ def _prove_numpy():
             value.lanes = 1
             if not 0 <= descr.num < NUMBERS:
                 return False
-            _of_number[descr.num] = value
+            found.of_number[descr.num] = value
             base = numpy.zeros((5, 7), descr)[1::2, ::-3]
             base.flags.writeable = code != "h"
             fields = <NumpyArray*><void*>base
@@ -111,22 +134,21 @@ def _prove_numpy():
         return False
     core = sys.modules.get("numpy._core._multiarray_umath") or sys.modules.get("numpy.core._multiarray_umath")
     if core is not None:
-        _numpy_table = <void**>PyCapsule_GetPointer(core._ARRAY_API, NULL)
-        if _numpy_table[numpy_array_type] != <void*>numpy.ndarray:
-            _numpy_table = NULL
-    _ndarray = <PyObject*>numpy.ndarray
-    _fields_hold = True
+        found.table = <void**>PyCapsule_GetPointer(core._ARRAY_API, NULL)
+        if found.table[numpy_array_type] != <void*>numpy.ndarray:
+            found.table = NULL
+    found.ndarray = <PyObject*>numpy.ndarray
     return True
 
 
-cdef inline bint _has_own_number(const NumpyDescr* descr) noexcept:
-    return 0 <= descr.number < NUMBERS and _of_number[descr.number].bits != 0 and descr.byteorder != b">"
+cdef inline bint _has_own_number(const NumpyFields* numpy, const NumpyDescr* descr) noexcept:
+    return 0 <= descr.number < NUMBERS and numpy.of_number[descr.number].bits != 0 and descr.byteorder != b">"
 
 
 cdef bint is_readable(object array) except -1:
     """Whether an ndarray can be read by its fields without any Python code, NumPy's neither."""
-    return ((_fields_hold or not _fields_tried and _prove_numpy()) and
-            _has_own_number(<NumpyDescr*>(<NumpyArray*><void*>array).descr))
+    cdef const NumpyFields* numpy = _fields_of_numpy()
+    return numpy.ndarray != NULL and _has_own_number(numpy, <NumpyDescr*>(<NumpyArray*><void*>array).descr)
 
 
 cdef int borrow_numpy(object array, DLTensor* view, uint64_t* flags, int64_t* dims, str func) except -1:
@@ -135,11 +157,12 @@ cdef int borrow_numpy(object array, DLTensor* view, uint64_t* flags, int64_t* di
     cdef NumpyDescr* descr
     cdef int64_t width
     cdef int bad
-    if not _fields_hold and not _prove_numpy():
+    cdef const NumpyFields* numpy = _fields_of_numpy()
+    if numpy.ndarray == NULL:
         return read_interface(array.__array_interface__, array, False, view, flags, dims, func)
     descr = <NumpyDescr*>fields.descr
-    if _has_own_number(descr):
-        view.dtype = _of_number[descr.number]
+    if _has_own_number(numpy, descr):
+        view.dtype = numpy.of_number[descr.number]
     else:
         view.dtype = _foreign_dtype(<object><PyObject*>descr, func)
     width = item_bytes(view.dtype)
@@ -162,9 +185,10 @@ cdef int borrow_numpy(object array, DLTensor* view, uint64_t* flags, int64_t* di
 
 cdef object keep_in_place(object array):
     """What keeps NumPy from resizing an array in place, as long as it lives."""
-    if _ndarray == NULL:
+    cdef const NumpyFields* numpy = _fields_of_numpy()
+    if numpy.ndarray == NULL:
         return None
-    reference = <object>numpy_keep_in_place(array, _ndarray)
+    reference = <object>numpy_keep_in_place(array, numpy.ndarray)
     Py_DECREF(reference)
     return reference
 
@@ -173,9 +197,10 @@ cdef int import_numpy(object array, ImportedTensor* out, str func) except -1:
     """Take an ndarray: borrow it, keep it, and keep NumPy from resizing it in place."""
     cdef Block* block
     cdef PyObject* reference = NULL
+    cdef const NumpyFields* numpy = _fields_of_numpy()
     borrow_numpy(array, &out.view, &out.flags, out.dims, func)
-    if _ndarray != NULL:
-        reference = numpy_keep_in_place(array, _ndarray)
+    if numpy.ndarray != NULL:
+        reference = numpy_keep_in_place(array, numpy.ndarray)
     block = adopt(out.view.data, <void*>array, free_array)
     if block == NULL:
         Py_XDECREF(reference)
@@ -207,11 +232,12 @@ cdef object make_numpy(const DLTensor* view, uint64_t flags, object owner):
     cdef Py_ssize_t strides[MAX_DIMS]
     cdef int64_t width = item_bytes(view.dtype)
     cdef bint writable = not flags & DLPACK_FLAG_BITMASK_READ_ONLY
-    cdef PyObject** known = NULL
+    cdef Published[PyObject]* known = NULL
+    cdef const NumpyFields* fields
     if view.dtype.code < CODES and view.dtype.lanes == 1 and view.dtype.bits <= 128:
         known = &_descrs[view.dtype.code][(view.dtype.bits + 7) >> 3] if view.dtype.bits >= 8 else NULL
-    if known != NULL and known[0] != NULL:
-        descr = <object>known[0]
+    if known != NULL and known.get() != NULL:
+        descr = <object>known.get()
     else:
         descr = numpy_dtype(view.dtype, "numpy")
         if descr is None:
@@ -219,13 +245,13 @@ cdef object make_numpy(const DLTensor* view, uint64_t flags, object owner):
                             f"of the same width")
         if known != NULL:
             Py_INCREF(descr)
-            known[0] = <PyObject*>descr
-    if not _fields_tried:
-        _prove_numpy()
+            if not known.offer(<PyObject*>descr):
+                Py_DECREF(descr)
+    fields = _fields_of_numpy()
     for i in range(view.ndim):
         strides[i] = view.strides[i] * width
-    if _numpy_table != NULL:
-        return numpy_array(_numpy_table, descr, view.ndim, <const Py_ssize_t*>view.shape, strides, view.data,
+    if fields.table != NULL:
+        return numpy_array(fields.table, descr, view.ndim, <const Py_ssize_t*>view.shape, strides, view.data,
                            (numpy_writeable if writable else 0) |
                            (numpy_aligned if <size_t>view.data % width == 0 else 0),
                            owner)

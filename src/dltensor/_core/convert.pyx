@@ -9,13 +9,14 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from .buffers cimport take_buffer, take_interface, import_numpy
 from .dlpack cimport (ARRAY, ARRAY_INTERFACE, BUFFER, CAPSULE, CUDA_ARRAY_INTERFACE, NDARRAY, NONE, PROTOCOL, TABLE,
-                      ImportedTensor, TypeEntry, adopt_object, borrow_table, entry_of, entry_of_type, free_object,
+                      ImportedTensor, TypeEntry, adopt_object, amend_entry, borrow_table, entry_of, entry_of_type, free_object,
                       adopt_storage, hold_storage, is_lazy, check_tensor, raise_pending, release_storage,
                       retain_storage, import_tensor, import_managed)
 from .native cimport MAX_DIMS, adopt, export_managed, release, type_float32, type_table
 from .scalars cimport plain_number, store_python
 from .tensor cimport (Tensor, as_tuple, assign_scalar, copied, current_stream, device_operations, exchange_table,
                       fill_from_import, is_packed, new_empty, operations, read_shape, same_view, uses_cuda)
+from .threads cimport Flag
 from .types cimport (DLPACK_FLAG_BITMASK_IS_COPIED, DLPACK_FLAG_BITMASK_READ_ONLY, DLPACK_MAJOR_VERSION,
                      DLPACK_MINOR_VERSION, DLDataType, DLDevice, DLDeviceType, DLManagedTensorVersioned,
                      DLPackExchangeAPI, DLTensor, SetError, device_of, dtype_of, is_host, kDLCPU, kDLCUDA,
@@ -101,7 +102,7 @@ cdef str _kind_of(list leaves):
 cdef Tensor read(object x, object copy, str func):
     """The tensor that any object with DLPack (or an ndarray) shows, sharing its memory."""
     cdef ImportedTensor imported
-    cdef TypeEntry* entry
+    cdef const TypeEntry* entry
     cdef Tensor t
     cdef DLPackExchangeAPI* table
     if type(x) is Tensor:
@@ -109,7 +110,7 @@ cdef Tensor read(object x, object copy, str func):
     entry = entry_of(x)
     if entry.torch:
         return _read_torch(x, entry, copy, func)
-    table = entry.table  # Python code may replace the entry by that of another type
+    table = entry.table
     t = Tensor.__new__(Tensor)
     if entry.path == NDARRAY:
         import_numpy(x, &imported, func)
@@ -127,7 +128,7 @@ cdef Tensor read(object x, object copy, str func):
     return t
 
 
-cdef Tensor _read_torch(object x, TypeEntry* entry, object copy, str func):
+cdef Tensor _read_torch(object x, const TypeEntry* entry, object copy, str func):
     """The tensor that a torch tensor shows. Its storage is kept, since the object may be given another one."""
     cdef ImportedTensor imported
     cdef Tensor t
@@ -136,7 +137,7 @@ cdef Tensor _read_torch(object x, TypeEntry* entry, object copy, str func):
         return _read_torch_class(x, func)
     if is_lazy(x, func):
         return _resolved(x, copy, func)
-    entry = entry_of(x)  # Python code may have run and replaced the entry by that of another type
+    entry = entry_of(x)  # Python code may have run and changed the class
     if entry.table == NULL or entry.table.dltensor_from_py_object_no_sync == NULL:
         return _read_torch_class(x, func)
     t = Tensor.__new__(Tensor)
@@ -211,7 +212,7 @@ cdef Tensor _resolved(object x, object copy, str func):
 
 cdef int import_protocol(object x, ImportedTensor* imported, str func) except -1:
     cdef int32_t device_type = 0, device_id = 0
-    cdef TypeEntry* entry = entry_of(x)
+    cdef const TypeEntry* entry = entry_of(x)
     stream = None
     if entry.known and entry.agreed and not uses_cuda():
         # There is no stream to pass, so that the device need not be known before the tensor is.
@@ -244,7 +245,7 @@ cdef int import_protocol(object x, ImportedTensor* imported, str func) except -1
                             f"{device!r}") from None
         if device_type == kDLCUDA:
             stream = current_stream(device_id)
-    import_tensor(x, entry_of(x), stream, imported, func)  # the entry may be that of another type by now
+    import_tensor(x, entry_of(x), stream, imported, func)  # the class may have changed
     if device_type != 0 and (device_type != <int32_t>imported.view.device.device_type or
                              not is_host(device_type) and device_id != imported.view.device.device_id):
         told = imported.view.device
@@ -252,8 +253,8 @@ cdef int import_protocol(object x, ImportedTensor* imported, str func) except -1
         raise BufferError(f"{func}: __dlpack_device__ of {type(x).__qualname__} is "
                           f"{device_of(DLDevice(<DLDeviceType>device_type, device_id))}, its tensor is on "
                           f"{device_of(told)}")
-    entry = entry_of(x)
-    entry.agreed = device_type != 0 and is_host(device_type)
+    entry = entry_of(x)  # as the call has left it
+    amend_entry(type(x), entry.signature, device_type != 0 and is_host(device_type))
     return 0
 
 
@@ -414,7 +415,7 @@ def asarray(obj, /, *, dtype=None, device=None, copy=None):
 cdef Tensor view_any(object obj, object copy, str func):
     """A tensor that shares the memory of `obj`, or None when it has none to share."""
     cdef ImportedTensor imported
-    cdef TypeEntry* entry
+    cdef const TypeEntry* entry
     cdef Tensor t
     if type(obj) is Tensor:
         return obj
@@ -689,7 +690,7 @@ def into(t, kind, /):
     array([0, 1, 2])
     """
     cdef Tensor source
-    cdef TypeEntry* entry
+    cdef const TypeEntry* entry
     cdef DLManagedTensorVersioned* managed
     cdef void* made = NULL
     if not isinstance(kind, type):
@@ -725,19 +726,17 @@ def into(t, kind, /):
     return result
 
 
-cdef bint _warned_torch = False
+cdef Flag _torch_warning
 cdef dict _importers = {}       # type -> the from_dlpack of its package, once found
 
 
 cdef int _refuse_torch(Tensor source) except -1:
     cdef int i
-    global _warned_torch
     for i in range(source.impl.dl.ndim):
         if source.impl.dl.strides[i] < 0:
             raise BufferError(f"into: torch tensors cannot have negative strides, got strides {source.strides}; "
                               f"pass a copy()")
-    if source.impl.flags & DLPACK_FLAG_BITMASK_READ_ONLY and not _warned_torch:
-        _warned_torch = True
+    if source.impl.flags & DLPACK_FLAG_BITMASK_READ_ONLY and _torch_warning.claim():
         import warnings  # imported on use, for the import time of the package
         warnings.warn("into: torch ignores that the tensor is read-only; writing through it changes memory that its "
                       "owner declared immutable", UserWarning, stacklevel=2)

@@ -24,24 +24,25 @@ cdef struct ImportedTensor:
 cdef enum ImportPath:
     UNKNOWN, TABLE, NDARRAY, PROTOCOL, CAPSULE, BUFFER, ARRAY_INTERFACE, CUDA_ARRAY_INTERFACE, ARRAY, NONE
 
-cdef struct TypeEntry:
-    void* type
-    uint32_t version
-    ImportPath path
-    int signature
-    bint immutable
-    bint known      # a class of a package whose __dlpack_device__ agrees with what it exports
-    bint agreed     # which an object of this class has shown
-    bint torch      # a torch tensor
-    bint obeyed     # a torch tensor of a class with its own way of being exported
-    bint wraps_arrays  # converted by __array__ only, and with ufuncs of its own: of Dask, xarray, pandas, pint
-    DLPackExchangeAPI* table
+# What is remembered of a type. It is never changed and never freed: another one takes its place.
+cdef extern from "_core/type_table.h" namespace "dlt":
+    ctypedef struct TypeEntry:
+        int path        # an ImportPath
+        int signature
+        bint immutable
+        bint known
+        bint agreed
+        bint torch
+        bint obeyed
+        bint wraps_arrays
+        DLPackExchangeAPI* table
 
-cdef TypeEntry* entry_of(object x) except NULL
-cdef TypeEntry* entry_of_type(object kind) except NULL
-cdef TypeEntry* known_entry(void* kind) noexcept
+cdef const TypeEntry* entry_of(object x) except NULL
+cdef const TypeEntry* entry_of_type(object kind) except NULL
+cdef const TypeEntry* known_entry(void* kind) noexcept
+cdef void amend_entry(object kind, int signature, bint agreed) noexcept
 cdef int check_tensor(const DLTensor* view, str func) except -1
-cdef int import_tensor(object x, TypeEntry* entry, object stream, ImportedTensor* out, str func) except -1
+cdef int import_tensor(object x, const TypeEntry* entry, object stream, ImportedTensor* out, str func) except -1
 cdef int import_managed(DLManagedTensorVersioned* managed, ImportedTensor* out, str func) except -1
 cdef object capsule_around(DLManagedTensorVersioned* managed)
 cdef object export_capsule(const DLTensor* view, Block* block, uint64_t flags)

@@ -6,16 +6,20 @@ One form inside: a validated view and a block that keeps its memory. `import_ten
 """
 import sys
 
+cimport cython
 from cpython.object cimport PyObject, Py_TYPE
 from cpython.ref cimport Py_INCREF
 from cpython.pycapsule cimport (PyCapsule_CheckExact, PyCapsule_GetName, PyCapsule_GetPointer, PyCapsule_IsValid,
                                 PyCapsule_New, PyCapsule_SetDestructor, PyCapsule_SetName)
+from libc.stdlib cimport malloc
 from libc.string cimport strcmp, strncmp
 
 from .native cimport MAX_DIMS, adopt, environment_switch, export_managed, retain
+from .threads cimport Published
 from .types cimport DLPACK_FLAG_BITMASK_READ_ONLY, DLManagedTensor, DLPackExchangeAPIHeader, DLPackVersion, is_handle
 
 from .foreign_text import first_line
+from .once import Once
 from .types import DLPACK_VERSION, ConformanceWarning
 
 cdef extern from "dltensor/validate.h" nogil:
@@ -42,8 +46,19 @@ cdef extern from "_core/torch_abi.h" namespace "dlt" nogil:
     bint retain_counted "dlt::retain_storage"(void*) noexcept
     void free_storage(Block*) noexcept
     PyObject* torch_storage_object
+    cppclass PlainKeys:
+        bint has(uint64_t) noexcept
+        void add(uint64_t) noexcept
     ctypedef void (*TorchDescribe)(const void*, DLTensor*)
     int describe_torch(TorchDescribe, const void*, DLTensor*) noexcept
+
+cdef extern from "_core/type_table.h" namespace "dlt" nogil:
+    uint32_t type_version(void*) noexcept
+    uint32_t assigned_version(void*) noexcept
+    cppclass TypeTable:
+        const TypeEntry* find(void*) noexcept
+        const TypeEntry* remember(void*, uint32_t version, const TypeEntry&) noexcept
+        void amend(void*, int signature, bint agreed) noexcept
 
 cdef extern from "Python.h":
     PyObject* PyObject_VectorcallMethod(PyObject*, PyObject**, size_t, PyObject*) noexcept
@@ -51,13 +66,11 @@ cdef extern from "Python.h":
     PyObject* PyErr_Occurred() noexcept
     bint PyCapsule_IsValidRaw "PyCapsule_IsValid"(PyObject*, const char*) noexcept
     void* PyCapsule_GetPointerRaw "PyCapsule_GetPointer"(PyObject*, const char*) noexcept
-    uint32_t type_version "dlt_type_version"(void*) noexcept
     void Py_DecrefRaw "Py_DECREF"(PyObject*)
     object PyObject_CallOneArg(object, object)
 
 cdef extern from *:
     """
-    static inline uint32_t dlt_type_version(void* type) { return ((PyTypeObject*)type)->tp_version_tag; }
     // A class that native code made: no Python code can pass its own off as one.
     static inline int dlt_is_native(void* type) { return !(((PyTypeObject*)type)->tp_flags & Py_TPFLAGS_HEAPTYPE); }
     static inline int dlt_is_subtype(void* type, void* base) {
@@ -83,52 +96,38 @@ cdef extern from *:
 # -- what a type offers, remembered -----------------------------------------------------------------------------------
 
 cdef enum:
-    ENTRIES = 512
     LINKS = 8
-cdef uint64_t HASH = 0x9E3779B97F4A7C15
-cdef TypeEntry _entries[ENTRIES]
+cdef TypeTable _types
 cdef bint _use_tables = not environment_switch("DLTENSOR_NO_EXCHANGE_API")
 
 # Producers of immutable arrays, which their legacy capsules cannot express.
 _IMMUTABLE = ("jaxlib", "jax", "tensorflow")
 # Producers whose __dlpack_device__ is asked of the first object of a class only: of jax it takes half of the import.
 _KNOWN = ("jaxlib", "jax", "pyarrow", "tvm_ffi")
-cdef object _CapsuleType = type(PyCapsule_New(<void*>_entries, NULL, NULL))
+cdef object _CapsuleType = type(PyCapsule_New(<void*>&_types, NULL, NULL))
 
 
-cdef TypeEntry* entry_of(object x) except NULL:
+cdef const TypeEntry* entry_of(object x) except NULL:
     return entry_of_type(<object>Py_TYPE(x))
 
 
-cdef TypeEntry* entry_of_type(object kind) except NULL:
-    cdef TypeEntry* known = known_entry(<void*>kind)
+cdef const TypeEntry* entry_of_type(object kind) except NULL:
+    cdef const TypeEntry* known = _types.find(<void*>kind)
     return known if known != NULL else classify_type(kind)
 
 
-cdef inline TypeEntry* _pair_of(void* kind) noexcept:
-    # Two places per type, so that two types that map to one place do not evict each other alternately.
-    return &_entries[<uint64_t><size_t>kind * HASH >> 55 & ~<uint64_t>1]
-
-
-cdef TypeEntry* known_entry(void* kind) noexcept:
+cdef const TypeEntry* known_entry(void* kind) noexcept:
     """The entry of a type that was studied before, else NULL. Runs no Python code."""
-    cdef TypeEntry* pair = _pair_of(kind)
-    # No two types ever bear the same version, so an entry outlives its type without harm; 0 is a type without one.
-    cdef uint32_t version = type_version(kind)
-    if pair.type == kind and pair.version == version and version != 0:
-        return pair
-    if pair[1].type == kind and pair[1].version == version and version != 0:
-        return pair + 1
-    return NULL
+    return _types.find(kind)
 
 
-cdef TypeEntry* classify_type(object kind) except NULL:
+cdef const TypeEntry* classify_type(object kind) except NULL:
     """Find out how objects of a type are read: the fastest way it has. May run Python code of the type."""
     cdef void* raw_type = <void*>kind
     cdef DLPackExchangeAPI* table = NULL
-    cdef TypeEntry* entry
+    cdef TypeEntry entry
     cdef ImportPath path
-    global _torch_table
+    cdef uint32_t version = assigned_version(raw_type)  # before all questions: what is changed meanwhile is not remembered
     cdef bint torch = _is_torch(kind), obeyed = torch and _overrides_export(kind)
     if _use_tables and not obeyed:
         table = _find_table(kind)
@@ -155,24 +154,24 @@ cdef TypeEntry* classify_type(object kind) except NULL:
     # NumPy's rules put such classes above arrays: an operator with one on either side is theirs.
     wraps_arrays = path == ARRAY and not _is_numpy_scalar(kind) and hasattr(kind, "__array_ufunc__")
     immutable, known = _is_class_of(_IMMUTABLE, kind), _is_class_of(_KNOWN, kind)
-    # Nothing below runs Python code: no other thread sees an incomplete entry.
-    entry = _pair_of(raw_type)
-    if entry.type != NULL and entry.type != raw_type:
-        entry += 1
-    entry.type = raw_type
-    entry.version = type_version(raw_type)
     entry.path = path
     entry.signature = 0
-    entry.table = table
     entry.immutable = immutable
     entry.wraps_arrays = wraps_arrays
     entry.known = known
     entry.agreed = False
     entry.torch = torch
     entry.obeyed = obeyed
+    entry.table = table
     if torch and table != NULL:
-        _torch_table = table
-    return entry
+        _torch_table.set(table)
+    # CPython 3.11 gives a type its version when it is asked for an attribute.
+    return _types.remember(raw_type, version if version != 0 else type_version(raw_type), entry)
+
+
+cdef void amend_entry(object kind, int signature, bint agreed) noexcept:
+    """Add to what is remembered of a type: the signature that worked, and whether its device agreed with an export."""
+    _types.amend(<void*>kind, signature, agreed)
 
 
 # A type is known by identity with the class that the loaded package holds, never by the text of its name.
@@ -345,8 +344,6 @@ cdef int _take_legacy(DLManagedTensor* managed, ImportedTensor* out, str func) e
 # negated or conjugated lazily, that are no plain memory at all. And a tensor object is not its memory: `.data=`, `set_`
 # and `resize_` give it another one. torch_fields.py finds out where torch keeps what tells these apart, and proves it.
 
-cdef enum:
-    PLAIN_KEYS = 8
 cdef struct TorchFields:
     Py_ssize_t impl         # in the Python object: the pointer to the implementation
     Py_ssize_t keys         # in the implementation: the dispatch keys, 0 when not known
@@ -356,13 +353,13 @@ cdef struct TorchFields:
     bint counted            # whether the storage counts its owners as torch_abi.h says
     unsigned char (*requires_grad)(const void*) noexcept  # torch's function of the implementation, NULL when not known
     TorchDescribe describe  # torch's function of the tensor that fills a DLTensor, NULL when not known
-cdef TorchFields _torch
-cdef bint _torch_known = False
-cdef DLPackExchangeAPI* _torch_table = NULL
+    PyObject* ask_gradient  # functions of Python: the descriptor of `requires_grad`,
+    PyObject* storage_of    # that of `untyped_storage`,
+    PyObject* examine       # and `examine` of torch_fields.py
+cdef Published[TorchFields] _torch  # NULL until the first torch tensor comes
+cdef Published[DLPackExchangeAPI] _torch_table
 # Sets of dispatch keys of plain tensors, as torch itself classified them.
-cdef uint64_t _plain_keys[PLAIN_KEYS]
-cdef int _plain_count = 0
-cdef object _requires_grad = None, _storage_of = None, _examine = None
+cdef PlainKeys _plain_keys
 
 
 def set_torch_fields(Py_ssize_t impl, Py_ssize_t keys, Py_ssize_t autograd, Py_ssize_t storage, Py_ssize_t resizable,
@@ -373,25 +370,49 @@ def set_torch_fields(Py_ssize_t impl, Py_ssize_t keys, Py_ssize_t autograd, Py_s
     address of torch's function that tells whether an implementation requires grad, `describe` of the one that fills a
     DLTensor; 0: unknown.
     """
-    global _torch_known, _requires_grad, _storage_of, _examine, torch_storage_object
-    _torch.impl, _torch.keys, _torch.autograd = impl, keys, autograd
-    _torch.storage, _torch.resizable = storage, resizable
+    global torch_storage_object
+    # Neither the struct nor the functions are ever freed: other threads may be reading what was registered before.
+    cdef TorchFields* fields = <TorchFields*>malloc(sizeof(TorchFields))
+    if fields == NULL:
+        raise MemoryError("set_torch_fields: allocation failed for the fields")
+    fields.impl, fields.keys, fields.autograd = impl, keys, autograd
+    fields.storage, fields.resizable = storage, resizable
     # The function is never given back: blocks that need it may outlive everything else.
     if storage_object is not None and torch_storage_object == NULL:
         Py_INCREF(storage_object)
         torch_storage_object = <PyObject*>storage_object
-    _torch.requires_grad = <unsigned char (*)(const void*) noexcept>gradient
-    _torch.describe = <TorchDescribe>describe
-    _torch.counted = storage != 0 and resizable != 0 and storage_object is not None
-    _requires_grad, _storage_of, _examine, _torch_known = requires_grad, storage_of, examine, True
+    fields.requires_grad = <unsigned char (*)(const void*) noexcept>gradient
+    fields.describe = <TorchDescribe>describe
+    fields.counted = storage != 0 and resizable != 0 and storage_object is not None
+    for function in (requires_grad, storage_of, examine):
+        Py_INCREF(function)
+    fields.ask_gradient, fields.storage_of = <PyObject*>requires_grad, <PyObject*>storage_of
+    fields.examine = <PyObject*>examine
+    _torch.set(fields)
 
 
-cdef inline char* _torch_impl(object x) noexcept:
-    return (<char**>(<char*><void*>x + _torch.impl))[0]
+def _find_torch_fields():
+    from .torch_fields import find_fields
+    find_fields()
+
+
+cdef object _know_torch = Once(_find_torch_fields)
+
+
+cdef inline TorchFields* _fields_of_torch() except NULL:
+    cdef TorchFields* torch = _torch.get()
+    if torch == NULL:
+        _know_torch()
+        torch = _torch.get()
+    return torch
+
+
+cdef inline char* _torch_impl(const TorchFields* torch, object x) noexcept:
+    return (<char**>(<char*><void*>x + torch.impl))[0]
 
 
 cdef bint is_torch_table(const DLPackExchangeAPI* table) noexcept:
-    return table == _torch_table
+    return table == _torch_table.get()
 
 
 cdef bint is_plain(object x, bint ask, str func) except -1:
@@ -400,38 +421,28 @@ cdef bint is_plain(object x, bint ask, str func) except -1:
     `ask` allows to ask torch for the latter, which a torch function mode may intercept.
     """
     cdef char* impl
-    cdef uint64_t keys
-    cdef int i
-    if _torch.keys == 0:
+    cdef const TorchFields* torch = _torch.get()
+    if torch == NULL or torch.keys == 0:
         return False
-    impl = _torch_impl(x)
-    if impl == NULL:
+    impl = _torch_impl(torch, x)
+    if impl == NULL or not _plain_keys.has((<uint64_t*>(impl + torch.keys))[0]):
         return False
-    keys = (<uint64_t*>(impl + _torch.keys))[0]
-    for i in range(_plain_count):
-        if _plain_keys[i] == keys:
-            break
-    else:
-        return False
-    if ask and (_torch.autograd == 0 or (<void**>(impl + _torch.autograd))[0] != NULL):
-        if _torch.requires_grad(impl) if _torch.requires_grad != NULL else attribute_of(_requires_grad, x):
-            _examine(x, func)  # raises
+    if ask and (torch.autograd == 0 or (<void**>(impl + torch.autograd))[0] != NULL):
+        if (torch.requires_grad(impl) if torch.requires_grad != NULL else
+                attribute_of(<object>torch.ask_gradient, x)):
+            (<object>torch.examine)(x, func)  # raises
     return True
 
 
 cdef bint is_lazy(object x, str func) except -1:
     """Whether a torch tensor is negated or conjugated lazily. BufferError when it cannot be exported at all."""
-    global _plain_count
+    cdef const TorchFields* torch = _fields_of_torch()
     cdef bint lazy
-    if not _torch_known:
-        from .torch_fields import find_fields
-        find_fields()
     if is_plain(x, True, func):
         return False
-    lazy = _examine(x, func)
-    if not lazy and _torch.keys != 0 and _torch_impl(x) != NULL and _plain_count < PLAIN_KEYS:
-        _plain_keys[_plain_count] = (<uint64_t*>(_torch_impl(x) + _torch.keys))[0]
-        _plain_count += 1
+    lazy = (<object>torch.examine)(x, func)
+    if not lazy and torch.keys != 0 and _torch_impl(torch, x) != NULL:
+        _plain_keys.add((<uint64_t*>(_torch_impl(torch, x) + torch.keys))[0])
     return lazy
 
 
@@ -439,14 +450,15 @@ cdef object hold_storage(object x):
     """What keeps the memory of a plain torch tensor where it is: its storage, which torch then refuses to resize."""
     cdef char* impl
     cdef char* storage
-    held = PyObject_CallOneArg(_storage_of, x)
-    if _torch.storage == 0 or _torch.resizable == 0:
+    cdef const TorchFields* torch = _fields_of_torch()
+    held = PyObject_CallOneArg(<object>torch.storage_of, x)
+    if torch.storage == 0 or torch.resizable == 0:
         _fix_storage(x)
         return held
-    impl = _torch_impl(x)
-    storage = (<char**>(impl + _torch.storage))[0]
-    if storage != NULL and storage[_torch.resizable] != 0:
-        storage[_torch.resizable] = 0
+    impl = _torch_impl(torch, x)
+    storage = (<char**>(impl + torch.storage))[0]
+    if storage != NULL and storage[torch.resizable] != 0:
+        storage[torch.resizable] = 0
     return held
 
 
@@ -454,16 +466,17 @@ cdef void* retain_storage(object x) noexcept:
     """The storage of a plain torch tensor with one more owner, and no longer resizable; NULL: use `hold_storage`."""
     cdef char* impl
     cdef char* storage
-    if not _torch.counted:
+    cdef const TorchFields* torch = _torch.get()
+    if torch == NULL or not torch.counted:
         return NULL
-    impl = _torch_impl(x)
+    impl = _torch_impl(torch, x)
     if impl == NULL:
         return NULL
-    storage = (<char**>(impl + _torch.storage))[0]
+    storage = (<char**>(impl + torch.storage))[0]
     if storage == NULL or not retain_counted(storage):
         return NULL
-    if storage[_torch.resizable] != 0:
-        storage[_torch.resizable] = 0
+    if storage[torch.resizable] != 0:
+        storage[torch.resizable] = 0
     return storage
 
 
@@ -494,8 +507,9 @@ cdef int borrow_table(object x, const DLPackExchangeAPI* table, DLTensor* out, i
     Shape and strides are copied to `dims`.
     """
     cdef DLTensor borrowed
-    if (table == _torch_table and _torch.describe != NULL
-            and describe_torch(_torch.describe, <char*><void*>x + _torch.impl, &borrowed) == 0):
+    cdef const TorchFields* torch = _torch.get() if is_torch_table(table) else NULL
+    if (torch != NULL and torch.describe != NULL
+            and describe_torch(torch.describe, <char*><void*>x + torch.impl, &borrowed) == 0):
         pass
     elif table.dltensor_from_py_object_no_sync(<void*>x, &borrowed) != 0:
         if PyErr_Occurred() == NULL:
@@ -527,19 +541,18 @@ cdef int adopt_object(object owner, ImportedTensor* out, str func) except -1:
 
 # -- in ---------------------------------------------------------------------------------------------------------------
 
-cdef int import_tensor(object x, TypeEntry* entry, object stream, ImportedTensor* out, str func) except -1:
+cdef int import_tensor(object x, const TypeEntry* entry, object stream, ImportedTensor* out, str func) except -1:
     """Take a tensor from any object that speaks DLPack: exchange table, ``__dlpack__`` or a capsule."""
     if entry.path == TABLE:
         return _take_from_table(x, entry.table, out, func)
     if entry.path == CAPSULE:
         return _take_capsule(x, out, func)
-    immutable = entry.immutable  # before the call, which may replace the entry
     capsule = _call_dlpack(x, entry, stream, func)
     if not PyCapsule_CheckExact(capsule):
         raise TypeError(f"{func}: {type(x).__qualname__}.__dlpack__ must return a capsule, got "
                         f"{type(capsule).__qualname__}")
     _take_capsule(capsule, out, func)
-    if immutable:
+    if entry.immutable:
         out.flags |= DLPACK_FLAG_BITMASK_READ_ONLY
     return 0
 
@@ -557,10 +570,28 @@ cdef int _take_from_table(object x, DLPackExchangeAPI* table, ImportedTensor* ou
 
 cdef int _take_capsule(object capsule, ImportedTensor* out, str func) except -1:
     """Consume a capsule: it is renamed first, so that no other consumer can import it, whatever fails next."""
-    cdef const char* name = PyCapsule_GetName(capsule)
-    cdef bint versioned = name != NULL and strcmp(name, b"dltensor_versioned") == 0
+    cdef bint versioned = False
     cdef void* managed
-    if not versioned and (name == NULL or strcmp(name, b"dltensor") != 0):
+    # Without a GIL another thread may be taking it: reading the name and changing it is one step.
+    with cython.critical_section(capsule):
+        managed = _checked_capsule(capsule, &versioned, func)
+        if versioned:
+            PyCapsule_SetName(capsule, b"used_dltensor_versioned")
+        else:
+            PyCapsule_SetName(capsule, b"used_dltensor")
+        PyCapsule_SetDestructor(capsule, NULL)
+    if versioned:
+        return import_managed(<DLManagedTensorVersioned*>managed, out, func)
+    return _take_legacy(<DLManagedTensor*>managed, out, func)
+
+
+cdef void* _checked_capsule(object capsule, bint* versioned, str func) except NULL:
+    """The struct of a capsule that nobody has taken, and which of the two layouts it has. Where it succeeds, no Python
+    code has run."""
+    cdef const char* name = PyCapsule_GetName(capsule)
+    cdef void* managed
+    versioned[0] = name != NULL and strcmp(name, b"dltensor_versioned") == 0
+    if not versioned[0] and (name == NULL or strcmp(name, b"dltensor") != 0):
         text = "no name" if name == NULL else repr((<bytes>name).decode("utf-8", "replace"))
         if name != NULL and strncmp(name, b"used_dltensor", 13) == 0:
             raise BufferError(f"{func}: this capsule was already consumed (its name is {text}); a capsule can be "
@@ -570,18 +601,11 @@ cdef int _take_capsule(object capsule, ImportedTensor* out, str func) except -1:
     if dlt_check_pointer(managed) != 0:
         raise BufferError(f"{func}: the capsule holds {hex(<size_t>managed)}, which cannot be the address of a "
                           f"tensor (rule tensor.pointer)")
-    if dlt_check_layout(managed, versioned) != 0:
+    if dlt_check_layout(managed, versioned[0]) != 0:
         # Not called: the field that should be the deleter is something else.
         raise BufferError(f"{func}: the capsule is named {(<bytes>name).decode()!r} and holds a struct of the other "
                           f"layout (rule tensor.layout); the producer mixed them up")
-    if versioned:
-        PyCapsule_SetName(capsule, b"used_dltensor_versioned")
-    else:
-        PyCapsule_SetName(capsule, b"used_dltensor")
-    PyCapsule_SetDestructor(capsule, NULL)
-    if versioned:
-        return import_managed(<DLManagedTensorVersioned*>managed, out, func)
-    return _take_legacy(<DLManagedTensor*>managed, out, func)
+    return managed
 
 
 # The signatures that `__dlpack__` has had, newest first. An entry remembers the one that worked.
@@ -591,7 +615,7 @@ cdef tuple _KEYWORDS_OLD = ("stream",)
 cdef str _DLPACK = "__dlpack__"
 
 
-cdef object _call_dlpack(object x, TypeEntry* entry, object stream, str func):
+cdef object _call_dlpack(object x, const TypeEntry* entry, object stream, str func):
     cdef PyObject* arguments[4]
     cdef PyObject* made
     cdef int signature = entry.signature
@@ -617,8 +641,7 @@ cdef object _call_dlpack(object x, TypeEntry* entry, object stream, str func):
             made = PyObject_VectorcallMethod(<PyObject*>_DLPACK, &arguments[1],
                                              1 | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL)
         if made != NULL:
-            entry = entry_of(x)  # the call may have changed what is remembered
-            entry.signature = signature
+            amend_entry(type(x), signature, entry.agreed)
             capsule = <object>made
             Py_DecrefRaw(made)
             return capsule

@@ -87,9 +87,18 @@ inline void free_managed(Block* block) noexcept {
 inline void free_versioned(Block* block) noexcept { free_managed<DLManagedTensorVersioned>(block); }
 inline void free_legacy(Block* block) noexcept { free_managed<DLManagedTensor>(block); }
 
+// Whether others keep an object until this thread gives the GIL away. Without a GIL nobody can say.
+inline bool is_kept_by_others([[maybe_unused]] PyObject* object) noexcept {
+#ifdef Py_GIL_DISABLED
+  return false;
+#else
+  return Py_REFCNT(object) > 1;
+#endif
+}
+
 // Gives a reference back. Where it is not the last one no Python code can run, and a pending exception can stay.
 inline void release_object(PyObject* object) noexcept {
-  if (holds_gil() && Py_REFCNT(object) > 1) [[likely]]
+  if (holds_gil() && is_kept_by_others(object)) [[likely]]
     Py_DECREF(object);
   else with_python([object] { Py_DECREF(object); });
 }

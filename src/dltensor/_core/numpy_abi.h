@@ -77,7 +77,7 @@ inline void free_array(Block* block) noexcept {
   auto* array = static_cast<PyObject*>(block->owner);
   auto* reference = static_cast<PyObject*>(block->second_owner);
   recycle(block);
-  if (holds_gil() && Py_REFCNT(array) > 1) [[likely]] {  // no Python code can run
+  if (holds_gil() && is_kept_by_others(array)) [[likely]] {  // no Python code can run
     if (reference) drop_weak_reference(reference);
     Py_DECREF(array);
     return;

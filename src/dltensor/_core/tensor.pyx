@@ -8,7 +8,7 @@ from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.dict cimport PyDict_GetItem
 from cpython.float cimport PyFloat_CheckExact
 from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_CheckExact
-from cpython.object cimport PyTypeObject
+from cpython.object cimport Py_TYPE, PyObject, PyTypeObject
 from cpython.pycapsule cimport PyCapsule_New
 from cpython.tuple cimport PyTuple_CheckExact, PyTuple_GET_ITEM, PyTuple_GET_SIZE, PyTuple_New, PyTuple_SET_ITEM
 from cpython.ref cimport Py_INCREF
@@ -24,6 +24,7 @@ from .native cimport (KEEP_GIL_BYTES, MAX_DIMS, TRAILING, Block, allocate, broad
                       op_greater, op_greater_equal, op_less, op_less_equal, op_count, op_multiply, op_negative,
                       op_not_equal, op_positive, op_pow, op_remainder, op_subtract, op_table, repeats_elements, retain)
 from .scalars cimport load_python, nested, shown, store_exact, store_python
+from .threads cimport Published
 from .types cimport (DLPACK_FLAG_BITMASK_IS_COPIED, DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED,
                      DLPACK_FLAG_BITMASK_READ_ONLY, DLDataType, DLDevice, device_of, dtype_of, is_handle, is_host,
                      kDLCPU, kDLCUDA, kDLCUDAManaged, read_copy_flag, read_device, read_dtype)
@@ -52,7 +53,7 @@ cdef extern from *:
 
 cdef inline bint is_operand(object x):
     """Whether a function would take `x`: an operator must leave everything else to the other side."""
-    cdef TypeEntry* entry
+    cdef const TypeEntry* entry
     if type(x) is Tensor or PyFloat_CheckExact(x) or PyLong_CheckExact(x):
         return True
     entry = entry_of(x)
@@ -127,13 +128,13 @@ cdef class _UfuncMethod:
 
 
 cdef dict _ufuncs = {}      # ufunc -> number of the operation that it is
-cdef object _ndarray = None
+cdef Published[PyObject] _ndarray  # the class of NumPy's arrays
 
 
 def set_ufuncs(dict rows, ndarray):
     """Register which ufuncs of NumPy are operations here, ufunc -> name of the row, and the class of its arrays."""
-    global _ndarray
-    _ndarray = ndarray
+    Py_INCREF(ndarray)  # for as long as the process lives
+    _ndarray.set(<PyObject*>ndarray)
     numbers = {op_table[i].name.decode(): i for i in range(op_count)}
     for ufunc, name in rows.items():
         _ufuncs[ufunc] = numbers[name]
@@ -149,7 +150,7 @@ def set_functions(**functions):
 
 cdef inline bint _is_plain_operand(object x) noexcept:
     """Whether `x` is of a type whose own ``__array_ufunc__`` need not be called."""
-    return type(x) is Tensor or PyFloat_CheckExact(x) or PyLong_CheckExact(x) or type(x) is _ndarray
+    return type(x) is Tensor or PyFloat_CheckExact(x) or PyLong_CheckExact(x) or <PyObject*>Py_TYPE(x) == _ndarray.get()
 
 
 cdef inline object call_ufunc(object ufunc, str method, tuple inputs, dict kwargs):
@@ -250,29 +251,28 @@ cdef int64_t counted(int ndim, const int64_t* shape, DLDataType dtype, str func)
     return count
 
 
-cdef const DeviceOperations* _device_operations = NULL
+cdef Published[const DeviceOperations] _device_operations  # NULL until the CUDA package is loaded
 
 
 cdef void set_device_operations(const DeviceOperations* table) noexcept:
-    global _device_operations
-    _device_operations = table
+    _device_operations.set(table)
 
 
 cdef const DeviceOperations* device_operations() except NULL:
     """The functions for CUDA memory; the first call loads the package that registers them."""
-    if _device_operations == NULL:
+    if _device_operations.get() == NULL:
         from ..cuda import _exchange  # no-cython-lint: it registers them
-    return _device_operations
+    return _device_operations.get()
 
 
 cdef bint uses_cuda() noexcept:
     """Whether the CUDA package is loaded, so that streams matter."""
-    return _device_operations != NULL
+    return _device_operations.get() != NULL
 
 
 cdef object current_stream(int device):
     """The current stream of a CUDA device, by the standard's numbers; None while nothing here uses CUDA."""
-    return None if _device_operations == NULL else _device_operations.current_stream(device)
+    return None if _device_operations.get() == NULL else _device_operations.get().current_stream(device)
 
 
 cdef Tensor new_empty(int ndim, const int64_t* shape, DLDataType dtype, DLDevice device, str func):

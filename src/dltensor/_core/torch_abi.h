@@ -37,6 +37,28 @@ inline bool release_counted(void* address) noexcept {
   return true;
 }
 
+// Sets of dispatch keys, each one word; 0 means that a place is free. Threads may add and ask at any time.
+class PlainKeys {
+ public:
+  bool has(uint64_t keys) const noexcept {
+    for (const auto& known : known_) {
+      const uint64_t word = known.load(std::memory_order_relaxed);
+      if (word == keys) return keys != 0;
+      if (!word) return false;
+    }
+    return false;
+  }
+  void add(uint64_t keys) noexcept {
+    for (auto& known : known_) {
+      uint64_t word = 0;
+      if (known.compare_exchange_strong(word, keys, std::memory_order_relaxed) || word == keys) return;
+    }
+  }
+
+ private:
+  std::atomic<uint64_t> known_[8]{};
+};
+
 // `torch.UntypedStorage._new_with_weak_ptr`: from the address of a storage to its Python object.
 inline PyObject* torch_storage_object = nullptr;
 

@@ -147,9 +147,7 @@ cdef object dtype_of(DLDataType value):
     cdef DType made = DType.__new__(DType, 0, 8, 1)
     made.value = value
     # Bounded: a program may use any number of types.
-    if len(_by_value) < 4096:
-        _by_value[_packed(value)] = made
-    return made
+    return _by_value.setdefault(_packed(value), made) if len(_by_value) < 4096 else made
 
 
 cdef str _legal_bits(uint8_t code):
@@ -738,7 +736,7 @@ cdef object device_of(DLDevice value):
     if known is None:
         known = Device.__new__(Device, key[0], key[1])
         if len(_device_objects) < 4096:
-            _device_objects[key] = known
+            known = _device_objects.setdefault(key, known)
     return known
 
 

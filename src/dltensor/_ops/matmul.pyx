@@ -13,6 +13,7 @@ from .._core.scalars cimport plain_number
 from .._core.tensor cimport Tensor, as_tuple, new_empty, operations
 from .._core.types cimport DLPACK_FLAG_BITMASK_READ_ONLY, DLDevice, DLTensor, device_of, dtype_of, kDLCPU
 
+from .._core.once import Once
 from .casting import astype
 
 cdef extern from "native/cpu/gemm.h" namespace "dlt" nogil:
@@ -24,13 +25,10 @@ cdef enum:
     KEEP_GIL_WORK = 1 << 17     # multiplications; fewer take less time than releasing the GIL is worth
     SMALL_WORK = 1 << 18        # fewer are done without any BLAS
     SMALL_SIDE = 128            # rows and columns; more are not worth a look whether they are small
-cdef bint _blas_sought = False
 
 
-def find_blas():
+def _load_blas():
     """Load the BLAS of the package scipy-openblas32, if it is installed. Returns whether there is one now."""
-    global _blas_sought
-    _blas_sought = True
     from importlib.util import find_spec
 
     if find_spec("scipy_openblas32") is None:
@@ -42,6 +40,9 @@ def find_blas():
         if set_blas(str(path).encode()):
             return True
     return False
+
+
+find_blas = Once(_load_blas)
 
 
 cdef int _product(Operand* left, Operand* right, Operand* out, DLDevice device, const Scalar& alpha, const Scalar& beta,
@@ -62,7 +63,7 @@ cdef int _product(Operand* left, Operand* right, Operand* out, DLDevice device, 
     for i in range(c.ndim):
         work *= c.shape[i]
     work *= a.shape[a.ndim - 1]
-    if work >= SMALL_WORK and not _blas_sought:
+    if work >= SMALL_WORK:
         find_blas()
     if work >= KEEP_GIL_WORK:
         _held = hold_without_gil(left, 1), hold_without_gil(right, 1), hold_without_gil(out, 1)

@@ -20,6 +20,7 @@ from .._core.native cimport (BOOLEAN, REAL, SIGNED, TRAILING, TRUNCATE, UNSIGNED
                              type_complex64, type_count, type_float32, type_int64, type_table)
 from .._core.scalars cimport integer_range, plain_number, shown, tag_number
 from .._core.tensor cimport Tensor, as_tuple, check_writable
+from .._core.threads cimport Published
 from .._core.types cimport device_of, dtype_of, is_host, kDLCPU, kDLCUDA, kDLCUDAManaged
 
 from .._core.types import DeviceError
@@ -45,7 +46,7 @@ cdef bint _classify(object x, Operand* out, str func) except -1:
 
     False leaves it to `_converted`. BufferError when torch would refuse to export it.
     """
-    cdef TypeEntry* entry
+    cdef const TypeEntry* entry
     if type(x) is Tensor:
         read_tensor(<Tensor>x, out)
         return True
@@ -115,7 +116,7 @@ cdef object _converted(object x, str func):
 
 cdef object _converted_output(object x, str func):
     """An `out` argument as our tensor over its memory."""
-    cdef TypeEntry* entry = entry_of(x)
+    cdef const TypeEntry* entry = entry_of(x)
     cdef bint immutable = entry.immutable
     if entry.torch and not entry.obeyed and is_lazy(x, func):
         raise ValueError(f"{func}: out is a lazy conjugate or negation; give out.resolve_conj().resolve_neg(), or its "
@@ -189,7 +190,7 @@ cdef object hold_without_gil(Operand* operands, int count):
     Another thread may otherwise resize it, or give its object other memory.
     """
     cdef int i
-    cdef TypeEntry* entry
+    cdef const TypeEntry* entry
     cdef list held = []
     for i in range(count):
         if operands[i].owner == NULL:
@@ -295,13 +296,12 @@ cdef int common_shape(Operand* operands, int count, int64_t* shape, str func) ex
     return ndim
 
 
-cdef const Engine* _engine = NULL
+cdef Published[const Engine] _engine  # NULL until the CUDA package is loaded
 
 
 cdef void set_engine(const Engine* engine) noexcept:
     """Register what computes on CUDA devices."""
-    global _engine
-    _engine = engine
+    _engine.set(engine)
 
 
 cdef const Engine* engine_of(DLDevice device, str func) except NULL:
@@ -309,9 +309,9 @@ cdef const Engine* engine_of(DLDevice device, str func) except NULL:
     if device.device_type != kDLCUDA and device.device_type != kDLCUDAManaged:
         raise DeviceError(f"{func}: nothing here computes on {device_of(device)}; move the tensor with its own "
                           f"framework, or to a CUDA device or the CPU")
-    if _engine == NULL:
+    if _engine.get() == NULL:
         from ..cuda import _backend  # no-cython-lint: it registers them
-    return _engine
+    return _engine.get()
 
 
 def data_ptr(x, /):

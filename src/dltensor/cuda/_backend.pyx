@@ -468,9 +468,11 @@ cdef class Transfer:
             NumPy, or ml_dtypes for its types, is not installed.
         """
         self.wait()
-        if self.array is None:
-            self.array = self.arriving.numpy()
-        return self.array
+        array = self.arriving.numpy()
+        with cython.critical_section(self):
+            if self.array is None:
+                self.array = array
+            return self.array
 
 
 cdef object transfer_to_host(Tensor t, object copy):

@@ -5,15 +5,13 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from .._core.once import Once
 from .._core.types import DeviceError, DeviceType, as_device
 from . import _driver as _cuda
 
-_lock = threading.Lock()
-_started = False
 
 
 def _wheel_libraries(name: str) -> list[str]:
@@ -33,21 +31,17 @@ def _wheel_libraries(name: str) -> list[str]:
         return []
 
 
-def start() -> None:
-    """Pass the paths of libraries and kernels to the engine, once. Loads no CUDA library."""
-    global _started
-    if _started:
-        return
-    with _lock:
-        if _started:
-            return
-        here = Path(__file__).resolve().parent.parent
-        _cuda.set_folders(str(here), str(here / "native" / "cuda" / "seeds"))
-        for number, name in ((1, "nvrtc"), (2, "cublas")):
-            if not os.environ.get(f"DLTENSOR_CUDA_{name.upper()}"):
-                for path in _wheel_libraries(name):
-                    _cuda.hint(number, path)
-        _started = True
+def _pass_paths() -> None:
+    """Pass the paths of libraries and kernels to the engine. Loads no CUDA library."""
+    here = Path(__file__).resolve().parent.parent
+    _cuda.set_folders(str(here), str(here / "native" / "cuda" / "seeds"))
+    for number, name in ((1, "nvrtc"), (2, "cublas")):
+        if not os.environ.get(f"DLTENSOR_CUDA_{name.upper()}"):
+            for path in _wheel_libraries(name):
+                _cuda.hint(number, path)
+
+
+start = Once(_pass_paths)
 
 
 def ordinal_of(device: Any) -> int:

@@ -8,6 +8,7 @@ from libcpp cimport bool as truth
 from cpython.ref cimport Py_INCREF
 
 from .._core.dlpack cimport free_object
+from .._core.threads cimport Flag
 from .._core.native cimport MAX_DIMS, Block, adopt
 
 
@@ -265,23 +266,22 @@ def blocks_nd(shape, int multiprocessors, settings):
 
 # ---- streams and events
 
-cdef bint _started = False
+cdef Flag _started
 
 
 cdef int start() except -1:
     """Set the engine's paths before its first use."""
-    global _started
-    if not _started:
+    if not _started.is_set():
         from ._device import start as tell_folders
         tell_folders()
-        _started = True
+        _started.set()
     return 0
 
 
 cdef NativeStream* stream_on(int ordinal) except NULL:
     """The calling thread's stream of a device."""
     cdef NativeStream* stream = NULL
-    if not _started:
+    if not _started.is_set():
         start()
     check(native_current_stream(ordinal, &stream))
     return stream

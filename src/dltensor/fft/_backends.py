@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable
 from typing import NamedTuple
 
+from .._core.once import Once
 from .._ops.promotion import num_threads
 
 # The fastest first.
@@ -87,10 +88,7 @@ def _load(name):
     return _from_functions(name, library, lambda array: {})
 
 
-_chosen = None
-
-
-def find():
+def _choose():
     """Return the backend: the fastest installed library, or the one that ``DLTENSOR_FFT`` names.
 
     It is chosen once, when it is first needed.
@@ -102,21 +100,19 @@ def find():
     ValueError
         ``DLTENSOR_FFT`` names another library.
     """
-    global _chosen
-    if _chosen is not None:
-        return _chosen
     selected = os.environ.get("DLTENSOR_FFT", "")
     if selected and selected not in LIBRARIES:
         raise ValueError(f"fft: DLTENSOR_FFT must be one of {', '.join(LIBRARIES)}, got {selected[:40]!r}")
     failures = []
     for name in (selected,) if selected else LIBRARIES:
         try:
-            _chosen = _load(name)
+            return _load(name)
         except ImportError as error:
             failures.append(error)
-        else:
-            return _chosen
     what = f"DLTENSOR_FFT selects {selected}, which is" if selected else "ducc0, SciPy and NumPy are"
     raise ImportError(
         f"fft: {what} not installed; install the extra: pip install 'dltensor[fft]' brings SciPy", name=selected or None
     ) from failures[0]
+
+
+find = Once(_choose)

@@ -4,6 +4,7 @@
 import os
 from importlib.util import find_spec
 
+from .._core.once import Once
 from ._factorizations import load_lapack
 
 # The first that is installed computes.
@@ -24,10 +25,7 @@ def _load(name):
     return any(load_lapack(str(path)) for path in sorted(folder.glob("libscipy_openblas*.so*")))
 
 
-_chosen = None
-
-
-def find(where):
+def _choose(where):
     """Return the name of the library, which is chosen once: the first installed, or what ``DLTENSOR_LAPACK`` names.
 
     Raises
@@ -37,21 +35,20 @@ def find(where):
     ValueError
         ``DLTENSOR_LAPACK`` names another library.
     """
-    global _chosen
-    if _chosen is not None:
-        return _chosen
     selected = os.environ.get("DLTENSOR_LAPACK", "")
     if selected and selected not in LIBRARIES:
         raise ValueError(f"{where}: DLTENSOR_LAPACK must be one of {', '.join(LIBRARIES)}, got {selected[:40]!r}")
     for name in (selected,) if selected else LIBRARIES:
         if _load(name):
-            _chosen = name
             return name
     what = f"DLTENSOR_LAPACK selects {selected}, which is" if selected else "neither scipy-openblas32 nor NumPy is"
     raise ImportError(
         f"{where}: {what} installed; install the extra: pip install 'dltensor[linalg]' brings scipy-openblas32",
         name=selected or None,
     )
+
+
+find = Once(_choose)
 
 
 def by_numpy(name, matrix, **options):

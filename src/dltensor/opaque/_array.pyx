@@ -633,12 +633,17 @@ cdef class OpaqueArray:
         >>> again = dl.opaque.hold(address, take=True); again.shape, array.shape
         ((2,), (2,))
         """
-        if not self.held:
+        cdef dlt_array_t* target = <dlt_array_t*>_struct_at(into, "release") if into is not None else NULL
+        cdef bint held
+        with cython.critical_section(self):  # of two threads one hands it over
+            held = self.held
+            if held:
+                if target != NULL:
+                    target[0] = self.impl
+                self.held = False
+                self.gone = not is_ours(self.impl)
+        if not held:
             raise ValueError("release: this array was handed over already, or has another owner; copy() it")
-        if into is not None:
-            (<dlt_array_t*>_struct_at(into, "release"))[0] = self.impl
-        self.held = False
-        self.gone = not is_ours(self.impl)
         return <size_t>&self.impl if into is None else into
 
     # attributes

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The generator: arguments are checked and positions counted here; words and values are made in native/."""
+cimport cython
 from cpython.object cimport PyTypeObject
 from libc.math cimport INFINITY, isfinite
 from libc.stdint cimport int64_t, uint32_t, uint64_t
@@ -223,8 +224,10 @@ cdef class Generator:
         >>> bool((rng.random(4) == a).all())
         True
         """
-        return {"algorithm": _ALGORITHM, "key": self._key, "stream": self._stream, "position": self._position,
-                "children": self._children}
+        cdef uint64_t key, stream, position, spawned
+        with cython.critical_section(self):
+            key, stream, position, spawned = self._key, self._stream, self._position, self._children
+        return {"algorithm": _ALGORITHM, "key": key, "stream": stream, "position": position, "children": spawned}
 
     @state.setter
     def state(self, value):
@@ -235,7 +238,10 @@ cdef class Generator:
         key, stream = _limited(value["key"], 64, "key"), _limited(value["stream"], 64, "stream")
         position = _limited(value["position"], position_bits, "position")
         spawned = _limited(value["children"], position_bits, "children")
-        self._key, self._stream, self._position, self._children = key, stream, position, spawned
+        cdef uint64_t numbers[4]
+        numbers[0], numbers[1], numbers[2], numbers[3] = key, stream, position, spawned
+        with cython.critical_section(self):
+            self._key, self._stream, self._position, self._children = numbers[0], numbers[1], numbers[2], numbers[3]
 
     def __reduce__(self):
         return Generator, (0,), self.state
@@ -245,12 +251,18 @@ cdef class Generator:
 
     cdef uint64_t _reserve(self, int64_t n, int words, str func) except? 0xffffffffffffffff:
         """The position of the first of n values; the next call begins after them."""
-        cdef uint64_t start = self._position + (self._position & <uint64_t>(words - 1))
+        cdef uint64_t start, used
         cdef uint64_t most = <uint64_t>1 << position_bits
-        if start > most or <uint64_t>n > (most - start) // <uint64_t>words:
+        cdef bint fits
+        with cython.critical_section(self):
+            used = self._position
+            start = used + (used & <uint64_t>(words - 1))
+            fits = start <= most and <uint64_t>n <= (most - start) // <uint64_t>words
+            if fits:
+                self._position = start + <uint64_t>n * <uint64_t>words
+        if not fits:
             raise ValueError(f"{func}: {n} values do not fit into the 2^{position_bits} words of a sequence, of which "
-                             f"{self._position} are used; continue with a generator of spawn()")
-        self._position = start + <uint64_t>n * <uint64_t>words
+                             f"{used} are used; continue with a generator of spawn()")
         return start
 
     cdef object _draw(self, Distribution kind, Draw* how, object shape, object dtype, object out, str func):
@@ -694,12 +706,15 @@ cdef class Generator:
         False
         """
         cdef Generator child
-        count = _limited(n, 32, "spawn")
+        cdef uint64_t number, count = _limited(n, 32, "spawn")
+        cdef uint64_t first
+        with cython.critical_section(self):
+            first = self._children
+            self._children += count
         made = []
-        for _ in range(count):
-            words = philox((self._children & 0xffffffff, self._children >> 32 | <uint64_t>children << 24,
+        for number in range(first, first + count):
+            words = philox((number & 0xffffffff, number >> 32 | <uint64_t>children << 24,
                             self._stream & 0xffffffff, self._stream >> 32), (self._key & 0xffffffff, self._key >> 32))
-            self._children += 1
             child = Generator(words[0] | words[1] << 32, stream=words[2] | words[3] << 32)
             made.append(child)
         return made
@@ -728,11 +743,14 @@ cdef class Generator:
         >>> bool((rng.random(2) == dl.random.Generator(1).random(4)[2:]).all())
         True
         """
-        position = self._position + index(n)
-        if not 0 <= position < _END:
-            raise ValueError(f"jump: expected a position from 0 to 2^{position_bits} - 1, got {self._position} + "
-                             f"{str(n)[:60]}")
-        self._position = position
+        step = index(n)
+        with cython.critical_section(self):
+            before = self._position
+            position = before + step
+            if 0 <= position < _END:
+                self._position = position
+                return
+        raise ValueError(f"jump: expected a position from 0 to 2^{position_bits} - 1, got {before} + {str(n)[:60]}")
 
 
 cdef object _checked(Distribution kind, object dtype, str default, object out, str func):

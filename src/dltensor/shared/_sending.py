@@ -9,17 +9,19 @@ started inherits a descriptor, and where /proc is closed to others that server s
 
 import os
 from multiprocessing import context, reduction
+from threading import Lock
 from weakref import WeakValueDictionary
 
 from .._core.layout import extent
+from .._core.once import Once
 from .._core.pickling import rebuild
 from .._core.tensor import Tensor
 from .._core.types import Flags
 from ._blocks import block_id, handle_of, is_received, mark_sent, receive, whole_block
 
+_lock = Lock()
 _handles = WeakValueDictionary()  # block -> Handle, so that a pickle names a block once
 _in_transit = {}  # block -> Handle: memory that messages name which have not been received
-_is_registered = False
 
 
 class Handle:
@@ -36,24 +38,20 @@ class Handle:
         self.data = data
 
 
-def register():
-    """Tell the pickler of `multiprocessing` how tensors are sent, once.
-
-    Examples
-    --------
-    >>> register()
-    """
-    global _is_registered
-    if _is_registered:
-        return
+def _register():
+    """Tell the pickler of `multiprocessing` how tensors are sent."""
     reduction.ForkingPickler.register(Tensor, reduce_tensor)
     reduction.ForkingPickler.register(Handle, reduce_handle)
     os.register_at_fork(after_in_child=_forget)
-    _is_registered = True
+
+
+register = Once(_register)
 
 
 def _forget():
     """In a forked process: its parent keeps what it has sent."""
+    global _lock
+    _lock = Lock()
     _in_transit.clear()
     _handles.clear()
 
@@ -68,9 +66,10 @@ def reduce_tensor(t):
     """
     if not t.is_shared:
         return t.__reduce_ex__(4)
-    handle = _handles.get(block_id(t))
-    if handle is None:
-        handle = _handles[block_id(t)] = Handle(whole_block(t))
+    with _lock:
+        handle = _handles.get(block_id(t))
+        if handle is None:
+            handle = _handles[block_id(t)] = Handle(whole_block(t))
     padded = bool(t.flags & Flags.IS_SUBBYTE_TYPE_PADDED)
     begin, layout = t.byte_offset, ()
     end = begin + t.nbytes
