@@ -136,16 +136,16 @@ class DeviceProducer:
 class StreamProducer:
     """An object with ``__arrow_c_stream__`` over chunks, each of them a `Producer`.
 
-    `codes` are what the calls of get_next return instead of chunks, where they are not 0; `released` counts the calls of
-    the stream's own callback.
+    `codes` are what the calls of get_next return instead of chunks, where they are not 0; `released` counts the calls
+    of the stream's own callback.
     """
 
     def __init__(self, chunks, kind=None, schema_code=0, codes=(), message=b"its own words"):
         self.chunks, self.kind, self.schema_code, self.message = list(chunks), kind or chunks[0], schema_code, message
         self.codes, self.calls, self.released = list(codes), 0, 0
         two = ctypes.CFUNCTYPE(ctypes.c_int, c_void_p, c_void_p)
-        self._callbacks = [two(self._get_schema), two(self._get_next), ctypes.CFUNCTYPE(c_void_p, c_void_p)(self._error),
-                           RELEASE(self._release)]  # fmt: skip
+        one = ctypes.CFUNCTYPE(c_void_p, c_void_p)
+        self._callbacks = [two(self._get_schema), two(self._get_next), one(self._error), RELEASE(self._release)]
         self.stream = Stream(*(ctypes.cast(one, c_void_p).value for one in self._callbacks), None)
 
     def _get_schema(self, _, out):

@@ -525,8 +525,16 @@ def test_a_stream_without_chunks_is_a_tensor_without_elements():
 @pytest.mark.parametrize(
     ("make", "error", "words"),
     [
-        (lambda: StreamProducer(chunks_of(2), schema_code=5), OSError, "get_schema of the stream failed: its own words"),
-        (lambda: StreamProducer(chunks_of(2, 2), codes=[0, 22]), OSError, "get_next of the stream failed: its own words"),
+        (
+            lambda: StreamProducer(chunks_of(2), schema_code=5),
+            OSError,
+            "get_schema of the stream failed: its own words",
+        ),
+        (
+            lambda: StreamProducer(chunks_of(2, 2), codes=[0, 22]),
+            OSError,
+            "get_next of the stream failed: its own words",
+        ),
         (lambda: StreamProducer(chunks_of(2), codes=[5], message=None), OSError, "failed: without a message"),
         (lambda: StreamProducer(chunks_of(2), codes=[5], message=b"a\xff\nb"), OSError, "failed: a\ufffd"),
         (lambda: StreamProducer(chunks_of(2), codes=[12]), MemoryError, "get_next of the stream has no memory left"),
@@ -541,7 +549,11 @@ def test_errors_of_a_stream_are_raised_and_everything_is_released(make, error, w
     gc.collect()
     assert stream.released == 1
     given = stream.chunks[: stream.calls]
-    assert all(chunk.released.count("array") == 1 for chunk, code in zip(given, [*stream.codes, 0, 0]) if not code)
+    assert all(
+        chunk.released.count("array") == 1
+        for chunk, code in zip(given, [*stream.codes, 0, 0], strict=False)
+        if not code
+    )
 
 
 @pytest.mark.parametrize("name", ["get_schema", "get_next", "get_last_error"])

@@ -50,7 +50,9 @@ for module in pkgutil.walk_packages(dltensor.__path__, "dltensor."):
 assert compiled >= 30, compiled
 """
     environment = {name: value for name, value in os.environ.items() if name != "PYTHON_GIL"}
-    ran = subprocess.run([sys.executable, "-W", "error", "-c", program], capture_output=True, text=True, env=environment)
+    ran = subprocess.run(
+        [sys.executable, "-W", "error", "-c", program], capture_output=True, text=True, env=environment
+    )
     assert ran.returncode == 0, ran.stderr
 
 
@@ -62,7 +64,9 @@ def test_a_capsule_is_taken_by_one_of_the_threads():
         taken = [one for one in made if isinstance(one, dl.Tensor)]
         assert len(taken) == 1
         assert taken[0].tolist() == [0, 1, 2, 3, 4]
-        assert all(isinstance(one, BufferError) and "already consumed" in str(one) for one in made if one is not taken[0])
+        assert all(
+            isinstance(one, BufferError) and "already consumed" in str(one) for one in made if one is not taken[0]
+        )
 
 
 def test_a_pair_of_arrow_capsules_is_taken_by_one_of_the_threads():

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Statistics of every tensor of a large model, by Dask on two worker processes, with the bits of one process.
 
-``model_statistics.py [--size BYTES] [--folder FOLDER] [--keep]`` makes a .safetensors file of that size (2 GB, or a quarter
-of what the disk has left) and deletes it at the end. The workers map the file, and send numbers only.
+``model_statistics.py [--size BYTES] [--folder FOLDER] [--keep]`` makes a .safetensors file of that size (2 GB, or a
+quarter of what the disk has left) and deletes it at the end. The workers map the file, and send numbers only.
 A chunk's sum is not one rounded number but a few whose sum is exact, so the result does not depend on the chunks. The
 program computes everything again in this process, without chunks, and fails if one bit differs. It writes report.html.
 """

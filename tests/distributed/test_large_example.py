@@ -43,7 +43,9 @@ def test_the_program_finds_the_same_bits_on_two_processes_and_writes_a_report(tm
 
 
 def test_parts_of_a_sum_add_up_to_it_exactly(program):
-    x = dl.random.Generator(1).normal(0, 1, 10_000, dtype="float64") * dl.asarray([1e-20, 1e20] * 5_000, dtype="float64")
+    x = dl.random.Generator(1).normal(0, 1, 10_000, dtype="float64") * dl.asarray(
+        [1e-20, 1e20] * 5_000, dtype="float64"
+    )
     parts = program.exact_parts(x)
     assert len(parts) > 1
     assert sum(map(Fraction, parts)) == sum(map(Fraction, x.tolist()))

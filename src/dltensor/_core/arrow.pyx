@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Arrow's C data interface: tensors as arrays of numbers or fixed-shape tensors, and such arrays and streams as tensors."""
+"""Arrow's C data interface: tensors as arrays of numbers or fixed-shape tensors, and back."""
 from math import prod
 
 from cpython.object cimport PyObject
@@ -555,8 +555,8 @@ cdef Tensor _from_pair(object pair, str method, object copy, str func):
             raise DeviceError(f"{func}: the array is on device type {device.device_type}, {device.device_id}, expected "
                               f"the host; copy it to the host first, or import it by DLPack")
         if device.sync_event != NULL:
-            raise BufferError(f"{func}: ArrowDeviceArray.sync_event is {hex(<size_t>device.sync_event)} for an array of "
-                              f"the host, expected NULL")
+            raise BufferError(f"{func}: ArrowDeviceArray.sync_event is {hex(<size_t>device.sync_event)} for an array "
+                              f"of the host, expected NULL")
         source = &device.array
     if description.release == NULL or source.release == NULL:
         raise BufferError(f"{func}: the capsules hold structs that are released already; export again")
@@ -645,7 +645,8 @@ cdef Tensor _from_stream(object capsule, object copy, str func):
     if source.release == NULL:
         raise BufferError(f"{func}: the capsule holds a stream that is released already; export again")
     stream.stream = take_stream(source)
-    for name, is_given in (("get_schema", stream.stream.get_schema != NULL), ("get_next", stream.stream.get_next != NULL),
+    for name, is_given in (("get_schema", stream.stream.get_schema != NULL),
+                           ("get_next", stream.stream.get_next != NULL),
                            ("get_last_error", stream.stream.get_last_error != NULL)):
         if not is_given:
             raise BufferError(f"{func}: ArrowArrayStream.{name} is NULL, expected a function")

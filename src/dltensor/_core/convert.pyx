@@ -9,8 +9,8 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from .buffers cimport take_buffer, take_interface, import_numpy
 from .dlpack cimport (ARRAY, ARRAY_INTERFACE, BUFFER, CAPSULE, CUDA_ARRAY_INTERFACE, NDARRAY, NONE, PROTOCOL, TABLE,
-                      ImportedTensor, TypeEntry, adopt_object, amend_entry, borrow_table, entry_of, entry_of_type, free_object,
-                      adopt_storage, hold_storage, is_lazy, check_tensor, raise_pending, release_storage,
+                      ImportedTensor, TypeEntry, adopt_object, amend_entry, borrow_table, entry_of, entry_of_type,
+                      free_object, adopt_storage, hold_storage, is_lazy, check_tensor, raise_pending, release_storage,
                       retain_storage, import_tensor, import_managed)
 from .native cimport MAX_DIMS, adopt, export_managed, release, type_float32, type_table
 from .scalars cimport plain_number, store_python

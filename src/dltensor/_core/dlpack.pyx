@@ -127,7 +127,8 @@ cdef const TypeEntry* classify_type(object kind) except NULL:
     cdef DLPackExchangeAPI* table = NULL
     cdef TypeEntry entry
     cdef ImportPath path
-    cdef uint32_t version = assigned_version(raw_type)  # before all questions: what is changed meanwhile is not remembered
+    # Before all questions: what is changed meanwhile is not remembered.
+    cdef uint32_t version = assigned_version(raw_type)
     cdef bint torch = _is_torch(kind), obeyed = torch and _overrides_export(kind)
     if _use_tables and not obeyed:
         table = _find_table(kind)

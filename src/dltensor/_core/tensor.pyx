@@ -2292,7 +2292,8 @@ cdef class Tensor:
         from .arrow import export_arrow
         for name, value in kwargs.items():
             if value is not None:
-                raise NotImplementedError(f"__arrow_c_device_array__: expected no argument {quoted(name)}; leave it out")
+                raise NotImplementedError(f"__arrow_c_device_array__: expected no argument {quoted(name)}; "
+                                          f"leave it out")
         return export_arrow(self, True)
 
     def __getbuffer__(self, Py_buffer* buffer, int flags):

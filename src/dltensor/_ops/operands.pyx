@@ -17,7 +17,7 @@ from .._core.dlpack cimport (NDARRAY, TABLE, TypeEntry, borrow_table, entry_of, 
 from .._core.convert cimport view_any
 from .._core.native cimport (BOOLEAN, REAL, SIGNED, TRAILING, TRUNCATE, UNSIGNED, Kind, broadcast_shapes,
                              computed_types, contiguous_strides, find_type, promote, store_scalar, type_bool,
-                             type_complex64, type_count, type_float32, type_int64, type_table)
+                             type_complex64, type_float32, type_int64, type_table)
 from .._core.scalars cimport integer_range, plain_number, shown, tag_number
 from .._core.tensor cimport Tensor, as_tuple, check_writable
 from .._core.threads cimport Published

@@ -13,7 +13,6 @@ from .._core.types import DeviceError, DeviceType, as_device
 from . import _driver as _cuda
 
 
-
 def _wheel_libraries(name: str) -> list[str]:
     """Find a library of NVIDIA wheels, every version of it: beside the other packages, else by cuda-pathfinder.
 

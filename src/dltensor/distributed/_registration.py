@@ -65,4 +65,11 @@ def token_of(t):
     # Read-only or not, which is the fifth that some pickles have, equal elements have one name.
     _, (data, shape, _, *more) = reduce_tensor(t, 5)
     padded = bool(t.flags & Flags.IS_SUBBYTE_TYPE_PADDED)
-    return "dltensor.Tensor", shape, t.dtype.__dlpack_data_type__(), padded, tuple(more[2:]), hash_buffer_hex(data.raw())
+    return (
+        "dltensor.Tensor",
+        shape,
+        t.dtype.__dlpack_data_type__(),
+        padded,
+        tuple(more[2:]),
+        hash_buffer_hex(data.raw()),
+    )
