@@ -196,11 +196,11 @@ def read_numpy(data, path):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             array = np.load(io.BytesIO(data), allow_pickle=False)
+        if not isinstance(array, np.ndarray):
+            return "no array"
+        native = array.astype(array.dtype.newbyteorder("="))  # of text without letters, one letter each
     except Exception as error:
         return f"{type(error).__name__}: {error}"
-    if not isinstance(array, np.ndarray):
-        return "no array"
-    native = array.astype(array.dtype.newbyteorder("="))
     return {"": (str(native.dtype), array.shape, native.tobytes())}
 
 
