@@ -312,6 +312,14 @@ mutate: $(VENV)/light install
 check: $(VENV)/lint $(VENV)/light install
 	tools/check.sh $(VENV)
 
+# help: make check-systems  every file of the engine through compilers for Windows and macOS, without linking; two minutes
+.PHONY: check-systems
+$(VENV)/systems: $(VENV)/tools
+	$(RUN) -m pip install -q --disable-pip-version-check ziglang
+	touch $@
+check-systems: $(VENV)/systems
+	tools/check_systems.sh $(VENV)
+
 # help: make lint-cpp     every file of the engine through clang, its warnings as errors; a minute; skipped without clang
 .PHONY: lint-cpp
 lint-cpp:

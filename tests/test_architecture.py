@@ -23,6 +23,7 @@ ORDER = [
     ["include"],
     ["native/ops"],
     ["native"],
+    ["native/os"],
     ["native/layout"],
     ["native/memory"],
     ["native/cpu"],

@@ -63,7 +63,7 @@ class Usage(ctypes.Structure):
 def compiled(folder, shim, flags=()):
     """Compile the engine and `shim`, unless that was done before; return the paths of the objects."""
     native = SOURCE / "native"
-    files = [path for part in (".", "cuda", "memory") for path in sorted((native / part).glob("*.cc"))]
+    files = [path for part in (".", "cuda", "memory", "os") for path in sorted((native / part).glob("*.cc"))]
     files.remove(native / "cuda" / "seed.cc")  # a program
     files += [native / name for name in ("layout/layout.cc", "layout/sharing.cc", "cpu/dtype.cc", "cpu/scalar.cc")]
     files += [Path(__file__).with_name(shim)]

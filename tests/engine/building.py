@@ -73,7 +73,16 @@ def _lists() -> tuple:
     """Read from native/meson.build which files there are and which levels the kernels are compiled for."""
     text = (ROOT / "src" / "dltensor" / "native" / "meson.build").read_text()
     kernels, base = (re.findall(r"'([\w/]+\.cc)'", part) for part in text.split("shared_library('dltensor'"))
-    levels = {name: re.findall(r"'(-[^']+)'", flags) for name, flags in re.findall(r"^ +'(v\d)': \[(.*)\]", text, re.M)}
+    flag = re.compile(r"'(-[^']+)'")
+    named = dict(re.findall(r"^(\w+) = cpp\.get_supported_arguments\((.*)\)", text, re.M))
+    if "clang" in os.environ.get("CXX", ""):
+        named = dict.fromkeys(named, "")  # which of them it supports is asked by the build alone
+    levels = {}
+    for name, own, more in re.findall(r"^ +'(v\d)': \[(.*)\](.*),$", text, re.M):
+        levels[name] = [
+            *flag.findall(own),
+            *(f for list_name in re.findall(r"\w+", more) for f in flag.findall(named[list_name])),
+        ]
     if not kernels or not base or not levels:
         raise RuntimeError("native/meson.build no longer lists its files as this reads them")
     return kernels, base, levels if platform.machine() == "x86_64" else {"base": []}

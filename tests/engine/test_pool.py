@@ -8,7 +8,10 @@ import pytest
 from building import FLAGS, INCLUDES, ROOT, run
 
 NATIVE = ROOT / "src" / "dltensor" / "native"
-SOURCES = [ROOT / "tests" / "engine" / "pool_race.cc", NATIVE / "cpu" / "thread_pool.cc", NATIVE / "environment.cc"]
+SOURCES = [
+    ROOT / "tests" / "engine" / "pool_race.cc",
+    *(NATIVE / name for name in ("cpu/thread_pool.cc", "os/thread.cc", "environment.cc")),
+]
 
 
 def build(folder, *flags):

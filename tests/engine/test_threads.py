@@ -27,7 +27,7 @@ VARIANTS = {
 
 def program(variant, replaced=None):
     """Build the program; `replaced` maps files of the engine to other texts of them."""
-    files = [*building.sources("memory", "layout", "opaque"), NATIVE / "cpu" / "thread_pool.cc", PROGRAM]
+    files = [*building.sources("os", "memory", "layout", "opaque"), NATIVE / "cpu" / "thread_pool.cc", PROGRAM]
     files = [(replaced or {}).get(path, path) for path in files]
     parts = building.objects([(path, ()) for path in files], *VARIANTS[variant])
     return building.link("shared_state-{}", parts, *VARIANTS[variant])

@@ -18,7 +18,7 @@ SOURCE = ROOT / "src" / "dltensor"
 INCLUDE = SOURCE / "include"
 ABI = re.search(r"#define DLT_ARRAY_ABI_VERSION (\d+)", (INCLUDE / "dltensor" / "array.h").read_text())[1]
 LIBRARY = f"libdltensor.so.{ABI}"
-FOLDERS = ["memory", "layout", "opaque"]  # what arrays are made of
+FOLDERS = ["os", "memory", "layout", "opaque"]  # what arrays are made of
 VARIANTS = {
     "plain": ["-O2", "-g"],
     "address": ["-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"],

@@ -4,7 +4,6 @@
 // takes a hundred times the work itself, and they do not survive a fork.
 #include "native/cpu/blas.h"
 
-#include <dlfcn.h>
 #include <limits.h>
 #include <stdio.h>
 
@@ -14,6 +13,7 @@
 #include "native/cpu/gemm.h"
 #include "native/cpu/thread_pool.h"
 #include "native/cpu/sizes.h"
+#include "native/os/library.h"
 
 namespace dlt {
 namespace {
@@ -35,7 +35,7 @@ void* find(void* library, const char* name) {
   for (const char* prefix : prefixes) {
     char symbol[64];
     snprintf(symbol, sizeof symbol, "%s%s", prefix, name);
-    if (void* address = dlsym(library, symbol)) return address;
+    if (void* address = os::find_symbol(library, symbol)) return address;
   }
   return nullptr;
 }
@@ -120,7 +120,7 @@ bool has_blas() noexcept { return in_use.load(std::memory_order_acquire) != null
 bool set_blas(const char* path) noexcept {
   in_use.store(nullptr);
   if (path == nullptr) return true;
-  void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  void* library = os::load_library(path);
   if (library == nullptr) return false;
   if (!find_into(&found.sgemm, library, "cblas_sgemm") || !find_into(&found.dgemm, library, "cblas_dgemm") ||
       !find_into(&found.cgemm, library, "cblas_cgemm") || !find_into(&found.zgemm, library, "cblas_zgemm"))

@@ -2,7 +2,6 @@
 // Choosing the instruction set, and finding libmvec.
 #include "native/cpu/features.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +16,7 @@
 
 #include "native/environment.h"
 #include "native/fork.h"
+#include "native/os/library.h"
 
 namespace dlt {
 
@@ -94,8 +94,8 @@ int find_level(const char* name) {
 // Loaded at first use and kept: part of glibc, and the loops hold pointers into it.
 void* find_vector_function(const char* name) {
 #if defined(__x86_64__)
-  static void* const library = dlopen("libmvec.so.1", RTLD_NOW | RTLD_LOCAL);
-  return library != nullptr ? dlsym(library, name) : nullptr;
+  static void* const library = os::load_library("libmvec.so.1");
+  return library != nullptr ? os::find_symbol(library, name) : nullptr;
 #else
   (void)name;
   return nullptr;

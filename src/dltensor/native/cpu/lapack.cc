@@ -3,7 +3,6 @@
 // transposes, whose eigenvalues and singular values are the same.
 #include "native/cpu/lapack.h"
 
-#include <dlfcn.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,6 +14,7 @@
 #include "native/cpu/features.h"
 #include "native/cpu/matrices.h"
 #include "native/memory/block.h"
+#include "native/os/library.h"
 
 namespace dlt {
 namespace {
@@ -34,7 +34,7 @@ void* find(void* library, const char* letter, const char* name) {
   for (const char* prefix : {"scipy_", ""}) {
     char symbol[64];
     snprintf(symbol, sizeof symbol, "%s%s%s", prefix, letter, name);
-    if (void* address = dlsym(library, symbol)) return address;
+    if (void* address = os::find_symbol(library, symbol)) return address;
   }
   return nullptr;
 }
@@ -96,7 +96,7 @@ bool has_lapack() noexcept { return in_use.load(std::memory_order_acquire) != nu
 bool set_lapack(const char* path) noexcept {
   in_use.store(nullptr);
   if (path == nullptr) return true;
-  void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  void* library = os::load_library(path);
   if (library == nullptr) return false;
   const char* const letters[] = {"s", "d", "c", "z"};
   for (int kind = 0; kind < 4; ++kind) {

@@ -6,18 +6,16 @@
 #include "native/cpu/thread_pool.h"
 
 #include <limits.h>
-#include <linux/futex.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdlib.h>
-#include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <atomic>
 
 #include "native/environment.h"
 #include "native/fork.h"
+#include "native/os/thread.h"
+#include "native/os/wait.h"
 
 namespace dlt {
 namespace {
@@ -64,10 +62,6 @@ void relax() {
 #endif
 }
 
-void futex(std::atomic<uint32_t>* word, int operation, uint32_t value) {
-  syscall(SYS_futex, reinterpret_cast<uint32_t*>(word), operation, value, nullptr, nullptr, 0);
-}
-
 bool take(bool front, int64_t* index) {
   uint64_t now = pool.left.load(std::memory_order_relaxed);
   for (;;) {
@@ -104,7 +98,7 @@ void* worker(void* number) {
       relax();
       if (++idle < spins) continue;
       pool.sleeping.fetch_add(1);
-      futex(&pool.epoch, FUTEX_WAIT_PRIVATE, seen);
+      os::wait_while(&pool.epoch, seen);
       pool.sleeping.fetch_sub(1);
       idle = 0;
     }
@@ -113,18 +107,13 @@ void* worker(void* number) {
     // Incremented before the job is read: the caller closes the job first and then waits until this is 0.
     pool.joined.fetch_add(1);
     if (pool.open.load() == seen && me < pool.threads.load(std::memory_order_relaxed) - 1) run_chunks(false);
-    if (pool.joined.fetch_sub(1) == 1 && pool.awaited.load()) futex(&pool.joined, FUTEX_WAKE_PRIVATE, 1);
+    if (pool.joined.fetch_sub(1) == 1 && pool.awaited.load()) os::wake(&pool.joined, 1);
   }
 }
 
 // A worker that wakes up on the caller's processor stays there behind the caller for milliseconds. With -1 the workers
 // may run anywhere that the caller may.
-void keep_off(int processor) {
-  cpu_set_t allowed;
-  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0 || CPU_COUNT(&allowed) < 2) return;
-  if (processor >= 0) CPU_CLR(size_t(processor), &allowed);
-  for (int i = 0; i < pool.started; ++i) pthread_setaffinity_np(pool.workers[i], sizeof allowed, &allowed);
-}
+void keep_off(int processor) { os::keep_off(pool.workers, pool.started, processor); }
 
 // Waits for workers that are in the middle of a chunk.
 void wait_for_workers() {
@@ -135,7 +124,7 @@ void wait_for_workers() {
   // While this thread sleeps, a worker queued on another processor can run here.
   keep_off(-1);
   pool.awaited.store(true);
-  for (uint32_t inside_now; (inside_now = pool.joined.load()) != 0;) futex(&pool.joined, FUTEX_WAIT_PRIVATE, inside_now);
+  for (uint32_t inside_now; (inside_now = pool.joined.load()) != 0;) os::wait_while(&pool.joined, inside_now);
   pool.awaited.store(false);
 }
 
@@ -177,14 +166,13 @@ void stop_workers(int wanted) {
   if (pool.started <= wanted) return;
   pool.kept.store(wanted);
   pool.epoch.store(next_epoch());  // an epoch without a job: all workers wake up, and those above the new number end
-  futex(&pool.epoch, FUTEX_WAKE_PRIVATE, INT_MAX);
+  os::wake_all(&pool.epoch);
   while (pool.started > wanted) pthread_join(pool.workers[--pool.started], nullptr);
 }
 
 int threads_at_start() {
-  cpu_set_t allowed;
   int count = static_cast<int>(environment_number("DLTENSOR_NUM_THREADS", 1, most_threads, 0));
-  if (count < 1) count = sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? CPU_COUNT(&allowed) : 1;
+  if (count < 1) count = os::allowed_processors();
   return count > most_threads ? most_threads : count;
 }
 
@@ -233,8 +221,8 @@ void parallel(int64_t count, void (*work)(void* context, int64_t index), void* c
     pool.open.store(next);
     pool.epoch.store(next);
     if (pool.sleeping.load() > 0) {
-      keep_off(sched_getcpu());
-      futex(&pool.epoch, FUTEX_WAKE_PRIVATE, uint32_t(threads - 1));
+      keep_off(os::current_processor());
+      os::wake(&pool.epoch, uint32_t(threads - 1));
     }
   }
   const int64_t done = run_chunks(true), finished = nanoseconds();

@@ -2,8 +2,6 @@
 // Finding and loading the CUDA libraries.
 #include "native/cuda/driver.h"
 
-#include <dlfcn.h>
-#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +10,9 @@
 #include <mutex>
 #include <string>
 #include <vector>
+
+#include "native/os/files.h"
+#include "native/os/library.h"
 
 namespace dlt::cuda {
 
@@ -87,21 +88,18 @@ void open_companions(const Wanted& w, const std::string& path) {
   for (const char* pattern : w.companions) {
     if (!pattern) continue;
     const std::string files = path.substr(0, slash + 1) + pattern;
-    glob_t found{};
-    if (glob(files.c_str(), 0, nullptr, &found) == 0)
-      for (size_t i = 0; i < found.gl_pathc; ++i)
-        if (!strstr(found.gl_pathv[i], ".alt")) dlopen(found.gl_pathv[i], RTLD_NOW | RTLD_LOCAL);
-    globfree(&found);
+    for (const std::string& file : os::files_matching(files))
+      if (file.find(".alt") == std::string::npos) os::load_library(file.c_str());
   }
 }
 
 void* open_one(const Wanted& w, const std::string& path, Attempt& attempt, std::string& tried) {
   open_companions(w, path);
-  if (void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) {
+  if (void* handle = os::load_library(path.c_str())) {
     attempt.found = path;
     return handle;
   }
-  const char* why = dlerror();
+  const char* why = os::library_error();
   tried += tried.empty() ? "" : "; ";
   // The loader's message begins with the name.
   tried += why && strstr(why, path.c_str()) ? why : path + ": " + (why ? why : "unknown reason");
@@ -156,7 +154,7 @@ Status load(Library which, void* table, void** handle, const Symbol (&symbols)[n
   attempts[static_cast<int>(which)].absent = !*handle;
   if (!*handle) return fail(Fault::device, "%s cannot be loaded. Tried: %s. Remedy: %s.", w.title, tried.c_str(), w.remedy);
   for (const Symbol& symbol : symbols) {
-    void* address = dlsym(*handle, symbol.name);
+    void* address = os::find_symbol(*handle, symbol.name);
     if (!address && symbol.required)
       return fail(Fault::device, "%s (%s) has no function %s: it is too old for this package. Remedy: %s.", w.title,
                   attempts[static_cast<int>(which)].found.c_str(), symbol.name, w.remedy);
@@ -182,8 +180,8 @@ Status start_driver() {
   if (driver.version < 11030)
     return fail(Fault::device, "the CUDA driver (%s) is for CUDA %d.%d, this package needs 11.3. Remedy: %s.", path,
                 driver.version / 1000, driver.version % 1000 / 10, wanted[0].remedy);
-  driver.takes_source = dlsym(driver.handle, "hostcuda_takes_source") != nullptr;
-  driver.compiler_log = reinterpret_cast<const char* (*)()>(dlsym(driver.handle, "hostcuda_compiler_log"));
+  driver.takes_source = os::find_symbol(driver.handle, "hostcuda_takes_source") != nullptr;
+  driver.compiler_log = reinterpret_cast<const char* (*)()>(os::find_symbol(driver.handle, "hostcuda_compiler_log"));
   return success;
 }
 

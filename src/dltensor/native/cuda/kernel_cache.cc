@@ -21,6 +21,7 @@
 #include "native/cuda/sha256.h"
 #include "native/environment.h"
 #include "native/no_destructor.h"
+#include "native/os/files.h"
 
 namespace dlt::cuda {
 namespace {
@@ -85,12 +86,12 @@ const std::string& cache_folder() {
 }
 
 // Code from there is executed: it must belong to this user, and no other user may write to it.
-bool trusted(const struct stat& state) noexcept { return state.st_uid == geteuid() && !(state.st_mode & 022); }
+bool trusted(const struct stat& state) noexcept { return os::is_private(state); }
 
 bool make_folder(const std::string& path) {
   for (size_t at = 1; at != std::string::npos;) {
     at = path.find('/', at + 1);
-    mkdir(path.substr(0, at).c_str(), 0700);  // fails where it exists already; the check below decides
+    os::make_private_folder(path.substr(0, at).c_str());  // fails where it exists already; the check below decides
   }
   struct stat state{};
   return stat(path.c_str(), &state) == 0 && S_ISDIR(state.st_mode) && trusted(state);
@@ -214,7 +215,7 @@ void write_image(const std::string& key, const std::string& maker, const Image& 
   std::string text = "dltensor kernel 1 " + hash_of(image) + " " + std::to_string(image.name.size()) + "\n";
   text += image.name;
   text += image.code;
-  const int file = open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+  const int file = os::create_private_file(part.c_str());
   if (file < 0) return;
   bool good = true;
   for (size_t done = 0; good && done < text.size();) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "native/cuda/memory_parts.h"
+#include "native/os/constant.h"
 
 namespace dlt::cuda {
 namespace {
@@ -26,7 +27,7 @@ struct Waiters {
     ++count;
   }
 };
-constinit Waiters waiters;
+DLT_CONSTINIT Waiters waiters;
 
 Status order_for_reuse(Memory& memory) noexcept {
   Stream& home = *memory.home;

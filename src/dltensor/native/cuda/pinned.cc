@@ -3,6 +3,7 @@
 #include <new>
 
 #include "native/cuda/memory_parts.h"
+#include "native/os/constant.h"
 
 namespace dlt::cuda {
 namespace {
@@ -31,7 +32,7 @@ struct Store {
     return nullptr;
   }
 };
-constinit Store store;
+DLT_CONSTINIT Store store;
 
 void free_pinned_block(Block* block) noexcept {
   auto* memory = static_cast<Memory*>(block->owner);

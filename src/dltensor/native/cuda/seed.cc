@@ -92,12 +92,12 @@ int main(int count, char** arguments) {
   const std::filesystem::path folder = arguments[2], work = folder / "work";
   std::filesystem::create_directories(folder);
   std::filesystem::permissions(folder, std::filesystem::perms::owner_all);
-  bool good = set_source_folder(arguments[1]).ok() && set_kernel_cache(work.c_str()).ok() && load_nvrtc().ok();
+  bool good = set_source_folder(arguments[1]).ok() && set_kernel_cache(work.string().c_str()).ok() && load_nvrtc().ok();
   for (int i = 3; i < count && good; ++i)
     good = list ? seed_listed(list, i - 3, atoi(arguments[i])) : seed_all(i - 3, atoi(arguments[i]));
   if (!good) return fprintf(stderr, "seed_kernels: %s\n", dlt::message()), 1;
   for (const auto& entry : std::filesystem::directory_iterator(work)) {  // KEY-MAJOR.MINOR.kernel
-    const std::string name = entry.path().filename(), key = name.substr(0, name.find('-'));
+    const std::string name = entry.path().filename().string(), key = name.substr(0, name.find('-'));
     const std::filesystem::path place = folder / name.substr(key.size() + 1, name.find('.') - key.size() - 1);
     std::filesystem::create_directories(place);
     std::filesystem::rename(entry.path(), place / (key + ".kernel"));

@@ -14,10 +14,11 @@
 
 #include "native/environment.h"
 #include "native/fork.h"
-#include "native/memory/barrier.h"
-#include "native/memory/pages.h"
 #include "native/memory/size_classes.h"
 #include "native/memory/trace.h"
+#include "native/os/barrier.h"
+#include "native/os/constant.h"
+#include "native/os/pages.h"
 
 namespace dlt {
 namespace {
@@ -151,17 +152,17 @@ struct Threads {
   bool have_lists = false;  // a system without process_barrier() has none
   int64_t retired_blocks = 0, retired_bytes = 0;  // the counters of threads that have ended
 };
-constinit Threads threads;
+DLT_CONSTINIT Threads threads;
 
 struct Store {
   std::mutex mutex;
   Block* lists[size_classes] = {};
   size_t cached = 0;
 };
-constinit Store store;
+DLT_CONSTINIT Store store;
 
 // The bound, and how much of it the lists of threads may fill; the store has the rest.
-constinit std::atomic<size_t> limit{0}, granted{0};
+DLT_CONSTINIT std::atomic<size_t> limit{0}, granted{0};
 size_t store_limit() noexcept {
   const size_t all = limit.load(std::memory_order_relaxed), lists = granted.load(std::memory_order_relaxed);
   return all > lists ? all - lists : 0;
@@ -186,7 +187,7 @@ Block* make(uint32_t size_class, size_t bytes) noexcept {
   if (!block) return nullptr;
   void* data = nullptr;
   if (size >= kLarge && kReuse) data = map_pages(size);
-  else if (posix_memalign(&data, kAlignment, size) != 0) data = nullptr;
+  else data = allocate_aligned(size, kAlignment);
   if (!data) {
     ::free(block);
     return nullptr;
@@ -201,7 +202,7 @@ Block* make(uint32_t size_class, size_t bytes) noexcept {
 void unmake(Block* block) noexcept {
   const size_t size = Class::bytes(block->size_class);
   if (size >= kLarge && kReuse) unmap_pages(block->data, size);
-  else ::free(block->data);
+  else free_aligned(block->data);
   ::free(block);
 }
 
@@ -367,8 +368,7 @@ void end_thread(void* argument) noexcept {
 size_t default_limit() noexcept {
   const int64_t wish = environment_number("DLTENSOR_CACHE_BYTES", 0, INT64_MAX, -1);
   if (wish >= 0) return static_cast<size_t>(wish);
-  size_t memory = static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(sysconf(_SC_PAGESIZE));
-  size_t most = size_t{4} << 30;
+  size_t memory = physical_bytes(), most = size_t{4} << 30;
   return memory / 8 < most ? memory / 8 : most;
 }
 

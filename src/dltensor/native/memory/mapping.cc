@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pages of files by mmap(), and the types of file systems.
+// Blocks over mapped pages of files, and the types of file systems.
 #include "native/memory/mapping.h"
 
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <sys/mman.h>
-#include <sys/vfs.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <iterator>
+
+#include "native/os/files.h"
 
 namespace dlt {
 namespace {
@@ -22,7 +21,7 @@ struct Span {
 
 void unmap(Block* block) noexcept {
   auto* span = static_cast<Span*>(block->owner);
-  munmap(span->base, span->length);
+  os::unmap_file_pages(span->base, span->length);
   ::free(span);
   recycle(block);
 }
@@ -36,16 +35,15 @@ constexpr uint32_t remote_types[] = {0x6969,     0x517B,     0xFF534D42, 0xFE534
 }  // namespace
 
 Block* map_file(int file, size_t bytes, size_t offset, Mapping mapping) noexcept {
-  const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE)), lead = offset % page;
+  const size_t page = os::page_bytes(), lead = offset % page;
   auto* span = static_cast<Span*>(malloc(sizeof(Span)));
   if (!span) return nullptr;
   span->length = bytes + lead;
-  const int visible = mapping == Mapping::shared ? MAP_SHARED : MAP_PRIVATE | MAP_NORESERVE;
-  const auto from = static_cast<off_t>(offset - lead);
-  span->base = mmap(nullptr, span->length, PROT_READ | PROT_WRITE, visible, file, from);
-  if (span->base == MAP_FAILED && errno == ENOMEM && mapping == Mapping::read_only)
-    span->base = mmap(nullptr, span->length, PROT_READ, MAP_PRIVATE, file, from);
-  if (span->base == MAP_FAILED) {
+  const os::Pages pages = mapping == Mapping::shared ? os::Pages::shared : os::Pages::private_copies;
+  span->base = os::map_file_pages(file, span->length, offset - lead, pages);
+  if (!span->base && errno == ENOMEM && mapping == Mapping::read_only)
+    span->base = os::map_file_pages(file, span->length, offset - lead, os::Pages::read_only);
+  if (!span->base) {
     const int error = errno;
     ::free(span);
     errno = error;
@@ -53,7 +51,7 @@ Block* map_file(int file, size_t bytes, size_t offset, Mapping mapping) noexcept
   }
   Block* block = adopt(static_cast<char*>(span->base) + lead, span, unmap);
   if (!block) {
-    munmap(span->base, span->length);
+    os::unmap_file_pages(span->base, span->length);
     ::free(span);
     errno = ENOMEM;
   }
@@ -61,10 +59,7 @@ Block* map_file(int file, size_t bytes, size_t offset, Mapping mapping) noexcept
 }
 
 bool is_remote_file(int file) noexcept {
-  struct statfs info{};
-  if (fstatfs(file, &info) != 0) return false;
-  return std::find(std::begin(remote_types), std::end(remote_types), static_cast<uint32_t>(info.f_type)) !=
-         std::end(remote_types);
+  return std::find(std::begin(remote_types), std::end(remote_types), os::file_system_type(file)) != std::end(remote_types);
 }
 
 }  // namespace dlt

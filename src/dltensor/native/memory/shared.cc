@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared memory by memfd_create().
+// Shared memory by memfd_create(). Other systems have no sealed files without a name: every call fails with ENOSYS there.
 #include "native/memory/shared.h"
 
 #include <errno.h>
+
+#if defined(__linux__)
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +19,8 @@
 #include <new>
 
 #include "native/fork.h"
-#include "native/memory/pages.h"
+#include "native/os/constant.h"
+#include "native/os/pages.h"
 
 namespace dlt {
 namespace {
@@ -52,7 +55,7 @@ struct Pool {
   int count = 0;
   uint64_t forks = 0;  // memory that was there at a fork may be in use in the other process
 };
-constinit Pool pool;
+DLT_CONSTINIT Pool pool;
 
 size_t most_kept() noexcept {
   static const size_t part = most_backed_bytes() / 16;
@@ -330,3 +333,27 @@ size_t cached_shared_bytes() noexcept {
 }
 
 }  // namespace dlt
+
+#else
+
+namespace dlt {
+
+Block* allocate_shared(size_t) noexcept {
+  errno = ENOSYS;
+  return nullptr;
+}
+Block* receive_shared(int, bool, const unsigned char*) noexcept {
+  errno = ENOSYS;
+  return nullptr;
+}
+bool is_shared_block(const Block*) noexcept { return false; }
+int shared_file(const Block*) noexcept { return -1; }
+const unsigned char* shared_key(const Block*) noexcept { return nullptr; }
+void mark_sent(Block*) noexcept {}
+bool is_received(const Block*) noexcept { return false; }
+size_t empty_shared_cache() noexcept { return 0; }
+size_t cached_shared_bytes() noexcept { return 0; }
+
+}  // namespace dlt
+
+#endif

@@ -2,9 +2,7 @@
 // The lifetime trace: a ring of records behind a lock.
 #include "native/memory/trace.h"
 
-#include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <mutex>
 #include <vector>
@@ -12,6 +10,7 @@
 #include "native/fork.h"
 #include "native/memory/block.h"
 #include "native/no_destructor.h"
+#include "native/os/thread.h"
 
 namespace dlt {
 
@@ -73,7 +72,7 @@ void trace_record(Event event, const Block* block, const void* managed) noexcept
   auto held = gil_held.load();
   TraceRecord record{event,
                      held ? held() : -1,
-                     static_cast<uint64_t>(syscall(SYS_gettid)),
+                     os::thread_number(),
                      static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec),
                      reinterpret_cast<uint64_t>(block),
                      reinterpret_cast<uint64_t>(managed),

@@ -7,6 +7,7 @@
 
 #include "native/fork.h"
 #include "native/opaque/array.h"
+#include "native/os/constant.h"
 
 namespace dlt::opaque {
 namespace {
@@ -31,7 +32,7 @@ struct Table {
   std::atomic<int64_t> live = 0;
 };
 
-constinit Table the_table;
+DLT_CONSTINIT Table the_table;
 Table& table() noexcept { return the_table; }
 [[gnu::init_priority(fork_order_innermost)]] const ForkHandlers over_fork =
     hold_over_fork<[]() -> std::mutex& { return table().guard; }>();

@@ -2,7 +2,6 @@
 // Finding hosts among the loaded libraries. Nothing gets loaded here, and what was found stays loaded.
 #include "native/opaque/host.h"
 
-#include <dlfcn.h>
 #include <string.h>
 
 #include <memory>
@@ -12,6 +11,7 @@
 #include "native/fork.h"
 #include "native/no_destructor.h"
 #include "native/opaque/errors.h"
+#include "native/os/library.h"
 
 namespace dlt::opaque {
 namespace {
@@ -44,7 +44,7 @@ bool look_up(void* library, const char* prefix, const char* name, Function* out)
   char symbol[64] = "";
   strncat(symbol, prefix, 8);
   strncat(symbol, name, 50);
-  void* found = dlsym(library, symbol);
+  void* found = os::find_symbol(library, symbol);
   memcpy(out, &found, sizeof(found));
   return found != nullptr;
 }
@@ -58,12 +58,13 @@ bool look_up(void* library, const char* prefix, dlt_host_t* out) {
 
 // The library that `address` is in, or what that library was linked to: dlsym looks through both.
 const Host* host_around(const void* address) noexcept {
-  Dl_info caller, own;
-  if (!dladdr(address, &caller)) return nullptr;
-  if (dladdr(reinterpret_cast<const void*>(&own_calls), &own) && own.dli_fbase == caller.dli_fbase) return own_host();
+  const void *base, *own_base = nullptr;
+  const char* path;
+  if (os::library_around(&own_calls, &own_base, &path), !os::library_around(address, &base, &path)) return nullptr;
+  if (base == own_base) return own_host();
   // The handle is kept, so that the library stays loaded. The program itself may be known by another name.
-  void* library = dlopen(caller.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
-  if (!library) library = dlopen(nullptr, RTLD_LAZY);
+  void* library = os::loaded_library(path);
+  if (!library) library = os::loaded_library(nullptr);
   dlt_host_t found;
   if (!library || (!look_up(library, "mts_", &found) && !look_up(library, "dlt_", &found))) return nullptr;
   return host_with(found);
@@ -72,7 +73,7 @@ const Host* host_around(const void* address) noexcept {
 const Host* other_host() noexcept {
   static std::atomic<const Host*> known = nullptr;
   if (const Host* host = known.load(std::memory_order_acquire)) return host;
-  void* library = dlopen(other_library, RTLD_LAZY | RTLD_NOLOAD);
+  void* library = os::loaded_library(other_library);
   dlt_host_t found;
   if (!library || !look_up(library, "mts_", &found)) return nullptr;
   const Host* host = host_with(found);
@@ -182,12 +183,12 @@ dlt_status_t dlt_find_host(const char* library, dlt_host_t* host) {
   using namespace dlt::opaque;
   return set_last_error_of(guard_exceptions([&]() -> DetailedStatus {
     if (!library || !host) return invalid("find_host: expected the name of a library and a place for the result, got NULL");
-    void* found = dlopen(library, RTLD_LAZY | RTLD_NOLOAD);
+    void* found = dlt::os::loaded_library(library);
     if (!found)
       return invalid("find_host: expected a library that is loaded, '", std::string_view(library), "' is not; load it first");
     dlt_host_t calls;
     if (!look_up(found, "mts_", &calls) && !look_up(found, "dlt_", &calls)) {
-      dlclose(found);
+      dlt::os::release_library(found);
       return invalid("find_host: '", std::string_view(library),
                      "' has neither the mts_ nor the dlt_ functions for origins and errors");
     }

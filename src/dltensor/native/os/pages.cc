@@ -1,15 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pages by mmap, and the limits of the machine and of control groups.
-#include "native/memory/pages.h"
+// Pages by mmap, on Windows by VirtualAlloc, and the limits of the machine and of control groups.
+#include "native/os/pages.h"
 
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#if defined(_WIN32)
+#include <malloc.h>
+#include <windows.h>
+#else
 #include <sys/mman.h>
-#include <sys/sysinfo.h>
 #include <unistd.h>
+#endif
+#if defined(__linux__)
+#include <sys/sysinfo.h>
+#elif defined(__APPLE__)
+#include <sys/sysctl.h>
+#endif
 
 #include <atomic>
 
@@ -20,6 +30,8 @@ constexpr size_t huge_page = size_t{2} << 20;
 constexpr size_t page = 64 << 10;  // the largest that a kernel may be built with
 
 size_t rounded(size_t bytes) noexcept { return (bytes + page - 1) & ~(page - 1); }
+
+#if defined(__linux__)
 
 // A text file of the kernel, with a NUL. False when there is none.
 bool read_file(const char* path, char* text, size_t dims) noexcept {
@@ -77,6 +89,23 @@ size_t read_limits() noexcept {
   return (group < memory ? group : memory) + swap;
 }
 
+#elif defined(__APPLE__)
+
+size_t read_limits() noexcept {
+  const size_t memory = physical_bytes();
+  return memory > 0 ? memory : SIZE_MAX;
+}
+
+#else
+
+size_t read_limits() noexcept {
+  MEMORYSTATUSEX state{};
+  state.dwLength = sizeof state;
+  return GlobalMemoryStatusEx(&state) ? static_cast<size_t>(state.ullTotalPageFile) : SIZE_MAX;
+}
+
+#endif
+
 std::atomic<size_t> known_limit{0};
 
 }  // namespace
@@ -91,7 +120,22 @@ bool can_be_backed(size_t bytes) noexcept {
   return bytes <= known_limit.load(std::memory_order_relaxed) || bytes <= most_backed_bytes();
 }
 
+size_t physical_bytes() noexcept {
+#if defined(__linux__)
+  return static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(sysconf(_SC_PAGESIZE));
+#elif defined(__APPLE__)
+  uint64_t memory = 0;
+  size_t size = sizeof memory;
+  return sysctlbyname("hw.memsize", &memory, &size, nullptr, 0) == 0 ? static_cast<size_t>(memory) : 0;
+#else
+  MEMORYSTATUSEX state{};
+  state.dwLength = sizeof state;
+  return GlobalMemoryStatusEx(&state) ? static_cast<size_t>(state.ullTotalPhys) : 0;
+#endif
+}
+
 size_t available_bytes() noexcept {
+#if defined(__linux__)
   char text[4096];
   if (!read_file("/proc/meminfo", text, sizeof text)) return SIZE_MAX;
   size_t bytes = 0;
@@ -101,7 +145,33 @@ size_t available_bytes() noexcept {
     bytes += static_cast<size_t>(strtoull(line + strlen(name), nullptr, 10)) << 10;
   }
   return bytes;
+#else
+  return SIZE_MAX;
+#endif
 }
+
+#if defined(_WIN32)
+
+// A reservation cannot be cut: the rest stays reserved, which costs addresses only.
+void* map_pages(size_t bytes) noexcept {
+  bytes = rounded(bytes);
+  void* raw = VirtualAlloc(nullptr, bytes + huge_page, MEM_RESERVE, PAGE_NOACCESS);
+  if (raw == nullptr) return nullptr;
+  const uintptr_t aligned = (reinterpret_cast<uintptr_t>(raw) + huge_page - 1) & ~(huge_page - 1);
+  void* data = VirtualAlloc(reinterpret_cast<void*>(aligned), bytes, MEM_COMMIT, PAGE_READWRITE);
+  if (data == nullptr) VirtualFree(raw, 0, MEM_RELEASE);
+  return data;
+}
+
+void unmap_pages(void* data, size_t) noexcept {
+  MEMORY_BASIC_INFORMATION info;
+  if (VirtualQuery(data, &info, sizeof info) != 0) VirtualFree(info.AllocationBase, 0, MEM_RELEASE);
+}
+
+void* allocate_aligned(size_t bytes, size_t alignment) noexcept { return _aligned_malloc(bytes, alignment); }
+void free_aligned(void* data) noexcept { _aligned_free(data); }
+
+#else
 
 void* map_pages(size_t bytes) noexcept {
   // Without MAP_NORESERVE: memory that cannot be backed is an error here, not a kill by the OOM killer at the first
@@ -116,10 +186,20 @@ void* map_pages(size_t bytes) noexcept {
   const uintptr_t end = start + span, used = aligned + bytes;
   if (end != used) munmap(reinterpret_cast<void*>(used), end - used);
   void* data = reinterpret_cast<void*>(aligned);
+#if defined(MADV_HUGEPAGE)
   madvise(data, bytes, MADV_HUGEPAGE);
+#endif
   return data;
 }
 
 void unmap_pages(void* data, size_t bytes) noexcept { munmap(data, rounded(bytes)); }
+
+void* allocate_aligned(size_t bytes, size_t alignment) noexcept {
+  void* data = nullptr;
+  return posix_memalign(&data, alignment, bytes) == 0 ? data : nullptr;
+}
+void free_aligned(void* data) noexcept { ::free(data); }
+
+#endif
 
 }  // namespace dlt

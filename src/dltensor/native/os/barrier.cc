@@ -1,13 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// The barrier by membarrier(2), expedited where the kernel can.
-#include "native/memory/barrier.h"
+// The barrier by membarrier(2), expedited where the kernel can; on Windows by FlushProcessWriteBuffers(). macOS has none.
+#include "native/os/barrier.h"
 
+#if defined(__linux__)
 #include <errno.h>
 #include <linux/membarrier.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#elif defined(_WIN32)
+#include <windows.h>
+#endif
 
 namespace dlt {
+
+#if defined(__linux__)
+
 namespace {
 
 long membarrier(int command) noexcept { return syscall(SYS_membarrier, command, 0, 0); }
@@ -28,5 +35,20 @@ bool has_process_barrier() noexcept {
 
 // The non-expedited command waits for all processors of the machine, tens of milliseconds.
 bool process_barrier() noexcept { return expedited() || membarrier(MEMBARRIER_CMD_GLOBAL) == 0; }
+
+#elif defined(_WIN32)
+
+bool has_process_barrier() noexcept { return true; }
+bool process_barrier() noexcept {
+  FlushProcessWriteBuffers();
+  return true;
+}
+
+#else
+
+bool has_process_barrier() noexcept { return false; }
+bool process_barrier() noexcept { return false; }
+
+#endif
 
 }  // namespace dlt

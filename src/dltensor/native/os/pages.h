@@ -14,6 +14,9 @@ DLT_API size_t most_backed_bytes() noexcept;
 // Whether a block of that size could be backed. Reads the limits again before it returns false.
 bool can_be_backed(size_t bytes) noexcept;
 
+// The machine's memory; 0 when unknown.
+size_t physical_bytes() noexcept;
+
 // Bytes that can be taken without ending a process for want of memory, as the kernel estimates it; SIZE_MAX when unknown.
 size_t available_bytes() noexcept;
 
@@ -21,5 +24,9 @@ size_t available_bytes() noexcept;
 // number; pass the same number to unmap_pages().
 void* map_pages(size_t bytes) noexcept;
 void unmap_pages(void* data, size_t bytes) noexcept;
+
+// Memory of the C library at a multiple of `alignment`; null when there is none.
+void* allocate_aligned(size_t bytes, size_t alignment) noexcept;
+void free_aligned(void* data) noexcept;
 
 }  // namespace dlt
