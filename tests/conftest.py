@@ -2,7 +2,28 @@
 """Options of the test run. No fixtures that only one file uses."""
 
 import contextlib
+import inspect
 import os
+
+import pytest
+
+# What belongs to the process, so that a test that uses it cannot run in several threads at once (tools/free_threading.sh).
+OF_THE_PROCESS = {
+    "dl.debug.": "counts or traces the memory of all threads",
+    "live_blocks": "counts the memory of all threads",
+    "live_bytes": "counts the memory of all threads",
+    "set_cache_limit": "changes the cache of all threads",
+    "set_num_threads": "changes the threads of the engine",
+    "os.environ": "changes the environment",
+    "os.chdir": "changes the working directory",
+    "sys.modules": "changes what is imported",
+    "getrefcount": "counts references that other threads take too",
+    "fork": "forks a process, which has one thread only",
+    "get_context": "forks a process, which has one thread only",
+    "Server(": "forks a process, which has one thread only",
+    "open_files()": "counts what the process has open",
+    "mapped_blocks()": "counts what the process has mapped",
+}
 
 
 def pytest_addoption(parser):
@@ -25,3 +46,14 @@ def pytest_configure(config):
 
         os.environ.setdefault("DLTENSOR_CUDA_NVRTC", "off")
         hostcuda.load()  # HOSTCUDA_ORDER=lazy, random:1 and so on say in which order its streams run
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if not isinstance(item, pytest.Function):
+            continue
+        source = inspect.getsource(item.function)
+        for text, reason in OF_THE_PROCESS.items():
+            if text in source:
+                item.add_marker(pytest.mark.thread_unsafe(reason=reason))
+                break

@@ -21,7 +21,7 @@ if [ ! -e "$here/venv/ready" ]; then
   touch "$here/venv/ready"
 fi
 PATH="$here/venv/bin:$PATH" "$run" -m pip install -q --disable-pip-version-check --no-build-isolation --no-deps \
-  -Cbuild-dir="$here/release" .
+  -Cbuild-dir="$PWD/build/release-free-threaded" .
 unset PYTHON_GIL
 "$run" -c 'import sys, dltensor; assert not sys._is_gil_enabled(), "import dltensor turned the GIL on"'
 

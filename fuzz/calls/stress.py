@@ -29,6 +29,10 @@ SHAPES = {
     360: [(360,), (1, 360), (360, 1), (18, 20), (20, 18), (2, 2, 90), (18, 20, 1), (1, 1, 1, 360), (1,) * 12 + (360,)],
     180_000: [(180_000,), (1, 180_000), (400, 450), (450, 400), (2, 2, 45_000), (1, 400, 450), (1,) * 9 + (180_000,)],
 }
+ARRAYS = ("zeros", "ones", "out", "owned", "numbers", "flags")
+# NumPy does not protect the shape of an array from a thread that reads it, so that without a GIL another array of the same
+# memory takes its place (SECURITY.md).
+WITHOUT_GIL = not getattr(sys, "_is_gil_enabled", lambda: True)()
 FITS = re.compile("broadcast|shape|dimension|axis|elements|extent")
 
 
@@ -40,7 +44,6 @@ class Shared:
         memory = np.zeros(size + 64)
         self.zeros, self.ones, self.out = memory[:size], np.ones(size), memory[8 : size + 8]
         self.owned, self.numbers, self.flags = np.zeros(size), np.zeros(size, np.int64), np.ones(size, bool)
-        self.arrays = [self.zeros, self.ones, self.out, self.owned, self.numbers, self.flags]
         self.tensors = []
         if with_torch:
             self.tensors = [peers.torch.zeros(size, dtype=peers.torch.float64) for _ in range(2)]
@@ -57,7 +60,10 @@ class Shared:
     def change(self, chance):
         """Give one array or all of them another shape. Memory stays where it is."""
         shape = chance.choice(self.shapes)
-        for array in chance.choice((self.arrays, [chance.choice(self.arrays)])):
+        names = chance.choice((ARRAYS, [chance.choice(ARRAYS)]))
+        for name in names if WITHOUT_GIL else ():
+            setattr(self, name, getattr(self, name).reshape(shape))
+        for array in () if WITHOUT_GIL else [getattr(self, name) for name in names]:
             if chance.random() < 0.2:
                 try:
                     array.resize(shape, refcheck=False)
