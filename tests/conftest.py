@@ -7,7 +7,7 @@ import os
 
 import pytest
 
-# What belongs to the process, so that a test that uses it cannot run in several threads at once (tools/free_threading.sh).
+# What belongs to the process: a test that uses it cannot run in several threads at once (tools/free_threading.sh).
 OF_THE_PROCESS = {
     "dl.debug.": "counts or traces the memory of all threads",
     "live_blocks": "counts the memory of all threads",

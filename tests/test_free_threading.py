@@ -42,8 +42,9 @@ import dltensor
 assert not sys._is_gil_enabled(), "dltensor"
 compiled = 0
 for module in pkgutil.walk_packages(dltensor.__path__, "dltensor."):
-    if module.name.startswith(("dltensor.distributed.", "dltensor.testing.plugin", "dltensor.lib")) or "__main__" in module.name:
-        continue  # other libraries are imported there
+    other_libraries = "dltensor.distributed.", "dltensor.testing.plugin", "dltensor.lib"
+    if module.name.startswith(other_libraries) or "__main__" in module.name:
+        continue
     loaded = importlib.import_module(module.name)
     compiled += (getattr(loaded, "__file__", None) or "").endswith(".so")
     assert not sys._is_gil_enabled(), module.name

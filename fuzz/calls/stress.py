@@ -30,8 +30,8 @@ SHAPES = {
     180_000: [(180_000,), (1, 180_000), (400, 450), (450, 400), (2, 2, 45_000), (1, 400, 450), (1,) * 9 + (180_000,)],
 }
 ARRAYS = ("zeros", "ones", "out", "owned", "numbers", "flags")
-# NumPy does not protect the shape of an array from a thread that reads it, so that without a GIL another array of the same
-# memory takes its place (SECURITY.md).
+# NumPy does not protect the shape of an array from a thread that reads it, so that without a GIL another array of the
+# same memory takes its place (SECURITY.md).
 WITHOUT_GIL = not getattr(sys, "_is_gil_enabled", lambda: True)()
 FITS = re.compile("broadcast|shape|dimension|axis|elements|extent")
 
