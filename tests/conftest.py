@@ -21,6 +21,7 @@ OF_THE_PROCESS = {
     "fork": "forks a process, which has one thread only",
     "get_context": "forks a process, which has one thread only",
     "Server(": "forks a process, which has one thread only",
+    "/proc/self": "counts what the process has open",
     "open_files()": "counts what the process has open",
     "mapped_blocks()": "counts what the process has mapped",
 }

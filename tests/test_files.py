@@ -60,11 +60,15 @@ def test_every_named_type_round_trips_through_npy_and_npz(tmp_path, name, mmap):
 
 @pytest.mark.parametrize("name", DTYPES)
 def test_numpy_reads_every_named_type_that_is_saved(tmp_path, name):
+    try:
+        expected = np.dtype(name)
+    except TypeError:
+        pytest.skip(f"neither NumPy nor this ml_dtypes has {name}")
     x = sample(name)
     for order in (x, x.T):
         dl.save(tmp_path / "a.npy", order)
         loaded = np.load(tmp_path / "a.npy")
-        assert loaded.dtype == np.dtype(name)
+        assert loaded.dtype == expected
         assert same(dl.asarray(loaded), order)
         dl.save(tmp_path / "a.npz", {"x": order})
         assert same(dl.asarray(np.load(tmp_path / "a.npz")["x"]), order)
