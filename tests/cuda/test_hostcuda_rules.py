@@ -316,3 +316,21 @@ def test_a_forked_child_has_no_driver(machine):
     """
     done = child(body)
     assert done.returncode == 0, done.stderr
+
+
+def test_blocks_run_in_every_order_once(machine):
+    """Tickets of blocks: forwards, backwards, and by chance in orders that differ."""
+    dl = pytest.importorskip("dltensor", reason="the package is not installed")
+    source = "__global__ void take(int* out, unsigned* next) { out[atomicAdd(next, 1u)] = blockIdx.x; }"
+    kernel, seen = dl.cuda.RawKernel(source, "take"), {}
+    for order in ("eager", "lazy", "random:1", "random:2"):
+        setup.clean(machine, order)
+        out, following = dl.zeros((97,), dtype="int32", device="cuda"), dl.zeros((), dtype="uint32", device="cuda")
+        kernel((97,), (1,), (out, following))
+        seen[order] = out.tolist()
+        setup.clean(machine, "eager")
+    assert seen["eager"] == list(range(97))
+    assert seen["lazy"] == list(range(96, -1, -1))
+    for order in ("random:1", "random:2"):
+        assert sorted(seen[order]) == list(range(97))
+    assert len({tuple(order) for order in seen.values()}) == 4

@@ -25,7 +25,7 @@
 struct HostKernel {
   size_t count;
   const size_t* sizes;
-  void (*start)(void** arguments, const unsigned* grid, const unsigned* threads, int backwards);
+  void (*start)(void** arguments, const unsigned* grid, const unsigned* threads, unsigned order);
 };
 
 namespace dlt::cuda {
@@ -221,9 +221,9 @@ void on_fault(int signal, siginfo_t*, void*) {
   if (in_kernel) siglongjmp(kernel_fault, signal);
 }
 
-void run_kernel(const HostKernel& kernel, void** arguments, const unsigned* grid, const unsigned* threads, int backwards) {
+void run_kernel(const HostKernel& kernel, void** arguments, const unsigned* grid, const unsigned* threads, unsigned order) {
   static const bool sanitized = dlsym(RTLD_DEFAULT, "__asan_init") != nullptr;
-  if (sanitized) return kernel.start(arguments, grid, threads, backwards);  // its report says more
+  if (sanitized) return kernel.start(arguments, grid, threads, order);  // its report says more
   struct sigaction ours{}, before[2];
   ours.sa_sigaction = on_fault;
   ours.sa_flags = SA_SIGINFO | SA_NODEFER;
@@ -231,7 +231,7 @@ void run_kernel(const HostKernel& kernel, void** arguments, const unsigned* grid
   sigaction(SIGBUS, &ours, &before[1]);
   if (sigsetjmp(kernel_fault, 1) == 0) {
     in_kernel = 1;
-    kernel.start(arguments, grid, threads, backwards);
+    kernel.start(arguments, grid, threads, order);
   } else {
     lose_context(kIllegalAddress);
   }
@@ -387,13 +387,14 @@ HOSTCUDA_EXPORT CUresult cuLaunchKernel(CUfunction function, unsigned gx, unsign
   if (parameter_bytes > most_parameter_bytes) return kInvalidValue;
   for (size_t i = 0; i < kernel->count; ++i)
     kept->emplace_back(static_cast<char*>(arguments[i]), static_cast<char*>(arguments[i]) + kernel->sizes[i]);
-  const bool backwards = machine.order == Machine::Order::lazy ||
-                         (machine.order == Machine::Order::random && machine.chance() & 1);
+  const unsigned order = machine.order == Machine::Order::lazy     ? 1u
+                         : machine.order == Machine::Order::random ? static_cast<unsigned>(machine.chance()) | 2u
+                                                                   : 0u;
   return put(stream, [=] {
     std::vector<void*> pointers;
     for (auto& argument : *kept) pointers.push_back(argument.data());
     const unsigned grid[3] = {gx, gy, gz}, threads[3] = {bx, by, bz};
-    if (!machine.lost) run_kernel(*kernel, pointers.data(), grid, threads, backwards);
+    if (!machine.lost) run_kernel(*kernel, pointers.data(), grid, threads, order);
   });
 }
 

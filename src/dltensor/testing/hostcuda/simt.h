@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs CUDA kernel source on the host, one block at a time. The threads of a block are plain calls; only a thread that
-// reaches __syncthreads() is parked, on a stack of its own. Threads run forwards or backwards, so that a kernel that
-// depends on an order fails. Atomic operations are plain ones. Not covered: warp intrinsics, dynamic shared memory.
+// reaches __syncthreads() is parked, on a stack of its own. Threads run forwards or backwards, and blocks in an order by
+// chance too, so that a kernel that depends on an order fails. Atomic operations are plain ones. Not covered: warp intrinsics, dynamic shared memory.
 //
 // The host driver holds its lock while a kernel runs, hence plain globals.
 #pragma once
@@ -145,7 +145,23 @@ inline void run_block() {
   }
 }
 
-inline void launch(void (*body)(void**), void** arguments, dim3 grid, dim3 threads, bool backwards) {
+// A number without a common divisor with `count`: multiples of it, modulo `count`, are every number below once.
+inline size_t step_of(size_t count, unsigned chance) {
+  size_t step = count > 2 ? 1 + chance % (count - 1) : 1;
+  for (;; ++step) {
+    size_t a = count, b = step;
+    while (b != 0) {
+      const size_t rest = a % b;
+      a = b;
+      b = rest;
+    }
+    if (a == 1) return step;
+  }
+}
+
+// `order` 0: forwards, 1: backwards, another: blocks by chance, and the threads of a block as its lowest bit says.
+inline void launch(void (*body)(void**), void** arguments, dim3 grid, dim3 threads, unsigned order) {
+  const bool backwards = order & 1;
   block.body = body;
   block.arguments = arguments;
   block.count = threads.x * threads.y * threads.z;
@@ -153,8 +169,9 @@ inline void launch(void (*body)(void**), void** arguments, dim3 grid, dim3 threa
   gridDim = grid;
   blockDim = threads;
   const size_t blocks = size_t{grid.x} * grid.y * grid.z;
-  for (size_t turn = 0; turn < blocks; ++turn) {
-    const size_t b = backwards ? blocks - 1 - turn : turn;
+  const size_t step = order > 1 ? step_of(blocks, order) : 1;
+  for (size_t turn = 0, at = 0; turn < blocks; ++turn, at = (at + step) % blocks) {
+    const size_t b = backwards ? blocks - 1 - at : at;
     blockIdx = {static_cast<unsigned>(b % grid.x), static_cast<unsigned>(b / grid.x % grid.y),
                 static_cast<unsigned>(b / (size_t{grid.x} * grid.y))};
     run_block();
@@ -178,9 +195,9 @@ struct Call<void (*)(A...)> {
 };
 
 template <auto kernel>
-void start(void** arguments, const unsigned* grid, const unsigned* threads, int backwards) {
+void start(void** arguments, const unsigned* grid, const unsigned* threads, unsigned order) {
   launch(Call<decltype(kernel)>::template call<kernel>, arguments, dim3{grid[0], grid[1], grid[2]},
-         dim3{threads[0], threads[1], threads[2]}, backwards != 0);
+         dim3{threads[0], threads[1], threads[2]}, order);
 }
 
 }  // namespace hostcuda
@@ -221,7 +238,7 @@ inline T atomicCAS(T* at, T expected, T wanted) {
 struct HostKernel {
   size_t count;
   const size_t* sizes;
-  void (*start)(void** arguments, const unsigned* grid, const unsigned* threads, int backwards);
+  void (*start)(void** arguments, const unsigned* grid, const unsigned* threads, unsigned order);
 };
 #define HOSTCUDA_KERNEL(...)                                                         \
   extern "C" __attribute__((visibility("default")))                                  \
