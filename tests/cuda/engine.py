@@ -65,7 +65,8 @@ def compiled(folder, shim, flags=()):
     native = SOURCE / "native"
     files = [path for part in (".", "cuda", "memory", "os") for path in sorted((native / part).glob("*.cc"))]
     files.remove(native / "cuda" / "seed.cc")  # a program
-    files += [native / name for name in ("layout/layout.cc", "layout/sharing.cc", "cpu/dtype.cc", "cpu/scalar.cc")]
+    files += [native / "layout" / name for name in ("layout.cc", "sharing.cc")]
+    files += [native / "cpu" / name for name in ("dtype.cc", "reduction_rows.cc", "scalar.cc")]
     files += [Path(__file__).with_name(shim)]
     command = ["-std=c++20", "-O1", "-g1", "-fPIC", "-Wall", f"-I{SOURCE}", f"-I{SOURCE / 'include'}", *flags]
     headers = (

@@ -111,6 +111,49 @@ def test_every_row_compiles_in_every_kind_it_takes(arch, tmp_path):
     assert int(run(script, tmp_path, DLTENSOR_CUDA_NVRTC=nvrtc())) > 150
 
 
+@pytest.mark.parametrize("arch", ARCHITECTURES)
+def test_every_reduction_compiles(arch, tmp_path):
+    script = (
+        FAMILIES
+        + f"""
+    arch = {arch}"""
+        + """
+    F, H = "dlt::kernels::fold::", "native/cuda/kernels/fold.cuh"
+    done = 0
+    def reduce(kernel, body, t, result, end="6, false"):
+        global done
+        compile(arch, H, f"{F}{kernel}<{F}{body}<{t}>, {t}, {result}, {end}>")
+        done += 1
+    for kernel in ("partial", "joined"):
+        for body in ("exact_sum", "exact_mean"):
+            for t in ("dlt::float16", "dlt::bfloat16", "float", "double", "dlt::complex64", "dlt::complex128"):
+                reduce(kernel, body, t, t)
+        for body in ("largest", "smallest"):
+            for t in ("dlt::boolean", "int8_t", "uint64_t", "dlt::float16", "dlt::bfloat16", "float", "double"):
+                reduce(kernel, body, t, t)
+        for body in ("first_largest", "first_smallest", "nonzero"):
+            for t in ("dlt::boolean", "uint64_t", "dlt::float16", "double"):
+                reduce(kernel, body, t, "int64_t", "64, true")
+        for body in ("every", "some"):
+            for t in ("dlt::boolean", "int32_t", "dlt::bfloat16", "dlt::complex128"):
+                reduce(kernel, body, t, "dlt::boolean")
+        for t in ("dlt::boolean", "int16_t", "uint64_t"):
+            for body in ("sums", "products"):
+                reduce(kernel, body, t, "int64_t")
+            for body in ("clamped_sums", "saturated_products"):
+                reduce(kernel, body, t, t)
+            reduce(kernel, "integer_means", t, "float")
+        for t, result in (("float", "float"), ("dlt::float16", "dlt::float16"), ("dlt::complex64", "float")):
+            reduce(kernel, "exact_moments", t, result)
+    for kernel in ("partial", "joined_in_order"):
+        for t in ("dlt::float16", "float", "double", "dlt::complex64", "dlt::complex128"):
+            reduce(kernel, "ordered_products", t, t)
+    print(done)
+    """
+    )
+    assert int(run(script, tmp_path, DLTENSOR_CUDA_NVRTC=nvrtc())) == 2 * (12 + 14 + 12 + 8 + 15 + 3 + 5)
+
+
 def test_code_from_nvrtc_runs_and_comes_from_disk_the_second_time(tmp_path):
     script = """
     machine = hostcuda.load()

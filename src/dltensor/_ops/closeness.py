@@ -115,7 +115,7 @@ def allclose(a, b, /, rtol=1e-05, atol=1e-08, equal_nan=False):
     ValueError
         The shapes do not broadcast.
     DeviceError
-        An operand is not on the host.
+        An operand is neither on the host nor on a CUDA device.
 
     See Also
     --------
@@ -133,7 +133,7 @@ def allclose(a, b, /, rtol=1e-05, atol=1e-08, equal_nan=False):
     >>> dl.allclose(dl.asarray([1.0, 2.0]), dl.asarray([1.1, 2.0]))
     False
     """
-    return bool(reductions.all(reductions.host_tensor(isclose(a, b, rtol, atol, equal_nan), "allclose")))
+    return bool(reductions.all(reductions.computable(isclose(a, b, rtol, atol, equal_nan), "allclose")))
 
 
 def array_equal(a, b, /, equal_nan=False):
@@ -156,7 +156,7 @@ def array_equal(a, b, /, equal_nan=False):
     TypeError
         An operand is not a tensor or a number, or there is no common dtype.
     DeviceError
-        An operand is not on the host.
+        An operand is neither on the host nor on a CUDA device.
 
     See Also
     --------
@@ -179,4 +179,4 @@ def array_equal(a, b, /, equal_nan=False):
     same = ops.equal(a, b)
     if equal_nan and (both := _both_nan(a, b)) is not None:
         same = ops.logical_or(same, both)
-    return bool(reductions.all(reductions.host_tensor(same, "array_equal")))
+    return bool(reductions.all(reductions.computable(same, "array_equal")))

@@ -51,7 +51,7 @@ def nansum(x, /, *, axis=None, dtype=None, keepdims=False, out=None):
     ValueError
         `axis` names a dimension twice, or `out` is read-only or has another shape.
     DeviceError
-        `x` is not on the host.
+        `x` is neither on the host nor on a CUDA device.
 
     See Also
     --------
@@ -102,7 +102,7 @@ def nanmean(x, /, *, axis=None, keepdims=False, out=None, dtype=None):
     ValueError
         `axis` names a dimension twice, or `out` is read-only or has another shape.
     DeviceError
-        `x` is not on the host.
+        `x` is neither on the host nor on a CUDA device.
 
     See Also
     --------
@@ -155,7 +155,7 @@ def nanvar(x, /, *, axis=None, correction=0.0, keepdims=False, out=None, dtype=N
     ValueError
         `axis` names a dimension twice, or `out` is read-only or has another shape.
     DeviceError
-        `x` is not on the host.
+        `x` is neither on the host nor on a CUDA device, or of a dtype that `var` refuses there.
 
     See Also
     --------
@@ -208,7 +208,7 @@ def nanstd(x, /, *, axis=None, correction=0.0, keepdims=False, out=None, dtype=N
     ValueError
         `axis` names a dimension twice, or `out` is read-only or has another shape.
     DeviceError
-        `x` is not on the host.
+        `x` is neither on the host nor on a CUDA device, or of a dtype that `var` refuses there.
 
     See Also
     --------
@@ -257,7 +257,7 @@ def nanmax(x, /, *, axis=None, keepdims=False, out=None):
     ValueError
         `axis` names a dimension twice, there is no element, or `out` is read-only or has another shape.
     DeviceError
-        `x` is not on the host.
+        `x` is neither on the host nor on a CUDA device.
 
     See Also
     --------
@@ -305,7 +305,7 @@ def nanmin(x, /, *, axis=None, keepdims=False, out=None):
     ValueError
         `axis` names a dimension twice, there is no element, or `out` is read-only or has another shape.
     DeviceError
-        `x` is not on the host.
+        `x` is neither on the host nor on a CUDA device.
 
     See Also
     --------

@@ -6,6 +6,14 @@ from .._core.native cimport MAX_DIMS_TWICE, Block, CastOptions, Real, Scalar
 from .._core.tensor cimport Tensor
 from .._core.types cimport DLDataType, DLDevice, DLPackExchangeAPI, DLTensor
 
+cdef extern from "native/cpu/reduce.h" namespace "dlt" nogil:
+    cppclass ReduceOptions:
+        bint saturate
+        bint keep
+        int result
+        double correction
+        const void* initial
+
 
 # Operand of a function: a view of a tensor, or a Python number. Valid while the argument itself is held, no
 # Python code runs and the GIL is not released; `hold_without_gil` keeps it good without the GIL.
@@ -47,6 +55,8 @@ cdef struct Engine:
     int (*real)(Real form, double number, Operand* a, Operand* c, Operand* out, object launch) except -1
     int (*cast)(Operand* source, Operand* out, const CastOptions& options) except -1
     int (*choose)(Operand* operands, Operand* out) except -1
+    int (*reduce)(int reduction, const ReduceOptions& options, int type, const Operand* x, const Operand* mask,
+                  uint64_t axes, const Operand* out) except -1
     int (*fill)(const void* element, Operand* out) except -1
     int (*gemm)(Operand* a, Operand* b, Operand* c, const Scalar& alpha, const Scalar& beta) except -1
 

@@ -108,7 +108,8 @@ def _raises(row):
     lines += ["    `axis` names a dimension twice, or `out` is read-only or has another shape."]
     if not row["empty"]:
         lines += ["    Also when there is no element."]
-    return [*lines, "DeviceError", "    `x` is not on the host."]
+    wide = " On one, float64 and wide integers are refused." if "correction" in row["takes"] else ""
+    return [*lines, "DeviceError", f"    `x` is neither on the host nor on a CUDA device.{wide}"]
 
 
 def _example(row, method):

@@ -7,17 +7,17 @@ from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_CheckExact
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint64_t
 
-from .._core.native cimport (COMPLEX, KEEP_GIL_BYTES, MAX_DIMS, TRAILING, Status, allocate, broadcast_strides,
-                             computed_types, copy_tensor, find_type, type_bool, type_table, type_uint8)
-from .operands cimport (Operand, common_device, hold_without_gil, kind_order, promote_operands, read_operands,
-                        store_number)
+from .._core.native cimport (COMPLEX, KEEP_GIL_BYTES, MAX_DIMS, TRAILING, CastOptions, Status, allocate,
+                             broadcast_strides, computed_types, copy_tensor, find_type, type_bool, type_table,
+                             type_uint8)
+from .operands cimport (Engine, Operand, ReduceOptions, common_device, engine_of, hold_without_gil, kind_order,
+                        promote_operands, read_operands, read_tensor, store_number)
 from .._core.errors cimport check_status
 from .._core.scalars cimport plain_number
 from .._core.tensor cimport Tensor, as_tuple, new_empty, new_tensor
-from .._core.types cimport DLDataType, DLDevice, DLTensor, device_of, dtype_of, is_host, kDLCPU, read_dtype
+from .._core.types cimport DLDataType, DLDevice, DLTensor, dtype_of, is_host, kDLCPU, read_dtype
 
 from .._core.convert import asarray
-from .._core.types import DeviceError
 from .reduction_docs import described_reduction
 
 cdef extern from "native/layout/layout.h" namespace "dlt" nogil:
@@ -34,12 +34,6 @@ cdef extern from "native/cpu/reduce.h" namespace "dlt" nogil:
         unsigned takes
         const char* text
         const char* doc
-    cppclass ReduceOptions:
-        bint saturate
-        bint keep
-        int result
-        double correction
-        const void* initial
     const ReductionRow reduction_table[1]
     int reduction_count, reduction_sum
     int reduction_result(int, int, bint)
@@ -239,7 +233,7 @@ cdef object _general(int reduction, ReduceArguments* given):
         raise TypeError(f"{func}: expected a tensor, got {type_name(<object>given.x)}; asarray() makes one")
     common_device(operands, count + (output != NULL), &device, func)
     if device.device_type != kDLCPU:
-        raise DeviceError(f"{func}: not computed on {device_of(device)}; move the tensor with .to(\"cpu\")")
+        engine_of(device, func)
     type = promote_operands(operands, 1, func)
     if dtype >= 0:
         if type_table[type].kind == COMPLEX and type_table[dtype].kind != COMPLEX:
@@ -296,10 +290,16 @@ cdef object _reduce(int reduction, ReduceOptions* options, int type, int to, Ope
     cdef const ReductionRow* row = &reduction_table[reduction]
     cdef Tensor made
     cdef Operand* output = &operands[count]
+    cdef Operand place
+    cdef CastOptions exactly
     cdef Status status
     cdef bint direct = False
+    cdef const Engine* engine = NULL
+    cdef const Operand* mask_operand = NULL
     cdef int i, ndim = 0, k = 0
     cdef int64_t reduced = 1, left = 1
+    if device.device_type != kDLCPU:
+        engine = engine_of(device, func)
     for i in range(x.ndim):
         if axes >> i & 1:
             reduced *= x.shape[i]
@@ -323,9 +323,10 @@ cdef object _reduce(int reduction, ReduceOptions* options, int type, int to, Ope
     if out is not None:
         _check_output(output, ndim, kept, to, options.saturate, func)
         direct = overlap(output.view, x[0]) == OVERLAP_NONE and (
-            count == 1 or overlap(output.view, operands[1].view) == OVERLAP_NONE)
-    made = None if direct else new_empty(ndim, kept, output.view.dtype if out is not None else type_table[to].dtype,
-                                         device, func)
+            count == 1 or overlap(output.view, operands[1].view) == OVERLAP_NONE) and (
+            engine == NULL or output.type == to)
+    made = None if direct else new_empty(ndim, kept, output.view.dtype if out is not None and engine == NULL
+                                         else type_table[to].dtype, device, func)
     target = &output.view if direct else &made.impl.dl
     view = target[0]
     for i in range(x.ndim):
@@ -340,6 +341,23 @@ cdef object _reduce(int reduction, ReduceOptions* options, int type, int to, Ope
     view.ndim = x.ndim
     view.shape = inserted_shape
     view.strides = inserted_strides
+    if engine != NULL:
+        if direct:
+            place = output[0]
+        else:
+            read_tensor(made, &place)
+        place.view = view
+        if count > 1:
+            operands[1].view = mask
+            mask_operand = &operands[1]
+        _held = hold_without_gil(operands, count + (out is not None))
+        engine.reduce(reduction, options[0], type, &operands[0], mask_operand, axes, &place)
+        if out is None:
+            return made
+        if not direct:
+            read_tensor(made, &place)
+            engine.cast(&place, output, exactly)
+        return out
     if left * reduced * type_table[type].bytes <= KEEP_GIL_BYTES:
         status = reduce(reduction, options[0], type, x[0], mask_view, axes, view)
     else:
@@ -408,8 +426,8 @@ def rounded_sum(x, axes, dtype, str func):
                    _read_axes(axes, operands[0].view.ndim, False, func), False, device, func)
 
 
-def host_tensor(x, str func):
-    """Return an operand as a tensor whose memory the host can read.
+def computable(x, str func):
+    """Return an operand as a tensor of ours, on the host or on a device that computes.
 
     Raises
     ------
@@ -418,7 +436,7 @@ def host_tensor(x, str func):
     """
     cdef Tensor t = asarray(x)
     if not is_host(<int>t.impl.dl.device.device_type):
-        raise DeviceError(f"{func}: not computed on {t.device}; move the tensor with .to(\"cpu\")")
+        engine_of(t.impl.dl.device, func)
     return t
 
 

@@ -16,7 +16,7 @@ __all__ = ["average", "log_softmax", "logsumexp", "ptp", "softmax"]
 
 def _read(x, axis, func):
     """The tensor on the host, and its dimensions to reduce."""
-    x = reductions.host_tensor(x, func)
+    x = reductions.computable(x, func)
     return x, tuple(range(x.ndim)) if axis is None else tuple(_axes(axis, x.ndim, func))
 
 
@@ -63,7 +63,7 @@ def ptp(x, /, *, axis=None, keepdims=False, out=None):
     ValueError
         `axis` names a dimension twice, there is no element, or `out` is read-only or has another shape.
     DeviceError
-        `x` is not on the host.
+        `x` is neither on the host nor on a CUDA device.
 
     See Also
     --------
@@ -92,7 +92,7 @@ def ptp(x, /, *, axis=None, keepdims=False, out=None):
 
 def _weights_of(x, axes, axis, weights):
     """Weights that broadcast to `x`: of its shape, or of the extents along the dimensions in `axis`."""
-    weights = reductions.host_tensor(weights, "average")
+    weights = reductions.computable(weights, "average")
     if weights.shape == x.shape:
         return weights
     if axis is None:
@@ -145,7 +145,7 @@ def average(x, /, *, axis=None, weights=None, returned=False, keepdims=False, ou
     ZeroDivisionError
         Weights sum to 0.
     DeviceError
-        A tensor is not on the host.
+        A tensor is neither on the host nor on a CUDA device.
 
     See Also
     --------
@@ -167,7 +167,7 @@ def average(x, /, *, axis=None, weights=None, returned=False, keepdims=False, ou
         count = 1
         for k in axes:
             count *= x.shape[k]
-        total = asarray(count).astype(dtype)
+        total = asarray(count).astype(dtype).to(made.device)
     else:
         weights = _weights_of(x, axes, axis, weights)
         dtype = result_type(x, weights)
@@ -215,7 +215,7 @@ def logsumexp(x, /, *, axis=None, keepdims=False, out=None):
     ValueError
         `axis` names a dimension twice, or `out` is read-only or has another shape.
     DeviceError
-        `x` is not on the host.
+        `x` is neither on the host nor on a CUDA device.
 
     See Also
     --------
@@ -280,7 +280,7 @@ def softmax(x, /, *, axis=None, out=None):
     ValueError
         `axis` names a dimension twice, or `out` is read-only or has another shape.
     DeviceError
-        `x` is not on the host.
+        `x` is neither on the host nor on a CUDA device.
 
     See Also
     --------
@@ -330,7 +330,7 @@ def log_softmax(x, /, *, axis=None, out=None):
     ValueError
         `axis` names a dimension twice, or `out` is read-only or has another shape.
     DeviceError
-        `x` is not on the host.
+        `x` is neither on the host nor on a CUDA device.
 
     See Also
     --------

@@ -14,7 +14,7 @@ from ._driver cimport (CUevent, Fault, NativeLaunch, NativeStream, Status, check
                        read_launch, start, stream_on, synchronize_event)
 from .._core.native cimport (REAL_FMA, Block, CastOptions, Real, Scalar, contiguous_strides, is_contiguous, op_fma,
                              op_table, type_float64, type_table, type_uint8)
-from .._ops.operands cimport Engine, Item, Operand, read_tensor, set_engine
+from .._ops.operands cimport Engine, Item, Operand, ReduceOptions, read_tensor, set_engine
 from .._core.scalars cimport store_python
 from .._core.tensor cimport Tensor, assign, copied, new_empty, new_tensor
 from .._core.types cimport (DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, DLDataType, DLDevice, DLDeviceType, DLTensor,
@@ -64,6 +64,10 @@ cdef extern from "native/cuda/engine.h" namespace "dlt::cuda" nogil:
     Status to_host(void*, const Native&, NativeStream&) noexcept
     Status from_host(const void*, const Native&, NativeStream&) noexcept
     Status to_pinned(const Native&, NativeStream&, Block**, CUevent*) noexcept
+
+cdef extern from "native/cuda/reduce.h" namespace "dlt::cuda" nogil:
+    Status native_reduce "dlt::cuda::reduce"(int, const ReduceOptions&, int, const Native&, const Native*, uint64_t,
+                                             const Native&, const Where&) noexcept
 
 cdef inline bint _is_cuda(DLDevice device) noexcept:
     return device.device_type == kDLCUDA or device.device_type == kDLCUDAManaged
@@ -208,6 +212,21 @@ cdef int _gemm(Operand* a, Operand* b, Operand* c, const Scalar& alpha, const Sc
     return check(status)
 
 
+cdef int _reduce(int reduction, const ReduceOptions& options, int type, const Operand* x, const Operand* mask,
+                 uint64_t axes, const Operand* out) except -1:
+    cdef Where func
+    cdef Native given = _native(x), where, target = _native(out)
+    cdef const Native* only = NULL
+    cdef Status status
+    if mask != NULL:
+        where = _native(mask)
+        only = &where
+    _place(out, None, &func, NULL)
+    with nogil:
+        status = native_reduce(reduction, options, type, given, only, axes, target, func)
+    return check(status)
+
+
 cdef object _same(int op, int type, int to, int64_t size, const Item* items, int count, object out):
     """The fast path: tensors of one dtype and shape on one device, all in C order, and numbers."""
     cdef const DLTensor* like = NULL
@@ -255,6 +274,7 @@ _engine.element = _element
 _engine.real = _real
 _engine.cast = _cast
 _engine.choose = _choose
+_engine.reduce = _reduce
 _engine.fill = _fill
 _engine.gemm = _gemm
 set_engine(&_engine)

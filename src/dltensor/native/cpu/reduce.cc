@@ -13,11 +13,6 @@
 
 namespace dlt {
 
-#define DLT_ROW(name, body, kinds, result, empty, takes, text, doc) \
-  {#name, reduce_##body, kinds, #result, empty, takes, text, doc},
-const ReductionRow reduction_table[reduction_count] = {DLT_REDUCTIONS(DLT_ROW)};
-#undef DLT_ROW
-
 namespace {
 
 constexpr int64_t share_from = int64_t(1) << 20;  // bytes from which a second thread pays
@@ -32,7 +27,6 @@ constexpr bool in_order[] = {DLT_REDUCTION_BODIES(DLT_IN_ORDER)};
 #undef DLT_IN_ORDER
 
 int64_t magnitude(int64_t v) { return v < 0 ? -v : v; }
-bool is_short_float(int type) { return type == type_float16 || type == type_bfloat16; }
 
 // ---- staging
 
@@ -471,44 +465,7 @@ void set_identity(ReducePass* pass, int body) {
   store_scalar(pass->identity, 0, type_table[pass->type].dtype, true, value, Rounding::truncate, true);
 }
 
-bool is_wide_integer(int type) { return type_table[type].bytes >= 4; }
-
-// Which body and end a row has for a dtype, and what its elements are reduced in.
-struct Choice {
-  int body, type;
-  End end;
-};
-Choice choose(int reduction, int type, bool saturate) {
-  const Kind kind = type_table[type].kind;
-  const bool is_real = kind == Kind::real || kind == Kind::complex;
-  const int plain = is_short_float(type) ? int(type_float32) : type;
-  const int body = reduction_table[reduction].body;
-  if (body == reduce_sums) {
-    if (is_real) return {body, plain, reduction == reduction_mean ? End::mean : End::sum};
-    if (reduction == reduction_mean) return {reduce_wide_sums, type, End::wide_mean};
-    return saturate ? Choice{reduce_wide_sums, type, End::wide_sum} : Choice{body, type, End::plain};
-  }
-  if (body == reduce_products && saturate && !is_real) return {reduce_saturated_products, type, End::plain};
-  if (body == reduce_moments) {
-    if (!is_real) {
-      return is_wide_integer(type) ? Choice{reduce_deviations, type_float64, End::deviations}
-                                   : Choice{reduce_moments, type_float32, End::moments};
-    }
-    if (type == type_float64 || type == type_complex128) return {reduce_deviations, type, End::deviations};
-    return {reduce_moments, plain, End::moments};
-  }
-  return {body, plain, End::plain};
-}
-
-int real_type(int type) {
-  switch (type_table[type].kind) {
-    case Kind::complex: return type == type_complex64 ? type_float32 : type_float64;
-    case Kind::real: return type;
-    default: return type_float32;
-  }
-}
-
-Status prepare(ReducePass* pass, const Choice& choice, int result, const DLTensor& in, int from, const DLTensor* mask,
+Status prepare(ReducePass* pass, const ReductionChoice& choice, int result, const DLTensor& in, int from, const DLTensor* mask,
                uint64_t axes, const DLTensor& out) {
   pass->kernels = &kernels();
   pass->reducer = &pass->kernels->reducers[choice.body][choice.type];
@@ -566,37 +523,19 @@ struct Beside {
 
 Status count_mask(const DLTensor& mask, uint64_t axes, const DLTensor& counts) {
   ReducePass pass;
-  const Choice choice{reduce_nonzero, type_bool, End::plain};
+  const ReductionChoice choice{reduce_nonzero, type_bool, End::plain};
   const Status status = prepare(&pass, choice, type_int64, mask, type_bool, nullptr, axes, counts);
   return status.ok() ? run_pass(pass) : status;
 }
 
 }  // namespace
 
-int reduction_result(int reduction, int type, bool keep) {
-  if (reduction < 0 || reduction >= reduction_count || type < 0 || type >= computed_types) return -1;
-  const ReductionRow& row = reduction_table[reduction];
-  if (!(row.kinds & kind_bit_of(type))) return -1;
-  switch (row.result[0]) {
-    case 'w':
-      if (keep) return type;
-      return type_table[type].kind == Kind::unsigned_integer ? int(type_uint64)
-             : kind_bit_of(type) < DLT_FLOATS                ? int(type_int64)
-                                                             : type;
-    case 'r': return type_table[type].kind == Kind::complex ? type : real_type(type);
-    case 'p': return real_type(type);
-    case 'm': return type_bool;
-    case 'i': return type_int64;
-    default: return type;
-  }
-}
-
 Status reduce(int reduction, const ReduceOptions& options, int type, const DLTensor& in, const DLTensor* mask, uint64_t axes,
               const DLTensor& out) noexcept {
   int result = reduction_result(reduction, type, options.saturate || options.keep);
   if (result < 0) return undefined_for(type);
   if (options.result >= 0) result = options.result;
-  const Choice choice = choose(reduction, type, options.saturate);
+  const ReductionChoice choice = choose_reduction(reduction, type, options.saturate);
   ReducePass pass;
   Status status = prepare(&pass, choice, result, in, type, mask, axes, out);
   if (!status.ok()) return status;
@@ -631,7 +570,7 @@ Status reduce(int reduction, const ReduceOptions& options, int type, const DLTen
 }
 
 bool reduce_runs(int reduction, int type, const void* a, int64_t n, int64_t rows, double correction, void* out) noexcept {
-  const Choice choice = choose(reduction, type, false);
+  const ReductionChoice choice = choose_reduction(reduction, type, false);
   if (choice.type != type || choice.end == End::deviations) return false;
   const Reducer& reducer = kernels().reducers[choice.body][type];
   const int result = reduction_result(reduction, type, false);

@@ -5,28 +5,13 @@
 
 #include "native/cpu/features.h"
 #include "native/cpu/reduce_pass.h"
-#include "native/ops/exact_sums.h"
+#include "native/ops/exact_moments.h"
 #include "native/ops/saturating.h"
 
 namespace dlt {
 namespace {
 
 using namespace exact_sums;
-
-constexpr double not_a_number = __builtin_nan("");
-
-template <class R>
-struct Form {  // of a float: significant bits, and the exponent of its smallest value
-  static constexpr int digits = R::mantissa + 1, lowest = 1 - R::bias - R::mantissa;
-};
-template <>
-struct Form<float> {
-  static constexpr int digits = 24, lowest = -149;
-};
-template <>
-struct Form<double> {
-  static constexpr int digits = 53, lowest = -1074;
-};
 
 double element_of(int type, const void* run, int64_t i) {
   if (type == type_float32 || type == type_complex64) {
@@ -101,34 +86,6 @@ Reading reading(const OneResult& one, int part) {
   return r;
 }
 
-// What an accumulator that met infinities or NaN comes to; false when it met none.
-bool special(const Accumulator& a, double* out) {
-  if (!a.nan && !a.positive && !a.negative) return false;
-  *out = a.nan || (a.positive && a.negative) ? not_a_number : a.positive ? __builtin_inf() : -__builtin_inf();
-  return true;
-}
-
-// An accumulator divided by `count`, rounded once to R.
-template <class R>
-R round_accumulator(Accumulator* a, uint64_t count) {
-  double value;
-  if (special(*a, &value)) return from<R>(value);
-  Natural size;
-  const bool negative = magnitude(a, &size);
-  int exponent = -1075;
-  bool sticky = false;
-  if (count != 1) {
-    shift_up(&size, 128);
-    exponent -= 128;
-    sticky = divide(&size, count);
-  } else {
-    shift_up(&size, 64);  // so that no last place lies below the lowest digit
-    exponent -= 64;
-  }
-  value = round_natural(size, exponent, sticky, Form<R>::digits, Form<R>::lowest);
-  return from<R>(negative ? -value : value);
-}
-
 // ---- sums and means
 
 struct State {
@@ -154,7 +111,7 @@ R end_sum(const OneResult& one, int part, const State& s) {
       Reading r = reading(one, part);
       if (pass.mask != nullptr) {
         // What is masked out stands in as NaN here: only elements that are there are zeros.
-        const double nans[2] = {not_a_number, not_a_number};
+        const double nans[2] = {not_a_number(), not_a_number()};
         const float narrow[4] = {float(nans[0]), float(nans[0]), float(nans[0]), float(nans[0])};
         read_again(one, &r, pass.type == type_float32 || pass.type == type_complex64 ? static_cast<const void*>(narrow) : nans);
       }
@@ -174,7 +131,7 @@ R end_sum(const OneResult& one, int part, const State& s) {
 template <class R>
 R end_mean(const OneResult& one, int part, const State& s) {
   const int64_t count = count_of(one);
-  if (count == 0) return from<R>(not_a_number);
+  if (count == 0) return from<R>(not_a_number());
   if (s.below == 0 && s.error == 0 && s.above == 0) return from<R>(s.above);
   Quotient q;
   R out;
@@ -191,69 +148,24 @@ R end_mean(const OneResult& one, int part, const State& s) {
 
 // ---- var and std
 
-// The square root of above + below as two words and a bound.
-Quotient root_of(const Quotient& v) {
-  const double first = __builtin_sqrt(v.above), rest = fused(-first, first, v.above) + v.below;
-  const double second = rest / (2 * first);
-  return {first, second, v.error / first + magnitude_of(second) * 0x1p-50 + first * 0x1p-104};
-}
-
-// A positive number as an odd integer and a power of two.
-uint64_t odd_part(double x, int* exponent) {
-  const uint64_t bits = bits_as<uint64_t>(x);
-  const uint64_t mantissa = (bits & ((uint64_t(1) << 52) - 1)) | uint64_t(1) << 52;
-  const int zeros = __builtin_ctzll(mantissa);
-  *exponent = int(bits >> 52 & 0x7ff) - 1075 + zeros;
-  return mantissa >> zeros;
-}
-
-// size * 2^exponent / (count * divisor), or its root, rounded once. `size` has room for 320 bits more.
-template <class R>
-R end_natural(Natural* size, int exponent, uint64_t count, double divisor, bool root) {
-  if (size->count == 0) return from<R>(0.0);
-  shift_up(size, 320);
-  int power;
-  const uint64_t odd = odd_part(divisor, &power);
-  exponent -= 320 + power;
-  bool sticky = divide(size, odd);
-  sticky |= divide(size, count);
-  if (!root) return from<R>(round_natural(*size, exponent, sticky, Form<R>::digits, Form<R>::lowest));
-  // An even exponent near 0 is taken out first, so that the words are far from the ends of the range.
-  const int far = (bit_length(*size) + exponent) / 2;
-  const Pair value = as_pair(*size, exponent - 2 * far, sticky);
-  const Quotient r = root_of({value.high, value.low, 0});
-  return from<R>(odd_sum(exact_sum(r.above, r.below)) * power_of_two(far));
-}
-
 template <class R>
 R end_moments(const OneResult& one, const void* states, int64_t capacity, int64_t c) {
   const ReducePass& pass = *one.pass;
   const int parts = pass.reducer->parts;
   const int64_t number = count_of(one);
   const double count = double(number), divisor = count - pass.correction;
-  if (!(divisor > 0) || count == 0) return from<R>(not_a_number);
-  // count * squares - sum * sum in twice the digits, of the parts together.
-  double value = 0, rest = 0, error = 0;
-  for (int k = 0; k < parts; ++k) {
-    const State s = state_at(states, capacity, c * parts + k, 0), q = state_at(states, capacity, c * parts + k, 1);
-    const Pair sum = exact_sum(s.above, s.below);
-    const double many = count * q.above, square = sum.high * sum.high;
-    const Pair left = exact_sum(many, -square), all = exact_sum(value, left.high);
-    value = all.high;
-    rest += all.low + left.low + (fused(count, q.above, -many) + count * q.below) -
-            (fused(sum.high, sum.high, -square) + 2 * sum.high * sum.low);
-    error += 2 * count * q.error + 4 * magnitude_of(sum.high) * s.error + s.error * s.error + (many + square) * 0x1p-100;
-  }
-  const double size = value + rest, scale = count * divisor;
-  double v = size / scale, e = 2 * error / scale + magnitude_of(v) * 0x1p-49;
-  R out;
-  if (ops::isfinite(v) && ops::isfinite(e) && v > 2 * e) {
-    if (pass.root) {
-      v = __builtin_sqrt(v);
-      e = e / v + v * 0x1p-50;
+  if (!(divisor > 0) || count == 0) return from<R>(not_a_number());
+  double both[2 * 2 * words];
+  for (int k = 0; k < parts; ++k)
+    for (int sum = 0; sum < 2; ++sum) {
+      const State state = state_at(states, capacity, c * parts + k, sum);
+      double* const to = both + words * (2 * k + sum);
+      to[high] = state.above;
+      to[low] = state.below;
+      to[bound] = state.error;
     }
-    if (round_sum(v, 0.0, e, &out)) return out;
-  }
+  R out;
+  if (round_moments(both, parts, count, divisor, pass.root, &out)) return out;
   Natural total;
   total.count = 0;
   bool constant = true;
@@ -265,21 +177,11 @@ R end_moments(const OneResult& one, const void* states, int64_t capacity, int64_
     r.sum = &sum;
     r.squares = &squares;
     read_again(one, &r, pass.identity);
-    double ignored;
-    if (special(sum, &ignored)) return from<R>(not_a_number);
+    if (!add_moments(&sum, &squares, uint64_t(number), &total)) return from<R>(not_a_number());
     constant &= r.equal;
-    Natural s, q, n, product;
-    magnitude(&sum, &s);
-    magnitude(&squares, &q);
-    from_word(&n, uint64_t(number));
-    multiply(q, n, &product);
-    shift_up(&product, 1075);
-    multiply(s, s, &q);
-    subtract(&product, q);
-    add(&total, product);
   }
   if (constant && pass.mask == nullptr) return from<R>(0.0);
-  return end_natural<R>(&total, -2150, uint64_t(number), divisor, pass.root);
+  return round_quotient<R>(&total, -2150, uint64_t(number), divisor, pass.root);
 }
 
 // Squares that would leave float64's range are taken of elements times a power of two.
@@ -296,7 +198,7 @@ R end_scaled(const OneResult& one, double divisor) {
   for (int k = 0; k < parts; ++k) {
     r[k] = reading(one, k);
     read_again(one, &r[k], blank);
-    if (!ops::isfinite(r[k].largest)) return from<R>(not_a_number);
+    if (!ops::isfinite(r[k].largest)) return from<R>(not_a_number());
     largest = r[k].largest > largest ? r[k].largest : largest;
     constant &= r[k].equal;
   }
@@ -322,7 +224,7 @@ R end_scaled(const OneResult& one, double divisor) {
   }
   Natural size;
   magnitude(&squares, &size);
-  return end_natural<R>(&size, -1075 - 2 * up, 1, divisor, pass.root);
+  return round_quotient<R>(&size, -1075 - 2 * up, 1, divisor, pass.root);
 }
 
 // The exact sum of the squared deviations. Where the mean is so far from 0 that its own rounding shows, what that adds is
@@ -354,7 +256,7 @@ R end_deviations_again(const OneResult& one, double divisor, bool corrected, boo
   }
   Natural size;
   if (magnitude(&squares, &size)) return from<R>(0.0);
-  return end_natural<R>(&size, -1075, 1, divisor, root);
+  return round_quotient<R>(&size, -1075, 1, divisor, root);
 }
 
 template <class R>
@@ -362,7 +264,7 @@ R end_deviations(const OneResult& one, const void* states, int64_t capacity, int
   const ReducePass& pass = *one.pass;
   const int parts = pass.reducer->parts;
   const double count = double(count_of(one)), divisor = count - pass.correction;
-  if (!(divisor > 0) || count == 0) return from<R>(not_a_number);
+  if (!(divisor > 0) || count == 0) return from<R>(not_a_number());
   double w[words], farthest = 0;
   start(w);
   for (int k = 0; k < parts; ++k) {
@@ -409,7 +311,7 @@ void clamp_sums(const void* states, int64_t capacity, int64_t n, void* results) 
 
 float end_wide_mean(const OneResult& one, int128_t sum) {
   const int64_t count = count_of(one);
-  if (count == 0) return float(not_a_number);
+  if (count == 0) return float(not_a_number());
   const double above = double(sum), below = double(sum - int128_t(above));
   Quotient q;
   float out;

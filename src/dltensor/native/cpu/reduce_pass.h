@@ -18,6 +18,13 @@ enum class End : uint8_t {
   wide_mean,
 };
 
+// Which body and end a row has for a dtype, and what its elements are reduced in.
+struct ReductionChoice {
+  int body, type;
+  End end;
+};
+ReductionChoice choose_reduction(int reduction, int type, bool saturate);
+
 struct Axis {
   int64_t size, in, mask;  // strides in bytes
   int64_t out, index;      // of a kept axis: in bytes of the result, and in elements of a result in C order

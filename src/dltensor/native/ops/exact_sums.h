@@ -6,6 +6,13 @@
 
 #include "native/ops/bodies.h"
 
+// Long functions that are called seldom: on a device a call costs less than their copies.
+#if defined(__CUDACC_RTC__)
+#define DLT_FAR_FN __device__ __noinline__
+#else
+#define DLT_FAR_FN inline
+#endif
+
 namespace dlt::exact_sums {
 
 // What a running sum is made of: `high` + `low`, within `bound` of the exact sum. -0.0 + -0.0 is -0.0, so sums start there.
@@ -88,7 +95,7 @@ DLT_FN void clear(Accumulator* a) {
   a->left = additions_until_carry;
   a->nan = a->positive = a->negative = false;
 }
-inline void carry(Accumulator* a) {
+DLT_FAR_FN void carry(Accumulator* a) {
   for (int k = 0; k + 1 < chunks; ++k) {
     const int64_t over = a->chunk[k] >> 32;
     a->chunk[k] -= over * (int64_t(1) << 32);
@@ -96,23 +103,34 @@ inline void carry(Accumulator* a) {
   }
   a->left = additions_until_carry;
 }
-DLT_FN void add(Accumulator* a, double x) {
+// A finite number as what is added to the chunks `place` and `place` + 1; false when it is none.
+struct Placed {
+  int place;
+  int64_t lower, upper;
+};
+DLT_FN bool placed(double x, Placed* out) {
   const uint64_t bits = bits_as<uint64_t>(x);
   const int field = int(bits >> 52 & 0x7ff), exponent = field != 0 ? field : 1;
+  if (field == 0x7ff) return false;
   const bool minus = bits >> 63 != 0;
   uint64_t mantissa = bits & ((uint64_t(1) << 52) - 1);
-  if (field == 0x7ff) {
-    a->nan |= mantissa != 0;
-    a->positive |= mantissa == 0 && !minus;
-    a->negative |= mantissa == 0 && minus;
-    return;
-  }
   if (field != 0) mantissa |= uint64_t(1) << 52;
-  const int place = exponent >> 5, shift = exponent & 31;
+  const int shift = exponent & 31;
   const int64_t lower = int64_t((mantissa << shift) & 0xffffffffu);
   const int64_t upper = int64_t(shift != 0 ? mantissa >> (32 - shift) : mantissa >> 32);
-  a->chunk[place] += minus ? -lower : lower;
-  a->chunk[place + 1] += minus ? -upper : upper;
+  *out = {exponent >> 5, minus ? -lower : lower, minus ? -upper : upper};
+  return true;
+}
+DLT_FN void add(Accumulator* a, double x) {
+  Placed put;
+  if (!placed(x, &put)) {
+    a->nan |= x != x;
+    a->positive |= x > 0;
+    a->negative |= x < 0;
+    return;
+  }
+  a->chunk[put.place] += put.lower;
+  a->chunk[put.place + 1] += put.upper;
   if (--a->left == 0) carry(a);
 }
 
@@ -124,17 +142,17 @@ struct Natural {
   int count;                    // without zeros at the top
 };
 
-inline void trim(Natural* a) {
+DLT_FAR_FN void trim(Natural* a) {
   while (a->count > 0 && a->digit[a->count - 1] == 0) --a->count;
 }
-inline void from_word(Natural* a, uint64_t value) {
+DLT_FAR_FN void from_word(Natural* a, uint64_t value) {
   a->digit[0] = uint32_t(value);
   a->digit[1] = uint32_t(value >> 32);
   a->count = 2;
   trim(a);
 }
 // The size of an accumulator, in units of 2^-1075; true when it is negative.
-inline bool magnitude(Accumulator* a, Natural* out) {
+DLT_FAR_FN bool magnitude(Accumulator* a, Natural* out) {
   carry(a);
   const bool negative = a->chunk[chunks - 1] < 0;
   if (negative) {
@@ -146,7 +164,7 @@ inline bool magnitude(Accumulator* a, Natural* out) {
   trim(out);
   return negative;
 }
-inline void multiply(const Natural& a, const Natural& b, Natural* out) {
+DLT_FAR_FN void multiply(const Natural& a, const Natural& b, Natural* out) {
   for (int k = 0; k < a.count + b.count; ++k) out->digit[k] = 0;
   for (int i = 0; i < a.count; ++i) {
     uint64_t over = 0;
@@ -161,7 +179,7 @@ inline void multiply(const Natural& a, const Natural& b, Natural* out) {
   trim(out);
 }
 // a * 2^bits in place; what would go past the top must be 0.
-inline void shift_up(Natural* a, int bits) {
+DLT_FAR_FN void shift_up(Natural* a, int bits) {
   if (a->count == 0) return;
   const int places = bits / 32, within = bits % 32;
   for (int k = a->count; k >= 0; --k) {
@@ -173,7 +191,7 @@ inline void shift_up(Natural* a, int bits) {
   trim(a);
 }
 // a - b, which must not be below 0.
-inline void subtract(Natural* a, const Natural& b) {
+DLT_FAR_FN void subtract(Natural* a, const Natural& b) {
   int64_t over = 0;
   for (int k = 0; k < a->count; ++k) {
     over += int64_t(a->digit[k]) - (k < b.count ? int64_t(b.digit[k]) : 0);
@@ -182,7 +200,7 @@ inline void subtract(Natural* a, const Natural& b) {
   }
   trim(a);
 }
-inline void add(Natural* a, const Natural& b) {
+DLT_FAR_FN void add(Natural* a, const Natural& b) {
   uint64_t over = 0;
   const int count = a->count > b.count ? a->count : b.count;
   for (int k = 0; k < count; ++k) {
@@ -194,7 +212,7 @@ inline void add(Natural* a, const Natural& b) {
   a->count = count + 1;
   trim(a);
 }
-inline bool less(const Natural& a, const Natural& b) {
+DLT_FAR_FN bool less(const Natural& a, const Natural& b) {
   if (a.count != b.count) return a.count < b.count;
   for (int k = a.count - 1; k >= 0; --k)
     if (a.digit[k] != b.digit[k]) return a.digit[k] < b.digit[k];
@@ -202,7 +220,7 @@ inline bool less(const Natural& a, const Natural& b) {
 }
 // a / divisor in place, rounded down; true when something is left. `divisor` has at most 62 bits: a digit by binary long
 // division, since nothing wider than 64 bits is at hand everywhere.
-inline bool divide(Natural* a, uint64_t divisor) {
+DLT_FAR_FN bool divide(Natural* a, uint64_t divisor) {
   uint64_t rest = 0;
   for (int k = a->count - 1; k >= 0; --k) {
     uint32_t quotient = 0;
@@ -217,16 +235,16 @@ inline bool divide(Natural* a, uint64_t divisor) {
   trim(a);
   return rest != 0;
 }
-inline int bit_length(const Natural& a) {
+DLT_FAR_FN int bit_length(const Natural& a) {
   if (a.count == 0) return 0;
   int bits = 32 * a.count;
   for (uint32_t top = a.digit[a.count - 1]; (top & 0x80000000u) == 0; top <<= 1) --bits;
   return bits;
 }
-inline bool bit_at(const Natural& a, int place) {
+DLT_FAR_FN bool bit_at(const Natural& a, int place) {
   return place >= 0 && place < 32 * a.count && (a.digit[place / 32] >> (place % 32) & 1) != 0;
 }
-inline bool any_below(const Natural& a, int place) {
+DLT_FAR_FN bool any_below(const Natural& a, int place) {
   for (int k = 0; k < a.count && 32 * k < place; ++k) {
     const int kept = place - 32 * k;
     if ((kept >= 32 ? a.digit[k] : a.digit[k] & ((uint32_t(1) << kept) - 1)) != 0) return true;
@@ -241,7 +259,7 @@ DLT_FN double power_of_two(int exponent) {
 
 // a * 2^exponent, and a little more where `sticky`, as two words: the upper cut off, the lower rounded to odd. Rounding
 // their sum to at most 104 bits rounds the value. Exponents must be far from the ends of float64's range.
-inline Pair as_pair(const Natural& a, int exponent, bool sticky) {
+DLT_FAR_FN Pair as_pair(const Natural& a, int exponent, bool sticky) {
   const int length = bit_length(a);
   uint64_t upper = 0, lower = 0;
   for (int k = 0; k < 53; ++k) upper = upper << 1 | uint64_t(bit_at(a, length - 1 - k));
@@ -253,7 +271,7 @@ inline Pair as_pair(const Natural& a, int exponent, bool sticky) {
 
 // Half to even at the last place that T has: `digits` significant bits, none below 2^lowest. As float64, which holds every
 // value of T; what is beyond T is infinite.
-inline double round_natural(const Natural& a, int exponent, bool sticky, int digits, int lowest) {
+DLT_FAR_FN double round_natural(const Natural& a, int exponent, bool sticky, int digits, int lowest) {
   const int length = bit_length(a);
   if (length == 0) return 0;
   int last = length - digits;  // the place of the last bit that stays
@@ -263,11 +281,61 @@ inline double round_natural(const Natural& a, int exponent, bool sticky, int dig
   if (last < 0) kept <<= -last;
   if (last > 0 && bit_at(a, last - 1)) kept += (kept & 1) != 0 || sticky || any_below(a, last - 1);
   const int place = last + exponent;
-  const int top = kept == 0 ? 0 : 64 - __builtin_clzll(kept);
+  int top = 0;  // bits of what is kept
+  while (top < 64 && kept >> top != 0) ++top;
   if (top + place > 1024) return bits_as<double>(uint64_t(0x7ff) << 52);
   // In two steps, since 2^place itself may be below the smallest value.
   const double half = double(kept) * power_of_two(place < -1000 ? -500 : place > 900 ? 500 : 0);
   return half * power_of_two(place < -1000 ? place + 500 : place > 900 ? place - 500 : place);
+}
+
+// ---- rounding what has been accumulated
+
+template <class R>
+struct Form {  // of a float: significant bits, and the exponent of its smallest value
+  static constexpr int digits = R::mantissa + 1, lowest = 1 - R::bias - R::mantissa;
+};
+template <>
+struct Form<float> {
+  static constexpr int digits = 24, lowest = -149;
+};
+template <>
+struct Form<double> {
+  static constexpr int digits = 53, lowest = -1074;
+};
+
+DLT_FN double not_a_number() { return bits_as<double>(uint64_t(0x7ff8) << 48); }
+DLT_FN double infinity(bool negative) { return bits_as<double>(uint64_t(negative ? 0xfff : 0x7ff) << 52); }
+
+// What an accumulator that met infinities or NaN comes to; false when it met none.
+DLT_FN bool special(const Accumulator& a, double* out) {
+  if (!a.nan && !a.positive && !a.negative) return false;
+  *out = a.nan || (a.positive && a.negative) ? not_a_number() : infinity(a.negative);
+  return true;
+}
+
+// An accumulator divided by `count`, rounded once to a float of so many digits.
+DLT_FAR_FN double rounded(Accumulator* a, uint64_t count, int digits, int lowest) {
+  double value;
+  if (special(*a, &value)) return value;
+  Natural size;
+  const bool negative = magnitude(a, &size);
+  int exponent = -1075;
+  bool sticky = false;
+  if (count != 1) {
+    shift_up(&size, 128);
+    exponent -= 128;
+    sticky = divide(&size, count);
+  } else {
+    shift_up(&size, 64);  // so that no last place lies below the lowest digit
+    exponent -= 64;
+  }
+  value = round_natural(size, exponent, sticky, digits, lowest);
+  return negative ? -value : value;
+}
+template <class R>
+DLT_FN R round_accumulator(Accumulator* a, uint64_t count) {
+  return from<R>(rounded(a, count, Form<R>::digits, Form<R>::lowest));
 }
 
 }  // namespace dlt::exact_sums

@@ -123,6 +123,28 @@ struct Tiles {
 DLT_FN constexpr int tile_words_across(int bytes) { return bytes == 4 ? 64 : 128; }
 DLT_FN constexpr int tile_words_down(int bytes) { return bytes == 1 ? 128 : 64; }
 
+// Results of a reduction, `columns` of them a block with `lanes` threads each, and the parts that their elements are cut into.
+struct FoldAxis {
+  Divider<uint64_t> extent;
+  int64_t in, mask, out;  // in elements
+};
+template <int DIMS>
+struct Fold {
+  void* out;
+  const void *in, *mask;
+  void* states;  // of every part, where there are several
+  uint64_t results, count;  // count: of elements of each
+  uint64_t parts, part;     // part: elements
+  uint64_t tiles;           // groups of columns, times parts
+  Divider<uint64_t> groups;
+  uint32_t lanes, columns, across;
+  int kept, reduced;
+  uint32_t has_initial, root;  // root: std instead of var
+  double correction;
+  Immediate initial;
+  FoldAxis axis[DIMS];
+};
+
 // c = alpha * a @ b + beta * c for `batches` matrices, by any strides, in elements.
 struct Product {
   void* c;

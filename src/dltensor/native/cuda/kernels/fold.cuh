@@ -1,0 +1,550 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reductions, with the bodies of native/ops/reductions.h and exact_sums.h: `partial` folds elements into one state for each
+// part of a result, `joined` and `joined_in_order` fold those states. Which thread takes which element changes no bit of a
+// result: states are exact or do not depend on order, and products of floats follow one fixed tree.
+#pragma once
+#include "native/cuda/kernels/bodies.cuh"
+#include "native/ops/exact_moments.h"
+#include "native/ops/reductions.h"
+
+namespace dlt::kernels::fold {
+
+// What `end` is told beside the state.
+struct Ending {
+  double correction;
+  bool root;
+};
+
+// ---- bodies: what a state is made of, and what becomes of it. `end` is false when elements have to be read again.
+
+// A result of a body as an element of the row's dtype.
+template <class R, class V>
+DLT_FN R as_element(V v) {
+  if constexpr (is_same<V, bool>::value) return as_element<R>(boolean{uint8_t(v)});
+  else if constexpr (is_same<R, V>::value) return v;
+  else return convert<R, false, false, V>(v);
+}
+
+template <class BODY, class T>
+struct plain_of : BODY {
+  using type = T;
+  static constexpr bool reads_again = false;
+  template <class R>
+  DLT_FN static bool end(const typename BODY::word* w, const Ending&, R* out) {
+    return *out = as_element<R>(BODY::end(w)), true;
+  }
+};
+#define DLT_BODY(name) \
+  template <class T>   \
+  struct name : plain_of<reductions::name<typename computed<T>::type>, T> {};
+DLT_BODY(sums)
+DLT_BODY(products)
+DLT_BODY(saturated_products)
+DLT_BODY(largest)
+DLT_BODY(smallest)
+DLT_BODY(every)
+DLT_BODY(some)
+DLT_BODY(nonzero)
+DLT_BODY(first_largest)
+DLT_BODY(first_smallest)
+#undef DLT_BODY
+
+// Products of floats: each of 16 lanes multiplies every 16th element of a block, and the tree of `partial` joins the lanes;
+// joined_in_order multiplies blocks to groups, and groups. As reductions::products does it.
+template <class T>
+struct ordered_products {
+  using type = T;
+  using P = reductions::product_of<typename computed<T>::type>;
+  using word = typename P::word;
+  static constexpr int members = 1;
+  static constexpr bool reads_again = false;
+  DLT_FN static void start(word* w) { w[0] = P::one(); }
+  template <class X>
+  DLT_FN static void step(word* w, X x, int64_t) {
+    w[0] = P::times(w[0], P::factor(x));
+  }
+  DLT_FN static void join(word* w, const word* other) { w[0] = P::times(w[0], other[0]); }
+  template <class R>
+  DLT_FN static bool end(const word* w, const Ending&, R* out) {
+    return *out = as_element<R>(P::plain(w[0])), true;
+  }
+};
+
+// 128 bits of integers: clamped to the dtype, or divided by how many there are.
+template <class T>
+struct clamped_sums : reductions::wide_sums<typename computed<T>::type> {
+  using type = T;
+  using C = typename computed<T>::type;
+  static constexpr bool reads_again = false;
+  template <class R>
+  DLT_FN static bool end(const uint64_t* w, const Ending&, R* out) {
+    const bool negative = int64_t(w[1]) < 0;
+    if constexpr (is_bool<C>) {
+      *out = R{uint8_t((w[0] | w[1]) != 0)};
+    } else {
+      const bool fits = range<C>::is_signed ? int64_t(w[1]) == int64_t(w[0]) >> 63 : w[1] == 0;
+      const C far = negative ? range<C>::lowest : range<C>::highest;
+      if constexpr (range<C>::is_signed) *out = fits ? clamp_integer<C>(int64_t(w[0])) : far;
+      else *out = fits ? clamp_integer<C>(w[0]) : far;
+    }
+    return true;
+  }
+};
+
+DLT_FAR_FN double quotient_of_words(uint64_t low, uint64_t high, uint64_t count) {
+  const bool negative = int64_t(high) < 0;
+  if (negative) {
+    low = uint64_t(0) - low;
+    high = ~high + (low == 0);
+  }
+  exact_sums::Natural size, upper;
+  exact_sums::from_word(&size, low);
+  exact_sums::from_word(&upper, high);
+  exact_sums::shift_up(&upper, 64);
+  exact_sums::add(&size, upper);
+  exact_sums::shift_up(&size, 128);
+  const bool sticky = exact_sums::divide(&size, count);
+  const double value = exact_sums::round_natural(size, -128, sticky, exact_sums::Form<float>::digits,
+                                                 exact_sums::Form<float>::lowest);
+  return negative ? -value : value;
+}
+
+template <class T>
+struct integer_means {
+  using type = T;
+  using sum = reductions::wide_sums<typename computed<T>::type>;
+  using word = uint64_t;
+  static constexpr int members = 3;  // and how many there are
+  static constexpr bool reads_again = false;
+  DLT_FN static void start(word* w) {
+    sum::start(w);
+    w[2] = 0;
+  }
+  template <class X>
+  DLT_FN static void step(word* w, X x, int64_t index) {
+    sum::step(w, x, index);
+    ++w[2];
+  }
+  DLT_FN static void join(word* w, const word* other) {
+    sum::join(w, other);
+    w[2] += other[2];
+  }
+  template <class R>
+  DLT_FN static bool end(const word* w, const Ending&, R* out) {
+    const bool zero = w[0] == 0 && w[1] == 0;
+    *out = from<R>(w[2] == 0 ? exact_sums::not_a_number() : zero ? 0.0 : quotient_of_words(w[0], w[1], w[2]));
+    return true;
+  }
+};
+
+// Exact sums of floats and of the two parts of complex numbers, and how many there are, which float64 counts exactly.
+template <class C>
+struct parts_of {
+  using type = C;
+  static constexpr int count = 1;
+  DLT_FN static double part(C x, int) { return double(x); }
+  DLT_FN static void put(C* x, int, C value) { *x = value; }
+};
+template <class F>
+struct parts_of<complex_of<F>> {
+  using type = F;
+  static constexpr int count = 2;
+  DLT_FN static double part(complex_of<F> x, int k) { return double(k == 0 ? x.re : x.im); }
+  DLT_FN static void put(complex_of<F>* x, int k, F value) { (k == 0 ? x->re : x->im) = value; }
+};
+
+template <class T, bool MEAN>
+struct exact_floats {
+  using type = T;
+  using C = typename computed<T>::type;
+  using parts = parts_of<C>;
+  using word = double;
+  static constexpr int members = exact_sums::words * parts::count + 1;
+  static constexpr bool reads_again = true, mean = MEAN;
+  DLT_FN static void start(word* w) {
+    for (int k = 0; k < parts::count; ++k) exact_sums::start(w + k * exact_sums::words);
+    w[members - 1] = 0;
+  }
+  DLT_FN static void step(word* w, C x, int64_t) {
+    for (int k = 0; k < parts::count; ++k) exact_sums::put(w + k * exact_sums::words, parts::part(x, k));
+    w[members - 1] += 1;
+  }
+  DLT_FN static void join(word* w, const word* other) {
+    for (int k = 0; k < parts::count; ++k) exact_sums::join(w + k * exact_sums::words, other + k * exact_sums::words);
+    w[members - 1] += other[members - 1];
+  }
+  template <class F>
+  DLT_FN static bool end_part(double above, double below, double error, double count, F* out) {
+    using namespace exact_sums;
+    if (MEAN && count == 0) return *out = from<F>(not_a_number()), true;
+    // Sums of float32 stay in float64's range: what is not finite was so in an element.
+    if (is_same<typename parts::type, float>::value && !ops::isfinite(above))
+      return *out = from<F>(above == above ? above : not_a_number()), true;
+    // -0.0 is the sum of negative zeros, and where there was nothing to add the sum is 0.0.
+    if (above == 0 && below == 0 && error == 0) return *out = from<F>(count == 0 ? 0.0 : above), true;
+    if constexpr (MEAN) {
+      Quotient q;
+      return ops::isfinite(above) && ops::isfinite(below) && exact_sums::divide(above, below, error, count, &q) &&
+             round_sum(q.above, q.below, q.error, out);
+    } else {
+      return round_sum(above, below, error, out);
+    }
+  }
+  template <class R>
+  DLT_FN static bool end(const word* w, const Ending&, R* out) {
+    bool known = true;
+    for (int k = 0; k < parts::count; ++k) {
+      const word* s = w + k * exact_sums::words;
+      typename parts_of<R>::type part{};
+      known &= end_part(s[exact_sums::high], s[exact_sums::low], s[exact_sums::bound], w[members - 1], &part);
+      parts_of<R>::put(out, k, part);
+    }
+    return known;
+  }
+};
+template <class T>
+struct exact_sum : exact_floats<T, false> {};
+template <class T>
+struct exact_mean : exact_floats<T, true> {};
+
+// Exact sums of elements and of their squares, of each part, and how many there are. Squares of float32 are exact in float64.
+template <class T>
+struct exact_moments {
+  using type = T;
+  using C = typename computed<T>::type;
+  using parts = parts_of<C>;
+  using word = double;
+  static constexpr int members = 2 * exact_sums::words * parts::count + 1;
+  static constexpr bool reads_again = true;
+  DLT_FN static void start(word* w) {
+    for (int k = 0; k < 2 * parts::count; ++k) exact_sums::start(w + k * exact_sums::words);
+    w[members - 1] = 0;
+  }
+  DLT_FN static void step(word* w, C x, int64_t) {
+    for (int k = 0; k < parts::count; ++k) {
+      const double part = parts::part(x, k);
+      exact_sums::put(w + 2 * k * exact_sums::words, part);
+      exact_sums::put(w + (2 * k + 1) * exact_sums::words, part * part);
+    }
+    w[members - 1] += 1;
+  }
+  DLT_FN static void join(word* w, const word* other) {
+    for (int k = 0; k < 2 * parts::count; ++k) exact_sums::join(w + k * exact_sums::words, other + k * exact_sums::words);
+    w[members - 1] += other[members - 1];
+  }
+  template <class R>
+  DLT_FN static bool end(const word* w, const Ending& ending, R* out) {
+    const double count = w[members - 1], divisor = count - ending.correction;
+    if (!(divisor > 0) || count == 0) return *out = from<R>(exact_sums::not_a_number()), true;
+    return exact_sums::round_moments(w, parts::count, count, divisor, ending.root, out);
+  }
+};
+
+// ---- elements
+
+// `kept` axes of the results, then `reduced` ones; the innermost last.
+template <int DIMS>
+struct Place {
+  int64_t in, mask, out;
+  DLT_FN static Place of(const Fold<DIMS>& p, int first, int count, uint64_t index) {
+    Place place{0, 0, 0};
+    for (int d = first + count - 1; d >= first; --d) {
+      uint64_t i = index;
+      if (d > first) index = divide(p.axis[d].extent, index, &i);
+      place.in += int64_t(i) * p.axis[d].in;
+      place.mask += int64_t(i) * p.axis[d].mask;
+      place.out += int64_t(i) * p.axis[d].out;
+    }
+    return place;
+  }
+};
+
+template <class T, class M>
+DLT_FN auto element(const M* in) {
+  if constexpr (is_same<T, M>::value) return computed<T>::in(*in);
+  else return computed<T>::in(convert<T, false, false, M>(*in));
+}
+
+// Elements begin, begin + step, ... of the reduced axes, at `base`.
+template <class Body, class M, int DIMS, bool MASKED>
+DLT_FN void fold_elements(const Fold<DIMS>& p, const Place<DIMS>& base, uint64_t begin, uint64_t end, uint64_t step,
+                          typename Body::word* w) {
+  constexpr int UNROLL = 4;
+  const M* const in = static_cast<const M*>(p.in) + base.in;
+  const uint8_t* const mask = static_cast<const uint8_t*>(p.mask) + base.mask;
+  uint64_t i = begin;
+  if constexpr (!MASKED) {
+    for (; i < end && end - i > (UNROLL - 1) * step; i += UNROLL * step) {
+      decltype(element<typename Body::type, M>(in)) x[UNROLL];
+#pragma unroll
+      for (int u = 0; u < UNROLL; ++u)
+        x[u] = element<typename Body::type, M>(in + Place<DIMS>::of(p, p.kept, p.reduced, i + u * step).in);
+#pragma unroll
+      for (int u = 0; u < UNROLL; ++u) Body::step(w, x[u], int64_t(i + u * step));
+    }
+  }
+  for (; i < end; i += step) {
+    const Place<DIMS> at = Place<DIMS>::of(p, p.kept, p.reduced, i);
+    if (MASKED && mask[at.mask] == 0) continue;
+    Body::step(w, element<typename Body::type, M>(in + at.in), int64_t(i));
+  }
+}
+
+// ---- sums that their states do not decide: all threads of a block read the elements again, into an integer of the whole
+// range of float64. Additions of integers commute, so atomic ones are as good as ordered ones.
+
+struct SharedSum {
+  unsigned long long chunk[exact_sums::chunks];
+  int special;  // bit 0: NaN, bit 1: infinity, bit 2: negative infinity
+};
+
+DLT_FN void add_shared(SharedSum* sum, double x) {
+  exact_sums::Placed put;
+  if (!exact_sums::placed(x, &put)) {
+    atomicOr(&sum->special, x != x ? 1 : x > 0 ? 2 : 4);
+    return;
+  }
+  atomicAdd(&sum->chunk[put.place], static_cast<unsigned long long>(put.lower));
+  atomicAdd(&sum->chunk[put.place + 1], static_cast<unsigned long long>(put.upper));
+}
+
+DLT_FAR_FN void take_shared(const SharedSum* sum, exact_sums::Accumulator* a) {
+  for (int k = 0; k < exact_sums::chunks; ++k) a->chunk[k] = int64_t(sum->chunk[k]);
+  a->nan = (sum->special & 1) != 0;
+  a->positive = (sum->special & 2) != 0;
+  a->negative = (sum->special & 4) != 0;
+  exact_sums::carry(a);
+}
+
+DLT_FAR_FN void clear_shared(SharedSum* sum) {
+  for (int c = 0; c < exact_sums::chunks; ++c) sum->chunk[c] = 0;
+  sum->special = 0;
+}
+DLT_FAR_FN void carry_shared(SharedSum* sum) {
+  exact_sums::Accumulator a;
+  take_shared(sum, &a);
+  for (int c = 0; c < exact_sums::chunks; ++c) sum->chunk[c] = static_cast<unsigned long long>(a.chunk[c]);
+}
+
+template <class Body, class M, class R, int DIMS, bool MASKED>
+DLT_FN void sum_again(const Fold<DIMS>& p, uint64_t result, double count) {
+  using parts = typename Body::parts;
+  using F = typename parts_of<R>::type;
+  constexpr uint64_t most = uint64_t(1) << 28;  // additions until carries must be passed on
+  __shared__ SharedSum sum;
+  const Place<DIMS> base = Place<DIMS>::of(p, 0, p.kept, result);
+  const M* const in = static_cast<const M*>(p.in) + base.in;
+  const uint8_t* const mask = static_cast<const uint8_t*>(p.mask) + base.mask;
+  R* const out = static_cast<R*>(p.out) + base.out;
+  for (int k = 0; k < parts::count; ++k) {
+    __syncthreads();
+    if (threadIdx.x == 0) clear_shared(&sum);
+    for (uint64_t begin = 0; begin < p.count; begin += most) {
+      __syncthreads();
+      const uint64_t end = p.count - begin < most ? p.count : begin + most;
+      for (uint64_t i = begin + threadIdx.x; i < end; i += blockDim.x) {
+        const Place<DIMS> at = Place<DIMS>::of(p, p.kept, p.reduced, i);
+        if (MASKED && mask[at.mask] == 0) continue;
+        add_shared(&sum, parts::part(element<typename Body::type, M>(in + at.in), k));
+      }
+      __syncthreads();
+      if (threadIdx.x == 0) carry_shared(&sum);
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) {
+      exact_sums::Accumulator a;
+      take_shared(&sum, &a);
+      if (p.has_initial) {
+        const auto first = immediate<typename Body::type>(p.initial);
+        exact_sums::add(&a, parts::part(computed<typename Body::type>::in(first), k));
+      }
+      const F value = exact_sums::round_accumulator<F>(&a, Body::mean ? uint64_t(count) : 1);
+      parts_of<R>::put(out, k, value);
+    }
+  }
+  __syncthreads();
+}
+
+template <class Body, class M, class R, int DIMS, bool MASKED>
+DLT_FN void moments_again(const Fold<DIMS>& p, uint64_t result, double count) {
+  using parts = typename Body::parts;
+  constexpr uint64_t most = uint64_t(1) << 28;
+  __shared__ SharedSum sums[2];
+  const Place<DIMS> base = Place<DIMS>::of(p, 0, p.kept, result);
+  const M* const in = static_cast<const M*>(p.in) + base.in;
+  const uint8_t* const mask = static_cast<const uint8_t*>(p.mask) + base.mask;
+  exact_sums::Natural total;  // of the first thread
+  total.count = 0;
+  bool finite = true;
+  for (int k = 0; k < parts::count; ++k) {
+    __syncthreads();
+    if (threadIdx.x < 2) clear_shared(&sums[threadIdx.x]);
+    for (uint64_t begin = 0; begin < p.count; begin += most) {
+      __syncthreads();
+      const uint64_t end = p.count - begin < most ? p.count : begin + most;
+      for (uint64_t i = begin + threadIdx.x; i < end; i += blockDim.x) {
+        const Place<DIMS> at = Place<DIMS>::of(p, p.kept, p.reduced, i);
+        if (MASKED && mask[at.mask] == 0) continue;
+        const double x = parts::part(element<typename Body::type, M>(in + at.in), k);
+        add_shared(&sums[0], x);
+        add_shared(&sums[1], x * x);
+      }
+      __syncthreads();
+      if (threadIdx.x < 2) carry_shared(&sums[threadIdx.x]);
+    }
+    __syncthreads();
+    if (threadIdx.x == 0 && finite) {
+      exact_sums::Accumulator sum, squares;
+      take_shared(&sums[0], &sum);
+      take_shared(&sums[1], &squares);
+      finite = exact_sums::add_moments(&sum, &squares, uint64_t(count), &total);
+    }
+  }
+  if (threadIdx.x == 0)
+    static_cast<R*>(p.out)[base.out] = finite ? exact_sums::round_quotient<R>(&total, -2150, uint64_t(count),
+                                                                              count - p.correction, p.root != 0)
+                                              : from<R>(exact_sums::not_a_number());
+  __syncthreads();
+}
+
+template <class Body>
+struct has_squares {
+  static constexpr bool value = false;
+};
+template <class T>
+struct has_squares<exact_moments<T>> {
+  static constexpr bool value = true;
+};
+
+template <class Body, class M, class R, int DIMS, bool MASKED>
+DLT_FN void read_again(const Fold<DIMS>& p, uint64_t result, double count) {
+  if constexpr (has_squares<Body>::value) moments_again<Body, M, R, DIMS, MASKED>(p, result, count);
+  else sum_again<Body, M, R, DIMS, MASKED>(p, result, count);
+}
+
+// ---- results
+
+// Writes a result whose state is complete. False: it has to be summed again.
+template <class Body, class R, int DIMS>
+DLT_FN bool finish(const Fold<DIMS>& p, uint64_t result, typename Body::word* w) {
+  if (p.has_initial) {
+    typename Body::word one[Body::members];
+    Body::start(one);
+    Body::step(one, computed<typename Body::type>::in(immediate<typename Body::type>(p.initial)), 0);
+    Body::join(w, one);
+  }
+  R value{};
+  const bool known = Body::end(w, Ending{p.correction, p.root != 0}, &value);
+  if (known) static_cast<R*>(p.out)[Place<DIMS>::of(p, 0, p.kept, result).out] = value;
+  return known;
+}
+
+inline constexpr int threads = 256;
+
+// Joins the states of adjacent threads, `width` of them at a time a power of two: the first of each gets all.
+template <class Body>
+DLT_FN void join_tree(typename Body::word* states, unsigned slot, unsigned lane, unsigned lanes, typename Body::word* w) {
+  using word = typename Body::word;
+  for (int m = 0; m < Body::members; ++m) states[slot * Body::members + m] = w[m];
+  for (unsigned width = lanes / 2; width > 0; width /= 2) {
+    __syncthreads();
+    if (lane >= width) continue;
+    word other[Body::members];
+    for (int m = 0; m < Body::members; ++m) other[m] = states[(slot + width) * Body::members + m];
+    Body::join(w, other);
+    for (int m = 0; m < Body::members; ++m) states[slot * Body::members + m] = w[m];
+  }
+}
+
+// A block takes `columns` results and a part of their elements, with `lanes` threads each. Adjacent threads are lanes, or
+// columns where results lie closer in memory than elements.
+template <class Body, class M, class R, int DIMS, bool MASKED>
+__global__ void __launch_bounds__(256) partial(const __grid_constant__ Fold<DIMS> p) {
+  using word = typename Body::word;
+  __shared__ word states[threads * Body::members];
+  __shared__ double undecided[threads];  // the number of elements of each result that has to be summed again
+  const unsigned lanes = p.lanes, columns = p.columns;
+  const unsigned lane = p.across ? threadIdx.x / columns : threadIdx.x % lanes;
+  const unsigned column = p.across ? threadIdx.x % columns : threadIdx.x / lanes;
+  for (uint64_t tile = blockIdx.x; tile < p.tiles; tile += gridDim.x) {
+    uint64_t group;
+    const uint64_t part = divide(p.groups, tile, &group);
+    const uint64_t result = group * columns + column;
+    const bool there = result < p.results;
+    const uint64_t begin = part * p.part, end = p.count - begin < p.part ? p.count : begin + p.part;
+    word w[Body::members];
+    Body::start(w);
+    if (there) fold_elements<Body, M, DIMS, MASKED>(p, Place<DIMS>::of(p, 0, p.kept, result), begin + lane, end, lanes, w);
+    join_tree<Body>(states, column * lanes + lane, lane, lanes, w);
+    bool known = true;
+    if (lane == 0 && there) {
+      if (p.parts > 1) {
+        word* const to = static_cast<word*>(p.states) + (result * p.parts + part) * Body::members;
+        for (int m = 0; m < Body::members; ++m) to[m] = w[m];
+      } else {
+        known = finish<Body, R, DIMS>(p, result, w);
+      }
+    }
+    if constexpr (Body::reads_again) {
+      if (lane == 0) undecided[column] = known ? -1 : double(w[Body::members - 1]);
+      __syncthreads();
+      for (unsigned c = 0; c < columns; ++c)
+        if (undecided[c] >= 0) read_again<Body, M, R, DIMS, MASKED>(p, group * columns + c, undecided[c]);
+    }
+    __syncthreads();
+  }
+}
+
+// A block takes the parts of one result.
+template <class Body, class M, class R, int DIMS, bool MASKED>
+__global__ void __launch_bounds__(256) joined(const __grid_constant__ Fold<DIMS> p) {
+  using word = typename Body::word;
+  __shared__ word states[threads * Body::members];
+  __shared__ double undecided;
+  for (uint64_t result = blockIdx.x; result < p.results; result += gridDim.x) {
+    const word* const from = static_cast<const word*>(p.states) + result * p.parts * Body::members;
+    word w[Body::members];
+    Body::start(w);
+    for (uint64_t part = threadIdx.x; part < p.parts; part += threads) {
+      word other[Body::members];
+      for (int m = 0; m < Body::members; ++m) other[m] = from[part * Body::members + m];
+      Body::join(w, other);
+    }
+    join_tree<Body>(states, threadIdx.x, threadIdx.x, threads, w);
+    bool known = true;
+    if (threadIdx.x == 0) known = finish<Body, R, DIMS>(p, result, w);
+    if constexpr (Body::reads_again) {
+      if (threadIdx.x == 0) undecided = known ? -1 : double(w[Body::members - 1]);
+      __syncthreads();
+      if (undecided >= 0) read_again<Body, M, R, DIMS, MASKED>(p, result, undecided);
+    }
+    __syncthreads();
+  }
+}
+
+// The same for products of floats: each thread multiplies the blocks of a group in order, the first thread the groups.
+template <class Body, class M, class R, int DIMS, bool MASKED>
+__global__ void __launch_bounds__(256) joined_in_order(const __grid_constant__ Fold<DIMS> p) {
+  using word = typename Body::word;
+  constexpr uint64_t blocks = reductions::product_group / reductions::product_block;
+  __shared__ word states[threads];
+  for (uint64_t result = blockIdx.x; result < p.results; result += gridDim.x) {
+    const word* const from = static_cast<const word*>(p.states) + result * p.parts;
+    word total[1];
+    Body::start(total);
+    for (uint64_t first = 0; first < p.parts; first += blocks * threads) {
+      word group[1];
+      Body::start(group);
+      const uint64_t begin = first + threadIdx.x * blocks;
+      for (uint64_t part = begin; part < begin + blocks && part < p.parts; ++part) Body::join(group, from + part);
+      states[threadIdx.x] = group[0];
+      __syncthreads();
+      if (threadIdx.x == 0)
+        for (uint64_t k = 0; k < threads && first + k * blocks < p.parts; ++k) Body::join(total, states + k);
+      __syncthreads();
+    }
+    if (threadIdx.x == 0) finish<Body, R, DIMS>(p, result, total);
+  }
+}
+
+}  // namespace dlt::kernels::fold
