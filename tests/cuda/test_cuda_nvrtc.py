@@ -48,7 +48,7 @@ def nvrtc():
 
 FAMILIES = """
     K = "dlt::kernels::"
-    E, T, P = (f"native/cuda/kernels/{name}.cuh" for name in ("element", "tile", "product"))
+    E, T, P, G = (f"native/cuda/kernels/{name}.cuh" for name in ("element", "tile", "product", "gather"))
     ops = [cuda.c.shim_op_name(i).decode() for i in range(cuda.c.shim_op_count())]
     kinds = [cuda.c.shim_op_kinds(i) for i in range(len(ops))]
     counts = [cuda.c.shim_op_operands(i) for i in range(len(ops))]
@@ -82,10 +82,12 @@ def test_every_family_compiles(arch, tmp_path):
         done += compile(arch, P, f"{{K}}product::tiled<{{types}}>") > 0
     cast = "cast<dlt::float8_e4m3fn, true, true>, 1, float, float, float, float, dlt::float8_e4m3fn"
     done += compile(arch, E, f"{{K}}element::contiguous<{{K}}{{cast}}, 4, 0>") > 0
+    for kernel in ("check<int64_t>", "words<uint8_t>", "words<dlt::kernels::wide_word>"):
+        done += compile(arch, G, f"{{K}}gather::{{kernel}}") > 0
     print(done)
     """
     )
-    assert run(script, tmp_path, DLTENSOR_CUDA_NVRTC=nvrtc()).strip() == "15"
+    assert run(script, tmp_path, DLTENSOR_CUDA_NVRTC=nvrtc()).strip() == "18"
 
 
 @pytest.mark.parametrize("arch", ARCHITECTURES)

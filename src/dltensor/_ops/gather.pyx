@@ -16,16 +16,18 @@ from libc.string cimport memcpy
 from .._core.convert cimport view_any
 from .._core.errors cimport check_status
 from .._core.indexing cimport Place, locate
-from .._core.native cimport (KEEP_GIL_BYTES, MAX_DIMS, TRAILING, TRUNCATE, CastOptions, Extent, Status,
+from .._core.native cimport (KEEP_GIL_BYTES, MAX_DIMS, TRAILING, TRUNCATE, Block, CastOptions, Extent, Status,
                              broadcast_strides, computed_types, copy_tensor, extent, find_type, is_contiguous,
                              item_bytes, numel, op_add, promote, type_bool, type_int64, type_table)
 from .._core.scalars cimport shown, store_python
 from .._core.tensor cimport (Tensor, as_tuple, assign, assign_scalar, check_host, check_writable, copied, is_packed,
                              new_empty, new_padded, operations, view_of)
-from .._core.types cimport DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, DLDevice, DLTensor, kDLCPU
-from .operands cimport kind_order
+from .._core.types cimport (DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, DLDataType, DLDevice, DLTensor, is_host,
+                            kDLCPU)
+from .operands cimport BadIndex, Indexed, Operand, engine_of, kind_order, read_tensor
 
 from .._core.convert import asarray
+from .._core.types import DeviceError
 
 cdef extern from "Python.h":
     int PySlice_Unpack(object, Py_ssize_t*, Py_ssize_t*, Py_ssize_t*) except -1
@@ -84,33 +86,6 @@ cdef extern from "native/layout/index_plan.h" namespace "dlt" nogil:
     bint plan_index(int, const int64_t*, const int64_t*, int, const KeyItem*, IndexPlan*)
 
 cdef extern from "native/cpu/gather.h" namespace "dlt" nogil:
-    ctypedef struct IndexArray:
-        const int64_t* data
-        int64_t size
-        int64_t stride
-    ctypedef struct Indexed:
-        char* tensor
-        char* dense
-        int64_t width
-        int outer
-        int inner
-        int64_t outer_shape[MAX_DIMS]
-        int64_t outer_tensor[MAX_DIMS]
-        int64_t outer_dense[MAX_DIMS]
-        int64_t inner_shape[MAX_DIMS]
-        int64_t inner_tensor[MAX_DIMS]
-        int64_t inner_dense[MAX_DIMS]
-        int64_t count
-        int64_t dense_step
-        int arrays
-        IndexArray array[MAX_DIMS]
-        int spread
-        int64_t spread_shape[MAX_DIMS]
-        int64_t spread_tensor[MAX_DIMS]
-    ctypedef struct BadIndex:
-        int64_t at
-        int array
-        int64_t value
     BadIndex check_indices(const Indexed&)
     BadIndex gather(Indexed*)
     BadIndex scatter(Indexed*)
@@ -371,6 +346,7 @@ cdef Tensor _spread_indices(Tensor given, int ndim, const int64_t* shape, Tensor
     cdef int64_t strides[MAX_DIMS]
     cdef DLTensor spread = given.impl.dl
     cdef CastOptions options
+    cdef Operand source, target
     cdef Tensor made
     cdef Status status
     cdef bint same = given.impl.dl.ndim == ndim, wide = find_type(given.impl.dl.dtype) == type_int64
@@ -384,11 +360,18 @@ cdef Tensor _spread_indices(Tensor given, int ndim, const int64_t* shape, Tensor
     spread.ndim = ndim
     spread.shape = <int64_t*>shape
     spread.strides = strides
-    made = _new_indices(ndim, shape, func)
     options.rounding = TRUNCATE
     options.saturate = True     # uint64 beyond int64 must not become negative, which would count from the end
     options.scaled = False
     options.scale, options.offset = 1.0, 0.0
+    if not _on_host(given):
+        made = new_empty(ndim, shape, type_table[type_int64].dtype, given.impl.dl.device, func)
+        read_tensor(given, &source)
+        source.view = spread
+        read_tensor(made, &target)
+        engine_of(given.impl.dl.device, func).cast(&source, &target, options)
+        return made
+    made = _new_indices(ndim, shape, func)
     with nogil:
         if wide:
             copy_tensor(made.impl.dl, spread, False)  # into new memory: there is no overlap that needs a temporary
@@ -470,15 +453,39 @@ cdef list _make_arrays(const IndexPlan* plan, list read, list masks, Tensor writ
     return arrays
 
 
+cdef inline bint _on_host(Tensor t) noexcept:
+    return is_host(<int>t.impl.dl.device.device_type)
+
+
+cdef Tensor _beside(Tensor t, Tensor given, str func):
+    """An index array on the device of `t`: those of the host are copied there."""
+    if given.impl.dl.device.device_type == t.impl.dl.device.device_type:
+        if given.impl.dl.device.device_id == t.impl.dl.device.device_id:
+            return given
+    elif _on_host(given):
+        return given.to(t.device)
+    raise DeviceError(f"{func}: the tensor is on {t.device} and an index array on {given.device}; move it with "
+                      f".to(\"{t.device}\")")
+
+
 cdef int _plan(Tensor t, KeyItem* items, list read, list masks, IndexPlan* plan, str prefix, str func) except -1:
-    """Masks packed, and the plan of a key."""
+    """Masks packed, index arrays where the tensor is, and the plan of a key."""
     cdef Py_ssize_t i
     cdef Tensor given
-    check_host(t, func)
+    cdef bint here = _on_host(t)
+    if not here:
+        engine_of(t.impl.dl.device, func)
     for i in range(len(read)):
         masks.append(None)
         if items[i].kind == MASK or items[i].kind == ARRAY:
             given = read[i]
+            if not here:
+                if items[i].kind == MASK:
+                    raise DeviceError(f"{func}: masks are not computed on {t.device}; move the tensor with "
+                                      f".to(\"cpu\"), or give indices")
+                read[i] = given = _beside(t, given, func)
+                items[i].shape = given.impl.dl.shape
+                continue
             check_host(given, func)
             if items[i].kind == MASK:
                 mask = _pack(given, type_bool, func)
@@ -577,6 +584,14 @@ cdef Tensor _read(Tensor t, object key, str func, str prefix, bint copy):
         _plan(t, items, read, masks, &plan, prefix, func)
         return _unpacked(t, func)[tuple(read)].astype(t.dtype)
     _plan(t, items, read, masks, &plan, prefix, func)
+    if not _on_host(t):
+        made = _new_on_device(t, plan.ndim, plan.shape, func)
+        arrays = _make_arrays(&plan, read, masks, None, func)
+        _describe(&x, &plan, t, arrays)
+        bad = _gather_on_device(&x, t, made, arrays, func)
+        if bad.at >= 0:
+            _raise_bad(bad, &plan, read, prefix)
+        return made
     if t.impl.flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED:
         made = new_padded(plan.ndim, plan.shape, t.impl.dl.dtype, func)
     else:
@@ -594,6 +609,38 @@ cdef Tensor _read(Tensor t, object key, str func, str prefix, bint copy):
     if bad.at >= 0:
         _raise_bad(bad, &plan, read, prefix)
     return made
+
+
+cdef Tensor _new_on_device(Tensor t, int ndim, const int64_t* shape, str func):
+    """Memory for elements of `t` on its device."""
+    cdef DLDataType dtype = t.impl.dl.dtype
+    cdef uint64_t padded = t.impl.flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED
+    cdef Tensor made
+    if padded:
+        dtype.bits = 8
+    made = new_empty(ndim, shape, dtype, t.impl.dl.device, func)
+    made.impl.dl.dtype = t.impl.dl.dtype
+    made.impl.flags = padded
+    return made
+
+
+cdef BadIndex _gather_on_device(Indexed* x, Tensor t, Tensor made, list arrays, str func) except *:
+    """Read the places of a description into a new tensor on the device of `t`; the first bad index is read back."""
+    cdef Block* blocks[MAX_DIMS]
+    cdef Operand source, target
+    cdef BadIndex bad
+    cdef Tensor given
+    cdef int k
+    for k in range(x.arrays):
+        blocks[k] = (<Tensor>arrays[k]).impl.block
+    x.dense = <char*>made.impl.dl.data
+    read_tensor(t, &source)
+    read_tensor(made, &target)
+    engine_of(t.impl.dl.device, func).gather(x, &source, &target, blocks, &bad)
+    if bad.at >= 0:
+        given = arrays[bad.array]
+        bad.value = given.reshape((-1,))[bad.at].item()
+    return bad
 
 
 cdef Tensor _unpacked(Tensor t, str func):
@@ -1034,7 +1081,6 @@ def take(x, indices, /, *, axis=None, out=None):
     else:
         where = _read_axis(axis, t.impl.dl.ndim, "take")
     at = _indices_argument(indices, "take")
-    check_host(at, "take")
     if at.impl.dl.ndim == 0:
         key = at.item()
     else:
@@ -1089,6 +1135,7 @@ def take_along_axis(x, indices, /, *, axis=-1, out=None):
     func = "take_along_axis"
     cdef Tensor t = _argument(x, "x", func), target = _output(out, func), at = _indices_argument(indices, func), made
     cdef Tensor packed = None
+    cdef bint here
     cdef int where = _read_axis(axis, t.impl.dl.ndim, func), d
     cdef int64_t shape[MAX_DIMS]
     cdef IndexPlan plan
@@ -1103,11 +1150,18 @@ def take_along_axis(x, indices, /, *, axis=-1, out=None):
         if d != where and shape[d] != t.impl.dl.shape[d] and t.impl.dl.shape[d] != 1:
             raise ValueError(f"{func}: x has shape {t.shape}, indices have {at.shape}, which do not broadcast along "
                              f"axis {d}")
-    check_host(t, func)
-    check_host(at, func)
+    here = _on_host(t)
+    if here:
+        check_host(at, func)
+    else:
+        engine_of(t.impl.dl.device, func)
+        at = _beside(t, at, func)
     if is_packed(t.impl.dl.dtype, t.impl.flags):
         packed, t = t, _unpacked(t, func)
-    made = _new_like(t, t.impl.dl.ndim, shape, func)
+    if here:
+        made = _new_like(t, t.impl.dl.ndim, shape, func)
+    else:
+        made = _new_on_device(t, t.impl.dl.ndim, shape, func)
     plan.offset = 0
     plan.outer = plan.inner = 0
     plan.spread = t.impl.dl.ndim
@@ -1124,7 +1178,10 @@ def take_along_axis(x, indices, /, *, axis=-1, out=None):
     memcpy(indexed.spread_shape, shape, plan.spread * sizeof(int64_t))
     for d in range(plan.spread):
         indexed.spread_tensor[d] = 0 if d == where or t.impl.dl.shape[d] == 1 else t.impl.dl.strides[d]
-    bad = _run(&indexed, READ, 0, made.nbytes)
+    if here:
+        bad = _run(&indexed, READ, 0, made.nbytes)
+    else:
+        bad = _gather_on_device(&indexed, t, made, arrays, func)
     if bad.at >= 0:
         _raise_bad(bad, &plan, [at], f"{func}: ")
     if packed is not None:

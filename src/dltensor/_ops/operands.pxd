@@ -2,7 +2,7 @@
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint64_t
 
-from .._core.native cimport MAX_DIMS_TWICE, Block, CastOptions, Real, Scalar
+from .._core.native cimport MAX_DIMS, MAX_DIMS_TWICE, Block, CastOptions, Real, Scalar
 from .._core.tensor cimport Tensor
 from .._core.types cimport DLDataType, DLDevice, DLPackExchangeAPI, DLTensor
 
@@ -14,6 +14,35 @@ cdef extern from "native/cpu/reduce.h" namespace "dlt" nogil:
         double correction
         const void* initial
 
+
+cdef extern from "native/cpu/gather.h" namespace "dlt" nogil:
+    ctypedef struct IndexArray:
+        const int64_t* data
+        int64_t size
+        int64_t stride
+    ctypedef struct Indexed:
+        char* tensor
+        char* dense
+        int64_t width
+        int outer
+        int inner
+        int64_t outer_shape[MAX_DIMS]
+        int64_t outer_tensor[MAX_DIMS]
+        int64_t outer_dense[MAX_DIMS]
+        int64_t inner_shape[MAX_DIMS]
+        int64_t inner_tensor[MAX_DIMS]
+        int64_t inner_dense[MAX_DIMS]
+        int64_t count
+        int64_t dense_step
+        int arrays
+        IndexArray array[MAX_DIMS]
+        int spread
+        int64_t spread_shape[MAX_DIMS]
+        int64_t spread_tensor[MAX_DIMS]
+    ctypedef struct BadIndex:
+        int64_t at
+        int array
+        int64_t value
 
 # Operand of a function: a view of a tensor, or a Python number. Valid while the argument itself is held, no
 # Python code runs and the GIL is not released; `hold_without_gil` keeps it good without the GIL.
@@ -58,6 +87,7 @@ cdef struct Engine:
     int (*reduce)(int reduction, const ReduceOptions& options, int type, const Operand* x, const Operand* mask,
                   uint64_t axes, const Operand* out) except -1
     int (*fill)(const void* element, Operand* out) except -1
+    int (*gather)(const Indexed* x, const Operand* source, const Operand* out, Block** blocks, BadIndex* bad) except -1
     int (*gemm)(Operand* a, Operand* b, Operand* c, const Scalar& alpha, const Scalar& beta) except -1
 
 cdef void set_engine(const Engine* engine) noexcept

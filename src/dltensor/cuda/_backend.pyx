@@ -14,7 +14,8 @@ from ._driver cimport (CUevent, Fault, NativeLaunch, NativeStream, Status, check
                        read_launch, start, stream_on, synchronize_event)
 from .._core.native cimport (REAL_FMA, Block, CastOptions, Real, Scalar, contiguous_strides, is_contiguous, op_fma,
                              op_table, type_float64, type_table, type_uint8)
-from .._ops.operands cimport Engine, Item, Operand, ReduceOptions, read_tensor, set_engine
+from .._ops.operands cimport (BadIndex, Engine, Indexed, Item, Operand, ReduceOptions, read_tensor,
+                             set_engine)
 from .._core.scalars cimport store_python
 from .._core.tensor cimport Tensor, assign, copied, new_empty, new_tensor
 from .._core.types cimport (DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, DLDataType, DLDevice, DLDeviceType, DLTensor,
@@ -61,6 +62,8 @@ cdef extern from "native/cuda/engine.h" namespace "dlt::cuda" nogil:
     Status native_fill "dlt::cuda::fill"(const Native&, const Native&, const Where&) noexcept
     Status native_gemm "dlt::cuda::gemm"(const Native&, const Native&, const Native&, const Scalar&, const Scalar&,
                                          const Where&) noexcept
+    Status native_gather "dlt::cuda::gather"(const Indexed&, const Native&, const Native&, Block**, const Where&,
+                                             BadIndex*) noexcept
     Status to_host(void*, const Native&, NativeStream&) noexcept
     Status from_host(const void*, const Native&, NativeStream&) noexcept
     Status to_pinned(const Native&, NativeStream&, Block**, CUevent*) noexcept
@@ -202,6 +205,16 @@ cdef int _fill(const void* element, Operand* out) except -1:
     return check(status)
 
 
+cdef int _gather(const Indexed* x, const Operand* source, const Operand* out, Block** blocks, BadIndex* bad) except -1:
+    cdef Where func
+    cdef Native given = _native(source), target = _native(out)
+    cdef Status status
+    _place(out, None, &func, NULL)
+    with nogil:
+        status = native_gather(x[0], given, target, blocks, func, bad)
+    return check(status)
+
+
 cdef int _gemm(Operand* a, Operand* b, Operand* c, const Scalar& alpha, const Scalar& beta) except -1:
     cdef Where func
     cdef Native left = _native(a), right = _native(b), out = _native(c)
@@ -276,6 +289,7 @@ _engine.cast = _cast
 _engine.choose = _choose
 _engine.reduce = _reduce
 _engine.fill = _fill
+_engine.gather = _gather
 _engine.gemm = _gemm
 set_engine(&_engine)
 

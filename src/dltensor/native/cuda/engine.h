@@ -18,6 +18,7 @@
 #include "dltensor/dlpack.h"
 #include "native/cpu/dtype.h"
 #include "native/cpu/engine.h"
+#include "native/cpu/gather.h"
 #include "native/cuda/launch.h"
 #include "native/cuda/memory.h"
 
@@ -95,6 +96,11 @@ DLT_API Status fill(const Operand& value, const Operand& to, const Where& where)
 // CPU's bits. By cuBLAS where it is installed and supports the dtype, else by our own kernel.
 DLT_API Status gemm(const Operand& a, const Operand& b, const Operand& c, const Scalar& alpha, const Scalar& beta,
                     const Where& where) noexcept;
+
+// To x.dense, which is `to` in C order, from the places of `from` that index arrays on the device name: `blocks` own their
+// memory. Waits for the check of all indices: `bad` is the first that is out of range, without its value.
+DLT_API Status gather(const Indexed& x, const Operand& from, const Operand& to, Block* const* blocks, const Where& where,
+                      BadIndex* bad) noexcept;
 
 // Whether cuBLAS may round the calling thread's float32 factors to TF32: 10 bits for a several times faster product.
 DLT_API bool thread_tf32() noexcept;

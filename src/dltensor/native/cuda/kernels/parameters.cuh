@@ -160,4 +160,20 @@ struct Product {
   int64_t tiles_across, tiles_down;
 };
 
+// Memory in C order from a tensor's places by index arrays. `dims` are those of the result, of words; the dimensions from
+// spread_from to spread_to are the positions, `count` in all, of which each array has one int64.
+inline constexpr int gather_dims = 65, gather_arrays = 64;
+struct Gather {
+  void* out;
+  const void* in;
+  uint64_t* bad;
+  uint64_t items, count;  // words of the result, positions
+  int dims, spread_from, spread_to, arrays;
+  Divider<uint64_t> extent[gather_dims];
+  int64_t stride[gather_dims];  // of the tensor, in words; step too
+  const void* index[gather_arrays];
+  int64_t size[gather_arrays], step[gather_arrays];
+};
+static_assert(sizeof(Gather) <= 4096, "parameters of a kernel");
+
 }  // namespace dlt::kernels

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Elements and rows of a tensor at the positions that index arrays name, into memory in C order.
+#pragma once
+#include "native/cuda/kernels/bodies.cuh"
+
+namespace dlt::kernels::gather {
+
+// The lowest number of a position and an array, in that order, whose index is out of range; `bad` starts as the largest.
+template <class I>
+__global__ void __launch_bounds__(1024) check(const __grid_constant__ Gather p) {
+  const uint64_t threads = all_threads();
+  for (uint64_t at = first_item(); at < p.count; at += threads)
+    for (int k = 0; k < p.arrays; ++k) {
+      const int64_t index = static_cast<const I*>(p.index[k])[at], size = p.size[k];
+      if (index >= -size && index < size) continue;
+      atomicMin(p.bad, at * uint64_t(p.arrays) + uint64_t(k));
+      break;
+    }
+}
+
+// T is a word of memory: an element, several, or a part of one. An index that has changed since check() reads nothing.
+template <class T>
+__global__ void __launch_bounds__(1024) words(const __grid_constant__ Gather p) {
+  const uint64_t threads = all_threads();
+  for (uint64_t item = first_item(); item < p.items; item += threads) {
+    uint64_t left = item, rest, at = 0, step = 1;
+    int64_t place = 0;
+    for (int d = p.dims - 1; d >= 0; --d) {
+      left = divide(p.extent[d], left, &rest);
+      place += int64_t(rest) * p.stride[d];
+      if (d < p.spread_from || d >= p.spread_to) continue;
+      at += rest * step;
+      step *= p.extent[d].divisor;
+    }
+    bool good = true;
+    for (int k = 0; k < p.arrays; ++k) {
+      const int64_t given = static_cast<const int64_t*>(p.index[k])[at], size = p.size[k];
+      const int64_t index = given < 0 ? given + size : given;
+      good = good && index >= 0 && index < size;
+      place += index * p.step[k];
+    }
+    if (good) static_cast<T*>(p.out)[item] = static_cast<const T*>(p.in)[place];
+  }
+}
+
+}  // namespace dlt::kernels::gather
