@@ -368,14 +368,10 @@ def test_index_arrays_and_masks_name_the_way_to_the_host(eager_machine):
     x, here = dl.arange(4).to("cuda"), dl.arange(4)
     remedy = r"move it with to\('cpu'\)"
     for call in (
-        lambda: x[[0]],
         lambda: x[here > 1],
-        lambda: x[dl.asarray([0]).to("cuda")],
         lambda: here[dl.asarray([0]).to("cuda")],
         lambda: here[(here > 1).to("cuda")],
-        lambda: dl.take(x, [0]),
         lambda: dl.take(here, dl.asarray([0]).to("cuda")),
-        lambda: dl.take_along_axis(x, here),
         lambda: dl.nonzero(x),
         lambda: dl.where(x),
         lambda: dl.add_at(x, [0], 1),

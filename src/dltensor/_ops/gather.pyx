@@ -481,8 +481,7 @@ cdef int _plan(Tensor t, KeyItem* items, list read, list masks, IndexPlan* plan,
             given = read[i]
             if not here:
                 if items[i].kind == MASK:
-                    raise DeviceError(f"{func}: masks are not computed on {t.device}; move the tensor with "
-                                      f".to(\"cpu\"), or give indices")
+                    check_host(t, func)
                 read[i] = given = _beside(t, given, func)
                 items[i].shape = given.impl.dl.shape
                 continue
