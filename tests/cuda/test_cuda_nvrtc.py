@@ -156,6 +156,28 @@ def test_every_reduction_compiles(arch, tmp_path):
     assert int(run(script, tmp_path, DLTENSOR_CUDA_NVRTC=nvrtc())) == 2 * (12 + 14 + 12 + 8 + 15 + 3 + 5)
 
 
+@pytest.mark.parametrize("arch", ARCHITECTURES)
+def test_every_distribution_compiles(arch, tmp_path):
+    script = (
+        FAMILIES
+        + f"""
+    arch = {arch}"""
+        + """
+    D, H = "dlt::kernels::draw::values", "native/cuda/kernels/draw.cuh"
+    done = 0
+    for distribution in range(4):
+        for t, words in (("dlt::float16", 1), ("dlt::bfloat16", 1), ("float", 1), ("double", 2)):
+            compile(arch, H, f"{D}<{distribution}, {t}, {words}>")
+            done += 1
+    for t, words in (("int8_t", 1), ("uint16_t", 1), ("int32_t", 1), ("int64_t", 1), ("int64_t", 2), ("uint64_t", 2)):
+        compile(arch, H, f"{D}<4, {t}, {words}>")
+        done += 1
+    print(done)
+    """
+    )
+    assert int(run(script, tmp_path, DLTENSOR_CUDA_NVRTC=nvrtc())) == 22
+
+
 def test_code_from_nvrtc_runs_and_comes_from_disk_the_second_time(tmp_path):
     script = """
     machine = hostcuda.load()

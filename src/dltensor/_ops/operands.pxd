@@ -14,6 +14,25 @@ cdef extern from "native/cpu/reduce.h" namespace "dlt" nogil:
         double correction
         const void* initial
 
+cdef extern from "native/ops/draws.h" namespace "dlt" nogil:
+    cppclass Sequence "dlt::philox::Sequence":
+        uint64_t key
+        uint64_t stream
+    enum Distribution "dlt::Distribution":
+        UNIT "dlt::draw_unit"
+        UNIFORM "dlt::draw_uniform"
+        NORMAL "dlt::draw_normal"
+        EXPONENTIAL "dlt::draw_exponential"
+        INTEGERS "dlt::draw_integers"
+    cppclass Draw:
+        Sequence sequence
+        double a
+        double b
+        double below
+        uint64_t low
+        uint64_t count
+        uint64_t reject
+
 
 cdef extern from "native/cpu/gather.h" namespace "dlt" nogil:
     ctypedef struct IndexArray:
@@ -86,6 +105,8 @@ cdef struct Engine:
     int (*choose)(Operand* operands, Operand* out) except -1
     int (*reduce)(int reduction, const ReduceOptions& options, int type, const Operand* x, const Operand* mask,
                   uint64_t axes, const Operand* out) except -1
+    int (*draw)(Distribution distribution, int type, int words, const Draw& how, uint64_t position, int64_t n,
+                const Operand* out) except -1
     int (*fill)(const void* element, Operand* out) except -1
     int (*gather)(const Indexed* x, const Operand* source, const Operand* out, Block** blocks, BadIndex* bad) except -1
     int (*gemm)(Operand* a, Operand* b, Operand* c, const Scalar& alpha, const Scalar& beta) except -1

@@ -14,8 +14,8 @@ from ._driver cimport (CUevent, Fault, NativeLaunch, NativeStream, Status, check
                        read_launch, start, stream_on, synchronize_event)
 from .._core.native cimport (REAL_FMA, Block, CastOptions, Real, Scalar, contiguous_strides, is_contiguous, op_fma,
                              op_table, type_float64, type_table, type_uint8)
-from .._ops.operands cimport (BadIndex, Engine, Indexed, Item, Operand, ReduceOptions, read_tensor,
-                             set_engine)
+from .._ops.operands cimport (BadIndex, Distribution, Draw, Engine, Indexed, Item, Operand, ReduceOptions,
+                             read_tensor, set_engine)
 from .._core.scalars cimport store_python
 from .._core.tensor cimport Tensor, assign, copied, new_empty, new_tensor
 from .._core.types cimport (DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, DLDataType, DLDevice, DLDeviceType, DLTensor,
@@ -71,6 +71,10 @@ cdef extern from "native/cuda/engine.h" namespace "dlt::cuda" nogil:
 cdef extern from "native/cuda/reduce.h" namespace "dlt::cuda" nogil:
     Status native_reduce "dlt::cuda::reduce"(int, const ReduceOptions&, int, const Native&, const Native*, uint64_t,
                                              const Native&, const Where&) noexcept
+
+cdef extern from "native/cuda/draw.h" namespace "dlt::cuda" nogil:
+    Status native_draw "dlt::cuda::draw"(Distribution, int, int, const Draw&, uint64_t, int64_t, const Native&,
+                                         const Where&) noexcept
 
 cdef inline bint _is_cuda(DLDevice device) noexcept:
     return device.device_type == kDLCUDA or device.device_type == kDLCUDAManaged
@@ -240,6 +244,17 @@ cdef int _reduce(int reduction, const ReduceOptions& options, int type, const Op
     return check(status)
 
 
+cdef int _draw(Distribution distribution, int type, int words, const Draw& how, uint64_t position, int64_t n,
+               const Operand* out) except -1:
+    cdef Where func
+    cdef Native target = _native(out)
+    cdef Status status
+    _place(out, None, &func, NULL)
+    with nogil:
+        status = native_draw(distribution, type, words, how, position, n, target, func)
+    return check(status)
+
+
 cdef object _same(int op, int type, int to, int64_t size, const Item* items, int count, object out):
     """The fast path: tensors of one dtype and shape on one device, all in C order, and numbers."""
     cdef const DLTensor* like = NULL
@@ -288,6 +303,7 @@ _engine.real = _real
 _engine.cast = _cast
 _engine.choose = _choose
 _engine.reduce = _reduce
+_engine.draw = _draw
 _engine.fill = _fill
 _engine.gather = _gather
 _engine.gemm = _gemm

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TypedDict, TypeVar, final, overload
 
 from .._core.tensor import Tensor
-from ..typing import DTypeLike, Sequences, ShapeLike, TensorLike
+from ..typing import DeviceLike, DTypeLike, Sequences, ShapeLike, TensorLike
 
 __all__ = ["Generator", "philox"]
 
@@ -18,6 +18,7 @@ class _State(TypedDict):
     children: int
 
 def philox(counter: Sequence[int], key: Sequence[int], /) -> tuple[int, int, int, int]: ...
+
 @final
 class Generator:
     def __init__(self, seed: int | Sequence[int] | None = None, *, stream: int | None = None) -> None: ...
@@ -27,9 +28,18 @@ class Generator:
     @state.setter
     def state(self, value: _State) -> None: ...
     @overload
-    def random(self, shape: ShapeLike = (), *, dtype: DTypeLike | None = None, out: None = None) -> Tensor: ...
+    def random(
+        self,
+        shape: ShapeLike = (),
+        *,
+        dtype: DTypeLike | None = None,
+        out: None = None,
+        device: DeviceLike | None = None,
+    ) -> Tensor: ...
     @overload
-    def random(self, shape: ShapeLike = (), *, dtype: DTypeLike | None = None, out: _Out) -> _Out: ...
+    def random(
+        self, shape: ShapeLike = (), *, dtype: DTypeLike | None = None, out: _Out, device: DeviceLike | None = None
+    ) -> _Out: ...
     @overload
     def uniform(
         self,
@@ -39,6 +49,7 @@ class Generator:
         *,
         dtype: DTypeLike | None = None,
         out: None = None,
+        device: DeviceLike | None = None,
     ) -> Tensor: ...
     @overload
     def uniform(
@@ -49,6 +60,7 @@ class Generator:
         *,
         dtype: DTypeLike | None = None,
         out: _Out,
+        device: DeviceLike | None = None,
     ) -> _Out: ...
     @overload
     def integers(
@@ -59,6 +71,7 @@ class Generator:
         *,
         dtype: DTypeLike | None = None,
         out: None = None,
+        device: DeviceLike | None = None,
         endpoint: bool = False,
     ) -> Tensor: ...
     @overload
@@ -70,6 +83,7 @@ class Generator:
         *,
         dtype: DTypeLike | None = None,
         out: _Out,
+        device: DeviceLike | None = None,
         endpoint: bool = False,
     ) -> _Out: ...
     @overload
@@ -81,6 +95,7 @@ class Generator:
         *,
         dtype: DTypeLike | None = None,
         out: None = None,
+        device: DeviceLike | None = None,
     ) -> Tensor: ...
     @overload
     def normal(
@@ -91,6 +106,7 @@ class Generator:
         *,
         dtype: DTypeLike | None = None,
         out: _Out,
+        device: DeviceLike | None = None,
     ) -> _Out: ...
     @overload
     def exponential(
@@ -100,6 +116,7 @@ class Generator:
         *,
         dtype: DTypeLike | None = None,
         out: None = None,
+        device: DeviceLike | None = None,
     ) -> Tensor: ...
     @overload
     def exponential(
@@ -109,6 +126,7 @@ class Generator:
         *,
         dtype: DTypeLike | None = None,
         out: _Out,
+        device: DeviceLike | None = None,
     ) -> _Out: ...
     def permutation(self, x: int | TensorLike | Sequences, /) -> Tensor: ...
     def shuffle(self, x: TensorLike, /) -> None: ...

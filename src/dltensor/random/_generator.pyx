@@ -8,13 +8,16 @@ from libc.stdint cimport int64_t, uint32_t, uint64_t
 from .._core.convert cimport view_any
 from .._core.native cimport KEEP_GIL_BYTES, computed_types, find_type, is_contiguous, type_table
 from .._core.tensor cimport Tensor, assign, check_host, check_writable
+from .._core.types cimport is_host
+from .._ops.operands cimport (EXPONENTIAL, INTEGERS, NORMAL, UNIFORM, UNIT, Distribution, Draw, Operand, Sequence,
+                              engine_of, read_tensor)
 
 from math import frexp
 from operator import index
 from os import urandom
 
 from .._core.convert import asarray, empty, empty_for
-from .._core.types import DTYPES, as_dtype
+from .._core.types import DTYPES, as_device, as_dtype
 from .._ops.casting import where
 from .._ops.gather import take
 from .._ops.reductions import count_nonzero
@@ -23,25 +26,8 @@ from .._ops.scans import cumulative_sum
 cdef extern from "native/ops/philox.h" namespace "dlt::philox" nogil:
     uint32_t children
     int position_bits
-    cppclass Sequence:
-        uint64_t key
-        uint64_t stream
 
 cdef extern from "native/cpu/random.h" namespace "dlt" nogil:
-    enum Distribution "dlt::Distribution":
-        UNIT "dlt::draw_unit"
-        UNIFORM "dlt::draw_uniform"
-        NORMAL "dlt::draw_normal"
-        EXPONENTIAL "dlt::draw_exponential"
-        INTEGERS "dlt::draw_integers"
-    cppclass Draw:
-        Sequence sequence
-        double a
-        double b
-        double below
-        uint64_t low
-        uint64_t count
-        uint64_t reject
     bint draws(Distribution, int)
     int words_per_value(Distribution, int, uint64_t)
     void draw_values "dlt::draw"(Distribution, int, const Draw&, uint64_t, int64_t, void*)
@@ -170,7 +156,8 @@ cdef class Generator:
     take two, which begin at an even position. So two calls of 5 values give the values of one call of 10.
     A sequence has 2^56 words. Threads may share a generator: each call takes its words at once, then computes.
 
-    Only host tensors are made. float16 and bfloat16 values of `normal` and `exponential` are rounded from float32.
+    Choices and permutations are made on the host. float16 and bfloat16 values of `normal` and `exponential` are rounded
+    from float32.
 
     Examples
     --------
@@ -265,22 +252,29 @@ cdef class Generator:
                              f"{used} are used; continue with a generator of spawn()")
         return start
 
-    cdef object _draw(self, Distribution kind, Draw* how, object shape, object dtype, object out, str func):
+    cdef object _draw(self, Distribution kind, Draw* how, object shape, object dtype, object out, object device,
+                      str func):
         """A new tensor of values, or the values in `out`."""
         cdef Tensor made, target = None
-        cdef int type
+        cdef Operand place
+        cdef int type, words
         cdef int64_t n
         cdef uint64_t start
         if out is not None:
-            target = _output(out, shape, dtype, func)
+            target = _output(out, shape, dtype, device, func)
+            device = target.device
         made = target
         if target is None or not is_contiguous(target.impl.dl.ndim, target.impl.dl.shape, target.impl.dl.strides):
-            made = empty_for(func, shape if target is None else target.shape, dtype)
+            made = empty_for(func, shape if target is None else target.shape, dtype, device)
         type = find_type(made.impl.dl.dtype)
         n = made.size
         how.sequence.key, how.sequence.stream = self._key, self._stream
-        start = self._reserve(n, words_per_value(kind, type, how.count), func)
-        if made.nbytes > KEEP_GIL_BYTES:
+        words = words_per_value(kind, type, how.count)
+        start = self._reserve(n, words, func)
+        if not is_host(<int>made.impl.dl.device.device_type):
+            read_tensor(made, &place)
+            engine_of(made.impl.dl.device, func).draw(kind, type, words, how[0], start, n, &place)
+        elif made.nbytes > KEEP_GIL_BYTES:
             with nogil:
                 draw_values(kind, type, how[0], start, n, made.impl.dl.data)
         else:
@@ -289,7 +283,7 @@ cdef class Generator:
             assign(target, made, func)
         return made if out is None else out
 
-    def random(self, shape=(), *, dtype=None, out=None):
+    def random(self, shape=(), *, dtype=None, out=None, device=None):
         """Draw real values that are uniform in [0, 1).
 
         Parameters
@@ -299,7 +293,9 @@ cdef class Generator:
         dtype : dtype_like, default float32
             One of float16, bfloat16, float32 and float64.
         out : writable tensor, optional
-            What is written to and returned, of any strides. It gives shape and dtype.
+            What is written to and returned, of any strides. It gives shape, dtype and device.
+        device : device_like, default "cpu"
+            Where the values are made; the same bits on every device.
 
         Returns
         -------
@@ -325,9 +321,9 @@ cdef class Generator:
         cdef Draw how
         how.count = 0
         dtype = _checked(UNIT, dtype, "float32", out, "random")
-        return self._draw(UNIT, &how, shape, dtype, out, "random")
+        return self._draw(UNIT, &how, shape, dtype, out, device, "random")
 
-    def uniform(self, low=0.0, high=1.0, shape=(), *, dtype=None, out=None):
+    def uniform(self, low=0.0, high=1.0, shape=(), *, dtype=None, out=None, device=None):
         """Draw real values that are uniform in [low, high).
 
         Parameters
@@ -341,7 +337,9 @@ cdef class Generator:
         dtype : dtype_like, default float32
             One of float16, bfloat16, float32 and float64. Values are computed in float64 and rounded once.
         out : writable tensor, optional
-            What is written to and returned, of any strides. It gives shape and dtype.
+            What is written to and returned, of any strides. It gives shape, dtype and device.
+        device : device_like, default "cpu"
+            Where the values are made; the same bits on every device.
 
         Returns
         -------
@@ -374,9 +372,10 @@ cdef class Generator:
                              f"got low={low} and high={high}")
         how.a, how.b, how.count = first, last - first, 0
         how.below = _below(last, dtype)
-        return self._draw(UNIFORM, &how, shape, dtype, out, "uniform")
+        return self._draw(UNIFORM, &how, shape, dtype, out, device, "uniform")
 
-    def integers(self, low, high=None, shape=(), *, dtype=None, endpoint=False, out=None):
+    def integers(self, low, high=None, shape=(), *, dtype=None, endpoint=False, out=None,
+                 device=None):
         """Draw integers of which each is equally likely.
 
         Parameters
@@ -392,7 +391,9 @@ cdef class Generator:
         endpoint : bool, default False
             Whether the bound above is drawn too.
         out : writable tensor, optional
-            What is written to and returned, of any strides. It gives shape and dtype.
+            What is written to and returned, of any strides. It gives shape, dtype and device.
+        device : device_like, default "cpu"
+            Where the values are made; the same bits on every device.
 
         Returns
         -------
@@ -431,9 +432,9 @@ cdef class Generator:
         count = last - first + 1
         how.low, how.count = first & 0xffffffffffffffff, count & 0xffffffffffffffff
         how.reject = (_NARROW if count <= _NARROW else _WIDE) % count
-        return self._draw(INTEGERS, &how, shape, dtype, out, "integers")
+        return self._draw(INTEGERS, &how, shape, dtype, out, device, "integers")
 
-    def normal(self, mean=0.0, std=1.0, shape=(), *, dtype=None, out=None):
+    def normal(self, mean=0.0, std=1.0, shape=(), *, dtype=None, out=None, device=None):
         """Draw values of a normal distribution.
 
         Parameters
@@ -447,7 +448,9 @@ cdef class Generator:
         dtype : dtype_like, default float32
             One of float16, bfloat16, float32 and float64.
         out : writable tensor, optional
-            What is written to and returned, of any strides. It gives shape and dtype.
+            What is written to and returned, of any strides. It gives shape, dtype and device.
+        device : device_like, default "cpu"
+            Where the values are made; the same bits on every device.
 
         Returns
         -------
@@ -473,9 +476,9 @@ cdef class Generator:
         if not (isfinite(how.a) and isfinite(how.b) and how.b >= 0):
             raise ValueError(f"normal: expected a finite mean and a finite std of at least 0, got mean={mean} and "
                              f"std={std}")
-        return self._draw(NORMAL, &how, shape, dtype, out, "normal")
+        return self._draw(NORMAL, &how, shape, dtype, out, device, "normal")
 
-    def exponential(self, scale=1.0, shape=(), *, dtype=None, out=None):
+    def exponential(self, scale=1.0, shape=(), *, dtype=None, out=None, device=None):
         """Draw values of an exponential distribution.
 
         Parameters
@@ -487,7 +490,9 @@ cdef class Generator:
         dtype : dtype_like, default float32
             One of float16, bfloat16, float32 and float64.
         out : writable tensor, optional
-            What is written to and returned, of any strides. It gives shape and dtype.
+            What is written to and returned, of any strides. It gives shape, dtype and device.
+        device : device_like, default "cpu"
+            Where the values are made; the same bits on every device.
 
         Returns
         -------
@@ -512,7 +517,7 @@ cdef class Generator:
         how.a, how.b, how.count = 0, scale, 0
         if not (isfinite(how.b) and how.b >= 0):
             raise ValueError(f"exponential: expected a finite scale of at least 0, got {scale}")
-        return self._draw(EXPONENTIAL, &how, shape, dtype, out, "exponential")
+        return self._draw(EXPONENTIAL, &how, shape, dtype, out, device, "exponential")
 
     cdef Tensor _permutation(self, int64_t n, str func):
         """The integers below n in random order."""
@@ -758,7 +763,7 @@ cdef object _checked(Distribution kind, object dtype, str default, object out, s
     if dtype is not None:
         dtype = as_dtype(dtype, func)
     elif out is not None:
-        dtype = _writable(out, "out", func).dtype
+        dtype = _writable(out, "out", func, True).dtype
     else:
         return DTYPES[default]
     names = DTYPES.get(dtype.name)
@@ -777,23 +782,26 @@ cdef int _row(str name):
     return -1
 
 
-cdef Tensor _writable(object x, str what, str func):
+cdef Tensor _writable(object x, str what, str func, bint anywhere=False):
     """The memory of an argument that is written to."""
     cdef Tensor target = view_any(x, False, func)
     if target is None:
         raise TypeError(f"{func}: {what}: expected a tensor or an array that shares its memory, got {type(x).__name__}")
-    check_host(target, func)
+    if not anywhere:
+        check_host(target, func)
     check_writable(&target.impl.dl, target.impl.flags, func, what)
     return target
 
 
-cdef Tensor _output(object out, object shape, object dtype, str func):
-    cdef Tensor target = _writable(out, "out", func)
+cdef Tensor _output(object out, object shape, object dtype, object device, str func):
+    cdef Tensor target = _writable(out, "out", func, True)
     shape = (index(shape),) if hasattr(type(shape), "__index__") else tuple(shape)
     if shape != () and shape != target.shape:
         raise ValueError(f"{func}: shape is {shape}, out has {target.shape}; leave shape out")
     if dtype != target.dtype:
         raise TypeError(f"{func}: dtype is {dtype.name}, out has {target.dtype.name}; leave dtype out")
+    if device is not None and as_device(device) != target.device:
+        raise ValueError(f"{func}: device is {as_device(device)}, out is on {target.device}; leave device out")
     return target
 
 

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "native/ops/ops.h"
-#include "native/ops/philox.h"
+#include "native/ops/draws.h"
 #include "native/ops/reductions.h"
 #include "native/cpu/dtype.h"
 
@@ -117,17 +117,6 @@ struct SortLoops {
   void (*bounds)(int64_t* out, const void* sorted, int64_t size, const void* keys, int64_t n, bool after);
 };
 inline constexpr int64_t most_ranked = 128, rank_room = 64;
-// Distributions. Values of `integers` are of the integer dtypes, all others of the real ones that are computed with.
-#define DLT_DISTRIBUTIONS(X) X(unit) X(uniform) X(normal) X(exponential) X(integers)
-#define DLT_NUMBER(name) draw_##name,
-enum Distribution : int { DLT_DISTRIBUTIONS(DLT_NUMBER) distribution_count };
-#undef DLT_NUMBER
-struct Draw {
-  philox::Sequence sequence;
-  double a, b, below;  // uniform: low, high - low, the largest value below high; normal: mean, std; exponential: -, scale
-  uint64_t low;  // integers: low + 0 ... low + count - 1, of all 2^64 where `count` is 0
-  uint64_t count, reject;  // 2^width % count; width is 64 where a value takes two words, else 32
-};
 // n values to contiguous memory at any address. The first value's words begin at `position`, which is even where each takes
 // two. `wide`, of integers alone: a value takes two words.
 typedef void (*draw_t)(void* out, const Draw& draw, uint64_t position, int64_t n, bool wide);

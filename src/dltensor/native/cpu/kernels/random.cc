@@ -79,72 +79,41 @@ void fill_blocks(uint32_t* to, const Sequence& s, uint64_t first, int64_t n) {
 }
 
 // Each distribution: the n values of n * words_of words, which begin with a block; n is a multiple of a block's values.
-template <class T>
-constexpr int words_of = sizeof(T) == 8 ? 2 : 1;
+using drawn::words_of;
 
 template <class T>
 struct unit_values {
   static void run(void* out, const uint32_t* w, const Draw&, uint64_t, int64_t n) {
-    if constexpr (is_same<T, double>::value) {
-      DLT_EACH write_at<T>(out, i, philox::unit64(w[2 * i], w[2 * i + 1]));
-    } else if constexpr (is_same<T, float>::value) {
-      DLT_EACH write_at<T>(out, i, philox::unit32(w[i]));
-    } else {
-      // As many bits as the significand has, so that nothing is rounded to 1.
-      constexpr int bits = T::mantissa + 1;
-      DLT_EACH write_at<T>(out, i, from<T>(float(int32_t(w[i] >> (32 - bits))) * (1.0f / (1 << bits))));
-    }
+    DLT_EACH write_at<T>(out, i, drawn::unit<T>(w + words_of<T> * i));
   }
 };
 
 template <class T>
 struct uniform_values {
-  static void run(void* out, const uint32_t* w, const Draw& draw, uint64_t, int64_t n) {
-    const double low = draw.a, range = draw.b;
-    const T below = from<T>(draw.below);
-    DLT_EACH {
-      double part;
-      if constexpr (is_same<T, double>::value) part = philox::unit64(w[2 * i], w[2 * i + 1]);
-      else part = double(int32_t(w[i] >> 1)) * 0x1p-31;
-      const double exact = low + range * part;
-      const T value = from<T>(exact);
-      write_at<T>(out, i, to_double(value) > draw.below ? below : value);
-    }
+  static void run(void* out, const uint32_t* w, const Draw& given, uint64_t, int64_t n) {
+    const Draw draw = given;
+    DLT_EACH write_at<T>(out, i, drawn::uniform<T>(w + words_of<T> * i, draw));
   }
 };
 
 template <class T>
 struct normal_values {
-  static void run(void* out, const uint32_t* w, const Draw& draw, uint64_t, int64_t count) {
+  static void run(void* out, const uint32_t* w, const Draw& given, uint64_t, int64_t count) {
+    const Draw draw = given;
     const int64_t n = count / 2;
-    if constexpr (is_same<T, double>::value) {
-      const double mean = draw.a, deviation = draw.b;
-      DLT_EACH {
-        const auto two = philox::normals64(w[4 * i], w[4 * i + 1], w[4 * i + 2], w[4 * i + 3]);
-        write_at<T>(out, 2 * i, mean + deviation * two.cosine);
-        write_at<T>(out, 2 * i + 1, mean + deviation * two.sine);
-      }
-    } else {
-      const float mean = float(draw.a), deviation = float(draw.b);
-      DLT_EACH {
-        const auto two = philox::normals32(w[2 * i], w[2 * i + 1]);
-        write_at<T>(out, 2 * i, from<T>(mean + deviation * two.cosine));
-        write_at<T>(out, 2 * i + 1, from<T>(mean + deviation * two.sine));
-      }
+    DLT_EACH {
+      const auto two = drawn::normals<T>(w + 2 * words_of<T> * i, draw);
+      write_at<T>(out, 2 * i, two.first);
+      write_at<T>(out, 2 * i + 1, two.second);
     }
   }
 };
 
 template <class T>
 struct exponential_values {
-  static void run(void* out, const uint32_t* w, const Draw& draw, uint64_t, int64_t n) {
-    if constexpr (is_same<T, double>::value) {
-      const double scale = draw.b;
-      DLT_EACH write_at<T>(out, i, scale * philox::exponential64(w[2 * i], w[2 * i + 1]));
-    } else {
-      const float scale = float(draw.b);
-      DLT_EACH write_at<T>(out, i, from<T>(scale * philox::exponential32(w[i])));
-    }
+  static void run(void* out, const uint32_t* w, const Draw& given, uint64_t, int64_t n) {
+    const Draw draw = given;
+    DLT_EACH write_at<T>(out, i, drawn::exponential<T>(w + words_of<T> * i, draw));
   }
 };
 
@@ -174,11 +143,7 @@ struct narrow_integers {
 template <class T>
 struct wide_integers {
   static void run(void* out, const uint32_t* w, const Draw& draw, uint64_t position, int64_t n) {
-    for (int64_t i = 0; i < n; ++i) {
-      uint64_t bits = w[2 * i] | uint64_t(w[2 * i + 1]) << 32;
-      if (draw.count) bits = philox::below64(draw.sequence, position + uint64_t(2 * i), bits, draw.count, draw.reject);
-      write_at<T>(out, i, T(draw.low + bits));
-    }
+    for (int64_t i = 0; i < n; ++i) write_at<T>(out, i, drawn::wide_integer<T>(w + 2 * i, draw, position + uint64_t(2 * i)));
   }
 };
 

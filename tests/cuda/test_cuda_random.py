@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Random values made on a CUDA device are those that the CPU makes, wherever a call begins.
+
+DLTENSOR_TEST_GPU=1 runs them on a card."""
+
+import numpy as np
+import pytest
+
+dl = pytest.importorskip("dltensor", reason="the package is not installed")
+
+import conftest as setup  # noqa: E402  beside this file: whether a card or the host driver runs
+
+pytestmark = [pytest.mark.gpu] if setup.ON_CARD else []
+REALS = ("float16", "bfloat16", "float32", "float64")
+INTEGERS = ("int8", "uint16", "int32", "int64", "uint64")
+CALLS = {
+    "random": lambda rng, **options: rng.random((3, 7), **options),
+    "uniform": lambda rng, **options: rng.uniform(-1.0, 3.0, (21,), **options),
+    "normal": lambda rng, **options: rng.normal(0.5, 2.0, (5, 5), **options),
+    "exponential": lambda rng, **options: rng.exponential(1.5, 1003, **options),
+}
+
+
+def same(call, skip, **options):
+    on_cpu, on_cuda = dl.random.Generator(11), dl.random.Generator(11)
+    for rng in (on_cpu, on_cuda):
+        rng.jump(skip)
+    want, got = call(on_cpu, **options), call(on_cuda, device="cuda", **options)
+    assert str(got.device) == "cuda:0"
+    assert (got.dtype, got.shape) == (want.dtype, want.shape)
+    assert got.to("cpu").view("uint8").tolist() == want.view("uint8").tolist()
+    assert on_cpu.state == on_cuda.state
+
+
+@pytest.mark.parametrize("skip", [0, 1, 2, 3, 2**34 + 5])
+@pytest.mark.parametrize("dtype", REALS)
+@pytest.mark.parametrize("name", CALLS)
+def test_real_values_are_the_cpus(eager_machine, name, dtype, skip):
+    same(CALLS[name], skip, dtype=dtype)
+
+
+@pytest.mark.parametrize("skip", [0, 1, 3])
+@pytest.mark.parametrize("dtype", INTEGERS)
+def test_integers_are_the_cpus(eager_machine, dtype, skip):
+    for low, high in ((0, 100), (3, 4)):
+        same(lambda rng, low=low, high=high, **options: rng.integers(low, high, (501,), **options), skip, dtype=dtype)
+    if dtype.endswith("64"):
+        for low, high in ((0, 2**32), (5, 2**63 - 9), (0, 3 * 2**61)):
+            same(lambda rng, low=low, high=high, **options: rng.integers(low, high, 501, **options), skip, dtype=dtype)
+
+
+def test_words_that_are_rejected_take_the_same_others(eager_machine):
+    """Of 2^31 + 1 integers nearly half of the words are rejected."""
+    same(lambda rng, **options: rng.integers(0, 2**31 + 1, 2000, dtype="int64", **options), 0)
+    same(lambda rng, **options: rng.integers(0, 2**63 - 1, 2000, dtype="int64", endpoint=True, **options), 1)
+
+
+def test_two_calls_give_the_values_of_one(eager_machine):
+    one, two = dl.random.Generator(5), dl.random.Generator(5)
+    parts = [two.normal(shape=n, device="cuda").tolist() for n in (3, 5, 1, 0, 7)]
+    assert [value for part in parts for value in part] == one.normal(shape=16, device="cuda").tolist()
+
+
+def test_out_says_the_device(eager_machine):
+    want = dl.random.Generator(2).random((4, 6))
+    out = dl.zeros((6, 8), device="cuda").mT[::2]
+    assert dl.random.Generator(2).random(out=out) is out
+    np.testing.assert_array_equal(out.numpy(), want.numpy())
+    with pytest.raises(ValueError, match="random: device is cpu, out is on cuda:0; leave device out"):
+        dl.random.Generator(2).random(out=out, device="cpu")
+
+
+def test_permutations_need_memory_of_the_host(eager_machine):
+    with pytest.raises(dl.DeviceError, match="shuffle"):
+        dl.random.Generator(2).shuffle(dl.zeros((4,), device="cuda"))
