@@ -15,7 +15,7 @@ from ._driver cimport (CUevent, Fault, NativeLaunch, NativeStream, Status, check
 from .._core.native cimport (REAL_FMA, Block, CastOptions, Real, Scalar, contiguous_strides, is_contiguous, op_fma,
                              op_table, type_float64, type_table, type_uint8)
 from .._ops.operands cimport (BadIndex, Distribution, Draw, Engine, Indexed, Item, Operand, ReduceOptions,
-                             read_tensor, set_engine)
+                              read_tensor, set_engine)
 from .._core.scalars cimport store_python
 from .._core.tensor cimport Tensor, assign, copied, new_empty, new_tensor
 from .._core.types cimport (DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, DLDataType, DLDevice, DLDeviceType, DLTensor,
