@@ -518,7 +518,7 @@ cdef class Transfer:
             NumPy, or ml_dtypes for its types, is not installed.
         """
         self.wait()
-        array = self.arriving.numpy()
+        array = None if self.arriving is None else self.arriving.numpy()  # None: there was nothing to transfer
         with cython.critical_section(self):
             if self.array is None:
                 self.array = array
