@@ -25,6 +25,7 @@ EXCLUDED = {
     r"Report|Properties": "is plain data, and `inspect` makes sound ones",
     r"conformance\.": "starts processes of its own",
     r"(io\.)?(save|memmap|load|open_file|TensorFile.*|TensorInfo.*)": "is for files, which fuzz/files.py makes",
+    r"Tensor\.__dask_tokenize__": "is called by Dask, which it imports",
     r"OpaqueArray\.release": "hands the struct to C, which has to end it",
     r"opaque\.register_metatensor": "changes another package permanently",
     r"opaque\.metatensor_labels": "never freed by metatensor-core 0.2.6: Labels.__del__ tests a wrong name",

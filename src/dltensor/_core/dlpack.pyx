@@ -587,7 +587,7 @@ cdef int _take_capsule(object capsule, ImportedTensor* out, str func) except -1:
 
 
 cdef void* _checked_capsule(object capsule, bint* versioned, str func) except NULL:
-    """The struct of a capsule that nobody has taken, and which of the two layouts it has. Where it succeeds, no Python
+    """The struct of a capsule that was not taken yet, and which of the two layouts it has. Where it succeeds, no Python
     code has run."""
     cdef const char* name = PyCapsule_GetName(capsule)
     cdef void* managed

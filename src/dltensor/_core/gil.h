@@ -87,7 +87,7 @@ inline void free_managed(Block* block) noexcept {
 inline void free_versioned(Block* block) noexcept { free_managed<DLManagedTensorVersioned>(block); }
 inline void free_legacy(Block* block) noexcept { free_managed<DLManagedTensor>(block); }
 
-// Whether others keep an object until this thread gives the GIL away. Without a GIL nobody can say.
+// Whether others keep an object until this thread gives the GIL away. Without a GIL that cannot be known.
 inline bool is_kept_by_others([[maybe_unused]] PyObject* object) noexcept {
 #ifdef Py_GIL_DISABLED
   return false;
