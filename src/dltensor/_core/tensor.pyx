@@ -501,8 +501,8 @@ cdef object single(Tensor self, str func):
     """The one element as a number, for the conversions that Python asks for by name."""
     if _size(&self.impl.dl) != 1:
         if func == "bool":
-            raise ValueError(f"bool: the truth value of a tensor of shape {self.shape} is ambiguous; use .any() or "
-                             f".all(), for example t.numpy().any()")
+            raise ValueError(f"bool: the truth value of a tensor of shape {self.shape} is ambiguous; "
+                             f"use .any() or .all()")
         whole = func in ("round", "trunc", "floor", "ceil")
         others = f"dl.{func}() takes every element" if whole else "take tolist()"
         raise ValueError(f"{func}: expected a tensor of one element, got shape {self.shape}; index one, or {others}")

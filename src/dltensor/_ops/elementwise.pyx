@@ -38,6 +38,10 @@ cdef extern from "native/cpu/engine.h" namespace "dlt" nogil:
     Status run_real(Real, double, const DLTensor&, const DLTensor*, const DLTensor&)
     ExactComparison exact_comparison(int, int, const Scalar&)
 
+cdef extern from *:  # of Cython: which way the compiler lays out as the straight one
+    bint likely(bint) noexcept nogil
+    bint unlikely(bint) noexcept nogil
+
 cdef extern from "_ops/builtins.h" namespace "dlt":
     ctypedef object (*Element)(int, bint, PyObject**, PyObject*, bint, PyObject*)
     ctypedef struct FunctionRow:
@@ -64,23 +68,26 @@ include "elementwise_fast.pxi"
 
 cdef object element(int op, bint swapped, PyObject** arguments, PyObject* out, bint saturate, PyObject* launch):
     cdef PyObject* turned[2]
-    cdef PyObject* used[4]
-    cdef Operand[4] operands
-    cdef PyObject* output = NULL
     cdef int count = op_table[op].operands
     if swapped:
         turned[0] = arguments[1]
         turned[1] = arguments[0]
         arguments = turned
-    if not saturate and <object>launch is None:
-        if _is_elsewhere(<object>arguments[0]) or count > 1 and _is_elsewhere(<object>arguments[1]):
+    if likely(not saturate and <object>launch is None):
+        if unlikely(_is_elsewhere(<object>arguments[0]) or count > 1 and _is_elsewhere(<object>arguments[1])):
             made = _on_device(op, arguments, count, <object>out)
-            if made is not None:
-                return made
         else:
             made = _own(op, arguments, count, <object>out)
-            if made is not None:
-                return made
+        if likely(made is not None):
+            return made
+    return _converted(op, arguments, count, out, saturate, launch)
+
+
+cdef object _converted(int op, PyObject** arguments, int count, PyObject* out, bint saturate, PyObject* launch):
+    """The operation after its operands were read: a function of its own, because its frame is large."""
+    cdef PyObject* used[4]
+    cdef Operand[4] operands
+    cdef PyObject* output = NULL
     func = _names[op]
     if <object>out is not None and type(<object>out) is not Tensor:
         output = out

@@ -18,7 +18,7 @@ cdef inline Tensor _new_like(int op, const DLTensor* like, int to, int64_t bytes
     cdef int i
     cdef Tensor made = new_tensor(like.ndim)
     made.impl.block = allocate(bytes)
-    if made.impl.block == NULL:
+    if unlikely(made.impl.block == NULL):
         raise MemoryError(f"{_names[op]}: cannot allocate {bytes} bytes")
     made.impl.dl.data = made.impl.block.data
     made.impl.dl.dtype = type_table[to].dtype
@@ -36,7 +36,7 @@ cdef inline bint _same_order(const DLTensor* x, const DLTensor* y) noexcept:
             y.device.device_id != x.device.device_id):
         return False
     for i in range(x.ndim):
-        if x.shape[i] != y.shape[i] or x.strides[i] != y.strides[i]:
+        if unlikely(x.shape[i] != y.shape[i] or x.strides[i] != y.strides[i]):
             return False
     return True
 
@@ -59,29 +59,29 @@ cdef object _contiguous(int op, const DLTensor** views, PyObject** arguments, in
         if views[i] != NULL:
             first = views[i]
             break
-    if first == NULL or first.device.device_type != kDLCPU:
+    if unlikely(first == NULL or first.device.device_type != kDLCPU):
         return None
     type = find_type(first.dtype)
-    if type < 0 or type >= computed_types:
+    if unlikely(type < 0 or type >= computed_types):
         return None
     loop = find_saturating_loop(op, type) if saturate else find_loop(op, type)
-    if loop == NULL:
+    if unlikely(loop == NULL):
         return None
     for i in range(first.ndim - 1, -1, -1):
-        if first.strides[i] != size:
+        if unlikely(first.strides[i] != size):
             return None
         size *= first.shape[i]
     width = size * type_table[type].bytes
-    if width > PLAIN_BYTES:
+    if unlikely(width > PLAIN_BYTES):
         return None
     for i in range(count):
         if views[i] == NULL:
-            if not store_exact(<object>arguments[i], type, &elements[i]):
+            if unlikely(not store_exact(<object>arguments[i], type, &elements[i])):
                 return None
             data[i] = &elements[i]
             scalars |= 1 << i
         else:
-            if views[i] != first and not (_is_same_dtype(first, views[i]) and _same_order(first, views[i])):
+            if unlikely(views[i] != first and not (_is_same_dtype(first, views[i]) and _same_order(first, views[i]))):
                 return None
             data[i] = views[i].data
     to = type if saturate else result_type(op, type)
