@@ -122,6 +122,17 @@ def test_the_last_cache_decides_what_is_streamed_within_limits():
     assert choose(1, 32 * mebi, 1, flat, flat, last_cache=384 << 20).stream
 
 
+def test_short_rows_are_not_stored_with_non_temporal_stores():
+    # Images from NCHW to NHWC: 3 elements in each row of the output.
+    assert not choose(1 << 24, 3, 1, operand(1, 3), operand(1 << 24, 1), moves=True, transposed=True).stream
+    assert choose(1 << 22, 16, 1, operand(1, 16), operand(1 << 22, 1), moves=True, transposed=True).stream
+    # Slices of rows are read in place; what is transposed goes through a buffer, which leaves it whole.
+    sliced = [operand(1, 64), operand(1, 64)]
+    assert not choose(1 << 21, 32, 1, operand(1, 32), *sliced).stream
+    assert choose(1 << 21, 33, 1, operand(1, 33), *sliced).stream
+    assert choose(1 << 24, 3, 1, operand(1, 3), operand(1 << 24, 1), transposed=True).stream
+
+
 def test_small_work_is_one_chunk_and_large_work_is_shared():
     flat = operand(1, 0)
     small, large = choose(1, 1 << 14, 1, flat, flat), choose(1, 1 << 22, 1, flat, flat)

@@ -51,6 +51,14 @@ bool exceeds_cache(const TilingProblem& p, int64_t count, bool clashing) {
   return output >= cache || (output >= cache / 2 && count * element_bytes >= cache + cache / 2);
 }
 
+// Rows of the output that are so short that each store would send a part of a cache line to memory. What is computed from
+// transposed inputs leaves a buffer as whole tiles.
+bool has_short_runs(const TilingProblem& p) {
+  const int64_t run = p.columns * p.out.width;
+  if (p.rows == 1) return false;
+  return p.moves ? run < cache_line : !p.transposed && run <= 2 * cache_line;
+}
+
 struct Chooser {
   const TilingProblem& p;
   Tiling t{};
@@ -130,7 +138,7 @@ Tiling choose_tiling(const TilingProblem& p) noexcept {
   int64_t bytes = p.out.width, weight = p.weight;
   for (int k = 0; k < p.inputs; ++k) bytes += p.in[k].width;
   t.stream = exceeds_cache(p, count, t.clashing) && has_move_kernel(p.out.width) && p.out.inner == 1 && !p.out.packed &&
-             !p.overwrites;
+             !p.overwrites && !has_short_runs(p);
   t.constant = t.stream && p.constant;
   chooser.choose();
   if (p.out.converted) weight = larger(weight, 3);
