@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """einsum, outer, kron and cross against NumPy: subscripts of every kind, paths, dtypes, `out` and what is refused."""
 
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -215,6 +217,17 @@ def test_errors(call, error, text):
 def test_operands_of_different_kinds_raise_type_error():
     with pytest.raises(TypeError):
         dl.einsum("i,i", dl.ones(2, dtype="int64"), dl.ones(2, dtype="uint64"))
+
+
+def test_subscripts_of_a_subclass_are_not_kept():
+    class Text(str):
+        pass
+
+    text = Text("ij,jk->ik")
+    before = sys.getrefcount(text)
+    for optimize in (True, False):
+        assert dl.einsum(text, dl.ones((2, 5)), dl.ones((5, 3)), optimize=optimize).tolist() == [[5.0] * 3] * 2
+    assert sys.getrefcount(text) == before
 
 
 def test_outer_is_as_in_numpy():

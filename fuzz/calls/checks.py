@@ -62,7 +62,7 @@ class Region(NamedTuple):
     def of(cls, x):
         if type(x) is np.ndarray:
             return cls(x.ctypes.data, x.shape, x.strides, x.itemsize, False)
-        packed = x.dtype.bits * x.dtype.lanes % 8 and not x.flags & dl.Flags.IS_SUBBYTE_TYPE_PADDED
+        packed = x.dtype.bits < 8 and x.dtype.bits * x.dtype.lanes % 8 and not x.flags & dl.Flags.IS_SUBBYTE_TYPE_PADDED
         width = x.dtype.bits * x.dtype.lanes if packed else x.itemsize
         return cls(x.data_ptr, x.shape, tuple(s * width for s in x.strides), width, bool(packed))
 

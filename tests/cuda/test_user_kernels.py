@@ -347,3 +347,19 @@ def test_arrays_of_other_frameworks_are_taken(machine_eager):
 def test_texts_are_str(make):
     with pytest.raises(TypeError, match="as str, got"):
         make()
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: dl.cuda.elementwise("float x", "x + '\ud800'"),
+        lambda: dl.cuda.elementwise("float x", "x", preamble="// \ud800"),
+        lambda: dl.cuda.RawKernel("// \ud800", "f"),
+        lambda: dl.cuda.RawKernel("", "\ud800"),
+        lambda: dl.cuda.RawKernel("", "f", options=["\ud800"]),
+    ],
+)
+def test_texts_can_be_encoded(make):
+    with pytest.raises(ValueError, match=r"has the half of a surrogate pair, '\\ud800', at \d") as caught:
+        make()
+    assert type(caught.value) is ValueError

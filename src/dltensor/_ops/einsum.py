@@ -277,6 +277,7 @@ def einsum(subscripts, /, *operands, out=None, optimize=True):
     """
     if not isinstance(subscripts, str):
         raise TypeError(f"einsum: subscripts must be a string, got {type(subscripts).__qualname__}")
+    subscripts = str.__str__(subscripts)  # plans are remembered by it: not by an object of a subclass
     tensors = [asarray(x) for x in operands]
     if len(tensors) == 2 and out is None and optimize is True:
         a, b = tensors

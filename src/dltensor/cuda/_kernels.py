@@ -57,6 +57,16 @@ def _dtype_named(words: str) -> DType | None:
         return None
 
 
+def _utf8(text: str, what: str) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        found = text[error.start : error.start + 1]
+        raise ValueError(
+            f"{what} has the half of a surrogate pair, {found!r}, at {error.start}, which is no text"
+        ) from None
+
+
 def _on_device(x: Any, func: str) -> Tensor:
     t = x if isinstance(x, Tensor) else asarray(x)
     if t.device.type not in _CUDA:
@@ -97,6 +107,8 @@ class ElementwiseKernel:
         if not isinstance(expression, str) or not expression.strip().rstrip(";"):
             raise ValueError(f"elementwise: expected an expression such as 'x * y + 1', got {expression!r}")
         self.expression = expression.strip().rstrip(";")
+        for text, what in ((parameters, "parameters"), (expression, "expression"), (preamble, "preamble")):
+            _utf8(text, f"elementwise: {what}")
         self._letters = {kind for kind, _ in self.parameters if _is_letter(kind)}
         if isinstance(result, str) and _is_letter(result):
             if result not in self._letters:
@@ -370,6 +382,8 @@ class RawKernel:
     ------
     TypeError
         `source`, `name` or one of `options` is not a str.
+    ValueError
+        One of them has characters that UTF-8 cannot express.
 
     Examples
     --------
@@ -388,8 +402,10 @@ class RawKernel:
         self.source, self.name, self.options = source, name, tuple(options)
         if not all(isinstance(option, str) for option in self.options):
             raise TypeError(f"RawKernel: expected options as str, got {quoted(self.options)}")
-        self._text = f"{_LINE.format('kernel.cu')}\n{source}\n".encode()
-        self._options = [option.encode() for option in (*self.options, *_standard(self.options))]
+        self._text = f"{_LINE.format('kernel.cu')}\n".encode() + _utf8(source, "RawKernel: source") + b"\n"
+        self._name = _utf8(name, "RawKernel: name")
+        options = (*self.options, *_standard(self.options))
+        self._options = [_utf8(option, "RawKernel: an option") for option in options]
 
     def __repr__(self) -> str:
         return f"<dl.cuda.RawKernel {self.name}>"
@@ -441,9 +457,7 @@ class RawKernel:
             raise ValueError(f"RawKernel: expected shared_bytes of 0 or more, got {shared_bytes!r}")
         shape = _extents(grid, "grid"), _extents(block, "block")
         start()
-        _user.run_raw(
-            self._text, self.name.encode(), self._options, *shape, shared_bytes, values, tensors, writes, device
-        )
+        _user.run_raw(self._text, self._name, self._options, *shape, shared_bytes, values, tensors, writes, device)
 
     def attributes(self, device: Any = 0) -> dict[str, int]:
         """Compile the kernel for a device; return its registers, largest block, shared and local bytes.
@@ -456,7 +470,7 @@ class RawKernel:
             There is no driver or no compiler.
         """
         start()
-        return _user.attributes(self._text, self.name.encode(), self._options, ordinal_of(device))
+        return _user.attributes(self._text, self._name, self._options, ordinal_of(device))
 
 
 def _standard(options: Sequence[str]) -> list[str]:
