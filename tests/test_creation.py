@@ -204,6 +204,13 @@ def test_arange_between_the_ends_of_floats_neither_overflows_nor_loses_count():
     assert made == [float(Fraction(-1.7e308) + i * step) for i in range(4)]
 
 
+@pytest.mark.parametrize("num", [1, 2, 5])
+@pytest.mark.parametrize("ends", [(2.5, 1j), (1j, 2.5)])
+def test_linspace_refuses_complex_ends_of_real_types(ends, num):
+    with pytest.raises(TypeError, match="linspace: the complex number 1j cannot be written to int8"):
+        dl.linspace(*ends, num, dtype="int8")
+
+
 def test_linspace_goes_through_the_complex_plane():
     made = dl.linspace(0, 1 + 2j, 3)
     assert made.dtype == dl.complex64

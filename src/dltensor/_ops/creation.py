@@ -533,7 +533,7 @@ def linspace(start, stop, /, num=50, *, dtype=None, device=None, endpoint=True):
         # One step before `stop`, which itself may be out of range.
         start, stop = _exact(start), _exact(stop)
         full_for("linspace", (), int(start + (stop - start) * (steps - 1) / steps), dtype)
-    elif num > 1:
+    elif num > 1 or imaginary:
         last = full_for("linspace", (), stop, dtype)
     _write_line(made, start, stop, steps, finite)
     if dtype.bits >= 8:  # the sign of 0, and what is not finite
