@@ -184,10 +184,11 @@ def test_other_arithmetic_of_bools_is_refused(operation):
 @pytest.mark.parametrize("shape", [(2,), (3, 1), (0,)])
 def test_the_truth_of_many_elements_names_the_remedy(shape):
     t = dl.ones(shape)
-    with pytest.raises(ValueError, match=r"^bool: .* is ambiguous; use \.any\(\) or \.all\(\), for example ") as caught:
+    with pytest.raises(ValueError, match=r"^bool: .* is ambiguous; use ") as caught:
         bool(t)
-    remedy = str(caught.value).rpartition("example ")[2]
-    assert eval(remedy, {"t": t}) == bool(t.size)
+    some, every = str(caught.value).rpartition("use ")[2].split(" or ")
+    assert eval(some, {"t": t}).item() == bool(t.size)
+    assert eval(every, {"t": t}).item()
 
 
 # -- round ------------------------------------------------------------------------------------------------------------
@@ -250,3 +251,11 @@ def test_round_refuses_what_is_no_number_of_digits():
         round(dl.zeros(2), 1.5)
     with pytest.raises(TypeError, match="round: not defined for bool"):
         round(dl.asarray([True]), 1)
+
+
+@pytest.mark.parametrize("digits", [-20, -21, -1000, -(2**31) - 1, -(2**200)])
+def test_integers_rounded_to_more_than_their_digits_are_0_at_once(digits):
+    for dtype in ("int8", "int64", "uint64"):
+        assert round(dl.asarray([0, 127, 99], dtype=dtype), digits).tolist() == [0, 0, 0]
+    assert round(dl.asarray([2**64 - 1, 5 * 10**18], dtype="uint64"), digits).tolist() == [0, 0]
+    assert round(dl.asarray([-(2**63), 2**63 - 1]), digits).tolist() == [0, 0]

@@ -502,7 +502,7 @@ cdef object single(Tensor self, str func):
     if _size(&self.impl.dl) != 1:
         if func == "bool":
             raise ValueError(f"bool: the truth value of a tensor of shape {self.shape} is ambiguous; "
-                             f"use .any() or .all()")
+                             f"use t.any() or t.all()")
         whole = func in ("round", "trunc", "floor", "ceil")
         others = f"dl.{func}() takes every element" if whole else "take tolist()"
         raise ValueError(f"{func}: expected a tensor of one element, got shape {self.shape}; index one, or {others}")

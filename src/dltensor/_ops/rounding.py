@@ -48,6 +48,7 @@ def round_tensor(t, ndigits):
 
 def _round_integers(t, ndigits):
     wide = astype(t, _INTEGERS[t.dtype.code])
+    ndigits = max(ndigits, -20)  # half of 10^20 is more than any number of 64 bits
     step = 10**-ndigits
     if step >= 2**63:
         # Only 10^19 is in reach of some number, and int64 lacks it: one by one, as Python's integers.
