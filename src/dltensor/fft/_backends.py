@@ -52,20 +52,29 @@ def _from_ducc0(library):
     return Backend("ducc0", complex_to_complex, real_to_complex, complex_to_real)
 
 
-def _from_functions(name, library, options):
-    """The transforms of a library whose functions have NumPy's names. `options` gives further keywords."""
+def _from_functions(name, library, threaded):
+    """The transforms of a library whose functions have NumPy's names; `threaded` if they take a number of workers."""
+
+    def options(array):
+        return {"workers": _threads(array)} if threaded else {}
+
+    fft, ifft, rfft, ihfft = library.fft, library.ifft, library.rfft, library.ihfft
 
     def complex_to_complex(array, axes, forward, norm):
         if len(axes) == 1:
-            function = library.fft if forward else library.ifft
-            return function(array, axis=axes[0], norm=norm, **options(array))
+            function = fft if forward else ifft
+            if array.size < _THREADED:  # without key words, which cost more than the rest
+                return function(array, None, axes[0], norm)
+            return function(array, None, axes[0], norm, **options(array))
         function = library.fftn if forward else library.ifftn
         return function(array, axes=axes, norm=norm, **options(array))
 
     def real_to_complex(array, axes, forward, norm):
         if len(axes) == 1:
-            function = library.rfft if forward else library.ihfft
-            return function(array, axis=axes[0], norm=norm, **options(array))
+            function = rfft if forward else ihfft
+            if array.size < _THREADED:
+                return function(array, None, axes[0], norm)
+            return function(array, None, axes[0], norm, **options(array))
         return library.rfftn(array, axes=axes, norm=norm, **options(array))
 
     def complex_to_real(array, axes, size, forward, norm):
@@ -84,8 +93,8 @@ def _load(name):
     if name == "ducc0":
         return _from_ducc0(library)
     if name == "scipy":
-        return _from_functions(name, library, lambda array: {"workers": _threads(array)})
-    return _from_functions(name, library, lambda array: {})
+        return _from_functions(name, library, True)
+    return _from_functions(name, library, False)
 
 
 def _choose():

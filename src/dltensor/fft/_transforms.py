@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The functions of ``dl.fft``: checks, cropping and padding, frequencies and shifts. The library computes."""
 
-from .._core.convert import asarray
+from .._core.convert import asarray, from_dlpack
+from .._core.tensor import Tensor
 from .._core.types import DTYPES, DeviceError, as_dtype
 from .._core.views import move_for, on_host
 from .._ops.creation import arange, zeros
@@ -16,6 +17,7 @@ _FLOAT32, _FLOAT64, _COMPLEX64, _COMPLEX128 = (
 # The real and the complex dtype of the transform of elements of a dtype.
 _REAL_OF = {_FLOAT32: _FLOAT32, _FLOAT64: _FLOAT64, _COMPLEX64: _FLOAT32, _COMPLEX128: _FLOAT64}
 _COMPLEX_OF = {_FLOAT32: _COMPLEX64, _FLOAT64: _COMPLEX128, _COMPLEX64: _COMPLEX64, _COMPLEX128: _COMPLEX128}
+_HALVED_OF = {_FLOAT32: _COMPLEX64, _FLOAT64: _COMPLEX128}
 # What is computed in float32: there the library has no transform.
 _NARROW = ("float16", "bfloat16")
 _NORMS = ("backward", "ortho", "forward")
@@ -36,9 +38,8 @@ def _operand(where, x, *, real=False):
     return x
 
 
-def _check_norm(where, norm):
-    if norm not in _NORMS:
-        raise ValueError(f"{where}: norm must be one of {', '.join(_NORMS)}, got {norm!r}")
+def _wrong_norm(where, norm):
+    return ValueError(f"{where}: norm must be one of {', '.join(_NORMS)}, got {norm!r}")
 
 
 def _size(where, name, n):
@@ -53,7 +54,7 @@ def _size(where, name, n):
 
 
 def _sizes(where, x, s, axes):
-    """The axes of a transform and how many elements along each; -1 for all that there are."""
+    """The axes of a transform and how many elements along each: -1 for all that there are, None for all of each axis."""
     if s is not None and axes is None and len(s) > x.ndim:
         raise ValueError(f"{where}: s has {len(s)} sizes, but x has {x.ndim} dimensions")
     if axes is None:
@@ -61,16 +62,13 @@ def _sizes(where, x, s, axes):
     axes = _axes(tuple(axes), x.ndim, where)
     if s is not None and len(s) != len(axes):
         raise ValueError(f"{where}: s has {len(s)} sizes for {len(axes)} axes")
-    sizes = [-1] * len(axes) if s is None else [one if one == -1 else _size(where, "s", one) for one in s]
-    return axes, sizes
+    return axes, None if s is None else [one if one == -1 else _size(where, "s", one) for one in s]
 
 
 def _fitted(where, x, axes, sizes):
     """`x` cropped, as a view, or padded with zeros to the sizes along the axes; -1 leaves an axis as it is."""
-    if x.size and sizes.count(-1) == len(sizes):
-        return x
     shape = list(x.shape)
-    for axis, size in zip(axes, sizes, strict=True):
+    for axis, size in zip(axes, [-1] * len(axes) if sizes is None else sizes, strict=True):
         if size >= 0:
             shape[axis] = size
         elif shape[axis] == 0:
@@ -88,13 +86,22 @@ def _fitted(where, x, axes, sizes):
 
 def _tensor(array, dtype):
     """The tensor over an array of the library, which only NumPy before 2.0 gives in another dtype."""
-    made = asarray(array)
-    return made if made.dtype == dtype else made.astype(dtype)
+    made = from_dlpack(array)
+    return made if made.dtype is dtype else made.astype(dtype, copy=False)
+
+
+def _plain(x, n, axis, norm, result_of):
+    """The dtype of the result of the usual call, which needs no other check: all of the last axis of a host tensor."""
+    if type(x) is Tensor and n is None and axis == -1 and norm in _NORMS and x.size and x.ndim and on_host(x):
+        return result_of.get(x.dtype)
+    return None
 
 
 def _complex(where, x, axes, sizes, norm, forward):
-    _check_norm(where, norm)
-    x = _fitted(where, x, axes, sizes)
+    if norm not in _NORMS:
+        raise _wrong_norm(where, norm)
+    if sizes is not None or x.size == 0:
+        x = _fitted(where, x, axes, sizes)
     dtype = _COMPLEX_OF[x.dtype]
     library = find()
     if not axes:  # a transform over no axis is the identity
@@ -106,10 +113,12 @@ def _complex(where, x, axes, sizes, norm, forward):
 
 def _halved(where, x, axes, sizes, norm, forward):
     """Real to complex; the last of the axes keeps n // 2 + 1 elements."""
-    _check_norm(where, norm)
+    if norm not in _NORMS:
+        raise _wrong_norm(where, norm)
     if not axes:
         raise ValueError(f"{where}: expected at least one axis, got none")
-    x = _fitted(where, x, axes, sizes)
+    if sizes is not None or x.size == 0:
+        x = _fitted(where, x, axes, sizes)
     dtype = _COMPLEX_OF[x.dtype]
     library = find()
     if x.size == 0:
@@ -121,9 +130,11 @@ def _halved(where, x, axes, sizes, norm, forward):
 
 def _doubled(where, x, axes, sizes, norm, forward):
     """Complex to real; the last of the axes has n // 2 + 1 elements and becomes n."""
-    _check_norm(where, norm)
+    if norm not in _NORMS:
+        raise _wrong_norm(where, norm)
     if not axes:
         raise ValueError(f"{where}: expected at least one axis, got none")
+    sizes = [-1] * len(axes) if sizes is None else sizes
     size = sizes[-1] if sizes[-1] >= 0 else 2 * (x.shape[axes[-1]] - 1)
     if size < 1:
         raise ValueError(
@@ -142,10 +153,10 @@ def _doubled(where, x, axes, sizes, norm, forward):
 
 
 def _one(where, x, n, axis):
-    """The axis of a transform along one, and its size, as lists."""
-    if n is None and axis == -1 and x.ndim:
-        return [x.ndim - 1], [-1]
-    return [_axis(axis, x.ndim, where)], [-1 if n is None else _size(where, "n", n)]
+    """The axis of a transform along one, and its size, as lists; None for all that there is."""
+    ndim = x.ndim
+    axes = [ndim - 1 if axis == -1 and ndim else _axis(axis, ndim, where)]
+    return axes, None if n is None else [_size(where, "n", n)]
 
 
 def backend():
@@ -220,6 +231,9 @@ def fft(x, /, *, n=None, axis=-1, norm="backward"):
     >>> dl.real(dl.fft.fft(dl.asarray([1.0, 2.0, 3.0, 2.0])))
     Tensor([ 8., -2.,  0., -2.], shape=(4,), device=cpu, dtype=float32)
     """
+    dtype = _plain(x, n, axis, norm, _COMPLEX_OF)
+    if dtype is not None:
+        return _tensor(find().complex_to_complex(x.numpy(), (x.ndim - 1,), True, norm), dtype)
     x = _operand("fft", x)
     return _complex("fft", x, *_one("fft", x, n, axis), norm, True)
 
@@ -270,6 +284,9 @@ def ifft(x, /, *, n=None, axis=-1, norm="backward"):
     >>> dl.real(dl.fft.ifft(dl.asarray([4.0, 0.0, 0.0, 0.0])))
     Tensor([1., 1., 1., 1.], shape=(4,), device=cpu, dtype=float32)
     """
+    dtype = _plain(x, n, axis, norm, _COMPLEX_OF)
+    if dtype is not None:
+        return _tensor(find().complex_to_complex(x.numpy(), (x.ndim - 1,), False, norm), dtype)
     x = _operand("ifft", x)
     return _complex("ifft", x, *_one("ifft", x, n, axis), norm, False)
 
@@ -424,6 +441,9 @@ def rfft(x, /, *, n=None, axis=-1, norm="backward"):
     >>> dl.real(dl.fft.rfft(dl.asarray([1.0, 2.0, 3.0, 2.0])))
     Tensor([ 8., -2.,  0.], shape=(3,), device=cpu, dtype=float32)
     """
+    dtype = _plain(x, n, axis, norm, _HALVED_OF)
+    if dtype is not None:
+        return _tensor(find().real_to_complex(x.numpy(), (x.ndim - 1,), True, norm), dtype)
     x = _operand("rfft", x, real=True)
     return _halved("rfft", x, *_one("rfft", x, n, axis), norm, True)
 
@@ -683,6 +703,9 @@ def ihfft(x, /, *, n=None, axis=-1, norm="backward"):
     >>> dl.real(dl.fft.ihfft(dl.asarray([8.0, -2.0, 0.0, -2.0])))
     Tensor([1., 2., 3.], shape=(3,), device=cpu, dtype=float32)
     """
+    dtype = _plain(x, n, axis, norm, _HALVED_OF)
+    if dtype is not None:
+        return _tensor(find().real_to_complex(x.numpy(), (x.ndim - 1,), False, norm), dtype)
     x = _operand("ihfft", x, real=True)
     return _halved("ihfft", x, *_one("ihfft", x, n, axis), norm, False)
 
