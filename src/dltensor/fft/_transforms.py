@@ -54,7 +54,7 @@ def _size(where, name, n):
 
 
 def _sizes(where, x, s, axes):
-    """The axes of a transform and how many elements along each: -1 for all that there are, None for all of each axis."""
+    """The axes of a transform and how many elements along each: -1 for all there are, None for all of each axis."""
     if s is not None and axes is None and len(s) > x.ndim:
         raise ValueError(f"{where}: s has {len(s)} sizes, but x has {x.ndim} dimensions")
     if axes is None:
