@@ -152,6 +152,8 @@ def check_error(drawn, error):
     if type(error) is RecursionError and drawn.hostile:
         return  # Python itself says that of lists that are too deep, when it is asked for their text
     kind = type(error)
+    if kind is UnicodeEncodeError and entry.name == "Tensor.__array__":
+        return  # NumPy's, for the name of a dtype
     demand(kind in ALLOWED or kind.__name__ in entry.raises, f"raised {kind.__name__}:", error)
     demand(str(error) or kind is MemoryError, f"{kind.__name__} says nothing")
 

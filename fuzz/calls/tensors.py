@@ -133,6 +133,8 @@ def only_dlpack(t):
     """An object that has the two methods of the standard, and nothing else."""
 
     class Exporter:
+        exported = t
+
         def __dlpack__(self, **asked):
             return t.__dlpack__(**asked)
 
