@@ -20,6 +20,9 @@ constexpr int64_t depth_step = 512, panel_bytes = 256, row_unit = 12;
 // Rows per thread from which each packs a block of b for itself: cache lines written by another core are slower to
 // read.
 constexpr int64_t rows_to_pack_for = 64;
+// Bytes between the columns of a transposed a up to which the kernel reads it where it is: a multiple of this, of which
+// many columns share a set of the cache, is slower than packing.
+constexpr int64_t most_pitch = 1024;
 
 struct Panels {
   const Product* p;
@@ -74,7 +77,8 @@ void multiply_piece(void* context, int64_t index) {
   const Product& p = *panels.p;
   const int64_t row = index / panels.groups * panels.rows, rows = smaller(panels.rows, p.c.rows - row);
   const int64_t first = index % panels.groups * panels.group, end = smaller(first + panels.group, panels.count);
-  const bool as_it_lies = p.operand_type == p.type && (p.a.column == p.width || p.a.columns == 1);
+  const bool near_columns = p.a.row == p.width && p.a.column <= most_pitch && p.a.column >= -most_pitch;
+  const bool as_it_lies = p.operand_type == p.type && (p.a.column == p.width || p.a.columns == 1 || near_columns);
   const int slot = packed_slot(panels);
   Block* memory = nullptr;
   if (slot >= 0 && !as_it_lies) memory = allocate(size_t(rows * smaller(depth_step, panels.depth) * p.width));
