@@ -203,16 +203,17 @@ def _contracted(parts, output, extents, path, out):
 
 @lru_cache(256)
 def _plan(subscripts, first, second):
-    """How operands of two shapes are one product of matrices without reshaping; None for what takes more.
+    """How operands of two shapes are one product of matrices; None for what takes more.
 
-    Returns whether they change places, and the permutations of both and of the result, each None where it does nothing.
+    Returns whether they change places, the permutations of both and of the result, each None where it does nothing, and
+    the shapes of both as matrices, None where one axis is summed over.
     """
     (a, b), output = _parse(subscripts, (len(first), len(second)))
     extents = [dict(zip(labels, shape, strict=True)) for labels, shape in ((a, first), (b, second))]
     shared = [label for label in a if label in b]
     inner = [label for label in shared if label not in output]
     alone = [label for label in a + b if label not in shared]
-    if len(set(a)) < len(a) or len(set(b)) < len(b) or len(inner) != 1 or len(alone) != 2 or alone[0] not in a:
+    if len(set(a)) < len(a) or len(set(b)) < len(b) or not inner or len(alone) != 2 or alone[0] not in a:
         return None
     if not set(alone) <= set(output) or alone[1] in a or any(extents[0][one] != extents[1][one] for one in shared):
         return None
@@ -223,7 +224,12 @@ def _plan(subscripts, first, second):
     row, column = alone
     orders = (a, [*outer, row, *inner]), (b, [*outer, *inner, column]), ((*outer, row, column), output)
     permutations = (tuple(labels.index(label) for label in order) for labels, order in orders)
-    return swapped, *(None if order == tuple(range(len(order))) else order for order in permutations)
+    shapes = None
+    if len(inner) > 1:  # in the order that they have in the first operand, which then is a matrix without a copy
+        size = {**extents[0], **extents[1]}
+        batch, depth = [size[label] for label in outer], prod(size[label] for label in inner)
+        shapes = (*batch, size[row], depth), (*batch, depth, size[column])
+    return swapped, *(None if order == tuple(range(len(order))) else order for order in permutations), shapes
 
 
 def einsum(subscripts, /, *operands, out=None, optimize=True):
@@ -283,9 +289,10 @@ def einsum(subscripts, /, *operands, out=None, optimize=True):
         a, b = tensors
         plan = _plan(subscripts, a.shape, b.shape)
         if plan is not None and a.dtype != _BOOL and b.dtype != _BOOL:
-            swapped, left, right, back = plan
+            swapped, left, right, back, shapes = plan
             a, b = (b, a) if swapped else (a, b)
-            made = matmul(a if left is None else permute_dims(a, left), b if right is None else permute_dims(b, right))
+            a, b = a if left is None else permute_dims(a, left), b if right is None else permute_dims(b, right)
+            made = matmul(a, b) if shapes is None else matmul(a.reshape(shapes[0]), b.reshape(shapes[1]))
             return made if back is None else permute_dims(made, back)
     terms, output = _parse(subscripts, tuple(t.ndim for t in tensors))
     path = _path(optimize, len(tensors))
