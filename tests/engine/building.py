@@ -30,6 +30,11 @@ FLAGS = [
 NARROWING = ["-Wconversion", "-Wno-sign-conversion", "-Wno-float-conversion"]
 
 
+def compiler() -> str:
+    """Return the C++ compiler, which is part of every key of the cache."""
+    return os.environ.get("CXX", "g++")
+
+
 def cache() -> pathlib.Path:
     """Return the folder that compiled bindings are kept in between runs."""
     folder = pathlib.Path(os.environ.get("DLTENSOR_TEST_CACHE", pathlib.Path(tempfile.gettempdir()) / "dltensor-tests"))
@@ -48,13 +53,15 @@ def binding(name: str, *flags: str) -> ctypes.CDLL:
     """Compile tests/engine/`name` alone (headers only) and load it."""
     source = pathlib.Path(__file__).parent / name
     headers = sorted(p for folder in INCLUDES for p in folder.rglob("*.h"))
-    key = hashlib.sha256(b"".join(p.read_bytes() for p in [source, *headers]) + repr(flags).encode()).hexdigest()[:16]
+    key = hashlib.sha256(
+        b"".join(p.read_bytes() for p in [source, *headers]) + repr((compiler(), flags)).encode()
+    ).hexdigest()[:16]
     library = cache() / f"{source.stem}-{key}{sysconfig.get_config_var('SHLIB_SUFFIX')}"
     if not library.exists():
         made = library.with_suffix(f".{os.getpid()}.tmp")
         run(
             [
-                os.environ.get("CXX", "g++"),
+                compiler(),
                 *FLAGS,
                 "-O2",
                 *flags,
@@ -75,7 +82,7 @@ def _lists() -> tuple:
     kernels, base = (re.findall(r"'([\w/]+\.cc)'", part) for part in text.split("shared_library('dltensor'"))
     flag = re.compile(r"'(-[^']+)'")
     named = dict(re.findall(r"^(\w+) = cpp\.get_supported_arguments\((.*)\)", text, re.M))
-    if "clang" in os.environ.get("CXX", ""):
+    if "clang" in compiler():
         named = dict.fromkeys(named, "")  # which of them it supports is asked by the build alone
     levels = {}
     for name, own, more in re.findall(r"^ +'(v\d)': \[(.*)\](.*),$", text, re.M):
@@ -94,14 +101,16 @@ def objects(units: list, *flags: str) -> list[pathlib.Path]:
 
     def compiled(unit: tuple) -> pathlib.Path:
         source, options = unit
-        key = hashlib.sha256(source.read_bytes() + repr((headers, options, flags, NARROWING)).encode()).hexdigest()[:16]
+        key = hashlib.sha256(
+            source.read_bytes() + repr((compiler(), headers, options, flags, NARROWING)).encode()
+        ).hexdigest()[:16]
         target = cache() / f"{source.stem}-{key}.o"
         if not target.exists():
             made = target.with_suffix(f".{os.getpid()}.tmp")
             includes = [f"-I{i}" for i in INCLUDES]
             run(
                 [
-                    os.environ.get("CXX", "g++"),
+                    compiler(),
                     *FLAGS,
                     *NARROWING,
                     "-fvisibility=hidden",
@@ -123,11 +132,11 @@ def objects(units: list, *flags: str) -> list[pathlib.Path]:
 
 def link(name: str, parts: list[pathlib.Path], *flags: str) -> pathlib.Path:
     """Link objects to a file of the cache, unless that was done before."""
-    key = hashlib.sha256(repr((parts, flags)).encode()).hexdigest()[:16]
+    key = hashlib.sha256(repr((compiler(), parts, flags)).encode()).hexdigest()[:16]
     target = cache() / name.format(key)
     if not target.exists():
         made = target.with_suffix(f".{os.getpid()}.tmp")
-        run([os.environ.get("CXX", "g++"), *flags, *parts, "-o", made, "-lpthread", "-ldl"])
+        run([compiler(), *flags, *parts, "-o", made, "-lpthread", "-ldl"])
         made.rename(target)
     return target
 
