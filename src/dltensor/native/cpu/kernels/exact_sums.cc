@@ -17,10 +17,9 @@ using doubles = vector_of<double>;
 using V = doubles::type;
 constexpr int lanes = doubles::lanes;
 typedef int64_t integers __attribute__((vector_size(vector_bytes)));
-typedef float narrow __attribute__((vector_size(vector_bytes / 2), aligned(1), may_alias));
 
 DLT_FN V load(const double* p) { return *reinterpret_cast<const doubles::loose*>(p); }
-DLT_FN V load(const float* p) { return __builtin_convertvector(*reinterpret_cast<const narrow*>(p), V); }
+DLT_FN V load(const float* p) { return widened(p); }
 DLT_FN void save(double* p, V x) { *reinterpret_cast<doubles::loose*>(p) = x; }
 DLT_FN V size_of(V x) { return reinterpret_cast<V>(reinterpret_cast<integers>(x) & int64_t(~uint64_t(0) >> 1)); }
 

@@ -3,6 +3,10 @@
 #pragma once
 #include "native/cpu/kernels/loops.h"
 
+#if defined(__AVX512F__)
+#include <immintrin.h>
+#endif
+
 namespace dlt::DLT_LEVEL {
 
 // Vectors as wide as the level's registers.
@@ -20,6 +24,17 @@ struct vector_of {
   typedef U loose __attribute__((vector_size(vector_bytes), aligned(1), may_alias));
   static constexpr int lanes = vector_bytes / int(sizeof(U));
 };
+
+// A register of float64 out of float32 at any address. Of the conversion of a whole vector, gcc 12 makes two of 256 bits and
+// an insertion at the level v4.
+DLT_FN vector_of<double>::type widened(const float* p) {
+#if defined(__AVX512F__)
+  return reinterpret_cast<vector_of<double>::type>(_mm512_maskz_cvtps_pd(0xff, _mm256_loadu_ps(p)));
+#else
+  typedef float narrow __attribute__((vector_size(vector_bytes / 2), aligned(1), may_alias));
+  return __builtin_convertvector(*reinterpret_cast<const narrow*>(p), vector_of<double>::type);
+#endif
+}
 
 // Rows lie in pages of their own, where no processor reads ahead by itself: so many rows ahead are asked for.
 constexpr int64_t rows_ahead = 6, line_bytes = 64;

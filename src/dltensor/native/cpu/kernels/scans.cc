@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Running sums of one block of float32 or float64, in an order that is the same at every level.
+#include <string.h>
+
 #include <utility>
 
 #include "native/cpu/kernels/reductions.h"
@@ -17,7 +19,7 @@ static_assert(group % lanes == 0, "a group is a whole number of registers");
 template <class T>
 DLT_FN V load(const void* from, int m) {
   if constexpr (is_same<T, double>::value) return static_cast<const doubles::loose*>(from)[m];
-  else return __builtin_convertvector(static_cast<const narrow*>(from)[m], V);
+  else return widened(static_cast<const float*>(from) + m * lanes);
 }
 template <class T>
 DLT_FN void save(void* to, int m, V x) {
@@ -29,6 +31,11 @@ DLT_FN void save(void* to, int m, V x) {
 template <int Distance, int... I>
 DLT_FN V shifted(V before, V after, std::integer_sequence<int, I...>) {
   return __builtin_shufflevector(before, after, (I + lanes - Distance)...);
+}
+
+template <int... I>
+DLT_FN V last_lane(V v, std::integer_sequence<int, I...>) {
+  return __builtin_shufflevector(v, v, (I * 0 + lanes - 1)...);
 }
 
 // Adds to each element of a group the one `Distance` places before it; -0.0 changes nothing.
@@ -53,41 +60,45 @@ void settle_nans(void* to, int64_t n) {
     if (out[i] != out[i]) out[i] = T(__builtin_nan(""));
 }
 
-template <class T, bool Write>
-double running_sums(void* to, const void* from, int64_t n, const double* before) {
+// One group at `p`, its results to `q`: what lies before it, `sum` in every lane, grows by the group.
+template <class T, bool Write, bool First>
+DLT_FN void add_group(void* q, const void* p, V* sum, V high, V low) {
   static_assert(group == 8, "the distances are those of groups of 8");
+  V v[vectors];
+  for (int m = 0; m < vectors; ++m) v[m] = load<T>(p, m);
+  add_shifted<1>(v);
+  add_shifted<2>(v);
+  add_shifted<4>(v);
+  if constexpr (Write) {
+    const V start = First ? *sum : high + (low + *sum);
+    for (int m = 0; m < vectors; ++m) save<T>(q, m, v[m] + start);
+  }
+  *sum += last_lane(v[vectors - 1], std::make_integer_sequence<int, lanes>{});
+}
+
+template <class T, bool Write, bool First>
+double running_sums(void* to, const void* from, int64_t n, const double* before) {
   loose_t<T>* const out = static_cast<loose_t<T>*>(to);
   const loose_t<T>* const in = static_cast<const loose_t<T>*>(from);
-  double sum = -0.0;
-  for (int64_t i = 0; i < n; i += group) {
+  const V high = V{} + (First ? 0 : before[0]), low = V{} + (First ? 0 : before[1]);
+  V sum = -V{};
+  int64_t i = 0;
+  for (; i + group <= n; i += group) add_group<T, Write, First>(Write ? out + i : out, in + i, &sum, high, low);
+  if (i < n) {
     T few[group];
-    const int64_t count = n - i < group ? n - i : group;
-    const void* p = in + i;
-    if (count < group) {
-      for (int64_t k = 0; k < group; ++k) few[k] = k < count ? in[i + k] : T(-0.0);
-      p = few;
-    }
-    V v[vectors];
-    for (int m = 0; m < vectors; ++m) v[m] = load<T>(p, m);
-    add_shifted<1>(v);
-    add_shifted<2>(v);
-    add_shifted<4>(v);
-    if constexpr (Write) {
-      const double start = before == nullptr ? sum : before[0] + (before[1] + sum);
-      void* const q = count < group ? static_cast<void*>(few) : out + i;
-      for (int m = 0; m < vectors; ++m) save<T>(q, m, v[m] + start);
-      if (count < group)
-        for (int64_t k = 0; k < count; ++k) out[i + k] = few[k];
-    }
-    sum += v[vectors - 1][lanes - 1];
+    for (int64_t k = 0; k < group; ++k) few[k] = T(-0.0);
+    memcpy(few, in + i, size_t(n - i) * sizeof(T));
+    add_group<T, Write, First>(few, few, &sum, high, low);
+    if (Write) memcpy(out + i, few, size_t(n - i) * sizeof(T));
   }
-  return sum;
+  return sum[0];
 }
 
 template <class T>
 double block_sums(void* out, const void* in, int64_t n, const double* before) {
-  if (out == nullptr) return running_sums<T, false>(out, in, n, before);
-  const double sum = running_sums<T, true>(out, in, n, before);
+  if (out == nullptr) return running_sums<T, false, true>(out, in, n, before);
+  const double sum = before == nullptr ? running_sums<T, true, true>(out, in, n, before)
+                                       : running_sums<T, true, false>(out, in, n, before);
   if (sum != sum || (before != nullptr && before[0] + sum != before[0] + sum)) settle_nans<T>(out, n);
   return sum;
 }
