@@ -61,6 +61,24 @@ cdef object _dtype_of_result(Scan op, Tensor x, object dtype, bint saturate, str
     return wanted
 
 
+cdef dict _forms = {}  # of _form_of_result, where the call names no dtype: by type, operation and saturate
+
+
+cdef tuple _form_of_result(Scan op, Tensor x, object dtype, bint saturate, str func):
+    """The dtype of the results, the dtype of 64 bits that computes them, and whether integers are clamped."""
+    cdef int key = (find_type(x.impl.dl.dtype) * 16 + <int>op) * 2 + saturate
+    cdef object form = _forms.get(key) if dtype is None else None
+    if form is not None:
+        return <tuple>form
+    wanted = _dtype_of_result(op, x, dtype, saturate, func)
+    wide = ("complex128" if isdtype(wanted, "complex floating") else "float64" if isdtype(wanted, "real floating") else
+            "uint64" if isdtype(wanted, "unsigned integer") else "int64")
+    made = (wanted, DTYPES[wide], bool(saturate and isdtype(wanted, ("bool", "integral"))))
+    if dtype is None:
+        _forms[key] = made
+    return made
+
+
 cdef Tensor _new_rows(Tensor moved, bint initial, object dtype, str func):
     """Memory for the running results along the last axis of `moved`, and an initial one."""
     cdef int64_t shape[MAX_DIMS]
@@ -94,10 +112,8 @@ cdef Tensor _sums_of_floats(Tensor moved, bint initial, str func):
     return work
 
 
-cdef Tensor _wide_scan(Scan op, Tensor moved, object wanted, bint initial, str func):
-    """Running results along the last axis, in the 64-bit dtype of the kind of `wanted`."""
-    wide = ("complex128" if isdtype(wanted, "complex floating") else "float64" if isdtype(wanted, "real floating") else
-            "uint64" if isdtype(wanted, "unsigned integer") else "int64")
+cdef Tensor _wide_scan(Scan op, Tensor moved, object wide, bint initial, str func):
+    """Running results along the last axis, in a dtype of 64 bits."""
     cdef int64_t n = moved.impl.dl.shape[moved.impl.dl.ndim - 1], pitch = n + initial
     cdef Tensor work = _new_rows(moved, initial, wide, func)
     cdef int type = find_type(work.impl.dl.dtype)
@@ -129,16 +145,16 @@ cdef object _accumulate(Scan op, object given, object axis, object dtype, bint i
         axis = 0
     if not -x.ndim <= axis < x.ndim:
         raise IndexError(f"{func}: axis {axis} is out of range for a tensor of {x.ndim} dimensions")
-    wanted = _dtype_of_result(op, x, dtype, saturate, func)
+    wanted, wide, clamped = _form_of_result(op, x, dtype, saturate, func)
     moved = x if x.ndim == 1 else moveaxis(x, axis, -1)
     if dtype is not None and wanted != x.dtype:
         moved = moved.astype(wanted)  # elements are converted first
-    if saturate and isdtype(wanted, ("bool", "integral")):
+    if clamped:
         op = SATURATING_SUM if op == SUM else SATURATING_PRODUCT
     if op == SUM and find_type(moved.impl.dl.dtype) in (type_float32, type_float64):
         made = _sums_of_floats(moved, initial, func)
     else:
-        made = _wide_scan(op, moved, wanted, initial, func)
+        made = _wide_scan(op, moved, wide, initial, func)
     if x.ndim > 1:
         made = moveaxis(made, -1, axis)
     if saturate and made.dtype != wanted:
