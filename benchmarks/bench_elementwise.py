@@ -10,7 +10,7 @@ from pathlib import Path
 
 import ml_dtypes
 import numpy as np
-from compare import Row, main, torch
+from compare import Row, linear, main, torch
 
 import dltensor as dl
 
@@ -234,43 +234,9 @@ def idle():
     return found
 
 
-def linear(path, most=28):
-    """Draw nanoseconds per element of add(out=) from 1 to 2**most elements; return them."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-    from compare import run
-
-    figure, axes = plt.subplots(figsize=(8, 5), layout="constrained")
-    kept = {}
-    for power in range(0, most + 1, 2):
-        n = 1 << power
-        names = _names(n, "u1")
-        row = Row(
-            "linear",
-            str(n),
-            0,
-            0,
-            "dl.add(a, b, out=o)",
-            {"numpy": "np.add(na, nb, out=no)", "torch": "torch.add(t_a, t_b, out=t_o)"},
-            names,
-        )
-        for way, ns in run(row, 0.2)[0].items():
-            kept.setdefault(way, {})[n] = ns / n
-    for way, points in kept.items():
-        axes.plot(
-            list(points),
-            list(points.values()),
-            marker="o",
-            markersize=3,
-            label=way,
-            linewidth=2 if way.startswith("ours") else 1,
-        )
-    axes.set(xscale="log", yscale="log", xlabel="elements", ylabel="ns per element", title="uint8 add(out=)")
-    axes.legend()
-    figure.savefig(path, dpi=150)
-    return kept
+def add_of(n):
+    peers = {"numpy": "np.add(na, nb, out=no)", "torch": "torch.add(t_a, t_b, out=t_o)"}
+    return Row("linear", str(n), 0, 0, "dl.add(a, b, out=o)", peers, _names(n, "u1"))
 
 
 def rows():
@@ -297,7 +263,7 @@ def extra(options, kept):
         )
     if options.plot and not options.part:
         path = Path(options.plot)
-        linear(path.with_name(f"{path.stem}-linear{path.suffix}"))
+        linear({"uint8 add(out=)": add_of}, path.with_name(f"{path.stem}-linear{path.suffix}"))
 
 
 if __name__ == "__main__":

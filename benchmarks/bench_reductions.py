@@ -2,12 +2,15 @@
 """Reductions and scans: calls of few elements, whole tensors in the caches and in memory, and one axis of a matrix.
 
 Run: python benchmarks/bench_reductions.py [part of a row's name ...] [--json FILE] [--plot FILE]
+With --plot and without parts of names a second picture, FILE with "-linear" before its ending, shows nanoseconds per element
+of sum, max, cumulative_sum and sort from 1 to 2**28 elements. Sorts of that many elements take minutes.
 """
 
 from functools import partial
+from pathlib import Path
 
 import numpy as np
-from compare import Row, main, torch
+from compare import Row, linear, main, torch
 
 import dltensor as dl
 
@@ -71,6 +74,8 @@ def rows():
         names = _names(n, "f4")
         for name, gates in SMALL.items():
             yield _row("calls", f"{name} of {n}", gates, name, names)
+        peers = {"numpy": "np.cumsum(na)", "torch": "torch.cumsum(t_a, 0)"}
+        yield Row("calls", f"cumulative_sum of {n}", 3, 5, "dl.cumulative_sum(a)", peers, names)
     for place, n in enumerate((10**5, 10**7)):
         for (name, kind), gates in LARGE.items():
             yield _row(kind, f"{name} {n}", gates[place], name, _names(n, kind), rest=REST if place else 0.0)
@@ -88,5 +93,26 @@ def rows():
         )
 
 
+# What is drawn by size: ours, NumPy's, torch's.
+SIZES = {
+    "sum": ("dl.sum(a)", "np.sum(na)", "torch.sum(t_a)"),
+    "max": ("dl.max(a)", "np.max(na)", "torch.amax(t_a)"),
+    "cumulative_sum": ("dl.cumulative_sum(a)", "np.cumsum(na)", "torch.cumsum(t_a, 0)"),
+    "sort": ("dl.sort(a)", "np.sort(na)", "torch.sort(t_a)"),
+}
+
+
+def _of_size(name, n):
+    ours, numpy, peer = SIZES[name]
+    return Row("linear", f"{name} {n}", 0, 0, ours, {"numpy": numpy, "torch": peer}, _names(n, "f4"))
+
+
+def extra(options, kept):
+    if options.plot and not options.part:
+        path = Path(options.plot)
+        cases = {f"{name} of float32": partial(_of_size, name) for name in SIZES}
+        linear(cases, path.with_name(f"{path.stem}-linear{path.suffix}"))
+
+
 if __name__ == "__main__":
-    main(rows, __doc__.splitlines()[0])
+    main(rows, __doc__.splitlines()[0], extra)

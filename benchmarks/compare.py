@@ -194,3 +194,29 @@ def plot(rows, path):
     with suppress(ValueError):
         axes.margins(y=0.01)
     figure.savefig(path, dpi=150)
+
+
+def linear(cases, path, most=28, seconds=0.2):
+    """Draw nanoseconds per element from 1 to 2**most elements, a panel for each case; return them by case, way and size.
+
+    A case is its title and a function that takes a number of elements and returns a row.
+    """
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    figure, panels = plt.subplots(len(cases), figsize=(8, 1 + 4 * len(cases)), layout="constrained", squeeze=False)
+    found = {}
+    for axes, (title, make) in zip(panels[:, 0], cases.items(), strict=True):
+        kept = found[title] = {}
+        for power in range(0, most + 1, 2):
+            for way, ns in run(make(1 << power), seconds)[0].items():
+                kept.setdefault(way, {})[1 << power] = ns / (1 << power)
+        for way, points in kept.items():
+            width = 2 if way.startswith("ours") else 1
+            axes.plot(list(points), list(points.values()), marker="o", markersize=3, label=way, linewidth=width)
+        axes.set(xscale="log", yscale="log", xlabel="elements", ylabel="ns per element", title=title)
+        axes.legend()
+    figure.savefig(path, dpi=150)
+    return found
