@@ -132,30 +132,34 @@ cdef Tensor _wide_scan(Scan op, Tensor moved, object wide, bint initial, str fun
 
 cdef object _accumulate(Scan op, object given, object axis, object dtype, bint initial, object out, bint saturate,
                         str func):
-    cdef Tensor x, moved
+    cdef Tensor x = <Tensor>given if type(given) is Tensor else asarray(given)
+    cdef Tensor moved = x
+    cdef int ndim = x.impl.dl.ndim, type_id
     axis = None if axis is None else index(axis)
-    x = asarray(given)
     if not is_host(<int>x.impl.dl.device.device_type):
         raise DeviceError(f"{func}: not computed on {x.device}; move the tensor with .to(\"cpu\")")
-    if x.ndim == 0:
+    if ndim == 0:
         raise ValueError(f"{func}: expected at least one dimension, got a tensor of shape ()")
     if axis is None:
-        if x.ndim > 1:
+        if ndim > 1:
             raise ValueError(f"{func}: axis must be given for a tensor of shape {x.shape}")
-        axis = 0
-    if not -x.ndim <= axis < x.ndim:
-        raise IndexError(f"{func}: axis {axis} is out of range for a tensor of {x.ndim} dimensions")
+    elif not -ndim <= axis < ndim:
+        raise IndexError(f"{func}: axis {axis} is out of range for a tensor of {ndim} dimensions")
     wanted, wide, clamped = _form_of_result(op, x, dtype, saturate, func)
-    moved = x if x.ndim == 1 else moveaxis(x, axis, -1)
+    if ndim > 1:
+        moved = moveaxis(x, axis, -1)
     if dtype is not None and wanted != x.dtype:
         moved = moved.astype(wanted)  # elements are converted first
     if clamped:
         op = SATURATING_SUM if op == SUM else SATURATING_PRODUCT
-    if op == SUM and find_type(moved.impl.dl.dtype) in (type_float32, type_float64):
+    type_id = find_type(moved.impl.dl.dtype)
+    if op == SUM and (type_id == type_float32 or type_id == type_float64):
         made = _sums_of_floats(moved, initial, func)
+        if ndim == 1 and out is None:
+            return made
     else:
         made = _wide_scan(op, moved, wide, initial, func)
-    if x.ndim > 1:
+    if ndim > 1:
         made = moveaxis(made, -1, axis)
     if saturate and made.dtype != wanted:
         made = cast(made, wanted, saturate=True)
