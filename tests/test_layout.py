@@ -138,9 +138,9 @@ def test_coalesce_keeps_every_walk_and_leaves_nothing_to_join():
                 assert any(s[k] != s[k + 1] * sizes[k + 1] for s in steps)
 
 
-def test_coalesce_leaves_apart_what_cannot_be_counted():
-    assert layout.coalesce((1 << 62, 4, 2), [(0, 0, 0)]) == ((1 << 62, 8), ((0, 0),))
-    assert layout.coalesce((1 << 62, 4), []) == ((1 << 62, 4), ())
+def test_coalesce_does_not_count_what_comes_before_an_empty_dimension():
+    assert layout.coalesce((1 << 62, 4, 2, 0), [(0, 0, 0, 1)]) == ((0,), ((1,),))
+    assert layout.coalesce((1 << 62, 4, 0), []) == ((0,), ())
 
 
 def test_coalesce_without_operands_joins_everything():

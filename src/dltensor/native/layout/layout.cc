@@ -166,7 +166,7 @@ int coalesce(int ndim, int64_t* shape, int operands, int64_t* const* strides) {
     bool joins = kept > 0;
     for (int64_t k = 0, step; joins && k < operands; ++k)
       joins = !__builtin_mul_overflow(extent, strides[k][d], &step) && strides[k][kept - 1] == step;
-    int64_t joined = extent;  // what cannot be counted stays apart: broadcast shapes are given before they are checked
+    int64_t joined = extent;  // what cannot be counted stays apart: a dimension that follows may be empty
     joins = joins && !__builtin_mul_overflow(extent, shape[kept - 1], &joined);
     kept += !joins;
     shape[kept - 1] = joins ? joined : extent;
