@@ -70,16 +70,20 @@ DLT_FN mask_of<typename E::V> eliminate(E* a, E* b, int n, int k, int c, typenam
   return best == V{};
 }
 
-template <int N, class E>
-void solve_lanes(void* planes, void* right, void* singular, int n, int k, int64_t at) {
+// K right sides, or `k` of them where K is 0.
+template <int N, int K, class E>
+DLT_FN void solve_right(void* planes, void* right, void* singular, int n, int k, int64_t at) {
   using V = typename E::V;
   if constexpr (N > 0) n = N;
-  E a[N > 0 ? N * N : most], b[most];
+  if constexpr (K > 0) k = K;
+  E a[N > 0 ? N * N : most], b[N > 0 && K > 0 ? N * K : most];
   read(a, planes, at, n * n);
   read(b, right, at, n * k);
   V sign{};
   mask_of<V> zero{};
+#pragma GCC unroll 4
   for (int c = 0; c < n; ++c) zero |= eliminate(a, b, n, k, c, &sign);
+#pragma GCC unroll 4
   for (int r = n - 1; r >= 0; --r)
     for (int j = 0; j < k; ++j) {
       E x = b[r * k + j];
@@ -88,6 +92,15 @@ void solve_lanes(void* planes, void* right, void* singular, int n, int k, int64_
     }
   write(right, b, at, n * k);
   write_mask<V>(singular, zero, at);
+}
+
+template <int N, class E>
+void solve_lanes(void* planes, void* right, void* singular, int n, int k, int64_t at) {
+  if (N > 0 && k == 1) {
+    solve_right<N, 1, E>(planes, right, singular, n, k, at);
+  } else {
+    solve_right<N, 0, E>(planes, right, singular, n, k, at);
+  }
 }
 
 // As solve_lanes for the identity, with one division for each row.
