@@ -14,6 +14,7 @@ from .._core.tensor cimport Tensor, as_tuple, new_empty, operations
 from .._core.types cimport DLPACK_FLAG_BITMASK_READ_ONLY, DLDevice, DLTensor, device_of, dtype_of, kDLCPU
 
 from .._core.once import Once
+from .._core.optional_libraries import load_openblas
 from .casting import astype
 
 cdef extern from "native/cpu/gemm.h" namespace "dlt" nogil:
@@ -29,17 +30,7 @@ cdef enum:
 
 def _load_blas():
     """Load the BLAS of the package scipy-openblas32, if it is installed. Returns whether there is one now."""
-    from importlib.util import find_spec
-
-    if find_spec("scipy_openblas32") is None:
-        return False
-    import scipy_openblas32
-    from pathlib import Path
-
-    for path in sorted(Path(scipy_openblas32.get_lib_dir()).glob("libscipy_openblas*.so*")):
-        if set_blas(str(path).encode()):
-            return True
-    return False
+    return load_openblas(lambda path: set_blas(path.encode()))
 
 
 find_blas = Once(_load_blas)

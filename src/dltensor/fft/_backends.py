@@ -2,11 +2,11 @@
 """The library that computes Fourier transforms: which one, and its three transforms of NumPy arrays. No tensors."""
 
 import importlib
-import os
 from collections.abc import Callable
 from typing import NamedTuple
 
 from .._core.once import Once
+from .._core.optional_libraries import choose_library
 from .._ops.promotion import num_threads
 
 # The fastest first.
@@ -98,30 +98,16 @@ def _load(name):
 
 
 def _choose():
-    """Return the backend: the fastest installed library, or the one that ``DLTENSOR_FFT`` names.
-
-    It is chosen once, when it is first needed.
-
-    Raises
-    ------
-    ImportError
-        No library, or not the selected one, is installed.
-    ValueError
-        ``DLTENSOR_FFT`` names another library.
-    """
-    selected = os.environ.get("DLTENSOR_FFT", "")
-    if selected and selected not in LIBRARIES:
-        raise ValueError(f"fft: DLTENSOR_FFT must be one of {', '.join(LIBRARIES)}, got {selected[:40]!r}")
-    failures = []
-    for name in (selected,) if selected else LIBRARIES:
-        try:
-            return _load(name)
-        except ImportError as error:
-            failures.append(error)
-    what = f"DLTENSOR_FFT selects {selected}, which is" if selected else "ducc0, SciPy and NumPy are"
-    raise ImportError(
-        f"fft: {what} not installed; install the extra: pip install 'dltensor[fft]' brings SciPy", name=selected or None
-    ) from failures[0]
+    """Return the backend, chosen once: over the fastest installed library, or the one that ``DLTENSOR_FFT`` names."""
+    return choose_library(
+        LIBRARIES,
+        _load,
+        variable="DLTENSOR_FFT",
+        func="fft",
+        absent="ducc0, SciPy and NumPy are not",
+        extra="fft",
+        brings="SciPy",
+    )
 
 
 find = Once(_choose)

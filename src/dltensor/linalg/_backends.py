@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The library that computes eigenvalues and singular values of larger matrices: which one. No tensors."""
 
-import os
-from importlib.util import find_spec
-
 from .._core.once import Once
+from .._core.optional_libraries import choose_library, load_openblas
 from ._factorizations import load_lapack
 
 # The first that is installed computes.
@@ -12,39 +10,26 @@ LIBRARIES = ("scipy-openblas32", "numpy")
 
 
 def _load(name):
-    """Whether a library is installed and loaded; of ``scipy-openblas32``, into the engine."""
+    """The name of a library that is installed, else None; scipy-openblas32 is loaded into the engine."""
     if name == "numpy":
-        return find_spec("numpy") is not None
-    if find_spec("scipy_openblas32") is None:
-        return False
-    from pathlib import Path
+        from importlib.util import find_spec
 
-    import scipy_openblas32
-
-    folder = Path(scipy_openblas32.get_lib_dir())
-    return any(load_lapack(str(path)) for path in sorted(folder.glob("libscipy_openblas*.so*")))
+        found = find_spec("numpy") is not None
+    else:
+        found = load_openblas(load_lapack)
+    return name if found else None
 
 
-def _choose(where):
-    """Return the name of the library, which is chosen once: the first installed, or what ``DLTENSOR_LAPACK`` names.
-
-    Raises
-    ------
-    ImportError
-        No library, or not the selected one, is installed.
-    ValueError
-        ``DLTENSOR_LAPACK`` names another library.
-    """
-    selected = os.environ.get("DLTENSOR_LAPACK", "")
-    if selected and selected not in LIBRARIES:
-        raise ValueError(f"{where}: DLTENSOR_LAPACK must be one of {', '.join(LIBRARIES)}, got {selected[:40]!r}")
-    for name in (selected,) if selected else LIBRARIES:
-        if _load(name):
-            return name
-    what = f"DLTENSOR_LAPACK selects {selected}, which is" if selected else "neither scipy-openblas32 nor NumPy is"
-    raise ImportError(
-        f"{where}: {what} installed; install the extra: pip install 'dltensor[linalg]' brings scipy-openblas32",
-        name=selected or None,
+def _choose(func):
+    """Return the name of the library, which is chosen once: the first installed, or what ``DLTENSOR_LAPACK`` names."""
+    return choose_library(
+        LIBRARIES,
+        _load,
+        variable="DLTENSOR_LAPACK",
+        func=func,
+        absent="neither scipy-openblas32 nor NumPy is",
+        extra="linalg",
+        brings="scipy-openblas32",
     )
 
 
