@@ -462,6 +462,40 @@ def test_solve_broadcasts_batches():
     assert la.solve(a[0, 0].astype("float32"), b[0]).dtype == "float64"
 
 
+def exact(x):
+    """The elements as rational numbers, in which products and sums have no error."""
+    return np.vectorize(Fraction, otypes=[object])(np.asarray(x, dtype="float64"))
+
+
+def exact_size(x):
+    return float((x * x).sum()) ** 0.5
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("condition", [1e2, 1e7, 1e12])
+@pytest.mark.parametrize("n", [4, 8, 12, 20])
+def test_errors_in_rational_arithmetic(n, condition, dtype, library):
+    bound = 10 * EPS[dtype] * n
+    matrix, right = conditioned(n, condition, dtype), sample((n, 2), dtype)
+    a, one = exact(matrix), exact(np.eye(n))
+    x = exact(la.solve(matrix, right))
+    check_small(exact_size(a @ x - exact(right)) / (exact_size(a) * exact_size(x)), bound)
+    q, r = map(exact, la.qr(matrix))
+    check_small(exact_size(q.T @ q - one), bound)
+    check_small(exact_size(q @ r - a) / exact_size(a), bound)
+    u, s, vh = map(exact, la.svd(matrix))
+    check_small(max(exact_size(u.T @ u - one), exact_size(vh @ vh.T - one)), bound)
+    check_small(exact_size((u * s) @ vh - a) / exact_size(a), bound)
+    symmetric = conditioned(n, condition, dtype, positive=True)
+    symmetric = np.tril(symmetric) + np.tril(symmetric, -1).T
+    values, vectors = map(exact, la.eigh(symmetric))
+    check_small(exact_size(vectors.T @ vectors - one), bound)
+    check_small(exact_size((vectors * values) @ vectors.T - exact(symmetric)) / exact_size(exact(symmetric)), bound)
+    positive = (symmetric + np.eye(n) * 0.1).astype(dtype)
+    lower = exact(la.cholesky(positive))
+    check_small(exact_size(lower @ lower.T - exact(positive)) / exact_size(exact(positive)), bound)
+
+
 def test_out_is_written_and_returned():
     a = dl.asarray(sample((3, 3)) + 3 * np.eye(3))
     for name in ("inv", "det", "cholesky", "svdvals"):
@@ -478,6 +512,73 @@ def test_out_is_written_and_returned():
     np.testing.assert_allclose(array, np.eye(3), atol=1e-12)
 
 
+TWO = np.array([[2.0, 1.0], [0.0, 4.0]])
+WITH_OUT = [
+    ("cholesky", (TWO @ TWO.T,), {}),
+    ("cross", (np.arange(3.0), np.ones(3)), {}),
+    ("det", (TWO,), {}),
+    ("eigvals", (TWO,), {}),
+    ("eigvalsh", (TWO,), {}),
+    ("inv", (TWO,), {}),
+    ("matmul", (TWO, TWO), {}),
+    ("matrix_norm", (TWO,), {}),
+    ("matrix_norm", (TWO,), {"ord": "nuc", "keepdims": True}),
+    ("matrix_power", (TWO, 3), {}),
+    ("matrix_rank", (TWO,), {}),
+    ("norm", (TWO,), {}),
+    ("norm", (TWO,), {"axis": 0}),
+    ("norm", (TWO,), {"ord": 1, "axis": 1, "keepdims": True}),
+    ("norm", (TWO,), {"ord": 1}),
+    ("outer", (np.arange(2.0), np.ones(3)), {}),
+    ("pinv", (TWO[:, :1],), {}),
+    ("solve", (TWO, np.ones(2)), {}),
+    ("svdvals", (TWO,), {}),
+    ("tensordot", (TWO, TWO), {"axes": 1}),
+    ("trace", (TWO,), {}),
+    ("vecdot", (TWO, TWO), {}),
+    ("vector_norm", (TWO,), {}),
+    ("vector_norm", (TWO,), {"axis": 0, "ord": 3}),
+]
+
+
+@pytest.mark.parametrize(("name", "operands", "options"), WITH_OUT)
+def test_every_function_with_one_result_writes_to_out(name, operands, options):
+    function = getattr(la, name)
+    true = function(*operands, **options)
+    out = dl.zeros(true.shape, dtype=true.dtype)
+    assert function(*operands, **options, out=out) is out
+    assert out.tolist() == true.tolist()
+    if name != "matmul":  # it writes its products to `out` directly, and converts nothing
+        wide = dl.zeros(true.shape, dtype="complex128")
+        assert function(*operands, **options, out=wide) is wide
+        assert wide.tolist() == true.astype("complex128").tolist()
+    shaped = dl.ones((*true.shape, 7), dtype=true.dtype)
+    with pytest.raises(ValueError, match=f"^{name}: "):
+        function(*operands, **options, out=shaped)
+    with pytest.raises(ValueError, match=f"^{name}: .*read-only"):
+        function(*operands, **options, out=readonly(true.shape, true.dtype.name))
+    with pytest.raises(TypeError, match=f"^{name}: "):
+        function(*operands, **options, out=dl.zeros(true.shape, dtype="bool"))
+    assert shaped.tolist() == dl.ones(shaped.shape, dtype=true.dtype).tolist()
+
+
+def test_no_function_with_one_result_is_without_out():
+    several = {"eig", "eigh", "qr", "slogdet", "svd"}
+    views = {"diagonal", "matrix_transpose"}
+    functions = {name for name in la.__all__ if name[0].islower()} - several - views - {"backend"}
+    assert functions == {name for name, _, _ in WITH_OUT}
+
+
+def test_out_may_overlap_the_operand():
+    a = dl.asarray(TWO.copy())
+    true = la.matrix_power(a, 2).tolist()
+    assert la.matrix_power(a, 2, out=a) is a
+    assert a.tolist() == true
+    row = dl.asarray(TWO.copy())
+    true = la.vector_norm(row, axis=0).tolist()
+    assert la.vector_norm(row, axis=0, out=row[0]).tolist() == true
+
+
 # -- faults -----------------------------------------------------------------------------------------------------------
 
 SINGULAR = np.array([[1.0, 2.0], [2.0, 4.0]])
@@ -490,8 +591,8 @@ def on_cuda():
     return dl.wrap(4096, (3, 3), "float32", device="cuda", owner=object())
 
 
-def readonly(shape):
-    return dl.asarray(np.broadcast_to(np.zeros(shape), shape))
+def readonly(shape, dtype="float64"):
+    return dl.asarray(np.broadcast_to(np.zeros(shape, dtype), shape))
 
 
 @pytest.mark.parametrize(
@@ -531,9 +632,16 @@ def readonly(shape):
         (lambda: la.trace(on_cuda()), dl.DeviceError,
          'trace: computed on the host only, but x is on cuda:0; pass x.to("cpu")'),
         (lambda: la.inv(np.eye(2), out=readonly((2, 2))), ValueError, "inv: out is read-only; give a writable tensor"),
+        (lambda: la.pinv(NAN), dl.LinAlgError, "svd: the matrix at [1] has NaN or infinite elements"),
+        (lambda: la.matrix_rank(NAN), dl.LinAlgError, "svdvals: the matrix at [1] has NaN or infinite elements"),
+        (lambda: la.cholesky(np.array([[np.inf]])), dl.LinAlgError,
+         "cholesky: the matrix is not positive definite"),
+        (lambda: la.pinv(np.eye(2), out=readonly((2, 2))), ValueError,
+         "pinv: out is read-only; give a writable tensor"),
         (lambda: la.inv(np.eye(2), out=dl.zeros((3, 3))), ValueError,
-         "inv: out has shape (3, 3), the result has (2, 2)"),
-        (lambda: la.inv(np.eye(2), out=dl.zeros((2, 2))), TypeError, "inv: out is float32, the result is float64"),
+         "inv: the result has shape (2, 2), out has (3, 3)"),
+        (lambda: la.inv(np.eye(2), out=dl.zeros((2, 2), dtype="int64")), TypeError,
+         "inv: the result is float64, out is int64; give an out of that dtype, or convert the result with astype()"),
         (lambda: la.matrix_norm(np.eye(2), ord=3), ValueError,
          "matrix_norm: ord must be one of fro, nuc, 1, -1, 2, -2, inf, -inf, got 3"),
         (lambda: la.vector_norm(np.eye(2), ord="fro"), TypeError, "vector_norm: ord must be a number, got 'fro'"),
@@ -602,6 +710,12 @@ def test_the_environment_selects_a_library():
     assert output_of("import dltensor as dl" + TELL, DLTENSOR_LAPACK="numpy") == "1.0 numpy"
     said = output_of("import dltensor as dl" + TELL, DLTENSOR_LAPACK="mkl")
     assert said == "ValueError svdvals: DLTENSOR_LAPACK must be one of scipy-openblas32, numpy, got 'mkl'"
+    without = "import importlib.util, dltensor as dl; importlib.util.find_spec = lambda name, *rest: None\n"
+    said = output_of(without + TELL, DLTENSOR_LAPACK="scipy-openblas32")
+    assert said == (
+        "ImportError svdvals: DLTENSOR_LAPACK selects scipy-openblas32, which is not installed; install the extra: "
+        "pip install 'dltensor[linalg]' brings scipy-openblas32"
+    )
 
 
 # -- the same bits ----------------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from .casting import where
 from .dtypes import isdtype
 from .manipulation import _axes, moveaxis, permute_dims, reshape, squeeze, stack
 from .matmul import matmul
+from .nan_reductions import written
 from .promotion import result_type
 from .reductions import rounded_sum, sum
 
@@ -28,7 +29,7 @@ def _terms(a, b, narrow):
     return [product, where(ops.isfinite(product), rest, 0.0)]
 
 
-def vecdot(x1, x2, /, *, axis=-1):
+def vecdot(x1, x2, /, *, axis=-1, out=None):
     """Return the dot product of vectors: the sum of ``conj(x1) * x2`` along `axis`.
 
     The products of floats of 16 and 32 bits are added exactly and rounded once; those of float64 too, where no product
@@ -41,6 +42,8 @@ def vecdot(x1, x2, /, *, axis=-1):
         `axis`, along which both have the same extent.
     axis : int, default -1
         Dimension to sum over, counted from the end: from -1 down to minus the smaller number of dimensions.
+    out : array_like, optional
+        Writable tensor of the shape of the result; overwritten and returned.
 
     Returns
     -------
@@ -52,9 +55,9 @@ def vecdot(x1, x2, /, *, axis=-1):
     IndexError
         `axis` is out of range.
     ValueError
-        The extents along `axis` differ, or the shapes do not broadcast.
+        The extents along `axis` differ, the shapes do not broadcast, or `out` has another shape or is read-only.
     TypeError
-        An operand is bool, or there is no common dtype.
+        An operand is bool, there is no common dtype, or that of `out` is of a lower kind than the result's.
     DeviceError
         An operand is not on the host.
 
@@ -82,7 +85,8 @@ def vecdot(x1, x2, /, *, axis=-1):
         raise ValueError(f"vecdot: extents along axis {axis} differ: x1 has shape {a.shape}, x2 has shape {b.shape}")
     a, b = moveaxis(a, axis, -1), moveaxis(b, axis, -1)
     if isdtype(dtype, "integral"):
-        return sum(ops.multiply(a.astype(dtype), b.astype(dtype)), axis=-1, dtype=dtype)
+        made = sum(ops.multiply(a.astype(dtype), b.astype(dtype)), axis=-1, dtype=dtype)
+        return written(made, out, "vecdot")
     part = _PARTS.get(dtype.name, dtype.name)
     narrow = part != "float64"
 
@@ -91,7 +95,7 @@ def vecdot(x1, x2, /, *, axis=-1):
 
     if dtype.name not in _PARTS:
         terms = _terms(wide(a), wide(b), narrow)
-        return rounded_sum(stack(terms, axis=-1), (-2, -1), DTYPES[part], "vecdot")
+        return written(rounded_sum(stack(terms, axis=-1), (-2, -1), DTYPES[part], "vecdot"), out, "vecdot")
     a, b = a.astype(dtype), b.astype(dtype)
     a_real, a_imag, b_real, b_imag = wide(ops.real(a)), wide(ops.imag(a)), wide(ops.real(b)), wide(ops.imag(b))
     made = []
@@ -100,10 +104,10 @@ def vecdot(x1, x2, /, *, axis=-1):
         _terms(a_real, b_imag, narrow) + _terms(ops.negative(a_imag), b_real, narrow),
     ):
         made.append(rounded_sum(stack(terms, axis=-1), (-2, -1), DTYPES[part], "vecdot"))
-    return squeeze(stack(made, axis=-1).view(dtype), -1)
+    return written(squeeze(stack(made, axis=-1).view(dtype), -1), out, "vecdot")
 
 
-def tensordot(x1, x2, /, *, axes=2):
+def tensordot(x1, x2, /, *, axes=2, out=None):
     """Sum products over several axes of each operand: one product of matrices.
 
     Parameters
@@ -112,6 +116,8 @@ def tensordot(x1, x2, /, *, axes=2):
         Tensors, or objects that support DLPack: integers, floats, complex.
     axes : int or tuple of two sequences of int, default 2
         How many of the last dimensions of `x1` and the first of `x2` are summed over, or which of each, in pairs.
+    out : array_like, optional
+        Writable tensor of the shape of the result; overwritten and returned.
 
     Returns
     -------
@@ -123,9 +129,10 @@ def tensordot(x1, x2, /, *, axes=2):
     IndexError
         An axis is out of range.
     ValueError
-        The paired extents differ, or `axes` names different numbers of dimensions.
+        The paired extents differ, `axes` names different numbers of dimensions, or `out` has another shape or is
+        read-only.
     TypeError
-        The dtypes are not supported, or there is no common one.
+        The dtypes are not supported, there is no common one, or that of `out` is of a lower kind than the result's.
     DeviceError
         An operand is not on the host.
 
@@ -159,7 +166,7 @@ def tensordot(x1, x2, /, *, axes=2):
     rows, columns = [a.shape[k] for k in left], [b.shape[k] for k in right]
     first = reshape(permute_dims(a, (*left, *mine)), (prod(rows), depth))
     second = reshape(permute_dims(b, (*others, *right)), (depth, prod(columns)))
-    return reshape(matmul(first, second), (*rows, *columns))
+    return written(reshape(matmul(first, second), (*rows, *columns)), out, "tensordot")
 
 
 def dot(a, b):

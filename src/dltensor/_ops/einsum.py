@@ -12,6 +12,7 @@ from .casting import copy
 from .elementwise import multiply, not_equal, subtract
 from .manipulation import _axis, moveaxis, permute_dims, reshape, stack
 from .matmul import matmul
+from .nan_reductions import written
 from .promotion import result_type
 from .reductions import sum as sum_over
 
@@ -330,7 +331,7 @@ def _target(out, shape, dtype):
     return target
 
 
-def outer(x1, x2, /):
+def outer(x1, x2, /, *, out=None):
     """Multiply every element of one vector with every element of another.
 
     Parameters
@@ -339,6 +340,8 @@ def outer(x1, x2, /):
         Of shape ``(m,)``.
     x2 : array_like
         Of shape ``(n,)``. The dtypes are promoted.
+    out : array_like, optional
+        Writable tensor of the shape of the result; overwritten and returned.
 
     Returns
     -------
@@ -348,9 +351,9 @@ def outer(x1, x2, /):
     Raises
     ------
     ValueError
-        An operand is not one-dimensional.
+        An operand is not one-dimensional, or `out` has another shape or is read-only.
     TypeError
-        The dtypes have no common dtype.
+        The dtypes have no common dtype, or that of `out` is of a lower kind than the result's.
 
     See Also
     --------
@@ -369,10 +372,10 @@ def outer(x1, x2, /):
     a, b = asarray(x1), asarray(x2)
     if a.ndim != 1 or b.ndim != 1:
         raise ValueError(f"outer: expected vectors, but x1 has shape {a.shape} and x2 has shape {b.shape}")
-    return multiply(a[:, None], b[None, :])
+    return written(multiply(a[:, None], b[None, :]), out, "outer")
 
 
-def kron(a, b, /):
+def kron(a, b, /, *, out=None):
     """Return the Kronecker product: a block of `b` times each element of `a`.
 
     Parameters
@@ -381,6 +384,8 @@ def kron(a, b, /):
         Tensor, or any object that supports DLPack.
     b : array_like
         The same. The dtypes are promoted; the operand with fewer dimensions gets leading ones of extent 1.
+    out : array_like, optional
+        Writable tensor of the shape of the result; overwritten and returned.
 
     Returns
     -------
@@ -389,8 +394,10 @@ def kron(a, b, /):
 
     Raises
     ------
+    ValueError
+        `out` has another shape or is read-only.
     TypeError
-        The dtypes have no common dtype.
+        The dtypes have no common dtype, or that of `out` is of a lower kind than the result's.
 
     See Also
     --------
@@ -409,10 +416,10 @@ def kron(a, b, /):
         reshape(a, tuple(size for extent in high for size in (extent, 1))),
         reshape(b, tuple(size for extent in low for size in (1, extent))),
     )
-    return reshape(made, tuple(x * y for x, y in zip(high, low, strict=True)))
+    return written(reshape(made, tuple(x * y for x, y in zip(high, low, strict=True))), out, "kron")
 
 
-def cross(x1, x2, /, *, axis=-1):
+def cross(x1, x2, /, *, axis=-1, out=None):
     """Return the cross product of vectors with three elements.
 
     Parameters
@@ -423,6 +430,8 @@ def cross(x1, x2, /, *, axis=-1):
         The same. The dtypes are promoted, and the other dimensions broadcast.
     axis : int, default -1
         Dimension of the vectors. At least 0 only when both operands have the same number of dimensions.
+    out : array_like, optional
+        Writable tensor of the shape of the result; overwritten and returned.
 
     Returns
     -------
@@ -432,11 +441,12 @@ def cross(x1, x2, /, *, axis=-1):
     Raises
     ------
     ValueError
-        There are not three elements along `axis`, or the shapes do not broadcast.
+        There are not three elements along `axis`, the shapes do not broadcast, or `out` has another shape or is
+        read-only.
     IndexError
         `axis` is out of range.
     TypeError
-        An operand is bool, or the dtypes have no common dtype.
+        An operand is bool, the dtypes have no common dtype, or that of `out` is of a lower kind than the result's.
 
     See Also
     --------
@@ -462,4 +472,4 @@ def cross(x1, x2, /, *, axis=-1):
     parts = [
         subtract(multiply(a[..., i], b[..., j]), multiply(a[..., j], b[..., i])) for i, j in ((1, 2), (2, 0), (0, 1))
     ]
-    return moveaxis(stack(parts, axis=-1), -1, place)
+    return written(moveaxis(stack(parts, axis=-1), -1, place), out, "cross")

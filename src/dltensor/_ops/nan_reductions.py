@@ -332,11 +332,11 @@ def _extreme(func, function, initial, x, axis, keepdims, out):
     found = function(x, axis=axis, keepdims=keepdims, where=kept, initial=initial)
     # `plain` is NaN where anything is, so also where nothing else is.
     made = where(reductions.any(kept, axis=axis, keepdims=keepdims), found, plain)
-    return made if out is None else written(made, out, func)
+    return written(made, out, func)
 
 
 def written(made, out, func):
-    """Convert a result into `out` and return that, with the checks that reductions make.
+    """Convert a result into `out` and return that, with the checks that reductions make; the result if `out` is None.
 
     Raises
     ------
@@ -350,6 +350,8 @@ def written(made, out, func):
     >>> written(dl.asarray([1.5]), dl.zeros(1, dtype="float64"), "f").tolist()
     [1.5]
     """
+    if out is None:
+        return made
     target = asarray(out, copy=False)
     if target.shape != made.shape:
         raise ValueError(f"{func}: the result has shape {made.shape}, out has {target.shape}")
@@ -358,6 +360,8 @@ def written(made, out, func):
             f"{func}: the result is {made.dtype}, out is {target.dtype}; give an out of that dtype, or convert the "
             f"result with astype()"
         )
+    if target.readonly:
+        raise ValueError(f"{func}: out is read-only; give a writable tensor")
     cast(made, out)
     return out
 

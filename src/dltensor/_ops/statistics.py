@@ -29,8 +29,7 @@ def _float64_of(x, func):
 
 def _finished(made, dtype, out, func):
     """The result in its dtype, or `out` after it was written there."""
-    made = made.astype(dtype, copy=False)
-    return made if out is None else written(made, out, func)
+    return written(made.astype(dtype, copy=False), out, func)
 
 
 def ptp(x, /, *, axis=None, keepdims=False, out=None):

@@ -12,9 +12,9 @@ from .._core.types cimport DLDataType, DLDevice, kDLCPU
 from .._core.convert import asarray
 from .._core.types import DTYPES, DeviceError, LinAlgError
 from .._core.views import on_host
-from .._ops.casting import copy
 from .._ops.creation import eye, ones, zeros
 from .._ops.manipulation import broadcast_shapes, broadcast_to
+from .._ops.nan_reductions import written
 from .._ops.promotion import result_type
 from ._results import EighResult, EigResult, QRResult, SlogdetResult, SVDResult
 
@@ -123,21 +123,11 @@ cdef Tensor _made(Tensor like, int batch_dims, int dims, int64_t first, int64_t 
 
 
 cdef object _delivered(object made, object dtype, object out, str func):
-    """The result, rounded to a 16-bit dtype, and copied to `out`."""
+    """The result, rounded to a 16-bit dtype, or `out` after it was written there."""
     if dtype is not None:
         real = made.dtype.name in _PARTS and dtype.name not in _NARROW
         made = made.astype(_PARTS[made.dtype.name] if real else dtype)
-    if out is None:
-        return made
-    target = asarray(out, copy=False)
-    if target.shape != made.shape:
-        raise ValueError(f"{func}: out has shape {target.shape}, the result has {made.shape}")
-    if target.dtype != made.dtype:
-        raise TypeError(f"{func}: out is {target.dtype}, the result is {made.dtype}")
-    if target.readonly:
-        raise ValueError(f"{func}: out is read-only; give a writable tensor")
-    copy(made, target)
-    return out
+    return written(made, out, func)
 
 
 def which(index, batch):
@@ -218,7 +208,7 @@ def det(x, /, *, out=None):
     x : array_like
         Of shape ``(..., n, n)`` and of a float or complex dtype. float16 and bfloat16 are computed in float32.
     out : array_like, optional
-        Writable tensor of the shape and dtype of the result; overwritten and returned.
+        Writable tensor of the shape of the result; overwritten and returned.
 
     Returns
     -------
@@ -230,7 +220,7 @@ def det(x, /, *, out=None):
     ValueError
         `x` does not consist of square matrices, or `out` has another shape or is read-only.
     TypeError
-        The dtype is neither float nor complex, or that of `out` is another one than the result's.
+        The dtype is neither float nor complex, or that of `out` is of a lower kind than the result's.
     DeviceError
         `x` is not on the host; the message names ``.to("cpu")``.
 
@@ -329,7 +319,7 @@ def inv(x, /, *, out=None):
     x : array_like
         Of shape ``(..., n, n)`` and of a float or complex dtype. float16 and bfloat16 are computed in float32.
     out : array_like, optional
-        Writable tensor of the shape and dtype of the result; overwritten and returned.
+        Writable tensor of the shape of the result; overwritten and returned.
 
     Returns
     -------
@@ -343,7 +333,7 @@ def inv(x, /, *, out=None):
     ValueError
         `x` does not consist of square matrices, or `out` has another shape or is read-only.
     TypeError
-        The dtype is neither float nor complex, or that of `out` is another one than the result's.
+        The dtype is neither float nor complex, or that of `out` is of a lower kind than the result's.
     DeviceError
         `x` is not on the host; the message names ``.to("cpu")``.
 
@@ -389,7 +379,7 @@ def solve(x1, x2, /, *, out=None):
         Of shape ``(n,)``, one vector for all matrices, or ``(..., n, k)``. The dtypes are promoted, and the dimensions
         of the batches broadcast.
     out : array_like, optional
-        Writable tensor of the shape and dtype of the result; overwritten and returned.
+        Writable tensor of the shape of the result; overwritten and returned.
 
     Returns
     -------
@@ -403,7 +393,7 @@ def solve(x1, x2, /, *, out=None):
     ValueError
         Shapes do not fit; the message names both. `out` has another shape or is read-only.
     TypeError
-        A dtype is neither float nor complex, or that of `out` is another one than the result's.
+        A dtype is neither float nor complex, or that of `out` is of a lower kind than the result's.
     DeviceError
         An operand is not on the host; the message names ``.to("cpu")``.
 
@@ -470,7 +460,7 @@ def cholesky(x, /, *, upper=False, out=None):
     upper : bool, default False
         Whether the result is the upper triangle u with ``x = u^H @ u``, and not the lower l with ``x = l @ l^H``.
     out : array_like, optional
-        Writable tensor of the shape and dtype of the result; overwritten and returned.
+        Writable tensor of the shape of the result; overwritten and returned.
 
     Returns
     -------
@@ -484,7 +474,7 @@ def cholesky(x, /, *, upper=False, out=None):
     ValueError
         `x` does not consist of square matrices, or `out` has another shape or is read-only.
     TypeError
-        The dtype is neither float nor complex, or that of `out` is another one than the result's.
+        The dtype is neither float nor complex, or that of `out` is of a lower kind than the result's.
     DeviceError
         `x` is not on the host; the message names ``.to("cpu")``.
 
@@ -684,7 +674,7 @@ def eigvalsh(x, /, *, out=None):
         Of shape ``(..., n, n)`` and of a float or complex dtype. Only the lower triangle is read. float16 and bfloat16
         are computed in float32.
     out : array_like, optional
-        Writable tensor of the shape and dtype of the result; overwritten and returned.
+        Writable tensor of the shape of the result; overwritten and returned.
 
     Returns
     -------
@@ -698,7 +688,7 @@ def eigvalsh(x, /, *, out=None):
     ValueError
         `x` does not consist of square matrices, or `out` has another shape or is read-only.
     TypeError
-        The dtype is neither float nor complex, or that of `out` is another one than the result's.
+        The dtype is neither float nor complex, or that of `out` is of a lower kind than the result's.
     DeviceError
         `x` is not on the host; the message names ``.to("cpu")``.
     ImportError
@@ -798,7 +788,7 @@ def eigvals(x, /, *, out=None):
     x : array_like
         Of shape ``(..., n, n)`` and of a float or complex dtype. float16 and bfloat16 are computed in float32.
     out : array_like, optional
-        Writable tensor of the shape and dtype of the result; overwritten and returned.
+        Writable tensor of the shape of the result; overwritten and returned.
 
     Returns
     -------
@@ -812,7 +802,7 @@ def eigvals(x, /, *, out=None):
     ValueError
         `x` does not consist of square matrices, or `out` has another shape or is read-only.
     TypeError
-        The dtype is neither float nor complex, or that of `out` is another one than the result's.
+        The dtype is neither float nor complex, or that of `out` is of a lower kind than the result's.
     DeviceError
         `x` is not on the host; the message names ``.to("cpu")``.
     ImportError
@@ -927,7 +917,7 @@ def svdvals(x, /, *, out=None):
     x : array_like
         Of shape ``(..., m, n)`` and of a float or complex dtype. float16 and bfloat16 are computed in float32.
     out : array_like, optional
-        Writable tensor of the shape and dtype of the result; overwritten and returned.
+        Writable tensor of the shape of the result; overwritten and returned.
 
     Returns
     -------
@@ -941,7 +931,7 @@ def svdvals(x, /, *, out=None):
     ValueError
         `x` has fewer than two dimensions, or `out` has another shape or is read-only.
     TypeError
-        The dtype is neither float nor complex, or that of `out` is another one than the result's.
+        The dtype is neither float nor complex, or that of `out` is of a lower kind than the result's.
     DeviceError
         `x` is not on the host; the message names ``.to("cpu")``.
     ImportError

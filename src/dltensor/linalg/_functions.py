@@ -10,6 +10,7 @@ from .._ops.creation import eye
 from .._ops.dtypes import finfo, isdtype
 from .._ops.manipulation import _axes, broadcast_to, matrix_transpose, permute_dims, reshape
 from .._ops.matmul import matmul
+from .._ops.nan_reductions import written
 from .._ops.reductions import all as all_of
 from .._ops.reductions import count_nonzero, max, min, sum
 from ._backends import find
@@ -62,9 +63,9 @@ def _matrices(x, func):
         raise ValueError(f"{func}: expected a matrix or a batch of matrices, got shape {x.shape}")
 
 
-def _rounded(made, dtype):
-    """The result in the 16-bit dtype of the operand."""
-    return made.astype(dtype) if dtype.name in _NARROW else made
+def _finished(made, dtype, out, func):
+    """The result in the 16-bit dtype of the operand, or `out` after it was written there."""
+    return written(made.astype(dtype) if dtype.name in _NARROW else made, out, func)
 
 
 def diagonal(x, /, *, offset=0):
@@ -121,7 +122,7 @@ def diagonal(x, /, *, offset=0):
     )
 
 
-def trace(x, /, *, offset=0, dtype=None):
+def trace(x, /, *, offset=0, dtype=None, out=None):
     """Sum the diagonal of a matrix. Sums of floats are exact and rounded once.
 
     Parameters
@@ -132,6 +133,8 @@ def trace(x, /, *, offset=0, dtype=None):
         Which diagonal: above the main one if positive, below it if negative.
     dtype : dtype_like, optional
         Of the result. By default int64 or uint64 for integers, else that of `x`.
+    out : array_like, optional
+        Writable tensor of the shape of the result; overwritten and returned.
 
     Returns
     -------
@@ -141,9 +144,9 @@ def trace(x, /, *, offset=0, dtype=None):
     Raises
     ------
     ValueError
-        `x` has fewer than two dimensions.
+        `x` has fewer than two dimensions, or `out` has another shape or is read-only.
     TypeError
-        `offset` is not an integer, or the dtype has no sum.
+        `offset` is not an integer, the dtype has no sum, or that of `out` is of a lower kind than the result's.
     DeviceError
         `x` is not on the host; the message names ``.to("cpu")``.
 
@@ -164,7 +167,8 @@ def trace(x, /, *, offset=0, dtype=None):
     _matrices(x, "trace")
     if not on_host(x):
         raise DeviceError(f'trace: computed on the host only, but x is on {x.device}; pass x.to("cpu")')
-    return sum(diagonal(x, offset=offset), axis=-1, **({} if dtype is None else {"dtype": dtype}))
+    made = sum(diagonal(x, offset=offset), axis=-1, **({} if dtype is None else {"dtype": dtype}))
+    return written(made, out, "trace")
 
 
 def _power_norm(x, axes, keepdims, ord):
@@ -197,7 +201,7 @@ def _vector_norm(x, axes, keepdims, ord):
     return _power_norm(x, axes, keepdims, ord)
 
 
-def vector_norm(x, /, *, axis=None, keepdims=False, ord=2):
+def vector_norm(x, /, *, axis=None, keepdims=False, ord=2, out=None):
     """Compute the norm of vectors.
 
     Parameters
@@ -211,6 +215,8 @@ def vector_norm(x, /, *, axis=None, keepdims=False, ord=2):
     ord : int or float, default 2
         Order p of the norm: ``sum(abs(x)**p)**(1/p)``, for infinity the largest absolute value, for minus infinity the
         smallest, for 0 the number of elements that are not 0.
+    out : array_like, optional
+        Writable tensor of the shape of the result; overwritten and returned.
 
     Returns
     -------
@@ -220,11 +226,13 @@ def vector_norm(x, /, *, axis=None, keepdims=False, ord=2):
     Raises
     ------
     ValueError
-        An axis is named twice, or there is no element to take the smallest of.
+        An axis is named twice, there is no element to take the smallest of, or `out` has another shape or is
+        read-only.
     IndexError
         `axis` is out of range.
     TypeError
-        The dtype is neither float nor complex, or `ord` is not a number.
+        The dtype is neither float nor complex, `ord` is not a number, or the dtype of `out` is of a lower kind than
+        the result's.
     DeviceError
         `x` is not on the host; the message names ``.to("cpu")``.
 
@@ -244,15 +252,17 @@ def vector_norm(x, /, *, axis=None, keepdims=False, ord=2):
     if axis is None and keepdims is False and ord == 2:
         made = euclidean(x)
         if made is not None:
-            return made
+            return written(made, out, "vector_norm")
     x, dtype = _operand(x, "vector_norm")
     if not isinstance(ord, (int, float)) or isinstance(ord, bool):
         raise TypeError(f"vector_norm: ord must be a number, got {ord!r}")
     axes = range(x.ndim) if axis is None else axis if isinstance(axis, (tuple, list)) else (axis,)
     axes = _axes(tuple(axes), x.ndim, "vector_norm")
     if not axes:
-        return _rounded(ops.abs(x) if ord else ops.not_equal(x, 0).astype(ops.abs(x).dtype), dtype)
-    return _rounded(_vector_norm(x, axes, keepdims, ord), dtype)
+        made = ops.abs(x) if ord else ops.not_equal(x, 0).astype(ops.abs(x).dtype)
+    else:
+        made = _vector_norm(x, axes, keepdims, ord)
+    return _finished(made, dtype, out, "vector_norm")
 
 
 _ORDERS = ("fro", "nuc", 1, -1, 2, -2, _INF, -_INF)
@@ -275,7 +285,7 @@ def _eye_like(x):
     return eye(x.shape[-2], x.shape[-1], dtype=x.dtype)
 
 
-def matrix_norm(x, /, *, keepdims=False, ord="fro"):
+def matrix_norm(x, /, *, keepdims=False, ord="fro", out=None):
     """Compute the norm of a matrix.
 
     Parameters
@@ -287,6 +297,8 @@ def matrix_norm(x, /, *, keepdims=False, ord="fro"):
     ord : {"fro", "nuc", 1, -1, 2, -2, inf, -inf}, default "fro"
         The Frobenius norm; the sum of singular values; the largest or smallest sum of a column's absolute values; the
         largest or smallest singular value; the largest or smallest sum of a row's absolute values.
+    out : array_like, optional
+        Writable tensor of the shape of the result; overwritten and returned.
 
     Returns
     -------
@@ -296,9 +308,10 @@ def matrix_norm(x, /, *, keepdims=False, ord="fro"):
     Raises
     ------
     ValueError
-        `x` has fewer than two dimensions, `ord` is unknown, or there is no element to take the smallest of.
+        `x` has fewer than two dimensions, `ord` is unknown, there is no element to take the smallest of, or `out` has
+        another shape or is read-only.
     TypeError
-        The dtype is neither float nor complex.
+        The dtype is neither float nor complex, or that of `out` is of a lower kind than the result's.
     DeviceError
         `x` is not on the host; the message names ``.to("cpu")``.
     ImportError
@@ -329,11 +342,10 @@ def matrix_norm(x, /, *, keepdims=False, ord="fro"):
     else:
         sums = sum(ops.abs(x), axis=rows if abs(ord) == 1 else columns)
         made = max(sums, axis=-1, initial=0.0) if ord > 0 else min(sums, axis=-1)
-    made = _rounded(made, dtype)
-    return made[..., None, None] if keepdims else made
+    return _finished(made[..., None, None] if keepdims else made, dtype, out, "matrix_norm")
 
 
-def norm(x, /, ord=None, axis=None, keepdims=False):
+def norm(x, /, ord=None, axis=None, keepdims=False, *, out=None):
     """Compute the norm of a vector or a matrix, as NumPy's ``linalg.norm``.
 
     Parameters
@@ -346,6 +358,8 @@ def norm(x, /, ord=None, axis=None, keepdims=False):
         One dimension for norms of vectors, two for those of matrices. By default all.
     keepdims : bool, default False
         Whether these dimensions stay, with extent 1.
+    out : array_like, optional
+        Writable tensor of the shape of the result; overwritten and returned.
 
     Returns
     -------
@@ -355,11 +369,11 @@ def norm(x, /, ord=None, axis=None, keepdims=False):
     Raises
     ------
     ValueError
-        There are more dimensions than a norm has, or `ord` is unknown.
+        There are more dimensions than a norm has, `ord` is unknown, or `out` has another shape or is read-only.
     IndexError
         `axis` is out of range.
     TypeError
-        The dtype is neither float nor complex.
+        The dtype is neither float nor complex, or that of `out` is of a lower kind than the result's.
     DeviceError
         `x` is not on the host; the message names ``.to("cpu")``.
 
@@ -376,22 +390,24 @@ def norm(x, /, ord=None, axis=None, keepdims=False):
     if ord is None and axis is None and keepdims is False:
         made = euclidean(x)
         if made is not None:
-            return made
+            return written(made, out, "norm")
     _operand(x := asarray(x), "norm")
     if ord is None:
-        return vector_norm(x, axis=axis, keepdims=keepdims)
+        return written(vector_norm(x, axis=axis, keepdims=keepdims), out, "norm")
     axes = range(x.ndim) if axis is None else axis if isinstance(axis, (tuple, list)) else (axis,)
     axes = _axes(tuple(axes), x.ndim, "norm")
     if len(axes) == 1:
-        return vector_norm(x, axis=axes[0], keepdims=keepdims, ord=ord)
+        return written(vector_norm(x, axis=axes[0], keepdims=keepdims, ord=ord), out, "norm")
     if len(axes) != 2:
         raise ValueError(f"norm: ord {ord!r} is of vectors or matrices, got {len(axes)} dimensions of shape {x.shape}")
     kept = [k for k in range(x.ndim) if k not in axes]
     made = matrix_norm(permute_dims(x, (*kept, *axes)), ord=ord)
-    return reshape(made, tuple(1 if k in axes else s for k, s in enumerate(x.shape))) if keepdims else made
+    if keepdims:
+        made = reshape(made, tuple(1 if k in axes else s for k, s in enumerate(x.shape)))
+    return written(made, out, "norm")
 
 
-def matrix_power(x, n, /):
+def matrix_power(x, n, /, *, out=None):
     """Raise a square matrix to an integer power.
 
     Parameters
@@ -400,6 +416,8 @@ def matrix_power(x, n, /):
         Of shape ``(..., m, m)`` and of a float or complex dtype. float16 and bfloat16 are computed in float32.
     n : int
         The exponent. Powers of the inverse, if it is negative.
+    out : array_like, optional
+        Writable tensor of the shape of the result; overwritten and returned.
 
     Returns
     -------
@@ -411,9 +429,10 @@ def matrix_power(x, n, /):
     LinAlgError
         `n` is negative and a matrix is singular; the message names which of the batch.
     ValueError
-        `x` does not consist of square matrices.
+        `x` does not consist of square matrices, or `out` has another shape or is read-only.
     TypeError
-        The dtype is neither float nor complex, or `n` is not an integer.
+        The dtype is neither float nor complex, `n` is not an integer, or the dtype of `out` is of a lower kind than
+        the result's.
     DeviceError
         `x` is not on the host; the message names ``.to("cpu")``.
 
@@ -450,7 +469,9 @@ def matrix_power(x, n, /):
             x = matmul(x, x)
     if made is None:
         made = broadcast_to(_eye_like(x), x.shape)
-    return _rounded(made, dtype) if dtype.name in _NARROW else made.copy()
+    if out is None and dtype.name not in _NARROW:
+        return made.copy()
+    return _finished(made, dtype, out, "matrix_power")
 
 
 def _cutoff(x, dtype, values, rtol):
@@ -464,7 +485,7 @@ def _cutoff(x, dtype, values, rtol):
     return ops.multiply(values[..., :1], rtol)
 
 
-def matrix_rank(x, /, *, rtol=None):
+def matrix_rank(x, /, *, rtol=None, out=None):
     """Count the singular values of a matrix that are not negligible.
 
     Parameters
@@ -474,6 +495,8 @@ def matrix_rank(x, /, *, rtol=None):
     rtol : float or array_like, optional
         Singular values up to this part of the largest one are negligible; of shape ``(...)`` if it is a tensor. By
         default ``max(m, n)`` times the dtype's eps.
+    out : array_like, optional
+        Writable tensor of the shape of the result; overwritten and returned.
 
     Returns
     -------
@@ -485,9 +508,9 @@ def matrix_rank(x, /, *, rtol=None):
     LinAlgError
         A matrix has NaN or infinite elements; the message names which of the batch.
     ValueError
-        `x` has fewer than two dimensions.
+        `x` has fewer than two dimensions, or `out` has another shape or is read-only.
     TypeError
-        The dtype is neither float nor complex.
+        The dtype is neither float nor complex, or that of `out` is of a lower kind than int64.
     DeviceError
         `x` is not on the host; the message names ``.to("cpu")``.
     ImportError
@@ -509,10 +532,11 @@ def matrix_rank(x, /, *, rtol=None):
     x, dtype = _operand(x, "matrix_rank")
     _matrices(x, "matrix_rank")
     values = svdvals(x)
-    return count_nonzero(ops.greater(values, _cutoff(x, dtype, values, rtol)), axis=-1)
+    made = count_nonzero(ops.greater(values, _cutoff(x, dtype, values, rtol)), axis=-1)
+    return written(made, out, "matrix_rank")
 
 
-def pinv(x, /, *, rtol=None):
+def pinv(x, /, *, rtol=None, out=None):
     """Compute the Moore-Penrose pseudo-inverse of a matrix.
 
     Parameters
@@ -522,6 +546,8 @@ def pinv(x, /, *, rtol=None):
     rtol : float or array_like, optional
         Singular values up to this part of the largest one are taken as 0; of shape ``(...)`` if it is a tensor. By
         default ``max(m, n)`` times the dtype's eps.
+    out : array_like, optional
+        Writable tensor of the shape of the result; overwritten and returned.
 
     Returns
     -------
@@ -533,9 +559,9 @@ def pinv(x, /, *, rtol=None):
     LinAlgError
         A matrix has NaN or infinite elements; the message names which of the batch.
     ValueError
-        `x` has fewer than two dimensions.
+        `x` has fewer than two dimensions, or `out` has another shape or is read-only.
     TypeError
-        The dtype is neither float nor complex.
+        The dtype is neither float nor complex, or that of `out` is of a lower kind than the result's.
     DeviceError
         `x` is not on the host; the message names ``.to("cpu")``.
     ImportError
@@ -560,4 +586,4 @@ def pinv(x, /, *, rtol=None):
     kept = ops.greater(values, _cutoff(x, dtype, values, rtol))
     inverses = where(kept, ops.divide(1.0, where(kept, values, 1.0)), 0.0)
     right = ops.multiply(matrix_transpose(ops.conj(vh)), inverses[..., None, :])
-    return _rounded(matmul(right, matrix_transpose(ops.conj(u))), dtype)
+    return _finished(matmul(right, matrix_transpose(ops.conj(u))), dtype, out, "pinv")
