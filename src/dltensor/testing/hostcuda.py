@@ -15,7 +15,8 @@ faults; a kernel that leaves its memory is reported with its source line when bu
 1
 
 Needs ``g++`` (C++20) at the time of use. Not for production: it is slow, and the whole process sees a GPU.
-What it cannot show: the speed of anything, warp intrinsics, races between threads of one kernel.
+With ``threads="random:SEED"`` the threads of a block are preempted at any access, so that a missing barrier gives wrong
+data. What it cannot show: the speed of anything, a missing fence between blocks, which run one after the other.
 """
 
 from __future__ import annotations
@@ -76,6 +77,10 @@ class Statistics(NamedTuple):
     streams_live: int
     modules_live: int
     host_compilations: int
+    bytes_read: int
+    bytes_written: int
+    sectors_read: int
+    sectors_written: int
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
 
@@ -193,6 +198,8 @@ class Machine:
         Parameters
         ----------
         order : "eager", "lazy" or "random:SEED"
+        threads : "random:SEED", the threads of a block are preempted between any two accesses to memory, and the
+            32-byte sectors that each warp touches are counted; "whole" (default), only at barriers
         launches : bool; False measures the cost of calling alone
         memory : int, bytes of a device
         dead_streams : "abort" the process where a destroyed stream is used (undefined on a real driver), or "error"

@@ -56,6 +56,11 @@ bool configure(const std::string& key, const std::string& value) {
       for (int d = 0; d < m.device_count; ++d) synchronize_device(d);
     return true;
   }
+  if (key == "threads") {
+    m.watch = value.rfind("random", 0) == 0;
+    if (m.watch) m.preemption.seed(value.size() > 7 ? static_cast<unsigned>(atoll(value.c_str() + 7)) : 0u);
+    return m.watch || value == "whole";
+  }
   if (key == "dead_streams") return m.dead_streams_abort = value == "abort", value == "abort" || value == "error";
   if (key == "launches") return m.launches = value == "on", value == "on" || value == "off";
   if (key == "cache") return m.cache = value, true;
@@ -77,8 +82,8 @@ bool configure(const std::string& key, const std::string& value) {
 // HOSTCUDA_ORDER=lazy and so on: what a test started in another process inherits.
 struct Environment {
   Environment() {
-    for (const char* key : {"order", "dead_streams", "launches", "cache", "include", "header", "compiler", "compiler_flags",
-                            "memory", "driver_version", "capability", "devices"}) {
+    for (const char* key : {"order", "threads", "dead_streams", "launches", "cache", "include", "header", "compiler",
+                            "compiler_flags", "memory", "driver_version", "capability", "devices"}) {
       std::string name = "HOSTCUDA_";
       for (const char* c = key; *c; ++c) name += static_cast<char>(toupper(*c));
       if (const char* value = getenv(name.c_str()))

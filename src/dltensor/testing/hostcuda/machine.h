@@ -100,6 +100,7 @@ struct Statistics {
   int64_t calls, launches, synchronisations, forced_synchronisations;
   int64_t allocations, live_allocations, live_bytes, peak_bytes, live_pinned;
   int64_t copies, bytes_copied, events_live, streams_live, modules_live, host_compilations;
+  int64_t bytes_read, bytes_written, sectors_read, sectors_written;  // by kernels that were watched
   uint32_t grid[3], block[3];
 };
 
@@ -113,6 +114,8 @@ struct Machine {
   enum class Order { eager, lazy, random } order = Order::eager;
   std::mt19937 chance;
   bool launches = true;  // off: kernels are not run, to measure the cost of calls
+  bool watch = false;    // kernels are preempted between accesses, which are counted
+  std::mt19937 preemption;
   std::string cache, include, header, compiler = "g++", compiler_flags;
 
   std::vector<std::unique_ptr<ContextHandle>> contexts;
@@ -193,6 +196,7 @@ int exchange_capture_mode(int mode);
 // memory.cc
 bool start_memory();  // false when the process has no addresses left for it
 std::map<uintptr_t, Allocation>::iterator find_allocation(uintptr_t address);
+bool on_device(uintptr_t address);
 void open_memory();
 void close_memory();
 

@@ -208,6 +208,8 @@ int fill(CUdeviceptr to, T value, size_t count, CUstream handle) {
 
 }  // namespace
 
+bool on_device(uintptr_t address) { return arena_of(address) >= 0; }
+
 bool start_memory() {
   arenas.resize(machine.device_count);
   for (arena_bytes = most_arena_bytes; arena_bytes >= least_arena_bytes; arena_bytes /= 2) {

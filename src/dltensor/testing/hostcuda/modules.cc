@@ -22,17 +22,23 @@
 #include "machine.h"
 
 // As in simt.h, which only kernels include.
+struct HostWatch {
+  unsigned seed;
+  bool (*on_device)(uintptr_t address);
+  int64_t bytes[2], sectors[2];
+};
 struct HostKernel {
   size_t count;
   const size_t* sizes;
-  void (*start)(void** arguments, const unsigned* grid, const unsigned* threads, unsigned order);
+  void (*start)(void** arguments, const unsigned* grid, const unsigned* threads, unsigned order, HostWatch* watch);
 };
 
 namespace dlt::cuda {
 
 struct FunctionHandle {
-  std::string name;
+  std::string name, header, text;
   const HostKernel* kernel = nullptr;
+  const HostKernel* watched = nullptr;  // the same, compiled so that its accesses are observed; at its first use
   int device = 0;
   unsigned most_threads = 1024;  // of a block: the kernel's launch bound
 };
@@ -113,7 +119,7 @@ std::string text_of(const std::string& path) {
 
 // A file of the cache folder: made under another name and moved, since other processes may be looking.
 bool make(const std::string& text, const std::string& arguments, const std::string& stem, const char* source, const char* made,
-          bool keep_log = false) {
+          bool keep_log = false, const std::string& last = "") {
   const std::string part = stem + "." + std::to_string(getpid());
   FILE* file = fopen((part + source).c_str(), "w");
   if (!file) {
@@ -123,7 +129,7 @@ bool make(const std::string& text, const std::string& arguments, const std::stri
   fputs(text.c_str(), file);
   fclose(file);
   const auto quoted = [](const std::string& path) { return " '" + path + "'"; };
-  const std::string command = machine.compiler + " " + arguments + quoted(part + source) + " -o" + quoted(part + made) +
+  const std::string command = machine.compiler + " " + arguments + quoted(part + source) + last + " -o" + quoted(part + made) +
                               " && mv" + quoted(part + source) + quoted(stem + source) + " && mv" + quoted(part + made) +
                               quoted(stem + made);
   if (!keep_log) return system(command.c_str()) == 0;
@@ -160,23 +166,32 @@ std::string include_flags() {
   return flags;
 }
 
+// The flags of all kernels. The compiler's instrumentation for ThreadSanitizer calls functions of simt.h, which come
+// in the place of the library.
+std::string kernel_flags(bool watch) {
+  std::string flags = "-std=c++20 -O1 -fPIC -w -fno-strict-aliasing -ffp-contract=off " + machine.compiler_flags +
+                      include_flags();
+  if (watch) flags += " -DHOSTCUDA_WATCH -fsanitize=thread --param tsan-instrument-func-entry-exit=0 -nodefaultlibs";
+  return flags;
+}
+// Behind the source: libraries are searched for what stands before them.
+std::string libraries(bool watch) { return watch ? " -lstdc++ -lm -lgcc_s -lc" : ""; }
+
 // A text of a user: compiled by itself, and what the compiler says is kept for the caller.
-const HostKernel* compile_text(const std::string& text, const std::string& expression) {
-  const std::string flags = "-std=c++20 -O1 -fPIC -w -fno-strict-aliasing -ffp-contract=off " + machine.compiler_flags +
-                            include_flags();
+const HostKernel* compile_text(const std::string& text, const std::string& expression, bool watch) {
+  const std::string flags = kernel_flags(watch);
   const std::string all = "#include \"simt.h\"\n" + text + "\nHOSTCUDA_KERNEL(" + expression + ")\n";
   const std::string stem = key_of(all + flags);
   compiler_log.clear();
   if (access((stem + ".so").c_str(), R_OK)) {
     ++machine.statistics.host_compilations;
-    if (!make(all, flags + " -shared", stem, ".cc", ".so", true)) return nullptr;
+    if (!make(all, flags + " -shared", stem, ".cc", ".so", true, libraries(watch))) return nullptr;
   }
   return open(stem + ".so");
 }
 
-const HostKernel* compile(const std::string& header, const std::string& expression) {
-  std::string flags = "-std=c++20 -O1 -fPIC -w -fno-strict-aliasing -ffp-contract=off " + machine.compiler_flags;
-  flags += include_flags();
+const HostKernel* compile(const std::string& header, const std::string& expression, bool watch) {
+  const std::string flags = kernel_flags(watch);
   const std::string headers = "#include \"simt.h\"\n#include \"" + header + "\"\n";
   const std::string kernel = "HOSTCUDA_KERNEL(" + expression + ")\n";
   const std::string stem = key_of(headers + kernel + flags), library = stem + ".so";
@@ -186,7 +201,8 @@ const HostKernel* compile(const std::string& header, const std::string& expressi
     const bool ready = access((prepared + ".h.gch").c_str(), R_OK) == 0 ||
                        make(headers, flags + " -x c++-header", prepared, ".h", ".h.gch");
     ++machine.statistics.host_compilations;
-    if (!ready || !make(kernel, flags + " -shared -include '" + prepared + ".h'", stem, ".cc", ".so")) {
+    if (!ready ||
+        !make(kernel, flags + " -shared -include '" + prepared + ".h'", stem, ".cc", ".so", false, libraries(watch))) {
       fprintf(stderr, "hostcuda: cannot compile %s\n", expression.c_str());
       return nullptr;
     }
@@ -221,9 +237,10 @@ void on_fault(int signal, siginfo_t*, void*) {
   if (in_kernel) siglongjmp(kernel_fault, signal);
 }
 
-void run_kernel(const HostKernel& kernel, void** arguments, const unsigned* grid, const unsigned* threads, unsigned order) {
+void run_kernel(const HostKernel& kernel, void** arguments, const unsigned* grid, const unsigned* threads, unsigned order,
+                HostWatch* watch) {
   static const bool sanitized = dlsym(RTLD_DEFAULT, "__asan_init") != nullptr;
-  if (sanitized) return kernel.start(arguments, grid, threads, order);  // its report says more
+  if (sanitized) return kernel.start(arguments, grid, threads, order, watch);  // its report says more
   struct sigaction ours{}, before[2];
   ours.sa_sigaction = on_fault;
   ours.sa_flags = SA_SIGINFO | SA_NODEFER;
@@ -231,13 +248,20 @@ void run_kernel(const HostKernel& kernel, void** arguments, const unsigned* grid
   sigaction(SIGBUS, &ours, &before[1]);
   if (sigsetjmp(kernel_fault, 1) == 0) {
     in_kernel = 1;
-    kernel.start(arguments, grid, threads, order);
+    kernel.start(arguments, grid, threads, order, watch);
   } else {
     lose_context(kIllegalAddress);
   }
   in_kernel = 0;
   sigaction(SIGSEGV, &before[0], nullptr);
   sigaction(SIGBUS, &before[1], nullptr);
+}
+
+const HostKernel* kernel_of(const std::string& header, const std::string& expression, const std::string& text, bool watch) {
+  static std::map<std::string, const HostKernel*> known;
+  const HostKernel*& kernel = known[(watch ? "watched\n" : "\n") + header + "\n" + expression + "\n" + text];
+  if (!kernel) kernel = text.empty() ? compile(header, expression, watch) : compile_text(text, expression, watch);
+  return kernel;
 }
 
 int load(CUmodule* module, const void* image) {
@@ -279,12 +303,10 @@ int find(CUfunction* function, CUmodule module, const char* name) {
     if (!source && !module->names.count(name)) return kNotFound;
     const std::string expression = source ? module->expression : expression_of(name);
     const std::string header = source ? module->header : header_of(expression);
-    static std::map<std::string, const HostKernel*> known;
-    const HostKernel*& kernel = known[header + "\n" + expression + "\n" + module->text];
-    if (!kernel) kernel = module->text.empty() ? compile(header, expression) : compile_text(module->text, expression);
+    const HostKernel* kernel = kernel_of(header, expression, module->text, false);
     if (!kernel) return kNotFound;
-    slot = std::make_unique<FunctionHandle>(
-        FunctionHandle{expression, kernel, current()->device, launch_bound(header, expression, module->text)});
+    slot = std::make_unique<FunctionHandle>(FunctionHandle{expression, header, module->text, kernel, nullptr, current()->device,
+                                                           launch_bound(header, expression, module->text)});
   }
   *function = slot.get();
   return kSuccess;
@@ -381,7 +403,11 @@ HOSTCUDA_EXPORT CUresult cuLaunchKernel(CUfunction function, unsigned gx, unsign
   machine.last_kernel = function->name;
   // The driver copies the arguments at the call.
   auto kept = std::make_shared<std::vector<std::vector<char>>>();
-  const HostKernel* kernel = function->kernel;
+  if (machine.watch && !function->watched)
+    function->watched = kernel_of(function->header, function->name, function->text, true);
+  const bool watched = machine.watch && function->watched;
+  const HostKernel* kernel = watched ? function->watched : function->kernel;
+  const unsigned seed = watched ? static_cast<unsigned>(machine.preemption()) : 0;
   size_t parameter_bytes = 0;
   for (size_t i = 0; i < kernel->count; ++i) parameter_bytes += kernel->sizes[i];
   if (parameter_bytes > most_parameter_bytes) return kInvalidValue;
@@ -394,7 +420,12 @@ HOSTCUDA_EXPORT CUresult cuLaunchKernel(CUfunction function, unsigned gx, unsign
     std::vector<void*> pointers;
     for (auto& argument : *kept) pointers.push_back(argument.data());
     const unsigned grid[3] = {gx, gy, gz}, threads[3] = {bx, by, bz};
-    if (!machine.lost) run_kernel(*kernel, pointers.data(), grid, threads, order);
+    if (machine.lost) return;
+    HostWatch watch{seed, on_device, {}, {}};
+    run_kernel(*kernel, pointers.data(), grid, threads, order, watched ? &watch : nullptr);
+    Statistics& counted = machine.statistics;
+    counted.bytes_read += watch.bytes[0], counted.bytes_written += watch.bytes[1];
+    counted.sectors_read += watch.sectors[0], counted.sectors_written += watch.sectors[1];
   });
 }
 
