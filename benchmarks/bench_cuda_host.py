@@ -43,6 +43,10 @@ ROWS = [
     ("where(m, a, b)", "where(m, a, b)", None),
     ("a.astype('float64')", "a.astype('float64')", None),
     ("a.copy()", "a.copy()", None),
+    ("sum(a)", "sum_of(a)", None),
+    ("sum(a, axis=0)", "sum_of(a, axis=0)", None),
+    ("max(a, axis=1)", "max_of(a, axis=1)", None),
+    ("argmax(a)", "argmax(a)", None),
     ("c.fill(1.0)", "c.fill(1.0)", None),
     ("empty((64, 32))", "empty((64, 32), device='cuda')", None),
     ("from_dlpack(a)", "from_dlpack(a)", None),
@@ -81,6 +85,9 @@ def main():
         "np": np,
         "fma": dl.fma,
         "iadd": operator.iadd,
+        "sum_of": dl.sum,
+        "max_of": dl.max,
+        "argmax": dl.argmax,
         "where": dl.where,
     }
     for _, statement, _ in ROWS:
