@@ -104,6 +104,19 @@ def test_a_missing_barrier_or_atomic_gives_wrong_data(machine_watching, whole, b
     assert wrong(machine_watching, broken, name, expected) == 4
 
 
+@pytest.mark.parametrize(
+    "call", [dl.sum, dl.argmax, lambda x: dl.max(x, axis=0), lambda x: x @ x.mT, lambda x: dl.copy(x.mT)]
+)
+@pytest.mark.parametrize("seed", [1, 2])
+def test_kernels_of_the_package_with_barriers(machine_watching, call, seed):
+    x = dl.asarray((np.arange(70 * 40) * 37 % 101).reshape(70, 40).astype("int32"))
+    there = x.to("cuda")
+    machine_watching.configure(threads=f"random:{seed}")
+    found = call(there)
+    machine_watching.configure(threads="whole")
+    np.testing.assert_array_equal(found.numpy(), call(x).numpy())
+
+
 WARP = """
 __global__ void warp(int* out, const int* x) {
   int value = x[threadIdx.x], lane = threadIdx.x % 32, sum = value;
