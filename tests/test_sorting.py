@@ -284,6 +284,13 @@ def test_an_operand_that_changes_meanwhile_does_no_harm():
         thread.join()
 
 
+@pytest.mark.parametrize("shape", [(2, 0), (0, 2), (2, 3)])
+def test_top_0_of_lines_is_empty(shape):
+    values, indices = dl.top_k(dl.zeros(shape, dtype="uint16"), 0)
+    assert values.shape == indices.shape == (shape[0], 0)
+    assert (values.dtype, indices.dtype) == ("uint16", "int64")
+
+
 @pytest.mark.parametrize("name", ["bool", "uint8", "int16", "float16", "bfloat16", "float32", "int64", "float64"])
 @pytest.mark.parametrize("pattern", ["random", "few", "special"])
 def test_top_k_is_the_head_of_the_sorted_lines(name, pattern):

@@ -117,6 +117,7 @@ bool prefers_selection(int64_t n, int64_t k) { return n > few && k <= n / 8; }
 template <class U>
 void top_line(const void* context, const Line& line) {
   const auto& task = *static_cast<const First*>(context);
+  if (task.k == 0) return;
   const int64_t width = int64_t(sizeof(U));
   auto* indices = reinterpret_cast<int64_t*>(line.out[1]);
   char* at = line.scratch;
@@ -124,7 +125,7 @@ void top_line(const void* context, const Line& line) {
     auto* order = reinterpret_cast<int64_t*>(at);
     argsort_line(order, line.in, task.n, task.type, task.form.descending, at + task.n * 8, line.alone);
     memcpy(indices, order, size_t(task.k) * sizeof(int64_t));
-  } else if (task.k > 0) {
+  } else {
     auto* pairs = reinterpret_cast<KeyIndex*>(at);
     U *keys = reinterpret_cast<U*>(pairs + 2 * task.k), *spare = keys + task.n + 1;
     task.loops->keys(keys, line.in, task.n, task.form);
