@@ -101,7 +101,8 @@ def total(x):
 def test_a_missing_barrier_or_atomic_gives_wrong_data(machine_watching, whole, broken, name, expected):
     assert whole != broken
     assert wrong(machine_watching, whole, name, expected) == 0
-    assert wrong(machine_watching, broken, name, expected) == 4
+    # Not in every order: which addresses threads share decides how often one is preempted.
+    assert wrong(machine_watching, broken, name, expected, seeds=range(12)) > 0
 
 
 @pytest.mark.parametrize(

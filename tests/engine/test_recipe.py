@@ -44,7 +44,7 @@ int main() {
   p.count = 5;
   void* arguments[] = {&p};
   const unsigned grid[] = {1, 1, 1}, threads[] = {32, 1, 1};
-  hostcuda_kernel.start(arguments, grid, threads, 0);
+  hostcuda_kernel.start(arguments, grid, threads, 0, nullptr);
   printf("%g %g %g %g %g", out[0], out[1], out[2], out[3], out[4]);
 }
 """
