@@ -4,7 +4,10 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
+# The path of modules for a program that imports from tests: this folder, and what was given to this process.
+MODULES = os.pathsep.join([str(Path(__file__).parent), *filter(None, [os.environ.get("PYTHONPATH")])])
 # How a process ends that reads memory which is not there: sanitizers turn the signal into an abort.
 BUS_ERROR = -6 if "DLTENSOR_SANITIZED" in os.environ else -7
 

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from children import MODULES
 
 import dltensor as dl
 from dltensor._core.types import COMPUTED
@@ -457,7 +458,7 @@ def test_no_instruction_set_shows():
     for level in levels:
         made = subprocess.run(
             [sys.executable, "-c", "import test_reductions as t; print(t.digest())"],
-            env=os.environ | {"DLTENSOR_CPU": level, "PYTHONPATH": str(Path(__file__).parent)},
+            env=os.environ | {"DLTENSOR_CPU": level, "PYTHONPATH": MODULES},
             capture_output=True, text=True, check=True, cwd=Path(__file__).parent,
         )  # fmt: skip
         assert made.stdout.strip() == here, level

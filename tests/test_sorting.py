@@ -5,11 +5,11 @@ import os
 import subprocess
 import sys
 import threading
-from pathlib import Path
 
 import ml_dtypes
 import numpy as np
 import pytest
+from children import MODULES
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -136,7 +136,7 @@ print(dl.cpu_features()["used"], made.hexdigest())
 def test_levels_give_the_same_bits():
     made = {}
     for level in dl.cpu_features()["supported"]:
-        environment = os.environ | {"DLTENSOR_CPU": level, "PYTHONPATH": str(Path(__file__).parent)}
+        environment = os.environ | {"DLTENSOR_CPU": level, "PYTHONPATH": MODULES}
         run = subprocess.run(
             [sys.executable, "-c", LEVELS], env=environment, capture_output=True, text=True, check=True
         )

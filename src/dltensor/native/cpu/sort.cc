@@ -392,6 +392,7 @@ Status sort(const DLTensor& out, const DLTensor& x, int axis, bool descending) n
     sort_line(static_cast<char*>(out.data), static_cast<const char*>(x.data), n, work.type, descending, nullptr, true);
     return success;
   }
+  if (numel(x.ndim, x.shape) == 0) return success;  // n may be beyond what can be counted in bytes
   const DLTensor* outputs[] = {&out};
   return for_each_line(x, outputs, 1, axis, {sort_one, &work, sort_scratch(work.type, n), 4 * n});
 }
@@ -403,6 +404,7 @@ Status argsort(const DLTensor& out, const DLTensor& x, int axis, bool descending
     argsort_line(static_cast<int64_t*>(out.data), static_cast<const char*>(x.data), n, work.type, descending, nullptr, true);
     return success;
   }
+  if (numel(x.ndim, x.shape) == 0) return success;  // n may be beyond what can be counted in bytes
   const DLTensor* outputs[] = {&out};
   return for_each_line(x, outputs, 1, axis, {argsort_one, &work, argsort_scratch(work.type, n), 8 * n});
 }
