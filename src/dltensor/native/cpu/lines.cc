@@ -17,8 +17,6 @@ constexpr int most_sides = 3;              // the input and two outputs
 constexpr int64_t group_bytes = 256 << 10;  // lines are staged together up to this size, so that they are read by cache lines
 constexpr int64_t most_grouped = 64;
 constexpr int64_t threads_from = 1 << 15;  // element moves
-constexpr int64_t longest_line = int64_t(1)
-                                 << 48;  // elements; the scratch of all threads for longer ones has no size in 64 bits
 
 // One tensor by lines; strides in bytes.
 struct Side {

@@ -18,6 +18,10 @@ struct Line {
   bool alone;
 };
 
+// Elements. The scratch of all threads for longer lines has no size in 64 bits; no memory holds them, but a broadcast tensor
+// may have them.
+inline constexpr int64_t longest_line = int64_t(1) << 48;
+
 struct LineWork {
   void (*work)(const void* context, const Line& line);
   const void* context;

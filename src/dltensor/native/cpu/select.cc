@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "native/cpu/engine.h"
 #include "native/cpu/lines.h"
 #include "native/cpu/radix.h"
 #include "native/cpu/sort.h"
@@ -153,7 +154,8 @@ Status order_statistics(const DLTensor& out, const DLTensor& x, int axis, const 
   const int type = find_type(x.dtype);
   const int64_t n = x.ndim == 0 ? 1 : x.shape[axis], width = type_table[type].bytes,
                 count = out.ndim == 0 ? 1 : out.shape[axis];
-  if (numel(x.ndim, x.shape) == 0) return success;  // extents may be beyond what can be counted
+  if (numel(x.ndim, x.shape) == 0) return success;
+  if (n > longest_line) return no_temporary();
   const Statistics task{&sort_loops(width), key_form(type, false, false), n, count, places};
   const DLTensor* outputs[] = {&out};
   const auto line = width == 1   ? select_line<uint8_t>
@@ -168,6 +170,7 @@ Status top_k(const DLTensor& values, const DLTensor& indices, const DLTensor& x,
   const int64_t n = x.ndim == 0 ? 1 : x.shape[axis], width = type_table[type].bytes,
                 k = values.ndim == 0 ? 1 : values.shape[axis];
   if (numel(x.ndim, x.shape) == 0) return success;
+  if (n > longest_line) return no_temporary();
   const First task{&sort_loops(width), key_form(type, largest, true), type, n, k};
   const DLTensor* outputs[] = {&values, &indices};
   const auto line = width == 1   ? top_line<uint8_t>

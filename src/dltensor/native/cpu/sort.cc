@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "native/cpu/engine.h"
 #include "native/cpu/lines.h"
 #include "native/cpu/radix.h"
 #include "native/cpu/thread_pool.h"
@@ -392,7 +393,8 @@ Status sort(const DLTensor& out, const DLTensor& x, int axis, bool descending) n
     sort_line(static_cast<char*>(out.data), static_cast<const char*>(x.data), n, work.type, descending, nullptr, true);
     return success;
   }
-  if (numel(x.ndim, x.shape) == 0) return success;  // n may be beyond what can be counted in bytes
+  if (numel(x.ndim, x.shape) == 0) return success;
+  if (n > longest_line) return no_temporary();
   const DLTensor* outputs[] = {&out};
   return for_each_line(x, outputs, 1, axis, {sort_one, &work, sort_scratch(work.type, n), 4 * n});
 }
@@ -404,7 +406,8 @@ Status argsort(const DLTensor& out, const DLTensor& x, int axis, bool descending
     argsort_line(static_cast<int64_t*>(out.data), static_cast<const char*>(x.data), n, work.type, descending, nullptr, true);
     return success;
   }
-  if (numel(x.ndim, x.shape) == 0) return success;  // n may be beyond what can be counted in bytes
+  if (numel(x.ndim, x.shape) == 0) return success;
+  if (n > longest_line) return no_temporary();
   const DLTensor* outputs[] = {&out};
   return for_each_line(x, outputs, 1, axis, {argsort_one, &work, argsort_scratch(work.type, n), 8 * n});
 }
