@@ -108,7 +108,8 @@ def test_every_decision_is_listed():
     assert len(pages) > 10
     index = (ROOT / "docs/decisions/README.md").read_text()
     numbers = [int(name[:4]) for name in pages]
-    assert numbers == list(range(1, len(pages) + 1))
+    assert numbers[0] == 1
+    assert numbers == sorted(set(numbers))
     for number, name in zip(numbers, pages, strict=True):
         first = (ROOT / "docs/decisions" / name).read_text().splitlines()[0]
         assert first.startswith(f"# {number}. ")

@@ -77,22 +77,47 @@ def binding(name: str, *flags: str) -> ctypes.CDLL:
 
 
 def _lists() -> tuple:
-    """Read from native/meson.build which files there are and which levels the kernels are compiled for."""
+    """Read from native/meson.build which files there are, and each kernel's level and options."""
     text = (ROOT / "src" / "dltensor" / "native" / "meson.build").read_text()
+<<<<<<< HEAD
     kernels, base = (re.findall(r"'([\w/]+\.cc)'", part) for part in text.split("shared_library('dltensor'"))
     flag = re.compile(r"'(-[^']+)'")
     named = dict(re.findall(r"^(\w+) = cpp\.get_supported_arguments\((.*)\)", text, re.M))
     if "clang" in compiler():
         named = dict.fromkeys(named, "")  # which of them it supports is asked by the build alone
+=======
+    base = [name for name in re.findall(r"'([\w/]+\.cc)'", text) if not name.startswith("cpu/kernels/")]
+    groups = {
+        group: re.findall(r"'(cpu/kernels/\w+\.cc)'", files)
+        for group, files in re.findall(r"^  '(\w+)': \[(.*?)\],$", text, re.M | re.S)
+    }
+    lowest = re.findall(r"\['(cpu/kernels/\w+\.cc)'\]", text)  # compiled for the lowest level alone
+    named = {
+        name: re.findall(r"'(-[^']+)'", flags)
+        for name, flags in re.findall(r"^(\w+) = cpp\.get_supported_arguments\((.*)\)", text, re.M)
+    }
+    if "clang" in os.environ.get("CXX", ""):
+        named = dict.fromkeys(named, [])  # which of them it supports is asked by the build alone
+    by_group = re.search(r"^by_group = \{(.*)\}", text, re.M)
+>>>>>>> 3c71d53 (Loops and modules compiled for size; zopfli for wheels (decision 44))
     levels = {}
-    for name, own, more in re.findall(r"^ +'(v\d)': \[(.*)\](.*),$", text, re.M):
-        levels[name] = [
-            *flag.findall(own),
-            *(f for list_name in re.findall(r"\w+", more) for f in flag.findall(named[list_name])),
-        ]
-    if not kernels or not base or not levels:
+    for name, own, choice in re.findall(r"^ +'(v\d)': \[\[(.*?)\], (.*)\],$", text, re.M):
+        choices = dict(re.findall(r"'(\w+)': (\w+|\[\])", by_group[1] if choice == "by_group" else choice))
+        levels[name] = {group: [*re.findall(r"'(-[^']+)'", own), *named.get(choices[group], [])] for group in groups}
+    if platform.machine() != "x86_64":
+        levels = {"base": dict.fromkeys(groups, [])}
+    kernels = [
+        (name, level, options[group])
+        for level, options in levels.items()
+        for group, files in groups.items()
+        for name in files
+    ]
+    level, options = next(iter(levels.items()))
+    kernels += [(name, level, options["loops"]) for name in lowest]
+    on_disk = {f"cpu/kernels/{path.name}" for path in (ROOT / "src/dltensor/native/cpu/kernels").glob("*.cc")}
+    if not base or {name for name, _, _ in kernels} != on_disk:
         raise RuntimeError("native/meson.build no longer lists its files as this reads them")
-    return kernels, base, levels if platform.machine() == "x86_64" else {"base": []}
+    return kernels, base
 
 
 def objects(units: list, *flags: str) -> list[pathlib.Path]:
@@ -143,7 +168,7 @@ def link(name: str, parts: list[pathlib.Path], *flags: str) -> pathlib.Path:
 
 def sources(*folders: str) -> list[pathlib.Path]:
     """Return the engine's files of some folders, as the build lists them."""
-    _, base, _ = _lists()
+    _, base = _lists()
     found = [
         ROOT / "src" / "dltensor" / "native" / name for name in base if "/" not in name or name.split("/")[0] in folders
     ]
@@ -154,11 +179,9 @@ def sources(*folders: str) -> list[pathlib.Path]:
 
 def engine(engine_name: str, *flags: str) -> ctypes.CDLL:
     """Compile the whole engine with tests/engine/`engine_name` into one library and load it."""
-    kernels, base, levels = _lists()
+    kernels, base = _lists()
     native = ROOT / "src" / "dltensor" / "native"
-    units = [
-        (native / k, ("-O3", f"-DDLT_LEVEL={level}", *options)) for k in kernels for level, options in levels.items()
-    ]
+    units = [(native / name, ("-O3", f"-DDLT_LEVEL={level}", *options)) for name, level, options in kernels]
     units += [(native / b, ("-O2",)) for b in base] + [(pathlib.Path(__file__).parent / engine_name, ("-O2",))]
     suffix = sysconfig.get_config_var("SHLIB_SUFFIX")
     return ctypes.CDLL(str(link(f"engine-{{}}{suffix}", objects(units, *flags), "-shared", *flags)))

@@ -8,6 +8,16 @@
 #error "compile with -DDLT_LEVEL=v2, v3, v4 or base"
 #endif
 
+// The level of which there is always a table.
+#if defined(__x86_64__)
+#define DLT_LOWEST_LEVEL v2
+#else
+#define DLT_LOWEST_LEVEL base
+#endif
+namespace dlt::DLT_LOWEST_LEVEL {
+void fill_reduction_states(Kernels* kernels);
+}  // namespace dlt::DLT_LOWEST_LEVEL
+
 namespace dlt::DLT_LEVEL {
 
 // An element at any address. Loads and stores through it need no alignment. `auto*` would drop the attribute.
@@ -22,6 +32,7 @@ void fill_integers(Kernels* kernels);
 void fill_floats(Kernels* kernels);
 void fill_complexes(Kernels* kernels);
 void fill_saturating(Kernels* kernels);
+void fill_saturating_real(Kernels* kernels);
 void fill_casts(Kernels* kernels);
 void fill_small_casts(Kernels* kernels);
 void fill_halves(Kernels* kernels);

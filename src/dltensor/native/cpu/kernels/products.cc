@@ -213,11 +213,13 @@ void product(void* c, int64_t c_row, const void* a, int64_t a_row, int64_t a_col
     case 1: return rows_of<T, 1, true>(f, rows, part);
     case 2: return rows_of<T, 1, false>(f, rows, 0);
     case 3: return rows_of<T, 2, true>(f, rows, part);
-    case 4: return rows_of<T, 2, false>(f, rows, 0);
-    case 5: return rows_of<T, 3, true>(f, rows, part);
-    case 6: return rows_of<T, 3, false>(f, rows, 0);
-    default: return rows_of<T, 4, true>(f, rows, part);
   }
+  if constexpr (N == 4) switch (full * 2 + (part != 0)) {
+      case 4: return rows_of<T, 2, false>(f, rows, 0);
+      case 5: return rows_of<T, 3, true>(f, rows, part);
+      case 6: return rows_of<T, 3, false>(f, rows, 0);
+      case 7: return rows_of<T, 4, true>(f, rows, part);
+    }
 }
 
 // Complex: a row of b at a time, real and imaginary parts interleaved.

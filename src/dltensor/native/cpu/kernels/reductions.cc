@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The loops of every reduction but the exact sums of floats.
+// The loops of every reduction over elements but the exact sums of floats.
 #include "native/cpu/kernels/reductions.h"
 
 namespace dlt::DLT_LEVEL {
@@ -147,11 +147,13 @@ Extremes<F> extremes_of(const void* a, int64_t n) {
   if (n >= K * lanes) {
     typename VS::type top[K];
     typename VU::type high[K];
+#pragma GCC unroll 4
     for (int k = 0; k < K; ++k) {
       top[k] = typename VS::type{} + range<S>::lowest;
       high[k] = typename VU::type{};
     }
     for (; i + K * lanes <= n; i += K * lanes)
+#pragma GCC unroll 4
       for (int k = 0; k < K; ++k) {
         const char* const from = static_cast<const char*>(a) + (i + k * lanes) * int64_t(sizeof(F));
         const typename VU::type x = *reinterpret_cast<const typename VU::loose*>(from);
@@ -159,6 +161,7 @@ Extremes<F> extremes_of(const void* a, int64_t n) {
         top[k] = y > top[k] ? y : top[k];
         high[k] = x > high[k] ? x : high[k];
       }
+#pragma GCC unroll 4
     for (int k = 1; k < K; ++k) {
       top[0] = top[k] > top[0] ? top[k] : top[0];
       high[0] = high[k] > high[0] ? high[k] : high[0];
@@ -377,98 +380,43 @@ void rows_product(void* states, int64_t capacity, const void* a, int64_t row_byt
 
 // ---- the table
 
-template <class R>
-constexpr int type_of_result() {
-  int found = -1;
-#define DLT_COMPARE(name, storage, ...) \
-  if (is_same<typename stored<R>::type, storage>::value) found = type_##name;
-  DLT_COMPUTED_DTYPES(DLT_COMPARE)
-#undef DLT_COMPARE
-  return found;
-}
-
-template <class Body, class T>
-constexpr Reducer plain_reducer() {
-  return {Body::members,
-          int(sizeof(typename Body::word)),
-          1,
-          type_of_result<typename Body::result>(),
-          start_states<Body>,
-          run_plain<Body, T>,
-          rows_plain<Body, T>,
-          join_states<Body>,
-          end_states<Body>};
-}
-
 template <class T>
-void fill_any(Kernels* kernels, int type) {
-  Reducer* const every = &kernels->reducers[reduce_every][type];
-  *every = plain_reducer<reductions::every<T>, T>();
-  every->run = run_until<reductions::every<T>, T>;
-  Reducer* const some = &kernels->reducers[reduce_some][type];
-  *some = plain_reducer<reductions::some<T>, T>();
-  some->run = run_until<reductions::some<T>, T>;
-  Reducer* const nonzero = &kernels->reducers[reduce_nonzero][type];
-  *nonzero = plain_reducer<reductions::nonzero<T>, T>();
-  if constexpr (!is_complex<T>::value) nonzero->run = run_count<T>;
-  Reducer* const products = &kernels->reducers[reduce_products][type];
-  *products = plain_reducer<reductions::products<T>, T>();
-  products->run = run_product<T>;
-  products->rows = rows_product<T>;
-}
-
-template <class T>
-void fill_ordered(Kernels* kernels, int type) {
-  fill_any<T>(kernels, type);
-  Reducer* const largest = &kernels->reducers[reduce_largest][type];
-  *largest = plain_reducer<reductions::largest<T>, T>();
-  Reducer* const smallest = &kernels->reducers[reduce_smallest][type];
-  *smallest = plain_reducer<reductions::smallest<T>, T>();
-  if constexpr (is_float<T>) {
-    largest->run = run_extreme<reductions::largest<T>, T, true>;
-    smallest->run = run_extreme<reductions::smallest<T>, T, false>;
-  } else if constexpr (is_bool<T>) {
-    largest->run = run_until<reductions::some<bool>, bool>;
-    smallest->run = run_until<reductions::every<bool>, bool>;
+void fill_type(Kernels* kernels, int type) {
+  each_reduction<T>([=]<class Body>(int body) {
+    kernels->reducers[body][type].run = run_plain<Body, T>;
+    kernels->reducers[body][type].rows = rows_plain<Body, T>;
+  });
+  const auto reducer = [=](int body) -> Reducer& { return kernels->reducers[body][type]; };
+  reducer(reduce_every).run = run_until<reductions::every<T>, T>;
+  reducer(reduce_some).run = run_until<reductions::some<T>, T>;
+  reducer(reduce_products).run = run_product<T>;
+  reducer(reduce_products).rows = rows_product<T>;
+  if constexpr (!is_complex<T>::value) {
+    reducer(reduce_nonzero).run = run_count<T>;
+    reducer(reduce_first_largest).run = run_first<reductions::first_largest<T>, T>;
+    reducer(reduce_first_largest).rows = rows_first<reductions::first_largest<T>, T>;
+    reducer(reduce_first_smallest).run = run_first<reductions::first_smallest<T>, T>;
+    reducer(reduce_first_smallest).rows = rows_first<reductions::first_smallest<T>, T>;
+    if constexpr (is_float<T>) {
+      reducer(reduce_largest).run = run_extreme<reductions::largest<T>, T, true>;
+      reducer(reduce_smallest).run = run_extreme<reductions::smallest<T>, T, false>;
+    } else {
+      reducer(reduce_sums).run = run_sum<T>;
+      reducer(reduce_wide_sums).run = run_wide_sum<T>;
+    }
+    if constexpr (is_bool<T>) {
+      reducer(reduce_largest).run = run_until<reductions::some<bool>, bool>;
+      reducer(reduce_smallest).run = run_until<reductions::every<bool>, bool>;
+    }
   }
-  Reducer* const first = &kernels->reducers[reduce_first_largest][type];
-  *first = plain_reducer<reductions::first_largest<T>, T>();
-  first->run = run_first<reductions::first_largest<T>, T>;
-  first->rows = rows_first<reductions::first_largest<T>, T>;
-  Reducer* const last = &kernels->reducers[reduce_first_smallest][type];
-  *last = plain_reducer<reductions::first_smallest<T>, T>();
-  last->run = run_first<reductions::first_smallest<T>, T>;
-  last->rows = rows_first<reductions::first_smallest<T>, T>;
-}
-
-template <class T>
-void fill_integer(Kernels* kernels, int type) {
-  fill_ordered<T>(kernels, type);
-  Reducer* const sums = &kernels->reducers[reduce_sums][type];
-  *sums = plain_reducer<reductions::sums<T>, T>();
-  sums->run = run_sum<T>;
-  using Wide = reductions::wide_sums<T>;
-  kernels->reducers[reduce_wide_sums][type] = {
-      2, 8, 1, -1, start_states<Wide>, run_wide_sum<T>, rows_plain<Wide, T>, join_states<Wide>, nullptr};
-  kernels->reducers[reduce_saturated_products][type] = plain_reducer<reductions::saturated_products<T>, T>();
 }
 
 }  // namespace
 
 void fill_reductions(Kernels* kernels) {
-  fill_integer<bool>(kernels, type_bool);
-  fill_integer<int8_t>(kernels, type_int8);
-  fill_integer<int16_t>(kernels, type_int16);
-  fill_integer<int32_t>(kernels, type_int32);
-  fill_integer<int64_t>(kernels, type_int64);
-  fill_integer<uint8_t>(kernels, type_uint8);
-  fill_integer<uint16_t>(kernels, type_uint16);
-  fill_integer<uint32_t>(kernels, type_uint32);
-  fill_integer<uint64_t>(kernels, type_uint64);
-  fill_ordered<float>(kernels, type_float32);
-  fill_ordered<double>(kernels, type_float64);
-  fill_any<complex64>(kernels, type_complex64);
-  fill_any<complex128>(kernels, type_complex128);
+#define DLT_FILL(type, name) fill_type<type>(kernels, type_##name);
+  DLT_REDUCED_TYPES(DLT_FILL)
+#undef DLT_FILL
 }
 
 }  // namespace dlt::DLT_LEVEL

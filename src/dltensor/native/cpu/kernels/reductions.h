@@ -55,38 +55,6 @@ struct Words {
   }
 };
 
-template <class Body>
-void start_states(void* states, int64_t capacity, int64_t n) {
-  auto* const words = static_cast<typename Body::word*>(states);
-  Words<Body> fresh;
-  Body::start(fresh.w);
-  for (int m = 0; m < Body::members; ++m)
-    for (int64_t c = 0; c < n; ++c) words[m * capacity + c] = fresh.w[m];
-}
-
-template <class Body>
-void join_states(void* states, int64_t capacity, const void* from, int64_t from_capacity, int64_t n) {
-  auto* const words = static_cast<typename Body::word*>(states);
-  const auto* const others = static_cast<const typename Body::word*>(from);
-  for (int64_t c = 0; c < n; ++c) {
-    Words<Body> mine, other;
-    mine.load(words, capacity, c);
-    other.load(others, from_capacity, c);
-    Body::join(mine.w, other.w);
-    mine.store(words, capacity, c);
-  }
-}
-
-template <class Body>
-void end_states(void* out, const void* states, int64_t capacity, int64_t n) {
-  const auto* const words = static_cast<const typename Body::word*>(states);
-  for (int64_t c = 0; c < n; ++c) {
-    Words<Body> mine;
-    mine.load(words, capacity, c);
-    keep(out, c, Body::end(mine.w));
-  }
-}
-
 template <class Body, class T>
 void run_plain(void* states, const void* a, int64_t n, int64_t first, const double*) {
   auto* const words = static_cast<typename Body::word*>(states);
@@ -111,5 +79,32 @@ void rows_plain(void* states, int64_t capacity, const void* a, int64_t row_bytes
     }
   }
 }
+
+// Calls visit.operator()<Body>(number) with each body of reductions.h that reduces elements of type T.
+template <class T, class Visit>
+void each_reduction(Visit visit) {
+  visit.template operator()<reductions::every<T>>(reduce_every);
+  visit.template operator()<reductions::some<T>>(reduce_some);
+  visit.template operator()<reductions::nonzero<T>>(reduce_nonzero);
+  visit.template operator()<reductions::products<T>>(reduce_products);
+  if constexpr (!is_complex<T>::value) {
+    visit.template operator()<reductions::largest<T>>(reduce_largest);
+    visit.template operator()<reductions::smallest<T>>(reduce_smallest);
+    visit.template operator()<reductions::first_largest<T>>(reduce_first_largest);
+    visit.template operator()<reductions::first_smallest<T>>(reduce_first_smallest);
+    if constexpr (!is_float<T>) {
+      visit.template operator()<reductions::sums<T>>(reduce_sums);
+      visit.template operator()<reductions::wide_sums<T>>(reduce_wide_sums);
+      visit.template operator()<reductions::saturated_products<T>>(reduce_saturated_products);
+    }
+  }
+}
+
+// The element types of the reductions in reductions.cc. Row: type, name.
+#define DLT_REDUCED_TYPES(X)                                                                                  \
+  X(bool, bool)                                                                                               \
+  X(int8_t, int8) X(int16_t, int16) X(int32_t, int32) X(int64_t, int64) X(uint8_t, uint8) X(uint16_t, uint16) \
+      X(uint32_t, uint32) X(uint64_t, uint64) X(float, float32) X(double, float64) X(complex64, complex64)    \
+          X(complex128, complex128)
 
 }  // namespace dlt::DLT_LEVEL

@@ -15,12 +15,14 @@ void fill_table(Kernels* kernels, void* (*find)(const char* name)) {
   fill_halves(kernels);
   fill_functions(kernels, find);
   fill_saturating(kernels);
+  fill_saturating_real(kernels);
   fill_casts(kernels);
   fill_small_casts(kernels);
   fill_moves(kernels);
   fill_gather(kernels);
   fill_masks(kernels);
   fill_products(kernels);
+  DLT_LOWEST_LEVEL::fill_reduction_states(kernels);
   fill_reductions(kernels);
   fill_exact_sums(kernels);
   fill_scans(kernels);
