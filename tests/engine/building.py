@@ -97,7 +97,7 @@ def _lists() -> tuple:
         for name, flags in re.findall(r"^(\w+) = cpp\.get_supported_arguments\((.*)\)", text, re.M)
     }
     if "clang" in os.environ.get("CXX", ""):
-        named = dict.fromkeys(named, [])  # which of them it supports is asked by the build alone
+        named = {name: [] for name in named}  # which of them it supports is asked by the build alone
     by_group = re.search(r"^by_group = \{(.*)\}", text, re.M)
 >>>>>>> 3c71d53 (Loops and modules compiled for size; zopfli for wheels (decision 44))
     levels = {}
@@ -105,7 +105,7 @@ def _lists() -> tuple:
         choices = dict(re.findall(r"'(\w+)': (\w+|\[\])", by_group[1] if choice == "by_group" else choice))
         levels[name] = {group: [*re.findall(r"'(-[^']+)'", own), *named.get(choices[group], [])] for group in groups}
     if platform.machine() != "x86_64":
-        levels = {"base": dict.fromkeys(groups, [])}
+        levels = {"base": {group: [] for group in groups}}
     kernels = [
         (name, level, options[group])
         for level, options in levels.items()

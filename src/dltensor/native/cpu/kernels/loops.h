@@ -146,10 +146,11 @@ DLT_OPS(DLT_BODY)
 #undef DLT_BODY
 
 // The operations whose operands may change places, over integers and bool, and those that compare floats for that too.
+// clang-format off
 #define DLT_COMMUTATIVE(X) \
-  X(add)                   \
-  X(bitwise_and) X(bitwise_or) X(bitwise_xor) X(logical_and) X(logical_or) X(logical_xor) X(maximum) X(minimum) X(multiply)
+  X(add) X(bitwise_and) X(bitwise_or) X(bitwise_xor) X(logical_and) X(logical_or) X(logical_xor) X(maximum) X(minimum) X(multiply)
 #define DLT_COMMUTATIVE_ANY(X) X(equal) X(not_equal)
+// clang-format on
 #define DLT_COMMUTES(name) \
   template <class T>       \
   inline constexpr bool commutes<body_##name, T> = (kind_bit<T> & DLT_BITS) != 0;
@@ -162,11 +163,12 @@ DLT_COMMUTATIVE_ANY(DLT_COMMUTES)
 #undef DLT_COMMUTES
 
 // The operations that give the same bits for a signed integer type and for the unsigned one of its width.
-#define DLT_SIGNLESS(X)                                                                                                        \
-  X(add)                                                                                                                       \
-  X(bitwise_and) X(bitwise_invert) X(bitwise_left_shift) X(bitwise_or) X(bitwise_xor) X(ceil) X(conj) X(equal) X(floor) X(fma) \
-      X(imag) X(isfinite) X(isinf) X(isnan) X(logical_and) X(logical_not) X(logical_or) X(logical_xor) X(multiply) X(negative) \
-          X(not_equal) X(positive) X(real) X(round) X(square) X(subtract) X(trunc)
+// clang-format off
+#define DLT_SIGNLESS(X) \
+  X(add) X(bitwise_and) X(bitwise_invert) X(bitwise_left_shift) X(bitwise_or) X(bitwise_xor) X(ceil) X(conj) X(equal) \
+  X(floor) X(fma) X(imag) X(isfinite) X(isinf) X(isnan) X(logical_and) X(logical_not) X(logical_or) X(logical_xor) \
+  X(multiply) X(negative) X(not_equal) X(positive) X(real) X(round) X(square) X(subtract) X(trunc)
+// clang-format on
 template <class Body>
 inline constexpr bool signless = false;
 #define DLT_NAME(name) \
