@@ -79,13 +79,6 @@ def binding(name: str, *flags: str) -> ctypes.CDLL:
 def _lists() -> tuple:
     """Read from native/meson.build which files there are, and each kernel's level and options."""
     text = (ROOT / "src" / "dltensor" / "native" / "meson.build").read_text()
-<<<<<<< HEAD
-    kernels, base = (re.findall(r"'([\w/]+\.cc)'", part) for part in text.split("shared_library('dltensor'"))
-    flag = re.compile(r"'(-[^']+)'")
-    named = dict(re.findall(r"^(\w+) = cpp\.get_supported_arguments\((.*)\)", text, re.M))
-    if "clang" in compiler():
-        named = dict.fromkeys(named, "")  # which of them it supports is asked by the build alone
-=======
     base = [name for name in re.findall(r"'([\w/]+\.cc)'", text) if not name.startswith("cpu/kernels/")]
     groups = {
         group: re.findall(r"'(cpu/kernels/\w+\.cc)'", files)
@@ -96,10 +89,9 @@ def _lists() -> tuple:
         name: re.findall(r"'(-[^']+)'", flags)
         for name, flags in re.findall(r"^(\w+) = cpp\.get_supported_arguments\((.*)\)", text, re.M)
     }
-    if "clang" in os.environ.get("CXX", ""):
+    if "clang" in compiler():
         named = {name: [] for name in named}  # which of them it supports is asked by the build alone
     by_group = re.search(r"^by_group = \{(.*)\}", text, re.M)
->>>>>>> 3c71d53 (Loops and modules compiled for size; zopfli for wheels (decision 44))
     levels = {}
     for name, own, choice in re.findall(r"^ +'(v\d)': \[\[(.*?)\], (.*)\],$", text, re.M):
         choices = dict(re.findall(r"'(\w+)': (\w+|\[\])", by_group[1] if choice == "by_group" else choice))
