@@ -15,6 +15,7 @@ from dltensor.io._safetensors_header import DTYPES as SAFETENSORS
 
 import dltensor as dl
 from dltensor._core.types import DTYPES
+from dltensor.io import _paths
 
 assert ml_dtypes  # np.load knows its names once it is imported
 OF_SAFETENSORS = set(SAFETENSORS.values())
@@ -533,3 +534,75 @@ assert "numpy" not in sys.modules and "pickle" not in sys.modules
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
+
+
+def test_large_files_are_read_by_several_threads(tmp_path, monkeypatch):
+    monkeypatch.setattr(_paths, "_READ_PIECE", 1000)
+    monkeypatch.setattr(_paths, "_LEAST_PER_THREAD", 4000)
+    monkeypatch.setattr(_paths, "num_threads", lambda: 4)
+    data = np.random.default_rng(1).integers(0, 255, 100_001, dtype="u1")
+    path, active, before = tmp_path / "a.npy", threading.active_count(), set(os.listdir("/proc/self/fd"))
+    np.save(path, data)
+    seen, reported, arrived, begun = set(), [], threading.Event(), threading.Event()
+    preadv = os.preadv
+
+    def noting(file, buffers, offset):
+        seen.add(threading.get_ident())
+        mine, other = (begun, arrived) if threading.current_thread() is threading.main_thread() else (arrived, begun)
+        mine.set()
+        assert other.wait(60)
+        return preadv(file, [buffers[0][:700]], offset)  # the system may give less than was asked for
+
+    monkeypatch.setattr(os, "preadv", noting)
+    file = os.open(path, os.O_RDONLY)
+    t = dl.empty(data.size, dtype="uint8")
+    _paths.read_into(file, t, 128, "here", reported.append)
+    assert len(seen) > 1
+    np.testing.assert_array_equal(t.numpy(), data)
+    assert sum(reported) == data.size
+
+    # What any of them meets is the error of the call, and all have ended then.
+    with pytest.raises(
+        ValueError, match=r"^here: the file is cut off: expected 100001 bytes at 1000, got (99129|100000)$"
+    ):
+        _paths.read_into(file, t, 1000, "here")
+
+    def failing(file, buffers, offset):
+        if threading.current_thread() is not threading.main_thread():
+            arrived.set()
+            assert begun.wait(60)
+            raise OSError(5, "planted")
+        begun.set()
+        assert arrived.wait(60)
+        return preadv(file, buffers, offset)
+
+    arrived.clear()
+    begun.clear()
+    monkeypatch.setattr(os, "preadv", failing)
+    with pytest.raises(OSError, match="planted"):
+        _paths.read_into(file, t, 128, "here")
+
+    def interrupted(file, buffers, offset):
+        if threading.current_thread() is threading.main_thread():
+            arrived.set()
+            raise KeyboardInterrupt
+        assert arrived.wait(60)
+        return preadv(file, buffers, offset)
+
+    arrived.clear()
+    monkeypatch.setattr(os, "preadv", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        _paths.read_into(file, t, 128, "here")
+
+    # Where no thread can be started the calling one reads everything.
+    def refused(self):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(os, "preadv", preadv)
+    monkeypatch.setattr(threading.Thread, "start", refused)
+    t.fill(0)
+    _paths.read_into(file, t, 128, "here")
+    np.testing.assert_array_equal(t.numpy(), data)
+    os.close(file)
+    assert threading.active_count() <= active
+    assert set(os.listdir("/proc/self/fd")) <= before

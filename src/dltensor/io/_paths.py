@@ -8,10 +8,13 @@ from contextlib import suppress
 
 from .._core.foreign_text import first_line
 from .._core.views import raw_bytes
+from .._ops.promotion import num_threads
 
 # Larger writes take several times as long: the kernel then cleans pages in between.
 _PIECE = 1 << 20
-_READ_PIECE = 1 << 24
+_READ_PIECE = 1 << 22
+# The kernel copies with one processor for each thread that reads, at half of what memory can do.
+_LEAST_PER_THREAD = 1 << 24
 _KINDS = (
     (stat.S_ISFIFO, "a FIFO"),
     (stat.S_ISSOCK, "a socket"),
@@ -147,14 +150,87 @@ def read_into(file, t, offset, where, progress=None):
     [2, 3]
     """
     data = memoryview(raw_bytes(t))
-    nbytes, at = len(data), 0
-    while at < nbytes:
-        count = os.preadv(file, [data[at : at + _READ_PIECE]], offset + at)
+    threads = min(num_threads(), len(data) // _LEAST_PER_THREAD)
+    if threads > 1:
+        _SharedRead(file, data, offset, where, progress).run(threads - 1)
+    else:
+        for at in range(0, len(data), _READ_PIECE):
+            _read_piece(file, data, at, offset, where)
+            if progress is not None:
+                progress(min(_READ_PIECE, len(data) - at))
+
+
+def _read_piece(file, data, at, offset, where):
+    """Read the piece of a tensor that begins at byte `at`."""
+    stop = min(at + _READ_PIECE, len(data))
+    while at < stop:
+        count = os.preadv(file, [data[at:stop]], offset + at)
         if count == 0:
-            raise ValueError(f"{where}: the file is cut off: expected {nbytes} bytes at {offset}, got {at}")
+            raise ValueError(f"{where}: the file is cut off: expected {len(data)} bytes at {offset}, got {at}")
         at += count
-        if progress is not None:
-            progress(count)
+
+
+class _SharedRead:
+    """A read whose pieces several threads take in order; the calling thread is one of them and reports progress."""
+
+    def __init__(self, file, data, offset, where, progress):
+        self._file, self._data, self._offset, self._where = file, data, offset, where
+        self._pieces = iter(range(0, len(data), _READ_PIECE))
+        self._progress, self._done, self._error = progress, 0, None
+
+    def run(self, helpers):
+        """Read everything with so many threads beside this one, which have ended on return."""
+        import threading  # loaded with the first large file: a noticeable part of the import time of the package
+
+        self._lock, threads = threading.Lock(), []
+        try:
+            for _ in range(helpers):
+                file = os.dup(self._file)  # stays open as long as its thread reads, whatever interrupts this one
+                try:
+                    thread = threading.Thread(target=self._help, args=(file,))
+                    thread.start()
+                except RuntimeError:  # no more threads are allowed: those that there are read everything
+                    os.close(file)
+                    break
+                threads.append(thread)
+            self._read(self._file, self._report)
+        except BaseException as error:
+            self._error = error
+            raise
+        finally:
+            for thread in threads:
+                thread.join()
+        if self._error is not None:
+            raise self._error
+        self._report()
+
+    def _help(self, file):
+        try:
+            self._read(file)
+        except BaseException as error:
+            self._error = error
+        finally:
+            os.close(file)
+
+    def _read(self, file, report=None):
+        """Read pieces until none is left or any thread has failed."""
+        while self._error is None:
+            with self._lock:
+                at = next(self._pieces, None)
+            if at is None:
+                return
+            _read_piece(file, self._data, at, self._offset, self._where)
+            with self._lock:
+                self._done += min(_READ_PIECE, len(self._data) - at)
+            if report is not None:
+                report()
+
+    def _report(self):
+        """Tell how many bytes all threads have read since the last time."""
+        with self._lock:
+            done, self._done = self._done, 0
+        if self._progress is not None and done:
+            self._progress(done)
 
 
 class Replacement:
