@@ -72,7 +72,7 @@ def run(row, seconds=0.6, threads=2):
         while (spent := loop(n)) < 2e4 and n < 1 << 16:
             n *= 4
         counts[way] = max(1, int(n * 2e5 / max(spent, 1)))
-        shared |= spent / n > 2e4
+        shared |= spent / n > 3e3  # from there on threads may share the work
     rest = row.rest or (0.01 if shared else 0.0)
     samples = {way: [] for way in loops}
     nothing = []

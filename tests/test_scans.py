@@ -168,6 +168,57 @@ def test_no_number_of_threads_shows():
         dl.set_num_threads(before)
 
 
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_no_number_of_threads_shows_where_calls_follow_one_another(dtype):
+    # Then lines of 2**15 elements and more are shared, too, by two threads in unequal parts.
+    rng, before = np.random.default_rng(4), dl.num_threads()
+    lines = [
+        (rng.standard_normal(n) * 10.0 ** rng.integers(-9, 9, n)).astype(dtype) for n in (40_000, 100_001, 131_071)
+    ]
+    for at, value in ((30_000, np.inf), (5, np.nan), (90_000, -np.inf)):
+        lines.append(lines[1].copy())
+        lines[-1][at] = value
+    lines += [np.full(100_000, -0.0, dtype), lines[1][::-1], dl.asarray(lines[2])[::3]]
+    try:
+        dl.set_num_threads(1)
+        expected = [(bits_of(dl.cumulative_sum(x).numpy()), dl.asarray(x).sum().tobytes()) for x in lines]
+        for threads in (2, 3):
+            dl.set_num_threads(threads)
+            for x, (running, total) in zip(lines, expected, strict=True):
+                out = dl.empty(len(x), dtype=dl.asarray(x).dtype)
+                for _ in range(5):
+                    assert bits_of(dl.cumulative_sum(x).numpy()) == running
+                    assert bits_of(dl.cumulative_sum(x, out=out).numpy()) == running
+                    assert dl.asarray(x).sum().tobytes() == total
+                own = dl.asarray(x, copy=True)
+                assert bits_of(dl.cumulative_sum(own, out=own).numpy()) == running
+    finally:
+        dl.set_num_threads(before)
+
+
+def test_results_are_written_to_out_itself():
+    a = np.random.default_rng(6).standard_normal((3, 5000)).astype("f4")
+    for x in (a, dl.asarray(a), np.asfortranarray(a), dl.asarray(a)[::-1, ::-1]):
+        for axis in (0, 1, -1):
+            for initial in (False, True):
+                expected = dl.cumulative_sum(x, axis=axis, include_initial=initial)
+                for out in (dl.full(expected.shape, 7, dtype="f4"), np.full(expected.shape[::-1], 7, "f4").T):
+                    assert dl.cumulative_sum(x, axis=axis, include_initial=initial, out=out) is out
+                    assert bits_of(np.array(out, order="C")) == bits_of(expected.numpy())
+    # Memory that overlaps the operand's is written last.
+    memory = dl.asarray(a.ravel().copy())
+    expected = bits_of(dl.cumulative_sum(memory[:-1]).numpy())
+    dl.cumulative_sum(memory[:-1], out=memory[1:])
+    assert bits_of(memory[1:].numpy()) == expected
+    # What does not fit is refused before anything is computed.
+    read_only = np.zeros(3, "f4")
+    read_only.flags.writeable = False
+    for out, error in ((dl.zeros(4), ValueError), (dl.zeros((3, 1)), ValueError), (dl.zeros(3, dtype="f8"), TypeError),
+                       (read_only, (ValueError, BufferError)), ([1.0, 2.0, 3.0], TypeError)):  # fmt: skip
+        with pytest.raises(error, match="cumulative_sum"):
+            dl.cumulative_sum(dl.ones(3), out=out)
+
+
 def test_dtype_and_out():
     a = dl.asarray([200, 100, 1])
     assert dl.cumulative_sum(a, dtype="uint8").tolist() == [200, 44, 45]

@@ -5,7 +5,8 @@ from libc.stdint cimport int64_t
 from .._core.native cimport KEEP_GIL_BYTES, MAX_DIMS, computed_types, find_type, type_float32, type_float64, type_table
 
 from .._core.tensor cimport Tensor, new_empty
-from .._core.types cimport DLDevice, dtype_of, is_host, kDLCPU, read_dtype
+from .._core.types cimport DLDevice, DLTensor, dtype_of, is_host, kDLCPU, read_dtype
+from .sorting cimport output_tensor
 
 from operator import index
 
@@ -28,6 +29,11 @@ cdef extern from "native/cpu/scan.h" namespace "dlt" nogil:
         SATURATING_PRODUCT "dlt::Scan::saturating_product"
     void scan_rows(Scan, int, void*, int64_t, int64_t, int64_t)
     void sum_rows(int, void*, const void*, int64_t, int64_t, int64_t, int64_t)
+
+cdef extern from "native/layout/layout.h" namespace "dlt" nogil:
+    enum Overlap "dlt::Overlap":
+        OVERLAP_NONE "dlt::Overlap::none"
+    Overlap overlap(const DLTensor&, const DLTensor&)
 
 
 cdef DLDevice _cpu = DLDevice(kDLCPU, 0)
@@ -89,9 +95,9 @@ cdef Tensor _new_rows(Tensor moved, bint initial, object dtype, str func):
     return new_empty(last + 1, shape, read_dtype(dtype, func), _cpu, func)
 
 
-cdef Tensor _sums_of_floats(Tensor moved, bint initial, str func):
-    """Running sums along the last axis of float32 or float64 elements, in their dtype."""
-    cdef Tensor work = _new_rows(moved, initial, moved.dtype, func)
+cdef Tensor _sums_of_floats(Tensor moved, bint initial, Tensor target, str func):
+    """Running sums along the last axis of float32 or float64 elements, in their dtype; in `target`, unless it is None."""
+    cdef Tensor work = target if target is not None else _new_rows(moved, initial, moved.dtype, func)
     cdef int type = find_type(work.impl.dl.dtype)
     cdef int64_t n = moved.impl.dl.shape[moved.impl.dl.ndim - 1], pitch = n + initial, width = type_table[type].bytes
     cdef int64_t rows = work.size // pitch if pitch else 0
@@ -130,11 +136,24 @@ cdef Tensor _wide_scan(Scan op, Tensor moved, object wide, bint initial, str fun
     return work
 
 
+cdef Tensor _output(object out, Tensor x, int axis, bint initial, object dtype, str func):
+    """An `out` argument of the shape and the dtype of the result."""
+    cdef Tensor target = output_tensor(out, func)
+    cdef int d
+    for d in range(x.impl.dl.ndim):
+        if target.impl.dl.ndim != x.impl.dl.ndim or target.impl.dl.shape[d] != x.impl.dl.shape[d] + (d == axis and initial):
+            shape = tuple(size + (k == axis and initial) for k, size in enumerate(x.shape))
+            raise ValueError(f"{func}: the result has shape {shape}, out has {target.shape}")
+    if target.dtype != dtype:
+        raise TypeError(f"{func}: the result is {dtype}, out is {target.dtype}; give an out of that dtype")
+    return target
+
+
 cdef object _accumulate(Scan op, object given, object axis, object dtype, bint initial, object out, bint saturate,
                         str func):
     cdef Tensor x = <Tensor>given if type(given) is Tensor else asarray(given)
-    cdef Tensor moved = x
-    cdef int ndim = x.impl.dl.ndim, type_id
+    cdef Tensor moved = x, target = None, direct = None
+    cdef int ndim = x.impl.dl.ndim, type_id, along
     axis = None if axis is None else index(axis)
     if not is_host(<int>x.impl.dl.device.device_type):
         raise DeviceError(f"{func}: not computed on {x.device}; move the tensor with .to(\"cpu\")")
@@ -146,6 +165,11 @@ cdef object _accumulate(Scan op, object given, object axis, object dtype, bint i
     elif not -ndim <= axis < ndim:
         raise IndexError(f"{func}: axis {axis} is out of range for a tensor of {ndim} dimensions")
     wanted, wide, clamped = _form_of_result(op, x, dtype, saturate, func)
+    along = 0 if axis is None else axis + ndim if axis < 0 else axis
+    if out is not None:
+        target = _output(out, x, along, initial, wanted, func)
+        if along == ndim - 1 and target.is_contiguous and overlap(target.impl.dl, x.impl.dl) == OVERLAP_NONE:
+            direct = target
     if ndim > 1:
         moved = moveaxis(x, axis, -1)
     if dtype is not None and wanted != x.dtype:
@@ -154,7 +178,9 @@ cdef object _accumulate(Scan op, object given, object axis, object dtype, bint i
         op = SATURATING_SUM if op == SUM else SATURATING_PRODUCT
     type_id = find_type(moved.impl.dl.dtype)
     if op == SUM and (type_id == type_float32 or type_id == type_float64):
-        made = _sums_of_floats(moved, initial, func)
+        made = _sums_of_floats(moved, initial, direct, func)
+        if made is direct:
+            return out
         if ndim == 1 and out is None:
             return made
     else:
@@ -163,19 +189,9 @@ cdef object _accumulate(Scan op, object given, object axis, object dtype, bint i
         made = moveaxis(made, -1, axis)
     if saturate and made.dtype != wanted:
         made = cast(made, wanted, saturate=True)
-    if out is not None:
-        return _write(made, wanted, out, func)
-    return made if made.dtype == wanted and made.is_contiguous else made.astype(wanted)
-
-
-cdef object _write(object made, object wanted, object out, str func):
-    """The result, rounded to its dtype, into `out`."""
-    target = asarray(out, copy=False)
-    if target.shape != made.shape:
-        raise ValueError(f"{func}: the result has shape {made.shape}, out has {target.shape}")
-    if target.dtype != wanted:
-        raise TypeError(f"{func}: the result is {wanted}, out is {target.dtype}; give an out of that dtype")
-    cast(made, out)
+    if out is None:
+        return made if made.dtype == wanted and made.is_contiguous else made.astype(wanted)
+    cast(made, target)
     return out
 
 

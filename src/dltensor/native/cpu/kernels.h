@@ -124,8 +124,10 @@ typedef void (*draw_t)(void* out, const Draw& draw, uint64_t position, int64_t n
 // out[i] = before + (in[0] + ... + in[i]) of one block, rounded to the dtype; returns the sum of the block. `before` is what
 // lies before the block, in two float64, or null. `out` may be `in`, or null where only the sum is wanted. Order: in groups of
 // `running_group` elements, each gets those at distances 1, 2 and 4 before it; then what the groups before it come to.
-inline constexpr int running_group = 8;
+inline constexpr int running_group = 8, running_block = 4096;
 typedef double (*running_sums_t)(void* out, const void* in, int64_t n, const double* before);
+// What that function returns of blocks of `running_block` elements, one after the other in memory.
+typedef void (*block_sums_t)(double* sums, const void* in, int64_t blocks);
 
 // Factorizations of up to small_batch matrices of at most small_side rows and columns. Element e of all matrices is a run of
 // small_batch numbers; of a complex one its real parts, then its imaginary parts. The result takes the place of the first
@@ -184,6 +186,7 @@ struct Kernels {
   Reducer reducers[reduction_body_count][computed_types];
   SortLoops sorts[4];  // of keys of 1, 2, 4, 8 bytes
   running_sums_t running_sums[computed_types];  // of float32 and float64
+  block_sums_t block_sums[computed_types];  // of the same
   draw_t draws[distribution_count][computed_types];  // null where a distribution has no values of that dtype
   SmallMatrices small_matrices[factored_types];
   FactorLoops factors[factored_types];

@@ -15,12 +15,13 @@ namespace dlt {
 
 namespace {
 
-constexpr int64_t share_from = int64_t(1) << 20;  // bytes from which a second thread pays
+// Bytes from which a second thread pays: always, and where calls follow one another.
+constexpr int64_t share_from = int64_t(1) << 20, share_awake_from = int64_t(1) << 18;
 constexpr int64_t chunk_bytes = 64 << 10;
 constexpr int64_t state_bytes = 48 << 10;         // of the states of one task
 constexpr int64_t strip_columns = 1024;
 constexpr int64_t group_results = 256;
-constexpr int64_t part_bytes = 256 << 10;
+constexpr int64_t part_bytes = 256 << 10, least_part_bytes = 128 << 10;
 
 #define DLT_IN_ORDER(name, in_order) in_order != 0,
 constexpr bool in_order[] = {DLT_REDUCTION_BODIES(DLT_IN_ORDER)};
@@ -320,15 +321,17 @@ Status run_pass(const ReducePass& pass) {
   work.units_per_task = work.units;
   const int64_t bytes = pass.kept_count * pass.reduced_count * pass.in_width;
   const int threads = num_threads();
-  if (bytes >= share_from && threads > 1) {
+  const bool is_large = bytes >= share_from;
+  if (threads > 1 && (is_large || (bytes >= share_awake_from && in_succession()))) {
     const int64_t unit_bytes = bytes / work.units;
     if (work.units >= 4 * threads) {
       const int64_t by_size = ceil_divide(chunk_bytes, unit_bytes + 1);
       work.units_per_task = smaller(by_size < 1 ? 1 : by_size, ceil_divide(work.units, 4 * threads));
     } else {
       const bool ordered = reducer.members > 8;  // products in order: whole groups
-      work.part = ordered ? reductions::product_group
-                          : ceil_divide(pass.reduced_count, smaller(ceil_divide(unit_bytes, part_bytes), 8 * threads));
+      const int64_t parts = is_large ? smaller(ceil_divide(unit_bytes, part_bytes), 8 * threads)
+                                     : smaller(ceil_divide(unit_bytes, least_part_bytes), threads);
+      work.part = ordered ? reductions::product_group : ceil_divide(pass.reduced_count, parts);
       if (!ordered && !pass.columns) work.part = (work.part + 4095) / 4096 * 4096;
       work.parts = ceil_divide(pass.reduced_count, work.part);
     }

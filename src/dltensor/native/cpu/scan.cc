@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include <atomic>
+
 #include "native/cpu/features.h"
 #include "native/cpu/kernels.h"
 #include "native/cpu/sizes.h"
@@ -15,8 +17,8 @@
 namespace dlt {
 namespace {
 
-constexpr int64_t block = 4096;
-constexpr int64_t share_from = 1 << 17, chunk = 1 << 13;  // elements
+constexpr int64_t block = running_block;
+constexpr int64_t share_from = 1 << 17, share_awake_from = 1 << 15, chunk = 1 << 13;  // elements
 constexpr int64_t most_blocks = 64;
 
 void sum_integers(uint64_t* a, int64_t n) {
@@ -149,6 +151,7 @@ void scan_task(void* context, int64_t number) {
 
 struct Sums {
   running_sums_t run;
+  block_sums_t add_up;  // of whole blocks
   char* out;
   const char* in;
   int64_t rows, n, out_pitch, in_pitch, width;  // pitches in bytes
@@ -172,16 +175,25 @@ void sum_task(void* context, int64_t number) {
   for (int64_t r = number * all.rows_per_task; r < last; ++r) sum_row(all, r);
 }
 
+// The sums of blocks `from` to `to` of a row.
+void add_blocks(const Sums& all, int64_t from, int64_t to, double* sums) {
+  const int64_t whole = smaller(to, all.n / block);
+  all.add_up(sums, all.in + from * block * all.width, whole - from);
+  if (whole < to) sums[whole - from] = all.run(nullptr, all.in + whole * block * all.width, all.n - whole * block, nullptr);
+}
+
+void write_block(const Sums& all, int64_t k, Before* before) {
+  const int64_t at = k * block * all.width;
+  before->add(all.run(all.out + at, all.in + at, smaller(block, all.n - k * block), before->get()));
+}
+
 template <bool Write>
 void block_task(void* context, int64_t number) {
   const Sums& all = *static_cast<const Sums*>(context);
-  const int64_t blocks = ceil_divide(all.n, block), last = smaller((number + 1) * all.blocks_per_task, blocks);
-  for (int64_t k = number * all.blocks_per_task; k < last; ++k) {
-    const char* const in = all.in + k * block * all.width;
-    const int64_t count = smaller(block, all.n - k * block);
-    if (Write) all.run(all.out + k * block * all.width, in, count, all.before[k].get());
-    else all.sums[k] = all.run(nullptr, in, count, nullptr);
-  }
+  const int64_t first = number * all.blocks_per_task;
+  const int64_t last = smaller(first + all.blocks_per_task, ceil_divide(all.n, block));
+  if (!Write) return add_blocks(all, first, last, all.sums + first);
+  for (int64_t k = first; k < last; ++k) write_block(all, k, all.before + k);
 }
 
 // One row whose blocks are shared among threads: a pass for their sums, and one for the results. False, with nothing done,
@@ -193,16 +205,55 @@ bool sum_blocks(Sums all) {
   if (memory.block == nullptr) return false;
   all.before = static_cast<Before*>(memory.block->data);
   all.sums = reinterpret_cast<double*>(all.before + blocks);
-  all.blocks_per_task = smaller(most_blocks, ceil_divide(blocks, 4 * num_threads()));
-  const int64_t tasks = ceil_divide(blocks, all.blocks_per_task);
-  parallel(tasks, block_task<false>, &all);
+  // Sums of blocks are added in up to 8 lanes.
+  const int64_t share = ceil_divide(blocks, 4 * num_threads());
+  all.blocks_per_task = smaller(most_blocks, ceil_divide(share, 8) * 8);
+  parallel(ceil_divide(blocks, all.blocks_per_task), block_task<false>, &all);
   Before before;
   for (int64_t k = 0; k < blocks; ++k) {
     memcpy(all.before + k, &before, sizeof before);
     before.add(all.sums[k]);
   }
-  parallel(tasks, block_task<true>, &all);
+  all.blocks_per_task = smaller(most_blocks, share);
+  parallel(ceil_divide(blocks, all.blocks_per_task), block_task<true>, &all);
   return true;
+}
+
+// One row by two threads: one writes the first blocks, while the other adds the same blocks up and then writes the rest.
+// The shares take equally long where a block is added up in a quarter of the time that its results take.
+struct TwoParts {
+  Sums sums;
+  int64_t blocks, split;
+  Before first;  // of the first part, once `is_written`
+  std::atomic<bool> is_written;
+};
+
+void part_task(void* context, int64_t number) {
+  TwoParts& all = *static_cast<TwoParts*>(context);
+  Before before;
+  if (number == 0) {
+    for (int64_t k = 0; k < all.split; ++k) write_block(all.sums, k, &before);
+    all.first = before;
+    all.is_written.store(true, std::memory_order_release);
+    return;
+  }
+  if (all.is_written.load(std::memory_order_acquire)) {  // by this thread, because no other came
+    before = all.first;
+  } else {
+    double sums[most_blocks];
+    for (int64_t first = 0; first < all.split; first += most_blocks) {
+      const int64_t last = smaller(first + most_blocks, all.split);
+      add_blocks(all.sums, first, last, sums);
+      for (int64_t k = first; k < last; ++k) before.add(sums[k - first]);
+    }
+  }
+  for (int64_t k = all.split; k < all.blocks; ++k) write_block(all.sums, k, &before);
+}
+
+void sum_two_parts(const Sums& row) {
+  const int64_t blocks = ceil_divide(row.n, block);
+  TwoParts parts{row, blocks, (blocks * 9 + 15) / 16, {}, {false}};
+  parallel(2, part_task, &parts);
 }
 
 }  // namespace
@@ -212,6 +263,7 @@ void sum_rows(int type, void* out, const void* in, int64_t rows, int64_t n, int6
   const int64_t width = type_table[type].bytes;
   Sums all{};
   all.run = kernels().running_sums[type];
+  all.add_up = kernels().block_sums[type];
   all.out = static_cast<char*>(out);
   all.in = static_cast<const char*>(in);
   all.rows = all.rows_per_task = rows;
@@ -229,6 +281,8 @@ void sum_rows(int type, void* out, const void* in, int64_t rows, int64_t n, int6
     }
     return;
   }
+  const bool is_apart = all.out + n * width <= all.in || all.in + n * width <= all.out;
+  if (threads > 1 && rows == 1 && n >= share_awake_from && is_apart && in_succession()) return sum_two_parts(all);
   if (rows > 1 && rows * n >= share_from) all.rows_per_task = ceil_divide(chunk, n);
   parallel(ceil_divide(rows, all.rows_per_task), sum_task, &all);
 }

@@ -14,6 +14,7 @@
 
 #include "native/environment.h"
 #include "native/fork.h"
+#include "native/os/pause.h"
 #include "native/os/thread.h"
 #include "native/os/wait.h"
 
@@ -27,6 +28,8 @@ constexpr int spins = 1500;
 // wait: at first, and at most, doubling in between. An unsuccessful retry then costs less than a tenth of the time.
 constexpr int64_t patience = 50000, longest_alone = 100000000;
 constexpr int64_t least_alone = 1, most_alone = 16;
+// Of calls that follow one another, from one begin to the next, in nanoseconds.
+constexpr int64_t succession = 100000;
 
 struct Job {
   void (*work)(void*, int64_t);
@@ -47,20 +50,14 @@ struct Pool {
   std::atomic<uint32_t> joined{0};      // workers inside a job; the caller may sleep on it
   std::atomic<bool> awaited{false};     // it does
   std::atomic<int> sleeping{0};
+  std::atomic<int> awake{0};            // calls that want no worker to sleep
 };
 Pool pool;
 // Both are guarded by `post_mutex`: until when jobs run on the caller alone, and the factor of the next wait.
 int64_t alone_until = 0, penalty = least_alone;
+std::atomic<int64_t> last_short{-succession};
 thread_local bool inside = false;
 thread_local int my_lane = 0;
-
-void relax() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  asm volatile("yield");
-#endif
-}
 
 bool take(bool front, int64_t* index) {
   uint64_t now = pool.left.load(std::memory_order_relaxed);
@@ -95,8 +92,8 @@ void* worker(void* number) {
   uint32_t seen = 0;
   for (;;) {
     for (int idle = 0; pool.epoch.load(std::memory_order_acquire) == seen;) {
-      relax();
-      if (++idle < spins) continue;
+      os::pause();
+      if (++idle < spins || pool.awake.load(std::memory_order_relaxed) > 0) continue;
       pool.sleeping.fetch_add(1);
       os::wait_while(&pool.epoch, seen);
       pool.sleeping.fetch_sub(1);
@@ -119,7 +116,7 @@ void keep_off(int processor) { os::keep_off(pool.workers, pool.started, processo
 void wait_for_workers() {
   for (int i = 0; i < spins; ++i) {
     if (pool.joined.load() == 0) return;
-    relax();
+    os::pause();
   }
   // While this thread sleeps, a worker queued on another processor can run here.
   keep_off(-1);
@@ -136,6 +133,7 @@ void after_fork_child() {
   pool.joined.store(0);
   pool.awaited.store(false);
   pool.sleeping.store(0);
+  pool.awake.store(0);
   pool.open.store(0);
   pool.left.store(0);
   pthread_mutex_init(&pool.post_mutex, nullptr);
@@ -194,6 +192,20 @@ void set_num_threads(int count) noexcept {
   pthread_mutex_lock(&pool.post_mutex);
   stop_workers(pool.threads.load() - 1);
   pthread_mutex_unlock(&pool.post_mutex);
+}
+
+bool in_succession() noexcept {
+  const int64_t now = nanoseconds();
+  const int64_t before = last_short.load(std::memory_order_relaxed);
+  last_short.store(now, std::memory_order_relaxed);
+  return now - before < succession;
+}
+
+ThreadsAwake::ThreadsAwake(bool wanted) noexcept : wanted_(wanted && !inside && num_threads() > 1) {
+  if (wanted_) pool.awake.fetch_add(1, std::memory_order_relaxed);
+}
+ThreadsAwake::~ThreadsAwake() {
+  if (wanted_) pool.awake.fetch_sub(1, std::memory_order_relaxed);
 }
 
 int lane() noexcept { return my_lane; }

@@ -95,7 +95,7 @@ double running_sums(void* to, const void* from, int64_t n, const double* before)
 }
 
 template <class T>
-double block_sums(void* out, const void* in, int64_t n, const double* before) {
+double sum_block(void* out, const void* in, int64_t n, const double* before) {
   if (out == nullptr) return running_sums<T, false, true>(out, in, n, before);
   const double sum = before == nullptr ? running_sums<T, true, true>(out, in, n, before)
                                        : running_sums<T, true, false>(out, in, n, before);
@@ -103,11 +103,60 @@ double block_sums(void* out, const void* in, int64_t n, const double* before) {
   return sum;
 }
 
+// ---- sums of whole blocks, one block in each lane: the sum of a group is that of its halves, and so on
+
+// Of runs of 2 * Width lanes, the sum of both halves: of the first run of `a`, of the first of `b`, and so on.
+template <int Width, int... I>
+DLT_FN V added_halves(V a, V b, std::integer_sequence<int, I...>) {
+  constexpr int pair = 2 * Width;
+  const V first = __builtin_shufflevector(a, b, (I % pair / Width * lanes + I / pair * pair + I % Width)...);
+  const V second = __builtin_shufflevector(a, b, (I % pair / Width * lanes + I / pair * pair + I % Width + Width)...);
+  return first + second;
+}
+
+// The sums of all lanes of `count` registers, in lanes of `count / lanes` registers.
+template <int Width, int Count>
+DLT_FN void add_lanes(V* v) {
+  if constexpr (Width < lanes) {
+    for (int k = 0; k < Count / 2; ++k)
+      v[k] = added_halves<Width>(v[2 * k], v[2 * k + 1], std::make_integer_sequence<int, lanes>{});
+    add_lanes<2 * Width, Count / 2>(v);
+  }
+}
+
+template <class T>
+DLT_FN V group_sums(const T* in, int m) {
+  V v[lanes];
+  for (int b = 0; b < lanes; ++b) v[b] = load<T>(in + b * running_block, m);
+  add_lanes<1, lanes>(v);
+  return v[0];
+}
+
+template <class T>
+void block_sums(double* sums, const void* from, int64_t blocks) {
+  const T* const in = static_cast<const T*>(from);
+  int64_t k = 0;
+  for (; k + lanes <= blocks; k += lanes) {
+    V sum = -V{};
+    for (int64_t i = 0; i < running_block; i += group) {
+      V part[vectors];
+      for (int m = 0; m < vectors; ++m) part[m] = group_sums(in + k * running_block + i, m);
+      for (int count = vectors; count > 1; count /= 2)
+        for (int m = 0; m < count / 2; ++m) part[m] = part[2 * m] + part[2 * m + 1];
+      sum += part[0];
+    }
+    memcpy(sums + k, &sum, sizeof sum);
+  }
+  for (; k < blocks; ++k) sums[k] = running_sums<T, false, true>(nullptr, in + k * running_block, running_block, nullptr);
+}
+
 }  // namespace
 
 void fill_scans(Kernels* kernels) {
-  kernels->running_sums[type_float32] = block_sums<float>;
-  kernels->running_sums[type_float64] = block_sums<double>;
+  kernels->running_sums[type_float32] = sum_block<float>;
+  kernels->running_sums[type_float64] = sum_block<double>;
+  kernels->block_sums[type_float32] = block_sums<float>;
+  kernels->block_sums[type_float64] = block_sums<double>;
 }
 
 }  // namespace dlt::DLT_LEVEL
