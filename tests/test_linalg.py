@@ -768,6 +768,33 @@ def test_larger_matrices_have_the_same_bits_with_any_number_of_threads():
     assert made[0] == made[1] == made[2]
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("n", [96, 97, 200, 301])
+def test_threads_take_blocks_of_columns_in_any_order(dtype, n):
+    a = sample((n, n), dtype)  # rows are swapped in every block
+    many, one, before, made = sample((n, 130), dtype), sample((n,), dtype), dl.num_threads(), set()
+    try:
+        for threads in (1, 2, 3, 8):
+            dl.set_num_threads(threads)
+            for _ in range(5):
+                answer = la.slogdet(a)
+                made.add(b"".join(t.tobytes() for t in (la.inv(a), la.solve(a, many), la.solve(a, one), *answer)))
+        assert len(made) == 1
+        eps = np.finfo(dtype).eps
+        x, inverse = la.solve(a, many).numpy(), la.inv(a).numpy()
+        size = np.abs(a).sum(axis=1).max()
+        assert np.abs(a @ x - many).max() <= 10 * eps * n * size * np.abs(x).max()
+        assert np.abs(a @ inverse - np.eye(n)).max() <= 10 * eps * n * size * np.abs(inverse).max()
+        b = a.copy()
+        b[:, n // 2] = 0
+        for function in (la.inv, lambda m: la.solve(m, one)):
+            with pytest.raises(dl.LinAlgError):
+                function(b)
+        assert la.det(b).item() == 0
+    finally:
+        dl.set_num_threads(before)
+
+
 def test_a_matrix_has_the_same_bits_alone_and_in_a_batch():
     for dtype in DTYPES:
         a = sample((40, 4, 4), dtype)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include <algorithm>
+#include <atomic>
 #include <limits>
 #include <memory>
 #include <new>
@@ -18,14 +19,16 @@
 #include "native/cpu/sizes.h"
 #include "native/cpu/thread_pool.h"
 #include "native/memory/block.h"
+#include "native/os/pause.h"
 
 namespace dlt {
 namespace {
 
 constexpr int64_t leaf = 16;            // columns of LU, rows of a triangle
 constexpr int64_t cholesky_leaf = 32, qr_leaf = 8, qr_block = 64;
-constexpr int64_t strip = 256;          // columns of a triangular system that are one task
-constexpr int64_t strip_work = 1 << 16;  // from which tasks are shared
+constexpr int64_t strip = 256;          // columns of a triangular system that are solved at a time
+constexpr int64_t least_strip = 64;     // and that one thread solves, if others solve the rest
+constexpr int64_t column_block = 96;    // columns of LU that one thread updates and factors
 
 template <class T>
 struct kind_of;
@@ -143,21 +146,12 @@ struct Scratch {
   }
 };
 
+// From so many rows on, some products are shared among threads, and columns are factored by one thread between them.
+constexpr int64_t awake_from = 192;
+
 int64_t half(int64_t n, int64_t unit) { return ceil_divide(ceil_divide(n, 2), unit) * unit; }
 
 // ---- triangles
-
-template <class T>
-struct Strips {
-  Part<T> t, b;
-  bool backward, unit;
-};
-template <class T>
-void substitute_strip(void* context, int64_t index) {
-  const auto& s = *static_cast<const Strips<T>*>(context);
-  const int64_t first = index * strip, columns = smaller(strip, s.b.columns - first);
-  loops<T>().substitute(s.t.data, s.t.row, s.t.column, s.b.data + first, s.b.row, s.b.rows, columns, s.backward, s.unit);
-}
 
 // Solves t x = b in place for a lower triangle, or an upper one `backward`. With `unit` the diagonal is 1 and t is negated;
 // without, x becomes negated.
@@ -165,11 +159,9 @@ template <class T>
 Status substitute(Part<T> t, Part<T> b, bool backward, bool unit) {
   const int64_t n = t.rows;
   if (n <= leaf) {
-    Strips<T> strips{t, b, backward, unit};
-    const int64_t count = ceil_divide(b.columns, strip);
-    if (count > 1 && n * n * b.columns >= strip_work) parallel(count, substitute_strip<T>, &strips);
-    else
-      for (int64_t i = 0; i < count; ++i) substitute_strip<T>(&strips, i);
+    for (int64_t first = 0; first < b.columns; first += strip)
+      loops<T>().substitute(t.data, t.row, t.column, b.data + first, b.row, n, smaller(strip, b.columns - first), backward,
+                            unit);
     return success;
   }
   const int64_t k = half(n, leaf), rest = n - k;
@@ -182,6 +174,35 @@ Status substitute(Part<T> t, Part<T> b, bool backward, bool unit) {
   DLT_TRY(substitute(t.at(0, 0, k, k), high, false, unit));
   DLT_TRY(multiply(low, t.at(k, 0, rest, k), high));
   return substitute(t.at(k, k, rest, rest), low, false, unit);
+}
+
+// Work on strips of columns, each by one thread. `work(first, columns)` returns a status. The strips do not depend on the
+// number of threads: the kernels of products may add in another order where a product has other sides.
+template <class WORK>
+Status each_strip(int64_t columns, int64_t operations, const WORK& work) {
+  struct Strips {
+    const WORK& work;
+    int64_t columns, width;
+    std::atomic<int> fault{int(Fault::none)};
+  };
+  const int64_t width = operations < shared_work ? columns : std::max(least_strip, ceil_divide(columns, 8 * 32) * 32);
+  Strips strips{work, columns, width};
+  const auto run = [](void* context, int64_t index) {
+    auto& all = *static_cast<Strips*>(context);
+    const int64_t first = index * all.width;
+    const Status status = all.work(first, smaller(all.width, all.columns - first));
+    if (!status.ok()) all.fault.store(int(status.fault));
+  };
+  parallel(ceil_divide(columns, width), run, &strips);
+  return Fault(strips.fault.load()) == Fault::none ? success : no_temporary();
+}
+
+// As substitute(), where threads share the columns of b.
+template <class T>
+Status substitute_columns(Part<T> t, Part<T> b, bool backward, bool unit) {
+  return each_strip(b.columns, t.rows * t.rows * b.columns, [&](int64_t first, int64_t columns) {
+    return substitute(t, b.at(0, first, b.rows, columns), backward, unit);
+  });
 }
 
 // ---- LU
@@ -216,85 +237,129 @@ Status factor_lu(Part<T> a, T* spare, int64_t* pivots, bool* singular) {
   return success;
 }
 
+// L and U of a square matrix, negated below the diagonal as above. Blocks of columns are taken in order by any thread, which
+// updates its block by those before it, as soon as each is factored, and then factors it. So a block stays in the cache of one
+// processor, and a thread waits for one block at most. Order and bits do not depend on the number of threads.
 template <class T>
 struct Lu {
   Scratch<T> scratch;
   std::unique_ptr<int64_t[]> pivots;
-  Part<T> a{};
+  Part<T> a{}, from{};
+  std::atomic<int64_t> next{0}, factored{0};  // the next block to be taken, and the number of those that are finished
+  std::atomic<bool> failed{false};
+  bool singular = false;
 
-  Status factor(int64_t n, const void* from, bool* singular) {
+  int64_t blocks() const { return ceil_divide(a.columns, column_block); }
+  int64_t width(int64_t block) const { return smaller(column_block, a.columns - block * column_block); }
+  // Columns of a block, from the first row of another one on.
+  Part<T> part(int64_t block, int64_t row_block) const {
+    const int64_t first = row_block * column_block;
+    return a.at(first, block * column_block, a.rows - first, width(block));
+  }
+  bool wait_for(int64_t block) const {
+    for (int turns = 0; factored.load(std::memory_order_acquire) <= block; ++turns) {
+      if (failed.load(std::memory_order_relaxed)) return false;
+      os::pause(turns);
+    }
+    return true;
+  }
+
+  Status update(Part<T> column, int64_t block) const {
+    const Part<T> left = part(block, block);
+    const int64_t k = left.columns;
+    const Part<T> top = column.at(0, 0, k, column.columns), low = column.at(k, 0, column.rows - k, column.columns);
+    swap_rows(column, pivots.get() + block * column_block, 0, k);
+    DLT_TRY(substitute(left.at(0, 0, k, k), top, false, true));
+    return multiply(low, left.at(k, 0, low.rows, k), top);
+  }
+  Status factor_block(int64_t block, T* spare) {
+    const Part<T> all = part(block, 0), source = from.at(0, block * column_block, from.rows, all.columns);
+    for (int64_t row = 0; row < all.rows; ++row) std::copy_n(source[row], all.columns, all[row]);
+    for (int64_t before = 0; before < block; ++before) {
+      if (!wait_for(before)) return success;  // which the call does not
+      DLT_TRY(update(part(block, before), before));
+    }
+    return factor_lu(part(block, block), spare, pivots.get() + block * column_block, &singular);
+  }
+  static void run(void* context, int64_t index) {
+    auto& lu = *static_cast<Lu*>(context);
+    T* const spare = lu.scratch.next + index * lu.a.rows * leaf;
+    for (int64_t block; (block = lu.next.fetch_add(1, std::memory_order_relaxed)) < lu.blocks();) {
+      if (!lu.factor_block(block, spare).ok()) lu.failed.store(true);
+      if (lu.failed.load()) return;
+      lu.factored.store(block + 1, std::memory_order_release);
+    }
+  }
+
+  Status factor(int64_t n, const void* matrix, bool* is_singular) {
+    const int64_t threads = n * n * n / 3 >= shared_work ? smaller(num_threads(), ceil_divide(n, column_block)) : 1;
     pivots.reset(new (std::nothrow) int64_t[size_t(n)]);
-    if (!pivots || !scratch.reserve(n * n + n * leaf)) return no_temporary();
+    if (!pivots || !scratch.reserve(n * n + threads * n * leaf)) return no_temporary();
+    from = {static_cast<T*>(const_cast<void*>(matrix)), n, n, n};
     a = scratch.take(n, n);
-    memcpy(a.data, from, size_t(n * n) * sizeof(T));
-    return factor_lu(a, scratch.next, pivots.get(), singular);
+    parallel(threads, run, this);
+    if (failed.load()) return no_temporary();
+    *is_singular = singular;
+    // Blocks lack the swaps of later ones, whose rows are counted from their own first one.
+    for (int64_t block = 1; block < blocks(); ++block) {
+      const int64_t first = block * column_block;
+      swap_rows(a.at(first, 0, n - first, first), pivots.get() + first, 0, width(block));
+    }
+    for (int64_t c = 0; c < n; ++c) pivots[size_t(c)] += c / column_block * column_block;
+    return success;
   }
 };
 
 template <class T>
 Status solve(int64_t n, int64_t k, const void* a, void* b, bool* singular) {
+  const ThreadsAwake awake(n >= awake_from);
   Lu<T> lu;
   *singular = false;
   DLT_TRY(lu.factor(n, a, singular));
   if (*singular) return success;
   const Part<T> x{static_cast<T*>(b), n, k, k};
-  swap_rows(x, lu.pivots.get(), 0, n);
-  DLT_TRY(substitute(lu.a, x, false, true));
-  DLT_TRY(substitute(lu.a, x, true, false));
-  negate_all(x);
-  return success;
-}
-
-// An upper triangle becomes its inverse, negated. `spare` has room for n * n / 2 elements.
-template <class T>
-Status invert_upper(Part<T> u, T* spare) {
-  const int64_t n = u.rows;
-  if (n <= leaf) {
-    Part<T> made{spare, n, n, n};
-    std::fill_n(spare, n * n, T{});
-    for (int64_t i = 0; i < n; ++i) made[i][i] = one<T>();
-    loops<T>().substitute(u.data, u.row, u.column, spare, n, n, n, true, false);
-    for (int64_t i = 0; i < n; ++i) std::copy_n(made[i] + i, n - i, u[i] + i);
+  return each_strip(k, n * n * k, [&](int64_t first, int64_t columns) {
+    const Part<T> some = x.at(0, first, n, columns);
+    swap_rows(some, lu.pivots.get(), 0, n);
+    DLT_TRY(substitute(lu.a, some, false, true));
+    DLT_TRY(substitute(lu.a, some, true, false));
+    negate_all(some);
     return success;
-  }
-  // -inverse([[A, B], [0, D]]) = [[-A', A' B D'], [0, -D']]
-  const int64_t k = half(n, leaf), rest = n - k;
-  const Part<T> corner = u.at(0, k, k, rest), first = u.at(0, 0, k, k), last = u.at(k, k, rest, rest);
-  DLT_TRY(invert_upper(first, spare));
-  DLT_TRY(invert_upper(last, spare));
-  const Part<T> between{spare, k, rest, rest};
-  // Products of whole squares: what lies below the diagonal must be 0.
-  DLT_TRY(multiply(between, first, corner, false));
-  return multiply(corner, between, last, false);
+  });
 }
 
+// U x = inverse(L) by columns, of which the first rows of inverse(L) are 0. The columns then go where the rows came from.
 template <class T>
 Status inverse(int64_t n, const void* a, void* out, bool* singular) {
+  const ThreadsAwake awake(n >= awake_from);
   Lu<T> lu;
   *singular = false;
   DLT_TRY(lu.factor(n, a, singular));
   if (*singular) return success;
-  // x L = inverse(U): the transposed system has L's transpose, an upper triangle, on the left.
-  const Part<T> x{static_cast<T*>(out), n, n, n};
   Scratch<T> scratch;
-  if (!scratch.reserve(2 * n * n)) return no_temporary();
-  const Part<T> turned = scratch.take(n, n), spare = scratch.take(n, n);
-  for (int64_t i = 0; i < n; ++i) {
-    std::fill_n(x[i], i, T{});
-    std::copy_n(lu.a[i] + i, n - i, x[i] + i);
-  }
-  DLT_TRY(invert_upper(x, spare.data));
-  negate_all(x);
-  copy(turned, x.transposed());
-  DLT_TRY(substitute(lu.a.transposed(), turned, true, true));
-  for (int64_t c = n - 1; c >= 0; --c)
-    if (lu.pivots[c] != c) std::swap_ranges(turned[c], turned[c] + n, turned[lu.pivots[c]]);
-  copy(x, turned.transposed());
-  return success;
+  std::unique_ptr<int64_t[]> place(new (std::nothrow) int64_t[size_t(n)]);
+  if (!place || !scratch.reserve(n * n)) return no_temporary();
+  const Part<T> work = scratch.take(n, n), x{static_cast<T*>(out), n, n, n};
+  DLT_TRY(each_strip(n, n * n * n, [&](int64_t first, int64_t columns) {
+    const Part<T> some = work.at(0, first, n, columns);
+    for (int64_t i = 0; i < n; ++i) std::fill_n(some[i], columns, T{});
+    for (int64_t c = 0; c < columns; ++c) some[first + c][c] = one<T>();
+    const int64_t rest = n - first;
+    DLT_TRY(substitute(lu.a.at(first, first, rest, rest), some.at(first, 0, rest, columns), false, true));
+    return substitute(lu.a, some, true, false);
+  }));
+  for (int64_t c = 0; c < n; ++c) place[size_t(c)] = c;
+  for (int64_t c = n - 1; c >= 0; --c) std::swap(place[size_t(c)], place[size_t(lu.pivots[size_t(c)])]);
+  return each_strip(n, n * n * 8, [&](int64_t first, int64_t rows) {
+    for (int64_t i = first; i < first + rows; ++i)
+      for (int64_t c = 0; c < n; ++c) x[i][c] = opposite(work[i][place[size_t(c)]]);
+    return success;
+  });
 }
 
 template <class T>
 Status pivots(int64_t n, const void* a, void* out) {
+  const ThreadsAwake awake(n >= awake_from);
   Lu<T> lu;
   bool singular = false, odd = false;
   DLT_TRY(lu.factor(n, a, &singular));
@@ -331,7 +396,7 @@ Status factor_cholesky(Part<T> a, T* spare, bool* definite) {
   const Part<T> y{spare, k, rest, rest};
   copy(y, left.transposed());
   conjugate_all(y);
-  DLT_TRY(substitute(first, y, false, false));
+  DLT_TRY(substitute_columns(first, y, false, false));
   copy(left, y.transposed());
   conjugate_all(left);
   negate_all(left);
@@ -345,6 +410,7 @@ Status factor_cholesky(Part<T> a, T* spare, bool* definite) {
 
 template <class T>
 Status cholesky(int64_t n, const void* a, void* out, bool upper, bool* definite) {
+  const ThreadsAwake awake(n >= awake_from);
   Scratch<T> scratch;
   if (!scratch.reserve(n * n + n * n / 2 + n * cholesky_leaf)) return no_temporary();
   const Part<T> from{static_cast<T*>(const_cast<void*>(a)), n, n, n}, to{static_cast<T*>(out), n, n, n};
@@ -446,6 +512,7 @@ void scale_all(T* a, int64_t n, real_of<T> by) {
 
 template <class T>
 Status qr(int64_t m, int64_t n, int64_t columns, const void* from, void* q, void* r) {
+  const ThreadsAwake awake(m >= awake_from);
   const int64_t steps = smaller(m, n), widest = std::max(n, columns), blocks = ceil_divide(steps, qr_block);
   Scratch<T> scratch;
   if (!scratch.reserve(m * n + steps * m * (is_real<T> ? 1 : 2) + blocks * qr_block * qr_block + m * qr_leaf +
