@@ -26,6 +26,8 @@ _rows = tomllib.loads(Path(__file__).with_name("tests.toml").read_text())
 TESTS = [(pattern, [_path(name) for name in names.split()]) for pattern, names in _rows["tests"].items()]
 SLOW = [_path(name) for name in _rows["slow"].split()]
 LEFT_OUT = [_path(name) for name in _rows["left_out"].split()]
+# Folders that need a device or packages of their own; their processes would import the installed package, too.
+OTHER_TARGETS = [f"tests/{name}" for name in ("clients", "conformance", "cuda", "distributed", "extensions", "typing")]
 
 
 def tests_of(file):
@@ -45,7 +47,7 @@ def stages(file):
     if any(test.startswith("tests/cuda") for test in first):
         return  # the light tests have no such device
     slow = [path for path in SLOW if path not in first]
-    done = [*first, *slow, *LEFT_OUT, "tests/cuda", "tests/conformance", "tests/typing"]
+    done = [*first, *slow, *LEFT_OUT, *OTHER_TARGETS]
     yield ["tests", *(option for path in done for option in ("--ignore", path))]
     yield slow
 
