@@ -16,7 +16,7 @@ namespace {
 template <class U>
 using loose_bits __attribute__((may_alias, aligned(1))) = U;
 
-constexpr int64_t least_run = 3 << 20;              // bytes; shorter runs are not worth a thread
+constexpr int64_t least_run = 1 << 19;              // bytes; shorter runs are not worth a thread
 constexpr int64_t longest_run = int64_t(1) << 31;  // the counters of a run have 32 bits
 constexpr int64_t partitioned_32 = 1 << 17;       // elements; from here on radix sort is faster for 32 bits
 constexpr int64_t counted_16 = 1 << 15;         // from here on 2^16 counters take less time than two passes
