@@ -138,7 +138,8 @@ struct SmallMatrices {
   using by_side = void(void* a, void* b, void* c, int n, int k, int64_t count);
   by_side* solve;     // a x = b with k columns: b becomes x
   by_side* inverse;   // b becomes the inverse
-  by_side* pivots;    // b becomes the diagonal of U and the sign of the permutation
+  by_side* pivots;    // b becomes the diagonal of U and the sign of the permutation; c, unless null, of real ones
+                       // their product, and 1 where no part of it was near the ends of the range
   by_side* cholesky;  // a becomes the factor, the upper one where k is 1
   by_side* eigh;      // b becomes the eigenvalues, c the eigenvectors unless it is null; the lower triangle is read
   void (*qr)(void* a, void* q, int m, int n, int columns, int64_t count);  // a becomes R, in its upper part

@@ -93,7 +93,8 @@ void load(const Task& task, Planes& planes, const void* from, int64_t elements, 
   if (count % lanes != 0)  // lanes of no matrix: ones and zeros, which take no time to be slow numbers
     for (int64_t e = 0; e < numbers; ++e)
       memset(to + (e * small_batch + count / lanes * lanes) * width, 0, size_t(lanes * width));
-  move(width, to, width, small_batch * width, static_cast<const char*>(from), numbers * width, width, count, numbers);
+  // Rows of the result are contiguous: transposed in registers.
+  move(width, to, small_batch * width, width, static_cast<const char*>(from), width, numbers * width, numbers, count);
 }
 void save(const Task& task, const Planes& planes, void* to, int64_t elements, int64_t count, int parts) {
   const int width = part_width_of[task.kind];
@@ -367,35 +368,25 @@ void finish_one(const Task& task, int64_t i, const void* pivots) {
   finish_kind(task.kind, pivots, task.n, at(task.out, i * width_of[task.kind]), at(task.second, i * part_width_of[task.kind]));
 }
 
-// The products of real pivots of all lanes, as plain_product() has them. False where one of them has to be scaled.
+// The products of a kernel for real matrices, where all of them are right.
 template <class F>
-bool multiply_planes(const F* pivots, int64_t n, int64_t count, F* out) {
-  double product[small_batch], low[small_batch], high[small_batch];
-  for (int64_t i = 0; i < small_batch; ++i) product[i] = low[i] = high[i] = 1;
-  for (int64_t c = 0; c <= n; ++c)
-    for (int64_t i = 0; i < small_batch; ++i) {
-      const double a = double(pivots[c * small_batch + i]), size = fabs(a);
-      product[i] *= a;
-      const double whole = fabs(product[i]), less = size < whole ? size : whole, more = size > whole ? size : whole;
-      low[i] = less > low[i] ? low[i] : less;  // NaN stays
-      high[i] = more < high[i] ? high[i] : more;
-    }
-  bool inside = true;
-  for (int64_t i = 0; i < count; ++i) inside &= low[i] > 1e-140 && high[i] < 1e140;
-  for (int64_t i = 0; i < count && inside; ++i) out[i] = F(product[i]);
-  return inside;
+bool take_products(const Task& task, const void* products, int64_t first, int64_t count) {
+  const F* const from = static_cast<const F*>(products);
+  bool right = true;
+  for (int64_t i = 0; i < count; ++i) right &= from[small_batch + i] != 0;
+  if (right) memcpy(static_cast<F*>(task.out) + first, from, size_t(count) * sizeof(F));
+  return right;
 }
 
 void determinant_small(const Task& task, int64_t first, int64_t count) {
   Planes a, pivots;
+  alignas(64) double products[2 * small_batch];
   char buffer[small_batch * (small_side + 1) * 16];
   load(task, a, task.matrix(first), task.n * task.n, count);
-  task.small().pivots(a.numbers, pivots.numbers, nullptr, int(task.n), 0, count);
-  if (task.second == nullptr && task.kind == 1 &&
-      multiply_planes(pivots.numbers, task.n, count, static_cast<double*>(task.out) + first))
-    return;
-  if (task.second == nullptr && task.kind == 0 &&
-      multiply_planes(reinterpret_cast<const float*>(pivots.numbers), task.n, count, static_cast<float*>(task.out) + first))
+  const bool wanted = task.second == nullptr && parts_of[task.kind] == 1;
+  task.small().pivots(a.numbers, pivots.numbers, wanted ? products : nullptr, int(task.n), 0, count);
+  if (wanted && (task.kind == 0 ? take_products<float>(task, products, first, count)
+                                : take_products<double>(task, products, first, count)))
     return;
   save(task, pivots, buffer, task.n + 1, count);
   for (int64_t i = 0; i < count; ++i) finish_one(task, first + i, buffer + i * (task.n + 1) * width_of[task.kind]);

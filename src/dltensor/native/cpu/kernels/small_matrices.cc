@@ -130,19 +130,47 @@ void inverse_lanes(void* planes, void* out, void* singular, int n, int, int64_t 
   write_mask<V>(singular, zero, at);
 }
 
-// The diagonal of U into the first n elements of `out`, then the sign of the permutation.
+template <int COUNT>
+struct doubles_of {
+  typedef double type __attribute__((vector_size(COUNT * 8)));
+};
+
+// The product of n + 1 numbers, in double, and where no part of it comes near the ends of the range of exponents: as
+// plain_product() of matrices.cc has it.
+template <class E>
+DLT_FN void multiply_pivots(void* products, const E* pivots, int n, int64_t at) {
+  using V = typename E::V;
+  using Wide = typename doubles_of<lanes_of<typename E::Float>::count>::type;
+  Wide product = Wide{} + 1;
+  mask_of<Wide> inside = product == product;
+  for (int c = 0; c <= n; ++c) {
+    const Wide a = __builtin_convertvector(pivots[c].re, Wide), factor = magnitude(a);
+    product = product * a;
+    const Wide most = magnitude(product);
+    inside &= (most > Wide{} + 1e-140) & (most < Wide{} + 1e140) & (factor > Wide{} + 1e-140) & (factor < Wide{} + 1e140);
+  }
+  auto* const to = static_cast<typename E::Float*>(products);
+  write_lanes(to, __builtin_convertvector(product, V), at);
+  write_lanes(to + capacity, __builtin_convertvector(inside ? Wide{} + 1 : Wide{}, V), at);
+}
+
+// The diagonal of U into the first n elements of `out`, then the sign of the permutation. Of real matrices, also their product
+// into `products`, and 1 where it is right.
 template <int N, class E>
-void pivots_lanes(void* planes, void* out, void*, int n, int, int64_t at) {
+void pivots_lanes(void* planes, void* out, void* products, int n, int, int64_t at) {
   using V = typename E::V;
   if constexpr (N > 0) n = N;
-  E a[N > 0 ? N * N : most], pivots[small_side + 1]{};
+  E a[N > 0 ? N * N : most], pivots[small_side + 1];
   read(a, planes, at, n * n);
   V sign = V{} + 1;
 #pragma GCC unroll 4
   for (int c = 0; c < n; ++c) (void)eliminate(a, a, n, 0, c, &sign);
   for (int c = 0; c < n; ++c) pivots[c] = a[c * n + c];
+  pivots[n] = E{};
   pivots[n].re = sign;
   write(out, pivots, at, n + 1);
+  if constexpr (E::parts == 1)
+    if (products != nullptr) multiply_pivots(products, pivots, n, at);
 }
 
 // ---- Cholesky
