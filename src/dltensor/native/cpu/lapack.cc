@@ -107,6 +107,7 @@ bool set_lapack(const char* path) noexcept {
   }
   found.set_threads = reinterpret_cast<void (*)(int)>(find(library, "", "openblas_set_num_threads"));
   in_use.store(&found, std::memory_order_release);
+  lapack::set_threads(1);  // more are for single large matrices
   return true;
 }
 
