@@ -6,9 +6,9 @@ from libc.math cimport INFINITY, isfinite
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
 from .._core.convert cimport view_any
-from .._core.native cimport KEEP_GIL_BYTES, computed_types, find_type, is_contiguous, type_table
-from .._core.tensor cimport Tensor, assign, check_host, check_writable
-from .._core.types cimport is_host
+from .._core.native cimport (KEEP_GIL_BYTES, MAX_DIMS, computed_types, find_type, is_contiguous, numel, type_table)
+from .._core.tensor cimport Tensor, assign, check_host, check_writable, new_empty, read_shape
+from .._core.types cimport DLDevice, is_host, kDLCPU, read_device, read_dtype
 from .._ops.operands cimport (EXPONENTIAL, INTEGERS, NORMAL, UNIFORM, UNIT, Distribution, Draw, Operand, Sequence,
                               engine_of, read_tensor)
 
@@ -257,7 +257,9 @@ cdef class Generator:
         """A new tensor of values, or the values in `out`."""
         cdef Tensor made, target = None
         cdef Operand place
-        cdef int type, words
+        cdef int64_t extents[MAX_DIMS]
+        cdef DLDevice where_to
+        cdef int type, words, ndim
         cdef int64_t n
         cdef uint64_t start
         if out is not None:
@@ -265,16 +267,20 @@ cdef class Generator:
             device = target.device
         made = target
         if target is None or not is_contiguous(target.impl.dl.ndim, target.impl.dl.shape, target.impl.dl.strides):
-            made = empty_for(func, shape if target is None else target.shape, dtype, device)
+            ndim = read_shape(shape if target is None else target.shape, extents, func)
+            where_to = DLDevice(kDLCPU, 0)
+            if device is not None:
+                where_to = read_device(device, func)
+            made = new_empty(ndim, extents, read_dtype(dtype, func), where_to, func)
         type = find_type(made.impl.dl.dtype)
-        n = made.size
+        n = numel(made.impl.dl.ndim, made.impl.dl.shape)
         how.sequence.key, how.sequence.stream = self._key, self._stream
         words = words_per_value(kind, type, how.count)
         start = self._reserve(n, words, func)
         if not is_host(<int>made.impl.dl.device.device_type):
             read_tensor(made, &place)
             engine_of(made.impl.dl.device, func).draw(kind, type, words, how[0], start, n, &place)
-        elif made.nbytes > KEEP_GIL_BYTES:
+        elif n * type_table[type].bytes > KEEP_GIL_BYTES:
             with nogil:
                 draw_values(kind, type, how[0], start, n, made.impl.dl.data)
         else:
