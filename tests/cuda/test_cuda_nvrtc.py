@@ -157,6 +157,37 @@ def test_every_reduction_compiles(arch, tmp_path):
 
 
 @pytest.mark.parametrize("arch", ARCHITECTURES)
+def test_every_scan_compiles(arch, tmp_path):
+    script = (
+        FAMILIES
+        + f"""
+    arch = {arch}"""
+        + """
+    S, F, H = "dlt::kernels::scan::", "dlt::kernels::fold::", "native/cuda/kernels/scan.cuh"
+    done = 0
+    def scan(body, t, result=None):
+        global done
+        for kernel, write in (("pieces", "false"), ("prefixes", "true"), ("pieces", "true")):
+            compile(arch, H, f"{S}{kernel}<{body}<{t}>{'>' * body.count('<')}, {t}, {result or t}, 6, {write}>")
+            done += 1
+    for t in ("dlt::float16", "dlt::bfloat16", "float", "double", "dlt::complex64", "dlt::complex128"):
+        scan(S + "float_sums", t)
+        scan(S + "serial_products", t)
+    for t, result in (("dlt::boolean", "int64_t"), ("int16_t", "int64_t"), ("uint64_t", "uint64_t")):
+        for body in ("sums", "products"):
+            scan(f"{S}folded<{F}{body}", t, result)
+        for body in ("clamped_sums", "saturated_products"):
+            scan(f"{S}folded<{F}{body}", t)
+    for t in ("dlt::boolean", "int8_t", "uint64_t", "dlt::bfloat16", "float", "double"):
+        for body in ("largest", "smallest"):
+            scan(f"{S}folded<{F}{body}", t)
+    print(done)
+    """
+    )
+    assert int(run(script, tmp_path, DLTENSOR_CUDA_NVRTC=nvrtc())) == 3 * (12 + 12 + 12)
+
+
+@pytest.mark.parametrize("arch", ARCHITECTURES)
 def test_every_distribution_compiles(arch, tmp_path):
     script = (
         FAMILIES

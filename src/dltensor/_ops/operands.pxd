@@ -14,6 +14,15 @@ cdef extern from "native/cpu/reduce.h" namespace "dlt" nogil:
         double correction
         const void* initial
 
+cdef extern from "native/cpu/scan.h" namespace "dlt" nogil:
+    enum Scan "dlt::Scan":
+        SUM "dlt::Scan::sum"
+        PRODUCT "dlt::Scan::product"
+        MAXIMUM "dlt::Scan::maximum"
+        MINIMUM "dlt::Scan::minimum"
+        SATURATING_SUM "dlt::Scan::saturating_sum"
+        SATURATING_PRODUCT "dlt::Scan::saturating_product"
+
 cdef extern from "native/ops/draws.h" namespace "dlt" nogil:
     cppclass Sequence "dlt::philox::Sequence":
         uint64_t key
@@ -109,6 +118,7 @@ cdef struct Engine:
                 const Operand* out) except -1
     int (*fill)(const void* element, Operand* out) except -1
     int (*gather)(const Indexed* x, const Operand* source, const Operand* out, Block** blocks, BadIndex* bad) except -1
+    int (*scan)(Scan op, const Operand* x, int axis, const Operand* out) except -1
     int (*gemm)(Operand* a, Operand* b, Operand* c, const Scalar& alpha, const Scalar& beta) except -1
 
 cdef void set_engine(const Engine* engine) noexcept

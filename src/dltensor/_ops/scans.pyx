@@ -6,13 +6,15 @@ from .._core.native cimport KEEP_GIL_BYTES, MAX_DIMS, computed_types, find_type,
 
 from .._core.tensor cimport Tensor, new_empty
 from .._core.types cimport DLDevice, DLTensor, dtype_of, is_host, kDLCPU, read_dtype
+from .operands cimport (MAXIMUM, MINIMUM, PRODUCT, SATURATING_PRODUCT, SATURATING_SUM, SUM, Engine, Operand, Scan, engine_of,
+                        read_tensor)
 from .sorting cimport output_tensor
 
 from operator import index
 
 from .._core.convert import asarray
 from .._core.tensor import set_functions
-from .._core.types import DeviceError, DTYPES
+from .._core.types import DTYPES
 from .casting import cast
 from .dtypes import isdtype
 from .manipulation import moveaxis
@@ -20,13 +22,6 @@ from .manipulation import moveaxis
 __all__ = ["cumulative_max", "cumulative_min", "cumulative_prod", "cumulative_sum"]
 
 cdef extern from "native/cpu/scan.h" namespace "dlt" nogil:
-    enum Scan "dlt::Scan":
-        SUM "dlt::Scan::sum"
-        PRODUCT "dlt::Scan::product"
-        MAXIMUM "dlt::Scan::maximum"
-        MINIMUM "dlt::Scan::minimum"
-        SATURATING_SUM "dlt::Scan::saturating_sum"
-        SATURATING_PRODUCT "dlt::Scan::saturating_product"
     void scan_rows(Scan, int, void*, int64_t, int64_t, int64_t)
     void sum_rows(int, void*, const void*, int64_t, int64_t, int64_t, int64_t)
 
@@ -96,7 +91,7 @@ cdef Tensor _new_rows(Tensor moved, bint initial, object dtype, str func):
 
 
 cdef Tensor _sums_of_floats(Tensor moved, bint initial, Tensor target, str func):
-    """Running sums along the last axis of float32 or float64 elements, in their dtype; in `target`, unless it is None."""
+    """Running sums along the last axis of float32 or float64 elements, in their dtype; in `target` if there is one."""
     cdef Tensor work = target if target is not None else _new_rows(moved, initial, moved.dtype, func)
     cdef int type = find_type(work.impl.dl.dtype)
     cdef int64_t n = moved.impl.dl.shape[moved.impl.dl.ndim - 1], pitch = n + initial, width = type_table[type].bytes
@@ -138,10 +133,12 @@ cdef Tensor _wide_scan(Scan op, Tensor moved, object wide, bint initial, str fun
 
 cdef Tensor _output(object out, Tensor x, int axis, bint initial, object dtype, str func):
     """An `out` argument of the shape and the dtype of the result."""
-    cdef Tensor target = output_tensor(out, func)
+    cdef bint on_host = is_host(<int>x.impl.dl.device.device_type)
+    cdef Tensor target = output_tensor(out, func) if on_host else asarray(out, copy=False)
     cdef int d
     for d in range(x.impl.dl.ndim):
-        if target.impl.dl.ndim != x.impl.dl.ndim or target.impl.dl.shape[d] != x.impl.dl.shape[d] + (d == axis and initial):
+        if (target.impl.dl.ndim != x.impl.dl.ndim or
+                target.impl.dl.shape[d] != x.impl.dl.shape[d] + (d == axis and initial)):
             shape = tuple(size + (k == axis and initial) for k, size in enumerate(x.shape))
             raise ValueError(f"{func}: the result has shape {shape}, out has {target.shape}")
     if target.dtype != dtype:
@@ -149,14 +146,34 @@ cdef Tensor _output(object out, Tensor x, int axis, bint initial, object dtype, 
     return target
 
 
+cdef Tensor _scan_on_device(Scan op, Tensor x, int axis, object wanted, bint initial, const Engine* engine, str func):
+    """Running results along an axis of a tensor on a device, of dtype `wanted`."""
+    cdef int64_t shape[MAX_DIMS]
+    cdef Operand source, target
+    cdef Tensor made, results
+    cdef int d
+    for d in range(x.impl.dl.ndim):
+        shape[d] = x.impl.dl.shape[d]
+    shape[axis] += initial
+    results = made = new_empty(x.impl.dl.ndim, shape, read_dtype(wanted, func), x.impl.dl.device, func)
+    if initial:
+        made[(slice(None),) * axis + (0,)] = 1 if op == PRODUCT or op == SATURATING_PRODUCT else 0
+        results = made[(slice(None),) * axis + (slice(1, None),)]
+    read_tensor(x, &source)
+    read_tensor(results, &target)
+    engine.scan(op, &source, axis, &target)
+    return made
+
+
 cdef object _accumulate(Scan op, object given, object axis, object dtype, bint initial, object out, bint saturate,
                         str func):
     cdef Tensor x = <Tensor>given if type(given) is Tensor else asarray(given)
     cdef Tensor moved = x, target = None, direct = None
+    cdef const Engine* engine = NULL
     cdef int ndim = x.impl.dl.ndim, type_id, along
     axis = None if axis is None else index(axis)
     if not is_host(<int>x.impl.dl.device.device_type):
-        raise DeviceError(f"{func}: not computed on {x.device}; move the tensor with .to(\"cpu\")")
+        engine = engine_of(x.impl.dl.device, func)
     if ndim == 0:
         raise ValueError(f"{func}: expected at least one dimension, got a tensor of shape ()")
     if axis is None:
@@ -170,12 +187,20 @@ cdef object _accumulate(Scan op, object given, object axis, object dtype, bint i
         target = _output(out, x, along, initial, wanted, func)
         if along == ndim - 1 and target.is_contiguous and overlap(target.impl.dl, x.impl.dl) == OVERLAP_NONE:
             direct = target
+    if clamped:
+        op = SATURATING_SUM if op == SUM else SATURATING_PRODUCT
+    if engine != NULL:
+        if dtype is not None and wanted != x.dtype:
+            x = x.astype(wanted)  # elements are converted first
+        made = _scan_on_device(op, x, along, wanted, initial, engine, func)
+        if out is None:
+            return made
+        cast(made, target)
+        return out
     if ndim > 1:
         moved = moveaxis(x, axis, -1)
     if dtype is not None and wanted != x.dtype:
         moved = moved.astype(wanted)  # elements are converted first
-    if clamped:
-        op = SATURATING_SUM if op == SUM else SATURATING_PRODUCT
     type_id = find_type(moved.impl.dl.dtype)
     if op == SUM and (type_id == type_float32 or type_id == type_float64):
         made = _sums_of_floats(moved, initial, direct, func)
@@ -231,7 +256,7 @@ def cumulative_sum(x, /, *, axis=None, dtype=None, include_initial=False, satura
     ValueError
         `axis` is not given for several dimensions, `x` has none, or `out` is read-only or has another shape.
     DeviceError
-        `x` is not on the host.
+        `x` is on a device that does not compute.
 
     Notes
     -----
@@ -281,7 +306,7 @@ def cumulative_prod(x, /, *, axis=None, dtype=None, include_initial=False, satur
     ValueError
         `axis` is not given for several dimensions, `x` has none, or `out` is read-only or has another shape.
     DeviceError
-        `x` is not on the host.
+        `x` is on a device that does not compute.
 
     Notes
     -----
@@ -323,7 +348,7 @@ def cumulative_max(x, /, *, axis=None, out=None):
     ValueError
         `axis` is not given for several dimensions, `x` has none, or `out` is read-only or has another shape.
     DeviceError
-        `x` is not on the host.
+        `x` is on a device that does not compute.
 
     See Also
     --------
@@ -369,7 +394,7 @@ def cumulative_min(x, /, *, axis=None, out=None):
     ValueError
         `axis` is not given for several dimensions, `x` has none, or `out` is read-only or has another shape.
     DeviceError
-        `x` is not on the host.
+        `x` is on a device that does not compute.
 
     See Also
     --------

@@ -15,7 +15,7 @@ from ._driver cimport (CUevent, Fault, NativeLaunch, NativeStream, Status, check
 from .._core.native cimport (REAL_FMA, Block, CastOptions, Real, Scalar, contiguous_strides, is_contiguous, op_fma,
                              op_table, type_float64, type_table, type_uint8)
 from .._ops.operands cimport (BadIndex, Distribution, Draw, Engine, Indexed, Item, Operand, ReduceOptions,
-                              read_tensor, set_engine)
+                              Scan, read_tensor, set_engine)
 from .._core.scalars cimport store_python
 from .._core.tensor cimport Tensor, assign, copied, new_empty, new_tensor
 from .._core.types cimport (DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, DLDataType, DLDevice, DLDeviceType, DLTensor,
@@ -71,6 +71,9 @@ cdef extern from "native/cuda/engine.h" namespace "dlt::cuda" nogil:
 cdef extern from "native/cuda/reduce.h" namespace "dlt::cuda" nogil:
     Status native_reduce "dlt::cuda::reduce"(int, const ReduceOptions&, int, const Native&, const Native*, uint64_t,
                                              const Native&, const Where&) noexcept
+
+cdef extern from "native/cuda/scan.h" namespace "dlt::cuda" nogil:
+    Status native_scan "dlt::cuda::scan"(Scan, const Native&, int, const Native&, const Where&) noexcept
 
 cdef extern from "native/cuda/draw.h" namespace "dlt::cuda" nogil:
     Status native_draw "dlt::cuda::draw"(Distribution, int, int, const Draw&, uint64_t, int64_t, const Native&,
@@ -244,6 +247,16 @@ cdef int _reduce(int reduction, const ReduceOptions& options, int type, const Op
     return check(status)
 
 
+cdef int _scan(Scan op, const Operand* x, int axis, const Operand* out) except -1:
+    cdef Where func
+    cdef Native given = _native(x), target = _native(out)
+    cdef Status status
+    _place(out, None, &func, NULL)
+    with nogil:
+        status = native_scan(op, given, axis, target, func)
+    return check(status)
+
+
 cdef int _draw(Distribution distribution, int type, int words, const Draw& how, uint64_t position, int64_t n,
                const Operand* out) except -1:
     cdef Where func
@@ -304,6 +317,7 @@ _engine.cast = _cast
 _engine.choose = _choose
 _engine.reduce = _reduce
 _engine.draw = _draw
+_engine.scan = _scan
 _engine.fill = _fill
 _engine.gather = _gather
 _engine.gemm = _gemm

@@ -8,6 +8,7 @@
 #include "native/ops/ops.h"
 #include "native/ops/draws.h"
 #include "native/ops/reductions.h"
+#include "native/ops/scans.h"
 #include "native/cpu/dtype.h"
 
 namespace dlt {
@@ -123,10 +124,9 @@ typedef void (*draw_t)(void* out, const Draw& draw, uint64_t position, int64_t n
 
 // out[i] = before + (in[0] + ... + in[i]) of one block, rounded to the dtype; returns the sum of the block. `before` is what
 // lies before the block, in two float64, or null. `out` may be `in`, or null where only the sum is wanted. Order: in groups of
-// `running_group` elements, each gets those at distances 1, 2 and 4 before it; then what the groups before it come to.
-inline constexpr int running_group = 8, running_block = 4096;
+// `scans::group` elements, each gets those at distances 1, 2 and 4 before it; then what the groups before it come to.
 typedef double (*running_sums_t)(void* out, const void* in, int64_t n, const double* before);
-// What that function returns of blocks of `running_block` elements, one after the other in memory.
+// What that function returns of blocks of `scans::block` elements, one after the other in memory.
 typedef void (*block_sums_t)(double* sums, const void* in, int64_t blocks);
 
 // Factorizations of up to small_batch matrices of at most small_side rows and columns. Element e of all matrices is a run of

@@ -17,7 +17,8 @@
 namespace dlt {
 namespace {
 
-constexpr int64_t block = running_block;
+using scans::Before, scans::block;
+
 constexpr int64_t share_from = 1 << 17, share_awake_from = 1 << 15, chunk = 1 << 13;  // elements
 constexpr int64_t most_blocks = 64;
 
@@ -27,23 +28,6 @@ void sum_integers(uint64_t* a, int64_t n) {
 void multiply_integers(uint64_t* a, int64_t n) {
   for (int64_t i = 1; i < n; ++i) a[i] *= a[i - 1];
 }
-
-// What the blocks before one come to, in two float64: sums keep what the ends of blocks lose to rounding.
-struct Before {
-  double parts[2] = {0, 0};
-  bool any = false;
-  const double* get() const { return any ? parts : nullptr; }
-  void add(double block_sum) {
-    if (!any) {
-      parts[0] = block_sum;
-      any = true;
-      return;
-    }
-    const Pair sum = exact_sum(parts[0], block_sum);
-    parts[0] = sum.high;
-    parts[1] = ops::isfinite(sum.high) ? parts[1] + sum.low : 0;
-  }
-};
 
 // The parts of complex numbers, which lie two apart: in the same order.
 void sum_parts(double* a, int64_t n) {

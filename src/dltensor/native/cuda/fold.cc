@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reductions: axes in the order of memory, how threads and blocks share the elements, and one or two launches.
 #include <algorithm>
-#include <bit>
 
 #include "native/cpu/reduce_pass.h"
+#include "native/cuda/axes.h"
 #include "native/cuda/plan.h"
 #include "native/cuda/reduce.h"
 #include "native/ops/reductions.h"
@@ -13,7 +13,6 @@ namespace {
 
 using kernels::divider;
 
-constexpr int few_dims = 6, most_dims = 64;
 constexpr int64_t block_threads = 256;
 constexpr int64_t product_lanes = 16;
 
@@ -23,35 +22,6 @@ const char* const body_names[] = {DLT_REDUCTION_BODIES(DLT_NAME)};
 #define DLT_IN_ORDER(name, in_order) in_order != 0,
 constexpr bool in_order[] = {DLT_REDUCTION_BODIES(DLT_IN_ORDER)};
 #undef DLT_IN_ORDER
-
-struct Axis {
-  int64_t size, in, mask, out;
-};
-
-int64_t magnitude(int64_t v) noexcept { return v < 0 ? -v : v; }
-int64_t up(int64_t a, int64_t b) noexcept { return a / b + (a % b != 0); }
-int64_t power_up(int64_t v) noexcept { return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(v))); }
-
-// Without extents of 1, by falling strides of the input if any order will do, and joined where they are adjacent.
-int arrange(Axis* axes, int count, bool sort) noexcept {
-  int used = 0;
-  for (int d = 0; d < count; ++d)
-    if (axes[d].size != 1) axes[used++] = axes[d];
-  if (sort) std::stable_sort(axes, axes + used, [](const Axis& a, const Axis& b) { return magnitude(a.in) > magnitude(b.in); });
-  int last = -1;
-  for (int d = 0; d < used; ++d) {
-    const Axis axis = axes[d];
-    if (last >= 0 && axes[last].in == axis.in * axis.size && axes[last].mask == axis.mask * axis.size &&
-        axes[last].out == axis.out * axis.size) {
-      const int64_t size = axes[last].size * axis.size;
-      axes[last] = axis;
-      axes[last].size = size;
-    } else {
-      axes[++last] = axis;
-    }
-  }
-  return last + 1;
-}
 
 // What a kernel is compiled for.
 struct Name {

@@ -11,7 +11,7 @@ namespace {
 
 using doubles = vector_of<double>;
 using V = doubles::type;
-constexpr int lanes = doubles::lanes, group = running_group, vectors = group / lanes;
+constexpr int lanes = doubles::lanes, group = scans::group, vectors = group / lanes;
 typedef float narrow __attribute__((vector_size(vector_bytes / 2), aligned(1), may_alias));
 static_assert(group % lanes == 0, "a group is a whole number of registers");
 
@@ -127,7 +127,7 @@ DLT_FN void add_lanes(V* v) {
 template <class T>
 DLT_FN V group_sums(const T* in, int m) {
   V v[lanes];
-  for (int b = 0; b < lanes; ++b) v[b] = load<T>(in + b * running_block, m);
+  for (int b = 0; b < lanes; ++b) v[b] = load<T>(in + b * scans::block, m);
   add_lanes<1, lanes>(v);
   return v[0];
 }
@@ -138,16 +138,16 @@ void block_sums(double* sums, const void* from, int64_t blocks) {
   int64_t k = 0;
   for (; k + lanes <= blocks; k += lanes) {
     V sum = -V{};
-    for (int64_t i = 0; i < running_block; i += group) {
+    for (int64_t i = 0; i < scans::block; i += group) {
       V part[vectors];
-      for (int m = 0; m < vectors; ++m) part[m] = group_sums(in + k * running_block + i, m);
+      for (int m = 0; m < vectors; ++m) part[m] = group_sums(in + k * scans::block + i, m);
       for (int count = vectors; count > 1; count /= 2)
         for (int m = 0; m < count / 2; ++m) part[m] = part[2 * m] + part[2 * m + 1];
       sum += part[0];
     }
     memcpy(sums + k, &sum, sizeof sum);
   }
-  for (; k < blocks; ++k) sums[k] = running_sums<T, false, true>(nullptr, in + k * running_block, running_block, nullptr);
+  for (; k < blocks; ++k) sums[k] = running_sums<T, false, true>(nullptr, in + k * scans::block, scans::block, nullptr);
 }
 
 }  // namespace

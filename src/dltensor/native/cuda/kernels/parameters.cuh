@@ -145,6 +145,21 @@ struct Fold {
   FoldAxis axis[DIMS];
 };
 
+// Running results of `rows` rows of `count` elements in blocks of scans::block, `threads >> lane_bits` rows a thread block with
+// 1 << lane_bits threads each. `mask` of an axis is unused.
+template <int DIMS>
+struct Scanned {
+  void* out;
+  const void* in;
+  void* states;  // of every block of every row, where a row has several
+  uint64_t rows, count, blocks;
+  Divider<uint64_t> groups;  // of rows
+  int64_t in_step, out_step;  // in elements
+  uint32_t lane_bits, across;
+  int dims;
+  FoldAxis axis[DIMS];
+};
+
 // c = alpha * a @ b + beta * c for `batches` matrices, by any strides, in elements.
 struct Product {
   void* c;

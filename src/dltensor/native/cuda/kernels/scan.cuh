@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: Apache-2.0
+// Running sums, products, maxima and minima, in the order of native/ops/scans.h and with the bodies of reductions.h: `pieces`
+// computes what each block of a row comes to, `prefixes` what lies before it, and `pieces` again the results. A row of one
+// block needs the last launch only.
+#pragma once
+#include "native/cuda/kernels/fold.cuh"
+#include "native/ops/scans.h"
+
+namespace dlt::kernels::scan {
+
+inline constexpr int threads = 256, each = scans::group;
+inline constexpr int pitch = each + 1;  // cells of a thread in shared memory: threads of a warp meet different banks
+
+// ---- bodies. `total` is what a group of elements comes to, `carry` what lies before it in its block; both have `members`
+// words. In global memory a block has `kept` words: its total first, then what lies before it.
+
+// Sums of floats and of both parts of complex numbers: by distances in a group, one group after the other in a block.
+template <class T>
+struct float_sums {
+  using C = typename computed<T>::type;
+  using parts = fold::parts_of<C>;
+  using word = double;
+  static constexpr bool serial = false;
+  static constexpr int members = parts::count, kept = 2 * parts::count;
+  struct Group {
+    double v[parts::count][each];
+  };
+  struct Prefix {
+    scans::Before part[parts::count];
+    DLT_FN void add(const word* total) {
+      for (int k = 0; k < parts::count; ++k) part[k].add(total[k]);
+    }
+    DLT_FN void save(word* to) const {
+      for (int k = 0; k < parts::count; ++k) {
+        to[2 * k] = part[k].parts[0];
+        to[2 * k + 1] = part[k].parts[1];
+      }
+    }
+  };
+  DLT_FN static void start(word* carry) {
+    for (int k = 0; k < parts::count; ++k) carry[k] = -0.0;
+  }
+  DLT_FN static void advance(word* carry, const word* total) {
+    for (int k = 0; k < parts::count; ++k) carry[k] += total[k];
+  }
+  DLT_FN static void gather(const C* x, int n, Group* group, word* total) {
+#pragma unroll
+    for (int k = 0; k < parts::count; ++k) {
+      double* const v = group->v[k];
+#pragma unroll
+      for (int j = 0; j < each; ++j) v[j] = j < n ? parts::part(x[j], k) : -0.0;
+#pragma unroll
+      for (int by = 1; by < each; by *= 2)
+#pragma unroll
+        for (int j = each - 1; j >= by; --j) v[j] += v[j - by];
+      total[k] = v[each - 1];
+    }
+  }
+  template <class R>
+  DLT_FN static R rounded(double re, double im) {
+    if constexpr (parts::count == 2) return fold::as_element<R>(complex128{re, im});
+    else return fold::as_element<R>(re);
+  }
+  // `before` is null in the first block.
+  template <class R>
+  DLT_FN static void finish(const C*, int, const Group& group, const word* before, const word* carry, R* out) {
+    double start[2] = {};
+#pragma unroll
+    for (int k = 0; k < parts::count; ++k)
+      start[k] = before == nullptr ? carry[k] : before[2 * k] + (before[2 * k + 1] + carry[k]);
+#pragma unroll
+    for (int j = 0; j < each; ++j)
+      out[j] = rounded<R>(reductions::plain_nan(group.v[0][j] + start[0]),
+                          reductions::plain_nan(group.v[parts::count - 1][j] + start[parts::count - 1]));
+  }
+};
+
+// A reduction whose bits do not depend on the order of its elements.
+template <class BODY>
+struct folded {
+  using C = typename computed<typename BODY::type>::type;
+  using word = typename BODY::word;
+  static constexpr bool serial = false;
+  static constexpr int members = BODY::members, kept = BODY::members;
+  struct Group {};
+  struct Prefix {
+    word w[members];
+    DLT_FN Prefix() { BODY::start(w); }
+    DLT_FN void add(const word* total) { BODY::join(w, total); }
+    DLT_FN void save(word* to) const {
+      for (int k = 0; k < members; ++k) to[k] = w[k];
+    }
+  };
+  DLT_FN static void start(word* carry) { BODY::start(carry); }
+  DLT_FN static void advance(word* carry, const word* total) { BODY::join(carry, total); }
+  DLT_FN static void gather(const C* x, int n, Group*, word* total) {
+    BODY::start(total);
+#pragma unroll
+    for (int j = 0; j < each; ++j)
+      if (j < n) BODY::step(total, x[j], 0);
+  }
+  template <class R>
+  DLT_FN static void finish(const C* x, int n, const Group&, const word* before, const word* carry, R* out) {
+    word w[members];
+    for (int k = 0; k < members; ++k) w[k] = carry[k];
+    if (before != nullptr) BODY::join(w, before);
+#pragma unroll
+    for (int j = 0; j < each; ++j) {
+      if (j >= n) continue;
+      BODY::step(w, x[j], 0);
+      BODY::end(w, fold::Ending{}, out + j);
+    }
+  }
+};
+
+// Products of floats: one element after the other in a block, by one thread.
+template <class T>
+struct serial_products {
+  using C = typename computed<T>::type;
+  using P = reductions::product_of<C>;
+  using word = typename P::word;
+  static constexpr bool serial = true;
+  static constexpr int members = 1, kept = 1;
+  struct Prefix {
+    word w = P::one();
+    bool any = false;
+    DLT_FN void add(const word* total) {
+      w = any ? ops::multiply(w, total[0]) : total[0];
+      any = true;
+    }
+    DLT_FN void save(word* to) const { to[0] = w; }
+  };
+};
+
+// ---- kernels
+
+// Room for an element, or for a result.
+template <class C, class R>
+struct alignas(sizeof(C) > sizeof(R) ? sizeof(C) : sizeof(R)) Cell {
+  unsigned char bytes[sizeof(C) > sizeof(R) ? sizeof(C) : sizeof(R)];
+  template <class X>
+  DLT_FN X get() const {
+    X x;
+    memcpy(&x, bytes, sizeof(X));
+    return x;
+  }
+  template <class X>
+  DLT_FN void set(X x) {
+    memcpy(bytes, &x, sizeof(X));
+  }
+};
+
+template <int DIMS>
+DLT_FN void place_of(const Scanned<DIMS>& p, uint64_t row, int64_t* in, int64_t* out) {
+  *in = *out = 0;
+  for (int d = p.dims - 1; d >= 0; --d) {
+    uint64_t i = row;
+    if (d > 0) row = divide(p.axis[d].extent, row, &i);
+    *in += int64_t(i) * p.axis[d].in;
+    *out += int64_t(i) * p.axis[d].out;
+  }
+}
+
+// Where the elements of a piece lie: `1 << lane_bits` groups of each row. Adjacent threads move adjacent elements of a row, or
+// those of adjacent rows where these lie closer in memory.
+template <int DIMS>
+struct Piece {
+  const Scanned<DIMS>& p;
+  uint64_t first_row, first, end;  // elements of the rows
+  // Calls move(cell, place in the input, place in the output) for what this thread moves.
+  template <class F>
+  DLT_FN void for_each(F move) const {
+    const unsigned span_bits = p.lane_bits + 3, row_bits = 8 - p.lane_bits;
+    static_assert(each == 8 && threads == 256, "the bits of a group and of a thread block");
+    unsigned known = ~0u;
+    int64_t in = 0, out = 0;
+    for (unsigned e = threadIdx.x; e < threads * each; e += threads) {
+      const unsigned row = p.across ? e & ((1u << row_bits) - 1) : e >> span_bits;
+      const unsigned i = p.across ? e >> row_bits : e & ((1u << span_bits) - 1);
+      if (first_row + row >= p.rows || first + i >= end) continue;
+      if (row != known) place_of(p, first_row + row, &in, &out);
+      known = row;
+      const int64_t at = int64_t(first + i);
+      move(((row << p.lane_bits) + i / each) * pitch + i % each, in + at * p.in_step, out + at * p.out_step);
+    }
+  }
+};
+
+template <class Body, class M, class R, int DIMS, bool WRITE>
+__global__ void __launch_bounds__(256) pieces(const __grid_constant__ Scanned<DIMS> p) {
+  using C = typename Body::C;
+  using word = typename Body::word;
+  __shared__ Cell<C, R> cells[threads * pitch];
+  __shared__ word totals[threads * Body::members];
+  const unsigned lanes = 1u << p.lane_bits, lane = threadIdx.x & (lanes - 1), row_in_group = threadIdx.x >> p.lane_bits;
+  const uint64_t blocks = WRITE ? p.blocks : p.blocks - 1;  // what the last one comes to is not asked for
+  for (uint64_t tile = blockIdx.x; tile < p.groups.divisor * blocks; tile += gridDim.x) {
+    uint64_t group;
+    const uint64_t block = divide(p.groups, tile, &group);
+    const uint64_t first_row = group * (threads >> p.lane_bits), row = first_row + row_in_group;
+    const uint64_t begin = block * scans::block, end = p.count - begin < scans::block ? p.count : begin + scans::block;
+    word* const state = static_cast<word*>(p.states) + (row * p.blocks + block) * Body::kept;
+    word kept[Body::kept];
+    const word* before = nullptr;
+    if (WRITE && block > 0 && row < p.rows) {
+      for (int k = 0; k < Body::kept; ++k) kept[k] = state[k];
+      before = kept;
+    }
+    word carry[Body::members];  // of the first lane
+    if constexpr (!Body::serial) Body::start(carry);
+    for (uint64_t first = begin; first < end; first += lanes * each) {
+      const Piece<DIMS> piece{p, first_row, first, end};
+      piece.for_each(
+          [&](unsigned cell, int64_t in, int64_t) { cells[cell].set(C(computed<M>::in(static_cast<const M*>(p.in)[in]))); });
+      __syncthreads();
+      if constexpr (Body::serial) {
+        if (lane == 0 && row < p.rows) {
+          for (unsigned i = 0; i < lanes * each && first + i < end; ++i) {
+            Cell<C, R>* const cell = &cells[(threadIdx.x + i / each) * pitch + i % each];
+            const word x = Body::P::factor(cell->template get<C>());
+            carry[0] = first + i == begin ? x : ops::multiply(carry[0], x);
+            if (WRITE) cell->set(fold::as_element<R>(before == nullptr ? carry[0] : ops::multiply(before[0], carry[0])));
+          }
+        }
+      } else {
+        const uint64_t from = first + lane * each;
+        const int n = row >= p.rows || from >= end ? 0 : end - from < each ? int(end - from) : each;
+        Cell<C, R>* const own = cells + threadIdx.x * pitch;
+        word* const total = totals + threadIdx.x * Body::members;
+        C x[each] = {};
+#pragma unroll
+        for (int j = 0; j < each; ++j)
+          if (j < n) x[j] = own[j].template get<C>();
+        typename Body::Group elements;
+        word sum[Body::members];
+        Body::gather(x, n, &elements, sum);
+        for (int m = 0; m < Body::members; ++m) total[m] = sum[m];
+        __syncthreads();
+        if (lane == 0) {
+          for (unsigned l = 0; l < lanes && first + l * each < end; ++l) {
+            word* const slot = totals + (threadIdx.x + l) * Body::members;
+            for (int m = 0; m < Body::members; ++m) {
+              sum[m] = slot[m];
+              slot[m] = carry[m];
+            }
+            Body::advance(carry, sum);
+          }
+        }
+        if constexpr (WRITE) {
+          __syncthreads();
+          R made[each];
+          for (int m = 0; m < Body::members; ++m) sum[m] = total[m];
+          if (n > 0) Body::finish(x, n, elements, before, sum, made);
+#pragma unroll
+          for (int j = 0; j < each; ++j)
+            if (j < n) own[j].set(made[j]);
+        }
+      }
+      __syncthreads();
+      if constexpr (WRITE) {
+        piece.for_each(
+            [&](unsigned cell, int64_t, int64_t out) { static_cast<R*>(p.out)[out] = cells[cell].template get<R>(); });
+        __syncthreads();
+      }
+    }
+    if (!WRITE && lane == 0 && row < p.rows)
+      for (int m = 0; m < Body::members; ++m) state[m] = carry[m];
+  }
+}
+
+// A thread block takes the blocks of one row, of which one thread adds up what the others have read.
+template <class Body, class M, class R, int DIMS, bool WRITE>
+__global__ void __launch_bounds__(256) prefixes(const __grid_constant__ Scanned<DIMS> p) {
+  using word = typename Body::word;
+  constexpr int kept = Body::kept;
+  __shared__ word cells[threads * kept];
+  for (uint64_t row = blockIdx.x; row < p.rows; row += gridDim.x) {
+    word* const states = static_cast<word*>(p.states) + row * p.blocks * kept;
+    typename Body::Prefix prefix;  // of the first thread
+    for (uint64_t first = 0; first < p.blocks; first += threads) {
+      const uint64_t left = (p.blocks - first < threads ? p.blocks - first : threads) * kept;
+      for (uint64_t i = threadIdx.x; i < left; i += threads) cells[i] = states[first * kept + i];
+      __syncthreads();
+      if (threadIdx.x == 0) {
+        for (uint64_t i = 0; i < left; i += kept) {
+          word total[Body::members];
+          for (int m = 0; m < Body::members; ++m) total[m] = cells[i + m];
+          prefix.save(cells + i);
+          prefix.add(total);
+        }
+      }
+      __syncthreads();
+      for (uint64_t i = threadIdx.x; i < left; i += threads) states[first * kept + i] = cells[i];
+      __syncthreads();
+    }
+  }
+}
+
+}  // namespace dlt::kernels::scan
