@@ -172,6 +172,18 @@ def test_without_elements(eager_machine):
         dl.max(dl.zeros((0, 3), device="cuda"))
 
 
+def test_plans_of_more_shapes_than_are_kept(eager_machine):
+    """The same reduction of other memory, another correction, and shapes that take one another's place."""
+    for again in range(2):
+        for n in range(1, 60):
+            a = numbers((n, 3), "float32") + again
+            same("sum", a, axis=0)
+            same("argmax", a, axis=0, keepdims=True)
+    same("std", numbers((40, 3), "float32"), axis=0)
+    same("std", numbers((40, 3), "float32"), axis=0, correction=2.5)
+    same("var", numbers((40, 3), "float32"), axis=0)
+
+
 def test_many_dimensions_and_misaligned_elements(eager_machine):
     a = numbers((2, 3, 2, 3, 2, 3, 2, 3, 2), "float32")
     order = (4, 8, 0, 2, 6, 1, 7, 3, 5)

@@ -105,7 +105,8 @@ cdef struct Item:
 # What computes where the host does not. Everything is checked before: devices, shapes, dtypes, and that outputs are
 # writable. Each function raises, or has enqueued the work. `same` is the fast path: tensors of one dtype and shape in
 # C order, of `size` elements, and numbers as elements of that dtype; into a tensor like them, of dtype `to`, or a new
-# one, which it returns.
+# one, which it returns. `reduce_rows` is that of reductions: of a tensor in C order, `outer` times rows of `count` elements that
+# are `inner` apart, into `made`, whose memory it allocates.
 cdef struct Engine:
     object (*same)(int op, int type, int to, int64_t size, const Item* items, int count, object out)
     int (*element)(int op, bint saturate, int type, Operand* operands, int count, Operand* out, object launch) except -1
@@ -114,6 +115,8 @@ cdef struct Engine:
     int (*choose)(Operand* operands, Operand* out) except -1
     int (*reduce)(int reduction, const ReduceOptions& options, int type, const Operand* x, const Operand* mask,
                   uint64_t axes, const Operand* out) except -1
+    int (*reduce_rows)(int reduction, int type, int to, double correction, Tensor x, int64_t outer, int64_t count,
+                       int64_t inner, Tensor made) except -1
     int (*draw)(Distribution distribution, int type, int words, const Draw& how, uint64_t position, int64_t n,
                 const Operand* out) except -1
     int (*fill)(const void* element, Operand* out) except -1

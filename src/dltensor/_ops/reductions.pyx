@@ -15,7 +15,7 @@ from .operands cimport (Engine, Operand, ReduceOptions, common_device, engine_of
 from .._core.errors cimport check_status
 from .._core.scalars cimport plain_number
 from .._core.tensor cimport Tensor, as_tuple, new_empty, new_tensor
-from .._core.types cimport DLDataType, DLDevice, DLTensor, dtype_of, is_host, kDLCPU, read_dtype
+from .._core.types cimport DLDataType, DLDevice, DLTensor, dtype_of, is_host, kDLCPU, kDLCUDA, read_dtype
 
 from .._core.convert import asarray
 from .reduction_docs import described_reduction
@@ -88,7 +88,7 @@ cdef object _plain(int reduction, const ReduceArguments* given, double correctio
     cdef int i, to, ndim = x.impl.dl.ndim, type, left = 0
     cdef bint keepdims = False
     if x.impl.dl.device.device_type != kDLCPU:
-        return None
+        return _plain_on_device(reduction, given, correction) if x.impl.dl.device.device_type == kDLCUDA else None
     if given.keepdims != NULL:
         if <object>given.keepdims is True:
             keepdims = True
@@ -132,6 +132,52 @@ cdef object _plain(int reduction, const ReduceArguments* given, double correctio
         bytes *= made.impl.dl.shape[i]
     if not reduce_runs(reduction, type, x.impl.dl.data, n, rows, correction, made.impl.dl.data):
         return None
+    return made
+
+
+cdef object _plain_on_device(int reduction, const ReduceArguments* given, double correction):
+    """The same of a CUDA tensor of any size, over all axes or one."""
+    cdef Tensor x = <Tensor>given.x
+    cdef Tensor made
+    cdef int64_t n = 1, inner = 1, count, bytes = 1
+    cdef int64_t axis = 0
+    cdef int overflow = 0
+    cdef int i, k = 0, to, ndim = x.impl.dl.ndim, type = find_type(x.impl.dl.dtype)
+    cdef bint keepdims = False, whole = not _is_given(given.axis)
+    if given.keepdims != NULL:
+        if <object>given.keepdims is True:
+            keepdims = True
+        elif <object>given.keepdims is not False:
+            return None
+    if not whole:
+        if not PyLong_CheckExact(<object>given.axis):
+            return None
+        axis = PyLong_AsLongLongAndOverflow(<object>given.axis, &overflow)
+        if overflow != 0 or not -ndim <= axis < ndim:
+            return None
+        axis += ndim if axis < 0 else 0
+    if type < 0 or type >= computed_types:
+        return None
+    for i in range(ndim - 1, -1, -1):
+        if x.impl.dl.strides[i] != n:
+            return None
+        n *= x.impl.dl.shape[i]
+        if i > axis:
+            inner = n
+    to = reduction_result(reduction, type, False)
+    if to < 0 or n == 0:
+        return None
+    count = n if whole else x.impl.dl.shape[axis]
+    inner = 1 if whole else inner
+    made = new_tensor(ndim if keepdims else 0 if whole else ndim - 1)
+    for i in range(ndim - 1, -1, -1):
+        if keepdims or not whole and i != axis:
+            k = i if keepdims or i < axis else i - 1
+            made.impl.dl.shape[k] = 1 if whole or i == axis else x.impl.dl.shape[i]
+            made.impl.dl.strides[k] = bytes
+            bytes *= made.impl.dl.shape[k]
+    engine_of(x.impl.dl.device, _names[reduction]).reduce_rows(reduction, type, to, correction, x, n // (count * inner),
+                                                                count, inner, made)
     return made
 
 

@@ -71,6 +71,8 @@ cdef extern from "native/cuda/engine.h" namespace "dlt::cuda" nogil:
 cdef extern from "native/cuda/reduce.h" namespace "dlt::cuda" nogil:
     Status native_reduce "dlt::cuda::reduce"(int, const ReduceOptions&, int, const Native&, const Native*, uint64_t,
                                              const Native&, const Where&) noexcept
+    Status native_reduce_rows "dlt::cuda::reduce_rows"(int, int, double, const Run&, int64_t, int64_t, int64_t, int,
+                                                       const Run&, const Where&) noexcept
 
 cdef extern from "native/cuda/scan.h" namespace "dlt::cuda" nogil:
     Status native_scan "dlt::cuda::scan"(Scan, const Native&, int, const Native&, const Where&) noexcept
@@ -247,6 +249,24 @@ cdef int _reduce(int reduction, const ReduceOptions& options, int type, const Op
     return check(status)
 
 
+cdef int _reduce_rows(int reduction, int type, int to, double correction, Tensor x, int64_t outer, int64_t count,
+                      int64_t inner, Tensor made) except -1:
+    cdef Run given, target
+    cdef Where func
+    cdef Status status
+    func.stream = stream_on(x.impl.dl.device.device_id)
+    func.launch = NULL
+    check(allocate_device(func.stream[0], outer * inner * type_table[to].bytes, &made.impl.block))
+    made.impl.dl.data = made.impl.block.data
+    made.impl.dl.dtype = type_table[to].dtype
+    made.impl.dl.device = x.impl.dl.device
+    given.data, given.block, given.number = <char*>x.impl.dl.data + x.impl.dl.byte_offset, x.impl.block, False
+    target.data, target.block, target.number = made.impl.dl.data, made.impl.block, False
+    with nogil:  # as in _same
+        status = native_reduce_rows(reduction, type, correction, given, outer, count, inner, to, target, func)
+    return check(status)
+
+
 cdef int _scan(Scan op, const Operand* x, int axis, const Operand* out) except -1:
     cdef Where func
     cdef Native given = _native(x), target = _native(out)
@@ -316,6 +336,7 @@ _engine.real = _real
 _engine.cast = _cast
 _engine.choose = _choose
 _engine.reduce = _reduce
+_engine.reduce_rows = _reduce_rows
 _engine.draw = _draw
 _engine.scan = _scan
 _engine.fill = _fill

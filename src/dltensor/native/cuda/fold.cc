@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reductions: axes in the order of memory, how threads and blocks share the elements, and one or two launches.
+#include <stdlib.h>
+
 #include <algorithm>
 
 #include "native/cpu/reduce_pass.h"
 #include "native/cuda/axes.h"
 #include "native/cuda/plan.h"
 #include "native/cuda/reduce.h"
+#include "native/cuda/thread_state.h"
 #include "native/ops/reductions.h"
 
 namespace dlt::cuda {
@@ -136,49 +139,134 @@ void share(const Shape& shape, const Device& device, bool ordered, kernels::Fold
   p->tiles = static_cast<uint64_t>(groups) * p->parts;
 }
 
+// A launch, or two, that any operands of one form can use.
 template <int DIMS>
-Status launch_fold(const Name& name, const Shape& shape, const Operand& in, const Operand* mask, const Operand& out,
-                   const ReduceOptions& options, bool root, const Where& where) noexcept {
-  Device& device = *where.stream->device;
+struct FoldPlan {
   kernels::Fold<DIMS> p;
-  p.in = reinterpret_cast<const void*>(address(*in.tensor));
-  p.mask = mask ? reinterpret_cast<const void*>(address(*mask->tensor)) : nullptr;
-  p.out = reinterpret_cast<void*>(address(*out.tensor));
+  Kernel first, second;
+  Geometry first_grid, second_grid;
+  int64_t state_bytes;  // of all parts, 0 where there is one
+};
+
+template <int DIMS>
+Status make_plan(const Name& name, const Shape& shape, bool root, Device& device, FoldPlan<DIMS>* plan) noexcept {
+  kernels::Fold<DIMS>& p = plan->p;
   p.states = nullptr;
   p.results = static_cast<uint64_t>(shape.results);
   p.count = static_cast<uint64_t>(shape.count);
   p.kept = shape.kept_dims;
   p.reduced = shape.reduced_dims;
   p.root = root;
-  p.correction = options.correction;
-  p.has_initial = options.initial != nullptr;
-  if (options.initial) memcpy(p.initial.bytes, options.initial, static_cast<size_t>(type_table[name.choice.type].bytes));
   for (int d = 0; d < p.kept + p.reduced; ++d) {
     const Axis& axis = d < p.kept ? shape.kept[d] : shape.reduced[d - p.kept];
     p.axis[d] = {divider<uint64_t>(static_cast<uint64_t>(std::max<int64_t>(axis.size, 1))), axis.in, axis.mask, axis.out};
   }
   share(shape, device, name.ordered, &p);
-  Kernel first, second;
-  DLT_TRY(kernel_of(device, name, Step::partial, &first));
-  if (p.parts > 1) DLT_TRY(kernel_of(device, name, Step::joined, &second));
-  Block* states = nullptr;
-  if (p.parts > 1) {
-    int64_t bytes;
-    if (__builtin_mul_overflow(shape.results, static_cast<int64_t>(p.parts) * state_bytes(name), &bytes))
-      return fail(Fault::memory, "reduce: states of %lld results exceed the address space",
-                  static_cast<long long>(shape.results));
-    DLT_TRY(allocate(*where.stream, static_cast<size_t>(bytes), &states));
-    p.states = states->data;
-  }
   const auto blocks = [&](const Kernel& kernel, uint64_t items) {
     const int64_t resident = int64_t{device.properties.multiprocessor_count} * kernel.blocks_per_multiprocessor;
     const int64_t wanted = static_cast<int64_t>(std::min<uint64_t>(items, 2147483647));
     return Geometry{static_cast<unsigned>(std::clamp<int64_t>(wanted, 1, std::max<int64_t>(1, resident))), block_threads};
   };
-  Status status = launch_kernel(device, first, blocks(first, p.tiles), *where.stream, &p);
-  if (status.ok() && p.parts > 1) status = launch_kernel(device, second, blocks(second, p.results), *where.stream, &p);
-  if (states) release(states);
+  plan->state_bytes = 0;
+  DLT_TRY(kernel_of(device, name, Step::partial, &plan->first));
+  plan->first_grid = blocks(plan->first, p.tiles);
+  if (p.parts == 1) return success;
+  DLT_TRY(kernel_of(device, name, Step::joined, &plan->second));
+  plan->second_grid = blocks(plan->second, p.results);
+  if (__builtin_mul_overflow(shape.results, static_cast<int64_t>(p.parts) * state_bytes(name), &plan->state_bytes))
+    return fail(Fault::memory, "reduce: states of %lld results exceed the address space",
+                static_cast<long long>(shape.results));
+  return success;
+}
+
+// The caller has set addresses and options.
+template <int DIMS>
+Status launch_plan(FoldPlan<DIMS>& plan, Stream& stream) noexcept {
+  Device& device = *stream.device;
+  if (plan.state_bytes == 0) return launch_kernel(device, plan.first, plan.first_grid, stream, &plan.p);
+  Block* states = nullptr;
+  DLT_TRY(allocate(stream, static_cast<size_t>(plan.state_bytes), &states));
+  plan.p.states = states->data;
+  Status status = launch_kernel(device, plan.first, plan.first_grid, stream, &plan.p);
+  if (status.ok()) status = launch_kernel(device, plan.second, plan.second_grid, stream, &plan.p);
+  release(states);
   return status;
+}
+
+template <int DIMS>
+Status launch_fold(const Name& name, const Shape& shape, const Operand& in, const Operand* mask, const Operand& out,
+                   const ReduceOptions& options, bool root, const Where& where) noexcept {
+  FoldPlan<DIMS> plan;
+  DLT_TRY(make_plan(name, shape, root, *where.stream->device, &plan));
+  kernels::Fold<DIMS>& p = plan.p;
+  p.in = reinterpret_cast<const void*>(address(*in.tensor));
+  p.mask = mask ? reinterpret_cast<const void*>(address(*mask->tensor)) : nullptr;
+  p.out = reinterpret_cast<void*>(address(*out.tensor));
+  p.correction = options.correction;
+  p.has_initial = options.initial != nullptr;
+  if (options.initial) memcpy(p.initial.bytes, options.initial, static_cast<size_t>(type_table[name.choice.type].bytes));
+  return launch_plan(plan, *where.stream);
+}
+
+// Fails where the kernels do not compute it.
+Status name_of(int reduction, int type, bool saturate, int result, bool masked, Name* name) noexcept {
+  const char* function = reduction_table[reduction].name;
+  if (result < 0) return fail(Fault::type, "%s: not defined for %s", function, type_table[type].name);
+  *name = {choose_reduction(reduction, type, saturate), 0, result, false, false, masked};
+  if (name->choice.end == End::deviations)
+    return fail(Fault::device, "%s: not computed of %s on CUDA devices; convert it to float32, or move it with .to(\"cpu\")",
+                function, type_table[type].name);
+  // Halves are computed as float32 by the kernel itself.
+  if (name->choice.end != End::moments || kind_bit_of(type) >= DLT_FLOATS) name->choice.type = type;
+  name->ordered = name->choice.body == reduce_products && kind_bit_of(type) >= DLT_FLOATS;
+  return success;
+}
+
+// Plans of the fast path, of each thread: found by what they are made of.
+struct RowsKey {
+  const Device* device;
+  int reduction, type;
+  int64_t outer, count, inner;
+  bool operator==(const RowsKey&) const = default;
+};
+struct RowsPlan {
+  RowsKey key;
+  FoldPlan<few_dims> plan;
+};
+
+Status make_rows(const RowsKey& key, int to, Device& device, FoldPlan<few_dims>* plan) noexcept {
+  Name name;
+  DLT_TRY(name_of(key.reduction, key.type, false, to, false, &name));
+  name.element = key.type;
+  Shape shape;
+  shape.kept[0] = {key.outer, key.count * key.inner, 0, key.inner};
+  shape.kept[1] = {key.inner, 1, 0, 1};
+  shape.reduced[0] = {key.count, key.inner, 0, 0};
+  shape.kept_dims = arrange(shape.kept, 2, true);
+  shape.reduced_dims = key.count == 0 ? 0 : arrange(shape.reduced, 1, false);
+  shape.results = key.outer * key.inner;
+  shape.count = key.count;
+  DLT_TRY(make_plan(name, shape, key.reduction == reduction_std, device, plan));
+  plan->p.mask = nullptr;
+  plan->p.has_initial = false;
+  return success;
+}
+
+// The plan of a key. Where there is no memory to keep it: in `spare`.
+Status rows_plan(const RowsKey& key, int to, Device& device, RowsPlan* spare, FoldPlan<few_dims>** out) noexcept {
+  constexpr size_t kept = 32;
+  ThreadState& state = thread_state();
+  if (!state.fold_plans && state.number) state.fold_plans = calloc(kept, sizeof(RowsPlan));
+  uint64_t hash = static_cast<uint64_t>(key.reduction * 64 + key.type) + static_cast<uint64_t>(key.count) * 31;
+  hash = (hash + static_cast<uint64_t>(key.inner) * 1021 + static_cast<uint64_t>(key.outer) * 7919) * 0x9E3779B97F4A7C15u;
+  RowsPlan* const plan = state.fold_plans ? static_cast<RowsPlan*>(state.fold_plans) + (hash >> 59) : spare;
+  static_assert(kept == size_t{1} << 5, "the upper bits of a hash are the place");
+  *out = &plan->plan;
+  if (plan != spare && plan->key == key) return success;
+  plan->key = {};  // not known by the key before, if this fails
+  DLT_TRY(make_rows(key, to, device, &plan->plan));
+  plan->key = key;
+  return success;
 }
 
 }  // namespace
@@ -187,14 +275,8 @@ Status reduce(int reduction, const ReduceOptions& options, int type, const Opera
               const Operand& out, const Where& where) noexcept {
   const char* function = reduction_table[reduction].name;
   const int result = options.result >= 0 ? options.result : reduction_result(reduction, type, options.saturate || options.keep);
-  if (result < 0) return fail(Fault::type, "%s: not defined for %s", function, type_table[type].name);
-  Name name{choose_reduction(reduction, type, options.saturate), 0, result, false, false, mask != nullptr};
-  if (name.choice.end == End::deviations)
-    return fail(Fault::device, "%s: not computed of %s on CUDA devices; convert it to float32, or move it with .to(\"cpu\")",
-                function, type_table[type].name);
-  // Halves are computed as float32 by the kernel itself.
-  if (name.choice.end != End::moments || kind_bit_of(type) >= DLT_FLOATS) name.choice.type = type;
-  name.ordered = name.choice.body == reduce_products && kind_bit_of(type) >= DLT_FLOATS;
+  Name name;
+  DLT_TRY(name_of(reduction, type, options.saturate, result, mask != nullptr, &name));
   int target;
   DLT_TRY(type_of(function, *in.tensor, &name.element));
   DLT_TRY(type_of(function, *out.tensor, &target));
@@ -222,6 +304,34 @@ Status reduce(int reduction, const ReduceOptions& options, int type, const Opera
   name.many = shape.kept_dims + shape.reduced_dims > few_dims;
   return name.many ? launch_fold<most_dims>(name, shape, in, mask, out, options, reduction == reduction_std, where)
                    : launch_fold<few_dims>(name, shape, in, mask, out, options, reduction == reduction_std, where);
+}
+
+Status reduce_rows(int reduction, int type, double correction, const Run& in, int64_t outer, int64_t count, int64_t inner,
+                   int to, const Run& out, const Where& where) noexcept {
+  Stream& stream = *where.stream;
+  Device& device = *stream.device;
+  if (outer == 0 || inner == 0) return success;
+  const uintptr_t low = (reinterpret_cast<uintptr_t>(in.data) & static_cast<uintptr_t>(type_alignment(type) - 1)) |
+                        (reinterpret_cast<uintptr_t>(out.data) & static_cast<uintptr_t>(type_alignment(to) - 1));
+  if (low) [[unlikely]] {
+    const DLDevice here{kDLCUDA, device.ordinal};
+    int64_t shape[] = {outer, count, inner}, steps[] = {count * inner, inner, 1};
+    int64_t results[] = {outer, 1, inner}, places[] = {inner, 0, 1};
+    const DLTensor from{in.data, here, 3, type_table[type].dtype, shape, steps, 0};
+    const DLTensor target{out.data, here, 3, type_table[to].dtype, results, places, 0};
+    ReduceOptions options;
+    options.correction = correction;
+    return reduce(reduction, options, type, {&from, in.block}, nullptr, 2, {&target, out.block}, where);
+  }
+  RowsPlan spare;
+  FoldPlan<few_dims>* plan;
+  DLT_TRY(rows_plan({&device, reduction, type, outer, count, inner}, to, device, &spare, &plan));
+  plan->p.in = in.data;
+  plan->p.out = out.data;
+  plan->p.correction = correction;
+  DLT_TRY(use(in.block, stream, false));
+  DLT_TRY(use(out.block, stream, true));
+  return launch_plan(*plan, stream);
 }
 
 }  // namespace dlt::cuda

@@ -3,6 +3,7 @@
 #include "native/cuda/thread_state.h"
 
 #include <pthread.h>
+#include <stdlib.h>
 
 #include <new>
 
@@ -16,6 +17,7 @@ namespace {
 pthread_key_t key;
 const bool has_key = pthread_key_create(&key, [](void* state) {
                        thread_state_pointer = nullptr;
+                       free(static_cast<ThreadState*>(state)->fold_plans);
                        delete static_cast<ThreadState*>(state);
                      }) == 0;
 

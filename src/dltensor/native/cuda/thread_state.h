@@ -8,13 +8,14 @@
 namespace dlt::cuda {
 
 struct ThreadState {
-  uint64_t number = 0;  // of the thread, never used twice
+  uint64_t number = 0;  // of the thread, never used twice; 0 of the shared instance
   Stream* current[max_devices] = {};     // current streams
   Stream* per_thread[max_devices] = {};  // records of CUDA's per-thread default streams
   Stream* last_asked = nullptr;
   Launch launch;
   bool has_launch = false;
   bool tf32 = false;
+  void* fold_plans = nullptr;  // of fold.cc, from malloc; null in the shared instance
 };
 
 // Allocated at the thread's first use, freed at its end. Without memory for it: one instance shared by all threads.

@@ -43,7 +43,8 @@ inline Divider<I> divider(I divisor) {
   __extension__ typedef unsigned __int128 wide_t;
   constexpr int bits = sizeof(I) * 8;
   uint32_t shift = 0;
-  while ((wide_t(1) << shift) < divisor) ++shift;
+  while (shift < bits && (I(1) << shift) < divisor) ++shift;
+  if (shift < bits && (I(1) << shift) == divisor) return {divisor, 1, shift};  // without a division of 128 bits
   const wide_t multiplier = (wide_t(1) << bits) * ((wide_t(1) << shift) - divisor) / divisor + 1;
   return {divisor, I(multiplier), shift};
 }
