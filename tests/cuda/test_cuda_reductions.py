@@ -274,6 +274,15 @@ def test_variances_of_wide_elements_say_where_they_are_computed(eager_machine, d
         dl.var(dl.ones((3,), dtype=dtype, device="cuda"))
 
 
+def test_many_elements_of_one_exponent_are_summed_again(eager_machine):
+    """So many that a word of the integer that they are summed into would overflow, were carries not passed on."""
+    few = [2.0**-39, 2.0**-120, 2.0**-200]
+    for one in (1.5, -1.9990234375, 2.0**-32 * 1.75):
+        values = np.concatenate([np.full(20_001, one), np.array(few) * one])
+        for name in ("sum", "mean"):
+            same(name, dl.asarray(values))
+
+
 @pytest.mark.parametrize("order", setup.ORDERS)
 def test_states_live_until_they_are_joined(request, order):
     """Work on a stream that runs later: states and results belong to it."""

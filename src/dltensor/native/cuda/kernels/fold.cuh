@@ -304,8 +304,11 @@ DLT_FN void add_shared(SharedSum* sum, double x) {
     atomicOr(&sum->special, x != x ? 1 : x > 0 ? 2 : 4);
     return;
   }
+  // 84 bits in three words of 32, so that carries can wait for 2^30 additions. `upper` is negative where `lower` is.
+  const int64_t middle = put.upper % (int64_t(1) << 32), top = put.upper / (int64_t(1) << 32);
   atomicAdd(&sum->chunk[put.place], static_cast<unsigned long long>(put.lower));
-  atomicAdd(&sum->chunk[put.place + 1], static_cast<unsigned long long>(put.upper));
+  atomicAdd(&sum->chunk[put.place + 1], static_cast<unsigned long long>(middle));
+  if (top != 0) atomicAdd(&sum->chunk[put.place + 2], static_cast<unsigned long long>(top));
 }
 
 DLT_FAR_FN void take_shared(const SharedSum* sum, exact_sums::Accumulator* a) {
