@@ -147,13 +147,15 @@ def test_every_reduction_compiles(arch, tmp_path):
             reduce(kernel, "integer_means", t, "float")
         for t, result in (("float", "float"), ("dlt::float16", "dlt::float16"), ("dlt::complex64", "float")):
             reduce(kernel, "exact_moments", t, result)
+        for t, result in (("double", "double"), ("dlt::complex128", "double")):
+            reduce(kernel, "exact_deviations", t, result)
     for kernel in ("partial", "joined_in_order"):
         for t in ("dlt::float16", "float", "double", "dlt::complex64", "dlt::complex128"):
             reduce(kernel, "ordered_products", t, t)
     print(done)
     """
     )
-    assert int(run(script, tmp_path, DLTENSOR_CUDA_NVRTC=nvrtc())) == 2 * (12 + 14 + 12 + 8 + 15 + 3 + 5)
+    assert int(run(script, tmp_path, DLTENSOR_CUDA_NVRTC=nvrtc())) == 2 * (12 + 14 + 12 + 8 + 15 + 3 + 2 + 5)
 
 
 @pytest.mark.parametrize("arch", ARCHITECTURES)

@@ -268,10 +268,48 @@ def test_variances_that_their_states_do_not_decide(eager_machine):
             same(name, dl.asarray(np.array([[complex(v, 1) for v in values]] * 2, "complex64")), axis=1)
 
 
-@pytest.mark.parametrize("dtype", ["float64", "int32", "complex128"])
-def test_variances_of_wide_elements_say_where_they_are_computed(eager_machine, dtype):
-    with pytest.raises(dl.DeviceError, match=f"var: not computed of {dtype} on CUDA devices; convert it"):
-        dl.var(dl.ones((3,), dtype=dtype, device="cuda"))
+@pytest.mark.parametrize("dtype", ["float64", "complex128", "int32", "uint32", "int64", "uint64"])
+def test_variances_of_wide_elements_have_the_cpus_bits(eager_machine, dtype):
+    a = numbers((6, 300, 3), dtype)
+    for name in ("var", "std"):
+        for axis in (None, 1, (0, 2)):
+            same(name, a, axis=axis)
+            same(name, a.transpose(2, 0, 1)[::-1, :, 3:], axis=axis)
+        same(name, a, axis=1, correction=1.5, keepdims=True)
+        same(name, a, correction=9000)
+        mask = numbers((300, 1), "bool")
+        on_cpu, on_cuda = {"where": mask, "axis": 1}, {"where": mask.to("cuda"), "axis": 1}
+        assert_same(name, a.to("cuda"), a, on_cuda, on_cpu)
+    same("var", numbers((70_000,), dtype))
+
+
+WIDE = {
+    "far from 0": [1e15 + k / 8 for k in range(400)],
+    "far from 0, little apart": [1.0 + k * 2.0**-52 for k in range(40)],
+    "equal": [0.1] * 300,
+    "beyond the squares": [1e200, -3e200, 1e190] * 9,
+    "ends of the range": [1.7e308, -1.7e308, 1.0, 1e-300],
+    "below the squares": [1e-200, 3e-200, -1e-210] * 9,
+    "subnormals": [5e-324, 1e-323, 2e-323, 0.0],
+    "zeros": [0.0, -0.0] * 5,
+    "one": [3.5],
+    "infinite": [1.0, np.inf, 2.0],
+    "not a number": [np.nan, 1.0],
+    "half between two values": [1.0, 2.0, 2.0**-26, 2.0**-60],
+}
+
+
+@pytest.mark.parametrize("case", WIDE)
+def test_variances_of_float64_that_two_words_do_not_decide(eager_machine, case):
+    values = np.array(WIDE[case])
+    for name in ("var", "std"):
+        same(name, dl.asarray(values))
+        same(name, dl.asarray(np.stack([values, values[::-1], values / 3])), axis=1)
+        same(name, dl.asarray(np.stack([values, values * 0.7]).T), axis=0, correction=1)
+        same(name, dl.asarray(np.array([complex(a, b) for a, b in zip(values, values[::-1], strict=True)])))
+        mask = dl.asarray(np.arange(values.size) % 3 != 1)
+        on_cpu, on_cuda = {"where": mask}, {"where": mask.to("cuda")}
+        assert_same(name, dl.asarray(values).to("cuda"), dl.asarray(values), on_cuda, on_cpu)
 
 
 def test_many_elements_of_one_exponent_are_summed_again(eager_machine):

@@ -10,7 +10,7 @@ namespace dlt::cuda {
 inline constexpr int few_dims = 6, most_dims = 64;  // for which such kernels are compiled
 
 struct Axis {
-  int64_t size, in, mask, out;
+  int64_t size, in, mask, out, center = 0;
 };
 
 inline int64_t magnitude(int64_t v) noexcept { return v < 0 ? -v : v; }
@@ -27,7 +27,7 @@ inline int arrange(Axis* axes, int count, bool sort) noexcept {
   for (int d = 0; d < used; ++d) {
     const Axis axis = axes[d];
     if (last >= 0 && axes[last].in == axis.in * axis.size && axes[last].mask == axis.mask * axis.size &&
-        axes[last].out == axis.out * axis.size) {
+        axes[last].out == axis.out * axis.size && axes[last].center == axis.center * axis.size) {
       const int64_t size = axes[last].size * axis.size;
       axes[last] = axis;
       axes[last].size = size;

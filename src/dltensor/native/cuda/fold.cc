@@ -39,6 +39,7 @@ std::string expression_of(const Name& name, const char* kernel) {
     case End::sum: body = "exact_sum"; break;
     case End::mean: body = "exact_mean"; break;
     case End::moments: body = "exact_moments"; break;
+    case End::deviations: body = "exact_deviations"; break;
     case End::wide_sum: body = "clamped_sums"; break;
     case End::wide_mean: body = "integer_means"; break;
     default:
@@ -80,6 +81,7 @@ int64_t state_bytes(const Name& name) noexcept {
     case End::sum:
     case End::mean: return is_complex ? 56 : 32;
     case End::moments: return is_complex ? 104 : 56;
+    case End::deviations: return 32;
     default: return 24;
   }
 }
@@ -90,12 +92,12 @@ struct Shape {
   int64_t results, count;
 };
 
-void read_shape(const DLTensor& in, const DLTensor* mask, uint64_t axes, const DLTensor& out, bool ordered,
-                Shape* shape) noexcept {
+void read_shape(const DLTensor& in, const DLTensor* mask, uint64_t axes, const DLTensor& out, const DLTensor* centers,
+                bool ordered, Shape* shape) noexcept {
   shape->kept_dims = shape->reduced_dims = 0;
   shape->results = shape->count = 1;
   for (int d = 0; d < in.ndim; ++d) {
-    const Axis axis{in.shape[d], in.strides[d], mask ? mask->strides[d] : 0, out.strides[d]};
+    const Axis axis{in.shape[d], in.strides[d], mask ? mask->strides[d] : 0, out.strides[d], centers ? centers->strides[d] : 0};
     const bool reduced = axes >> d & 1;
     (reduced ? shape->count : shape->results) *= axis.size;
     if (reduced) shape->reduced[shape->reduced_dims++] = {axis.size, axis.in, axis.mask, 0};
@@ -159,7 +161,8 @@ Status make_plan(const Name& name, const Shape& shape, bool root, Device& device
   p.root = root;
   for (int d = 0; d < p.kept + p.reduced; ++d) {
     const Axis& axis = d < p.kept ? shape.kept[d] : shape.reduced[d - p.kept];
-    p.axis[d] = {divider<uint64_t>(static_cast<uint64_t>(std::max<int64_t>(axis.size, 1))), axis.in, axis.mask, axis.out};
+    p.axis[d] = {divider<uint64_t>(static_cast<uint64_t>(std::max<int64_t>(axis.size, 1))), axis.in, axis.mask, axis.out,
+                 axis.center};
   }
   share(shape, device, name.ordered, &p);
   const auto blocks = [&](const Kernel& kernel, uint64_t items) {
@@ -194,13 +197,14 @@ Status launch_plan(FoldPlan<DIMS>& plan, Stream& stream) noexcept {
 }
 
 template <int DIMS>
-Status launch_fold(const Name& name, const Shape& shape, const Operand& in, const Operand* mask, const Operand& out,
-                   const ReduceOptions& options, bool root, const Where& where) noexcept {
+Status launch_fold(const Name& name, const Shape& shape, const Operand& in, const Operand* mask, const Operand* centers,
+                   const Operand& out, const ReduceOptions& options, bool root, const Where& where) noexcept {
   FoldPlan<DIMS> plan;
   DLT_TRY(make_plan(name, shape, root, *where.stream->device, &plan));
   kernels::Fold<DIMS>& p = plan.p;
   p.in = reinterpret_cast<const void*>(address(*in.tensor));
   p.mask = mask ? reinterpret_cast<const void*>(address(*mask->tensor)) : nullptr;
+  p.centers = centers ? reinterpret_cast<const void*>(address(*centers->tensor)) : nullptr;
   p.out = reinterpret_cast<void*>(address(*out.tensor));
   p.correction = options.correction;
   p.has_initial = options.initial != nullptr;
@@ -213,11 +217,9 @@ Status name_of(int reduction, int type, bool saturate, int result, bool masked, 
   const char* function = reduction_table[reduction].name;
   if (result < 0) return fail(Fault::type, "%s: not defined for %s", function, type_table[type].name);
   *name = {choose_reduction(reduction, type, saturate), 0, result, false, false, masked};
-  if (name->choice.end == End::deviations)
-    return fail(Fault::device, "%s: not computed of %s on CUDA devices; convert it to float32, or move it with .to(\"cpu\")",
-                function, type_table[type].name);
   // Halves are computed as float32 by the kernel itself.
-  if (name->choice.end != End::moments || kind_bit_of(type) >= DLT_FLOATS) name->choice.type = type;
+  const bool squares = name->choice.end == End::moments || name->choice.end == End::deviations;
+  if (!squares || kind_bit_of(type) >= DLT_FLOATS) name->choice.type = type;
   name->ordered = name->choice.body == reduce_products && kind_bit_of(type) >= DLT_FLOATS;
   return success;
 }
@@ -247,7 +249,7 @@ Status make_rows(const RowsKey& key, int to, Device& device, FoldPlan<few_dims>*
   shape.results = key.outer * key.inner;
   shape.count = key.count;
   DLT_TRY(make_plan(name, shape, key.reduction == reduction_std, device, plan));
-  plan->p.mask = nullptr;
+  plan->p.mask = plan->p.centers = nullptr;
   plan->p.has_initial = false;
   return success;
 }
@@ -295,15 +297,28 @@ Status reduce(int reduction, const ReduceOptions& options, int type, const Opera
     DLT_TRY(reduce(reduction, options, type, in, mask, axes, straight.operand(), where));
     return copy_bytes(straight.operand(), out, where);
   }
+  Temporary means;
+  Operand center;
+  const Operand* centers = nullptr;
+  if (name.choice.end == End::deviations) {
+    // The second of two passes: what is squared is how far elements are from their mean.
+    DLTensor like = *out.tensor;
+    like.dtype = type_table[name.choice.type].dtype;
+    DLT_TRY(means.make(like, *where.stream));
+    center = means.operand();
+    centers = &center;
+    DLT_TRY(reduce(reduction_mean, {}, name.choice.type, in, mask, axes, center, where));
+  }
   Shape shape;
-  read_shape(*in.tensor, mask ? mask->tensor : nullptr, axes, *out.tensor, in_order[name.choice.body], &shape);
+  read_shape(*in.tensor, mask ? mask->tensor : nullptr, axes, *out.tensor, centers ? &means.tensor : nullptr,
+             in_order[name.choice.body], &shape);
   if (shape.results == 0) return success;
   DLT_TRY(use(in.block, *where.stream, false));
   if (mask) DLT_TRY(use(mask->block, *where.stream, false));
   DLT_TRY(use(out.block, *where.stream, true));
   name.many = shape.kept_dims + shape.reduced_dims > few_dims;
-  return name.many ? launch_fold<most_dims>(name, shape, in, mask, out, options, reduction == reduction_std, where)
-                   : launch_fold<few_dims>(name, shape, in, mask, out, options, reduction == reduction_std, where);
+  return name.many ? launch_fold<most_dims>(name, shape, in, mask, centers, out, options, reduction == reduction_std, where)
+                   : launch_fold<few_dims>(name, shape, in, mask, centers, out, options, reduction == reduction_std, where);
 }
 
 Status reduce_rows(int reduction, int type, double correction, const Run& in, int64_t outer, int64_t count, int64_t inner,
@@ -313,7 +328,9 @@ Status reduce_rows(int reduction, int type, double correction, const Run& in, in
   if (outer == 0 || inner == 0) return success;
   const uintptr_t low = (reinterpret_cast<uintptr_t>(in.data) & static_cast<uintptr_t>(type_alignment(type) - 1)) |
                         (reinterpret_cast<uintptr_t>(out.data) & static_cast<uintptr_t>(type_alignment(to) - 1));
-  if (low) [[unlikely]] {
+  const bool twice = reduction_table[reduction].body == reduce_moments &&
+                     choose_reduction(reduction, type, false).end == End::deviations;
+  if (low || twice) [[unlikely]] {
     const DLDevice here{kDLCUDA, device.ordinal};
     int64_t shape[] = {outer, count, inner}, steps[] = {count * inner, inner, 1};
     int64_t results[] = {outer, 1, inner}, places[] = {inner, 0, 1};

@@ -71,7 +71,7 @@ Status launch_scan(const Name& name, const Axis* rows, int dims, const Axis& alo
   p.out_step = along.out;
   p.dims = dims;
   for (int d = 0; d < dims; ++d)
-    p.axis[d] = {divider<uint64_t>(static_cast<uint64_t>(rows[d].size)), rows[d].in, rows[d].mask, rows[d].out};
+    p.axis[d] = {divider<uint64_t>(static_cast<uint64_t>(rows[d].size)), rows[d].in, rows[d].mask, rows[d].out, 0};
   const int64_t inner = dims ? rows[dims - 1].size : 1;
   p.across = inner > 1 && magnitude(along.in) > magnitude(rows[dims - 1].in);
   // 32 adjacent rows read whole sectors.

@@ -13,6 +13,7 @@ namespace dlt::kernels::fold {
 struct Ending {
   double correction;
   bool root;
+  const double* center;  // of deviations, one for each part
 };
 
 // ---- bodies: what a state is made of, and what becomes of it. `end` is false when elements have to be read again.
@@ -240,20 +241,80 @@ struct exact_moments {
   }
 };
 
+// (x - center) ** 2 as two float64, which are both summed: what is rounded depends on the element alone.
+DLT_FN Pair square_of(double x, double center) {
+  const Pair difference = dlt::exact_sum(x, -center);  // not the body of that name
+  const double product = difference.high * difference.high;
+  return {product, fused(difference.high, difference.high, -product) + 2.0 * difference.high * difference.low};
+}
+
+// Exact sums of squared deviations from the mean, of all parts together, and how many there are.
+template <class T>
+struct exact_deviations {
+  using type = T;
+  using C = typename computed<T>::type;
+  using parts = parts_of<C>;
+  using word = double;
+  static constexpr int members = exact_sums::words + 1;
+  static constexpr bool reads_again = true;
+  DLT_FN static void start(word* w) {
+    exact_sums::start(w);
+    w[members - 1] = 0;
+  }
+  DLT_FN static void step(word* w, C x, const double* center) {
+    for (int k = 0; k < parts::count; ++k) {
+      const Pair square = square_of(parts::part(x, k), center[k]);
+      exact_sums::put(w, square.high);
+      exact_sums::put(w, square.low);
+    }
+    w[members - 1] += 1;
+  }
+  DLT_FN static void join(word* w, const word* other) {
+    exact_sums::join(w, other);
+    w[members - 1] += other[members - 1];
+  }
+  DLT_FN static double farthest(const double* center) {
+    double most = 0;
+    for (int k = 0; k < parts::count; ++k) {
+      const double size = magnitude_of(center[k]);
+      most = size > most ? size : most;
+    }
+    return most;
+  }
+  // Squares that would leave float64's range, and means whose own rounding shows, are for deviations_again().
+  DLT_FN static bool is_plain(double variance, const double* center) {
+    return variance > 0x1p-800 && variance < 0x1p900 && !(farthest(center) * 0x1p-24 > exact_sums::square_root(variance));
+  }
+  template <class R>
+  DLT_FN static bool end(const word* w, const Ending& ending, R* out) {
+    using namespace exact_sums;
+    const double count = w[members - 1], divisor = count - ending.correction;
+    if (!(divisor > 0) || count == 0) return *out = from<R>(not_a_number()), true;
+    Quotient q;
+    double variance;
+    if (!exact_sums::divide(w[high], w[low], w[bound], divisor, &q) || !round_sum(q.above, q.below, q.error, &variance) ||
+        !is_plain(variance, ending.center))
+      return false;
+    if (ending.root) q = root_of(q);
+    return round_sum(q.above, q.below, q.error, out);
+  }
+};
+
 // ---- elements
 
 // `kept` axes of the results, then `reduced` ones; the innermost last.
 template <int DIMS>
 struct Place {
-  int64_t in, mask, out;
+  int64_t in, mask, out, center;
   DLT_FN static Place of(const Fold<DIMS>& p, int first, int count, uint64_t index) {
-    Place place{0, 0, 0};
+    Place place{0, 0, 0, 0};
     for (int d = first + count - 1; d >= first; --d) {
       uint64_t i = index;
       if (d > first) index = divide(p.axis[d].extent, index, &i);
       place.in += int64_t(i) * p.axis[d].in;
       place.mask += int64_t(i) * p.axis[d].mask;
       place.out += int64_t(i) * p.axis[d].out;
+      place.center += int64_t(i) * p.axis[d].center;
     }
     return place;
   }
@@ -265,28 +326,52 @@ DLT_FN auto element(const M* in) {
   else return computed<T>::in(convert<T, false, false, M>(*in));
 }
 
+template <class Body>
+struct has_center {
+  static constexpr bool value = false;
+};
+template <class T>
+struct has_center<exact_deviations<T>> {
+  static constexpr bool value = true;
+};
+
+// What the deviations of a result are taken from; nothing for other bodies.
+template <class Body, int DIMS>
+DLT_FN void read_center(const Fold<DIMS>& p, const Place<DIMS>& base, double* center) {
+  if constexpr (has_center<Body>::value)
+    for (int k = 0; k < Body::parts::count; ++k)
+      center[k] = static_cast<const double*>(p.centers)[base.center * Body::parts::count + k];
+}
+template <class Body, class X>
+DLT_FN void step(typename Body::word* w, X x, uint64_t index, const double* center) {
+  if constexpr (has_center<Body>::value) Body::step(w, x, center);
+  else Body::step(w, x, int64_t(index));
+}
+
 // Elements begin, begin + step, ... of the reduced axes, at `base`.
 template <class Body, class M, int DIMS, bool MASKED>
-DLT_FN void fold_elements(const Fold<DIMS>& p, const Place<DIMS>& base, uint64_t begin, uint64_t end, uint64_t step,
+DLT_FN void fold_elements(const Fold<DIMS>& p, const Place<DIMS>& base, uint64_t begin, uint64_t end, uint64_t by,
                           typename Body::word* w) {
   constexpr int UNROLL = 4;
+  double center[2] = {};
+  read_center<Body>(p, base, center);
   const M* const in = static_cast<const M*>(p.in) + base.in;
   const uint8_t* const mask = static_cast<const uint8_t*>(p.mask) + base.mask;
   uint64_t i = begin;
   if constexpr (!MASKED) {
-    for (; i < end && end - i > (UNROLL - 1) * step; i += UNROLL * step) {
+    for (; i < end && end - i > (UNROLL - 1) * by; i += UNROLL * by) {
       decltype(element<typename Body::type, M>(in)) x[UNROLL];
 #pragma unroll
       for (int u = 0; u < UNROLL; ++u)
-        x[u] = element<typename Body::type, M>(in + Place<DIMS>::of(p, p.kept, p.reduced, i + u * step).in);
+        x[u] = element<typename Body::type, M>(in + Place<DIMS>::of(p, p.kept, p.reduced, i + u * by).in);
 #pragma unroll
-      for (int u = 0; u < UNROLL; ++u) Body::step(w, x[u], int64_t(i + u * step));
+      for (int u = 0; u < UNROLL; ++u) step<Body>(w, x[u], i + u * by, center);
     }
   }
-  for (; i < end; i += step) {
+  for (; i < end; i += by) {
     const Place<DIMS> at = Place<DIMS>::of(p, p.kept, p.reduced, i);
     if (MASKED && mask[at.mask] == 0) continue;
-    Body::step(w, element<typename Body::type, M>(in + at.in), int64_t(i));
+    step<Body>(w, element<typename Body::type, M>(in + at.in), i, center);
   }
 }
 
@@ -410,6 +495,122 @@ DLT_FN void moments_again(const Fold<DIMS>& p, uint64_t result, double count) {
   __syncthreads();
 }
 
+// Calls take(x) with a part of each element of a result; `sums` are carried on the way.
+template <class Body, class M, int SUMS, int DIMS, bool MASKED, class F>
+DLT_FN void each_part(const Fold<DIMS>& p, const Place<DIMS>& base, int part, SharedSum* sums, F take) {
+  constexpr uint64_t most = uint64_t(1) << 28;
+  const M* const in = static_cast<const M*>(p.in) + base.in;
+  const uint8_t* const mask = static_cast<const uint8_t*>(p.mask) + base.mask;
+  for (uint64_t begin = 0; begin < p.count; begin += most) {
+    __syncthreads();
+    const uint64_t end = p.count - begin < most ? p.count : begin + most;
+    for (uint64_t i = begin + threadIdx.x; i < end; i += blockDim.x) {
+      const Place<DIMS> at = Place<DIMS>::of(p, p.kept, p.reduced, i);
+      if (MASKED && mask[at.mask] == 0) continue;
+      take(Body::parts::part(element<typename Body::type, M>(in + at.in), part));
+    }
+    __syncthreads();
+    if (threadIdx.x < SUMS) carry_shared(&sums[threadIdx.x]);
+  }
+  __syncthreads();
+}
+
+// What the CPU's end_deviations() does where two words do not decide: the exact sum of squares; where the mean is so far from 0
+// that its own rounding shows, less what that adds; where squares leave float64's range, of elements times a power of two.
+template <class Body, class M, class R, int DIMS, bool MASKED>
+DLT_FN void deviations_again(const Fold<DIMS>& p, uint64_t result, double count) {
+  using namespace exact_sums;
+  constexpr int parts = Body::parts::count;
+  __shared__ SharedSum sums[2];  // of elements, of squares
+  __shared__ unsigned long long largest;
+  __shared__ int differs, scaled;
+  __shared__ double middle;
+  const Place<DIMS> base = Place<DIMS>::of(p, 0, p.kept, result);
+  R* const out = static_cast<R*>(p.out) + base.out;
+  const double divisor = count - p.correction;
+  double center[2] = {}, rest[2] = {};
+  read_center<Body>(p, base, center);
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    clear_shared(&sums[1]);
+    largest = 0;
+    differs = 0;
+  }
+  for (int k = 0; k < parts; ++k) {
+    __syncthreads();
+    if (threadIdx.x == 0) clear_shared(&sums[0]);
+    each_part<Body, M, 2, DIMS, MASKED>(p, base, k, sums, [&](double x) {
+      const Pair square = square_of(x, center[k]);
+      add_shared(&sums[0], x);
+      add_shared(&sums[1], square.high);
+      add_shared(&sums[1], square.low);
+      atomicMax(&largest, static_cast<unsigned long long>(bits_as<uint64_t>(magnitude_of(x))));
+      if (x != center[k]) atomicOr(&differs, 1);
+    });
+    if (threadIdx.x == 0) {
+      Accumulator sum;
+      take_shared(&sums[0], &sum);
+      const double times = count * center[k];
+      add(&sum, -times);
+      add(&sum, -fused(count, center[k], -times));
+      rest[k] = round_accumulator<double>(&sum, 1);
+    }
+  }
+  if (threadIdx.x == 0) {
+    Accumulator squares;
+    Natural size;
+    double ignored;
+    take_shared(&sums[1], &squares);
+    scaled = 1;
+    if (!special(squares, &ignored)) {
+      Accumulator all = squares;
+      double variance = 0;
+      if (!magnitude(&all, &size)) variance = round_quotient<double>(&size, -1075, 1, divisor, false);
+      if (variance > 0x1p-800 && variance < 0x1p900) {
+        scaled = 0;
+        if (!Body::is_plain(variance, center))
+          for (int k = 0; k < parts; ++k) add(&squares, -(rest[k] * rest[k] / count));
+        *out = magnitude(&squares, &size) ? from<R>(0.0) : round_quotient<R>(&size, -1075, 1, divisor, p.root != 0);
+      }
+    }
+    const double most = bits_as<double>(uint64_t(largest));
+    if (scaled && (!ops::isfinite(most) || !differs || most == 0)) {
+      *out = from<R>(ops::isfinite(most) ? 0.0 : not_a_number());
+      scaled = 0;
+    }
+    clear_shared(&sums[1]);
+  }
+  __syncthreads();
+  if (scaled == 0) return;
+  const int exponent = int(uint64_t(largest) >> 52) - 1023;  // at most -1023 for subnormals
+  const int up = exponent < -1000 ? 1000 : exponent > 1000 ? -1000 : -exponent;
+  const double scale = power_of_two(up);
+  for (int k = 0; k < parts; ++k) {
+    __syncthreads();
+    if (threadIdx.x == 0) clear_shared(&sums[0]);
+    each_part<Body, M, 2, DIMS, MASKED>(p, base, k, sums, [&](double x) { add_shared(&sums[0], x * scale); });
+    if (threadIdx.x == 0) {
+      Accumulator sum;
+      take_shared(&sums[0], &sum);
+      middle = round_accumulator<double>(&sum, uint64_t(count));
+    }
+    __syncthreads();
+    each_part<Body, M, 2, DIMS, MASKED>(p, base, k, sums, [&](double x) {
+      const Pair square = square_of(x * scale, middle);
+      add_shared(&sums[1], square.high);
+      add_shared(&sums[1], square.low);
+    });
+  }
+  if (threadIdx.x == 0) {
+    Accumulator squares;
+    Natural size;
+    take_shared(&sums[1], &squares);
+    magnitude(&squares, &size);
+    *out = round_quotient<R>(&size, -1075 - 2 * up, 1, divisor, p.root != 0);
+  }
+  __syncthreads();
+}
+
 template <class Body>
 struct has_squares {
   static constexpr bool value = false;
@@ -421,7 +622,8 @@ struct has_squares<exact_moments<T>> {
 
 template <class Body, class M, class R, int DIMS, bool MASKED>
 DLT_FN void read_again(const Fold<DIMS>& p, uint64_t result, double count) {
-  if constexpr (has_squares<Body>::value) moments_again<Body, M, R, DIMS, MASKED>(p, result, count);
+  if constexpr (has_center<Body>::value) deviations_again<Body, M, R, DIMS, MASKED>(p, result, count);
+  else if constexpr (has_squares<Body>::value) moments_again<Body, M, R, DIMS, MASKED>(p, result, count);
   else sum_again<Body, M, R, DIMS, MASKED>(p, result, count);
 }
 
@@ -430,15 +632,18 @@ DLT_FN void read_again(const Fold<DIMS>& p, uint64_t result, double count) {
 // Writes a result whose state is complete. False: it has to be summed again.
 template <class Body, class R, int DIMS>
 DLT_FN bool finish(const Fold<DIMS>& p, uint64_t result, typename Body::word* w) {
+  const Place<DIMS> place = Place<DIMS>::of(p, 0, p.kept, result);
+  double center[2] = {};
+  read_center<Body>(p, place, center);
   if (p.has_initial) {
     typename Body::word one[Body::members];
     Body::start(one);
-    Body::step(one, computed<typename Body::type>::in(immediate<typename Body::type>(p.initial)), 0);
+    step<Body>(one, computed<typename Body::type>::in(immediate<typename Body::type>(p.initial)), 0, center);
     Body::join(w, one);
   }
   R value{};
-  const bool known = Body::end(w, Ending{p.correction, p.root != 0}, &value);
-  if (known) static_cast<R*>(p.out)[Place<DIMS>::of(p, 0, p.kept, result).out] = value;
+  const bool known = Body::end(w, Ending{p.correction, p.root != 0, center}, &value);
+  if (known) static_cast<R*>(p.out)[place.out] = value;
   return known;
 }
 

@@ -127,12 +127,12 @@ DLT_FN constexpr int tile_words_down(int bytes) { return bytes == 1 ? 128 : 64; 
 // Results of a reduction, `columns` of them a block with `lanes` threads each, and the parts that their elements are cut into.
 struct FoldAxis {
   Divider<uint64_t> extent;
-  int64_t in, mask, out;  // in elements
+  int64_t in, mask, out, center;  // in elements; center: of the parts of one
 };
 template <int DIMS>
 struct Fold {
   void* out;
-  const void *in, *mask;
+  const void *in, *mask, *centers;  // centers: what deviations are taken from
   void* states;  // of every part, where there are several
   uint64_t results, count;  // count: of elements of each
   uint64_t parts, part;     // part: elements
@@ -145,6 +145,7 @@ struct Fold {
   Immediate initial;
   FoldAxis axis[DIMS];
 };
+static_assert(sizeof(Fold<64>) <= 4096, "parameters of a kernel");
 
 // Running results of `rows` rows of `count` elements in blocks of scans::block, `threads >> lane_bits` rows a thread block with
 // 1 << lane_bits threads each. `mask` of an axis is unused.
