@@ -118,6 +118,51 @@ def test_kernels_of_the_package_with_barriers(machine_watching, call, seed):
     np.testing.assert_array_equal(found.numpy(), call(x).numpy())
 
 
+# Each block leaves a number; the one that comes last adds them up.
+LAST = """
+__global__ void last(int* out, const int* x) {
+  int* left = out + 2;
+  if (threadIdx.x == 5) left[blockIdx.x] = x[blockIdx.x];
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    __threadfence();
+    if (atomicAdd(out, 1) == gridDim.x - 1) {
+      int sum = 0;
+      for (int b = 0; b < gridDim.x; ++b) sum += left[b];
+      out[1] = sum;
+    }
+  }
+}
+"""
+
+
+def sum_of_the_last(machine, source, seed):
+    x = np.arange(8, dtype="int32") * 3 + 7
+    out = dl.zeros((10,), dtype="int32", device="cuda")
+    machine.configure(threads=f"random:{seed}")
+    cuda.RawKernel(source, "last")(8, 32, (out, dl.asarray(x).to("cuda")))
+    machine.configure(threads="whole")
+    assert out[2:].tolist() == x.tolist(), "all stores are there when the kernel has ended"
+    return out[1].item() == x.sum()
+
+
+def test_a_missing_fence_gives_wrong_data(machine_watching):
+    """Stores of a block are seen by others after a fence of the thread, or of one that met it at a barrier."""
+    seeds = range(6)
+    assert all(sum_of_the_last(machine_watching, LAST, seed) for seed in seeds)
+    without = LAST.replace("__threadfence();", "")
+    assert without != LAST
+    assert not all(sum_of_the_last(machine_watching, without, seed) for seed in seeds)
+    elsewhere = LAST.replace("__threadfence();", "").replace(
+        "  __syncthreads();", "  if (threadIdx.x == 5) __threadfence();\n  __syncthreads();"
+    )
+    assert all(sum_of_the_last(machine_watching, elsewhere, seed) for seed in seeds)
+    before = LAST.replace("__threadfence();", "").replace(
+        "  __syncthreads();", "  if (threadIdx.x == 0) __threadfence();\n  __syncthreads();"
+    )
+    assert not all(sum_of_the_last(machine_watching, before, seed) for seed in seeds)
+
+
 WARP = """
 __global__ void warp(int* out, const int* x) {
   int value = x[threadIdx.x], lane = threadIdx.x % 32, sum = value;

@@ -100,7 +100,7 @@ std::string source_stamp() {
     from = to + 1;
   }
   command +=
-      "\\( -path '*/kernels/*.cuh' -o -path '*/include/dltensor/*.h' -o -name simt.h \\) -type f 2>/dev/null | sort | xargs cat | cksum";
+      "\\( -path '*/kernels/*.cuh' -o -path '*/native/ops/*.h' -o -path '*/include/dltensor/*.h' -o -name simt.h \\) -type f 2>/dev/null | sort | xargs cat | cksum";
   std::string text;
   if (FILE* pipe = popen(command.c_str(), "r")) {
     char line[256];

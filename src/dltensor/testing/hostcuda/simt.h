@@ -2,7 +2,7 @@
 // Runs CUDA kernel source on the host, one block at a time. The threads of a block are plain calls; only a thread that
 // has to wait for others, or is preempted, is parked on a stack of its own. Threads run forwards or backwards, and blocks
 // in an order by chance too, so that a kernel that depends on an order fails. Warp intrinsics check their masks.
-// Atomic operations are plain ones. Not covered: dynamic shared memory, blocks that run at the same time.
+// Stores of a block reach others at a fence, or late. Atomic operations are plain ones. Not covered: dynamic shared memory, blocks that run at the same time.
 //
 // With HOSTCUDA_WATCH the compiler calls a function here before each access to memory (the instrumentation that
 // ThreadSanitizer uses, without its library). Threads are then preempted between any two accesses, in an order by
@@ -43,10 +43,10 @@ struct dim3 {
 };
 // What is observed of a launch that is watched. As in machine.h, which only the driver includes.
 struct HostWatch {
-  unsigned seed;          // of the order in which threads run
+  unsigned seed;  // of the order in which threads run
   bool (*on_device)(uintptr_t address);
-  int64_t bytes[2];       // read, written
-  int64_t sectors[2];     // of 32 bytes, each once for a warp that touches it
+  int64_t bytes[2];  // read, written
+  int64_t sectors[2];  // of 32 bytes, each once for a warp that touches it
 };
 inline uint3 threadIdx, blockIdx;
 inline dim3 blockDim, gridDim;
@@ -72,6 +72,14 @@ struct Fiber {
   void* fake_stack = nullptr;
 };
 
+// A store to device memory that other blocks cannot see yet: no fence of its thread came after it.
+struct Store {
+  char* at;
+  unsigned thread;
+  bool synced;  // before a barrier of the block: a fence of any of its threads is one for it too
+  std::vector<char> value;  // of the memory before the store; after the end of the block, what was stored
+};
+
 // One block that is being run.
 struct Block {
   void (*body)(void**) = nullptr;
@@ -81,16 +89,18 @@ struct Block {
   ucontext_t scheduler;
   Fiber* running = nullptr;
   std::vector<std::unique_ptr<Fiber>> fibers;
-  std::vector<Fiber*> parked;    // at the barrier of the block
+  std::vector<Fiber*> parked;  // at the barrier of the block
   std::vector<Fiber*> runnable;  // preempted, or polling
-  std::vector<unsigned> turns;   // the order in which threads start, when it is by chance
+  std::vector<unsigned> turns;  // the order in which threads start, when it is by chance
   std::vector<std::unique_ptr<Meeting>> meetings;
   HostWatch* watch = nullptr;
   uint64_t chance = 0;
   unsigned quantum = 0;  // accesses until the next preemption
   bool in_body = false;  // a thread's own code runs
-  uint64_t polls = 0;    // since a thread got further
+  uint64_t polls = 0;  // since a thread got further
   std::vector<std::set<uintptr_t>> sectors[2];  // of each warp
+  std::vector<Store> stores;  // of this block, in order
+  std::vector<std::vector<Store>> late;  // of blocks that have ended
   void* fake_stack = nullptr;
   const void* scheduler_stack = nullptr;
   size_t scheduler_stack_bytes = 0;
@@ -185,19 +195,55 @@ inline void preempt() {
   wait_in(block.runnable);
 }
 
+inline unsigned thread_number() { return (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x; }
+
+// What this thread has stored, and what others had before a barrier, is seen by all blocks from now on.
+__attribute__((no_sanitize("thread"))) inline void fence() {
+  const bool in_body = std::exchange(block.in_body, false);  // what is called here is not observed
+  std::erase_if(block.stores, [](const Store& store) { return store.synced || store.thread == thread_number(); });
+  block.in_body = in_body;
+}
+
+// Stores of a block that has ended are taken back, newest first, until late_stores() makes them.
+__attribute__((no_sanitize("thread"))) inline void take_back_stores() {
+  for (size_t k = block.stores.size(); k-- > 0;) {
+    Store& store = block.stores[k];
+    std::vector<char> stored(store.at, store.at + store.value.size());
+    memcpy(store.at, store.value.data(), store.value.size());
+    store.value.swap(stored);
+  }
+  if (!block.stores.empty()) block.late.push_back(std::move(block.stores));
+  block.stores.clear();
+}
+// Some of them by chance, or all.
+__attribute__((no_sanitize("thread"))) inline void late_stores(bool all) {
+  std::erase_if(block.late, [&](const std::vector<Store>& stores) {
+    if (!all && random_below(4)) return false;
+    for (const Store& store : stores) memcpy(store.at, store.value.data(), store.value.size());
+    return true;
+  });
+}
+
 // One access of a thread to memory, before it happens. Not itself observed, nor what it calls.
-__attribute__((no_sanitize("thread"))) inline void access(const void* at, size_t bytes, bool write) {
+__attribute__((no_sanitize("thread"))) inline void access(const void* at, size_t bytes, bool write, bool atomic = false) {
   if (!block.in_body || !block.watch) return;
   block.in_body = false;
   const auto address = reinterpret_cast<uintptr_t>(at);
-  if (block.watch->on_device(address)) {
-    const unsigned t = (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;
+  const bool on_device = block.watch->on_device(address);
+  if (on_device) {
+    const unsigned t = thread_number();
     block.watch->bytes[write] += static_cast<int64_t>(bytes);
     for (uintptr_t sector = address / 32; sector <= (address + bytes - 1) / 32; ++sector)
       block.watch->sectors[write] += block.sectors[write][t / 32].insert(sector).second;
   }
   block.polls = 0;
   if (block.quantum-- == 0) preempt();
+  if (on_device && write) {
+    char* const to = reinterpret_cast<char*>(address);
+    if (!atomic) block.stores.push_back({to, thread_number(), false, {to, to + bytes}});
+    // An atomic operation is done where all blocks see it, after what was stored at its address.
+    else std::erase_if(block.stores, [&](const Store& s) { return s.at < to + bytes && to < s.at + s.value.size(); });
+  }
   block.in_body = true;
 }
 
@@ -240,6 +286,7 @@ inline void run_block() {
       to_fiber(fiber);
     } else if (!block.parked.empty()) {  // every live thread waits at the barrier: release them all, in order
       block.runnable.swap(block.parked);
+      for (Store& store : block.stores) store.synced = true;
     } else {
       return;
     }
@@ -268,6 +315,8 @@ inline void launch(void (*body)(void**), void** arguments, dim3 grid, dim3 threa
   block.count = threads.x * threads.y * threads.z;
   block.backwards = backwards;
   block.watch = watch;
+  block.stores.clear();
+  block.late.clear();
   block.chance = watch ? 0x9e3779b97f4a7c15u * (2 * uint64_t{watch->seed} + 1) : 1;
   if (!watch) block.turns.clear();
   gridDim = grid;
@@ -278,8 +327,11 @@ inline void launch(void (*body)(void**), void** arguments, dim3 grid, dim3 threa
     const size_t b = backwards ? blocks - 1 - at : at;
     blockIdx = {static_cast<unsigned>(b % grid.x), static_cast<unsigned>(b / grid.x % grid.y),
                 static_cast<unsigned>(b / (size_t{grid.x} * grid.y))};
+    if (watch) late_stores(false);
     run_block();
+    if (watch) take_back_stores();
   }
+  late_stores(true);
 }
 
 template <class F>
@@ -311,11 +363,11 @@ inline void __syncthreads() { hostcuda::park(); }
 
 namespace hostcuda {
 
-inline unsigned lane() { return ((threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x) % 32; }
+inline unsigned lane() { return thread_number() % 32; }
 
 // Waits until all lanes of the mask are at the same intrinsic, and returns what each gave.
 inline const uint64_t* meet(const char* operation, unsigned mask, uint64_t given) {
-  const unsigned thread = (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x, bit = 1u << thread % 32;
+  const unsigned thread = thread_number(), bit = 1u << thread % 32;
   block.in_body = false;
   if (!(mask & bit)) fail("the mask of a warp intrinsic leaves out the lane that calls it");
   const unsigned lanes = block.count - thread / 32 * 32;
@@ -415,7 +467,8 @@ HOSTCUDA_HOOK void __tsan_vptr_update(void*, void*) {}
 #undef HOSTCUDA_HOOK
 #endif
 
-inline void __threadfence() {}
+inline void __threadfence() { hostcuda::fence(); }
+inline void __threadfence_system() { hostcuda::fence(); }
 inline void __threadfence_block() {}
 template <class T>
 inline T __ldg(const T* at) {
@@ -427,7 +480,7 @@ namespace hostcuda {
 struct Whole {
   bool before;
   Whole(void* at, size_t bytes) {
-    access(at, bytes, true);
+    access(at, bytes, true, true);
     before = std::exchange(block.in_body, false);
   }
   ~Whole() { block.in_body = before; }
