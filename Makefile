@@ -188,13 +188,17 @@ outside-tests: $(VENV)/peers install
 	$(RUN) tools/outside_tests.py $(CHECKOUTS)
 
 # help: make test-array-api SUITE=folder  array-api-tests, from a checkout with its submodule, on our namespace; EXAMPLES=20
+# help:                       DEVICE=cuda: its tensors on the host driver; SUITE_TESTS="array_api_tests/test_utility_functions.py"
 SUITE ?=
 EXAMPLES ?= 20
+DEVICE ?= cpu
+SUITE_TESTS ?= array_api_tests
 .PHONY: test-array-api
 test-array-api: $(VENV)/light install
 	$(RUN) -m pip install -q --disable-pip-version-check pytest-json-report "ndindex>=1.8" "hypothesis>=6.151"
-	cd $(SUITE) && ARRAY_API_TESTS_MODULE=dltensor ARRAY_API_TESTS_VERSION=2025.12 $(abspath $(RUN)) -m pytest \
-	    array_api_tests --max-examples $(EXAMPLES) -q -p no:cacheprovider --disable-warnings
+	cd $(SUITE) && PYTHONPATH=$(CURDIR)/tests ARRAY_API_TESTS_VERSION=2025.12 \
+	    ARRAY_API_TESTS_MODULE=$(if $(filter cuda%,$(DEVICE)),array_api_on_cuda,dltensor) $(abspath $(RUN)) -m pytest \
+	    $(SUITE_TESTS) --max-examples $(EXAMPLES) -q -p no:cacheprovider --disable-warnings
 
 # help: make test-extensions  the packages of examples/extension as wheels, isolated and not, beside an installed dltensor
 WHEELS := build/wheels

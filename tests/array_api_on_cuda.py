@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""dltensor's namespace, whose new tensors are on a CUDA device: for the array API suite. The host driver unless there is a card.
+
+`make test-array-api DEVICE=cuda` passes this module to the suite."""
+
+import functools
+import os
+
+import dltensor as _dl
+
+if not os.environ.get("DLTENSOR_TEST_GPU"):
+    from dltensor.testing import hostcuda
+
+    hostcuda.load()
+
+
+def __getattr__(name):
+    return getattr(_dl, name)
+
+
+def _on_cuda(make):
+    @functools.wraps(make)
+    def made(*args, **options):
+        # Other tensors stay where they are, as the standard says.
+        if options.get("device") is None and not (args and isinstance(args[0], _dl.Tensor)):
+            options["device"] = "cuda"
+        return make(*args, **options)
+
+    return made
+
+
+arange, asarray, empty, eye, full, linspace, ones, zeros = (
+    _on_cuda(getattr(_dl, name)) for name in ("arange", "asarray", "empty", "eye", "full", "linspace", "ones", "zeros")
+)
