@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""dltensor's namespace, whose new tensors are on a CUDA device: for the array API suite. The host driver unless there is a card.
+"""The namespace of dltensor, whose new tensors are on a CUDA device: for the array API suite.
 
-`make test-array-api DEVICE=cuda` passes this module to the suite."""
+It is the host driver unless DLTENSOR_TEST_GPU is set. `make test-array-api DEVICE=cuda` passes this module on."""
 
 import functools
 import os
