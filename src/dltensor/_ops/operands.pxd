@@ -105,8 +105,8 @@ cdef struct Item:
 # What computes where the host does not. Everything is checked before: devices, shapes, dtypes, and that outputs are
 # writable. Each function raises, or has enqueued the work. `same` is the fast path: tensors of one dtype and shape in
 # C order, of `size` elements, and numbers as elements of that dtype; into a tensor like them, of dtype `to`, or a new
-# one, which it returns. `reduce_rows` is that of reductions: of a tensor in C order, `outer` times rows of `count` elements that
-# are `inner` apart, into `made`, whose memory it allocates.
+# one, which it returns. `reduce_rows` is that of reductions: of a tensor in C order, `outer` times rows of `count`
+# elements that are `inner` apart, into `made`, whose memory it allocates.
 cdef struct Engine:
     object (*same)(int op, int type, int to, int64_t size, const Item* items, int count, object out)
     int (*element)(int op, bint saturate, int type, Operand* operands, int count, Operand* out, object launch) except -1

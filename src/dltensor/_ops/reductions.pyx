@@ -139,6 +139,7 @@ cdef object _plain_on_device(int reduction, const ReduceArguments* given, double
     """The same of a CUDA tensor of any size, over all axes or one."""
     cdef Tensor x = <Tensor>given.x
     cdef Tensor made
+    cdef const Engine* engine
     cdef int64_t n = 1, inner = 1, count, bytes = 1
     cdef int64_t axis = 0
     cdef int overflow = 0
@@ -176,8 +177,8 @@ cdef object _plain_on_device(int reduction, const ReduceArguments* given, double
             made.impl.dl.shape[k] = 1 if whole or i == axis else x.impl.dl.shape[i]
             made.impl.dl.strides[k] = bytes
             bytes *= made.impl.dl.shape[k]
-    engine_of(x.impl.dl.device, _names[reduction]).reduce_rows(reduction, type, to, correction, x, n // (count * inner),
-                                                                count, inner, made)
+    engine = engine_of(x.impl.dl.device, _names[reduction])
+    engine.reduce_rows(reduction, type, to, correction, x, n // (count * inner), count, inner, made)
     return made
 
 

@@ -6,8 +6,8 @@ from .._core.native cimport KEEP_GIL_BYTES, MAX_DIMS, computed_types, find_type,
 
 from .._core.tensor cimport Tensor, new_empty
 from .._core.types cimport DLDevice, DLTensor, dtype_of, is_host, kDLCPU, read_dtype
-from .operands cimport (MAXIMUM, MINIMUM, PRODUCT, SATURATING_PRODUCT, SATURATING_SUM, SUM, Engine, Operand, Scan, engine_of,
-                        read_tensor)
+from .operands cimport (MAXIMUM, MINIMUM, PRODUCT, SATURATING_PRODUCT, SATURATING_SUM, SUM, Engine, Operand, Scan,
+                        engine_of, read_tensor)
 from .sorting cimport output_tensor
 
 from operator import index
