@@ -202,18 +202,18 @@ test-array-api: $(VENV)/light install
 	    $(if $(filter cuda%,$(DEVICE)),--disable-deadline)  # of kernels that are compiled at their first use
 
 # help: make test-extensions  the packages of examples/extension as wheels, isolated and not, beside an installed dltensor
-WHEELS := build/wheels
+EXTENSION_WHEELS := build/wheels
 .PHONY: test-extensions
 $(VENV)/extensions: $(VENV)/light
 	$(RUN) -m pip install -q --disable-pip-version-check "setuptools>=77" "nanobind>=2.4" "scikit-build-core>=0.10"
-	mkdir -p $(WHEELS)
-	$(RUN) -m pip download -q --disable-pip-version-check -d $(WHEELS) "setuptools>=77" "cython>=3.1" "nanobind>=2.4" \
+	mkdir -p $(EXTENSION_WHEELS)
+	$(RUN) -m pip download -q --disable-pip-version-check -d $(EXTENSION_WHEELS) "setuptools>=77" "cython>=3.1" "nanobind>=2.4" \
 	    "scikit-build-core>=0.10" cmake ninja
 	touch $@
 test-extensions: $(VENV)/extensions install
-	mkdir -p $(WHEELS) && rm -f $(WHEELS)/dltensor-*.whl
+	mkdir -p $(EXTENSION_WHEELS) && rm -f $(EXTENSION_WHEELS)/dltensor-*.whl
 	PATH="$(abspath $(VENV))/bin:$$PATH" $(RUN) -m pip wheel -q --disable-pip-version-check --no-build-isolation --no-deps \
-	    -Cbuild-dir=$(BUILD) -w $(WHEELS) .
+	    -Cbuild-dir=$(BUILD) -w $(EXTENSION_WHEELS) .
 	$(RUN) -m pytest tests/extensions
 
 # help: make docs         the documentation site in build/site, offline, warnings as errors; make docs-look opens it in Chromium
