@@ -81,6 +81,23 @@ def test_solve_is_backward_stable(n, dtype):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("n", [127, 128, 129, 200, 255, 1024, 1090])
+def test_matrices_factored_by_blocks_of_columns(n, dtype):
+    a, b = sample((n, n), dtype), sample((n, 131), dtype)
+    made, inverse = la.solve(a, b).numpy(), la.inv(a).numpy()
+    check_small(size(a @ made - b), 10 * EPS[dtype] * n * size(a) * size(made))
+    check_small(size(a @ inverse - np.eye(n)), 10 * EPS[dtype] * n * size(a) * size(inverse))
+    sign, logarithm = la.slogdet(a)
+    true = np.linalg.slogdet(a.astype("complex128" if dtype.startswith("c") else "float64"))
+    assert abs(complex(sign.item()) - true[0]) < 1e3 * n * EPS[dtype]
+    assert logarithm.item() == pytest.approx(true[1], rel=100 * n * EPS[dtype])
+    a[:, n - 1] = a[:, 0]
+    a[n - 1] = 0
+    with pytest.raises(dl.LinAlgError, match="singular"):
+        la.inv(a)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("condition", [1e2, 1e5, 1e8, 1e12])
 @pytest.mark.parametrize("n", [4, 8, 60])
 def test_solve_of_ill_conditioned_matrices_is_backward_stable(n, condition, dtype):
@@ -756,13 +773,14 @@ def test_every_instruction_set_and_thread_count_gives_the_same_bits_of_small_mat
 
 
 def test_larger_matrices_have_the_same_bits_with_any_number_of_threads():
-    a = sample((300, 300)) + 10 * np.eye(300)
+    a, wide = sample((300, 300)), sample((1100, 1100))
     before, made = dl.num_threads(), []
     try:
         for threads in (1, 2, 3):
             dl.set_num_threads(threads)
             made.append([la.inv(a).tobytes(), la.solve(a, a[:, :3]).tobytes(), la.qr(a).Q.tobytes(),
-                         la.cholesky(a @ a.T).tobytes()])  # fmt: skip
+                         la.cholesky(a @ a.T).tobytes(), la.det(a).item(), la.solve(wide, wide[0]).tobytes(),
+                         la.solve(a, sample((300, 170))).tobytes()])  # fmt: skip
     finally:
         dl.set_num_threads(before)
     assert made[0] == made[1] == made[2]

@@ -19,16 +19,17 @@
 #include "native/cpu/sizes.h"
 #include "native/cpu/thread_pool.h"
 #include "native/memory/block.h"
-#include "native/os/pause.h"
 
 namespace dlt {
 namespace {
 
 constexpr int64_t leaf = 16;            // columns of LU, rows of a triangle
 constexpr int64_t cholesky_leaf = 32, qr_leaf = 8, qr_block = 64;
-constexpr int64_t strip = 256;          // columns of a triangular system that are solved at a time
-constexpr int64_t least_strip = 64;     // and that one thread solves, if others solve the rest
-constexpr int64_t column_block = 96;    // columns of LU that one thread updates and factors
+constexpr int64_t strip = 256;          // columns of a triangular system that are one task
+constexpr int64_t strip_work = 1 << 16;  // from which tasks are shared
+constexpr int64_t system_strip = 64;    // columns of x that a thread computes at a time
+// Columns of LU that are factored at once; of those to the right, what a thread updates at a time.
+constexpr int64_t block = 64, wide_block = 128, wide_from = 1024, strip_columns = 32;
 
 template <class T>
 struct kind_of;
@@ -146,12 +147,21 @@ struct Scratch {
   }
 };
 
-// From so many rows on, some products are shared among threads, and columns are factored by one thread between them.
-constexpr int64_t awake_from = 192;
-
 int64_t half(int64_t n, int64_t unit) { return ceil_divide(ceil_divide(n, 2), unit) * unit; }
 
 // ---- triangles
+
+template <class T>
+struct Strips {
+  Part<T> t, b;
+  bool backward, unit;
+};
+template <class T>
+void substitute_strip(void* context, int64_t index) {
+  const auto& s = *static_cast<const Strips<T>*>(context);
+  const int64_t first = index * strip, columns = smaller(strip, s.b.columns - first);
+  loops<T>().substitute(s.t.data, s.t.row, s.t.column, s.b.data + first, s.b.row, s.b.rows, columns, s.backward, s.unit);
+}
 
 // Solves t x = b in place for a lower triangle, or an upper one `backward`. With `unit` the diagonal is 1 and t is negated;
 // without, x becomes negated.
@@ -159,9 +169,11 @@ template <class T>
 Status substitute(Part<T> t, Part<T> b, bool backward, bool unit) {
   const int64_t n = t.rows;
   if (n <= leaf) {
-    for (int64_t first = 0; first < b.columns; first += strip)
-      loops<T>().substitute(t.data, t.row, t.column, b.data + first, b.row, n, smaller(strip, b.columns - first), backward,
-                            unit);
+    Strips<T> strips{t, b, backward, unit};
+    const int64_t count = ceil_divide(b.columns, strip);
+    if (count > 1 && n * n * b.columns >= strip_work) parallel(count, substitute_strip<T>, &strips);
+    else
+      for (int64_t i = 0; i < count; ++i) substitute_strip<T>(&strips, i);
     return success;
   }
   const int64_t k = half(n, leaf), rest = n - k;
@@ -174,35 +186,6 @@ Status substitute(Part<T> t, Part<T> b, bool backward, bool unit) {
   DLT_TRY(substitute(t.at(0, 0, k, k), high, false, unit));
   DLT_TRY(multiply(low, t.at(k, 0, rest, k), high));
   return substitute(t.at(k, k, rest, rest), low, false, unit);
-}
-
-// Work on strips of columns, each by one thread. `work(first, columns)` returns a status. The strips do not depend on the
-// number of threads: the kernels of products may add in another order where a product has other sides.
-template <class WORK>
-Status each_strip(int64_t columns, int64_t operations, const WORK& work) {
-  struct Strips {
-    const WORK& work;
-    int64_t columns, width;
-    std::atomic<int> fault{int(Fault::none)};
-  };
-  const int64_t width = operations < shared_work ? columns : std::max(least_strip, ceil_divide(columns, 8 * 32) * 32);
-  Strips strips{work, columns, width};
-  const auto run = [](void* context, int64_t index) {
-    auto& all = *static_cast<Strips*>(context);
-    const int64_t first = index * all.width;
-    const Status status = all.work(first, smaller(all.width, all.columns - first));
-    if (!status.ok()) all.fault.store(int(status.fault));
-  };
-  parallel(ceil_divide(columns, width), run, &strips);
-  return Fault(strips.fault.load()) == Fault::none ? success : no_temporary();
-}
-
-// As substitute(), where threads share the columns of b.
-template <class T>
-Status substitute_columns(Part<T> t, Part<T> b, bool backward, bool unit) {
-  return each_strip(b.columns, t.rows * t.rows * b.columns, [&](int64_t first, int64_t columns) {
-    return substitute(t, b.at(0, first, b.rows, columns), backward, unit);
-  });
 }
 
 // ---- LU
@@ -237,129 +220,183 @@ Status factor_lu(Part<T> a, T* spare, int64_t* pivots, bool* singular) {
   return success;
 }
 
-// L and U of a square matrix, negated below the diagonal as above. Blocks of columns are taken in order by any thread, which
-// updates its block by those before it, as soon as each is factored, and then factors it. So a block stays in the cache of one
-// processor, and a thread waits for one block at most. Order and bits do not depend on the number of threads.
+// The elements between rows of a working copy: an odd number of cache lines, as the lines of a column would share few sets of
+// the cache with a power of two.
+template <class T>
+int64_t pitch_of(int64_t columns) {
+  constexpr int64_t line = 64 / sizeof(T);
+  return (ceil_divide(columns, line) | 1) * line;
+}
+
+// Blocks of columns: while the first of those to the right of a factored block is updated and factored in turn, other threads
+// update the rest in strips, of which each mostly stays with its thread and so in the thread's cache. What is computed does not
+// depend on the number of threads, so that the bits do not.
+template <class T>
+struct Blocks {
+  Part<T> a, from, b;  // the factors, the matrix, and columns that become inverse(L) P b
+  T* spare;
+  int64_t* pivots;
+  int64_t width, done = 0;  // of a block; columns that are factored
+  std::atomic<bool> singular{false}, failed{false};
+
+  Status factor(int64_t first, int64_t columns) {
+    const int64_t rows = a.rows - first;
+    bool found = false;
+    DLT_TRY(factor_lu(a.at(first, first, rows, columns), spare, pivots + first, &found));
+    if (found) singular.store(true);
+    return success;
+  }
+  // Columns of a or b, by the block that ends at `done`.
+  Status update(Part<T> columns) const {
+    const int64_t first = a.rows - columns.rows, rest = a.rows - done;
+    const Part<T> top = columns.at(0, 0, done - first, columns.columns);
+    swap_rows(columns, pivots + first, 0, top.rows);
+    DLT_TRY(substitute(a.at(first, first, top.rows, top.rows), top, false, true));
+    return multiply(columns.at(top.rows, 0, rest, columns.columns), a.at(done, first, rest, top.rows), top);
+  }
+  int64_t next() const { return smaller(width, a.columns - done); }
+  int64_t strips() const { return ceil_divide(a.columns - done - next(), strip_columns); }
+  // Chunk 0 is the next block, the others are strips of what lies to its right, and then of b.
+  Status run(int64_t index) {
+    const int64_t first = index == 0 ? done : done + next() + (index - 1) * strip_columns;
+    const bool right = index > strips();
+    const int64_t column = right ? (index - strips() - 1) * system_strip : first;
+    const int64_t columns = right        ? smaller(system_strip, b.columns - column)
+                            : index == 0 ? next()
+                                         : smaller(strip_columns, a.columns - column);
+    const int64_t top = done == 0 ? 0 : (done - 1) / width * width;
+    if (right) return done == 0 ? success : update(b.at(top, column, a.rows - top, columns));
+    if (columns == 0) return success;
+    const Part<T> mine = a.at(top, column, a.rows - top, columns);
+    if (done == 0) copy(mine, from.at(0, column, a.rows, columns));
+    else DLT_TRY(update(mine));
+    return index == 0 ? factor(done, columns) : success;
+  }
+};
+template <class T>
+void run_block(void* context, int64_t index) {
+  auto& blocks = *static_cast<Blocks<T>*>(context);
+  if (!blocks.run(index).ok()) blocks.failed.store(true);
+}
+// Exchanges the rows of a factored block as the blocks to its right did.
+template <class T>
+void swap_block(void* context, int64_t index) {
+  const auto& blocks = *static_cast<const Blocks<T>*>(context);
+  const int64_t column = index * blocks.width, n = blocks.a.columns;
+  for (int64_t first = column + blocks.width; first < n; first += blocks.width)
+    swap_rows(blocks.a.at(first, column, n - first, blocks.width), blocks.pivots + first, 0, smaller(blocks.width, n - first));
+}
+
 template <class T>
 struct Lu {
   Scratch<T> scratch;
-  std::unique_ptr<int64_t[]> pivots;
-  Part<T> a{}, from{};
-  std::atomic<int64_t> next{0}, factored{0};  // the next block to be taken, and the number of those that are finished
-  std::atomic<bool> failed{false};
-  bool singular = false;
+  std::unique_ptr<int64_t[]> pivots;  // counted from the first row
+  Part<T> a{};
 
-  int64_t blocks() const { return ceil_divide(a.columns, column_block); }
-  int64_t width(int64_t block) const { return smaller(column_block, a.columns - block * column_block); }
-  // Columns of a block, from the first row of another one on.
-  Part<T> part(int64_t block, int64_t row_block) const {
-    const int64_t first = row_block * column_block;
-    return a.at(first, block * column_block, a.rows - first, width(block));
-  }
-  bool wait_for(int64_t block) const {
-    for (int turns = 0; factored.load(std::memory_order_acquire) <= block; ++turns) {
-      if (failed.load(std::memory_order_relaxed)) return false;
-      os::pause(turns);
-    }
-    return true;
-  }
-
-  Status update(Part<T> column, int64_t block) const {
-    const Part<T> left = part(block, block);
-    const int64_t k = left.columns;
-    const Part<T> top = column.at(0, 0, k, column.columns), low = column.at(k, 0, column.rows - k, column.columns);
-    swap_rows(column, pivots.get() + block * column_block, 0, k);
-    DLT_TRY(substitute(left.at(0, 0, k, k), top, false, true));
-    return multiply(low, left.at(k, 0, low.rows, k), top);
-  }
-  Status factor_block(int64_t block, T* spare) {
-    const Part<T> all = part(block, 0), source = from.at(0, block * column_block, from.rows, all.columns);
-    for (int64_t row = 0; row < all.rows; ++row) std::copy_n(source[row], all.columns, all[row]);
-    for (int64_t before = 0; before < block; ++before) {
-      if (!wait_for(before)) return success;  // which the call does not
-      DLT_TRY(update(part(block, before), before));
-    }
-    return factor_lu(part(block, block), spare, pivots.get() + block * column_block, &singular);
-  }
-  static void run(void* context, int64_t index) {
-    auto& lu = *static_cast<Lu*>(context);
-    T* const spare = lu.scratch.next + index * lu.a.rows * leaf;
-    for (int64_t block; (block = lu.next.fetch_add(1, std::memory_order_relaxed)) < lu.blocks();) {
-      if (!lu.factor_block(block, spare).ok()) lu.failed.store(true);
-      if (lu.failed.load()) return;
-      lu.factored.store(block + 1, std::memory_order_release);
-    }
-  }
-
-  Status factor(int64_t n, const void* matrix, bool* is_singular) {
-    const int64_t threads = n * n * n / 3 >= shared_work ? smaller(num_threads(), ceil_divide(n, column_block)) : 1;
+  // b, if it has columns, becomes inverse(L) P b; the rows of L are then not all exchanged.
+  Status factor(int64_t n, const void* matrix, bool* singular, Part<T> b = {}, bool whole = false) {
+    const int64_t pitch = pitch_of<T>(n);
     pivots.reset(new (std::nothrow) int64_t[size_t(n)]);
-    if (!pivots || !scratch.reserve(n * n + threads * n * leaf)) return no_temporary();
-    from = {static_cast<T*>(const_cast<void*>(matrix)), n, n, n};
-    a = scratch.take(n, n);
-    parallel(threads, run, this);
-    if (failed.load()) return no_temporary();
-    *is_singular = singular;
-    // Blocks lack the swaps of later ones, whose rows are counted from their own first one.
-    for (int64_t block = 1; block < blocks(); ++block) {
-      const int64_t first = block * column_block;
-      swap_rows(a.at(first, 0, n - first, first), pivots.get() + first, 0, width(block));
+    if (!pivots || !scratch.reserve(n * pitch + n * leaf)) return no_temporary();
+    a = scratch.take(n, pitch).at(0, 0, n, n);
+    const Part<T> from{static_cast<T*>(const_cast<void*>(matrix)), n, n, n};
+    const int64_t width = n < 2 * block ? n : n < wide_from ? block : wide_block;
+    Blocks<T> blocks{a, from, b, scratch.next, pivots.get(), width};
+    const KeepAwake awake(n > width);
+    for (;; blocks.done += blocks.next()) {
+      const int64_t count = 1 + blocks.strips() + (blocks.done > 0 ? ceil_divide(b.columns, system_strip) : 0);
+      if (n * n * (n + b.columns) >= strip_work) parallel(count, run_block<T>, &blocks);
+      else
+        for (int64_t i = 0; i < count; ++i) run_block<T>(&blocks, i);
+      if (blocks.failed.load()) return no_temporary();  // a text set by another thread is not seen by this one
+      if (blocks.done == n) break;
     }
-    for (int64_t c = 0; c < n; ++c) pivots[size_t(c)] += c / column_block * column_block;
+    if (whole && n > width) parallel(ceil_divide(n, width) - 1, swap_block<T>, &blocks);
+    for (int64_t c = width; c < n; ++c) pivots[c] += c / width * width;
+    *singular = blocks.singular.load();
     return success;
   }
 };
 
+// x in l u x = 1 by strips of columns, or in u x = b.
 template <class T>
-Status solve(int64_t n, int64_t k, const void* a, void* b, bool* singular) {
-  const ThreadsAwake awake(n >= awake_from);
-  Lu<T> lu;
-  *singular = false;
-  DLT_TRY(lu.factor(n, a, singular));
-  if (*singular) return success;
-  const Part<T> x{static_cast<T*>(b), n, k, k};
-  return each_strip(k, n * n * k, [&](int64_t first, int64_t columns) {
-    const Part<T> some = x.at(0, first, n, columns);
-    swap_rows(some, lu.pivots.get(), 0, n);
-    DLT_TRY(substitute(lu.a, some, false, true));
-    DLT_TRY(substitute(lu.a, some, true, false));
-    negate_all(some);
+struct Systems {
+  Part<T> lu, x;
+  bool unit;
+  std::atomic<bool> failed{false};
+
+  Status solve(int64_t column) const {
+    const int64_t n = x.rows, rest = n - column, columns = smaller(system_strip, x.columns - column);
+    const Part<T> b = x.at(0, column, n, columns);
+    if (unit) {
+      for (int64_t i = 0; i < n; ++i) std::fill_n(b[i], columns, T{});
+      for (int64_t i = 0; i < columns; ++i) b[column + i][i] = one<T>();
+      // Rows above remain 0.
+      DLT_TRY(substitute(lu.at(column, column, rest, rest), b.at(column, 0, rest, columns), false, true));
+    }
+    DLT_TRY(substitute(lu, b, true, false));
+    negate_all(b);
     return success;
-  });
+  }
+};
+template <class T>
+void solve_strip(void* context, int64_t index) {
+  auto& systems = *static_cast<Systems<T>*>(context);
+  if (!systems.solve(index * system_strip).ok()) systems.failed.store(true);
+}
+template <class T>
+Status solve_strips(Part<T> lu, Part<T> x, bool unit) {
+  Systems<T> systems{lu, x, unit};
+  const int64_t count = ceil_divide(x.columns, system_strip);
+  if (x.rows * x.rows * x.columns >= strip_work) parallel(count, solve_strip<T>, &systems);
+  else
+    for (int64_t i = 0; i < count; ++i) solve_strip<T>(&systems, i);
+  return systems.failed.load() ? no_temporary() : success;
 }
 
-// U x = inverse(L) by columns, of which the first rows of inverse(L) are 0. The columns then go where the rows came from.
 template <class T>
-Status inverse(int64_t n, const void* a, void* out, bool* singular) {
-  const ThreadsAwake awake(n >= awake_from);
+Status solve(int64_t n, int64_t k, const void* a, void* b, bool* singular) {
   Lu<T> lu;
   *singular = false;
-  DLT_TRY(lu.factor(n, a, singular));
+  const Part<T> x{static_cast<T*>(b), n, k, k};
+  DLT_TRY(lu.factor(n, a, singular, x));
+  return *singular ? success : solve_strips(lu.a, x, false);
+}
+
+template <class T>
+struct Columns {
+  Part<T> to, from;
+  const int64_t* place;  // in `to`, by the column in `from`
+};
+template <class T>
+void place_columns(void* context, int64_t index) {
+  const auto& c = *static_cast<const Columns<T>*>(context);
+  for (int64_t i = index * block; i < smaller((index + 1) * block, c.to.rows); ++i)
+    for (int64_t j = 0; j < c.to.columns; ++j) c.to[i][c.place[j]] = c.from[i][j];
+}
+
+template <class T>
+Status inverse(int64_t n, const void* a, void* out, bool* singular) {
+  Lu<T> lu;
+  *singular = false;
+  DLT_TRY(lu.factor(n, a, singular, {}, true));
   if (*singular) return success;
   Scratch<T> scratch;
-  std::unique_ptr<int64_t[]> place(new (std::nothrow) int64_t[size_t(n)]);
-  if (!place || !scratch.reserve(n * n)) return no_temporary();
-  const Part<T> work = scratch.take(n, n), x{static_cast<T*>(out), n, n, n};
-  DLT_TRY(each_strip(n, n * n * n, [&](int64_t first, int64_t columns) {
-    const Part<T> some = work.at(0, first, n, columns);
-    for (int64_t i = 0; i < n; ++i) std::fill_n(some[i], columns, T{});
-    for (int64_t c = 0; c < columns; ++c) some[first + c][c] = one<T>();
-    const int64_t rest = n - first;
-    DLT_TRY(substitute(lu.a.at(first, first, rest, rest), some.at(first, 0, rest, columns), false, true));
-    return substitute(lu.a, some, true, false);
-  }));
-  for (int64_t c = 0; c < n; ++c) place[size_t(c)] = c;
-  for (int64_t c = n - 1; c >= 0; --c) std::swap(place[size_t(c)], place[size_t(lu.pivots[size_t(c)])]);
-  return each_strip(n, n * n * 8, [&](int64_t first, int64_t rows) {
-    for (int64_t i = first; i < first + rows; ++i)
-      for (int64_t c = 0; c < n; ++c) x[i][c] = opposite(work[i][place[size_t(c)]]);
-    return success;
-  });
+  const int64_t pitch = pitch_of<T>(n);
+  std::unique_ptr<int64_t[]> place{new (std::nothrow) int64_t[size_t(n)]};
+  if (!place || !scratch.reserve(n * pitch)) return no_temporary();
+  // inverse(P A) is that of A with its columns exchanged.
+  const Part<T> x = scratch.take(n, pitch).at(0, 0, n, n);
+  DLT_TRY(solve_strips(lu.a, x, true));
+  for (int64_t i = 0; i < n; ++i) place[i] = i;
+  for (int64_t c = 0; c < n; ++c) std::swap(place[c], place[lu.pivots[c]]);
+  Columns<T> columns{{static_cast<T*>(out), n, n, n}, x, place.get()};
+  parallel(ceil_divide(n, block), place_columns<T>, &columns);
+  return success;
 }
 
 template <class T>
 Status pivots(int64_t n, const void* a, void* out) {
-  const ThreadsAwake awake(n >= awake_from);
   Lu<T> lu;
   bool singular = false, odd = false;
   DLT_TRY(lu.factor(n, a, &singular));
@@ -396,13 +433,13 @@ Status factor_cholesky(Part<T> a, T* spare, bool* definite) {
   const Part<T> y{spare, k, rest, rest};
   copy(y, left.transposed());
   conjugate_all(y);
-  DLT_TRY(substitute_columns(first, y, false, false));
+  DLT_TRY(substitute(first, y, false, false));
   copy(left, y.transposed());
   conjugate_all(left);
   negate_all(left);
-  constexpr int64_t block = 128;
-  for (int64_t row = 0; row < rest; row += block) {
-    const int64_t rows = smaller(block, rest - row), columns = row + rows;
+  constexpr int64_t step = 128;
+  for (int64_t row = 0; row < rest; row += step) {
+    const int64_t rows = smaller(step, rest - row), columns = row + rows;
     DLT_TRY(multiply(last.at(row, 0, rows, columns), left.at(row, 0, rows, k), y.at(0, 0, k, columns)));
   }
   return factor_cholesky(last, spare, definite);
@@ -410,7 +447,6 @@ Status factor_cholesky(Part<T> a, T* spare, bool* definite) {
 
 template <class T>
 Status cholesky(int64_t n, const void* a, void* out, bool upper, bool* definite) {
-  const ThreadsAwake awake(n >= awake_from);
   Scratch<T> scratch;
   if (!scratch.reserve(n * n + n * n / 2 + n * cholesky_leaf)) return no_temporary();
   const Part<T> from{static_cast<T*>(const_cast<void*>(a)), n, n, n}, to{static_cast<T*>(out), n, n, n};
@@ -512,7 +548,6 @@ void scale_all(T* a, int64_t n, real_of<T> by) {
 
 template <class T>
 Status qr(int64_t m, int64_t n, int64_t columns, const void* from, void* q, void* r) {
-  const ThreadsAwake awake(m >= awake_from);
   const int64_t steps = smaller(m, n), widest = std::max(n, columns), blocks = ceil_divide(steps, qr_block);
   Scratch<T> scratch;
   if (!scratch.reserve(m * n + steps * m * (is_real<T> ? 1 : 2) + blocks * qr_block * qr_block + m * qr_leaf +

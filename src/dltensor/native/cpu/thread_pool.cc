@@ -14,7 +14,6 @@
 
 #include "native/environment.h"
 #include "native/fork.h"
-#include "native/os/pause.h"
 #include "native/os/thread.h"
 #include "native/os/wait.h"
 
@@ -24,6 +23,7 @@ namespace {
 // About 20 microseconds: longer than the gap between two calls in a Python loop, and too short to waste noticeable
 // processor time.
 constexpr int spins = 1500;
+constexpr int long_spins = 10 * spins;  // between jobs of a sequence
 // For how long the caller does its jobs alone after workers kept it waiting, in nanoseconds and in multiples of the
 // wait: at first, and at most, doubling in between. An unsuccessful retry then costs less than a tenth of the time.
 constexpr int64_t patience = 50000, longest_alone = 100000000;
@@ -50,7 +50,7 @@ struct Pool {
   std::atomic<uint32_t> joined{0};      // workers inside a job; the caller may sleep on it
   std::atomic<bool> awaited{false};     // it does
   std::atomic<int> sleeping{0};
-  std::atomic<int> awake{0};            // calls that want no worker to sleep
+  std::atomic<int> sequences{0};        // of jobs, between which workers stay awake
 };
 Pool pool;
 // Both are guarded by `post_mutex`: until when jobs run on the caller alone, and the factor of the next wait.
@@ -58,6 +58,16 @@ int64_t alone_until = 0, penalty = least_alone;
 std::atomic<int64_t> last_short{-succession};
 thread_local bool inside = false;
 thread_local int my_lane = 0;
+
+void relax() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+int most_spins() { return pool.sequences.load(std::memory_order_relaxed) > 0 ? long_spins : spins; }
 
 bool take(bool front, int64_t* index) {
   uint64_t now = pool.left.load(std::memory_order_relaxed);
@@ -92,8 +102,8 @@ void* worker(void* number) {
   uint32_t seen = 0;
   for (;;) {
     for (int idle = 0; pool.epoch.load(std::memory_order_acquire) == seen;) {
-      os::pause();
-      if (++idle < spins || pool.awake.load(std::memory_order_relaxed) > 0) continue;
+      relax();
+      if (++idle < most_spins()) continue;
       pool.sleeping.fetch_add(1);
       os::wait_while(&pool.epoch, seen);
       pool.sleeping.fetch_sub(1);
@@ -114,9 +124,9 @@ void keep_off(int processor) { os::keep_off(pool.workers, pool.started, processo
 
 // Waits for workers that are in the middle of a chunk.
 void wait_for_workers() {
-  for (int i = 0; i < spins; ++i) {
+  for (int i = 0; i < most_spins(); ++i) {
     if (pool.joined.load() == 0) return;
-    os::pause();
+    relax();
   }
   // While this thread sleeps, a worker queued on another processor can run here.
   keep_off(-1);
@@ -133,7 +143,7 @@ void after_fork_child() {
   pool.joined.store(0);
   pool.awaited.store(false);
   pool.sleeping.store(0);
-  pool.awake.store(0);
+  pool.sequences.store(0);
   pool.open.store(0);
   pool.left.store(0);
   pthread_mutex_init(&pool.post_mutex, nullptr);
@@ -201,11 +211,11 @@ bool in_succession() noexcept {
   return now - before < succession;
 }
 
-ThreadsAwake::ThreadsAwake(bool wanted) noexcept : wanted_(wanted && !inside && num_threads() > 1) {
-  if (wanted_) pool.awake.fetch_add(1, std::memory_order_relaxed);
+KeepAwake::KeepAwake(bool wanted) noexcept : wanted_(wanted) {
+  if (wanted) pool.sequences.fetch_add(1);
 }
-ThreadsAwake::~ThreadsAwake() {
-  if (wanted_) pool.awake.fetch_sub(1, std::memory_order_relaxed);
+KeepAwake::~KeepAwake() {
+  if (wanted_) pool.sequences.fetch_sub(1);
 }
 
 int lane() noexcept { return my_lane; }

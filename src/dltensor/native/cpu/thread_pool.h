@@ -23,16 +23,17 @@ DLT_API void parallel(int64_t count, void (*work)(void* context, int64_t index),
 // other threads where such calls follow one another, because they are awake then; waking them takes as long as the work.
 DLT_API bool in_succession() noexcept;
 
-// While it lives, idle threads wait without sleeping: for many short jobs with other work between them. Nothing inside `work`.
-class DLT_API ThreadsAwake {
+// While one exists, threads that wait for the next job of a sequence stay awake for longer. Waking one takes about as long as a
+// small job.
+class DLT_API KeepAwake {
  public:
-  explicit ThreadsAwake(bool wanted) noexcept;
-  ~ThreadsAwake();
-  ThreadsAwake(const ThreadsAwake&) = delete;
-  ThreadsAwake& operator=(const ThreadsAwake&) = delete;
+  explicit KeepAwake(bool wanted) noexcept;
+  ~KeepAwake();
+  KeepAwake(const KeepAwake&) = delete;
+  KeepAwake& operator=(const KeepAwake&) = delete;
 
  private:
-  const bool wanted_;
+  bool wanted_;
 };
 
 // Inside `work`: a number below most_threads that no other thread of the job has.
