@@ -144,9 +144,9 @@ DLT_FN void multiply_pivots(void* products, const E* pivots, int n, int64_t at) 
   Wide product = Wide{} + 1;
   mask_of<Wide> inside = product == product;
   for (int c = 0; c <= n; ++c) {
-    const Wide a = __builtin_convertvector(pivots[c].re, Wide), factor = magnitude(a);
+    const Wide a = __builtin_convertvector(pivots[c].re, Wide), factor = a < 0 ? -a : a;
     product = product * a;
-    const Wide most = magnitude(product);
+    const Wide most = product < 0 ? -product : product;
     inside &= (most > Wide{} + 1e-140) & (most < Wide{} + 1e140) & (factor > Wide{} + 1e-140) & (factor < Wide{} + 1e140);
   }
   auto* const to = static_cast<typename E::Float*>(products);
