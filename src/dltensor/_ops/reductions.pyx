@@ -173,7 +173,7 @@ cdef object _plain_on_device(int reduction, const ReduceArguments* given, double
     made = new_tensor(ndim if keepdims else 0 if whole else ndim - 1)
     for i in range(ndim - 1, -1, -1):
         if keepdims or not whole and i != axis:
-            k = i if keepdims or i < axis else i - 1
+            k = i if keepdims or i < <int>axis else i - 1
             made.impl.dl.shape[k] = 1 if whole or i == axis else x.impl.dl.shape[i]
             made.impl.dl.strides[k] = bytes
             bytes *= made.impl.dl.shape[k]
