@@ -6,7 +6,8 @@
 
 namespace dlt {
 static Kernels table;
-const Kernels& kernels() noexcept { return table; }
+std::atomic<const Kernels*> kernels_in_use{&table};
+const Kernels& first_kernels() noexcept { return table; }
 
 // One element through the loop of int8 or float32, as the type of the first operand says.
 static PyObject* element(int op, int, PyObject** operands, PyObject*, int, PyObject*) {

@@ -71,6 +71,8 @@ cdef extern from "native/cpu/dtype.h" namespace "dlt" nogil:
     int type_count
     int type_bool, type_int64, type_uint8, type_float32, type_float64, type_complex64
     int find_type(DLDataType) noexcept
+    bint same_dtype(DLDataType, DLDataType)
+    bint same_dims(const DLTensor&, const DLTensor&)
 
 cdef extern from "native/cpu/scalar.h" namespace "dlt" nogil:
     enum Rounding "dlt::Rounding":

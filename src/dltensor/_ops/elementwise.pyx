@@ -13,7 +13,8 @@ from .._core.native cimport (COMPLEX, KEEP_GIL_BYTES, MAX_DIMS, REAL, REAL_ADD, 
                              REAL_MULTIPLY, REAL_RDIVIDE, REAL_RSUB, SIGNED, TRUNCATE, UNSIGNED, Real, Scalar,
                              Status, allocate, computed_types, find_type, numel, op_add, op_count, op_divide, op_equal,
                              op_fma, op_greater, op_greater_equal, op_less, op_less_equal, op_multiply, op_not_equal,
-                             op_pow, op_subtract, op_table, store_scalar, type_bool, type_table, type_uint8)
+                             op_pow, op_subtract, op_table, same_dims, same_dtype, store_scalar, type_bool, type_table,
+                             type_uint8)
 from .operands cimport (Engine, Item, Operand, common_device, common_shape, engine_of, hold_without_gil,
                         promote_operands, kind_order, read_number, read_operands, read_tensor, store_number)
 from .._core.scalars cimport integer_range, shown, store_exact

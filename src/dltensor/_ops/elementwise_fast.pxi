@@ -32,13 +32,51 @@ cdef inline Tensor _new_like(int op, const DLTensor* like, int to, int64_t bytes
 cdef inline bint _same_order(const DLTensor* x, const DLTensor* y) noexcept:
     """Same device and shape, and `y` in C order as `x` is known to be."""
     cdef int i
-    if (x.ndim != y.ndim or y.device.device_type != x.device.device_type or
-            y.device.device_id != x.device.device_id):
+    if unlikely(not same_dims(x[0], y[0])):
         return False
     for i in range(x.ndim):
         if unlikely(x.shape[i] != y.shape[i] or x.strides[i] != y.strides[i]):
             return False
     return True
+
+
+cdef inline bint _takes(object out, const DLTensor* like, int to) noexcept:
+    """Whether `out` is a writable tensor of dtype number `to` in the order of `like`."""
+    return (type(out) is Tensor and same_dtype((<Tensor>out).impl.dl.dtype, type_table[to].dtype) and
+            not (<Tensor>out).impl.flags & DLPACK_FLAG_BITMASK_READ_ONLY and _same_order(like, &(<Tensor>out).impl.dl))
+
+
+cdef inline object _pair(int op, const DLTensor* x, const DLTensor* y, object out):
+    """Two of our tensors: `_contiguous` without what numbers, other counts of operands and saturation need."""
+    cdef int i, type, to
+    cdef int64_t size = 1, bytes, width
+    cdef loop_t loop
+    cdef Tensor target
+    if unlikely(x.device.device_type != kDLCPU or not (same_dtype(x.dtype, y.dtype) and same_dims(x[0], y[0]))):
+        return None
+    for i in range(x.ndim - 1, -1, -1):
+        if unlikely(x.strides[i] != size or y.strides[i] != size or x.shape[i] != y.shape[i]):
+            return None
+        size *= x.shape[i]
+    type = find_type(x.dtype)
+    loop = find_loop(op, type)
+    if unlikely(loop == NULL):
+        return None
+    width = size * type_table[type].bytes
+    if unlikely(width > PLAIN_BYTES):
+        return None
+    to = result_type(op, type)
+    bytes = size * type_table[to].bytes
+    if out is None:
+        target = _new_like(op, x, to, bytes)
+    else:
+        if not _takes(out, x, to):
+            return None
+        target = <Tensor>out
+        if _mixed(target.impl.dl.data, bytes, x.data, width) or _mixed(target.impl.dl.data, bytes, y.data, width):
+            return None
+    loop(target.impl.dl.data, x.data, y.data, NULL, size, 0)
+    return target
 
 
 cdef object _contiguous(int op, const DLTensor** views, PyObject** arguments, int count, object out, bint saturate):
@@ -81,17 +119,16 @@ cdef object _contiguous(int op, const DLTensor** views, PyObject** arguments, in
             data[i] = &elements[i]
             scalars |= 1 << i
         else:
-            if unlikely(views[i] != first and not (_is_same_dtype(first, views[i]) and _same_order(first, views[i]))):
+            if unlikely(views[i] != first and
+                        not (same_dtype(first.dtype, views[i].dtype) and _same_order(first, views[i]))):
                 return None
             data[i] = views[i].data
     to = type if saturate else result_type(op, type)
     bytes = size * type_table[to].bytes
     if out is not None:
-        if type_of_tensor(out) != to or not _same_order(first, &(<Tensor>out).impl.dl):
+        if not _takes(out, first, to):
             return None
         target = <Tensor>out
-        if target.impl.flags & DLPACK_FLAG_BITMASK_READ_ONLY:
-            return None
         for i in range(count):
             if not scalars >> i & 1 and _mixed(target.impl.dl.data, bytes, data[i], width):
                 return None
@@ -99,10 +136,6 @@ cdef object _contiguous(int op, const DLTensor** views, PyObject** arguments, in
         target = _new_like(op, first, to, bytes)
     loop(target.impl.dl.data, data[0], data[1], data[2], size, scalars)
     return target
-
-
-cdef inline bint _is_same_dtype(const DLTensor* x, const DLTensor* y) noexcept:
-    return x.dtype.code == y.dtype.code and x.dtype.bits == y.dtype.bits and x.dtype.lanes == y.dtype.lanes
 
 
 cdef inline bint _is_number(object x) noexcept:
@@ -113,6 +146,8 @@ cdef inline object _own(int op, PyObject** arguments, int count, object out):
     """The fast path of our own tensors and numbers, which need not be read; None when it is not for it."""
     cdef const DLTensor* views[3]
     cdef int i
+    if count == 2 and type(<object>arguments[0]) is Tensor and type(<object>arguments[1]) is Tensor:
+        return _pair(op, &(<Tensor>arguments[0]).impl.dl, &(<Tensor>arguments[1]).impl.dl, out)
     for i in range(count):
         if type(<object>arguments[i]) is Tensor:
             views[i] = &(<Tensor>arguments[i]).impl.dl
@@ -140,11 +175,6 @@ cdef inline bint _is_elsewhere(object x) noexcept:
     return type(x) is Tensor and (<Tensor>x).impl.dl.device.device_type != kDLCPU
 
 
-cdef inline int type_of_tensor(object x) noexcept:
-    """The dtype's row of a Tensor, -1 for anything else."""
-    return find_type((<Tensor>x).impl.dl.dtype) if type(x) is Tensor else -1
-
-
 # -- the fast path on devices -----------------------------------------------------------------------------------------
 
 cdef object _on_device(int op, PyObject** arguments, int count, object out):
@@ -168,8 +198,7 @@ cdef object _on_device(int op, PyObject** arguments, int count, object out):
         if first == NULL:
             first = view
             row = find_type(view.dtype)
-        elif (view.dtype.code != first.dtype.code or view.dtype.bits != first.dtype.bits or
-                view.dtype.lanes != first.dtype.lanes or not _same_order(first, view)):
+        elif not (same_dtype(first.dtype, view.dtype) and _same_order(first, view)):
             return None
     if (first == NULL or row < 0 or row >= computed_types or first.device.device_type != kDLCUDA or
             compute_type(op, row) != row):
@@ -190,7 +219,6 @@ cdef object _on_device(int op, PyObject** arguments, int count, object out):
             memcpy(items[i].element, number.element, type_table[row].bytes)
     to = result_type(op, row)
     if out is not None:
-        if (type_of_tensor(out) != to or (<Tensor>out).impl.flags & DLPACK_FLAG_BITMASK_READ_ONLY or
-                not _same_order(first, &(<Tensor>out).impl.dl)):
+        if not _takes(out, first, to):
             return None
     return engine_of(first.device, _names[op]).same(op, row, to, size, items, count, out)

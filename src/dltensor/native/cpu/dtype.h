@@ -45,6 +45,13 @@ inline int find_type(DLDataType dtype) noexcept {
 }
 DLT_API int find_type_by_name(const char* name);
 
+inline bool same_dtype(DLDataType x, DLDataType y) noexcept {
+  return __builtin_bit_cast(uint32_t, x) == __builtin_bit_cast(uint32_t, y);
+}
+inline bool same_dims(const DLTensor& x, const DLTensor& y) noexcept {  // on the same device
+  return x.ndim == y.ndim && __builtin_bit_cast(uint64_t, x.device) == __builtin_bit_cast(uint64_t, y.device);
+}
+
 // The kind of a dtype, as used in the rows of ops.h: DLT_BOOLEANS, DLT_INTEGERS ...
 unsigned kind_bit_of(int type) noexcept;
 

@@ -20,6 +20,8 @@
 
 namespace dlt {
 
+std::atomic<const Kernels*> kernels_in_use{nullptr};
+
 #if defined(__x86_64__)
 #define DLT_LEVELS(X) X(v2) X(v3) X(v4)
 #else
@@ -107,15 +109,13 @@ bool filled[level_count];
 std::mutex filling;
 [[gnu::init_priority(fork_order_kernels)]] const ForkHandlers over_fork =
     hold_over_fork<[]() -> std::mutex& { return filling; }>();
-std::atomic<const Kernels*> chosen{nullptr};
-
 const Kernels* choose(int level) {
   const std::lock_guard<std::mutex> guard(filling);
   if (!filled[level]) {
     levels[level].fill(&tables[level], find_vector_function);
     filled[level] = true;
   }
-  chosen.store(&tables[level], std::memory_order_release);
+  kernels_in_use.store(&tables[level], std::memory_order_release);
   return &tables[level];
 }
 
@@ -141,10 +141,7 @@ const Kernels* choose_first() {
 
 }  // namespace
 
-const Kernels& kernels() noexcept {
-  const Kernels* table = chosen.load(std::memory_order_acquire);
-  return table != nullptr ? *table : *choose_first();
-}
+const Kernels& first_kernels() noexcept { return *choose_first(); }
 
 const char* const* cpu_levels() noexcept { return level_names; }
 bool cpu_supports(const char* level) noexcept { return find_level(level) >= 0; }

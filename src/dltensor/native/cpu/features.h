@@ -1,13 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which instruction set the loops run on. Decided once, by the processor and DLTENSOR_CPU.
 #pragma once
+#include <atomic>
+
 #include "native/cpu/kernels.h"
 #include "native/export.h"
 
 namespace dlt {
 
 // The table in use. The first call fills it; safe from any thread.
-DLT_API const Kernels& kernels() noexcept;
+DLT_API extern std::atomic<const Kernels*> kernels_in_use;  // null before
+DLT_API const Kernels& first_kernels() noexcept;
+inline const Kernels& kernels() noexcept {
+  const Kernels* table = kernels_in_use.load(std::memory_order_acquire);
+  return table != nullptr ? *table : first_kernels();
+}
 
 // Levels that were compiled in, lowest first, ended by a null; which of them this processor has; which one is used.
 DLT_API const char* const* cpu_levels() noexcept;
