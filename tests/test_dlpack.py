@@ -588,6 +588,27 @@ def test_into_a_type_of_jaxlib_asks_jax(monkeypatch):
     assert dl.into(tensor, array_of_jaxlib) == ("made by jax", tensor)
 
 
+@pytest.mark.parametrize("versioned", [False, True])
+def test_jax_is_asked_without_a_version_once_it_answered_with_a_legacy_capsule(monkeypatch, versioned):
+    asked = []
+
+    class Array:
+        def __dlpack__(self, **keywords):
+            asked.append(keywords)
+            return dl.arange(3).__dlpack__(max_version=keywords.get("max_version") if versioned else None)
+
+        def __dlpack_device__(self):
+            return 1, 0
+
+    Array.__module__, Array.__qualname__ = "jaxlib.made_up", "Array"
+    monkeypatch.setitem(sys.modules, "jaxlib.made_up", types.SimpleNamespace(Array=Array))
+    tensors = [dl.from_dlpack(Array()) for _ in range(3)]
+    assert [tensor.tolist() for tensor in tensors] == [[0, 1, 2]] * 3
+    assert all(tensor.readonly for tensor in tensors)
+    with_version = {"max_version": (1, 3)}
+    assert asked == [with_version] * 3 if versioned else [with_version, {}, {}]
+
+
 def test_no_warning_escapes_on_the_plain_paths(array):
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -552,6 +552,8 @@ cdef int import_tensor(object x, const TypeEntry* entry, object stream, Imported
     if not PyCapsule_CheckExact(capsule):
         raise TypeError(f"{func}: {type(x).__qualname__}.__dlpack__ must return a capsule, got "
                         f"{type(capsule).__qualname__}")
+    if entry.immutable and entry.signature == 0 and stream is None and PyCapsule_IsValid(capsule, b"dltensor"):
+        amend_entry(type(x), _LEGACY, entry.agreed)
     _take_capsule(capsule, out, func)
     if entry.immutable:
         out.flags |= DLPACK_FLAG_BITMASK_READ_ONLY
@@ -609,7 +611,10 @@ cdef void* _checked_capsule(object capsule, bint* versioned, str func) except NU
     return managed
 
 
-# The signatures that `__dlpack__` has had, newest first. An entry remembers the one that worked.
+# The signatures that `__dlpack__` has had, newest first. An entry remembers the one that worked. Classes of immutable arrays
+# that answer a version with a capsule of before 1.0 are asked without one, where there is no stream to pass: of jax 1 % less.
+cdef enum:
+    _LEGACY = 3
 cdef tuple _KEYWORDS = ("max_version",)
 cdef tuple _KEYWORDS_STREAM = ("stream", "max_version")
 cdef tuple _KEYWORDS_OLD = ("stream",)
@@ -619,8 +624,8 @@ cdef str _DLPACK = "__dlpack__"
 cdef object _call_dlpack(object x, const TypeEntry* entry, object stream, str func):
     cdef PyObject* arguments[4]
     cdef PyObject* made
-    cdef int signature = entry.signature
-    cdef bint inside = False
+    cdef bint legacy = entry.signature == _LEGACY, inside = False
+    cdef int signature = entry.signature if not legacy else 2 if stream is None else 0
     refused = None
     while True:
         arguments[0] = NULL
@@ -642,7 +647,8 @@ cdef object _call_dlpack(object x, const TypeEntry* entry, object stream, str fu
             made = PyObject_VectorcallMethod(<PyObject*>_DLPACK, &arguments[1],
                                              1 | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL)
         if made != NULL:
-            amend_entry(type(x), signature, entry.agreed)
+            if not legacy:
+                amend_entry(type(x), signature, entry.agreed)
             capsule = <object>made
             Py_DecrefRaw(made)
             return capsule
