@@ -611,8 +611,9 @@ cdef void* _checked_capsule(object capsule, bint* versioned, str func) except NU
     return managed
 
 
-# The signatures that `__dlpack__` has had, newest first. An entry remembers the one that worked. Classes of immutable arrays
-# that answer a version with a capsule of before 1.0 are asked without one, where there is no stream to pass: of jax 1 % less.
+# The signatures that `__dlpack__` has had, newest first. An entry remembers the one that worked. Classes of immutable
+# arrays that answer a version with a capsule of before 1.0 are asked without one, where there is no stream to pass: of
+# jax 1 % less.
 cdef enum:
     _LEGACY = 3
 cdef tuple _KEYWORDS = ("max_version",)
