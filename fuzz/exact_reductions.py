@@ -95,7 +95,7 @@ def draw(rng, name, rows, n):
     low, high = lowest + digits, limit - 2
     values = np.empty((rows, n))
     for row in values:
-        kind = rng.integers(0, 9)
+        kind = rng.integers(0, 10)
         row[:] = rng.standard_normal(n)
         if kind == 1:  # over the whole range
             row *= np.ldexp(1.0, rng.integers(max(low, -1020), high - 2, n))
@@ -118,6 +118,8 @@ def draw(rng, name, rows, n):
             row[:] = rng.uniform(0.3, 1, n) * np.ldexp(1.0, limit - 1) * rng.choice([-1, 1], n)
         elif kind == 8:  # a mean far from 0
             row[:] = row * 2.0 ** -int(rng.integers(0, digits)) + rng.integers(1, 100)
+        elif kind == 9:  # a mean of a few deviations
+            row[:] += rng.uniform(0, 8)
     zeros = rng.random((rows, n)) < 0.03
     values[zeros] = rng.choice([0.0, -0.0], int(zeros.sum()))
     return values
@@ -176,13 +178,17 @@ def check(rng, name, rows, n, report):
     return compared
 
 
+LENGTHS = [1, 2, 3, 5, 8, 13, 40, 150, 700, 5000]
+SHARES = [0.1, 0.1, 0.15, 0.15, 0.15, 0.1, 0.14, 0.099, 0.01, 0.001]
+
+
 def run(cases, seed, report):
     """Compare at least `cases` results; returns how many were."""
     rng = np.random.default_rng(seed)
     done = 0
     while done < cases:
         name = rng.choice(list(FORMATS))
-        n = int(rng.choice([1, 2, 3, 5, 8, 13, 40, 150, 700], p=[0.1, 0.1, 0.15, 0.15, 0.15, 0.1, 0.14, 0.1, 0.01]))
+        n = int(rng.choice(LENGTHS, p=SHARES))
         done += check(rng, str(name), int(rng.choice([1, 20, 70])), n, report)
     return done
 

@@ -382,6 +382,46 @@ def test_out_may_share_memory_with_the_operand(name):
         assert getattr(dl, name)(memory, axis=0, out=out_of(memory)).tolist() == wanted.tolist()
 
 
+@pytest.mark.parametrize("n", [64, 1000, 4096, 100_000])
+def test_squares_that_a_plain_sum_would_lose_decide_a_tie(n):
+    # Half of the squares are 4097**2, which lies half way between two float32; the others are too small to change a
+    # float64 sum of them.
+    large, small = np.float32(4097), np.float32(4097 * 2.0**-26)
+    values = np.tile(np.array([large, -large, small, -small], "f4"), n // 4)
+    wanted = exact.round_ratio(2**24 + 2**13 + 2, 2, exact.FORMATS["float32"])  # the upper one
+    assert wanted == 16785410 / 2
+    assert dl.var(values).item() == wanted
+    assert dl.var(np.repeat(values[:, None], 40, axis=1), axis=0).tolist() == [wanted] * 40
+    assert dl.var(np.repeat(values[None], 3, axis=0), axis=1).tolist() == [wanted] * 3
+    assert dl.var(values.astype("c8")).item() == wanted
+    assert dl.var(values * np.complex64(1j)).item() == wanted
+
+
+@pytest.mark.parametrize("mean", [0.0, 2.5, 3.9, 4.1, 50.0])
+@pytest.mark.parametrize("n", [63, 64, 200, 5000])
+def test_variances_of_blocks_with_some_far_from_zero(n, mean):
+    rng = np.random.default_rng(n)
+    values = (rng.standard_normal((40, n)) + mean).astype("f4")
+    values[::3, n // 2 :] += 1000  # other blocks
+    wanted = [rounded(exact_reduction("var", row.tolist()), "float32") for row in values]
+    assert dl.var(values, axis=1).tolist() == wanted
+    assert dl.var(np.ascontiguousarray(values.T), axis=0).tolist() == wanted
+
+
+@pytest.mark.parametrize("n", [1, 2, 70, 5000])
+@pytest.mark.parametrize("value", [0.0, -0.0, 0.1, -3e38, 1e-45])
+def test_what_does_not_vary_has_no_variance(n, value):
+    for dtype in ("float32", "complex64", "float64"):
+        assert dl.var(dl.full(n, value, dtype=dtype)).item() == 0.0
+    mixed = np.full(n, value, "f4") + 1j * np.arange(n, dtype="f4")
+    assert dl.var(mixed.astype("c8")).item() == rounded(exact_reduction("var", list(range(n))), "float32")
+    for bad in (INF, -INF, math.nan):
+        assert math.isnan(dl.var(dl.full(n, bad)).item())
+        assert math.isnan(dl.var(mixed.astype("c8") + np.complex64(bad)).item())
+    masked = dl.var(dl.full(n, value), where=dl.arange(n) == 0).item()
+    assert masked == 0.0
+
+
 # -- the same bits ----------------------------------------------------------------------------------------------------
 
 

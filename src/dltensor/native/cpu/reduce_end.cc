@@ -29,6 +29,7 @@ double element_of(int type, const void* run, int64_t i) {
 struct Reading {
   const ReducePass* pass;
   Accumulator *sum, *squares;  // either may be null
+  int64_t waiting;             // how many elements equal to the first are yet to be added, where all were equal so far
   int part;                    // of a complex element
   double center, scale;        // squares are of (x - center) * scale where `deviations`
   bool deviations;
@@ -43,6 +44,22 @@ Pair square_of(double x, double center) {
   return {product, fused(difference.high, difference.high, -product) + 2.0 * difference.high * difference.low};
 }
 
+void put(Reading& r, double x) {
+  if (r.sum != nullptr) add(r.sum, x);
+  if (r.squares == nullptr) return;
+  if (r.deviations) {
+    const Pair square = square_of(x, r.center);
+    add(r.squares, square.high);
+    add(r.squares, square.low);
+  } else {
+    add(r.squares, x * x);
+  }
+}
+
+void settle(Reading& r) {
+  for (; r.waiting > 0; --r.waiting) put(r, r.first);
+}
+
 void read_run(void* context, const void* run, int64_t n, int64_t) {
   Reading& r = *static_cast<Reading*>(context);
   const int parts = r.pass->reducer->parts;
@@ -50,18 +67,15 @@ void read_run(void* context, const void* run, int64_t n, int64_t) {
     const double x = element_of(r.pass->type, run, i * parts + r.part) * r.scale;
     if (!r.any) r.first = x;
     r.any = true;
-    r.equal &= x == r.first;
     r.zero |= x == 0;
     const double size = magnitude_of(x);
     r.largest = size > r.largest || size != size ? size : r.largest;
-    if (r.sum != nullptr) add(r.sum, x);
-    if (r.squares == nullptr) continue;
-    if (r.deviations) {
-      const Pair square = square_of(x, r.center);
-      add(r.squares, square.high);
-      add(r.squares, square.low);
+    r.equal &= x == r.first;
+    if (r.equal) {
+      ++r.waiting;
     } else {
-      add(r.squares, x * x);
+      settle(r);
+      put(r, x);
     }
   }
 }
@@ -75,6 +89,7 @@ struct OneResult {
 void read_again(const OneResult& one, Reading* r, const void* blank) {
   each_run(*one.pass, one.in, one.mask, 0, one.pass->reduced_count, blank, one.stage, read_run, r);
   if (one.pass->has_initial) read_run(r, one.pass->initial, 1, 0);
+  if (r->sum == nullptr || r->squares == nullptr) settle(*r);  // else equal elements need not be added: they do not vary
 }
 
 Reading reading(const OneResult& one, int part) {
@@ -166,9 +181,15 @@ R end_moments(const OneResult& one, const void* states, int64_t capacity, int64_
     }
   R out;
   if (round_moments(both, parts, count, divisor, pass.root, &out)) return out;
+  bool finite = true, zero = true;
+  for (int k = 0; k < parts; ++k) {
+    const double square = both[words * (2 * k + 1) + high];
+    finite &= ops::isfinite(square);
+    zero &= square == 0;
+  }
+  if (finite && (zero || number == 1)) return from<R>(0.0);
   Natural total;
   total.count = 0;
-  bool constant = true;
   for (int k = 0; k < parts; ++k) {
     Accumulator sum, squares;
     clear(&sum);
@@ -177,10 +198,9 @@ R end_moments(const OneResult& one, const void* states, int64_t capacity, int64_
     r.sum = &sum;
     r.squares = &squares;
     read_again(one, &r, pass.identity);
-    if (!add_moments(&sum, &squares, uint64_t(number), &total)) return from<R>(not_a_number());
-    constant &= r.equal;
+    if (!ops::isfinite(r.largest)) return from<R>(not_a_number());
+    if (!r.equal) add_moments(&sum, &squares, uint64_t(number), &total);
   }
-  if (constant && pass.mask == nullptr) return from<R>(0.0);
   return round_quotient<R>(&total, -2150, uint64_t(number), divisor, pass.root);
 }
 

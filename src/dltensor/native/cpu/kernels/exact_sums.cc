@@ -240,10 +240,100 @@ void rows_exact(void* states, int64_t capacity, const void* a, int64_t row_bytes
 
 // ---- moments: the sum of the elements and that of their squares, which float64 holds exactly
 
+// sum + x * x for squares that float64 holds: rounded once, with or without a fused operation.
+DLT_FN V plus_square(V sum, V x) {
+#if defined(__AVX512F__)
+  const auto d = reinterpret_cast<__m512d>(x);
+  return reinterpret_cast<V>(_mm512_fmadd_pd(d, d, reinterpret_cast<__m512d>(sum)));
+#elif defined(__FMA__)
+  const auto d = reinterpret_cast<__m256d>(x);
+  return reinterpret_cast<V>(_mm256_fmadd_pd(d, d, reinterpret_cast<__m256d>(sum)));
+#else
+  return sum + x * x;
+#endif
+}
+
+// Sums whose additions were rounded, `steps` in a row at most, are near enough where they leave a sixteenth of the squares as
+// deviation: the variance of all elements together is not less than what the blocks have within themselves. Then 2^-40 of it
+// is in doubt. False with infinities and NaN.
+DLT_FN bool is_enough(double count, double sum, double squares) { return count * squares - sum * sum >= count * squares / 16; }
+DLT_FN double sum_in_doubt(double count, double squares, double steps) {
+  return steps * 0x1p-53 * __builtin_sqrt(count * squares);  // not less than the sum of the magnitudes
+}
+
+template <int PARTS>
+bool put_moments(double (*plain)[words], double (*squared)[words], const float* p, int64_t n) {
+  constexpr int A = 4, width = A * lanes;
+  V sums[A], squares[A];
+  for (int k = 0; k < A; ++k) sums[k] = squares[k] = V{};
+  int64_t i = 0;
+  const auto take = [&](const float* from) {
+    for (int k = 0; k < A; ++k) {
+      const V x = load(from + k * lanes);
+      sums[k] += x;
+      squares[k] = plus_square(squares[k], x);
+    }
+  };
+  for (; i + width <= n; i += width) take(p + i);
+  if (i < n) {
+    float rest[width];
+    for (int k = 0; k < width; ++k) rest[k] = i + k < n ? element<float>(p, i + k) : 0.0f;
+    take(rest);
+  }
+  double last[2][lanes];
+  save(last[0], (sums[0] + sums[1]) + (sums[2] + sums[3]));
+  save(last[1], (squares[0] + squares[1]) + (squares[2] + squares[3]));
+  for (auto& one : last)
+    for (int w = lanes / 2; w >= PARTS; w /= 2)
+      for (int j = 0; j < w; ++j) one[j] += one[j + w];
+  const double count = double(n / PARTS), steps = double(n / width + 8);
+  for (int j = 0; j < PARTS; ++j)
+    if (!is_enough(count, last[0][j], last[1][j])) return false;
+  for (int j = 0; j < PARTS; ++j) {
+    const double sum[words] = {last[0][j], 0, sum_in_doubt(count, last[1][j], steps)};
+    const double square[words] = {last[1][j], 0, last[1][j] * steps * 0x1p-53};
+    join(plain[j], sum);
+    join(squared[j], square);
+  }
+  return true;
+}
+
+// The same with every error.
+template <int PARTS>
+void put_moments_exactly(double (*plain)[words], double (*squared)[words], const float* p, int64_t n) {
+  constexpr int K = 4;
+  int64_t i = 0;
+  if (n >= 2 * K * lanes) {
+    put_block<PARTS>(plain, p, n);
+    // Squares only add up, so that the last sum bounds the errors of all before it.
+    V above[K], below[K];
+    for (int k = 0; k < K; ++k) above[k] = below[k] = V{};
+    for (; i + K * lanes <= n; i += K * lanes)
+      for (int k = 0; k < K; ++k) {
+        const V x = load(p + i + k * lanes), square = x * x;
+        const V sum = above[k] + square, part = sum - above[k];
+        below[k] += (above[k] - (sum - part)) + (square - part);
+        above[k] = sum;
+      }
+    const double steps = double(n / (K * lanes));
+    for (int k = 0; k < K; ++k)
+      for (int j = 0; j < lanes; ++j) {
+        const double one[words] = {above[k][j], below[k][j], above[k][j] * steps * steps * 0x1p-104};
+        join(squared[j % PARTS], one);
+      }
+  } else {
+    for (int64_t k = 0; k < n; ++k) put(plain[k % PARTS], double(element<float>(p, k)));
+  }
+  for (; i < n; ++i) {
+    const double x = double(element<float>(p, i));
+    put(squared[i % PARTS], x * x);
+  }
+}
+
 template <int PARTS>
 void run_moments(void* states, const void* a, int64_t n, int64_t, const double*) {
   auto* const w = static_cast<double*>(states);
-  constexpr int K = 4, block = 4096;
+  constexpr int64_t block = 4096, least = 8 * lanes;
   double plain[PARTS][words], squared[PARTS][words];
   for (int k = 0; k < PARTS; ++k)
     for (int m = 0; m < words; ++m) {
@@ -252,34 +342,11 @@ void run_moments(void* states, const void* a, int64_t n, int64_t, const double*)
     }
   const float* const p = static_cast<const float*>(a);
   const int64_t count = n * PARTS;
+  bool enough = true;
   for (int64_t first = 0; first < count; first += block) {
-    const int64_t end = count - first < block ? count : first + block;
-    int64_t i = first;
-    if (end - first >= 2 * K * lanes) {
-      put_block<PARTS>(plain, p + first, end - first);
-      // Squares only add up, so that the last sum bounds the errors of all before it.
-      V above[K], below[K];
-      for (int k = 0; k < K; ++k) above[k] = below[k] = V{};
-      for (; i + K * lanes <= end; i += K * lanes)
-        for (int k = 0; k < K; ++k) {
-          const V x = load(p + i + k * lanes), square = x * x;
-          const V sum = above[k] + square, part = sum - above[k];
-          below[k] += (above[k] - (sum - part)) + (square - part);
-          above[k] = sum;
-        }
-      const double steps = double(block / (K * lanes));
-      for (int k = 0; k < K; ++k)
-        for (int j = 0; j < lanes; ++j) {
-          const double one[words] = {above[k][j], below[k][j], above[k][j] * steps * steps * 0x1p-104};
-          join(squared[j % PARTS], one);
-        }
-    } else {
-      for (int64_t k = first; k < end; ++k) put(plain[k % PARTS], double(element<float>(p, k)));
-    }
-    for (; i < end; ++i) {
-      const double x = double(element<float>(p, i));
-      put(squared[i % PARTS], x * x);
-    }
+    const int64_t m = count - first < block ? count - first : block;
+    enough = enough && m >= least && put_moments<PARTS>(plain, squared, p + first, m);
+    if (!enough) put_moments_exactly<PARTS>(plain, squared, p + first, m);
   }
   for (int k = 0; k < PARTS; ++k)
     for (int m = 0; m < words; ++m) {
@@ -288,14 +355,27 @@ void run_moments(void* states, const void* a, int64_t n, int64_t, const double*)
     }
 }
 
-void rows_moments(void* states, int64_t capacity, const void* a, int64_t row_bytes, int64_t rows, int64_t n, int64_t,
-                  const double*) {
-  auto* const w = static_cast<double*>(states);
+// Rows whose columns are added to `sums` and `squares`.
+template <int ROWS>
+DLT_FN void add_moments(double* sums, double* squares, const char* from, int64_t row_bytes, int64_t n) {
+  for (int64_t c = 0; c < n; c += lanes) {
+    V sum = load(sums + c), square = load(squares + c);
+    for (int r = 0; r < ROWS; ++r) {
+      const V x = load(reinterpret_cast<const float*>(from + r * row_bytes) + c);
+      sum += x;
+      square = plus_square(square, x);
+    }
+    save(sums + c, sum);
+    save(squares + c, square);
+  }
+}
+
+void put_rows_moments(double* w, int64_t capacity, const char* a, int64_t row_bytes, int64_t rows, int64_t from, int64_t n) {
   double* const squares = w + words * capacity;
   for (int64_t r = 0; r < rows; ++r) {
-    const float* const row = reinterpret_cast<const float*>(static_cast<const char*>(a) + r * row_bytes);
-    if (r + rows_ahead < rows) read_ahead(reinterpret_cast<const char*>(row), row_bytes, 4 * n);
-    int64_t c = 0;
+    const float* const row = reinterpret_cast<const float*>(a + r * row_bytes);
+    if (r + rows_ahead < rows) read_ahead(reinterpret_cast<const char*>(row + from), row_bytes, 4 * (n - from));
+    int64_t c = from;
     for (; c + lanes <= n; c += lanes) {
       const V x = load(row + c);
       put_columns(w, capacity, c, x);
@@ -305,6 +385,41 @@ void rows_moments(void* states, int64_t capacity, const void* a, int64_t row_byt
       const double x = double(element<float>(row, c));
       put_column(w, capacity, c, x);
       put_column(squares, capacity, c, x * x);
+    }
+  }
+}
+
+void rows_moments(void* states, int64_t capacity, const void* a, int64_t row_bytes, int64_t rows, int64_t n, int64_t,
+                  const double*) {
+  auto* const w = static_cast<double*>(states);
+  const char* const from = static_cast<const char*>(a);
+  constexpr int64_t block = 64, strip = 512, least = 16;
+  double sums[strip], squares[strip];
+  for (int64_t first = 0; first < n; first += strip) {
+    const int64_t end = n - first < strip ? n : first + strip, wide_end = first + (end - first) / lanes * lanes;
+    for (int64_t r = 0; r < rows; r += block) {
+      const int64_t count = rows - r < block ? rows - r : block, wide = count < least ? 0 : wide_end - first;
+      const char* const rows_at = from + r * row_bytes;
+      for (int64_t c = 0; c < wide; ++c) sums[c] = squares[c] = 0;
+      int64_t k = 0;
+      for (; k + rows_together <= count; k += rows_together)
+        add_moments<rows_together>(sums, squares, rows_at + k * row_bytes + 4 * first, row_bytes, wide);
+      for (; k < count; ++k) add_moments<1>(sums, squares, rows_at + k * row_bytes + 4 * first, row_bytes, wide);
+      bool enough = wide != 0;
+      for (int64_t c = 0; c < wide; ++c) enough &= is_enough(double(count), sums[c], squares[c]);
+      put_rows_moments(w, capacity, rows_at, row_bytes, count, enough ? wide_end : first, end);
+      if (!enough) continue;
+      const double steps = double(count);
+      double* const bounds = w + bound * capacity + first;
+      double* const bounds_of_squares = w + (words + bound) * capacity + first;
+      for (int64_t c = 0; c < wide; c += lanes) {
+        put_columns(w, capacity, first + c, load(sums + c));
+        put_columns(w + words * capacity, capacity, first + c, load(squares + c));
+      }
+      for (int64_t c = 0; c < wide; ++c) {
+        bounds[c] += sum_in_doubt(steps, squares[c], steps);
+        bounds_of_squares[c] += squares[c] * steps * 0x1p-53;
+      }
     }
   }
 }
