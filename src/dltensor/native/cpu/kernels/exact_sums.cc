@@ -240,6 +240,32 @@ void rows_exact(void* states, int64_t capacity, const void* a, int64_t row_bytes
 
 // ---- moments: the sum of the elements and that of their squares, which float64 holds exactly
 
+// Sums of squares in lanes. They only add up, so that the last sum bounds the errors of all before it.
+template <int K>
+struct SquareLanes {
+  V high[K], low[K];
+  DLT_FN void start() {
+    for (int k = 0; k < K; ++k) high[k] = low[k] = V{};
+  }
+  DLT_FN V put_high(int k, V x) {
+    const V sum = high[k] + x, part = sum - high[k];
+    const V error = (high[k] - (sum - part)) + (x - part);
+    high[k] = sum;
+    return error;
+  }
+  DLT_FN void put(int k, V x) { low[k] += put_high(k, x); }
+  DLT_FN void put(int k, V above, V below) { low[k] += put_high(k, above) + below; }  // |below| at most 2^-51 of above
+  // Lane j goes into state j % PARTS. Each lane has taken `steps` elements.
+  template <int PARTS>
+  DLT_FN void end(double (*states)[words], int64_t steps) const {
+    for (int k = 0; k < K; ++k)
+      for (int j = 0; j < lanes; ++j) {
+        const double one[words] = {high[k][j], low[k][j], high[k][j] * double(steps) * double(steps + 1) * 0x1p-102};
+        join(states[j % PARTS], one);
+      }
+  }
+};
+
 // sum + x * x for squares that float64 holds: rounded once, with or without a fused operation.
 DLT_FN V plus_square(V sum, V x) {
 #if defined(__AVX512F__)
@@ -305,22 +331,14 @@ void put_moments_exactly(double (*plain)[words], double (*squared)[words], const
   int64_t i = 0;
   if (n >= 2 * K * lanes) {
     put_block<PARTS>(plain, p, n);
-    // Squares only add up, so that the last sum bounds the errors of all before it.
-    V above[K], below[K];
-    for (int k = 0; k < K; ++k) above[k] = below[k] = V{};
+    SquareLanes<K> sums;
+    sums.start();
     for (; i + K * lanes <= n; i += K * lanes)
       for (int k = 0; k < K; ++k) {
-        const V x = load(p + i + k * lanes), square = x * x;
-        const V sum = above[k] + square, part = sum - above[k];
-        below[k] += (above[k] - (sum - part)) + (square - part);
-        above[k] = sum;
+        const V x = load(p + i + k * lanes);
+        sums.put(k, x * x);
       }
-    const double steps = double(n / (K * lanes));
-    for (int k = 0; k < K; ++k)
-      for (int j = 0; j < lanes; ++j) {
-        const double one[words] = {above[k][j], below[k][j], above[k][j] * steps * steps * 0x1p-104};
-        join(squared[j % PARTS], one);
-      }
+    sums.template end<PARTS>(squared, n / (K * lanes));
   } else {
     for (int64_t k = 0; k < n; ++k) put(plain[k % PARTS], double(element<float>(p, k)));
   }
@@ -450,7 +468,7 @@ DLT_FN Square square_of(V x, V center) {
 template <int PARTS>
 void run_deviations(void* states, const void* a, int64_t n, int64_t, const double* center) {
   auto* const w = static_cast<double*>(states);
-  constexpr int K = 2, block = 1 << 14;
+  constexpr int K = 4, block = 1 << 14;
   double mine[PARTS][words];
   for (int k = 0; k < PARTS; ++k)
     for (int m = 0; m < words; ++m) mine[k][m] = w[m * PARTS + k];
@@ -462,15 +480,14 @@ void run_deviations(void* states, const void* a, int64_t n, int64_t, const doubl
     const int64_t end = count - first < block ? count : first + block;
     int64_t i = first;
     if (end - first >= 2 * K * lanes) {
-      Lanes<2 * K> sums;
+      SquareLanes<K> sums;
       sums.start();
       for (; i + K * lanes <= end; i += K * lanes)
         for (int k = 0; k < K; ++k) {
           const Square square = square_of(load(p + i + k * lanes), centers);
-          sums.put(2 * k, square.above);
-          sums.put(2 * k + 1, square.below);
+          sums.put(k, square.above, square.below);
         }
-      sums.template end<PARTS>(mine, (end - first) / (K * lanes) + 1);
+      sums.template end<PARTS>(mine, (end - first) / (K * lanes));
     }
     for (; i < end; ++i) {
       const Square square = square_of(V{} + element<double>(p, i), V{} + center[i % PARTS]);
