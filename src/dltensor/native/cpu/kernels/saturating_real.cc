@@ -8,6 +8,59 @@
 namespace dlt::DLT_LEVEL {
 namespace {
 
+// ---- elements of up to 32 bits go by way of float64, a strip at a time: one loop for each operation, and two for each type
+
+constexpr int64_t strip = 256;
+using Compute = void (*)(double* to, const double* a, double s, const double* c, int64_t n);
+
+template <Pair F(double, double)>
+void with_scalar(double* to, const double* a, double s, const double*, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) to[i] = saturated::round_pair(F(a[i], s));
+}
+DLT_FN Pair sum_of(double a, double s) { return exact_sum(a, s); }
+DLT_FN Pair difference_of(double a, double s) { return exact_sum(s, -a); }
+void divide_all(double* to, const double* a, double s, const double*, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) to[i] = saturated::round_quotient(a[i], s);
+}
+void rdivide_all(double* to, const double* a, double s, const double*, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) to[i] = saturated::round_quotient(s, a[i]);
+}
+void fma_all(double* to, const double* a, double s, const double* c, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) to[i] = saturated::round_fma(a[i], s, c[i]);
+}
+constexpr Compute computes[] = {with_scalar<sum_of>, with_scalar<difference_of>, with_scalar<saturated::exact_product>,
+                                divide_all, rdivide_all, fma_all};
+static_assert(real_add == 0 && real_rsub == 1 && real_multiply == 2 && real_divide == 3 && real_rdivide == 4 &&
+              real_fma == 5 && real_count == 6);
+
+template <class T>
+void widen_all(double* to, const void* from, int64_t n, bool single) {
+  if (single) {
+    for (int64_t i = 0; i < n; ++i) to[i] = double(fetch<T>(from, 0));
+  } else {
+    for (int64_t i = 0; i < n; ++i) to[i] = double(fetch<T>(from, i));
+  }
+}
+template <class T>
+void narrow_all(void* to, const double* from, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) keep(to, i, clamp_float<T>(from[i]));
+}
+
+template <class T, int OP>
+void by_strips(void* out, const void* a, double s, const void* c, int64_t n, unsigned scalars) {
+  double wide[strip], third[OP == real_fma ? strip : 1];
+  const int64_t step = scalars & 1 ? 0 : sizeof(T), third_step = scalars & 4 ? 0 : sizeof(T);
+  for (int64_t i = 0; i < n; i += strip) {
+    const int64_t count = n - i < strip ? n - i : strip;
+    widen_all<T>(wide, static_cast<const char*>(a) + i * step, count, step == 0);
+    if constexpr (OP == real_fma) widen_all<T>(third, static_cast<const char*>(c) + i * third_step, count, third_step == 0);
+    computes[OP](wide, wide, s, third, count);
+    narrow_all<T>(static_cast<char*>(out) + i * int64_t(sizeof(T)), wide, count);
+  }
+}
+
+// ---- integers of 64 bits
+
 template <class T>
 struct real_bodies {
   template <T F(T, double)>
@@ -21,26 +74,22 @@ struct real_bodies {
   template <T F(T, double, T)>
   static void two(void* out, const void* a, double s, const void* c, int64_t n, unsigned scalars) {
     const int64_t sa = ~scalars & 1, sc = ~scalars >> 2 & 1;
-    if ((scalars & 5) == 0) {
-      DLT_EACH keep(out, i, F(fetch<T>(a, i), s, fetch<T>(c, i)));
-    } else {
-      DLT_EACH keep(out, i, F(fetch<T>(a, i * sa), s, fetch<T>(c, i * sc)));
-    }
+    DLT_EACH keep(out, i, F(fetch<T>(a, i * sa), s, fetch<T>(c, i * sc)));
   }
 };
 
 template <class T>
 void fill_real(Kernels* kernels, int type) {
-  using L = real_bodies<T>;
   auto& table = kernels->real_scalar;
   if constexpr (sizeof(T) < 8) {
-    table[real_add][type] = L::template one<saturated::add_real<T>>;
-    table[real_rsub][type] = L::template one<saturated::rsub_real<T>>;
-    table[real_multiply][type] = L::template one<saturated::multiply_real<T>>;
-    table[real_divide][type] = L::template one<saturated::divide_real<T>>;
-    table[real_rdivide][type] = L::template one<saturated::rdivide_real<T>>;
-    table[real_fma][type] = L::template two<saturated::fma_real<T, T>>;
+    table[real_add][type] = by_strips<T, real_add>;
+    table[real_rsub][type] = by_strips<T, real_rsub>;
+    table[real_multiply][type] = by_strips<T, real_multiply>;
+    table[real_divide][type] = by_strips<T, real_divide>;
+    table[real_rdivide][type] = by_strips<T, real_rdivide>;
+    table[real_fma][type] = by_strips<T, real_fma>;
   } else {
+    using L = real_bodies<T>;
     table[real_add][type] = L::template one<exact::add<T>>;
     table[real_rsub][type] = L::template one<exact::rsub<T>>;
     table[real_multiply][type] = L::template one<exact::multiply<T>>;
