@@ -84,7 +84,7 @@ def _lists() -> tuple:
         group: re.findall(r"'(cpu/kernels/\w+\.cc)'", files)
         for group, files in re.findall(r"^  '(\w+)': \[(.*?)\],$", text, re.M | re.S)
     }
-    lowest = re.findall(r"\? \['(cpu/kernels/\w+\.cc)'\]", text)  # compiled for the lowest level alone
+    lowest = re.findall(r"'(cpu/kernels/\w+\.cc)'", re.search(r"^lowest_sources = \[(.*)\]", text, re.M)[1])
     named = {
         name: re.findall(r"'(-[^']+)'", flags)
         for name, flags in re.findall(r"^(\w+) = cpp\.get_supported_arguments\((.*)\)", text, re.M)

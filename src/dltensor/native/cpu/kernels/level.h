@@ -16,6 +16,7 @@
 #endif
 namespace dlt::DLT_LOWEST_LEVEL {
 void fill_reduction_states(Kernels* kernels);
+void fill_saturating_exact(Kernels* kernels);
 }  // namespace dlt::DLT_LOWEST_LEVEL
 
 namespace dlt::DLT_LEVEL {

@@ -147,23 +147,24 @@ struct wide_integers {
   }
 };
 
-// Chunks of whole blocks; where a run begins or ends within one, its values are made beside and copied.
-template <class Values, class T, int WORDS>
-void draw_run(void* out, const Draw& draw, uint64_t position, int64_t n) {
-  alignas(64) uint32_t words[4 * (chunk + step)];
-  alignas(64) char beside[4 * chunk / WORDS * sizeof(T)];
-  constexpr int64_t in_block = 4 / WORDS;
+// Chunks of whole blocks; where a run begins or ends within one, its values are made beside and copied. `run` makes values of
+// `width` bytes from `words` words each.
+using Run = void (*)(void* out, const uint32_t* w, const Draw& draw, uint64_t position, int64_t n);
+void draw_run(Run run, int64_t width, int64_t words, void* out, const Draw& draw, uint64_t position, int64_t n) {
+  alignas(64) uint32_t drawn[4 * (chunk + step)];
+  alignas(64) char beside[4 * chunk * sizeof(uint64_t)];
+  const int64_t in_block = 4 / words;
   uint64_t block = position / 4;
-  int64_t skip = int64_t(position % 4) / WORDS;
+  int64_t skip = int64_t(position % 4) / words;
   char* to = static_cast<char*>(out);
   while (n > 0) {
     const int64_t values = smaller(n, chunk * in_block - skip);
     const int64_t blocks = ceil_divide(skip + values, in_block);
-    fill_blocks(words, draw.sequence, block, blocks);
+    fill_blocks(drawn, draw.sequence, block, blocks);
     const bool whole = skip == 0 && values == blocks * in_block;
-    Values::run(whole ? to : beside, words, draw, 4 * block, blocks * in_block);
-    if (!whole) __builtin_memcpy(to, beside + skip * int64_t(sizeof(T)), size_t(values) * sizeof(T));
-    to += values * int64_t(sizeof(T));
+    run(whole ? to : beside, drawn, draw, 4 * block, blocks * in_block);
+    if (!whole) __builtin_memcpy(to, beside + skip * width, size_t(values * width));
+    to += values * width;
     n -= values;
     block += uint64_t(blocks);
     skip = 0;
@@ -172,14 +173,15 @@ void draw_run(void* out, const Draw& draw, uint64_t position, int64_t n) {
 
 template <template <class> class Values, class T>
 void draw_reals(void* out, const Draw& draw, uint64_t position, int64_t n, bool) {
-  draw_run<Values<T>, T, words_of<T>>(out, draw, position, n);
+  draw_run(Values<T>::run, sizeof(T), words_of<T>, out, draw, position, n);
 }
+// Signed integers are the same bits.
 template <class T>
 void draw_integers_of(void* out, const Draw& draw, uint64_t position, int64_t n, bool wide) {
   if constexpr (sizeof(T) == 8) {
-    if (wide) return draw_run<wide_integers<T>, T, 2>(out, draw, position, n);
+    if (wide) return draw_run(wide_integers<T>::run, sizeof(T), 2, out, draw, position, n);
   }
-  draw_run<narrow_integers<T>, T, 1>(out, draw, position, n);
+  draw_run(narrow_integers<T>::run, sizeof(T), 1, out, draw, position, n);
 }
 
 template <class T>
@@ -198,10 +200,10 @@ void fill_random(Kernels* kernels) {
   fill_reals<float>(kernels, type_float32);
   fill_reals<double>(kernels, type_float64);
   draw_t* const integers = kernels->draws[draw_integers];
-  integers[type_int8] = draw_integers_of<int8_t>;
-  integers[type_int16] = draw_integers_of<int16_t>;
-  integers[type_int32] = draw_integers_of<int32_t>;
-  integers[type_int64] = draw_integers_of<int64_t>;
+  integers[type_int8] = draw_integers_of<uint8_t>;
+  integers[type_int16] = draw_integers_of<uint16_t>;
+  integers[type_int32] = draw_integers_of<uint32_t>;
+  integers[type_int64] = draw_integers_of<uint64_t>;
   integers[type_uint8] = draw_integers_of<uint8_t>;
   integers[type_uint16] = draw_integers_of<uint16_t>;
   integers[type_uint32] = draw_integers_of<uint32_t>;

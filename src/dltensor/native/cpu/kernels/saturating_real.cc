@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The loops of saturate=True over integers with any real number as scalar.
+// The loops of saturate=True over integers of up to 32 bits with any real number as scalar, by way of float64: a strip at a
+// time, one loop for each operation and two for each type.
 #include "native/ops/saturating.h"
 
-#include "native/cpu/kernels/exact.h"
 #include "native/cpu/kernels/loops.h"
 
 namespace dlt::DLT_LEVEL {
 namespace {
-
-// ---- elements of up to 32 bits go by way of float64, a strip at a time: one loop for each operation, and two for each type
 
 constexpr int64_t strip = 256;
 using Compute = void (*)(double* to, const double* a, double s, const double* c, int64_t n);
@@ -28,10 +26,10 @@ void rdivide_all(double* to, const double* a, double s, const double*, int64_t n
 void fma_all(double* to, const double* a, double s, const double* c, int64_t n) {
   for (int64_t i = 0; i < n; ++i) to[i] = saturated::round_fma(a[i], s, c[i]);
 }
-constexpr Compute computes[] = {with_scalar<sum_of>, with_scalar<difference_of>, with_scalar<saturated::exact_product>,
-                                divide_all, rdivide_all, fma_all};
-static_assert(real_add == 0 && real_rsub == 1 && real_multiply == 2 && real_divide == 3 && real_rdivide == 4 &&
-              real_fma == 5 && real_count == 6);
+constexpr Compute computes[] = {
+    with_scalar<sum_of>, with_scalar<difference_of>, with_scalar<saturated::exact_product>, divide_all, rdivide_all, fma_all};
+static_assert(real_add == 0 && real_rsub == 1 && real_multiply == 2 && real_divide == 3 && real_rdivide == 4 && real_fma == 5 &&
+              real_count == 6);
 
 template <class T>
 void widen_all(double* to, const void* from, int64_t n, bool single) {
@@ -59,44 +57,15 @@ void by_strips(void* out, const void* a, double s, const void* c, int64_t n, uns
   }
 }
 
-// ---- integers of 64 bits
-
-template <class T>
-struct real_bodies {
-  template <T F(T, double)>
-  static void one(void* out, const void* a, double s, const void*, int64_t n, unsigned scalars) {
-    if (scalars & 1) {
-      keep_all(out, F(fetch<T>(a, 0), s), n);
-    } else {
-      DLT_EACH keep(out, i, F(fetch<T>(a, i), s));
-    }
-  }
-  template <T F(T, double, T)>
-  static void two(void* out, const void* a, double s, const void* c, int64_t n, unsigned scalars) {
-    const int64_t sa = ~scalars & 1, sc = ~scalars >> 2 & 1;
-    DLT_EACH keep(out, i, F(fetch<T>(a, i * sa), s, fetch<T>(c, i * sc)));
-  }
-};
-
 template <class T>
 void fill_real(Kernels* kernels, int type) {
   auto& table = kernels->real_scalar;
-  if constexpr (sizeof(T) < 8) {
-    table[real_add][type] = by_strips<T, real_add>;
-    table[real_rsub][type] = by_strips<T, real_rsub>;
-    table[real_multiply][type] = by_strips<T, real_multiply>;
-    table[real_divide][type] = by_strips<T, real_divide>;
-    table[real_rdivide][type] = by_strips<T, real_rdivide>;
-    table[real_fma][type] = by_strips<T, real_fma>;
-  } else {
-    using L = real_bodies<T>;
-    table[real_add][type] = L::template one<exact::add<T>>;
-    table[real_rsub][type] = L::template one<exact::rsub<T>>;
-    table[real_multiply][type] = L::template one<exact::multiply<T>>;
-    table[real_divide][type] = L::template one<exact::divide<T>>;
-    table[real_rdivide][type] = L::template one<exact::rdivide<T>>;
-    table[real_fma][type] = L::template two<exact::fma<T>>;
-  }
+  table[real_add][type] = by_strips<T, real_add>;
+  table[real_rsub][type] = by_strips<T, real_rsub>;
+  table[real_multiply][type] = by_strips<T, real_multiply>;
+  table[real_divide][type] = by_strips<T, real_divide>;
+  table[real_rdivide][type] = by_strips<T, real_rdivide>;
+  table[real_fma][type] = by_strips<T, real_fma>;
 }
 
 }  // namespace
@@ -108,7 +77,6 @@ void fill_saturating_real(Kernels* kernels) {
   DLT_FILL(8)
   DLT_FILL(16)
   DLT_FILL(32)
-  DLT_FILL(64)
 #undef DLT_FILL
 }
 

@@ -459,7 +459,7 @@ constexpr bool sides_apart = true;
   void name(void* a, void* b, void* c, int n, int k, int64_t count) {         \
     constexpr int step = lanes_of<typename E::Float>::count;                  \
     for (int64_t at = 0; at < groups<typename E::Float>(count); at += step) { \
-      if constexpr (sides_apart && E::parts == 1) switch (n) {               \
+      if constexpr (sides_apart && E::parts == 1) switch (n) {                \
           case 2: name##_lanes<2, E>(a, b, c, n, k, at); continue;            \
           case 3: name##_lanes<3, E>(a, b, c, n, k, at); continue;            \
           case 4: name##_lanes<4, E>(a, b, c, n, k, at); continue;            \

@@ -16,6 +16,7 @@ void fill_table(Kernels* kernels, void* (*find)(const char* name)) {
   fill_functions(kernels, find);
   fill_saturating(kernels);
   fill_saturating_real(kernels);
+  DLT_LOWEST_LEVEL::fill_saturating_exact(kernels);
   fill_casts(kernels);
   fill_small_casts(kernels);
   fill_moves(kernels);
