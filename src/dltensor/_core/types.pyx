@@ -572,7 +572,8 @@ cdef DType _of_numpy(object x, str func):
         raise ValueError(f"{func}: NumPy dtype {x.str!r} has non-native byte order, which DLPack cannot "
                          f"express; convert with astype(dtype.newbyteorder('='))")
     found = None
-    if _package_of(type(x)) == "numpy":  # a letter; NumPy puts the name together from others each time, in 3 microseconds
+    if _package_of(type(x)) == "numpy":
+        # A letter. NumPy makes the name anew each time, in 3 microseconds.
         found = _by_name.get(_SPELLINGS.get(x.char))
     if found is None or found.itemsize != x.itemsize:
         found = _by_name.get(x.name)
