@@ -82,6 +82,24 @@ def test_one_row_for_all():
     assert (dl.ones((2, 4)) @ a).tolist() == [[4.0, 8.0, 12.0]] * 2
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int16"])
+@pytest.mark.parametrize("shape", [(256, 300, 256), (130, 1100, 512), (400, 64, 500), (70, 700, 1024)])
+def test_threads_take_rows_or_columns_with_the_same_bits(shape, dtype):
+    rows, depth, columns = shape
+    rng = np.random.default_rng(3)
+    a, b = (dl.asarray(rng.standard_normal(s) * 90).astype(dtype) for s in ((rows, depth), (depth, columns)))
+    before = dl.num_threads()
+    try:
+        dl.set_num_threads(1)
+        want = bytes(memoryview(dl.matmul(a, b)).cast("B"))
+        for threads in (2, 3, 4):
+            dl.set_num_threads(threads)
+            for _ in range(6):  # first they are woken, then they are awake
+                assert bytes(memoryview(dl.matmul(a, b)).cast("B")) == want
+    finally:
+        dl.set_num_threads(before)
+
+
 @pytest.mark.parametrize("n", [3, 40])
 def test_the_output_may_overlap_the_operands(n):
     a, b = numbers((n, n)), numbers((n, n), seed=1)

@@ -80,11 +80,13 @@ def _lists() -> tuple:
     """Read from native/meson.build which files there are, and each kernel's level and options."""
     text = (ROOT / "src" / "dltensor" / "native" / "meson.build").read_text()
     base = [name for name in re.findall(r"'([\w/]+\.cc)'", text) if not name.startswith("cpu/kernels/")]
-    groups = {
-        group: re.findall(r"'(cpu/kernels/\w+\.cc)'", files)
-        for group, files in re.findall(r"^  '(\w+)': \[(.*?)\],$", text, re.M | re.S)
-    }
-    lowest = re.findall(r"'(cpu/kernels/\w+\.cc)'", re.search(r"^lowest_sources = \[(.*)\]", text, re.M)[1])
+    groups, lowest = (
+        {
+            group: re.findall(r"'(cpu/kernels/\w+\.cc)'", files)
+            for group, files in re.findall(r"^  '(\w+)': \[(.*?)\],$", table, re.M | re.S)
+        }
+        for table in re.findall(r"^(?:kernel|lowest)_sources = \{(.*?)^\}", text, re.M | re.S)
+    )
     named = {
         name: re.findall(r"'(-[^']+)'", flags)
         for name, flags in re.findall(r"^(\w+) = cpp\.get_supported_arguments\((.*)\)", text, re.M)
@@ -105,7 +107,7 @@ def _lists() -> tuple:
         for name in files
     ]
     level, options = next(iter(levels.items()))
-    kernels += [(name, level, options["loops"]) for name in lowest]
+    kernels += [(name, level, options[group]) for group, files in lowest.items() for name in files]
     on_disk = {f"cpu/kernels/{path.name}" for path in (ROOT / "src/dltensor/native/cpu/kernels").glob("*.cc")}
     if not base or {name for name, _, _ in kernels} != on_disk:
         raise RuntimeError("native/meson.build no longer lists its files as this reads them")

@@ -107,6 +107,34 @@ void each(bool shared, int64_t count, void (*work)(void*, int64_t), void* contex
   for (int64_t i = 0; i < count; ++i) work(context, i);
 }
 
+// Where no thread has to be woken, each takes columns, all rows of them: no block of b is packed twice.
+struct Columns {
+  const Product* p;
+  int64_t columns, depth;  // of a block
+  std::atomic<bool> failed{false};
+};
+
+void multiply_columns(void* context, int64_t index) {
+  auto& all = *static_cast<Columns*>(context);
+  const Product& p = *all.p;
+  Panels panels{&p};
+  panels.width = panel_bytes / p.width;
+  panels.rows = row_unit * 2;
+  panels.groups = 1;
+  panels.column = index * all.columns;
+  panels.columns = smaller(all.columns, p.c.columns - panels.column);
+  panels.group = panels.count = ceil_divide(panels.columns, panels.width);
+  BlockRef memory;
+  memory.block = panels.packed[0] = allocate(size_t(all.depth * panels.columns * p.width));
+  if (memory.block == nullptr) return all.failed.store(true);
+  for (panels.k = 0; panels.k < p.a.columns; panels.k += all.depth) {
+    panels.depth = smaller(all.depth, p.a.columns - panels.k);
+    for (int64_t i = 0; i < panels.steps() * panels.count; ++i) pack_panel(panels, 0, i);
+    for (int64_t i = 0; i < ceil_divide(p.c.rows, panels.rows); ++i) multiply_piece(&panels, i);
+  }
+  if (panels.failed.load()) all.failed.store(true);
+}
+
 }  // namespace
 
 Status multiply_panels(const Product& p) noexcept {
@@ -122,6 +150,13 @@ Status multiply_panels(const Product& p) noexcept {
   panels.groups = row_pieces < threads * 2 ? smaller(ceil_divide(threads * 2, row_pieces), panel_count) : 1;
   panels.group = ceil_divide(panel_count, panels.groups);
   panels.packs_alone = panels.groups == 1 && p.c.rows >= threads * rows_to_pack_for;
+  const int64_t all_panels = ceil_divide(p.c.columns, panels.width);
+  const bool is_even = all_panels % threads == 0 && 16 * p.c.columns >= 15 * all_panels * panels.width;
+  if (panels.groups == 1 && threads > 1 && is_even && workers_are_awake()) {
+    Columns all{&p, smaller(columns, all_panels / threads * panels.width), depth};
+    parallel(ceil_divide(p.c.columns, all.columns), multiply_columns, &all);
+    return all.failed.load() ? no_temporary() : success;
+  }
   if (!panels.packs_alone && (panels.packed[0] = allocate(panels.most_bytes)) == nullptr) return no_temporary();
   for (panels.column = 0; panels.column < p.c.columns; panels.column += columns) {
     panels.columns = smaller(columns, p.c.columns - panels.column);

@@ -38,7 +38,7 @@ struct Job {
 
 struct Pool {
   std::atomic<int> threads{0};          // wanted, the caller included; 0 until the first use
-  int started = 0;                      // workers that run
+  std::atomic<int> started{0};          // workers that run; changed by who may post a job
   std::atomic<int> kept{0};             // those from this number on end
   pthread_t workers[most_threads] = {};
   pthread_mutex_t post_mutex = PTHREAD_MUTEX_INITIALIZER;  // who may post a job
@@ -209,6 +209,11 @@ bool in_succession() noexcept {
   const int64_t before = last_short.load(std::memory_order_relaxed);
   last_short.store(now, std::memory_order_relaxed);
   return now - before < succession;
+}
+
+bool workers_are_awake() noexcept {
+  return pool.sleeping.load(std::memory_order_relaxed) == 0 &&
+         pool.started.load(std::memory_order_relaxed) >= num_threads() - 1;
 }
 
 KeepAwake::KeepAwake(bool wanted) noexcept : wanted_(wanted) {

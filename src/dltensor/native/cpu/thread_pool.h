@@ -23,6 +23,9 @@ DLT_API void parallel(int64_t count, void (*work)(void* context, int64_t index),
 // other threads where such calls follow one another, because they are awake then; waking them takes as long as the work.
 DLT_API bool in_succession() noexcept;
 
+// Whether a job that is posted now waits for no thread to wake up. They stay awake for about 20 microseconds after a job.
+DLT_API bool workers_are_awake() noexcept;
+
 // While one exists, threads that wait for the next job of a sequence stay awake for longer. Waking one takes about as long as a
 // small job.
 class DLT_API KeepAwake {

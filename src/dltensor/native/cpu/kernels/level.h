@@ -15,6 +15,7 @@
 #define DLT_LOWEST_LEVEL base
 #endif
 namespace dlt::DLT_LOWEST_LEVEL {
+void fill_rare_casts(Kernels* kernels);
 void fill_reduction_states(Kernels* kernels);
 void fill_saturating_exact(Kernels* kernels);
 }  // namespace dlt::DLT_LOWEST_LEVEL

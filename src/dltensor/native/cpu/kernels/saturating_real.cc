@@ -11,19 +11,20 @@ namespace {
 constexpr int64_t strip = 256;
 using Compute = void (*)(double* to, const double* a, double s, const double* c, int64_t n);
 
+// Not inlined: each is there once for all types.
 template <Pair F(double, double)>
-void with_scalar(double* to, const double* a, double s, const double*, int64_t n) {
+[[gnu::noinline]] void with_scalar(double* to, const double* a, double s, const double*, int64_t n) {
   for (int64_t i = 0; i < n; ++i) to[i] = saturated::round_pair(F(a[i], s));
 }
 DLT_FN Pair sum_of(double a, double s) { return exact_sum(a, s); }
 DLT_FN Pair difference_of(double a, double s) { return exact_sum(s, -a); }
-void divide_all(double* to, const double* a, double s, const double*, int64_t n) {
+[[gnu::noinline]] void divide_all(double* to, const double* a, double s, const double*, int64_t n) {
   for (int64_t i = 0; i < n; ++i) to[i] = saturated::round_quotient(a[i], s);
 }
-void rdivide_all(double* to, const double* a, double s, const double*, int64_t n) {
+[[gnu::noinline]] void rdivide_all(double* to, const double* a, double s, const double*, int64_t n) {
   for (int64_t i = 0; i < n; ++i) to[i] = saturated::round_quotient(s, a[i]);
 }
-void fma_all(double* to, const double* a, double s, const double* c, int64_t n) {
+[[gnu::noinline]] void fma_all(double* to, const double* a, double s, const double* c, int64_t n) {
   for (int64_t i = 0; i < n; ++i) to[i] = saturated::round_fma(a[i], s, c[i]);
 }
 constexpr Compute computes[] = {
@@ -32,7 +33,7 @@ static_assert(real_add == 0 && real_rsub == 1 && real_multiply == 2 && real_divi
               real_count == 6);
 
 template <class T>
-void widen_all(double* to, const void* from, int64_t n, bool single) {
+[[gnu::noinline]] void widen_all(double* to, const void* from, int64_t n, bool single) {
   if (single) {
     for (int64_t i = 0; i < n; ++i) to[i] = double(fetch<T>(from, 0));
   } else {
@@ -40,7 +41,7 @@ void widen_all(double* to, const void* from, int64_t n, bool single) {
   }
 }
 template <class T>
-void narrow_all(void* to, const double* from, int64_t n) {
+[[gnu::noinline]] void narrow_all(void* to, const double* from, int64_t n) {
   for (int64_t i = 0; i < n; ++i) keep(to, i, clamp_float<T>(from[i]));
 }
 

@@ -21,8 +21,6 @@ void fill_partners(Kernels* kernels, int small) {
     fill_cast<float, Small>(kernels, small, type_float32);
     fill_cast<Small, float>(kernels, type_float32, small);
     fill_cast<Small, double>(kernels, type_float64, small);
-    fill_cast<Small, int64_t>(kernels, type_int64, small);
-    fill_cast<Small, uint64_t>(kernels, type_uint64, small);
   }
 }
 

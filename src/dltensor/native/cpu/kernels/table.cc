@@ -19,6 +19,7 @@ void fill_table(Kernels* kernels, void* (*find)(const char* name)) {
   DLT_LOWEST_LEVEL::fill_saturating_exact(kernels);
   fill_casts(kernels);
   fill_small_casts(kernels);
+  DLT_LOWEST_LEVEL::fill_rare_casts(kernels);
   fill_moves(kernels);
   fill_gather(kernels);
   fill_masks(kernels);
