@@ -167,7 +167,7 @@ struct StreamedRun {
   int64_t steps[3];  // bytes from one element to the next
   int64_t n;
   unsigned scalars;
-  int prefetched;  // the number of an operand, or -1
+  unsigned prefetched;  // bit k: operand k
 };
 
 void stream_run(const StridedLoop& w, const Kernels& kernels, StreamedRun run, char* strip) {
@@ -179,10 +179,11 @@ void stream_run(const StridedLoop& w, const Kernels& kernels, StreamedRun run, c
     part = smaller(part > 0 ? part : most, run.n - done);
     if (w.real_loop != nullptr) w.real_loop(strip, run.from[0], w.scalar, run.from[2], part, run.scalars);
     else w.loop(strip, run.from[0], run.from[1], run.from[2], part, run.scalars);
-    if (run.prefetched >= 0) {
+    for (int k = 0; k < 3; ++k) {
+      if (!(run.prefetched >> k & 1)) continue;
       // Past the end too: a prefetch does not fault.
-      const int64_t bytes = part * run.steps[run.prefetched];
-      const uintptr_t ahead = reinterpret_cast<uintptr_t>(run.from[run.prefetched]) + uintptr_t(tuning.ahead * bytes);
+      const int64_t bytes = part * run.steps[k];
+      const uintptr_t ahead = reinterpret_cast<uintptr_t>(run.from[k]) + uintptr_t(tuning.ahead * bytes);
       for (int64_t at = 0; at < bytes; at += cache_line)
         __builtin_prefetch(reinterpret_cast<const void*>(ahead + uintptr_t(at)));
     }
@@ -300,15 +301,16 @@ void compute_tile(const Plan& plan, const Tile& tile, Buffers* buffers) {
   const bool whole = tile.rows == 1 || (joined && outer == tile.columns);
   const bool at_once = !whole && tile.rows * tile.columns * w.loop_width <= buffer_bytes;
   if (plan.tiling.stream && w.out.pipeline.count == 0 && !at_once) {
-    int prefetched = -1, streams = 0;  // a row that is repeated stays in the cache
+    unsigned from_memory = 0;  // a row that is repeated stays in the cache
     for (int k = 0; k < w.inputs; ++k)
-      if (steps[k] != 0 && (last == 0 || w.in[k].strides[last - 1] != 0)) prefetched = k, ++streams;
+      if (steps[k] != 0 && (last == 0 || w.in[k].strides[last - 1] != 0)) from_memory |= 1u << k;
+    const int streams = __builtin_popcount(from_memory);
     StreamedRun run{nullptr,
                     {},
                     {steps[0], steps[1], steps[2]},
                     whole ? tile.rows * tile.columns : tile.columns,
                     scalars,
-                    streams == 1 || (streams == 2 && strip_tuning().pairs) ? prefetched : -1};
+                    streams == 1 || (streams == 2 && strip_tuning().pairs) ? from_memory : 0};
     for (int64_t r = 0; r < (whole ? 1 : tile.rows); ++r) {
       run.to = w.out.data + (tile.offset[0] + r * outer) * w.out.width;
       for (int k = 0; k < 3; ++k) run.from[k] = runs[k].data + r * runs[k].row;
