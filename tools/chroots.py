@@ -21,6 +21,7 @@ import sys
 from pathlib import Path
 
 from try_wheel import PLAIN, PRINTED, TOOLS, compare, readme
+from wheels import built
 
 ROOT = Path(__file__).resolve().parent.parent
 CHROOTS = ROOT / "build" / "chroots"
@@ -95,7 +96,7 @@ def wheel(suite):
     if found:
         sys.exit(f"chroots: {suite} should have no build tools, has {found}")
     tag = version_of(root)
-    wheels = list(DIST.glob(f"*-{tag}-{tag}-*.whl"))
+    wheels = built(tag)
     if len(wheels) != 1:
         sys.exit(f"chroots: expected one wheel for {tag} in {DIST}, found {len(wheels)}; build it by tools/wheels.py")
     place = root / "root" / "wheels"

@@ -366,10 +366,15 @@ def examine(wheel):
     return digest
 
 
+def built(tag):
+    """The wheels of a TAG. The tag of free-threaded ones has the letter in its second part alone: cp313-cp313t."""
+    return list(DIST.glob(f"*-{tag.removesuffix('t')}-{tag}-*.whl"))
+
+
 def build(options):
     """Build the wheels; with --again, a second time from a copy of the sources in another folder, without a cache."""
     for tag, python in chosen(options.tags).items():
-        for old in DIST.glob(f"*-{tag}-{tag}-*.whl"):
+        for old in built(tag):
             old.unlink()
         digest = examine(build_one(tag, python, ROOT, WORK / tag, DIST, cache=True))
         if options.again:
@@ -391,7 +396,7 @@ def test(options):
     light = [*(f"--ignore=tests/{name}" for name in NOT_LIGHT), "tests"]
     selection = light if options.all else [f"tests/test_{name}.py" for name in SHORT]
     for tag, python in chosen(options.tags).items():
-        wheels = list(DIST.glob(f"*-{tag}-{tag}-*.whl"))
+        wheels = built(tag)
         if len(wheels) != 1:
             sys.exit(
                 f"wheels: expected one wheel for {tag} in {DIST}, found {len(wheels)}; run `wheels.py build {tag}`"
@@ -403,7 +408,7 @@ def test(options):
         interpreter = new_environment(folder / "venv", python)
         pip(interpreter, "install", "--no-index", wheels[0])
         run(sys.executable, ROOT / "tools" / "try_wheel.py", folder, "bare")
-        pip(interpreter, "install", f"{wheels[0]}[numpy]", *TEST_TOOLS)
+        pip(interpreter, "install", "--prefer-binary", f"{wheels[0]}[numpy]", *TEST_TOOLS)
         run(sys.executable, ROOT / "tools" / "try_wheel.py", folder, "numpy")
         run(interpreter, "-m", "pytest", "-p", "no:cacheprovider", "-m", "not peers and not gpu", *selection, cwd=ROOT)
         print(f"wheels: {tag}: passed in an empty environment", flush=True)
