@@ -56,6 +56,12 @@ DLT_FN T element(const void* a, int64_t i) {
   return static_cast<const loose_t<T>*>(a)[i];
 }
 
+// The processor does not read ahead beyond a page of 4 KiB. Past the end too: a prefetch does not fault.
+DLT_FN void look_ahead(const void* at, int64_t bytes) {
+  const uintptr_t ahead = reinterpret_cast<uintptr_t>(at) + 4096;
+  for (int64_t k = 0; k < bytes; k += 64) __builtin_prefetch(reinterpret_cast<const void*>(ahead + uintptr_t(k)));
+}
+
 // ---- runs
 
 template <class T, int PARTS>
@@ -65,8 +71,10 @@ void put_all(double (*states)[words], const T* p, int64_t n) {
   if (n >= 2 * K * lanes) {
     Lanes<K> mine;
     mine.start();
-    for (; i + K * lanes <= n; i += K * lanes)
+    for (; i + K * lanes <= n; i += K * lanes) {
+      look_ahead(p + i, K * lanes * int64_t(sizeof(T)));
       for (int k = 0; k < K; ++k) mine.put(k, load(p + i + k * lanes));
+    }
     mine.template end<PARTS>(states, n / (K * lanes) + 1);
   }
   for (; i < n; ++i) put(states[i % PARTS], double(element<T>(p, i)));
@@ -110,6 +118,7 @@ void put_block(double (*states)[words], const float* p, int64_t n) {
   for (int k = 0; k < A; ++k) sums[k] = -V{};
   int64_t i = 0;
   for (; i + 64 <= n; i += 64) {
+    look_ahead(p + i, 256);
     for (int k = 0; k < A; ++k) sums[k] += load(p + i + k * lanes);
     for (int k = 0; k < S; ++k) exponents.put(p + i + k * Span::lanes);
   }
@@ -300,7 +309,10 @@ bool put_moments(double (*plain)[words], double (*squared)[words], const float* 
       squares[k] = plus_square(squares[k], x);
     }
   };
-  for (; i + width <= n; i += width) take(p + i);
+  for (; i + width <= n; i += width) {
+    look_ahead(p + i, width * 4);
+    take(p + i);
+  }
   if (i < n) {
     float rest[width];
     for (int k = 0; k < width; ++k) rest[k] = i + k < n ? element<float>(p, i + k) : 0.0f;
@@ -484,6 +496,7 @@ void run_deviations(void* states, const void* a, int64_t n, int64_t, const doubl
       sums.start();
       for (; i + K * lanes <= end; i += K * lanes)
         for (int k = 0; k < K; ++k) {
+          if (k == 0) look_ahead(p + i, K * lanes * 8);
           const Square square = square_of(load(p + i + k * lanes), centers);
           sums.put(k, square.above, square.below);
         }
