@@ -22,6 +22,7 @@
 #endif
 
 #include <atomic>
+#include <initializer_list>
 
 namespace dlt {
 namespace {
