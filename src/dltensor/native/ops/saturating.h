@@ -148,7 +148,7 @@ DLT_FN C fma(T a, T b, C c) {
   }
 }
 
-// ---- an integer of up to 32 bits op any real number, as float64: clamp_float makes it an integer again
+// ---- an integer of up to 32 bits op any real number: rounded as float64, then clamped
 
 DLT_FN Pair exact_product(double a, double b) {
   const double product = a * b;
@@ -161,18 +161,46 @@ DLT_FN double round_pair(Pair value) {
   const double upward = library_floor(value.high) + (value.low > 0 ? 1.0 : 0.0);
   return half ? upward : whole;
 }
-DLT_FN double round_quotient(double a, double b) {
+DLT_FN double real_sum(double a, double s) { return round_pair(exact_sum(a, s)); }
+DLT_FN double real_difference(double a, double s) { return round_pair(exact_sum(s, -a)); }
+DLT_FN double real_product(double a, double s) { return round_pair(exact_product(a, s)); }
+DLT_FN double real_quotient(double a, double b) {
   const double quotient = a / b;
   const double rest = fused(-quotient, b, a);  // exact; over b it has the sign of what was rounded away
   return round_pair({quotient, (rest < 0) != (b < 0) ? -magnitude_of(rest) : magnitude_of(rest)});
 }
 // s * a + c of integers a and c: the product's rest and the sum's rest are far below a half, and added up keep their sign.
-DLT_FN double round_fma(double a, double s, double c) {
+DLT_FN double real_fused(double a, double s, double c) {
   const Pair product = exact_product(a, s);
   const Pair sum = exact_sum(product.high, c);
   const Pair total = exact_sum(sum.high, sum.low + product.low);
   // An infinite scalar has no rests.
   return ops::finite_part(sum.high) ? round_pair(total) : sum.high;
+}
+
+template <class T>
+DLT_FN T add_real(T a, double s) {
+  return clamp_float<T>(real_sum(double(a), s));
+}
+template <class T>
+DLT_FN T rsub_real(T a, double s) {
+  return clamp_float<T>(real_difference(double(a), s));
+}
+template <class T>
+DLT_FN T multiply_real(T a, double s) {
+  return clamp_float<T>(real_product(double(a), s));
+}
+template <class T>
+DLT_FN T divide_real(T a, double s) {
+  return clamp_float<T>(real_quotient(double(a), s));
+}
+template <class T>
+DLT_FN T rdivide_real(T a, double s) {
+  return clamp_float<T>(real_quotient(s, double(a)));
+}
+template <class T, class C>
+DLT_FN C fma_real(T a, double s, C c) {
+  return clamp_float<C>(real_fused(double(a), s, double(c)));
 }
 
 }  // namespace saturated

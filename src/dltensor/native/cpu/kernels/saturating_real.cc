@@ -12,23 +12,17 @@ constexpr int64_t strip = 256;
 using Compute = void (*)(double* to, const double* a, double s, const double* c, int64_t n);
 
 // Not inlined: each is there once for all types.
-template <Pair F(double, double)>
+template <double F(double, double)>
 [[gnu::noinline]] void with_scalar(double* to, const double* a, double s, const double*, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) to[i] = saturated::round_pair(F(a[i], s));
+  for (int64_t i = 0; i < n; ++i) to[i] = F(a[i], s);
 }
-DLT_FN Pair sum_of(double a, double s) { return exact_sum(a, s); }
-DLT_FN Pair difference_of(double a, double s) { return exact_sum(s, -a); }
-[[gnu::noinline]] void divide_all(double* to, const double* a, double s, const double*, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) to[i] = saturated::round_quotient(a[i], s);
+DLT_FN double reversed_quotient(double a, double s) { return saturated::real_quotient(s, a); }
+[[gnu::noinline]] void with_scalar_and_sum(double* to, const double* a, double s, const double* c, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) to[i] = saturated::real_fused(a[i], s, c[i]);
 }
-[[gnu::noinline]] void rdivide_all(double* to, const double* a, double s, const double*, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) to[i] = saturated::round_quotient(s, a[i]);
-}
-[[gnu::noinline]] void fma_all(double* to, const double* a, double s, const double* c, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) to[i] = saturated::round_fma(a[i], s, c[i]);
-}
-constexpr Compute computes[] = {
-    with_scalar<sum_of>, with_scalar<difference_of>, with_scalar<saturated::exact_product>, divide_all, rdivide_all, fma_all};
+constexpr Compute computes[] = {with_scalar<saturated::real_sum>,     with_scalar<saturated::real_difference>,
+                                with_scalar<saturated::real_product>, with_scalar<saturated::real_quotient>,
+                                with_scalar<reversed_quotient>,       with_scalar_and_sum};
 static_assert(real_add == 0 && real_rsub == 1 && real_multiply == 2 && real_divide == 3 && real_rdivide == 4 && real_fma == 5 &&
               real_count == 6);
 
