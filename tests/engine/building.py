@@ -35,6 +35,16 @@ def compiler() -> str:
     return os.environ.get("CXX", "g++")
 
 
+def started(program: object) -> list:
+    """Return the command that runs a compiled program: DLTENSOR_TEST_RUNNER names the emulator that it needs, if any."""
+    return [*os.environ.get("DLTENSOR_TEST_RUNNER", "").split(), program]
+
+
+def sanitizers_run() -> bool:
+    """Return whether programs with sanitizers can be run: not by an emulator, which has another map of addresses."""
+    return not os.environ.get("DLTENSOR_TEST_RUNNER")
+
+
 def cache() -> pathlib.Path:
     """Return the folder that compiled bindings are kept in between runs."""
     folder = pathlib.Path(os.environ.get("DLTENSOR_TEST_CACHE", pathlib.Path(tempfile.gettempdir()) / "dltensor-tests"))

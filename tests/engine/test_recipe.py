@@ -13,7 +13,7 @@ import sys
 import sysconfig
 
 import pytest
-from building import FLAGS, ROOT
+from building import FLAGS, ROOT, compiler, started
 
 import dltensor as dl
 from dltensor._ops import elementwise as _functions
@@ -75,7 +75,7 @@ def scratch(tmp_path_factory):
 def compiled(folder, source, made, *options):
     sources = [source, *options]
     built = subprocess.run(
-        ["g++", *FLAGS, "-O0", f"-I{folder}", f"-I{folder / 'include'}", *sources, "-o", folder / made],
+        [compiler(), *FLAGS, "-O0", f"-I{folder}", f"-I{folder / 'include'}", *sources, "-o", folder / made],
         capture_output=True,
         text=True,
     )
@@ -135,7 +135,7 @@ def test_a_cuda_kernel_comes_from_the_row(scratch):
     source.write_text(KERNEL)
     simt = scratch / "testing" / "hostcuda"
     program = compiled(scratch, source, "kernel", f"-I{simt}", "-fno-strict-aliasing", "-w")
-    made = subprocess.run([program], capture_output=True, text=True, check=True)
+    made = subprocess.run(started(program), capture_output=True, text=True, check=True)
     assert made.stdout == "1 -8 0.125 27 1000"
 
 

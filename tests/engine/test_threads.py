@@ -27,6 +27,8 @@ VARIANTS = {
 
 def program(variant, replaced=None):
     """Build the program; `replaced` maps files of the engine to other texts of them."""
+    if variant != "plain" and not building.sanitizers_run():
+        pytest.skip("sanitizers need a processor that is not emulated")
     files = [*building.sources("os", "memory", "layout", "opaque"), NATIVE / "cpu" / "thread_pool.cc", PROGRAM]
     files = [(replaced or {}).get(path, path) for path in files]
     parts = building.objects([(path, ()) for path in files], *VARIANTS[variant])
@@ -37,7 +39,7 @@ def run(path, *arguments):
     """Run it and return what it did; a sanitizer that cannot live with randomised addresses gets fixed ones."""
     environment = {**os.environ, "TSAN_OPTIONS": "halt_on_error=1", "ASAN_OPTIONS": "detect_leaks=1", "LD_PRELOAD": ""}
     for prefix in ([], ["setarch", "-R"]):
-        command = [*prefix, str(path), *arguments]
+        command = [*prefix, *building.started(str(path)), *arguments]
         done = subprocess.run(command, capture_output=True, text=True, timeout=600, env=environment)
         if "unexpected memory mapping" not in done.stderr or shutil.which("setarch") is None:
             break
