@@ -290,6 +290,68 @@ def test_svd(m, n, dtype, library):
         check_small(np.abs(la.svdvals(a).numpy() - s), 10 * EPS[dtype] * max(m, n) * s.max())
 
 
+def hard(name, n):
+    """A matrix of n rows for which the shortest way to a decomposition loses digits."""
+    x, y = np.linalg.qr(sample((n, n), "float64"))[0], np.linalg.qr(sample((n, n), "float64"))[0]
+    falling = np.logspace(0, -30, n)
+    return {
+        "ones": lambda: np.ones((n, n)),
+        "zeros": lambda: np.zeros((n, n)),
+        "rank 3": lambda: x[:, :3] @ y[:3],
+        "condition 1e12": lambda: (x * np.logspace(0, -12, n)) @ y,
+        "half": lambda: (x * (np.arange(n) < n // 2)) @ x.T,
+        "triangle": lambda: np.triu(np.ones((n, n))),
+        "Kahan's": lambda: np.eye(n) - 0.3 * np.triu(np.ones((n, n)), 1),
+        "falling rows": lambda: x * falling[:, None],
+        "rising rows": lambda: x * falling[::-1, None],
+        "falling columns": lambda: x * falling,
+        "small": lambda: x * 1e-30,
+        "large": lambda: x * 1e30,
+    }[name]()
+
+
+HARD = ("ones", "zeros", "rank 3", "condition 1e12", "half", "triangle", "Kahan's", "falling rows", "rising rows",
+        "falling columns", "small", "large")  # fmt: skip
+
+
+def check_svd(a, dtype, full, names=("U", "S", "Vh")):
+    u, s, vh = (wide(getattr(la.svd(a, full_matrices=full), name)) for name in names)
+    m, n = a.shape
+    k, most = min(m, n), np.linalg.norm(np.asarray(a, "f8"), 2)
+    assert (np.diff(s) <= 0).all()
+    assert (s >= 0).all()
+    check_small(np.abs((u[:, :k] * s) @ vh[:k] - a), 2 * EPS[dtype] * max(m, n) * most)
+    check_small(np.abs(u.T @ u - np.eye(u.shape[1])), 2 * EPS[dtype] * max(m, n))
+    check_small(np.abs(vh @ vh.T - np.eye(vh.shape[0])), 2 * EPS[dtype] * max(m, n))
+    check_small(np.abs(s - np.linalg.svd(np.asarray(a, "f8"), compute_uv=False)), EPS[dtype] * max(m, n) * most)
+    check_small(np.abs(la.svdvals(a).numpy() - s), EPS[dtype] * max(m, n) * most)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(
+    ("m", "n"), [(191, 191), (192, 192), (193, 200), (200, 193), (256, 256), (300, 200), (200, 301), (523, 517)]
+)
+def test_svd_of_large_matrices(m, n, dtype):
+    for full in (False, True):
+        check_svd(sample((m, n), dtype), dtype, full)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", HARD)
+def test_svd_of_large_matrices_that_lose_digits(name, dtype):
+    check_svd(hard(name, 200).astype(dtype), dtype, False)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("n", [12, 70])
+@pytest.mark.parametrize("name", HARD)
+def test_qr_of_matrices_that_lose_digits(name, n, dtype):
+    a = hard(name, n).astype(dtype)
+    q, r = (wide(t) for t in la.qr(a))
+    check_small(np.abs(q.T @ q - np.eye(n)), 4 * EPS[dtype] * n)
+    check_small(np.abs(q @ r - a), 4 * EPS[dtype] * n * max(np.linalg.norm(np.asarray(a, "f8"), 2), 1e-300))
+
+
 def test_svd_of_small_matrices_without_full_rank():
     rank_one = np.outer(np.arange(1.0, 6), np.arange(1.0, 5))
     for a in (np.zeros((4, 3)), rank_one, rank_one.T, np.ones((8, 8)), np.diag([3.0, 0, 0]), rank_one * 1e-300,

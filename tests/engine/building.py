@@ -36,7 +36,7 @@ def compiler() -> str:
 
 
 def started(program: object) -> list:
-    """Return the command that runs a compiled program: DLTENSOR_TEST_RUNNER names the emulator that it needs, if any."""
+    """Return the command that runs a compiled program: DLTENSOR_TEST_RUNNER names an emulator, if it needs one."""
     return [*os.environ.get("DLTENSOR_TEST_RUNNER", "").split(), program]
 
 

@@ -148,6 +148,12 @@ struct SmallMatrices {
 };
 
 // The parts of factorizations of larger matrices that are no products.
+// Vectors of n elements, for columns of as many.
+struct Reflected {
+  int64_t n, pivot;
+  const void *v, *x, *next;
+  void *image, *row_image;
+};
 struct FactorLoops {
   // LU with partial pivoting of n columns of m contiguous elements, `step` elements apart. Multipliers are negated. pivots[c]:
   // the row that row c changed places with. Returns whether a pivot is 0.
@@ -161,6 +167,11 @@ struct FactorLoops {
   // QR by Householder of n columns of m contiguous elements, `step` elements apart: R down to the diagonal, below it the vectors,
   // whose first element is 1. Q is I - V T V^H with T n x n and upper triangular.
   void (*qr)(void* a, int64_t step, int64_t m, int64_t n, void* t, int64_t t_row);
+  // Of real dtypes only: column -= y v + u x for each of `count` columns, `step` elements apart, with its y and u; its inner product with `next` and
+  // its element at the pivot are returned, and the sums of columns by these numbers added to `image` and `row_image`.
+  void (*reflect)(const Reflected& r, void* columns, int64_t step, int64_t count, const void* y, const void* u, void* products,
+                  void* row);
+  double (*inner)(const void* a, const void* b, int64_t n);
 };
 inline constexpr int factored_types = 4;  // float32, float64, complex64, complex128
 

@@ -25,6 +25,7 @@ struct Library {
   void* syevd[4];
   void* gesdd[4];
   void* geev[4];
+  void* bdsdc[2];
   void (*set_threads)(int);
 };
 Library found;
@@ -103,7 +104,8 @@ bool set_lapack(const char* path) noexcept {
     found.syevd[kind] = find(library, letters[kind], is_kind_complex(kind) ? "heevd_" : "syevd_");
     found.gesdd[kind] = find(library, letters[kind], "gesdd_");
     found.geev[kind] = find(library, letters[kind], "geev_");
-    if (!found.syevd[kind] || !found.gesdd[kind] || !found.geev[kind]) return false;
+    if (kind < 2) found.bdsdc[kind] = find(library, letters[kind], "bdsdc_");
+    if (!found.syevd[kind] || !found.gesdd[kind] || !found.geev[kind] || (kind < 2 && !found.bdsdc[kind])) return false;
   }
   found.set_threads = reinterpret_cast<void (*)(int)>(find(library, "", "openblas_set_num_threads"));
   in_use.store(&found, std::memory_order_release);
@@ -191,6 +193,26 @@ Status svd(int kind, int64_t m, int64_t n, bool full, const void* from, void* u,
   if (!pieces.reserve()) return no_temporary();
   memcpy(pieces.at(at), from, size_t(m * n * width_of[kind]));
   call(pieces.at(at), pieces.at(work), count, pieces.at(reals), pieces.at<int>(integers));
+  *ok = info == 0;
+  return success;
+}
+
+Status bidiagonal_svd(int kind, int64_t n, void* values, void* above, void* u, int64_t u_step, void* vt, int64_t vt_step,
+                      bool* ok) noexcept {
+  const Library* library = in_use.load(std::memory_order_acquire);
+  if (library == nullptr) return missing();
+  if (n > most_rows) return too_large(n);
+  const char upper = 'U', job = u != nullptr ? 'I' : 'N';
+  const int size = int(n), one = 1, u_rows = u != nullptr ? int(u_step) : one, vt_rows = u != nullptr ? int(vt_step) : one;
+  int info = 0;
+  Pieces pieces;
+  const size_t work = pieces.add(u != nullptr ? 3 * n * n + 4 * n : 4 * n, real_width_of[kind]),
+               integers = pieces.add(8 * n, 4);
+  if (!pieces.reserve()) return no_temporary();
+  reinterpret_cast<void (*)(const char*, const char*, const int*, void*, void*, void*, const int*, void*, const int*, void*,
+                            int*, void*, int*, int*, size_t, size_t)>(library->bdsdc[kind])(
+      &upper, &job, &size, values, above, u, &u_rows, vt, &vt_rows, nullptr, nullptr, pieces.at(work), pieces.at<int>(integers),
+      &info, 1, 1);
   *ok = info == 0;
   return success;
 }

@@ -11,6 +11,10 @@ namespace dlt::lapack {
 Status eigh(int kind, int64_t n, const void* a, void* values, void* vectors, bool* ok) noexcept;
 Status svd(int kind, int64_t m, int64_t n, bool full, const void* a, void* u, void* values, void* vh, bool* ok) noexcept;
 Status eig(int kind, int64_t n, const void* a, void* values, void* vectors, bool* ok) noexcept;
+// The decomposition u diag(values) vt of an upper bidiagonal matrix: `values` holds its diagonal before, `above` what lies above
+// it. Columns of u and vt are contiguous and `u_step`, `vt_step` elements apart; without them, only the values. Kinds 0 and 1.
+Status bidiagonal_svd(int kind, int64_t n, void* values, void* above, void* u, int64_t u_step, void* vt, int64_t vt_step,
+                      bool* ok) noexcept;
 // Threads of one call, until the next. A call inside of our own threads takes one.
 void set_threads(int count) noexcept;
 

@@ -13,6 +13,7 @@
 #include "native/cpu/factor.h"
 #include "native/cpu/features.h"
 #include "native/cpu/lapack.h"
+#include "native/cpu/singular_values.h"
 #include "native/cpu/product.h"
 #include "native/cpu/sizes.h"
 #include "native/cpu/thread_pool.h"
@@ -223,7 +224,8 @@ void qr_large(const Task& task, int64_t first, int64_t) {
 
 struct Threads {
   const bool many;
-  explicit Threads(const Task& task) : many(!task.shared.load() && std::min(task.m, task.n) > single_threaded) {
+  explicit Threads(const Task& task, bool wanted = true)
+      : many(wanted && !task.shared.load() && std::min(task.m, task.n) > single_threaded) {
     if (many) lapack::set_threads(num_threads());
   }
   ~Threads() {
@@ -238,13 +240,14 @@ void eigh_large(const Task& task, int64_t first, int64_t) {
   task.batch.info[first] = !ok;
 }
 void svd_large(const Task& task, int64_t first, int64_t) {
-  const Threads threads(task);
+  const bool here = are_reduced_here(task.kind, task.m, task.n);
+  const Threads threads(task, !here);  // LAPACK's threads wait by spinning: they would slow down ours
   bool ok = true;
   const int64_t least = smaller(task.m, task.n), width = width_of[task.kind];
-  record(task, lapack::svd(task.kind, task.m, task.n, task.k != 0, task.matrix(first),
-                           at(task.out, first * task.m * (task.k ? task.m : least) * width),
-                           at(task.second, first * least * part_width_of[task.kind]),
-                           at(task.third, first * task.n * (task.k ? task.n : least) * width), &ok));
+  record(task, (here ? singular_values : lapack::svd)(task.kind, task.m, task.n, task.k != 0, task.matrix(first),
+                                                      at(task.out, first * task.m * (task.k ? task.m : least) * width),
+                                                      at(task.second, first * least * part_width_of[task.kind]),
+                                                      at(task.third, first * task.n * (task.k ? task.n : least) * width), &ok));
   task.batch.info[first] = !ok;
 }
 void eig_large(const Task& task, int64_t first, int64_t) {

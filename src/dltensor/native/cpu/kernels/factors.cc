@@ -273,7 +273,18 @@ void qr(void* data, int64_t step, int64_t m, int64_t n, void* triangle, int64_t 
   for (int64_t c = 0; c < n; ++c) {
     T* const v = a + c * step;
     const int64_t below = c + 1, rest = m - below;
-    const F tail = rest > 0 ? part(inner(v + below, v + below, rest)) : F(0);
+    F tail = rest > 0 ? part(inner(v + below, v + below, rest)) : F(0), up = 1;
+    if (tail < (sizeof(F) == 4 ? F(0x1p-80) : F(0x1p-800)) && rest > 0) {
+      // Squares are inexact: a column of small numbers is made a greater one for the time being.
+      F most = size(v[c]);
+      for (int64_t i = below; i < m; ++i) most = size(v[i]) > most ? size(v[i]) : most;
+      constexpr F low = sizeof(F) == 4 ? F(0x1p-30) : F(0x1p-300), by = sizeof(F) == 4 ? F(0x1p+90) : F(0x1p+700);
+      if (most > 0 && most < low) {
+        up = by;
+        for (int64_t i = c; i < m; ++i) v[i] = scaled(v[i], up);
+        tail = part(inner(v + below, v + below, rest));
+      }
+    }
     const T alpha = v[c];
     T tau{};
     if (tail != 0 || imaginary(alpha) != 0) {
@@ -282,8 +293,9 @@ void qr(void* data, int64_t step, int64_t m, int64_t n, void* triangle, int64_t 
       tau = scaled(sum(negative(alpha), number<T>(beta)), 1 / beta);
       const T by = quotient(number<T>(1), sum(alpha, number<T>(-beta)));
       for (int64_t i = below; i < m; ++i) v[i] = product(v[i], by);
-      v[c] = number<T>(beta);
+      v[c] = number<T>(beta / up);
     } else {
+      v[c] = scaled(alpha, 1 / up);
       for (int64_t i = below; i < m; ++i) v[i] = T{};
     }
     for (int64_t other = c + 1; other < n; ++other) {
@@ -308,8 +320,77 @@ void qr(void* data, int64_t step, int64_t m, int64_t n, void* triangle, int64_t 
   }
 }
 
+// N columns, and what remains of n by registers.
+template <class T, int N>
+void reflect_columns(const Reflected& r, T* columns, int64_t step, const T* y, const T* u, T* products, T* row) {
+  using V = typename lanes_of<T>::type;
+  constexpr int64_t width = lanes_of<T>::count;
+  const T *const v = static_cast<const T*>(r.v), *const x = static_cast<const T*>(r.x),
+                 *const next = static_cast<const T*>(r.next);
+  T *const image = static_cast<T*>(r.image), *const row_image = static_cast<T*>(r.row_image);
+  V sums[N]{};
+  int64_t i = 0;
+  for (; i + width <= r.n; i += width) {
+    const V a = lanes_at(v + i), b = lanes_at(x + i), c = lanes_at(next + i);
+#pragma GCC unroll 4
+    for (int k = 0; k < N; ++k) {
+      const V at = lanes_at(columns + k * step + i) - a * y[k] - b * u[k];
+      memcpy(columns + k * step + i, &at, sizeof at);
+      sums[k] = sums[k] + at * c;
+    }
+  }
+  for (int k = 0; k < N; ++k) {
+    T total{};
+    for (int p = 0; p < width; ++p) total += sums[k][p];
+    T* const column = columns + k * step;
+    for (int64_t p = i; p < r.n; ++p) {
+      column[p] = column[p] - v[p] * y[k] - x[p] * u[k];
+      total += column[p] * next[p];
+    }
+    products[k] = total;
+    row[k] = column[r.pivot];
+  }
+  for (i = 0; i + width <= r.n; i += width) {
+    V a = lanes_at(image + i), b = lanes_at(row_image + i);
+#pragma GCC unroll 4
+    for (int k = 0; k < N; ++k) {
+      const V at = lanes_at(columns + k * step + i);
+      a = a + at * products[k];
+      b = b + at * row[k];
+    }
+    memcpy(image + i, &a, sizeof a);
+    memcpy(row_image + i, &b, sizeof b);
+  }
+  for (int k = 0; k < N; ++k)
+    for (int64_t p = i; p < r.n; ++p) {
+      image[p] += columns[k * step + p] * products[k];
+      row_image[p] += columns[k * step + p] * row[k];
+    }
+}
 template <class T>
-constexpr FactorLoops loops = {lu<T>, substitute<T>, cholesky<T>, qr<T>};
+void reflect(const Reflected& r, void* first, int64_t step, int64_t count, const void* y, const void* u, void* products,
+             void* row) {
+  T* const columns = static_cast<T*>(first);
+  const T *const left = static_cast<const T*>(y), *const right = static_cast<const T*>(u);
+  T *const to = static_cast<T*>(products), *const elements = static_cast<T*>(row);
+  int64_t k = 0;
+  for (; k + 4 <= count; k += 4) reflect_columns<T, 4>(r, columns + k * step, step, left + k, right + k, to + k, elements + k);
+  for (; k < count; ++k) reflect_columns<T, 1>(r, columns + k * step, step, left + k, right + k, to + k, elements + k);
+}
+
+template <class T>
+double inner_product(const void* a, const void* b, int64_t n) {
+  return inner(static_cast<const T*>(a), static_cast<const T*>(b), n);
+}
+
+template <class T>
+constexpr FactorLoops loops = {lu<T>, substitute<T>, cholesky<T>, qr<T>, nullptr, nullptr};
+template <>
+constexpr FactorLoops loops<float> = {lu<float>, substitute<float>, cholesky<float>,
+                                      qr<float>, reflect<float>,    inner_product<float>};
+template <>
+constexpr FactorLoops loops<double> = {lu<double>, substitute<double>, cholesky<double>,
+                                       qr<double>, reflect<double>,    inner_product<double>};
 
 }  // namespace
 
