@@ -342,6 +342,30 @@ def test_svd_of_large_matrices_that_lose_digits(name, dtype):
     check_svd(hard(name, 200).astype(dtype), dtype, False)
 
 
+def check_eigh(a, dtype):
+    n, other = len(a), 1e38 if dtype == "float32" else 1e300  # in the triangle that is not read
+    w, v = (wide(t) for t in la.eigh(np.where(np.tri(n, dtype=bool), a, other).astype(dtype)))
+    whole = np.tril(a) + np.tril(a, -1).T  # the triangle that is read
+    most = max(np.linalg.norm(np.asarray(whole, "f8"), 2), 1e-300)
+    assert (np.diff(w) >= 0).all()
+    check_small(np.abs(v.T @ v - np.eye(n)), 2 * EPS[dtype] * n)
+    check_small(np.abs((v * w) @ v.T - whole), 2 * EPS[dtype] * n * most)
+    check_small(np.abs(w - np.linalg.eigvalsh(np.asarray(whole, "f8"))), EPS[dtype] * n * most)
+    check_small(np.abs(la.eigvalsh(whole.astype(dtype)).numpy() - w), EPS[dtype] * n * most)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("n", [9, 10, 31, 64, 65, 127, 129, 160, 161])
+def test_eigh_of_matrices_of_many_sizes(n, dtype):
+    check_eigh(sample((n, n), dtype), dtype)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", HARD)
+def test_eigh_of_matrices_that_lose_digits(name, dtype):
+    check_eigh(hard(name, 70).astype(dtype), dtype)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("n", [12, 70])
 @pytest.mark.parametrize("name", HARD)

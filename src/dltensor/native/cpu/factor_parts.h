@@ -139,19 +139,27 @@ int64_t pitch_of(int64_t columns) {
   return (ceil_divide(columns, line) | 1) * line;
 }
 
-// The power of two by which elements are multiplied so that their squares neither overflow nor vanish; 1 for most matrices.
 template <class T>
-real_of<T> scale_of(const T* a, int64_t n) {
+real_of<T> largest(const T* a, int64_t n) {
   using F = real_of<T>;
   const F* x = reinterpret_cast<const F*>(a);
   F most = 0;
   for (int64_t i = 0; i < n * (is_real<T> ? 1 : 2); ++i) most = std::max(most, F(fabs(x[i])));
+  return most;
+}
+// The power of two by which elements are multiplied so that their squares neither overflow nor vanish; 1 for most matrices.
+template <class F>
+F scale_for(F most) {
   constexpr F low = sizeof(F) == 4 ? F(0x1p-40) : F(0x1p-400), high = 1 / low;
   if (!(most > 0) || (most > low && most < high) || most > std::numeric_limits<F>::max()) return 1;
   int exponent;
   (void)frexp(most, &exponent);
   constexpr int limit = std::numeric_limits<F>::max_exponent - 2;
   return F(ldexp(1, exponent < -limit ? limit : exponent > limit ? -limit : -exponent));
+}
+template <class T>
+real_of<T> scale_of(const T* a, int64_t n) {
+  return scale_for(largest(a, n));
 }
 template <class T>
 void scale_all(T* a, int64_t n, real_of<T> by) {

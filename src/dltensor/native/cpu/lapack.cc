@@ -25,7 +25,7 @@ struct Library {
   void* syevd[4];
   void* gesdd[4];
   void* geev[4];
-  void* bdsdc[2];
+  void *bdsdc[2], *stedc[2];
   void (*set_threads)(int);
 };
 Library found;
@@ -104,8 +104,11 @@ bool set_lapack(const char* path) noexcept {
     found.syevd[kind] = find(library, letters[kind], is_kind_complex(kind) ? "heevd_" : "syevd_");
     found.gesdd[kind] = find(library, letters[kind], "gesdd_");
     found.geev[kind] = find(library, letters[kind], "geev_");
-    if (kind < 2) found.bdsdc[kind] = find(library, letters[kind], "bdsdc_");
-    if (!found.syevd[kind] || !found.gesdd[kind] || !found.geev[kind] || (kind < 2 && !found.bdsdc[kind])) return false;
+    if (!found.syevd[kind] || !found.gesdd[kind] || !found.geev[kind]) return false;
+    if (is_kind_complex(kind)) continue;
+    found.bdsdc[kind] = find(library, letters[kind], "bdsdc_");
+    found.stedc[kind] = find(library, letters[kind], "stedc_");
+    if (!found.bdsdc[kind] || !found.stedc[kind]) return false;
   }
   found.set_threads = reinterpret_cast<void (*)(int)>(find(library, "", "openblas_set_num_threads"));
   in_use.store(&found, std::memory_order_release);
@@ -193,6 +196,23 @@ Status svd(int kind, int64_t m, int64_t n, bool full, const void* from, void* u,
   if (!pieces.reserve()) return no_temporary();
   memcpy(pieces.at(at), from, size_t(m * n * width_of[kind]));
   call(pieces.at(at), pieces.at(work), count, pieces.at(reals), pieces.at<int>(integers));
+  *ok = info == 0;
+  return success;
+}
+
+Status tridiagonal_eigh(int kind, int64_t n, void* values, void* beside, void* vectors, bool* ok) noexcept {
+  const Library* library = in_use.load(std::memory_order_acquire);
+  if (library == nullptr) return missing();
+  if (n > most_rows) return too_large(n);
+  const char job = vectors != nullptr ? 'I' : 'N';
+  const int size = int(n), count = int(1 + 4 * n + n * n), int_count = int(3 + 5 * n);
+  int info = 0;
+  Pieces pieces;
+  const size_t work = pieces.add(count, real_width_of[kind]), integers = pieces.add(int_count, 4);
+  if (!pieces.reserve()) return no_temporary();
+  reinterpret_cast<void (*)(const char*, const int*, void*, void*, void*, const int*, void*, const int*, int*, const int*, int*,
+                            size_t)>(library->stedc[kind])(&job, &size, values, beside, vectors, &size, pieces.at(work), &count,
+                                                           pieces.at<int>(integers), &int_count, &info, 1);
   *ok = info == 0;
   return success;
 }

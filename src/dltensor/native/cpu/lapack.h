@@ -15,6 +15,8 @@ Status eig(int kind, int64_t n, const void* a, void* values, void* vectors, bool
 // it. Columns of u and vt are contiguous and `u_step`, `vt_step` elements apart; without them, only the values. Kinds 0 and 1.
 Status bidiagonal_svd(int kind, int64_t n, void* values, void* above, void* u, int64_t u_step, void* vt, int64_t vt_step,
                       bool* ok) noexcept;
+// The eigenvalues of a symmetric matrix of two diagonals, ascending, and its eigenvectors as contiguous columns, or null.
+Status tridiagonal_eigh(int kind, int64_t n, void* values, void* beside, void* vectors, bool* ok) noexcept;
 // Threads of one call, until the next. A call inside of our own threads takes one.
 void set_threads(int count) noexcept;
 

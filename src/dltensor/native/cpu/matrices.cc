@@ -13,10 +13,10 @@
 #include "native/cpu/factor.h"
 #include "native/cpu/features.h"
 #include "native/cpu/lapack.h"
-#include "native/cpu/singular_values.h"
 #include "native/cpu/product.h"
 #include "native/cpu/sizes.h"
 #include "native/cpu/thread_pool.h"
+#include "native/cpu/two_diagonals.h"
 #include "native/memory/block.h"
 
 namespace dlt {
@@ -233,10 +233,12 @@ struct Threads {
   }
 };
 void eigh_large(const Task& task, int64_t first, int64_t) {
-  const Threads threads(task);
+  const bool here = is_tridiagonalized_here(task.kind, task.n);
+  const Threads threads(task, !here);
   bool ok = true;
-  record(task, lapack::eigh(task.kind, task.n, task.matrix(first), at(task.out, first * task.n * part_width_of[task.kind]),
-                            at(task.second, first * task.n * task.n * width_of[task.kind]), &ok));
+  record(task, (here ? symmetric_eigenvalues : lapack::eigh)(
+                   task.kind, task.n, task.matrix(first), at(task.out, first * task.n * part_width_of[task.kind]),
+                   at(task.second, first * task.n * task.n * width_of[task.kind]), &ok));
   task.batch.info[first] = !ok;
 }
 void svd_large(const Task& task, int64_t first, int64_t) {

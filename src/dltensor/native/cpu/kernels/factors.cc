@@ -119,6 +119,19 @@ DLT_FN typename lanes_of<F>::type lanes_at(const F* from) {
   return v;
 }
 
+// The sum of the elements of a register, halves first.
+template <class T, int N, class V>
+T sum_of(V v) {
+  if constexpr (N == 2) {
+    return v[0] + v[1];
+  } else {
+    typedef T Half __attribute__((vector_size(N / 2 * sizeof(T))));
+    Half halves[2];
+    memcpy(halves, &v, sizeof halves);
+    return sum_of<T, N / 2>(halves[0] + halves[1]);
+  }
+}
+
 // sum of conj(a[i]) * b[i]
 template <class T>
 T inner(const T* a, const T* b, int64_t n) {
@@ -130,8 +143,7 @@ T inner(const T* a, const T* b, int64_t n) {
     for (; i + 4 * step <= n; i += 4 * step)
 #pragma GCC unroll 4
       for (int k = 0; k < 4; ++k) sums[k] = sums[k] + lanes_at(a + i + k * step) * lanes_at(b + i + k * step);
-    const auto all = (sums[0] + sums[1]) + (sums[2] + sums[3]);
-    for (int k = 0; k < step; ++k) total += all[k];
+    total = sum_of<T, step>((sums[0] + sums[1]) + (sums[2] + sums[3]));
   }
   for (; i < n; ++i) total = plus(total, conj(a[i]), b[i]);
   return total;
@@ -340,8 +352,7 @@ void reflect_columns(const Reflected& r, T* columns, int64_t step, const T* y, c
     }
   }
   for (int k = 0; k < N; ++k) {
-    T total{};
-    for (int p = 0; p < width; ++p) total += sums[k][p];
+    T total = sum_of<T, int(width)>(sums[k]);
     T* const column = columns + k * step;
     for (int64_t p = i; p < r.n; ++p) {
       column[p] = column[p] - v[p] * y[k] - x[p] * u[k];
@@ -350,6 +361,7 @@ void reflect_columns(const Reflected& r, T* columns, int64_t step, const T* y, c
     products[k] = total;
     row[k] = column[r.pivot];
   }
+  if (image == nullptr) return;
   for (i = 0; i + width <= r.n; i += width) {
     V a = lanes_at(image + i), b = lanes_at(row_image + i);
 #pragma GCC unroll 4

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Singular values and vectors of a large real matrix. Householder's reduction to two diagonals takes much of the time of LAPACK's
-// gesdd. This one goes over the matrix once for each column, and its threads keep their columns in their caches. LAPACK's bdsdc
-// decomposes the two diagonals, and products apply the reflections to its vectors. Decision 47.
-//
-// B (`rows` x `columns`, rows >= columns) is the transpose of the matrix, so that its columns are contiguous.
-#include "native/cpu/singular_values.h"
-
-#include <string.h>
+// Eigenvalues of symmetric matrices and singular values, both real, by Householder's reduction to two diagonals. LAPACK's functions
+// go over the matrix twice for each column, and threads of the library meet several times; these go over it once, and threads
+// keep their columns in their caches. LAPACK decomposes the two diagonals, and products apply the reflections to its vectors.
+// Decision 47.
+#include "native/cpu/two_diagonals.h"
 
 #include "native/cpu/factor_parts.h"
 #include "native/cpu/lapack.h"
@@ -18,7 +15,9 @@ namespace {
 constexpr int64_t group = 4;  // columns that are read together
 constexpr int64_t columns_of_chunk = 128, most_chunks = 8;
 constexpr int64_t shared_elements = 1 << 14;  // of B, from which threads share a step
-constexpr int64_t reflections = 64;  // that are applied at once
+constexpr int64_t reflections = 64, few = 128, few_reflections = 32;  // that are applied at once, and to how few columns
+
+// ---- reflections
 
 template <class T>
 T inner(const T* a, const T* b, int64_t n) {
@@ -61,6 +60,112 @@ T reflection(T* v, int64_t n, T* value, T* by) {
   return (beta - alpha) / beta;
 }
 
+// x = Q x for vectors as rows of `v`, or x = x Q^T with `right`. `spare` has room for 2 * reflections * x's longer side and
+// 3 * reflections^2 elements.
+template <class T>
+Status reflect(Part<T> v, const T* taus, Part<T> x, bool right, T* spare) {
+  const int64_t n = v.rows, most = n <= few ? few_reflections : reflections, longer = right ? x.rows : x.columns;
+  Part<T> t{spare, reflections, reflections, reflections}, products = t, factor = t;
+  products.data += reflections * reflections;
+  factor.data = products.data + reflections * reflections;
+  T* const more = factor.data + reflections * reflections;
+  for (int64_t first = (n - 1) / most * most; first >= 0; first -= most) {
+    const int64_t k = smaller(most, n - first);
+    const Part<T> vectors = v.at(first, first, k, v.columns - first), g = products.at(0, 0, k, k);
+    // The product of k reflections is 1 - V^T t V.
+    DLT_TRY(multiply(g, vectors, vectors.transposed(), false));
+    // Column c of t is a row of `factor` first, as the sum of those before.
+    for (int64_t c = 0; c < k; ++c) {
+      T *const column = factor[c], tau = taus[first + c];
+      std::fill_n(column, k, T{});
+      for (int64_t p = 0; p < c; ++p) {
+        const T *const other = factor[p], by = -tau * g[p][c];
+        for (int64_t i = 0; i <= p; ++i) column[i] += by * other[i];
+      }
+      column[c] = tau;
+    }
+    for (int64_t i = 0; i < k; ++i)
+      for (int64_t j = 0; j < k; ++j) t[i][j] = -(right ? factor[i][j] : factor[j][i]);
+    const Part<T> f = t.at(0, 0, k, k);
+    if (right) {
+      const Part<T> within = x.at(0, first, x.rows, x.columns - first);
+      const Part<T> inside{more, x.rows, k, k}, outside{more + k * longer, x.rows, k, k};
+      DLT_TRY(multiply(inside, within, vectors.transposed(), false));
+      DLT_TRY(multiply(outside, inside, f, false));
+      DLT_TRY(multiply(within, outside, vectors));
+    } else {
+      const Part<T> within = x.at(first, 0, x.rows - first, x.columns);
+      const Part<T> inside{more, k, x.columns, x.columns}, outside{more + k * longer, k, x.columns, x.columns};
+      DLT_TRY(multiply(inside, vectors, within, false));
+      DLT_TRY(multiply(outside, f, inside, false));
+      DLT_TRY(multiply(within, vectors.transposed(), outside));
+    }
+  }
+  return success;
+}
+
+// ---- symmetric matrices
+
+// H_k ... H_0 a H_0 ... H_k, where rows of v are the vectors. The matrix is stored whole, so that its rows are its columns.
+template <class T>
+void reduce_symmetric(Part<T> a, Part<T> v, T* factors, T* diagonal, T* beside, T* w, T* products, T* elements) {
+  const int64_t n = a.rows;
+  for (int64_t step = 0; step < n; ++step) {
+    const int64_t next = step + 1, rest = n - next;
+    T *const column = a[step], *const vector = v[step];
+    const T* const before = v[step > 0 ? step - 1 : 0];
+    // The column as the last step leaves it, and its reflection.
+    std::fill_n(vector, next, T{});
+    if (step > 0)
+      for (int64_t i = step; i < n; ++i) column[i] -= w[step] * before[i] + before[step] * w[i];
+    diagonal[step] = column[step];
+    if (rest == 0) return;
+    std::copy_n(column + next, rest, vector + next);
+    T by;
+    const T tau = factors[step] = reflection(vector + next, rest, beside + step, &by);
+    // The others as well; each one's product with the vector. The last step's w is 0 at first.
+    const int64_t from = step & -8;
+    const T* const other = step > 0 ? before : w;
+    const Reflected r{n - from, 0, before + from, w + from, vector + from, nullptr, nullptr};
+    loops<T>().reflect(r, a[next] + from, a.row, rest, w + next, other + next, products, elements);
+    const T along = inner(products, vector + next, rest) * tau / 2;
+    std::fill_n(w, next, T{});
+    for (int64_t i = 0; i < rest; ++i) w[next + i] = tau * (products[i] - along * vector[next + i]);
+  }
+}
+
+template <class T>
+Status symmetric(int64_t n, const T* from, T* values, T* vectors, bool* ok) {
+  const int64_t pitch = pitch_of<T>(n);
+  Scratch<T> scratch;
+  if (!scratch.reserve(2 * n * pitch + 6 * pitch + n * n + 3 * reflections * reflections + 2 * reflections * n))
+    return no_temporary();
+  const Part<T> a = scratch.take(n, pitch).at(0, 0, n, n), v = scratch.take(n, pitch).at(0, 0, n, n);
+  const Part<T> rows = scratch.take(6, pitch);
+  T most = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    most = std::max(most, largest(from + i * n, i + 1));
+    std::copy_n(from + i * n, i + 1, a[i]);
+    for (int64_t j = 0; j < i; ++j) a[j][i] = from[i * n + j];
+  }
+  const T scale = scale_for(most);
+  for (int64_t i = 0; i < n; ++i) scale_all(a[i], n, scale);
+  std::fill_n(rows[0], n, T{});
+  T *const factors = rows[1], *const beside = rows[2];
+  reduce_symmetric(a, v, factors, values, beside, rows[0], rows[3], rows[4]);
+  T* const columns = vectors != nullptr ? scratch.take(n, n).data : nullptr;
+  DLT_TRY(lapack::tridiagonal_eigh(kind_of<T>::kind, n, values, beside, columns, ok));
+  if (!*ok) return success;
+  scale_all(values, n, 1 / scale);
+  if (vectors == nullptr) return success;
+  copy(Part<T>{vectors, n, n, n}, Part<T>{columns, n, n, n}.transposed());
+  // The vectors of the rows begin at their second element.
+  return reflect(v.at(0, 1, n - 1, n - 1), factors, Part<T>{vectors + n, n - 1, n, n}, false, scratch.next);
+}
+
+// ---- singular values
+
+// B (`rows` x `columns`, rows >= columns) is the transpose of the matrix, so that its columns are contiguous.
 template <class T>
 struct Reduction {
   Part<T> b;  // a row of it is a column of B
@@ -145,47 +250,6 @@ struct Reduction {
   }
 };
 
-// x = Q x for vectors as rows of `v`, or x = x Q^T with `right`. `spare` has room for 2 * reflections * x's longer side and
-// 3 * reflections^2 elements.
-template <class T>
-Status reflect(Part<T> v, const T* taus, Part<T> x, bool right, T* spare) {
-  const int64_t n = v.rows, longer = right ? x.rows : x.columns;
-  Part<T> t{spare, reflections, reflections, reflections}, products = t, factor = t;
-  products.data += reflections * reflections;
-  factor.data = products.data + reflections * reflections;
-  T* const more = factor.data + reflections * reflections;
-  for (int64_t first = (n - 1) / reflections * reflections; first >= 0; first -= reflections) {
-    const int64_t k = smaller(reflections, n - first);
-    const Part<T> vectors = v.at(first, first, k, v.columns - first), g = products.at(0, 0, k, k), f = factor.at(0, 0, k, k);
-    // The product of k reflections is 1 - V^T t V.
-    DLT_TRY(multiply(g, vectors, vectors.transposed(), false));
-    for (int64_t c = 0; c < k; ++c) {
-      const T tau = taus[first + c];
-      for (int64_t i = 0; i < k; ++i) {
-        T sum{};
-        for (int64_t p = i; p < c && i < c; ++p) sum += t[i][p] * g[p][c];
-        t[i][c] = i < c ? -tau * sum : i == c ? tau : T{};
-      }
-    }
-    for (int64_t i = 0; i < k; ++i)
-      for (int64_t j = 0; j < k; ++j) f[i][j] = -(right ? t[j][i] : t[i][j]);
-    if (right) {
-      const Part<T> within = x.at(0, first, x.rows, x.columns - first);
-      const Part<T> inside{more, x.rows, k, k}, outside{more + k * longer, x.rows, k, k};
-      DLT_TRY(multiply(inside, within, vectors.transposed(), false));
-      DLT_TRY(multiply(outside, inside, f, false));
-      DLT_TRY(multiply(within, outside, vectors));
-    } else {
-      const Part<T> within = x.at(first, 0, x.rows - first, x.columns);
-      const Part<T> inside{more, k, x.columns, x.columns}, outside{more + k * longer, k, x.columns, x.columns};
-      DLT_TRY(multiply(inside, vectors, within, false));
-      DLT_TRY(multiply(outside, f, inside, false));
-      DLT_TRY(multiply(within, vectors.transposed(), outside));
-    }
-  }
-  return success;
-}
-
 // Of `a` with no more rows than columns: u m x m, vh (m or n) x n.
 template <class T>
 Status decompose(Part<T> a, bool full, T* u, T* values, T* vh, bool* ok) {
@@ -242,6 +306,14 @@ Status singular(int64_t m, int64_t n, bool full, const void* from, void* u, void
 }
 
 }  // namespace
+
+bool is_tridiagonalized_here(int kind, int64_t n) noexcept { return kind < 2 && n > 1 && n <= 160; }
+
+Status symmetric_eigenvalues(int kind, int64_t n, const void* a, void* values, void* vectors, bool* ok) noexcept {
+  if (kind == 0)
+    return symmetric(n, static_cast<const float*>(a), static_cast<float*>(values), static_cast<float*>(vectors), ok);
+  return symmetric(n, static_cast<const double*>(a), static_cast<double*>(values), static_cast<double*>(vectors), ok);
+}
 
 bool are_reduced_here(int kind, int64_t m, int64_t n) noexcept {
   // Of longer matrices most work is in the factor Q, of small ones in calls.
