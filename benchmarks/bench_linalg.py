@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Linear algebra: 1000 small matrices in a call, one matrix of 64, 512 and 1024 rows, and calls on few elements.
+"""Linear algebra: 1000 small matrices in a call, one of 64, 512 and 1024 rows, einsum (float32), calls on few elements.
 
 Run: python benchmarks/bench_linalg.py [part of a row's name ...] [--json FILE] [--plot FILE]
 """
@@ -51,6 +51,23 @@ def _row(group, what, gates, name, names, rest=0.0, scipy=False):
     return Row(group, what, *gates, _call("dl.linalg", name, ""), peers, names, rest)
 
 
+def _einsum(subscripts, what, shapes):
+    random = np.random.default_rng(0)
+    names = {"np": np, "dl": dl, "torch": torch}
+    for name, shape in zip("xy", shapes, strict=True):
+        array = random.standard_normal(shape, dtype=np.float32)
+        names |= {
+            "n" + name: array,
+            name: dl.asarray(array),
+            "t_" + name: None if torch is None else torch.from_numpy(array),
+        }
+    peers = {
+        "numpy": f"np.einsum('{subscripts}', nx, ny, optimize=True)",
+        "torch": f"torch.einsum('{subscripts}', t_x, t_y)",
+    }
+    return Row("einsum", f"einsum {subscripts} {what}", 1.0, 1.5, f"dl.einsum('{subscripts}', x, y)", peers, names, REST)
+
+
 def rows():
     names = _names((1000, 4, 4))
     for name in ("inv", "det", "solve", "cholesky"):
@@ -62,6 +79,12 @@ def rows():
         for name in OWN + LAPACK:
             gates = (0.9, 1.3) if name in OWN else (0.8, 1.0)
             yield _row(f"{n} x {n}", f"{name} {n}", gates, name, names, REST if n > 64 else 0.02, scipy=True)
+    for n in (16, 64, 256, 512):
+        yield _einsum("ij,jk->ik", f"{n}", ((n, n), (n, n)))
+    for batch, n in ((1000, 4), (64, 64), (16, 256)):
+        yield _einsum("bij,bjk->bik", f"{batch} of {n}", ((batch, n, n), (batch, n, n)))
+    for n in (16, 64):
+        yield _einsum("ijk,jil->kl", f"{n}", ((n, n, n), (n, n, n)))
     yield _row("calls", "det of 3 x 3", (3, 8), "det", _names((3, 3)), scipy=True)
     names = {**_names((10, 10)), "v": dl.asarray(np.arange(10.0)), "nv": np.arange(10.0)}
     names["t_v"] = None if torch is None else torch.from_numpy(names["nv"])

@@ -33,6 +33,7 @@ struct Panels {
   size_t most_bytes = 0;                              // of a packed block
   bool packs_alone = false;                           // each thread for itself
   Block* packed[most_threads] = {};                   // by lane, or for all at 0
+  char* memory = nullptr;                             // in their place
   int64_t packed_for[most_threads] = {};              // the block, counted from 0
   int64_t block = 0;
   std::atomic<bool> failed{false};
@@ -42,7 +43,7 @@ struct Panels {
   int64_t columns_of(int64_t panel) const { return smaller(width, columns - panel * width); }
   char* at(int slot, int64_t step, int64_t panel) const {
     const int64_t before = step * depth_step * columns + panel * width * depth_of(step);
-    return static_cast<char*>(packed[slot]->data) + before * p->width;
+    return (memory != nullptr ? memory : static_cast<char*>(packed[slot]->data)) + before * p->width;
   }
 };
 
@@ -111,7 +112,11 @@ void each(bool shared, int64_t count, void (*work)(void*, int64_t), void* contex
 struct Columns {
   const Product* p;
   int64_t columns, depth;  // of a block
+  int64_t threads;         // whose blocks are parts of `memory`: a thread finds the one that is still in its cache
+  char* memory;
   std::atomic<bool> failed{false};
+
+  int64_t bytes() const { return ceil_divide(columns * depth * p->width, 4096) * 4096; }
 };
 
 void multiply_columns(void* context, int64_t index) {
@@ -124,9 +129,9 @@ void multiply_columns(void* context, int64_t index) {
   panels.column = index * all.columns;
   panels.columns = smaller(all.columns, p.c.columns - panels.column);
   panels.group = panels.count = ceil_divide(panels.columns, panels.width);
-  BlockRef memory;
-  memory.block = panels.packed[0] = allocate(size_t(all.depth * panels.columns * p.width));
-  if (memory.block == nullptr) return all.failed.store(true);
+  BlockRef own;  // of a thread that began after `threads` was read
+  if (lane() >= all.threads && (own.block = allocate(size_t(all.bytes()))) == nullptr) return all.failed.store(true);
+  panels.memory = own.block != nullptr ? static_cast<char*>(own.block->data) : all.memory + lane() * all.bytes();
   for (panels.k = 0; panels.k < p.a.columns; panels.k += all.depth) {
     panels.depth = smaller(all.depth, p.a.columns - panels.k);
     for (int64_t i = 0; i < panels.steps() * panels.count; ++i) pack_panel(panels, 0, i);
@@ -153,7 +158,10 @@ Status multiply_panels(const Product& p) noexcept {
   const int64_t all_panels = ceil_divide(p.c.columns, panels.width);
   const bool is_even = all_panels % threads == 0 && 16 * p.c.columns >= 15 * all_panels * panels.width;
   if (panels.groups == 1 && threads > 1 && is_even && workers_are_awake()) {
-    Columns all{&p, smaller(columns, all_panels / threads * panels.width), depth};
+    Columns all{&p, smaller(columns, all_panels / threads * panels.width), depth, threads, nullptr};
+    BlockRef memory;
+    if ((memory.block = allocate(size_t(threads * all.bytes()))) == nullptr) return no_temporary();
+    all.memory = static_cast<char*>(memory.block->data);
     parallel(ceil_divide(p.c.columns, all.columns), multiply_columns, &all);
     return all.failed.load() ? no_temporary() : success;
   }

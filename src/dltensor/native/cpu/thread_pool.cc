@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include <algorithm>
 #include <atomic>
 
 #include "native/environment.h"
@@ -23,7 +24,8 @@ namespace {
 // About 20 microseconds: longer than the gap between two calls in a Python loop, and too short to waste noticeable
 // processor time.
 constexpr int spins = 1500;
-constexpr int long_spins = 10 * spins;  // between jobs of a sequence
+constexpr int64_t spin = 13;  // nanoseconds
+constexpr int long_spins = 10 * spins;  // between jobs of a sequence, and for chunks that others still run
 // For how long the caller does its jobs alone after workers kept it waiting, in nanoseconds and in multiples of the
 // wait: at first, and at most, doubling in between. An unsuccessful retry then costs less than a tenth of the time.
 constexpr int64_t patience = 50000, longest_alone = 100000000;
@@ -101,9 +103,11 @@ void* worker(void* number) {
   my_lane = me + 1;
   uint32_t seen = 0;
   for (;;) {
+    bool runs = true;  // the job of which nothing was left for this thread
     for (int idle = 0; pool.epoch.load(std::memory_order_acquire) == seen;) {
       relax();
-      if (++idle < most_spins()) continue;
+      if (runs && pool.open.load(std::memory_order_relaxed) != seen) runs = false, idle = 0;
+      if (++idle < (runs ? long_spins : most_spins())) continue;
       pool.sleeping.fetch_add(1);
       os::wait_while(&pool.epoch, seen);
       pool.sleeping.fetch_sub(1);
@@ -122,9 +126,10 @@ void* worker(void* number) {
 // may run anywhere that the caller may.
 void keep_off(int processor) { os::keep_off(pool.workers, pool.started, processor); }
 
-// Waits for workers that are in the middle of a chunk.
-void wait_for_workers() {
-  for (int i = 0; i < most_spins(); ++i) {
+// Waits for workers that are in the middle of a chunk, after a job of so many nanoseconds: for a quarter of that awake.
+void wait_for_workers(int64_t job) {
+  const int patient = int(std::clamp<int64_t>(job / (4 * spin), most_spins(), long_spins));
+  for (int i = 0; i < patient; ++i) {
     if (pool.joined.load() == 0) return;
     relax();
   }
@@ -254,7 +259,7 @@ void parallel(int64_t count, void (*work)(void* context, int64_t index), void* c
   }
   const int64_t done = run_chunks(true), finished = nanoseconds();
   pool.open.store(0);
-  wait_for_workers();
+  wait_for_workers(finished - begun);
   const int64_t waited = nanoseconds() - finished;
   // Longer than a chunk can take: a worker was preempted within one.
   if (waited > patience && waited * (done > 0 ? done : 1) > 3 * (finished - begun)) {
