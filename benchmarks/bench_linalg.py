@@ -65,7 +65,9 @@ def _einsum(subscripts, what, shapes):
         "numpy": f"np.einsum('{subscripts}', nx, ny, optimize=True)",
         "torch": f"torch.einsum('{subscripts}', t_x, t_y)",
     }
-    return Row("einsum", f"einsum {subscripts} {what}", 1.0, 1.5, f"dl.einsum('{subscripts}', x, y)", peers, names, REST)
+    return Row(
+        "einsum", f"einsum {subscripts} {what}", 1.0, 1.5, f"dl.einsum('{subscripts}', x, y)", peers, names, REST
+    )
 
 
 def rows():
