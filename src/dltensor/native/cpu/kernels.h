@@ -148,7 +148,7 @@ struct SmallMatrices {
 };
 
 // The parts of factorizations of larger matrices that are no products.
-// Vectors of n elements, for columns of as many.
+// Vectors of n elements, for columns of as many: whole cache lines, of which the last may end in zeros.
 struct Reflected {
   int64_t n, pivot;
   const void *v, *x, *next;

@@ -19,6 +19,22 @@ constexpr int64_t reflections = 64, few = 128, few_reflections = 32;  // that ar
 
 // ---- reflections
 
+// Of kernels that read whole cache lines: where they begin at an element, how many elements there are, and zeros behind them.
+template <class T>
+constexpr int64_t line = 64 / int64_t(sizeof(T));
+template <class T>
+int64_t start_of(int64_t i) {
+  return i & -line<T>;
+}
+template <class T>
+int64_t whole(int64_t n) {
+  return ceil_divide(n, line<T>) * line<T>;
+}
+template <class T>
+void fill_up(T* v, int64_t n) {
+  std::fill_n(v + n, whole<T>(n) - n, T{});
+}
+
 template <class T>
 T inner(const T* a, const T* b, int64_t n) {
   return T(loops<T>().inner(a, b, n));
@@ -116,6 +132,7 @@ void reduce_symmetric(Part<T> a, Part<T> v, T* factors, T* diagonal, T* beside, 
     const T* const before = v[step > 0 ? step - 1 : 0];
     // The column as the last step leaves it, and its reflection.
     std::fill_n(vector, next, T{});
+    fill_up(vector, n);
     if (step > 0)
       for (int64_t i = step; i < n; ++i) column[i] -= w[step] * before[i] + before[step] * w[i];
     diagonal[step] = column[step];
@@ -124,9 +141,9 @@ void reduce_symmetric(Part<T> a, Part<T> v, T* factors, T* diagonal, T* beside, 
     T by;
     const T tau = factors[step] = reflection(vector + next, rest, beside + step, &by);
     // The others as well; each one's product with the vector. The last step's w is 0 at first.
-    const int64_t from = step & -8;
+    const int64_t from = start_of<T>(step);
     const T* const other = step > 0 ? before : w;
-    const Reflected r{n - from, 0, before + from, w + from, vector + from, nullptr, nullptr};
+    const Reflected r{whole<T>(n) - from, 0, before + from, w + from, vector + from, nullptr, nullptr};
     loops<T>().reflect(r, a[next] + from, a.row, rest, w + next, other + next, products, elements);
     const T along = inner(products, vector + next, rest) * tau / 2;
     std::fill_n(w, next, T{});
@@ -149,8 +166,11 @@ Status symmetric(int64_t n, const T* from, T* values, T* vectors, bool* ok) {
     for (int64_t j = 0; j < i; ++j) a[j][i] = from[i * n + j];
   }
   const T scale = scale_for(most);
-  for (int64_t i = 0; i < n; ++i) scale_all(a[i], n, scale);
-  std::fill_n(rows[0], n, T{});
+  for (int64_t i = 0; i < n; ++i) {
+    scale_all(a[i], n, scale);
+    fill_up(a[i], n);
+  }
+  std::fill_n(rows[0], pitch, T{});
   T *const factors = rows[1], *const beside = rows[2];
   reduce_symmetric(a, v, factors, values, beside, rows[0], rows[3], rows[4]);
   T* const columns = vectors != nullptr ? scratch.take(n, n).data : nullptr;
@@ -179,7 +199,7 @@ struct Reduction {
   // its columns while fewer and fewer remain; a step goes in the opposite direction to the last one, and begins with what that
   // left in the cache.
   void update(int64_t chunk) const {
-    const int64_t from = step & -8, n = b.columns - from;
+    const int64_t from = start_of<T>(step), n = whole<T>(b.columns) - from;
     T *const all = sums[2 * chunk] + from, *const other = sums[2 * chunk + 1] + from;
     std::fill_n(all, n, T{});
     std::fill_n(other, n, T{});
@@ -200,6 +220,7 @@ struct Reduction {
     T *const vector = v[step], *const column = b[step];
     // The column as the last step leaves it, and its reflection.
     std::fill_n(vector, step, T{});
+    fill_up(vector, m);
     std::copy_n(column + step, m - step, vector + step);
     if (step > 0)
       for (int64_t i = step; i < m; ++i) vector[i] -= y[step] * v[step - 1][i] + u[step - 1][step] * x[i];
@@ -244,7 +265,7 @@ struct Reduction {
 
   void run() {
     const KeepAwake awake(b.rows * b.columns >= shared_elements);
-    std::fill_n(x, b.columns, T{});
+    std::fill_n(x, whole<T>(b.columns), T{});
     std::fill_n(y, b.rows, T{});
     for (step = 0; step < b.rows; ++step) reduce_column();
   }
@@ -273,7 +294,10 @@ Status decompose(Part<T> a, bool full, T* u, T* values, T* vh, bool* ok) {
   for (T** vector : {&r.v_factors, &r.u_factors, &r.diagonal, &r.above}) *vector = take(1, m, m).data;
   copy(r.b, a);
   const T scale = scale_of(a.data, m * n);  // of all elements, in whichever order they are stored
-  for (int64_t i = 0; i < m; ++i) scale_all(r.b[i], n, scale);
+  for (int64_t i = 0; i < m; ++i) {
+    scale_all(r.b[i], n, scale);
+    fill_up(r.b[i], n);
+  }
   r.run();
   DLT_TRY(lapack::bidiagonal_svd(kind_of<T>::kind, m, r.diagonal, r.above, vh, n, u, m, ok));
   if (!*ok) return success;

@@ -332,7 +332,6 @@ void qr(void* data, int64_t step, int64_t m, int64_t n, void* triangle, int64_t 
   }
 }
 
-// N columns, and what remains of n by registers.
 template <class T, int N>
 void reflect_columns(const Reflected& r, T* columns, int64_t step, const T* y, const T* u, T* products, T* row) {
   using V = typename lanes_of<T>::type;
@@ -341,8 +340,7 @@ void reflect_columns(const Reflected& r, T* columns, int64_t step, const T* y, c
                  *const next = static_cast<const T*>(r.next);
   T *const image = static_cast<T*>(r.image), *const row_image = static_cast<T*>(r.row_image);
   V sums[N]{};
-  int64_t i = 0;
-  for (; i + width <= r.n; i += width) {
+  for (int64_t i = 0; i < r.n; i += width) {
     const V a = lanes_at(v + i), b = lanes_at(x + i), c = lanes_at(next + i);
 #pragma GCC unroll 4
     for (int k = 0; k < N; ++k) {
@@ -351,18 +349,13 @@ void reflect_columns(const Reflected& r, T* columns, int64_t step, const T* y, c
       sums[k] = sums[k] + at * c;
     }
   }
+#pragma GCC unroll 1
   for (int k = 0; k < N; ++k) {
-    T total = sum_of<T, int(width)>(sums[k]);
-    T* const column = columns + k * step;
-    for (int64_t p = i; p < r.n; ++p) {
-      column[p] = column[p] - v[p] * y[k] - x[p] * u[k];
-      total += column[p] * next[p];
-    }
-    products[k] = total;
-    row[k] = column[r.pivot];
+    products[k] = sum_of<T, int(width)>(sums[k]);
+    row[k] = columns[k * step + r.pivot];
   }
   if (image == nullptr) return;
-  for (i = 0; i + width <= r.n; i += width) {
+  for (int64_t i = 0; i < r.n; i += width) {
     V a = lanes_at(image + i), b = lanes_at(row_image + i);
 #pragma GCC unroll 4
     for (int k = 0; k < N; ++k) {
@@ -373,11 +366,6 @@ void reflect_columns(const Reflected& r, T* columns, int64_t step, const T* y, c
     memcpy(image + i, &a, sizeof a);
     memcpy(row_image + i, &b, sizeof b);
   }
-  for (int k = 0; k < N; ++k)
-    for (int64_t p = i; p < r.n; ++p) {
-      image[p] += columns[k * step + p] * products[k];
-      row_image[p] += columns[k * step + p] * row[k];
-    }
 }
 template <class T>
 void reflect(const Reflected& r, void* first, int64_t step, int64_t count, const void* y, const void* u, void* products,
