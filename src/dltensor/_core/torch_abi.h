@@ -91,6 +91,7 @@ inline void free_storage(Block* block) noexcept {
 // `at::toDLPackNonOwning(const at::Tensor&, DLTensor*)`, which the exchange table calls too, after looking the tensor up
 // and taking a reference to it. Nonzero when it throws: the table then says why.
 using TorchDescribe = void (*)(const void* tensor, DLTensor* out);
+#if defined(__cpp_exceptions)  // the module that calls it has them
 inline int describe_torch(TorchDescribe function, const void* tensor, DLTensor* out) noexcept {
   try {
     function(tensor, out);
@@ -99,5 +100,6 @@ inline int describe_torch(TorchDescribe function, const void* tensor, DLTensor* 
     return -1;
   }
 }
+#endif
 
 }  // namespace dlt
