@@ -98,9 +98,20 @@ DLT_API Status gemm(const Operand& a, const Operand& b, const Operand& c, const 
                     const Where& where) noexcept;
 
 // To x.dense, which is `to` in C order, from the places of `from` that index arrays on the device name: `blocks` own their
-// memory. Waits for the check of all indices: `bad` is the first that is out of range, without its value.
+// memory. Waits for the check of all indices: `bad` is the first that is out of range, without its value; null for good ones.
 DLT_API Status gather(const Indexed& x, const Operand& from, const Operand& to, Block* const* blocks, const Where& where,
                       BadIndex* bad) noexcept;
+
+// Masks. Elements of `from`, n in C order, are set where they have one of `bits` (the two halves of 16 bytes together): one bit
+// each to `words`, mask_tile_words(n) of them, and how many are set ahead of each tile to `before`, mask_tiles(n) + 1 numbers.
+// Waits for `count`, all that are set.
+DLT_API int64_t mask_tiles(int64_t n) noexcept;
+DLT_API int64_t mask_tile_words(int64_t n) noexcept;
+DLT_API Status pack_mask(const Operand& from, uint64_t bits, int64_t n, const Operand& words, const Operand& before,
+                         const Where& where, int64_t* count) noexcept;
+// The indices of what is set, int64 in C order: to[d] along dimension d of a shape of n elements.
+DLT_API Status mask_positions(const Operand* to, int dims, const int64_t* shape, int64_t n, const Operand& words,
+                              const Operand& before, const Where& where) noexcept;
 
 // Whether cuBLAS may round the calling thread's float32 factors to TF32: 10 bits for a several times faster product.
 DLT_API bool thread_tf32() noexcept;

@@ -78,7 +78,7 @@ Status launch(Device& device, const char* name, int type, int64_t items, const W
 
 Status gather(const Indexed& x, const Operand& from, const Operand& to, Block* const* blocks, const Where& where,
               BadIndex* bad) noexcept {
-  *bad = {-1, 0, 0};
+  if (bad) *bad = {-1, 0, 0};
   Stream& stream = *where.stream;
   Device& device = *stream.device;
   Where resolved = where;
@@ -94,7 +94,7 @@ Status gather(const Indexed& x, const Operand& from, const Operand& to, Block* c
     q.size[k] = x.array[k].size;
     DLT_TRY(use(blocks[k], stream, false));
   }
-  if (x.arrays && x.count) {
+  if (bad && x.arrays && x.count) {
     int64_t one = 1, step = 1;
     uint64_t first = UINT64_MAX;
     const DLTensor like{nullptr, {kDLCUDA, device.ordinal}, 1, type_table[type_uint64].dtype, &one, &step, 0};

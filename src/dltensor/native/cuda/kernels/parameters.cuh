@@ -193,4 +193,23 @@ struct Gather {
 };
 static_assert(sizeof(Gather) <= 4096, "parameters of a kernel");
 
+// Counts, of which each becomes the sum of those ahead of it.
+inline constexpr int counts_tile = 4096;
+struct Counts {
+  void* data;
+  uint64_t* totals;
+  uint64_t n, tiles;
+};
+
+// Elements that are set where they have one of `bits`. `before` has how many of each tile are set, then how many ahead of it.
+inline constexpr int mask_tile = 4096;
+struct Mask {
+  const void* in;
+  uint64_t *words, *before;
+  uint64_t n, tiles, bits;
+  int dims;
+  Divider<uint64_t> extent[gather_arrays];
+  void* to[gather_arrays];
+};
+
 }  // namespace dlt::kernels
