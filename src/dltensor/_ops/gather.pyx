@@ -624,7 +624,7 @@ cdef Tensor _read(Tensor t, object key, str func, str prefix, bint copy):
         made = _new_on_device(t, plan.ndim, plan.shape, func)
         arrays = _make_arrays(&plan, read, masks, None, func)
         _describe(&x, &plan, t, arrays)
-        bad = _gather_on_device(&x, t, made, arrays, _only_masks(&plan, masks), func)
+        bad = _run_on_device(&x, READ, t, made, arrays, _only_masks(&plan, masks), func)
         if bad.at >= 0:
             _raise_bad(bad, &plan, read, prefix)
         return made
@@ -669,26 +669,29 @@ cdef bint _only_masks(const IndexPlan* plan, list masks):
     return True
 
 
-cdef BadIndex _gather_on_device(Indexed* x, Tensor t, Tensor made, list arrays, bint good, str func) except *:
-    """Read the places of a description into a new tensor on the device of `t`; the first bad index is read back.
+cdef BadIndex _run_on_device(Indexed* x, int op, Tensor t, Tensor dense, list arrays, bint good, str func) except *:
+    """What `_run` does between `t` and the dense side on its device; the first bad index is read back.
 
-    `good` indices are in range.
+    `good` indices are in range, and name an element once.
     """
     cdef Block* blocks[MAX_DIMS]
-    cdef Operand source, target
+    cdef Operand named, other
     cdef BadIndex bad
     cdef BadIndex* first = NULL
     cdef Tensor given
     cdef int k
     for k in range(x.arrays):
         blocks[k] = (<Tensor>arrays[k]).impl.block
-    x.dense = <char*>made.impl.dl.data
-    read_tensor(t, &source)
-    read_tensor(made, &target)
+    x.dense = <char*>dense.impl.dl.data
+    read_tensor(t, &named)
+    read_tensor(dense, &other)
     bad.at = -1
     if not good:
         first = &bad
-    engine_of(t.impl.dl.device, func).gather(x, &source, &target, blocks, first)
+    if op == READ:
+        engine_of(t.impl.dl.device, func).gather(x, &named, &other, blocks, first)
+    else:
+        engine_of(t.impl.dl.device, func).scatter(x, op, named.type, &other, &named, blocks, first)
     if bad.at >= 0:
         given = arrays[bad.array]
         bad.value = given.reshape((-1,))[bad.at].item()
@@ -777,7 +780,8 @@ cdef int _write(Tensor t, object key, object value, int op, str func, str prefix
         if op == WRITE:
             return assign(view, value, func)
         return _join(view, value, op, func)
-    check_host(t, func)
+    if not _on_host(t):
+        engine_of(t.impl.dl.device, func)
     check_writable(&t.impl.dl, t.impl.flags, func)
     if is_packed(t.impl.dl.dtype, t.impl.flags):
         whole = _unpacked(t, func)
@@ -798,11 +802,11 @@ cdef object _assignable(object value, Tensor t, str func):
 
 
 cdef Tensor _as_source(Tensor t, object value, str func):
-    """A value as elements of the dtype of `t`, on the host, in memory that `t` does not have."""
+    """A value as elements of the dtype of `t`, where `t` is, in memory that `t` does not have."""
     cdef Tensor made, source
     if type(value) is Tensor:
         source = value
-        if (source.impl.dl.device.device_type == kDLCPU and not _share_bytes(source, t) and
+        if (_is_beside(source, t) and not _share_bytes(source, t) and
                 source.impl.dl.dtype.code == t.impl.dl.dtype.code and
                 source.impl.dl.dtype.bits == t.impl.dl.dtype.bits and
                 source.impl.dl.dtype.lanes == t.impl.dl.dtype.lanes and
@@ -816,7 +820,16 @@ cdef Tensor _as_source(Tensor t, object value, str func):
     return made
 
 
+cdef inline bint _is_beside(Tensor source, Tensor t) noexcept:
+    if _on_host(t):
+        return source.impl.dl.device.device_type == kDLCPU
+    return (source.impl.dl.device.device_type == t.impl.dl.device.device_type and
+            source.impl.dl.device.device_id == t.impl.dl.device.device_id)
+
+
 cdef Tensor _new_like(Tensor t, int ndim, const int64_t* shape, str func):
+    if not _on_host(t):
+        return _new_on_device(t, ndim, shape, func)
     if t.impl.flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED:
         return new_padded(ndim, shape, t.impl.dl.dtype, func)
     return new_empty(ndim, shape, t.impl.dl.dtype, _HOST, func)
@@ -832,7 +845,7 @@ cdef int _write_planned(Tensor t, KeyItem* items, const IndexPlan* plan, list re
     cdef int64_t width = item_bytes(t.impl.dl.dtype), step
     cdef int type = find_type(t.impl.dl.dtype)
     cdef char* target
-    if op == WRITE and _takes_whole_mask(plan, items, t):
+    if op == WRITE and _on_host(t) and _takes_whole_mask(plan, items, t):
         mask = masks[plan.array[0].item]
         step = strides[0] if mask.count > 1 else 1
         if step == 0 or step == 1:
@@ -850,6 +863,11 @@ cdef int _write_planned(Tensor t, KeyItem* items, const IndexPlan* plan, list re
         spread = copied(view_of(source, &place), func)
         source = spread
         _describe_dense(&x, plan, &source.impl.dl, source.impl.dl.strides)
+    if not _on_host(t):
+        bad = _run_on_device(&x, op, t, source, arrays, _only_masks(plan, masks), func)
+        if bad.at >= 0:
+            _raise_bad(bad, plan, read, prefix)
+        return 0
     if x.count > 65536:
         with nogil:
             bad = check_indices(x)
@@ -913,7 +931,7 @@ def add_at(x, indices, values, /):
     OverflowError
         A Python integer is outside the dtype.
     DeviceError
-        The host cannot reach the memory.
+        `x` is neither on the host nor on a CUDA device.
 
     See Also
     --------
@@ -956,7 +974,7 @@ def maximum_at(x, indices, values, /):
     OverflowError
         A Python integer is outside the dtype.
     DeviceError
-        The host cannot reach the memory.
+        `x` is neither on the host nor on a CUDA device.
 
     See Also
     --------
@@ -999,7 +1017,7 @@ def minimum_at(x, indices, values, /):
     OverflowError
         A Python integer is outside the dtype.
     DeviceError
-        The host cannot reach the memory.
+        `x` is neither on the host nor on a CUDA device.
 
     See Also
     --------
@@ -1210,10 +1228,7 @@ def take_along_axis(x, indices, /, *, axis=-1, out=None):
         at = _beside(t, at, func)
     if is_packed(t.impl.dl.dtype, t.impl.flags):
         packed, t = t, _unpacked(t, func)
-    if here:
-        made = _new_like(t, t.impl.dl.ndim, shape, func)
-    else:
-        made = _new_on_device(t, t.impl.dl.ndim, shape, func)
+    made = _new_like(t, t.impl.dl.ndim, shape, func)
     plan.offset = 0
     plan.outer = plan.inner = 0
     plan.spread = t.impl.dl.ndim
@@ -1233,7 +1248,7 @@ def take_along_axis(x, indices, /, *, axis=-1, out=None):
     if here:
         bad = _run(&indexed, READ, 0, made.nbytes)
     else:
-        bad = _gather_on_device(&indexed, t, made, arrays, False, func)
+        bad = _run_on_device(&indexed, READ, t, made, arrays, False, func)
     if bad.at >= 0:
         _raise_bad(bad, &plan, [at], f"{func}: ")
     if packed is not None:

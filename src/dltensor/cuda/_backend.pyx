@@ -64,6 +64,8 @@ cdef extern from "native/cuda/engine.h" namespace "dlt::cuda" nogil:
                                          const Where&) noexcept
     Status native_gather "dlt::cuda::gather"(const Indexed&, const Native&, const Native&, Block**, const Where&,
                                              BadIndex*) noexcept
+    Status native_scatter "dlt::cuda::scatter"(const Indexed&, int, int, const Native&, const Native&, Block**,
+                                               const Where&, BadIndex*) noexcept
     int64_t mask_tiles(int64_t) noexcept
     int64_t mask_tile_words(int64_t) noexcept
     Status native_pack_mask "dlt::cuda::pack_mask"(const Native&, uint64_t, int64_t, const Native&, const Native&,
@@ -230,6 +232,17 @@ cdef int _gather(const Indexed* x, const Operand* source, const Operand* out, Bl
     return check(status)
 
 
+cdef int _scatter(const Indexed* x, int op, int type, const Operand* source, const Operand* out, Block** blocks,
+                  BadIndex* bad) except -1:
+    cdef Where func
+    cdef Native given = _native(source), target = _native(out)
+    cdef Status status
+    _place(out, None, &func, NULL)
+    with nogil:
+        status = native_scatter(x[0], op, type, given, target, blocks, func, bad)
+    return check(status)
+
+
 cdef int _pack_mask(const Operand* source, uint64_t bits, int64_t n, const Operand* words, const Operand* before,
                     int64_t* count) except -1:
     cdef Where func
@@ -373,6 +386,7 @@ _engine.draw = _draw
 _engine.scan = _scan
 _engine.fill = _fill
 _engine.gather = _gather
+_engine.scatter = _scatter
 _engine.mask_tiles = mask_tiles
 _engine.mask_words = mask_tile_words
 _engine.pack_mask = _pack_mask

@@ -102,6 +102,12 @@ DLT_API Status gemm(const Operand& a, const Operand& b, const Operand& c, const 
 DLT_API Status gather(const Indexed& x, const Operand& from, const Operand& to, Block* const* blocks, const Where& where,
                       BadIndex* bad) noexcept;
 
+// The other way: from x.dense, of any strides, which `from` owns, to the places of `to`. Where several positions name one element,
+// the last one is kept; with `op` >= 0, of two operands of dtype `type`, each is joined to what is there, in their order.
+// Waits as gather() does; with `bad` null, indices are good and positions name different elements.
+DLT_API Status scatter(const Indexed& x, int op, int type, const Operand& from, const Operand& to, Block* const* blocks,
+                       const Where& where, BadIndex* bad) noexcept;
+
 // Masks. Elements of `from`, n in C order, are set where they have one of `bits` (the two halves of 16 bytes together): one bit
 // each to `words`, mask_tile_words(n) of them, and how many are set ahead of each tile to `before`, mask_tiles(n) + 1 numbers.
 // Waits for `count`, all that are set.

@@ -19,6 +19,9 @@ struct BodyName {
   std::string (*name)(uint32_t code);  // called only when the kernel has to be compiled
 };
 
+// Of a row of an element-wise operation: the row's number, for plain ones.
+std::string body_name(uint32_t code);
+
 inline constexpr uint32_t copy_code = 0xF00;  // of the body that keeps its operand
 
 struct Plan {
@@ -68,7 +71,7 @@ void keep_kernel(const Device& device, uint64_t key, const Kernel& kernel) noexc
 Status launch_kernel(Device& device, const Kernel& kernel, const Geometry& geometry, Stream& stream, void* parameters) noexcept;
 
 // Kernels whose number no dtype begins; a number is unique in its family.
-enum class Family : uint64_t { counts, mask };
+enum class Family : uint64_t { counts, mask, scatter, sort };
 template <class Name>
 Status family_kernel(Device& device, Family family, uint64_t number, const char* header, const Name& name,
                      Kernel* out) noexcept {

@@ -212,4 +212,38 @@ struct Mask {
   void* to[gather_arrays];
 };
 
+// Keys with a number each, n of them, in tiles; `counts` are those of each digit in each tile.
+inline constexpr int sort_tile = 2048;
+struct Sort {
+  const void* keys;
+  void* to_keys;
+  const uint64_t* numbers;
+  uint64_t *to_numbers, *counts;
+  uint64_t n, tiles;
+  uint32_t shift;  // of the digit
+};
+
+// Positions in a tensor by index arrays, in words.
+struct Places {
+  int64_t* places;
+  uint64_t *keys, *numbers;  // or null
+  uint64_t count;
+  int arrays;
+  const void* index[gather_arrays];
+  int64_t size[gather_arrays], step[gather_arrays];
+};
+
+// Memory of any strides to those places; `dims` are those of the words of one side, of which `spread` are the positions.
+struct Scatter {
+  void* out;
+  const void* in;
+  const int64_t* places;
+  const uint64_t *keys, *numbers;  // of positions, sorted; null: positions are distinct
+  uint64_t items, count;
+  int dims, spread;
+  Divider<uint64_t> extent[gather_dims];
+  int64_t stride[gather_dims], dense[gather_dims];
+};
+static_assert(sizeof(Scatter) <= 4096 && sizeof(Places) <= 4096, "parameters of a kernel");
+
 }  // namespace dlt::kernels
