@@ -123,6 +123,8 @@ cdef struct Engine:
     int (*gather)(const Indexed* x, const Operand* source, const Operand* out, Block** blocks, BadIndex* bad) except -1
     int (*scatter)(const Indexed* x, int op, int type, const Operand* source, const Operand* out, Block** blocks,
                    BadIndex* bad) except -1
+    int (*sort)(const Operand* source, const Operand* elements, const Operand* indices, int64_t line,
+                bint descending) except -1
     int64_t (*mask_tiles)(int64_t n) noexcept
     int64_t (*mask_words)(int64_t n) noexcept
     int (*pack_mask)(const Operand* source, uint64_t bits, int64_t n, const Operand* words, const Operand* before,

@@ -66,6 +66,8 @@ cdef extern from "native/cuda/engine.h" namespace "dlt::cuda" nogil:
                                              BadIndex*) noexcept
     Status native_scatter "dlt::cuda::scatter"(const Indexed&, int, int, const Native&, const Native&, Block**,
                                                const Where&, BadIndex*) noexcept
+    Status native_sort "dlt::cuda::sort"(const Native&, const Native*, const Native*, int64_t, bint,
+                                         const Where&) noexcept
     int64_t mask_tiles(int64_t) noexcept
     int64_t mask_tile_words(int64_t) noexcept
     Status native_pack_mask "dlt::cuda::pack_mask"(const Native&, uint64_t, int64_t, const Native&, const Native&,
@@ -243,6 +245,25 @@ cdef int _scatter(const Indexed* x, int op, int type, const Operand* source, con
     return check(status)
 
 
+cdef int _sort(const Operand* source, const Operand* elements, const Operand* indices, int64_t line,
+               bint descending) except -1:
+    cdef Where func
+    cdef Native given = _native(source), values, places
+    cdef const Native* first = NULL
+    cdef const Native* second = NULL
+    cdef Status status
+    if elements != NULL:
+        values = _native(elements)
+        first = &values
+    if indices != NULL:
+        places = _native(indices)
+        second = &places
+    _place(source, None, &func, NULL)
+    with nogil:
+        status = native_sort(given, first, second, line, descending, func)
+    return check(status)
+
+
 cdef int _pack_mask(const Operand* source, uint64_t bits, int64_t n, const Operand* words, const Operand* before,
                     int64_t* count) except -1:
     cdef Where func
@@ -387,6 +408,7 @@ _engine.scan = _scan
 _engine.fill = _fill
 _engine.gather = _gather
 _engine.scatter = _scatter
+_engine.sort = _sort
 _engine.mask_tiles = mask_tiles
 _engine.mask_words = mask_tile_words
 _engine.pack_mask = _pack_mask

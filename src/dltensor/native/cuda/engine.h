@@ -108,6 +108,11 @@ DLT_API Status gather(const Indexed& x, const Operand& from, const Operand& to, 
 DLT_API Status scatter(const Indexed& x, int op, int type, const Operand& from, const Operand& to, Block* const* blocks,
                        const Where& where, BadIndex* bad) noexcept;
 
+// elements = those of `from`, indices = their places in their line, int64, in the stable order of each line; either may be null.
+// All in C order, of lines of `line` elements of a dtype that has an order. NaN is last, -0 and +0 are equal.
+DLT_API Status sort(const Operand& from, const Operand* elements, const Operand* indices, int64_t line, bool descending,
+                    const Where& where) noexcept;
+
 // Masks. Elements of `from`, n in C order, are set where they have one of `bits` (the two halves of 16 bytes together): one bit
 // each to `words`, mask_tile_words(n) of them, and how many are set ahead of each tile to `before`, mask_tiles(n) + 1 numbers.
 // Waits for `count`, all that are set.

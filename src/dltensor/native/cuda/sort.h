@@ -13,8 +13,12 @@ class NumberedKeys {
   uint64_t* numbers() const noexcept { return numbers_[now_].as<uint64_t>(); }
   // By the lowest `bits` of the keys; the others are 0. keys() and numbers() are others then.
   Status sort(int bits, const Where& where) noexcept;
+  // By the line of `line` elements that each number is in. keys() are of no use after it.
+  Status sort_by_line(uint64_t line, const Where& where) noexcept;
 
  private:
+  Status pass(uint32_t shift, const kernels::Divider<uint64_t>* line, const Where& where) noexcept;
+
   Scratch keys_[2], numbers_[2], counts_;
   uint64_t n_ = 0, tiles_ = 0;
   int bytes_ = 0, now_ = 0;

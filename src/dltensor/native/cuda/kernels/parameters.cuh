@@ -3,6 +3,7 @@
 // and division by multiplication, which both use. No kernels here.
 #pragma once
 #include "native/ops/floats.h"
+#include "native/ops/keys.h"
 
 namespace dlt::kernels {
 
@@ -221,6 +222,11 @@ struct Sort {
   uint64_t *to_numbers, *counts;
   uint64_t n, tiles;
   uint32_t shift;  // of the digit
+  // Of tensors in C order: the elements of a line, where each element comes from and goes to.
+  Divider<uint64_t> line;
+  const void* in;
+  void* out;
+  KeyForm form;
 };
 
 // Positions in a tensor by index arrays, in words.
