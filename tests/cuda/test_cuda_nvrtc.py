@@ -99,10 +99,12 @@ def test_every_family_compiles(arch, tmp_path):
     sorts += ["make<uint8_t, int8_t>", "make<uint64_t, int64_t>", "indices<int64_t>", "elements<uint32_t>"]
     for kernel in sorts:
         done += compile(arch, "native/cuda/kernels/sort.cuh", f"{{K}}sorts::{{kernel}}") > 0
+    for types in ("uint8_t, int8_t", "uint64_t, int64_t"):
+        done += compile(arch, "native/cuda/kernels/search.cuh", f"{{K}}search::places<{{types}}>") > 0
     print(done)
     """
     )
-    assert run(script, tmp_path, DLTENSOR_CUDA_NVRTC=nvrtc()).strip() == "41"
+    assert run(script, tmp_path, DLTENSOR_CUDA_NVRTC=nvrtc()).strip() == "43"
 
 
 @pytest.mark.parametrize("arch", ARCHITECTURES)

@@ -136,6 +136,40 @@ def test_statistics_of_order_are_the_cpus():
     assert np.isnan(empty.numpy()).all()
 
 
+@pytest.mark.usefixtures("machine_order")
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_searches_find_the_cpus_places(dtype):
+    a, values = mixed((60,), dtype), mixed((7, 5), dtype)
+    x, given = a.to("cuda"), values.to("cuda")
+    low, order = dl.sort(a), dl.argsort(a)
+    for side in ("left", "right"):
+        same(dl.searchsorted(dl.sort(x), given, side=side), dl.searchsorted(low, values, side=side))
+        same(
+            dl.searchsorted(x, given.mT, side=side, sorter=order.to("cuda")), dl.searchsorted(low, values.mT, side=side)
+        )
+        same(dl.searchsorted(dl.sort(x), 1, side=side), dl.searchsorted(low, 1, side=side))
+    same(dl.searchsorted(x[:0], given), dl.searchsorted(a[:0], values))
+    same(dl.searchsorted(dl.sort(x), given[:0]), dl.searchsorted(low, values[:0]))
+
+
+@pytest.mark.usefixtures("machine_order")
+def test_searches_convert_and_refuse_as_the_cpu_does():
+    a, values = dl.asarray([1, 3, 3, 9], dtype="int16"), dl.asarray([0.5, 3.0, np.nan], dtype="float32")
+    x, out = a.to("cuda"), dl.zeros((3,), dtype="int64", device="cuda")
+    assert dl.searchsorted(x, values.to("cuda"), out=out) is out
+    same(out, dl.searchsorted(a, values))
+    raw = dl.sort(numbers((41,), "uint8"))
+    sorted_here = dl.sort(raw[1:].view("int64"))
+    bytes_of = dl.concat([raw[:1], sorted_here.view("uint8")])
+    same(dl.searchsorted(bytes_of.to("cuda")[1:].view("int64"), 5), dl.searchsorted(sorted_here, 5))
+    for t in (a, x):
+        wrong = dl.asarray([0, 1, 2, 4], device=t.device)
+        with pytest.raises(ValueError, match="sorter must hold indices from 0 to 3, got 4 at place 3"):
+            dl.searchsorted(t, 2, sorter=wrong)
+    with pytest.raises(dl.DeviceError, match=r"searchsorted: x1 is on cuda:0 and x2 on cpu; move it with .to\("):
+        dl.searchsorted(x, values)
+
+
 def test_errors_are_those_of_the_cpu(eager_machine):
     for x in (dl.ones((2, 3)), dl.ones((2, 3), device="cuda")):
         with pytest.raises(IndexError, match="sort: axis 2 is out of range"):

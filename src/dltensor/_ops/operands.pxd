@@ -125,6 +125,7 @@ cdef struct Engine:
                    BadIndex* bad) except -1
     int (*sort)(const Operand* source, const Operand* elements, const Operand* indices, int64_t line,
                 bint descending) except -1
+    int (*searchsorted)(const Operand* values, const Operand* given, const Operand* out, bint after) except -1
     int64_t (*mask_tiles)(int64_t n) noexcept
     int64_t (*mask_words)(int64_t n) noexcept
     int (*pack_mask)(const Operand* source, uint64_t bits, int64_t n, const Operand* words, const Operand* before,

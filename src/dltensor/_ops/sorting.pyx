@@ -86,10 +86,10 @@ cdef Tensor _check_order(Tensor t, str func, str what):
 
 cdef Tensor output_tensor(object out, str func):
     """An `out` argument as a tensor over its memory in the host, checked to be writable."""
-    return host_tensor(_writable(out, func), func, "out")
+    return host_tensor(writable_output(out, func), func, "out")
 
 
-cdef object _writable(object out, str func):
+cdef object writable_output(object out, str func):
     cdef Operand operand
     cdef PyObject* used
     cdef list held = read_operands(NULL, 0, <PyObject*>out, &operand, &used, func) or []
@@ -157,7 +157,7 @@ cdef int _axis(object axis, int ndim, str func) except -1:
 
 cdef Tensor _output(object out, Tensor x, int row, str func):
     """An `out` argument of the shape of `x`, of a dtype that holds that of the result; of indices only int64."""
-    cdef Tensor target = any_tensor(_writable(out, func), func, "out")
+    cdef Tensor target = any_tensor(writable_output(out, func), func, "out")
     if target.device != x.device:
         raise DeviceError(f"{func}: x is on {x.device} and out on {target.device}; give an out on {x.device}")
     if target.shape != x.shape:

@@ -68,6 +68,8 @@ cdef extern from "native/cuda/engine.h" namespace "dlt::cuda" nogil:
                                                const Where&, BadIndex*) noexcept
     Status native_sort "dlt::cuda::sort"(const Native&, const Native*, const Native*, int64_t, bint,
                                          const Where&) noexcept
+    Status native_search "dlt::cuda::searchsorted"(const Native&, const Native&, const Native&, bint,
+                                                   const Where&) noexcept
     int64_t mask_tiles(int64_t) noexcept
     int64_t mask_tile_words(int64_t) noexcept
     Status native_pack_mask "dlt::cuda::pack_mask"(const Native&, uint64_t, int64_t, const Native&, const Native&,
@@ -264,6 +266,16 @@ cdef int _sort(const Operand* source, const Operand* elements, const Operand* in
     return check(status)
 
 
+cdef int _searchsorted(const Operand* values, const Operand* given, const Operand* out, bint after) except -1:
+    cdef Where func
+    cdef Native among = _native(values), each = _native(given), target = _native(out)
+    cdef Status status
+    _place(out, None, &func, NULL)
+    with nogil:
+        status = native_search(among, each, target, after, func)
+    return check(status)
+
+
 cdef int _pack_mask(const Operand* source, uint64_t bits, int64_t n, const Operand* words, const Operand* before,
                     int64_t* count) except -1:
     cdef Where func
@@ -409,6 +421,7 @@ _engine.fill = _fill
 _engine.gather = _gather
 _engine.scatter = _scatter
 _engine.sort = _sort
+_engine.searchsorted = _searchsorted
 _engine.mask_tiles = mask_tiles
 _engine.mask_words = mask_tile_words
 _engine.pack_mask = _pack_mask

@@ -113,6 +113,11 @@ DLT_API Status scatter(const Indexed& x, int op, int type, const Operand& from, 
 DLT_API Status sort(const Operand& from, const Operand* elements, const Operand* indices, int64_t line, bool descending,
                     const Where& where) noexcept;
 
+// out = where each of `values` would have to be inserted in `sorted`, before or after what is equal to it. All in C order; `out` is
+// int64, the others are of one dtype that has an order.
+DLT_API Status searchsorted(const Operand& sorted, const Operand& values, const Operand& out, bool after,
+                            const Where& where) noexcept;
+
 // Masks. Elements of `from`, n in C order, are set where they have one of `bits` (the two halves of 16 bytes together): one bit
 // each to `words`, mask_tile_words(n) of them, and how many are set ahead of each tile to `before`, mask_tiles(n) + 1 numbers.
 // Waits for `count`, all that are set.

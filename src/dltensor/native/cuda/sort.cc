@@ -9,10 +9,6 @@
 namespace dlt::cuda {
 namespace {
 
-int signed_twin(int bytes) noexcept {
-  return bytes == 1 ? type_int8 : bytes == 2 ? type_int16 : bytes == 4 ? type_int32 : type_int64;
-}
-
 constexpr unsigned threads = 64;  // of a block, as the kernels have it
 constexpr uint64_t digits = 256;
 

@@ -5,6 +5,11 @@
 
 namespace dlt::cuda {
 
+// The dtype of a signed integer of so many bytes.
+inline int signed_twin(int bytes) noexcept {
+  return bytes == 1 ? type_int8 : bytes == 2 ? type_int16 : bytes == 4 ? type_int32 : type_int64;
+}
+
 class NumberedKeys {
  public:
   // Room for n keys of 1, 2, 4 or 8 bytes, which kernels fill, with their numbers, before they are sorted.

@@ -229,6 +229,15 @@ struct Sort {
   KeyForm form;
 };
 
+// n values, and where they would have to be inserted among `count` sorted ones.
+struct Search {
+  const void *sorted, *values;
+  int64_t* out;
+  uint64_t count, n;
+  bool after;  // those equal to it
+  KeyForm form;
+};
+
 // Positions in a tensor by index arrays, in words.
 struct Places {
   int64_t* places;
