@@ -141,7 +141,8 @@ MANY=("${ONE[@]}")
 "$PYTHON" -c 'import xdist' 2>/dev/null && MANY+=(-p xdist -n 6)
 ENGINE=(tests/cuda/test_cuda_elements.py tests/cuda/test_cuda_moves.py tests/cuda/test_cuda_launch.py)
 FUNCTIONS=(tests/cuda/test_cuda_reductions.py tests/cuda/test_cuda_scans.py tests/cuda/test_cuda_random.py
-  tests/cuda/test_tensor_gathers.py tests/cuda/test_user_kernels.py)
+  tests/cuda/test_tensor_gathers.py tests/cuda/test_tensor_masks.py tests/cuda/test_tensor_scatters.py
+  tests/cuda/test_tensor_sorts.py tests/cuda/test_user_kernels.py)
 STREAMS=(tests/cuda/test_cuda_memory.py tests/cuda/test_cuda_captures.py)
 SANITIZE=(compute-sanitizer --error-exitcode 9 --print-limit 5 --target-processes all)
 tests() {  # NAME SECONDS COMMAND-ARRAY... : a stage of pytest

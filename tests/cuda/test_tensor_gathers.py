@@ -109,11 +109,9 @@ def test_many_positions_take_any_launch(eager_machine):
         same(a.to("cuda")[there(key)], a[key])
 
 
-def test_what_devices_do_not_do_says_so(eager_machine):
-    x = dl.arange(4, device="cuda")
+def test_index_arrays_of_a_device_do_not_index_the_host(eager_machine):
+    x, key = dl.arange(4), dl.asarray([0], device="cuda")
     with pytest.raises(dl.DeviceError, match=r"is on cuda:0, .* move it with to\('cpu'\)"):
-        x[x > 1]
-    with pytest.raises(dl.DeviceError):
-        x[dl.asarray([0, 1], device="cuda")] = 1
-    with pytest.raises(dl.DeviceError):
-        dl.arange(4)[dl.asarray([0], device="cuda")]
+        x[key]
+    with pytest.raises(dl.DeviceError, match=r"is on cuda:0, .* move it with to\('cpu'\)"):
+        x[key] = 1

@@ -24,7 +24,7 @@ from .._core.tensor cimport (Tensor, as_tuple, assign, assign_scalar, check_host
                              new_empty, new_padded, operations, view_of)
 from .._core.types cimport (DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, DLDataType, DLDevice, DLTensor, is_host,
                             kDLCPU)
-from .operands cimport BadIndex, Indexed, Operand, engine_of, kind_order, read_tensor
+from .operands cimport BadIndex, Engine, Indexed, Operand, engine_of, kind_order, read_tensor
 
 from .._core.convert import asarray
 from .._core.types import DeviceError
@@ -244,7 +244,7 @@ cdef uint64_t _significant(int type) noexcept:
 
 
 cdef _Mask _pack(Tensor t, int type, str func):
-    """Which elements of a host tensor are not 0, in C order."""
+    """Which elements of a tensor are not 0, in C order. The host waits for a device to count them."""
     cdef _Mask mask = _Mask.__new__(_Mask)
     cdef int64_t width = type_table[type].bytes, length
     cdef uint64_t significant = _significant(type)
@@ -253,6 +253,9 @@ cdef _Mask _pack(Tensor t, int type, str func):
     if not is_contiguous(t.impl.dl.ndim, t.impl.dl.shape, t.impl.dl.strides):
         t = copied(t, func)
     mask.n = numel(t.impl.dl.ndim, t.impl.dl.shape)
+    if not _on_host(t):
+        _pack_on_device(t, mask, significant, func)
+        return mask
     length = mask_words(mask.n)
     mask.words = _new_indices(1, &length, func)
     length = mask_chunks(mask.n) + 1
@@ -268,8 +271,44 @@ cdef _Mask _pack(Tensor t, int type, str func):
     return mask
 
 
+cdef int _pack_on_device(Tensor t, _Mask mask, uint64_t significant, str func) except -1:
+    """The bits and counts of the elements of a contiguous tensor, on its device."""
+    cdef const Engine* engine = engine_of(t.impl.dl.device, func)
+    cdef Operand source, words, before
+    cdef int64_t length = engine.mask_words(mask.n)
+    mask.words = new_empty(1, &length, type_table[type_int64].dtype, t.impl.dl.device, func)
+    length = engine.mask_tiles(mask.n) + 1
+    mask.before = new_empty(1, &length, type_table[type_int64].dtype, t.impl.dl.device, func)
+    mask.count = 0
+    if mask.n == 0:
+        return 0
+    read_tensor(t, &source)
+    read_tensor(mask.words, &words)
+    read_tensor(mask.before, &before)
+    return engine.pack_mask(&source, significant, mask.n, &words, &before, &mask.count)
+
+
+cdef list _positions_on_device(_Mask mask, int ndim, const int64_t* shape, str func):
+    """The indices of what is set along each dimension of a shape, on the device of the mask."""
+    cdef DLDevice device = mask.words.impl.dl.device
+    cdef Operand to[MAX_DIMS]
+    cdef Operand words, before
+    cdef list found = []
+    cdef int d
+    for d in range(ndim):
+        found.append(new_empty(1, &mask.count, type_table[type_int64].dtype, device, func))
+        read_tensor(<Tensor>found[d], &to[d])
+    if mask.count > 0:
+        read_tensor(mask.words, &words)
+        read_tensor(mask.before, &before)
+        engine_of(device, func).mask_positions(to, ndim, shape, mask.n, &words, &before)
+    return found
+
+
 cdef list _positions(_Mask mask, int ndim, const int64_t* shape, str func):
     """The indices of what is set along each dimension of a shape."""
+    if not _on_host(mask.words):
+        return _positions_on_device(mask, ndim, shape, func)
     cdef int64_t* to[MAX_DIMS]
     cdef int d
     cdef Tensor made
@@ -480,12 +519,10 @@ cdef int _plan(Tensor t, KeyItem* items, list read, list masks, IndexPlan* plan,
         if items[i].kind == MASK or items[i].kind == ARRAY:
             given = read[i]
             if not here:
-                if items[i].kind == MASK:
-                    check_host(t, func)
                 read[i] = given = _beside(t, given, func)
                 items[i].shape = given.impl.dl.shape
-                continue
-            check_host(given, func)
+            else:
+                check_host(given, func)
             if items[i].kind == MASK:
                 mask = _pack(given, type_bool, func)
                 masks[i] = mask
@@ -587,7 +624,7 @@ cdef Tensor _read(Tensor t, object key, str func, str prefix, bint copy):
         made = _new_on_device(t, plan.ndim, plan.shape, func)
         arrays = _make_arrays(&plan, read, masks, None, func)
         _describe(&x, &plan, t, arrays)
-        bad = _gather_on_device(&x, t, made, arrays, func)
+        bad = _run_on_device(&x, READ, t, made, arrays, _only_masks(&plan, masks), func)
         if bad.at >= 0:
             _raise_bad(bad, &plan, read, prefix)
         return made
@@ -623,19 +660,38 @@ cdef Tensor _new_on_device(Tensor t, int ndim, const int64_t* shape, str func):
     return made
 
 
-cdef BadIndex _gather_on_device(Indexed* x, Tensor t, Tensor made, list arrays, str func) except *:
-    """Read the places of a description into a new tensor on the device of `t`; the first bad index is read back."""
+cdef bint _only_masks(const IndexPlan* plan, list masks):
+    """Whether all index arrays of a plan are positions in masks, which are in range and name an element once."""
+    cdef int k
+    for k in range(plan.arrays):
+        if masks[plan.array[k].item] is None:
+            return False
+    return True
+
+
+cdef BadIndex _run_on_device(Indexed* x, int op, Tensor t, Tensor dense, list arrays, bint good, str func) except *:
+    """What `_run` does between `t` and the dense side on its device; the first bad index is read back.
+
+    `good` indices are in range, and name an element once.
+    """
     cdef Block* blocks[MAX_DIMS]
-    cdef Operand source, target
+    cdef Operand named, other
     cdef BadIndex bad
+    cdef BadIndex* first = NULL
     cdef Tensor given
     cdef int k
     for k in range(x.arrays):
         blocks[k] = (<Tensor>arrays[k]).impl.block
-    x.dense = <char*>made.impl.dl.data
-    read_tensor(t, &source)
-    read_tensor(made, &target)
-    engine_of(t.impl.dl.device, func).gather(x, &source, &target, blocks, &bad)
+    x.dense = <char*>dense.impl.dl.data
+    read_tensor(t, &named)
+    read_tensor(dense, &other)
+    bad.at = -1
+    if not good:
+        first = &bad
+    if op == READ:
+        engine_of(t.impl.dl.device, func).gather(x, &named, &other, blocks, first)
+    else:
+        engine_of(t.impl.dl.device, func).scatter(x, op, named.type, &other, &named, blocks, first)
     if bad.at >= 0:
         given = arrays[bad.array]
         bad.value = given.reshape((-1,))[bad.at].item()
@@ -724,7 +780,8 @@ cdef int _write(Tensor t, object key, object value, int op, str func, str prefix
         if op == WRITE:
             return assign(view, value, func)
         return _join(view, value, op, func)
-    check_host(t, func)
+    if not _on_host(t):
+        engine_of(t.impl.dl.device, func)
     check_writable(&t.impl.dl, t.impl.flags, func)
     if is_packed(t.impl.dl.dtype, t.impl.flags):
         whole = _unpacked(t, func)
@@ -745,11 +802,11 @@ cdef object _assignable(object value, Tensor t, str func):
 
 
 cdef Tensor _as_source(Tensor t, object value, str func):
-    """A value as elements of the dtype of `t`, on the host, in memory that `t` does not have."""
+    """A value as elements of the dtype of `t`, where `t` is, in memory that `t` does not have."""
     cdef Tensor made, source
     if type(value) is Tensor:
         source = value
-        if (source.impl.dl.device.device_type == kDLCPU and not _share_bytes(source, t) and
+        if (_is_beside(source, t) and not _share_bytes(source, t) and
                 source.impl.dl.dtype.code == t.impl.dl.dtype.code and
                 source.impl.dl.dtype.bits == t.impl.dl.dtype.bits and
                 source.impl.dl.dtype.lanes == t.impl.dl.dtype.lanes and
@@ -763,7 +820,16 @@ cdef Tensor _as_source(Tensor t, object value, str func):
     return made
 
 
+cdef inline bint _is_beside(Tensor source, Tensor t) noexcept:
+    if _on_host(t):
+        return source.impl.dl.device.device_type == kDLCPU
+    return (source.impl.dl.device.device_type == t.impl.dl.device.device_type and
+            source.impl.dl.device.device_id == t.impl.dl.device.device_id)
+
+
 cdef Tensor _new_like(Tensor t, int ndim, const int64_t* shape, str func):
+    if not _on_host(t):
+        return _new_on_device(t, ndim, shape, func)
     if t.impl.flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED:
         return new_padded(ndim, shape, t.impl.dl.dtype, func)
     return new_empty(ndim, shape, t.impl.dl.dtype, _HOST, func)
@@ -779,7 +845,7 @@ cdef int _write_planned(Tensor t, KeyItem* items, const IndexPlan* plan, list re
     cdef int64_t width = item_bytes(t.impl.dl.dtype), step
     cdef int type = find_type(t.impl.dl.dtype)
     cdef char* target
-    if op == WRITE and _takes_whole_mask(plan, items, t):
+    if op == WRITE and _on_host(t) and _takes_whole_mask(plan, items, t):
         mask = masks[plan.array[0].item]
         step = strides[0] if mask.count > 1 else 1
         if step == 0 or step == 1:
@@ -797,6 +863,11 @@ cdef int _write_planned(Tensor t, KeyItem* items, const IndexPlan* plan, list re
         spread = copied(view_of(source, &place), func)
         source = spread
         _describe_dense(&x, plan, &source.impl.dl, source.impl.dl.strides)
+    if not _on_host(t):
+        bad = _run_on_device(&x, op, t, source, arrays, _only_masks(plan, masks), func)
+        if bad.at >= 0:
+            _raise_bad(bad, plan, read, prefix)
+        return 0
     if x.count > 65536:
         with nogil:
             bad = check_indices(x)
@@ -860,7 +931,7 @@ def add_at(x, indices, values, /):
     OverflowError
         A Python integer is outside the dtype.
     DeviceError
-        The host cannot reach the memory.
+        `x` is neither on the host nor on a CUDA device.
 
     See Also
     --------
@@ -903,7 +974,7 @@ def maximum_at(x, indices, values, /):
     OverflowError
         A Python integer is outside the dtype.
     DeviceError
-        The host cannot reach the memory.
+        `x` is neither on the host nor on a CUDA device.
 
     See Also
     --------
@@ -946,7 +1017,7 @@ def minimum_at(x, indices, values, /):
     OverflowError
         A Python integer is outside the dtype.
     DeviceError
-        The host cannot reach the memory.
+        `x` is neither on the host nor on a CUDA device.
 
     See Also
     --------
@@ -1157,10 +1228,7 @@ def take_along_axis(x, indices, /, *, axis=-1, out=None):
         at = _beside(t, at, func)
     if is_packed(t.impl.dl.dtype, t.impl.flags):
         packed, t = t, _unpacked(t, func)
-    if here:
-        made = _new_like(t, t.impl.dl.ndim, shape, func)
-    else:
-        made = _new_on_device(t, t.impl.dl.ndim, shape, func)
+    made = _new_like(t, t.impl.dl.ndim, shape, func)
     plan.offset = 0
     plan.outer = plan.inner = 0
     plan.spread = t.impl.dl.ndim
@@ -1180,7 +1248,7 @@ def take_along_axis(x, indices, /, *, axis=-1, out=None):
     if here:
         bad = _run(&indexed, READ, 0, made.nbytes)
     else:
-        bad = _gather_on_device(&indexed, t, made, arrays, func)
+        bad = _run_on_device(&indexed, READ, t, made, arrays, False, func)
     if bad.at >= 0:
         _raise_bad(bad, &plan, [at], f"{func}: ")
     if packed is not None:
@@ -1208,11 +1276,11 @@ def nonzero(x, /):
     TypeError
         `x` is no tensor, or its dtype has no arithmetic.
     DeviceError
-        The host cannot read the memory.
+        `x` is neither on the host nor on a CUDA device.
 
     Notes
     -----
-    Array API 2025.12: ``nonzero``.
+    Array API 2025.12: ``nonzero``. On a CUDA device the host waits for the count.
 
     Examples
     --------
@@ -1229,8 +1297,9 @@ def nonzero(x, /):
         raise ValueError("nonzero: a tensor of 0 dimensions has no indices; reshape it to (1,), or compare it with 0")
     if type < 0 or type >= computed_types:
         raise TypeError(f"nonzero: {t.dtype} has no arithmetic; convert with astype() first")
-    check_host(t, "nonzero")
-    if (t.impl.dl.ndim == 1 and t.impl.dl.shape[0] <= SHORT_MASK and
+    if not _on_host(t):
+        engine_of(t.impl.dl.device, "nonzero")
+    elif (t.impl.dl.ndim == 1 and t.impl.dl.shape[0] <= SHORT_MASK and
             (t.impl.dl.strides[0] == 1 or t.impl.dl.shape[0] <= 1)):
         n = t.impl.dl.shape[0]
         count = pack_mask(t.impl.dl.data, type_table[type].bytes, _significant(type), n, words, before)

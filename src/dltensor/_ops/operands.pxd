@@ -121,6 +121,17 @@ cdef struct Engine:
                 const Operand* out) except -1
     int (*fill)(const void* element, Operand* out) except -1
     int (*gather)(const Indexed* x, const Operand* source, const Operand* out, Block** blocks, BadIndex* bad) except -1
+    int (*scatter)(const Indexed* x, int op, int type, const Operand* source, const Operand* out, Block** blocks,
+                   BadIndex* bad) except -1
+    int (*sort)(const Operand* source, const Operand* elements, const Operand* indices, int64_t line,
+                bint descending) except -1
+    int (*searchsorted)(const Operand* values, const Operand* given, const Operand* out, bint after) except -1
+    int64_t (*mask_tiles)(int64_t n) noexcept
+    int64_t (*mask_words)(int64_t n) noexcept
+    int (*pack_mask)(const Operand* source, uint64_t bits, int64_t n, const Operand* words, const Operand* before,
+                     int64_t* count) except -1
+    int (*mask_positions)(const Operand* to, int ndim, const int64_t* shape, int64_t n, const Operand* words,
+                          const Operand* before) except -1
     int (*scan)(Scan op, const Operand* x, int axis, const Operand* out) except -1
     int (*gemm)(Operand* a, Operand* b, Operand* c, const Scalar& alpha, const Scalar& beta) except -1
 

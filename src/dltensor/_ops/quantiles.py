@@ -95,7 +95,7 @@ def _quantiles(x, places, axis, func):
     shape = x.shape[:axis] + x.shape[axis + 1 :]
     dtype = _real_dtype(x.dtype)
     if n == 0:
-        return [full(shape, float("nan"), dtype=dtype) for _ in places]
+        return [full(shape, float("nan"), dtype=dtype, device=x.device) for _ in places]
     wanted = sorted({at for place, part in places for at in (place, min(place + (part > 0), n - 1))})
     found = moveaxis(statistics_of_order(x, axis, wanted, func), axis, 0)
     values = {place: found[k] for k, place in enumerate(wanted)}
@@ -135,7 +135,7 @@ def median(x, /, *, axis=None, keepdims=False):
     IndexError
         `axis` is out of range.
     DeviceError
-        `x` is not in host memory.
+        `x` is neither on the host nor on a CUDA device.
 
     See Also
     --------
@@ -185,7 +185,7 @@ def quantile(x, q, /, *, axis=None, keepdims=False, method="linear"):
     IndexError
         `axis` is out of range.
     DeviceError
-        `x` is not in host memory.
+        `x` is neither on the host nor on a CUDA device.
 
     See Also
     --------

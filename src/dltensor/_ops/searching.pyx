@@ -7,9 +7,15 @@ from .._core.errors cimport check_status
 from .._core.native cimport (SIGNED, UNSIGNED, Status, computed_types, find_type, numel, promote, type_float64,
                              type_int64, type_table)
 from .._core.tensor cimport Tensor, assign, new_empty
-from .._core.types cimport DLDevice, DLTensor, kDLCPU
+from .._core.types cimport DLDevice, DLTensor, is_host, kDLCPU
+from .operands cimport Operand, engine_of, read_tensor
 
-from .sorting cimport as_operand, converted, host_tensor, in_order, ordered_tensor, output_tensor
+from .sorting cimport (any_tensor, as_operand, converted, host_tensor, in_order, ordered_anywhere, ordered_tensor,
+                       writable_output)
+
+from .._core.types import DeviceError
+from .elementwise import greater_equal, less, logical_or
+from .gather import nonzero, take
 
 cdef extern from "native/cpu/search.h" namespace "dlt" nogil:
     Status search_tensor "dlt::searchsorted"(int64_t*, const DLTensor&, const DLTensor&, bint)
@@ -56,7 +62,7 @@ def searchsorted(x1, x2, /, *, side="left", sorter=None, out=None):
     TypeError
         The dtypes have no order, or none in common.
     DeviceError
-        An operand is not in host memory.
+        Operands are on several devices, or neither on the host nor on a CUDA device.
 
     See Also
     --------
@@ -74,7 +80,8 @@ def searchsorted(x1, x2, /, *, side="left", sorter=None, out=None):
     >>> dl.searchsorted(x, 2, side="right")
     Tensor(3, shape=(), device=cpu, dtype=int64)
     """
-    cdef Tensor values = ordered_tensor(x1, "searchsorted", "x1")
+    cdef Tensor values = ordered_anywhere(x1, "searchsorted", "x1")
+    cdef bint here = is_host(<int>values.impl.dl.device.device_type)
     cdef Tensor given, order, made, target
     cdef int type
     cdef bint after = side == "right"
@@ -83,31 +90,46 @@ def searchsorted(x1, x2, /, *, side="left", sorter=None, out=None):
         raise ValueError(f"searchsorted: side must be 'left' or 'right', got {side!r}")
     if values.impl.dl.ndim != 1:
         raise ValueError(f"searchsorted: x1 must have one dimension, got shape {values.shape}; reshape() it")
-    given = ordered_tensor(as_operand(x2, values, "searchsorted", "x2"), "searchsorted", "x2")
+    if x2.__class__ in (bool, int, float, complex):
+        given = ordered_tensor(as_operand(x2, values, "searchsorted", "x2"), "searchsorted", "x2")
+        if not here:
+            given = given.to(values.device)
+    else:
+        given = _beside(ordered_anywhere(x2, "searchsorted", "x2"), values, "x2")
     type = promote(find_type(values.impl.dl.dtype), find_type(given.impl.dl.dtype))
     if type < 0:
         raise TypeError(f"searchsorted: {values.dtype} and {given.dtype} have no dtype in common; convert one with "
                         f"astype()")
     if sorter is not None:
-        order = host_tensor(sorter, "searchsorted", "sorter")
+        order = _beside(any_tensor(sorter, "searchsorted", "sorter"), values, "sorter")
         if order.shape != values.shape:
             raise ValueError(f"searchsorted: sorter must have the shape of x1, {values.shape}, got {order.shape}")
         _check_integers(order, "searchsorted", "sorter")
         order = converted(order, type_int64, "searchsorted")
         values = in_order(values, "searchsorted")
-        made = new_empty(1, values.impl.dl.shape, values.impl.dl.dtype, _cpu, "searchsorted")
-        status = take_order(made.impl.dl.data, values.impl.dl, order.impl.dl)
-        check_status(status, "searchsorted")
-        values = made
+        if here:
+            made = new_empty(1, values.impl.dl.shape, values.impl.dl.dtype, _cpu, "searchsorted")
+            status = take_order(made.impl.dl.data, values.impl.dl, order.impl.dl)
+            check_status(status, "searchsorted")
+            values = made
+        else:
+            values = _ordered_on_device(values, order)
     values = converted(values, type, "searchsorted")
     given = converted(given, type, "searchsorted")
-    made = new_empty(given.impl.dl.ndim, given.impl.dl.shape, type_table[type_int64].dtype, _cpu, "searchsorted")
+    made = new_empty(given.impl.dl.ndim, given.impl.dl.shape, type_table[type_int64].dtype, values.impl.dl.device,
+                     "searchsorted")
     if out is not None:
-        target = output_tensor(out, "searchsorted")
+        target = _beside(any_tensor(writable_output(out, "searchsorted"), "searchsorted", "out"), values, "out")
         if target.shape != made.shape:
             raise ValueError(f"searchsorted: the result has shape {made.shape}, out has shape {target.shape}")
         if target.dtype != made.dtype:
             raise TypeError(f"searchsorted: the result is int64, out is {target.dtype}; give an out of int64")
+    if not here:
+        _search_on_device(values, given, made, after)
+        if out is None:
+            return made
+        assign(target, made, "searchsorted")
+        return out
     with nogil:
         status = search_tensor(<int64_t*>made.impl.dl.data, values.impl.dl, given.impl.dl, after)
     check_status(status, "searchsorted")
@@ -115,6 +137,35 @@ def searchsorted(x1, x2, /, *, side="left", sorter=None, out=None):
         return made
     assign(target, made, "searchsorted")
     return out
+
+
+cdef Tensor _beside(Tensor t, Tensor values, str what):
+    """An operand, which must be where the sorted values are."""
+    if t.impl.dl.device.device_type == values.impl.dl.device.device_type:
+        if t.impl.dl.device.device_id == values.impl.dl.device.device_id:
+            return t
+    elif is_host(<int>t.impl.dl.device.device_type) and is_host(<int>values.impl.dl.device.device_type):
+        return t
+    raise DeviceError(f"searchsorted: x1 is on {values.device} and {what} on {t.device}; move it with "
+                      f".to(\"{values.device}\")")
+
+
+cdef Tensor _ordered_on_device(Tensor values, Tensor order):
+    """Values in the order of a `sorter`, whose indices are checked: the host waits for the device."""
+    wrong = nonzero(logical_or(less(order, 0), greater_equal(order, values.size)))[0]
+    if wrong.size:
+        place = wrong[0].item()
+        raise ValueError(f"searchsorted: sorter must hold indices from 0 to {values.size - 1}, got "
+                         f"{order[place].item()} at place {place}")
+    return take(values, order, axis=0)
+
+
+cdef int _search_on_device(Tensor values, Tensor given, Tensor made, bint after) except -1:
+    cdef Operand among, each, target
+    read_tensor(values, &among)
+    read_tensor(given, &each)
+    read_tensor(made, &target)
+    return engine_of(values.impl.dl.device, "searchsorted").searchsorted(&among, &each, &target, after)
 
 
 cdef int _check_integers(Tensor t, str func, str what) except -1:

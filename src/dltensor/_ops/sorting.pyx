@@ -5,15 +5,16 @@ from libc.stdint cimport int64_t
 
 from .._core.convert cimport view_any
 from .._core.errors cimport check_status
-from .._core.native cimport SIGNED, UNSIGNED, Status, find_type, is_contiguous, numel, type_int64, type_table
+from .._core.native cimport REAL, SIGNED, UNSIGNED, Status, find_type, is_contiguous, numel, type_int64, type_table
 from .._core.tensor cimport Tensor, assign, copied, new_empty
 from .._core.types cimport DLDevice, DLTensor, device_of, dtype_of, is_host, kDLCPU
-from .operands cimport Operand, own_operands, promote_operands, read_operands
+from .operands cimport Operand, engine_of, own_operands, promote_operands, read_operands, read_tensor
 
 from .._core.convert import asarray
 from .._core.types import DeviceError
-from .casting import astype
+from .casting import astype, where
 from .dtypes import can_cast
+from .elementwise import isnan
 
 cdef extern from "native/layout/layout.h" namespace "dlt" nogil:
     enum Overlap "dlt::Overlap":
@@ -36,8 +37,12 @@ _cpu.device_type = kDLCPU
 _cpu.device_id = 0
 
 
-cdef Tensor host_tensor(object x, str func, str what="x"):
-    """An argument as a tensor in host memory, which owns what it shows."""
+cdef inline bint _on_host(Tensor t) noexcept:
+    return is_host(<int>t.impl.dl.device.device_type)
+
+
+cdef Tensor any_tensor(object x, str func, str what="x"):
+    """An argument as a tensor, which owns what it shows."""
     cdef Tensor t
     if type(x) is Tensor:
         t = <Tensor>x
@@ -46,7 +51,13 @@ cdef Tensor host_tensor(object x, str func, str what="x"):
         if t is None:
             raise TypeError(f"{func}: {what} must be a tensor or an object with __dlpack__, got {type(x).__qualname__};"
                             f" asarray() reads numbers and sequences")
-    if not is_host(<int>t.impl.dl.device.device_type):
+    return t
+
+
+cdef Tensor host_tensor(object x, str func, str what="x"):
+    """The same in host memory."""
+    cdef Tensor t = any_tensor(x, func, what)
+    if not _on_host(t):
         raise DeviceError(f"{func}: {what} is on {device_of(t.impl.dl.device)}, where this function does not compute; "
                           f"move it with .to(\"cpu\")")
     return t
@@ -54,7 +65,18 @@ cdef Tensor host_tensor(object x, str func, str what="x"):
 
 cdef Tensor ordered_tensor(object x, str func, str what="x"):
     """The same, of a dtype whose elements have an order."""
-    cdef Tensor t = host_tensor(x, func, what)
+    return _check_order(host_tensor(x, func, what), func, what)
+
+
+cdef Tensor ordered_anywhere(object x, str func, str what="x"):
+    """The same, on the host or a device that computes."""
+    cdef Tensor t = any_tensor(x, func, what)
+    if not _on_host(t):
+        engine_of(t.impl.dl.device, func)
+    return _check_order(t, func, what)
+
+
+cdef Tensor _check_order(Tensor t, str func, str what):
     if not has_order(find_type(t.impl.dl.dtype)):
         complex_ = t.dtype.name.startswith("complex")
         raise TypeError(f"{func}: {what} is {t.dtype}, expected bool, an integer or a float dtype; "
@@ -63,12 +85,16 @@ cdef Tensor ordered_tensor(object x, str func, str what="x"):
 
 
 cdef Tensor output_tensor(object out, str func):
-    """An `out` argument as a tensor over its memory, checked to be writable."""
+    """An `out` argument as a tensor over its memory in the host, checked to be writable."""
+    return host_tensor(writable_output(out, func), func, "out")
+
+
+cdef object writable_output(object out, str func):
     cdef Operand operand
     cdef PyObject* used
     cdef list held = read_operands(NULL, 0, <PyObject*>out, &operand, &used, func) or []
     own_operands(&used, 1, &operand, held, func)
-    return host_tensor(<object>used, func, "out")
+    return <object>used
 
 
 cdef Tensor in_order(Tensor t, str func):
@@ -131,7 +157,9 @@ cdef int _axis(object axis, int ndim, str func) except -1:
 
 cdef Tensor _output(object out, Tensor x, int row, str func):
     """An `out` argument of the shape of `x`, of a dtype that holds that of the result; of indices only int64."""
-    cdef Tensor target = output_tensor(out, func)
+    cdef Tensor target = any_tensor(writable_output(out, func), func, "out")
+    if target.device != x.device:
+        raise DeviceError(f"{func}: x is on {x.device} and out on {target.device}; give an out on {x.device}")
     if target.shape != x.shape:
         raise ValueError(f"{func}: the result has shape {x.shape}, out has shape {target.shape}; give an out of that "
                          f"shape")
@@ -148,6 +176,12 @@ cdef object _run(Tensor x, int axis, bint descending, bint indices, object out, 
     cdef int row = type_int64 if indices else find_type(x.impl.dl.dtype)
     if out is not None:
         target = _output(out, x, row, func)
+    if not _on_host(x):
+        made = _sorted_on_device(x, axis, descending, not indices, indices, _line(x, axis), func)[1 if indices else 0]
+        if target is None:
+            return made
+        assign(target, made, func)
+        return out
     if (target is not None and find_type(target.impl.dl.dtype) == row and
             overlap(target.impl.dl, x.impl.dl) == OVERLAP_NONE):
         made = target
@@ -170,6 +204,49 @@ cdef object _run(Tensor x, int axis, bint descending, bint indices, object out, 
     if made is not target:
         assign(target, made, func)
     return out
+
+
+cdef inline int64_t _line(Tensor x, int axis) noexcept:
+    return x.impl.dl.shape[axis] if x.impl.dl.ndim > 0 else 1
+
+
+cdef tuple _sorted_on_device(Tensor x, int axis, bint descending, bint values, bint indices, int64_t most, str func):
+    """Elements and their indices in the order of their lines, the first `most` of each; None for what is not wanted.
+
+    Lines lie one after the other while they are sorted.
+    """
+    cdef int ndim = x.impl.dl.ndim
+    cdef Tensor lines = x, made
+    cdef Operand source
+    cdef Operand target[2]
+    cdef Operand* wanted[2]
+    cdef int64_t line = 1
+    cdef int k
+    cdef list found = [None, None]
+    cdef list order = list(range(axis)) + list(range(axis + 1, ndim)) + [axis]
+    if axis < ndim - 1:
+        lines = x.transpose(order)
+    lines = in_order(lines, func)
+    if ndim > 0:
+        line = lines.impl.dl.shape[ndim - 1]
+    for k in range(2):
+        wanted[k] = NULL
+        if indices if k else values:
+            made = new_empty(ndim, lines.impl.dl.shape, type_table[type_int64].dtype if k else x.impl.dl.dtype,
+                             x.impl.dl.device, func)
+            read_tensor(made, &target[k])
+            wanted[k] = &target[k]
+            found[k] = made
+    read_tensor(lines, &source)
+    if numel(ndim, lines.impl.dl.shape) > 0:
+        engine_of(x.impl.dl.device, func).sort(&source, wanted[0], wanted[1], line, descending)
+    for k in range(2):
+        if found[k] is not None and ndim > 0:
+            made = found[k] if most == line else found[k][..., :most]
+            if axis < ndim - 1:
+                made = made.transpose([order.index(d) for d in range(ndim)])
+            found[k] = in_order(made, func)
+    return tuple(found)
 
 
 def sort(x, /, *, axis=-1, descending=False, stable=True, out=None):
@@ -203,7 +280,7 @@ def sort(x, /, *, axis=-1, descending=False, stable=True, out=None):
     ValueError
         `out` has another shape, or is not writable.
     DeviceError
-        `x` is not in host memory.
+        `x` is neither on the host nor on a CUDA device, or `out` is on another one.
 
     See Also
     --------
@@ -221,7 +298,7 @@ def sort(x, /, *, axis=-1, descending=False, stable=True, out=None):
     >>> dl.sort(dl.asarray([1.5, dl.nan, 2.5]), descending=True)
     Tensor([2.5, 1.5, nan], shape=(3,), device=cpu, dtype=float32)
     """
-    cdef Tensor t = ordered_tensor(x, "sort")
+    cdef Tensor t = ordered_anywhere(x, "sort")
     return _run(t, _axis(axis, t.impl.dl.ndim, "sort"), bool(descending), False, out, "sort")
 
 
@@ -255,7 +332,7 @@ def argsort(x, /, *, axis=-1, descending=False, stable=True, out=None):
     ValueError
         `out` has another shape, or is not writable.
     DeviceError
-        `x` is not in host memory.
+        `x` is neither on the host nor on a CUDA device, or `out` is on another one.
 
     See Also
     --------
@@ -270,7 +347,7 @@ def argsort(x, /, *, axis=-1, descending=False, stable=True, out=None):
     >>> dl.argsort(dl.asarray([3, 1, 2, 1]))
     Tensor([1, 3, 2, 0], shape=(4,), device=cpu, dtype=int64)
     """
-    cdef Tensor t = ordered_tensor(x, "argsort")
+    cdef Tensor t = ordered_anywhere(x, "argsort")
     return _run(t, _axis(axis, t.impl.dl.ndim, "argsort"), bool(descending), True, out, "argsort")
 
 
@@ -307,7 +384,7 @@ def top_k(x, k, /, *, axis=-1, mode="largest", sorted=True):
     IndexError
         `axis` is out of range.
     DeviceError
-        `x` is not in host memory.
+        `x` is neither on the host nor on a CUDA device.
 
     See Also
     --------
@@ -319,7 +396,7 @@ def top_k(x, k, /, *, axis=-1, mode="largest", sorted=True):
     >>> values, indices
     (Tensor([5, 4], shape=(2,), device=cpu, dtype=int64), Tensor([4, 2], shape=(2,), device=cpu, dtype=int64))
     """
-    cdef Tensor t = ordered_tensor(x, "top_k")
+    cdef Tensor t = ordered_anywhere(x, "top_k")
     cdef Tensor values, indices
     cdef int64_t shape[64]
     cdef int along, i, ndim = t.impl.dl.ndim
@@ -337,6 +414,8 @@ def top_k(x, k, /, *, axis=-1, mode="largest", sorted=True):
     if not 0 <= number <= t.impl.dl.shape[along]:
         raise ValueError(f"top_k: k must be from 0 to {t.impl.dl.shape[along]}, the extent of axis {along}, got "
                          f"{number}")
+    if not _on_host(t):
+        return _sorted_on_device(t, along, largest, True, True, number, "top_k")
     for i in range(ndim):
         shape[i] = number if i == along else t.impl.dl.shape[i]
     values = new_empty(ndim, shape, t.impl.dl.dtype, _cpu, "top_k")
@@ -361,7 +440,7 @@ def statistics_of_order(x, axis, places, func):
     ValueError
         A place is outside of the axis.
     """
-    cdef Tensor t = ordered_tensor(x, func)
+    cdef Tensor t = ordered_anywhere(x, func)
     cdef Tensor made, wanted
     cdef int64_t shape[64]
     cdef int i, ndim = t.impl.dl.ndim, along
@@ -378,8 +457,27 @@ def statistics_of_order(x, axis, places, func):
         (<int64_t*>wanted.impl.dl.data)[i] = place
     for i in range(ndim):
         shape[i] = len(places) if i == along else t.impl.dl.shape[i]
+    if not _on_host(t):
+        return _statistics_on_device(t, along, places, func)
     made = new_empty(ndim, shape, t.impl.dl.dtype, _cpu, func)
     with nogil:
         status = order_statistics(made.impl.dl, t.impl.dl, along, <const int64_t*>wanted.impl.dl.data)
     check_status(status, func)
+    return made
+
+
+cdef Tensor _statistics_on_device(Tensor t, int axis, object places, str func):
+    """What `statistics_of_order` returns, of sorted lines on a device."""
+    cdef Tensor lines = _sorted_on_device(t, axis, False, True, False, t.impl.dl.shape[axis], func)[0], made
+    cdef int64_t shape[64]
+    cdef int i, ndim = t.impl.dl.ndim
+    before = (slice(None),) * axis
+    for i in range(ndim):
+        shape[i] = len(places) if i == axis else t.impl.dl.shape[i]
+    made = new_empty(ndim, shape, t.impl.dl.dtype, t.impl.dl.device, func)
+    for i, place in enumerate(places):
+        assign(made[(*before, slice(i, i + 1))], lines[(*before, slice(place, place + 1))], func)
+    if type_table[find_type(t.impl.dl.dtype)].kind == REAL and lines.size > 0:
+        last = lines[(*before, slice(-1, None))]
+        made = where(isnan(last), float("nan"), made)
     return made

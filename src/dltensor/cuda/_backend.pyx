@@ -12,8 +12,8 @@ from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy
 from ._driver cimport (CUevent, Fault, NativeLaunch, NativeStream, Status, check, destroy_event, query_event,
                        read_launch, start, stream_on, synchronize_event)
-from .._core.native cimport (REAL_FMA, Block, CastOptions, Real, Scalar, contiguous_strides, is_contiguous, op_fma,
-                             op_table, type_float64, type_table, type_uint8)
+from .._core.native cimport (MAX_DIMS, REAL_FMA, Block, CastOptions, Real, Scalar, contiguous_strides, is_contiguous,
+                             op_fma, op_table, type_float64, type_table, type_uint8)
 from .._ops.operands cimport (BadIndex, Distribution, Draw, Engine, Indexed, Item, Operand, ReduceOptions,
                               Scan, read_tensor, set_engine)
 from .._core.scalars cimport store_python
@@ -64,6 +64,18 @@ cdef extern from "native/cuda/engine.h" namespace "dlt::cuda" nogil:
                                          const Where&) noexcept
     Status native_gather "dlt::cuda::gather"(const Indexed&, const Native&, const Native&, Block**, const Where&,
                                              BadIndex*) noexcept
+    Status native_scatter "dlt::cuda::scatter"(const Indexed&, int, int, const Native&, const Native&, Block**,
+                                               const Where&, BadIndex*) noexcept
+    Status native_sort "dlt::cuda::sort"(const Native&, const Native*, const Native*, int64_t, bint,
+                                         const Where&) noexcept
+    Status native_search "dlt::cuda::searchsorted"(const Native&, const Native&, const Native&, bint,
+                                                   const Where&) noexcept
+    int64_t mask_tiles(int64_t) noexcept
+    int64_t mask_tile_words(int64_t) noexcept
+    Status native_pack_mask "dlt::cuda::pack_mask"(const Native&, uint64_t, int64_t, const Native&, const Native&,
+                                                   const Where&, int64_t*) noexcept
+    Status native_positions "dlt::cuda::mask_positions"(const Native*, int, const int64_t*, int64_t, const Native&,
+                                                        const Native&, const Where&) noexcept
     Status to_host(void*, const Native&, NativeStream&) noexcept
     Status from_host(const void*, const Native&, NativeStream&) noexcept
     Status to_pinned(const Native&, NativeStream&, Block**, CUevent*) noexcept
@@ -224,6 +236,72 @@ cdef int _gather(const Indexed* x, const Operand* source, const Operand* out, Bl
     return check(status)
 
 
+cdef int _scatter(const Indexed* x, int op, int type, const Operand* source, const Operand* out, Block** blocks,
+                  BadIndex* bad) except -1:
+    cdef Where func
+    cdef Native given = _native(source), target = _native(out)
+    cdef Status status
+    _place(out, None, &func, NULL)
+    with nogil:
+        status = native_scatter(x[0], op, type, given, target, blocks, func, bad)
+    return check(status)
+
+
+cdef int _sort(const Operand* source, const Operand* elements, const Operand* indices, int64_t line,
+               bint descending) except -1:
+    cdef Where func
+    cdef Native given = _native(source), values, places
+    cdef const Native* first = NULL
+    cdef const Native* second = NULL
+    cdef Status status
+    if elements != NULL:
+        values = _native(elements)
+        first = &values
+    if indices != NULL:
+        places = _native(indices)
+        second = &places
+    _place(source, None, &func, NULL)
+    with nogil:
+        status = native_sort(given, first, second, line, descending, func)
+    return check(status)
+
+
+cdef int _searchsorted(const Operand* values, const Operand* given, const Operand* out, bint after) except -1:
+    cdef Where func
+    cdef Native among = _native(values), each = _native(given), target = _native(out)
+    cdef Status status
+    _place(out, None, &func, NULL)
+    with nogil:
+        status = native_search(among, each, target, after, func)
+    return check(status)
+
+
+cdef int _pack_mask(const Operand* source, uint64_t bits, int64_t n, const Operand* words, const Operand* before,
+                    int64_t* count) except -1:
+    cdef Where func
+    cdef Native given = _native(source), to = _native(words), counts = _native(before)
+    cdef Status status
+    _place(words, None, &func, NULL)
+    with nogil:
+        status = native_pack_mask(given, bits, n, to, counts, func, count)
+    return check(status)
+
+
+cdef int _mask_positions(const Operand* to, int ndim, const int64_t* shape, int64_t n, const Operand* words,
+                         const Operand* before) except -1:
+    cdef Where func
+    cdef Native[MAX_DIMS] targets
+    cdef Native bits = _native(words), counts = _native(before)
+    cdef Status status
+    cdef int d
+    for d in range(ndim):
+        targets[d] = _native(&to[d])
+    _place(words, None, &func, NULL)
+    with nogil:
+        status = native_positions(targets, ndim, shape, n, bits, counts, func)
+    return check(status)
+
+
 cdef int _gemm(Operand* a, Operand* b, Operand* c, const Scalar& alpha, const Scalar& beta) except -1:
     cdef Where func
     cdef Native left = _native(a), right = _native(b), out = _native(c)
@@ -341,6 +419,13 @@ _engine.draw = _draw
 _engine.scan = _scan
 _engine.fill = _fill
 _engine.gather = _gather
+_engine.scatter = _scatter
+_engine.sort = _sort
+_engine.searchsorted = _searchsorted
+_engine.mask_tiles = mask_tiles
+_engine.mask_words = mask_tile_words
+_engine.pack_mask = _pack_mask
+_engine.mask_positions = _mask_positions
 _engine.gemm = _gemm
 set_engine(&_engine)
 

@@ -7,6 +7,7 @@
 
 #include "native/ops/ops.h"
 #include "native/ops/draws.h"
+#include "native/ops/keys.h"
 #include "native/ops/reductions.h"
 #include "native/ops/scans.h"
 #include "native/cpu/dtype.h"
@@ -91,14 +92,6 @@ struct Reducer {
                const double* center);
   void (*join)(void* states, int64_t capacity, const void* from, int64_t from_capacity, int64_t n);
   void (*end)(void* out, const void* states, int64_t capacity, int64_t n);
-};
-
-// How elements become unsigned keys of their width that have the order of the elements.
-struct KeyForm {
-  uint64_t sign = 0;        // the sign bit, 0 for unsigned integers
-  uint64_t infinity = 0;    // of floats: the pattern of infinity; a NaN takes the highest key, whatever the order
-  bool descending = false;  // the order is reversed
-  bool one_zero = false;    // -0 takes the key of +0
 };
 
 // Loops of sorting and searching over elements or keys of one width.

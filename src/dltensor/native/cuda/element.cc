@@ -41,10 +41,14 @@ const Table tables[] = {{plain_rows, sizeof plain_rows / sizeof(Row), "op_"},
 
 constexpr uint32_t flavour_shift = 8;
 
+}  // namespace
+
 std::string body_name(uint32_t code) {
   const Table& table = tables[code >> flavour_shift];
   return std::string("dlt::kernels::") + table.prefix + table.rows[code & ((1u << flavour_shift) - 1)].name;
 }
+
+namespace {
 
 Status check(const Operation& operation, int count, const Row** row) noexcept {
   const Table& table = tables[static_cast<int>(operation.flavour)];

@@ -98,9 +98,36 @@ DLT_API Status gemm(const Operand& a, const Operand& b, const Operand& c, const 
                     const Where& where) noexcept;
 
 // To x.dense, which is `to` in C order, from the places of `from` that index arrays on the device name: `blocks` own their
-// memory. Waits for the check of all indices: `bad` is the first that is out of range, without its value.
+// memory. Waits for the check of all indices: `bad` is the first that is out of range, without its value; null for good ones.
 DLT_API Status gather(const Indexed& x, const Operand& from, const Operand& to, Block* const* blocks, const Where& where,
                       BadIndex* bad) noexcept;
+
+// The other way: from x.dense, of any strides, which `from` owns, to the places of `to`. Where several positions name one element,
+// the last one is kept; with `op` >= 0, of two operands of dtype `type`, each is joined to what is there, in their order.
+// Waits as gather() does; with `bad` null, indices are good and positions name different elements.
+DLT_API Status scatter(const Indexed& x, int op, int type, const Operand& from, const Operand& to, Block* const* blocks,
+                       const Where& where, BadIndex* bad) noexcept;
+
+// elements = those of `from`, indices = their places in their line, int64, in the stable order of each line; either may be null.
+// All in C order, of lines of `line` elements of a dtype that has an order. NaN is last, -0 and +0 are equal.
+DLT_API Status sort(const Operand& from, const Operand* elements, const Operand* indices, int64_t line, bool descending,
+                    const Where& where) noexcept;
+
+// out = where each of `values` would have to be inserted in `sorted`, before or after what is equal to it. All in C order; `out` is
+// int64, the others are of one dtype that has an order.
+DLT_API Status searchsorted(const Operand& sorted, const Operand& values, const Operand& out, bool after,
+                            const Where& where) noexcept;
+
+// Masks. Elements of `from`, n in C order, are set where they have one of `bits` (the two halves of 16 bytes together): one bit
+// each to `words`, mask_tile_words(n) of them, and how many are set ahead of each tile to `before`, mask_tiles(n) + 1 numbers.
+// Waits for `count`, all that are set.
+DLT_API int64_t mask_tiles(int64_t n) noexcept;
+DLT_API int64_t mask_tile_words(int64_t n) noexcept;
+DLT_API Status pack_mask(const Operand& from, uint64_t bits, int64_t n, const Operand& words, const Operand& before,
+                         const Where& where, int64_t* count) noexcept;
+// The indices of what is set, int64 in C order: to[d] along dimension d of a shape of n elements.
+DLT_API Status mask_positions(const Operand* to, int dims, const int64_t* shape, int64_t n, const Operand& words,
+                              const Operand& before, const Where& where) noexcept;
 
 // Whether cuBLAS may round the calling thread's float32 factors to TF32: 10 bits for a several times faster product.
 DLT_API bool thread_tf32() noexcept;

@@ -166,9 +166,7 @@ Status make_plan(const Name& name, const Shape& shape, bool root, Device& device
   }
   share(shape, device, name.ordered, &p);
   const auto blocks = [&](const Kernel& kernel, uint64_t items) {
-    const int64_t resident = int64_t{device.properties.multiprocessor_count} * kernel.blocks_per_multiprocessor;
-    const int64_t wanted = static_cast<int64_t>(std::min<uint64_t>(items, 2147483647));
-    return Geometry{static_cast<unsigned>(std::clamp<int64_t>(wanted, 1, std::max<int64_t>(1, resident))), block_threads};
+    return blocks_for(device, kernel, items, static_cast<unsigned>(block_threads));
   };
   plan->state_bytes = 0;
   DLT_TRY(kernel_of(device, name, Step::partial, &plan->first));

@@ -334,6 +334,12 @@ Status execute(Plan& plan, Device& device, const Where& where, bool launch) noex
   return down >= 0 ? choose_tiles(plan, device, where, launch, down) : choose_rows(plan, device, where, launch);
 }
 
+Geometry blocks_for(const Device& device, const Kernel& kernel, uint64_t items, unsigned threads) noexcept {
+  const int64_t resident = int64_t{device.properties.multiprocessor_count} * kernel.blocks_per_multiprocessor;
+  const auto wanted = static_cast<int64_t>(std::min<uint64_t>(items, 2147483647));
+  return {static_cast<unsigned>(std::clamp<int64_t>(wanted, 1, std::max<int64_t>(1, resident))), threads};
+}
+
 Status launch_kernel(Device& device, const Kernel& kernel, const Geometry& geometry, Stream& stream,
                      void* parameters) noexcept {
   Current current(device);

@@ -19,6 +19,9 @@ struct BodyName {
   std::string (*name)(uint32_t code);  // called only when the kernel has to be compiled
 };
 
+// Of a row of an element-wise operation: the row's number, for plain ones.
+std::string body_name(uint32_t code);
+
 inline constexpr uint32_t copy_code = 0xF00;  // of the body that keeps its operand
 
 struct Plan {
@@ -66,6 +69,44 @@ bool find_kernel(const Device& device, uint64_t key, Kernel* out) noexcept;
 void keep_kernel(const Device& device, uint64_t key, const Kernel& kernel) noexcept;
 
 Status launch_kernel(Device& device, const Kernel& kernel, const Geometry& geometry, Stream& stream, void* parameters) noexcept;
+
+// Kernels whose number no dtype begins; a number is unique in its family.
+enum class Family : uint64_t { counts, mask, scatter, sort, search };
+template <class Name>
+Status family_kernel(Device& device, Family family, uint64_t number, const char* header, const Name& name,
+                     Kernel* out) noexcept {
+  KernelKey key;
+  key.add(3, 2);
+  key.add(61, 6);
+  key.add(static_cast<uint64_t>(family), 6);
+  key.add(number, 50);
+  if (find_kernel(device, key.word, out)) return success;
+  DLT_TRY(guarded("compile", [&] { return get_kernel(device, header, "dlt::kernels::" + name(), out); }));
+  keep_kernel(device, key.word, *out);
+  return success;
+}
+
+// A grid of blocks of `threads` threads that take `items` pieces of work: as many as run at once, unless fewer do.
+Geometry blocks_for(const Device& device, const Kernel& kernel, uint64_t items, unsigned threads) noexcept;
+
+// Memory of one operation.
+struct Scratch {
+  Block* block = nullptr;
+  Scratch() = default;
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  ~Scratch() {
+    if (block) release(block);
+  }
+  Status make(uint64_t bytes, Stream& stream) noexcept { return allocate(stream, static_cast<size_t>(bytes), &block); }
+  template <class T>
+  T* as() const noexcept {
+    return static_cast<T*>(block->data);
+  }
+};
+
+// data[i] becomes the sum of those ahead of it, and data[n] that of all; on the device.
+Status running_counts(uint64_t* data, uint64_t n, const Where& where) noexcept;
 
 // For outputs that overlap an input, and operands whose address no kernel can read: a temporary of C order.
 struct Temporary {

@@ -27,7 +27,9 @@ struct HeldEvent {
   HeldEvent& operator=(const HeldEvent&) = delete;
 };
 
-Status no_capture(const char* function, const Stream& stream) noexcept {
+}  // namespace
+
+Status refuse_capture(const char* function, const Stream& stream) noexcept {
   bool capturing = false;
   DLT_TRY(is_capturing(stream, &capturing));
   if (capturing)
@@ -37,6 +39,8 @@ Status no_capture(const char* function, const Stream& stream) noexcept {
                 function);
   return success;
 }
+
+namespace {
 
 // In C order on the device of `stream`: the tensor itself or a packed copy.
 Status packed(const Operand& from, Stream& stream, Temporary& scratch, Operand* out) noexcept {
@@ -76,7 +80,7 @@ Status pointer_device(const void* pointer, DLDevice* out) noexcept {
 Status to_host(void* data, const Operand& from, Stream& stream) noexcept {
   const size_t bytes = bytes_of(*from.tensor);
   if (bytes == 0) return success;
-  DLT_TRY(no_capture("to_host", stream));
+  DLT_TRY(refuse_capture("to_host", stream));
   Temporary scratch;
   Operand source;
   DLT_TRY(packed(from, stream, scratch, &source));
@@ -125,7 +129,7 @@ Status from_host(const void* data, const Operand& to, Stream& stream) noexcept {
     DLT_TRY(from_host(data, scratch.operand(), stream));
     return copy(scratch.operand(), to, {&stream});
   }
-  DLT_TRY(no_capture("from_host", stream));
+  DLT_TRY(refuse_capture("from_host", stream));
   DLT_TRY(use(to.block, stream, true));
   Current current(device);
   // The chunk is returned to the cache at once, with an event: it is not reused before the copy is done.
@@ -143,7 +147,7 @@ Status from_host(const void* data, const Operand& to, Stream& stream) noexcept {
 
 Status to_pinned(const Operand& from, Stream& stream, Block** out, CUevent* event) noexcept {
   const size_t bytes = bytes_of(*from.tensor);
-  DLT_TRY(no_capture("to_pinned", stream));
+  DLT_TRY(refuse_capture("to_pinned", stream));
   Device& device = *stream.device;
   Temporary scratch;
   Operand source;

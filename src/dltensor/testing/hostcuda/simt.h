@@ -482,8 +482,12 @@ struct Whole {
   Whole(void* at, size_t bytes) {
     access(at, bytes, true, true);
     before = std::exchange(block.in_body, false);
+    asm volatile("" ::: "memory");  // the compiler must not read *at before other threads ran
   }
-  ~Whole() { block.in_body = before; }
+  ~Whole() {
+    asm volatile("" ::: "memory");
+    block.in_body = before;
+  }
 };
 }  // namespace hostcuda
 

@@ -28,15 +28,8 @@ void make_keys(void* keys, const void* elements, int64_t n, const KeyForm& form)
     DLT_EACH out[i] = U(in[i] ^ flip);
     return;
   }
-  const U sign = U(form.sign), infinity = U(form.infinity), magnitude = U(~sign);
-  // A pattern that is a NaN, and so of no effect, where both zeros have their own keys.
-  const U minus_zero = form.one_zero ? sign : U(~U(0));
-  DLT_EACH {
-    const U u = in[i];
-    const U one = u == minus_zero ? U(0) : u;
-    const U key = U(one ^ (U(signed_of<U>(one) >> (bits<U> - 1)) | sign) ^ down);
-    out[i] = U(u & magnitude) > infinity ? U(~U(0)) : key;
-  }
+  const U sign = U(form.sign), infinity = U(form.infinity), minus_zero = minus_zero_of<U>(form);
+  DLT_EACH out[i] = float_key<U, signed_of<U>>(in[i], sign, infinity, down, minus_zero);
 }
 
 template <class U>

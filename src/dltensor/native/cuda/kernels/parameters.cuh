@@ -3,6 +3,7 @@
 // and division by multiplication, which both use. No kernels here.
 #pragma once
 #include "native/ops/floats.h"
+#include "native/ops/keys.h"
 
 namespace dlt::kernels {
 
@@ -192,5 +193,72 @@ struct Gather {
   int64_t size[gather_arrays], step[gather_arrays];
 };
 static_assert(sizeof(Gather) <= 4096, "parameters of a kernel");
+
+// Counts, of which each becomes the sum of those ahead of it.
+inline constexpr int counts_tile = 4096;
+struct Counts {
+  void* data;
+  uint64_t* totals;
+  uint64_t n, tiles;
+};
+
+// Elements that are set where they have one of `bits`. `before` has how many of each tile are set, then how many ahead of it.
+inline constexpr int mask_tile = 4096;
+struct Mask {
+  const void* in;
+  uint64_t *words, *before;
+  uint64_t n, tiles, bits;
+  int dims;
+  Divider<uint64_t> extent[gather_arrays];
+  void* to[gather_arrays];
+};
+
+// Keys with a number each, n of them, in tiles; `counts` are those of each digit in each tile.
+inline constexpr int sort_tile = 2048;
+struct Sort {
+  const void* keys;
+  void* to_keys;
+  const uint64_t* numbers;
+  uint64_t *to_numbers, *counts;
+  uint64_t n, tiles;
+  uint32_t shift;  // of the digit
+  // Of tensors in C order: the elements of a line, where each element comes from and goes to.
+  Divider<uint64_t> line;
+  const void* in;
+  void* out;
+  KeyForm form;
+};
+
+// n values, and where they would have to be inserted among `count` sorted ones.
+struct Search {
+  const void *sorted, *values;
+  int64_t* out;
+  uint64_t count, n;
+  bool after;  // those equal to it
+  KeyForm form;
+};
+
+// Positions in a tensor by index arrays, in words.
+struct Places {
+  int64_t* places;
+  uint64_t *keys, *numbers;  // or null
+  uint64_t count;
+  int arrays;
+  const void* index[gather_arrays];
+  int64_t size[gather_arrays], step[gather_arrays];
+};
+
+// Memory of any strides to those places; `dims` are those of the words of one side, of which `spread` are the positions.
+struct Scatter {
+  void* out;
+  const void* in;
+  const int64_t* places;
+  const uint64_t *keys, *numbers;  // of positions, sorted; null: positions are distinct
+  uint64_t items, count;
+  int dims, spread;
+  Divider<uint64_t> extent[gather_dims];
+  int64_t stride[gather_dims], dense[gather_dims];
+};
+static_assert(sizeof(Scatter) <= 4096 && sizeof(Places) <= 4096, "parameters of a kernel");
 
 }  // namespace dlt::kernels

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Places of values among sorted ones.
+#include "native/cpu/key_form.h"
+#include "native/cuda/sort.h"
+
+namespace dlt::cuda {
+
+Status searchsorted(const Operand& sorted, const Operand& values, const Operand& out, bool after, const Where& where) noexcept {
+  for (const Operand* given : {&sorted, &values}) {
+    if (!is_misaligned(*given->tensor)) [[likely]]
+      continue;
+    Temporary straight;
+    DLT_TRY(straight.make(*given->tensor, *where.stream));
+    DLT_TRY(copy_bytes(*given, straight.operand(), where));
+    return given == &sorted ? searchsorted(straight.operand(), values, out, after, where)
+                            : searchsorted(sorted, straight.operand(), out, after, where);
+  }
+  int type;
+  DLT_TRY(type_of("searchsorted", *sorted.tensor, &type));
+  Device& device = *where.stream->device;
+  const auto bytes = static_cast<int>(type_table[type].bytes);
+  const int64_t n = numel(values.tensor->ndim, values.tensor->shape);
+  if (n == 0) return success;
+  kernels::Search p{};
+  p.sorted = reinterpret_cast<const void*>(address(*sorted.tensor));
+  p.values = reinterpret_cast<const void*>(address(*values.tensor));
+  p.out = reinterpret_cast<int64_t*>(address(*out.tensor));
+  p.count = static_cast<uint64_t>(numel(sorted.tensor->ndim, sorted.tensor->shape));
+  p.n = static_cast<uint64_t>(n);
+  p.after = after;
+  p.form = key_form(type, false, true);
+  Kernel kernel;
+  DLT_TRY(family_kernel(
+      device, Family::search, static_cast<uint64_t>(bytes), "native/cuda/kernels/search.cuh",
+      [&] { return std::string("search::places<") + type_name(word_type(bytes)) + ", " + type_name(signed_twin(bytes)) + ">"; },
+      &kernel));
+  DLT_TRY(use(sorted.block, *where.stream, false));
+  DLT_TRY(use(values.block, *where.stream, false));
+  DLT_TRY(use(out.block, *where.stream, true));
+  const Launch* launch = where.launch ? where.launch : thread_launch();
+  const Geometry geometry = geometry_for(device, kernel.blocks_per_multiprocessor, n, n, launch);
+  return launch_kernel(device, kernel, geometry, *where.stream, &p);
+}
+
+}  // namespace dlt::cuda

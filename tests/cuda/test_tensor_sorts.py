@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: Apache-2.0
+"""sort, argsort, top_k, median and quantile of CUDA tensors against those of the CPU, in every order of streams.
+
+DLTENSOR_TEST_GPU=1 runs them on a card."""
+
+import numpy as np
+import pytest
+
+dl = pytest.importorskip("dltensor", reason="the package is not installed")
+cuda = pytest.importorskip("dltensor.cuda", reason="the package is not installed")
+
+import conftest as setup  # noqa: E402  beside this file: whether a card or the host driver runs
+from test_tensor_cuda import Capture, machine_order, numbers, same  # noqa: E402, F401  the fixture is used by name
+
+pytestmark = [pytest.mark.gpu] if setup.ON_CARD else []
+RNG = np.random.default_rng(41)
+DTYPES = (
+    "bool",
+    "int8",
+    "uint8",
+    "int16",
+    "uint16",
+    "int32",
+    "uint32",
+    "int64",
+    "uint64",
+    "float16",
+    "bfloat16",
+    "float32",
+    "float64",
+)
+
+
+def mixed(shape, dtype):
+    """Elements of which many are equal; floats with both zeros, infinities and NaNs of several bits."""
+    if dtype == "bool":
+        return numbers(shape, dtype)
+    a = dl.where(dl.asarray(RNG.random(shape) < 0.5), numbers(shape, dtype), dl.ones((), dtype=dtype))
+    if dtype.startswith(("float", "bfloat")):
+        flat = a.reshape((-1,))
+        at = RNG.permutation(flat.size)[:12]
+        special = [0.0, -0.0, np.inf, -np.inf, np.nan, -np.nan] * 2
+        for place, value in zip(at, special, strict=False):
+            flat[int(place)] = value
+    return a
+
+
+def check(name, x, a, **options):
+    got, want = getattr(dl, name)(x, **options), getattr(dl, name)(a, **options)
+    for g, w in zip(got, want, strict=True) if isinstance(want, tuple) else ((got, want),):
+        assert g.is_contiguous
+        same(g, w)
+
+
+@pytest.mark.usefixtures("machine_order")
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_sorts_have_the_cpus_bits_in_both_orders(dtype):
+    a = mixed((5, 23, 3), dtype)
+    x = a.to("cuda")
+    for axis in (0, 1, -1):
+        for descending in (False, True):
+            for name in ("sort", "argsort"):
+                check(name, x, a, axis=axis, descending=descending)
+    for view in (lambda t: t[::-1, 1:, ::2], lambda t: t.mT, lambda t: t[:, :, 0]):
+        check("sort", view(x), view(a))
+        check("argsort", view(x), view(a), axis=0, descending=True)
+    for mode in ("largest", "smallest"):
+        for axis, k in ((1, 4), (-1, 3), (0, 0)):
+            got = dl.top_k(x, k, axis=axis, mode=mode)
+            want = dl.top_k(a, k, axis=axis, mode=mode)
+            for g, w in zip(got, want, strict=True):
+                same(g, w)
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 63, 2047, 2048, 2049, 4097, 36000])
+def test_lengths_around_tiles(eager_machine, n):
+    """36,000 keys have more than 4,096 counts of digits."""
+    a = mixed((n,), "int16")
+    check("sort", a.to("cuda"), a)
+    check("argsort", a.to("cuda"), a, descending=True)
+    if n == 2049:
+        lines = mixed((n, 2), "uint8")
+        check("argsort", lines.to("cuda"), lines)
+        check("argsort", lines.to("cuda"), lines, axis=0)
+
+
+@pytest.mark.usefixtures("machine_order")
+def test_misaligned_broadcast_and_scalar_tensors():
+    raw = numbers((41,), "uint8")
+    check("sort", raw.to("cuda")[1:].view("int64"), raw[1:].view("int64"))
+    a = numbers((4,), "int32")
+    check("argsort", dl.broadcast_to(a.to("cuda"), (3, 4)), dl.broadcast_to(a, (3, 4)), axis=0)
+    check("sort", dl.asarray(3, device="cuda"), dl.asarray(3))
+    check("argsort", dl.asarray(3, device="cuda"), dl.asarray(3))
+    check("sort", dl.zeros((3, 0), device="cuda"), dl.zeros((3, 0)))
+    check("sort", dl.zeros((0, 3), device="cuda"), dl.zeros((0, 3)))
+
+
+@pytest.mark.usefixtures("machine_order")
+def test_out_is_written():
+    a = mixed((6, 9), "float32")
+    x = a.to("cuda")
+    out, places = dl.zeros((6, 9), device="cuda"), dl.zeros((9, 6), dtype="int64", device="cuda").mT
+    assert dl.sort(x, axis=0, out=out) is out
+    same(out, dl.sort(a, axis=0))
+    dl.argsort(x, out=places)
+    same(places, dl.argsort(a))
+    wide = dl.zeros((6, 9), dtype="float64", device="cuda")
+    dl.sort(x, out=wide)
+    same(wide, dl.sort(a).astype("float64"))
+    dl.sort(x, descending=True, out=x)
+    same(x, dl.sort(a, descending=True))
+    with pytest.raises(dl.DeviceError, match="sort: x is on cuda:0 and out on cpu; give an out on cuda:0"):
+        dl.sort(x, out=dl.zeros((6, 9)))
+
+
+@pytest.mark.usefixtures("machine_order")
+def test_statistics_of_order_are_the_cpus():
+    for dtype in ("int16", "float32", "float64"):
+        a = numbers((6, 11), dtype)
+        x = a.to("cuda")
+        if dtype == "float32":
+            a[2, 3] = np.nan
+            x[2, 3] = np.nan
+        for axis in (None, 0, 1):
+            got, want = dl.median(x, axis=axis), dl.median(a, axis=axis)
+            assert (str(got.device), got.dtype, got.shape) == ("cuda:0", want.dtype, want.shape)
+            np.testing.assert_array_equal(got.numpy(), want.numpy())
+            for method in ("linear", "nearest", "hazen"):
+                got = dl.quantile(x, [0.1, 0.5, 1.0], axis=axis, method=method)
+                want = dl.quantile(a, [0.1, 0.5, 1.0], axis=axis, method=method)
+                assert str(got.device) == "cuda:0"
+                np.testing.assert_array_equal(got.numpy(), want.numpy())
+    empty = dl.median(dl.zeros((3, 0), device="cuda"), axis=1)
+    assert str(empty.device) == "cuda:0"
+    assert np.isnan(empty.numpy()).all()
+
+
+@pytest.mark.usefixtures("machine_order")
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_searches_find_the_cpus_places(dtype):
+    a, values = mixed((60,), dtype), mixed((7, 5), dtype)
+    x, given = a.to("cuda"), values.to("cuda")
+    low, order = dl.sort(a), dl.argsort(a)
+    for side in ("left", "right"):
+        same(dl.searchsorted(dl.sort(x), given, side=side), dl.searchsorted(low, values, side=side))
+        same(
+            dl.searchsorted(x, given.mT, side=side, sorter=order.to("cuda")), dl.searchsorted(low, values.mT, side=side)
+        )
+        same(dl.searchsorted(dl.sort(x), 1, side=side), dl.searchsorted(low, 1, side=side))
+    same(dl.searchsorted(x[:0], given), dl.searchsorted(a[:0], values))
+    same(dl.searchsorted(dl.sort(x), given[:0]), dl.searchsorted(low, values[:0]))
+
+
+@pytest.mark.usefixtures("machine_order")
+def test_searches_convert_and_refuse_as_the_cpu_does():
+    a, values = dl.asarray([1, 3, 3, 9], dtype="int16"), dl.asarray([0.5, 3.0, np.nan], dtype="float32")
+    x, out = a.to("cuda"), dl.zeros((3,), dtype="int64", device="cuda")
+    assert dl.searchsorted(x, values.to("cuda"), out=out) is out
+    same(out, dl.searchsorted(a, values))
+    raw = dl.sort(numbers((41,), "uint8"))
+    sorted_here = dl.sort(raw[1:].view("int64"))
+    bytes_of = dl.concat([raw[:1], sorted_here.view("uint8")])
+    same(dl.searchsorted(bytes_of.to("cuda")[1:].view("int64"), 5), dl.searchsorted(sorted_here, 5))
+    for t in (a, x):
+        wrong = dl.asarray([0, 1, 2, 4], device=t.device)
+        with pytest.raises(ValueError, match="sorter must hold indices from 0 to 3, got 4 at place 3"):
+            dl.searchsorted(t, 2, sorter=wrong)
+    with pytest.raises(dl.DeviceError, match=r"searchsorted: x1 is on cuda:0 and x2 on cpu; move it with .to\("):
+        dl.searchsorted(x, values)
+
+
+def test_errors_are_those_of_the_cpu(eager_machine):
+    for x in (dl.ones((2, 3)), dl.ones((2, 3), device="cuda")):
+        with pytest.raises(IndexError, match="sort: axis 2 is out of range"):
+            dl.sort(x, axis=2)
+        with pytest.raises(TypeError, match="argsort: x is complex64"):
+            dl.argsort(x.astype("complex64"))
+        with pytest.raises(ValueError, match="top_k: k must be from 0 to 3"):
+            dl.top_k(x, 4)
+        with pytest.raises(ValueError, match="sort: the result has shape"):
+            dl.sort(x, out=dl.ones((3, 2), device=x.device))
+
+
+@pytest.mark.skipif(setup.ON_CARD, reason="captures through the host driver's own functions")
+def test_a_sort_can_be_captured(eager_machine):
+    with cuda.Stream() as stream:
+        x = dl.asarray([3.0, 1.0, 2.0], device="cuda")
+        dl.sort(x)
+        stream.synchronize()
+        capture = Capture(eager_machine.library, stream)
+        with capture:
+            made = dl.sort(x)
+        capture.run()
+        assert made.tolist() == [1.0, 2.0, 3.0]
+        capture.end()
+
+
+@pytest.mark.skipif(setup.ON_CARD or setup.SANITIZE, reason="needs the host driver, without a second instrumentation")
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_threads_that_are_preempted(eager_machine, seed):
+    a, lines = mixed((2500,), "int16"), mixed((20, 30), "uint8")
+    x, other = a.to("cuda"), lines.to("cuda")
+    try:
+        eager_machine.configure(threads=f"random:{seed}")
+        got, places = dl.sort(x), dl.argsort(other, axis=0)
+    finally:
+        eager_machine.configure(threads="whole")
+    same(got, dl.sort(a))
+    same(places, dl.argsort(lines, axis=0))
