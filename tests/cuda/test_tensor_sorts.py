@@ -170,6 +170,27 @@ def test_searches_convert_and_refuse_as_the_cpu_does():
         dl.searchsorted(x, values)
 
 
+@pytest.mark.usefixtures("machine_order")
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int64", "bfloat16", "float32", "complex64"])
+def test_sets_are_the_cpus(dtype):
+    a = (numbers if dtype == "complex64" else mixed)((40, 3), dtype)
+    if dtype == "complex64":
+        a[5:9] = a[20:24]
+    x, some = a.to("cuda"), dl.concat([a[:7].reshape((-1,)), numbers((5,), dtype)])
+    for t, here in ((x, a), (x.mT, a.mT), (x[:0], a[:0]), (x[3, 1], a[3, 1])):
+        for name in ("unique_all", "unique_counts", "unique_inverse"):
+            for g, w in zip(getattr(dl, name)(t), getattr(dl, name)(here), strict=True):
+                same(g, w)
+        same(dl.unique_values(t), dl.unique_values(here))
+        for invert in (False, True):
+            same(dl.isin(t, some.to("cuda"), invert=invert), dl.isin(here, some, invert=invert))
+            same(dl.isin(t, some[:0].to("cuda"), invert=invert), dl.isin(here, some[:0], invert=invert))
+        same(dl.isin(t, 1), dl.isin(here, 1))
+    out = dl.zeros((40, 3), dtype="bool", device="cuda")
+    assert dl.isin(x, some.to("cuda"), out=out) is out
+    same(out, dl.isin(a, some))
+
+
 def test_errors_are_those_of_the_cpu(eager_machine):
     for x in (dl.ones((2, 3)), dl.ones((2, 3), device="cuda")):
         with pytest.raises(IndexError, match="sort: axis 2 is out of range"):

@@ -10,10 +10,9 @@ from .._core.tensor cimport Tensor, assign, new_empty
 from .._core.types cimport DLDevice, DLTensor, is_host, kDLCPU
 from .operands cimport Operand, engine_of, read_tensor
 
-from .sorting cimport (any_tensor, as_operand, converted, host_tensor, in_order, ordered_anywhere, ordered_tensor,
-                       writable_output)
+from .sorting cimport (any_tensor, as_operand, beside, converted, host_tensor, in_order, ordered_anywhere,
+                       ordered_tensor, writable_output)
 
-from .._core.types import DeviceError
 from .elementwise import greater_equal, less, logical_or
 from .gather import nonzero, take
 
@@ -90,18 +89,13 @@ def searchsorted(x1, x2, /, *, side="left", sorter=None, out=None):
         raise ValueError(f"searchsorted: side must be 'left' or 'right', got {side!r}")
     if values.impl.dl.ndim != 1:
         raise ValueError(f"searchsorted: x1 must have one dimension, got shape {values.shape}; reshape() it")
-    if x2.__class__ in (bool, int, float, complex):
-        given = ordered_tensor(as_operand(x2, values, "searchsorted", "x2"), "searchsorted", "x2")
-        if not here:
-            given = given.to(values.device)
-    else:
-        given = _beside(ordered_anywhere(x2, "searchsorted", "x2"), values, "x2")
+    given = ordered_anywhere(as_operand(x2, values, "searchsorted", "x2", "x1"), "searchsorted", "x2")
     type = promote(find_type(values.impl.dl.dtype), find_type(given.impl.dl.dtype))
     if type < 0:
         raise TypeError(f"searchsorted: {values.dtype} and {given.dtype} have no dtype in common; convert one with "
                         f"astype()")
     if sorter is not None:
-        order = _beside(any_tensor(sorter, "searchsorted", "sorter"), values, "sorter")
+        order = beside(any_tensor(sorter, "searchsorted", "sorter"), values, "searchsorted", "sorter", "x1")
         if order.shape != values.shape:
             raise ValueError(f"searchsorted: sorter must have the shape of x1, {values.shape}, got {order.shape}")
         _check_integers(order, "searchsorted", "sorter")
@@ -119,7 +113,8 @@ def searchsorted(x1, x2, /, *, side="left", sorter=None, out=None):
     made = new_empty(given.impl.dl.ndim, given.impl.dl.shape, type_table[type_int64].dtype, values.impl.dl.device,
                      "searchsorted")
     if out is not None:
-        target = _beside(any_tensor(writable_output(out, "searchsorted"), "searchsorted", "out"), values, "out")
+        target = beside(any_tensor(writable_output(out, "searchsorted"), "searchsorted", "out"), values, "searchsorted",
+                        "out", "x1")
         if target.shape != made.shape:
             raise ValueError(f"searchsorted: the result has shape {made.shape}, out has shape {target.shape}")
         if target.dtype != made.dtype:
@@ -137,17 +132,6 @@ def searchsorted(x1, x2, /, *, side="left", sorter=None, out=None):
         return made
     assign(target, made, "searchsorted")
     return out
-
-
-cdef Tensor _beside(Tensor t, Tensor values, str what):
-    """An operand, which must be where the sorted values are."""
-    if t.impl.dl.device.device_type == values.impl.dl.device.device_type:
-        if t.impl.dl.device.device_id == values.impl.dl.device.device_id:
-            return t
-    elif is_host(<int>t.impl.dl.device.device_type) and is_host(<int>values.impl.dl.device.device_type):
-        return t
-    raise DeviceError(f"searchsorted: x1 is on {values.device} and {what} on {t.device}; move it with "
-                      f".to(\"{values.device}\")")
 
 
 cdef Tensor _ordered_on_device(Tensor values, Tensor order):

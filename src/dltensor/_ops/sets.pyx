@@ -8,11 +8,15 @@ from .._core.errors cimport check_status
 from .._core.native cimport (COMPLEX, Block, Status, computed_types, find_type, numel, promote, release, type_bool,
                              type_int64, type_table)
 from .._core.tensor cimport Tensor, assign, new_empty
-from .._core.types cimport DLDevice, DLTensor, kDLCPU
+from .._core.types cimport DLDevice, DLTensor, is_host, kDLCPU
 
-from .sorting cimport as_operand, converted, host_tensor, in_order, output_tensor
+from .sorting cimport any_tensor, as_operand, beside, computed_tensor, converted, in_order, writable_output
 
-from .elementwise import add, bitwise_and, bitwise_invert, imag, multiply, real
+from .creation import full, ones, zeros
+from .elementwise import add, bitwise_and, bitwise_invert, equal, imag, minimum, multiply, not_equal, real, subtract
+from .gather import nonzero, take
+from .scans import cumulative_sum
+from .sorting import sort, top_k
 
 cdef extern from "native/cpu/unique.h" namespace "dlt" nogil:
     cppclass Unique:
@@ -47,7 +51,7 @@ cdef Tensor _vector(int64_t size, int row, str func):
 
 cdef tuple _unique(object x, int wanted, str func):
     """Values, first indices, inverse and counts; None for what is not wanted."""
-    cdef Tensor t = host_tensor(x, func)
+    cdef Tensor t = computed_tensor(x, func)
     cdef Tensor values = None, indices = None, inverse = None, counts = None
     cdef Unique found
     cdef Status status
@@ -58,6 +62,8 @@ cdef tuple _unique(object x, int wanted, str func):
                         f"with astype()")
     if type_table[row].kind == COMPLEX:
         return _unique_complex(t, func)
+    if not is_host(<int>t.impl.dl.device.device_type):
+        return _unique_on_device(t, wanted)
     t = in_order(t, func)
     if numel(t.impl.dl.ndim, t.impl.dl.shape) < KEEP_GIL_ELEMENTS:
         status = find_unique(t.impl.dl, ordered, &found)
@@ -86,12 +92,33 @@ cdef tuple _unique(object x, int wanted, str func):
     return values, indices, inverse, counts
 
 
+cdef tuple _unique_on_device(Tensor t, int wanted):
+    """The same on a device, by sorted values and where they change. The host waits for the number of values."""
+    n, device = t.size, t.device
+    values, order = top_k(t.reshape((-1,)), n, mode="smallest")
+    first = ones((n,), dtype="bool", device=device)
+    first[1:] = not_equal(values[1:], values[:-1])
+    inverse = counts = None
+    if wanted & INVERSE:
+        inverse = zeros((n,), dtype="int64", device=device)
+        inverse[order] = subtract(cumulative_sum(first), 1)
+        inverse = inverse.reshape(t.shape)
+    if wanted & COUNTS:
+        starts = nonzero(first)[0]
+        ends = full(starts.shape, n, dtype="int64", device=device)
+        ends[:-1] = starts[1:]
+        counts = subtract(ends, starts)
+    return values[first], order[first] if wanted & INDICES else None, inverse, counts
+
+
 cdef tuple _unique_complex(Tensor t, str func):
     """The same, of complex values: those of the pairs of places that the real and imaginary parts have."""
     cdef Tensor values, flat
     _, _, reals, _ = _unique(real(t), INVERSE, func)
     imaginary, _, imags, _ = _unique(imag(t), INVERSE, func)
     _, indices, inverse, counts = _unique(add(multiply(reals, imaginary.size), imags), INDICES | INVERSE | COUNTS, func)
+    if not is_host(<int>t.impl.dl.device.device_type):
+        return take(t.reshape((-1,)), indices), indices, inverse, counts
     flat = in_order(t, func)
     values = _vector((<Tensor>indices).impl.dl.shape[0], find_type(t.impl.dl.dtype), func)
     check_status(take_order(values.impl.dl.data, flat.impl.dl, (<Tensor>indices).impl.dl), func)
@@ -123,7 +150,7 @@ def unique_all(x, /):
     TypeError
         The dtype has no arithmetic.
     DeviceError
-        `x` is not in host memory.
+        `x` is neither on the host nor on a CUDA device.
 
     See Also
     --------
@@ -162,7 +189,7 @@ def unique_counts(x, /):
     TypeError
         The dtype has no arithmetic.
     DeviceError
-        `x` is not in host memory.
+        `x` is neither on the host nor on a CUDA device.
 
     See Also
     --------
@@ -203,7 +230,7 @@ def unique_inverse(x, /):
     TypeError
         The dtype has no arithmetic.
     DeviceError
-        `x` is not in host memory.
+        `x` is neither on the host nor on a CUDA device.
 
     See Also
     --------
@@ -241,7 +268,7 @@ def unique_values(x, /):
     TypeError
         The dtype has no arithmetic.
     DeviceError
-        `x` is not in host memory.
+        `x` is neither on the host nor on a CUDA device.
 
     See Also
     --------
@@ -286,7 +313,7 @@ def isin(x1, x2, /, *, invert=False, out=None):
     ValueError
         `out` has another shape, or is not writable.
     DeviceError
-        An operand is not in host memory.
+        Operands are on several devices, or neither on the host nor on a CUDA device.
 
     See Also
     --------
@@ -309,16 +336,16 @@ def isin(x1, x2, /, *, invert=False, out=None):
     if type(x1) in numbers and type(x2) in numbers:
         raise TypeError("isin: expected a tensor for x1 or x2, got two numbers; make one with asarray()")
     if type(x1) in numbers:
-        values = host_tensor(x2, "isin", "x2")
-        elements = as_operand(x1, values, "isin", "x1")
+        values = computed_tensor(x2, "isin", "x2")
+        elements = as_operand(x1, values, "isin", "x1", "x2")
     else:
-        elements = host_tensor(x1, "isin", "x1")
-        values = as_operand(x2, elements, "isin", "x2")
+        elements = computed_tensor(x1, "isin", "x1")
+        values = as_operand(x2, elements, "isin", "x2", "x1")
     row = promote(find_type(elements.impl.dl.dtype), find_type(values.impl.dl.dtype))
     if row < 0:
         raise TypeError(f"isin: {elements.dtype} and {values.dtype} have no dtype in common; convert one with astype()")
     if out is not None:
-        target = output_tensor(out, "isin")
+        target = beside(any_tensor(writable_output(out, "isin"), "isin", "out"), elements, "isin", "out", "x1")
         if target.shape != elements.shape:
             raise ValueError(f"isin: the result has shape {elements.shape}, out has shape {target.shape}; give an out "
                              f"of that shape")
@@ -327,6 +354,8 @@ def isin(x1, x2, /, *, invert=False, out=None):
     elements, values = converted(elements, row, "isin"), converted(values, row, "isin")
     if type_table[row].kind == COMPLEX:
         made = _isin_complex(elements, values, opposite)
+    elif not is_host(<int>elements.impl.dl.device.device_type):
+        made = _isin_on_device(elements, values, opposite)
     else:
         made = new_empty(elements.impl.dl.ndim, elements.impl.dl.shape, type_table[type_bool].dtype, _cpu, "isin")
         with nogil:
@@ -336,6 +365,17 @@ def isin(x1, x2, /, *, invert=False, out=None):
         return made
     assign(target, made, "isin")
     return out
+
+
+cdef Tensor _isin_on_device(Tensor elements, Tensor values, bint opposite):
+    """The same on a device: by the place of each element among the sorted values."""
+    from .searching import searchsorted
+
+    if values.size == 0:
+        return full(elements.shape, opposite, dtype="bool", device=elements.device)
+    among = sort(values.reshape((-1,)))
+    nearest = take(among, minimum(searchsorted(among, elements), among.size - 1))
+    return not_equal(nearest, elements) if opposite else equal(nearest, elements)
 
 
 cdef Tensor _isin_complex(Tensor elements, Tensor values, bint opposite):

@@ -68,12 +68,28 @@ cdef Tensor ordered_tensor(object x, str func, str what="x"):
     return _check_order(host_tensor(x, func, what), func, what)
 
 
-cdef Tensor ordered_anywhere(object x, str func, str what="x"):
-    """The same, on the host or a device that computes."""
+cdef Tensor computed_tensor(object x, str func, str what="x"):
+    """An argument as a tensor on the host or a device that computes."""
     cdef Tensor t = any_tensor(x, func, what)
     if not _on_host(t):
         engine_of(t.impl.dl.device, func)
-    return _check_order(t, func, what)
+    return t
+
+
+cdef Tensor ordered_anywhere(object x, str func, str what="x"):
+    """The same, of a dtype whose elements have an order."""
+    return _check_order(computed_tensor(x, func, what), func, what)
+
+
+cdef Tensor beside(Tensor t, Tensor other, str func, str what, str name):
+    """The tensor `what`, which must be where the tensor `name` is."""
+    if t.impl.dl.device.device_type == other.impl.dl.device.device_type:
+        if t.impl.dl.device.device_id == other.impl.dl.device.device_id:
+            return t
+    elif _on_host(t) and _on_host(other):
+        return t
+    raise DeviceError(f"{func}: {name} is on {other.device} and {what} on {t.device}; move it with "
+                      f".to(\"{other.device}\")")
 
 
 cdef Tensor _check_order(Tensor t, str func, str what):
@@ -107,20 +123,23 @@ cdef Tensor converted(Tensor t, int type, str func):
     return in_order(t if find_type(t.impl.dl.dtype) == type else astype(t, dtype_of(type_table[type].dtype)), func)
 
 
-cdef Tensor as_operand(object x, Tensor other, str func, str what):
-    """A tensor, or a number as one in the dtype that it and the other operand meet in."""
+cdef Tensor as_operand(object x, Tensor other, str func, str what, str name):
+    """A tensor, or a number as one in the dtype that it and the other operand, `name`, meet in; where that is."""
     cdef Operand[2] operands
     cdef PyObject* used[2]
     cdef PyObject* given[2]
     cdef int row
+    cdef Tensor made
     if type(x) in (bool, int, float, complex):
         given[0], given[1] = <PyObject*>other, <PyObject*>x
         _held = read_operands(given, 2, NULL, operands, used, func)
         row = promote_operands(operands, 2, func)
         if type_table[row].kind == SIGNED or type_table[row].kind == UNSIGNED:
-            return asarray(x, dtype=_wide_enough(x, row, func))
-        return asarray(x, dtype=dtype_of(type_table[row].dtype))
-    return host_tensor(x, func, what)
+            made = asarray(x, dtype=_wide_enough(x, row, func))
+        else:
+            made = asarray(x, dtype=dtype_of(type_table[row].dtype))
+        return made if _on_host(other) else made.to(other.device)
+    return beside(computed_tensor(x, func, what), other, func, what, name)
 
 
 cdef object _wide_enough(object number, int type, str func):

@@ -98,7 +98,7 @@ DLT_API Status gemm(const Operand& a, const Operand& b, const Operand& c, const 
                     const Where& where) noexcept;
 
 // To x.dense, which is `to` in C order, from the places of `from` that index arrays on the device name: `blocks` own their
-// memory. Waits for the check of all indices: `bad` is the first that is out of range, without its value; null for good ones.
+// memory. Waits for the check of all indices: `bad` is the first that is out of range, without its value; null for those in range.
 DLT_API Status gather(const Indexed& x, const Operand& from, const Operand& to, Block* const* blocks, const Where& where,
                       BadIndex* bad) noexcept;
 
