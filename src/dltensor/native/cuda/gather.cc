@@ -229,7 +229,7 @@ Status scatter(const Indexed& x, int op, int type, const Operand& from, const Op
     named.numbers = keys.numbers();
   }
   DLT_TRY(launch_scatter(Kind::places, 0, "places<uint64_t>", x.count, resolved, &named));
-  if (sorted) DLT_TRY(keys.sort(std::bit_width(named_places - 1), resolved));
+  if (sorted) DLT_TRY(keys.sort(int(std::bit_width(named_places - 1)), resolved));
 
   kernels::Scatter q{};
   q.out = x.tensor, q.in = x.dense;

@@ -83,7 +83,7 @@ Status NumberedKeys::sort(int bits, const Where& where) noexcept {
 }
 
 Status NumberedKeys::sort_by_line(uint64_t line, const Where& where) noexcept {
-  const int bits = std::bit_width(n_ / line - 1);
+  const int bits = int(std::bit_width(n_ / line - 1));
   const auto by = kernels::divider<uint64_t>(line);
   for (int shift = 0; shift < bits; shift += 8) DLT_TRY(pass(static_cast<uint32_t>(shift), &by, where));
   return success;
