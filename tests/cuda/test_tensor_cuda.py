@@ -364,27 +364,41 @@ def test_numpy_does_not_copy_by_itself(eager_machine):
         np.asarray(dl.ones(2, device="cuda"))
 
 
-def test_index_arrays_and_masks_name_the_way_to_the_host(eager_machine):
-    x, here = dl.arange(4).to("cuda"), dl.arange(4)
-    remedy = r"move it with to\('cpu'\)"
+def test_index_arrays_on_the_device_do_not_index_host_tensors(eager_machine):
+    here = dl.arange(4)
+    first, large = dl.asarray([0]).to("cuda"), (here > 1).to("cuda")
     for call in (
-        lambda: x[here > 1],
-        lambda: here[dl.asarray([0]).to("cuda")],
-        lambda: here[(here > 1).to("cuda")],
-        lambda: dl.take(here, dl.asarray([0]).to("cuda")),
-        lambda: dl.nonzero(x),
-        lambda: dl.where(x),
-        lambda: dl.add_at(x, [0], 1),
+        lambda: here[first],
+        lambda: here[large],
+        lambda: dl.take(here, first),
+        lambda: dl.add_at(here, first, 1),
+        lambda: here.__setitem__(first, 9),
+        lambda: here.__setitem__(large, 9),
     ):
-        with pytest.raises(dl.DeviceError, match=remedy):
+        with pytest.raises(dl.DeviceError, match=r"move it with to\('cpu'\)"):
             call()
-    for key in ([0], here > 1, dl.asarray([0]).to("cuda")):
-        with pytest.raises(dl.DeviceError, match=remedy):
-            x[key] = 9
+    assert here.tolist() == [0, 1, 2, 3]
+
+
+def test_host_index_arrays_lists_and_masks_index_device_tensors(eager_machine):
+    x, here = dl.arange(4).to("cuda"), dl.arange(4)
+    for got, want in (
+        (x[here > 1], [2, 3]),
+        (x[[3, 0]], [3, 0]),
+        (x[dl.asarray([-1])], [3]),
+        (dl.take(x, dl.asarray([2, 2])), [2, 2]),
+        (dl.nonzero(x)[0], [1, 2, 3]),
+        (dl.where(x)[0], [1, 2, 3]),
+    ):
+        assert str(got.device) == "cuda:0"
+        assert got.cpu().tolist() == want
+    x[[0]] = 9
+    x[here > 2] = dl.asarray([7])
+    dl.add_at(x, [1, 1], 1)
+    assert x.cpu().tolist() == [9, 3, 2, 7]
     here[[0, 3]] = x[1:3]
-    assert here.tolist() == [1, 1, 2, 2]
-    assert x.cpu().tolist() == [0, 1, 2, 3]
-    assert x[dl.asarray(1)].item() == 1
+    assert here.tolist() == [3, 1, 2, 2]
+    assert x[dl.asarray(1)].item() == 3
 
 
 def test_elements_are_read_and_shown(eager_machine):
