@@ -21,6 +21,8 @@ SHAPES = (
 )
 # Beside the bounds within which one call of the kernel is all: rows, depth, columns.
 BOUNDS = ((128, 3, 5), (129, 3, 5), (3, 256, 5), (3, 257, 5), (3, 5, 128), (3, 5, 129), (9, 160, 65), (64, 64, 64))
+# The same for sums of parts of the depth, and for a right operand that is one panel.
+BOUNDS += ((3, 2047, 5), (3, 2048, 5), (129, 2048, 5), (128, 2049, 64), (2, 20000, 64), (5, 2500, 128), (5, 2500, 129))
 
 
 def numbers(shape, dtype="int32", seed=0):
@@ -82,8 +84,11 @@ def test_one_row_for_all():
     assert (dl.ones((2, 4)) @ a).tolist() == [[4.0, 8.0, 12.0]] * 2
 
 
+FEW = [(64, 4096, 64), (128, 2048, 64), (300, 700, 32), (37, 3001, 33), (1, 30000, 40)]
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int16"])
-@pytest.mark.parametrize("shape", [(256, 300, 256), (130, 1100, 512), (400, 64, 500), (70, 700, 1024)])
+@pytest.mark.parametrize("shape", [(256, 300, 256), (130, 1100, 512), (400, 64, 500), (70, 700, 1024)] + FEW)
 def test_threads_take_rows_or_columns_with_the_same_bits(shape, dtype):
     rows, depth, columns = shape
     rng = np.random.default_rng(3)
@@ -98,6 +103,18 @@ def test_threads_take_rows_or_columns_with_the_same_bits(shape, dtype):
                 assert bytes(memoryview(dl.matmul(a, b)).cast("B")) == want
     finally:
         dl.set_num_threads(before)
+
+
+def test_parts_of_the_depth_are_summed_in_every_layout():
+    a, b = numbers((21, 2700)), numbers((2700, 30), seed=1)
+    for dtype, left, right in itertools.product(("float32", "bfloat16", "complex64"), LAYOUTS, LAYOUTS):
+        x, y = LAYOUTS[left](tensor(a, dtype)), LAYOUTS[right](tensor(b, dtype))
+        assert (x @ y).tolist() == tensor(a @ b, dtype).tolist()
+    out = dl.ones((21, 30))
+    dl.gemm(tensor(a, "float32"), tensor(b, "float32"), out, alpha=2, beta=3)
+    assert out.tolist() == (2 * (a @ b) + 3).tolist()
+    stack = dl.matmul(dl.stack([tensor(a, "float64")] * 9), tensor(b, "float64"))
+    assert stack.tolist() == [(a @ b).tolist()] * 9
 
 
 @pytest.mark.parametrize("n", [3, 40])

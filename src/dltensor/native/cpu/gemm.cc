@@ -129,7 +129,8 @@ void multiply_batch(void* context, int64_t index) {
 
 Status multiply_stack(Batches batches) {
   const int64_t count = numel(batches.c->ndim - 2, batches.c->shape), work = batches.first.work();
-  if (count > 1 && work < large_work && work * count >= shared_work) {
+  const bool many = count >= 4 * num_threads() && work < 16 * large_work;
+  if (count > 1 && (work < large_work || many) && work * count >= shared_work) {
     parallel(count, multiply_batch, &batches);
   } else {
     for (int64_t i = 0; i < count && !batches.failed.load(); ++i) multiply_batch(&batches, i);

@@ -20,6 +20,10 @@ constexpr int64_t depth_step = 512, panel_bytes = 256, row_unit = 12;
 // Rows per thread from which each packs a block of b for itself: cache lines written by another core are slower to
 // read.
 constexpr int64_t rows_to_pack_for = 64;
+// Rows of a thread's only piece.
+constexpr int64_t most_rows_of_a_panel = 128;
+// The largest c of which parts of the depth have sums of their own, and these parts.
+constexpr int64_t most_rows_of_parts = 128, most_row_bytes_of_parts = 512, least_depth_of_part = 1024, most_parts = 16;
 // Bytes between the columns of a transposed a up to which the kernel reads it where it is: a multiple of this, of which
 // many columns share a set of the cache, is slower than packing.
 constexpr int64_t most_pitch = 1024;
@@ -140,10 +144,7 @@ void multiply_columns(void* context, int64_t index) {
   if (panels.failed.load()) all.failed.store(true);
 }
 
-}  // namespace
-
-Status multiply_panels(const Product& p) noexcept {
-  const int64_t threads = p.work() >= shared_work ? num_threads() : 1;
+Status multiply_blocks(const Product& p, int64_t threads) {
   const int64_t columns = smaller(block_row_bytes / p.width, p.c.columns),
                 depth = smaller(block_bytes / columns / p.width, p.a.columns);
   Panels panels{&p};
@@ -151,10 +152,16 @@ Status multiply_panels(const Product& p) noexcept {
   panels.width = panel_bytes / p.width;
   // Several pieces per thread balance the load.
   panels.rows = smaller(ceil_divide(ceil_divide(p.c.rows, threads * 8), row_unit) * row_unit, row_unit * 2);
+  // Such a b is its only panel where it is. Few rows of c are computed step by step of depth, so that no line of a
+  // transposed a is read from memory twice.
+  const bool is_panel = p.operand_type == p.type && columns == p.c.columns && columns <= panels.width &&
+                        p.b.column == p.width && p.b.row == columns * p.width;
+  const int64_t row_share = ceil_divide(ceil_divide(p.c.rows, threads), 4) * 4;
+  if (is_panel && row_share <= most_rows_of_a_panel && (threads == 1 || workers_are_awake())) panels.rows = row_share;
   const int64_t row_pieces = ceil_divide(p.c.rows, panels.rows), panel_count = ceil_divide(columns, panels.width);
   panels.groups = row_pieces < threads * 2 ? smaller(ceil_divide(threads * 2, row_pieces), panel_count) : 1;
   panels.group = ceil_divide(panel_count, panels.groups);
-  panels.packs_alone = panels.groups == 1 && p.c.rows >= threads * rows_to_pack_for;
+  panels.packs_alone = !is_panel && panels.groups == 1 && p.c.rows >= threads * rows_to_pack_for;
   const int64_t all_panels = ceil_divide(p.c.columns, panels.width);
   const bool is_even = all_panels % threads == 0 && 16 * p.c.columns >= 15 * all_panels * panels.width;
   if (panels.groups == 1 && threads > 1 && is_even && workers_are_awake()) {
@@ -165,19 +172,84 @@ Status multiply_panels(const Product& p) noexcept {
     parallel(ceil_divide(p.c.columns, all.columns), multiply_columns, &all);
     return all.failed.load() ? no_temporary() : success;
   }
-  if (!panels.packs_alone && (panels.packed[0] = allocate(panels.most_bytes)) == nullptr) return no_temporary();
+  const bool packs_shared = !panels.packs_alone && !is_panel;
+  if (packs_shared && (panels.packed[0] = allocate(panels.most_bytes)) == nullptr) return no_temporary();
   for (panels.column = 0; panels.column < p.c.columns; panels.column += columns) {
     panels.columns = smaller(columns, p.c.columns - panels.column);
     panels.count = ceil_divide(panels.columns, panels.width);
     for (panels.k = 0; panels.k < p.a.columns; panels.k += depth, ++panels.block) {
       panels.depth = smaller(depth, p.a.columns - panels.k);
-      if (!panels.packs_alone) each(threads > 1, panels.steps() * panels.count, pack_shared, &panels);
+      if (is_panel) panels.memory = p.b.data + panels.k * p.b.row;
+      if (packs_shared) each(threads > 1, panels.steps() * panels.count, pack_shared, &panels);
       each(threads > 1, row_pieces * panels.groups, multiply_piece, &panels);
     }
   }
   for (Block* memory : panels.packed)
     if (memory != nullptr) release(memory);
   return panels.failed.load() ? no_temporary() : success;
+}
+
+// A small c that sums many products: each part of the depth has sums of its own, which are added in order. How many there
+// are follows from the shapes alone, and so do the bits.
+struct Parts {
+  const Product* p;
+  int64_t depth;  // of a part
+  char* memory;   // for the sums of all but the first
+  int64_t bytes;  // of these sums
+  std::atomic<bool> failed{false};
+
+  Matrix sums(int64_t index) const {
+    const int64_t row = p->c.columns * p->width;
+    return index == 0 ? p->c : Matrix{memory + (index - 1) * bytes, p->c.rows, p->c.columns, row, p->width};
+  }
+};
+
+void multiply_part(void* context, int64_t index) {
+  auto& parts = *static_cast<Parts*>(context);
+  Product p = *parts.p;
+  const int64_t k = index * parts.depth, depth = smaller(parts.depth, p.a.columns - k);
+  p.a = p.a.part(0, k, p.a.rows, depth);
+  p.b = p.b.part(k, 0, depth, p.b.columns);
+  p.c = parts.sums(index);
+  p.add = p.add && index == 0;
+  if (!multiply_blocks(p, 1).ok()) parts.failed.store(true);
+}
+
+DLTensor tensor_of(const Matrix& m, int type, int64_t* layout) {
+  layout[0] = m.rows;
+  layout[1] = m.columns;
+  layout[2] = m.row / type_table[type].bytes;
+  layout[3] = 1;
+  return {m.data, {kDLCPU, 0}, 2, type_table[type].dtype, layout, layout + 2, 0};
+}
+
+Status multiply_parts(const Product& p, int64_t count, bool shared) {
+  Parts parts{&p, ceil_divide(ceil_divide(p.a.columns, count), depth_step) * depth_step, nullptr,
+              p.c.rows * p.c.columns * p.width};
+  count = ceil_divide(p.a.columns, parts.depth);
+  BlockRef memory;
+  if ((memory.block = allocate(size_t((count - 1) * parts.bytes))) == nullptr) return no_temporary();
+  parts.memory = static_cast<char*>(memory.block->data);
+  each(shared, count, multiply_part, &parts);
+  if (parts.failed.load()) return no_temporary();
+  int64_t layouts[2][4];
+  const DLTensor c = tensor_of(p.c, p.type, layouts[0]);
+  for (int64_t i = 1; i < count; ++i) {
+    const DLTensor sums = tensor_of(parts.sums(i), p.type, layouts[1]);
+    const DLTensor* operands[] = {&c, &sums};
+    const Status status = run(op_add, 0, p.type, operands, c, 0);
+    if (!status.ok()) return status;
+  }
+  return success;
+}
+
+}  // namespace
+
+Status multiply_panels(const Product& p) noexcept {
+  const int64_t threads = p.work() >= shared_work ? num_threads() : 1;
+  const bool few = p.c.rows <= most_rows_of_parts && p.c.columns * p.width <= most_row_bytes_of_parts;
+  const int64_t parts = few ? smaller(p.a.columns / least_depth_of_part, most_parts) : 1;
+  return parts > 1 ? multiply_parts(p, parts, threads > 1) : multiply_blocks(p, threads);
 }
 
 }  // namespace dlt
