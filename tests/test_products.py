@@ -88,7 +88,7 @@ FEW = [(64, 4096, 64), (128, 2048, 64), (300, 700, 32), (37, 3001, 33), (1, 3000
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int16"])
-@pytest.mark.parametrize("shape", [(256, 300, 256), (130, 1100, 512), (400, 64, 500), (70, 700, 1024)] + FEW)
+@pytest.mark.parametrize("shape", [(256, 300, 256), (130, 1100, 512), (400, 64, 500), (70, 700, 1024), *FEW])
 def test_threads_take_rows_or_columns_with_the_same_bits(shape, dtype):
     rows, depth, columns = shape
     rng = np.random.default_rng(3)
