@@ -249,6 +249,7 @@ bench: $(VENV)/peers install
 	$(RUN) benchmarks/bench_files.py --json build/bench/files.json --plot build/bench/files.png
 	$(RUN) benchmarks/record.py $(addprefix build/bench/,$(addsuffix .json,exchange call elementwise layout indexing gemm reductions))
 	$(RUN) benchmarks/bench_linalg.py --json build/bench/linalg.json --plot build/bench/linalg.png
+	-$(RUN) benchmarks/bench_fft.py --json build/bench/fft.json
 
 # help: make sanitize     the tests again under AddressSanitizer and UndefinedBehaviorSanitizer
 sanitize: $(VENV)/light

@@ -130,7 +130,7 @@ def test_a_result_keeps_the_memory_of_the_library(library, monkeypatch):
         seen.append((arguments[0], chosen.complex_to_complex(*arguments)))
         return seen[-1][1]
 
-    choose(monkeypatch, chosen._replace(complex_to_complex=transform))
+    choose(monkeypatch, chosen._replace(complex_to_complex=transform, small={}))
     t = dl.asarray(sample("complex64", (5,)))
     made = dl.fft.fft(t)
     (given, result), = seen  # fmt: skip
@@ -138,9 +138,31 @@ def test_a_result_keeps_the_memory_of_the_library(library, monkeypatch):
     assert result.ctypes.data == made.data_ptr
 
 
+@pytest.mark.parametrize("name", ["fft", "ifft", "rfft", "ihfft"])
+def test_the_usual_call_keeps_the_memory_of_the_library(library, monkeypatch, name):
+    chosen, seen = _backends.find(), []
+
+    def transform(array):
+        seen.append((array, chosen.small[name](array)))
+        return seen[-1][1]
+
+    choose(monkeypatch, chosen._replace(small={name: transform}))
+    t = dl.asarray(sample("float64" if name in REAL else "complex64", (3, 5)))
+    made = getattr(dl.fft, name)(t)
+    (given, result), = seen  # fmt: skip
+    assert given.ctypes.data == t.data_ptr
+    assert result.ctypes.data == made.data_ptr
+    for other in (dl.ones(4, dtype="float16"), dl.ones(4, dtype="int64"), dl.zeros((0, 5)), dl.ones((256, 257))):
+        getattr(dl.fft, name)(other)
+    with pytest.raises(IndexError):
+        getattr(dl.fft, name)(t[0, 0])
+    assert len(seen) == 1  # anything else is checked and converted first
+
+
 def test_a_result_of_a_library_without_float32_is_converted(monkeypatch):
     chosen = _backends._load("numpy")
-    choose(monkeypatch, chosen._replace(complex_to_complex=lambda a, *_: np.fft.fft(a.astype("complex128"))))
+    wide = chosen._replace(complex_to_complex=lambda a, *_: np.fft.fft(a.astype("complex128")), small={})
+    choose(monkeypatch, wide)
     assert dl.fft.fft(dl.ones(4)).dtype == "complex64"
 
 

@@ -6,6 +6,7 @@ from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memcpy
 
+from .buffers cimport make_numpy
 from .indexing cimport Place, checked_index
 from .native cimport (COMPLEX, MAX_DIMS, REAL, SHARING_SOME, SHARING_UNKNOWN, SIGNED, TRUNCATE, UNSIGNED, Extent, Kind,
                       Scalar, Sharing, contiguous_strides, extent, find_sharing, find_type, is_contiguous, item_bytes,
@@ -13,7 +14,7 @@ from .native cimport (COMPLEX, MAX_DIMS, REAL, SHARING_SOME, SHARING_UNKNOWN, SI
 from .tensor cimport (Tensor, as_tuple, check_host, check_writable, counted, is_packed, new_empty, on_device, permuted,
                       read_shape, reshaped, squeezed, view_of)
 from .types cimport (DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, DLPACK_FLAG_BITMASK_READ_ONLY, DLDataType, DLDevice,
-                     dtype_of, is_host, kDLCPU, kDLFloat, read_dtype)
+                     dtype_of, is_host, kDLComplex, kDLCPU, kDLFloat, read_dtype)
 
 cdef extern from "native/cpu/arange.h" namespace "dlt" nogil:
     ctypedef struct Ramp:
@@ -521,6 +522,39 @@ def move_for(str func, Tensor t, device):
     dltensor.Device('cpu')
     """
     return t if device is None else on_device(t, device, func)
+
+
+def array_of_few(x, Py_ssize_t limit, bint real):
+    """Return a NumPy array over the memory of a host tensor of float32, float64 and, unless `real`, complex numbers.
+
+    It has at least one dimension and from 1 to ``limit - 1`` elements; of anything else the result is None.
+
+    Examples
+    --------
+    >>> array_of_few(dl.ones(2), 10, True)
+    array([1., 1.], dtype=float32)
+    """
+    cdef Tensor t
+    cdef int64_t count = 1
+    cdef int i, code
+    if type(x) is not Tensor:
+        return None
+    t = <Tensor>x
+    code = t.impl.dl.dtype.code
+    if code == kDLComplex:
+        if real or t.impl.dl.dtype.bits < 64:
+            return None
+    elif code != kDLFloat or t.impl.dl.dtype.bits < 32:
+        return None
+    if t.impl.dl.dtype.lanes != 1 or not is_host(<int>t.impl.dl.device.device_type) or t.impl.dl.ndim == 0:
+        return None
+    for i in range(t.impl.dl.ndim):
+        if not 0 < t.impl.dl.shape[i] < limit:
+            return None
+        count *= t.impl.dl.shape[i]
+        if count >= limit:
+            return None
+    return make_numpy(&t.impl.dl, t.impl.flags, t)
 
 
 def on_host(Tensor t):
