@@ -275,6 +275,13 @@ CASES ?= 1000000
 reductions-exact: $(VENV)/light install
 	$(RUN) fuzz/exact_reductions.py --cases $(CASES) --seed $(SEED)
 
+# help: make random-statistics  statistical tests of dl.random over many generators; SEEDS=100 VALUES=1000000
+SEEDS ?= 100
+VALUES ?= 1000000
+.PHONY: random-statistics
+random-statistics: $(VENV)/light install
+	$(RUN) tools/random_statistics.py --seeds $(SEEDS) --values $(VALUES)
+
 # help: make fuzz-peers   the calls with tensors of PyTorch too: those that it refuses to export, and storages that it swaps
 fuzz-peers: $(VENV)/peers install
 	$(RUN) fuzz/calls_fuzzer.py --torch --rounds $(CALLS)
