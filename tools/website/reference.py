@@ -11,6 +11,7 @@ import pkgutil
 import subprocess
 import sys
 import types
+import typing
 from pathlib import Path
 
 import dltensor as dl
@@ -208,17 +209,19 @@ def _value(thing):
     if isinstance(thing, dl.DType):
         return f"{thing.bits} bits, DLPack type code ``{dl.DataTypeCode(thing.code).name}``"
     shown = repr(thing).replace("typing.", "")
+    if typing.get_origin(thing) is typing.Literal:
+        return f"{len(thing.__args__)} names, such as ``{thing.__args__[0]!r}``."
     if len(shown) <= 60:
         return f"``{shown}``"
-    return "A union of types." if isinstance(thing, types.UnionType) else f"``{type(thing).__name__}``"
+    return "A union of types." if typing.get_origin(thing) else f"``{type(thing).__name__}``"
 
 
 def _table(module, names):
     rows = ""
     for name in names:
         thing = getattr(module, name)
-        about = _value(thing) if kind(thing) == "data" else _summary(thing)
-        about = about.replace("*", "\\*").replace("|", "\\|")
+        what = kind(thing)
+        about = _value(thing) if what == "data" else _summary(thing).replace("*", "\\*").replace("|", "\\|")
         rows += f"   * - :doc:`{name} <{module.__name__}.{name}>`\n     - {about}\n"
     return f".. list-table::\n   :widths: auto\n\n{rows}\n"
 
@@ -275,7 +278,7 @@ def write(target):
         )
         text = f"{_title(home)}.. py:module:: {home}\n\n{_summary(module)}\n\n"
         for group, members in names.items():
-            title = f"{group.capitalize()}\n{'-' * len(group)}\n\n" if group else ""
+            title = f"{group[:1].upper()}{group[1:]}\n{'-' * len(group)}\n\n" if group else ""
             text += title + _table(module, members)
             pages = [f"{home}.{one}" for one in members]
             for one, full in zip(members, pages, strict=True):
