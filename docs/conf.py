@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Settings of Sphinx. `make docs` stages the pages (tools/website) and builds them, without a network."""
 
+import importlib.util
 import json
 from pathlib import Path
 
@@ -24,6 +25,8 @@ suppress_warnings = ["myst.header"]  # a page may begin with a deeper heading, a
 # The reference: one page for each name, written by tools/website/reference.py.
 autodoc_docstring_signature = True
 autodoc_typehints = "none"
+# What dltensor.distributed adapts to; its pages need the docstrings only.
+autodoc_mock_imports = [name for name in ("dask", "mpi4py") if importlib.util.find_spec(name) is None]
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
 add_module_names = False
@@ -33,6 +36,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = f"dltensor {version}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_search_scorer = str(Path(__file__).parent / "_static" / "scorer.js")
 html_extra_path = ["extra"]
 html_copy_source = False
 html_show_sourcelink = False
@@ -63,6 +67,12 @@ def add_names(app, page, template, context, tree):
     context["names_home"], context["names_beside"] = groups.get(name, (name, []))
 
 
+def without_marker(app, what, name, thing, options, signature, returns):
+    """Remove the marker of positional parameters that stands first once Sphinx has removed self."""
+    return signature and signature.replace("(/, ", "(").replace("(/)", "()"), returns
+
+
 def setup(app):
+    app.connect("autodoc-process-signature", without_marker)
     app.connect("html-page-context", add_names)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -52,9 +52,9 @@ int8 float32 float16 float16
   under their own name or the name of the array API: `concatenate`, `stack`, `where`, `reshape`, `clip`, `full_like` and
   similar functions.
 - Everything else is left to NumPy, which computes on the same memory: functions that dltensor does not have
-  (`numpy.cbrt`, `numpy.pad`, `numpy.linalg.svd`, ufuncs of other packages), parameters that it does not have (`where=`,
-  `order=`), and dtypes that it refuses. Results of ufuncs, and of the functions in `_ops/numpy_results.py`, are tensors
-  then too; of others arrays and scalars. An `out` that is a tensor is written and returned.
+  (`numpy.cbrt`, `numpy.pad`, `numpy.linalg.lstsq`, ufuncs of other packages), parameters that it does not have
+  (`where=`, `order=`), and dtypes that it refuses. Results of ufuncs, and of the functions in `_ops/numpy_results.py`,
+  are tensors then too; of others arrays and scalars. An `out` that is a tensor is written and returned.
 - Methods of ufuncs, such as `numpy.add.reduce`, raise TypeError; pass `t.numpy()`.
 - Array types of other libraries that implement `__array_ufunc__` or `__array_function__` are asked. Masked arrays and
   other subclasses of ndarray keep their behaviour. Tensors that the host cannot read raise DeviceError.

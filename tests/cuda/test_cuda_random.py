@@ -70,6 +70,21 @@ def test_out_says_the_device(eager_machine):
         dl.random.Generator(2).random(out=out, device="cpu")
 
 
-def test_permutations_need_memory_of_the_host(eager_machine):
+def test_shuffles_need_memory_of_the_host(eager_machine):
     with pytest.raises(dl.DeviceError, match="shuffle"):
         dl.random.Generator(2).shuffle(dl.zeros((4,), device="cuda"))
+
+
+def test_entries_of_a_device_are_permuted_and_chosen_there(eager_machine):
+    host = dl.asarray([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+    for call in (lambda rng, x: rng.permutation(x), lambda rng, x: rng.choice(x, (2, 2), p=[1, 2, 3])):
+        made = call(dl.random.Generator(2), host.to("cuda"))
+        assert str(made.device) == "cuda:0"
+        assert made.tolist() == call(dl.random.Generator(2), host).tolist()
+
+
+@pytest.mark.parametrize("replace", [True, False])
+def test_weights_of_a_device_are_refused(eager_machine, replace):
+    weights = dl.asarray([1.0, 2.0], device="cuda")
+    with pytest.raises(dl.DeviceError, match=r"choice: the data is on cuda:0, which the host cannot read"):
+        dl.random.Generator(2).choice(2, 1, p=weights, replace=replace)

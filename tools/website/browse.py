@@ -24,19 +24,29 @@ PAGES = (
     "reference/dltensor.html",
     "reference/dltensor.add.html",
     "reference/dltensor.Tensor.html",
+    "reference/dltensor.testing.hostcuda.Statistics.html",
     "accuracy.html",
     "benchmark-history.html",
     "gallery/index.html",
     "conformance.html",
 )
-QUERIES = {"saturate": "dltensor.add", "negative stride": "", "READ_ONLY": "", "libdltensor": "extension"}
+QUERIES = {
+    "saturate": "dltensor.add",
+    "negative stride": "",
+    "READ_ONLY": "",
+    "libdltensor": "extension",
+    "install": "readme",
+    "convert torch tensor to numpy": "exchange-torch",
+}
 WIDTHS = (390, 1280)
 MODES = ("light", "dark")
 
 # Runs in the page: what is wider than the screen, and text whose contrast is too low. The result becomes the title.
 PROBE = """
 <script>window.addEventListener("load", () => setTimeout(() => {
-  const wide = document.documentElement.scrollWidth - window.innerWidth;
+  const article = document.querySelector(".bd-article-container") || document.documentElement;
+  const root = document.documentElement;
+  const wide = Math.max(root.scrollWidth - window.innerWidth, article.scrollWidth - article.clientWidth);
   const parse = s => { const v = s.match(/[\\d.]+/g).map(Number); return v.length < 4 ? [...v, 1] : v; };
   const linear = v => { v /= 255; return v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4; };
   const light = c => { const [r, g, b] = c.map(linear);
@@ -177,6 +187,8 @@ def main():
             print(f"search {query!r}: {len(found)} results, first {found[:2]}")
             if not found or not any(wanted in address for address in found):
                 faults.append(f"search {query!r} did not find {wanted or 'anything'}")
+            elif found[0].startswith("decisions/"):
+                faults.append(f"search {query!r} has {found[0]} before pages for users")
         for page in PAGES:
             for mode in MODES:
                 for width in WIDTHS:

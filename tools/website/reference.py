@@ -11,12 +11,40 @@ import pkgutil
 import subprocess
 import sys
 import types
+import typing
 from pathlib import Path
 
 import dltensor as dl
 from dltensor._cli.main import COMMANDS
 
 SOURCE = Path(__file__).resolve().parents[2] / "src" / "dltensor"
+# Titles of the groups of functions, by the stub file that declares them; those of other names are below.
+TITLES = {
+    "convert": "import and export",
+    "arrow": "import and export",
+    "operands": "import and export",
+    "casting": "casts and copies",
+    "closeness": "comparison of tensors",
+    "contractions": "products",
+    "einsum": "products",
+    "matmul": "products",
+    "dtypes": "dtypes and devices",
+    "promotion": "dtypes and devices",
+    "types": "dtypes and devices",
+    "gather": "index arrays",
+    "layout": "manipulation",
+    "memory": "threads and memory",
+    "nan reductions": "reductions without NaN",
+    "scans": "scans and differences",
+    "searching": "searching and counting",
+}
+GROUP_OF = {
+    **dict.fromkeys(("cpu_features", "num_threads", "set_num_threads"), "threads and memory"),
+    **dict.fromkeys(("histogram", "median", "quantile"), "statistics"),
+    **dict.fromkeys(("load", "memmap", "open_file", "save"), "files"),
+    **dict.fromkeys(("adapt", "inspect", "validate"), "inspection and validation"),
+    "diff": "scans and differences",
+}
 
 
 def modules():
@@ -38,14 +66,16 @@ def modules():
 
 
 def _imported(name):
-    """A module, or None with a line on the terminal where it needs a package that is not installed."""
+    """A module; a package that it needs and that is not installed is replaced by an empty one, as conf.py does."""
     try:
         return importlib.import_module(name)
     except ImportError as error:
         if error.name is None or error.name.startswith("dltensor"):
             raise
-        print(f"reference: {name} is left out, because {error.name} is not installed")
-        return None
+        from sphinx.ext.autodoc.mock import mock
+
+        with mock([error.name.partition(".")[0]]):
+            return importlib.import_module(name)
 
 
 def _adds(module, own):
@@ -68,7 +98,8 @@ def kind(thing):
         return "module"
     if isinstance(thing, type):
         return "exception" if issubclass(thing, BaseException) else "class"
-    return "function" if callable(thing) and not isinstance(thing, dl.DType) else "data"
+    of_typing = type(thing).__module__ == "typing"  # types for annotations can be called
+    return "function" if callable(thing) and not isinstance(thing, dl.DType) and not of_typing else "data"
 
 
 def groups():
@@ -94,9 +125,9 @@ def groups():
         elif what == "data":
             group = "constants"
         else:
-            group = stubs.get(name, "tools")
+            group = GROUP_OF.get(name) or TITLES.get(stubs[name], stubs[name])
         found.setdefault(group, []).append(name)
-    first = ["classes", "convert", "creation"]
+    first = ["classes", "import and export", "creation"]
     return {
         group: found[group]
         for group in sorted(found, key=lambda one: (one not in first, first.index(one) if one in first else 0, one))
@@ -173,12 +204,24 @@ def page(module, name):
     return f"{text}.. autofunction:: {full}\n"
 
 
+def _value(thing):
+    """Return what a constant, an element type or a type for annotations is, in one line."""
+    if isinstance(thing, dl.DType):
+        return f"{thing.bits} bits, DLPack type code ``{dl.DataTypeCode(thing.code).name}``"
+    shown = repr(thing).replace("typing.", "")
+    if typing.get_origin(thing) is typing.Literal:
+        return f"{len(thing.__args__)} names, such as ``{thing.__args__[0]!r}``."
+    if len(shown) <= 60:
+        return f"``{shown}``"
+    return "A union of types." if typing.get_origin(thing) else f"``{type(thing).__name__}``"
+
+
 def _table(module, names):
     rows = ""
     for name in names:
         thing = getattr(module, name)
-        about = _summary(thing) if kind(thing) not in ("data",) else ""
-        about = about.replace("*", "\\*").replace("|", "\\|")
+        what = kind(thing)
+        about = _value(thing) if what == "data" else _summary(thing).replace("*", "\\*").replace("|", "\\|")
         rows += f"   * - :doc:`{name} <{module.__name__}.{name}>`\n     - {about}\n"
     return f".. list-table::\n   :widths: auto\n\n{rows}\n"
 
@@ -235,7 +278,7 @@ def write(target):
         )
         text = f"{_title(home)}.. py:module:: {home}\n\n{_summary(module)}\n\n"
         for group, members in names.items():
-            title = f"{group.capitalize()}\n{'-' * len(group)}\n\n" if group else ""
+            title = f"{group[:1].upper()}{group[1:]}\n{'-' * len(group)}\n\n" if group else ""
             text += title + _table(module, members)
             pages = [f"{home}.{one}" for one in members]
             for one, full in zip(members, pages, strict=True):

@@ -24,7 +24,12 @@ PIECE = re.compile(r"^```.*?^```$|(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)
 # The section that takes pages which no section of docs/index.md names; pages that are written for the site, by section;
 # those that the header of the site shows after a section; and titles in the navigation.
 GUIDES = "Guides by task"
-GENERATED = {"Explanation and facts": ("benchmark-history", "benchmarks")}
+GENERATED = {
+    "Explanation and facts": {
+        "benchmark-history": "[Benchmark history](benchmark-history.md): the ratios of recorded runs, drawn.",
+        "benchmarks": "[Benchmarks](benchmarks.md): the programs, what their columns mean, and their bias.",
+    }
+}
 AFTER = {"Guides by task": ("reference/index", "gallery/index")}
 TITLES = {"readme": "README <readme>"}
 # A file of the repository is shown by the browser as text.
@@ -90,7 +95,8 @@ def sections(text, names):
     for title, found in groups.items():
         place = slug(title)
         listed = [TITLES.get(name, name) for name in [*found, *GENERATED.get(title, ())]]
-        made[f"{place}.md"] = f"# {title}\n{bodies[title]}" + toctree(listed)
+        lines = "".join(f"- {line}\n" for line in GENERATED.get(title, {}).values())
+        made[f"{place}.md"] = f"# {title}\n{bodies[title].rstrip()}\n{lines}" + toctree(listed)
         top += [place, *AFTER.get(title, ())]
     return made, toctree(top)
 

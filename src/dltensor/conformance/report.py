@@ -175,7 +175,8 @@ def lines(result, columns=100, *, verbose=False):
     if not musts:
         made.append([(f"{result.target} breaks no MUST.", "good")])
     else:
-        text = f"{result.target} breaks {len({one.rule for one in musts})} MUST rules ({len(musts)} checks)."
+        rules, checks = len({one.rule for one in musts}), len(musts)
+        text = f"{result.target} breaks {rules} MUST rule{'s' * (rules != 1)} ({checks} check{'s' * (checks != 1)})."
         made.append([(text, "bad"), ("  --explain RULE explains one.", "")])
     return made
 

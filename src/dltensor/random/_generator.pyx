@@ -554,8 +554,6 @@ cdef class Generator:
         ------
         ValueError
             `x` is negative, or has no dimension.
-        DeviceError
-            `x` is not on the host.
 
         See Also
         --------
@@ -627,7 +625,7 @@ cdef class Generator:
         ValueError
             There are no or too few entries to draw from, or a weight is negative or not finite.
         DeviceError
-            `x` is not on the host.
+            `p` is not on the host.
 
         Notes
         -----
@@ -841,7 +839,9 @@ def _entries(x, func):
 
 def _weights(p, n):
     """The weights as a float64 tensor in C order."""
-    weights = asarray(p).astype("float64")
+    weights = asarray(p)
+    check_host(weights, "choice")
+    weights = weights.astype("float64")
     if weights.shape != (n,):
         raise ValueError(f"choice: p: expected a weight for each of {n} entries, got shape {weights.shape}")
     if n and not bool(((weights >= 0) & (weights < INFINITY)).all() & (weights.sum() < INFINITY)):

@@ -12,7 +12,7 @@ constexpr int64_t run_elements = 16384;                      // of a tile that n
 constexpr int64_t streamed_elements = 32768;                 // of one that is streamed strip by strip
 constexpr int64_t staged_elements = 1024;                    // of a tile that does
 // The same from so many bytes of all operands on. An AMD Zen 4 reads two operands of every second element from memory at
-// 14 GB/s by turns of 1,024 elements, at 30 by turns of 512.
+// 14 GB/s in turns of 1,024 elements, at 30 in turns of 512.
 constexpr int64_t far_staged_elements = 512, far_from = int64_t(8) << 20;
 constexpr int64_t square_elements = 4096;                    // of a tile in which something is transposed
 // Bytes of output that are streamed: smaller ones are still cached when they are read. The last-level cache decides,
