@@ -158,6 +158,7 @@ void after_fork_child() {
 // Both are guarded by `post_mutex`.
 void start_workers(int wanted) {
   pool.kept.store(wanted);
+  const int before = pool.started;
   while (pool.started < wanted) {
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
@@ -165,9 +166,10 @@ void start_workers(int wanted) {
     const bool made = pthread_create(&pool.workers[pool.started], &attributes, worker,
                                      reinterpret_cast<void*>(intptr_t(pool.started))) == 0;
     pthread_attr_destroy(&attributes);
-    if (!made) return;  // fewer threads, same result
+    if (!made) break;  // fewer threads, same result
     ++pool.started;
   }
+  if (pool.started > before) keep_off(os::current_processor());  // where they would wait until the caller is preempted
 }
 
 uint32_t next_epoch() {
