@@ -704,3 +704,50 @@ def test_sums_of_many_elements_of_one_magnitude_that_cancel_are_exact(exponent):
     values = np.append(values, -math.fsum(values))
     assert dl.sum(values).item() == math.fsum(values)
     assert dl.mean(values).item() == float(sum(map(Fraction, values.tolist())) / values.size)
+
+
+def _float64_runs():
+    random = np.random.default_rng(26)
+    normal = random.standard_normal(150_001)
+    yield "normal", normal
+    yield "integers", np.trunc(1000 * normal)
+    yield "integers, then fractions", np.where(np.arange(normal.size) < 70_000, np.trunc(1000 * normal), normal)
+    yield "one far larger in the middle of a block", np.where(np.arange(normal.size) == 70_001, 2.0**80, normal)
+    yield "one far larger taken back", np.where(np.arange(normal.size) % 75_000 == 7, 2.0**90, 0) * np.sign(normal) + normal
+    yield "exponents of the whole range", normal * 2.0 ** random.integers(-1000, 900, normal.size)
+    yield "beyond what a block can take", 2.0**1005 * normal[:9000]
+    yield "subnormal", normal[:9000] * 2.0**-1060
+    yield "centered", np.concatenate([normal, -normal[::-1]])
+    yield "nearly centered", np.concatenate([normal, [2.0**-70], -normal[::-1]])
+    for n in (511, 512, 513, 543, 4095, 4097, 131_072, 131_073):
+        yield f"{n} normal", normal[:n]
+
+
+@pytest.mark.parametrize(("name", "array"), list(_float64_runs()), ids=lambda part: part if isinstance(part, str) else "array")
+def test_long_sums_of_float64_are_exact_for_any_number_of_threads(name, array):
+    before = dl.num_threads()
+    try:
+        for threads in (1, 2, 5, 8):
+            dl.set_num_threads(threads)
+            for part in (array, array[1:]):
+                found = float(dl.sum(dl.asarray(part)))
+                assert found == math.fsum(part), (name, threads)
+    finally:
+        dl.set_num_threads(before)
+
+
+@pytest.mark.parametrize("n", [512, 5000, 200_000])
+def test_long_sums_of_zeros_and_specials_of_float64(n):
+    minus = np.full(n, -0.0)
+    assert math.copysign(1, float(dl.sum(dl.asarray(minus)))) == -1
+    for place in (0, n // 2, n - 1):
+        mixed = minus.copy()
+        mixed[place] = 0.0
+        assert math.copysign(1, float(dl.sum(dl.asarray(mixed)))) == 1
+        mixed[place] = np.inf
+        assert float(dl.sum(dl.asarray(mixed))) == np.inf
+        mixed[(place + 300) % n] = -np.inf
+        assert math.isnan(float(dl.sum(dl.asarray(mixed))))
+    pair = minus.copy()
+    pair[1], pair[n - 1] = 3.5, -3.5
+    assert math.copysign(1, float(dl.sum(dl.asarray(pair)))) == 1

@@ -332,7 +332,8 @@ Status run_pass(const ReducePass& pass) {
       const int64_t parts = is_large ? smaller(ceil_divide(unit_bytes, part_bytes), 8 * threads)
                                      : smaller(ceil_divide(unit_bytes, least_part_bytes), threads);
       work.part = ordered ? reductions::product_group : ceil_divide(pass.reduced_count, parts);
-      if (!ordered && !pass.columns) work.part = (work.part + 4095) / 4096 * 4096;
+      const int64_t whole = is_large ? 4096 : 512;  // a block of the loops, or what their registers take at a time
+      if (!ordered && !pass.columns) work.part = ceil_divide(work.part, whole) * whole;
       work.parts = ceil_divide(pass.reduced_count, work.part);
     }
   }

@@ -4,10 +4,6 @@
 #include "native/cpu/kernels/reductions.h"
 #include "native/ops/exact_sums.h"
 
-#if defined(__FMA__)
-#include <immintrin.h>
-#endif
-
 namespace dlt::DLT_LEVEL {
 namespace {
 
@@ -40,13 +36,12 @@ struct Lanes {
     low[k] += error;
     size[k] += size_of(error);
   }
-  // Lane j goes into state j % PARTS. Each lane has taken `steps` elements at most.
-  template <int PARTS>
-  DLT_FN void end(double (*states)[words], int64_t steps) const {
+  // Lane j goes into state j % parts. Each lane has taken `steps` elements at most.
+  DLT_FN void end(double (*states)[words], int parts, int64_t steps) const {
     for (int k = 0; k < K; ++k)
       for (int j = 0; j < lanes; ++j) {
         const double one[words] = {high[k][j], low[k][j], size[k][j] * double(steps) * 0x1p-52};
-        join(states[j % PARTS], one);
+        join(states[j % parts], one);
       }
   }
 };
@@ -75,7 +70,7 @@ void put_all(double (*states)[words], const T* p, int64_t n) {
       look_ahead(p + i, K * lanes * int64_t(sizeof(T)));
       for (int k = 0; k < K; ++k) mine.put(k, load(p + i + k * lanes));
     }
-    mine.template end<PARTS>(states, n / (K * lanes) + 1);
+    mine.end(states, PARTS, n / (K * lanes) + 1);
   }
   for (; i < n; ++i) put(states[i % PARTS], double(element<T>(p, i)));
 }
@@ -113,13 +108,17 @@ template <int PARTS>
 void put_block(double (*states)[words], const float* p, int64_t n) {
   constexpr int A = 64 / lanes, S = 64 / Span::lanes;
   V sums[A];
+  const Fused fused;
   Span exponents;
   exponents.start();
   for (int k = 0; k < A; ++k) sums[k] = -V{};
   int64_t i = 0;
   for (; i + 64 <= n; i += 64) {
     look_ahead(p + i, 256);
-    for (int k = 0; k < A; ++k) sums[k] += load(p + i + k * lanes);
+    for (int k = 0; k < A; k += 2) {
+      sums[k] += load(p + i + k * lanes);
+      sums[k + 1] = fused.plus(load(p + i + (k + 1) * lanes), sums[k + 1]);
+    }
     for (int k = 0; k < S; ++k) exponents.put(p + i + k * Span::lanes);
   }
   if (i < n) {
@@ -143,7 +142,174 @@ void put_block(double (*states)[words], const float* p, int64_t n) {
   Lanes<1> all;
   all.start();
   for (int k = 0; k < A; ++k) all.put(0, sums[k]);
-  all.end<PARTS>(states, A);
+  all.end(states, PARTS, A);
+}
+
+// ---- runs of float64: a large number takes the upper bits of each element by an exact addition; what it leaves is added apart
+
+DLT_FN integers bits_of(V x) { return reinterpret_cast<integers>(x); }
+// all | (x ^ y)
+DLT_FN integers with_changes(integers all, integers x, integers y) {
+#if defined(__AVX512F__)
+  return integers(_mm512_ternarylogic_epi64(__m512i(all), __m512i(x), __m512i(y), 0xf6));
+#else
+  return all | (x ^ y);
+#endif
+}
+DLT_FN uint64_t any_of(integers x) {
+  uint64_t all = 0;
+  for (int j = 0; j < lanes; ++j) all |= uint64_t(x[j]);
+  return all;
+}
+constexpr uint64_t sign = uint64_t(1) << 63, mantissa = (uint64_t(1) << 52) - 1;
+
+// The greatest of the bits without signs.
+uint64_t most_of(const double* p, int64_t n) {
+  uint64_t most = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    const uint64_t bits = static_cast<const loose_t<uint64_t>*>(static_cast<const void*>(p))[i] & ~sign;
+    most = bits > most ? bits : most;
+  }
+  return most;
+}
+
+// Sums of elements that are small beside `large`. As long as `large` + the elements before lies between two powers of two, its
+// bits count how many multiples of `unit` were added, and `rests` has what is below.
+class Split {
+ public:
+  static constexpr int64_t block = 4096, blocks = 32;  // of which 64 bits hold the multiples
+
+  void start() {
+    counts_ = integers{};
+    rests_.start();
+    steps_ = 0;
+    bound_ = 0;
+  }
+  // For elements whose bits are `most` at most, of which a lane takes a block's. False when they are too large or not finite.
+  bool choose(uint64_t most) {
+    const uint64_t field = (most >> 52) + 3 + uint64_t(log2_above(block / width));
+    if (field > 1900) return false;
+    const uint64_t bits = (field < 300 ? 300 : field) << 52;
+    large_ = integers{} + int64_t(bits | uint64_t(1) << 51);
+    unit_ = bits_as<double>(bits - (uint64_t(52) << 52));
+    return true;
+  }
+  // False when an element is too large; then nothing is taken.
+  bool put(const double* p, int64_t n) {
+    const bool tried = plain_;
+    if (plain_ && put_plain(p, n)) return true;
+    plain_ = false;
+    V rests[K];
+    integers counts, any{};
+    if (add<true>(p, n, &counts, rests) != 0) return false;
+    for (int k = 0; k < K; ++k) any |= bits_of(rests[k]);
+    if (!tried && (any_of(any) & ~sign) == 0 && put_plain(p, n)) return plain_ = true;
+    counts_ += counts;
+    rests_.put(0, (rests[0] + rests[1]) + (rests[2] + rests[3]));
+    ++steps_;
+    const double steps = double(n / width + 3);
+    bound_ += 4 * steps * steps * unit_ *
+              0x1p-54;  // rests are half a unit, their sums `steps` halves, the errors 2^-53 of that
+    return true;
+  }
+  // Lane j goes into state j % parts.
+  void end(double (*states)[words], int parts) {
+    for (int k = 0; k < parts; ++k) {
+      int64_t count = 0;
+      for (int j = k; j < lanes; j += parts) count += counts_[j];
+      const double above = double(count);
+      if (count != 0) {
+        exact_sums::put(states[k], above * unit_);
+        exact_sums::put(states[k], double(count - int64_t(above)) * unit_);
+      }
+      states[k][bound] += bound_ * (lanes / parts);
+    }
+    rests_.end(states, parts, steps_);
+    start();
+  }
+
+ private:
+  static constexpr int K = 4, width = K * lanes;
+
+  // Without rests; false when there are any.
+  bool put_plain(const double* p, int64_t n) {
+    integers counts;
+    const uint64_t lost = add<false>(p, n, &counts, nullptr);
+    if ((lost & ~sign) != 0) return false;
+    // A sign alone is that of a -0.0: the sum is one where all elements are.
+    bool minus = lost != 0 && any_of(counts) == 0;
+    for (int64_t i = 0; minus && i < n; ++i)
+      minus = static_cast<const loose_t<uint64_t>*>(static_cast<const void*>(p))[i] == sign;
+    counts_ += counts;
+    rests_.put(0, minus ? -V{} : V{});
+    ++steps_;
+    return true;
+  }
+
+  // Not 0 when `large` was too small or, without RESTS, when there were rests.
+  template <bool RESTS>
+  uint64_t add(const double* p, int64_t n, integers* counts, V* rests) const {
+    const Fused fused;
+    V sums[K], below[K];
+    integers changes[K], lost[K];
+    for (int k = 0; k < K; ++k) {
+      sums[k] = reinterpret_cast<V>(large_);
+      below[k] = -V{};
+      changes[k] = lost[k] = integers{};
+    }
+    const auto take = [&](const double* from) {
+      for (int k = 0; k < K; ++k) {
+        const V x = load(from + k * lanes), sum = sums[k] + x, taken = fused.minus(sum, sums[k]);
+        changes[k] = with_changes(changes[k], bits_of(sum), large_);
+        if constexpr (RESTS) below[k] = fused.plus(x - taken, below[k]);
+        else lost[k] = with_changes(lost[k], bits_of(taken), bits_of(x));
+        sums[k] = sum;
+      }
+    };
+    int64_t i = 0;
+    for (; i + width <= n; i += width) {
+      look_ahead(p + i, width * 8);
+      take(p + i);
+    }
+    if (i < n) {
+      double last[width];
+      for (int k = 0; k < width; ++k) last[k] = i + k < n ? element<double>(p, i + k) : -0.0;
+      take(last);
+    }
+    integers all{};
+    *counts = integers{};
+    for (int k = 0; k < K; ++k) {
+      *counts += bits_of(sums[k]) - large_;
+      all |= (changes[k] & int64_t(~mantissa)) | lost[k];
+      if constexpr (RESTS) rests[k] = below[k];
+    }
+    return any_of(all);
+  }
+
+  integers large_{}, counts_{};
+  double unit_ = 0, bound_ = 0;
+  Lanes<1> rests_;
+  int64_t steps_ = 0;
+  bool plain_ = false;  // whether the last block left no rests
+};
+
+template <int PARTS>
+void put_split(double (*states)[words], const double* p, int64_t n) {
+  Split sums;
+  sums.start();
+  bool chosen = false;
+  for (int64_t i = 0, taken = 0; i < n; i += Split::block) {
+    const int64_t m = n - i < Split::block ? n - i : Split::block;
+    if (chosen && taken < Split::blocks && sums.put(p + i, m)) {
+      ++taken;
+      continue;
+    }
+    if (chosen) sums.end(states, PARTS);
+    taken = 1;
+    chosen = sums.choose(most_of(p + i, m));
+    if (!chosen || !sums.put(p + i, m)) put_all<double, PARTS>(states, p + i, m);
+  }
+  if (chosen) sums.end(states, PARTS);
 }
 
 template <class T, int PARTS>
@@ -162,8 +328,8 @@ void run_exact(void* states, const void* a, int64_t n, int64_t, const double*) {
       for (int64_t i = 0; i < count; i += block) put_block<PARTS>(mine, p + i, count - i < block ? count - i : block);
     }
   } else {
-    constexpr int64_t block = int64_t(1) << 15;  // short of what the bound of lanes grows with
-    for (int64_t i = 0; i < count; i += block) put_all<T, PARTS>(mine, p + i, count - i < block ? count - i : block);
+    if (count < 512) put_all<T, PARTS>(mine, p, count);
+    else put_split<PARTS>(mine, p, count);
   }
   for (int k = 0; k < PARTS; ++k)
     for (int m = 0; m < words; ++m) w[m * PARTS + k] = mine[k][m];

@@ -30,7 +30,11 @@ DLT_FN void save(void* to, int m, V x) {
 // Lanes `Distance` places before those of `after`; `before` is the register ahead of it.
 template <int Distance, int... I>
 DLT_FN V shifted(V before, V after, std::integer_sequence<int, I...>) {
+#if defined(__AVX512F__)
+  return V(_mm512_alignr_epi64(__m512i(after), __m512i(before), lanes - Distance));
+#else
   return __builtin_shufflevector(before, after, (I + lanes - Distance)...);
+#endif
 }
 
 template <int... I>
@@ -40,14 +44,14 @@ DLT_FN V last_lane(V v, std::integer_sequence<int, I...>) {
 
 // Adds to each element of a group the one `Distance` places before it; -0.0 changes nothing.
 template <int Distance>
-DLT_FN void add_shifted(V* v) {
+DLT_FN void add_shifted(V* v, const Fused& fused) {
   const V none = -V{};
   for (int m = vectors - 1; m >= 0; --m) {
     if constexpr (Distance % lanes == 0) {
       constexpr int whole = Distance / lanes;
-      if (m >= whole) v[m] += v[m - whole];
+      if (m >= whole) v[m] = fused.plus(v[m - whole], v[m]);
     } else {
-      v[m] += shifted<Distance>(m > 0 ? v[m - 1] : none, v[m], std::make_integer_sequence<int, lanes>{});
+      v[m] = fused.plus(shifted<Distance>(m > 0 ? v[m - 1] : none, v[m], std::make_integer_sequence<int, lanes>{}), v[m]);
     }
   }
 }
@@ -60,20 +64,28 @@ void settle_nans(void* to, int64_t n) {
     if (out[i] != out[i]) out[i] = T(__builtin_nan(""));
 }
 
-// One group at `p`, its results to `q`: what lies before it, `sum` in every lane, grows by the group.
-template <class T, bool Write, bool First>
-DLT_FN void add_group(void* q, const void* p, V* sum, V high, V low) {
+// Groups one after the other in memory, step by step together: each step of a group waits for the one before.
+constexpr int together = vector_bytes / 16;  // as there are registers for
+
+// `COUNT` groups at `p`, their results to `q`: what lies before them, `sum` in every lane, grows by each group.
+template <class T, bool Write, bool First, int COUNT>
+DLT_FN void add_groups(void* q, const void* p, V* sum, V high, V low, const Fused& fused) {
   static_assert(group == 8, "the distances are those of groups of 8");
-  V v[vectors];
-  for (int m = 0; m < vectors; ++m) v[m] = load<T>(p, m);
-  add_shifted<1>(v);
-  add_shifted<2>(v);
-  add_shifted<4>(v);
-  if constexpr (Write) {
-    const V start = First ? *sum : high + (low + *sum);
-    for (int m = 0; m < vectors; ++m) save<T>(q, m, v[m] + start);
+  V v[COUNT][vectors], start[COUNT];
+  for (int g = 0; g < COUNT; ++g)
+    for (int m = 0; m < vectors; ++m) v[g][m] = load<T>(p, g * vectors + m);
+  for (int g = 0; g < COUNT; ++g) add_shifted<1>(v[g], fused);
+  for (int g = 0; g < COUNT; ++g) add_shifted<2>(v[g], fused);
+  for (int g = 0; g < COUNT; ++g) add_shifted<4>(v[g], fused);
+  for (int g = 0; g < COUNT; ++g) {
+    start[g] = *sum;
+    *sum += last_lane(v[g][vectors - 1], std::make_integer_sequence<int, lanes>{});
   }
-  *sum += last_lane(v[vectors - 1], std::make_integer_sequence<int, lanes>{});
+  if constexpr (Write)
+    for (int g = 0; g < COUNT; ++g) {
+      if constexpr (!First) start[g] = high + (low + start[g]);
+      for (int m = 0; m < vectors; ++m) save<T>(q, g * vectors + m, v[g][m] + start[g]);
+    }
 }
 
 template <class T, bool Write, bool First>
@@ -81,14 +93,17 @@ double running_sums(void* to, const void* from, int64_t n, const double* before)
   loose_t<T>* const out = static_cast<loose_t<T>*>(to);
   const loose_t<T>* const in = static_cast<const loose_t<T>*>(from);
   const V high = V{} + (First ? 0 : before[0]), low = V{} + (First ? 0 : before[1]);
+  const Fused fused;
   V sum = -V{};
   int64_t i = 0;
-  for (; i + group <= n; i += group) add_group<T, Write, First>(Write ? out + i : out, in + i, &sum, high, low);
+  for (constexpr int all = together * group; i + all <= n; i += all)
+    add_groups<T, Write, First, together>(Write ? out + i : out, in + i, &sum, high, low, fused);
+  for (; i + group <= n; i += group) add_groups<T, Write, First, 1>(Write ? out + i : out, in + i, &sum, high, low, fused);
   if (i < n) {
     T few[group];
     for (int64_t k = 0; k < group; ++k) few[k] = T(-0.0);
     memcpy(few, in + i, size_t(n - i) * sizeof(T));
-    add_group<T, Write, First>(few, few, &sum, high, low);
+    add_groups<T, Write, First, 1>(few, few, &sum, high, low, fused);
     if (Write) memcpy(out + i, few, size_t(n - i) * sizeof(T));
   }
   return sum[0];
