@@ -17,10 +17,12 @@ namespace dlt {
 namespace {
 
 constexpr int64_t most_staged = 4096;               // offsets at a time: 32 KiB
+constexpr int64_t most_in_lines = 1024;             // the same where what is gathered is in the first cache as well
 constexpr int64_t share_from = int64_t(1) << 20;    // bytes moved from which a second thread pays
 constexpr int64_t task_bytes = 64 << 10;
 constexpr int64_t long_row = 64;                    // bytes of a row that is worth a prefetch
 constexpr int64_t ahead = 8;                        // rows
+constexpr int64_t long_line = 32;                   // elements of a line that is worth a call
 
 int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 int width_index(int64_t width) { return __builtin_ctzll(uint64_t(width)); }
@@ -34,6 +36,7 @@ struct Job {
   Mode mode;
   int width;          // its number in the tables
   bool rows;          // the inner dimension is one run of bytes on both sides
+  bool lines;         // elements are gathered from one line at a time, and offsets count from its beginning
   bool empty;         // nothing is moved
   int64_t row_bytes;
   int op, type;
@@ -48,10 +51,12 @@ struct Job {
 
 // ---- offsets
 
-// The part of an offset that positions have by their place in a shape.
-void add_places(const Kernels& kernels, const Indexed& x, int64_t first, int64_t n, int64_t* offsets) {
+// Calls each(done, count, base) for the parts of n positions that are in one line of their shape, with the offset that
+// the first of the part has by its place.
+template <class Each>
+void each_line(const Indexed& x, int64_t first, int64_t n, Each each) {
   const int last = x.spread - 1;
-  const int64_t columns = x.spread_shape[last], step = x.spread_tensor[last];
+  const int64_t columns = x.spread_shape[last];
   int64_t done = 0, column = first % columns;
   for (int64_t row = first / columns; done < n; ++row, column = 0) {
     int64_t base = 0, rest = row;
@@ -60,7 +65,7 @@ void add_places(const Kernels& kernels, const Indexed& x, int64_t first, int64_t
       rest /= x.spread_shape[d];
     }
     const int64_t count = smaller(columns - column, n - done);
-    kernels.add_steps(offsets + done, base + column * step, step, count);
+    each(done, count, base + column * x.spread_tensor[last]);
     done += count;
   }
 }
@@ -76,7 +81,10 @@ int64_t stage(const Job& job, int64_t first, int64_t n, int64_t* offsets, BadInd
     *bad = {first + good, k, array.data[first + good]};
     n = good;
   }
-  if (x.spread > 0 && !job.empty) add_places(*job.kernels, x, first, n, offsets);
+  if (x.spread > 0 && !job.lines && !job.empty)
+    each_line(x, first, n, [&](int64_t done, int64_t count, int64_t base) {
+      job.kernels->add_steps(offsets + done, base, x.spread_tensor[x.spread - 1], count);
+    });
   return n;
 }
 
@@ -204,7 +212,14 @@ void run_part(Job* job, int64_t first, int64_t n, int64_t first_outer, int64_t p
       tensor += at * x.outer_tensor[d];
       dense += at * x.outer_dense[d];
     }
-    move_positions(*job, x.tensor + tensor * x.width, x.dense + dense * x.width, offsets, n);
+    char *from = x.tensor + tensor * x.width, *to = x.dense + dense * x.width;
+    if (!job->lines) {
+      move_positions(*job, from, to, offsets, n);
+      continue;
+    }
+    each_line(x, first, n, [&](int64_t done, int64_t count, int64_t base) {
+      move_positions(*job, from + base * x.width, to + done * x.dense_step * x.width, offsets + done, count);
+    });
   }
 }
 
@@ -213,8 +228,9 @@ void run_task(void* context, int64_t index) {
   const int64_t outer = index / job->position_tasks * job->outer_per_task;
   int64_t first = index % job->position_tasks * job->positions_per_task;
   const int64_t past = smaller(first + job->positions_per_task, job->positions);
-  for (; first < past; first += most_staged)
-    run_part(job, first, smaller(most_staged, past - first), outer, smaller(outer + job->outer_per_task, job->outer));
+  const int64_t most = job->lines ? most_in_lines : most_staged;
+  for (; first < past; first += most)
+    run_part(job, first, smaller(most, past - first), outer, smaller(outer + job->outer_per_task, job->outer));
 }
 
 // Elements of another width than a register's, and short rows, as elements of one that is.
@@ -278,6 +294,8 @@ BadIndex run_indexed(Indexed* x, Mode mode, int op, int type) {
   job.width = is_width(x->width) ? width_index(x->width) : 0;
   job.rows = x->inner == 1 && x->inner_tensor[0] == 1 && x->inner_dense[0] == 1;
   job.row_bytes = numel(x->inner, x->inner_shape) * x->width;
+  job.lines = mode == Mode::gather && x->inner == 0 && x->spread > 0 && x->spread_tensor[x->spread - 1] == 0 &&
+              x->spread_shape[x->spread - 1] >= long_line;
   if (job.empty) job.outer = 1;
   const int64_t each = larger(job.row_bytes, 8);
   if (mode == Mode::gather) {
@@ -309,6 +327,7 @@ BadIndex check_indices(const Indexed& x) noexcept {
   job.kernels = &kernels();
   job.mode = Mode::gather;
   job.empty = true;
+  job.lines = false;
   job.outer = job.outer_per_task = 1;
   job.positions = x.count;
   job.positions_per_task = most_staged * 4;
