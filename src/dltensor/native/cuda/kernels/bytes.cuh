@@ -137,11 +137,17 @@ DLT_FN uint32_t word_of(const M* at) {
   else return word;
 }
 
-// Can packs of so many elements be computed by words?
+// Can packs of so many elements be computed by words? On older devices the compiler takes the words of a pack apart and puts
+// them together again, so that 4 elements a time are slower than one.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 1000
+inline constexpr bool has_words = false;
+#else
+inline constexpr bool has_words = true;
+#endif
 template <class Body, int N, class T, class R, class A, class B, class C, int VEC>
 DLT_FN constexpr bool by_words() {
   if constexpr (is_same<Body, keep>::value) return is_same<A, R>::value && VEC * sizeof(A) % 4 == 0 && sizeof(A) < 4;
-  else if constexpr (VEC % 4 != 0 || sizeof(A) != 1 || (N > 1 && sizeof(B) != 1) || (N > 2 && sizeof(C) != 1) || sizeof(R) != 1)
+  else if constexpr (!has_words || VEC % 4 != 0 || sizeof(A) != 1 || (N > 1 && sizeof(B) != 1) || (N > 2 && sizeof(C) != 1) || sizeof(R) != 1)
     return false;
   else if constexpr (is_same<Body, choose>::value) return true;
   else return is_byte<T> && is_byte<R> && is_same<A, T>::value && (N < 2 || is_same<B, T>::value) &&
