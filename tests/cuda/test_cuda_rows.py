@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows of any length, pitch and alignment on CUDA, and four bytes in a word, against the CPU, in every order of streams.
+"""Rows of any length, pitch and alignment on CUDA, and four bytes in a word, against the CPU.
 
-Outputs are parts of larger tensors: what lies around them must stay as it was. DLTENSOR_TEST_GPU=1 runs the tests on a card."""
+Outputs are parts of larger tensors: what lies around them must stay as it was. DLTENSOR_TEST_GPU=1 runs the tests on a
+card.
+"""
 
 import itertools
 
@@ -38,7 +40,7 @@ def test_rows_of_any_alignment_and_length(dtype):
     for offsets, length in itertools.product(OFFSETS, LENGTHS):
         a, b, c = parts(offsets, length)
         x, y, out = (numbers((3, length + 4 + k), dtype) for k in range(3))
-        on_both(lambda x, y, out: dl.add(x[:, a], y[:, b], out[:, c]), x, y, out)
+        on_both(lambda x, y, out, a=a, b=b, c=c: dl.add(x[:, a], y[:, b], out[:, c]), x, y, out)
 
 
 @pytest.mark.usefixtures("machine_order")
@@ -48,7 +50,7 @@ def test_runs_of_any_alignment(dtype, length):
     x, y, out = (numbers((length + 4,), dtype) for _ in range(3))
     for offsets in OFFSETS:
         a, b, c = parts(offsets, length)
-        on_both(lambda x, y, out: dl.subtract(x[a], y[b], out[c]), x, y, out)
+        on_both(lambda x, y, out, a=a, b=b, c=c: dl.subtract(x[a], y[b], out[c]), x, y, out)
 
 
 @pytest.mark.usefixtures("machine_order")
@@ -102,7 +104,8 @@ def test_long_rows_are_cut_into_parts_of_several_steps(eager_machine):
 # -- four bytes in a word
 
 PAIRS = [t.ravel() for t in np.meshgrid(np.arange(256, dtype="uint8"), np.arange(256, dtype="uint8"))]
-OF_BYTES = sorted({row["row"] for row in dl.OPS.values() if "integers" in row["kinds"]} - {"pow", "floor_divide", "remainder"})
+ELSEWHERE = {"pow", "floor_divide", "remainder"}
+OF_BYTES = sorted({row["row"] for row in dl.OPS.values() if "integers" in row["kinds"]} - ELSEWHERE)
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "int8", "bool"])
@@ -121,7 +124,7 @@ def test_every_pair_of_bytes_gives_what_the_cpu_gives(eager_machine, name, dtype
     want = getattr(dl, name)(*given)
     there = [t.to("cuda") for t in given]
     same(getattr(dl, name)(*there), want)
-    part = getattr(dl, name)(*[t[k:60000] for k, t in zip((1, 1, 1), there)])
+    part = getattr(dl, name)(*[t[1:60000] for t in there])
     same(part, want[1:60000])
     if row["operands"] == 2:
         for number in (0, 1) if dtype == "bool" else (0, 5, 100):
@@ -131,7 +134,8 @@ def test_every_pair_of_bytes_gives_what_the_cpu_gives(eager_machine, name, dtype
 
 def test_casts_and_choices_of_bytes(eager_machine):
     a, b = (dl.asarray(part) for part in PAIRS)
-    for source, target, saturate in itertools.product(("uint8", "int8", "bool"), ("uint8", "int8", "bool"), (False, True)):
+    bytes_ = ("uint8", "int8", "bool")
+    for source, target, saturate in itertools.product(bytes_, bytes_, (False, True)):
         x = a.view(source)
         same(dl.cast(x.to("cuda"), target, saturate=saturate), dl.cast(x, target, saturate=saturate))
     flags = b.view("bool")

@@ -160,8 +160,8 @@ Status launch_rows(Plan& plan, Device& device, const Where& where, const Kernel&
   p.parts = divider<I>(static_cast<I>(parts.parts));
   const int64_t items = rows * parts.parts;
   p.items = static_cast<I>(items);
-  const Geometry geometry =
-      geometry_for(device, kernel.blocks_per_multiprocessor, items << parts.lane_bits, rows * length, where.launch);
+  const Geometry geometry = geometry_for(device, kernel.blocks_per_multiprocessor, items << parts.lane_bits, rows * length,
+                                         where.launch);
   // Launch settings may be such that threads do not make whole groups.
   while ((uint64_t{geometry.blocks} * geometry.threads) & ((uint64_t{1} << parts.lane_bits) - 1)) --parts.lane_bits;
   p.lane_bits = parts.lane_bits;

@@ -54,16 +54,16 @@ struct words {
   template <class T, class R>
   static constexpr bool takes = false;
 };
-#define DLT_BYTES(name, types, ...)                              \
-  template <>                                                    \
-  struct words<op_##name> {                                      \
-    template <class T, class R>                                  \
-    static constexpr bool takes = types;                         \
-    template <class T>                                           \
+#define DLT_BYTES(name, types, ...)                                 \
+  template <>                                                       \
+  struct words<op_##name> {                                         \
+    template <class T, class R>                                     \
+    static constexpr bool takes = types;                            \
+    template <class T>                                              \
     DLT_FN static uint32_t of(uint32_t a, uint32_t b, uint32_t c) { \
-      (void)a, (void)b, (void)c;                                 \
-      return __VA_ARGS__;                                        \
-    }                                                            \
+      (void)a, (void)b, (void)c;                                    \
+      return __VA_ARGS__;                                           \
+    }                                                               \
   };
 #define DLT_SAME (is_same<T, R>::value)
 // clang-format off
@@ -147,11 +147,13 @@ inline constexpr bool has_words = true;
 template <class Body, int N, class T, class R, class A, class B, class C, int VEC>
 DLT_FN constexpr bool by_words() {
   if constexpr (is_same<Body, keep>::value) return is_same<A, R>::value && VEC * sizeof(A) % 4 == 0 && sizeof(A) < 4;
-  else if constexpr (!has_words || VEC % 4 != 0 || sizeof(A) != 1 || (N > 1 && sizeof(B) != 1) || (N > 2 && sizeof(C) != 1) || sizeof(R) != 1)
+  else if constexpr (!has_words || VEC % 4 != 0 || sizeof(A) != 1 || (N > 1 && sizeof(B) != 1) || (N > 2 && sizeof(C) != 1) ||
+                     sizeof(R) != 1)
     return false;
   else if constexpr (is_same<Body, choose>::value) return true;
-  else return is_byte<T> && is_byte<R> && is_same<A, T>::value && (N < 2 || is_same<B, T>::value) &&
-              (N < 3 || is_same<C, T>::value) && words<Body>::template takes<T, R>;
+  else
+    return is_byte<T> && is_byte<R> && is_same<A, T>::value && (N < 2 || is_same<B, T>::value) &&
+           (N < 3 || is_same<C, T>::value) && words<Body>::template takes<T, R>;
 }
 
 // A body on packs of its operands.
