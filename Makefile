@@ -85,6 +85,13 @@ ALL ?=
 test-wheels:
 	$(PYTHON) tools/wheels.py test $(WHEELS) $(ALL)
 
+# help: make wheel-aarch64  the wheel of Python 3.11 for aarch64, cross compiled; README's program and tests of it by QEMU
+.PHONY: wheel-aarch64
+wheel-aarch64: $(VENV)/light
+	tools/aarch64.sh $(VENV) setup
+	$(PYTHON) tools/wheel_aarch64.py build
+	$(PYTHON) tools/wheel_aarch64.py test
+
 # help: make test-chroots the wheels and the source distribution in empty systems of Debian without and with a compiler; root
 SUITES ?= bookworm trixie sid
 test-chroots: $(VENV)/tools

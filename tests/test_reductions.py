@@ -713,7 +713,10 @@ def _float64_runs():
     yield "integers", np.trunc(1000 * normal)
     yield "integers, then fractions", np.where(np.arange(normal.size) < 70_000, np.trunc(1000 * normal), normal)
     yield "one far larger in the middle of a block", np.where(np.arange(normal.size) == 70_001, 2.0**80, normal)
-    yield "one far larger taken back", np.where(np.arange(normal.size) % 75_000 == 7, 2.0**90, 0) * np.sign(normal) + normal
+    yield (
+        "one far larger taken back",
+        np.where(np.arange(normal.size) % 75_000 == 7, 2.0**90, 0) * np.sign(normal) + normal,
+    )
     yield "exponents of the whole range", normal * 2.0 ** random.integers(-1000, 900, normal.size)
     yield "beyond what a block can take", 2.0**1005 * normal[:9000]
     yield "subnormal", normal[:9000] * 2.0**-1060
@@ -723,7 +726,9 @@ def _float64_runs():
         yield f"{n} normal", normal[:n]
 
 
-@pytest.mark.parametrize(("name", "array"), list(_float64_runs()), ids=lambda part: part if isinstance(part, str) else "array")
+@pytest.mark.parametrize(
+    ("name", "array"), list(_float64_runs()), ids=lambda part: part if isinstance(part, str) else "array"
+)
 def test_long_sums_of_float64_are_exact_for_any_number_of_threads(name, array):
     before = dl.num_threads()
     try:

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The tests on aarch64 without such a machine: cross compiled, and run by QEMU with Debian's Python for that processor.
 # Slow, and no word about speed. What follows is given to pytest instead of the choice below: tools/aarch64.sh .venv tests/...
+# tools/aarch64.sh .venv setup makes ready what tools/wheel_aarch64.py needs too: that Python, NumPy and pytest.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 venv=$PWD/$1
@@ -53,6 +54,7 @@ cpu = 'aarch64'
 endian = 'little'
 END
 fi
+[ "${1:-}" != setup ] || exit 0
 
 export PATH=$venv/bin:$PATH
 [ -d "$here/build" ] || meson setup "$here/build" --cross-file "$here/cross.ini" --prefix /usr \

@@ -350,7 +350,7 @@ def headers_beside(python):
         link.symlink_to(there)
 
 
-def examine(wheel):
+def examine(wheel, platform=PLATFORM):
     """End unless a wheel is within the limits: platform, size, contents."""
     shown = run(tool("auditwheel"), "show", wheel, capture_output=True, text=True).stdout
     size = wheel.stat().st_size
@@ -359,7 +359,7 @@ def examine(wheel):
     required = ("/licenses/LICENSE", "/sboms/dltensor.cdx.json", "dltensor/libdltensor.so")
     missing = [end for end in required if not any(name.endswith(end) for name in names)]
     grafted = [name for name in names if name.split("/")[0].endswith(".libs")]
-    if f'"{PLATFORM}"' not in re.sub(r"\s+", " ", shown) or size > LARGEST or missing or grafted:
+    if f'"{platform}"' not in re.sub(r"\s+", " ", shown) or size > LARGEST or missing or grafted:
         sys.exit(f"wheels: {wheel.name} of {size} bytes lacks {missing}, has grafted {grafted}\n{shown}")
     digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
     print(f"wheels: {wheel.name}: {size / 1e6:.2f} MB, {len(names)} files, sha256 {digest[:16]}", flush=True)
@@ -368,7 +368,7 @@ def examine(wheel):
 
 def built(tag):
     """The wheels of a TAG. The tag of free-threaded ones has the letter in its second part alone: cp313-cp313t."""
-    return list(DIST.glob(f"*-{tag.removesuffix('t')}-{tag}-*.whl"))
+    return list(DIST.glob(f"*-{tag.removesuffix('t')}-{tag}-{PLATFORM}.whl"))
 
 
 def build(options):

@@ -172,7 +172,9 @@ void stream(void* to, const void* from, size_t bytes) {
   char* out = static_cast<char*>(to);
   const char* in = static_cast<const char*>(from);
   size_t i = 0;
+  const bool is_long = bytes >= 4096;  // shorter ones come from a buffer
   for (; i + 64 <= bytes; i += 64) {
+    if (is_long) __builtin_prefetch(in + i + 2048);  // past the end too: a prefetch does not fault
 #if defined(__AVX512F__)
     _mm512_stream_si512(reinterpret_cast<__m512i*>(out + i), _mm512_loadu_si512(in + i));
 #else

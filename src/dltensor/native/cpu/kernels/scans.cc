@@ -31,7 +31,8 @@ DLT_FN void save(void* to, int m, V x) {
 template <int Distance, int... I>
 DLT_FN V shifted(V before, V after, std::integer_sequence<int, I...>) {
 #if defined(__AVX512F__)
-  return V(_mm512_alignr_epi64(__m512i(after), __m512i(before), lanes - Distance));
+  // With a mask of all lanes: gcc 12 warns that the intrinsic without one reads an uninitialized register.
+  return V(_mm512_maskz_alignr_epi64(0xff, __m512i(after), __m512i(before), lanes - Distance));
 #else
   return __builtin_shufflevector(before, after, (I + lanes - Distance)...);
 #endif
