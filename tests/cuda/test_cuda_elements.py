@@ -154,6 +154,29 @@ def test_misaligned_operands_are_read_byte_by_byte(cuda):
     np.testing.assert_array_equal(np.frombuffer(out.get().tobytes()[3:-1], "f4"), a + b)
 
 
+@pytest.mark.parametrize("dtype", ["uint8", "int16"])
+@pytest.mark.parametrize("length", [1, 2, 3, 5, 8, 61, 64, 126, 127])
+def test_misaligned_rows_that_fill_their_memory(eager, dtype, length):
+    # 512 bytes are a whole block of memory: the sanitized run reports a word that is read past its ends.
+    a = numbers((512 // np.dtype(dtype).itemsize,), dtype)
+    last = len(a) - 2 * length
+    x = eager.upload(a)
+    for first in (0, 1, last - 1, last):
+        for place in (1, 2, 3):
+            out = eager.upload(np.zeros(2 * length + 8, dtype))
+            eager.run(
+                "bitwise_invert",
+                [x.view((2, length), (length, 1), first * a.itemsize)],
+                dtype,
+                out=out.view((2, length), (length + 1, 1), place * a.itemsize),
+            )
+            want = np.zeros(2 * length + 8, dtype)
+            rows = ~a[first : first + 2 * length].reshape(2, length)
+            for row in range(2):
+                want[place + row * (length + 1) :][:length] = rows[row]
+            np.testing.assert_array_equal(out.get(), want)
+
+
 def test_many_elements_take_all_threads_of_the_device_at_once(eager, machine):
     x = eager.empty((2**22,), "float32")
     eager.run("add", [x, 1.0], "float32", out=x)

@@ -112,8 +112,32 @@ Status launch_contiguous(Plan& plan, Device& device, const Where& where, bool la
   return launch_kernel(device, kernel, geometry, *where.stream, &p);
 }
 
+// Rows cut into parts for groups of threads, which are as long as rows allow and as all threads that fit need.
+struct RowParts {
+  uint32_t lane_bits = 0;
+  int64_t part = 0, parts = 0;  // packs of each, and their number in a row
+};
+
+RowParts row_parts(const Device& device, const Kernel& kernel, int64_t rows, int64_t length, int pack, int widest) noexcept {
+  constexpr uint32_t most_bits = 5;  // a warp reads and writes adjacent packs
+  constexpr int64_t most_steps = 8;
+  const int64_t packs = std::max<int64_t>(1, length / pack), unroll = kernels::row_packs(pack * widest);
+  RowParts out;
+  while (out.lane_bits < most_bits && (unroll << out.lane_bits) < packs) ++out.lane_bits;
+  // The elements before and after words are up to 14, one for a thread.
+  if (pack > 1 && pack * widest < 16)
+    while (out.lane_bits < 3 && (int64_t{1} << out.lane_bits) < length) ++out.lane_bits;
+  const int64_t step = unroll << out.lane_bits;
+  const int64_t resident = int64_t{device.properties.multiprocessor_count} * kernel.blocks_per_multiprocessor * 256;
+  const int64_t steps = std::clamp<int64_t>(rows * packs / (unroll * std::max<int64_t>(1, resident)), 1, most_steps);
+  out.parts = (packs - 1) / (step * steps) + 1;
+  out.part = ((packs - 1) / out.parts / step + 1) * step;
+  out.parts = (packs - 1) / out.part + 1;
+  return out;
+}
+
 template <int DIMS, class I>
-Status launch_rows(Plan& plan, Device& device, const Where& where, const Kernel& kernel, int pack) noexcept {
+Status launch_rows(Plan& plan, Device& device, const Where& where, const Kernel& kernel, int pack, int widest) noexcept {
   Rows<DIMS, I> p;
   p.out = plan.pointers[0];
   for (int k = 0; k < kernels::max_operands; ++k) {
@@ -129,29 +153,37 @@ Status launch_rows(Plan& plan, Device& device, const Where& where, const Kernel&
     for (int k = 0; k <= plan.operands; ++k) p.stride[k][d] = plan.immediate[k] ? 0 : plan.strides[k][d];
   }
   for (int k = 0; k <= plan.operands; ++k) p.inner[k] = plan.immediate[k] ? 0 : plan.strides[k][inner];
-  p.per_row = divider<I>(static_cast<I>(plan.shape[inner] / pack));
-  const int64_t items = rows * (plan.shape[inner] / pack);
+  const int64_t length = plan.shape[inner];
+  RowParts parts = row_parts(device, kernel, rows, length, pack, widest);
+  p.length = static_cast<I>(length);
+  p.part = static_cast<I>(parts.part);
+  p.parts = divider<I>(static_cast<I>(parts.parts));
+  const int64_t items = rows * parts.parts;
   p.items = static_cast<I>(items);
-  const Geometry geometry = geometry_for(device, kernel.blocks_per_multiprocessor, items, items * pack, where.launch);
+  const Geometry geometry = geometry_for(device, kernel.blocks_per_multiprocessor, items << parts.lane_bits, rows * length,
+                                         where.launch);
+  // Launch settings may be such that threads do not make whole groups.
+  while ((uint64_t{geometry.blocks} * geometry.threads) & ((uint64_t{1} << parts.lane_bits) - 1)) --parts.lane_bits;
+  p.lane_bits = parts.lane_bits;
   return launch_kernel(device, kernel, geometry, *where.stream, &p);
 }
 
 Status choose_rows(Plan& plan, Device& device, const Where& where, bool launch) noexcept {
   const int inner = plan.dims - 1;
   unsigned modes[most_operands];
-  bool runs = false;
+  int widest = type_bytes(plan.types[0]);
   for (int k = 0; k <= plan.operands; ++k) {
     const int64_t step = plan.strides[k][inner];
     modes[k] = plan.immediate[k]    ? kernels::mode_immediate
                : step == 1          ? kernels::mode_run
                : step == 0 && k > 0 ? kernels::mode_repeat
                                     : kernels::mode_strided;
-    runs |= modes[k] == kernels::mode_run;
+    if (!plan.immediate[k]) widest = std::max(widest, type_bytes(plan.types[k]));
   }
-  int pack = runs ? widest_pack(plan) : 1;
   const auto fits = [&](int at) {
     if (plan.shape[inner] % at) return false;
     for (int k = 0; k <= plan.operands; ++k) {
+      if (modes[k] == kernels::mode_strided) return false;
       if (modes[k] != kernels::mode_run) continue;
       if (!divides(plan.pointers[k], pack_alignment(at, type_bytes(plan.types[k])))) return false;
       for (int d = 0; d < inner; ++d)
@@ -159,10 +191,12 @@ Status choose_rows(Plan& plan, Device& device, const Where& where, bool launch) 
     }
     return true;
   };
-  while (pack > 1 && !fits(pack)) pack /= 2;
-  int64_t items = plan.shape[inner] / pack;
+  // 16 bytes of the widest operand where all addresses allow that, else words; elements where the output has steps.
+  int pack = widest_pack(plan);
+  if (!fits(pack)) pack = modes[0] == kernels::mode_run ? kernels::word_pack(widest) : 1;
+  int64_t items = std::max<int64_t>(1, plan.shape[inner] / pack);
   for (int d = 0; d < inner; ++d) items *= plan.shape[d];
-  const bool wide = items >= narrow_limit, many = inner > few_dims;
+  const bool wide = items >= narrow_limit || plan.shape[inner] >= narrow_limit, many = inner > few_dims;
   unsigned packed_modes = 0;
   for (int k = 0; k <= plan.operands; ++k) packed_modes |= modes[k] << (kernels::mode_bits * static_cast<unsigned>(k));
   KernelKey key = key_of(plan, 1);
@@ -183,10 +217,21 @@ Status choose_rows(Plan& plan, Device& device, const Where& where, bool launch) 
       &kernel));
   if (!launch) return success;
   if (many)
-    return wide ? launch_rows<max_dims, uint64_t>(plan, device, where, kernel, pack)
-                : launch_rows<max_dims, uint32_t>(plan, device, where, kernel, pack);
-  return wide ? launch_rows<few_dims, uint64_t>(plan, device, where, kernel, pack)
-              : launch_rows<few_dims, uint32_t>(plan, device, where, kernel, pack);
+    return wide ? launch_rows<max_dims, uint64_t>(plan, device, where, kernel, pack, widest)
+                : launch_rows<max_dims, uint32_t>(plan, device, where, kernel, pack, widest);
+  return wide ? launch_rows<few_dims, uint64_t>(plan, device, where, kernel, pack, widest)
+              : launch_rows<few_dims, uint32_t>(plan, device, where, kernel, pack, widest);
+}
+
+// A run at other addresses than packs need is one row.
+Status choose_run(Plan& plan, Device& device, const Where& where, bool launch) noexcept {
+  constexpr int64_t few = 64;
+  const int pack = widest_pack(plan);
+  bool aligned = true;
+  for (int k = 0; k <= plan.operands; ++k)
+    aligned = aligned && (plan.immediate[k] || divides(plan.pointers[k], pack_alignment(pack, type_bytes(plan.types[k]))));
+  return aligned || plan.dims == 0 || plan.shape[0] < few ? launch_contiguous(plan, device, where, launch)
+                                                          : choose_rows(plan, device, where, launch);
 }
 
 // The extents of a tile: lines of the input, and elements of each. As the kernels of tile.cuh have them.
@@ -329,7 +374,7 @@ Status execute(Plan& plan, Device& device, const Where& where, bool launch) noex
   bool contiguous = plan.dims <= 1;
   if (plan.dims == 1)
     for (int k = 0; k <= plan.operands; ++k) contiguous &= plan.immediate[k] || plan.strides[k][0] == 1 || plan.shape[0] == 1;
-  if (contiguous) return launch_contiguous(plan, device, where, launch);
+  if (contiguous) return choose_run(plan, device, where, launch);
   const int down = tile_dimension(plan);
   return down >= 0 ? choose_tiles(plan, device, where, launch, down) : choose_rows(plan, device, where, launch);
 }

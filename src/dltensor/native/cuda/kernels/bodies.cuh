@@ -189,6 +189,17 @@ struct alignas(COUNT == 1               ? alignof(T)
   T at[COUNT];
 };
 
+// The word that begins so many bits (fewer than 32) into `low`, followed by `high`.
+DLT_FN uint32_t cut_words(uint32_t low, uint32_t high, uint32_t shift) {
+#if defined(__CUDACC_RTC__)
+  return __funnelshift_r(low, high, shift);
+#else
+  return uint32_t((uint64_t(high) << 32 | low) >> shift);
+#endif
+}
+
+DLT_FN constexpr int wider(int a, int b) { return a > b ? a : b; }
+
 // Where this thread begins, and how many there are in all.
 DLT_FN uint64_t first_item() { return uint64_t(blockIdx.x) * blockDim.x + threadIdx.x; }
 DLT_FN uint64_t all_threads() { return uint64_t(gridDim.x) * blockDim.x; }

@@ -91,19 +91,29 @@ struct UserRows {
 enum Mode : unsigned { mode_run = 0, mode_repeat = 1, mode_strided = 2, mode_immediate = 3 };
 inline constexpr unsigned mode_bits = 2, mode_mask = 3;
 
-// A shape of `dims` outer dimensions and rows of elements. Operand 0 is the output; strides in elements.
+// A shape of `dims` outer dimensions and rows of elements, each row in parts for 1 << lane_bits threads. Operand 0 is the
+// output; strides in elements.
 template <int DIMS, class I>
 struct Rows {
   void* out;
   const void* in[max_operands];
-  I items;             // rows * (elements of a row / VEC)
-  Divider<I> per_row;  // elements of a row / VEC
+  I items;           // rows * parts of a row
+  I length;          // elements of a row
+  I part;            // packs
+  Divider<I> parts;  // of a row
+  uint32_t lane_bits;
   int dims;
   int64_t inner[max_operands + 1];
   Divider<I> extent[DIMS];
   int64_t stride[max_operands + 1][DIMS];
   Immediate value[max_operands];
 };
+static_assert(sizeof(Rows<64, uint64_t>) <= 4096, "parameters of a kernel");
+
+// Packs of a row that each thread has in flight: of so many bytes at the widest operand.
+DLT_FN constexpr int row_packs(int bytes) { return bytes <= 4 ? 4 : 2; }
+// Elements of a pack in rows whose addresses allow no access of 16 bytes: one word of the widest operand.
+DLT_FN constexpr int word_pack(int widest) { return widest < 4 ? 4 / widest : 1; }
 
 // A permuted copy: the output runs along `across`, the input along `down`; what is left are batches of such planes.
 template <int DIMS, class I>
