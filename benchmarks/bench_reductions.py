@@ -82,7 +82,8 @@ def rows():
     names = _names((4096, 4096), "f4")
     for name, gates in (("sum", (0.9, 1.2)), ("max", (0.9, 1.2)), ("argmax", (10, 20)), ("var", (1.5, 4))):
         yield _row("axis", f"{name} axis 0 of 4096 x 4096", gates, name, names, 0, REST)
-        gates = (1.5, 2.2) if name == "argmax" else gates
+        # NumPy alone reads along rows at two thirds of what memory gives to two threads.
+        gates = (1.2, 1.5) if name == "argmax" else gates
         yield _row("axis", f"{name} axis 1 of 4096 x 4096", gates, name, names, 1, REST)
     for n in (10**5, 10**7):
         names = _names(n, "f4")

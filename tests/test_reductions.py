@@ -688,6 +688,20 @@ def test_the_first_extreme_of_long_lines_and_of_many_rows(name, dtype):
                 assert np.array_equal(getattr(dl, name)(case, axis=axis).numpy(), getattr(np, name)(case, axis=axis))
 
 
+@pytest.mark.parametrize("dtype", ["int8", "float16", "int32", "uint32", "float32", "int64", "float64"])
+@pytest.mark.parametrize("name", ["max", "min"])
+def test_extremes_of_any_number_of_rows(name, dtype):
+    for rows, columns in itertools.product(range(1, 10), (1, 15, 64, 1030)):
+        a = numbers(dtype, (rows, columns))
+        want = getattr(np, name)(a, axis=0)
+        for x in (a, a[::-1], np.asfortranarray(a)):
+            assert getattr(dl, name)(x, axis=0).numpy().tobytes() == want.tobytes()
+        if "float" in dtype:
+            for row in range(rows):
+                a[row, :: row + 2] = np.nan
+            np.testing.assert_array_equal(getattr(dl, name)(a, axis=0).numpy(), getattr(np, name)(a, axis=0))
+
+
 def test_sums_of_rows_of_any_span_are_exact_in_every_group_of_rows():
     rng = np.random.default_rng(12)
     for rows, columns in [(7, 33), (8, 16), (9, 1100), (64, 17), (71, 64), (200, 1025)]:

@@ -59,9 +59,10 @@ struct Fused {
 
 // Rows lie in pages of their own, where no processor reads ahead by itself: so many rows ahead are asked for.
 constexpr int64_t rows_ahead = 6, line_bytes = 64;
+template <int64_t AHEAD = rows_ahead>
 DLT_FN void read_ahead(const char* row, int64_t row_bytes, int64_t bytes) {
   if (row_bytes < 2048 && row_bytes > -2048) return;
-  for (int64_t at = 0; at < bytes; at += line_bytes) __builtin_prefetch(row + rows_ahead * row_bytes + at);
+  for (int64_t at = 0; at < bytes; at += line_bytes) __builtin_prefetch(row + AHEAD * row_bytes + at);
 }
 
 // The words of state c, taken out of the arrays and put back.
@@ -85,9 +86,36 @@ void run_plain(void* states, const void* a, int64_t n, int64_t first, const doub
   mine.store(words, 1, 0);
 }
 
+// Four rows at a time, of bodies that may take the last row more than once: as many streams for the processor to read ahead,
+// and fewer loads and stores of the states.
+template <class Body, class T>
+void rows_together(void* states, int64_t capacity, const void* a, int64_t row_bytes, int64_t rows, int64_t n) {
+  auto* const words = static_cast<typename Body::word*>(states);
+  constexpr int64_t together = 4;
+  for (int64_t r = 0; r < rows; r += together) {
+    const char* row[together];
+    for (int64_t k = 0; k < together; ++k) {
+      row[k] = static_cast<const char*>(a) + (r + k < rows ? r + k : rows - 1) * row_bytes;
+      if (r + k + together < rows) read_ahead<together>(row[k], row_bytes, n * int64_t(sizeof(typename stored<T>::type)));
+    }
+    DLT_EACH {
+      Words<Body> mine;
+      mine.load(words, capacity, i);
+      Body::step(mine.w, fetch<T>(row[0], i), 0);
+      Body::step(mine.w, fetch<T>(row[1], i), 0);
+      Body::step(mine.w, fetch<T>(row[2], i), 0);
+      Body::step(mine.w, fetch<T>(row[3], i), 0);
+      mine.store(words, capacity, i);
+    }
+  }
+}
+
 template <class Body, class T>
 void rows_plain(void* states, int64_t capacity, const void* a, int64_t row_bytes, int64_t rows, int64_t n, int64_t first,
                 const double*) {
+  constexpr bool is_extreme = is_same<Body, reductions::largest<T>>::value || is_same<Body, reductions::smallest<T>>::value;
+  if constexpr (is_extreme && sizeof(T) >= 4)
+    if (rows > 1) return rows_together<Body, T>(states, capacity, a, row_bytes, rows, n);
   auto* const words = static_cast<typename Body::word*>(states);
   for (int64_t r = 0; r < rows; ++r) {
     const char* const row = static_cast<const char*>(a) + r * row_bytes;
