@@ -21,7 +21,7 @@ class Problem(c.Structure):
     _fields_ = [
         ("rows", c.c_int64), ("columns", c.c_int64), ("planes", c.c_int64), ("inputs", c.c_int), ("out", Operand),
         ("inputs_", Operand * 3), ("loop_width", c.c_int64), ("weight", c.c_int), ("moves", c.c_bool),
-        ("transposed", c.c_bool), ("overwrites", c.c_bool), ("constant", c.c_bool),
+        ("transposed", c.c_bool), ("overwrites", c.c_bool), ("constant", c.c_bool), ("cached", c.c_bool),
         ("threads", c.c_int), ("last_cache", c.c_int64),
     ]  # fmt: skip
 
@@ -114,6 +114,7 @@ def test_the_last_cache_decides_what_is_streamed_within_limits():
     flat, scalar, mebi = operand(1, 0), operand(0, 0), 1 << 18  # elements of float32 in a mebibyte
     assert not choose(1, 31 * mebi, 1, flat, scalar, moves=True, constant=True).stream
     assert choose(1, 32 * mebi, 1, flat, scalar, moves=True, constant=True).constant
+    assert not choose(1, 32 * mebi, 1, flat, scalar, moves=True, constant=True, cached=True).stream
     # Three operands of 16 MiB exceed a cache of 32 MiB by half, two do not.
     assert choose(1, 16 * mebi, 1, flat, flat, flat).stream
     assert not choose(1, 16 * mebi, 1, flat, flat).stream

@@ -25,10 +25,11 @@ DLT_API const char* cpu_level() noexcept;
 DLT_API int64_t last_cache_bytes() noexcept;
 
 // How outputs that are stored past the caches are computed: the bytes between two series of such stores, how many of these
-// strips operands are prefetched ahead, and whether that helps where two of them are read from memory.
+// strips operands are prefetched ahead, and whether that helps where two of them are read from memory. Whether fills do not
+// gain by such stores.
 struct StripTuning {
   int64_t bytes, ahead;
-  bool pairs;
+  bool pairs, cached_fill;
 };
 const StripTuning& strip_tuning() noexcept;
 

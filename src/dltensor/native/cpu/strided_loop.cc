@@ -425,6 +425,7 @@ TilingProblem describe(const StridedLoop& w, bool transposed) {
   p.transposed = transposed;
   p.constant = p.moves && w.in[0].bits == 0;
   for (int d = 0; d < w.ndim; ++d) p.constant = p.constant && w.in[0].strides[d] == 0;
+  p.cached = strip_tuning().cached_fill;
   p.threads = num_threads();
   p.last_cache = last_cache_bytes();
   return p;

@@ -141,8 +141,9 @@ Tiling choose_tiling(const TilingProblem& p) noexcept {
   Tiling& t = chooser.t;
   t.rows_first = p.transposed;
   t.clashing = p.transposed && p.rows >= cache_line && p.out.outer * p.out.width % 2048 == 0;
-  t.stream = exceeds_cache(p, count, t.clashing) && has_move_kernel(p.out.width) && p.out.inner == 1 && !p.out.packed &&
-             !p.overwrites && !has_short_runs(p);
+  const bool far = exceeds_cache(p, count, t.clashing) && has_move_kernel(p.out.width) && p.out.inner == 1 && !p.out.packed &&
+                   !p.overwrites && !has_short_runs(p);
+  t.stream = far && !(p.constant && p.cached);
   t.constant = t.stream && p.constant;
   chooser.choose();
   if (p.out.converted) weight = larger(weight, 3);
@@ -152,7 +153,7 @@ Tiling choose_tiling(const TilingProblem& p) noexcept {
   const int64_t tile_bytes = larger(count / t.tiles * bytes, 1);
   const int64_t share = count * bytes / (8 * larger(p.threads, 1));
   const int64_t streamed = larger(smaller(share, most_streamed_chunk), least_streamed_chunk);
-  t.tiles_per_chunk = alone ? t.tiles : larger((t.stream ? streamed : chunk_bytes) / tile_bytes, 1);
+  t.tiles_per_chunk = alone ? t.tiles : larger((far ? streamed : chunk_bytes) / tile_bytes, 1);
   return t;
 }
 

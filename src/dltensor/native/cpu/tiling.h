@@ -30,6 +30,7 @@ struct TilingProblem {
   bool transposed;     // an input has smaller steps along the rows than along the columns
   bool overwrites;     // the output is one of the inputs
   bool constant;       // moves: every element of the output gets the one element of the input
+  bool cached;         // such outputs are stored through the caches, whatever their size
   int threads;         // that share the work
   int64_t last_cache;  // bytes of the last-level cache, 0 when the system does not say
 };
