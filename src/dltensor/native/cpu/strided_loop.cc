@@ -165,6 +165,7 @@ struct StreamedRun {
   char* to;
   const char* from[3];
   int64_t steps[3];  // bytes from one element to the next
+  int64_t turns[3];  // bytes from the beginning of this run to that of the next
   int64_t n;
   unsigned scalars;
   unsigned prefetched;  // bit k: operand k
@@ -181,9 +182,11 @@ void stream_run(const StridedLoop& w, const Kernels& kernels, StreamedRun run, c
     else w.loop(strip, run.from[0], run.from[1], run.from[2], part, run.scalars);
     for (int k = 0; k < 3; ++k) {
       if (!(run.prefetched >> k & 1)) continue;
-      // Past the end too: a prefetch does not fault.
-      const int64_t bytes = part * run.steps[k];
-      const uintptr_t ahead = reinterpret_cast<uintptr_t>(run.from[k]) + uintptr_t(tuning.ahead * bytes);
+      // Past the end of all runs too: a prefetch does not fault.
+      const int64_t bytes = part * run.steps[k], distance = tuning.ahead * bytes, end = run.n * run.steps[k];
+      const bool inside = done * run.steps[k] + distance < end;
+      const uintptr_t ahead = reinterpret_cast<uintptr_t>(run.from[k]) +
+                              uintptr_t(inside ? distance : distance - end + run.turns[k]);
       for (int64_t at = 0; at < bytes; at += cache_line)
         __builtin_prefetch(reinterpret_cast<const void*>(ahead + uintptr_t(at)));
     }
@@ -308,12 +311,16 @@ void compute_tile(const Plan& plan, const Tile& tile, Buffers* buffers) {
     StreamedRun run{nullptr,
                     {},
                     {steps[0], steps[1], steps[2]},
+                    {},
                     whole ? tile.rows * tile.columns : tile.columns,
                     scalars,
                     streams == 1 || (streams == 2 && strip_tuning().pairs) ? from_memory : 0};
     for (int64_t r = 0; r < (whole ? 1 : tile.rows); ++r) {
       run.to = w.out.data + (tile.offset[0] + r * outer) * w.out.width;
-      for (int k = 0; k < 3; ++k) run.from[k] = runs[k].data + r * runs[k].row;
+      for (int k = 0; k < 3; ++k) {
+        run.from[k] = runs[k].data + r * runs[k].row;
+        run.turns[k] = whole ? run.n * steps[k] : runs[k].row;
+      }
       stream_run(w, *plan.kernels, run, buffers->out);
     }
     return;
