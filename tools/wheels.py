@@ -10,8 +10,9 @@ Usage::
     wheels.py find                          the interpreters, and what is missing
 
 A TAG is cp311, cp313t and so on; all that are found by default. Interpreters are looked for in DLTENSOR_PYTHONS (paths,
-separated as in PATH), in ~/.pyenv/versions, on PATH and in the chroots of tools/chroots.py. The compiler is g++ of this
-machine over the headers and libraries of an older system, so that the wheels run on others (docs/decisions, 40).
+separated as in PATH), in ~/.pyenv/versions, on PATH, in the chroots of tools/chroots.py and in build/free-threaded, where
+`tools/free_threaded_python.sh build/free-threaded/NAME` puts what it builds. The compiler is g++ of this machine over the
+headers and libraries of an older system, so that the wheels run on others (docs/decisions, 40).
 """
 
 import argparse
@@ -100,6 +101,7 @@ def candidates():
             for folder in os.environ["PATH"].split(os.pathsep):
                 yield Path(folder) / name
             yield from (ROOT / "build" / "chroots").glob(f"*/usr/bin/{name}-here")
+            yield from (ROOT / "build" / "free-threaded").glob(f"*/bin/{name}")
 
 
 def find_pythons():
@@ -257,13 +259,21 @@ def finish(wheel, out, version):
 
 
 def raw_deflate(contents):
-    """Return contents as a raw deflate stream: by zopfli where it is installed, 5 % smaller than by zlib."""
+    """Return contents as a raw deflate stream: by zopfli where it is installed, 6 % smaller than by zlib."""
     try:
         from zopfli.zlib import compress
     except ImportError:
         compressor = zlib.compressobj(9, zlib.DEFLATED, -15)
         return compressor.compress(contents) + compressor.flush()
-    return compress(contents, numiterations=15)[2:-4]  # without the header and the checksum of zlib
+    # A minute and a half for the engine, which is the same in each wheel.
+    known = WORK / "deflated" / hashlib.sha256(contents).hexdigest()
+    if not known.exists():
+        packed = compress(contents, numiterations=15, blocksplittingmax=0)  # 0: as many blocks as are worth it
+        known.parent.mkdir(parents=True, exist_ok=True)
+        unfinished = known.with_suffix(f".{os.getpid()}")
+        unfinished.write_bytes(packed[2:-4])  # without the header and the checksum of zlib
+        unfinished.replace(known)
+    return known.read_bytes()
 
 
 def write_archive(path, members):
