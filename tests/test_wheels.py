@@ -18,11 +18,12 @@ ROOT = Path(__file__).parent.parent
 
 
 @pytest.fixture
-def wheels(monkeypatch):
+def wheels(monkeypatch, tmp_path):
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
     spec = importlib.util.spec_from_file_location("wheels", ROOT / "tools" / "wheels.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
+    monkeypatch.setattr(module, "WORK", tmp_path / "work")
     return module
 
 
@@ -70,6 +71,21 @@ def test_the_bits_depend_on_contents_alone(wheels, tmp_path):
     second = wheels.finish(raw_wheel(tmp_path / "two", NAMES[::-1]), tmp_path / "out2", "0.1.0")
     other = wheels.finish(raw_wheel(tmp_path / "three", [*NAMES, "dltensor/b.py"]), tmp_path / "out3", "0.1.0")
     assert first.read_bytes() == second.read_bytes() != other.read_bytes()
+
+
+def test_a_wheel_above_the_limit_is_refused(wheels, tmp_path, monkeypatch):
+    class Shown:
+        stdout = f'consistent with the following platform tag: "{wheels.PLATFORM}".'
+
+    monkeypatch.setattr(wheels, "tool", lambda name: name)
+    monkeypatch.setattr(wheels, "run", lambda *command, **options: Shown)
+    names = [*NAMES, "dltensor/libdltensor.so", "dltensor-0.1.0.dist-info/licenses/LICENSE"]
+    done = wheels.finish(raw_wheel(tmp_path / "raw", names), tmp_path / "out", "0.1.0")
+    monkeypatch.setattr(wheels, "LARGEST", done.stat().st_size)
+    wheels.examine(done)
+    monkeypatch.setattr(wheels, "LARGEST", done.stat().st_size - 1)
+    with pytest.raises(SystemExit, match=f"of {done.stat().st_size} bytes, at most {done.stat().st_size - 1}"):
+        wheels.examine(done)
 
 
 def test_an_interpreter_says_its_tag_and_what_is_none_is_refused(wheels, tmp_path):

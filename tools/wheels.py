@@ -10,9 +10,9 @@ Usage::
     wheels.py find                          the interpreters, and what is missing
 
 A TAG is cp311, cp313t and so on; all that are found by default. Interpreters are looked for in DLTENSOR_PYTHONS (paths,
-separated as in PATH), in ~/.pyenv/versions, on PATH, in the chroots of tools/chroots.py and in build/free-threaded, where
-`tools/free_threaded_python.sh build/free-threaded/NAME` puts what it builds. The compiler is g++ of this machine over the
-headers and libraries of an older system, so that the wheels run on others (docs/decisions, 40).
+separated as in PATH), in ~/.pyenv/versions, on PATH, in the chroots of tools/chroots.py and in build/free-threaded, for
+what `tools/free_threaded_python.sh build/free-threaded/NAME` builds. The compiler is g++ of this machine over
+the headers and libraries of an older system, so that the wheels run on others (docs/decisions, 40).
 """
 
 import argparse
@@ -38,6 +38,7 @@ TOOLS = WORK / "tools"
 TAGS = ("cp311", "cp312", "cp313", "cp313t", "cp314", "cp314t")
 PLATFORM = "manylinux_2_28_x86_64"
 LARGEST = 4_000_000  # decision 44
+ZOPFLI = {"numiterations": 15, "blocksplittingmax": 0}  # 0: as many blocks as are worth it
 SYSROOT_SUITE = "bullseye"
 MULTIARCH = "x86_64-linux-gnu"
 # glibc 2.29 has second versions of these, without the error handling of old standards. The values are the same.
@@ -266,9 +267,9 @@ def raw_deflate(contents):
         compressor = zlib.compressobj(9, zlib.DEFLATED, -15)
         return compressor.compress(contents) + compressor.flush()
     # A minute and a half for the engine, which is the same in each wheel.
-    known = WORK / "deflated" / hashlib.sha256(contents).hexdigest()
+    known = WORK / "deflated" / hashlib.sha256(repr(ZOPFLI).encode() + contents).hexdigest()
     if not known.exists():
-        packed = compress(contents, numiterations=15, blocksplittingmax=0)  # 0: as many blocks as are worth it
+        packed = compress(contents, **ZOPFLI)
         known.parent.mkdir(parents=True, exist_ok=True)
         unfinished = known.with_suffix(f".{os.getpid()}")
         unfinished.write_bytes(packed[2:-4])  # without the header and the checksum of zlib
@@ -370,7 +371,9 @@ def examine(wheel, platform=PLATFORM):
     missing = [end for end in required if not any(name.endswith(end) for name in names)]
     grafted = [name for name in names if name.split("/")[0].endswith(".libs")]
     if f'"{platform}"' not in re.sub(r"\s+", " ", shown) or size > LARGEST or missing or grafted:
-        sys.exit(f"wheels: {wheel.name} of {size} bytes lacks {missing}, has grafted {grafted}\n{shown}")
+        sys.exit(
+            f"wheels: {wheel.name} of {size} bytes, at most {LARGEST}, lacks {missing}, has grafted {grafted}\n{shown}"
+        )
     digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
     print(f"wheels: {wheel.name}: {size / 1e6:.2f} MB, {len(names)} files, sha256 {digest[:16]}", flush=True)
     return digest
