@@ -50,7 +50,8 @@ DLT_API const char* message() noexcept;
 Status fail(Fault fault, const char* format, ...) noexcept __attribute__((format(printf, 2, 3)));
 
 // Runs `body`, a part of `function` that returns a Status and may build texts and tables. Memory that runs out there is a
-// fault like any other: no exception leaves the engine.
+// fault like any other: no exception leaves the engine. Not for what is compiled without exceptions, where clang refuses `try`.
+#ifdef __cpp_exceptions
 template <class Body>
 Status guarded(const char* function, Body&& body) noexcept {
   try {
@@ -61,6 +62,7 @@ Status guarded(const char* function, Body&& body) noexcept {
     return fail(Fault::device, "%s: %s", function, error.what());
   }
 }
+#endif
 
 // Returns a failed status to the caller: `DLT_TRY(call());`
 #define DLT_TRY(expression)                                               \
