@@ -33,4 +33,7 @@ export CLANGXX level flags
 printf '%s\n' "$@" | xargs -P "${JOBS:-$(nproc)}" -n 1 sh -c '
   case $0 in */cpu/kernels/*) ;; *) level= ;; esac
   $CLANGXX $flags $level "$0"' || { echo "lint-cpp: FAILED"; exit 1; }
+
+# What modules that are compiled without exceptions include.
+echo '#include "native/status.h"' | $CLANGXX $flags -fno-exceptions -x c++ - || { echo "lint-cpp: FAILED without exceptions"; exit 1; }
 echo "lint-cpp: $# files pass $CLANGXX"
