@@ -57,6 +57,15 @@ assert compiled >= 30, compiled
     assert ran.returncode == 0, ran.stderr
 
 
+@without_gil
+@pytest.mark.parametrize("get", [lambda: dl.zeros(2).dtype, lambda: dl.zeros(2).device, lambda: dl.bfloat16])
+def test_references_to_what_is_never_freed_are_not_counted(get):
+    before = sys.getrefcount(get())
+    kept = [get() for _ in range(100)]
+    assert all(one is kept[0] for one in kept)
+    assert sys.getrefcount(get()) == before
+
+
 def test_a_capsule_is_taken_by_one_of_the_threads():
     for _ in range(50):
         t = dl.arange(5)

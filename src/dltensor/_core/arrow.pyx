@@ -563,8 +563,15 @@ cdef Tensor _from_pair(object pair, str method, object copy, str func):
     array = <ArrowArray*>malloc(sizeof(ArrowArray))
     if array == NULL:
         raise MemoryError(f"{func}: allocation failed for a struct")
-    taken = take_schema(description)
+    # Of threads that come at once one has the array, and the others leave its schema alone.
     array[0] = take_array(source)
+    taken.release = NULL
+    if array.release != NULL:
+        taken = take_schema(description)
+    if taken.release == NULL:
+        release_array(array)
+        free(array)
+        raise BufferError(f"{func}: the capsules hold structs that are released already; export again")
     try:
         schema = _Schema.read(&taken, func)
         t = _take(array, schema, func)
@@ -642,9 +649,9 @@ cdef Tensor _from_stream(object capsule, object copy, str func):
     cdef _Schema schema
     cdef Tensor chunk, found = None
     cdef list chunks = []
-    if source.release == NULL:
-        raise BufferError(f"{func}: the capsule holds a stream that is released already; export again")
     stream.stream = take_stream(source)
+    if stream.stream.release == NULL:
+        raise BufferError(f"{func}: the capsule holds a stream that is released already; export again")
     for name, is_given in (("get_schema", stream.stream.get_schema != NULL),
                            ("get_next", stream.stream.get_next != NULL),
                            ("get_last_error", stream.stream.get_last_error != NULL)):

@@ -37,6 +37,9 @@ cdef extern from "dltensor/validate.h" nogil:
     const dlt_code_row* dlt_code(uint8_t)
     bint has_legal_bits "dlt_bits_legal_"(DLDataType)
 
+cdef extern from "_core/immortal.h" namespace "dlt":
+    void make_immortal(object) noexcept
+
 cdef extern from *:
     const char* DLT_PACKAGE_VERSION  # meson.build gives it
 
@@ -140,14 +143,19 @@ cdef const char* format_of(DLDataType value) noexcept:
 
 
 cdef object dtype_of(DLDataType value):
-    known = _by_value.get(_packed(value))
+    cdef object key = _packed(value)
+    known = _by_value.get(key)
     if known is not None:
         return known
     # Without validation: messages have to name what a producer gives, even an invalid type.
     cdef DType made = DType.__new__(DType, 0, 8, 1)
     made.value = value
     # Bounded: a program may use any number of types.
-    return _by_value.setdefault(_packed(value), made) if len(_by_value) < 4096 else made
+    if len(_by_value) >= 4096:
+        return made
+    make_immortal(key)  # a search takes a reference to it
+    make_immortal(made)
+    return _by_value.setdefault(key, made)
 
 
 cdef str _legal_bits(uint8_t code):
@@ -743,6 +751,8 @@ cdef object device_of(DLDevice value):
     if known is None:
         known = Device.__new__(Device, key[0], key[1])
         if len(_device_objects) < 4096:
+            make_immortal(key)
+            make_immortal(known)
             known = _device_objects.setdefault(key, known)
     return known
 

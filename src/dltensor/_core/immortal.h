@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// Objects that are never freed and that all threads use.
+#pragma once
+#include <Python.h>
+
+namespace dlt {
+
+// Stops the counting of references to an object, before any other thread has it. Threads that count references to one object
+// at a time are together as slow as one of them. With a GIL nothing is gained.
+inline void make_immortal([[maybe_unused]] PyObject* object) noexcept {
+#ifdef Py_GIL_DISABLED
+  Py_SET_REFCNT(object, static_cast<Py_ssize_t>(UINT32_MAX) + 1);  // more than is counted
+#endif
+}
+
+}  // namespace dlt
