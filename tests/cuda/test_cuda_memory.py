@@ -334,7 +334,7 @@ def test_events_of_a_device_stay_with_it(cuda, machine):
     flat.block = block
     cuda("copy", ctypes.byref(flat), ctypes.byref(y_flat), there, None)
     cuda.c.shim_release(block)
-    cuda("synchronize", there)
+    cuda("synchronize", there), cuda("synchronize", cuda.stream(0))
     cuda.c.shim_empty_cache(-1)
     assert counter.value == 1
     # The next events of the first device are its own: those of another one cannot be recorded there.
