@@ -210,7 +210,7 @@ class Rows:
 
     def layouts(self, dtype):
         width = BYTES[dtype]
-        side = int((self.size // width) ** 0.5) // 128 * 128
+        side = max(128, int((self.size // width) ** 0.5) // 128 * 128)
         m = data((side, side), dtype)
         out = dl.empty((side, side), dtype=dtype, device="cuda")
         t, _ = self.twins(m, out)
@@ -323,7 +323,7 @@ class Functions:
 
     def reductions(self, dtype):
         width = BYTES[dtype]
-        side = int((self.size // width) ** 0.5) // 128 * 128
+        side = max(128, int((self.size // width) ** 0.5) // 128 * 128)
         x = data((side, side), dtype)
         t, c = self.rows.twins(x)
         for name, axis in (("all", None), ("rows", 1), ("columns", 0)):
