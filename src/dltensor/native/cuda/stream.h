@@ -68,7 +68,7 @@ class StreamLock {
 
  private:
   void lock_shared() noexcept;
-  std::atomic<const ThreadState*> owner_{nullptr};  // null: nobody yet
+  std::atomic<const ThreadState*> owner_{nullptr};  // null: not taken yet
   std::atomic<bool> busy_{false};
   bool by_owner_ = false;  // how it is held now
   SpinLock lock_;          // of all but the owner
