@@ -269,12 +269,14 @@ tsan: $(VENV)/light
 	DLTENSOR_TSAN_ROUNDS=$(TSAN_ROUNDS) $(RUN) -m pytest tests/engine/test_threads.py tests/engine/test_pool.py
 	$(RUN) -m pytest tests/opaque/test_opaque_native.py -k threads
 
-# help: make fuzz         the validator under libFuzzer, then every public call; RUNS=100000000 CALLS=20000 (rounds) for long
+# help: make fuzz         the validator under libFuzzer, then every public call, on CUDA too; RUNS=100000000 CALLS=20000 (rounds) for long
 CALLS ?= 120
+CUDA_CALLS ?= 12
 fuzz: $(VENV)/light install
 	tools/fuzz.sh $(RUNS)
 	$(RUN) fuzz/calls_fuzzer.py --rounds $(CALLS)
 	$(RUN) fuzz/calls_fuzzer.py --rounds 40 --threads 4
+	$(RUN) fuzz/calls_fuzzer.py --device cuda --rounds $(CUDA_CALLS) --patience 300  # kernels are compiled at their first use
 
 # help: make reductions-exact  random sums, means and variances against exact arithmetic; CASES=1000000 SEED=1
 CASES ?= 1000000

@@ -210,7 +210,7 @@ class Rows:
 
     def layouts(self, dtype):
         width = BYTES[dtype]
-        side = int((self.size // width) ** 0.5) // 128 * 128
+        side = max(128, int((self.size // width) ** 0.5) // 128 * 128)
         m = data((side, side), dtype)
         out = dl.empty((side, side), dtype=dtype, device="cuda")
         t, _ = self.twins(m, out)
@@ -288,6 +288,225 @@ class Rows:
         if not short:
             for dtype in ("uint8", "float16", "bfloat16", "float32", "float8_e4m3fn"):
                 yield f"casts {dtype}", functools.partial(self.casts, dtype)
+
+
+class Functions:
+    """Reductions, running sums, masks, index arrays, sorts: GB/s read and written, or millions of elements a second."""
+
+    def __init__(self, rows):
+        self.rows, self.size = rows, rows.size
+        self.generator = np.random.default_rng(3)
+
+    def works(self, ours, theirs, others):
+        """`theirs` and `others` make work for a peer, and may fail: it may not have this dtype or function."""
+        works = {"dltensor": ours}
+        for who, library, make in (("torch", torch, theirs), ("cupy", cupy, others)):
+            if library is None:
+                continue
+            try:
+                work = make()
+                work()
+                works[who] = work
+            except Exception as error:
+                print(f"without {who}: {type(error).__name__}: {str(error)[:100]}")
+        return works
+
+    def row(self, name, moved, ours, theirs, others, **goals):
+        self.rows.row(name, moved, self.works(ours, theirs, others), **goals)
+
+    def rate(self, name, count, ours, theirs, others):
+        times = self.rows.clock.compare(self.works(ours, theirs, others))
+        record(name, {who: count / ms / 1e3 for who, ms in times.items()}, {"torch": (1.0, True)}, "Mel/s")
+
+    def indices(self, count, high):
+        return dl.asarray(self.generator.integers(0, high, count)).to("cuda")
+
+    def reductions(self, dtype):
+        width = BYTES[dtype]
+        side = max(128, int((self.size // width) ** 0.5) // 128 * 128)
+        x = data((side, side), dtype)
+        t, c = self.rows.twins(x)
+        for name, axis in (("all", None), ("rows", 1), ("columns", 0)):
+            for what, peer in (("sum", "sum"), ("max", "amax"), ("argmax", "argmax")):
+                self.row(
+                    f"{what} of {name} {dtype}",
+                    x.nbytes,
+                    lambda what=what, axis=axis: getattr(dl, what)(x, axis=axis),
+                    lambda peer=peer, axis=axis: functools.partial(
+                        getattr(torch, peer), t[0], **({} if axis is None else {"dim": axis})
+                    ),
+                    lambda what=what, axis=axis: functools.partial(getattr(cupy, what), c[0], axis=axis),
+                    copy=0.9,
+                    torch=1.0,
+                )
+
+    def scans(self, dtype):
+        n = self.size // BYTES[dtype]
+        x = data((n,), dtype, 3)
+        t, c = self.rows.twins(x)
+        self.row(
+            f"cumulative_sum {dtype}",
+            2 * self.size,
+            lambda: dl.cumulative_sum(x, dtype=dtype),
+            lambda: lambda: torch.cumsum(t[0], 0, dtype=t[0].dtype),
+            lambda: lambda: cupy.cumsum(c[0], dtype=c[0].dtype),
+            copy=0.6,
+        )
+        rows = x[: n // 1024 * 1024].reshape((-1, 1024))
+        t, c = self.rows.twins(rows)
+        self.row(
+            f"cumulative_sum of rows of 1024, {dtype}",
+            2 * rows.nbytes,
+            lambda: dl.cumulative_sum(rows, axis=1, dtype=dtype),
+            lambda: lambda: torch.cumsum(t[0], 1, dtype=t[0].dtype),
+            lambda: lambda: cupy.cumsum(c[0], axis=1, dtype=c[0].dtype),
+            copy=0.7,
+        )
+
+    def masks(self, dtype):
+        width = BYTES[dtype]
+        n = self.size // width // 2
+        x = data((n,), dtype)
+        for part, limit in (("half", 30), ("1 in 20", 3)):
+            mask = data((n,), "uint8") < limit
+            chosen = int(dl.count_nonzero(mask))
+            t, c = self.rows.twins(x, mask)
+            self.row(
+                f"x[mask], {part}, {dtype}",
+                n + n * width // 8 + chosen * width,
+                lambda mask=mask: x[mask],
+                lambda t=t: lambda: t[0][t[1]],
+                lambda c=c: lambda: c[0][c[1]],
+                torch=1.0,
+            )
+            self.row(
+                f"nonzero, {part}, {dtype}",
+                n + 8 * chosen,
+                lambda mask=mask: dl.nonzero(mask),
+                lambda t=t: lambda: torch.nonzero(t[1]),
+                lambda c=c: lambda: cupy.nonzero(c[1]),
+                torch=1.0,
+            )
+        y = x.copy()
+        t, c = self.rows.twins(y, mask)
+
+        def set_ours():
+            y[mask] = 1
+
+        def set_in(arrays):
+            def work():
+                arrays[0][arrays[1]] = 1
+
+            return work
+
+        self.row(
+            f"x[mask] = 1, 1 in 20, {dtype}",
+            n + chosen * width,
+            set_ours,
+            lambda: set_in(t),
+            lambda: set_in(c),
+            torch=1.0,
+        )
+
+    def gathers(self, dtype):
+        width = BYTES[dtype]
+        n = self.size // width
+        for row in (1, 64 // width, 1024 // width):
+            x = data((n // row, row), dtype)
+            where = self.indices(max(1, n // row // 4), n // row)
+            t, c = self.rows.twins(x, where)
+            moved = where.size * (2 * row * width + 8)
+            self.row(
+                f"x[indices], rows of {row * width} bytes, {dtype}",
+                moved,
+                lambda x=x, where=where: x[where],
+                lambda t=t: lambda: t[0][t[1]],
+                lambda c=c: lambda: c[0][c[1]],
+                torch=1.0,
+                **({"copy": 0.8} if row * width >= 64 else {}),
+            )
+        x = data((n,), dtype)
+        where = self.indices(max(1, n // 16), n)
+        values = data((where.size,), dtype)
+        t, c = self.rows.twins(x, where, values)
+
+        def set_ours():
+            x[where] = values
+
+        def set_in(arrays):
+            def work():
+                arrays[0][arrays[1]] = arrays[2]
+
+            return work
+
+        self.rate(f"x[indices] = values, {dtype}", where.size, set_ours, lambda: set_in(t), lambda: set_in(c))
+        self.rate(
+            f"add_at, {dtype}",
+            where.size,
+            lambda: dl.add_at(x, where, values),
+            lambda: lambda: t[0].index_add_(0, t[1], t[2]),
+            lambda: lambda: cupy.add.at(c[0], c[1], c[2]),
+        )
+
+    def sorts(self, dtype):
+        n = max(1, self.size // 16 // BYTES[dtype])
+        raw = self.generator.integers(0, 256, n * BYTES[dtype], dtype="u1")
+        x = dl.asarray(
+            raw.view("i4" if dtype == "int32" else "u1")
+            if dtype != "float32"
+            else self.generator.standard_normal(n, "f4")
+        ).to("cuda")
+        t, c = self.rows.twins(x)
+        self.rate(
+            f"sort {dtype}",
+            n,
+            lambda: dl.sort(x),
+            lambda: lambda: torch.sort(t[0], stable=True),
+            lambda: lambda: cupy.sort(c[0]),
+        )
+        self.rate(
+            f"argsort {dtype}",
+            n,
+            lambda: dl.argsort(x),
+            lambda: lambda: torch.argsort(t[0], stable=True),
+            lambda: lambda: cupy.argsort(c[0]),
+        )
+        lines = x[: n // 1024 * 1024].reshape((-1, 1024))
+        p, q = self.rows.twins(lines)
+        self.rate(
+            f"sort of rows of 1024, {dtype}",
+            lines.size,
+            lambda: dl.sort(lines, axis=1),
+            lambda: lambda: torch.sort(p[0], dim=1, stable=True),
+            lambda: lambda: cupy.sort(q[0], axis=1),
+        )
+        self.rate(
+            f"unique_values {dtype}",
+            n,
+            lambda: dl.unique_values(x),
+            lambda: lambda: torch.unique(t[0]),
+            lambda: lambda: cupy.unique(c[0]),
+        )
+        inside = dl.sort(x)
+        p, q = self.rows.twins(inside, x)
+        self.rate(
+            f"searchsorted {dtype}",
+            n,
+            lambda: dl.searchsorted(inside, x),
+            lambda: lambda: torch.searchsorted(p[0], p[1]),
+            lambda: lambda: cupy.searchsorted(q[0], q[1]),
+        )
+
+    def run(self, short):
+        for dtype in ("float32",) if short else ("float32", "float16", "int32", "float64"):
+            yield f"reductions {dtype}", functools.partial(self.reductions, dtype)
+        for dtype in ("float32", "int32"):
+            yield f"scans {dtype}", functools.partial(self.scans, dtype)
+        for dtype in ("float32",) if short else ("float32", "uint8"):
+            yield f"masks {dtype}", functools.partial(self.masks, dtype)
+            yield f"gathers {dtype}", functools.partial(self.gathers, dtype)
+        for dtype in ("float32",) if short else ("float32", "int32", "uint8"):
+            yield f"sorts {dtype}", functools.partial(self.sorts, dtype)
 
 
 def products(clock, size):
@@ -479,6 +698,7 @@ def main():
             ("host costs", host_costs),
             ("exchange", exchange_costs),
             *rows.run(options.short),
+            *Functions(rows).run(options.short),
             ("products", functools.partial(products, clock, 4096 if options.size > 1 << 20 else 64)),
             ("transfers", transfers),
             ("first use", first_use),

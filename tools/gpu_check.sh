@@ -11,7 +11,8 @@
 #   all  a and b, shortened                                                      10 minutes (LIMIT=seconds for another)
 #
 # Plans: 10 minutes: all. 30 minutes: a, read, b, half of c. 45 minutes: a, read and mend, b, c, then b again with what
-# c showed. If a's smoke test fails, spend the time on the probe's answers and not on benchmarks.
+# c showed. The benchmark of b takes bandwidth first, then reductions, running sums, masks, index arrays and sorts, then products:
+# what does not fit is named at its end, and `gpu_bench.py --budget 500` by itself takes all of it. If a's smoke test fails, spend the time on the probe's answers and not on benchmarks.
 #
 # REHEARSE=1 runs it on the host driver, which compiles kernels with g++, with thirty times the limits.
 #

@@ -45,6 +45,9 @@ def demand(holds, *words):
         raise Broken(" ".join(map(str, words)))
 
 
+CUDA = 2  # a device type
+
+
 def on_host(t):
     return t.device.type in (1, 3, 11, 18)
 
@@ -186,9 +189,13 @@ def check_tensor(context, t):
 def plain(value):
     """An argument as NumPy has it, in memory of its own; None when it has no word for it."""
     if type(value) is dl.Tensor:
-        if not on_host(value) or value.dtype.lanes != 1 or value.size > 30_000 or value.ndim > 32:
+        if value.dtype.lanes != 1 or value.size > 30_000 or value.ndim > 32:
             return None
         if value.dtype not in NUMPY_TYPES or value.size == 0:
+            return None
+        if value.device.type == CUDA:
+            value = value.to("cpu")
+        if not on_host(value):
             return None
         low, high = Region.of(value).span()
         memory = np.frombuffer(ctypes.string_at(low, high - low), np.uint8)

@@ -88,13 +88,15 @@ def cuda(loaded, request):
     """The engine on the host driver, once for each order of streams."""
     machine = None if ON_CARD else request.getfixturevalue("machine")
     clean(machine, request.param)
+    gc.collect()
     live = loaded.c.shim_live_blocks()
     yield loaded
     clean(machine, "eager")
     gc.collect()
     # A test that is skipped half-way keeps its tensors in the traceback.
     if not getattr(request.node, "was_skipped", False):
-        assert loaded.c.shim_live_blocks() == live, "the test left blocks behind"
+        # Fewer are what such a test has kept until now.
+        assert loaded.c.shim_live_blocks() <= live, "the test left blocks behind"
     if machine is not None:
         assert machine.context_depth() == 0, "the test left a CUDA context on this thread's stack"
 

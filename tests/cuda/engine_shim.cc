@@ -158,6 +158,7 @@ SHIM int shim_to_pinned(const Flat* from, Stream* stream, Block** out, void** ev
 }
 SHIM int shim_event_query(int device, void* event) { return answer(query_event(device, static_cast<CUevent>(event))); }
 SHIM int shim_event_wait(int device, void* event) { return answer(synchronize_event(device, static_cast<CUevent>(event))); }
+SHIM int shim_stream_waits(Stream* stream, void* event) { return answer(wait_event(stream, static_cast<CUevent>(event))); }
 SHIM void shim_event_destroy(int device, void* event) { destroy_event(device, static_cast<CUevent>(event)); }
 SHIM int shim_pointer_device(const void* pointer, int* type, int* id) {
   DLDevice device{};

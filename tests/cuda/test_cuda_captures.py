@@ -156,6 +156,31 @@ def test_a_fork_and_join_inside_a_capture(cuda, driver):
         cuda("destroy_stream", each)
 
 
+def test_a_wait_inside_a_capture_is_not_taken_for_one_outside(cuda, driver):
+    """Work that the other stream had before the capture is waited for after it, though nothing came in between."""
+    stream, side = cuda.new_stream(), cuda.new_stream()
+    event = ctypes.c_void_p()
+    assert driver.cuEventCreate(ctypes.byref(event), 2) == SUCCESS
+    x = cuda.upload(np.arange(50, dtype="f4"), side)
+    out, after = (cuda.run("add", [x, 1.0], "float32", stream=stream) for _ in range(2))
+    cuda("synchronize", stream), cuda("synchronize", side)
+    made = cuda.run("add", [x, 10.0], "float32", stream=side)
+    with Capture(cuda, driver, stream) as capture:
+        # Not by the handle of `side`: a stream whose handle others have is always waited for.
+        assert driver.cuEventRecord(event, capture.handle) == SUCCESS
+        cuda("stream_waits", side, event)
+        cuda.run("add", [made, 100.0], "float32", out=out, stream=stream)
+    cuda.run("add", [made, 1000.0], "float32", out=after, stream=stream)
+    np.testing.assert_array_equal(after.get(stream), np.arange(50, dtype="f4") + 1010)
+    capture.launch()
+    np.testing.assert_array_equal(out.get(stream), np.arange(50, dtype="f4") + 110)
+    capture.close()
+    assert driver.cuEventDestroy_v2(event) == SUCCESS
+    del x, made, out, after
+    for each in (stream, side):
+        cuda("destroy_stream", each)
+
+
 def test_two_captures_do_not_share_a_tensor(cuda, driver):
     one, two = cuda.new_stream(), cuda.new_stream()
     x = cuda.upload(np.ones(40, "f4"), one)
@@ -285,22 +310,32 @@ def test_default_streams_of_two_threads_wait_for_each_other(cuda):
 def test_memory_of_a_threads_default_stream_is_released_by_another_thread(cuda):
     """The free must not run on the releasing thread's stream, which is ahead of the work that reads the memory."""
     a = np.arange(500, dtype="i4")
-    held, results = [], []
+    held, results, ready, over = [], [], threading.Event(), threading.Event()
     cuda.c.shim_set_cache_limit(ctypes.c_size_t(0))
 
     def produce():
-        stream = cuda.stream(handle=2)
-        x = cuda.upload(a, stream)
-        results.append(cuda.run("add", [x, 1], "int32", stream=stream))
-        held.append(x)
+        try:
+            stream = cuda.stream(handle=2)
+            x = cuda.upload(a, stream)
+            cuda("synchronize", stream)
+            results.append(cuda.run("add", [x, 1], "int32", stream=stream))
+            held.append(x)
+        finally:
+            ready.set()
+        over.wait(60)  # the work of a thread that ends is done
 
+    producer = threading.Thread(target=produce)
+    producer.start()
     try:
-        in_thread(produce)
+        assert ready.wait(60)
         held.pop().release()
-        late = cuda.fill(-1, cuda.empty((500,), "int32", cuda.stream(handle=2)), cuda.stream(handle=2))
+        mine = cuda.stream(handle=2)
+        late = cuda.fill(-1, cuda.empty((500,), "int32", mine), mine)
+        assert set(late.get(mine)) == {-1}  # this thread's stream is done first, and with it what was freed on it
         np.testing.assert_array_equal(results.pop().get(), a + 1)
-        assert set(late.get()) == {-1}
     finally:
+        over.set()
+        producer.join()
         cuda.c.shim_set_cache_limit(ctypes.c_size_t(2**64 - 1))
 
 

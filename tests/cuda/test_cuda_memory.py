@@ -4,6 +4,7 @@
 import ctypes
 import faulthandler
 import gc
+import itertools
 import threading
 
 import numpy as np
@@ -194,6 +195,43 @@ def test_threads_with_their_own_streams(cuda):
     assert not failures, failures
 
 
+def test_threads_that_share_a_stream(cuda):
+    """Its lock is owned by the first thread until others come: no idle memory is lost or handed out twice."""
+    stream, failures = cuda.new_stream(), []
+    held = cuda.upload(np.arange(257, dtype="i4"), stream)  # this thread is the first
+    start = threading.Barrier(4)
+
+    def work(seed):
+        try:
+            a = np.arange(257, dtype="i4") * seed
+            start.wait(60)
+            for k in range(60):
+                x = cuda.upload(a, stream)
+                y = cuda.run("add", [x, k], "int32", stream=stream)
+                x.release()
+                z = cuda.run("add", [y, held], "int32", stream=stream)
+                if k % 20 == 0:
+                    np.testing.assert_array_equal(z.get(stream), a + k + np.arange(257))
+                y.release(), z.release()
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(1, 4)]
+    before = cuda.usage()
+    for thread in threads:
+        thread.start()
+    work(0)
+    for thread in threads:
+        thread.join()
+    assert not failures, failures
+    after = cuda.usage()
+    assert (after.live_blocks, after.live_bytes) == (before.live_blocks, before.live_bytes)
+    held.release()
+    cuda("destroy_stream", stream)
+    cuda.c.shim_empty_cache(-1)
+    assert cuda.usage().cached_bytes == 0
+
+
 # ---- the cache
 
 
@@ -267,7 +305,15 @@ def test_every_driver_call_of_an_operation_may_fail(eager, machine):
     np.testing.assert_array_equal(eager.run("add", [x, x], "float32").get(), a + a)
 
 
+def need_two_devices(cuda):
+    try:
+        cuda.stream(1)
+    except fault() as error:
+        pytest.skip(f"needs two devices: {error}")
+
+
 def test_copies_between_devices(cuda):
+    need_two_devices(cuda)
     a = np.arange(600, dtype="i4").reshape(20, 30)
     x = cuda.upload(a, device=0)
     y = cuda.empty((20, 30), "int32", device=1)
@@ -280,6 +326,32 @@ def test_copies_between_devices(cuda):
     cuda.copy(x, w.view((20, 30), (60, 2)), stream=cuda.stream(1))
     np.testing.assert_array_equal(w.get()[:, ::2], a)
     assert not w.get()[:, 1::2].any()
+
+
+def test_events_of_a_device_stay_with_it(cuda):
+    """Pinned memory of one device that another one still reads at its release: the event behind that is the other's."""
+    need_two_devices(cuda)
+    a = np.arange(256, dtype="f4")
+    there, block = cuda.new_stream(1), ctypes.c_void_p()
+    cuda("allocate_pinned", 0, a.nbytes, ctypes.byref(block))
+    ctypes.memmove(cuda.c.shim_data(block), a.ctypes.data, a.nbytes)
+    y = cuda.empty((256,), "float32", there, device=1)
+    flat, y_flat = y.flat(), y.flat()
+    flat.block = block
+    cuda("copy", ctypes.byref(flat), ctypes.byref(y_flat), there, None)
+    cuda.c.shim_release(block)
+    cuda("synchronize", there)
+    cuda.c.shim_empty_cache(-1)
+    # The next events of the first device are its own: those of another one cannot be recorded there.
+    streams, x = [cuda.new_stream(0) for _ in range(4)], cuda.upload(a)
+    for one, other in itertools.pairwise(streams):
+        x = cuda.run("add", [x, 1.0], "float32", stream=one)
+        x = cuda.run("add", [x, 1.0], "float32", stream=other)
+    np.testing.assert_array_equal(x.get(streams[-1]), a + 6)
+    np.testing.assert_array_equal(y.get(there), a)
+    del x, y
+    for each in (there, *streams):
+        cuda("destroy_stream", each)
 
 
 # ---- graphs

@@ -4,6 +4,7 @@
 Each test runs in a process of its own, because libraries are looked for once a process. No GPU is needed."""
 
 import os
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -98,7 +99,7 @@ def test_every_family_compiles(arch, tmp_path):
     sorts = [f"{{name}}<{{key}}>" for name in ("count", "move") for key in keys]
     sorts += ["make<uint8_t, int8_t>", "make<uint64_t, int64_t>", "indices<int64_t>", "elements<uint32_t>"]
     for kernel in sorts:
-        done += compile(arch, "native/cuda/kernels/sort.cuh", f"{{K}}sorts::{{kernel}}") > 0
+        done += compile(arch, "native/cuda/kernels/sorts.cuh", f"{{K}}sorts::{{kernel}}") > 0
     for types in ("uint8_t, int8_t", "uint64_t, int64_t"):
         done += compile(arch, "native/cuda/kernels/search.cuh", f"{{K}}search::places<{{types}}>") > 0
     print(done)
@@ -241,11 +242,41 @@ def test_code_from_nvrtc_runs_and_comes_from_disk_the_second_time(tmp_path):
     assert run(script, cache, **environment).split() == ["1", "1", "0", "0"]
     assert run(script, cache, **environment).split() == ["1", "0", "1", "0"]
     assert cache.stat().st_mode & 0o777 == 0o700
-    kernel = next(cache.iterdir())
+    (kernel,) = cache.glob("*.kernel")
     kernel.write_bytes(kernel.read_bytes()[:-1] + b"\xff")
     assert run(script, cache, **environment).split() == ["1", "1", "0", "1"], "a changed file must not be loaded"
     kernel.chmod(0o622)
     assert run(script, cache, **environment).split() == ["1", "1", "0", "1"], "nor one that others may write to"
+
+
+def test_a_kernel_from_disk_is_loaded_without_nvrtc(tmp_path):
+    """Unless NVRTC is another one than that which compiled it."""
+    library = tmp_path / Path(nvrtc()).name
+    shutil.copy2(nvrtc(), library)
+    for companion in Path(nvrtc()).parent.glob("libnvrtc-builtins.so*"):
+        (tmp_path / companion.name).symlink_to(companion)
+    script = """
+    machine = hostcuda.load()
+    machine.configure(launches=False)
+    x = cuda.empty((100,), "float32")
+    cuda.run("add", [x, 1.0], "float32")
+    out = (ctypes.c_int64 * 3)()
+    cuda.c.shim_compiler_statistics(out)
+    print(*out, "libnvrtc.so" in open("/proc/self/maps").read())
+    """
+    cache = tmp_path / "cache"
+    assert run(script, cache, DLTENSOR_CUDA_NVRTC=library).split() == ["1", "0", "0", "True"]
+    assert run(script, cache, DLTENSOR_CUDA_NVRTC=library).split() == ["0", "1", "0", "False"]
+    os.utime(library, (1, 1))
+    assert run(script, cache, DLTENSOR_CUDA_NVRTC=library).split() == ["0", "1", "0", "True"]
+    assert run(script, cache, DLTENSOR_CUDA_NVRTC=library).split() == ["0", "1", "0", "False"]
+    remembered = cache / "nvrtc.version"
+    remembered.write_text(remembered.read_text().replace("13.", "12.", 1))
+    assert run(script, cache, DLTENSOR_CUDA_NVRTC=library).split() == ["0", "1", "0", "True"], (
+        "it has none of that version"
+    )
+    remembered.chmod(0o622)
+    assert run(script, cache, DLTENSOR_CUDA_NVRTC=library).split() == ["0", "1", "0", "True"], "others may write to it"
 
 
 def test_seeds_are_made_without_a_driver_and_taken_by_hash(tmp_path):

@@ -41,6 +41,44 @@ def test_a_stage_that_skips_or_breaks_off_is_red(tmp_path, report, code, words):
     assert words in done.stdout
 
 
+PLANTED = {
+    "passes": "def test_one(): pass\ndef test_two(): pass\n",
+    "fails": "def test_one(): pass\ndef test_two(): assert 1 == 2\n",
+    "skips": "import pytest\n@pytest.mark.skip\ndef test_one(): pass\n",
+    "skips_most": "import pytest\nmark = pytest.mark.parametrize('k', range(3))\ndef test_one(): pass\n"
+    "@mark\ndef test_two(k): pytest.skip('no peer')\n",
+    "is_empty": "",
+    "dies": "import os\ndef test_one(): pass\ndef test_two(): os.abort()\n",
+    "hangs": "import time\ndef test_one(): time.sleep(60)\n",
+}
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
+def test_planted_failures_and_skips_are_red(tmp_path):
+    """The script's own stages with planted files: the verdict has a red row for each that is not whole."""
+    for name, text in PLANTED.items():
+        (tmp_path / f"test_{name}.py").write_text(text)
+    whole = SCRIPT.read_text()
+    parts = [
+        re.search(r"^report\(\).*?^}$", whole, re.S | re.M)[0],
+        re.search(r"^left\(\).*?$", whole, re.M)[0],
+        re.search(r"^cat > \"\$AT/count.py\".*?^COUNT$", whole, re.S | re.M)[0],
+        re.search(r"^stage\(\).*?^}$", whole, re.S | re.M)[0],
+        re.search(r"^ONE=.*?$", whole, re.M)[0],
+        re.search(r"^tests\(\).*?^}$", whole, re.S | re.M)[0],
+        *[f'tests {name} {5 if name == "hangs" else 40} "${{ONE[@]}}" test_{name}.py' for name in PLANTED],
+        whole.rstrip().splitlines()[-1],
+    ]
+    head = f'set -u\nOUT=. AT=. LOGS=. START=$(date +%s) LIMIT=500 PYTHON="{sys.executable}"\n'
+    done = subprocess.run(
+        ["bash", "-c", head + "\n".join(parts)], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    rows = {line.split()[0]: line.split()[2] for line in (tmp_path / "verdict.txt").read_text().splitlines()}
+    assert rows.pop("passes") == "0", done.stdout + done.stderr
+    assert rows == {"fails": "1", "skips": "5", "skips_most": "6", "is_empty": "5", "dies": "134", "hangs": "124"}
+    assert done.returncode != 0
+
+
 @pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
 @pytest.mark.parametrize("name", ["gpu_check.sh", "gpu_pack.sh"])
 def test_the_scripts_are_well_formed(name):

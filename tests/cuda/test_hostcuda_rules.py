@@ -251,6 +251,13 @@ def test_a_block_of_more_threads_than_the_launch_bound_is_refused(driver, tmp_pa
     assert launch(driver, header, "bounded<int>", 129, ctypes.c_void_p()) == OUT_OF_RESOURCES
 
 
+@pytest.mark.parametrize(("words", "answer"), [(512, SUCCESS), (513, INVALID_VALUE)])
+def test_a_kernel_takes_no_more_than_4096_bytes_of_parameters(driver, tmp_path, words, answer):
+    header = tmp_path / f"large{words}.cuh"
+    header.write_text(f"struct Large{words} {{ long at[{words}]; }};\n__global__ void large(Large{words}) {{}}\n")
+    assert launch(driver, header, "large", 1, (ctypes.c_long * words)()) == answer
+
+
 def test_a_graph_runs_in_any_order_that_its_nodes_allow(driver, eager_machine):
     """Two branches that the capture does not order: lazily they run the other way round."""
     origin, fork, event = driver.stream(), driver.stream(), driver.event()

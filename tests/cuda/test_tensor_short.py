@@ -67,3 +67,34 @@ def test_exponents_of_integers_are_checked_as_on_the_cpu(dtype):
             call()
     assert (x**2).tolist() == [1, 4, 9]
     assert (2**x).tolist() == [2, 4, 8]
+
+
+def test_kept_launches_are_those_of_their_operation():
+    """Launches are found again by operation, dtypes, numbers and count: more of them than are kept, in turn, twice."""
+    statements = [
+        lambda t, u: t + u,
+        lambda t, u: t - u,
+        lambda t, u: t - 3,
+        lambda t, u: 3 - t,
+        lambda t, u: t < u,
+        lambda t, u: dl.maximum(t, u),
+        lambda t, u: -t,
+        lambda t, u: t.sum(),
+        lambda t, u: t.max(),
+        lambda t, u: t.sum(axis=0),
+    ]
+    pairs = [
+        (numbers((count,), dtype), numbers((count,), dtype)[::-1].copy())
+        for dtype in ("int8", "int32", "float32")
+        for count in (1, 2, 255, 256, 4097)
+    ]
+    there = [(a.to("cuda"), b.to("cuda")) for a, b in pairs]
+    for _ in range(2):
+        for (a, b), (x, y) in zip(pairs, there, strict=True):
+            for statement in statements:
+                same(statement(x, y), statement(a, b))
+    x, a = there[-1][0], pairs[-1][0]
+    with dl.cuda.launch(num_threads=64):  # settings are not those of the kept launch
+        same(x + x, a + a)
+    same(x + x, a + a)
+    same(x[1:] + x[1:], a[1:] + a[1:])  # at an address that is not a multiple of 16

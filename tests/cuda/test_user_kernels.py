@@ -250,6 +250,23 @@ def test_a_raw_kernel_in_three_dimensions_and_structs(machine_eager):
     np.testing.assert_array_equal(out.numpy(), want)
 
 
+@pytest.mark.parametrize("more", [0, 7])
+def test_structs_of_two_texts_may_share_a_name(machine_eager, more):
+    source = f"""
+    struct Pair {{ int first, rest[{more + 1}]; }};
+    __global__ void last(int* out, Pair pair) {{ out[0] = pair.rest[{more}]; }}
+    """
+
+    class Pair(ctypes.Structure):
+        _fields_ = [("first", ctypes.c_int), ("rest", ctypes.c_int * (more + 1))]
+
+    out = dl.zeros((1,), dtype="int32", device="cuda")
+    pair = Pair(1)
+    pair.rest[more] = 40 + more
+    cuda.RawKernel(source, "last")(1, 1, (out, pair))
+    assert out.item() == 40 + more
+
+
 def test_numbers_get_the_declared_type(machine_eager):
     source = """
     __global__ void pack(double* out, unsigned char a, short b, double c, float d, bool e, long long f) {

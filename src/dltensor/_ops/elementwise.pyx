@@ -15,7 +15,7 @@ from .._core.native cimport (COMPLEX, KEEP_GIL_BYTES, MAX_DIMS, REAL, REAL_ADD, 
                              op_fma, op_greater, op_greater_equal, op_less, op_less_equal, op_multiply, op_not_equal,
                              op_pow, op_subtract, op_table, same_dims, same_dtype, store_scalar, type_bool, type_table,
                              type_uint8)
-from .operands cimport (Engine, Item, Operand, common_device, common_shape, engine_of, hold_without_gil,
+from .operands cimport (Engine, Operand, Run, common_device, common_shape, engine_of, hold_without_gil, loaded_engine,
                         promote_operands, kind_order, read_number, read_operands, read_tensor, store_number)
 from .._core.scalars cimport integer_range, shown, store_exact
 from .._core.tensor cimport Tensor, as_tuple, check_writable, fill_elements, new_empty, new_tensor, operations

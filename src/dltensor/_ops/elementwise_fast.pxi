@@ -182,18 +182,22 @@ cdef object _on_device(int op, PyObject** arguments, int count, object out):
 
     None when that is not so, or when `out` is not just like them.
     """
-    cdef Item[3] items
+    cdef Run[3] items
+    cdef double elements[3][2]
     cdef Operand number
     cdef const DLTensor* first = NULL
     cdef const DLTensor* view
+    cdef const Engine* engine
     cdef int i, row = -1, to
     cdef int64_t size = 1
     for i in range(count):
-        if type(<object>arguments[i]) is not Tensor:
-            items[i].view = NULL
+        items[i].number = type(<object>arguments[i]) is not Tensor
+        if items[i].number:
+            items[i].data = elements[i]
             items[i].block = NULL
             continue
-        view = items[i].view = &(<Tensor>arguments[i]).impl.dl
+        view = &(<Tensor>arguments[i]).impl.dl
+        items[i].data = <char*>view.data + view.byte_offset
         items[i].block = (<Tensor>arguments[i]).impl.block
         if first == NULL:
             first = view
@@ -203,22 +207,25 @@ cdef object _on_device(int op, PyObject** arguments, int count, object out):
     if (first == NULL or row < 0 or row >= computed_types or first.device.device_type != kDLCUDA or
             compute_type(op, row) != row):
         return None
-    if op == op_pow and items[1].view == NULL and kind_order(row) < 2:
+    if op == op_pow and items[1].number and kind_order(row) < 2:
         return None  # not every number is an exponent of integers
     for i in range(first.ndim - 1, -1, -1):
         if first.strides[i] != size:
             return None
         size *= first.shape[i]
     for i in range(count):
-        if items[i].view == NULL and not store_exact(<object>arguments[i], row, items[i].element):
+        if items[i].number and not store_exact(<object>arguments[i], row, elements[i]):
             # The other floats and complex numbers take what promotion would leave to them.
             if kind_order(row) < 2 or not (PyFloat_CheckExact(<object>arguments[i]) or
                                            PyLong_CheckExact(<object>arguments[i])):
                 return None
             store_number(<object>arguments[i], &number, row, _names[op])
-            memcpy(items[i].element, number.element, type_table[row].bytes)
+            memcpy(elements[i], number.element, type_table[row].bytes)
     to = result_type(op, row)
     if out is not None:
         if not _takes(out, first, to):
             return None
-    return engine_of(first.device, _names[op]).same(op, row, to, size, items, count, out)
+    engine = loaded_engine()
+    if unlikely(engine == NULL):
+        engine = engine_of(first.device, _names[op])
+    return engine.same(op, row, to, size, first, items, count, out)

@@ -96,19 +96,19 @@ cdef int promote_operands(Operand* operands, int count, str func) except -1
 cdef int common_device(Operand* operands, int count, DLDevice* device, str func) except -1
 cdef int common_shape(Operand* operands, int count, int64_t* shape, str func) except -2
 
-# An operand of the fast path on devices: a tensor, or a number as one element of the dtype of the others.
-cdef struct Item:
-    const DLTensor* view  # NULL: a number
-    Block* block
-    double element[2]
+cdef extern from "native/memory/run.h" namespace "dlt" nogil:
+    cppclass Run:
+        void* data
+        Block* block
+        bint number
 
 # What computes where the host does not. Everything is checked before: devices, shapes, dtypes, and that outputs are
 # writable. Each function raises, or has enqueued the work. `same` is the fast path: tensors of one dtype and shape in
-# C order, of `size` elements, and numbers as elements of that dtype; into a tensor like them, of dtype `to`, or a new
+# C order, of `size` elements, and numbers as elements of that dtype; into a tensor like `like`, of dtype `to`, or a new
 # one, which it returns. `reduce_rows` is that of reductions: of a tensor in C order, `outer` times rows of `count`
 # elements that are `inner` apart, into `made`, whose memory it allocates.
 cdef struct Engine:
-    object (*same)(int op, int type, int to, int64_t size, const Item* items, int count, object out)
+    object (*same)(int op, int type, int to, int64_t size, const DLTensor* like, const Run* items, int count, object out)
     int (*element)(int op, bint saturate, int type, Operand* operands, int count, Operand* out, object launch) except -1
     int (*real)(Real form, double number, Operand* a, Operand* c, Operand* out, object launch) except -1
     int (*cast)(Operand* source, Operand* out, const CastOptions& options) except -1
@@ -137,4 +137,5 @@ cdef struct Engine:
 
 cdef void set_engine(const Engine* engine) noexcept
 cdef const Engine* engine_of(DLDevice device, str func) except NULL
+cdef const Engine* loaded_engine() noexcept
 cdef void read_tensor(Tensor t, Operand* out) noexcept

@@ -304,6 +304,11 @@ cdef void set_engine(const Engine* engine) noexcept:
     _engine.set(engine)
 
 
+cdef const Engine* loaded_engine() noexcept:
+    """What computes on CUDA devices, NULL before the first use of one."""
+    return _engine.get()
+
+
 cdef const Engine* engine_of(DLDevice device, str func) except NULL:
     """What computes on a device that is not the host."""
     if device.device_type != kDLCUDA and device.device_type != kDLCUDAManaged:

@@ -33,7 +33,7 @@ inline ReduceKeyword reduce_keywords[] = {
 };
 
 // Reduces with the keyword arguments beside those in `given`; `values` are theirs.
-inline PyObject* call_with_keywords(int reduction, ReduceArguments given, PyObject* const* values, PyObject* keywords) {
+inline PyObject* call_with_keywords(int reduction, ReduceArguments& given, PyObject* const* values, PyObject* keywords) {
   const ReductionRow& row = reduction_table[reduction];
   for (Py_ssize_t k = 0; keywords && k < PyTuple_GET_SIZE(keywords); k++) {
     PyObject* const keyword = PyTuple_GET_ITEM(keywords, k);

@@ -140,7 +140,7 @@ cdef object _plain_on_device(int reduction, const ReduceArguments* given, double
     cdef Tensor x = <Tensor>given.x
     cdef Tensor made
     cdef const Engine* engine
-    cdef int64_t n = 1, inner = 1, count, bytes = 1
+    cdef int64_t n = 1, outer = 1, inner = 1, count, bytes = 1
     cdef int64_t axis = 0
     cdef int overflow = 0
     cdef int i, k = 0, to, ndim = x.impl.dl.ndim, type = find_type(x.impl.dl.dtype)
@@ -165,11 +165,14 @@ cdef object _plain_on_device(int reduction, const ReduceArguments* given, double
         n *= x.impl.dl.shape[i]
         if i > axis:
             inner = n
+        elif i < axis:
+            outer *= x.impl.dl.shape[i]
     to = reduction_result(reduction, type, False)
     if to < 0 or n == 0:
         return None
     count = n if whole else x.impl.dl.shape[axis]
-    inner = 1 if whole else inner
+    if whole:
+        outer = inner = 1
     made = new_tensor(ndim if keepdims else 0 if whole else ndim - 1)
     for i in range(ndim - 1, -1, -1):
         if keepdims or not whole and i != axis:
@@ -178,7 +181,7 @@ cdef object _plain_on_device(int reduction, const ReduceArguments* given, double
             made.impl.dl.strides[k] = bytes
             bytes *= made.impl.dl.shape[k]
     engine = engine_of(x.impl.dl.device, _names[reduction])
-    engine.reduce_rows(reduction, type, to, correction, x, n // (count * inner), count, inner, made)
+    engine.reduce_rows(reduction, type, to, correction, x, outer, count, inner, made)
     return made
 
 

@@ -14,7 +14,7 @@ from ._driver cimport (CUevent, Fault, NativeLaunch, NativeStream, Status, check
                        read_launch, start, stream_on, synchronize_event)
 from .._core.native cimport (MAX_DIMS, REAL_FMA, Block, CastOptions, Real, Scalar, contiguous_strides, is_contiguous,
                              op_fma, op_table, type_float64, type_table, type_uint8)
-from .._ops.operands cimport (BadIndex, Distribution, Draw, Engine, Indexed, Item, Operand, ReduceOptions,
+from .._ops.operands cimport (BadIndex, Distribution, Draw, Engine, Indexed, Operand, ReduceOptions, Run,
                               Scan, read_tensor, set_engine)
 from .._core.scalars cimport store_python
 from .._core.tensor cimport Tensor, assign, copied, new_empty, new_tensor
@@ -50,11 +50,7 @@ cdef extern from "native/cuda/engine.h" namespace "dlt::cuda" nogil:
         NativeStream* stream
         const NativeLaunch* launch
     Status elementwise(const Operation&, const Native*, int, const Native&, const Where&) noexcept
-    cppclass Run:
-        void* data
-        Block* block
-        bint number
-    Status runs(int, int, int, int64_t, const Run*, int, const Run&, const Where&) noexcept
+    Status runs_here(int, int, int, int, int64_t, const Run*, int, bint, Run*) noexcept
     Status native_copy "dlt::cuda::copy"(const Native&, const Native&, const Where&) noexcept
     Status native_cast "dlt::cuda::cast"(const Native&, const Native&, const CastOptions&, const Where&) noexcept
     Status native_choose "dlt::cuda::choose"(const Native&, const Native&, const Native&, const Native&,
@@ -83,8 +79,7 @@ cdef extern from "native/cuda/engine.h" namespace "dlt::cuda" nogil:
 cdef extern from "native/cuda/reduce.h" namespace "dlt::cuda" nogil:
     Status native_reduce "dlt::cuda::reduce"(int, const ReduceOptions&, int, const Native&, const Native*, uint64_t,
                                              const Native&, const Where&) noexcept
-    Status native_reduce_rows "dlt::cuda::reduce_rows"(int, int, double, const Run&, int64_t, int64_t, int64_t, int,
-                                                       const Run&, const Where&) noexcept
+    Status reduce_rows_here(int, int, int, double, const Run&, int64_t, int64_t, int64_t, int, Run*) noexcept
 
 cdef extern from "native/cuda/scan.h" namespace "dlt::cuda" nogil:
     Status native_scan "dlt::cuda::scan"(Scan, const Native&, int, const Native&, const Where&) noexcept
@@ -330,18 +325,18 @@ cdef int _reduce(int reduction, const ReduceOptions& options, int type, const Op
 cdef int _reduce_rows(int reduction, int type, int to, double correction, Tensor x, int64_t outer, int64_t count,
                       int64_t inner, Tensor made) except -1:
     cdef Run given, target
-    cdef Where func
     cdef Status status
-    func.stream = stream_on(x.impl.dl.device.device_id)
-    func.launch = NULL
-    check(allocate_device(func.stream[0], outer * inner * type_table[to].bytes, &made.impl.block))
-    made.impl.dl.data = made.impl.block.data
     made.impl.dl.dtype = type_table[to].dtype
     made.impl.dl.device = x.impl.dl.device
     given.data, given.block, given.number = <char*>x.impl.dl.data + x.impl.dl.byte_offset, x.impl.block, False
-    target.data, target.block, target.number = made.impl.dl.data, made.impl.block, False
+    target.data = NULL
+    target.block = NULL
+    target.number = False
     with nogil:  # as in _same
-        status = native_reduce_rows(reduction, type, correction, given, outer, count, inner, to, target, func)
+        status = reduce_rows_here(x.impl.dl.device.device_id, reduction, type, correction, given, outer, count, inner, to,
+                                  &target)
+    made.impl.block = target.block
+    made.impl.dl.data = target.data
     return check(status)
 
 
@@ -366,44 +361,36 @@ cdef int _draw(Distribution distribution, int type, int words, const Draw& how, 
     return check(status)
 
 
-cdef object _same(int op, int type, int to, int64_t size, const Item* items, int count, object out):
+cdef object _same(int op, int type, int to, int64_t size, const DLTensor* like, const Run* items, int count, object out):
     """The fast path: tensors of one dtype and shape on one device, all in C order, and numbers."""
-    cdef const DLTensor* like = NULL
-    cdef NativeStream* stream
-    cdef Run[3] given
     cdef Run target
-    cdef Where func
     cdef Status status
     cdef Tensor made
     cdef int i
-    for i in range(count):
-        given[i].block = items[i].block
-        given[i].number = items[i].view == NULL
-        if items[i].view == NULL:
-            given[i].data = <void*>items[i].element
-        else:
-            given[i].data = <char*>items[i].view.data + items[i].view.byte_offset
-            like = items[i].view
-    stream = stream_on(like.device.device_id)
-    if out is None:
+    cdef bint fresh = out is None
+    if fresh:
         made = new_tensor(like.ndim)
-        check(allocate_device(stream[0], size * type_table[to].bytes, &made.impl.block))
-        made.impl.dl.data = made.impl.block.data
         made.impl.dl.dtype = type_table[to].dtype
         made.impl.dl.device = like.device
-        for i in range(2 * like.ndim):  # strides are stored after the shape
+        for i in range(like.ndim):
             made.impl.dl.shape[i] = like.shape[i]
+            made.impl.dl.strides[i] = like.strides[i]
+        target.data = NULL
+        target.block = NULL
     else:
         made = <Tensor>out
-    target.data, target.block = <char*>made.impl.dl.data + made.impl.dl.byte_offset, made.impl.block
+        target.data, target.block = <char*>made.impl.dl.data + made.impl.dl.byte_offset, made.impl.block
     target.number = False
-    func.stream = stream
-    func.launch = NULL
     # The launch blocks while the driver's queue is full, and queued work may need the GIL: a host callback of another
     # library. The driver does not report how full the queue is.
     with nogil:
-        status = runs(op, type, to, size, given, count, target, func)
-    check(status)
+        status = runs_here(like.device.device_id, op, type, to, size, items, count, fresh, &target)
+    if fresh:
+        made.impl.block = target.block
+        check(status)
+        made.impl.dl.data = target.data
+    else:
+        check(status)
     return made
 
 

@@ -122,6 +122,15 @@ Status compile(int major, int minor, const Program& text, Image* out) {
 
 // A kernel as an image that the device's driver can load: from disk, from NVRTC, or as source for the host driver.
 Status image_for(const Properties& p, const Program& program, Image* out) {
+  std::string key;
+  if (!*library_path(Library::nvrtc) && !(driver.takes_source && program.is_text)) {
+    // What that version of NVRTC compiled before needs no NVRTC now.
+    const std::string maker = remembered_maker(expected_path(Library::nvrtc));
+    if (!maker.empty()) {
+      DLT_TRY(image_key(p.major, p.minor, program, &key));
+      if (read_image(key, maker, out) == Found::yes) return ++statistics.from_disk, success;
+    }
+  }
   const Status have = load_nvrtc();
   if (driver.takes_source && (!have.ok() || program.is_text)) {
     out->name = "kernel";
@@ -132,8 +141,9 @@ Status image_for(const Properties& p, const Program& program, Image* out) {
   // Without NVRTC the seeds and the cache may still have it, compiled by any version of NVRTC.
   const std::string words = have.ok() ? "" : message();
   const std::string maker = have.ok() ? std::to_string(nvrtc.major) + "." + std::to_string(nvrtc.minor) : "any";
-  std::string key;
   DLT_TRY(image_key(p.major, p.minor, program, &key));
+  if (const std::string path = have.ok() ? library_path(Library::nvrtc) : ""; !path.empty() && remembered_maker(path) != maker)
+    remember_maker(path, maker);
   switch (read_image(key, maker, out)) {
     case Found::yes: ++statistics.from_disk; return success;
     case Found::refused: ++statistics.refused; break;

@@ -114,6 +114,12 @@ int rank(const std::string& path) {
   return major == own ? -1000 : major < own ? own - major : 1000 + major;
 }
 
+std::vector<std::string> sorted_hints(const Attempt& attempt) {
+  std::vector<std::string> hints = attempt.hints;
+  std::stable_sort(hints.begin(), hints.end(), [](const std::string& a, const std::string& b) { return rank(a) < rank(b); });
+  return hints;
+}
+
 void* open(Library which, std::string& tried) {
   const Wanted& w = wanted[static_cast<int>(which)];
   Attempt& attempt = attempts[static_cast<int>(which)];
@@ -124,9 +130,7 @@ void* open(Library which, std::string& tried) {
     }
     return open_one(w, forced, attempt, tried);  // a path given explicitly has no fallback
   }
-  std::vector<std::string> hints = attempt.hints;
-  std::stable_sort(hints.begin(), hints.end(), [](const std::string& a, const std::string& b) { return rank(a) < rank(b); });
-  for (const std::string& hint : hints)
+  for (const std::string& hint : sorted_hints(attempt))
     if (void* handle = open_one(w, hint, attempt, tried)) return handle;
   for (const char* name : w.names)
     if (name)
@@ -220,6 +224,14 @@ const char* library_path(Library library) noexcept {
   std::lock_guard<std::mutex> hold(lock);
   const Attempt& attempt = attempts[static_cast<int>(library)];
   return attempt.done && attempt.fault == Fault::none ? attempt.found.c_str() : "";
+}
+
+std::string expected_path(Library library) {
+  std::lock_guard<std::mutex> hold(lock);
+  if (const char* forced = getenv(wanted[static_cast<int>(library)].variable); forced && *forced)
+    return strcmp(forced, "off") != 0 ? forced : "";
+  const std::vector<std::string> hints = sorted_hints(attempts[static_cast<int>(library)]);
+  return hints.empty() ? "" : hints.front();
 }
 
 Status load_driver() noexcept { return once(Library::driver, start_driver); }

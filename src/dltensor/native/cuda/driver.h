@@ -2,6 +2,8 @@
 // The tables of foreign functions (driver, NVRTC, cuBLAS), filled by dlopen at first use and never before.
 // Devices and memory are handled elsewhere.
 #pragma once
+#include <string>
+
 #include "native/cuda/abi.h"
 #include "native/status.h"
 
@@ -48,6 +50,9 @@ bool driver_is_absent() noexcept;
 
 // Where the library was found, or "". For `dltensor info`.
 DLT_API const char* library_path(Library library) noexcept;
+
+// The path that load_*() would try first, or "" where that is left to the system's loader or disabled. Loads nothing.
+std::string expected_path(Library library);
 
 // Valid after the matching load_*() succeeded.
 extern DriverTable driver;

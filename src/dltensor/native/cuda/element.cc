@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Element-wise operations: operands are checked, overlap and misalignment resolved by copies, then one kernel is
 // launched.
+#include <stdlib.h>
+
 #include "native/cuda/plan.h"
 #include "native/cuda/thread_state.h"
 #include "native/ops/ops.h"
@@ -224,7 +226,40 @@ bool mixes(const Run& in, int64_t in_bytes, const Run& out, int64_t out_bytes) n
 
 }  // namespace
 
-Status runs(int op, int type, int to, int64_t count, const Run* in, int operands, const Run& out, const Where& where) noexcept {
+namespace {
+
+// Launches of the fast path, of each thread: found by what they are made of.
+struct RunKey {
+  uint64_t word;  // 0: of nothing
+  int64_t count;
+};
+struct RunPlan {
+  RunKey key;
+  RunLaunch launch;
+};
+constexpr int run_plan_bits = 6;
+
+// The place of a key; null where there is no memory to keep it.
+RunPlan* run_plan(const RunKey& key) noexcept {
+  ThreadState& state = thread_state();
+  if (!state.run_plans) [[unlikely]] {
+    if (!state.number) return nullptr;
+    if (!(state.run_plans = calloc(size_t{1} << run_plan_bits, sizeof(RunPlan)))) return nullptr;
+  }
+  const uint64_t hash = (key.word ^ static_cast<uint64_t>(key.count) << 13) * 0x9E3779B97F4A7C15u;
+  return static_cast<RunPlan*>(state.run_plans) + (hash >> (64 - run_plan_bits));
+}
+
+bool is_askew(const Run* in, int operands, int type, const Run& out, int to) noexcept {
+  uintptr_t low = reinterpret_cast<uintptr_t>(out.data) & static_cast<uintptr_t>(type_alignment(to) - 1);
+  for (int k = 0; k < operands; ++k)
+    if (!in[k].number) low |= reinterpret_cast<uintptr_t>(in[k].data) & static_cast<uintptr_t>(type_alignment(type) - 1);
+  return low != 0;
+}
+
+// With its kernel still to be chosen.
+[[gnu::noinline]] Status runs_new(int op, int type, int to, int64_t count, const Run* in, int operands, const Run& out,
+                                  const Where& where, RunLaunch* chosen) noexcept {
   Plan plan;
   plan.body = {static_cast<uint32_t>(op), body_name};
   plan.operands = operands;
@@ -234,9 +269,6 @@ Status runs(int op, int type, int to, int64_t count, const Run* in, int operands
   plan.types[0] = to;
   plan.pointers[0] = out.data;
   plan.strides[0][0] = 1;
-  const int64_t in_bytes = count * type_table[type].bytes, out_bytes = count * type_table[to].bytes;
-  uintptr_t low = reinterpret_cast<uintptr_t>(out.data) & static_cast<uintptr_t>(type_alignment(to) - 1);
-  bool mixed = false;
   for (int k = 1; k <= operands; ++k) {
     const Run& run = in[k - 1];
     plan.types[k] = type;
@@ -247,17 +279,68 @@ Status runs(int op, int type, int to, int64_t count, const Run* in, int operands
     }
     plan.pointers[k] = run.data;
     plan.strides[k][0] = 1;
-    low |= reinterpret_cast<uintptr_t>(run.data) & static_cast<uintptr_t>(type_alignment(type) - 1);
+  }
+  plan.chosen = chosen;
+  return execute(plan, *where.stream->device, where, true);
+}
+
+}  // namespace
+
+Status runs(int op, int type, int to, int64_t count, const Run* in, int operands, const Run& out, const Where& where) noexcept {
+  Stream& stream = *where.stream;
+  Device& device = *stream.device;
+  const int64_t bytes = type_table[type].bytes, in_bytes = count * bytes, out_bytes = count * type_table[to].bytes;
+  uintptr_t low = reinterpret_cast<uintptr_t>(out.data);  // the bits of all addresses
+  uint64_t numbers = 0;  // as wide as the word it becomes a part of, so that it is read as it was stored
+  bool mixed = false;
+  kernels::Contiguous p;
+  p.out = out.data;
+  p.count = static_cast<uint64_t>(count);
+  for (int k = 0; k < operands; ++k) {
+    const Run& run = in[k];
+    if (run.number) {
+      numbers |= uint64_t{1} << k;
+      p.in[k] = nullptr;
+      memcpy(p.value[k].bytes, run.data, static_cast<size_t>(bytes));
+      continue;
+    }
+    p.in[k] = run.data;
+    low |= reinterpret_cast<uintptr_t>(run.data);
     mixed |= mixes(run, in_bytes, out, out_bytes);
   }
-  if (low || mixed) [[unlikely]]
+  const bool packed = (low & 15) == 0;
+  if (mixed || (!packed && is_askew(in, operands, type, out, to))) [[unlikely]]
     return runs_slow(op, type, to, count, in, operands, out, where);
   if (count == 0) return success;
-  Where resolved = where;
-  if (!resolved.launch) resolved.launch = thread_launch_here();
-  for (int k = 0; k < operands; ++k) DLT_TRY(use(in[k].block, *where.stream, false));
-  DLT_TRY(use(out.block, *where.stream, true));
-  return execute(plan, *where.stream->device, resolved, true);
+  for (int k = 0; k < operands; ++k) DLT_TRY(use(in[k].block, stream, false));
+  DLT_TRY(use(out.block, stream, true));
+  const Launch* const settings = where.launch ? where.launch : thread_launch_here();
+  if (!settings && packed) [[likely]] {
+    const RunKey key{uint64_t{1} << 63 | static_cast<uint64_t>(device.ordinal) << 40 | numbers << 32 |
+                         static_cast<uint64_t>(operands) << 28 | static_cast<uint64_t>(to) << 20 |
+                         static_cast<uint64_t>(type) << 12 | static_cast<uint64_t>(op),
+                     count};
+    RunPlan* const plan = run_plan(key);
+    if (plan && plan->key.word == key.word && plan->key.count == key.count) [[likely]]
+      return launch_function(device, plan->launch.function, plan->launch.geometry, stream, &p);
+    if (plan) plan->key.word = 0;  // not known by the key before, if this fails
+    RunLaunch chosen{};
+    DLT_TRY(runs_new(op, type, to, count, in, operands, out, where, &chosen));
+    if (plan && chosen.function) *plan = {key, chosen};
+    return success;
+  }
+  return runs_new(op, type, to, count, in, operands, out, {where.stream, settings}, nullptr);
+}
+
+Status runs_here(int device, int op, int type, int to, int64_t count, const Run* in, int operands, bool fresh,
+                 Run* out) noexcept {
+  Stream* stream = nullptr;
+  DLT_TRY(current_stream(device, &stream));
+  if (fresh) {
+    DLT_TRY(allocate(*stream, static_cast<size_t>(count * type_table[to].bytes), &out->block));
+    out->data = out->block->data;
+  }
+  return runs(op, type, to, count, in, operands, *out, {stream, nullptr});
 }
 
 Status prepare(const Operation& operation, const Operand* in, int count, const Operand& out, const Where& where) noexcept {

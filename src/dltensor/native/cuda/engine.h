@@ -21,6 +21,7 @@
 #include "native/cpu/gather.h"
 #include "native/cuda/launch.h"
 #include "native/cuda/memory.h"
+#include "native/memory/run.h"
 
 namespace dlt::cuda {
 
@@ -72,13 +73,11 @@ DLT_API Status elementwise(const Operation& operation, const Operand* in, int co
 
 // The fast path for the most common case: a plain operation on contiguous runs of `count` elements, or scalars, of one
 // dtype. `to` is the dtype of the result as a row; the caller has checked everything but overlap.
-struct Run {
-  void* data;  // the first element, or the number
-  Block* block;
-  bool number;
-};
 DLT_API Status runs(int op, int type, int to, int64_t count, const Run* in, int operands, const Run& out,
                     const Where& where) noexcept;
+// On the thread's current stream; into new memory, which the caller owns even if this fails, where `fresh`.
+DLT_API Status runs_here(int device, int op, int type, int to, int64_t count, const Run* in, int operands, bool fresh,
+                         Run* out) noexcept;
 
 // Broadcasts and copies elements of one dtype, across devices too.
 DLT_API Status copy(const Operand& from, const Operand& to, const Where& where) noexcept;

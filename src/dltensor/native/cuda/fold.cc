@@ -252,21 +252,46 @@ Status make_rows(const RowsKey& key, int to, Device& device, FoldPlan<few_dims>*
   return success;
 }
 
-// The plan of a key. Where there is no memory to keep it: in `spare`.
-Status rows_plan(const RowsKey& key, int to, Device& device, RowsPlan* spare, FoldPlan<few_dims>** out) noexcept {
+// The place of a plan; null where there is no memory to keep it.
+RowsPlan* rows_plan(const RowsKey& key) noexcept {
   constexpr size_t kept = 32;
   ThreadState& state = thread_state();
-  if (!state.fold_plans && state.number) state.fold_plans = calloc(kept, sizeof(RowsPlan));
+  if (!state.fold_plans) [[unlikely]] {
+    if (!state.number) return nullptr;
+    if (!(state.fold_plans = calloc(kept, sizeof(RowsPlan)))) return nullptr;
+  }
   uint64_t hash = static_cast<uint64_t>(key.reduction * 64 + key.type) + static_cast<uint64_t>(key.count) * 31;
   hash = (hash + static_cast<uint64_t>(key.inner) * 1021 + static_cast<uint64_t>(key.outer) * 7919) * 0x9E3779B97F4A7C15u;
-  RowsPlan* const plan = state.fold_plans ? static_cast<RowsPlan*>(state.fold_plans) + (hash >> 59) : spare;
   static_assert(kept == size_t{1} << 5, "the upper bits of a hash are the place");
-  *out = &plan->plan;
-  if (plan != spare && plan->key == key) return success;
+  return static_cast<RowsPlan*>(state.fold_plans) + (hash >> 59);
+}
+
+struct RowsCall {
+  const Run &in, &out;
+  double correction;
+  Stream& stream;
+};
+
+Status launch_rows(FoldPlan<few_dims>& plan, const RowsCall& call) noexcept {
+  plan.p.in = call.in.data;
+  plan.p.out = call.out.data;
+  plan.p.correction = call.correction;
+  DLT_TRY(use(call.in.block, call.stream, false));
+  DLT_TRY(use(call.out.block, call.stream, true));
+  return launch_plan(plan, call.stream);
+}
+
+[[gnu::noinline]] Status launch_new_rows(const RowsKey& key, int to, RowsPlan* plan, const RowsCall& call) noexcept {
+  Device& device = *call.stream.device;
+  if (!plan) {
+    FoldPlan<few_dims> once;
+    DLT_TRY(make_rows(key, to, device, &once));
+    return launch_rows(once, call);
+  }
   plan->key = {};  // not known by the key before, if this fails
   DLT_TRY(make_rows(key, to, device, &plan->plan));
   plan->key = key;
-  return success;
+  return launch_rows(plan->plan, call);
 }
 
 }  // namespace
@@ -338,15 +363,19 @@ Status reduce_rows(int reduction, int type, double correction, const Run& in, in
     options.correction = correction;
     return reduce(reduction, options, type, {&from, in.block}, nullptr, 2, {&target, out.block}, where);
   }
-  RowsPlan spare;
-  FoldPlan<few_dims>* plan;
-  DLT_TRY(rows_plan({&device, reduction, type, outer, count, inner}, to, device, &spare, &plan));
-  plan->p.in = in.data;
-  plan->p.out = out.data;
-  plan->p.correction = correction;
-  DLT_TRY(use(in.block, stream, false));
-  DLT_TRY(use(out.block, stream, true));
-  return launch_plan(*plan, stream);
+  const RowsKey key{&device, reduction, type, outer, count, inner};
+  const RowsCall call{in, out, correction, stream};
+  RowsPlan* const plan = rows_plan(key);
+  return plan && plan->key == key ? launch_rows(plan->plan, call) : launch_new_rows(key, to, plan, call);
+}
+
+Status reduce_rows_here(int device, int reduction, int type, double correction, const Run& in, int64_t outer, int64_t count,
+                        int64_t inner, int to, Run* out) noexcept {
+  Stream* stream = nullptr;
+  DLT_TRY(current_stream(device, &stream));
+  DLT_TRY(allocate(*stream, static_cast<size_t>(outer * inner * type_table[to].bytes), &out->block));
+  out->data = out->block->data;
+  return reduce_rows(reduction, type, correction, in, outer, count, inner, to, *out, {stream, nullptr});
 }
 
 }  // namespace dlt::cuda

@@ -31,6 +31,11 @@ struct Program {
 // The hash of everything that the code depends on: all kernel text of the package, the program, the architecture.
 Status image_key(int major, int minor, const Program& program, std::string* key);
 
+// The version of the NVRTC at a path, as the folder remembers it of a file of that size and time, or "". NVRTC takes 10
+// milliseconds to load, which a kernel from disk does without.
+std::string remembered_maker(const std::string& path);
+void remember_maker(const std::string& path, const std::string& maker);
+
 enum class Found { yes, no, refused };
 
 // `maker`: the version of NVRTC, or "any".

@@ -37,7 +37,7 @@ Status order_for_reuse(Memory& memory) noexcept {
 }
 
 void count_release(const Memory& memory) noexcept {
-  std::lock_guard<SpinLock> hold(memory.home->lock);
+  std::lock_guard hold(memory.home->lock);
   --memory.home->live_blocks;
   memory.home->live_bytes -= static_cast<int64_t>(memory.asked);
 }
@@ -49,7 +49,7 @@ void push_idle(Memory* memory) noexcept {
   memory->writer = &home;
   bool keep;
   {
-    std::lock_guard<SpinLock> hold(home.lock);
+    std::lock_guard hold(home.lock);
     --home.live_blocks;
     home.live_bytes -= static_cast<int64_t>(memory->asked);
     keep = home.alive.load(std::memory_order_relaxed) &&
@@ -76,7 +76,7 @@ void free_foreign_block(Block* block) noexcept {
 }
 
 Memory* pop_idle(Stream& stream, uint32_t size_class, size_t bytes) noexcept {
-  std::lock_guard<SpinLock> hold(stream.lock);
+  std::lock_guard hold(stream.lock);
   Memory* memory = stream.idle[size_class];
   if (memory) {
     stream.idle[size_class] = memory->next;
@@ -138,7 +138,7 @@ CUresult take_from_driver(Stream& stream, size_t bytes, CUdeviceptr* pointer) no
   memory->size_class = size_class;
   memory->asked = bytes;
   memory->sole.store(&stream, std::memory_order_relaxed);
-  std::lock_guard<SpinLock> hold(stream.lock);
+  std::lock_guard hold(stream.lock);
   ++stream.driver_allocations;
   ++stream.live_blocks;
   stream.live_bytes += static_cast<int64_t>(bytes);
@@ -154,7 +154,7 @@ bool is_user(const Memory& memory, const Stream& stream) noexcept {
 }
 
 void count_naming(Stream& stream, int64_t change) noexcept {
-  std::lock_guard<SpinLock> hold(stream.lock);
+  std::lock_guard hold(stream.lock);
   stream.named += change;
 }
 
@@ -384,7 +384,7 @@ Status use_slow(Memory& memory, Stream& stream, bool write) noexcept {
   int count;
   bool known;
   {
-    std::lock_guard<SpinLock> hold(memory.lock);
+    std::lock_guard hold(memory.lock);
     open_list(memory);
     writer = memory.writer;
     known = is_user(memory, stream);
@@ -396,7 +396,7 @@ Status use_slow(Memory& memory, Stream& stream, bool write) noexcept {
   else if (writer) DLT_TRY(order_after(stream, *writer));
   // The list is full: the new stream waits for the first one, whose entry it replaces.
   if (!known && count == Memory::max_users) DLT_TRY(order_after(stream, *users[0]));
-  std::lock_guard<SpinLock> hold(memory.lock);
+  std::lock_guard hold(memory.lock);
   if (!is_user(memory, stream)) {
     if (memory.user_count < Memory::max_users) {
       add_user(memory, stream);
@@ -421,7 +421,7 @@ Status wait_for_host(Block* block) noexcept {
   Stream* users[Memory::max_users];
   int count;
   {
-    std::lock_guard<SpinLock> hold(memory->lock);
+    std::lock_guard hold(memory->lock);
     Stream* sole = memory->sole.load(std::memory_order_relaxed);
     users[0] = sole;
     count = sole ? 1 : memory->user_count;
@@ -436,7 +436,7 @@ void drop_idle(Stream& stream) noexcept {
   for (uint32_t c = 0; c < size_classes; ++c) {
     Memory* list;
     {
-      std::lock_guard<SpinLock> hold(stream.lock);
+      std::lock_guard hold(stream.lock);
       list = stream.idle[c];
       stream.idle[c] = nullptr;
       for (Memory* m = list; m; m = m->next) stream.cached_bytes -= static_cast<int64_t>(m->bytes);
@@ -456,7 +456,7 @@ namespace {
 size_t drop_idle_of(Stream& stream) noexcept {
   size_t bytes;
   {
-    std::lock_guard<SpinLock> hold(stream.lock);
+    std::lock_guard hold(stream.lock);
     bytes = static_cast<size_t>(stream.cached_bytes);
   }
   Capture capture;
@@ -497,7 +497,7 @@ Status usage(int ordinal, Usage* out) noexcept {
   DLT_TRY(device_of(ordinal, &device));
   size_t next = 0;
   while (Stream* stream = next_stream(*device, &next)) {
-    std::lock_guard<SpinLock> hold(stream->lock);
+    std::lock_guard hold(stream->lock);
     out->live_blocks += stream->live_blocks;
     out->live_bytes += stream->live_bytes;
     out->peak_bytes += stream->peak_bytes;

@@ -109,6 +109,7 @@ Status launch_contiguous(Plan& plan, Device& device, const Where& where, bool la
   const int shift = std::countr_zero(static_cast<unsigned>(pack)) + (one ? 0 : 1);
   const Geometry geometry = geometry_for(device, kernel.blocks_per_multiprocessor, ((count - 1) >> shift) + 1, count,
                                          where.launch);
+  if (plan.chosen) *plan.chosen = {kernel.function, geometry};
   return launch_kernel(device, kernel, geometry, *where.stream, &p);
 }
 
@@ -385,12 +386,12 @@ Geometry blocks_for(const Device& device, const Kernel& kernel, uint64_t items, 
   return {static_cast<unsigned>(std::clamp<int64_t>(wanted, 1, std::max<int64_t>(1, resident))), threads};
 }
 
-Status launch_kernel(Device& device, const Kernel& kernel, const Geometry& geometry, Stream& stream,
-                     void* parameters) noexcept {
+Status launch_function(Device& device, CUfunction function, const Geometry& geometry, Stream& stream,
+                       void* parameters) noexcept {
   Current current(device);
   void* arguments[] = {parameters};
-  const CUresult result = driver.cuLaunchKernel(kernel.function, geometry.blocks, 1, 1, geometry.threads, 1, 1, 0,
-                                                stream.handle, arguments, nullptr);
+  const CUresult result = driver.cuLaunchKernel(function, geometry.blocks, 1, 1, geometry.threads, 1, 1, 0, stream.handle,
+                                                arguments, nullptr);
   stream.count_work();
   return check(result, "cuLaunchKernel");
 }

@@ -24,6 +24,12 @@ std::string body_name(uint32_t code);
 
 inline constexpr uint32_t copy_code = 0xF00;  // of the body that keeps its operand
 
+// A launch of runs at 16-byte addresses, which any operands of one form can use.
+struct RunLaunch {
+  CUfunction function;
+  Geometry geometry;
+};
+
 struct Plan {
   BodyName body;
   int operands = 1;                       // inputs
@@ -35,6 +41,7 @@ struct Plan {
   int64_t shape[max_dims];
   int dims = 0;
   kernels::Immediate values[kernels::max_operands];
+  RunLaunch* chosen = nullptr;  // where the launch of one run is kept
 };
 
 // Row of a tensor's dtype; fails for what kernels cannot take, naming `function`.
@@ -68,7 +75,12 @@ struct KernelKey {
 bool find_kernel(const Device& device, uint64_t key, Kernel* out) noexcept;
 void keep_kernel(const Device& device, uint64_t key, const Kernel& kernel) noexcept;
 
-Status launch_kernel(Device& device, const Kernel& kernel, const Geometry& geometry, Stream& stream, void* parameters) noexcept;
+Status launch_function(Device& device, CUfunction function, const Geometry& geometry, Stream& stream,
+                       void* parameters) noexcept;
+inline Status launch_kernel(Device& device, const Kernel& kernel, const Geometry& geometry, Stream& stream,
+                            void* parameters) noexcept {
+  return launch_function(device, kernel.function, geometry, stream, parameters);
+}
 
 // Kernels whose number no dtype begins; a number is unique in its family.
 enum class Family : uint64_t { counts, mask, scatter, sort, search };

@@ -97,6 +97,10 @@ int main(int count, char** arguments) {
     good = list ? seed_listed(list, i - 3, atoi(arguments[i])) : seed_all(i - 3, atoi(arguments[i]));
   if (!good) return fprintf(stderr, "seed_kernels: %s\n", dlt::message()), 1;
   for (const auto& entry : std::filesystem::directory_iterator(work)) {  // KEY-MAJOR.MINOR.kernel
+    if (entry.path().extension() != ".kernel") {
+      std::filesystem::remove(entry.path());
+      continue;
+    }
     const std::string name = entry.path().filename().string(), key = name.substr(0, name.find('-'));
     const std::filesystem::path place = folder / name.substr(key.size() + 1, name.find('.') - key.size() - 1);
     std::filesystem::create_directories(place);

@@ -17,7 +17,7 @@ enum class Step : uint64_t { make, count, move, indices, elements };
 // Of elements or keys of `bytes` bytes, or of lines with 0.
 Status find_sort(Device& device, Step step, int bytes, Kernel* kernel) noexcept {
   return family_kernel(
-      device, Family::sort, static_cast<uint64_t>(bytes) << 3 | static_cast<uint64_t>(step), "native/cuda/kernels/sort.cuh",
+      device, Family::sort, static_cast<uint64_t>(bytes) << 3 | static_cast<uint64_t>(step), "native/cuda/kernels/sorts.cuh",
       [&]() -> std::string {
         const std::string key = bytes ? type_name(word_type(bytes)) : type_name(type_uint8);
         switch (step) {

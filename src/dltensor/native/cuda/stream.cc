@@ -2,12 +2,15 @@
 // The registry of streams and the waits between them.
 #include "native/cuda/stream.h"
 
+#include <chrono>
 #include <map>
 #include <new>
+#include <thread>
 
 #include "native/cuda/memory.h"
 #include "native/cuda/thread_state.h"
 #include "native/no_destructor.h"
+#include "native/os/barrier.h"
 
 namespace dlt::cuda {
 namespace {
@@ -68,7 +71,7 @@ Status retire(Stream& dead) noexcept {
   Device& device = *dead.device;
   bool used;
   {
-    std::lock_guard<SpinLock> hold(dead.lock);
+    std::lock_guard hold(dead.lock);
     used = dead.live_blocks || dead.cached_bytes || dead.named;
   }
   Stream* service = nullptr;
@@ -92,6 +95,9 @@ Status retire(Stream& dead) noexcept {
   return success;
 }
 
+// Owner of the locks that several threads use.
+const ThreadState* const shared_by_threads = reinterpret_cast<const ThreadState*>(uintptr_t{1});
+
 bool is_gone(CUresult result) noexcept { return result == kInvalidHandle || result == kContextIsDestroyed; }
 
 bool same_stream(const Stream& a, const Stream& b) noexcept {
@@ -106,6 +112,21 @@ bool replaced(const Stream& stream) noexcept {
 }
 
 }  // namespace
+
+void StreamLock::lock_shared() noexcept {
+  static const bool may_own = has_process_barrier();
+  const ThreadState* const me = thread_state_pointer ? thread_state_pointer : (make_thread_state(), thread_state_pointer);
+  lock_.lock();
+  const ThreadState* const owner = owner_.load(std::memory_order_relaxed);
+  if (owner == shared_by_threads) return;
+  if (!owner && me && may_own) return owner_.store(me, std::memory_order_relaxed);  // from the next time on
+  owner_.store(shared_by_threads, std::memory_order_relaxed);
+  if (!owner) return;
+  // Either the owner sees that it is none any more, or its `busy_` is seen here. A kernel that offered the barrier and
+  // refuses it now: a store is in memory long before a thread wakes up.
+  if (!process_barrier()) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  while (busy_.load(std::memory_order_acquire)) std::this_thread::yield();
+}
 
 Status service_stream(Device& device, Stream** out) noexcept {
   Registry& r = registry();
@@ -266,7 +287,7 @@ CUstream share_handle(Stream& stream) noexcept {
 }
 
 void hold_stream(Stream& stream) noexcept {
-  std::lock_guard<SpinLock> hold(stream.lock);
+  std::lock_guard hold(stream.lock);
   ++stream.wrappers;
 }
 
@@ -274,7 +295,7 @@ void release_stream_owner(Stream& stream, Block* owner) noexcept {
   constexpr size_t most_owners = 16;  // a program that wraps a stream anew for each call must not pile them up
   bool kept = false;
   {
-    std::lock_guard<SpinLock> hold(stream.lock);
+    std::lock_guard hold(stream.lock);
     --stream.wrappers;
     if (owner && (stream.live_blocks || stream.cached_bytes || stream.named) && stream.owners.size() < most_owners) {
       try {
@@ -293,7 +314,7 @@ void end_stream_if_unused(Stream& stream) noexcept {
   std::vector<Block*> owners;
   if (!stream.owned || capture_of(stream, &capture) != kSuccess || capture.any()) return;
   {
-    std::lock_guard<SpinLock> hold(stream.lock);
+    std::lock_guard hold(stream.lock);
     if (!stream.alive || stream.wrappers || stream.live_blocks || stream.named) return;
     owners.swap(stream.owners);
     stream.owned = false;
@@ -301,7 +322,7 @@ void end_stream_if_unused(Stream& stream) noexcept {
   // The handle is still valid: idle memory and the workspace of products are freed on it, for the last time.
   drop_idle(stream);
   if (!retire(stream).ok()) {  // another time
-    std::lock_guard<SpinLock> hold(stream.lock);
+    std::lock_guard hold(stream.lock);
     owners.swap(stream.owners);
     stream.owned = !stream.owners.empty();
   }
@@ -359,7 +380,7 @@ Status order_after(Stream& waiter, Stream& on) noexcept {
   const bool counted = on.counted.load(std::memory_order_acquire);
   const uint64_t work = on.work.load(std::memory_order_acquire);
   if (counted) {
-    std::lock_guard<SpinLock> hold(waiter.lock);
+    std::lock_guard hold(waiter.lock);
     if (work == 0 || (on.index < waiter.waited.size() && waiter.waited[on.index] == work)) return success;
   }
   bool settled = false, in_graph = false;
@@ -382,7 +403,7 @@ Status order_after(Stream& waiter, Stream& on) noexcept {
   DLT_TRY(check(result, "cuStreamWaitEvent"));
   waiter.count_work();
   if (in_graph) return success;  // the graph waits whenever it runs, the stream itself did not
-  std::lock_guard<SpinLock> hold(waiter.lock);
+  std::lock_guard hold(waiter.lock);
   try {
     if (waiter.waited.size() <= on.index) waiter.waited.resize(on.index + 1);
     waiter.waited[on.index] = work;
@@ -407,7 +428,7 @@ bool any_capture(const Device& device) noexcept {
   size_t next = 0;
   while (Stream* stream = next_stream(device, &next)) {
     {
-      std::lock_guard<SpinLock> hold(stream->lock);
+      std::lock_guard hold(stream->lock);
       const bool used = stream->wrappers || stream->live_blocks || stream->cached_bytes || stream->named;
       if (!stream->alive || (!stream->ours && !stream->is_default() && !used)) continue;
     }

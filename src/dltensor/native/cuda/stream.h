@@ -10,6 +10,7 @@
 namespace dlt::cuda {
 
 struct Memory;
+struct ThreadState;
 }  // namespace dlt::cuda
 namespace dlt {
 struct Block;
@@ -34,6 +35,45 @@ class SpinLock {
   std::atomic<bool> flag_{false};
 };
 
+// `constinit`: read without a call, since nothing is to be initialised.
+extern constinit thread_local ThreadState* thread_state_pointer __attribute__((tls_model("initial-exec")));
+
+// The lock of a stream, which one thread uses as a rule: the first one that takes it owns it, and takes it again without a
+// locked instruction, as long as no other thread comes. It stores `busy_` and then looks whether it is the owner still; the
+// other thread takes the ownership away, issues a process-wide barrier, and waits until the owner is not busy. From then on
+// it is a SpinLock.
+class StreamLock {
+ public:
+  void lock() noexcept {
+    const ThreadState* const me = thread_state_pointer;
+    if (me && owner_.load(std::memory_order_relaxed) == me) [[likely]] {
+      busy_.store(true, std::memory_order_relaxed);
+      std::atomic_signal_fence(std::memory_order_seq_cst);
+      if (owner_.load(std::memory_order_acquire) == me) [[likely]] {
+        by_owner_ = true;
+        return;
+      }
+      busy_.store(false, std::memory_order_release);
+    }
+    lock_shared();
+  }
+  void unlock() noexcept {
+    if (by_owner_) [[likely]] {
+      by_owner_ = false;
+      busy_.store(false, std::memory_order_release);
+    } else {
+      lock_.unlock();
+    }
+  }
+
+ private:
+  void lock_shared() noexcept;
+  std::atomic<const ThreadState*> owner_{nullptr};  // null: not taken yet
+  std::atomic<bool> busy_{false};
+  bool by_owner_ = false;  // how it is held now
+  SpinLock lock_;          // of all but the owner
+};
+
 // One for each stream that was ever used here; never freed, so that blocks may point to it. When the stream is
 // destroyed it becomes an alias of the device's service stream, which has waited for it.
 struct Stream {
@@ -48,7 +88,7 @@ struct Stream {
   uint32_t index = 0;     // in `waited` of the others
   std::atomic<uint64_t> work{0};  // operations enqueued so far, of streams that are ours
 
-  SpinLock lock;  // of what follows
+  StreamLock lock;  // of what follows
   Memory* idle[size_classes] = {};
   std::atomic<bool> owned{false};  // `owners` has entries
   int64_t named = 0;     // entries in lists of users

@@ -9,7 +9,7 @@
 
 namespace dlt::cuda {
 
-thread_local ThreadState* thread_state_pointer __attribute__((tls_model("initial-exec"))) = nullptr;
+constinit thread_local ThreadState* thread_state_pointer __attribute__((tls_model("initial-exec"))) = nullptr;
 
 namespace {
 
@@ -18,6 +18,7 @@ pthread_key_t key;
 const bool has_key = pthread_key_create(&key, [](void* state) {
                        thread_state_pointer = nullptr;
                        free(static_cast<ThreadState*>(state)->fold_plans);
+                       free(static_cast<ThreadState*>(state)->run_plans);
                        delete static_cast<ThreadState*>(state);
                      }) == 0;
 

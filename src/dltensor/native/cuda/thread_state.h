@@ -16,12 +16,12 @@ struct ThreadState {
   bool has_launch = false;
   bool tf32 = false;
   void* fold_plans = nullptr;  // of fold.cc, from malloc; null in the shared instance
+  void* run_plans = nullptr;   // of element.cc, the same
 };
 
 // Allocated at the thread's first use, freed at its end. Without memory for it: one instance shared by all threads.
 ThreadState& make_thread_state() noexcept;
-// One pointer, which fits the loader's surplus static TLS: read without a function call.
-extern thread_local ThreadState* thread_state_pointer __attribute__((tls_model("initial-exec")));
+// One pointer (stream.h declares it), which fits the loader's surplus static TLS: read without a function call.
 inline ThreadState& thread_state() noexcept { return thread_state_pointer ? *thread_state_pointer : make_thread_state(); }
 
 inline const Launch* thread_launch_here() noexcept {

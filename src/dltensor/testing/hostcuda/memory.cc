@@ -123,9 +123,16 @@ int give_back(CUdeviceptr pointer, StreamHandle* stream) {
   }
   allocation.freed = true;
   arenas[allocation.device].live -= bytes;
-  // What is read after the free is recognisable.
+  // What is read after the free is recognisable. Gigabytes are given back to the system: every operation changes the
+  // protection of all pages that there are.
   auto spoil = [pointer, bytes] {
-    memset(reinterpret_cast<void*>(pointer), 0xDD, bytes);
+    constexpr size_t most = size_t{64} << 20;
+    char* const data = reinterpret_cast<char*>(pointer);
+    memset(data, 0xDD, std::min(bytes, most));
+    if (bytes > most) {
+      const uintptr_t from = (pointer + most + page - 1) / page * page, to = (pointer + bytes) / page * page;
+      if (to > from) madvise(reinterpret_cast<void*>(from), to - from, MADV_DONTNEED);
+    }
     if (poison) poison(reinterpret_cast<void*>(pointer), bytes);
   };
   if (!stream) {

@@ -179,7 +179,8 @@ std::string libraries(bool watch) { return watch ? " -lstdc++ -lm -lgcc_s -lc" :
 
 // A text of a user: compiled by itself, and what the compiler says is kept for the caller.
 const HostKernel* compile_text(const std::string& text, const std::string& expression, bool watch) {
-  const std::string flags = kernel_flags(watch);
+  // Two texts may have types of one name and of different sizes, of which the loader would make one.
+  const std::string flags = kernel_flags(watch) + " -fno-gnu-unique";
   const std::string all = "#include \"simt.h\"\n" + text + "\nHOSTCUDA_KERNEL(" + expression + ")\n";
   const std::string stem = key_of(all + flags);
   compiler_log.clear();
