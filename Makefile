@@ -269,13 +269,17 @@ tsan: $(VENV)/light
 	DLTENSOR_TSAN_ROUNDS=$(TSAN_ROUNDS) $(RUN) -m pytest tests/engine/test_threads.py tests/engine/test_pool.py
 	$(RUN) -m pytest tests/opaque/test_opaque_native.py -k threads
 
-# help: make fuzz         the validator under libFuzzer, then every public call, on CUDA too; RUNS=100000000 CALLS=20000 (rounds) for long
+# help: make fuzz         the validator under libFuzzer, then every public call; RUNS=100000000 CALLS=20000 (rounds) for long
 CALLS ?= 120
-CUDA_CALLS ?= 12
 fuzz: $(VENV)/light install
 	tools/fuzz.sh $(RUNS)
 	$(RUN) fuzz/calls_fuzzer.py --rounds $(CALLS)
 	$(RUN) fuzz/calls_fuzzer.py --rounds 40 --threads 4
+
+# help: make fuzz-cuda    every public call with CUDA tensors, on the driver that runs on the host; CUDA_CALLS=1000 (rounds) for long
+CUDA_CALLS ?= 12
+.PHONY: fuzz-cuda
+fuzz-cuda: $(VENV)/light install
 	$(RUN) fuzz/calls_fuzzer.py --device cuda --rounds $(CUDA_CALLS) --patience 300  # kernels are compiled at their first use
 
 # help: make reductions-exact  random sums, means and variances against exact arithmetic; CASES=1000000 SEED=1

@@ -217,18 +217,18 @@ def test_shifts_are_as_in_numpy():
     assert dl.fft.ifftshift(dl.fft.fftshift(dl.asarray([True, False, False]))).tolist() == [True, False, False]
 
 
-CUDA = 'computed on the host only, but x is on cuda:0; pass x.to("cpu")'
+METAL = "nothing here computes on metal:0; move the tensor with its own framework, or to a CUDA device or the CPU"
 
 
-def on_cuda():
-    return dl.wrap(4096, (3,), "float32", device="cuda", owner=object())
+def on_metal():
+    return dl.wrap(4096, (3,), "float32", device="metal", owner=object())
 
 
 @pytest.mark.parametrize(
     ("call", "error", "text"),
     [
-        (lambda: dl.fft.fft(on_cuda()), dl.DeviceError, f"fft: {CUDA}"),
-        (lambda: dl.fft.irfftn(on_cuda()), dl.DeviceError, f"irfftn: {CUDA}"),
+        (lambda: dl.fft.fft(on_metal()), dl.DeviceError, f"fft: {METAL}"),
+        (lambda: dl.fft.irfftn(on_metal()), dl.DeviceError, f"irfftn: {METAL}"),
         (lambda: dl.fft.fft(dl.ones(4), n=0), ValueError, "fft: n must be at least 1, got 0"),
         (lambda: dl.fft.fft(dl.ones(4), n=2.5), TypeError, "fft: n must be an integer, got 2.5"),
         (lambda: dl.fft.rfft(dl.ones((4, 0))), ValueError, "rfft: x of shape (4, 0) has no element along axis 1"),

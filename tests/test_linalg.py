@@ -690,8 +690,11 @@ LARGE = np.stack([np.eye(12), np.ones((12, 12))])
 NAN = np.array([[[1.0, 0], [0, 1]], [[np.nan, 0], [0, 1]]])
 
 
-def on_cuda():
-    return dl.wrap(4096, (3, 3), "float32", device="cuda", owner=object())
+METAL = "nothing here computes on metal:0; move the tensor with its own framework, or to a CUDA device or the CPU"
+
+
+def on_metal():
+    return dl.wrap(4096, (3, 3), "float32", device="metal", owner=object())
 
 
 def readonly(shape, dtype="float64"):
@@ -728,12 +731,11 @@ def readonly(shape, dtype="float64"):
          "inv: not defined for int64; it takes floats and complex, so convert x with astype()"),
         (lambda: la.matrix_norm(dl.ones((2, 2), dtype="bool")), TypeError,
          "matrix_norm: not defined for bool; it takes floats and complex, so convert x with astype()"),
-        (lambda: la.inv(on_cuda()), dl.DeviceError,
-         'inv: computed on the host only, but x is on cuda:0; pass x.to("cpu")'),
-        (lambda: la.vector_norm(on_cuda()), dl.DeviceError,
-         'vector_norm: computed on the host only, but x is on cuda:0; pass x.to("cpu")'),
-        (lambda: la.trace(on_cuda()), dl.DeviceError,
-         'trace: computed on the host only, but x is on cuda:0; pass x.to("cpu")'),
+        (lambda: la.inv(on_metal()), dl.DeviceError, f"inv: {METAL}"),
+        (lambda: la.eig(on_metal()), dl.DeviceError,
+         'eig: computed on the host only, but x is on metal:0; pass x.to("cpu")'),
+        (lambda: la.vector_norm(on_metal()), dl.DeviceError, f"vector_norm: {METAL}"),
+        (lambda: la.trace(on_metal()), dl.DeviceError, f"trace: {METAL}"),
         (lambda: la.inv(np.eye(2), out=readonly((2, 2))), ValueError, "inv: out is read-only; give a writable tensor"),
         (lambda: la.pinv(NAN), dl.LinAlgError, "svd: the matrix at [1] has NaN or infinite elements"),
         (lambda: la.matrix_rank(NAN), dl.LinAlgError, "svdvals: the matrix at [1] has NaN or infinite elements"),

@@ -70,9 +70,14 @@ def test_out_says_the_device(eager_machine):
         dl.random.Generator(2).random(out=out, device="cpu")
 
 
-def test_shuffles_need_memory_of_the_host(eager_machine):
-    with pytest.raises(dl.DeviceError, match="shuffle"):
-        dl.random.Generator(2).shuffle(dl.zeros((4,), device="cuda"))
+@pytest.mark.parametrize("shape", [(0, 2), (1,), (40,), (9, 3, 2)])
+def test_shuffles_have_the_cpus_order(eager_machine, shape):
+    a = dl.arange(int(np.prod(shape))).reshape(shape)
+    x = a.to("cuda")
+    for rng, t in ((dl.random.Generator(2), a), (dl.random.Generator(2), x)):
+        rng.shuffle(t)
+        rng.shuffle(t[::-1])
+    assert x.tolist() == a.tolist()
 
 
 def test_entries_of_a_device_are_permuted_and_chosen_there(eager_machine):
@@ -84,7 +89,27 @@ def test_entries_of_a_device_are_permuted_and_chosen_there(eager_machine):
 
 
 @pytest.mark.parametrize("replace", [True, False])
-def test_weights_of_a_device_are_refused(eager_machine, replace):
-    weights = dl.asarray([1.0, 2.0], device="cuda")
-    with pytest.raises(dl.DeviceError, match=r"choice: the data is on cuda:0, which the host cannot read"):
-        dl.random.Generator(2).choice(2, 1, p=weights, replace=replace)
+@pytest.mark.parametrize("dtype", ["int32", "float32", "float64"])
+def test_weights_of_a_device_choose_what_the_cpu_chooses(eager_machine, dtype, replace):
+    weights = dl.asarray(np.random.default_rng(3).integers(0, 5, 70)).astype(dtype)
+    entries = dl.arange(140, dtype="float32").reshape((70, 2))
+    for shape in ((), (20,), (2, 0), (4, 5)):
+        want = dl.random.Generator(2).choice(70, shape, p=weights, replace=replace)
+        made = dl.random.Generator(2).choice(70, shape, p=weights.to("cuda"), replace=replace)
+        assert str(made.device) == "cuda:0"
+        assert (made.dtype, made.tolist()) == (want.dtype, want.tolist())
+        want = dl.random.Generator(2).choice(entries, shape, p=weights, replace=replace)
+        made = dl.random.Generator(2).choice(entries.to("cuda"), shape, p=weights.to("cuda"), replace=replace)
+        assert made.tolist() == want.tolist()
+
+
+def test_weights_of_a_device_are_checked(eager_machine):
+    rng = dl.random.Generator(2)
+    for bad in ([1.0, -1.0], [1.0, np.inf], [np.nan, 1.0], [1e308, 1e308]):
+        with pytest.raises(ValueError, match="choice: p: expected finite weights of at least 0 with a finite sum"):
+            rng.choice(2, 1, p=dl.asarray(bad, dtype="float64", device="cuda"))
+    weights = dl.asarray([1.0, 0.0], device="cuda")
+    with pytest.raises(ValueError, match="choice: 2 of 1 entries with a weight above 0"):
+        rng.choice(2, 2, p=weights, replace=False)
+    with pytest.raises(dl.DeviceError, match="choice: x is on cpu and p on cuda:0; move one with to"):
+        rng.choice(dl.zeros(2), 1, p=weights)

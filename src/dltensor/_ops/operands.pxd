@@ -72,6 +72,31 @@ cdef extern from "native/cpu/gather.h" namespace "dlt" nogil:
         int array
         int64_t value
 
+cdef extern from "native/cuda/matrices.h" namespace "dlt::cuda" nogil:
+    enum class Factor "dlt::cuda::Factor"(int):
+        solve
+        inverse
+        determinant
+        cholesky
+        qr
+        eigh
+        svd
+    cppclass FactorCall:
+        Factor factor
+        int64_t count
+        int64_t m
+        int64_t n
+        int64_t k
+        bint flag
+        bint waits
+
+cdef extern from "native/cuda/fft.h" namespace "dlt::cuda" nogil:
+    cppclass FourierCall:
+        int rank
+        const int64_t* size
+        int64_t batch
+        bint forward
+
 # Operand of a function: a view of a tensor, or a Python number. Valid while the argument itself is held, no
 # Python code runs and the GIL is not released; `hold_without_gil` keeps it good without the GIL.
 cdef struct Operand:
@@ -126,6 +151,10 @@ cdef struct Engine:
     int (*sort)(const Operand* source, const Operand* elements, const Operand* indices, int64_t line,
                 bint descending) except -1
     int (*searchsorted)(const Operand* values, const Operand* given, const Operand* out, bint after) except -1
+    int (*tally)(const Operand* bins, const Operand* counts) except -1
+    int (*factor)(const FactorCall* call, const Operand* a, const Operand* out, const Operand* second,
+                  const Operand* third, const Operand* info) except -1
+    int (*fourier)(const FourierCall* call, const Operand* x, const Operand* out) except -1
     int64_t (*mask_tiles)(int64_t n) noexcept
     int64_t (*mask_words)(int64_t n) noexcept
     int (*pack_mask)(const Operand* source, uint64_t bits, int64_t n, const Operand* words, const Operand* before,

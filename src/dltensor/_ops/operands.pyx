@@ -319,6 +319,45 @@ cdef const Engine* engine_of(DLDevice device, str func) except NULL:
     return _engine.get()
 
 
+def check_computes(Tensor t, str func):
+    """Raise DeviceError for a tensor on a device where nothing here computes.
+
+    Examples
+    --------
+    >>> check_computes(dl.zeros(2), "norm")
+    """
+    if not is_host(<int>t.impl.dl.device.device_type):
+        engine_of(t.impl.dl.device, func)
+
+
+def transform_on_device(Tensor x, Tensor out, tuple sizes, bint forward):
+    """Write the Fourier transform of `x` over its last dimensions, without a factor; see native/cuda/fft.h.
+
+    Raises
+    ------
+    DeviceError
+        The device's library is not installed, or failed.
+
+    Examples
+    --------
+    >>> transform_on_device(x, out, (8,), True)                             # doctest: +SKIP
+    """
+    cdef Operand source, target
+    cdef FourierCall call
+    cdef int64_t[3] extents
+    cdef int i
+    call.rank = len(sizes)
+    call.batch = 1
+    for i in range(x.impl.dl.ndim - call.rank):
+        call.batch *= x.impl.dl.shape[i]
+    for i in range(call.rank):
+        extents[i] = sizes[i]
+    call.size, call.forward = extents, forward
+    read_tensor(x, &source)
+    read_tensor(out, &target)
+    engine_of(x.impl.dl.device, "fft").fourier(&call, &source, &target)
+
+
 def data_ptr(x, /):
     """Return the address of the first element of a tensor of any framework, for foreign functions.
 

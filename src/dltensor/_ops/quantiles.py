@@ -8,7 +8,7 @@ from . import reductions
 from .casting import astype, where
 from .creation import arange, full, zeros
 from .dtypes import isdtype
-from .elementwise import add, divide, equal, multiply, subtract
+from .elementwise import add, divide, equal, less, multiply, subtract
 from .manipulation import _axes, moveaxis, reshape, stack
 from .searching import count_between
 from .sorting import statistics_of_order
@@ -232,7 +232,7 @@ def _edges(x, bins, limits):
         first, last = first - 0.5, last + 0.5
     dtype = x.dtype if isdtype(x.dtype, "real floating") else "float64"
     step = (last - first) / bins
-    made = add(multiply(arange(bins + 1, dtype="float64"), step), float(first))
+    made = add(multiply(arange(bins + 1, dtype="float64", device=x.device), step), float(first))
     made[bins] = last
     return astype(made, dtype)
 
@@ -269,7 +269,7 @@ def histogram(x, /, bins=10, range=None, density=False, weights=None):
     TypeError
         A dtype has no order, or `x` and `bins` have none in common.
     DeviceError
-        An operand is not in host memory.
+        Operands are on several devices, or neither on the host nor on a CUDA device.
 
     See Also
     --------
@@ -285,10 +285,10 @@ def histogram(x, /, bins=10, range=None, density=False, weights=None):
     if hasattr(bins, "__index__") and not hasattr(bins, "__dlpack__"):
         edges = _edges(x, bins.__index__(), range)
     else:
-        edges = asarray(bins)
+        edges = asarray(bins, device=x.device) if isinstance(bins, (list, tuple)) else asarray(bins)
         if edges.ndim != 1 or edges.size < 2:
             raise ValueError(f"histogram: bins must be one-dimensional with at least 2 edges, got shape {edges.shape}")
-        if bytes(edges[1:] < edges[:-1]).count(1):
+        if reductions.any(less(edges[1:], edges[:-1])).item():
             raise ValueError("histogram: bins must ascend; sort() them")
     counts = count_between(edges, x, weights, "histogram")
     if density:

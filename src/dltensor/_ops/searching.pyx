@@ -10,11 +10,13 @@ from .._core.tensor cimport Tensor, assign, new_empty
 from .._core.types cimport DLDevice, DLTensor, is_host, kDLCPU
 from .operands cimport Operand, engine_of, read_tensor
 
-from .sorting cimport (any_tensor, as_operand, beside, converted, host_tensor, in_order, ordered_anywhere,
-                       ordered_tensor, writable_output)
+from .sorting cimport (any_tensor, as_operand, beside, computed_tensor, converted, in_order, ordered_anywhere,
+                       writable_output)
 
-from .elementwise import greater_equal, less, logical_or
-from .gather import nonzero, take
+from .casting import where
+from .elementwise import equal, greater_equal, less, logical_or
+from .gather import add_at, nonzero, take
+from .reductions import max as largest, min as smallest
 
 cdef extern from "native/cpu/search.h" namespace "dlt" nogil:
     Status search_tensor "dlt::searchsorted"(int64_t*, const DLTensor&, const DLTensor&, bint)
@@ -164,10 +166,26 @@ cdef Tensor _weights_of(object weights, Tensor x, str func):
     cdef Tensor t
     if weights is None:
         return None
-    t = ordered_tensor(weights, func, "weights")
+    t = beside(ordered_anywhere(weights, func, "weights"), x, func, "weights", "x")
     if t.shape != x.shape:
         raise ValueError(f"{func}: weights must have the shape of x, {x.shape}, got {t.shape}")
     return converted(t, type_float64, func)
+
+
+cdef Tensor _counts_on_device(Tensor bins, int64_t size, Tensor weights, str func):
+    """How often each number below `size` occurs, or the sums of its weights in their order."""
+    cdef Operand each, target
+    cdef Tensor made = new_empty(1, &size, type_table[type_int64 if weights is None else type_float64].dtype,
+                                 bins.impl.dl.device, func)
+    if weights is not None:
+        made.fill(0.0)
+        if bins.size:
+            add_at(made, bins, weights)
+        return made
+    read_tensor(bins, &each)
+    read_tensor(made, &target)
+    engine_of(bins.impl.dl.device, func).tally(&each, &target)
+    return made
 
 
 def bincount(x, /, weights=None, minlength=0):
@@ -195,7 +213,7 @@ def bincount(x, /, weights=None, minlength=0):
     TypeError
         `x` is not of an integer dtype.
     DeviceError
-        An operand is not in host memory.
+        Operands are on several devices, or neither on the host nor on a CUDA device.
 
     See Also
     --------
@@ -207,7 +225,8 @@ def bincount(x, /, weights=None, minlength=0):
     >>> dl.bincount(dl.asarray([0, 1, 1, 3]))
     Tensor([1, 2, 0, 1], shape=(4,), device=cpu, dtype=int64)
     """
-    cdef Tensor t = host_tensor(x, "bincount"), made, given
+    cdef Tensor t = computed_tensor(x, "bincount"), made, given
+    cdef bint here = is_host(<int>t.impl.dl.device.device_type)
     cdef int64_t low = 0, high = -1, size, n
     cdef int64_t shape[1]
     _check_integers(t, "bincount", "x")
@@ -225,8 +244,11 @@ def bincount(x, /, weights=None, minlength=0):
     n = _count(t)
     cdef const int64_t* from_ = <const int64_t*>t.impl.dl.data
     if n > 0:
-        with nogil:
-            find_range(from_, n, &low, &high)
+        if here:
+            with nogil:
+                find_range(from_, n, &low, &high)
+        else:  # the host waits for the device
+            low, high = smallest(t).item(), largest(t).item()
         if low < 0:
             raise ValueError(f"bincount: x must not hold values {'of 2^63 or more' if unsigned else 'below 0'}, got "
                              f"{low + (1 << 64) if unsigned else low}")
@@ -234,6 +256,8 @@ def bincount(x, /, weights=None, minlength=0):
         raise MemoryError(f"bincount: cannot allocate a bin for each integer up to {high}")
     size = max(high + 1, least)
     shape[0] = size
+    if not here:
+        return _counts_on_device(t, size, given, "bincount")
     made = new_empty(1, shape, type_table[type_int64 if given is None else type_float64].dtype, _cpu, "bincount")
     cdef int64_t* counts = <int64_t*>made.impl.dl.data
     cdef double* sums = NULL
@@ -258,7 +282,8 @@ def count_between(edges, x, weights, func):
     ValueError
         `weights` has another shape than `x`.
     """
-    cdef Tensor borders = ordered_tensor(edges, func, "bins"), t = ordered_tensor(x, func), made, given
+    cdef Tensor t = ordered_anywhere(x, func), made, given
+    cdef Tensor borders = beside(ordered_anywhere(edges, func, "bins"), t, func, "bins", "x")
     cdef int64_t shape[1]
     cdef Status status
     cdef double* sums = NULL
@@ -269,6 +294,13 @@ def count_between(edges, x, weights, func):
     given = _weights_of(weights, t, func)
     borders, t = converted(borders, type, func), converted(t, type, func)
     shape[0] = _count(borders) - 1
+    if not is_host(<int>t.impl.dl.device.device_type):
+        # Number 0 is below the first edge, and one more than there are bins above the last, which is of its bin.
+        places = searchsorted(borders, t.reshape((-1,)), side="right")
+        places = where(equal(t.reshape((-1,)), borders[-1]), shape[0], places)
+        if given is not None:
+            given = given.reshape((-1,))
+        return _counts_on_device(places, shape[0] + 2, given, func)[1:-1].copy()
     made = new_empty(1, shape, type_table[type_int64 if given is None else type_float64].dtype, _cpu, func)
     memset(made.impl.dl.data, 0, shape[0] * 8)
     if given is not None:

@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 from .._core.tensor cimport Tensor
 
-cdef Tensor host_tensor(object x, str func, str what=*)
 cdef Tensor any_tensor(object x, str func, str what=*)
 cdef Tensor ordered_anywhere(object x, str func, str what=*)
 cdef object writable_output(object out, str func)
-cdef Tensor ordered_tensor(object x, str func, str what=*)
 cdef Tensor in_order(Tensor t, str func)
 cdef Tensor converted(Tensor t, int type, str func)
 cdef Tensor output_tensor(object out, str func)

@@ -54,20 +54,6 @@ cdef Tensor any_tensor(object x, str func, str what="x"):
     return t
 
 
-cdef Tensor host_tensor(object x, str func, str what="x"):
-    """The same in host memory."""
-    cdef Tensor t = any_tensor(x, func, what)
-    if not _on_host(t):
-        raise DeviceError(f"{func}: {what} is on {device_of(t.impl.dl.device)}, where this function does not compute; "
-                          f"move it with .to(\"cpu\")")
-    return t
-
-
-cdef Tensor ordered_tensor(object x, str func, str what="x"):
-    """The same, of a dtype whose elements have an order."""
-    return _check_order(host_tensor(x, func, what), func, what)
-
-
 cdef Tensor computed_tensor(object x, str func, str what="x"):
     """An argument as a tensor on the host or a device that computes."""
     cdef Tensor t = any_tensor(x, func, what)
@@ -102,7 +88,11 @@ cdef Tensor _check_order(Tensor t, str func, str what):
 
 cdef Tensor output_tensor(object out, str func):
     """An `out` argument as a tensor over its memory in the host, checked to be writable."""
-    return host_tensor(writable_output(out, func), func, "out")
+    cdef Tensor t = any_tensor(writable_output(out, func), func, "out")
+    if not _on_host(t):
+        raise DeviceError(f"{func}: out is on {device_of(t.impl.dl.device)}, where this function does not compute; "
+                          f"move it with .to(\"cpu\")")
+    return t
 
 
 cdef object writable_output(object out, str func):

@@ -14,8 +14,8 @@ from ._driver cimport (CUevent, Fault, NativeLaunch, NativeStream, Status, check
                        read_launch, start, stream_on, synchronize_event)
 from .._core.native cimport (MAX_DIMS, REAL_FMA, Block, CastOptions, Real, Scalar, contiguous_strides, is_contiguous,
                              op_fma, op_table, type_float64, type_table, type_uint8)
-from .._ops.operands cimport (BadIndex, Distribution, Draw, Engine, Indexed, Operand, ReduceOptions, Run,
-                              Scan, read_tensor, set_engine)
+from .._ops.operands cimport (BadIndex, Distribution, Draw, Engine, FactorCall, FourierCall, Indexed, Operand,
+                              ReduceOptions, Run, Scan, read_tensor, set_engine)
 from .._core.scalars cimport store_python
 from .._core.tensor cimport Tensor, assign, copied, new_empty, new_tensor
 from .._core.types cimport (DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, DLDataType, DLDevice, DLDeviceType, DLTensor,
@@ -66,6 +66,7 @@ cdef extern from "native/cuda/engine.h" namespace "dlt::cuda" nogil:
                                          const Where&) noexcept
     Status native_search "dlt::cuda::searchsorted"(const Native&, const Native&, const Native&, bint,
                                                    const Where&) noexcept
+    Status native_tally "dlt::cuda::tally"(const Native&, const Native&, const Where&) noexcept
     int64_t mask_tiles(int64_t) noexcept
     int64_t mask_tile_words(int64_t) noexcept
     Status native_pack_mask "dlt::cuda::pack_mask"(const Native&, uint64_t, int64_t, const Native&, const Native&,
@@ -80,6 +81,13 @@ cdef extern from "native/cuda/reduce.h" namespace "dlt::cuda" nogil:
     Status native_reduce "dlt::cuda::reduce"(int, const ReduceOptions&, int, const Native&, const Native*, uint64_t,
                                              const Native&, const Where&) noexcept
     Status reduce_rows_here(int, int, int, double, const Run&, int64_t, int64_t, int64_t, int, Run*) noexcept
+
+cdef extern from "native/cuda/matrices.h" namespace "dlt::cuda" nogil:
+    Status native_factor "dlt::cuda::factor"(const FactorCall&, const Native&, const Native*, const Native*,
+                                             const Native*, const Native&, const Where&) noexcept
+
+cdef extern from "native/cuda/fft.h" namespace "dlt::cuda" nogil:
+    Status native_fourier "dlt::cuda::fourier"(const FourierCall&, const Native&, const Native&, const Where&) noexcept
 
 cdef extern from "native/cuda/scan.h" namespace "dlt::cuda" nogil:
     Status native_scan "dlt::cuda::scan"(Scan, const Native&, int, const Native&, const Where&) noexcept
@@ -271,6 +279,47 @@ cdef int _searchsorted(const Operand* values, const Operand* given, const Operan
     return check(status)
 
 
+cdef int _tally(const Operand* bins, const Operand* counts) except -1:
+    cdef Where func
+    cdef Native given = _native(bins), target = _native(counts)
+    cdef Status status
+    _place(counts, None, &func, NULL)
+    with nogil:
+        status = native_tally(given, target, func)
+    return check(status)
+
+
+cdef int _factor(const FactorCall* call, const Operand* a, const Operand* out, const Operand* second,
+                 const Operand* third, const Operand* info) except -1:
+    cdef Where where
+    cdef Native given = _native(a), flags = _native(info)
+    cdef Native[3] made
+    cdef const Native* each[3]
+    cdef const Operand* results[3]
+    cdef Status status
+    cdef int i
+    results[0], results[1], results[2] = out, second, third
+    for i in range(3):
+        each[i] = NULL
+        if results[i] != NULL:
+            made[i] = _native(results[i])
+            each[i] = &made[i]
+    _place(a, None, &where, NULL)
+    with nogil:
+        status = native_factor(call[0], given, each[0], each[1], each[2], flags, where)
+    return check(status)
+
+
+cdef int _fourier(const FourierCall* call, const Operand* x, const Operand* out) except -1:
+    cdef Where func
+    cdef Native given = _native(x), target = _native(out)
+    cdef Status status
+    _place(out, None, &func, NULL)
+    with nogil:
+        status = native_fourier(call[0], given, target, func)
+    return check(status)
+
+
 cdef int _pack_mask(const Operand* source, uint64_t bits, int64_t n, const Operand* words, const Operand* before,
                     int64_t* count) except -1:
     cdef Where func
@@ -409,6 +458,9 @@ _engine.gather = _gather
 _engine.scatter = _scatter
 _engine.sort = _sort
 _engine.searchsorted = _searchsorted
+_engine.tally = _tally
+_engine.factor = _factor
+_engine.fourier = _fourier
 _engine.mask_tiles = mask_tiles
 _engine.mask_words = mask_tile_words
 _engine.pack_mask = _pack_mask

@@ -34,7 +34,7 @@ def _pass_paths() -> None:
     """Pass the paths of libraries and kernels to the engine. Loads no CUDA library."""
     here = Path(__file__).resolve().parent.parent
     _cuda.set_folders(str(here), str(here / "native" / "cuda" / "seeds"))
-    for number, name in ((1, "nvrtc"), (2, "cublas")):
+    for number, name in ((1, "nvrtc"), (2, "cublas"), (3, "cufft"), (4, "cusolver")):
         if not os.environ.get(f"DLTENSOR_CUDA_{name.upper()}"):
             for path in _wheel_libraries(name):
                 _cuda.hint(number, path)

@@ -30,6 +30,8 @@ cdef extern from "native/cuda/driver.h" namespace "dlt::cuda" nogil:
         driver
         nvrtc
         cublas
+        cufft
+        cusolver
     Status set_library_path(Library, const char*) noexcept
     const char* library_path(Library) noexcept
     Status load_driver() noexcept

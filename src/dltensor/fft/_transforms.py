@@ -2,12 +2,13 @@
 """The functions of ``dl.fft``: checks, cropping and padding, frequencies and shifts. The library computes."""
 
 from .._core.convert import asarray, from_dlpack
-from .._core.types import DTYPES, DeviceError, as_dtype
+from .._core.types import DTYPES, as_dtype
 from .._core.views import array_of_few, move_for, on_host
 from .._ops.creation import arange, zeros
 from .._ops.dtypes import isdtype
 from .._ops.elementwise import divide
 from .._ops.manipulation import _axes, _axis, concat, roll
+from .._ops.operands import check_computes
 from ._backends import SMALL, find
 
 _FLOAT32, _FLOAT64, _COMPLEX64, _COMPLEX128 = (
@@ -23,10 +24,9 @@ _NORMS = ("backward", "ortho", "forward")
 
 
 def _operand(where, x, *, real=False):
-    """A host tensor of one of the four dtypes that the libraries transform."""
+    """A tensor of one of the four dtypes that the libraries transform."""
     x = asarray(x)
-    if not on_host(x):
-        raise DeviceError(f'{where}: computed on the host only, but x is on {x.device}; pass x.to("cpu")')
+    check_computes(x, where)
     dtype = x.dtype
     if dtype not in _REAL_OF:
         if not (isdtype(dtype, ("bool", "integral")) or dtype.name in _NARROW):
@@ -78,7 +78,7 @@ def _fitted(where, x, axes, sizes):
     x = x[tuple(slice(0, size) for size in shape)]
     if shape == x.shape:
         return x
-    made = zeros(shape, dtype=x.dtype)
+    made = zeros(shape, dtype=x.dtype, device=x.device)
     made[tuple(slice(0, size) for size in x.shape)] = x
     return made
 
@@ -87,6 +87,19 @@ def _tensor(array, dtype):
     """The tensor over an array of the library, which only NumPy before 2.0 gives in another dtype."""
     made = from_dlpack(array)
     return made if made.dtype is dtype else made.astype(dtype, copy=False)
+
+
+def _library(x):
+    """What transforms the memory of a tensor: the backend, or on a device cuFFT."""
+    if on_host(x):
+        return find()
+    from . import _on_device
+
+    return _on_device
+
+
+def _array(x):
+    return x.numpy() if on_host(x) else x
 
 
 def _few(name, x, real):
@@ -108,12 +121,12 @@ def _complex(where, x, axes, sizes, norm, forward):
     if sizes is not None or x.size == 0:
         x = _fitted(where, x, axes, sizes)
     dtype = _COMPLEX_OF[x.dtype]
-    library = find()
+    library = _library(x)
     if not axes:  # a transform over no axis is the identity
         return x.astype(dtype)
     if x.size == 0:
-        return zeros(x.shape, dtype=dtype)
-    return _tensor(library.complex_to_complex(x.numpy(), axes, forward, norm), dtype)
+        return zeros(x.shape, dtype=dtype, device=x.device)
+    return _tensor(library.complex_to_complex(_array(x), axes, forward, norm), dtype)
 
 
 def _halved(where, x, axes, sizes, norm, forward):
@@ -125,12 +138,12 @@ def _halved(where, x, axes, sizes, norm, forward):
     if sizes is not None or x.size == 0:
         x = _fitted(where, x, axes, sizes)
     dtype = _COMPLEX_OF[x.dtype]
-    library = find()
+    library = _library(x)
     if x.size == 0:
         shape = list(x.shape)
         shape[axes[-1]] = shape[axes[-1]] // 2 + 1
-        return zeros(tuple(shape), dtype=dtype)
-    return _tensor(library.real_to_complex(x.numpy(), axes, forward, norm), dtype)
+        return zeros(tuple(shape), dtype=dtype, device=x.device)
+    return _tensor(library.real_to_complex(_array(x), axes, forward, norm), dtype)
 
 
 def _doubled(where, x, axes, sizes, norm, forward):
@@ -148,13 +161,13 @@ def _doubled(where, x, axes, sizes, norm, forward):
         )
     x = _fitted(where, x, axes, [*sizes[:-1], size // 2 + 1])
     dtype = _REAL_OF[x.dtype]
-    library = find()
+    library = _library(x)
     if x.size == 0:
         shape = list(x.shape)
         shape[axes[-1]] = size
-        return zeros(tuple(shape), dtype=dtype)
+        return zeros(tuple(shape), dtype=dtype, device=x.device)
     x = x.astype(_COMPLEX_OF[x.dtype], copy=False)
-    return _tensor(library.complex_to_real(x.numpy(), axes, size, forward, norm), dtype)
+    return _tensor(library.complex_to_real(_array(x), axes, size, forward, norm), dtype)
 
 
 def _one(where, x, n, axis):
@@ -196,8 +209,8 @@ def fft(x, /, *, n=None, axis=-1, norm="backward"):
     Parameters
     ----------
     x : array_like
-        Tensor on the host, or any object that supports DLPack. bool, integers, float16 and bfloat16 are converted to
-        float32.
+        Tensor on the host or a CUDA device, or any object that supports DLPack. bool, integers, float16 and bfloat16
+        are converted to float32.
     n : int, optional
         Number of elements to transform: `x` is cropped, or padded with zeros. By default all along `axis`.
     axis : int, default -1
@@ -219,7 +232,7 @@ def fft(x, /, *, n=None, axis=-1, norm="backward"):
     TypeError
         The dtype has no transform, or `n` is not an integer.
     DeviceError
-        `x` is not on the host; the message names ``.to("cpu")``.
+        `x` is neither on the host nor on a CUDA device, or cuFFT is not installed; the message names ``.to("cpu")``.
     ImportError
         No library is installed; the extra ``fft`` brings SciPy.
 
@@ -250,8 +263,8 @@ def ifft(x, /, *, n=None, axis=-1, norm="backward"):
     Parameters
     ----------
     x : array_like
-        Tensor on the host, or any object that supports DLPack. bool, integers, float16 and bfloat16 are converted to
-        float32.
+        Tensor on the host or a CUDA device, or any object that supports DLPack. bool, integers, float16 and bfloat16
+        are converted to float32.
     n : int, optional
         Number of elements to transform: `x` is cropped, or padded with zeros. By default all along `axis`.
     axis : int, default -1
@@ -273,7 +286,7 @@ def ifft(x, /, *, n=None, axis=-1, norm="backward"):
     TypeError
         The dtype has no transform, or `n` is not an integer.
     DeviceError
-        `x` is not on the host; the message names ``.to("cpu")``.
+        `x` is neither on the host nor on a CUDA device, or cuFFT is not installed; the message names ``.to("cpu")``.
     ImportError
         No library is installed; the extra ``fft`` brings SciPy.
 
@@ -304,8 +317,8 @@ def fftn(x, /, *, s=None, axes=None, norm="backward"):
     Parameters
     ----------
     x : array_like
-        Tensor on the host, or any object that supports DLPack. bool, integers, float16 and bfloat16 are converted to
-        float32.
+        Tensor on the host or a CUDA device, or any object that supports DLPack. bool, integers, float16 and bfloat16
+        are converted to float32.
     s : sequence of int, optional
         Number of elements to transform along each of `axes`: `x` is cropped, or padded with zeros. -1, and the default,
         stand for all.
@@ -328,7 +341,7 @@ def fftn(x, /, *, s=None, axes=None, norm="backward"):
     TypeError
         The dtype has no transform, or `s` is not a sequence of integers.
     DeviceError
-        `x` is not on the host; the message names ``.to("cpu")``.
+        `x` is neither on the host nor on a CUDA device, or cuFFT is not installed; the message names ``.to("cpu")``.
     ImportError
         No library is installed; the extra ``fft`` brings SciPy.
 
@@ -356,8 +369,8 @@ def ifftn(x, /, *, s=None, axes=None, norm="backward"):
     Parameters
     ----------
     x : array_like
-        Tensor on the host, or any object that supports DLPack. bool, integers, float16 and bfloat16 are converted to
-        float32.
+        Tensor on the host or a CUDA device, or any object that supports DLPack. bool, integers, float16 and bfloat16
+        are converted to float32.
     s : sequence of int, optional
         Number of elements to transform along each of `axes`: `x` is cropped, or padded with zeros. -1, and the default,
         stand for all.
@@ -380,7 +393,7 @@ def ifftn(x, /, *, s=None, axes=None, norm="backward"):
     TypeError
         The dtype has no transform, or `s` is not a sequence of integers.
     DeviceError
-        `x` is not on the host; the message names ``.to("cpu")``.
+        `x` is neither on the host nor on a CUDA device, or cuFFT is not installed; the message names ``.to("cpu")``.
     ImportError
         No library is installed; the extra ``fft`` brings SciPy.
 
@@ -431,7 +444,7 @@ def rfft(x, /, *, n=None, axis=-1, norm="backward"):
     TypeError
         `x` is complex, the dtype has no transform, or `n` is not an integer.
     DeviceError
-        `x` is not on the host; the message names ``.to("cpu")``.
+        `x` is neither on the host nor on a CUDA device, or cuFFT is not installed; the message names ``.to("cpu")``.
     ImportError
         No library is installed; the extra ``fft`` brings SciPy.
 
@@ -462,8 +475,8 @@ def irfft(x, /, *, n=None, axis=-1, norm="backward"):
     Parameters
     ----------
     x : array_like
-        Tensor on the host, or any object that supports DLPack. bool, integers, float16 and bfloat16 are converted to
-        float32.
+        Tensor on the host or a CUDA device, or any object that supports DLPack. bool, integers, float16 and bfloat16
+        are converted to float32.
     n : int, optional
         Number of elements of the result along `axis`, of which `x` has the first ``n // 2 + 1``; it is cropped, or
         padded with zeros. By default ``2 * (x.shape[axis] - 1)``.
@@ -486,7 +499,7 @@ def irfft(x, /, *, n=None, axis=-1, norm="backward"):
     TypeError
         The dtype has no transform, or `n` is not an integer.
     DeviceError
-        `x` is not on the host; the message names ``.to("cpu")``.
+        `x` is neither on the host nor on a CUDA device, or cuFFT is not installed; the message names ``.to("cpu")``.
     ImportError
         No library is installed; the extra ``fft`` brings SciPy.
 
@@ -538,7 +551,7 @@ def rfftn(x, /, *, s=None, axes=None, norm="backward"):
     TypeError
         `x` is complex, the dtype has no transform, or `s` is not a sequence of integers.
     DeviceError
-        `x` is not on the host; the message names ``.to("cpu")``.
+        `x` is neither on the host nor on a CUDA device, or cuFFT is not installed; the message names ``.to("cpu")``.
     ImportError
         No library is installed; the extra ``fft`` brings SciPy.
 
@@ -568,8 +581,8 @@ def irfftn(x, /, *, s=None, axes=None, norm="backward"):
     Parameters
     ----------
     x : array_like
-        Tensor on the host, or any object that supports DLPack. bool, integers, float16 and bfloat16 are converted to
-        float32.
+        Tensor on the host or a CUDA device, or any object that supports DLPack. bool, integers, float16 and bfloat16
+        are converted to float32.
     s : sequence of int, optional
         Number of elements of the result along each of `axes`: `x` is cropped, or padded with zeros. -1, and the
         default, stand for all, and for ``2 * (m - 1)`` of `m` elements along the last of the axes.
@@ -592,7 +605,7 @@ def irfftn(x, /, *, s=None, axes=None, norm="backward"):
     TypeError
         The dtype has no transform, or `s` is not a sequence of integers.
     DeviceError
-        `x` is not on the host; the message names ``.to("cpu")``.
+        `x` is neither on the host nor on a CUDA device, or cuFFT is not installed; the message names ``.to("cpu")``.
     ImportError
         No library is installed; the extra ``fft`` brings SciPy.
 
@@ -620,8 +633,8 @@ def hfft(x, /, *, n=None, axis=-1, norm="backward"):
     Parameters
     ----------
     x : array_like
-        Tensor on the host, or any object that supports DLPack. bool, integers, float16 and bfloat16 are converted to
-        float32.
+        Tensor on the host or a CUDA device, or any object that supports DLPack. bool, integers, float16 and bfloat16
+        are converted to float32.
     n : int, optional
         Number of elements of the result along `axis`, of which `x` has the first ``n // 2 + 1``; it is cropped, or
         padded with zeros. By default ``2 * (x.shape[axis] - 1)``.
@@ -644,7 +657,7 @@ def hfft(x, /, *, n=None, axis=-1, norm="backward"):
     TypeError
         The dtype has no transform, or `n` is not an integer.
     DeviceError
-        `x` is not on the host; the message names ``.to("cpu")``.
+        `x` is neither on the host nor on a CUDA device, or cuFFT is not installed; the message names ``.to("cpu")``.
     ImportError
         No library is installed; the extra ``fft`` brings SciPy.
 
@@ -694,7 +707,7 @@ def ihfft(x, /, *, n=None, axis=-1, norm="backward"):
     TypeError
         `x` is complex, the dtype has no transform, or `n` is not an integer.
     DeviceError
-        `x` is not on the host; the message names ``.to("cpu")``.
+        `x` is neither on the host nor on a CUDA device, or cuFFT is not installed; the message names ``.to("cpu")``.
     ImportError
         No library is installed; the extra ``fft`` brings SciPy.
 

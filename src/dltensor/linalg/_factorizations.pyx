@@ -1,25 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
 """Factorizations of batches of matrices: arguments are checked, results made; native/cpu/matrices.h computes."""
-from libc.stdint cimport int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport free, malloc
+from libc.string cimport memset
 
 from .._core.errors cimport check_status
 from .._core.native cimport (Status, find_type, is_contiguous, numel, type_float32,
                              type_float64, type_table)
 from .._core.tensor cimport Tensor, new_empty
-from .._core.types cimport DLDataType, DLDevice, kDLCPU
+from .._core.types cimport DLDataType, DLDevice, is_host, kDLCPU
+from .._ops.operands cimport Factor, FactorCall, Operand, engine_of, read_tensor
 
 from .._core.convert import asarray
 from .._core.types import DTYPES, DeviceError, LinAlgError
 from .._core.views import on_host
-from .._ops.creation import eye, ones, zeros
+from .._ops.creation import eye, ones, tril, triu, zeros
 from .._ops.manipulation import broadcast_shapes, broadcast_to
+from .._ops.elementwise import conj, isfinite
 from .._ops.nan_reductions import written
+from .._ops.operands import check_computes
 from .._ops.promotion import result_type
+from .._ops.reductions import all as all_of
 from ._results import EighResult, EigResult, QRResult, SlogdetResult, SVDResult
 
 cdef extern from "native/cpu/dtype.h" namespace "dlt" nogil:
-    int type_complex64, type_complex128
+    int type_complex64, type_complex128, type_int32
 
 cdef extern from "native/cpu/norms.h" namespace "dlt" nogil:
     void norm_rows(int, int64_t, int64_t, const void*, void*)
@@ -60,6 +65,10 @@ cdef inline bint _is_computed(DLDataType dtype) noexcept:
     return type == type_float32 or type == type_float64 or type == type_complex64 or type == type_complex128
 
 
+cdef inline bint _is_here(Tensor t) noexcept:
+    return is_host(<int>t.impl.dl.device.device_type)
+
+
 cdef Tensor _plain(Tensor t):
     """A tensor with contiguous memory: `t` itself where it can be."""
     if is_contiguous(t.impl.dl.ndim, t.impl.dl.shape, t.impl.dl.strides):
@@ -67,11 +76,10 @@ cdef Tensor _plain(Tensor t):
     return t.copy()
 
 
-cdef Tensor _host(object x, str func):
-    """A tensor of a float or complex dtype on the host."""
+cdef Tensor _computed(object x, str func):
+    """A tensor of a float or complex dtype on the host or a CUDA device."""
     cdef Tensor t = <Tensor>x if type(x) is Tensor else asarray(x)
-    if not on_host(t):
-        raise DeviceError(f'{func}: computed on the host only, but x is on {t.device}; pass x.to("cpu")')
+    check_computes(t, func)
     if not _is_computed(t.impl.dl.dtype) and t.dtype.name not in _NARROW:
         raise TypeError(f"{func}: not defined for {t.dtype}; it takes floats and complex, so convert x with astype()")
     return t
@@ -94,7 +102,7 @@ cdef tuple _read(object x, bint square, str func):
         t = <Tensor>x
         dtype = None
     else:
-        t = _host(x, func)
+        t = _computed(x, func)
         dtype = None
         if not _is_computed(t.impl.dl.dtype):
             dtype = t.dtype
@@ -113,6 +121,8 @@ cdef Tensor _made(Tensor like, int batch_dims, int dims, int64_t first, int64_t 
         shape[i] = like.impl.dl.shape[i]
     shape[batch_dims], shape[batch_dims + (1 if dims > 1 else 0)] = first, second if dims > 1 else first
     device.device_type, device.device_id = kDLCPU, 0
+    if not _is_here(like):
+        device = like.impl.dl.device
     if dtype is not None:
         element.code = 2 if dtype == "real" else 5
         if dtype == "real" and like.impl.dl.dtype.code == 5:
@@ -161,6 +171,35 @@ cdef class _Call:
         if self.batch.info != &self.one:
             free(self.batch.info)
 
+    cdef int run_on_device(self, Factor factor, int64_t m, int64_t n, int64_t k, bint flag, Tensor out, Tensor second,
+                           Tensor third, bint waits, str func) except -1:
+        """Compute, and if the matrices may fail wait for which did."""
+        cdef FactorCall call
+        cdef Operand[5] all
+        cdef Tensor info, host
+        cdef const Operand* each[3]
+        cdef int64_t i
+        if self.batch.count == 0:
+            return 0
+        call.factor, call.count, call.m, call.n, call.k, call.flag = factor, self.batch.count, m, n, k, flag
+        call.waits = waits
+        info = new_empty(1, &self.batch.count, type_table[type_int32].dtype, self.x.impl.dl.device, func)
+        read_tensor(self.x, &all[0])
+        read_tensor(info, &all[4])
+        for i, t in enumerate((out, second, third)):
+            each[i] = NULL
+            if t is not None:
+                read_tensor(t, &all[i + 1])
+                each[i] = &all[i + 1]
+        engine_of(self.x.impl.dl.device, func).factor(&call, &all[0], each[0], each[1], each[2], &all[4])
+        if waits:
+            host = info.to("cpu")
+            for i in range(self.batch.count):
+                self.batch.info[i] = (<int32_t*>host.impl.dl.data)[i] != 0
+        else:
+            memset(self.batch.info, 0, self.batch.count)
+        return 0
+
     cdef int64_t first_failed(self, int64_t start) noexcept:
         cdef int64_t i
         for i in range(start, self.batch.count):
@@ -178,8 +217,12 @@ cdef class _Call:
         """Raise for the first singular matrix; those with NaN or infinity give NaN."""
         cdef int64_t i = self.first_failed(0), n = self.x.impl.dl.shape[self.x.impl.dl.ndim - 1]
         cdef int64_t width = type_table[self.batch.type].bytes
+        cdef Tensor matrix
+        cdef int64_t place
         while i >= 0:
-            if all_finite(self.batch.type, n * n, <char*>self.x.impl.dl.data + i * n * n * width):
+            matrix = self.x if _is_here(self.x) else self.x.reshape((self.batch.count, n * n))[i].to("cpu")
+            place = i * n * n * width if matrix is self.x else 0
+            if all_finite(self.batch.type, n * n, <char*>matrix.impl.dl.data + place):
                 raise LinAlgError(f"{func}: {which(i, self.x.shape[:-2])} is singular")
             made.reshape((self.batch.count, -1))[i] = float("nan")
             i = self.first_failed(i + 1)
@@ -189,6 +232,12 @@ cdef class _Call:
         cdef int64_t i, each
         cdef const char* data = <const char*>self.x.impl.dl.data
         cdef int ndim = self.x.impl.dl.ndim
+        if not _is_here(self.x):
+            finite = all_of(isfinite(self.x), axis=(-2, -1)).to("cpu")  # waits
+            if not finite.all().item():
+                wrong = which(finite.reshape((-1,)).tolist().index(False), self.x.shape[:-2])
+                raise LinAlgError(f"{func}: {wrong} has NaN or infinite elements")
+            return 0
         each = self.x.impl.dl.shape[ndim - 1] * self.x.impl.dl.shape[ndim - 2]
         if all_finite(self.batch.type, each * self.batch.count, data):
             return 0
@@ -222,7 +271,7 @@ def det(x, /, *, out=None):
     TypeError
         The dtype is neither float nor complex, or that of `out` is of a lower kind than the result's.
     DeviceError
-        `x` is not on the host; the message names ``.to("cpu")``.
+        `x` is neither on the host nor on a CUDA device.
 
     See Also
     --------
@@ -244,9 +293,12 @@ def det(x, /, *, out=None):
     a, dtype = _read(x, True, "det")
     n = a.impl.dl.shape[a.impl.dl.ndim - 1]
     if n == 0:
-        return _delivered(ones(a.shape[:-2], dtype=a.dtype), dtype, out, "det")
+        return _delivered(ones(a.shape[:-2], dtype=a.dtype, device=a.device), dtype, out, "det")
     made = _made(a, a.impl.dl.ndim - 2, 0, 0, 0, None, "det")
     call = _Call(a)
+    if not _is_here(a):
+        call.run_on_device(Factor.determinant, n, n, 0, False, made, None, None, False, "det")
+        return _delivered(made, dtype, out, "det")
     if n * n * call.batch.count < KEEP_GIL_ELEMENTS:
         status = determinant_batch(call.batch, n, a.impl.dl.data, made.impl.dl.data, NULL)
     else:
@@ -277,7 +329,7 @@ def slogdet(x, /):
     TypeError
         The dtype is neither float nor complex.
     DeviceError
-        `x` is not on the host; the message names ``.to("cpu")``.
+        `x` is neither on the host nor on a CUDA device.
 
     See Also
     --------
@@ -300,14 +352,17 @@ def slogdet(x, /):
     n = a.impl.dl.shape[a.impl.dl.ndim - 1]
     if n == 0:
         real = _PARTS.get(a.dtype.name, a.dtype.name)
-        return SlogdetResult(_delivered(ones(a.shape[:-2], dtype=a.dtype), dtype, None, "slogdet"),
-                             _delivered(zeros(a.shape[:-2], dtype=real), dtype, None, "slogdet"))
+        return SlogdetResult(_delivered(ones(a.shape[:-2], dtype=a.dtype, device=a.device), dtype, None, "slogdet"),
+                             _delivered(zeros(a.shape[:-2], dtype=real, device=a.device), dtype, None, "slogdet"))
     sign = _made(a, a.impl.dl.ndim - 2, 0, 0, 0, None, "slogdet")
     logarithm = _made(a, a.impl.dl.ndim - 2, 0, 0, 0, "real", "slogdet")
     call = _Call(a)
-    with nogil:
-        status = determinant_batch(call.batch, n, a.impl.dl.data, sign.impl.dl.data, logarithm.impl.dl.data)
-    check_status(status, "slogdet")
+    if _is_here(a):
+        with nogil:
+            status = determinant_batch(call.batch, n, a.impl.dl.data, sign.impl.dl.data, logarithm.impl.dl.data)
+        check_status(status, "slogdet")
+    else:
+        call.run_on_device(Factor.determinant, n, n, 0, False, sign, logarithm, None, False, "slogdet")
     return SlogdetResult(_delivered(sign, dtype, None, "slogdet"), _delivered(logarithm, dtype, None, "slogdet"))
 
 
@@ -335,7 +390,7 @@ def inv(x, /, *, out=None):
     TypeError
         The dtype is neither float nor complex, or that of `out` is of a lower kind than the result's.
     DeviceError
-        `x` is not on the host; the message names ``.to("cpu")``.
+        `x` is neither on the host nor on a CUDA device.
 
     See Also
     --------
@@ -361,9 +416,12 @@ def inv(x, /, *, out=None):
     made = _made(a, a.impl.dl.ndim - 2, 2, n, n, None, "inv")
     call = _Call(a)
     if n > 0:
-        with nogil:
-            status = inverse_batch(call.batch, n, a.impl.dl.data, made.impl.dl.data)
-        check_status(status, "inv")
+        if _is_here(a):
+            with nogil:
+                status = inverse_batch(call.batch, n, a.impl.dl.data, made.impl.dl.data)
+            check_status(status, "inv")
+        else:
+            call.run_on_device(Factor.inverse, n, n, n, False, made, None, None, True, "inv")
         call.check_singular(made, "inv")
     return made if out is None and dtype is None else _delivered(made, dtype, out, "inv")
 
@@ -395,7 +453,7 @@ def solve(x1, x2, /, *, out=None):
     TypeError
         A dtype is neither float nor complex, or that of `out` is of a lower kind than the result's.
     DeviceError
-        An operand is not on the host; the message names ``.to("cpu")``.
+        Operands are on several devices, or neither on the host nor on a CUDA device.
 
     See Also
     --------
@@ -414,7 +472,9 @@ def solve(x1, x2, /, *, out=None):
     cdef _Call call
     cdef Status status
     cdef int64_t n, k
-    left, right = _host(x1, "solve"), _host(x2, "solve")
+    left, right = _computed(x1, "solve"), _computed(x2, "solve")
+    if left.device != right.device and not (on_host(left) and on_host(right)):
+        raise DeviceError(f"solve: x1 is on {left.device} and x2 on {right.device}; move one with to()")
     _check_matrices(left, True, "solve")
     n = left.shape[-1]
     vector = right.ndim == 1
@@ -441,9 +501,12 @@ def solve(x1, x2, /, *, out=None):
         b = broadcast_to(right.astype(wide), (*batch, n, k)).copy()
     call = _Call(a)
     if b.size:
-        with nogil:
-            status = solve_batch(call.batch, n, k, a.impl.dl.data, b.impl.dl.data)
-        check_status(status, "solve")
+        if _is_here(a):
+            with nogil:
+                status = solve_batch(call.batch, n, k, a.impl.dl.data, b.impl.dl.data)
+            check_status(status, "solve")
+        else:
+            call.run_on_device(Factor.solve, n, n, k, False, b, None, None, True, "solve")
         call.check_singular(b, "solve")
     made = b.reshape((*batch, n)) if vector else b
     return made if out is None and narrow is None else _delivered(made, narrow, out, "solve")
@@ -476,7 +539,7 @@ def cholesky(x, /, *, upper=False, out=None):
     TypeError
         The dtype is neither float nor complex, or that of `out` is of a lower kind than the result's.
     DeviceError
-        `x` is not on the host; the message names ``.to("cpu")``.
+        `x` is neither on the host nor on a CUDA device.
 
     See Also
     --------
@@ -502,9 +565,15 @@ def cholesky(x, /, *, upper=False, out=None):
     made = _made(a, a.impl.dl.ndim - 2, 2, n, n, None, "cholesky")
     call = _Call(a)
     if n > 0:
-        with nogil:
-            status = cholesky_batch(call.batch, n, a.impl.dl.data, made.impl.dl.data, high)
-        check_status(status, "cholesky")
+        if _is_here(a):
+            with nogil:
+                status = cholesky_batch(call.batch, n, a.impl.dl.data, made.impl.dl.data, high)
+            check_status(status, "cholesky")
+        else:
+            made[...] = a
+            call.run_on_device(Factor.cholesky, n, n, 0, high, made, None, None, True, "cholesky")
+            if n > SMALL_SIDE:
+                made = triu(made) if high else tril(made)
         call.check("cholesky", "is not positive definite")
     return made if out is None and dtype is None else _delivered(made, dtype, out, "cholesky")
 
@@ -533,7 +602,8 @@ def qr(x, /, *, mode="reduced"):
     TypeError
         The dtype is neither float nor complex.
     DeviceError
-        `x` is not on the host; the message names ``.to("cpu")``.
+        `x` is neither on the host nor on a CUDA device, or larger than 8 x 8 there and cuSOLVER is not installed; the
+        message names ``.to("cpu")``.
 
     See Also
     --------
@@ -560,11 +630,27 @@ def qr(x, /, *, mode="reduced"):
     q = _made(a, a.impl.dl.ndim - 2, 2, m, k, None, "qr")
     r = _made(a, a.impl.dl.ndim - 2, 2, k, n, None, "qr")
     call = _Call(a)
-    if m > 0:
+    if m > 0 and not _is_here(a):
+        if n == 0:
+            q[...] = eye(m, k, dtype=q.dtype, device=q.device)
+        elif max(m, n) > SMALL_SIDE:
+            q, r = _qr_transposed(call, a, m, n, k)
+        else:
+            call.run_on_device(Factor.qr, m, n, k, False, q, r, None, False, "qr")
+    elif m > 0:
         with nogil:
             status = qr_batch(call.batch, m, n, k, a.impl.dl.data, q.impl.dl.data, r.impl.dl.data)
         check_status(status, "qr")
     return QRResult(_delivered(q, dtype, None, "qr"), _delivered(r, dtype, None, "qr"))
+
+
+cdef tuple _qr_transposed(_Call call, Tensor a, int64_t m, int64_t n, int64_t k):
+    """Q and R by the library of a device, which takes matrices by columns."""
+    cdef Tensor q = zeros((*a.shape[:-2], max(n, k), m), dtype=a.dtype, device=a.device)
+    cdef Tensor r = zeros((*a.shape[:-2], n, m), dtype=a.dtype, device=a.device)
+    q[..., :n, :] = a.mT
+    call.run_on_device(Factor.qr, m, n, k, False, q, r, None, True, "qr")
+    return q[..., :k, :].mT.copy(), triu(r.mT[..., :k, :])
 
 
 # -- eigenvalues and singular values ----------------------------------------------------------------------------------
@@ -606,7 +692,12 @@ cdef tuple _eigh(object x, bint vectors, str func):
     call = _Call(a)
     if n > 0 and call.batch.count > 0:
         call.check_finite(func)
-        if n > SMALL_SIDE and _uses_numpy(func):
+        if not _is_here(a):
+            call.run_on_device(Factor.eigh, n, n, 0, False, values, columns, None, n > SMALL_SIDE, func)
+            call.check(func, "has eigenvalues that did not converge")
+            if vectors and n > SMALL_SIDE:
+                columns = conj(columns.mT).copy()
+        elif n > SMALL_SIDE and _uses_numpy(func):
             outputs = [values, columns] if vectors else [values]
             _by_numpy(call, func, {}, outputs, "has eigenvalues that did not converge")
         else:
@@ -643,7 +734,8 @@ def eigh(x, /):
     TypeError
         The dtype is neither float nor complex.
     DeviceError
-        `x` is not on the host; the message names ``.to("cpu")``.
+        `x` is neither on the host nor on a CUDA device, or larger than 8 x 8 there and cuSOLVER is not installed; the
+        message names ``.to("cpu")``.
     ImportError
         A matrix is larger than 8 x 8, and no library is installed; the extra ``linalg`` brings one.
 
@@ -690,7 +782,8 @@ def eigvalsh(x, /, *, out=None):
     TypeError
         The dtype is neither float nor complex, or that of `out` is of a lower kind than the result's.
     DeviceError
-        `x` is not on the host; the message names ``.to("cpu")``.
+        `x` is neither on the host nor on a CUDA device, or larger than 8 x 8 there and cuSOLVER is not installed; the
+        message names ``.to("cpu")``.
     ImportError
         A matrix is larger than 8 x 8, and no library is installed; the extra ``linalg`` brings one.
 
@@ -716,6 +809,8 @@ cdef tuple _eig(object x, bint vectors, str func):
     cdef Status status
     cdef int64_t n
     cdef void* to = NULL
+    if type(x) is Tensor and not on_host(x):
+        raise DeviceError(f'{func}: computed on the host only, but x is on {x.device}; pass x.to("cpu")')
     a, _ = _read(x, True, func)
     n = a.impl.dl.shape[a.impl.dl.ndim - 1]
     values = _made(a, a.impl.dl.ndim - 2, 1, n, 0, "complex", func)
@@ -824,6 +919,21 @@ def eigvals(x, /, *, out=None):
     return _delivered(_eig(x, False, "eigvals")[0], None, out, "eigvals")
 
 
+cdef tuple _svd_on_device(str func, Tensor a, bint vectors, bint full):
+    """U, S and Vh of finite matrices, of which larger ones are not taller than wide."""
+    cdef int dims = a.impl.dl.ndim - 2
+    cdef int64_t m = a.impl.dl.shape[dims], n = a.impl.dl.shape[dims + 1], k = min(m, n)
+    cdef bint large = max(m, n) > SMALL_SIDE
+    cdef Tensor values = _made(a, dims, 1, k, 0, "real", func), left = None, right = None
+    cdef _Call call = _Call(a)
+    if vectors:
+        left = _made(a, dims, 2, m, m if full else k, None, func)
+        right = _made(a, dims, 2, n if full else k, n, None, func)
+    call.run_on_device(Factor.svd, m, n, max(m, n) if full else k, full, left, values, right, large, func)
+    call.check(func, "has singular values that did not converge")
+    return left, values, right
+
+
 cdef tuple _svd(object x, bint vectors, bint full, bint finite, str func):
     """U, S and Vh, or None, S and None. Without `finite`, NaN and infinity are not looked for."""
     cdef Tensor a, values, left = None, right = None
@@ -846,11 +956,18 @@ cdef tuple _svd(object x, bint vectors, bint full, bint finite, str func):
     if k == 0:
         for t in (left, right):
             if t is not None and t.size:
-                t[...] = eye(t.shape[-2], dtype=t.dtype)
+                t[...] = eye(t.shape[-2], dtype=t.dtype, device=t.device)
     elif call.batch.count > 0:
         if finite:
             call.check_finite(func)
-        if max(m, n) > SMALL_SIDE and _uses_numpy(func):
+        if not _is_here(a):
+            if m > n and m > SMALL_SIDE:  # the library's U is that of the transposed matrix
+                right, values, left = _svd_on_device(func, a.mT.copy(), vectors, full)
+                if vectors:
+                    left, right = left.mT.copy(), right.mT.copy()
+            else:
+                left, values, right = _svd_on_device(func, a, vectors, full)
+        elif max(m, n) > SMALL_SIDE and _uses_numpy(func):
             _by_numpy(call, func, {"full_matrices": full} if vectors else {},
                       [left, values, right] if vectors else [values], "has singular values that did not converge")
         else:
@@ -888,7 +1005,8 @@ def svd(x, /, *, full_matrices=True):
     TypeError
         The dtype is neither float nor complex.
     DeviceError
-        `x` is not on the host; the message names ``.to("cpu")``.
+        `x` is neither on the host nor on a CUDA device, or larger than 8 x 8 there and cuSOLVER is not installed; the
+        message names ``.to("cpu")``.
     ImportError
         A matrix is larger than 8 x 8, and no library is installed; the extra ``linalg`` brings one.
 
@@ -933,7 +1051,8 @@ def svdvals(x, /, *, out=None):
     TypeError
         The dtype is neither float nor complex, or that of `out` is of a lower kind than the result's.
     DeviceError
-        `x` is not on the host; the message names ``.to("cpu")``.
+        `x` is neither on the host nor on a CUDA device, or larger than 8 x 8 there and cuSOLVER is not installed; the
+        message names ``.to("cpu")``.
     ImportError
         A matrix is larger than 8 x 8, and no library is installed; the extra ``linalg`` brings one.
 

@@ -2,15 +2,16 @@
 """Functions of ``dl.linalg`` over factorizations and reductions: norms, ranks, powers, pseudo-inverses, diagonals."""
 
 from .._core.convert import asarray
-from .._core.types import DTYPES, DeviceError
+from .._core.types import DTYPES
 from .._core.views import as_strided, on_host
 from .._ops import elementwise as ops
 from .._ops.casting import where
-from .._ops.creation import eye
+from .._ops.creation import eye, ones
 from .._ops.dtypes import finfo, isdtype
-from .._ops.manipulation import _axes, broadcast_to, matrix_transpose, permute_dims, reshape
+from .._ops.manipulation import _axes, broadcast_to, concat, matrix_transpose, permute_dims, reshape, stack
 from .._ops.matmul import matmul
 from .._ops.nan_reductions import written
+from .._ops.operands import check_computes
 from .._ops.reductions import all as all_of
 from .._ops.reductions import count_nonzero, max, min, sum
 from ._backends import find
@@ -48,10 +49,9 @@ def backend():
 
 
 def _operand(x, func):
-    """A host tensor of a float or complex dtype, of 16-bit floats as float32, and the dtype of the result."""
+    """A tensor of a float or complex dtype, of 16-bit floats as float32, and the dtype of the result."""
     x = asarray(x)
-    if not on_host(x):
-        raise DeviceError(f'{func}: computed on the host only, but x is on {x.device}; pass x.to("cpu")')
+    check_computes(x, func)
     dtype = x.dtype
     if not isdtype(dtype, ("real floating", "complex floating")) and dtype.name not in _NARROW:
         raise TypeError(f"{func}: not defined for {dtype}; it takes floats and complex, so convert x with astype()")
@@ -148,7 +148,7 @@ def trace(x, /, *, offset=0, dtype=None, out=None):
     TypeError
         `offset` is not an integer, the dtype has no sum, or that of `out` is of a lower kind than the result's.
     DeviceError
-        `x` is not on the host; the message names ``.to("cpu")``.
+        `x` is neither on the host nor on a CUDA device.
 
     See Also
     --------
@@ -165,8 +165,7 @@ def trace(x, /, *, offset=0, dtype=None, out=None):
     """
     x = asarray(x)
     _matrices(x, "trace")
-    if not on_host(x):
-        raise DeviceError(f'trace: computed on the host only, but x is on {x.device}; pass x.to("cpu")')
+    check_computes(x, "trace")
     made = sum(diagonal(x, offset=offset), axis=-1, **({} if dtype is None else {"dtype": dtype}))
     return written(made, out, "trace")
 
@@ -181,13 +180,38 @@ def _power_norm(x, axes, keepdims, ord):
     return made if keepdims else reshape(made, tuple(s for i, s in enumerate(made.shape) if i not in axes))
 
 
+def _euclidean_on_device(x, kept):
+    """Euclidean norms over all but the first `kept` dimensions: the roots of exact sums of exact squares."""
+    if isdtype(x.dtype, "complex floating"):
+        x = concat([ops.real(x), ops.imag(x)], axis=-1)
+    axes = tuple(range(kept, x.ndim))
+    if x.dtype == _FLOAT32:
+        wide = x.astype("float64")  # where squares of float32 are exact
+        return ops.sqrt(sum(ops.multiply(wide, wide), axis=axes)).astype(_FLOAT32)
+    # A power of two keeps squares, and what their rounding loses, in the range of exponents.
+    most = max(ops.abs(x), axis=axes, keepdims=True, initial=0.0)
+    by = where(ops.less(most, 2.0**-400), 2.0**600, ones(most.shape, dtype=most.dtype, device=most.device))
+    by = where(ops.greater(most, 2.0**400), 2.0**-600, by)
+    x = ops.multiply(x, by)
+    square = ops.multiply(x, x)
+    split = ops.multiply(x, 134217729.0)  # Veltkamp's halves: their products are exact
+    high = ops.subtract(split, ops.subtract(split, x))
+    low = ops.subtract(x, high)
+    error = ops.add(ops.subtract(ops.multiply(high, high), square), ops.multiply(ops.multiply(high, low), 2.0))
+    error = ops.add(error, ops.multiply(low, low))
+    error = where(ops.isfinite(square), error, 0.0)
+    total = sum(stack([square, error]), axis=(0, *(axis + 1 for axis in axes)))
+    return ops.divide(ops.sqrt(total), reshape(by, total.shape))
+
+
 def _vector_norm(x, axes, keepdims, ord):
     """The norm of a float or complex tensor along a list of axes."""
     if ord == 2:
         kept = [axis for axis in range(x.ndim) if axis not in axes]
         order = (*kept, *axes)
         moved = x if order == tuple(range(x.ndim)) else permute_dims(x, order)
-        made = euclidean(moved.copy() if not moved.is_contiguous else moved, len(kept))
+        moved = moved.copy() if not moved.is_contiguous else moved
+        made = euclidean(moved, len(kept)) if on_host(x) else _euclidean_on_device(moved, len(kept))
         return reshape(made, tuple(1 if i in axes else s for i, s in enumerate(x.shape))) if keepdims else made
     axes = tuple(axes)
     if ord == _INF:
@@ -234,7 +258,7 @@ def vector_norm(x, /, *, axis=None, keepdims=False, ord=2, out=None):
         The dtype is neither float nor complex, `ord` is not a number, or the dtype of `out` is of a lower kind than
         the result's.
     DeviceError
-        `x` is not on the host; the message names ``.to("cpu")``.
+        `x` is neither on the host nor on a CUDA device.
 
     See Also
     --------
@@ -282,7 +306,7 @@ def _by_singular_values(x, ord):
 
 def _eye_like(x):
     """A matrix of the shape and dtype of `x` that has singular values."""
-    return eye(x.shape[-2], x.shape[-1], dtype=x.dtype)
+    return eye(x.shape[-2], x.shape[-1], dtype=x.dtype, device=x.device)
 
 
 def matrix_norm(x, /, *, keepdims=False, ord="fro", out=None):
@@ -313,7 +337,7 @@ def matrix_norm(x, /, *, keepdims=False, ord="fro", out=None):
     TypeError
         The dtype is neither float nor complex, or that of `out` is of a lower kind than the result's.
     DeviceError
-        `x` is not on the host; the message names ``.to("cpu")``.
+        `x` is neither on the host nor on a CUDA device.
     ImportError
         The norm needs singular values of matrices larger than 8 x 8, and no library is installed.
 
@@ -375,7 +399,7 @@ def norm(x, /, ord=None, axis=None, keepdims=False, *, out=None):
     TypeError
         The dtype is neither float nor complex, or that of `out` is of a lower kind than the result's.
     DeviceError
-        `x` is not on the host; the message names ``.to("cpu")``.
+        `x` is neither on the host nor on a CUDA device.
 
     See Also
     --------
@@ -434,7 +458,7 @@ def matrix_power(x, n, /, *, out=None):
         The dtype is neither float nor complex, `n` is not an integer, or the dtype of `out` is of a lower kind than
         the result's.
     DeviceError
-        `x` is not on the host; the message names ``.to("cpu")``.
+        `x` is neither on the host nor on a CUDA device.
 
     See Also
     --------
@@ -512,7 +536,8 @@ def matrix_rank(x, /, *, rtol=None, out=None):
     TypeError
         The dtype is neither float nor complex, or that of `out` is of a lower kind than int64.
     DeviceError
-        `x` is not on the host; the message names ``.to("cpu")``.
+        `x` is neither on the host nor on a CUDA device, or larger than 8 x 8 there and cuSOLVER is not installed; the
+        message names ``.to("cpu")``.
     ImportError
         A matrix is larger than 8 x 8, and no library is installed; the extra ``linalg`` brings one.
 
@@ -563,7 +588,8 @@ def pinv(x, /, *, rtol=None, out=None):
     TypeError
         The dtype is neither float nor complex, or that of `out` is of a lower kind than the result's.
     DeviceError
-        `x` is not on the host; the message names ``.to("cpu")``.
+        `x` is neither on the host nor on a CUDA device, or larger than 8 x 8 there and cuSOLVER is not installed; the
+        message names ``.to("cpu")``.
     ImportError
         A matrix is larger than 8 x 8, and no library is installed; the extra ``linalg`` brings one.
 

@@ -7,7 +7,7 @@ from libc.stdint cimport int64_t, uint32_t, uint64_t
 
 from .._core.convert cimport view_any
 from .._core.native cimport (KEEP_GIL_BYTES, MAX_DIMS, computed_types, find_type, is_contiguous, numel, type_table)
-from .._core.tensor cimport Tensor, assign, check_host, check_writable, new_empty, read_shape
+from .._core.tensor cimport Tensor, assign, check_writable, new_empty, read_shape
 from .._core.types cimport DLDevice, is_host, kDLCPU, read_device, read_dtype
 from .._ops.operands cimport (EXPONENTIAL, INTEGERS, NORMAL, UNIFORM, UNIT, Distribution, Draw, Operand, Sequence,
                               engine_of, read_tensor)
@@ -17,11 +17,14 @@ from operator import index
 from os import urandom
 
 from .._core.convert import asarray, empty, empty_for
-from .._core.types import DTYPES, as_device, as_dtype
+from .._core.types import DTYPES, DeviceError, as_device, as_dtype
+from .._core.views import on_host
 from .._ops.casting import where
 from .._ops.gather import take
 from .._ops.reductions import count_nonzero
 from .._ops.scans import cumulative_sum
+from .._ops.searching import searchsorted
+from .._ops.sorting import argsort
 
 cdef extern from "native/ops/philox.h" namespace "dlt::philox" nogil:
     uint32_t children
@@ -584,7 +587,7 @@ cdef class Generator:
         ValueError
             `x` is read-only, or has no dimension.
         DeviceError
-            `x` is not on the host.
+            `x` is neither on the host nor on a CUDA device.
 
         See Also
         --------
@@ -618,14 +621,14 @@ cdef class Generator:
         Returns
         -------
         Tensor
-            int64 integers, or a new tensor of the dtype of `x`.
+            int64 integers on the device of `p`, or a new tensor of the dtype and on the device of `x`.
 
         Raises
         ------
         ValueError
             There are no or too few entries to draw from, or a weight is negative or not finite.
         DeviceError
-            `p` is not on the host.
+            `p` is neither on the host nor on a CUDA device, or on another device than `x`.
 
         Notes
         -----
@@ -650,13 +653,15 @@ cdef class Generator:
         made = empty_for("choice", shape, DTYPES["int64"])
         count = made.size
         weights = None if p is None else _weights(p, n)
-        most = n if weights is None else int(count_nonzero(weights))
+        if entries is not None and weights is not None and not on_host(weights) and weights.device != entries.device:
+            raise DeviceError(f"choice: x is on {entries.device} and p on {weights.device}; move one with to()")
+        most = n if weights is None else int(count_nonzero(weights).item())
         if count > (most if not replace else count if most else 0):
             above = "" if p is None else " with a weight above 0"
             raise ValueError(f"choice: {count} of {most} entries{above}; expected "
                              f"{'at least one entry' if replace else 'no more than there are, or replace=True'}")
         if count == 0:
-            chosen = made
+            chosen = made if weights is None else made.to(weights.device)
         elif weights is None:
             chosen = (self.integers(n, shape=made.shape) if replace else self._permutation(n, "choice")[:count])
         else:
@@ -672,6 +677,8 @@ cdef class Generator:
         cdef Tensor keys, sums, made = empty(count, dtype="int64")
         cdef int64_t* data = <int64_t*>made.impl.dl.data
         cdef bint done = True
+        if not on_host(weights):
+            return self._weighted_on_device(weights, count, replace)
         if replace:
             sums = cumulative_sum(weights)
             keys = self.random(count, dtype="float64")
@@ -684,6 +691,16 @@ cdef class Generator:
         if not done:
             raise MemoryError(f"choice: no memory for {n} indices")
         return made
+
+    cdef object _weighted_on_device(self, Tensor weights, int64_t count, bint replace):
+        """The same where the weights are: choose_weighted() and smallest() of the engine by searches and sorts."""
+        device = weights.device
+        if not replace:
+            drawn = self.exponential(shape=weights.size, dtype="float64", device=device)
+            return argsort(where(weights > 0, drawn / weights, INFINITY).astype("float64"))[:count]
+        sums = cumulative_sum(weights)
+        at = self.random(count, dtype="float64", device=device) * sums[-1]
+        return where(at < sums[-1], searchsorted(sums, at, side="right"), searchsorted(sums, at, side="left"))
 
     def spawn(self, n, /):
         """Return new generators with sequences of their own.
@@ -767,7 +784,7 @@ cdef object _checked(Distribution kind, object dtype, str default, object out, s
     if dtype is not None:
         dtype = as_dtype(dtype, func)
     elif out is not None:
-        dtype = _writable(out, "out", func, True).dtype
+        dtype = _writable(out, "out", func).dtype
     else:
         return DTYPES[default]
     names = DTYPES.get(dtype.name)
@@ -786,19 +803,17 @@ cdef int _row(str name):
     return -1
 
 
-cdef Tensor _writable(object x, str what, str func, bint anywhere=False):
+cdef Tensor _writable(object x, str what, str func):
     """The memory of an argument that is written to."""
     cdef Tensor target = view_any(x, False, func)
     if target is None:
         raise TypeError(f"{func}: {what}: expected a tensor or an array that shares its memory, got {type(x).__name__}")
-    if not anywhere:
-        check_host(target, func)
     check_writable(&target.impl.dl, target.impl.flags, func, what)
     return target
 
 
 cdef Tensor _output(object out, object shape, object dtype, object device, str func):
-    cdef Tensor target = _writable(out, "out", func, True)
+    cdef Tensor target = _writable(out, "out", func)
     shape = (index(shape),) if hasattr(type(shape), "__index__") else tuple(shape)
     if shape != () and shape != target.shape:
         raise ValueError(f"{func}: shape is {shape}, out has {target.shape}; leave shape out")
@@ -840,11 +855,12 @@ def _entries(x, func):
 def _weights(p, n):
     """The weights as a float64 tensor in C order."""
     weights = asarray(p)
-    check_host(weights, "choice")
+    if not on_host(weights):
+        engine_of((<Tensor>weights).impl.dl.device, "choice")
     weights = weights.astype("float64")
     if weights.shape != (n,):
         raise ValueError(f"choice: p: expected a weight for each of {n} entries, got shape {weights.shape}")
-    if n and not bool(((weights >= 0) & (weights < INFINITY)).all() & (weights.sum() < INFINITY)):
+    if n and not (((weights >= 0) & (weights < INFINITY)).all().item() and (weights.sum() < INFINITY).item()):
         raise ValueError("choice: p: expected finite weights of at least 0 with a finite sum")
     return weights.reshape((n,)).copy()
 

@@ -41,6 +41,8 @@ ORDERS = ("eager", "lazy", "random:1")
 _HERE = Path(__file__).resolve().parent
 _PACKAGE = _HERE.parent
 _SOURCES = _HERE / "hostcuda"
+# Of one file each, and what they are named.
+_LIBRARIES = {"blas.cc": "libcublas.so.13", "fft.cc": "libcufft.so.12", "solver.cc": "libcusolver.so.12"}
 _DRIVER_FILES = ("machine.cc", "streams.cc", "graphs.cc", "memory.cc", "devices.cc", "modules.cc")
 
 
@@ -56,6 +58,8 @@ class Build(NamedTuple):
 
     driver: Path
     cublas: Path
+    cufft: Path
+    cusolver: Path
     cache: Path
 
 
@@ -132,7 +136,7 @@ def _compile(command: list[str], target: Path) -> None:
 
 
 def build(*, sanitize: bool = False, compiler: str = "g++") -> Build:
-    """Build the driver and its cuBLAS, unless they are in the cache.
+    """Build the driver, its cuBLAS, cuFFT and cuSOLVER, unless they are in the cache.
 
     Parameters
     ----------
@@ -160,7 +164,7 @@ def build(*, sanitize: bool = False, compiler: str = "g++") -> Build:
     """
     if shutil.which(compiler) is None:
         raise FileNotFoundError(f"hostcuda: needs the compiler {compiler!r} to build its driver; install g++")
-    texts = [_SOURCES / name for name in (*_DRIVER_FILES, "machine.h", "blas.cc")] + [_PACKAGE / "native/cuda/abi.h"]
+    texts = [_SOURCES / name for name in (*_DRIVER_FILES, "machine.h", *_LIBRARIES)] + [_PACKAGE / "native/cuda/abi.h"]
     flags = ["-std=c++20", "-O2", "-g1", "-fPIC", "-shared", "-fvisibility=hidden", "-ftls-model=initial-exec"]
     flags += [f"-I{folder}" for folder in _include_folders()]
     # A peer may load another C++ runtime: ours stays inside.
@@ -171,13 +175,14 @@ def build(*, sanitize: bool = False, compiler: str = "g++") -> Build:
     cache = cache_folder()
     folder = cache / f"driver-{key.hexdigest()[:16]}"
     folder.mkdir(mode=0o700, exist_ok=True)
-    driver, cublas = folder / "libcuda.so.1", folder / "libcublas.so.13"
+    driver = folder / "libcuda.so.1"
     if not driver.exists():
         files = [str(_SOURCES / name) for name in _DRIVER_FILES]
         _compile([compiler, *flags, *files, "-Wl,-soname,libcuda.so.1", *link], driver)
-    if not cublas.exists():
-        _compile([compiler, *flags, str(_SOURCES / "blas.cc"), "-Wl,-soname,libcublas.so.13", *link], cublas)
-    return Build(driver, cublas, cache)
+    for source, name in _LIBRARIES.items():
+        if not (folder / name).exists():
+            _compile([compiler, *flags, str(_SOURCES / source), f"-Wl,-soname,{name}", *link], folder / name)
+    return Build(driver, *(folder / name for name in _LIBRARIES.values()), cache)
 
 
 class Machine:
@@ -348,6 +353,8 @@ def load(*, sanitize: bool = False, **settings: object) -> Machine:
             machine.configure(compiler_flags="-fsanitize=address -g1")
         os.environ["DLTENSOR_CUDA_DRIVER"] = str(built.driver)
         os.environ.setdefault("DLTENSOR_CUDA_CUBLAS", str(built.cublas))
+        os.environ.setdefault("DLTENSOR_CUDA_CUFFT", str(built.cufft))
+        os.environ.setdefault("DLTENSOR_CUDA_CUSOLVER", str(built.cusolver))
         _loaded = machine
     _loaded.configure(**settings)
     return _loaded

@@ -251,8 +251,39 @@ using cublasHandle_t = struct cublasHandleStruct*;
   X(kBlasR16BF, 14, CUDA_R_16BF)
 // clang-format on
 
+using cusolverStatus_t = int;
+using cusolverDnHandle_t = struct cusolverDnContext*;
+using cusolverDnParams_t = struct cusolverDnParams*;
+
+// clang-format off
+#define DLT_CUDA_CUSOLVER_CONSTANTS(X)                   \
+  X(kSolverAllocFailed, 2, CUSOLVER_STATUS_ALLOC_FAILED) \
+  X(kSolverNoVectors, 0, CUSOLVER_EIG_MODE_NOVECTOR)     \
+  X(kSolverVectors, 1, CUSOLVER_EIG_MODE_VECTOR)         \
+  X(kBlasLower, 0, CUBLAS_FILL_MODE_LOWER)               \
+  X(kBlasUpper, 1, CUBLAS_FILL_MODE_UPPER)
+// clang-format on
+
+using cufftResult = int;
+using cufftHandle = int;
+
+// clang-format off
+#define DLT_CUDA_CUFFT_CONSTANTS(X)          \
+  X(kFftAllocFailed, 2, CUFFT_ALLOC_FAILED)  \
+  X(kFftForward, -1, CUFFT_FORWARD)          \
+  X(kFftInverse, 1, CUFFT_INVERSE)           \
+  X(kFftR2C, 0x2a, CUFFT_R2C)                \
+  X(kFftC2R, 0x2c, CUFFT_C2R)                \
+  X(kFftC2C, 0x29, CUFFT_C2C)                \
+  X(kFftD2Z, 0x6a, CUFFT_D2Z)                \
+  X(kFftZ2D, 0x6c, CUFFT_Z2D)                \
+  X(kFftZ2Z, 0x69, CUFFT_Z2Z)
+// clang-format on
+
 #define DLT_CUDA_CONSTANT(name, value, original) inline constexpr int name = value;
 DLT_CUDA_CUBLAS_CONSTANTS(DLT_CUDA_CONSTANT)
+DLT_CUDA_CUFFT_CONSTANTS(DLT_CUDA_CONSTANT)
+DLT_CUDA_CUSOLVER_CONSTANTS(DLT_CUDA_CONSTANT)
 #undef DLT_CUDA_CONSTANT
 
 // clang-format off
@@ -266,6 +297,77 @@ DLT_CUDA_CUBLAS_CONSTANTS(DLT_CUDA_CONSTANT)
     (cublasHandle_t handle, int transpose_a, int transpose_b, int m, int n, int k, const void* alpha, const void* a,   \
      int type_a, int lda, long long stride_a, const void* b, int type_b, int ldb, long long stride_b,                  \
      const void* beta, void* c, int type_c, int ldc, long long stride_c, int batch, int compute, int algorithm))
+
+#define DLT_CUDA_CUSOLVER_FUNCTIONS(X)                                                                                 \
+  X(R, cusolverDnCreate, (cusolverDnHandle_t * handle))                                                                \
+  X(R, cusolverDnSetStream, (cusolverDnHandle_t handle, CUstream stream))                                              \
+  X(R, cusolverDnCreateParams, (cusolverDnParams_t * params))                                                          \
+  X(R, cusolverDnXgetrf_bufferSize,                                                                                    \
+    (cusolverDnHandle_t handle, cusolverDnParams_t params, int64_t m, int64_t n, int type, const void* a, int64_t lda, \
+     int compute, size_t* device_bytes, size_t* host_bytes))                                                           \
+  X(R, cusolverDnXgetrf,                                                                                               \
+    (cusolverDnHandle_t handle, cusolverDnParams_t params, int64_t m, int64_t n, int type, void* a, int64_t lda,       \
+     int64_t* pivots, int compute, void* device, size_t device_bytes, void* host, size_t host_bytes, int* info))       \
+  X(R, cusolverDnXgetrs,                                                                                               \
+    (cusolverDnHandle_t handle, cusolverDnParams_t params, int transpose, int64_t n, int64_t columns, int type_a,      \
+     const void* a, int64_t lda, const int64_t* pivots, int type_b, void* b, int64_t ldb, int* info))                  \
+  X(R, cusolverDnXpotrf_bufferSize,                                                                                    \
+    (cusolverDnHandle_t handle, cusolverDnParams_t params, int triangle, int64_t n, int type, const void* a,           \
+     int64_t lda, int compute, size_t* device_bytes, size_t* host_bytes))                                              \
+  X(R, cusolverDnXpotrf,                                                                                               \
+    (cusolverDnHandle_t handle, cusolverDnParams_t params, int triangle, int64_t n, int type, void* a, int64_t lda,    \
+     int compute, void* device, size_t device_bytes, void* host, size_t host_bytes, int* info))                        \
+  X(R, cusolverDnXgeqrf_bufferSize,                                                                                    \
+    (cusolverDnHandle_t handle, cusolverDnParams_t params, int64_t m, int64_t n, int type, const void* a, int64_t lda, \
+     int type_tau, const void* tau, int compute, size_t* device_bytes, size_t* host_bytes))                            \
+  X(R, cusolverDnXgeqrf,                                                                                               \
+    (cusolverDnHandle_t handle, cusolverDnParams_t params, int64_t m, int64_t n, int type, void* a, int64_t lda,       \
+     int type_tau, void* tau, int compute, void* device, size_t device_bytes, void* host, size_t host_bytes,           \
+     int* info))                                                                                                       \
+  X(R, cusolverDnXsyevd_bufferSize,                                                                                    \
+    (cusolverDnHandle_t handle, cusolverDnParams_t params, int vectors, int triangle, int64_t n, int type,             \
+     const void* a, int64_t lda, int type_w, const void* w, int compute, size_t* device_bytes, size_t* host_bytes))    \
+  X(R, cusolverDnXsyevd,                                                                                               \
+    (cusolverDnHandle_t handle, cusolverDnParams_t params, int vectors, int triangle, int64_t n, int type, void* a,    \
+     int64_t lda, int type_w, void* w, int compute, void* device, size_t device_bytes, void* host, size_t host_bytes,  \
+     int* info))                                                                                                       \
+  X(R, cusolverDnXgesvd_bufferSize,                                                                                    \
+    (cusolverDnHandle_t handle, cusolverDnParams_t params, signed char left, signed char right, int64_t m, int64_t n,  \
+     int type, const void* a, int64_t lda, int type_s, const void* s, int type_u, const void* u, int64_t ldu,          \
+     int type_vt, const void* vt, int64_t ldvt, int compute, size_t* device_bytes, size_t* host_bytes))                \
+  X(R, cusolverDnXgesvd,                                                                                               \
+    (cusolverDnHandle_t handle, cusolverDnParams_t params, signed char left, signed char right, int64_t m, int64_t n,  \
+     int type, void* a, int64_t lda, int type_s, void* s, int type_u, void* u, int64_t ldu, int type_vt, void* vt,     \
+     int64_t ldvt, int compute, void* device, size_t device_bytes, void* host, size_t host_bytes, int* info))
+
+// The headers have pointers to their own types of numbers in place of void here.
+#define DLT_CUDA_CUSOLVER_ORTHOGONAL_ROWS(X)      \
+  DLT_CUDA_ORTHOGONAL(X, cusolverDnSorgqr)        \
+  DLT_CUDA_ORTHOGONAL(X, cusolverDnDorgqr)        \
+  DLT_CUDA_ORTHOGONAL(X, cusolverDnCungqr)        \
+  DLT_CUDA_ORTHOGONAL(X, cusolverDnZungqr)
+#define DLT_CUDA_ORTHOGONAL(X, name)                                                                                   \
+  X(R, name##_bufferSize,                                                                                              \
+    (cusolverDnHandle_t handle, int m, int n, int k, const void* a, int lda, const void* tau, int* elements))          \
+  X(R, name,                                                                                                           \
+    (cusolverDnHandle_t handle, int m, int n, int k, void* a, int lda, const void* tau, void* device, int elements,    \
+     int* info))
+#define DLT_CUDA_CUFFT_FUNCTIONS(X)                                                                                    \
+  X(R, cufftCreate, (cufftHandle * plan))                                                                              \
+  X(R, cufftDestroy, (cufftHandle plan))                                                                               \
+  X(R, cufftSetAutoAllocation, (cufftHandle plan, int automatic))                                                      \
+  X(R, cufftMakePlanMany64,                                                                                            \
+    (cufftHandle plan, int rank, long long* sizes, long long* in_sizes, long long in_step, long long in_distance,      \
+     long long* out_sizes, long long out_step, long long out_distance, int type, long long batch, size_t* workspace))  \
+  X(R, cufftSetStream, (cufftHandle plan, CUstream stream))                                                            \
+  X(R, cufftSetWorkArea, (cufftHandle plan, void* workspace))
+#define DLT_CUDA_CUFFT_TRANSFORMS(X)                                                                                   \
+  X(R, cufftExecC2C, (cufftHandle plan, void* in, void* out, int direction))                                           \
+  X(R, cufftExecZ2Z, (cufftHandle plan, void* in, void* out, int direction))                                           \
+  X(R, cufftExecR2C, (cufftHandle plan, void* in, void* out))                                                          \
+  X(R, cufftExecD2Z, (cufftHandle plan, void* in, void* out))                                                          \
+  X(R, cufftExecC2R, (cufftHandle plan, void* in, void* out))                                                          \
+  X(R, cufftExecZ2D, (cufftHandle plan, void* in, void* out))
 // clang-format on
 
 }  // namespace dlt::cuda

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include <algorithm>
+#include <iterator>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -19,6 +20,8 @@ namespace dlt::cuda {
 DriverTable driver;
 NvrtcTable nvrtc;
 CublasTable cublas;
+CufftTable cufft;
+CusolverTable cusolver;
 
 namespace {
 
@@ -33,20 +36,25 @@ struct Symbol {
 #define DLT_SYMBOL_D(need, name, parameters) {#name, offsetof(DriverTable, name), need},
 #define DLT_SYMBOL_N(need, name, parameters) {#name, offsetof(NvrtcTable, name), need},
 #define DLT_SYMBOL_B(need, name, parameters) {#name, offsetof(CublasTable, name), need},
+#define DLT_SYMBOL_F(need, name, parameters) {#name, offsetof(CufftTable, name), need},
+#define DLT_SYMBOL_S(need, name, parameters) {#name, offsetof(CusolverTable, name), need},
 const Symbol driver_symbols[] = {DLT_CUDA_DRIVER_FUNCTIONS(DLT_SYMBOL_D)};
 const Symbol nvrtc_symbols[] = {DLT_CUDA_NVRTC_FUNCTIONS(DLT_SYMBOL_N)};
 const Symbol cublas_symbols[] = {DLT_CUDA_CUBLAS_FUNCTIONS(DLT_SYMBOL_B)};
+const Symbol cufft_symbols[] = {DLT_CUDA_CUFFT_FUNCTIONS(DLT_SYMBOL_F) DLT_CUDA_CUFFT_TRANSFORMS(DLT_SYMBOL_F)};
+const Symbol cusolver_symbols[] = {DLT_CUDA_CUSOLVER_FUNCTIONS(DLT_SYMBOL_S) DLT_CUDA_CUSOLVER_ORTHOGONAL_ROWS(DLT_SYMBOL_S)};
 #undef R
 #undef O
 
-// What differs between the three libraries, as data.
+// What differs between the libraries, as data.
 struct Wanted {
   const char* title;
   const char* variable;
   const char* names[4];       // sonames, best first; the system's loader finds them
   const char* folders[4];     // where an installation outside the loader's path puts them
-  const char* companions[2];  // opened first by full path from the same folder: no RPATH leads to them
+  const char* companions[4];  // opened first by full path from the same folder: no RPATH leads to them
   const char* remedy;
+  int behind = 0;  // its major version is so much less than CUDA's
 };
 
 const Wanted wanted[] = {
@@ -68,6 +76,20 @@ const Wanted wanted[] = {
      {"/usr/local/cuda/lib64", "/opt/cuda/lib64"},
      {"libcublasLt.so*"},
      "pip install 'dltensor[cuda-blas]', or give its path in DLTENSOR_CUDA_CUBLAS"},
+    {"cuFFT",
+     "DLTENSOR_CUDA_CUFFT",
+     {"libcufft.so.12", "libcufft.so.11", "libcufft.so"},
+     {"/usr/local/cuda/lib64", "/opt/cuda/lib64"},
+     {"libnvJitLink.so*"},
+     "pip install 'dltensor[cuda-fft]', give its path in DLTENSOR_CUDA_CUFFT, or compute on the host with .to(\"cpu\")",
+     1},
+    {"cuSOLVER",
+     "DLTENSOR_CUDA_CUSOLVER",
+     {"libcusolver.so.12", "libcusolver.so.11", "libcusolver.so"},
+     {"/usr/local/cuda/lib64", "/opt/cuda/lib64"},
+     {"libnvJitLink.so*", "libcublasLt.so*", "libcublas.so*", "libcusparse.so*"},
+     "pip install 'dltensor[cuda-linalg]', give its path in DLTENSOR_CUDA_CUSOLVER, or compute on the host with .to(\"cpu\")",
+     1},
 };
 
 struct Attempt {
@@ -80,7 +102,7 @@ struct Attempt {
 };
 
 std::mutex lock;
-Attempt attempts[3];
+Attempt attempts[std::size(wanted)];
 
 void open_companions(const Wanted& w, const std::string& path) {
   const size_t slash = path.rfind('/');
@@ -107,16 +129,17 @@ void* open_one(const Wanted& w, const std::string& path, Attempt& attempt, std::
 }
 
 // The major version in "libnvrtc.so.13", and its place among others: what the driver's version can use comes first.
-int rank(const std::string& path) {
+int rank(const std::string& path, int behind) {
   const size_t at = path.rfind(".so.");
-  const int major = at == std::string::npos ? 0 : atoi(path.c_str() + at + 4), own = driver.version / 1000;
+  const int major = at == std::string::npos ? 0 : atoi(path.c_str() + at + 4) + behind, own = driver.version / 1000;
   if (!own) return -major;  // no driver: the newest
   return major == own ? -1000 : major < own ? own - major : 1000 + major;
 }
 
-std::vector<std::string> sorted_hints(const Attempt& attempt) {
+std::vector<std::string> sorted_hints(const Attempt& attempt, int behind) {
   std::vector<std::string> hints = attempt.hints;
-  std::stable_sort(hints.begin(), hints.end(), [](const std::string& a, const std::string& b) { return rank(a) < rank(b); });
+  std::stable_sort(hints.begin(), hints.end(),
+                   [=](const std::string& a, const std::string& b) { return rank(a, behind) < rank(b, behind); });
   return hints;
 }
 
@@ -130,7 +153,7 @@ void* open(Library which, std::string& tried) {
     }
     return open_one(w, forced, attempt, tried);  // a path given explicitly has no fallback
   }
-  for (const std::string& hint : sorted_hints(attempt))
+  for (const std::string& hint : sorted_hints(attempt, w.behind))
     if (void* handle = open_one(w, hint, attempt, tried)) return handle;
   for (const char* name : w.names)
     if (name)
@@ -230,7 +253,8 @@ std::string expected_path(Library library) {
   std::lock_guard<std::mutex> hold(lock);
   if (const char* forced = getenv(wanted[static_cast<int>(library)].variable); forced && *forced)
     return strcmp(forced, "off") != 0 ? forced : "";
-  const std::vector<std::string> hints = sorted_hints(attempts[static_cast<int>(library)]);
+  const std::vector<std::string> hints = sorted_hints(attempts[static_cast<int>(library)],
+                                                      wanted[static_cast<int>(library)].behind);
   return hints.empty() ? "" : hints.front();
 }
 
@@ -242,6 +266,14 @@ bool driver_is_absent() noexcept {
 Status load_nvrtc() noexcept { return once(Library::nvrtc, start_nvrtc); }
 Status load_cublas() noexcept {
   return once(Library::cublas, [] { return load(Library::cublas, &cublas, &cublas.handle, cublas_symbols); });
+}
+
+Status load_cufft() noexcept {
+  return once(Library::cufft, [] { return load(Library::cufft, &cufft, &cufft.handle, cufft_symbols); });
+}
+
+Status load_cusolver() noexcept {
+  return once(Library::cusolver, [] { return load(Library::cusolver, &cusolver, &cusolver.handle, cusolver_symbols); });
 }
 
 bool is_lost(CUresult result) noexcept {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tables of foreign functions (driver, NVRTC, cuBLAS), filled by dlopen at first use and never before.
+// The tables of foreign functions (driver, NVRTC, cuBLAS, cuFFT, cuSOLVER), filled by dlopen at first use and never before.
 // Devices and memory are handled elsewhere.
 #pragma once
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace dlt::cuda {
 
-enum class Library : int { driver, nvrtc, cublas };
+enum class Library : int { driver, nvrtc, cublas, cufft, cusolver };
 
 #define DLT_CUDA_MEMBER(need, name, parameters) int(*name) parameters = nullptr;
 struct DriverTable {
@@ -31,12 +31,23 @@ struct CublasTable {
   DLT_CUDA_CUBLAS_FUNCTIONS(DLT_CUDA_MEMBER)
   void* handle = nullptr;
 };
+struct CufftTable {
+  DLT_CUDA_CUFFT_FUNCTIONS(DLT_CUDA_MEMBER)
+  DLT_CUDA_CUFFT_TRANSFORMS(DLT_CUDA_MEMBER)
+  void* handle = nullptr;
+};
+struct CusolverTable {
+  DLT_CUDA_CUSOLVER_FUNCTIONS(DLT_CUDA_MEMBER)
+  DLT_CUDA_CUSOLVER_ORTHOGONAL_ROWS(DLT_CUDA_MEMBER)
+  void* handle = nullptr;
+};
 #undef DLT_CUDA_MEMBER
 
 // A path to try before our own search, as found by Python (cuda-pathfinder, site-packages); null forgets them all. Of
 // several, those of the driver's own major version come first, then older ones, then newer ones. Has no effect once the
 // library is loaded. Environment variables win over it: DLTENSOR_CUDA_DRIVER, DLTENSOR_CUDA_NVRTC,
-// DLTENSOR_CUDA_CUBLAS; each is a path, or "off".
+// DLTENSOR_CUDA_CUBLAS, DLTENSOR_CUDA_CUFFT,
+// DLTENSOR_CUDA_CUSOLVER; each is a path, or "off".
 DLT_API Status set_library_path(Library library, const char* path) noexcept;
 
 // Loads at the first call and caches the result, success or failure. The message of a failure names the library,
@@ -44,6 +55,8 @@ DLT_API Status set_library_path(Library library, const char* path) noexcept;
 DLT_API Status load_driver() noexcept;  // also cuInit
 DLT_API Status load_nvrtc() noexcept;
 DLT_API Status load_cublas() noexcept;
+DLT_API Status load_cufft() noexcept;
+DLT_API Status load_cusolver() noexcept;
 
 // After load_driver() failed: whether there is nothing to load, that is no driver library, or no device for it.
 bool driver_is_absent() noexcept;
@@ -58,6 +71,8 @@ std::string expected_path(Library library);
 extern DriverTable driver;
 extern NvrtcTable nvrtc;
 extern CublasTable cublas;
+extern CufftTable cufft;
+extern CusolverTable cusolver;
 
 // Errors that a failed kernel leaves: every later call answers them, and the context is of no use any more.
 bool is_lost(CUresult result) noexcept;

@@ -117,6 +117,9 @@ DLT_API Status sort(const Operand& from, const Operand* elements, const Operand*
 DLT_API Status searchsorted(const Operand& sorted, const Operand& values, const Operand& out, bool after,
                             const Where& where) noexcept;
 
+// How often each number from 0 on occurs among `bins`; what has no place in `counts` is left out. Both int64, in C order.
+DLT_API Status tally(const Operand& bins, const Operand& counts, const Where& where) noexcept;
+
 // Masks. Elements of `from`, n in C order, are set where they have one of `bits` (the two halves of 16 bytes together): one bit
 // each to `words`, mask_tile_words(n) of them, and how many are set ahead of each tile to `before`, mask_tiles(n) + 1 numbers.
 // Waits for `count`, all that are set.

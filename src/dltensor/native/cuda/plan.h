@@ -83,7 +83,7 @@ inline Status launch_kernel(Device& device, const Kernel& kernel, const Geometry
 }
 
 // Kernels whose number no dtype begins; a number is unique in its family.
-enum class Family : uint64_t { counts, mask, scatter, sort, search };
+enum class Family : uint64_t { counts, mask, scatter, sort, search, matrices };
 template <class Name>
 Status family_kernel(Device& device, Family family, uint64_t number, const char* header, const Name& name,
                      Kernel* out) noexcept {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Places of values among sorted ones.
+// Places of values among sorted ones; counts of bins.
 #include "native/cpu/key_form.h"
 #include "native/cuda/sort.h"
 
@@ -40,6 +40,28 @@ Status searchsorted(const Operand& sorted, const Operand& values, const Operand&
   const Launch* launch = where.launch ? where.launch : thread_launch();
   const Geometry geometry = geometry_for(device, kernel.blocks_per_multiprocessor, n, n, launch);
   return launch_kernel(device, kernel, geometry, *where.stream, &p);
+}
+
+Status tally(const Operand& bins, const Operand& counts, const Where& where) noexcept {
+  Stream& stream = *where.stream;
+  Device& device = *stream.device;
+  const int64_t zero = 0;
+  DLT_TRY(fill(Operand::scalar(type_int64, &zero), counts, where));
+  kernels::Tally p{};
+  p.bins = reinterpret_cast<const int64_t*>(address(*bins.tensor));
+  p.counts = reinterpret_cast<uint64_t*>(address(*counts.tensor));
+  p.n = static_cast<uint64_t>(numel(bins.tensor->ndim, bins.tensor->shape));
+  p.size = static_cast<uint64_t>(numel(counts.tensor->ndim, counts.tensor->shape));
+  if (p.n == 0 || p.size == 0) return success;
+  const bool shared = p.size <= kernels::tally_shared;
+  Kernel kernel;
+  DLT_TRY(family_kernel(
+      device, Family::search, 16 | shared, "native/cuda/kernels/search.cuh",
+      [&] { return std::string("search::tally<uint64_t, ") + (shared ? "true>" : "false>"); }, &kernel));
+  DLT_TRY(use(bins.block, stream, false));
+  DLT_TRY(use(counts.block, stream, true));
+  constexpr unsigned threads = 256;
+  return launch_kernel(device, kernel, blocks_for(device, kernel, (p.n + threads - 1) / threads, threads), stream, &p);
 }
 
 }  // namespace dlt::cuda

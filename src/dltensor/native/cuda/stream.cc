@@ -82,6 +82,7 @@ Status retire(Stream& dead) noexcept {
     return waited;
   }
   forget_handles(dead);
+  forget_solver(dead);
   {
     Registry& r = registry();
     std::lock_guard<std::mutex> hold(r.mutex);
@@ -197,6 +198,7 @@ Status destroy_stream(Stream* stream) noexcept {
   DLT_TRY(order_after(*service, *stream));
   drop_idle(*stream);
   forget_handles(*stream);
+  forget_solver(*stream);
   Registry& r = registry();
   CUstream handle = stream->handle;
   {

@@ -248,6 +248,23 @@ struct Search {
   KeyForm form;
 };
 
+// n bins, and how often each of `size` occurs, which is added to `counts`.
+inline constexpr int tally_shared = 2048;  // counters of a block
+struct Tally {
+  const int64_t* bins;
+  uint64_t* counts;
+  uint64_t n, size;
+};
+
+// `count` matrices and what becomes of them, each contiguous: as native/cpu/matrices.h has them. m, n, k: sides.
+struct Matrices {
+  void *a, *out, *second, *third;
+  int32_t* info;
+  const int64_t* pivots;  // of a library: the row, from 1, that each row was exchanged with
+  uint64_t count;
+  int m, n, k, flag;
+};
+
 // Positions in a tensor by index arrays, in words.
 struct Places {
   int64_t* places;
