@@ -173,7 +173,7 @@ void cholesky_lanes(void* planes, void*, void* indefinite, int n, int upper, int
   for (int j = 0; j < n; ++j) {
     V d = a[j * n + j].re;
     for (int k = 0; k < j; ++k) d = d - squared(a[j * n + k]);
-    bad |= !(d > V{}) | (d - d != V{});
+    bad |= (!(d > V{})) | (d - d != V{});
     d = root(d);
     a[j * n + j] = E{};
     a[j * n + j].re = d;
