@@ -124,11 +124,11 @@ def test_every_pair_of_bytes_gives_what_the_cpu_gives(eager_machine, name, dtype
     want = getattr(dl, name)(*given)
     there = [t.to("cuda") for t in given]
     same(getattr(dl, name)(*there), want)
-    part = getattr(dl, name)(*[t[1:60000] for t in there])
-    same(part, want[1:60000])
-    if row["operands"] == 2:
-        for number in (0, 1) if dtype == "bool" else (0, 5, 100):
-            number = bool(number) if dtype == "bool" else number
+    # Rows and numbers take the same words: one dtype each for an operation, as each has a kernel to be compiled.
+    if dtype == ("uint8", "int8")[OF_BYTES.index(name) % 2]:
+        same(getattr(dl, name)(*[t[1:60000] for t in there]), want[1:60000])
+    elif row["operands"] == 2:
+        for number in (False, True) if dtype == "bool" else (0, 5, 100):
             same(getattr(dl, name)(there[0], number), getattr(dl, name)(given[0], number))
 
 
