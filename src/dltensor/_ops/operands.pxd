@@ -133,7 +133,8 @@ cdef extern from "native/memory/run.h" namespace "dlt" nogil:
 # one, which it returns. `reduce_rows` is that of reductions: of a tensor in C order, `outer` times rows of `count`
 # elements that are `inner` apart, into `made`, whose memory it allocates.
 cdef struct Engine:
-    object (*same)(int op, int type, int to, int64_t size, const DLTensor* like, const Run* items, int count, object out)
+    object (*same)(int op, int type, int to, int64_t size, const DLTensor* like, const Run* items, int count,
+                   object out)
     int (*element)(int op, bint saturate, int type, Operand* operands, int count, Operand* out, object launch) except -1
     int (*real)(Real form, double number, Operand* a, Operand* c, Operand* out, object launch) except -1
     int (*cast)(Operand* source, Operand* out, const CastOptions& options) except -1

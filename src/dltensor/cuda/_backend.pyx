@@ -382,8 +382,8 @@ cdef int _reduce_rows(int reduction, int type, int to, double correction, Tensor
     target.block = NULL
     target.number = False
     with nogil:  # as in _same
-        status = reduce_rows_here(x.impl.dl.device.device_id, reduction, type, correction, given, outer, count, inner, to,
-                                  &target)
+        status = reduce_rows_here(x.impl.dl.device.device_id, reduction, type, correction, given, outer, count, inner,
+                                  to, &target)
     made.impl.block = target.block
     made.impl.dl.data = target.data
     return check(status)
@@ -410,7 +410,8 @@ cdef int _draw(Distribution distribution, int type, int words, const Draw& how, 
     return check(status)
 
 
-cdef object _same(int op, int type, int to, int64_t size, const DLTensor* like, const Run* items, int count, object out):
+cdef object _same(int op, int type, int to, int64_t size, const DLTensor* like, const Run* items, int count,
+                  object out):
     """The fast path: tensors of one dtype and shape on one device, all in C order, and numbers."""
     cdef Run target
     cdef Status status
