@@ -6,6 +6,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -40,6 +44,17 @@ void share(int jobs, bool nested) {
   }
 }
 
+// Do all other threads of this process sleep? Those that are starting still run, or are about to.
+bool others_sleep() {
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    if (task.path().filename() == std::to_string(getpid())) continue;
+    std::string line;
+    std::getline(std::ifstream(task.path() / "stat"), line);
+    if (line.compare(line.rfind(')'), 3, ") S") != 0) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 int main(int, char** arguments) {
@@ -54,6 +69,9 @@ int main(int, char** arguments) {
     share(jobs / 10, true);
   }
   if (arguments[2] != nullptr) {  // ThreadSanitizer starts no threads in a forked child
+    // A thread that is starting allocates. AddressSanitizer's allocator, unlike malloc, stays locked in a child that is forked
+    // meanwhile.
+    while (!others_sleep()) std::this_thread::sleep_for(std::chrono::milliseconds(10));
     const pid_t child = fork();
     if (child == 0) {
       share(jobs, false);
