@@ -97,15 +97,19 @@ def test_a_comparison_writes_bools():
     out.check()
 
 
-@pytest.mark.parametrize("gap", [0, 5])
-def test_rows_and_columns_are_repeated(gap):
-    rows, columns = 1030, 8200
-    matrix = RNG.normal(size=(rows, columns)).astype(np.float32)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    ("columns", "offset", "gap"), [(8200, 1, 0), (8200, 1, 5), (8200, 0, 24), (8192, 0, 0), (2048, 0, 16)]
+)
+def test_rows_and_columns_are_repeated(columns, offset, gap, dtype):
+    rows = (1 << 23) // columns + 7
+    matrix = RNG.normal(size=(rows, columns)).astype(dtype)
     row, column = matrix[:1].copy(), matrix[:, :1].copy()
-    out = Guarded((rows, columns), np.float32, 1, gap)
-    for operands in ((matrix, row), (row, matrix), (matrix, column), (row, column)):
-        run("add", *operands, out=out.array)
-        assert np.array_equal(out.array, operands[0] + operands[1])
+    out = Guarded((rows, columns), dtype, offset, gap)
+    for op in ("add", "multiply"):
+        for operands in ((matrix, row), (row, matrix), (matrix, column), (row, column)):
+            run(op, *operands, out=out.array)
+            assert np.array_equal(out.array, getattr(np, op)(*operands))
     out.check()
 
 

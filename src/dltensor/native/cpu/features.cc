@@ -174,9 +174,9 @@ const StripTuning& strip_tuning() noexcept {
 #else
   constexpr bool is_small = false;
 #endif
-  static const StripTuning tuning = is_intel   ? StripTuning{512, 4, true, false}
-                                    : is_small ? StripTuning{512, 6, false, true}
-                                               : StripTuning{1024, 8, false, false};
+  static const StripTuning tuning = is_intel   ? StripTuning{512, 4, true, false, INT64_MAX}
+                                    : is_small ? StripTuning{512, 6, false, true, 12 << 10}
+                                               : StripTuning{1024, 8, false, false, INT64_MAX};
   return tuning;
 }
 

@@ -26,10 +26,11 @@ DLT_API int64_t last_cache_bytes() noexcept;
 
 // How outputs that are stored past the caches are computed: the bytes between two series of such stores, how many of these
 // strips operands are prefetched ahead, and whether that helps where two of them are read from memory. Whether fills do not
-// gain by such stores.
+// gain by such stores. From how many bytes on a repeated row has no room in the first cache beside a strip.
 struct StripTuning {
   int64_t bytes, ahead;
   bool pairs, cached_fill;
+  int64_t crowded_row;
 };
 const StripTuning& strip_tuning() noexcept;
 

@@ -168,6 +168,15 @@ struct FactorLoops {
 };
 inline constexpr int factored_types = 4;  // float32, float64, complex64, complex128
 
+// Rows of n elements of two operands, whose results go past the caches. Steps from row to row in bytes: of the output, which is
+// aligned to 64 bytes in every row, and of both operands.
+typedef void (*streamed_t)(void* out, const void* a, const void* b, int64_t n, int64_t rows, const int64_t steps[3]);
+struct StreamedLoop {
+  loop_t loop;  // what it does as well; null where there is none
+  streamed_t streamed;
+};
+inline constexpr int streamed_count = 4;
+
 struct Kernels {
   const char* name;
   loop_t ops[op_count][computed_types];
@@ -178,6 +187,7 @@ struct Kernels {
   move_t moves[5];  // of elements of 1, 2, 4, 8, 16 bytes
   void (*stream)(void* to, const void* from, size_t bytes);  // non-temporal stores; `to` is aligned to 64 bytes
   void (*stream_end)();
+  StreamedLoop streamed[streamed_count];
   check_t check;
   gather_t gather[5];  // of elements of 1, 2, 4, 8, 16 bytes, as all that follow
   scatter_t scatter[5];

@@ -171,6 +171,15 @@ struct StreamedRun {
   unsigned prefetched;  // bit k: operand k
 };
 
+// A row that is repeated, and a strip beside it, take the first cache from each other.
+streamed_t loop_without_strip(const StridedLoop& w, const Kernels& kernels, const StreamedRun& run) {
+  if (w.inputs != 2 || w.loop == nullptr || run.scalars != 0 || __builtin_popcount(run.prefetched) != 1) return nullptr;
+  if (run.n * w.loop_width < strip_tuning().crowded_row) return nullptr;
+  for (const StreamedLoop& row : kernels.streamed)
+    if (row.loop == w.loop) return row.streamed;
+  return nullptr;
+}
+
 void stream_run(const StridedLoop& w, const Kernels& kernels, StreamedRun run, char* strip) {
   const StripTuning& tuning = strip_tuning();
   const int64_t most = tuning.bytes / w.loop_width;
@@ -315,6 +324,11 @@ void compute_tile(const Plan& plan, const Tile& tile, Buffers* buffers) {
                     whole ? tile.rows * tile.columns : tile.columns,
                     scalars,
                     streams == 1 || (streams == 2 && strip_tuning().pairs) ? from_memory : 0};
+    const int64_t out_step = outer * w.out.width, row_steps[3] = {out_step, runs[0].row, runs[1].row};
+    char* const out = w.out.data + tile.offset[0] * w.out.width;
+    if (!whole && (reinterpret_cast<uintptr_t>(out) | uintptr_t(out_step)) % cache_line == 0)
+      if (const streamed_t rows = loop_without_strip(w, *plan.kernels, run); rows != nullptr)
+        return rows(out, runs[0].data, runs[1].data, run.n, tile.rows, row_steps);
     for (int64_t r = 0; r < (whole ? 1 : tile.rows); ++r) {
       run.to = w.out.data + (tile.offset[0] + r * outer) * w.out.width;
       for (int k = 0; k < 3; ++k) {

@@ -39,6 +39,7 @@ void fill_casts(Kernels* kernels);
 void fill_small_casts(Kernels* kernels);
 void fill_halves(Kernels* kernels);
 void fill_moves(Kernels* kernels);
+void fill_streams(Kernels* kernels);  // after the loops that it has in another form
 void fill_gather(Kernels* kernels);
 void fill_masks(Kernels* kernels);
 void fill_products(Kernels* kernels);

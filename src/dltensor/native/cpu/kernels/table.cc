@@ -21,6 +21,7 @@ void fill_table(Kernels* kernels, void* (*find)(const char* name)) {
   fill_small_casts(kernels);
   DLT_LOWEST_LEVEL::fill_rare_casts(kernels);
   fill_moves(kernels);
+  fill_streams(kernels);
   fill_gather(kernels);
   fill_masks(kernels);
   fill_products(kernels);
