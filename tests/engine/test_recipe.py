@@ -43,8 +43,7 @@ int main() {
   p.out = out;
   p.count = 5;
   void* arguments[] = {&p};
-  const unsigned grid[] = {1, 1, 1}, threads[] = {32, 1, 1};
-  hostcuda_kernel.start(arguments, grid, threads, 0, nullptr);
+  hostcuda::launch(hostcuda_kernel, arguments, {1, 1, 1}, {32, 1, 1}, 0, nullptr);
   printf("%g %g %g %g %g", out[0], out[1], out[2], out[3], out[4]);
 }
 """
@@ -134,7 +133,7 @@ def test_a_cuda_kernel_comes_from_the_row(scratch):
     source = scratch / "kernel.cc"
     source.write_text(KERNEL)
     simt = scratch / "testing" / "hostcuda"
-    program = compiled(scratch, source, "kernel", f"-I{simt}", "-fno-strict-aliasing", "-w")
+    program = compiled(scratch, source, "kernel", f"-I{simt}", simt / "simt.cc", "-fno-strict-aliasing", "-w")
     made = subprocess.run(started(program), capture_output=True, text=True, check=True)
     assert made.stdout == "1 -8 0.125 27 1000"
 

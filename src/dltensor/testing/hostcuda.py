@@ -43,7 +43,7 @@ _PACKAGE = _HERE.parent
 _SOURCES = _HERE / "hostcuda"
 # Of one file each, and what they are named.
 _LIBRARIES = {"blas.cc": "libcublas.so.13", "fft.cc": "libcufft.so.12", "solver.cc": "libcusolver.so.12"}
-_DRIVER_FILES = ("machine.cc", "streams.cc", "graphs.cc", "memory.cc", "devices.cc", "modules.cc")
+_DRIVER_FILES = ("machine.cc", "streams.cc", "graphs.cc", "memory.cc", "devices.cc", "modules.cc", "simt.cc")
 
 
 @functools.cache
@@ -164,7 +164,7 @@ def build(*, sanitize: bool = False, compiler: str = "g++") -> Build:
     """
     if shutil.which(compiler) is None:
         raise FileNotFoundError(f"hostcuda: needs the compiler {compiler!r} to build its driver; install g++")
-    texts = [_SOURCES / name for name in (*_DRIVER_FILES, "machine.h", *_LIBRARIES)] + [_PACKAGE / "native/cuda/abi.h"]
+    texts = [_SOURCES / name for name in (*_DRIVER_FILES, "machine.h", "kernel.h", *_LIBRARIES)] + [_PACKAGE / "native/cuda/abi.h"]
     flags = ["-std=c++20", "-O2", "-g1", "-fPIC", "-shared", "-fvisibility=hidden", "-ftls-model=initial-exec"]
     flags += [f"-I{folder}" for folder in _include_folders()]
     # A peer may load another C++ runtime: ours stays inside.

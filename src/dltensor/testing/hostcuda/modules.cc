@@ -19,19 +19,8 @@
 #include <regex>
 #include <sstream>
 
+#include "kernel.h"
 #include "machine.h"
-
-// As in simt.h, which only kernels include.
-struct HostWatch {
-  unsigned seed;
-  bool (*on_device)(uintptr_t address);
-  int64_t bytes[2], sectors[2];
-};
-struct HostKernel {
-  size_t count;
-  const size_t* sizes;
-  void (*start)(void** arguments, const unsigned* grid, const unsigned* threads, unsigned order, HostWatch* watch);
-};
 
 namespace dlt::cuda {
 
@@ -100,7 +89,7 @@ std::string source_stamp() {
     from = to + 1;
   }
   command +=
-      "\\( -path '*/kernels/*.cuh' -o -path '*/native/ops/*.h' -o -path '*/include/dltensor/*.h' -o -name simt.h \\) -type f 2>/dev/null | sort | xargs cat | cksum";
+      "\\( -path '*/kernels/*.cuh' -o -path '*/native/ops/*.h' -o -path '*/include/dltensor/*.h' -o -name simt.h -o -name kernel.h \\) -type f 2>/dev/null | sort | xargs cat | cksum";
   std::string text;
   if (FILE* pipe = popen(command.c_str(), "r")) {
     char line[256];
@@ -167,7 +156,7 @@ std::string include_flags() {
 }
 
 // The flags of all kernels. The compiler's instrumentation for ThreadSanitizer calls functions of simt.h, which come
-// in the place of the library.
+// in the place of the library. Kernels use what the driver exports; its soname is that of what the process has loaded.
 std::string kernel_flags(bool watch) {
   std::string flags = "-std=c++20 -O1 -fPIC -w -fno-strict-aliasing -ffp-contract=off " + machine.compiler_flags +
                       include_flags();
@@ -175,7 +164,11 @@ std::string kernel_flags(bool watch) {
   return flags;
 }
 // Behind the source: libraries are searched for what stands before them.
-std::string libraries(bool watch) { return watch ? " -lstdc++ -lm -lgcc_s -lc" : ""; }
+std::string libraries(bool watch) {
+  Dl_info driver;
+  if (!dladdr(&machine, &driver)) return "";
+  return " '" + std::string(driver.dli_fname) + "'" + (watch ? " -lstdc++ -lm -lgcc_s -lc" : "");
+}
 
 // A text of a user: compiled by itself, and what the compiler says is kept for the caller.
 const HostKernel* compile_text(const std::string& text, const std::string& expression, bool watch) {
@@ -238,10 +231,9 @@ void on_fault(int signal, siginfo_t*, void*) {
   if (in_kernel) siglongjmp(kernel_fault, signal);
 }
 
-void run_kernel(const HostKernel& kernel, void** arguments, const unsigned* grid, const unsigned* threads, unsigned order,
-                HostWatch* watch) {
+void run_kernel(const HostKernel& kernel, void** arguments, dim3 grid, dim3 threads, unsigned order, HostWatch* watch) {
   static const bool sanitized = dlsym(RTLD_DEFAULT, "__asan_init") != nullptr;
-  if (sanitized) return kernel.start(arguments, grid, threads, order, watch);  // its report says more
+  if (sanitized) return hostcuda::launch(kernel, arguments, grid, threads, order, watch);  // its report says more
   struct sigaction ours{}, before[2];
   ours.sa_sigaction = on_fault;
   ours.sa_flags = SA_SIGINFO | SA_NODEFER;
@@ -249,7 +241,7 @@ void run_kernel(const HostKernel& kernel, void** arguments, const unsigned* grid
   sigaction(SIGBUS, &ours, &before[1]);
   if (sigsetjmp(kernel_fault, 1) == 0) {
     in_kernel = 1;
-    kernel.start(arguments, grid, threads, order, watch);
+    hostcuda::launch(kernel, arguments, grid, threads, order, watch);
   } else {
     lose_context(kIllegalAddress);
   }
@@ -420,10 +412,9 @@ HOSTCUDA_EXPORT CUresult cuLaunchKernel(CUfunction function, unsigned gx, unsign
   return put(stream, [=] {
     std::vector<void*> pointers;
     for (auto& argument : *kept) pointers.push_back(argument.data());
-    const unsigned grid[3] = {gx, gy, gz}, threads[3] = {bx, by, bz};
     if (machine.lost) return;
     HostWatch watch{seed, on_device, {}, {}};
-    run_kernel(*kernel, pointers.data(), grid, threads, order, watched ? &watch : nullptr);
+    run_kernel(*kernel, pointers.data(), {gx, gy, gz}, {bx, by, bz}, order, watched ? &watch : nullptr);
     Statistics& counted = machine.statistics;
     counted.bytes_read += watch.bytes[0], counted.bytes_written += watch.bytes[1];
     counted.sectors_read += watch.sectors[0], counted.sectors_written += watch.sectors[1];
