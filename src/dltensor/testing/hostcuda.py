@@ -164,7 +164,8 @@ def build(*, sanitize: bool = False, compiler: str = "g++") -> Build:
     """
     if shutil.which(compiler) is None:
         raise FileNotFoundError(f"hostcuda: needs the compiler {compiler!r} to build its driver; install g++")
-    texts = [_SOURCES / name for name in (*_DRIVER_FILES, "machine.h", "kernel.h", *_LIBRARIES)] + [_PACKAGE / "native/cuda/abi.h"]
+    texts = [_SOURCES / name for name in (*_DRIVER_FILES, "machine.h", "kernel.h", *_LIBRARIES)]
+    texts.append(_PACKAGE / "native/cuda/abi.h")
     flags = ["-std=c++20", "-O2", "-g1", "-fPIC", "-shared", "-fvisibility=hidden", "-ftls-model=initial-exec"]
     flags += [f"-I{folder}" for folder in _include_folders()]
     # A peer may load another C++ runtime: ours stays inside.
