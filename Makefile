@@ -37,6 +37,16 @@ $(VENV)/cuda-peers: $(VENV)/light
 	    "nvidia-cublas>=13" nvidia-cuda-nvdisasm nvidia-cuda-cuobjdump cuda-core cuda-bindings numba-cuda
 	touch $@
 
+# Of cuFFT and cuSOLVER the headers alone: their libraries have 500 MB, and nothing runs them without a GPU.
+HEADER_WHEELS := build/cuda-headers
+$(VENV)/cuda-headers: $(VENV)/cuda-peers
+	$(RUN) -m pip install -q --disable-pip-version-check "nvidia-cuda-cccl>=13"
+	$(RUN) -m pip download -q --disable-pip-version-check --no-deps -d $(HEADER_WHEELS) "nvidia-cufft>=12" "nvidia-cusolver>=12"
+	$(RUN) -c 'import pathlib, sysconfig, zipfile; [z.extractall(sysconfig.get_path("purelib"), [n for n in z.namelist() if "/include/" in n]) \
+	    for z in map(zipfile.ZipFile, pathlib.Path("$(HEADER_WHEELS)").glob("*.whl"))]'
+	rm -r $(HEADER_WHEELS)
+	touch $@
+
 # One by one: what has no wheel for this Python is named, and its tests are skipped.
 DISTRIBUTED := "dask[array]" distributed xarray cubed "mpi4py>=4" ray joblib "pyarrow>=18" matplotlib
 $(VENV)/distributed: $(VENV)/light
@@ -116,7 +126,7 @@ test-cuda-sanitized: $(VENV)/light install
 	$(RUN) -m pytest $(SANITIZED)
 
 # help: make test-cuda-peers  what needs NVRTC, CUDA's headers, cuda.core or numba: every kernel for five architectures
-test-cuda-peers: $(VENV)/cuda-peers install
+test-cuda-peers: $(VENV)/cuda-headers install
 	$(RUN) -m pytest tests/cuda/test_cuda_abi.py tests/cuda/test_cuda_nvrtc.py tests/cuda/test_cuda_peers.py \
 	    tests/cuda/test_cuda_machine_code.py
 
