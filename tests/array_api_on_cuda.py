@@ -11,6 +11,7 @@ import dltensor as _dl
 if not os.environ.get("DLTENSOR_TEST_GPU"):
     from dltensor.testing import hostcuda
 
+    os.environ.setdefault("DLTENSOR_CUDA_NVRTC", "off")  # g++ compiles the kernels, also where NVRTC is installed
     hostcuda.load()
 
 
@@ -22,9 +23,11 @@ def _on_cuda(make):
     @functools.wraps(make)
     def made(*args, **options):
         # Other tensors stay where they are, as the standard says.
-        if options.get("device") is None and not (args and isinstance(args[0], _dl.Tensor)):
-            options["device"] = "cuda"
-        return make(*args, **options)
+        if options.get("device") is not None or (args and isinstance(args[0], _dl.Tensor)):
+            return make(*args, **options)
+        out = make(*args, **{**options, "device": "cuda"})
+        assert str(out.device).startswith("cuda"), f"{make.__name__} made a tensor on {out.device}"
+        return out
 
     return made
 

@@ -14,7 +14,10 @@
 # c showed. The benchmark of b takes bandwidth first, then reductions, running sums, masks, index arrays and sorts, then products:
 # what does not fit is named at its end, and `gpu_bench.py --budget 500` by itself takes all of it. If a's smoke test fails, spend the time on the probe's answers and not on benchmarks.
 #
-# REHEARSE=1 runs it on the host driver, which compiles kernels with g++, with thirty times the limits.
+# ONLY="engine streams" runs these stages of the call alone.
+#
+# REHEARSE=1 runs it on the host driver, which compiles kernels with g++, with thirty times the limits. HOSTCUDA_CACHE=folder names
+# the compiled kernels of earlier runs on it; LIMIT_REHEARSE=seconds, 3600 unless given, is then the limit of all.
 #
 # $OUT gets verdict.txt, probe.txt, bench.json and logs.tgz, whatever happens. A stage is red when a command fails, when a test
 # failed, when no test passed, or when more were skipped than passed. The card's settings are left alone.
@@ -64,6 +67,7 @@ COUNT
 stage() {
   local name=$1 limit=$2 began code words=""
   shift 2
+  case " unpack smoke ${ONLY:-$name} " in *" $name "*) ;; *) return 0 ;; esac
   [ -z "${REHEARSE:-}" ] || limit=$((limit * 30))
   [ "$limit" -le $(($(left) - 5)) ] || limit=$(($(left) - 5))
   if [ "$limit" -lt 5 ]; then
@@ -141,9 +145,12 @@ ONE=("$PYTHON" -m pytest -p no:cacheprovider -o addopts= --strict-markers --tb s
 MANY=("${ONE[@]}")
 "$PYTHON" -c 'import xdist' 2>/dev/null && MANY+=(-p xdist -n 6)
 ENGINE=(tests/cuda/test_cuda_elements.py tests/cuda/test_cuda_moves.py tests/cuda/test_cuda_launch.py)
+TENSORS=(tests/cuda/test_tensor_cuda.py tests/cuda/test_tensor_products.py tests/cuda/test_tensor_short.py
+  tests/cuda/test_cuda_rows.py tests/cuda/test_cuda_shapes.py)
 FUNCTIONS=(tests/cuda/test_cuda_reductions.py tests/cuda/test_cuda_scans.py tests/cuda/test_cuda_random.py
   tests/cuda/test_tensor_gathers.py tests/cuda/test_tensor_masks.py tests/cuda/test_tensor_scatters.py
   tests/cuda/test_tensor_sorts.py tests/cuda/test_user_kernels.py)
+MATRICES=(tests/cuda/test_tensor_counts.py tests/cuda/test_tensor_linalg.py tests/cuda/test_tensor_fft.py)  # cuSOLVER, cuFFT
 STREAMS=(tests/cuda/test_cuda_memory.py tests/cuda/test_cuda_captures.py)
 SANITIZE=(compute-sanitizer --error-exitcode 9 --print-limit 5 --target-processes all)
 tests() {  # NAME SECONDS COMMAND-ARRAY... : a stage of pytest
@@ -166,8 +173,9 @@ case $CALL in
   a | all)
     tests engine 80 "${MANY[@]}" "${ENGINE[@]}"
     tests streams 60 "${ONE[@]}" "${STREAMS[@]}"
-    tests tensors 60 "${MANY[@]}" -m gpu tests/cuda/test_tensor_cuda.py tests/cuda/test_tensor_products.py tests/cuda/test_tensor_short.py
+    tests tensors 60 "${MANY[@]}" -m gpu "${TENSORS[@]}"
     tests functions 60 "${MANY[@]}" -m gpu "${FUNCTIONS[@]}"
+    tests matrices 60 "${MANY[@]}" -m gpu "${MATRICES[@]}"
     tests cases 60 "${MANY[@]}" --device cuda tests/cases tests/test_special_cases.py
     ;;&
   a)

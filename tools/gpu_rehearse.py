@@ -13,7 +13,7 @@ built = hostcuda.build()
 settings = {
     "LD_LIBRARY_PATH": built.driver.parent,
     "DLTENSOR_CUDA_NVRTC": "off",
-    "HOSTCUDA_CACHE": built.cache,
+    "HOSTCUDA_CACHE": os.environ.get("HOSTCUDA_CACHE") or built.cache,
     "HOSTCUDA_INCLUDE": ":".join(map(str, hostcuda._include_folders())),
 }
 for name, value in settings.items():

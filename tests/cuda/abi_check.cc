@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compares every row of native/cuda/abi.h with the original headers; compiling is the test. Nothing runs.
-// Which originals are there is said by ORIGINAL_DRIVER, ORIGINAL_NVRTC, ORIGINAL_CUBLAS.
+// Which originals are there is said by ORIGINAL_DRIVER, ORIGINAL_NVRTC, ORIGINAL_CUBLAS, ORIGINAL_CUFFT, ORIGINAL_CUSOLVER.
 #include <type_traits>
 
 #define __CUDA_API_VERSION_INTERNAL  // all versions of a function under their own names
@@ -24,6 +24,12 @@ extern "C" {
 #include <cublas_api.h>
 }
 #pragma pop_macro("__cplusplus")
+#endif
+#ifdef ORIGINAL_CUFFT
+#include <cufft.h>
+#endif
+#ifdef ORIGINAL_CUSOLVER
+#include <cusolverDn.h>
 #endif
 
 #include "native/cuda/abi.h"
@@ -56,6 +62,9 @@ struct parameter {
   static_assert(pointee<Ours>() == pointee<Theirs>() || pointee<Ours>() == 0 || pointee<Theirs>() == 0 ||
                     pointee<Ours>() == 4000 || pointee<Theirs>() == 4000,
                 "a pointer points to something of another size");
+  // What is read and what is written: operands in another order mostly differ in it.
+  static_assert(std::is_const_v<std::remove_pointer_t<Ours>> == std::is_const_v<std::remove_pointer_t<Theirs>>,
+                "a pointer to const stands against one that is not");
   static constexpr bool same = true;
 };
 
@@ -91,6 +100,9 @@ using dlt::cuda::CUresult;
 using dlt::cuda::CUstream;
 using dlt::cuda::CUuserObject;
 using dlt::cuda::cublasHandle_t;
+using dlt::cuda::cufftHandle;
+using dlt::cuda::cusolverDnHandle_t;
+using dlt::cuda::cusolverDnParams_t;
 using dlt::cuda::nvrtcProgram;
 
 #ifdef ORIGINAL_DRIVER
@@ -118,6 +130,16 @@ DLT_CUDA_NVRTC_FUNCTIONS(SAME_FUNCTION)
 #ifdef ORIGINAL_CUBLAS
 DLT_CUDA_CUBLAS_FUNCTIONS(SAME_FUNCTION)
 DLT_CUDA_CUBLAS_CONSTANTS(SAME_CONSTANT)
+#endif
+#ifdef ORIGINAL_CUFFT
+DLT_CUDA_CUFFT_FUNCTIONS(SAME_FUNCTION)
+DLT_CUDA_CUFFT_TRANSFORMS(SAME_FUNCTION)
+DLT_CUDA_CUFFT_CONSTANTS(SAME_CONSTANT)
+#endif
+#ifdef ORIGINAL_CUSOLVER
+DLT_CUDA_CUSOLVER_FUNCTIONS(SAME_FUNCTION)
+DLT_CUDA_CUSOLVER_ORTHOGONAL_ROWS(SAME_FUNCTION)
+DLT_CUDA_CUSOLVER_CONSTANTS(SAME_CONSTANT)
 #endif
 }  // namespace ours
 }  // namespace check

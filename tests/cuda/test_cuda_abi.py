@@ -2,6 +2,7 @@
 """Our declarations of the CUDA interfaces against the original headers of whatever is installed. Nothing runs."""
 
 import os
+import re
 import shutil
 import site
 import subprocess
@@ -15,7 +16,15 @@ CHECK = ROOT / "tests" / "cuda" / "abi_check.cc"
 ORIGINALS = {
     "ORIGINAL_DRIVER": ("cuda.h", "nvidia-cuda-runtime"),
     "ORIGINAL_NVRTC": ("nvrtc.h", "nvidia-cuda-nvrtc"),
-    "ORIGINAL_CUBLAS": ("cublas_api.h", "nvidia-cublas with nvidia-cuda-runtime and nvidia-cuda-crt"),
+    "ORIGINAL_CUBLAS": ("cublas_api.h", "nvidia-cublas"),
+    "ORIGINAL_CUFFT": ("cufft.h", "nvidia-cufft"),
+    "ORIGINAL_CUSOLVER": ("cusolverDn.h", "nvidia-cusolver with nvidia-cublas"),
+}
+# What headers of libraries include besides.
+TOOLKIT = {
+    "driver_types.h": "nvidia-cuda-runtime",
+    "crt/host_defines.h": "nvidia-cuda-crt",
+    "nv/target": "nvidia-cuda-cccl",
 }
 
 
@@ -38,13 +47,15 @@ def compile_check(*definitions, prefix=()):
 
 
 def needs(original):
-    header, wheel = ORIGINALS[original]
     if shutil.which("g++") is None:
         pytest.skip("g++ is not installed")
-    if not any((folder / header).is_file() for folder in include_folders()):
-        pytest.skip(f"{header} is not installed (pip install {wheel})")
-    if original == "ORIGINAL_CUBLAS" and not any((f / "crt" / "host_defines.h").is_file() for f in include_folders()):
-        pytest.skip(f"crt/host_defines.h is not installed (pip install {wheel})")
+    header, wheel = ORIGINALS[original]
+    wanted = {header: wheel}
+    if original not in ("ORIGINAL_DRIVER", "ORIGINAL_NVRTC"):
+        wanted |= TOOLKIT
+    for header, wheel in wanted.items():
+        if not any((folder / header).is_file() for folder in include_folders()):
+            pytest.skip(f"{header} is not installed (make .venv/cuda-headers, or pip install {wheel})")
 
 
 @pytest.mark.parametrize("original", ORIGINALS)
@@ -54,18 +65,54 @@ def test_our_declarations_equal_the_originals(original):
     assert result.returncode == 0, result.stderr
 
 
-def test_the_check_finds_a_wrong_declaration(tmp_path):
-    """A constant and a parameter that are off by one must both be reported, or the test above proves nothing."""
-    needs("ORIGINAL_DRIVER")
+# By original: what is changed in our declarations, to what, and what the compiler must say.
+WRONG = {
+    "ORIGINAL_DRIVER": [
+        ("X(kNotReady, 600,", "X(kNotReady, 601,", "CUDA_ERROR_NOT_READY"),
+        ("(CUevent event, CUstream stream))", "(CUevent event))", "another number of"),
+    ],
+    "ORIGINAL_NVRTC": [("const char* const* options", "const char* options", "points to something of another size")],
+    "ORIGINAL_CUBLAS": [
+        ("X(kBlasC64F, 5,", "X(kBlasC64F, 6,", "CUDA_C_64F"),
+        ("long long stride_c, int batch", "int stride_c, int batch", "a parameter is passed differently"),
+    ],
+    "ORIGINAL_CUFFT": [
+        ("X(kFftC2R, 0x2c,", "X(kFftC2R, 0x2d,", "CUFFT_C2R"),
+        ("X(kFftInverse, 1,", "X(kFftInverse, -1,", "CUFFT_INVERSE"),
+        ("int rank, long long* sizes", "int rank, int* sizes", "points to something of another size"),
+        ("long long batch, size_t* workspace", "int batch, size_t* workspace", "a parameter is passed differently"),
+        ("cufftExecC2R, (cufftHandle plan, void* in, ", "cufftExecC2R, (cufftHandle plan, ", "another number of"),
+    ],
+    "ORIGINAL_CUSOLVER": [
+        ("X(kSolverVectors, 1,", "X(kSolverVectors, 0,", "CUSOLVER_EIG_MODE_VECTOR"),
+        ("X(kBlasUpper, 1,", "X(kBlasUpper, 2,", "CUBLAS_FILL_MODE_UPPER"),
+        ("int64_t* pivots, int compute", "int* pivots, int compute", "points to something of another size"),
+        ("int64_t lda, const int64_t* pivots", "int64_t lda, int64_t* pivots", "a pointer to const stands against"),
+        ("signed char left, signed char right", "int left, signed char right", "a parameter is passed differently"),
+        ("int lda, const void* tau, int* elements", "long lda, const void* tau, int* elements", "passed differently"),
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("original", "right", "wrong", "message"), [(original, *row) for original, rows in WRONG.items() for row in rows]
+)
+def test_the_check_finds_a_wrong_declaration(tmp_path, original, right, wrong, message):
+    """Or the test above proves nothing."""
+    needs(original)
     header = (ROOT / "src/dltensor/native/cuda/abi.h").read_text()
-    wrong = header.replace("X(kNotReady, 600,", "X(kNotReady, 601,").replace(
-        "(CUevent event, CUstream stream))", "(CUevent event))"
-    )
-    assert wrong != header
+    assert right in header
     folder = tmp_path / "native" / "cuda"
     folder.mkdir(parents=True)
-    (folder / "abi.h").write_text(wrong)
-    result = compile_check("ORIGINAL_DRIVER", prefix=(f"-I{tmp_path}",))
+    (folder / "abi.h").write_text(header.replace(right, wrong))
+    result = compile_check(original, prefix=(f"-I{tmp_path}",))
     assert result.returncode != 0
-    assert "CUDA_ERROR_NOT_READY" in result.stderr
-    assert "another number of parameters" in result.stderr
+    assert message in result.stderr
+
+
+def test_a_function_or_constant_that_no_row_declares_is_found():
+    """Every table of a library that the engine loads is compared, and every constant."""
+    declared = set(re.findall(r"#define (DLT_CUDA_\w+)\(X\)", (ROOT / "src/dltensor/native/cuda/abi.h").read_text()))
+    compared = set(re.findall(r"^(DLT_CUDA_\w+)\(SAME_\w+\)", CHECK.read_text(), re.M))
+    assert len(declared) > 8
+    assert declared == compared

@@ -79,6 +79,13 @@ def test_planted_failures_and_skips_are_red(tmp_path):
     assert done.returncode != 0
 
 
+def test_every_file_of_tests_for_a_card_is_in_a_stage():
+    marked = {p.name for p in Path(__file__).parent.glob("test_*.py") if "pytest.mark.gpu" in p.read_text()}
+    marked.discard(Path(__file__).name)
+    assert len(marked) > 10
+    assert sorted(marked - set(re.findall(r"tests/cuda/(test_\w+\.py)", SCRIPT.read_text()))) == []
+
+
 @pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
 @pytest.mark.parametrize("name", ["gpu_check.sh", "gpu_pack.sh"])
 def test_the_scripts_are_well_formed(name):
