@@ -6,6 +6,7 @@ import subprocess
 import sys
 import sysconfig
 import threading
+import types
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -55,6 +56,20 @@ assert compiled >= 30, compiled
         [sys.executable, "-W", "error", "-c", program], capture_output=True, text=True, env=environment
     )
     assert ran.returncode == 0, ran.stderr
+
+
+@without_gil
+def test_functions_of_compiled_modules_count_no_references():
+    # Threads that count references to one function at a time are together as slow as one.
+    seen = 0
+    for module in [module for name, module in sys.modules.items() if name.startswith("dltensor.")]:
+        if not (vars(module).get("__file__") or "").endswith(".so"):
+            continue
+        for name, value in vars(module).items():
+            if isinstance(value, types.BuiltinFunctionType) and value.__module__ == module.__name__:
+                assert sys.getrefcount(value) >= 2**30, f"{module.__name__}.{name}"
+                seen += 1
+    assert seen > 200
 
 
 @without_gil
