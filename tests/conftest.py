@@ -2,6 +2,7 @@
 """Options of the test run. No fixtures that only one file uses."""
 
 import contextlib
+import functools
 import inspect
 import os
 
@@ -15,6 +16,8 @@ OF_THE_PROCESS = {
     "set_cache_limit": "changes the cache of all threads",
     "set_num_threads": "changes the threads of the engine",
     "os.environ": "changes the environment",
+    "redirect_stdout": "replaces sys.stdout",
+    "doctest.": "replaces sys.stdout",
     "os.chdir": "changes the working directory",
     "sys.modules": "changes what is imported",
     "getrefcount": "counts references that other threads take too",
@@ -49,11 +52,26 @@ def pytest_configure(config):
         hostcuda.load()  # HOSTCUDA_ORDER=lazy, random:1 and so on say in which order its streams run
 
 
+@functools.cache
+def uses_subprocess(function):
+    """Whether a function names the module subprocess."""
+    return "subprocess." in inspect.getsource(function)
+
+
+def starts_programs(function):
+    """Whether a function, or one that it calls by name, uses the module subprocess."""
+    called = [function.__globals__.get(name) for name in function.__code__.co_names]
+    return any(map(uses_subprocess, [function, *filter(inspect.isfunction, called)]))
+
+
 def pytest_collection_modifyitems(items):
     for item in items:
         if not isinstance(item, pytest.Function):
             continue
         source = inspect.getsource(item.function)
+        if starts_programs(item.function):
+            item.add_marker(pytest.mark.thread_unsafe(reason="starts a program of its own"))
+            continue
         for text, reason in OF_THE_PROCESS.items():
             if text in source:
                 item.add_marker(pytest.mark.thread_unsafe(reason=reason))

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import sysconfig
 import threading
+import types
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -55,6 +56,30 @@ assert compiled >= 30, compiled
         [sys.executable, "-W", "error", "-c", program], capture_output=True, text=True, env=environment
     )
     assert ran.returncode == 0, ran.stderr
+
+
+def test_names_of_modules_are_interned():
+    # Code has the interned string. Python compares it with another one by text, and without a GIL under a lock.
+    names = {"dltensor", *(name for name in list(sys.modules) if name.startswith("dltensor."))}
+    for module in names:
+        copies = {name: "".join(list(name)) for name in list(vars(sys.modules[module]))}
+        assert [name for name, copy in copies.items() if sys.intern(copy) is not name] == [], module
+
+
+@without_gil
+def test_functions_of_compiled_modules_count_no_references():
+    # Threads that count references to one function at a time are together as slow as one. Functions whose __self__ is
+    # their module come from a table of methods, and Python sees to them.
+    seen = 0
+    for module in [module for name, module in list(sys.modules.items()) if name.startswith("dltensor.")]:
+        if not (vars(module).get("__file__") or "").endswith(".so"):
+            continue
+        for name, value in list(vars(module).items()):
+            ours = isinstance(value, types.BuiltinFunctionType) and value.__module__ == module.__name__
+            if ours and value.__self__ is None:
+                assert sys.getrefcount(value) >= 2**30, f"{module.__name__}.{name}"
+                seen += 1
+    assert seen > 50
 
 
 @without_gil

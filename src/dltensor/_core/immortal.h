@@ -13,4 +13,18 @@ inline void make_immortal([[maybe_unused]] PyObject* object) noexcept {
 #endif
 }
 
+// A function of a module. Each call through its name takes a reference to it, in any thread. Other functions are made
+// without the name of a module.
+inline PyObject* new_function(PyMethodDef* method, PyObject* self, PyObject* module) noexcept {
+  PyObject* made = PyCFunction_NewEx(method, self, module);
+  if (made && module) make_immortal(made);
+  return made;
+}
+
 }  // namespace dlt
+
+// meson.build includes this file before the code that Cython writes, which makes a module's functions by this name.
+#ifdef Py_GIL_DISABLED
+#undef PyCFunction_NewEx
+#define PyCFunction_NewEx(method, self, module) ::dlt::new_function(method, self, module)
+#endif

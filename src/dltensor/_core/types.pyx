@@ -492,7 +492,7 @@ cdef class DType:
 
 
 for _i in range(count(dtype_rows)):
-    _by_name[dtype_rows[_i].name.decode()] = dtype_of(
+    _by_name[sys.intern(dtype_rows[_i].name.decode())] = dtype_of(
         DLDataType(code=dtype_rows[_i].code, bits=dtype_rows[_i].bits, lanes=1))
 
 DTYPES = dict(_by_name)

@@ -299,7 +299,8 @@ OPS = {}
 def _describe():
     """Fill OPS from the compiled table; returns the text of each function."""
     for i in range(function_count):
-        name, op = function_rows[i].name.decode(), function_rows[i].op
+        # A name of the module that is another string than the one in a caller's code: without a GIL, looking it up locks.
+        name, op = sys.intern(function_rows[i].name.decode()), function_rows[i].op
         row = op_table[op]
         OPS[name] = {"name": name, "row": row.name.decode(), "operands": row.operands, "kinds": _kinds_of(op),
                      "result": row.result_name.decode(), "symbol": row.symbol.decode(), "text": row.text.decode(),

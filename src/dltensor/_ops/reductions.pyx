@@ -66,7 +66,7 @@ cdef enum:
     PLAIN_BYTES = 1 << 16
 
 _KIND_NAMES = ("bool", "integers", "floats", "complex")
-cdef list _names = [reduction_table[_i].name.decode() for _i in range(reduction_count)]
+cdef list _names = [sys.intern(reduction_table[_i].name.decode()) for _i in range(reduction_count)]
 
 
 # -- fast path ----------------------------------------------------------------------------------------------------
