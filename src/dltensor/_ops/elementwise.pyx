@@ -299,7 +299,7 @@ OPS = {}
 def _describe():
     """Fill OPS from the compiled table; returns the text of each function."""
     for i in range(function_count):
-        # A name of the module that is another string than the one in a caller's code: without a GIL, looking it up locks.
+        # Not another string than the name in a caller's code: without a GIL, looking such a name up locks.
         name, op = sys.intern(function_rows[i].name.decode()), function_rows[i].op
         row = op_table[op]
         OPS[name] = {"name": name, "row": row.name.decode(), "operands": row.operands, "kinds": _kinds_of(op),
