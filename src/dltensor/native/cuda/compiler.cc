@@ -237,6 +237,8 @@ void prepare_kernels(Device& device, const std::vector<KernelText>& wanted) {
   }
   if (others.empty()) return;  // one alone is get_kernel()'s
   if (!load_nvrtc().ok() || version() != maker || (driver.handle && driver.version / 1000 < nvrtc.major)) return;
+  if (const std::string path = library_path(Library::nvrtc); !path.empty() && remembered_maker(path) != maker)
+    remember_maker(path, maker);
   std::vector<Image> images(missing.size());
   const Program program{wanted[0].header, missing[0].expression};
   if (!compile(p.major, p.minor, program, others, images.data()).ok()) return;
