@@ -40,6 +40,59 @@ def test_transposed_copies_of_whole_words(cuda, shape, itemsize):
         del x, y
 
 
+# Channels last to channels first and back: (pixels, channels), the pitch of a pixel, elements ahead of the first, and how
+# often the plane is there. Whole strips, parts of strips, and planes of less than one.
+PLANES = [((2048, 3), 3, 0, 2), ((1000, 3), 3, 1, 3), ((300, 3), 4, 0, 2), ((77, 8), 8, 0, 3), ((640, 16), 16, 2, 1)]
+
+
+@pytest.mark.parametrize("plane", PLANES, ids=str)
+@pytest.mark.parametrize("itemsize", [1, 2, 4, 8, 16])
+def test_planes_with_a_short_side(cuda, machine, plane, itemsize):
+    (pixels, channels), pitch, ahead, planes = plane
+    dtype = {1: "u1", 2: "u2", 4: "u4", 8: "u8", 16: "c16"}[itemsize]
+    numbers = np.arange(2 * ahead + planes * pixels * pitch + 5)
+    last = ((numbers * 2654435761 >> 7) % 251).astype(dtype)  # channels last
+    shape, strides = (planes, channels, pixels), (pixels * pitch, 1, pitch)
+    for offset in {ahead, 2 * ahead}:
+        view = np.lib.stride_tricks.as_strided(last[offset:], shape, [s * itemsize for s in strides])
+        out = cuda.fill(7, cuda.empty((planes * channels * pixels + 9,), dtype))
+        first = out.view(shape, (channels * pixels, pixels, 1), (offset + 1) * itemsize)
+        cuda.copy(cuda.upload(last).view(shape, strides, offset * itemsize), first)
+        assert "tile::strip" in machine.last_kernel() or machine.pending()
+        want = np.full(out.shape, 7, dtype)
+        want[offset + 1 : offset + 1 + view.size] = view.ravel()
+        np.testing.assert_array_equal(out.get(), want)
+        if pitch != channels:
+            continue
+        back = cuda.fill(9, cuda.empty(last.shape, dtype))
+        cuda.copy(first, back.view(shape, strides, offset * itemsize))
+        assert "tile::strip" in machine.last_kernel() or machine.pending()
+        want = np.full(last.shape, 9, dtype)
+        want[offset : offset + view.size] = last[offset : offset + view.size]
+        np.testing.assert_array_equal(back.get(), want)
+
+
+def test_lines_at_any_distance_become_pixels(cuda):
+    for step in (-130, 131, 300):
+        a = RNG.integers(0, 255, 1000, dtype="u1")
+        start = 500 if step < 0 else 7
+        view = np.lib.stride_tricks.as_strided(a[start:], (100, 3), (1, step))
+        got = cuda.copy(cuda.upload(a).view((100, 3), (1, step), start), cuda.empty((100, 3), "u1"))
+        np.testing.assert_array_equal(got.get(), view)
+
+
+def test_pixels_of_bytes_become_planes_of_floats(cuda, machine):
+    a = RNG.integers(0, 255, (2, 61, 47, 3), dtype="u1")
+    x = cuda.upload(a)
+    view = a.transpose(0, 3, 1, 2)
+    y = cuda.cast(x.view(view.shape, view.strides), cuda.empty(view.shape, "float32"), scaled=(0.25, -0.5))
+    np.testing.assert_array_equal(y.get(), view * np.float32(0.25) - np.float32(0.5))
+    back = cuda.cast(
+        y.view((2, 61, 47, 3), [s // 4 for s in y.get().transpose(0, 2, 3, 1).strides]), cuda.empty(a.shape, "float16")
+    )
+    np.testing.assert_array_equal(back.get(), y.get().transpose(0, 2, 3, 1).astype("f2"))
+
+
 def test_a_transposed_copy_goes_through_tiles(eager, machine):
     x = eager.upload(np.ones((64, 48), "f4"))
     eager.copy(x.view((48, 64), (1, 48)), eager.empty((48, 64), "float32"))

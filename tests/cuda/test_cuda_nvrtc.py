@@ -257,6 +257,30 @@ def test_code_from_nvrtc_runs_and_comes_from_disk_the_second_time(tmp_path):
     assert run(script, cache, **environment).split() == ["1", "1", "0", "1"], "nor one that others may write to"
 
 
+@pytest.mark.parametrize(
+    ("call", "kernels"),
+    [("dl.sort(x)", 5), ("dl.sum(x)", 2), ("dl.cumulative_sum(x)", 3), ("dl.sum(x[:8])", 1)],
+)
+def test_kernels_of_one_call_are_one_program(tmp_path, call, kernels):
+    """Each has a file of its own, which later processes find without NVRTC."""
+    script = f"""
+    import dltensor as dl
+    from dltensor.cuda import _driver
+    machine = hostcuda.load()
+    x = dl.asarray(np.arange(20000, dtype="f4")[::-1].copy()).to("cuda")
+    made = {call}
+    print(*_driver.compiled()[:3], "libnvrtc.so" in open("/proc/self/maps").read(), made.tolist() == {call}.tolist())
+    x = x.to("cpu")
+    print(made.tolist() == {call}.tolist())
+    """
+    environment = {"DLTENSOR_CUDA_NVRTC": nvrtc(), "DLTENSOR_CACHE_DIR": str(tmp_path)}
+    compiled, from_disk, refused, loaded, again, right = run(script, tmp_path / "engine", **environment).split()
+    assert (compiled, from_disk, refused, loaded, again, right) == ("1", "0", "0", "True", "True", "True")
+    assert len(list(tmp_path.glob("cuda/*.kernel"))) == kernels
+    compiled, from_disk, refused, loaded, again, right = run(script, tmp_path / "engine", **environment).split()
+    assert (compiled, from_disk, refused, loaded, again, right) == ("0", str(kernels), "0", "False", "True", "True")
+
+
 def test_a_kernel_from_disk_is_loaded_without_nvrtc(tmp_path):
     """Unless NVRTC is another one than that which compiled it."""
     library = tmp_path / Path(nvrtc()).name

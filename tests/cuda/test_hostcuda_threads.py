@@ -271,6 +271,15 @@ def device(shape, dtype):
         ("a run at an odd address", lambda: device((8193,), "uint8"), lambda x: x[1:] + x[1:], 2 * 8192, 8192, 1.1),
         ("transpose of 4 bytes", lambda: device((128, 128), "float32"), lambda x: dl.copy(x.mT), 65536, 65536, 1.0),
         ("transpose of 1 byte", lambda: device((128, 128), "uint8"), lambda x: dl.copy(x.mT), 16384, 16384, 1.0),
+        ("3 channels first", lambda: device((2048, 3), "uint8"), lambda x: dl.copy(x.mT), 6144, 6144, 1.0),
+        ("3 channels last", lambda: device((3, 2048), "uint8"), lambda x: dl.copy(x.mT), 6144, 6144, 1.0),
+        ("3 channels of 4", lambda: device((1024, 4), "float32"), lambda x: dl.copy(x[:, :3].mT), 16384, 12288, 1.01),
+        ("8 channels first", lambda: device((1024, 8), "float16"), lambda x: dl.copy(x.mT), 16384, 16384, 1.0),
+        ("8 channels last", lambda: device((8, 1024), "float32"), lambda x: dl.copy(x.mT), 32768, 32768, 1.0),
+        ("16 channels first", lambda: device((1024, 16), "float64"), lambda x: dl.copy(x.mT), 131072, 131072, 1.0),
+        ("16 channels last", lambda: device((16, 640), "uint8"), lambda x: dl.copy(x.mT), 10240, 10240, 1.0),
+        # Elements one by one: warps of 32 bytes that begin inside of a sector touch two.
+        ("odd channels", lambda: device((3001, 3), "uint8"), lambda x: dl.copy(x[1:].mT), 9000, 9000, 2.1),
     ],
 )  # fmt: skip
 def test_a_kernel_touches_what_it_needs(machine_watching, name, make, call, read, written, most):

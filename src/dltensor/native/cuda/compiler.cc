@@ -87,7 +87,8 @@ struct HeldProgram {
   }
 };
 
-Status compile(int major, int minor, const Program& text, Image* out) {
+// `others`: expressions that are compiled beside that of the program; out has as many images more.
+Status compile(int major, int minor, const Program& text, const std::vector<std::string>& others, Image* out) {
   std::vector<std::string> options;
   DLT_TRY(options_for(major, minor, text, &options));
   const double start = now();
@@ -101,18 +102,24 @@ Status compile(int major, int minor, const Program& text, Image* out) {
   for (const std::string& option : options) arguments.push_back(option.c_str());
   const bool code = options[0].find("sm_") != std::string::npos;
   const Status status = [&]() -> Status {
-    DLT_TRY(nvrtc_check(nvrtc.nvrtcAddNameExpression(program, expression.c_str()), "nvrtcAddNameExpression", program, text));
+    for (size_t k = 0; k <= others.size(); ++k)
+      DLT_TRY(nvrtc_check(nvrtc.nvrtcAddNameExpression(program, (k ? others[k - 1] : expression).c_str()),
+                          "nvrtcAddNameExpression", program, text));
     DLT_TRY(nvrtc_check(nvrtc.nvrtcCompileProgram(program, static_cast<int>(arguments.size()), arguments.data()),
                         "nvrtcCompileProgram", program, text));
-    const char* name = nullptr;
-    DLT_TRY(nvrtc_check(nvrtc.nvrtcGetLoweredName(program, expression.c_str(), &name), "nvrtcGetLoweredName", program, text));
-    out->name = name;
+    for (size_t k = 0; k <= others.size(); ++k) {
+      const char* name = nullptr;
+      DLT_TRY(nvrtc_check(nvrtc.nvrtcGetLoweredName(program, (k ? others[k - 1] : expression).c_str(), &name),
+                          "nvrtcGetLoweredName", program, text));
+      out[k].name = name;
+    }
     size_t bytes = 0;
     DLT_TRY(nvrtc_check((code ? nvrtc.nvrtcGetCUBINSize : nvrtc.nvrtcGetPTXSize)(program, &bytes), "nvrtcGetCUBINSize", program,
                         text));
     out->code.resize(bytes);
     DLT_TRY(nvrtc_check((code ? nvrtc.nvrtcGetCUBIN : nvrtc.nvrtcGetPTX)(program, out->code.data()), "nvrtcGetCUBIN", program,
                         text));
+    for (size_t k = 1; k <= others.size(); ++k) out[k].code = out->code;
     return success;
   }();
   ++statistics.compiled;
@@ -155,16 +162,17 @@ Status image_for(const Properties& p, const Program& program, Image* out) {
                 "compile: NVRTC %d.%d makes code that the driver (CUDA %d.%d) cannot load; update the driver, "
                 "or pip install 'nvidia-cuda-nvrtc-cu%d'",
                 nvrtc.major, nvrtc.minor, driver.version / 1000, driver.version % 1000 / 10, driver.version / 1000);
-  DLT_TRY(compile(p.major, p.minor, program, out));
+  DLT_TRY(compile(p.major, p.minor, program, {}, out));
   write_image(key, maker, *out);
   return success;
 }
 
-Status load(Device& device, const Program& program, const Image& image, Kernel* out) noexcept {
+// `loaded`: the module that the image is in already, or null, which becomes it.
+Status load(Device& device, const Program& program, const Image& image, CUmodule* loaded, Kernel* out) noexcept {
   Current current(device);
   Beside beside;
-  CUmodule module = nullptr;
-  CUresult result = driver.cuModuleLoadData(&module, image.code.data());
+  CUmodule& module = *loaded;
+  CUresult result = module ? kSuccess : driver.cuModuleLoadData(&module, image.code.data());
   if (result == kSuccess) result = driver.cuModuleGetFunction(&out->function, module, image.name.c_str());
   if (result != kSuccess && program.is_text && driver.compiler_log && *driver.compiler_log())
     return guarded("compile", [&] { return reject(program, driver.compiler_log()); });
@@ -192,8 +200,9 @@ Status get_program(Device& device, const Program& program, Kernel* out) {
   DLT_TRY(image_for(device.properties, program, &image));
   // The table entry is allocated before the module: without memory for it the module would never be unloaded.
   const auto place = kernels().emplace(key, Kernel{}).first;
+  CUmodule module = nullptr;
   if (device.context)  // none: compiled for a device elsewhere
-    if (const Status status = load(device, program, image, &place->second); !status.ok()) {
+    if (const Status status = load(device, program, image, &module, &place->second); !status.ok()) {
       kernels().erase(place);
       return status;
     }
@@ -202,6 +211,45 @@ Status get_program(Device& device, const Program& program, Kernel* out) {
 }
 
 }  // namespace
+
+void prepare_kernels(Device& device, const std::vector<KernelText>& wanted) {
+  std::lock_guard<std::mutex> hold(compiling);
+  if (!device.context) return;
+  const auto version = [] { return std::to_string(nvrtc.major) + "." + std::to_string(nvrtc.minor); };
+  // What is on disk needs no NVRTC.
+  std::string maker = *library_path(Library::nvrtc) ? "" : remembered_maker(expected_path(Library::nvrtc));
+  if (maker.empty()) {
+    if (!load_nvrtc().ok()) return;
+    maker = version();
+  }
+  const Properties& p = device.properties;
+  std::vector<KernelText> missing;
+  std::vector<std::string> keys, others;
+  for (const KernelText& text : wanted) {
+    if (kernels().contains({device.ordinal, text.header + "\n" + text.expression})) continue;
+    std::string key;
+    Image image;
+    if (!image_key(p.major, p.minor, {text.header, text.expression}, &key).ok()) return;
+    if (read_image(key, maker, &image) == Found::yes) continue;
+    if (!missing.empty()) others.push_back(text.expression);
+    missing.push_back(text);
+    keys.push_back(key);
+  }
+  if (others.empty()) return;  // one alone is get_kernel()'s
+  if (!load_nvrtc().ok() || version() != maker || (driver.handle && driver.version / 1000 < nvrtc.major)) return;
+  if (const std::string path = library_path(Library::nvrtc); !path.empty() && remembered_maker(path) != maker)
+    remember_maker(path, maker);
+  std::vector<Image> images(missing.size());
+  const Program program{wanted[0].header, missing[0].expression};
+  if (!compile(p.major, p.minor, program, others, images.data()).ok()) return;
+  CUmodule module = nullptr;
+  for (size_t k = 0; k < missing.size(); ++k) {
+    write_image(keys[k], maker, images[k]);
+    const auto place =
+        kernels().emplace(std::pair{device.ordinal, missing[k].header + "\n" + missing[k].expression}, Kernel{}).first;
+    if (!load(device, program, images[k], &module, &place->second).ok()) kernels().erase(place);
+  }
+}
 
 Status get_kernel(Device& device, const std::string& header, const std::string& expression, Kernel* out) {
   return get_program(device, {header, expression}, out);
@@ -220,7 +268,7 @@ Status compile_for(int major, int minor, const char* header, const char* express
   std::lock_guard<std::mutex> hold(compiling);
   return guarded("compile", [&]() -> Status {
     Image made;
-    DLT_TRY(compile(major, minor, {header, expression}, &made));
+    DLT_TRY(compile(major, minor, {header, expression}, {}, &made));
     *image = made.code;
     *name = made.name;
     return success;

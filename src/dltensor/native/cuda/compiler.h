@@ -30,6 +30,12 @@ DLT_API Status set_kernel_seeds(const char* path) noexcept;
 // `header` relative to the source folder, `expression` as C++ names it: "dlt::kernels::fill::strided<float>". Without
 // memory for the texts it throws std::bad_alloc: call it inside guarded().
 Status get_kernel(Device& device, const std::string& header, const std::string& expression, Kernel* out);
+// Kernels that one call needs, whose headers the first one includes: those that are neither known nor on disk are compiled as one
+// program, so that the headers are read once. What fails here fails again in get_kernel(), which says why. Throws std::bad_alloc.
+struct KernelText {
+  std::string header, expression;
+};
+void prepare_kernels(Device& device, const std::vector<KernelText>& wanted);
 // The same from a user's text. A text that does not compile is a ValueError with the compiler's lines. `options` replace
 // those of the package's own kernels; null keeps them.
 Status get_user_kernel(Device& device, const std::string& text, const std::string& expression,

@@ -53,7 +53,13 @@ std::string expression_of(const Name& name, const char* kernel) {
 
 enum class Step : unsigned { partial, joined };
 
-Status kernel_of(Device& device, const Name& name, Step step, Kernel* out) noexcept {
+constexpr const char* fold_header = "native/cuda/kernels/fold.cuh";
+
+const char* kernel_name(const Name& name, Step step) noexcept {
+  return step == Step::partial ? "partial" : name.ordered ? "joined_in_order" : "joined";
+}
+
+KernelKey key_of(const Name& name, Step step) noexcept {
   KernelKey key;
   key.add(3, 2);
   key.add(63, 6);  // no dtype: kernels of products have one there
@@ -65,10 +71,17 @@ Status kernel_of(Device& device, const Name& name, Step step, Kernel* out) noexc
   key.add(static_cast<uint64_t>(name.result), 6);
   key.add(name.many, 1);
   key.add(name.masked, 1);
+  return key;
+}
+
+Status kernel_of(Device& device, const Name& name, Step step, bool both, Kernel* out) noexcept {
+  const KernelKey key = key_of(name, step);
   if (find_kernel(device, key.word, out)) return success;
   DLT_TRY(guarded("compile", [&] {
-    const char* kernel = step == Step::partial ? "partial" : name.ordered ? "joined_in_order" : "joined";
-    return get_kernel(device, "native/cuda/kernels/fold.cuh", expression_of(name, kernel), out);
+    if (both)
+      prepare_kernels(device, {{fold_header, expression_of(name, kernel_name(name, Step::partial))},
+                               {fold_header, expression_of(name, kernel_name(name, Step::joined))}});
+    return get_kernel(device, fold_header, expression_of(name, kernel_name(name, step)), out);
   }));
   keep_kernel(device, key.word, *out);
   return success;
@@ -107,12 +120,26 @@ void read_shape(const DLTensor& in, const DLTensor* mask, uint64_t axes, const D
   shape->reduced_dims = shape->count == 0 ? 0 : arrange(shape->reduced, shape->reduced_dims, !ordered);
 }
 
+// Are `pack` elements of a result adjacent wherever they begin at a multiple of that?
+bool has_packs(const Shape& shape, int64_t pack) noexcept {
+  const int last = shape.reduced_dims - 1;
+  if (pack == 1 || last < 0 || shape.reduced[last].in != 1 || (last > 0 && shape.reduced[last].size % pack)) return false;
+  for (int d = 0; d < last; ++d)
+    if (shape.reduced[d].in % pack) return false;
+  for (int d = 0; d < shape.kept_dims; ++d)
+    if (shape.kept[d].in % pack) return false;
+  return true;
+}
+
 // How many threads share the elements of a result, and how blocks do.
 template <int DIMS>
-void share(const Shape& shape, const Device& device, bool ordered, kernels::Fold<DIMS>* p) noexcept {
+void share(const Shape& shape, const Device& device, bool ordered, int64_t pack, kernels::Fold<DIMS>* p) noexcept {
   const int64_t inner = shape.kept_dims ? shape.kept[shape.kept_dims - 1].size : 1;
   const int64_t step = shape.reduced_dims ? magnitude(shape.reduced[shape.reduced_dims - 1].in) : 0;
   const bool across = shape.kept_dims && step > magnitude(shape.kept[shape.kept_dims - 1].in) && inner > 1;
+  const bool packed = !ordered && !across && has_packs(shape, pack);
+  // Elements that a thread has to have: as many packs as it has in flight, for parts.
+  const int64_t few = packed ? std::max<int64_t>(4, pack) : 4, least = 4 * few;
   int64_t lanes;
   if (ordered) {
     lanes = product_lanes;
@@ -120,19 +147,20 @@ void share(const Shape& shape, const Device& device, bool ordered, kernels::Fold
     // 32 adjacent results read whole sectors; more lanes only where there are elements for them.
     lanes = std::clamp<int64_t>(power_up(up(shape.count, 4)), 1, block_threads / std::min<int64_t>(32, power_up(inner)));
   } else {
-    lanes = std::clamp<int64_t>(power_up(up(shape.count, 4)), 1, shape.count <= 1024 ? 32 : block_threads);
+    lanes = std::clamp<int64_t>(power_up(up(shape.count, few)), 1, shape.count <= 256 * few ? 32 : block_threads);
   }
-  p->lanes = static_cast<uint32_t>(lanes);
-  p->columns = static_cast<uint32_t>(block_threads / lanes);
+  p->lane_bits = static_cast<uint32_t>(std::countr_zero(static_cast<uint64_t>(lanes)));
   p->across = across;
-  const int64_t groups = up(shape.results, p->columns);
+  p->packed = packed;
+  const int64_t groups = up(shape.results, block_threads / lanes);
   // Enough blocks for every multiprocessor, and parts that are worth a state.
   const int64_t wanted = int64_t{std::max(1, device.properties.multiprocessor_count)} * 8;
   int64_t part = std::max<int64_t>(shape.count, 1);
   if (ordered) {
     part = reductions::product_block;
-  } else if (groups < wanted && shape.count > 16 * lanes) {
-    const int64_t parts = std::min(up(wanted, groups), up(shape.count, 16 * lanes));
+  } else if (groups < wanted && shape.count > least * lanes) {
+    // A part begins with a pack: there are more threads than elements in one.
+    const int64_t parts = std::min(up(wanted, groups), up(shape.count, least * lanes));
     part = up(up(shape.count, parts), lanes) * lanes;
   }
   p->part = static_cast<uint64_t>(part);
@@ -164,15 +192,15 @@ Status make_plan(const Name& name, const Shape& shape, bool root, Device& device
     p.axis[d] = {divider<uint64_t>(static_cast<uint64_t>(std::max<int64_t>(axis.size, 1))), axis.in, axis.mask, axis.out,
                  axis.center};
   }
-  share(shape, device, name.ordered, &p);
+  share(shape, device, name.ordered, kernels::fold_pack(type_table[name.element].bytes), &p);
   const auto blocks = [&](const Kernel& kernel, uint64_t items) {
     return blocks_for(device, kernel, items, static_cast<unsigned>(block_threads));
   };
   plan->state_bytes = 0;
-  DLT_TRY(kernel_of(device, name, Step::partial, &plan->first));
+  DLT_TRY(kernel_of(device, name, Step::partial, p.parts > 1, &plan->first));
   plan->first_grid = blocks(plan->first, p.tiles);
   if (p.parts == 1) return success;
-  DLT_TRY(kernel_of(device, name, Step::joined, &plan->second));
+  DLT_TRY(kernel_of(device, name, Step::joined, false, &plan->second));
   plan->second_grid = blocks(plan->second, p.results);
   if (__builtin_mul_overflow(shape.results, static_cast<int64_t>(p.parts) * state_bytes(name), &plan->state_bytes))
     return fail(Fault::memory, "reduce: states of %lld results exceed the address space",

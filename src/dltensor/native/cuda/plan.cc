@@ -238,10 +238,30 @@ Status choose_run(Plan& plan, Device& device, const Where& where, bool launch) n
 // The extents of a tile: lines of the input, and elements of each. As the kernels of tile.cuh have them.
 struct TileSides {
   int64_t across, down;
-  bool words;  // the kernel that moves 16 bytes at a time
+  bool words;          // the kernel that moves 16 bytes at a time
+  int64_t pitch = 0;   // the kernel of strips, whose runs have so many elements for each of the long side
+  bool split = false;  // and the input is the run
 };
 
+// Does the plane that dimension `down` makes with the last one go by strips?
+bool is_strip(const Plan& plan, int down, TileSides* sides) noexcept {
+  constexpr int64_t few = 64;  // of the long side, below which blocks have little to do
+  const int across = plan.dims - 1;
+  const int64_t step = plan.strides[1][across], bytes = type_bytes(plan.types[1]);
+  if (plan.shape[down] <= kernels::strip_most && step <= kernels::strip_most && step >= plan.shape[down] &&
+      plan.shape[across] >= few) {
+    *sides = {kernels::strip_tile(static_cast<int>(step), static_cast<int>(bytes)), plan.shape[down], false, step, true};
+    return true;
+  }
+  const int64_t run = plan.shape[across];
+  if (run > kernels::strip_most || plan.strides[0][down] != run || plan.shape[down] < few) return false;
+  *sides = {run, kernels::strip_tile(static_cast<int>(run), static_cast<int>(bytes)), false, run, false};
+  return true;
+}
+
 TileSides tile_sides(const Plan& plan, int down) noexcept {
+  TileSides strip;
+  if (is_strip(plan, down, &strip)) return strip;
   const int bytes = type_bytes(plan.types[0]), across = plan.dims - 1;
   const int64_t side = bytes >= 4 ? 32 : 64, vector = 16 / bytes;
   const TileSides plain{side, side, false};
@@ -286,7 +306,7 @@ Status launch_tiles(Plan& plan, Device& device, const Where& where, const Kernel
   Geometry geometry = geometry_for(device, kernel.blocks_per_multiprocessor, items * 256, items * 256, where.launch);
   // One tile a block: more blocks than tiles would idle.
   geometry.blocks = static_cast<unsigned>(std::min<int64_t>(geometry.blocks, items));
-  if (sides.words) geometry.threads = 256;  // fixed by the tile; only the number of blocks follows the launch
+  if (sides.words || sides.pitch) geometry.threads = 256;  // fixed by the tile; only the number of blocks follows the launch
   return launch_kernel(device, kernel, geometry, *where.stream, &p);
 }
 
@@ -298,9 +318,10 @@ int tile_dimension(const Plan& plan) noexcept {
   for (int k = 2; k <= plan.operands; ++k)
     if (!plan.immediate[k]) return -1;
   const int64_t step = plan.strides[1][across];
-  if (step == 1 || step == 0 || plan.shape[across] < 8) return -1;
+  if (step == 1 || step == 0) return -1;
+  TileSides strip;
   for (int d = 0; d < across; ++d)
-    if (plan.strides[1][d] == 1 && plan.shape[d] >= 8) return d;
+    if (plan.strides[1][d] == 1 && ((plan.shape[d] >= 8 && plan.shape[across] >= 8) || is_strip(plan, d, &strip))) return d;
   return -1;
 }
 
@@ -316,6 +337,8 @@ Status choose_tiles(Plan& plan, Device& device, const Where& where, bool launch,
   key.add(many, 1);
   key.add(wide, 1);
   key.add(sides.words, 1);
+  key.add(static_cast<uint64_t>(sides.pitch), 6);
+  key.add(sides.split, 1);
   Kernel kernel;
   DLT_TRY(kernel_for(
       device, key,
@@ -324,6 +347,12 @@ Status choose_tiles(Plan& plan, Device& device, const Where& where, bool launch,
         if (sides.words)
           return KernelName{"native/cuda/kernels/tile.cuh",
                             "dlt::kernels::tile::words<" + std::to_string(type_bytes(plan.types[0])) + ", " + end};
+        if (sides.pitch)
+          return KernelName{"native/cuda/kernels/tile.cuh", "dlt::kernels::tile::strip<" +
+                                                                list({head(plan), std::to_string(sides.pitch),
+                                                                      std::to_string(sides.split ? sides.across : sides.down),
+                                                                      sides.split ? "true" : "false"}) +
+                                                                ", " + end};
         return KernelName{"native/cuda/kernels/tile.cuh",
                           "dlt::kernels::tile::permute<" +
                               list({head(plan), std::to_string(many ? max_dims : few_dims), wide ? "uint64_t" : "uint32_t"}) +

@@ -84,14 +84,18 @@ inline Status launch_kernel(Device& device, const Kernel& kernel, const Geometry
 
 // Kernels whose number no dtype begins; a number is unique in its family.
 enum class Family : uint64_t { counts, mask, scatter, sort, search, matrices };
-template <class Name>
-Status family_kernel(Device& device, Family family, uint64_t number, const char* header, const Name& name,
-                     Kernel* out) noexcept {
+inline KernelKey family_key(Family family, uint64_t number) noexcept {
   KernelKey key;
   key.add(3, 2);
   key.add(61, 6);
   key.add(static_cast<uint64_t>(family), 6);
   key.add(number, 50);
+  return key;
+}
+template <class Name>
+Status family_kernel(Device& device, Family family, uint64_t number, const char* header, const Name& name,
+                     Kernel* out) noexcept {
+  const KernelKey key = family_key(family, number);
   if (find_kernel(device, key.word, out)) return success;
   DLT_TRY(guarded("compile", [&] { return get_kernel(device, header, "dlt::kernels::" + name(), out); }));
   keep_kernel(device, key.word, *out);
@@ -117,6 +121,8 @@ struct Scratch {
   }
 };
 
+// Those of running_counts() of so many counts, for prepare_kernels().
+void add_counts_kernels(uint64_t n, std::vector<KernelText>* wanted);
 // data[i] becomes the sum of those ahead of it, and data[n] that of all; on the device.
 Status running_counts(uint64_t* data, uint64_t n, const Where& where) noexcept;
 

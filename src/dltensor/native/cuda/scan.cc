@@ -40,7 +40,9 @@ std::string expression_of(const Name& name, Step step) {
          (step == Step::totals ? ", false>" : ", true>");
 }
 
-Status kernel_of(Device& device, const Name& name, Step step, Kernel* out) noexcept {
+constexpr const char* scan_header = "native/cuda/kernels/scan.cuh";
+
+Status kernel_of(Device& device, const Name& name, Step step, bool all, Kernel* out) noexcept {
   KernelKey key;
   key.add(3, 2);
   key.add(60, 6);  // no dtype: see fold.cc
@@ -50,8 +52,13 @@ Status kernel_of(Device& device, const Name& name, Step step, Kernel* out) noexc
   key.add(static_cast<uint64_t>(name.result), 6);
   key.add(name.many, 1);
   if (find_kernel(device, key.word, out)) return success;
-  DLT_TRY(
-      guarded("compile", [&] { return get_kernel(device, "native/cuda/kernels/scan.cuh", expression_of(name, step), out); }));
+  DLT_TRY(guarded("compile", [&] {
+    if (all)
+      prepare_kernels(device, {{scan_header, expression_of(name, Step::results)},
+                               {scan_header, expression_of(name, Step::totals)},
+                               {scan_header, expression_of(name, Step::prefixes)}});
+    return get_kernel(device, scan_header, expression_of(name, step), out);
+  }));
   keep_kernel(device, key.word, *out);
   return success;
 }
@@ -82,14 +89,14 @@ Status launch_scan(const Name& name, const Axis* rows, int dims, const Axis& alo
   p.groups = divider<uint64_t>(groups);
 
   Kernel totals, prefixes, results;
-  DLT_TRY(kernel_of(device, name, Step::results, &results));
+  DLT_TRY(kernel_of(device, name, Step::results, p.blocks > 1, &results));
   const auto blocks = [&](const Kernel& kernel, uint64_t items) {
     return blocks_for(device, kernel, items, static_cast<unsigned>(block_threads));
   };
   if (p.blocks == 1) return launch_kernel(device, results, blocks(results, groups * p.blocks), *where.stream, &p);
 
-  DLT_TRY(kernel_of(device, name, Step::totals, &totals));
-  DLT_TRY(kernel_of(device, name, Step::prefixes, &prefixes));
+  DLT_TRY(kernel_of(device, name, Step::totals, false, &totals));
+  DLT_TRY(kernel_of(device, name, Step::prefixes, false, &prefixes));
   int64_t bytes;
   if (__builtin_mul_overflow(count, static_cast<int64_t>(p.blocks) * state_bytes, &bytes))
     return fail(Fault::memory, "scan: states of %lld rows exceed the address space", static_cast<long long>(count));

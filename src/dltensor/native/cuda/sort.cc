@@ -14,22 +14,44 @@ constexpr uint64_t digits = 256;
 
 enum class Step : uint64_t { make, count, move, indices, elements };
 
+constexpr const char* sorts_header = "native/cuda/kernels/sorts.cuh";
+
 // Of elements or keys of `bytes` bytes, or of lines with 0.
+std::string name_of(Step step, int bytes) {
+  const std::string key = bytes ? type_name(word_type(bytes)) : type_name(type_uint8);
+  switch (step) {
+    case Step::make: return "sorts::make<" + key + ", " + type_name(signed_twin(bytes)) + ">";
+    case Step::count: return "sorts::count<" + key + (bytes ? ", false>" : ", true>");
+    case Step::move: return "sorts::move<" + key + (bytes ? ", false>" : ", true>");
+    case Step::indices: return "sorts::indices<int64_t>";
+    case Step::elements: return "sorts::elements<" + key + ">";
+  }
+  return {};
+}
+
+uint64_t number_of(Step step, int bytes) noexcept { return static_cast<uint64_t>(bytes) << 3 | static_cast<uint64_t>(step); }
+
 Status find_sort(Device& device, Step step, int bytes, Kernel* kernel) noexcept {
   return family_kernel(
-      device, Family::sort, static_cast<uint64_t>(bytes) << 3 | static_cast<uint64_t>(step), "native/cuda/kernels/sorts.cuh",
-      [&]() -> std::string {
-        const std::string key = bytes ? type_name(word_type(bytes)) : type_name(type_uint8);
-        switch (step) {
-          case Step::make: return "sorts::make<" + key + ", " + type_name(signed_twin(bytes)) + ">";
-          case Step::count: return "sorts::count<" + key + (bytes ? ", false>" : ", true>");
-          case Step::move: return "sorts::move<" + key + (bytes ? ", false>" : ", true>");
-          case Step::indices: return "sorts::indices<int64_t>";
-          case Step::elements: return "sorts::elements<" + key + ">";
-        }
-        return {};
-      },
-      kernel);
+      device, Family::sort, number_of(step, bytes), sorts_header, [&] { return name_of(step, bytes); }, kernel);
+}
+
+// The kernels of a first sort of such keys, in one program.
+void prepare(Device& device, int bytes, bool lines, uint64_t tiles, bool elements, bool indices) {
+  Kernel known;
+  if (find_kernel(device, family_key(Family::sort, number_of(Step::make, bytes)).word, &known)) return;
+  std::vector<KernelText> wanted;
+  const auto add = [&](Step step, int of) { wanted.push_back({sorts_header, "dlt::kernels::" + name_of(step, of)}); };
+  add(Step::make, bytes);
+  for (const int of : {bytes, 0}) {
+    if (of == 0 && !lines) continue;
+    add(Step::count, of);
+    add(Step::move, of);
+  }
+  if (elements) add(Step::elements, bytes);
+  if (indices) add(Step::indices, 8);
+  add_counts_kernels(digits * tiles, &wanted);
+  prepare_kernels(device, wanted);
 }
 
 Status launch_tiles(Step step, int bytes, const Where& where, kernels::Sort* p) noexcept {
@@ -107,6 +129,8 @@ Status sort(const Operand& from, const Operand* elements, const Operand* indices
     NumberedKeys sorted;
     DLT_TRY(sorted.make(n, bytes, stream));
     DLT_TRY(use(from.block, stream, false));
+    prepare(*stream.device, bytes, n != static_cast<uint64_t>(line), (n + kernels::sort_tile - 1) / kernels::sort_tile,
+            elements != nullptr, indices != nullptr);
     kernels::Sort p{};
     p.in = reinterpret_cast<const void*>(address(*from.tensor));
     p.n = n;

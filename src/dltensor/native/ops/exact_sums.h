@@ -9,8 +9,10 @@
 // Long functions that are called seldom: on a device a call costs less than their copies.
 #if defined(__CUDACC_RTC__)
 #define DLT_FAR_FN __device__ __noinline__
+#define DLT_ROLLED _Pragma("unroll 1")  // before their loops, whose copies would take longer to compile than they save
 #else
 #define DLT_FAR_FN inline
+#define DLT_ROLLED
 #endif
 
 namespace dlt::exact_sums {
@@ -96,6 +98,7 @@ DLT_FN void clear(Accumulator* a) {
   a->nan = a->positive = a->negative = false;
 }
 DLT_FAR_FN void carry(Accumulator* a) {
+  DLT_ROLLED
   for (int k = 0; k + 1 < chunks; ++k) {
     const int64_t over = a->chunk[k] >> 32;
     a->chunk[k] -= over * (int64_t(1) << 32);
@@ -143,6 +146,7 @@ struct Natural {
 };
 
 DLT_FAR_FN void trim(Natural* a) {
+  DLT_ROLLED
   while (a->count > 0 && a->digit[a->count - 1] == 0) --a->count;
 }
 DLT_FAR_FN void from_word(Natural* a, uint64_t value) {
@@ -156,18 +160,23 @@ DLT_FAR_FN bool magnitude(Accumulator* a, Natural* out) {
   carry(a);
   const bool negative = a->chunk[chunks - 1] < 0;
   if (negative) {
+    DLT_ROLLED
     for (int k = 0; k < chunks; ++k) a->chunk[k] = -a->chunk[k];
     carry(a);
   }
+  DLT_ROLLED
   for (int k = 0; k < chunks; ++k) out->digit[k] = uint32_t(a->chunk[k]);
   out->count = chunks;
   trim(out);
   return negative;
 }
 DLT_FAR_FN void multiply(const Natural& a, const Natural& b, Natural* out) {
+  DLT_ROLLED
   for (int k = 0; k < a.count + b.count; ++k) out->digit[k] = 0;
+  DLT_ROLLED
   for (int i = 0; i < a.count; ++i) {
     uint64_t over = 0;
+    DLT_ROLLED
     for (int j = 0; j < b.count; ++j) {
       over += uint64_t(a.digit[i]) * b.digit[j] + out->digit[i + j];
       out->digit[i + j] = uint32_t(over);
@@ -182,10 +191,12 @@ DLT_FAR_FN void multiply(const Natural& a, const Natural& b, Natural* out) {
 DLT_FAR_FN void shift_up(Natural* a, int bits) {
   if (a->count == 0) return;
   const int places = bits / 32, within = bits % 32;
+  DLT_ROLLED
   for (int k = a->count; k >= 0; --k) {
     const uint64_t two = (uint64_t(k < a->count ? a->digit[k] : 0) << 32 | (k > 0 ? a->digit[k - 1] : 0)) << within;
     a->digit[k + places] = uint32_t(two >> 32);
   }
+  DLT_ROLLED
   for (int k = 0; k < places; ++k) a->digit[k] = 0;
   a->count += places + 1;
   trim(a);
@@ -193,6 +204,7 @@ DLT_FAR_FN void shift_up(Natural* a, int bits) {
 // a - b, which must not be below 0.
 DLT_FAR_FN void subtract(Natural* a, const Natural& b) {
   int64_t over = 0;
+  DLT_ROLLED
   for (int k = 0; k < a->count; ++k) {
     over += int64_t(a->digit[k]) - (k < b.count ? int64_t(b.digit[k]) : 0);
     a->digit[k] = uint32_t(over);
@@ -203,6 +215,7 @@ DLT_FAR_FN void subtract(Natural* a, const Natural& b) {
 DLT_FAR_FN void add(Natural* a, const Natural& b) {
   uint64_t over = 0;
   const int count = a->count > b.count ? a->count : b.count;
+  DLT_ROLLED
   for (int k = 0; k < count; ++k) {
     over += (k < a->count ? uint64_t(a->digit[k]) : 0) + (k < b.count ? b.digit[k] : 0);
     a->digit[k] = uint32_t(over);
@@ -214,6 +227,7 @@ DLT_FAR_FN void add(Natural* a, const Natural& b) {
 }
 DLT_FAR_FN bool less(const Natural& a, const Natural& b) {
   if (a.count != b.count) return a.count < b.count;
+  DLT_ROLLED
   for (int k = a.count - 1; k >= 0; --k)
     if (a.digit[k] != b.digit[k]) return a.digit[k] < b.digit[k];
   return false;
@@ -222,8 +236,10 @@ DLT_FAR_FN bool less(const Natural& a, const Natural& b) {
 // division, since nothing wider than 64 bits is at hand everywhere.
 DLT_FAR_FN bool divide(Natural* a, uint64_t divisor) {
   uint64_t rest = 0;
+  DLT_ROLLED
   for (int k = a->count - 1; k >= 0; --k) {
     uint32_t quotient = 0;
+    DLT_ROLLED
     for (int bit = 31; bit >= 0; --bit) {
       rest = rest << 1 | (a->digit[k] >> bit & 1);
       const bool fits = rest >= divisor;
@@ -238,6 +254,7 @@ DLT_FAR_FN bool divide(Natural* a, uint64_t divisor) {
 DLT_FAR_FN int bit_length(const Natural& a) {
   if (a.count == 0) return 0;
   int bits = 32 * a.count;
+  DLT_ROLLED
   for (uint32_t top = a.digit[a.count - 1]; (top & 0x80000000u) == 0; top <<= 1) --bits;
   return bits;
 }
@@ -245,6 +262,7 @@ DLT_FAR_FN bool bit_at(const Natural& a, int place) {
   return place >= 0 && place < 32 * a.count && (a.digit[place / 32] >> (place % 32) & 1) != 0;
 }
 DLT_FAR_FN bool any_below(const Natural& a, int place) {
+  DLT_ROLLED
   for (int k = 0; k < a.count && 32 * k < place; ++k) {
     const int kept = place - 32 * k;
     if ((kept >= 32 ? a.digit[k] : a.digit[k] & ((uint32_t(1) << kept) - 1)) != 0) return true;
@@ -262,7 +280,9 @@ DLT_FN double power_of_two(int exponent) {
 DLT_FAR_FN Pair as_pair(const Natural& a, int exponent, bool sticky) {
   const int length = bit_length(a);
   uint64_t upper = 0, lower = 0;
+  DLT_ROLLED
   for (int k = 0; k < 53; ++k) upper = upper << 1 | uint64_t(bit_at(a, length - 1 - k));
+  DLT_ROLLED
   for (int k = 53; k < 106; ++k) lower = lower << 1 | uint64_t(bit_at(a, length - 1 - k));
   if (sticky || any_below(a, length - 106)) lower |= 1;
   const int place = length - 53 + exponent;
@@ -277,11 +297,13 @@ DLT_FAR_FN double round_natural(const Natural& a, int exponent, bool sticky, int
   int last = length - digits;  // the place of the last bit that stays
   if (last + exponent < lowest) last = lowest - exponent;
   uint64_t kept = 0;
+  DLT_ROLLED
   for (int k = length - 1; k >= last && k >= 0; --k) kept = kept << 1 | uint64_t(bit_at(a, k));
   if (last < 0) kept <<= -last;
   if (last > 0 && bit_at(a, last - 1)) kept += (kept & 1) != 0 || sticky || any_below(a, last - 1);
   const int place = last + exponent;
   int top = 0;  // bits of what is kept
+  DLT_ROLLED
   while (top < 64 && kept >> top != 0) ++top;
   if (top + place > 1024) return bits_as<double>(uint64_t(0x7ff) << 52);
   // In two steps, since 2^place itself may be below the smallest value.

@@ -19,6 +19,7 @@ DLT_FN uint64_t bits_set(uint64_t v) {
 DLT_FN uint64_t before_thread(uint64_t* sums, uint64_t own, uint64_t* all) {
   const int t = threadIdx.x;
   sums[t] = own;
+#pragma unroll 1
   for (int step = 1; step < threads; step *= 2) {
     __syncthreads();
     const uint64_t other = t >= step ? sums[t - step] : 0;

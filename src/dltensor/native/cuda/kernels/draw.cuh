@@ -14,7 +14,8 @@ __global__ void __launch_bounds__(1024) values(const __grid_constant__ drawn::Ru
   for (uint64_t i = first_item(); i < p.blocks; i += all_threads()) {
     const uint64_t block = p.position / 4 + i;
     const philox::Words words = philox::block_of(p.draw.sequence, block);
-    T made[count];
+    Pack<T, count> all;
+    T* const made = all.at;
 #pragma unroll
     for (int k = 0; k < count; ++k) {
       const uint32_t* const w = words.v + k * WORDS;
@@ -39,7 +40,11 @@ __global__ void __launch_bounds__(1024) values(const __grid_constant__ drawn::Ru
     }
     // The first and last block may have values of other calls.
     const uint64_t first = i * count, skip = p.position % 4 / WORDS;
-#pragma unroll
+    if (skip == 0 && first + count <= p.count && (reinterpret_cast<uint64_t>(out) & (sizeof(all) - 1)) == 0) {
+      reinterpret_cast<Pack<T, count>*>(out)[i] = all;
+      continue;
+    }
+#pragma unroll 1
     for (int k = 0; k < count; ++k)
       if (first + k >= skip && first + k - skip < p.count) out[first + k - skip] = made[k];
   }

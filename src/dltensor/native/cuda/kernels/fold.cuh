@@ -16,7 +16,8 @@ struct Ending {
   const double* center;  // of deviations, one for each part
 };
 
-// ---- bodies: what a state is made of, and what becomes of it. `end` is false when elements have to be read again.
+// ---- bodies: what a state is made of, and what becomes of it. `end` is false when elements have to be read again. Where a
+// state knows how many elements it has, `counted` adds to that, and `step` does not.
 
 // A result of a body as an element of the row's dtype.
 template <class R, class V>
@@ -30,6 +31,7 @@ template <class BODY, class T>
 struct plain_of : BODY {
   using type = T;
   static constexpr bool reads_again = false;
+  DLT_FN static void counted(typename BODY::word*, uint64_t) {}
   template <class R>
   DLT_FN static bool end(const typename BODY::word* w, const Ending&, R* out) {
     return *out = as_element<R>(BODY::end(w)), true;
@@ -60,6 +62,7 @@ struct ordered_products {
   static constexpr int members = 1;
   static constexpr bool reads_again = false;
   DLT_FN static void start(word* w) { w[0] = P::one(); }
+  DLT_FN static void counted(word*, uint64_t) {}
   template <class X>
   DLT_FN static void step(word* w, X x, int64_t) {
     w[0] = P::times(w[0], P::factor(x));
@@ -77,6 +80,7 @@ struct clamped_sums : reductions::wide_sums<typename computed<T>::type> {
   using type = T;
   using C = typename computed<T>::type;
   static constexpr bool reads_again = false;
+  DLT_FN static void counted(uint64_t*, uint64_t) {}
   template <class R>
   DLT_FN static bool end(const uint64_t* w, const Ending&, R* out) {
     const bool negative = int64_t(w[1]) < 0;
@@ -124,8 +128,8 @@ struct integer_means {
   template <class X>
   DLT_FN static void step(word* w, X x, int64_t index) {
     sum::step(w, x, index);
-    ++w[2];
   }
+  DLT_FN static void counted(word* w, uint64_t n) { w[2] += n; }
   DLT_FN static void join(word* w, const word* other) {
     sum::join(w, other);
     w[2] += other[2];
@@ -144,6 +148,7 @@ struct parts_of {
   using type = C;
   static constexpr int count = 1;
   DLT_FN static double part(C x, int) { return double(x); }
+  DLT_FN static C number(C x, int) { return x; }
   DLT_FN static void put(C* x, int, C value) { *x = value; }
 };
 template <class F>
@@ -151,6 +156,7 @@ struct parts_of<complex_of<F>> {
   using type = F;
   static constexpr int count = 2;
   DLT_FN static double part(complex_of<F> x, int k) { return double(k == 0 ? x.re : x.im); }
+  DLT_FN static F number(complex_of<F> x, int k) { return k == 0 ? x.re : x.im; }
   DLT_FN static void put(complex_of<F>* x, int k, F value) { (k == 0 ? x->re : x->im) = value; }
 };
 
@@ -168,8 +174,37 @@ struct exact_floats {
   }
   DLT_FN static void step(word* w, C x, int64_t) {
     for (int k = 0; k < parts::count; ++k) exact_sums::put(w + k * exact_sums::words, parts::part(x, k));
-    w[members - 1] += 1;
   }
+  static constexpr bool takes_packs = is_same<typename parts::type, float>::value;
+  // The sum of two floats of 32 bits is a float64, unless they are 2^29 apart, and that of 8 float16 always is: one addition to
+  // the state for all of them.
+  template <int COUNT>
+  DLT_FN static void step_pack(word* w, const C* x) {
+#pragma unroll
+    for (int k = 0; k < parts::count; ++k) {
+      word* const s = w + k * exact_sums::words;
+      if constexpr (is_same<T, float16>::value) {
+        double sum = parts::part(x[0], k);
+#pragma unroll
+        for (int j = 1; j < COUNT; ++j) sum += parts::part(x[j], k);
+        exact_sums::put(s, sum);
+      } else {
+#pragma unroll
+        for (int j = 0; j < COUNT; j += 2) {
+          const float a = parts::number(x[j], k), b = parts::number(x[j + 1], k);
+          const bool turned = magnitude_of(a) < magnitude_of(b);
+          const double larger = turned ? b : a, smaller = turned ? a : b;
+          double sum = larger + smaller;
+          if (!(sum - larger == smaller)) {  // NaN and infinities too
+            exact_sums::put(s, smaller);
+            sum = larger;
+          }
+          exact_sums::put(s, sum);
+        }
+      }
+    }
+  }
+  DLT_FN static void counted(word* w, uint64_t n) { w[members - 1] += double(n); }
   DLT_FN static void join(word* w, const word* other) {
     for (int k = 0; k < parts::count; ++k) exact_sums::join(w + k * exact_sums::words, other + k * exact_sums::words);
     w[members - 1] += other[members - 1];
@@ -227,8 +262,8 @@ struct exact_moments {
       exact_sums::put(w + 2 * k * exact_sums::words, part);
       exact_sums::put(w + (2 * k + 1) * exact_sums::words, part * part);
     }
-    w[members - 1] += 1;
   }
+  DLT_FN static void counted(word* w, uint64_t n) { w[members - 1] += double(n); }
   DLT_FN static void join(word* w, const word* other) {
     for (int k = 0; k < 2 * parts::count; ++k) exact_sums::join(w + k * exact_sums::words, other + k * exact_sums::words);
     w[members - 1] += other[members - 1];
@@ -267,8 +302,8 @@ struct exact_deviations {
       exact_sums::put(w, square.high);
       exact_sums::put(w, square.low);
     }
-    w[members - 1] += 1;
   }
+  DLT_FN static void counted(word* w, uint64_t n) { w[members - 1] += double(n); }
   DLT_FN static void join(word* w, const word* other) {
     exact_sums::join(w, other);
     w[members - 1] += other[members - 1];
@@ -308,6 +343,7 @@ struct Place {
   int64_t in, mask, out, center;
   DLT_FN static Place of(const Fold<DIMS>& p, int first, int count, uint64_t index) {
     Place place{0, 0, 0, 0};
+#pragma unroll 1
     for (int d = first + count - 1; d >= first; --d) {
       uint64_t i = index;
       if (d > first) index = divide(p.axis[d].extent, index, &i);
@@ -325,6 +361,19 @@ DLT_FN auto element(const M* in) {
   if constexpr (is_same<T, M>::value) return computed<T>::in(*in);
   else return computed<T>::in(convert<T, false, false, M>(*in));
 }
+
+template <class Body>
+struct takes_packs {
+  static constexpr bool value = false;
+};
+template <class T>
+struct takes_packs<exact_sum<T>> {
+  static constexpr bool value = exact_sum<T>::takes_packs;
+};
+template <class T>
+struct takes_packs<exact_mean<T>> {
+  static constexpr bool value = exact_mean<T>::takes_packs;
+};
 
 template <class Body>
 struct has_center {
@@ -348,31 +397,205 @@ DLT_FN void step(typename Body::word* w, X x, uint64_t index, const double* cent
   else Body::step(w, x, int64_t(index));
 }
 
-// Elements begin, begin + step, ... of the reduced axes, at `base`.
+// ---- bytes, of which four are a word
+
+// 1 in each byte that is not 0.
+DLT_FN uint32_t set_bytes(uint32_t word) { return (((word & 0x7f7f7f7f) + 0x7f7f7f7f) | word) >> 7 & 0x01010101; }
+DLT_FN uint32_t add_bytes(uint32_t word, uint32_t sum) {
+#if defined(__CUDACC_RTC__)
+  return __dp4a(word, 0x01010101u, sum);
+#else
+  for (int k = 0; k < 4; ++k) sum += word >> (8 * k) & 0xff;
+  return sum;
+#endif
+}
+
+enum class Bytes { none, sum, sum_of_signed, count, some, every };
+template <class Body>
+struct bytes_of {
+  static constexpr Bytes value = Bytes::none;
+};
+template <>
+struct bytes_of<sums<uint8_t>> {
+  static constexpr Bytes value = Bytes::sum;
+};
+template <>
+struct bytes_of<sums<int8_t>> {
+  static constexpr Bytes value = Bytes::sum_of_signed;
+};
+template <>
+struct bytes_of<sums<boolean>> {
+  static constexpr Bytes value = Bytes::count;
+};
+template <class T>
+inline constexpr bool is_byte = is_same<T, boolean>::value || is_same<T, uint8_t>::value || is_same<T, int8_t>::value;
+template <class T>
+struct bytes_of<nonzero<T>> {
+  static constexpr Bytes value = is_byte<T> ? Bytes::count : Bytes::none;
+};
+template <class T>
+struct bytes_of<some<T>> {
+  static constexpr Bytes value = is_byte<T> ? Bytes::some : Bytes::none;
+};
+template <class T>
+struct bytes_of<every<T>> {
+  static constexpr Bytes value = is_byte<T> ? Bytes::every : Bytes::none;
+};
+
+template <class Body>
+DLT_FN void step_bytes(typename Body::word* w, const Pack<uint32_t, 4>& x) {
+  using word = typename Body::word;
+  constexpr Bytes how = bytes_of<Body>::value;
+  uint32_t all = how == Bytes::every ? 0x01010101 : 0;
+#pragma unroll
+  for (int k = 0; k < 4; ++k) {
+    if constexpr (how == Bytes::sum) all = add_bytes(x.at[k], all);
+    else if constexpr (how == Bytes::sum_of_signed) all = add_bytes(x.at[k] ^ 0x80808080, all);  // each 128 more
+    else if constexpr (how == Bytes::count) all = add_bytes(set_bytes(x.at[k]), all);
+    else if constexpr (how == Bytes::some) all |= x.at[k];
+    else all &= set_bytes(x.at[k]);
+  }
+  if constexpr (how == Bytes::sum_of_signed) w[0] += word(int64_t(all) - 128 * 16);
+  else if constexpr (how == Bytes::some) w[0] = word(w[0] | word(all != 0));
+  else if constexpr (how == Bytes::every) w[0] = word(w[0] & word(all == 0x01010101));
+  else w[0] += word(all);
+}
+
+// What 16 bytes are held as: NVRTC takes words apart that were loaded as bytes, and puts them together again.
+template <class Body, class M>
+inline constexpr bool by_words = bytes_of<Body>::value != Bytes::none && is_same<typename Body::type, M>::value;
+template <class M, bool WORDS>
+struct held_as {
+  using type = Pack<M, fold_pack(sizeof(M))>;
+};
+template <class M>
+struct held_as<M, true> {
+  using type = Pack<uint32_t, 4>;
+};
+
+// A pack of elements of which the first has that index.
+template <class Body, class M, class Held>
+DLT_FN void step_pack(typename Body::word* w, const Held& x, uint64_t index, const double* center) {
+  using T = typename Body::type;
+  constexpr int VEC = fold_pack(sizeof(M));
+  if constexpr (by_words<Body, M>) {
+    step_bytes<Body>(w, x);
+  } else if constexpr (takes_packs<Body>::value) {
+    typename computed<T>::type held[VEC];
+#pragma unroll
+    for (int j = 0; j < VEC; ++j) held[j] = element<T, M>(&x.at[j]);
+    Body::template step_pack<VEC>(w, held);
+  } else {
+#pragma unroll
+    for (int j = 0; j < VEC; ++j) step<Body>(w, element<T, M>(&x.at[j]), index + j, center);
+  }
+}
+
+template <class Body>
+struct is_ordered {
+  static constexpr bool value = false;
+};
+template <class T>
+struct is_ordered<ordered_products<T>> {
+  static constexpr bool value = true;
+};
+
+// All of them at once, an axis after the other.
+template <int COUNT, int DIMS>
+DLT_FN void places_apart(const Fold<DIMS>& p, uint64_t first, uint64_t by, int64_t* at) {
+  uint64_t left[COUNT];
+#pragma unroll
+  for (int u = 0; u < COUNT; ++u) {
+    left[u] = first + u * by;
+    at[u] = 0;
+  }
+#pragma unroll 1
+  for (int d = p.kept + p.reduced - 1; d >= p.kept; --d) {
+    const Divider<uint64_t> extent = p.axis[d].extent;
+    const int64_t step = p.axis[d].in;
+#pragma unroll
+    for (int u = 0; u < COUNT; ++u) {
+      uint64_t i = left[u];
+      if (d > p.kept) left[u] = divide(extent, left[u], &i);
+      at[u] += int64_t(i) * step;
+    }
+  }
+}
+
+// Where the elements first, first + by, ... of the reduced axes are, from the first element of their result; `step`: those of the
+// only axis.
+template <int COUNT, int DIMS>
+DLT_FN void places_of(const Fold<DIMS>& p, uint64_t first, uint64_t by, int64_t step, int64_t* at) {
+  if (p.reduced <= 1) {
+#pragma unroll
+    for (int u = 0; u < COUNT; ++u) at[u] = int64_t(first + u * by) * step;
+  } else {
+    places_apart<COUNT>(p, first, by, at);
+  }
+}
+
+// Elements begin to end of the reduced axes of the result at `base`, of which `lanes` threads take each their own: 16 bytes at a
+// time where the host has found that axes allow that, and the address does.
 template <class Body, class M, int DIMS, bool MASKED>
-DLT_FN void fold_elements(const Fold<DIMS>& p, const Place<DIMS>& base, uint64_t begin, uint64_t end, uint64_t by,
-                          typename Body::word* w) {
-  constexpr int UNROLL = 4;
+DLT_FN void fold_elements(const Fold<DIMS>& p, const Place<DIMS>& base, uint64_t begin, uint64_t end, unsigned lane,
+                          unsigned lanes, typename Body::word* w) {
+  using T = typename Body::type;
+  constexpr int VEC = fold_pack(sizeof(M));
   double center[2] = {};
   read_center<Body>(p, base, center);
   const M* const in = static_cast<const M*>(p.in) + base.in;
   const uint8_t* const mask = static_cast<const uint8_t*>(p.mask) + base.mask;
-  uint64_t i = begin;
-  if constexpr (!MASKED) {
-    for (; i < end && end - i > (UNROLL - 1) * by; i += UNROLL * by) {
-      decltype(element<typename Body::type, M>(in)) x[UNROLL];
+  uint64_t i = begin + lane, taken = 0;
+  if constexpr (VEC > 1 && !MASKED && !is_ordered<Body>::value) {
+    using Held = typename held_as<M, by_words<Body, M>>::type;
+    constexpr int UNROLL = VEC > 4 || Body::reads_again ? 2 : 4;  // the more instructions, the fewer packs keep memory busy
+    if (p.packed && (reinterpret_cast<uint64_t>(p.in) & 15) == 0) {
+      const uint64_t packs = end / VEC;  // `begin` is a multiple of VEC
+#pragma unroll 1
+      for (uint64_t k = begin / VEC + lane; k < packs; k += UNROLL * lanes) {
+        int64_t at[UNROLL];
+        Held x[UNROLL];
+        places_of<UNROLL>(p, k * VEC, lanes * VEC, 1, at);
 #pragma unroll
-      for (int u = 0; u < UNROLL; ++u)
-        x[u] = element<typename Body::type, M>(in + Place<DIMS>::of(p, p.kept, p.reduced, i + u * by).in);
+        for (int u = 0; u < UNROLL; ++u)
+          if (k + u * lanes < packs) x[u] = *reinterpret_cast<const Held*>(in + at[u]);
 #pragma unroll
-      for (int u = 0; u < UNROLL; ++u) step<Body>(w, x[u], i + u * by, center);
+        for (int u = 0; u < UNROLL; ++u) {
+          if (k + u * lanes >= packs) break;
+          step_pack<Body, M>(w, x[u], (k + u * lanes) * VEC, center);
+          taken += VEC;
+        }
+      }
+      i = packs * VEC + lane;
     }
   }
-  for (; i < end; i += by) {
-    const Place<DIMS> at = Place<DIMS>::of(p, p.kept, p.reduced, i);
-    if (MASKED && mask[at.mask] == 0) continue;
-    step<Body>(w, element<typename Body::type, M>(in + at.in), i, center);
+  if constexpr (MASKED) {
+#pragma unroll 1
+    for (; i < end; i += lanes) {
+      const Place<DIMS> at = Place<DIMS>::of(p, p.kept, p.reduced, i);
+      if (mask[at.mask] == 0) continue;
+      step<Body>(w, element<T, M>(in + at.in), i, center);
+      ++taken;
+    }
+  } else {
+    constexpr int UNROLL = 4;
+#pragma unroll 1
+    for (; i < end; i += UNROLL * lanes) {
+      int64_t at[UNROLL];
+      M x[UNROLL];
+      places_of<UNROLL>(p, i, lanes, p.axis[p.kept].in, at);
+#pragma unroll
+      for (int u = 0; u < UNROLL; ++u)
+        if (i + u * lanes < end) x[u] = in[at[u]];
+#pragma unroll
+      for (int u = 0; u < UNROLL; ++u) {
+        if (i + u * lanes >= end) break;
+        step<Body>(w, element<T, M>(&x[u]), i + u * lanes, center);
+        ++taken;
+      }
+    }
   }
+  Body::counted(w, taken);
 }
 
 // ---- sums that their states do not decide: all threads of a block read the elements again, into an integer of the whole
@@ -397,6 +620,7 @@ DLT_FN void add_shared(SharedSum* sum, double x) {
 }
 
 DLT_FAR_FN void take_shared(const SharedSum* sum, exact_sums::Accumulator* a) {
+  DLT_ROLLED
   for (int k = 0; k < exact_sums::chunks; ++k) a->chunk[k] = int64_t(sum->chunk[k]);
   a->nan = (sum->special & 1) != 0;
   a->positive = (sum->special & 2) != 0;
@@ -405,12 +629,14 @@ DLT_FAR_FN void take_shared(const SharedSum* sum, exact_sums::Accumulator* a) {
 }
 
 DLT_FAR_FN void clear_shared(SharedSum* sum) {
+  DLT_ROLLED
   for (int c = 0; c < exact_sums::chunks; ++c) sum->chunk[c] = 0;
   sum->special = 0;
 }
 DLT_FAR_FN void carry_shared(SharedSum* sum) {
   exact_sums::Accumulator a;
   take_shared(sum, &a);
+  DLT_ROLLED
   for (int c = 0; c < exact_sums::chunks; ++c) sum->chunk[c] = static_cast<unsigned long long>(a.chunk[c]);
 }
 
@@ -427,9 +653,11 @@ DLT_FN void sum_again(const Fold<DIMS>& p, uint64_t result, double count) {
   for (int k = 0; k < parts::count; ++k) {
     __syncthreads();
     if (threadIdx.x == 0) clear_shared(&sum);
+#pragma unroll 1
     for (uint64_t begin = 0; begin < p.count; begin += most) {
       __syncthreads();
       const uint64_t end = p.count - begin < most ? p.count : begin + most;
+#pragma unroll 1
       for (uint64_t i = begin + threadIdx.x; i < end; i += blockDim.x) {
         const Place<DIMS> at = Place<DIMS>::of(p, p.kept, p.reduced, i);
         if (MASKED && mask[at.mask] == 0) continue;
@@ -467,9 +695,11 @@ DLT_FN void moments_again(const Fold<DIMS>& p, uint64_t result, double count) {
   for (int k = 0; k < parts::count; ++k) {
     __syncthreads();
     if (threadIdx.x < 2) clear_shared(&sums[threadIdx.x]);
+#pragma unroll 1
     for (uint64_t begin = 0; begin < p.count; begin += most) {
       __syncthreads();
       const uint64_t end = p.count - begin < most ? p.count : begin + most;
+#pragma unroll 1
       for (uint64_t i = begin + threadIdx.x; i < end; i += blockDim.x) {
         const Place<DIMS> at = Place<DIMS>::of(p, p.kept, p.reduced, i);
         if (MASKED && mask[at.mask] == 0) continue;
@@ -501,9 +731,11 @@ DLT_FN void each_part(const Fold<DIMS>& p, const Place<DIMS>& base, int part, Sh
   constexpr uint64_t most = uint64_t(1) << 28;
   const M* const in = static_cast<const M*>(p.in) + base.in;
   const uint8_t* const mask = static_cast<const uint8_t*>(p.mask) + base.mask;
+#pragma unroll 1
   for (uint64_t begin = 0; begin < p.count; begin += most) {
     __syncthreads();
     const uint64_t end = p.count - begin < most ? p.count : begin + most;
+#pragma unroll 1
     for (uint64_t i = begin + threadIdx.x; i < end; i += blockDim.x) {
       const Place<DIMS> at = Place<DIMS>::of(p, p.kept, p.reduced, i);
       if (MASKED && mask[at.mask] == 0) continue;
@@ -621,7 +853,7 @@ struct has_squares<exact_moments<T>> {
 };
 
 template <class Body, class M, class R, int DIMS, bool MASKED>
-DLT_FN void read_again(const Fold<DIMS>& p, uint64_t result, double count) {
+DLT_FAR_FN void read_again(const Fold<DIMS>& p, uint64_t result, double count) {
   if constexpr (has_center<Body>::value) deviations_again<Body, M, R, DIMS, MASKED>(p, result, count);
   else if constexpr (has_squares<Body>::value) moments_again<Body, M, R, DIMS, MASKED>(p, result, count);
   else sum_again<Body, M, R, DIMS, MASKED>(p, result, count);
@@ -639,6 +871,7 @@ DLT_FN bool finish(const Fold<DIMS>& p, uint64_t result, typename Body::word* w)
     typename Body::word one[Body::members];
     Body::start(one);
     step<Body>(one, computed<typename Body::type>::in(immediate<typename Body::type>(p.initial)), 0, center);
+    Body::counted(one, 1);
     Body::join(w, one);
   }
   R value{};
@@ -654,6 +887,7 @@ template <class Body>
 DLT_FN void join_tree(typename Body::word* states, unsigned slot, unsigned lane, unsigned lanes, typename Body::word* w) {
   using word = typename Body::word;
   for (int m = 0; m < Body::members; ++m) states[slot * Body::members + m] = w[m];
+#pragma unroll 1
   for (unsigned width = lanes / 2; width > 0; width /= 2) {
     __syncthreads();
     if (lane >= width) continue;
@@ -671,9 +905,10 @@ __global__ void __launch_bounds__(256) partial(const __grid_constant__ Fold<DIMS
   using word = typename Body::word;
   __shared__ word states[threads * Body::members];
   __shared__ double undecided[threads];  // the number of elements of each result that has to be summed again
-  const unsigned lanes = p.lanes, columns = p.columns;
-  const unsigned lane = p.across ? threadIdx.x / columns : threadIdx.x % lanes;
-  const unsigned column = p.across ? threadIdx.x % columns : threadIdx.x / lanes;
+  static_assert(threads == 1 << 8);
+  const unsigned lanes = 1u << p.lane_bits, columns = threads >> p.lane_bits;
+  const unsigned lane = p.across ? threadIdx.x >> (8 - p.lane_bits) : threadIdx.x & (lanes - 1);
+  const unsigned column = p.across ? threadIdx.x & (columns - 1) : threadIdx.x >> p.lane_bits;
   for (uint64_t tile = blockIdx.x; tile < p.tiles; tile += gridDim.x) {
     uint64_t group;
     const uint64_t part = divide(p.groups, tile, &group);
@@ -682,7 +917,7 @@ __global__ void __launch_bounds__(256) partial(const __grid_constant__ Fold<DIMS
     const uint64_t begin = part * p.part, end = p.count - begin < p.part ? p.count : begin + p.part;
     word w[Body::members];
     Body::start(w);
-    if (there) fold_elements<Body, M, DIMS, MASKED>(p, Place<DIMS>::of(p, 0, p.kept, result), begin + lane, end, lanes, w);
+    if (there) fold_elements<Body, M, DIMS, MASKED>(p, Place<DIMS>::of(p, 0, p.kept, result), begin, end, lane, lanes, w);
     join_tree<Body>(states, column * lanes + lane, lane, lanes, w);
     bool known = true;
     if (lane == 0 && there) {
@@ -696,6 +931,7 @@ __global__ void __launch_bounds__(256) partial(const __grid_constant__ Fold<DIMS
     if constexpr (Body::reads_again) {
       if (lane == 0) undecided[column] = known ? -1 : double(w[Body::members - 1]);
       __syncthreads();
+#pragma unroll 1
       for (unsigned c = 0; c < columns; ++c)
         if (undecided[c] >= 0) read_again<Body, M, R, DIMS, MASKED>(p, group * columns + c, undecided[c]);
     }
@@ -713,6 +949,7 @@ __global__ void __launch_bounds__(256) joined(const __grid_constant__ Fold<DIMS>
     const word* const from = static_cast<const word*>(p.states) + result * p.parts * Body::members;
     word w[Body::members];
     Body::start(w);
+#pragma unroll 1
     for (uint64_t part = threadIdx.x; part < p.parts; part += threads) {
       word other[Body::members];
       for (int m = 0; m < Body::members; ++m) other[m] = from[part * Body::members + m];
@@ -744,10 +981,12 @@ __global__ void __launch_bounds__(256) joined_in_order(const __grid_constant__ F
       word group[1];
       Body::start(group);
       const uint64_t begin = first + threadIdx.x * blocks;
+#pragma unroll 1
       for (uint64_t part = begin; part < begin + blocks && part < p.parts; ++part) Body::join(group, from + part);
       states[threadIdx.x] = group[0];
       __syncthreads();
       if (threadIdx.x == 0)
+#pragma unroll 1
         for (uint64_t k = 0; k < threads && first + k * blocks < p.parts; ++k) Body::join(total, states + k);
       __syncthreads();
     }

@@ -9,7 +9,9 @@ namespace dlt::kernels::gather {
 template <class I>
 __global__ void __launch_bounds__(1024) check(const __grid_constant__ Gather p) {
   const uint64_t threads = all_threads();
+#pragma unroll 1
   for (uint64_t at = first_item(); at < p.count; at += threads)
+#pragma unroll 1
     for (int k = 0; k < p.arrays; ++k) {
       const int64_t index = static_cast<const I*>(p.index[k])[at], size = p.size[k];
       if (index >= -size && index < size) continue;
@@ -22,9 +24,11 @@ __global__ void __launch_bounds__(1024) check(const __grid_constant__ Gather p) 
 template <class T>
 __global__ void __launch_bounds__(1024) words(const __grid_constant__ Gather p) {
   const uint64_t threads = all_threads();
+#pragma unroll 1
   for (uint64_t item = first_item(); item < p.items; item += threads) {
     uint64_t left = item, rest, at = 0, step = 1;
     int64_t place = 0;
+#pragma unroll 1
     for (int d = p.dims - 1; d >= 0; --d) {
       left = divide(p.extent[d], left, &rest);
       place += int64_t(rest) * p.stride[d];
@@ -33,6 +37,7 @@ __global__ void __launch_bounds__(1024) words(const __grid_constant__ Gather p) 
       step *= p.extent[d].divisor;
     }
     bool good = true;
+#pragma unroll 1
     for (int k = 0; k < p.arrays; ++k) {
       const int64_t given = static_cast<const int64_t*>(p.index[k])[at], size = p.size[k];
       const int64_t index = given < 0 ? given + size : given;

@@ -11,28 +11,62 @@ DLT_FN bool is_set(W v, uint64_t bits) {
 }
 DLT_FN bool is_set(wide_word v, uint64_t bits) { return ((v.low | v.high) & bits) != 0; }
 
-// W is an element, in C order.
+// Bit j: byte j of a word has one of the bits that `bits` has in every byte.
+DLT_FN uint32_t set_bytes(uint32_t word, uint32_t bits) {
+  const uint32_t found = word & bits, high = ((found & 0x7f7f7f7f) + 0x7f7f7f7f) | found;
+  return ((high >> 7 & 0x01010101) * 0x01020408u) >> 24 & 0xf;
+}
+
+// The elements of a thread, as bits, from the first.
+template <class W, int COUNT>
+DLT_FN unsigned set_of(const W* in, uint64_t bits) {
+  constexpr int VEC = sizeof(W) < 16 ? 16 / sizeof(W) : 1;
+  static_assert(COUNT == 16 && COUNT % VEC == 0);
+  unsigned set = 0;
+  if constexpr (sizeof(W) == 1) {
+    const Pack<uint32_t, 4> words = *reinterpret_cast<const Pack<uint32_t, 4>*>(in);
+#pragma unroll
+    for (int k = 0; k < 4; ++k) set |= set_bytes(words.at[k], uint32_t(bits & 0xff) * 0x01010101u) << (4 * k);
+  } else {
+    Pack<W, VEC> held[COUNT / VEC];
+#pragma unroll
+    for (int k = 0; k < COUNT / VEC; ++k) held[k] = reinterpret_cast<const Pack<W, VEC>*>(in)[k];
+#pragma unroll
+    for (int k = 0; k < COUNT; ++k) set |= unsigned(is_set(held[k / VEC].at[k % VEC], bits)) << k;
+  }
+  return set;
+}
+
+// W is an element, in C order. A thread takes 16 of them.
 template <class W>
 __global__ void __launch_bounds__(256) pack(const __grid_constant__ Mask p) {
-  constexpr int words = mask_tile / 64;
-  __shared__ uint8_t set[mask_tile];
-  __shared__ uint64_t sums[counts::threads];
+  constexpr int each = mask_tile / counts::threads;
+  constexpr int warps = counts::threads / 32;
+  __shared__ unsigned sums[warps];
+  const W* const in = static_cast<const W*>(p.in);
+  const bool aligned = sizeof(W) == 16 || (reinterpret_cast<uint64_t>(in) & 15) == 0;
   for (uint64_t tile = blockIdx.x; tile < p.tiles; tile += gridDim.x) {
-    const uint64_t first = tile * mask_tile;
-    for (int e = threadIdx.x; e < mask_tile; e += counts::threads)
-      set[e] = first + e < p.n && is_set(static_cast<const W*>(p.in)[first + e], p.bits);
-    __syncthreads();
-    uint64_t word = 0, all;
-    if (threadIdx.x < words) {
-      // Threads of a warp begin at different banks.
-      for (int k = 0; k < 64; ++k) {
-        const int b = (k + 4 * threadIdx.x) % 64;
-        word |= uint64_t(set[threadIdx.x * 64 + b]) << b;
-      }
-      p.words[tile * words + threadIdx.x] = word;
+    const uint64_t first = tile * mask_tile + threadIdx.x * each;
+    unsigned set = 0;
+    if (aligned && first + each <= p.n) {
+      set = set_of<W, each>(in + first, p.bits);
+    } else {
+#pragma unroll 1
+      for (int k = 0; k < each; ++k)
+        if (first + k < p.n) set |= unsigned(is_set(in[first + k], p.bits)) << k;
     }
-    counts::before_thread(sums, counts::bits_set(word), &all);
-    if (threadIdx.x == 0) p.before[tile] = all;
+    reinterpret_cast<uint16_t*>(p.words)[tile * counts::threads + threadIdx.x] = uint16_t(set);
+    auto found = unsigned(counts::bits_set(set));
+#pragma unroll
+    for (int by = 16; by > 0; by /= 2) found += __shfl_down_sync(0xffffffffu, found, by);
+    if (threadIdx.x % 32 == 0) sums[threadIdx.x / 32] = found;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+      unsigned all = 0;
+      for (int k = 0; k < warps; ++k) all += sums[k];
+      p.before[tile] = all;
+    }
+    __syncthreads();
   }
 }
 
@@ -50,11 +84,13 @@ __global__ void __launch_bounds__(256) positions(const __grid_constant__ Mask p)
       ahead[threadIdx.x] = p.before[tile] + before;
     }
     __syncthreads();
+#pragma unroll 1
     for (int e = threadIdx.x; e < mask_tile; e += counts::threads) {
       const uint64_t mine = bits[e / 64];
       if ((mine >> (e % 64) & 1) == 0) continue;
       const uint64_t to = ahead[e / 64] + counts::bits_set(mine & ((uint64_t(1) << (e % 64)) - 1));
       uint64_t index = tile * mask_tile + e;
+#pragma unroll 1
       for (int d = p.dims - 1; d > 0; --d) {
         uint64_t rest;
         index = divide(p.extent[d], index, &rest);

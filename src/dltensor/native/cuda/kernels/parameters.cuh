@@ -135,11 +135,22 @@ struct Tiles {
 DLT_FN constexpr int tile_words_across(int bytes) { return bytes == 4 ? 64 : 128; }
 DLT_FN constexpr int tile_words_down(int bytes) { return bytes == 1 ? 128 : 64; }
 
-// Results of a reduction, `columns` of them a block with `lanes` threads each, and the parts that their elements are cut into.
+// Strips of planes with a short side of at most so many elements: how many of the long side a block takes, for one of `pitch`
+// elements of so many bytes.
+inline constexpr int strip_most = 32;
+DLT_FN constexpr int strip_tile(int pitch, int bytes) {
+  int tile = 32;
+  while (2 * tile * pitch * bytes <= 16384) tile *= 2;
+  return tile;
+}
+
+// Results of a reduction, as many of them a block as have its threads, and the parts that their elements are cut into.
 struct FoldAxis {
   Divider<uint64_t> extent;
   int64_t in, mask, out, center;  // in elements; center: of the parts of one
 };
+// Elements of so many bytes that are read at once.
+DLT_FN constexpr int fold_pack(int bytes) { return bytes < 16 ? 16 / bytes : 1; }
 template <int DIMS>
 struct Fold {
   void* out;
@@ -149,8 +160,9 @@ struct Fold {
   uint64_t parts, part;     // part: elements
   uint64_t tiles;           // groups of columns, times parts
   Divider<uint64_t> groups;
-  uint32_t lanes, columns, across;
+  uint32_t lane_bits, across;  // a result has 1 << lane_bits threads
   int kept, reduced;
+  uint32_t packed;  // places of every fold_pack() elements of a result are adjacent, from multiples of as many
   uint32_t has_initial, root;  // root: std instead of var
   double correction;
   Immediate initial;

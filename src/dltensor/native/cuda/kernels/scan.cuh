@@ -153,6 +153,7 @@ struct alignas(sizeof(C) > sizeof(R) ? sizeof(C) : sizeof(R)) Cell {
 template <int DIMS>
 DLT_FN void place_of(const Scanned<DIMS>& p, uint64_t row, int64_t* in, int64_t* out) {
   *in = *out = 0;
+#pragma unroll 1
   for (int d = p.dims - 1; d >= 0; --d) {
     uint64_t i = row;
     if (d > 0) row = divide(p.axis[d].extent, row, &i);
@@ -174,6 +175,7 @@ struct Piece {
     static_assert(each == 8 && threads == 256, "the bits of a group and of a thread block");
     unsigned known = ~0u;
     int64_t in = 0, out = 0;
+#pragma unroll 2
     for (unsigned e = threadIdx.x; e < threads * each; e += threads) {
       const unsigned row = p.across ? e & ((1u << row_bits) - 1) : e >> span_bits;
       const unsigned i = p.across ? e >> row_bits : e & ((1u << span_bits) - 1);
@@ -215,6 +217,7 @@ __global__ void __launch_bounds__(256) pieces(const __grid_constant__ Scanned<DI
       __syncthreads();
       if constexpr (Body::serial) {
         if (lane == 0 && row < p.rows) {
+#pragma unroll 1
           for (unsigned i = 0; i < lanes * each && first + i < end; ++i) {
             Cell<C, R>* const cell = &cells[(threadIdx.x + i / each) * pitch + i % each];
             const word x = Body::P::factor(cell->template get<C>());
@@ -237,6 +240,7 @@ __global__ void __launch_bounds__(256) pieces(const __grid_constant__ Scanned<DI
         for (int m = 0; m < Body::members; ++m) total[m] = sum[m];
         __syncthreads();
         if (lane == 0) {
+#pragma unroll 1
           for (unsigned l = 0; l < lanes && first + l * each < end; ++l) {
             word* const slot = totals + (threadIdx.x + l) * Body::members;
             for (int m = 0; m < Body::members; ++m) {
@@ -279,9 +283,11 @@ __global__ void __launch_bounds__(256) prefixes(const __grid_constant__ Scanned<
     typename Body::Prefix prefix;  // of the first thread
     for (uint64_t first = 0; first < p.blocks; first += threads) {
       const uint64_t left = (p.blocks - first < threads ? p.blocks - first : threads) * kept;
+#pragma unroll 1
       for (uint64_t i = threadIdx.x; i < left; i += threads) cells[i] = states[first * kept + i];
       __syncthreads();
       if (threadIdx.x == 0) {
+#pragma unroll 1
         for (uint64_t i = 0; i < left; i += kept) {
           word total[Body::members];
           for (int m = 0; m < Body::members; ++m) total[m] = cells[i + m];
@@ -290,6 +296,7 @@ __global__ void __launch_bounds__(256) prefixes(const __grid_constant__ Scanned<
         }
       }
       __syncthreads();
+#pragma unroll 1
       for (uint64_t i = threadIdx.x; i < left; i += threads) states[first * kept + i] = cells[i];
       __syncthreads();
     }

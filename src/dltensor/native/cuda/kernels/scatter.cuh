@@ -10,9 +10,11 @@ namespace dlt::kernels::scatter {
 // are taken for the first.
 template <class U>
 __global__ void __launch_bounds__(1024) places(const __grid_constant__ Places p) {
+#pragma unroll 1
   for (uint64_t at = first_item(); at < p.count; at += all_threads()) {
     int64_t place = 0;
     U key = 0;
+#pragma unroll 1
     for (int k = 0; k < p.arrays; ++k) {
       const int64_t given = static_cast<const int64_t*>(p.index[k])[at], size = p.size[k];
       int64_t index = given < 0 ? given + size : given;
@@ -33,6 +35,7 @@ struct Spot {
   int64_t tensor, dense;
   DLT_FN static Spot of(const Scatter& p, uint64_t item) {
     Spot spot{0, 0, 0};
+#pragma unroll 1
     for (int d = p.dims - 1; d >= 0; --d) {
       uint64_t rest;
       item = divide(p.extent[d], item, &rest);
@@ -50,6 +53,7 @@ struct Spot {
 // T is a word of memory.
 template <class T>
 __global__ void __launch_bounds__(1024) words(const __grid_constant__ Scatter p) {
+#pragma unroll 1
   for (uint64_t item = first_item(); item < p.items; item += all_threads()) {
     const Spot spot = Spot::of(p, item);
     uint64_t at = spot.position;
@@ -86,6 +90,7 @@ DLT_FN void store(T* to, T value) {
 // tensor = op(tensor, dense), in the order of positions, rounded each time: the first of equal ones does it for all.
 template <class Body, class T, bool BYTES>
 __global__ void __launch_bounds__(1024) join(const __grid_constant__ Scatter p) {
+#pragma unroll 1
   for (uint64_t item = first_item(); item < p.items; item += all_threads()) {
     const Spot spot = Spot::of(p, item);
     uint64_t i = spot.position;
@@ -94,6 +99,7 @@ __global__ void __launch_bounds__(1024) join(const __grid_constant__ Scatter p) 
     T* const to = static_cast<T*>(p.out) + spot.tensor + p.places[at];
     const T* const in = static_cast<const T*>(p.in) + spot.dense;
     T value = load<BYTES>(to);
+#pragma unroll 1
     for (;;) {
       const T other = load<BYTES>(in + int64_t(at) * p.dense[p.spread]);
       value = apply<Body, 2, T, T>(take<Body, T>(value), take<Body, T>(other), 0);

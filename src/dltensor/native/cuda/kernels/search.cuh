@@ -12,6 +12,7 @@ __global__ void __launch_bounds__(1024) places(const __grid_constant__ Search p)
   for (uint64_t i = first_item(); i < p.n; i += all_threads()) {
     const U key = key_of<U, S>(static_cast<const U*>(p.values)[i], p.form);
     uint64_t first = 0, left = p.count;
+#pragma unroll 1
     while (left > 0) {
       const uint64_t half = left / 2;
       const U middle = key_of<U, S>(sorted[first + half], p.form);
@@ -29,6 +30,7 @@ template <class U, bool SHARED>
 __global__ void __launch_bounds__(256) tally(const __grid_constant__ Tally p) {
   __shared__ unsigned found[SHARED ? tally_shared : 1];
   if constexpr (SHARED) {
+#pragma unroll 1
     for (uint64_t bin = threadIdx.x; bin < p.size; bin += blockDim.x) found[bin] = 0;
     __syncthreads();
   }
@@ -40,6 +42,7 @@ __global__ void __launch_bounds__(256) tally(const __grid_constant__ Tally p) {
   }
   if constexpr (SHARED) {
     __syncthreads();
+#pragma unroll 1
     for (uint64_t bin = threadIdx.x; bin < p.size; bin += blockDim.x)
       if (found[bin] != 0)
         atomicAdd(reinterpret_cast<unsigned long long*>(p.counts) + bin, static_cast<unsigned long long>(found[bin]));

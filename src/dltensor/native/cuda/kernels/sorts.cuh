@@ -33,13 +33,16 @@ template <class U, bool BY_LINE>
 __global__ void __launch_bounds__(64) count(const __grid_constant__ Sort p) {
   __shared__ unsigned found[digits];
   for (uint64_t tile = blockIdx.x; tile < p.tiles; tile += gridDim.x) {
+#pragma unroll 1
     for (int d = threadIdx.x; d < digits; d += threads) found[d] = 0;
     __syncthreads();
+#pragma unroll 4
     for (int k = 0; k < each; ++k) {
       const uint64_t i = tile * sort_tile + k * threads + threadIdx.x;
       if (i < p.n) atomicAdd(&found[digit_of<U, BY_LINE>(p, i)], 1u);
     }
     __syncthreads();
+#pragma unroll 1
     for (int d = threadIdx.x; d < digits; d += threads) p.counts[d * p.tiles + tile] = found[d];
     __syncthreads();
   }
@@ -53,12 +56,16 @@ __global__ void __launch_bounds__(64) move(const __grid_constant__ Sort p) {
   for (uint64_t tile = blockIdx.x; tile < p.tiles; tile += gridDim.x) {
     const uint64_t first = tile * sort_tile + threadIdx.x * each;
     const uint64_t end = first + each < p.n ? first + each : p.n;
+#pragma unroll 4
     for (int k = threadIdx.x; k < digits * pitch; k += threads) ahead[k] = 0;
     __syncthreads();
+#pragma unroll 1
     for (uint64_t i = first; i < end; ++i) ++ahead[digit_of<U, BY_LINE>(p, i) * pitch + threadIdx.x];
     __syncthreads();
+#pragma unroll 1
     for (int d = threadIdx.x; d < digits; d += threads) {
       unsigned sum = 0;
+#pragma unroll 4
       for (int t = 0; t < threads; ++t) {
         const unsigned own = ahead[d * pitch + t];
         ahead[d * pitch + t] = uint16_t(sum);
@@ -66,6 +73,7 @@ __global__ void __launch_bounds__(64) move(const __grid_constant__ Sort p) {
       }
     }
     __syncthreads();
+#pragma unroll 1
     for (uint64_t i = first; i < end; ++i) {
       const unsigned digit = digit_of<U, BY_LINE>(p, i);
       const uint64_t to = p.counts[digit * p.tiles + tile] + ahead[digit * pitch + threadIdx.x]++;

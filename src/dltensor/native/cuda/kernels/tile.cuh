@@ -155,4 +155,134 @@ __global__ void __launch_bounds__(256) words(const __grid_constant__ Tiles<DIMS,
   }
 }
 
+template <int N>
+struct number {
+  static constexpr int value = N;
+};
+
+// What 16 bytes are kept in shared memory as.
+template <bool WIDE>
+struct piece_of {
+  using type = uint32_t;
+};
+template <>
+struct piece_of<true> {
+  using type = uint64_t;
+};
+template <class Pieces>
+DLT_FN Pieces load_pieces(const void* from) {
+  static_assert(sizeof(Pieces) == 16);
+  const Vector held = *static_cast<const Vector*>(from);
+  Pieces out;
+  memcpy(&out, &held, 16);
+  return out;
+}
+
+// Planes with a short side of up to strip_most elements, as pixels and their channels: where the short side is the run, a strip
+// of the plane is one run of memory, and on the other side a few lines. SPLIT: the input is the run, of PITCH elements for each
+// of the long side; else the output is, without gaps. A block takes TILE of the long side through shared memory, where
+// adjacent threads meet different banks.
+template <class Body, int OPERANDS, class T, class A, class B, class C, class R, int PITCH, int TILE, bool SPLIT, int DIMS,
+          class I>
+__global__ void __launch_bounds__(256) strip(const __grid_constant__ Tiles<DIMS, I> p) {
+  constexpr int THREADS = 256, SIZE = sizeof(A), UNROLL = 2;
+  constexpr int VEC = SIZE < 16 ? 16 / SIZE : 1;  // elements of a load
+  constexpr int WORD = sizeof(R) < 4 ? 4 / sizeof(R) : 1;  // and of a store
+  constexpr int BANK = SIZE < 4 ? 4 / SIZE : 1, ROW = 128 / SIZE;  // elements of a bank, and of all banks
+  constexpr int PAD = PITCH % 2 ? 0 : BANK;  // of a run, after each row
+  constexpr int LINE = TILE + (ROW / BANK + PITCH - 1) / PITCH * BANK;
+  constexpr int CELLS = SPLIT ? TILE * PITCH + TILE * PITCH / ROW * PAD : LINE * PITCH;
+  using Piece = typename piece_of<(SIZE > 4)>::type;
+  constexpr int PIECES = SIZE * VEC / int(sizeof(Piece));
+  struct Pieces {
+    Piece at[PIECES];
+  };
+  __shared__ Vector staged[(CELLS * SIZE + 15) / 16];
+  A* const cells = reinterpret_cast<A*>(staged);
+  const auto cell = [](unsigned i) { return i + (PAD ? i / ROW * PAD : 0); };
+  const auto b = take<Body, T>(immediate<B>(p.value[1]));
+  const auto c = take<Body, T>(immediate<C>(p.value[2]));
+  const auto made = [&](unsigned at) { return apply<Body, OPERANDS, T, R>(take<Body, T>(cells[at]), b, c); };
+  const int thread = threadIdx.x, sides = int(SPLIT ? p.down : p.across);
+#pragma unroll 1
+  for (uint64_t item = blockIdx.x; item < p.items; item += gridDim.x) {
+    I part, rest;
+    I plane = divide(SPLIT ? p.tiles_across : p.tiles_down, I(item), &part);
+    int64_t out_at = 0, in_at = 0;
+#pragma unroll 1
+    for (int d = p.dims - 1; d >= 0; --d) {
+      plane = divide(p.extent[d], plane, &rest);
+      out_at += int64_t(rest) * p.out_stride[d];
+      in_at += int64_t(rest) * p.in_stride[d];
+    }
+    const int64_t first = int64_t(part) * TILE, left = (SPLIT ? p.across : p.down) - first;
+    const int count = left < TILE ? int(left) : TILE;
+    const A* const in = static_cast<const A*>(p.in) + in_at + first * (SPLIT ? PITCH : 1);
+    R* const out = static_cast<R*>(p.out) + out_at + first * (SPLIT ? 1 : PITCH);
+    const bool whole = (reinterpret_cast<uint64_t>(in) & 15) == 0 && (SPLIT || p.in_across % VEC == 0);
+    // All of a run, or of each line, in vectors, and the rest of it element by element.
+    const int length = SPLIT ? (count - 1) * PITCH + sides : count, vectors = whole ? length / VEC : 0;
+    constexpr int MOST = SPLIT ? TILE * PITCH / VEC : TILE / VEC;
+    const int units = SPLIT ? vectors : sides * MOST;
+#pragma unroll 1
+    for (int unit = thread; unit < units; unit += THREADS * UNROLL) {
+      Pieces held[UNROLL];
+#pragma unroll
+      for (int u = 0; u < UNROLL; ++u) {
+        const int k = unit + u * THREADS, side = SPLIT ? 0 : unsigned(k) / MOST, v = SPLIT ? k : unsigned(k) % MOST;
+        if (k < units && v < vectors) held[u] = load_pieces<Pieces>(in + (SPLIT ? 0 : side * p.in_across) + v * VEC);
+      }
+#pragma unroll
+      for (int u = 0; u < UNROLL; ++u) {
+        const int k = unit + u * THREADS, side = SPLIT ? 0 : unsigned(k) / MOST, v = SPLIT ? k : unsigned(k) % MOST;
+        if (k >= units || v >= vectors) continue;
+        Piece* const to = reinterpret_cast<Piece*>(cells + (SPLIT ? cell(v * VEC) : side * LINE + v * VEC));
+#pragma unroll
+        for (int j = 0; j < PIECES; ++j) to[j] = held[u].at[j];
+      }
+    }
+    const int begin = vectors * VEC, over = length - begin;
+#pragma unroll 1
+    for (int k = thread; k < over * (SPLIT ? 1 : sides); k += THREADS) {
+      const int side = SPLIT ? 0 : k / over, i = begin + k - side * over;
+      cells[SPLIT ? cell(i) : side * LINE + i] = in[(SPLIT ? 0 : side * p.in_across) + i];
+    }
+    __syncthreads();
+    // WIDE elements from element i of a line, or of the run, whose line begins at cell `line`.
+    const auto give = [&](R* to, int i, int end, int line, auto wide) {
+      constexpr int WIDE = decltype(wide)::value;
+      const auto at = [&](unsigned k) { return SPLIT ? cell(k * PITCH + line) : k % PITCH * LINE + k / PITCH; };
+      if (WIDE == 1 || i + WIDE <= end) {
+        Pack<R, WIDE> word;
+        // Elements of a word are at equal distances where they lie between the same two gaps, and in lines that follow each other.
+        constexpr bool equal = SPLIT ? PAD == 0 || (ROW % PITCH == 0 && ROW / PITCH % WIDE == 0) : PITCH % WIDE == 0;
+        const unsigned begin = at(i);
+#pragma unroll
+        for (int e = 0; e < WIDE; ++e) word.at[e] = made(equal ? begin + e * (SPLIT ? PITCH : LINE) : at(i + e));
+        *reinterpret_cast<Pack<R, WIDE>*>(to + i) = word;
+      } else {
+#pragma unroll 1
+        for (int e = i; e < end; ++e) to[e] = made(at(e));
+      }
+    };
+    const auto give_all = [&](auto wide) {
+      constexpr int WIDE = decltype(wide)::value, EACH = TILE / WIDE;
+      if constexpr (SPLIT) {
+#pragma unroll 1
+        for (int side = unsigned(thread) / EACH; side < sides; side += EACH < THREADS ? THREADS / EACH : 1) {
+          R* const to = out + side * p.out_down;
+#pragma unroll 1
+          for (int i = unsigned(thread) % EACH * WIDE; i < count; i += THREADS * WIDE) give(to, i, count, side, wide);
+        }
+      } else {
+#pragma unroll 1
+        for (int i = thread * WIDE; i < count * PITCH; i += THREADS * WIDE) give(out, i, count * PITCH, 0, wide);
+      }
+    };
+    if (WORD > 1 && (reinterpret_cast<uint64_t>(out) & 3) == 0 && (!SPLIT || p.out_down % WORD == 0)) give_all(number<WORD>{});
+    else give_all(number<1>{});
+    __syncthreads();
+  }
+}
+
 }  // namespace dlt::kernels::tile

@@ -1,0 +1,569 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the machine code of kernels lets them move, by a model: no GPU is needed, and none is used.
+
+    .venv/bin/python tools/gpu_model.py              # the table of docs/cuda.md, from NVRTC and nvdisasm
+    .venv/bin/python tools/gpu_model.py --arch 100   # for another architecture
+
+A kernel is compiled by NVRTC, its loop is read from the disassembly, and the instructions of each pipe of a
+multiprocessor are counted for the bytes that the loop reads and writes. The pipe that takes longest is the bound. What
+a bound means for a card is in `expected`; no card has confirmed any of it.
+"""
+
+import argparse
+import ctypes
+import math
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+from typing import NamedTuple
+
+SOURCE = Path(__file__).resolve().parents[1] / "src" / "dltensor"
+K = "dlt::kernels::"
+
+# ---- kernels
+
+
+class Kernel(NamedTuple):
+    """A kernel, and how its loop is counted."""
+
+    name: str
+    family: str  # the header
+    expression: str
+    width: int = 128  # bits of the narrowest access that its limits allow in the loop
+    # "loop": the innermost loop that moves most; "nested": the loop that moves most, with those in it, once each;
+    # "one axis": without loops that find places along several axes; "tile": a block's turn, of which loops are repeated
+    # until they have read or written `each` bytes a thread, and those with barriers `turns` times; "": not limited by
+    # memory, not counted.
+    how: str = "loop"
+    each: float = 0
+    turns: int = 0
+
+
+def element(body, count, type, vector, out=None):
+    parts = [K + body, str(count), *[type] * 4, out or type, str(vector), "0"]
+    return "element", f"{K}element::contiguous<{', '.join(parts)}>"
+
+
+def row(body, count, type, vector):
+    parts = [K + body, str(count), *[type] * 5, str(vector), "0", "6", "uint32_t"]  # runs of up to 6 dimensions
+    return "element", f"{K}element::rows<{', '.join(parts)}>"
+
+
+def strip_bytes(bytes, pitch):
+    """Of a tile, as strip_tile() of parameters.cuh has it."""
+    tile = 32
+    while 2 * tile * pitch * bytes <= 16384:
+        tile *= 2
+    return tile * pitch * bytes
+
+
+def strip(type, bytes, pitch, split):
+    tile = strip_bytes(bytes, pitch) // (pitch * bytes)
+    kind = "true" if split else "false"
+    return "tile", f"{K}tile::strip<{K}keep, 1, {', '.join([type] * 5)}, {pitch}, {tile}, {kind}, 6, uint32_t>"
+
+
+def fold(kernel, body, type, result):
+    return "fold", f"{K}fold::{kernel}<{K}fold::{body}<{type}>, {type}, {result}, 6, false>"
+
+
+def scan(kernel, body, type, result, write):
+    return "scan", f"{K}scan::{kernel}<{body}, {type}, {result}, 6, {write}>"
+
+
+def of(family, rest):
+    return family, f"{K}{family}::{rest}"
+
+
+HALF, BRAIN, WIDE = "dlt::float16", "dlt::bfloat16", f"{K}wide_word"
+SUMS = f"{K}scan::float_sums<float>"
+WHOLE = f"{K}scan::folded<{K}fold::sums<int32_t>>"
+EIGHT = ", ".join(["uint64_t"] * 5)
+
+KERNELS = [
+    Kernel("add float32", *element("op_add", 2, "float", 4)),
+    Kernel("add float64", *element("op_add", 2, "double", 2)),
+    Kernel("add int32", *element("op_add", 2, "int32_t", 4)),
+    Kernel("add, multiply float16", *element("op_multiply", 2, HALF, 8)),
+    Kernel("negative float16", *element("op_negative", 1, HALF, 8)),
+    Kernel("add bfloat16", *element("op_add", 2, BRAIN, 8)),
+    Kernel("add uint8", *element("op_add", 2, "uint8_t", 16)),
+    Kernel("copy complex128", *element("keep", 1, WIDE, 2)),
+    Kernel("add complex128", *element("op_add", 2, "dlt::complex128", 2)),
+    *(
+        Kernel(f"rows of any alignment: {name}", *row(body, count, type, pack), 32)
+        for name, body, count, type, pack in (
+            ("copy of 1 byte", "keep", 1, "uint8_t", 4),
+            ("copy of 2 bytes", "keep", 1, "uint16_t", 2),
+            ("copy of 4 bytes", "keep", 1, "uint32_t", 1),
+            ("copy of 8 bytes", "keep", 1, "uint64_t", 1),
+            ("add uint8", "op_add", 2, "uint8_t", 4),
+            ("add float16", "op_add", 2, HALF, 2),
+            ("add float32", "op_add", 2, "float", 1),
+            ("add float64", "op_add", 2, "double", 1),
+        )
+    ),
+    Kernel("transpose of 1 byte", *of("tile", "words<1, 6, uint32_t>")),
+    Kernel("transpose of 2 bytes", *of("tile", "words<2, 6, uint32_t>")),
+    Kernel("transpose of 4 bytes", *of("tile", "words<4, 6, uint32_t>")),
+    Kernel("transpose of 8 bytes", *of("tile", f"permute<{K}keep, 1, {EIGHT}, 6, uint32_t>"), 64, "tile", each=32),
+    *(
+        Kernel(
+            f"{channels} channels {'first' if split else 'last'}, {bytes} byte{'s' * (bytes > 1)}",
+            *strip(type, bytes, channels, split),
+            32,
+            "tile",
+            each=strip_bytes(bytes, channels) / 256,
+        )
+        for type, bytes in (("uint8_t", 1), ("uint16_t", 2), ("uint32_t", 4), ("uint64_t", 8), (WIDE, 16))
+        for channels in ((3, 8, 16) if bytes <= 4 else (3,))
+        for split in (True, False)
+    ),
+    Kernel("sum float32", *fold("partial", "exact_sum", "float", "float"), how="one axis"),
+    Kernel("sum float64", *fold("partial", "exact_sum", "double", "double"), how="one axis"),
+    Kernel("sum float16", *fold("partial", "exact_sum", HALF, HALF), how="one axis"),
+    Kernel("sum int32", *fold("partial", "sums", "int32_t", "int64_t"), how="one axis"),
+    Kernel("sum uint8", *fold("partial", "sums", "uint8_t", "int64_t"), how="one axis"),
+    Kernel("max float32", *fold("partial", "largest", "float", "float"), how="one axis"),
+    Kernel("max float16", *fold("partial", "largest", HALF, HALF), how="one axis"),
+    Kernel("argmax float32", *fold("partial", "first_largest", "float", "int64_t"), how="one axis"),
+    Kernel("any bool", *fold("partial", "some", "dlt::boolean", "dlt::boolean"), how="one axis"),
+    Kernel("var float32", *fold("partial", "exact_moments", "float", "float"), how="one axis"),
+    Kernel("var float64, second pass", *fold("partial", "exact_deviations", "double", "double"), how="one axis"),
+    Kernel("prod float32", *fold("partial", "ordered_products", "float", "float"), 32, "one axis"),
+    Kernel("sum of parts", *fold("joined", "exact_sum", "float", "float"), how=""),
+    Kernel("prod of parts", *fold("joined_in_order", "ordered_products", "float", "float"), how=""),
+    Kernel("cumulative_sum float32", *scan("pieces", SUMS, "float", "float", "true"), how=""),
+    Kernel("cumulative_sum int32", *scan("pieces", WHOLE, "int32_t", "int64_t", "true"), how=""),
+    Kernel("cumulative_sum float32, sums of blocks", *scan("prefixes", SUMS, "float", "float", "true"), how=""),
+    Kernel("take of 4 bytes", *of("gather", "words<uint32_t>"), 32, "nested"),
+    Kernel("take of 16 bytes", *of("gather", f"words<{WIDE}>"), 64, "nested"),
+    Kernel("check of indices", *of("gather", "check<int64_t>"), 64, "nested"),
+    Kernel("mask of bools: bits", *of("mask", "pack<uint8_t>"), 16, "tile"),
+    Kernel("mask of 4 bytes: bits", *of("mask", "pack<uint32_t>"), 16, "tile"),
+    Kernel("mask: positions", *of("mask", "positions<int64_t>"), how=""),
+    Kernel("running counts: sums of tiles", *of("counts", "totals<uint64_t>"), 64, "tile", each=128, turns=8),
+    Kernel("running counts", *of("counts", "within<uint64_t, false>"), 64, "tile", each=128, turns=8),
+    Kernel("sort of 4 bytes: keys", *of("sorts", "make<uint32_t, int32_t>"), 32),
+    Kernel("sort of 4 bytes: digits counted", *of("sorts", "count<uint32_t, false>"), 32),
+    Kernel("sort of 4 bytes: a digit", *of("sorts", "move<uint32_t, false>"), how=""),
+    Kernel("sort of 4 bytes: elements", *of("sorts", "elements<uint32_t>"), 32),
+    Kernel("argsort: indices", *of("sorts", "indices<int64_t>"), 64),
+    Kernel("searchsorted of 4 bytes", *of("search", "places<uint32_t, int32_t>"), how=""),
+    Kernel("bincount", *of("search", "tally<uint64_t, true>"), 64),
+    Kernel("scatter: places", *of("scatter", "places<uint64_t>"), 64, "nested"),
+    Kernel("scatter of 4 bytes", *of("scatter", "words<uint32_t>"), 32, "nested"),
+    Kernel("add_at float32", *of("scatter", f"join<{K}op_add, float, false>"), how=""),
+    Kernel("random float32", *of("draw", "values<0, float, 1>")),
+    Kernel("uniform float32", *of("draw", "values<1, float, 1>")),
+    Kernel("uniform float64", *of("draw", "values<1, double, 2>")),
+    Kernel("normal float32", *of("draw", "values<2, float, 1>")),
+    Kernel("products of integers", *of("product", "tiled<int32_t, uint32_t, int32_t>"), how=""),
+    *(
+        Kernel(f"small matrices: {name.replace('_', ' ')}", *of("matrices", f"{name}<float, 1, {side}>"), how="")
+        for name, side in (
+            ("solve", 4),
+            ("inverse", 4),
+            ("determinant", 4),
+            ("cholesky", 4),
+            ("qr", 0),
+            ("eigh", 0),
+            ("svd", 0),
+            ("solve_large", 0),
+            ("determinant_large", 0),
+            ("determinant_of", 0),
+            ("cholesky_large", 0),
+        )
+    ),
+]
+
+ARCHITECTURES = (75, 80, 90, 100)
+
+
+class Limit(NamedTuple):
+    """What a kernel may cost on each of ARCHITECTURES: what it has now, and a twentieth more (see `--limits`)."""
+
+    instructions: tuple  # for each byte that is read or written
+    registers: tuple
+    spills: int  # accesses to local memory
+
+
+LIMITS = {
+    "add float32": Limit((0.44, 0.49, 0.57, 0.78), (44, 32, 32, 46), 0),
+    "add float64": Limit((0.4, 0.44, 0.49, 0.7), (44, 32, 32, 48), 0),
+    "add int32": Limit((0.44, 0.49, 0.58, 0.78), (44, 32, 32, 46), 0),
+    "add, multiply float16": Limit((1.21, 1.05, 1.09, 1.26), (38, 32, 32, 42), 0),
+    "negative float16": Limit((1.22, 1.15, 1.2, 1.89), (32, 32, 27, 32), 0),
+    "add bfloat16": Limit((3.17, 1.25, 1.33, 1.47), (44, 32, 32, 42), 0),
+    "add uint8": Limit((2.17, 2.17, 2.13, 0.79), (41, 32, 32, 28), 0),
+    "copy complex128": Limit((0.22, 0.25, 0.25, 0.28), (20, 22, 20, 28), 0),
+    "add complex128": Limit((0.27, 0.28, 0.26, 0.27), (26, 30, 30, 32), 0),
+    "rows of any alignment: copy of 1 byte": Limit((1.86, 1.78, 1.8, 1.01), (48, 32, 32, 32), 0),
+    "rows of any alignment: copy of 2 bytes": Limit((0.99, 0.99, 0.99, 0.92), (52, 32, 32, 32), 0),
+    "rows of any alignment: copy of 4 bytes": Limit((1.48, 1.48, 1.61, 1.12), (36, 32, 32, 32), 0),
+    "rows of any alignment: copy of 8 bytes": Limit((0.66, 0.66, 0.73, 0.6), (30, 30, 31, 31), 0),
+    "rows of any alignment: add uint8": Limit((1.84, 1.79, 1.89, 1.34), (62, 56, 54, 54), 0),
+    "rows of any alignment: add float16": Limit((1.55, 1.4, 1.4, 1.45), (63, 55, 58, 54), 0),
+    "rows of any alignment: add float32": Limit((1.25, 1.25, 1.34, 1.1), (48, 32, 44, 32), 0),
+    "rows of any alignment: add float64": Limit((0.57, 0.57, 0.62, 0.62), (42, 32, 32, 32), 0),
+    "transpose of 1 byte": Limit((2.96, 3.07, 3.45, 4.84), (62, 48, 32, 32), 0),
+    "transpose of 2 bytes": Limit((2.81, 2.97, 3.43, 4.57), (64, 40, 40, 40), 0),
+    "transpose of 4 bytes": Limit((2.77, 2.92, 3.57, 4.47), (64, 40, 32, 32), 0),
+    "transpose of 8 bytes": Limit((5.89, 6.03, 7.03, 6.58), (54, 38, 36, 48), 0),
+    "3 channels first, 1 byte": Limit((4.81, 4.82, 5.17, 5.07), (44, 36, 35, 30), 0),
+    "3 channels last, 1 byte": Limit((7.31, 7.59, 8.67, 8.23), (38, 28, 30, 29), 0),
+    "8 channels first, 1 byte": Limit((5.19, 5.16, 6.18, 5.44), (42, 36, 38, 30), 0),
+    "8 channels last, 1 byte": Limit((5.07, 5.39, 6.3, 3.51), (39, 30, 32, 38), 0),
+    "16 channels first, 1 byte": Limit((5.19, 5.16, 6.18, 5.45), (42, 36, 38, 29), 0),
+    "16 channels last, 1 byte": Limit((5.17, 5.45, 6.34, 3.54), (39, 30, 30, 38), 0),
+    "3 channels first, 2 bytes": Limit((2.55, 2.79, 3.13, 4.54), (40, 28, 34, 28), 0),
+    "3 channels last, 2 bytes": Limit((3.6, 3.78, 4.06, 6.91), (44, 28, 32, 28), 0),
+    "8 channels first, 2 bytes": Limit((2.43, 2.58, 2.74, 4.9), (42, 30, 30, 28), 0),
+    "8 channels last, 2 bytes": Limit((2.93, 3.12, 3.48, 3.29), (43, 30, 32, 30), 0),
+    "16 channels first, 2 bytes": Limit((2.43, 2.58, 2.74, 4.9), (42, 30, 30, 28), 0),
+    "16 channels last, 2 bytes": Limit((2.99, 3.17, 3.55, 3.3), (43, 30, 32, 30), 0),
+    "3 channels first, 4 bytes": Limit((2.47, 2.41, 2.56, 2.54), (40, 24, 26, 26), 0),
+    "3 channels last, 4 bytes": Limit((5.09, 5.55, 5.79, 5.34), (41, 26, 30, 29), 0),
+    "8 channels first, 4 bytes": Limit((2.93, 2.95, 3.11, 2.83), (38, 25, 26, 28), 0),
+    "8 channels last, 4 bytes": Limit((4.82, 5.15, 5.47, 4.71), (43, 28, 30, 36), 0),
+    "16 channels first, 4 bytes": Limit((2.93, 2.95, 3.11, 2.83), (38, 25, 26, 28), 0),
+    "16 channels last, 4 bytes": Limit((4.84, 5.17, 5.59, 4.82), (43, 28, 30, 34), 0),
+    "3 channels first, 8 bytes": Limit((1.58, 1.62, 1.68, 1.74), (40, 25, 27, 26), 0),
+    "3 channels last, 8 bytes": Limit((3.01, 3.27, 3.39, 3.13), (41, 26, 30, 30), 0),
+    "3 channels first, 16 bytes": Limit((1.19, 1.29, 1.34, 1.37), (44, 30, 32, 28), 2),
+    "3 channels last, 16 bytes": Limit((2.02, 2.16, 2.36, 2.12), (39, 28, 30, 27), 0),
+    "sum float32": Limit((8.47, 8.34, 8.34, 7.42), (64, 64, 62, 112), 45),
+    "sum float64": Limit((3.68, 3.65, 3.78, 3.12), (64, 64, 64, 112), 45),
+    "sum float16": Limit((4.5, 4.47, 4.66, 4.04), (64, 58, 58, 110), 45),
+    "sum int32": Limit((1.89, 1.89, 2.02, 1.68), (64, 64, 64, 72), 2),
+    "sum uint8": Limit((1.84, 1.81, 1.81, 1.71), (60, 58, 62, 62), 0),
+    "max float32": Limit((2.6, 2.6, 2.55, 2.35), (62, 62, 64, 68), 0),
+    "max float16": Limit((4.83, 4.8, 4.5, 4.17), (60, 58, 60, 61), 0),
+    "argmax float32": Limit((6.44, 6.45, 6.47, 6.47), (72, 72, 72, 77), 0),
+    "any bool": Limit((1.71, 1.68, 1.68, 1.58), (59, 56, 64, 60), 0),
+    "var float32": Limit((9.75, 9.78, 9.91, 8.8), (76, 64, 64, 114), 73),
+    "var float64, second pass": Limit((7.19, 7.19, 7.29, 6.4), (64, 64, 64, 128), 298),
+    "prod float32": Limit((6.44, 6.24, 6.37, 4.6), (58, 48, 48, 53), 0),
+    "sum of parts": Limit((None, None, None, None), (50, 40, 40, 48), 51),
+    "prod of parts": Limit((None, None, None, None), (30, 28, 25, 29), 0),
+    "cumulative_sum float32": Limit((None, None, None, None), (58, 40, 40, 48), 3),
+    "cumulative_sum int32": Limit((None, None, None, None), (59, 50, 54, 48), 2),
+    "cumulative_sum float32, sums of blocks": Limit((None, None, None, None), (30, 27, 28, 28), 0),
+    "take of 4 bytes": Limit((3.09, 2.89, 2.96, 2.89), (28, 28, 28, 28), 0),
+    "take of 16 bytes": Limit((1.29, 1.21, 1.24, 1.26), (28, 28, 28, 28), 0),
+    "check of indices": Limit((2.24, 2.24, 2.24, 2.1), (18, 20, 18, 20), 0),
+    "mask of bools: bits": Limit((4.89, 4.73, 5.34, 5.17), (18, 18, 21, 19), 0),
+    "mask of 4 bytes: bits": Limit((2.05, 2.01, 2.22, 2.23), (30, 28, 30, 26), 0),
+    "mask: positions": Limit((None, None, None, None), (22, 22, 26, 24), 0),
+    "running counts: sums of tiles": Limit((1.79, 1.79, 1.9, 2.16), (24, 24, 26, 26), 0),
+    "running counts": Limit((1.24, 1.24, 1.38, 1.52), (60, 60, 60, 76), 0),
+    "sort of 4 bytes: keys": Limit((1.19, 1.32, 1.32, 1.32), (14, 14, 16, 16), 0),
+    "sort of 4 bytes: digits counted": Limit((4.07, 3.55, 3.55, 3.75), (20, 20, 21, 20), 0),
+    "sort of 4 bytes: a digit": Limit((None, None, None, None), (38, 38, 40, 34), 0),
+    "sort of 4 bytes: elements": Limit((0.92, 0.92, 0.92, 0.92), (12, 12, 14, 14), 0),
+    "argsort: indices": Limit((1.84, 1.97, 1.97, 1.97), (16, 16, 18, 18), 0),
+    "searchsorted of 4 bytes": Limit((None, None, None, None), (20, 19, 26, 22), 0),
+    "bincount": Limit((2.89, 2.1, 2.24, 2.76), (12, 12, 16, 16), 0),
+    "scatter: places": Limit((1.97, 1.81, 1.97, 2.04), (24, 22, 26, 26), 0),
+    "scatter of 4 bytes": Limit((0.74, 0.79, 0.74, 0.79), (27, 28, 28, 30), 0),
+    "add_at float32": Limit((None, None, None, None), (27, 30, 32, 30), 0),
+    "random float32": Limit((8.54, 8.47, 8.54, 7.62), (23, 23, 26, 19), 0),
+    "uniform float32": Limit((10.11, 10.05, 10.24, 9.32), (28, 28, 32, 24), 0),
+    "uniform float64": Limit((8.47, 8.4, 8.8, 9.06), (24, 23, 26, 16), 2),
+    "normal float32": Limit((20.94, 20.74, 20.68, 19.17), (26, 26, 29, 24), 0),
+    "products of integers": Limit((None, None, None, None), (64, 48, 64, 48), 0),
+    "small matrices: solve": Limit((None, None, None, None), (62, 40, 40, 40), 1438),
+    "small matrices: inverse": Limit((None, None, None, None), (64, 48, 56, 48), 0),
+    "small matrices: determinant": Limit((None, None, None, None), (63, 40, 40, 66), 0),
+    "small matrices: cholesky": Limit((None, None, None, None), (40, 32, 40, 32), 0),
+    "small matrices: qr": Limit((None, None, None, None), (64, 56, 32, 40), 682),
+    "small matrices: eigh": Limit((None, None, None, None), (58, 40, 40, 40), 548),
+    "small matrices: svd": Limit((None, None, None, None), (64, 40, 48, 168), 6074),
+    "small matrices: solve large": Limit((None, None, None, None), (64, 64, 48, 48), 0),
+    "small matrices: determinant large": Limit((None, None, None, None), (54, 40, 40, 52), 0),
+    "small matrices: determinant of": Limit((None, None, None, None), (54, 32, 40, 48), 0),
+    "small matrices: cholesky large": Limit((None, None, None, None), (43, 32, 32, 32), 0),
+}
+
+# ---- disassembly
+
+
+class Loop(NamedTuple):
+    first: int
+    past: int
+
+
+class Code(NamedTuple):
+    """What one pass of a thread through a loop costs, and what it moves."""
+
+    instructions: float
+    pipes: Counter
+    bytes: float
+    narrowest: int  # bits of an access
+    registers: int
+    spills: int
+    kib: float  # of the whole machine code
+
+    @property
+    def per_byte(self):
+        return self.instructions / self.bytes if self.bytes else float("nan")
+
+
+def lines_of(listing):
+    """The instructions of a listing, and its loops: from a label to each branch back to it."""
+    lines, labels, loops = [], {}, set()
+    for line in listing.splitlines():
+        if label := re.match(r"\s*(\.L_\w+):", line):
+            labels[label[1]] = len(lines)
+        elif code := re.match(r"\s*/\*[0-9a-f]+\*/\s+(.*?)\s*;", line):
+            lines.append(code[1])
+            back = re.search(r"BRA\w*\b.*`\((\.L_\w+)\)", code[1])
+            if back and labels.get(back[1], len(lines)) < len(lines) - 1:
+                loops.add(Loop(labels[back[1]], len(lines)))
+    return lines, sorted(loops)
+
+
+def opcode(line):
+    return re.match(r"(?:@\S+\s+)?(\S+)", line)[1].split(".")
+
+
+def width(line):
+    """Bits of an access, as its opcode says: 32 where it says nothing."""
+    return next((int(one.strip("US")) for one in opcode(line)[1:] if re.fullmatch(r"[US]?(8|16|64|128)", one)), 32)
+
+
+def moved(lines):
+    return [width(line) for line in lines if opcode(line)[0] in ("LDG", "STG")]
+
+
+MEMORY = ("LDG", "STG", "LDS", "STS", "LDL", "STL", "LD", "ST", "ATOM", "ATOMS", "ATOMG", "RED", "LDC", "SHFL")
+LANES = {
+    "issue": 128 * 0.85,
+    "alu": 64,
+    "fp64": 64,
+    "special": 16,
+    "memory": 32,
+}  # a clock, of a multiprocessor of Hopper
+ON_ALU = [
+    "IADD3",
+    "VIADD",
+    "LOP3",
+    "PLOP3",
+    "ISETP",
+    "SEL",
+    "SHF",
+    "PRMT",
+    "IMNMX",
+    "VIMNMX",
+    "VIMNMX3",
+    "VIADDMNMX",
+    "LEA",
+    "FSETP",
+    "FMNMX",
+    "FSEL",
+    "BMSK",
+    "SGXT",
+    "IABS",
+    "P2R",
+    "R2P",
+    "FCHK",
+    "HSETP2",
+    "HMNMX2",
+    "VABSDIFF4",
+    "I2FP",
+    "F2FP",
+]
+SPECIAL = ["MUFU", "F2F", "F2I", "I2F", "POPC", "FLO", "BREV"]
+
+
+def pipes_of(line):
+    name = opcode(line)[0]
+    yield "issue"
+    if name in ON_ALU:
+        yield "alu"
+    elif name in SPECIAL:
+        yield "special"
+    elif name in MEMORY:
+        yield "memory"
+    elif name in ("DADD", "DMUL", "DFMA", "DSETP", "DMNMX"):
+        yield "fp64"
+
+
+def count(listing, kernel):
+    """(instructions, pipes, bytes, narrowest access) of the loop that the kernel spends its time in."""
+    lines, loops = lines_of(listing)
+    inside = {loop: [o for o in loops if o != loop and loop.first <= o.first and o.past <= loop.past] for loop in loops}
+
+    def own(loop):
+        """Numbers of the lines of a loop that are in none of those inside."""
+        skipped = {i for o in inside[loop] for i in range(o.first, o.past)}
+        return [i for i in range(loop.first, loop.past) if i not in skipped]
+
+    def weight(loop):
+        body = moved(lines[loop.first : loop.past] if kernel.how == "nested" else [lines[i] for i in own(loop)])
+        return sum(w for w in body if w >= kernel.width)
+
+    if not loops or not kernel.how:
+        return 0, Counter(), 0, 0
+    if kernel.how == "tile":
+        outer = max(loops, key=lambda o: (len(moved(lines[o.first : o.past])) > 0, o.past - o.first))
+        weights = Counter(own(outer))
+        for loop in inside[outer]:
+            parts = [
+                sum(
+                    width(lines[i])
+                    for i in own(loop)
+                    if opcode(lines[i])[0] == kind and width(lines[i]) >= kernel.width
+                )
+                for kind in ("LDG", "STG")
+            ]
+            if max(parts) and kernel.each:
+                times = kernel.each * 8 / max(parts)
+            elif any("BAR" in lines[i] for i in own(loop)):
+                times = kernel.turns
+            else:  # elements before and after words, and places along several axes
+                times = 0
+            for i in own(loop):
+                weights[i] += times
+    else:
+        loop = max(loops, key=lambda o: (weight(o), o.first - o.past))
+        weights = Counter(own(loop))
+        for o in inside[loop]:
+            # What is taken one by one where there are no 16 bytes is not counted either.
+            if kernel.how == "nested" or (kernel.how == "loop" and not moved(lines[o.first : o.past])):
+                weights.update(i for i in range(o.first, o.past) if i not in weights)
+    pipes, total, bits, narrowest = Counter(), 0, 0, 1 << 10
+    for i, times in (item for item in weights.items() if item[1]):
+        for pipe in pipes_of(lines[i]):
+            pipes[pipe] += times
+        total += times
+        if opcode(lines[i])[0] in ("LDG", "STG"):
+            bits += times * width(lines[i])
+            narrowest = min(narrowest, width(lines[i]))
+    return total, pipes, bits / 8, narrowest
+
+
+# ---- compilation
+
+
+def library(pattern):
+    for folder in sys.path:
+        for found in sorted(Path(folder or ".").glob(pattern), reverse=True):
+            return str(found)
+    return None
+
+
+def tool(name):
+    found = shutil.which(name) or library(f"nvidia/*/bin/{name}")
+    if found is None:
+        raise FileNotFoundError(f"{name} is not installed (pip install nvidia-cuda-{name})")
+    return found
+
+
+class Compiler:
+    """NVRTC, with the options of the package."""
+
+    def __init__(self):
+        path = library("nvidia/*/lib/libnvrtc.so.*[0-9]")
+        if path is None:
+            raise FileNotFoundError("NVRTC is not installed (pip install nvidia-cuda-nvrtc)")
+        self.nvrtc = ctypes.CDLL(path)
+        text = (SOURCE / "native/cuda/kernel_cache.h").read_text()
+        self.options = re.findall(r'"([^"]+)"', re.search(r"compile_options\[\] = \{(.*?)\}", text)[1])
+
+    def compile(self, kernel, arch):
+        program, size = ctypes.c_void_p(), ctypes.c_size_t()
+        text = f'#include "native/cuda/kernels/{kernel.family}.cuh"\n'.encode()
+        self.nvrtc.nvrtcCreateProgram(ctypes.byref(program), text, b"model.cu", 0, None, None)
+        self.nvrtc.nvrtcAddNameExpression(program, kernel.expression.encode())
+        options = [f"--gpu-architecture=sm_{arch}", f"-I{SOURCE}", f"-I{SOURCE}/include", *self.options]
+        failed = self.nvrtc.nvrtcCompileProgram(
+            program, len(options), (ctypes.c_char_p * len(options))(*[option.encode() for option in options])
+        )
+        get = ("ProgramLog", "ProgramLog") if failed else ("CUBIN", "CUBIN")
+        getattr(self.nvrtc, f"nvrtcGet{get[0]}Size")(program, ctypes.byref(size))
+        out = ctypes.create_string_buffer(size.value)
+        getattr(self.nvrtc, f"nvrtcGet{get[1]}")(program, out)
+        self.nvrtc.nvrtcDestroyProgram(ctypes.byref(program))
+        if failed:
+            raise RuntimeError(f"{kernel.name}: {out.value.decode()}")
+        return out.raw
+
+
+def code_of(compiler, kernel, arch):
+    image = compiler.compile(kernel, arch)
+    with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
+        file.write(image)
+        file.flush()
+        listing = subprocess.run([tool("nvdisasm"), file.name], capture_output=True, text=True, check=True).stdout
+        usage = subprocess.run([tool("cuobjdump"), "-res-usage", file.name], capture_output=True, text=True, check=True)
+    spills = len(re.findall(r"\b(?:LDL|STL)\b", listing))
+    registers = max(int(found) for found in re.findall(r"REG:(\d+)", usage.stdout))
+    return Code(*count(listing, kernel), registers, spills, len(lines_of(listing)[0]) * 16 / 1024)
+
+
+# ---- the model
+
+CARDS = {"H100": 3.0, "H200": 4.3}  # what copies reach, TB/s
+MULTIPROCESSORS, CLOCK = 132, 1.755e9
+
+
+def bound(code):
+    """(TB/s, the pipe that limits them)."""
+    clocks = {pipe: code.pipes[pipe] / lanes for pipe, lanes in LANES.items()}
+    pipe = max(clocks, key=clocks.get)
+    return code.bytes / clocks[pipe] * MULTIPROCESSORS * CLOCK / 1e12, pipe
+
+
+def expected(tbps, card):
+    """The part of the bandwidth: below 1.2 times of it a kernel does not hide its instructions."""
+    return min(0.95, tbps / (1.2 * CARDS[card]))
+
+
+def table(codes):
+    """Lines of a table in Markdown, of kernels and their codes."""
+    yield f"| kernel | instructions per byte | registers | bound, TB/s | limited by | {' | '.join(CARDS)} |"
+    yield "| --- | --- | --- | --- | --- |" + " --- |" * len(CARDS)
+    for kernel, code in codes:
+        if not code.bytes:
+            yield f"| {kernel.name} | - | {code.registers} | - | not memory |" + " - |" * len(CARDS)
+            continue
+        tbps, pipe = bound(code)
+        parts = " | ".join(f"{expected(tbps, card):.2f}" for card in CARDS)
+        speed = f"{tbps:.0f}" if tbps >= 10 else f"{tbps:.1f}"
+        yield f"| {kernel.name} | {code.per_byte:.2f} | {code.registers} | {speed} | {pipe} | {parts} |"
+
+
+def limits_of(compiler, kernel):
+    codes = [code_of(compiler, kernel, arch) for arch in ARCHITECTURES]
+    costs = tuple(math.ceil(105 * code.per_byte) / 100 if code.bytes else None for code in codes)
+    return Limit(costs, tuple(code.registers for code in codes), max(code.spills for code in codes))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--arch", type=int, default=90, help="the architecture, 90 for H100 and H200")
+    parser.add_argument("--only", default="", help="kernels with this in their names")
+    parser.add_argument(
+        "--limits", action="store_true", help="print the limits of the code as it is now, for all architectures"
+    )
+    arguments = parser.parse_args()
+    compiler = Compiler()
+    kernels = [kernel for kernel in KERNELS if arguments.only in kernel.name]
+    if arguments.limits:
+        print("LIMITS = {")
+        for kernel in kernels:
+            costs, registers, spills = limits_of(compiler, kernel)
+            print(f'    "{kernel.name}": Limit({costs}, {registers}, {spills}),', flush=True)
+        print("}")
+        return
+    for line in table((kernel, code_of(compiler, kernel, arguments.arch)) for kernel in kernels):
+        print(line, flush=True)
+
+
+if __name__ == "__main__":
+    main()
