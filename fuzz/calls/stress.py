@@ -156,14 +156,17 @@ class Stress:
 
     def __init__(self, options):
         self.options, self.counts, self.wrong = options, Counter(), []
+        self.lock = threading.Lock()  # of the counts: without a GIL `+=` of two threads may count once
 
     def work(self, shared, seed):
-        chance, names = random.Random(seed), sorted(TABLE)
+        chance, names, counts = random.Random(seed), sorted(TABLE), Counter()
         for _ in range(CALLS):
             try:
-                self.counts["right" if attempt(chance.choice(names), shared, chance) else "refused"] += 1
+                counts["right" if attempt(chance.choice(names), shared, chance) else "refused"] += 1
             except Wrong as wrong:
                 self.wrong.append(str(wrong)[:300])
+        with self.lock:
+            self.counts.update(counts)
 
     def round(self, number):
         """Let the threads make their calls while another changes shapes. The changes go on until all are made."""
