@@ -40,8 +40,8 @@ def test_transposed_copies_of_whole_words(cuda, shape, itemsize):
         del x, y
 
 
-# Channels last to channels first and back: (pixels, channels), the pitch of a pixel, elements ahead of the first, and how
-# often the plane is there. Whole strips, parts of strips, and planes of less than one.
+# Channels last to channels first and back: (pixels, channels), the pitch of a pixel, elements ahead of the first, and
+# how often the plane is there. Whole strips, parts of strips, and planes of less than one.
 PLANES = [((2048, 3), 3, 0, 2), ((1000, 3), 3, 1, 3), ((300, 3), 4, 0, 2), ((77, 8), 8, 0, 3), ((640, 16), 16, 2, 1)]
 
 
