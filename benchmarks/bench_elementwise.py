@@ -2,7 +2,8 @@
 """Element-wise work of every kind and size: in the caches, in memory, saturating, transcendental; and how cost grows.
 
 Run: python benchmarks/bench_elementwise.py [part of a row's name ...] [--json FILE] [--plot FILE]
-With --plot a second picture, FILE with "-linear" before its ending, shows nanoseconds per element from 1 to 2**28 elements.
+With --plot a second picture, FILE with "-linear" before its ending, shows nanoseconds per element from 1 to 2**22 elements
+(--most 28: to 2**28).
 """
 
 import time
@@ -263,7 +264,7 @@ def extra(options, kept):
         )
     if options.plot and not options.part:
         path = Path(options.plot)
-        linear({"uint8 add(out=)": add_of}, path.with_name(f"{path.stem}-linear{path.suffix}"))
+        linear({"uint8 add(out=)": add_of}, path.with_name(f"{path.stem}-linear{path.suffix}"), options.most)
 
 
 if __name__ == "__main__":

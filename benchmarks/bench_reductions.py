@@ -3,7 +3,7 @@
 
 Run: python benchmarks/bench_reductions.py [part of a row's name ...] [--json FILE] [--plot FILE]
 With --plot and without parts of names a second picture, FILE with "-linear" before its ending, shows nanoseconds per element
-of sum, max, cumulative_sum and sort from 1 to 2**28 elements. Sorts of that many elements take minutes.
+of sum, max, cumulative_sum and sort from 1 to 2**22 elements; --most 28 draws up to 2**28, of which the sorts take minutes.
 """
 
 from functools import partial
@@ -112,7 +112,7 @@ def extra(options, kept):
     if options.plot and not options.part:
         path = Path(options.plot)
         cases = {f"{name} of float32": partial(_of_size, name) for name in SIZES}
-        linear(cases, path.with_name(f"{path.stem}-linear{path.suffix}"))
+        linear(cases, path.with_name(f"{path.stem}-linear{path.suffix}"), options.most)
 
 
 if __name__ == "__main__":

@@ -19,6 +19,9 @@ except ImportError:
     torch = None
 
 
+LONGEST_TURN = 0.5  # seconds: work of this length is timed once in a turn, shorter work up to ten times
+
+
 @dataclass
 class Row:
     """One thing to do: how we write it, how each peer does, and what ratio it should reach.
@@ -53,8 +56,11 @@ def _single(threads):
         torch.set_num_threads(threads)
 
 
-def run(row, seconds=0.6, threads=2):
-    """Return median and least nanoseconds of each way to do a row: "ours 1", "ours 2", "numpy", "torch 1" ..."""
+def run(row, seconds=0.6, threads=2, turns=5):
+    """Return median and least nanoseconds of each way to do a row: "ours 1", "ours 2", "numpy", "torch 1" ...
+
+    The ways take turns for `seconds`, and at least `turns` times.
+    """
     ways = {f"ours {count}": (row.ours, count) for count in range(1, threads + 1)}
     for peer, statement in row.peers.items():
         if peer == "torch":
@@ -64,7 +70,7 @@ def run(row, seconds=0.6, threads=2):
             ways[peer] = statement, 1
     loops = {way: (_loop(statement, row.names), count) for way, (statement, count) in ways.items()}
     empty = _loop("pass", row.names)
-    counts, shared = {}, False
+    counts, repeats, shared = {}, {}, False
     for way, (loop, count) in loops.items():
         _single(count)
         loop(2)
@@ -72,6 +78,7 @@ def run(row, seconds=0.6, threads=2):
         while (spent := loop(n)) < 2e4 and n < 1 << 16:
             n *= 4
         counts[way] = max(1, int(n * 2e5 / max(spent, 1)))
+        repeats[way] = min(10, max(1, int(LONGEST_TURN * 1e9 * n / max(spent, 1))))
         shared |= spent / n > 3e3  # from there on threads may share the work
     rest = row.rest or (0.01 if shared else 0.0)
     samples = {way: [] for way in loops}
@@ -80,7 +87,7 @@ def run(row, seconds=0.6, threads=2):
     gc.disable()
     try:
         end = time.perf_counter() + seconds
-        while time.perf_counter() < end or len(nothing) < 5:
+        while time.perf_counter() < end or len(nothing) < turns:
             nothing.append(empty(1000) / 1000)
             for way, (loop, count) in loops.items():
                 _single(count)
@@ -89,7 +96,7 @@ def run(row, seconds=0.6, threads=2):
                 loop(1)  # a change of threads is not what is timed
                 while time.perf_counter() < awake:
                     loop(1)
-                samples[way] += [loop(counts[way]) / counts[way] for _ in range(10 if rest else 1)]
+                samples[way] += [loop(counts[way]) / counts[way] for _ in range(repeats[way] if rest else 1)]
     finally:
         if collecting:
             gc.enable()
@@ -121,6 +128,7 @@ def main(rows, description, extra=None):
     parser.add_argument("--threads", type=int, default=2, help="the most threads, ours and the peers'")
     parser.add_argument("--json", metavar="FILE")
     parser.add_argument("--plot", metavar="FILE", help="a picture of the ratios (needs matplotlib)")
+    parser.add_argument("--most", type=int, default=22, help="pictures by size end at 2**MOST elements")
     options = parser.parse_args()
     before = dl.num_threads()
     kept = []
@@ -196,7 +204,7 @@ def plot(rows, path):
     figure.savefig(path, dpi=150)
 
 
-def linear(cases, path, most=28, seconds=0.2):
+def linear(cases, path, most, seconds=0.1):
     """Draw nanoseconds per element from 1 to 2**most elements, a panel for each case; return them by case, way and size.
 
     A case is its title and a function that takes a number of elements and returns a row.
@@ -211,7 +219,7 @@ def linear(cases, path, most=28, seconds=0.2):
     for axes, (title, make) in zip(panels[:, 0], cases.items(), strict=True):
         kept = found[title] = {}
         for power in range(0, most + 1, 2):
-            for way, ns in run(make(1 << power), seconds)[0].items():
+            for way, ns in run(make(1 << power), seconds, turns=3)[0].items():
                 kept.setdefault(way, {})[1 << power] = ns / (1 << power)
         for way, points in kept.items():
             width = 2 if way.startswith("ours") else 1
