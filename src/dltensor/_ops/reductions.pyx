@@ -11,7 +11,7 @@ from .._core.native cimport (COMPLEX, KEEP_GIL_BYTES, MAX_DIMS, TRAILING, CastOp
                              broadcast_strides, computed_types, copy_tensor, find_type, type_bool, type_table,
                              type_uint8)
 from .operands cimport (Engine, Operand, ReduceOptions, common_device, engine_of, hold_without_gil, kind_order,
-                        promote_operands, read_operands, read_tensor, store_number)
+                        loaded_engine, promote_operands, read_operands, read_tensor, store_number)
 from .._core.errors cimport check_status
 from .._core.scalars cimport plain_number
 from .._core.tensor cimport Tensor, as_tuple, new_empty, new_tensor
@@ -64,9 +64,25 @@ cdef extern from "_ops/reduction_builtins.h" namespace "dlt":
 cdef enum:
     # What one run on one thread does best; more goes to reduce(), which shares.
     PLAIN_BYTES = 1 << 16
+    MOST_REDUCTIONS = 32
+    MOST_TYPES = 32
 
 _KIND_NAMES = ("bool", "integers", "floats", "complex")
 cdef list _names = [sys.intern(reduction_table[_i].name.decode()) for _i in range(reduction_count)]
+
+# reduction_result(reduction, type, False) of all rows, read by the fast path.
+cdef signed char _results[MOST_REDUCTIONS][MOST_TYPES]
+
+cdef int _fill_results() except -1:
+    cdef int reduction, type
+    if reduction_count > MOST_REDUCTIONS or computed_types > MOST_TYPES:
+        raise RuntimeError(f"reductions: {reduction_count} reductions of {computed_types} dtypes, expected at most "
+                           f"{MOST_REDUCTIONS} of {MOST_TYPES}")
+    for reduction in range(reduction_count):
+        for type in range(computed_types):
+            _results[reduction][type] = reduction_result(reduction, type, False)
+
+_fill_results()
 
 
 # -- fast path ----------------------------------------------------------------------------------------------------
@@ -114,7 +130,7 @@ cdef object _plain(int reduction, const ReduceArguments* given, double correctio
         left = ndim - 1
         if rows > 1 and n < 16:  # many short runs: reduce() takes them together
             return None
-    to = reduction_result(reduction, type, False)
+    to = _results[reduction][type]
     if to < 0:
         return None
     made = new_tensor(ndim if keepdims else left)
@@ -140,6 +156,8 @@ cdef object _plain_on_device(int reduction, const ReduceArguments* given, double
     cdef Tensor x = <Tensor>given.x
     cdef Tensor made
     cdef const Engine* engine
+    cdef const int64_t* shape
+    cdef const int64_t* strides
     cdef int64_t n = 1, outer = 1, inner = 1, count, bytes = 1
     cdef int64_t axis = 0
     cdef int overflow = 0
@@ -159,28 +177,36 @@ cdef object _plain_on_device(int reduction, const ReduceArguments* given, double
         axis += ndim if axis < 0 else 0
     if type < 0 or type >= computed_types:
         return None
-    for i in range(ndim - 1, -1, -1):
-        if x.impl.dl.strides[i] != n:
-            return None
-        n *= x.impl.dl.shape[i]
-        if i > axis:
-            inner = n
-        elif i < axis:
-            outer *= x.impl.dl.shape[i]
-    to = reduction_result(reduction, type, False)
-    if to < 0 or n == 0:
+    to = _results[reduction][type]
+    if to < 0:
         return None
-    count = n if whole else x.impl.dl.shape[axis]
-    if whole:
-        outer = inner = 1
-    made = new_tensor(ndim if keepdims else 0 if whole else ndim - 1)
+    shape, strides = x.impl.dl.shape, x.impl.dl.strides
     for i in range(ndim - 1, -1, -1):
-        if keepdims or not whole and i != axis:
-            k = i if keepdims or i < <int>axis else i - 1
-            made.impl.dl.shape[k] = 1 if whole or i == axis else x.impl.dl.shape[i]
-            made.impl.dl.strides[k] = bytes
-            bytes *= made.impl.dl.shape[k]
-    engine = engine_of(x.impl.dl.device, _names[reduction])
+        if strides[i] != n:
+            return None
+        n *= shape[i]
+        if i == axis + 1:
+            inner = n
+    if n == 0:
+        return None
+    if whole:
+        count = n
+        outer = inner = 1
+    else:
+        count = shape[axis]
+        for i in range(<int>axis):
+            outer *= shape[i]
+    made = new_tensor(ndim if keepdims else 0 if whole else ndim - 1)
+    if keepdims or not whole:
+        for i in range(ndim - 1, -1, -1):
+            if keepdims or i != axis:
+                k = i if keepdims or i < axis else i - 1
+                made.impl.dl.shape[k] = 1 if whole or i == axis else shape[i]
+                made.impl.dl.strides[k] = bytes
+                bytes *= made.impl.dl.shape[k]
+    engine = loaded_engine()
+    if engine == NULL:
+        engine = engine_of(x.impl.dl.device, _names[reduction])
     engine.reduce_rows(reduction, type, to, correction, x, outer, count, inner, made)
     return made
 

@@ -377,11 +377,13 @@ Status reduce_rows(int reduction, int type, double correction, const Run& in, in
   Stream& stream = *where.stream;
   Device& device = *stream.device;
   if (outer == 0 || inner == 0) return success;
+  const RowsKey key{&device, reduction, type, outer, count, inner};
+  const RowsCall call{in, out, correction, stream};
   const uintptr_t low = (reinterpret_cast<uintptr_t>(in.data) & static_cast<uintptr_t>(type_alignment(type) - 1)) |
                         (reinterpret_cast<uintptr_t>(out.data) & static_cast<uintptr_t>(type_alignment(to) - 1));
-  const bool twice = reduction_table[reduction].body == reduce_moments &&
-                     choose_reduction(reduction, type, false).end == End::deviations;
-  if (low || twice) [[unlikely]] {
+  RowsPlan* const plan = rows_plan(key);
+  if (plan && plan->key == key && !low) [[likely]] return launch_rows(plan->plan, call);
+  if (low || choose_reduction(reduction, type, false).end == End::deviations) {  // which are read twice
     const DLDevice here{kDLCUDA, device.ordinal};
     int64_t shape[] = {outer, count, inner}, steps[] = {count * inner, inner, 1};
     int64_t results[] = {outer, 1, inner}, places[] = {inner, 0, 1};
@@ -391,10 +393,7 @@ Status reduce_rows(int reduction, int type, double correction, const Run& in, in
     options.correction = correction;
     return reduce(reduction, options, type, {&from, in.block}, nullptr, 2, {&target, out.block}, where);
   }
-  const RowsKey key{&device, reduction, type, outer, count, inner};
-  const RowsCall call{in, out, correction, stream};
-  RowsPlan* const plan = rows_plan(key);
-  return plan && plan->key == key ? launch_rows(plan->plan, call) : launch_new_rows(key, to, plan, call);
+  return launch_new_rows(key, to, plan, call);
 }
 
 Status reduce_rows_here(int device, int reduction, int type, double correction, const Run& in, int64_t outer, int64_t count,

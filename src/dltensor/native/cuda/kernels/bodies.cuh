@@ -198,6 +198,13 @@ DLT_FN uint32_t cut_words(uint32_t low, uint32_t high, uint32_t shift) {
 #endif
 }
 
+// Four bytes in a word: which are not 0, as their highest bits, and such a mask as bytes that are 0 or 1. More in bytes.cuh.
+namespace bytes {
+inline constexpr uint32_t tops = 0x80808080u, ones = 0x01010101u;
+DLT_FN uint32_t nonzero(uint32_t a) { return (((a & ~tops) + ~tops) | a) & tops; }
+DLT_FN uint32_t truths(uint32_t mask) { return mask >> 7; }
+}  // namespace bytes
+
 DLT_FN constexpr int wider(int a, int b) { return a > b ? a : b; }
 
 // Where this thread begins, and how many there are in all.

@@ -6,11 +6,7 @@
 
 namespace dlt::kernels::bytes {
 
-inline constexpr uint32_t tops = 0x80808080u, ones = 0x01010101u;
-
 // Below, a mask is a word whose bytes have their highest bit set or not, and no other.
-DLT_FN uint32_t nonzero(uint32_t a) { return (((a & ~tops) + ~tops) | a) & tops; }
-DLT_FN uint32_t truths(uint32_t mask) { return mask >> 7; }
 // All bits of the bytes that a mask names.
 DLT_FN uint32_t filled(uint32_t mask) {
 #if defined(__CUDACC_RTC__)

@@ -399,11 +399,10 @@ DLT_FN void step(typename Body::word* w, X x, uint64_t index, const double* cent
 
 // ---- bytes, of which four are a word
 
-// 1 in each byte that is not 0.
-DLT_FN uint32_t set_bytes(uint32_t word) { return (((word & 0x7f7f7f7f) + 0x7f7f7f7f) | word) >> 7 & 0x01010101; }
+DLT_FN uint32_t set_bytes(uint32_t word) { return bytes::truths(bytes::nonzero(word)); }
 DLT_FN uint32_t add_bytes(uint32_t word, uint32_t sum) {
 #if defined(__CUDACC_RTC__)
-  return __dp4a(word, 0x01010101u, sum);
+  return __dp4a(word, bytes::ones, sum);
 #else
   for (int k = 0; k < 4; ++k) sum += word >> (8 * k) & 0xff;
   return sum;
@@ -446,7 +445,7 @@ template <class Body>
 DLT_FN void step_bytes(typename Body::word* w, const Pack<uint32_t, 4>& x) {
   using word = typename Body::word;
   constexpr Bytes how = bytes_of<Body>::value;
-  uint32_t all = how == Bytes::every ? 0x01010101 : 0;
+  uint32_t all = how == Bytes::every ? bytes::ones : 0;
 #pragma unroll
   for (int k = 0; k < 4; ++k) {
     if constexpr (how == Bytes::sum) all = add_bytes(x.at[k], all);
@@ -457,7 +456,7 @@ DLT_FN void step_bytes(typename Body::word* w, const Pack<uint32_t, 4>& x) {
   }
   if constexpr (how == Bytes::sum_of_signed) w[0] += word(int64_t(all) - 128 * 16);
   else if constexpr (how == Bytes::some) w[0] = word(w[0] | word(all != 0));
-  else if constexpr (how == Bytes::every) w[0] = word(w[0] & word(all == 0x01010101));
+  else if constexpr (how == Bytes::every) w[0] = word(w[0] & word(all == bytes::ones));
   else w[0] += word(all);
 }
 

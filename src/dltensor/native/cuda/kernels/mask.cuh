@@ -13,8 +13,7 @@ DLT_FN bool is_set(wide_word v, uint64_t bits) { return ((v.low | v.high) & bits
 
 // Bit j: byte j of a word has one of the bits that `bits` has in every byte.
 DLT_FN uint32_t set_bytes(uint32_t word, uint32_t bits) {
-  const uint32_t found = word & bits, high = ((found & 0x7f7f7f7f) + 0x7f7f7f7f) | found;
-  return ((high >> 7 & 0x01010101) * 0x01020408u) >> 24 & 0xf;
+  return (bytes::truths(bytes::nonzero(word & bits)) * 0x01020408u) >> 24 & 0xf;
 }
 
 // The elements of a thread, as bits, from the first.
@@ -26,7 +25,7 @@ DLT_FN unsigned set_of(const W* in, uint64_t bits) {
   if constexpr (sizeof(W) == 1) {
     const Pack<uint32_t, 4> words = *reinterpret_cast<const Pack<uint32_t, 4>*>(in);
 #pragma unroll
-    for (int k = 0; k < 4; ++k) set |= set_bytes(words.at[k], uint32_t(bits & 0xff) * 0x01010101u) << (4 * k);
+    for (int k = 0; k < 4; ++k) set |= set_bytes(words.at[k], uint32_t(bits & 0xff) * bytes::ones) << (4 * k);
   } else {
     Pack<W, VEC> held[COUNT / VEC];
 #pragma unroll
