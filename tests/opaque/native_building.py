@@ -11,6 +11,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+import threading
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 HERE = pathlib.Path(__file__).resolve().parent
@@ -32,6 +33,21 @@ def run(command, **options):
     if done.returncode:
         raise AssertionError(f"{' '.join(map(str, command))}\nexit {done.returncode}\n{done.stdout}{done.stderr}")
     return done
+
+
+_building = threading.RLock()
+
+
+def once(build):
+    """Cache what is built; a second thread waits for the first."""
+    kept = functools.cache(build)
+
+    @functools.wraps(build)
+    def wait(*arguments):
+        with _building:
+            return kept(*arguments)
+
+    return wait
 
 
 def cache() -> pathlib.Path:
@@ -60,7 +76,7 @@ def engine_sources() -> list[pathlib.Path]:
     return [SOURCE / "native" / name for name in listed if "/" not in name or name.split("/")[0] in FOLDERS]
 
 
-@functools.cache
+@once
 def engine(variant: str = "plain") -> pathlib.Path:
     """Compile the library, write the linker script beside it and return the folder they are in."""
     headers = [*INCLUDE.rglob("*.h"), *(SOURCE / "native").rglob("*.h")]
@@ -89,7 +105,7 @@ def engine(variant: str = "plain") -> pathlib.Path:
     return folder
 
 
-@functools.cache
+@once
 def program(name: str, variant: str = "plain", *more: str) -> pathlib.Path:
     """Compile one test program against the engine of the same variant."""
     source = HERE / name
