@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Draw the recorded benchmark runs (benchmarks/results) and write the page that shows them."""
 
+import math
 import statistics
 import sys
 
@@ -48,25 +49,47 @@ def draw_last(runs, path):
     plt.close(figure)
 
 
+def _apart(heights, gap):
+    """Return heights for labels, each at least `gap` from the next, in the order of the given ones."""
+    places = []
+    for height in heights:
+        places.append(max(height, places[-1] + gap) if places else height)
+    shift = statistics.fmean(places) - statistics.fmean(heights)
+    return [place - shift for place in places]
+
+
 def draw_course(runs, path):
-    """Draw the geometric mean of each group over the runs."""
+    """Draw the geometric mean of each group over the runs; red: it fell by more than a tenth since the run before."""
     import matplotlib.pyplot as plt
 
-    figure, place = plt.subplots(figsize=(8, 4.5), layout="constrained")
-    for name in sorted({_group(row) for run in runs for row in run["rows"]}):
-        points = []
-        for at, run in enumerate(runs):
-            values = [ratio for row, ratio in run["rows"].items() if _group(row) == name]
-            if values:
-                points.append((at, _geometric(values)))
-        place.plot(*zip(*points, strict=True), "o-", label=name)
-    place.axhline(1, color="#c0392b", linewidth=1)
-    place.set(yscale="log", xticks=range(len(runs)), ylabel="fastest peer's time / ours, geometric mean")
+    courses = {}
+    for at, run in enumerate(runs):
+        groups = {}
+        for row, ratio in run["rows"].items():
+            groups.setdefault(_group(row), []).append(ratio)
+        for name, ratios in groups.items():
+            courses.setdefault(name, []).append((at, _geometric(ratios)))
+    names = sorted(courses, key=lambda name: courses[name][-1][1])
+    heights = [math.log2(courses[name][-1][1]) for name in names]
+    tall = 1.2 + 0.22 * len(names)
+    gap = 1.15 * (heights[-1] - heights[0] + 1) / max(1, len(names))
+    figure, place = plt.subplots(figsize=(8, tall), layout="constrained")
+    last = len(runs) - 1
+    for name, height, label in zip(names, heights, _apart(heights, gap), strict=True):
+        course = courses[name]
+        fell = len(course) > 1 and course[-1][1] < 0.9 * course[-2][1]
+        color = "#c0392b" if fell else "#2a7f62"
+        place.plot([at for at, _ in course], [math.log2(ratio) for _, ratio in course], "o-", color=color, markersize=4)
+        end = course[-1][0]
+        place.plot([end, last * 1.06 + 0.06], [height, label], color="#999999", linewidth=0.6)
+        place.text(last * 1.07 + 0.07, label, name, fontsize=8, va="center", color=color)
+    place.plot([-0.1, last + 0.05], [0, 0], color="#222222", linewidth=1)
+    ticks = range(math.floor(heights[0]), math.ceil(heights[-1]) + 1)
+    place.set_yticks(ticks, [f"{2.0**tick:g}" for tick in ticks])
+    place.set(xticks=range(len(runs)), xlim=(-0.1, last * 1.45 + 0.45))
+    place.set_ylabel("fastest peer's time / ours, geometric mean")
     place.set_xticklabels([run["commit"] for run in runs], rotation=30, fontsize=8)
-    ticks = [0.5, 1, 2, 4, 8]
-    place.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
-    place.minorticks_off()
-    place.legend(fontsize=8, ncols=3)
+    place.spines[["top", "right"]].set_visible(False)
     figure.savefig(path)
     plt.close(figure)
 
