@@ -397,7 +397,9 @@ def build(options):
             for name in filter(None, listed.split("\0")):
                 (copy / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy(ROOT / name, copy / name)
-            second = build_one(tag, python, copy, copy.parent / tag, copy.parent / "dist", cache=False)
+            # As far from the sources as the first: Cython writes where included files are, seen from the build folder.
+            work = copy / WORK.relative_to(ROOT) / tag
+            second = build_one(tag, python, copy, work, copy.parent / "dist", cache=False)
             if examine(second) != digest:
                 sys.exit(f"wheels: two builds of {second.name} differ: {second} and {DIST / second.name}")
             print(f"wheels: {tag}: the second build, elsewhere and without a cache, has the same bits", flush=True)
