@@ -202,6 +202,20 @@ def test_a_truth_beside_a_mask_leaves_all_of_it_or_nothing():
         assert tensor.tolist() == want.tolist()
 
 
+@pytest.mark.parametrize("shape", [(2, 5, 3, 4), (2, 1, 0, 5), (0, 1, 0, 0), (5, 1)])
+@pytest.mark.parametrize("whole", [False, True])
+def test_what_stands_between_an_ellipsis_and_a_mask(shape, whole):
+    array, rest = array_of(shape), shape[2:] or shape[1:]
+    mask = np.arange(int(np.prod(rest))).reshape(rest) % 2 == 0
+    last = shape[-len(rest) - 1] - 1
+    key = (..., slice(last, None) if whole else last, mask)
+    tensor = dl.asarray(array.copy())
+    np.testing.assert_array_equal(tensor[key].numpy(), array[key])
+    tensor[key] = 9
+    array[key] = 9
+    np.testing.assert_array_equal(tensor.numpy(), array)
+
+
 @pytest.mark.parametrize("dtype", WIDTHS)
 @pytest.mark.parametrize("share", [0.0, 0.02, 0.5, 0.98, 1.0])
 @pytest.mark.parametrize("n", [1, 63, 64, 65, 127, 300, 70_001, 300_007])

@@ -153,6 +153,8 @@ cdef int _locate_tuple(const DLTensor* view, tuple keys, Place* place) except -1
             rest = 0
             for k in range(i + 1, n):
                 later = <object>PyTuple_GET_ITEM(keys, k)
+                if not _is_basic(later):  # a mask takes as many dimensions as it has
+                    return 1
                 rest += later is not None and later is not Ellipsis
             while axis < ndim - rest and place.ndim < MAX_DIMS:
                 _keep(view, axis, place)

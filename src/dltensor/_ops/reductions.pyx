@@ -200,7 +200,7 @@ cdef object _plain_on_device(int reduction, const ReduceArguments* given, double
     if keepdims or not whole:
         for i in range(ndim - 1, -1, -1):
             if keepdims or i != axis:
-                k = i if keepdims or i < axis else i - 1
+                k = i if keepdims or i < <int>axis else i - 1
                 made.impl.dl.shape[k] = 1 if whole or i == axis else shape[i]
                 made.impl.dl.strides[k] = bytes
                 bytes *= made.impl.dl.shape[k]
