@@ -382,7 +382,8 @@ Status reduce_rows(int reduction, int type, double correction, const Run& in, in
   const uintptr_t low = (reinterpret_cast<uintptr_t>(in.data) & static_cast<uintptr_t>(type_alignment(type) - 1)) |
                         (reinterpret_cast<uintptr_t>(out.data) & static_cast<uintptr_t>(type_alignment(to) - 1));
   RowsPlan* const plan = rows_plan(key);
-  if (plan && plan->key == key && !low) [[likely]] return launch_rows(plan->plan, call);
+  if (plan && plan->key == key && !low) [[likely]]
+    return launch_rows(plan->plan, call);
   if (low || choose_reduction(reduction, type, false).end == End::deviations) {  // which are read twice
     const DLDevice here{kDLCUDA, device.ordinal};
     int64_t shape[] = {outer, count, inner}, steps[] = {count * inner, inner, 1};
