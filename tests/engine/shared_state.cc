@@ -357,7 +357,7 @@ void run_fork() {
   while (!begun.load()) std::this_thread::yield();
   const pid_t child = fork();
   if (child == 0) {
-    alarm(60);
+    alarm(500);
     Random random{1};
     for (int k = 0; k < 20; ++k) run_job(random);
     dlt::empty_cache();
