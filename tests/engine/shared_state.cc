@@ -334,36 +334,39 @@ void run_idle() {
 }
 
 // Nothing has taken memory or run a job before. While one thread runs the first job, whose threads take memory, this
-// one forks; the child does the same again.
+// one forks; the child does the same again. No thread starts or ends during the fork: both call AddressSanitizer's
+// allocator, which, unlike malloc, stays locked in a child that is forked meanwhile.
 void run_fork() {
-  std::atomic<bool> begun{false}, enough{false};
-  struct Context {
-    std::atomic<bool>*begun, *enough;
-  } context{&begun, &enough};
-  dlt::set_num_threads(4);
+  static constexpr int threads = 4;
+  std::atomic<int> begun{0};
+  std::atomic<bool> forked{false};
+  dlt::set_num_threads(threads);
   std::thread runner([&] {
     dlt::parallel(
-        4,
-        [](void* its, int64_t index) {
-          const auto& c = *static_cast<Context*>(its);
-          c.begun->store(true);
+        threads,
+        [](void* context, int64_t index) {
+          auto& begun = *static_cast<std::atomic<int>*>(context);
+          begun.fetch_add(1);
+          while (begun.load() < threads) std::this_thread::yield();  // each thread runs one of the chunks
           for (int k = 0; k < 2000; ++k) {
             dlt::release(dlt::allocate(static_cast<size_t>(100000 + index)));
             usleep(100);
           }
         },
-        &context);
+        &begun);
+    while (!forked.load()) std::this_thread::yield();
   });
-  while (!begun.load()) std::this_thread::yield();
+  while (begun.load() < threads) std::this_thread::yield();
   const pid_t child = fork();
   if (child == 0) {
-    alarm(500);
+    alarm(120);
     Random random{1};
     for (int k = 0; k < 20; ++k) run_job(random);
     dlt::empty_cache();
     CHECK(dlt::memory_stats().cached_bytes == 0);
     _exit(0);
   }
+  forked.store(true);
   int status = 0;
   CHECK(waitpid(child, &status, 0) == child && status == 0);
   runner.join();
