@@ -13,6 +13,10 @@ built = hostcuda.build()
 settings = {
     "LD_LIBRARY_PATH": built.driver.parent,
     "DLTENSOR_CUDA_NVRTC": "off",
+    # By their paths: those of an environment with NVIDIA's own packages would be found first.
+    "DLTENSOR_CUDA_CUBLAS": built.cublas,
+    "DLTENSOR_CUDA_CUFFT": built.cufft,
+    "DLTENSOR_CUDA_CUSOLVER": built.cusolver,
     "HOSTCUDA_CACHE": os.environ.get("HOSTCUDA_CACHE") or built.cache,
     "HOSTCUDA_INCLUDE": ":".join(map(str, hostcuda._include_folders())),
 }
