@@ -177,21 +177,26 @@ HOSTCUDA_EXPORT CUresult cuCtxGetCurrent(CUcontext* context) {
 }
 HOSTCUDA_EXPORT CUresult cuCtxSetCurrent(CUcontext context) {
   HOSTCUDA_ENTER;
-  if (!context_stack.empty()) context_stack.pop_back();
-  if (context) context_stack.push_back(context);
+  ContextStack& stack = context_stack;
+  if (context && stack.depth == 0) ++stack.depth;
+  if (context) stack.at[stack.depth - 1] = context;
+  else if (stack.depth) --stack.depth;
   return kSuccess;
 }
 HOSTCUDA_EXPORT CUresult cuCtxPushCurrent_v2(CUcontext context) {
   HOSTCUDA_ENTER_ALONE;
   if (!context) return kInvalidContext;
-  context_stack.push_back(context);
+  ContextStack& stack = context_stack;
+  if (stack.depth == ContextStack::most) return kOutOfMemory;
+  stack.at[stack.depth++] = context;
   return kSuccess;
 }
 HOSTCUDA_EXPORT CUresult cuCtxPopCurrent_v2(CUcontext* context) {
   HOSTCUDA_ENTER_ALONE;
-  if (context_stack.empty()) return kInvalidContext;
-  if (context) *context = context_stack.back();
-  context_stack.pop_back();
+  ContextStack& stack = context_stack;
+  if (!stack.depth) return kInvalidContext;
+  --stack.depth;
+  if (context) *context = stack.at[stack.depth];
   return kSuccess;
 }
 HOSTCUDA_EXPORT CUresult cuCtxGetDevice(CUdevice* device) {

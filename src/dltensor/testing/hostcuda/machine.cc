@@ -11,7 +11,7 @@
 namespace dlt::cuda {
 
 Machine machine;
-thread_local std::vector<ContextHandle*> context_stack;
+constinit thread_local ContextStack context_stack{};
 std::atomic<bool> any_fault{false};
 std::atomic<bool> forked{false};
 
@@ -161,7 +161,7 @@ HOSTCUDA_EXPORT void hostcuda_statistics(Statistics* out) {
 HOSTCUDA_EXPORT const char* hostcuda_last_kernel() { return machine.last_kernel.c_str(); }
 
 // How many contexts the calling thread has on its stack: a library must leave this as it was.
-HOSTCUDA_EXPORT int hostcuda_context_depth() { return static_cast<int>(context_stack.size()); }
+HOSTCUDA_EXPORT int hostcuda_context_depth() { return context_stack.depth; }
 
 // Operations enqueued and not yet run.
 HOSTCUDA_EXPORT int64_t hostcuda_pending() {

@@ -135,10 +135,19 @@ struct Machine {
 
 extern Machine machine;
 
-// The calling thread's stack of contexts; its top is current.
-extern thread_local std::vector<ContextHandle*> context_stack;
+// The calling thread's stack of contexts; its top is current. Without constructor and destructor, so that a call that reads
+// it does not ask whether it was constructed.
+struct ContextStack {
+  static constexpr int most = 16;  // static thread-local storage is scarce
+  ContextHandle* at[most];
+  int depth;
+};
+extern constinit thread_local ContextStack context_stack;
 
-inline ContextHandle* current() { return context_stack.empty() ? nullptr : context_stack.back(); }
+inline ContextHandle* current() {
+  const ContextStack& stack = context_stack;
+  return stack.depth ? stack.at[stack.depth - 1] : nullptr;
+}
 
 extern std::atomic<bool> any_fault;  // whether a test asked for some call to fail, or a kernel failed
 extern std::atomic<bool> forked;     // in a child of the process that called cuInit, where no call works
