@@ -32,17 +32,21 @@ inline ReduceKeyword reduce_keywords[] = {
     {"saturate", DLT_TAKES_SATURATE, &ReduceArguments::saturate, nullptr},
 };
 
+// Null when there is none of that name. By identity first: callers' names are interned, and so are these.
+inline const ReduceKeyword* find_keyword(PyObject* name) {
+  for (const ReduceKeyword& one : reduce_keywords)
+    if (one.word == name) return &one;
+  for (const ReduceKeyword& one : reduce_keywords)
+    if (PyUnicode_Compare(one.word, name) == 0) return &one;
+  return nullptr;
+}
+
 // Reduces with the keyword arguments beside those in `given`; `values` are theirs.
 inline PyObject* call_with_keywords(int reduction, ReduceArguments& given, PyObject* const* values, PyObject* keywords) {
   const ReductionRow& row = reduction_table[reduction];
   for (Py_ssize_t k = 0; keywords && k < PyTuple_GET_SIZE(keywords); k++) {
     PyObject* const keyword = PyTuple_GET_ITEM(keywords, k);
-    const ReduceKeyword* found = nullptr;
-    // By identity first: callers' names are interned, and so are these.
-    for (const ReduceKeyword& one : reduce_keywords)
-      if (one.word == keyword) found = &one;
-    for (const ReduceKeyword& one : reduce_keywords)
-      if (!found && PyUnicode_Compare(one.word, keyword) == 0) found = &one;
+    const ReduceKeyword* const found = find_keyword(keyword);
     if (!found || (found->takes & row.takes) != found->takes)
       return PyErr_Format(PyExc_TypeError, "%s: there is no parameter %R; help(dltensor.%s) lists what there is", row.name,
                           keyword, row.name);
