@@ -158,7 +158,9 @@ cdef object _plain_on_device(int reduction, const ReduceArguments* given, double
     cdef const Engine* engine
     cdef const int64_t* shape
     cdef const int64_t* strides
-    cdef int64_t n = 1, outer = 1, inner = 1, count, bytes = 1
+    cdef int64_t* to_shape
+    cdef int64_t* to_strides
+    cdef int64_t n = 1, outer = 1, inner = 1, count = 1, bytes = 1
     cdef int64_t axis = 0
     cdef int overflow = 0
     cdef int i, k = 0, to, ndim = x.impl.dl.ndim, type = find_type(x.impl.dl.dtype)
@@ -180,30 +182,44 @@ cdef object _plain_on_device(int reduction, const ReduceArguments* given, double
     to = _results[reduction][type]
     if to < 0:
         return None
+    # In C order: the elements after the axis, along it, and before it.
     shape, strides = x.impl.dl.shape, x.impl.dl.strides
-    for i in range(ndim - 1, -1, -1):
+    i = ndim - 1
+    if not whole:
+        while i > axis:
+            if strides[i] != inner:
+                return None
+            inner *= shape[i]
+            i -= 1
+        if strides[i] != inner:
+            return None
+        count = shape[i]
+        n = inner * count
+        i -= 1
+    while i >= 0:
         if strides[i] != n:
             return None
         n *= shape[i]
-        if i == axis + 1:
-            inner = n
+        outer *= shape[i]
+        i -= 1
     if n == 0:
         return None
     if whole:
-        count = n
-        outer = inner = 1
-    else:
-        count = shape[axis]
-        for i in range(<int>axis):
-            outer *= shape[i]
+        count, outer = n, 1
     made = new_tensor(ndim if keepdims else 0 if whole else ndim - 1)
     if keepdims or not whole:
+        to_shape, to_strides = made.impl.dl.shape, made.impl.dl.strides
         for i in range(ndim - 1, -1, -1):
-            if keepdims or i != axis:
-                k = i if keepdims or i < <int>axis else i - 1
-                made.impl.dl.shape[k] = 1 if whole or i == axis else shape[i]
-                made.impl.dl.strides[k] = bytes
-                bytes *= made.impl.dl.shape[k]
+            if whole or i == axis:
+                if not keepdims:
+                    continue
+                k = i
+                to_shape[k] = 1
+            else:
+                k = i if keepdims or i < axis else i - 1
+                to_shape[k] = shape[i]
+            to_strides[k] = bytes
+            bytes *= to_shape[k]
     engine = loaded_engine()
     if engine == NULL:
         engine = engine_of(x.impl.dl.device, _names[reduction])

@@ -416,15 +416,18 @@ cdef object _same(int op, int type, int to, int64_t size, const DLTensor* like, 
     cdef Run target
     cdef Status status
     cdef Tensor made
+    cdef int64_t* shape
+    cdef int64_t* strides
     cdef int i
     cdef bint fresh = out is None
     if fresh:
         made = new_tensor(like.ndim)
         made.impl.dl.dtype = type_table[to].dtype
         made.impl.dl.device = like.device
+        shape, strides = made.impl.dl.shape, made.impl.dl.strides
         for i in range(like.ndim):
-            made.impl.dl.shape[i] = like.shape[i]
-            made.impl.dl.strides[i] = like.strides[i]
+            shape[i] = like.shape[i]
+            strides[i] = like.strides[i]
         target.data = NULL
         target.block = NULL
     else:

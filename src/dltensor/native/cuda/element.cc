@@ -284,10 +284,10 @@ bool is_askew(const Run* in, int operands, int type, const Run& out, int to) noe
   return execute(plan, *where.stream->device, where, true);
 }
 
-}  // namespace
-
-Status runs(int op, int type, int to, int64_t count, const Run* in, int operands, const Run& out, const Where& where) noexcept {
-  Stream& stream = *where.stream;
+// `FRESH`: out is new memory of the stream, which nothing overlaps and nothing else has used.
+template <bool FRESH>
+[[gnu::always_inline]] inline Status launch_runs(int op, int type, int to, int64_t count, const Run* in, int operands,
+                                                 const Run& out, Stream& stream) noexcept {
   Device& device = *stream.device;
   const int64_t bytes = type_table[type].bytes, in_bytes = count * bytes, out_bytes = count * type_table[to].bytes;
   uintptr_t low = reinterpret_cast<uintptr_t>(out.data);  // the bits of all addresses
@@ -306,15 +306,15 @@ Status runs(int op, int type, int to, int64_t count, const Run* in, int operands
     }
     p.in[k] = run.data;
     low |= reinterpret_cast<uintptr_t>(run.data);
-    mixed |= mixes(run, in_bytes, out, out_bytes);
+    if (!FRESH) mixed |= mixes(run, in_bytes, out, out_bytes);
   }
   const bool packed = (low & 15) == 0;
   if (mixed || (!packed && is_askew(in, operands, type, out, to))) [[unlikely]]
-    return runs_slow(op, type, to, count, in, operands, out, where);
+    return runs_slow(op, type, to, count, in, operands, out, {&stream, nullptr});
   if (count == 0) return success;
   for (int k = 0; k < operands; ++k) DLT_TRY(use(in[k].block, stream, false));
-  DLT_TRY(use(out.block, stream, true));
-  const Launch* const settings = where.launch ? where.launch : thread_launch_here();
+  if (!FRESH) DLT_TRY(use(out.block, stream, true));
+  const Launch* const settings = thread_launch_here();
   if (!settings && packed) [[likely]] {
     const RunKey key{uint64_t{1} << 63 | static_cast<uint64_t>(device.ordinal) << 40 | numbers << 32 |
                          static_cast<uint64_t>(operands) << 28 | static_cast<uint64_t>(to) << 20 |
@@ -325,22 +325,23 @@ Status runs(int op, int type, int to, int64_t count, const Run* in, int operands
       return launch_function(device, plan->launch.function, plan->launch.geometry, stream, &p);
     if (plan) plan->key.word = 0;  // not known by the key before, if this fails
     RunLaunch chosen{};
-    DLT_TRY(runs_new(op, type, to, count, in, operands, out, where, &chosen));
+    DLT_TRY(runs_new(op, type, to, count, in, operands, out, {&stream, nullptr}, &chosen));
     if (plan && chosen.function) *plan = {key, chosen};
     return success;
   }
-  return runs_new(op, type, to, count, in, operands, out, {where.stream, settings}, nullptr);
+  return runs_new(op, type, to, count, in, operands, out, {&stream, settings}, nullptr);
 }
+
+}  // namespace
 
 Status runs_here(int device, int op, int type, int to, int64_t count, const Run* in, int operands, bool fresh,
                  Run* out) noexcept {
   Stream* stream = nullptr;
   DLT_TRY(current_stream(device, &stream));
-  if (fresh) {
-    DLT_TRY(allocate(*stream, static_cast<size_t>(count * type_table[to].bytes), &out->block));
-    out->data = out->block->data;
-  }
-  return runs(op, type, to, count, in, operands, *out, {stream, nullptr});
+  if (!fresh) return launch_runs<false>(op, type, to, count, in, operands, *out, *stream);
+  DLT_TRY(allocate(*stream, static_cast<size_t>(count * type_table[to].bytes), &out->block));
+  out->data = out->block->data;
+  return launch_runs<true>(op, type, to, count, in, operands, *out, *stream);
 }
 
 Status prepare(const Operation& operation, const Operand* in, int count, const Operand& out, const Where& where) noexcept {

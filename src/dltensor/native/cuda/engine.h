@@ -72,10 +72,8 @@ DLT_API Status elementwise(const Operation& operation, const Operand* in, int co
                            const Where& where) noexcept;
 
 // The fast path for the most common case: a plain operation on contiguous runs of `count` elements, or scalars, of one
-// dtype. `to` is the dtype of the result as a row; the caller has checked everything but overlap.
-DLT_API Status runs(int op, int type, int to, int64_t count, const Run* in, int operands, const Run& out,
-                    const Where& where) noexcept;
-// On the thread's current stream; into new memory, which the caller owns even if this fails, where `fresh`.
+// dtype, on the thread's current stream. `to` is the dtype of the result as a row; the caller has checked everything but
+// overlap. Into new memory, which the caller owns even if this fails, where `fresh`.
 DLT_API Status runs_here(int device, int op, int type, int to, int64_t count, const Run* in, int operands, bool fresh,
                          Run* out) noexcept;
 

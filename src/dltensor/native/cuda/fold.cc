@@ -208,11 +208,9 @@ Status make_plan(const Name& name, const Shape& shape, bool root, Device& device
   return success;
 }
 
-// The caller has set addresses and options.
 template <int DIMS>
-Status launch_plan(FoldPlan<DIMS>& plan, Stream& stream) noexcept {
+Status launch_parts(FoldPlan<DIMS>& plan, Stream& stream) noexcept {
   Device& device = *stream.device;
-  if (plan.state_bytes == 0) return launch_kernel(device, plan.first, plan.first_grid, stream, &plan.p);
   Block* states = nullptr;
   DLT_TRY(allocate(stream, static_cast<size_t>(plan.state_bytes), &states));
   plan.p.states = states->data;
@@ -220,6 +218,12 @@ Status launch_plan(FoldPlan<DIMS>& plan, Stream& stream) noexcept {
   if (status.ok()) status = launch_kernel(device, plan.second, plan.second_grid, stream, &plan.p);
   release(states);
   return status;
+}
+// The caller has set addresses and options.
+template <int DIMS>
+inline Status launch_plan(FoldPlan<DIMS>& plan, Stream& stream) noexcept {
+  if (plan.state_bytes != 0) return launch_parts(plan, stream);
+  return launch_kernel(*stream.device, plan.first, plan.first_grid, stream, &plan.p);
 }
 
 template <int DIMS>
@@ -300,12 +304,12 @@ struct RowsCall {
   Stream& stream;
 };
 
-Status launch_rows(FoldPlan<few_dims>& plan, const RowsCall& call) noexcept {
+// Into new memory of the stream, which nothing else has used.
+inline Status launch_rows(FoldPlan<few_dims>& plan, const RowsCall& call) noexcept {
   plan.p.in = call.in.data;
   plan.p.out = call.out.data;
   plan.p.correction = call.correction;
   DLT_TRY(use(call.in.block, call.stream, false));
-  DLT_TRY(use(call.out.block, call.stream, true));
   return launch_plan(plan, call.stream);
 }
 
@@ -372,30 +376,24 @@ Status reduce(int reduction, const ReduceOptions& options, int type, const Opera
                    : launch_fold<few_dims>(name, shape, in, mask, centers, out, options, reduction == reduction_std, where);
 }
 
-Status reduce_rows(int reduction, int type, double correction, const Run& in, int64_t outer, int64_t count, int64_t inner,
-                   int to, const Run& out, const Where& where) noexcept {
-  Stream& stream = *where.stream;
-  Device& device = *stream.device;
-  if (outer == 0 || inner == 0) return success;
-  const RowsKey key{&device, reduction, type, outer, count, inner};
-  const RowsCall call{in, out, correction, stream};
-  const uintptr_t low = (reinterpret_cast<uintptr_t>(in.data) & static_cast<uintptr_t>(type_alignment(type) - 1)) |
-                        (reinterpret_cast<uintptr_t>(out.data) & static_cast<uintptr_t>(type_alignment(to) - 1));
-  RowsPlan* const plan = rows_plan(key);
-  if (plan && plan->key == key && !low) [[likely]]
-    return launch_rows(plan->plan, call);
-  if (low || choose_reduction(reduction, type, false).end == End::deviations) {  // which are read twice
-    const DLDevice here{kDLCUDA, device.ordinal};
-    int64_t shape[] = {outer, count, inner}, steps[] = {count * inner, inner, 1};
-    int64_t results[] = {outer, 1, inner}, places[] = {inner, 0, 1};
-    const DLTensor from{in.data, here, 3, type_table[type].dtype, shape, steps, 0};
-    const DLTensor target{out.data, here, 3, type_table[to].dtype, results, places, 0};
-    ReduceOptions options;
-    options.correction = correction;
-    return reduce(reduction, options, type, {&from, in.block}, nullptr, 2, {&target, out.block}, where);
-  }
-  return launch_new_rows(key, to, plan, call);
+namespace {
+
+// What no kept plan is made for: runs that are not aligned, which reduce() moves, and what is read twice.
+[[gnu::noinline]] Status reduce_rows(const RowsKey& key, int to, const RowsCall& call, bool askew, RowsPlan* plan) noexcept {
+  if (!askew && choose_reduction(key.reduction, key.type, false).end != End::deviations)
+    return launch_new_rows(key, to, plan, call);
+  const DLDevice here{kDLCUDA, key.device->ordinal};
+  int64_t shape[] = {key.outer, key.count, key.inner}, steps[] = {key.count * key.inner, key.inner, 1};
+  int64_t results[] = {key.outer, 1, key.inner}, places[] = {key.inner, 0, 1};
+  const DLTensor from{call.in.data, here, 3, type_table[key.type].dtype, shape, steps, 0};
+  const DLTensor target{call.out.data, here, 3, type_table[to].dtype, results, places, 0};
+  ReduceOptions options;
+  options.correction = call.correction;
+  return reduce(key.reduction, options, key.type, {&from, call.in.block}, nullptr, 2, {&target, call.out.block},
+                {&call.stream, nullptr});
 }
+
+}  // namespace
 
 Status reduce_rows_here(int device, int reduction, int type, double correction, const Run& in, int64_t outer, int64_t count,
                         int64_t inner, int to, Run* out) noexcept {
@@ -403,7 +401,14 @@ Status reduce_rows_here(int device, int reduction, int type, double correction, 
   DLT_TRY(current_stream(device, &stream));
   DLT_TRY(allocate(*stream, static_cast<size_t>(outer * inner * type_table[to].bytes), &out->block));
   out->data = out->block->data;
-  return reduce_rows(reduction, type, correction, in, outer, count, inner, to, *out, {stream, nullptr});
+  if (outer == 0 || inner == 0) return success;
+  const RowsKey key{stream->device, reduction, type, outer, count, inner};
+  const RowsCall call{in, *out, correction, *stream};
+  const bool askew = (reinterpret_cast<uintptr_t>(in.data) & static_cast<uintptr_t>(type_alignment(type) - 1)) != 0;
+  RowsPlan* const plan = rows_plan(key);
+  if (plan && plan->key == key && !askew) [[likely]]
+    return launch_rows(plan->plan, call);
+  return reduce_rows(key, to, call, askew, plan);
 }
 
 }  // namespace dlt::cuda

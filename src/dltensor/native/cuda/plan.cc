@@ -415,14 +415,4 @@ Geometry blocks_for(const Device& device, const Kernel& kernel, uint64_t items, 
   return {static_cast<unsigned>(std::clamp<int64_t>(wanted, 1, std::max<int64_t>(1, resident))), threads};
 }
 
-Status launch_function(Device& device, CUfunction function, const Geometry& geometry, Stream& stream,
-                       void* parameters) noexcept {
-  Current current(device);
-  void* arguments[] = {parameters};
-  const CUresult result = driver.cuLaunchKernel(function, geometry.blocks, 1, 1, geometry.threads, 1, 1, 0, stream.handle,
-                                                arguments, nullptr);
-  stream.count_work();
-  return check(result, "cuLaunchKernel");
-}
-
 }  // namespace dlt::cuda

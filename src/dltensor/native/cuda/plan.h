@@ -75,8 +75,15 @@ struct KernelKey {
 bool find_kernel(const Device& device, uint64_t key, Kernel* out) noexcept;
 void keep_kernel(const Device& device, uint64_t key, const Kernel& kernel) noexcept;
 
-Status launch_function(Device& device, CUfunction function, const Geometry& geometry, Stream& stream,
-                       void* parameters) noexcept;
+inline Status launch_function(Device& device, CUfunction function, const Geometry& geometry, Stream& stream,
+                              void* parameters) noexcept {
+  Current current(device);
+  void* arguments[] = {parameters};
+  const CUresult result = driver.cuLaunchKernel(function, geometry.blocks, 1, 1, geometry.threads, 1, 1, 0, stream.handle,
+                                                arguments, nullptr);
+  stream.count_work();
+  return check(result, "cuLaunchKernel");
+}
 inline Status launch_kernel(Device& device, const Kernel& kernel, const Geometry& geometry, Stream& stream,
                             void* parameters) noexcept {
   return launch_function(device, kernel.function, geometry, stream, parameters);

@@ -11,10 +11,8 @@ DLT_API Status reduce(int reduction, const ReduceOptions& options, int type, con
                       uint64_t axes, const Operand& out, const Where& where) noexcept;
 
 // The fast path: `outer` times rows of `count` elements, `inner` apart, all in C order and of the dtype `type`, without a mask or
-// an initial value; `to` is the dtype of the result as a row. What is found out of a shape is kept by thread.
-DLT_API Status reduce_rows(int reduction, int type, double correction, const Run& in, int64_t outer, int64_t count,
-                           int64_t inner, int to, const Run& out, const Where& where) noexcept;
-// On the thread's current stream, into new memory, which the caller owns even if this fails.
+// an initial value; `to` is the dtype of the result as a row. On the thread's current stream, into new memory, which the caller
+// owns even if this fails. What is found out of a shape is kept by thread.
 DLT_API Status reduce_rows_here(int device, int reduction, int type, double correction, const Run& in, int64_t outer,
                                 int64_t count, int64_t inner, int to, Run* out) noexcept;
 
