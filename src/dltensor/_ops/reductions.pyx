@@ -163,7 +163,7 @@ cdef object _plain_on_device(int reduction, const ReduceArguments* given, double
     cdef int64_t n = 1, outer = 1, inner = 1, count = 1, bytes = 1
     cdef int64_t axis = 0
     cdef int overflow = 0
-    cdef int i, k = 0, to, ndim = x.impl.dl.ndim, type = find_type(x.impl.dl.dtype)
+    cdef int i, k = 0, along = 0, to, ndim = x.impl.dl.ndim, type = find_type(x.impl.dl.dtype)
     cdef bint keepdims = False, whole = not _is_given(given.axis)
     if given.keepdims != NULL:
         if <object>given.keepdims is True:
@@ -177,6 +177,7 @@ cdef object _plain_on_device(int reduction, const ReduceArguments* given, double
         if overflow != 0 or not -ndim <= axis < ndim:
             return None
         axis += ndim if axis < 0 else 0
+        along = <int>axis
     if type < 0 or type >= computed_types:
         return None
     to = _results[reduction][type]
@@ -186,7 +187,7 @@ cdef object _plain_on_device(int reduction, const ReduceArguments* given, double
     shape, strides = x.impl.dl.shape, x.impl.dl.strides
     i = ndim - 1
     if not whole:
-        while i > axis:
+        while i > along:
             if strides[i] != inner:
                 return None
             inner *= shape[i]
@@ -210,13 +211,13 @@ cdef object _plain_on_device(int reduction, const ReduceArguments* given, double
     if keepdims or not whole:
         to_shape, to_strides = made.impl.dl.shape, made.impl.dl.strides
         for i in range(ndim - 1, -1, -1):
-            if whole or i == axis:
+            if whole or i == along:
                 if not keepdims:
                     continue
                 k = i
                 to_shape[k] = 1
             else:
-                k = i if keepdims or i < axis else i - 1
+                k = i if keepdims or i < along else i - 1
                 to_shape[k] = shape[i]
             to_strides[k] = bytes
             bytes *= to_shape[k]
