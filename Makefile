@@ -107,7 +107,17 @@ SUITES ?= bookworm trixie sid
 test-chroots: $(VENV)/tools
 	$(RUN) tools/chroots.py make $(SUITES)
 	$(RUN) tools/chroots.py wheel $(SUITES)
+	$(RUN) tools/chroots.py others
 	PATH="$(abspath $(VENV))/bin:$$PATH" $(RUN) tools/chroots.py source $(SUITES)
+
+# help: make test-compilers  the tests of make test with what the newest g++ of Debian and clang++-19 have built; root
+CLANG ?= 19
+.PHONY: test-compilers
+test-compilers: $(VENV)/tools
+	PATH="$(abspath $(VENV))/bin:$$PATH" $(RUN) tools/chroots.py make sid
+	PATH="$(abspath $(VENV))/bin:$$PATH" $(RUN) tools/chroots.py source sid
+	$(RUN) tools/chroots.py tests sid
+	CC=clang-$(CLANG) CXX=clang++-$(CLANG) $(MAKE) VENV=build/clang/venv BUILD=build/clang/release test
 
 # help: make test-conformance  the conformance suite on planted defects: every check can fail, none without cause
 test-conformance: $(VENV)/light install

@@ -6,7 +6,9 @@ Usage::
 
     chroots.py make [SUITE ...]      bookworm, trixie and sid by default, in build/chroots
     chroots.py wheel [SUITE ...]     install the wheel of tools/wheels.py, run a program and that of README
+    chroots.py others [SUITE]        the same of Pythons that no suite has, copied from here; bookworm by default
     chroots.py source [SUITE ...]    `pip install` of the source distribution with the packages that README names
+    chroots.py tests [SUITE ...]     the tests of `make test` with what `source` has built, in its system
 
 Needs root, debootstrap and Debian's packages. `wheel` ends if a compiler is found; `source` makes its own systems. The
 Python of a suite can also be run outside its chroot, as python3.14-here, for which tools/wheels.py builds.
@@ -21,7 +23,7 @@ import sys
 from pathlib import Path
 
 from try_wheel import PLAIN, PRINTED, TOOLS, compare, readme
-from wheels import built
+from wheels import ask, built, find_pythons
 
 ROOT = Path(__file__).resolve().parent.parent
 CHROOTS = ROOT / "build" / "chroots"
@@ -29,6 +31,7 @@ DIST = ROOT / "build" / "wheels" / "dist"
 SUITES = ("bookworm", "trixie", "sid")
 # What README says that a build needs; build tools are installed by pip.
 BUILD_PACKAGES = ("python3-venv", "python3-dev", "g++")
+MOUNTED = 'mount -t proc proc "$1/proc" && mount --rbind /dev "$1/dev" && exec chroot "$@"'
 HERE = """#!/bin/sh
 # This Python outside its chroot, with the libraries of its system.
 R={root}
@@ -38,7 +41,8 @@ exec $R/usr/lib64/ld-linux-x86-64.so.2 --argv0 "$0" --library-path $R/usr/lib/x8
 
 def run(*command, **options):
     """Run a command that must succeed; return what it printed."""
-    done = subprocess.run([str(part) for part in command], stdout=subprocess.PIPE, text=True, check=False, **options)
+    options = {"text": True, **options}
+    done = subprocess.run([str(part) for part in command], stdout=subprocess.PIPE, check=False, **options)
     if done.returncode:
         sys.exit(f"chroots: exit {done.returncode} of {' '.join(str(part) for part in command)[:200]}\n{done.stdout}")
     return done.stdout
@@ -86,16 +90,22 @@ def download(tag, folder, *packages):
     """Fetch wheels for another Python on this machine: a chroot may not reach an index."""
     platforms = [f"--platform={name}_x86_64" for name in ("manylinux_2_28", "manylinux_2_27", "manylinux2014")]
     pip = (sys.executable, "-m", "pip", "download", "-q", "--disable-pip-version-check", "--only-binary=:all:")
-    run(*pip, f"--python-version={tag[2]}.{tag[3:]}", *platforms, "-d", folder, *packages)
+    version = f"--python-version={tag[2]}.{tag[3:].rstrip('t')}"
+    abi = (f"--abi={tag}",) if tag.endswith("t") else ()
+    run(*pip, version, *abi, *platforms, "-d", folder, *packages)
 
 
-def wheel(suite):
-    """Install the wheel where no compiler is, and run the programs without and with NumPy."""
+def without_tools(suite):
+    """Return the folder of a suite's system; it ends the program if a compiler is found there."""
     root = CHROOTS / suite
     found = [name for name in TOOLS if inside(root, "sh", "-c", f"command -v {name} || true").strip()]
     if found:
         sys.exit(f"chroots: {suite} should have no build tools, has {found}")
-    tag = version_of(root)
+    return root
+
+
+def try_wheel(root, python, tag, name):
+    """Install the wheel of a tag for a Python of a system, and run the programs without and with NumPy."""
     wheels = built(tag)
     if len(wheels) != 1:
         sys.exit(f"chroots: expected one wheel for {tag} in {DIST}, found {len(wheels)}; build it by tools/wheels.py")
@@ -105,19 +115,43 @@ def wheel(suite):
     shutil.copy(wheels[0], place)
     download(tag, place, "numpy>=1.26", "ml_dtypes>=0.5")
     shutil.rmtree(root / "root" / "venv", ignore_errors=True)
-    inside(root, "python3", "-m", "venv", "/root/venv")
+    inside(root, python, "-m", "venv", "/root/venv")
     python, pip = (
         "/root/venv/bin/python",
         ("/root/venv/bin/pip", "install", "-q", "--no-index", "--find-links", "/root/wheels"),
     )
     inside(root, *pip, "dltensor")
-    compare(f"{suite}: the program without NumPy", inside(root, python, "-I", "-c", PLAIN.format(tools=TOOLS)), PRINTED)
+    compare(f"{name}: the program without NumPy", inside(root, python, "-I", "-c", PLAIN.format(tools=TOOLS)), PRINTED)
     if "/root/venv" not in inside(root, "/root/venv/bin/dltensor", "info"):
-        sys.exit(f"chroots: {suite}: dltensor info does not name its place")
+        sys.exit(f"chroots: {name}: dltensor info does not name its place")
     inside(root, *pip, "dltensor[numpy]")
     program, expected = readme()
-    compare(f"{suite}: the first program of README", inside(root, python, "-I", "-c", program), expected)
-    print(f"chroots: {suite}: {wheels[0].name} runs the programs without and with NumPy", flush=True)
+    compare(f"{name}: the first program of README", inside(root, python, "-I", "-c", program), expected)
+    print(f"chroots: {name}: {wheels[0].name} runs the programs without and with NumPy", flush=True)
+
+
+def wheel(suite):
+    """Try the wheel for a suite's own Python where no compiler is."""
+    root = without_tools(suite)
+    try_wheel(root, "python3", version_of(root), suite)
+
+
+def others(suite):
+    """Try the wheels for the other Pythons of this machine, with each copied into the system at its own path."""
+    root = without_tools(suite)
+    have = {version_of(CHROOTS / name) for name in SUITES if (CHROOTS / name / "usr" / "bin" / "python3").exists()}
+    for tag, (path, _) in find_pythons().items():
+        if tag in have:
+            continue
+        prefix = Path(ask(path)[2])
+        if len(prefix.parts) < 4:  # / or /usr, whose place the system's own files have
+            sys.exit(f"chroots: expected a Python for {tag} in a folder of its own, got {path} of {prefix}")
+        copy = root / prefix.relative_to("/")
+        shutil.rmtree(copy, ignore_errors=True)
+        left_out = shutil.ignore_patterns("__pycache__", "test", "site-packages", "*.a", "include")
+        shutil.copytree(prefix, copy, symlinks=True, ignore=left_out)
+        try_wheel(root, prefix / "bin" / "python3", tag, f"{suite} with Python of {tag}")
+        shutil.rmtree(copy)
 
 
 def source(suite):
@@ -153,13 +187,36 @@ def source(suite):
     )
 
 
+def tests(suite):
+    """Run the light tests in the system that source() has made, with the package installed there."""
+    root = CHROOTS / f"{suite}-source"
+    if not (root / "root" / "venv" / "bin" / "pip").exists():
+        sys.exit(f"chroots: {suite}: `chroots.py source {suite}` builds the package first")
+    place, tree = root / "root" / "packages", root / "root" / "tree"
+    download(version_of(root), place, "numpy>=1.26", "ml_dtypes>=0.5", "pytest>=8", "hypothesis>=6.100")
+    names = ("numpy", "ml_dtypes", "pytest", "hypothesis")
+    inside(root, "/root/venv/bin/pip", "install", "-q", "--no-index", "--find-links", "/root/packages", *names)
+    shutil.rmtree(tree, ignore_errors=True)
+    tree.mkdir()
+    archive = run("git", "archive", "HEAD", text=False, cwd=ROOT)
+    subprocess.run(["tar", "x", "-C", tree], input=archive, check=True)
+    ignored = re.search(r"^NOT_LIGHT := (.*)$", (ROOT / "Makefile").read_text(), re.M)[1].split()
+    python = ("-C", "/root/tree", "HOME=/root", "LANG=C.UTF-8", "PATH=/root/venv/bin:/usr/bin:/bin", "python")
+    test = ("-m", "pytest", "-p", "no:cacheprovider", "-m", "not peers and not gpu", "tests")
+    left_out = (f"--ignore={name}" for name in ignored)
+    done = run("unshare", "--mount", "sh", "-c", MOUNTED, "sh", root, "env", "-i", *python, *test, *left_out)
+    print(done[-3000:])
+    print(f"chroots: {suite}: {inside(root, 'g++', '--version').splitlines()[0]}: the light tests pass", flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("command", choices=("make", "wheel", "source"))
-    parser.add_argument("suites", nargs="*", default=SUITES, metavar="SUITE")
+    commands = {"make": make, "wheel": wheel, "others": others, "source": source, "tests": tests}
+    parser.add_argument("command", choices=commands)
+    parser.add_argument("suites", nargs="*", metavar="SUITE")
     options = parser.parse_args()
-    for suite in options.suites:
-        {"make": make, "wheel": wheel, "source": source}[options.command](suite)
+    for suite in options.suites or (SUITES[:1] if options.command == "others" else SUITES):
+        commands[options.command](suite)
 
 
 if __name__ == "__main__":
