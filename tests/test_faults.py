@@ -83,3 +83,34 @@ def test_memory_runs_out_at_every_position(operation, cache):
     assert done.returncode == 0, f"{died(done.returncode)} {trail[-1:]} {last}\n{done.stderr[-3000:]}"
     assert last.startswith("FAILURES ")
     assert int(last.split()[1]) >= 1, "no allocation was missed: nothing was tried"
+
+
+ONCE = """
+import sys
+import _testcapi
+import dltensor as dl
+truths = dl.ones((64,), dtype="bool")
+truths.tolist()
+before = sys.getrefcount(True)
+missed = 0
+for position in range(40):
+    _testcapi.set_nomemory(position, position + 1)
+    try:
+        truths.tolist()
+    except MemoryError:
+        missed += 1
+    finally:
+        _testcapi.remove_mem_hooks()
+print(missed, sys.getrefcount(True) - before)
+"""
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 12), reason="True has no count of references from Python 3.12 on")
+def test_a_list_that_cannot_grow_releases_its_element_once():
+    """Cython 3.3.0 and 3.3.1 release it twice."""
+    if importlib.util.find_spec("_testcapi") is None:
+        pytest.skip("_testcapi is not part of this Python")
+    done = subprocess.run([sys.executable, "-c", ONCE], capture_output=True, text=True, check=True)
+    missed, change = map(int, done.stdout.split())
+    assert missed >= 2
+    assert change == 0, f"references to an element: {change} after {missed} failures"

