@@ -24,10 +24,12 @@ FLAGS = [
     "-fno-trapping-math",
     "-ffp-contract=off",
 ]
+if "clang" in os.environ.get("CXX", ""):
+    FLAGS.append("-Wno-deprecated-declarations")  # stable_sort of libstdc++ 12 calls what C++17 deprecates
 
 
 # Sizes and indices have 64 bits: one that gets lost on the way to an int is an error.
-NARROWING = ["-Wconversion", "-Wno-sign-conversion", "-Wno-float-conversion"]
+NARROWING = ["-Wconversion", "-Wno-sign-conversion", "-Wno-float-conversion", "-Wno-implicit-float-conversion"]
 
 
 def compiler() -> str:

@@ -20,7 +20,6 @@ constexpr int64_t share_from = int64_t(1) << 20, share_awake_from = int64_t(1) <
 constexpr int64_t chunk_bytes = 64 << 10;
 constexpr int64_t state_bytes = 48 << 10;         // of the states of one task
 constexpr int64_t strip_columns = 1024;
-constexpr int64_t group_results = 256;
 constexpr int64_t part_bytes = 256 << 10, least_part_bytes = 128 << 10;
 
 #define DLT_IN_ORDER(name, in_order) in_order != 0,

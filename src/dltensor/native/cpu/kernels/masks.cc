@@ -107,7 +107,7 @@ int64_t pack(uint64_t* words, const void* from, uint64_t bits, int64_t n) {
 
 // ---- taking elements
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(__AVX512BW__)
 // Where the set bits of a byte are, the first first. What follows them is 0.
 struct Places {
   alignas(8) uint8_t of[256][8];
