@@ -21,7 +21,7 @@ ABI = re.search(r"#define DLT_ARRAY_ABI_VERSION (\d+)", (INCLUDE / "dltensor" / 
 LIBRARY = f"libdltensor.so.{ABI}"
 FOLDERS = ["os", "memory", "layout", "opaque"]  # what arrays are made of
 VARIANTS = {
-    "plain": ["-O2", "-g"],
+    "plain": ["-O2", "-gdwarf-4"],  # which every valgrind reads
     "address": ["-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"],
     "thread": ["-O1", "-g", "-fsanitize=thread"],
 }
@@ -64,9 +64,9 @@ def digest(paths, *more) -> str:
     return hashlib.sha256(b"".join(p.read_bytes() for p in sorted(paths)) + repr(more).encode()).hexdigest()[:16]
 
 
-def tool(name: str) -> str | None:
-    """Return a compiler: CC, CXX and FC win over the usual names."""
-    variable = {"gcc": "CC", "g++": "CXX", "gfortran": "FC"}.get(name)
+def tool(name: str, variant: str = "plain") -> str | None:
+    """Return a compiler: CC, CXX and FC win over the usual names, but for sanitizers, which are linked as GCC does."""
+    variable = {"gcc": "CC", "g++": "CXX", "gfortran": "FC"}.get(name) if variant == "plain" else None
     return shutil.which(os.environ.get(variable, name) if variable else name)
 
 
@@ -81,7 +81,7 @@ def engine(variant: str = "plain") -> pathlib.Path:
     """Compile the library, write the linker script beside it and return the folder they are in."""
     headers = [*INCLUDE.rglob("*.h"), *(SOURCE / "native").rglob("*.h")]
     flags = VARIANTS[variant]
-    folder = cache() / f"engine-{variant}-{digest([*engine_sources(), *headers], flags)}"
+    folder = cache() / f"engine-{variant}-{digest([*engine_sources(), *headers], flags, tool('g++', variant))}"
     if (folder / LIBRARY).exists():
         return folder
     work = pathlib.Path(tempfile.mkdtemp(dir=cache()))
@@ -90,13 +90,13 @@ def engine(variant: str = "plain") -> pathlib.Path:
 
     def compile_one(path):
         made = work / f"{path.parent.name}-{path.stem}.o"
-        run([tool("g++"), *options, "-c", path, "-o", made])
+        run([tool("g++", variant), *options, "-c", path, "-o", made])
         return made
 
     with concurrent.futures.ThreadPoolExecutor(2) as two:
         objects = list(two.map(compile_one, engine_sources()))
     link = ["-shared", "-Wl,-z,defs", "-Wl,-z,nodelete", f"-Wl,-soname,{LIBRARY}", *flags, "-lpthread", "-ldl"]
-    run([tool("g++"), *objects, *link, "-o", work / LIBRARY])
+    run([tool("g++", variant), *objects, *link, "-o", work / LIBRARY])
     (work / "libdltensor.so").write_text(f"INPUT({LIBRARY})\n")
     try:
         work.rename(folder)
@@ -114,10 +114,11 @@ def program(name: str, variant: str = "plain", *more: str) -> pathlib.Path:
     made = cache() / f"{source.stem}-{variant}-{digest(inputs, library, more)}"
     if made.exists():
         return made
-    compiler = [tool("gcc"), "-std=gnu99"] if source.suffix == ".c" else [tool("g++"), "-std=c++17"]
+    c, cpp = tool("gcc", variant), tool("g++", variant)
+    compiler = [c, "-std=gnu99"] if source.suffix == ".c" else [cpp, "-std=c++17"]
     partial = made.with_suffix(f".{os.getpid()}")
     if "native/" in source.read_text():  # looks behind the public headers
-        compiler = [tool("g++"), "-std=c++20", f"-I{SOURCE}"]
+        compiler = [cpp, "-std=c++20", f"-I{SOURCE}"]
     flags = ["-Wall", "-Wextra", "-Werror", *VARIANTS[variant], f"-I{INCLUDE}", f"-I{HERE}"]
     run([*compiler, *flags, source, f"-L{library}", "-ldltensor", *more, "-lpthread", "-ldl", f"-Wl,-rpath,{library}",
          "-o", partial])  # fmt: skip

@@ -35,15 +35,15 @@ def package(tmp_path_factory):
     return moved
 
 
-def compiled(package, language, flags, tmp_path):
+def compiled(package, language, flags, tmp_path, variant="plain"):
     compiler, sources = {
         "c": ("gcc", [EXAMPLES / "hold.c"]),
         "cpp": ("g++", [EXAMPLES / "hold.cpp"]),
         "fortran": ("gfortran", [package / "include" / "dltensor" / "dltensor.f90", EXAMPLES / "hold.f90"]),
     }[language]
-    if not build.tool(compiler):
+    if not (found := build.tool(compiler, variant)):
         pytest.skip(f"needs {compiler}")
-    build.run([build.tool(compiler), "-O1", *sources, *flags, "-o", tmp_path / "hold"], cwd=tmp_path)
+    build.run([found, "-O1", *sources, *flags, "-o", tmp_path / "hold"], cwd=tmp_path)
     return tmp_path / "hold"
 
 
@@ -118,7 +118,7 @@ def test_49_the_installed_package_is_found_by_pkg_config_and_cmake(tmp_path):
 def test_50_examples_leak_nothing(package, language, tmp_path):
     flags = ["-fsanitize=address,undefined", f"-I{build.INCLUDE}", f"-L{build.engine('address')}", "-ldltensor"]
     flags.append(f"-Wl,-rpath,{build.engine('address')}")
-    assert WORDS in build.run([compiled(package, language, flags, tmp_path)], env={}).stdout
+    assert WORDS in build.run([compiled(package, language, flags, tmp_path, "address")], env={}).stdout
 
 
 def test_49_the_rust_declarations_of_the_docs_hold(tmp_path):
