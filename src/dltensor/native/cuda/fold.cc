@@ -378,7 +378,7 @@ Status reduce(int reduction, const ReduceOptions& options, int type, const Opera
 
 namespace {
 
-// What no kept plan is made for: runs that are not aligned, which reduce() moves, and what is read twice.
+// Without a kept plan: a new one, but not for runs that are not aligned, which reduce() moves, and for what is read twice.
 [[gnu::noinline]] Status reduce_rows(const RowsKey& key, int to, const RowsCall& call, bool askew, RowsPlan* plan) noexcept {
   if (!askew && choose_reduction(key.reduction, key.type, false).end != End::deviations)
     return launch_new_rows(key, to, plan, call);
