@@ -588,6 +588,33 @@ def test_into_a_type_of_jaxlib_asks_jax(monkeypatch):
     assert dl.into(tensor, array_of_jaxlib) == ("made by jax", tensor)
 
 
+def test_into_finds_the_function_of_every_type_whether_it_is_remembered_or_not():
+    def kind_of(number):
+        return type(f"Kind{number}", (), {"from_dlpack": staticmethod(lambda source: (number, source))})
+
+    kinds = [kind_of(number) for number in range(300)]  # more than are remembered
+    tensor = dl.asarray([1, 2, 3])
+    for _ in range(2):
+        assert [dl.into(tensor, kind) for kind in kinds] == [(number, tensor) for number in range(300)]
+
+
+def test_the_exchange_table_gives_no_address_for_an_empty_tensor():
+    pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    table = pointer(dl.Tensor.__dlpack_c_exchange_api__, b"dlpack_exchange_api")
+    # After the header (version, previous table) and the allocator.
+    address = ctypes.c_void_p.from_address(table + 24).value
+    export = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.POINTER(ctypes.c_void_p))(address)
+    made = ctypes.c_void_p()
+    for shape in ((2, 3), (0,), (2, 0, 2**40), ()):
+        tensor = dl.zeros(shape)
+        assert export(tensor, ctypes.byref(made)) == 0
+        data = ctypes.c_void_p.from_address(made.value + 32).value  # after version, manager_ctx, deleter, flags
+        deleter = ctypes.c_void_p.from_address(made.value + 16).value
+        ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(deleter)(made.value)
+        assert data == (None if 0 in shape else tensor.data_ptr)
+
+
 @pytest.mark.parametrize("versioned", [False, True])
 def test_jax_is_asked_without_a_version_once_it_answered_with_a_legacy_capsule(monkeypatch, versioned):
     asked = []

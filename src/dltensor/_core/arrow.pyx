@@ -11,7 +11,7 @@ from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy
 
 from .dlpack cimport ImportedTensor
-from .native cimport MAX_DIMS, Block, adopt
+from .native cimport MAX_DIMS, Block, adopt, numel
 from .tensor cimport Tensor, check_host, copied, fill_from_import, new_empty, permuted, same_view
 from .types cimport (DLPACK_FLAG_BITMASK_READ_ONLY, DLDataType, DLDevice, dtype_of, kDLBool, kDLCPU, kDLFloat, kDLInt,
                      kDLUInt, is_host, read_copy_flag)
@@ -739,7 +739,7 @@ cdef Tensor _unpacked(Tensor t, _Schema schema, str func):
 cdef Tensor _as_bool(Tensor t, object copy, str func):
     """Bytes of the extension type bool8, of which every one but 0 is true, as bool: 0 and 1 without a copy."""
     cdef Tensor made
-    cdef int64_t i, count = t.size
+    cdef int64_t i, count = numel(t.impl.dl.ndim, t.impl.dl.shape)
     cdef unsigned char largest = 0
     cdef const unsigned char* source = <const unsigned char*>t.impl.dl.data
     cdef unsigned char* target

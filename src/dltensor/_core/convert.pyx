@@ -6,17 +6,18 @@ from cpython.long cimport PyLong_CheckExact
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdlib cimport malloc
 
 from .buffers cimport take_buffer, take_interface, import_numpy
 from .dlpack cimport (ARRAY, ARRAY_INTERFACE, BUFFER, CAPSULE, CUDA_ARRAY_INTERFACE, NDARRAY, NONE, PROTOCOL, TABLE,
                       ImportedTensor, TypeEntry, adopt_object, amend_entry, borrow_table, entry_of, entry_of_type,
                       free_object, adopt_storage, hold_storage, is_lazy, check_tensor, raise_pending, release_storage,
                       retain_storage, import_tensor, import_managed)
-from .native cimport MAX_DIMS, adopt, export_managed, release, type_float32, type_table
+from .native cimport MAX_DIMS, adopt, export_managed, numel, release, type_float32, type_table
 from .scalars cimport plain_number, store_python
 from .tensor cimport (Tensor, as_tuple, assign_scalar, copied, current_stream, device_operations, exchange_table,
                       fill_from_import, is_packed, new_empty, operations, read_shape, same_view, uses_cuda)
-from .threads cimport Flag
+from .threads cimport Flag, Published
 from .types cimport (DLPACK_FLAG_BITMASK_IS_COPIED, DLPACK_FLAG_BITMASK_READ_ONLY, DLPACK_MAJOR_VERSION,
                      DLPACK_MINOR_VERSION, DLDataType, DLDevice, DLDeviceType, DLManagedTensorVersioned,
                      DLPackExchangeAPI, DLTensor, SetError, device_of, dtype_of, is_host, kDLCPU, kDLCUDA,
@@ -115,7 +116,7 @@ cdef Tensor read(object x, object copy, str func):
     if entry.path == NDARRAY:
         import_numpy(x, &imported, func)
     elif entry.path == PROTOCOL:
-        import_protocol(x, &imported, func)
+        import_protocol(x, entry, &imported, func)
     elif entry.path == TABLE or entry.path == CAPSULE:
         import_tensor(x, entry, None, &imported, func)
     else:
@@ -165,7 +166,7 @@ cdef Tensor _read_torch_class(object x, str func):
     cdef ImportedTensor imported
     cdef Tensor t = Tensor.__new__(Tensor)
     try:
-        import_protocol(x, &imported, func)
+        import_protocol(x, entry_of(x), &imported, func)
     except RuntimeError as error:
         raise BufferError(f"{func}: {type(x).__qualname__}.__dlpack__ refused: {first_line(str(error))}") from error
     fill_from_import(t, &imported)
@@ -210,16 +211,21 @@ cdef Tensor _resolved(object x, object copy, str func):
     return t
 
 
-cdef int import_protocol(object x, ImportedTensor* imported, str func) except -1:
-    cdef int32_t device_type = 0, device_id = 0
-    cdef const TypeEntry* entry = entry_of(x)
-    stream = None
+cdef inline int import_protocol(object x, const TypeEntry* entry, ImportedTensor* imported, str func) except -1:
+    """Take a tensor by ``__dlpack__``, after ``__dlpack_device__`` where that is needed."""
     if entry.known and entry.agreed and not uses_cuda():
         # There is no stream to pass, so that the device need not be known before the tensor is.
         import_tensor(x, entry, None, imported, func)
         if is_host(<int32_t>imported.view.device.device_type):
             return 0
         release(imported.block)
+    return _import_after_device(x, imported, func)
+
+
+cdef int _import_after_device(object x, ImportedTensor* imported, str func) except -1:
+    cdef int32_t device_type = 0, device_id = 0
+    cdef const TypeEntry* entry
+    stream = None
     try:
         method = x.__dlpack_device__
     except AttributeError:
@@ -703,11 +709,7 @@ def into(t, kind, /):
         made_array = source.numpy()
         return made_array if type(made_array) is kind else made_array.view(kind)
     if entry.table == NULL:
-        importer = _importers.get(kind)
-        if importer is None:
-            importer = _from_dlpack_of(kind)
-            if len(_importers) < 256:
-                _importers[kind] = importer
+        importer = _importer_of(kind)
         return importer(source)
     if entry.torch:
         _refuse_torch(source)
@@ -727,7 +729,35 @@ def into(t, kind, /):
 
 
 cdef Flag _torch_warning
-cdef dict _importers = {}       # type -> the from_dlpack of its package, once found
+# The functions that were found for types, newest first. Neither they nor their types are ever given back.
+cdef struct Importer:
+    PyObject* kind
+    PyObject* function
+    const Importer* next
+    int count  # of this one and those after it
+cdef Published[Importer] _importers
+
+
+cdef object _importer_of(object kind):
+    """The ``from_dlpack`` that makes objects of a type; remembered for 256 types."""
+    cdef const Importer* newest = _importers.get()
+    cdef const Importer* known = newest
+    cdef Importer* added
+    while known != NULL:
+        if known.kind == <PyObject*>kind:
+            return <object>known.function
+        known = known.next
+    importer = _from_dlpack_of(kind)
+    if newest == NULL or newest.count < 256:
+        added = <Importer*>malloc(sizeof(Importer))
+        if added == NULL:
+            raise MemoryError("into: allocation failed for what is remembered of a type")
+        Py_INCREF(kind)
+        Py_INCREF(importer)
+        added.kind, added.function, added.next = <PyObject*>kind, <PyObject*>importer, newest
+        added.count = 1 if newest == NULL else newest.count + 1
+        _importers.set(added)
+    return importer
 
 
 cdef int _refuse_torch(Tensor source) except -1:
@@ -774,7 +804,7 @@ cdef int _table_from_python(void* object_, DLManagedTensorVersioned** out) excep
     out[0] = export_managed(t.impl.dl, t.impl.block, t.impl.flags & ~<uint64_t>DLPACK_FLAG_BITMASK_IS_COPIED)
     if out[0] == NULL:
         raise MemoryError("exchange table of dltensor.Tensor: allocation failed for the exported struct")
-    if t.size == 0:
+    if numel(t.impl.dl.ndim, t.impl.dl.shape) == 0:
         out[0].dl_tensor.data = NULL
     return 0
 

@@ -66,7 +66,6 @@ cdef extern from "Python.h":
     PyObject* PyErr_Occurred() noexcept
     bint PyCapsule_IsValidRaw "PyCapsule_IsValid"(PyObject*, const char*) noexcept
     void* PyCapsule_GetPointerRaw "PyCapsule_GetPointer"(PyObject*, const char*) noexcept
-    void Py_DecrefRaw "Py_DECREF"(PyObject*)
     object PyObject_CallOneArg(object, object)
 
 cdef extern from *:
@@ -620,24 +619,25 @@ cdef tuple _KEYWORDS = ("max_version",)
 cdef tuple _KEYWORDS_STREAM = ("stream", "max_version")
 cdef tuple _KEYWORDS_OLD = ("stream",)
 cdef str _DLPACK = "__dlpack__"
+cdef tuple _VERSION = DLPACK_VERSION
 
 
 cdef object _call_dlpack(object x, const TypeEntry* entry, object stream, str func):
     cdef PyObject* arguments[4]
     cdef PyObject* made
     cdef bint legacy = entry.signature == _LEGACY, inside = False
-    cdef int signature = entry.signature if not legacy else 2 if stream is None else 0
+    cdef int known = entry.signature, signature = known if not legacy else 2 if stream is None else 0
     refused = None
     while True:
         arguments[0] = NULL
         arguments[1] = <PyObject*>x
         if signature == 0 and stream is None:
-            arguments[2] = <PyObject*>DLPACK_VERSION
+            arguments[2] = <PyObject*>_VERSION
             made = PyObject_VectorcallMethod(<PyObject*>_DLPACK, &arguments[1], 1 | PY_VECTORCALL_ARGUMENTS_OFFSET,
                                              <PyObject*>_KEYWORDS)
         elif signature == 0:
             arguments[2] = <PyObject*>stream
-            arguments[3] = <PyObject*>DLPACK_VERSION
+            arguments[3] = <PyObject*>_VERSION
             made = PyObject_VectorcallMethod(<PyObject*>_DLPACK, &arguments[1], 1 | PY_VECTORCALL_ARGUMENTS_OFFSET,
                                              <PyObject*>_KEYWORDS_STREAM)
         elif signature == 1 and stream is not None:
@@ -648,11 +648,9 @@ cdef object _call_dlpack(object x, const TypeEntry* entry, object stream, str fu
             made = PyObject_VectorcallMethod(<PyObject*>_DLPACK, &arguments[1],
                                              1 | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL)
         if made != NULL:
-            if not legacy:
+            if not legacy and signature != known:
                 amend_entry(type(x), signature, entry.agreed)
-            capsule = <object>made
-            Py_DecrefRaw(made)
-            return capsule
+            return owned(made)
         # Only a signature that cannot take the keyword is a reason to try an older one.
         error = take_error(&inside)
         if not isinstance(error, TypeError) or inside or signature == 2:

@@ -777,6 +777,7 @@ cdef Tensor _prepare_export(Tensor self, object stream, object dl_device, object
 cdef inline object exported(Tensor self, object stream, object max_version, object dl_device, object copy):
     """What ``__dlpack__`` returns."""
     cdef bint versioned = False
+    cdef int beyond = 0
     cdef Tensor source = self
     cdef uint64_t flags = self.impl.flags & ~<uint64_t>DLPACK_FLAG_BITMASK_IS_COPIED
     cdef DLTensor view
@@ -788,7 +789,7 @@ cdef inline object exported(Tensor self, object stream, object max_version, obje
         major = <object>PyTuple_GET_ITEM(max_version, 0)
         if not PyLong_CheckExact(major):
             major = _read_version(max_version)[0]
-        versioned = major >= 1
+        versioned = PyLong_AsLongLongAndOverflow(major, &beyond) >= 1 or beyond > 0
     if dl_device is not None or stream is not None or self.impl.dl.device.device_type != kDLCPU:
         source = _prepare_export(self, stream, dl_device, copy)
     if copy is not None and copy and source is self:

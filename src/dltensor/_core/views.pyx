@@ -10,7 +10,7 @@ from .buffers cimport make_numpy
 from .indexing cimport Place, checked_index
 from .native cimport (COMPLEX, MAX_DIMS, REAL, SHARING_SOME, SHARING_UNKNOWN, SIGNED, TRUNCATE, UNSIGNED, Extent, Kind,
                       Scalar, Sharing, contiguous_strides, extent, find_sharing, find_type, is_contiguous, item_bytes,
-                      store_scalar, type_float64, type_table, type_uint8)
+                      numel, store_scalar, type_float64, type_table, type_uint8)
 from .tensor cimport (Tensor, as_tuple, check_host, check_writable, counted, is_packed, new_empty, on_device, permuted,
                       read_shape, reshaped, squeezed, view_of)
 from .types cimport (DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, DLPACK_FLAG_BITMASK_READ_ONLY, DLDataType, DLDevice,
@@ -129,7 +129,7 @@ def raw_bytes(Tensor t):
     """
     cdef Place place
     cdef Tensor made
-    if not t.is_contiguous:
+    if not is_contiguous(t.impl.dl.ndim, t.impl.dl.shape, t.impl.dl.strides):
         raise ValueError(f"raw_bytes: shape {t.shape} with strides {t.strides} is not contiguous; copy() first")
     place.ndim = 1
     place.offset = 0
@@ -294,14 +294,14 @@ def fill_arange(Tensor t, start, step, str func="fill_arange"):
     [1.0, 1.5, 2.0]
     """
     cdef Scalar value
-    cdef int64_t i, size = t.size
+    cdef int64_t i, size = numel(t.impl.dl.ndim, t.impl.dl.shape)
     cdef uint64_t first = 0, increment = 0
     cdef double re = 0, im = 0, step_re = 0, step_im = 0
     cdef bint padded = t.impl.flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED != 0
     cdef bint whole = isinstance(start, int) and isinstance(step, int)
     check_host(t, func)
     check_writable(&t.impl.dl, t.impl.flags, func)
-    if not t.is_contiguous:
+    if not is_contiguous(t.impl.dl.ndim, t.impl.dl.shape, t.impl.dl.strides):
         raise ValueError(f"{func}: shape {t.shape} with strides {t.strides} is not contiguous")
     if find_type(t.impl.dl.dtype) < 0 or t.impl.dl.dtype.lanes != 1:
         raise TypeError(f"{func}: a number cannot be written to {t.dtype}")
@@ -359,7 +359,7 @@ def write_spaced(Tensor t, start, stop, steps, str func="write_spaced"):
     cdef int row = find_type(part)
     check_host(t, func)
     check_writable(&t.impl.dl, t.impl.flags, func)
-    if not t.is_contiguous:
+    if not is_contiguous(t.impl.dl.ndim, t.impl.dl.shape, t.impl.dl.strides):
         raise ValueError(f"{func}: shape {t.shape} with strides {t.strides} is not contiguous")
     if row < 0 or part.lanes != 1:
         raise TypeError(f"{func}: a number cannot be written to {t.dtype}")
@@ -376,7 +376,7 @@ cdef int _write_part(Tensor t, DLDataType dtype, int64_t at, int64_t every, obje
                      object steps) except -1:
     """The real numbers of a tensor, or the real or imaginary parts of complex ones."""
     cdef Ramp ramp
-    cdef int64_t size = t.size
+    cdef int64_t size = numel(t.impl.dl.ndim, t.impl.dl.shape)
     cdef bint padded = t.impl.flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED != 0
     # Both ends as integers over 2^places.
     first, below = start.as_integer_ratio()
