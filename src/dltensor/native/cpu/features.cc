@@ -165,18 +165,19 @@ int64_t last_cache_bytes() noexcept {
 // Measured: decision 25. Beside a repeated row of 16 KiB, 8 KiB that are read ahead leave a first cache of 32 KiB too early.
 const StripTuning& strip_tuning() noexcept {
 #if defined(__x86_64__)
-  static const bool is_intel = __builtin_cpu_is("intel");
+  static const bool is_intel = __builtin_cpu_is("intel"), has_wide = __builtin_cpu_supports("avx512f");
 #else
-  constexpr bool is_intel = false;
+  constexpr bool is_intel = false, has_wide = false;
 #endif
 #ifdef _SC_LEVEL1_DCACHE_SIZE
   static const bool is_small = sysconf(_SC_LEVEL1_DCACHE_SIZE) == 32 << 10;
 #else
   constexpr bool is_small = false;
 #endif
-  static const StripTuning tuning = is_intel   ? StripTuning{512, 4, true, false, INT64_MAX}
-                                    : is_small ? StripTuning{512, 6, false, true, 12 << 10}
-                                               : StripTuning{1024, 8, false, false, INT64_MAX};
+  static const StripTuning tuning = is_intel               ? StripTuning{512, 4, Pairs::all, false, false, INT64_MAX}
+                                    : is_small && has_wide ? StripTuning{512, 6, Pairs::none, true, false, 12 << 10}
+                                    : is_small             ? StripTuning{1024, 8, Pairs::heavy, false, true, 12 << 10}
+                                                           : StripTuning{1024, 8, Pairs::none, false, false, INT64_MAX};
   return tuning;
 }
 

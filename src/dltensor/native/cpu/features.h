@@ -25,11 +25,15 @@ DLT_API const char* cpu_level() noexcept;
 DLT_API int64_t last_cache_bytes() noexcept;
 
 // How outputs that are stored past the caches are computed: the bytes between two series of such stores, how many of these
-// strips operands are prefetched ahead, and whether that helps where two of them are read from memory. Whether fills do not
-// gain by such stores. From how many bytes on a repeated row has no room in the first cache beside a strip.
+// strips operands are prefetched ahead, and whether that helps where two of them are read from memory: in no loop, in those
+// that do more than an addition for each element, whose strips are of half that length then, or in all. Whether fills do
+// not gain by such stores. Whether results that go to memory from registers (kernels/streams.cc) are faster than strips of
+// them. From how many bytes on a repeated row has no room in the first cache beside a strip.
+enum class Pairs { none, heavy, all };
 struct StripTuning {
   int64_t bytes, ahead;
-  bool pairs, cached_fill;
+  Pairs pairs;
+  bool cached_fill, from_registers;
   int64_t crowded_row;
 };
 const StripTuning& strip_tuning() noexcept;

@@ -175,7 +175,7 @@ struct StreamedLoop {
   loop_t loop;  // what it does as well; null where there is none
   streamed_t streamed;
 };
-inline constexpr int streamed_count = 4;
+inline constexpr int streamed_count = 6;
 
 struct Kernels {
   const char* name;

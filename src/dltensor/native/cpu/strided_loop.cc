@@ -171,10 +171,11 @@ struct StreamedRun {
   unsigned prefetched;  // bit k: operand k
 };
 
-// A row that is repeated, and a strip beside it, take the first cache from each other.
-streamed_t loop_without_strip(const StridedLoop& w, const Kernels& kernels, const StreamedRun& run) {
-  if (w.inputs != 2 || w.loop == nullptr || run.scalars != 0 || __builtin_popcount(run.prefetched) != 1) return nullptr;
-  if (run.n * w.loop_width < strip_tuning().crowded_row) return nullptr;
+// A row that is repeated, and a strip beside it, take the first cache from each other. `repeats`: one of two operands does.
+streamed_t loop_without_strip(const StridedLoop& w, const Kernels& kernels, const StreamedRun& run, bool repeats) {
+  const StripTuning& tuning = strip_tuning();
+  if (w.inputs != 2 || w.loop == nullptr || run.scalars != 0) return nullptr;
+  if (repeats ? run.n * w.loop_width < tuning.crowded_row : !tuning.from_registers) return nullptr;
   for (const StreamedLoop& row : kernels.streamed)
     if (row.loop == w.loop) return row.streamed;
   return nullptr;
@@ -182,7 +183,7 @@ streamed_t loop_without_strip(const StridedLoop& w, const Kernels& kernels, cons
 
 void stream_run(const StridedLoop& w, const Kernels& kernels, StreamedRun run, char* strip) {
   const StripTuning& tuning = strip_tuning();
-  const int64_t most = tuning.bytes / w.loop_width;
+  const int64_t most = (tuning.pairs == Pairs::heavy && w.weight > 1 ? tuning.bytes / 2 : tuning.bytes) / w.loop_width;
   const int64_t off = int64_t(-reinterpret_cast<uintptr_t>(run.to) & 63);
   int64_t part = off % w.loop_width == 0 ? off / w.loop_width : 0;  // up to the first whole cache line
   for (int64_t done = 0; done < run.n; part = most) {
@@ -317,18 +318,20 @@ void compute_tile(const Plan& plan, const Tile& tile, Buffers* buffers) {
     for (int k = 0; k < w.inputs; ++k)
       if (steps[k] != 0 && (last == 0 || w.in[k].strides[last - 1] != 0)) from_memory |= 1u << k;
     const int streams = __builtin_popcount(from_memory);
+    const Pairs pairs = strip_tuning().pairs;
+    const bool ahead = streams == 1 || (streams == 2 && (pairs == Pairs::all || (pairs == Pairs::heavy && w.weight > 1)));
     StreamedRun run{nullptr,
                     {},
                     {steps[0], steps[1], steps[2]},
                     {},
                     whole ? tile.rows * tile.columns : tile.columns,
                     scalars,
-                    streams == 1 || (streams == 2 && strip_tuning().pairs) ? from_memory : 0};
+                    ahead ? from_memory : 0};
     const int64_t out_step = outer * w.out.width, row_steps[3] = {out_step, runs[0].row, runs[1].row};
     char* const out = w.out.data + tile.offset[0] * w.out.width;
-    if (!whole && (reinterpret_cast<uintptr_t>(out) | uintptr_t(out_step)) % cache_line == 0)
-      if (const streamed_t rows = loop_without_strip(w, *plan.kernels, run); rows != nullptr)
-        return rows(out, runs[0].data, runs[1].data, run.n, tile.rows, row_steps);
+    if ((reinterpret_cast<uintptr_t>(out) | uintptr_t(whole ? 0 : out_step)) % cache_line == 0 && (streams == 2 || !whole))
+      if (const streamed_t rows = loop_without_strip(w, *plan.kernels, run, streams == 1); rows != nullptr)
+        return rows(out, runs[0].data, runs[1].data, run.n, whole ? 1 : tile.rows, row_steps);
     for (int64_t r = 0; r < (whole ? 1 : tile.rows); ++r) {
       run.to = w.out.data + (tile.offset[0] + r * outer) * w.out.width;
       for (int k = 0; k < 3; ++k) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arithmetic whose results go from registers to memory past the caches. A strip of results in the first cache would do for
-// operands from memory, but takes its place from a row that every row of the other operand is combined with.
+// Arithmetic whose results go from registers to memory past the caches. A strip of results in the first cache takes its place
+// from a row that every row of the other operand is combined with, and on some processors it is slower for operands from memory
+// too.
 #include "native/cpu/kernels/loops.h"
 
 #if defined(__AVX2__)
@@ -46,6 +47,8 @@ void fill_streams(Kernels* kernels) {
   const auto& ops = kernels->ops;
   const StreamedLoop loops[] = {{ops[op_add][type_float32], stream2<body_add, float>},
                                 {ops[op_add][type_float64], stream2<body_add, double>},
+                                {ops[op_subtract][type_float32], stream2<body_subtract, float>},
+                                {ops[op_subtract][type_float64], stream2<body_subtract, double>},
                                 {ops[op_multiply][type_float32], stream2<body_multiply, float>},
                                 {ops[op_multiply][type_float64], stream2<body_multiply, double>}};
   static_assert(sizeof loops == sizeof kernels->streamed);
