@@ -34,7 +34,7 @@ $(VENV)/peers: $(VENV)/light
 
 $(VENV)/cuda-peers: $(VENV)/light
 	$(RUN) -m pip install -q --disable-pip-version-check "nvidia-cuda-nvrtc>=13" "nvidia-cuda-runtime>=13" "nvidia-cuda-crt>=13" \
-	    "nvidia-cublas>=13" nvidia-cuda-nvdisasm nvidia-cuda-cuobjdump cuda-core cuda-bindings numba-cuda
+	    "nvidia-cublas>=13" nvidia-cuda-nvdisasm nvidia-cuda-cuobjdump cuda-core cuda-bindings numba-cuda wheel
 	touch $@
 
 # Of cuFFT and cuSOLVER the headers alone: their libraries have 500 MB, and nothing runs them without a GPU.
@@ -94,6 +94,12 @@ wheels:
 ALL ?=
 test-wheels:
 	$(PYTHON) tools/wheels.py test $(WHEELS) $(ALL)
+
+# help: make cuda-kernels the wheel of CUDA kernels compiled beforehand, in build/wheels/cuda-kernels; ARCHITECTURES="80 90"
+ARCHITECTURES ?=
+.PHONY: cuda-kernels
+cuda-kernels: $(VENV)/cuda-peers install
+	$(RUN) tools/cuda_kernels.py build $(ARCHITECTURES)
 
 # help: make wheel-aarch64  the wheel of Python 3.11 for aarch64, cross compiled; README's program and tests of it by QEMU
 .PHONY: wheel-aarch64

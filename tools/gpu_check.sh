@@ -99,9 +99,9 @@ unpack() {
     tar xJf "$HERE/engine.tar.xz" -C "$AT" && tar xJf "$HERE/kernels.tar.xz" -C "$AT" || return 1
     "$PYTHON" -m pip install -q --disable-pip-version-check --no-index --no-deps --upgrade --target "$SITE" "$HERE"/dltensor-*.whl ||
       return 1
-    # As kernels of the package: those count for every minor version of the compiler.
-    cp -r "$AT"/seeds/. "$SITE/dltensor/native/cuda/seeds" 2>/dev/null ||
-      { mkdir -p "$SITE/dltensor/native/cuda/seeds" && cp -r "$AT"/seeds/. "$SITE/dltensor/native/cuda/seeds"; }
+    # As the package of compiled kernels: those count for every minor version of the compiler.
+    mkdir -p "$SITE/dltensor_cuda_kernels" && touch "$SITE/dltensor_cuda_kernels/__init__.py" &&
+      cp -r "$AT"/kernels/. "$SITE/dltensor_cuda_kernels"
   else
     ln -sfn "$(cd "$HERE/.." && pwd)" "$AT/tree"
     "$PYTHON" -m pip install -q --disable-pip-version-check --no-build-isolation --no-deps --upgrade --target "$SITE" "$AT/tree/" ||

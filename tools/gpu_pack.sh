@@ -46,11 +46,11 @@ for path in Path(sys.argv[1]).glob("*.cc"):
 print(*sorted(found), sep="\n")
 LIST
 LIBRARY=$(cat "$AT/library")
-g++ -std=c++20 -O1 -I"$AT/tree/src/dltensor" -I"$AT/tree/src/dltensor/include" "$AT/tree/src/dltensor/native/cuda/seed.cc" \
-  "$LIBRARY" "-Wl,-rpath,$(dirname "$LIBRARY")" -o "$AT/seed_kernels"
-DLTENSOR_CUDA_NVRTC=${NVRTC:?the path of libnvrtc.so} "$AT/seed_kernels" --list "$AT/list" "$AT/tree/src/dltensor" \
-  "$AT/seeds" "$ARCHITECTURE"
-tar cJf "$OUT/kernels.tar.xz" -C "$AT" seeds
+g++ -std=c++20 -O1 -I"$AT/tree/src/dltensor" -I"$AT/tree/src/dltensor/include" "$AT/tree/tools/gpu_kernels.cc" \
+  "$LIBRARY" "-Wl,-rpath,$(dirname "$LIBRARY")" -o "$AT/gpu_kernels"
+DLTENSOR_CUDA_NVRTC=${NVRTC:?the path of libnvrtc.so} "$AT/gpu_kernels" "$AT/list" "$AT/tree/src/dltensor" \
+  "$AT/kernels" "$ARCHITECTURE"
+tar cJf "$OUT/kernels.tar.xz" -C "$AT" kernels
 cp tools/gpu_check.sh "$OUT"
 "$PYTHON" - "$OUT" "$AT/list" <<'REPORT'
 import sys

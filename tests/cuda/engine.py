@@ -64,7 +64,6 @@ def compiled(folder, shim, flags=()):
     """Compile the engine and `shim`, unless that was done before; return the paths of the objects."""
     native = SOURCE / "native"
     files = [path for part in (".", "cuda", "memory", "os") for path in sorted((native / part).glob("*.cc"))]
-    files.remove(native / "cuda" / "seed.cc")  # a program
     files += [native / "layout" / name for name in ("layout.cc", "sharing.cc")]
     files += [native / "cpu" / name for name in ("dtype.cc", "reduction_rows.cc", "scalar.cc")]
     files += [Path(__file__).with_name(shim)]
@@ -202,7 +201,6 @@ class Engine:
         launch=None,
         out_dtype=None,
         scalar_dtype=None,
-        only_prepare=False,
     ):
         """out = name(operands) computed in `dtype`; scalars are of `scalar_dtype` or `dtype`."""
         stream = stream or self.stream()
@@ -222,7 +220,6 @@ class Engine:
             ctypes.byref(target),
             stream,
             ctypes.byref(launch) if launch else None,
-            only_prepare,
         )
         return out
 

@@ -107,7 +107,7 @@ SHIM int shim_usage(int device, Usage* out) { return answer(usage(device, out));
 SHIM int64_t shim_live_blocks() { return memory_stats().live_blocks; }
 
 SHIM int shim_elementwise(int flavour, int op, int type, const Flat* in, int count, const Flat* out, Stream* stream,
-                          const Launch* launch, int only_prepare) {
+                          const Launch* launch) {
   Operand operands[3];
   Made* made[3];
   for (int k = 0; k < count; ++k) {
@@ -115,9 +115,8 @@ SHIM int shim_elementwise(int flavour, int op, int type, const Flat* in, int cou
     operands[k] = made[k]->operand;
   }
   Made target(out);
-  const auto go = only_prepare ? prepare : elementwise;
   const Operation operation{op, static_cast<OpVariant>(flavour), type};
-  const int fault = answer(go(operation, operands, count, target.operand, {stream, launch}));
+  const int fault = answer(elementwise(operation, operands, count, target.operand, {stream, launch}));
   for (int k = 0; k < count; ++k) delete made[k];
   return fault;
 }
@@ -170,7 +169,7 @@ SHIM int shim_pointer_device(const void* pointer, int* type, int* id) {
 SHIM int shim_hint(int library, const char* path) { return answer(set_library_path(static_cast<Library>(library), path)); }
 SHIM int shim_sources(const char* folder) { return answer(set_source_folder(folder)); }
 SHIM int shim_kernel_cache(const char* folder) { return answer(set_kernel_cache(folder)); }
-SHIM int shim_kernel_seeds(const char* folder) { return answer(set_kernel_seeds(folder)); }
+SHIM int shim_compiled_kernels(const char* folder) { return answer(set_compiled_kernels(folder)); }
 SHIM void shim_compiler_statistics(int64_t* out) {
   const CompilerStatistics s = compiler_statistics();
   out[0] = s.compiled, out[1] = s.from_disk, out[2] = s.refused;

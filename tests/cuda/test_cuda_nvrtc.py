@@ -8,10 +8,11 @@ import shutil
 import subprocess
 import sys
 import textwrap
+import zipfile
 from pathlib import Path
 
 import pytest
-from engine import SOURCE, build, scratch
+from engine import scratch
 
 HERE = Path(__file__).parent
 
@@ -311,21 +312,12 @@ def test_a_kernel_from_disk_is_loaded_without_nvrtc(tmp_path):
     assert run(script, cache, DLTENSOR_CUDA_NVRTC=library).split() == ["0", "1", "0", "True"], "others may write to it"
 
 
-def test_seeds_are_made_without_a_driver_and_taken_by_hash(tmp_path):
-    """The program that fills a wheel with kernels; what it makes is used uncompiled, and refused once changed."""
-    program, seeds, library = tmp_path / "seed_kernels", tmp_path / "seeds", build(scratch() / "engine")
-    command = ["g++", "-std=c++20", f"-I{SOURCE}", f"-I{SOURCE / 'include'}", str(SOURCE / "native/cuda/seed.cc")]
-    subprocess.run([*command, str(library), f"-Wl,-rpath,{library.parent}", "-o", str(program)], check=True)
-    environment = {"DLTENSOR_CUDA_NVRTC": nvrtc()}
-    made = subprocess.run(
-        [str(program), str(SOURCE), str(seeds), "90"], env=os.environ | environment, capture_output=True, text=True
-    )
-    assert made.returncode == 0, made.stderr
-    kernels = list(seeds.glob("1*/*.kernel"))
-    assert len(kernels) > 100
-    script = f"""
-    cuda.c.shim_kernel_seeds({str(seeds)!r}.encode())
-    machine = hostcuda.load()
+def test_kernels_compiled_beforehand_are_taken_by_hash(tmp_path):
+    """Those of the compute capability, or of an older one of the same major version; once changed they are refused."""
+    compiled, environment = tmp_path / "compiled", {"DLTENSOR_CUDA_NVRTC": nvrtc()}
+    script = """
+    cuda.c.shim_compiled_kernels({folder!r}.encode())
+    machine = hostcuda.load(capability={capability})
     a = np.arange(1000, dtype="f4")
     x = cuda.upload(a)
     print(int((cuda.run("add", [x, x], "float32").get() == a + a).all()))
@@ -334,10 +326,69 @@ def test_seeds_are_made_without_a_driver_and_taken_by_hash(tmp_path):
     cuda.c.shim_compiler_statistics(out)
     print(*out)
     """
-    assert run(script, tmp_path / "cache", **environment).split() == ["1", "1", "0", "2", "0"]
-    for kernel in kernels:
-        kernel.write_bytes(kernel.read_bytes()[:-1] + b"\xff")
-    assert run(script, tmp_path / "cache", **environment).split() == ["1", "1", "2", "0", "2"]
+
+    def counts(cache, folder, capability):
+        text = script.format(folder=str(folder), capability=capability)
+        first, second, *compiled_from_disk_refused = run(text, tmp_path / cache, **environment).split()
+        assert first == second == "1"
+        return [int(n) for n in compiled_from_disk_refused]
+
+    assert counts("first", "", 80) == [2, 0, 0]
+    for made in (tmp_path / "first").glob("*.kernel"):
+        key, maker = made.stem.split("-")
+        (compiled / maker.split(".")[0]).mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(made, compiled / maker.split(".")[0] / f"{key}.kernel")
+    assert counts("second", compiled, 80) == [0, 2, 0]
+    assert counts("second", compiled, 86) == [0, 2, 0]
+    assert counts("second", compiled, 90) == [2, 0, 0]
+    assert counts("second", compiled, 75) == [2, 0, 0]
+    for made in compiled.glob("1*/*.kernel"):
+        made.write_bytes(made.read_bytes()[:-1] + b"\xff")
+    assert counts("third", compiled, 80) == [2, 0, 2]
+
+
+def test_the_wheel_of_kernels_saves_the_compiler(tmp_path):
+    """Built for one architecture and installed, it has what common calls need: they run without NVRTC's library."""
+    tool = HERE.parents[1] / "tools" / "cuda_kernels.py"
+    pytest.importorskip("wheel", reason="needs the package wheel")
+    made = subprocess.run(
+        [sys.executable, str(tool), "build", "--folder", str(tmp_path), "--parts", "reductions", "--", "90"],
+        env=os.environ | {"DLTENSOR_CUDA_NVRTC": nvrtc()},
+        capture_output=True,
+        text=True,
+    )
+    assert made.returncode == 0, made.stderr
+    (wheel,) = tmp_path.glob("dltensor_cuda_kernels-*.whl")
+    with zipfile.ZipFile(wheel) as contents:
+        contents.extractall(tmp_path / "site")
+        assert len([name for name in contents.namelist() if name.endswith(".kernel")]) > 100
+    script = """
+    from dltensor.testing import hostcuda
+    hostcuda.load(launches={launches})
+    import dltensor as dl
+    from dltensor.cuda import _driver
+    x = dl.ones((64, 32), device="cuda")
+    x.sum(), dl.max(x, axis=1), dl.mean(x, axis=0), dl.sort(dl.reshape(x, (-1,)))
+    {more}
+    print(*_driver.compiled()[:2])
+    """
+
+    def counts(launches, more=""):
+        environment = {"PYTHONPATH": str(tmp_path / "site"), "DLTENSOR_CACHE_DIR": str(tmp_path / "cache")}
+        done = subprocess.run(
+            [sys.executable, "-c", textwrap.dedent(script.format(launches=launches, more=more))],
+            env=os.environ | environment | {"DLTENSOR_CUDA_NVRTC": "off"},
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, done.stderr
+        return [int(n) for n in done.stdout.split()]
+
+    without_launches = counts(False)
+    with_launches = counts(True, "assert [float(x.sum()), float(dl.max(x))] == [2048, 1]")
+    for compiled, from_disk in (without_launches, with_launches):
+        assert compiled == 0
+        assert from_disk >= 8
 
 
 def test_without_a_driver_the_message_says_what_was_tried_and_what_to_do(tmp_path):

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,10 +31,16 @@ def _wheel_libraries(name: str) -> list[str]:
         return []
 
 
+def _compiled_kernels() -> str:
+    """Find the folder of kernels that were compiled beforehand, or "": that of the package dltensor-cuda-kernels."""
+    found = find_spec("dltensor_cuda_kernels")
+    return found.submodule_search_locations[0] if found and found.submodule_search_locations else ""
+
+
 def _pass_paths() -> None:
     """Pass the paths of libraries and kernels to the engine. Loads no CUDA library."""
     here = Path(__file__).resolve().parent.parent
-    _cuda.set_folders(str(here), str(here / "native" / "cuda" / "seeds"))
+    _cuda.set_folders(str(here), _compiled_kernels())
     for number, name in ((1, "nvrtc"), (2, "cublas"), (3, "cufft"), (4, "cusolver")):
         if not os.environ.get(f"DLTENSOR_CUDA_{name.upper()}"):
             for path in _wheel_libraries(name):

@@ -68,7 +68,7 @@ cdef extern from "native/cuda/compiler.h" namespace "dlt::cuda" nogil:
         double seconds
     Status set_source_folder(const char*) noexcept
     Status set_kernel_cache(const char*) noexcept
-    Status set_kernel_seeds(const char*) noexcept
+    Status set_compiled_kernels(const char*) noexcept
     CompilerStatistics compiler_statistics() noexcept
 
 cdef extern from *:
@@ -98,10 +98,10 @@ cdef extern from *:
     object dlt_cuda_properties(const Properties*)
 
 
-def set_folders(str sources, str seeds):
+def set_folders(str sources, str compiled):
     """Set the folders of the kernel sources and of the precompiled kernels."""
     check(set_source_folder(sources.encode()))
-    check(set_kernel_seeds(seeds.encode()))
+    check(set_compiled_kernels(compiled.encode()))
 
 
 def set_cache_folder(str path):

@@ -130,12 +130,18 @@ Status compile(int major, int minor, const Program& text, const std::vector<std:
 // A kernel as an image that the device's driver can load: from disk, from NVRTC, or as source for the host driver.
 Status image_for(const Properties& p, const Program& program, Image* out) {
   std::string key;
-  if (!*library_path(Library::nvrtc) && !(driver.takes_source && program.is_text)) {
+  if (!(driver.takes_source && program.is_text)) {
     // What that version of NVRTC compiled before needs no NVRTC now.
-    const std::string maker = remembered_maker(expected_path(Library::nvrtc));
+    const std::string maker = *library_path(Library::nvrtc) ? "" : remembered_maker(expected_path(Library::nvrtc));
     if (!maker.empty()) {
       DLT_TRY(image_key(p.major, p.minor, program, &key));
       if (read_image(key, maker, out) == Found::yes) return ++statistics.from_disk, success;
+    }
+    std::string path;
+    DLT_TRY(find_compiled(p.major, p.minor, program, &path));
+    if (!path.empty()) {
+      if (read_compiled(path, out) == Found::yes) return ++statistics.from_disk, success;
+      ++statistics.refused;
     }
   }
   const Status have = load_nvrtc();
@@ -145,7 +151,7 @@ Status image_for(const Properties& p, const Program& program, Image* out) {
                                 : "hostcuda source 1\n" + program.header + "\n" + program.expression + "\n";
     return success;
   }
-  // Without NVRTC the seeds and the cache may still have it, compiled by any version of NVRTC.
+  // Without NVRTC the cache may still have it, compiled by any version of NVRTC.
   const std::string words = have.ok() ? "" : message();
   const std::string maker = have.ok() ? std::to_string(nvrtc.major) + "." + std::to_string(nvrtc.minor) : "any";
   DLT_TRY(image_key(p.major, p.minor, program, &key));
@@ -215,6 +221,15 @@ Status get_program(Device& device, const Program& program, Kernel* out) {
 void prepare_kernels(Device& device, const std::vector<KernelText>& wanted) {
   std::lock_guard<std::mutex> hold(compiling);
   if (!device.context) return;
+  const Properties& p = device.properties;
+  std::vector<KernelText> unknown;
+  for (const KernelText& text : wanted) {
+    if (kernels().contains({device.ordinal, text.header + "\n" + text.expression})) continue;
+    std::string path;
+    if (!find_compiled(p.major, p.minor, {text.header, text.expression}, &path).ok()) return;
+    if (path.empty()) unknown.push_back(text);
+  }
+  if (unknown.size() < 2) return;  // one alone is get_kernel()'s
   const auto version = [] { return std::to_string(nvrtc.major) + "." + std::to_string(nvrtc.minor); };
   // What is on disk needs no NVRTC.
   std::string maker = *library_path(Library::nvrtc) ? "" : remembered_maker(expected_path(Library::nvrtc));
@@ -222,11 +237,9 @@ void prepare_kernels(Device& device, const std::vector<KernelText>& wanted) {
     if (!load_nvrtc().ok()) return;
     maker = version();
   }
-  const Properties& p = device.properties;
   std::vector<KernelText> missing;
   std::vector<std::string> keys, others;
-  for (const KernelText& text : wanted) {
-    if (kernels().contains({device.ordinal, text.header + "\n" + text.expression})) continue;
+  for (const KernelText& text : unknown) {
     std::string key;
     Image image;
     if (!image_key(p.major, p.minor, {text.header, text.expression}, &key).ok()) return;
@@ -235,7 +248,7 @@ void prepare_kernels(Device& device, const std::vector<KernelText>& wanted) {
     missing.push_back(text);
     keys.push_back(key);
   }
-  if (others.empty()) return;  // one alone is get_kernel()'s
+  if (others.empty()) return;
   if (!load_nvrtc().ok() || version() != maker || (driver.handle && driver.version / 1000 < nvrtc.major)) return;
   if (const std::string path = library_path(Library::nvrtc); !path.empty() && remembered_maker(path) != maker)
     remember_maker(path, maker);

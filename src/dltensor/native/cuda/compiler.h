@@ -24,8 +24,8 @@ DLT_API Status set_source_folder(const char* path) noexcept;
 // write to them, and their content matches its hash.
 DLT_API Status set_kernel_cache(const char* path) noexcept;
 
-// A folder with kernels shipped in the package (same files), searched after the cache.
-DLT_API Status set_kernel_seeds(const char* path) noexcept;
+// A folder with kernels that were compiled beforehand (same files, in a folder for each major version of NVRTC).
+DLT_API Status set_compiled_kernels(const char* path) noexcept;
 
 // `header` relative to the source folder, `expression` as C++ names it: "dlt::kernels::fill::strided<float>". Without
 // memory for the texts it throws std::bad_alloc: call it inside guarded().
@@ -41,7 +41,7 @@ void prepare_kernels(Device& device, const std::vector<KernelText>& wanted);
 Status get_user_kernel(Device& device, const std::string& text, const std::string& expression,
                        const std::vector<std::string>* options, Kernel* out);
 
-// Compiles without a device, for tests and for seeding: writes the image and the mangled name.
+// Compiles without a device, for tests: writes the image and the mangled name.
 DLT_API Status compile_for(int major, int minor, const char* header, const char* expression, std::string* image,
                            std::string* name) noexcept;
 

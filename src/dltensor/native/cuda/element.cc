@@ -109,8 +109,8 @@ Status check_exact_types(const Operation& operation, const Row& row, const Opera
                      row.name, type_table[operation.type].name);
 }
 
-Status run(const Operation& operation, const Row& row, const Operand* in, int count, const Operand& out, const Where& where,
-           bool launch) noexcept {
+Status run(const Operation& operation, const Row& row, const Operand* in, int count, const Operand& out,
+           const Where& where) noexcept {
   const DLTensor& target = *out.tensor;
   const int64_t elements = numel(target.ndim, target.shape);
   Plan plan;
@@ -146,13 +146,13 @@ Status run(const Operation& operation, const Row& row, const Operand* in, int co
     }
     Temporary result;
     DLT_TRY(result.make(target, *where.stream));
-    DLT_TRY(run(operation, row, straight, count, result.operand(), where, launch));
+    DLT_TRY(run(operation, row, straight, count, result.operand(), where));
     return copy_bytes(result.operand(), out, where);
   }
   if (overlaps) [[unlikely]] {
     Temporary result;
     DLT_TRY(result.make(target, *where.stream));
-    DLT_TRY(run(operation, row, in, count, result.operand(), where, launch));
+    DLT_TRY(run(operation, row, in, count, result.operand(), where));
     return copy(result.operand(), out, where);
   }
 
@@ -176,28 +176,21 @@ Status run(const Operation& operation, const Row& row, const Operand* in, int co
     DLT_TRY(add_operand(row.name, plan, 0, out));
     for (int k = 0; k < count; ++k) DLT_TRY(add_operand(row.name, plan, k + 1, in[k]));
   }
-  if (launch) {
-    for (int k = 0; k < count; ++k)
-      if (in[k].tensor) DLT_TRY(use(in[k].block, *where.stream, false));
-    DLT_TRY(use(out.block, *where.stream, true));
-  }
-  return execute(plan, *where.stream->device, where, launch);
-}
-
-Status start(const Operation& operation, const Operand* in, int count, const Operand& out, const Where& where,
-             bool launch) noexcept {
-  const Row* row = nullptr;
-  DLT_TRY(check(operation, count, &row));
-  Where resolved = where;
-  if (!resolved.launch) resolved.launch = thread_launch();
-  if (resolved.launch) DLT_TRY(check_launch(*resolved.launch));
-  return run(operation, *row, in, count, out, resolved, launch);
+  for (int k = 0; k < count; ++k)
+    if (in[k].tensor) DLT_TRY(use(in[k].block, *where.stream, false));
+  DLT_TRY(use(out.block, *where.stream, true));
+  return execute(plan, *where.stream->device, where);
 }
 
 }  // namespace
 
 Status elementwise(const Operation& operation, const Operand* in, int count, const Operand& out, const Where& where) noexcept {
-  return start(operation, in, count, out, where, true);
+  const Row* row = nullptr;
+  DLT_TRY(check(operation, count, &row));
+  Where resolved = where;
+  if (!resolved.launch) resolved.launch = thread_launch();
+  if (resolved.launch) DLT_TRY(check_launch(*resolved.launch));
+  return run(operation, *row, in, count, out, resolved);
 }
 
 namespace {
@@ -281,7 +274,7 @@ bool is_askew(const Run* in, int operands, int type, const Run& out, int to) noe
     plan.strides[k][0] = 1;
   }
   plan.chosen = chosen;
-  return execute(plan, *where.stream->device, where, true);
+  return execute(plan, *where.stream->device, where);
 }
 
 // `FRESH`: out is new memory of the stream, which nothing overlaps and nothing else has used.
@@ -342,10 +335,6 @@ Status runs_here(int device, int op, int type, int to, int64_t count, const Run*
   DLT_TRY(allocate(*stream, static_cast<size_t>(count * type_table[to].bytes), &out->block));
   out->data = out->block->data;
   return launch_runs<true>(op, type, to, count, in, operands, *out, *stream);
-}
-
-Status prepare(const Operation& operation, const Operand* in, int count, const Operand& out, const Where& where) noexcept {
-  return start(operation, in, count, out, where, false);
 }
 
 }  // namespace dlt::cuda

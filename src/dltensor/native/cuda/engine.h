@@ -147,8 +147,4 @@ DLT_API Status to_pinned(const Operand& from, Stream& stream, Block** out, CUeve
 // The kind of a raw pointer to foreign memory: a DLDeviceType, and the device it belongs to.
 DLT_API Status pointer_device(const void* pointer, DLDevice* out) noexcept;
 
-// Compiles what an operation needs before it is needed, for instance before a capture.
-DLT_API Status prepare(const Operation& operation, const Operand* in, int count, const Operand& out,
-                       const Where& where) noexcept;
-
 }  // namespace dlt::cuda

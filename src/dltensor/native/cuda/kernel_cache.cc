@@ -26,11 +26,11 @@
 namespace dlt::cuda {
 namespace {
 
-constexpr int oldest_major = 11;
+constexpr int oldest_maker = 11;
 
 struct Settings {
   std::mutex mutex;
-  std::string sources, cache, seeds;
+  std::string sources, cache, compiled;
   bool cache_set = false;
   std::string text_hash;  // of all kernel text
 };
@@ -185,10 +185,10 @@ Status set_kernel_cache(const char* path) noexcept {
   });
 }
 
-Status set_kernel_seeds(const char* path) noexcept {
+Status set_compiled_kernels(const char* path) noexcept {
   Settings& s = settings();
   std::lock_guard<std::mutex> hold(s.mutex);
-  return guarded("set_kernel_seeds", [&] { return s.seeds = path, success; });
+  return guarded("set_compiled_kernels", [&] { return s.compiled = path, success; });
 }
 
 Status image_key(int major, int minor, const Program& program, std::string* key) {
@@ -220,15 +220,33 @@ Status image_key(int major, int minor, const Program& program, std::string* key)
 Found read_image(const std::string& key, const std::string& maker, Image* out) {
   Settings& s = settings();
   std::lock_guard<std::mutex> hold(s.mutex);
-  Found found = read_from(cache_folder(), file_name(key, maker), true, out);
-  if (found == Found::yes) return found;
-  // The package's own folder is as trusted as the package, whichever user owns it.
-  // A driver loads code compiled by NVRTC of its own and older major versions.
-  for (int major = driver.version / 1000; !s.seeds.empty() && major >= oldest_major; --major) {
-    const Found seeded = read_from(s.seeds + "/" + std::to_string(major), key + ".kernel", false, out);
-    if (seeded != Found::no) return seeded;
+  return read_from(cache_folder(), file_name(key, maker), true, out);
+}
+
+Status find_compiled(int major, int minor, const Program& program, std::string* path) {
+  Settings& s = settings();
+  path->clear();
+  {
+    std::lock_guard<std::mutex> hold(s.mutex);
+    if (s.compiled.empty() || program.is_text) return success;
   }
-  return found;
+  for (; minor >= 0; --minor) {
+    std::string key;
+    DLT_TRY(image_key(major, minor, program, &key));
+    std::lock_guard<std::mutex> hold(s.mutex);
+    // A driver loads code compiled by NVRTC of its own and older major versions.
+    for (int maker = driver.version / 1000; maker >= oldest_maker; --maker) {
+      *path = s.compiled + "/" + std::to_string(maker) + "/" + key + ".kernel";
+      if (access(path->c_str(), R_OK) == 0) return success;
+    }
+  }
+  return path->clear(), success;
+}
+
+// The folder is as trusted as the package that it came with, whichever user owns it.
+Found read_compiled(const std::string& path, Image* out) {
+  std::string text;
+  return read_file(path, &text) ? parse(text, out) : Found::refused;
 }
 
 namespace {

@@ -40,6 +40,10 @@ enum class Found { yes, no, refused };
 
 // `maker`: the version of NVRTC, or "any".
 Found read_image(const std::string& key, const std::string& maker, Image* out);
+// The file of a kernel that was compiled beforehand, by any version of NVRTC that the driver takes: of the compute capability,
+// or of an older one of the same major version, whose code runs there too; "" where there is none.
+Status find_compiled(int major, int minor, const Program& program, std::string* path);
+Found read_compiled(const std::string& path, Image* out);
 // A cache that cannot be written is not an error: the kernel is compiled again next time.
 void write_image(const std::string& key, const std::string& maker, const Image& image);
 

@@ -57,7 +57,7 @@ Status move(const char* function, Plan& plan, std::initializer_list<Operand> fro
   for (const Operand& operand : from)
     if (operand.tensor) DLT_TRY(use(operand.block, *where.stream, false));
   DLT_TRY(use(to.block, *where.stream, true));
-  return execute(plan, *where.stream->device, where, true);
+  return execute(plan, *where.stream->device, where);
 }
 
 bool overlapping(const Operand& from, const Operand& to) noexcept {

@@ -73,7 +73,7 @@ bool divides(const void* pointer, int64_t bytes) noexcept {
   return (reinterpret_cast<uintptr_t>(pointer) & static_cast<uint64_t>(bytes - 1)) == 0;
 }
 
-Status launch_contiguous(Plan& plan, Device& device, const Where& where, bool launch) noexcept {
+Status launch_contiguous(Plan& plan, Device& device, const Where& where) noexcept {
   const int64_t count = plan.dims ? plan.shape[0] : 1;
   int pack = widest_pack(plan);
   const auto aligned = [&](int at) {
@@ -96,7 +96,6 @@ Status launch_contiguous(Plan& plan, Device& device, const Where& where, bool la
             "dlt::kernels::element::contiguous<" + list({head(plan), std::to_string(pack), std::to_string(immediates)}) + ">"};
       },
       &kernel));
-  if (!launch) return success;
   Contiguous p;
   p.out = plan.pointers[0];
   for (int k = 0; k < kernels::max_operands; ++k) {
@@ -169,7 +168,7 @@ Status launch_rows(Plan& plan, Device& device, const Where& where, const Kernel&
   return launch_kernel(device, kernel, geometry, *where.stream, &p);
 }
 
-Status choose_rows(Plan& plan, Device& device, const Where& where, bool launch) noexcept {
+Status choose_rows(Plan& plan, Device& device, const Where& where) noexcept {
   const int inner = plan.dims - 1;
   unsigned modes[most_operands];
   int widest = type_bytes(plan.types[0]);
@@ -216,7 +215,6 @@ Status choose_rows(Plan& plan, Device& device, const Where& where, bool launch) 
                               ">"};
       },
       &kernel));
-  if (!launch) return success;
   if (many)
     return wide ? launch_rows<max_dims, uint64_t>(plan, device, where, kernel, pack, widest)
                 : launch_rows<max_dims, uint32_t>(plan, device, where, kernel, pack, widest);
@@ -225,14 +223,14 @@ Status choose_rows(Plan& plan, Device& device, const Where& where, bool launch) 
 }
 
 // A run at other addresses than packs need is one row.
-Status choose_run(Plan& plan, Device& device, const Where& where, bool launch) noexcept {
+Status choose_run(Plan& plan, Device& device, const Where& where) noexcept {
   constexpr int64_t few = 64;
   const int pack = widest_pack(plan);
   bool aligned = true;
   for (int k = 0; k <= plan.operands; ++k)
     aligned = aligned && (plan.immediate[k] || divides(plan.pointers[k], pack_alignment(pack, type_bytes(plan.types[k]))));
-  return aligned || plan.dims == 0 || plan.shape[0] < few ? launch_contiguous(plan, device, where, launch)
-                                                          : choose_rows(plan, device, where, launch);
+  return aligned || plan.dims == 0 || plan.shape[0] < few ? launch_contiguous(plan, device, where)
+                                                          : choose_rows(plan, device, where);
 }
 
 // The extents of a tile: lines of the input, and elements of each. As the kernels of tile.cuh have them.
@@ -325,7 +323,7 @@ int tile_dimension(const Plan& plan) noexcept {
   return -1;
 }
 
-Status choose_tiles(Plan& plan, Device& device, const Where& where, bool launch, int down) noexcept {
+Status choose_tiles(Plan& plan, Device& device, const Where& where, int down) noexcept {
   const TileSides sides = tile_sides(plan, down);
   int64_t items = 1;
   for (int d = 0; d < plan.dims; ++d) {
@@ -359,7 +357,6 @@ Status choose_tiles(Plan& plan, Device& device, const Where& where, bool launch,
                               ">"};
       },
       &kernel));
-  if (!launch) return success;
   if (many)
     return wide ? launch_tiles<max_dims, uint64_t>(plan, device, where, kernel, down, sides)
                 : launch_tiles<max_dims, uint32_t>(plan, device, where, kernel, down, sides);
@@ -396,7 +393,7 @@ void join_dimensions(Plan& plan) noexcept {
 
 }  // namespace
 
-Status execute(Plan& plan, Device& device, const Where& where, bool launch) noexcept {
+Status execute(Plan& plan, Device& device, const Where& where) noexcept {
   if (plan.dims > 1 || (plan.dims == 1 && plan.strides[0][0] != 1)) {
     order_dimensions(plan);
     join_dimensions(plan);
@@ -404,9 +401,9 @@ Status execute(Plan& plan, Device& device, const Where& where, bool launch) noex
   bool contiguous = plan.dims <= 1;
   if (plan.dims == 1)
     for (int k = 0; k <= plan.operands; ++k) contiguous &= plan.immediate[k] || plan.strides[k][0] == 1 || plan.shape[0] == 1;
-  if (contiguous) return choose_run(plan, device, where, launch);
+  if (contiguous) return choose_run(plan, device, where);
   const int down = tile_dimension(plan);
-  return down >= 0 ? choose_tiles(plan, device, where, launch, down) : choose_rows(plan, device, where, launch);
+  return down >= 0 ? choose_tiles(plan, device, where, down) : choose_rows(plan, device, where);
 }
 
 Geometry blocks_for(const Device& device, const Kernel& kernel, uint64_t items, unsigned threads) noexcept {

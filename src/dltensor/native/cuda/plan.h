@@ -60,8 +60,8 @@ inline int type_alignment(int type) noexcept { return type_alignments[type]; }
 // Adds an operand at place k, broadcast to the plan's shape (set before).
 Status add_operand(const char* function, Plan& plan, int k, const Operand& operand) noexcept;
 
-// Chooses the kernel and launches it. Only compiles when `launch` is false.
-Status execute(Plan& plan, Device& device, const Where& where, bool launch) noexcept;
+// Chooses the kernel and launches it.
+Status execute(Plan& plan, Device& device, const Where& where) noexcept;
 
 // Kernels that were used before, by number: no lock, no text.
 struct KernelKey {

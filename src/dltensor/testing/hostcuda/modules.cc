@@ -204,12 +204,23 @@ const HostKernel* compile(const std::string& header, const std::string& expressi
   return open(library);
 }
 
+// The number in `__launch_bounds__(N) void name(`, or in `void __launch_bounds__(N) name(`; 0 where the text has none of that name.
+unsigned bound_in(const std::string& text, const std::string& name) {
+  static const std::regex bound("__launch_bounds__\\s*\\(\\s*(\\d+)[^)]*\\)\\s*(?:void\\s+)?(\\w+)\\s*\\(");
+  constexpr size_t longest = 200;
+  for (size_t at = 0; (at = text.find("__launch_bounds__", at)) != std::string::npos; ++at) {
+    const std::string here = text.substr(at, longest);
+    if (std::smatch found; std::regex_search(here, found, bound, std::regex_constants::match_continuous) && found[2] == name)
+      return static_cast<unsigned>(std::stoul(found[1]));
+  }
+  return 0;
+}
+
 // The number in __launch_bounds__ of a kernel, which the compiler writes into a real CUBIN; here it is read off the text.
 unsigned launch_bound(const std::string& header, const std::string& expression, const std::string& own_text) {
   std::string name = expression.substr(0, expression.find('<'));
   name = name.substr(name.rfind(':') == std::string::npos ? 0 : name.rfind(':') + 1);
-  const std::regex bound("__launch_bounds__\\s*\\(\\s*(\\d+)[^)]*\\)\\s*(void\\s+)?" + name + "\\s*\\(");
-  if (std::smatch found; std::regex_search(own_text, found, bound)) return static_cast<unsigned>(std::stoul(found[1]));
+  if (const unsigned bound = bound_in(own_text, name)) return bound;
   if (!own_text.empty()) return 1024;
   std::vector<std::string> places{header};
   for (size_t from = 0; from < machine.include.size();) {
@@ -218,8 +229,7 @@ unsigned launch_bound(const std::string& header, const std::string& expression, 
     from = to + 1;
   }
   for (const std::string& place : places) {
-    const std::string text = text_of(place);
-    if (std::smatch found; std::regex_search(text, found, bound)) return static_cast<unsigned>(std::stoul(found[1]));
+    if (const unsigned bound = bound_in(text_of(place), name)) return bound;
   }
   return 1024;
 }
@@ -296,8 +306,9 @@ int find(CUfunction* function, CUmodule module, const char* name) {
     if (!source && !module->names.count(name)) return kNotFound;
     const std::string expression = source ? module->expression : expression_of(name);
     const std::string header = source ? module->header : header_of(expression);
-    const HostKernel* kernel = kernel_of(header, expression, module->text, false);
-    if (!kernel) return kNotFound;
+    // Where launches are off it may never be needed.
+    const HostKernel* kernel = machine.launches ? kernel_of(header, expression, module->text, false) : nullptr;
+    if (machine.launches && !kernel) return kNotFound;
     slot = std::make_unique<FunctionHandle>(FunctionHandle{expression, header, module->text, kernel, nullptr, current()->device,
                                                            launch_bound(header, expression, module->text)});
   }
@@ -390,6 +401,8 @@ HOSTCUDA_EXPORT CUresult cuLaunchKernel(CUfunction function, unsigned gx, unsign
   if (gx > 2147483647u || gy > 65535 || gz > 65535 || bx > 1024 || by > 1024 || bz > 64 || bx * by * bz > 1024)
     return kInvalidValue;
   if (bx * by * bz > function->most_threads) return kLaunchOutOfResources;
+  if (!function->kernel) function->kernel = kernel_of(function->header, function->name, function->text, false);
+  if (!function->kernel) return kNotFound;
   Statistics& s = machine.statistics;
   ++s.launches;
   s.grid[0] = gx, s.grid[1] = gy, s.grid[2] = gz, s.block[0] = bx, s.block[1] = by, s.block[2] = bz;

@@ -179,7 +179,8 @@ void stream(void* to, const void* from, size_t bytes) {
     _mm512_stream_si512(reinterpret_cast<__m512i*>(out + i), _mm512_loadu_si512(in + i));
 #elif defined(__AVX__)
     for (size_t k = 0; k < 64; k += 32)
-      _mm256_stream_si256(reinterpret_cast<__m256i*>(out + i + k), _mm256_loadu_si256(reinterpret_cast<const __m256i*>(in + i + k)));
+      _mm256_stream_si256(reinterpret_cast<__m256i*>(out + i + k),
+                          _mm256_loadu_si256(reinterpret_cast<const __m256i*>(in + i + k)));
 #else
     for (size_t k = 0; k < 64; k += 16)
       _mm_stream_si128(reinterpret_cast<__m128i*>(out + i + k), _mm_loadu_si128(reinterpret_cast<const __m128i*>(in + i + k)));
