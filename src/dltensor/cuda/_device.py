@@ -32,9 +32,9 @@ def _wheel_libraries(name: str) -> list[str]:
 
 
 def _compiled_kernels() -> str:
-    """Find the folder of kernels that were compiled beforehand, or "": that of the package dltensor-cuda-kernels."""
+    """Find the folder of kernels that were compiled beforehand, that of the package dltensor-cuda-kernels, or ""."""
     found = find_spec("dltensor_cuda_kernels")
-    return found.submodule_search_locations[0] if found and found.submodule_search_locations else ""
+    return os.path.dirname(found.origin) if found and found.origin else ""
 
 
 def _pass_paths() -> None:
