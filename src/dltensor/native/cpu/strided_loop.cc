@@ -171,6 +171,9 @@ struct StreamedRun {
   unsigned prefetched;  // bit k: operand k
 };
 
+// Whether the loop is one of those that this processor runs with shorter strips and both operands read ahead.
+bool is_heavy(const StridedLoop& w) { return strip_tuning().pairs == Pairs::heavy && w.weight > 1; }
+
 // A row that is repeated, and a strip beside it, take the first cache from each other. `repeats`: one of two operands does.
 streamed_t loop_without_strip(const StridedLoop& w, const Kernels& kernels, const StreamedRun& run, bool repeats) {
   const StripTuning& tuning = strip_tuning();
@@ -183,7 +186,7 @@ streamed_t loop_without_strip(const StridedLoop& w, const Kernels& kernels, cons
 
 void stream_run(const StridedLoop& w, const Kernels& kernels, StreamedRun run, char* strip) {
   const StripTuning& tuning = strip_tuning();
-  const int64_t most = (tuning.pairs == Pairs::heavy && w.weight > 1 ? tuning.bytes / 2 : tuning.bytes) / w.loop_width;
+  const int64_t most = (is_heavy(w) ? tuning.bytes / 2 : tuning.bytes) / w.loop_width;
   const int64_t off = int64_t(-reinterpret_cast<uintptr_t>(run.to) & 63);
   int64_t part = off % w.loop_width == 0 ? off / w.loop_width : 0;  // up to the first whole cache line
   for (int64_t done = 0; done < run.n; part = most) {
@@ -318,8 +321,7 @@ void compute_tile(const Plan& plan, const Tile& tile, Buffers* buffers) {
     for (int k = 0; k < w.inputs; ++k)
       if (steps[k] != 0 && (last == 0 || w.in[k].strides[last - 1] != 0)) from_memory |= 1u << k;
     const int streams = __builtin_popcount(from_memory);
-    const Pairs pairs = strip_tuning().pairs;
-    const bool ahead = streams == 1 || (streams == 2 && (pairs == Pairs::all || (pairs == Pairs::heavy && w.weight > 1)));
+    const bool ahead = streams == 1 || (streams == 2 && (strip_tuning().pairs == Pairs::all || is_heavy(w)));
     StreamedRun run{nullptr,
                     {},
                     {steps[0], steps[1], steps[2]},
