@@ -153,6 +153,8 @@ def build(architectures, folder, parts):
                 target.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(path, target)
                 count += 1
+            for path in place.glob("*.code"):
+                shutil.copyfile(path, target.parent / path.name)
         if count == 0:
             sys.exit("cuda_kernels: nothing was compiled; is NVRTC installed (pip install nvidia-cuda-nvrtc)?")
         words = {"version": dl.__version__, "architectures": ", ".join(f"{int(a) / 10:.1f}" for a in architectures)}

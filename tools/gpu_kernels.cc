@@ -47,17 +47,15 @@ int main(int count, char** arguments) {
   bool good = set_source_folder(arguments[2]).ok() && set_kernel_cache(work.string().c_str()).ok() && load_nvrtc().ok();
   for (int i = 4; i < count && good; ++i) good = compile_listed(arguments[1], i - 4, atoi(arguments[i]));
   if (!good) return fprintf(stderr, "gpu_kernels: %s\n", dlt::message()), 1;
-  for (const auto& entry : std::filesystem::directory_iterator(work)) {  // KEY-MAJOR.MINOR.kernel
-    if (entry.path().extension() != ".kernel") {
-      std::filesystem::remove(entry.path());
-      continue;
-    }
-    const std::string name = entry.path().filename().string(), key = name.substr(0, name.find('-'));
-    const std::filesystem::path place = folder / name.substr(key.size() + 1, name.find('.') - key.size() - 1);
-    std::filesystem::create_directories(place);
-    std::filesystem::rename(entry.path(), place / (key + ".kernel"));
+  const std::filesystem::path place = folder / std::to_string(nvrtc.major);
+  std::filesystem::create_directories(place);
+  for (const auto& entry : std::filesystem::directory_iterator(work)) {
+    const std::string name = entry.path().filename().string();
+    if (entry.path().extension() == ".kernel")  // KEY-MAJOR.MINOR.kernel
+      std::filesystem::rename(entry.path(), place / (name.substr(0, name.find('-')) + ".kernel"));
+    if (entry.path().extension() == ".code") std::filesystem::rename(entry.path(), place / name);
   }
-  std::filesystem::remove(work);
+  std::filesystem::remove_all(work);
   printf("gpu_kernels: %lld kernels in %.1f s\n", static_cast<long long>(compiler_statistics().compiled),
          compiler_statistics().seconds);
 }

@@ -251,11 +251,19 @@ def test_code_from_nvrtc_runs_and_comes_from_disk_the_second_time(tmp_path):
     assert run(script, cache, **environment).split() == ["1", "1", "0", "0"]
     assert run(script, cache, **environment).split() == ["1", "0", "1", "0"]
     assert cache.stat().st_mode & 0o777 == 0o700
-    (kernel,) = cache.glob("*.kernel")
-    kernel.write_bytes(kernel.read_bytes()[:-1] + b"\xff")
-    assert run(script, cache, **environment).split() == ["1", "1", "0", "1"], "a changed file must not be loaded"
-    kernel.chmod(0o622)
-    assert run(script, cache, **environment).split() == ["1", "1", "0", "1"], "nor one that others may write to"
+    for ending in ("kernel", "code"):
+        (file,) = cache.glob(f"*.{ending}")
+        whole = file.read_bytes()
+        for damaged in (whole[:-1] + b"\xff", whole[:-1], whole[: len(whole) // 2], b""):
+            file.write_bytes(damaged)
+            assert run(script, cache, **environment).split() == ["1", "1", "0", "1"], (
+                "a changed file must not be loaded"
+            )
+            assert file.read_bytes() == whole, "it is written again"
+        file.chmod(0o622)
+        assert run(script, cache, **environment).split() == ["1", "1", "0", "1"], "nor one that others may write to"
+        file.unlink()
+        assert run(script, cache, **environment).split() == ["1", "1", "0", str(int(ending == "code"))]
 
 
 @pytest.mark.parametrize(
@@ -263,7 +271,7 @@ def test_code_from_nvrtc_runs_and_comes_from_disk_the_second_time(tmp_path):
     [("dl.sort(x)", 5), ("dl.sum(x)", 2), ("dl.cumulative_sum(x)", 3), ("dl.sum(x[:8])", 1)],
 )
 def test_kernels_of_one_call_are_one_program(tmp_path, call, kernels):
-    """Each has a file of its own, which later processes find without NVRTC."""
+    """Each has a file of its own beside that of the code, which later processes find without NVRTC."""
     script = f"""
     import dltensor as dl
     from dltensor.cuda import _driver
@@ -277,7 +285,7 @@ def test_kernels_of_one_call_are_one_program(tmp_path, call, kernels):
     environment = {"DLTENSOR_CUDA_NVRTC": nvrtc(), "DLTENSOR_CACHE_DIR": str(tmp_path)}
     compiled, from_disk, refused, loaded, again, right = run(script, tmp_path / "engine", **environment).split()
     assert (compiled, from_disk, refused, loaded, again, right) == ("1", "0", "0", "True", "True", "True")
-    assert len(list(tmp_path.glob("cuda/*.kernel"))) == kernels
+    assert (len(list(tmp_path.glob("cuda/*.kernel"))), len(list(tmp_path.glob("cuda/*.code")))) == (kernels, 1)
     compiled, from_disk, refused, loaded, again, right = run(script, tmp_path / "engine", **environment).split()
     assert (compiled, from_disk, refused, loaded, again, right) == ("0", str(kernels), "0", "False", "True", "True")
 
@@ -338,13 +346,16 @@ def test_kernels_compiled_beforehand_are_taken_by_hash(tmp_path):
         key, maker = made.stem.split("-")
         (compiled / maker.split(".")[0]).mkdir(parents=True, exist_ok=True)
         shutil.copyfile(made, compiled / maker.split(".")[0] / f"{key}.kernel")
+        for code in made.parent.glob("*.code"):
+            shutil.copyfile(code, compiled / maker.split(".")[0] / code.name)
     assert counts("second", compiled, 80) == [0, 2, 0]
     assert counts("second", compiled, 86) == [0, 2, 0]
     assert counts("second", compiled, 90) == [2, 0, 0]
     assert counts("second", compiled, 75) == [2, 0, 0]
-    for made in compiled.glob("1*/*.kernel"):
-        made.write_bytes(made.read_bytes()[:-1] + b"\xff")
-    assert counts("third", compiled, 80) == [2, 0, 2]
+    for cache, ending in (("third", "code"), ("fourth", "kernel")):
+        for made in compiled.glob(f"1*/*.{ending}"):
+            made.write_bytes(made.read_bytes()[:-1] + b"\xff")
+        assert counts(cache, compiled, 80) == [2, 0, 2]
 
 
 def test_the_wheel_of_kernels_saves_the_compiler(tmp_path):
@@ -361,7 +372,9 @@ def test_the_wheel_of_kernels_saves_the_compiler(tmp_path):
     (wheel,) = tmp_path.glob("dltensor_cuda_kernels-*.whl")
     with zipfile.ZipFile(wheel) as contents:
         contents.extractall(tmp_path / "site")
-        assert len([name for name in contents.namelist() if name.endswith(".kernel")]) > 100
+        kernels, codes = (sum(name.endswith(end) for name in contents.namelist()) for end in (".kernel", ".code"))
+        assert kernels > 100
+        assert 0 < codes < kernels, "kernels of one program share its code"
     script = """
     from dltensor.testing import hostcuda
     hostcuda.load(launches={launches})

@@ -20,6 +20,11 @@ std::map<std::pair<int, std::string>, Kernel>& kernels() {
   static NoDestructor<std::map<std::pair<int, std::string>, Kernel>> known;
   return *known;
 }
+// By the hash of their code. Kernels that were compiled as one program are in one module.
+std::map<std::pair<int, std::string>, CUmodule>& modules() {
+  static NoDestructor<std::map<std::pair<int, std::string>, CUmodule>> known;
+  return *known;
+}
 CompilerStatistics statistics{};
 
 double now() noexcept {
@@ -87,7 +92,7 @@ struct HeldProgram {
   }
 };
 
-// `others`: expressions that are compiled beside that of the program; out has as many images more.
+// `others`: expressions that are compiled beside that of the program; out has as many images more, whose code is the first's.
 Status compile(int major, int minor, const Program& text, const std::vector<std::string>& others, Image* out) {
   std::vector<std::string> options;
   DLT_TRY(options_for(major, minor, text, &options));
@@ -119,7 +124,8 @@ Status compile(int major, int minor, const Program& text, const std::vector<std:
     out->code.resize(bytes);
     DLT_TRY(nvrtc_check((code ? nvrtc.nvrtcGetCUBIN : nvrtc.nvrtcGetPTX)(program, out->code.data()), "nvrtcGetCUBIN", program,
                         text));
-    for (size_t k = 1; k <= others.size(); ++k) out[k].code = out->code;
+    out->hash = code_hash(out->code);
+    for (size_t k = 1; k <= others.size(); ++k) out[k].hash = out->hash;
     return success;
   }();
   ++statistics.compiled;
@@ -128,19 +134,21 @@ Status compile(int major, int minor, const Program& text, const std::vector<std:
 }
 
 // A kernel as an image that the device's driver can load: from disk, from NVRTC, or as source for the host driver.
-Status image_for(const Properties& p, const Program& program, Image* out) {
+Status image_for(const Device& device, const Program& program, Image* out) {
+  const Properties& p = device.properties;
+  const auto is_loaded = [&](const std::string& hash) { return modules().contains({device.ordinal, hash}); };
   std::string key;
   if (!(driver.takes_source && program.is_text)) {
     // What that version of NVRTC compiled before needs no NVRTC now.
     const std::string maker = *library_path(Library::nvrtc) ? "" : remembered_maker(expected_path(Library::nvrtc));
     if (!maker.empty()) {
       DLT_TRY(image_key(p.major, p.minor, program, &key));
-      if (read_image(key, maker, out) == Found::yes) return ++statistics.from_disk, success;
+      if (read_image(key, maker, is_loaded, out) == Found::yes) return ++statistics.from_disk, success;
     }
     std::string path;
     DLT_TRY(find_compiled(p.major, p.minor, program, &path));
     if (!path.empty()) {
-      if (read_compiled(path, out) == Found::yes) return ++statistics.from_disk, success;
+      if (read_compiled(path, is_loaded, out) == Found::yes) return ++statistics.from_disk, success;
       ++statistics.refused;
     }
   }
@@ -149,6 +157,7 @@ Status image_for(const Properties& p, const Program& program, Image* out) {
     out->name = "kernel";
     out->code = program.is_text ? "hostcuda source 2\n" + program.expression + "\n" + program.header
                                 : "hostcuda source 1\n" + program.header + "\n" + program.expression + "\n";
+    out->hash = code_hash(out->code);
     return success;
   }
   // Without NVRTC the cache may still have it, compiled by any version of NVRTC.
@@ -157,7 +166,7 @@ Status image_for(const Properties& p, const Program& program, Image* out) {
   DLT_TRY(image_key(p.major, p.minor, program, &key));
   if (const std::string path = have.ok() ? library_path(Library::nvrtc) : ""; !path.empty() && remembered_maker(path) != maker)
     remember_maker(path, maker);
-  switch (read_image(key, maker, out)) {
+  switch (read_image(key, maker, is_loaded, out)) {
     case Found::yes: ++statistics.from_disk; return success;
     case Found::refused: ++statistics.refused; break;
     case Found::no: break;
@@ -173,13 +182,15 @@ Status image_for(const Properties& p, const Program& program, Image* out) {
   return success;
 }
 
-// `loaded`: the module that the image is in already, or null, which becomes it.
-Status load(Device& device, const Program& program, const Image& image, CUmodule* loaded, Kernel* out) noexcept {
+Status load(Device& device, const Program& program, const Image& image, Kernel* out) {
   Current current(device);
   Beside beside;
-  CUmodule& module = *loaded;
+  // The table entry is allocated before the module: without memory for it the module would never be unloaded.
+  const std::pair key{device.ordinal, image.hash};
+  CUmodule& module = modules()[key];
   CUresult result = module ? kSuccess : driver.cuModuleLoadData(&module, image.code.data());
-  if (result == kSuccess) result = driver.cuModuleGetFunction(&out->function, module, image.name.c_str());
+  if (result != kSuccess) modules().erase(key);
+  else result = driver.cuModuleGetFunction(&out->function, module, image.name.c_str());
   if (result != kSuccess && program.is_text && driver.compiler_log && *driver.compiler_log())
     return guarded("compile", [&] { return reject(program, driver.compiler_log()); });
   DLT_TRY(check(result, "cuModuleLoadData"));
@@ -203,17 +214,10 @@ Status get_program(Device& device, const Program& program, Kernel* out) {
   const std::pair<int, std::string> key{device.ordinal, std::move(text)};
   if (const auto known = kernels().find(key); known != kernels().end()) return *out = known->second, success;
   Image image;
-  DLT_TRY(image_for(device.properties, program, &image));
-  // The table entry is allocated before the module: without memory for it the module would never be unloaded.
-  const auto place = kernels().emplace(key, Kernel{}).first;
-  CUmodule module = nullptr;
-  if (device.context)  // none: compiled for a device elsewhere
-    if (const Status status = load(device, program, image, &module, &place->second); !status.ok()) {
-      kernels().erase(place);
-      return status;
-    }
-  *out = place->second;
-  return success;
+  DLT_TRY(image_for(device, program, &image));
+  *out = {};
+  if (device.context) DLT_TRY(load(device, program, image, out));  // none: compiled for a device elsewhere
+  return kernels().emplace(key, *out), success;
 }
 
 }  // namespace
@@ -243,7 +247,7 @@ void prepare_kernels(Device& device, const std::vector<KernelText>& wanted) {
     std::string key;
     Image image;
     if (!image_key(p.major, p.minor, {text.header, text.expression}, &key).ok()) return;
-    if (read_image(key, maker, &image) == Found::yes) continue;
+    if (read_image(key, maker, [](const std::string&) { return true; }, &image) == Found::yes) continue;
     if (!missing.empty()) others.push_back(text.expression);
     missing.push_back(text);
     keys.push_back(key);
@@ -255,12 +259,11 @@ void prepare_kernels(Device& device, const std::vector<KernelText>& wanted) {
   std::vector<Image> images(missing.size());
   const Program program{wanted[0].header, missing[0].expression};
   if (!compile(p.major, p.minor, program, others, images.data()).ok()) return;
-  CUmodule module = nullptr;
   for (size_t k = 0; k < missing.size(); ++k) {
     write_image(keys[k], maker, images[k]);
-    const auto place =
-        kernels().emplace(std::pair{device.ordinal, missing[k].header + "\n" + missing[k].expression}, Kernel{}).first;
-    if (!load(device, program, images[k], &module, &place->second).ok()) kernels().erase(place);
+    Kernel made;
+    if (load(device, program, images[k], &made).ok())
+      kernels().emplace(std::pair{device.ordinal, missing[k].header + "\n" + missing[k].expression}, made);
   }
 }
 

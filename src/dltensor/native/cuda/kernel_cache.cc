@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The folder of compiled kernels. A file is: a line "dltensor kernel 1 SHA256 NAME_BYTES\n", the name, the code; the
-// hash is over name and code. Folder 0700, written under another name and moved, so that readers see all of it or
-// nothing.
+// The folder of compiled kernels. Folder 0700; files are written under another name and moved, so that readers see all of
+// them or nothing.
+//   KEY-MAJOR.MINOR.kernel  a line "dltensor kernel 2 SHA256\n" with the hash of the rest: the code's hash, the kernel's name
+//   HASH.code               machine code, named by its SHA-256: of one kernel, or of all that were compiled as one program
 #include "native/cuda/kernel_cache.h"
 
 #include <dirent.h>
@@ -129,34 +130,34 @@ bool make_folder(const std::string& path) {
   return stat(path.c_str(), &state) == 0 && S_ISDIR(state.st_mode) && trusted(state);
 }
 
-std::string hash_of(const Image& image) {
-  Sha256 hash;
-  hash.add(image.name);
-  hash.add(image.code);
-  return Sha256::hex(hash.finish());
+constexpr size_t hash_digits = 64;
+
+std::string header_of(const std::string& rest) { return "dltensor kernel 2 " + code_hash(rest) + "\n"; }
+
+bool parse(const std::string& text, Image* out) {
+  const size_t header = text.find('\n') + 1;  // 0 without one
+  if (text.size() <= header + hash_digits || text.compare(0, header, header_of(text.substr(header))) != 0) return false;
+  out->hash = text.substr(header, hash_digits);
+  out->name = text.substr(header + hash_digits);
+  return out->hash.find_first_not_of("0123456789abcdef") == std::string::npos;  // part of a file's name
 }
 
-Found parse(const std::string& text, Image* out) {
-  char claimed[65] = {};
-  size_t name_bytes = 0;
-  int header = 0;
-  if (sscanf(text.c_str(), "dltensor kernel 1 %64[0-9a-f] %zu\n%n", claimed, &name_bytes, &header) != 2 || header == 0 ||
-      text.size() < static_cast<size_t>(header) + name_bytes)
-    return Found::refused;
-  out->name = text.substr(static_cast<size_t>(header), name_bytes);
-  out->code = text.substr(static_cast<size_t>(header) + name_bytes);
-  return hash_of(*out) == claimed && !out->code.empty() ? Found::yes : Found::refused;
-}
-
-Found read_from(const std::string& folder, const std::string& file, bool must_be_ours, Image* out) {
-  if (folder.empty()) return Found::no;
+// Of `must_be_ours` no other user may have written a file or the folder.
+Found read_from(const std::string& folder, const std::string& file, bool must_be_ours, const IsLoaded& is_loaded, Image* out) {
+  const auto allowed = [&](const std::string& path) {
+    struct stat state{};
+    return !must_be_ours || (stat(path.c_str(), &state) == 0 && trusted(state));
+  };
   const std::string path = folder + "/" + file;
-  struct stat state{};
-  if (stat(path.c_str(), &state) != 0) return Found::no;
-  struct stat parent{};
-  if (must_be_ours && (!trusted(state) || stat(folder.c_str(), &parent) != 0 || !trusted(parent))) return Found::refused;
+  if (folder.empty() || access(path.c_str(), F_OK) != 0) return Found::no;
   std::string text;
-  return read_file(path, &text) ? parse(text, out) : Found::refused;
+  Image image;
+  if (!allowed(folder) || !allowed(path) || !read_file(path, &text) || !parse(text, &image)) return Found::refused;
+  if (!is_loaded(image.hash)) {
+    const std::string code = folder + "/" + image.hash + ".code";
+    if (!allowed(code) || !read_file(code, &image.code) || code_hash(image.code) != image.hash) return Found::refused;
+  }
+  return *out = std::move(image), Found::yes;
 }
 
 std::string file_name(const std::string& key, const std::string& maker) { return key + "-" + maker + ".kernel"; }
@@ -217,10 +218,16 @@ Status image_key(int major, int minor, const Program& program, std::string* key)
   return success;
 }
 
-Found read_image(const std::string& key, const std::string& maker, Image* out) {
+std::string code_hash(const std::string& code) {
+  Sha256 hash;
+  hash.add(code);
+  return Sha256::hex(hash.finish());
+}
+
+Found read_image(const std::string& key, const std::string& maker, const IsLoaded& is_loaded, Image* out) {
   Settings& s = settings();
   std::lock_guard<std::mutex> hold(s.mutex);
-  return read_from(cache_folder(), file_name(key, maker), true, out);
+  return read_from(cache_folder(), file_name(key, maker), true, is_loaded, out);
 }
 
 Status find_compiled(int major, int minor, const Program& program, std::string* path) {
@@ -244,9 +251,9 @@ Status find_compiled(int major, int minor, const Program& program, std::string* 
 }
 
 // The folder is as trusted as the package that it came with, whichever user owns it.
-Found read_compiled(const std::string& path, Image* out) {
-  std::string text;
-  return read_file(path, &text) ? parse(text, out) : Found::refused;
+Found read_compiled(const std::string& path, const IsLoaded& is_loaded, Image* out) {
+  const size_t slash = path.rfind('/');
+  return read_from(path.substr(0, slash), path.substr(slash + 1), false, is_loaded, out);
 }
 
 namespace {
@@ -309,10 +316,9 @@ void write_image(const std::string& key, const std::string& maker, const Image& 
     reported = true;
     return;
   }
-  std::string text = "dltensor kernel 1 " + hash_of(image) + " " + std::to_string(image.name.size()) + "\n";
-  text += image.name;
-  text += image.code;
-  write_whole(folder + "/" + file_name(key, maker), text);
+  if (!image.code.empty()) write_whole(folder + "/" + image.hash + ".code", image.code);
+  const std::string rest = image.hash + image.name;
+  write_whole(folder + "/" + file_name(key, maker), header_of(rest) + rest);
 }
 
 }  // namespace dlt::cuda

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compiled kernels on disk: file names, and the checks before a file is trusted. For compiler.cc only.
 #pragma once
+#include <functional>
 #include <iterator>
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@ namespace dlt::cuda {
 struct Image {
   std::string name;  // mangled, of the kernel in it
   std::string code;
+  std::string hash;  // SHA-256 of the code; kernels of one program have the same
 };
 
 // No contraction, no approximation: CUDA results have the same bits as CPU results. Part of every file's name.
@@ -38,13 +40,18 @@ void remember_maker(const std::string& path, const std::string& maker);
 
 enum class Found { yes, no, refused };
 
+// Code with this hash need not be read.
+using IsLoaded = std::function<bool(const std::string& hash)>;
+
 // `maker`: the version of NVRTC, or "any".
-Found read_image(const std::string& key, const std::string& maker, Image* out);
+Found read_image(const std::string& key, const std::string& maker, const IsLoaded& is_loaded, Image* out);
 // The file of a kernel that was compiled beforehand, by any version of NVRTC that the driver takes: of the compute capability,
 // or of an older one of the same major version, whose code runs there too; "" where there is none.
 Status find_compiled(int major, int minor, const Program& program, std::string* path);
-Found read_compiled(const std::string& path, Image* out);
-// A cache that cannot be written is not an error: the kernel is compiled again next time.
+Found read_compiled(const std::string& path, const IsLoaded& is_loaded, Image* out);
+std::string code_hash(const std::string& code);
+// An image without code is one of a program whose code was written before. A cache that cannot be written is not an error: the
+// kernel is compiled again next time.
 void write_image(const std::string& key, const std::string& maker, const Image& image);
 
 }  // namespace dlt::cuda
