@@ -79,6 +79,13 @@ def rows():
     for place, n in enumerate((10**5, 10**7)):
         for (name, kind), gates in LARGE.items():
             yield _row(kind, f"{name} {n}", gates[place], name, _names(n, kind), rest=REST if place else 0.0)
+    # A sum far smaller than its elements has to be read twice to be exact.
+    names = _names(10**5, "f8")
+    names["na"] -= names["na"].mean()
+    yield _row("f8", "sum 100000 of deviations", (0.2, 0.4), "sum", names)
+    names = _names((4096, 4096), "f8")
+    for name, gates in (("sum", (0.6, 1.0)), ("var", (1.2, 3))):
+        yield _row("axis", f"{name} axis 0 of 4096 x 4096 f8", gates, name, names, 0, REST)
     names = _names((4096, 4096), "f4")
     for name, gates in (("sum", (0.9, 1.2)), ("max", (0.9, 1.2)), ("argmax", (10, 20)), ("var", (1.5, 4))):
         yield _row("axis", f"{name} axis 0 of 4096 x 4096", gates, name, names, 0, REST)

@@ -711,6 +711,36 @@ def test_sums_of_rows_of_any_span_are_exact_in_every_group_of_rows():
             assert np.array_equal(dl.sum(array, axis=0).numpy(), wanted)
 
 
+@pytest.mark.parametrize("n", [3, 10, 31, 32, 33, 100, 4097, 40_003])
+def test_sums_far_smaller_than_their_elements_are_exact(n):
+    """Read again with the errors of errors: as runs, rows, backwards, complex numbers, under a mask, in float32."""
+    values = np.random.default_rng(n).standard_normal((4, n))
+    values -= values.mean(axis=1, keepdims=True)
+    values[3, : n // 2], values[3, n - n // 2 :] = 0.1, -0.1
+    totals = [math.fsum(row) for row in values]
+    x = dl.asarray(values)
+    assert dl.sum(x, axis=1).tolist() == totals
+    assert dl.sum(x[:, ::-1], axis=1).tolist() == totals
+    assert dl.sum(dl.asarray(values.T.copy()), axis=0).tolist() == totals
+    assert dl.mean(x, axis=1).tolist() == [float(sum(map(Fraction, row.tolist())) / n) for row in values]
+    pairs = values[0] + 1j * values[3]
+    assert dl.sum(dl.asarray(pairs)).item() == complex(totals[0], totals[3])
+    assert dl.sum(dl.asarray(values[0] + 0j)).item() == totals[0]
+    keep = np.random.default_rng(n).random(n) < 0.9
+    assert dl.sum(x, axis=1, where=dl.asarray(keep)).tolist() == [math.fsum(row[keep]) for row in values]
+    narrow = values.astype("f4")
+    assert dl.sum(dl.asarray(narrow), axis=1).tolist() == [np.float32(math.fsum(row)) for row in narrow]
+
+
+def test_means_between_two_floats_are_rounded_to_even():
+    """Of two numbers, half of the means that are no float64 lie in the middle of two."""
+    values = np.random.default_rng(0).integers(1 << 52, 1 << 53, (4, 1000)).astype("f8")
+    for n in (2, 4):
+        wanted = [float(Fraction(sum(map(int, column)), n)) for column in values[:n].T]
+        assert dl.mean(dl.asarray(values[:n]), axis=0).tolist() == wanted
+        assert dl.mean(dl.asarray(values[:n].T.copy()), axis=1).tolist() == wanted
+
+
 @pytest.mark.parametrize("exponent", range(32))
 def test_sums_of_many_elements_of_one_magnitude_that_cancel_are_exact(exponent):
     # The sum is made by integers then, in words of which the place of a mantissa depends on the exponent.

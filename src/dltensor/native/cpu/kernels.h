@@ -94,6 +94,10 @@ struct Reducer {
   void (*end)(void* out, const void* states, int64_t capacity, int64_t n);
 };
 
+// n contiguous elements into the states of an exact sum, one for each part of a complex number, leaving far less in doubt than
+// `run` of reduce_sums does.
+typedef void (*sum_again_t)(void* states, const void* a, int64_t n);
+
 // Loops of sorting and searching over elements or keys of one width.
 struct SortLoops {
   void (*keys)(void* keys, const void* in, int64_t n, const KeyForm& form);
@@ -199,6 +203,7 @@ struct Kernels {
   positions_t positions;
   product_t products[type_count];
   Reducer reducers[reduction_body_count][computed_types];
+  sum_again_t sums_again[computed_types];  // of float32, float64, complex64, complex128
   SortLoops sorts[4];  // of keys of 1, 2, 4, 8 bytes
   running_sums_t running_sums[computed_types];  // of float32 and float64
   block_sums_t block_sums[computed_types];  // of the same

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What ends the states of a reduction: exact sums and what is made of them are rounded once. Where the bound of a state
-// leaves two values, its elements are read again into an integer accumulator.
+// leaves two values, its elements are read again: with the errors of errors, and then into an integer accumulator.
 #include <string.h>
 
 #include "native/cpu/features.h"
@@ -117,10 +117,70 @@ int64_t count_of(const OneResult& one) {
 }
 
 template <class R>
+bool round_state(const State& s, R* out) {
+  return round_sum(s.above, s.below, s.error, out);
+}
+
+// The quotient where it has 106 bits at most. Of few elements many means lie just between two floats, where any bound would leave
+// both.
+bool divide_exactly(const State& s, double divisor, State* out) {
+  if (s.error != 0) return false;
+  const Pair sum = exact_sum(s.above, s.below);
+  const double first = sum.high / divisor, size = magnitude_of(first);
+  if (!(size > 0x1p-900 && size < 0x1p1000)) return false;
+  const Pair rest = exact_sum(fused(-first, divisor, sum.high), sum.low);
+  const double second = rest.high / divisor;
+  *out = {first, second, 0};
+  return rest.low == 0 && fused(-second, divisor, rest.high) == 0;
+}
+
+// The state of a sum divided by the number of elements, rounded once.
+template <class R>
+bool round_mean(const State& s, double count, R* out) {
+  if (s.below == 0 && s.error == 0 && s.above == 0) return *out = from<R>(s.above), true;
+  if (!ops::isfinite(s.above) || !ops::isfinite(s.below)) return false;
+  Quotient q;
+  if (divide(s.above, s.below, s.error, count, &q) && round_sum(q.above, q.below, q.error, out)) return true;
+  State exact;
+  return divide_exactly(s, count, &exact) && round_state(exact, out);
+}
+
+struct SumAgain {
+  sum_again_t run;
+  double states[2][words];
+};
+void add_run(void* context, const void* run, int64_t n, int64_t) {
+  auto& again = *static_cast<SumAgain*>(context);
+  again.run(again.states, run, n);
+}
+// What a sum that is far smaller than its elements leaves in doubt; false where that remains so.
+template <class R, class Round>
+bool round_again(const OneResult& one, int part, const State& s, const Round& round, R* out) {
+  const ReducePass& pass = *one.pass;
+  SumAgain again{};
+  again.run = kernels().sums_again[pass.type];
+  if (again.run == nullptr || !ops::isfinite(s.above)) return false;
+  for (auto& w : again.states) start(w);
+  each_run(pass, one.in, one.mask, 0, pass.reduced_count, pass.identity, one.stage, add_run, &again);
+  if (pass.has_initial) add_run(&again, pass.initial, 1, 0);
+  const double* const w = again.states[part];
+  return round(State{w[high], w[low], w[bound]}, out);
+}
+template <class R>
+R sum_of_accumulator(const OneResult& one, int part, int64_t count) {
+  Accumulator sum;
+  clear(&sum);
+  Reading r = reading(one, part);
+  r.sum = &sum;
+  read_again(one, &r, one.pass->identity);
+  return round_accumulator<R>(&sum, uint64_t(count));
+}
+
+template <class R>
 R end_sum(const OneResult& one, int part, const State& s) {
   const ReducePass& pass = *one.pass;
   R out;
-  if (round_sum(s.above, s.below, s.error, &out)) {
+  if (round_state(s, &out)) {
     // -0.0 is the sum of negative zeros, and where there was nothing to add the sum is 0.0.
     if (s.above == 0 && same_bits(s.above, -0.0)) {
       Reading r = reading(one, part);
@@ -135,30 +195,16 @@ R end_sum(const OneResult& one, int part, const State& s) {
     }
     return out;
   }
-  Accumulator sum;
-  clear(&sum);
-  Reading r = reading(one, part);
-  r.sum = &sum;
-  read_again(one, &r, pass.identity);
-  return round_accumulator<R>(&sum, 1);
+  return round_again(one, part, s, round_state<R>, &out) ? out : sum_of_accumulator<R>(one, part, 1);
 }
 
 template <class R>
 R end_mean(const OneResult& one, int part, const State& s) {
   const int64_t count = count_of(one);
   if (count == 0) return from<R>(not_a_number());
-  if (s.below == 0 && s.error == 0 && s.above == 0) return from<R>(s.above);
-  Quotient q;
+  const auto round = [count](const State& state, R* out) { return round_mean(state, double(count), out); };
   R out;
-  if (ops::isfinite(s.above) && ops::isfinite(s.below) && divide(s.above, s.below, s.error, double(count), &q) &&
-      round_sum(q.above, q.below, q.error, &out))
-    return out;
-  Accumulator sum;
-  clear(&sum);
-  Reading r = reading(one, part);
-  r.sum = &sum;
-  read_again(one, &r, one.pass->identity);
-  return round_accumulator<R>(&sum, uint64_t(count));
+  return round(s, &out) || round_again(one, part, s, round, &out) ? out : sum_of_accumulator<R>(one, part, count);
 }
 
 // ---- var and std
@@ -354,7 +400,13 @@ void end_floats(const ReducePass& pass, const void* states, int64_t capacity, in
                 void* results) {
   const int parts = pass.reducer->parts;
   R* const out = static_cast<R*>(results);
+  const auto* const w = static_cast<const double*>(states);
   for (int64_t c = 0; c < n; ++c) {
+    if (pass.end == End::sum && parts == 1) {
+      // Most sums need no more. Those of zeros may be -0.0.
+      const double above = w[c], below = w[capacity + c], error = w[2 * capacity + c];
+      if (above != 0 && round_sum(above, below, error, out + c)) continue;
+    }
     const OneResult one{&pass, where.in + c * where.in_step, where.mask + c * where.mask_step,
                         where.index + c * where.index_step, stage};
     if (pass.end == End::moments) {

@@ -19,6 +19,43 @@ DLT_FN V load(const float* p) { return widened(p); }
 DLT_FN void save(double* p, V x) { *reinterpret_cast<doubles::loose*>(p) = x; }
 DLT_FN V size_of(V x) { return reinterpret_cast<V>(reinterpret_cast<integers>(x) & int64_t(~uint64_t(0) >> 1)); }
 
+// Sums in lanes with the errors of errors, as put() and join() of native/ops/exact_sums.h.
+struct States {
+  V above, below, lost;
+  DLT_FN void put_below(V x) {
+    const V rest = below + x, share = rest - below;
+    lost += size_of((below - (rest - share)) + (x - share));
+    below = rest;
+  }
+  DLT_FN void put(V x) {
+    const V sum = above + x, part = sum - above, error = (above - (sum - part)) + (x - part);
+    above = sum;
+    put_below(error);
+  }
+  DLT_FN void join(const States& other) {
+    put(other.above);
+    put_below(other.below);
+    lost += other.lost;
+  }
+  // Lane j goes into state j % parts.
+  DLT_FN void end(double (*states)[words], int parts) const {
+    for (int j = 0; j < lanes; ++j) {
+      const double one[words] = {above[j], below[j], lost[j]};
+      exact_sums::join(states[j % parts], one);
+    }
+  }
+  DLT_FN void load_from(const double* w, int64_t capacity) {
+    above = load(w);
+    below = load(w + capacity);
+    lost = load(w + 2 * capacity);
+  }
+  DLT_FN void save_to(double* w, int64_t capacity) const {
+    save(w, above);
+    save(w + capacity, below);
+    save(w + 2 * capacity, lost);
+  }
+};
+
 // Sums in lanes. The errors are added up without theirs being kept: the bound has room for as many steps as there were.
 template <int K>
 struct Lanes {
@@ -36,13 +73,13 @@ struct Lanes {
     low[k] += error;
     size[k] += size_of(error);
   }
-  // Lane j goes into state j % parts. Each lane has taken `steps` elements at most.
+  // Each lane has taken `steps` elements at most.
+  DLT_FN States state(int k, int64_t steps) const { return {high[k], low[k], size[k] * (double(steps) * 0x1p-52)}; }
+  // Lane j goes into state j % parts.
   DLT_FN void end(double (*states)[words], int parts, int64_t steps) const {
-    for (int k = 0; k < K; ++k)
-      for (int j = 0; j < lanes; ++j) {
-        const double one[words] = {high[k][j], low[k][j], size[k][j] * double(steps) * 0x1p-52};
-        join(states[j % parts], one);
-      }
+    States all = state(0, steps);
+    for (int k = 1; k < K; ++k) all.join(state(k, steps));
+    all.end(states, parts);
   }
 };
 
@@ -102,40 +139,48 @@ struct Span {
 };
 DLT_FN int log2_above(int64_t n) { return n <= 1 ? 0 : 64 - __builtin_clzll(uint64_t(n - 1)); }
 constexpr int spare_bits = 53 - 24;  // of a float in a float64
+// Registers of sums. Where there are 16 registers, four leave room for the spans of exponents.
+#if defined(__AVX512F__) || defined(__aarch64__)
+constexpr int sum_registers = 8;
+#else
+constexpr int sum_registers = 4;
+#endif
 
-// A block of floats is added plainly in 64 lanes; the span of exponents says afterwards whether that was exact.
+// A block of floats is added plainly in lanes; the span of exponents says afterwards whether that was exact.
 template <int PARTS>
 void put_block(double (*states)[words], const float* p, int64_t n) {
-  constexpr int A = 64 / lanes, S = 64 / Span::lanes;
+  constexpr int A = sum_registers, width = A * lanes, S = width / Span::lanes;
+  constexpr bool by_multipliers = vector_bytes == 32;  // the units that add convert
   V sums[A];
   const Fused fused;
   Span exponents;
   exponents.start();
   for (int k = 0; k < A; ++k) sums[k] = -V{};
   int64_t i = 0;
-  for (; i + 64 <= n; i += 64) {
-    look_ahead(p + i, 256);
+  for (; i + width <= n; i += width) {
+    look_ahead(p + i, width * 4);
     for (int k = 0; k < A; k += 2) {
-      sums[k] += load(p + i + k * lanes);
+      if constexpr (by_multipliers) sums[k] = fused.plus(load(p + i + k * lanes), sums[k]);
+      else sums[k] += load(p + i + k * lanes);
       sums[k + 1] = fused.plus(load(p + i + (k + 1) * lanes), sums[k + 1]);
     }
     for (int k = 0; k < S; ++k) exponents.put(p + i + k * Span::lanes);
   }
   if (i < n) {
-    float rest[64];
-    for (int64_t k = 0; k < 64; ++k) rest[k] = i + k < n ? element<float>(p, i + k) : -0.0f;
+    float rest[width];
+    for (int64_t k = 0; k < width; ++k) rest[k] = i + k < n ? element<float>(p, i + k) : -0.0f;
     for (int k = 0; k < A; ++k) sums[k] += load(rest + k * lanes);
     for (int k = 0; k < S; ++k) exponents.put(rest + k * Span::lanes);
   }
   const int span = exponents.span();
-  if (span > spare_bits - log2_above((n + 63) / 64)) return put_all<float, PARTS>(states, p, n);
+  if (span > spare_bits - log2_above((n + width - 1) / width)) return put_all<float, PARTS>(states, p, n);
   if (span <= spare_bits - log2_above(n)) {
-    for (int width = A / 2; width > 0; width /= 2)
-      for (int k = 0; k < width; ++k) sums[k] += sums[k + width];
+    for (int half = A / 2; half > 0; half /= 2)
+      for (int k = 0; k < half; ++k) sums[k] += sums[k + half];
     double last[lanes];
     save(last, sums[0]);
-    for (int width = lanes / 2; width >= PARTS; width /= 2)
-      for (int j = 0; j < width; ++j) last[j] += last[j + width];
+    for (int half = lanes / 2; half >= PARTS; half /= 2)
+      for (int j = 0; j < half; ++j) last[j] += last[j + half];
     for (int j = 0; j < PARTS; ++j) put(states[j], last[j]);
     return;
   }
@@ -335,6 +380,25 @@ void run_exact(void* states, const void* a, int64_t n, int64_t, const double*) {
     for (int m = 0; m < words; ++m) w[m * PARTS + k] = mine[k][m];
 }
 
+// The same with the errors of errors, which leave little in doubt: for sums far smaller than their elements.
+template <class T, int PARTS>
+void run_again(void* states, const void* a, int64_t n) {
+  auto* const mine = static_cast<double(*)[words]>(states);
+  const T* const p = static_cast<const T*>(a);
+  const int64_t count = n * PARTS;
+  int64_t i = 0;
+  if (count >= 4 * lanes) {
+    States both[2] = {{-V{}, V{}, V{}}, {-V{}, V{}, V{}}};
+    for (; i + 2 * lanes <= count; i += 2 * lanes) {
+      both[0].put(load(p + i));
+      both[1].put(load(p + i + lanes));
+    }
+    both[0].join(both[1]);
+    both[0].end(mine, PARTS);
+  }
+  for (; i < count; ++i) put(mine[i % PARTS], double(element<T>(p, i)));
+}
+
 // ---- rows: one state for each column
 
 DLT_FN void put_column(double* w, int64_t capacity, int64_t c, double x) {
@@ -344,27 +408,47 @@ DLT_FN void put_column(double* w, int64_t capacity, int64_t c, double x) {
 }
 // The same for columns c, c + 1 ...
 DLT_FN void put_columns(double* w, int64_t capacity, int64_t c, V x) {
-  const V above = load(w + c), below = load(w + capacity + c);
-  const V sum = above + x, part = sum - above, error = (above - (sum - part)) + (x - part);
-  const V rest = below + error, share = rest - below, lost = (below - (rest - share)) + (error - share);
-  save(w + c, sum);
-  save(w + capacity + c, rest);
-  save(w + 2 * capacity + c, load(w + 2 * capacity + c) + size_of(lost));
+  States mine;
+  mine.load_from(w + c, capacity);
+  mine.put(x);
+  mine.save_to(w + c, capacity);
 }
-
-template <class T>
-void put_rows(double* w, int64_t capacity, const char* a, int64_t row_bytes, int64_t rows, int64_t from, int64_t n) {
-  for (int64_t r = 0; r < rows; ++r) {
-    const T* const row = reinterpret_cast<const T*>(a + r * row_bytes);
-    if (r + rows_ahead < rows) read_ahead(reinterpret_cast<const char*>(row), row_bytes, (n - from) * int64_t(sizeof(T)));
-    int64_t c = from;
-    for (; c + lanes <= n; c += lanes) put_columns(w, capacity, c, load(row + c));
-    for (; c < n; ++c) put_column(w, capacity, c, double(element<T>(row, c)));
-  }
+DLT_FN void join_columns(double* w, int64_t capacity, int64_t c, const States& other) {
+  States mine;
+  mine.load_from(w + c, capacity);
+  mine.join(other);
+  mine.save_to(w + c, capacity);
 }
 
 // Several rows at a time: as many streams for the processor to read ahead, and fewer loads and stores of the sums.
 constexpr int rows_together = 8;
+// Of fewer rows more sums lie just between two floats, where a bound would have them read again.
+constexpr int64_t many_rows = 32;
+DLT_FN int64_t rows_next(int64_t rows) { return rows < rows_together ? rows : rows_together; }
+
+template <class T>
+void put_rows(double* w, int64_t capacity, const char* a, int64_t row_bytes, int64_t rows, int64_t from, int64_t n) {
+  const int64_t wide_end = from + (n - from) / lanes * lanes;
+  const auto row = [&](int64_t r) { return reinterpret_cast<const T*>(a + r * row_bytes); };
+  int64_t r = 0;
+  for (; rows >= many_rows && r + rows_together <= rows; r += rows_together)
+    for (int64_t c = from; c < wide_end; c += lanes) {
+      Lanes<1> mine;
+      mine.start();
+      for (int k = 0; k < rows_together; ++k) mine.put(0, load(row(r + k) + c));
+      join_columns(w, capacity, c, mine.state(0, rows_together));
+    }
+  for (; r < rows; r += rows_together)
+    for (int64_t c = from; c < wide_end; c += lanes) {
+      States mine;
+      mine.load_from(w + c, capacity);
+      for (int64_t k = 0; k < rows_next(rows - r); ++k) mine.put(load(row(r + k) + c));
+      mine.save_to(w + c, capacity);
+    }
+  for (r = 0; r < rows; ++r)
+    for (int64_t c = wide_end; c < n; ++c) put_column(w, capacity, c, double(element<T>(row(r), c)));
+}
+
 template <int ROWS>
 DLT_FN void add_rows(double* sums, Span* exponents, const char* from, int64_t row_bytes, int64_t n) {
   Span mine = *exponents;
@@ -430,14 +514,16 @@ struct SquareLanes {
   }
   DLT_FN void put(int k, V x) { low[k] += put_high(k, x); }
   DLT_FN void put(int k, V above, V below) { low[k] += put_high(k, above) + below; }  // |below| at most 2^-51 of above
-  // Lane j goes into state j % PARTS. Each lane has taken `steps` elements.
+  // Each lane has taken `steps` elements.
+  DLT_FN States state(int k, int64_t steps) const {
+    return {high[k], low[k], high[k] * (double(steps) * double(steps + 1) * 0x1p-102)};
+  }
+  // Lane j goes into state j % PARTS.
   template <int PARTS>
   DLT_FN void end(double (*states)[words], int64_t steps) const {
-    for (int k = 0; k < K; ++k)
-      for (int j = 0; j < lanes; ++j) {
-        const double one[words] = {high[k][j], low[k][j], high[k][j] * double(steps) * double(steps + 1) * 0x1p-102};
-        join(states[j % PARTS], one);
-      }
+    States all = state(0, steps);
+    for (int k = 1; k < K; ++k) all.join(state(k, steps));
+    all.end(states, PARTS);
   }
 };
 
@@ -568,21 +654,42 @@ DLT_FN void add_moments(double* sums, double* squares, const char* from, int64_t
 
 void put_rows_moments(double* w, int64_t capacity, const char* a, int64_t row_bytes, int64_t rows, int64_t from, int64_t n) {
   double* const squares = w + words * capacity;
-  for (int64_t r = 0; r < rows; ++r) {
-    const float* const row = reinterpret_cast<const float*>(a + r * row_bytes);
-    if (r + rows_ahead < rows) read_ahead(reinterpret_cast<const char*>(row + from), row_bytes, 4 * (n - from));
-    int64_t c = from;
-    for (; c + lanes <= n; c += lanes) {
-      const V x = load(row + c);
-      put_columns(w, capacity, c, x);
-      put_columns(squares, capacity, c, x * x);
+  const int64_t wide_end = from + (n - from) / lanes * lanes;
+  const auto row = [&](int64_t r) { return reinterpret_cast<const float*>(a + r * row_bytes); };
+  int64_t r = 0;
+  for (; r + rows_together <= rows; r += rows_together)
+    for (int64_t c = from; c < wide_end; c += lanes) {
+      Lanes<1> mine;
+      SquareLanes<1> mine_squared;
+      mine.start();
+      mine_squared.start();
+      for (int k = 0; k < rows_together; ++k) {
+        const V x = load(row(r + k) + c);
+        mine.put(0, x);
+        mine_squared.put(0, x * x);
+      }
+      join_columns(w, capacity, c, mine.state(0, rows_together));
+      join_columns(squares, capacity, c, mine_squared.state(0, rows_together));
     }
-    for (; c < n; ++c) {
-      const double x = double(element<float>(row, c));
+  for (; r < rows; r += rows_together)
+    for (int64_t c = from; c < wide_end; c += lanes) {
+      States mine, mine_squared;
+      mine.load_from(w + c, capacity);
+      mine_squared.load_from(squares + c, capacity);
+      for (int64_t k = 0; k < rows_next(rows - r); ++k) {
+        const V x = load(row(r + k) + c);
+        mine.put(x);
+        mine_squared.put(x * x);
+      }
+      mine.save_to(w + c, capacity);
+      mine_squared.save_to(squares + c, capacity);
+    }
+  for (r = 0; r < rows; ++r)
+    for (int64_t c = wide_end; c < n; ++c) {
+      const double x = double(element<float>(row(r), c));
       put_column(w, capacity, c, x);
       put_column(squares, capacity, c, x * x);
     }
-  }
 }
 
 void rows_moments(void* states, int64_t capacity, const void* a, int64_t row_bytes, int64_t rows, int64_t n, int64_t,
@@ -681,20 +788,38 @@ void run_deviations(void* states, const void* a, int64_t n, int64_t, const doubl
 void rows_deviations(void* states, int64_t capacity, const void* a, int64_t row_bytes, int64_t rows, int64_t n, int64_t,
                      const double* center) {
   auto* const w = static_cast<double*>(states);
-  for (int64_t r = 0; r < rows; ++r) {
-    const double* const row = reinterpret_cast<const double*>(static_cast<const char*>(a) + r * row_bytes);
-    int64_t c = 0;
-    for (; c + lanes <= n; c += lanes) {
-      const Square square = square_of(load(row + c), load(center + c));
-      put_columns(w, capacity, c, square.above);
-      put_columns(w, capacity, c, square.below);
+  const int64_t wide_end = n / lanes * lanes;
+  const auto row = [&](int64_t r) { return reinterpret_cast<const double*>(static_cast<const char*>(a) + r * row_bytes); };
+  int64_t r = 0;
+  for (; r + rows_together <= rows; r += rows_together)
+    for (int64_t c = 0; c < wide_end; c += lanes) {
+      const V centers = load(center + c);
+      SquareLanes<1> mine;
+      mine.start();
+      for (int k = 0; k < rows_together; ++k) {
+        const Square square = square_of(load(row(r + k) + c), centers);
+        mine.put(0, square.above, square.below);
+      }
+      join_columns(w, capacity, c, mine.state(0, rows_together));
     }
-    for (; c < n; ++c) {
-      const Square square = square_of(V{} + element<double>(row, c), V{} + center[c]);
+  for (; r < rows; r += rows_together)
+    for (int64_t c = 0; c < wide_end; c += lanes) {
+      const V centers = load(center + c);
+      States mine;
+      mine.load_from(w + c, capacity);
+      for (int64_t k = 0; k < rows_next(rows - r); ++k) {
+        const Square square = square_of(load(row(r + k) + c), centers);
+        mine.put(square.above);
+        mine.put(square.below);
+      }
+      mine.save_to(w + c, capacity);
+    }
+  for (r = 0; r < rows; ++r)
+    for (int64_t c = wide_end; c < n; ++c) {
+      const Square square = square_of(V{} + element<double>(row(r), c), V{} + center[c]);
       put_column(w, capacity, c, square.above[0]);
       put_column(w, capacity, c, square.below[0]);
     }
-  }
 }
 
 // ---- states of one sum or of two
@@ -726,6 +851,8 @@ void fill(Kernels* kernels, int type, int complex_type) {
   Reducer* const sums = kernels->reducers[reduce_sums];
   sums[type] = {words, 8, 1, -1, start_sums<1>, run_exact<T, 1>, rows_exact<T>, join_sums<1>, nullptr};
   sums[complex_type] = {words, 8, 2, -1, start_sums<1>, run_exact<T, 2>, rows_exact<T>, join_sums<1>, nullptr};
+  kernels->sums_again[type] = run_again<T, 1>;
+  kernels->sums_again[complex_type] = run_again<T, 2>;
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 #pragma once
 #include "native/cpu/kernels/loops.h"
 
-#if defined(__AVX512F__) || defined(__FMA__)
+#if defined(__SSE2__)
 #include <immintrin.h>
 #endif
 
@@ -25,14 +25,28 @@ struct vector_of {
   static constexpr int lanes = vector_bytes / int(sizeof(U));
 };
 
-// A register of float64 out of float32 at any address. Of the conversion of a whole vector, gcc 12 makes two of 256 bits and
-// an insertion at the level v4.
+typedef float half_vector __attribute__((vector_size(vector_bytes / 2), aligned(1), may_alias));
+
+// A register of float64 out of float32 at any address. Of the conversion of a whole vector, gcc 12 makes two of half the width,
+// which it reads through the stack at the level v3, and single conversions at v2.
 DLT_FN vector_of<double>::type widened(const float* p) {
 #if defined(__AVX512F__)
   return reinterpret_cast<vector_of<double>::type>(_mm512_maskz_cvtps_pd(0xff, _mm256_loadu_ps(p)));
+#elif defined(__AVX2__)
+  return reinterpret_cast<vector_of<double>::type>(_mm256_cvtps_pd(_mm_loadu_ps(p)));
+#elif defined(__SSE2__)
+  const __m128i two = _mm_loadl_epi64(reinterpret_cast<const __m128i_u*>(p));
+  return reinterpret_cast<vector_of<double>::type>(_mm_cvtps_pd(_mm_castsi128_ps(two)));
 #else
-  typedef float narrow __attribute__((vector_size(vector_bytes / 2), aligned(1), may_alias));
-  return __builtin_convertvector(*reinterpret_cast<const narrow*>(p), vector_of<double>::type);
+  return __builtin_convertvector(*reinterpret_cast<const half_vector*>(p), vector_of<double>::type);
+#endif
+}
+// The opposite: rounded to float32.
+DLT_FN half_vector narrowed(vector_of<double>::type x) {
+#if defined(__AVX2__) && !defined(__AVX512F__)
+  return reinterpret_cast<half_vector>(_mm256_cvtpd_ps(reinterpret_cast<__m256d>(x)));
+#else
+  return __builtin_convertvector(x, half_vector);
 #endif
 }
 

@@ -12,7 +12,6 @@ namespace {
 using doubles = vector_of<double>;
 using V = doubles::type;
 constexpr int lanes = doubles::lanes, group = scans::group, vectors = group / lanes;
-typedef float narrow __attribute__((vector_size(vector_bytes / 2), aligned(1), may_alias));
 static_assert(group % lanes == 0, "a group is a whole number of registers");
 
 // Register m of a run of float64 or float32 at any address.
@@ -24,7 +23,7 @@ DLT_FN V load(const void* from, int m) {
 template <class T>
 DLT_FN void save(void* to, int m, V x) {
   if constexpr (is_same<T, double>::value) static_cast<doubles::loose*>(to)[m] = x;
-  else static_cast<narrow*>(to)[m] = __builtin_convertvector(x, narrow);
+  else static_cast<half_vector*>(to)[m] = narrowed(x);
 }
 
 // Lanes `Distance` places before those of `after`; `before` is the register ahead of it.
