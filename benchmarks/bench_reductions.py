@@ -82,7 +82,7 @@ def rows():
     # A sum far smaller than its elements has to be read twice to be exact.
     names = _names(10**5, "f8")
     names["na"] -= names["na"].mean()
-    yield _row("f8", "sum 100000 of deviations", (0.2, 0.4), "sum", names)
+    yield _row("f8", "sum 100000 of deviations", (0.15, 0.4), "sum", names)
     names = _names((4096, 4096), "f8")
     for name, gates in (("sum", (0.6, 1.0)), ("var", (1.2, 3))):
         yield _row("axis", f"{name} axis 0 of 4096 x 4096 f8", gates, name, names, 0, REST)
