@@ -259,10 +259,10 @@ Found read_compiled(const std::string& path, const IsLoaded& is_loaded, Image* o
 namespace {
 
 // Under another name first, so that readers see all of it or nothing.
-void write_whole(const std::string& path, const std::string& text) {
+bool write_whole(const std::string& path, const std::string& text) {
   const std::string part = path + "." + std::to_string(getpid());
   const int file = os::create_private_file(part.c_str());
-  if (file < 0) return;
+  if (file < 0) return false;
   bool good = true;
   for (size_t done = 0; good && done < text.size();) {
     const ssize_t n = write(file, text.data() + done, text.size() - done);
@@ -270,7 +270,9 @@ void write_whole(const std::string& path, const std::string& text) {
     if (good) done += static_cast<size_t>(n);
   }
   good = close(file) == 0 && good;
-  if (!good || rename(part.c_str(), path.c_str()) != 0) unlink(part.c_str());
+  good = good && rename(part.c_str(), path.c_str()) == 0;
+  if (!good) unlink(part.c_str());
+  return good;
 }
 
 constexpr const char* makers_file = "/nvrtc.version";
@@ -316,7 +318,7 @@ void write_image(const std::string& key, const std::string& maker, const Image& 
     reported = true;
     return;
   }
-  if (!image.code.empty()) write_whole(folder + "/" + image.hash + ".code", image.code);
+  if (!image.code.empty() && !write_whole(folder + "/" + image.hash + ".code", image.code)) return;
   const std::string rest = image.hash + image.name;
   write_whole(folder + "/" + file_name(key, maker), header_of(rest) + rest);
 }

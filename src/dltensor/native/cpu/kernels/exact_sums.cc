@@ -66,11 +66,12 @@ struct Lanes {
       low[k] = size[k] = V{};
     }
   }
-  DLT_FN void put(int k, V x) {
-    const V sum = high[k] + x, part = sum - high[k];
-    const V error = (high[k] - (sum - part)) + (x - part);
+  // Half of it by the units that multiply.
+  DLT_FN void put(int k, V x, const Fused& fused = {}) {
+    const V sum = high[k] + x, part = fused.minus(sum, high[k]);
+    const V error = (high[k] - fused.minus(sum, part)) + fused.minus(x, part);
     high[k] = sum;
-    low[k] += error;
+    low[k] = fused.plus(error, low[k]);
     size[k] += size_of(error);
   }
   // Each lane has taken `steps` elements at most.
@@ -98,14 +99,15 @@ DLT_FN void look_ahead(const void* at, int64_t bytes) {
 
 template <class T, int PARTS>
 void put_all(double (*states)[words], const T* p, int64_t n) {
-  constexpr int K = 4;
+  constexpr int K = vector_bytes == 64 ? 4 : 2;
+  const Fused fused;
   int64_t i = 0;
   if (n >= 2 * K * lanes) {
     Lanes<K> mine;
     mine.start();
     for (; i + K * lanes <= n; i += K * lanes) {
       look_ahead(p + i, K * lanes * int64_t(sizeof(T)));
-      for (int k = 0; k < K; ++k) mine.put(k, load(p + i + k * lanes));
+      for (int k = 0; k < K; ++k) mine.put(k, load(p + i + k * lanes), fused);
     }
     mine.end(states, PARTS, n / (K * lanes) + 1);
   }
@@ -186,7 +188,7 @@ void put_block(double (*states)[words], const float* p, int64_t n) {
   }
   Lanes<1> all;
   all.start();
-  for (int k = 0; k < A; ++k) all.put(0, sums[k]);
+  for (int k = 0; k < A; ++k) all.put(0, sums[k], fused);
   all.end(states, PARTS, A);
 }
 
@@ -430,12 +432,13 @@ template <class T>
 void put_rows(double* w, int64_t capacity, const char* a, int64_t row_bytes, int64_t rows, int64_t from, int64_t n) {
   const int64_t wide_end = from + (n - from) / lanes * lanes;
   const auto row = [&](int64_t r) { return reinterpret_cast<const T*>(a + r * row_bytes); };
+  const Fused fused;
   int64_t r = 0;
   for (; rows >= many_rows && r + rows_together <= rows; r += rows_together)
     for (int64_t c = from; c < wide_end; c += lanes) {
       Lanes<1> mine;
       mine.start();
-      for (int k = 0; k < rows_together; ++k) mine.put(0, load(row(r + k) + c));
+      for (int k = 0; k < rows_together; ++k) mine.put(0, load(row(r + k) + c), fused);
       join_columns(w, capacity, c, mine.state(0, rows_together));
     }
   for (; r < rows; r += rows_together)
@@ -656,6 +659,7 @@ void put_rows_moments(double* w, int64_t capacity, const char* a, int64_t row_by
   double* const squares = w + words * capacity;
   const int64_t wide_end = from + (n - from) / lanes * lanes;
   const auto row = [&](int64_t r) { return reinterpret_cast<const float*>(a + r * row_bytes); };
+  const Fused fused;
   int64_t r = 0;
   for (; r + rows_together <= rows; r += rows_together)
     for (int64_t c = from; c < wide_end; c += lanes) {
@@ -665,7 +669,7 @@ void put_rows_moments(double* w, int64_t capacity, const char* a, int64_t row_by
       mine_squared.start();
       for (int k = 0; k < rows_together; ++k) {
         const V x = load(row(r + k) + c);
-        mine.put(0, x);
+        mine.put(0, x, fused);
         mine_squared.put(0, x * x);
       }
       join_columns(w, capacity, c, mine.state(0, rows_together));
