@@ -135,6 +135,11 @@ def compile_for(architecture, cache, parts):
     return cache / architecture / "cuda"
 
 
+def maker_of(kernels):
+    """The major version of the NVRTC that made them."""
+    return kernels[0].stem.partition("-")[2].partition(".")[0]
+
+
 def build(architectures, folder, parts):
     """Compile the kernels of all architectures and pack them."""
     import dltensor as dl
@@ -147,14 +152,12 @@ def build(architectures, folder, parts):
             made = list(pool.map(lambda architecture: compile_for(architecture, cache, parts), architectures))
         count = 0
         for place in made:
-            for path in sorted(place.glob("*.kernel")):  # KEY-MAJOR.MINOR.kernel, of that NVRTC
-                key, _, maker = path.stem.partition("-")
-                target = tree / PACKAGE / maker.partition(".")[0] / f"{key}.kernel"
+            kernels = list(place.glob("*.kernel"))  # KEY-MAJOR.MINOR.kernel, of one NVRTC
+            for path in [*kernels, *place.glob("*.code")]:
+                target = tree / PACKAGE / maker_of(kernels) / f"{path.stem.partition('-')[0]}{path.suffix}"
                 target.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(path, target)
-                count += 1
-            for path in place.glob("*.code"):
-                shutil.copyfile(path, target.parent / path.name)
+            count += len(kernels)
         if count == 0:
             sys.exit("cuda_kernels: nothing was compiled; is NVRTC installed (pip install nvidia-cuda-nvrtc)?")
         words = {"version": dl.__version__, "architectures": ", ".join(f"{int(a) / 10:.1f}" for a in architectures)}

@@ -353,9 +353,13 @@ def test_kernels_compiled_beforehand_are_taken_by_hash(tmp_path):
     assert counts("second", compiled, 90) == [2, 0, 0]
     assert counts("second", compiled, 75) == [2, 0, 0]
     for cache, ending in (("third", "code"), ("fourth", "kernel")):
-        for made in compiled.glob(f"1*/*.{ending}"):
-            made.write_bytes(made.read_bytes()[:-1] + b"\xff")
+        whole = {made: made.read_bytes() for made in compiled.glob(f"1*/*.{ending}")}
+        for made, contents in whole.items():
+            made.write_bytes(contents[:-1] + b"\xff")
         assert counts(cache, compiled, 80) == [2, 0, 2]
+        for made, contents in whole.items():
+            made.write_bytes(contents)
+    assert counts("fifth", compiled, 80) == [0, 2, 0]
 
 
 def test_the_wheel_of_kernels_saves_the_compiler(tmp_path):
