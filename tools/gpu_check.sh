@@ -5,16 +5,17 @@
 #
 #   OUT=results PYTHON=python3 ./gpu_check.sh [all | a | b | c]
 #
-#   a    what the driver does, correctness, sanitizers, a short benchmark        10 minutes
-#   b    PyTorch and CuPy, streams and captures, races, every goal beside peers  10 minutes
-#   c    launch variants, and Nsight Compute of eight kernels                    10 minutes
-#   all  a and b, shortened                                                      10 minutes (LIMIT=seconds for another)
+#   a    what the driver does, correctness, PyTorch and CuPy, sanitizers, a short benchmark  10 minutes
+#   b    PyTorch and CuPy again, every goal beside peers                                     10 minutes
+#   c    launch variants, and Nsight Compute of eight kernels                                10 minutes
+#   all  a and b, without sanitizers                                                         10 minutes (LIMIT=seconds for another)
 #
 # Plans: 10 minutes: all. 30 minutes: a, read, b, half of c. 45 minutes: a, read and mend, b, c, then b again with what
 # c showed. The benchmark of b takes bandwidth first, then reductions, running sums, masks, index arrays and sorts, then products:
 # what does not fit is named at its end, and `gpu_bench.py --budget 500` by itself takes all of it. If a's smoke test fails, spend the time on the probe's answers and not on benchmarks.
 #
-# ONLY="engine streams" runs these stages of the call alone.
+# ONLY="engine streams" runs these stages of the call alone. Stages of tests, and those of a sanitizer, run beside each other: a card
+# is mostly idle during them; benchmarks run alone.
 #
 # REHEARSE=1 runs it on the host driver, which compiles kernels with g++, with thirty times the limits. HOSTCUDA_CACHE=folder names
 # the compiled kernels of earlier runs on it; LIMIT_REHEARSE=seconds, 3600 unless given, is then the limit of all.
@@ -143,7 +144,7 @@ fi
 # `-o addopts=`: the project's own -q beside another would leave out pytest's summary, and what else it adds is not wanted here.
 ONE=("$PYTHON" -m pytest -p no:cacheprovider -o addopts= --strict-markers --tb short --maxfail 60)
 MANY=("${ONE[@]}")
-"$PYTHON" -c 'import xdist' 2>/dev/null && MANY+=(-p xdist -n 6)
+"$PYTHON" -c 'import xdist' 2>/dev/null && MANY+=(-p xdist -n 4)
 ENGINE=(tests/cuda/test_cuda_elements.py tests/cuda/test_cuda_moves.py tests/cuda/test_cuda_launch.py)
 TENSORS=(tests/cuda/test_tensor_cuda.py tests/cuda/test_tensor_products.py tests/cuda/test_tensor_short.py
   tests/cuda/test_cuda_rows.py tests/cuda/test_cuda_shapes.py)
@@ -153,6 +154,8 @@ FUNCTIONS=(tests/cuda/test_cuda_reductions.py tests/cuda/test_cuda_scans.py test
 MATRICES=(tests/cuda/test_tensor_counts.py tests/cuda/test_tensor_linalg.py tests/cuda/test_tensor_fft.py)  # cuSOLVER, cuFFT
 STREAMS=(tests/cuda/test_cuda_memory.py tests/cuda/test_cuda_captures.py)
 SANITIZE=(compute-sanitizer --error-exitcode 9 --print-limit 5 --target-processes all)
+# Beside the next ones, until `wait`; a rehearsal has too few processors for that.
+beside() { if [ -n "${REHEARSE:-}" ]; then "$@"; else "$@" & fi; }
 tests() {  # NAME SECONDS COMMAND-ARRAY... : a stage of pytest
   local name=$1 limit=$2
   shift 2
@@ -161,6 +164,19 @@ tests() {  # NAME SECONDS COMMAND-ARRAY... : a stage of pytest
 sanitizer() {  # TOOL SECONDS WHICH
   command -v compute-sanitizer > /dev/null || { report "$1" 0 0 "compute-sanitizer is not installed"; return; }
   tests "$1" "$2" "${SANITIZE[@]}" --tool "$1" "${ONE[@]}" "${ENGINE[@]:0:2}" -k "$3"
+}
+races() {  # SECONDS
+  command -v compute-sanitizer > /dev/null || { report races 0 0 "compute-sanitizer is not installed"; return; }
+  stage races "$1" "${SANITIZE[@]}" --tool memcheck --track-stream-ordered-races all "$PYTHON" -c '
+import dltensor as dl
+dl.cuda.set_cache_limit(0)
+x = dl.ones((5000,), device="cuda")
+for i in range(30):
+    with dl.cuda.Stream():
+        y = x + i
+    z = y * 2
+    del y
+print(z.tolist()[:2])'
 }
 bench() { stage bench "$1" "$PYTHON" tools/gpu_bench.py --budget $(($1 > $(left) ? $(left) - 15 : $1 - 10)) --json "$LOGS/bench.json" ${BENCH:-} "${@:2}"; }
 
@@ -171,39 +187,27 @@ stage probe 60 "$PYTHON" tools/gpu_probe.py
 [ "$SMOKE_CODE" -eq 0 ] || exit 1
 case $CALL in
   a | all)
-    tests engine 80 "${MANY[@]}" "${ENGINE[@]}"
-    tests streams 60 "${ONE[@]}" "${STREAMS[@]}"
-    tests tensors 60 "${MANY[@]}" -m gpu "${TENSORS[@]}"
-    tests functions 60 "${MANY[@]}" -m gpu "${FUNCTIONS[@]}"
-    tests matrices 60 "${MANY[@]}" -m gpu "${MATRICES[@]}"
-    tests cases 60 "${MANY[@]}" --device cuda tests/cases tests/test_special_cases.py
+    beside tests engine 200 "${MANY[@]}" "${ENGINE[@]}"
+    beside tests streams 200 "${ONE[@]}" "${STREAMS[@]}"
+    beside tests tensors 200 "${MANY[@]}" -m gpu "${TENSORS[@]}"
+    beside tests functions 200 "${MANY[@]}" -m gpu "${FUNCTIONS[@]}"
+    beside tests matrices 200 "${MANY[@]}" -m gpu "${MATRICES[@]}"
+    beside tests cases 200 "${MANY[@]}" --device cuda tests/cases tests/test_special_cases.py
+    ;;&
+  a | b | all)
+    beside tests peers 200 "${ONE[@]}" -m gpu tests/cuda/test_cuda_card.py
+    wait
     ;;&
   a)
-    sanitizer memcheck 60 "views or broadcasting or permuted or batches or widths"
-    sanitizer racecheck 40 "permuted or batches or product"
-    sanitizer initcheck 40 "permuted or batches or widths"
-    sanitizer synccheck 30 "permuted or batches"
-    bench 120 --short
+    beside sanitizer memcheck 90 "views or broadcasting or permuted or batches or widths"
+    beside sanitizer racecheck 90 "permuted or batches or product"
+    beside sanitizer initcheck 90 "permuted or batches or widths"
+    beside sanitizer synccheck 90 "permuted or batches"
+    beside races 90
+    wait
+    bench 110 --short
     ;;
-  b | all)
-    tests peers 90 "${ONE[@]}" -m gpu tests/cuda/test_cuda_card.py
-    ;;&
-  b)
-    if command -v compute-sanitizer > /dev/null; then
-      stage races 60 "${SANITIZE[@]}" --tool memcheck --track-stream-ordered-races all "$PYTHON" -c '
-import dltensor as dl
-dl.cuda.set_cache_limit(0)
-x = dl.ones((5000,), device="cuda")
-for i in range(30):
-    with dl.cuda.Stream():
-        y = x + i
-    z = y * 2
-    del y
-print(z.tolist()[:2])'
-    fi
-    bench 360
-    ;;
-  all) bench "$(left)" ;;
+  b | all) bench "$(left)" ;;
   c)
     stage launches 240 "$PYTHON" tools/gpu_bench.py --launches --budget 230 --json "$LOGS/launches.json"
     if command -v ncu > /dev/null; then
