@@ -153,7 +153,8 @@ FUNCTIONS=(tests/cuda/test_cuda_reductions.py tests/cuda/test_cuda_scans.py test
   tests/cuda/test_tensor_sorts.py tests/cuda/test_user_kernels.py)
 MATRICES=(tests/cuda/test_tensor_counts.py tests/cuda/test_tensor_linalg.py tests/cuda/test_tensor_fft.py)  # cuSOLVER, cuFFT
 STREAMS=(tests/cuda/test_cuda_memory.py tests/cuda/test_cuda_captures.py)
-SANITIZE=(compute-sanitizer --error-exitcode 9 --print-limit 5 --target-processes all)
+# It keeps the frames of Python that launch kernels, and with them their tensors.
+SANITIZE=(env DLTENSOR_TEST_KEEPS_FRAMES=1 compute-sanitizer --error-exitcode 9 --print-limit 5 --target-processes all)
 # Beside the next ones, until `wait`; a rehearsal has too few processors for that.
 beside() { if [ -n "${REHEARSE:-}" ]; then "$@"; else "$@" & fi; }
 tests() {  # NAME SECONDS COMMAND-ARRAY... : a stage of pytest

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The CUDA engine for tests: built with its shim, driven by ctypes, spoken to in NumPy arrays. No tests here."""
 
+import contextlib
 import ctypes
 import hashlib
 import os
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import ml_dtypes
@@ -161,6 +163,15 @@ class Engine:
         out = Usage()
         self("usage", device, ctypes.byref(out))
         return out
+
+    def end_of_graphs(self, seconds=10):
+        """Empty the cache until no memory belongs to a graph, whose end a driver tells of from a thread of its own."""
+        end = time.monotonic() + seconds
+        self.c.shim_empty_cache(-1)
+        while self.usage().captured_bytes and time.monotonic() < end:
+            time.sleep(0.01)
+            self.c.shim_empty_cache(-1)
+        return self.usage().captured_bytes
 
     # ---- tensors
     def empty(self, shape, dtype, stream=None, device=0, padding=0):
@@ -337,6 +348,15 @@ class Device:
             "to_host", ctypes.c_void_p(out.ctypes.data), ctypes.byref(flat), stream or self.engine.stream(self.device)
         )
         return out
+
+
+@contextlib.contextmanager
+def relaxed(driver):
+    """What this thread calls does not concern the captures in progress: a driver refuses much beside one otherwise."""
+    mode = ctypes.c_int(2)
+    assert driver.cuThreadExchangeStreamCaptureMode(ctypes.byref(mode)) == 0
+    yield
+    assert driver.cuThreadExchangeStreamCaptureMode(ctypes.byref(mode)) == 0
 
 
 def scratch():

@@ -92,12 +92,15 @@ def test_every_family_compiles(arch, tmp_path):
         done += compile(arch, "native/cuda/kernels/mask.cuh", f"{{K}}mask::{{kernel}}") > 0
     join = "join<dlt::kernels::op_"
     for kernel in (
-        "places<uint64_t>", "words<uint8_t>", "words<dlt::kernels::wide_word>", join + "add, dlt::bfloat16, false>",
+        "places<uint64_t>", "places<uint32_t>", "words<uint8_t>",
+        "words<dlt::kernels::wide_word>", join + "add, dlt::bfloat16, false>",
         join + "add, dlt::complex128, true>", join + "maximum, dlt::float16, true>", join + "minimum, uint64_t, false>",
     ):
         done += compile(arch, "native/cuda/kernels/scatter.cuh", f"{{K}}scatter::{{kernel}}") > 0
-    keys = ("uint16_t, false", "uint64_t, false", "uint8_t, true")
-    sorts = [f"{{name}}<{{key}}>" for name in ("count", "move") for key in keys]
+    sorts = [f"count<{{key}}>" for key in ("uint16_t, false", "uint64_t, false", "uint8_t, true")]
+    moves = ("uint16_t, uint32_t, false", "uint16_t, uint16_t, false", "uint64_t, uint64_t, false")
+    sorts += [f"move<{{types}}>" for types in (*moves, "uint8_t, uint32_t, true", "uint8_t, uint64_t, true")]
+    sorts += ["lines<uint8_t, int8_t>", "lines<uint64_t, int64_t>"]
     sorts += ["make<uint8_t, int8_t>", "make<uint64_t, int64_t>", "indices<int64_t>", "elements<uint32_t>"]
     for kernel in sorts:
         done += compile(arch, "native/cuda/kernels/sorts.cuh", f"{{K}}sorts::{{kernel}}") > 0

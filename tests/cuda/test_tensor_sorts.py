@@ -72,16 +72,32 @@ def test_sorts_have_the_cpus_bits_in_both_orders(dtype):
                 same(g, w)
 
 
-@pytest.mark.parametrize("n", [0, 1, 2, 63, 2047, 2048, 2049, 4097, 36000])
+@pytest.mark.parametrize("n", [0, 1, 2, 63, 4095, 4096, 4097, 8193, 70000])
 def test_lengths_around_tiles(eager_machine, n):
-    """36,000 keys have more than 4,096 counts of digits."""
+    """70,000 keys have more than 4,096 counts of digits."""
     a = mixed((n,), "int16")
     check("sort", a.to("cuda"), a)
     check("argsort", a.to("cuda"), a, descending=True)
-    if n == 2049:
-        lines = mixed((n, 2), "uint8")
-        check("argsort", lines.to("cuda"), lines)
-        check("argsort", lines.to("cuda"), lines, axis=0)
+
+
+@pytest.mark.parametrize(("shape", "dtype"), [((2049, 2), "uint8"), ((1500, 3), "float32"), ((300, 15), "int32")])
+def test_many_short_lines(eager_machine, shape, dtype):
+    """The lines of a tile are told apart by one digit, or by two."""
+    lines = mixed(shape, dtype)
+    for axis in (0, 1):
+        check("sort", lines.to("cuda"), lines, axis=axis)
+        check("argsort", lines.to("cuda"), lines, axis=axis)
+
+
+LONG = [((5000,), "float32"), ((4500,), "bfloat16"), ((4200,), "float64"), ((3, 4100), "int16"), ((2, 4500), "float16")]
+
+
+@pytest.mark.parametrize(("shape", "dtype"), LONG)
+def test_lines_longer_than_a_tile(eager_machine, shape, dtype):
+    lines = mixed(shape, dtype)
+    for name in ("sort", "argsort"):
+        check(name, lines.to("cuda"), lines)
+        check(name, lines.to("cuda"), lines, descending=True)
 
 
 @pytest.mark.usefixtures("machine_order")

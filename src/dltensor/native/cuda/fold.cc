@@ -31,6 +31,7 @@ struct Name {
   ReductionChoice choice;
   int element, result;  // rows
   bool ordered, many, masked;
+  bool columns = false;  // adjacent results are read together
 };
 
 std::string expression_of(const Name& name, const char* kernel) {
@@ -56,7 +57,7 @@ enum class Step : unsigned { partial, joined };
 constexpr const char* fold_header = "native/cuda/kernels/fold.cuh";
 
 const char* kernel_name(const Name& name, Step step) noexcept {
-  return step == Step::partial ? "partial" : name.ordered ? "joined_in_order" : "joined";
+  return step == Step::partial ? name.columns ? "columns" : "partial" : name.ordered ? "joined_in_order" : "joined";
 }
 
 KernelKey key_of(const Name& name, Step step) noexcept {
@@ -71,6 +72,7 @@ KernelKey key_of(const Name& name, Step step) noexcept {
   key.add(static_cast<uint64_t>(name.result), 6);
   key.add(name.many, 1);
   key.add(name.masked, 1);
+  key.add(name.columns && step == Step::partial, 1);
   return key;
 }
 
@@ -131,12 +133,45 @@ bool has_packs(const Shape& shape, int64_t pack) noexcept {
   return true;
 }
 
-// How many threads share the elements of a result, and how blocks do.
-template <int DIMS>
-void share(const Shape& shape, const Device& device, bool ordered, int64_t pack, kernels::Fold<DIMS>* p) noexcept {
-  const int64_t inner = shape.kept_dims ? shape.kept[shape.kept_dims - 1].size : 1;
+// Do results lie closer than the elements of each?
+bool is_across(const Shape& shape) noexcept {
   const int64_t step = shape.reduced_dims ? magnitude(shape.reduced[shape.reduced_dims - 1].in) : 0;
-  const bool across = shape.kept_dims && step > magnitude(shape.kept[shape.kept_dims - 1].in) && inner > 1;
+  const int last = shape.kept_dims - 1;
+  return last >= 0 && step > magnitude(shape.kept[last].in) && shape.kept[last].size > 1;
+}
+
+// Are results so wide that a thread can take several, of which each begins where a read of all of them may?
+bool has_columns(const Shape& shape, const Name& name) noexcept {
+  constexpr int64_t wide = kernels::fold_columns;
+  const int last = shape.kept_dims - 1;
+  if (name.ordered || name.masked || name.choice.end == End::deviations || type_table[name.element].bytes > 4) return false;
+  if (!is_across(shape) || shape.kept[last].in != 1 || shape.kept[last].size % wide || shape.kept[last].size < 32 * wide)
+    return false;
+  for (int d = 0; d < shape.reduced_dims; ++d)
+    if (shape.reduced[d].in % wide) return false;
+  for (int d = 0; d < last; ++d)
+    if (shape.kept[d].in % wide) return false;
+  return true;
+}
+
+// In how many parts `groups` are divided, for the least time in which some of `resident` blocks have nothing to do.
+int64_t parts_for(int64_t groups, int64_t resident) noexcept {
+  int64_t best = 1;
+  double most = 0;
+  for (int64_t waves = 1; waves <= 4; ++waves) {
+    const int64_t parts = std::max<int64_t>(1, waves * resident / groups), blocks = groups * parts;
+    const double busy = double(blocks) / double(up(blocks, resident) * resident);
+    if (busy > 1.03 * most) best = parts, most = busy;
+  }
+  return best;
+}
+
+// How many threads share the elements of a result, and how blocks do, of which `resident` run at a time.
+template <int DIMS>
+void share(const Shape& shape, int64_t resident, const Name& name, kernels::Fold<DIMS>* p) noexcept {
+  const bool ordered = name.ordered, across = is_across(shape);
+  const int64_t inner = shape.kept_dims ? shape.kept[shape.kept_dims - 1].size : 1;
+  const int64_t pack = kernels::fold_pack(type_table[name.element].bytes), wide = name.columns ? kernels::fold_columns : 1;
   const bool packed = !ordered && !across && has_packs(shape, pack);
   // Elements that a thread has to have: as many packs as it has in flight, for parts.
   const int64_t few = packed ? std::max<int64_t>(4, pack) : 4, least = 4 * few;
@@ -152,15 +187,13 @@ void share(const Shape& shape, const Device& device, bool ordered, int64_t pack,
   p->lane_bits = static_cast<uint32_t>(std::countr_zero(static_cast<uint64_t>(lanes)));
   p->across = across;
   p->packed = packed;
-  const int64_t groups = up(shape.results, block_threads / lanes);
-  // Enough blocks for every multiprocessor, and parts that are worth a state.
-  const int64_t wanted = int64_t{std::max(1, device.properties.multiprocessor_count)} * 8;
+  const int64_t groups = up(shape.results / wide, block_threads / lanes);
   int64_t part = std::max<int64_t>(shape.count, 1);
   if (ordered) {
     part = reductions::product_block;
-  } else if (groups < wanted && shape.count > least * lanes) {
-    // A part begins with a pack: there are more threads than elements in one.
-    const int64_t parts = std::min(up(wanted, groups), up(shape.count, least * lanes));
+  } else if (groups < 4 * resident && shape.count > least * lanes) {
+    // Parts that are worth a state. One begins with a pack: there are more threads than elements in one.
+    const int64_t parts = std::min(parts_for(groups, resident), up(shape.count, least * lanes));
     part = up(up(shape.count, parts), lanes) * lanes;
   }
   p->part = static_cast<uint64_t>(part);
@@ -179,7 +212,8 @@ struct FoldPlan {
 };
 
 template <int DIMS>
-Status make_plan(const Name& name, const Shape& shape, bool root, Device& device, FoldPlan<DIMS>* plan) noexcept {
+Status make_plan(Name name, const Shape& shape, bool root, Device& device, FoldPlan<DIMS>* plan) noexcept {
+  name.columns = has_columns(shape, name);
   kernels::Fold<DIMS>& p = plan->p;
   p.states = nullptr;
   p.results = static_cast<uint64_t>(shape.results);
@@ -192,12 +226,14 @@ Status make_plan(const Name& name, const Shape& shape, bool root, Device& device
     p.axis[d] = {divider<uint64_t>(static_cast<uint64_t>(std::max<int64_t>(axis.size, 1))), axis.in, axis.mask, axis.out,
                  axis.center};
   }
-  share(shape, device, name.ordered, kernels::fold_pack(type_table[name.element].bytes), &p);
+  const int64_t multiprocessors = std::max(1, device.properties.multiprocessor_count);
+  share(shape, multiprocessors * 4, name, &p);
   const auto blocks = [&](const Kernel& kernel, uint64_t items) {
     return blocks_for(device, kernel, items, static_cast<unsigned>(block_threads));
   };
   plan->state_bytes = 0;
   DLT_TRY(kernel_of(device, name, Step::partial, p.parts > 1, &plan->first));
+  share(shape, multiprocessors * plan->first.blocks_per_multiprocessor, name, &p);
   plan->first_grid = blocks(plan->first, p.tiles);
   if (p.parts == 1) return success;
   DLT_TRY(kernel_of(device, name, Step::joined, false, &plan->second));

@@ -208,7 +208,7 @@ Status scatter(const Indexed& x, int op, int type, const Operand& from, const Op
   if (items == 0) return success;
 
   Scratch place;
-  NumberedKeys keys;
+  CarryingKeys keys;
   kernels::Places named{};
   DLT_TRY(place.make(static_cast<uint64_t>(x.count) * 8, stream));
   named.places = place.as<int64_t>();
@@ -222,21 +222,22 @@ Status scatter(const Indexed& x, int op, int type, const Operand& from, const Op
     named_places *= static_cast<uint64_t>(x.array[k].size);
     DLT_TRY(use(blocks[k], stream, false));
   }
-  const bool sorted = bad && x.count > 1;
+  const bool sorted = bad && x.count > 1, wide = named_places > uint64_t{1} << 32;
   if (sorted) {
-    DLT_TRY(keys.make(named.count, 8, stream));
-    named.keys = static_cast<uint64_t*>(keys.keys());
-    named.numbers = keys.numbers();
+    DLT_TRY(keys.make(named.count, wide ? 8 : 4, stream));
+    named.keys = keys.keys();
   }
-  DLT_TRY(launch_scatter(Kind::places, 0, "places<uint64_t>", x.count, resolved, &named));
+  DLT_TRY(launch_scatter(Kind::places, wide, wide ? "places<uint64_t>" : "places<uint32_t>", x.count, resolved, &named));
   if (sorted) DLT_TRY(keys.sort(int(std::bit_width(named_places - 1)), resolved));
 
   kernels::Scatter q{};
   q.out = x.tensor, q.in = x.dense;
   q.places = place.as<int64_t>();
   if (sorted) {
-    q.keys = static_cast<uint64_t*>(keys.keys());
-    q.numbers = keys.numbers();
+    q.keys = keys.keys();
+    q.wide_keys = wide;
+    q.numbers = keys.carried();
+    q.wide = keys.wide();
   }
   q.items = static_cast<uint64_t>(items);
   q.count = named.count;

@@ -91,10 +91,8 @@ Memory* pop_idle(Stream& stream, uint32_t size_class, size_t bytes) noexcept {
 
 CUresult take_from_driver(Stream& stream, size_t bytes, CUdeviceptr* pointer) noexcept {
   Current current(*stream.device);
-  if (!stream.device->pool) {
-    Beside beside;
-    return driver.cuMemAlloc_v2(pointer, bytes);
-  }
+  Beside beside;  // also on a stream that is not captured the driver allocates nothing beside a capture of this thread
+  if (!stream.device->pool) return driver.cuMemAlloc_v2(pointer, bytes);
   stream.count_work();  // another stream may access the memory only after this one has reached this point
   return driver.cuMemAllocFromPoolAsync(pointer, bytes, stream.device->pool, stream.handle);
 }
@@ -127,6 +125,7 @@ CUresult take_from_driver(Stream& stream, size_t bytes, CUdeviceptr* pointer) no
   auto* memory = new (std::nothrow) Memory;
   if (!memory) {
     Current current(*stream.device);
+    Beside beside;
     if (stream.device->pool) driver.cuMemFreeAsync(pointer, stream.handle);
     else driver.cuMemFree_v2(pointer);
     return fail(Fault::memory, "allocate: the host is out of memory");
@@ -260,12 +259,9 @@ void free_to_driver(Memory* memory) noexcept {
     }
   }
   Current current(*home.device);
-  if (home.device->pool) {
-    driver.cuMemFreeAsync(reinterpret_cast<CUdeviceptr>(memory->pointer), handle_here(home));
-  } else {
-    Beside beside;
-    driver.cuMemFree_v2(reinterpret_cast<CUdeviceptr>(memory->pointer));
-  }
+  Beside beside;
+  if (home.device->pool) driver.cuMemFreeAsync(reinterpret_cast<CUdeviceptr>(memory->pointer), handle_here(home));
+  else driver.cuMemFree_v2(reinterpret_cast<CUdeviceptr>(memory->pointer));
   delete memory;
 }
 

@@ -121,7 +121,7 @@ struct RowParts {
 RowParts row_parts(const Device& device, const Kernel& kernel, int64_t rows, int64_t length, int pack, int widest) noexcept {
   constexpr uint32_t most_bits = 5;  // a warp reads and writes adjacent packs
   constexpr int64_t most_steps = 8;
-  const int64_t packs = std::max<int64_t>(1, length / pack), unroll = kernels::row_packs(pack * widest);
+  const int64_t packs = std::max<int64_t>(1, length / pack), unroll = kernels::row_packs(pack, pack * widest);
   RowParts out;
   while (out.lane_bits < most_bits && (unroll << out.lane_bits) < packs) ++out.lane_bits;
   // The elements before and after words are up to 14, one for a thread.

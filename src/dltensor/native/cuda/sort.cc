@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keys with numbers in stable order: one pass over both for each digit of 8 bits, each of three launches. Lines of a tensor.
+// Lines of a tensor in stable order: short ones by one launch, others as keys with numbers, one pass over both for each digit of 8
+// bits, each of three launches.
 #include "native/cuda/sort.h"
 
 #include <bit>
@@ -9,105 +10,127 @@
 namespace dlt::cuda {
 namespace {
 
-constexpr unsigned threads = 64;  // of a block, as the kernels have it
+constexpr unsigned threads = 512;  // of a block, as the kernels have it
 constexpr uint64_t digits = 256;
 
-enum class Step : uint64_t { make, count, move, indices, elements };
+enum class Step : uint64_t { make, count, move, indices, elements, lines };
 
 constexpr const char* sorts_header = "native/cuda/kernels/sorts.cuh";
 
-// Of elements or keys of `bytes` bytes, or of lines with 0.
-std::string name_of(Step step, int bytes) {
+// Of elements or keys of `bytes` bytes, or of lines with 0; moves carry `carried` bytes.
+struct Kind {
+  Step step;
+  int bytes, carried = 0;
+};
+
+std::string name_of(const Kind& kind) {
+  const int bytes = kind.bytes;
   const std::string key = bytes ? type_name(word_type(bytes)) : type_name(type_uint8);
-  switch (step) {
-    case Step::make: return "sorts::make<" + key + ", " + type_name(signed_twin(bytes)) + ">";
-    case Step::count: return "sorts::count<" + key + (bytes ? ", false>" : ", true>");
-    case Step::move: return "sorts::move<" + key + (bytes ? ", false>" : ", true>");
+  const std::string form = "<" + key + ", " + type_name(signed_twin(bytes)) + ">", by_line = bytes ? ", false>" : ", true>";
+  switch (kind.step) {
+    case Step::make: return "sorts::make" + form;
+    case Step::lines: return "sorts::lines" + form;
+    case Step::count: return "sorts::count<" + key + by_line;
+    case Step::move: return "sorts::move<" + key + ", " + type_name(word_type(kind.carried)) + by_line;
     case Step::indices: return "sorts::indices<int64_t>";
     case Step::elements: return "sorts::elements<" + key + ">";
   }
   return {};
 }
 
-uint64_t number_of(Step step, int bytes) noexcept { return static_cast<uint64_t>(bytes) << 3 | static_cast<uint64_t>(step); }
+uint64_t number_of(const Kind& kind) noexcept {
+  return static_cast<uint64_t>(kind.carried) << 7 | static_cast<uint64_t>(kind.bytes) << 3 | static_cast<uint64_t>(kind.step);
+}
 
-Status find_sort(Device& device, Step step, int bytes, Kernel* kernel) noexcept {
-  return family_kernel(
-      device, Family::sort, number_of(step, bytes), sorts_header, [&] { return name_of(step, bytes); }, kernel);
+Status find_sort(Device& device, const Kind& kind, Kernel* kernel) noexcept {
+  return family_kernel(device, Family::sort, number_of(kind), sorts_header, [&] { return name_of(kind); }, kernel);
 }
 
 // The kernels of a first sort of such keys, in one program.
-void prepare(Device& device, int bytes, bool lines, uint64_t tiles, bool elements, bool indices) {
+void prepare(Device& device, int bytes, int carried, bool lines, uint64_t tiles, bool elements, bool indices) {
   Kernel known;
-  if (find_kernel(device, family_key(Family::sort, number_of(Step::make, bytes)).word, &known)) return;
+  if (find_kernel(device, family_key(Family::sort, number_of({Step::move, bytes, carried})).word, &known)) return;
   std::vector<KernelText> wanted;
-  const auto add = [&](Step step, int of) { wanted.push_back({sorts_header, "dlt::kernels::" + name_of(step, of)}); };
-  add(Step::make, bytes);
+  const auto add = [&](const Kind& kind) { wanted.push_back({sorts_header, "dlt::kernels::" + name_of(kind)}); };
+  add({Step::make, bytes});
   for (const int of : {bytes, 0}) {
     if (of == 0 && !lines) continue;
-    add(Step::count, of);
-    add(Step::move, of);
+    add({Step::count, of});
+    add({Step::move, of, carried});
   }
-  if (elements) add(Step::elements, bytes);
-  if (indices) add(Step::indices, 8);
+  if (elements) add({Step::elements, bytes});
+  if (indices) add({Step::indices, 8});
   add_counts_kernels(digits * tiles, &wanted);
   prepare_kernels(device, wanted);
 }
 
-Status launch_tiles(Step step, int bytes, const Where& where, kernels::Sort* p) noexcept {
+Status launch_tiles(const Kind& kind, const Where& where, kernels::Sort* p) noexcept {
   Device& device = *where.stream->device;
   Kernel kernel;
-  DLT_TRY(find_sort(device, step, bytes, &kernel));
+  DLT_TRY(find_sort(device, kind, &kernel));
   return launch_kernel(device, kernel, blocks_for(device, kernel, p->tiles, threads), *where.stream, p);
 }
 
-Status launch_elements(Step step, int bytes, const Where& where, kernels::Sort* p) noexcept {
+Status launch_elements(const Kind& kind, const Where& where, kernels::Sort* p) noexcept {
   Device& device = *where.stream->device;
   Kernel kernel;
-  DLT_TRY(find_sort(device, step, bytes, &kernel));
+  DLT_TRY(find_sort(device, kind, &kernel));
   const auto n = static_cast<int64_t>(p->n);
   const Launch* launch = where.launch ? where.launch : thread_launch();
   const Geometry geometry = geometry_for(device, kernel.blocks_per_multiprocessor, n, n, launch);
   return launch_kernel(device, kernel, geometry, *where.stream, p);
 }
 
+int bytes_of_numbers(uint64_t n) noexcept { return n > uint64_t{1} << 32 ? 8 : 4; }
+
 }  // namespace
 
-Status NumberedKeys::make(uint64_t n, int bytes, Stream& stream) noexcept {
-  n_ = n, bytes_ = bytes;
+Status CarryingKeys::make_room(uint64_t n, int bytes, int carried_bytes, Stream& stream) noexcept {
+  n_ = n, bytes_ = bytes, carried_bytes_ = carried_bytes;
   tiles_ = (n + kernels::sort_tile - 1) / kernels::sort_tile;
   for (int k = 0; k < 2; ++k) {
     DLT_TRY(keys_[k].make(n * static_cast<uint64_t>(bytes), stream));
-    DLT_TRY(numbers_[k].make(n * 8, stream));
+    if (carried_bytes) DLT_TRY(with_[k].make(n * static_cast<uint64_t>(carried_bytes), stream));
   }
   return counts_.make((digits * tiles_ + 1) * 8, stream);
 }
+Status CarryingKeys::make(uint64_t n, int bytes, Stream& stream) noexcept {
+  return make_room(n, bytes, bytes_of_numbers(n), stream);
+}
+Status CarryingKeys::make(uint64_t n, int bytes, const void* elements, Stream& stream) noexcept {
+  carried_ = elements;
+  return make_room(n, bytes, elements ? bytes : 0, stream);
+}
 
-Status NumberedKeys::pass(uint32_t shift, const kernels::Divider<uint64_t>* line, const Where& where) noexcept {
+Status CarryingKeys::pass(uint32_t shift, const kernels::Divider<uint64_t>* line, void* last, const Where& where) noexcept {
   kernels::Sort p{};
   p.counts = counts_.as<uint64_t>();
   p.n = n_, p.tiles = tiles_;
-  p.keys = keys_[now_].as<void>(), p.numbers = numbers_[now_].as<uint64_t>();
-  p.to_keys = keys_[!now_].as<void>(), p.to_numbers = numbers_[!now_].as<uint64_t>();
+  p.keys = keys_[now_].as<void>(), p.numbers = carried_;
+  p.to_keys = last ? nullptr : keys_[!now_].as<void>();
+  p.to_numbers = last ? last : carried_bytes_ ? with_[!now_].as<void>() : nullptr;
   p.shift = shift;
+  p.wide = wide();
   if (line) p.line = *line;
   const int bytes = line ? 0 : bytes_;
-  DLT_TRY(launch_tiles(Step::count, bytes, where, &p));
+  DLT_TRY(launch_tiles({Step::count, bytes}, where, &p));
   DLT_TRY(running_counts(p.counts, digits * tiles_, where));
-  DLT_TRY(launch_tiles(Step::move, bytes, where, &p));
+  DLT_TRY(launch_tiles({Step::move, bytes, carried_bytes_ ? carried_bytes_ : 4}, where, &p));
   now_ = !now_;
+  carried_ = p.to_numbers;
   return success;
 }
 
-Status NumberedKeys::sort(int bits, const Where& where) noexcept {
-  for (int shift = 0; shift < bits && n_ > 1; shift += 8) DLT_TRY(pass(static_cast<uint32_t>(shift), nullptr, where));
+Status CarryingKeys::sort(int bits, const Where& where, void* last) noexcept {
+  for (int shift = 0; shift < bits && n_ > 1; shift += 8)
+    DLT_TRY(pass(static_cast<uint32_t>(shift), nullptr, shift + 8 < bits ? nullptr : last, where));
   return success;
 }
 
-Status NumberedKeys::sort_by_line(uint64_t line, const Where& where) noexcept {
+Status CarryingKeys::sort_by_line(uint64_t line, const Where& where) noexcept {
   const int bits = int(std::bit_width(n_ / line - 1));
   const auto by = kernels::divider<uint64_t>(line);
-  for (int shift = 0; shift < bits; shift += 8) DLT_TRY(pass(static_cast<uint32_t>(shift), &by, where));
+  for (int shift = 0; shift < bits; shift += 8) DLT_TRY(pass(static_cast<uint32_t>(shift), &by, nullptr, where));
   return success;
 }
 
@@ -126,30 +149,44 @@ Status sort(const Operand& from, const Operand* elements, const Operand* indices
     const auto n = static_cast<uint64_t>(numel(from.tensor->ndim, from.tensor->shape));
     if (n == 0) return success;
     const auto bytes = static_cast<int>(type_table[type].bytes);
-    NumberedKeys sorted;
-    DLT_TRY(sorted.make(n, bytes, stream));
     DLT_TRY(use(from.block, stream, false));
-    prepare(*stream.device, bytes, n != static_cast<uint64_t>(line), (n + kernels::sort_tile - 1) / kernels::sort_tile,
-            elements != nullptr, indices != nullptr);
+    if (elements) DLT_TRY(use(elements->block, stream, true));
+    if (indices) DLT_TRY(use(indices->block, stream, true));
     kernels::Sort p{};
     p.in = reinterpret_cast<const void*>(address(*from.tensor));
+    p.out = elements ? reinterpret_cast<void*>(address(*elements->tensor)) : nullptr;
+    p.indices = indices ? reinterpret_cast<int64_t*>(address(*indices->tensor)) : nullptr;
     p.n = n;
     p.line = kernels::divider<uint64_t>(static_cast<uint64_t>(line));
     p.form = key_form(type, descending, true);
-    p.to_keys = sorted.keys(), p.to_numbers = sorted.numbers();
-    DLT_TRY(launch_elements(Step::make, bytes, where, &p));
-    DLT_TRY(sorted.sort(bytes * 8, where));
-    DLT_TRY(sorted.sort_by_line(static_cast<uint64_t>(line), where));
-    p.numbers = sorted.numbers();
-    if (elements) {
-      DLT_TRY(use(elements->block, stream, true));
-      p.out = reinterpret_cast<void*>(address(*elements->tensor));
-      DLT_TRY(launch_elements(Step::elements, bytes, where, &p));
+    if (line <= kernels::sort_tile) {
+      const uint64_t whole = static_cast<uint64_t>(kernels::sort_tile / line * line);
+      p.tiles = (n + whole - 1) / whole;
+      return launch_tiles({Step::lines, bytes}, where, &p);
     }
-    if (!indices) return success;
-    DLT_TRY(use(indices->block, stream, true));
-    p.out = reinterpret_cast<void*>(address(*indices->tensor));
-    return launch_elements(Step::indices, 8, where, &p);
+    const bool one_line = n == static_cast<uint64_t>(line), numbered = indices || !one_line;
+    // Elements that are not their keys in another form, with one key for both zeros, go along in place of numbers.
+    const bool inverted = p.form.infinity == 0;
+    CarryingKeys sorted;
+    DLT_TRY(numbered ? sorted.make(n, bytes, stream) : sorted.make(n, bytes, inverted ? nullptr : p.in, stream));
+    prepare(*stream.device, bytes,
+            numbered   ? bytes_of_numbers(n)
+            : inverted ? 4
+                       : bytes,
+            !one_line, (n + kernels::sort_tile - 1) / kernels::sort_tile, elements && numbered, indices != nullptr);
+    p.to_keys = sorted.keys();
+    DLT_TRY(launch_elements({Step::make, bytes}, where, &p));
+    DLT_TRY(sorted.sort(bytes * 8, where, numbered || inverted ? nullptr : p.out));
+    DLT_TRY(sorted.sort_by_line(static_cast<uint64_t>(line), where));
+    p.numbers = sorted.carried();
+    p.wide = sorted.wide();
+    if (elements && numbered) {
+      DLT_TRY(launch_elements({Step::elements, bytes}, where, &p));
+    } else if (elements && inverted) {
+      p.in = sorted.keys(), p.to_keys = p.out;  // the key of a key is the element
+      DLT_TRY(launch_elements({Step::make, bytes}, where, &p));
+    }
+    return indices ? launch_elements({Step::indices, 8}, where, &p) : success;
   });
 }
 

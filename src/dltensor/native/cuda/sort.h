@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Unsigned keys with a number each on the device, and their stable order.
+// Unsigned keys with a number or an element each on the device, and their stable order.
 #pragma once
 #include "native/cuda/plan.h"
 
@@ -10,23 +10,32 @@ inline int signed_twin(int bytes) noexcept {
   return bytes == 1 ? type_int8 : bytes == 2 ? type_int16 : bytes == 4 ? type_int32 : type_int64;
 }
 
-class NumberedKeys {
+// Keys, and what goes with each.
+class CarryingKeys {
  public:
-  // Room for n keys of 1, 2, 4 or 8 bytes, which kernels fill, with their numbers, before they are sorted.
+  // Room for n keys of 1, 2, 4 or 8 bytes, which kernels fill before they are sorted. With them go their numbers, which are their
+  // positions.
   Status make(uint64_t n, int bytes, Stream& stream) noexcept;
+  // With them go `elements` of as many bytes as they; null: nothing.
+  Status make(uint64_t n, int bytes, const void* elements, Stream& stream) noexcept;
   void* keys() const noexcept { return keys_[now_].as<void>(); }
-  uint64_t* numbers() const noexcept { return numbers_[now_].as<uint64_t>(); }
-  // By the lowest `bits` of the keys; the others are 0. keys() and numbers() are others then.
-  Status sort(int bits, const Where& where) noexcept;
+  // Numbers of 64 bits or of 32, or elements. Null: numbers that are positions, nothing was sorted.
+  const void* carried() const noexcept { return carried_; }
+  bool wide() const noexcept { return carried_bytes_ == 8; }
+  // By the lowest `bits` of the keys; the others are 0. keys() and carried() are others then. `last`: where what goes with the keys
+  // is wanted, and nothing else is.
+  Status sort(int bits, const Where& where, void* last = nullptr) noexcept;
   // By the line of `line` elements that each number is in. keys() are of no use after it.
   Status sort_by_line(uint64_t line, const Where& where) noexcept;
 
  private:
-  Status pass(uint32_t shift, const kernels::Divider<uint64_t>* line, const Where& where) noexcept;
+  Status make_room(uint64_t n, int bytes, int carried_bytes, Stream& stream) noexcept;
+  Status pass(uint32_t shift, const kernels::Divider<uint64_t>* line, void* last, const Where& where) noexcept;
 
-  Scratch keys_[2], numbers_[2], counts_;
+  Scratch keys_[2], with_[2], counts_;
+  const void* carried_ = nullptr;
   uint64_t n_ = 0, tiles_ = 0;
-  int bytes_ = 0, now_ = 0;
+  int bytes_ = 0, carried_bytes_ = 0, now_ = 0;
 };
 
 }  // namespace dlt::cuda

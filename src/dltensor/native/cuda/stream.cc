@@ -27,6 +27,16 @@ Registry& registry() noexcept {
   return *instance;
 }
 
+// CUDA's id of a stream; 0 where the driver has none, and while the stream is being captured: the question alone would
+// invalidate the capture.
+uint64_t id_of(CUstream handle) noexcept {
+  int state = kCaptureNone;
+  unsigned long long id = 0;
+  if (driver.cuStreamGetId && driver.cuStreamIsCapturing(handle, &state) == kSuccess && state == kCaptureNone)
+    driver.cuStreamGetId(handle, &id);
+  return id;
+}
+
 CUstream canonical(CUstream handle) noexcept { return reinterpret_cast<uintptr_t>(handle) == 1 ? nullptr : handle; }
 
 // The caller holds the registry's mutex.
@@ -40,9 +50,7 @@ Status add(Device& device, CUstream handle, bool ours, Stream** out) noexcept {
   stream->counted = ours;
   if (stream->is_per_thread()) stream->thread = thread_state().number;
   stream->index = static_cast<uint32_t>(r.all.size());
-  unsigned long long id = 0;
-  if (!stream->is_default() && driver.cuStreamGetId) driver.cuStreamGetId(handle, &id);
-  stream->id = id;
+  if (!stream->is_default()) stream->id = id_of(handle);
   const Status status = guarded("stream", [&] {
     r.all.reserve(r.all.size() + 1);
     r.by_handle[{device.ordinal, handle}] = stream;
@@ -57,6 +65,7 @@ Status add(Device& device, CUstream handle, bool ours, Stream** out) noexcept {
 // The caller holds the registry's mutex.
 Status make_stream(Device& device, int priority, Stream** out) noexcept {
   Current current(device);
+  Beside beside;
   CUstream handle = nullptr;
   DLT_CU(cuStreamCreateWithPriority(&handle, kStreamNonBlocking, priority));
   const Status status = add(device, handle, true, out);
@@ -106,10 +115,11 @@ bool same_stream(const Stream& a, const Stream& b) noexcept {
 }
 
 // True when the driver has put a new stream at the address of one that its owner destroyed.
-bool replaced(const Stream& stream) noexcept {
-  if (stream.ours || stream.is_default() || !driver.cuStreamGetId) return false;
-  unsigned long long id = 0;
-  return driver.cuStreamGetId(stream.handle, &id) == kSuccess && id != stream.id;
+bool replaced(Stream& stream) noexcept {
+  if (stream.ours || stream.is_default()) return false;
+  const uint64_t id = id_of(stream.handle);
+  if (stream.id == 0) stream.id = id;  // it was being captured when the record was made
+  return id != 0 && id != stream.id;
 }
 
 }  // namespace

@@ -193,11 +193,14 @@ HOSTCUDA_EXPORT CUresult cuStreamEndCapture(CUstream handle, CUgraph* out) {
   *out = nullptr;
   if (!graph) return kIllegalState;
   if (graph->origin != stream) return graph->invalid = true, kCaptureUnmatched;
-  if (graph->mode != kCaptureModeRelaxed && graph->thread != std::this_thread::get_id()) return kCaptureWrongThread;
+  const bool elsewhere = graph->mode != kCaptureModeRelaxed && graph->thread != std::this_thread::get_id();
   machine.captures.erase(graph->id);
   for (StreamHandle* member : graph->members) member->capture = nullptr;
   graph->members.clear();
-  const int result = graph->invalid ? kCaptureInvalidated : is_joined(*graph, stream->frontier) ? kSuccess : kCaptureUnjoined;
+  const int result = elsewhere                             ? kCaptureWrongThread  // and the capture is over
+                     : graph->invalid                      ? kCaptureInvalidated
+                     : is_joined(*graph, stream->frontier) ? kSuccess
+                                                           : kCaptureUnjoined;
   if (result == kSuccess) *out = graph;
   else delete graph;
   return result;
@@ -210,6 +213,7 @@ HOSTCUDA_EXPORT CUresult cuGraphCreate(CUgraph* graph, unsigned) {
 }
 HOSTCUDA_EXPORT CUresult cuGraphInstantiateWithFlags(CUgraphExec* executable, CUgraph graph, unsigned long long) {
   HOSTCUDA_ENTER;
+  HOSTCUDA_NOT_IN_CAPTURE;
   *executable = new GraphExecHandle{graph->nodes, graph->kept};
   return kSuccess;
 }
@@ -227,6 +231,7 @@ HOSTCUDA_EXPORT CUresult cuGraphDestroy(CUgraph graph) {
 }
 HOSTCUDA_EXPORT CUresult cuGraphExecDestroy(CUgraphExec executable) {
   HOSTCUDA_ENTER;
+  HOSTCUDA_NOT_IN_CAPTURE;
   delete executable;
   return kSuccess;
 }

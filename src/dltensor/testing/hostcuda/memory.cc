@@ -91,6 +91,7 @@ int take_ordered(CUdeviceptr* pointer, size_t bytes, CUstream handle) {
   HOSTCUDA_RESOLVE(handle, stream);
   *pointer = 0;
   if (!bytes) return kSuccess;
+  if (!stream->capture) HOSTCUDA_NOT_IN_CAPTURE;
   const uintptr_t address = take(stream->device, bytes, stream);
   if (!address) return kOutOfMemory;
   *pointer = address;
@@ -293,6 +294,7 @@ HOSTCUDA_EXPORT CUresult cuMemFreeAsync(CUdeviceptr pointer, CUstream handle) {
   HOSTCUDA_ENTER;
   HOSTCUDA_CONTEXT;
   HOSTCUDA_RESOLVE(handle, stream);
+  if (!stream->capture) HOSTCUDA_NOT_IN_CAPTURE;
   return give_back(pointer, stream);
 }
 

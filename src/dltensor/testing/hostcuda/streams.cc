@@ -236,6 +236,7 @@ HOSTCUDA_EXPORT CUresult cuStreamGetDevice(CUstream handle, CUdevice* device) {
 HOSTCUDA_EXPORT CUresult cuStreamGetId(CUstream handle, unsigned long long* id) {
   HOSTCUDA_ENTER;
   HOSTCUDA_RESOLVE(handle, stream);
+  if (stream->capture) return stream->capture->invalid = true, kCaptureUnsupported;  // in every mode of the thread
   *id = reinterpret_cast<uintptr_t>(handle) <= 1 ? 1 : stream->id;
   return kSuccess;
 }

@@ -8,12 +8,14 @@ namespace dlt::kernels::counts {
 
 inline constexpr int threads = 256, each = counts_tile / threads;
 
-DLT_FN uint64_t bits_set(uint64_t v) {
-  v -= v >> 1 & 0x5555555555555555;
-  v = (v & 0x3333333333333333) + (v >> 2 & 0x3333333333333333);
-  v = (v + (v >> 4)) & 0x0f0f0f0f0f0f0f0f;
-  return v * 0x0101010101010101 >> 56;
+DLT_FN unsigned bits_set(unsigned v) {
+#if defined(__CUDACC_RTC__)
+  return __popc(v);
+#else
+  return __builtin_popcount(v);
+#endif
 }
+DLT_FN uint64_t bits_set(uint64_t v) { return bits_set(unsigned(v)) + bits_set(unsigned(v >> 32)); }
 
 // The sum of what the threads before this one have; `sums` is shared memory for `threads` of them, `all` the sum of the block.
 DLT_FN uint64_t before_thread(uint64_t* sums, uint64_t own, uint64_t* all) {

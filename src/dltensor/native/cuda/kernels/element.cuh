@@ -167,7 +167,7 @@ __global__ void __launch_bounds__(1024) rows(const __grid_constant__ Rows<DIMS, 
   constexpr int widest = wider(wider(sizeof(R), mode_a == mode_immediate ? 1 : sizeof(A)),
                                wider(mode_b == mode_immediate ? 1 : sizeof(B), mode_c == mode_immediate ? 1 : sizeof(C)));
   constexpr bool WORDS = VEC * widest < 16;
-  constexpr int UNROLL = row_packs(VEC * widest);
+  constexpr int UNROLL = row_packs(VEC, VEC * widest);
   const uint32_t lanes = 1u << p.lane_bits, lane = uint32_t(first_item()) & (lanes - 1);
   const uint64_t groups = all_threads() >> p.lane_bits;
   for (uint64_t item = first_item() >> p.lane_bits; item < p.items; item += groups) {

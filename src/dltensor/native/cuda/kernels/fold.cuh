@@ -938,29 +938,122 @@ __global__ void __launch_bounds__(256) partial(const __grid_constant__ Fold<DIMS
   }
 }
 
-// A block takes the parts of one result.
+// Results that lie closer than their elements, in wide rows: a thread takes fold_columns adjacent ones, whose elements it reads
+// together. The rest is as in `partial`.
+template <class Body, class M, class R, int DIMS, bool MASKED>
+__global__ void __launch_bounds__(256) columns(const __grid_constant__ Fold<DIMS> p) {
+  using word = typename Body::word;
+  using T = typename Body::type;
+  constexpr int WIDE = fold_columns, UNROLL = 4;
+  __shared__ word states[threads * Body::members];
+  __shared__ double undecided[threads];
+  const unsigned lanes = 1u << p.lane_bits, groups = threads >> p.lane_bits;
+  const unsigned lane = threadIdx.x >> (8 - p.lane_bits), own = threadIdx.x & (groups - 1);
+  const bool aligned = (reinterpret_cast<uint64_t>(p.in) & (sizeof(M) * WIDE - 1)) == 0;
+  for (uint64_t tile = blockIdx.x; tile < p.tiles; tile += gridDim.x) {
+    uint64_t group;
+    const uint64_t part = divide(p.groups, tile, &group);
+    const uint64_t result = (group * groups + own) * WIDE;
+    const bool there = result < p.results;
+    const uint64_t begin = part * p.part, end = p.count - begin < p.part ? p.count : begin + p.part;
+    word w[WIDE][Body::members];
+#pragma unroll
+    for (int c = 0; c < WIDE; ++c) Body::start(w[c]);
+    if (there) {
+      const M* const in = static_cast<const M*>(p.in) + Place<DIMS>::of(p, 0, p.kept, result).in;
+      uint64_t taken = 0;
+#pragma unroll 1
+      for (uint64_t i = begin + lane; i < end; i += UNROLL * lanes) {
+        int64_t at[UNROLL];
+        Pack<M, WIDE> x[UNROLL];
+        places_of<UNROLL>(p, i, lanes, p.axis[p.kept].in, at);
+#pragma unroll
+        for (int u = 0; u < UNROLL; ++u) {
+          if (i + u * lanes >= end) continue;
+          if (aligned) {
+            x[u] = *reinterpret_cast<const Pack<M, WIDE>*>(in + at[u]);
+          } else {
+#pragma unroll
+            for (int c = 0; c < WIDE; ++c) x[u].at[c] = in[at[u] + c];
+          }
+        }
+#pragma unroll
+        for (int u = 0; u < UNROLL; ++u) {
+          if (i + u * lanes >= end) break;
+#pragma unroll
+          for (int c = 0; c < WIDE; ++c) Body::step(w[c], element<T, M>(&x[u].at[c]), int64_t(i + u * lanes));
+          ++taken;
+        }
+      }
+#pragma unroll
+      for (int c = 0; c < WIDE; ++c) Body::counted(w[c], taken);
+    }
+#pragma unroll
+    for (int c = 0; c < WIDE; ++c) {
+      __syncthreads();
+      join_tree<Body>(states, own * lanes + lane, lane, lanes, w[c]);
+    }
+#pragma unroll 1
+    for (int c = 0; c < WIDE; ++c) {
+      word* state = w[0];
+      if (c > 0) {
+#pragma unroll
+        for (int k = 1; k < WIDE; ++k)
+          if (c == k)
+            for (int m = 0; m < Body::members; ++m) w[0][m] = w[k][m];
+      }
+      bool known = true;
+      if (lane == 0 && there) {
+        if (p.parts > 1) {
+          word* const to = static_cast<word*>(p.states) + ((result + c) * p.parts + part) * Body::members;
+          for (int m = 0; m < Body::members; ++m) to[m] = state[m];
+        } else {
+          known = finish<Body, R, DIMS>(p, result + c, state);
+        }
+      }
+      if constexpr (Body::reads_again) {
+        __syncthreads();
+        if (lane == 0) undecided[own] = known ? -1 : double(state[Body::members - 1]);
+        __syncthreads();
+#pragma unroll 1
+        for (unsigned k = 0; k < groups; ++k)
+          if (undecided[k] >= 0) read_again<Body, M, R, DIMS, MASKED>(p, (group * groups + k) * WIDE + c, undecided[k]);
+      }
+    }
+    __syncthreads();
+  }
+}
+
+// A block takes the parts of some results: as many threads have one as it has parts, to a power of two.
 template <class Body, class M, class R, int DIMS, bool MASKED>
 __global__ void __launch_bounds__(256) joined(const __grid_constant__ Fold<DIMS> p) {
   using word = typename Body::word;
   __shared__ word states[threads * Body::members];
-  __shared__ double undecided;
-  for (uint64_t result = blockIdx.x; result < p.results; result += gridDim.x) {
+  __shared__ double undecided[threads];
+  unsigned lanes = 1;
+  while (lanes < threads && lanes < p.parts) lanes *= 2;
+  const unsigned columns = threads / lanes, lane = threadIdx.x & (lanes - 1), column = threadIdx.x / lanes;
+  for (uint64_t first = uint64_t(blockIdx.x) * columns; first < p.results; first += uint64_t(gridDim.x) * columns) {
+    const uint64_t result = first + column;
+    const bool there = result < p.results;
     const word* const from = static_cast<const word*>(p.states) + result * p.parts * Body::members;
     word w[Body::members];
     Body::start(w);
 #pragma unroll 1
-    for (uint64_t part = threadIdx.x; part < p.parts; part += threads) {
+    for (uint64_t part = lane; there && part < p.parts; part += lanes) {
       word other[Body::members];
       for (int m = 0; m < Body::members; ++m) other[m] = from[part * Body::members + m];
       Body::join(w, other);
     }
-    join_tree<Body>(states, threadIdx.x, threadIdx.x, threads, w);
+    join_tree<Body>(states, threadIdx.x, lane, lanes, w);
     bool known = true;
-    if (threadIdx.x == 0) known = finish<Body, R, DIMS>(p, result, w);
+    if (lane == 0 && there) known = finish<Body, R, DIMS>(p, result, w);
     if constexpr (Body::reads_again) {
-      if (threadIdx.x == 0) undecided = known ? -1 : double(w[Body::members - 1]);
+      if (lane == 0) undecided[column] = known ? -1 : double(w[Body::members - 1]);
       __syncthreads();
-      if (undecided >= 0) read_again<Body, M, R, DIMS, MASKED>(p, result, undecided);
+#pragma unroll 1
+      for (unsigned c = 0; c < columns; ++c)
+        if (undecided[c] >= 0) read_again<Body, M, R, DIMS, MASKED>(p, first + c, undecided[c]);
     }
     __syncthreads();
   }

@@ -110,8 +110,9 @@ struct Rows {
 };
 static_assert(sizeof(Rows<64, uint64_t>) <= 4096, "parameters of a kernel");
 
-// Packs of a row that each thread has in flight: of so many bytes at the widest operand.
-DLT_FN constexpr int row_packs(int bytes) { return bytes <= 4 ? 4 : 2; }
+// Packs of a row that each thread has in flight, of so many elements and bytes at the widest operand: 16 elements are 16 registers
+// of each operand.
+DLT_FN constexpr int row_packs(int pack, int bytes) { return bytes <= 4 ? 4 : pack > 8 ? 1 : 2; }
 // Elements of a pack in rows whose addresses allow no access of 16 bytes: one word of the widest operand.
 DLT_FN constexpr int word_pack(int widest) { return widest < 4 ? 4 / widest : 1; }
 
@@ -120,10 +121,10 @@ template <int DIMS, class I>
 struct Tiles {
   void* out;
   const void* in;
-  I items;             // tiles of all planes
+  I items;  // tiles of all planes
   Divider<I> tiles_across, tiles_down;
-  int64_t across, down;           // extents of the plane
-  int64_t out_down, in_across;    // strides of the plane; the other two are 1
+  int64_t across, down;  // extents of the plane
+  int64_t out_down, in_across;  // strides of the plane; the other two are 1
   int dims;
   Divider<I> extent[DIMS];
   int64_t out_stride[DIMS], in_stride[DIMS];
@@ -149,6 +150,8 @@ struct FoldAxis {
   Divider<uint64_t> extent;
   int64_t in, mask, out, center;  // in elements; center: of the parts of one
 };
+// Adjacent results whose elements, of 1, 2 or 4 bytes, a thread reads together where results lie closer than elements.
+inline constexpr int fold_columns = 4;
 // Elements of so many bytes that are read at once.
 DLT_FN constexpr int fold_pack(int bytes) { return bytes < 16 ? 16 / bytes : 1; }
 template <int DIMS>
@@ -157,8 +160,8 @@ struct Fold {
   const void *in, *mask, *centers;  // centers: what deviations are taken from
   void* states;  // of every part, where there are several
   uint64_t results, count;  // count: of elements of each
-  uint64_t parts, part;     // part: elements
-  uint64_t tiles;           // groups of columns, times parts
+  uint64_t parts, part;  // part: elements
+  uint64_t tiles;  // groups of columns, times parts
   Divider<uint64_t> groups;
   uint32_t lane_bits, across;  // a result has 1 << lane_bits threads
   int kept, reduced;
@@ -236,18 +239,21 @@ struct Mask {
 };
 
 // Keys with a number each, n of them, in tiles; `counts` are those of each digit in each tile.
-inline constexpr int sort_tile = 2048;
+inline constexpr int sort_tile = 4096;
 struct Sort {
   const void* keys;
-  void* to_keys;
-  const uint64_t* numbers;
-  uint64_t *to_numbers, *counts;
+  void* to_keys;  // null: not wanted
+  const void* numbers;  // null: of each its position; or elements, which are carried with their keys
+  void* to_numbers;  // null: not wanted
+  uint64_t* counts;
   uint64_t n, tiles;
   uint32_t shift;  // of the digit
+  uint32_t wide;  // numbers are of 64 bits, not of 32
   // Of tensors in C order: the elements of a line, where each element comes from and goes to.
   Divider<uint64_t> line;
   const void* in;
-  void* out;
+  void* out;  // or null
+  int64_t* indices;  // or null
   KeyForm form;
 };
 
@@ -280,7 +286,7 @@ struct Matrices {
 // Positions in a tensor by index arrays, in words.
 struct Places {
   int64_t* places;
-  uint64_t *keys, *numbers;  // or null
+  void* keys;  // or null
   uint64_t count;
   int arrays;
   const void* index[gather_arrays];
@@ -292,7 +298,9 @@ struct Scatter {
   void* out;
   const void* in;
   const int64_t* places;
-  const uint64_t *keys, *numbers;  // of positions, sorted; null: positions are distinct
+  const void* keys;  // of positions, sorted; null: positions are distinct
+  const void* numbers;  // of positions in that order: as in Sort
+  uint32_t wide_keys, wide;
   uint64_t items, count;
   int dims, spread;
   Divider<uint64_t> extent[gather_dims];

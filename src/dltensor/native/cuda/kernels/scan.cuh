@@ -9,6 +9,7 @@
 namespace dlt::kernels::scan {
 
 inline constexpr int threads = 256, each = scans::group;
+inline constexpr int ahead = 8;  // what a thread that adds one by one reads at once, before it needs it
 inline constexpr int pitch = each + 1;  // cells of a thread in shared memory: threads of a warp meet different banks
 
 // ---- bodies. `total` is what a group of elements comes to, `carry` what lies before it in its block; both have `members`
@@ -186,10 +187,53 @@ struct Piece {
       move(((row << p.lane_bits) + i / each) * pitch + i % each, in + at * p.in_step, out + at * p.out_step);
     }
   }
+  // Of long rows: all threads are in the same one, and all that a thread moves of it is read before any of it is used.
+  template <class X, class F, class G>
+  DLT_FN void move_all(F read, G write) const {
+    const unsigned span = each << p.lane_bits;
+    if (p.across || span < threads) {
+      for_each([&](unsigned cell, int64_t in, int64_t out) { write(cell, out, read(cell, in)); });
+      return;
+    }
+#pragma unroll 1
+    for (unsigned row = 0; row < unsigned(threads) >> p.lane_bits && first_row + row < p.rows; ++row) {
+      int64_t in = 0, out = 0;
+      place_of(p, first_row + row, &in, &out);
+      const unsigned cells = (row << p.lane_bits) * pitch;
+      X x[each];
+#pragma unroll
+      for (int k = 0; k < each; ++k) {
+        const unsigned i = k * threads + threadIdx.x;
+        if (i < span && first + i < end) x[k] = read(cells + i / each * pitch + i % each, in + int64_t(first + i) * p.in_step);
+      }
+#pragma unroll
+      for (int k = 0; k < each; ++k) {
+        const unsigned i = k * threads + threadIdx.x;
+        if (i < span && first + i < end)
+          write(cells + i / each * pitch + i % each, out + int64_t(first + i) * p.out_step, x[k]);
+      }
+    }
+  }
 };
 
+// Adds the totals of adjacent groups to `carry`, one after the other, and leaves in place of each what was there before it. All are
+// read before the first is needed.
+template <class Body, int COUNT, bool WRITE>
+DLT_FN void advance_all(typename Body::word* slots, typename Body::word* carry) {
+  constexpr int members = Body::members;
+  typename Body::word held[COUNT * members];
+#pragma unroll
+  for (int i = 0; i < COUNT * members; ++i) held[i] = slots[i];
+#pragma unroll
+  for (int u = 0; u < COUNT; ++u) {
+    if constexpr (WRITE)
+      for (int m = 0; m < members; ++m) slots[u * members + m] = carry[m];
+    Body::advance(carry, held + u * members);
+  }
+}
+
 template <class Body, class M, class R, int DIMS, bool WRITE>
-__global__ void __launch_bounds__(256) pieces(const __grid_constant__ Scanned<DIMS> p) {
+__global__ void __launch_bounds__(256, 4) pieces(const __grid_constant__ Scanned<DIMS> p) {
   using C = typename Body::C;
   using word = typename Body::word;
   __shared__ Cell<C, R> cells[threads * pitch];
@@ -212,8 +256,8 @@ __global__ void __launch_bounds__(256) pieces(const __grid_constant__ Scanned<DI
     if constexpr (!Body::serial) Body::start(carry);
     for (uint64_t first = begin; first < end; first += lanes * each) {
       const Piece<DIMS> piece{p, first_row, first, end};
-      piece.for_each(
-          [&](unsigned cell, int64_t in, int64_t) { cells[cell].set(C(computed<M>::in(static_cast<const M*>(p.in)[in]))); });
+      piece.template move_all<M>([&](unsigned, int64_t in) { return static_cast<const M*>(p.in)[in]; },
+                                 [&](unsigned cell, int64_t, M x) { cells[cell].set(C(computed<M>::in(x))); });
       __syncthreads();
       if constexpr (Body::serial) {
         if (lane == 0 && row < p.rows) {
@@ -240,15 +284,14 @@ __global__ void __launch_bounds__(256) pieces(const __grid_constant__ Scanned<DI
         for (int m = 0; m < Body::members; ++m) total[m] = sum[m];
         __syncthreads();
         if (lane == 0) {
+          const uint64_t groups = (end - first + each - 1) / each;
+          const unsigned taken = groups < lanes ? unsigned(groups) : lanes;
+          word* const slots = totals + threadIdx.x * Body::members;
+          unsigned l = 0;
 #pragma unroll 1
-          for (unsigned l = 0; l < lanes && first + l * each < end; ++l) {
-            word* const slot = totals + (threadIdx.x + l) * Body::members;
-            for (int m = 0; m < Body::members; ++m) {
-              sum[m] = slot[m];
-              slot[m] = carry[m];
-            }
-            Body::advance(carry, sum);
-          }
+          for (; l + ahead <= taken; l += ahead) advance_all<Body, ahead, WRITE>(slots + l * Body::members, carry);
+#pragma unroll 1
+          for (; l < taken; ++l) advance_all<Body, 1, WRITE>(slots + l * Body::members, carry);
         }
         if constexpr (WRITE) {
           __syncthreads();
@@ -262,13 +305,27 @@ __global__ void __launch_bounds__(256) pieces(const __grid_constant__ Scanned<DI
       }
       __syncthreads();
       if constexpr (WRITE) {
-        piece.for_each(
-            [&](unsigned cell, int64_t, int64_t out) { static_cast<R*>(p.out)[out] = cells[cell].template get<R>(); });
+        piece.template move_all<R>([&](unsigned cell, int64_t) { return cells[cell].template get<R>(); },
+                                   [&](unsigned, int64_t out, R x) { static_cast<R*>(p.out)[out] = x; });
         __syncthreads();
       }
     }
     if (!WRITE && lane == 0 && row < p.rows)
       for (int m = 0; m < Body::members; ++m) state[m] = carry[m];
+  }
+}
+
+// The same for blocks, whose words are `kept` apart.
+template <class Body, int COUNT>
+DLT_FN void add_all(typename Body::word* cells, typename Body::Prefix* prefix) {
+  typename Body::word held[COUNT][Body::members];
+#pragma unroll
+  for (int u = 0; u < COUNT; ++u)
+    for (int m = 0; m < Body::members; ++m) held[u][m] = cells[u * Body::kept + m];
+#pragma unroll
+  for (int u = 0; u < COUNT; ++u) {
+    prefix->save(cells + u * Body::kept);
+    prefix->add(held[u]);
   }
 }
 
@@ -287,13 +344,11 @@ __global__ void __launch_bounds__(256) prefixes(const __grid_constant__ Scanned<
       for (uint64_t i = threadIdx.x; i < left; i += threads) cells[i] = states[first * kept + i];
       __syncthreads();
       if (threadIdx.x == 0) {
+        unsigned i = 0;
 #pragma unroll 1
-        for (uint64_t i = 0; i < left; i += kept) {
-          word total[Body::members];
-          for (int m = 0; m < Body::members; ++m) total[m] = cells[i + m];
-          prefix.save(cells + i);
-          prefix.add(total);
-        }
+        for (; i + ahead * kept <= left; i += ahead * kept) add_all<Body, ahead>(cells + i, &prefix);
+#pragma unroll 1
+        for (; i < left; i += kept) add_all<Body, 1>(cells + i, &prefix);
       }
       __syncthreads();
 #pragma unroll 1

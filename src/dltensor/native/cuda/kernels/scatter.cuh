@@ -24,8 +24,7 @@ __global__ void __launch_bounds__(1024) places(const __grid_constant__ Places p)
     }
     p.places[at] = place;
     if (!p.keys) continue;
-    p.keys[at] = key;
-    p.numbers[at] = at;
+    static_cast<U*>(p.keys)[at] = key;
   }
 }
 
@@ -50,6 +49,16 @@ struct Spot {
   }
 };
 
+// Whether the places i and i + 1 of the sorted ones are the same element of the tensor.
+DLT_FN bool same_as_next(const Scatter& p, uint64_t i) {
+  if (p.wide_keys) return static_cast<const uint64_t*>(p.keys)[i] == static_cast<const uint64_t*>(p.keys)[i + 1];
+  return static_cast<const uint32_t*>(p.keys)[i] == static_cast<const uint32_t*>(p.keys)[i + 1];
+}
+DLT_FN uint64_t number_at(const Scatter& p, uint64_t i) {
+  if (p.numbers == nullptr) return i;
+  return p.wide ? static_cast<const uint64_t*>(p.numbers)[i] : static_cast<const uint32_t*>(p.numbers)[i];
+}
+
 // T is a word of memory.
 template <class T>
 __global__ void __launch_bounds__(1024) words(const __grid_constant__ Scatter p) {
@@ -58,8 +67,8 @@ __global__ void __launch_bounds__(1024) words(const __grid_constant__ Scatter p)
     const Spot spot = Spot::of(p, item);
     uint64_t at = spot.position;
     if (p.keys) {
-      if (at + 1 < p.count && p.keys[at] == p.keys[at + 1]) continue;
-      at = p.numbers[at];
+      if (at + 1 < p.count && same_as_next(p, at)) continue;
+      at = number_at(p, at);
     }
     static_cast<T*>(p.out)[spot.tensor + p.places[at]] = static_cast<const T*>(
         p.in)[spot.dense + int64_t(at) * p.dense[p.spread]];
@@ -94,8 +103,8 @@ __global__ void __launch_bounds__(1024) join(const __grid_constant__ Scatter p) 
   for (uint64_t item = first_item(); item < p.items; item += all_threads()) {
     const Spot spot = Spot::of(p, item);
     uint64_t i = spot.position;
-    if (p.keys && i > 0 && p.keys[i - 1] == p.keys[i]) continue;
-    uint64_t at = p.keys ? p.numbers[i] : i;
+    if (p.keys && i > 0 && same_as_next(p, i - 1)) continue;
+    uint64_t at = p.keys ? number_at(p, i) : i;
     T* const to = static_cast<T*>(p.out) + spot.tensor + p.places[at];
     const T* const in = static_cast<const T*>(p.in) + spot.dense;
     T value = load<BYTES>(to);
@@ -104,8 +113,8 @@ __global__ void __launch_bounds__(1024) join(const __grid_constant__ Scatter p) 
       const T other = load<BYTES>(in + int64_t(at) * p.dense[p.spread]);
       value = apply<Body, 2, T, T>(take<Body, T>(value), take<Body, T>(other), 0);
       ++i;
-      if (!p.keys || i == p.count || p.keys[i] != p.keys[i - 1]) break;
-      at = p.numbers[i];
+      if (!p.keys || i == p.count || !same_as_next(p, i - 1)) break;
+      at = number_at(p, i);
     }
     store<BYTES>(to, value);
   }

@@ -1,84 +1,222 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stable sorting of unsigned keys with a number each, by digits of 8 bits from the lowest: what a tile has of each digit is
-// counted, the counts are added up, and each element moves to its place. Elements of several lines are sorted as one, then their
-// numbers alone by the lines that they are in.
+// Stable sorting of unsigned keys with a number each, or with the element that it is the key of, by digits of 8 bits from the lowest. A block has a tile: it finds the place
+// of each element among the digits of the tile, and has them change places in shared memory, so that what goes to memory is
+// adjacent. Lines that fit into a tile are sorted there, whole. Of larger ones what each tile has of a digit is counted, the
+// counts are added up, and each element moves to its place; elements of several such lines are sorted as one, then their numbers
+// alone by the lines that they are in.
 #pragma once
 #include "native/cuda/kernels/counts.cuh"
 
 namespace dlt::kernels::sorts {
 
-inline constexpr int threads = 64, each = sort_tile / threads, digits = 256;
-inline constexpr int pitch = threads + 2;  // adjacent digits begin in different banks
+inline constexpr int threads = 512, warps = threads / 32, each = sort_tile / threads, digits = 256;
+static_assert(threads >= digits, "a thread adds up a digit");
 
-// The key of each element, and its number. S is the signed twin of U.
+// Element k of this thread, of those of its tile: a warp has `each` times 32 adjacent ones.
+DLT_FN unsigned place_in_tile(int k) { return (threadIdx.x / 32 * each + k) * 32 + threadIdx.x % 32; }
+
+// What the threads of a block know of each other's digits.
+struct Ranks {
+  uint16_t found[warps * digits];  // by warp: what it has of each digit, then how many warps before it have
+  unsigned ahead[digits];  // of smaller digits in the tile
+  unsigned sums[digits / 32];
+};
+
+// Where each element of this thread goes in its tile: smaller digits are ahead of it, then equal ones before it. The tile has
+// `here` elements; what is behind them stays where it is. Ends with a barrier, behind which `ahead` may be read until the next one.
+DLT_FN void rank(Ranks* shared, const unsigned (&digit)[each], unsigned here, unsigned (&place)[each]) {
+  const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  uint16_t* const found = shared->found + warp * digits;
+#pragma unroll
+  for (unsigned d = lane; d < digits; d += 32) found[d] = 0;
+  __syncwarp();
+#pragma unroll
+  for (int k = 0; k < each; ++k) {
+    place[k] = place_in_tile(k);
+    if (place[k] - lane >= here) continue;  // of the whole warp
+    unsigned same = __ballot_sync(0xffffffffu, place[k] < here);  // lanes with this digit
+#pragma unroll
+    for (int bit = 0; bit < 8; ++bit) {
+      const bool set = digit[k] >> bit & 1;
+      const unsigned having = __ballot_sync(0xffffffffu, set);
+      same &= set ? having : ~having;
+    }
+    const unsigned before = same & ((1u << lane) - 1), known = found[digit[k]];
+    const bool there = place[k] < here;
+    __syncwarp();
+    if (there && before == 0) found[digit[k]] = uint16_t(known + counts::bits_set(same));
+    if (there) place[k] = known + counts::bits_set(before);
+    __syncwarp();
+  }
+  __syncthreads();
+  const unsigned d = threadIdx.x;
+  unsigned all = 0, sum = 0;
+  if (d < digits) {  // whole warps
+#pragma unroll
+    for (int w = 0; w < warps; ++w) {
+      const unsigned own = shared->found[w * digits + d];
+      shared->found[w * digits + d] = uint16_t(all);
+      all += own;
+    }
+    sum = all;
+#pragma unroll
+    for (int by = 1; by < 32; by *= 2) {
+      const unsigned other = __shfl_up_sync(0xffffffffu, sum, by);
+      if (lane >= by) sum += other;
+    }
+    if (lane == 31) shared->sums[warp] = sum;
+  }
+  __syncthreads();
+  if (d < digits) {
+    for (unsigned w = 0; w < warp; ++w) sum += shared->sums[w];
+    shared->ahead[d] = sum - all;
+  }
+  __syncthreads();
+#pragma unroll
+  for (int k = 0; k < each; ++k)
+    if (place_in_tile(k) < here) place[k] += shared->ahead[digit[k]] + found[digit[k]];
+}
+
+// The elements of a tile change places; `room` is shared memory for all of them.
+template <class T>
+DLT_FN void exchange(T* room, const unsigned (&place)[each], unsigned here, T (&values)[each]) {
+  __syncthreads();  // others may be reading what was there
+#pragma unroll
+  for (int k = 0; k < each; ++k)
+    if (place_in_tile(k) < here) room[place[k]] = values[k];
+  __syncthreads();
+#pragma unroll
+  for (int k = 0; k < each; ++k)
+    if (place_in_tile(k) < here) values[k] = room[place_in_tile(k)];
+}
+
+DLT_FN uint64_t number_at(const Sort& p, uint64_t i) {
+  if (p.numbers == nullptr) return i;
+  return p.wide ? static_cast<const uint64_t*>(p.numbers)[i] : static_cast<const uint32_t*>(p.numbers)[i];
+}
+template <class N>
+DLT_FN N carried_at(const Sort& p, uint64_t i) {
+  return p.numbers == nullptr ? N(i) : static_cast<const N*>(p.numbers)[i];
+}
+
+// The key of each element. S is the signed twin of U.
 template <class U, class S>
 __global__ void __launch_bounds__(1024) make(const __grid_constant__ Sort p) {
-  for (uint64_t i = first_item(); i < p.n; i += all_threads()) {
+  for (uint64_t i = first_item(); i < p.n; i += all_threads())
     static_cast<U*>(p.to_keys)[i] = key_of<U, S>(static_cast<const U*>(p.in)[i], p.form);
-    p.to_numbers[i] = i;
-  }
+}
+
+DLT_FN unsigned digit_of_line(const Sort& p, uint64_t number) {
+  uint64_t rest;
+  return unsigned(divide(p.line, number, &rest) >> p.shift) % digits;
 }
 
 template <class U, bool BY_LINE>
-DLT_FN unsigned digit_of(const Sort& p, uint64_t i) {
-  if constexpr (BY_LINE) {
-    uint64_t rest;
-    return unsigned(divide(p.line, p.numbers[i], &rest) >> p.shift) % digits;
-  } else {
-    return unsigned(static_cast<const U*>(p.keys)[i] >> p.shift) % digits;
-  }
-}
-
-template <class U, bool BY_LINE>
-__global__ void __launch_bounds__(64) count(const __grid_constant__ Sort p) {
+__global__ void __launch_bounds__(512) count(const __grid_constant__ Sort p) {
   __shared__ unsigned found[digits];
   for (uint64_t tile = blockIdx.x; tile < p.tiles; tile += gridDim.x) {
-#pragma unroll 1
-    for (int d = threadIdx.x; d < digits; d += threads) found[d] = 0;
+    if (threadIdx.x < digits) found[threadIdx.x] = 0;
     __syncthreads();
-#pragma unroll 4
+#pragma unroll 8
     for (int k = 0; k < each; ++k) {
       const uint64_t i = tile * sort_tile + k * threads + threadIdx.x;
-      if (i < p.n) atomicAdd(&found[digit_of<U, BY_LINE>(p, i)], 1u);
+      if (i >= p.n) continue;
+      if constexpr (BY_LINE) atomicAdd(&found[digit_of_line(p, number_at(p, i))], 1u);
+      else atomicAdd(&found[unsigned(static_cast<const U*>(p.keys)[i] >> p.shift) % digits], 1u);
     }
     __syncthreads();
-#pragma unroll 1
-    for (int d = threadIdx.x; d < digits; d += threads) p.counts[d * p.tiles + tile] = found[d];
+    if (threadIdx.x < digits) p.counts[threadIdx.x * p.tiles + tile] = found[threadIdx.x];
     __syncthreads();
   }
 }
 
-// A thread has adjacent elements. What lies ahead of one: smaller digits and those of tiles before, in `counts`; equal digits
-// of threads before, and its own before it, in `ahead`.
-template <class U, bool BY_LINE>
-__global__ void __launch_bounds__(64) move(const __grid_constant__ Sort p) {
-  __shared__ uint16_t ahead[digits * pitch];
+// N are the numbers, or what is carried in their place.
+template <class U, class N, bool BY_LINE>
+__global__ void __launch_bounds__(512, 2) move(const __grid_constant__ Sort p) {
+  __shared__ Ranks ranks;
+  __shared__ uint64_t first_of[digits];  // where the first of a digit would be if it were the first of the tile
+  __shared__ uint64_t room[sort_tile * (sizeof(U) > sizeof(N) ? sizeof(U) : sizeof(N)) / 8];
+  U* const room_of_keys = reinterpret_cast<U*>(room);
+  N* const room_of_numbers = reinterpret_cast<N*>(room);
   for (uint64_t tile = blockIdx.x; tile < p.tiles; tile += gridDim.x) {
-    const uint64_t first = tile * sort_tile + threadIdx.x * each;
-    const uint64_t end = first + each < p.n ? first + each : p.n;
-#pragma unroll 4
-    for (int k = threadIdx.x; k < digits * pitch; k += threads) ahead[k] = 0;
-    __syncthreads();
-#pragma unroll 1
-    for (uint64_t i = first; i < end; ++i) ++ahead[digit_of<U, BY_LINE>(p, i) * pitch + threadIdx.x];
-    __syncthreads();
-#pragma unroll 1
-    for (int d = threadIdx.x; d < digits; d += threads) {
-      unsigned sum = 0;
-#pragma unroll 4
-      for (int t = 0; t < threads; ++t) {
-        const unsigned own = ahead[d * pitch + t];
-        ahead[d * pitch + t] = uint16_t(sum);
-        sum += own;
+    const uint64_t begin = tile * sort_tile;
+    const unsigned here = p.n - begin < sort_tile ? unsigned(p.n - begin) : unsigned(sort_tile);
+    U key[each];
+    N number[each];
+    unsigned digit[each], place[each];
+#pragma unroll
+    for (int k = 0; k < each; ++k) {
+      const unsigned at = place_in_tile(k);
+      key[k] = 0;
+      number[k] = 0;
+      digit[k] = 0;
+      if (at >= here) continue;
+      if (BY_LINE || p.to_numbers != nullptr) number[k] = carried_at<N>(p, begin + at);
+      if constexpr (!BY_LINE) key[k] = static_cast<const U*>(p.keys)[begin + at];
+      digit[k] = BY_LINE ? digit_of_line(p, number[k]) : unsigned(key[k] >> p.shift) % digits;
+    }
+    rank(&ranks, digit, here, place);
+    if (threadIdx.x < digits) first_of[threadIdx.x] = p.counts[threadIdx.x * p.tiles + tile] - ranks.ahead[threadIdx.x];
+    if constexpr (BY_LINE) exchange(room_of_numbers, place, here, number);
+    else exchange(room_of_keys, place, here, key);
+#pragma unroll
+    for (int k = 0; k < each; ++k) {
+      const unsigned at = place_in_tile(k);
+      digit[k] = BY_LINE ? digit_of_line(p, number[k]) : unsigned(key[k] >> p.shift) % digits;
+      if constexpr (!BY_LINE)
+        if (at < here && p.to_keys != nullptr) static_cast<U*>(p.to_keys)[first_of[digit[k]] + at] = key[k];
+    }
+    if (p.to_numbers != nullptr) {
+      if constexpr (!BY_LINE) exchange(room_of_numbers, place, here, number);
+#pragma unroll
+      for (int k = 0; k < each; ++k) {
+        const unsigned at = place_in_tile(k);
+        if (at < here) static_cast<N*>(p.to_numbers)[first_of[digit[k]] + at] = number[k];
       }
     }
     __syncthreads();
+  }
+}
+
+// Lines of at most a tile, as many of them to a tile as fit, by their keys and then by their numbers in the tile.
+template <class U, class S>
+__global__ void __launch_bounds__(512, 2) lines(const __grid_constant__ Sort p) {
+  __shared__ Ranks ranks;
+  __shared__ uint64_t room[sort_tile * (sizeof(U) > 2 ? sizeof(U) : 2) / 8];
+  const unsigned line = unsigned(p.line.divisor), of_tile = sort_tile / line, whole = of_tile * line;
+  for (uint64_t tile = blockIdx.x; tile < p.tiles; tile += gridDim.x) {
+    const uint64_t begin = tile * whole;
+    const unsigned here = p.n - begin < whole ? unsigned(p.n - begin) : whole;
+    U key[each];
+    uint16_t from[each];  // places of before
+    unsigned digit[each], place[each];
+#pragma unroll
+    for (int k = 0; k < each; ++k) {
+      const unsigned at = place_in_tile(k);
+      key[k] = at < here ? key_of<U, S>(static_cast<const U*>(p.in)[begin + at], p.form) : U(0);
+      from[k] = uint16_t(at);
+    }
 #pragma unroll 1
-    for (uint64_t i = first; i < end; ++i) {
-      const unsigned digit = digit_of<U, BY_LINE>(p, i);
-      const uint64_t to = p.counts[digit * p.tiles + tile] + ahead[digit * pitch + threadIdx.x]++;
-      p.to_numbers[to] = p.numbers[i];
-      if constexpr (!BY_LINE) static_cast<U*>(p.to_keys)[to] = static_cast<const U*>(p.keys)[i];
+    for (unsigned shift = 0; shift < 8 * sizeof(U); shift += 8) {
+#pragma unroll
+      for (int k = 0; k < each; ++k) digit[k] = unsigned(key[k] >> shift) % digits;
+      rank(&ranks, digit, here, place);
+      exchange(reinterpret_cast<U*>(room), place, here, key);
+      exchange(reinterpret_cast<uint16_t*>(room), place, here, from);
+    }
+#pragma unroll 1
+    for (unsigned shift = 0; (of_tile - 1) >> shift != 0; shift += 8) {
+#pragma unroll
+      for (int k = 0; k < each; ++k) digit[k] = (from[k] / line >> shift) % digits;
+      rank(&ranks, digit, here, place);
+      exchange(reinterpret_cast<uint16_t*>(room), place, here, from);
+    }
+#pragma unroll
+    for (int k = 0; k < each; ++k) {
+      const unsigned at = place_in_tile(k);
+      if (at >= here) continue;
+      if (p.out != nullptr) static_cast<U*>(p.out)[begin + at] = static_cast<const U*>(p.in)[begin + from[k]];
+      if (p.indices != nullptr) p.indices[begin + at] = from[k] % line;
     }
     __syncthreads();
   }
@@ -89,8 +227,8 @@ template <class I>
 __global__ void __launch_bounds__(1024) indices(const __grid_constant__ Sort p) {
   for (uint64_t i = first_item(); i < p.n; i += all_threads()) {
     uint64_t rest;
-    divide(p.line, p.numbers[i], &rest);
-    static_cast<I*>(p.out)[i] = I(rest);
+    divide(p.line, number_at(p, i), &rest);
+    p.indices[i] = I(rest);
   }
 }
 
@@ -98,7 +236,7 @@ __global__ void __launch_bounds__(1024) indices(const __grid_constant__ Sort p) 
 template <class U>
 __global__ void __launch_bounds__(1024) elements(const __grid_constant__ Sort p) {
   for (uint64_t i = first_item(); i < p.n; i += all_threads())
-    static_cast<U*>(p.out)[i] = static_cast<const U*>(p.in)[p.numbers[i]];
+    static_cast<U*>(p.out)[i] = static_cast<const U*>(p.in)[number_at(p, i)];
 }
 
 }  // namespace dlt::kernels::sorts
