@@ -81,19 +81,22 @@ Status launch_scan(const Name& name, const Axis* rows, int dims, const Axis& alo
     p.axis[d] = {divider<uint64_t>(static_cast<uint64_t>(rows[d].size)), rows[d].in, rows[d].mask, rows[d].out, 0};
   const int64_t inner = dims ? rows[dims - 1].size : 1;
   p.across = inner > 1 && magnitude(along.in) > magnitude(rows[dims - 1].in);
-  // 32 adjacent rows read whole sectors.
-  const int64_t most = p.across ? block_threads / std::min<int64_t>(32, power_up(inner)) : block_threads;
+  // 32 adjacent rows read whole sectors; else a warp has a block at a time, so that many are added up together.
+  const int64_t most = p.across ? block_threads / std::min<int64_t>(32, power_up(inner)) : 32;
   const int64_t lanes = std::clamp<int64_t>(power_up(up(along.size, scans::group)), 1, most);
   p.lane_bits = static_cast<uint32_t>(std::countr_zero(static_cast<uint64_t>(lanes)));
-  const auto groups = static_cast<uint64_t>(up(count, block_threads / lanes));
-  p.groups = divider<uint64_t>(groups);
+  p.row_count = divider<uint64_t>(p.rows);
+  const auto tiles = [&](uint64_t blocks_of_row) {
+    const auto pieces = static_cast<uint64_t>(block_threads / lanes);  // of a thread block
+    return (p.rows * blocks_of_row + pieces - 1) / pieces;
+  };
 
   Kernel totals, prefixes, results;
   DLT_TRY(kernel_of(device, name, Step::results, p.blocks > 1, &results));
   const auto blocks = [&](const Kernel& kernel, uint64_t items) {
     return blocks_for(device, kernel, items, static_cast<unsigned>(block_threads));
   };
-  if (p.blocks == 1) return launch_kernel(device, results, blocks(results, groups * p.blocks), *where.stream, &p);
+  if (p.blocks == 1) return launch_kernel(device, results, blocks(results, tiles(1)), *where.stream, &p);
 
   DLT_TRY(kernel_of(device, name, Step::totals, false, &totals));
   DLT_TRY(kernel_of(device, name, Step::prefixes, false, &prefixes));
@@ -103,9 +106,9 @@ Status launch_scan(const Name& name, const Axis* rows, int dims, const Axis& alo
   Block* states = nullptr;
   DLT_TRY(allocate(*where.stream, static_cast<size_t>(bytes), &states));
   p.states = states->data;
-  Status status = launch_kernel(device, totals, blocks(totals, groups * (p.blocks - 1)), *where.stream, &p);
+  Status status = launch_kernel(device, totals, blocks(totals, tiles(p.blocks - 1)), *where.stream, &p);
   if (status.ok()) status = launch_kernel(device, prefixes, blocks(prefixes, p.rows), *where.stream, &p);
-  if (status.ok()) status = launch_kernel(device, results, blocks(results, groups * p.blocks), *where.stream, &p);
+  if (status.ok()) status = launch_kernel(device, results, blocks(results, tiles(p.blocks)), *where.stream, &p);
   release(states);
   return status;
 }

@@ -181,7 +181,7 @@ struct Scanned {
   const void* in;
   void* states;  // of every block of every row, where a row has several
   uint64_t rows, count, blocks;
-  Divider<uint64_t> groups;  // of rows
+  Divider<uint64_t> row_count;
   int64_t in_step, out_step;  // in elements
   uint32_t lane_bits, across;
   int dims;

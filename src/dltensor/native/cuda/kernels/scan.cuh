@@ -37,6 +37,25 @@ struct float_sums {
         to[2 * k + 1] = part[k].parts[1];
       }
     }
+    // Saves and adds one after the other, behind the first block: without branches, so that what a sum loses is computed while the
+    // next sums are.
+    template <int COUNT>
+    DLT_FN void add_all(const word (&total)[COUNT][members], word* cells) {
+#pragma unroll
+      for (int k = 0; k < parts::count; ++k) {
+        double high = part[k].parts[0], rest = part[k].parts[1];
+#pragma unroll
+        for (int u = 0; u < COUNT; ++u) {
+          cells[u * kept + 2 * k] = high;
+          cells[u * kept + 2 * k + 1] = rest;
+          const Pair sum = exact_sum(high, total[u][k]);
+          high = sum.high;
+          rest = ops::isfinite(high) ? rest + sum.low : 0.0;
+        }
+        part[k].parts[0] = high;
+        part[k].parts[1] = rest;
+      }
+    }
   };
   DLT_FN static void start(word* carry) {
     for (int k = 0; k < parts::count; ++k) carry[k] = -0.0;
@@ -91,6 +110,14 @@ struct folded {
     DLT_FN void save(word* to) const {
       for (int k = 0; k < members; ++k) to[k] = w[k];
     }
+    template <int COUNT>
+    DLT_FN void add_all(const word (&total)[COUNT][members], word* cells) {
+#pragma unroll
+      for (int u = 0; u < COUNT; ++u) {
+        save(cells + u * kept);
+        add(total[u]);
+      }
+    }
   };
   DLT_FN static void start(word* carry) { BODY::start(carry); }
   DLT_FN static void advance(word* carry, const word* total) { BODY::join(carry, total); }
@@ -130,6 +157,13 @@ struct serial_products {
       any = true;
     }
     DLT_FN void save(word* to) const { to[0] = w; }
+    template <int COUNT>
+    DLT_FN void add_all(const word (&total)[COUNT][members], word* cells) {
+      for (int u = 0; u < COUNT; ++u) {
+        save(cells + u);
+        add(total[u]);
+      }
+    }
   };
 };
 
@@ -163,58 +197,51 @@ DLT_FN void place_of(const Scanned<DIMS>& p, uint64_t row, int64_t* in, int64_t*
   }
 }
 
-// Where the elements of a piece lie: `1 << lane_bits` groups of each row. Adjacent threads move adjacent elements of a row, or
-// those of adjacent rows where these lie closer in memory.
-template <int DIMS>
-struct Piece {
-  const Scanned<DIMS>& p;
-  uint64_t first_row, first, end;  // elements of the rows
-  // Calls move(cell, place in the input, place in the output) for what this thread moves.
-  template <class F>
-  DLT_FN void for_each(F move) const {
-    const unsigned span_bits = p.lane_bits + 3, row_bits = 8 - p.lane_bits;
-    static_assert(each == 8 && threads == 256, "the bits of a group and of a thread block");
-    unsigned known = ~0u;
-    int64_t in = 0, out = 0;
-#pragma unroll 2
-    for (unsigned e = threadIdx.x; e < threads * each; e += threads) {
-      const unsigned row = p.across ? e & ((1u << row_bits) - 1) : e >> span_bits;
-      const unsigned i = p.across ? e >> row_bits : e & ((1u << span_bits) - 1);
-      if (first_row + row >= p.rows || first + i >= end) continue;
-      if (row != known) place_of(p, first_row + row, &in, &out);
-      known = row;
-      const int64_t at = int64_t(first + i);
-      move(((row << p.lane_bits) + i / each) * pitch + i % each, in + at * p.in_step, out + at * p.out_step);
-    }
-  }
-  // Of long rows: all threads are in the same one, and all that a thread moves of it is read before any of it is used.
-  template <class X, class F, class G>
-  DLT_FN void move_all(F read, G write) const {
-    const unsigned span = each << p.lane_bits;
-    if (p.across || span < threads) {
-      for_each([&](unsigned cell, int64_t in, int64_t out) { write(cell, out, read(cell, in)); });
-      return;
-    }
-#pragma unroll 1
-    for (unsigned row = 0; row < unsigned(threads) >> p.lane_bits && first_row + row < p.rows; ++row) {
-      int64_t in = 0, out = 0;
-      place_of(p, first_row + row, &in, &out);
-      const unsigned cells = (row << p.lane_bits) * pitch;
-      X x[each];
-#pragma unroll
-      for (int k = 0; k < each; ++k) {
-        const unsigned i = k * threads + threadIdx.x;
-        if (i < span && first + i < end) x[k] = read(cells + i / each * pitch + i % each, in + int64_t(first + i) * p.in_step);
-      }
-#pragma unroll
-      for (int k = 0; k < each; ++k) {
-        const unsigned i = k * threads + threadIdx.x;
-        if (i < span && first + i < end)
-          write(cells + i / each * pitch + i % each, out + int64_t(first + i) * p.out_step, x[k]);
-      }
-    }
-  }
+// The pieces that a thread block has at a time: each is a block of a row, and has `1 << lane_bits` threads. Where their elements
+// begin, and how many there are.
+struct Pieces {
+  int64_t in[threads], out[threads];
+  uint32_t length[threads];
 };
+
+// Moves what the threads have of their pieces from element `first` on. Adjacent threads move adjacent elements of a piece; or,
+// where rows lie closer in memory than elements, those of adjacent rows.
+template <class X, class P, class F, class G>
+DLT_FN void move_elements(const P& p, const Pieces& pieces, unsigned first, F read, G write) {
+  static_assert(each == 8 && threads == 256, "the bits of a group and of a thread block");
+  const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  if (!p.across && p.lane_bits == 5) {
+    // A warp has one piece. All that a thread moves is read before any of it is written.
+    const unsigned length = pieces.length[warp], at = first + lane, cell = (warp * 32 + lane / each) * pitch + lane % each;
+    const int64_t in = pieces.in[warp] + int64_t(at) * p.in_step, out = pieces.out[warp] + int64_t(at) * p.out_step;
+    X x[each];
+#pragma unroll
+    for (int k = 0; k < each; ++k)
+      if (at + 32 * k < length) x[k] = read(cell + 32 / each * k * pitch, in + k * (32 * p.in_step));
+#pragma unroll
+    for (int k = 0; k < each; ++k)
+      if (at + 32 * k < length) write(cell + 32 / each * k * pitch, out + k * (32 * p.out_step), x[k]);
+    return;
+  }
+  const unsigned span_bits = p.lane_bits + 3, row_bits = 8 - p.lane_bits;
+#pragma unroll 2
+  for (int k = 0; k < each; ++k) {
+    const unsigned e = p.across ? k * threads + threadIdx.x : (warp * each + k) * 32 + lane;
+    const unsigned row = p.across ? e & ((1u << row_bits) - 1) : e >> span_bits;
+    const unsigned i = p.across ? e >> row_bits : e & ((1u << span_bits) - 1);
+    if (first + i >= pieces.length[row]) continue;
+    const unsigned cell = ((row << p.lane_bits) + i / each) * pitch + i % each;
+    const X x = read(cell, pieces.in[row] + int64_t(first + i) * p.in_step);
+    write(cell, pieces.out[row] + int64_t(first + i) * p.out_step, x);
+  }
+}
+
+// Where a warp has the elements of other warps' pieces, all meet; else its pieces are its own.
+template <class P>
+DLT_FN void meet(const P& p) {
+  if (p.across) __syncthreads();
+  else __syncwarp();
+}
 
 // Adds the totals of adjacent groups to `carry`, one after the other, and leaves in place of each what was there before it. All are
 // read before the first is needed.
@@ -233,59 +260,75 @@ DLT_FN void advance_all(typename Body::word* slots, typename Body::word* carry) 
 }
 
 template <class Body, class M, class R, int DIMS, bool WRITE>
-__global__ void __launch_bounds__(256, 4) pieces(const __grid_constant__ Scanned<DIMS> p) {
+__global__ void __launch_bounds__(256) pieces(const __grid_constant__ Scanned<DIMS> p) {
   using C = typename Body::C;
   using word = typename Body::word;
   __shared__ Cell<C, R> cells[threads * pitch];
   __shared__ word totals[threads * Body::members];
-  const unsigned lanes = 1u << p.lane_bits, lane = threadIdx.x & (lanes - 1), row_in_group = threadIdx.x >> p.lane_bits;
-  const uint64_t blocks = WRITE ? p.blocks : p.blocks - 1;  // what the last one comes to is not asked for
-  for (uint64_t tile = blockIdx.x; tile < p.groups.divisor * blocks; tile += gridDim.x) {
-    uint64_t group;
-    const uint64_t block = divide(p.groups, tile, &group);
-    const uint64_t first_row = group * (threads >> p.lane_bits), row = first_row + row_in_group;
-    const uint64_t begin = block * scans::block, end = p.count - begin < scans::block ? p.count : begin + scans::block;
+  __shared__ Pieces pieces;
+  const unsigned lanes = 1u << p.lane_bits, lane = threadIdx.x & (lanes - 1), own = threadIdx.x >> p.lane_bits;
+  const unsigned of_tile = threads >> p.lane_bits;
+  // Blocks before rows. What the last block of a row comes to is not asked for.
+  const uint64_t all = p.rows * (WRITE ? p.blocks : p.blocks - 1);
+  for (uint64_t first_piece = uint64_t(blockIdx.x) * of_tile; first_piece < all; first_piece += uint64_t(gridDim.x) * of_tile) {
+    __syncthreads();
+    if (threadIdx.x < of_tile) {
+      uint64_t row;
+      const uint64_t block = divide(p.row_count, first_piece + threadIdx.x, &row), begin = block * scans::block;
+      int64_t in = 0, out = 0;
+      const bool there = first_piece + threadIdx.x < all;
+      if (there) place_of(p, row, &in, &out);
+      pieces.in[threadIdx.x] = in + int64_t(begin) * p.in_step;
+      pieces.out[threadIdx.x] = out + int64_t(begin) * p.out_step;
+      pieces.length[threadIdx.x] = !there                           ? 0
+                                   : p.count - begin < scans::block ? uint32_t(p.count - begin)
+                                                                    : uint32_t(scans::block);
+    }
+    __syncthreads();
+    uint64_t row;
+    const uint64_t block = divide(p.row_count, first_piece + own, &row);
+    const unsigned length = pieces.length[own];
     word* const state = static_cast<word*>(p.states) + (row * p.blocks + block) * Body::kept;
     word kept[Body::kept];
     const word* before = nullptr;
-    if (WRITE && block > 0 && row < p.rows) {
+    if (WRITE && block > 0 && length > 0) {
       for (int k = 0; k < Body::kept; ++k) kept[k] = state[k];
       before = kept;
     }
     word carry[Body::members];  // of the first lane
     if constexpr (!Body::serial) Body::start(carry);
-    for (uint64_t first = begin; first < end; first += lanes * each) {
-      const Piece<DIMS> piece{p, first_row, first, end};
-      piece.template move_all<M>([&](unsigned, int64_t in) { return static_cast<const M*>(p.in)[in]; },
-                                 [&](unsigned cell, int64_t, M x) { cells[cell].set(C(computed<M>::in(x))); });
-      __syncthreads();
+    // As long as the longest of them: the first one is never shorter than another.
+    for (unsigned first = 0; first < pieces.length[0]; first += lanes * each) {
+      move_elements<M>(
+          p, pieces, first, [&](unsigned, int64_t in) { return static_cast<const M*>(p.in)[in]; },
+          [&](unsigned cell, int64_t, M x) { cells[cell].set(C(computed<M>::in(x))); });
+      meet(p);
       if constexpr (Body::serial) {
-        if (lane == 0 && row < p.rows) {
+        if (lane == 0) {
 #pragma unroll 1
-          for (unsigned i = 0; i < lanes * each && first + i < end; ++i) {
+          for (unsigned i = 0; i < lanes * each && first + i < length; ++i) {
             Cell<C, R>* const cell = &cells[(threadIdx.x + i / each) * pitch + i % each];
             const word x = Body::P::factor(cell->template get<C>());
-            carry[0] = first + i == begin ? x : ops::multiply(carry[0], x);
+            carry[0] = first + i == 0 ? x : ops::multiply(carry[0], x);
             if (WRITE) cell->set(fold::as_element<R>(before == nullptr ? carry[0] : ops::multiply(before[0], carry[0])));
           }
         }
       } else {
-        const uint64_t from = first + lane * each;
-        const int n = row >= p.rows || from >= end ? 0 : end - from < each ? int(end - from) : each;
-        Cell<C, R>* const own = cells + threadIdx.x * pitch;
+        const unsigned from = first + lane * each;
+        const int n = from >= length ? 0 : length - from < each ? int(length - from) : each;
+        Cell<C, R>* const mine = cells + threadIdx.x * pitch;
         word* const total = totals + threadIdx.x * Body::members;
         C x[each] = {};
 #pragma unroll
         for (int j = 0; j < each; ++j)
-          if (j < n) x[j] = own[j].template get<C>();
+          if (j < n) x[j] = mine[j].template get<C>();
         typename Body::Group elements;
         word sum[Body::members];
         Body::gather(x, n, &elements, sum);
         for (int m = 0; m < Body::members; ++m) total[m] = sum[m];
-        __syncthreads();
-        if (lane == 0) {
-          const uint64_t groups = (end - first + each - 1) / each;
-          const unsigned taken = groups < lanes ? unsigned(groups) : lanes;
+        meet(p);
+        if (lane == 0 && first < length) {
+          const unsigned groups = (length - first + each - 1) / each, taken = groups < lanes ? groups : lanes;
           word* const slots = totals + threadIdx.x * Body::members;
           unsigned l = 0;
 #pragma unroll 1
@@ -294,39 +337,36 @@ __global__ void __launch_bounds__(256, 4) pieces(const __grid_constant__ Scanned
           for (; l < taken; ++l) advance_all<Body, 1, WRITE>(slots + l * Body::members, carry);
         }
         if constexpr (WRITE) {
-          __syncthreads();
+          meet(p);
           R made[each];
           for (int m = 0; m < Body::members; ++m) sum[m] = total[m];
           if (n > 0) Body::finish(x, n, elements, before, sum, made);
 #pragma unroll
           for (int j = 0; j < each; ++j)
-            if (j < n) own[j].set(made[j]);
+            if (j < n) mine[j].set(made[j]);
         }
       }
-      __syncthreads();
+      meet(p);
       if constexpr (WRITE) {
-        piece.template move_all<R>([&](unsigned cell, int64_t) { return cells[cell].template get<R>(); },
-                                   [&](unsigned, int64_t out, R x) { static_cast<R*>(p.out)[out] = x; });
-        __syncthreads();
+        move_elements<R>(
+            p, pieces, first, [&](unsigned cell, int64_t) { return cells[cell].template get<R>(); },
+            [&](unsigned, int64_t out, R x) { static_cast<R*>(p.out)[out] = x; });
+        meet(p);
       }
     }
-    if (!WRITE && lane == 0 && row < p.rows)
+    if (!WRITE && lane == 0 && length > 0)
       for (int m = 0; m < Body::members; ++m) state[m] = carry[m];
   }
 }
 
 // The same for blocks, whose words are `kept` apart.
 template <class Body, int COUNT>
-DLT_FN void add_all(typename Body::word* cells, typename Body::Prefix* prefix) {
+DLT_FN void add_blocks(typename Body::word* cells, typename Body::Prefix* prefix) {
   typename Body::word held[COUNT][Body::members];
 #pragma unroll
   for (int u = 0; u < COUNT; ++u)
     for (int m = 0; m < Body::members; ++m) held[u][m] = cells[u * Body::kept + m];
-#pragma unroll
-  for (int u = 0; u < COUNT; ++u) {
-    prefix->save(cells + u * Body::kept);
-    prefix->add(held[u]);
-  }
+  prefix->template add_all<COUNT>(held, cells);
 }
 
 // A thread block takes the blocks of one row, of which one thread adds up what the others have read.
@@ -345,10 +385,17 @@ __global__ void __launch_bounds__(256) prefixes(const __grid_constant__ Scanned<
       __syncthreads();
       if (threadIdx.x == 0) {
         unsigned i = 0;
+        if (first == 0) {
+          prefix.save(cells);
+          word total[Body::members];
+          for (int m = 0; m < Body::members; ++m) total[m] = states[m];
+          prefix.add(total);
+          i = kept;
+        }
 #pragma unroll 1
-        for (; i + ahead * kept <= left; i += ahead * kept) add_all<Body, ahead>(cells + i, &prefix);
+        for (; i + ahead * kept <= left; i += ahead * kept) add_blocks<Body, ahead>(cells + i, &prefix);
 #pragma unroll 1
-        for (; i < left; i += kept) add_all<Body, 1>(cells + i, &prefix);
+        for (; i < left; i += kept) add_blocks<Body, 1>(cells + i, &prefix);
       }
       __syncthreads();
 #pragma unroll 1
