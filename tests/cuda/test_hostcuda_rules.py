@@ -13,7 +13,7 @@ import pytest
 pytestmark = pytest.mark.skipif(setup.ON_CARD, reason="tests the host driver, this run uses a card")
 
 SUCCESS, INVALID_VALUE, NOT_INITIALIZED, INVALID_CONTEXT = 0, 1, 3, 201
-ILLEGAL_ADDRESS, OUT_OF_RESOURCES = 700, 701
+ILLEGAL_STATE, ILLEGAL_ADDRESS, OUT_OF_RESOURCES = 401, 700, 701
 UNSUPPORTED, INVALIDATED, MERGE, UNMATCHED, UNJOINED, ISOLATION = range(900, 906)
 IMPLICIT, CAPTURED_EVENT, WRONG_THREAD = range(906, 909)
 PER_THREAD = ctypes.c_void_p(2)
@@ -87,10 +87,11 @@ def test_a_fork_that_is_not_joined_is_found_at_the_end(driver):
 
 def test_work_outside_a_capture_cannot_be_waited_for_in_it(driver):
     stream, event = driver.stream(), driver.event()
+    pointer = driver.memory(driver.stream())
     driver.must("cuEventRecord", event, None)
     driver.begin(stream)
     assert driver.cuStreamWaitEvent(stream, event, 0) == ISOLATION
-    assert driver.fill(driver.memory(driver.stream()), stream) == INVALIDATED
+    assert driver.fill(pointer, stream) == INVALIDATED
     assert driver.end(stream) == INVALIDATED
 
 
@@ -124,10 +125,12 @@ def test_a_capture_ends_on_its_stream_and_thread(driver):
     thread = threading.Thread(target=elsewhere)
     thread.start()
     thread.join()
+    assert seen == [WRONG_THREAD]
+    assert driver.end(stream) == ILLEGAL_STATE, "the capture is over"
+    driver.begin(stream)
     driver.must("cuEventRecord", event, stream)
     driver.must("cuStreamWaitEvent", fork, event, 0)
-    seen.append(driver.end(fork))
-    assert seen == [WRONG_THREAD, UNMATCHED]
+    assert driver.end(fork) == UNMATCHED
     assert driver.end(stream) == INVALIDATED
 
 
@@ -184,6 +187,27 @@ def test_a_whole_device_cannot_be_waited_for_beside_a_capture(driver, mode, calm
     if calm:
         driver.must("cuThreadExchangeStreamCaptureMode", ctypes.byref(before))
     assert driver.end(stream) == INVALIDATED
+
+
+def test_nothing_is_allocated_beside_a_capture_that_is_not_told_so(driver):
+    stream, other, out = driver.stream(), driver.stream(), ctypes.c_uint64()
+    kept = driver.memory(other)
+    for spoil in (
+        lambda: driver.cuMemAllocAsync(ctypes.byref(out), ctypes.c_size_t(64), other),
+        lambda: driver.cuMemFreeAsync(kept, other),
+        lambda: driver.cuStreamGetId(stream, ctypes.byref(ctypes.c_ulonglong())),
+    ):
+        driver.begin(stream)
+        assert spoil() == UNSUPPORTED
+        assert driver.end(stream) == INVALIDATED
+    mode = ctypes.c_int(2)
+    driver.begin(stream)
+    driver.must("cuThreadExchangeStreamCaptureMode", ctypes.byref(mode))
+    fresh = driver.memory(other)
+    driver.must("cuMemFreeAsync", kept, other)
+    driver.must("cuThreadExchangeStreamCaptureMode", ctypes.byref(mode))
+    assert driver.end(stream) == SUCCESS
+    driver.must("cuMemFreeAsync", fresh, other)
 
 
 def test_a_captured_free_takes_memory_of_its_own_graph_only(driver):
