@@ -96,6 +96,8 @@ def reductions(dl):
     for name in ("int32", "int64", "float32", "float64"):
         x = dl.empty((1 << 16,), dtype=name, device="cuda")
         dl.sort(x), dl.argsort(x)
+    for name in ("uint8", "float16", "float32", "float64"):  # short lines, which one kernel sorts: those of each width
+        dl.sort(dl.empty((1000,), dtype=name, device="cuda"))
 
 
 def random(dl):

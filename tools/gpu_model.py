@@ -158,7 +158,7 @@ KERNELS = [
     Kernel("argsort: indices", *of("sorts", "indices<int64_t>"), 64),
     Kernel("searchsorted of 4 bytes", *of("search", "places<uint32_t, int32_t>"), how=""),
     Kernel("bincount", *of("search", "tally<uint64_t, true>"), 64),
-    Kernel("scatter: places", *of("scatter", "places<uint32_t>"), 64, "nested"),
+    Kernel("scatter: places", *of("scatter", "places<uint32_t>"), 32, "nested"),
     Kernel("scatter of 4 bytes", *of("scatter", "words<uint32_t>"), 32, "nested"),
     Kernel("add_at float32", *of("scatter", f"join<{K}op_add, float, false>"), how=""),
     Kernel("random float32", *of("draw", "values<0, float, 1>")),

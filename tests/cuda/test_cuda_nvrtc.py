@@ -396,6 +396,7 @@ def test_the_wheel_of_kernels_saves_the_compiler(tmp_path):
     from dltensor.cuda import _driver
     x = dl.ones((64, 32), device="cuda")
     x.sum(), dl.max(x, axis=1), dl.mean(x, axis=0), dl.sort(dl.reshape(x, (-1,)))
+    dl.sort(dl.ones((5000,), device="cuda"))
     {more}
     print(*_driver.compiled()[:2])
     """
