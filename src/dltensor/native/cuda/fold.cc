@@ -227,7 +227,7 @@ Status make_plan(Name name, const Shape& shape, bool root, Device& device, FoldP
                  axis.center};
   }
   const int64_t multiprocessors = std::max(1, device.properties.multiprocessor_count);
-  share(shape, multiprocessors * 4, name, &p);
+  share(shape, multiprocessors * 4, name, &p);  // whether there are parts: then both kernels are one program
   const auto blocks = [&](const Kernel& kernel, uint64_t items) {
     return blocks_for(device, kernel, items, static_cast<unsigned>(block_threads));
   };

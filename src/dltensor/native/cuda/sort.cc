@@ -115,7 +115,7 @@ Status CarryingKeys::pass(uint32_t shift, const kernels::Divider<uint64_t>* line
   const int bytes = line ? 0 : bytes_;
   DLT_TRY(launch_tiles({Step::count, bytes}, where, &p));
   DLT_TRY(running_counts(p.counts, digits * tiles_, where));
-  DLT_TRY(launch_tiles({Step::move, bytes, carried_bytes_ ? carried_bytes_ : 4}, where, &p));
+  DLT_TRY(launch_tiles({Step::move, bytes, moved_bytes()}, where, &p));
   now_ = !now_;
   carried_ = p.to_numbers;
   return success;
@@ -169,11 +169,8 @@ Status sort(const Operand& from, const Operand* elements, const Operand* indices
     const bool inverted = p.form.infinity == 0;
     CarryingKeys sorted;
     DLT_TRY(numbered ? sorted.make(n, bytes, stream) : sorted.make(n, bytes, inverted ? nullptr : p.in, stream));
-    prepare(*stream.device, bytes,
-            numbered   ? bytes_of_numbers(n)
-            : inverted ? 4
-                       : bytes,
-            !one_line, (n + kernels::sort_tile - 1) / kernels::sort_tile, elements && numbered, indices != nullptr);
+    prepare(*stream.device, bytes, sorted.moved_bytes(), !one_line, (n + kernels::sort_tile - 1) / kernels::sort_tile,
+            elements && numbered, indices != nullptr);
     p.to_keys = sorted.keys();
     DLT_TRY(launch_elements({Step::make, bytes}, where, &p));
     DLT_TRY(sorted.sort(bytes * 8, where, numbered || inverted ? nullptr : p.out));

@@ -308,4 +308,11 @@ struct Scatter {
 };
 static_assert(sizeof(Scatter) <= 4096 && sizeof(Places) <= 4096, "parameters of a kernel");
 
+// The number of place i among the sorted ones: its position where nothing was sorted.
+template <class P>
+DLT_FN uint64_t number_at(const P& p, uint64_t i) {
+  if (p.numbers == nullptr) return i;
+  return p.wide ? static_cast<const uint64_t*>(p.numbers)[i] : static_cast<const uint32_t*>(p.numbers)[i];
+}
+
 }  // namespace dlt::kernels

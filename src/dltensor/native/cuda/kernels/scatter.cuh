@@ -54,10 +54,6 @@ DLT_FN bool same_as_next(const Scatter& p, uint64_t i) {
   if (p.wide_keys) return static_cast<const uint64_t*>(p.keys)[i] == static_cast<const uint64_t*>(p.keys)[i + 1];
   return static_cast<const uint32_t*>(p.keys)[i] == static_cast<const uint32_t*>(p.keys)[i + 1];
 }
-DLT_FN uint64_t number_at(const Scatter& p, uint64_t i) {
-  if (p.numbers == nullptr) return i;
-  return p.wide ? static_cast<const uint64_t*>(p.numbers)[i] : static_cast<const uint32_t*>(p.numbers)[i];
-}
 
 // T is a word of memory.
 template <class T>

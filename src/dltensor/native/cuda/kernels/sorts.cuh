@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stable sorting of unsigned keys with a number each, or with the element that it is the key of, by digits of 8 bits from the lowest. A block has a tile: it finds the place
-// of each element among the digits of the tile, and has them change places in shared memory, so that what goes to memory is
-// adjacent. Lines that fit into a tile are sorted there, whole. Of larger ones what each tile has of a digit is counted, the
-// counts are added up, and each element moves to its place; elements of several such lines are sorted as one, then their numbers
-// alone by the lines that they are in.
+// Stable sorting of unsigned keys with a number each, or with the element that it is the key of, by digits of 8 bits from the
+// lowest. A block has a tile: it finds the place of each element among the digits of the tile, and has them change places in shared
+// memory, so that what goes to memory is adjacent. Lines that fit into a tile are sorted there, whole. Of larger ones what each tile
+// has of a digit is counted, the counts are added up, and each element moves to its place; elements of several such lines are sorted
+// as one, then their numbers alone by the lines that they are in.
 #pragma once
 #include "native/cuda/kernels/counts.cuh"
 
@@ -90,10 +90,6 @@ DLT_FN void exchange(T* room, const unsigned (&place)[each], unsigned here, T (&
     if (place_in_tile(k) < here) values[k] = room[place_in_tile(k)];
 }
 
-DLT_FN uint64_t number_at(const Sort& p, uint64_t i) {
-  if (p.numbers == nullptr) return i;
-  return p.wide ? static_cast<const uint64_t*>(p.numbers)[i] : static_cast<const uint32_t*>(p.numbers)[i];
-}
 template <class N>
 DLT_FN N carried_at(const Sort& p, uint64_t i) {
   return p.numbers == nullptr ? N(i) : static_cast<const N*>(p.numbers)[i];
