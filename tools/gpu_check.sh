@@ -5,7 +5,7 @@
 #
 #   OUT=results PYTHON=python3 ./gpu_check.sh [all | a | b | c]
 #
-#   a    what the driver does, correctness, PyTorch and CuPy, sanitizers, a short benchmark  10 minutes
+#   a    what the driver does, correctness, random calls, PyTorch and CuPy, sanitizers, a short benchmark  10 minutes
 #   b    PyTorch and CuPy again, every goal beside peers                                     10 minutes
 #   c    launch variants, and Nsight Compute of eight kernels                                10 minutes
 #   all  a and b, without sanitizers                                                         10 minutes (LIMIT=seconds for another)
@@ -136,9 +136,11 @@ export PATH PYTHONPATH=$SITE DLTENSOR_CACHE_DIR=$SITE/cache DLTENSOR_TEST_CACHE=
 # Plugins of the machine's own may warn, and a warning is an error here.
 export PYTEST_DISABLE_PLUGIN_AUTOLOAD=1
 cd "$AT/tree/" || exit 1
+RANDOM_CALLS="--seconds 30"
 if [ -n "${REHEARSE:-}" ]; then  # the host driver as libcuda.so.1
   eval "$("$PYTHON" tools/gpu_rehearse.py)"
   BENCH="--size 65536 --rounds 1"
+  RANDOM_CALLS="--calls 20 --most 2000"
 fi
 
 # `-o addopts=`: the project's own -q beside another would leave out pytest's summary, and what else it adds is not wanted here.
@@ -194,12 +196,14 @@ case $CALL in
     beside tests functions 200 "${MANY[@]}" -m gpu "${FUNCTIONS[@]}"
     beside tests matrices 200 "${MANY[@]}" -m gpu "${MATRICES[@]}"
     beside tests cases 200 "${MANY[@]}" --device cuda tests/cases tests/test_special_cases.py
+    for seed in 1 2 3; do beside stage "random$seed" 60 "$PYTHON" tools/gpu_random.py --seed "$seed" $RANDOM_CALLS; done
     ;;&
   a | b | all)
     beside tests peers 200 "${ONE[@]}" -m gpu tests/cuda/test_cuda_card.py
     wait
     ;;&
   a)
+    [ -n "${REHEARSE:-}" ] || beside stage large 90 "$PYTHON" tools/gpu_random.py --seconds 0 --large
     beside sanitizer memcheck 90 "views or broadcasting or permuted or batches or widths"
     beside sanitizer racecheck 90 "permuted or batches or product"
     beside sanitizer initcheck 90 "permuted or batches or widths"

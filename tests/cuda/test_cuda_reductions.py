@@ -209,13 +209,18 @@ def test_arg_reductions_find_the_first(eager_machine):
         same(name, dl.asarray(values.T), axis=1)
 
 
-@pytest.mark.parametrize("dtype", ["uint8", "float16", "float32"])
+@pytest.mark.parametrize("dtype", ["uint8", "float16", "bfloat16", "float32"])
 def test_adjacent_results_that_are_read_together(eager_machine, dtype):
     """Rows of 128 and more elements of up to four bytes, at addresses that allow wide reads and at others."""
     flat = dl.asarray(RNG.integers(0, 200, 3 * 70 * 256 + 1)).astype(dtype)
     if dtype == "float32":  # sums that two words do not decide, in one column of four
         flat[5], flat[256 + 5], flat[512 + 5] = 1e30, -1e30, 1e-30
         flat[7] = float("nan")
+    if dtype != "uint8":
+        flat[9::256] = -0.0
+        flat[11::256] = 3e4
+        flat[256 + 13] = flat[512 + 14] = flat[768 + 14] = float("inf")
+        flat[1024 + 14] = -float("inf")
     on_cuda = flat.to("cuda")
     for first in (0, 1):
         tall, whole = flat[first:][: 210 * 256].reshape((210, 256)), on_cuda[first:][: 210 * 256].reshape((210, 256))

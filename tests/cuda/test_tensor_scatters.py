@@ -186,14 +186,53 @@ def test_writes_that_would_wait_are_refused_in_a_capture(eager_machine):
         x + 1
         capture = Capture(eager_machine.library, stream)
         with capture:
-            for change in (lambda: assign(on), lambda: assign(at), lambda: dl.add_at(x, at, 1)):
+            for change in (lambda: assign(on[:3]), lambda: assign(at), lambda: dl.add_at(x, at, 1)):
                 with pytest.raises(BufferError, match="being captured"):
                     change()
             more = x + 2
+            assign(on)  # a number where a mask of the tensor's own shape is true: nothing is counted
         capture.run()
         assert more.tolist() == [2.0, 3.0, 4.0, 5.0, 6.0, 7.0]
-        assert x.tolist() == [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]
+        assert x.tolist() == [0.0, 1.0, 2.0, 9.0, 9.0, 9.0]
         capture.end()
+
+
+@pytest.mark.usefixtures("machine_order")
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int16", "float16", "float8_e5m2", "float32", "int64", "complex128"])
+def test_numbers_are_written_where_a_mask_is_true(dtype):
+    a = numbers((6, 5, 8), "float32").astype(dtype)
+    written(a, mask((6, 5, 8), 0.1), 1)
+    written(a, mask((6, 5, 8)), True)
+    written(a, mask((8, 5)), 1, lambda t: t[2].mT)
+    written(a, mask((3, 5, 4)), 0, lambda t: t[::-2, :, ::2])
+    written(a, mask((6, 0, 8)), 1, lambda t: t[:, :0])
+    if dtype.startswith(("float", "complex")):
+        written(a, mask((6, 5, 8)), float("nan"))
+        written(a, mask((6, 5, 8)), -0.0)
+
+
+def test_masks_that_are_the_tensor_itself_and_numbers_that_do_not_fit(eager_machine):
+    x = dl.asarray([True, False, True], device="cuda")
+    x[x] = False
+    assert x.tolist() == [False, False, False]
+    bits = dl.zeros((9,), dtype="bool", device="cuda")
+    bits[0] = True
+    bits[1:][bits[:-1]] = True  # the mask is read before anything is written
+    assert bits.tolist() == [True, True] + [False] * 7
+    a, on = numbers((4,), "uint8"), mask((4,), 1)
+    x = a.to("cuda")
+    for value in (256, -1, 2**70, 300.7, float("nan"), 1j):
+        messages = []
+        for t, key in ((x, there(on)), (a.copy(), on)):
+            with pytest.raises((OverflowError, TypeError, ValueError)) as caught:
+                t[key] = value
+            messages.append(str(caught.value))
+        assert messages[0] == messages[1]
+        same(x, a)
+    spread = dl.broadcast_to(x, (3, 4))
+    with pytest.raises(ValueError, match="read-only|share"):
+        spread[dl.ones((3, 4), dtype="bool", device="cuda")] = 1
+    same(x, a)
 
 
 @pytest.mark.skipif(setup.ON_CARD or setup.SANITIZE, reason="needs the host driver, without a second instrumentation")

@@ -759,9 +759,36 @@ cdef bint _short_write(Tensor t, Tensor key, object value) except -1:
     return True
 
 
+cdef bint _masked_fill(Tensor t, Tensor mask, object value) except -1:
+    """On a device, a number wherever a mask of the shape of `t` is true; False when it is for `_write`.
+
+    How many elements that are is not asked for, so the host waits for nothing.
+    """
+    cdef Operand operands[3]
+    cdef Operand target
+    if (find_type(mask.impl.dl.dtype) != type_bool or not _is_beside(mask, t) or not _same_shape(t, mask) or
+            not (PyFloat_CheckExact(value) or PyLong_CheckExact(value) or type(value) is bool)):
+        return False
+    read_tensor(t, &target)
+    if target.type < 0 or t.impl.dl.dtype.bits % 8 != 0:
+        return False
+    check_writable(&t.impl.dl, t.impl.flags, "__setitem__")
+    read_tensor(mask, &operands[0])
+    operands[1].number = True
+    operands[1].type = target.type
+    store_python(operands[1].element, 0, value, t.impl.dl.dtype, True, "__setitem__")
+    operands[2] = target
+    engine_of(t.impl.dl.device, "__setitem__").choose(operands, &target)
+    return True
+
+
 cdef int _set(Tensor t, object key, object value) except -1:
-    if type(key) is Tensor and _short_write(t, <Tensor>key, value):
-        return 0
+    if type(key) is Tensor:
+        if _on_host(t):
+            if _short_write(t, <Tensor>key, value):
+                return 0
+        elif _masked_fill(t, <Tensor>key, value):
+            return 0
     return _write(t, key, value, WRITE, "__setitem__", "")
 
 

@@ -5,8 +5,8 @@ from collections import namedtuple
 from libc.stdint cimport int64_t, uint8_t
 
 from .._core.errors cimport check_status
-from .._core.native cimport (COMPLEX, Block, Status, computed_types, find_type, numel, promote, release, type_bool,
-                             type_int64, type_table)
+from .._core.native cimport (COMPLEX, REAL, Block, Status, computed_types, find_type, numel, promote, release,
+                             type_bool, type_int64, type_table)
 from .._core.tensor cimport Tensor, assign, new_empty
 from .._core.types cimport DLDevice, DLTensor, is_host, kDLCPU
 
@@ -94,8 +94,12 @@ cdef tuple _unique(object x, int wanted, str func):
 
 cdef tuple _unique_on_device(Tensor t, int wanted):
     """The same on a device, by sorted values and where they change. The host waits for the number of values."""
-    n, device = t.size, t.device
-    values, order = top_k(t.reshape((-1,)), n, mode="smallest")
+    cdef bint is_float = type_table[find_type(t.impl.dl.dtype)].kind == REAL
+    n, device, order = t.size, t.device, None
+    if is_float or wanted & (INDICES | INVERSE):  # of floats, -0 and +0 are one value, that which is first
+        values, order = top_k(t.reshape((-1,)), n, mode="smallest")
+    else:
+        values = sort(t.reshape((-1,)))
     first = ones((n,), dtype="bool", device=device)
     first[1:] = not_equal(values[1:], values[:-1])
     inverse = counts = None

@@ -374,6 +374,42 @@ template <class T>
 struct takes_packs<exact_mean<T>> {
   static constexpr bool value = exact_mean<T>::takes_packs;
 };
+template <class Body>
+struct is_first {
+  static constexpr bool value = false;
+};
+template <class T>
+struct is_first<first_largest<T>> {
+  static constexpr bool value = true;
+};
+template <class T>
+struct is_first<first_smallest<T>> {
+  static constexpr bool value = true;
+};
+template <class T>
+struct takes_packs<first_largest<T>> : is_first<first_largest<T>> {};
+template <class T>
+struct takes_packs<first_smallest<T>> : is_first<first_smallest<T>> {};
+
+// Several elements, of which the first has that index and each other one `by` more. Of these the first best one is found by keys
+// of their own width: only that one meets the state.
+template <class Body, int COUNT, class C>
+DLT_FN void step_several(typename Body::word* w, const C* x, uint64_t index, uint64_t by) {
+  if constexpr (is_first<Body>::value) {
+    auto best = Body::key(x[0]);
+    unsigned at = 0;
+#pragma unroll
+    for (unsigned j = 1; j < COUNT; ++j) {
+      const auto k = Body::key(x[j]);
+      const bool better = k > best;
+      best = better ? k : best;
+      at = better ? j : at;
+    }
+    Body::put(w, Body::widened(best), int64_t(index + at * by));
+  } else {
+    Body::template step_pack<COUNT>(w, x);
+  }
+}
 
 template <class Body>
 struct has_center {
@@ -483,7 +519,7 @@ DLT_FN void step_pack(typename Body::word* w, const Held& x, uint64_t index, con
     typename computed<T>::type held[VEC];
 #pragma unroll
     for (int j = 0; j < VEC; ++j) held[j] = element<T, M>(&x.at[j]);
-    Body::template step_pack<VEC>(w, held);
+    step_several<Body, VEC>(w, held, index, 1);
   } else {
 #pragma unroll
     for (int j = 0; j < VEC; ++j) step<Body>(w, element<T, M>(&x.at[j]), index + j, center);
@@ -944,7 +980,7 @@ template <class Body, class M, class R, int DIMS, bool MASKED>
 __global__ void __launch_bounds__(256) columns(const __grid_constant__ Fold<DIMS> p) {
   using word = typename Body::word;
   using T = typename Body::type;
-  constexpr int WIDE = fold_columns, UNROLL = 4;
+  constexpr int WIDE = fold_columns, UNROLL = sizeof(M) <= 2 ? 8 : 4;
   __shared__ word states[threads * Body::members];
   __shared__ double undecided[threads];
   const unsigned lanes = 1u << p.lane_bits, groups = threads >> p.lane_bits;
@@ -975,6 +1011,19 @@ __global__ void __launch_bounds__(256) columns(const __grid_constant__ Fold<DIMS
           } else {
 #pragma unroll
             for (int c = 0; c < WIDE; ++c) x[u].at[c] = in[at[u] + c];
+          }
+        }
+        if constexpr (takes_packs<Body>::value) {
+          if (i + (UNROLL - 1) * lanes < end) {
+#pragma unroll
+            for (int c = 0; c < WIDE; ++c) {
+              typename computed<T>::type held[UNROLL];
+#pragma unroll
+              for (int u = 0; u < UNROLL; ++u) held[u] = element<T, M>(&x[u].at[c]);
+              step_several<Body, UNROLL>(w[c], held, i, lanes);
+            }
+            taken += UNROLL;
+            continue;
           }
         }
 #pragma unroll
