@@ -97,6 +97,18 @@ def test_blocks_of_long_rows(eager_machine, shape):
     assert_same("cumulative_min", a.to("cuda"), a, axis=axis)
 
 
+def test_more_blocks_than_are_added_at_a_time(eager_machine):
+    """What lies before 512 blocks is added while what is lost in the 512 before them is."""
+    size = 1030 * 4096 + 5
+    real = RNG.standard_normal(size) * np.exp(RNG.uniform(-20, 20, size))
+    a = dl.asarray((real + 1j * np.roll(real, 77)).astype("complex64"))
+    assert_same("cumulative_sum", a.to("cuda"), a)
+    rows = RNG.standard_normal((2, 520 * 4096)) * 1e300
+    rows[0, 3 * 4096 :: 4096] = 1e308  # beyond the range of float64 from block 4 on
+    a = dl.asarray(rows)
+    assert_same("cumulative_sum", a.to("cuda"), a, axis=1)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_special_values(eager_machine, dtype):
     values = RNG.standard_normal(9000).astype(dtype)

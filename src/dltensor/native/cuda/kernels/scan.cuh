@@ -21,41 +21,10 @@ struct float_sums {
   using C = typename computed<T>::type;
   using parts = fold::parts_of<C>;
   using word = double;
-  static constexpr bool serial = false;
+  static constexpr bool serial = false, chained = true;
   static constexpr int members = parts::count, kept = 2 * parts::count;
   struct Group {
     double v[parts::count][each];
-  };
-  struct Prefix {
-    scans::Before part[parts::count];
-    DLT_FN void add(const word* total) {
-      for (int k = 0; k < parts::count; ++k) part[k].add(total[k]);
-    }
-    DLT_FN void save(word* to) const {
-      for (int k = 0; k < parts::count; ++k) {
-        to[2 * k] = part[k].parts[0];
-        to[2 * k + 1] = part[k].parts[1];
-      }
-    }
-    // Saves and adds one after the other, behind the first block: without branches, so that what a sum loses is computed while the
-    // next sums are.
-    template <int COUNT>
-    DLT_FN void add_all(const word (&total)[COUNT][members], word* cells) {
-#pragma unroll
-      for (int k = 0; k < parts::count; ++k) {
-        double high = part[k].parts[0], rest = part[k].parts[1];
-#pragma unroll
-        for (int u = 0; u < COUNT; ++u) {
-          cells[u * kept + 2 * k] = high;
-          cells[u * kept + 2 * k + 1] = rest;
-          const Pair sum = exact_sum(high, total[u][k]);
-          high = sum.high;
-          rest = ops::isfinite(high) ? rest + sum.low : 0.0;
-        }
-        part[k].parts[0] = high;
-        part[k].parts[1] = rest;
-      }
-    }
   };
   DLT_FN static void start(word* carry) {
     for (int k = 0; k < parts::count; ++k) carry[k] = -0.0;
@@ -100,25 +69,9 @@ template <class BODY>
 struct folded {
   using C = typename computed<typename BODY::type>::type;
   using word = typename BODY::word;
-  static constexpr bool serial = false;
+  static constexpr bool serial = false, chained = false;
   static constexpr int members = BODY::members, kept = BODY::members;
   struct Group {};
-  struct Prefix {
-    word w[members];
-    DLT_FN Prefix() { BODY::start(w); }
-    DLT_FN void add(const word* total) { BODY::join(w, total); }
-    DLT_FN void save(word* to) const {
-      for (int k = 0; k < members; ++k) to[k] = w[k];
-    }
-    template <int COUNT>
-    DLT_FN void add_all(const word (&total)[COUNT][members], word* cells) {
-#pragma unroll
-      for (int u = 0; u < COUNT; ++u) {
-        save(cells + u * kept);
-        add(total[u]);
-      }
-    }
-  };
   DLT_FN static void start(word* carry) { BODY::start(carry); }
   DLT_FN static void advance(word* carry, const word* total) { BODY::join(carry, total); }
   DLT_FN static void gather(const C* x, int n, Group*, word* total) {
@@ -147,24 +100,8 @@ struct serial_products {
   using C = typename computed<T>::type;
   using P = reductions::product_of<C>;
   using word = typename P::word;
-  static constexpr bool serial = true;
+  static constexpr bool serial = true, chained = false;
   static constexpr int members = 1, kept = 1;
-  struct Prefix {
-    word w = P::one();
-    bool any = false;
-    DLT_FN void add(const word* total) {
-      w = any ? ops::multiply(w, total[0]) : total[0];
-      any = true;
-    }
-    DLT_FN void save(word* to) const { to[0] = w; }
-    template <int COUNT>
-    DLT_FN void add_all(const word (&total)[COUNT][members], word* cells) {
-      for (int u = 0; u < COUNT; ++u) {
-        save(cells + u);
-        add(total[u]);
-      }
-    }
-  };
 };
 
 // ---- kernels
@@ -359,49 +296,160 @@ __global__ void __launch_bounds__(256) pieces(const __grid_constant__ Scanned<DI
   }
 }
 
-// The same for blocks, whose words are `kept` apart.
-template <class Body, int COUNT>
-DLT_FN void add_blocks(typename Body::word* cells, typename Body::Prefix* prefix) {
-  typename Body::word held[COUNT][Body::members];
+// What lies before the blocks of a row, by the threads of a block, in the place of what each of them comes to.
+
+// Sums of floats, in the order of scans::Before. One thread adds, which is one addition for each block; what these additions lose all
+// threads compute; and a thread of another warp adds that up, of the blocks before, meanwhile.
+template <class Body>
+DLT_FN void prefixes_chained(double* states, uint64_t blocks) {
+  constexpr int parts = Body::members, kept = Body::kept;
+  constexpr unsigned chunk = 512;
+  __shared__ double rest[2][parts][chunk], high[2][parts][chunk];  // `rest`: totals, then what is lost, then the sum of that
+  __shared__ bool beyond[2][parts][chunk];                         // the range of float64
+  const uint64_t count = blocks - 1, chunks = (count + chunk - 1) / chunk;  // the first block has nothing before it
+  const auto whole = [](unsigned n) { return (n + ahead - 1) / ahead * ahead; };
+  const unsigned part = threadIdx.x / 32 % 2;
+  const bool adds = threadIdx.x < 32 * parts && threadIdx.x % 32 == 0;
+  const bool adds_rest = threadIdx.x >= 64 && threadIdx.x < 64 + 32 * parts && threadIdx.x % 32 == 0;
+  double sum = adds ? states[part] : 0.0;
+  unsigned before = 0;  // how many the chunk before has
+#pragma unroll 1
+  for (uint64_t k = 0; k <= chunks; ++k) {
+    const unsigned now = unsigned(k % 2), last = 1 - now;
+    const uint64_t first = k * chunk;
+    const unsigned here = k == chunks ? 0 : count - first < chunk ? unsigned(count - first) : chunk;
+    for (int m = 0; m < parts; ++m)
+#pragma unroll 1
+      for (unsigned i = threadIdx.x; i < whole(here); i += threads)
+        rest[now][m][i] = first + i + 1 < count ? states[(first + i + 1) * kept + m] : 0.0;
+    __syncthreads();
+    if (adds) {
+#pragma unroll 1
+      for (unsigned i = 0; i < here; i += ahead) {
+        double held[ahead];
 #pragma unroll
-  for (int u = 0; u < COUNT; ++u)
-    for (int m = 0; m < Body::members; ++m) held[u][m] = cells[u * Body::kept + m];
-  prefix->template add_all<COUNT>(held, cells);
+        for (int u = 0; u < ahead; ++u) held[u] = rest[now][part][i + u];
+#pragma unroll
+        for (int u = 0; u < ahead; ++u) {
+          high[now][part][i + u] = sum;
+          sum += held[u];
+        }
+      }
+    }
+    if (adds_rest) {
+#pragma unroll 1
+      for (unsigned i = 0; i < before; i += ahead) {
+        double held[ahead];
+        bool none[ahead];
+#pragma unroll
+        for (int u = 0; u < ahead; ++u) {
+          held[u] = rest[last][part][i + u];
+          none[u] = beyond[last][part][i + u];
+        }
+#pragma unroll
+        for (int u = 0; u < ahead; ++u) {
+          rest[last][part][i + u] = sum;
+          sum = none[u] ? 0.0 : sum + held[u];
+        }
+      }
+    }
+    __syncthreads();
+    for (int m = 0; m < parts; ++m) {
+#pragma unroll 1
+      for (unsigned i = threadIdx.x; i < before; i += threads) {
+        double* const to = states + (first - chunk + i + 1) * kept + 2 * m;
+        to[0] = high[last][m][i];
+        to[1] = rest[last][m][i];
+      }
+#pragma unroll 1
+      for (unsigned i = threadIdx.x; i < whole(here); i += threads) {
+        const Pair all = exact_sum(high[now][m][i], rest[now][m][i]);
+        rest[now][m][i] = all.low;
+        beyond[now][m][i] = !ops::isfinite(all.high);
+      }
+    }
+    before = here;
+  }
+  __syncthreads();
 }
 
-// A thread block takes the blocks of one row, of which one thread adds up what the others have read.
+// Where the order does not matter: each thread joins adjacent blocks.
+template <class Body>
+DLT_FN void prefixes_joined(typename Body::word* states, uint64_t blocks) {
+  using word = typename Body::word;
+  constexpr int members = Body::members;
+  __shared__ word sums[threads * members];
+  const uint64_t each_of = (blocks + threads - 1) / threads, begin = threadIdx.x * each_of;
+  const uint64_t end = begin + each_of < blocks ? begin + each_of : blocks;
+  word all[members], held[members];
+  Body::start(all);
+#pragma unroll 4
+  for (uint64_t i = begin; i < end; ++i) {
+    if (i + 1 == blocks) break;  // which nothing has counted
+    for (int m = 0; m < members; ++m) held[m] = states[i * Body::kept + m];
+    Body::advance(all, held);
+  }
+#pragma unroll 1
+  for (unsigned by = 1; by < threads; by *= 2) {
+    for (int m = 0; m < members; ++m) sums[threadIdx.x * members + m] = all[m];
+    __syncthreads();
+    if (threadIdx.x >= by) {
+      for (int m = 0; m < members; ++m) held[m] = sums[(threadIdx.x - by) * members + m];
+      Body::advance(all, held);
+    }
+    __syncthreads();
+  }
+  for (int m = 0; m < members; ++m) sums[threadIdx.x * members + m] = all[m];
+  __syncthreads();
+  Body::start(all);
+  if (threadIdx.x > 0)
+    for (int m = 0; m < members; ++m) all[m] = sums[(threadIdx.x - 1) * members + m];
+#pragma unroll 4
+  for (uint64_t i = begin; i < end; ++i) {
+    const bool more = i + 1 < blocks;
+    for (int m = 0; m < members; ++m) {
+      word* const at = states + i * Body::kept + m;
+      held[m] = more ? *at : word(0);
+      *at = all[m];
+    }
+    if (more) Body::advance(all, held);
+  }
+  __syncthreads();
+}
+
+// Products of floats: by one thread, one after the other.
+template <class Body>
+DLT_FN void prefixes_serial(typename Body::word* states, uint64_t blocks) {
+  using word = typename Body::word;
+  __shared__ word cells[threads];
+  word product = Body::P::one();  // of the first thread
+#pragma unroll 1
+  for (uint64_t first = 0; first < blocks; first += threads) {
+    const auto left = unsigned(blocks - first < threads ? blocks - first : threads);
+    if (threadIdx.x < left) cells[threadIdx.x] = first + threadIdx.x + 1 < blocks ? states[first + threadIdx.x] : Body::P::one();
+    __syncthreads();
+    if (threadIdx.x == 0) {
+#pragma unroll 1
+      for (unsigned i = 0; i < left; ++i) {
+        const word total = cells[i];
+        cells[i] = product;
+        product = first + i == 0 ? total : ops::multiply(product, total);
+      }
+    }
+    __syncthreads();
+    if (threadIdx.x < left) states[first + threadIdx.x] = cells[threadIdx.x];
+    __syncthreads();
+  }
+}
+
+// A thread block takes the blocks of one row.
 template <class Body, class M, class R, int DIMS, bool WRITE>
 __global__ void __launch_bounds__(256) prefixes(const __grid_constant__ Scanned<DIMS> p) {
-  using word = typename Body::word;
-  constexpr int kept = Body::kept;
-  __shared__ word cells[threads * kept];
   for (uint64_t row = blockIdx.x; row < p.rows; row += gridDim.x) {
-    word* const states = static_cast<word*>(p.states) + row * p.blocks * kept;
-    typename Body::Prefix prefix;  // of the first thread
-    for (uint64_t first = 0; first < p.blocks; first += threads) {
-      const uint64_t left = (p.blocks - first < threads ? p.blocks - first : threads) * kept;
-#pragma unroll 1
-      for (uint64_t i = threadIdx.x; i < left; i += threads) cells[i] = states[first * kept + i];
-      __syncthreads();
-      if (threadIdx.x == 0) {
-        unsigned i = 0;
-        if (first == 0) {
-          prefix.save(cells);
-          word total[Body::members];
-          for (int m = 0; m < Body::members; ++m) total[m] = states[m];
-          prefix.add(total);
-          i = kept;
-        }
-#pragma unroll 1
-        for (; i + ahead * kept <= left; i += ahead * kept) add_blocks<Body, ahead>(cells + i, &prefix);
-#pragma unroll 1
-        for (; i < left; i += kept) add_blocks<Body, 1>(cells + i, &prefix);
-      }
-      __syncthreads();
-#pragma unroll 1
-      for (uint64_t i = threadIdx.x; i < left; i += threads) states[first * kept + i] = cells[i];
-      __syncthreads();
-    }
+    typename Body::word* const states = static_cast<typename Body::word*>(p.states) + row * p.blocks * Body::kept;
+    if constexpr (Body::chained) prefixes_chained<Body>(states, p.blocks);
+    else if constexpr (Body::serial) prefixes_serial<Body>(states, p.blocks);
+    else prefixes_joined<Body>(states, p.blocks);
   }
 }
 
