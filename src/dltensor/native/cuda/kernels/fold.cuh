@@ -1003,15 +1003,18 @@ __global__ void __launch_bounds__(256) columns(const __grid_constant__ Fold<DIMS
         int64_t at[UNROLL];
         Pack<M, WIDE> x[UNROLL];
         places_of<UNROLL>(p, i, lanes, p.axis[p.kept].in, at);
+        // All reads are under way before the first is needed: none depends on a branch of its own.
 #pragma unroll
-        for (int u = 0; u < UNROLL; ++u) {
-          if (i + u * lanes >= end) continue;
-          if (aligned) {
-            x[u] = *reinterpret_cast<const Pack<M, WIDE>*>(in + at[u]);
-          } else {
+        for (int u = 1; u < UNROLL; ++u)
+          if (i + u * lanes >= end) at[u] = at[0];
+        if (aligned) {
+#pragma unroll
+          for (int u = 0; u < UNROLL; ++u) x[u] = *reinterpret_cast<const Pack<M, WIDE>*>(in + at[u]);
+        } else {
+#pragma unroll
+          for (int u = 0; u < UNROLL; ++u)
 #pragma unroll
             for (int c = 0; c < WIDE; ++c) x[u].at[c] = in[at[u] + c];
-          }
         }
         if constexpr (takes_packs<Body>::value) {
           if (i + (UNROLL - 1) * lanes < end) {
