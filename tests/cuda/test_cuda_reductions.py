@@ -232,6 +232,32 @@ def test_adjacent_results_that_are_read_together(eager_machine, dtype):
                     assert got.numpy().tobytes() == want.numpy().tobytes(), (name, axis, a.shape)
 
 
+@pytest.mark.parametrize("dtype", ["bfloat16", "float32", "complex64"])
+def test_sums_of_elements_around_what_float64_holds(eager_machine, dtype):
+    """Packs are added in float64 where that is exact: neighbours that are 2^20 to 2^36 apart, zeros, subnormals and infinities."""
+    apart = np.arange(16, 60).repeat(3)[:, None]
+    large = RNG.choice([-1.0, 1.0], (apart.size, 32)) * (2.0 - 2.0**-23 * RNG.integers(0, 4, (apart.size, 32)))
+    small = np.where(RNG.random(large.shape) < 0.5, large, large * 2.0**-apart)
+    small[RNG.random(large.shape) < 0.1] = 0.0
+    # What is large goes away in the end: the result shows every bit of the rest.
+    half = np.concatenate([np.where(RNG.random(large.shape) < 0.5, large, small), np.where(small == large, 0.0, small)], axis=1)
+    values = np.concatenate([half, np.where(np.abs(half) > 0.5, -half, 0.0)], axis=1)
+    for scale in (1.0, 2.0**-110, 2.0**100):
+        rows = dl.asarray((values * scale).astype("float32")).astype(dtype)
+        if dtype == "complex64":
+            rows = rows + dl.flip(rows, axis=1) * 1j
+        for case in (rows, dl.asarray(rows.mT, copy=True), rows.reshape((-1,))):
+            on_cuda = case.to("cuda")
+            for name in ("sum", "mean"):
+                for axis in range(case.ndim):
+                    got, want = getattr(dl, name)(on_cuda, axis=axis), getattr(dl, name)(case, axis=axis)
+                    assert got.numpy().tobytes() == want.numpy().tobytes(), (name, axis, scale, case.shape)
+    wide = dl.concat([rows, rows], axis=1)
+    wide[5, 3], wide[9, 100] = float("inf"), -float("inf")
+    got, want = dl.sum(wide.to("cuda"), axis=0), dl.sum(wide, axis=0)
+    assert got.numpy().tobytes() == want.numpy().tobytes()
+
+
 COMPOSED = {
     "nansum": lambda t: dl.nansum(t, axis=0),
     "nanmean": lambda t: dl.nanmean(t, axis=1),

@@ -160,6 +160,11 @@ struct parts_of<complex_of<F>> {
   DLT_FN static void put(complex_of<F>* x, int k, F value) { (k == 0 ? x->re : x->im) = value; }
 };
 
+DLT_FAR_FN void put_each(double* state, const double* x, int count) {
+  DLT_ROLLED
+  for (int j = 0; j < count; ++j) exact_sums::put(state, x[j]);
+}
+
 template <class T, bool MEAN>
 struct exact_floats {
   using type = T;
@@ -176,31 +181,45 @@ struct exact_floats {
     for (int k = 0; k < parts::count; ++k) exact_sums::put(w + k * exact_sums::words, parts::part(x, k));
   }
   static constexpr bool takes_packs = is_same<typename parts::type, float>::value;
-  // The sum of two floats of 32 bits is a float64, unless they are 2^29 apart, and that of 8 float16 always is: one addition to
-  // the state for all of them.
+  // Whether no sum of these is rounded in float64: from the first bit of the largest to the last one of the smallest are 53 bits,
+  // carries included. Always so for float16.
+  template <int COUNT>
+  DLT_FN static bool is_narrow(const C* x, int k) {
+    static_assert(COUNT <= 8, "three bits of carries");
+    if constexpr (is_same<T, float16>::value) return true;
+    uint32_t most = 0, least = ~uint32_t(0);
+#pragma unroll
+    for (int j = 0; j < COUNT; ++j) {
+      const uint32_t size = bits_as<uint32_t>(float(parts::number(x[j], k))) & 0x7fffffff, below = size - 1;  // 0 is no smallest
+      most = size > most ? size : most;
+      least = below < least ? below : least;
+    }
+    return most - least < uint32_t(26) << 23;
+  }
+  // One addition to the state for all of them where their sum is exact, else one for each.
   template <int COUNT>
   DLT_FN static void step_pack(word* w, const C* x) {
 #pragma unroll
     for (int k = 0; k < parts::count; ++k) {
       word* const s = w + k * exact_sums::words;
-      if constexpr (is_same<T, float16>::value) {
-        double sum = parts::part(x[0], k);
+      if (is_narrow<COUNT>(x, k)) {
+        double sum[COUNT];
 #pragma unroll
-        for (int j = 1; j < COUNT; ++j) sum += parts::part(x[j], k);
-        exact_sums::put(s, sum);
+        for (int j = 0; j < COUNT; ++j) sum[j] = parts::part(x[j], k);
+#pragma unroll
+        for (int left = COUNT / 2; left > 0; left /= 2)
+#pragma unroll
+          for (int j = 0; j < left; ++j) sum[j] += sum[j + left];
+        exact_sums::put(s, sum[0]);
       } else {
+        double state[exact_sums::words], each[COUNT];  // of their own: what goes away by reference is not kept in registers
 #pragma unroll
-        for (int j = 0; j < COUNT; j += 2) {
-          const float a = parts::number(x[j], k), b = parts::number(x[j + 1], k);
-          const bool turned = magnitude_of(a) < magnitude_of(b);
-          const double larger = turned ? b : a, smaller = turned ? a : b;
-          double sum = larger + smaller;
-          if (!(sum - larger == smaller)) {  // NaN and infinities too
-            exact_sums::put(s, smaller);
-            sum = larger;
-          }
-          exact_sums::put(s, sum);
-        }
+        for (int m = 0; m < exact_sums::words; ++m) state[m] = s[m];
+#pragma unroll
+        for (int j = 0; j < COUNT; ++j) each[j] = parts::part(x[j], k);
+        put_each(state, each, COUNT);
+#pragma unroll
+        for (int m = 0; m < exact_sums::words; ++m) s[m] = state[m];
       }
     }
   }
