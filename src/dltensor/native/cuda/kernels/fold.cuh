@@ -185,7 +185,7 @@ struct exact_floats {
   // carries included. Always so for float16.
   template <int COUNT>
   DLT_FN static bool is_narrow(const C* x, int k) {
-    static_assert(COUNT <= 8, "three bits of carries");
+    static_assert(COUNT <= 16, "four bits of carries");
     if constexpr (is_same<T, float16>::value) return true;
     uint32_t most = 0, least = ~uint32_t(0);
 #pragma unroll
@@ -194,7 +194,7 @@ struct exact_floats {
       most = size > most ? size : most;
       least = below < least ? below : least;
     }
-    return most - least < uint32_t(26) << 23;
+    return most - least < uint32_t(COUNT <= 8 ? 26 : 25) << 23;
   }
   // One addition to the state for all of them where their sum is exact, else one for each.
   template <int COUNT>
