@@ -208,6 +208,7 @@ std::map<uintptr_t, Allocation>::iterator find_allocation(uintptr_t address);
 bool on_device(uintptr_t address);
 void open_memory();
 void close_memory();
+void open_memory_again();  // after a jump out of a signal handler, in which it is closed
 
 // modules.cc
 struct KernelEntry;

@@ -30,7 +30,20 @@ struct Arena {
 };
 std::vector<Arena> arenas;
 std::map<uintptr_t, Allocation> allocations;
-int open_depth = 0;
+thread_local int open_depth = 0;
+
+// A memory protection key, where the processor has them: a register of the thread then says whether device memory is accessible to
+// it. Without one the system changes the protection of all pages twice for every operation. -1: none.
+#if defined(__x86_64__) && defined(PKEY_DISABLE_ACCESS)
+int new_key() { return pkey_alloc(0, PKEY_DISABLE_ACCESS); }
+void set_key(int key, bool open) { pkey_set(key, open ? 0 : PKEY_DISABLE_ACCESS); }
+bool give_key(int key, void* start, size_t bytes) { return pkey_mprotect(start, bytes, PROT_READ | PROT_WRITE, key) == 0; }
+#else
+int new_key() { return -1; }
+void set_key(int, bool) {}
+bool give_key(int, void*, size_t) { return false; }
+#endif
+int key = -1;
 
 using Poison = void (*)(const volatile void*, size_t);
 const Poison poison = reinterpret_cast<Poison>(dlsym(RTLD_DEFAULT, "__asan_poison_memory_region"));
@@ -54,6 +67,7 @@ void count_allocation(size_t bytes) {
 
 // Addresses are backed by memory here, where an allocation failure can be reported, and not when a kernel first writes.
 bool commit(char* start, size_t bytes) {
+  if (key >= 0) return give_key(key, start, bytes);
   if (mprotect(start, bytes, PROT_READ | PROT_WRITE) != 0) return false;
   if (!open_depth) mprotect(start, bytes, PROT_NONE);
   return true;
@@ -219,6 +233,7 @@ int fill(CUdeviceptr to, T value, size_t count, CUstream handle) {
 bool on_device(uintptr_t address) { return arena_of(address) >= 0; }
 
 bool start_memory() {
+  key = new_key();
   arenas.resize(machine.device_count);
   for (arena_bytes = most_arena_bytes; arena_bytes >= least_arena_bytes; arena_bytes /= 2) {
     size_t mapped = 0;
@@ -244,15 +259,19 @@ std::map<uintptr_t, Allocation>::iterator find_allocation(uintptr_t address) {
   return address < at->first + (at->second.bytes ? at->second.bytes : 1) ? at : allocations.end();
 }
 
-void open_memory() {
-  if (open_depth++) return;
+void protect(bool open) {
+  if (key >= 0) return set_key(key, open);
   for (Arena& arena : arenas)
-    if (arena.top) mprotect(arena.base, arena.top, PROT_READ | PROT_WRITE);
+    if (arena.top) mprotect(arena.base, arena.top, open ? PROT_READ | PROT_WRITE : PROT_NONE);
+}
+void open_memory() {
+  if (!open_depth++) protect(true);
 }
 void close_memory() {
-  if (--open_depth) return;
-  for (Arena& arena : arenas)
-    if (arena.top) mprotect(arena.base, arena.top, PROT_NONE);
+  if (!--open_depth) protect(false);
+}
+void open_memory_again() {
+  if (open_depth) protect(true);
 }
 
 }  // namespace dlt::cuda
@@ -387,14 +406,14 @@ HOSTCUDA_EXPORT CUresult cuPointerGetAttribute(void* value, int attribute, CUdev
       *static_cast<unsigned*>(value) = allocation.kind == Kind::pinned ? kMemoryTypeHost : kMemoryTypeDevice;
       break;
     case 3: *static_cast<CUdeviceptr*>(value) = pointer; break;  // device pointer
-    case 4:                                                      // host pointer
+    case 4:  // host pointer
       if (allocation.kind == Kind::device) return kInvalidValue;
       *static_cast<CUdeviceptr*>(value) = pointer;
       break;
     case kPointerIsManaged: *static_cast<unsigned*>(value) = allocation.kind == Kind::managed; break;
     case kPointerDeviceOrdinal: *static_cast<int*>(value) = allocation.device; break;
-    case 11: *static_cast<CUdeviceptr*>(value) = at->first; break;          // start of the range
-    case 12: *static_cast<size_t*>(value) = allocation.bytes; break;        // its size
+    case 11: *static_cast<CUdeviceptr*>(value) = at->first; break;  // start of the range
+    case 12: *static_cast<size_t*>(value) = allocation.bytes; break;  // its size
     default: *static_cast<int*>(value) = 0;
   }
   return kSuccess;

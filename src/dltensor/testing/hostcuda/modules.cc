@@ -253,6 +253,7 @@ void run_kernel(const HostKernel& kernel, void** arguments, dim3 grid, dim3 thre
     in_kernel = 1;
     hostcuda::launch(kernel, arguments, grid, threads, order, watch);
   } else {
+    open_memory_again();
     lose_context(kIllegalAddress);
   }
   in_kernel = 0;
