@@ -32,9 +32,9 @@ if "clang" in os.environ.get("CXX", ""):
 NARROWING = ["-Wconversion", "-Wno-sign-conversion", "-Wno-float-conversion", "-Wno-implicit-float-conversion"]
 
 
-def compiler() -> str:
-    """Return the C++ compiler, which is part of every key of the cache."""
-    return os.environ.get("CXX", "g++")
+def compiler() -> list[str]:
+    """Return the command of the C++ compiler, as ``ccache g++``; it is part of every key of the cache."""
+    return os.environ.get("CXX", "g++").split()
 
 
 def started(program: object) -> list:
@@ -73,7 +73,7 @@ def binding(name: str, *flags: str) -> ctypes.CDLL:
         made = library.with_suffix(f".{os.getpid()}.tmp")
         run(
             [
-                compiler(),
+                *compiler(),
                 *FLAGS,
                 "-O2",
                 *flags,
@@ -103,7 +103,7 @@ def _lists() -> tuple:
         name: re.findall(r"'(-[^']+)'", flags)
         for name, flags in re.findall(r"^(\w+) = cpp\.get_supported_arguments\((.*)\)", text, re.M)
     }
-    if "clang" in compiler():
+    if "clang" in compiler()[-1]:
         named = {name: [] for name in named}  # which of them it supports is asked by the build alone
     by_group = re.search(r"^by_group = \{(.*)\}", text, re.M)
     levels = {}
@@ -141,7 +141,7 @@ def objects(units: list, *flags: str) -> list[pathlib.Path]:
             includes = [f"-I{i}" for i in INCLUDES]
             run(
                 [
-                    compiler(),
+                    *compiler(),
                     *FLAGS,
                     *NARROWING,
                     "-fvisibility=hidden",
@@ -167,7 +167,7 @@ def link(name: str, parts: list[pathlib.Path], *flags: str) -> pathlib.Path:
     target = cache() / name.format(key)
     if not target.exists():
         made = target.with_suffix(f".{os.getpid()}.tmp")
-        run([compiler(), *flags, *parts, "-o", made, "-lpthread", "-ldl"])
+        run([*compiler(), *flags, *parts, "-o", made, "-lpthread", "-ldl"])
         made.rename(target)
     return target
 

@@ -78,7 +78,7 @@ def package_with(copy, folder, *modules):
         made = target / f"{module}{sysconfig.get_config_var('EXT_SUFFIX')}"
         made.unlink()
         _run(
-            [compiler(), "-std=c++20", "-fPIC", "-O0", "-w", "-shared", f"-I{copy}", f"-I{copy / 'include'}",
+            [*compiler(), "-std=c++20", "-fPIC", "-O0", "-w", "-shared", f"-I{copy}", f"-I{copy / 'include'}",
              f"-I{sysconfig.get_path('include')}", f'-DDLT_PACKAGE_VERSION="{version}"', source.with_suffix(".cpp"),
              "-o", made, f"-L{target}", "-ldltensor", "-Wl,-rpath,$ORIGIN/.."],
             copy.parent,
@@ -91,7 +91,7 @@ def library_of(copy, *sources):
     made = copy.parent / "recipe.so"
     _run(
         [
-            compiler(),
+            *compiler(),
             *FLAGS,
             "-O0",
             "-DDLT_LEVEL=base",

@@ -16,7 +16,7 @@ SOURCES = [
 
 def build(folder, *flags):
     program = folder / "pool_race"
-    command = [compiler(), *FLAGS, "-O1", "-g", *flags, *[f"-I{i}" for i in INCLUDES]]
+    command = [*compiler(), *FLAGS, "-O1", "-g", *flags, *[f"-I{i}" for i in INCLUDES]]
     run([*command, *SOURCES, "-pthread", "-o", program])
     return program
 

@@ -74,7 +74,7 @@ def scratch(tmp_path_factory):
 def compiled(folder, source, made, *options):
     sources = [source, *options]
     built = subprocess.run(
-        [compiler(), *FLAGS, "-O0", f"-I{folder}", f"-I{folder / 'include'}", *sources, "-o", folder / made],
+        [*compiler(), *FLAGS, "-O0", f"-I{folder}", f"-I{folder / 'include'}", *sources, "-o", folder / made],
         capture_output=True,
         text=True,
     )
