@@ -180,8 +180,9 @@ test-aarch64: $(VENV)/light
 # What the light tests skip for want of a package, and what needs a framework.
 WITH_PACKAGES := tests/test_demo.py tests/test_docs.py tests/test_site.py tests/test_docstrings.py tests/test_abi.py tests/test_validate.py tests/engine/test_gemm.py
 # help: make test-peers   the tests that need torch, jax, tvm-ffi, metatensor, pyarrow, matplotlib or OpenBLAS
+MARKED := $(shell grep -rl "pytest.mark.peers" tests --include="test_*.py")
 test-peers: $(VENV)/peers install
-	$(RUN) -m pytest tests -m "peers and not gpu"
+	$(RUN) -m pytest $(MARKED) -m "peers and not gpu"
 	$(RUN) -m pytest $(WITH_PACKAGES) -m "not peers and not gpu"
 
 # help: make test-clients SciPy, scikit-learn and einops.array_api with our tensors, by their array API support

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """tools/gpu_check.sh: how a stage is counted. The script itself needs a card, or a rehearsal of minutes."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -91,3 +92,29 @@ def test_every_file_of_tests_for_a_card_is_in_a_stage():
 def test_the_scripts_are_well_formed(name):
     done = subprocess.run(["bash", "-n", str(SCRIPT.with_name(name))], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+RANDOM = """
+import itertools, sys
+sys.path.insert(0, "tools")
+import gpu_random
+if sys.argv.pop() == "planted":
+    count = itertools.count()
+    gpu_random.bits = lambda x: bytes([next(count) % 2])  # no two results are the same
+sys.exit(gpu_random.main())
+"""
+
+
+@pytest.mark.parametrize(("planted", "code"), [("sound", 0), ("planted", 1)])
+def test_random_calls_are_compared(planted, code):
+    done = subprocess.run(
+        [sys.executable, "-c", RANDOM, "--host", "--most", "200", "--calls", "4", planted],
+        cwd=SCRIPT.parents[1],
+        env={**os.environ, "DLTENSOR_CUDA_NVRTC": "off"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == code, done.stdout + done.stderr
+    assert ("gpu_random: 4 calls, 0 differ" in done.stdout) == (code == 0)
+    assert ("gpu_random: differs: " in done.stdout) == (code == 1)

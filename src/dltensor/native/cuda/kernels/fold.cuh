@@ -190,7 +190,8 @@ struct exact_floats {
     uint32_t most = 0, least = ~uint32_t(0);
 #pragma unroll
     for (int j = 0; j < COUNT; ++j) {
-      const uint32_t size = bits_as<uint32_t>(float(parts::number(x[j], k))) & 0x7fffffff, below = size - 1;  // 0 is no smallest
+      const uint32_t size = bits_as<uint32_t>(float(parts::number(x[j], k))) & 0x7fffffff,
+                     below = size - 1;  // 0 is no smallest
       most = size > most ? size : most;
       least = below < least ? below : least;
     }

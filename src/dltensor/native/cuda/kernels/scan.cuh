@@ -305,7 +305,7 @@ DLT_FN void prefixes_chained(double* states, uint64_t blocks) {
   constexpr int parts = Body::members, kept = Body::kept;
   constexpr unsigned chunk = 512;
   __shared__ double rest[2][parts][chunk], high[2][parts][chunk];  // `rest`: totals, then what is lost, then the sum of that
-  __shared__ bool beyond[2][parts][chunk];                         // the range of float64
+  __shared__ bool beyond[2][parts][chunk];  // the range of float64
   const uint64_t count = blocks - 1, chunks = (count + chunk - 1) / chunk;  // the first block has nothing before it
   const auto whole = [](unsigned n) { return (n + ahead - 1) / ahead * ahead; };
   const unsigned part = threadIdx.x / 32 % 2;
@@ -426,7 +426,8 @@ DLT_FN void prefixes_serial(typename Body::word* states, uint64_t blocks) {
 #pragma unroll 1
   for (uint64_t first = 0; first < blocks; first += threads) {
     const auto left = unsigned(blocks - first < threads ? blocks - first : threads);
-    if (threadIdx.x < left) cells[threadIdx.x] = first + threadIdx.x + 1 < blocks ? states[first + threadIdx.x] : Body::P::one();
+    if (threadIdx.x < left)
+      cells[threadIdx.x] = first + threadIdx.x + 1 < blocks ? states[first + threadIdx.x] : Body::P::one();
     __syncthreads();
     if (threadIdx.x == 0) {
 #pragma unroll 1
