@@ -244,6 +244,7 @@ bool start_memory() {
       ++mapped;
     }
     if (mapped == arenas.size()) {
+      if (key >= 0 && !give_key(key, arenas[0].base, page)) key = -1;  // a system that has keys may refuse to use them
       machine.device_bytes = std::min(machine.device_bytes, arena_bytes);
       return true;
     }
