@@ -37,6 +37,9 @@ struct pack {
   typedef T loose __attribute__((vector_size(register_bytes), aligned(1), may_alias));
 };
 
+template <class T>
+constexpr int half_lanes = pack<T>::lanes / 2;
+
 // The first `count` lanes; memory past them is not accessed.
 template <class T>
 DLT_FN typename pack<T>::type load_part(const char* from, int count) {
@@ -50,7 +53,8 @@ DLT_FN typename pack<T>::type load_part(const char* from, int count) {
   else r = _mm512_maskz_loadu_epi64(__mmask8(mask), from);
   memcpy(&v, &r, sizeof v);
 #else
-  memcpy(&v, from, size_t(count) * sizeof(T));
+  if (count == half_lanes<T>) memcpy(&v, from, register_bytes / 2); // one access, and no call
+  else memcpy(&v, from, size_t(count) * sizeof(T));
 #endif
   return v;
 }
@@ -65,7 +69,8 @@ DLT_FN void save_part(char* to, typename pack<T>::type v, int count) {
   else if constexpr (sizeof(T) == 4) _mm512_mask_storeu_epi32(to, __mmask16(mask), r);
   else _mm512_mask_storeu_epi64(to, __mmask8(mask), r);
 #else
-  memcpy(to, &v, size_t(count) * sizeof(T));
+  if (count == half_lanes<T>) memcpy(to, &v, register_bytes / 2);
+  else memcpy(to, &v, size_t(count) * sizeof(T));
 #endif
 }
 template <class T>
