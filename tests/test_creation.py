@@ -2,6 +2,7 @@
 """Creation functions: NumPy is the oracle, the default types are the array API's kinds in our widths."""
 
 import math
+import os
 from fractions import Fraction
 
 import numpy as np
@@ -34,6 +35,31 @@ def test_ones_are_one_in_every_dtype(dtype):
     made = dl.ones((2, 3), dtype=dtype)
     assert made.dtype == dtype
     assert made.tolist() == [[1] * 3] * 2
+
+
+@pytest.mark.parametrize("dtype", ["float32", "uint4", "float6_e2m3fn", "float32x4"])
+def test_large_zeros_are_zeros_in_used_memory_and_in_new(dtype):
+    size = 3 * (1 << 20) + 1
+    bytes_of_one = dl.zeros(size, dtype=dtype).nbytes
+    used = dl.full(bytes_of_one, 7, dtype="uint8")
+    del used
+    assert not any(dl.zeros(size, dtype=dtype).tobytes())
+    dl.empty_cache()
+    assert not any(dl.zeros(size, dtype=dtype).tobytes())
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="the system has no /proc/self/statm")
+@pytest.mark.skipif("DLTENSOR_SANITIZED" in os.environ, reason="sanitized builds do not map memory")
+def test_zeros_in_memory_that_the_system_has_just_mapped_touch_no_page():
+    def resident():
+        with open("/proc/self/statm") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+    dl.empty_cache()
+    before = resident()
+    made = dl.zeros(64 << 20, dtype="uint8")
+    assert resident() - before < 32 << 20
+    assert made[-1] == 0
 
 
 def test_zeros_of_an_unknown_type_are_bytes_of_zero():
@@ -95,6 +121,23 @@ def test_arange_of_floats_is_rounded_once_from_double_precision(start, stop, ste
 @pytest.mark.parametrize("dtype", ["uint32", "uint64"])
 def test_ones_are_one_in_wide_unsigned_types(dtype):
     assert dl.ones(2, dtype=dtype).tolist() == [1, 1]
+
+
+@given(st.integers(-(2**70), 2**70), st.integers(-(2**70), 2**70).filter(bool), st.integers(0, 8))
+def test_arange_of_integers_beyond_64_bits_is_exact_in_floats(start, step, size):
+    arguments = start, start + step * size, step
+    want = [float(number) for number in range(*arguments)]
+    assert dl.arange(*arguments, dtype="float64").tolist() == want
+    assert dl.arange(*arguments, dtype="complex128").tolist() == [complex(number) for number in want]
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64", "uint64", "float16", "float32", "float64", "complex64", "bool"])
+@pytest.mark.parametrize("size", [65_535, 65_537, 200_003])
+def test_long_ranges_are_those_of_numpy(dtype, size):
+    start = -size // 2 if dtype not in ("uint64", "float16") else 0
+    step = 0.25 if dtype.startswith(("float", "complex")) else 1
+    want = (start + step * np.arange(size)).astype(np.float64 if dtype != "uint64" else np.uint64)
+    assert dl.arange(start, start + step * size, step, dtype=dtype).tobytes() == want.astype(dtype).tobytes()
 
 
 def test_arange_is_exact_beyond_double_precision():

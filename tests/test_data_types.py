@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The array API's functions on dtypes and on the namespace, against NumPy and ml_dtypes; clip and promotion."""
 
+import copy
 import ctypes
 import itertools
+import pickle
 
 import ml_dtypes
 import numpy as np
@@ -68,6 +70,12 @@ def test_limits_of_integers_are_those_of_ml_dtypes(name):
 def test_limits_take_tensors_and_complex_numbers():
     assert dl.finfo(dl.ones(2, dtype="complex128")) == dl.finfo(dl.float64)
     assert dl.iinfo(np.zeros(1, np.int8)).max == 127
+    assert dl.finfo("float32") is dl.finfo(dl.float32)
+    assert copy.copy(dl.iinfo("int8")) == pickle.loads(pickle.dumps(dl.iinfo("int8"))) == dl.iinfo("int8")
+    with pytest.raises(AttributeError, match="finfo: eps is constant"):
+        dl.finfo("float32").eps = 1.0
+    with pytest.raises(AttributeError, match="iinfo: max is constant"):
+        del dl.iinfo("int8").max
     with pytest.raises(TypeError, match=r"finfo: expected a float dtype, got int8; use iinfo\(\) for integers"):
         dl.finfo("int8")
     with pytest.raises(TypeError, match=r"iinfo: expected an integer dtype, got float32; use finfo\(\)"):

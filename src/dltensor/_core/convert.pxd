@@ -2,3 +2,6 @@
 from .tensor cimport Tensor
 
 cdef Tensor view_any(object obj, object copy, str func)
+cpdef Tensor empty_for(str func, shape, dtype=*, device=*)
+cpdef Tensor zeros_for(str func, shape, dtype=*, device=*)
+cpdef Tensor full_for(str func, shape, number, dtype=*, device=*)

@@ -2,6 +2,8 @@
 """Import and export of whole tensors: from_dlpack, asarray, wrap, into, and the exchange table of Tensor."""
 import sys
 
+from cpython.bool cimport PyBool_Check
+from cpython.float cimport PyFloat_CheckExact
 from cpython.long cimport PyLong_CheckExact
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF, Py_INCREF
@@ -13,10 +15,11 @@ from .dlpack cimport (ARRAY, ARRAY_INTERFACE, BUFFER, CAPSULE, CUDA_ARRAY_INTERF
                       ImportedTensor, TypeEntry, adopt_object, amend_entry, borrow_table, entry_of, entry_of_type,
                       free_object, adopt_storage, hold_storage, is_lazy, check_tensor, raise_pending, release_storage,
                       retain_storage, import_tensor, import_managed)
-from .native cimport MAX_DIMS, adopt, export_managed, numel, release, type_float32, type_table
-from .scalars cimport plain_number, store_python
+from .native cimport (MAX_DIMS, adopt, computed_types, export_managed, find_type, numel, release, type_bool,
+                      type_complex64, type_float32, type_int64, type_table)
+from .scalars cimport plain_number, store_exact, store_python
 from .tensor cimport (Tensor, as_tuple, assign_scalar, copied, current_stream, device_operations, exchange_table,
-                      fill_from_import, is_packed, new_empty, operations, read_shape, same_view, uses_cuda)
+                      fill_from_import, is_packed, new_empty, new_zeros, operations, read_shape, same_view, uses_cuda)
 from .threads cimport Flag, Published
 from .types cimport (DLPACK_FLAG_BITMASK_IS_COPIED, DLPACK_FLAG_BITMASK_READ_ONLY, DLPACK_MAJOR_VERSION,
                      DLPACK_MINOR_VERSION, DLDataType, DLDevice, DLDeviceType, DLManagedTensorVersioned,
@@ -45,15 +48,19 @@ cdef Tensor _from_numbers(object obj, object dtype, str func):
     cdef int64_t i = 0
     cdef int ndim = 0
     cdef bint padded
+    cdef int type_
     cdef Tensor t
     cdef list leaves = []
     ndim = _collect(obj, 0, -1, shape, leaves, func)
-    if dtype is None:
-        dtype = _kind_of(leaves)
-    t = new_empty(ndim, shape, read_dtype(dtype, func), DLDevice(kDLCPU, 0), func)
+    t = new_empty(ndim, shape, _kind_of(leaves) if dtype is None else read_dtype(dtype, func), DLDevice(kDLCPU, 0),
+                  func)
     padded = not is_packed(t.impl.dl.dtype, t.impl.flags)
+    type_ = find_type(t.impl.dl.dtype)
+    if type_ < 0 or type_ >= computed_types or t.impl.dl.dtype.lanes != 1:
+        type_ = -1
     for leaf in leaves:
-        store_python(t.impl.dl.data, i, leaf, t.impl.dl.dtype, padded, func)
+        if type_ < 0 or not store_exact(leaf, type_, <char*>t.impl.dl.data + i * type_table[type_].bytes):
+            store_python(t.impl.dl.data, i, leaf, t.impl.dl.dtype, padded, func)
         i += 1
     return t
 
@@ -90,13 +97,19 @@ cdef int _collect(object x, int depth, int ndim, int64_t* shape, list leaves, st
     return ndim
 
 
-cdef str _kind_of(list leaves):
+cdef DLDataType _kind_of(list leaves) noexcept:
     """The default dtype that holds all of some numbers."""
-    cdef int rank = -1
+    cdef bint empty_ = True, wholes = False, floats = False
     for leaf in leaves:
-        kind = type(leaf)
-        rank = max(rank, 0 if kind is bool else 1 if kind is int else 2 if kind is float else 3)
-    return "float32" if rank < 0 else ("bool", "int64", "float32", "complex64")[rank]
+        empty_ = False
+        if PyLong_CheckExact(leaf):
+            wholes = True
+        elif PyFloat_CheckExact(leaf):
+            floats = True
+        elif not PyBool_Check(leaf):
+            return type_table[type_complex64].dtype
+    return type_table[type_float32 if floats or empty_ else type_int64 if wholes else type_bool].dtype
+
 
 # -- in ---------------------------------------------------------------------------------------------------------------
 
@@ -633,7 +646,7 @@ def empty(shape, *, dtype=None, device=None):
     return empty_for("empty", shape, dtype, device)
 
 
-def empty_for(str func, shape, dtype=None, device=None):
+cpdef Tensor empty_for(str func, shape, dtype=None, device=None):
     """Return a new tensor on behalf of the function `func`; the rest as for `empty`."""
     cdef int64_t extents[MAX_DIMS]
     cdef int ndim = read_shape(shape, extents, func)
@@ -646,10 +659,24 @@ def empty_for(str func, shape, dtype=None, device=None):
     return new_empty(ndim, extents, value, place, func)
 
 
-def full_for(str func, shape, number, dtype=None, device=None):
+cpdef Tensor zeros_for(str func, shape, dtype=None, device=None):
+    """Return a new tensor of zeros on behalf of the function `func`; the rest as for `zeros`."""
+    cdef int64_t extents[MAX_DIMS]
+    cdef int ndim = read_shape(shape, extents, func)
+    cdef DLDataType value = type_table[type_float32].dtype
+    cdef DLDevice place = DLDevice(kDLCPU, 0)
+    if dtype is not None:
+        value = read_dtype(dtype, func)
+    if device is not None:
+        place = read_device(device, func)
+    return new_zeros(ndim, extents, value, place, func)
+
+
+cpdef Tensor full_for(str func, shape, number, dtype=None, device=None):
     """Return a new tensor filled with a number on behalf of the function `func`; None takes the number's dtype."""
+    cdef Tensor t
     number = plain_number(number, func)
-    t = empty_for(func, shape, _kind_of([number]) if dtype is None else dtype, device)
+    t = empty_for(func, shape, dtype_of(_kind_of([number])) if dtype is None else dtype, device)
     assign_scalar(t, number, func)
     return t
 

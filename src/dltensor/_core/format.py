@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tensors as text: the values in NumPy's layout, without NumPy, and what describes them. No HTML here."""
 
-from math import inf, isfinite, isinf, isnan
+from math import copysign, inf, isfinite, isinf, isnan
+from struct import Struct
 
 from .convert import empty
 from .types import DTYPES, DataTypeCode, DeviceError, DType
@@ -68,27 +69,55 @@ def _leaves(values, depth):
 # -- numbers ----------------------------------------------------------------------------------------------------------
 
 
+# By dtype: how struct spells it, how many decimal digits any number of it keeps, and its smallest normal number.
+_PACKED = {"float32": ("f", 6, 2.0**-126), "float16": ("e", 3, 2.0**-14)}
+
+
 class _Rounding:
     """Rounds to an element type, to find the shortest digits that name a number of that type."""
 
     def __init__(self, dtype):
         self.exact = dtype == DTYPES["float64"]
-        self.element = None if self.exact else empty((), dtype=dtype)
+        spelling, self.kept, self.normal = _PACKED.get(dtype.name, (None, 1, inf))
+        self.packed = spelling and Struct(spelling)
+        self.element = None if self.exact or spelling else empty((), dtype=dtype)
+        self.found = {}
 
     def __call__(self, number):
         if self.exact:
             return number
+        if self.packed:
+            try:
+                return self.packed.unpack(self.packed.pack(number))[0]
+            except OverflowError:
+                return copysign(inf, number)
         self.element.fill(number)
         return self.element.item()
 
     def shortest(self, number):
         """The fewest decimal digits that round to `number`, as (digits, exponent of the first)."""
-        for more in range(17):
-            text = f"{abs(number):.{more}e}"
-            if self(float(text)) == abs(number):
+        size = abs(number)
+        if size not in self.found:
+            self.found[size] = _split_shortest(repr(size)) if self.exact else self._search(size)
+        return self.found[size]
+
+    def _search(self, size):
+        # No two decimal numbers of up to `kept` digits round to one normal number: one that rounds to `size` is equal
+        # to any shorter one that does.
+        for more in range(self.kept - 1 if size >= self.normal else 0, 17):
+            text = f"{size:.{more}e}"
+            if self(float(text)) == size:
                 break
-        mantissa, _, exponent = text.partition("e")
-        return mantissa.replace(".", "").rstrip("0") or "0", int(exponent)
+        return _split_shortest(text)
+
+
+def _split_shortest(text):
+    """Digits and the exponent of the first of them, from a positive number as Python writes it."""
+    mantissa, _, exponent = text.partition("e")
+    whole, _, fraction = mantissa.partition(".")
+    digits = (whole + fraction).lstrip("0")
+    first = int(exponent or 0) + len(whole) - 1 - (len(whole) + len(fraction) - len(digits))
+    return digits.rstrip("0") or "0", first if digits else 0
 
 
 def _sign(number, plus):

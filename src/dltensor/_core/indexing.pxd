@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint64_t
 
 from .native cimport MAX_DIMS
 from .types cimport DLTensor
@@ -13,4 +13,9 @@ cdef struct Place:
     int64_t strides[MAX_DIMS]
 
 cdef int locate(const DLTensor* view, object key, Place* place) except -1
+cdef void stride_added(Place* place, uint64_t added) noexcept
 cdef int64_t checked_index(object index, int64_t size, int axis) except? -1
+
+cdef inline int64_t wrapped_product(int64_t a, int64_t b) noexcept:
+    """A product that wraps: strides of a foreign empty tensor may be anything, and no element is read through them."""
+    return <int64_t>(<uint64_t>a * <uint64_t>b)

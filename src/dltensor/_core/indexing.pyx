@@ -64,11 +64,6 @@ cdef inline bint _bound(PyObject* bound, Py_ssize_t* value) noexcept:
     return overflow == 0
 
 
-cdef inline int64_t _times(int64_t a, int64_t b) noexcept:
-    """A product that wraps: strides of a foreign empty tensor may be anything, and no element is read through them."""
-    return <int64_t>(<uint64_t>a * <uint64_t>b)
-
-
 cdef inline int _slice(object key, int64_t size, int64_t stride, Place* place) except -1:
     cdef Py_ssize_t start, stop, step = 1
     cdef PySliceObject* parts = <PySliceObject*><PyObject*>key
@@ -83,9 +78,9 @@ cdef inline int _slice(object key, int64_t size, int64_t stride, Place* place) e
     cdef int64_t n = PySlice_AdjustIndices(size, &start, &stop, step)
     place.shape[place.ndim] = n
     # A stride of one element or none is never used; keep products of hostile steps from overflowing.
-    place.strides[place.ndim] = _times(stride, step) if n > 1 else stride
+    place.strides[place.ndim] = wrapped_product(stride, step) if n > 1 else stride
     if n > 0:
-        place.offset += _times(start, stride)
+        place.offset += wrapped_product(start, stride)
     place.ndim += 1
     return 0
 
@@ -111,7 +106,7 @@ cdef int locate(const DLTensor* view, object key, Place* place) except -1:
         _slice(key, view.shape[0], view.strides[0], place)
         axis = 1
     elif PyLong_CheckExact(key) and ndim > 0:
-        place.offset = _times(checked_index(key, view.shape[0], 0), view.strides[0])
+        place.offset = wrapped_product(checked_index(key, view.shape[0], 0), view.strides[0])
         axis = 1
     elif isinstance(key, tuple):
         return _locate_tuple(view, key, place)
@@ -165,7 +160,7 @@ cdef int _locate_tuple(const DLTensor* view, tuple keys, Place* place) except -1
             _slice(key, view.shape[axis], view.strides[axis], place)
             axis += 1
         else:
-            place.offset += _times(checked_index(key, view.shape[axis], axis), view.strides[axis])
+            place.offset += wrapped_product(checked_index(key, view.shape[axis], axis), view.strides[axis])
             axis += 1
     if place.ndim + ndim - axis > MAX_DIMS:
         raise IndexError(f"at most {MAX_DIMS} dimensions are supported, this index makes more")
@@ -173,9 +168,14 @@ cdef int _locate_tuple(const DLTensor* view, tuple keys, Place* place) except -1
         _keep(view, axis, place)
         axis += 1
     if added != 0:
-        # The stride of a new axis is never used; give it the C order one, which is what other libraries compare with.
-        for axis in range(place.ndim - 1, -1, -1):
-            if added >> axis & 1:
-                place.strides[axis] = (1 if axis == place.ndim - 1 else
-                                       _times(place.shape[axis + 1], place.strides[axis + 1]))
+        stride_added(place, added)
     return 0
+
+
+cdef void stride_added(Place* place, uint64_t added) noexcept:
+    """Strides of new dimensions, one bit each: never used, but other libraries compare them with those of C order."""
+    cdef int axis
+    for axis in range(place.ndim - 1, -1, -1):
+        if added >> axis & 1:
+            place.strides[axis] = (1 if axis == place.ndim - 1 else
+                                   wrapped_product(place.shape[axis + 1], place.strides[axis + 1]))

@@ -2,6 +2,7 @@
 # The engine as Cython sees it: what several modules use of native/, declared once. What only one module calls is
 # declared there, CUDA in cuda/_driver.pxd and the vtable arrays in opaque/_array.pxd.
 from libc.stdint cimport int64_t, uint64_t
+from libcpp cimport bool as cbool
 
 from .types cimport DLDataType, DLManagedTensorVersioned, DLTensor
 
@@ -19,6 +20,7 @@ cdef extern from "native/memory/block.h" namespace "dlt" nogil:
     void retain(Block*) noexcept
     void release(Block*) noexcept
     Block* allocate(size_t) noexcept
+    Block* allocate_clear(size_t, cbool*) noexcept
     Block* adopt(void*, void*, void (*)(Block*) noexcept nogil) noexcept
 
 cdef extern from "native/environment.h" namespace "dlt" nogil:

@@ -7,9 +7,10 @@ from cpython.complex cimport PyComplex_CheckExact
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
 from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_CheckExact
 from libc.math cimport isinf, isnan
+from libc.string cimport memcpy
 
 from .native cimport (BOOLEAN, COMPLEX, REAL, SIGNED, TRUNCATE, UNSIGNED, Kind, Scalar, find_type, load_scalar,
-                      store_scalar, type_table)
+                      store_scalar, type_float32, type_float64, type_int64, type_table)
 from .types cimport DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, dtype_of
 
 cdef tuple _NUMBERS = (int, float, bool, complex)
@@ -116,7 +117,7 @@ cpdef object plain_number(object value, str func, str expected="a number"):
     TypeError
         It is not a number, or has dimensions.
     """
-    if type(value) in _NUMBERS:
+    if PyFloat_CheckExact(value) or PyLong_CheckExact(value) or type(value) in _NUMBERS:
         return value
     if isinstance(value, (float, complex)):  # numpy.float64 is one, and numpy.complex128 the other
         return float(value) if isinstance(value, float) else complex(value)
@@ -157,4 +158,37 @@ cdef object nested(const DLTensor* view, uint64_t flags, int axis, int64_t offse
     if axis == view.ndim:
         return load_python(view.data, offset, view.dtype, flags, "tolist")
     n = view.shape[axis]
+    if axis == view.ndim - 1 and view.dtype.lanes == 1:
+        made = _numbers(view, n, offset, view.strides[axis])
+        if made is not None:
+            return made
     return [nested(view, flags, axis + 1, offset + i * view.strides[axis]) for i in range(n)]
+
+
+cdef list _numbers(const DLTensor* view, int64_t n, int64_t offset, int64_t stride):
+    """Elements along the last dimension, for the dtypes that lists have most often; None for others."""
+    cdef int type = find_type(view.dtype)
+    cdef int64_t i
+    cdef double real
+    cdef float small
+    cdef int64_t whole
+    cdef const char* data = <const char*>view.data
+    cdef list made
+    if type == type_float64:
+        made = []
+        for i in range(n):
+            memcpy(&real, data + (offset + i * stride) * 8, 8)
+            made.append(real)
+    elif type == type_float32:
+        made = []
+        for i in range(n):
+            memcpy(&small, data + (offset + i * stride) * 4, 4)
+            made.append(<double>small)
+    elif type == type_int64:
+        made = []
+        for i in range(n):
+            memcpy(&whole, data + (offset + i * stride) * 8, 8)
+            made.append(whole)
+    else:
+        made = None
+    return made

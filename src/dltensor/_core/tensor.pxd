@@ -23,6 +23,7 @@ cdef class Tensor:
 cdef int fill_from_import(Tensor t, ImportedTensor* imported) except -1
 cdef int64_t counted(int ndim, const int64_t* shape, DLDataType dtype, str func) except -1
 cdef Tensor new_empty(int ndim, const int64_t* shape, DLDataType dtype, DLDevice device, str func)
+cdef Tensor new_zeros(int ndim, const int64_t* shape, DLDataType dtype, DLDevice device, str func)
 cdef Tensor view_of(Tensor source, const Place* place)
 cdef int check_host(Tensor self, str func) except -1
 cdef int check_writable(const DLTensor* view, uint64_t flags, str func, str what=*) except -1

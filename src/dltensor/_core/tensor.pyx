@@ -12,22 +12,24 @@ from cpython.object cimport Py_TYPE, PyObject, PyTypeObject
 from cpython.pycapsule cimport PyCapsule_New
 from cpython.tuple cimport PyTuple_CheckExact, PyTuple_GET_ITEM, PyTuple_GET_SIZE, PyTuple_New, PyTuple_SET_ITEM
 from cpython.ref cimport Py_INCREF
-from libc.string cimport memcpy
+from libc.string cimport memcmp, memcpy, memset
+from libcpp cimport bool as cbool
 
 from .dlpack cimport CAPSULE, NONE, UNKNOWN, ImportedTensor, TypeEntry, entry_of, export_capsule, export_legacy_capsule
 from .indexing cimport Place, checked_index, locate
 from .buffers cimport fill_buffer, free_buffer, make_numpy
-from .native cimport (KEEP_GIL_BYTES, MAX_DIMS, TRAILING, Block, allocate, broadcast_strides, bytes_of, computed_types,
-                      contiguous_strides, copy_tensor, count_elements, fill_tensor, find_type, is_contiguous,
-                      item_bytes, numel, op_abs, op_add, op_bitwise_and, op_bitwise_invert, op_bitwise_left_shift,
-                      op_bitwise_or, op_bitwise_right_shift, op_bitwise_xor, op_divide, op_equal, op_floor_divide,
-                      op_greater, op_greater_equal, op_less, op_less_equal, op_count, op_multiply, op_negative,
-                      op_not_equal, op_positive, op_pow, op_remainder, op_subtract, op_table, repeats_elements, retain)
+from .native cimport (KEEP_GIL_BYTES, MAX_DIMS, TRAILING, Block, allocate, allocate_clear, broadcast_strides,
+                      bytes_of, computed_types, contiguous_strides, copy_tensor, count_elements, fill_tensor,
+                      find_type, is_contiguous, item_bytes, numel, op_abs, op_add, op_bitwise_and, op_bitwise_invert,
+                      op_bitwise_left_shift, op_bitwise_or, op_bitwise_right_shift, op_bitwise_xor, op_divide,
+                      op_equal, op_floor_divide, op_greater, op_greater_equal, op_less, op_less_equal, op_count,
+                      op_multiply, op_negative, op_not_equal, op_positive, op_pow, op_remainder, op_subtract, op_table,
+                      repeats_elements, retain, type_table, type_uint8)
 from .scalars cimport load_python, nested, shown, store_exact, store_python
 from .threads cimport Published
 from .types cimport (DLPACK_FLAG_BITMASK_IS_COPIED, DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED,
                      DLPACK_FLAG_BITMASK_READ_ONLY, DLDataType, DLDevice, device_of, dtype_of, is_handle, is_host,
-                     kDLCPU, kDLCUDA, kDLCUDAManaged, read_copy_flag, read_device, read_dtype)
+                     kDLCPU, kDLCUDA, kDLCUDAManaged, read_copy_flag, read_device, read_dtype, same_dtype)
 
 from .foreign_text import quoted
 from .types import DeviceError, Flags
@@ -277,6 +279,50 @@ cdef object current_stream(int device):
 
 cdef Tensor new_empty(int ndim, const int64_t* shape, DLDataType dtype, DLDevice device, str func):
     """A tensor in fresh memory, C order, uninitialized."""
+    return _allocated(ndim, shape, dtype, device, NULL, func)
+
+
+cdef Tensor new_zeros(int ndim, const int64_t* shape, DLDataType dtype, DLDevice device, str func):
+    """A tensor in fresh memory, C order: of the number 0, or of zero bytes where the dtype has no conversion."""
+    cdef cbool clear = False
+    cdef Tensor t = _allocated(ndim, shape, dtype, device, &clear, func)
+    cdef bint converted = find_type(dtype) >= 0 and dtype.lanes == 1
+    cdef char zero[32]
+    cdef char none[32]
+    cdef DLTensor bytes_ = t.impl.dl
+    cdef Place place
+    cdef Tensor raw
+    cdef int64_t size, stride = 1
+    memset(none, 0, sizeof(none))
+    memset(zero, 0, sizeof(zero))
+    if converted:
+        store_python(zero, 0, 0, dtype, True, func)
+        if memcmp(zero, none, sizeof(zero)) != 0:  # a dtype without 0
+            assign_scalar(t, 0, func)
+            return t
+    if clear:
+        return t
+    size = _bytes(&t.impl.dl, _size(&t.impl.dl), 0)
+    if is_host(<int>device.device_type):
+        if size <= KEEP_GIL_BYTES:
+            memset(t.impl.dl.data, 0, size)
+            return t
+        bytes_.ndim = 1
+        bytes_.dtype = type_table[type_uint8].dtype
+        bytes_.shape, bytes_.strides = &size, &stride
+        fill_elements(&bytes_, none, 0)
+    elif converted:
+        assign_scalar(t, 0, func)
+    else:
+        place.ndim, place.offset, place.shape[0], place.strides[0] = 1, 0, size, 1
+        raw = view_of(t, &place)
+        raw.impl.dl.dtype = type_table[type_uint8].dtype
+        assign_scalar(raw, 0, func)
+    return t
+
+
+cdef Tensor _allocated(int ndim, const int64_t* shape, DLDataType dtype, DLDevice device, cbool* clear, str func):
+    """The tensor of new_empty(). `clear`, unless NULL, is set where all bytes are 0."""
     cdef int i
     cdef Tensor t
     cdef int64_t size = counted(ndim, shape, dtype, func)
@@ -293,7 +339,10 @@ cdef Tensor new_empty(int ndim, const int64_t* shape, DLDataType dtype, DLDevice
         t.impl.block = device_operations().allocate(_bytes(&t.impl.dl, size, 0), device, func)
         t.impl.dl.data = t.impl.block.data
         return t
-    t.impl.block = allocate(_bytes(&t.impl.dl, size, 0))
+    if clear == NULL:
+        t.impl.block = allocate(_bytes(&t.impl.dl, size, 0))
+    else:
+        t.impl.block = allocate_clear(_bytes(&t.impl.dl, size, 0), clear)
     if t.impl.block == NULL:
         raise MemoryError(_out_of_memory(ndim, shape, dtype, func))
     t.impl.dl.data = t.impl.block.data
@@ -482,8 +531,7 @@ cdef int assign(Tensor self, object value, str func) except -1:
         return assign_scalar(self, value, func)
     else:
         source = operations.assignable(value, self.dtype, func)
-    if (source.impl.dl.dtype.code != self.impl.dl.dtype.code or source.impl.dl.dtype.bits != self.impl.dl.dtype.bits or
-            source.impl.dl.dtype.lanes != self.impl.dl.dtype.lanes or
+    if (not same_dtype(source.impl.dl.dtype, self.impl.dl.dtype) or
             (source.impl.flags ^ self.impl.flags) & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED or
             not is_host(<int>self.impl.dl.device.device_type) or not is_host(<int>source.impl.dl.device.device_type)):
         return operations.assign(self, source, func)
@@ -506,6 +554,8 @@ cdef object single(Tensor self, str func):
         whole = func in ("round", "trunc", "floor", "ceil")
         others = f"dl.{func}() takes every element" if whole else "take tolist()"
         raise ValueError(f"{func}: expected a tensor of one element, got shape {self.shape}; index one, or {others}")
+    if is_host(<int>self.impl.dl.device.device_type):
+        return load_python(self.impl.dl.data, 0, self.impl.dl.dtype, self.impl.flags, "item")
     return self.item()
 
 # -- shapes that users ask for ----------------------------------------------------------------------------------------

@@ -4,7 +4,8 @@ import enum
 import sys
 from operator import index
 
-from cpython.object cimport PyTypeObject
+from cpython.object cimport PyObject, PyTypeObject
+from cpython.ref cimport Py_INCREF
 
 from .foreign_text import quoted
 
@@ -115,6 +116,11 @@ Flags = _enumerate(
     """)
 
 cdef bint _little = sys.byteorder == "little"
+cdef enum:
+    TABLE_CODES = 32        # type codes and device types below this are looked up in tables
+
+cdef PyObject* _named_dtypes[TABLE_CODES * 256]  # by code and bits: one lane; filled by the import
+cdef PyObject* _first_devices[TABLE_CODES]       # by device type: device number 0; filled by the import
 cdef dict _by_value = {}    # (code, bits, lanes) packed -> DType, a cache
 cdef dict _by_name = {}
 cdef dict _numpy_dtypes = {}  # DType -> NumPy dtype, or None
@@ -143,6 +149,13 @@ cdef const char* format_of(DLDataType value) noexcept:
 
 
 cdef object dtype_of(DLDataType value):
+    cdef PyObject* named = _named_dtypes[value.code << 8 | value.bits] if value.code < TABLE_CODES else NULL
+    if named != NULL and value.lanes == 1:
+        return <object>named
+    return _cached_dtype(value)
+
+
+cdef object _cached_dtype(DLDataType value):
     cdef object key = _packed(value)
     known = _by_value.get(key)
     if known is not None:
@@ -491,13 +504,22 @@ cdef class DType:
         return DType, (int(self.value.code), int(self.value.bits), int(self.value.lanes))
 
 
-for _i in range(count(dtype_rows)):
-    _by_name[sys.intern(dtype_rows[_i].name.decode())] = dtype_of(
-        DLDataType(code=dtype_rows[_i].code, bits=dtype_rows[_i].bits, lanes=1))
+cdef int _fill_dtypes() except -1:
+    cdef DLDataType value
+    for i in range(count(dtype_rows)):
+        value = DLDataType(code=dtype_rows[i].code, bits=dtype_rows[i].bits, lanes=1)
+        made = _cached_dtype(value)
+        _by_name[sys.intern(dtype_rows[i].name.decode())] = made
+        if value.code < TABLE_CODES:
+            Py_INCREF(made)
+            _named_dtypes[value.code << 8 | value.bits] = <PyObject*>made
+    return 0
+
+_fill_dtypes()
 
 DTYPES = dict(_by_name)
 """Named element types by name."""
-COMPUTED = tuple([dtype_rows[_i].name.decode() for _i in range(count(dtype_rows)) if dtype_rows[_i].computed])
+COMPUTED = tuple([dtype_rows[i].name.decode() for i in range(count(dtype_rows)) if dtype_rows[i].computed])
 
 
 cdef str _package_of(kind):
@@ -746,6 +768,13 @@ def as_dtype(x, str where="as_dtype"):
 
 
 cdef object device_of(DLDevice value):
+    cdef int32_t kind = value.device_type
+    if value.device_id == 0 and 0 < kind < TABLE_CODES and _first_devices[kind] != NULL:
+        return <object>_first_devices[kind]
+    return _cached_device(value)
+
+
+cdef object _cached_device(DLDevice value):
     key = (<int32_t>value.device_type, value.device_id)
     known = _device_objects.get(key)
     if known is None:
@@ -860,6 +889,17 @@ cdef class Device:
 
     def __reduce__(self):
         return Device, (<int32_t>self.value.device_type, self.value.device_id)
+
+
+cdef int _fill_devices() except -1:
+    for i in range(count(device_rows)):
+        if 0 < device_rows[i].value < TABLE_CODES:
+            made = _cached_device(DLDevice(<DLDeviceType>device_rows[i].value, 0))
+            Py_INCREF(made)
+            _first_devices[device_rows[i].value] = <PyObject*>made
+    return 0
+
+_fill_devices()
 
 
 cdef DLDevice read_device(object x, str func) except *:

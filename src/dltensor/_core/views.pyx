@@ -8,20 +8,22 @@ from libc.string cimport memcpy
 
 from .buffers cimport make_numpy
 from .indexing cimport Place, checked_index
-from .native cimport (COMPLEX, MAX_DIMS, REAL, SHARING_SOME, SHARING_UNKNOWN, SIGNED, TRUNCATE, UNSIGNED, Extent, Kind,
+from .native cimport (COMPLEX, KEEP_GIL_BYTES, MAX_DIMS, REAL, SHARING_SOME, SHARING_UNKNOWN, SIGNED, TRUNCATE,
+                      UNSIGNED, Extent, Kind,
                       Scalar, Sharing, contiguous_strides, extent, find_sharing, find_type, is_contiguous, item_bytes,
                       numel, store_scalar, type_float64, type_table, type_uint8)
 from .tensor cimport (Tensor, as_tuple, check_host, check_writable, counted, is_packed, new_empty, on_device, permuted,
-                      read_shape, reshaped, squeezed, view_of)
+                      read_shape, reshaped, view_of)
 from .types cimport (DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, DLPACK_FLAG_BITMASK_READ_ONLY, DLDataType, DLDevice,
                      dtype_of, is_host, kDLComplex, kDLCPU, kDLFloat, read_dtype)
 
 cdef extern from "native/cpu/arange.h" namespace "dlt" nogil:
+    bint fill_steps(void*, int64_t, DLDataType, bint, const Steps&)
     ctypedef struct Ramp:
         int64_t first_high, step_high
         uint64_t first_low, step_low, rest, steps
         int32_t fraction
-    bint native_fill_arange "dlt::fill_arange"(void*, int64_t, int64_t, int64_t, DLDataType, bint, const Ramp&)
+    bint fill_ramp(void*, int64_t, int64_t, int64_t, DLDataType, bint, const Ramp&)
 
 from math import frexp, inf, nextafter
 
@@ -271,56 +273,15 @@ def element_bytes(Tensor t, *index):
     return (<char*>t.impl.dl.data + at * width)[:width]
 
 
-def fill_arange(Tensor t, start, step, str func="fill_arange"):
-    """Write ``start + i * step`` to element ``i`` of a tensor in C order. Integers are exact, modulo 2**64.
-
-    Parameters
-    ----------
-    t : Tensor, writable, contiguous, of a named dtype
-    start, step : both int, else both are read as complex numbers
-
-    Raises
-    ------
-    ValueError
-        The tensor is read-only or not contiguous.
-    TypeError
-        The element type has no meaning here.
-    DeviceError
-        The host cannot reach the memory.
-
-    Examples
-    --------
-    >>> t = dl.empty(3); fill_arange(t, 1.0, 0.5); t.tolist()
-    [1.0, 1.5, 2.0]
-    """
-    cdef Scalar value
-    cdef int64_t i, size = numel(t.impl.dl.ndim, t.impl.dl.shape)
-    cdef uint64_t first = 0, increment = 0
-    cdef double re = 0, im = 0, step_re = 0, step_im = 0
-    cdef bint padded = t.impl.flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED != 0
-    cdef bint whole = isinstance(start, int) and isinstance(step, int)
-    check_host(t, func)
-    check_writable(&t.impl.dl, t.impl.flags, func)
-    if not is_contiguous(t.impl.dl.ndim, t.impl.dl.shape, t.impl.dl.strides):
-        raise ValueError(f"{func}: shape {t.shape} with strides {t.strides} is not contiguous")
-    if find_type(t.impl.dl.dtype) < 0 or t.impl.dl.dtype.lanes != 1:
-        raise TypeError(f"{func}: a number cannot be written to {t.dtype}")
-    if whole:
-        first, increment = start & 0xFFFFFFFFFFFFFFFF, step & 0xFFFFFFFFFFFFFFFF
-        value.kind = UNSIGNED if start >= 0 and start + step * max(0, size - 1) >= 0 else SIGNED
+cdef int write_steps(Tensor t, const Steps* steps) except -1:
+    """Write ``first + i * step`` to element ``i`` of a new host tensor of a dtype with conversion."""
+    cdef int64_t size = numel(t.impl.dl.ndim, t.impl.dl.shape)
+    if size * t.impl.dl.dtype.bits > KEEP_GIL_BYTES * 8:
+        with nogil:
+            fill_steps(t.impl.dl.data, size, t.impl.dl.dtype, False, steps[0])
     else:
-        start, step = complex(start), complex(step)
-        re, im, step_re, step_im = start.real, start.imag, step.real, step.imag
-        value.kind = COMPLEX
-    with nogil:
-        for i in range(size):
-            if whole:
-                value.u = first + <uint64_t>i * increment
-                value.i = <int64_t>value.u
-            else:
-                value.re = re + i * step_re
-                value.im = im + i * step_im
-            store_scalar(t.impl.dl.data, i, t.impl.dl.dtype, padded, value, TRUNCATE, False)
+        fill_steps(t.impl.dl.data, size, t.impl.dl.dtype, False, steps[0])
+    return 0
 
 
 cdef enum:
@@ -405,7 +366,7 @@ cdef int _write_part(Tensor t, DLDataType dtype, int64_t at, int64_t every, obje
     ramp.rest, ramp.steps = rest, steps
     ramp.fraction = places + shift
     with nogil:
-        native_fill_arange(t.impl.dl.data, at, every, size, dtype, padded, ramp)
+        fill_ramp(t.impl.dl.data, at, every, size, dtype, padded, ramp)
     last <<= shift
     if (first < 0) != (last < 0):
         # Beside 0 there may be too few digits in fixed point.
@@ -486,26 +447,6 @@ def permute_for(str func, Tensor t, tuple axes):
     (4, 2, 3)
     """
     return permuted(t, axes, func)
-
-
-def squeeze_for(str func, Tensor t, axes=None):
-    """Return a view of `t` without dimensions of one element: those of a tuple, or all; on behalf of `func`.
-
-    Raises
-    ------
-    IndexError
-        An axis is out of range.
-    ValueError
-        A named dimension has not exactly one element, or is named twice.
-    TypeError
-        An axis is not an integer.
-
-    Examples
-    --------
-    >>> squeeze_for("squeeze", dl.zeros((1, 3, 1))).shape
-    (3,)
-    """
-    return squeezed(t, axes, func)
 
 
 def move_for(str func, Tensor t, device):

@@ -9,7 +9,7 @@ from .._core.types import DTYPES
 from . import elementwise as ops
 from .casting import where
 from .dtypes import isdtype
-from .manipulation import _axes, moveaxis, permute_dims, reshape, squeeze, stack
+from .manipulation import axes_of, moveaxis, permute_dims, reshape, squeeze, stack
 from .matmul import matmul
 from .nan_reductions import written
 from .promotion import result_type
@@ -153,7 +153,7 @@ def tensordot(x1, x2, /, *, axes=2, out=None):
     if isinstance(axes, (tuple, list)):
         if len(axes) != 2:
             raise ValueError(f"tensordot: axes must be an integer or a pair of sequences, got {axes}")
-        mine, others = (_axes(tuple(one), x.ndim, "tensordot") for one, x in zip(axes, (a, b), strict=True))
+        mine, others = (axes_of(tuple(one), x.ndim, "tensordot") for one, x in zip(axes, (a, b), strict=True))
     else:
         if not 0 <= axes <= min(a.ndim, b.ndim):
             raise IndexError(f"tensordot: axes is {axes}; expected 0 to {min(a.ndim, b.ndim)}")

@@ -123,9 +123,31 @@ def can_cast(from_, to, /):
 
 
 class _Limits:
-    """Common base of the limits: constant attributes, printed by name."""
+    """Common base of the limits: constant attributes, printed by name; one object for each dtype."""
 
     __slots__ = ()
+
+    def __new__(cls, type, /):
+        if type.__class__ is not DType or (known := cls._known.get(type)) is None:
+            dtype = _dtype_of(type, cls.__name__)
+            known = cls._known.setdefault(dtype, cls._made(dtype))
+        return known
+
+    @classmethod
+    def _of(cls, **limits):
+        made = object.__new__(cls)
+        for name, value in limits.items():
+            object.__setattr__(made, name, value)
+        return made
+
+    def __setattr__(self, name, value):
+        raise AttributeError(f"{type(self).__name__}: {name} is constant")
+
+    def __delattr__(self, name):
+        raise AttributeError(f"{type(self).__name__}: {name} is constant")
+
+    def __reduce__(self):
+        return type(self), (self.dtype,)
 
     def __repr__(self):
         return f"{type(self).__name__}({', '.join(f'{name}={getattr(self, name)!r}' for name in self.__slots__)})"
@@ -175,13 +197,14 @@ class iinfo(_Limits):
 
     __slots__ = ("bits", "min", "max", "dtype")  # noqa: RUF023  the order in which they are shown
 
-    def __init__(self, type, /):
-        dtype = _dtype_of(type, "iinfo")
+    _known = {}  # noqa: RUF012  by dtype
+
+    @classmethod
+    def _made(cls, dtype):
         if not isdtype(dtype, "integral"):
             raise TypeError(f"iinfo: expected an integer dtype, got {dtype}; use finfo() for floats")
-        self.bits, self.dtype = dtype.bits, dtype
-        self.min = -(1 << dtype.bits - 1) if dtype.code in _SIGNED else 0
-        self.max = self.min + (1 << dtype.bits) - 1
+        low = -(1 << dtype.bits - 1) if dtype.code in _SIGNED else 0
+        return cls._of(bits=dtype.bits, min=low, max=low + (1 << dtype.bits) - 1, dtype=dtype)
 
 
 class finfo(_Limits):
@@ -226,15 +249,16 @@ class finfo(_Limits):
 
     __slots__ = ("bits", "eps", "max", "min", "smallest_normal", "dtype")  # noqa: RUF023
 
-    def __init__(self, type, /):
-        dtype = _dtype_of(type, "finfo")
+    _known = {}  # noqa: RUF012  by dtype
+
+    @classmethod
+    def _made(cls, dtype):
         if isdtype(dtype, "complex floating"):
             dtype = as_dtype(f"float{dtype.bits // 2}", "finfo")
         if not isdtype(dtype, "real floating") or dtype.name not in DTYPES:
             raise TypeError(f"finfo: expected a float dtype, got {dtype}; use iinfo() for integers")
-        self.bits, self.dtype = dtype.bits, dtype
-        self.eps, smallest, self.min, self.max = (_probed if dtype.name in COMPUTED else _read)(dtype)
-        self.smallest_normal = smallest / self.eps
+        eps, smallest, low, high = (_probed if dtype.name in COMPUTED else _read)(dtype)
+        return cls._of(bits=dtype.bits, eps=eps, max=high, min=low, smallest_normal=smallest / eps, dtype=dtype)
 
 
 def _probed(dtype):

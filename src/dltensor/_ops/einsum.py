@@ -10,7 +10,7 @@ from .._core.types import DTYPES
 from .._core.views import as_strided
 from .casting import copy
 from .elementwise import multiply, not_equal, subtract
-from .manipulation import _axis, moveaxis, permute_dims, reshape, stack
+from .manipulation import axis_of, moveaxis, permute_dims, reshape, stack
 from .matmul import matmul
 from .nan_reductions import written
 from .promotion import result_type
@@ -463,7 +463,7 @@ def cross(x1, x2, /, *, axis=-1, out=None):
     """
     a, b = asarray(x1), asarray(x2)
     ndim = min(a.ndim, b.ndim)
-    place = _axis(axis, ndim, "cross") - ndim
+    place = axis_of(axis, ndim, "cross") - ndim
     if axis >= 0 and a.ndim != b.ndim:
         raise IndexError(f"cross: axis {axis} of shapes {a.shape} and {b.shape} is ambiguous; count it from the end")
     if a.shape[place] != 3 or b.shape[place] != 3:

@@ -23,7 +23,7 @@ from .._core.scalars cimport shown, store_python
 from .._core.tensor cimport (Tensor, as_tuple, assign, assign_scalar, check_host, check_writable, copied, is_packed,
                              new_empty, new_padded, operations, view_of)
 from .._core.types cimport (DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, DLDataType, DLDevice, DLTensor, is_host,
-                            kDLCPU)
+                            kDLCPU, same_dtype)
 from .operands cimport BadIndex, Engine, Indexed, Operand, engine_of, kind_order, read_tensor
 
 from .._core.convert import asarray
@@ -737,9 +737,7 @@ cdef bint _short_write(Tensor t, Tensor key, object value) except -1:
     check_writable(&t.impl.dl, t.impl.flags, "__setitem__")
     if type(value) is Tensor:
         given = value
-        if (not _is_plain(given) or given.impl.dl.dtype.code != t.impl.dl.dtype.code or
-                given.impl.dl.dtype.bits != t.impl.dl.dtype.bits or
-                given.impl.dl.dtype.lanes != t.impl.dl.dtype.lanes or
+        if (not _is_plain(given) or not same_dtype(given.impl.dl.dtype, t.impl.dl.dtype) or
                 _share_bytes(given, t) or kind == type_int64 and not _same_shape(given, key) or
                 kind == type_bool and given.impl.dl.ndim != 1):
             return False

@@ -9,7 +9,7 @@ from .casting import astype, where
 from .creation import arange, full, zeros
 from .dtypes import isdtype
 from .elementwise import add, divide, equal, less, multiply, subtract
-from .manipulation import _axes, moveaxis, reshape, stack
+from .manipulation import axes_of, moveaxis, reshape, stack
 from .searching import count_between
 from .sorting import statistics_of_order
 
@@ -43,7 +43,7 @@ def _line_of(x, axis, func):
         )
     if axis is None:
         return reshape(x, (-1,)), 0, (1,) * x.ndim
-    axes = sorted(_axes(axis, x.ndim, func))
+    axes = sorted(axes_of(axis, x.ndim, func))
     kept = tuple(1 if d in axes else size for d, size in enumerate(x.shape))
     if len(axes) == 1:
         return x, axes[0], kept

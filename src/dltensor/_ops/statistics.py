@@ -7,7 +7,7 @@ from . import elementwise as ops
 from . import reductions
 from .casting import where
 from .dtypes import isdtype
-from .manipulation import _axes, broadcast_to, permute_dims, reshape
+from .manipulation import axes_of, broadcast_to, permute_dims, reshape
 from .nan_reductions import written
 from .promotion import result_type
 
@@ -17,7 +17,7 @@ __all__ = ["average", "log_softmax", "logsumexp", "ptp", "softmax"]
 def _read(x, axis, func):
     """The tensor on the host, and its dimensions to reduce."""
     x = reductions.computable(x, func)
-    return x, tuple(range(x.ndim)) if axis is None else tuple(_axes(axis, x.ndim, func))
+    return x, tuple(range(x.ndim)) if axis is None else tuple(axes_of(axis, x.ndim, func))
 
 
 def _float64_of(x, func):

@@ -7,7 +7,7 @@ from .._core.views import array_of_few, move_for, on_host
 from .._ops.creation import arange, zeros
 from .._ops.dtypes import isdtype
 from .._ops.elementwise import divide
-from .._ops.manipulation import _axes, _axis, concat, roll
+from .._ops.manipulation import axes_of, axis_of, concat, roll
 from .._ops.operands import check_computes
 from ._backends import SMALL, find
 
@@ -58,7 +58,7 @@ def _sizes(where, x, s, axes):
         raise ValueError(f"{where}: s has {len(s)} sizes, but x has {x.ndim} dimensions")
     if axes is None:
         axes = range(0 if s is None else x.ndim - len(s), x.ndim)
-    axes = _axes(tuple(axes), x.ndim, where)
+    axes = axes_of(tuple(axes), x.ndim, where)
     if s is not None and len(s) != len(axes):
         raise ValueError(f"{where}: s has {len(s)} sizes for {len(axes)} axes")
     return axes, None if s is None else [one if one == -1 else _size(where, "s", one) for one in s]
@@ -173,7 +173,7 @@ def _doubled(where, x, axes, sizes, norm, forward):
 def _one(where, x, n, axis):
     """The axis of a transform along one, and its size, as lists; None for all that there is."""
     ndim = x.ndim
-    axes = [ndim - 1 if axis == -1 and ndim else _axis(axis, ndim, where)]
+    axes = [ndim - 1 if axis == -1 and ndim else axis_of(axis, ndim, where)]
     return axes, None if n is None else [_size(where, "n", n)]
 
 
@@ -879,7 +879,7 @@ def fftshift(x, /, *, axes=None):
            shape=(5,), device=cpu, dtype=float32)
     """
     x = asarray(x)
-    axes = tuple(range(x.ndim)) if axes is None else tuple(_axes(axes, x.ndim, "fftshift"))
+    axes = tuple(range(x.ndim)) if axes is None else tuple(axes_of(axes, x.ndim, "fftshift"))
     return roll(x, tuple(x.shape[axis] // 2 for axis in axes), axis=axes)
 
 
@@ -921,5 +921,5 @@ def ifftshift(x, /, *, axes=None):
     Tensor([2, 3, 4, 0, 1], shape=(5,), device=cpu, dtype=int64)
     """
     x = asarray(x)
-    axes = tuple(range(x.ndim)) if axes is None else tuple(_axes(axes, x.ndim, "ifftshift"))
+    axes = tuple(range(x.ndim)) if axes is None else tuple(axes_of(axes, x.ndim, "ifftshift"))
     return roll(x, tuple(-(x.shape[axis] // 2) for axis in axes), axis=axes)

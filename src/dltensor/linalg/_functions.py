@@ -8,7 +8,7 @@ from .._ops import elementwise as ops
 from .._ops.casting import where
 from .._ops.creation import eye, ones
 from .._ops.dtypes import finfo, isdtype
-from .._ops.manipulation import _axes, broadcast_to, concat, matrix_transpose, permute_dims, reshape, stack
+from .._ops.manipulation import axes_of, broadcast_to, concat, matrix_transpose, permute_dims, reshape, stack
 from .._ops.matmul import matmul
 from .._ops.nan_reductions import written
 from .._ops.operands import check_computes
@@ -281,7 +281,7 @@ def vector_norm(x, /, *, axis=None, keepdims=False, ord=2, out=None):
     if not isinstance(ord, (int, float)) or isinstance(ord, bool):
         raise TypeError(f"vector_norm: ord must be a number, got {ord!r}")
     axes = range(x.ndim) if axis is None else axis if isinstance(axis, (tuple, list)) else (axis,)
-    axes = _axes(tuple(axes), x.ndim, "vector_norm")
+    axes = axes_of(tuple(axes), x.ndim, "vector_norm")
     if not axes:
         made = ops.abs(x) if ord else ops.not_equal(x, 0).astype(ops.abs(x).dtype)
     else:
@@ -419,7 +419,7 @@ def norm(x, /, ord=None, axis=None, keepdims=False, *, out=None):
     if ord is None:
         return written(vector_norm(x, axis=axis, keepdims=keepdims), out, "norm")
     axes = range(x.ndim) if axis is None else axis if isinstance(axis, (tuple, list)) else (axis,)
-    axes = _axes(tuple(axes), x.ndim, "norm")
+    axes = axes_of(tuple(axes), x.ndim, "norm")
     if len(axes) == 1:
         return written(vector_norm(x, axis=axes[0], keepdims=keepdims, ord=ord), out, "norm")
     if len(axes) != 2:

@@ -439,28 +439,37 @@ void free_single_block(Block* block) noexcept {
   ::free(block);
 }
 
-[[gnu::noinline]] Block* refill(uint32_t size_class, size_t bytes) noexcept {
+[[gnu::noinline]] Block* refill(uint32_t size_class, size_t bytes, bool* clear) noexcept {
   Block* block = kReuse ? take_from_store(size_class) : nullptr;
-  if (!block) block = make(size_class, bytes);
+  if (block) return block;
+  block = make(size_class, bytes);
   if (!block && empty_cache() > 0) block = make(size_class, bytes);
+  if (clear) *clear = kReuse && bytes >= kLarge;  // pages of the system's
   return block;
 }
 
-}  // namespace
-
-Block* allocate(size_t bytes) noexcept {
+inline Block* take_or_make(size_t bytes, bool* clear) noexcept {
   if (bytes > most_bytes) return nullptr;
   ThreadCache* cache = here();
   if (!cache) return nullptr;
   const uint32_t c = Class::of(bytes);
   Block* block = c < kThreadClasses ? cache->take(c) : nullptr;
-  if (!block && !(block = refill(c, bytes))) return nullptr;
+  if (!block && !(block = refill(c, bytes, clear))) return nullptr;
   block->references.store(1, std::memory_order_relaxed);
   block->bytes = bytes;
   cache->live_blocks.add(1);
   cache->live_bytes.add(static_cast<int64_t>(bytes));
   trace(Event::allocated, block);
   return block;
+}
+
+}  // namespace
+
+Block* allocate(size_t bytes) noexcept { return take_or_make(bytes, nullptr); }
+
+Block* allocate_clear(size_t bytes, bool* clear) noexcept {
+  *clear = false;
+  return take_or_make(bytes, clear);
 }
 
 Block* adopt(void* data, void* owner, void (*free)(Block*) noexcept) noexcept {

@@ -48,6 +48,9 @@ struct BlockRef {
 // Memory for `bytes` bytes, uninitialised, one reference. Null when the allocation fails.
 DLT_API Block* allocate(size_t bytes) noexcept;
 
+// As allocate(). `clear`: all bytes are 0, because the system has just mapped them; to write them would touch each page twice.
+DLT_API Block* allocate_clear(size_t bytes, bool* clear) noexcept;
+
 // A block around memory of another owner. `free` must release `owner` and then call recycle().
 // Null when out of memory; the caller then still owns `owner`.
 DLT_API Block* adopt(void* data, void* owner, void (*free)(Block*) noexcept) noexcept;

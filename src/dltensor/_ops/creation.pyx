@@ -1,12 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tensors made from numbers and shapes. Conversion of other objects is in _core/convert.pyx."""
 
-from math import ceil, isfinite
+from libc.stdint cimport int64_t
 
-from .._core.convert import asarray, empty_for, full_for
-from .._core.scalars import plain_number
+from .._core.convert cimport empty_for, full_for, zeros_for
+from .._core.indexing cimport Place
+from .._core.native cimport COMPLEX, SIGNED, UNSIGNED, computed_types, find_type, type_float32, type_int64, type_table
+from .._core.scalars cimport plain_number, store_exact, store_python
+from .._core.tensor cimport Tensor, assign_scalar, new_empty, new_zeros, on_device, view_of
+from .._core.types cimport DLDataType, DLDevice, dtype_of, read_device, read_dtype
+from .._core.views cimport Steps, write_steps
+
+from math import ceil, isfinite
+from operator import index
+
+from .._core.convert import asarray
 from .._core.types import DTYPES, as_dtype
-from .._core.views import as_strided, fill_arange, move_for, raw_bytes, write_spaced
+from .._core.views import as_strided, move_for, write_spaced
 from .casting import where as choose
 
 __all__ = [
@@ -24,6 +34,10 @@ __all__ = [
     "zeros",
     "zeros_like",
 ]
+
+cdef object _float32 = DTYPES["float32"]
+cdef object _HALF = 1 << 63           # beyond the largest int64
+cdef object _LOW = (1 << 64) - 1      # the bits that are kept
 
 
 def zeros(shape, *, dtype=None, device=None):
@@ -67,16 +81,7 @@ def zeros(shape, *, dtype=None, device=None):
     Tensor([[0, 0],
             [0, 0]], shape=(2, 2), device=cpu, dtype=int8)
     """
-    return _zeros("zeros", shape, dtype, device)
-
-
-def _zeros(where, shape, dtype, device):
-    dtype = DTYPES["float32"] if dtype is None else as_dtype(dtype, where)
-    if dtype.lanes == 1 and dtype.name in DTYPES:
-        return full_for(where, shape, 0, dtype, device)
-    made = empty_for(where, shape, dtype, device)
-    raw_bytes(made).fill(0)
-    return made
+    return zeros_for("zeros", shape, dtype, device)
 
 
 def ones(shape, *, dtype=None, device=None):
@@ -120,7 +125,7 @@ def ones(shape, *, dtype=None, device=None):
     >>> dl.ones(3)
     Tensor([1., 1., 1.], shape=(3,), device=cpu, dtype=float32)
     """
-    return full_for("ones", shape, 1, DTYPES["float32"] if dtype is None else dtype, device)
+    return full_for("ones", shape, 1, _float32 if dtype is None else dtype, device)
 
 
 def full(shape, fill_value, *, dtype=None, device=None):
@@ -171,9 +176,43 @@ def full(shape, fill_value, *, dtype=None, device=None):
     return full_for("full", shape, fill_value, dtype, device)
 
 
-def _like(x, dtype, device):
-    x = asarray(x)
-    return x.shape, x.dtype if dtype is None else dtype, x.device if device is None else device
+cdef Tensor _tensor(object x):
+    return <Tensor>x if type(x) is Tensor else asarray(x)
+
+
+cdef struct _Form:
+    DLDataType dtype
+    DLDevice device
+
+
+cdef _Form _form(Tensor x, object dtype, object device, str func) except *:
+    """The dtype and the device of a tensor like `x`."""
+    cdef _Form made = _Form(x.impl.dl.dtype, x.impl.dl.device)
+    if dtype is not None:
+        made.dtype = read_dtype(dtype, func)
+    if device is not None:
+        made.device = read_device(device, func)
+    return made
+
+
+cdef Tensor _empty_like(object x, object dtype, object device, str func):
+    cdef Tensor source = _tensor(x)
+    cdef _Form form = _form(source, dtype, device, func)
+    return new_empty(source.impl.dl.ndim, source.impl.dl.shape, form.dtype, form.device, func)
+
+
+cdef Tensor _zeros_like(object x, object dtype, object device, str func):
+    cdef Tensor source = _tensor(x)
+    cdef _Form form = _form(source, dtype, device, func)
+    return new_zeros(source.impl.dl.ndim, source.impl.dl.shape, form.dtype, form.device, func)
+
+
+cdef Tensor _full_like(object x, object number, object dtype, object device, str func):
+    cdef Tensor source = _tensor(x), made
+    number = plain_number(number, func)
+    made = _empty_like(source, dtype, device, func)
+    assign_scalar(made, number, func)
+    return made
 
 
 def empty_like(x, /, *, dtype=None, device=None):
@@ -216,8 +255,7 @@ def empty_like(x, /, *, dtype=None, device=None):
     >>> made.shape, made.dtype
     ((2, 3), dltensor.int8)
     """
-    shape, dtype, device = _like(x, dtype, device)
-    return empty_for("empty_like", shape, dtype, device)
+    return _empty_like(x, dtype, device, "empty_like")
 
 
 def zeros_like(x, /, *, dtype=None, device=None):
@@ -259,8 +297,7 @@ def zeros_like(x, /, *, dtype=None, device=None):
     >>> dl.zeros_like(dl.ones(2))
     Tensor([0., 0.], shape=(2,), device=cpu, dtype=float32)
     """
-    shape, dtype, device = _like(x, dtype, device)
-    return _zeros("zeros_like", shape, dtype, device)
+    return _zeros_like(x, dtype, device, "zeros_like")
 
 
 def ones_like(x, /, *, dtype=None, device=None):
@@ -302,8 +339,7 @@ def ones_like(x, /, *, dtype=None, device=None):
     >>> dl.ones_like(dl.zeros(2))
     Tensor([1., 1.], shape=(2,), device=cpu, dtype=float32)
     """
-    shape, dtype, device = _like(x, dtype, device)
-    return full_for("ones_like", shape, 1, dtype, device)
+    return _full_like(x, 1, dtype, device, "ones_like")
 
 
 def full_like(x, /, fill_value, *, dtype=None, device=None):
@@ -349,12 +385,13 @@ def full_like(x, /, fill_value, *, dtype=None, device=None):
     >>> dl.full_like(dl.zeros(2), 3)
     Tensor([3., 3.], shape=(2,), device=cpu, dtype=float32)
     """
-    shape, dtype, device = _like(x, dtype, device)
-    return full_for("full_like", shape, fill_value, dtype, device)
+    return _full_like(x, fill_value, dtype, device, "full_like")
 
 
-def _number(value, name, where, *, real=False):
+cdef object _number(object value, str name, str where, bint real=False):
     """An argument that must be a number, as one of Python's own."""
+    if type(value) is int or type(value) is float:
+        return value
     try:
         plain = plain_number(value, where)
     except TypeError:
@@ -412,36 +449,39 @@ def arange(start, /, stop=None, step=1, *, dtype=None, device=None):
     >>> dl.arange(1, 2, 0.25)
     Tensor([1.  , 1.25, 1.5 , 1.75], shape=(4,), device=cpu, dtype=float32)
     """
+    cdef DLDataType value
+    cdef Tensor made
+    cdef bint whole
     if stop is None:
         start, stop = 0, start
-    numbers = start, stop, step = [
-        _number(number, name, "arange", real=True)
-        for name, number in (("start", start), ("stop", stop), ("step", step))
-    ]
-    whole = all(isinstance(number, int) for number in numbers)
+    start = _number(start, "start", "arange", True)
+    stop = _number(stop, "stop", "arange", True)
+    step = _number(step, "step", "arange", True)
+    whole = isinstance(start, int) and isinstance(stop, int) and isinstance(step, int)
     if step == 0:
         raise ValueError("arange: step must not be 0")
-    if not all(map(_is_finite, numbers)):
+    if not whole and not (_is_finite(start) and _is_finite(stop) and _is_finite(step)):
         raise ValueError(f"arange: start, stop and step must be finite, got {start}, {stop}, {step}")
     size = -((start - stop) // step) if whole else _count(start, stop, step)
-    made = empty_for("arange", max(0, size), DTYPES["int64" if whole else "float32"] if dtype is None else dtype)
-    if made.size > 0:
-        _write_range(made, start, step, whole)
-    return move_for("arange", made, device)
+    value = type_table[type_int64 if whole else type_float32].dtype if dtype is None else read_dtype(dtype, "arange")
+    made = empty_for("arange", size if size > 0 else 0, dtype_of(value))
+    if size > 0:
+        _write_range(made, start, step, size - 1, whole)
+    return made if device is None else on_device(made, device, "arange")
 
 
-def _exact(number):
+cdef object _exact(object number):
     """An integer or a float as a fraction. Few calls need one, and its module is slow to import."""
     from fractions import Fraction
 
     return Fraction(number)
 
 
-def _is_finite(number):
+cdef bint _is_finite(object number):
     return isinstance(number, int) or isfinite(number)
 
 
-def _count(start, stop, step):
+cdef object _count(object start, object stop, object step):
     """How many steps there are from `start` to `stop`, as floats count them where they can."""
     try:
         return ceil((stop - start) / step)
@@ -449,21 +489,50 @@ def _count(start, stop, step):
         return ceil((_exact(stop) - _exact(start)) / _exact(step))
 
 
-def _write_range(made, start, step, whole):
-    """Write ``start + i * step`` to a new tensor, as integers or as floats do."""
+cdef int _check(object number, DLDataType dtype, str func) except -1:
+    """Refuse a number that the dtype does not hold."""
+    cdef char element[32]
+    cdef int type = find_type(dtype)
+    if type < 0 or type >= computed_types or dtype.lanes != 1 or not store_exact(number, type, element):
+        store_python(element, 0, number, dtype, True, func)
+    return 0
+
+
+cdef int _write_range(Tensor made, object start, object step, object last, bint whole) except -1:
+    """Write ``start + i * step`` to a new tensor, as integers or as floats do; `last` is the largest ``i``."""
+    cdef Steps steps
+    cdef DLDataType dtype = made.impl.dl.dtype
     # Both ends go through the conversion that checks the range, so that nothing in between can leave it.
-    full_for("arange", (), start, made.dtype)
-    try:
-        plain = whole or isfinite(step * (made.size - 1) + 0.0)
-    except OverflowError:
-        plain = False
-    if plain:
-        full_for("arange", (), start + step * (made.size - 1), made.dtype)
-        fill_arange(made, start, step, "arange")
+    _check(start, dtype, "arange")
+    if whole:
+        stop = start + step * last
+        _check(stop, dtype, "arange")
+        low, high = (start, stop) if step > 0 else (stop, start)
+        if low >= -_HALF and high < _HALF or low >= 0 and high < 2 * _HALF:
+            steps.kind = SIGNED if low < 0 else UNSIGNED
+            steps.first, steps.step = start & _LOW, step & _LOW
+            return write_steps(made, &steps)
+        first = start
     else:
-        first, second = _exact(start), _exact(start) + _exact(step)
-        full_for("arange", (), float(first + (second - first) * (made.size - 1)), made.dtype)
-        write_spaced(made, first, second, 1, "arange")
+        try:
+            travel = step * last + 0.0
+        except OverflowError:
+            travel = None
+        if travel is not None and isfinite(travel):
+            _check(start + step * last, dtype, "arange")
+            steps.kind = COMPLEX
+            steps.re, steps.step_re, steps.im, steps.step_im = start, step, 0, 0
+            return write_steps(made, &steps)
+        first = _exact(start)
+        stop = first + _exact(step) * last
+        _check(float(stop), dtype, "arange")
+    if last == 0:
+        stop, last = first, 1
+    if dtype_of(dtype).name.startswith("complex"):
+        write_spaced(made, (first, 0), (stop, 0), last, "arange")
+    else:
+        write_spaced(made, first, stop, last, "arange")
+    return 0
 
 
 def linspace(start, stop, /, num=50, *, dtype=None, device=None, endpoint=True):
@@ -598,13 +667,20 @@ def eye(n_rows, n_cols=None, /, *, k=0, dtype=None, device=None):
     Tensor([[0., 1., 0.],
             [0., 0., 1.]], shape=(2, 3), device=cpu, dtype=float32)
     """
-    n_cols = n_rows if n_cols is None else n_cols
-    made = _zeros("eye", (n_rows, n_cols), dtype, None)
-    row, column = max(-k, 0), max(k, 0)
-    length = min(n_rows - row, n_cols - column)
+    cdef Place diagonal
+    cdef Tensor made, ones_
+    cdef int64_t row, column, length
+    made = zeros_for("eye", (n_rows, n_rows if n_cols is None else n_cols), dtype)
+    k = index(k)
+    row, column = -min(max(k, -made.impl.dl.shape[0]), 0), max(min(k, made.impl.dl.shape[1]), 0)
+    length = min(made.impl.dl.shape[0] - row, made.impl.dl.shape[1] - column)
     if length > 0:
-        as_strided(made, (length,), (n_cols + 1,), row * n_cols + column, func="eye").fill(1)
-    return move_for("eye", made, device)
+        diagonal.ndim = 1
+        diagonal.offset = row * made.impl.dl.strides[0] + column
+        diagonal.shape[0], diagonal.strides[0] = length, made.impl.dl.strides[0] + 1
+        ones_ = view_of(made, &diagonal)
+        assign_scalar(ones_, 1, "eye")
+    return made if device is None else on_device(made, device, "eye")
 
 
 def meshgrid(*arrays, indexing="xy"):
@@ -671,7 +747,7 @@ def _triangle(x, k, lower, where):
     bits = x.dtype.bits * x.dtype.lanes
     if x.size > 0 and bits in (8, 16, 32, 64, 128) and x.nbytes == x.size * bits // 8:
         return _chosen(x, min(max(k, -n_rows), n_cols), lower, where)
-    made = _zeros(where, x.shape, x.dtype, x.device)
+    made = _zeros_like(x, None, None, where)
     for row in range(n_rows):
         # Columns below `edge` belong to the lower triangle of this row.
         edge = min(max(row + k + (1 if lower else 0), 0), n_cols)

@@ -1,11 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Manipulation of shapes: views where possible, else one copy. No arithmetic on elements."""
 
-from itertools import product
+from cpython.long cimport PyLong_CheckExact
+from libc.stdint cimport int64_t, uint64_t
 
-from .._core.convert import asarray, empty_for
+from .._core.convert cimport empty_for
+from .._core.indexing cimport Place, stride_added, wrapped_product
+from .._core.native cimport MAX_DIMS
+from .._core.tensor cimport Tensor, assign, new_empty, permuted, reshaped, squeezed, view_of
+from .._core.types cimport DLDataType, dtype_of, read_dtype, same_dtype
+
+from operator import index
+
+from .._core.convert import asarray
 from .._core.layout import common_shape, strides_over
-from .._core.views import as_strided, permute_for, reshape_for, squeeze_for
+from .._core.views import as_strided
 from .promotion import result_type
 
 __all__ = [
@@ -28,47 +37,112 @@ __all__ = [
 ]
 
 
-def _axis(axis, ndim, where):
-    """A dimension's number, counted from the end when negative."""
-    try:
-        axis = axis.__index__()
-    except AttributeError:
-        raise TypeError(f"{where}: an axis must be an integer, got {axis!r}") from None
+cdef Tensor _tensor(object x):
+    return <Tensor>x if type(x) is Tensor else asarray(x)
+
+
+cpdef int axis_of(object axis, int ndim, str where) except -1:
+    """A dimension's number, counted from the end when negative.
+
+    Raises
+    ------
+    TypeError
+        It is not an integer.
+    IndexError
+        It is out of range.
+
+    Examples
+    --------
+    >>> axis_of(-1, 3, "flip")
+    2
+    """
+    if not PyLong_CheckExact(axis):
+        try:
+            axis = axis.__index__()
+        except AttributeError:
+            raise TypeError(f"{where}: an axis must be an integer, got {axis!r}") from None
     if not -ndim <= axis < ndim:
         raise IndexError(f"{where}: axis {axis} is out of range for {ndim} dimensions")
     return axis % ndim
 
 
-def _axes(axes, ndim, where):
-    """Dimension numbers from one or several, none of them twice."""
-    made = [_axis(axis, ndim, where) for axis in (axes if isinstance(axes, (tuple, list)) else (axes,))]
+cpdef list axes_of(object axes, int ndim, str where):
+    """Dimension numbers from one or several, none of them twice.
+
+    Raises
+    ------
+    TypeError
+        An axis is not an integer.
+    IndexError
+        An axis is out of range.
+    ValueError
+        A dimension is named twice.
+
+    Examples
+    --------
+    >>> axes_of((0, -1), 3, "flip")
+    [0, 2]
+    """
+    cdef list made
+    if not isinstance(axes, (tuple, list)):
+        return [axis_of(axes, ndim, where)]
+    made = [axis_of(axis, ndim, where) for axis in axes]
     if len(set(made)) != len(made):
         raise ValueError(f"{where}: axes {tuple(axes)} name a dimension of {ndim} twice")
     return made
 
 
-def _alike(arrays, where):
+cdef list _alike(object arrays, DLDataType* dtype, str where):
     """The operands as tensors on one device, and the dtype that they meet in."""
-    tensors = [asarray(array) for array in arrays]
+    cdef list tensors = [_tensor(array) for array in arrays]
+    cdef Tensor first, t
+    cdef bint mixed = False
     if not tensors:
         raise ValueError(f"{where}: expected at least one tensor, got none")
+    first = tensors[0]
     for position, t in enumerate(tensors):
-        if t.device != tensors[0].device:
+        if (t.impl.dl.device.device_type != first.impl.dl.device.device_type or
+                t.impl.dl.device.device_id != first.impl.dl.device.device_id):
             raise ValueError(
-                f"{where}: tensors must have one device, but number 0 has {tensors[0].device} and number {position} "
+                f"{where}: tensors must have one device, but number 0 has {first.device} and number {position} "
                 f"has {t.device}; bring them together with to()"
             )
-    dtype = tensors[0].dtype
-    if any(t.dtype != dtype for t in tensors):
+        mixed |= not same_dtype(t.impl.dl.dtype, first.impl.dl.dtype)
+    dtype[0] = first.impl.dl.dtype
+    if mixed:
         try:
-            dtype = result_type(*[t.dtype for t in tensors])
+            dtype[0] = read_dtype(result_type(*[dtype_of(t.impl.dl.dtype) for t in tensors]), where)
         except TypeError as error:
             raise TypeError(str(error).replace("result_type:", f"{where}:", 1)) from None
-    return tensors, dtype
+    return tensors
 
 
-def _slice(ndim, axis, part):
-    return (slice(None),) * axis + (part,) + (slice(None),) * (ndim - axis - 1)
+cdef inline void _whole(Tensor t, Place* place) noexcept:
+    """The place of all elements, to be narrowed."""
+    place.ndim = t.impl.dl.ndim
+    place.offset = 0
+    for i in range(place.ndim):
+        place.shape[i], place.strides[i] = t.impl.dl.shape[i], t.impl.dl.strides[i]
+
+
+cdef inline Tensor _part(Tensor t, int axis, int64_t start, int64_t count):
+    """A view of `count` positions of a dimension."""
+    cdef Place place
+    _whole(t, &place)
+    place.offset = wrapped_product(start, place.strides[axis])
+    place.shape[axis] = count
+    return view_of(t, &place)
+
+
+cdef inline Tensor _at(Tensor t, int axis, int64_t position):
+    """A view of one position of a dimension, without it."""
+    cdef Place place
+    _whole(t, &place)
+    place.offset = wrapped_product(position, place.strides[axis])
+    place.ndim -= 1
+    for i in range(axis, place.ndim):
+        place.shape[i], place.strides[i] = place.shape[i + 1], place.strides[i + 1]
+    return view_of(t, &place)
 
 
 def broadcast_shapes(*shapes):
@@ -146,10 +220,10 @@ def broadcast_to(x, /, shape):
     >>> t.strides, t.readonly
     ((0, 1), True)
     """
-    return _broadcast(asarray(x), shape, "broadcast_to")
+    return _broadcast(_tensor(x), shape, "broadcast_to")
 
 
-def _broadcast(x, shape, where):
+cdef Tensor _broadcast(Tensor x, object shape, str where):
     shape = (shape,) if hasattr(shape, "__index__") else tuple(shape)
     return as_strided(x, shape, strides_over(where, x.shape, x.strides, shape), readonly=True, func=where)
 
@@ -186,9 +260,9 @@ def broadcast_arrays(*arrays):
     >>> a.tolist(), b.tolist()
     ([[1, 1, 1], [2, 2, 2]], [[7, 8, 9], [7, 8, 9]])
     """
-    tensors = [asarray(array) for array in arrays]
+    tensors = [_tensor(array) for array in arrays]
     shape = common_shape("broadcast_arrays", [t.shape for t in tensors])
-    return tuple(_broadcast(t, shape, "broadcast_arrays") for t in tensors)
+    return tuple([_broadcast(t, shape, "broadcast_arrays") for t in tensors])
 
 
 def concat(arrays, /, axis=0):
@@ -228,24 +302,39 @@ def concat(arrays, /, axis=0):
     >>> dl.concat([dl.arange(2), dl.arange(3)])
     Tensor([0, 1, 0, 1, 2], shape=(5,), device=cpu, dtype=int64)
     """
-    tensors, dtype = _alike(arrays, "concat")
+    cdef DLDataType dtype
+    cdef list tensors = _alike(arrays, &dtype, "concat")
+    cdef Tensor first, made, t
+    cdef int64_t shape[MAX_DIMS]
+    cdef int64_t start = 0
+    cdef int along, ndim, d
     if axis is None:
-        tensors, axis = [reshape_for("concat", t, (-1,)) for t in tensors], 0
+        tensors, axis = [reshaped(t, (-1,), None, "concat") for t in tensors], 0
     first = tensors[0]
-    axis = _axis(axis, first.ndim, "concat")
+    ndim = first.impl.dl.ndim
+    along = axis_of(axis, ndim, "concat")
+    for d in range(ndim):
+        shape[d] = first.impl.dl.shape[d]
+    total = 0
     for position, t in enumerate(tensors):
-        if t.ndim != first.ndim or any(t.shape[d] != first.shape[d] for d in range(first.ndim) if d != axis):
-            raise ValueError(
-                f"concat: shapes must agree but for axis {axis}, but number 0 has {first.shape} and number {position} "
-                f"has {t.shape}"
-            )
-    shape = list(first.shape)
-    shape[axis] = sum(t.shape[axis] for t in tensors)
-    made = empty_for("concat", shape, dtype, first.device)
-    at = 0
+        for d in range(ndim if t.impl.dl.ndim == ndim else 0):
+            if d != along and t.impl.dl.shape[d] != shape[d]:
+                break
+        else:
+            if t.impl.dl.ndim == ndim:
+                total += t.impl.dl.shape[along]
+                continue
+        raise ValueError(
+            f"concat: shapes must agree but for axis {along}, but number 0 has {first.shape} and number {position} "
+            f"has {t.shape}"
+        )
+    if total >= 1 << 63:
+        raise ValueError(f"concat: an extent must be below 2^63, got {total}")
+    shape[along] = total
+    made = new_empty(ndim, shape, dtype, first.impl.dl.device, "concat")
     for t in tensors:
-        made[_slice(first.ndim, axis, slice(at, at + t.shape[axis]))] = t
-        at += t.shape[axis]
+        assign(_part(made, along, start, t.impl.dl.shape[along]), t, "concat")
+        start += t.impl.dl.shape[along]
     return made
 
 
@@ -288,18 +377,31 @@ def stack(arrays, /, axis=0):
     Tensor([[0., 1.],
             [0., 1.]], shape=(2, 2), device=cpu, dtype=float32)
     """
-    tensors, dtype = _alike(arrays, "stack")
-    first = tensors[0]
-    axis = _axis(axis, first.ndim + 1, "stack")
+    cdef DLDataType dtype
+    cdef list tensors = _alike(arrays, &dtype, "stack")
+    cdef Tensor first = tensors[0], made, t
+    cdef int64_t shape[MAX_DIMS + 1]
+    cdef int along, ndim = first.impl.dl.ndim, d
+    cdef int64_t position
+    along = axis_of(axis, ndim + 1, "stack")
     for position, t in enumerate(tensors):
-        if t.shape != first.shape:
-            raise ValueError(
-                f"stack: shapes must agree, but number 0 has {first.shape} and number {position} has {t.shape}"
-            )
-    shape = (*first.shape[:axis], len(tensors), *first.shape[axis:])
-    made = empty_for("stack", shape, dtype, first.device)
+        for d in range(ndim if t.impl.dl.ndim == ndim else 0):
+            if t.impl.dl.shape[d] != first.impl.dl.shape[d]:
+                break
+        else:
+            if t.impl.dl.ndim == ndim:
+                continue
+        raise ValueError(
+            f"stack: shapes must agree, but number 0 has {first.shape} and number {position} has {t.shape}"
+        )
+    if ndim == MAX_DIMS:
+        raise ValueError(f"stack: at most {MAX_DIMS} dimensions are supported, got {ndim + 1}")
+    for d in range(ndim):
+        shape[d if d < along else d + 1] = first.impl.dl.shape[d]
+    shape[along] = len(tensors)
+    made = new_empty(ndim + 1, shape, dtype, first.impl.dl.device, "stack")
     for position, t in enumerate(tensors):
-        made[_slice(made.ndim, axis, position)] = t
+        assign(_at(made, along, position), t, "stack")
     return made
 
 
@@ -338,9 +440,9 @@ def unstack(x, /, axis=0):
     >>> [t.tolist() for t in dl.unstack(dl.asarray([[1, 2], [3, 4]]), axis=1)]
     [[1, 3], [2, 4]]
     """
-    x = asarray(x)
-    axis = _axis(axis, x.ndim, "unstack")
-    return tuple(x[_slice(x.ndim, axis, position)] for position in range(x.shape[axis]))
+    cdef Tensor t = _tensor(x)
+    cdef int along = axis_of(axis, t.impl.dl.ndim, "unstack")
+    return tuple([_at(t, along, position) for position in range(t.impl.dl.shape[along])])
 
 
 def expand_dims(x, /, axis=0):
@@ -379,10 +481,25 @@ def expand_dims(x, /, axis=0):
     Tensor([[[1],
              [2]]], shape=(1, 2, 1), device=cpu, dtype=int64)
     """
-    x = asarray(x)
-    ndim = x.ndim + (len(axis) if isinstance(axis, (tuple, list)) else 1)
-    new = set(_axes(axis, ndim, "expand_dims"))
-    return x[tuple(None if d in new else slice(None) for d in range(ndim))]
+    cdef Tensor t = _tensor(x)
+    cdef Place place
+    cdef int d, old = 0
+    cdef uint64_t added = 0
+    cdef Py_ssize_t ndim = t.impl.dl.ndim + (len(axis) if isinstance(axis, (tuple, list)) else 1)
+    if ndim > MAX_DIMS:
+        raise IndexError(f"expand_dims: at most {MAX_DIMS} dimensions are supported, got {ndim}")
+    for d in axes_of(axis, <int>ndim, "expand_dims"):
+        added |= <uint64_t>1 << d
+    place.ndim = <int>ndim
+    place.offset = 0
+    for d in range(place.ndim):
+        if added >> d & 1:
+            place.shape[d] = 1
+        else:
+            place.shape[d], place.strides[d] = t.impl.dl.shape[old], t.impl.dl.strides[old]
+            old += 1
+    stride_added(&place, added)
+    return view_of(t, &place)
 
 
 def squeeze(x, /, axis=None):
@@ -420,7 +537,7 @@ def squeeze(x, /, axis=None):
     >>> dl.squeeze(dl.asarray([[[1], [2]]]), axis=-1)
     Tensor([[1, 2]], shape=(1, 2), device=cpu, dtype=int64)
     """
-    return squeeze_for("squeeze", asarray(x), axis)
+    return squeezed(_tensor(x), axis, "squeeze")
 
 
 def flip(x, /, axis=None):
@@ -459,9 +576,16 @@ def flip(x, /, axis=None):
     Tensor([[2, 1],
             [4, 3]], shape=(2, 2), device=cpu, dtype=int64)
     """
-    x = asarray(x)
-    reversed_ = range(x.ndim) if axis is None else _axes(axis, x.ndim, "flip")
-    return x[tuple(slice(None, None, -1 if d in reversed_ else None) for d in range(x.ndim))]
+    cdef Tensor t = _tensor(x)
+    cdef Place place
+    cdef int d
+    _whole(t, &place)
+    for d in range(place.ndim) if axis is None else axes_of(axis, place.ndim, "flip"):
+        if place.shape[d] > 0:
+            place.offset += wrapped_product(place.shape[d] - 1, place.strides[d])
+        if place.shape[d] > 1:
+            place.strides[d] = wrapped_product(-1, place.strides[d])
+    return view_of(t, &place)
 
 
 def permute_dims(x, /, axes):
@@ -502,7 +626,7 @@ def permute_dims(x, /, axes):
             [2, 5],
             [3, 6]], shape=(3, 2), device=cpu, dtype=int64)
     """
-    return permute_for("permute_dims", asarray(x), tuple(axes))
+    return permuted(_tensor(x), tuple(axes), "permute_dims")
 
 
 def moveaxis(x, source, destination, /):
@@ -542,13 +666,14 @@ def moveaxis(x, source, destination, /):
     >>> dl.moveaxis(dl.zeros((2, 3, 4)), 0, -1).shape
     (3, 4, 2)
     """
-    x = asarray(x)
-    before, after = _axes(source, x.ndim, "moveaxis"), _axes(destination, x.ndim, "moveaxis")
+    cdef Tensor t = _tensor(x)
+    cdef int ndim = t.impl.dl.ndim
+    cdef list before = axes_of(source, ndim, "moveaxis"), after = axes_of(destination, ndim, "moveaxis")
     if len(before) != len(after):
         raise ValueError(f"moveaxis: source {source} and destination {destination} differ in length")
-    rest = iter([d for d in range(x.ndim) if d not in before])
+    rest = iter([d for d in range(ndim) if d not in before])
     moved = dict(zip(after, before, strict=True))
-    return permute_for("moveaxis", x, tuple([moved[d] if d in moved else next(rest) for d in range(x.ndim)]))
+    return permuted(t, tuple([moved[d] if d in moved else next(rest) for d in range(ndim)]), "moveaxis")
 
 
 def matrix_transpose(x, /):
@@ -622,7 +747,7 @@ def reshape(x, /, shape, *, copy=None):
     Tensor([[0, 1, 2],
             [3, 4, 5]], shape=(2, 3), device=cpu, dtype=int64)
     """
-    return reshape_for("reshape", asarray(x), shape, copy)
+    return reshaped(_tensor(x), shape, copy, "reshape")
 
 
 def roll(x, /, shift, axis=None):
@@ -665,32 +790,41 @@ def roll(x, /, shift, axis=None):
     >>> dl.roll(dl.arange(5), 2)
     Tensor([3, 4, 0, 1, 2], shape=(5,), device=cpu, dtype=int64)
     """
-    x = asarray(x)
+    cdef Tensor t = _tensor(x), made
+    cdef int d
+    cdef int64_t moved[MAX_DIMS]
+    cdef list by
     if axis is None:
         if isinstance(shift, (tuple, list)):
             raise ValueError(f"roll: shift {shift} needs as many axes; without an axis it is one integer")
-        return roll(reshape_for("roll", x, (-1,)), shift, axis=0).reshape(x.shape)
+        made = roll(reshaped(t, (-1,), None, "roll"), shift, axis=0)
+        return reshaped(made, t.shape, None, "roll")
     axes = axis if isinstance(axis, (tuple, list)) else (axis,)
     shifts = shift if isinstance(shift, (tuple, list)) else (shift,) * len(axes)
-    if not all(hasattr(number, "__index__") for number in shifts):
+    if not all([hasattr(number, "__index__") for number in shifts]):
         raise TypeError(f"roll: shift must be an integer or a sequence of them, got {shift!r}")
     if len(shifts) != len(axes):
         raise ValueError(f"roll: shift {shift} and axis {axis} differ in length")
-    moved = [0] * x.ndim
-    for by, d in zip(shifts, axes, strict=True):
-        moved[_axis(d, x.ndim, "roll")] += by
-    made = empty_for("roll", x.shape, x.dtype, x.device)
-    # Along each dimension two pieces change places; a piece of the whole is one of each.
-    pieces = []
-    for size, by in zip(x.shape, moved, strict=True):
-        by = by % size if size else 0
-        whole = (slice(None), slice(None))
-        pieces.append(
-            [(slice(by, None), slice(None, size - by)), (slice(None, by), slice(size - by, None))] if by else [whole]
-        )
-    for piece in product(*pieces):
-        made[tuple(to for to, _ in piece)] = x[tuple(source for _, source in piece)]
+    by = [0] * t.impl.dl.ndim
+    for distance, where in zip(shifts, axes, strict=True):
+        by[axis_of(where, t.impl.dl.ndim, "roll")] += index(distance)
+    for d in range(t.impl.dl.ndim):
+        moved[d] = by[d] % t.impl.dl.shape[d] if t.impl.dl.shape[d] else 0
+    made = new_empty(t.impl.dl.ndim, t.impl.dl.shape, t.impl.dl.dtype, t.impl.dl.device, "roll")
+    _roll(made, t, moved, 0)
     return made
+
+
+cdef int _roll(Tensor made, Tensor source, const int64_t* moved, int d) except -1:
+    """Copy in pieces: along each dimension from `d` on two of them change places."""
+    cdef int64_t size, by
+    while d < source.impl.dl.ndim and moved[d] == 0:
+        d += 1
+    if d == source.impl.dl.ndim:
+        return assign(made, source, "roll")
+    size, by = source.impl.dl.shape[d], moved[d]
+    _roll(_part(made, d, by, size - by), _part(source, d, 0, size - by), moved, d + 1)
+    return _roll(_part(made, d, 0, by), _part(source, d, size - by, by), moved, d + 1)
 
 
 def repeat(x, repeats, /, axis=None):
@@ -734,32 +868,53 @@ def repeat(x, repeats, /, axis=None):
     >>> dl.repeat(dl.arange(3), [0, 1, 2]).tolist()
     [1, 2, 2]
     """
-    x = asarray(x)
+    cdef Tensor t = _tensor(x), made
+    cdef int64_t shape[MAX_DIMS]
+    cdef int64_t size, start = 0, times, position
+    cdef int along, d
     if axis is None:
-        x, axis = reshape_for("repeat", x, (-1,)), 0
-    axis = _axis(axis, x.ndim, "repeat")
-    size = x.shape[axis]
+        t, axis = reshaped(t, (-1,), None, "repeat"), 0
+    along = axis_of(axis, t.impl.dl.ndim, "repeat")
+    size = t.impl.dl.shape[along]
     counts = repeats if isinstance(repeats, int) else asarray(repeats).tolist()
     counts = [counts] if not isinstance(counts, list) else counts
-    if not all(type(count) is int for count in counts):
+    if not all([type(count) is int for count in counts]):
         raise TypeError(f"repeat: repeats must be an integer or one dimension of integers, got {repeats!r}")
     if len(counts) not in (1, size):
-        raise ValueError(f"repeat: expected 1 or {size} numbers for axis {axis} of shape {x.shape}, got {len(counts)}")
+        raise ValueError(f"repeat: expected 1 or {size} numbers for axis {along} of shape {t.shape}, got {len(counts)}")
     if min(counts, default=0) < 0:
         raise ValueError(f"repeat: a number of repeats must be at least 0, got {min(counts)}")
-    if len(counts) == 1:
+    total = size * counts[0] if len(counts) == 1 else sum(counts)
+    if total >= 1 << 63:
+        raise ValueError(f"repeat: an extent must be below 2^63, got {total}")
+    for d in range(t.impl.dl.ndim):
+        shape[d] = t.impl.dl.shape[d]
+    shape[along] = total
+    made = new_empty(t.impl.dl.ndim, shape, t.impl.dl.dtype, t.impl.dl.device, "repeat")
+    if len(counts) != 1:
+        for position, times in enumerate(counts):
+            assign(_part(made, along, start, times), _part(t, along, position, 1), "repeat")
+            start += times
+    elif made.size > 0:
         times = counts[0]
-        made = empty_for("repeat", (*x.shape[:axis], size * times, *x.shape[axis + 1 :]), x.dtype, x.device)
-        if made.size > 0:
-            spread = made.reshape((*x.shape[: axis + 1], times, *x.shape[axis + 1 :]))
-            spread[...] = expand_dims(x, axis=axis + 1)
-        return made
-    made = empty_for("repeat", (*x.shape[:axis], sum(counts), *x.shape[axis + 1 :]), x.dtype, x.device)
-    at = 0
-    for position, times in enumerate(counts):
-        made[_slice(x.ndim, axis, slice(at, at + times))] = x[_slice(x.ndim, axis, slice(position, position + 1))]
-        at += times
+        assign(_split(made, along, times), _split(t, along, 1), "repeat")
     return made
+
+
+cdef Tensor _split(Tensor t, int axis, int64_t inner):
+    """A view with a dimension in two: outer positions, then `inner` ones."""
+    cdef Place place
+    cdef int d
+    if t.impl.dl.ndim == MAX_DIMS:
+        raise ValueError(f"repeat: at most {MAX_DIMS - 1} dimensions are supported, got {MAX_DIMS}")
+    _whole(t, &place)
+    for d in range(place.ndim, axis + 1, -1):
+        place.shape[d], place.strides[d] = place.shape[d - 1], place.strides[d - 1]
+    place.ndim += 1
+    place.shape[axis + 1], place.strides[axis + 1] = inner, place.strides[axis]
+    place.shape[axis] //= inner
+    place.strides[axis] = wrapped_product(place.strides[axis], inner)
+    return view_of(t, &place)
 
 
 def tile(x, repetitions, /):
@@ -799,26 +954,26 @@ def tile(x, repetitions, /):
     Tensor([[1, 2, 1, 2],
             [1, 2, 1, 2]], shape=(2, 4), device=cpu, dtype=int64)
     """
-    x = asarray(x)
+    cdef Tensor t = _tensor(x), made
     times = repetitions if isinstance(repetitions, (tuple, list)) else (repetitions,)
-    if not all(hasattr(number, "__index__") for number in times):
+    if not all([hasattr(number, "__index__") for number in times]):
         raise TypeError(f"tile: repetitions must be integers, got {repetitions!r}")
+    times = [index(number) for number in times]
     if min(times, default=1) < 0:
         raise ValueError(f"tile: repetitions must be at least 0, got {repetitions!r}")
-    ndim = max(x.ndim, len(times))
-    times = (1,) * (ndim - len(times)) + tuple(times)
-    shape = (1,) * (ndim - x.ndim) + x.shape
+    ndim = max(t.impl.dl.ndim, len(times))
+    times = [1] * (ndim - len(times)) + times
+    shape = [1] * (ndim - t.impl.dl.ndim) + list(t.shape)
     # A dimension that repeats gets one in front of it, so that the copies are one broadcast assignment.
-    before = [
-        number for size, count in zip(shape, times, strict=True) for number in ((size,) if count == 1 else (1, size))
-    ]
-    after = [
-        number
-        for size, count in zip(shape, times, strict=True)
-        for number in ((size,) if count == 1 else (count, size))
-    ]
-    result = [size * count for size, count in zip(shape, times, strict=True)]
-    made = empty_for("tile", result, x.dtype, x.device)
+    before, after, result = [], [], []
+    for size, count in zip(shape, times, strict=True):
+        if count != 1:
+            before.append(1)
+            after.append(count)
+        before.append(size)
+        after.append(size)
+        result.append(size * count)
+    made = empty_for("tile", result, dtype_of(t.impl.dl.dtype), t.device)
     if made.size > 0:
-        made.reshape(after)[...] = reshape_for("tile", x, before)
+        assign(reshaped(made, after, False, "tile"), reshaped(t, before, None, "tile"), "tile")
     return made
