@@ -47,6 +47,81 @@ def test_vecdot_conjugates_the_first_and_broadcasts():
     )
 
 
+LAYOUTS = {
+    "rows": lambda x: x,
+    "columns": lambda x: np.asfortranarray(x),
+    "reversed": lambda x: np.ascontiguousarray(x[..., ::-1])[..., ::-1],
+    "every third": lambda x: np.repeat(x, 3, axis=-1)[..., ::3],
+}
+
+
+@pytest.mark.parametrize(
+    "dtype", ["float16", "float32", "float64", "complex64", "complex128", "int8", "uint32", "int64"]
+)
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_vecdot_has_the_same_bits_in_every_layout(dtype, layout):
+    for shape in ((5, 7), (3, 2050), (40, 33), (2500, 3), (1, 1), (4, 0)):
+        a, b = numbers(dtype, shape, seed=2), numbers(dtype, shape, seed=3)
+        want = np.stack([dl.vecdot(x.copy(), y.copy()).numpy() for x, y in zip(a, b, strict=True)])
+        got = dl.vecdot(LAYOUTS[layout](a), LAYOUTS[layout](b.copy()))
+        assert got.numpy().tobytes() == want.tobytes()
+        by_first = dl.vecdot(np.ascontiguousarray(a.T), LAYOUTS[layout](np.ascontiguousarray(b.T)), axis=-2)
+        assert by_first.numpy().tobytes() == want.tobytes()
+
+
+def test_vecdot_of_integers_wraps_in_its_dtype():
+    for dtype in ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"):
+        a, b = numbers(dtype, (5000,), seed=4), numbers(dtype, (5000,), seed=5)
+        want = np.sum(a.astype("u8") * b.astype("u8"), dtype="u8").astype(dtype)
+        assert dl.vecdot(a, b).item() == want.item()
+
+
+def test_vecdot_converts_operands_to_the_common_dtype_first():
+    made = dl.vecdot(dl.asarray([2**24 + 1, 1], dtype="int64"), dl.asarray([1.0, 1.0], dtype="float32"))
+    assert (made.dtype, made.item()) == ("float32", 2.0**24)
+    assert dl.vecdot(dl.asarray([3, 4], dtype="int8"), dl.asarray([1j, 2.0], dtype="complex64")).item() == 8 + 3j
+
+
+@pytest.mark.parametrize("dtype", REAL)
+def test_vecdot_of_special_numbers(dtype):
+    def dot(a, b):
+        return dl.vecdot(dl.asarray(a, dtype=dtype), dl.asarray(b, dtype=dtype)).item()
+
+    assert math.copysign(1, dot([-0.0, 0.0], [1.0, -1.0])) == -1
+    assert math.copysign(1, dot([0.0, -0.0], [1.0, 1.0])) == 1
+    assert dot([math.inf, 1.0], [1.0, 2.0]) == math.inf
+    assert math.isnan(dot([math.inf, 1.0], [0.0, 2.0]))
+    assert math.isnan(dot([math.inf, math.inf], [1.0, -1.0]))
+    assert math.isnan(dot([math.nan], [1.0]))
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_vecdot_of_complex_numbers_is_exact_in_both_parts(dtype):
+    part = {"complex64": "float32", "complex128": "float64"}[dtype]
+    for n in (1, 3, 2049, 5000):
+        a, b = numbers(dtype, (n,), seed=6), numbers(dtype, (n,), seed=7)
+        got = dl.vecdot(a, b).item()
+        pairs = [(Fraction(x.real), Fraction(x.imag), Fraction(y.real), Fraction(y.imag))
+                 for x, y in zip(a.tolist(), b.tolist(), strict=True)]  # fmt: skip
+        for value, true in ((got.real, sum(p * r + q * s for p, q, r, s in pairs)),
+                            (got.imag, sum(p * s - q * r for p, q, r, s in pairs))):  # fmt: skip
+            assert value == exact.round_ratio(true.numerator, true.denominator, exact.FORMATS[part])
+
+
+def test_vecdot_of_long_vectors_has_the_same_bits_with_any_number_of_threads():
+    a, b = numbers("float64", (300_000,), seed=8), numbers("float64", (300_000,), seed=9)
+    before = dl.num_threads()
+    try:
+        made = set()
+        for count in (1, 2, 3):
+            dl.set_num_threads(count)
+            made.add(dl.vecdot(a, b).item())
+    finally:
+        dl.set_num_threads(before)
+    true = exact_dot(a, b)
+    assert made == {exact.round_ratio(true.numerator, true.denominator, exact.FORMATS["float64"])}
+
+
 @pytest.mark.parametrize(
     ("call", "kind", "words"),
     [
@@ -55,6 +130,8 @@ def test_vecdot_conjugates_the_first_and_broadcasts():
         (lambda: dl.vecdot(dl.zeros((2, 2)), dl.zeros(2), axis=-2), IndexError, "vecdot: axis -2 is out of range"),
         (lambda: dl.vecdot(dl.zeros(2), dl.zeros(2), axis=0), IndexError, "vecdot: axis 0 is out of range"),
         (lambda: dl.vecdot(dl.asarray([True]), dl.asarray([True])), TypeError, "vecdot: not defined for"),
+        (lambda: dl.vecdot(dl.zeros(2, dtype="int4"), dl.zeros(2, dtype="int4")), TypeError, "vecdot: not defined for"),
+        (lambda: dl.vecdot(dl.zeros((2, 3)), dl.zeros((4, 3))), ValueError, r"vecdot: \(2,\), \(4,\) do not"),
         (lambda: dl.tensordot(dl.zeros((2, 3)), dl.zeros((2, 3)), axes=1), ValueError, "tensordot: shapes"),
         (lambda: dl.tensordot(dl.zeros(2), dl.zeros(2), axes=2), IndexError, "tensordot: axes is 2; expected 0 to 1"),
         (

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Types of contractions.py: sums of products along axes.
+# Types of contractions.pyx: sums of products along axes.
 from collections.abc import Sequence
 from typing import TypeVar, overload
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Types of creation.py: the array API's functions that make tensors.
+# Types of creation.pyx: the array API's functions that make tensors.
 from typing import Literal
 
 from .._core.tensor import Tensor

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Types of manipulation.py: the array API's functions that rearrange tensors.
+# Types of manipulation.pyx: the array API's functions that rearrange tensors.
 from collections.abc import Sequence
 from typing import SupportsIndex
 

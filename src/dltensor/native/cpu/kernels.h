@@ -98,6 +98,10 @@ struct Reducer {
 // `run` of reduce_sums does.
 typedef void (*sum_again_t)(void* states, const void* a, int64_t n);
 
+// Products of n contiguous elements in float64, exact for float32; for float64 with what rounding takes from each, 0 where the
+// product is not finite.
+typedef void (*terms_t)(double* products, double* rests, const void* a, const void* b, int64_t n);
+
 // Loops of sorting and searching over elements or keys of one width.
 struct SortLoops {
   void (*keys)(void* keys, const void* in, int64_t n, const KeyForm& form);
@@ -204,6 +208,7 @@ struct Kernels {
   product_t products[type_count];
   Reducer reducers[reduction_body_count][computed_types];
   sum_again_t sums_again[computed_types];  // of float32, float64, complex64, complex128
+  terms_t terms[computed_types];  // of float32 and float64
   SortLoops sorts[4];  // of keys of 1, 2, 4, 8 bytes
   running_sums_t running_sums[computed_types];  // of float32 and float64
   block_sums_t block_sums[computed_types];  // of the same

@@ -42,67 +42,82 @@ struct Sixteen {
   uint64_t words[2];
 };
 
-// n elements `step` bytes apart, contiguous and in the pass's type; masked ones as `blank`. What needs nothing stays.
-const char* staged(const ReducePass& pass, const char* from, int64_t step, const uint8_t* mask, int64_t mask_step, int64_t n,
-                   const void* blank, int64_t blank_step, Stage* stage) {
-  if (step == pass.in_width && pass.pipeline.count == 0 && mask == nullptr) return from;
-  if (step != pass.in_width || pass.pipeline.count == 0) {
-    pass.kernels->moves[width_index(pass.in_width)](stage->moved, n * pass.in_width, pass.in_width, from, 0, step, 1, n);
-    from = stage->moved;
+// n elements `step` bytes apart as contiguous ones, through a pipeline; `copy` also where nothing has to change.
+const char* brought(const ReducePass& pass, const CastPipeline& pipeline, int64_t width, const char* from, int64_t step,
+                    int64_t n, bool copy, char* moved, char* spare, char* other_spare) {
+  if (step != width || (copy && pipeline.count == 0)) {
+    pass.kernels->moves[width_index(width)](moved, n * width, width, from, 0, step, 1, n);
+    from = moved;
   }
-  for (int k = 0; k < pass.pipeline.count; ++k) {
-    pass.pipeline.loops[k](stage->spare[k & 1], from, nullptr, nullptr, n, 0);
-    from = stage->spare[k & 1];
-  }
-  if (mask != nullptr) {
-    char* const at = const_cast<char*>(from);  // in the stage by now
-    switch (pass.width) {
-      case 1: blend<uint8_t>(at, mask, mask_step, n, blank, blank_step); break;
-      case 2: blend<uint16_t>(at, mask, mask_step, n, blank, blank_step); break;
-      case 4: blend<uint32_t>(at, mask, mask_step, n, blank, blank_step); break;
-      case 8: blend<uint64_t>(at, mask, mask_step, n, blank, blank_step); break;
-      default: blend<Sixteen>(at, mask, mask_step, n, blank, blank_step); break;
-    }
+  for (int k = 0; k < pipeline.count; ++k) {
+    char* const to = k & 1 ? other_spare : spare;
+    pipeline.loops[k](to, from, nullptr, nullptr, n, 0);
+    from = to;
   }
   return from;
 }
 
+// n elements from `from` on, `step` apart, contiguous and in the pass's type; masked ones as `blank`. Of sums of products, these
+// and their rests. What needs nothing stays.
+const char* staged(const ReducePass& pass, const Place& from, const Place& step, int64_t n, const void* blank,
+                   int64_t blank_step, Stage* stage) {
+  const bool has_mask = pass.mask != nullptr;
+  const char* const run = brought(pass, pass.pipeline, pass.in_width, pass.in + from.in, step.in, n, has_mask, stage->moved,
+                                  stage->spare[0], stage->spare[1]);
+  if (pass.factor != nullptr) {
+    const char* const by = brought(pass, pass.factor_pipeline, pass.factor_width, pass.factor + from.factor, step.factor, n,
+                                   false, stage->factor[0], stage->factor[1], stage->factor[2]);
+    if (pass.terms != nullptr) pass.terms(stage->products, stage->rests, run, by, n);
+    else pass.kernels->ops[op_multiply][pass.type](stage->products, run, by, nullptr, n, 0);
+    return reinterpret_cast<const char*>(stage->products);
+  }
+  if (has_mask) {
+    char* const at = const_cast<char*>(run);  // in the stage by now
+    const uint8_t* const mask = pass.mask + from.mask;
+    switch (pass.width) {
+      case 1: blend<uint8_t>(at, mask, step.mask, n, blank, blank_step); break;
+      case 2: blend<uint16_t>(at, mask, step.mask, n, blank, blank_step); break;
+      case 4: blend<uint32_t>(at, mask, step.mask, n, blank, blank_step); break;
+      case 8: blend<uint64_t>(at, mask, step.mask, n, blank, blank_step); break;
+      default: blend<Sixteen>(at, mask, step.mask, n, blank, blank_step); break;
+    }
+  }
+  return run;
+}
+
+bool is_direct(const ReducePass& pass, int64_t step) {
+  return step == pass.in_width && pass.pipeline.count == 0 && pass.mask == nullptr && pass.factor == nullptr;
+}
+
 // The place of element `index` of the reduced axes but the last `inner` ones.
-struct Place {
-  int64_t in, mask;
-};
 Place place_of(const Axis* axes, int ndim, int64_t index) {
-  Place place{0, 0};
+  Place place;
   for (int d = ndim - 1; d >= 0; --d) {
-    const int64_t i = index % axes[d].size;
+    place = place + index % axes[d].size * axes[d].step;
     index /= axes[d].size;
-    place.in += i * axes[d].in;
-    place.mask += i * axes[d].mask;
   }
   return place;
 }
 
 }  // namespace
 
-void each_run(const ReducePass& pass, int64_t in, int64_t mask, int64_t begin, int64_t end, const void* blank, Stage* stage,
+void each_run(const ReducePass& pass, const Place& place, int64_t begin, int64_t end, const void* blank, Stage* stage,
               take_run_t take, void* context) {
   if (pass.reduced_ndim == 0) {
     if (begin < end) {
-      const uint8_t* const m = pass.mask == nullptr ? nullptr : pass.mask + mask;
-      take(context, staged(pass, pass.in + in, pass.in_width, m, 0, 1, blank, 0, stage), 1, 0);
+      take(context, staged(pass, place, {pass.in_width, 0, pass.factor_width}, 1, blank, 0, stage), 1, 0);
+      if (pass.factor != nullptr && pass.with_rests) take(context, stage->rests, 1, 0);
     }
     return;
   }
   const Axis& inner = pass.reduced[pass.reduced_ndim - 1];
-  const bool direct = inner.in == pass.in_width && pass.pipeline.count == 0 && pass.mask == nullptr;
-  const int64_t longest = direct ? INT64_MAX : staged_count;
+  const int64_t longest = is_direct(pass, inner.step.in) ? INT64_MAX : pass.factor != nullptr ? product_count : staged_count;
   for (int64_t at = begin; at < end;) {
     const int64_t row = at / inner.size, column = at - row * inner.size;
-    const Place place = place_of(pass.reduced, pass.reduced_ndim - 1, row);
-    int64_t n = smaller(smaller(inner.size - column, end - at), longest);
-    const char* const from = pass.in + in + place.in + column * inner.in;
-    const uint8_t* const m = pass.mask == nullptr ? nullptr : pass.mask + mask + place.mask + column * inner.mask;
-    take(context, staged(pass, from, inner.in, m, inner.mask, n, blank, 0, stage), n, at);
+    const int64_t n = smaller(smaller(inner.size - column, end - at), longest);
+    const Place from = place + place_of(pass.reduced, pass.reduced_ndim - 1, row) + column * inner.step;
+    take(context, staged(pass, from, inner.step, n, blank, 0, stage), n, at);
+    if (pass.factor != nullptr && pass.with_rests) take(context, stage->rests, n, at);
     at += n;
   }
 }
@@ -113,12 +128,12 @@ namespace {
 
 struct Work {
   const ReducePass* pass;
-  int64_t strips, strip;    // of the innermost kept axis, when it is read in rows
-  int64_t units;            // results, or strips of them
+  int64_t strips, strip;  // of the innermost kept axis, when it is read in rows
+  int64_t units;  // results, or strips of them
   int64_t units_per_task;
-  int64_t parts, part;      // of the reduced elements of one unit, and how many are in each
-  char* partial;            // states of every unit and part, when there are several
-  int64_t slot;             // bytes of the states of a unit
+  int64_t parts, part;  // of the reduced elements of one unit, and how many are in each
+  char* partial;  // states of every unit and part, when there are several
+  int64_t slot;  // bytes of the states of a unit
 };
 
 struct RunContext {
@@ -149,7 +164,7 @@ void reduce_one(const ReducePass& pass, const ResultRun& where, int64_t begin, i
   blank_of(pass, where.index, blank, centers);
   pass.reducer->start(states, parts, parts);
   RunContext context{&pass, states, centers};
-  each_run(pass, where.in, where.mask, begin, end, blank, stage, take_run, &context);
+  each_run(pass, where.at, begin, end, blank, stage, take_run, &context);
 }
 
 // Columns of the innermost kept axis from `where` on, rows begin to end of the reduced axes.
@@ -163,30 +178,22 @@ void reduce_strip(const ReducePass& pass, const ResultRun& where, int64_t n, int
   const void* const blank = pass.centers != nullptr ? static_cast<const void*>(centers) : pass.identity;
   const int64_t blank_step = pass.centers != nullptr ? pass.width : 0;
   pass.reducer->start(states, capacity, n * parts);
-  if (pass.reduced_ndim == 0) {
-    const uint8_t* const m = pass.mask == nullptr ? nullptr : pass.mask + where.mask;
-    const char* row = staged(pass, pass.in + where.in, where.in_step, m, where.mask_step, n, blank, blank_step, stage);
-    pass.reducer->rows(states, capacity, row, 0, 1, n * parts, 0, centers);
-    return;
-  }
+  const auto take_row = [&](const Place& from, int64_t index) {
+    const char* const row = staged(pass, from, where.step, n, blank, blank_step, stage);
+    pass.reducer->rows(states, capacity, row, 0, 1, n * parts, index, centers);
+    if (pass.factor != nullptr && pass.with_rests)
+      pass.reducer->rows(states, capacity, stage->rests, 0, 1, n * parts, index, centers);
+  };
+  if (pass.reduced_ndim == 0) return take_row(where.at, 0);
   const Axis& inner = pass.reduced[pass.reduced_ndim - 1];
-  const bool direct = where.in_step == pass.in_width && pass.pipeline.count == 0 && pass.mask == nullptr;
+  const bool direct = is_direct(pass, where.step.in);
   for (int64_t at = begin; at < end;) {
     const int64_t outer = at / inner.size, first = at - outer * inner.size;
-    const Place place = place_of(pass.reduced, pass.reduced_ndim - 1, outer);
     const int64_t rows = smaller(inner.size - first, end - at);
-    const char* const from = pass.in + where.in + place.in + first * inner.in;
-    if (direct) {
-      pass.reducer->rows(states, capacity, from, inner.in, rows, n * parts, at, centers);
-    } else {
-      for (int64_t r = 0; r < rows; ++r) {
-        const uint8_t* const m = pass.mask == nullptr ? nullptr
-                                                      : pass.mask + where.mask + place.mask + (first + r) * inner.mask;
-        const char* const row = staged(pass, from + r * inner.in, where.in_step, m, where.mask_step, n, blank, blank_step,
-                                       stage);
-        pass.reducer->rows(states, capacity, row, 0, 1, n * parts, at + r, centers);
-      }
-    }
+    const Place from = where.at + place_of(pass.reduced, pass.reduced_ndim - 1, outer) + first * inner.step;
+    if (direct) pass.reducer->rows(states, capacity, pass.in + from.in, inner.step.in, rows, n * parts, at, centers);
+    else
+      for (int64_t r = 0; r < rows; ++r) take_row(from + r * inner.step, at + r);
     at += rows;
   }
 }
@@ -217,20 +224,14 @@ Unit unit_of(const Work& work, int64_t number) {
     const int64_t strip = number % work.strips;
     number /= work.strips;
     unit.n = smaller(work.strip, inner.size - strip * work.strip);
-    unit.where = {strip * work.strip * inner.in,
-                  strip * work.strip * inner.mask,
-                  strip * work.strip * inner.index,
-                  inner.in,
-                  inner.mask,
-                  inner.index};
+    unit.where = {strip * work.strip * inner.step, strip * work.strip * inner.index, inner.step, inner.index};
     unit.out = strip * work.strip * inner.out;
     unit.out_step = inner.out;
   }
   for (int d = axes - 1; d >= 0; --d) {
     const int64_t i = number % pass.kept[d].size;
     number /= pass.kept[d].size;
-    unit.where.in += i * pass.kept[d].in;
-    unit.where.mask += i * pass.kept[d].mask;
+    unit.where.at = unit.where.at + i * pass.kept[d].step;
     unit.where.index += i * pass.kept[d].index;
     unit.out += i * pass.kept[d].out;
   }
@@ -355,6 +356,13 @@ Status run_pass(const ReducePass& pass) {
 
 // ---- making a pass
 
+// What is read: all of one shape, null what there is none of. `type`: what elements are converted to, if not to the dtype that
+// they are reduced in.
+struct Inputs {
+  const DLTensor *in, *mask, *factor;
+  int type = -1;
+};
+
 // Axes in the order of memory, the innermost last, and joined where they are adjacent in memory.
 int arrange(Axis* axes, int ndim, bool sort) {
   int count = 0;
@@ -362,7 +370,7 @@ int arrange(Axis* axes, int ndim, bool sort) {
     if (axes[d].size != 1) axes[count++] = axes[d];
   if (sort)
     for (int d = 1; d < count; ++d)
-      for (int e = d; e > 0 && magnitude(axes[e].in) > magnitude(axes[e - 1].in); --e) {
+      for (int e = d; e > 0 && magnitude(axes[e].step.in) > magnitude(axes[e - 1].step.in); --e) {
         const Axis kept = axes[e];
         axes[e] = axes[e - 1];
         axes[e - 1] = kept;
@@ -370,8 +378,8 @@ int arrange(Axis* axes, int ndim, bool sort) {
   int last = -1;
   for (int d = 0; d < count; ++d) {
     const Axis& axis = axes[d];
-    if (last >= 0 && axes[last].in == axis.in * axis.size && axes[last].mask == axis.mask * axis.size &&
-        axes[last].out == axis.out * axis.size && axes[last].index == axis.index * axis.size) {
+    if (last >= 0 && axes[last].step == axis.size * axis.step && axes[last].out == axis.out * axis.size &&
+        axes[last].index == axis.index * axis.size) {
       const int64_t size = axes[last].size * axis.size;
       axes[last] = axis;
       axes[last].size = size;
@@ -386,11 +394,12 @@ int arrange(Axis* axes, int ndim, bool sort) {
 void face_forward(ReducePass* pass) {
   for (int d = 0; d < pass->reduced_ndim; ++d) {
     Axis& axis = pass->reduced[d];
-    if (axis.in >= 0) continue;
-    pass->in += axis.in * (axis.size - 1);
-    if (pass->mask != nullptr) pass->mask += axis.mask * (axis.size - 1);
-    axis.in = -axis.in;
-    axis.mask = -axis.mask;
+    if (axis.step.in >= 0) continue;
+    const Place last = (axis.size - 1) * axis.step;
+    pass->in += last.in;
+    if (pass->mask != nullptr) pass->mask += last.mask;
+    if (pass->factor != nullptr) pass->factor += last.factor;
+    axis.step = -1 * axis.step;
   }
 }
 
@@ -399,12 +408,13 @@ bool by_columns(const ReducePass& pass) {
   if (pass.kept_ndim == 0) return false;
   if (pass.reduced_ndim == 0) return true;
   const Axis &kept = pass.kept[pass.kept_ndim - 1], &run = pass.reduced[pass.reduced_ndim - 1];
-  if (kept.in == 0) return false;
-  if (magnitude(kept.in) < magnitude(run.in) || run.in == 0) return kept.size >= 8 || run.size < 64;
+  if (kept.step.in == 0) return false;
+  if (magnitude(kept.step.in) < magnitude(run.step.in) || run.step.in == 0) return kept.size >= 8 || run.size < 64;
   return run.size < 16 && kept.size >= 32;
 }
 
-void set_axes(ReducePass* pass, const DLTensor& in, const DLTensor* mask, uint64_t axes, const DLTensor& out, bool ordered) {
+void set_axes(ReducePass* pass, const Inputs& inputs, uint64_t axes, const DLTensor& out, bool ordered) {
+  const DLTensor &in = *inputs.in, *const mask = inputs.mask, *const factor = inputs.factor;
   int64_t index[max_dims], place = 1;
   for (int d = in.ndim - 1; d >= 0; --d) {
     index[d] = axes >> d & 1 ? 0 : place;
@@ -413,12 +423,16 @@ void set_axes(ReducePass* pass, const DLTensor& in, const DLTensor* mask, uint64
   pass->in = static_cast<const char*>(in.data);
   pass->in_width = item_bytes(in.dtype);
   pass->mask = mask == nullptr ? nullptr : static_cast<const uint8_t*>(mask->data);
+  pass->factor = factor == nullptr ? nullptr : static_cast<const char*>(factor->data);
+  pass->factor_width = factor == nullptr ? 0 : item_bytes(factor->dtype);
   pass->out = static_cast<char*>(out.data);
   pass->out_width = item_bytes(out.dtype);
   pass->kept_ndim = pass->reduced_ndim = 0;
   pass->kept_count = pass->reduced_count = 1;
   for (int d = 0; d < in.ndim; ++d) {
-    Axis axis{in.shape[d], in.strides[d] * pass->in_width, mask == nullptr ? 0 : mask->strides[d], 0, 0};
+    const Place step{in.strides[d] * pass->in_width, mask == nullptr ? 0 : mask->strides[d],
+                     factor == nullptr ? 0 : factor->strides[d] * pass->factor_width};
+    Axis axis{in.shape[d], step, 0, 0};
     if (axes >> d & 1) {
       pass->reduced[pass->reduced_ndim++] = axis;
       pass->reduced_count *= axis.size;
@@ -468,8 +482,21 @@ void set_identity(ReducePass* pass, int body) {
   store_scalar(pass->identity, 0, type_table[pass->type].dtype, true, value, Rounding::truncate, true);
 }
 
-Status prepare(ReducePass* pass, const ReductionChoice& choice, int result, const DLTensor& in, int from, const DLTensor* mask,
-               uint64_t axes, const DLTensor& out) {
+// The cast loops from a dtype through another one to a third, as for an argument that promotes first.
+bool find_way(const Kernels& kernels, int start, int through, int to, CastPipeline* pipeline) {
+  CastPipeline more;
+  if (!find_pipeline(kernels, start, through, 0, pipeline) || !find_pipeline(kernels, through, to, 0, &more) ||
+      pipeline->count + more.count > longest_pipeline)
+    return false;
+  for (int k = 0; k < more.count; ++k) {
+    pipeline->loops[pipeline->count++] = more.loops[k];
+    pipeline->types[pipeline->count] = more.types[k + 1];
+  }
+  return true;
+}
+
+Status prepare(ReducePass* pass, const ReductionChoice& choice, int result, const Inputs& inputs, int from, uint64_t axes,
+               const DLTensor& out) {
   pass->kernels = &kernels();
   pass->reducer = &pass->kernels->reducers[choice.body][choice.type];
   if (pass->reducer->start == nullptr) return undefined_for(from);
@@ -478,28 +505,15 @@ Status prepare(ReducePass* pass, const ReductionChoice& choice, int result, cons
   pass->width = type_table[choice.type].bytes;
   // What the body ends in is a cast away from the row's result, and that from `out`.
   pass->result = choice.end == End::plain ? pass->reducer->result : result;
-  if (!find_pipeline(*pass->kernels, find_type(in.dtype), from, 0, &pass->pipeline)) return undefined_for(from);
-  if (from != choice.type) {
-    CastPipeline more;
-    if (!find_pipeline(*pass->kernels, from, choice.type, 0, &more)) return undefined_for(from);
-    if (pass->pipeline.count + more.count > longest_pipeline) return undefined_for(from);
-    for (int k = 0; k < more.count; ++k) {
-      pass->pipeline.loops[pass->pipeline.count++] = more.loops[k];
-      pass->pipeline.types[pass->pipeline.count] = more.types[k + 1];
-    }
-  }
-  CastPipeline more;
-  if (!find_pipeline(*pass->kernels, pass->result, result, 0, &pass->out_pipeline) ||
-      !find_pipeline(*pass->kernels, result, find_type(out.dtype), 0, &more) ||
-      pass->out_pipeline.count + more.count > longest_pipeline)
+  const int type = inputs.type >= 0 ? inputs.type : choice.type;
+  if (!find_way(*pass->kernels, find_type(inputs.in->dtype), from, type, &pass->pipeline)) return undefined_for(from);
+  if (inputs.factor != nullptr &&
+      !find_way(*pass->kernels, find_type(inputs.factor->dtype), from, type, &pass->factor_pipeline))
     return undefined_for(from);
   // A uint8 takes the 0 and 1 of bools as they are.
-  if (!(result == type_bool && find_type(out.dtype) == type_uint8))
-    for (int k = 0; k < more.count; ++k) {
-      pass->out_pipeline.loops[pass->out_pipeline.count++] = more.loops[k];
-      pass->out_pipeline.types[pass->out_pipeline.count] = more.types[k + 1];
-    }
-  set_axes(pass, in, mask, axes, out, in_order[choice.body]);
+  const int to = find_type(out.dtype), last = result == type_bool && to == type_uint8 ? result : to;
+  if (!find_way(*pass->kernels, pass->result, result, last, &pass->out_pipeline)) return undefined_for(from);
+  set_axes(pass, inputs, axes, out, in_order[choice.body]);
   set_identity(pass, choice.body);
   pass->has_initial = false;
   pass->counts = nullptr;
@@ -527,7 +541,7 @@ struct Beside {
 Status count_mask(const DLTensor& mask, uint64_t axes, const DLTensor& counts) {
   ReducePass pass;
   const ReductionChoice choice{reduce_nonzero, type_bool, End::plain};
-  const Status status = prepare(&pass, choice, type_int64, mask, type_bool, nullptr, axes, counts);
+  const Status status = prepare(&pass, choice, type_int64, {&mask, nullptr, nullptr}, type_bool, axes, counts);
   return status.ok() ? run_pass(pass) : status;
 }
 
@@ -540,7 +554,7 @@ Status reduce(int reduction, const ReduceOptions& options, int type, const DLTen
   if (options.result >= 0) result = options.result;
   const ReductionChoice choice = choose_reduction(reduction, type, options.saturate);
   ReducePass pass;
-  Status status = prepare(&pass, choice, result, in, type, mask, axes, out);
+  Status status = prepare(&pass, choice, result, {&in, mask, nullptr}, type, axes, out);
   if (!status.ok()) return status;
   pass.root = reduction == reduction_std;
   pass.correction = options.correction;
@@ -562,13 +576,30 @@ Status reduce(int reduction, const ReduceOptions& options, int type, const DLTen
     const int mean_type = choice.type;
     if (!centers.make(out, mean_type, type_table[mean_type].bytes)) return no_temporary();
     ReducePass first;
-    status = prepare(&first, {reduce_sums, choice.type, End::mean}, mean_type, in, type, mask, axes, centers.tensor);
+    status = prepare(&first, {reduce_sums, choice.type, End::mean}, mean_type, {&in, mask, nullptr}, type, axes,
+                     centers.tensor);
     if (!status.ok()) return status;
     first.counts = pass.counts;
     status = run_pass(first);
     if (!status.ok()) return status;
     pass.centers = static_cast<const double*>(centers.tensor.data);
   }
+  return run_pass(pass);
+}
+
+Status sum_products(int type, const DLTensor& a, const DLTensor& b, uint64_t axes, const DLTensor& out) noexcept {
+  const Kind kind = type_table[type].kind;
+  const bool is_float = kind == Kind::real;
+  if (!is_float && kind != Kind::signed_integer && kind != Kind::unsigned_integer) return undefined_for(type);
+  const int converted = !is_float || type == type_float64 ? type : type_float32, term = is_float ? type_float64 : type;
+  ReducePass pass;
+  const Status status = prepare(&pass, choose_reduction(reduction_sum, term, false), type, {&a, nullptr, &b, converted}, type,
+                                axes, out);
+  if (!status.ok()) return status;
+  pass.terms = is_float ? pass.kernels->terms[converted] : nullptr;
+  pass.with_rests = type == type_float64;
+  pass.root = false;
+  pass.correction = 0;
   return run_pass(pass);
 }
 
@@ -590,9 +621,11 @@ bool reduce_runs(int reduction, int type, const void* a, int64_t n, int64_t rows
   pass.in_width = pass.width = type_table[type].bytes;
   pass.reduced_ndim = 1;
   pass.reduced_count = n;
-  pass.reduced[0] = {n, pass.width, 0, 0, 0};
+  pass.reduced[0] = {n, {pass.width, 0, 0}, 0, 0};
   pass.pipeline.count = 0;
   pass.mask = nullptr;
+  pass.factor = nullptr;
+  pass.factor_width = 0;
   pass.counts = nullptr;
   pass.centers = nullptr;
   pass.has_initial = false;
@@ -604,7 +637,7 @@ bool reduce_runs(int reduction, int type, const void* a, int64_t n, int64_t rows
     char* const to = static_cast<char*>(out) + r * type_table[result].bytes;
     alignas(16) char ended[16];
     const bool direct = pass.out_pipeline.count == 0;
-    end_results(pass, states, parts, 1, {r * n * pass.width, 0, r, 0, 0, 0}, nullptr, direct ? to : ended);
+    end_results(pass, states, parts, 1, {{r * n * pass.width, 0, 0}, r, {}, 0}, nullptr, direct ? to : ended);
     if (!direct) pass.out_pipeline.loops[0](to, ended, nullptr, nullptr, 1, 0);
   }
   return true;

@@ -44,6 +44,11 @@ struct ReduceOptions {
 DLT_API Status reduce(int reduction, const ReduceOptions& options, int type, const DLTensor& in, const DLTensor* mask,
                       uint64_t axes, const DLTensor& out) noexcept;
 
+// out[...] = the sum of a * b over axes as in reduce(), both of one shape and converted to dtype number `type`, an integer or a
+// float, first. Products of floats of 32 bits and fewer are added exactly and the sum is rounded once; those of float64 with
+// what rounding takes from them, which is exact where it is a float64. Integers wrap.
+DLT_API Status sum_products(int type, const DLTensor& a, const DLTensor& b, uint64_t axes, const DLTensor& out) noexcept;
+
 // Fast path: `rows` runs of n contiguous elements of `type`, each into one element of the result's dtype. False, with
 // nothing done, where the row and dtype need more than one pass or a conversion.
 DLT_API bool reduce_runs(int reduction, int type, const void* a, int64_t n, int64_t rows, double correction,

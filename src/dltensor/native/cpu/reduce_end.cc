@@ -82,12 +82,13 @@ void read_run(void* context, const void* run, int64_t n, int64_t) {
 
 struct OneResult {
   const ReducePass* pass;
-  int64_t in, mask, index;
+  Place place;
+  int64_t index;
   Stage* stage;
 };
 
 void read_again(const OneResult& one, Reading* r, const void* blank) {
-  each_run(*one.pass, one.in, one.mask, 0, one.pass->reduced_count, blank, one.stage, read_run, r);
+  each_run(*one.pass, one.place, 0, one.pass->reduced_count, blank, one.stage, read_run, r);
   if (one.pass->has_initial) read_run(r, one.pass->initial, 1, 0);
   if (r->sum == nullptr || r->squares == nullptr) settle(*r);  // else equal elements need not be added: they do not vary
 }
@@ -161,7 +162,7 @@ bool round_again(const OneResult& one, int part, const State& s, const Round& ro
   again.run = kernels().sums_again[pass.type];
   if (again.run == nullptr || !ops::isfinite(s.above)) return false;
   for (auto& w : again.states) start(w);
-  each_run(pass, one.in, one.mask, 0, pass.reduced_count, pass.identity, one.stage, add_run, &again);
+  each_run(pass, one.place, 0, pass.reduced_count, pass.identity, one.stage, add_run, &again);
   if (pass.has_initial) add_run(&again, pass.initial, 1, 0);
   const double* const w = again.states[part];
   return round(State{w[high], w[low], w[bound]}, out);
@@ -407,8 +408,7 @@ void end_floats(const ReducePass& pass, const void* states, int64_t capacity, in
       const double above = w[c], below = w[capacity + c], error = w[2 * capacity + c];
       if (above != 0 && round_sum(above, below, error, out + c)) continue;
     }
-    const OneResult one{&pass, where.in + c * where.in_step, where.mask + c * where.mask_step,
-                        where.index + c * where.index_step, stage};
+    const OneResult one{&pass, where.at + c * where.step, where.index + c * where.index_step, stage};
     if (pass.end == End::moments) {
       out[c] = end_moments<R>(one, states, capacity, c);
     } else if (pass.end == End::deviations) {
@@ -447,8 +447,7 @@ void end_results(const ReducePass& pass, const void* states, int64_t capacity, i
       }
     case End::wide_mean:
       for (int64_t c = 0; c < n; ++c) {
-        const OneResult one{&pass, where.in + c * where.in_step, where.mask + c * where.mask_step,
-                            where.index + c * where.index_step, stage};
+        const OneResult one{&pass, where.at + c * where.step, where.index + c * where.index_step, stage};
         static_cast<float*>(results)[c] = end_wide_mean(one, wide_at(states, capacity, c));
       }
       return;

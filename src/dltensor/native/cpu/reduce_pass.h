@@ -25,15 +25,28 @@ struct ReductionChoice {
 };
 ReductionChoice choose_reduction(int reduction, int type, bool saturate);
 
+// Bytes from the first element of each of what is read to another one.
+struct Place {
+  int64_t in = 0, mask = 0, factor = 0;
+};
+inline Place operator+(const Place& a, const Place& b) { return {a.in + b.in, a.mask + b.mask, a.factor + b.factor}; }
+inline Place operator*(int64_t times, const Place& a) { return {times * a.in, times * a.mask, times * a.factor}; }
+inline bool operator==(const Place& a, const Place& b) { return a.in == b.in && a.mask == b.mask && a.factor == b.factor; }
+
 struct Axis {
-  int64_t size, in, mask;  // strides in bytes
-  int64_t out, index;      // of a kept axis: in bytes of the result, and in elements of a result in C order
+  int64_t size;
+  Place step;
+  int64_t out, index;  // of a kept axis: in bytes of the result, and in elements of a result in C order
 };
 
-inline constexpr int64_t staged_bytes = 16384, staged_count = 4096;
+// Elements that are brought together: of sums of products fewer, since five arrays are then in the first cache.
+inline constexpr int64_t staged_count = 4096, product_count = 2048;
 struct Stage {
   alignas(64) char moved[staged_count * 16];
   alignas(64) char spare[2][staged_count * 16];
+  alignas(64) char factor[3][product_count * 8];
+  alignas(64) double products[product_count];
+  alignas(64) double rests[product_count];
 };
 
 struct ReducePass {
@@ -48,28 +61,36 @@ struct ReducePass {
   int64_t kept_count, reduced_count;
   const char* in;
   const uint8_t* mask;
-  int64_t in_width, width;
-  CastPipeline pipeline, out_pipeline;
+  // Sums of products: what elements are multiplied by. `terms` of floats, else they are multiplied in the pass's type; whether
+  // what rounding takes from a product is added too.
+  const char* factor;
+  terms_t terms;
+  bool with_rests;
+  int64_t in_width, factor_width, width;
+  CastPipeline pipeline, factor_pipeline, out_pipeline;
   char* out;
   int64_t out_width;
-  bool columns;   // the innermost kept axis is read in rows
+  bool columns;  // the innermost kept axis is read in rows
   alignas(16) unsigned char identity[16];
   alignas(16) unsigned char initial[16];
   bool has_initial;
   double correction;
-  const int64_t* counts;     // of elements that the mask keeps, by `index`; null: reduced_count
-  const double* centers;     // by `index`, the mean for each state
+  const int64_t* counts;  // of elements that the mask keeps, by `index`; null: reduced_count
+  const double* centers;  // by `index`, the mean for each state
 };
 
 // Where the states of consecutive results belong: their first element and mask, their place in C order, and the steps.
 struct ResultRun {
-  int64_t in, mask, index;
-  int64_t in_step, mask_step, index_step;
+  Place at;
+  int64_t index;
+  Place step;
+  int64_t index_step;
 };
 
-// Elements of one result in order, as contiguous runs of `pass.type`: work(context, run, n, index of the first).
+// Elements of one result in order, as contiguous runs of `pass.type`: work(context, run, n, index of the first). Of sums of
+// products with rests these follow as a run with the same index.
 typedef void (*take_run_t)(void* context, const void* run, int64_t n, int64_t first);
-void each_run(const ReducePass& pass, int64_t in, int64_t mask, int64_t begin, int64_t end, const void* blank, Stage* stage,
+void each_run(const ReducePass& pass, const Place& place, int64_t begin, int64_t end, const void* blank, Stage* stage,
               take_run_t take, void* context);
 
 // Ends the states of n results into `results`, of dtype number `pass.result` and contiguous.

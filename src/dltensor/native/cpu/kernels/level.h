@@ -45,6 +45,7 @@ void fill_masks(Kernels* kernels);
 void fill_products(Kernels* kernels);
 void fill_reductions(Kernels* kernels);
 void fill_exact_sums(Kernels* kernels);  // over what fill_reductions has filled
+void fill_terms(Kernels* kernels);
 void fill_scans(Kernels* kernels);
 void fill_sorts(Kernels* kernels);
 void fill_random(Kernels* kernels);

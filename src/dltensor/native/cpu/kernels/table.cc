@@ -28,6 +28,7 @@ void fill_table(Kernels* kernels, void* (*find)(const char* name)) {
   DLT_LOWEST_LEVEL::fill_reduction_states(kernels);
   fill_reductions(kernels);
   fill_exact_sums(kernels);
+  fill_terms(kernels);
   fill_scans(kernels);
   fill_sorts(kernels);
   fill_random(kernels);

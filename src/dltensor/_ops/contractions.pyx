@@ -1,0 +1,334 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sums of products along axes: vecdot, whose sums are exact, and tensordot over matmul. No loops here."""
+from libc.stdint cimport int64_t, uint64_t
+
+from .._core.errors cimport check_status
+from .._core.native cimport (COMPLEX, KEEP_GIL_BYTES, MAX_DIMS, TRAILING, Status, broadcast_strides, computed_types,
+                             find_type, type_bool, type_table)
+from .._core.tensor cimport Tensor, new_empty
+from .._core.types cimport DLDataType, DLTensor, dtype_of, is_host, kDLFloat, read_dtype, same_dtype
+
+cdef extern from "native/cpu/reduce.h" namespace "dlt" nogil:
+    Status sum_products(int, const DLTensor&, const DLTensor&, uint64_t, const DLTensor&)
+
+from math import prod
+
+from .._core.convert import asarray
+from .._core.layout import common_shape
+from .._core.tensor import set_functions
+from .._core.types import DTYPES
+from . import elementwise as ops
+from .casting import where
+from .dtypes import isdtype
+from .manipulation import axes_of, moveaxis, permute_dims, reshape, squeeze, stack
+from .matmul import matmul
+from .nan_reductions import written
+from .promotion import result_type
+from .reductions import rounded_sum, sum
+
+__all__ = ["tensordot", "vecdot"]
+
+cdef object _PARTS = {"complex64": "float32", "complex128": "float64"}
+
+
+# One of two operands that are multiplied: broadcast, with the summed dimension last.
+cdef struct _Factor:
+    DLTensor view
+    int64_t shape[MAX_DIMS + 1]
+    int64_t strides[MAX_DIMS + 1]
+
+
+cdef int _spread(Tensor x, int axis, int ndim, const int64_t* shape, _Factor* factor) except -1:
+    """A tensor without its summed dimension broadcast to `shape`, that dimension after it."""
+    cdef int64_t extents[MAX_DIMS]
+    cdef int64_t strides[MAX_DIMS]
+    cdef int d, left = 0
+    for d in range(x.impl.dl.ndim):
+        if d != axis:
+            extents[left], strides[left] = x.impl.dl.shape[d], x.impl.dl.strides[d]
+            left += 1
+    if not broadcast_strides(left, extents, strides, ndim, shape, TRAILING, factor.strides):
+        raise AssertionError("vecdot: the common shape is wrong")
+    for d in range(ndim):
+        factor.shape[d] = shape[d]
+    factor.shape[ndim], factor.strides[ndim] = x.impl.dl.shape[axis], x.impl.dl.strides[axis]
+    factor.view = x.impl.dl
+    factor.view.ndim = ndim + 1
+    factor.view.shape, factor.view.strides = factor.shape, factor.strides
+    return 0
+
+
+cdef int _common(Tensor a, int a_axis, Tensor b, int b_axis, int64_t* shape) except -1:
+    """The shape that both have in common without their summed dimensions; returns how many dimensions it has."""
+    cdef int ndim = max(a.impl.dl.ndim, b.impl.dl.ndim) - 1, d, from_end, first, second
+    cdef int64_t one, other
+    for from_end in range(1, ndim + 1):
+        first, second = a.impl.dl.ndim - 1 - from_end, b.impl.dl.ndim - 1 - from_end
+        one = a.impl.dl.shape[first + (first >= a_axis)] if first >= 0 else 1
+        other = b.impl.dl.shape[second + (second >= b_axis)] if second >= 0 else 1
+        if one != other and one != 1 and other != 1:
+            shapes = [tuple([n for d, n in enumerate(x.shape) if d != axis]) for x, axis in ((a, a_axis), (b, b_axis))]
+            common_shape("vecdot", shapes)
+        shape[ndim - from_end] = other if one == 1 else one
+    return ndim
+
+
+cdef int _sum(int type, _Factor* a, _Factor* b, uint64_t axes, const DLTensor* made, str func) except -1:
+    """Sums of products over the last one or two dimensions; `made` has none of them."""
+    cdef _Factor out
+    cdef Status status
+    cdef int64_t size = 1
+    cdef int d
+    for d in range(a.view.ndim):
+        size *= a.shape[d]
+        out.shape[d] = 1 if axes >> d & 1 else made.shape[d]
+        out.strides[d] = 0 if axes >> d & 1 else made.strides[d]
+    out.view = made[0]
+    out.view.ndim = a.view.ndim
+    out.view.shape, out.view.strides = out.shape, out.strides
+    if size * type_table[type].bytes <= KEEP_GIL_BYTES:
+        status = sum_products(type, a.view, b.view, axes, out.view)
+    else:
+        with nogil:
+            status = sum_products(type, a.view, b.view, axes, out.view)
+    return check_status(status, func)
+
+
+cdef int _as_parts(_Factor* x, bint swapped) except -1:
+    """Complex elements as pairs of floats along a new last dimension."""
+    cdef int d, last = x.view.ndim
+    for d in range(last):
+        x.strides[d] *= 2
+    x.shape[last], x.strides[last] = 2, -1 if swapped else 1
+    x.view.ndim = last + 1
+    x.view.dtype.code = kDLFloat
+    x.view.dtype.bits = x.view.dtype.bits // 2
+    if swapped:
+        x.view.data = <char*>x.view.data + x.view.dtype.bits // 8
+    return 0
+
+
+cdef Tensor _dots(Tensor a, Tensor b, int axis, DLDataType dtype):
+    """Host tensors multiplied and summed along a dimension that is counted from the end."""
+    cdef int64_t shape[MAX_DIMS]
+    cdef _Factor x, y
+    cdef Tensor made, other
+    cdef DLTensor part
+    cdef int64_t strides[MAX_DIMS]
+    cdef int type = find_type(dtype), d
+    cdef int ndim = _common(a, a.impl.dl.ndim + axis, b, b.impl.dl.ndim + axis, shape)
+    made = new_empty(ndim, shape, dtype, a.impl.dl.device, "vecdot")
+    if type_table[type].kind != COMPLEX:
+        _spread(a, a.impl.dl.ndim + axis, ndim, shape, &x)
+        _spread(b, b.impl.dl.ndim + axis, ndim, shape, &y)
+        _sum(type, &x, &y, <uint64_t>1 << ndim, &made.impl.dl, "vecdot")
+        return made
+    if ndim + 2 > MAX_DIMS:
+        raise ValueError(f"vecdot: at most {MAX_DIMS - 1} dimensions are supported for complex numbers, got {ndim + 1}")
+    a, b = a.astype(dtype_of(dtype), copy=False), b.astype(dtype_of(dtype), copy=False)
+    part = made.impl.dl
+    part.dtype.code = kDLFloat
+    part.dtype.bits = part.dtype.bits // 2
+    part.strides = strides
+    for d in range(ndim):
+        strides[d] = made.impl.dl.strides[d] * 2
+    _spread(a, a.impl.dl.ndim + axis, ndim, shape, &x)
+    _as_parts(&x, False)
+    # The real part adds a.real * b.real and a.imag * b.imag, the imaginary one a.real * b.imag and a.imag * -b.real.
+    _spread(b, b.impl.dl.ndim + axis, ndim, shape, &y)
+    _as_parts(&y, False)
+    _sum(find_type(part.dtype), &x, &y, <uint64_t>3 << ndim, &part, "vecdot")
+    other = ops.negative(ops.conj(b))
+    _spread(other, b.impl.dl.ndim + axis, ndim, shape, &y)
+    _as_parts(&y, True)
+    part.data = <char*>part.data + part.dtype.bits // 8
+    _sum(find_type(part.dtype), &x, &y, <uint64_t>3 << ndim, &part, "vecdot")
+    return made
+
+
+def _terms(a, b, narrow):
+    """Float64 tensors whose exact sum is ``a * b``, for elements of 32 bits and fewer or of 64."""
+    product = ops.multiply(a, b)
+    if narrow:
+        return [product]
+    rest = ops.fma(a, b, ops.negative(product))
+    return [product, where(ops.isfinite(product), rest, 0.0)]
+
+
+def vecdot(x1, x2, /, *, axis=-1, out=None):
+    """Return the dot product of vectors: the sum of ``conj(x1) * x2`` along `axis`.
+
+    The products of floats of 16 and 32 bits are added exactly and rounded once; those of float64 too, where no product
+    leaves the range in which its rounding error is a float64.
+
+    Parameters
+    ----------
+    x1, x2 : array_like
+        Tensors, or objects that support DLPack: integers, floats, complex. They promote, and broadcast except for
+        `axis`, along which both have the same extent.
+    axis : int, default -1
+        Dimension to sum over, counted from the end: from -1 down to minus the smaller number of dimensions.
+    out : array_like, optional
+        Writable tensor of the shape of the result; overwritten and returned.
+
+    Returns
+    -------
+    Tensor
+        Of the promoted dtype; integers wrap.
+
+    Raises
+    ------
+    IndexError
+        `axis` is out of range.
+    ValueError
+        The extents along `axis` differ, the shapes do not broadcast, or `out` has another shape or is read-only.
+    TypeError
+        An operand is bool, there is no common dtype, or that of `out` is of a lower kind than the result's.
+    DeviceError
+        An operand is not on the host.
+
+    See Also
+    --------
+    tensordot : Sum over several dimensions.
+
+    Notes
+    -----
+    Array API 2025.12: ``vecdot``.
+
+    Examples
+    --------
+    >>> dl.vecdot(dl.asarray([1.0, 2.0, 3.0]), dl.asarray([4.0, 5.0, 6.0]))
+    Tensor(32., shape=(), device=cpu, dtype=float32)
+    """
+    cdef Tensor a = asarray(x1), b = asarray(x2)
+    cdef DLDataType dtype
+    cdef int limit = min(a.impl.dl.ndim, b.impl.dl.ndim), along, type
+    if not -limit <= axis < 0:
+        raise IndexError(f"vecdot: axis {axis} is out of range; expected {-limit} to -1")
+    along = axis
+    dtype = a.impl.dl.dtype
+    if not same_dtype(dtype, b.impl.dl.dtype):
+        dtype = read_dtype(result_type(a, b), "vecdot")
+    type = find_type(dtype)
+    if type < 0 or type >= computed_types or type == type_bool or dtype.lanes != 1:
+        raise TypeError(f"vecdot: not defined for {dtype_of(dtype)}; it takes integers, floats, complex")
+    if a.impl.dl.shape[a.impl.dl.ndim + along] != b.impl.dl.shape[b.impl.dl.ndim + along]:
+        raise ValueError(f"vecdot: extents along axis {axis} differ: x1 has shape {a.shape}, x2 has shape {b.shape}")
+    if is_host(<int>a.impl.dl.device.device_type) and is_host(<int>b.impl.dl.device.device_type):
+        made = _dots(a, b, along, dtype)
+    else:
+        made = _dots_on_device(moveaxis(a, along, -1), moveaxis(b, along, -1), dtype_of(dtype))
+    return made if out is None else written(made, out, "vecdot")
+
+
+def _dots_on_device(a, b, dtype):
+    """The same along the last dimension, of tensors elsewhere: in several operations."""
+    if isdtype(dtype, "integral"):
+        return sum(ops.multiply(a.astype(dtype), b.astype(dtype)), axis=-1, dtype=dtype)
+    part = _PARTS.get(dtype.name, dtype.name)
+    narrow = part != "float64"
+
+    if dtype.name not in _PARTS:
+        terms = _terms(_wide(a), _wide(b), narrow)
+        return rounded_sum(stack(terms, axis=-1), (-2, -1), DTYPES[part], "vecdot")
+    a, b = a.astype(dtype), b.astype(dtype)
+    a_real, a_imag, b_real, b_imag = [_wide(take(x)) for x in (a, b) for take in (ops.real, ops.imag)]
+    made = []
+    for terms in (
+        _terms(a_real, b_real, narrow) + _terms(a_imag, b_imag, narrow),
+        _terms(a_real, b_imag, narrow) + _terms(ops.negative(a_imag), b_real, narrow),
+    ):
+        made.append(rounded_sum(stack(terms, axis=-1), (-2, -1), DTYPES[part], "vecdot"))
+    return squeeze(stack(made, axis=-1).view(dtype), -1)
+
+
+def _wide(x):
+    return x.astype("float64")
+
+
+def tensordot(x1, x2, /, *, axes=2, out=None):
+    """Sum products over several axes of each operand: one product of matrices.
+
+    Parameters
+    ----------
+    x1, x2 : array_like
+        Tensors, or objects that support DLPack: integers, floats, complex.
+    axes : int or tuple of two sequences of int, default 2
+        How many of the last dimensions of `x1` and the first of `x2` are summed over, or which of each, in pairs.
+    out : array_like, optional
+        Writable tensor of the shape of the result; overwritten and returned.
+
+    Returns
+    -------
+    Tensor
+        Of the promoted dtype, with the dimensions of `x1` that are left, then those of `x2`.
+
+    Raises
+    ------
+    IndexError
+        An axis is out of range.
+    ValueError
+        The paired extents differ, `axes` names different numbers of dimensions, or `out` has another shape or is
+        read-only.
+    TypeError
+        The dtypes are not supported, there is no common one, or that of `out` is of a lower kind than the result's.
+    DeviceError
+        An operand is not on the host.
+
+    See Also
+    --------
+    vecdot : Sum over one dimension, exactly.
+
+    Notes
+    -----
+    Array API 2025.12: ``tensordot``.
+
+    Examples
+    --------
+    >>> dl.tensordot(dl.asarray([[1, 2], [3, 4]]), dl.asarray([10, 1]), axes=1)
+    Tensor([12, 34], shape=(2,), device=cpu, dtype=int64)
+    """
+    a, b = asarray(x1), asarray(x2)
+    if isinstance(axes, (tuple, list)):
+        if len(axes) != 2:
+            raise ValueError(f"tensordot: axes must be an integer or a pair of sequences, got {axes}")
+        mine, others = [axes_of(tuple(one), x.ndim, "tensordot") for one, x in zip(axes, (a, b), strict=True)]
+    else:
+        if not 0 <= axes <= min(a.ndim, b.ndim):
+            raise IndexError(f"tensordot: axes is {axes}; expected 0 to {min(a.ndim, b.ndim)}")
+        mine, others = list(range(a.ndim - axes, a.ndim)), list(range(axes))
+    if len(mine) != len(others) or [a.shape[k] for k in mine] != [b.shape[k] for k in others]:
+        raise ValueError(f"tensordot: shapes {a.shape} and {b.shape} differ along axes {axes}")
+    left = [k for k in range(a.ndim) if k not in mine]
+    right = [k for k in range(b.ndim) if k not in others]
+    depth = prod([a.shape[k] for k in mine])
+    rows, columns = [a.shape[k] for k in left], [b.shape[k] for k in right]
+    first = reshape(permute_dims(a, (*left, *mine)), (prod(rows), depth))
+    second = reshape(permute_dims(b, (*others, *right)), (depth, prod(columns)))
+    return written(reshape(matmul(first, second), (*rows, *columns)), out, "tensordot")
+
+
+def dot(a, b):
+    """Multiply as NumPy's ``dot``: vectors by vecdot without conjugation, else by tensordot over one dimension each.
+
+    Raises
+    ------
+    ValueError
+        The extents of the multiplied dimensions differ.
+
+    Examples
+    --------
+    >>> dot(dl.asarray([[1, 2], [3, 4]]), dl.asarray([10, 1])).tolist()
+    [12, 34]
+    """
+    a, b = asarray(a), asarray(b)
+    if a.ndim == 0 or b.ndim == 0:
+        return ops.multiply(a, b)
+    if a.shape[-1] != b.shape[-2 if b.ndim > 1 else 0]:
+        raise ValueError(f"dot: inner dimensions differ: a has shape {a.shape}, b has shape {b.shape}")
+    if a.ndim == b.ndim == 1:
+        return vecdot(ops.conj(a) if isdtype(a.dtype, "complex floating") else a, b)
+    return tensordot(a, b, axes=((-1,), (-2 if b.ndim > 1 else 0,)))
+
+
+set_functions(dot=dot)
