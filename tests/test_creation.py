@@ -189,6 +189,62 @@ def test_linspace_rounds_once_to_narrow_floats(start, stop, num, dtype):
         assert math.isinf(got) or abs(Fraction(got) - number) == min(errors)
 
 
+def nearest(number, dtype):
+    """The float of NumPy's `dtype` nearest to a fraction, of two the even one."""
+    kind = np.dtype(dtype).type
+    near = kind(number.numerator / number.denominator)
+    around = [near, np.nextafter(near, kind(-np.inf)), np.nextafter(near, kind(np.inf))]
+    return min(around, key=lambda x: (abs(Fraction(float(x)) - number), x.view(f"u{x.itemsize}") & 1))
+
+
+HARD_ENDS = {
+    "every second number between two float32": (2**24, 2**24 + 1000, 1001, "float32"),
+    "every sixth number between two float32": (2**24, 2**24 + 1000, 3001, "float32"),
+    "every sixth number between two float64": (2**53, 2**53 + 1000, 3001, "float64"),
+    "every second number between two float64": (-(2**53) - 1000, -(2**53), 1001, "float64"),
+    "just above the middle of two float32": (2**24 + 1 + 2**-28, 2**24 + 1201 + 2**-28, 601, "float32"),
+    "just below the middle of two float32": (2**24 + 1 - 2**-28, 2**24 + 1201 - 2**-28, 601, "float32"),
+    "just above the middle of two float64": (2**100 + 2**47 + 1, 2**100 + 2**47 + 1 + 600 * 2**48, 601, "float64"),
+    "just below the middle of two float64": (2**100 + 2**47 - 1, 2**100 + 2**47 - 1 + 600 * 2**48, 601, "float64"),
+    "from above to below the middle": (2**100 + 2**47 + 300, 2**100 + 2**47 - 300, 601, "float64"),
+    "through 0": (-1, 1, 1001, "float64"),
+    "through 0, which is no element": (-1 / 3, 1 / 7, 777, "float32"),
+    "through 0 beside it": (-1e-9, 1e6, 3000, "float64"),
+    "subnormal float32": (-1e-40, 1e-40, 1001, "float32"),
+    "subnormal float16": (-1e-6, 1e-6, 1001, "float16"),
+    "between two float16": (2**11, 2**12, 4097, "float16"),
+    "ends of the range": (-1.7e308, 1.7e308, 600, "float64"),
+    "smallest normal": (2.3e-308, 2.9e-308, 600, "float64"),
+    "one chunk less 1": (-3.7, 11.3, 65_535, "float32"),
+    "one chunk": (-3.7, 11.3, 65_536, "float64"),
+    "one chunk and 1": (-3.7, 11.3, 65_537, "float32"),
+    "some chunks": (11.3, -3.7, 200_003, "float64"),
+}
+
+
+@pytest.mark.parametrize("endpoint", [True, False])
+@pytest.mark.parametrize("case", HARD_ENDS)
+def test_linspace_rounds_once_where_rounding_is_in_doubt(case, endpoint):
+    start, stop, num, dtype = HARD_ENDS[case]
+    steps = num - 1 if endpoint else num
+    made = dl.linspace(start, stop, num, dtype=dtype, endpoint=endpoint).numpy()
+    edges = {i for edge in range(0, num + 1, 65_536) for i in range(edge - 20, edge + 20)} | set(range(num - 20, num))
+    for i in range(num) if num <= 5000 else sorted(edges & set(range(num)) | set(range(0, num, 97))):
+        number = Fraction(start) + (Fraction(stop) - Fraction(start)) * i / steps
+        assert made[i] == nearest(number, dtype), i
+
+
+def test_linspace_of_complex_numbers_has_the_parts_of_two_real_ones():
+    made = dl.linspace(-1 + 3j, 2 + 0.1j, 70_001, dtype="complex64").numpy()
+    assert made.real.tolist() == dl.linspace(-1, 2, 70_001).tolist()
+    assert made.imag.tolist() == dl.linspace(3, 0.1, 70_001).tolist()
+
+
+@pytest.mark.parametrize("dtype", ["uint4", "int8", "uint16", "int32", "int64"])
+def test_long_linspace_of_integers_is_exact(dtype):
+    assert dl.linspace(0, 7, 200_003, dtype=dtype).tolist() == [7 * i // 200_002 for i in range(200_003)]
+
+
 SOME_INTEGERS = st.sampled_from(["int8", "uint8", "int32", "int64", "uint64", "int4"])
 
 

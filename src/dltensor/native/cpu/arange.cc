@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The loops of arange.h. Spaced numbers are in 128-bit fixed point with an exact remainder, so that rounding errors do not
-// accumulate.
+// The loops of arange.h. Spaced numbers are in 128-bit fixed point with an exact remainder, so that rounding errors
+// do not accumulate; floats of 16 bits and more are rounded from there in blocks.
 #include "native/cpu/arange.h"
 
 #include <math.h>
+#include <string.h>
 
+#include "native/ops/exact_sums.h"
 #include "native/ops/integers.h"
 #include "native/cpu/dtype.h"
 #include "native/cpu/scalar.h"
@@ -14,8 +16,15 @@
 namespace dlt {
 namespace {
 
+using exact_sums::power_of_two;
+
 __extension__ typedef __int128 wide_int;
 __extension__ typedef unsigned __int128 wide_uint;
+
+// ldexp() of 0 or of a value from 2^63 on: the product with a normal power of two is then exact, or infinite.
+double scaled(double value, int exponent) {
+  return exponent >= -1022 && exponent <= 1023 ? value * power_of_two(exponent) : ldexp(value, exponent);
+}
 
 // The current number: exactly `floor`, or between `floor` and `floor` + 1 where `more` is true.
 struct At {
@@ -54,8 +63,15 @@ struct At {
     bool negative;
     int exponent;
     const uint64_t bits = leading(&negative, &exponent);
-    const double size = ldexp(double(bits), exponent);
+    const double size = scaled(double(bits), exponent);
     return negative ? -size : size;
+  }
+
+  // The nearest T.
+  template <class T>
+  T rounded() const {
+    if constexpr (sizeof(T) == 8) return nearest();
+    else return dlt::from<T>(odd());
   }
 
   // A double that rounds to fewer digits exactly as the number itself does (round to odd).
@@ -63,23 +79,36 @@ struct At {
     bool negative;
     int exponent;
     const uint64_t bits = leading(&negative, &exponent);
-    const double size = ldexp(to_odd(bits), exponent);
+    const double size = scaled(to_odd(bits), exponent);
     return negative ? -size : size;
   }
 };
 
+wide_int step_of(const Ramp& r) { return wide_int(wide_uint(r.step_high) << 64 | r.step_low); }
+
+// The running sum of a ramp: number i is (floor + over / steps) / 2^fraction.
+struct Place {
+  wide_int floor;
+  uint64_t over;
+};
+
+Place place(const Ramp& r, int64_t i) {
+  const wide_uint first = wide_uint(r.first_high) << 64 | r.first_low;
+  const wide_uint parts = wide_uint(i) * r.rest, carry = parts / r.steps;
+  return {wide_int(first + wide_uint(i) * wide_uint(step_of(r)) + carry), uint64_t(parts - carry * r.steps)};
+}
+
 template <class STORE>
-void run(const Ramp& r, int64_t count, STORE store) {
-  wide_int at = wide_int(wide_uint(r.first_high) << 64 | r.first_low);
-  const wide_int step = wide_int(wide_uint(r.step_high) << 64 | r.step_low);
-  uint64_t over = 0;  // the running remainder, in units of 1 / steps
-  for (int64_t i = 0; i < count; ++i) {
-    store(i, At{at, over != 0, r.fraction});
-    at += step;
-    over += r.rest;
-    if (over >= r.steps) {
-      over -= r.steps;
-      ++at;
+void run(const Ramp& r, int64_t from, int64_t to, STORE store) {
+  Place at = place(r, from);
+  const wide_int step = step_of(r);
+  for (int64_t i = from; i < to; ++i) {
+    store(i, At{at.floor, at.over != 0, r.fraction});
+    at.floor += step;
+    at.over += r.rest;
+    if (at.over >= r.steps) {
+      at.over -= r.steps;
+      ++at.floor;
     }
   }
 }
@@ -90,7 +119,7 @@ void store_tile(void* base, int64_t index, T value) {
 }
 
 // What one thread writes at a time: a multiple of 8 elements, so that no two threads write one byte of packed elements.
-constexpr int64_t steps_chunk = int64_t(1) << 16;
+constexpr int64_t chunk = int64_t(1) << 16;
 
 struct StepsJob {
   char* base;
@@ -157,9 +186,147 @@ void store_steps(const StepsJob& job, int64_t from, int64_t to) {
   }
 }
 
-void store_chunk(void* context, int64_t index) {
+void store_steps_chunk(void* context, int64_t index) {
   const auto& job = *static_cast<const StepsJob*>(context);
-  store_steps(job, index * steps_chunk, smaller((index + 1) * steps_chunk, job.count));
+  store_steps(job, index * chunk, smaller((index + 1) * chunk, job.count));
+}
+
+struct RampJob {
+  char* base;
+  int64_t at, every, count;
+  DLDataType dtype;
+  int type;
+  bool padded;
+  Ramp ramp;
+};
+
+int bit_length(wide_uint value) {
+  const uint64_t high = uint64_t(value >> 64), low = uint64_t(value);
+  return high ? 128 - __builtin_clzll(high) : low ? 64 - __builtin_clzll(low) : 0;
+}
+
+// The numbers of a block are (upper + n * upper_step) + (lower + n * lower_step): the upper ones are integers times
+// `unit`, a power of two, the lower ones lie between 0 and `unit`, and no number reaches 2^51 units.
+struct Line {
+  double upper, upper_step, lower, lower_step, unit;
+  bool exact;  // every product and sum is, but the sum of upper and lower in float64
+};
+
+constexpr int block = 512;
+constexpr int spare_bits = 43;  // a double has so many below the units of a lower sum, which is less than 2^10
+
+// False where the unit is so close to the ends of float64's range that products with it might not be exact.
+bool as_line(const Ramp& r, int64_t from, int count, bool is_double, Line* line) {
+  const Place start = place(r, from);
+  const wide_int step = step_of(r), end = start.floor + (count - 1) * step;
+  const int length = bit_length(wide_uint(start.floor ^ start.floor >> 127) | wide_uint(end ^ end >> 127));
+  // The last number is above `end` by less than `block`, the carries of the remainder: at most one bit more.
+  const int low_bits = length > 50 ? length - 50 : 0;
+  const int exponent = low_bits - r.fraction;
+  if (exponent < -1000 || exponent > 960) return false;
+  const wide_uint mask = (wide_uint(1) << low_bits) - 1;
+  const double unit = power_of_two(exponent), down = power_of_two(-low_bits);
+  line->unit = unit;
+  line->upper = double(int64_t(start.floor >> low_bits)) * unit;
+  line->upper_step = double(int64_t(step >> low_bits)) * unit;
+  line->lower = (double(wide_uint(start.floor) & mask) + double(start.over) / double(r.steps)) * down * unit;
+  line->lower_step = (double(wide_uint(step) & mask) + double(r.rest) / double(r.steps)) * down * unit;
+  const wide_uint must_be_zero = is_double ? mask >> spare_bits : mask;
+  line->exact = r.rest == 0 && ((wide_uint(start.floor) | wide_uint(step)) & must_be_zero) == 0;
+  return true;
+}
+
+// Rounds each number minus `doubt` and plus `doubt`, which is more than the error: where both give the same, the exact
+// number does too. The other elements take the exact loop.
+//
+// The error, in units. In float64 the upper sums are exact. The lower start and step have errors below 2^-51, which
+// n <= 511 steps make 2^-42; the product, its sum with the start and that with `doubt` are below 2^10: at most 2^-44
+// each. Together that is below 2^-41. In narrower types the parts are added first; the numbers are below 2^51 and
+// n steps below 2^52: the step's error makes 1/2, the product 1/4, the three sums 1/4 each, 1.5 in all.
+template <class T>
+void store_block(const RampJob& job, int64_t from, int count) {
+  const auto store = [&](int64_t i, T value) { store_tile(job.base, job.at + i * job.every, value); };
+  constexpr bool is_double = sizeof(T) == 8;
+  Line line;
+  if (count < 16 || !as_line(job.ramp, from, count, is_double, &line))
+    return run(job.ramp, from, from + count, [&](int64_t i, At x) { store(i, x.rounded<T>()); });
+  T low[block], high[block];
+  if constexpr (is_double) {
+    const double doubt = line.exact ? 0 : line.unit * 0x1p-40;
+    for (int n = 0; n < count; ++n) {
+      const double upper = line.upper + n * line.upper_step, lower = line.lower + n * line.lower_step;
+      low[n] = upper + (lower - doubt);
+      high[n] = upper + (lower + doubt);
+    }
+  } else {
+    const double start = line.upper + line.lower, step = line.upper_step + line.lower_step;
+    const double doubt = line.exact ? 0 : line.unit * 4;
+    for (int n = 0; n < count; ++n) {
+      const double number = start + n * step;
+      low[n] = dlt::from<T>(number - doubt);
+      high[n] = dlt::from<T>(number + doubt);
+    }
+  }
+  // By bits, because 0 and -0 differ.
+  const auto differ = [&](int n) { return memcmp(low + n, high + n, sizeof(T)) != 0; };
+  if (memcmp(low, high, size_t(count) * sizeof(T)) != 0) {
+    int begin = 0, end = count;
+    while (!differ(begin)) ++begin;
+    while (!differ(end - 1)) --end;
+    run(job.ramp, from + begin, from + end, [&](int64_t i, At x) {
+      if (differ(int(i - from))) low[i - from] = x.rounded<T>();
+    });
+  }
+  if (job.every == 1) {
+    memcpy(job.base + (job.at + from) * int64_t(sizeof(T)), low, size_t(count) * sizeof(T));
+  } else {
+    for (int n = 0; n < count; ++n) store(from + n, low[n]);
+  }
+}
+
+template <class T>
+void store_blocks(const RampJob& job, int64_t from, int64_t to) {
+  for (int64_t i = from; i < to; i += block) store_block<T>(job, i, int(smaller(block, to - i)));
+}
+
+template <class T>
+void store_wholes(const RampJob& job, int64_t from, int64_t to) {
+  run(job.ramp, from, to, [&](int64_t i, At x) { store_tile(job.base, job.at + i * job.every, T(x.whole())); });
+}
+
+void store_ramp(const RampJob& job, int64_t from, int64_t to) {
+  const auto store = [&](int64_t i, const Scalar& value) {
+    store_scalar(job.base, job.at + i * job.every, job.dtype, job.padded, value, Rounding::truncate, false);
+  };
+  const Kind kind = type_table[job.type].kind;
+  switch (job.type) {
+    case type_float32: return store_blocks<float>(job, from, to);
+    case type_float64: return store_blocks<double>(job, from, to);
+    case type_float16: return store_blocks<float16>(job, from, to);
+    case type_bfloat16: return store_blocks<bfloat16>(job, from, to);
+    case type_int8:
+    case type_uint8: return store_wholes<uint8_t>(job, from, to);
+    case type_int16:
+    case type_uint16: return store_wholes<uint16_t>(job, from, to);
+    case type_int32:
+    case type_uint32: return store_wholes<uint32_t>(job, from, to);
+    case type_int64:
+    case type_uint64: return store_wholes<uint64_t>(job, from, to);
+    default: break;
+  }
+  if (kind == Kind::signed_integer || kind == Kind::unsigned_integer) {
+    run(job.ramp, from, to, [&](int64_t i, At x) {
+      const auto whole = int64_t(x.whole());
+      store(i, {kind, whole, uint64_t(whole), 0, 0});
+    });
+  } else {
+    run(job.ramp, from, to, [&](int64_t i, At x) { store(i, {Kind::real, 0, 0, x.odd(), 0}); });
+  }
+}
+
+void store_ramp_chunk(void* context, int64_t index) {
+  const auto& job = *static_cast<const RampJob*>(context);
+  store_ramp(job, index * chunk, smaller((index + 1) * chunk, job.count));
 }
 
 }  // namespace
@@ -167,31 +334,16 @@ void store_chunk(void* context, int64_t index) {
 bool fill_steps(void* base, int64_t count, DLDataType dtype, bool padded, const Steps& steps) {
   StepsJob job{static_cast<char*>(base), count, dtype, find_type(dtype), padded, steps};
   if (job.type < 0) return false;
-  if (count <= steps_chunk) store_steps(job, 0, count);
-  else parallel(ceil_divide(count, steps_chunk), store_chunk, &job);
+  if (count <= chunk) store_steps(job, 0, count);
+  else parallel(ceil_divide(count, chunk), store_steps_chunk, &job);
   return true;
 }
 
 bool fill_ramp(void* base, int64_t at, int64_t every, int64_t count, DLDataType dtype, bool padded, const Ramp& ramp) {
-  const int type = find_type(dtype);
-  if (type < 0 || type_table[type].kind == Kind::complex) return false;
-  const Kind kind = type_table[type].kind;
-  if (type == type_float64) {
-    run(ramp, count, [&](int64_t i, At x) { store_tile(base, at + i * every, x.nearest()); });
-  } else if (type == type_float32) {
-    run(ramp, count, [&](int64_t i, At x) { store_tile(base, at + i * every, float(x.odd())); });
-  } else if (type == type_int64 || type == type_uint64) {
-    run(ramp, count, [&](int64_t i, At x) { store_tile(base, at + i * every, uint64_t(x.whole())); });
-  } else if (kind == Kind::signed_integer || kind == Kind::unsigned_integer) {
-    run(ramp, count, [&](int64_t i, At x) {
-      const auto whole = int64_t(x.whole());
-      store_scalar(base, at + i * every, dtype, padded, {kind, whole, uint64_t(whole), 0, 0}, Rounding::truncate, false);
-    });
-  } else {
-    run(ramp, count, [&](int64_t i, At x) {
-      store_scalar(base, at + i * every, dtype, padded, {Kind::real, 0, 0, x.odd(), 0}, Rounding::truncate, false);
-    });
-  }
+  RampJob job{static_cast<char*>(base), at, every, count, dtype, find_type(dtype), padded, ramp};
+  if (job.type < 0 || type_table[job.type].kind == Kind::complex) return false;
+  if (count <= chunk) store_ramp(job, 0, count);
+  else parallel(ceil_divide(count, chunk), store_ramp_chunk, &job);
   return true;
 }
 
