@@ -539,3 +539,55 @@ def test_floats_are_within_four_units_of_doubles(name):
     got = np.asarray(getattr(dl, name)(x)).astype(np.float64)
     assert (np.abs(got[finite] - want[finite]) <= 4 * unit).all()
     assert (np.isnan(got) == np.isnan(want)).all()
+
+
+SPECIAL = [0.0, -0.0, 1.0, -1.0, 3.5, -2.25, 1e-30, 7e30, math.inf, -math.inf, math.nan]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "exponent"),
+    [
+        *itertools.product(("float16", "float32", "float64"), (1, 2, -1, 0.5)),
+        *itertools.product(("complex64", "complex128", "int8", "uint16", "int64"), (1, 2)),
+    ],
+)
+def test_powers_to_common_exponents_are_rounded_once(dtype, exponent):
+    kind = np.dtype(dtype).kind
+    rng = np.random.default_rng(5)
+    values = (
+        rng.integers(0, 100, 5000) if kind in "iu" else rng.standard_normal(5000) * 10.0 ** rng.integers(-4, 4, 5000)
+    )
+    x = dl.asarray((values + 1j * values[::-1] if kind == "c" else values).astype(dtype))
+    if kind == "f":
+        x = dl.concat([x, dl.asarray(SPECIAL, dtype="float64").astype(dtype)])
+    with np.errstate(all="ignore"):
+        want = {1: lambda: x.copy(), 2: lambda: dl.multiply(x, x), -1: lambda: dl.divide(1, x),
+                0.5: lambda: dl.where(dl.equal(x, -math.inf), math.inf, dl.sqrt(dl.add(x, 0)))}[exponent]()  # fmt: skip
+    got = x**exponent
+    assert (got.dtype, got.tobytes()) == (want.dtype, want.tobytes())
+    by_tensor = dl.pow(x, dl.full(x.shape, exponent, dtype=dtype))
+    assert by_tensor.tobytes() == want.tobytes()
+
+
+def test_clip_takes_any_limits_as_the_two_functions_do():
+    rng = np.random.default_rng(6)
+    values = np.asarray([*SPECIAL, *rng.standard_normal(20)])
+    for dtype in ("float16", "float32", "float64"):
+        with np.errstate(over="ignore"):
+            every = np.stack(np.meshgrid(values, values, values, indexing="ij")).reshape(3, -1).astype(dtype)
+        x, low, high = (dl.asarray(row.copy()) for row in every)
+        assert dl.clip(x, low, high).tobytes() == dl.minimum(dl.maximum(x, low), high).tobytes()
+        for bottom, top in ((-0.0, 0.0), (1.0, -1.0), (math.nan, 1.0), (0.0, math.nan), (-math.inf, math.inf)):
+            assert dl.clip(x, bottom, top).tobytes() == dl.minimum(dl.maximum(x, bottom), top).tobytes()
+
+
+def test_abs_of_complex64_is_the_nearest_float_but_for_ties_in_double():
+    rng = np.random.default_rng(7)
+    parts = [rng.standard_normal(20_000) * 2.0 ** rng.integers(-130, 120, 20_000) for _ in range(2)]
+    x = (parts[0] + 1j * parts[1]).astype("complex64")
+    wide = x.astype("clongdouble")
+    want = np.sqrt(wide.real**2 + wide.imag**2)
+    got = dl.abs(x).numpy()
+    assert np.all(np.abs(got - want) <= np.spacing(got) * 0.5000001)
+    special = np.asarray([complex(a, b) for a in SPECIAL for b in SPECIAL], dtype="complex64")
+    assert np.array_equal(dl.abs(special).numpy(), np.hypot(special.real, special.imag), equal_nan=True)

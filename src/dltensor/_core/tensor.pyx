@@ -24,12 +24,12 @@ from .native cimport (KEEP_GIL_BYTES, MAX_DIMS, TRAILING, Block, allocate, alloc
                       op_bitwise_left_shift, op_bitwise_or, op_bitwise_right_shift, op_bitwise_xor, op_divide,
                       op_equal, op_floor_divide, op_greater, op_greater_equal, op_less, op_less_equal, op_count,
                       op_multiply, op_negative, op_not_equal, op_positive, op_pow, op_remainder, op_subtract, op_table,
-                      repeats_elements, retain, type_table, type_uint8)
+                      repeats_elements, retain, same_dtype, type_table, type_uint8)
 from .scalars cimport load_python, nested, shown, store_exact, store_python
 from .threads cimport Published
 from .types cimport (DLPACK_FLAG_BITMASK_IS_COPIED, DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED,
                      DLPACK_FLAG_BITMASK_READ_ONLY, DLDataType, DLDevice, device_of, dtype_of, is_handle, is_host,
-                     kDLCPU, kDLCUDA, kDLCUDAManaged, read_copy_flag, read_device, read_dtype, same_dtype)
+                     kDLCPU, kDLCUDA, kDLCUDAManaged, read_copy_flag, read_device, read_dtype)
 
 from .foreign_text import quoted
 from .types import DeviceError, Flags

@@ -74,9 +74,6 @@ cdef class DType:
 cdef class Device:
     cdef DLDevice value
 
-cdef inline bint same_dtype(DLDataType a, DLDataType b) noexcept:
-    return a.code == b.code and a.bits == b.bits and a.lanes == b.lanes
-
 cdef object dtype_of(DLDataType value)
 cdef const char* format_of(DLDataType value) noexcept
 cdef DLDataType read_dtype(object x, str func) except *

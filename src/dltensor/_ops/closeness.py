@@ -84,9 +84,12 @@ def isclose(a, b, /, rtol=1e-05, atol=1e-08, equal_nan=False, *, out=None):
     if equal_nan and (both := _both_nan(a, b)) is not None:
         same = ops.logical_or(same, both)
     wide = [x.astype("complex128" if isdtype(x.dtype, "complex floating") else "float64", copy=False) for x in (a, b)]
-    size = ops.abs(wide[1])
-    near = ops.less_equal(ops.abs(ops.subtract(*wide)), ops.add(ops.multiply(size, float(rtol)), float(atol)))
-    return ops.logical_or(same, ops.logical_and(near, ops.isfinite(size)), out=out)
+    distance, size = ops.abs(ops.subtract(*wide)), ops.abs(wide[1])
+    near = ops.isfinite(size)
+    limit = ops.multiply(size, float(rtol), out=size)
+    limit = ops.add(limit, float(atol), out=limit)
+    near = ops.logical_and(near, ops.less_equal(distance, limit))
+    return ops.logical_or(same, near, out=out)
 
 
 def allclose(a, b, /, rtol=1e-05, atol=1e-08, equal_nan=False):

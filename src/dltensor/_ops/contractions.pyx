@@ -4,9 +4,9 @@ from libc.stdint cimport int64_t, uint64_t
 
 from .._core.errors cimport check_status
 from .._core.native cimport (COMPLEX, KEEP_GIL_BYTES, MAX_DIMS, TRAILING, Status, broadcast_strides, computed_types,
-                             find_type, type_bool, type_table)
+                             find_type, same_dtype, type_bool, type_table)
 from .._core.tensor cimport Tensor, new_empty
-from .._core.types cimport DLDataType, DLTensor, dtype_of, is_host, kDLFloat, read_dtype, same_dtype
+from .._core.types cimport DLDataType, DLTensor, dtype_of, is_host, kDLFloat, read_dtype
 
 cdef extern from "native/cpu/reduce.h" namespace "dlt" nogil:
     Status sum_products(int, const DLTensor&, const DLTensor&, uint64_t, const DLTensor&)

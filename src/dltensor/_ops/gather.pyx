@@ -18,12 +18,12 @@ from .._core.errors cimport check_status
 from .._core.indexing cimport Place, locate
 from .._core.native cimport (KEEP_GIL_BYTES, MAX_DIMS, TRAILING, TRUNCATE, Block, CastOptions, Extent, Status,
                              broadcast_strides, computed_types, copy_tensor, extent, find_type, is_contiguous,
-                             item_bytes, numel, op_add, promote, type_bool, type_int64, type_table)
+                             item_bytes, numel, op_add, promote, same_dtype, type_bool, type_int64, type_table)
 from .._core.scalars cimport shown, store_python
 from .._core.tensor cimport (Tensor, as_tuple, assign, assign_scalar, check_host, check_writable, copied, is_packed,
                              new_empty, new_padded, operations, view_of)
 from .._core.types cimport (DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, DLDataType, DLDevice, DLTensor, is_host,
-                            kDLCPU, same_dtype)
+                            kDLCPU)
 from .operands cimport BadIndex, Engine, Indexed, Operand, engine_of, kind_order, read_tensor
 
 from .._core.convert import asarray

@@ -6,9 +6,9 @@ from libc.stdint cimport int64_t, uint64_t
 
 from .._core.convert cimport empty_for
 from .._core.indexing cimport Place, stride_added, wrapped_product
-from .._core.native cimport MAX_DIMS
+from .._core.native cimport MAX_DIMS, same_dtype
 from .._core.tensor cimport Tensor, assign, new_empty, permuted, reshaped, squeezed, view_of
-from .._core.types cimport DLDataType, dtype_of, read_dtype, same_dtype
+from .._core.types cimport DLDataType, dtype_of, read_dtype
 
 from operator import index
 
@@ -119,6 +119,7 @@ cdef list _alike(object arrays, DLDataType* dtype, str where):
 
 cdef inline void _whole(Tensor t, Place* place) noexcept:
     """The place of all elements, to be narrowed."""
+    cdef int i
     place.ndim = t.impl.dl.ndim
     place.offset = 0
     for i in range(place.ndim):
@@ -137,6 +138,7 @@ cdef inline Tensor _part(Tensor t, int axis, int64_t start, int64_t count):
 cdef inline Tensor _at(Tensor t, int axis, int64_t position):
     """A view of one position of a dimension, without it."""
     cdef Place place
+    cdef int i
     _whole(t, &place)
     place.offset = wrapped_product(position, place.strides[axis])
     place.ndim -= 1
@@ -442,6 +444,7 @@ def unstack(x, /, axis=0):
     """
     cdef Tensor t = _tensor(x)
     cdef int along = axis_of(axis, t.impl.dl.ndim, "unstack")
+    cdef int64_t position
     return tuple([_at(t, along, position) for position in range(t.impl.dl.shape[along])])
 
 

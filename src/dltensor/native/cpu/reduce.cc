@@ -34,6 +34,16 @@ int width_index(int64_t width) { return width == 1 ? 0 : width == 2 ? 1 : width 
 
 template <class U>
 void blend(char* a, const uint8_t* mask, int64_t mask_step, int64_t n, const void* blank, int64_t blank_step) {
+  if constexpr (sizeof(U) <= 8) {
+    if (mask_step == 1 && blank_step == 0) {  // by SIMD
+      U value;
+      memcpy(&value, blank, sizeof value);
+      typedef U element __attribute__((may_alias));
+      element* const elements = reinterpret_cast<element*>(a);
+      for (int64_t i = 0; i < n; ++i) elements[i] = mask[i] != 0 ? elements[i] : value;
+      return;
+    }
+  }
   for (int64_t i = 0; i < n; ++i)
     if (mask[i * mask_step] == 0)
       memcpy(a + i * int64_t(sizeof(U)), static_cast<const char*>(blank) + i * blank_step, sizeof(U));

@@ -82,6 +82,10 @@ DLT_FN typename wide<F>::bits sign_mask() {
   return typename wide<F>::bits(1) << (sizeof(F) * 8 - 1);
 }
 template <class F>
+DLT_FN F infinity_of() {
+  return bits_as<F>(typename wide<F>::bits(2 * wide<F>::bias + 1) << wide<F>::mantissa);
+}
+template <class F>
 DLT_FN F magnitude_of(F a) {
   return bits_as<F>(bits_as<typename wide<F>::bits>(a) & ~sign_mask<F>());
 }
@@ -131,9 +135,17 @@ namespace ops {
 
 // ---- unary
 
+// hypot; of float in double, where squares are exact and do not overflow: by SIMD.
+DLT_FN double length_of(double a, double b) { return library_hypot(a, b); }
+DLT_FN float length_of(float a, float b) {
+  const float infinity = infinity_of<float>();
+  const float length = float(library_sqrt(double(a) * double(a) + double(b) * double(b)));
+  return ((magnitude_of(a) == infinity) | (magnitude_of(b) == infinity)) ? infinity : length;  // with a NaN, too
+}
+
 template <class T>
 DLT_FN typename part_of<T>::type abs(T a) {
-  if constexpr (is_complex<T>::value) return library_hypot(a.re, a.im);
+  if constexpr (is_complex<T>::value) return length_of(a.re, a.im);
   else if constexpr (is_float<T>) return magnitude_of(a);
   else if constexpr (range<T>::is_signed) return T(a < 0 ? wrapping<T>(0) - wrapping<T>(a) : wrapping<T>(a));
   else return a;
@@ -198,7 +210,7 @@ DLT_FN bool finite_part(F a) {
 }
 template <class F>
 DLT_FN bool infinite_part(F a) {
-  return magnitude_of(a) == bits_as<F>(typename wide<F>::bits(2 * wide<F>::bias + 1) << wide<F>::mantissa);
+  return magnitude_of(a) == infinity_of<F>();
 }
 
 // No branches here and below: `|` and `&` compute both sides. int() says so to clang, which otherwise warns where a
@@ -424,7 +436,14 @@ DLT_FN T minimum(T a, T b) {
 }
 template <class T>
 DLT_FN T clip(T a, T low, T high) {
-  return minimum(maximum(a, low), high);
+  if constexpr (is_float<T>) {
+    // As minimum(maximum(a, low), high). Conditions on `a` alone leave the compiler nothing to branch on.
+    const T bottom = minimum(low, high);  // NaN when either is
+    const T below = a > high ? high : a, inside = a < low ? bottom : below;
+    return ((bottom != bottom) & (a == a)) ? bottom : inside;
+  } else {
+    return minimum(maximum(a, low), high);
+  }
 }
 
 // ---- bits

@@ -100,10 +100,27 @@ namespace ops {
   }
 DLT_LIBRARY_FUNCTIONS(DLT_FUNCTION)
 
+// The power to 0.5: of -0 it is 0, of -infinity infinity.
+template <class F>
+DLT_FN F root(F a) {
+  return a == -infinity_of<F>() ? infinity_of<F>() : library_sqrt(a + F(0));
+}
 template <class T>
 DLT_FN T pow(T a, T b) {
-  if constexpr (is_integer<T>) return integer_power(a, b);
-  else return library_pow(a, b);
+  if constexpr (is_integer<T>) {
+    return integer_power(a, b);
+  } else if constexpr (is_float<T>) {
+    // Rounded once, which no library's function promises, and all that most programs need.
+    if (b == T(2)) return a * a;
+    if (b == T(1)) return a;
+    if (b == T(-1)) return T(1) / a;
+    if (b == T(0.5)) return root(a);
+    return library_pow(a, b);
+  } else {
+    if (equal(b, T{2, 0})) return multiply(a, a);
+    if (equal(b, T{1, 0})) return a;
+    return library_pow(a, b);
+  }
 }
 template <class T>
 DLT_FN T atan2(T a, T b) {

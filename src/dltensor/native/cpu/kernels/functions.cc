@@ -88,6 +88,19 @@ void vector2(void* out, const void* a, const void* b, const void*, int64_t n, un
        [=](auto x, auto y) { return call(x, y); });
 }
 
+// As ops::pow, with the function of the library for what is left.
+template <class F>
+void vector_pow(void* out, const void* a, const void* b, const void*, int64_t n, unsigned scalars) {
+  using V = typename pack<F>::type;
+  const auto call = reinterpret_cast<typename pack<F>::two>(slot<body_pow, F>);
+  over(static_cast<F*>(out), static_cast<const F*>(a), static_cast<const F*>(b), n, scalars & 1, scalars & 2, [=](V x, V y) {
+    V root;
+    for (int k = 0; k < pack<F>::lanes; ++k) root[k] = ops::root(x[k]);
+    const V r = call(x, y);
+    return y == F(2) ? x * x : y == F(1) ? x : y == F(-1) ? F(1) / x : y == F(0.5) ? root : r;
+  });
+}
+
 template <class Body, class F>
 void install(Kernels* kernels, int op, int type, int operands, const char* name, void* (*find)(const char*)) {
   char symbol[64];
@@ -95,7 +108,7 @@ void install(Kernels* kernels, int op, int type, int operands, const char* name,
            sizeof(F) == 4 ? "f" : "");
   slot<Body, F> = find(symbol);
   if (slot<Body, F> == nullptr) return;
-  kernels->ops[op][type] = operands == 1 ? vector1<Body, F> : vector2<Body, F>;
+  kernels->ops[op][type] = operands == 1 ? vector1<Body, F> : op == op_pow ? vector_pow<F> : vector2<Body, F>;
 }
 
 #define DLT_INSTALL(name, operands)                                                     \

@@ -33,6 +33,7 @@ using loose_t = typename loose<T>::type;
 void fill_integers(Kernels* kernels);
 void fill_floats(Kernels* kernels);
 void fill_complexes(Kernels* kernels);
+void fill_powers(Kernels* kernels);  // over what fill_functions has filled
 void fill_saturating(Kernels* kernels);
 void fill_saturating_real(Kernels* kernels);
 void fill_casts(Kernels* kernels);

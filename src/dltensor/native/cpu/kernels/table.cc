@@ -14,6 +14,7 @@ void fill_table(Kernels* kernels, void* (*find)(const char* name)) {
   fill_complexes(kernels);
   fill_halves(kernels);
   fill_functions(kernels, find);
+  fill_powers(kernels);
   fill_saturating(kernels);
   fill_saturating_real(kernels);
   DLT_LOWEST_LEVEL::fill_saturating_exact(kernels);
