@@ -276,6 +276,7 @@ bench: $(VENV)/peers install
 	mkdir -p build/bench
 	$(RUN) benchmarks/bench_exchange.py --json build/bench/exchange.json
 	$(RUN) benchmarks/bench_call.py --json build/bench/call.json --plot build/bench/call.png
+	$(RUN) benchmarks/bench_functions.py --seconds 0.1 --json build/bench/functions.json
 	$(RUN) benchmarks/bench_elementwise.py --json build/bench/elementwise.json --plot build/bench/elementwise.png
 	$(RUN) benchmarks/bench_memory.py --json build/bench/memory.json
 	$(RUN) benchmarks/bench_layout.py --json build/bench/layout.json --plot build/bench/layout.png

@@ -3,6 +3,7 @@
 
 import json
 import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -30,6 +31,27 @@ def test_rows_are_measured_beside_their_peers():
     assert all(row.ns > 0 and row.ratio == pytest.approx(row.peer_ns / row.ns, rel=0.1, abs=0.01) for row in rows)
     assert progress == [(place, len(rows)) for place in range(1, len(rows) + 1)]
     assert missing == {}
+
+
+def test_every_function_that_numpy_has_too_is_measured_beside_it():
+    numpy = pytest.importorskip("numpy")
+    import dltensor as dl
+
+    sys.path.insert(0, str(ROOT / "benchmarks"))
+    try:
+        space = runpy.run_path(str(ROOT / "benchmarks" / "bench_functions.py"))
+    finally:
+        sys.path.remove(str(ROOT / "benchmarks"))
+    shown = set(re.findall(r"X\.(\w+)", " ".join(space["statements"]())))
+    public = {
+        name
+        for name in dl.__all__
+        if callable(getattr(dl, name))
+        and callable(getattr(numpy, name, None))
+        and not isinstance(getattr(dl, name), dl.DType)
+    }
+    assert len(public) > 150
+    assert public - shown == {"memmap"}  # a class there, which opens a file
 
 
 def test_a_missing_peer_is_named(monkeypatch):
