@@ -12,6 +12,7 @@
 
 #include "native/cpu/kernels/level.h"
 #include "native/cpu/kernels/loops.h"
+#include "native/cpu/kernels/registers.h"
 
 #if defined(__AVX512F__)
 #include <immintrin.h>
@@ -19,23 +20,6 @@
 
 namespace dlt::DLT_LEVEL {
 namespace {
-
-constexpr int register_bytes =
-#if defined(__AVX512F__)
-    64;
-#elif defined(__AVX2__)
-    32;
-#else
-    16;
-#endif
-constexpr int registers = register_bytes == 64 ? 32 : 16;
-
-template <class T>
-struct pack {
-  static constexpr int lanes = register_bytes / int(sizeof(T));
-  typedef T type __attribute__((vector_size(register_bytes)));
-  typedef T loose __attribute__((vector_size(register_bytes), aligned(1), may_alias));
-};
 
 template <class T>
 constexpr int half_lanes = pack<T>::lanes / 2;
@@ -73,15 +57,6 @@ DLT_FN void save_part(char* to, typename pack<T>::type v, int count) {
   else memcpy(to, &v, size_t(count) * sizeof(T));
 #endif
 }
-template <class T>
-DLT_FN typename pack<T>::type load(const char* from) {
-  return *reinterpret_cast<const typename pack<T>::loose*>(from);
-}
-template <class T>
-DLT_FN T one(const char* from) {
-  return *reinterpret_cast<const loose_t<T>*>(from);
-}
-
 struct Factors {
   char* c;
   int64_t c_row;
