@@ -12,6 +12,7 @@
 #include "native/cpu/features.h"
 #include "native/cpu/panels.h"
 #include "native/cpu/thread_pool.h"
+#include "native/cpu/vectors.h"
 #include "native/layout/layout.h"
 #include "native/memory/block.h"
 
@@ -43,6 +44,7 @@ Status multiply(const Product& p) {
     for (int64_t r = 0; r < p.c.rows; ++r) memset(p.c.data + r * p.c.row, 0, size_t(p.c.columns * p.width));
     return success;
   }
+  if (is_vector_product(p.c.rows, p.c.columns, depth)) return multiply_vector(p);
   const bool as_it_lies = p.operand_type == p.type && (p.b.column == p.width || p.b.columns == 1);
   if (as_it_lies && is_near(p.c.rows, p.c.columns, depth, p.width)) {
     p.kernel(p.c.data, p.c.row, p.a.data, p.a.row, p.a.column, p.b.data, p.b.row, p.c.rows, p.c.columns, depth, true);
@@ -110,6 +112,7 @@ struct Batches {
   const DLTensor* c;
   const int64_t *a_strides, *b_strides;  // in elements, of the dimensions before the last two
   int64_t bytes;                         // of an element of a and b
+  int dims;                              // that are counted
   std::atomic<bool> failed{false};         // for want of memory: nothing else fails once the product has begun
 };
 
@@ -117,7 +120,7 @@ void multiply_batch(void* context, int64_t index) {
   auto& batches = *static_cast<Batches*>(context);
   Product p = batches.first;
   const DLTensor& c = *batches.c;
-  for (int d = c.ndim - 3; d >= 0; --d) {
+  for (int d = batches.dims - 1; d >= 0; --d) {
     const int64_t at = index % c.shape[d];
     index /= c.shape[d];
     p.a.data += at * batches.a_strides[d] * batches.bytes;
@@ -128,7 +131,17 @@ void multiply_batch(void* context, int64_t index) {
 }
 
 Status multiply_stack(Batches batches) {
-  const int64_t count = numel(batches.c->ndim - 2, batches.c->shape), work = batches.first.work();
+  Product& first = batches.first;
+  const int last = batches.dims - 1;
+  if (first.c.rows == 1 && first.c.columns == 1 && is_vector_product(1, 1, first.a.columns) && last >= 0) {
+    // Products of vectors: the last dimension becomes rows, each with a vector of its own.
+    first.c.rows = first.a.rows = batches.c->shape[last];
+    first.c.row = batches.c->strides[last] * first.width;
+    first.a.row = batches.a_strides[last] * batches.bytes;
+    first.b_step = batches.b_strides[last] * batches.bytes;
+    --batches.dims;
+  }
+  const int64_t count = numel(batches.dims, batches.c->shape), work = batches.first.work();
   const bool many = count >= 4 * num_threads() && work < 16 * large_work;
   if (count > 1 && (work < large_work || many) && work * count >= shared_work) {
     parallel(count, multiply_batch, &batches);
@@ -145,11 +158,21 @@ bool multiply_small(const DLTensor& c, const DLTensor& a, const DLTensor& b, int
   if (kernel == nullptr || c.ndim != 2 || a.ndim != 2 || b.ndim != 2) return false;
   const int64_t rows = c.shape[0], columns = c.shape[1], depth = a.shape[1], width = type_table[type].bytes;
   if (a.shape[0] != rows || b.shape[0] != depth || b.shape[1] != columns || rows == 0 || columns == 0 || depth == 0 ||
-      !is_near(rows, columns, depth, width) || rows * columns * depth > most_work)
+      rows * columns * depth > most_work)
     return false;
+  const bool is_vector = is_vector_product(rows, columns, depth);
+  if (is_vector ? depth > vector_block : !is_near(rows, columns, depth, width)) return false;
   const auto in_rows = [](const DLTensor& t) { return t.strides[1] == 1 && t.strides[0] >= t.shape[1]; };
   if (!in_rows(c) || !in_rows(a) || !in_rows(b)) return false;
   if (overlap(c, a) != Overlap::none || overlap(c, b) != Overlap::none) return false;
+  if (is_vector) {
+    const vector_product_t multiply_vector = kernels().vector_products[type];
+    if (columns > 1) multiply_vector(c.data, width, b.data, width, b.strides[0] * width, a.data, 0, columns, depth);
+    else if (b.strides[0] == 1)
+      multiply_vector(c.data, c.strides[0] * width, a.data, a.strides[0] * width, width, b.data, 0, rows, depth);
+    else return false;
+    return true;
+  }
   kernel(c.data, c.strides[0] * width, a.data, a.strides[0] * width, width, b.data, b.strides[0] * width, rows, columns, depth,
          true);
   return true;
@@ -221,7 +244,7 @@ Status gemm(const DLTensor& c, const DLTensor& a, const DLTensor& b, const Scala
   };
   const Product p{
       kernel, inner, type, width, matrix(result, m, n, width), matrix(a, m, depth, bytes), matrix(b, depth, n, bytes)};
-  Status status = stack ? multiply_stack({p, &result, batch_a, batch_b, bytes}) : multiply(p);
+  Status status = stack ? multiply_stack({p, &result, batch_a, batch_b, bytes, d}) : multiply(p);
   if (!in_place) {
     if (status.ok()) status = finish_scaled(c, result, inner, alpha, beta);
     release(memory);

@@ -50,6 +50,12 @@ typedef void (*real_loop_t)(void* out, const void* a, double scalar, const void*
 typedef void (*product_t)(void* c, int64_t c_row, const void* a, int64_t a_row, int64_t a_column, const void* b, int64_t b_row,
                           int64_t rows, int64_t columns, int64_t depth, bool fresh);
 
+// c[r] = sum of m[r, k] * v[k] for r < rows, k < depth, with depth at least 1; `c_step` bytes between elements of c. m has
+// contiguous rows, or contiguous columns, and v is contiguous. With `v_row`, the bytes between them, each row has a vector of its
+// own; then rows are contiguous. The bits are the same for rows and for columns.
+typedef void (*vector_product_t)(void* c, int64_t c_step, const void* m, int64_t row, int64_t column, const void* v,
+                                 int64_t v_row, int64_t rows, int64_t depth);
+
 // Indices of one axis, checked: to[i] = offset of from[i], a negative one counted from the end, in elements; `add` adds it to
 // what is there. Returns the first position whose index is out of range, or n. Each index is read once.
 typedef int64_t (*check_t)(int64_t* to, const int64_t* from, int64_t n, int64_t size, int64_t stride, bool add);
@@ -206,6 +212,7 @@ struct Kernels {
   expand_t expand[5];
   positions_t positions;
   product_t products[type_count];
+  vector_product_t vector_products[type_count];
   Reducer reducers[reduction_body_count][computed_types];
   sum_again_t sums_again[computed_types];  // of float32, float64, complex64, complex128
   terms_t terms[computed_types];  // of float32 and float64

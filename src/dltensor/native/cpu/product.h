@@ -24,6 +24,8 @@ struct Product {
   int64_t width;  // of an element of `type`
   Matrix c{}, a{}, b{};
   bool add = false;
+  // For c of one column: each row is multiplied by a vector of its own, so many bytes after the one before; 0 is one for all.
+  int64_t b_step = 0;
 
   int64_t work() const { return c.rows * c.columns * a.columns; }
 };

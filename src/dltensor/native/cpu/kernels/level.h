@@ -44,6 +44,7 @@ void fill_streams(Kernels* kernels);  // after the loops that it has in another 
 void fill_gather(Kernels* kernels);
 void fill_masks(Kernels* kernels);
 void fill_products(Kernels* kernels);
+void fill_vectors(Kernels* kernels);
 void fill_reductions(Kernels* kernels);
 void fill_exact_sums(Kernels* kernels);  // over what fill_reductions has filled
 void fill_terms(Kernels* kernels);

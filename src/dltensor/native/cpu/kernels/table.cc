@@ -26,6 +26,7 @@ void fill_table(Kernels* kernels, void* (*find)(const char* name)) {
   fill_gather(kernels);
   fill_masks(kernels);
   fill_products(kernels);
+  fill_vectors(kernels);
   DLT_LOWEST_LEVEL::fill_reduction_states(kernels);
   fill_reductions(kernels);
   fill_exact_sums(kernels);
