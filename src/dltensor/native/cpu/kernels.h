@@ -51,8 +51,8 @@ typedef void (*product_t)(void* c, int64_t c_row, const void* a, int64_t a_row, 
                           int64_t rows, int64_t columns, int64_t depth, bool fresh);
 
 // c[r] = sum of m[r, k] * v[k] for r < rows, k < depth, with depth at least 1; `c_step` bytes between elements of c. m has
-// contiguous rows, or contiguous columns, and v is contiguous. With `v_row`, the bytes between them, each row has a vector of its
-// own; then rows are contiguous. The bits are the same for rows and for columns.
+// contiguous rows, or contiguous columns, and v is contiguous. With `v_row`, the bytes between them, each row has a vector
+// of its own; then rows are contiguous. The bits are the same for rows and for columns.
 typedef void (*vector_product_t)(void* c, int64_t c_step, const void* m, int64_t row, int64_t column, const void* v,
                                  int64_t v_row, int64_t rows, int64_t depth);
 
