@@ -207,29 +207,35 @@ def _plan(subscripts, first, second):
     """How operands of two shapes are one product of matrices; None for what takes more.
 
     Returns whether they change places, the permutations of both and of the result, each None where it does nothing, and
-    the shapes of both as matrices, None where one axis is summed over.
+    the shapes of both as matrices and of what their product is, None where they need no other.
     """
     (a, b), output = _parse(subscripts, (len(first), len(second)))
     extents = [dict(zip(labels, shape, strict=True)) for labels, shape in ((a, first), (b, second))]
     shared = [label for label in a if label in b]
     inner = [label for label in shared if label not in output]
-    alone = [label for label in a + b if label not in shared]
-    if len(set(a)) < len(a) or len(set(b)) < len(b) or not inner or len(alone) != 2 or alone[0] not in a:
+    row, column = ([label for label in labels if label not in shared] for labels in (a, b))
+    if len(set(a)) < len(a) or len(set(b)) < len(b) or not inner or not {*row, *column} <= set(output):
         return None
-    if not set(alone) <= set(output) or alone[1] in a or any(extents[0][one] != extents[1][one] for one in shared):
+    if len(row) > 1 or len(column) > 1 or (len(inner) > 1 and len(row) + len(column) < 2):
         return None
-    swapped = output.index(alone[0]) > output.index(alone[1])
+    if any(extents[0][label] != extents[1][label] for label in shared):
+        return None
+    swapped = bool(row and column) and output.index(row[0]) > output.index(column[0])
     if swapped:
-        a, b, alone = b, a, alone[::-1]
+        a, b, row, column = b, a, column, row
     outer = [label for label in output if label in shared]
-    row, column = alone
-    orders = (a, [*outer, row, *inner]), (b, [*outer, *inner, column]), ((*outer, row, column), output)
+    orders = (a, [*outer, *row, *inner]), (b, [*outer, *inner, *column]), ((*outer, *row, *column), output)
     permutations = (tuple(labels.index(label) for label in order) for labels, order in orders)
     shapes = None
-    if len(inner) > 1:  # in the order that they have in the first operand, which then is a matrix without a copy
+    if len(inner) > 1 or not row or not column:
+        # Axes that are summed over have the order of the first operand, which then is a matrix without a copy.
         size = {**extents[0], **extents[1]}
-        batch, depth = [size[label] for label in outer], prod(size[label] for label in inner)
-        shapes = (*batch, size[row], depth), (*batch, depth, size[column])
+        batch, height, depth, width = ([size[label] for label in labels] for labels in (outer, row, inner, column))
+        shapes = (
+            (*batch, prod(height), prod(depth)),
+            (*batch, prod(depth), prod(width)),
+            (*batch, *height, *width) if not row or not column else None,
+        )
     return swapped, *(None if order == tuple(range(len(order))) else order for order in permutations), shapes
 
 
@@ -294,6 +300,7 @@ def einsum(subscripts, /, *operands, out=None, optimize=True):
             a, b = (b, a) if swapped else (a, b)
             a, b = a if left is None else permute_dims(a, left), b if right is None else permute_dims(b, right)
             made = matmul(a, b) if shapes is None else matmul(a.reshape(shapes[0]), b.reshape(shapes[1]))
+            made = made if shapes is None or shapes[2] is None else made.reshape(shapes[2])
             return made if back is None else permute_dims(made, back)
     terms, output = _parse(subscripts, tuple(t.ndim for t in tensors))
     path = _path(optimize, len(tensors))
