@@ -13,7 +13,7 @@ Loops loops{};
 
 template <class T>
 DLT_FN bool is_number(T a, int number) {
-  if constexpr (is_complex<T>::value) return (a.re == number) & (a.im == 0);
+  if constexpr (is_complex<T>::value) return ops::equal(a, T{decltype(a.re)(number), 0});
   else return a == T(number);
 }
 
