@@ -127,7 +127,10 @@ class _Limits:
 
     __slots__ = ()
 
-    def __new__(cls, type, /):
+    def __new__(cls, *arguments):
+        if not arguments:  # pickles of version 0.1 make an empty object first
+            return object.__new__(cls)
+        (type,) = arguments
         if type.__class__ is not DType or (known := cls._known.get(type)) is None:
             dtype = _dtype_of(type, cls.__name__)
             known = cls._known.setdefault(dtype, cls._made(dtype))
@@ -148,6 +151,10 @@ class _Limits:
 
     def __reduce__(self):
         return type(self), (self.dtype,)
+
+    def __setstate__(self, state):
+        for name, value in state[1].items():
+            object.__setattr__(self, name, value)
 
     def __repr__(self):
         return f"{type(self).__name__}({', '.join(f'{name}={getattr(self, name)!r}' for name in self.__slots__)})"
