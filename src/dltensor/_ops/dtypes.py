@@ -130,11 +130,14 @@ class _Limits:
     def __new__(cls, *arguments):
         if not arguments:  # pickles of version 0.1 make an empty object first
             return object.__new__(cls)
-        (type,) = arguments
+        type = arguments[0]
         if type.__class__ is not DType or (known := cls._known.get(type)) is None:
             dtype = _dtype_of(type, cls.__name__)
             known = cls._known.setdefault(dtype, cls._made(dtype))
         return known
+
+    def __init__(self, type, /):
+        pass
 
     @classmethod
     def _of(cls, **limits):
