@@ -2,6 +2,7 @@
 from .tensor cimport Tensor
 
 cdef Tensor view_any(object obj, object copy, str func)
+cdef Tensor as_tensor(object x)
 cpdef Tensor empty_for(str func, shape, dtype=*, device=*)
 cpdef Tensor zeros_for(str func, shape, dtype=*, device=*)
 cpdef Tensor full_for(str func, shape, number, dtype=*, device=*)

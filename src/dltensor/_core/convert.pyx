@@ -646,6 +646,11 @@ def empty(shape, *, dtype=None, device=None):
     return empty_for("empty", shape, dtype, device)
 
 
+cdef Tensor as_tensor(object x):
+    """An argument as a tensor of ours; the argument itself where it is one."""
+    return <Tensor>x if type(x) is Tensor else asarray(x)
+
+
 cpdef Tensor empty_for(str func, shape, dtype=None, device=None):
     """Return a new tensor on behalf of the function `func`; the rest as for `empty`."""
     cdef int64_t extents[MAX_DIMS]

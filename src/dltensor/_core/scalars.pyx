@@ -9,8 +9,8 @@ from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_CheckExact
 from libc.math cimport isinf, isnan
 from libc.string cimport memcpy
 
-from .native cimport (BOOLEAN, COMPLEX, REAL, SIGNED, TRUNCATE, UNSIGNED, Kind, Scalar, find_type, load_scalar,
-                      store_scalar, type_float32, type_float64, type_int64, type_table)
+from .native cimport (BOOLEAN, COMPLEX, REAL, SIGNED, TRUNCATE, UNSIGNED, Kind, Scalar, computed_types, find_type,
+                      load_scalar, store_scalar, type_float32, type_float64, type_int64, type_table)
 from .types cimport DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, dtype_of
 
 cdef tuple _NUMBERS = (int, float, bool, complex)
@@ -65,6 +65,14 @@ cdef int store_python(void* base, int64_t index, object value, DLDataType dtype,
             raise OverflowError(f"{func}: {shown(value)} is outside {dtype_of(dtype)}") from None
     tag_number(value, &scalar)
     store_scalar(base, index, dtype, padded, scalar, TRUNCATE, False)
+    return 0
+
+
+cdef int store_element(void* element, object value, DLDataType dtype, str func) except -1:
+    """Make a number one element, at most 32 bytes, which is not packed; refuses a number that the dtype does not hold."""
+    cdef int type = find_type(dtype)
+    if type < 0 or type >= computed_types or dtype.lanes != 1 or not store_exact(value, type, element):
+        store_python(element, 0, value, dtype, True, func)
     return 0
 
 

@@ -19,13 +19,13 @@ from .dlpack cimport CAPSULE, NONE, UNKNOWN, ImportedTensor, TypeEntry, entry_of
 from .indexing cimport Place, checked_index, locate
 from .buffers cimport fill_buffer, free_buffer, make_numpy
 from .native cimport (KEEP_GIL_BYTES, MAX_DIMS, TRAILING, Block, allocate, allocate_clear, broadcast_strides,
-                      bytes_of, computed_types, contiguous_strides, copy_tensor, count_elements, fill_tensor,
+                      bytes_of, contiguous_strides, copy_tensor, count_elements, fill_tensor,
                       find_type, is_contiguous, item_bytes, numel, op_abs, op_add, op_bitwise_and, op_bitwise_invert,
                       op_bitwise_left_shift, op_bitwise_or, op_bitwise_right_shift, op_bitwise_xor, op_divide,
                       op_equal, op_floor_divide, op_greater, op_greater_equal, op_less, op_less_equal, op_count,
                       op_multiply, op_negative, op_not_equal, op_positive, op_pow, op_remainder, op_subtract, op_table,
                       repeats_elements, retain, same_dtype, type_table, type_uint8)
-from .scalars cimport load_python, nested, shown, store_exact, store_python
+from .scalars cimport load_python, nested, shown, store_element
 from .threads cimport Published
 from .types cimport (DLPACK_FLAG_BITMASK_IS_COPIED, DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED,
                      DLPACK_FLAG_BITMASK_READ_ONLY, DLDataType, DLDevice, device_of, dtype_of, is_handle, is_host,
@@ -296,7 +296,7 @@ cdef Tensor new_zeros(int ndim, const int64_t* shape, DLDataType dtype, DLDevice
     memset(none, 0, sizeof(none))
     memset(zero, 0, sizeof(zero))
     if converted:
-        store_python(zero, 0, 0, dtype, True, func)
+        store_element(zero, 0, dtype, func)
         if memcmp(zero, none, sizeof(zero)) != 0:  # a dtype without 0
             assign_scalar(t, 0, func)
             return t
@@ -509,10 +509,8 @@ cdef void fill_elements(const DLTensor* to, const void* element, uint64_t flags)
 
 cdef int assign_scalar(Tensor self, object value, str func) except -1:
     cdef char element[32]
-    cdef int type = find_type(self.impl.dl.dtype)
     check_writable(&self.impl.dl, self.impl.flags, func)
-    if type < 0 or type >= computed_types or not store_exact(value, type, element):
-        store_python(element, 0, value, self.impl.dl.dtype, True, func)
+    store_element(element, value, self.impl.dl.dtype, func)
     if not is_host(<int>self.impl.dl.device.device_type):
         return device_operations().fill(self, value, func)
     fill_elements(&self.impl.dl, element, self.impl.flags)

@@ -2,7 +2,9 @@
 """Sums of products along axes: vecdot, whose sums are exact, and tensordot over matmul. No loops here."""
 from libc.stdint cimport int64_t, uint64_t
 
+from .._core.convert cimport as_tensor
 from .._core.errors cimport check_status
+from .._core.indexing cimport wrapped_product
 from .._core.native cimport (COMPLEX, KEEP_GIL_BYTES, MAX_DIMS, TRAILING, Status, broadcast_strides, computed_types,
                              find_type, same_dtype, type_bool, type_table)
 from .._core.tensor cimport Tensor, new_empty
@@ -98,7 +100,7 @@ cdef int _as_parts(_Factor* x, bint swapped) except -1:
     """Complex elements as pairs of floats along a new last dimension."""
     cdef int d, last = x.view.ndim
     for d in range(last):
-        x.strides[d] *= 2
+        x.strides[d] = wrapped_product(x.strides[d], 2)
     x.shape[last], x.strides[last] = 2, -1 if swapped else 1
     x.view.ndim = last + 1
     x.view.dtype.code = kDLFloat
@@ -200,7 +202,7 @@ def vecdot(x1, x2, /, *, axis=-1, out=None):
     >>> dl.vecdot(dl.asarray([1.0, 2.0, 3.0]), dl.asarray([4.0, 5.0, 6.0]))
     Tensor(32., shape=(), device=cpu, dtype=float32)
     """
-    cdef Tensor a = asarray(x1), b = asarray(x2)
+    cdef Tensor a = as_tensor(x1), b = as_tensor(x2)
     cdef DLDataType dtype
     cdef int limit = min(a.impl.dl.ndim, b.impl.dl.ndim), along, type
     if not -limit <= axis < 0:

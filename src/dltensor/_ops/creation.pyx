@@ -3,10 +3,10 @@
 
 from libc.stdint cimport int64_t
 
-from .._core.convert cimport empty_for, full_for, zeros_for
+from .._core.convert cimport as_tensor, empty_for, full_for, zeros_for
 from .._core.indexing cimport Place
-from .._core.native cimport COMPLEX, SIGNED, UNSIGNED, computed_types, find_type, type_float32, type_int64, type_table
-from .._core.scalars cimport plain_number, store_exact, store_python
+from .._core.native cimport COMPLEX, SIGNED, UNSIGNED, type_float32, type_int64, type_table
+from .._core.scalars cimport plain_number, store_element
 from .._core.tensor cimport Tensor, assign_scalar, new_empty, new_zeros, on_device, view_of
 from .._core.types cimport DLDataType, DLDevice, dtype_of, read_device, read_dtype
 from .._core.views cimport Steps, write_steps
@@ -176,10 +176,6 @@ def full(shape, fill_value, *, dtype=None, device=None):
     return full_for("full", shape, fill_value, dtype, device)
 
 
-cdef Tensor _tensor(object x):
-    return <Tensor>x if type(x) is Tensor else asarray(x)
-
-
 cdef struct _Form:
     DLDataType dtype
     DLDevice device
@@ -196,19 +192,19 @@ cdef _Form _form(Tensor x, object dtype, object device, str func) except *:
 
 
 cdef Tensor _empty_like(object x, object dtype, object device, str func):
-    cdef Tensor source = _tensor(x)
+    cdef Tensor source = as_tensor(x)
     cdef _Form form = _form(source, dtype, device, func)
     return new_empty(source.impl.dl.ndim, source.impl.dl.shape, form.dtype, form.device, func)
 
 
 cdef Tensor _zeros_like(object x, object dtype, object device, str func):
-    cdef Tensor source = _tensor(x)
+    cdef Tensor source = as_tensor(x)
     cdef _Form form = _form(source, dtype, device, func)
     return new_zeros(source.impl.dl.ndim, source.impl.dl.shape, form.dtype, form.device, func)
 
 
 cdef Tensor _full_like(object x, object number, object dtype, object device, str func):
-    cdef Tensor source = _tensor(x), made
+    cdef Tensor source = as_tensor(x), made
     number = plain_number(number, func)
     made = _empty_like(source, dtype, device, func)
     assign_scalar(made, number, func)
@@ -489,24 +485,16 @@ cdef object _count(object start, object stop, object step):
         return ceil((_exact(stop) - _exact(start)) / _exact(step))
 
 
-cdef int _check(object number, DLDataType dtype, str func) except -1:
-    """Refuse a number that the dtype does not hold."""
-    cdef char element[32]
-    cdef int type = find_type(dtype)
-    if type < 0 or type >= computed_types or dtype.lanes != 1 or not store_exact(number, type, element):
-        store_python(element, 0, number, dtype, True, func)
-    return 0
-
-
 cdef int _write_range(Tensor made, object start, object step, object last, bint whole) except -1:
     """Write ``start + i * step`` to a new tensor, as integers or as floats do; `last` is the largest ``i``."""
     cdef Steps steps
+    cdef char element[32]
     cdef DLDataType dtype = made.impl.dl.dtype
     # Both ends go through the conversion that checks the range, so that nothing in between can leave it.
-    _check(start, dtype, "arange")
+    store_element(element, start, dtype, "arange")
     if whole:
         stop = start + step * last
-        _check(stop, dtype, "arange")
+        store_element(element, stop, dtype, "arange")
         low, high = (start, stop) if step > 0 else (stop, start)
         if low >= -_HALF and high < _HALF or low >= 0 and high < 2 * _HALF:
             steps.kind = SIGNED if low < 0 else UNSIGNED
@@ -519,13 +507,13 @@ cdef int _write_range(Tensor made, object start, object step, object last, bint 
         except OverflowError:
             travel = None
         if travel is not None and isfinite(travel):
-            _check(start + step * last, dtype, "arange")
+            store_element(element, start + step * last, dtype, "arange")
             steps.kind = COMPLEX
             steps.re, steps.step_re, steps.im, steps.step_im = start, step, 0, 0
             return write_steps(made, &steps)
         first = _exact(start)
         stop = first + _exact(step) * last
-        _check(float(stop), dtype, "arange")
+        store_element(element, float(stop), dtype, "arange")
     if last == 0:
         stop, last = first, 1
     if dtype_of(dtype).name.startswith("complex"):

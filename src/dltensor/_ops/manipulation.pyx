@@ -4,7 +4,7 @@
 from cpython.long cimport PyLong_CheckExact
 from libc.stdint cimport int64_t, uint64_t
 
-from .._core.convert cimport empty_for
+from .._core.convert cimport as_tensor, empty_for
 from .._core.indexing cimport Place, stride_added, wrapped_product
 from .._core.native cimport MAX_DIMS, same_dtype
 from .._core.tensor cimport Tensor, assign, new_empty, permuted, reshaped, squeezed, view_of
@@ -35,10 +35,6 @@ __all__ = [
     "tile",
     "unstack",
 ]
-
-
-cdef Tensor _tensor(object x):
-    return <Tensor>x if type(x) is Tensor else asarray(x)
 
 
 cpdef int axis_of(object axis, int ndim, str where) except -1:
@@ -94,7 +90,7 @@ cpdef list axes_of(object axes, int ndim, str where):
 
 cdef list _alike(object arrays, DLDataType* dtype, str where):
     """The operands as tensors on one device, and the dtype that they meet in."""
-    cdef list tensors = [_tensor(array) for array in arrays]
+    cdef list tensors = [as_tensor(array) for array in arrays]
     cdef Tensor first, t
     cdef bint mixed = False
     if not tensors:
@@ -222,7 +218,7 @@ def broadcast_to(x, /, shape):
     >>> t.strides, t.readonly
     ((0, 1), True)
     """
-    return _broadcast(_tensor(x), shape, "broadcast_to")
+    return _broadcast(as_tensor(x), shape, "broadcast_to")
 
 
 cdef Tensor _broadcast(Tensor x, object shape, str where):
@@ -262,7 +258,7 @@ def broadcast_arrays(*arrays):
     >>> a.tolist(), b.tolist()
     ([[1, 1, 1], [2, 2, 2]], [[7, 8, 9], [7, 8, 9]])
     """
-    tensors = [_tensor(array) for array in arrays]
+    tensors = [as_tensor(array) for array in arrays]
     shape = common_shape("broadcast_arrays", [t.shape for t in tensors])
     return tuple([_broadcast(t, shape, "broadcast_arrays") for t in tensors])
 
@@ -442,7 +438,7 @@ def unstack(x, /, axis=0):
     >>> [t.tolist() for t in dl.unstack(dl.asarray([[1, 2], [3, 4]]), axis=1)]
     [[1, 3], [2, 4]]
     """
-    cdef Tensor t = _tensor(x)
+    cdef Tensor t = as_tensor(x)
     cdef int along = axis_of(axis, t.impl.dl.ndim, "unstack")
     cdef int64_t position
     return tuple([_at(t, along, position) for position in range(t.impl.dl.shape[along])])
@@ -484,7 +480,7 @@ def expand_dims(x, /, axis=0):
     Tensor([[[1],
              [2]]], shape=(1, 2, 1), device=cpu, dtype=int64)
     """
-    cdef Tensor t = _tensor(x)
+    cdef Tensor t = as_tensor(x)
     cdef Place place
     cdef int d, old = 0
     cdef uint64_t added = 0
@@ -540,7 +536,7 @@ def squeeze(x, /, axis=None):
     >>> dl.squeeze(dl.asarray([[[1], [2]]]), axis=-1)
     Tensor([[1, 2]], shape=(1, 2), device=cpu, dtype=int64)
     """
-    return squeezed(_tensor(x), axis, "squeeze")
+    return squeezed(as_tensor(x), axis, "squeeze")
 
 
 def flip(x, /, axis=None):
@@ -579,7 +575,7 @@ def flip(x, /, axis=None):
     Tensor([[2, 1],
             [4, 3]], shape=(2, 2), device=cpu, dtype=int64)
     """
-    cdef Tensor t = _tensor(x)
+    cdef Tensor t = as_tensor(x)
     cdef Place place
     cdef int d
     _whole(t, &place)
@@ -629,7 +625,7 @@ def permute_dims(x, /, axes):
             [2, 5],
             [3, 6]], shape=(3, 2), device=cpu, dtype=int64)
     """
-    return permuted(_tensor(x), tuple(axes), "permute_dims")
+    return permuted(as_tensor(x), tuple(axes), "permute_dims")
 
 
 def moveaxis(x, source, destination, /):
@@ -669,7 +665,7 @@ def moveaxis(x, source, destination, /):
     >>> dl.moveaxis(dl.zeros((2, 3, 4)), 0, -1).shape
     (3, 4, 2)
     """
-    cdef Tensor t = _tensor(x)
+    cdef Tensor t = as_tensor(x)
     cdef int ndim = t.impl.dl.ndim
     cdef list before = axes_of(source, ndim, "moveaxis"), after = axes_of(destination, ndim, "moveaxis")
     if len(before) != len(after):
@@ -750,7 +746,7 @@ def reshape(x, /, shape, *, copy=None):
     Tensor([[0, 1, 2],
             [3, 4, 5]], shape=(2, 3), device=cpu, dtype=int64)
     """
-    return reshaped(_tensor(x), shape, copy, "reshape")
+    return reshaped(as_tensor(x), shape, copy, "reshape")
 
 
 def roll(x, /, shift, axis=None):
@@ -793,7 +789,7 @@ def roll(x, /, shift, axis=None):
     >>> dl.roll(dl.arange(5), 2)
     Tensor([3, 4, 0, 1, 2], shape=(5,), device=cpu, dtype=int64)
     """
-    cdef Tensor t = _tensor(x), made
+    cdef Tensor t = as_tensor(x), made
     cdef int d
     cdef int64_t moved[MAX_DIMS]
     cdef list by
@@ -871,7 +867,7 @@ def repeat(x, repeats, /, axis=None):
     >>> dl.repeat(dl.arange(3), [0, 1, 2]).tolist()
     [1, 2, 2]
     """
-    cdef Tensor t = _tensor(x), made
+    cdef Tensor t = as_tensor(x), made
     cdef int64_t shape[MAX_DIMS]
     cdef int64_t size, start = 0, times, position
     cdef int along, d
@@ -957,7 +953,7 @@ def tile(x, repetitions, /):
     Tensor([[1, 2, 1, 2],
             [1, 2, 1, 2]], shape=(2, 4), device=cpu, dtype=int64)
     """
-    cdef Tensor t = _tensor(x), made
+    cdef Tensor t = as_tensor(x), made
     times = repetitions if isinstance(repetitions, (tuple, list)) else (repetitions,)
     if not all([hasattr(number, "__index__") for number in times]):
         raise TypeError(f"tile: repetitions must be integers, got {repetitions!r}")
