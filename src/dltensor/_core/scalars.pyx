@@ -69,7 +69,7 @@ cdef int store_python(void* base, int64_t index, object value, DLDataType dtype,
 
 
 cdef int store_element(void* element, object value, DLDataType dtype, str func) except -1:
-    """Make a number one element, at most 32 bytes, which is not packed; refuses a number that the dtype does not hold."""
+    """Make a number one element of at most 32 bytes, not packed; refuses a number that the dtype does not hold."""
     cdef int type = find_type(dtype)
     if type < 0 or type >= computed_types or dtype.lanes != 1 or not store_exact(value, type, element):
         store_python(element, 0, value, dtype, True, func)
