@@ -127,17 +127,17 @@ class _Limits:
 
     __slots__ = ()
 
-    def __new__(cls, *arguments):
-        if not arguments:  # pickles of version 0.1 make an empty object first
+    def __new__(cls, type=None, /):
+        if type is None:  # pickles of version 0.1 make an empty object first, and do not initialize it
             return object.__new__(cls)
-        type = arguments[0]
         if type.__class__ is not DType or (known := cls._known.get(type)) is None:
             dtype = _dtype_of(type, cls.__name__)
             known = cls._known.setdefault(dtype, cls._made(dtype))
         return known
 
     def __init__(self, type, /):
-        pass
+        if type is None:
+            _dtype_of(type, self.__class__.__name__)
 
     @classmethod
     def _of(cls, **limits):
