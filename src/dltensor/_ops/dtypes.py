@@ -122,22 +122,20 @@ def can_cast(from_, to, /):
         return first == second
 
 
-class _Limits:
-    """Common base of the limits: constant attributes, printed by name; one object for each dtype."""
+class _OneForEachDType(type):
+    """The class of the limits: a call returns the one object of a dtype."""
 
-    __slots__ = ()
-
-    def __new__(cls, type=None, /):
-        if type is None:  # pickles of version 0.1 make an empty object first, and do not initialize it
-            return object.__new__(cls)
+    def __call__(cls, type, /):
         if type.__class__ is not DType or (known := cls._known.get(type)) is None:
             dtype = _dtype_of(type, cls.__name__)
             known = cls._known.setdefault(dtype, cls._made(dtype))
         return known
 
-    def __init__(self, type, /):
-        if type is None:
-            _dtype_of(type, self.__class__.__name__)
+
+class _Limits(metaclass=_OneForEachDType):
+    """Common base of the limits: constant attributes, printed by name."""
+
+    __slots__ = ()
 
     @classmethod
     def _of(cls, **limits):
