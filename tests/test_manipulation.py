@@ -163,7 +163,7 @@ def test_results_of_copying_functions_share_nothing_with_their_source():
             r"expand_dims: axes \(0, 0\) name a dimension of 5 twice",
         ),
         (lambda: dl.squeeze(CUBE, 1), ValueError, r"squeeze: axis 1 of shape \(2, 3, 4\) has 3 elements, expected 1"),
-        (lambda: dl.flip(CUBE, axis="x"), TypeError, "flip: an axis must be an integer, got 'x'"),
+        (lambda: dl.flip(CUBE, axis="x"), TypeError, "flip: axis must be an integer, got 'x'"),
         (lambda: dl.permute_dims(CUBE, (0, 1)), ValueError, r"axes \(0, 1\) must name each of the 3 dimensions once"),
         (lambda: dl.permute_dims(CUBE, (0, 1, 1)), ValueError, "name a dimension of 3 twice"),
         (lambda: dl.moveaxis(CUBE, (0, 1), 2), ValueError, r"source \(0, 1\) and destination 2 differ in length"),

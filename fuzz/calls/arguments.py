@@ -139,7 +139,13 @@ def address(context):
 
 
 def one_of(*choices):
-    return lambda context: context.random.choice(choices)
+    """One of some values; a list is a new one, since items of an argument may be replaced."""
+
+    def choose(context):
+        chosen = context.random.choice(choices)
+        return list(chosen) if type(chosen) is list else chosen
+
+    return choose
 
 
 # What each word of the annotations stands for. A word that is not here is a class of the package, or anything.

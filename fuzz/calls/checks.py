@@ -11,6 +11,7 @@ import numpy as np
 import dltensor as dl
 
 from .hostile import Planted
+from .surface import CLASSES
 
 # What every function may raise. More is in the section Raises of its docstring.
 ALLOWED = {TypeError, ValueError, OverflowError, IndexError, BufferError, MemoryError, dl.DeviceError}
@@ -160,6 +161,12 @@ def check_error(drawn, error):
         return  # NumPy's, for the name of a dtype
     demand(kind in ALLOWED or kind.__name__ in entry.raises, f"raised {kind.__name__}:", error)
     demand(str(error) or kind is MemoryError, f"{kind.__name__} says nothing")
+
+
+def check_something(drawn, result):
+    """A call of which the annotation says a class returns something. An operator may ask the other operand."""
+    silent = result is None and not drawn.entry.name.endswith(" as operator")
+    demand(not silent or drawn.entry.returns not in CLASSES, "returned None, not", drawn.entry.returns)
 
 
 def check_tensor(context, t):

@@ -24,7 +24,7 @@ import dltensor as dl
 
 from . import hostile, peers, surface, tricks
 from .arguments import draw
-from .checks import ORACLES, Before, Broken, check_error, check_tensor, check_value, on_host
+from .checks import ORACLES, Before, Broken, check_error, check_something, check_tensor, check_value, on_host
 from .context import Context
 from .progress import CALLS, PROGRESS, TRICKS
 
@@ -110,6 +110,7 @@ class Fuzzer:
             self.report(drawn, broken, number, index)
 
     def check_result(self, context, drawn, before, result):
+        check_something(drawn, result)
         for one in result if type(result) in (tuple, list) else [result]:
             if type(one) is dl.Tensor:
                 if drawn.entry.name != "wrap":  # its arguments cannot be validated

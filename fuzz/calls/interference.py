@@ -55,6 +55,7 @@ OPAQUE_CHANGES = {
     "flatten": lambda a: a.reshape((-1,)),
     "reshape": lambda a: a.reshape((1, 1, -1)),
     "swap axes": lambda a: a.swap_axes(0, 1),
+    "hand over": lambda a: dl.opaque.hold(a.release(), take=True),
 }
 
 

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Objects that answer the same question differently the second time, answer with themselves, or have another's name.
 
-The first answer is always right and safe to believe. What has to be read once, such as the extents of a shape, is wrong
-afterwards; other later answers are safe to believe too.
+The first answer is right and safe to believe, but for the length of some sequences and the comparisons of some
+integers, which never are what iterating or converting gives. What has to be read once, such as the extents of a shape,
+is wrong afterwards; other later answers are safe to believe too.
 """
+
+import operator
 
 import numpy as np
 
@@ -37,6 +40,26 @@ def made_of(said, body, bases=(), value=(), facts=()):
     return type("Unsteady", bases, methods | {"said": words})(*value)
 
 
+COMPARISONS = ("__lt__", "__le__", "__gt__", "__ge__", "__eq__", "__ne__")
+ARITHMETIC = ("__add__", "__radd__", "__sub__", "__rsub__", "__mod__", "__floordiv__", "__neg__", "__abs__", "__and__")
+
+
+def liar(context, first):
+    """An integer that compares and computes as a number in range but has another value, or what has it as its index."""
+    far = context.random.choice(FAR)
+    body = {name: lambda self, other, _n=name: getattr(operator, _n)(first, other) for name in COMPARISONS}
+    computed = Answers(*context.random.choice(((first,), (far,), (first, far))))
+    body |= {name: computed.next for name in ARITHMETIC}
+    body |= {"__hash__": lambda self: hash(first), "said": "number: its comparisons lie"}
+    whole = type("Liar", (int,), body)(far)
+    how = context.random.randrange(3)
+    if how == 0:
+        return whole
+    if how == 1:  # no integer at all
+        whole = type("Liar", (), body | {"__int__": lambda self: far, "__index__": lambda self: far})()
+    return type("Unsteady", (), {"__index__": lambda self: whole, "said": "index: its comparisons lie"})()
+
+
 def number(context, first, *later):
     """A number that is right once."""
     later = later or (context.random.choice(FAR),)
@@ -48,9 +71,14 @@ def number(context, first, *later):
     return made_of("number", answers)
 
 
+def number_or_liar(context, first):
+    """For what describes no memory: the value of a liar is never safe to believe."""
+    return liar(context, first) if context.chance(0.3) else number(context, first)
+
+
 def sequence(context, items, later=FAR):
     """A sequence whose length, items or iteration are right once."""
-    length = Answers(*(len(items),) * context.random.choice((1, 1, 1, 2)), context.random.choice(LENGTHS))
+    length = Answers(*(len(items),) * context.random.choice((0, 1, 1, 1, 2)), context.random.choice(LENGTHS))
     asked = {}
 
     def item(self, i):
@@ -163,10 +191,10 @@ def for_any(context, value):
         return for_tensor(context)
     if type(value) in (list, tuple) and all(type(v) in (int, float) for v in value):
         if context.chance(0.4) and value:
-            return type(value)([number(context, int(value[0])), *value[1:]])
+            return type(value)([number_or_liar(context, int(value[0])), *value[1:]])
         return sequence(context, value)
     if type(value) in (int, float, bool):
-        return number(context, int(value)) if abs(value) < 1e6 else value
+        return number_or_liar(context, int(value)) if abs(value) < 1e6 else value
     if type(value) is str:
         texts = {"__eq__": Answers(True, False), "__str__": Answers(value, "\ud800"), "__len__": Answers(1, 2**40)}
         return made_of("text", texts, (str,), (value,))

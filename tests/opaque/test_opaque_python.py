@@ -433,6 +433,54 @@ def test_30_an_array_is_handed_over_once():
         _ = array.shape
 
 
+@pytest.mark.parametrize("call", ["reshape", "swap_axes", "move_data", "create", "copy", "from_dlpack"])
+def test_an_array_that_an_argument_hands_over_is_not_used_after(call):
+    """Converting an argument may run code that gives the array away; its new owner has ended it when it is used."""
+    ended = []
+
+    class Ends:
+        def __index__(self):
+            if not ended:
+                hold(array.release(), take=True)
+            return 0
+
+    class Exports(OnlyDLPack):
+        def __dlpack_device__(self):
+            Ends().__index__()
+            return super().__dlpack_device__()
+
+    def destroy(pointer):
+        ended.append(pointer)
+
+    def used(*arguments):
+        return 0 if not ended else 77
+
+    inner = OpaqueArray(np.arange(6.0).reshape(2, 3))
+    struct = replaced(inner, destroy=destroy, reshape=used, swap_axes=used)
+    array = hold(struct.address, take=True)
+    calls = {
+        "reshape": lambda: array.reshape((Ends(), 6)),
+        "swap_axes": lambda: array.swap_axes(Ends(), 1),
+        "move_data": lambda: array.move_data(OpaqueArray([0.0]), [[Ends(), 0, 0, 0, 0]]),
+        "create": lambda: array.create((Ends(), 2), 1.0),
+        "copy": lambda: array.copy(Exports(np.zeros(3))),
+        "from_dlpack": lambda: array.from_dlpack(Exports(np.zeros(3))),
+    }
+    with pytest.raises(ValueError, match="handed over"):
+        calls[call]()
+    assert len(ended) == 1
+
+
+def test_numbers_of_axes_and_movements_are_integers():
+    array = OpaqueArray([[1, 2], [3, 4]])
+    with pytest.raises(TypeError, match="swap_axes: axis_1 must be an integer, got 0"):
+        array.swap_axes(0.5, 1)
+    with pytest.raises(TypeError, match="move_data: each number of a movement must be an integer, got 1"):
+        array.move_data(OpaqueArray([[0, 0]]), [(0, 0, 0, 0, 1.5)])
+    array.swap_axes(np.int64(0), dl.asarray(1))
+    assert array.tensor().tolist() == [[1, 3], [2, 4]]
+
+
 def test_34_a_failing_producer_raises_at_once_and_leaks_nothing():
     class Bad:
         def __dlpack__(self, **keywords):

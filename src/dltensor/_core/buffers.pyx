@@ -4,6 +4,7 @@ import sys
 
 from cpython.buffer cimport (PyBUF_ANY_CONTIGUOUS, PyBUF_C_CONTIGUOUS, PyBUF_F_CONTIGUOUS, PyBUF_FORMAT, PyBUF_FULL_RO,
                              PyBUF_ND, PyBUF_STRIDES, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer)
+from cpython.number cimport PyNumber_Index
 from cpython.object cimport PyObject
 from cpython.pycapsule cimport PyCapsule_GetPointer
 from cpython.ref cimport Py_DECREF, Py_INCREF, Py_XDECREF
@@ -440,7 +441,7 @@ cdef tuple _split_typestr(object typestr):
 cdef tuple _interface_tuple(object value, str field, str name, str func):
     """A sequence of an interface, read once."""
     try:
-        return tuple([number.__index__() for number in value])
+        return tuple([PyNumber_Index(number) for number in value])
     except (TypeError, AttributeError):
         raise BufferError(f"{func}: {name} must give {field} as a sequence of integers, got {quoted(value)}") from None
 
@@ -464,10 +465,11 @@ cdef tuple _interface_memory(object data, object interface, object owner, bint c
     if not buffer.contiguous:
         raise BufferError(f"{func}: {name} gives data as a buffer that is not contiguous")
     offset = interface.get("offset", 0)
-    if not isinstance(offset, int) or not 0 <= offset <= buffer.nbytes:
+    skipped = PyNumber_Index(offset) if isinstance(offset, int) else -1
+    if not 0 <= skipped <= buffer.nbytes:
         raise BufferError(f"{func}: {name} must give an offset from 0 to the {buffer.nbytes} bytes of its buffer, "
                           f"got {quoted(offset)}")
-    return address_of(buffer) + offset, buffer.readonly, buffer
+    return address_of(buffer) + skipped, buffer.readonly, buffer
 
 
 cdef size_t address_of(object buffer) except? 0:

@@ -5,6 +5,7 @@ import sys
 from cpython.bool cimport PyBool_Check
 from cpython.float cimport PyFloat_CheckExact
 from cpython.long cimport PyLong_CheckExact
+from cpython.number cimport PyNumber_Index
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.stdint cimport int32_t, int64_t, uint64_t
@@ -256,9 +257,9 @@ cdef int _import_after_device(object x, ImportedTensor* imported, str func) exce
                 warnings.warn(f"{type(x).__qualname__}.__dlpack_device__ returns {first!r}, which is not an integer as "
                               f"the standard requires; its value is used", ConformanceWarning, stacklevel=3)
                 first = first.value
-            device_type = first if plain else first.__index__()
+            device_type = first if plain else PyNumber_Index(first)
             device_id = (second if plain else
-                         0 if second is None and device_type == kDLCPU else second.__index__())
+                         0 if second is None and device_type == kDLCPU else PyNumber_Index(second))
         except (TypeError, ValueError, AttributeError, OverflowError):
             raise TypeError(f"{func}: __dlpack_device__ of {type(x).__qualname__} must return two integers, got "
                             f"{device!r}") from None

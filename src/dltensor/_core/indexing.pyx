@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Basic indexing: integers, slices, Ellipsis and None become a shape, strides and an offset. No tensors here.
+"""Positions and axes, and basic indexing: integers, slices, Ellipsis and None become a shape, strides and an offset.
 
-Index arrays and masks are read in _ops/gather.pyx.
+No tensors here. Index arrays and masks are read in _ops/gather.pyx.
 """
 from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_CheckExact
+from cpython.number cimport PyIndex_Check, PyNumber_Index
 from cpython.object cimport PyObject
 from libc.stdint cimport uint64_t
 from cpython.slice cimport PySlice_Check
@@ -11,6 +12,8 @@ from cpython.tuple cimport PyTuple_CheckExact, PyTuple_GET_ITEM, PyTuple_GET_SIZ
 
 from .native cimport MAX_DIMS
 from .scalars cimport shown
+
+from .foreign_text import quoted
 
 cdef extern from "Python.h":
     ctypedef struct PySliceObject:
@@ -20,8 +23,6 @@ cdef extern from "Python.h":
     Py_ssize_t PY_SSIZE_T_MAX
     int PySlice_Unpack(object, Py_ssize_t*, Py_ssize_t*, Py_ssize_t*) except -1
     Py_ssize_t PySlice_AdjustIndices(Py_ssize_t, Py_ssize_t*, Py_ssize_t*, Py_ssize_t) noexcept
-    bint PyIndex_Check(object)
-    object PyNumber_Index(object)
 
 
 cdef int64_t checked_index(object index, int64_t size, int axis) except? -1:
@@ -47,6 +48,77 @@ cdef object _as_int(object index):
         return PyNumber_Index(index)
     except TypeError as error:
         raise IndexError(f"a position must be an integer, got {type(index).__qualname__}: {error}") from None
+
+
+cpdef object integer_of(object value, str what, str func):
+    """An integer as an int of Python's own class, whose comparisons and arithmetic are what its value says.
+
+    Raises
+    ------
+    TypeError
+        It is not an integer.
+
+    Examples
+    --------
+    >>> integer_of(dl.asarray(3), "k", "top_k")
+    3
+    """
+    if PyLong_CheckExact(value):
+        return value
+    if not PyIndex_Check(value):
+        raise TypeError(f"{func}: {what} must be an integer, got {quoted(value)}")
+    return PyNumber_Index(value)
+
+
+cpdef int axis_of(object axis, int ndim, str func) except -1:
+    """A dimension's number, counted from the end when negative.
+
+    Raises
+    ------
+    TypeError
+        It is not an integer.
+    IndexError
+        It is out of range.
+
+    Examples
+    --------
+    >>> axis_of(-1, 3, "flip")
+    2
+    """
+    cdef int overflow = 0
+    cdef int64_t at
+    axis = integer_of(axis, "axis", func)
+    at = PyLong_AsLongLongAndOverflow(axis, &overflow)
+    if overflow != 0 or not -ndim <= at < ndim:
+        raise IndexError(f"{func}: axis {shown(axis)} is out of range for {ndim} dimensions"
+                         f"{f'; expected {-ndim} to {ndim - 1}' if ndim > 0 else ''}")
+    return <int>(at + ndim if at < 0 else at)
+
+
+cpdef list axes_of(object axes, int ndim, str func):
+    """Dimension numbers from one or several, none of them twice.
+
+    Raises
+    ------
+    TypeError
+        An axis is not an integer.
+    IndexError
+        An axis is out of range.
+    ValueError
+        A dimension is named twice.
+
+    Examples
+    --------
+    >>> axes_of((0, -1), 3, "flip")
+    [0, 2]
+    """
+    cdef list made
+    if not isinstance(axes, (tuple, list)):
+        return [axis_of(axes, ndim, func)]
+    made = [axis_of(axis, ndim, func) for axis in axes]
+    if len(set(made)) != len(made):
+        raise ValueError(f"{func}: axes {tuple(axes)} name a dimension of {ndim} twice")
+    return made
 
 
 cdef inline bint _is_basic(object key) noexcept:

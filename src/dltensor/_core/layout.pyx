@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Shapes and strides as tuples, in elements: contiguity, broadcasting, merging of dimensions. No tensors."""
 
+from cpython.number cimport PyNumber_Index
 from libc.stdint cimport int64_t
 from libcpp.vector cimport vector
 
@@ -52,7 +53,7 @@ cdef int _read(object numbers, Dims* out, str what, str func) except -1:
     """Read a sequence of integers once, into memory of ours."""
     cdef int i
     try:
-        made = [number.__index__() for number in numbers]
+        made = [PyNumber_Index(number) for number in numbers]
     except (TypeError, AttributeError):
         raise TypeError(f"{func}: {what} must be a sequence of integers, got {numbers!r}") from None
     if len(made) > MAX_DIMS:

@@ -8,6 +8,7 @@ from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.dict cimport PyDict_GetItem
 from cpython.float cimport PyFloat_CheckExact
 from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_CheckExact
+from cpython.number cimport PyNumber_Index
 from cpython.object cimport Py_TYPE, PyObject, PyTypeObject
 from cpython.pycapsule cimport PyCapsule_New
 from cpython.tuple cimport PyTuple_CheckExact, PyTuple_GET_ITEM, PyTuple_GET_SIZE, PyTuple_New, PyTuple_SET_ITEM
@@ -16,7 +17,7 @@ from libc.string cimport memcmp, memcpy, memset
 from libcpp cimport bool as cbool
 
 from .dlpack cimport CAPSULE, NONE, UNKNOWN, ImportedTensor, TypeEntry, entry_of, export_capsule, export_legacy_capsule
-from .indexing cimport Place, checked_index, locate
+from .indexing cimport Place, axis_of, checked_index, locate
 from .buffers cimport fill_buffer, free_buffer, make_numpy
 from .native cimport (KEEP_GIL_BYTES, MAX_DIMS, TRAILING, Block, allocate, allocate_clear, broadcast_strides,
                       bytes_of, contiguous_strides, copy_tensor, count_elements, fill_tensor,
@@ -592,13 +593,13 @@ cdef int read_shape(object shape, int64_t* out, str func, bint strides=False) ex
     n = 0
     try:
         if hasattr(shape, "__index__"):
-            numbers.append(shape.__index__())
+            numbers.append(PyNumber_Index(shape))
         else:
             for number in shape:
                 if len(numbers) == MAX_DIMS:
                     raise ValueError(f"{func}: at most {MAX_DIMS} dimensions are supported, got "
                                      f"{len(shape) if type(shape) in (tuple, list) else 'more'}")
-                numbers.append(number.__index__())
+                numbers.append(PyNumber_Index(number))
     except (TypeError, AttributeError):
         raise TypeError(f"{func}: {'strides are' if strides else 'a shape is'} an integer or a sequence of integers, "
                         f"got {quoted(shape)}") from None
@@ -623,17 +624,6 @@ cdef Tensor _swap_last(Tensor self):
     return view_of(self, &place)
 
 
-cdef int _axis_of(object axis, int ndim, str func) except -1:
-    """A dimension's number, counted from the end when negative."""
-    try:
-        at = axis.__index__()
-    except AttributeError:
-        raise TypeError(f"{func}: an axis must be an integer, got {quoted(axis)}") from None
-    if not -ndim <= at < ndim:
-        raise IndexError(f"{func}: axis {at} is out of range for {ndim} dimensions")
-    return at % ndim
-
-
 cdef tuple one_or_many(tuple given):
     """Axes that came one by one, or as one sequence."""
     return tuple(given[0]) if len(given) == 1 and isinstance(given[0], (tuple, list)) else given
@@ -649,7 +639,7 @@ cdef Tensor permuted(Tensor self, tuple axes, str func):
     place.ndim = n
     place.offset = 0
     for i in range(n):
-        axis = _axis_of(axes[i], n, func)
+        axis = axis_of(axes[i], n, func)
         if seen >> axis & 1:
             raise ValueError(f"{func}: axes {axes} name a dimension of {n} twice")
         seen |= <uint64_t>1 << axis
@@ -665,7 +655,7 @@ cdef Tensor squeezed(Tensor self, object axes, str func):
     cdef int i, axis
     if axes is not None:
         for each in axes if isinstance(axes, (tuple, list)) else (axes,):
-            axis = _axis_of(each, self.impl.dl.ndim, func)
+            axis = axis_of(each, self.impl.dl.ndim, func)
             if gone >> axis & 1:
                 raise ValueError(f"{func}: axes {axes} name a dimension of {self.impl.dl.ndim} twice")
             if self.impl.dl.shape[axis] != 1:
@@ -772,7 +762,7 @@ cdef Tensor _reinterpret(Tensor self, DLDataType dtype):
 cdef object _read_version(object max_version):
     try:
         major, minor = max_version
-        return int(major.__index__()), int(minor.__index__())
+        return PyNumber_Index(major), PyNumber_Index(minor)
     except (TypeError, ValueError, AttributeError):
         raise TypeError(f"__dlpack__: max_version must be None or two integers such as (1, 3), got "
                         f"{max_version!r}") from None

@@ -4,7 +4,7 @@ from libc.stdint cimport int64_t, uint64_t
 
 from .._core.convert cimport as_tensor
 from .._core.errors cimport check_status
-from .._core.indexing cimport wrapped_product
+from .._core.indexing cimport axes_of, wrapped_product
 from .._core.native cimport (COMPLEX, KEEP_GIL_BYTES, MAX_DIMS, TRAILING, Status, broadcast_strides, computed_types,
                              find_type, same_dtype, type_bool, type_table)
 from .._core.tensor cimport Tensor, new_empty
@@ -22,7 +22,7 @@ from .._core.types import DTYPES
 from . import elementwise as ops
 from .casting import where
 from .dtypes import isdtype
-from .manipulation import axes_of, moveaxis, permute_dims, reshape, squeeze, stack
+from .manipulation import moveaxis, permute_dims, reshape, squeeze, stack
 from .matmul import matmul
 from .nan_reductions import written
 from .promotion import result_type

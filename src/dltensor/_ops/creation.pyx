@@ -4,7 +4,7 @@
 from libc.stdint cimport int64_t
 
 from .._core.convert cimport as_tensor, empty_for, full_for, zeros_for
-from .._core.indexing cimport Place
+from .._core.indexing cimport Place, integer_of
 from .._core.native cimport COMPLEX, SIGNED, UNSIGNED, type_float32, type_int64, type_table
 from .._core.scalars cimport plain_number, store_element
 from .._core.tensor cimport Tensor, assign_scalar, new_empty, new_zeros, on_device, view_of
@@ -571,11 +571,9 @@ def linspace(start, stop, /, num=50, *, dtype=None, device=None, endpoint=True):
     >>> dl.linspace(0, 1, 4, endpoint=False).tolist()
     [0.0, 0.25, 0.5, 0.75]
     """
-    if not hasattr(num, "__index__"):
-        raise TypeError(f"linspace: num must be an integer, got {num!r}")
+    num = integer_of(num, "num", "linspace")
     if num < 0:
         raise ValueError(f"linspace: num must be at least 0, got {num}")
-    num = num.__index__()
     start, stop = _number(start, "start", "linspace"), _number(stop, "stop", "linspace")
     imaginary = isinstance(start, complex) or isinstance(stop, complex)
     dtype = DTYPES["complex64" if imaginary else "float32"] if dtype is None else as_dtype(dtype, "linspace")
@@ -728,9 +726,7 @@ def _triangle(x, k, lower, where):
     x = asarray(x)
     if x.ndim < 2:
         raise ValueError(f"{where}: expected at least 2 dimensions, got shape {x.shape}")
-    if not hasattr(k, "__index__"):
-        raise TypeError(f"{where}: k must be an integer, got {k!r}")
-    k = k.__index__()
+    k = integer_of(k, "k", where)
     n_rows, n_cols = x.shape[-2:]
     bits = x.dtype.bits * x.dtype.lanes
     if x.size > 0 and bits in (8, 16, 32, 64, 128) and x.nbytes == x.size * bits // 8:

@@ -154,8 +154,11 @@ class _Limits(metaclass=_OneForEachDType):
         return type(self), (self.dtype,)
 
     def __setstate__(self, state):
-        for name, value in state[1].items():
-            object.__setattr__(self, name, value)
+        """Take what a pickle of version 0.1 holds; an object that has its limits keeps them."""
+        if hasattr(self, "dtype") or type(state) is not tuple or len(state) != 2 or type(state[1]) is not dict:
+            raise TypeError(f"{type(self).__name__}: only a new object can be given the limits of a pickle")
+        for name in self.__slots__:
+            object.__setattr__(self, name, state[1][name])
 
     def __repr__(self):
         return f"{type(self).__name__}({', '.join(f'{name}={getattr(self, name)!r}' for name in self.__slots__)})"

@@ -6,11 +6,12 @@ from itertools import combinations
 from math import prod
 
 from .._core.convert import asarray
+from .._core.indexing import axis_of
 from .._core.types import DTYPES
 from .._core.views import as_strided
 from .casting import copy
 from .elementwise import multiply, not_equal, subtract
-from .manipulation import axis_of, moveaxis, permute_dims, reshape, stack
+from .manipulation import moveaxis, permute_dims, reshape, stack
 from .matmul import matmul
 from .nan_reductions import written
 from .promotion import result_type

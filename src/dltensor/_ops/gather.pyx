@@ -8,6 +8,7 @@ checked there is what is used, since others may write to the memory of an index 
 cimport cython
 from cpython.float cimport PyFloat_CheckExact
 from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_CheckExact
+from cpython.number cimport PyIndex_Check, PyNumber_Index
 from cpython.slice cimport PySlice_Check
 from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE
 from libc.stdint cimport int64_t, uint64_t
@@ -15,7 +16,7 @@ from libc.string cimport memcpy
 
 from .._core.convert cimport view_any
 from .._core.errors cimport check_status
-from .._core.indexing cimport Place, locate
+from .._core.indexing cimport Place, axis_of, locate
 from .._core.native cimport (KEEP_GIL_BYTES, MAX_DIMS, TRAILING, TRUNCATE, Block, CastOptions, Extent, Status,
                              broadcast_strides, computed_types, copy_tensor, extent, find_type, is_contiguous,
                              item_bytes, numel, op_add, promote, same_dtype, type_bool, type_int64, type_table)
@@ -31,8 +32,6 @@ from .._core.types import DeviceError
 
 cdef extern from "Python.h":
     int PySlice_Unpack(object, Py_ssize_t*, Py_ssize_t*, Py_ssize_t*) except -1
-    bint PyIndex_Check(object)
-    object PyNumber_Index(object)
 
 cdef extern from "native/layout/index_plan.h" namespace "dlt" nogil:
     enum KeyKind "dlt::KeyKind":
@@ -1081,16 +1080,6 @@ cdef Tensor _indices_argument(object indices, str func):
     return t
 
 
-cdef int _read_axis(object axis, int ndim, str func) except -1:
-    try:
-        at = PyNumber_Index(axis)
-    except TypeError:
-        raise TypeError(f"{func}: axis must be an integer, got {_class_of(axis)}") from None
-    if not -ndim <= at < ndim:
-        raise IndexError(f"{func}: axis {shown(at)} is out of range for {ndim} dimensions")
-    return at % ndim
-
-
 cdef object _deliver(Tensor made, object out, Tensor target, str func):
     """A result, or `out` after it was written there."""
     cdef int to, type
@@ -1174,7 +1163,7 @@ def take(x, indices, /, *, axis=None, out=None):
             raise ValueError(f"take: axis may be None for one dimension only, x has shape {t.shape}; give an axis")
         where = 0
     else:
-        where = _read_axis(axis, t.impl.dl.ndim, "take")
+        where = axis_of(axis, t.impl.dl.ndim, "take")
     at = _indices_argument(indices, "take")
     if at.impl.dl.ndim == 0:
         key = at.item()
@@ -1231,7 +1220,7 @@ def take_along_axis(x, indices, /, *, axis=-1, out=None):
     cdef Tensor t = _argument(x, "x", func), target = _output(out, func), at = _indices_argument(indices, func), made
     cdef Tensor packed = None
     cdef bint here
-    cdef int where = _read_axis(axis, t.impl.dl.ndim, func), d
+    cdef int where = axis_of(axis, t.impl.dl.ndim, func), d
     cdef int64_t shape[MAX_DIMS]
     cdef IndexPlan plan
     cdef Indexed indexed

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Manipulation of shapes: views where possible, else one copy. No arithmetic on elements."""
 
-from cpython.long cimport PyLong_CheckExact
 from libc.stdint cimport int64_t, uint64_t
 
 from .._core.convert cimport as_tensor, empty_for
-from .._core.indexing cimport Place, stride_added, wrapped_product
+from .._core.indexing cimport Place, axes_of, axis_of, stride_added, wrapped_product
 from .._core.native cimport MAX_DIMS, same_dtype
 from .._core.tensor cimport Tensor, assign, new_empty, permuted, reshaped, squeezed, view_of
 from .._core.types cimport DLDataType, dtype_of, read_dtype
@@ -35,57 +34,6 @@ __all__ = [
     "tile",
     "unstack",
 ]
-
-
-cpdef int axis_of(object axis, int ndim, str where) except -1:
-    """A dimension's number, counted from the end when negative.
-
-    Raises
-    ------
-    TypeError
-        It is not an integer.
-    IndexError
-        It is out of range.
-
-    Examples
-    --------
-    >>> axis_of(-1, 3, "flip")
-    2
-    """
-    if not PyLong_CheckExact(axis):
-        try:
-            axis = axis.__index__()
-        except AttributeError:
-            raise TypeError(f"{where}: an axis must be an integer, got {axis!r}") from None
-    if not -ndim <= axis < ndim:
-        raise IndexError(f"{where}: axis {axis} is out of range for {ndim} dimensions")
-    return axis % ndim
-
-
-cpdef list axes_of(object axes, int ndim, str where):
-    """Dimension numbers from one or several, none of them twice.
-
-    Raises
-    ------
-    TypeError
-        An axis is not an integer.
-    IndexError
-        An axis is out of range.
-    ValueError
-        A dimension is named twice.
-
-    Examples
-    --------
-    >>> axes_of((0, -1), 3, "flip")
-    [0, 2]
-    """
-    cdef list made
-    if not isinstance(axes, (tuple, list)):
-        return [axis_of(axes, ndim, where)]
-    made = [axis_of(axis, ndim, where) for axis in axes]
-    if len(set(made)) != len(made):
-        raise ValueError(f"{where}: axes {tuple(axes)} name a dimension of {ndim} twice")
-    return made
 
 
 cdef list _alike(object arrays, DLDataType* dtype, str where):
@@ -484,10 +432,13 @@ def expand_dims(x, /, axis=0):
     cdef Place place
     cdef int d, old = 0
     cdef uint64_t added = 0
-    cdef Py_ssize_t ndim = t.impl.dl.ndim + (len(axis) if isinstance(axis, (tuple, list)) else 1)
+    cdef Py_ssize_t ndim
+    # Read once: the conversion of an item may change a list, and a class may say any length.
+    axes = tuple([one for one in axis]) if isinstance(axis, (tuple, list)) else (axis,)
+    ndim = t.impl.dl.ndim + len(axes)
     if ndim > MAX_DIMS:
         raise IndexError(f"expand_dims: at most {MAX_DIMS} dimensions are supported, got {ndim}")
-    for d in axes_of(axis, <int>ndim, "expand_dims"):
+    for d in axes_of(axes, <int>ndim, "expand_dims"):
         added |= <uint64_t>1 << d
     place.ndim = <int>ndim
     place.offset = 0

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reductions that leave NaN out, and differences of neighbours: composed of reductions and element-wise functions."""
 
-from operator import index
-
 from .._core.convert import asarray
+from .._core.indexing import axis_of, integer_of
 from . import elementwise as ops
 from . import reductions
 from .casting import cast, where
@@ -362,7 +361,7 @@ def written(made, out, func):
         )
     if target.readonly:
         raise ValueError(f"{func}: out is read-only; give a writable tensor")
-    cast(made, out)
+    cast(made, target)  # not `out`, whose protocol would be asked again
     return out
 
 
@@ -411,20 +410,18 @@ def diff(x, /, n=1, *, axis=-1, prepend=None, append=None):
     >>> dl.diff(dl.asarray([1, 4, 9, 16]), n=2)
     Tensor([2, 2], shape=(2,), device=cpu, dtype=int64)
     """
-    x, n, axis = asarray(x), index(n), index(axis)
+    x, n = asarray(x), integer_of(n, "n", "diff")
     if x.ndim == 0:
         raise ValueError("diff: expected at least one dimension, got a tensor of shape ()")
     if n < 0:
         raise ValueError(f"diff: n must be 0 or more, got {n}")
-    if not -x.ndim <= axis < x.ndim:
-        raise IndexError(f"diff: axis {axis} is out of range for a tensor of {x.ndim} dimensions")
-    parts = [asarray(part) for part in (prepend, append) if part is not None]
-    if parts:
-        dtype = result_type(x, *parts)
-        x = concat([part.astype(dtype) for part in ([asarray(prepend)] if prepend is not None else []) + [x] +
-                    ([asarray(append)] if append is not None else [])], axis=axis)  # fmt: skip
+    axis = axis_of(axis, x.ndim, "diff")
+    parts = [x if part is x else asarray(part) for part in (prepend, x, append) if part is not None]
+    if len(parts) > 1:
+        dtype = result_type(*parts)
+        x = concat([part.astype(dtype) for part in parts], axis=axis)
     made = x
-    before = (slice(None),) * (axis % x.ndim)
+    before = (slice(None),) * axis
     minus = ops.bitwise_xor if isdtype(x.dtype, "bool") else ops.subtract
     for _ in range(min(n, x.shape[axis])):
         made = minus(made[(*before, slice(1, None))], made[(*before, slice(None, -1))])

@@ -4,12 +4,13 @@
 from math import ceil, floor, isnan, prod
 
 from .._core.convert import asarray
+from .._core.indexing import axes_of, integer_of
 from . import reductions
 from .casting import astype, where
 from .creation import arange, full, zeros
 from .dtypes import isdtype
 from .elementwise import add, divide, equal, less, multiply, subtract
-from .manipulation import axes_of, moveaxis, reshape, stack
+from .manipulation import moveaxis, reshape, stack
 from .searching import count_between
 from .sorting import statistics_of_order
 
@@ -283,7 +284,7 @@ def histogram(x, /, bins=10, range=None, density=False, weights=None):
     """
     x = asarray(x)
     if hasattr(bins, "__index__") and not hasattr(bins, "__dlpack__"):
-        edges = _edges(x, bins.__index__(), range)
+        edges = _edges(x, integer_of(bins, "bins", "histogram"), range)
     else:
         edges = asarray(bins, device=x.device) if isinstance(bins, (list, tuple)) else asarray(bins)
         if edges.ndim != 1 or edges.size < 2:

@@ -13,6 +13,7 @@ from .._core.native cimport (COMPLEX, KEEP_GIL_BYTES, MAX_DIMS, TRAILING, CastOp
 from .operands cimport (Engine, Operand, ReduceOptions, common_device, engine_of, hold_without_gil, kind_order,
                         loaded_engine, promote_operands, read_operands, read_tensor, store_number)
 from .._core.errors cimport check_status
+from .._core.indexing cimport axis_of
 from .._core.scalars cimport plain_number
 from .._core.tensor cimport Tensor, as_tuple, new_empty, new_tensor
 from .._core.types cimport DLDataType, DLDevice, DLTensor, dtype_of, is_host, kDLCPU, kDLCUDA, read_dtype
@@ -255,9 +256,7 @@ cdef uint64_t _read_axes(object axis, int ndim, bint one, str func) except? 0xff
     else:
         given.append(axis)
     for value in given:
-        if not -ndim <= value < ndim:
-            raise IndexError(f"{func}: axis {value} is out of range for a tensor of {ndim} dimensions")
-        number = value % ndim
+        number = axis_of(value, ndim, func)
         if axes >> number & 1:
             raise ValueError(f"{func}: axis {axis} names dimension {number} twice")
         axes |= <uint64_t>1 << number

@@ -2,6 +2,7 @@
 """Elements rounded to a number of decimals, for ``round(t, ndigits)``. Rounding to integers is a row of ops.h."""
 
 from .._core.convert import asarray
+from .._core.indexing import integer_of
 from .._core.types import DataTypeCode
 from .casting import astype, where
 from .elementwise import add, divide, equal, floor_divide, greater, isfinite, multiply, remainder, subtract
@@ -26,9 +27,7 @@ def round_tensor(t, ndigits):
     >>> round_tensor(dl.asarray([1.25, -1.75]), 1).tolist(), round_tensor(dl.asarray([25, 35]), -1).tolist()
     ([1.2000000476837158, -1.7999999523162842], [20, 40])
     """
-    if not hasattr(ndigits, "__index__"):
-        raise TypeError(f"round: ndigits must be an integer, got {ndigits!r}")
-    ndigits = ndigits.__index__()
+    ndigits = integer_of(ndigits, "ndigits", "round")
     if t.dtype.code == DataTypeCode.kDLBool:
         return nearest(t)  # which raises for bool
     if t.dtype.code in _INTEGERS:

@@ -2,6 +2,7 @@
 """Running sums, products, maxima and minima along an axis. No loops over elements here."""
 from libc.stdint cimport int64_t
 
+from .._core.indexing cimport axis_of, integer_of
 from .._core.native cimport KEEP_GIL_BYTES, MAX_DIMS, computed_types, find_type, type_float32, type_float64, type_table
 
 from .._core.tensor cimport Tensor, new_empty
@@ -9,8 +10,6 @@ from .._core.types cimport DLDevice, DLTensor, dtype_of, is_host, kDLCPU, read_d
 from .operands cimport (MAXIMUM, MINIMUM, PRODUCT, SATURATING_PRODUCT, SATURATING_SUM, SUM, Engine, Operand, Scan,
                         engine_of, read_tensor)
 from .sorting cimport output_tensor
-
-from operator import index
 
 from .._core.convert import asarray
 from .._core.tensor import set_functions
@@ -171,7 +170,7 @@ cdef object _accumulate(Scan op, object given, object axis, object dtype, bint i
     cdef Tensor moved = x, target = None, direct = None
     cdef const Engine* engine = NULL
     cdef int ndim = x.impl.dl.ndim, type_id, along
-    axis = None if axis is None else index(axis)
+    axis = None if axis is None else integer_of(axis, "axis", func)
     if not is_host(<int>x.impl.dl.device.device_type):
         engine = engine_of(x.impl.dl.device, func)
     if ndim == 0:
@@ -179,10 +178,8 @@ cdef object _accumulate(Scan op, object given, object axis, object dtype, bint i
     if axis is None:
         if ndim > 1:
             raise ValueError(f"{func}: axis must be given for a tensor of shape {x.shape}")
-    elif not -ndim <= axis < ndim:
-        raise IndexError(f"{func}: axis {axis} is out of range for a tensor of {ndim} dimensions")
     wanted, wide, clamped = _form_of_result(op, x, dtype, saturate, func)
-    along = 0 if axis is None else axis + ndim if axis < 0 else axis
+    along = 0 if axis is None else axis_of(axis, ndim, func)
     if out is not None:
         target = _output(out, x, along, initial, wanted, func)
         if along == ndim - 1 and target.is_contiguous and overlap(target.impl.dl, x.impl.dl) == OVERLAP_NONE:

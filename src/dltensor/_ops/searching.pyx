@@ -4,6 +4,7 @@ from libc.stdint cimport int64_t
 from libc.string cimport memset
 
 from .._core.errors cimport check_status
+from .._core.indexing cimport integer_of
 from .._core.native cimport (SIGNED, UNSIGNED, Status, computed_types, find_type, numel, promote, type_float64,
                              type_int64, type_table)
 from .._core.tensor cimport Tensor, assign, new_empty
@@ -232,10 +233,7 @@ def bincount(x, /, weights=None, minlength=0):
     _check_integers(t, "bincount", "x")
     if t.impl.dl.ndim != 1:
         raise ValueError(f"bincount: x must have one dimension, got shape {t.shape}; reshape() it to (-1,)")
-    try:
-        least = minlength.__index__()
-    except AttributeError:
-        raise TypeError(f"bincount: minlength must be an integer, got {minlength!r}") from None
+    least = integer_of(minlength, "minlength", "bincount")
     if least < 0:
         raise ValueError(f"bincount: minlength must be at least 0, got {least}")
     given = _weights_of(weights, t, "bincount")

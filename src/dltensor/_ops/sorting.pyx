@@ -5,6 +5,7 @@ from libc.stdint cimport int64_t
 
 from .._core.convert cimport view_any
 from .._core.errors cimport check_status
+from .._core.indexing cimport axis_of, integer_of
 from .._core.native cimport REAL, SIGNED, UNSIGNED, Status, find_type, is_contiguous, numel, type_int64, type_table
 from .._core.tensor cimport Tensor, assign, copied, new_empty
 from .._core.types cimport DLDevice, DLTensor, device_of, dtype_of, is_host, kDLCPU
@@ -29,7 +30,6 @@ cdef extern from "native/cpu/sort.h" namespace "dlt" nogil:
     Status order_statistics(const DLTensor&, const DLTensor&, int, const int64_t*)
 
 cdef enum:
-    LIMIT = 64                   # dimensions
     KEEP_GIL_ELEMENTS = 1 << 12  # sorting fewer takes less time than releasing the GIL is worth
 
 cdef DLDevice _cpu
@@ -148,20 +148,12 @@ cdef object _wide_enough(object number, int type, str func):
 
 
 cdef int _axis(object axis, int ndim, str func) except -1:
-    cdef long place
-    if type(axis) is int and -LIMIT <= axis <= LIMIT:  # the rest may run Python code
-        place = axis
-        if -ndim <= place < ndim:
-            return place + ndim if place < 0 else place
-    try:
-        number = axis.__index__()
-    except AttributeError:
-        raise TypeError(f"{func}: axis must be an integer, got {axis!r}") from None
-    if ndim == 0 and number in (0, -1):
-        return 0
-    if not -ndim <= number < ndim:
-        raise IndexError(f"{func}: axis {number} is out of range for {ndim} dimensions; expected {-ndim} to {ndim - 1}")
-    return number + ndim if number < 0 else number
+    """A dimension's number; of a tensor without dimensions 0 and -1 are the axis that its one element lies along."""
+    if ndim == 0:
+        axis = integer_of(axis, "axis", func)
+        if axis in (0, -1):
+            return 0
+    return axis_of(axis, ndim, func)
 
 
 cdef Tensor _output(object out, Tensor x, int row, str func):
@@ -413,10 +405,7 @@ def top_k(x, k, /, *, axis=-1, mode="largest", sorted=True):
     cdef Status status
     if not largest and mode != "smallest":
         raise ValueError(f"top_k: mode must be 'largest' or 'smallest', got {mode!r}")
-    try:
-        number = k.__index__()
-    except AttributeError:
-        raise TypeError(f"top_k: k must be an integer, got {k!r}") from None
+    number = integer_of(k, "k", "top_k")
     if ndim == 0:
         raise ValueError("top_k: x must have at least one dimension, got a tensor of shape (); reshape() it to (1,)")
     along = _axis(axis, ndim, "top_k")

@@ -2,12 +2,13 @@
 """What NumPy and SciPy have beyond the array API's reductions: ptp, average, logsumexp, softmax. No loops here."""
 
 from .._core.convert import asarray
+from .._core.indexing import axes_of
 from .._core.types import DTYPES
 from . import elementwise as ops
 from . import reductions
 from .casting import where
 from .dtypes import isdtype
-from .manipulation import axes_of, broadcast_to, permute_dims, reshape
+from .manipulation import broadcast_to, permute_dims, reshape
 from .nan_reductions import written
 from .promotion import result_type
 

@@ -2,12 +2,13 @@
 """The functions of ``dl.fft``: checks, cropping and padding, frequencies and shifts. The library computes."""
 
 from .._core.convert import asarray, from_dlpack
+from .._core.indexing import axes_of, axis_of, integer_of
 from .._core.types import DTYPES, as_dtype
 from .._core.views import array_of_few, move_for, on_host
 from .._ops.creation import arange, zeros
 from .._ops.dtypes import isdtype
 from .._ops.elementwise import divide
-from .._ops.manipulation import axes_of, axis_of, concat, roll
+from .._ops.manipulation import concat, roll
 from .._ops.operands import check_computes
 from ._backends import SMALL, find
 
@@ -43,10 +44,7 @@ def _wrong_norm(where, norm):
 
 def _size(where, name, n):
     """A number of elements to transform, which is at least 1."""
-    try:
-        n = n.__index__()
-    except AttributeError:
-        raise TypeError(f"{where}: {name} must be an integer, got {n!r}") from None
+    n = integer_of(n, name, where)
     if n < 1:
         raise ValueError(f"{where}: {name} must be at least 1, got {n}")
     return n

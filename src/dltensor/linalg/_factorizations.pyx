@@ -76,12 +76,26 @@ cdef Tensor _plain(Tensor t):
     return t.copy()
 
 
-cdef Tensor _computed(object x, str func):
-    """A tensor of a float or complex dtype on the host or a CUDA device."""
+cpdef Tensor computed(object x, str func):
+    """A tensor of a float or complex dtype on the host or a CUDA device.
+
+    Raises
+    ------
+    TypeError
+        Its dtype is another one, such as float8, which is only stored.
+    DeviceError
+        It is elsewhere.
+
+    Examples
+    --------
+    >>> computed([1.0], "inv")
+    Tensor([1.], shape=(1,), device=cpu, dtype=float32)
+    """
     cdef Tensor t = <Tensor>x if type(x) is Tensor else asarray(x)
     check_computes(t, func)
     if not _is_computed(t.impl.dl.dtype) and t.dtype.name not in _NARROW:
-        raise TypeError(f"{func}: not defined for {t.dtype}; it takes floats and complex, so convert x with astype()")
+        raise TypeError(f"{func}: not defined for {t.dtype}; it takes float16, bfloat16, float32, float64, complex64 and "
+                        f"complex128, so convert x with astype()")
     return t
 
 
@@ -102,7 +116,7 @@ cdef tuple _read(object x, bint square, str func):
         t = <Tensor>x
         dtype = None
     else:
-        t = _computed(x, func)
+        t = computed(x, func)
         dtype = None
         if not _is_computed(t.impl.dl.dtype):
             dtype = t.dtype
@@ -472,7 +486,7 @@ def solve(x1, x2, /, *, out=None):
     cdef _Call call
     cdef Status status
     cdef int64_t n, k
-    left, right = _computed(x1, "solve"), _computed(x2, "solve")
+    left, right = computed(x1, "solve"), computed(x2, "solve")
     if left.device != right.device and not (on_host(left) and on_host(right)):
         raise DeviceError(f"solve: x1 is on {left.device} and x2 on {right.device}; move one with to()")
     _check_matrices(left, True, "solve")

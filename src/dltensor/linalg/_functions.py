@@ -2,20 +2,21 @@
 """Functions of ``dl.linalg`` over factorizations and reductions: norms, ranks, powers, pseudo-inverses, diagonals."""
 
 from .._core.convert import asarray
+from .._core.indexing import axes_of, integer_of
 from .._core.types import DTYPES
 from .._core.views import as_strided, on_host
 from .._ops import elementwise as ops
 from .._ops.casting import where
 from .._ops.creation import eye, ones
 from .._ops.dtypes import finfo, isdtype
-from .._ops.manipulation import axes_of, broadcast_to, concat, matrix_transpose, permute_dims, reshape, stack
+from .._ops.manipulation import broadcast_to, concat, matrix_transpose, permute_dims, reshape, stack
 from .._ops.matmul import matmul
 from .._ops.nan_reductions import written
 from .._ops.operands import check_computes
 from .._ops.reductions import all as all_of
 from .._ops.reductions import count_nonzero, max, min, sum
 from ._backends import find
-from ._factorizations import euclidean, inv, svd, svdvals
+from ._factorizations import computed, euclidean, inv, svd, svdvals
 
 _FLOAT32 = DTYPES["float32"]
 _NARROW = ("float16", "bfloat16")
@@ -50,12 +51,8 @@ def backend():
 
 def _operand(x, func):
     """A tensor of a float or complex dtype, of 16-bit floats as float32, and the dtype of the result."""
-    x = asarray(x)
-    check_computes(x, func)
-    dtype = x.dtype
-    if not isdtype(dtype, ("real floating", "complex floating")) and dtype.name not in _NARROW:
-        raise TypeError(f"{func}: not defined for {dtype}; it takes floats and complex, so convert x with astype()")
-    return (x.astype(_FLOAT32) if dtype.name in _NARROW else x), dtype
+    x = computed(x, func)
+    return (x.astype(_FLOAT32) if x.dtype.name in _NARROW else x), x.dtype
 
 
 def _matrices(x, func):
@@ -105,10 +102,7 @@ def diagonal(x, /, *, offset=0):
     """
     x = asarray(x)
     _matrices(x, "diagonal")
-    try:
-        offset = offset.__index__()
-    except AttributeError:
-        raise TypeError(f"diagonal: offset must be an integer, got {offset!r}") from None
+    offset = integer_of(offset, "offset", "diagonal")
     rows, columns = x.shape[-2:]
     x = x[..., -offset:, :] if -rows < offset < 0 else x[..., offset:] if 0 < offset < columns else x
     outside = offset <= -rows or offset >= columns
@@ -478,10 +472,7 @@ def matrix_power(x, n, /, *, out=None):
     _matrices(x, "matrix_power")
     if x.shape[-1] != x.shape[-2]:
         raise ValueError(f"matrix_power: expected square matrices, got shape {x.shape}")
-    try:
-        n = n.__index__()
-    except AttributeError:
-        raise TypeError(f"matrix_power: n must be an integer, got {n!r}") from None
+    n = integer_of(n, "n", "matrix_power")
     if n < 0:
         x, n = inv(x), -n
     made = None

@@ -16,6 +16,7 @@ from libc.string cimport memcmp
 from .._core.dlpack cimport ImportedTensor, capsule_around, import_managed
 from .._core.convert cimport view_any
 from .._core.errors cimport exception_of
+from .._core.indexing cimport integer_of
 from .._core.native cimport MAX_DIMS, adopt, export_managed, release
 from .._core.tensor cimport Tensor, as_tuple, assign_scalar, new_empty, new_padded, read_shape, fill_from_import
 from .._core.types cimport (DLPACK_FLAG_BITMASK_IS_COPIED, DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED,
@@ -837,8 +838,8 @@ cdef class OpaqueArray:
         >>> dl.opaque.OpaqueArray([1, 2]).from_dlpack(dl.zeros((2, 3))).shape
         (2, 3)
         """
-        cdef const dlt_array_t* array = self.array()
         cdef Tensor t = _tensor_of(x, "from_dlpack")
+        cdef const dlt_array_t* array = self.array()  # last: reading an argument may hand the array over
         cdef Block* block = _held_block(t)
         cdef DLManagedTensorVersioned* managed = export_managed(t.impl.dl, block, t.impl.flags)
         cdef dlt_array_t made
@@ -873,8 +874,8 @@ cdef class OpaqueArray:
         [1, 2, 3, 4]
         """
         cdef int64_t dims[MAX_DIMS]
-        cdef const dlt_array_t* array = self.array()
         cdef int i, count = read_shape(shape, dims, "reshape")
+        cdef const dlt_array_t* array = self.array()
         cdef DetailedStatus status
         for i in range(count):
             if dims[i] < 0:
@@ -905,8 +906,9 @@ cdef class OpaqueArray:
         [[1, 3], [2, 4]]
         """
         cdef Answers said
+        cdef int64_t first = integer_of(axis_1, "axis_1", "swap_axes")
+        cdef int64_t second = integer_of(axis_2, "axis_2", "swap_axes")
         cdef const dlt_array_t* array = self.array()
-        cdef int64_t first = axis_1, second = axis_2
         cdef DetailedStatus status
         if first < 0 or second < 0:
             _ask(self.array(), &said)
@@ -948,18 +950,20 @@ cdef class OpaqueArray:
         [7.0, 7.0]
         """
         cdef int64_t dims[MAX_DIMS]
-        cdef const dlt_array_t* array = self.array()
+        cdef const dlt_array_t* array
         cdef int i, count = read_shape(shape, dims, "create")
         cdef dlt_array_t value, made
         cdef DetailedStatus status
         for i in range(count):
             if dims[i] < 0:
                 raise ValueError(f"create: shape[{i}] must be at least 0, got {dims[i]}")
+        if type(fill) is not OpaqueArray:
+            t = self._scalar(fill) if isinstance(fill, (int, float, complex)) else _tensor_of(fill, "create")
+        array = self.array()
         if type(fill) is OpaqueArray:
             value = (<OpaqueArray>fill).array()[0]
             value.destroy = NULL
         else:
-            t = self._scalar(fill) if isinstance(fill, (int, float, complex)) else _tensor_of(fill, "create")
             _make(t, t, _default_origin, &value)
         with nogil:
             status = call_create(array[0], NULL, <uintptr_t*>dims, count, value, &made)
@@ -1004,7 +1008,7 @@ cdef class OpaqueArray:
         [1, 2]
         """
         cdef Answers said
-        cdef const dlt_array_t* array = self.array()
+        cdef const dlt_array_t* array
         cdef DLDevice func
         cdef dlt_array_t made
         cdef DetailedStatus status
@@ -1013,6 +1017,7 @@ cdef class OpaqueArray:
             func = said.device
         else:
             func = read_device(device, "copy")
+        array = self.array()
         with nogil:
             status = call_copy(array[0], NULL, func, &made)
         if not status.ok():
@@ -1052,26 +1057,29 @@ cdef class OpaqueArray:
         cdef int64_t count, i
         cdef DetailedStatus status
         cdef OpaqueArray other
-        cdef const dlt_array_t* into = self.array()
+        cdef const dlt_array_t* into
         cdef const dlt_array_t* of
         if type(source) is not OpaqueArray:
             raise TypeError(f"move_data: expected an OpaqueArray to move from, got {type(source).__qualname__}")
         other = <OpaqueArray>source
-        of = other.array()
         if not isinstance(movements, (list, tuple)):
             table = _movements(movements)
             count = table.impl.dl.shape[0]
+            into, of = self.array(), other.array()
             with nogil:
                 status = call_move_data(into[0], of[0], NULL, <dlt_data_movement_t*>table.impl.dl.data, count)
         else:
-            count = len(movements)
+            given = tuple([movement for movement in movements])  # read once: what is in it may change it
+            count = len(given)
             list_of = <dlt_data_movement_t*>malloc(max(count, 1) * sizeof(dlt_data_movement_t))
             if list_of == NULL:
                 raise MemoryError(f"move_data: allocation failed for {count} movements")
             try:
                 for i in range(count):
                     (list_of[i].sample_in, list_of[i].sample_out, list_of[i].properties_start_in,
-                     list_of[i].properties_start_out, list_of[i].properties_length) = movements[i]
+                     list_of[i].properties_start_out, list_of[i].properties_length) = [
+                        integer_of(number, "each number of a movement", "move_data") for number in given[i]]
+                into, of = self.array(), other.array()
                 with nogil:
                     status = call_move_data(into[0], of[0], NULL, list_of, count)
             finally:

@@ -255,18 +255,18 @@ cdef class Generator:
                              f"{used} are used; continue with a generator of spawn()")
         return start
 
-    cdef object _draw(self, Distribution kind, Draw* how, object shape, object dtype, object out, object device,
-                      str func):
-        """A new tensor of values, or the values in `out`."""
-        cdef Tensor made, target = None
+    cdef object _draw(self, Distribution kind, Draw* how, object shape, object dtype, object out, Tensor target,
+                      object device, str func):
+        """A new tensor of values, or `out`, whose memory `target` is, with the values in it."""
+        cdef Tensor made
         cdef Operand place
         cdef int64_t extents[MAX_DIMS]
         cdef DLDevice where_to
         cdef int type, words, ndim
         cdef int64_t n
         cdef uint64_t start
-        if out is not None:
-            target = _output(out, shape, dtype, device, func)
+        if target is not None:
+            _check_output(target, shape, dtype, device, func)
             device = target.device
         made = target
         if target is None or not is_contiguous(target.impl.dl.ndim, target.impl.dl.shape, target.impl.dl.strides):
@@ -329,8 +329,9 @@ cdef class Generator:
         """
         cdef Draw how
         how.count = 0
-        dtype = _checked(UNIT, dtype, "float32", out, "random")
-        return self._draw(UNIT, &how, shape, dtype, out, device, "random")
+        cdef Tensor target = _target(out, "random")
+        dtype = _checked(UNIT, dtype, "float32", target, "random")
+        return self._draw(UNIT, &how, shape, dtype, out, target, device, "random")
 
     def uniform(self, low=0.0, high=1.0, shape=(), *, dtype=None, out=None, device=None):
         """Draw real values that are uniform in [low, high).
@@ -373,7 +374,8 @@ cdef class Generator:
                shape=(3,), device=cpu, dtype=float32)
         """
         cdef Draw how
-        dtype = _checked(UNIFORM, dtype, "float32", out, "uniform")
+        cdef Tensor target = _target(out, "uniform")
+        dtype = _checked(UNIFORM, dtype, "float32", target, "uniform")
         first, last = _rounded(low, dtype), _rounded(high, dtype)
         if not (isfinite(first) and isfinite(last) and first < last and isfinite(last - first)):
             raise ValueError(f"uniform: expected finite bounds with low < high in {dtype.name}, whose "
@@ -381,7 +383,7 @@ cdef class Generator:
                              f"got low={low} and high={high}")
         how.a, how.b, how.count = first, last - first, 0
         how.below = _below(last, dtype)
-        return self._draw(UNIFORM, &how, shape, dtype, out, device, "uniform")
+        return self._draw(UNIFORM, &how, shape, dtype, out, target, device, "uniform")
 
     def integers(self, low, high=None, shape=(), *, dtype=None, endpoint=False, out=None,
                  device=None):
@@ -425,7 +427,8 @@ cdef class Generator:
         Tensor([89, 89, 58, 71], shape=(4,), device=cpu, dtype=int64)
         """
         cdef Draw how
-        dtype = _checked(INTEGERS, dtype, "int64", out, "integers")
+        cdef Tensor target = _target(out, "integers")
+        dtype = _checked(INTEGERS, dtype, "int64", target, "integers")
         first, last = (0, index(low)) if high is None else (index(low), index(high))
         if not endpoint:
             last -= 1
@@ -441,7 +444,7 @@ cdef class Generator:
         count = last - first + 1
         how.low, how.count = first & 0xffffffffffffffff, count & 0xffffffffffffffff
         how.reject = (_NARROW if count <= _NARROW else _WIDE) % count
-        return self._draw(INTEGERS, &how, shape, dtype, out, device, "integers")
+        return self._draw(INTEGERS, &how, shape, dtype, out, target, device, "integers")
 
     def normal(self, mean=0.0, std=1.0, shape=(), *, dtype=None, out=None, device=None):
         """Draw values of a normal distribution.
@@ -480,12 +483,13 @@ cdef class Generator:
                shape=(3,), device=cpu, dtype=float32)
         """
         cdef Draw how
-        dtype = _checked(NORMAL, dtype, "float32", out, "normal")
+        cdef Tensor target = _target(out, "normal")
+        dtype = _checked(NORMAL, dtype, "float32", target, "normal")
         how.a, how.b, how.count = mean, std, 0
         if not (isfinite(how.a) and isfinite(how.b) and how.b >= 0):
             raise ValueError(f"normal: expected a finite mean and a finite std of at least 0, got mean={mean} and "
                              f"std={std}")
-        return self._draw(NORMAL, &how, shape, dtype, out, device, "normal")
+        return self._draw(NORMAL, &how, shape, dtype, out, target, device, "normal")
 
     def exponential(self, scale=1.0, shape=(), *, dtype=None, out=None, device=None):
         """Draw values of an exponential distribution.
@@ -522,11 +526,12 @@ cdef class Generator:
                shape=(3,), device=cpu, dtype=float32)
         """
         cdef Draw how
-        dtype = _checked(EXPONENTIAL, dtype, "float32", out, "exponential")
+        cdef Tensor target = _target(out, "exponential")
+        dtype = _checked(EXPONENTIAL, dtype, "float32", target, "exponential")
         how.a, how.b, how.count = 0, scale, 0
         if not (isfinite(how.b) and how.b >= 0):
             raise ValueError(f"exponential: expected a finite scale of at least 0, got {scale}")
-        return self._draw(EXPONENTIAL, &how, shape, dtype, out, device, "exponential")
+        return self._draw(EXPONENTIAL, &how, shape, dtype, out, target, device, "exponential")
 
     cdef Tensor _permutation(self, int64_t n, str func):
         """The integers below n in random order."""
@@ -779,12 +784,12 @@ cdef class Generator:
         raise ValueError(f"jump: expected a position from 0 to 2^{position_bits} - 1, got {before} + {str(n)[:60]}")
 
 
-cdef object _checked(Distribution kind, object dtype, str default, object out, str func):
-    """The dtype of the values: that of the argument or of `out`, which must have values of the distribution."""
+cdef object _checked(Distribution kind, object dtype, str default, Tensor target, str func):
+    """The dtype of the values: that of the argument or of `target`, which must have values of the distribution."""
     if dtype is not None:
         dtype = as_dtype(dtype, func)
-    elif out is not None:
-        dtype = _writable(out, "out", func).dtype
+    elif target is not None:
+        dtype = target.dtype
     else:
         return DTYPES[default]
     names = DTYPES.get(dtype.name)
@@ -812,8 +817,12 @@ cdef Tensor _writable(object x, str what, str func):
     return target
 
 
-cdef Tensor _output(object out, object shape, object dtype, object device, str func):
-    cdef Tensor target = _writable(out, "out", func)
+cdef Tensor _target(object out, str func):
+    """The memory of an `out` argument, which is read once; None without one."""
+    return None if out is None else _writable(out, "out", func)
+
+
+cdef int _check_output(Tensor target, object shape, object dtype, object device, str func) except -1:
     shape = (index(shape),) if hasattr(type(shape), "__index__") else tuple(shape)
     if shape != () and shape != target.shape:
         raise ValueError(f"{func}: shape is {shape}, out has {target.shape}; leave shape out")
@@ -821,7 +830,7 @@ cdef Tensor _output(object out, object shape, object dtype, object device, str f
         raise TypeError(f"{func}: dtype is {dtype.name}, out has {target.dtype.name}; leave dtype out")
     if device is not None and as_device(device) != target.device:
         raise ValueError(f"{func}: device is {as_device(device)}, out is on {target.device}; leave device out")
-    return target
+    return 0
 
 
 def _rounded(value, dtype):
