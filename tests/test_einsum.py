@@ -205,7 +205,8 @@ READONLY = dl.broadcast_to(dl.asarray(1.0), (2,))
          "cross: expected 3 elements along axis -1, but x1 has shape (3, 4), x2 (3, 4)"),
         (lambda: dl.cross(A, A[0], axis=0), IndexError,
          "cross: axis 0 of shapes (3, 4) and (4,) is ambiguous; count it from the end"),
-        (lambda: dl.cross(A, A[0], axis=-2), IndexError, "cross: axis -2 is out of range for 1 dimensions"),
+        (lambda: dl.cross(A, A[0], axis=-2), IndexError,
+         "cross: axis -2 is out of range for 1 dimensions; expected -1 to 0"),
     ],
 )  # fmt: skip
 def test_errors(call, error, text):

@@ -112,7 +112,7 @@ def test_the_header_compiles_for_cuda():
         b"{ h[0] = dlt::from<dlt::float16>(a[0]); f[0] = dlt::from<dlt::float8_e5m2>(d[0]); "
         b"d[1] = dlt::to_double(h[1]); }"
     )
-    _, handle = nvrtc.nvrtcCreateProgram(program, b"k.cu", 1, [header], [b"dltensor/floats.h"])
+    _, handle = nvrtc.nvrtcCreateProgram(program, b"k.cu", 1, [header], [b"native/ops/floats.h"])
     (result,) = nvrtc.nvrtcCompileProgram(handle, 2, [b"--std=c++17", b"-arch=sm_90"])
     _, size = nvrtc.nvrtcGetProgramLogSize(handle)
     log = b" " * size

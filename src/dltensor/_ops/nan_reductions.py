@@ -15,7 +15,7 @@ __all__ = ["diff", "nanmax", "nanmean", "nanmin", "nanstd", "nansum", "nanvar"]
 
 def _not_nan(x):
     """A mask of the elements that are not NaN; None for dtypes without NaN."""
-    return ops.logical_not(ops.isnan(x)) if isdtype(x.dtype, ("real floating", "complex floating")) else None
+    return ops.equal(x, x) if isdtype(x.dtype, ("real floating", "complex floating")) else None
 
 
 def nansum(x, /, *, axis=None, dtype=None, keepdims=False, out=None):

@@ -164,7 +164,12 @@ bool multiply_small(const DLTensor& c, const DLTensor& a, const DLTensor& b, int
   if (is_vector ? depth > vector_block : !is_near(rows, columns, depth, width)) return false;
   const auto in_rows = [](const DLTensor& t) { return t.strides[1] == 1 && t.strides[0] >= t.shape[1]; };
   if (!in_rows(c) || !in_rows(a) || !in_rows(b)) return false;
-  if (overlap(c, a) != Overlap::none || overlap(c, b) != Overlap::none) return false;
+  // Whether all bytes from the first to the last element are others than those of c.
+  const auto ends = [width](const DLTensor& t) {
+    return static_cast<const char*>(t.data) + ((t.shape[0] - 1) * t.strides[0] + t.shape[1]) * width;
+  };
+  const auto is_apart = [&](const DLTensor& t) { return ends(t) <= c.data || ends(c) <= t.data; };
+  if (!is_apart(a) || !is_apart(b)) return false;
   if (is_vector) {
     const vector_product_t multiply_vector = kernels().vector_products[type];
     if (columns > 1) multiply_vector(c.data, width, b.data, width, b.strides[0] * width, a.data, 0, columns, depth);

@@ -14,7 +14,7 @@ namespace dlt {
 DLT_API Status gemm(const DLTensor& c, const DLTensor& a, const DLTensor& b, const Scalar& alpha, const Scalar& beta) noexcept;
 
 // c = a @ b at once: two dimensions, one dtype with a kernel of its own, rows of contiguous elements, c apart from a
-// and b, and at most `most_work` multiplications. False, with nothing done, in every other case, also when inner
+// and b in memory, and at most `most_work` multiplications. False, with nothing done, in every other case, also when inner
 // dimensions differ.
 DLT_API bool multiply_small(const DLTensor& c, const DLTensor& a, const DLTensor& b, int type, int64_t most_work) noexcept;
 
