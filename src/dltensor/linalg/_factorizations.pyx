@@ -94,8 +94,8 @@ cpdef Tensor computed(object x, str func):
     cdef Tensor t = <Tensor>x if type(x) is Tensor else asarray(x)
     check_computes(t, func)
     if not _is_computed(t.impl.dl.dtype) and t.dtype.name not in _NARROW:
-        raise TypeError(f"{func}: not defined for {t.dtype}; it takes float16, bfloat16, float32, float64, complex64 and "
-                        f"complex128, so convert x with astype()")
+        raise TypeError(f"{func}: not defined for {t.dtype}; it takes float16, bfloat16, float32, float64, complex64 "
+                        f"and complex128, so convert x with astype()")
     return t
 
 
