@@ -70,6 +70,7 @@ def test_no_cast_or_product_leaves_its_memory(level):  # noqa: F811
                 ("f2", "f4"),
                 ("f4", "f2"),
                 ("f4", "u1"),
+                ("f4", "i2"),
                 ("u1", "f4"),
                 ("f8", "i4"),
                 ("i8", "f4"),
