@@ -92,3 +92,23 @@ def test_tensors_of_a_device_are_refused(function):
     t = dl.wrap(4096, (3,), "float32", device="cuda", owner=object())
     with pytest.raises(dl.DeviceError):
         function(t, t)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int16", "complex64"])
+def test_large_tensors_are_compared_in_blocks(dtype):
+    n = (1 << 17) + 77
+    x = np.arange(n).astype(dtype)
+    y = x.copy()
+    y[[5, (1 << 16) - 1, 1 << 16, n - 1]] += 1
+    with np.errstate(all="ignore"):
+        want = np.isclose(x, y)
+    for shape in ((n,), (n, 1)):
+        a, b = dl.asarray(x.reshape(shape)), dl.asarray(y.reshape(shape))
+        assert (dl.isclose(a, b).numpy() == want.reshape(shape)).all()
+        assert not dl.allclose(a, b)
+        assert dl.allclose(a, dl.copy(a))
+    for place in (0, n - 1):  # the first block, and the last
+        y = x.copy()
+        y[place] += 1000
+        assert not dl.allclose(x, y)
+    assert dl.allclose(x[::-1], x[::-1].copy())

@@ -384,3 +384,13 @@ def test_messages_name_the_function_that_was_called():
     for name, call in calls.items():
         with pytest.raises((ValueError, TypeError, OverflowError), match=rf"^{name}: "):
             call()
+
+
+@pytest.mark.parametrize("dtype", ["int4", "uint2", "float4_e2m1fn", "float6_e2m3fn"])
+def test_eye_of_packed_elements(dtype):
+    assert dl.eye(3, 4, k=1, dtype=dtype).tolist() == np.eye(3, 4, k=1).tolist()
+
+
+def test_triangles_of_a_dtype_without_zero_have_what_stands_for_it():
+    made = dl.tril(dl.ones((2, 2), dtype="float8_e8m0fnu"))
+    assert np.isnan(made.tolist()).tolist() == [[False, True], [False, False]]

@@ -181,3 +181,9 @@ def test_results_of_copying_functions_share_nothing_with_their_source():
 def test_wrong_arguments_are_named(call, error, words):
     with pytest.raises(error, match=words):
         call()
+
+
+def test_repeat_of_64_dimensions():
+    made = dl.repeat(dl.reshape(dl.arange(3), (1,) * 63 + (3,)), 2, axis=63)
+    assert made.shape == (1,) * 63 + (6,)
+    assert dl.reshape(made, (-1,)).tolist() == [0, 0, 1, 1, 2, 2]

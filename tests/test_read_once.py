@@ -120,6 +120,8 @@ TAKE_INTEGERS = {
     "bincount": lambda n: dl.bincount(dl.asarray([1]), minlength=n),
     "diagonal": lambda n: dl.linalg.diagonal(dl.zeros((2, 2)), offset=n)[0],
     "fft": lambda n: dl.fft.fft(dl.ones(4), n=n),
+    "vecdot": lambda n: dl.vecdot(CUBE, CUBE, axis=n),
+    "tensordot": lambda n: dl.tensordot(CUBE, CUBE, axes=n),
 }
 
 

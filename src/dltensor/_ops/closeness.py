@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Comparison of whole tensors, within tolerances or exactly: isclose, allclose, array_equal. No loops here."""
 
-from .._core.convert import asarray
+from .._core.convert import asarray, empty_for
+from .._core.views import on_host
 from . import elementwise as ops
 from . import reductions
 from .dtypes import isdtype
@@ -9,6 +10,7 @@ from .promotion import result_type
 
 __all__ = ["allclose", "array_equal", "isclose"]
 
+_BLOCK = 1 << 16  # elements that are compared at a time
 _INEXACT = ("real floating", "complex floating")
 
 
@@ -34,6 +36,26 @@ def _both_nan(a, b):
     if not (isdtype(a.dtype, _INEXACT) and isdtype(b.dtype, _INEXACT)):
         return None
     return ops.logical_and(ops.isnan(a), ops.isnan(b))
+
+
+def _blocks(a, b):
+    """Parts of large plain tensors, whose temporaries stay in the caches; none where they would have no use."""
+    if a.size <= _BLOCK or a.shape != b.shape or not all(on_host(x) and x.is_contiguous for x in (a, b)):
+        return []
+    return [slice(start, start + _BLOCK) for start in range(0, a.size, _BLOCK)]
+
+
+def _close(a, b, rtol, atol, equal_nan, out):
+    same = ops.equal(a, b)
+    if equal_nan and (both := _both_nan(a, b)) is not None:
+        same = ops.logical_or(same, both)
+    wide = [x.astype("complex128" if isdtype(x.dtype, "complex floating") else "float64", copy=False) for x in (a, b)]
+    distance, size = ops.abs(ops.subtract(*wide)), ops.abs(wide[1])
+    near = ops.isfinite(size)
+    limit = ops.multiply(size, float(rtol), out=size)
+    limit = ops.add(limit, float(atol), out=limit)
+    near = ops.logical_and(near, ops.less_equal(distance, limit))
+    return ops.logical_or(same, near, out=out)
 
 
 def isclose(a, b, /, rtol=1e-05, atol=1e-08, equal_nan=False, *, out=None):
@@ -80,16 +102,14 @@ def isclose(a, b, /, rtol=1e-05, atol=1e-08, equal_nan=False, *, out=None):
     Tensor([ True, False, False], shape=(3,), device=cpu, dtype=bool)
     """
     a, b = _pair(a, b)
-    same = ops.equal(a, b)
-    if equal_nan and (both := _both_nan(a, b)) is not None:
-        same = ops.logical_or(same, both)
-    wide = [x.astype("complex128" if isdtype(x.dtype, "complex floating") else "float64", copy=False) for x in (a, b)]
-    distance, size = ops.abs(ops.subtract(*wide)), ops.abs(wide[1])
-    near = ops.isfinite(size)
-    limit = ops.multiply(size, float(rtol), out=size)
-    limit = ops.add(limit, float(atol), out=limit)
-    near = ops.logical_and(near, ops.less_equal(distance, limit))
-    return ops.logical_or(same, near, out=out)
+    blocks = _blocks(a, b)
+    if out is not None or not blocks:
+        return _close(a, b, rtol, atol, equal_nan, out)
+    made = empty_for("isclose", a.shape, "bool")
+    flat, a, b = made.reshape((-1,)), a.reshape((-1,)), b.reshape((-1,))
+    for block in blocks:
+        _close(a[block], b[block], rtol, atol, equal_nan, flat[block])
+    return made
 
 
 def allclose(a, b, /, rtol=1e-05, atol=1e-08, equal_nan=False):
@@ -136,7 +156,12 @@ def allclose(a, b, /, rtol=1e-05, atol=1e-08, equal_nan=False):
     >>> dl.allclose(dl.asarray([1.0, 2.0]), dl.asarray([1.1, 2.0]))
     False
     """
-    return bool(reductions.all(reductions.computable(isclose(a, b, rtol, atol, equal_nan), "allclose")))
+    a, b = _pair(a, b)
+    blocks = _blocks(a, b)
+    if not blocks:
+        return bool(reductions.all(reductions.computable(_close(a, b, rtol, atol, equal_nan, None), "allclose")))
+    a, b = a.reshape((-1,)), b.reshape((-1,))
+    return all(bool(reductions.all(_close(a[block], b[block], rtol, atol, equal_nan, None))) for block in blocks)
 
 
 def array_equal(a, b, /, equal_nan=False):

@@ -4,7 +4,7 @@ from libc.stdint cimport int64_t, uint64_t
 
 from .._core.convert cimport as_tensor
 from .._core.errors cimport check_status
-from .._core.indexing cimport axes_of, wrapped_product
+from .._core.indexing cimport axes_of, integer_of, wrapped_product
 from .._core.native cimport (COMPLEX, KEEP_GIL_BYTES, MAX_DIMS, TRAILING, Status, broadcast_strides, computed_types,
                              find_type, same_dtype, type_bool, type_table)
 from .._core.tensor cimport Tensor, new_empty
@@ -205,12 +205,16 @@ def vecdot(x1, x2, /, *, axis=-1, out=None):
     cdef Tensor a = as_tensor(x1), b = as_tensor(x2)
     cdef DLDataType dtype
     cdef int limit = min(a.impl.dl.ndim, b.impl.dl.ndim), along, type
+    axis = integer_of(axis, "axis", "vecdot")
     if not -limit <= axis < 0:
         raise IndexError(f"vecdot: axis {axis} is out of range; expected {-limit} to -1")
     along = axis
     dtype = a.impl.dl.dtype
     if not same_dtype(dtype, b.impl.dl.dtype):
-        dtype = read_dtype(result_type(a, b), "vecdot")
+        try:
+            dtype = read_dtype(result_type(a, b), "vecdot")
+        except TypeError as error:
+            raise TypeError(str(error).replace("result_type:", "vecdot:", 1)) from None
     type = find_type(dtype)
     if type < 0 or type >= computed_types or type == type_bool or dtype.lanes != 1:
         raise TypeError(f"vecdot: not defined for {dtype_of(dtype)}; it takes integers, floats, complex")
@@ -296,6 +300,7 @@ def tensordot(x1, x2, /, *, axes=2, out=None):
             raise ValueError(f"tensordot: axes must be an integer or a pair of sequences, got {axes}")
         mine, others = [axes_of(tuple(one), x.ndim, "tensordot") for one, x in zip(axes, (a, b), strict=True)]
     else:
+        axes = integer_of(axes, "axes", "tensordot")
         if not 0 <= axes <= min(a.ndim, b.ndim):
             raise IndexError(f"tensordot: axes is {axes}; expected 0 to {min(a.ndim, b.ndim)}")
         mine, others = list(range(a.ndim - axes, a.ndim)), list(range(axes))

@@ -656,7 +656,11 @@ def eye(n_rows, n_cols=None, /, *, k=0, dtype=None, device=None):
     cdef Place diagonal
     cdef Tensor made, ones_
     cdef int64_t row, column, length
-    made = zeros_for("eye", (n_rows, n_rows if n_cols is None else n_cols), dtype)
+    cdef DLDataType value = type_table[type_float32].dtype if dtype is None else read_dtype(dtype, "eye")
+    if value.bits < 8 and value.lanes == 1:  # a diagonal of packed elements is no view
+        packed = eye(n_rows, n_cols, k=k, dtype="int8").astype(dtype_of(value))
+        return packed if device is None else on_device(packed, device, "eye")
+    made = zeros_for("eye", (n_rows, n_rows if n_cols is None else n_cols), dtype_of(value))
     k = index(k)
     row, column = -min(max(k, -made.impl.dl.shape[0]), 0), max(min(k, made.impl.dl.shape[1]), 0)
     length = min(made.impl.dl.shape[0] - row, made.impl.dl.shape[1] - column)
@@ -729,7 +733,9 @@ def _triangle(x, k, lower, where):
     k = integer_of(k, "k", where)
     n_rows, n_cols = x.shape[-2:]
     bits = x.dtype.bits * x.dtype.lanes
-    if x.size > 0 and bits in (8, 16, 32, 64, 128) and x.nbytes == x.size * bits // 8:
+    # float8_e8m0fnu has no 0: what stands for it is not made of zero bytes.
+    if (x.size > 0 and bits in (8, 16, 32, 64, 128) and x.nbytes == x.size * bits // 8 and
+            x.dtype.name != "float8_e8m0fnu"):
         return _chosen(x, min(max(k, -n_rows), n_cols), lower, where)
     made = _zeros_like(x, None, None, where)
     for row in range(n_rows):

@@ -841,11 +841,13 @@ def repeat(x, repeats, /, axis=None):
         shape[d] = t.impl.dl.shape[d]
     shape[along] = total
     made = new_empty(t.impl.dl.ndim, shape, t.impl.dl.dtype, t.impl.dl.device, "repeat")
-    if len(counts) != 1:
-        for position, times in enumerate(counts):
+    if made.size == 0:
+        return made
+    if len(counts) != 1 or t.impl.dl.ndim == MAX_DIMS:
+        for position, times in enumerate(counts if len(counts) != 1 else counts * size):
             assign(_part(made, along, start, times), _part(t, along, position, 1), "repeat")
             start += times
-    elif made.size > 0:
+    else:
         times = counts[0]
         assign(_split(made, along, times), _split(t, along, 1), "repeat")
     return made
@@ -855,8 +857,6 @@ cdef Tensor _split(Tensor t, int axis, int64_t inner):
     """A view with a dimension in two: outer positions, then `inner` ones."""
     cdef Place place
     cdef int d
-    if t.impl.dl.ndim == MAX_DIMS:
-        raise ValueError(f"repeat: at most {MAX_DIMS - 1} dimensions are supported, got {MAX_DIMS}")
     _whole(t, &place)
     for d in range(place.ndim, axis + 1, -1):
         place.shape[d], place.strides[d] = place.shape[d - 1], place.strides[d - 1]

@@ -3,6 +3,7 @@
 
 from .._core.convert import asarray
 from .._core.indexing import axis_of, integer_of
+from .._core.views import on_host
 from . import elementwise as ops
 from . import reductions
 from .casting import cast, where
@@ -324,12 +325,14 @@ def nanmin(x, /, *, axis=None, keepdims=False, out=None):
 
 def _extreme(func, function, initial, x, axis, keepdims, out):
     """The greatest or least element that is not NaN; `initial` is the infinity that no element lies beyond."""
-    kept = _not_nan(x)
-    if kept is None:
+    if not isdtype(x.dtype, ("real floating", "complex floating")):
         return function(x, axis=axis, keepdims=keepdims, out=out)
+    # `plain` is NaN where anything is, so also where nothing else is. A device is not waited for.
     plain = function(x, axis=axis, keepdims=keepdims)
+    if on_host(x) and not reductions.any(ops.isnan(plain)):
+        return written(plain, out, func)
+    kept = _not_nan(x)
     found = function(x, axis=axis, keepdims=keepdims, where=kept, initial=initial)
-    # `plain` is NaN where anything is, so also where nothing else is.
     made = where(reductions.any(kept, axis=axis, keepdims=keepdims), found, plain)
     return written(made, out, func)
 

@@ -218,39 +218,12 @@ Status cast(const DLTensor& out, const DLTensor& a, const CastOptions& options, 
   return success;
 }
 
-namespace {
-
-template <class U>
-void choose(void* out, const void* condition, const void* a, const void* b, int64_t n, unsigned scalars) {
-  typedef U loose __attribute__((aligned(1), may_alias));
-  const auto* c = static_cast<const uint8_t*>(condition);
-  const loose* x = static_cast<const loose*>(a);
-  const loose* y = static_cast<const loose*>(b);
-  loose* to = static_cast<loose*>(out);
-  if (scalars == 0) {
-    DLT_IVDEP
-    for (int64_t i = 0; i < n; ++i) to[i] = c[i] != 0 ? x[i] : y[i];
-    return;
-  }
-  const int64_t sc = ~scalars & 1, sa = ~scalars >> 1 & 1, sb = ~scalars >> 2 & 1;
-  DLT_IVDEP
-  for (int64_t i = 0; i < n; ++i) {
-    const U first = x[i * sa], second = y[i * sb];
-    to[i] = c[i * sc] != 0 ? first : second;
-  }
-}
-
-__extension__ typedef unsigned __int128 Sixteen;
-
-}  // namespace
-
 Status where(const DLTensor& condition, const DLTensor& a, const DLTensor& b, const DLTensor& out) noexcept {
   LoopBuilder builder(kernels());
   DLT_TRY(builder.start(out, 8));
-  const loop_t loops[] = {choose<uint8_t>, choose<uint16_t>, choose<uint32_t>, choose<uint64_t>, choose<Sixteen>};
   const int64_t width = item_bytes(out.dtype);
   if (width > 16 || (width & (width - 1)) != 0) return undefined_for(find_type(out.dtype));
-  builder.loop_nest.loop = loops[__builtin_ctzll(uint64_t(width))];
+  builder.loop_nest.loop = kernels().choose[__builtin_ctzll(uint64_t(width))];
   builder.loop_nest.loop_width = width;
   DLT_TRY(builder.add(condition, out, type_bool, 0, true));
   DLT_TRY(builder.add(a, out, -1, 0, true));

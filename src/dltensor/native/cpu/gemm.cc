@@ -136,9 +136,10 @@ Status multiply_stack(Batches batches) {
   if (first.c.rows == 1 && first.c.columns == 1 && is_vector_product(1, 1, first.a.columns) && last >= 0) {
     // Products of vectors: the last dimension becomes rows, each with a vector of its own.
     first.c.rows = first.a.rows = batches.c->shape[last];
-    first.c.row = batches.c->strides[last] * first.width;
-    first.a.row = batches.a_strides[last] * batches.bytes;
-    first.b_step = batches.b_strides[last] * batches.bytes;
+    const bool is_one = first.c.rows == 1;  // whose strides may be anything
+    first.c.row = is_one ? 0 : batches.c->strides[last] * first.width;
+    first.a.row = is_one ? 0 : batches.a_strides[last] * batches.bytes;
+    first.b_step = is_one ? 0 : batches.b_strides[last] * batches.bytes;
     --batches.dims;
   }
   const int64_t count = numel(batches.dims, batches.c->shape), work = batches.first.work();
@@ -170,16 +171,16 @@ bool multiply_small(const DLTensor& c, const DLTensor& a, const DLTensor& b, int
   };
   const auto is_apart = [&](const DLTensor& t) { return ends(t) <= c.data || ends(c) <= t.data; };
   if (!is_apart(a) || !is_apart(b)) return false;
+  // From one row to the next. The stride of a single row may be anything.
+  const auto step = [width](const DLTensor& t) { return (t.shape[0] > 1 ? t.strides[0] : t.shape[1]) * width; };
   if (is_vector) {
     const vector_product_t multiply_vector = kernels().vector_products[type];
-    if (columns > 1) multiply_vector(c.data, width, b.data, width, b.strides[0] * width, a.data, 0, columns, depth);
-    else if (b.strides[0] == 1)
-      multiply_vector(c.data, c.strides[0] * width, a.data, a.strides[0] * width, width, b.data, 0, rows, depth);
+    if (columns > 1) multiply_vector(c.data, width, b.data, width, step(b), a.data, 0, columns, depth);
+    else if (b.strides[0] == 1) multiply_vector(c.data, step(c), a.data, step(a), width, b.data, 0, rows, depth);
     else return false;
     return true;
   }
-  kernel(c.data, c.strides[0] * width, a.data, a.strides[0] * width, width, b.data, b.strides[0] * width, rows, columns, depth,
-         true);
+  kernel(c.data, step(c), a.data, step(a), width, b.data, step(b), rows, columns, depth, true);
   return true;
 }
 
@@ -244,8 +245,11 @@ Status gemm(const DLTensor& c, const DLTensor& a, const DLTensor& b, const Scala
     result.strides = strides;
     result.dtype = type_table[inner].dtype;
   }
+  // Strides that lead to no other element may be anything.
   const auto matrix = [](const DLTensor& t, int64_t rows, int64_t columns, int64_t each) {
-    return Matrix{static_cast<char*>(t.data), rows, columns, t.strides[t.ndim - 2] * each, t.strides[t.ndim - 1] * each};
+    const int64_t row = rows > 1 && columns > 0 ? t.strides[t.ndim - 2] : columns;
+    const int64_t column = columns > 1 && rows > 0 ? t.strides[t.ndim - 1] : 1;
+    return Matrix{static_cast<char*>(t.data), rows, columns, row * each, column * each};
   };
   const Product p{
       kernel, inner, type, width, matrix(result, m, n, width), matrix(a, m, depth, bytes), matrix(b, depth, n, bytes)};

@@ -207,6 +207,7 @@ struct Kernels {
   scatter_t scatter[5];
   add_steps_t add_steps;
   scatter_t joins[join_count][computed_types];  // to[offsets[i]] = op(to[offsets[i]], from[i * step]), one after the other
+  loop_t choose[5];  // a where the condition, of bool, is not 0, else b
   pack_t pack[5];
   compress_t compress[5];
   expand_t expand[5];

@@ -32,30 +32,10 @@ int64_t magnitude(int64_t v) { return v < 0 ? -v : v; }
 
 int width_index(int64_t width) { return width == 1 ? 0 : width == 2 ? 1 : width == 4 ? 2 : width == 8 ? 3 : 4; }
 
-template <class U>
-void blend(char* a, const uint8_t* mask, int64_t mask_step, int64_t n, const void* blank, int64_t blank_step) {
-  if constexpr (sizeof(U) <= 8) {
-    if (mask_step == 1 && blank_step == 0) {  // by SIMD
-      U value;
-      memcpy(&value, blank, sizeof value);
-      typedef U element __attribute__((may_alias));
-      element* const elements = reinterpret_cast<element*>(a);
-      for (int64_t i = 0; i < n; ++i) elements[i] = mask[i] != 0 ? elements[i] : value;
-      return;
-    }
-  }
-  for (int64_t i = 0; i < n; ++i)
-    if (mask[i * mask_step] == 0)
-      memcpy(a + i * int64_t(sizeof(U)), static_cast<const char*>(blank) + i * blank_step, sizeof(U));
-}
-struct Sixteen {
-  uint64_t words[2];
-};
-
-// n elements `step` bytes apart as contiguous ones, through a pipeline; `copy` also where nothing has to change.
+// n elements `step` bytes apart as contiguous ones, through a pipeline. What needs nothing stays.
 const char* brought(const ReducePass& pass, const CastPipeline& pipeline, int64_t width, const char* from, int64_t step,
-                    int64_t n, bool copy, char* moved, char* spare, char* other_spare) {
-  if (step != width || (copy && pipeline.count == 0)) {
+                    int64_t n, char* moved, char* spare, char* other_spare) {
+  if (step != width) {
     pass.kernels->moves[width_index(width)](moved, n * width, width, from, 0, step, 1, n);
     from = moved;
   }
@@ -71,28 +51,23 @@ const char* brought(const ReducePass& pass, const CastPipeline& pipeline, int64_
 // and their rests. What needs nothing stays.
 const char* staged(const ReducePass& pass, const Place& from, const Place& step, int64_t n, const void* blank,
                    int64_t blank_step, Stage* stage) {
-  const bool has_mask = pass.mask != nullptr;
-  const char* const run = brought(pass, pass.pipeline, pass.in_width, pass.in + from.in, step.in, n, has_mask, stage->moved,
+  const char* const run = brought(pass, pass.pipeline, pass.in_width, pass.in + from.in, step.in, n, stage->moved,
                                   stage->spare[0], stage->spare[1]);
   if (pass.factor != nullptr) {
     const char* const by = brought(pass, pass.factor_pipeline, pass.factor_width, pass.factor + from.factor, step.factor, n,
-                                   false, stage->factor[0], stage->factor[1], stage->factor[2]);
+                                   stage->factor[0], stage->factor[1], stage->factor[2]);
     if (pass.terms != nullptr) pass.terms(stage->products, stage->rests, run, by, n);
     else pass.kernels->ops[op_multiply][pass.type](stage->products, run, by, nullptr, n, 0);
     return reinterpret_cast<const char*>(stage->products);
   }
-  if (has_mask) {
-    char* const at = const_cast<char*>(run);  // in the stage by now
-    const uint8_t* const mask = pass.mask + from.mask;
-    switch (pass.width) {
-      case 1: blend<uint8_t>(at, mask, step.mask, n, blank, blank_step); break;
-      case 2: blend<uint16_t>(at, mask, step.mask, n, blank, blank_step); break;
-      case 4: blend<uint32_t>(at, mask, step.mask, n, blank, blank_step); break;
-      case 8: blend<uint64_t>(at, mask, step.mask, n, blank, blank_step); break;
-      default: blend<Sixteen>(at, mask, step.mask, n, blank, blank_step); break;
-    }
+  if (pass.mask == nullptr) return run;
+  const uint8_t* mask = pass.mask + from.mask;
+  if (step.mask != 1) {
+    pass.kernels->moves[0](reinterpret_cast<char*>(stage->mask), n, 1, reinterpret_cast<const char*>(mask), 0, step.mask, 1, n);
+    mask = stage->mask;
   }
-  return run;
+  pass.kernels->choose[width_index(pass.width)](stage->moved, mask, run, blank, n, blank_step == 0 ? 4 : 0);
+  return stage->moved;
 }
 
 bool is_direct(const ReducePass& pass, int64_t step) {
@@ -439,15 +414,18 @@ void set_axes(ReducePass* pass, const Inputs& inputs, uint64_t axes, const DLTen
   pass->out_width = item_bytes(out.dtype);
   pass->kept_ndim = pass->reduced_ndim = 0;
   pass->kept_count = pass->reduced_count = 1;
+  const bool is_empty = numel(in.ndim, in.shape) == 0, no_result = numel(out.ndim, out.shape) == 0;
   for (int d = 0; d < in.ndim; ++d) {
-    const Place step{in.strides[d] * pass->in_width, mask == nullptr ? 0 : mask->strides[d],
-                     factor == nullptr ? 0 : factor->strides[d] * pass->factor_width};
-    Axis axis{in.shape[d], step, 0, 0};
+    Axis axis{in.shape[d], {}, 0, 0};
+    // A stride that leads to no other element may be anything.
+    if (axis.size > 1 && !is_empty)
+      axis.step = {in.strides[d] * pass->in_width, mask == nullptr ? 0 : mask->strides[d],
+                   factor == nullptr ? 0 : factor->strides[d] * pass->factor_width};
     if (axes >> d & 1) {
       pass->reduced[pass->reduced_ndim++] = axis;
       pass->reduced_count *= axis.size;
     } else {
-      axis.out = out.strides[d] * pass->out_width;
+      if (axis.size > 1 && !no_result) axis.out = out.strides[d] * pass->out_width;
       axis.index = index[d];
       pass->kept[pass->kept_ndim++] = axis;
       pass->kept_count *= axis.size;

@@ -44,6 +44,7 @@ inline constexpr int64_t staged_count = 4096, product_count = 2048;
 struct Stage {
   alignas(64) char moved[staged_count * 16];
   alignas(64) char spare[2][staged_count * 16];
+  alignas(64) uint8_t mask[staged_count];
   alignas(64) char factor[3][product_count * 8];
   alignas(64) double products[product_count];
   alignas(64) double rests[product_count];

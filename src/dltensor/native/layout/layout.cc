@@ -41,8 +41,9 @@ Window window(const DLTensor& tensor, int64_t period) {
   const int64_t bytes = footprint(tensor);
   Window result{0, bytes};
   for (int d = 0; d < tensor.ndim; ++d) {
+    if (tensor.shape[d] <= 1) continue;  // its stride may be anything
     const int64_t stride = tensor.strides[d] * bytes;
-    if (tensor.shape[d] <= 1 || stride % period == 0) continue;
+    if (stride % period == 0) continue;
     const int64_t span = stride * (tensor.shape[d] - 1);
     if (span < 0) result.low += span;
     result.length += magnitude(span);

@@ -18,6 +18,49 @@ constexpr int few_bits = 6;
 DLT_FN int64_t ones(uint64_t word) { return __builtin_popcountll(word); }
 DLT_FN int lowest(uint64_t word) { return __builtin_ctzll(word); }
 
+// ---- one of two
+
+// Which of the two are one for all are constants, and both are read, so that each loop is vectorized.
+template <class U, int A, int B>
+DLT_FN void choose_each(U* to, const uint8_t* condition, const loose_t<U>* a, const loose_t<U>* b, int64_t n) {
+  const U one = a[0], other = b[0];
+  loose_t<U>* const out = to;
+  DLT_EACH {
+    const U x = A ? a[i] : one, y = B ? b[i] : other;
+    if constexpr (sizeof(U) == 16) {
+      const uint64_t bits = -uint64_t(condition[i] != 0);
+      out[i] = y ^ ((x ^ y) & U{bits, bits});
+    } else {
+      out[i] = condition[i] != 0 ? x : y;
+    }
+  }
+}
+
+template <int W>
+void choose(void* out, const void* condition, const void* a, const void* b, int64_t n, unsigned scalars) {
+  using U = typename unit<W>::type;
+  if (n <= 0) return;
+  U* const to = static_cast<U*>(out);
+  const uint8_t* const c = static_cast<const uint8_t*>(condition);
+  const loose_t<U>* const x = static_cast<const loose_t<U>*>(a);
+  const loose_t<U>* const y = static_cast<const loose_t<U>*>(b);
+  if (scalars & 1) {
+    const bool first = c[0] != 0;
+    const loose_t<U>* const from = first ? x : y;
+    const int64_t step = ~scalars >> (first ? 1 : 2) & 1;
+    loose_t<U>* const each = to;
+    DLT_EACH each[i] = from[i * step];
+  } else if ((scalars & 6) == 0) {
+    choose_each<U, 1, 1>(to, c, x, y, n);
+  } else if ((scalars & 6) == 2) {
+    choose_each<U, 0, 1>(to, c, x, y, n);
+  } else if ((scalars & 6) == 4) {
+    choose_each<U, 1, 0>(to, c, x, y, n);
+  } else {
+    choose_each<U, 0, 0>(to, c, x, y, n);
+  }
+}
+
 // ---- packing
 
 template <int W>
@@ -350,7 +393,9 @@ void positions(int64_t* to, int64_t first, const uint64_t* words, int64_t n, int
 
 template <int... I>
 void fill_widths(Kernels* kernels) {
-  ((kernels->pack[I] = pack<1 << I>, kernels->compress[I] = compress<1 << I>, kernels->expand[I] = expand<1 << I>), ...);
+  ((kernels->choose[I] = choose<1 << I>, kernels->pack[I] = pack<1 << I>, kernels->compress[I] = compress<1 << I>,
+    kernels->expand[I] = expand<1 << I>),
+   ...);
 }
 
 }  // namespace

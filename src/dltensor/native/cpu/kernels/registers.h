@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Registers of elements of any dtype, as kernels of products load them.
 #pragma once
+#include <type_traits>
+
 #include "native/cpu/kernels/level.h"
 
 namespace dlt::DLT_LEVEL {
@@ -30,6 +32,13 @@ DLT_FN typename pack<T>::type load(const char* from) {
 template <class T>
 DLT_FN T one(const char* from) {
   return *reinterpret_cast<const loose_t<T>*>(from);
+}
+
+// A product of elements; those of integers wrap, narrow ones too, which C would multiply as int.
+template <class T>
+DLT_FN T times(T x, T y) {
+  if constexpr (std::is_integral_v<T> && sizeof(T) < sizeof(int)) return T(unsigned(x) * unsigned(y));
+  else return x * y;
 }
 
 }  // namespace

@@ -103,7 +103,7 @@ void dot_rows(const Rows& f) {
 #pragma GCC unroll 1
         for (int i = 0; i < left; ++i) {
           const T x = read_at<T>(a + r * f.row, i), y = read_at<T>(b + (SHARED ? 0 : r * f.v_row), i ^ p);
-          sum[i] = T(sum[i] + x * y);
+          sum[i] = T(sum[i] + times(x, y));
         }
         memcpy(&sums[r][p][u], sum, register_bytes);
       }
@@ -215,7 +215,7 @@ void add_columns(char* sums, const char* m, int64_t step, const char* v, int64_t
 #pragma GCC unroll 4
       for (int k = 0; k < K; ++k) {
         const T x_here = read_at<T>(v + k * v_step, P == 1 ? 0 : (i ^ p) & 1);
-        s = T(s + read_at<T>(m + k * step, i) * x_here);
+        s = T(s + times(read_at<T>(m + k * step, i), x_here));
       }
       write_at(sums + p * strip_bytes<T, P>, i, s);
     }

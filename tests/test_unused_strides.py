@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Strides that lead to no other element, of one element or none, may be any number, and change no result."""
+
+import numpy as np
+import pytest
+
+import dltensor as dl
+
+FAR = 2**62
+MEMORY = np.arange(1.0, 65.0)
+
+
+def tensor(shape, strides):
+    return dl.wrap(MEMORY.ctypes.data, shape, "float64", strides=strides, owner=MEMORY)
+
+
+ROW, COLUMN = ((1, 12), (FAR, 1)), ((12, 1), (1, -FAR))
+EMPTY = ((0, 3, 5), (FAR, -FAR, 2**61))
+CALLS = {
+    "sum": (lambda x: dl.sum(x, axis=1), ROW),
+    "sum of all": (dl.sum, ((1, 5, 1), (2**59, 1, -FAR))),
+    "sum where": (lambda x: dl.sum(x, axis=1, where=x > 3), ROW),
+    "var": (lambda x: dl.var(x, axis=0), ROW),
+    "prod": (dl.prod, ROW),
+    "argmax": (lambda x: dl.argmax(x, axis=1), ROW),
+    "sum of none": (lambda x: dl.sum(x, axis=0), EMPTY),
+    "prod of none": (dl.prod, EMPTY),
+    "cumulative_sum": (lambda x: dl.cumulative_sum(x, axis=1), ROW),
+    "sort": (dl.sort, ROW),
+    "add": (dl.add, ROW, ROW),
+    "where": (lambda x, y: dl.where(x > 4, x, y), ROW, ROW),
+    "concat": (lambda x, y: dl.concat([x, y]), ROW, ROW),
+    "take": (lambda x: dl.take(x, [0, 0], axis=0), ROW),
+    "vecdot": (dl.vecdot, ROW, ((1, 12), (2**60 + 3, 1))),
+    "vecdot of none": (dl.vecdot, ((3, 0), (-FAR, FAR)), ((1, 0), (1, FAR))),
+    "matmul of vectors": (dl.matmul, ROW, COLUMN),
+    "matmul by a vector": (dl.matmul, ROW, ((12,), (1,))),
+    "matmul outer": (dl.matmul, COLUMN, ROW),
+    "matmul of few terms": (dl.matmul, ((1, 5), (-(2**59), 1)), ((5, 1), (1, -(2**59)))),
+    "matmul of a stack": (dl.matmul, ((1, 1, 12), (FAR, -FAR, 1)), ((1, 12, 1), (FAR, 1, FAR))),
+    "matmul of no terms": (dl.matmul, ((3, 0), (FAR, FAR)), ((0, 2), (-FAR, FAR))),
+    "gemm": (lambda x, y: dl.gemm(x, y, alpha=2.0), ROW, COLUMN),
+    "einsum": (lambda x: dl.einsum("ii->", x), ((1, 1), (FAR, FAR))),
+    "norm": (dl.linalg.vector_norm, ROW),
+}
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_a_stride_that_is_not_used_may_be_anything(call):
+    function, *layouts = CALLS[call]
+    operands = [tensor(*layout) for layout in layouts]
+    plain = [dl.asarray(x.tolist(), dtype="float64").reshape(x.shape) for x in operands]
+    made, want = function(*operands), function(*plain)
+    assert made.shape == want.shape
+    assert made.tolist() == want.tolist()
+
+
+def test_an_output_may_have_such_strides():
+    memory = np.zeros(4)
+    out = dl.wrap(memory.ctypes.data, (1, 1), "float64", strides=(FAR, -FAR), owner=memory)
+    dl.matmul(tensor(*ROW), tensor(*COLUMN), out=out)
+    assert memory.tolist() == [sum(k * k for k in range(1, 13)), 0, 0, 0]
+    line = dl.wrap(memory.ctypes.data, (1,), "float64", strides=(FAR,), owner=memory)
+    dl.sum(tensor(*ROW), axis=1, out=line)
+    assert memory.tolist() == [78, 0, 0, 0]
