@@ -119,6 +119,7 @@ TAKE_INTEGERS = {
     "eye": lambda n: dl.eye(n, n),
     "bincount": lambda n: dl.bincount(dl.asarray([1]), minlength=n),
     "diagonal": lambda n: dl.linalg.diagonal(dl.zeros((2, 2)), offset=n)[0],
+    "set_num_threads": lambda n: dl.set_num_threads(n),
     "fft": lambda n: dl.fft.fft(dl.ones(4), n=n),
     "vecdot": lambda n: dl.vecdot(CUBE, CUBE, axis=n),
     "tensordot": lambda n: dl.tensordot(CUBE, CUBE, axes=n),

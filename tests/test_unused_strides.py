@@ -39,8 +39,10 @@ CALLS = {
     "matmul of few terms": (dl.matmul, ((1, 5), (-(2**59), 1)), ((5, 1), (1, -(2**59)))),
     "matmul of a stack": (dl.matmul, ((1, 1, 12), (FAR, -FAR, 1)), ((1, 12, 1), (FAR, 1, FAR))),
     "matmul of no terms": (dl.matmul, ((3, 0), (FAR, FAR)), ((0, 2), (-FAR, FAR))),
+    "matmul of a stack of no terms": (dl.matmul, ((3, 2, 0), (FAR, FAR, 1)), ((3, 0, 2), (-FAR, FAR, 1))),
     "gemm": (lambda x, y: dl.gemm(x, y, alpha=2.0), ROW, COLUMN),
     "einsum": (lambda x: dl.einsum("ii->", x), ((1, 1), (FAR, FAR))),
+    "einsum of none": (lambda x: dl.einsum("bii->b", x), ((0, 3, 3), (1, FAR, FAR))),
     "norm": (dl.linalg.vector_norm, ROW),
 }
 

@@ -6,11 +6,11 @@ from .._core.views import on_host
 from . import elementwise as ops
 from . import reductions
 from .dtypes import isdtype
-from .promotion import result_type
+from .promotion import num_threads, result_type
 
 __all__ = ["allclose", "array_equal", "isclose"]
 
-_BLOCK = 1 << 16  # elements that are compared at a time
+_BLOCK = 1 << 16  # elements that a thread compares at a time
 _INEXACT = ("real floating", "complex floating")
 
 
@@ -40,9 +40,10 @@ def _both_nan(a, b):
 
 def _blocks(a, b):
     """Parts of large plain tensors, whose temporaries stay in the caches; none where they would have no use."""
-    if a.size <= _BLOCK or a.shape != b.shape or not all(on_host(x) and x.is_contiguous for x in (a, b)):
+    size = _BLOCK * num_threads()  # the threads share an operation on a block
+    if a.size <= size or a.shape != b.shape or not all(on_host(x) and x.is_contiguous for x in (a, b)):
         return []
-    return [slice(start, start + _BLOCK) for start in range(0, a.size, _BLOCK)]
+    return [slice(start, start + size) for start in range(0, a.size, size)]
 
 
 def _close(a, b, rtol, atol, equal_nan, out):

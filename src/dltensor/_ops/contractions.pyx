@@ -25,7 +25,7 @@ from .dtypes import isdtype
 from .manipulation import moveaxis, permute_dims, reshape, squeeze, stack
 from .matmul import matmul
 from .nan_reductions import written
-from .promotion import result_type
+from .promotion import common_dtype
 from .reductions import rounded_sum, sum
 
 __all__ = ["tensordot", "vecdot"]
@@ -211,10 +211,7 @@ def vecdot(x1, x2, /, *, axis=-1, out=None):
     along = axis
     dtype = a.impl.dl.dtype
     if not same_dtype(dtype, b.impl.dl.dtype):
-        try:
-            dtype = read_dtype(result_type(a, b), "vecdot")
-        except TypeError as error:
-            raise TypeError(str(error).replace("result_type:", "vecdot:", 1)) from None
+        dtype = read_dtype(common_dtype("vecdot", (a, b)), "vecdot")
     type = find_type(dtype)
     if type < 0 or type >= computed_types or type == type_bool or dtype.lanes != 1:
         raise TypeError(f"vecdot: not defined for {dtype_of(dtype)}; it takes integers, floats, complex")

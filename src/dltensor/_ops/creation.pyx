@@ -733,9 +733,7 @@ def _triangle(x, k, lower, where):
     k = integer_of(k, "k", where)
     n_rows, n_cols = x.shape[-2:]
     bits = x.dtype.bits * x.dtype.lanes
-    # float8_e8m0fnu has no 0: what stands for it is not made of zero bytes.
-    if (x.size > 0 and bits in (8, 16, 32, 64, 128) and x.nbytes == x.size * bits // 8 and
-            x.dtype.name != "float8_e8m0fnu"):
+    if x.size > 0 and bits in (8, 16, 32, 64, 128) and x.nbytes == x.size * bits // 8:
         return _chosen(x, min(max(k, -n_rows), n_cols), lower, where)
     made = _zeros_like(x, None, None, where)
     for row in range(n_rows):
@@ -755,9 +753,11 @@ def _chosen(x, k, lower, where):
     kept[: max(edge, 0)].fill(lower)
     mask = as_strided(move_for(where, kept, x.device), (n_rows, n_cols), (-1, 1), n_rows - 1, func=where)
     bits = x.dtype.bits * x.dtype.lanes
+    # As integers of the same width any dtype can be chosen from, and what stands for 0 in it, which need not be zero bytes.
+    kind = "complex128" if bits == 128 else f"uint{bits}"
+    zero = zeros_for(where, (1,), x.dtype, x.device).view(kind)
     try:
-        # As integers of the same width any dtype can be chosen from, and 0 is 0 in all of them.
-        return choose(mask, x.view("complex128" if bits == 128 else f"uint{bits}"), 0).view(x.dtype)
+        return choose(mask, x.view(kind), zero).view(x.dtype)
     except MemoryError as error:
         raise MemoryError(str(error).replace("where:", f"{where}:", 1)) from None
 

@@ -14,7 +14,7 @@ from operator import index
 from .._core.convert import asarray
 from .._core.layout import common_shape, strides_over
 from .._core.views import as_strided
-from .promotion import result_type
+from .promotion import common_dtype
 
 __all__ = [
     "broadcast_arrays",
@@ -54,10 +54,7 @@ cdef list _alike(object arrays, DLDataType* dtype, str where):
         mixed |= not same_dtype(t.impl.dl.dtype, first.impl.dl.dtype)
     dtype[0] = first.impl.dl.dtype
     if mixed:
-        try:
-            dtype[0] = read_dtype(result_type(*[dtype_of(t.impl.dl.dtype) for t in tensors]), where)
-        except TypeError as error:
-            raise TypeError(str(error).replace("result_type:", f"{where}:", 1)) from None
+        dtype[0] = read_dtype(common_dtype(where, [dtype_of(t.impl.dl.dtype) for t in tensors]), where)
     return tensors
 
 
@@ -434,7 +431,7 @@ def expand_dims(x, /, axis=0):
     cdef uint64_t added = 0
     cdef Py_ssize_t ndim
     # Read once: the conversion of an item may change a list, and a class may say any length.
-    axes = tuple([one for one in axis]) if isinstance(axis, (tuple, list)) else (axis,)
+    axes = [one for one in axis] if isinstance(axis, (tuple, list)) else [axis]
     ndim = t.impl.dl.ndim + len(axes)
     if ndim > MAX_DIMS:
         raise IndexError(f"expand_dims: at most {MAX_DIMS} dimensions are supported, got {ndim}")

@@ -419,7 +419,7 @@ def diff(x, /, n=1, *, axis=-1, prepend=None, append=None):
     if n < 0:
         raise ValueError(f"diff: n must be 0 or more, got {n}")
     axis = axis_of(axis, x.ndim, "diff")
-    parts = [x if part is x else asarray(part) for part in (prepend, x, append) if part is not None]
+    parts = [asarray(part) for part in (prepend, x, append) if part is not None]
     if len(parts) > 1:
         dtype = result_type(*parts)
         x = concat([part.astype(dtype) for part in parts], axis=axis)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Instruction sets and threads of the CPU engine, and type promotion. Nothing is computed here."""
+from .._core.indexing cimport integer_of
 from .._core.native cimport computed_types, environment, find_type, promote, type_table
 from .operands cimport Operand, kind_order, read_operand
 from .._core.types cimport DLDataType, dtype_of, read_dtype
@@ -122,8 +123,7 @@ def set_num_threads(count, /):
     1
     >>> dl.set_num_threads(before)
     """
-    if not hasattr(count, "__index__"):
-        raise TypeError(f"set_num_threads: expected an integer, got {type(count).__qualname__}")
+    count = integer_of(count, "count", "set_num_threads")
     if not 1 <= count <= MOST_THREADS:
         raise ValueError(f"set_num_threads: expected 1 to {MOST_THREADS}, got {count}")
     cdef int threads = count
@@ -165,15 +165,31 @@ def result_type(*arrays_and_dtypes):
     >>> dl.result_type(dl.int8, dl.uint8), dl.result_type(dl.zeros(2, dtype="int32"), 1.5)
     (dltensor.int16, dltensor.float32)
     """
+    return common_dtype("result_type", arrays_and_dtypes)
+
+
+def common_dtype(str func, operands):
+    """Return what `result_type` returns, with the name of another function in messages.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `result_type`.
+
+    Examples
+    --------
+    >>> common_dtype("concat", [dl.int8, dl.uint8])
+    dltensor.int16
+    """
     cdef Operand operand
     cdef int type = -1, one, joined, highest = -1
     cdef DLDataType named
-    for x in arrays_and_dtypes:
+    for x in operands:
         if _is_dtype(x):
-            named = read_dtype(x, "result_type")
+            named = read_dtype(x, func)
             one = find_type(named)
         else:
-            read_operand(x, &operand, "result_type")
+            read_operand(x, &operand, func)
             if operand.number:
                 if highest < 0 or kind_order(operand.type) > kind_order(highest):
                     highest = operand.type
@@ -181,19 +197,19 @@ def result_type(*arrays_and_dtypes):
             named = operand.view.dtype
             one = find_type(named)
         if one < 0:
-            raise TypeError(f"result_type: {dtype_of(named)} has no arithmetic; convert with astype() first")
+            raise TypeError(f"{func}: {dtype_of(named)} has no arithmetic; convert with astype() first")
         joined = one if type < 0 else promote(type, one)
         if joined < 0:
-            raise TypeError(f"result_type: {type_table[type].name.decode()} and {dtype_of(named)} have no dtype in "
+            raise TypeError(f"{func}: {type_table[type].name.decode()} and {dtype_of(named)} have no dtype in "
                             f"common; convert one with astype()")
         type = joined
     if type < 0:
-        raise ValueError("result_type: expected at least one tensor or dtype, got "
+        raise ValueError(f"{func}: expected at least one tensor or dtype, got "
                          f"{'numbers only' if highest >= 0 else 'nothing'}")
     if highest >= 0 and (type >= computed_types or kind_order(highest) > kind_order(type)):
         joined = promote(type, highest)
         if joined < 0:
-            raise TypeError(f"result_type: {type_table[type].name.decode()} and a number have no dtype in common; "
+            raise TypeError(f"{func}: {type_table[type].name.decode()} and a number have no dtype in common; "
                             f"convert with astype() first")
         type = joined
     return dtype_of(type_table[type].dtype)

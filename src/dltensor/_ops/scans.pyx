@@ -2,7 +2,7 @@
 """Running sums, products, maxima and minima along an axis. No loops over elements here."""
 from libc.stdint cimport int64_t
 
-from .._core.indexing cimport axis_of, integer_of
+from .._core.indexing cimport axis_of
 from .._core.native cimport KEEP_GIL_BYTES, MAX_DIMS, computed_types, find_type, type_float32, type_float64, type_table
 
 from .._core.tensor cimport Tensor, new_empty
@@ -170,16 +170,14 @@ cdef object _accumulate(Scan op, object given, object axis, object dtype, bint i
     cdef Tensor moved = x, target = None, direct = None
     cdef const Engine* engine = NULL
     cdef int ndim = x.impl.dl.ndim, type_id, along
-    axis = None if axis is None else integer_of(axis, "axis", func)
     if not is_host(<int>x.impl.dl.device.device_type):
         engine = engine_of(x.impl.dl.device, func)
     if ndim == 0:
         raise ValueError(f"{func}: expected at least one dimension, got a tensor of shape ()")
-    if axis is None:
-        if ndim > 1:
-            raise ValueError(f"{func}: axis must be given for a tensor of shape {x.shape}")
-    wanted, wide, clamped = _form_of_result(op, x, dtype, saturate, func)
+    if axis is None and ndim > 1:
+        raise ValueError(f"{func}: axis must be given for a tensor of shape {x.shape}")
     along = 0 if axis is None else axis_of(axis, ndim, func)
+    wanted, wide, clamped = _form_of_result(op, x, dtype, saturate, func)
     if out is not None:
         target = _output(out, x, along, initial, wanted, func)
         if along == ndim - 1 and target.is_contiguous and overlap(target.impl.dl, x.impl.dl) == OVERLAP_NONE:

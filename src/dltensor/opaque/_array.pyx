@@ -1069,7 +1069,7 @@ cdef class OpaqueArray:
             with nogil:
                 status = call_move_data(into[0], of[0], NULL, <dlt_data_movement_t*>table.impl.dl.data, count)
         else:
-            given = tuple([movement for movement in movements])  # read once: what is in it may change it
+            given = [movement for movement in movements]  # read once: what is in it may change it
             count = len(given)
             list_of = <dlt_data_movement_t*>malloc(max(count, 1) * sizeof(dlt_data_movement_t))
             if list_of == NULL:

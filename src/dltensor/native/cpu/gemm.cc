@@ -225,6 +225,7 @@ Status gemm(const DLTensor& c, const DLTensor& a, const DLTensor& b, const Scala
   const bool stack = d > 0 || a.ndim > 2 || b.ndim > 2;
   if (stack && (!batch_strides(a, c, batch_a) || !batch_strides(b, c, batch_b))) return does_not_broadcast();
   if (numel(c.ndim, c.shape) == 0) return success;
+  for (int k = 0; stack && depth == 0 && k < d; ++k) batch_a[k] = batch_b[k] = 0;  // unused strides may be anything
 
   const product_t kernel = kernels().products[inner];
   if (kernel == nullptr) return undefined_for(type);

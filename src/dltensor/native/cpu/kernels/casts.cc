@@ -61,7 +61,7 @@ void half_loop(void* out, const void* a, const void*, const void*, int64_t n, un
 }
 #endif
 
-#if defined(__AVX2__)
+#if defined(__AVX2__) && !defined(__AVX512F__)  // which packs by instructions that the compiler uses
 // Eight numbers as integers that packing to To brings into its range: those below it and, of unsigned types, NaN are the lowest
 // integer of 32 bits here.
 template <class To, bool NEAREST>
@@ -118,7 +118,7 @@ void fill_casts(Kernels* kernels) {
 #define DLT_FILL(name, type, code, bits, format) fill_from<type>(kernels, type_##name);
   DLT_COMPUTED_DTYPES(DLT_FILL)
 #undef DLT_FILL
-#if defined(__AVX2__)
+#if defined(__AVX2__) && !defined(__AVX512F__)
   fill_packed<uint8_t>(kernels, type_uint8);
   fill_packed<int8_t>(kernels, type_int8);
   fill_packed<uint16_t>(kernels, type_uint16);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Masks as bits: packed from elements, and elements taken from, or put to, where a bit is set. 64 elements at a time.
+// Elements chosen by a mask of bools; and masks as bits, packed from elements, and elements taken from, or put to, where a bit is
+// set, 64 at a time.
 #include <string.h>
 
 #include "native/cpu/kernels/unit.h"
@@ -22,9 +23,8 @@ DLT_FN int lowest(uint64_t word) { return __builtin_ctzll(word); }
 
 // Which of the two are one for all are constants, and both are read, so that each loop is vectorized.
 template <class U, int A, int B>
-DLT_FN void choose_each(U* to, const uint8_t* condition, const loose_t<U>* a, const loose_t<U>* b, int64_t n) {
+DLT_FN void choose_each(loose_t<U>* out, const uint8_t* condition, const loose_t<U>* a, const loose_t<U>* b, int64_t n) {
   const U one = a[0], other = b[0];
-  loose_t<U>* const out = to;
   DLT_EACH {
     const U x = A ? a[i] : one, y = B ? b[i] : other;
     if constexpr (sizeof(U) == 16) {
@@ -40,7 +40,7 @@ template <int W>
 void choose(void* out, const void* condition, const void* a, const void* b, int64_t n, unsigned scalars) {
   using U = typename unit<W>::type;
   if (n <= 0) return;
-  U* const to = static_cast<U*>(out);
+  loose_t<U>* const to = static_cast<loose_t<U>*>(out);
   const uint8_t* const c = static_cast<const uint8_t*>(condition);
   const loose_t<U>* const x = static_cast<const loose_t<U>*>(a);
   const loose_t<U>* const y = static_cast<const loose_t<U>*>(b);
@@ -48,8 +48,7 @@ void choose(void* out, const void* condition, const void* a, const void* b, int6
     const bool first = c[0] != 0;
     const loose_t<U>* const from = first ? x : y;
     const int64_t step = ~scalars >> (first ? 1 : 2) & 1;
-    loose_t<U>* const each = to;
-    DLT_EACH each[i] = from[i * step];
+    DLT_EACH to[i] = from[i * step];
   } else if ((scalars & 6) == 0) {
     choose_each<U, 1, 1>(to, c, x, y, n);
   } else if ((scalars & 6) == 2) {
