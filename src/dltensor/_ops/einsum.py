@@ -74,7 +74,8 @@ def _diagonal(t, labels):
         if len(extents) > 1:
             raise ValueError(f"einsum: {label!r} has extents {sorted(extents)} in an operand of shape {t.shape}")
         shape.append(t.shape[axes[0]])
-        strides.append(sum(t.strides[axis] for axis in axes) if t.size and shape[-1] > 1 else 0)  # unused ones may be anything
+        is_used = t.size > 0 and shape[-1] > 1  # else strides may be anything
+        strides.append(sum(t.strides[axis] for axis in axes) if is_used else 0)
     return as_strided(t, shape, strides, readonly=t.readonly, func="einsum"), once
 
 
