@@ -35,6 +35,34 @@ def test_a_triangle_is_one_launch(eager_machine, dtype, shape):
             assert made.tolist() == function(here, k=k).tolist()
 
 
+@pytest.mark.parametrize(
+    ("dtype", "value", "kernels"),
+    [
+        ("uint8", 7, 0),
+        ("float16", 1.5, 0),
+        ("float32", 1.5, 0),
+        ("float64", 0.0, 0),
+        ("float64", -0.0, 1),
+        ("float64", 1.5, 1),
+        ("complex64", 2 + 2j, 0),
+        ("complex64", 2 + 3j, 1),
+        ("complex128", 0j, 0),
+        ("complex128", 2 + 2j, 1),
+        ("int64", -1, 0),
+        ("int64", 5 << 32 | 5, 0),
+        ("int64", 5, 1),
+    ],
+)
+def test_fill_launches_no_kernel_for_a_value_of_equal_words(eager_machine, dtype, value, kernels):
+    """What repeats itself every 4 bytes at most is the driver's memset, for any width."""
+    there = dl.empty((3, 5), dtype=dtype, device="cuda")
+    _, count = launches(eager_machine, lambda: there.fill(value))
+    if eager_machine is not None:
+        assert count == kernels
+    expected = dl.full((3, 5), value, dtype=dtype)
+    assert bytes(there.to("cpu").view("uint8")) == bytes(expected.view("uint8"))
+
+
 def test_a_triangle_of_a_transposed_view_is_one_launch(eager_machine):
     here = dl.asarray(np.arange(20.0, dtype="float32").reshape(4, 5))
     there = here.to("cuda")

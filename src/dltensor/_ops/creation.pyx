@@ -753,9 +753,10 @@ def _chosen(x, k, lower, where):
     kept[: max(edge, 0)].fill(lower)
     mask = as_strided(move_for(where, kept, x.device), (n_rows, n_cols), (-1, 1), n_rows - 1, func=where)
     bits = x.dtype.bits * x.dtype.lanes
-    # As integers of the same width any dtype can be chosen from; what stands for 0 in it need not be zero bytes.
+    # As integers of the same width any dtype can be chosen from; what stands for 0 in it need not be zero bytes. It is
+    # passed as a number, so that nothing is made on the device.
     kind = "complex128" if bits == 128 else f"uint{bits}"
-    zero = zeros_for(where, (1,), x.dtype, x.device).view(kind)
+    zero = zeros_for(where, (), x.dtype).view(kind).item()
     try:
         return choose(mask, x.view(kind), zero).view(x.dtype)
     except MemoryError as error:

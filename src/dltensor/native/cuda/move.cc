@@ -227,14 +227,17 @@ Status fill(const Operand& value, const Operand& to, const Where& where) noexcep
   if (elements == 0) return success;
   DLT_TRY(check_target("fill", target));
   const Where here = with_launch(where);
-  if (bytes <= 4 && is_contiguous(target.ndim, target.shape, target.strides) && !is_misaligned(target)) {
+  // What the driver fills with has 4 bytes at most: a wider value does if it repeats itself, as the zero of any dtype does.
+  int64_t unit = bytes;
+  while (unit > 4 && memcmp(value.value, value.value + unit / 2, static_cast<size_t>(unit / 2)) == 0) unit /= 2;
+  if (unit <= 4 && is_contiguous(target.ndim, target.shape, target.strides) && !is_misaligned(target)) {
     DLT_TRY(use(to.block, *where.stream, true));
     uint32_t word = 0;
-    memcpy(&word, value.value, static_cast<size_t>(bytes));
+    memcpy(&word, value.value, static_cast<size_t>(unit));
     Current current(*where.stream->device);
-    const auto count = static_cast<size_t>(elements);
-    if (bytes == 1) DLT_CU(cuMemsetD8Async(address(target), static_cast<unsigned char>(word), count, where.stream->handle));
-    else if (bytes == 2)
+    const auto count = static_cast<size_t>(elements * (bytes / unit));
+    if (unit == 1) DLT_CU(cuMemsetD8Async(address(target), static_cast<unsigned char>(word), count, where.stream->handle));
+    else if (unit == 2)
       DLT_CU(cuMemsetD16Async(address(target), static_cast<unsigned short>(word), count, where.stream->handle));
     else DLT_CU(cuMemsetD32Async(address(target), word, count, where.stream->handle));
     where.stream->count_work();
