@@ -55,6 +55,14 @@ class Struct(ctypes.Structure):
         return ctypes.addressof(self)
 
 
+PROTOTYPES |= {
+    "from_dlpack": ctypes.CFUNCTYPE(STATUS, P, P, P),
+    "create": ctypes.CFUNCTYPE(STATUS, P, P, ctypes.c_size_t, Struct, P),
+    "copy": ctypes.CFUNCTYPE(STATUS, P, ctypes.c_uint64, P),
+    "move_data": ctypes.CFUNCTYPE(STATUS, P, P, P, ctypes.c_size_t),
+}
+
+
 class OnlyDLPack:
     """The least that speaks DLPack."""
 
@@ -469,6 +477,49 @@ def test_an_array_that_an_argument_hands_over_is_not_used_after(call):
     with pytest.raises(ValueError, match="handed over"):
         calls[call]()
     assert len(ended) == 1
+
+
+def test_an_array_is_not_handed_over_while_its_functions_run():
+    """A receiver could end what the running function reads."""
+    inner = OpaqueArray(np.arange(6.0).reshape(2, 3))
+    errors = []
+
+    def refuse(*arguments):
+        try:
+            array.release()
+        except BufferError as error:
+            errors.append(str(error))
+        return 77
+
+    struct = replaced(inner, **dict.fromkeys(MEMBERS[2:], refuse))
+    array = hold(struct.address, owner=inner, take=True)
+    calls = [
+        lambda: array.shape,
+        lambda: array.dtype,
+        lambda: array.device,
+        lambda: array.origin,
+        array.tensor,
+        array.unwrap,
+        lambda: array.as_dlpack(device="cpu"),
+        array.__dlpack__,
+        array.__dlpack_device__,
+        lambda: array.from_dlpack(np.zeros(3)),
+        lambda: array.reshape((3, 2)),
+        lambda: array.swap_axes(0, 1),
+        lambda: array.create((2,), array),
+        lambda: array.copy("cpu"),
+        lambda: array.move_data(array, [(0, 0, 0, 0, 1)]),
+        lambda: array.move_data(array, np.zeros((1, 5), "int64")),
+    ]
+    for call in calls:
+        errors.clear()
+        with pytest.raises((BufferError, ValueError, IndexError, dl.DeviceError)):
+            call()
+        assert errors
+        assert all("release: a method of this array is running" in text for text in errors)
+    array.release()  # and afterwards it is
+    with pytest.raises(ValueError, match="handed over already"):
+        array.release()
 
 
 def test_numbers_of_axes_and_movements_are_integers():

@@ -86,6 +86,10 @@ cdef extern from "opaque/python_refs.h" namespace "dlt" nogil:
         Block* exported
         dlt_array_t array
         void* owner
+    cppclass Users:
+        int count() noexcept
+    cppclass Use:
+        void begin(Users*) noexcept
     void drop_object(void*) noexcept
     void drop_pending() noexcept
     void ask_main_thread() noexcept
@@ -98,7 +102,9 @@ cdef class OpaqueArray:
     cdef dlt_array_t impl  # with `destroy` as the receiver of the struct shall see it
     cdef bint held        # ours to end
     cdef bint gone        # ownership was transferred, and the struct must not be used any more
+    cdef Users users      # calls that are running
     cdef object parent    # who ends it otherwise
     cdef object __weakref__
-    cdef const dlt_array_t* array(self) except NULL
+    cdef const dlt_array_t* array(self, Use* use) except NULL
+    cdef int ask(self, Answers* answers) except -1
     cdef object _scalar(self, object number)

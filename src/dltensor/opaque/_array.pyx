@@ -588,12 +588,21 @@ cdef class OpaqueArray:
         return (f"OpaqueArray(shape={self.shape}, dtype={self.dtype}, device='{self.device}', "
                 f"origin={self.origin!r})")
 
-    cdef const dlt_array_t* array(self) except NULL:
-        """The struct, for calling its functions."""
-        if self.gone:
+    cdef const dlt_array_t* array(self, Use* use) except NULL:
+        """The struct, for calling its functions while `use` exists: the array is not handed over before it ends."""
+        cdef bint gone
+        with cython.critical_section(self):
+            gone = self.gone
+            if not gone:
+                use.begin(&self.users)
+        if gone:
             raise ValueError("OpaqueArray: this array was handed over, and only those made by dltensor can be asked "
                              "after that")
         return &self.impl
+
+    cdef int ask(self, Answers* answers) except -1:
+        cdef Use use
+        return _ask(self.array(&use), answers)
 
     # the struct
 
@@ -627,6 +636,8 @@ cdef class OpaqueArray:
         ------
         ValueError
             Ownership was transferred before, or this object never had it.
+        BufferError
+            A method of the array is running, on another thread or around this call, and another library made the array.
 
         Examples
         --------
@@ -635,16 +646,20 @@ cdef class OpaqueArray:
         ((2,), (2,))
         """
         cdef dlt_array_t* target = <dlt_array_t*>_struct_at(into, "release") if into is not None else NULL
-        cdef bint held
+        cdef bint held, busy
         with cython.critical_section(self):  # of two threads one hands it over
             held = self.held
-            if held:
+            busy = self.users.count() > 0 and not is_ours(self.impl)
+            if held and not busy:
                 if target != NULL:
                     target[0] = self.impl
                 self.held = False
                 self.gone = not is_ours(self.impl)
         if not held:
             raise ValueError("release: this array was handed over already, or has another owner; copy() it")
+        if busy:
+            raise BufferError("release: a method of this array is running, and the receiver may end the array; hand it "
+                              "over after the method has returned")
         return <size_t>&self.impl if into is None else into
 
     # attributes
@@ -659,7 +674,7 @@ cdef class OpaqueArray:
         'lab.sensor'
         """
         cdef Answers said
-        _ask(self.array(), &said)
+        self.ask(&said)
         return said.origin_name.decode("utf-8", "replace")
 
     @property
@@ -672,7 +687,7 @@ cdef class OpaqueArray:
         (1, 3)
         """
         cdef Answers said
-        _ask(self.array(), &said)
+        self.ask(&said)
         return as_tuple(said.ndim, said.shape)
 
     @property
@@ -685,7 +700,7 @@ cdef class OpaqueArray:
         dltensor.int64
         """
         cdef Answers said
-        _ask(self.array(), &said)
+        self.ask(&said)
         return dtype_of(said.dtype)
 
     @property
@@ -698,7 +713,7 @@ cdef class OpaqueArray:
         dltensor.Device('cpu')
         """
         cdef Answers said
-        _ask(self.array(), &said)
+        self.ask(&said)
         return device_of(said.device)
 
     # conversions without a copy
@@ -725,7 +740,8 @@ cdef class OpaqueArray:
         >>> dl.opaque.OpaqueArray([1, 2]).tensor()
         Tensor([1, 2], shape=(2,), device=cpu, dtype=int64)
         """
-        return _read(self.array(), None if is_ours(self.impl) else self, False, "tensor")
+        cdef Use use
+        return _read(self.array(&use), None if is_ours(self.impl) else self, False, "tensor")
 
     def unwrap(self):
         """Return the object that the array was made from, or a `Tensor` if the array has changed.
@@ -750,7 +766,8 @@ cdef class OpaqueArray:
         >>> dl.opaque.OpaqueArray(t).unwrap() is t
         True
         """
-        made_from = _owner(self.array())
+        cdef Use use
+        made_from = _owner(self.array(&use))
         return self.tensor() if made_from is None else made_from
 
     def as_dlpack(self, *, device=None, stream=None, max_version=None):
@@ -787,8 +804,9 @@ cdef class OpaqueArray:
         cdef DLPackVersion version = DLPackVersion(DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION)
         cdef int64_t number = 0
         cdef const int64_t* given = NULL
+        cdef Use use
         if device is None:
-            _ask(self.array(), &said)
+            self.ask(&said)
             func = said.device
         else:
             func = read_device(device, "as_dlpack")
@@ -801,14 +819,14 @@ cdef class OpaqueArray:
         if stream is not None:
             number = stream
             given = &number
-        return capsule_around(_exported(b"as_dlpack", self.array(), func, given, version))
+        return capsule_around(_exported(b"as_dlpack", self.array(&use), func, given, version))
 
     def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
         return self.tensor().__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
 
     def __dlpack_device__(self):
         cdef Answers said
-        _ask(self.array(), &said)
+        self.ask(&said)
         return <int>said.device.device_type, said.device.device_id
 
     # what the functions of the struct do
@@ -839,7 +857,8 @@ cdef class OpaqueArray:
         (2, 3)
         """
         cdef Tensor t = _tensor_of(x, "from_dlpack")
-        cdef const dlt_array_t* array = self.array()  # last: reading an argument may hand the array over
+        cdef Use use
+        cdef const dlt_array_t* array = self.array(&use)  # last: reading an argument may hand the array over
         cdef Block* block = _held_block(t)
         cdef DLManagedTensorVersioned* managed = export_managed(t.impl.dl, block, t.impl.flags)
         cdef dlt_array_t made
@@ -875,7 +894,8 @@ cdef class OpaqueArray:
         """
         cdef int64_t dims[MAX_DIMS]
         cdef int i, count = read_shape(shape, dims, "reshape")
-        cdef const dlt_array_t* array = self.array()
+        cdef Use use
+        cdef const dlt_array_t* array = self.array(&use)
         cdef DetailedStatus status
         for i in range(count):
             if dims[i] < 0:
@@ -908,10 +928,11 @@ cdef class OpaqueArray:
         cdef Answers said
         cdef int64_t first = integer_of(axis_1, "axis_1", "swap_axes")
         cdef int64_t second = integer_of(axis_2, "axis_2", "swap_axes")
-        cdef const dlt_array_t* array = self.array()
+        cdef Use use
+        cdef const dlt_array_t* array = self.array(&use)
         cdef DetailedStatus status
         if first < 0 or second < 0:
-            _ask(self.array(), &said)
+            self.ask(&said)
             first += said.ndim if first < 0 else 0
             second += said.ndim if second < 0 else 0
         with nogil:
@@ -954,14 +975,15 @@ cdef class OpaqueArray:
         cdef int i, count = read_shape(shape, dims, "create")
         cdef dlt_array_t value, made
         cdef DetailedStatus status
+        cdef Use use, use_of_fill
         for i in range(count):
             if dims[i] < 0:
                 raise ValueError(f"create: shape[{i}] must be at least 0, got {dims[i]}")
         if type(fill) is not OpaqueArray:
             t = self._scalar(fill) if isinstance(fill, (int, float, complex)) else _tensor_of(fill, "create")
-        array = self.array()
+        array = self.array(&use)
         if type(fill) is OpaqueArray:
-            value = (<OpaqueArray>fill).array()[0]
+            value = (<OpaqueArray>fill).array(&use_of_fill)[0]
             value.destroy = NULL
         else:
             _make(t, t, _default_origin, &value)
@@ -975,7 +997,7 @@ cdef class OpaqueArray:
         """A number as one element of the array's dtype, stored as the array stores it."""
         cdef Answers said
         cdef Tensor t
-        _ask(self.array(), &said)
+        self.ask(&said)
         if said.dtype.bits * said.dtype.lanes % 8 and self.tensor().flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED:
             t = new_padded(0, NULL, said.dtype, "create")
         else:
@@ -1012,12 +1034,13 @@ cdef class OpaqueArray:
         cdef DLDevice func
         cdef dlt_array_t made
         cdef DetailedStatus status
+        cdef Use use
         if device is None:
-            _ask(self.array(), &said)
+            self.ask(&said)
             func = said.device
         else:
             func = read_device(device, "copy")
-        array = self.array()
+        array = self.array(&use)
         with nogil:
             status = call_copy(array[0], NULL, func, &made)
         if not status.ok():
@@ -1059,13 +1082,14 @@ cdef class OpaqueArray:
         cdef OpaqueArray other
         cdef const dlt_array_t* into
         cdef const dlt_array_t* of
+        cdef Use use, use_of_source
         if type(source) is not OpaqueArray:
             raise TypeError(f"move_data: expected an OpaqueArray to move from, got {type(source).__qualname__}")
         other = <OpaqueArray>source
         if not isinstance(movements, (list, tuple)):
             table = _movements(movements)
             count = table.impl.dl.shape[0]
-            into, of = self.array(), other.array()
+            into, of = self.array(&use), other.array(&use_of_source)
             with nogil:
                 status = call_move_data(into[0], of[0], NULL, <dlt_data_movement_t*>table.impl.dl.data, count)
         else:
@@ -1079,7 +1103,7 @@ cdef class OpaqueArray:
                     (list_of[i].sample_in, list_of[i].sample_out, list_of[i].properties_start_in,
                      list_of[i].properties_start_out, list_of[i].properties_length) = [
                         integer_of(number, "each number of a movement", "move_data") for number in given[i]]
-                into, of = self.array(), other.array()
+                into, of = self.array(&use), other.array(&use_of_source)
                 with nogil:
                     status = call_move_data(into[0], of[0], NULL, list_of, count)
             finally:

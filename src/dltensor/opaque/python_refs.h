@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Python references of vtable arrays, released from any thread without waiting for the GIL. No arrays are made here.
 #pragma once
+#include <atomic>
+
 #include "_core/gil.h"
 #include "native/memory/block.h"
 #include "native/opaque/call.h"
@@ -46,6 +48,34 @@ inline void destroy_without_gil(dlt_array_t* array) noexcept {
   opaque::call_destroy(array);
   PyEval_RestoreThread(state);
 }
+
+// How many calls into an array are running, of all threads.
+class Users {
+ public:
+  int count() const noexcept { return running.load(std::memory_order_acquire); }
+
+ private:
+  friend class Use;
+  std::atomic<int> running{0};
+};
+
+// One such call: counted from begin() to the end of the scope.
+class Use {
+ public:
+  Use() = default;
+  Use(const Use&) = delete;
+  Use& operator=(const Use&) = delete;
+  ~Use() {
+    if (users) users->running.fetch_sub(1, std::memory_order_release);
+  }
+  void begin(Users* of) noexcept {
+    users = of;
+    users->running.fetch_add(1, std::memory_order_relaxed);
+  }
+
+ private:
+  Users* users = nullptr;
+};
 
 // Kept by a tensor over a foreign array until its last view is deleted: the export, the array, and its owner.
 struct Foreign {
