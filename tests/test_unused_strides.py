@@ -15,7 +15,7 @@ def tensor(shape, strides):
 
 
 ROW, COLUMN = ((1, 12), (FAR, 1)), ((12, 1), (1, -FAR))
-EMPTY = ((0, 3, 5), (FAR, -FAR, 2**61))
+EMPTY, ROWS_OF_NONE = ((0, 3, 5), (FAR, -FAR, 2**61)), ((3, 3, 0), (FAR, -FAR, -(2**63)))
 CALLS = {
     "sum": (lambda x: dl.sum(x, axis=1), ROW),
     "sum of all": (dl.sum, ((1, 5, 1), (2**59, 1, -FAR))),
@@ -44,6 +44,20 @@ CALLS = {
     "einsum": (lambda x: dl.einsum("ii->", x), ((1, 1), (FAR, FAR))),
     "einsum of none": (lambda x: dl.einsum("bii->b", x), ((0, 3, 3), (1, FAR, FAR))),
     "norm": (dl.linalg.vector_norm, ROW),
+    "argsort": (lambda x: dl.argsort(x, axis=0), ROW),
+    "abs in place": (lambda x: dl.abs(x, out=x), EMPTY),
+    "abs of the lowest stride": (dl.abs, ((3, 1), (1, -(2**63)))),
+    "flip": (dl.flip, ((1, 12), (-FAR, 1))),
+    "flip of none": (dl.flip, ROWS_OF_NONE),
+    "slices of none": (lambda x: x[1:, ::-1], ROWS_OF_NONE),
+    "rows of none": (lambda x: x[2, 1], ROWS_OF_NONE),
+    "as bytes": (lambda x: x.view("uint8"), ROWS_OF_NONE),
+    "diagonal of none": (dl.linalg.diagonal, ROWS_OF_NONE),
+    "diagonal of one": (dl.linalg.diagonal, ((1, 1), (FAR, FAR))),
+    "trace of none": (dl.linalg.trace, ((3, 0), (FAR, FAR))),
+    "NumPy and back": (lambda x: dl.asarray(np.asarray(x)), ROW),
+    "a buffer and back": (lambda x: dl.asarray(memoryview(x)), ROW),
+    "a buffer of none": (lambda x: dl.asarray(memoryview(x)), EMPTY),
 }
 
 

@@ -12,6 +12,7 @@ from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
 from .dlpack cimport adopt_object, check_tensor
+from .indexing cimport wrapped_product
 from .native cimport MAX_DIMS, Block, Extent, adopt, contiguous_strides, extent, is_contiguous, item_bytes, numel
 from .threads cimport Published
 from .types cimport (DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, DLPACK_FLAG_BITMASK_READ_ONLY, DLDataType, DType,
@@ -250,7 +251,7 @@ cdef object make_numpy(const DLTensor* view, uint64_t flags, object owner):
                 Py_DECREF(descr)
     fields = _fields_of_numpy()
     for i in range(view.ndim):
-        strides[i] = view.strides[i] * width
+        strides[i] = wrapped_product(view.strides[i], width)
     if fields.table != NULL:
         return numpy_array(fields.table, descr, view.ndim, <const Py_ssize_t*>view.shape, strides, view.data,
                            (numpy_writeable if writable else 0) |
@@ -392,7 +393,7 @@ cdef int fill_buffer(Py_buffer* buffer, int flags, const DLTensor* view, uint64_
         raise MemoryError("buffer: allocation failed for shape and strides")
     for i in range(ndim):
         numbers[i] = view.shape[i]
-        numbers[ndim + i] = view.strides[i] * width
+        numbers[ndim + i] = wrapped_product(view.strides[i], width)
         size *= view.shape[i]
     buffer.buf = view.data
     buffer.len = size * width

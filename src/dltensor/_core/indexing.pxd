@@ -22,3 +22,7 @@ cpdef list axes_of(object axes, int ndim, str func)
 cdef inline int64_t wrapped_product(int64_t a, int64_t b) noexcept:
     """A product that wraps: strides of a foreign empty tensor may be anything, and no element is read through them."""
     return <int64_t>(<uint64_t>a * <uint64_t>b)
+
+cdef inline int64_t stepped(int64_t start, int64_t steps, int64_t stride) noexcept:
+    """The element that `steps` of a stride lead to from `start`; the sum wraps as wrapped_product does."""
+    return <int64_t>(<uint64_t>start + <uint64_t>steps * <uint64_t>stride)

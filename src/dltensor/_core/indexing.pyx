@@ -152,7 +152,7 @@ cdef inline int _slice(object key, int64_t size, int64_t stride, Place* place) e
     # A stride of one element or none is never used; keep products of hostile steps from overflowing.
     place.strides[place.ndim] = wrapped_product(stride, step) if n > 1 else stride
     if n > 0:
-        place.offset += wrapped_product(start, stride)
+        place.offset = stepped(place.offset, start, stride)
     place.ndim += 1
     return 0
 
@@ -232,7 +232,7 @@ cdef int _locate_tuple(const DLTensor* view, tuple keys, Place* place) except -1
             _slice(key, view.shape[axis], view.strides[axis], place)
             axis += 1
         else:
-            place.offset += wrapped_product(checked_index(key, view.shape[axis], axis), view.strides[axis])
+            place.offset = stepped(place.offset, checked_index(key, view.shape[axis], axis), view.strides[axis])
             axis += 1
     if place.ndim + ndim - axis > MAX_DIMS:
         raise IndexError(f"at most {MAX_DIMS} dimensions are supported, this index makes more")

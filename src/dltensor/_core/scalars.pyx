@@ -9,6 +9,7 @@ from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_CheckExact
 from libc.math cimport isinf, isnan
 from libc.string cimport memcpy
 
+from .indexing cimport stepped
 from .native cimport (BOOLEAN, COMPLEX, REAL, SIGNED, TRUNCATE, UNSIGNED, Kind, Scalar, computed_types, find_type,
                       load_scalar, store_scalar, type_float32, type_float64, type_int64, type_table)
 from .types cimport DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, dtype_of
@@ -170,7 +171,7 @@ cdef object nested(const DLTensor* view, uint64_t flags, int axis, int64_t offse
         made = _numbers(view, n, offset, view.strides[axis])
         if made is not None:
             return made
-    return [nested(view, flags, axis + 1, offset + i * view.strides[axis]) for i in range(n)]
+    return [nested(view, flags, axis + 1, stepped(offset, i, view.strides[axis])) for i in range(n)]
 
 
 cdef list _numbers(const DLTensor* view, int64_t n, int64_t offset, int64_t stride):

@@ -17,7 +17,7 @@ from libc.string cimport memcmp, memcpy, memset
 from libcpp cimport bool as cbool
 
 from .dlpack cimport CAPSULE, NONE, UNKNOWN, ImportedTensor, TypeEntry, entry_of, export_capsule, export_legacy_capsule
-from .indexing cimport Place, axis_of, checked_index, locate
+from .indexing cimport Place, axis_of, checked_index, locate, stepped
 from .buffers cimport fill_buffer, free_buffer, make_numpy
 from .native cimport (KEEP_GIL_BYTES, MAX_DIMS, TRAILING, Block, allocate, allocate_clear, broadcast_strides,
                       bytes_of, contiguous_strides, copy_tensor, count_elements, fill_tensor,
@@ -747,7 +747,7 @@ cdef Tensor _reinterpret(Tensor self, DLDataType dtype):
     made.impl.dl.shape[last] = length
     made.impl.dl.strides[last] = 1
     for i in range(last):
-        if self.impl.dl.shape[i] <= 1:
+        if self.impl.dl.shape[i] <= 1 or _size(&self.impl.dl) == 0:
             continue  # its stride is never used
         step = <object>self.impl.dl.strides[i] * old
         if step % new:
@@ -1186,7 +1186,7 @@ cdef class Tensor:
             if len(index) != self.impl.dl.ndim:
                 raise IndexError(f"item: expected {self.impl.dl.ndim} positions, got {len(index)}")
             for i in range(self.impl.dl.ndim):
-                at += checked_index(index[i], self.impl.dl.shape[i], i) * self.impl.dl.strides[i]
+                at = stepped(at, checked_index(index[i], self.impl.dl.shape[i], i), self.impl.dl.strides[i])
         elif _size(&self.impl.dl) != 1:
             raise ValueError(f"item: expected one element, got shape {self.shape}; give one position per dimension")
         if not is_host(<int>self.impl.dl.device.device_type):

@@ -7,7 +7,7 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memcpy
 
 from .buffers cimport make_numpy
-from .indexing cimport Place, checked_index
+from .indexing cimport Place, checked_index, stepped
 from .native cimport (COMPLEX, KEEP_GIL_BYTES, MAX_DIMS, REAL, SHARING_SOME, SHARING_UNKNOWN, SIGNED, TRUNCATE,
                       UNSIGNED, Extent, Kind,
                       Scalar, Sharing, contiguous_strides, extent, find_sharing, find_type, is_contiguous, item_bytes,
@@ -266,7 +266,7 @@ def element_bytes(Tensor t, *index):
     if len(index) != t.impl.dl.ndim:
         raise IndexError(f"element_bytes: expected {t.impl.dl.ndim} positions, got {len(index)}")
     for i in range(t.impl.dl.ndim):
-        at += checked_index(index[i], t.impl.dl.shape[i], i) * t.impl.dl.strides[i]
+        at = stepped(at, checked_index(index[i], t.impl.dl.shape[i], i), t.impl.dl.strides[i])
     check_host(t, "element_bytes")
     if is_packed(t.impl.dl.dtype, t.impl.flags):
         return None

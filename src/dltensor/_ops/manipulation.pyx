@@ -4,7 +4,7 @@
 from libc.stdint cimport int64_t, uint64_t
 
 from .._core.convert cimport as_tensor, empty_for
-from .._core.indexing cimport Place, axes_of, axis_of, stride_added, wrapped_product
+from .._core.indexing cimport Place, axes_of, axis_of, stepped, stride_added, wrapped_product
 from .._core.native cimport MAX_DIMS, same_dtype
 from .._core.tensor cimport Tensor, assign, new_empty, permuted, reshaped, squeezed, view_of
 from .._core.types cimport DLDataType, dtype_of, read_dtype
@@ -529,7 +529,7 @@ def flip(x, /, axis=None):
     _whole(t, &place)
     for d in range(place.ndim) if axis is None else axes_of(axis, place.ndim, "flip"):
         if place.shape[d] > 0:
-            place.offset += wrapped_product(place.shape[d] - 1, place.strides[d])
+            place.offset = stepped(place.offset, place.shape[d] - 1, place.strides[d])
         if place.shape[d] > 1:
             place.strides[d] = wrapped_product(-1, place.strides[d])
     return view_of(t, &place)

@@ -107,10 +107,11 @@ def diagonal(x, /, *, offset=0):
     x = x[..., -offset:, :] if -rows < offset < 0 else x[..., offset:] if 0 < offset < columns else x
     outside = offset <= -rows or offset >= columns
     count = 0 if offset and outside else sorted(x.shape[-2:])[0]
+    step = x.strides[-2] + x.strides[-1] if count > 1 and x.size > 0 else 1
     return as_strided(
         x,
         (*x.shape[:-2], count),
-        (*x.strides[:-2], x.strides[-2] + x.strides[-1]),
+        (*x.strides[:-2], step),
         readonly=x.readonly,
         func="diagonal",
     )

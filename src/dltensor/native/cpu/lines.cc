@@ -127,11 +127,11 @@ Status for_each_line(const DLTensor& x, const DLTensor* const* out, int outputs,
     side.data = static_cast<char*>(t.data);
     side.width = line_width(t);
     side.n = point ? 1 : t.shape[axis];
-    side.step = side.n == 1 ? side.width : t.strides[axis] * side.width;
+    side.step = side.n == 1 ? side.width : byte_stride(t.strides[axis], side.width);
     side.stage = -1;
     strides[k] = side.strides;
     for (int d = 0, at = 0; d < t.ndim; ++d)
-      if (d != axis) side.strides[at++] = t.strides[d] * side.width;
+      if (d != axis) side.strides[at++] = byte_stride(t.strides[d], side.width);
   }
   lines.ndim = kept == 0 ? 0 : coalesce(kept, lines.shape, lines.count, strides);
   const int64_t count = numel(lines.ndim, lines.shape);

@@ -20,7 +20,7 @@ struct Plan {
   Tiling tiling;
 };
 
-int64_t magnitude(int64_t v) { return v < 0 ? -v : v; }
+uint64_t magnitude(int64_t v) { return v < 0 ? 0 - uint64_t(v) : uint64_t(v); }
 int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 
 void swap(int64_t* a, int64_t* b) {
@@ -56,7 +56,7 @@ void flip_axis(StridedLoop* w, int d) {
 void canonicalize_axes(StridedLoop* w) {
   if (!any_packed(w))
     for (int d = 0; d < w->ndim; ++d)
-      if (w->out.strides[d] < 0) flip_axis(w, d);
+      if (w->out.strides[d] < 0 && w->shape[d] > 1) flip_axis(w, d);
   for (int d = 1; d < w->ndim; ++d)
     for (int e = d; e > 0 && magnitude(w->out.strides[e]) > magnitude(w->out.strides[e - 1]); --e) swap_dims(w, e, e - 1);
   int64_t* strides[4] = {w->out.strides, w->in[0].strides, w->in[1].strides, w->in[2].strides};
@@ -67,7 +67,7 @@ void canonicalize_axes(StridedLoop* w) {
 int find_transposed(const StridedLoop* w) {
   const int last = w->ndim - 1;
   for (int k = 0; k < w->inputs; ++k) {
-    const int64_t inner = magnitude(w->in[k].strides[last]);
+    const uint64_t inner = magnitude(w->in[k].strides[last]);
     if (inner <= 1) continue;
     for (int d = 0; d < last; ++d)
       if (w->in[k].strides[d] != 0 && magnitude(w->in[k].strides[d]) < inner && w->in[k].bits == 0) return d;
@@ -469,6 +469,7 @@ void set_elements(Operand* operand, const DLTensor& tensor, bool padded) {
 
 void run_strided(StridedLoop* loop_nest) noexcept {
   StridedLoop& w = *loop_nest;
+  if (numel(w.ndim, w.shape) == 0) return;
   canonicalize_axes(loop_nest);
   if (w.ndim == 0) {
     w.ndim = 1;

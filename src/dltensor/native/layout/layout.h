@@ -14,6 +14,9 @@ inline constexpr int max_dims_twice = 2 * max_dims;  // room for a shape and its
 // Bytes of one addressable element: all lanes, packed types rounded up.
 inline int64_t item_bytes(DLDataType dtype) { return (int64_t(dtype.bits) * dtype.lanes + 7) / 8; }
 
+// A stride in bytes. That of a dimension of one element, or of an empty tensor, may be any number and is not used: it wraps.
+inline int64_t byte_stride(int64_t stride, int64_t bytes) { return int64_t(uint64_t(stride) * uint64_t(bytes)); }
+
 // Of a tensor that exists. The product wraps only where a later extent of 0 makes it 0, hence the unsigned type.
 inline int64_t numel(int ndim, const int64_t* shape) {
   uint64_t count = 1;
