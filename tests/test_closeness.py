@@ -112,3 +112,11 @@ def test_large_tensors_are_compared_in_blocks(dtype):
         y[place] += 1000
         assert not dl.allclose(x, y)
     assert dl.allclose(x[::-1], x[::-1].copy())
+
+
+def test_integers_beside_floats_are_compared_as_float64():
+    integers, floats = dl.asarray([2**31 - 1, 3], dtype="int32"), dl.asarray([2.0**31, 3.0], dtype="float32")
+    assert dl.isclose(integers, floats, rtol=0, atol=0).tolist() == [False, True]
+    assert dl.isclose(floats.astype("complex64"), integers, rtol=0, atol=0).tolist() == [False, True]
+    assert not dl.array_equal(integers, floats)
+    assert dl.array_equal(integers[1:], floats[1:].astype("bfloat16"))

@@ -180,3 +180,19 @@ def test_an_output_that_does_not_fit_is_left_as_it_was(out, error, message):
 def test_operands_that_have_no_product(left, right, error, message):
     with pytest.raises(error, match=message):
         dl.matmul(left(), right())
+
+
+def test_factors_of_gemm_have_the_kind_of_the_elements():
+    three = dl.asarray([[3]], dtype="uint8")
+    for factor in (-1, -1.0, 300, 300.0, 1.7, 2**70 + 2, True):
+        assert dl.gemm(three, three, alpha=factor).item() == int(factor) * 9 % 256
+        assert dl.gemm(three, three, dl.asarray([[1]], dtype="uint8"), 0, factor).item() == int(factor) % 256
+    for factor in (dl.nan, dl.inf):
+        with pytest.raises(ValueError, match="alpha must be finite for uint8"):
+            dl.gemm(three, three, alpha=factor)
+    for factors in ((1j, 0), (1, 1j)):
+        with pytest.raises(TypeError, match="is 1j, and a and b are float32"):
+            dl.gemm(dl.eye(2), dl.eye(2), dl.eye(2), *factors)
+    with pytest.raises(TypeError, match="complex"):
+        dl.gemm(three, three, alpha=1j)
+    assert dl.gemm(dl.eye(1, dtype="complex64"), dl.eye(1, dtype="complex64"), alpha=1j).item() == 1j

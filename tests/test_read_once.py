@@ -153,3 +153,135 @@ def test_expand_dims_reads_a_list_that_grows_meanwhile():
     assert made.shape[0] == 1
     assert made.shape[-1] == 3
     assert made.ndim in (3, 5)
+
+
+# -- numbers and answers that change --------------------------------------------------------------------------------
+
+
+class Changing:
+    """Its number, and its truth, is another one each time that it is asked."""
+
+    def __init__(self, *answers):
+        self.answers, self.asked = answers, 0
+
+    def answer(self):
+        self.asked += 1
+        return self.answers[min(self.asked, len(self.answers)) - 1]
+
+    def __index__(self):
+        return int(self.answer())
+
+    def __float__(self):
+        return float(self.answer())
+
+    def __bool__(self):
+        return bool(self.answer())
+
+
+SMALL = dl.asarray([[1.0, dl.nan, 2.0], [3.0, 4.0, 5.0]])
+LINE = dl.ones(1 << 18)
+TWICE_IN_A_CALL = ("zeros", "eye")
+MORE = {
+    "cumulative_sum with out": lambda n: dl.cumulative_sum(CUBE, axis=n, include_initial=True, out=dl.zeros((2, 4, 4))),
+    "cumulative_max": lambda n: dl.cumulative_max(CUBE, axis=n),
+    "cumsum": lambda n: CUBE.cumsum(n),
+    "nanmax": lambda n: dl.nanmax(dl.asarray([[1.0, dl.nan], [3.0, dl.nan]]), axis=n),
+    "eye of one": lambda n: dl.eye(n),
+    "eye of a packed dtype": lambda n: dl.eye(n, dtype="int4"),
+    "broadcast_to an integer": lambda n: dl.broadcast_to(dl.ones(1), n),
+    "roll along two axes": lambda n: dl.roll(CUBE, n, axis=(0, 1)),
+    "repeat by": lambda n: dl.repeat(CUBE, n),
+    "cross": lambda n: dl.cross(dl.ones((3, 3)), dl.ones((3, 3)), axis=n),
+    "fftn": lambda n: dl.fft.fftn(CUBE, s=(n,), axes=(1,)),
+    "Device": lambda n: dl.Device("cuda", n),
+    "isclose rtol": lambda n: dl.isclose(LINE, LINE, rtol=n),
+    "isclose atol": lambda n: dl.isclose(LINE, LINE, atol=n),
+    "allclose rtol": lambda n: dl.allclose(LINE, LINE, n),
+    "isclose equal_nan": lambda n: dl.isclose(LINE, LINE, equal_nan=n),
+    "vector_norm ord": lambda n: dl.linalg.vector_norm(CUBE, ord=n),
+    "gemm": lambda n: dl.gemm(dl.eye(2), dl.eye(2), alpha=n),
+    "choice": lambda n: dl.random.Generator(1).choice(3, (3,), replace=n, p=[0.2, 0.3, 0.5]),
+    "linspace endpoint": lambda n: dl.linspace(0, 10, 3, endpoint=n),
+    "ptp keepdims": lambda n: dl.ptp(CUBE, axis=0, keepdims=n),
+    "average keepdims": lambda n: dl.average(CUBE, axis=0, weights=CUBE + 1, keepdims=n),
+    "nanmin keepdims": lambda n: dl.nanmin(SMALL, axis=0, keepdims=n),
+    "vector_norm keepdims": lambda n: dl.linalg.vector_norm(CUBE, axis=0, keepdims=n),
+    "matrix_norm keepdims": lambda n: dl.linalg.matrix_norm(CUBE, keepdims=n),
+}
+
+
+@pytest.mark.parametrize("name", [*TAKE_INTEGERS, *MORE])
+def test_an_argument_is_asked_once(name):
+    given = Changing(1)
+    threads = dl.num_threads()
+    try:
+        (TAKE_INTEGERS | MORE)[name](given)
+    except (ValueError, IndexError):
+        assert name in ("squeeze", "reshape", "broadcast_to", "permute_dims", "transpose", "tensordot", "vecdot")
+    finally:
+        dl.set_num_threads(threads)
+    assert given.asked == (2 if name in TWICE_IN_A_CALL else 1)
+
+
+def test_another_answer_changes_no_result():
+    """What these read or wrote outside of memory, or in another dimension, before."""
+    memory = dl.zeros(500)
+    memory[400:] = 7.0
+    x, out = memory[:400].reshape((2, 2, 100)).mT, dl.zeros((2, 100, 3))
+    dl.cumulative_sum(x, axis=Changing(2, 1, 1), include_initial=True, out=out)
+    assert not dl.any(out).item()
+    assert dl.random.Generator(1).choice(3, (6,), replace=Changing(True, False), p=[0.2, 0.3, 0.5]).shape == (6,)
+    assert dl.nanmax(SMALL, axis=Changing(0, 1, 0)).tolist() == [3, 4, 5]
+    assert dl.eye(Changing(2, 5)).shape == (2, 2)
+    assert dl.linspace(0, 10, 3, dtype="int64", endpoint=Changing(True, False, True)).tolist() == [0, 5, 10]
+    assert dl.all(dl.isclose(LINE, LINE * 1.5, Changing(1.0, 0.0), 0.0)).item()
+
+
+class Equal(int):
+    """Equal to everything."""
+
+    def __eq__(self, other):
+        return True
+
+    __hash__ = int.__hash__
+
+
+def test_numbers_are_compared_by_their_value():
+    here = np.asarray(dl.reshape(dl.arange(24.0), (2, 3, 4)))
+    assert np.allclose(np.asarray(dl.fft.fft(dl.asarray(here), axis=Equal(0))), np.fft.fft(here, axis=0))
+    with pytest.raises(IndexError, match="axis 99"):
+        dl.fft.rfft(dl.asarray(here), axis=Equal(99))
+    assert dl.fft.fftn(dl.asarray(here), s=(Equal(2),), axes=(1,)).shape == (2, 2, 4)
+    assert dl.linalg.vector_norm(dl.asarray([3.0, 4.0]), ord=Equal(1)).item() == 7
+    assert dl.linalg.matrix_norm(dl.asarray([[3.0, 4.0]]), ord=Equal(1)).item() == 4
+
+
+def test_lists_are_read_once():
+    class Clears:
+        def __index__(self):
+            given.clear()
+            return 1
+
+    given = [Clears(), 0]
+    assert dl.roll(CUBE, (1, 1), axis=given).shape == CUBE.shape
+    given = [Clears(), 2]
+    assert dl.fft.fftn(CUBE, s=given, axes=(0, 1)).shape == (1, 2, 4)
+
+
+@pytest.mark.parametrize("value", [1.5, "1", None])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda n: dl.Device("cuda", n) if n is not None else dl.Device(n),
+        lambda n: dl.eye(2, k=n),
+        lambda n: dl.eye(n),
+        lambda n: dl.roll(CUBE, n),
+        lambda n: dl.tile(CUBE, n),
+        lambda n: dl.set_cache_limit(n),
+        lambda n: dl.wrap(LINE.data_ptr, (1,), "float32", byte_offset=n, owner=LINE),
+        lambda n: dl.opaque.origin_name(n),
+    ],
+)
+def test_what_is_no_integer_is_refused(call, value):
+    with pytest.raises(TypeError):
+        call(value)

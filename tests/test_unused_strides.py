@@ -79,3 +79,13 @@ def test_an_output_may_have_such_strides():
     line = dl.wrap(memory.ctypes.data, (1,), "float64", strides=(FAR,), owner=memory)
     dl.sum(tensor(*ROW), axis=1, out=line)
     assert memory.tolist() == [78, 0, 0, 0]
+
+
+def test_nothing_is_written_to_none_whatever_the_strides():
+    memory = np.zeros(4)
+    none = dl.wrap(memory.ctypes.data, (2, 0), "float64", strides=(-(2**63), 1), owner=memory)
+    dl.fill(0, none)
+    dl.copy(none)
+    assert dl.gemm(dl.zeros((2, 3), dtype="float64"), dl.zeros((3, 0), dtype="float64"), none) is none
+    wide = dl.wrap(memory.ctypes.data, (1, 3), "float64", strides=(2**63 - 1, 1), owner=memory)
+    assert dl.linalg.diagonal(wide).tolist() == [0]

@@ -16,9 +16,10 @@ from .dlpack cimport (ARRAY, ARRAY_INTERFACE, BUFFER, CAPSULE, CUDA_ARRAY_INTERF
                       ImportedTensor, TypeEntry, adopt_object, amend_entry, borrow_table, entry_of, entry_of_type,
                       free_object, adopt_storage, hold_storage, is_lazy, check_tensor, raise_pending, release_storage,
                       retain_storage, import_tensor, import_managed)
+from .indexing cimport integer_of
 from .native cimport (MAX_DIMS, adopt, computed_types, export_managed, find_type, numel, release, type_bool,
                       type_complex64, type_float32, type_int64, type_table)
-from .scalars cimport plain_number, store_exact, store_python
+from .scalars cimport plain_number, shown, store_exact, store_python
 from .tensor cimport (Tensor, as_tuple, assign_scalar, copied, current_stream, device_operations, exchange_table,
                       fill_from_import, is_packed, new_empty, new_zeros, operations, read_shape, same_view, uses_cuda)
 from .threads cimport Flag, Published
@@ -570,10 +571,11 @@ def wrap(ptr, shape, dtype, *, device="cpu", strides=None, byte_offset=0, owner=
     cdef int ndim = read_shape(shape, imported.dims, "wrap")
     if not isinstance(ptr, int):
         raise TypeError(f"wrap: ptr must be an integer, got {type(ptr).__qualname__}")
+    ptr, byte_offset = integer_of(ptr, "ptr", "wrap"), integer_of(byte_offset, "byte_offset", "wrap")
     if not 0 <= ptr < 2**64:
-        raise ValueError(f"wrap: ptr must be an address, got {ptr!r}")
+        raise ValueError(f"wrap: ptr must be an address, got {shown(ptr)}")
     if not 0 <= byte_offset < 2**64:
-        raise ValueError(f"wrap: byte_offset must be from 0 to 2^64 - 1, got {byte_offset}")
+        raise ValueError(f"wrap: byte_offset must be from 0 to 2^64 - 1, got {shown(byte_offset)}")
     if deleter is not None and not callable(deleter):
         raise TypeError(f"wrap: deleter must be callable, got {type(deleter).__qualname__}")
     imported.view.data = <void*><size_t>ptr

@@ -2,6 +2,9 @@
 """Counters of the memory engine, its cache, and the lifetime trace as tuples. debug.py makes text of them."""
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 
+from .indexing cimport integer_of
+from .scalars cimport shown
+
 cdef extern from "native/memory/block.h" namespace "dlt" nogil:
     ctypedef struct MemoryStats:
         int64_t live_blocks
@@ -98,6 +101,8 @@ def set_cache_limit(nbytes):
 
     Raises
     ------
+    TypeError
+        `nbytes` is not an integer.
     ValueError
         `nbytes` is negative.
     OverflowError
@@ -111,8 +116,9 @@ def set_cache_limit(nbytes):
     --------
     >>> dl.set_cache_limit(2**30)
     """
+    nbytes = integer_of(nbytes, "nbytes", "set_cache_limit")
     if nbytes < 0:
-        raise ValueError(f"set_cache_limit: a number of bytes must be at least 0, got {nbytes}")
+        raise ValueError(f"set_cache_limit: a number of bytes must be at least 0, got {shown(nbytes)}")
     cdef size_t limit = nbytes
     with nogil:
         limit_cache(limit)

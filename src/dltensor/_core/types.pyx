@@ -824,8 +824,12 @@ cdef class Device:
         if id is not None:
             if isinstance(type, str) and ":" in type:
                 raise ValueError(f"Device: the number is given twice, got {type!r} and id={id}")
+            try:
+                id = index(id)
+            except TypeError:
+                raise TypeError(f"Device: id must be an integer, got {quoted(id)}") from None
             if not 0 <= id < 2**31:
-                raise ValueError(f"Device: id must be from 0 to 2147483647, got {id}")
+                raise ValueError(f"Device: id must be from 0 to 2147483647, got {quoted(id)}")
             value.device_id = id
         self.value = value
 
@@ -921,8 +925,9 @@ cdef DLDevice read_device(object x, str func) except *:
             value.device_id = int(number)
         return value
     if isinstance(x, int):
+        x = index(x)
         if not 0 < x < 2**31:
-            raise ValueError(f"{func}: a device type is a positive number, got {x}")
+            raise ValueError(f"{func}: a device type is a positive number, got {quoted(x)}")
         value.device_type = <DLDeviceType><int32_t>x
         return value
     if hasattr(x, "__dlpack_device__"):

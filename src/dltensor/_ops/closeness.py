@@ -46,15 +46,26 @@ def _blocks(a, b):
     return [slice(start, start + size) for start in range(0, a.size, size)]
 
 
+def _equal(a, b):
+    """Where elements are equal; integers beside floats or complex numbers as float64 or complex128."""
+    if isdtype(a.dtype, "integral") != isdtype(b.dtype, "integral"):
+        a, b = _wide(a), _wide(b)
+    return ops.equal(a, b)
+
+
+def _wide(x):
+    return x.astype("complex128" if isdtype(x.dtype, "complex floating") else "float64", copy=False)
+
+
 def _close(a, b, rtol, atol, equal_nan, out):
-    same = ops.equal(a, b)
+    same = _equal(a, b)
     if equal_nan and (both := _both_nan(a, b)) is not None:
         same = ops.logical_or(same, both)
-    wide = [x.astype("complex128" if isdtype(x.dtype, "complex floating") else "float64", copy=False) for x in (a, b)]
+    wide = [_wide(x) for x in (a, b)]
     distance, size = ops.abs(ops.subtract(*wide)), ops.abs(wide[1])
     near = ops.isfinite(size)
-    limit = ops.multiply(size, float(rtol), out=size)
-    limit = ops.add(limit, float(atol), out=limit)
+    limit = ops.multiply(size, rtol, out=size)
+    limit = ops.add(limit, atol, out=limit)
     near = ops.logical_and(near, ops.less_equal(distance, limit))
     return ops.logical_or(same, near, out=out)
 
@@ -102,7 +113,7 @@ def isclose(a, b, /, rtol=1e-05, atol=1e-08, equal_nan=False, *, out=None):
     >>> dl.isclose(dl.asarray([1.0, 100.0, dl.nan]), dl.asarray([1.000001, 101.0, dl.nan]))
     Tensor([ True, False, False], shape=(3,), device=cpu, dtype=bool)
     """
-    a, b = _pair(a, b)
+    (a, b), rtol, atol, equal_nan = _pair(a, b), float(rtol), float(atol), bool(equal_nan)
     blocks = _blocks(a, b)
     if out is not None or not blocks:
         return _close(a, b, rtol, atol, equal_nan, out)
@@ -157,7 +168,7 @@ def allclose(a, b, /, rtol=1e-05, atol=1e-08, equal_nan=False):
     >>> dl.allclose(dl.asarray([1.0, 2.0]), dl.asarray([1.1, 2.0]))
     False
     """
-    a, b = _pair(a, b)
+    (a, b), rtol, atol, equal_nan = _pair(a, b), float(rtol), float(atol), bool(equal_nan)
     blocks = _blocks(a, b)
     if not blocks:
         return bool(reductions.all(reductions.computable(_close(a, b, rtol, atol, equal_nan, None), "allclose")))
@@ -171,7 +182,8 @@ def array_equal(a, b, /, equal_nan=False):
     Parameters
     ----------
     a, b : array_like or number
-        Tensors, objects that support DLPack, or numbers. Their dtypes may differ; values are compared.
+        Tensors, objects that support DLPack, or numbers. Their dtypes may differ; values are compared, those of
+        integers beside floats as float64.
     equal_nan : bool, default False
         Take NaN as equal to NaN.
 
@@ -205,7 +217,7 @@ def array_equal(a, b, /, equal_nan=False):
     a, b = _pair(a, b)
     if a.shape != b.shape:
         return False
-    same = ops.equal(a, b)
+    same = _equal(a, b)
     if equal_nan and (both := _both_nan(a, b)) is not None:
         same = ops.logical_or(same, both)
     return bool(reductions.all(reductions.computable(same, "array_equal")))

@@ -7,6 +7,7 @@ from .._core.errors cimport check_status
 from .._core.indexing cimport axes_of, integer_of, wrapped_product
 from .._core.native cimport (COMPLEX, KEEP_GIL_BYTES, MAX_DIMS, TRAILING, Status, broadcast_strides, computed_types,
                              find_type, same_dtype, type_bool, type_table)
+from .._core.scalars cimport shown
 from .._core.tensor cimport Tensor, new_empty
 from .._core.types cimport DLDataType, DLTensor, dtype_of, is_host, kDLFloat, read_dtype
 
@@ -207,7 +208,7 @@ def vecdot(x1, x2, /, *, axis=-1, out=None):
     cdef int limit = min(a.impl.dl.ndim, b.impl.dl.ndim), along, type
     axis = integer_of(axis, "axis", "vecdot")
     if not -limit <= axis < 0:
-        raise IndexError(f"vecdot: axis {axis} is out of range; expected {-limit} to -1")
+        raise IndexError(f"vecdot: axis {shown(axis)} is out of range; expected {-limit} to -1")
     along = axis
     dtype = a.impl.dl.dtype
     if not same_dtype(dtype, b.impl.dl.dtype):
@@ -293,13 +294,14 @@ def tensordot(x1, x2, /, *, axes=2, out=None):
     """
     a, b = asarray(x1), asarray(x2)
     if isinstance(axes, (tuple, list)):
+        axes = tuple(axes)  # read once
         if len(axes) != 2:
             raise ValueError(f"tensordot: axes must be an integer or a pair of sequences, got {axes}")
         mine, others = [axes_of(tuple(one), x.ndim, "tensordot") for one, x in zip(axes, (a, b), strict=True)]
     else:
         axes = integer_of(axes, "axes", "tensordot")
         if not 0 <= axes <= min(a.ndim, b.ndim):
-            raise IndexError(f"tensordot: axes is {axes}; expected 0 to {min(a.ndim, b.ndim)}")
+            raise IndexError(f"tensordot: axes is {shown(axes)}; expected 0 to {min(a.ndim, b.ndim)}")
         mine, others = list(range(a.ndim - axes, a.ndim)), list(range(axes))
     if len(mine) != len(others) or [a.shape[k] for k in mine] != [b.shape[k] for k in others]:
         raise ValueError(f"tensordot: shapes {a.shape} and {b.shape} differ along axes {axes}")

@@ -12,7 +12,6 @@ from .._core.types cimport DLDataType, DLDevice, dtype_of, read_device, read_dty
 from .._core.views cimport Steps, write_steps
 
 from math import ceil, isfinite
-from operator import index
 
 from .._core.convert import asarray
 from .._core.types import DTYPES, as_dtype
@@ -571,7 +570,7 @@ def linspace(start, stop, /, num=50, *, dtype=None, device=None, endpoint=True):
     >>> dl.linspace(0, 1, 4, endpoint=False).tolist()
     [0.0, 0.25, 0.5, 0.75]
     """
-    num = integer_of(num, "num", "linspace")
+    num, endpoint = integer_of(num, "num", "linspace"), bool(endpoint)
     if num < 0:
         raise ValueError(f"linspace: num must be at least 0, got {num}")
     start, stop = _number(start, "start", "linspace"), _number(stop, "stop", "linspace")
@@ -657,11 +656,12 @@ def eye(n_rows, n_cols=None, /, *, k=0, dtype=None, device=None):
     cdef Tensor made, ones_
     cdef int64_t row, column, length
     cdef DLDataType value = type_table[type_float32].dtype if dtype is None else read_dtype(dtype, "eye")
+    rows, k = integer_of(n_rows, "n_rows", "eye"), integer_of(k, "k", "eye")
+    columns = rows if n_cols is None else integer_of(n_cols, "n_cols", "eye")
     if value.bits < 8 and value.lanes == 1:  # a diagonal of packed elements is no view
-        packed = eye(n_rows, n_cols, k=k, dtype="int8").astype(dtype_of(value))
+        packed = eye(rows, columns, k=k, dtype="int8").astype(dtype_of(value))
         return packed if device is None else on_device(packed, device, "eye")
-    made = zeros_for("eye", (n_rows, n_rows if n_cols is None else n_cols), dtype_of(value))
-    k = index(k)
+    made = zeros_for("eye", (rows, columns), dtype_of(value))
     row, column = -min(max(k, -made.impl.dl.shape[0]), 0), max(min(k, made.impl.dl.shape[1]), 0)
     length = min(made.impl.dl.shape[0] - row, made.impl.dl.shape[1] - column)
     if length > 0:
@@ -733,6 +733,9 @@ def _triangle(x, k, lower, where):
     k = integer_of(k, "k", where)
     n_rows, n_cols = x.shape[-2:]
     bits = x.dtype.bits * x.dtype.lanes
+    if bits < 8:  # a part of a row may begin inside a byte, where no view can
+        wide = x.astype("float32" if x.dtype.name.startswith("float") else "int8")
+        return _triangle(wide, k, lower, where).astype(x.dtype)
     if x.size > 0 and bits in (8, 16, 32, 64, 128) and x.nbytes == x.size * bits // 8:
         return _chosen(x, min(max(k, -n_rows), n_cols), lower, where)
     made = _zeros_like(x, None, None, where)

@@ -6,7 +6,7 @@ from itertools import combinations
 from math import prod
 
 from .._core.convert import asarray
-from .._core.indexing import axis_of
+from .._core.indexing import axis_of, integer_of
 from .._core.types import DTYPES
 from .._core.views import as_strided
 from .casting import copy
@@ -472,6 +472,7 @@ def cross(x1, x2, /, *, axis=-1, out=None):
     """
     a, b = asarray(x1), asarray(x2)
     ndim = min(a.ndim, b.ndim)
+    axis = integer_of(axis, "axis", "cross")
     place = axis_of(axis, ndim, "cross") - ndim
     if axis >= 0 and a.ndim != b.ndim:
         raise IndexError(f"cross: axis {axis} of shapes {a.shape} and {b.shape} is ambiguous; count it from the end")

@@ -4,16 +4,17 @@
 from libc.stdint cimport int64_t, uint64_t
 
 from .._core.convert cimport as_tensor, empty_for
-from .._core.indexing cimport Place, axes_of, axis_of, stepped, stride_added, wrapped_product
+from .._core.indexing cimport Place, axes_of, axis_of, integer_of, stepped, stride_added, wrapped_product
 from .._core.native cimport MAX_DIMS, same_dtype
-from .._core.tensor cimport Tensor, assign, new_empty, permuted, reshaped, squeezed, view_of
+from .._core.tensor cimport (Tensor, as_tuple, assign, is_packed, new_empty, permuted, read_shape, reshaped, squeezed,
+                             view_of)
 from .._core.types cimport DLDataType, dtype_of, read_dtype
 
-from operator import index
 
 from .._core.convert import asarray
 from .._core.layout import common_shape, strides_over
 from .._core.views import as_strided
+from .gather import take
 from .promotion import common_dtype
 
 __all__ = [
@@ -167,7 +168,8 @@ def broadcast_to(x, /, shape):
 
 
 cdef Tensor _broadcast(Tensor x, object shape, str where):
-    shape = (shape,) if hasattr(shape, "__index__") else tuple(shape)
+    cdef int64_t dims[MAX_DIMS]
+    shape = as_tuple(read_shape(shape, dims, where), dims)
     return as_strided(x, shape, strides_over(where, x.shape, x.strides, shape), readonly=True, func=where)
 
 
@@ -361,7 +363,7 @@ def unstack(x, /, axis=0):
     Returns
     -------
     tuple of Tensor
-        One view per index of that dimension.
+        One view per index of that dimension; copies of dtypes with several elements in a byte.
 
     Raises
     ------
@@ -386,6 +388,9 @@ def unstack(x, /, axis=0):
     cdef Tensor t = as_tensor(x)
     cdef int along = axis_of(axis, t.impl.dl.ndim, "unstack")
     cdef int64_t position
+    if is_packed(t.impl.dl.dtype, t.impl.flags):  # a view may not begin inside a byte
+        return tuple([squeezed(take(t, asarray([position]), axis=along), along, "unstack")
+                      for position in range(t.impl.dl.shape[along])])
     return tuple([_at(t, along, position) for position in range(t.impl.dl.shape[along])])
 
 
@@ -746,15 +751,18 @@ def roll(x, /, shift, axis=None):
             raise ValueError(f"roll: shift {shift} needs as many axes; without an axis it is one integer")
         made = roll(reshaped(t, (-1,), None, "roll"), shift, axis=0)
         return reshaped(made, t.shape, None, "roll")
-    axes = axis if isinstance(axis, (tuple, list)) else (axis,)
-    shifts = shift if isinstance(shift, (tuple, list)) else (shift,) * len(axes)
-    if not all([hasattr(number, "__index__") for number in shifts]):
-        raise TypeError(f"roll: shift must be an integer or a sequence of them, got {shift!r}")
+    # Read once: what they say may change, and so may the lists.
+    axes = tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)
+    axes = [axis_of(one, t.impl.dl.ndim, "roll") for one in axes]
+    if isinstance(shift, (tuple, list)):
+        shifts = [integer_of(one, "each shift", "roll") for one in tuple(shift)]
+    else:
+        shifts = [integer_of(shift, "shift", "roll")] * len(axes)
     if len(shifts) != len(axes):
-        raise ValueError(f"roll: shift {shift} and axis {axis} differ in length")
+        raise ValueError(f"roll: expected as many shifts as axes, got {len(shifts)} and {len(axes)}")
     by = [0] * t.impl.dl.ndim
     for distance, where in zip(shifts, axes, strict=True):
-        by[axis_of(where, t.impl.dl.ndim, "roll")] += index(distance)
+        by[where] += distance
     for d in range(t.impl.dl.ndim):
         moved[d] = by[d] % t.impl.dl.shape[d] if t.impl.dl.shape[d] else 0
     made = new_empty(t.impl.dl.ndim, t.impl.dl.shape, t.impl.dl.dtype, t.impl.dl.device, "roll")
@@ -823,6 +831,8 @@ def repeat(x, repeats, /, axis=None):
         t, axis = reshaped(t, (-1,), None, "repeat"), 0
     along = axis_of(axis, t.impl.dl.ndim, "repeat")
     size = t.impl.dl.shape[along]
+    if hasattr(type(repeats), "__index__") and not hasattr(type(repeats), "shape"):
+        repeats = integer_of(repeats, "repeats", "repeat")
     counts = repeats if isinstance(repeats, int) else asarray(repeats).tolist()
     counts = [counts] if not isinstance(counts, list) else counts
     if not all([type(count) is int for count in counts]):
@@ -840,6 +850,10 @@ def repeat(x, repeats, /, axis=None):
     made = new_empty(t.impl.dl.ndim, shape, t.impl.dl.dtype, t.impl.dl.device, "repeat")
     if made.size == 0:
         return made
+    if is_packed(t.impl.dl.dtype, t.impl.flags):  # a view may not begin inside a byte
+        order = [position for position, times in enumerate(counts if len(counts) != 1 else counts * size)
+                 for _ in range(times)]
+        return take(t, asarray(order), axis=along)
     if len(counts) != 1 or t.impl.dl.ndim == MAX_DIMS:
         for position, times in enumerate(counts if len(counts) != 1 else counts * size):
             assign(_part(made, along, start, times), _part(t, along, position, 1), "repeat")
@@ -905,7 +919,7 @@ def tile(x, repetitions, /):
     times = repetitions if isinstance(repetitions, (tuple, list)) else (repetitions,)
     if not all([hasattr(number, "__index__") for number in times]):
         raise TypeError(f"tile: repetitions must be integers, got {repetitions!r}")
-    times = [index(number) for number in times]
+    times = [integer_of(number, "each repetition", "tile") for number in times]
     if min(times, default=1) < 0:
         raise ValueError(f"tile: repetitions must be at least 0, got {repetitions!r}")
     ndim = max(t.impl.dl.ndim, len(times))

@@ -5,13 +5,15 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
 from .._core.errors cimport check_status
-from .._core.native cimport (MAX_DIMS, MAX_DIMS_TWICE, TRAILING, Scalar, Status, broadcast_shapes, computed_types,
-                             find_type, type_table)
+from .._core.native cimport (COMPLEX, MAX_DIMS, MAX_DIMS_TWICE, SIGNED, TRAILING, UNSIGNED, Scalar, Status,
+                             broadcast_shapes, computed_types, find_type, type_table)
 from .operands cimport (Operand, common_device, engine_of, hold_without_gil, own_operands, promote_operands,
-                        kind_order, read_number, read_operands, read_tensor)
-from .._core.scalars cimport plain_number
+                        kind_order, read_operands, read_tensor)
+from .._core.scalars cimport plain_number, tag_number
 from .._core.tensor cimport Tensor, as_tuple, new_empty, operations
 from .._core.types cimport DLPACK_FLAG_BITMASK_READ_ONLY, DLDevice, DLTensor, device_of, dtype_of, kDLCPU
+
+from math import isfinite
 
 from .._core.once import Once
 from .._core.optional_libraries import load_openblas
@@ -227,6 +229,18 @@ cdef void _insert_axes(DLTensor* view, int first, int second, int64_t* numbers) 
     view.ndim, view.shape, view.strides = ndim, numbers, numbers + ndim
 
 
+cdef object _factor(object number, str name, int type):
+    """A factor for elements of a dtype: its integer part, which wraps, for integers."""
+    if isinstance(number, complex) and type_table[type].kind != COMPLEX:
+        raise TypeError(f"gemm: {name} is {number}, and a and b are {dtype_of(type_table[type].dtype)}; astype() a "
+                        f"complex dtype first")
+    if type_table[type].kind != SIGNED and type_table[type].kind != UNSIGNED:
+        return number
+    if isinstance(number, float) and not isfinite(number):
+        raise ValueError(f"gemm: {name} must be finite for {dtype_of(type_table[type].dtype)}, got {number}")
+    return int(number) & (1 << 64) - 1
+
+
 def gemm(a, b, c=None, alpha=1.0, beta=0.0):
     """Compute ``a @ (alpha * b) + beta * c``.
 
@@ -239,7 +253,7 @@ def gemm(a, b, c=None, alpha=1.0, beta=0.0):
     c : array_like, optional
         Writable tensor of shape ``(m, n)`` with the same dtype; overwritten and returned.
     alpha, beta : number
-        Factors. If `beta` is 0, `c` is not read.
+        Factors; of integers their integer part, which wraps. If `beta` is 0, `c` is not read.
 
     Returns
     -------
@@ -249,9 +263,10 @@ def gemm(a, b, c=None, alpha=1.0, beta=0.0):
     Raises
     ------
     ValueError
-        The shapes do not match (the message names both), or `beta` is not 0 and there is no `c`.
+        The shapes do not match (the message names both), `beta` is not 0 and there is no `c`, or a factor of integers
+        is not finite.
     TypeError
-        The dtypes differ, or have no arithmetic.
+        The dtypes differ, or have no arithmetic, or a factor is complex and the dtype is not.
 
     See Also
     --------
@@ -281,9 +296,7 @@ def gemm(a, b, c=None, alpha=1.0, beta=0.0):
         made = _small(<Tensor>a, <Tensor>b, <Tensor>c, "gemm")
         if made is not None:
             return made
-    read_number(alpha, &first, "gemm")
-    beta = plain_number(beta, "gemm")
-    read_number(beta, &second, "gemm")
+    alpha, beta = plain_number(alpha, "gemm"), plain_number(beta, "gemm")
     given[0], given[1] = <PyObject*>a, <PyObject*>b
     _held = read_operands(given, 2, <PyObject*>c if c is not None else NULL, operands, used, "gemm")
     if operands[0].number or operands[1].number or operands[0].view.ndim != 2 or operands[1].view.ndim != 2:
@@ -295,6 +308,9 @@ def gemm(a, b, c=None, alpha=1.0, beta=0.0):
                         f"must be one dtype of numbers, so astype() one")
     if kind_order(operands[0].type) == 0:
         raise TypeError("gemm: not defined for bool; astype() an integer first")
+    alpha, beta = _factor(alpha, "alpha", operands[0].type), _factor(beta, "beta", operands[0].type)
+    tag_number(alpha, &first)
+    tag_number(beta, &second)
     if operands[0].view.shape[1] != operands[1].view.shape[0]:
         raise ValueError(f"gemm: a.shape[1] must match b.shape[0], got shapes {_shape_of(&operands[0].view)} and "
                          f"{_shape_of(&operands[1].view)}")

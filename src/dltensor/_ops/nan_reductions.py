@@ -2,7 +2,7 @@
 """Reductions that leave NaN out, and differences of neighbours: composed of reductions and element-wise functions."""
 
 from .._core.convert import asarray
-from .._core.indexing import axis_of, integer_of
+from .._core.indexing import axes_of, axis_of, integer_of
 from .._core.views import on_host
 from . import elementwise as ops
 from . import reductions
@@ -325,6 +325,8 @@ def nanmin(x, /, *, axis=None, keepdims=False, out=None):
 
 def _extreme(func, function, initial, x, axis, keepdims, out):
     """The greatest or least element that is not NaN; `initial` is the infinity that no element lies beyond."""
+    # Read once: what they say may change.
+    axis, keepdims = None if axis is None else tuple(axes_of(axis, x.ndim, func)), bool(keepdims)
     if not isdtype(x.dtype, ("real floating", "complex floating")):
         return function(x, axis=axis, keepdims=keepdims, out=out)
     # `plain` is NaN where anything is, so also where nothing else is. A device is not waited for.
@@ -420,7 +422,7 @@ def diff(x, /, n=1, *, axis=-1, prepend=None, append=None):
         raise ValueError(f"diff: n must be 0 or more, got {n}")
     axis = axis_of(axis, x.ndim, "diff")
     parts = [asarray(part) for part in (prepend, x, append) if part is not None]
-    if len(parts) > 1:
+    if len(parts) > 1 and n > 0:
         dtype = result_type(*parts)
         x = concat([part.astype(dtype) for part in parts], axis=axis)
     made = x

@@ -193,7 +193,7 @@ cdef object _accumulate(Scan op, object given, object axis, object dtype, bint i
         cast(made, target)
         return out
     if ndim > 1:
-        moved = moveaxis(x, axis, -1)
+        moved = moveaxis(x, along, -1)
     if dtype is not None and wanted != x.dtype:
         moved = moved.astype(wanted)  # elements are converted first
     type_id = find_type(moved.impl.dl.dtype)
@@ -206,7 +206,7 @@ cdef object _accumulate(Scan op, object given, object axis, object dtype, bint i
     else:
         made = _wide_scan(op, moved, wide, initial, func)
     if ndim > 1:
-        made = moveaxis(made, -1, axis)
+        made = moveaxis(made, -1, along)
     if saturate and made.dtype != wanted:
         made = cast(made, wanted, saturate=True)
     if out is None:

@@ -79,7 +79,7 @@ def ptp(x, /, *, axis=None, keepdims=False, out=None):
     >>> dl.ptp(dl.asarray([[4, 9], [7, 1]]), axis=1)
     Tensor([5, 6], shape=(2,), device=cpu, dtype=int64)
     """
-    x, axes = _read(x, axis, "ptp")
+    (x, axes), keepdims = _read(x, axis, "ptp"), bool(keepdims)
     if not isdtype(x.dtype, ("integral", "real floating")):
         raise TypeError(f"ptp: not defined for {x.dtype}; it takes integers, floats")
     if any(x.shape[k] == 0 for k in axes):
@@ -160,7 +160,7 @@ def average(x, /, *, axis=None, weights=None, returned=False, keepdims=False, ou
     >>> dl.average(dl.asarray([1.0, 2.0, 4.0]), weights=dl.asarray([1, 1, 2]))
     Tensor(2.75, shape=(), device=cpu, dtype=float32)
     """
-    x, axes = _read(x, axis, "average")
+    (x, axes), keepdims = _read(x, axis, "average"), bool(keepdims)
     if weights is None:
         made = reductions.mean(x, axis=axes, keepdims=keepdims)
         dtype = made.dtype

@@ -52,6 +52,7 @@ def _size(where, name, n):
 
 def _sizes(where, x, s, axes):
     """The axes of a transform and how many elements along each: -1 for all there are, None for all of each axis."""
+    s = None if s is None else [integer_of(one, "s", where) for one in list(s)]  # read once, axes after it
     if s is not None and axes is None and len(s) > x.ndim:
         raise ValueError(f"{where}: s has {len(s)} sizes, but x has {x.ndim} dimensions")
     if axes is None:
@@ -171,7 +172,7 @@ def _doubled(where, x, axes, sizes, norm, forward):
 def _one(where, x, n, axis):
     """The axis of a transform along one, and its size, as lists; None for all that there is."""
     ndim = x.ndim
-    axes = [ndim - 1 if axis == -1 and ndim else axis_of(axis, ndim, where)]
+    axes = [axis_of(axis, ndim, where)]
     return axes, None if n is None else [_size(where, "n", n)]
 
 
@@ -247,7 +248,7 @@ def fft(x, /, *, n=None, axis=-1, norm="backward"):
     >>> dl.real(dl.fft.fft(dl.asarray([1.0, 2.0, 3.0, 2.0])))
     Tensor([ 8., -2.,  0., -2.], shape=(4,), device=cpu, dtype=float32)
     """
-    if n is None and axis == -1 and norm == "backward":
+    if n is None and type(axis) is int and axis == -1 and norm == "backward":
         made = _few("fft", x, False)
         if made is not None:
             return made
@@ -301,7 +302,7 @@ def ifft(x, /, *, n=None, axis=-1, norm="backward"):
     >>> dl.real(dl.fft.ifft(dl.asarray([4.0, 0.0, 0.0, 0.0])))
     Tensor([1., 1., 1., 1.], shape=(4,), device=cpu, dtype=float32)
     """
-    if n is None and axis == -1 and norm == "backward":
+    if n is None and type(axis) is int and axis == -1 and norm == "backward":
         made = _few("ifft", x, False)
         if made is not None:
             return made
@@ -459,7 +460,7 @@ def rfft(x, /, *, n=None, axis=-1, norm="backward"):
     >>> dl.real(dl.fft.rfft(dl.asarray([1.0, 2.0, 3.0, 2.0])))
     Tensor([ 8., -2.,  0.], shape=(3,), device=cpu, dtype=float32)
     """
-    if n is None and axis == -1 and norm == "backward":
+    if n is None and type(axis) is int and axis == -1 and norm == "backward":
         made = _few("rfft", x, True)
         if made is not None:
             return made
@@ -722,7 +723,7 @@ def ihfft(x, /, *, n=None, axis=-1, norm="backward"):
     >>> dl.real(dl.fft.ihfft(dl.asarray([8.0, -2.0, 0.0, -2.0])))
     Tensor([1., 2., 3.], shape=(3,), device=cpu, dtype=float32)
     """
-    if n is None and axis == -1 and norm == "backward":
+    if n is None and type(axis) is int and axis == -1 and norm == "backward":
         made = _few("ihfft", x, True)
         if made is not None:
             return made

@@ -3,6 +3,7 @@
 
 from .._core.convert import asarray
 from .._core.indexing import axes_of, integer_of
+from .._core.scalars import plain_number
 from .._core.types import DTYPES
 from .._core.views import as_strided, on_host
 from .._ops import elementwise as ops
@@ -220,6 +221,14 @@ def _vector_norm(x, axes, keepdims, ord):
     return _power_norm(x, axes, keepdims, ord)
 
 
+def _order(ord, func):
+    """The order of a norm as an int or a float of Python's own class, whose comparisons are what its value says."""
+    number = plain_number(ord, f"{func}: ord")
+    if isinstance(number, (bool, complex)):
+        raise TypeError(f"{func}: ord must be an integer or a float, got {number}")
+    return number
+
+
 def vector_norm(x, /, *, axis=None, keepdims=False, ord=2, out=None):
     """Compute the norm of vectors.
 
@@ -268,13 +277,12 @@ def vector_norm(x, /, *, axis=None, keepdims=False, ord=2, out=None):
     >>> dl.linalg.vector_norm(dl.asarray([3.0, 4.0]))
     Tensor(5., shape=(), device=cpu, dtype=float32)
     """
-    if axis is None and keepdims is False and ord == 2:
+    if axis is None and keepdims is False and type(ord) is int and ord == 2:
         made = euclidean(x)
         if made is not None:
             return written(made, out, "vector_norm")
     x, dtype = _operand(x, "vector_norm")
-    if not isinstance(ord, (int, float)) or isinstance(ord, bool):
-        raise TypeError(f"vector_norm: ord must be a number, got {ord!r}")
+    ord, keepdims = _order(ord, "vector_norm"), bool(keepdims)
     axes = range(x.ndim) if axis is None else axis if isinstance(axis, (tuple, list)) else (axis,)
     axes = axes_of(tuple(axes), x.ndim, "vector_norm")
     if not axes:
@@ -351,7 +359,8 @@ def matrix_norm(x, /, *, keepdims=False, ord="fro", out=None):
     """
     x, dtype = _operand(x, "matrix_norm")
     _matrices(x, "matrix_norm")
-    if isinstance(ord, bool) or ord not in _ORDERS:
+    ord, keepdims = ord if isinstance(ord, str) else _order(ord, "matrix_norm"), bool(keepdims)
+    if ord not in _ORDERS:
         raise ValueError(f"matrix_norm: ord must be one of fro, nuc, 1, -1, 2, -2, inf, -inf, got {ord!r}")
     rows, columns = x.ndim - 2, x.ndim - 1
     if ord == "fro":

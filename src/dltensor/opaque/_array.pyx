@@ -249,7 +249,7 @@ def origin_name(number, /):
     'lab.sensor'
     """
     cdef char buffer[65536]
-    cdef int32_t code = dlt_get_data_origin(number, buffer, sizeof(buffer))
+    cdef int32_t code = dlt_get_data_origin(integer_of(number, "number", "origin_name"), buffer, sizeof(buffer))
     if code != DLT_SUCCESS:
         _registry_failed(code, "origin_name")
     return (<const char*>buffer).decode("utf-8", "replace")
@@ -817,7 +817,7 @@ cdef class OpaqueArray:
                 raise TypeError(f"as_dlpack: max_version must be None or two integers such as (1, 3), got "
                                 f"{max_version!r}") from None
         if stream is not None:
-            number = stream
+            number = integer_of(stream, "stream", "as_dlpack")
             given = &number
         return capsule_around(_exported(b"as_dlpack", self.array(&use), func, given, version))
 

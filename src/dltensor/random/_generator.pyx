@@ -649,7 +649,7 @@ cdef class Generator:
         >>> rng.choice(dl.asarray([10, 20, 30]), 3, p=[0, 1, 0]).tolist()
         [20, 20, 20]
         """
-        entries = None
+        entries, replace = None, bool(replace)
         if hasattr(type(x), "__index__") and not hasattr(type(x), "shape"):
             n = _count(x, "choice")
         else:
@@ -670,7 +670,7 @@ cdef class Generator:
         elif weights is None:
             chosen = (self.integers(n, shape=made.shape) if replace else self._permutation(n, "choice")[:count])
         else:
-            chosen = self._weighted(weights, count, bool(replace))
+            chosen = self._weighted(weights, count, replace)
         chosen = chosen.reshape(made.shape)
         if entries is None:
             return chosen

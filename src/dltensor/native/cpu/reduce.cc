@@ -47,10 +47,16 @@ const char* brought(const ReducePass& pass, const CastPipeline& pipeline, int64_
   return from;
 }
 
+// Whether elements are used where they lie.
+bool is_direct(const ReducePass& pass, int64_t step) {
+  return step == pass.in_width && pass.pipeline.count == 0 && pass.mask == nullptr && pass.factor == nullptr;
+}
+
 // n elements from `from` on, `step` apart, contiguous and in the pass's type; masked ones as `blank`. Of sums of products, these
-// and their rests. What needs nothing stays.
+// and their rests. What needs nothing stays, and no stage either, which may then be null.
 const char* staged(const ReducePass& pass, const Place& from, const Place& step, int64_t n, const void* blank,
                    int64_t blank_step, Stage* stage) {
+  if (is_direct(pass, step.in)) return pass.in + from.in;
   const char* const run = brought(pass, pass.pipeline, pass.in_width, pass.in + from.in, step.in, n, stage->moved,
                                   stage->spare[0], stage->spare[1]);
   if (pass.factor != nullptr) {
@@ -68,10 +74,6 @@ const char* staged(const ReducePass& pass, const Place& from, const Place& step,
   }
   pass.kernels->choose[width_index(pass.width)](stage->moved, mask, run, blank, n, blank_step == 0 ? 4 : 0);
   return stage->moved;
-}
-
-bool is_direct(const ReducePass& pass, int64_t step) {
-  return step == pass.in_width && pass.pipeline.count == 0 && pass.mask == nullptr && pass.factor == nullptr;
 }
 
 // The place of element `index` of the reduced axes but the last `inner` ones.
