@@ -113,6 +113,7 @@ def regions_in(values):
     for value in values:
         inner = value if type(value) in (list, tuple) and len(value) < 9 else [value]
         inner = [x.exported if type(x).__name__ == "Exporter" else x for x in inner]
+        inner = [np.asarray(x) if type(x) is memoryview else x for x in inner]
         yield from (Region.of(x) for x in inner if type(x) is np.ndarray or (type(x) is dl.Tensor and on_host(x)))
 
 

@@ -284,7 +284,9 @@ def main(arguments):
     fuzzer = Fuzzer(options, progress)
 
     def unraisable(error):
-        if not isinstance(error.exc_value, hostile.Planted):
+        # What a deleter raises, which may be any function, is Python's to print.
+        deleter = "_Keeper" in str(getattr(error.object, "__qualname__", ""))
+        if not isinstance(error.exc_value, hostile.Planted) and not deleter:
             fuzzer.report(
                 None,
                 f"ignored in {getattr(error.object, '__qualname__', error.object)!a}: {error.exc_value!r}",

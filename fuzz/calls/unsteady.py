@@ -61,14 +61,19 @@ def liar(context, first):
 
 
 def number(context, first, *later):
-    """A number that is right once."""
-    later = later or (context.random.choice(FAR),)
+    """A number that is right once; later it is another one in range, which a call may believe too, or far from any."""
+    later = later or (context.random.choice((*range(4), *FAR)),)
     answers = {
         "__index__": Answers(first, *later),
         "__int__": Answers(first, *later),
         "__float__": Answers(float(first), *map(float, later)),
     }
     return made_of("number", answers)
+
+
+def truth(context, first):
+    """A flag that is something else the second time."""
+    return made_of("truth", {"__bool__": Answers(first, not first), "__index__": Answers(int(first), int(not first))})
 
 
 def number_or_liar(context, first):
@@ -193,6 +198,8 @@ def for_any(context, value):
         if context.chance(0.4) and value:
             return type(value)([number_or_liar(context, int(value[0])), *value[1:]])
         return sequence(context, value)
+    if type(value) is bool and context.chance(0.7):
+        return truth(context, value)
     if type(value) in (int, float, bool):
         return number_or_liar(context, int(value)) if abs(value) < 1e6 else value
     if type(value) is str:

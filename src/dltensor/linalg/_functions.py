@@ -223,9 +223,12 @@ def _vector_norm(x, axes, keepdims, ord):
 
 def _order(ord, func):
     """The order of a norm as an int or a float of Python's own class, whose comparisons are what its value says."""
-    number = plain_number(ord, f"{func}: ord")
-    if isinstance(number, (bool, complex)):
-        raise TypeError(f"{func}: ord must be an integer or a float, got {number}")
+    try:
+        number = plain_number(ord, func)
+    except TypeError:
+        number = None
+    if number is None or isinstance(number, (bool, complex)):
+        raise TypeError(f"{func}: ord must be a number, got {ord!r}")
     return number
 
 

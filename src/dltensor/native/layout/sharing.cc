@@ -91,7 +91,8 @@ class Search {
 Sharing find_sharing(int ndim, const int64_t* shape, const int64_t* strides) noexcept {
   Dim dims[max_dims];
   int count = 0;
-  if (numel(ndim, shape) == 0) return Sharing::none;
+  for (int d = 0; d < ndim; ++d)
+    if (shape[d] == 0) return Sharing::none;
   for (int d = 0; d < ndim; ++d) {
     if (shape[d] == 1) continue;
     if (strides[d] == INT64_MIN) return Sharing::unknown;  // its magnitude overflows, and no tensor has it
