@@ -17,6 +17,7 @@ from .._core.convert import asarray
 from .._core.types import DTYPES, as_dtype
 from .._core.views import as_strided, move_for, write_spaced
 from .casting import where as choose
+from .manipulation import with_bytes
 
 __all__ = [
     "arange",
@@ -734,8 +735,7 @@ def _triangle(x, k, lower, where):
     n_rows, n_cols = x.shape[-2:]
     bits = x.dtype.bits * x.dtype.lanes
     if bits < 8:  # a part of a row may begin inside a byte, where no view can
-        wide = x.astype("float32" if x.dtype.name.startswith("float") else "int8")
-        return _triangle(wide, k, lower, where).astype(x.dtype)
+        return _triangle(with_bytes(x), k, lower, where).astype(x.dtype)
     if x.size > 0 and bits in (8, 16, 32, 64, 128) and x.nbytes == x.size * bits // 8:
         return _chosen(x, min(max(k, -n_rows), n_cols), lower, where)
     made = _zeros_like(x, None, None, where)

@@ -363,7 +363,7 @@ def unstack(x, /, axis=0):
     Returns
     -------
     tuple of Tensor
-        One view per index of that dimension; copies of dtypes with several elements in a byte.
+        One view per index of that dimension; copies where an element begins inside a byte.
 
     Raises
     ------
@@ -388,7 +388,8 @@ def unstack(x, /, axis=0):
     cdef Tensor t = as_tensor(x)
     cdef int along = axis_of(axis, t.impl.dl.ndim, "unstack")
     cdef int64_t position
-    if is_packed(t.impl.dl.dtype, t.impl.flags):  # a view may not begin inside a byte
+    if is_packed(t.impl.dl.dtype, t.impl.flags) and t.impl.dl.strides[along] * t.impl.dl.dtype.bits % 8:
+        # Some parts begin inside a byte, where no view can.
         return tuple([squeezed(take(t, asarray([position]), axis=along), along, "unstack")
                       for position in range(t.impl.dl.shape[along])])
     return tuple([_at(t, along, position) for position in range(t.impl.dl.shape[along])])
@@ -850,10 +851,8 @@ def repeat(x, repeats, /, axis=None):
     made = new_empty(t.impl.dl.ndim, shape, t.impl.dl.dtype, t.impl.dl.device, "repeat")
     if made.size == 0:
         return made
-    if is_packed(t.impl.dl.dtype, t.impl.flags):  # a view may not begin inside a byte
-        order = [position for position, times in enumerate(counts if len(counts) != 1 else counts * size)
-                 for _ in range(times)]
-        return take(t, asarray(order), axis=along)
+    if is_packed(t.impl.dl.dtype, t.impl.flags):  # parts may begin inside a byte, where no view can
+        return repeat(with_bytes(t), counts, axis=along).astype(t.dtype)
     if len(counts) != 1 or t.impl.dl.ndim == MAX_DIMS:
         for position, times in enumerate(counts if len(counts) != 1 else counts * size):
             assign(_part(made, along, start, times), _part(t, along, position, 1), "repeat")
@@ -862,6 +861,18 @@ def repeat(x, repeats, /, axis=None):
         times = counts[0]
         assign(_split(made, along, times), _split(t, along, 1), "repeat")
     return made
+
+
+cpdef Tensor with_bytes(Tensor x):
+    """A copy of a tensor of a dtype narrower than a byte in one that has its values, and whose elements have bytes of
+    their own.
+
+    Examples
+    --------
+    >>> with_bytes(dl.ones(2, dtype="int4")).dtype
+    dltensor.int8
+    """
+    return x.astype("float32" if x.dtype.name.startswith("float") else "int8")
 
 
 cdef Tensor _split(Tensor t, int axis, int64_t inner):
