@@ -108,12 +108,20 @@ class Region(NamedTuple):
             written[at + byte] = True
 
 
+def array_of(view):
+    """The memory of a memoryview as an array; None where NumPy cannot read it, as after a release."""
+    try:
+        return np.asarray(view)
+    except (TypeError, ValueError, BufferError, RuntimeError):
+        return None
+
+
 def regions_in(values):
     """Host memory of tensors and arrays among arguments, also inside of lists and tuples."""
     for value in values:
         inner = value if type(value) in (list, tuple) and len(value) < 9 else [value]
         inner = [x.exported if type(x).__name__ == "Exporter" else x for x in inner]
-        inner = [np.asarray(x) if type(x) is memoryview else x for x in inner]
+        inner = [array_of(x) if type(x) is memoryview else x for x in inner]
         yield from (Region.of(x) for x in inner if type(x) is np.ndarray or (type(x) is dl.Tensor and on_host(x)))
 
 
