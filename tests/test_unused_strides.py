@@ -11,7 +11,8 @@ MEMORY = np.arange(1.0, 65.0)
 
 
 def tensor(shape, strides):
-    return dl.wrap(MEMORY.ctypes.data, shape, "float64", strides=strides, owner=MEMORY)
+    memory = MEMORY.copy()
+    return dl.wrap(memory.ctypes.data, shape, "float64", strides=strides, owner=memory)
 
 
 ROW, COLUMN = ((1, 12), (FAR, 1)), ((12, 1), (1, -FAR))
@@ -89,3 +90,76 @@ def test_nothing_is_written_to_none_whatever_the_strides():
     assert dl.gemm(dl.zeros((2, 3), dtype="float64"), dl.zeros((3, 0), dtype="float64"), none) is none
     wide = dl.wrap(memory.ctypes.data, (1, 3), "float64", strides=(2**63 - 1, 1), owner=memory)
     assert dl.linalg.diagonal(wide).tolist() == [0]
+
+
+# -- every function ----------------------------------------------------------------------------------------------------
+
+LAYOUTS = {
+    "a row": ROW,
+    "a column": COLUMN,
+    "a row, other strides": ((1, 12), (-(2**60) - 3, 1)),
+    "one between": ((2, 1, 6), (6, FAR, 1)),
+    "one of one": ((1, 1), (FAR, -(2**63))),
+    "every other": ((1, 4), (FAR, 2)),
+    "a line of one": ((1,), (FAR,)),
+    "none": EMPTY,
+    "rows of none": ROWS_OF_NONE,
+}
+ARGUMENTS = [
+    lambda x: (x,),
+    lambda x: (x, x),
+    lambda x: ([x, x],),
+    lambda x: (x, 0),
+    lambda x: (x, -1),
+    lambda x: (x, 2.0),
+    lambda x: (x, (0,)),
+    lambda x: (x, dl.asarray([0])),
+    lambda x: (x != 3, x, x),
+    lambda x: (x, x.mT if x.ndim > 1 else x),
+    lambda x: (x, slice(None, None, -1)),
+]
+KEYWORDS = [{}, {"axis": 0}, {"axis": -1}, {"k": 1}]
+# What was in memory, addresses, and findings about strides.
+OTHERWISE = {"empty", "empty_like", "wrap", "validate"}
+
+
+def functions():
+    """What takes tensors: functions of the package, of linalg and fft, and methods."""
+    places = [("", dl), ("linalg.", dl.linalg), ("fft.", dl.fft)]
+    found = {prefix + name: getattr(place, name) for prefix, place in places for name in place.__all__}
+    found |= {f"Tensor.{name}": getattr(dl.Tensor, name) for name in dir(dl.Tensor) if not name.startswith("__")}
+    found |= {f"Tensor.{name}": getattr(dl.Tensor, name) for name in ("__getitem__", "__matmul__", "__add__")}
+    return {
+        name: one
+        for name, one in found.items()
+        if callable(one) and not isinstance(one, type) and name not in OTHERWISE and not name.startswith("set_")
+    }
+
+
+def outcome(function, operand, arguments, keywords):
+    try:
+        return function(*arguments(operand), **keywords)
+    except Exception as error:
+        return type(error)
+
+
+def alike(made, want):
+    if isinstance(made, tuple | list):
+        return type(made) is type(want) and len(made) == len(want) and all(map(alike, made, want))
+    if not isinstance(made, dl.Tensor):
+        return type(made) is type(want)
+    return made.shape == want.shape and dl.array_equal(made, want, equal_nan=True)
+
+
+@pytest.mark.parametrize("name", functions())
+@pytest.mark.filterwarnings("ignore")
+def test_no_function_uses_them(name):
+    """Results and errors are those of the same elements in C order; sanitizers look for the arithmetic."""
+    function = functions()[name]
+    for layout in LAYOUTS:
+        for arguments in ARGUMENTS:
+            for keywords in KEYWORDS:
+                plain = dl.copy(tensor(*LAYOUTS[layout]))
+                made = outcome(function, tensor(*LAYOUTS[layout]), arguments, keywords)
+                want = outcome(function, plain, arguments, keywords)
+                assert alike(made, want), (layout, ARGUMENTS.index(arguments), keywords, made, want)
