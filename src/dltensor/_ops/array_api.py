@@ -3,6 +3,7 @@
 
 import sys
 
+from .._core.foreign_text import quoted
 from .._core.layout import MOST_DIMENSIONS
 from .._core.types import COMPUTED, DTYPES, Device, as_device
 from .dtypes import isdtype
@@ -52,7 +53,7 @@ class NamespaceInfo:
     def _check(self, device):
         if device is not None and as_device(device, "__array_namespace_info__") not in self.devices():
             raise ValueError(
-                f"__array_namespace_info__: expected a device that is here, got {device!r}; there "
+                f"__array_namespace_info__: expected a device that is here, got {quoted(device)}; there "
                 f"is {', '.join(map(str, self.devices()))}"
             )
 
@@ -87,7 +88,7 @@ def namespace(api_version):
     """
     if api_version is not None and api_version not in VERSIONS:
         raise ValueError(
-            f"__array_namespace__: api_version must be one of {', '.join(VERSIONS)}, or None, got {api_version!r}"
+            f"__array_namespace__: api_version must be one of {', '.join(VERSIONS)}, or None, got {quoted(api_version)}"
         )
     return sys.modules["dltensor"]
 

@@ -17,6 +17,7 @@ from .._core.tensor cimport (Tensor, as_tuple, assign, assign_scalar, check_writ
 from .._core.types cimport (DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, DLDataType, DLDevice, DLTensor, DType, dtype_of,
                             is_host, kDLCPU, read_dtype)
 
+from .._core.foreign_text import quoted
 from . import elementwise as _functions
 
 cdef extern from "native/cpu/engine.h" namespace "dlt" nogil:
@@ -61,7 +62,7 @@ cdef double _real(object number, str name, str func) except? -1:
 cdef CastOptions _options(object rounding, object saturate, object scale, object offset, str func) except *:
     cdef CastOptions options
     if rounding not in ("truncate", "nearest"):
-        raise ValueError(f"{func}: rounding must be 'truncate' or 'nearest', got {rounding!r}")
+        raise ValueError(f"{func}: rounding must be 'truncate' or 'nearest', got {quoted(rounding)}")
     options.rounding = NEAREST if rounding == "nearest" else TRUNCATE
     options.saturate = saturate is not None and bool(saturate)
     options.scaled = scale is not None or offset is not None

@@ -14,6 +14,7 @@ from .._core.views cimport Steps, write_steps
 from math import ceil, isfinite
 
 from .._core.convert import asarray
+from .._core.foreign_text import quoted
 from .._core.types import DTYPES, as_dtype
 from .._core.views import as_strided, move_for, write_spaced
 from .casting import where as choose
@@ -393,7 +394,7 @@ cdef object _number(object value, str name, str where, bint real=False):
     except TypeError:
         plain = None
     if plain is None or (real and isinstance(plain, complex)):
-        raise TypeError(f"{where}: {name} must be a {'real ' if real else ''}number, got {value!r}")
+        raise TypeError(f"{where}: {name} must be a {'real ' if real else ''}number, got {quoted(value)}")
     return plain
 
 
@@ -709,7 +710,7 @@ def meshgrid(*arrays, indexing="xy"):
     ([[0, 1, 2], [0, 1, 2]], [[0, 0, 0], [1, 1, 1]])
     """
     if indexing not in ("xy", "ij"):
-        raise ValueError(f"meshgrid: indexing must be 'xy' or 'ij', got {indexing!r}")
+        raise ValueError(f"meshgrid: indexing must be 'xy' or 'ij', got {quoted(indexing)}")
     tensors = [asarray(array) for array in arrays]
     for position, t in enumerate(tensors):
         if t.ndim > 1:

@@ -2,6 +2,7 @@
 """Queries about dtypes: limits, kinds, casts. No tensors are converted here."""
 
 from .._core.convert import asarray
+from .._core.foreign_text import quoted
 from .._core.types import COMPUTED, DTYPES, DataTypeCode, DType, as_dtype
 from . import elementwise as functions
 from .creation import arange
@@ -76,7 +77,9 @@ def isdtype(dtype, kind):
         try:
             return dtype == as_dtype(kind, "isdtype")
         except TypeError:
-            raise ValueError(f"isdtype: kind must be one of {', '.join(_KINDS)} or a dtype, got {kind!r}") from None
+            raise ValueError(
+                f"isdtype: kind must be one of {', '.join(_KINDS)} or a dtype, got {quoted(kind)}"
+            ) from None
     return dtype == as_dtype(kind, "isdtype")
 
 

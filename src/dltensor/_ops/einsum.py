@@ -6,6 +6,7 @@ from itertools import combinations
 from math import prod
 
 from .._core.convert import asarray
+from .._core.foreign_text import quoted
 from .._core.indexing import axis_of, integer_of
 from .._core.types import DTYPES
 from .._core.views import as_strided
@@ -174,12 +175,12 @@ def _path(optimize, count):
     if optimize is False:
         return [(0, 1)] + [(0, left - 1) for left in range(count - 1, 1, -1)]
     if not isinstance(optimize, (list, tuple)):
-        raise ValueError(f"einsum: optimize must be True, False, 'greedy' or a path, got {optimize!r}")
+        raise ValueError(f"einsum: optimize must be True, False, 'greedy' or a path, got {quoted(optimize)}")
     steps = optimize[1:] if optimize and optimize[0] == "einsum_path" else optimize
     left = count
     for step in steps:
         if not isinstance(step, (list, tuple)) or not step or len(set(step)) != len(step):
-            raise ValueError(f"einsum: a path is a list of tuples of different positions, got {step!r}")
+            raise ValueError(f"einsum: a path is a list of tuples of different positions, got {quoted(step)}")
         if not all(hasattr(place, "__index__") and 0 <= place < left for place in step):
             raise ValueError(f"einsum: the path has {tuple(step)}, but there are {left} operands at this step")
         left -= len(step) - 1

@@ -12,6 +12,7 @@ from .._core.types cimport DLDataType, dtype_of, read_dtype
 
 
 from .._core.convert import asarray
+from .._core.foreign_text import quoted
 from .._core.layout import common_shape, strides_over
 from .._core.views import as_strided
 from .gather import take
@@ -837,7 +838,7 @@ def repeat(x, repeats, /, axis=None):
     counts = repeats if isinstance(repeats, int) else asarray(repeats).tolist()
     counts = [counts] if not isinstance(counts, list) else counts
     if not all([type(count) is int for count in counts]):
-        raise TypeError(f"repeat: repeats must be an integer or one dimension of integers, got {repeats!r}")
+        raise TypeError(f"repeat: repeats must be an integer or one dimension of integers, got {quoted(repeats)}")
     if len(counts) not in (1, size):
         raise ValueError(f"repeat: expected 1 or {size} numbers for axis {along} of shape {t.shape}, got {len(counts)}")
     if min(counts, default=0) < 0:
@@ -929,10 +930,10 @@ def tile(x, repetitions, /):
     cdef Tensor t = as_tensor(x), made
     times = repetitions if isinstance(repetitions, (tuple, list)) else (repetitions,)
     if not all([hasattr(number, "__index__") for number in times]):
-        raise TypeError(f"tile: repetitions must be integers, got {repetitions!r}")
+        raise TypeError(f"tile: repetitions must be integers, got {quoted(repetitions)}")
     times = [integer_of(number, "each repetition", "tile") for number in times]
     if min(times, default=1) < 0:
-        raise ValueError(f"tile: repetitions must be at least 0, got {repetitions!r}")
+        raise ValueError(f"tile: repetitions must be at least 0, got {quoted(repetitions)}")
     ndim = max(t.impl.dl.ndim, len(times))
     times = [1] * (ndim - len(times)) + times
     shape = [1] * (ndim - t.impl.dl.ndim) + list(t.shape)

@@ -4,6 +4,7 @@
 from math import ceil, floor, isnan, prod
 
 from .._core.convert import asarray
+from .._core.foreign_text import quoted
 from .._core.indexing import axes_of, integer_of
 from . import reductions
 from .casting import astype, where
@@ -198,7 +199,7 @@ def quantile(x, q, /, *, axis=None, keepdims=False, method="linear"):
     Tensor([1.75, 2.5 ], shape=(2,), device=cpu, dtype=float32)
     """
     if method not in METHODS:
-        raise ValueError(f"quantile: method must be one of {', '.join(METHODS)}, got {method!r}")
+        raise ValueError(f"quantile: method must be one of {', '.join(METHODS)}, got {quoted(method)}")
     wanted = asarray(q, dtype="float64")
     probabilities = reshape(wanted, (-1,)).tolist()
     for probability in probabilities:
@@ -224,7 +225,7 @@ def _edges(x, bins, limits):
     else:
         first, last = limits
         if first > last:
-            raise ValueError(f"histogram: range must ascend, got {limits!r}")
+            raise ValueError(f"histogram: range must ascend, got {quoted(limits)}")
     if isnan(first) or isnan(last) or abs(first) == float("inf") or abs(last) == float("inf"):
         raise ValueError(
             f"histogram: expected finite limits, got {first} to {last}; give range, or drop NaN and infinity"

@@ -14,6 +14,7 @@ from .operands cimport Operand, engine_of, read_tensor
 from .sorting cimport (any_tensor, as_operand, beside, computed_tensor, converted, in_order, ordered_anywhere,
                        writable_output)
 
+from .._core.foreign_text import quoted
 from .casting import where
 from .elementwise import equal, greater_equal, less, logical_or
 from .gather import add_at, nonzero, take
@@ -89,7 +90,7 @@ def searchsorted(x1, x2, /, *, side="left", sorter=None, out=None):
     cdef bint after = side == "right"
     cdef Status status
     if not after and side != "left":
-        raise ValueError(f"searchsorted: side must be 'left' or 'right', got {side!r}")
+        raise ValueError(f"searchsorted: side must be 'left' or 'right', got {quoted(side)}")
     if values.impl.dl.ndim != 1:
         raise ValueError(f"searchsorted: x1 must have one dimension, got shape {values.shape}; reshape() it")
     given = ordered_anywhere(as_operand(x2, values, "searchsorted", "x2", "x1"), "searchsorted", "x2")

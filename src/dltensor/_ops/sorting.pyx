@@ -12,6 +12,7 @@ from .._core.types cimport DLDevice, DLTensor, device_of, dtype_of, is_host, kDL
 from .operands cimport Operand, engine_of, own_operands, promote_operands, read_operands, read_tensor
 
 from .._core.convert import asarray
+from .._core.foreign_text import quoted
 from .._core.types import DeviceError
 from .casting import astype, where
 from .dtypes import can_cast
@@ -404,7 +405,7 @@ def top_k(x, k, /, *, axis=-1, mode="largest", sorted=True):
     cdef bint largest = mode == "largest"
     cdef Status status
     if not largest and mode != "smallest":
-        raise ValueError(f"top_k: mode must be 'largest' or 'smallest', got {mode!r}")
+        raise ValueError(f"top_k: mode must be 'largest' or 'smallest', got {quoted(mode)}")
     number = integer_of(k, "k", "top_k")
     if ndim == 0:
         raise ValueError("top_k: x must have at least one dimension, got a tensor of shape (); reshape() it to (1,)")

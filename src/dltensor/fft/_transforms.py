@@ -2,6 +2,7 @@
 """The functions of ``dl.fft``: checks, cropping and padding, frequencies and shifts. The library computes."""
 
 from .._core.convert import asarray, from_dlpack
+from .._core.foreign_text import quoted
 from .._core.indexing import axes_of, axis_of, integer_of
 from .._core.types import DTYPES, as_dtype
 from .._core.views import array_of_few, move_for, on_host
@@ -39,7 +40,7 @@ def _operand(where, x, *, real=False):
 
 
 def _wrong_norm(where, norm):
-    return ValueError(f"{where}: norm must be one of {', '.join(_NORMS)}, got {norm!r}")
+    return ValueError(f"{where}: norm must be one of {', '.join(_NORMS)}, got {quoted(norm)}")
 
 
 def _size(where, name, n):
@@ -740,9 +741,9 @@ def _spacing(where, n, d, dtype):
     try:
         width = n * float(d)
     except TypeError:
-        raise TypeError(f"{where}: d must be a number, got {d!r}") from None
+        raise TypeError(f"{where}: d must be a number, got {quoted(d)}") from None
     if width == 0:
-        raise ValueError(f"{where}: d must not be 0, got {d!r}")
+        raise ValueError(f"{where}: d must not be 0, got {quoted(d)}")
     return n, width, dtype
 
 

@@ -12,6 +12,7 @@ from .._core.types cimport DLDataType, DLDevice, is_host, kDLCPU
 from .._ops.operands cimport Factor, FactorCall, Operand, engine_of, read_tensor
 
 from .._core.convert import asarray
+from .._core.foreign_text import quoted
 from .._core.types import DTYPES, DeviceError, LinAlgError
 from .._core.views import on_host
 from .._ops.creation import eye, ones, tril, triu, zeros
@@ -637,7 +638,7 @@ def qr(x, /, *, mode="reduced"):
     cdef Status status
     cdef int64_t m, n, k
     if mode not in ("reduced", "complete"):
-        raise ValueError(f"qr: mode must be reduced or complete, got {mode!r}")
+        raise ValueError(f"qr: mode must be reduced or complete, got {quoted(mode)}")
     a, dtype = _read(x, False, "qr")
     m, n = a.impl.dl.shape[a.impl.dl.ndim - 2], a.impl.dl.shape[a.impl.dl.ndim - 1]
     k = m if mode == "complete" else min(m, n)

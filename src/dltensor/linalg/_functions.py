@@ -2,6 +2,7 @@
 """Functions of ``dl.linalg`` over factorizations and reductions: norms, ranks, powers, pseudo-inverses, diagonals."""
 
 from .._core.convert import asarray
+from .._core.foreign_text import quoted
 from .._core.indexing import axes_of, integer_of
 from .._core.scalars import plain_number
 from .._core.types import DTYPES
@@ -228,7 +229,7 @@ def _order(ord, func):
     except TypeError:
         number = None
     if number is None or isinstance(number, (bool, complex)):
-        raise TypeError(f"{func}: ord must be a number, got {ord!r}")
+        raise TypeError(f"{func}: ord must be a number, got {quoted(ord)}")
     return number
 
 
@@ -364,7 +365,7 @@ def matrix_norm(x, /, *, keepdims=False, ord="fro", out=None):
     _matrices(x, "matrix_norm")
     ord, keepdims = ord if isinstance(ord, str) else _order(ord, "matrix_norm"), bool(keepdims)
     if ord not in _ORDERS:
-        raise ValueError(f"matrix_norm: ord must be one of fro, nuc, 1, -1, 2, -2, inf, -inf, got {ord!r}")
+        raise ValueError(f"matrix_norm: ord must be one of fro, nuc, 1, -1, 2, -2, inf, -inf, got {quoted(ord)}")
     rows, columns = x.ndim - 2, x.ndim - 1
     if ord == "fro":
         made = _vector_norm(x, [rows, columns], False, 2)
@@ -430,7 +431,9 @@ def norm(x, /, ord=None, axis=None, keepdims=False, *, out=None):
     if len(axes) == 1:
         return written(vector_norm(x, axis=axes[0], keepdims=keepdims, ord=ord), out, "norm")
     if len(axes) != 2:
-        raise ValueError(f"norm: ord {ord!r} is of vectors or matrices, got {len(axes)} dimensions of shape {x.shape}")
+        raise ValueError(
+            f"norm: ord {quoted(ord)} is of vectors or matrices, got {len(axes)} dimensions of shape {x.shape}"
+        )
     kept = [k for k in range(x.ndim) if k not in axes]
     made = matrix_norm(permute_dims(x, (*kept, *axes)), ord=ord)
     if keepdims:
