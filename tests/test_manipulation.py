@@ -195,6 +195,10 @@ def test_parts_of_packed_tensors_that_begin_inside_a_byte(dtype):
     x = dl.asarray(here).astype(dtype)
     assert [row.astype("int8").tolist() for row in dl.unstack(x)] == here.tolist()
     assert [row.astype("int8").tolist() for row in dl.unstack(x, axis=1)] == here.T.tolist()
+    rows = dl.zeros((3, 8), dtype=dtype)
+    for row in dl.unstack(rows):  # whole bytes: views
+        row[:] = dl.ones(8, dtype=dtype)
+    assert rows.astype("int8").tolist() == [[1] * 8] * 3
     assert dl.repeat(x, [1, 0, 2], axis=1).astype("int8").tolist() == np.repeat(here, [1, 0, 2], axis=1).tolist()
     assert dl.repeat(x, 3, axis=0).astype("int8").tolist() == np.repeat(here, 3, axis=0).tolist()
     for k in (-1, 0, 1):

@@ -273,6 +273,8 @@ def test_lists_are_read_once():
     "call",
     [
         lambda n: dl.Device("cuda", n) if n is not None else dl.Device(n),
+        lambda n: dl.as_device((1, n)),
+        lambda n: dl.as_device((n, 0)),
         lambda n: dl.eye(2, k=n),
         lambda n: dl.eye(n),
         lambda n: dl.roll(CUBE, n),

@@ -934,10 +934,10 @@ cdef DLDevice read_device(object x, str func) except *:
         x = x.__dlpack_device__()
     if isinstance(x, tuple) and len(x) == 2:
         try:
-            value.device_type = <DLDeviceType><int32_t>int(x[0])
-            value.device_id = int(x[1])
+            value.device_type = <DLDeviceType><int32_t>index(x[0])
+            value.device_id = index(x[1])
         except (TypeError, ValueError, OverflowError):
-            raise TypeError(f"{func}: device must be two integers, got {x!r}") from None
+            raise TypeError(f"{func}: device must be two integers, got {quoted(x)}") from None
         return value
     if _package_of(type(x)) in ("torch", "jaxlib", "jax", "cupy"):
         return read_device(_foreign_device(x), func)

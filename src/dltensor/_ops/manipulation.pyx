@@ -389,7 +389,9 @@ def unstack(x, /, axis=0):
     cdef Tensor t = as_tensor(x)
     cdef int along = axis_of(axis, t.impl.dl.ndim, "unstack")
     cdef int64_t position
-    if is_packed(t.impl.dl.dtype, t.impl.flags) and t.impl.dl.strides[along] * t.impl.dl.dtype.bits % 8:
+    cdef int64_t bits = t.impl.dl.dtype.bits * t.impl.dl.dtype.lanes
+    if (is_packed(t.impl.dl.dtype, t.impl.flags) and t.impl.dl.shape[along] > 1 and
+            t.impl.dl.strides[along] % 8 * bits % 8 != 0):
         # Some parts begin inside a byte, where no view can.
         return tuple([squeezed(take(t, asarray([position]), axis=along), along, "unstack")
                       for position in range(t.impl.dl.shape[along])])
