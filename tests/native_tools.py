@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compilers, include folders and foreign headers for tests that build C and C++. No tests here."""
+"""Tools that run, compilers, include folders and foreign headers for tests. No tests here."""
 
 import functools
 import os
 import re
 import shutil
 import subprocess
+import sys
 import sysconfig
 from pathlib import Path
 
@@ -26,11 +27,44 @@ HEADERS = [
 ]
 
 
+@functools.cache
+def absence(name):
+    """Why a tool cannot be used, or None. One that is on PATH may still not run, as rustc without a toolchain."""
+    if shutil.which(name) is None:
+        return f"{name} is not installed"
+    try:
+        done = subprocess.run(
+            [name, "--version"], check=False, capture_output=True, text=True, errors="replace", timeout=60
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"{name} does not run: {error}"
+    lines = (done.stderr or done.stdout).strip().splitlines()
+    return f"{name} does not run: {lines[0] if lines else done.returncode}" if done.returncode else None
+
+
+def runnable(name):
+    """The path of a tool that runs, else None."""
+    return shutil.which(name) if absence(name) is None else None
+
+
+def require(name):
+    """The path of a tool that runs; otherwise skips the test with the reason."""
+    return runnable(name) or pytest.skip(absence(name))
+
+
+def run_with_pyarrow_25(code):
+    """Run a program with the older pyarrow that `make .venv/peers` puts beside the environment; skips without it."""
+    folder = Path(sys.prefix) / "pyarrow-25"
+    if not folder.is_dir():
+        pytest.skip(f"{folder} has no pyarrow 25 (make .venv/peers)")
+    code = f"import sys\nsys.path.insert(0, {str(folder)!r})\n{code}"
+    return subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True, timeout=120)
+
+
 def compiler(mode):
     """The command for a language mode such as "c99" or "c++20"; a missing compiler skips the test by name."""
     name = os.environ.get("CXX", "c++") if "++" in mode else os.environ.get("CC", "cc")
-    if shutil.which(name.split()[0]) is None:
-        pytest.skip(f"compiler {name} is not installed")
+    require(name.split()[0])
     return [*name.split(), "-x", "c++" if "++" in mode else "c", f"-std={mode}"]
 
 
@@ -51,8 +85,8 @@ def installed(family):
     found = {}
     for command in sorted(path for folder in folders for path in folder.iterdir() if names.fullmatch(path.name)):
         version = [command, "-dumpfullversion", "-dumpversion"] if family == "gcc" else [command, "-dumpversion"]
-        done = subprocess.run(version, check=False, capture_output=True, text=True, timeout=60)
-        if done.returncode == 0:
+        if absence(str(command)) is None:
+            done = subprocess.run(version, check=False, capture_output=True, text=True, timeout=60)
             found.setdefault(f"{family}-{done.stdout.strip()}", str(command))
     return found
 

@@ -1,18 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """The settings of clang-format find unformatted code and leave tables unchanged. tools/check.sh checks all files."""
 
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from native_tools import ROOT
+from native_tools import ROOT, absence, runnable
 
-TOOL = shutil.which("clang-format", path=Path(sys.executable).parent) or shutil.which("clang-format")
+TOOL = runnable(str(Path(sys.executable).with_name("clang-format"))) or runnable("clang-format")
 GOOD = "int one(const char* a) { return a != nullptr; }\n"
 TABLE = "// clang-format off\n#define ROWS(X)   \\\n  X(a,   1)         \\\n  X(long_name, 2)\n// clang-format on\n"
-pytestmark = pytest.mark.skipif(TOOL is None, reason="clang-format is not installed")
+pytestmark = pytest.mark.skipif(TOOL is None, reason=str(absence("clang-format")))
 
 
 def check(folder, text, name="file.cc"):

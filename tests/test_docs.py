@@ -8,13 +8,13 @@ import doctest
 import importlib.util
 import io
 import re
-import shutil
 import subprocess
 import sys
 import sysconfig
 from pathlib import Path
 
 import pytest
+from native_tools import require
 
 import dltensor as dl
 
@@ -153,7 +153,7 @@ def test_the_page_of_operations_is_made_from_the_rows():
 
 
 def test_the_extension_on_the_page_compiles_and_validates(tmp_path):
-    compiler = shutil.which("cc") or pytest.skip("cc is not installed")
+    compiler = require("cc")
     headers = Path(sysconfig.get_path("include"))
     if not (headers / "Python.h").exists():
         pytest.skip("Python.h is not installed")

@@ -3,20 +3,20 @@
 
 import json
 import re
-import shutil
 import subprocess
 from functools import cache
 from html import unescape
 from pathlib import Path
 
 import pytest
+from native_tools import runnable
 
 from dltensor.conformance.matrix.measure import Exchange, Matrix
 from dltensor.conformance.matrix.page import page
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-BROWSER = next(filter(None, map(shutil.which, BROWSERS)), None)
-in_a_browser = pytest.mark.skipif(BROWSER is None, reason=f"no browser is installed: none of {', '.join(BROWSERS)}")
+BROWSER = next(filter(None, map(runnable, BROWSERS)), None)
+in_a_browser = pytest.mark.skipif(BROWSER is None, reason=f"no browser runs: none of {', '.join(BROWSERS)}")
 NAMES = ["alpha", "beta", "</script>"]
 
 

@@ -3,13 +3,13 @@
 
 import os
 import re
-import shutil
 import site
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from native_tools import require
 
 ROOT = Path(__file__).resolve().parents[2]
 CHECK = ROOT / "tests" / "cuda" / "abi_check.cc"
@@ -47,8 +47,7 @@ def compile_check(*definitions, prefix=()):
 
 
 def needs(original):
-    if shutil.which("g++") is None:
-        pytest.skip("g++ is not installed")
+    require("g++")
     header, wheel = ORIGINALS[original]
     wanted = {header: wheel}
     if original not in ("ORIGINAL_DRIVER", "ORIGINAL_NVRTC"):

@@ -3,12 +3,12 @@
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from native_tools import absence, runnable
 
 SCRIPT = Path(__file__).resolve().parents[2] / "tools" / "gpu_check.sh"
 
@@ -54,7 +54,7 @@ PLANTED = {
 }
 
 
-@pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
+@pytest.mark.skipif(runnable("bash") is None, reason=str(absence("bash")))
 def test_planted_failures_and_skips_are_red(tmp_path):
     """The script's own stages with planted files: the verdict has a red row for each that is not whole."""
     for name, text in PLANTED.items():
@@ -87,7 +87,7 @@ def test_every_file_of_tests_for_a_card_is_in_a_stage():
     assert sorted(marked - set(re.findall(r"tests/cuda/(test_\w+\.py)", SCRIPT.read_text()))) == []
 
 
-@pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
+@pytest.mark.skipif(runnable("bash") is None, reason=str(absence("bash")))
 @pytest.mark.parametrize("name", ["gpu_check.sh", "gpu_pack.sh"])
 def test_the_scripts_are_well_formed(name):
     done = subprocess.run(["bash", "-n", str(SCRIPT.with_name(name))], capture_output=True, text=True, check=False)

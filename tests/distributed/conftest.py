@@ -2,11 +2,11 @@
 """What tests of distributed computations share: a cluster of two processes, and programs under mpirun."""
 
 import os
-import shutil
 import subprocess
 import sys
 
 import pytest
+from native_tools import require
 
 # Workers of Ray and ranks of MPI find the package where the tests do, and MPI runs as any user.
 os.environ.setdefault("OMPI_ALLOW_RUN_AS_ROOT", "1")
@@ -29,8 +29,7 @@ def cluster():
 def ranks(tmp_path):
     """A function that runs a program under MPI with a number of ranks, and returns what it printed."""
     pytest.importorskip("mpi4py")
-    if shutil.which("mpirun") is None:
-        pytest.skip("mpirun is not installed (Debian: openmpi-bin)")
+    require("mpirun")  # Debian: openmpi-bin
 
     def run(code, count):
         program = tmp_path / "program.py"

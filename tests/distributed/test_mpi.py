@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tensors in messages of MPI, on 2 and 4 ranks: reductions of small floats, strided tensors, windows, errors."""
 
-import shutil
-
 import pytest
+from native_tools import absence
 
 import dltensor as dl
 
 pytest.importorskip("mpi4py", reason="mpi4py is not installed")
-if shutil.which("mpirun") is None:
-    pytest.skip("mpirun is not installed (Debian: openmpi-bin)", allow_module_level=True)
+if absence("mpirun"):
+    pytest.skip(f"{absence('mpirun')} (Debian: openmpi-bin)", allow_module_level=True)
 
 HEAD = """
 import dltensor as dl, numpy as np

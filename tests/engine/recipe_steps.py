@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import pytest
 from building import FLAGS, ROOT, compiler
+from native_tools import require
 
 import dltensor as dl
 
@@ -108,8 +109,7 @@ def library_of(copy, *sources):
 
 
 def _run(command, folder):
-    if shutil.which(str(command[0])) is None:
-        pytest.skip(f"{command[0]} is not installed")
+    require(str(command[0]))
     done = subprocess.run([str(part) for part in command], cwd=folder, capture_output=True, text=True)
     assert done.returncode == 0, (done.stdout + done.stderr)[-3000:]
 

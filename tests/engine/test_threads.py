@@ -7,12 +7,12 @@ than those of a processor: that is what ``shared_state empty`` is for.
 """
 
 import os
-import shutil
 import subprocess
 from pathlib import Path
 
 import building
 import pytest
+from native_tools import runnable
 
 PROGRAM = building.ROOT / "tests" / "engine" / "shared_state.cc"
 NATIVE = building.ROOT / "src" / "dltensor" / "native"
@@ -41,7 +41,7 @@ def run(path, *arguments):
     for prefix in ([], ["setarch", "-R"]):
         command = [*prefix, *building.started(str(path)), *arguments]
         done = subprocess.run(command, capture_output=True, text=True, timeout=600, env=environment)
-        if "unexpected memory mapping" not in done.stderr or shutil.which("setarch") is None:
+        if "unexpected memory mapping" not in done.stderr or runnable("setarch") is None:
             break
     return done
 

@@ -14,6 +14,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from native_tools import absence, runnable
 
 import dltensor as dl
 
@@ -25,7 +26,7 @@ pytestmark = [
     pytest.mark.skipif(
         not list(WHEELS.glob("dltensor-*.whl")), reason="build/wheels has no dltensor: make test-extensions"
     ),
-    pytest.mark.skipif(shutil.which("readelf") is None, reason="readelf is not installed"),
+    pytest.mark.skipif(runnable("readelf") is None, reason=str(absence("readelf"))),
 ]
 PROGRAMS = {
     "plain_c": """

@@ -13,6 +13,8 @@ import subprocess
 import tempfile
 import threading
 
+import native_tools
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 HERE = pathlib.Path(__file__).resolve().parent
 SOURCE = ROOT / "src" / "dltensor"
@@ -64,10 +66,20 @@ def digest(paths, *more) -> str:
     return hashlib.sha256(b"".join(p.read_bytes() for p in sorted(paths)) + repr(more).encode()).hexdigest()[:16]
 
 
-def tool(name: str, variant: str = "plain") -> str | None:
-    """Return a compiler: CC, CXX and FC win over the usual names, but for sanitizers, which are linked as GCC does."""
+def command(name: str, variant: str = "plain") -> str:
+    """Return the name of a tool: CC, CXX and FC win over the usual ones, but for sanitizers, linked as GCC does."""
     variable = {"gcc": "CC", "g++": "CXX", "gfortran": "FC"}.get(name) if variant == "plain" else None
-    return shutil.which(os.environ.get(variable, name) if variable else name)
+    return os.environ.get(variable, name) if variable else name
+
+
+def tool(name: str, variant: str = "plain") -> str | None:
+    """Return the path of a tool that runs, or None."""
+    return native_tools.runnable(command(name, variant))
+
+
+def require(name: str, variant: str = "plain") -> str:
+    """Return the path of a tool that runs; otherwise skip the test with the reason."""
+    return native_tools.require(command(name, variant))
 
 
 def engine_sources() -> list[pathlib.Path]:

@@ -279,8 +279,7 @@ extern "C" void array_of(int which, mts_array_t* out) {
 
 @pytest.fixture(scope="module")
 def cpp_arrays(tmp_path_factory):
-    if not build.tool("g++"):
-        pytest.skip("needs g++")
+    build.require("g++")
     folder, root = tmp_path_factory.mktemp("cpp"), Path(mts.__file__).parent
     (folder / "arrays.cc").write_text(CPP)
     build.run(
@@ -399,8 +398,7 @@ def test_08_46_two_copies_keep_their_origins_and_errors_apart(tmp_path):
 
 
 def test_47_48_the_benchmark_measures_every_goal(tmp_path):
-    if not build.tool("g++"):
-        pytest.skip("needs g++")
+    build.require("g++")
     made = tmp_path / "rows.json"
     done = subprocess.run(
         [sys.executable, build.ROOT / "benchmarks" / "bench_opaque.py", "--rounds", "2", "--json", made],

@@ -41,16 +41,14 @@ def compiled(package, language, flags, tmp_path, variant="plain"):
         "cpp": ("g++", [EXAMPLES / "hold.cpp"]),
         "fortran": ("gfortran", [package / "include" / "dltensor" / "dltensor.f90", EXAMPLES / "hold.f90"]),
     }[language]
-    if not (found := build.tool(compiler, variant)):
-        pytest.skip(f"needs {compiler}")
+    found = build.require(compiler, variant)
     build.run([found, "-O1", *sources, *flags, "-o", tmp_path / "hold"], cwd=tmp_path)
     return tmp_path / "hold"
 
 
 @pytest.mark.parametrize("language", ["c", "cpp", "fortran"])
 def test_49_examples_build_with_pkg_config(package, language, tmp_path):
-    if not build.tool("pkg-config"):
-        pytest.skip("needs pkg-config")
+    build.require("pkg-config")
     # pkg-config quotes the blank in the path for a shell, and here is none.
     link = tmp_path / "package"
     link.symlink_to(package)
@@ -62,8 +60,7 @@ def test_49_examples_build_with_pkg_config(package, language, tmp_path):
 
 
 def test_49_examples_build_with_cmake(package, tmp_path):
-    if not build.tool("cmake"):
-        pytest.skip("needs cmake")
+    build.require("cmake")
     shutil.copytree(EXAMPLES, tmp_path / "examples")
     made = tmp_path / "build"
     build.run([build.tool("cmake"), "-S", tmp_path / "examples", "-B", made, f"-DCMAKE_PREFIX_PATH={package}"])
@@ -77,8 +74,7 @@ def test_49_examples_build_with_cmake(package, tmp_path):
     ("wanted", "found"), [("0.1", True), ("0.1.0", True), ("0", True), ("0.2", False), ("1.0", False)]
 )
 def test_49_cmake_takes_compatible_versions_only(package, tmp_path, wanted, found):
-    if not build.tool("cmake"):
-        pytest.skip("needs cmake")
+    build.require("cmake")
     project = f"cmake_minimum_required(VERSION 3.16)\nproject(p NONE)\nfind_package(dltensor {wanted} QUIET)\n"
     (tmp_path / "CMakeLists.txt").write_text(project + 'message(STATUS "found: ${dltensor_FOUND}")\n')
     command = [build.tool("cmake"), "-S", tmp_path, "-B", tmp_path / "build", f"-DCMAKE_PREFIX_PATH={package}"]
@@ -122,8 +118,7 @@ def test_50_examples_leak_nothing(package, language, tmp_path):
 
 
 def test_49_the_rust_declarations_of_the_docs_hold(tmp_path):
-    if not build.tool("rustc"):
-        pytest.skip("needs rustc")
+    build.require("rustc")
     page = (build.ROOT / "docs" / "decisions" / "0020-opaque-arrays.md").read_text()
     (declarations,) = re.findall(r"```rust\n(.*?)```", page, re.DOTALL)
     main = """

@@ -14,7 +14,7 @@ import pytest
 
 import dltensor as dl
 
-pytestmark = pytest.mark.skipif(not build.tool("gcc"), reason="needs gcc")
+pytestmark = pytest.mark.skipif(not build.tool("gcc"), reason="no gcc that runs")
 ASK, DESTROY, MIXED = range(3)
 
 

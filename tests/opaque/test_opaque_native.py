@@ -11,7 +11,7 @@ import re
 import native_building as build
 import pytest
 
-pytestmark = pytest.mark.skipif(not (build.tool("gcc") and build.tool("g++")), reason="needs gcc and g++")
+pytestmark = pytest.mark.skipif(not (build.tool("gcc") and build.tool("g++")), reason="no gcc and g++ that run")
 needs_metatensor = pytest.mark.skipif(build.metatensor() is None, reason="needs metatensor-core")
 SANITIZED = {**os.environ, "ASAN_OPTIONS": "detect_leaks=1", "UBSAN_OPTIONS": "print_stacktrace=1"}
 EXITS = ["atexit", "destructor", "exit_in_thread", "thread_ends", "fork"]
@@ -123,7 +123,7 @@ def test_a_program_that_is_asked_for_nothing_known_fails(program):
         build.run([build.program(program), "no such case"])
 
 
-@pytest.mark.skipif(not build.tool("valgrind"), reason="needs valgrind")
+@pytest.mark.skipif(not build.tool("valgrind"), reason="no valgrind that runs")
 @pytest.mark.parametrize("program", ["array.c", "broken.c"])
 def test_50_valgrind(program):
     options = ["-q", "--error-exitcode=9", "--leak-check=full", "--errors-for-leak-kinds=definite"]
