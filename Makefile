@@ -28,8 +28,10 @@ $(VENV)/pictures: $(VENV)/tools
 	touch $@
 
 $(VENV)/peers: $(VENV)/light
-	$(RUN) -m pip install -q --disable-pip-version-check "torch==2.13.0" jax apache-tvm-ffi metatensor-core pyarrow array-api-strict safetensors \
-	    scipy-openblas32 "matplotlib>=3.8"
+	$(RUN) -m pip install -q --disable-pip-version-check "torch==2.13.0" jax apache-tvm-ffi metatensor-core "pyarrow>=25" nanoarrow \
+	    array-api-strict safetensors scipy-openblas32 "matplotlib>=3.8" h5py zarr numcodecs polars
+# An older pyarrow beside it, whose __dlpack__ does not know max_version.
+	$(RUN) -m pip install -q --disable-pip-version-check --no-deps --upgrade --target $(VENV)/pyarrow-25 "pyarrow==25.*"
 	touch $@
 
 $(VENV)/cuda-peers: $(VENV)/light
@@ -179,7 +181,7 @@ test-aarch64: $(VENV)/light
 
 # What the light tests skip for want of a package, and what needs a framework.
 WITH_PACKAGES := tests/test_demo.py tests/test_docs.py tests/test_site.py tests/test_docstrings.py tests/test_abi.py tests/test_validate.py tests/engine/test_gemm.py
-# help: make test-peers   the tests that need torch, jax, tvm-ffi, metatensor, pyarrow, matplotlib or OpenBLAS
+# help: make test-peers   the tests that need torch, jax, tvm-ffi, metatensor, pyarrow, zarr, matplotlib or OpenBLAS
 MARKED := $(shell grep -rl "pytest.mark.peers" tests --include="test_*.py")
 test-peers: $(VENV)/peers install
 	$(RUN) -m pytest $(MARKED) -m "peers and not gpu"

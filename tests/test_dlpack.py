@@ -102,7 +102,43 @@ def test_the_signature_that_worked_is_remembered_per_type(array):
     assert len(calls) == 2
 
 
-def test_an_error_from_inside_the_producer_is_not_taken_for_an_old_signature(array):
+class Forwarding(Producer):
+    """As a decorator makes it: any keyword is passed on, so that the TypeError of an old signature has a frame."""
+
+    def __dlpack__(self, **keywords):
+        return self.array.__dlpack__(**keywords)
+
+
+def test_old_signatures_behind_a_forwarder_are_taken(array):
+    tensor = dl.from_dlpack(Forwarding(OldProducer(array)))
+    assert tensor.data_ptr == array.ctypes.data
+
+
+def test_the_signature_of_what_one_object_forwards_to_is_not_remembered_for_its_class(array):
+    readonly = array.copy()
+    readonly.flags.writeable = False
+    dl.from_dlpack(Forwarding(OldProducer(array)))
+    assert dl.from_dlpack(Forwarding(readonly)).readonly
+
+
+def test_the_signature_behind_a_property_is_not_remembered_for_its_class(array):
+    class Property(Producer):
+        __dlpack__ = property(lambda self: self.array.__dlpack__)
+
+    readonly = array.copy()
+    readonly.flags.writeable = False
+    dl.from_dlpack(Property(OldProducer(array)))
+    assert dl.from_dlpack(Property(readonly)).readonly
+
+
+@pytest.mark.parametrize("name", ["pyarrow.lib", "nanoarrow._buffer"])
+def test_arrow_memory_in_a_struct_without_flags_is_read_only(array, monkeypatch, name):
+    kind = type("DoubleArray", (OldProducer,), {"__module__": name})
+    monkeypatch.setitem(sys.modules, name, types.SimpleNamespace(DoubleArray=kind))
+    assert dl.from_dlpack(kind(array)).readonly
+
+
+def test_a_type_error_of_the_export_itself_is_raised_as_it_is(array):
     calls = []
 
     class Broken(Producer):
@@ -110,9 +146,41 @@ def test_an_error_from_inside_the_producer_is_not_taken_for_an_old_signature(arr
             calls.append(options)
             return len(5)
 
+    with pytest.raises(TypeError, match="has no len") as caught:
+        dl.from_dlpack(Broken(array))
+    assert calls == [{"max_version": (1, 3)}, {}]
+    assert caught.value.__cause__ is None
+
+
+def test_a_type_error_of_the_export_is_not_replaced_by_the_refusal_of_an_older_signature(array):
+    class Broken(Producer):
+        def __dlpack__(self, *, max_version=None):
+            if max_version is None:
+                raise BufferError("ask with max_version")
+            return len(5)
+
     with pytest.raises(TypeError, match="has no len"):
         dl.from_dlpack(Broken(array))
-    assert len(calls) == 1
+
+
+def test_the_error_of_an_old_signature_names_the_refusal_of_the_newer_one_as_its_cause(array):
+    class Old(Producer):
+        def __dlpack__(self, stream=None):
+            raise BufferError("requires grad")
+
+    with pytest.raises(BufferError, match="requires grad") as caught:
+        dl.from_dlpack(Forwarding(Old(array)))
+    assert "unexpected keyword argument 'max_version'" in str(caught.value.__cause__)
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError, ValueError])
+def test_errors_of_the_second_try_are_raised(array, error):
+    class Broken(Producer):
+        def __dlpack__(self, **options):
+            raise TypeError("of the export") if options else error("of the second try")
+
+    with pytest.raises(error, match="of the second try"):
+        dl.from_dlpack(Broken(array))
 
 
 @pytest.mark.parametrize("error", [BufferError, ValueError, KeyboardInterrupt, MemoryError])

@@ -7,6 +7,7 @@ import threading
 
 import numpy as np
 import pytest
+from native_tools import run_with_pyarrow_25
 
 import dltensor as dl
 
@@ -186,6 +187,30 @@ def test_tvm_ffi_goes_through_our_table(tvm_ffi):
     assert np.from_dlpack(theirs).ctypes.data == ours.data_ptr
     back = dl.from_dlpack(theirs)
     assert back.tolist() == ours.tolist()
+
+
+def test_buffers_of_nanoarrow_come_in_read_only():
+    nanoarrow = pytest.importorskip("nanoarrow", reason="nanoarrow is not installed")
+    theirs = nanoarrow.c_buffer([1.0, 2.0], nanoarrow.float32()).view()
+    ours = dl.from_dlpack(theirs)
+    assert (ours.tolist(), ours.readonly) == ([1.0, 2.0], True)
+
+
+def test_arrays_of_pyarrow_come_in_read_only():
+    pyarrow = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    theirs = pyarrow.array([1.0, 2.0])
+    ours = dl.from_dlpack(theirs)
+    assert (ours.data_ptr, ours.readonly) == (theirs.buffers()[1].address, True)
+
+
+def test_arrays_of_pyarrow_25_come_in_read_only():
+    done = run_with_pyarrow_25(
+        "import dltensor as dl, pyarrow\n"
+        "theirs = pyarrow.array([1.0, 2.0])\n"
+        "ours = dl.from_dlpack(theirs)\n"
+        "print(pyarrow.__version__[:2], ours.data_ptr == theirs.buffers()[1].address, ours.readonly, ours.tolist())"
+    )
+    assert done.stdout == "25 True True [1.0, 2.0]\n", done.stderr
 
 
 def test_pyarrow_tensors_come_in():

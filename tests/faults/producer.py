@@ -298,6 +298,7 @@ SIGNATURES = {
     "positional": lambda self, stream=None: self.hand_out(stream=stream),
     "bare": lambda self: self.hand_out(),
     "keywords": lambda self, **keywords: self.hand_out(**keywords),
+    "forwarded": lambda self, **keywords: SIGNATURES["2021"](self, **keywords),
     "version only": lambda self, max_version=None: self.hand_out(max_version=max_version),
 }
 

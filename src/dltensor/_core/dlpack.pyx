@@ -18,7 +18,7 @@ from .native cimport MAX_DIMS, adopt, environment_switch, export_managed, retain
 from .threads cimport Published
 from .types cimport DLPACK_FLAG_BITMASK_READ_ONLY, DLManagedTensor, DLPackExchangeAPIHeader, DLPackVersion, is_handle
 
-from .foreign_text import first_line
+from .foreign_text import describe_error, first_line
 from .once import Once
 from .types import DLPACK_VERSION, ConformanceWarning
 
@@ -101,6 +101,8 @@ cdef bint _use_tables = not environment_switch("DLTENSOR_NO_EXCHANGE_API")
 
 # Producers of immutable arrays, which their legacy capsules cannot express.
 _IMMUTABLE = ("jaxlib", "jax", "tensorflow")
+# Producers of read-only memory whose newer versions set the flag; their legacy capsules cannot.
+_ARROW = ("pyarrow", "nanoarrow")
 # Producers whose __dlpack_device__ is asked of the first object of a class only: of jax it takes half of the import.
 _KNOWN = ("jaxlib", "jax", "pyarrow", "tvm_ffi")
 cdef object _CapsuleType = type(PyCapsule_New(<void*>&_types, NULL, NULL))
@@ -543,6 +545,7 @@ cdef int adopt_object(object owner, ImportedTensor* out, str func) except -1:
 
 cdef int import_tensor(object x, const TypeEntry* entry, object stream, ImportedTensor* out, str func) except -1:
     """Take a tensor from any object that speaks DLPack: exchange table, ``__dlpack__`` or a capsule."""
+    cdef bint legacy, immutable
     if entry.path == TABLE:
         return _take_from_table(x, entry.table, out, func)
     if entry.path == CAPSULE:
@@ -551,10 +554,12 @@ cdef int import_tensor(object x, const TypeEntry* entry, object stream, Imported
     if not PyCapsule_CheckExact(capsule):
         raise TypeError(f"{func}: {type(x).__qualname__}.__dlpack__ must return a capsule, got "
                         f"{type(capsule).__qualname__}")
-    if entry.immutable and entry.signature == 0 and stream is None and PyCapsule_IsValid(capsule, b"dltensor"):
+    legacy = PyCapsule_IsValid(capsule, b"dltensor")
+    if entry.immutable and entry.signature == 0 and stream is None and legacy:
         amend_entry(type(x), _LEGACY, entry.agreed)
+    immutable = entry.immutable or legacy and _is_class_of(_ARROW, type(x))
     _take_capsule(capsule, out, func)
-    if entry.immutable:
+    if immutable:
         out.flags |= DLPACK_FLAG_BITMASK_READ_ONLY
     return 0
 
@@ -625,7 +630,7 @@ cdef tuple _VERSION = DLPACK_VERSION
 cdef object _call_dlpack(object x, const TypeEntry* entry, object stream, str func):
     cdef PyObject* arguments[4]
     cdef PyObject* made
-    cdef bint legacy = entry.signature == _LEGACY, inside = False
+    cdef bint legacy = entry.signature == _LEGACY, inside = False, framed = False
     cdef int known = entry.signature, signature = known if not legacy else 2 if stream is None else 0
     refused = None
     while True:
@@ -648,17 +653,35 @@ cdef object _call_dlpack(object x, const TypeEntry* entry, object stream, str fu
             made = PyObject_VectorcallMethod(<PyObject*>_DLPACK, &arguments[1],
                                              1 | PY_VECTORCALL_ARGUMENTS_OFFSET, NULL)
         if made != NULL:
-            if not legacy and signature != known:
+            capsule = owned(made)
+            if not legacy and signature != known and _refuses_itself(type(x), framed):
                 amend_entry(type(x), signature, entry.agreed)
-            return owned(made)
-        # Only a signature that cannot take the keyword is a reason to try an older one.
+            return capsule
+        # Only a TypeError can mean that the signature is older. Compiled and forwarding methods raise it with a frame.
         error = take_error(&inside)
-        if not isinstance(error, TypeError) or inside or signature == 2:
-            if refused is not None and error is not refused:
-                raise error from refused
-            raise error
-        refused = error
+        if not isinstance(error, TypeError) or signature == 2:
+            _raise_helpful(refused, error)
+        if refused is None:
+            refused = error
+        framed = framed or inside
         signature = 2 if stream is None else signature + 1
+
+
+cdef bint _refuses_itself(object kind, bint framed) except -1:
+    """Whether an older signature is that of the class, so that it can be remembered, and not of what an object forwards
+    to. Of classes in Python a frame tells: their own signature refuses keywords before there is one."""
+    return callable(getattr(kind, _DLPACK, None)) and (not framed or is_native(<void*>kind))
+
+
+cdef int _raise_helpful(object refused, object error) except -1:
+    """Raise the error of the last try, from that of the first one; alone the first one where it is not about arguments,
+    so that it comes from the export itself, and the older signatures add nothing."""
+    if refused is None:
+        raise error
+    first = describe_error(refused)
+    if isinstance(error, (TypeError, BufferError)) and ("argument" not in first or first == describe_error(error)):
+        raise refused
+    raise error from refused
 
 
 # -- out --------------------------------------------------------------------------------------------------------------

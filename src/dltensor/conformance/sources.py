@@ -20,7 +20,7 @@ class Source:
 
     Parameters
     ----------
-    age : "2023", "2021" or "bare": which keywords `__dlpack__` takes
+    age : "2023", "2021", "forwarded" or "bare": keywords that `__dlpack__` takes; "forwarded" passes any on
     answers : "asked" gives a versioned capsule to who asks for one, "versioned" and "legacy" always that
     said : what `__dlpack_device__` returns, by default the struct's device
     content : the bytes of the memory; `shift` bytes lie before the first element
@@ -95,11 +95,15 @@ def _as_of_2021(self, *, stream=None):
     return self.hand_out(stream=stream)
 
 
+def _forwarded(self, **keywords):
+    return _as_of_2021(self, **keywords)
+
+
 def _bare(self):
     return self.hand_out()
 
 
-_SIGNATURES = {"2023": _as_of_2023, "2021": _as_of_2021, "bare": _bare}
+_SIGNATURES = {"2023": _as_of_2023, "2021": _as_of_2021, "forwarded": _forwarded, "bare": _bare}
 
 
 def with_table(source, *, name="dlpack_exchange_api", manner="sound", **fields):

@@ -356,14 +356,25 @@ def version_is_asked_for(target):
     )
 
 
-@check(40, "consumer")
-def old_signatures_are_taken(target):
-    """Import from a producer whose `__dlpack__` takes `stream` only: taken."""
+def _takes_legacy(target):
     try:
         plain(target, answers="legacy")
     except NotApplicable as error:
         raise NotApplicable(f"takes no legacy capsule: {error}") from error
+
+
+@check(40, "consumer")
+def old_signatures_are_taken(target):
+    """Import from a producer whose `__dlpack__` takes `stream` only: taken."""
+    _takes_legacy(target)
     taken_as(target, _SIX, "a __dlpack__ of 2021.12", age="2021")
+
+
+@check(40, "consumer")
+def forwarded_signatures_are_taken(target):
+    """Import from a producer that forwards keywords to a method without them, whose TypeError has frames: taken."""
+    _takes_legacy(target)
+    taken_as(target, _SIX, "a __dlpack__ that forwards to one of 2021.12", age="forwarded")
 
 
 @check(45, "consumer")
