@@ -642,28 +642,94 @@ def test_the_exchange_table_can_be_turned_off(monkeypatch):
 def test_into_numpy_shares_memory():
     tensor = dl.asarray([1, 2, 3])
     assert dl.into(tensor, np.ndarray).ctypes.data == tensor.data_ptr
-    with pytest.raises(TypeError, match="expected a type"):
-        dl.into(tensor, "numpy")
-    with pytest.raises(TypeError, match="no exchange table"):
-        dl.into(tensor, dict)
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        ("numpy", r"into: expected a type such as torch.Tensor, got 'numpy'; pass the type of an array, type\(x\)"),
+        (dict, r"into: builtins.dict has no exchange table, and no from_dlpack .*; pass .* or default=numpy.ndarray"),
+        (np.float32, r"into: expected a type of arrays, got numpy.float32: .* numpy.ndarray; pass that type"),
+    ],
+)
+def test_into_a_kind_that_is_no_type_of_arrays_names_the_remedy(kind, text):
+    with pytest.raises(TypeError, match=text):
+        dl.into(dl.asarray([1.0]), kind)
+
+
+@pytest.mark.parametrize("kind", [list, float, np.float32, np.ndarray, memoryview])
+def test_into_the_same_kind_else_numpy(kind):
+    tensor = dl.asarray([1.0, 2.0])
+    result = dl.into(tensor, kind, default=np.ndarray)
+    assert type(result) is np.ndarray
+    assert result.ctypes.data == tensor.data_ptr
+
+
+def test_the_default_of_into_must_be_a_type_of_arrays():
+    with pytest.raises(TypeError, match="into: expected a type"):
+        dl.into(dl.asarray([1.0]), list, default="numpy")
+
+
+def _package(monkeypatch, name, **members):
+    """A loaded package with a class of arrays, that only reads capsules of before 1.0 and never writes."""
+    kind = type("Tensor", (), {"__module__": name})
+    monkeypatch.setitem(sys.modules, name, types.SimpleNamespace(Tensor=kind, **members))
+    return kind
+
+
+@pytest.mark.parametrize("name", ["jax", "jaxlib.core"])
+def test_into_jax_shares_read_only_tensors(monkeypatch, name):
+    def from_dlpack(source):
+        array = kind()
+        array.capsule = source.__dlpack__()
+        return array
+
+    kind = _package(monkeypatch, "jax", dlpack=types.SimpleNamespace(from_dlpack=from_dlpack))
+    kind = kind if name == "jax" else _package(monkeypatch, name)
+    tensor = dl.from_dlpack(np.frombuffer(b"abcd", dtype=np.uint8))
+    array = dl.into(tensor, kind)
+    assert dl.from_dlpack(array.capsule).data_ptr == tensor.data_ptr
+    assert tensor.readonly
+
+
+def test_into_tensorflow_passes_a_capsule(monkeypatch):
+    def from_dlpack(capsule):
+        array = kind()
+        array.capsule = capsule
+        return array
+
+    experimental = types.SimpleNamespace(dlpack=types.SimpleNamespace(from_dlpack=from_dlpack))
+    _package(monkeypatch, "tensorflow", experimental=experimental)
+    kind = _package(monkeypatch, "tensorflow.python.framework.tensor")
+    tensor = dl.from_dlpack(np.frombuffer(b"abcd", dtype=np.uint8))
+    array = dl.into(tensor, kind)
+    assert dl.from_dlpack(array.capsule).data_ptr == tensor.data_ptr
+
+
+def test_into_another_framework_keeps_read_only_tensors_read_only(monkeypatch):
+    kind = _package(monkeypatch, "another", from_dlpack=lambda source: source.__dlpack__())
+    with pytest.raises(BufferError, match="read-only"):
+        dl.into(dl.from_dlpack(np.frombuffer(b"abcd", dtype=np.uint8)), kind)
 
 
 def test_into_a_type_of_jaxlib_asks_jax(monkeypatch):
     array_of_jaxlib = type("ArrayImpl", (), {"__module__": "jaxlib._jax"})
-    of_jax = types.SimpleNamespace(from_dlpack=lambda source: ("made by jax", source))
+    array = array_of_jaxlib()
+    of_jax = types.SimpleNamespace(from_dlpack=lambda source: setattr(array, "source", source) or array)
     monkeypatch.setitem(sys.modules, "jax", types.SimpleNamespace(dlpack=of_jax))
     tensor = dl.asarray([1, 2, 3])
-    assert dl.into(tensor, array_of_jaxlib) == ("made by jax", tensor)
+    assert dl.into(tensor, array_of_jaxlib) is array
+    assert array.source is tensor
 
 
 def test_into_finds_the_function_of_every_type_whether_it_is_remembered_or_not():
     def kind_of(number):
-        return type(f"Kind{number}", (), {"from_dlpack": staticmethod(lambda source: (number, source))})
+        return type(f"Kind{number}", (), {"from_dlpack": classmethod(lambda kind, source: kind())})
 
     kinds = [kind_of(number) for number in range(300)]  # more than are remembered
     tensor = dl.asarray([1, 2, 3])
     for _ in range(2):
-        assert [dl.into(tensor, kind) for kind in kinds] == [(number, tensor) for number in range(300)]
+        assert [type(dl.into(tensor, kind)) for kind in kinds] == kinds
 
 
 def test_the_exchange_table_gives_no_address_for_an_empty_tensor():

@@ -189,6 +189,40 @@ def test_tvm_ffi_goes_through_our_table(tvm_ffi):
     assert back.tolist() == ours.tolist()
 
 
+@pytest.fixture
+def read_only():
+    """A tensor of the alignment that jax shares, which may not be written to."""
+    memory = dl.arange(1024, dtype="float32")
+    return dl.wrap(memory.data_ptr, memory.shape, memory.dtype, owner=memory, readonly=True)
+
+
+def test_read_only_tensors_go_to_jax_without_a_copy(jax, read_only):
+    theirs = dl.into(read_only, jax.Array)
+    assert theirs.unsafe_buffer_pointer() == read_only.data_ptr
+    assert dl.from_dlpack(theirs).readonly
+
+
+def test_views_of_jax_arrays_go_back(jax):
+    theirs = jax.numpy.arange(6.0).reshape(2, 3)
+    back = dl.into(dl.from_dlpack(theirs), type(theirs))
+    assert back.unsafe_buffer_pointer() == theirs.unsafe_buffer_pointer()
+
+
+@pytest.mark.filterwarnings("ignore:Some donated buffers were not usable")
+def test_jax_does_not_write_to_read_only_memory_that_it_is_told_to_reuse(jax, read_only):
+    theirs = dl.into(read_only, jax.Array)
+    jax.jit(lambda x: x * 2 + 1, donate_argnums=0)(theirs).block_until_ready()
+    assert read_only.tolist() == list(range(1024))
+
+
+def test_tensorflow_takes_read_only_tensors_and_does_not_write_to_them(read_only):
+    tensorflow = pytest.importorskip("tensorflow", reason="tensorflow is not installed")
+    variable = tensorflow.Variable(dl.into(read_only, tensorflow.Tensor))
+    variable.assign_add(tensorflow.ones(1024))
+    assert variable.numpy().tolist() == list(range(1, 1025))
+    assert read_only.tolist() == list(range(1024))
+
+
 def test_buffers_of_nanoarrow_come_in_read_only():
     nanoarrow = pytest.importorskip("nanoarrow", reason="nanoarrow is not installed")
     theirs = nanoarrow.c_buffer([1.0, 2.0], nanoarrow.float32()).view()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Types of convert.pyx: import and export of whole tensors.
 from collections.abc import Callable, Sequence
-from typing import Any, SupportsIndex, TypeVar
+from typing import Any, SupportsIndex, TypeVar, overload
 
 from typing_extensions import CapsuleType
 
@@ -9,6 +9,7 @@ from ..typing import DeviceLike, DTypeLike, Scalar, Sequences, ShapeLike, Tensor
 from .tensor import Tensor
 
 _T = TypeVar("_T")
+_U = TypeVar("_U")
 
 def from_dlpack(
     x: TensorLike | CapsuleType, /, *, device: DeviceLike | None = None, copy: bool | None = None
@@ -21,7 +22,10 @@ def asarray(
     device: DeviceLike | None = None,
     copy: bool | None = None,
 ) -> Tensor: ...
-def into(t: TensorLike | CapsuleType, kind: type[_T], /) -> _T: ...
+@overload
+def into(t: TensorLike | CapsuleType, kind: type[_T], /, *, default: None = None) -> _T: ...
+@overload
+def into(t: TensorLike | CapsuleType, kind: type[_T], /, *, default: type[_U]) -> _T | _U: ...
 def wrap(
     ptr: int,
     shape: ShapeLike,

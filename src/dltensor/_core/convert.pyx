@@ -28,7 +28,7 @@ from .types cimport (DLPACK_FLAG_BITMASK_IS_COPIED, DLPACK_FLAG_BITMASK_READ_ONL
                      DLPackExchangeAPI, DLTensor, SetError, device_of, dtype_of, is_host, kDLCPU, kDLCUDA,
                      read_copy_flag, read_device, read_dtype)
 
-from .foreign_text import first_line
+from .foreign_text import first_line, quoted
 from .types import ConformanceWarning
 
 cdef extern from "native/memory/managed.h" namespace "dlt" nogil:
@@ -691,7 +691,7 @@ cpdef Tensor full_for(str func, shape, number, dtype=None, device=None):
 
 # -- out --------------------------------------------------------------------------------------------------------------
 
-def into(t, kind, /):
+def into(t, kind, /, *, default=None):
     """Convert a tensor to an object of another framework, sharing memory.
 
     Parameters
@@ -699,20 +699,24 @@ def into(t, kind, /):
     t : array_like
         Tensor, or any object that `from_dlpack` takes.
     kind : type
-        ``torch.Tensor``, ``numpy.ndarray``, ``jax.Array``, ...: a type with an exchange table, or whose package has a
-        ``from_dlpack``.
+        ``torch.Tensor``, ``numpy.ndarray``, ``jax.Array``, ``tf.Tensor``, ...: a type with an exchange table, or whose
+        package has a ``from_dlpack``.
+    default : type, optional
+        Used instead of a `kind` that has neither: ``dl.into(result, type(x), default=np.ndarray)`` returns what a
+        function was called with, and a NumPy array for lists, numbers and files.
 
     Returns
     -------
     object
-        Of the type `kind`.
+        Of the type `kind`, or `default`. JAX and TensorFlow never write to arrays, so that they share read-only tensors.
 
     Raises
     ------
     AttributeError
         `t` does not support DLPack.
     TypeError
-        `kind` is not a type, or its package has no import function.
+        `kind` is not a type, or its package has no import function, or one that makes objects of another type; and no
+        `default` was passed.
     BufferError
         The framework cannot represent the tensor.
 
@@ -729,13 +733,16 @@ def into(t, kind, /):
     >>> import numpy as np
     >>> dl.into(dl.arange(3), np.ndarray)
     array([0, 1, 2])
+    >>> dl.into(dl.arange(3), list, default=np.ndarray)
+    array([0, 1, 2])
     """
     cdef Tensor source
     cdef const TypeEntry* entry
     cdef DLManagedTensorVersioned* managed
     cdef void* made = NULL
     if not isinstance(kind, type):
-        raise TypeError(f"into: expected a type such as torch.Tensor, got {kind!r}")
+        raise TypeError(f"into: expected a type such as torch.Tensor, got {quoted(kind)}; pass the type of an array, "
+                        f"type(x)")
     source = t if type(t) is Tensor else read(t, None, "into")
     if kind is Tensor:
         return source
@@ -744,8 +751,7 @@ def into(t, kind, /):
         made_array = source.numpy()
         return made_array if type(made_array) is kind else made_array.view(kind)
     if entry.table == NULL:
-        importer = _importer_of(kind)
-        return importer(source)
+        return _by_importer(source, kind, default)
     if entry.torch:
         _refuse_torch(source)
     managed = export_managed(source.impl.dl, source.impl.block,
@@ -763,6 +769,20 @@ def into(t, kind, /):
     return result
 
 
+cdef object _by_importer(Tensor source, object kind, object default):
+    """An object of a type without an exchange table, by the ``from_dlpack`` of its package."""
+    importer = _importer_of(kind, default is None)
+    if importer is not None:
+        result = importer(source)
+        if isinstance(result, kind):
+            return result
+        if default is None:
+            raise TypeError(f"into: expected a type of arrays, got {kind.__module__}.{kind.__qualname__}: what "
+                            f"from_dlpack of its package makes is {type(result).__module__}."
+                            f"{type(result).__qualname__}; pass that type, or default=numpy.ndarray")
+    return into(source, default)
+
+
 cdef Flag _torch_warning
 # The functions that were found for types, newest first. Neither they nor their types are ever given back.
 cdef struct Importer:
@@ -773,8 +793,9 @@ cdef struct Importer:
 cdef Published[Importer] _importers
 
 
-cdef object _importer_of(object kind):
-    """The ``from_dlpack`` that makes objects of a type; remembered for 256 types."""
+cdef object _importer_of(object kind, bint needed):
+    """The ``from_dlpack`` that makes objects of a type; remembered for 256 types. None, or TypeError where it is `needed`,
+    if there is none."""
     cdef const Importer* newest = _importers.get()
     cdef const Importer* known = newest
     cdef Importer* added
@@ -782,7 +803,9 @@ cdef object _importer_of(object kind):
         if known.kind == <PyObject*>kind:
             return <object>known.function
         known = known.next
-    importer = _from_dlpack_of(kind)
+    importer = _from_dlpack_of(kind, needed)
+    if importer is None:
+        return None
     if newest == NULL or newest.count < 256:
         added = <Importer*>malloc(sizeof(Importer))
         if added == NULL:
@@ -808,7 +831,17 @@ cdef int _refuse_torch(Tensor source) except -1:
     return 0
 
 
-def _from_dlpack_of(kind):
+cdef Tensor _without_flag(Tensor source):
+    """A tensor for a framework that never writes to arrays, and reads capsules without flags only."""
+    cdef Tensor t
+    if not source.impl.flags & DLPACK_FLAG_BITMASK_READ_ONLY:
+        return source
+    t = same_view(source)
+    t.impl.flags &= ~<uint64_t>DLPACK_FLAG_BITMASK_READ_ONLY
+    return t
+
+
+def _from_dlpack_of(kind, needed=True):
     """The ``from_dlpack`` that makes objects of a type: its own, or that of the package it comes from."""
     if hasattr(kind, "from_dlpack"):
         return kind.from_dlpack
@@ -821,9 +854,16 @@ def _from_dlpack_of(kind):
         module = sys.modules.get(name)
         for place in (module, getattr(module, "dlpack", None)):
             if hasattr(place, "from_dlpack"):
-                return place.from_dlpack
+                function = place.from_dlpack
+                return function if name != "jax" else lambda source: function(_without_flag(source))
+        if name == "tensorflow" and module is not None:
+            by_capsule = module.experimental.dlpack.from_dlpack
+            return lambda source: by_capsule(_without_flag(source).__dlpack__())
+    if not needed:
+        return None
     raise TypeError(f"into: {kind.__module__}.{kind.__qualname__} has no exchange table, and no from_dlpack was found "
-                    f"in {', '.join(names)}")
+                    f"in {', '.join(names)}; pass the type of a framework's arrays, or default=numpy.ndarray for types "
+                    f"without one")
 
 
 # -- our own exchange table -------------------------------------------------------------------------------------------
