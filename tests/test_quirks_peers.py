@@ -110,6 +110,7 @@ PRODUCERS = {
         "torch.tensor([1 + 2j, 3 - 4j]).conj().imag",
         "numpy.from_dlpack(x).tolist() == [2.0, -4.0] and x.tolist() == [-2.0, 4.0]",
     ),
+    "torch.asarray": ("dl.asarray([[1, 2], [3, 4]])", "torch.asarray(x).shape == (8,)"),
     "torch.copy_unmarked": (
         "torch.arange(6.0)",
         "[c.struct['flags'] for c in dl.inspect(x).calls if 'copy=True' in c.call] == [0]",
