@@ -41,6 +41,28 @@ def test_one_file_says_the_version():
     assert number not in (ROOT / "pyproject.toml").read_text()
 
 
+def test_every_file_that_installs_cython_names_the_same_versions():
+    (versions,) = re.findall(r'"cython([<>=][^"]*)"', (ROOT / "pyproject.toml").read_text())
+    for name in ("Makefile", "tools/wheels.py", "tools/free_threading.sh"):
+        assert re.findall(r'"cython([<>=][^"]*)"', (ROOT / name).read_text())[0] == versions, name
+
+
+@pytest.mark.parametrize(("number", "bound"), [("3.3.1", "<3.3"), ("3.1.4", ">=3.2.8")])
+def test_the_build_refuses_other_versions_of_cython(tmp_path, number, bound):
+    pytest.importorskip("mesonbuild", reason="meson is not installed")
+    pytest.importorskip("Cython", reason="cython is not installed")
+    program = tmp_path / "cython"
+    program.write_text(f'#!/bin/sh\n[ "$1" = -V ] && echo Cython version {number} && exit\n')
+    with program.open("a") as file:
+        file.write(f'exec {sys.executable} -m cython "$@"\n')
+    program.chmod(0o755)
+    environment = os.environ | {"PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"}
+    command = [sys.executable, "-m", "mesonbuild.mesonmain", "setup", tmp_path / "build", ROOT]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
+    assert done.returncode != 0
+    assert f"Cython {number} cannot compile dltensor, which needs cython{bound}: " in done.stdout, done.stdout
+
+
 def test_the_headers_and_the_library_say_the_versions_of_the_package():
     folder = Path(dl.opaque.include_dir()) / "dltensor"
     numbers = dict(re.findall(r"#define DLT_VERSION_(MAJOR|MINOR|PATCH) (\d+)", (folder / "version.h").read_text()))
