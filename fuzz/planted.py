@@ -51,6 +51,8 @@ DEFECTS = [
            "took a tensor[^\0]*refuses __dlpack__", True),
     Defect("M9", "more elements than can be counted", [*CALLS, "too large"],
            "broadcast_to: (size|nbytes) is not what the shape says"),
+    Defect("M10", "old signatures behind a forwarder are refused", [*CALLS, "old signature"],
+           "refused a producer of an old signature[^\0]*behind a forwarder"),
 ]  # fmt: skip
 
 

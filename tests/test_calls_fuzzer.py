@@ -148,6 +148,14 @@ TRICKS = {
         "def empty(shape, *, dtype=None, device=None): return None",
         r"FOUND empty: gave \d+ bytes, more than the machine has",
     ),
+    "an old signature that is refused": (
+        "old signature",
+        "square",
+        "def square(a, /):\n"
+        "    if type(a).__name__ == 'OldSignature': a.__dlpack__(max_version=(1, 3))\n"
+        "    return real(a)",
+        r"FOUND square: refused a producer of an old signature: .*max_version",
+    ),
 }
 
 

@@ -272,6 +272,37 @@ def stolen_name(context, fuzzer):
     return drawn
 
 
+def old_signature(context, fuzzer):
+    """A producer whose `__dlpack__` does not know `max_version` is taken, however it refuses the keyword."""
+    worth = None
+
+    def make(value):
+        nonlocal worth
+        if value.device.type != dl.DeviceType.kDLCPU:
+            return None
+        worth = plain(value)
+        return unsteady.old_signature(context, value)
+
+    drawn, place = replaced(context, fuzzer, make, reads_operand, functions_only=True)
+    if drawn is None:
+        return None
+    drawn.words = place.value.said
+    call = drawn.call
+
+    def taken():
+        try:
+            return call()
+        except (TypeError, BufferError) as error:
+            demand("max_version" not in str(error), f"refused a producer of an old signature: {error}")
+            raise
+
+    drawn.call = taken
+    if drawn.entry.name in ORACLES and not drawn.outputs and place.holder is drawn.arguments:
+        fixed = {place.key: worth}
+        drawn.states = lambda: [fixed[i] if i in fixed else state(a) for i, a in enumerate(drawn.arguments)]
+    return drawn
+
+
 def refused_tensor(context, fuzzer):
     """A tensor that PyTorch does not export is not taken, neither to read nor to write."""
     if peers.torch is None:
@@ -372,7 +403,7 @@ def beyond_memory(context, fuzzer):
 MAKE = dict(
     zip(
         TRICKS,
-        (change_operand, change_storage, two_answers, itself, stolen_name, too_large, refused_tensor),
+        (change_operand, change_storage, two_answers, itself, stolen_name, too_large, refused_tensor, old_signature),
         strict=True,
     )
 )
@@ -380,7 +411,7 @@ MAKE = dict(
 
 def draw(context, fuzzer, name=None):
     """A call of one trick, or None when nothing that suits it was drawn."""
-    weights = [4, 2, 3, 1, 2, 1, 2 if peers.torch else 0]
+    weights = [4, 2, 3, 1, 2, 1, 2 if peers.torch else 0, 1]
     name = name or context.random.choices(TRICKS, weights)[0]
     drawn = MAKE[name](context, fuzzer)
     if drawn is not None:

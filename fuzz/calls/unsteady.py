@@ -244,6 +244,53 @@ def itself(context):
     return kind(*value)
 
 
+# -- producers of before max_version ----------------------------------------------------------------------------------
+
+
+def _as_of_2021(t):
+    def method(self, stream=None):
+        return t.__dlpack__()
+
+    return method
+
+
+def _as_compiled(t):
+    """As Cython compiles one: it refuses the keyword from inside, with a frame."""
+
+    def method(self, *arguments, **keywords):
+        if set(keywords) - {"stream"}:
+            raise TypeError(f"__dlpack__() got an unexpected keyword argument {min(keywords)!r}")
+        return t.__dlpack__()
+
+    return method
+
+
+def _forwarding(method):
+    def forwarding(self, *arguments, **keywords):
+        return method(self, *arguments, **keywords)
+
+    return forwarding
+
+
+OLD_SIGNATURES = {
+    "2021": _as_of_2021,
+    "compiled": _as_compiled,
+    "behind a forwarder": lambda t: _forwarding(_as_of_2021(t)),
+    "behind two forwarders": lambda t: _forwarding(_forwarding(_as_of_2021(t))),
+    "compiled, behind a forwarder": lambda t: _forwarding(_as_compiled(t)),
+    "of a property": lambda t: property(lambda self: _as_of_2021(t).__get__(self)),
+    "bare": lambda t: lambda self: t.__dlpack__(),
+}
+
+
+def old_signature(context, t):
+    """An object that shows a tensor by a ``__dlpack__`` that does not know `max_version`."""
+    how = context.random.choice(list(OLD_SIGNATURES))
+    t = t.copy() if t.readonly else t  # which a struct of before 1.0 cannot say
+    body = {"__dlpack__": OLD_SIGNATURES[how](t), "__dlpack_device__": lambda self: (1, 0)}
+    return type("OldSignature", (), body | {"said": f"__dlpack__ {how}"})()
+
+
 # -- classes that have the name of another ----------------------------------------------------------------------------
 
 STOLEN = [
