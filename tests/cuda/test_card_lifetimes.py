@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Lifetimes across libraries on a card: consumers' streams, outputs of graphs, imported memory, misaligned operands.
+
+Each program runs in a process of its own, since what fails here ends the process or loses the CUDA context.
+"""
+
+import os
+import subprocess
+import sys
+
+import conftest as setup  # beside this file: whether a card or the host driver runs
+import pytest
+
+pytestmark = [
+    pytest.mark.gpu,
+    pytest.mark.skipif(not setup.ON_CARD, reason="needs a card (DLTENSOR_TEST_GPU=1)"),
+]
+
+
+def run_alone(program):
+    """Run a program in a process of its own; return what it printed last."""
+    done = subprocess.run(
+        [sys.executable, "-c", "import dltensor as dl\n" + program],
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+        env={**os.environ, "PYTHONFAULTHANDLER": "1"},
+    )
+    assert done.returncode == 0, f"exit {done.returncode}\n{done.stdout[-1000:]}\n{done.stderr[-3000:]}"
+    return done.stdout.strip().splitlines()[-1]
+
+
+CUPY_STREAM = """
+import gc, cupy
+for k in range(20):
+    x = dl.full((1 << 20,), 3.0, dtype="float32", device="cuda")
+    with cupy.cuda.Stream(non_blocking=True) as stream:
+        y = cupy.from_dlpack(x)
+        z = y + k
+    del y
+    stream.synchronize()
+    del stream
+    gc.collect()   # CuPy destroys the stream with its object
+    del x
+    late = dl.full((1 << 20,), -7.0, dtype="float32", device="cuda")
+    assert float(z[5]) == 3 + k and late[7].item() == -7
+    del late, z
+dl.cuda.synchronize()
+dl.cuda.empty_cache()
+print("waiting", dl.cuda.memory_stats()["waiting"])
+"""
+CUDA_CORE_STREAM = """
+try:
+    from cuda.core import Device
+    from cuda.core.utils import StridedMemoryView
+except ImportError:
+    from cuda.core.experimental import Device
+    from cuda.core.experimental.utils import StridedMemoryView
+device = Device(0)
+device.set_current()
+for k in range(20):
+    x = dl.full((1 << 20,), 3.0, dtype="float32", device="cuda")
+    stream = device.create_stream()
+    view = StridedMemoryView.from_dlpack(x, stream_ptr=int(stream.handle))
+    assert view.ptr == x.data_ptr
+    del view
+    stream.sync()
+    stream.close()
+    del stream, x
+    late = dl.full((1 << 20,), -7.0, dtype="float32", device="cuda")
+    assert late[7].item() == -7
+    del late
+dl.cuda.synchronize()
+dl.cuda.empty_cache()
+print("waiting", dl.cuda.memory_stats()["waiting"])
+"""
+
+
+@pytest.mark.parametrize(("module", "program"), [("cupy", CUPY_STREAM), ("cuda.core", CUDA_CORE_STREAM)])
+def test_a_consumer_may_destroy_its_stream_before_the_tensor_is_released(module, program):
+    pytest.importorskip(module, reason=f"{module} is not installed")
+    assert run_alone(program) == "waiting 0"
+
+
+GRAPH_OUTPUT = """
+import ctypes, sys, time
+P, n, user = ctypes.c_void_p, 1 << 25, "{user}"
+cu = ctypes.CDLL("libcuda.so.1")
+s, t = dl.cuda.Stream(), dl.cuda.Stream()
+with s:
+    x = dl.ones((n,), dtype="float32", device="cuda")
+    dl.add(x * 2.0, 1.0), dl.full((n,), 1.0, dtype="float32", device="cuda")
+s.synchronize()
+context, graph, run, h = P(), P(), P(), P(s.handle)
+cu.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0), cu.cuCtxPushCurrent_v2(context)
+for turn in range(10):
+    assert cu.cuStreamBeginCapture_v2(h, 2) == 0
+    with s:
+        y = x * 2.0
+    assert cu.cuStreamEndCapture(h, ctypes.byref(graph)) == 0
+    assert cu.cuGraphInstantiateWithFlags(ctypes.byref(run), graph, ctypes.c_uint64(0)) == 0
+    assert cu.cuGraphLaunch(run, h) == 0
+    s.synchronize()
+    with s if user == "same" else t:
+        z = y
+        for _ in range(1000):  # the device is behind: y is read long after these calls
+            z = dl.add(y, z)
+    assert cu.cuGraphExecDestroy(run) == 0 and cu.cuGraphDestroy(graph) == 0
+    del y
+    end = time.monotonic() + 1
+    while dl.cuda.memory_stats()["captured_bytes"] and time.monotonic() < end:
+        dl.cuda.empty_cache()
+    with dl.cuda.Stream() as u:
+        late = [dl.full((n,), -7.0, dtype="float32", device="cuda") for _ in range(8)]
+    u.synchronize()
+    assert float(z[0].item()) == float(z[n - 1].item()) == 2002, (turn, z[0].item(), z[n - 1].item())
+    del z, late
+print("right")
+"""
+
+
+@pytest.mark.parametrize("user", ["same", "other"])
+def test_an_output_of_a_destroyed_graph_is_kept_while_it_is_read(user):
+    assert run_alone(GRAPH_OUTPUT.replace("{user}", user)) == "right"
+
+
+IMPORTS = """
+import gc, torch
+count, n = 200, 1 << 22
+out, other = (dl.empty((n,), dtype="float32", device="cuda") for _ in range(2))
+torch.ones(n, device="cuda").sum().item()
+dl.add(out, 1, out=other), other * 2
+dl.cuda.synchronize()
+gc.collect()
+before, most = torch.cuda.memory_allocated(), 0
+for k in range(count):
+    t = torch.full((n,), float(k), device="cuda")
+    x = dl.from_dlpack(t)
+    del t
+    for _ in range(20):
+        dl.add(x, 1, out=out)
+    y = x * 2
+    del x, y
+    most = max(most, torch.cuda.memory_allocated() - before)
+dl.cuda.synchronize()
+x = dl.from_dlpack(torch.ones(4, device="cuda"))
+del x
+dl.cuda.synchronize()
+left = torch.cuda.memory_allocated() - before
+print("most", most // (4 * n), "left", left // (4 * n), out[5].item())
+"""
+
+
+def test_imported_tensors_are_given_back_in_a_steady_loop():
+    """The host is ahead of the device: some tensors are read at their release, but never all of the loop."""
+    pytest.importorskip("torch", reason="PyTorch is not installed")
+    _, most, _, left, last = run_alone(IMPORTS).split()
+    assert (int(left), float(last)) == (0, 200)
+    assert int(most) < 200
+
+
+ALIGNMENT = """
+import numpy as np
+raw = dl.zeros((4000,), dtype="uint8", device="cuda")
+
+def odd(values, at=3):
+    values = np.asarray(values)
+    out = raw[at : at + values.nbytes].view(values.dtype.name).reshape(values.shape)
+    out[...] = dl.asarray(values).to("cuda")
+    return out
+
+index, table = np.array([3, 0, 5, 1], "i8"), np.arange(8, dtype="f4")
+x, i, v, q = dl.asarray(table).to("cuda"), odd(index, 3), odd(table[4:], 201), odd(np.eye(4, dtype="f4") * 2, 401)
+
+def write():
+    y = x.copy()
+    y[i] = v
+    return y
+
+def put():
+    y = x.copy()
+    return dl.add_at(y, i, v)
+
+def draw():
+    out = odd(np.zeros(16, "f4"), 601)
+    dl.random.Generator(1).normal(out=out)
+    return out - dl.random.Generator(1).normal(shape=(16,), dtype="float32", device="cuda")
+
+set_to = np.array([4, 1, 2, 3 + 1, 4, 5, 6, 7], "f4")
+set_to[index] = table[4:]
+set_to[[2, 4, 6, 7]] = table[[2, 4, 6, 7]]
+added = table.copy()
+added[index] += table[4:]
+calls = {
+    "x[i]": (lambda: x[i], table[index]),
+    "x[i] = v": (write, set_to),
+    "add_at": (put, added),
+    "take_along_axis": (lambda: dl.take_along_axis(x, i), table[index]),
+    "bincount": (lambda: dl.bincount(i), np.bincount(index)),
+    "normal": (draw, np.zeros(16)),
+    "sort": (lambda: dl.sort(v), table[4:]),
+    "cumulative_sum": (lambda: dl.cumulative_sum(v), np.cumsum(table[4:])),
+    "sum": (lambda: q.sum(axis=0), np.full(4, 2)),
+    "product": (lambda: q @ q, np.eye(4) * 4),
+    "where": (lambda: dl.where(v > 5, v, 0), np.array([0, 0, 6, 7])),
+    "mask": (lambda: v[v > 5], np.array([6, 7])),
+    "add": (lambda: v + v, table[4:] * 2),
+    "copy": (lambda: q.mT.copy(), np.eye(4) * 2),
+    "fft": (lambda: dl.fft.ifft(dl.fft.fft(v.astype("complex64"))).real, table[4:]),
+    "inv": (lambda: dl.linalg.inv(q), np.eye(4) / 2),
+}
+call, want = calls["{name}"]
+np.testing.assert_allclose(call().numpy(), want, atol=1e-5)
+print("right")
+"""
+
+
+NAMES = (
+    *(
+        "x[i]",
+        "x[i] = v",
+        "add_at",
+        "take_along_axis",
+        "bincount",
+        "normal",
+        "sort",
+        "cumulative_sum",
+        "sum",
+        "product",
+    ),
+    *("where", "mask", "add", "copy", "fft", "inv"),
+)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_operands_at_odd_addresses(name):
+    assert run_alone(ALIGNMENT.replace("{name}", name)) == "right"
