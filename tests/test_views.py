@@ -2,6 +2,7 @@
 """The view primitives: they refuse views that would leave the memory of the tensor."""
 
 import itertools
+import pickle
 
 import numpy as np
 import pytest
@@ -168,3 +169,104 @@ def test_reshape_shares_memory_where_numpy_does_and_has_its_strides():
                     shared += 1
     assert shared > 300
     assert copied > 100
+
+
+# -- NumPy's orders and flags -----------------------------------------------------------------------------------------
+
+LAYOUTS = {
+    "C": lambda: np.arange(24).reshape(2, 3, 4),
+    "F": lambda: np.asfortranarray(np.arange(24).reshape(2, 3, 4)),
+    "neither": lambda: np.arange(48).reshape(2, 3, 8)[..., ::2],
+    "backwards": lambda: np.arange(24).reshape(2, 3, 4)[::-1, :, ::-1],
+    "transposed in part": lambda: np.arange(24).reshape(2, 3, 4).transpose(1, 0, 2),
+    "empty": lambda: np.zeros((2, 0, 4), int),
+    "0-d": lambda: np.array(5),
+    "one axis": lambda: np.arange(24)[::2],
+}
+
+
+@pytest.mark.parametrize("order", ["C", "F", "A"])
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_reshape_in_an_order_is_that_of_numpy(name, order):
+    array = LAYOUTS[name]()
+    shapes = [(-1,), (array.size, 1), (1, array.size), *([(4, 6), (4, 3, 2), (2, -1)] if array.size == 24 else [])]
+    for shape in shapes:
+        if array.size == 0 and -1 in shape:
+            continue
+        assert dl.asarray(array).reshape(shape, order=order).tolist() == array.reshape(shape, order=order).tolist()
+        assert dl.reshape(array, shape, order=order).tolist() == array.reshape(shape, order=order).tolist()
+
+
+@pytest.mark.parametrize("order", ["C", "F", "A"])
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_ravel_flatten_and_tobytes_in_an_order_are_those_of_numpy(name, order):
+    array = LAYOUTS[name]()
+    t = dl.asarray(array)
+    assert t.ravel(order).tolist() == array.ravel(order).tolist()
+    assert t.flatten(order).tolist() == array.flatten(order).tolist()
+    assert t.tobytes(order) == array.tobytes(order)
+
+
+def test_reshape_in_fortran_order_shares_memory_where_it_can():
+    t = dl.arange(24).reshape(4, 6).T
+    assert t.reshape(-1, order="F").same_memory(t)
+    assert t.reshape(-1, order="A").same_memory(t)
+    with pytest.raises(ValueError, match=r"reshape: .* copy"):
+        t.reshape(-1, order="C", copy=False)
+
+
+@pytest.mark.parametrize("order", ["K", "c", None, 1, "\ud800"])
+def test_an_unknown_order_is_refused(order):
+    with pytest.raises(ValueError, match=r"reshape: order must be 'C', 'F' or 'A', got "):
+        dl.zeros((2, 3)).reshape(-1, order=order)
+
+
+def test_numpy_reshape_of_a_tensor_takes_an_order():
+    assert np.reshape(dl.arange(6), (2, 3), order="F").tolist() == [[0, 2, 4], [1, 3, 5]]
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_the_flags_of_a_tensor_are_those_of_numpy(name):
+    array = LAYOUTS[name]()
+    for one in (array, np.broadcast_to(array, (2, *array.shape))):
+        flags = dl.asarray(one).flags
+        assert flags.c_contiguous == one.flags.c_contiguous
+        assert flags.f_contiguous == one.flags.f_contiguous
+        assert flags.writeable == one.flags.writeable
+
+
+def test_flags_with_a_layout_equal_those_without_one():
+    flags = dl.asarray(b"ab").flags
+    assert flags == dl.Flags.READ_ONLY
+    assert hash(flags) == hash(dl.Flags.READ_ONLY)
+    assert (flags | dl.Flags.IS_COPIED) & dl.Flags.READ_ONLY == flags
+    assert repr(flags) == repr(dl.Flags.READ_ONLY)
+    assert isinstance(flags, dl.Flags)
+    assert pickle.loads(pickle.dumps(flags)) == flags
+
+
+def test_flags_of_no_tensor_have_no_layout():
+    assert not dl.Flags.READ_ONLY.writeable
+    with pytest.raises(AttributeError, match=r"Flags.c_contiguous: expected the flags of a tensor.*tensor.flags"):
+        _ = dl.Flags.READ_ONLY.c_contiguous
+
+
+@pytest.mark.parametrize(("dtype", "width"), [("uint8", 1), ("float16", 2), ("float32", 4), ("int64", 8)])
+def test_a_view_as_bytes_without_a_meaning_is_one_of_unsigned_integers(dtype, width):
+    t = dl.asarray([1, 2, 3], dtype=dtype)
+    for spelling in (f"V{width}", f"|V{width}", np.dtype(f"V{width}")):
+        assert t.view(spelling).dtype == f"uint{8 * width}"
+        assert t.view(spelling).tobytes() == t.tobytes()
+
+
+@pytest.mark.parametrize("dtype", ["V3", "V16", "V", np.dtype("i4,f4"), np.dtype(("V4", (2,)))])
+def test_a_view_as_bytes_of_another_width_or_as_a_record_is_refused(dtype):
+    with pytest.raises(TypeError, match="view: "):
+        dl.zeros(6).view(dtype)
+
+
+def test_a_view_as_a_small_float_is_not_taken_for_bytes():
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    for name in ("bfloat16", "float8_e4m3fn"):
+        dtype = np.dtype(getattr(ml_dtypes, name))
+        assert dl.zeros(2, dtype=f"uint{8 * dtype.itemsize}").view(dtype).dtype == name

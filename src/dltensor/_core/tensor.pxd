@@ -31,6 +31,7 @@ cdef DLPackExchangeAPI exchange_table
 cdef Tensor same_view(Tensor source)
 cdef Tensor copied(Tensor self, str func)
 cdef Tensor reshaped(Tensor self, object shape, object copy, str func)
+cdef Tensor reshaped_in(Tensor self, object shape, object copy, object order, str func)
 cdef Tensor permuted(Tensor self, tuple axes, str func)
 cdef Tensor squeezed(Tensor self, object axes, str func)
 cdef Tensor on_device(Tensor self, object device, str func)

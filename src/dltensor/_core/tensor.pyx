@@ -30,10 +30,11 @@ from .scalars cimport load_python, nested, shown, store_element
 from .threads cimport Published
 from .types cimport (DLPACK_FLAG_BITMASK_IS_COPIED, DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED,
                      DLPACK_FLAG_BITMASK_READ_ONLY, DLDataType, DLDevice, device_of, dtype_of, is_handle, is_host,
-                     kDLCPU, kDLCUDA, kDLCUDAManaged, read_copy_flag, read_device, read_dtype)
+                     kDLCPU, kDLCUDA, kDLCUDAManaged, flags_with_layout, read_copy_flag, read_device,
+                     read_dtype)
 
 from .foreign_text import quoted
-from .types import DeviceError, Flags
+from .types import DeviceError
 
 cdef extern from "native/layout/reshape.h" namespace "dlt" nogil:
     bint reshape_strides(int, const int64_t*, const int64_t*, int, const int64_t*, int64_t*)
@@ -718,6 +719,56 @@ cdef Tensor reshaped(Tensor self, object shape, object copy, str func):
     return view_of(source, &place)
 
 
+cdef bint _is_contiguous_in(Tensor self, bint fortran) noexcept:
+    """Whether the elements are contiguous in C order, or with the first index fastest."""
+    cdef Place reversed_
+    cdef int i, n = self.impl.dl.ndim
+    if not fortran:
+        return is_contiguous(n, self.impl.dl.shape, self.impl.dl.strides)
+    for i in range(n):
+        reversed_.shape[i], reversed_.strides[i] = self.impl.dl.shape[n - 1 - i], self.impl.dl.strides[n - 1 - i]
+    return is_contiguous(n, reversed_.shape, reversed_.strides)
+
+
+cdef inline bint _takes_fortran(Tensor self, object order, str func) except -1:
+    """Whether an order takes the first index as the fastest one: "F", and "A" where the memory has that order."""
+    if order == "C":
+        return False
+    if order == "A":
+        return _is_contiguous_in(self, True) and not _is_contiguous_in(self, False)
+    if order != "F":
+        raise ValueError(f"{func}: order must be 'C', 'F' or 'A', got {quoted(order, 80)}")
+    return True
+
+
+cdef Tensor _transposed(Tensor self, str func):
+    """A view with all dimensions in the opposite order."""
+    return permuted(self, tuple(range(self.impl.dl.ndim - 1, -1, -1)), func)
+
+
+cdef Tensor reshaped_in(Tensor self, object shape, object copy, object order, str func):
+    """The elements under another shape, read and placed in an order."""
+    cdef int64_t extents[MAX_DIMS]
+    cdef int n
+    if not _takes_fortran(self, order, func):
+        return reshaped(self, shape, copy, func)
+    n = read_shape(shape, extents, func)
+    return _transposed(reshaped(_transposed(self, func), as_tuple(n, extents)[::-1], copy, func), func)
+
+
+cdef dict _UNSIGNED = {"V1": "uint8", "V2": "uint16", "V4": "uint32", "V8": "uint64"}
+cdef enum:
+    NPY_VOID = 20
+
+
+cdef object _with_meaning(object dtype):
+    """A dtype, or unsigned integers for NumPy's bytes without a meaning, which DLPack does not have."""
+    text = dtype
+    if getattr(dtype, "num", None) == NPY_VOID and dtype.names is None and dtype.subdtype is None:
+        text = dtype.str
+    return _UNSIGNED.get(text.lstrip("|"), dtype) if type(text) is str else dtype
+
+
 cdef Tensor _reinterpret(Tensor self, DLDataType dtype):
     cdef int i
     cdef Tensor made = same_view(self)
@@ -1036,14 +1087,15 @@ cdef class Tensor:
 
     @property
     def flags(self):
-        """DLPack flags, a `Flags`, as the producer or this package set them.
+        """DLPack flags, a `Flags`, as the producer or this package set them, with NumPy's names for the layout.
 
         Examples
         --------
-        >>> dl.Flags.READ_ONLY in dl.asarray(b"ab").flags
-        True
+        >>> flags = dl.asarray(b"ab").flags
+        >>> dl.Flags.READ_ONLY in flags, flags.writeable, flags.c_contiguous, flags.f_contiguous
+        (True, False, True, True)
         """
-        return Flags(self.impl.flags)
+        return flags_with_layout(self.impl.flags, _is_contiguous_in(self, False), _is_contiguous_in(self, True))
 
     @property
     def T(self):
@@ -1256,8 +1308,13 @@ cdef class Tensor:
             raise TypeError(f"__index__: only integer tensors of 0 dimensions are indices, got {self.dtype}")
         return value
 
-    def tobytes(self):
-        """Return the bytes of the elements in C order; packed elements stay packed.
+    def tobytes(self, order="C"):
+        """Return the bytes of the elements; packed elements stay packed.
+
+        Parameters
+        ----------
+        order : {"C", "F", "A"}, default "C"
+            As for `reshape`.
 
         Returns
         -------
@@ -1268,13 +1325,16 @@ cdef class Tensor:
         ------
         MemoryError
             The allocation failed.
+        ValueError
+            There is no such order.
 
         Examples
         --------
         >>> dl.asarray([[1, 2], [3, 4]], dtype="uint8").T.tobytes()
         b'\\x01\\x03\\x02\\x04'
         """
-        cdef Tensor source = on_host(self, "tobytes")
+        cdef Tensor source = on_host(_transposed(self, "tobytes") if _takes_fortran(self, order, "tobytes") else self,
+                                     "tobytes")
         cdef int64_t count = _bytes(&source.impl.dl, _size(&source.impl.dl), source.impl.flags)
         if not is_contiguous(source.impl.dl.ndim, source.impl.dl.shape, source.impl.dl.strides):
             source = copied(source, "tobytes")
@@ -1561,8 +1621,13 @@ cdef class Tensor:
         """
         return copied(self, "clone")
 
-    def flatten(self):
-        """Return a copy of the elements, in C order, with one dimension.
+    def flatten(self, order="C"):
+        """Return a copy of the elements with one dimension.
+
+        Parameters
+        ----------
+        order : {"C", "F", "A"}, default "C"
+            As for `reshape`.
 
         Returns
         -------
@@ -1573,6 +1638,8 @@ cdef class Tensor:
         ------
         MemoryError
             The allocation failed.
+        ValueError
+            There is no such order.
 
         See Also
         --------
@@ -1583,10 +1650,15 @@ cdef class Tensor:
         >>> dl.asarray([[1, 2], [3, 4]]).T.flatten()
         Tensor([1, 3, 2, 4], shape=(4,), device=cpu, dtype=int64)
         """
-        return reshaped(self, (-1,), True, "flatten")
+        return reshaped_in(self, (-1,), True, order, "flatten")
 
-    def ravel(self):
-        """Return the elements, in C order, with one dimension, as a view where possible.
+    def ravel(self, order="C"):
+        """Return the elements with one dimension, as a view where possible.
+
+        Parameters
+        ----------
+        order : {"C", "F", "A"}, default "C"
+            As for `reshape`.
 
         Returns
         -------
@@ -1597,6 +1669,8 @@ cdef class Tensor:
         ------
         MemoryError
             The allocation failed.
+        ValueError
+            There is no such order.
 
         See Also
         --------
@@ -1608,7 +1682,7 @@ cdef class Tensor:
         >>> t.ravel().tolist(), t.ravel().same_memory(t)
         ([1, 2, 3, 4], True)
         """
-        return reshaped(self, (-1,), None, "ravel")
+        return reshaped_in(self, (-1,), None, order, "ravel")
 
     def transpose(self, *axes):
         """Return a view with the dimensions in another order.
@@ -1751,8 +1825,8 @@ cdef class Tensor:
         """
         assign_scalar(self, value, "fill")
 
-    def reshape(self, *shape, copy=None):
-        """Return the elements, in C order, with another shape.
+    def reshape(self, *shape, copy=None, order="C"):
+        """Return the elements with another shape.
 
         Parameters
         ----------
@@ -1760,6 +1834,9 @@ cdef class Tensor:
             New shape. One extent may be -1; it is computed from the others.
         copy : bool, optional
             None copies only if no view has the new shape, True always copies, False never does.
+        order : {"C", "F", "A"}, default "C"
+            In which order elements are read and placed: "C" with the last index fastest, "F" with the first, "A" like
+            "F" if the tensor is contiguous in that order only, else like "C".
 
         Returns
         -------
@@ -1769,7 +1846,7 @@ cdef class Tensor:
         Raises
         ------
         ValueError
-            The number of elements differs, or `copy` is False and the new shape needs a copy.
+            The number of elements differs, `copy` is False and the new shape needs a copy, or there is no such order.
         TypeError
             There is no shape, or it is neither integers nor one sequence of integers.
 
@@ -1781,7 +1858,7 @@ cdef class Tensor:
         """
         if len(shape) == 0:
             raise TypeError("reshape: expected a shape, got nothing; the shape of one element without dimensions is ()")
-        return reshaped(self, shape[0] if len(shape) == 1 else shape, copy, "reshape")
+        return reshaped_in(self, shape[0] if len(shape) == 1 else shape, copy, order, "reshape")
 
     def view(self, dtype):
         """Return a view of the same bytes with another dtype.
@@ -1789,7 +1866,8 @@ cdef class Tensor:
         Parameters
         ----------
         dtype : dtype_like
-            Dtype of the same width. Another width needs a contiguous last dimension whose bytes it divides.
+            Dtype of the same width. Another width needs a contiguous last dimension whose bytes it divides. NumPy's bytes
+            without a meaning, "V1", "V2", "V4" and "V8", are unsigned integers of that width.
 
         Returns
         -------
@@ -1810,7 +1888,7 @@ cdef class Tensor:
         >>> dl.asarray([1.0], dtype="float32").view("uint32")
         Tensor([1065353216], shape=(1,), device=cpu, dtype=uint32)
         """
-        return _reinterpret(self, read_dtype(dtype, "view"))
+        return _reinterpret(self, read_dtype(_with_meaning(dtype), "view"))
 
     def astype(self, dtype, *, copy=True, padded=False):
         """Convert the elements to another dtype.

@@ -81,3 +81,4 @@ cdef object numpy_dtype(DLDataType value, str func)
 cdef DLDevice read_device(object x, str func) except *
 cdef object read_copy_flag(object x, str func)
 cdef object device_of(DLDevice value)
+cdef object flags_with_layout(uint64_t flags, bint c_contiguous, bint f_contiguous)

@@ -71,6 +71,12 @@ class Flags(enum.IntFlag):
     IS_COPIED = 2
     IS_SUBBYTE_TYPE_PADDED = 4
     # end
+    @property
+    def c_contiguous(self) -> bool: ...
+    @property
+    def f_contiguous(self) -> bool: ...
+    @property
+    def writeable(self) -> bool: ...
 
 class DType:
     @overload

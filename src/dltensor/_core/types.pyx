@@ -100,10 +100,30 @@ DataTypeCode = _enumerate(
     >>> dl.DataTypeCode.kDLFloat, dl.bfloat16.code
     (<DataTypeCode.kDLFloat: 2>, <DataTypeCode.kDLBfloat: 4>)
     """)
+
+
+def _layout_of(flags, int place, str name):
+    layout = flags.__dict__.get("layout_")
+    if layout is None:
+        raise AttributeError(f"Flags.{name}: expected the flags of a tensor, got {flags!r}; read tensor.flags.{name}")
+    return layout[place]
+
+
+class _LayoutFlags(enum.IntFlag):
+    """NumPy's names for the layout and the access of a tensor, on its flags."""
+    c_contiguous = property(lambda self: _layout_of(self, 0, "c_contiguous"),
+                            doc="Whether the elements of the tensor are contiguous in C order.")
+    f_contiguous = property(lambda self: _layout_of(self, 1, "f_contiguous"),
+                            doc="Whether the elements of the tensor are contiguous in Fortran order.")
+    writeable = property(lambda self: not self & 1, doc="Whether READ_ONLY is not set.")
+
+
 Flags = _enumerate(
-    enum.IntFlag, "Flags",
+    _LayoutFlags, "Flags",
     [(flag_rows[i].name.decode(), flag_rows[i].value) for i in range(count(flag_rows))],
     """Flags with which a producer describes an exported tensor.
+
+    Those of a tensor, `Tensor.flags`, have NumPy's ``c_contiguous``, ``f_contiguous`` and ``writeable`` too.
 
     Notes
     -----
@@ -114,6 +134,16 @@ Flags = _enumerate(
     >>> dl.broadcast_to(dl.arange(3), (2, 3)).flags
     <Flags.READ_ONLY: 1>
     """)
+
+
+cdef object flags_with_layout(uint64_t flags, bint c_contiguous, bint f_contiguous):
+    """The flags of one tensor: equal to those of others, with its layout beside them."""
+    known = Flags(flags)
+    result = int.__new__(Flags, flags)
+    result.__dict__.update(known.__dict__)
+    result.layout_ = (bool(c_contiguous), bool(f_contiguous))
+    return result
+
 
 cdef bint _little = sys.byteorder == "little"
 cdef enum:

@@ -6,8 +6,8 @@ from libc.stdint cimport int64_t, uint64_t
 from .._core.convert cimport as_tensor, empty_for
 from .._core.indexing cimport Place, axes_of, axis_of, integer_of, stepped, stride_added, wrapped_product
 from .._core.native cimport MAX_DIMS, same_dtype
-from .._core.tensor cimport (Tensor, as_tuple, assign, is_packed, new_empty, permuted, read_shape, reshaped, squeezed,
-                             view_of)
+from .._core.tensor cimport (Tensor, as_tuple, assign, is_packed, new_empty, permuted, read_shape, reshaped,
+                             reshaped_in, squeezed, view_of)
 from .._core.types cimport DLDataType, dtype_of, read_dtype
 
 
@@ -671,8 +671,8 @@ def matrix_transpose(x, /):
     return x.mT
 
 
-def reshape(x, /, shape, *, copy=None):
-    """Return the elements, in C order, with another shape.
+def reshape(x, /, shape, *, copy=None, order="C"):
+    """Return the elements with another shape.
 
     Parameters
     ----------
@@ -682,6 +682,8 @@ def reshape(x, /, shape, *, copy=None):
         New shape. One extent may be -1; it is computed from the others.
     copy : bool, optional
         None copies only if no view has the new shape, True always copies, False never does.
+    order : {"C", "F", "A"}, default "C"
+        In which order elements are read and placed, as for `Tensor.reshape`.
 
     Returns
     -------
@@ -691,7 +693,7 @@ def reshape(x, /, shape, *, copy=None):
     Raises
     ------
     ValueError
-        The number of elements differs, or `copy` is False and the new shape needs a copy.
+        The number of elements differs, `copy` is False and the new shape needs a copy, or there is no such order.
 
     Notes
     -----
@@ -703,7 +705,7 @@ def reshape(x, /, shape, *, copy=None):
     Tensor([[0, 1, 2],
             [3, 4, 5]], shape=(2, 3), device=cpu, dtype=int64)
     """
-    return reshaped(as_tensor(x), shape, copy, "reshape")
+    return reshaped_in(as_tensor(x), shape, copy, order, "reshape")
 
 
 def roll(x, /, shift, axis=None):

@@ -378,7 +378,7 @@ _BY_NAME = {
     "ptp": _extreme(statistics.ptp),
     "real": lambda val: _functions.real(val),
     "repeat": lambda a, repeats, axis=None: manipulation.repeat(a, repeats, axis=axis),
-    "reshape": lambda a, shape, *, copy=None: manipulation.reshape(a, shape, copy=copy),
+    "reshape": lambda a, shape, order="C", *, copy=None: manipulation.reshape(a, shape, copy=copy, order=order),
     "roll": lambda a, shift, axis=None: manipulation.roll(a, shift, axis=axis),
     "round": _round,
     "searchsorted": lambda a, v, side="left", sorter=None: searching.searchsorted(
