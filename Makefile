@@ -133,7 +133,7 @@ test-conformance: $(VENV)/light install
 
 # help: make test-cuda    CUDA on a driver that runs on the host, whose kernels g++ compiles; make -j2 uses two cores
 SANITIZED := tests/cuda/test_cuda_sanitizer.py
-CUDA_ENGINE := $(addprefix tests/cuda/test_cuda_,elements.py moves.py memory.py captures.py launch.py)
+CUDA_ENGINE := $(addprefix tests/cuda/test_cuda_,elements.py moves.py memory.py captures.py lifetimes.py launch.py)
 .PHONY: test-cuda-engine test-cuda-package test-cuda-sanitized test-cuda-device test-cuda-peers
 test-cuda: test-cuda-engine test-cuda-package test-cuda-sanitized
 test-cuda-engine: $(VENV)/light install

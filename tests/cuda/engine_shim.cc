@@ -89,6 +89,7 @@ SHIM int shim_stream_of(int device, void* handle, Stream** out) {
 SHIM int shim_create_stream(int device, Stream** out) { return answer(create_stream(device, 0, out)); }
 SHIM int shim_destroy_stream(Stream* stream) { return answer(destroy_stream(stream)); }
 SHIM int shim_synchronize(Stream* stream) { return answer(synchronize_stream(stream)); }
+SHIM int shim_synchronize_device(int device) { return answer(synchronize_device(device)); }
 SHIM void* shim_handle(Stream* stream) { return share_handle(*stream); }
 
 SHIM int shim_allocate(Stream* stream, size_t bytes, Block** out) { return answer(allocate(*stream, bytes, out)); }
@@ -96,7 +97,7 @@ SHIM int shim_allocate_pinned(int device, size_t bytes, Block** out) { return an
 SHIM int shim_allocate_managed(int device, size_t bytes, Block** out) { return answer(allocate_managed(device, bytes, out)); }
 SHIM void* shim_data(Block* block) { return block->data; }
 SHIM void shim_release(Block* block) { release(block); }
-SHIM int shim_export_to(Block* block, Stream* stream) { return answer(export_to(block, *stream)); }
+SHIM int shim_export_to(Block* block, Stream* stream, Block** lent) { return answer(export_to(block, *stream, lent)); }
 static void deleter(void* counter) noexcept { ++*static_cast<int*>(counter); }
 SHIM int shim_adopt(void* data, Stream* stream, int* counter, Block** out) {
   return answer(adopt_foreign(data, *stream, counter, deleter, out));

@@ -108,36 +108,6 @@ def test_memory_is_not_reused_before_another_stream_has_read_it(cuda):
         cuda("destroy_stream", stream)
 
 
-def test_a_consumers_stream_is_waited_for_at_the_release(cuda, machine):
-    """What a DLPack export does: the consumer reads on a stream of its own, the producer lets go and reuses."""
-    home = cuda.new_stream()
-    raw = ctypes.c_void_p()
-    context = ctypes.c_void_p()
-    driver = machine.library
-    assert driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0) == 0
-    assert driver.cuCtxPushCurrent_v2(context) == 0
-    assert driver.cuStreamCreate(ctypes.byref(raw), 1) == 0
-    target = ctypes.c_uint64()
-    assert driver.cuMemAllocAsync(ctypes.byref(target), ctypes.c_size_t(4096), raw) == 0
-    x = cuda.fill(7, cuda.empty((4096,), "uint8", home), home)
-    cuda("export_to", x.block, cuda.stream(0, raw.value))
-    source = ctypes.c_uint64(cuda.c.shim_data(x.block))
-    assert driver.cuMemcpyDtoDAsync_v2(target, source, ctypes.c_size_t(4096), raw) == 0
-    x.release()
-    y = cuda.fill(9, cuda.empty((4096,), "uint8", home), home)
-    assert cuda.c.shim_data(y.block) == source.value
-    cuda("synchronize", home)
-    got = np.zeros(4096, "u1")
-    assert driver.cuMemcpyDtoHAsync_v2(ctypes.c_void_p(got.ctypes.data), target, ctypes.c_size_t(4096), raw) == 0
-    assert driver.cuStreamSynchronize(raw) == 0
-    assert set(got) == {7}
-    assert driver.cuMemFreeAsync(target, raw) == 0
-    assert driver.cuCtxPopCurrent_v2(None) == 0
-    assert driver.cuDevicePrimaryCtxRelease_v2(0) == 0
-    del y
-    cuda("destroy_stream", home)
-
-
 def test_foreign_memory_goes_back_only_after_our_work_on_it(cuda, machine):
     stream = cuda.new_stream()
     x = cuda.upload(np.arange(256, dtype="f4"), stream)

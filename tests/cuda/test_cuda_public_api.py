@@ -122,6 +122,58 @@ def test_a_wrapped_stream_lives_as_long_as_memory_names_it():
     run(body)
 
 
+@pytest.mark.parametrize("order", ["eager", "lazy"])
+def test_a_consumers_stream_is_not_asked_after_the_export(order):
+    """A consumer destroys its stream with the tensor: the same end, on the host driver, for a question to it."""
+    body = """
+    import ctypes
+    machine = hostcuda.load(order="ORDER")
+    driver, handle = machine.library, ctypes.c_void_p()
+    x = dl.arange(1000, dtype="float32").to("cuda")
+    y = dl.arange(1000, dtype="float32").to("cuda")
+    with machine.context(0):
+        for export in (lambda s: x.__dlpack__(stream=s), lambda s: x.__dlpack__(stream=s, max_version=(1, 0)),
+                       lambda s: x.__dlpack__(stream=s, max_version=(1, 0), copy=True), lambda s: y.__dlpack__(stream=s)):
+            assert driver.cuStreamCreateWithPriority(ctypes.byref(handle), 1, 0) == 0
+            capsule = export(handle.value)
+            before = dl.from_dlpack(capsule)
+            del capsule
+            assert driver.cuStreamDestroy_v2(handle) == 0
+            assert before.tolist() == list(range(1000))
+            del before
+            x += 0
+        del y
+        z = x + 1
+        del x
+        assert z.tolist() == list(range(1, 1001))
+        dl.cuda.synchronize()
+        dl.cuda.empty_cache()
+        del z
+    assert dl.cuda.memory_stats()["live_blocks"] == 0
+    assert dl.cuda.memory_stats()["waiting"] == 0
+    """
+    run(body.replace("ORDER", order))
+
+
+def test_an_export_that_is_refused_holds_no_memory():
+    body = """
+    import ctypes
+    machine = hostcuda.load()
+    x = dl.from_dlpack(dl.arange(10).to("cuda"))
+    handle = ctypes.c_void_p()
+    with machine.context(0):
+        assert machine.library.cuStreamCreateWithPriority(ctypes.byref(handle), 1, 0) == 0
+        r = dl.broadcast_to(x, (3, 10))
+        with pytest.raises(BufferError, match="read-only"):
+            r.__dlpack__(stream=handle.value)
+        r.__dlpack__(stream=handle.value, max_version=(1, 0))
+        assert machine.library.cuStreamDestroy_v2(handle) == 0
+        del x, r
+    assert dl.cuda.memory_stats()["live_blocks"] == 0
+    """
+    run(body)
+
+
 def test_events_of_a_capture_are_refused_without_a_loss():
     body = """
     import ctypes

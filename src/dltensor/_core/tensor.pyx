@@ -836,7 +836,7 @@ cdef int _check_cuda_stream(object stream) except -1:
 
 
 cdef Tensor _prepare_export(Tensor self, object stream, object dl_device, object copy):
-    """Apply a consumer's stream and device: `self`, or a copy on the requested device."""
+    """Apply a consumer's stream and device: `self`, another view of its memory, or a copy on the requested device."""
     cdef DLDevice target
     cdef bint host = is_host(<int>self.impl.dl.device.device_type)
     if dl_device is not None:
@@ -883,7 +883,7 @@ cdef inline object exported(Tensor self, object stream, object max_version, obje
         source = _prepare_export(self, stream, dl_device, copy)
     if copy is not None and copy and source is self:
         source = copied(self, "__dlpack__")
-    if source is not self:
+    if source.impl.dl.data != self.impl.dl.data:
         flags = source.impl.flags | DLPACK_FLAG_BITMASK_IS_COPIED
     view = source.impl.dl
     if _size(&view) == 0:

@@ -9,8 +9,8 @@ from libcpp cimport bool as truth
 from ._backend cimport (allocate_for, copy_on_device, fill_on_device, move_between, to_device, transfer_to_host)
 from ._driver cimport (CUstream, Fault, NativeStream, Status, check, is_capturing, order_after, stream_of, stream_on,
                        stream_or_null)
-from .._core.native cimport Block
-from .._core.tensor cimport DeviceOperations, Tensor, set_device_operations
+from .._core.native cimport Block, release
+from .._core.tensor cimport DeviceOperations, Tensor, same_view, set_device_operations
 from .._core.types cimport DLDevice, device_of, is_host, kDLCUDA
 
 from .._core.types import DeviceError
@@ -21,7 +21,9 @@ cdef extern from "native/cuda/memory.h" namespace "dlt::cuda" nogil:
         pass
     Status adopt_foreign(void*, NativeStream&, void*, void (*)(void*) noexcept nogil, Block**) noexcept
     Memory* memory_of(const Block*) noexcept
-    Status export_to(Block*, NativeStream&) noexcept
+    Status read_on(Block*, NativeStream&) noexcept
+    Status export_to(Block*, NativeStream&, Block**) noexcept
+    Block* take_back(Block*) noexcept
 
 cdef extern from "native/cuda/engine.h" namespace "dlt::cuda" nogil:
     Status pointer_device(const void*, DLDevice*) noexcept
@@ -45,6 +47,7 @@ cdef int _adopt(Tensor t, object stream, bint locate) except -1:
     cdef DLDevice found
     cdef Block* block = NULL
     cdef uintptr_t handle
+    cdef Status status
     if ours == NULL:
         return 0
     if locate and t.impl.dl.data != NULL and pointer_device(t.impl.dl.data, &found).fault == Fault.none:
@@ -53,22 +56,33 @@ cdef int _adopt(Tensor t, object stream, bint locate) except -1:
             ours = stream_on(found.device_id)
     if stream is not None:
         handle = stream
-        check(stream_of(t.impl.dl.device.device_id, <CUstream>handle, &theirs))
-        check(order_after(ours[0], theirs[0]))
-    if memory_of(t.impl.block) != NULL:
-        return 0  # exported by this package and imported again
-    check(adopt_foreign(t.impl.block.data, ours[0], t.impl.block, release_owner, &block))
-    t.impl.block = block
+        with nogil:
+            status = stream_of(t.impl.dl.device.device_id, <CUstream>handle, &theirs)
+            if status.fault == Fault.none:
+                status = order_after(ours[0], theirs[0])
+        check(status)
+    with nogil:
+        if memory_of(t.impl.block) != NULL:  # exported by this package and imported again
+            t.impl.block = take_back(t.impl.block)
+        else:
+            status = adopt_foreign(t.impl.block.data, ours[0], t.impl.block, release_owner, &block)
+            if status.fault == Fault.none:
+                t.impl.block = block
+    check(status)
     return 0
 
 
 cdef Tensor _export(Tensor t, object stream, DLDevice target, object copy):
-    """The tensor on the device that a consumer of ``__dlpack__`` asked for, ready on its stream."""
+    """The tensor on the device that a consumer of ``__dlpack__`` asked for, ready on its stream.
+
+    For streams of others it is a view whose block orders the consumer's work before ours at its release.
+    """
     cdef Tensor source = t
     cdef NativeStream* consumer = NULL
     cdef NativeStream* ours
     cdef uintptr_t handle = 1 if stream is None else 0 if stream == -1 else stream
     cdef Status status
+    cdef Block* lent = NULL
     if target.device_type != t.impl.dl.device.device_type or target.device_id != t.impl.dl.device.device_id:
         if copy is not None and not copy:
             raise BufferError(f"__dlpack__: moving from {t.device} to {device_of(target)} needs a copy, but "
@@ -89,10 +103,20 @@ cdef Tensor _export(Tensor t, object stream, DLDevice target, object copy):
             raise BufferError("__dlpack__: a CUDA graph is being captured on the current stream, and the consumer "
                               "reads on the legacy default stream, which must not wait for it; pass the capturing "
                               "stream's handle as stream, or -1")
-    check(stream_of(source.impl.dl.device.device_id, <CUstream>handle, &consumer))
     with nogil:
-        status = export_to(source.impl.block, consumer[0])
+        status = stream_of(source.impl.dl.device.device_id, <CUstream>handle, &consumer)
+        if status.fault == Fault.none:
+            status = export_to(source.impl.block, consumer[0], &lent)
     check(status)
+    if lent == NULL:
+        return source
+    try:
+        source = same_view(source)
+    except MemoryError:
+        release(lent)
+        raise
+    release(source.impl.block)
+    source.impl.block = lent
     return source
 
 
@@ -109,7 +133,7 @@ def stream_for_readers(Tensor t not None):
     if ours == NULL:
         return 1
     with nogil:
-        status = export_to(t.impl.block, ours[0])
+        status = read_on(t.impl.block, ours[0])
     check(status)
     return <uintptr_t>ours.handle or 1
 

@@ -151,6 +151,7 @@ struct CUmemPoolProps {
   X(R, cuCtxPushCurrent_v2, (CUcontext context))                                                                      \
   X(R, cuCtxPopCurrent_v2, (CUcontext * context))                                                                     \
   X(R, cuCtxSynchronize, ())                                                                                          \
+  X(O, cuCtxRecordEvent, (CUcontext context, CUevent event))                                                          \
   X(R, cuCtxEnablePeerAccess, (CUcontext peer, unsigned flags))                                                       \
   X(R, cuCtxGetStreamPriorityRange, (int* least, int* greatest))                                                      \
   X(R, cuMemGetInfo_v2, (size_t * free, size_t* total))                                                               \

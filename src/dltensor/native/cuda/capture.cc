@@ -16,6 +16,7 @@ struct CapturePool {
   Memory* all = nullptr;   // through captured_before
   Memory* idle = nullptr;  // through next
   int64_t live = 0;
+  std::vector<Block*> inputs;  // exported to consumers that are captured: replays use them after the exports have ended
   std::atomic<bool> graph_gone{false};
   CapturePool* next = nullptr;  // in the list of captures that end
   Stream* service = nullptr;    // where their memory is returned
@@ -43,8 +44,8 @@ void put_idle(Memory* memory) noexcept {
 void free_captured_block(Block* block) noexcept {
   auto* memory = static_cast<Memory*>(block->owner);
   recycle(block);
+  // The users stay in the list: work outside of the capture may still be under way when the graph is gone.
   const bool sole = memory->sole.load(std::memory_order_relaxed) == memory->home;
-  forget_users(*memory);
   Pools& p = pools();
   std::lock_guard<std::mutex> hold(p.mutex);
   --memory->capture->live;
@@ -119,6 +120,7 @@ Status allocate_captured(Stream& stream, size_t bytes, Block** out) noexcept {
     memory->size_class = size_class;
     memory->device = stream.device;
     memory->home = memory->writer = &stream;
+    count_naming(stream, 1);
     memory->capture = pool;
     memory->captured_before = pool->all;
     pool->all = memory;
@@ -133,6 +135,19 @@ Status allocate_captured(Stream& stream, size_t bytes, Block** out) noexcept {
   ++pool->live;
   block->bytes = bytes;
   *out = block;
+  return success;
+}
+
+Status keep_for_graph(Block* block, Stream& stream) noexcept {
+  // Without user objects the end of the graph is not reported: the block would never be freed.
+  if (!driver.cuUserObjectCreate || !driver.cuGraphRetainUserObject) return success;
+  Pools& p = pools();
+  Current current(*stream.device);
+  std::lock_guard<std::mutex> hold(p.mutex);
+  CapturePool* pool = nullptr;
+  DLT_TRY(pool_of(stream, &pool));
+  DLT_TRY(guarded("__dlpack__", [&] { return pool->inputs.push_back(block), success; }));
+  retain(block);
   return success;
 }
 
@@ -152,12 +167,14 @@ void reap_captures() noexcept {
   }
   while (CapturePool* pool = gone) {
     gone = pool->next;
-    // The driver reports the end of a graph only after its last run: nothing is left to wait for, and synchronizing the
-    // device would invalidate any capture in progress.
+    // The driver reports the end of a graph only after its last run: of the graph nothing is left to wait for.
     while (Memory* memory = pool->all) {
       pool->all = memory->captured_before;
-      memory->home = pool->service;
-      free_to_driver(memory);
+      give_back_captured(memory, *pool->service);
+    }
+    for (Block* block : pool->inputs) {
+      end_export(*device_memory_of(block));
+      release(block);
     }
     delete pool;
   }

@@ -2,6 +2,7 @@
 // Device memory: idle lists by stream and size class over a pool of our own, and what happens at the last release.
 #include "native/cuda/memory.h"
 
+#include <algorithm>
 #include <new>
 #include <utility>
 
@@ -14,24 +15,59 @@ namespace {
 std::atomic<size_t> cache_limit{~size_t{0}};
 
 // Memory that could not be freed at its release (its stream was being captured) and foreign memory that is still in
-// use. Scanned whenever an allocation needs the driver anyway. A list through Memory::next: a release allocates
-// nothing, so that it cannot fail.
+// use, in order of release. A list through Memory::next: a release allocates nothing, so that it cannot fail.
 struct Waiters {
   std::mutex mutex;
   Memory* first = nullptr;
+  Memory* last = nullptr;
   int64_t count = 0;
+  int64_t scan_at = least_scanned;  // so many are looked through, should the first be stuck
+  static constexpr int64_t least_scanned = 32;
+
   void add(Memory* memory) noexcept {
     std::lock_guard<std::mutex> hold(mutex);
+    memory->next = nullptr;
+    (first ? last->next : first) = memory;
+    last = memory;
+    ++count;
+  }
+  void put_back(Memory* memory) noexcept {
+    std::lock_guard<std::mutex> hold(mutex);
     memory->next = first;
+    if (!first) last = memory;
     first = memory;
     ++count;
   }
+  // The memory that was released first, or null.
+  Memory* take() noexcept {
+    std::lock_guard<std::mutex> hold(mutex);
+    Memory* const memory = first;
+    if (memory) first = memory->next, --count;
+    return memory;
+  }
+  Memory* take_all() noexcept {
+    std::lock_guard<std::mutex> hold(mutex);
+    count = 0;
+    return std::exchange(first, nullptr);
+  }
+  bool is_long() noexcept {
+    std::lock_guard<std::mutex> hold(mutex);
+    return count >= scan_at;
+  }
+  void scanned() noexcept {
+    std::lock_guard<std::mutex> hold(mutex);
+    scan_at = std::max(least_scanned, 2 * count);
+  }
 };
 DLT_CONSTINIT Waiters waiters;
+void reap_first() noexcept;
+
+Status settle(Memory& memory) noexcept;
 
 Status order_for_reuse(Memory& memory) noexcept {
   Stream& home = *memory.home;
   if (memory.sole.load(std::memory_order_relaxed) == &home) return success;
+  DLT_TRY(settle(memory));
   for (int i = 0; i < memory.user_count; ++i) DLT_TRY(order_after(home, *memory.users[i]));
   return success;
 }
@@ -70,7 +106,10 @@ void free_foreign_block(Block* block) noexcept {
   recycle(block);
   // The producer may reuse its memory as soon as its deleter runs, so the deleter must not run while a kernel of ours
   // is reading.
-  if (!is_idle(*memory)) return waiters.add(memory);
+  if (!is_idle(*memory)) {
+    waiters.add(memory);
+    return reap_first();
+  }
   memory->deleter(memory->owner);
   delete memory;
 }
@@ -152,11 +191,6 @@ bool is_user(const Memory& memory, const Stream& stream) noexcept {
   return false;
 }
 
-void count_naming(Stream& stream, int64_t change) noexcept {
-  std::lock_guard hold(stream.lock);
-  stream.named += change;
-}
-
 // The caller holds the memory's lock, or is the only one to know it.
 void add_user(Memory& memory, Stream& stream) noexcept {
   memory.users[memory.user_count++] = &stream;
@@ -172,10 +206,56 @@ void open_list(Memory& memory) noexcept {
   memory.sole.store(nullptr, std::memory_order_relaxed);
 }
 
+// Makes a stream a user. Where the list is full, it has waited for the first one, whose entry it replaces. The caller holds the
+// memory's lock.
+void replace_user(Memory& memory, Stream& stream) noexcept {
+  if (is_user(memory, stream)) return;
+  if (memory.user_count < Memory::max_users) return add_user(memory, stream);
+  count_naming(*memory.users[0], -1);
+  memory.users[0] = &stream;
+  count_naming(stream, 1);
+}
+
+// What consumers have enqueued before they returned the memory comes before later work of the home stream.
+Status settle(Memory& memory) noexcept {
+  if (!memory.returned.load(std::memory_order_acquire)) return success;
+  DLT_TRY(order_after_context(*memory.home));
+  std::lock_guard hold(memory.lock);
+  memory.returned.store(false, std::memory_order_release);
+  // The consumer may have written. Home has waited for all other users too.
+  memory.writer = memory.home;
+  if (!memory.sole.load(std::memory_order_relaxed)) replace_user(memory, *memory.home);
+  return success;
+}
+
+// Of an export to a stream of others: it holds a reference to the exported block.
+void free_lent_block(Block* block) noexcept {
+  auto* inner = static_cast<Block*>(block->owner);
+  recycle(block);
+  end_export(*device_memory_of(inner));
+  release(inner);
+}
+
+// Whether the engine may ask the stream as long as the memory lives.
+bool is_lasting(Memory& memory, const Stream& stream) noexcept {
+  if (stream.ours || stream.is_default()) return true;
+  std::lock_guard hold(memory.lock);
+  return memory.sole.load(std::memory_order_relaxed) == &stream || is_user(memory, stream);
+}
+
 }  // namespace
 
-void forget_users(Memory& memory) noexcept {
-  for (; memory.user_count > 0; --memory.user_count) count_naming(*memory.users[memory.user_count - 1], -1);
+void count_naming(Stream& stream, int64_t change) noexcept {
+  std::lock_guard hold(stream.lock);
+  stream.named += change;
+}
+
+void end_export(Memory& memory) noexcept {
+  memory.returned.store(true, std::memory_order_release);
+  if (settle(memory).ok()) return;
+  // Another time: every use looks at it.
+  std::lock_guard hold(memory.lock);
+  open_list(memory);
 }
 
 void clear_users(Memory& memory) noexcept {
@@ -191,6 +271,7 @@ void free_device_block(Block* block) noexcept {
   recycle(block);
   if (memory->sole.load(std::memory_order_relaxed) == memory->home) [[likely]]
     return push_idle(memory);
+  // A stream that is not in the list any more has been waited for.
   if (order_for_reuse(*memory).ok()) return push_idle(memory);
   if (!is_lost(*memory->device)) return waiters.add(memory);
   // Nothing will ever run there again, and nothing can be freed.
@@ -224,6 +305,7 @@ Use use_by(Memory& memory, Stream& user) noexcept {
 }  // namespace
 
 bool is_idle(Memory& memory) noexcept {
+  if (!settle(memory).ok() && !is_lost(*memory.device)) return false;
   if (Stream* sole = memory.sole.load(std::memory_order_relaxed)) open_list(memory), memory.writer = sole;
   int kept = 0;
   for (int i = 0; i < memory.user_count; ++i) {
@@ -276,7 +358,7 @@ Wait wait_of(Memory& memory) noexcept {
     return capture_of(*memory.home, &capture) == kSuccess && capture.any() ? Wait::on : Wait::give_back;
   }
   if (memory.kind == Memory::Kind::foreign) return is_idle(memory) ? Wait::give_back : Wait::on;
-  if (order_for_reuse(memory).ok()) return Wait::reuse;
+  if (order_for_reuse(memory).ok()) return memory.kind == Memory::Kind::captured ? Wait::give_back : Wait::reuse;
   return is_lost(*memory.device) ? Wait::forget : Wait::on;
 }
 
@@ -284,32 +366,55 @@ void end_wait(Memory* memory, Wait wait) noexcept {
   if (memory->kind == Memory::Kind::foreign) {
     memory->deleter(memory->owner);
     delete memory;
-  } else if (memory->unwanted) {
+  } else if (wait == Wait::give_back) {
+    clear_users(*memory);
     free_to_driver(memory);
   } else if (wait == Wait::reuse) {
     push_idle(memory);
   } else {
-    count_release(*memory);
+    if (memory->kind == Memory::Kind::device) count_release(*memory);
     clear_users(*memory);
     delete memory;
   }
 }
 
+// What was released first, as far as it is done: a few questions at each import and at each release of foreign memory, so that
+// memory returns to other libraries in programs that allocate nothing.
+void reap_first() noexcept {
+  if (waiters.is_long()) return give_back_finished();
+  while (Memory* const memory = waiters.take()) {
+    const Wait wait = wait_of(*memory);
+    if (wait == Wait::on) return waiters.put_back(memory);
+    end_wait(memory, wait);
+  }
+}
+
 }  // namespace
 
-void reap() noexcept {
-  // Taken out of the list first: a deleter, and the end of a stream, may come back here.
-  Memory* waiting;
+void give_back_captured(Memory* memory, Stream& home) noexcept {
   {
-    std::lock_guard<std::mutex> hold(waiters.mutex);
-    waiting = std::exchange(waiters.first, nullptr);
-    waiters.count = 0;
+    std::lock_guard hold(memory->lock);
+    open_list(*memory);
+    count_naming(*memory->home, -1);  // of the capture
+    memory->home = &home;
   }
+  if (const Wait wait = wait_of(*memory); wait == Wait::on) waiters.add(memory);
+  else end_wait(memory, wait);
+}
+
+void give_back_finished() noexcept {
+  // Taken out of the list first: a deleter, and the end of a stream, may come back here.
+  Memory* waiting = waiters.take_all();
   while (Memory* memory = waiting) {
     waiting = memory->next;
     if (const Wait wait = wait_of(*memory); wait == Wait::on) waiters.add(memory);
     else end_wait(memory, wait);
   }
+  waiters.scanned();
+}
+
+void reap() noexcept {
+  give_back_finished();
   for (std::atomic<Device*>& device : devices) {
     const Device* known = device.load(std::memory_order_acquire);
     size_t next = 0;
@@ -342,6 +447,7 @@ Status allocate(Stream& stream, size_t bytes, Block** out) noexcept {
 }
 
 Status adopt_foreign(void* data, Stream& stream, void* owner, void (*deleter)(void*) noexcept, Block** out) noexcept {
+  reap_first();
   auto* memory = new (std::nothrow) Memory;
   Block* block = memory ? adopt(data, memory, free_foreign_block) : nullptr;
   if (!block) {
@@ -364,7 +470,7 @@ Memory* memory_of(const Block* block) noexcept {
   if (!block) return nullptr;
   if (block->free == free_device_block || block->free == free_foreign_block || is_part(block))
     return static_cast<Memory*>(block->owner);
-  return nullptr;
+  return block->free == free_lent_block ? memory_of(static_cast<Block*>(block->owner)) : nullptr;
 }
 
 Status use_slow(Memory& memory, Stream& stream, bool write) noexcept {
@@ -375,6 +481,8 @@ Status use_slow(Memory& memory, Stream& stream, bool write) noexcept {
       return fail(Fault::device, "cuda:%d cannot reach memory of cuda:%d: copy the tensor with .to(\"cuda:%d\") first",
                   stream.device->ordinal, memory.device->ordinal, stream.device->ordinal);
   }
+  // To read is possible before what a consumer has read is over.
+  if (const Status settled = settle(memory); write && !settled.ok()) return settled;
   Stream* writer;
   Stream* users[Memory::max_users];
   int count;
@@ -393,27 +501,47 @@ Status use_slow(Memory& memory, Stream& stream, bool write) noexcept {
   // The list is full: the new stream waits for the first one, whose entry it replaces.
   if (!known && count == Memory::max_users) DLT_TRY(order_after(stream, *users[0]));
   std::lock_guard hold(memory.lock);
-  if (!is_user(memory, stream)) {
-    if (memory.user_count < Memory::max_users) {
-      add_user(memory, stream);
-    } else {
-      count_naming(*memory.users[0], -1);
-      memory.users[0] = &stream;
-      count_naming(stream, 1);
-    }
-  }
+  replace_user(memory, stream);
   if (write) memory.writer = &stream;
   return success;
 }
 
-Status export_to(Block* block, Stream& consumer) noexcept {
+Status read_on(Block* block, Stream& reader) noexcept { return use(block, reader, false); }
+
+Status export_to(Block* block, Stream& consumer, Block** lent) noexcept {
   Memory* memory = device_memory_of(block);
-  return memory && memory->sole.load(std::memory_order_relaxed) != &consumer ? use_slow(*memory, consumer, false) : success;
+  *lent = nullptr;
+  if (!memory || is_lasting(*memory, consumer)) return use(block, consumer, false);
+  Stream* writer;
+  {
+    std::lock_guard hold(memory->lock);
+    Stream* const sole = memory->sole.load(std::memory_order_relaxed);
+    writer = sole ? sole : memory->writer;
+  }
+  if (writer) DLT_TRY(order_after(consumer, *writer));
+  bool capturing = false;
+  DLT_TRY(is_capturing(consumer, &capturing));
+  if (capturing) return keep_for_graph(block, consumer);
+  retain(block);
+  if (!(*lent = adopt(block->data, block, free_lent_block))) {
+    release(block);
+    return fail(Fault::memory, "__dlpack__: the host is out of memory");
+  }
+  return success;
+}
+
+Block* take_back(Block* block) noexcept {
+  if (block->free != free_lent_block) return block;
+  auto* inner = static_cast<Block*>(block->owner);
+  retain(inner);
+  release(block);
+  return inner;
 }
 
 Status wait_for_host(Block* block) noexcept {
   Memory* memory = device_memory_of(block);
   if (!memory) return success;
+  DLT_TRY(settle(*memory));
   Stream* users[Memory::max_users];
   int count;
   {

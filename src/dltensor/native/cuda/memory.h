@@ -30,6 +30,8 @@ struct Memory {
   static constexpr int max_users = 6;
   Stream* users[max_users] = {};
   int user_count = 0;
+  // A consumer has returned it whose work is not ordered before that of the home stream yet: a graph was being captured.
+  std::atomic<bool> returned{false};
 
   // After the release: events behind the work that may still use it. Of pinned and foreign memory.
   struct Pending {
@@ -74,9 +76,17 @@ inline Status use(Block* block, Stream& stream, bool write) noexcept {
   return use_slow(*memory, stream, write);
 }
 
-// This block was exported to a consumer's stream (DLPack): `consumer` waits for what was written, and the memory is not
-// reused before the work that the consumer has on that stream at the release is done.
-DLT_API Status export_to(Block* block, Stream& consumer) noexcept;
+// The block is about to be read on `reader`, which waits for what was written.
+DLT_API Status read_on(Block* block, Stream& reader) noexcept;
+// The block is exported to a consumer's stream (DLPack): `consumer` waits for what was written. A stream of others is not asked
+// again after this call, since nothing says that it lives as long as the export: `*lent` is then a block to export instead, whose
+// release orders all work that the consumer has by then before later work here. Else it is null.
+DLT_API Status export_to(Block* block, Stream& consumer, Block** lent) noexcept;
+// A block of export_to() that was imported again: the block behind it, and the export ends.
+DLT_API Block* take_back(Block* block) noexcept;
+
+// Returns foreign memory that waited for work of ours, as far as that is done.
+DLT_API void give_back_finished() noexcept;
 
 // The host is about to read or write: waits until no stream uses the block.
 DLT_API Status wait_for_host(Block* block) noexcept;

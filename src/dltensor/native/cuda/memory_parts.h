@@ -10,16 +10,22 @@ void free_to_driver(Memory* memory) noexcept;
 // After the release of pinned or foreign memory: whether no stream uses it any more. Users whose work can be neither
 // queried nor recorded now, because of a capture, stay in the list for another time. Completed events are returned.
 bool is_idle(Memory& memory) noexcept;
-// The list of users becomes empty; with `clear`, streams of others that nothing names any more are released, which may run
-// Python code: no lock may be held.
-void forget_users(Memory& memory) noexcept;
+// The list of users becomes empty, and streams of others that nothing names any more are released, which may run Python code: no
+// lock may be held.
 void clear_users(Memory& memory) noexcept;
 void reap() noexcept;
+// Memory of a graph that is gone. Work outside of the graph may still use it, and so may `home` from now on.
+void give_back_captured(Memory* memory, Stream& home) noexcept;
+void count_naming(Stream& stream, int64_t change) noexcept;
+// A consumer has returned the memory: all that was enqueued by then, on any stream, comes before later work of the home stream.
+void end_export(Memory& memory) noexcept;
 
 // pinned.cc
 size_t drop_idle_pinned() noexcept;
 // capture.cc
 Status allocate_captured(Stream& stream, size_t bytes, Block** out) noexcept;
+// The graph that `stream` is captured into holds a reference to the block until it is gone.
+Status keep_for_graph(Block* block, Stream& stream) noexcept;
 void reap_captures() noexcept;
 // both
 bool is_part(const Block* block) noexcept;

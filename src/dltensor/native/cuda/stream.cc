@@ -74,6 +74,8 @@ Status make_stream(Device& device, int priority, Stream** out) noexcept {
   return status;
 }
 
+Status wait_for_context(Device& device) noexcept;
+
 // The stream's owner has destroyed it. What is left of its work cannot be waited for alone; blocks that name it use the
 // service stream from now on.
 Status retire(Stream& dead) noexcept {
@@ -86,7 +88,7 @@ Status retire(Stream& dead) noexcept {
   Stream* service = nullptr;
   DLT_TRY(service_stream(device, &service));
   dead.alive = false;  // not to be asked any more
-  if (const Status waited = used ? synchronize_device(device.ordinal) : success; !waited.ok()) {
+  if (const Status waited = used ? wait_for_context(device) : success; !waited.ok()) {
     dead.alive = true;
     return waited;
   }
@@ -248,9 +250,12 @@ Status no_capture(const char* what, const Stream& stream) noexcept {
 
 Status synchronize_stream(Stream* stream) noexcept {
   DLT_TRY(no_capture("synchronize", *stream));
-  Current current(*stream->device);
-  Beside beside;
-  DLT_CU(cuStreamSynchronize(handle_here(*stream)));
+  {
+    Current current(*stream->device);
+    Beside beside;
+    DLT_CU(cuStreamSynchronize(handle_here(*stream)));
+  }
+  give_back_finished();
   return success;
 }
 
@@ -414,7 +419,9 @@ Status order_after(Stream& waiter, Stream& on) noexcept {
   if (gone) return retire(on);
   DLT_TRY(check(result, "cuStreamWaitEvent"));
   waiter.count_work();
-  if (in_graph) return success;  // the graph waits whenever it runs, the stream itself did not
+  // The graph waits whenever it runs, the stream itself did not. And a stream without an id is not told from a later one at its
+  // address, which has not waited.
+  if (in_graph || !(waiter.ours || waiter.is_default() || waiter.id)) return success;
   std::lock_guard hold(waiter.lock);
   try {
     if (waiter.waited.size() <= on.index) waiter.waited.resize(on.index + 1);
@@ -452,16 +459,49 @@ bool any_capture(const Device& device) noexcept {
 
 }  // namespace
 
-Status synchronize_device(int ordinal) noexcept {
-  Device* device = nullptr;
-  DLT_TRY(device_of(ordinal, &device));
-  if (any_capture(*device))
+Status order_after_context(Stream& waiter) noexcept {
+  Device& device = *waiter.device;
+  if (any_capture(device))
+    return fail(Fault::buffer,
+                "wait: a CUDA graph is being captured on a stream of cuda:%d, and a consumer that returned memory meanwhile "
+                "may still use it; write to that memory after the capture",
+                device.ordinal);
+  CUevent event = nullptr;
+  DLT_TRY(take_event(device, &event));
+  CUresult result = kNotSupported;
+  {
+    Current current(device);
+    Beside beside;
+    if (driver.cuCtxRecordEvent) result = driver.cuCtxRecordEvent(device.context, event);
+    // The legacy stream waits for all blocking streams. Work on non-blocking ones is not ordered, as in other libraries.
+    if (result == kNotSupported) result = driver.cuEventRecord(event, nullptr);
+    if (result == kSuccess) result = driver.cuStreamWaitEvent(handle_here(waiter), event, 0);
+  }
+  give_event(device, event);
+  waiter.count_work();
+  return check(result, "cuCtxRecordEvent");
+}
+
+namespace {
+
+Status wait_for_context(Device& device) noexcept {
+  if (any_capture(device))
     return fail(Fault::buffer,
                 "synchronize: a CUDA graph is being captured on a stream of cuda:%d; synchronize before or after the capture, "
                 "or synchronize single streams",
-                ordinal);
-  Current current(*device);
+                device.ordinal);
+  Current current(device);
   DLT_CU(cuCtxSynchronize());
+  return success;
+}
+
+}  // namespace
+
+Status synchronize_device(int ordinal) noexcept {
+  Device* device = nullptr;
+  DLT_TRY(device_of(ordinal, &device));
+  DLT_TRY(wait_for_context(*device));
+  give_back_finished();
   return success;
 }
 
@@ -512,9 +552,12 @@ Status query_event(int ordinal, CUevent event) noexcept {
 Status synchronize_event(int ordinal, CUevent event) noexcept {
   Device* device = nullptr;
   DLT_TRY(device_of(ordinal, &device));
-  Current current(*device);
-  Beside beside;
-  DLT_CU(cuEventSynchronize(event));
+  {
+    Current current(*device);
+    Beside beside;
+    DLT_CU(cuEventSynchronize(event));
+  }
+  give_back_finished();
   return success;
 }
 

@@ -148,6 +148,10 @@ DLT_API void set_current_stream(Stream* stream) noexcept;
 // `waiter` waits for all work that `on` has now. Nothing is enqueued when that work is known to be done.
 DLT_API Status order_after(Stream& waiter, Stream& on) noexcept;
 
+// `waiter` waits for all work that its context has now, on every stream: of consumers whose streams must not be asked any
+// more. Drivers before 12.5 know no such event: there it waits for the blocking streams. Fails while a stream is captured.
+Status order_after_context(Stream& waiter) noexcept;
+
 // Whether a raw handle is a stream of that device.
 bool stream_is_on(const Device& device, CUstream handle) noexcept;
 

@@ -72,6 +72,7 @@ HOSTCUDA_EXPORT CUresult cuInit(unsigned) {
   }
   machine.streams.resize(machine.device_count);
   machine.per_thread.resize(machine.device_count);
+  machine.left_behind.resize(machine.device_count);
   machine.started = true;
   return kSuccess;
 }

@@ -123,6 +123,7 @@ struct Machine {
   std::vector<std::vector<StreamHandle*>> streams;
   std::vector<std::vector<std::unique_ptr<StreamHandle>>> per_thread;  // default streams of threads, ended ones too
   std::set<const StreamHandle*> destroyed;                             // addresses at which no stream lives any more
+  std::vector<std::vector<OperationPointer>> left_behind;              // by device: last work of destroyed streams
   bool dead_streams_abort = true;
   std::map<uint64_t, GraphHandle*> captures;  // in progress
   int lost = 0;                               // the error that every call answers after a kernel failed

@@ -132,9 +132,17 @@ int put(StreamHandle* stream, std::function<void()> action) {
   return kSuccess;
 }
 
+// The last operations of every stream of a device.
+static std::vector<OperationPointer> all_work(int device) {
+  std::erase_if(machine.left_behind[device], [](const OperationPointer& last) { return last->done; });
+  std::vector<OperationPointer> all = machine.left_behind[device];
+  for (StreamHandle* stream : all_streams(device)) all.push_back(stream->last);
+  all.push_back(machine.legacy[device]->last);
+  return all;
+}
+
 void synchronize_device(int device) {
-  for (StreamHandle* stream : all_streams(device)) run(OperationPointer(stream->last));
-  run(OperationPointer(machine.legacy[device]->last));
+  for (const OperationPointer& last : all_work(device)) run(last);
 }
 
 }  // namespace dlt::cuda
@@ -169,6 +177,7 @@ HOSTCUDA_EXPORT CUresult cuStreamDestroy_v2(CUstream stream) {
       list.erase(at);
       --machine.statistics.streams_live;
       if (stream->capture) stream->capture->members.erase(stream);
+      if (stream->last && !stream->last->done) machine.left_behind[stream->device].push_back(stream->last);
       machine.destroyed.insert(stream);
       delete stream;
       return kSuccess;
@@ -276,6 +285,25 @@ HOSTCUDA_EXPORT CUresult cuEventRecord(CUevent event, CUstream handle) {
 }
 HOSTCUDA_EXPORT CUresult cuEventRecordWithFlags(CUevent event, CUstream stream, unsigned) {
   return cuEventRecord(event, stream);
+}
+// All work of a context, on every stream. From driver 12.5 on.
+HOSTCUDA_EXPORT CUresult cuCtxRecordEvent(CUcontext context, CUevent event) {
+  HOSTCUDA_ENTER;
+  HOSTCUDA_STARTED;
+  if (machine.driver_version < 12050) return kNotSupported;
+  if (!context || event->device != context->device) return kInvalidHandle;
+  bool captured = false;
+  for (StreamHandle* stream : all_streams(context->device))
+    if (stream->capture) stream->capture->invalid = captured = true;
+  if (captured) return kCaptureUnsupported;
+  auto operation = std::make_shared<Operation>();
+  for (const OperationPointer& last : all_work(context->device)) depend(*operation, last);
+  if (machine.order == Machine::Order::eager) run(operation);
+  else machine.pending.push_back(operation);
+  event->capture = 0;
+  event->at = operation;
+  event->time = machine.clock += 0.001;
+  return kSuccess;
 }
 // An event in a capture stands for nodes of a graph, not for a point in time.
 static int spoil(const EventHandle& event) {
