@@ -15,7 +15,7 @@ from dltensor.io._safetensors_header import DTYPES as SAFETENSORS
 
 import dltensor as dl
 from dltensor._core.types import DTYPES
-from dltensor.io import _paths
+from dltensor.io import _sources
 
 assert ml_dtypes  # np.load knows its names once it is imported
 OF_SAFETENSORS = set(SAFETENSORS.values())
@@ -123,25 +123,39 @@ def test_padded_elements_are_packed_in_safetensors_and_on_demand_from_npy(tmp_pa
     assert dl.load(tmp_path / "a.safetensors")["x"].tobytes() == x.tobytes() == packed.tobytes()
 
 
-def test_elements_begin_at_multiples_of_256(tmp_path):
-    tensors = {f"t{n}": dl.zeros(n, dtype="uint8") for n in (1, 256, 3, 512, 7, 0)} | {
+def test_elements_begin_at_multiples_of_256_where_the_padding_is_small(tmp_path):
+    tensors = {f"t{n}": dl.zeros(n, dtype="uint8") for n in (1, 256, 3, 512, 7, 0, 4096, 5000)} | {
         "f": dl.zeros(5, dtype="float64")
     }
     for name in ("a.npz", "a.safetensors"):
         dl.save(tmp_path / name, tensors)
         with dl.open_file(tmp_path / name) as f:
-            offsets = {one: f.info(one).offset % 256 for one in f.names}
+            offsets = {one: f.info(one).offset for one in f.names}
         if name == "a.npz":
-            assert set(offsets.values()) == {0}
+            assert offsets["t4096"] % 256 == offsets["t5000"] % 256 == 0
+            assert {offset % 16 for offset in offsets.values()} == {0}
         else:
-            assert offsets["t256"] == offsets["t512"] == 0
+            assert offsets["t256"] % 256 == offsets["t512"] % 256 == offsets["t4096"] % 256 == 0
             assert offsets["f"] % 8 == 0
     dl.save(tmp_path / "a.npy", dl.zeros(3))
     with dl.open_file(tmp_path / "a.npy") as f:
         assert f.info("arr_0").offset == 256
 
 
-# -- what others write ------------------------------------------------------------------------------------------------
+def test_archives_of_small_tensors_are_no_larger_than_those_of_numpy(tmp_path):
+    arrays = {f"layer.{n}.bias": np.zeros(10, "f4") for n in range(100)}
+    np.savez(tmp_path / "numpy.npz", **arrays)
+    dl.save(tmp_path / "ours.npz", arrays)
+    assert os.path.getsize(tmp_path / "ours.npz") <= os.path.getsize(tmp_path / "numpy.npz")
+
+
+def test_small_tensors_are_written_by_few_calls_of_the_system(tmp_path, monkeypatch):
+    calls, write = [], os.write
+    monkeypatch.setattr(os, "write", lambda file, data: calls.append(len(data)) or write(file, data))
+    for name in ("a.npz", "a.safetensors"):
+        calls.clear()
+        dl.save(tmp_path / name, {str(n): dl.zeros(10) for n in range(1000)})
+        assert len(calls) <= sum(calls) // 65536 + 2
 
 
 @pytest.mark.parametrize("code", [">i2", ">i8", ">u4", ">f2", ">f8", ">c8", ">c16"])
@@ -285,6 +299,115 @@ def test_closing_with_live_views_is_refused_and_the_end_of_with_is_not(tmp_path)
     with dl.open_file(path) as f:
         kept = f["a"]
     assert kept.tolist() == [0, 1, 2, 3]
+
+
+class CloseBeside:
+    """Closes a file within the first read of its elements and opens another one, which may get its descriptor."""
+
+    def __init__(self, monkeypatch, close, other):
+        self.close, self.other, self.file, self.preadv = close, other, None, os.preadv
+        monkeypatch.setattr(os, "preadv", self)
+
+    def __call__(self, file, buffers, offset):
+        if self.file is None:
+            self.close()
+            self.file = os.open(self.other, os.O_RDONLY)
+        return self.preadv(file, buffers, offset)
+
+
+@pytest.mark.parametrize("form", [*FORMATS, "compressed npz"])
+@pytest.mark.parametrize("how", ["close", "end of with", "deletion"])
+def test_a_read_beside_which_the_file_is_closed_gives_its_own_elements(tmp_path, monkeypatch, form, how):
+    path, other, x = tmp_path / "a", tmp_path / "b", np.random.default_rng(1).integers(0, 2**62, 10_000)
+    other.write_bytes(b"\xff" * 200_000)
+    if form == "compressed npz":
+        np.savez_compressed(path.with_suffix(".npz"), x=x)
+        path = path.with_suffix(".npz")
+    else:
+        dl.save(path, x if form == "npy" else {"x": x}, format=form)
+    f, before = dl.open_file(path, mmap=False), len(os.listdir("/proc/self/fd"))
+    f.info(f.names[0])
+    files = [f]
+    close = {"close": f.close, "end of with": lambda: f.__exit__(None, None, None), "deletion": files.clear}[how]
+    read = f.read
+    if how == "deletion":
+        del f  # the bound method refers to the file as long as it runs
+    beside = CloseBeside(monkeypatch, close, other)
+    assert read().tolist() == x.tolist()
+    os.close(beside.file)
+    if how != "deletion":
+        assert len(os.listdir("/proc/self/fd")) == before - 1
+        with pytest.raises(ValueError, match="the file is closed"):
+            read()
+
+
+@pytest.mark.parametrize("call", ["f[name]", "f.info(name)", "f.read(name, out=out)"])
+def test_calls_beside_which_the_file_is_closed_use_it_to_their_end(tmp_path, monkeypatch, call):
+    other, out, name = tmp_path / "b", dl.zeros(1000, dtype="int64"), "x"
+    other.write_bytes(b"\xff" * 100_000)
+    dl.save(tmp_path / "a.npz", {"x": np.arange(1000)})
+    f = dl.open_file(tmp_path / "a.npz", mmap=False)
+    beside = CloseBeside(monkeypatch, f.close, other)
+    result = eval(call)
+    os.close(beside.file)
+    assert result.shape == (1000,)
+    assert isinstance(result, dl.io.TensorInfo) or result.tolist() == list(range(1000))
+    with pytest.raises(ValueError, match="the file is closed"):
+        eval(call)
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_file_that_is_closed_while_it_is_mapped_gives_its_tensor(tmp_path, monkeypatch, form):
+    from dltensor.io import _mapping
+
+    dl.save(tmp_path / "a", dl.arange(9) if form == "npy" else {"x": dl.arange(9)}, format=form)
+    f, map_file = dl.open_file(tmp_path / "a"), _mapping.map_file
+
+    def closing(*arguments):
+        f.close()
+        return map_file(*arguments)
+
+    monkeypatch.setattr(_mapping, "map_file", closing)
+    assert f[f.names[0]].tolist() == list(range(9))
+    with pytest.raises(ValueError, match="the file is closed"):
+        f[f.names[0]]
+
+
+def test_a_forked_process_reads_and_closes_a_file_that_another_thread_was_reading(tmp_path, monkeypatch):
+    dl.save(tmp_path / "a.npy", dl.arange(1000))
+    f, inside, finish, preadv = dl.open_file(tmp_path / "a.npy", mmap=False), threading.Event(), threading.Event(), os.preadv
+
+    def waiting(file, buffers, offset):
+        if threading.current_thread() is not threading.main_thread():
+            inside.set()
+            assert finish.wait(60)
+        return preadv(file, buffers, offset)
+
+    monkeypatch.setattr(os, "preadv", waiting)
+    thread = threading.Thread(target=f.read)
+    thread.start()
+    assert inside.wait(60)
+    child = os.fork()
+    if child == 0:
+        right = f.read().tolist() == list(range(1000))
+        f.close()
+        os._exit(0 if right else 1)
+    status = os.waitpid(child, 0)[1]
+    finish.set()
+    thread.join()
+    assert os.waitstatus_to_exitcode(status) == 0
+
+
+def test_an_error_that_is_kept_does_not_keep_the_file_open(tmp_path):
+    dl.save(tmp_path / "a.npy", dl.arange(1000))
+    before = len(os.listdir("/proc/self/fd"))
+    f = dl.open_file(tmp_path / "a.npy", mmap=False)
+    os.truncate(tmp_path / "a.npy", 500)
+    with pytest.raises(ValueError, match="the file is cut off") as kept:
+        f.read()
+    f.close()
+    assert len(os.listdir("/proc/self/fd")) == before
+    assert kept.value is not None
 
 
 def test_no_descriptor_is_kept(tmp_path):
@@ -537,9 +660,9 @@ assert "numpy" not in sys.modules and "pickle" not in sys.modules
 
 
 def test_large_files_are_read_by_several_threads(tmp_path, monkeypatch):
-    monkeypatch.setattr(_paths, "_READ_PIECE", 1000)
-    monkeypatch.setattr(_paths, "_LEAST_PER_THREAD", 4000)
-    monkeypatch.setattr(_paths, "num_threads", lambda: 4)
+    monkeypatch.setattr(_sources, "_READ_PIECE", 1000)
+    monkeypatch.setattr(_sources, "_LEAST_PER_THREAD", 4000)
+    monkeypatch.setattr(_sources, "num_threads", lambda: 4)
     data = np.random.default_rng(1).integers(0, 255, 100_001, dtype="u1")
     path, active, before = tmp_path / "a.npy", threading.active_count(), set(os.listdir("/proc/self/fd"))
     np.save(path, data)
@@ -554,9 +677,9 @@ def test_large_files_are_read_by_several_threads(tmp_path, monkeypatch):
         return preadv(file, [buffers[0][:700]], offset)  # the system may give less than was asked for
 
     monkeypatch.setattr(os, "preadv", noting)
-    file = os.open(path, os.O_RDONLY)
-    t = dl.empty(data.size, dtype="uint8")
-    _paths.read_into(file, t, 128, "here", reported.append)
+    source, t = _sources.open_source(path, "load"), dl.empty(data.size, dtype="uint8")
+    memory = memoryview(t)
+    _sources.read_into(source, memory, 128, "here", reported.append)
     assert len(seen) > 1
     np.testing.assert_array_equal(t.numpy(), data)
     assert sum(reported) == data.size
@@ -565,7 +688,7 @@ def test_large_files_are_read_by_several_threads(tmp_path, monkeypatch):
     with pytest.raises(
         ValueError, match=r"^here: the file is cut off: expected 100001 bytes at 1000, got (99129|100000)$"
     ):
-        _paths.read_into(file, t, 1000, "here")
+        _sources.read_into(source, memory, 1000, "here")
 
     def failing(file, buffers, offset):
         if threading.current_thread() is not threading.main_thread():
@@ -580,7 +703,7 @@ def test_large_files_are_read_by_several_threads(tmp_path, monkeypatch):
     begun.clear()
     monkeypatch.setattr(os, "preadv", failing)
     with pytest.raises(OSError, match="planted"):
-        _paths.read_into(file, t, 128, "here")
+        _sources.read_into(source, memory, 128, "here")
 
     def interrupted(file, buffers, offset):
         if threading.current_thread() is threading.main_thread():
@@ -592,7 +715,7 @@ def test_large_files_are_read_by_several_threads(tmp_path, monkeypatch):
     arrived.clear()
     monkeypatch.setattr(os, "preadv", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        _paths.read_into(file, t, 128, "here")
+        _sources.read_into(source, memory, 128, "here")
 
     # Where no thread can be started the calling one reads everything.
     def refused(self):
@@ -601,8 +724,8 @@ def test_large_files_are_read_by_several_threads(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "preadv", preadv)
     monkeypatch.setattr(threading.Thread, "start", refused)
     t.fill(0)
-    _paths.read_into(file, t, 128, "here")
+    _sources.read_into(source, memory, 128, "here")
     np.testing.assert_array_equal(t.numpy(), data)
-    os.close(file)
+    source.close()
     assert threading.active_count() <= active
     assert set(os.listdir("/proc/self/fd")) <= before

@@ -354,7 +354,7 @@ def test_what_is_no_regular_file_is_refused_at_once_and_left_alone(tmp_path, nam
         (tmp_path / "nul\0", ValueError, "null"),
         ("", FileNotFoundError, "No such file"),
         (str(folder) + "/", IsADirectoryError, "directory"),
-        (3, TypeError, "path must be a str, bytes or path-like object, got int"),
+        (3, TypeError, "(path|file) must be a .*, got int"),
         (None, TypeError, "NoneType"),
     ):
         with pytest.raises(error, match=words):

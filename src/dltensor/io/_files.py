@@ -6,7 +6,7 @@ from collections import namedtuple
 
 from .._core.foreign_text import quoted
 from .._core.tensor import Tensor
-from ._paths import checked_path, open_regular, shown
+from ._paths import checked_path
 
 _MODES = ("r", "r+", "c", "w+")
 _MAPPED = (True, False, "auto")
@@ -48,15 +48,18 @@ def _check_mmap(mmap, func):
 class TensorFile:
     """The tensors of an open file; `open_file` makes it.
 
-    Tensors are made when they are asked for, as ``f[name]`` or by `read`. The file stays open until `close` or the end
-    of a ``with`` block. Memory that tensors share with the file outlives both.
+    Tensors are made when they are asked for, as ``f[name]`` or by `read`, from any thread. The file stays open until
+    `close` or the end of a ``with`` block, and until calls of other threads that read then have returned. Memory that
+    tensors share with the file outlives all of them.
 
     Parameters
     ----------
-    path : path_like
+    file : path_like, binary file object, bytes, bytearray or memoryview
         The file.
     mmap : {"auto", True, False}
         As for `load`.
+    mode : {"r", "r+", "c"}
+        As for `open_file`.
 
     Raises
     ------
@@ -73,28 +76,38 @@ class TensorFile:
     (['w', 'b'], {'step': '7'}, [0.0, 0.0], (2, 2))
     """
 
-    def __init__(self, path, mmap="auto"):
-        self._open(path, mmap, "open_file")
+    def __init__(self, file, mmap="auto", mode="r"):
+        self._open(file, mmap, mode, "open_file")
 
-    def _open(self, path, mmap, func):
+    def _open(self, file, mmap, mode, func):
         """Open on behalf of the function `func`, which messages name."""
         from ._reading import open_format
+        from ._sources import MODES, LastUse, open_source
 
+        self._last_use = self._is_mapped = self._data = None
         _check_mmap(mmap, func)
-        self._path = checked_path(path, func)
-        self._where, self._mapped, self._data = shown(self._path, func), None, None
-        self._file, self._size = open_regular(self._path, func)
+        if not isinstance(mode, str) or mode not in MODES:
+            raise ValueError(f"{func}: mode must be one of {', '.join(MODES)}, got {quoted(mode)}")
+        if mode != "r" and mmap is False:
+            raise ValueError(f"{func}: mode {mode!r} maps the file; leave mmap='auto', or read() copies")
+        self._source = source = open_source(file, func, mode)
+        self._last_use = LastUse(source)
+        self._path = os.fspath(file) if isinstance(file, str | os.PathLike) else None
+        self._mmap, self._mode = mmap, mode
         try:
-            self._format = open_format(self._file, self._size, self._where)
-            self._mmap = mmap
+            if (mmap is True or mode != "r") and not source.can_map:
+                source.map(mode)
+            self._format = open_format(source)
+            if mode == "r+" and self._format.name == "npz":
+                raise ValueError(f"{source.where}: .npz files have checksums, which writing would make wrong; use mode 'c', "
+                                 f"or a .npy or .safetensors file")  # fmt: skip
         except BaseException:
-            os.close(self._file)
-            self._file = None
+            self._last_use = None
             raise
 
     @property
     def path(self):
-        """Path of the file, as it was given.
+        """Path of the file, as it was given; None for file objects and bytes.
 
         Examples
         --------
@@ -162,8 +175,9 @@ class TensorFile:
         return name in self._format
 
     def __repr__(self):
-        state = " (closed)" if self._file is None else ""
-        return f"<TensorFile {quoted(os.fsdecode(self._path))}: {self.format}, {len(self)} tensors{state}>"
+        state = " (closed)" if self._last_use is None else ""
+        name = "" if self._path is None else f" {quoted(os.fsdecode(self._path))}"
+        return f"<TensorFile{name}: {self.format}, {len(self)} tensors{state}>"
 
     def keys(self):
         """Return the names of the tensors, so that ``dict(f)`` has all of them.
@@ -185,12 +199,15 @@ class TensorFile:
         return self.names
 
     def _check(self, name=None):
-        if self._file is None:
-            raise ValueError(f"{self._where}: the file is closed")
+        """Return what keeps the file open as long as it is referred to, for a with statement around the use of it."""
+        last_use = self._last_use
+        if last_use is None:
+            raise ValueError(f"{self._source.where}: the file is closed")
         if name is not None and name not in self._format:
             close = ", ".join(quoted(one, 40) for one in self._format.names[:5])
             raise KeyError(f"no tensor is named {quoted(name, 80)}; the file has {close or 'none'}"
                            f"{', ...' if len(self) > 5 else ''}")  # fmt: skip
+        return last_use
 
     def info(self, name):
         """Return the type, the shape and the place of a tensor, without reading its elements.
@@ -221,38 +238,40 @@ class TensorFile:
         ...     f.info("b").shape
         (3,)
         """
-        self._check(name)
-        return self._format.info(name)
+        with self._check(name):
+            return self._format.info(name)
 
-    def _is_mapped(self):
-        if self._mapped is None:
-            from ._mapping import is_remote
-
-            self._mapped = self._mmap is True or (self._mmap == "auto" and not is_remote(self._file))
-        return self._mapped
+    def _maps(self):
+        """Whether `f[name]` maps the elements."""
+        if self._is_mapped is None:
+            is_wanted = self._mmap is True or self._mode != "r"
+            self._is_mapped = is_wanted or (self._mmap == "auto" and self._source.can_map and self._source.is_local)
+        return self._is_mapped
 
     def _bytes(self):
         """All of the file, mapped once."""
-        if self._data is None:
-            from ._mapping import map_file
-
-            if os.fstat(self._file).st_size < self._size:
-                raise ValueError(f"{self._where}: the file was cut off since it was opened")
-            self._data = map_file(self._file, self._size, 0, "r", self._where)
-        return self._data
+        data = self._data  # read once: another thread may close the file
+        if data is None:
+            data = self._data = self._source.map(self._mode)
+            if self._last_use is None:
+                self._data = None
+        return data
 
     def __getitem__(self, name):
-        self._check(name)
-        return self._get(name, None)
+        with self._check(name):
+            return self._get(name, None)
 
     def _get(self, name, dtype, add=None):
         """A tensor as `f[name]` gives it; `add` is called with the number of bytes of each piece that is read."""
-        if self._is_mapped():
+        if self._maps():
             t = self._format.view(self._bytes, name, dtype)
             if t is not None:
                 return t
+            if self._mode == "r+":
+                raise ValueError(f"{self._source.where}: the bytes of the elements are swapped, so that no map can be "
+                                 f"written; use mode 'c', or save the file again")  # fmt: skip
         t = self._format.read(name, dtype, None, add)
-        if self._mmap is not False:
+        if self._mmap is not False and self._mode == "r":
             from ._mapping import as_read_only
 
             as_read_only(t)
@@ -291,9 +310,12 @@ class TensorFile:
         """
         if name is None:
             if len(self) != 1:
-                raise ValueError(f"{self._where}: the file has {len(self)} tensors; name the one to read")
+                raise ValueError(f"{self._source.where}: the file has {len(self)} tensors; name the one to read")
             name = self._format.names[0]
-        self._check(name)
+        with self._check(name):
+            return self._read(name, out)
+
+    def _read(self, name, out):
         if out is None:
             return self._format.read(name, None, None)
         from .._core.convert import asarray
@@ -301,9 +323,9 @@ class TensorFile:
         target = out if type(out) is Tensor else asarray(out, copy=False)
         shape = self._format.info(name).shape
         if target.shape != shape:
-            raise ValueError(f"{self._where}: out must have shape {shape}, got {target.shape}")
+            raise ValueError(f"{self._source.where}: out must have shape {shape}, got {target.shape}")
         if target.readonly:
-            raise ValueError(f"{self._where}: out is read-only; pass a copy()")
+            raise ValueError(f"{self._source.where}: out is read-only; pass a copy()")
         self._format.read(name, None, target)
         return out
 
@@ -329,19 +351,18 @@ class TensorFile:
         from ._mapping import has_views
 
         self._format.forget_views()
-        if self._data is not None and has_views(self._data):
+        data = self._data
+        if data is not None and has_views(data):
             raise BufferError(
-                f"{self._where}: the file cannot be closed while tensors share its memory; delete them, read() copies, "
-                f"or use a with statement"
+                f"{self._source.where}: the file cannot be closed while tensors share its memory; delete them, read() "
+                f"copies, or use a with statement"
             )
         self._release()
 
     def _release(self):
-        self._data = None
-        if self._file is not None:
-            file, self._file = self._file, None
-            self._format.close()
-            os.close(file)
+        """Release the file, which is closed when no call of another thread reads from it any more."""
+        self._last_use = self._data = None
+        self._format.forget_views()
 
     def __enter__(self):
         self._check()
@@ -350,27 +371,27 @@ class TensorFile:
     def __exit__(self, kind, error, trace, /):
         self._release()
 
-    def __del__(self):
-        if getattr(self, "_file", None) is not None:
-            self._release()
 
-
-def open_for(func, path, mmap):
+def open_for(func, file, mmap):
     """Return a `TensorFile` on behalf of the function `func`, which messages name."""
-    file = TensorFile.__new__(TensorFile)
-    file._open(path, mmap, func)
-    return file
+    opened = TensorFile.__new__(TensorFile)
+    opened._open(file, mmap, "r", func)
+    return opened
 
 
-def open_file(path, *, mmap="auto"):
+def open_file(file, *, mmap="auto", mode="r"):
     """Open a .npy, .npz or .safetensors file, whose tensors are made when they are asked for.
 
     Parameters
     ----------
-    path : path_like
-        The file; its contents say the format.
+    file : path_like, binary file object, bytes, bytearray or memoryview
+        The file; its contents say the format. A file object is read from where it stands and is not closed; do not
+        move it while the file is open.
     mmap : {"auto", True, False}, default "auto"
         Whether ``f[name]`` maps the elements; see `load`.
+    mode : {"r", "r+", "c"}, default "r"
+        What ``f[name]`` gives. "r": read-only tensors. "r+": what is written goes to the file. "c": what is written stays
+        in this process.
 
     Returns
     -------
@@ -382,15 +403,17 @@ def open_file(path, *, mmap="auto"):
     ------
     ValueError
         The file breaks a rule of its format; the message names field and value. Headers are checked whole; those of
-        the members of an .npz file when they are asked for.
+        the members of an .npz file when they are asked for. Or `mode` is "r+" for an .npz file, whose checksums would
+        be wrong then, or for bytes that cannot be written.
     TypeError
-        Elements of that type have no counterpart in DLPack.
+        Elements of that type have no counterpart in DLPack, or `file` is a file object for text.
     OSError
         The file cannot be opened, or is not a regular file.
 
     See Also
     --------
     load : All tensors at once.
+    memmap : Files without a header.
 
     Examples
     --------
@@ -401,20 +424,22 @@ def open_file(path, *, mmap="auto"):
     ...     f.format, f.info("arr_0").shape, f.read().tolist()
     ('npy', (3,), [0, 1, 2])
     """
-    return TensorFile(path, mmap)
+    return TensorFile(file, mmap, mode)
 
 
-def load(path, *, mmap="auto", names=None, dtype=None, device=None, packed=False):
+def load(file, *, mmap="auto", names=None, dtype=None, device=None, packed=False):
     """Load the tensors of a .npy, .npz or .safetensors file. No code of the file is run, and nothing is unpickled.
 
     Parameters
     ----------
-    path : path_like
-        The file; its contents say the format.
+    file : path_like, binary file object, bytes, bytearray or memoryview
+        The file; its contents say the format. A file object is read from where it stands, not closed, and stands behind
+        what was read afterwards: several .npy files can follow one another. One that cannot seek is read to its end.
     mmap : {"auto", True, False}, default "auto"
         True maps the file: elements are read when they are used, and the tensors are read-only. False reads them into
         memory of their own, which is writable. "auto" maps, but reads where a network file system has the file, since
-        a page that does not arrive ends the process; the tensors are read-only then too.
+        a page that does not arrive ends the process; the tensors are read-only then too. Tensors of bytes, a bytearray
+        or a memoryview share its memory, except with False; other file objects than those of `open` are always read.
     names : sequence of str, optional
         Which tensors of an .npz or .safetensors file to load, in this order.
     dtype : dtype_like, optional
@@ -434,9 +459,11 @@ def load(path, *, mmap="auto", names=None, dtype=None, device=None, packed=False
     Raises
     ------
     ValueError
-        The file breaks a rule of its format; the message names field and value.
+        The file breaks a rule of its format; the message names field and value. It is of another format, which the
+        message names, with what reads it.
     TypeError
-        Elements of that type have no counterpart in DLPack, or are raw and `dtype` is missing.
+        Elements of that type have no counterpart in DLPack, or are raw and `dtype` is missing, or `file` is a file object
+        for text.
     KeyError
         The file has no tensor of one of `names`.
     OSError
@@ -455,6 +482,8 @@ def load(path, *, mmap="auto", names=None, dtype=None, device=None, packed=False
     flag changes neither the file nor other processes. The file must not be made shorter while it is mapped: using a
     page that is gone ends the process (SIGBUS). `save` never does that, since it replaces files.
 
+    Checksums of .npz files are compared when the elements are read, and not when they are mapped.
+
     Examples
     --------
     >>> import os, tempfile
@@ -471,17 +500,20 @@ def load(path, *, mmap="auto", names=None, dtype=None, device=None, packed=False
         if isinstance(names, str | bytes):
             raise TypeError(f"load: names must be a sequence of names, got {quoted(names)}; write [{quoted(names)}]")
         names = list(names)
-    with open_for("load", path, mmap) as file:
-        return load_all(file, names, dtype, device, bool(packed))
+    with open_for("load", file, mmap) as opened:
+        loaded = load_all(opened, names, dtype, device, bool(packed))
+        opened._source.finish(opened._format.end)
+    return loaded
 
 
-def save(path, tensors, *, format=None, metadata=None, fsync=False):
+def save(file, tensors, *, format=None, metadata=None, fsync=False):
     """Save a tensor or a dictionary of tensors. An existing file is replaced when the new one is complete.
 
     Parameters
     ----------
-    path : path_like
-        The file. Its suffix says the format: .npy, .npz or .safetensors.
+    file : path_like or binary file object
+        The file. Its suffix says the format: .npy, .npz or .safetensors. A file object is written from where it stands
+        and is not closed; where its ``name`` has no such suffix, `format` says which.
     tensors : array_like or dict of str to array_like
         One tensor for a .npy file, a dictionary for the others.
     format : {"npy", "npz", "safetensors"}, optional
@@ -498,7 +530,7 @@ def save(path, tensors, *, format=None, metadata=None, fsync=False):
     TypeError
         `tensors` is not what the format holds, or elements have a type that it lacks.
     OSError
-        The file cannot be written. An existing file is as before.
+        The file cannot be written. An existing file is as before; a file object may have a part of the bytes.
 
     See Also
     --------
@@ -506,8 +538,9 @@ def save(path, tensors, *, format=None, metadata=None, fsync=False):
 
     Notes
     -----
-    Elements begin at multiples of 256 bytes, in .safetensors files those of tensors whose size is such a multiple. .npy
-    files hold elements of less than a byte in a byte each, since NumPy has no packed types.
+    Elements begin at multiples of 256 bytes: in .safetensors files those of tensors whose size is such a multiple, in .npz
+    files those of tensors of 4 KiB and more. .npy files hold elements of less than a byte in a byte each, since NumPy has
+    no packed types.
 
     Examples
     --------
@@ -519,7 +552,7 @@ def save(path, tensors, *, format=None, metadata=None, fsync=False):
     """
     from ._writing import save_as
 
-    save_as(checked_path(path, "save"), tensors, format, metadata, bool(fsync))
+    save_as(file, tensors, format, metadata, bool(fsync))
 
 
 def memmap(path, shape, dtype, *, mode="r", offset=0):

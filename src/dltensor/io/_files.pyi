@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from os import PathLike
 from types import TracebackType
-from typing import Any, Literal, NamedTuple, Self, SupportsIndex, TypeAlias, TypeVar, overload
+from typing import Any, Literal, NamedTuple, Protocol, Self, SupportsIndex, TypeAlias, TypeVar, overload
 
 from .._core.tensor import Tensor
 from .._core.types import DType
@@ -13,6 +13,15 @@ _Path: TypeAlias = str | bytes | PathLike[str] | PathLike[bytes]
 _Mapped: TypeAlias = bool | Literal["auto"]
 _Out = TypeVar("_Out", bound=TensorLike)
 
+class _Readable(Protocol):
+    def read(self, size: int = ..., /) -> bytes: ...
+
+class _Writable(Protocol):
+    def write(self, data: memoryview, /) -> int: ...
+
+_Source: TypeAlias = str | PathLike[str] | PathLike[bytes] | bytes | bytearray | memoryview | _Readable
+_Mode: TypeAlias = Literal["r", "r+", "c"]
+
 class TensorInfo(NamedTuple):
     dtype: DType | None
     shape: tuple[int, ...]
@@ -20,9 +29,9 @@ class TensorInfo(NamedTuple):
     offset: int | None
 
 class TensorFile:
-    def __init__(self, path: _Path, mmap: _Mapped = "auto") -> None: ...
+    def __init__(self, file: _Source, mmap: _Mapped = "auto", mode: _Mode = "r") -> None: ...
     @property
-    def path(self) -> str | bytes: ...
+    def path(self) -> str | bytes | None: ...
     @property
     def format(self) -> Literal["npy", "npz", "safetensors"]: ...
     @property
@@ -40,15 +49,14 @@ class TensorFile:
     @overload
     def read(self, name: str | None = None, *, out: _Out) -> _Out: ...
     def close(self) -> None: ...
-    def __del__(self) -> None: ...
     def __enter__(self) -> Self: ...
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None, /
     ) -> None: ...
 
-def open_file(path: _Path, *, mmap: _Mapped = "auto") -> TensorFile: ...
+def open_file(file: _Source, *, mmap: _Mapped = "auto", mode: _Mode = "r") -> TensorFile: ...
 def load(
-    path: _Path,
+    file: _Source,
     *,
     mmap: _Mapped = "auto",
     names: Sequence[str] | None = None,
@@ -57,7 +65,7 @@ def load(
     packed: bool = False,
 ) -> Any: ...
 def save(
-    path: _Path,
+    file: _Path | _Writable,
     tensors: TensorLike | Sequences | Mapping[str, TensorLike | Sequences],
     *,
     format: Literal["npy", "npz", "safetensors"] | None = None,

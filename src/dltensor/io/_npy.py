@@ -188,8 +188,8 @@ def descr_of(dtype, where):
     return dtype.name
 
 
-def write_header(descr, shape, fortran_order):
-    """Return the header of a file, so long that the elements begin at a multiple of 256 bytes.
+def write_header(descr, shape, fortran_order, alignment=ALIGNMENT):
+    """Return the header of a file, so long that the elements begin at a multiple of `alignment` bytes.
 
     Examples
     --------
@@ -199,5 +199,5 @@ def write_header(descr, shape, fortran_order):
     """
     sizes = f"{shape[0]}," if len(shape) == 1 else ", ".join(map(str, shape))
     text = f"{{'descr': '{descr}', 'fortran_order': {fortran_order}, 'shape': ({sizes}), }}"
-    total = -(-(10 + len(text) + 1) // ALIGNMENT) * ALIGNMENT
+    total = -(-(10 + len(text) + 1) // alignment) * alignment
     return MAGIC + b"\x01\x00" + (total - 10).to_bytes(2, "little") + text.ljust(total - 11).encode() + b"\n"

@@ -1,18 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """The .npz format: members of a ZIP archive found and checked, decompressed, and written so that they can be mapped."""
 
-import os
+import io
 import struct
 import zipfile
 import zlib
 from contextlib import contextmanager
+from typing import NamedTuple
 
 from .._core.foreign_text import first_line, quoted
-from .._core.views import raw_bytes
 from ._npy import ALIGNMENT, header_length, read_header
-from ._paths import read_bytes
+from ._sources import Stream, read_bytes, read_into
 
-_LOCAL = 30  # bytes of a local header before its name
+header_alignment = 64  # as NumPy has it
+# Bytes of a local header before its name, of its extra field for sizes of 64 bits, of a directory entry before its name,
+# of the end of an archive, and of what comes before that for numbers of 64 bits.
+_LOCAL, _LOCAL_64, _CENTRAL, _END, _END_64 = 30, 20, 46, 22, 56 + 20
+_LIMIT = _ELSEWHERE = 0xFFFFFFFF  # from here on numbers take 64 bits, which this number says
+_UNIX, _UTF_8 = 3 << 8, 0x800  # the system whose permissions are stored; names that are not ASCII
+_LEAST_ALIGNED, _SMALL_ALIGNMENT = 4096, 16  # padding of smaller arrays would be a noticeable part of the file
 _MOST_RATIO = 1032  # of deflate: 258 bytes by two bits
 _EXTRA_ID = 0xD935  # the extra field that aligned archives use for padding
 _SUFFIX = ".npy"
@@ -30,14 +36,62 @@ def _as_value_error(where):
         raise ValueError(f"{where}: not a sound .npz file: {first_line(str(error))}") from None
 
 
+_POLYNOMIAL = 0xEDB88320  # of CRC-32, the bit of the highest power last
+
+
+def _product(a, b):
+    """The product of two polynomials over bits, modulo that of CRC-32."""
+    result = 0
+    for bit in range(31, -1, -1):
+        if a >> bit & 1:
+            result ^= b
+        b = b >> 1 ^ _POLYNOMIAL if b & 1 else b >> 1
+    return result
+
+
+def _power(nbytes):
+    """Return x to the power of the number of bits of so many bytes, modulo the polynomial of CRC-32."""
+    result, factor, exponent = 1 << 31, 1 << 30, 8 * nbytes
+    while exponent:
+        if exponent & 1:
+            result = _product(factor, result)
+        factor, exponent = _product(factor, factor), exponent >> 1
+    return result
+
+
+class Checksum:
+    """The CRC-32 of bytes whose pieces come in any order, from any thread.
+
+    Examples
+    --------
+    >>> checksum = Checksum(); checksum.add(2, b"cd"); checksum.add(0, b"ab")
+    >>> checksum.value() == zlib.crc32(b"abcd")
+    True
+    """
+
+    def __init__(self):
+        self._pieces = {}
+
+    def add(self, at, data):
+        """Add the piece that begins at byte `at`."""
+        self._pieces[at] = zlib.crc32(data), len(data)
+
+    def value(self, before=0):
+        """Return the CRC-32 of all, behind bytes whose CRC-32 is `before`."""
+        powers = {}
+        for _, (checksum, nbytes) in sorted(self._pieces.items()):
+            if nbytes not in powers:
+                powers[nbytes] = _power(nbytes)
+            before = _product(powers[nbytes], before) ^ checksum
+        return before
+
+
 class Archive:
     """The members of an .npz file; their headers are read when they are asked for.
 
     Parameters
     ----------
-    file : int, a descriptor, used as long as the object
-    size : int, of the file
-    where : str, what messages begin with
+    source : what `dltensor.io._sources.open_source` returns
 
     Raises
     ------
@@ -45,22 +99,11 @@ class Archive:
         It is no archive, or two members have one name or overlap.
     """
 
-    def __init__(self, file, size, where):
-        self._file, self._size, self.where, self._headers = file, size, where, {}
-        with _as_value_error(where):
-            self._stream = open(os.dup(file), "rb")  # noqa: SIM115  closed with the archive
-            try:
-                self._stream.seek(0)
-                self._zip = zipfile.ZipFile(self._stream)
-                self.members = self._checked(self._zip.infolist())
-            except BaseException:
-                self._stream.close()
-                raise
-
-    def close(self):
-        """Close the archive."""
-        self._zip.close()
-        self._stream.close()
+    def __init__(self, source):
+        self._source, self._size, self.where, self._headers = source, source.size, source.where, {}
+        with _as_value_error(self.where):
+            self._zip = zipfile.ZipFile(io.BufferedReader(Stream(source)))
+            self.members = self._checked(self._zip.infolist())
 
     def _checked(self, infos):
         end, before, members = 0, "", {}
@@ -81,12 +124,11 @@ class Archive:
             members[name] = info
         return members
 
-    def is_stored(self, name):
-        """Whether a member is not compressed, so that it can be mapped."""
-        return self.members[name].compress_type == zipfile.ZIP_STORED
-
     def header(self, name):
         """Return (header, where the member begins in the file; None when it is compressed)."""
+        return self._found(name)[:2]
+
+    def _found(self, name):
         found = self._headers.get(name)
         if found is None:
             found = self._headers[name] = self._read_header(name)
@@ -101,10 +143,10 @@ class Archive:
             begin = self._data_offset(info, where)
             if info.compress_size != info.file_size or begin + info.file_size > self._size:
                 raise ValueError(f"{where}: the member has {info.file_size} bytes at {begin}, the file {self._size}")
-            first = read_bytes(self._file, min(info.file_size, 4096), begin, where)
+            first = read_bytes(self._source, min(info.file_size, 4096), begin, where)
             length = header_length(first, where)
             if length > len(first):
-                first = read_bytes(self._file, min(info.file_size, length), begin, where)
+                first = read_bytes(self._source, min(info.file_size, length), begin, where)
         else:
             begin = None
             if info.file_size > info.compress_size * _MOST_RATIO + ALIGNMENT:
@@ -121,19 +163,29 @@ class Archive:
                 f"{where}: the member has {info.file_size} bytes, its header and elements take "
                 f"{header.start + header.nbytes}"
             )
-        return header, begin
+        return header, begin, zlib.crc32(first[: header.start])
 
     def _data_offset(self, info, where):
-        local = read_bytes(self._file, _LOCAL, info.header_offset, where)
+        local = read_bytes(self._source, _LOCAL, info.header_offset, where)
         if local[:4] != b"PK\x03\x04":
             raise ValueError(f"{where}: the member has no local header at byte {info.header_offset}")
         return info.header_offset + _LOCAL + sum(struct.unpack("<HH", local[26:30]))
 
-    def decompress(self, name, t):
-        """Read the elements of a compressed member into a tensor, exactly as many as it has room for."""
-        info, (header, _) = self.members[name], self.header(name)
+    def read(self, name, data, progress=None):
+        """Read the elements of a member into memory, exactly as many as it has room for, and compare the checksum."""
+        info, (header, begin, checksum) = self.members[name], self._found(name)
         where = f"{self.where}: {quoted(name, 60)}"
-        data, at = memoryview(raw_bytes(t)), 0
+        if begin is None:
+            self._decompress(info, header, data, where)
+            return
+        elements = Checksum()
+        read_into(self._source, data, begin + header.start, where, progress, elements)
+        if elements.value(checksum) != info.CRC:
+            raise ValueError(f"{where}: the CRC-32 of the member is {elements.value(checksum):#010x}, the archive says "
+                             f"{info.CRC:#010x}: the file is damaged")  # fmt: skip
+
+    def _decompress(self, info, header, data, where):
+        at = 0
         with _as_value_error(where), self._zip.open(info) as stream:
             stream.read(header.start)
             while at < len(data):
@@ -145,40 +197,82 @@ class Archive:
                 raise ValueError(f"{where}: the member is longer than its header says")
 
 
-def write_archive(new, members, progress=None):
-    """Write members as (name, header, bytes), not compressed, the elements at multiples of 256 bytes.
+class _Place(NamedTuple):
+    """Where a member is in an archive that is written."""
+
+    name: bytes
+    begin: int
+    padding: int
+    size: int
+
+
+def archive_parts(members):
+    """Return the size of an archive, and its bytes as parts that follow one another. Members are not compressed.
+
+    The elements of large arrays begin at multiples of 256 bytes, those of small ones at multiples of 16.
 
     Parameters
     ----------
-    new : Replacement
     members : list of (str, bytes, bytes-like)
-    progress : callable, optional, called with the number of bytes of each piece
+        Names, headers and elements.
 
     Examples
     --------
-    >>> import os, tempfile
+    >>> import io
     >>> import numpy as np
     >>> from dltensor.io._npy import write_header
-    >>> from dltensor.io._paths import Replacement
-    >>> path = os.path.join(tempfile.mkdtemp(), "a.npz")
-    >>> with Replacement(path, 0, "save") as new:
-    ...     write_archive(new, [("a", write_header("|u1", (2,), False), b"ab")])
-    >>> np.load(path)["a"]
+    >>> size, parts = archive_parts([("a", write_header("|u1", (2,), False), b"ab")])
+    >>> np.load(io.BytesIO(b"".join(parts)))["a"]
     array([97, 98], dtype=uint8)
     """
-    with open(os.dup(new.file), "wb") as stream, zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as archive:
-        for name, header, data in members:
-            info = zipfile.ZipInfo(name + _SUFFIX)
-            info.external_attr = 0o644 << 16
-            data = memoryview(data)
-            info.file_size = len(header) + len(data)
-            is_large = info.file_size * 1.05 > zipfile.ZIP64_LIMIT
-            encoded = len(info.filename.encode())
-            start = stream.tell() + _LOCAL + encoded + 4 + (20 if is_large else 0)
-            info.extra = struct.pack("<HH", _EXTRA_ID, -start % ALIGNMENT) + bytes(-start % ALIGNMENT)
-            with archive.open(info, "w", force_zip64=is_large) as member:
-                member.write(header)
-                for at in range(0, len(data), _PIECE):
-                    member.write(data[at : at + _PIECE])
-                    if progress is not None:
-                        progress(len(data[at : at + _PIECE]))
+    places, at = [], 0
+    for name, header, data in members:
+        encoded, size = (name + _SUFFIX).encode(), len(header) + len(data)
+        begin = at + _LOCAL + len(encoded) + (_LOCAL_64 if size >= _LIMIT else 0)
+        alignment = ALIGNMENT if len(data) >= _LEAST_ALIGNED else _SMALL_ALIGNMENT
+        padding = -(begin + len(header)) % alignment
+        if 0 < padding < 4:  # less than an extra field takes
+            padding += alignment
+        places.append(_Place(encoded, at, padding, size))
+        at = begin + padding + size
+    directory = sum(_CENTRAL + len(place.name) + len(_central_64(place)) for place in places)
+    end = _END + (_END_64 if len(places) >= 0xFFFF or at + directory >= _LIMIT else 0)
+    return at + directory + end, _parts(members, places, at, directory)
+
+
+def _central_64(place):
+    """The extra field of a directory entry for what takes more than 32 bits."""
+    sizes = [place.size, place.size] if place.size >= _LIMIT else []
+    numbers = sizes + ([place.begin] if place.begin >= _LIMIT else [])
+    return struct.pack(f"<HH{len(numbers)}Q", 1, 8 * len(numbers), *numbers) if numbers else b""
+
+
+def _short(number):
+    """A number of 32 bits; of larger ones that they are in another field."""
+    return number if number < _LIMIT else _ELSEWHERE
+
+
+def _parts(members, places, at, directory):
+    entries = []
+    for (_, header, data), place in zip(members, places, strict=True):
+        is_large, flags = place.size >= _LIMIT, 0 if place.name.isascii() else _UTF_8
+        extra = struct.pack("<HHQQ", 1, 16, place.size, place.size) if is_large else b""
+        if place.padding:
+            extra += struct.pack("<HH", _EXTRA_ID, place.padding - 4) + bytes(place.padding - 4)
+        size = _short(place.size)
+        # Version 4.5 of the format has sizes of 64 bits; the other numbers are method, time and day (1 January 1980).
+        common = (45 if is_large else 20, flags, 0, 0, 33, zlib.crc32(data, zlib.crc32(header)), size, size)
+        local = struct.pack("<4s5H3I2H", b"PK\x03\x04", *common, len(place.name), len(extra))
+        yield local + place.name + extra + header
+        yield data
+        extra = _central_64(place)
+        entry = struct.pack("<4s6H3I5H2I", b"PK\x01\x02", _UNIX | 45, *common, len(place.name), len(extra), 0, 0, 0,
+                            0o644 << 16, _short(place.begin))  # fmt: skip
+        entries.append(entry + place.name + extra)
+    yield b"".join(entries)
+    count = len(places)
+    if count >= 0xFFFF or at + directory >= _LIMIT:
+        yield struct.pack("<4sQ2H2I4Q", b"PK\x06\x06", 44, _UNIX | 45, 45, 0, 0, count, count, directory, at)
+        yield struct.pack("<4sIQI", b"PK\x06\x07", 0, at + directory, 1)
+    count = min(count, 0xFFFF)
+    yield struct.pack("<4s4H2IH", b"PK\x05\x06", 0, 0, count, count, _short(directory), _short(at), 0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files of the system: opened only when regular, read whole, and replaced at once or not at all. Knows no format."""
+"""Files of the system: opened only when regular, and replaced at once or not at all. Knows no format."""
 
 import errno
 import os
@@ -7,14 +7,9 @@ import stat
 from contextlib import suppress
 
 from .._core.foreign_text import first_line
-from .._core.views import raw_bytes
-from .._ops.promotion import num_threads
 
 # Larger writes take several times as long: the kernel then cleans pages in between.
-_PIECE = 1 << 20
-_READ_PIECE = 1 << 22
-# The kernel copies with one processor for each thread that reads, at half of what memory can do.
-_LEAST_PER_THREAD = 1 << 24
+WRITE_PIECE = 1 << 20
 _KINDS = (
     (stat.S_ISFIFO, "a FIFO"),
     (stat.S_ISSOCK, "a socket"),
@@ -34,7 +29,7 @@ def shown(path, func):
     return f"{func}: '{first_line(os.fsdecode(path), 200)}'"
 
 
-def checked_path(path, func):
+def checked_path(path, func, expected="path must be a str, bytes or path-like object"):
     """Return a path as str or bytes.
 
     Raises
@@ -49,7 +44,7 @@ def checked_path(path, func):
     'a.npy'
     """
     if isinstance(path, bool | int) or not isinstance(path, str | bytes | os.PathLike):
-        raise TypeError(f"{func}: path must be a str, bytes or path-like object, got {type(path).__qualname__}")
+        raise TypeError(f"{func}: {expected}, got {type(path).__qualname__}")
     return os.fspath(path)
 
 
@@ -98,139 +93,6 @@ def open_regular(path, func, flags=os.O_RDONLY):
         os.close(file)
         raise
     return file, info.st_size
-
-
-def read_bytes(file, nbytes, offset, where):
-    """Return exactly so many bytes of a file.
-
-    Raises
-    ------
-    ValueError
-        The file ends before.
-
-    Examples
-    --------
-    >>> import os
-    >>> file = os.memfd_create("example"); _ = os.write(file, b"abc")
-    >>> read_bytes(file, 2, 1, "example"); os.close(file)
-    b'bc'
-    """
-    data = os.pread(file, nbytes, offset)
-    while len(data) < nbytes:
-        more = os.pread(file, nbytes - len(data), offset + len(data))
-        if not more:
-            raise ValueError(f"{where}: the file is cut off: expected {nbytes} bytes at {offset}, got {len(data)}")
-        data += more
-    return data
-
-
-def read_into(file, t, offset, where, progress=None):
-    """Read a tensor's bytes from a file, in C order.
-
-    Parameters
-    ----------
-    file : int, a descriptor
-    t : Tensor, contiguous, writable, on the host
-    offset : int, in the file
-    where : str, what messages begin with
-    progress : callable, optional, called with the number of bytes of each piece
-
-    Raises
-    ------
-    ValueError
-        The file ends before.
-    OSError
-        The system reports an error.
-
-    Examples
-    --------
-    >>> import os
-    >>> file = os.memfd_create("example"); _ = os.write(file, b"\\x01\\x02\\x03")
-    >>> t = dl.empty(2, dtype="uint8"); read_into(file, t, 1, "example"); os.close(file); t.tolist()
-    [2, 3]
-    """
-    data = memoryview(raw_bytes(t))
-    threads = min(num_threads(), len(data) // _LEAST_PER_THREAD)
-    if threads > 1:
-        _SharedRead(file, data, offset, where, progress).run(threads - 1)
-    else:
-        for at in range(0, len(data), _READ_PIECE):
-            _read_piece(file, data, at, offset, where)
-            if progress is not None:
-                progress(min(_READ_PIECE, len(data) - at))
-
-
-def _read_piece(file, data, at, offset, where):
-    """Read the piece of a tensor that begins at byte `at`."""
-    stop = min(at + _READ_PIECE, len(data))
-    while at < stop:
-        count = os.preadv(file, [data[at:stop]], offset + at)
-        if count == 0:
-            raise ValueError(f"{where}: the file is cut off: expected {len(data)} bytes at {offset}, got {at}")
-        at += count
-
-
-class _SharedRead:
-    """A read whose pieces several threads take in order; the calling thread is one of them and reports progress."""
-
-    def __init__(self, file, data, offset, where, progress):
-        self._file, self._data, self._offset, self._where = file, data, offset, where
-        self._pieces = iter(range(0, len(data), _READ_PIECE))
-        self._progress, self._done, self._error = progress, 0, None
-
-    def run(self, helpers):
-        """Read everything with so many threads beside this one, which have ended on return."""
-        import threading  # loaded with the first large file: a noticeable part of the import time of the package
-
-        self._lock, threads = threading.Lock(), []
-        try:
-            for _ in range(helpers):
-                file = os.dup(self._file)  # stays open as long as its thread reads, whatever interrupts this one
-                try:
-                    thread = threading.Thread(target=self._help, args=(file,))
-                    thread.start()
-                except RuntimeError:  # no more threads are allowed: those that there are read everything
-                    os.close(file)
-                    break
-                threads.append(thread)
-            self._read(self._file, self._report)
-        except BaseException as error:
-            self._error = error
-            raise
-        finally:
-            for thread in threads:
-                thread.join()
-        if self._error is not None:
-            raise self._error
-        self._report()
-
-    def _help(self, file):
-        try:
-            self._read(file)
-        except BaseException as error:
-            self._error = error
-        finally:
-            os.close(file)
-
-    def _read(self, file, report=None):
-        """Read pieces until none is left or any thread has failed."""
-        while self._error is None:
-            with self._lock:
-                at = next(self._pieces, None)
-            if at is None:
-                return
-            _read_piece(file, self._data, at, self._offset, self._where)
-            with self._lock:
-                self._done += min(_READ_PIECE, len(self._data) - at)
-            if report is not None:
-                report()
-
-    def _report(self):
-        """Tell how many bytes all threads have read since the last time."""
-        with self._lock:
-            done, self._done = self._done, 0
-        if self._progress is not None and done:
-            self._progress(done)
 
 
 class Replacement:
@@ -324,7 +186,7 @@ class Replacement:
         data = memoryview(data)
         at, nbytes = 0, len(data)
         while at < nbytes:
-            count = os.write(self.file, data[at : at + _PIECE])
+            count = os.write(self.file, data[at : at + WRITE_PIECE])
             at += count
             if progress is not None:
                 progress(count)

@@ -9,9 +9,9 @@ from .._core.foreign_text import quoted
 from .._core.types import Flags, as_device, as_dtype
 from .._core.views import from_raw, on_host, permute_for, raw_bytes
 from ._npy import MAGIC, header_length, read_header
-from ._paths import read_bytes, read_into
 from ._progress import progress
 from ._safetensors_header import Header
+from ._sources import read_bytes, read_into
 
 LONGEST_HEADER = 100_000_000
 """Bytes of a safetensors header, the limit of the format."""
@@ -19,14 +19,12 @@ _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 _ONLY = "arr_0"  # what NumPy calls an array that was saved without a name
 
 
-def open_format(file, size, where):
-    """Return what reads the tensors of an open file, by its first bytes.
+def open_format(source):
+    """Return what reads the tensors of a source, by its first bytes.
 
     Parameters
     ----------
-    file : int, a descriptor
-    size : int, of the file
-    where : str, what messages begin with
+    source : what `dltensor.io._sources.open_source` returns
 
     Raises
     ------
@@ -37,29 +35,30 @@ def open_format(file, size, where):
 
     Examples
     --------
-    >>> import os
-    >>> file = os.memfd_create("example"); text = b'{"w":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}'
-    >>> _ = os.write(file, len(text).to_bytes(8, "little") + text + b"x")
-    >>> open_format(file, 8 + len(text) + 1, "example").names; os.close(file)
+    >>> from dltensor.io._sources import open_source
+    >>> text = b'{"w":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}'
+    >>> open_format(open_source(len(text).to_bytes(8, "little") + text + b"x", "load")).names
     ['w']
     """
-    first = read_bytes(file, min(size, 4096), 0, where)
+    size, where = source.size, source.where
+    first = read_bytes(source, min(size, 4096), 0, where)
     if first[:6] == MAGIC:
-        return NpyFormat(file, size, first, where)
+        return NpyFormat(source, first)
     if first[:4] in _ZIP:
         from ._npz import Archive  # loaded with the first archive
 
-        return NpzFormat(file, Archive(file, size, where))
+        return NpzFormat(source, Archive(source))
     length = int.from_bytes(first[:8], "little")
-    if size < 10 or (length > LONGEST_HEADER and not first[8:].lstrip(b" \t\r\n").startswith(b"{")):
+    begins_header = first[8:].lstrip(b" \t\r\n").startswith(b"{")
+    if size < 10 or (length > LONGEST_HEADER and not begins_header):
         raise ValueError(f"{where}: not a .npy, .npz or .safetensors file: it has {size} bytes and begins with "
-                         f"{quoted(first[:8])}")  # fmt: skip
+                         f"{quoted(first[:8])}{source.hint}")  # fmt: skip
     if length > LONGEST_HEADER:
         raise ValueError(f"{where}: the header length is {length} bytes; at most {LONGEST_HEADER} are read")
     if 8 + length > size:
         raise ValueError(f"{where}: the file is cut off: its header has {length} bytes, the file {size}")
-    text = first[8 : 8 + length] if 8 + length <= len(first) else read_bytes(file, length, 8, where)
-    return SafetensorsFormat(file, Header(text, size - 8 - length, where), 8 + length)
+    text = first[8 : 8 + length] if 8 + length <= len(first) else read_bytes(source, length, 8, where)
+    return SafetensorsFormat(source, Header(text, size - 8 - length, where), 8 + length)
 
 
 def _fresh(shape, dtype, padded):
@@ -77,9 +76,9 @@ class SafetensorsFormat:
 
     name = "safetensors"
 
-    def __init__(self, file, header, start):
-        self._file, self._header, self._start, self._rows = file, header, start, None
-        self.names, self.metadata = header.names, header.metadata
+    def __init__(self, source, header, start):
+        self._source, self._header, self._start, self._rows = source, header, start, None
+        self.names, self.metadata, self.end = header.names, header.metadata, source.size
 
     def __contains__(self, name):
         return isinstance(name, str) and name in self._header
@@ -93,9 +92,10 @@ class SafetensorsFormat:
 
     def view(self, data, name, dtype):
         """Return a tensor as a view of the file's bytes, which `data` gives."""
-        if self._rows is None:
-            self._rows = data()[self._start :]
-        return self._header.view(self._rows, name)
+        rows = self._rows  # read once: another thread may close the file
+        if rows is None:
+            rows = self._rows = data()[self._start :]
+        return self._header.view(rows, name)
 
     def views(self, data):
         """Return all tensors as views of the file's bytes."""
@@ -108,7 +108,7 @@ class SafetensorsFormat:
             out is not None and out.dtype == dtype and out.is_contiguous and on_host(out) and not _is_padded(out)
         )
         made = out if is_direct else _fresh(shape, dtype, False)
-        read_into(self._file, made, self._start + begin, self._header.where, add)
+        read_into(self._source, memoryview(raw_bytes(made)), self._start + begin, self._header.where, add)
         if out is not None and not is_direct:
             out[...] = made
         return made
@@ -117,16 +117,12 @@ class SafetensorsFormat:
         """Drop what refers to the map; it is made again when it is needed."""
         self._rows = None
 
-    def close(self):
-        """Release what the format has of its own."""
-        self._rows = None
-
 
 class _Arrays:
     """What .npy files and members of .npz files have in common.
 
     A subclass adds ``_find(name)``, which gives the header, where it begins in the file or None, and what messages
-    begin with, and ``_read_bytes(name, t, add)``, which reads the elements of an array into a tensor.
+    begin with, and ``_read_bytes(name, data, add)``, which reads the elements of an array into memory.
     """
 
     metadata = MappingProxyType({})
@@ -173,7 +169,7 @@ class _Arrays:
         is_direct = (out is not None and is_plain and out.dtype == dtype and out.is_contiguous and on_host(out)
                      and _is_padded(out) == padded)  # fmt: skip
         made = out if is_direct else _fresh(header.shape[:: 1 if is_plain else -1], dtype, padded)
-        self._read_bytes(name, made, add)
+        self._read_bytes(name, memoryview(raw_bytes(made)), add)
         if header.is_swapped:
             _swap(made)
         made = made if is_plain else _transposed(made)
@@ -183,9 +179,6 @@ class _Arrays:
 
     def forget_views(self):
         """Drop what refers to the map: nothing."""
-
-    def close(self):
-        """Release what the format has of its own."""
 
 
 def _transposed(t):
@@ -205,23 +198,25 @@ class NpyFormat(_Arrays):
 
     name = "npy"
 
-    def __init__(self, file, size, first, where):
-        self._file, self._where, self.names = file, where, [_ONLY]
+    def __init__(self, source, first):
+        where = source.where
+        self._source, self.names = source, [_ONLY]
         length = header_length(first, where)
         if length > len(first):
-            first = read_bytes(file, min(size, length), 0, where)
+            first = read_bytes(source, min(source.size, length), 0, where)
         self._header = read_header(first, where)
-        if self._header.start + self._header.nbytes > size:
+        self.end = self._header.start + self._header.nbytes
+        if self.end > source.size:
             raise ValueError(
                 f"{where}: the file is cut off: shape {self._header.shape} of {self._header.descr} takes "
-                f"{self._header.nbytes} bytes behind the header, the file has {size - self._header.start}"
+                f"{self._header.nbytes} bytes behind the header, the file has {source.size - self._header.start}"
             )
 
     def _find(self, name):
-        return self._header, 0, self._where
+        return self._header, 0, self._source.where
 
-    def _read_bytes(self, name, t, add):
-        read_into(self._file, t, self._header.start, self._where, add)
+    def _read_bytes(self, name, data, add):
+        read_into(self._source, data, self._header.start, self._source.where, add)
 
 
 class NpzFormat(_Arrays):
@@ -229,8 +224,8 @@ class NpzFormat(_Arrays):
 
     name = "npz"
 
-    def __init__(self, file, archive):
-        self._file, self._archive, self.names = file, archive, list(archive.members)
+    def __init__(self, source, archive):
+        self._archive, self.names, self.end = archive, list(archive.members), source.size
 
     def __contains__(self, name):
         return isinstance(name, str) and name in self._archive.members
@@ -239,16 +234,8 @@ class NpzFormat(_Arrays):
         header, begin = self._archive.header(name)
         return header, begin, f"{self._archive.where}: {quoted(name, 60)}"
 
-    def _read_bytes(self, name, t, add):
-        header, begin, where = self._find(name)
-        if begin is None:
-            self._archive.decompress(name, t)
-        else:
-            read_into(self._file, t, begin + header.start, where, add)
-
-    def close(self):
-        """Close the archive."""
-        self._archive.close()
+    def _read_bytes(self, name, data, add):
+        self._archive.read(name, data, add)
 
 
 def load_all(file, names, dtype, device, packed):
@@ -271,14 +258,14 @@ def load_all(file, names, dtype, device, packed):
     device = None if device is None else as_device(device)
     form = file._format
     if names is not None and form.name == "npy":
-        raise ValueError(f"{file._where}: names are for files of many tensors; a .npy file has one")
+        raise ValueError(f"{file._source.where}: names are for files of many tensors; a .npy file has one")
     wanted = form.names if names is None else names
     for name in wanted:
         file._check(name)
-    if names is None and dtype is None and device is None and form.name == "safetensors" and file._is_mapped():
+    if names is None and dtype is None and device is None and form.name == "safetensors" and file._maps():
         return form.views(file._bytes)
-    total = 0 if file._is_mapped() else sum(form.info(name).nbytes for name in wanted)
-    with progress(file._where, total) as add:
+    total = 0 if file._maps() else sum(form.info(name).nbytes for name in wanted)
+    with progress(file._source.where, total) as add:
         made = {name: _finished(file._get(name, dtype, add), dtype, device, packed) for name in wanted}
     return made[_ONLY] if form.name == "npy" else made
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tensors to files of each format, and raw bytes as tensors. Arguments are converted before anything is opened."""
 
+import io
 import os
 from collections.abc import Mapping
 from operator import index
@@ -13,15 +14,19 @@ from .._core.types import Flags, as_dtype
 from .._core.views import from_raw, move_for, on_host, permute_for, raw_bytes
 from ._mapping import map_file
 from ._npy import ALIGNMENT, descr_of, write_header
-from ._paths import Replacement, open_regular, shown
+from ._paths import WRITE_PIECE, Replacement, checked_path, open_regular, shown
 from ._progress import progress
 from ._safetensors_header import DTYPES, METADATA
+from ._sources import name_of
 
 _FORMATS = ("npy", "npz", "safetensors")
 _LONGEST_NAME = 65_000  # bytes, of a member of an archive
 
 
-def save_as(path, tensors, form, metadata, fsync):
+_SMALL = 1 << 16  # bytes; smaller parts are written together
+
+
+def save_as(file, tensors, form, metadata, fsync):
     """Save tensors; arguments as for `save`.
 
     Raises
@@ -29,35 +34,91 @@ def save_as(path, tensors, form, metadata, fsync):
     ValueError, TypeError, OSError
         As `save`.
     """
-    form = _format_of(path, form)
-    where = shown(path, "save")
+    is_path = isinstance(file, str | bytes | os.PathLike) or not callable(getattr(file, "write", None))
+    if is_path:
+        path = checked_path(file, "save", "file must be a path or a binary file object")
+        where, name = shown(path, "save"), os.fsdecode(path)
+    else:
+        name = getattr(file, "name", None)
+        where, name = f"save: {name_of(file)}", name if isinstance(name, str) else ""
+        if isinstance(file, io.TextIOBase):
+            raise TypeError(f"{where}: the file is open for text; open it with mode 'wb'")
+    form = _format_of(name, form, where)
+    total, parts = _parts_of(form, tensors, metadata, where)
+    target = Replacement(path, total, "save", fsync) if is_path else _Stream(file, where, fsync)
+    with progress(where, total) as add, target as new:
+        for part in _joined(parts):
+            new.write(part, add)
+
+
+def _parts_of(form, tensors, metadata, where):
+    """The size of a file, and its bytes as parts that follow one another."""
     if metadata is not None and form != "safetensors":
         raise ValueError(f"{where}: .{form} files hold no metadata; .safetensors files do")
     metadata = _checked_metadata(metadata, where)
     if form == "npy":
         if isinstance(tensors, Mapping):
             raise TypeError(f"{where}: a .npy file holds one tensor; save a dictionary as .npz or .safetensors")
-        header, data = _as_npy(_on_host(tensors), where)
-        _write_parts(path, [header, data], fsync)
-        return
+        t = _on_host(tensors)
+        parts = _as_npy(t, descr_of(t.dtype, where), ALIGNMENT)
+        return sum(map(len, parts)), parts
     if not isinstance(tensors, Mapping):
         raise TypeError(f"{where}: a .{form} file holds a dictionary of tensors, got {type(tensors).__qualname__}; "
                         f"write {{'name': t}}")  # fmt: skip
     items = [(_checked_name(name, form, where), t) for name, t in list(tensors.items())]
     sources = {name: _on_host(t) for name, t in items}
-    if form == "safetensors":
-        _write_parts(path, _as_safetensors(sources, metadata, where), fsync)
-    else:
-        _write_npz(path, sources, where, fsync)
+    return (_as_safetensors if form == "safetensors" else _as_npz)(sources, metadata, where)
 
 
-def _format_of(path, form):
+def _joined(parts):
+    """The same bytes in fewer parts: small ones together, since each costs a call of the system."""
+    small, nbytes = [], 0
+    for part in parts:
+        if len(part) < _SMALL and nbytes < _SMALL:
+            small.append(part)
+            nbytes += len(part)
+            continue
+        if small:
+            yield b"".join(small)
+        small, nbytes = ([part], len(part)) if len(part) < _SMALL else ([], 0)
+        if not small:
+            yield part
+    if small:
+        yield b"".join(small)
+
+
+class _Stream:
+    """A file object that is written, for a with statement."""
+
+    def __init__(self, file, where, fsync):
+        self._file, self._where, self._fsync = file, where, fsync
+
+    def write(self, data, progress=None):
+        """Write bytes, in as many calls as the file object takes."""
+        data, at = memoryview(data), 0
+        while at < len(data):
+            count = self._file.write(data[at : at + WRITE_PIECE])
+            if not isinstance(count, int) or not 0 < count <= len(data) - at:
+                raise OSError(f"{self._where}: write() of {len(data) - at} bytes gave {quoted(count, 40)}, expected how many "
+                              f"were written")  # fmt: skip
+            at += count
+            if progress is not None:
+                progress(count)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, trace):
+        if kind is None and self._fsync:
+            self._file.flush()
+            os.fsync(self._file.fileno())
+
+
+def _format_of(name, form, where):
     if form is None:
-        suffix = os.fsdecode(path).rpartition(".")[2].lower()
-        if suffix not in _FORMATS or "." not in os.path.basename(os.fsdecode(path)):
-            raise ValueError(
-                f"{shown(path, 'save')}: the suffix must be .npy, .npz or .safetensors, or format must say which"
-            )
+        suffix = name.rpartition(".")[2].lower()
+        if suffix not in _FORMATS or "." not in os.path.basename(name):
+            raise ValueError(f"{where}: the suffix must be .npy, .npz or .safetensors, or format must say which")
         return suffix
     if form not in _FORMATS:
         raise ValueError(f"save: format must be one of {', '.join(_FORMATS)}, got {quoted(form)}")
@@ -103,41 +164,36 @@ def _on_host(x):
 
 
 def _is_padded(t):
-    return bool(t.flags & Flags.IS_SUBBYTE_TYPE_PADDED)
+    return t.dtype.bits < 8 and bool(t.flags & Flags.IS_SUBBYTE_TYPE_PADDED)
 
 
-def _as_npy(t, where):
+def _as_npy(t, descr, alignment):
     """The header of a .npy file, and the bytes of the elements in C or Fortran order."""
-    descr, shape, fortran_order = descr_of(t.dtype, where), t.shape, False
+    shape, fortran_order = t.shape, False
     if t.dtype.bits < 8 and not _is_padded(t):
         t = t.astype(t.dtype, padded=True)
     if not t.is_contiguous:
         turned = permute_for("save", t, tuple(range(t.ndim))[::-1])
         fortran_order = turned.is_contiguous
         t = turned if fortran_order else t.copy()
-    return write_header(descr, shape, fortran_order), memoryview(raw_bytes(t))
+    return write_header(descr, shape, fortran_order, alignment), memoryview(raw_bytes(t))
 
 
-def _write_parts(path, parts, fsync):
-    """Write bytes one after another as a new file."""
-    total = sum(map(len, parts))
-    with progress(shown(path, "save"), total) as add, Replacement(path, total, "save", fsync) as new:
-        for part in parts:
-            new.write(part, add)
+def _as_npz(sources, metadata, where):
+    """The size and the parts of an .npz file."""
+    from ._npz import archive_parts, header_alignment  # loaded with the first archive
 
-
-def _write_npz(path, sources, where, fsync):
-    from ._npz import write_archive  # loaded with the first archive
-
-    members = [(name, *_as_npy(t, f"{where}: {quoted(name, 60)}")) for name, t in sources.items()]
-    total = sum(len(header) + len(data) for _, header, data in members)
-    with progress(shown(path, "save"), total) as add, Replacement(path, 0, "save", fsync) as new:
-        new.reserve(total)
-        write_archive(new, members, add)
+    descrs, members = {}, []
+    for name, t in sources.items():
+        descr = descrs.get(t.dtype)
+        if descr is None:
+            descr = descrs[t.dtype] = descr_of(t.dtype, f"{where}: {quoted(name, 60)}")
+        members.append((name, *_as_npy(t, descr, header_alignment)))
+    return archive_parts(members)
 
 
 def _as_safetensors(sources, metadata, where):
-    """The parts of a .safetensors file.
+    """The size and the parts of a .safetensors file.
 
     Tensors whose sizes are multiples of 256 bytes come first, so that all of them begin at such; the others are in
     order of the size of an element. The header keeps the order of the caller.
@@ -145,33 +201,30 @@ def _as_safetensors(sources, metadata, where):
     import json
 
     spelled = {as_dtype(name): code for code, name in DTYPES.items()}
-    codes, data = {}, {}
-    for name, t in sources.items():
-        if t.dtype not in spelled:
+    entries, places = {METADATA: metadata} if metadata else {}, []
+    for number, (name, t) in enumerate(sources.items()):
+        dtype = t.dtype
+        if dtype not in spelled:
             raise TypeError(f"{where}: {quoted(name, 60)} has elements of type {t.dtype}, which .safetensors files "
                             f"cannot hold; .npz files can")  # fmt: skip
-        if t.size * t.dtype.bits % 8:
+        if dtype.bits < 8 and t.size * dtype.bits % 8:
             raise ValueError(f"{where}: {quoted(name, 60)} has {t.size} elements of {t.dtype.bits} bits, which end "
                              f"inside a byte; .safetensors files hold whole bytes")  # fmt: skip
-        t = t.astype(t.dtype, padded=False) if _is_padded(t) else t
-        codes[name], data[name] = spelled[t.dtype], memoryview(raw_bytes(t if t.is_contiguous else t.copy()))
-
-    def place(name):
-        is_odd = len(data[name]) % ALIGNMENT != 0
-        return is_odd, -sources[name].itemsize if is_odd else 0
-
-    order, at, begins = sorted(data, key=place), 0, {}
-    for name in order:
-        begins[name], at = at, at + len(data[name])
-    entries = {METADATA: metadata} if metadata else {}
-    for name, code in codes.items():
-        offsets = [begins[name], begins[name] + len(data[name])]
-        entries[name] = {"dtype": code, "shape": list(sources[name].shape), "data_offsets": offsets}
+        t = t.astype(dtype, padded=False) if _is_padded(t) else t
+        data = memoryview(raw_bytes(t if t.is_contiguous else t.copy()))
+        is_odd = len(data) % ALIGNMENT != 0
+        places.append((is_odd, -t.itemsize if is_odd else 0, number, name, data))
+        entries[name] = {"dtype": spelled[dtype], "shape": t.shape, "data_offsets": None}
+    places.sort()  # the numbers differ, so that no data is compared
+    at = 0
+    for _, _, _, name, data in places:
+        entries[name]["data_offsets"] = at, at + len(data)
+        at += len(data)
     text = json.dumps(entries, ensure_ascii=False, separators=(",", ":")).encode()
     text += b" " * (-(8 + len(text)) % ALIGNMENT)
     if len(text) > 100_000_000:
         raise ValueError(f"{where}: the header takes {len(text)} bytes; .safetensors files have at most 100000000")
-    return [len(text).to_bytes(8, "little") + text, *(data[name] for name in order)]
+    return 8 + len(text) + at, [len(text).to_bytes(8, "little") + text, *(place[-1] for place in places)]
 
 
 def map_raw(path, shape, dtype, mode, offset):
