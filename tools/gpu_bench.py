@@ -606,8 +606,8 @@ class Rows:
         x = data((n,), dtype)
         count = max(1, n // 16)
         drawn = self.indices(count, n)
-        # As drawn, some positions come twice; places of one residue each come once.
-        unique = (dl.arange(count, dtype="int64") * 16 + 3).to("cuda") if n >= 16 * count + 3 else drawn[:1]
+        # As drawn, some positions come twice; these are different ones in no order, since the factor is a prime.
+        unique = dl.asarray(np.arange(count) * 2654435761 % count * 16 % n).to("cuda")
         for what, where in (("x[indices] = values", drawn), ("x[unique indices] = values", unique)):
             values = data((where.size,), dtype)
             t, c = twins(x, where, values)

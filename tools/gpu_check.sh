@@ -14,8 +14,8 @@
 # ONLY="engine streams" runs these stages of the call alone, LIMIT=seconds sets another limit. Stages of tests run beside each
 # other: a card is mostly idle during them; benchmarks run alone.
 #
-# REHEARSE=1 runs it on the host driver, which compiles kernels with g++, without limits. HOSTCUDA_CACHE=folder names the
-# compiled kernels of earlier runs on it. With HOSTCUDA_LAUNCHES=off no kernel runs and none is compiled: all commands of the
+# REHEARSE=1 runs it on the host driver, which compiles kernels with g++, without limits. HOSTCUDA_CACHE=folder has the
+# driver and compiled kernels of earlier runs on it. With HOSTCUDA_LAUNCHES=off no kernel runs and none is compiled: all commands of the
 # script are tried in minutes, and what asserts values is red.
 #
 # $OUT gets verdict.txt, probe.txt, bench.json (tools/gpu_bench.py --fold $OUT), cupy.tgz (what CuPy has compiled: put it into the
@@ -169,7 +169,7 @@ CARD=$(nvidia-smi --query-gpu=name --format=csv,noheader 2>/dev/null || echo "no
 FILE=$(grep -l "$CARD" benchmarks/results/nvidia-*.json)
 [ -z "$FILE" ] || BENCH="$BENCH --against $FILE"
 if [ -n "${REHEARSE:-}" ]; then  # the host driver as libcuda.so.1
-  eval "$("$PYTHON" tools/gpu_rehearse.py)"
+  eval "$(DLTENSOR_TEST_CACHE=${HOSTCUDA_CACHE:-$DLTENSOR_TEST_CACHE} "$PYTHON" tools/gpu_rehearse.py)"
   [ -z "${NVRTC:-}" ] || export DLTENSOR_CUDA_NVRTC=$NVRTC
   BENCH="--size $((1 << 24)) --rounds 1 --peers none"
   RANDOM_CALLS="--calls 20 --most 2000"

@@ -42,6 +42,8 @@ tar cJf "$OUT/engine.tar.xz" -C "$AT" tests
 cp tools/gpu_check.sh "$OUT"
 
 began=$(date +%s)
+export HOSTCUDA_CACHE=${HOSTCUDA_CACHE:-$HOME/.cache/dltensor-gpu}
+mkdir -p -m 700 "$HOSTCUDA_CACHE"
 ALL="launches bench lifetimes engine streams tensors functions matrices cases"
 REHEARSE=1 HOSTCUDA_LAUNCHES=off NVRTC=$NVRTC ONLY=${STAGES:-$ALL} \
   PYTHON=$PYTHON OUT="$AT/rehearsal" bash "$OUT/gpu_check.sh" a > "$AT/rehearsal.txt" 2>&1 || true
