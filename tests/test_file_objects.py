@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""File objects and bytes as files: loaded, opened, saved to."""
+"""File objects and bytes as files: loaded, opened, saved to; and files of other formats, which errors name."""
 
 import bz2
 import gzip
 import io
 import os
 import pathlib
+import pickle
 import tarfile
 import tempfile
 import zipfile
@@ -379,3 +380,60 @@ def test_an_archive_of_more_members_than_16_bits_count_is_read_by_others(tmp_pat
     with zipfile.ZipFile(tmp_path / "a.npz") as archive:
         assert len(archive.namelist()) == 70_000
     assert len(dl.load(tmp_path / "a.npz")) == 70_000
+
+
+# -- other formats ----------------------------------------------------------------------------------------------------
+
+
+def archive(*names):
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as made:
+        for name in names:
+            made.writestr(name, b"x")
+    return file.getvalue()
+
+
+def tar():
+    file = io.BytesIO()
+    tarfile.open(fileobj=file, mode="w").addfile(tarfile.TarInfo("x"))
+    return file.getvalue() + bytes(1024)
+
+
+OTHERS = {
+    "PyTorch": (archive("model/data.pkl", "model/data/0", "model/version"), r"a PyTorch file.*torch\.load\("),
+    "old PyTorch": (b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19." + bytes(100), r"a PyTorch file.*torch\.load\("),
+    "Keras": (archive("config.json", "model.weights.h5"), "a Keras file"),
+    "Zarr": (archive("zarr.json", "c/0/0"), "a Zarr archive"),
+    "ZIP": (archive("a.txt"), "a ZIP archive without arrays"),
+    "pickle": (pickle.dumps({"a": [1, 2, 3]}), "a pickle.*runs code"),
+    "pickle of protocol 2": (pickle.dumps({"a": [1, 2, 3]}, 2), "a pickle"),
+    "GGUF": (b"GGUF\x03\x00\x00\x00" + bytes(100), "a GGUF file"),
+    "HDF5": (b"\x89HDF\r\n\x1a\n" + bytes(100), "an HDF5 file.*h5py"),
+    "NetCDF": (b"CDF\x01\x00\x00\x00\x00" + bytes(100), "a NetCDF file"),
+    "Parquet": (b"PAR1" + bytes(100), "a Parquet file"),
+    "Arrow": (b"ARROW1\x00\x00" + bytes(100), "an Arrow file"),
+    "MATLAB": (b"MATLAB 5.0 MAT-file, Platform: posix" + bytes(100), "a MATLAB file"),
+    "FITS": (b"SIMPLE  =                    T" + bytes(100), "a FITS file"),
+    "gzip": (gzip.compress(bytes(1000)), r"gzip data.*dl\.load\(gzip\.open\(path\)\)"),
+    "bzip2": (bz2.compress(bytes(1000)), "bzip2 data"),
+    "tar": (tar(), "a tar archive"),
+    "PNG": (b"\x89PNG\r\n\x1a\n" + bytes(100), "a PNG image"),
+    "Git LFS": (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\n", "a Git LFS pointer.*git lfs pull"),
+    "HTML": (b"<!DOCTYPE html><html></html>", "an HTML page"),
+    "JSON": (b'{"metadata": {"total_size": 1}, "weight_map": {}}', "JSON text.*safetensors"),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_a_file_of_another_format_is_refused_by_its_name_with_a_remedy(tmp_path, name):
+    data, words = OTHERS[name]
+    path = tmp_path / "a.npz"
+    path.write_bytes(data)
+    for call in (dl.load, dl.open_file):
+        with pytest.raises(ValueError, match=f"a.npz': the file is {words}"):
+            call(path)
+
+
+def test_an_empty_archive_has_no_tensors(tmp_path):
+    np.savez(tmp_path / "a.npz")
+    assert dl.load(tmp_path / "a.npz") == {}

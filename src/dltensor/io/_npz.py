@@ -103,7 +103,12 @@ class Archive:
         self._source, self._size, self.where, self._headers = source, source.size, source.where, {}
         with _as_value_error(self.where):
             self._zip = zipfile.ZipFile(io.BufferedReader(Stream(source)))
-            self.members = self._checked(self._zip.infolist())
+            infos = self._zip.infolist()
+            self.members = self._checked(infos)
+        if infos and not self.members:
+            from ._other_formats import refuse_archive  # loaded for files that are not read
+
+            refuse_archive([info.filename for info in infos], self.where)
 
     def _checked(self, infos):
         end, before, members = 0, "", {}

@@ -50,6 +50,10 @@ def open_format(source):
         return NpzFormat(source, Archive(source))
     length = int.from_bytes(first[:8], "little")
     begins_header = first[8:].lstrip(b" \t\r\n").startswith(b"{")
+    if not begins_header:
+        from ._other_formats import refuse  # loaded for files that are not read
+
+        refuse(first, where)
     if size < 10 or (length > LONGEST_HEADER and not begins_header):
         raise ValueError(f"{where}: not a .npy, .npz or .safetensors file: it has {size} bytes and begins with "
                          f"{quoted(first[:8])}{source.hint}")  # fmt: skip
