@@ -437,3 +437,41 @@ def test_a_file_of_another_format_is_refused_by_its_name_with_a_remedy(tmp_path,
 def test_an_empty_archive_has_no_tensors(tmp_path):
     np.savez(tmp_path / "a.npz")
     assert dl.load(tmp_path / "a.npz") == {}
+
+
+# -- messages ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("nameless", [True, False])
+@pytest.mark.parametrize("call", [lambda path: dl.save(path, X), lambda path: dl.memmap(path, 2, "int8", mode="w+")])
+def test_an_error_names_the_path_that_was_given(tmp_path, monkeypatch, nameless, call):
+    opened = os.open
+
+    def refuse(path, flags, *mode, **more):
+        if flags & os.O_TMPFILE == os.O_TMPFILE:
+            raise OSError(95, "not supported")
+        return opened(path, flags, *mode, **more)
+
+    if not nameless:
+        monkeypatch.setattr(os, "open", refuse)
+    path = str(tmp_path / "missing" / "x.npy")
+    with pytest.raises(FileNotFoundError) as caught:
+        call(path)
+    assert caught.value.filename == path
+    assert "tmp'" not in str(caught.value).replace(str(tmp_path), "")
+
+
+@pytest.mark.parametrize(
+    ("header", "value"),
+    [
+        ("{'descr': '<f4', 'fortran_order': 7, 'shape': (2,), }", "'7'"),
+        ("{'descr': '<f4', 'fortran_order': False, 'shape': [2], 'secret': 1}", "'[2]'"),
+        ("{'descr': 5, 'fortran_order': False, 'shape': (2,), }", "'5'"),
+        ("{'shape': (2.5, 3), 'descr': '<f4', 'fortran_order': False}", r"'(2.5, 3)'"),
+    ],
+)
+def test_a_header_error_quotes_the_value_alone(header, value):
+    data = b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header.encode() + bytes(100)
+    with pytest.raises(ValueError) as caught:  # noqa: PT011  the whole message is compared
+        dl.load(data)
+    assert str(caught.value).endswith(f"got {value}")

@@ -21,6 +21,7 @@ _VALUES = {
     "fortran_order": re.compile(r"(True|False)\b"),
     "shape": re.compile(r"\(\s*((?:\d+L?\s*,\s*)*(?:\d+L?\s*)?)\)"),
 }
+_ANY_VALUE = re.compile(r"'[^']*'?|\"[^\"]*\"?|\([^)]*\)?|\[[^\]]*\]?|[^,}]*")  # a value of any kind, for messages
 _WANTED = {"descr": "a type", "fortran_order": "True or False", "shape": "a tuple of sizes"}
 
 
@@ -118,7 +119,7 @@ def _read_fields(text, where):
             problem = "twice" if name in fields else "which .npy files do not have"
             raise ValueError(f"{where}: the header has the field {quoted(name, 60)} {problem}")
         value = _VALUES[name].match(text, at, end)
-        got = text[at : at + 60]
+        got = _ANY_VALUE.match(text, at, end)[0]
         if value is None and name == "descr" and got.startswith(("[", "(")):
             raise TypeError(f"{where}: structured elements ({quoted(got, 60)}) have no counterpart in DLPack")
         if value is None or (name == "shape" and re.fullmatch(r"\d+L?\s*", value[1])):

@@ -4,7 +4,7 @@
 import errno
 import os
 import stat
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 
 from .._core.foreign_text import first_line
 
@@ -95,6 +95,17 @@ def open_regular(path, func, flags=os.O_RDONLY):
     return file, info.st_size
 
 
+@contextmanager
+def _naming(path):
+    """Errors of the system name the path that the caller gave, not a folder or a temporary file."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None:
+            raise
+        raise OSError(error.errno, os.strerror(error.errno), os.fsdecode(path)) from None
+
+
 class Replacement:
     """A new file that takes the place of another one when it is complete, and leaves no trace when it is not.
 
@@ -128,8 +139,8 @@ class Replacement:
         if not os.path.basename(path):  # which realpath() would take for a folder
             number = errno.EISDIR if path else errno.ENOENT
             raise OSError(number, os.strerror(number), os.fsdecode(path))
-        self._target, self._fsync, self._temporary = os.path.realpath(path), fsync, None
-        self._where = shown(path, func)
+        self._path, self._fsync, self._temporary = path, fsync, None
+        self._target, self._where = os.path.realpath(path), shown(path, func)
         mode = None
         with suppress(FileNotFoundError):
             info = os.stat(path)
@@ -139,7 +150,8 @@ class Replacement:
             if not os.access(path, os.W_OK):
                 raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), os.fsdecode(path))
         self._folder = os.path.dirname(self._target)
-        self.file = self._create()
+        with _naming(path):
+            self.file = self._create()
         try:
             if mode is not None:
                 os.fchmod(self.file, mode)
@@ -224,6 +236,7 @@ class Replacement:
     def __exit__(self, kind, error, trace):
         try:
             if kind is None:
-                self.commit()
+                with _naming(self._path):
+                    self.commit()
         finally:
             self._discard()
