@@ -13,7 +13,7 @@ import pytest
 pytestmark = pytest.mark.skipif(setup.ON_CARD, reason="tests the host driver, this run uses a card")
 
 SUCCESS, INVALID_VALUE, NOT_INITIALIZED, INVALID_CONTEXT = 0, 1, 3, 201
-ILLEGAL_STATE, ILLEGAL_ADDRESS, OUT_OF_RESOURCES = 401, 700, 701
+ILLEGAL_STATE, ILLEGAL_ADDRESS, OUT_OF_RESOURCES, MISALIGNED_ADDRESS = 401, 700, 701, 716
 UNSUPPORTED, INVALIDATED, MERGE, UNMATCHED, UNJOINED, ISOLATION = range(900, 906)
 IMPLICIT, CAPTURED_EVENT, WRONG_THREAD = range(906, 909)
 PER_THREAD = ctypes.c_void_p(2)
@@ -266,6 +266,19 @@ def test_a_kernel_that_leaves_its_memory_loses_the_context(driver, eager_machine
         assert driver.cuStreamSynchronize(None) == ILLEGAL_ADDRESS
         assert driver.fill(ctypes.c_uint64(64), None) == ILLEGAL_ADDRESS
         eager_machine.fail_no_more()
+
+
+def test_a_kernel_that_reads_at_a_misaligned_address_loses_the_context(driver, eager_machine, tmp_path):
+    header = tmp_path / "misaligned.cuh"
+    header.write_text("__global__ void misaligned(long* at) { at[threadIdx.x] = 1; }\n")
+    memory = ctypes.c_uint64()
+    assert driver.cuMemAlloc_v2(ctypes.byref(memory), ctypes.c_size_t(64)) == SUCCESS
+    assert launch(driver, header, "misaligned", 1, ctypes.c_void_p(memory.value + 8)) == SUCCESS
+    assert driver.cuStreamSynchronize(None) == SUCCESS
+    launch(driver, header, "misaligned", 1, ctypes.c_void_p(memory.value + 4))
+    assert driver.cuStreamSynchronize(None) == MISALIGNED_ADDRESS
+    eager_machine.fail_no_more()
+    assert driver.cuMemFree_v2(memory) == SUCCESS
 
 
 def test_a_block_of_more_threads_than_the_launch_bound_is_refused(driver, tmp_path):

@@ -9,6 +9,12 @@ namespace dlt::cuda {
 Status draw(Distribution distribution, int type, int words, const Draw& how, uint64_t position, int64_t n, const Operand& out,
             const Where& where) noexcept {
   if (n == 0) return success;
+  if (is_misaligned(*out.tensor)) [[unlikely]] {
+    Temporary straight;
+    DLT_TRY(straight.make(*out.tensor, *where.stream));
+    DLT_TRY(draw(distribution, type, words, how, position, n, straight.operand(), where));
+    return copy_bytes(straight.operand(), out, where);
+  }
   Device& device = *where.stream->device;
   KernelKey key;
   key.add(3, 2);

@@ -127,6 +127,48 @@ Status check_all(const Indexed& x, Block* const* blocks, const Where& where, Bad
   return success;
 }
 
+// Index arrays whose addresses no kernel can read, copied.
+struct StraightArrays {
+  Indexed indexed;
+  Block* blocks[max_dims] = {};
+  Scratch copies[max_dims];
+
+  Status make(const Indexed& from, Block* const* used, const Where& where) noexcept {
+    indexed = from;
+    for (int k = 0; k < from.arrays; ++k) {
+      blocks[k] = used[k];
+      if (is_straight(from, k)) continue;
+      DLT_TRY(copies[k].make(static_cast<uint64_t>(from.count) * 8, *where.stream));
+      const int64_t step = 1;
+      const DLTensor source{const_cast<int64_t*>(from.array[k].data), {kDLCUDA, where.stream->device->ordinal}, 1,
+                            type_table[type_int64].dtype, const_cast<int64_t*>(&from.count), const_cast<int64_t*>(&step), 0};
+      DLTensor target = source;
+      target.data = copies[k].as<void>();
+      DLT_TRY(copy({&source, used[k]}, {&target, copies[k].block}, where));
+      indexed.array[k].data = copies[k].as<int64_t>();
+      blocks[k] = copies[k].block;
+    }
+    return success;
+  }
+  static bool is_straight(const Indexed& x, int k) noexcept {
+    return reinterpret_cast<uintptr_t>(x.array[k].data) % alignof(int64_t) == 0;
+  }
+};
+
+bool are_straight(const Indexed& x) noexcept {
+  for (int k = 0; k < x.arrays; ++k)
+    if (!StraightArrays::is_straight(x, k)) return false;
+  return true;
+}
+
+// Runs `move` with arrays that kernels can read.
+template <class Move>
+[[gnu::noinline]] Status with_straight(const Indexed& x, Block* const* blocks, const Where& where, const Move& move) noexcept {
+  StraightArrays straight;
+  DLT_TRY(straight.make(x, blocks, where));
+  return move(straight.indexed, straight.blocks);
+}
+
 Where with_launch(const Where& where) noexcept {
   Where resolved = where;
   if (!resolved.launch) resolved.launch = thread_launch();
@@ -148,6 +190,10 @@ Status launch_scatter(Kind kind, uint64_t number, const std::string& name, int64
 
 Status gather(const Indexed& x, const Operand& from, const Operand& to, Block* const* blocks, const Where& where,
               BadIndex* bad) noexcept {
+  if (!are_straight(x)) [[unlikely]]
+    return with_straight(x, blocks, where, [&](const Indexed& straight, Block* const* used) {
+      return gather(straight, from, to, used, where, bad);
+    });
   Stream& stream = *where.stream;
   const Where resolved = with_launch(where);
   if (bad) {
@@ -184,6 +230,10 @@ Status gather(const Indexed& x, const Operand& from, const Operand& to, Block* c
 
 Status scatter(const Indexed& x, int op, int type, const Operand& from, const Operand& to, Block* const* blocks,
                const Where& where, BadIndex* bad) noexcept {
+  if (!are_straight(x)) [[unlikely]]
+    return with_straight(x, blocks, where, [&](const Indexed& straight, Block* const* used) {
+      return scatter(straight, op, type, from, to, used, where, bad);
+    });
   Stream& stream = *where.stream;
   const Where resolved = with_launch(where);
   if (bad) {

@@ -43,6 +43,12 @@ Status searchsorted(const Operand& sorted, const Operand& values, const Operand&
 }
 
 Status tally(const Operand& bins, const Operand& counts, const Where& where) noexcept {
+  if (is_misaligned(*bins.tensor)) [[unlikely]] {
+    Temporary straight;
+    DLT_TRY(straight.make(*bins.tensor, *where.stream));
+    DLT_TRY(copy_bytes(bins, straight.operand(), where));
+    return tally(straight.operand(), counts, where);
+  }
   Stream& stream = *where.stream;
   Device& device = *stream.device;
   const int64_t zero = 0;

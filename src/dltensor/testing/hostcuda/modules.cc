@@ -155,11 +155,12 @@ std::string include_flags() {
   return flags;
 }
 
-// The flags of all kernels. The compiler's instrumentation for ThreadSanitizer calls functions of simt.h, which come
+// The flags of all kernels. A misaligned access ends in a trap, since a device refuses it. The compiler's instrumentation for ThreadSanitizer calls functions of simt.h, which come
 // in the place of the library. Kernels use what the driver exports; its soname is that of what the process has loaded.
 std::string kernel_flags(bool watch) {
-  std::string flags = "-std=c++20 -O1 -fPIC -w -fno-strict-aliasing -ffp-contract=off " + machine.compiler_flags +
-                      include_flags();
+  std::string flags = "-std=c++20 -O1 -fPIC -w -fno-strict-aliasing -ffp-contract=off -fsanitize=alignment "
+                      "-fsanitize-undefined-trap-on-error " +
+                      machine.compiler_flags + include_flags();
   if (watch) flags += " -DHOSTCUDA_WATCH -fsanitize=thread --param tsan-instrument-func-entry-exit=0 -nodefaultlibs";
   return flags;
 }
@@ -234,7 +235,7 @@ unsigned launch_bound(const std::string& header, const std::string& expression, 
   return 1024;
 }
 
-// A kernel that accesses an address without memory loses the context, as on a device, and not the process.
+// A kernel that accesses an address without memory, or a misaligned one, loses the context, as on a device, and not the process.
 thread_local sigjmp_buf kernel_fault;
 thread_local volatile sig_atomic_t in_kernel = 0;
 void on_fault(int signal, siginfo_t*, void*) {
@@ -244,21 +245,20 @@ void on_fault(int signal, siginfo_t*, void*) {
 void run_kernel(const HostKernel& kernel, void** arguments, dim3 grid, dim3 threads, unsigned order, HostWatch* watch) {
   static const bool sanitized = dlsym(RTLD_DEFAULT, "__asan_init") != nullptr;
   if (sanitized) return hostcuda::launch(kernel, arguments, grid, threads, order, watch);  // its report says more
-  struct sigaction ours{}, before[2];
+  constexpr int signals[] = {SIGSEGV, SIGBUS, SIGILL};
+  struct sigaction ours{}, before[3];
   ours.sa_sigaction = on_fault;
   ours.sa_flags = SA_SIGINFO | SA_NODEFER;
-  sigaction(SIGSEGV, &ours, &before[0]);
-  sigaction(SIGBUS, &ours, &before[1]);
-  if (sigsetjmp(kernel_fault, 1) == 0) {
+  for (int i = 0; i < 3; ++i) sigaction(signals[i], &ours, &before[i]);
+  if (const int fault = sigsetjmp(kernel_fault, 1); fault == 0) {
     in_kernel = 1;
     hostcuda::launch(kernel, arguments, grid, threads, order, watch);
   } else {
     open_memory_again();
-    lose_context(kIllegalAddress);
+    lose_context(fault == SIGILL ? kMisalignedAddress : kIllegalAddress);
   }
   in_kernel = 0;
-  sigaction(SIGSEGV, &before[0], nullptr);
-  sigaction(SIGBUS, &before[1], nullptr);
+  for (int i = 0; i < 3; ++i) sigaction(signals[i], &before[i], nullptr);
 }
 
 const HostKernel* kernel_of(const std::string& header, const std::string& expression, const std::string& text, bool watch) {
