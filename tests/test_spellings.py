@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Spellings of NumPy and torch: methods, positional arguments, operators on bools, round() and bool()."""
 
+import collections
 import math
+import operator as op
 
 import numpy as np
 import pytest
@@ -259,3 +261,44 @@ def test_integers_rounded_to_more_than_their_digits_are_0_at_once(digits):
         assert round(dl.asarray([0, 127, 99], dtype=dtype), digits).tolist() == [0, 0, 0]
     assert round(dl.asarray([2**64 - 1, 5 * 10**18], dtype="uint64"), digits).tolist() == [0, 0]
     assert round(dl.asarray([-(2**63), 2**63 - 1]), digits).tolist() == [0, 0]
+
+
+OPERATORS = [op.add, op.sub, op.mul, op.truediv, op.floordiv, op.mod, op.pow, op.lt, op.eq, divmod]
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+@pytest.mark.parametrize("values", [[1, 2], (3, 4.5), [[1], [2]], range(1, 3), [], [[True, False]]])
+def test_lists_are_operands_as_tensors_of_them_are(operator, values):
+    t = dl.asarray([[5, 6], [7, 8]]) if values else dl.zeros((2, 0))
+    other = dl.asarray(values)
+    for made, want in ((operator(t, values), operator(t, other)), (operator(values, t), operator(other, t))):
+        assert repr(made) == repr(want)
+
+
+def test_functions_take_lists_on_both_sides():
+    assert repr(dl.add([1, 2], [0.5, 1.5])) == repr(dl.asarray([1.5, 3.5]))
+    assert (dl.asarray([[1, 2]]) @ [[3], [4]]).tolist() == [[11]]
+    t = dl.asarray([1, 2])
+    t *= [3, 4]
+    assert t.tolist() == [3, 8]
+
+
+def test_divmod_reads_a_numpy_number_once_and_exactly():
+    x = dl.asarray([1.0], dtype="float64")
+    quotient, rest = divmod(x, np.float64(0.1))
+    assert (quotient.item(), rest.item()) == divmod(1.0, 0.1)
+
+
+def test_an_integer_of_no_dimensions_repeats_a_list():
+    three = dl.asarray([True, True, True]).sum()
+    assert [0] * three == three * [0] == [0, 0, 0]
+    assert "ab" * three == "ababab"
+
+
+@pytest.mark.parametrize("other", ["a", b"", collections.deque([1])], ids=["str", "empty bytes", "deque"])
+def test_a_product_with_a_sequence_that_is_no_operand_names_its_type(other):
+    t = dl.asarray([1, 2])
+    for call in (lambda: t * other, lambda: other * t):
+        with pytest.raises((TypeError, ValueError), match="^multiply: ") as caught:
+            call()
+        assert "__index__" not in str(caught.value)

@@ -159,10 +159,10 @@ TensorLike: TypeAlias = (
     | Buffer
 )
 """array_like: a tensor, or an object of any framework with DLPack, a buffer or an array interface."""
-Operand: TypeAlias = TensorLike | Scalar
-"""Operand of element-wise functions and operators."""
 Sequences: TypeAlias = list[Any] | tuple[Any, ...] | range
 """Nested lists, tuples or ranges of numbers. Other sequences, such as strings, are not converted."""
+Operand: TypeAlias = TensorLike | Scalar | Sequences
+"""Operand of element-wise functions and operators."""
 # fmt: off
 # rows: dtype_names
 DTypeName: TypeAlias = Literal[

@@ -123,7 +123,7 @@ def arithmetic(t: dl.Tensor, values: NDArray[np.float32], out: dl.Tensor | None 
     t += 1
     assert_type(t, dl.Tensor)
     t + "1"  # type: ignore[operator]
-    t + [1, 2]  # type: ignore[operator]
+    assert_type(t + [1, 2], dl.Tensor)
     dl.add(t)  # type: ignore[call-overload]
     dl.add(t, "1")  # type: ignore[call-overload]
     dl.add(a=t, b=t)  # type: ignore[call-overload]

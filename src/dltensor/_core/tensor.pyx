@@ -7,11 +7,12 @@ cimport cython
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.dict cimport PyDict_GetItem
 from cpython.float cimport PyFloat_CheckExact
+from cpython.list cimport PyList_Check
 from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_CheckExact
 from cpython.number cimport PyNumber_Index
 from cpython.object cimport Py_TYPE, PyObject, PyTypeObject
 from cpython.pycapsule cimport PyCapsule_New
-from cpython.tuple cimport PyTuple_CheckExact, PyTuple_GET_ITEM, PyTuple_GET_SIZE, PyTuple_New, PyTuple_SET_ITEM
+from cpython.tuple cimport PyTuple_Check, PyTuple_CheckExact, PyTuple_GET_ITEM, PyTuple_GET_SIZE, PyTuple_New, PyTuple_SET_ITEM
 from cpython.ref cimport Py_INCREF
 from libc.string cimport memcmp, memcpy, memset
 from libcpp cimport bool as cbool
@@ -52,6 +53,17 @@ cdef extern from *:
     """
     int forget_new(PyTypeObject*) except -1
 
+cdef extern from *:
+    """
+    // Whether the interpreter takes a product with `x` for a repetition: of str, deque and other sequences.
+    static bool can_repeat(PyObject* x) {
+      const PyTypeObject* const type = Py_TYPE(x);
+      return type->tp_as_sequence && type->tp_as_sequence->sq_repeat &&
+             !(type->tp_as_number && type->tp_as_number->nb_multiply);
+    }
+    """
+    bint can_repeat(object) noexcept
+
 
 # -- operators and NumPy's ufuncs, which call functions of _ops -------------------------------------------------------
 
@@ -65,13 +77,33 @@ cdef inline bint is_operand(object x):
         return False
     if entry.path not in (UNKNOWN, CAPSULE, NONE):
         return True
-    return isinstance(x, (int, float, complex))  # bool, and subclasses
+    return isinstance(x, (int, float, complex, list, tuple, range))  # bool, and subclasses
+
+
+cdef object _unsupported(int op, object a, object b):
+    """NotImplemented, or the TypeError of a product that the interpreter would take for the repetition of a sequence."""
+    if op == op_multiply:
+        other, tensor = (b, a) if type(a) is Tensor else (a, b)
+        if can_repeat(other) and not _is_count(tensor):
+            raise TypeError(f"multiply: expected a tensor, a number or nested sequences of numbers, got "
+                            f"{type(other).__qualname__}; convert it with asarray() first")
+    return NotImplemented
+
+
+cdef bint _is_count(object x):
+    """Whether `x` can be the number of repetitions of a sequence: ``[0] * t`` with an integer tensor of 0 dimensions."""
+    return type(x) is Tensor and (<Tensor>x).impl.dl.ndim == 0 and x.dtype.kind in "iu"
+
+
+cdef inline bint _repeats(object a, object b):
+    """Whether a product is the repetition of a list, as it is with an integer of Python or NumPy."""
+    return (PyList_Check(b) or PyTuple_Check(b)) and _is_count(a) or (PyList_Check(a) or PyTuple_Check(a)) and _is_count(b)
 
 
 cdef inline object operate(int op, object a, object b, object out):
     cdef PyObject* operands[2]
-    if not is_operand(a) or not is_operand(b):
-        return NotImplemented
+    if not is_operand(a) or not is_operand(b) or op == op_multiply and _repeats(a, b):
+        return _unsupported(op, a, b)
     operands[0] = <PyObject*>a
     operands[1] = <PyObject*>b
     return operations.element(op, False, operands, <PyObject*>out, False, <PyObject*>None)
@@ -85,7 +117,7 @@ cdef inline object operate_alone(int op, object a):
 
 cdef object _read_once(object x):
     """A foreign operand as a tensor, for two operations that must see the same elements; anything else as it is."""
-    if type(x) is Tensor or entry_of(x).path in (UNKNOWN, CAPSULE, NONE):
+    if type(x) is Tensor or isinstance(x, (int, float, complex)):
         return x
     return operations.assignable(x, None, "divmod")
 

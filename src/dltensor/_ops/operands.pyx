@@ -19,7 +19,7 @@ from .._core.native cimport (BOOLEAN, REAL, SIGNED, TRAILING, TRUNCATE, UNSIGNED
                              computed_types, contiguous_strides, find_type, promote, store_scalar, type_bool,
                              type_complex64, type_float32, type_int64, type_table)
 from .._core.scalars cimport integer_range, plain_number, shown, tag_number
-from .._core.tensor cimport Tensor, as_tuple, check_writable
+from .._core.tensor cimport Tensor, as_tuple, check_writable, operations
 from .._core.threads cimport Published
 from .._core.types cimport device_of, dtype_of, is_host, kDLCPU, kDLCUDA, kDLCUDAManaged
 
@@ -110,8 +110,10 @@ cdef object _converted(object x, str func):
         return float(x)
     if isinstance(x, complex):
         return complex(x)
-    raise TypeError(f"{func}: expected a tensor, an object with __dlpack__ or a number, got "
-                    f"{type(x).__qualname__}; asarray() reads sequences")
+    if isinstance(x, (list, tuple, range)):
+        return operations.assignable(x, None, func)
+    raise TypeError(f"{func}: expected a tensor, an object with __dlpack__, a number or nested sequences of numbers, "
+                    f"got {type(x).__qualname__}")
 
 
 cdef object _converted_output(object x, str func):
