@@ -9,7 +9,7 @@ from types import EllipsisType
 from typing import TYPE_CHECKING, Any, Literal, Protocol, SupportsIndex, TypeAlias
 
 from ._core.tensor import Tensor
-from ._core.types import Device, DType
+from ._core.types import Device, DeviceType, DType
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer  # part of type checkers; nothing has to be installed
@@ -201,8 +201,10 @@ DTypeLike: TypeAlias = (
     | _TorchDtype
 )
 """dtype_like: an element type, its name, a Python number type, or the dtype or scalar type of another framework."""
-DeviceLike: TypeAlias = Device | DeviceName | int | tuple[int, int] | SupportsDLPackDevice | _TorchDevice | _JaxDevice
-"""device_like: a device, its name such as "cuda:1", its DLPack number or pair of numbers, or that of a framework."""
+DeviceLike: TypeAlias = (
+    Device | DeviceName | DeviceType | tuple[int, int] | SupportsDLPackDevice | _TorchDevice | _JaxDevice
+)
+"""device_like: a device, its name such as "cuda:1", a `DeviceType`, a pair of numbers, or that of a framework."""
 ShapeLike: TypeAlias = SupportsIndex | Sequence[SupportsIndex]
 """Extents of the dimensions; an integer is the shape of one dimension."""
 _Step: TypeAlias = SupportsIndex | slice | EllipsisType | TensorLike | list[Any] | range | None

@@ -30,9 +30,9 @@ from .native cimport (KEEP_GIL_BYTES, MAX_DIMS, TRAILING, Block, allocate, alloc
 from .scalars cimport load_python, nested, shown, store_element
 from .threads cimport Published
 from .types cimport (DLPACK_FLAG_BITMASK_IS_COPIED, DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED,
-                     DLPACK_FLAG_BITMASK_READ_ONLY, DLDataType, DLDevice, device_of, dtype_of, is_handle, is_host,
-                     kDLCPU, kDLCUDA, kDLCUDAManaged, flags_with_layout, read_copy_flag, read_device,
-                     read_dtype)
+                     DLPACK_FLAG_BITMASK_READ_ONLY, DLDataType, DLDevice, device_of, dtype_of,
+                     dtype_unless_device, flags_with_layout, is_handle, is_host, kDLCPU, kDLCUDA, kDLCUDAManaged,
+                     read_copy_flag, read_device, read_dtype)
 
 from .foreign_text import quoted
 from .types import DeviceError
@@ -2034,17 +2034,17 @@ cdef class Tensor:
         return argsort(self, axis=axis, descending=descending, stable=stable)
 
     def to(self, device):
-        """Return the tensor on a device.
+        """Return the tensor on a device, or converted to a dtype.
 
         Parameters
         ----------
-        device : device_like
-            Device of the result.
+        device : device_like or dtype_like
+            Device or dtype of the result.
 
         Returns
         -------
         Tensor
-            The tensor itself if it is on that device, else a copy.
+            The tensor itself if it is on that device or has that dtype, else a copy.
 
         Raises
         ------
@@ -2061,8 +2061,11 @@ cdef class Tensor:
         >>> t = dl.asarray([1])
         >>> t.to("cpu") is t
         True
+        >>> t.to(dl.float32)
+        Tensor([1.], shape=(1,), device=cpu, dtype=float32)
         """
-        return on_device(self, device, "to")
+        dtype = dtype_unless_device(device)
+        return on_device(self, device, "to") if dtype is None else self.astype(dtype, copy=False)
 
     def share(self):
         """Return the tensor in memory that processes share.

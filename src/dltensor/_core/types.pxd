@@ -70,15 +70,18 @@ cdef extern from "native/tables.h" namespace "dlt" nogil:
 
 cdef class DType:
     cdef DLDataType value
+    cdef Py_hash_t hash_of_name  # 0 until it is asked for
 
 cdef class Device:
     cdef DLDevice value
+    cdef Py_hash_t hash_of_name
 
 cdef object dtype_of(DLDataType value)
 cdef const char* format_of(DLDataType value) noexcept
 cdef DLDataType read_dtype(object x, str func) except *
 cdef object numpy_dtype(DLDataType value, str func)
 cdef DLDevice read_device(object x, str func) except *
+cdef object dtype_unless_device(object x)
 cdef object read_copy_flag(object x, str func)
 cdef object device_of(DLDevice value)
 cdef object flags_with_layout(uint64_t flags, bint c_contiguous, bint f_contiguous)

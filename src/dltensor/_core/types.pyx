@@ -212,9 +212,9 @@ cdef class DType:
     """DType(code, bits=None, lanes=1)\n--\n\nElement type: a DLPack type code, bits per lane, and lanes.
 
     Immutable and hashable. Compares equal to everything that a dtype argument accepts for the same type. Every
-    combination of numbers that the standard allows is supported, also those without a name. The hash agrees between
-    objects of this class only: ``hash(dl.float32) != hash("float32")``, so a dictionary finds a `DType` by a `DType`,
-    as in NumPy.
+    combination of numbers that the standard allows is supported, also those without a name. The hash is that of the
+    name, so a dictionary finds ``dl.float32`` under "float32" and the reverse. Other spellings, such as "f4", and dtypes
+    of other libraries are equal and have hashes of their own, as in NumPy.
 
     Parameters
     ----------
@@ -246,6 +246,8 @@ cdef class DType:
     (dltensor.float32, dltensor.float32)
     >>> dl.DType(2, 32) == dl.float32 == "float32", dl.float4_e2m1fn.bits, dl.float4_e2m1fn.itemsize
     (True, 4, 1)
+    >>> {"float32": "single"}[dl.float32]
+    'single'
     """
 
     def __cinit__(self, code, bits=None, lanes=1):
@@ -522,7 +524,9 @@ cdef class DType:
         return _equals_meaning(self, other)
 
     def __hash__(self):
-        return hash(_packed(self.value))
+        if self.hash_of_name == 0:
+            self.hash_of_name = hash(self.name)
+        return self.hash_of_name
 
     def __repr__(self):
         return f"dltensor.{self.name}"
@@ -819,19 +823,22 @@ cdef object _cached_device(DLDevice value):
 cdef class Device:
     """Device(type, id=None)\n--\n\nDevice: a DLPack device type and a device number.
 
-    Immutable, hashable and equal by value.
+    Immutable and hashable. Compares equal to a `Device`, a name and a device of torch, jax or cupy that mean the same
+    device. The hash is that of ``str(device)``; other spellings, such as "cpu:0", and devices of other libraries have
+    hashes of their own.
 
     Parameters
     ----------
     type : device_like
-        ``"cpu"``, ``"cuda"``, ``"cuda:1"``, ``DeviceType.kDLCUDA``, 2, or an object with ``__dlpack_device__``.
+        ``"cpu"``, ``"cuda"``, ``"cuda:1"``, ``DeviceType.kDLCUDA``, or an object with ``__dlpack_device__``; with `id`
+        also the number of a device type.
     id : int, optional
         Device number, by default 0.
 
     Raises
     ------
     ValueError
-        The standard has no device of that name, or the number is negative.
+        The standard has no device of that name, or a number is negative.
     TypeError
         `type` is not a device.
 
@@ -847,10 +854,13 @@ cdef class Device:
     --------
     >>> dl.Device("cuda:1"), str(dl.Device("cpu")), dl.Device("cuda", 1).id
     (dltensor.Device('cuda:1'), 'cpu', 1)
+    >>> dl.zeros(2).device == "cpu", dl.Device("cuda") == "cuda:0"
+    (True, True)
     """
 
     def __cinit__(self, type, id=None):
-        cdef DLDevice value = read_device(type, "Device")
+        # The number of a device type alone could be meant as that of a device.
+        cdef DLDevice value = read_device((type, 0) if id is not None and isinstance(type, int) else type, "Device")
         if id is not None:
             if isinstance(type, str) and ":" in type:
                 raise ValueError(f"Device: the number is given twice, got {type!r} and id={id}")
@@ -907,10 +917,18 @@ cdef class Device:
         if isinstance(other, Device):
             return (self.value.device_type == (<Device>other).value.device_type and
                     self.value.device_id == (<Device>other).value.device_id)
-        return NotImplemented
+        name = other if isinstance(other, str) else _foreign_device(other)
+        if name is None:
+            return NotImplemented
+        try:
+            return self == device_of(read_device(name, "Device"))
+        except ValueError:
+            return False  # not the name of a device
 
     def __hash__(self):
-        return hash((<int32_t>self.value.device_type, self.value.device_id))
+        if self.hash_of_name == 0:
+            self.hash_of_name = hash(str(self))
+        return self.hash_of_name
 
     def __str__(self):
         text = _device_text.get(<int32_t>self.value.device_type, f"device_type_{<int32_t>self.value.device_type}")
@@ -954,12 +972,12 @@ cdef DLDevice read_device(object x, str func) except *:
                 raise ValueError(f"{func}: device number must be below 2147483648, got {number}")
             value.device_id = int(number)
         return value
-    if isinstance(x, int):
-        x = index(x)
-        if not 0 < x < 2**31:
-            raise ValueError(f"{func}: a device type is a positive number, got {quoted(x)}")
-        value.device_type = <DLDeviceType><int32_t>x
+    if isinstance(x, DeviceType):
+        value.device_type = <DLDeviceType><int32_t>int(x)
         return value
+    if isinstance(x, int):
+        raise TypeError(f"{func}: device must not be an integer alone, which could be meant as a device type or as a "
+                        f"device number, got {quoted(x)}; pass a name such as 'cuda:1', a DeviceType or a pair")
     if hasattr(x, "__dlpack_device__"):
         x = x.__dlpack_device__()
     if isinstance(x, tuple) and len(x) == 2:
@@ -968,17 +986,37 @@ cdef DLDevice read_device(object x, str func) except *:
             value.device_id = index(x[1])
         except (TypeError, ValueError, OverflowError):
             raise TypeError(f"{func}: device must be two integers, got {quoted(x)}") from None
+        if <int32_t>value.device_type <= 0:
+            raise ValueError(f"{func}: a device type is a positive number, got {quoted(x)}")
         return value
-    if _package_of(type(x)) in ("torch", "jaxlib", "jax", "cupy"):
-        return read_device(_foreign_device(x), func)
+    name = _foreign_device(x)
+    if name is not None:
+        return read_device(name, func)
     raise TypeError(f"{func}: device must be a dltensor.Device, a name such as 'cuda:1', a DeviceType or a pair of "
-                    f"integers, got {x!r}")
+                    f"integers, got {quoted(x, 80)}")
 
 
-def _foreign_device(x):
-    kind = getattr(x, "type", None) or getattr(x, "platform", None) or "cuda"
-    number = getattr(x, "index", None) if hasattr(x, "index") else getattr(x, "id", 0)
-    return f"{'cuda' if kind == 'gpu' else kind}:{number or 0}"
+cdef object _foreign_device(object x):
+    """The name of a device of torch, jax or cupy, whose classes are known by identity; None for anything else."""
+    for package, named, kind, number in (("torch", "device", "type", "index"), ("jax", "Device", "platform", "id"),
+                                         ("cupy.cuda", "Device", None, "id")):
+        Class = getattr(sys.modules.get(package), named, None)
+        if isinstance(Class, type) and isinstance(x, Class):
+            name = "cuda" if kind is None else getattr(x, kind)
+            return f"{'cuda' if name == 'gpu' else name}:{getattr(x, number) or 0}"
+    return None
+
+
+cdef object dtype_unless_device(object x):
+    """The dtype that an argument names which may be a device too; None for a device and what is neither."""
+    if isinstance(x, (Device, int)) or isinstance(x, str) and x.partition(":")[0] in _device_value:
+        return None
+    if hasattr(x, "__dlpack_device__"):
+        return None
+    try:
+        return _find_dtype(x, "to")
+    except ValueError:
+        return None
 
 
 cdef object read_copy_flag(object x, str func):
@@ -996,8 +1034,8 @@ def as_device(x, str where="as_device"):
     Parameters
     ----------
     x : device_like
-        A Device, a name such as ``"cuda:1"``, a `DeviceType` or its number, a pair of numbers, an object with
-        ``__dlpack_device__``, or a device of torch, jax or cupy.
+        A Device, a name such as ``"cuda:1"``, a `DeviceType`, a pair of a device type and a device number, an object
+        with ``__dlpack_device__``, or a device of torch, jax or cupy.
     where : str, default "as_device"
         Name of the function in error messages.
 

@@ -53,7 +53,7 @@ start = Once(_pass_paths)
 def ordinal_of(device: Any) -> int:
     if device is None:
         return 0
-    if isinstance(device, int) and not isinstance(device, bool):
+    if isinstance(device, int) and not isinstance(device, (bool, DeviceType)):
         return device
     found = as_device(device)
     if found.type != DeviceType.kDLCUDA:
