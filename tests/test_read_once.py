@@ -287,3 +287,111 @@ def test_lists_are_read_once():
 def test_what_is_no_integer_is_refused(call, value):
     with pytest.raises(TypeError):
         call(value)
+
+
+class Endless:
+    """A sequence of sizes or axes that never ends; it counts what was read."""
+
+    def __init__(self, value=1):
+        self.value, self.read = value, 0
+
+    def __iter__(self):
+        while True:
+            self.read += 1
+            assert self.read <= 65, "read on and on"
+            yield self.value
+
+
+class EndlessByIndex(Endless):
+    __iter__ = None
+
+    def __getitem__(self, i):
+        self.read += 1
+        assert self.read <= 65, "read on and on"
+        return self.value
+
+
+class EndlessList(Endless, list):
+    """As `isinstance(axis, (list, tuple))` asks for."""
+
+    def __init__(self, value=1):
+        list.__init__(self, [0])
+        Endless.__init__(self, value)
+
+
+del EndlessByIndex.__iter__
+
+
+class Interface:
+    def __init__(self, **fields):
+        memory = np.zeros(4, "f4")
+        self.memory, self.__array_interface__ = memory, dict(memory.__array_interface__) | fields
+
+
+SIZES = {
+    "zeros": dl.zeros,
+    "empty": dl.empty,
+    "full": lambda n: dl.full(n, 1),
+    "reshape": lambda n: dl.reshape(T, n),
+    "broadcast_to": lambda n: dl.broadcast_to(T, n),
+    "wrap": lambda n: dl.wrap(4096, n, "int8"),
+    "wrap: strides": lambda n: dl.wrap(4096, (1,), "int8", strides=n),
+    "__array_interface__": lambda n: dl.asarray(Interface(shape=n)),
+    "__array_interface__: strides": lambda n: dl.asarray(Interface(strides=n)),
+    "numel": dl.layout.numel,
+    "nbytes": lambda n: dl.layout.nbytes(n, "int8"),
+    "contiguous_strides": dl.layout.contiguous_strides,
+    "is_contiguous": lambda n: dl.layout.is_contiguous((1,), n),
+    "broadcast_shapes": lambda n: dl.layout.broadcast_shapes(n, (1,)),
+    "extent": lambda n: dl.layout.extent(n, (1,)),
+    "memmap": lambda n: dl.memmap("missing", n, "int8", mode="r"),
+    "shared": lambda n: dl.shared.empty(n, "int8"),
+    "random": lambda n: dl.random.Generator(1).random(n),
+    "random: out": lambda n: dl.random.Generator(1).random(n, out=dl.zeros(1)),
+    "blocks_values_nd": lambda n: dl.cuda.blocks_values_nd(n, num_threads=1, multiprocessors=1),
+    "permute_dims": lambda n: dl.permute_dims(T, n),
+    "fftn: s": lambda n: dl.fft.fftn(T, s=n),
+}
+AXES = {
+    "sum": lambda n: dl.sum(T, axis=n),
+    "std": lambda n: dl.std(T, axis=n),
+    "any": lambda n: dl.any(T, axis=n),
+    "nanmean": lambda n: dl.nanmean(T, axis=n),
+    "median": lambda n: dl.median(T, axis=n),
+    "logsumexp": lambda n: dl.logsumexp(T, axis=n),
+    "flip": lambda n: dl.flip(T, axis=n),
+    "roll": lambda n: dl.roll(T, 1, axis=n),
+    "roll: shift": lambda n: dl.roll(T, n, axis=0),
+    "squeeze": lambda n: dl.squeeze(T, n),
+    "expand_dims": lambda n: dl.expand_dims(T, axis=n),
+    "moveaxis": lambda n: dl.moveaxis(T, n, 0),
+    "tile": lambda n: dl.tile(T, n),
+    "tensordot": lambda n: dl.tensordot(T, T, axes=n),
+    "tensordot: one of both": lambda n: dl.tensordot(T, T, axes=(n, [0])),
+    "vector_norm": lambda n: dl.linalg.vector_norm(T, axis=n, ord=3),
+    "norm": lambda n: dl.linalg.norm(T, axis=n),
+    "fftn": lambda n: dl.fft.fftn(T, axes=n),
+    "fftshift": lambda n: dl.fft.fftshift(T, axes=n),
+}
+
+
+@pytest.mark.parametrize("name", SIZES)
+@pytest.mark.parametrize("kind", [Endless, EndlessByIndex, EndlessList])
+def test_of_sizes_that_never_end_65_are_read(name, kind):
+    endless = kind()
+    with pytest.raises(ValueError, match=r"\w+: .*at most 64 dimensions"):
+        SIZES[name](endless)
+
+
+@pytest.mark.parametrize("name", AXES)
+def test_of_axes_that_never_end_65_are_read(name):
+    with pytest.raises((ValueError, IndexError), match=r"\w+: "):
+        AXES[name](EndlessList(0))
+
+
+def test_a_cuda_array_interface_is_read_no_further():
+    class OnDevice:
+        __cuda_array_interface__ = {"shape": Endless(), "typestr": "<f4", "data": (4096, False), "version": 3}
+
+    with pytest.raises(ValueError, match="asarray: at most 64 dimensions"):
+        dl.asarray(OnDevice())

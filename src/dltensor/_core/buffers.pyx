@@ -12,7 +12,7 @@ from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
 from .dlpack cimport adopt_object, check_tensor
-from .indexing cimport wrapped_product
+from .indexing cimport items_of, wrapped_product
 from .native cimport MAX_DIMS, Block, Extent, adopt, contiguous_strides, extent, is_contiguous, item_bytes, numel
 from .threads cimport Published
 from .types cimport (DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, DLPACK_FLAG_BITMASK_READ_ONLY, DLDataType, DType,
@@ -442,7 +442,7 @@ cdef tuple _split_typestr(object typestr):
 cdef tuple _interface_tuple(object value, str field, str name, str func):
     """A sequence of an interface, read once."""
     try:
-        return tuple([PyNumber_Index(number) for number in value])
+        return tuple([PyNumber_Index(number) for number in items_of(value, f"{field} of {name}", func)])
     except (TypeError, AttributeError):
         raise BufferError(f"{func}: {name} must give {field} as a sequence of integers, got {quoted(value)}") from None
 

@@ -3,6 +3,8 @@
 
 from operator import index
 
+from .indexing import items_of
+
 
 def read_shape(shape, func):
     """Return a shape as a tuple of int; one integer is one dimension.
@@ -20,7 +22,7 @@ def read_shape(shape, func):
     ((3,), (2, 3))
     """
     try:
-        shape = (index(shape),) if hasattr(shape, "__index__") else tuple(index(n) for n in tuple(shape))
+        shape = (index(shape),) if hasattr(shape, "__index__") else tuple(index(n) for n in items_of(shape, "shape", func))
     except TypeError:
         raise TypeError(f"{func}: shape must be an integer or a sequence of integers") from None
     for place, n in enumerate(shape):

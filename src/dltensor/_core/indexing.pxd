@@ -16,6 +16,7 @@ cdef int locate(const DLTensor* view, object key, Place* place) except -1
 cdef void stride_added(Place* place, uint64_t added) noexcept
 cdef int64_t checked_index(object index, int64_t size, int axis) except? -1
 cpdef object integer_of(object value, str what, str func)
+cpdef list items_of(object items, str what, str func)
 cpdef int axis_of(object axis, int ndim, str func) except -1
 cpdef list axes_of(object axes, int ndim, str func)
 

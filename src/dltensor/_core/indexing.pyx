@@ -70,6 +70,32 @@ cpdef object integer_of(object value, str what, str func):
     return PyNumber_Index(value)
 
 
+cpdef list items_of(object items, str what, str func):
+    """The items of a sequence of extents or axes, read once, and at most 65 of one that may never end.
+
+    Raises
+    ------
+    ValueError
+        There are more items than a tensor has dimensions.
+    TypeError
+        It is not a sequence.
+
+    Examples
+    --------
+    >>> items_of((2, 3), "shape", "empty")
+    [2, 3]
+    """
+    cdef list read = []
+    if type(items) is tuple and len(items) <= MAX_DIMS:
+        return list(items)
+    for item in items:
+        if len(read) == MAX_DIMS:
+            more = len(items) if type(items) in (tuple, list) else "more"
+            raise ValueError(f"{func}: at most {MAX_DIMS} dimensions are supported, {what} has {more}")
+        read.append(item)
+    return read
+
+
 cpdef int axis_of(object axis, int ndim, str func) except -1:
     """A dimension's number, counted from the end when negative.
 
@@ -115,9 +141,9 @@ cpdef list axes_of(object axes, int ndim, str func):
     cdef list made
     if not isinstance(axes, (tuple, list)):
         return [axis_of(axes, ndim, func)]
-    made = [axis_of(axis, ndim, func) for axis in axes]
+    made = [axis_of(axis, ndim, func) for axis in items_of(axes, "axis", func)]
     if len(set(made)) != len(made):
-        raise ValueError(f"{func}: axes {tuple(axes)} name a dimension of {ndim} twice")
+        raise ValueError(f"{func}: axes {tuple(made)} name a dimension of {ndim} twice")
     return made
 
 

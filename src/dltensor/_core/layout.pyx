@@ -5,6 +5,7 @@ from cpython.number cimport PyNumber_Index
 from libc.stdint cimport int64_t
 from libcpp.vector cimport vector
 
+from .indexing cimport items_of
 from .native cimport LEADING, MAX_DIMS, TRAILING, Align, Extent, count_elements
 from .native cimport broadcast_shapes as native_broadcast_shapes
 from .native cimport broadcast_strides as native_broadcast_strides
@@ -12,6 +13,7 @@ from .native cimport is_contiguous as native_is_contiguous
 from .tensor cimport as_tuple
 from .types cimport DLDataType, DType
 
+from .foreign_text import quoted
 from .types import as_dtype
 
 __all__ = [
@@ -53,11 +55,9 @@ cdef int _read(object numbers, Dims* out, str what, str func) except -1:
     """Read a sequence of integers once, into memory of ours."""
     cdef int i
     try:
-        made = [PyNumber_Index(number) for number in numbers]
+        made = [PyNumber_Index(number) for number in items_of(numbers, what, func)]
     except (TypeError, AttributeError):
-        raise TypeError(f"{func}: {what} must be a sequence of integers, got {numbers!r}") from None
-    if len(made) > MAX_DIMS:
-        raise ValueError(f"{func}: at most {MAX_DIMS} dimensions are supported, {what} has {len(made)}")
+        raise TypeError(f"{func}: {what} must be a sequence of integers, got {quoted(numbers)}") from None
     out.count = <int>len(made)
     for i in range(out.count):
         try:

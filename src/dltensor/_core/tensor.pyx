@@ -18,7 +18,7 @@ from libc.string cimport memcmp, memcpy, memset
 from libcpp cimport bool as cbool
 
 from .dlpack cimport CAPSULE, NONE, UNKNOWN, ImportedTensor, TypeEntry, entry_of, export_capsule, export_legacy_capsule
-from .indexing cimport Place, axis_of, checked_index, locate, stepped
+from .indexing cimport Place, axis_of, checked_index, items_of, locate, stepped
 from .buffers cimport fill_buffer, free_buffer, make_numpy
 from .native cimport (KEEP_GIL_BYTES, MAX_DIMS, TRAILING, Block, allocate, allocate_clear, broadcast_strides,
                       bytes_of, contiguous_strides, copy_tensor, count_elements, fill_tensor,
@@ -687,7 +687,7 @@ cdef Tensor squeezed(Tensor self, object axes, str func):
     cdef uint64_t gone = 0
     cdef int i, axis
     if axes is not None:
-        for each in axes if isinstance(axes, (tuple, list)) else (axes,):
+        for each in items_of(axes, "axis", func) if isinstance(axes, (tuple, list)) else (axes,):
             axis = axis_of(each, self.impl.dl.ndim, func)
             if gone >> axis & 1:
                 raise ValueError(f"{func}: axes {axes} name a dimension of {self.impl.dl.ndim} twice")

@@ -4,7 +4,8 @@
 from libc.stdint cimport int64_t, uint64_t
 
 from .._core.convert cimport as_tensor, empty_for
-from .._core.indexing cimport Place, axes_of, axis_of, integer_of, stepped, stride_added, wrapped_product
+from .._core.indexing cimport (Place, axes_of, axis_of, integer_of, items_of, stepped, stride_added,
+                              wrapped_product)
 from .._core.native cimport MAX_DIMS, same_dtype
 from .._core.tensor cimport (Tensor, as_tuple, assign, is_packed, new_empty, permuted, read_shape, reshaped,
                              reshaped_in, squeezed, view_of)
@@ -440,7 +441,7 @@ def expand_dims(x, /, axis=0):
     cdef uint64_t added = 0
     cdef Py_ssize_t ndim
     # Read once: the conversion of an item may change a list, and a class may say any length.
-    axes = [one for one in axis] if isinstance(axis, (tuple, list)) else [axis]
+    axes = items_of(axis, "axis", "expand_dims") if isinstance(axis, (tuple, list)) else [axis]
     ndim = t.impl.dl.ndim + len(axes)
     if ndim > MAX_DIMS:
         raise IndexError(f"expand_dims: at most {MAX_DIMS} dimensions are supported, got {ndim}")
@@ -582,7 +583,7 @@ def permute_dims(x, /, axes):
             [2, 5],
             [3, 6]], shape=(3, 2), device=cpu, dtype=int64)
     """
-    return permuted(as_tensor(x), tuple(axes), "permute_dims")
+    return permuted(as_tensor(x), tuple(items_of(axes, "axes", "permute_dims")), "permute_dims")
 
 
 def moveaxis(x, source, destination, /):
@@ -758,10 +759,10 @@ def roll(x, /, shift, axis=None):
         made = roll(reshaped(t, (-1,), None, "roll"), shift, axis=0)
         return reshaped(made, t.shape, None, "roll")
     # Read once: what they say may change, and so may the lists.
-    axes = tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)
+    axes = items_of(axis, "axis", "roll") if isinstance(axis, (tuple, list)) else [axis]
     axes = [axis_of(one, t.impl.dl.ndim, "roll") for one in axes]
     if isinstance(shift, (tuple, list)):
-        shifts = [integer_of(one, "each shift", "roll") for one in tuple(shift)]
+        shifts = [integer_of(one, "each shift", "roll") for one in items_of(shift, "shift", "roll")]
     else:
         shifts = [integer_of(shift, "shift", "roll")] * len(axes)
     if len(shifts) != len(axes):
@@ -932,7 +933,7 @@ def tile(x, repetitions, /):
             [1, 2, 1, 2]], shape=(2, 4), device=cpu, dtype=int64)
     """
     cdef Tensor t = as_tensor(x), made
-    times = repetitions if isinstance(repetitions, (tuple, list)) else (repetitions,)
+    times = items_of(repetitions, "repetitions", "tile") if isinstance(repetitions, (tuple, list)) else [repetitions]
     if not all([hasattr(number, "__index__") for number in times]):
         raise TypeError(f"tile: repetitions must be integers, got {quoted(repetitions)}")
     times = [integer_of(number, "each repetition", "tile") for number in times]

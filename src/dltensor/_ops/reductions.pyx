@@ -13,7 +13,7 @@ from .._core.native cimport (COMPLEX, KEEP_GIL_BYTES, MAX_DIMS, TRAILING, CastOp
 from .operands cimport (Engine, Operand, ReduceOptions, common_device, engine_of, hold_without_gil, kind_order,
                         loaded_engine, promote_operands, read_operands, read_tensor, store_number)
 from .._core.errors cimport check_status
-from .._core.indexing cimport axis_of
+from .._core.indexing cimport axis_of, items_of
 from .._core.scalars cimport plain_number
 from .._core.tensor cimport Tensor, as_tuple, new_empty, new_tensor
 from .._core.types cimport DLDataType, DLDevice, DLTensor, dtype_of, is_host, kDLCPU, kDLCUDA, read_dtype
@@ -252,7 +252,7 @@ cdef uint64_t _read_axes(object axis, int ndim, bint one, str func) except? 0xff
     if isinstance(axis, (tuple, list)):
         if one:
             raise TypeError(f"{func}: axis must be an integer or None, got {type(axis).__qualname__}")
-        given = list(axis)
+        given = items_of(axis, "axis", func)
     else:
         given.append(axis)
     for value in given:
@@ -269,7 +269,7 @@ cdef object _index_axes(object axis, str func):
         return None
     try:
         if isinstance(axis, (tuple, list)):
-            return tuple([operator.index(one) for one in axis])
+            return tuple([operator.index(one) for one in items_of(axis, "axis", func)])
         return operator.index(axis)
     except TypeError:
         raise TypeError(f"{func}: axis must be an integer, a tuple of integers or None, got "

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from operator import index
 from typing import Any, NamedTuple
 
+from .._core.indexing import items_of
 from . import _driver as _cuda
 from ._device import cores_per_sm, properties
 
@@ -200,7 +201,8 @@ def blocks_values_nd(
     >>> dl.cuda.blocks_values_nd((3, 224, 224), num_threads=512, multiprocessors=80)
     BlocksNd(grid=(3, 98, 1), values_per_thread=1, count=50176)
     """
-    if any(extent < 0 for extent in shape):
-        raise ValueError(f"blocks_values_nd: extents must be 0 or more, got {tuple(shape)}")
+    extents = tuple(items_of(shape, "shape", "blocks_values_nd"))
+    if any(extent < 0 for extent in extents):
+        raise ValueError(f"blocks_values_nd: extents must be 0 or more, got {extents}")
     settings = (blocks_per_sm, num_threads, values_per_thread)
-    return BlocksNd(*_cuda.blocks_nd(tuple(shape), _multiprocessors(multiprocessors), settings))
+    return BlocksNd(*_cuda.blocks_nd(extents, _multiprocessors(multiprocessors), settings))

@@ -3,7 +3,7 @@
 
 from .._core.convert import asarray, from_dlpack
 from .._core.foreign_text import quoted
-from .._core.indexing import axes_of, axis_of, integer_of
+from .._core.indexing import axes_of, axis_of, integer_of, items_of
 from .._core.types import DTYPES, as_dtype
 from .._core.views import array_of_few, move_for, on_host
 from .._ops.creation import arange, zeros
@@ -53,12 +53,12 @@ def _size(where, name, n):
 
 def _sizes(where, x, s, axes):
     """The axes of a transform and how many elements along each: -1 for all there are, None for all of each axis."""
-    s = None if s is None else [integer_of(one, "s", where) for one in list(s)]  # read once, axes after it
+    s = None if s is None else [integer_of(one, "s", where) for one in items_of(s, "s", where)]  # axes after it
     if s is not None and axes is None and len(s) > x.ndim:
         raise ValueError(f"{where}: s has {len(s)} sizes, but x has {x.ndim} dimensions")
     if axes is None:
         axes = range(0 if s is None else x.ndim - len(s), x.ndim)
-    axes = axes_of(tuple(axes), x.ndim, where)
+    axes = axes_of(items_of(axes, "axes", where), x.ndim, where)
     if s is not None and len(s) != len(axes):
         raise ValueError(f"{where}: s has {len(s)} sizes for {len(axes)} axes")
     return axes, None if s is None else [one if one == -1 else _size(where, "s", one) for one in s]

@@ -6,6 +6,7 @@ from libc.math cimport INFINITY, isfinite
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
 from .._core.convert cimport view_any
+from .._core.indexing cimport items_of
 from .._core.native cimport (KEEP_GIL_BYTES, MAX_DIMS, computed_types, find_type, is_contiguous, numel, type_table)
 from .._core.tensor cimport Tensor, assign, check_writable, new_empty, read_shape
 from .._core.types cimport DLDevice, is_host, kDLCPU, read_device, read_dtype
@@ -823,7 +824,7 @@ cdef Tensor _target(object out, str func):
 
 
 cdef int _check_output(Tensor target, object shape, object dtype, object device, str func) except -1:
-    shape = (index(shape),) if hasattr(type(shape), "__index__") else tuple(shape)
+    shape = (index(shape),) if hasattr(type(shape), "__index__") else tuple(items_of(shape, "shape", func))
     if shape != () and shape != target.shape:
         raise ValueError(f"{func}: shape is {shape}, out has {target.shape}; leave shape out")
     if dtype != target.dtype:
