@@ -421,8 +421,11 @@ def test_25_torch_tensors_that_are_more_than_memory():
     torch = pytest.importorskip("torch")
     with_gradient = torch.ones(3, requires_grad=True)
     lazy = torch.tensor([1 + 2j]).conj()
+    held = opaque.OpaqueArray(with_gradient)
+    assert held.unwrap() is with_gradient
+    assert held.tensor().data_ptr == with_gradient.data_ptr()
     with pytest.raises(BufferError, match="requires grad"):
-        opaque.OpaqueArray(with_gradient)
+        dl.asarray(with_gradient)
     assert opaque.OpaqueArray(lazy).tensor().tolist() == [1 - 2j]
     assert opaque.OpaqueArray(lazy).unwrap() is not lazy
     for bad in (torch.ones(2, 2).to_sparse(), torch.ones(2, device="meta")):

@@ -661,3 +661,34 @@ def test_a_taken_array_ends_with_the_last_view():
     t = from_pointer(array.release(), take=True)
     assert live_arrays() == before  # the export keeps the memory, the array is not needed
     assert t.tolist() == [1, 1, 1]
+
+
+class Differentiable:
+    """A torch tensor that requires grad: it refuses to be exported, and gives another one over the same memory."""
+
+    requires_grad = True
+
+    def __init__(self):
+        self.memory = dl.asarray([1.0, 2.0])
+
+    def __dlpack_device__(self):
+        return 1, 0
+
+    def __dlpack__(self, **options):
+        raise BufferError("requires grad; use detach()")
+
+    def detach(self):
+        return self.memory
+
+
+def test_an_object_that_requires_grad_is_held_as_it_is_and_read_detached():
+    x = Differentiable()
+    array = OpaqueArray(x)
+    assert array.unwrap() is x
+    assert unwrap(array.pointer) is x
+    assert array.tensor().data_ptr == x.memory.data_ptr
+    assert from_pointer(array.pointer).tolist() == [1, 2]
+    with pytest.raises(BufferError, match="requires grad"):
+        dl.asarray(x)
+    with pytest.raises(BufferError, match="requires grad"):
+        array.create((2,), x)

@@ -525,7 +525,9 @@ cdef class OpaqueArray:
     Parameters
     ----------
     obj : array_like
-        A tensor of any framework, or anything else that `asarray` takes. Its memory is shared if it has any.
+        A tensor of any framework, or anything else that `asarray` takes. Its memory is shared if it has any. A torch
+        tensor that requires grad is held as it is, and `unwrap` returns it; its memory is read as that of
+        ``obj.detach()``.
     origin : str, optional
         Name by which libraries recognize the maker of an array, by default "dltensor". Data can be moved between arrays
         of one origin only.
@@ -566,7 +568,9 @@ cdef class OpaqueArray:
             if named == NULL:
                 raise ValueError(f"OpaqueArray: expected the name of an origin of at most 65535 bytes, got one of "
                                  f"{len(text)}")
-        t = _tensor_of(obj, "OpaqueArray")
+        # A torch tensor that requires grad cannot be exported; its memory is that of the detached one.
+        asks = type(obj) is not Tensor and getattr(obj, "requires_grad", False) is True
+        t = _tensor_of(obj.detach() if asks else obj, "OpaqueArray")
         # A copy does not represent the object that it was copied from.
         shared = obj if t is obj or not isinstance(obj, (int, float, complex, list, tuple, str)) and (
             t.impl.flags & DLPACK_FLAG_BITMASK_IS_COPIED) == 0 else t
