@@ -19,6 +19,7 @@ setup(
         Extension(
             "dlsum_c._native",
             ["dlsum_c/_native.c"],
+            depends=["dlsum_c/take.h"],
             extra_compile_args=["-std=c99", *flags("--cflags")],
             extra_link_args=flags("--libs"),
         )

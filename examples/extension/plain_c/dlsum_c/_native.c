@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* total(x): sum a float32 tensor. The tensor is validated before its shape is used, and released exactly once. */
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
+#include "take.h"
+
 #include <dltensor/array.h>
-#include <dltensor/validate.h>
 
 static double sum(const DLTensor* t, int32_t axis, const char* p) {
   double total = 0;
@@ -13,50 +12,22 @@ static double sum(const DLTensor* t, int32_t axis, const char* p) {
 }
 
 /* NULL if the tensor can be summed here, else a message. */
-static const char* refuse(const DLTensor* t, char* message, size_t size) {
-  if (dlt_check_tensor(t) != 0) {
-    dlt_explain_tensor(t, message, size);
-    return message;
-  }
+static const char* refuse(const DLTensor* t) {
   if (t->device.device_type != kDLCPU) return "device: expected CPU memory; copy the tensor to the CPU";
   if (t->dtype.code != kDLFloat || t->dtype.bits != 32 || t->dtype.lanes != 1) return "dtype: expected float32";
-  if (t->ndim > 0 && t->strides == NULL) return "strides: expected an array, got NULL";
   return NULL;
 }
 
-static PyObject* exported(PyObject* x) {
-  PyObject *method = PyObject_GetAttrString(x, "__dlpack__"), *result = NULL;
-  PyObject* options = Py_BuildValue("{s:(ii)}", "max_version", DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION);
-  PyObject* none = PyTuple_New(0);
-  if (method && options && none) result = PyObject_Call(method, none, options);
-  Py_XDECREF(none);
-  Py_XDECREF(options);
-  Py_XDECREF(method);
-  return result;
-}
-
 static PyObject* total(PyObject* module, PyObject* x) {
-  char message[256];
+  Taken taken;
   const char* problem;
   double result = 0;
-  DLManagedTensorVersioned* m;
-  PyObject* capsule = exported(x);
   (void)module;
-  if (capsule == NULL) return NULL;
-  m = (DLManagedTensorVersioned*)PyCapsule_GetPointer(capsule, "dltensor_versioned");
-  if (m == NULL || PyCapsule_SetName(capsule, "used_dltensor_versioned") != 0) {
-    Py_DECREF(capsule);
-    return NULL;
-  }
-  Py_DECREF(capsule); /* renamed: the deleter is ours to call now */
-  if (dlt_check_version(m->version) != 0) {
-    PyErr_Format(PyExc_BufferError, "total: expected DLPack 1, got %u", (unsigned)m->version.major);
-  } else if ((problem = refuse(&m->dl_tensor, message, sizeof message)) != NULL) {
-    PyErr_Format(PyExc_BufferError, "total: %s", problem);
-  } else {
-    result = sum(&m->dl_tensor, 0, (const char*)m->dl_tensor.data + m->dl_tensor.byte_offset);
-  }
-  if (m->deleter != NULL) m->deleter(m);
+  if (take(x, &taken) != 0) return NULL;
+  problem = refuse(&taken.tensor);
+  if (problem == NULL) result = sum(&taken.tensor, 0, (const char*)taken.tensor.data + taken.tensor.byte_offset);
+  else PyErr_Format(PyExc_BufferError, "total: %s", problem);
+  give_back(&taken);
   return PyErr_Occurred() ? NULL : PyFloat_FromDouble(result);
 }
 
