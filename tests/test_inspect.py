@@ -267,6 +267,96 @@ def test_a_large_copy_is_not_asked_for():
     assert not any(arguments.get("copy") for arguments in called)
 
 
+def test_a_copy_of_unknown_size_is_not_asked_for():
+    class Silent:
+        def __dlpack_device__(self):
+            return (1, 0)
+
+        def __dlpack__(self, **arguments):
+            raise BufferError("no")
+
+    skipped = [call.skipped for call in dl.inspect(Silent()).calls if call.skipped]
+    assert skipped == ["it would copy an unknown number of bytes"]
+
+
+def _in_bytes(shape, dtype="float32"):
+    """A tensor whose producer wrote strides in bytes."""
+    base = dl.zeros(4096, dtype=dtype)
+    strides = [stride * base.itemsize for stride in dl.layout.contiguous_strides(shape)]
+    return dl.wrap(base.data_ptr, shape, dtype, strides=strides, owner=base)
+
+
+@pytest.mark.parametrize("shape", [(3, 4), (2, 3, 4), (1, 3, 4)])
+@pytest.mark.parametrize("dtype", ["float32", "int16", "complex128"])
+def test_strides_in_bytes_are_a_warning(shape, dtype):
+    report = dl.inspect(_in_bytes(shape, dtype))
+    (finding,) = [finding for finding in report.findings if finding.rule == "strides.bytes"]
+    assert (finding.severity, finding.standard) == ("warning", 14)
+    assert "usable, but its strides look like bytes" in repr(report)
+    assert finding in dl.validate(_in_bytes(shape, dtype)) or finding.severity == "warning"
+
+
+def test_a_column_of_a_table_is_not_a_warning():
+    column = dl.zeros((6, 4), dtype="float32")[:, 0]
+    assert [f.severity for f in dl.inspect(column).findings if f.rule == "strides.bytes"] == ["note"]
+    assert "sound" in repr(dl.inspect(column)).splitlines()[0]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: dl.zeros((3, 4)),
+        lambda: dl.zeros((3, 4)).T,
+        lambda: dl.zeros((3, 4), dtype="uint8")[:, ::2],
+        lambda: dl.zeros((6, 8))[:, ::2],
+        lambda: dl.zeros((0, 4)),
+        lambda: dl.zeros(()),
+        lambda: dl.broadcast_to(dl.zeros(4), (4, 4)),
+        lambda: dl.zeros((1, 1)),
+    ],
+)
+def test_strides_in_elements_do_not_look_like_bytes(make):
+    assert [f for f in dl.inspect(make()).findings if f.rule == "strides.bytes"] == []
+
+
+def test_an_object_with_array_only_is_read_without_a_copy():
+    array = np.arange(6.0).reshape(2, 3)
+
+    class OnlyArray:
+        def __array__(self, dtype=None, copy=None):
+            return array
+
+    report = dl.inspect(OnlyArray())
+    assert report.struct["data"] == array.ctypes.data
+    assert report.via == "dl.asarray(x, copy=False), as it has no DLPack of its own"
+    assert "__array__" in report.protocols
+
+
+def test_an_arrow_array_is_read_by_its_own_protocol():
+    t = dl.arange(6)
+
+    class OnlyArrow:
+        def __arrow_c_array__(self, requested_schema=None):
+            return t.__arrow_c_array__(requested_schema)
+
+    report = dl.inspect(OnlyArrow())
+    assert report.struct["data"] == t.data_ptr
+    assert report.via == "dl.from_arrow(x, copy=False), as it has no DLPack of its own"
+    assert "__arrow_c_array__" in report.protocols
+
+
+def test_an_arrow_stream_is_not_used_up():
+    called = []
+
+    class Stream:
+        def __arrow_c_stream__(self, requested_schema=None):
+            called.append(1)
+
+    report = dl.inspect(Stream())
+    assert called == []
+    assert [call.skipped for call in report.calls] == ["a stream may be used up by reading it"]
+
+
 def test_other_devices_are_neither_copied_nor_synchronized():
     called = []
 

@@ -5,16 +5,19 @@ import json
 import os
 import subprocess
 import sys
+import types
 from pathlib import Path
 from xml.etree import ElementTree
 
+import numpy as np
 import planted
 import pytest
 import users_of_check
 
 import dltensor as dl
 from dltensor._cli.main import main
-from dltensor.conformance import runner
+from dltensor.conformance import runner, targets
+from dltensor.conformance.observed import difference
 from dltensor.conformance.report import Result, as_text, badge, lines, write_junit
 
 HERE = Path(__file__).parent
@@ -248,3 +251,42 @@ def test_pytest_does_not_load_the_plugin_by_itself():
     from importlib.metadata import entry_points
 
     assert [each for each in entry_points(group="pytest11") if each.value.startswith("dltensor")] == []
+
+
+def test_a_target_without_a_version_has_none_in_its_head(tmp_path, monkeypatch):
+    (tmp_path / "unversioned.py").write_text("import dltensor as dl\ndef make(): return dl.zeros((2, 3))\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    done = dltensor_check("unversioned:make", "--only", "R20")
+    assert done.stdout.startswith("unversioned:make (producer; Python "), done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("right", "got", "words"),
+    [
+        ([1.0, 2.0], [1.0, 2.0], ""),
+        ([1.0] * 6, [1.0] * 5 + [2.0], "element 5 is 2.0, expected 1.0"),
+        ([1.0, float("nan")], [1.0, float("nan")], ""),
+        ([1.0, float("nan")], [1.0, 0.0], "element 1 is 0.0, expected nan"),
+        ([1, 2], [1], "there are 1 elements, expected 2"),
+        ([], [], ""),
+    ],
+)
+def test_values_are_compared_up_to_the_first_that_differs(right, got, words):
+    assert difference(right, got) == words
+
+
+@pytest.mark.peers
+@pytest.mark.parametrize("name", ["nanoarrow", "onnxruntime"])
+def test_frameworks_that_pyproject_does_not_name_are_known(name):
+    pytest.importorskip(name, reason=f"{name} is not installed")
+    findings = {one.check: one.status for one in dl.conformance.check(name, only=["R19", "R45"]).findings}
+    assert findings == {"export-is-zero-copy": "kept", "none-shares": findings["none-shares"], "import-shares": "kept"}
+
+
+def test_cupy_is_known_as_a_target(monkeypatch):
+    fake = types.ModuleType("cupy")
+    fake.__dict__.update(vars(np))
+    monkeypatch.setitem(sys.modules, "cupy", fake)
+    target = targets.find("cupy")
+    assert target.make("broadcast").shape == (3, 4)
+    assert dl.from_dlpack(target.take(dl.arange(3))).tolist() == [0, 1, 2]

@@ -78,6 +78,30 @@ def quoted(value, limit=120):
     return first_line(text, limit)
 
 
+def suggestion(name, names):
+    """Return the question whether the closest of some names was meant, and a blank; nothing where none is close.
+
+    Parameters
+    ----------
+    name : str
+    names : iterable of str
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> from dltensor._core.foreign_text import suggestion
+    >>> suggestion("cdua", ["cpu", "cuda"]), suggestion("x", ["cpu", "cuda"])
+    ("did you mean 'cuda'? ", '')
+    """
+    from difflib import get_close_matches  # which `import dltensor` does without
+
+    close = get_close_matches(name[:100], names, 1)
+    return f"did you mean {close[0]!r}? " if close else ""
+
+
 def describe_error(error, limit=LIMIT):
     """Return the type of an exception and the first line of its text.
 

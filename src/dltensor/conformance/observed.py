@@ -85,6 +85,19 @@ class Observed:
         return None if self.struct.legacy else bool(self.struct.flags & READ_ONLY)
 
 
+def difference(right, got):
+    """The first element in which values differ from the right ones, in words; empty where there is none.
+
+    A NaN equals a NaN.
+    """
+    if len(right) != len(got):
+        return f"there are {len(got)} elements, expected {len(right)}"
+    for place, (a, b) in enumerate(zip(right, got, strict=True)):
+        if a != b and (a == a or b == b):
+            return f"element {place} is {b}, expected {a}"
+    return ""
+
+
 def export(thing, **keywords):
     """Call ``__dlpack__`` of an object, with as few keywords as are given."""
     return thing.__dlpack__(**keywords)

@@ -8,7 +8,7 @@ import dltensor as dl
 
 from .checks import NotApplicable, say
 from .child import serve
-from .observed import observe
+from .observed import difference, observe
 
 MATRIX_LAYOUTS = ("c", "row", "sliced", "stepped", "transposed", "reversed", "broadcast", "scalar", "empty")
 BETWEEN = ">"
@@ -116,11 +116,8 @@ class Pair:
             return "wrong", f"shape {shapes[0]} arrives as {shapes[1]}"
         expected = self.producer.expected(layout) if dtype == "float32" else None
         right = before.values if expected is None else expected
-        # Equal or both not a number.
-        if len(right) != len(after.values) or any(
-            a != b and not (a != a and b != b) for a, b in zip(right, after.values, strict=True)
-        ):
-            return "wrong", f"{right[:4]} arrives as {after.values[:4]}"
+        if differs := difference(right, after.values):
+            return "wrong", f"arrives with other values: {differs}"
         if not same:
             return "passes", "the array exports once only, so its address is not known"
         if before.address == after.address or not after.values:

@@ -128,6 +128,11 @@ def _number(rule):
     return (rule[0] == "H", int(rule[1:]))
 
 
+def titled(name, number):
+    """A name with its version, where that is known."""
+    return name if number in ("", "?") else f"{name} {number}"
+
+
 def lines(result, columns=100, *, verbose=False):
     """Return the result line by line, each a list of (text, style): what is broken first, then the counts.
 
@@ -151,7 +156,10 @@ def lines(result, columns=100, *, verbose=False):
     environment = result.environment
     where = f"Python {environment.get('python', '?')}, {environment.get('platform', '?')}"
     made = [
-        [(result.target, "bold"), (f" {result.version} ({' and '.join(result.sides)}; {where})", "")],
+        [
+            (result.target, "bold"),
+            (f"{titled('', result.version)} ({' and '.join(result.sides)}; {where})", ""),
+        ],
         [],
     ]
     for one in result.broken():
@@ -237,7 +245,7 @@ def write_junit(results, path):
         suite = ElementTree.SubElement(
             top,
             "testsuite",
-            name=f"{result.target} {result.version}",
+            name=titled(result.target, result.version),
             errors="0",
             tests=str(len(result.findings)),
             failures=str(len(failures)),

@@ -11,7 +11,7 @@ import traceback
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 
-from .._core.foreign_text import describe_error, first_line
+from .._core.foreign_text import describe_error, first_line, suggestion
 from . import _probe
 from .checks import NotApplicable, say
 
@@ -252,6 +252,33 @@ ROWS = [
         wraps=("numpy", "c.DLPackArray(c.array_as_dlpack(a))"),
         take="lambda y: c.DLPackArray(c.array_as_dlpack(y))",
     ),
+    Row(
+        "nanoarrow",
+        "nanoarrow",
+        {"na": "nanoarrow"},
+        "na.c_buffer(v, t).view()",
+        "getattr(na, name)()",
+        layouts={"readonly": "x"},
+        take="lambda y: type(na.c_buffer(b'')).from_dlpack(y).view()",
+        writable="False",
+        flat=True,
+    ),
+    Row(
+        "onnxruntime",
+        "onnxruntime",
+        {"ort": "onnxruntime"},
+        wraps=("numpy", "ort.OrtValue.ortvalue_from_numpy(a)"),
+        layouts={"swapped": None},
+        take="ort.OrtValue.from_dlpack",
+    ),
+    Row(
+        "cupy",
+        "cupy",
+        {"cp": "cupy"},
+        "cp.array(v, dtype=t)",
+        layouts={"broadcast": "cp.broadcast_to(x[:1], (3, 4))", "scalar": "x[0, :1].reshape(())"},
+        take="cp.from_dlpack",
+    ),
     Row("pydlpack", "pydlpack", {"dlpack": "dlpack"}, wraps=("numpy", "dlpack.asdlpack(a)")),
 ]
 BY_NAME = {row.name: row for row in ROWS}
@@ -485,7 +512,8 @@ def find(spec):
     if ":" in spec:
         return _from_user(spec)
     known = ", ".join(BY_NAME)
-    raise Missing(f"check: expected one of {known}, or module:name, got {spec!r}")
+    close = suggestion(spec, BY_NAME)
+    raise Missing(f"check: {close}expected one of {known}, or module:name, got {spec!r}")
 
 
 def installed():

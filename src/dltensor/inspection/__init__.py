@@ -80,6 +80,7 @@ def validate(obj: object, /) -> list[Finding]:
     [('strides.negative', 0)]
     """
     from . import reading
+    from .describe import findings_of
 
     if isinstance(obj, type):
         raise TypeError(
@@ -96,7 +97,7 @@ def validate(obj: object, /) -> list[Finding]:
             f"validate: {type(obj).__qualname__} exports no tensor{reason}; expected DLPack, a buffer or an "
             f"array interface"
         )
-    return list(found["findings"])
+    return findings_of(found)
 
 
 def arguments(parser):

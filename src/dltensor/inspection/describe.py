@@ -2,6 +2,7 @@
 """Text for the fields of a tensor struct: strides, alignment, element types, flags. Reads no memory."""
 
 from .. import DataTypeCode, Device, Flags
+from .._core.introspect import Finding
 from .._core.layout import is_contiguous
 from .._core.types import dtype_text
 from .._core.views import shares_elements
@@ -88,6 +89,45 @@ def is_compact(shape, strides):
             return False
         expected *= shape[axis]
     return True
+
+
+def findings_of(struct):
+    """Return what validation found about a struct, and whether its strides look like bytes.
+
+    Elements of several bytes whose strides are all multiples of that width, and compact in units of it, are probably
+    described in bytes. Along one axis they may as well be a column of a table: a note.
+
+    Parameters
+    ----------
+    struct : dict
+        As the readers of `dltensor._core.introspect` return it.
+
+    Returns
+    -------
+    list of Finding
+
+    Raises
+    ------
+    Nothing.
+    """
+    found = list(struct["findings"])
+    shape, strides = struct.get("shape"), struct.get("strides")
+    if shape is None or strides is None or any(finding.severity == "error" for finding in found):
+        return found
+    width = struct["dtype"][1] * struct["dtype"][2] // 8
+    moving = [axis for axis, size in enumerate(shape) if size > 1]
+    if width < 2 or 0 in shape or not moving or any(strides[axis] % width for axis in moving):
+        return found
+    counted = [strides[axis] // width for axis in moving]
+    if is_compact([shape[axis] for axis in moving], counted):
+        remedy = "the producer must divide them by the width of an element"
+        text = (
+            f"strides: expected a number of elements, got {strides}, which looks like bytes: divided by the {width} "
+            f"bytes of an element the strides have no gaps (rule strides.bytes); {remedy}"
+        )
+        severity = "warning" if len(moving) > 1 else "note"
+        found.append(Finding("strides.bytes", severity, "strides", moving[-1], strides[moving[-1]], text, remedy, 14))
+    return found
 
 
 def layout_words(shape, strides):

@@ -4,7 +4,7 @@ device."""
 
 import sys
 
-from .. import Device, asarray
+from .. import Device, asarray, from_arrow
 from .._core.foreign_text import describe_error, first_line
 from .._core.introspect import (
     SPELLINGS,
@@ -17,7 +17,7 @@ from .._core.introspect import (
     symbol_of,
 )
 from .._core.types import DLPACK_VERSION, HOST_TYPES, dtype_text
-from .describe import alignment, bytes_words, is_compact
+from .describe import alignment, bytes_words, findings_of, is_compact
 from .quirks import load
 from .report import Call, Consequence, Report, Table
 
@@ -35,7 +35,8 @@ SIGNATURES = (
     {"max_version": DLPACK_VERSION, "copy": True},
     {"max_version": DLPACK_VERSION, "dl_device": (1, 0)},
 )
-_OLDER = ("__array_interface__", "__cuda_array_interface__", "__array__", "__array_namespace__")
+_ARROW = ("__arrow_c_array__", "__arrow_c_stream__", "__arrow_c_device_array__", "__arrow_c_device_stream__")
+_OLDER = ("__array_interface__", "__cuda_array_interface__", *_ARROW, "__array__", "__array_namespace__")
 # A tensor that every consumer accepts.
 NEUTRAL = {
     "producer": "",
@@ -172,7 +173,7 @@ def _call(x, arguments, first):
     return Call(_typed(arguments), answer, struct=fields if fields["layout"] else None, references=held)
 
 
-def _calls(x, host, nbytes):
+def _calls(x, host):
     """Every signature by itself. On other devices only those that copy nothing, without synchronization."""
     made, first = [], None
     for arguments in SIGNATURES:
@@ -182,9 +183,9 @@ def _calls(x, host, nbytes):
                 skipped = "it would copy from a device"
             elif "stream" not in arguments:
                 arguments = {"stream": -1} | arguments
-        size = nbytes if first is None or not first["extent"] else first["extent"]["nbytes"]
-        if arguments.get("copy") and size > COPY_LIMIT:
-            skipped = f"it would copy {bytes_words(size)}"
+        size = first["extent"]["nbytes"] if first is not None and first["extent"] else None
+        if arguments.get("copy") and (size is None or size > COPY_LIMIT):
+            skipped = f"it would copy {'an unknown number of bytes' if size is None else bytes_words(size)}"
         if skipped:
             made.append(Call(_typed(arguments), skipped=skipped))
             continue
@@ -356,7 +357,7 @@ def _lazy(x, report, name):
 def _conclude(report, x=None):
     report.facts = facts_of(report, x)
     if report.struct is not None:
-        report.findings = list(report.struct["findings"])
+        report.findings = findings_of(report.struct)
     if report.facts:
         report.consequences = [
             Consequence(
@@ -403,7 +404,7 @@ def of_capsule(capsule):
         return report
     if not fields["consumed"] and fields["capsule_destructor"] == 0:
         report.remarks.append("The capsule has no destructor: if it is not consumed, its tensor leaks (rule 26).")
-    report.findings = list(fields["findings"])
+    report.findings = findings_of(fields)
     if "version" in fields:  # otherwise the struct could not be read
         report.struct = fields
         report.ownership = _ownership(None, report)
@@ -466,7 +467,7 @@ def of_object(x):
         return report
     if _has(x, "__dlpack__"):
         report.device_answer, _, host = _ask_device(x)
-        report.calls = _calls(x, host, COPY_LIMIT + 1)
+        report.calls = _calls(x, host)
     if value is not None:
         for call, read in (
             ("dltensor_from_py_object_no_sync", read_borrowed),
@@ -496,7 +497,7 @@ def of_object(x):
         report.remarks.append(
             "It returned no tensor: see the calls."
             if report.calls
-            else f"{report.type_name} offers no memory: no DLPack, buffer or array interface."
+            else f"{report.type_name} offers no memory: no DLPack, Arrow, buffer or array interface."
         )
     return _conclude(report, x)
 
@@ -505,15 +506,24 @@ def _through_us(x, report):
     """An object without DLPack whose memory can still be shared: as dltensor exports it."""
     if isinstance(x, (bool, int, float, complex, str, list, tuple)):
         return
-    if not {"buffer", "__array_interface__", "__cuda_array_interface__"} & set(report.protocols):
+    offered = set(report.protocols)
+    ways = []
+    if {"__arrow_c_array__", "__arrow_c_device_array__"} & offered:
+        ways.append(("dl.from_arrow(x, copy=False)", from_arrow))
+    elif set(_ARROW) & offered:
+        report.calls.append(Call("dl.from_arrow(x)", skipped="a stream may be used up by reading it"))
+    if {"buffer", "__array_interface__", "__cuda_array_interface__", "__array__"} & offered:
+        ways.append(("dl.asarray(x, copy=False)", asarray))
+    for way, read in ways:
+        try:
+            t = read(x, copy=False)
+        except Exception as error:
+            report.calls.append(Call(way, error=describe_error(error)))
+            continue
+        stream = {} if t.device.type in HOST_TYPES else {"stream": -1}
+        report.struct = _call(t, {"max_version": DLPACK_VERSION, **stream}, None).struct
+        report.via = f"{way}, as it has no DLPack of its own"
         return
-    try:
-        t = asarray(x, copy=False)
-    except Exception as error:
-        report.calls.append(Call("dl.asarray(x, copy=False)", error=describe_error(error)))
-        return
-    call = _call(t, {"max_version": DLPACK_VERSION, **({} if t.device.type in HOST_TYPES else {"stream": -1})}, None)
-    report.struct, report.via = call.struct, "dl.asarray(x, copy=False), as it has no DLPack of its own"
 
 
 def export_of(x):

@@ -164,6 +164,8 @@ def headline(report):
         return f"{name}: NOT USABLE, {errors} rule{'s' * (errors != 1)} broken", "bad"
     if report.struct is None or "data" not in report.struct:
         return f"{name}: no tensor", "warn"
+    if any(finding.rule == "strides.bytes" and finding.severity == "warning" for finding in report.findings):
+        return f"{name}: usable, but its strides look like bytes", "warn"
     # Behaviour of an older version counts only if no newer version was measured and the older may be installed.
     worst = sum(
         row.outcome in ("aborts", "wrong") and (row.installed is not None or row.fixed is None)

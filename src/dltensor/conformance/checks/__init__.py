@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ..._core.foreign_text import describe_error
+from ..observed import difference
 from ..rules import find
 
 MODULES = ("producer", "lifetime", "table", "consumer", "hostile")
@@ -87,6 +88,12 @@ def expect(condition, message):
     """Raise `Broken` with `message` unless `condition`."""
     if not condition:
         raise Broken(message)
+
+
+def expect_values(right, got, message):
+    """Raise `Broken` with a message and the first element that differs, unless values are the right ones."""
+    if differs := difference(right, got):
+        raise Broken(f"{message}: {differs}")
 
 
 def say(error):

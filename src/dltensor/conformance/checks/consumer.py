@@ -7,7 +7,7 @@ import gc
 from .. import _probe
 from ..observed import READ_ONLY, observe, patterns
 from ..sources import SIX, Source, floats, with_table
-from . import Broken, NotApplicable, check, expect, say
+from . import Broken, NotApplicable, check, expect, expect_values, say
 
 _SIX = list(SIX)
 
@@ -54,7 +54,7 @@ def taken_as(target, right, what, **fields):
     except Exception as error:
         raise Broken(f"{what} is refused: {say(error)}") from error
     got = values_of(result)
-    expect(got == right, f"{what}: the values are {got[:6]}, expected {right[:6]}")
+    expect_values(right, got, f"{what} gives other values")
     return source
 
 

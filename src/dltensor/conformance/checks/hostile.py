@@ -7,7 +7,7 @@ A check records each step before it, so that a crash can be attributed to it.
 from .. import _probe
 from ..observed import patterns
 from ..sources import SIX, Source, floats, with_table
-from . import Broken, NotApplicable, check, expect
+from . import Broken, NotApplicable, check, expect, expect_values
 from .consumer import collect_garbage, look_at, shape_for, uses_tables
 
 _SIX = list(SIX)
@@ -28,7 +28,7 @@ def _survive(target, label, right=None, verify=None, **fields):
             raise Broken(f"{label}: accepted; expected an exception")
         else:
             got = look_at(result).values
-            expect(got == right, f"{label}: the values are {got[:6]}, expected {right[:6]} or an exception")
+            expect_values(right, got, f"{label}: expected the right values or an exception")
     _probe.trying(f"{label}, releasing it")
     del result
     collect_garbage()

@@ -9,7 +9,7 @@ import dltensor as dl
 from .. import _probe
 from ..observed import IS_COPIED, PADDED, READ_ONLY, export, newest_export, observe, patterns, seen
 from ..targets import BASE, LAYOUTS
-from . import Broken, NotApplicable, check, expect, say
+from . import Broken, NotApplicable, check, expect, expect_values, say
 
 # From which minor version on a code of an element type may be used.
 _FIRST_MINOR = {code: 1 for code in range(7, 18)} | {18: 4}
@@ -253,11 +253,8 @@ def values_lie_where_described(target):
             # A user's array: two exports at least have to agree.
             right = observe(thing).values
         compared += 1
-        expect(
-            got.values == right,
-            f"{layout}: the export says {got.values[:4]}, the array holds {right[:4]} "
-            f"(byte_offset {got.struct.byte_offset}, strides {got.struct.strides})",
-        )
+        where = f"(byte_offset {got.struct.byte_offset}, strides {got.struct.strides})"
+        expect_values(right, got.values, f"{layout}: the export does not say what the array holds {where}")
     if not compared:
         raise NotApplicable("nothing can be read back")
 
@@ -370,7 +367,7 @@ def both_stay_usable(target):
         again = observe(thing).values
     except Exception as error:
         raise Broken(f"after one export was deleted the next raises {say(error)}") from error
-    expect(again == before, "the array's values changed when an export was deleted")
+    expect_values(before, again, "the array's values changed when an export was deleted")
     taken = _probe.take(newest_export(thing))
     del thing
     gc.collect()
@@ -378,7 +375,7 @@ def both_stay_usable(target):
     after = seen(taken.struct, "both_stay_usable").values
     taken.delete_holding_the_gil()
     del kept
-    expect(after == before, f"the array went first: its export says {after[:4]}, expected {before[:4]}")
+    expect_values(before, after, "the array went first, and its export changed")
 
 
 @check(35, "producer")
@@ -518,7 +515,7 @@ def copy_copies(target):
             struct = _probe.look(capsule)
             how = f"__dlpack__(copy=True{', max_version=(1, 3)' if keywords else ''})"
             expect(struct.data != own.data, f"{how} shares the array's memory at {own.data:#x}")
-            expect(seen(struct, how).values == right, f"{how} holds other values")
+            expect_values(right, seen(struct, how).values, f"{how} holds other values")
     if not tried:
         raise NotApplicable("copy=True is refused")
 

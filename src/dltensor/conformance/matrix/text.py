@@ -4,6 +4,7 @@
 import textwrap
 
 from ..._tools.terminal import say_lines
+from ..report import titled
 from .measure import ARRIVES, GRADES, OUTCOMES
 
 VIEWS = {
@@ -84,7 +85,7 @@ def cell(exchange, view="verdict"):
 
 
 def _head(matrix, view):
-    frameworks = ", ".join(f"{name} {number}" for name, number in matrix.frameworks.items())
+    frameworks = ", ".join(titled(name, number) for name, number in matrix.frameworks.items())
     where = f"Python {matrix.environment['python']}, {matrix.environment['platform']}"
     return f"Exchange between {frameworks} ({where}).", f"Rows export, columns import. A cell: {VIEWS[view]}."
 
