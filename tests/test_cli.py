@@ -39,6 +39,33 @@ def test_every_command_has_what_a_command_needs(name, capsys):
     assert " ".join(module.__doc__.split())[:60] in " ".join(text.split())
 
 
+@pytest.mark.parametrize(
+    ("arguments", "meant"),
+    [
+        (["chek"], "did you mean 'check'?"),
+        (["matrix", "--view", "verdct"], "did you mean 'verdict'?"),
+        (["check", "nump"], "did you mean 'numpy'?"),
+        (["matrix", "--only", "dltensr"], "did you mean 'dltensor'?"),
+    ],
+)
+def test_a_word_that_is_almost_known_is_asked_about(arguments, meant):
+    done = run(*arguments)
+    assert done.returncode == 2
+    assert meant in done.stderr
+
+
+@pytest.mark.parametrize("columns", [40, 80, 100])
+def test_info_is_no_wider_than_the_terminal(columns, monkeypatch):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    done = run("info")
+    assert max(map(len, done.stdout.splitlines())) <= columns
+
+
+def test_the_help_says_how_to_get_more(capsys):
+    main([])
+    assert "'dltensor COMMAND --help' shows the help of a command." in capsys.readouterr().out
+
+
 def test_an_unknown_command_is_refused_with_the_list(capsys):
     with pytest.raises(SystemExit) as stopped:
         main(["fly"])
@@ -61,9 +88,9 @@ def test_the_console_script_is_the_module(capsys):
 
 def test_info_is_the_same_in_words_and_in_json():
     facts = json.loads(run("info", "--json").stdout)
-    words = run("info").stdout
+    words = "".join(run("info").stdout.split())
     for name in ("dltensor", "dlpack", "include", "library"):
-        assert facts[name] in words
+        assert "".join(facts[name].split()) in words
     assert "float4_e2m1fn" in facts["dtypes"]
 
 

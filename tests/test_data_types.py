@@ -36,6 +36,19 @@ def test_numbers_that_are_no_dtype_are_refused(numbers, error, words):
         dl.empty(3, dtype=Kind())
 
 
+@pytest.mark.parametrize(("text", "meant"), [("cdua", "'cuda'"), ("cuda_hots", "'cuda_host'"), ("cdua:1", "'cuda'")])
+def test_a_device_that_is_almost_known_is_asked_about(text, meant):
+    with pytest.raises(ValueError, match=rf"device must be one of cpu, .* got '{text}'; did you mean {meant}\?$"):
+        dl.zeros(2, device=text)
+
+
+@pytest.mark.parametrize("text", ["zzz", "cpu:x", "\ud800", "x" * 10_000])
+def test_a_device_that_is_not_known_is_not_asked_about(text):
+    with pytest.raises(ValueError, match=r"device must be one of cpu, ") as caught:
+        dl.zeros(2, device=text)
+    assert len(str(caught.value)) < 500
+
+
 def test_a_class_may_say_anything_for_its_module():
     class Odd:
         __module__ = property(lambda self: 3)

@@ -39,6 +39,18 @@ def test_a_limit_on_addresses_makes_devices_smaller(devices, machine):
     assert (done.returncode, done.stdout) == (0, "refused\n"), done.stdout + done.stderr
 
 
+def test_the_first_build_of_the_driver_says_so(tmp_path):
+    compiler = tmp_path / "compiler"
+    compiler.write_text('#!/bin/sh\nwhile [ "$1" != -o ]; do shift; done\ntouch "$2"\n')
+    compiler.chmod(0o755)
+    script = f"from dltensor.testing import hostcuda; hostcuda.build(compiler={str(compiler)!r})"
+    environment = os.environ | {"DLTENSOR_CACHE_DIR": str(tmp_path / "cache")}
+    command = [sys.executable, "-c", script]
+    first, second = (subprocess.run(command, env=environment, capture_output=True, text=True) for _ in range(2))
+    assert first.stderr.startswith(f"hostcuda: compiling its driver with {compiler}, once; it is kept in {tmp_path}")
+    assert (first.returncode, second.returncode, second.stderr) == (0, 0, "")
+
+
 def test_no_addresses_at_all_is_an_error_with_its_remedy(machine):
     done = run("""
     import resource

@@ -6,6 +6,7 @@ import json
 import os
 import platform
 import sys
+import textwrap
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -130,6 +131,16 @@ def arguments(parser):
     parser.add_argument("--json", action="store_true", help="print everything as JSON")
 
 
+def _show(label, text, indent, columns):
+    """Print a label with a text beside it, or below it where a path is too long for that."""
+    lines = labelled(label, text, indent, columns)
+    if max(map(len, lines)) > columns:
+        lead = " " * (len(label) - len(label.lstrip()) + 2)
+        below = textwrap.wrap(text, columns, initial_indent=lead, subsequent_indent=lead, break_on_hyphens=False)
+        lines = [label, *below]
+    say("\n".join(lines))
+
+
 def run(options):
     """Print what `collect` finds and return the exit status, always 0.
 
@@ -150,11 +161,11 @@ def run(options):
     rows += [(name, facts[name]) for name in ("include", "library")]
     rows.append(("dtypes", f"{len(facts['dtypes'])} by name, any other code, width and lanes as they come"))
     for name, text in rows:
-        say("\n".join(labelled(name, text, 17, columns)))
+        _show(name, text, 17, columns)
     say("\ndevices", "bold")
     for name, text in facts["devices"].items():
-        say("\n".join(labelled(f"  {name}", text, 20, columns)))
+        _show(f"  {name}", text, 20, columns)
     say("\noptional packages", "bold")
     for name, found in facts["packages"].items():
-        say("\n".join(labelled(f"  {name:<18}{found or '-'}", PACKAGES[name], 36, columns)))
+        _show(f"  {name:<18}{found or '-'}", PACKAGES[name], 36, columns)
     return 0

@@ -36,7 +36,7 @@ def _top(commands):
         prog="dltensor",
         description=_INTRO,
         usage="dltensor [--version] COMMAND ...",
-        epilog=f"commands:\n{rows}\n\n'dltensor COMMAND --help' says shows the help of a command.",
+        epilog=f"commands:\n{rows}\n\n'dltensor COMMAND --help' shows the help of a command.",
     )
     parser.add_argument("--version", action="version", version=f"dltensor {version('dltensor')}")
     parser.add_argument("command", metavar="COMMAND", choices=list(commands), help=argparse.SUPPRESS)

@@ -7,7 +7,7 @@ from operator import index
 from cpython.object cimport PyObject, PyTypeObject
 from cpython.ref cimport Py_INCREF
 
-from .foreign_text import quoted
+from .foreign_text import quoted, suggestion
 
 cdef extern from "native/tables.h" namespace "dlt" nogil:
     ctypedef struct DeviceRow:
@@ -701,10 +701,8 @@ cdef DLDataType read_dtype(object x, str func) except *:
     if found is not None:
         return (<DType>found).value
     if isinstance(x, str):
-        from difflib import get_close_matches
-        close = get_close_matches(x, _by_name, 1)
-        raise TypeError(f"{func}: there is no dtype named {quoted(x, 80)}; "
-                        f"{f'did you mean {close[0]!r}? ' if close else ''}dltensor.DTYPES has all names")
+        raise TypeError(f"{func}: there is no dtype named {quoted(x, 80)}; {suggestion(x, _by_name)}dltensor.DTYPES has "
+                        f"all names")
     if hasattr(x, "shape") and hasattr(x, "dtype"):
         raise TypeError(f"{func}: expected a dtype, got a tensor of type {type(x).__qualname__}; pass its .dtype")
     raise TypeError(f"{func}: dtype must be a dltensor.DType, its name, a type such as float, or a NumPy, ml_dtypes "
@@ -965,7 +963,7 @@ cdef DLDevice read_device(object x, str func) except *:
         text, colon, number = x.partition(":")
         if text not in _device_value or colon and not number.isdecimal():
             raise ValueError(f"{func}: device must be one of {', '.join(_device_value)}, optionally with ':number', "
-                             f"got {x!r}")
+                             f"got {quoted(x)}; {suggestion(text, _device_value)}".rstrip("; "))
         value.device_type = <DLDeviceType><int32_t>_device_value[text]
         if colon:
             if int(number) >= 2**31:

@@ -7,7 +7,7 @@ import sys
 import textwrap
 from pathlib import Path
 
-from .._core.foreign_text import first_line
+from .._core.foreign_text import first_line, suggestion
 from . import terminal as _terminal
 from .output import OutputError, check_writable
 
@@ -38,6 +38,14 @@ class Parser(argparse.ArgumentParser):
     def __init__(self, **keywords):
         super().__init__(formatter_class=HelpFormatter, **keywords)
         self.color = False  # from Python 3.14 on argparse has colours of its own, by rules of its own
+
+    def _check_value(self, action, value):
+        try:
+            super()._check_value(action, value)
+        except argparse.ArgumentError as error:
+            if isinstance(value, str) and (close := suggestion(value, action.choices)):
+                error.message += f"; {close.strip()}"
+            raise
 
     def _print_message(self, message, file=None):
         text = (message or "").removesuffix("\n")

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from .._core.adapted import TABLE, capsule_of, offset_from_256
 from .._core.convert import asarray
+from .._core.foreign_text import suggestion
 from .._core.types import DType, Flags, as_device, as_dtype
 
 
@@ -188,7 +189,8 @@ def _choose(source, to, given):
 
     quirks = load()
     if to not in quirks.frameworks:
-        raise ValueError(f"adapt: to must be one of {', '.join(quirks.frameworks)}, got {to!r}")
+        close = suggestion(str(to), quirks.frameworks)
+        raise ValueError(f"adapt: {close}to must be one of {', '.join(quirks.frameworks)}, got {to!r}")
     report = inspect(source)
     if not report.facts:
         raise TypeError(f"adapt: {type(source).__qualname__} has no memory to share; dl.asarray makes a tensor of it")

@@ -30,6 +30,7 @@ import re
 import shutil
 import stat
 import subprocess
+import sys
 from pathlib import Path
 from typing import NamedTuple
 
@@ -177,6 +178,9 @@ def build(*, sanitize: bool = False, compiler: str = "g++") -> Build:
     folder = cache / f"driver-{key.hexdigest()[:16]}"
     folder.mkdir(mode=0o700, exist_ok=True)
     driver = folder / "libcuda.so.1"
+    if sys.stderr is not None and not all((folder / name).exists() for name in (driver.name, *_LIBRARIES.values())):
+        sys.stderr.write(f"hostcuda: compiling its driver with {compiler}, once; it is kept in {folder}\n")
+        sys.stderr.flush()
     if not driver.exists():
         files = [str(_SOURCES / name) for name in _DRIVER_FILES]
         _compile([compiler, *flags, *files, "-Wl,-soname,libcuda.so.1", *link], driver)

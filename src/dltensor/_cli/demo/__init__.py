@@ -173,19 +173,18 @@ def _run_all(pixels):
 def _show_start(pixels):
     import dltensor as dl
 
-    from . import exchange, photo, report
+    from . import photo
 
     say("1  The photograph", "bold")
     shared = dl.from_dlpack(pixels)
-    own, took = exchange.copy_timed(shared)
+    own = shared.copy()
     height, columns, channels = shared.shape
     _say(
         f"{photo.FILE}, from matplotlib's sample data: {height} rows of {columns} pixels of {channels} bytes. "
         f"Decoded by Pillow, held by NumPy at {pixels.ctypes.data:#x}.",
         f"dl.from_dlpack(pixels) shows the same memory, {shared.data_ptr:#x}, and keeps NumPy's flag: "
         f"{'read-only' if shared.readonly else 'writable'}.",
-        f"To be written to, the photograph is copied once: {shared.nbytes:,} bytes in "
-        f"{report.seconds(took)}. From here on nothing is copied.",
+        f"To be written to, the photograph is copied once: {shared.nbytes:,} bytes. From here on nothing is copied.",
     )
     return shared, own
 

@@ -4,7 +4,6 @@
 Every finding is an observation of this run on this machine. Nothing is printed or drawn here.
 """
 
-import time
 import warnings
 from dataclasses import dataclass
 
@@ -190,16 +189,3 @@ def time_exchanges(photo, peers, progress):
         timings.append(Timing(f"from {peer.name}", peer.take, peer.own_take, took[peer.take], took[peer.own_take]))
     copying = by_turns(["array.copy()"], {"array": array})["array.copy()"]
     return timings, copying
-
-
-def copy_timed(shared):
-    """Copy a tensor into memory of its own; return it and the seconds that took.
-
-    Raises
-    ------
-    MemoryError
-        Allocation failed.
-    """
-    start = time.perf_counter()
-    made = shared.copy()
-    return made, time.perf_counter() - start

@@ -11,10 +11,10 @@ import sys
 import textwrap
 from pathlib import Path
 
-from ..._core.foreign_text import first_line
+from ..._core.foreign_text import first_line, suggestion
 from ..._tools.arguments import count, output_file
 from ..._tools.output import write_file
-from ..._tools.terminal import Bar, complain, say, width
+from ..._tools.terminal import Bar, complain, is_plain, say, width
 from ..runner import cores
 from .text import VIEWS
 
@@ -46,7 +46,7 @@ def arguments(parser):
 
 def _measured(options):
     from .. import installed
-    from .measure import measure
+    from .measure import GRADES, measure
 
     if os.getcwd() not in sys.path:
         sys.path.append(os.getcwd())  # so that module:name finds the user's module from the console script too
@@ -54,9 +54,17 @@ def _measured(options):
     known = installed()
     if wrong := [word for word in only if ":" not in word and word not in known]:
         got = first_line(", ".join(wrong))
-        raise ValueError(f"matrix: expected {', '.join(known)} or module:name, got {got}")
+        raise ValueError(f"matrix: {suggestion(wrong[0], known)}expected {', '.join(known)} or module:name, got {got}")
     with Bar("matrix") as bar:
-        return measure(only or None, jobs=options.jobs, progress=bar)
+
+        def show(done, total, exchange):
+            if is_plain(sys.stderr):
+                verdict = GRADES[exchange.grade]
+                complain(f"matrix: {done}/{total} {exchange.producer} -> {exchange.consumer}: {verdict}")
+            else:
+                bar(done, total)
+
+        return measure(only or None, jobs=options.jobs, progress=show)
 
 
 def run(options):

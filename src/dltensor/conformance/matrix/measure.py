@@ -225,8 +225,8 @@ def measure(frameworks=None, *, jobs=2, progress=None):
         it, all that are installed.
     jobs : int
         How many child processes at a time, at most; never more than there are cores.
-    progress : callable of (done, total), optional
-        Called after each pair.
+    progress : callable of (done, total, exchange), optional
+        Called after each pair, with its `Exchange`.
 
     Returns
     -------
@@ -255,9 +255,10 @@ def measure(frameworks=None, *, jobs=2, progress=None):
             try:
                 for future in as_completed(futures):
                     done.append(futures[future])
+                    exchange, facts = future.result()
                     if progress:
-                        progress(len(done), total)
-                    yield *futures[future], *future.result()
+                        progress(len(done), total, exchange)
+                    yield *futures[future], exchange, facts
             except BaseException:
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
