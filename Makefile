@@ -157,7 +157,7 @@ test-cuda-device: $(VENV)/light install
 LEVEL_FREE := $(NOT_LIGHT) tests/engine tests/opaque tests/faults \
     $(foreach name,abi adapt architecture arrow bench calls_fuzzer checks clang_format cli counters data_types debug demo dlpack \
         docs faults faults_kit file_objects files files_fuzzer files_hostile headers html inspect inspect_facts interpreters layout memory \
-        mutate outside_tests package pages pickle protocols quirks read_once shared site stubs terminal validate words, \
+        mutate outside_tests package pages pickle protocols quirks read_once shared signals site stubs terminal validate words, \
         tests/test_$(name).py)
 # help: make test-levels  the tests again with the instructions of older processors; those of this one are make test's
 LEVELS ?= v2 v3

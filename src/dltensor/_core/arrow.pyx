@@ -2,6 +2,7 @@
 """Arrow's C data interface: tensors as arrays of numbers or fixed-shape tensors, and back."""
 from math import prod
 
+from cpython.exc cimport PyErr_CheckSignals
 from cpython.object cimport PyObject
 from cpython.pycapsule cimport (PyCapsule_CheckExact, PyCapsule_GetName, PyCapsule_GetPointer, PyCapsule_IsValid,
                                 PyCapsule_New)
@@ -659,6 +660,7 @@ cdef Tensor _from_stream(object capsule, object copy, str func):
             raise BufferError(f"{func}: ArrowArrayStream.{name} is NULL, expected a function")
     schema = stream.schema(func)
     while True:
+        PyErr_CheckSignals()  # the stream of another library may have no end
         chunk = stream.next_chunk(schema, None if copy else copy, func)
         if chunk is None:
             break

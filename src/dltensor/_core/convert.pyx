@@ -20,6 +20,7 @@ from .indexing cimport integer_of
 from .native cimport (MAX_DIMS, adopt, computed_types, export_managed, find_type, numel, release, type_bool,
                       type_complex64, type_float32, type_int64, type_table)
 from .scalars cimport plain_number, shown, store_exact, store_python
+from .signals cimport check_signals
 from .tensor cimport (Tensor, as_tuple, assign_scalar, copied, current_stream, device_operations, exchange_table,
                       fill_from_import, is_packed, new_empty, new_zeros, operations, read_shape, same_view, uses_cuda)
 from .threads cimport Flag, Published
@@ -63,6 +64,7 @@ cdef Tensor _from_numbers(object obj, object dtype, str func):
     for leaf in leaves:
         if type_ < 0 or not store_exact(leaf, type_, <char*>t.impl.dl.data + i * type_table[type_].bytes):
             store_python(t.impl.dl.data, i, leaf, t.impl.dl.dtype, padded, func)
+        check_signals(i)
         i += 1
     return t
 
@@ -74,10 +76,12 @@ cdef int _collect(object x, int depth, int ndim, int64_t* shape, list leaves, st
     that whatever a number's conversion does to it, or a class says of its length, changes nothing.
     """
     cdef tuple items
+    cdef int64_t step = 0
     if not _is_sequence(x):
         if ndim >= 0 and depth != ndim:
             raise ValueError(f"{func}: sequences are ragged: expected {shape[depth]} items at depth {depth}, got "
                              f"{type(x).__qualname__}")
+        check_signals(len(leaves))
         leaves.append(plain_number(x, func, "numbers, nested sequences of numbers, or an object with "
                                    "__dlpack__, the buffer protocol or an array interface"))
         return depth
@@ -95,6 +99,8 @@ cdef int _collect(object x, int depth, int ndim, int64_t* shape, list leaves, st
         raise ValueError(f"{func}: sequences are ragged: expected {shape[depth]} items at depth {depth}, got "
                          f"{len(items)}")
     for item in items:
+        check_signals(step)
+        step += 1
         ndim = _collect(item, depth + 1, ndim, shape, leaves, func)
     return ndim
 

@@ -4,6 +4,7 @@ import operator
 
 from cpython.bool cimport PyBool_Check
 from cpython.complex cimport PyComplex_CheckExact
+from cpython.exc cimport PyErr_CheckSignals
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
 from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_CheckExact
 from libc.math cimport isinf, isnan
@@ -12,6 +13,7 @@ from libc.string cimport memcpy
 from .indexing cimport stepped
 from .native cimport (BOOLEAN, COMPLEX, REAL, SIGNED, TRUNCATE, UNSIGNED, Kind, Scalar, computed_types, find_type,
                       load_scalar, store_scalar, type_float32, type_float64, type_int64, type_table)
+from .signals cimport check_signals
 from .types cimport DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, dtype_of
 
 cdef tuple _NUMBERS = (int, float, bool, complex)
@@ -171,7 +173,11 @@ cdef object nested(const DLTensor* view, uint64_t flags, int axis, int64_t offse
         made = _numbers(view, n, offset, view.strides[axis])
         if made is not None:
             return made
-    return [nested(view, flags, axis + 1, stepped(offset, i, view.strides[axis])) for i in range(n)]
+    rows = []
+    for i in range(n):
+        PyErr_CheckSignals()
+        rows.append(nested(view, flags, axis + 1, stepped(offset, i, view.strides[axis])))
+    return rows
 
 
 cdef list _numbers(const DLTensor* view, int64_t n, int64_t offset, int64_t stride):
@@ -187,16 +193,19 @@ cdef list _numbers(const DLTensor* view, int64_t n, int64_t offset, int64_t stri
         made = []
         for i in range(n):
             memcpy(&real, data + (offset + i * stride) * 8, 8)
+            check_signals(i)
             made.append(real)
     elif type == type_float32:
         made = []
         for i in range(n):
             memcpy(&small, data + (offset + i * stride) * 4, 4)
+            check_signals(i)
             made.append(<double>small)
     elif type == type_int64:
         made = []
         for i in range(n):
             memcpy(&whole, data + (offset + i * stride) * 8, 8)
+            check_signals(i)
             made.append(whole)
     else:
         made = None

@@ -28,6 +28,7 @@ from .native cimport (KEEP_GIL_BYTES, MAX_DIMS, TRAILING, Block, allocate, alloc
                       op_multiply, op_negative, op_not_equal, op_positive, op_pow, op_remainder, op_subtract, op_table,
                       repeats_elements, retain, same_dtype, type_table, type_uint8)
 from .scalars cimport load_python, nested, shown, store_element
+from .signals cimport check_signals
 from .threads cimport Published
 from .types cimport (DLPACK_FLAG_BITMASK_IS_COPIED, DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED,
                      DLPACK_FLAG_BITMASK_READ_ONLY, DLDataType, DLDevice, device_of, dtype_of,
@@ -2508,6 +2509,7 @@ cdef tuple _CPU = (1, 0)
 def _iterate(Tensor self):
     cdef int64_t i
     for i in range(self.impl.dl.shape[0]):
+        check_signals(i)
         yield self[i]
 
 

@@ -2,7 +2,6 @@
 """Low-level views for Python code: as_strided, raw bytes, filled ranges. Every use is checked."""
 from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_GET_SIZE
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
-from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memcpy
 
@@ -12,6 +11,7 @@ from .native cimport (COMPLEX, KEEP_GIL_BYTES, MAX_DIMS, REAL, SHARING_SOME, SHA
                       UNSIGNED, Extent, Kind,
                       Scalar, Sharing, contiguous_strides, extent, find_sharing, find_type, is_contiguous, item_bytes,
                       numel, store_scalar, type_float64, type_table, type_uint8)
+from .signals cimport check_signals
 from .tensor cimport (Tensor, as_tuple, check_host, check_writable, counted, is_packed, new_empty, on_device, permuted,
                       read_shape, reshaped, view_of)
 from .types cimport (DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, DLPACK_FLAG_BITMASK_READ_ONLY, DLDataType, DLDevice,
@@ -356,8 +356,7 @@ cdef int _write_part(Tensor t, DLDataType dtype, int64_t at, int64_t every, obje
     if (shift < 0 or steps.bit_length() > RAMP_STEPS or
             find_type(dtype) == type_float64 and least and least.bit_length() - 1 - places - shift < SMALLEST):
         for i in range(size):
-            if i % 65536 == 0:
-                PyErr_CheckSignals()
+            check_signals(i)
             _write_exact(t, dtype, at + i * every, first, last, places, i, steps)
         return 0
     first <<= shift

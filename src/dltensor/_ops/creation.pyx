@@ -7,6 +7,7 @@ from .._core.convert cimport as_tensor, empty_for, full_for, zeros_for
 from .._core.indexing cimport Place, integer_of
 from .._core.native cimport COMPLEX, SIGNED, UNSIGNED, type_float32, type_int64, type_table
 from .._core.scalars cimport plain_number, store_element
+from .._core.signals cimport check_signals
 from .._core.tensor cimport Tensor, assign_scalar, new_empty, new_zeros, on_device, view_of
 from .._core.types cimport DLDataType, DLDevice, dtype_of, read_device, read_dtype
 from .._core.views cimport Steps, write_steps
@@ -740,7 +741,8 @@ def _triangle(x, k, lower, where):
     if x.size > 0 and bits in (8, 16, 32, 64, 128) and x.nbytes == x.size * bits // 8:
         return _chosen(x, min(max(k, -n_rows), n_cols), lower, where)
     made = _zeros_like(x, None, None, where)
-    for row in range(n_rows):
+    for row in range(n_rows if x.size else 0):
+        check_signals(row)
         # Columns below `edge` belong to the lower triangle of this row.
         edge = min(max(row + k + (1 if lower else 0), 0), n_cols)
         part = slice(None, edge) if lower else slice(edge, None)

@@ -7,6 +7,7 @@ from .._core.convert cimport as_tensor, empty_for
 from .._core.indexing cimport (Place, axes_of, axis_of, integer_of, items_of, stepped, stride_added,
                               wrapped_product)
 from .._core.native cimport MAX_DIMS, same_dtype
+from .._core.signals cimport check_signals
 from .._core.tensor cimport (Tensor, as_tuple, assign, is_packed, new_empty, permuted, read_shape, reshaped,
                              reshaped_in, squeezed, view_of)
 from .._core.types cimport DLDataType, dtype_of, read_dtype
@@ -390,13 +391,17 @@ def unstack(x, /, axis=0):
     cdef Tensor t = as_tensor(x)
     cdef int along = axis_of(axis, t.impl.dl.ndim, "unstack")
     cdef int64_t position
+    cdef bint starts_inside = False
+    cdef list parts = []
     cdef int64_t bits = t.impl.dl.dtype.bits * t.impl.dl.dtype.lanes
     if (is_packed(t.impl.dl.dtype, t.impl.flags) and t.impl.dl.shape[along] > 1 and
             t.impl.dl.strides[along] % 8 * bits % 8 != 0):
-        # Some parts begin inside a byte, where no view can.
-        return tuple([squeezed(take(t, asarray([position]), axis=along), along, "unstack")
-                      for position in range(t.impl.dl.shape[along])])
-    return tuple([_at(t, along, position) for position in range(t.impl.dl.shape[along])])
+        starts_inside = True  # some parts begin inside a byte, where no view can
+    for position in range(t.impl.dl.shape[along]):
+        check_signals(position)
+        parts.append(squeezed(take(t, asarray([position]), axis=along), along, "unstack") if starts_inside else
+                     _at(t, along, position))
+    return tuple(parts)
 
 
 def expand_dims(x, /, axis=0):

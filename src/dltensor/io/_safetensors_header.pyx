@@ -12,6 +12,7 @@ from libc.string cimport memchr, memcmp, memcpy
 
 from .._core.indexing cimport Place
 from .._core.native cimport MAX_DIMS, contiguous_strides
+from .._core.signals cimport check_signals
 from .._core.tensor cimport Tensor, view_of
 from .._core.types cimport DLDataType, dtype_of, read_dtype
 
@@ -142,6 +143,7 @@ cdef class Header:
         cdef dict made = {}
         cdef int64_t i = 0
         for name in self.names:
+            check_signals(i)
             made[name] = self._view(data, &self._entries[i])
             i += 1
         return made
@@ -257,6 +259,7 @@ cdef class Header:
             self._at += 1
         else:
             while True:
+                check_signals(self._count)
                 name = self._string()
                 self._expect(c':')
                 if name == METADATA:

@@ -8,6 +8,7 @@ from libc.stdint cimport int64_t, uint32_t, uint64_t
 from .._core.convert cimport view_any
 from .._core.indexing cimport items_of
 from .._core.native cimport (KEEP_GIL_BYTES, MAX_DIMS, computed_types, find_type, is_contiguous, numel, type_table)
+from .._core.signals cimport check_signals
 from .._core.tensor cimport Tensor, assign, check_writable, new_empty, read_shape
 from .._core.types cimport DLDevice, is_host, kDLCPU, read_device, read_dtype
 from .._ops.operands cimport (EXPONENTIAL, INTEGERS, NORMAL, UNIFORM, UNIT, Distribution, Draw, Operand, Sequence,
@@ -745,6 +746,7 @@ cdef class Generator:
             self._children += count
         made = []
         for number in range(first, first + count):
+            check_signals(number - first)
             words = philox((number & 0xffffffff, number >> 32 | <uint64_t>children << 24,
                             self._stream & 0xffffffff, self._stream >> 32), (self._key & 0xffffffff, self._key >> 32))
             child = Generator(words[0] | words[1] << 32, stream=words[2] | words[3] << 32)
