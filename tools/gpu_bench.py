@@ -834,7 +834,7 @@ class HostCosts:
             self.row(f"call: {name}", {who: functools.partial(call, a) for who, a in whole.items() if a}, torch=1.0)
 
     def transfers(self):
-        host = np.random.default_rng(2).standard_normal(1 << 26, "f4")
+        host = np.random.default_rng(2).standard_normal(1 << (26 if self.rounds > 1 else 16), "f4")
         there, page_locked = dl.asarray(host).to("cuda"), dl.asarray(host).to("cuda_host")
         theirs = torch and torch.from_numpy(host)
         far, pinned = torch and theirs.cuda(), torch and theirs.pin_memory()
