@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lifetimes across libraries on a card: consumers' streams, outputs of graphs, imported memory, misaligned operands.
+"""Lifetimes across libraries on a card: consumers' streams, outputs of graphs, imported memory.
 
-Each program runs in a process of its own, since what fails here ends the process or loses the CUDA context.
+Each program runs in a process of its own, since what fails here may end the process.
 """
 
 import importlib.util
@@ -169,81 +169,3 @@ def test_imported_tensors_are_given_back_in_a_steady_loop():
     _, most, _, left, last = run_alone(IMPORTS).split()
     assert (int(left), float(last)) == (0, 200)
     assert int(most) < 200
-
-
-ALIGNMENT = """
-import numpy as np
-raw = dl.zeros((4000,), dtype="uint8", device="cuda")
-
-def odd(values, at=3):
-    values = np.asarray(values)
-    out = raw[at : at + values.nbytes].view(values.dtype.name).reshape(values.shape)
-    out[...] = dl.asarray(values).to("cuda")
-    return out
-
-index, table = np.array([3, 0, 5, 1], "i8"), np.arange(8, dtype="f4")
-x, i, v, q = dl.asarray(table).to("cuda"), odd(index, 3), odd(table[4:], 201), odd(np.eye(4, dtype="f4") * 2, 401)
-
-def write():
-    y = x.copy()
-    y[i] = v
-    return y
-
-def put():
-    y = x.copy()
-    return dl.add_at(y, i, v)
-
-def draw():
-    out = odd(np.zeros(16, "f4"), 601)
-    dl.random.Generator(1).normal(out=out)
-    return out - dl.random.Generator(1).normal(shape=(16,), dtype="float32", device="cuda")
-
-set_to = np.array([4, 1, 2, 3 + 1, 4, 5, 6, 7], "f4")
-set_to[index] = table[4:]
-set_to[[2, 4, 6, 7]] = table[[2, 4, 6, 7]]
-added = table.copy()
-added[index] += table[4:]
-calls = {
-    "x[i]": (lambda: x[i], table[index]),
-    "x[i] = v": (write, set_to),
-    "add_at": (put, added),
-    "take_along_axis": (lambda: dl.take_along_axis(x, i), table[index]),
-    "bincount": (lambda: dl.bincount(i), np.bincount(index)),
-    "normal": (draw, np.zeros(16)),
-    "sort": (lambda: dl.sort(v), table[4:]),
-    "cumulative_sum": (lambda: dl.cumulative_sum(v), np.cumsum(table[4:])),
-    "sum": (lambda: q.sum(axis=0), np.full(4, 2)),
-    "product": (lambda: q @ q, np.eye(4) * 4),
-    "where": (lambda: dl.where(v > 5, v, 0), np.array([0, 0, 6, 7])),
-    "mask": (lambda: v[v > 5], np.array([6, 7])),
-    "add": (lambda: v + v, table[4:] * 2),
-    "copy": (lambda: q.mT.copy(), np.eye(4) * 2),
-    "fft": (lambda: dl.real(dl.fft.ifft(dl.fft.fft(v.astype("complex64")))), table[4:]),
-    "inv": (lambda: dl.linalg.inv(q), np.eye(4) / 2),
-}
-call, want = calls["{name}"]
-np.testing.assert_allclose(call().numpy(), want, atol=1e-5)
-print("right")
-"""
-
-
-NAMES = (
-    *(
-        "x[i]",
-        "x[i] = v",
-        "add_at",
-        "take_along_axis",
-        "bincount",
-        "normal",
-        "sort",
-        "cumulative_sum",
-        "sum",
-        "product",
-    ),
-    *("where", "mask", "add", "copy", "fft", "inv"),
-)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_operands_at_odd_addresses(name):
-    assert run_alone(ALIGNMENT.replace("{name}", name)) == "right"

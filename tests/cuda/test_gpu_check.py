@@ -80,7 +80,7 @@ def test_planted_failures_and_skips_are_red(tmp_path):
     assert done.returncode != 0
 
 
-@pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
+@pytest.mark.skipif(runnable("bash") is None, reason=str(absence("bash")))
 def test_every_file_of_tests_for_a_card_is_in_one_stage():
     marked = {p.name for p in Path(__file__).parent.glob("test_*.py") if "pytest.mark.gpu" in p.read_text()}
     marked.discard(Path(__file__).name)
