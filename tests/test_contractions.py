@@ -227,7 +227,7 @@ def test_dot_of_vectors_is_exact_and_other_shapes_are_refused():
     assert a.dot(dl.ones(3)).item() == 1.0
     with pytest.raises(ValueError, match=r"dot: inner dimensions differ: a has shape \(3,\), b has shape \(2, 3\)"):
         a.dot(dl.zeros((2, 3)))
-    with pytest.raises(TypeError, match="vecdot: not defined for bool"):
+    with pytest.raises(TypeError, match="dot: not defined for bool"):
         dl.asarray([True]).dot(dl.asarray([True]))
 
 

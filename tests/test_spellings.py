@@ -299,6 +299,6 @@ def test_an_integer_of_no_dimensions_repeats_a_list():
 def test_a_product_with_a_sequence_that_is_no_operand_names_its_type(other):
     t = dl.asarray([1, 2])
     for call in (lambda: t * other, lambda: other * t):
-        with pytest.raises((TypeError, ValueError), match="^multiply: ") as caught:
+        with pytest.raises((TypeError, ValueError), match=r"^multiply: ") as caught:
             call()
         assert "__index__" not in str(caught.value)

@@ -22,7 +22,8 @@ from .native cimport (MAX_DIMS, adopt, computed_types, export_managed, find_type
 from .scalars cimport plain_number, shown, store_exact, store_python
 from .signals cimport check_signals
 from .tensor cimport (Tensor, as_tuple, assign_scalar, copied, current_stream, device_operations, exchange_table,
-                      fill_from_import, is_packed, new_empty, new_zeros, operations, read_shape, same_view, uses_cuda)
+                      fill_from_import, is_packed, new_empty, new_zeros, on_device, operations, read_shape, same_view,
+                      uses_cuda)
 from .threads cimport Flag, Published
 from .types cimport (DLPACK_FLAG_BITMASK_IS_COPIED, DLPACK_FLAG_BITMASK_READ_ONLY, DLPACK_MAJOR_VERSION,
                      DLPACK_MINOR_VERSION, DLDataType, DLDevice, DLDeviceType, DLManagedTensorVersioned,
@@ -295,7 +296,7 @@ cdef Tensor _moved(Tensor t, object device, object copy, str func):
             if copy is not None and not copy:
                 raise BufferError(f"{func}: moving from {t.device} to {device_of(target)} needs a copy, but "
                                   f"copy=False")
-            t = t.to(device)
+            t = on_device(t, device, func)
             made = True
     if copy and not made:
         # By us, not by the producer: some set the flag without copying (jax 0.10).

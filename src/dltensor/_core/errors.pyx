@@ -7,6 +7,9 @@ from .native cimport Fault, Status, fault_count, fault_table, message
 
 from .types import DeviceError
 
+cdef extern from "_core/public_function.h" namespace "dlt":
+    object new_public_function(object function, bytes text, object answer)
+
 
 cdef dict _exceptions = {}
 
@@ -31,3 +34,29 @@ cdef object exception_of(Fault fault):
 cdef int raise_status(Status status, str func) except -1:
     text = message().decode("utf-8", "replace")
     raise _exceptions.get(<int>status.fault, RuntimeError)(text if func is None else f"{func}: {text}")
+
+
+def public_function(function, str text, answer):
+    """Return a builtin that calls a Python function; when it raises, `answer` is called with the function and the error.
+
+    Parameters
+    ----------
+    function : function
+        Function of a module.
+    text : str
+        Signature line, ``--`` and docstring.
+    answer : callable
+        Changes the text of the exception; what it returns is ignored.
+
+    Returns
+    -------
+    builtin_function_or_method
+        With the name, the signature and the docstring.
+
+    Examples
+    --------
+    >>> from dltensor._core.errors import public_function
+    >>> public_function(round, "round(x, /)", print)(2.7)
+    3
+    """
+    return new_public_function(function, text.encode(), answer)

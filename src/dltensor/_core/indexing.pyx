@@ -67,7 +67,10 @@ cpdef object integer_of(object value, str what, str func):
         return value
     if not PyIndex_Check(value):
         raise TypeError(f"{func}: {what} must be an integer, got {quoted(value)}")
-    return PyNumber_Index(value)
+    try:
+        return PyNumber_Index(value)
+    except TypeError:  # of a tensor with dimensions, which has __index__ too
+        raise TypeError(f"{func}: {what} must be an integer, got {quoted(value)}") from None
 
 
 cpdef list items_of(object items, str what, str func):

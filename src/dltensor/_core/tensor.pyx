@@ -98,7 +98,8 @@ cdef bint _is_count(object x):
 
 cdef inline bint _repeats(object a, object b):
     """Whether a product is the repetition of a list, as it is with an integer of Python or NumPy."""
-    return (PyList_Check(b) or PyTuple_Check(b)) and _is_count(a) or (PyList_Check(a) or PyTuple_Check(a)) and _is_count(b)
+    return (type(a) is not type(b) and ((PyList_Check(b) or PyTuple_Check(b)) and _is_count(a) or
+                                        (PyList_Check(a) or PyTuple_Check(a)) and _is_count(b)))
 
 
 cdef inline object operate(int op, object a, object b, object out):
@@ -1271,7 +1272,10 @@ cdef class Tensor:
             if len(index) != self.impl.dl.ndim:
                 raise IndexError(f"item: expected {self.impl.dl.ndim} positions, got {len(index)}")
             for i in range(self.impl.dl.ndim):
-                at = stepped(at, checked_index(index[i], self.impl.dl.shape[i], i), self.impl.dl.strides[i])
+                try:
+                    at = stepped(at, checked_index(index[i], self.impl.dl.shape[i], i), self.impl.dl.strides[i])
+                except IndexError as error:
+                    raise IndexError(f"item: {error}") from None
         elif _size(&self.impl.dl) != 1:
             raise ValueError(f"item: expected one element, got shape {self.shape}; give one position per dimension")
         if not is_host(<int>self.impl.dl.device.device_type):
@@ -1471,7 +1475,7 @@ cdef class Tensor:
         ValueError
             `out` is read-only or has another shape.
         DeviceError
-            The tensor is not on the host.
+            The tensor is neither on the host nor on a CUDA device.
 
         Examples
         --------
@@ -1506,7 +1510,7 @@ cdef class Tensor:
         ValueError
             `out` is read-only or has another shape.
         DeviceError
-            The tensor is not on the host.
+            The tensor is neither on the host nor on a CUDA device.
 
         Examples
         --------
@@ -1538,7 +1542,7 @@ cdef class Tensor:
         ValueError
             The extents of the multiplied dimensions differ.
         DeviceError
-            An operand is not on the host.
+            An operand is neither on the host nor on a CUDA device.
 
         Examples
         --------
@@ -1573,8 +1577,8 @@ cdef class Tensor:
         >>> dl.asarray([1 + 2j]).conj()
         Tensor([1.-2.j], shape=(1,), device=cpu, dtype=complex64)
         """
-        from .._ops.elementwise import conj, positive
-        return conj(self) if self.dtype.kind == "c" else positive(self)
+        from .._ops.elementwise import conj
+        return conj(self)
 
     def round(self, decimals=0):
         """Round to a number of decimals, half to even, as ``round(t, decimals)`` does.
@@ -1980,7 +1984,7 @@ cdef class Tensor:
         IndexError
             `axis` is out of range.
         DeviceError
-            The tensor is not in host memory.
+            The tensor is neither on the host nor on a CUDA device.
 
         See Also
         --------
@@ -2019,7 +2023,7 @@ cdef class Tensor:
         IndexError
             `axis` is out of range.
         DeviceError
-            The tensor is not in host memory.
+            The tensor is neither on the host nor on a CUDA device.
 
         See Also
         --------
@@ -2185,7 +2189,7 @@ cdef class Tensor:
         """
         if stream is not None:
             raise ValueError(f"to_device: stream must be None, got {stream!r}; make it the current one instead")
-        return self.to(device)
+        return on_device(self, device, "to_device")
 
     def numpy(self, copy=None, *, non_blocking=False):
         """Return a NumPy array, without a copy if NumPy or ml_dtypes has the dtype and the memory is on the host.

@@ -46,6 +46,20 @@ inline PyObject* call_element(int op, const char* name, bool swapped, PyObject* 
   return element_hook(op, swapped, const_cast<PyObject**>(arguments), out, truth != 0, launch);
 }
 
+// Lets the message of the pending exception begin with the name that was called, where it has that of the row.
+inline PyObject* rename_error(const char* name) {
+  PyObject *kind, *value, *traceback;
+  PyErr_Fetch(&kind, &value, &traceback);
+  PyErr_NormalizeException(&kind, &value, &traceback);
+  PyObject* const module = PyImport_ImportModule("dltensor._core.call_errors");
+  PyObject* const done = module ? PyObject_CallMethod(module, "rename", "Os", value, name) : nullptr;
+  if (!done) PyErr_Clear();
+  Py_XDECREF(done);
+  Py_XDECREF(module);
+  PyErr_Restore(kind, value, traceback);
+  return nullptr;
+}
+
 #define DLT_BUILTIN(name, ...)                                                                              \
   inline PyObject* py_##name(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObject* keywords) { \
     return call_element(op_##name, #name, false, arguments, count, keywords);                               \
@@ -54,7 +68,8 @@ DLT_OPS(DLT_BUILTIN)
 #undef DLT_BUILTIN
 #define DLT_BUILTIN(name, op, swapped)                                                                      \
   inline PyObject* py_##name(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObject* keywords) { \
-    return call_element(op_##op, #name, swapped, arguments, count, keywords);                               \
+    PyObject* const made = call_element(op_##op, #name, swapped, arguments, count, keywords);               \
+    return made ? made : rename_error(#name);                                                               \
   }
 DLT_ALIASES(DLT_BUILTIN)
 #undef DLT_BUILTIN

@@ -16,6 +16,7 @@ cdef extern from "native/cpu/reduce.h" namespace "dlt" nogil:
 
 from math import prod
 
+from .._core.call_errors import rename
 from .._core.convert import asarray
 from .._core.layout import common_shape
 from .._core.tensor import set_functions
@@ -26,6 +27,7 @@ from .dtypes import isdtype
 from .manipulation import moveaxis, permute_dims, reshape, squeeze, stack
 from .matmul import matmul
 from .nan_reductions import written
+from .operands import check_computes
 from .promotion import common_dtype
 from .reductions import rounded_sum, sum
 
@@ -188,7 +190,7 @@ def vecdot(x1, x2, /, *, axis=-1, out=None):
     TypeError
         An operand is bool, there is no common dtype, or that of `out` is of a lower kind than the result's.
     DeviceError
-        An operand is not on the host.
+        An operand is neither on the host nor on a CUDA device.
 
     See Also
     --------
@@ -221,6 +223,8 @@ def vecdot(x1, x2, /, *, axis=-1, out=None):
     if is_host(<int>a.impl.dl.device.device_type) and is_host(<int>b.impl.dl.device.device_type):
         made = _dots(a, b, along, dtype)
     else:
+        check_computes(a, "vecdot")
+        check_computes(b, "vecdot")
         made = _dots_on_device(moveaxis(a, along, -1), moveaxis(b, along, -1), dtype_of(dtype))
     return made if out is None else written(made, out, "vecdot")
 
@@ -277,7 +281,7 @@ def tensordot(x1, x2, /, *, axes=2, out=None):
     TypeError
         The dtypes are not supported, there is no common one, or that of `out` is of a lower kind than the result's.
     DeviceError
-        An operand is not on the host.
+        An operand is neither on the host nor on a CUDA device.
 
     See Also
     --------
@@ -311,7 +315,12 @@ def tensordot(x1, x2, /, *, axes=2, out=None):
     rows, columns = [a.shape[k] for k in left], [b.shape[k] for k in right]
     first = reshape(permute_dims(a, (*left, *mine)), (prod(rows), depth))
     second = reshape(permute_dims(b, (*others, *right)), (depth, prod(columns)))
-    return written(reshape(matmul(first, second), (*rows, *columns)), out, "tensordot")
+    try:
+        product = matmul(first, second)
+    except Exception as error:
+        rename(error, "tensordot")
+        raise
+    return written(reshape(product, (*rows, *columns)), out, "tensordot")
 
 
 def dot(a, b):
@@ -332,9 +341,13 @@ def dot(a, b):
         return ops.multiply(a, b)
     if a.shape[-1] != b.shape[-2 if b.ndim > 1 else 0]:
         raise ValueError(f"dot: inner dimensions differ: a has shape {a.shape}, b has shape {b.shape}")
-    if a.ndim == b.ndim == 1:
-        return vecdot(ops.conj(a) if isdtype(a.dtype, "complex floating") else a, b)
-    return tensordot(a, b, axes=((-1,), (-2 if b.ndim > 1 else 0,)))
+    try:
+        if a.ndim == b.ndim == 1:
+            return vecdot(ops.conj(a) if isdtype(a.dtype, "complex floating") else a, b)
+        return tensordot(a, b, axes=((-1,), (-2 if b.ndim > 1 else 0,)))
+    except Exception as error:
+        rename(error, "dot")
+        raise
 
 
 set_functions(dot=dot)

@@ -62,6 +62,14 @@ cdef list _alike(object arrays, DLDataType* dtype, str where):
     return tensors
 
 
+cdef list _listed(object arrays, object axis, DLDataType* dtype, str where):
+    """The operands of `_alike`. TypeError where the second one is in the place of the axis."""
+    if hasattr(axis, "ndim") and axis.ndim != 0:
+        raise TypeError(f"{where}: expected all tensors in one sequence, then the axis, got a second tensor as axis; "
+                        f"write {where}([a, b])")
+    return _alike(arrays, dtype, where)
+
+
 cdef inline void _whole(Tensor t, Place* place) noexcept:
     """The place of all elements, to be narrowed."""
     cdef int i
@@ -251,7 +259,7 @@ def concat(arrays, /, axis=0):
     Tensor([0, 1, 0, 1, 2], shape=(5,), device=cpu, dtype=int64)
     """
     cdef DLDataType dtype
-    cdef list tensors = _alike(arrays, &dtype, "concat")
+    cdef list tensors = _listed(arrays, axis, &dtype, "concat")
     cdef Tensor first, made, t
     cdef int64_t shape[MAX_DIMS]
     cdef int64_t start = 0
@@ -326,7 +334,7 @@ def stack(arrays, /, axis=0):
             [0., 1.]], shape=(2, 2), device=cpu, dtype=float32)
     """
     cdef DLDataType dtype
-    cdef list tensors = _alike(arrays, &dtype, "stack")
+    cdef list tensors = _listed(arrays, axis, &dtype, "stack")
     cdef Tensor first = tensors[0], made, t
     cdef int64_t shape[MAX_DIMS + 1]
     cdef int along, ndim = first.impl.dl.ndim, d

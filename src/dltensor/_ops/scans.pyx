@@ -423,7 +423,7 @@ def cumsum(x, axis=None, dtype=None, out=None):
     >>> cumsum(dl.asarray([[1, 2], [3, 4]])).tolist()
     [1, 3, 6, 10]
     """
-    return cumulative_sum(x.ravel() if axis is None else x, axis=axis, dtype=dtype, out=out)
+    return _accumulate(SUM, x.ravel() if axis is None else x, axis, dtype, False, out, False, "cumsum")
 
 
 def cumprod(x, axis=None, dtype=None, out=None):
@@ -439,7 +439,7 @@ def cumprod(x, axis=None, dtype=None, out=None):
     >>> cumprod(dl.asarray([[1, 2], [3, 4]])).tolist()
     [1, 2, 6, 24]
     """
-    return cumulative_prod(x.ravel() if axis is None else x, axis=axis, dtype=dtype, out=out)
+    return _accumulate(PRODUCT, x.ravel() if axis is None else x, axis, dtype, False, out, False, "cumprod")
 
 
 set_functions(cumsum=cumsum, cumprod=cumprod)

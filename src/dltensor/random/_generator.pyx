@@ -6,7 +6,7 @@ from libc.math cimport INFINITY, isfinite
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
 from .._core.convert cimport view_any
-from .._core.indexing cimport items_of
+from .._core.indexing cimport integer_of, items_of
 from .._core.native cimport (KEEP_GIL_BYTES, MAX_DIMS, computed_types, find_type, is_contiguous, numel, type_table)
 from .._core.signals cimport check_signals
 from .._core.tensor cimport Tensor, assign, check_writable, new_empty, read_shape
@@ -19,10 +19,12 @@ from operator import index
 from os import urandom
 
 from .._core.convert import asarray, empty, empty_for
+from .._core.foreign_text import quoted
 from .._core.types import DTYPES, DeviceError, as_device, as_dtype
 from .._core.views import on_host
 from .._ops.casting import where
 from .._ops.gather import take
+from .._ops.operands import check_computes
 from .._ops.reductions import count_nonzero
 from .._ops.scans import cumulative_sum
 from .._ops.searching import searchsorted
@@ -50,7 +52,7 @@ _INTEGERS = "int8, int16, int32, int64, uint8, uint16, uint32 or uint64"
 
 cdef int _read_words(object numbers, uint32_t* words, int count, str what) except -1:
     """Exactly `count` integers of 32 bits."""
-    given = [index(number) for number in numbers]
+    given = [integer_of(number, what, "philox") for number in numbers]
     if len(given) != count or not all(0 <= number < 1 << 32 for number in given):
         raise ValueError(f"philox: {what}: expected {count} integers from 0 to 2^32 - 1, got {str(given)[:200]}")
     for i in range(count):
@@ -121,6 +123,15 @@ def _hash(numbers):
         key = made[0] ^ words[i], made[1] ^ words[i + 1]
     made = philox((count & 0xffffffff, count >> 32, 0, 0xffffffff), key)
     return made[0] | made[1] << 32, made[2] | made[3] << 32
+
+
+cdef double _number(object value, str what, str func) except? -1:
+    """A parameter of a distribution."""
+    try:
+        return value
+    except TypeError:
+        raise TypeError(f"{func}: {what} must be a number, got {quoted(value)}"
+                        f"{f'; write {func}(shape=...)' if isinstance(value, (tuple, list)) else ''}") from None
 
 
 def _limited(value, bits, what):
@@ -378,7 +389,8 @@ cdef class Generator:
         cdef Draw how
         cdef Tensor target = _target(out, "uniform")
         dtype = _checked(UNIFORM, dtype, "float32", target, "uniform")
-        first, last = _rounded(low, dtype), _rounded(high, dtype)
+        first = _rounded(_number(low, "low", "uniform"), dtype)
+        last = _rounded(_number(high, "high", "uniform"), dtype)
         if not (isfinite(first) and isfinite(last) and first < last and isfinite(last - first)):
             raise ValueError(f"uniform: expected finite bounds with low < high in {dtype.name}, whose "
                              f"difference is finite, "
@@ -431,7 +443,8 @@ cdef class Generator:
         cdef Draw how
         cdef Tensor target = _target(out, "integers")
         dtype = _checked(INTEGERS, dtype, "int64", target, "integers")
-        first, last = (0, index(low)) if high is None else (index(low), index(high))
+        low = integer_of(low, "low", "integers")
+        first, last = (0, low) if high is None else (low, integer_of(high, "high", "integers"))
         if not endpoint:
             last -= 1
         if first > last:
@@ -487,7 +500,7 @@ cdef class Generator:
         cdef Draw how
         cdef Tensor target = _target(out, "normal")
         dtype = _checked(NORMAL, dtype, "float32", target, "normal")
-        how.a, how.b, how.count = mean, std, 0
+        how.a, how.b, how.count = _number(mean, "mean", "normal"), _number(std, "std", "normal"), 0
         if not (isfinite(how.a) and isfinite(how.b) and how.b >= 0):
             raise ValueError(f"normal: expected a finite mean and a finite std of at least 0, got mean={mean} and "
                              f"std={std}")
@@ -530,7 +543,7 @@ cdef class Generator:
         cdef Draw how
         cdef Tensor target = _target(out, "exponential")
         dtype = _checked(EXPONENTIAL, dtype, "float32", target, "exponential")
-        how.a, how.b, how.count = 0, scale, 0
+        how.a, how.b, how.count = 0, _number(scale, "scale", "exponential"), 0
         if not (isfinite(how.b) and how.b >= 0):
             raise ValueError(f"exponential: expected a finite scale of at least 0, got {scale}")
         return self._draw(EXPONENTIAL, &how, shape, dtype, out, target, device, "exponential")
@@ -609,6 +622,7 @@ cdef class Generator:
         """
         cdef Tensor target = _writable(x, "x", "shuffle")
         _entries(target, "shuffle")
+        check_computes(target, "shuffle")
         assign(target, take(target, self._permutation(target.impl.dl.shape[0], "shuffle"), axis=0), "shuffle")
 
     def choice(self, x, /, shape=(), *, replace=True, p=None):

@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Messages of failed calls of public functions: arguments that the function does not take, and the name in front."""
+
+import sys
+
+_NAMESPACES = ("fft", "linalg", "open_file", "to")  # and methods, that messages of inner functions begin with
+
+
+def explain(file, error):
+    """Return the message of a call that a compiled function refused, with the signature of the function.
+
+    Parameters
+    ----------
+    file : str
+        C++ file that Cython wrote for the module: ``.../dltensor/_core/types.so.p/types.pyx.cpp``.
+    error : TypeError or str
+        What Cython says: ``name() takes ...`` or ``name() got ...``.
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    LookupError, ValueError
+        The module or the function is not found.
+
+    Examples
+    --------
+    >>> from dltensor._core.call_errors import explain
+    >>> explain("dltensor/_ops/creation.so.p/creation.pyx.cpp", "zeros() takes exactly 1 positional argument (2 given)")
+    'zeros: takes exactly 1 positional argument (2 given); call it as zeros(shape, *, dtype=None, device=None)'
+    """
+    name, _, fault = str(error).partition("() ")
+    *folders, last = file.replace("\\", "/").rpartition("dltensor/")[2].split("/")
+    path = ["dltensor", *(folder for folder in folders if "." not in folder), last.partition(".")[0]]
+    module = vars(sys.modules[".".join(path)])
+    classes = [
+        thing for thing in module.values() if isinstance(thing, type) and thing.__module__.startswith("dltensor")
+    ]
+    if name in ("__init__", "__cinit__"):
+        (one,) = [thing for thing in classes if thing.__text_signature__]
+        return _refused(one.__name__, fault, one.__text_signature__)
+    owners = [module, *map(vars, classes)]
+    signature = next(filter(None, (getattr(owner.get(name), "__text_signature__", None) for owner in owners)), None)
+    if signature is None:
+        raise LookupError(name)
+    return _refused(name, fault, signature)
+
+
+def _refused(name, fault, signature):
+    for receiver in ("$self, /, ", "$self, /", "$self, ", "$self"):
+        signature = signature.replace(receiver, "")
+    return f"{name}: {fault}; call it as {name}{signature}"
+
+
+def answer(function, error):
+    """Change the message of an exception that left a public function written in Python.
+
+    Arguments that the function does not take are answered with its signature. The name of an inner function at the
+    beginning of a message becomes the name of the function that was called.
+
+    Parameters
+    ----------
+    function : function
+        Function that was called.
+    error : BaseException
+        Exception that it raised.
+
+    Examples
+    --------
+    >>> from dltensor._core.call_errors import answer
+    >>> def double(x, /):
+    ...     return 2 * x
+    >>> error = TypeError("double() got an unexpected keyword argument 'y'")
+    >>> answer(double, error)
+    >>> print(error)
+    double: got an unexpected keyword argument 'y'; call it as double(x, /)
+    """
+    text = error.args[0] if error.args else None
+    if type(text) is not str:
+        return
+    name, trace = function.__name__, error.__traceback__
+    if trace is None:
+        called, found, fault = text.partition("() ")
+        if found and called == name and type(error) is TypeError:
+            error.args = (_refused(name, fault, text_signature(function)),)
+        return
+    while trace.tb_next is not None:
+        trace = trace.tb_next
+    if "dltensor" in trace.tb_frame.f_code.co_filename:
+        rename(error, name)
+
+
+def rename(error, name):
+    """Let the message of an exception of this package begin with the name of the function that was called.
+
+    Parameters
+    ----------
+    error : BaseException
+        Exception, perhaps of a function that the called one uses.
+    name : str
+        Function that was called.
+
+    Examples
+    --------
+    >>> from dltensor._core.call_errors import rename
+    >>> error = TypeError("matmul: not defined for bool")
+    >>> rename(error, "einsum")
+    >>> print(error)
+    einsum: not defined for bool
+    """
+    inner, found, rest = error.args[0].partition(": ") if error.args and type(error.args[0]) is str else ("", "", "")
+    package = sys.modules["dltensor"]
+    if found and inner != name and (inner in package._SHOWN or inner in _NAMESPACES or inner in package.linalg.__all__):
+        error.args = (f"{name}: {rest}", *error.args[1:])
+        if isinstance(error, ImportError):
+            error.msg = error.args[0]
+
+
+def has_plain_defaults(function):
+    """Whether Python can read the default values in the text of a signature, which it does not with tuples.
+
+    Parameters
+    ----------
+    function : function
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> from dltensor._core.call_errors import has_plain_defaults
+    >>> has_plain_defaults(lambda x=1: x), has_plain_defaults(lambda x=(): x)
+    (True, False)
+    """
+    values = [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
+    return all(value is None or type(value) in (bool, int, float, str) for value in values)
+
+
+def text_signature(function):
+    """Return the signature of a Python function without annotations, as text.
+
+    Parameters
+    ----------
+    function : function
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> from dltensor._core.call_errors import text_signature
+    >>> def example(x, /, n=1, *rest, axis=-1, **options): pass
+    >>> text_signature(example)
+    '(x, /, n=1, *rest, axis=-1, **options)'
+    """
+    code, defaults = function.__code__, function.__defaults__ or ()
+    names, positional, flags = list(code.co_varnames), code.co_argcount, code.co_flags
+    values = dict(zip(names[positional - len(defaults) : positional], defaults, strict=True))
+    values.update(function.__kwdefaults__ or {})
+    end = positional + code.co_kwonlyargcount
+    shown = [f"{name}={values[name]!r}" if name in values else name for name in names[:end]]
+    keywords = shown[positional:]
+    rest = names[end:]
+    if flags & 0x04:  # CO_VARARGS
+        keywords.insert(0, f"*{rest.pop(0)}")
+    elif keywords:
+        keywords.insert(0, "*")
+    if flags & 0x08:  # CO_VARKEYWORDS
+        keywords.append(f"**{rest.pop(0)}")
+    before = shown[: code.co_posonlyargcount]
+    return f"({', '.join([*before, *(['/'] if before else []), *shown[len(before) : positional], *keywords])})"

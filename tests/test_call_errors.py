@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Calls with arguments that a function does not take: the message has the name, what was wrong, and the signature."""
+
+import pickle
+import re
+
+import pytest
+from public_names import public
+
+import dltensor as dl
+from dltensor._core.call_errors import explain, rename, text_signature
+
+THINGS = public()
+X = dl.ones((2, 2))
+RECEIVERS = {"Tensor": (X,), "random.Generator": (dl.random.Generator(1),)}
+# The interpreter answers for functions of one positional argument or none, and those of a table list their keywords.
+ANSWERS = r"call it as {0}\(|there are out|positional argument.*perhaps out|by keyword|help\(dltensor|"
+ANSWERS += r"takes (exactly one|no) (keyword )?argument"
+
+
+def functions():
+    """Public functions, and the methods of tensors and generators."""
+    for name, thing in THINGS.items():
+        owner, _, last = name.rpartition(".")
+        is_method = isinstance(THINGS.get(owner), type)
+        plain = callable(thing) and not isinstance(thing, type) and not last.startswith("_")
+        if plain and (not is_method or owner in RECEIVERS) and not hasattr(thing, "__code__"):
+            yield name, thing, RECEIVERS.get(owner, ())
+
+
+@pytest.mark.parametrize("keywords", [{"nonsense": 1}, {}], ids=["unknown keyword", "too many"])
+def test_a_call_that_a_function_does_not_take_is_answered_with_its_signature(keywords):
+    tried, bad = 0, {}
+    for name, function, receiver in functions():
+        if not keywords and re.search(r"\*\w", getattr(function, "__text_signature__", "") or ""):
+            continue  # takes any number
+        arguments = () if keywords else [object()] * 20
+        try:
+            function(*receiver, *arguments, **keywords)
+        except TypeError as error:
+            tried += 1
+            last = name.rpartition(".")[2]
+            if not re.search(ANSWERS.format(re.escape(last)), str(error)) or last not in str(error):
+                bad[name] = str(error)
+    assert tried > 250
+    # Objects that are called, and functions with any number of arguments.
+    assert {name: text for name, text in bad.items() if "__call__" not in text and "expected" not in text} == {}
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda: dl.zeros(3, 4), r"^zeros: takes exactly 1 .*\(2 given\); call it as zeros\(shape, \*, dtype=None"),
+        (lambda: dl.fft.irfft(X, 512), r"^irfft: takes 1 .* 2 were given; call it as irfft\(x, /, \*, n=None, axis=-1"),
+        (lambda: dl.nanmax(X, 0), r"^nanmax: .*call it as nanmax\(x, /, \*, axis=None"),
+        (lambda: X.reshape(4, cop=1), r"^reshape: got an unexpected .*; call it as reshape\(\*shape, copy=None\)"),
+        (lambda: X.to_device(), r"^to_device: .*; call it as to_device\(device, /, \*, stream=None\)"),
+        (lambda: dl.random.Generator(1, 2), r"^Generator: takes at most 1 .*; call it as Generator\(seed=None"),
+        (lambda: dl.random.Generator(1).normal((3,)), r"^normal: mean must be a number, got \(3,\)"),
+        (lambda: dl.concat(X, X), r"^concat: expected all tensors in one sequence, .*; write concat\(\[a, b\]\)"),
+        (lambda: dl.stack(X, X), r"^stack: expected all tensors in one sequence, .*; write stack\(\[a, b\]\)"),
+        (lambda: dl.flip(X, X), r"^flip: axis must be an integer, got Tensor"),
+    ],
+)
+def test_the_message_of_a_wrong_call(call, text):
+    with pytest.raises(TypeError, match=text):
+        call()
+
+
+def test_the_name_of_an_inner_function_becomes_that_of_the_called_one():
+    for call, name in [
+        (lambda: dl.nanmin(dl.zeros(2, dtype="float8_e5m2")), "nanmin"),
+        (lambda: dl.sub(X, "a"), "sub"),
+        (lambda: X.cumsum(axis=5), "cumsum"),
+        (lambda: X.dot([1, 2, 3]), "dot"),
+        (lambda: dl.asarray([True]).conj(), "conj"),
+        (lambda: dl.diff(X, append="a"), "diff"),
+    ]:
+        with pytest.raises((TypeError, ValueError, IndexError), match=f"^{name}: "):
+            call()
+
+
+def test_errors_of_other_code_keep_their_text():
+    class Producer:
+        __array_interface__ = property(lambda self: (_ for _ in ()).throw(TypeError("max: mine")))
+
+    for call in (dl.nanmax, dl.softmax, dl.max):
+        with pytest.raises(TypeError, match=r"^max: mine$"):
+            call(Producer())
+
+
+def test_functions_in_python_are_builtins_that_can_be_pickled():
+    for function in (dl.softmax, dl.isclose, dl.linalg.norm, dl.fft.fft):
+        assert pickle.loads(pickle.dumps(function)) is function
+    assert dl.linalg.outer is dl.outer
+    assert dl.softmax.__text_signature__ == "(x, /, *, axis=None, out=None)"
+    assert dl.softmax.__doc__.startswith("Return")
+
+
+def test_the_signature_of_a_function_as_text():
+    def example(x, /, n=1, *rest, axis=-1, norm="a", **options):
+        """Nothing."""
+
+    assert text_signature(example) == "(x, /, n=1, *rest, axis=-1, norm='a', **options)"
+    assert text_signature(lambda: None) == "()"
+    assert text_signature(lambda a, *, b: None) == "(a, *, b)"
+
+
+def test_what_cannot_be_explained_is_left_as_it_is():
+    with pytest.raises(LookupError):
+        explain("dltensor/_ops/creation.so.p/creation.pyx.cpp", "absent() takes 1")
+    for error in (ValueError("mine: a"), ValueError(), ValueError(3), OSError(2, "max: a")):
+        before = error.args
+        rename(error, "sum")
+        assert error.args == before
