@@ -2,6 +2,7 @@
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint64_t
 
+from .._core.scalars cimport kind_order  # for the modules that cimport operands
 from .._core.native cimport MAX_DIMS, MAX_DIMS_TWICE, Block, CastOptions, Real, Scalar
 from .._core.tensor cimport Tensor
 from .._core.types cimport DLDataType, DLDevice, DLPackExchangeAPI, DLTensor
@@ -110,7 +111,6 @@ cdef struct Operand:
     int64_t dims[MAX_DIMS_TWICE]
     double element[4]   # the number as one element, once its dtype is known
 
-cdef int kind_order(int type) noexcept
 cdef object read_operands(PyObject** given, int count, PyObject* output, Operand* operands, PyObject** used, str func)
 cdef object read_operand(object x, Operand* out, str func)
 cdef int own_operands(PyObject** used, int count, Operand* operands, list held, str func) except -1

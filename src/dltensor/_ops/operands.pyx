@@ -15,21 +15,15 @@ from .._core.buffers cimport borrow_numpy, is_readable, keep_in_place
 from .._core.dlpack cimport (NDARRAY, TABLE, TypeEntry, borrow_table, entry_of, hold_storage, is_lazy, is_plain,
                              is_torch_table, known_entry)
 from .._core.convert cimport view_any
-from .._core.native cimport (BOOLEAN, REAL, SIGNED, TRAILING, TRUNCATE, UNSIGNED, Kind, broadcast_shapes,
+from .._core.native cimport (SIGNED, TRAILING, TRUNCATE, UNSIGNED, Kind, broadcast_shapes,
                              computed_types, contiguous_strides, find_type, promote, store_scalar, type_bool,
                              type_complex64, type_float32, type_int64, type_table)
-from .._core.scalars cimport integer_range, plain_number, shown, tag_number
+from .._core.scalars cimport integer_range, plain_number, promote_number, shown, tag_number
 from .._core.tensor cimport Tensor, as_tuple, check_writable, operations
 from .._core.threads cimport Published
 from .._core.types cimport device_of, dtype_of, is_host, kDLCPU, kDLCUDA, kDLCUDAManaged
 
 from .._core.types import DeviceError
-
-cdef int kind_order(int type) noexcept:
-    """bool 0, integers 1, floats 2, complex 3: how promotion climbs."""
-    cdef Kind kind = type_table[type].kind
-    return 0 if kind == BOOLEAN else 1 if kind == SIGNED or kind == UNSIGNED else 2 if kind == REAL else 3
-
 
 cdef void read_tensor(Tensor t, Operand* out) noexcept:
     """Read a Tensor as an operand, which is valid while the tensor lives."""
@@ -252,8 +246,8 @@ cdef int promote_operands(Operand* operands, int count, str func) except -1:
                             f"dtype in common; convert one with astype()")
         type = joined
     for i in range(count):
-        if operands[i].number and (type < 0 or kind_order(operands[i].type) > kind_order(type)):
-            type = operands[i].type if type < 0 else promote(type, operands[i].type)
+        if operands[i].number:
+            type = promote_number(type, operands[i].type)
     return type
 
 
