@@ -50,11 +50,9 @@ class Exported:
         return self.t.__arrow_c_array__(requested_schema)
 
 
-@pytest.mark.parametrize("name", [*LETTERS, "bool"])
+@pytest.mark.parametrize("name", LETTERS)
 @pytest.mark.parametrize("shape", [(4,), (0,), (2, 3), (3, 0), (0, 3), (2, 3, 4), (1, 2, 1, 2)])
 def test_what_is_exported_comes_back_in_the_same_memory(name, shape):
-    if name == "bool" and len(shape) > 1:
-        pytest.skip("Arrow has no tensors of bool")
     t = dl.arange(max(1, dl.layout.numel(shape))).astype(name)[: dl.layout.numel(shape)].reshape(shape)
     back = dl.from_arrow(Exported(t))
     assert (back.shape, back.dtype, back.readonly, back.tolist()) == (t.shape, t.dtype, True, t.tolist())
@@ -106,6 +104,45 @@ def test_tensors_have_the_metadata_of_the_extension_type():
 def test_what_arrow_cannot_express_is_refused(t, error, words):
     with pytest.raises(error, match=f"__arrow_c_array__: .*{words}"):
         t.__arrow_c_array__()
+
+
+@pytest.mark.parametrize("n", [0, 1, 7, 8, 9, 64, 1001])
+def test_bools_leave_as_bits_by_a_copy(n):
+    values = [i % 3 == 0 for i in range(n)]
+    for t in (dl.asarray(values, dtype="bool"), dl.asarray([v for v in values for _ in range(2)], dtype="bool")[::2]):
+        schema, array, capsules = structs_of(t)
+        assert (schema.format, array.length, array.null_count, bool(schema.metadata)) == (b"b", n, 0, False)
+        assert dl.from_arrow(t).tolist() == values
+        del capsules
+
+
+class Requests:
+    """An exporter whose consumer requests the schema of another array."""
+
+    def __init__(self, t, schema):
+        self.t, self.schema = t, schema
+
+    def __arrow_c_array__(self, requested_schema=None):
+        return self.t.__arrow_c_array__(requested_schema=self.schema)
+
+
+def test_bools_leave_without_a_copy_where_bool8_is_requested():
+    t = dl.asarray([True, False, True])
+    pairs = (b"ARROW:extension:name", b"arrow.bool8"), (b"ARROW:extension:metadata", b"")
+    producer = Producer(b"c", (0,), ctypes.c_int8).with_metadata(*pairs)
+    schema, array = producer.__arrow_c_array__()
+    back = dl.from_arrow(Requests(t, schema))
+    assert (back.dtype, back.data_ptr, back.tolist()) == (dl.bool, t.data_ptr, [True, False, True])
+    bytes_ = Producer(b"c", (0,), ctypes.c_int8)
+    schema, array = bytes_.__arrow_c_array__()
+    back = dl.from_arrow(Requests(t, schema))
+    assert (back.dtype, back.data_ptr, back.tolist()) == (dl.int8, t.data_ptr, [1, 0, 1])
+    other = Producer()
+    schema, array = other.__arrow_c_array__()
+    assert dl.from_arrow(Requests(t, schema)).data_ptr != t.data_ptr
+    for bad in (5, array, t.__dlpack__()):
+        with pytest.raises(TypeError, match="requested_schema must be a capsule named 'arrow_schema'"):
+            t.__arrow_c_array__(requested_schema=bad)
 
 
 # -- ownership --------------------------------------------------------------------------------------------------------

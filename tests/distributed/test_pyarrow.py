@@ -47,6 +47,10 @@ def test_fixed_shape_tensors_of_pyarrow_come_in():
 def test_booleans():
     t = dl.asarray([True, False, True])
     a = pa.array(t)
+    assert (a.type, a.to_pylist()) == (pa.bool_(), [True, False, True])
+    assert pa.array([1, 2, 3]).filter(a).to_pylist() == [1, 3]
+    assert pa.array(t, type=pa.int8()).buffers()[1].address == t.data_ptr
+    a = pa.Array._import_from_c_capsule(*t.__arrow_c_array__(pa.bool8().__arrow_c_schema__()))
     assert (str(a.type), a.storage.buffers()[1].address) == ("extension<arrow.bool8>", t.data_ptr)
     assert dl.from_arrow(a).data_ptr == t.data_ptr
     bits = pa.array([True, False, True, True] * 7)

@@ -9,7 +9,7 @@ from cpython.pycapsule cimport (PyCapsule_CheckExact, PyCapsule_GetName, PyCapsu
 from libc.errno cimport ENOMEM
 from libc.stdint cimport INT32_MAX, INT64_MAX, int32_t, int64_t
 from libc.stdlib cimport calloc, free, malloc
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 
 from .dlpack cimport ImportedTensor
 from .native cimport MAX_DIMS, Block, adopt, numel
@@ -193,12 +193,43 @@ cdef tuple _memory_order(Tensor t):
     return (0, *[next(places) if i in strides else i for i in range(1, t.impl.dl.ndim)])
 
 
-def export_arrow(Tensor t, bint is_device=False):
+cdef bytes _requested_bytes(object requested, str func):
+    """The metadata of bools that a requested schema asks for with a byte each: of the extension type bool8, or of int8,
+    which has none. None where it asks for something else."""
+    cdef ArrowSchema* schema
+    if requested is None:
+        return None
+    if not PyCapsule_IsValid(requested, b"arrow_schema"):
+        raise TypeError(f"{func}: requested_schema must be a capsule named 'arrow_schema', got {quoted(requested)}")
+    schema = <ArrowSchema*>PyCapsule_GetPointer(requested, b"arrow_schema")
+    if dlt_check_pointer(schema) != 0 or schema.release == NULL:
+        raise BufferError(f"{func}: requested_schema holds no schema, or one that is released already")
+    extension = _read_metadata(schema.metadata, func).get(b"ARROW:extension:name")
+    if extension == _BOOL8:
+        return _metadata_of(_BOOL8, b"")
+    return b"" if extension is None and _text_of(schema.format, func) == b"c" else None
+
+
+cdef Tensor _packed_bits(Tensor t, str func):
+    """The elements of a contiguous bool tensor as bits, from the least significant bit of each byte."""
+    cdef int64_t i, count = numel(t.impl.dl.ndim, t.impl.dl.shape), bytes_ = (count + 7) // 8
+    cdef Tensor made = new_empty(1, &bytes_, DLDataType(kDLUInt, 8, 1), DLDevice(kDLCPU, 0), func)
+    cdef const unsigned char* source = <const unsigned char*>t.impl.dl.data
+    cdef unsigned char* target = <unsigned char*>made.impl.dl.data
+    with nogil:
+        memset(target, 0, bytes_)
+        for i in range(count):
+            target[i >> 3] |= <unsigned char>((source[i] != 0) << (i & 7))
+    return made
+
+
+def export_arrow(Tensor t, requested_schema=None, bint is_device=False):
     """Implement ``__arrow_c_array__`` and, of a tensor of the host, ``__arrow_c_device_array__``: two capsules.
 
     A tensor of one dimension is an array of numbers. One of more dimensions is an array of fixed-shape tensors, one for
     each index of the first dimension, with the permutation that says their memory order. Nothing is copied if the
-    elements fill their memory and the first dimension has the largest stride; else a copy is exported.
+    elements fill their memory and the first dimension has the largest stride; else a copy is exported. Bools are copied
+    to bits, unless `requested_schema` asks for the extension type bool8 or for int8.
 
     Raises
     ------
@@ -244,7 +275,10 @@ def export_arrow(Tensor t, bint is_device=False):
 
         metadata = _metadata_of(_TENSOR, json.dumps(described).encode())
     elif t.impl.dl.dtype.code == kDLBool:
-        metadata = _metadata_of(_BOOL8, b"")
+        metadata = _requested_bytes(requested_schema, func)
+        if metadata is None:
+            metadata, ordered = b"", _packed_bits(ordered, func)
+            layout.format = b"b"
     if t.impl.dl.ndim > 1 and t.impl.dl.dtype.code == kDLBool:
         raise TypeError(f"{func}: Arrow has no tensors of bool; take view('uint8') or reshape(-1)")
     layout.metadata = metadata
@@ -512,7 +546,7 @@ def from_arrow(obj, /, *, copy=None):
     -----
     Arrow C data, C device data and C stream interfaces and PyCapsule interface, with the extension types
     ``arrow.fixed_shape_tensor`` and ``arrow.bool8``. A tensor has ``__arrow_c_array__`` and
-    ``__arrow_c_device_array__`` itself: ``pyarrow.array(t)`` does not copy.
+    ``__arrow_c_device_array__`` itself: ``pyarrow.array(t)`` copies bools only.
 
     Examples
     --------

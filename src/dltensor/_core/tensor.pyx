@@ -2374,7 +2374,8 @@ cdef class Tensor:
         Parameters
         ----------
         requested_schema : capsule, optional
-            Ignored: a consumer casts what it gets.
+            The schema of ``arrow.bool8`` or int8 exports a bool tensor without a copy; any other is ignored, as a
+            consumer casts what it gets.
 
         Returns
         -------
@@ -2397,7 +2398,8 @@ cdef class Tensor:
         Notes
         -----
         Arrow PyCapsule interface. Nothing is copied if the elements fill their memory and the first dimension has the
-        largest stride. A bool tensor of one dimension has the extension type ``arrow.bool8``.
+        largest stride, except bools: they are copied to bits, Arrow's own bool, unless the extension type
+        ``arrow.bool8`` or int8 is requested (``pyarrow.array(t, type=pyarrow.int8())``).
 
         Examples
         --------
@@ -2405,7 +2407,7 @@ cdef class Tensor:
         ['PyCapsule', 'PyCapsule']
         """
         from .arrow import export_arrow
-        return export_arrow(self)
+        return export_arrow(self, requested_schema)
 
     def __arrow_c_device_array__(self, requested_schema=None, **kwargs):
         """Export a tensor of the host by Arrow's C device data interface.
@@ -2413,7 +2415,8 @@ cdef class Tensor:
         Parameters
         ----------
         requested_schema : capsule, optional
-            Ignored: a consumer casts what it gets.
+            The schema of ``arrow.bool8`` or int8 exports a bool tensor without a copy; any other is ignored, as a
+            consumer casts what it gets.
         **kwargs
             Those of later versions of Arrow, all None.
 
@@ -2451,7 +2454,7 @@ cdef class Tensor:
             if value is not None:
                 raise NotImplementedError(f"__arrow_c_device_array__: expected no argument {quoted(name)}; "
                                           f"leave it out")
-        return export_arrow(self, True)
+        return export_arrow(self, requested_schema, True)
 
     def __getbuffer__(self, Py_buffer* buffer, int flags):
         fill_buffer(buffer, flags, &self.impl.dl, self.impl.flags)
