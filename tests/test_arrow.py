@@ -282,7 +282,7 @@ def test_a_bitmap_without_a_null_is_no_obstacle():
     producer = Producer()
     producer.buffers[0] = ctypes.addressof(bits)
     producer.array.null_count = -1
-    with pytest.raises(ValueError, match=r"1 of 4 elements are null.*fill_null"):
+    with pytest.raises(BufferError, match=r"1 of 4 elements are null.*fill_null"):
         dl.from_arrow(producer)
     assert sorted(producer.released) == ["array", "schema"]
 
@@ -373,7 +373,41 @@ def schema_children(count, pointer=True):
     return producer
 
 
+def bitmap(address=8192, null_count=1, **fields):
+    """Nulls of which a bitmap tells that is not there: it must not be read."""
+    producer = changed(null_count=null_count, **fields)
+    producer.buffers[0] = address
+    return producer
+
+
+def list_with_bitmap(**fields):
+    producer = listed(null_count=1, **fields)
+    producer.list_buffers[0] = 8192
+    return producer
+
+
+def with_text(text, **more):
+    """Numbers, in no lists, that say they are tensors."""
+    pairs = (b"ARROW:extension:name", b"arrow.fixed_shape_tensor"), (b"ARROW:extension:metadata", text)
+    return Producer(**more).with_metadata(*pairs)
+
+
 HOSTILE = {
+    "a bitmap of a length beyond memory": (lambda: bitmap(length=2**50), "more than memory can hold"),
+    "a bitmap of a list longer than its values": (lambda: list_with_bitmap(length=2**40), "values, expected"),
+    "a bitmap at 8": (lambda: bitmap(8), r"buffers\[0\] is 0x8"),
+    "more nulls than elements": (lambda: bitmap(null_count=5), "null_count is 5 for 4 elements"),
+    "fewer nulls than none": (lambda: bitmap(null_count=-2), "null_count is -2 for 4 elements"),
+    "metadata at 16": (lambda: [setattr((p := Producer()).schema, "metadata", 16), p][1], "metadata is 0x10"),
+    "tensors in no lists": (lambda: with_text(b'{"shape": [2, 2]}'), r"stored in lists of \[\]"),
+    "tensors of no dimensions in no lists": (lambda: with_text(b'{"shape": []}'), r"stored in lists of \[\]"),
+    "a permutation of floats": (lambda: as_tensors(b'{"shape": [2, 3], "permutation": [1.0, 0.0]}'), "no permutation"),
+    "a permutation of bools": (lambda: as_tensors(b'{"shape": [2, 3], "permutation": [true, false]}'), "no permut"),
+    "a permutation that is a number": (lambda: as_tensors(b'{"shape": [2, 3], "permutation": 5}'), "cannot be read"),
+    "a shape of words": (lambda: as_tensors(b'{"shape": ["2", "3"]}'), "cannot be read"),
+    "a shape that is a number": (lambda: as_tensors(b'{"shape": 6}'), "cannot be read"),
+    "a shape of floats": (lambda: as_tensors(b'{"shape": [2.0, 3.0]}'), "cannot be read"),
+    "JSON that is a word": (lambda: as_tensors(b'"shape"'), "cannot be read"),
     "negative length": (lambda: changed(length=-1), "ArrowArray.length is -1 from offset 0"),
     "negative offset": (lambda: changed(offset=-1), "ArrowArray.length is 4 from offset -1"),
     "overflowing end": (lambda: changed(offset=2**63 - 2), "from offset 9223372036854775806"),

@@ -61,7 +61,7 @@ def test_booleans():
 @pytest.mark.parametrize(
     ("make", "error"),
     [
-        (lambda: pa.array([1, None]), ValueError),
+        (lambda: pa.array([1, None]), BufferError),
         (lambda: pa.array(["a"]), TypeError),
         (lambda: pa.array([[1], [2, 3]]), TypeError),
         (lambda: pa.array([1, 2]).dictionary_encode(), TypeError),

@@ -329,6 +329,8 @@ cdef dict _read_metadata(const char* at, str func):
     cdef list pair
     if at == NULL:
         return found
+    if dlt_check_pointer(at) != 0:
+        raise BufferError(f"{func}: ArrowSchema.metadata is {hex(<size_t>at)}, which cannot be an address")
     count = _length_at(at)
     at += sizeof(int32_t)
     if not 0 <= count <= 1024:
@@ -352,11 +354,12 @@ cdef class _Schema:
     cdef bytes letter
     cdef list sizes         # of fixed-size lists, from the outside
     cdef bytes extension, text
+    cdef bint is_table
     cdef list shape         # found out with the array: of all numbers, and the first bit of booleans
     cdef int first_bit
 
     @staticmethod
-    cdef _Schema read(const ArrowSchema* schema, str func):
+    cdef _Schema read(const ArrowSchema* schema, bint tables, str func):
         cdef _Schema made = _Schema.__new__(_Schema)
         cdef ArrowSchema now = schema[0]
         made.sizes = []
@@ -381,6 +384,9 @@ cdef class _Schema:
                 raise BufferError(f"{func}: ArrowSchema of a fixed-size list has {now.n_children} children, expected 1")
             now = now.children[0][0]
         made.letter = form
+        made.is_table = tables and form == b"+s"
+        if made.is_table:
+            return made
         if form not in _TYPES and form != b"b":
             raise TypeError(f"{func}: Arrow's type {quoted(form)} is no number that a tensor has; cast the array first")
         if now.n_children != 0:
@@ -389,22 +395,24 @@ cdef class _Schema:
 
 
 cdef int _check_nulls(const ArrowArray* array, str func) except -1:
-    """ValueError when elements are missing: a tensor has no place to say so."""
-    cdef const unsigned char* bits
+    """BufferError when elements are null. The length has been checked: it says how much of the bitmap is read."""
+    cdef const unsigned char* bits = <const unsigned char*>array.buffers[0]
     cdef int64_t i, missing = 0, end
-    if array.null_count == 0 or array.buffers[0] == NULL:
+    if array.null_count < -1 or array.null_count > array.length:
+        raise BufferError(f"{func}: ArrowArray.null_count is {array.null_count} for {array.length} elements")
+    if array.null_count == 0 or bits == NULL:
         if array.null_count > 0:
             raise BufferError(f"{func}: ArrowArray.null_count is {array.null_count} without a validity bitmap")
         return 0
-    if array.null_count < -1 or array.null_count > array.length:
-        raise BufferError(f"{func}: ArrowArray.null_count is {array.null_count} for {array.length} elements")
-    bits = <const unsigned char*>array.buffers[0]
+    if dlt_check_pointer(bits) != 0:
+        raise BufferError(f"{func}: ArrowArray.buffers[0] is {hex(<size_t>bits)}, which cannot be an address")
     end = array.offset + array.length
-    for i in range(array.offset, end):
-        missing += not bits[i >> 3] >> (i & 7) & 1
+    with nogil:
+        for i in range(array.offset, end):
+            missing += not bits[i >> 3] >> (i & 7) & 1
     if missing:
-        raise ValueError(f"{func}: {missing} of {array.length} elements are null, which a tensor cannot say; fill them "
-                         f"first (pyarrow: fill_null())")
+        raise BufferError(f"{func}: {missing} of {array.length} elements are null, which a tensor cannot express; fill "
+                          f"them first (fill_null())")
     return 0
 
 
@@ -423,14 +431,18 @@ cdef int _check_array(const ArrowArray* array, int64_t buffers, int64_t children
     return 0
 
 
-cdef tuple _find_values(const ArrowArray* array, _Schema schema, ArrowArray* values, str func):
-    """The array of the numbers, below nested lists, and the shape and the first element in it."""
+cdef tuple _find_values(const ArrowArray* array, _Schema schema, ArrowArray* levels, str func):
+    """The lists from the outside and the array of the numbers, into `levels`, each with the offset and the length that
+    are used of it; returns the shape, and the first element and the count of the numbers."""
     cdef ArrowArray now = array[0]
     cdef list shape = [now.length]
+    cdef int depth = 0
     first, count = now.offset, now.length
     for size in schema.sizes:
         _check_array(&now, 1, 1, func)
-        _check_nulls(&now, func)
+        levels[depth] = now
+        levels[depth].offset, levels[depth].length = first, count
+        depth += 1
         shape.append(size)
         now = now.children[0][0]
         if now.release == NULL:
@@ -443,19 +455,35 @@ cdef tuple _find_values(const ArrowArray* array, _Schema schema, ArrowArray* val
             raise BufferError(f"{func}: ArrowArray.offset is {now.offset}, from which {count} elements cannot be "
                               f"counted")
     _check_array(&now, 2, 0, func)
-    now.length, now.offset = count, first
-    _check_nulls(&now, func)
-    values[0] = now
+    levels[depth] = now
+    levels[depth].offset, levels[depth].length = first, count
     return shape, first, count
+
+
+cdef int _check_table(const ArrowArray* array, str func) except -1:
+    """BufferError when an element of a column is null. The columns are read by ``__array__``."""
+    cdef const ArrowArray* column
+    cdef int64_t i
+    if array.n_children < 0 or array.n_children > 0 and array.children == NULL or array.buffers == NULL:
+        raise BufferError(f"{func}: ArrowArray of a table has {array.n_children} children, or its pointers are NULL")
+    for i in range(array.n_children):
+        column = array.children[i]
+        if column == NULL or column.length < 0 or column.offset < 0 or column.length > 1 << 47 or (
+                column.offset > 1 << 47):
+            raise BufferError(f"{func}: column {i} of an ArrowArray is NULL, or its length cannot be counted")
+        if column.n_buffers > 0 and column.buffers != NULL:
+            _check_nulls(column, func)
+    return 0
 
 
 cdef Tensor _take(ArrowArray* array, _Schema schema, str func):
     """The numbers as a tensor that owns the array. On an error the array is still the caller's."""
     cdef ImportedTensor imported
-    cdef ArrowArray values
+    cdef ArrowArray[MAX_DIMS] levels
     cdef Tensor made = Tensor.__new__(Tensor)
     cdef int64_t start, stop
-    shape, first, count = _find_values(array, schema, &values, func)
+    cdef int depth, lists = <int>len(schema.sizes)
+    shape, first, count = _find_values(array, schema, levels, func)
     bits = schema.letter == b"b"
     code, width = (<int>kDLUInt, 8) if bits else _TYPES[schema.letter]
     schema.shape, schema.first_bit = shape, first % 8
@@ -466,10 +494,12 @@ cdef Tensor _take(ArrowArray* array, _Schema schema, str func):
         start, stop = first, first + count
     if stop > (1 << 47) // (width // 8):
         raise BufferError(f"{func}: ArrowArray has {stop} elements from its start, more than memory can hold")
-    data = <size_t>values.buffers[1]
+    data = <size_t>levels[lists].buffers[1]
     if start < stop and (data < 4096 or data + stop * (width // 8) >= 1 << 63):
         raise BufferError(f"{func}: ArrowArray.buffers[1] is {hex(data)}, which cannot be the address of {stop} "
                           f"elements")
+    for depth in range(lists + 1):
+        _check_nulls(&levels[depth], func)
     imported.view.data = <void*><size_t>(data + start * (width // 8) if start < stop else 0)
     imported.view.device = DLDevice(kDLCPU, 0)
     imported.view.dtype = DLDataType(code, width, 1)
@@ -495,12 +525,13 @@ cdef Tensor _as_tensors(Tensor t, _Schema schema, str func):
         described = json.loads(schema.text)
         shape = tuple(described["shape"])
         order = described.get("permutation") or range(len(shape))
-        if sorted(order) != list(range(len(shape))) or not all(type(n) is int and n >= 0 for n in shape):
+        if (sorted(order) != list(range(len(shape))) or
+                not all([type(n) is int and n >= 0 for n in (*shape, *order)])):
             raise ValueError("no shape or no permutation")
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise BufferError(f"{func}: the metadata of a fixed-shape tensor, {quoted(schema.text)}, cannot be read: "
                           f"{first_line(str(error))}") from None
-    if len(shape) >= MAX_DIMS or prod(shape) != schema.sizes[0] or len(schema.sizes) != 1:
+    if len(shape) >= MAX_DIMS or [prod(shape)] != schema.sizes:
         raise BufferError(f"{func}: a fixed-shape tensor of shape {shape} is stored in lists of {schema.sizes}")
     t = reshape_for(func, t, (t.shape[0], *shape))
     # permutation[i] is the place in memory of the dimension i of the tensor.
@@ -530,9 +561,10 @@ def from_arrow(obj, /, *, copy=None):
     TypeError
         `obj` has none of the methods, or its elements are no numbers that a tensor can have.
     ValueError
-        Elements are null, or a copy is needed that `copy` does not allow.
+        A copy is needed that `copy` does not allow.
     BufferError
-        The exported structs break a rule of Arrow's C data interface; the message names the field and its value.
+        Elements are null, or the exported structs break a rule of Arrow's C data interface; the message names the field
+        and its value.
     DeviceError
         The memory is on another device than the host.
     OSError
@@ -557,20 +589,41 @@ def from_arrow(obj, /, *, copy=None):
     Tensor([[1, 2],
             [3, 4]], shape=(2, 2), device=cpu, dtype=int64, readonly=True)
     """
-    cdef str func = "from_arrow"
-    copy = read_copy_flag(copy, func)
+    return _import(obj, read_copy_flag(copy, "from_arrow"), False, "from_arrow")
+
+
+def import_column(obj, copy, str func):
+    """Import as `from_arrow` does, for `asarray`: chunks are joined where `copy` allows it.
+
+    Returns None for a table, which ``__array__`` must read; no element of it is null.
+
+    Raises
+    ------
+    TypeError, ValueError, BufferError, DeviceError, OSError
+        As `from_arrow`.
+
+    Examples
+    --------
+    >>> import_column(dl.arange(3), None, "asarray").tolist()
+    [0, 1, 2]
+    """
+    return _import(obj, copy, True, func)
+
+
+cdef Tensor _import(object obj, object copy, bint column, str func):
+    """The tensor of what an object exports; None for a table, which is refused unless `column`."""
     for method in ("__arrow_c_array__", "__arrow_c_device_array__"):
         export = getattr(obj, method, None)
         if export is not None:
-            return _from_pair(export(), method, copy, func)
+            return _from_pair(export(), method, copy, column, func)
     export = getattr(obj, "__arrow_c_stream__", None)
     if export is not None:
-        return _from_stream(export(), copy, func)
+        return _from_stream(export(), copy, column, func)
     raise TypeError(f"{func}: {type(obj).__qualname__} has no __arrow_c_array__, __arrow_c_device_array__ or "
                     f"__arrow_c_stream__")
 
 
-cdef Tensor _from_pair(object pair, str method, object copy, str func):
+cdef Tensor _from_pair(object pair, str method, object copy, bint column, str func):
     """The tensor of a schema and an array, which are moved out of their capsules."""
     cdef ArrowSchema taken
     cdef ArrowArray* array = NULL
@@ -608,7 +661,12 @@ cdef Tensor _from_pair(object pair, str method, object copy, str func):
         free(array)
         raise BufferError(f"{func}: the capsules hold structs that are released already; export again")
     try:
-        schema = _Schema.read(&taken, func)
+        schema = _Schema.read(&taken, column, func)
+        if schema.is_table:
+            _check_table(array, func)
+            release_array(array)
+            free(array)
+            return None
         t = _take(array, schema, func)
     except BaseException:
         release_array(array)
@@ -637,7 +695,7 @@ cdef class _Stream:
             text[:strnlen(text, LARGEST_TEXT)].decode("utf-8", "replace"))
         return OSError(code, f"{func}: {what} of the stream failed: {said}")
 
-    cdef _Schema schema(self, str func):
+    cdef _Schema schema(self, bint column, str func):
         cdef ArrowSchema taken
         cdef int code
         taken.release = NULL
@@ -648,14 +706,14 @@ cdef class _Stream:
         if taken.release == NULL:
             raise BufferError(f"{func}: get_schema of the stream gave a schema that is released already")
         try:
-            return _Schema.read(&taken, func)
+            return _Schema.read(&taken, column, func)
         finally:
             release_schema(&taken)
 
-    cdef Tensor next_chunk(self, _Schema schema, object copy, str func):
-        """The next chunk, or None after the last."""
+    cdef Tensor next_chunk(self, _Schema schema, object copy, bint* more, str func):
+        """The next chunk, None of a table; `more` is False after the last."""
         cdef ArrowArray* array = <ArrowArray*>calloc(1, sizeof(ArrowArray))
-        cdef Tensor t
+        cdef Tensor t = None
         cdef int code
         if array == NULL:
             raise MemoryError(f"{func}: allocation failed for a struct")
@@ -665,25 +723,31 @@ cdef class _Stream:
             if code != 0:
                 array.release = NULL
                 raise self.failure("get_next", code, func)
-            if array.release == NULL:
-                free(array)
-                return None
-            t = _take(array, schema, func)
+            more[0] = array.release != NULL
+            if more[0] and not schema.is_table:
+                t = _take(array, schema, func)  # and the struct with it
+                return _decoded(t, schema, copy, func)
+            if more[0]:
+                _check_table(array, func)
         except BaseException:
-            release_array(array)
-            free(array)
+            if t is None:
+                release_array(array)
+                free(array)
             raise
-        return _decoded(t, schema, copy, func)
+        release_array(array)
+        free(array)
+        return None
 
 
-cdef Tensor _from_stream(object capsule, object copy, str func):
-    """The elements of all chunks of a stream."""
+cdef Tensor _from_stream(object capsule, object copy, bint column, str func):
+    """The elements of all chunks of a stream; of a `column`, whose chunks are joined unless `copy` is False."""
     cdef ArrowArrayStream* source = <ArrowArrayStream*>_pointer_of(capsule, b"arrow_array_stream", "__arrow_c_stream__",
                                                                    func)
     cdef _Stream stream = _Stream.__new__(_Stream)
     cdef _Schema schema
     cdef Tensor chunk, found = None
     cdef list chunks = []
+    cdef bint more = True
     stream.stream = take_stream(source)
     if stream.stream.release == NULL:
         raise BufferError(f"{func}: the capsule holds a stream that is released already; export again")
@@ -692,19 +756,23 @@ cdef Tensor _from_stream(object capsule, object copy, str func):
                            ("get_last_error", stream.stream.get_last_error != NULL)):
         if not is_given:
             raise BufferError(f"{func}: ArrowArrayStream.{name} is NULL, expected a function")
-    schema = stream.schema(func)
+    schema = stream.schema(column, func)
     while True:
         PyErr_CheckSignals()  # the stream of another library may have no end
-        chunk = stream.next_chunk(schema, None if copy else copy, func)
-        if chunk is None:
+        chunk = stream.next_chunk(schema, None if copy else copy, &more, func)
+        if not more:
             break
+        if schema.is_table:
+            continue
         found = chunk
         if chunk.impl.dl.shape[0] == 0:
             continue
         chunks.append(chunk)
-        if len(chunks) > 1 and not copy:
+        if len(chunks) > 1 and not copy and not (column and copy is None):
             raise ValueError(f"{func}: the stream has several chunks, which are one tensor only by a copy; pass "
                              f"copy=True, or combine them first (pyarrow: combine_chunks())")
+    if schema.is_table:
+        return None
     if not chunks:
         return _decoded(_no_elements(schema, func), schema, True, func) if found is None else found
     found = chunks[0]
@@ -745,7 +813,7 @@ cdef Tensor _decoded(Tensor t, _Schema schema, object copy, str func):
     if schema.letter == b"b":
         if copy is not None and not copy:
             raise ValueError(f"{func}: Arrow stores booleans as bits, which a tensor cannot share, but copy=False")
-        return _unpacked(t, schema, func)
+        t, copy = _unpacked(t, schema, func), None
     if schema.extension == _BOOL8 and schema.letter == b"c" and not schema.sizes:
         return _as_bool(t, copy, func)
     if schema.extension == _TENSOR:
