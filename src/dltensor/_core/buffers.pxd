@@ -7,6 +7,7 @@ from .types cimport DLTensor
 cdef int borrow_numpy(object array, DLTensor* view, uint64_t* flags, int64_t* dims, str func) except -1
 cdef bint is_readable(object array) except -1
 cdef object keep_in_place(object array)
+cdef bint is_new_array(object array) except -1
 cdef int import_numpy(object array, ImportedTensor* out, str func) except -1
 cdef int take_buffer(object x, ImportedTensor* out, str func) except -1
 cdef int take_interface(object interface, object owner, bint cuda, ImportedTensor* out, str func) except -1

@@ -44,6 +44,7 @@ cdef extern from "_core/numpy_abi.h" namespace "dlt":
     int numpy_layout(const NumpyArray*, int64_t width, int64_t* dims) noexcept
     PyObject* numpy_owner(object array, PyObject* ndarray) noexcept
     PyObject* numpy_keep_in_place(object array, PyObject* ndarray) except NULL
+    bint numpy_is_new(object array, PyObject* ndarray) noexcept
     void free_array(Block*) noexcept nogil
 
 cdef extern from "native/memory/block.h" namespace "dlt" nogil:
@@ -178,7 +179,7 @@ cdef int borrow_numpy(object array, DLTensor* view, uint64_t* flags, int64_t* di
     bad = numpy_layout(fields, width, dims)
     if bad >= 0:
         raise BufferError(f"{func}: strides[{bad}] is {fields.strides[bad]} bytes, not a multiple of the {width} bytes "
-                          f"of {dtype_of(view.dtype)}; copy the array first")
+                          f"of {dtype_of(view.dtype)}; copy it with asarray(x, copy=True)")
     flags[0] = 0 if fields.flags & numpy_writeable else DLPACK_FLAG_BITMASK_READ_ONLY
     if view.dtype.bits < 8:
         flags[0] |= DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED
@@ -193,6 +194,12 @@ cdef object keep_in_place(object array):
     reference = <object>numpy_keep_in_place(array, numpy.ndarray)
     Py_DECREF(reference)
     return reference
+
+
+cdef bint is_new_array(object array) except -1:
+    """Whether nothing but the caller keeps the memory of an ndarray, so that it is a copy."""
+    cdef const NumpyFields* numpy = _fields_of_numpy()
+    return numpy.ndarray != NULL and numpy_is_new(array, numpy.ndarray)
 
 
 cdef int import_numpy(object array, ImportedTensor* out, str func) except -1:
@@ -220,7 +227,9 @@ cdef DLDataType _foreign_dtype(object descr, str func) except *:
         return (<DType>known[1]).value
     try:
         value = read_dtype(descr, func)
-    except (TypeError, ValueError) as error:
+    except ValueError as error:  # the byte order
+        raise BufferError(f"{error}, or asarray(x, copy=True)") from None
+    except TypeError as error:
         raise BufferError(str(error)) from None
     if len(_of_descr) >= 256:
         _of_descr.clear()  # a program may make dtype objects without end
@@ -303,8 +312,8 @@ cdef DLDataType _read_format(const char* format, Py_ssize_t width, object x, str
         raise BufferError(f"{func}: {type(x).__qualname__} has elements of format {text!r} and {width} bytes, which "
                           f"DLPack cannot express")
     if width > 1 and (order in (">", "!") and sys.byteorder == "little" or order == "<" and sys.byteorder == "big"):
-        raise BufferError(f"{func}: {type(x).__qualname__} has the other byte order (format {text!r}); convert "
-                          f"it first")
+        raise BufferError(f"{func}: {type(x).__qualname__} has the other byte order (format {text!r}); copy "
+                          f"it with asarray(x, copy=True)")
     return (<DType>known).value
 
 
@@ -356,7 +365,7 @@ cdef int take_buffer(object x, ImportedTensor* out, str func) except -1:
 cdef int _set_stride(int64_t* strides, int axis, int64_t step, int64_t size, int64_t width, str func) except -1:
     if step % width != 0 and size > 1:
         raise BufferError(f"{func}: strides[{axis}] is {step} bytes, not a multiple of the {width} bytes of an "
-                          f"element; copy the array first")
+                          f"element; copy it with asarray(x, copy=True)")
     strides[axis] = step // width if step % width == 0 else 1
     return 0
 
@@ -499,7 +508,8 @@ cdef int read_interface(dict interface, object owner, bint cuda, DLTensor* view,
         raise BufferError(f"{func}: {name} has typestr {quoted(typestr)}, which DLPack cannot express")
     order, kind, size = said
     if order == (">" if sys.byteorder == "little" else "<") and size != 1:
-        raise BufferError(f"{func}: {name} has typestr {quoted(typestr)} of non-native byte order; convert it first")
+        raise BufferError(f"{func}: {name} has typestr {quoted(typestr)} of non-native byte order; copy it with "
+                          f"asarray(x, copy=True)")
     if interface.get("mask") is not None:
         raise BufferError(f"{func}: {name} has a mask, which DLPack cannot express")
     shape = _interface_tuple(interface["shape"], "shape", name, func)

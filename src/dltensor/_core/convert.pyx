@@ -1,25 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
 """Import and export of whole tensors: from_dlpack, asarray, wrap, into, and the exchange table of Tensor."""
 import sys
+from itertools import islice
 
 from cpython.bool cimport PyBool_Check
 from cpython.float cimport PyFloat_CheckExact
 from cpython.long cimport PyLong_CheckExact
 from cpython.number cimport PyNumber_Index
-from cpython.object cimport PyObject
+from cpython.object cimport PyObject, Py_TYPE
 from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.stdlib cimport malloc
 
-from .buffers cimport take_buffer, take_interface, import_numpy
-from .dlpack cimport (ARRAY, ARRAY_INTERFACE, BUFFER, CAPSULE, CUDA_ARRAY_INTERFACE, NDARRAY, NONE, PROTOCOL, TABLE,
-                      ImportedTensor, TypeEntry, adopt_object, amend_entry, borrow_table, entry_of, entry_of_type,
-                      free_object, adopt_storage, hold_storage, is_lazy, check_tensor, raise_pending, release_storage,
-                      retain_storage, import_tensor, import_managed)
+from .buffers cimport is_new_array, take_buffer, take_interface, import_numpy
+from .dlpack cimport (ARRAY, ARRAY_INTERFACE, BUFFER, CAPSULE, COLUMN, CUDA_ARRAY_INTERFACE, MASKED, NDARRAY, NONE,
+                      PROTOCOL, TABLE, ImportedTensor, TypeEntry, adopt_object, amend_entry, borrow_table, check_mask,
+                      entry_of, entry_of_type, free_object, adopt_storage, hold_storage, is_lazy, is_numpy_scalar,
+                      check_tensor, raise_pending, release_storage, retain_storage, import_tensor, import_managed)
 from .indexing cimport integer_of
-from .native cimport (MAX_DIMS, adopt, computed_types, export_managed, find_type, numel, release, type_bool,
+from .native cimport (MAX_DIMS, adopt, computed_types, export_managed, find_type, numel, promote, release, type_bool,
                       type_complex64, type_float32, type_int64, type_table)
-from .scalars cimport plain_number, shown, store_exact, store_python
+from .scalars cimport plain_number, promote_number, shown, store_exact, store_python
 from .signals cimport check_signals
 from .tensor cimport (Tensor, as_tuple, assign_scalar, copied, current_stream, device_operations, exchange_table,
                       fill_from_import, is_packed, new_empty, new_zeros, on_device, operations, read_shape, same_view,
@@ -31,7 +32,7 @@ from .types cimport (DLPACK_FLAG_BITMASK_IS_COPIED, DLPACK_FLAG_BITMASK_READ_ONL
                      read_copy_flag, read_device, read_dtype)
 
 from .foreign_text import first_line, quoted
-from .types import ConformanceWarning
+from .types import DLPACK_VERSION, ConformanceWarning
 
 cdef extern from "native/memory/managed.h" namespace "dlt" nogil:
     int allocate_managed(DLTensor*, DLManagedTensorVersioned**, void*, SetError) noexcept
@@ -138,7 +139,15 @@ cdef Tensor read(object x, object copy, str func):
     if entry.path == NDARRAY:
         import_numpy(x, &imported, func)
     elif entry.path == PROTOCOL:
-        import_protocol(x, entry, &imported, func)
+        try:
+            import_protocol(x, entry, None if copy else copy, &imported, func)  # True: see _read_for_copy
+        except TypeError as error:  # pyarrow's, for elements that are missing or bits
+            if not hasattr(x, "__arrow_c_array__"):
+                raise
+            raise BufferError(f"{func}: {type(x).__qualname__}.__dlpack__ refused: {first_line(str(error))}") from error
+    elif entry.path == MASKED:
+        check_mask(x, func)
+        import_numpy(x, &imported, func)
     elif entry.path == TABLE or entry.path == CAPSULE:
         import_tensor(x, entry, None, &imported, func)
     else:
@@ -188,7 +197,7 @@ cdef Tensor _read_torch_class(object x, str func):
     cdef ImportedTensor imported
     cdef Tensor t = Tensor.__new__(Tensor)
     try:
-        import_protocol(x, entry_of(x), &imported, func)
+        import_protocol(x, entry_of(x), None, &imported, func)
     except RuntimeError as error:
         raise BufferError(f"{func}: {type(x).__qualname__}.__dlpack__ refused: {first_line(str(error))}") from error
     fill_from_import(t, &imported)
@@ -233,18 +242,34 @@ cdef Tensor _resolved(object x, object copy, str func):
     return t
 
 
-cdef inline int import_protocol(object x, const TypeEntry* entry, ImportedTensor* imported, str func) except -1:
+cdef inline int import_protocol(object x, const TypeEntry* entry, object copy, ImportedTensor* imported,
+                                str func) except -1:
     """Take a tensor by ``__dlpack__``, after ``__dlpack_device__`` where that is needed."""
-    if entry.known and entry.agreed and not uses_cuda():
+    if entry.known and entry.agreed and copy is None and not uses_cuda():
         # There is no stream to pass, so that the device need not be known before the tensor is.
         import_tensor(x, entry, None, imported, func)
         if is_host(<int32_t>imported.view.device.device_type):
             return 0
         release(imported.block)
-    return _import_after_device(x, imported, func)
+    return _import_after_device(x, copy, imported, func)
 
 
-cdef int _import_after_device(object x, ImportedTensor* imported, str func) except -1:
+cdef int _import_by_copy(object x, object stream, object copy, ImportedTensor* imported, str func) except -1:
+    """Take a tensor with `copy` passed on; 0 when ``__dlpack__`` does not know the argument."""
+    options = {"max_version": DLPACK_VERSION, "copy": copy}
+    if stream is not None:
+        options["stream"] = stream
+    try:
+        capsule = x.__dlpack__(**options)
+    except TypeError:
+        return 0  # the signature of before 2023.12
+    import_tensor(capsule, entry_of(capsule), None, imported, func)
+    if entry_of(x).immutable:
+        imported.flags |= DLPACK_FLAG_BITMASK_READ_ONLY
+    return 1
+
+
+cdef int _import_after_device(object x, object copy, ImportedTensor* imported, str func) except -1:
     cdef int32_t device_type = 0, device_id = 0
     cdef const TypeEntry* entry
     stream = None
@@ -273,7 +298,11 @@ cdef int _import_after_device(object x, ImportedTensor* imported, str func) exce
                             f"{device!r}") from None
         if device_type == kDLCUDA:
             stream = current_stream(device_id)
-    import_tensor(x, entry_of(x), stream, imported, func)  # the class may have changed
+    if copy is None or _import_by_copy(x, stream, copy, imported, func) == 0:
+        import_tensor(x, entry_of(x), stream, imported, func)  # the class may have changed
+        if copy is not None and not copy and imported.flags & DLPACK_FLAG_BITMASK_IS_COPIED:
+            release(imported.block)
+            raise BufferError(f"{func}: {type(x).__qualname__}.__dlpack__ exports a copy, but copy=False")
     if device_type != 0 and (device_type != <int32_t>imported.view.device.device_type or
                              not is_host(device_type) and device_id != imported.view.device.device_id):
         told = imported.view.device
@@ -299,9 +328,7 @@ cdef Tensor _moved(Tensor t, object device, object copy, str func):
             t = on_device(t, device, func)
             made = True
     if copy and not made:
-        # By us, not by the producer: some set the flag without copying (jax 0.10).
-        if t.impl.flags & DLPACK_FLAG_BITMASK_IS_COPIED:
-            return t
+        # By us, whatever the producer says: some set the flag without copying (jax 0.10).
         t = copied(t, func)
         made = True
     if made:
@@ -319,7 +346,8 @@ def from_dlpack(x, /, *, device=None, copy=None):
     device : device_like, optional
         Device of the result; None leaves the data where it is.
     copy : bool, optional
-        None shares memory where possible, True always copies, False never does.
+        None shares memory where possible, True always copies, also arrays of NumPy of another byte order or with strides
+        that are no whole elements, False never does and is passed on to ``__dlpack__``.
 
     Returns
     -------
@@ -357,10 +385,50 @@ def from_dlpack(x, /, *, device=None, copy=None):
     array([[9, 1, 2],
            [3, 4, 5]])
     """
-    cdef Tensor t = read(x, None if copy is None else read_copy_flag(copy, "from_dlpack"), "from_dlpack")
+    copy = read_copy_flag(copy, "from_dlpack")
+    cdef Tensor t = _read_for_copy(x, True, "from_dlpack") if copy else read(x, copy, "from_dlpack")
     if device is not None or copy is not None:
         return _moved(t, device, copy, "from_dlpack")
     return t
+
+
+cdef Tensor _read_for_copy(object x, bint only_dlpack, str func):
+    """A tensor that will be copied. NumPy copies what DLPack cannot express: other byte orders and odd strides."""
+    try:
+        return read(x, True, func) if only_dlpack else view_any(x, True, func)
+    except BufferError:
+        array = _native_array(x)
+        if array is None and entry_of(x).path != PROTOCOL:
+            raise
+        if array is None and hasattr(x, "__arrow_c_array__"):
+            raise  # pyarrow: elements are missing
+    return _exported_copy(x, func) if array is None else read(array, None, func)
+
+
+cdef Tensor _exported_copy(object x, str func):
+    """The copy that a producer exports, which could not share its memory."""
+    cdef ImportedTensor imported
+    cdef Tensor t = Tensor.__new__(Tensor)
+    _import_after_device(x, True, &imported, func)
+    fill_from_import(t, &imported)
+    if t.impl.dl.device.device_type == kDLCUDA:
+        _adopt(t, None)
+    return t
+
+
+cdef object _native_array(object x):
+    """A copy of an ndarray, a buffer or an array interface in native byte order; None for anything else."""
+    cdef int path = entry_of(x).path
+    if path == ARRAY:
+        x = x.__array__()
+        path = entry_of(x).path
+    elif path == BUFFER or path == ARRAY_INTERFACE or path == NONE and hasattr(x, "__array_interface__"):
+        try:
+            import numpy
+        except ImportError:
+            return None
+        x, path = numpy.asarray(memoryview(x) if path == BUFFER else x), NDARRAY
+    return x.astype(x.dtype.newbyteorder("="), order="C") if path == NDARRAY else None
 
 
 def asarray(obj, /, *, dtype=None, device=None, copy=None):
@@ -378,7 +446,8 @@ def asarray(obj, /, *, dtype=None, device=None, copy=None):
     device : device_like, optional
         Device of the result; None leaves the data where it is.
     copy : bool, optional
-        None copies only if necessary, True always copies, False never does.
+        None copies only if necessary, True always copies, also arrays of another byte order or with strides that are no
+        whole elements. False never copies and is passed on to ``__dlpack__`` and ``__array__``.
 
     Returns
     -------
@@ -419,7 +488,7 @@ def asarray(obj, /, *, dtype=None, device=None, copy=None):
     if type(obj) is Tensor and dtype is None and device is None and copy is None:
         return obj
     copy = read_copy_flag(copy, "asarray")
-    t = view_any(obj, copy, "asarray")
+    t = _read_for_copy(obj, False, "asarray") if copy else view_any(obj, copy, "asarray")
     if t is None and isinstance(obj, (float, complex)) and entry_of(obj).path == ARRAY:
         t = _from_array(obj, copy, "asarray")  # numpy.float64 and numpy.complex128 are Python's numbers too
     if t is None:
@@ -471,11 +540,22 @@ cdef Tensor view_any(object obj, object copy, str func):
 
 
 cdef Tensor _from_array(object obj, object copy, str func):
-    """A tensor over the array that ``__array__`` returns."""
-    made = obj.__array__()
-    if type(made) is not Tensor and entry_of(made).path != NDARRAY:
+    """A tensor over the array that ``__array__`` returns. ValueError where that is a copy and `copy` forbids one."""
+    cdef bint shares = copy is not None and not copy
+    cdef int path
+    if not shares:
+        made = obj.__array__()
+    else:
+        try:
+            made = obj.__array__(copy=False)
+        except TypeError:
+            made = obj.__array__()  # the signature of before NumPy 2
+    path = entry_of(made).path
+    if type(made) is not Tensor and path != NDARRAY and path != MASKED:
         raise ValueError(f"{func}: {type(obj).__qualname__}.__array__ must return a NumPy array, got "
                          f"{type(made).__qualname__}")
+    if shares and type(made) is not Tensor and is_new_array(made):
+        raise ValueError(f"{func}: {type(obj).__qualname__}.__array__ returns a copy, but copy=False")
     return view_any(made, copy, func)
 
 

@@ -22,7 +22,7 @@ cdef struct ImportedTensor:
 
 # How a type can be read; found out once per type.
 cdef enum ImportPath:
-    UNKNOWN, TABLE, NDARRAY, PROTOCOL, CAPSULE, BUFFER, ARRAY_INTERFACE, CUDA_ARRAY_INTERFACE, ARRAY, NONE
+    UNKNOWN, TABLE, NDARRAY, MASKED, PROTOCOL, CAPSULE, BUFFER, ARRAY_INTERFACE, CUDA_ARRAY_INTERFACE, COLUMN, ARRAY, NONE
 
 # What is remembered of a type. It is never changed and never freed: another one takes its place.
 cdef extern from "_core/type_table.h" namespace "dlt":
@@ -41,6 +41,8 @@ cdef const TypeEntry* entry_of(object x) except NULL
 cdef const TypeEntry* entry_of_type(object kind) except NULL
 cdef const TypeEntry* known_entry(void* kind) noexcept
 cdef void amend_entry(object kind, int signature, bint agreed) noexcept
+cdef bint is_numpy_scalar(object kind) except -1
+cdef int check_mask(object array, str func) except -1
 cdef int check_tensor(const DLTensor* view, str func) except -1
 cdef int import_tensor(object x, const TypeEntry* entry, object stream, ImportedTensor* out, str func) except -1
 cdef int import_managed(DLManagedTensorVersioned* managed, ImportedTensor* out, str func) except -1

@@ -143,7 +143,7 @@ cdef const TypeEntry* classify_type(object kind) except NULL:
         path = PROTOCOL
     elif hasattr(kind, "__cuda_array_interface__"):
         path = CUDA_ARRAY_INTERFACE
-    elif _is_numpy_scalar(kind):
+    elif is_numpy_scalar(kind):
         path = ARRAY  # its buffer is bare bytes for some types, and none for those of ml_dtypes
     elif has_buffer(raw_type):
         path = BUFFER
@@ -192,9 +192,18 @@ cdef bint _is_ndarray(object kind) except -1:
     return kind is ndarray or getattr(kind, "__dlpack__", None) is getattr(ndarray, "__dlpack__", None)
 
 
-cdef bint _is_numpy_scalar(object kind) except -1:
+cdef bint is_numpy_scalar(object kind) except -1:
     generic = _class_in("numpy", "generic")
     return generic is not None and is_subtype(<void*>kind, <void*>generic)
+
+
+cdef int check_mask(object array, str func) except -1:
+    """Refuse an ndarray of a class with masks that masks an element: a tensor has no mask."""
+    mask = array.mask
+    if getattr(mask, "dtype", None) == "bool" and mask.any():
+        raise BufferError(f"{func}: {type(array).__qualname__} has masked elements, which a tensor cannot express; "
+                          f"replace them with filled(), or take the unmasked ones with compressed()")
+    return 0
 
 
 cdef object _torch_base():

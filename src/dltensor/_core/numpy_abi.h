@@ -71,6 +71,20 @@ inline PyObject* numpy_keep_in_place(PyObject* array, PyObject* ndarray) {
   return take_weak_reference(numpy_owner(array, ndarray));
 }
 
+// Whether the only reference to the memory of an array is the caller's. Without a GIL that cannot be known.
+inline bool numpy_is_new([[maybe_unused]] PyObject* array, [[maybe_unused]] PyObject* ndarray) {
+#ifdef Py_GIL_DISABLED
+  return false;
+#else
+  for (;; array = reinterpret_cast<NumpyArray*>(array)->base) {
+    if (Py_REFCNT(array) != 1) return false;
+    auto* fields = reinterpret_cast<NumpyArray*>(array);
+    if (fields->flags & numpy_owns_data) return true;
+    if (!fields->base || !PyObject_TypeCheck(fields->base, reinterpret_cast<PyTypeObject*>(ndarray))) return false;
+  }
+#endif
+}
+
 // The `free` of a block over the memory of an ndarray: with the array goes the weak reference that kept NumPy from
 // resizing it in place, if there is one.
 inline void free_array(Block* block) noexcept {
