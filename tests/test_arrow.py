@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 
+import numpy as np
 import pytest
 from arrow_structs import (
     Array,
@@ -701,3 +702,111 @@ def test_arguments_of_later_versions_of_arrow_are_refused():
         dl.zeros(2).__arrow_c_device_array__(later=1)
     with pytest.raises(TypeError, match="__arrow_c_device_array__: Arrow has no type for bfloat16"):
         dl.zeros(2, dtype="bfloat16").__arrow_c_device_array__()
+
+
+# -- columns in asarray -----------------------------------------------------------------------------------------------
+
+
+class Column:
+    """A column of another library: Arrow, and an ``__array__`` that makes NaN of nulls."""
+
+    def __init__(self, producer):
+        self.producer = producer
+
+    def __arrow_c_array__(self, requested_schema=None):
+        return self.producer.__arrow_c_array__()
+
+    def __array__(self, dtype=None, copy=None):
+        return np.array([1.0, np.nan])
+
+
+def with_null():
+    producer = Producer()
+    producer.keep = ctypes.c_uint8(0b1101)
+    producer.buffers[0] = ctypes.addressof(producer.keep)
+    producer.array.null_count = 1
+    return producer
+
+
+@pytest.mark.parametrize(
+    "call",
+    [dl.asarray, lambda x: dl.asarray(x, copy=True), dl.sum, dl.mean, lambda x: dl.ones(4) + x, dl.sort, dl.copy],
+)
+def test_nulls_of_a_column_are_refused_everywhere(call):
+    with pytest.raises(BufferError, match=r"1 of 4 elements are null, which a tensor cannot express; .*fill_null"):
+        call(Column(with_null()))
+
+
+def test_a_column_is_read_by_arrow_before_array():
+    producer = Producer()
+    t = dl.asarray(Column(producer))
+    assert (t.tolist(), t.data_ptr, t.readonly) == ([1, 2, 3, 4], ctypes.addressof(producer.memory), True)
+    assert dl.asarray(Column(Producer()), copy=False).readonly
+    with pytest.raises(ValueError, match="copy=False"):
+        dl.asarray(Column(Producer(b"b", (1,), ctypes.c_uint8)), copy=False)
+
+
+def test_chunks_of_a_column_are_joined_unless_copies_are_forbidden():
+    t = dl.asarray(StreamProducer(chunks_of(2, 0, 3)))
+    assert (t.tolist(), t.readonly) == ([0, 1, 2, 3, 4], False)
+    assert dl.sum(StreamProducer(chunks_of(2, 3))).item() == 10
+    with pytest.raises(ValueError, match="asarray: the stream has several chunks"):
+        dl.asarray(StreamProducer(chunks_of(2, 3)), copy=False)
+    with pytest.raises(BufferError, match="1 of 4 elements are null"):
+        dl.asarray(StreamProducer([Producer(), with_null()]))
+
+
+class Table(StreamProducer):
+    """A table of one column, of which NumPy sees two dimensions."""
+
+    def __init__(self, column):
+        self.columns = [Producer(b"+s"), column]
+        rows, column = self.columns
+        self.children = (ctypes.POINTER(Array) * 1)(ctypes.pointer(column.array))
+        rows.array.n_children, rows.array.n_buffers, rows.array.children = 1, 1, self.children
+        super().__init__([rows])
+
+    def __array__(self, dtype=None, copy=None):
+        return np.array([[1.0], [2.0]])
+
+
+def test_a_table_is_read_by_array_where_no_element_is_null():
+    table = Table(Producer())
+    assert dl.asarray(table).tolist() == [[1], [2]]
+    assert (table.released, table.chunks[0].released.count("array")) == (1, 1)
+    with pytest.raises(BufferError, match="1 of 4 elements are null"):
+        dl.asarray(Table(with_null()))
+    broken = Table(Producer())
+    broken.columns[1].array.length = -1
+    with pytest.raises(BufferError, match="column 0 of an ArrowArray is NULL, or its length cannot be counted"):
+        dl.asarray(broken)
+    with pytest.raises(TypeError, match="is no number that a tensor has"):
+        dl.from_arrow(Table(Producer()))
+
+
+def test_numpy_dtypes_have_no_nulls():
+    class Series(Column):
+        """A series of pandas over an array of NumPy: Arrow would make nulls of its NaN."""
+
+        dtype = np.dtype("float64")
+
+    assert np.isnan(dl.asarray(Series(with_null())).tolist()[1])
+
+
+class Pandas(Column):
+    """A series of pandas with a dtype of its own."""
+
+    dtype = "Int64"
+
+    def __init__(self, missing):
+        super().__init__(Producer())
+        self.missing = missing
+
+    def isna(self):
+        return np.array([False, self.missing])
+
+
+def test_missing_elements_of_pandas_are_refused():
+    with pytest.raises(BufferError, match=r"Pandas has missing elements, which a tensor cannot express; .*fillna"):
+        dl.asarray(Pandas(True))
+    assert dl.asarray(Pandas(False)).tolist()[0] == 1

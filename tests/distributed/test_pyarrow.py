@@ -129,3 +129,30 @@ def test_nothing_is_left_behind():
         del b, values
     gc.collect()
     assert (dl.debug.live_blocks(), pa.total_allocated_bytes()) == before
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: pa.array([1, None]),
+        lambda: pa.array([1.5, None]),
+        lambda: pa.array([True, None]),
+        lambda: pa.chunked_array([[1], [None]]),
+        lambda: pa.table({"a": [1, None], "b": [1, 2]}),
+        lambda: pa.record_batch({"a": [1.0, None]}),
+    ],
+)
+@pytest.mark.parametrize("call", [dl.asarray, lambda x: dl.asarray(x, copy=True), dl.sum, lambda x: dl.ones(2) + x])
+def test_nulls_are_refused_the_same_way_everywhere(make, call):
+    with pytest.raises(BufferError, match="null"):
+        call(make())
+
+
+def test_asarray_takes_columns_and_tables():
+    assert dl.asarray(pa.array([True, False])).tolist() == [True, False]
+    assert dl.asarray(pa.chunked_array([[1, 2], [3]])).tolist() == [1, 2, 3]
+    assert dl.asarray(pa.table({"a": [1, 2], "b": [3, 4]})).tolist() == [[1, 3], [2, 4]]
+    with pytest.raises(ValueError, match="copy=False"):
+        dl.asarray(pa.array([True, False]), copy=False)
+    with pytest.raises(BufferError, match="refused"):
+        dl.from_dlpack(pa.array([True, None]))

@@ -357,8 +357,8 @@ def from_dlpack(x, /, *, device=None, copy=None):
     Raises
     ------
     BufferError
-        The tensor is not usable because it breaks a rule (the message names field, value and rule), or `copy` is False
-        and a copy is needed.
+        The tensor is not usable because it breaks a rule (the message names field, value and rule), elements are masked
+        or missing, or `copy` is False and a copy is needed.
     AttributeError
         `x` does not support DLPack.
     TypeError
@@ -461,7 +461,7 @@ def asarray(obj, /, *, dtype=None, device=None, copy=None):
     ValueError
         Sequences are ragged, or `copy` is False and a copy is needed.
     BufferError
-        DLPack cannot express what `obj` exports.
+        DLPack cannot express what `obj` exports, or elements are masked or missing.
     OverflowError
         A number is outside the range of `dtype`.
 
@@ -530,13 +530,20 @@ cdef Tensor view_any(object obj, object copy, str func):
         return _from_cuda(obj.__cuda_array_interface__, obj, func)
     if entry.path == ARRAY:
         return _from_array(obj, copy, func)
+    if entry.path == COLUMN:
+        return _from_column(obj, copy, func)
     if entry.path == NONE:
         for cuda, name in ((True, "__cuda_array_interface__"), (False, "__array_interface__")):
             interface = getattr(obj, name, None)
             if interface is not None:
                 return _from_cuda(interface, obj, func) if cuda else _from_interface(interface, obj, func)
         return None
-    return read(obj, copy, func)
+    try:
+        return read(obj, copy, func)
+    except BufferError:
+        if entry.path != PROTOCOL or not hasattr(obj, "__arrow_c_array__"):
+            raise
+    return _from_column(obj, copy, func)  # pyarrow exports neither bits nor missing elements by DLPack
 
 
 cdef Tensor _from_array(object obj, object copy, str func):
@@ -557,6 +564,24 @@ cdef Tensor _from_array(object obj, object copy, str func):
     if shares and type(made) is not Tensor and is_new_array(made):
         raise ValueError(f"{func}: {type(obj).__qualname__}.__array__ returns a copy, but copy=False")
     return view_any(made, copy, func)
+
+
+cdef Tensor _from_column(object obj, object copy, str func):
+    """A tensor over a column or a table of pandas, polars or pyarrow, none of whose elements may be missing."""
+    dtype = getattr(obj, "dtype", None)
+    dtypes = list(getattr(obj, "dtypes", ())) if dtype is None else [dtype]
+    numpy = sys.modules.get("numpy")
+    if numpy is not None and dtypes and all([isinstance(one, numpy.dtype) for one in dtypes]):
+        return _from_array(obj, copy, func)  # NumPy's dtypes have no missing elements
+    if hasattr(obj, "isna"):
+        if numpy.asarray(obj.isna()).any():
+            raise BufferError(f"{func}: {type(obj).__qualname__} has missing elements, which a tensor cannot express; "
+                              f"fill them first (fillna())")
+        return _from_array(obj, copy, func)
+    from .arrow import import_column  # on use, for the import time of the package
+
+    t = import_column(obj, None if copy else copy, func)  # the caller copies
+    return _from_array(obj, copy, func) if t is None else t
 
 
 cdef Tensor _from_interface(object interface, object owner, str func):
@@ -834,7 +859,7 @@ def into(t, kind, /, *, default=None):
     if kind is Tensor:
         return source
     entry = entry_of_type(kind)
-    if entry.path == NDARRAY:
+    if entry.path == NDARRAY or entry.path == MASKED:
         made_array = source.numpy()
         return made_array if type(made_array) is kind else made_array.view(kind)
     if entry.table == NULL:

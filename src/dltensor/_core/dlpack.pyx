@@ -138,7 +138,7 @@ cdef const TypeEntry* classify_type(object kind) except NULL:
     elif kind is _CapsuleType:
         path = CAPSULE
     elif _is_ndarray(kind):
-        path = NDARRAY
+        path = MASKED if hasattr(kind, "mask") else NDARRAY  # numpy.ma and astropy
     elif hasattr(kind, "__dlpack__"):
         path = PROTOCOL
     elif hasattr(kind, "__cuda_array_interface__"):
@@ -149,12 +149,14 @@ cdef const TypeEntry* classify_type(object kind) except NULL:
         path = BUFFER
     elif hasattr(kind, "__array_interface__"):
         path = ARRAY_INTERFACE
+    elif any([hasattr(kind, name) for name in ("__arrow_c_array__", "__arrow_c_stream__", "isna")]):
+        path = COLUMN  # of pandas, polars, pyarrow: __array__ makes NaN of elements that are missing
     elif hasattr(kind, "__array__"):
         path = ARRAY
     else:
         path = NONE
     # NumPy's rules put such classes above arrays: an operator with one on either side is theirs.
-    wraps_arrays = path == ARRAY and not _is_numpy_scalar(kind) and hasattr(kind, "__array_ufunc__")
+    wraps_arrays = path in (COLUMN, ARRAY) and not is_numpy_scalar(kind) and hasattr(kind, "__array_ufunc__")
     immutable, known = _is_class_of(_IMMUTABLE, kind), _is_class_of(_KNOWN, kind)
     entry.path = path
     entry.signature = 0

@@ -10,6 +10,7 @@ from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_CheckExact
 from libc.math cimport isinf, isnan
 from libc.string cimport memcpy
 
+from .dlpack cimport MASKED, check_mask, entry_of
 from .indexing cimport stepped
 from .native cimport (BOOLEAN, COMPLEX, REAL, SIGNED, TRUNCATE, UNSIGNED, Kind, Scalar, computed_types, find_type,
                       load_scalar, store_scalar, type_float32, type_float64, type_int64, type_table)
@@ -136,6 +137,8 @@ cpdef object plain_number(object value, str func, str expected="a number"):
         if value.ndim != 0:
             raise TypeError(f"{func}: expected {expected}, got {_type_name(value)} of shape {tuple(value.shape)}; "
                             f"stack() and concat() join tensors")
+        if entry_of(value).path == MASKED:
+            check_mask(value, func)
         element = value.item()
         if type(element) in _NUMBERS:
             return element
