@@ -3,6 +3,7 @@
 
 import ctypes
 import gc
+import itertools
 import os
 import struct
 import subprocess
@@ -598,17 +599,30 @@ def test_ragged_sequences_are_refused(ragged):
         dl.asarray(ragged)
 
 
-@pytest.mark.parametrize("given", [0, 1, 5])
+class Liar(tuple):
+    """Three items, of which iterating gives another number."""
+
+    def __new__(cls, items):
+        made = super().__new__(cls, (1, 2, 3))
+        made.items = items
+        return made
+
+    def __iter__(self):
+        return iter(self.items)
+
+
+@pytest.mark.parametrize("given", [0, 1, 3])
 def test_a_sequence_is_what_iterating_over_it_gives_whatever_its_length_says(given):
     """What was too much was once written behind the tensor's memory."""
-
-    class Liar(tuple):
-        def __iter__(self):
-            return iter(range(given))
-
-    assert dl.asarray(Liar((1, 2, 3))).tolist() == list(range(given))
+    assert dl.asarray(Liar(range(given))).tolist() == list(range(given))
     with pytest.raises(ValueError, match="ragged"):
-        dl.asarray([[1] * (given + 1), Liar((1, 2, 3))])
+        dl.asarray([[1] * (given + 1), Liar(range(given))])
+
+
+@pytest.mark.parametrize("items", [range(5), itertools.repeat(1)], ids=["more", "endless"])
+def test_a_sequence_that_gives_more_items_than_its_length_is_refused(items):
+    with pytest.raises(ValueError, match="asarray: Liar has a length of 3 and gives more items"):
+        dl.asarray(Liar(items))
 
 
 def test_strings_are_no_numbers():

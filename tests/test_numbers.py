@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Scalar operands: Python's own, NumPy's scalars, arrays of 0 dimensions, integers of any size."""
 
+import ctypes
 import enum
 from fractions import Fraction
 
@@ -62,11 +63,11 @@ def zero_dimensional(number):
 
 @pytest.mark.parametrize("number", [True, 3, 2.5, 1.5 + 1j])
 def test_an_array_of_0_dimensions_is_a_number(number):
-    want = dl.asarray([number, number])
     for zero in zero_dimensional(number):
-        for made in (dl.asarray([zero, zero]), dl.full(2, zero), dl.fill(zero, dl.empty(2, dtype=want.dtype))):
-            assert made.dtype == want.dtype, type(zero)
-            assert made.tolist() == want.tolist(), type(zero)
+        want = dl.asarray(zero).dtype
+        for made in (dl.asarray([zero, zero]), dl.full(2, zero), dl.fill(zero, dl.empty(2, dtype=want))):
+            assert made.dtype == want, type(zero)
+            assert made.tolist() == [number, number], type(zero)
         if type(number) in (int, float):
             assert dl.arange(zero).tolist() == dl.arange(number).tolist()
 
@@ -110,6 +111,77 @@ def test_a_scalar_of_numpy_keeps_its_dtype(dtype):
     assert dl.asarray(scalar).tolist() == 1
     assert dl.asarray(scalar, dtype="complex64").dtype == dl.complex64
     assert dl.asarray(1.0).dtype == dl.float32
+
+
+def typed(dtype, number):
+    """A number of one dtype as every kind of object that has one."""
+    yield np.dtype(dtype).type(number)
+    yield np.asarray(number, dtype)
+    yield dl.asarray(number, dtype=dtype)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "number"),
+    [
+        ("bool", True), ("int8", -128), ("uint8", 255), ("int16", -3), ("uint32", 2**32 - 1), ("int64", -(2**63)),
+        ("uint64", 2**64 - 1), ("float16", 0.5), ("float32", 2.0**100), ("float64", 1e300), ("complex64", 1 + 2j),
+        ("complex128", 1e300 + 1e-300j),
+    ],
+)  # fmt: skip
+def test_typed_numbers_in_a_sequence_keep_their_dtype_and_value(dtype, number):
+    for one in typed(dtype, number):
+        for made in (dl.asarray([one]), dl.asarray([(one, one)])[0], dl.full(1, one)):
+            assert (made.dtype.name, made.tolist()[0]) == (dtype, number), type(one)
+
+
+def test_scalars_and_arrays_without_numpy_dtypes_keep_theirs():
+    ml_dtypes = pytest.importorskip("ml_dtypes", reason="ml_dtypes is not installed")
+    assert dl.asarray([ml_dtypes.bfloat16(1.5), ml_dtypes.bfloat16(2)]).dtype == dl.bfloat16
+    assert dl.asarray([dl.ones((), dtype="float8_e5m2")] * 2).dtype == dl.float8_e5m2
+    assert dl.asarray([dl.ones((), dtype="int4"), 3]).tolist() == [1, 3]
+    assert dl.asarray([ctypes.c_int16(7)]).dtype == dl.int16
+
+
+@pytest.mark.parametrize(
+    ("numbers", "dtype"),
+    [
+        ([np.int8(1), np.int16(2)], "int16"),
+        ([np.int8(1), np.uint8(2)], "int16"),
+        ([np.float32(1), np.int64(2**40)], "float32"),
+        ([np.float16(1), np.float64(2)], "float64"),
+        ([np.bool_(True), np.uint8(2)], "uint8"),
+        ([np.float64(1), np.complex64(1j)], "complex128"),
+        ([np.int8(1), 2], "int8"),
+        ([np.uint64(2**64 - 1), 2], "uint64"),
+        ([np.bool_(True), 2], "int64"),
+        ([np.int8(1), 2.5], "float32"),
+        ([np.float64(1), 2, True], "float64"),
+        ([np.float32(1), 2j], "complex64"),
+        ([np.float64(1), 2j], "complex128"),
+        ([dl.asarray(1, dtype="float16"), np.float32(2)], "float32"),
+        ([[np.float64(1)], [2]], "float64"),
+        ([True, 2, 2.5], "float32"),
+    ],
+)
+def test_typed_numbers_promote_by_their_dtypes_and_python_numbers_by_their_kind(numbers, dtype):
+    assert dl.asarray(numbers).dtype.name == dtype
+    assert dl.asarray(numbers[::-1]).dtype.name == dtype
+
+
+def test_statistics_in_a_list_stay_what_they_are():
+    a = dl.asarray([1e300, 3e300], dtype="float64")
+    made = dl.asarray([dl.mean(a), dl.max(a)])
+    assert (made.dtype, made.tolist()) == (dl.float64, [2e300, 3e300])
+
+
+def test_numbers_without_a_common_dtype_are_refused_with_a_remedy():
+    with pytest.raises(TypeError, match=r"asarray: int64 and uint64 have no dtype in common; pass dtype="):
+        dl.asarray([np.int64(1), np.uint64(2)])
+    assert dl.asarray([np.int64(1), np.uint64(2)], dtype="int64").tolist() == [1, 2]
+    with pytest.raises(OverflowError, match="300 is outside int8"):
+        dl.asarray([np.int8(1), 300])
+    with pytest.raises(TypeError, match="float8_e5m2 and a number of complex64 have no dtype in common"):
+        dl.asarray([dl.ones((), dtype="float8_e5m2"), 1j])
 
 
 def test_a_range_is_a_sequence():

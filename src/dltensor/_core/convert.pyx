@@ -47,6 +47,20 @@ cdef inline bint _is_sequence(object x):
     return isinstance(x, (list, tuple, range))
 
 
+cdef struct NumberTypes:
+    int typed                # the dtype that typed scalars and arrays of 0 dimensions promote to; -1 before the first
+    int number               # the default dtype that holds all Python numbers; -1 before the first
+    PyObject* last_scalar    # the class of the last scalar of NumPy, and its dtype
+    int last_type
+
+
+cdef NumberTypes _no_types() noexcept:
+    cdef NumberTypes types
+    types.typed = types.number = types.last_type = -1
+    types.last_scalar = NULL
+    return types
+
+
 cdef Tensor _from_numbers(object obj, object dtype, str func):
     """A number or nested sequences of numbers in fresh memory."""
     cdef int64_t shape[MAX_DIMS]
@@ -55,10 +69,11 @@ cdef Tensor _from_numbers(object obj, object dtype, str func):
     cdef bint padded
     cdef int type_
     cdef Tensor t
+    cdef NumberTypes types = _no_types()
     cdef list leaves = []
-    ndim = _collect(obj, 0, -1, shape, leaves, func)
-    t = new_empty(ndim, shape, _kind_of(leaves) if dtype is None else read_dtype(dtype, func), DLDevice(kDLCPU, 0),
-                  func)
+    ndim = _collect(obj, 0, -1, shape, leaves, &types if dtype is None else NULL, func)
+    t = new_empty(ndim, shape, _common_type(&types, func) if dtype is None else read_dtype(dtype, func),
+                  DLDevice(kDLCPU, 0), func)
     padded = not is_packed(t.impl.dl.dtype, t.impl.flags)
     type_ = find_type(t.impl.dl.dtype)
     if type_ < 0 or type_ >= computed_types or t.impl.dl.dtype.lanes != 1:
@@ -71,7 +86,19 @@ cdef Tensor _from_numbers(object obj, object dtype, str func):
     return t
 
 
-cdef int _collect(object x, int depth, int ndim, int64_t* shape, list leaves, str func) except -1:
+cdef tuple _items(object x, str func):
+    """The items of a list, tuple or range, read once. One of a class that never ends is refused."""
+    if type(x) is list or type(x) is tuple or type(x) is range:
+        return tuple(x)
+    # A class may say any length of itself: what is stored is read whatever it says.
+    most = max(len(x), (list if isinstance(x, list) else tuple).__len__(x))
+    items = tuple(islice(x, most + 1))
+    if len(items) > most:
+        raise ValueError(f"{func}: {type(x).__qualname__} has a length of {most} and gives more items")
+    return items
+
+
+cdef int _collect(object x, int depth, int ndim, int64_t* shape, list leaves, NumberTypes* types, str func) except -1:
     """Append the numbers of nested sequences in C order; returns how deep they are nested.
 
     `ndim` is -1 until the first number, or the first empty sequence, tells the depth. Every sequence is read once, so
@@ -84,15 +111,14 @@ cdef int _collect(object x, int depth, int ndim, int64_t* shape, list leaves, st
             raise ValueError(f"{func}: sequences are ragged: expected {shape[depth]} items at depth {depth}, got "
                              f"{type(x).__qualname__}")
         check_signals(len(leaves))
-        leaves.append(plain_number(x, func, "numbers, nested sequences of numbers, or an object with "
-                                   "__dlpack__, the buffer protocol or an array interface"))
+        leaves.append(plain_number(x, func, _EXPECTED) if types == NULL else _typed_number(x, types, func, _EXPECTED))
         return depth
     if depth == ndim:
         raise ValueError(f"{func}: sequences are ragged: found {type(x).__qualname__} where shape "
                          f"{as_tuple(ndim, shape)} has a number")
     if depth == 64:
         raise ValueError(f"{func}: sequences are nested more than 64 deep")
-    items = tuple(x)
+    items = _items(x, func)
     if ndim < 0:
         shape[depth] = len(items)
         if not items:
@@ -103,22 +129,74 @@ cdef int _collect(object x, int depth, int ndim, int64_t* shape, list leaves, st
     for item in items:
         check_signals(step)
         step += 1
-        ndim = _collect(item, depth + 1, ndim, shape, leaves, func)
+        ndim = _collect(item, depth + 1, ndim, shape, leaves, types, func)
     return ndim
 
 
-cdef DLDataType _kind_of(list leaves) noexcept:
-    """The default dtype that holds all of some numbers."""
-    cdef bint empty_ = True, wholes = False, floats = False
-    for leaf in leaves:
-        empty_ = False
-        if PyLong_CheckExact(leaf):
-            wholes = True
-        elif PyFloat_CheckExact(leaf):
-            floats = True
-        elif not PyBool_Check(leaf):
-            return type_table[type_complex64].dtype
-    return type_table[type_float32 if floats or empty_ else type_int64 if wholes else type_bool].dtype
+cdef str _EXPECTED = ("numbers, nested sequences of numbers, or an object with __dlpack__, the buffer protocol or an array "
+                      "interface")
+
+
+cdef object _typed_number(object x, NumberTypes* types, str func, str expected):
+    """A number, or an array of 0 dimensions, as a Python number; its dtype is added to those of the numbers so far."""
+    cdef Tensor t
+    cdef int type_
+    cdef bint scalar
+    if PyFloat_CheckExact(x):
+        types.number = promote_number(types.number, type_float32)
+        return x
+    if PyLong_CheckExact(x):
+        types.number = promote_number(types.number, type_int64)
+        return x
+    if <PyObject*>Py_TYPE(x) == types.last_scalar:
+        _add_type(types, types.last_type, func)
+        return plain_number(x, func, expected)
+    t = None if PyBool_Check(x) else _as_scalar(x, func)
+    if t is None:
+        number = plain_number(x, func, expected)
+        type_ = (type_bool if PyBool_Check(number) else type_int64 if PyLong_CheckExact(number) else
+                 type_float32 if PyFloat_CheckExact(number) else type_complex64)
+        types.number = promote_number(types.number, type_)
+        return number
+    if t.impl.dl.ndim != 0:
+        return plain_number(x if hasattr(x, "ndim") else t, func, expected)  # raises
+    number = plain_number(t.item(), func, expected)
+    type_ = find_type(t.impl.dl.dtype)
+    if type_ < 0:
+        raise TypeError(f"{func}: an element of {t.dtype} is not a number; pass the dtype that the result shall have")
+    _add_type(types, type_, func)
+    scalar = is_numpy_scalar(type(x))
+    types.last_scalar, types.last_type = <PyObject*>Py_TYPE(x) if scalar else NULL, type_
+    return number
+
+
+cdef Tensor _as_scalar(object x, str func):
+    """A typed scalar or an array as a tensor; None for a Python number and what is no array."""
+    if isinstance(x, (int, float, complex, str, bytes)):
+        # numpy.float64 and numpy.complex128 are Python's numbers too.
+        return _from_array(x, None, func) if isinstance(x, (float, complex)) and entry_of(x).path == ARRAY else None
+    return view_any(x, None, func)
+
+
+cdef int _add_type(NumberTypes* types, int type_, str func) except -1:
+    cdef int joined = type_ if types.typed < 0 else promote(types.typed, type_)
+    if joined < 0:
+        raise TypeError(f"{func}: {type_table[types.typed].name.decode()} and {type_table[type_].name.decode()} have no "
+                        f"dtype in common; pass dtype=")
+    types.typed = joined
+    return 0
+
+
+cdef DLDataType _common_type(const NumberTypes* types, str func) except *:
+    """The dtype of typed scalars and Python numbers together; float32 where there are none."""
+    cdef int joined
+    if types.number < 0:
+        return type_table[type_float32 if types.typed < 0 else types.typed].dtype
+    joined = promote_number(types.typed, types.number)
+    if joined < 0:
+        raise TypeError(f"{func}: {type_table[types.typed].name.decode()} and a number of "
+                        f"{type_table[types.number].name.decode()} have no dtype in common; pass dtype=")
+    return type_table[joined].dtype
 
 
 # -- in ---------------------------------------------------------------------------------------------------------------
@@ -438,11 +516,11 @@ def asarray(obj, /, *, dtype=None, device=None, copy=None):
     ----------
     obj : array_like, number or nested sequence of numbers
         A tensor of any framework (exchange table, ``__dlpack__``), an object with the buffer protocol,
-        ``__array_interface__``, ``__cuda_array_interface__`` or ``__array__``, a number, or nested sequences of
-        numbers.
+        ``__array_interface__``, ``__cuda_array_interface__`` or ``__array__``, a column of pandas, polars or pyarrow, a
+        number, or nested sequences of numbers.
     dtype : dtype_like, optional
-        Element type. By default that of `obj`, also of a NumPy scalar; Python numbers, also in sequences, become bool,
-        int64, float32 or complex64.
+        Element type. By default that of `obj`, also of a NumPy scalar. In sequences the dtypes of typed scalars and of
+        arrays of 0 dimensions promote; Python numbers alone become bool, int64, float32 or complex64.
     device : device_like, optional
         Device of the result; None leaves the data where it is.
     copy : bool, optional
@@ -457,7 +535,7 @@ def asarray(obj, /, *, dtype=None, device=None, copy=None):
     Raises
     ------
     TypeError
-        `obj` is none of these.
+        `obj` is none of these, or the numbers of a sequence have no dtype in common.
     ValueError
         Sequences are ragged, or `copy` is False and a copy is needed.
     BufferError
@@ -481,6 +559,8 @@ def asarray(obj, /, *, dtype=None, device=None, copy=None):
             [3. , 4. ]], shape=(2, 2), device=cpu, dtype=float32)
     >>> dl.asarray(b"ab").tolist()
     [97, 98]
+    >>> dl.asarray([dl.asarray(1e300, dtype="float64"), 2])
+    Tensor([1.e+300, 2.e+000], shape=(2,), device=cpu, dtype=float64)
     """
     cdef Tensor t
     cdef DLDataType wanted
@@ -795,8 +875,9 @@ cpdef Tensor zeros_for(str func, shape, dtype=None, device=None):
 cpdef Tensor full_for(str func, shape, number, dtype=None, device=None):
     """Return a new tensor filled with a number on behalf of the function `func`; None takes the number's dtype."""
     cdef Tensor t
-    number = plain_number(number, func)
-    t = empty_for(func, shape, dtype_of(_kind_of([number])) if dtype is None else dtype, device)
+    cdef NumberTypes types = _no_types()
+    number = _typed_number(number, &types, func, "a number") if dtype is None else plain_number(number, func)
+    t = empty_for(func, shape, dtype_of(_common_type(&types, func)) if dtype is None else dtype, device)
     assign_scalar(t, number, func)
     return t
 
