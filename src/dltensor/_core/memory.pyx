@@ -119,13 +119,17 @@ def set_cache_limit(nbytes):
     nbytes = integer_of(nbytes, "nbytes", "set_cache_limit")
     if nbytes < 0:
         raise ValueError(f"set_cache_limit: a number of bytes must be at least 0, got {shown(nbytes)}")
+    if nbytes >= 1 << 64:
+        raise OverflowError(f"set_cache_limit: a number of bytes must be below 2^64, got {shown(nbytes)}")
     cdef size_t limit = nbytes
     with nogil:
         limit_cache(limit)
 
 
-def start(size_t capacity):
+def start(capacity):
     """Start the trace of all threads; beyond `capacity` records the oldest are replaced."""
+    if capacity >= 1 << 63:
+        raise OverflowError(f"trace: capacity must be below 2^63, got {shown(capacity)}")
     if not trace_start(capacity):
         raise MemoryError(f"trace: allocation failed for {capacity} events; use a smaller capacity")
 

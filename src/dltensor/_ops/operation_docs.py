@@ -143,6 +143,8 @@ def _raises(row):
     lines += ["ValueError", "    The shapes do not broadcast, or `out` is read-only or has another shape."]
     if row["row"] == "pow":
         lines += ["    Also when the exponent is a negative Python integer and the base is an integer."]
+    if "integers" not in row["kinds"] or row["symbol"] in ("==", "!=", "<", "<=", ">", ">="):
+        return lines
     return [*lines, "OverflowError", "    A Python integer is outside the range of the dtype."]
 
 

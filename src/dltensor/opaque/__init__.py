@@ -51,7 +51,7 @@ def include_dir():
     >>> sorted(os.listdir(os.path.join(dl.opaque.include_dir(), "dltensor")))
     ['array.h', 'array.hpp', 'dlpack.h', 'dltensor.f90', 'validate.h', 'version.h']
     """
-    return str(_there(_ROOT / "include"))
+    return str(_there(_ROOT / "include", "include_dir"))
 
 
 def library_path():
@@ -77,12 +77,14 @@ def library_path():
     >>> ctypes.CDLL(dl.opaque.library_path()).dlt_array_struct_size()
     104
     """
-    return str(_there(_ROOT / _LIBRARY_NAME))
+    return str(_there(_ROOT / _LIBRARY_NAME, "library_path"))
 
 
-def _there(path):
+def _there(path, func):
     if not path.exists():
-        raise FileNotFoundError(f"{path.name} of dltensor is not where it was installed to ({path}); install it again")
+        raise FileNotFoundError(
+            f"{func}: {path.name} of dltensor is not where it was installed to ({path}); install it again"
+        )
     return path
 
 

@@ -18,11 +18,14 @@ from .._core.convert cimport view_any
 from .._core.errors cimport exception_of
 from .._core.indexing cimport integer_of
 from .._core.native cimport MAX_DIMS, adopt, export_managed, release
-from .._core.tensor cimport Tensor, as_tuple, assign_scalar, new_empty, new_padded, read_shape, fill_from_import
+from .._core.scalars cimport shown
+from .._core.tensor cimport (Tensor, as_tuple, assign_scalar, new_empty, new_padded, operations, read_shape,
+                             fill_from_import)
 from .._core.types cimport (DLPACK_FLAG_BITMASK_IS_COPIED, DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED,
                             DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION, device_of, dtype_of, kDLCPU, read_device)
 
 from .._core.convert import asarray
+from .._core.foreign_text import quoted
 from .._core.types import DeviceError
 
 cdef extern from "dltensor/validate.h" nogil:
@@ -249,7 +252,11 @@ def origin_name(number, /):
     'lab.sensor'
     """
     cdef char buffer[65536]
-    cdef int32_t code = dlt_get_data_origin(integer_of(number, "number", "origin_name"), buffer, sizeof(buffer))
+    cdef int32_t code
+    number = integer_of(number, "number", "origin_name")
+    if not 0 <= number < 1 << 64:
+        raise OverflowError(f"origin_name: a number of an origin is from 0 to 2^64 - 1, got {shown(number)}")
+    code = dlt_get_data_origin(number, buffer, sizeof(buffer))
     if code != DLT_SUCCESS:
         _registry_failed(code, "origin_name")
     return (<const char*>buffer).decode("utf-8", "replace")
@@ -287,7 +294,7 @@ cdef int _make(Tensor t, object owner, const Origin* origin, dlt_array_t* out) e
 
 cdef Tensor _tensor_of(object x, str func):
     t = view_any(x, None, func)
-    return asarray(x) if t is None else t
+    return operations.assignable(x, None, func) if t is None else t
 
 
 cdef OpaqueArray _holding(const dlt_array_t* array):
@@ -771,8 +778,11 @@ cdef class OpaqueArray:
         True
         """
         cdef Use use
-        made_from = _owner(self.array(&use))
-        return self.tensor() if made_from is None else made_from
+        cdef const dlt_array_t* array = self.array(&use)
+        made_from = _owner(array)
+        if made_from is not None:
+            return made_from
+        return _read(array, None if is_ours(self.impl) else self, False, "unwrap")
 
     def as_dlpack(self, *, device=None, stream=None, max_version=None):
         """Return the result of the array's own ``as_dlpack`` function as a capsule.
@@ -963,11 +973,10 @@ cdef class OpaqueArray:
         Raises
         ------
         ValueError
-            The dtype or shape of `fill` differs, or the new shape is invalid.
+            The dtype or shape of `fill` differs, the new shape is invalid, or the array is on a device where no memory
+            can be made.
         OverflowError
             The number is outside the range of the dtype.
-        DeviceError
-            Memory cannot be allocated on the device.
 
         Examples
         --------
@@ -1104,6 +1113,8 @@ cdef class OpaqueArray:
                 raise MemoryError(f"move_data: allocation failed for {count} movements")
             try:
                 for i in range(count):
+                    if len(given[i]) != 5:
+                        raise ValueError(f"move_data: a movement consists of five integers, got {quoted(given[i])}")
                     (list_of[i].sample_in, list_of[i].sample_out, list_of[i].properties_start_in,
                      list_of[i].properties_start_out, list_of[i].properties_length) = [
                         integer_of(number, "each number of a movement", "move_data") for number in given[i]]

@@ -230,7 +230,9 @@ def metatensor_load(path):
     try:
         name = os.fsencode(path)
     except UnicodeEncodeError:
-        raise ValueError(f"metatensor_load: no file can be named {path!a}") from None
+        name = b"\0"
+    if b"\0" in name:
+        raise ValueError(f"metatensor_load: no file can be named {path!a}")
     found = library.mts_tensormap_load(name, create)
     if not found:
         raise _raised()
