@@ -78,24 +78,30 @@ Tensor float32 [1.0, 2.0]
 REDUCTION_RESULTS = {
     "wide": "its dtype; int64 or uint64 for bool and integers",
     "same": "its dtype",
-    "real": "its dtype; float32 for bool and integers",
-    "part": "its dtype; real for complex, float32 for bool and integers",
+    "real": "its dtype; float64 for integers of 32 and 64 bits, float32 for narrower ones and bool",
+    "part": "its dtype; real for complex, float64 for integers of 32 and 64 bits, float32 for narrower ones and bool",
     "mask": "bool",
     "index": "int64",
 }
 REDUCTIONS_HEAD = """## Reductions
 The rows of [`reductions.h`](../src/dltensor/native/ops/reductions.h). Every reduction takes any DLPack object, `axis`
-(an integer, a tuple of integers, or None for all; `argmax` and `argmin` take one), `keepdims` and `out`.
+(an integer, a sequence of integers, or None for all; `argmax` and `argmin` take one), `keepdims` and `out`.
 
 - **Sums and means of floats are exact and rounded once**, those of float16, bfloat16 and complex dtypes too: no
-  intermediate result overflows or is rounded. `var` and `std` of floats of 16 and 32 bits are correctly rounded; of
-  float64 they are within one unit in the last place. The divisor of `var` is the float64 nearest to the number of
-  elements less `correction`.
+  intermediate result overflows or is rounded. `var` and `std` of integers and of floats of 16 and 32 bits are correctly
+  rounded; of float64 they are within one unit in the last place. The divisor of `var` is the float64 nearest to the
+  number of elements less `correction`.
+- `dtype` is what the exact result is rounded to, once: `dl.sum(x, dtype="float32")` of float64 loses nothing before. To
+  an integer dtype or bool the elements are converted first, as in NumPy and PyTorch, and integers become float64 for
+  the sum in a float dtype. The divided statistics take float dtypes alone.
+- `initial` is one more element: of float sums and products a float64, whatever the dtype of the elements, of integer
+  ones an integer in the range of the result.
 - **The bits never depend on the layout, the order of the axes, threads or the processor.** Products of floats multiply
   in one fixed order; float32 and narrower are multiplied in float64 and rounded once.
 - Integers are summed in 64 bits, which wrap; `saturate=True` keeps the dtype and gives the exact value, clamped.
-- `sum` of negative zeros is -0.0, and of no element 0.0. `max` and `min` give NaN where there is one, and 0.0 is above
-  -0.0. `argmax` and `argmin` take -0.0 and 0.0 as equal. `var` is NaN when nothing is left of the divisor.
+- A `sum` or `mean` that is 0 is 0.0, also of negative zeros, as in NumPy and PyTorch. `max` and `min` give NaN where
+  there is one, and 0.0 is above -0.0. `argmax` and `argmin` take -0.0 and 0.0 as equal. `var` is NaN when nothing is
+  left of the divisor.
 
 ```python
 t = dl.asarray([1e30, 1.0, -1e30])

@@ -65,7 +65,7 @@ REDUCTION_KEYWORDS = {
 
 def reduction_parameters(row):
     """The annotated axis of a reduction, and what comes after `out`."""
-    axis = "axis: int | None = None" if row["one_axis"] else "axis: int | tuple[int, ...] | None = None"
+    axis = "axis: int | None = None" if row["one_axis"] else "axis: int | Sequence[int] | None = None"
     return axis, [REDUCTION_KEYWORDS[name] for name in row["takes"]]
 
 

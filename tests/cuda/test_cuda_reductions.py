@@ -136,6 +136,36 @@ def test_where_and_initial(eager_machine, name):
                 assert_same(name, a.to("cuda"), a, on_cuda, on_cpu)
 
 
+INITIAL = [
+    ("sum", "bool", 5), ("prod", "bool", 5), ("sum", "int8", 1000), ("prod", "int16", -1000), ("sum", "uint8", 2**63),
+    ("sum", "float16", 1e5), ("sum", "float32", 1 + 2.0**-40), ("sum", "float32", -1e39), ("sum", "float64", 1e308),
+    ("sum", "complex64", 1e39 - 2.0**-40 * 1j), ("prod", "float32", 2.0**-140), ("prod", "complex64", 2.0**-140 * 1j),
+    ("max", "float16", 1e5), ("min", "int8", -128), ("max", "bool", 1),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "dtype", "initial"), INITIAL)
+def test_initial_beyond_the_dtype_of_the_elements(eager_machine, name, dtype, initial):
+    a = numbers((3, 40), dtype)
+    for axis in (None, 0, 1):
+        same(name, a, axis=axis, initial=initial)
+    if dtype.startswith("float") and name == "sum":
+        cancelling = dl.asarray([2.0**15, -(2.0**15), 2.0**-14, 1.0]).astype(dtype)
+        same(name, cancelling, initial=2.0**-80)  # read again
+    if dtype in ("int8", "uint8", "bool") and name != "max" and name != "min":
+        same(name, a, axis=1, initial=initial, saturate=True)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+def test_dtype_is_what_an_exact_result_is_rounded_to(eager_machine, dtype):
+    for name in ("sum", "prod", "mean", "var", "std"):
+        for given in ("int8", "int32", "int64", "uint64", "float16", "float32", "float64"):
+            a = numbers((70, 30), given)
+            if name == "prod":
+                a = a[:2]
+            same(name, a, axis=0, dtype=dtype)
+
+
 def test_dtype_and_saturate(eager_machine):
     a = numbers((70, 60), "int8")
     for dtype in ("int8", "int16", "uint8", "float16", "float64"):
@@ -331,6 +361,11 @@ def test_variances_of_wide_elements_have_the_cpus_bits(eager_machine, dtype):
         on_cpu, on_cuda = {"where": mask, "axis": 1}, {"where": mask.to("cuda"), "axis": 1}
         assert_same(name, a.to("cuda"), a, on_cuda, on_cpu)
     same("var", numbers((70_000,), dtype))
+    if "int" in dtype:
+        near = dl.asarray(np.iinfo(dtype).max - np.arange(300).astype(dtype) % 7)
+        for values in (near, near[:2], dl.broadcast_to(near[:1], (300,))):
+            same("var", values)
+            same("std", values, correction=1)
 
 
 WIDE = {

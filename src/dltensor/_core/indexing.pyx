@@ -10,6 +10,7 @@ from libc.stdint cimport uint64_t
 from cpython.slice cimport PySlice_Check
 from cpython.tuple cimport PyTuple_CheckExact, PyTuple_GET_ITEM, PyTuple_GET_SIZE
 
+
 from .native cimport MAX_DIMS
 from .scalars cimport shown
 
@@ -124,6 +125,18 @@ cpdef int axis_of(object axis, int ndim, str func) except -1:
     return <int>(at + ndim if at < 0 else at)
 
 
+cdef tuple sequence_of_axes(object axes, str func):
+    """The items of a sequence or an array of one dimension; None for one axis."""
+    if PyLong_CheckExact(axes):
+        return None
+    if not isinstance(axes, (tuple, list)):
+        kind = type(axes)
+        if PyIndex_Check(axes) and not getattr(axes, "ndim", 0) or not hasattr(kind, "__getitem__") or (
+                not hasattr(kind, "__len__")):
+            return None
+    return tuple(items_of(axes, "axis", func))
+
+
 cpdef list axes_of(object axes, int ndim, str func):
     """Dimension numbers from one or several, none of them twice.
 
@@ -142,11 +155,12 @@ cpdef list axes_of(object axes, int ndim, str func):
     [0, 2]
     """
     cdef list made
-    if not isinstance(axes, (tuple, list)):
+    cdef tuple several = sequence_of_axes(axes, func)
+    if several is None:
         return [axis_of(axes, ndim, func)]
-    made = [axis_of(axis, ndim, func) for axis in items_of(axes, "axis", func)]
+    made = [axis_of(axis, ndim, func) for axis in several]
     if len(set(made)) != len(made):
-        raise ValueError(f"{func}: axes {tuple(made)} name a dimension of {ndim} twice")
+        raise ValueError(f"{func}: axes {several} name a dimension of {ndim} twice")
     return made
 
 

@@ -85,7 +85,7 @@ class Tensor:
     # rows: reduction_methods
     def sum(
         self,
-        axis: int | tuple[int, ...] | None = None,
+        axis: int | Sequence[int] | None = None,
         *,
         keepdims: bool = False,
         out: Tensor | None = None,
@@ -96,7 +96,7 @@ class Tensor:
     ) -> Tensor: ...
     def prod(
         self,
-        axis: int | tuple[int, ...] | None = None,
+        axis: int | Sequence[int] | None = None,
         *,
         keepdims: bool = False,
         out: Tensor | None = None,
@@ -107,7 +107,7 @@ class Tensor:
     ) -> Tensor: ...
     def max(
         self,
-        axis: int | tuple[int, ...] | None = None,
+        axis: int | Sequence[int] | None = None,
         *,
         keepdims: bool = False,
         out: Tensor | None = None,
@@ -116,7 +116,7 @@ class Tensor:
     ) -> Tensor: ...
     def min(
         self,
-        axis: int | tuple[int, ...] | None = None,
+        axis: int | Sequence[int] | None = None,
         *,
         keepdims: bool = False,
         out: Tensor | None = None,
@@ -125,33 +125,36 @@ class Tensor:
     ) -> Tensor: ...
     def mean(
         self,
-        axis: int | tuple[int, ...] | None = None,
+        axis: int | Sequence[int] | None = None,
         *,
         keepdims: bool = False,
         out: Tensor | None = None,
+        dtype: DTypeLike | None = None,
         where: TensorLike | None = None,
     ) -> Tensor: ...
     def var(
         self,
-        axis: int | tuple[int, ...] | None = None,
+        axis: int | Sequence[int] | None = None,
         *,
         keepdims: bool = False,
         out: Tensor | None = None,
+        dtype: DTypeLike | None = None,
         correction: float = 0.0,
         where: TensorLike | None = None,
     ) -> Tensor: ...
     def std(
         self,
-        axis: int | tuple[int, ...] | None = None,
+        axis: int | Sequence[int] | None = None,
         *,
         keepdims: bool = False,
         out: Tensor | None = None,
+        dtype: DTypeLike | None = None,
         correction: float = 0.0,
         where: TensorLike | None = None,
     ) -> Tensor: ...
     def all(
         self,
-        axis: int | tuple[int, ...] | None = None,
+        axis: int | Sequence[int] | None = None,
         *,
         keepdims: bool = False,
         out: Tensor | None = None,
@@ -159,7 +162,7 @@ class Tensor:
     ) -> Tensor: ...
     def any(
         self,
-        axis: int | tuple[int, ...] | None = None,
+        axis: int | Sequence[int] | None = None,
         *,
         keepdims: bool = False,
         out: Tensor | None = None,

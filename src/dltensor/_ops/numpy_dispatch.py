@@ -226,16 +226,13 @@ def _reduction(function, *, dtype=False, initial=False):
 
 
 def _mean(a, axis=None, dtype=None, out=None, keepdims=False, *, where=None):
-    if dtype is not None:
-        return NotImplemented
-    return reductions.mean(asarray(a), axis=axis, keepdims=keepdims, **_given(out=out, where=where))
+    return reductions.mean(asarray(a), axis=axis, keepdims=keepdims, **_given(dtype=dtype, out=out, where=where))
 
 
 def _deviation(function):
     def call(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=None, correction=None):
-        if dtype is not None:
-            return NotImplemented
-        options = _given(out=out, where=where, correction=ddof if correction is None else correction)
+        correction = ddof if correction is None else correction
+        options = _given(dtype=dtype, out=out, where=where, correction=correction)
         return function(asarray(a), axis=axis, keepdims=keepdims, **options)
 
     return call
@@ -282,16 +279,13 @@ def _nan_sum(a, axis=None, dtype=None, out=None, keepdims=False):
 
 
 def _nan_mean(a, axis=None, dtype=None, out=None, keepdims=False):
-    if dtype is not None:
-        return NotImplemented
-    return nan_reductions.nanmean(a, axis=axis, keepdims=keepdims, out=out)
+    return nan_reductions.nanmean(a, axis=axis, keepdims=keepdims, out=out, dtype=dtype)
 
 
 def _nan_deviation(function):
     def call(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, correction=None):
-        if dtype is not None:
-            return NotImplemented
-        return function(a, axis=axis, out=out, correction=ddof if correction is None else correction, keepdims=keepdims)
+        correction = ddof if correction is None else correction
+        return function(a, axis=axis, dtype=dtype, out=out, correction=correction, keepdims=keepdims)
 
     return call
 

@@ -14,6 +14,7 @@ cdef extern from "native/cpu/reduce.h" namespace "dlt" nogil:
         int result
         double correction
         const void* initial
+        int initial_type
 
 cdef extern from "native/cpu/scan.h" namespace "dlt" nogil:
     enum Scan "dlt::Scan":

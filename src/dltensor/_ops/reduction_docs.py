@@ -4,25 +4,39 @@
 Nothing is computed here.
 """
 
+import textwrap
+
 _RESULTS = {
     "wide": "Of the dtype of `x`; of bool and integers int64 or uint64.",
     "same": "Of the dtype of `x`.",
-    "real": "Of the dtype of `x`; of bool and integers float32.",
-    "part": "Of the dtype of `x`; for complex elements the real dtype of their parts, of bool and integers float32.",
+    "real": "Of the dtype of `x`; float64 of integers of 32 and 64 bits, float32 of narrower ones and bool.",
+    "part": "Of the dtype of `x`; for complex elements the real dtype of their parts, float64 of integers of 32 and 64 "
+    "bits, float32 of narrower ones and bool.",
     "mask": "Of dtype bool.",
     "index": "Of dtype int64.",
 }
 # Keyword -> default, type, description.
 _KEYWORDS = {
-    "dtype": ("None", "dtype_like", "Elements are converted to it first, and the result has it."),
+    "dtype": ("None", "dtype_like", ""),
     "correction": (
         "0.0",
         "float",
         "The divisor is the number of elements less `correction`; the result is NaN when that is not above 0.",
     ),
     "where": ("None", "array_like of bool", "Broadcasts to `x`; elements where it is False are left out."),
-    "initial": ("None", "number", "Taken as one more element of each result."),
+    "initial": (
+        "None",
+        "number",
+        "Taken as one more element of each result: an integer in the range of the result, or any float.",
+    ),
     "saturate": ("False", "bool", "Keep the dtype of `x`: the exact result is clamped to its range."),
+}
+# What `dtype` is of a row that has the dtype of its elements, and of one that has a float dtype.
+_DTYPES = {
+    "wide": "Dtype of the result, which is rounded to it once. To an integer dtype or bool, and from reals to complex, "
+    "elements are converted first; integers become float64 for a float dtype.",
+    "real": "Float or complex dtype of the result, which is rounded to it once.",
+    "part": "Float dtype of the result, which is rounded to it once; a complex one stands for that of its parts.",
 }
 # Row -> elements of `x`, the result, its dtype.
 EXAMPLES = {
@@ -32,7 +46,7 @@ EXAMPLES = {
     "argmin": ("[2, 9, 1]", "2", "int64"),
     "count_nonzero": ("[3, 0, 5]", "2", "int64"),
     "max": ("[2, 9, 4]", "9", "int64"),
-    "mean": ("[1, 2, 6]", "3.", "float32"),
+    "mean": ("[1, 2, 6]", "3.", "float64"),
     "min": ("[2, 9, 4]", "2", "int64"),
     "prod": ("[2, 3, 4]", "24", "int64"),
     "std": ("[1.0, 3.0]", "1.", "float32"),
@@ -77,7 +91,9 @@ def described_reduction(row, method=False):
     if not method:
         lines += ["x : array_like", f"    Tensor, or any object that supports DLPack: {', '.join(row['kinds'])}."]
     lines += _parameters(row)
-    lines += ["", "Returns", "-------", "Tensor", f"    {_RESULTS[row['result']]} `out`, when it is given.", ""]
+    result = f"{_RESULTS[row['result']]} `out`, when it is given."
+    lines += ["", "Returns", "-------", "Tensor"]
+    lines += [*textwrap.wrap(result, 114, initial_indent="    ", subsequent_indent="    "), ""]
     lines += ["Raises", "------", "TypeError"]
     lines += [
         "    The dtype is not supported." if method else "    `x` is not a tensor, or its dtype is not supported."
@@ -93,13 +109,15 @@ def described_reduction(row, method=False):
 
 
 def _parameters(row):
-    lines = [f"axis : {'int' if row['one_axis'] else 'int or tuple of int'}, optional"]
+    lines = [f"axis : {'int' if row['one_axis'] else 'int or sequence of int'}, optional"]
     lines += [f"    {'Dimension' if row['one_axis'] else 'Dimensions'} to reduce; None means all of them."]
     lines += ["keepdims : bool, default False", "    Keep reduced dimensions, with one element each."]
     lines += ["out : array_like, optional", "    Writable tensor of the shape of the result; overwritten and returned."]
     for name in row["takes"]:
         default, kind, text = _KEYWORDS[name]
-        lines += [f"{name} : {kind}, {'optional' if default == 'None' else f'default {default}'}", f"    {text}"]
+        text = _DTYPES[row["result"]] if name == "dtype" else text
+        lines += [f"{name} : {kind}, {'optional' if default == 'None' else f'default {default}'}"]
+        lines += textwrap.wrap(text, 114, initial_indent="    ", subsequent_indent="    ")
     return lines
 
 
@@ -108,8 +126,9 @@ def _raises(row):
     lines += ["    `axis` names a dimension twice, or `out` is read-only or has another shape."]
     if not row["empty"]:
         lines += ["    Also when there is no element."]
-    wide = " On one, float64 and wide integers are refused." if "correction" in row["takes"] else ""
-    return [*lines, "DeviceError", f"    `x` is neither on the host nor on a CUDA device.{wide}"]
+    if "initial" in row["takes"]:
+        lines += ["OverflowError", "    `initial` is an integer outside of the range of an integer result."]
+    return [*lines, "DeviceError", "    `x` is neither on the host nor on a CUDA device."]
 
 
 def _example(row, method):

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # Types of reductions.pyx: one function per row of reductions.h. What stands between "rows" and "end" is written by
 # tools/stubs.py.
-from typing import Final, TypedDict, TypeVar, overload
+from collections.abc import Sequence
+from typing import Any, Final, TypedDict, TypeVar, overload
 
 from .._core.tensor import Tensor
+from .._core.types import DType
 from ..typing import DTypeLike, Operand, Scalar, TensorLike
 
 _Out = TypeVar("_Out", bound=TensorLike)
@@ -21,6 +23,8 @@ class _Row(TypedDict):
 REDUCTIONS: Final[dict[str, _Row]]
 
 def rounded_sum(x: Tensor, axes: tuple[int, ...], dtype: DTypeLike, func: str) -> Tensor: ...
+def reduce_as(func: str, name: str, x: Operand, **options: Any) -> Any: ...
+def dtype_of_statistic(elements: DType, dtype: DTypeLike | None, func: str) -> DType: ...
 def computable(x: Operand, func: str) -> Tensor: ...
 
 # rows: reductions
@@ -29,7 +33,7 @@ def sum(
     x: TensorLike,
     /,
     *,
-    axis: int | tuple[int, ...] | None = None,
+    axis: int | Sequence[int] | None = None,
     keepdims: bool = False,
     out: None = None,
     dtype: DTypeLike | None = None,
@@ -43,7 +47,7 @@ def sum(
     x: TensorLike,
     /,
     *,
-    axis: int | tuple[int, ...] | None = None,
+    axis: int | Sequence[int] | None = None,
     keepdims: bool = False,
     out: _Out,
     dtype: DTypeLike | None = None,
@@ -57,7 +61,7 @@ def prod(
     x: TensorLike,
     /,
     *,
-    axis: int | tuple[int, ...] | None = None,
+    axis: int | Sequence[int] | None = None,
     keepdims: bool = False,
     out: None = None,
     dtype: DTypeLike | None = None,
@@ -71,7 +75,7 @@ def prod(
     x: TensorLike,
     /,
     *,
-    axis: int | tuple[int, ...] | None = None,
+    axis: int | Sequence[int] | None = None,
     keepdims: bool = False,
     out: _Out,
     dtype: DTypeLike | None = None,
@@ -85,7 +89,7 @@ def max(
     x: TensorLike,
     /,
     *,
-    axis: int | tuple[int, ...] | None = None,
+    axis: int | Sequence[int] | None = None,
     keepdims: bool = False,
     out: None = None,
     where: TensorLike | None = None,
@@ -97,7 +101,7 @@ def max(
     x: TensorLike,
     /,
     *,
-    axis: int | tuple[int, ...] | None = None,
+    axis: int | Sequence[int] | None = None,
     keepdims: bool = False,
     out: _Out,
     where: TensorLike | None = None,
@@ -109,7 +113,7 @@ def min(
     x: TensorLike,
     /,
     *,
-    axis: int | tuple[int, ...] | None = None,
+    axis: int | Sequence[int] | None = None,
     keepdims: bool = False,
     out: None = None,
     where: TensorLike | None = None,
@@ -121,7 +125,7 @@ def min(
     x: TensorLike,
     /,
     *,
-    axis: int | tuple[int, ...] | None = None,
+    axis: int | Sequence[int] | None = None,
     keepdims: bool = False,
     out: _Out,
     where: TensorLike | None = None,
@@ -133,9 +137,10 @@ def mean(
     x: TensorLike,
     /,
     *,
-    axis: int | tuple[int, ...] | None = None,
+    axis: int | Sequence[int] | None = None,
     keepdims: bool = False,
     out: None = None,
+    dtype: DTypeLike | None = None,
     where: TensorLike | None = None,
 ) -> Tensor:
     """Take the arithmetic mean; the exact one, rounded once."""
@@ -144,9 +149,10 @@ def mean(
     x: TensorLike,
     /,
     *,
-    axis: int | tuple[int, ...] | None = None,
+    axis: int | Sequence[int] | None = None,
     keepdims: bool = False,
     out: _Out,
+    dtype: DTypeLike | None = None,
     where: TensorLike | None = None,
 ) -> _Out:
     """Take the arithmetic mean; the exact one, rounded once."""
@@ -155,9 +161,10 @@ def var(
     x: TensorLike,
     /,
     *,
-    axis: int | tuple[int, ...] | None = None,
+    axis: int | Sequence[int] | None = None,
     keepdims: bool = False,
     out: None = None,
+    dtype: DTypeLike | None = None,
     correction: float = 0.0,
     where: TensorLike | None = None,
 ) -> Tensor:
@@ -167,9 +174,10 @@ def var(
     x: TensorLike,
     /,
     *,
-    axis: int | tuple[int, ...] | None = None,
+    axis: int | Sequence[int] | None = None,
     keepdims: bool = False,
     out: _Out,
+    dtype: DTypeLike | None = None,
     correction: float = 0.0,
     where: TensorLike | None = None,
 ) -> _Out:
@@ -179,9 +187,10 @@ def std(
     x: TensorLike,
     /,
     *,
-    axis: int | tuple[int, ...] | None = None,
+    axis: int | Sequence[int] | None = None,
     keepdims: bool = False,
     out: None = None,
+    dtype: DTypeLike | None = None,
     correction: float = 0.0,
     where: TensorLike | None = None,
 ) -> Tensor:
@@ -191,9 +200,10 @@ def std(
     x: TensorLike,
     /,
     *,
-    axis: int | tuple[int, ...] | None = None,
+    axis: int | Sequence[int] | None = None,
     keepdims: bool = False,
     out: _Out,
+    dtype: DTypeLike | None = None,
     correction: float = 0.0,
     where: TensorLike | None = None,
 ) -> _Out:
@@ -203,7 +213,7 @@ def all(
     x: TensorLike,
     /,
     *,
-    axis: int | tuple[int, ...] | None = None,
+    axis: int | Sequence[int] | None = None,
     keepdims: bool = False,
     out: None = None,
     where: TensorLike | None = None,
@@ -214,7 +224,7 @@ def all(
     x: TensorLike,
     /,
     *,
-    axis: int | tuple[int, ...] | None = None,
+    axis: int | Sequence[int] | None = None,
     keepdims: bool = False,
     out: _Out,
     where: TensorLike | None = None,
@@ -225,7 +235,7 @@ def any(
     x: TensorLike,
     /,
     *,
-    axis: int | tuple[int, ...] | None = None,
+    axis: int | Sequence[int] | None = None,
     keepdims: bool = False,
     out: None = None,
     where: TensorLike | None = None,
@@ -236,7 +246,7 @@ def any(
     x: TensorLike,
     /,
     *,
-    axis: int | tuple[int, ...] | None = None,
+    axis: int | Sequence[int] | None = None,
     keepdims: bool = False,
     out: _Out,
     where: TensorLike | None = None,
@@ -247,7 +257,7 @@ def count_nonzero(
     x: TensorLike,
     /,
     *,
-    axis: int | tuple[int, ...] | None = None,
+    axis: int | Sequence[int] | None = None,
     keepdims: bool = False,
     out: None = None,
     where: TensorLike | None = None,
@@ -258,7 +268,7 @@ def count_nonzero(
     x: TensorLike,
     /,
     *,
-    axis: int | tuple[int, ...] | None = None,
+    axis: int | Sequence[int] | None = None,
     keepdims: bool = False,
     out: _Out,
     where: TensorLike | None = None,

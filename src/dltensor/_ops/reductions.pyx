@@ -7,18 +7,20 @@ from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_CheckExact
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint64_t
 
-from .._core.native cimport (COMPLEX, KEEP_GIL_BYTES, MAX_DIMS, TRAILING, CastOptions, Status, allocate,
-                             broadcast_strides, computed_types, copy_tensor, find_type, type_bool, type_table,
-                             type_uint8)
+from .._core.native cimport (BOOLEAN, COMPLEX, KEEP_GIL_BYTES, MAX_DIMS, REAL, TRAILING, UNSIGNED, CastOptions, Kind,
+                             Status, allocate, broadcast_strides, computed_types, copy_tensor, find_type, type_bool,
+                             type_complex64, type_complex128, type_float32, type_float64, type_int64, type_table,
+                             type_uint8, type_uint64)
 from .operands cimport (Engine, Operand, ReduceOptions, common_device, engine_of, hold_without_gil, kind_order,
                         loaded_engine, promote_operands, read_operands, read_tensor, store_number)
 from .._core.errors cimport check_status
-from .._core.indexing cimport axis_of, items_of
-from .._core.scalars cimport plain_number
+from .._core.indexing cimport axis_of, sequence_of_axes
+from .._core.scalars cimport plain_number, shown
 from .._core.tensor cimport Tensor, as_tuple, new_empty, new_tensor
 from .._core.types cimport DLDataType, DLDevice, DLTensor, dtype_of, is_host, kDLCPU, kDLCUDA, read_dtype
 
 from .._core.convert import asarray
+from .._core.types import as_dtype
 from .reduction_docs import described_reduction
 
 cdef extern from "native/layout/layout.h" namespace "dlt" nogil:
@@ -36,7 +38,7 @@ cdef extern from "native/cpu/reduce.h" namespace "dlt" nogil:
         const char* text
         const char* doc
     const ReductionRow reduction_table[1]
-    int reduction_count, reduction_sum
+    int reduction_count, reduction_sum, reduction_max, reduction_min, reduction_mean
     int reduction_result(int, int, bint)
     Status reduce(int, const ReduceOptions&, int, const DLTensor&, const DLTensor*, uint64_t, const DLTensor&)
     bint reduce_runs(int, int, const void*, int64_t, int64_t, double, void*)
@@ -230,16 +232,37 @@ cdef object _plain_on_device(int reduction, const ReduceArguments* given, double
 
 
 cdef object reduce_any(int reduction, ReduceArguments* given):
+    return _reduced(reduction, given, _names[reduction])
+
+
+cdef object _reduced(int reduction, ReduceArguments* given, str func):
     cdef double correction = 0.0
     if (type(<object>given.x) is Tensor and not _is_given(given.out) and not _is_given(given.dtype) and
             not _is_given(given.where) and not _is_given(given.initial) and
             (given.saturate == NULL or <object>given.saturate is False)):
         if _is_given(given.correction):
-            correction = _read_correction(<object>given.correction, _names[reduction])
+            correction = _read_correction(<object>given.correction, func)
         made = _plain(reduction, given, correction)
         if made is not None:
             return made
-    return _general(reduction, given)
+    return _general(reduction, given, func)
+
+
+def reduce_as(str func, str name, x, *, axis=None, keepdims=False, out=None, dtype=None, correction=None, where=None,
+              initial=None):
+    """Reduce as the function `name` does, with messages that name the function `func`.
+
+    Raises
+    ------
+    TypeError
+        `x` is not a tensor, or its dtype is not supported.
+    """
+    cdef ReduceArguments given
+    given.x, given.axis, given.keepdims, given.out = <PyObject*>x, <PyObject*>axis, <PyObject*>keepdims, <PyObject*>out
+    given.dtype, given.correction = <PyObject*>dtype, <PyObject*>correction
+    given.where, given.initial = <PyObject*>where, <PyObject*>initial
+    given.saturate = NULL
+    return _reduced(_names.index(name), &given, func)
 
 
 # -- the way of all ---------------------------------------------------------------------------------------------------
@@ -247,15 +270,10 @@ cdef object reduce_any(int reduction, ReduceArguments* given):
 cdef uint64_t _read_axes(object axis, int ndim, bint one, str func) except? 0xffffffffffffffff:
     """The axes that are named, one bit each; each in [-ndim, ndim), and none twice."""
     cdef uint64_t axes = 0
-    cdef list given = []
     cdef int number
-    if isinstance(axis, (tuple, list)):
-        if one:
-            raise TypeError(f"{func}: axis must be an integer or None, got {type(axis).__qualname__}")
-        given = items_of(axis, "axis", func)
-    else:
-        given.append(axis)
-    for value in given:
+    if isinstance(axis, tuple) and one:
+        raise TypeError(f"{func}: axis must be an integer or None, got several")
+    for value in axis if isinstance(axis, tuple) else (axis,):
         number = axis_of(value, ndim, func)
         if axes >> number & 1:
             raise ValueError(f"{func}: axis {axis} names dimension {number} twice")
@@ -265,14 +283,16 @@ cdef uint64_t _read_axes(object axis, int ndim, bint one, str func) except? 0xff
 
 cdef object _index_axes(object axis, str func):
     """`axis` as an int, a tuple of ints or None: what may run Python code, before any tensor is read."""
+    cdef tuple axes
     if axis is None:
         return None
     try:
-        if isinstance(axis, (tuple, list)):
-            return tuple([operator.index(one) for one in items_of(axis, "axis", func)])
-        return operator.index(axis)
+        axes = sequence_of_axes(axis, func)
+        if axes is None:
+            return operator.index(axis)
+        return tuple([operator.index(one) for one in axes])
     except TypeError:
-        raise TypeError(f"{func}: axis must be an integer, a tuple of integers or None, got "
+        raise TypeError(f"{func}: axis must be an integer, a sequence of integers or None, got "
                         f"{type(axis).__qualname__}") from None
 
 
@@ -283,7 +303,7 @@ cdef double _read_correction(object correction, str func) except? -1:
     return value
 
 
-cdef object _general(int reduction, ReduceArguments* given):
+cdef object _general(int reduction, ReduceArguments* given, str func):
     cdef Operand[3] operands
     cdef Operand number
     cdef PyObject* used[3]
@@ -296,7 +316,6 @@ cdef object _general(int reduction, ReduceArguments* given):
     cdef uint64_t axes
     cdef int count = 1, type, to, ndim, dtype = -1
     cdef bint keepdims = given.keepdims != NULL and bool(<object>given.keepdims)
-    func = _names[reduction]
     axis = _index_axes(<object>given.axis, func) if given.axis != NULL else None
     options.saturate = given.saturate != NULL and bool(<object>given.saturate)
     options.keep = False
@@ -328,18 +347,17 @@ cdef object _general(int reduction, ReduceArguments* given):
         engine_of(device, func)
     type = promote_operands(operands, 1, func)
     if dtype >= 0:
-        if type_table[type].kind == COMPLEX and type_table[dtype].kind != COMPLEX:
-            raise TypeError(f"{func}: {dtype_of(operands[0].view.dtype)} to {dtype_of(wanted)} would drop the "
-                            f"imaginary part; take real() first")
-        type = dtype
+        type = _with_result(reduction, type, dtype, &options, func)
     to = reduction_result(reduction, type, options.saturate or options.keep)
     if to < 0:
         raise TypeError(f"{func}: not defined for {type_table[type].name.decode()}; it takes "
                         f"{', '.join(_kinds_of(reduction))}")
+    if options.result >= 0:
+        to = options.result
     ndim = operands[0].view.ndim
     axes = _read_axes(axis, ndim, row.takes & TAKES_ONE_AXIS, func) if axis is not None else _all_axes(ndim)
     if initial is not None:
-        _store_initial(initial, &number, type, func)
+        options.initial_type = _store_initial(reduction, initial, &number, type, to, options.saturate, func)
         options.initial = number.element
     return _reduce(reduction, &options, type, to, operands, count, <object>output if output != NULL else None, axes,
                    keepdims, device, func)
@@ -358,14 +376,53 @@ cdef list _kinds_of(int reduction):
     return [_KIND_NAMES[bit] for bit in range(4) if reduction_table[reduction].kinds >> bit & 1]
 
 
-cdef int _store_initial(object initial, Operand* number, int type, str func) except -1:
-    """Make `initial` one element of the dtype that is reduced in."""
+cdef int _with_result(int reduction, int type, int dtype, ReduceOptions* options, str func) except -1:
+    """The dtype that elements are reduced in where the result has another one than theirs, `dtype`."""
+    cdef int kind = kind_order(dtype)
+    cdef bint part = reduction_table[reduction].result[0] == b"p"  # of complex elements the real dtype of their parts
+    if not reduction_table[reduction].takes & TAKES_SATURATE and kind < 2:
+        raise TypeError(f"{func}: dtype must be a float or complex one, got {type_table[dtype].name.decode()}; convert "
+                        f"the result with astype()")
+    if kind_order(type) == 3 and kind < 3 and not part:
+        raise TypeError(f"{func}: {type_table[type].name.decode()} to {type_table[dtype].name.decode()} would drop the "
+                        f"imaginary part; take real() first")
+    if kind < 2:
+        return dtype
+    if part and kind == 3:
+        dtype = type_float32 if dtype == type_complex64 else type_float64
+    options.result = dtype
+    if part or kind_order(type) == kind:
+        return type
+    if kind == 3:
+        return type_complex128
+    return type_float64 if reduction_table[reduction].takes & TAKES_SATURATE else type
+
+
+cdef int _store_initial(int reduction, object initial, Operand* number, int type, int to, bint saturate,
+                        str func) except -1:
+    """Make `initial` an element of the dtype that the engine takes it in, and return that.
+
+    Of an integer result it must be in the range; clamped ones are only clamped at the end.
+    """
+    cdef Kind kind = type_table[type].kind
+    cdef int wide
     given = 3 if isinstance(initial, complex) else 2 if isinstance(initial, float) else 0
     if given > kind_order(type) and given > 1:
         raise TypeError(f"{func}: initial is {initial}, and elements are {type_table[type].name.decode()}; give a "
                         f"number of that kind")
-    store_number(initial, number, type, func)
-    return 0
+    if reduction == reduction_max or reduction == reduction_min:
+        wide = type
+    elif kind == COMPLEX or kind == REAL:
+        if given == 0 and abs(initial) >= 1 << 1024:
+            raise OverflowError(f"{func}: initial is {shown(initial)}, which is outside float64")
+        wide = type_complex128 if kind == COMPLEX else type_float64
+    else:
+        if not saturate:
+            store_number(initial, number, to, func)
+            kind = type_table[to].kind
+        wide = type_uint64 if kind == UNSIGNED or saturate and kind == BOOLEAN else type_int64
+    store_number(initial, number, wide, func)
+    return wide
 
 
 cdef object _reduce(int reduction, ReduceOptions* options, int type, int to, Operand* operands, int count,
@@ -516,6 +573,30 @@ def rounded_sum(x, axes, dtype, str func):
     common_device(operands, 1, &device, func)
     return _reduce(reduction_sum, &options, operands[0].type, options.result, operands, 1, None,
                    _read_axes(axes, operands[0].view.ndim, False, func), False, device, func)
+
+
+def dtype_of_statistic(elements, dtype, str func):
+    """Return the dtype of a mean, or of what is computed like one: `dtype`, or what the dtype of the elements leads to.
+
+    Raises
+    ------
+    TypeError
+        The elements have no mean, or `dtype` is not a float dtype.
+
+    Examples
+    --------
+    >>> dtype_of_statistic(dl.int64, None, "median"), dtype_of_statistic(dl.int16, None, "median")
+    (dltensor.float64, dltensor.float32)
+    """
+    cdef int row = reduction_result(reduction_mean, find_type(read_dtype(elements, func)), False)
+    if row < 0:
+        raise TypeError(f"{func}: {elements} has no arithmetic; convert with astype() first")
+    if dtype is not None:
+        row = find_type(read_dtype(dtype, func))
+        if row < 0 or row >= computed_types or type_table[row].kind != REAL:
+            raise TypeError(f"{func}: dtype must be a real float one, got {as_dtype(dtype, func)}; convert the result "
+                            f"with astype()")
+    return dtype_of(type_table[row].dtype)
 
 
 def computable(x, str func):

@@ -28,6 +28,8 @@ constexpr bool in_order[] = {DLT_REDUCTION_BODIES(DLT_IN_ORDER)};
 
 int64_t magnitude(int64_t v) { return v < 0 ? -v : v; }
 
+bool is_extreme(int body) { return body == reduce_largest || body == reduce_smallest; }
+
 // ---- staging
 
 int width_index(int64_t width) { return width == 1 ? 0 : width == 2 ? 1 : width == 4 ? 2 : width == 8 ? 3 : 4; }
@@ -234,12 +236,13 @@ void reduce_unit(const Work& work, const Unit& unit, int64_t begin, int64_t end,
 // The value that every result takes once more.
 void take_initial(const Work& work, const Unit& unit, void* states) {
   const ReducePass& pass = *work.pass;
-  if (!pass.has_initial) return;
+  if (pass.initial_type < 0) return;
   const int parts = pass.reducer->parts;
   const int64_t capacity = pass.columns ? work.strip * parts : parts;
   alignas(16) char one[36 * 16];
   pass.reducer->start(one, parts, parts);
-  pass.reducer->run(one, pass.initial, 1, 0, nullptr);
+  // Its states are those of every dtype that the body sums or multiplies.
+  pass.kernels->reducers[pass.body][pass.initial_type].run(one, pass.initial, 1, 0, nullptr);
   for (int64_t c = 0; c < unit.n; ++c)
     pass.reducer->join(static_cast<char*>(states) + c * parts * pass.reducer->width, capacity, one, parts, parts);
 }
@@ -462,8 +465,6 @@ void set_identity(ReducePass* pass, int body) {
     case reduce_every: value.re = 1; break;
     case reduce_largest: value.re = is_real ? -__builtin_inf() : kind == Kind::boolean ? 0 : -1e30; break;
     case reduce_smallest: value.re = is_real ? __builtin_inf() : kind == Kind::boolean ? 1 : 1e30; break;
-    case reduce_sums:
-    case reduce_moments: value.re = is_real ? -0.0 : 0; break;
     default: break;
   }
   value.im = value.re;
@@ -505,7 +506,8 @@ Status prepare(ReducePass* pass, const ReductionChoice& choice, int result, cons
   if (!find_way(*pass->kernels, pass->result, result, last, &pass->out_pipeline)) return undefined_for(from);
   set_axes(pass, inputs, axes, out, in_order[choice.body]);
   set_identity(pass, choice.body);
-  pass->has_initial = false;
+  pass->body = choice.body;
+  pass->initial_type = -1;
   pass->counts = nullptr;
   pass->centers = nullptr;
   return success;
@@ -549,11 +551,11 @@ Status reduce(int reduction, const ReduceOptions& options, int type, const DLTen
   pass.root = reduction == reduction_std;
   pass.correction = options.correction;
   if (options.initial != nullptr) {
+    pass.initial_type = is_extreme(choice.body) ? choice.type : options.initial_type;
     CastPipeline more;
-    if (!find_pipeline(*pass.kernels, type, choice.type, 0, &more)) return undefined_for(type);
-    memcpy(pass.initial, options.initial, size_t(type_table[type].bytes));
+    if (!find_pipeline(*pass.kernels, options.initial_type, pass.initial_type, 0, &more)) return undefined_for(type);
+    memcpy(pass.initial, options.initial, size_t(type_table[options.initial_type].bytes));
     if (more.count == 1) more.loops[0](pass.initial, options.initial, nullptr, nullptr, 1, 0);
-    pass.has_initial = true;
   }
   Beside counts, centers;
   if (mask != nullptr && choice.end != End::plain && choice.end != End::sum && choice.end != End::wide_sum) {
@@ -618,7 +620,7 @@ bool reduce_runs(int reduction, int type, const void* a, int64_t n, int64_t rows
   pass.factor_width = 0;
   pass.counts = nullptr;
   pass.centers = nullptr;
-  pass.has_initial = false;
+  pass.initial_type = -1;
   alignas(16) char states[36 * 16];
   const int parts = reducer.parts;
   for (int64_t r = 0; r < rows; ++r) {

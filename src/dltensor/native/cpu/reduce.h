@@ -32,9 +32,12 @@ DLT_API int reduction_result(int reduction, int type, bool keep);
 struct ReduceOptions {
   bool saturate = false;
   bool keep = false;  // see reduction_result
-  int result = -1;    // of an exact sum: the dtype that it is rounded to, if it is not that of the row
+  int result = -1;    // the dtype that the exact result is rounded to, if it is not that of the row
   double correction = 0;
-  const void* initial = nullptr;  // one element of `type`, taken once more for each result
+  // One element that each result takes once more: for sums and products float64, complex128, int64 or uint64 by the kind of
+  // `type`, for extremes `type`.
+  const void* initial = nullptr;
+  int initial_type = -1;
 };
 
 // out[...] = the reduction of `in` over the axes whose bits are set in `axes`, its elements converted to dtype number `type`

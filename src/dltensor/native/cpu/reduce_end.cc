@@ -34,7 +34,8 @@ struct Reading {
   double center, scale;        // squares are of (x - center) * scale where `deviations`
   bool deviations;
   double largest, first;       // magnitude; element
-  bool any, equal, zero;
+  int type;
+  bool any, equal;
 };
 
 // (x - center) ** 2 as two float64, as the loops do it.
@@ -64,10 +65,9 @@ void read_run(void* context, const void* run, int64_t n, int64_t) {
   Reading& r = *static_cast<Reading*>(context);
   const int parts = r.pass->reducer->parts;
   for (int64_t i = 0; i < n; ++i) {
-    const double x = element_of(r.pass->type, run, i * parts + r.part) * r.scale;
+    const double x = element_of(r.type, run, i * parts + r.part) * r.scale;
     if (!r.any) r.first = x;
     r.any = true;
-    r.zero |= x == 0;
     const double size = magnitude_of(x);
     r.largest = size > r.largest || size != size ? size : r.largest;
     r.equal &= x == r.first;
@@ -89,7 +89,10 @@ struct OneResult {
 
 void read_again(const OneResult& one, Reading* r, const void* blank) {
   each_run(*one.pass, one.place, 0, one.pass->reduced_count, blank, one.stage, read_run, r);
-  if (one.pass->has_initial) read_run(r, one.pass->initial, 1, 0);
+  if (one.pass->initial_type >= 0) {
+    r->type = one.pass->initial_type;
+    read_run(r, one.pass->initial, 1, 0);
+  }
   if (r->sum == nullptr || r->squares == nullptr) settle(*r);  // else equal elements need not be added: they do not vary
 }
 
@@ -98,6 +101,7 @@ Reading reading(const OneResult& one, int part) {
   r.pass = one.pass;
   r.part = part;
   r.scale = 1;
+  r.type = r.pass->type;
   r.equal = true;
   return r;
 }
@@ -138,7 +142,7 @@ bool divide_exactly(const State& s, double divisor, State* out) {
 // The state of a sum divided by the number of elements, rounded once.
 template <class R>
 bool round_mean(const State& s, double count, R* out) {
-  if (s.below == 0 && s.error == 0 && s.above == 0) return *out = from<R>(s.above), true;
+  if (s.below == 0 && s.error == 0 && s.above == 0) return *out = from<R>(0.0), true;
   if (!ops::isfinite(s.above) || !ops::isfinite(s.below)) return false;
   Quotient q;
   if (divide(s.above, s.below, s.error, count, &q) && round_sum(q.above, q.below, q.error, out)) return true;
@@ -163,7 +167,7 @@ bool round_again(const OneResult& one, int part, const State& s, const Round& ro
   if (again.run == nullptr || !ops::isfinite(s.above)) return false;
   for (auto& w : again.states) start(w);
   each_run(pass, one.place, 0, pass.reduced_count, pass.identity, one.stage, add_run, &again);
-  if (pass.has_initial) add_run(&again, pass.initial, 1, 0);
+  if (pass.initial_type >= 0) kernels().sums_again[pass.initial_type](again.states, pass.initial, 1);
   const double* const w = again.states[part];
   return round(State{w[high], w[low], w[bound]}, out);
 }
@@ -179,23 +183,8 @@ R sum_of_accumulator(const OneResult& one, int part, int64_t count) {
 
 template <class R>
 R end_sum(const OneResult& one, int part, const State& s) {
-  const ReducePass& pass = *one.pass;
   R out;
-  if (round_state(s, &out)) {
-    // -0.0 is the sum of negative zeros, and where there was nothing to add the sum is 0.0.
-    if (s.above == 0 && same_bits(s.above, -0.0)) {
-      Reading r = reading(one, part);
-      if (pass.mask != nullptr) {
-        // What is masked out stands in as NaN here: only elements that are there are zeros.
-        const double nans[2] = {not_a_number(), not_a_number()};
-        const float narrow[4] = {float(nans[0]), float(nans[0]), float(nans[0]), float(nans[0])};
-        read_again(one, &r, pass.type == type_float32 || pass.type == type_complex64 ? static_cast<const void*>(narrow) : nans);
-      }
-      const bool there = pass.mask != nullptr ? r.zero : pass.reduced_count > 0 || pass.has_initial;
-      if (!there) return from<R>(0.0);
-    }
-    return out;
-  }
+  if (round_state(s, &out)) return out;
   return round_again(one, part, s, round_state<R>, &out) ? out : sum_of_accumulator<R>(one, part, 1);
 }
 
@@ -376,24 +365,14 @@ void clamp_sums(const void* states, int64_t capacity, int64_t n, void* results) 
   }
 }
 
-float end_wide_mean(const OneResult& one, int128_t sum) {
-  const int64_t count = count_of(one);
-  if (count == 0) return float(not_a_number());
-  const double above = double(sum), below = double(sum - int128_t(above));
-  Quotient q;
-  float out;
-  if (sum == 0) return 0;
-  if (divide(above, below, 0, double(count), &q) && round_sum(q.above, q.below, q.error, &out)) return out;
-  const uint128_t size = sum < 0 ? uint128_t(-sum) : uint128_t(sum);
-  Natural natural, upper;
-  from_word(&natural, uint64_t(size));
-  from_word(&upper, uint64_t(size >> 64));
-  shift_up(&upper, 64);
-  add(&natural, upper);
-  shift_up(&natural, 128);
-  const bool sticky = divide(&natural, uint64_t(count));
-  const double value = round_natural(natural, -128, sticky, 24, -149);
-  return float(sum < 0 ? -value : value);
+// Statistics of the sums in the words of state c.
+template <class R>
+R end_words(const OneResult& one, const void* states, int64_t capacity, int64_t c) {
+  const ReducePass& pass = *one.pass;
+  const auto count = uint64_t(count_of(one));
+  uint64_t w[5];
+  for (int m = 0; m < pass.reducer->members; ++m) w[m] = static_cast<const uint64_t*>(states)[m * capacity + c];
+  return pass.end == End::wide_mean ? integer_mean<R>(w, count) : integer_moments<R>(w, count, pass.correction, pass.root);
 }
 
 template <class R>
@@ -403,13 +382,12 @@ void end_floats(const ReducePass& pass, const void* states, int64_t capacity, in
   R* const out = static_cast<R*>(results);
   const auto* const w = static_cast<const double*>(states);
   for (int64_t c = 0; c < n; ++c) {
-    if (pass.end == End::sum && parts == 1) {
-      // Most sums need no more. Those of zeros may be -0.0.
-      const double above = w[c], below = w[capacity + c], error = w[2 * capacity + c];
-      if (above != 0 && round_sum(above, below, error, out + c)) continue;
-    }
+    // Most sums need no more.
+    if (pass.end == End::sum && parts == 1 && round_sum(w[c], w[capacity + c], w[2 * capacity + c], out + c)) continue;
     const OneResult one{&pass, where.at + c * where.step, where.index + c * where.index_step, stage};
-    if (pass.end == End::moments) {
+    if (pass.end == End::wide_mean || pass.end == End::wide_moments) {
+      out[c] = end_words<R>(one, states, capacity, c);
+    } else if (pass.end == End::moments) {
       out[c] = end_moments<R>(one, states, capacity, c);
     } else if (pass.end == End::deviations) {
       out[c] = end_deviations<R>(one, states, capacity, c);
@@ -445,12 +423,6 @@ void end_results(const ReducePass& pass, const void* states, int64_t capacity, i
           for (int64_t c = 0; c < n; ++c) static_cast<uint8_t*>(results)[c] = wide_at(states, capacity, c) != 0;
           return;
       }
-    case End::wide_mean:
-      for (int64_t c = 0; c < n; ++c) {
-        const OneResult one{&pass, where.at + c * where.step, where.index + c * where.index_step, stage};
-        static_cast<float*>(results)[c] = end_wide_mean(one, wide_at(states, capacity, c));
-      }
-      return;
     default: break;
   }
   switch (pass.result) {

@@ -13,6 +13,7 @@ enum class End : uint8_t {
   sum,        // an exact sum of floats
   mean,
   moments,    // var and std of a sum and a sum of squares
+  wide_moments,  // the same of integers in words
   deviations, // var and std of squared deviations
   wide_sum,   // 128 bits of integers, clamped
   wide_mean,
@@ -53,6 +54,7 @@ struct Stage {
 struct ReducePass {
   const Kernels* kernels;
   const Reducer* reducer;
+  int body;
   End end;
   bool root;      // std instead of var
   int type;       // that elements are reduced in
@@ -74,7 +76,7 @@ struct ReducePass {
   bool columns;  // the innermost kept axis is read in rows
   alignas(16) unsigned char identity[16];
   alignas(16) unsigned char initial[16];
-  bool has_initial;
+  int initial_type;  // that of `initial`; -1: there is none
   double correction;
   const int64_t* counts;  // of elements that the mask keeps, by `index`; null: reduced_count
   const double* centers;  // by `index`, the mean for each state

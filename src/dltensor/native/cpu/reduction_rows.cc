@@ -18,7 +18,7 @@ int real_type(int type) {
   switch (type_table[type].kind) {
     case Kind::complex: return type == type_complex64 ? type_float32 : type_float64;
     case Kind::real: return type;
-    default: return type_float32;
+    default: return type_table[type].bytes >= 4 ? int(type_float64) : int(type_float32);
   }
 }
 
@@ -37,7 +37,7 @@ ReductionChoice choose_reduction(int reduction, int type, bool saturate) {
   if (body == reduce_products && saturate && !is_real) return {reduce_saturated_products, type, End::plain};
   if (body == reduce_moments) {
     if (!is_real) {
-      return type_table[type].bytes >= 4 ? ReductionChoice{reduce_deviations, type_float64, End::deviations}
+      return type_table[type].bytes >= 4 ? ReductionChoice{reduce_wide_moments, type, End::wide_moments}
                                          : ReductionChoice{reduce_moments, type_float32, End::moments};
     }
     if (type == type_float64 || type == type_complex128) return {reduce_deviations, type, End::deviations};

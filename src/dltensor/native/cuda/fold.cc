@@ -40,6 +40,7 @@ std::string expression_of(const Name& name, const char* kernel) {
     case End::sum: body = "exact_sum"; break;
     case End::mean: body = "exact_mean"; break;
     case End::moments: body = "exact_moments"; break;
+    case End::wide_moments: body = "integer_moments"; break;
     case End::deviations: body = "exact_deviations"; break;
     case End::wide_sum: body = "clamped_sums"; break;
     case End::wide_mean: body = "integer_means"; break;
@@ -96,6 +97,7 @@ int64_t state_bytes(const Name& name) noexcept {
     case End::sum:
     case End::mean: return is_complex ? 56 : 32;
     case End::moments: return is_complex ? 104 : 56;
+    case End::wide_moments: return 48;
     case End::deviations: return 32;
     default: return 24;
   }
@@ -274,7 +276,7 @@ Status launch_fold(const Name& name, const Shape& shape, const Operand& in, cons
   p.out = reinterpret_cast<void*>(address(*out.tensor));
   p.correction = options.correction;
   p.has_initial = options.initial != nullptr;
-  if (options.initial) memcpy(p.initial.bytes, options.initial, static_cast<size_t>(type_table[name.choice.type].bytes));
+  if (options.initial) memcpy(p.initial.bytes, options.initial, static_cast<size_t>(type_table[options.initial_type].bytes));
   return launch_plan(plan, *where.stream);
 }
 

@@ -46,7 +46,8 @@ DLT_FAR_FN double rounded_quotient(Natural* size, int exponent, uint64_t count, 
   const int far = (bit_length(*size) + exponent) / 2;
   const Pair value = as_pair(*size, exponent - 2 * far, sticky);
   const Quotient r = root_of({value.high, value.low, 0});
-  return odd_sum(exact_sum(r.above, r.below)) * power_of_two(far);
+  // Narrower floats are rounded from the odd neighbour, float64 here.
+  return (digits == 53 ? r.above + r.below : odd_sum(exact_sum(r.above, r.below))) * power_of_two(far);
 }
 template <class R>
 DLT_FN R round_quotient(Natural* size, int exponent, uint64_t count, double divisor, bool root) {
@@ -69,14 +70,12 @@ DLT_FN bool round_moments(const double* states, int parts, double count, double 
             (fused(sum.high, sum.high, -square) + 2 * sum.high * sum.low);
     error += 2 * count * q[bound] + 4 * magnitude_of(sum.high) * s[bound] + s[bound] * s[bound] + (many + square) * 0x1p-100;
   }
-  const double size = value + rest, scale = count * divisor;
-  double v = size / scale, e = 2 * error / scale + magnitude_of(v) * 0x1p-49;
-  if (!(ops::isfinite(v) && ops::isfinite(e) && v > 2 * e)) return false;
-  if (root) {
-    v = square_root(v);
-    e = e / v + v * 0x1p-50;
-  }
-  return round_sum(v, 0.0, e, out);
+  Quotient v;
+  if (!(ops::isfinite(value) && ops::isfinite(rest) && ops::isfinite(error))) return false;
+  if (!divide(value, rest, error, divisor, &v) || !divide(v.above, v.below, v.error, count, &v)) return false;
+  if (!(v.above > 2 * v.error)) return false;
+  if (root) v = root_of(v);
+  return round_sum(v.above, v.below, v.error, out);
 }
 
 // Adds count * squares - sum * sum of one part to `total`, in units of 2^-2150. False when an element is not finite.
@@ -86,13 +85,63 @@ DLT_FAR_FN bool add_moments(Accumulator* sum, Accumulator* squares, uint64_t cou
   Natural s, q, n, product;
   magnitude(sum, &s);
   magnitude(squares, &q);
-  from_word(&n, count);
+  from_words(&n, &count, 1);
   multiply(q, n, &product);
   shift_up(&product, 1075);
   multiply(s, s, &q);
   subtract(&product, q);
   add(total, product);
   return true;
+}
+
+// A signed integer of `count` words, the low one first, as the state of a sum.
+DLT_FAR_FN void state_of_words(double* w, const uint64_t* x, int count) {
+  start(w);
+  DLT_ROLLED
+  for (int k = count - 1; k >= 0; --k) {
+    const double unit = power_of_two(64 * k);
+    put(w, double(k == count - 1 ? int64_t(x[k]) >> 32 : int64_t(x[k] >> 32)) * 0x1p32 * unit);
+    put(w, double(x[k] & 0xffffffff) * unit);
+  }
+}
+
+// The mean of `count` integers from their sum in two words, rounded once.
+template <class R>
+DLT_FN R integer_mean(const uint64_t* sum, uint64_t count) {
+  if (count == 0) return from<R>(not_a_number());
+  if (sum[0] == 0 && sum[1] == 0) return from<R>(0.0);
+  double w[words];
+  Quotient q;
+  R out;
+  state_of_words(w, sum, 2);
+  if (divide(w[high], w[low], w[bound], double(count), &q) && round_sum(q.above, q.below, q.error, &out)) return out;
+  Natural size;
+  const bool negative = from_signed_words(&size, sum);
+  shift_up(&size, 128);
+  const bool sticky = divide(&size, count);
+  const double value = round_natural(size, -128, sticky, Form<R>::digits, Form<R>::lowest);
+  return from<R>(negative ? -value : value);
+}
+
+// The variance of `count` integers, or its root, rounded once: from their sum in two words, and the sum of their squares in
+// the three after it.
+template <class R>
+DLT_FN R integer_moments(const uint64_t* sums, uint64_t count, double correction, bool root) {
+  const double divisor = double(count) - correction;
+  if (!(divisor > 0) || count == 0) return from<R>(not_a_number());
+  double states[2 * words];
+  R out;
+  state_of_words(states, sums, 2);
+  state_of_words(states + words, sums + 2, 3);
+  if (round_moments(states, 1, double(count), divisor, root, &out)) return out;
+  Natural sum, squares, number, total;
+  from_signed_words(&sum, sums);
+  from_words(&squares, sums + 2, 3);
+  from_words(&number, &count, 1);
+  multiply(squares, number, &total);
+  multiply(sum, sum, &squares);
+  subtract(&total, squares);
+  return round_quotient<R>(&total, 0, count, divisor, root);
 }
 
 }  // namespace dlt::exact_sums

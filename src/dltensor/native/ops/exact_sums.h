@@ -17,12 +17,11 @@
 
 namespace dlt::exact_sums {
 
-// What a running sum is made of: `high` + `low`, within `bound` of the exact sum. -0.0 + -0.0 is -0.0, so sums start there.
+// What a running sum is made of: `high` + `low`, within `bound` of the exact sum.
 inline constexpr int high = 0, low = 1, bound = 2, words = 3;
 
 DLT_FN void start(double* w) {
-  w[high] = -0.0;
-  w[low] = w[bound] = 0;
+  w[high] = w[low] = w[bound] = 0;
 }
 // The error of the first addition is added to `low`, the error of that to the bound.
 DLT_FN void put(double* w, double x) {
@@ -51,12 +50,12 @@ DLT_FN bool same_bits(T a, T b) {
   return a.bits == b.bits;
 }
 
-// high + low rounded once. False when the bound leaves more than one value, or something is not finite.
+// high + low rounded once, 0.0 where that is 0. False when the bound leaves more than one value, or something is not finite.
 template <class T>
 DLT_FN bool round_sum(double above, double below, double error, T* out) {
   if (!ops::isfinite(above) || !ops::isfinite(below) || !ops::isfinite(error)) return false;
   if (below == 0 && error == 0) {
-    *out = from<T>(above);
+    *out = from<T>(above + 0.0);  // -0.0 becomes 0.0
     return true;
   }
   // Twice the bound: its own additions were rounded, and so are those to `below`.
@@ -149,11 +148,23 @@ DLT_FAR_FN void trim(Natural* a) {
   DLT_ROLLED
   while (a->count > 0 && a->digit[a->count - 1] == 0) --a->count;
 }
-DLT_FAR_FN void from_word(Natural* a, uint64_t value) {
-  a->digit[0] = uint32_t(value);
-  a->digit[1] = uint32_t(value >> 32);
-  a->count = 2;
+// An integer of `count` words, the low one first.
+DLT_FAR_FN void from_words(Natural* a, const uint64_t* words, int count) {
+  DLT_ROLLED
+  for (int k = 0; k < 2 * count; ++k) a->digit[k] = uint32_t(words[k / 2] >> (32 * (k & 1)));
+  a->count = 2 * count;
   trim(a);
+}
+// The size of a signed integer of two words; true when it is negative.
+DLT_FAR_FN bool from_signed_words(Natural* a, const uint64_t* words) {
+  const bool negative = int64_t(words[1]) < 0;
+  uint64_t size[] = {words[0], words[1]};
+  if (negative) {
+    size[0] = uint64_t(0) - words[0];
+    size[1] = ~words[1] + (size[0] == 0);
+  }
+  from_words(a, size, 2);
+  return negative;
 }
 // The size of an accumulator, in units of 2^-1075; true when it is negative.
 DLT_FAR_FN bool magnitude(Accumulator* a, Natural* out) {

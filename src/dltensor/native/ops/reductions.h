@@ -15,23 +15,23 @@
 #define DLT_TAKES_ONE_AXIS 32
 
 // Row: name, body, kinds, result, value when there is no element ("" raises), parameters, the value in words of Python,
-// documentation. Result: wide (64 bits of integers, else the operand's dtype), same, real (the operand's dtype, float32 of
-// integers), part (as real, of a complex dtype its real one), mask (bool), index (int64).
+// documentation. Result: wide (64 bits of integers, else the operand's dtype), same, real (the operand's dtype, float64 of
+// integers of 32 and 64 bits, float32 of others), part (as real, of a complex dtype its real one), mask (bool), index (int64).
 // clang-format off
 #define DLT_REDUCTIONS(X)                                                                                             \
-  X(sum, sums, DLT_ANY, wide, "0", DLT_TAKES_DTYPE | DLT_TAKES_SATURATE | DLT_TAKES_WHERE | DLT_TAKES_INITIAL,         \
+  X(sum, sums, DLT_ANY, wide, "0", DLT_TAKES_DTYPE | DLT_TAKES_SATURATE | DLT_TAKES_WHERE | DLT_TAKES_INITIAL,        \
     "x[0] + x[1] + ...", "Add the elements; of floats the exact sum, rounded once.")                                  \
-  X(prod, products, DLT_ANY, wide, "1", DLT_TAKES_DTYPE | DLT_TAKES_SATURATE | DLT_TAKES_WHERE | DLT_TAKES_INITIAL,    \
+  X(prod, products, DLT_ANY, wide, "1", DLT_TAKES_DTYPE | DLT_TAKES_SATURATE | DLT_TAKES_WHERE | DLT_TAKES_INITIAL,   \
     "x[0] * x[1] * ...", "Multiply the elements.")                                                                    \
   X(max, largest, DLT_ORDERED, same, "", DLT_TAKES_WHERE | DLT_TAKES_INITIAL,                                         \
     "max(x[0], x[1], ...)", "Take the greatest element; NaN where there is one, and 0.0 is above -0.0.")              \
   X(min, smallest, DLT_ORDERED, same, "", DLT_TAKES_WHERE | DLT_TAKES_INITIAL,                                        \
     "min(x[0], x[1], ...)", "Take the least element; NaN where there is one, and -0.0 is below 0.0.")                 \
-  X(mean, sums, DLT_ANY, real, "nan", DLT_TAKES_WHERE,                                                                \
+  X(mean, sums, DLT_ANY, real, "nan", DLT_TAKES_DTYPE | DLT_TAKES_WHERE,                                              \
     "sum(x) / size(x)", "Take the arithmetic mean; the exact one, rounded once.")                                     \
-  X(var, moments, DLT_ANY, part, "nan", DLT_TAKES_WHERE | DLT_TAKES_CORRECTION,                                       \
+  X(var, moments, DLT_ANY, part, "nan", DLT_TAKES_DTYPE | DLT_TAKES_WHERE | DLT_TAKES_CORRECTION,                     \
     "sum(abs(x - mean(x)) ** 2) / (size(x) - correction)", "Take the variance.")                                      \
-  X(std, moments, DLT_ANY, part, "nan", DLT_TAKES_WHERE | DLT_TAKES_CORRECTION,                                       \
+  X(std, moments, DLT_ANY, part, "nan", DLT_TAKES_DTYPE | DLT_TAKES_WHERE | DLT_TAKES_CORRECTION,                     \
     "var(x) ** 0.5", "Take the standard deviation: the square root of the variance.")                                 \
   X(all, every, DLT_ANY, mask, "True", DLT_TAKES_WHERE,                                                               \
     "x[0] and x[1] and ...", "Test whether every element is not 0; NaN is not 0.")                                    \
@@ -45,10 +45,11 @@
     "x.index(min(x))", "Find the index of the first least element; of the first NaN where there is one.")
 
 // The bodies, and whether their elements must come in logical order. wide_sums and saturated_products are those of sum and
-// prod with saturate=True; deviations is the second pass of var and std over float64.
+// prod with saturate=True; wide_moments is that of var and std for integers of 32 and 64 bits; deviations is their second pass
+// over float64.
 #define DLT_REDUCTION_BODIES(X)                                                                                       \
   X(sums, 0) X(wide_sums, 0) X(products, 1) X(saturated_products, 0) X(largest, 0) X(smallest, 0) X(every, 0)         \
-  X(some, 0) X(nonzero, 0) X(first_largest, 1) X(first_smallest, 1) X(moments, 0) X(deviations, 0)
+  X(some, 0) X(nonzero, 0) X(first_largest, 1) X(first_smallest, 1) X(moments, 0) X(wide_moments, 0) X(deviations, 0)
 // clang-format on
 
 #if defined(__cplusplus)
@@ -240,6 +241,40 @@ struct wide_sums {
     else put(w, word(x), word(int64_t(x) >> 63));
   }
   DLT_FN static void join(word* w, const word* other) { put(w, other[0], other[1]); }
+};
+
+// The exact sum of integers of 32 or 64 bits in two words, as wide_sums has it, and that of their squares in three.
+template <class T>
+struct wide_moments {
+  using sum = wide_sums<T>;
+  using word = uint64_t;
+  static constexpr int members = 5;
+  DLT_FN static void start(word* w) {
+    for (int m = 0; m < members; ++m) w[m] = 0;
+  }
+  DLT_FN static void put(word* w, word low, word middle, word high) {
+    w[2] += low;
+    const word carry = w[2] < low, sum = w[3] + middle;
+    w[3] = sum + carry;
+    w[4] += high + (sum < middle) + (w[3] < sum);
+  }
+  DLT_FN static void step(word* w, T x, int64_t index) {
+    sum::step(w, x, index);
+    const word size = range<T>::is_signed && x < 0 ? word(0) - word(x) : word(x);
+    if constexpr (sizeof(T) == 4) {
+      put(w, size * size, 0, 0);
+    } else {
+      // Of the halves a and b: a^2 2^64 + 2 a b 2^32 + b^2.
+      constexpr word half = 0xffffffff;
+      const word a = size >> 32, b = size & half, both = a * b;
+      const word first = both + (b * b >> 32), second = both + (first & half);
+      put(w, size * size, a * a + (first >> 32) + (second >> 32), 0);
+    }
+  }
+  DLT_FN static void join(word* w, const word* other) {
+    sum::join(w, other);
+    put(w, other[2], other[3], other[4]);
+  }
 };
 
 // Products of floats depend on their order, so that is fixed: element i of the logical order goes into lane i % 16; after

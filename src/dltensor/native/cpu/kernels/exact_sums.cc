@@ -282,13 +282,9 @@ class Split {
   bool put_plain(const double* p, int64_t n) {
     integers counts;
     const uint64_t lost = add<false>(p, n, &counts, nullptr);
-    if ((lost & ~sign) != 0) return false;
-    // A sign alone is that of a -0.0: the sum is one where all elements are.
-    bool minus = lost != 0 && any_of(counts) == 0;
-    for (int64_t i = 0; minus && i < n; ++i)
-      minus = static_cast<const loose_t<uint64_t>*>(static_cast<const void*>(p))[i] == sign;
+    if ((lost & ~sign) != 0) return false;  // a sign alone is that of a -0.0
     counts_ += counts;
-    rests_.put(0, minus ? -V{} : V{});
+    rests_.put(0, V{});
     ++steps_;
     return true;
   }
@@ -320,7 +316,7 @@ class Split {
     }
     if (i < n) {
       double last[width];
-      for (int k = 0; k < width; ++k) last[k] = i + k < n ? element<double>(p, i + k) : -0.0;
+      for (int k = 0; k < width; ++k) last[k] = i + k < n ? element<double>(p, i + k) : 0.0;
       take(last);
     }
     integers all{};
@@ -486,7 +482,7 @@ void rows_exact(void* states, int64_t capacity, const void* a, int64_t row_bytes
       if (wide_end == first) continue;
       Span exponents;
       exponents.start();
-      for (int64_t c = 0; c < wide_end - first; ++c) sums[c] = -0.0;
+      for (int64_t c = 0; c < wide_end - first; ++c) sums[c] = 0.0;
       int64_t k = 0;
       for (; k + rows_together <= count; k += rows_together)
         add_rows<rows_together>(sums, &exponents, rows_at + k * row_bytes + 4 * first, row_bytes, wide_end - first);
@@ -832,7 +828,7 @@ template <int SUMS>
 void start_sums(void* states, int64_t capacity, int64_t n) {
   auto* const w = static_cast<double*>(states);
   for (int m = 0; m < SUMS * words; ++m)
-    for (int64_t c = 0; c < n; ++c) w[m * capacity + c] = m % words == high ? -0.0 : 0.0;
+    for (int64_t c = 0; c < n; ++c) w[m * capacity + c] = 0.0;
 }
 template <int SUMS>
 void join_sums(void* states, int64_t capacity, const void* from, int64_t from_capacity, int64_t n) {

@@ -122,6 +122,34 @@ void run_wide_sum(void* states, const void* a, int64_t n, int64_t first, const d
   }
 }
 
+// ---- integers and their squares, of 32 bits in halves
+
+template <class T>
+void run_wide_moments(void* states, const void* a, int64_t n, int64_t first, const double*) {
+  using Body = reductions::wide_moments<T>;
+  if constexpr (sizeof(T) == 8) {
+    run_plain<Body, T>(states, a, n, first, nullptr);
+  } else {
+    constexpr int64_t most = int64_t(1) << 30;  // halves whose sum 63 bits hold
+    auto* const w = static_cast<uint64_t*>(states);
+    for (int64_t i = 0; i < n; i += most) {
+      const int64_t end = n - i < most ? n : i + most;
+      int64_t total = 0;
+      uint64_t low = 0, high = 0;
+      for (int64_t k = i; k < end; ++k) {
+        const int64_t x = fetch<T>(a, k);
+        const uint64_t square = uint64_t(x) * uint64_t(x);
+        total += x;
+        low += square & 0xffffffff;
+        high += square >> 32;
+      }
+      Body::sum::put(w, uint64_t(total), uint64_t(total >> 63));
+      const uint64_t squares = low + (high << 32);
+      Body::put(w, squares, (high >> 32) + (squares < low), 0);
+    }
+  }
+}
+
 // ---- extremes of floats, by extremes of their bits: as signed integers the greatest is the greatest float that is not
 // negative; as unsigned ones the greatest tells whether any is negative, and the least is wanted only where all have one sign
 
@@ -403,6 +431,7 @@ void fill_type(Kernels* kernels, int type) {
     } else {
       reducer(reduce_sums).run = run_sum<T>;
       reducer(reduce_wide_sums).run = run_wide_sum<T>;
+      if constexpr (sizeof(T) >= 4) reducer(reduce_wide_moments).run = run_wide_moments<T>;
     }
     if constexpr (is_bool<T>) {
       reducer(reduce_largest).run = run_until<reductions::some<bool>, bool>;

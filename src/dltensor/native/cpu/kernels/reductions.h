@@ -159,6 +159,7 @@ void each_reduction(Visit visit) {
       visit.template operator()<reductions::sums<T>>(reduce_sums);
       visit.template operator()<reductions::wide_sums<T>>(reduce_wide_sums);
       visit.template operator()<reductions::saturated_products<T>>(reduce_saturated_products);
+      if constexpr (sizeof(T) >= 4) visit.template operator()<reductions::wide_moments<T>>(reduce_wide_moments);
     }
   }
 }

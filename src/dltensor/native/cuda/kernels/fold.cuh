@@ -17,7 +17,13 @@ struct Ending {
 };
 
 // ---- bodies: what a state is made of, and what becomes of it. `end` is false when elements have to be read again. Where a
-// state knows how many elements it has, `counted` adds to that, and `step` does not.
+// state knows how many elements it has, `counted` adds to that, and `step` does not. `put_first` adds the value that a
+// call gives to begin with.
+
+struct no_initial {
+  template <class W>
+  DLT_FN static void put_first(W*, const Immediate&) {}
+};
 
 // A result of a body as an element of the row's dtype.
 template <class R, class V>
@@ -27,10 +33,32 @@ DLT_FN R as_element(V v) {
   else return convert<R, false, false, V>(v);
 }
 
-template <class BODY, class T>
+// What sums and products of integers begin with: 64 bits, which wrap or are clamped at the end.
+template <class C>
+struct widest {
+  using type = C;
+};
+#define DLT_WIDEST(C, W)  \
+  template <>             \
+  struct widest<C> {      \
+    using type = W;       \
+  };
+DLT_WIDEST(bool, uint64_t)
+DLT_WIDEST(int8_t, int64_t)
+DLT_WIDEST(int16_t, int64_t)
+DLT_WIDEST(int32_t, int64_t)
+DLT_WIDEST(uint8_t, uint64_t)
+DLT_WIDEST(uint16_t, uint64_t)
+DLT_WIDEST(uint32_t, uint64_t)
+#undef DLT_WIDEST
+
+template <class BODY, class T, class FIRST = BODY, class X = T>
 struct plain_of : BODY {
   using type = T;
   static constexpr bool reads_again = false;
+  DLT_FN static void put_first(typename BODY::word* w, const Immediate& first) {
+    FIRST::step(w, computed<X>::in(immediate<X>(first)), 0);
+  }
   DLT_FN static void counted(typename BODY::word*, uint64_t) {}
   template <class R>
   DLT_FN static bool end(const typename BODY::word* w, const Ending&, R* out) {
@@ -40,9 +68,6 @@ struct plain_of : BODY {
 #define DLT_BODY(name) \
   template <class T>   \
   struct name : plain_of<reductions::name<typename computed<T>::type>, T> {};
-DLT_BODY(sums)
-DLT_BODY(products)
-DLT_BODY(saturated_products)
 DLT_BODY(largest)
 DLT_BODY(smallest)
 DLT_BODY(every)
@@ -50,6 +75,15 @@ DLT_BODY(some)
 DLT_BODY(nonzero)
 DLT_BODY(first_largest)
 DLT_BODY(first_smallest)
+#undef DLT_BODY
+#define DLT_BODY(name)                                                                                               \
+  template <class T>                                                                                                 \
+  struct name : plain_of<reductions::name<typename computed<T>::type>, T,                                            \
+                         reductions::name<typename widest<typename computed<T>::type>::type>,                        \
+                         typename widest<typename computed<T>::type>::type> {};
+DLT_BODY(sums)
+DLT_BODY(products)
+DLT_BODY(saturated_products)
 #undef DLT_BODY
 
 // Products of floats: each of 16 lanes multiplies every 16th element of a block, and the tree of `partial` joins the lanes;
@@ -62,6 +96,7 @@ struct ordered_products {
   static constexpr int members = 1;
   static constexpr bool reads_again = false;
   DLT_FN static void start(word* w) { w[0] = P::one(); }
+  DLT_FN static void put_first(word* w, const Immediate& first) { w[0] = P::times(w[0], immediate<word>(first)); }
   DLT_FN static void counted(word*, uint64_t) {}
   template <class X>
   DLT_FN static void step(word* w, X x, int64_t) {
@@ -80,6 +115,10 @@ struct clamped_sums : reductions::wide_sums<typename computed<T>::type> {
   using type = T;
   using C = typename computed<T>::type;
   static constexpr bool reads_again = false;
+  DLT_FN static void put_first(uint64_t* w, const Immediate& first) {
+    using W = typename widest<C>::type;
+    reductions::wide_sums<W>::step(w, immediate<W>(first), 0);
+  }
   DLT_FN static void counted(uint64_t*, uint64_t) {}
   template <class R>
   DLT_FN static bool end(const uint64_t* w, const Ending&, R* out) {
@@ -96,49 +135,39 @@ struct clamped_sums : reductions::wide_sums<typename computed<T>::type> {
   }
 };
 
-DLT_FAR_FN double quotient_of_words(uint64_t low, uint64_t high, uint64_t count) {
-  const bool negative = int64_t(high) < 0;
-  if (negative) {
-    low = uint64_t(0) - low;
-    high = ~high + (low == 0);
-  }
-  exact_sums::Natural size, upper;
-  exact_sums::from_word(&size, low);
-  exact_sums::from_word(&upper, high);
-  exact_sums::shift_up(&upper, 64);
-  exact_sums::add(&size, upper);
-  exact_sums::shift_up(&size, 128);
-  const bool sticky = exact_sums::divide(&size, count);
-  const double value = exact_sums::round_natural(size, -128, sticky, exact_sums::Form<float>::digits,
-                                                 exact_sums::Form<float>::lowest);
-  return negative ? -value : value;
-}
-
-template <class T>
-struct integer_means {
+// Integer sums of which a statistic is made, and how many elements they have.
+template <class T, class SUMS>
+struct integer_statistic : no_initial {
   using type = T;
-  using sum = reductions::wide_sums<typename computed<T>::type>;
   using word = uint64_t;
-  static constexpr int members = 3;  // and how many there are
+  static constexpr int members = SUMS::members + 1;
   static constexpr bool reads_again = false;
   DLT_FN static void start(word* w) {
-    sum::start(w);
-    w[2] = 0;
+    SUMS::start(w);
+    w[SUMS::members] = 0;
   }
   template <class X>
   DLT_FN static void step(word* w, X x, int64_t index) {
-    sum::step(w, x, index);
+    SUMS::step(w, x, index);
   }
-  DLT_FN static void counted(word* w, uint64_t n) { w[2] += n; }
+  DLT_FN static void counted(word* w, uint64_t n) { w[SUMS::members] += n; }
   DLT_FN static void join(word* w, const word* other) {
-    sum::join(w, other);
-    w[2] += other[2];
+    SUMS::join(w, other);
+    w[SUMS::members] += other[SUMS::members];
   }
+};
+template <class T>
+struct integer_means : integer_statistic<T, reductions::wide_sums<typename computed<T>::type>> {
   template <class R>
-  DLT_FN static bool end(const word* w, const Ending&, R* out) {
-    const bool zero = w[0] == 0 && w[1] == 0;
-    *out = from<R>(w[2] == 0 ? exact_sums::not_a_number() : zero ? 0.0 : quotient_of_words(w[0], w[1], w[2]));
-    return true;
+  DLT_FN static bool end(const uint64_t* w, const Ending&, R* out) {
+    return *out = exact_sums::integer_mean<R>(w, w[2]), true;
+  }
+};
+template <class T>
+struct integer_moments : integer_statistic<T, reductions::wide_moments<typename computed<T>::type>> {
+  template <class R>
+  DLT_FN static bool end(const uint64_t* w, const Ending& ending, R* out) {
+    return *out = exact_sums::integer_moments<R>(w, w[5], ending.correction, ending.root), true;
   }
 };
 
@@ -179,6 +208,15 @@ struct exact_floats {
   }
   DLT_FN static void step(word* w, C x, int64_t) {
     for (int k = 0; k < parts::count; ++k) exact_sums::put(w + k * exact_sums::words, parts::part(x, k));
+  }
+  // Part k of what the sum begins with, which may be wider than its elements.
+  DLT_FN static double first_part(const Immediate& first, int k) {
+    double part[2];
+    memcpy(part, first.bytes, sizeof part);
+    return part[k];
+  }
+  DLT_FN static void put_first(word* w, const Immediate& first) {
+    for (int k = 0; k < parts::count; ++k) exact_sums::put(w + k * exact_sums::words, first_part(first, k));
   }
   static constexpr bool takes_packs = is_same<typename parts::type, float>::value;
   // Whether no sum of these is rounded in float64: from the first bit of the largest to the last one of the smallest are 53 bits,
@@ -236,8 +274,7 @@ struct exact_floats {
     // Sums of float32 stay in float64's range: what is not finite was so in an element.
     if (is_same<typename parts::type, float>::value && !ops::isfinite(above))
       return *out = from<F>(above == above ? above : not_a_number()), true;
-    // -0.0 is the sum of negative zeros, and where there was nothing to add the sum is 0.0.
-    if (above == 0 && below == 0 && error == 0) return *out = from<F>(count == 0 ? 0.0 : above), true;
+    if (above == 0 && below == 0 && error == 0) return *out = from<F>(0.0), true;
     if constexpr (MEAN) {
       Quotient q;
       return ops::isfinite(above) && ops::isfinite(below) && exact_sums::divide(above, below, error, count, &q) &&
@@ -265,7 +302,7 @@ struct exact_mean : exact_floats<T, true> {};
 
 // Exact sums of elements and of their squares, of each part, and how many there are. Squares of float32 are exact in float64.
 template <class T>
-struct exact_moments {
+struct exact_moments : no_initial {
   using type = T;
   using C = typename computed<T>::type;
   using parts = parts_of<C>;
@@ -305,7 +342,7 @@ DLT_FN Pair square_of(double x, double center) {
 
 // Exact sums of squared deviations from the mean, of all parts together, and how many there are.
 template <class T>
-struct exact_deviations {
+struct exact_deviations : no_initial {
   using type = T;
   using C = typename computed<T>::type;
   using parts = parts_of<C>;
@@ -725,10 +762,7 @@ DLT_FN void sum_again(const Fold<DIMS>& p, uint64_t result, double count) {
     if (threadIdx.x == 0) {
       exact_sums::Accumulator a;
       take_shared(&sum, &a);
-      if (p.has_initial) {
-        const auto first = immediate<typename Body::type>(p.initial);
-        exact_sums::add(&a, parts::part(computed<typename Body::type>::in(first), k));
-      }
+      if (p.has_initial) exact_sums::add(&a, Body::first_part(p.initial, k));
       const F value = exact_sums::round_accumulator<F>(&a, Body::mean ? uint64_t(count) : 1);
       parts_of<R>::put(out, k, value);
     }
@@ -925,7 +959,7 @@ DLT_FN bool finish(const Fold<DIMS>& p, uint64_t result, typename Body::word* w)
   if (p.has_initial) {
     typename Body::word one[Body::members];
     Body::start(one);
-    step<Body>(one, computed<typename Body::type>::in(immediate<typename Body::type>(p.initial)), 0, center);
+    Body::put_first(one, p.initial);
     Body::counted(one, 1);
     Body::join(w, one);
   }
