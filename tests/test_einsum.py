@@ -106,9 +106,9 @@ def test_operands_of_a_product_are_not_copied(monkeypatch):
     import dltensor._ops.einsum as module
 
     seen = []
-    matmul = module.matmul
+    matmul_as = module.matmul_as
     monkeypatch.setattr(
-        module, "matmul", lambda a, b, *out: seen.append((a.data_ptr, b.data_ptr)) or matmul(a, b, *out)
+        module, "matmul_as", lambda func, a, b, *o: seen.append((a.data_ptr, b.data_ptr)) or matmul_as(func, a, b, *o)
     )
     t, u = dl.ones((6, 4, 5)), dl.ones((4, 5, 7))
     dl.einsum("ijk,jkl->il", t, u)
@@ -187,6 +187,12 @@ READONLY = dl.broadcast_to(dl.asarray(1.0), (2,))
         (lambda: dl.einsum("ij,jk", A, C), ValueError, "einsum: 'j' have extents 4 and 5, which do not broadcast"),
         (lambda: dl.einsum("...,...", A, B), ValueError,
          "einsum: the axes of '...' have extents 3 and 4, which do not broadcast"),
+        (lambda: dl.einsum("ij,ij->ij", A.astype("int64"), A.astype("uint64")), TypeError,
+         "einsum: int64 and uint64 have no dtype in common; convert one with astype()"),
+        (lambda: dl.einsum("ij,kj->ik", A.astype("int64"), A.astype("uint64")), TypeError,
+         "einsum: int64 and uint64 have no dtype in common; convert one with astype()"),
+        (lambda: dl.einsum("ij->i", dl.zeros((2, 2), dtype="int4")), TypeError,
+         "einsum: int4 has no arithmetic"),
         (lambda: dl.einsum(("ij",), A), TypeError, "einsum: subscripts must be a string, got tuple"),
         (lambda: dl.einsum("ij", A, optimize="best"), ValueError,
          "einsum: optimize must be True, False, 'greedy' or a path, got 'best'"),

@@ -25,7 +25,7 @@ from . import elementwise as ops
 from .casting import where
 from .dtypes import isdtype
 from .manipulation import moveaxis, permute_dims, reshape, squeeze, stack
-from .matmul import matmul
+from .matmul import matmul_as
 from .nan_reductions import written
 from .operands import check_computes
 from .promotion import common_dtype
@@ -151,8 +151,14 @@ cdef Tensor _dots(Tensor a, Tensor b, int axis, DLDataType dtype):
     return made
 
 
-def _terms(a, b, narrow):
-    """Float64 tensors whose exact sum is ``a * b``, for elements of 32 bits and fewer or of 64."""
+def exact_products(a, b, narrow=False):
+    """Return float64 tensors whose exact sum is ``a * b``; `narrow`: both have 32 bits or fewer, and one is enough.
+
+    Examples
+    --------
+    >>> [term.item() for term in exact_products(dl.asarray(1e200, dtype="float64"), 0.1)]
+    [1e+199, 2.338054640650371e+182]
+    """
     product = ops.multiply(a, b)
     if narrow:
         return [product]
@@ -237,14 +243,14 @@ def _dots_on_device(a, b, dtype):
     narrow = part != "float64"
 
     if dtype.name not in _PARTS:
-        terms = _terms(_wide(a), _wide(b), narrow)
+        terms = exact_products(_wide(a), _wide(b), narrow)
         return rounded_sum(stack(terms, axis=-1), (-2, -1), DTYPES[part], "vecdot")
     a, b = a.astype(dtype), b.astype(dtype)
     a_real, a_imag, b_real, b_imag = [_wide(take(x)) for x in (a, b) for take in (ops.real, ops.imag)]
     made = []
     for terms in (
-        _terms(a_real, b_real, narrow) + _terms(a_imag, b_imag, narrow),
-        _terms(a_real, b_imag, narrow) + _terms(ops.negative(a_imag), b_real, narrow),
+        exact_products(a_real, b_real, narrow) + exact_products(a_imag, b_imag, narrow),
+        exact_products(a_real, b_imag, narrow) + exact_products(ops.negative(a_imag), b_real, narrow),
     ):
         made.append(rounded_sum(stack(terms, axis=-1), (-2, -1), DTYPES[part], "vecdot"))
     return squeeze(stack(made, axis=-1).view(dtype), -1)
@@ -315,12 +321,7 @@ def tensordot(x1, x2, /, *, axes=2, out=None):
     rows, columns = [a.shape[k] for k in left], [b.shape[k] for k in right]
     first = reshape(permute_dims(a, (*left, *mine)), (prod(rows), depth))
     second = reshape(permute_dims(b, (*others, *right)), (depth, prod(columns)))
-    try:
-        product = matmul(first, second)
-    except Exception as error:
-        rename(error, "tensordot")
-        raise
-    return written(reshape(product, (*rows, *columns)), out, "tensordot")
+    return written(reshape(matmul_as("tensordot", first, second), (*rows, *columns)), out, "tensordot")
 
 
 def dot(a, b):

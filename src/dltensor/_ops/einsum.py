@@ -13,10 +13,10 @@ from .._core.views import as_strided
 from .casting import copy
 from .elementwise import multiply, not_equal, subtract
 from .manipulation import moveaxis, permute_dims, reshape, stack
-from .matmul import matmul
+from .matmul import matmul_as
 from .nan_reductions import written
-from .promotion import result_type
-from .reductions import sum as sum_over
+from .promotion import common_dtype
+from .reductions import reduce_as
 
 __all__ = ["cross", "einsum", "kron", "outer"]
 
@@ -108,7 +108,7 @@ def _summed(t, labels, kept):
     axes = tuple(axis for axis, label in enumerate(labels) if label not in kept)
     if not axes:
         return t, labels
-    return sum_over(t, axis=axes, dtype=t.dtype), tuple(label for label in labels if label in kept)
+    return reduce_as("einsum", "sum", t, axis=axes, dtype=t.dtype), tuple(label for label in labels if label in kept)
 
 
 def _aligned(t, labels, order):
@@ -148,8 +148,8 @@ def _pair(first, second, kept, output, out):
     left, right = reshape(left, (*batch, prod(high), depth)), reshape(right, (*batch, depth, prod(wide)))
     labels = (*outer, *rows, *columns)
     if out is not None and labels == output and len(rows) == len(columns) == 1:
-        return matmul(left, right, out), labels
-    return reshape(matmul(left, right), (*batch, *high, *wide)), labels
+        return matmul_as("einsum", left, right, out), labels
+    return reshape(matmul_as("einsum", left, right), (*batch, *high, *wide)), labels
 
 
 def _cheapest(parts, output, extents):
@@ -302,12 +302,13 @@ def einsum(subscripts, /, *operands, out=None, optimize=True):
             swapped, left, right, back, shapes = plan
             a, b = (b, a) if swapped else (a, b)
             a, b = a if left is None else permute_dims(a, left), b if right is None else permute_dims(b, right)
-            made = matmul(a, b) if shapes is None else matmul(a.reshape(shapes[0]), b.reshape(shapes[1]))
+            a, b = (a, b) if shapes is None else (a.reshape(shapes[0]), b.reshape(shapes[1]))
+            made = matmul_as("einsum", a, b)
             made = made if shapes is None or shapes[2] is None else made.reshape(shapes[2])
             return made if back is None else permute_dims(made, back)
     terms, output = _parse(subscripts, tuple(t.ndim for t in tensors))
     path = _path(optimize, len(tensors))
-    dtype = tensors[0].dtype if len(tensors) == 1 else result_type(*(t.dtype for t in tensors))
+    dtype = tensors[0].dtype if len(tensors) == 1 else common_dtype("einsum", tensors)
     parts = [_diagonal(x, labels) for x, labels in zip(tensors, terms, strict=True)]
     extents = _extents(parts)
     target = _target(out, tuple(extents[label] for label in output), dtype)

@@ -8,8 +8,9 @@ from . import elementwise as ops
 from . import reductions
 from .casting import cast, where
 from .dtypes import isdtype
-from .manipulation import concat
-from .promotion import result_type
+from .manipulation import joined
+from .promotion import common_dtype
+from .reductions import reduce_as
 
 __all__ = ["diff", "nanmax", "nanmean", "nanmin", "nanstd", "nansum", "nanvar"]
 
@@ -28,10 +29,10 @@ def nansum(x, /, *, axis=None, dtype=None, keepdims=False, out=None):
     ----------
     x : array_like
         Tensor, or any object that supports DLPack: bool, integers, floats, complex.
-    axis : int or tuple of int, optional
+    axis : int or sequence of int, optional
         Dimensions to reduce; None means all of them.
     dtype : dtype_like, optional
-        Elements are converted to it first, and the result has it.
+        Dtype of the result; as for `sum`.
     keepdims : bool, default False
         Keep reduced dimensions, with one element each.
     out : array_like, optional
@@ -67,7 +68,7 @@ def nansum(x, /, *, axis=None, dtype=None, keepdims=False, out=None):
     Tensor(3., shape=(), device=cpu, dtype=float32)
     """
     x = asarray(x)
-    return reductions.sum(x, axis=axis, dtype=dtype, keepdims=keepdims, out=out, where=_not_nan(x))
+    return reduce_as("nansum", "sum", x, axis=axis, dtype=dtype, keepdims=keepdims, out=out, where=_not_nan(x))
 
 
 def nanmean(x, /, *, axis=None, keepdims=False, out=None, dtype=None):
@@ -79,24 +80,25 @@ def nanmean(x, /, *, axis=None, keepdims=False, out=None, dtype=None):
     ----------
     x : array_like
         Tensor, or any object that supports DLPack: bool, integers, floats, complex.
-    axis : int or tuple of int, optional
+    axis : int or sequence of int, optional
         Dimensions to reduce; None means all of them.
     keepdims : bool, default False
         Keep reduced dimensions, with one element each.
     out : array_like, optional
         Writable tensor of the shape of the result; overwritten and returned.
     dtype : dtype_like, optional
-        Dtype that the elements are converted to first.
+        Float dtype of the result, which is rounded to it once.
 
     Returns
     -------
     Tensor
-        Of the dtype of `x`; of bool and integers float32. `out`, when it is given.
+        Of the dtype of `x`; float64 of integers of 32 and 64 bits, float32 of narrower ones and bool. `out`, when it is
+        given.
 
     Raises
     ------
     TypeError
-        `x` is not a tensor, or its dtype is not supported.
+        `x` is not a tensor, its dtype is not supported, or `dtype` is not a float dtype.
     IndexError
         `axis` is out of range.
     ValueError
@@ -117,8 +119,8 @@ def nanmean(x, /, *, axis=None, keepdims=False, out=None, dtype=None):
     >>> dl.nanmean(dl.asarray([1.0, dl.nan, 2.0]))
     Tensor(1.5, shape=(), device=cpu, dtype=float32)
     """
-    x = asarray(x) if dtype is None else asarray(x).astype(dtype, copy=False)
-    return reductions.mean(x, axis=axis, keepdims=keepdims, out=out, where=_not_nan(x))
+    x = asarray(x)
+    return reduce_as("nanmean", "mean", x, axis=axis, keepdims=keepdims, out=out, dtype=dtype, where=_not_nan(x))
 
 
 def nanvar(x, /, *, axis=None, correction=0.0, keepdims=False, out=None, dtype=None):
@@ -130,7 +132,7 @@ def nanvar(x, /, *, axis=None, correction=0.0, keepdims=False, out=None, dtype=N
     ----------
     x : array_like
         Tensor, or any object that supports DLPack: bool, integers, floats, complex.
-    axis : int or tuple of int, optional
+    axis : int or sequence of int, optional
         Dimensions to reduce; None means all of them.
     correction : float, default 0.0
         The divisor is the number of elements that are not NaN, less `correction`.
@@ -139,23 +141,24 @@ def nanvar(x, /, *, axis=None, correction=0.0, keepdims=False, out=None, dtype=N
     out : array_like, optional
         Writable tensor of the shape of the result; overwritten and returned.
     dtype : dtype_like, optional
-        Dtype that the elements are converted to first.
+        Float dtype of the result, which is rounded to it once.
 
     Returns
     -------
     Tensor
-        Of the dtype of `x`; of complex elements its real dtype, of bool and integers float32. `out`, when it is given.
+        Of the dtype of `x`; of complex elements its real dtype, float64 of integers of 32 and 64 bits, float32 of
+        narrower ones and bool. `out`, when it is given.
 
     Raises
     ------
     TypeError
-        `x` is not a tensor, or its dtype is not supported.
+        `x` is not a tensor, its dtype is not supported, or `dtype` is not a float dtype.
     IndexError
         `axis` is out of range.
     ValueError
         `axis` names a dimension twice, or `out` is read-only or has another shape.
     DeviceError
-        `x` is neither on the host nor on a CUDA device, or of a dtype that `var` refuses there.
+        `x` is neither on the host nor on a CUDA device.
 
     See Also
     --------
@@ -170,8 +173,7 @@ def nanvar(x, /, *, axis=None, correction=0.0, keepdims=False, out=None, dtype=N
     >>> dl.nanvar(dl.asarray([1.0, dl.nan, 3.0]))
     Tensor(1., shape=(), device=cpu, dtype=float32)
     """
-    x = asarray(x) if dtype is None else asarray(x).astype(dtype, copy=False)
-    return reductions.var(x, axis=axis, correction=correction, keepdims=keepdims, out=out, where=_not_nan(x))
+    return _spread("nanvar", "var", x, axis, correction, keepdims, out, dtype)
 
 
 def nanstd(x, /, *, axis=None, correction=0.0, keepdims=False, out=None, dtype=None):
@@ -183,7 +185,7 @@ def nanstd(x, /, *, axis=None, correction=0.0, keepdims=False, out=None, dtype=N
     ----------
     x : array_like
         Tensor, or any object that supports DLPack: bool, integers, floats, complex.
-    axis : int or tuple of int, optional
+    axis : int or sequence of int, optional
         Dimensions to reduce; None means all of them.
     correction : float, default 0.0
         The divisor is the number of elements that are not NaN, less `correction`.
@@ -192,23 +194,24 @@ def nanstd(x, /, *, axis=None, correction=0.0, keepdims=False, out=None, dtype=N
     out : array_like, optional
         Writable tensor of the shape of the result; overwritten and returned.
     dtype : dtype_like, optional
-        Dtype that the elements are converted to first.
+        Float dtype of the result, which is rounded to it once.
 
     Returns
     -------
     Tensor
-        Of the dtype of `x`; of complex elements its real dtype, of bool and integers float32. `out`, when it is given.
+        Of the dtype of `x`; of complex elements its real dtype, float64 of integers of 32 and 64 bits, float32 of
+        narrower ones and bool. `out`, when it is given.
 
     Raises
     ------
     TypeError
-        `x` is not a tensor, or its dtype is not supported.
+        `x` is not a tensor, its dtype is not supported, or `dtype` is not a float dtype.
     IndexError
         `axis` is out of range.
     ValueError
         `axis` names a dimension twice, or `out` is read-only or has another shape.
     DeviceError
-        `x` is neither on the host nor on a CUDA device, or of a dtype that `var` refuses there.
+        `x` is neither on the host nor on a CUDA device.
 
     See Also
     --------
@@ -223,8 +226,14 @@ def nanstd(x, /, *, axis=None, correction=0.0, keepdims=False, out=None, dtype=N
     >>> dl.nanstd(dl.asarray([1.0, dl.nan, 3.0]))
     Tensor(1., shape=(), device=cpu, dtype=float32)
     """
-    x = asarray(x) if dtype is None else asarray(x).astype(dtype, copy=False)
-    return reductions.std(x, axis=axis, correction=correction, keepdims=keepdims, out=out, where=_not_nan(x))
+    return _spread("nanstd", "std", x, axis, correction, keepdims, out, dtype)
+
+
+def _spread(func, name, x, axis, correction, keepdims, out, dtype):
+    x = asarray(x)
+    return reduce_as(
+        func, name, x, axis=axis, correction=correction, keepdims=keepdims, out=out, dtype=dtype, where=_not_nan(x)
+    )
 
 
 def nanmax(x, /, *, axis=None, keepdims=False, out=None):
@@ -236,7 +245,7 @@ def nanmax(x, /, *, axis=None, keepdims=False, out=None):
     ----------
     x : array_like
         Tensor, or any object that supports DLPack: bool, integers, floats.
-    axis : int or tuple of int, optional
+    axis : int or sequence of int, optional
         Dimensions to reduce; None means all of them.
     keepdims : bool, default False
         Keep reduced dimensions, with one element each.
@@ -272,7 +281,7 @@ def nanmax(x, /, *, axis=None, keepdims=False, out=None):
     >>> dl.nanmax(dl.asarray([1.0, dl.nan, 2.0]))
     Tensor(2., shape=(), device=cpu, dtype=float32)
     """
-    return _extreme("nanmax", reductions.max, -float("inf"), asarray(x), axis, keepdims, out)
+    return _extreme("nanmax", "max", -float("inf"), asarray(x), axis, keepdims, out)
 
 
 def nanmin(x, /, *, axis=None, keepdims=False, out=None):
@@ -284,7 +293,7 @@ def nanmin(x, /, *, axis=None, keepdims=False, out=None):
     ----------
     x : array_like
         Tensor, or any object that supports DLPack: bool, integers, floats.
-    axis : int or tuple of int, optional
+    axis : int or sequence of int, optional
         Dimensions to reduce; None means all of them.
     keepdims : bool, default False
         Keep reduced dimensions, with one element each.
@@ -320,21 +329,21 @@ def nanmin(x, /, *, axis=None, keepdims=False, out=None):
     >>> dl.nanmin(dl.asarray([1.0, dl.nan, 2.0]))
     Tensor(1., shape=(), device=cpu, dtype=float32)
     """
-    return _extreme("nanmin", reductions.min, float("inf"), asarray(x), axis, keepdims, out)
+    return _extreme("nanmin", "min", float("inf"), asarray(x), axis, keepdims, out)
 
 
-def _extreme(func, function, initial, x, axis, keepdims, out):
+def _extreme(func, name, initial, x, axis, keepdims, out):
     """The greatest or least element that is not NaN; `initial` is the infinity that no element lies beyond."""
     # Read once: what they say may change.
     axis, keepdims = None if axis is None else tuple(axes_of(axis, x.ndim, func)), bool(keepdims)
     if not isdtype(x.dtype, ("real floating", "complex floating")):
-        return function(x, axis=axis, keepdims=keepdims, out=out)
+        return reduce_as(func, name, x, axis=axis, keepdims=keepdims, out=out)
     # `plain` is NaN where anything is, so also where nothing else is. A device is not waited for.
-    plain = function(x, axis=axis, keepdims=keepdims)
+    plain = reduce_as(func, name, x, axis=axis, keepdims=keepdims)
     if on_host(x) and not reductions.any(ops.isnan(plain)):
         return written(plain, out, func)
     kept = _not_nan(x)
-    found = function(x, axis=axis, keepdims=keepdims, where=kept, initial=initial)
+    found = reduce_as(func, name, x, axis=axis, keepdims=keepdims, where=kept, initial=initial)
     made = where(reductions.any(kept, axis=axis, keepdims=keepdims), found, plain)
     return written(made, out, func)
 
@@ -423,8 +432,8 @@ def diff(x, /, n=1, *, axis=-1, prepend=None, append=None):
     axis = axis_of(axis, x.ndim, "diff")
     parts = [asarray(part) for part in (prepend, x, append) if part is not None]
     if len(parts) > 1 and n > 0:
-        dtype = result_type(*parts)
-        x = concat([part.astype(dtype) for part in parts], axis=axis)
+        dtype = common_dtype("diff", parts)
+        x = joined([part.astype(dtype) for part in parts], axis, "diff")
     made = x
     before = (slice(None),) * axis
     minus = ops.bitwise_xor if isdtype(x.dtype, "bool") else ops.subtract

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Types of nan_reductions.py: reductions that leave NaN out, and differences.
+from collections.abc import Sequence
 from typing import TypeVar
 
 from .._core.tensor import Tensor
@@ -7,7 +8,7 @@ from ..typing import DTypeLike, TensorLike
 
 __all__ = ["diff", "nanmax", "nanmean", "nanmin", "nanstd", "nansum", "nanvar"]
 
-_Axis = int | tuple[int, ...] | None
+_Axis = int | Sequence[int] | None
 _Out = TypeVar("_Out", bound=TensorLike)
 
 def nansum(
