@@ -142,6 +142,30 @@ def test_histogram_of_special_values():
     assert np.histogram(dl.asarray([3.0]), bins=1)[0].tolist() == [1]
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_histogram_between_the_ends_of_a_dtype(dtype):
+    top = np.finfo(dtype).max
+    x = dl.asarray(np.array([-top, -top / 2, 0, top], dtype))
+    counts, edges = dl.histogram(x, bins=4)
+    assert edges.tolist() == [-top, -top / 2, 0, top / 2, top]
+    assert counts.tolist() == [1, 1, 1, 1]
+    assert dl.histogram(x, bins=2, range=(-float(top), float(top)), density=True)[0].tolist() == [0.5 / top] * 2
+    assert dl.histogram(x, bins=1, density=True)[0].item() == 0.5 / top
+
+
+def test_histogram_refuses_more_bins_than_the_dtype_has_values_between():
+    for x in (dl.asarray([1e300, 1e300], dtype="float64"), dl.asarray([1.0, 1 + 2.0**-22])):
+        with pytest.raises(ValueError, match="histogram: 10 bins from .* do not have 11 edges in float"):
+            dl.histogram(x)
+
+
+@pytest.mark.parametrize("bins", [np.array(3), np.int8(3), dl.asarray(3), True + 2])
+def test_histogram_takes_a_number_of_bins_without_dimensions(bins):
+    a = np.arange(9.0)
+    assert dl.histogram(a, bins=bins)[0].tolist() == [3, 3, 3]
+    assert np.histogram(dl.asarray(a), bins=bins)[0].tolist() == [3, 3, 3]
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.floats(allow_nan=False), max_size=100), st.lists(st.floats(), max_size=100), st.booleans())
 def test_any_floats(sorted_values, values, after):

@@ -72,6 +72,16 @@ def test_sorts_have_the_cpus_bits_in_both_orders(dtype):
                 same(g, w)
 
 
+def test_few_elements_of_many_keep_no_large_block(eager_machine):
+    x = dl.zeros((100_000,), device="cuda")
+    for call in (lambda: dl.top_k(x, 2), lambda: dl.random.Generator(1).choice(100_000, 2, p=x + 1, replace=False)):
+        call()
+        before = dl.cuda.memory_stats()["live_bytes"]
+        made = call()
+        assert dl.cuda.memory_stats()["live_bytes"] - before < 8000
+        del made
+
+
 @pytest.mark.parametrize("n", [0, 1, 2, 63, 4095, 4096, 4097, 8193, 70000])
 def test_lengths_around_tiles(eager_machine, n):
     """70,000 keys have more than 4,096 counts of digits."""
@@ -147,6 +157,10 @@ def test_statistics_of_order_are_the_cpus():
                 want = dl.quantile(a, [0.1, 0.5, 1.0], axis=axis, method=method)
                 assert str(got.device) == "cuda:0"
                 np.testing.assert_array_equal(got.numpy(), want.numpy())
+    for values in ([-0.0, 0.0, -0.0], [0.0, -0.0], [1.0, np.inf], [-np.inf, 1.0], [-np.inf, np.inf], [1.7e308, -1.7e308]):
+        a = dl.asarray(np.array(values))
+        for call in (dl.median, lambda t: dl.quantile(t, [0.0, 0.25, 0.75, 1.0])):
+            assert call(a.to("cuda")).numpy().tobytes() == call(a).numpy().tobytes()
     empty = dl.median(dl.zeros((3, 0), device="cuda"), axis=1)
     assert str(empty.device) == "cuda:0"
     assert np.isnan(empty.numpy()).all()

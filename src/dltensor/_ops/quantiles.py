@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Statistics of order: median, quantile and histogram. Selection and counting are in the engine."""
 
-from math import ceil, floor, isnan, prod
+from math import ceil, floor, isfinite as is_finite, prod
 
 from .._core.convert import asarray
 from .._core.foreign_text import quoted
 from .._core.indexing import axes_of, integer_of
 from . import reductions
 from .casting import astype, where
-from .creation import arange, full, zeros
+from .contractions import exact_products
+from .creation import full, linspace, zeros
 from .dtypes import isdtype
-from .elementwise import add, divide, equal, less, multiply, subtract
+from .elementwise import add, bitwise_and, divide, isfinite, less, multiply, subtract
 from .manipulation import moveaxis, reshape, stack
+from .reductions import dtype_of_statistic, reduce_as, rounded_sum
 from .searching import count_between
 from .sorting import statistics_of_order
 
@@ -54,10 +56,6 @@ def _line_of(x, axis, func):
     return reshape(x, (*rest, prod(x.shape[len(rest) :]))), len(rest), kept
 
 
-def _real_dtype(dtype):
-    return dtype if isdtype(dtype, "real floating") or dtype.name in ("float16", "bfloat16") else asarray(0.0).dtype
-
-
 def _place(method, n, q):
     """The place of a quantile as an integer and what is added of the distance to the next element."""
     if method in _CONTINUOUS:
@@ -84,56 +82,70 @@ def _place(method, n, q):
     return (max(at, 0), 0.0) if part > 0 or at < 0 else (at, 0.5)
 
 
-def _between(low, high, part):
-    """The value at a part of the way between two, rounded as NumPy does; either of them where they are equal."""
-    distance = subtract(high, low)
-    made = add(low, multiply(distance, part)) if part < 0.5 else subtract(high, multiply(distance, 1.0 - part))
-    return where(equal(low, high), low, made)
+def _parts(x):
+    """Float64 tensors whose sum is `x`: of integers of 64 bits their halves, of other dtypes one."""
+    if x.dtype.name not in ("int64", "uint64"):
+        return [astype(x, "float64")]
+    low = bitwise_and(x, 0xFFFFFFFF)
+    return [astype(subtract(x, low), "float64"), astype(low, "float64")]
 
 
-def _quantiles(x, places, axis, func):
+def _between(low, high, part, dtype, func):
+    """The value at a part of the way from `low` to `high`: the exact one, rounded once."""
+    terms = _parts(low)
+    for end, weight in ((high, part), (low, -part)):
+        terms += [term for one in _parts(end) for term in exact_products(one, weight)]
+    made = rounded_sum(stack(terms, axis=-1), (-1,), dtype, func)
+    if not isdtype(low.dtype, "real floating"):
+        return made
+    # Only two infinities of different signs have nothing between them.
+    return where(isfinite(low), made, astype(where(isfinite(high), low, add(low, high)), dtype))
+
+
+def _quantiles(x, places, axis, dtype, func):
     """For each place and part of the way the quantile of each line, in the result's dtype."""
     n = x.shape[axis]
     shape = x.shape[:axis] + x.shape[axis + 1 :]
-    dtype = _real_dtype(x.dtype)
     if n == 0:
         return [full(shape, float("nan"), dtype=dtype, device=x.device) for _ in places]
     wanted = sorted({at for place, part in places for at in (place, min(place + (part > 0), n - 1))})
-    found = moveaxis(statistics_of_order(x, axis, wanted, func), axis, 0)
-    values = {place: found[k] for k, place in enumerate(wanted)}
+    found = statistics_of_order(x, axis, wanted, func)
+    before = (slice(None),) * axis
     made = []
     for place, part in places:
-        low = values[place]
-        if part == 0:
-            made.append(astype(low, dtype))
-            continue
-        high = values[min(place + 1, n - 1)]
-        wide = "float64"  # of narrower dtypes the result is rounded once
-        made.append(astype(_between(astype(low, wide), astype(high, wide), part), dtype))
+        at = wanted.index(place)
+        if part == 0.5 or part == 0:  # a mean, which is 0.0 where elements are -0.0
+            pair = found[(*before, slice(at, at + 1 + (part > 0)))]
+            made.append(reduce_as(func, "mean", pair, axis=axis, dtype=dtype))
+        else:
+            made.append(_between(found[(*before, at)], found[(*before, at + 1)], part, dtype, func))
     return made
 
 
-def median(x, /, *, axis=None, keepdims=False):
-    """Return the median along axes: the middle element of the order, or the mean of the two in the middle.
+def median(x, /, *, axis=None, keepdims=False, dtype=None):
+    """Return the median along axes: the middle element of the order, or the exact mean of the two in the middle.
 
     Parameters
     ----------
     x : array_like
         Tensor, or any object that supports DLPack, of bool, integer or float dtype.
-    axis : int, tuple of int or None, default None
+    axis : int, sequence of int or None, default None
         Axes to reduce; None takes all elements.
     keepdims : bool, default False
         Keep reduced axes with extent 1.
+    dtype : dtype_like, optional
+        Float dtype of the result, which is rounded to it once.
 
     Returns
     -------
     Tensor
-        Of the dtype of `x`, or float32 of bools and integers. NaN where a line holds a NaN or no element.
+        Of the dtype of `x`; float64 of integers of 32 and 64 bits, float32 of narrower ones and bools. NaN where a line
+        holds a NaN or no element, and 0.0 where it is -0.0.
 
     Raises
     ------
     TypeError
-        The dtype has no order, or `axis` is not an integer.
+        The dtype has no order, `axis` is not an integer, or `dtype` is not a float dtype.
     IndexError
         `axis` is out of range.
     DeviceError
@@ -149,13 +161,15 @@ def median(x, /, *, axis=None, keepdims=False):
     Tensor([2., 6.], shape=(2,), device=cpu, dtype=float32)
     """
     line, at, kept = _line_of(x, axis, "median")
-    n = line.shape[at]
-    (made,) = _quantiles(line, [((n - 1) // 2, 0.0 if n % 2 else 0.5)], at, "median")
+    n, dtype = line.shape[at], dtype_of_statistic(line.dtype, dtype, "median")
+    (made,) = _quantiles(line, [((n - 1) // 2, 0.0 if n % 2 else 0.5)], at, dtype, "median")
     return reshape(made, kept) if keepdims else made
 
 
-def quantile(x, q, /, *, axis=None, keepdims=False, method="linear"):
+def quantile(x, q, /, *, axis=None, keepdims=False, method="linear", dtype=None):
     """Return quantiles along axes.
+
+    The place of a quantile in the order is a float64; what lies between two elements is exact, and rounded once.
 
     Parameters
     ----------
@@ -163,7 +177,7 @@ def quantile(x, q, /, *, axis=None, keepdims=False, method="linear"):
         Tensor, or any object that supports DLPack, of bool, integer or float dtype.
     q : array_like or float
         Probabilities from 0 to 1, of any shape.
-    axis : int, tuple of int or None, default None
+    axis : int, sequence of int or None, default None
         Axes to reduce; None takes all elements.
     keepdims : bool, default False
         Keep reduced axes with extent 1.
@@ -171,19 +185,21 @@ def quantile(x, q, /, *, axis=None, keepdims=False, method="linear"):
         How to estimate, by NumPy's names: 'linear', 'lower', 'higher', 'midpoint', 'nearest', 'inverted_cdf',
         'averaged_inverted_cdf', 'closest_observation', 'interpolated_inverted_cdf', 'hazen', 'weibull',
         'median_unbiased' or 'normal_unbiased'.
+    dtype : dtype_like, optional
+        Float dtype of the result, which is rounded to it once.
 
     Returns
     -------
     Tensor
-        The shape of `q`, then that of the reduced `x`. Of the dtype of `x`, or float32 of bools and integers. NaN
-        where a line holds a NaN or no element.
+        The shape of `q`, then that of the reduced `x`. Of the dtype of `x`; float64 of integers of 32 and 64 bits,
+        float32 of narrower ones and bools. NaN where a line holds a NaN or no element, and 0.0 where it is -0.0.
 
     Raises
     ------
     ValueError
         A probability is outside of [0, 1], or there is no such method.
     TypeError
-        The dtype has no order, or `axis` is not an integer.
+        The dtype has no order, `axis` is not an integer, or `dtype` is not a float dtype.
     IndexError
         `axis` is out of range.
     DeviceError
@@ -206,13 +222,12 @@ def quantile(x, q, /, *, axis=None, keepdims=False, method="linear"):
         if not 0 <= probability <= 1:
             raise ValueError(f"quantile: q must be from 0 to 1, got {probability}")
     line, at, kept = _line_of(x, axis, "quantile")
-    n = line.shape[at]
-    made = _quantiles(
-        line, [_place(method, n, probability) if n else (0, 0.0) for probability in probabilities], at, "quantile"
-    )
+    n, dtype = line.shape[at], dtype_of_statistic(line.dtype, dtype, "quantile")
+    places = [_place(method, n, probability) if n else (0, 0.0) for probability in probabilities]
+    made = _quantiles(line, places, at, dtype, "quantile")
     shape = kept if keepdims else line.shape[:at] + line.shape[at + 1 :]
     if not made:
-        return zeros((*wanted.shape, *shape), dtype=_real_dtype(line.dtype))
+        return zeros((*wanted.shape, *shape), dtype=dtype)
     return reshape(stack(made), (*wanted.shape, *shape))
 
 
@@ -221,22 +236,25 @@ def _edges(x, bins, limits):
     if bins < 1:
         raise ValueError(f"histogram: bins must be at least 1, got {bins}")
     if limits is None:
-        first, last = (0, 1) if x.size == 0 else (reductions.min(x).item(), reductions.max(x).item())
+        first, last = (0, 1) if x.size == 0 else [reduce_as("histogram", name, x).item() for name in ("min", "max")]
     else:
         first, last = limits
         if first > last:
             raise ValueError(f"histogram: range must ascend, got {quoted(limits)}")
-    if isnan(first) or isnan(last) or abs(first) == float("inf") or abs(last) == float("inf"):
+    if not (is_finite(first) and is_finite(last)):
         raise ValueError(
             f"histogram: expected finite limits, got {first} to {last}; give range, or drop NaN and infinity"
         )
     if first == last:
         first, last = first - 0.5, last + 0.5
     dtype = x.dtype if isdtype(x.dtype, "real floating") else "float64"
-    step = (last - first) / bins
-    made = add(multiply(arange(bins + 1, dtype="float64", device=x.device), step), float(first))
-    made[bins] = last
-    return astype(made, dtype)
+    edges = astype(linspace(first, last, bins + 1, dtype="float64", device=x.device), dtype)
+    if not reductions.all(less(edges[:-1], edges[1:])).item():
+        raise ValueError(
+            f"histogram: {bins} bins from {first} to {last} do not have {bins + 1} edges in {edges.dtype}; give fewer, "
+            f"or a wider range"
+        )
+    return edges
 
 
 def histogram(x, /, bins=10, range=None, density=False, weights=None):
@@ -266,8 +284,8 @@ def histogram(x, /, bins=10, range=None, density=False, weights=None):
     Raises
     ------
     ValueError
-        `bins` is less than 1 or does not ascend, `range` is not finite or does not ascend, or `weights` has another
-        shape.
+        `bins` is less than 1, does not ascend, or is more than the dtype of the edges can bound, `range` is not finite
+        or does not ascend, or `weights` has another shape.
     TypeError
         A dtype has no order, or `x` and `bins` have none in common.
     DeviceError
@@ -284,7 +302,7 @@ def histogram(x, /, bins=10, range=None, density=False, weights=None):
     ([1, 2, 1], [1.0, 2.0, 3.0, 4.0])
     """
     x = asarray(x)
-    if hasattr(bins, "__index__") and not hasattr(bins, "__dlpack__"):
+    if hasattr(bins, "__index__") and getattr(bins, "ndim", 0) == 0:
         edges = _edges(x, integer_of(bins, "bins", "histogram"), range)
     else:
         edges = asarray(bins, device=x.device) if isinstance(bins, (list, tuple)) else asarray(bins)
@@ -295,7 +313,9 @@ def histogram(x, /, bins=10, range=None, density=False, weights=None):
     counts = count_between(edges, x, weights, "histogram")
     if density:
         counts = astype(counts, "float64")
-        widths = astype(subtract(edges[1:], edges[:-1]), "float64")
         total = sum(counts.tolist())
-        counts = divide(divide(counts, widths), total)
+        widths = astype(subtract(edges[1:], edges[:-1]), "float64")
+        half = multiply(astype(edges, "float64"), 0.5)
+        wide = divide(multiply(counts, 0.5), subtract(half[1:], half[:-1]))
+        counts = divide(where(isfinite(widths), divide(counts, widths), wide), total)
     return counts, edges
