@@ -118,10 +118,29 @@ def test_logsumexp_keeps_the_digits_of_results_near_zero():
     assert dl.log_softmax(x).tolist()[0] == pytest.approx(-wanted, rel=1e-15, abs=0)
 
 
+def test_averages_that_float64_holds_do_not_overflow_on_the_way():
+    top = 1.7e308
+    x = dl.asarray([[top, top], [-top, top], [1.0, 2.0]], dtype="float64")
+    assert dl.average(x, axis=1, weights=dl.asarray([1.0, 1.0])).tolist() == [top, 0.0, 1.5]
+    assert dl.average(x[2], weights=dl.asarray([top, top], dtype="float64")).item() == 1.5
+    assert dl.average(dl.asarray([1.0, INF]), weights=dl.asarray([1e-200, 1e-200], dtype="float64")).item() == INF
+    assert math.isnan(dl.average(dl.asarray([NAN, top], dtype="float64"), weights=dl.asarray([1, 1])).item())
+
+
+def test_averages_of_wide_integers_are_float64():
+    x = dl.asarray([2**40, 2**40 + 1])
+    assert dl.average(x).item() == 2.0**40 + 0.5
+    assert dl.average(x, weights=dl.asarray([1, 1])).item() == 2.0**40 + 0.5
+    assert dl.average(dl.asarray([1, 2], dtype="int8"), weights=dl.asarray([1, 1], dtype="int8")).dtype == dl.float32
+    assert dl.average(x, weights=dl.asarray([1, 1]), dtype="float32").dtype == dl.float32
+    with pytest.raises(TypeError, match="average: dtype must be a real float one, got int8"):
+        dl.average(x, weights=dl.asarray([1, 1]), dtype="int8")
+
+
 def test_integers_bools_and_no_dimensions():
-    for dtype in ("int8", "uint64", "bool"):
+    for dtype, wanted in (("int8", dl.float32), ("uint64", dl.float64), ("bool", dl.float32)):
         x = dl.asarray([0, 1, 1], dtype=dtype)
-        assert dl.logsumexp(x).dtype == dl.softmax(x).dtype == dl.log_softmax(x).dtype == dl.float32
+        assert dl.logsumexp(x).dtype == dl.softmax(x).dtype == dl.log_softmax(x).dtype == wanted
         assert math.isclose(dl.logsumexp(x).item(), math.log(1 + 2 * math.e), rel_tol=1e-6)
     x = dl.asarray(2.5)
     assert (dl.logsumexp(x).item(), dl.softmax(x).item(), dl.log_softmax(x).item(), dl.ptp(x).item()) == (2.5, 1, 0, 0)
@@ -190,7 +209,7 @@ def test_weights_of_one_axis_and_of_several():
             assert np.allclose(made.numpy().ravel(), wanted.ravel(), rtol=1e-14)
             assert made.ndim == (3 if keepdims else wanted.ndim)
     made, count = dl.average(dl.asarray([[1, 2], [3, 6]]), axis=0, returned=True)
-    assert (made.tolist(), count.tolist(), count.dtype) == ([2.0, 4.0], [2.0, 2.0], dl.float32)
+    assert (made.tolist(), count.tolist(), count.dtype) == ([2.0, 4.0], [2.0, 2.0], dl.float64)
 
 
 @pytest.mark.parametrize("name", ["logsumexp", "ptp", "average", "softmax", "log_softmax"])

@@ -3,14 +3,15 @@
 
 from .._core.convert import asarray
 from .._core.indexing import axes_of
-from .._core.types import DTYPES
+from .._core.types import as_dtype
 from . import elementwise as ops
 from . import reductions
 from .casting import where
 from .dtypes import isdtype
 from .manipulation import broadcast_to, permute_dims, reshape
 from .nan_reductions import written
-from .promotion import result_type
+from .promotion import common_dtype
+from .reductions import dtype_of_statistic, reduce_as
 
 __all__ = ["average", "log_softmax", "logsumexp", "ptp", "softmax"]
 
@@ -22,10 +23,10 @@ def _read(x, axis, func):
 
 
 def _float64_of(x, func):
-    """The elements as float64, and the float dtype of a result: float32 for bool and integers."""
+    """The elements as float64, and the float dtype of a result."""
     if not isdtype(x.dtype, ("bool", "integral", "real floating")):
         raise TypeError(f"{func}: not defined for {x.dtype}; it takes bool, integers, floats")
-    return x.astype("float64", copy=False), x.dtype if isdtype(x.dtype, "real floating") else DTYPES["float32"]
+    return x.astype("float64", copy=False), dtype_of_statistic(x.dtype, None, func)
 
 
 def _finished(made, dtype, out, func):
@@ -42,7 +43,7 @@ def ptp(x, /, *, axis=None, keepdims=False, out=None):
     ----------
     x : array_like
         Tensor, or any object that supports DLPack: integers, floats.
-    axis : int or tuple of int, optional
+    axis : int or sequence of int, optional
         Dimensions to reduce; None means all of them.
     keepdims : bool, default False
         Keep reduced dimensions, with one element each.
@@ -84,9 +85,8 @@ def ptp(x, /, *, axis=None, keepdims=False, out=None):
         raise TypeError(f"ptp: not defined for {x.dtype}; it takes integers, floats")
     if any(x.shape[k] == 0 for k in axes):
         raise ValueError(f"ptp: a tensor of shape {x.shape} has no elements there, and ptp of none is not defined")
-    made = ops.subtract(
-        reductions.max(x, axis=axes, keepdims=keepdims), reductions.min(x, axis=axes, keepdims=keepdims)
-    )
+    most, least = (reduce_as("ptp", name, x, axis=axes, keepdims=keepdims) for name in ("max", "min"))
+    made = ops.subtract(most, least)
     return _finished(made, x.dtype, out, "ptp")
 
 
@@ -108,7 +108,18 @@ def _weights_of(x, axes, axis, weights):
     return reshape(weights, [x.shape[k] if k in axes else 1 for k in range(x.ndim)])
 
 
-def average(x, /, *, axis=None, weights=None, returned=False, keepdims=False, out=None):
+def _dtype_of_average(x, weights, dtype):
+    """The dtype of a weighted average: `dtype`, or what those of elements and weights lead to."""
+    common = common_dtype("average", (x, weights))
+    if dtype is None:
+        return common if isdtype(common, "complex floating") else dtype_of_statistic(common, None, "average")
+    dtype = as_dtype(dtype, "average")
+    if not isdtype(dtype, "complex floating") and isdtype(common, "complex floating"):
+        raise TypeError(f"average: {common} to {dtype} would drop the imaginary part; take real() first")
+    return dtype if isdtype(dtype, "complex floating") else dtype_of_statistic(x.dtype, dtype, "average")
+
+
+def average(x, /, *, axis=None, weights=None, returned=False, keepdims=False, out=None, dtype=None):
     """Return the weighted average of the elements, or their mean when there are no weights.
 
     Weighted sums are computed in float64: each product is rounded, and their sum is exact and rounded once.
@@ -117,7 +128,7 @@ def average(x, /, *, axis=None, weights=None, returned=False, keepdims=False, ou
     ----------
     x : array_like
         Tensor, or any object that supports DLPack: bool, integers, floats, complex.
-    axis : int or tuple of int, optional
+    axis : int or sequence of int, optional
         Dimensions to reduce; None means all of them.
     weights : array_like, optional
         Of the shape of `x`, or of its extents along the dimensions in `axis`.
@@ -127,12 +138,15 @@ def average(x, /, *, axis=None, weights=None, returned=False, keepdims=False, ou
         Keep reduced dimensions, with one element each.
     out : array_like, optional
         Writable tensor of the shape of the average; overwritten and returned.
+    dtype : dtype_like, optional
+        Float or complex dtype of the result.
 
     Returns
     -------
     Tensor
-        Of the common dtype of `x` and `weights`; float32 when both are integers or bools. `out`, when it is given.
-        A tuple of that and the sums of the weights, broadcast to its shape, when `returned` is True.
+        Of the common dtype of `x` and `weights`; float64 when that is an integer one of 32 or 64 bits, float32 when it
+        is a narrower one or bool. `out`, when it is given. A tuple of that and the sums of the weights, broadcast to its
+        shape, when `returned` is True.
 
     Raises
     ------
@@ -162,7 +176,7 @@ def average(x, /, *, axis=None, weights=None, returned=False, keepdims=False, ou
     """
     (x, axes), keepdims = _read(x, axis, "average"), bool(keepdims)
     if weights is None:
-        made = reductions.mean(x, axis=axes, keepdims=keepdims)
+        made = reduce_as("average", "mean", x, axis=axes, keepdims=keepdims, dtype=dtype)
         dtype = made.dtype
         count = 1
         for k in axes:
@@ -170,15 +184,19 @@ def average(x, /, *, axis=None, weights=None, returned=False, keepdims=False, ou
         total = asarray(count).astype(dtype).to(made.device)
     else:
         weights = _weights_of(x, axes, axis, weights)
-        dtype = result_type(x, weights)
-        if not isdtype(dtype, ("real floating", "complex floating")):
-            dtype = DTYPES["float32"]
+        dtype = _dtype_of_average(x, weights, dtype)
         wide = "complex128" if isdtype(dtype, "complex floating") else "float64"
         weights = broadcast_to(weights.astype(wide), x.shape)
         total = reductions.sum(weights, axis=axes, keepdims=keepdims)
         if reductions.any(ops.equal(total, 0)):
             raise ZeroDivisionError(f"average: weights of shape {weights.shape} sum to 0; expected another sum")
-        made = ops.divide(reductions.sum(ops.multiply(x.astype(wide), weights), axis=axes, keepdims=keepdims), total)
+        x = x.astype(wide)
+        made = ops.divide(reductions.sum(ops.multiply(x, weights), axis=axes, keepdims=keepdims), total)
+        if not reductions.all(ops.isfinite(made)):  # a sum may be beyond float64 where the average is not
+            shares = ops.divide(weights, reductions.max(ops.abs(weights), axis=axes, keepdims=True, initial=0.0))
+            shares = ops.divide(shares, reductions.sum(shares, axis=axes, keepdims=True))
+            again = reductions.sum(ops.multiply(x, shares), axis=axes, keepdims=keepdims)
+            made = where(ops.isfinite(made), made, again)
         total = total.astype(dtype)
     made = _finished(made, dtype, out, "average")
     return (made, broadcast_to(total, made.shape).copy()) if returned else made
@@ -194,7 +212,7 @@ def logsumexp(x, /, *, axis=None, keepdims=False, out=None):
     ----------
     x : array_like
         Tensor, or any object that supports DLPack: bool, integers, floats.
-    axis : int or tuple of int, optional
+    axis : int or sequence of int, optional
         Dimensions to reduce; None means all of them.
     keepdims : bool, default False
         Keep reduced dimensions, with one element each.
@@ -204,7 +222,8 @@ def logsumexp(x, /, *, axis=None, keepdims=False, out=None):
     Returns
     -------
     Tensor
-        Of the dtype of `x`; of bool and integers float32. `out`, when it is given.
+        Of the dtype of `x`; float64 of integers of 32 and 64 bits, float32 of narrower ones and bool. `out`, when it is
+        given.
 
     Raises
     ------
@@ -261,7 +280,7 @@ def softmax(x, /, *, axis=None, out=None):
     ----------
     x : array_like
         Tensor, or any object that supports DLPack: bool, integers, floats.
-    axis : int or tuple of int, optional
+    axis : int or sequence of int, optional
         Dimensions whose elements sum to 1; None means all of them.
     out : array_like, optional
         Writable tensor of the shape of `x`; overwritten and returned.
@@ -269,7 +288,8 @@ def softmax(x, /, *, axis=None, out=None):
     Returns
     -------
     Tensor
-        Of the shape and dtype of `x`; of bool and integers float32. `out`, when it is given.
+        Of the shape and dtype of `x`; float64 of integers of 32 and 64 bits, float32 of narrower ones and bool. `out`,
+        when it is given.
 
     Raises
     ------
@@ -311,7 +331,7 @@ def log_softmax(x, /, *, axis=None, out=None):
     ----------
     x : array_like
         Tensor, or any object that supports DLPack: bool, integers, floats.
-    axis : int or tuple of int, optional
+    axis : int or sequence of int, optional
         Dimensions whose exponentials sum to 1; None means all of them.
     out : array_like, optional
         Writable tensor of the shape of `x`; overwritten and returned.
@@ -319,7 +339,8 @@ def log_softmax(x, /, *, axis=None, out=None):
     Returns
     -------
     Tensor
-        Of the shape and dtype of `x`; of bool and integers float32. `out`, when it is given.
+        Of the shape and dtype of `x`; float64 of integers of 32 and 64 bits, float32 of narrower ones and bool. `out`,
+        when it is given.
 
     Raises
     ------

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # Types of statistics.py: what NumPy and SciPy have beyond the array API's reductions.
+from collections.abc import Sequence
 from typing import Literal, TypeVar, overload
 
 from .._core.tensor import Tensor
-from ..typing import TensorLike
+from ..typing import DTypeLike, TensorLike
 
 __all__ = ["average", "log_softmax", "logsumexp", "ptp", "softmax"]
 
-_Axis = int | tuple[int, ...] | None
+_Axis = int | Sequence[int] | None
 _Out = TypeVar("_Out", bound=TensorLike)
 
 @overload
@@ -24,6 +25,7 @@ def average(
     returned: Literal[False] = False,
     keepdims: bool = False,
     out: TensorLike | None = None,
+    dtype: DTypeLike | None = None,
 ) -> Tensor: ...
 @overload
 def average(
@@ -35,6 +37,7 @@ def average(
     returned: Literal[True],
     keepdims: bool = False,
     out: TensorLike | None = None,
+    dtype: DTypeLike | None = None,
 ) -> tuple[Tensor, Tensor]: ...
 @overload
 def logsumexp(x: TensorLike, /, *, axis: _Axis = None, keepdims: bool = False, out: None = None) -> Tensor: ...
