@@ -180,6 +180,49 @@ def test_threads_end_when_their_number_is_lowered():
     assert int(again) <= 3  # none where a busy machine keeps the first job to its caller
 
 
+LARGE = np.random.default_rng(4).standard_normal(200_000)
+FEW = {
+    "choice": lambda: dl.random.Generator(1).choice(200_000, 5, replace=False),
+    "choice with replacement": lambda: dl.random.Generator(1).choice(200_000, 5),
+    "choice by weight": lambda: dl.random.Generator(1).choice(200_000, 5, replace=False, p=np.abs(LARGE)),
+    "choice of entries": lambda: dl.random.Generator(1).choice(dl.asarray(LARGE), 5, replace=False),
+    "top_k": lambda: dl.top_k(LARGE, 3),
+    "top_k of one row": lambda: dl.top_k(LARGE.reshape(1, -1), 3),
+    "median": lambda: dl.median(LARGE),
+    "quantile": lambda: dl.quantile(LARGE, [0.1, 0.2, 0.5]),
+    "quantile, lower": lambda: dl.quantile(LARGE, 0.1, method="lower"),
+    "histogram": lambda: dl.histogram(LARGE),
+    "unique_values": lambda: dl.unique_values(np.trunc(LARGE)),
+    "unique_counts": lambda: dl.unique_counts(np.trunc(LARGE)),
+    "nonzero": lambda: dl.nonzero(LARGE > 4),
+    "a mask": lambda: dl.asarray(LARGE)[dl.asarray(LARGE > 4)],
+    "an index array": lambda: dl.asarray(LARGE)[dl.asarray([1, 2])],
+    "take": lambda: dl.take(LARGE, dl.asarray([1, 2])),
+    "max": lambda: dl.max(LARGE),
+    "nanmax": lambda: dl.nanmax(LARGE),
+    "ptp": lambda: dl.ptp(LARGE),
+    "average": lambda: dl.average(LARGE, weights=np.abs(LARGE), returned=True),
+    "logsumexp": lambda: dl.logsumexp(LARGE),
+    "cumulative_sum": lambda: dl.cumulative_sum(LARGE[:3]),
+    "diff": lambda: dl.diff(LARGE[:3]),
+    "vector_norm": lambda: dl.linalg.vector_norm(LARGE),
+    "svdvals": lambda: dl.linalg.svdvals(LARGE.reshape(2, -1)),
+    "qr": lambda: dl.linalg.qr(LARGE.reshape(-1, 2)).R,
+    "einsum": lambda: dl.einsum("i,i->", LARGE, LARGE),
+    "searchsorted": lambda: dl.searchsorted(np.sort(LARGE), dl.asarray([0.5], dtype="float64")),
+    "bincount": lambda: dl.bincount(np.abs(np.trunc(LARGE)).astype(int)),
+}
+
+
+@pytest.mark.parametrize("call", FEW.values(), ids=FEW.keys())
+def test_a_small_result_keeps_no_large_block(call):
+    call()
+    before = dl.debug.live_bytes()
+    made = call()
+    assert dl.debug.live_bytes() - before < 8000
+    del made
+
+
 def test_dtype_objects_without_end_fill_no_memory():
     # Each entry of the memory for dtype objects refers to the dtype of ours.
     original = np.dtype(ml_dtypes.bfloat16)

@@ -3,6 +3,7 @@
 
 import copy
 import hashlib
+import itertools
 import math
 import os
 import pickle
@@ -293,6 +294,27 @@ def test_choice_follows_the_weights():
     first = [Generator(8, stream=i).choice(6, 3, replace=False, p=weights).tolist() for i in range(4000)]
     assert all(len(set(one)) == 3 and not {0, 4} & set(one) for one in first)
     assert abs(np.bincount([one[0] for one in first], minlength=6) - weights * 400).max() < 4 * math.sqrt(1600)
+
+
+@pytest.mark.parametrize(("n", "count"), [(1, 1), (9, 9), (9, 2), (900, 3), (10**6, 2000), (2**40, 5000), (2**62, 40)])
+def test_choice_without_replacement_has_no_integer_twice(n, count):
+    found = Generator(8).choice(n, count, replace=False).tolist()
+    assert len(set(found)) == count
+    assert 0 <= min(found) <= max(found) < n
+
+
+@pytest.mark.parametrize("n", [4, 40])  # among all, and by those that were moved alone
+def test_all_choices_without_replacement_are_equally_likely(n):
+    rng = Generator(8)
+    found = [tuple(rng.choice(n, 2, replace=False).tolist()) for _ in range(8 * n * n)]
+    counts = [found.count(pair) for pair in itertools.permutations(range(n), 2)]
+    assert sum(counts) == len(found)
+    assert abs(chi_squared(counts)) < 4
+
+
+def test_few_of_many_are_those_of_a_whole_permutation():
+    few = Generator(8).choice(40, 5, replace=False).tolist()
+    assert few == Generator(8).choice(40, 40, replace=False).tolist()[:5]
 
 
 def test_choice_of_entries():

@@ -244,7 +244,9 @@ cdef tuple _sorted_on_device(Tensor x, int axis, bint descending, bint values, b
         engine_of(x.impl.dl.device, func).sort(&source, wanted[0], wanted[1], line, descending)
     for k in range(2):
         if found[k] is not None and ndim > 0:
-            made = found[k] if most == line else found[k][..., :most]
+            made = found[k]
+            if most < line:
+                made = copied(made[..., :most], func)  # a view would keep the whole lines
             if axis < ndim - 1:
                 made = made.transpose([order.index(d) for d in range(ndim)])
             found[k] = in_order(made, func)

@@ -39,7 +39,8 @@ cdef extern from "native/cpu/random.h" namespace "dlt" nogil:
     int words_per_value(Distribution, int, uint64_t)
     void draw_values "dlt::draw"(Distribution, int, const Draw&, uint64_t, int64_t, void*)
     void philox_block(uint32_t*, const uint32_t*, const uint32_t*)
-    uint64_t permute(const Sequence&, uint64_t, int64_t, int64_t*)
+    void permute(const Sequence&, uint64_t, int64_t, int64_t*)
+    bint choose_distinct(const Sequence&, uint64_t, int64_t, int64_t, int64_t*)
     void choose_weighted(const double*, int64_t, const double*, int64_t, int64_t*)
     bint smallest(const double*, int64_t, int64_t, int64_t*)
 
@@ -560,6 +561,20 @@ cdef class Generator:
             permute(sequence, start, n, data)
         return made
 
+    cdef Tensor _distinct(self, int64_t n, int64_t count, str func):
+        """The first `count` of the integers below n in random order."""
+        cdef Tensor made = empty(count, dtype="int64")
+        cdef Sequence sequence
+        cdef int64_t* data = <int64_t*>made.impl.dl.data
+        cdef bint done
+        cdef uint64_t start = self._reserve(min(count, n - 1), 2 if n >> 32 else 1, func)
+        sequence.key, sequence.stream = self._key, self._stream
+        with nogil:
+            done = choose_distinct(sequence, start, n, count, data)
+        if not done:
+            raise MemoryError(f"{func}: no memory for {count} of {n} indices")
+        return made
+
     def permutation(self, x, /):
         """Return integers, or the entries of a tensor along its first axis, in random order.
 
@@ -684,7 +699,7 @@ cdef class Generator:
         if count == 0:
             chosen = made if weights is None else made.to(weights.device)
         elif weights is None:
-            chosen = (self.integers(n, shape=made.shape) if replace else self._permutation(n, "choice")[:count])
+            chosen = (self.integers(n, shape=made.shape) if replace else self._distinct(n, count, "choice"))
         else:
             chosen = self._weighted(weights, count, replace)
         chosen = chosen.reshape(made.shape)
@@ -718,7 +733,7 @@ cdef class Generator:
         device = weights.device
         if not replace:
             drawn = self.exponential(shape=weights.size, dtype="float64", device=device)
-            return argsort(where(weights > 0, drawn / weights, INFINITY).astype("float64"))[:count]
+            return argsort(where(weights > 0, drawn / weights, INFINITY).astype("float64"))[:count].copy()
         sums = cumulative_sum(weights)
         at = self.random(count, dtype="float64", device=device) * sums[-1]
         return where(at < sums[-1], searchsorted(sums, at, side="right"), searchsorted(sums, at, side="left"))

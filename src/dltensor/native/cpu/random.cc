@@ -3,6 +3,7 @@
 #include "native/cpu/random.h"
 
 #include <algorithm>
+#include <bit>
 #include <memory>
 #include <new>
 #include <numeric>
@@ -60,15 +61,17 @@ void philox_block(uint32_t* out, const uint32_t* counter, const uint32_t* key) n
   for (int k = 0; k < 4; ++k) out[k] = words.v[k];
 }
 
-uint64_t permute(const philox::Sequence& sequence, uint64_t position, int64_t n, int64_t* out) noexcept {
-  std::iota(out, out + n, int64_t(0));
-  if (n < 2) return 0;
+namespace {
+
+// Swaps of a permutation of 0 ... n - 1 from the end: swap(last, other) with other <= last for last = n - 1, n - 2, ...
+template <class Swap>
+void each_swap(const philox::Sequence& sequence, uint64_t position, int64_t n, int64_t steps, Swap swap) {
   const uint64_t words = n >> 32 ? 2 : 1;
   constexpr int64_t part = 1024;
   const Draw all{sequence, 0, 0, 0, 0, words == 2 ? 0 : uint64_t(1) << 32, 0};
   uint64_t bits[part];
-  for (int64_t first = 0; first < n - 1; first += part) {
-    const int64_t count = smaller(part, n - 1 - first);
+  for (int64_t first = 0; first < steps; first += part) {
+    const int64_t count = smaller(part, steps - first);
     const uint64_t start = position + uint64_t(first) * words;
     draw(draw_integers, type_uint64, all, start, count, bits);
     for (int64_t k = 0; k < count; ++k) {
@@ -76,10 +79,64 @@ uint64_t permute(const philox::Sequence& sequence, uint64_t position, int64_t n,
       const uint64_t other = words == 2 ? philox::below64(sequence, at, bits[k], left, -left % left)
                                         : philox::below32(sequence, at, uint32_t(bits[k]), uint32_t(left),
                                                           uint32_t(-uint32_t(left)) % uint32_t(left));
-      std::swap(out[left - 1], out[other]);
+      swap(int64_t(left) - 1, int64_t(other));
     }
   }
-  return uint64_t(n - 1) * words;
+}
+
+// An array of 0 ... n - 1 of which only those elements are kept that have been written.
+class Written {
+ public:
+  bool make(int64_t most) {
+    bits_ = std::bit_width(uint64_t(most)) + 1;
+    table_.reset(new (std::nothrow) Element[size_t(1) << bits_]);
+    if (table_) std::fill_n(table_.get(), size_t(1) << bits_, Element{-1, 0});
+    return table_ != nullptr;
+  }
+  int64_t at(int64_t index) const {
+    const Element& element = find(index);
+    return element.index == index ? element.value : index;
+  }
+  void set(int64_t index, int64_t value) { find(index) = {index, value}; }
+
+ private:
+  struct Element {
+    int64_t index, value;
+  };
+  Element& find(int64_t index) const {
+    const size_t mask = (size_t(1) << bits_) - 1;
+    size_t place = size_t(uint64_t(index) * 0x9E3779B97F4A7C15u >> (64 - bits_));
+    while (table_[place].index >= 0 && table_[place].index != index) place = (place + 1) & mask;
+    return table_[place];
+  }
+  int bits_ = 0;
+  std::unique_ptr<Element[]> table_;
+};
+
+}  // namespace
+
+void permute(const philox::Sequence& sequence, uint64_t position, int64_t n, int64_t* out) noexcept {
+  std::iota(out, out + n, int64_t(0));
+  each_swap(sequence, position, n, n - 1, [out](int64_t last, int64_t other) { std::swap(out[last], out[other]); });
+}
+
+bool choose_distinct(const philox::Sequence& sequence, uint64_t position, int64_t n, int64_t count, int64_t* out) noexcept {
+  if (count > n / 8) {
+    const std::unique_ptr<int64_t[]> all(new (std::nothrow) int64_t[size_t(n)]);
+    if (!all) return false;
+    std::iota(all.get(), all.get() + n, int64_t(0));
+    each_swap(sequence, position, n, smaller(count, n - 1),
+              [&](int64_t last, int64_t other) { std::swap(all[size_t(last)], all[size_t(other)]); });
+    std::reverse_copy(all.get() + n - count, all.get() + n, out);
+    return true;
+  }
+  Written all;
+  if (!all.make(count)) return false;
+  each_swap(sequence, position, n, count, [&](int64_t last, int64_t other) {
+    *out++ = all.at(other);
+    all.set(other, all.at(last));
+  });
+  return true;
 }
 
 void choose_weighted(const double* sums, int64_t n, const double* part, int64_t count, int64_t* out) noexcept {

@@ -22,8 +22,13 @@ DLT_API void draw(Distribution distribution, int type, const Draw& how, uint64_t
 DLT_API void philox_block(uint32_t* out, const uint32_t* counter, const uint32_t* key) noexcept;
 
 // A permutation of 0 ... n - 1 (Fisher and Yates from the end): step i takes the word at position + i, or the two from
-// position + 2 i where n is 2^32 or more. Returns the words taken.
-DLT_API uint64_t permute(const philox::Sequence& sequence, uint64_t position, int64_t n, int64_t* out) noexcept;
+// position + 2 i where n is 2^32 or more.
+DLT_API void permute(const philox::Sequence& sequence, uint64_t position, int64_t n, int64_t* out) noexcept;
+
+// The first `count` of 0 ... n - 1 in random order, by as many steps, with the words that permute() takes for them. False: out
+// of memory. Few of many need no memory for all of them.
+DLT_API bool choose_distinct(const philox::Sequence& sequence, uint64_t position, int64_t n, int64_t count,
+                             int64_t* out) noexcept;
 
 // out[i] = the first index whose running sum is above part[i] * last, of n increasing sums.
 DLT_API void choose_weighted(const double* sums, int64_t n, const double* part, int64_t count, int64_t* out) noexcept;
