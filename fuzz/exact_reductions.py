@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Random sums, means, variances and deviations of floats against exact integers.
+"""Random sums, means, variances, deviations and quantiles of floats and integers against exact integers.
 
-Magnitudes go from subnormal to overflow, with cancellation, ties and signed zeros, in several layouts. Prints what
-differs and the seed that repeats it, and exits 1 then.
+Magnitudes go from subnormal to overflow, with cancellation, ties, signed zeros and infinities, in several layouts, with
+initial values beyond the dtype of the elements and results in another one. Prints what differs and the seed that repeats
+it, and exits 1 then.
 """
 
 import argparse
 import math
 import sys
+from fractions import Fraction
 
 import numpy as np
 
@@ -22,6 +24,7 @@ FORMATS = {
     "float64": (53, -1074, 1024),
 }
 UNIT = 1074  # elements are integers times 2**-UNIT
+INTEGERS = ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"]
 
 
 def round_ratio(top, bottom, form):
@@ -68,12 +71,8 @@ def expected(name, values, form, correction=0):
     """What a reduction of finite real values must give."""
     count = len(values)
     if name == "sum":
-        if all(value == 0 and math.copysign(1, value) < 0 for value in values) and count:
-            return -0.0
         return round_ratio(sum(as_integers(values)), 1 << UNIT, form)
     if name == "mean":
-        if all(value == 0 and math.copysign(1, value) < 0 for value in values):
-            return -0.0
         return round_ratio(sum(as_integers(values)), count << UNIT, form)
     top, bottom = squares_of([values], correction)
     return (round_root if name == "std" else round_ratio)(top, bottom, form)
@@ -165,17 +164,127 @@ def check(rng, name, rows, n, report):
             continue
         options = {"correction": correction} if reduction in ("var", "std") else {}
         x, axis = arranged(tensor, int(rng.integers(0, 4)))
-        got = dl.astype(getattr(dl, reduction)(x, axis=axis, **options), "float64").tolist()
+        named = str(rng.choice([name, *FORMATS]))
+        first = [draw_initial(rng, held)] if reduction == "sum" and rng.random() < 0.5 else []
+        given = {**options, **({"initial": first[0]} if first else {}), **({"dtype": named} if named != name else {})}
+        got = dl.astype(getattr(dl, reduction)(x, axis=axis, **given), "float64").tolist()
         for k in range(rows):
-            wanted = expected(reduction, held[k].tolist(), form, **options)
+            wanted = expected(reduction, held[k].tolist() + first, FORMATS[named], **options)
             ok = same(got[k], wanted)
             if not ok and name == "float64" and options:  # within a unit in the last place
                 ok = abs(got[k] - wanted) <= math.ulp(wanted) if math.isfinite(wanted) else False
             compared += 1
             if not ok:
-                report(f"{reduction} of {name}, correction {correction}, {n} elements: expected {wanted!r}, "
+                report(f"{reduction} of {name}, {given}, {n} elements: expected {wanted!r}, "
                        f"got {got[k]!r} of {held[k].tolist()}")  # fmt: skip
-    return compared
+    return compared + check_order(rng, name, tensor, held, report)
+
+
+def draw_initial(rng, held):
+    """A float64 of any size, near what a row adds up to, or an integer."""
+    kind = rng.integers(0, 4)
+    if kind == 0:
+        return float(rng.standard_normal() * 2.0 ** int(rng.integers(-1000, 1000)))
+    if kind == 1:
+        total = sum(map(Fraction, held[int(rng.integers(0, len(held)))].tolist()))
+        return -float(total) * (1 + 2.0 ** -int(rng.integers(20, 60))) if abs(total) < 2**1000 else 1.0
+    return int(rng.integers(-(2**53), 2**53)) if kind == 2 else float(rng.choice([1e5, -1e39, 0.0, -0.0, 2.0**-1000]))
+
+
+# ---- quantiles
+
+QUANTILES = [0.0, 0.25, 0.5, 0.3, 0.75, 0.9, 1.0]
+
+
+def quantile_of(ordered, q, form):
+    """The linear quantile of ascending numbers, whose place is a float64."""
+    place = (len(ordered) - 1) * q
+    at = math.floor(place)
+    low, high = ordered[at], ordered[min(at + 1, len(ordered) - 1)]
+    if place == at or low == high:
+        return low if isinstance(low, float) and math.isinf(low) else rounded_once(low, form)
+    if math.isinf(low) or math.isinf(high):
+        return low + high if math.isinf(low) else high
+    return rounded_once(Fraction(low) + (Fraction(high) - Fraction(low)) * Fraction(place - at), form)
+
+
+def rounded_once(value, form):
+    value = Fraction(value)
+    return round_ratio(value.numerator, value.denominator, form)
+
+
+def check_order(rng, name, tensor, held, report):
+    """Medians and quantiles of rows into which infinities and the ends of the dtype are mixed."""
+    rows, n = held.shape
+    if n > 200:
+        return 0
+    mixed = held.copy()
+    top = float(dl.finfo(name).max)
+    places = rng.random((rows, n)) < rng.choice([0, 0.1, 0.6])
+    mixed[places] = rng.choice([math.inf, -math.inf, top, -top, 0.75 * top], int(places.sum()))
+    x, axis = arranged(dl.astype(dl.asarray(mixed), name), int(rng.integers(0, 4)))
+    values = [sorted(row) for row in dl.astype(dl.astype(dl.asarray(mixed), name), "float64").tolist()]
+    return compare_quantiles(rng, x, axis, values, name, report)
+
+
+def compare_quantiles(rng, x, axis, values, name, report):
+    named = str(rng.choice([name, *FORMATS]))
+    made = [(0.5, dl.median(x, axis=axis, dtype=named))]
+    made += [(q, dl.quantile(x, q, axis=axis, dtype=named)) for q in rng.choice(QUANTILES, 2)]
+    for q, results in made:
+        for got, row in zip(dl.astype(results, "float64").tolist(), values, strict=True):
+            if any(0 < abs(value) < 2.0**-960 for value in row):
+                continue  # what rounding takes from a product may be no float64
+            wanted = quantile_of(row, float(q), FORMATS[named])
+            if not (same(got, wanted) or (math.isnan(got) and math.isnan(wanted))):
+                report(f"quantile {q} of {x.dtype} as {named}: expected {wanted!r}, got {got!r} of {row}")
+    return 3 * len(values)
+
+
+# ---- integers
+
+
+def check_integers(rng, name, rows, n, report):
+    """One batch of integers; returns how many results were compared."""
+    bounds = np.iinfo(name)
+    a = rng.integers(bounds.min, bounds.max, (rows, n), dtype=name, endpoint=True)
+    for row in a[::3]:  # deviations far smaller than the elements
+        row[:] = bounds.max - rng.integers(0, 5, n).astype(name)
+    x, axis = arranged(dl.asarray(a), int(rng.integers(0, 4)))
+    wide = "uint64" if name.startswith("u") else "int64"
+    first = int(rng.integers(np.iinfo(wide).min, np.iinfo(wide).max, dtype=wide, endpoint=True))
+    named = str(rng.choice(list(FORMATS)))
+    correction = int(rng.integers(0, 2)) if n > 1 else 0
+    results = {
+        "sum": dl.sum(x, axis=axis, initial=first),
+        "sum, saturated": dl.sum(x, axis=axis, initial=first, saturate=True),
+        **{key: getattr(dl, key)(x, axis=axis, dtype=named) for key in ("mean",)},
+        **{key: getattr(dl, key)(x, axis=axis, dtype=named, correction=correction) for key in ("var", "std")},
+    }
+    for key, made in results.items():
+        plain = made.astype("float64") if key in ("mean", "var", "std") else made
+        for got, row in zip(plain.tolist(), a.tolist(), strict=True):
+            wanted = expected_of_integers(key, row, first, correction, named, name)
+            if got != wanted:
+                report(f"{key} of {name} as {named}, initial {first}: expected {wanted!r}, got {got!r} of {row}")
+    done = 5 * rows
+    if n <= 200:
+        default = "float64" if bounds.bits >= 32 else "float32"
+        done += compare_quantiles(rng, x, axis, [sorted(row) for row in a.tolist()], default, report)
+    return done
+
+
+def expected_of_integers(key, row, first, correction, named, name):
+    form, total, count = FORMATS[named], sum(row), len(row)
+    if key == "sum":
+        wrapped = (total + first) % 2**64
+        return wrapped - 2**64 if wrapped >= 2**63 and name[0] == "i" else wrapped
+    if key == "sum, saturated":
+        return min(max(total + first, np.iinfo(name).min), np.iinfo(name).max)
+    if key == "mean":
+        return round_ratio(total, count, form)
+    top = count * sum(value * value for value in row) - total * total
+    return (round_root if key == "std" else round_ratio)(top, count * (count - correction), form)
 
 
 LENGTHS = [1, 2, 3, 5, 8, 13, 40, 150, 700, 5000]
@@ -187,9 +296,9 @@ def run(cases, seed, report):
     rng = np.random.default_rng(seed)
     done = 0
     while done < cases:
-        name = rng.choice(list(FORMATS))
-        n = int(rng.choice(LENGTHS, p=SHARES))
-        done += check(rng, str(name), int(rng.choice([1, 20, 70])), n, report)
+        name = str(rng.choice([*FORMATS, *FORMATS, *INTEGERS]))
+        n, rows = int(rng.choice(LENGTHS, p=SHARES)), int(rng.choice([1, 20, 70]))
+        done += (check_integers if name in INTEGERS else check)(rng, name, rows, n, report)
     return done
 
 

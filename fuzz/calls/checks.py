@@ -10,6 +10,7 @@ import numpy as np
 
 import dltensor as dl
 
+from .exact import exact_quantile, exact_sum
 from .hostile import Planted
 from .surface import CLASSES
 
@@ -33,7 +34,8 @@ ORACLES = {
     "Tensor.__mul__": operator.mul, "Tensor.__lt__": operator.lt, "Tensor.__eq__": operator.eq,
     "Tensor.__add__ as operator": np.add, "Tensor.__sub__ as operator": np.subtract, "Tensor.tolist": np.ndarray.tolist,
     "Tensor.__lt__ as operator": np.less, "matrix_transpose": lambda x: np.swapaxes(x, -1, -2),
-    "Tensor.reshape": np.reshape,
+    "Tensor.reshape": np.reshape, "sum": exact_sum, "Tensor.sum": exact_sum, "median": exact_quantile,
+    "quantile": exact_quantile,
 }  # fmt: skip
 
 
@@ -220,7 +222,7 @@ def plain(value):
     if type(value) in (list, tuple) and value and all(type(v) is dl.Tensor for v in value):
         found = [plain(v) for v in value]
         return None if any(f is None for f in found) else type(value)(found)  # a tuple of index arrays is no list
-    return Same(value) if type(value) in (int, tuple, slice, type(None), type(...)) else None
+    return Same(value) if type(value) in (int, float, tuple, slice, type(None), type(...)) else None
 
 
 class Same:
@@ -268,7 +270,7 @@ def check_one_value(before, values, result):
         for p in values
     ):
         return
-    if any(key not in ("axis", "k") for key in drawn.keywords):
+    if any(key not in ("axis", "k", "initial", "keepdims") for key in drawn.keywords):
         return
     arguments = [p.value if type(p) is Same else p for p in values]
     with np.errstate(all="ignore"):

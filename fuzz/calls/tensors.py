@@ -48,7 +48,8 @@ def fill_memory(context, place, dtype):
         place[:: dtype.itemsize] = np.frombuffer(context.random.randbytes(len(place[:: dtype.itemsize])), np.uint8) & 7
     elif how == 2 and dtype.code == 2 and dtype.bits in (16, 32, 64) and place.size % dtype.itemsize == 0:
         count = place.size // dtype.itemsize
-        special = (0.0, -0.0, math.inf, -math.inf, math.nan, 1.5, -2.5, 1e30, 1e-30, 3.0)
+        top = float(np.finfo(f"f{dtype.itemsize}").max)
+        special = (0.0, -0.0, math.inf, -math.inf, math.nan, 1.5, -2.5, 1e30, 1e-30, 3.0, top, -top)
         values = np.array([context.random.choice(special) for _ in range(count)])
         with np.errstate(over="ignore"):
             place[:] = values.astype(f"f{dtype.itemsize}").view(np.uint8)
