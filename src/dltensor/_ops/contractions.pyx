@@ -157,7 +157,7 @@ def exact_products(a, b, narrow=False):
     Examples
     --------
     >>> [term.item() for term in exact_products(dl.asarray(1e200, dtype="float64"), 0.1)]
-    [1e+199, 2.338054640650371e+182]
+    [1e+199, -7.196196704476628e+182]
     """
     product = ops.multiply(a, b)
     if narrow:

@@ -23,7 +23,19 @@ class _Row(TypedDict):
 REDUCTIONS: Final[dict[str, _Row]]
 
 def rounded_sum(x: Tensor, axes: tuple[int, ...], dtype: DTypeLike, func: str) -> Tensor: ...
-def reduce_as(func: str, name: str, x: Operand, **options: Any) -> Any: ...
+def reduce_as(
+    func: str,
+    name: str,
+    x: Operand,
+    *,
+    axis: int | Sequence[int] | None = None,
+    keepdims: bool = False,
+    out: Any = None,
+    dtype: DTypeLike | None = None,
+    correction: float | None = None,
+    where: TensorLike | None = None,
+    initial: Scalar | None = None,
+) -> Any: ...
 def dtype_of_statistic(elements: DType, dtype: DTypeLike | None, func: str) -> DType: ...
 def computable(x: Operand, func: str) -> Tensor: ...
 
