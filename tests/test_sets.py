@@ -119,7 +119,7 @@ def test_isin_of_scalars_and_out():
 
 FAULTS = [
     (lambda: dl.isin(1, 2), TypeError, "isin: expected a tensor for x1 or x2, got two numbers"),
-    (lambda: dl.isin(dl.asarray([1]), dl.asarray([1], dtype="uint64")), TypeError, "no dtype in common"),
+    (lambda: dl.isin(dl.asarray([1]), dl.zeros(2, dtype="float8_e5m2")), TypeError, "float8_e5m2 has no arithmetic"),
     (lambda: dl.isin(dl.asarray([1]), 1, out=dl.zeros(2, dtype="bool")), ValueError, "the result has shape (1,)"),
     (lambda: dl.isin(dl.asarray([1]), 1, out=dl.zeros(1)), TypeError, "isin: the result is bool, out is float32"),
     (lambda: dl.unique_values(dl.zeros(2, dtype="float8_e5m2")), TypeError, "unique_values: x is float8_e5m2"),

@@ -5,14 +5,17 @@ Each trick draws a usual call, puts its operands in place, and says afterwards w
 """
 
 import array
+import bisect
 import contextlib
 import math
+import operator
 import os
 import resource
 
 import numpy as np
 
 import dltensor as dl
+from dltensor._core.types import COMPUTED
 
 from . import arguments, interference, peers, unsteady
 from .checks import ORACLES, demand, plain
@@ -400,10 +403,82 @@ def beyond_memory(context, fuzzer):
     return drawn
 
 
+# -- two dtypes -------------------------------------------------------------------------------------------------------
+
+COMPARISONS = {
+    "equal": operator.eq, "not_equal": operator.ne, "less": operator.lt, "less_equal": operator.le,
+    "greater": operator.gt, "greater_equal": operator.ge, "Tensor.__eq__": operator.eq, "Tensor.__lt__": operator.lt,
+}  # fmt: skip
+ORDERED = [name for name in COMPUTED if not name.startswith("complex")]
+# Where one dtype stops holding the integers that another one holds.
+EDGES = [0, 1, 8, 11, 16, 24, 31, 32, 53, 63, 64]
+
+
+def near_edges(context):
+    """A tensor of few elements near the ends of what dtypes hold, and the elements as Python's numbers."""
+    name = context.random.choice(ORDERED)
+    numbers = [
+        context.random.choice((1, -1)) * (2 ** context.random.choice(EDGES) + context.random.randint(-1, 1))
+        for _ in range(12)
+    ]
+    if name == "bool":
+        t = dl.asarray([number > 0 for number in numbers])
+    elif "int" in name:
+        limits = dl.iinfo(name)
+        t = dl.asarray([min(max(number, limits.min), limits.max) for number in numbers], dtype=name)
+    else:
+        some = [0.5, -0.0, math.inf, -math.inf, math.nan, 65504.0]
+        t = dl.asarray([*map(float, numbers), *context.random.sample(some, 2)], dtype="float64").astype(name)[2:]
+    t = t[:: context.random.choice((1, 1, -1, 2))]
+    return t, t.tolist()
+
+
+def place_in_order(value):
+    return value != value, 0 if value != value else value
+
+
+def compared(name, x, y):
+    """What a function answers of two lists of Python's numbers, which Python compares by exact value."""
+    if name == "isin":
+        return [any(a == b for b in y) for a in x]
+    if name == "searchsorted":
+        keys = [place_in_order(a) for a in x]
+        return [bisect.bisect_left(keys, place_in_order(b)) for b in y]
+    if name == "array_equal":
+        return x[0] == y[0]
+    return [[COMPARISONS[name](a, b) for b in y] for a in x]
+
+
+def two_dtypes(context, fuzzer):
+    """Elements of two dtypes are compared by exact value, whatever compares them."""
+    name = context.random.choice([*COMPARISONS, "isin", "isin", "searchsorted", "searchsorted", "array_equal"])
+    entry = next((e for e in fuzzer.suited[0] if e.name == name), None)
+    if entry is None:
+        return None
+    (a, x), (b, y) = near_edges(context), near_edges(context)
+    if name in COMPARISONS:
+        a = a.reshape((-1, 1))
+    elif name == "searchsorted":
+        a, x = dl.sort(a), sorted(x, key=place_in_order)
+    elif name == "array_equal":
+        a, b, x, y = a[:1], b[:1], x[:1], y[:1]
+    drawn = arguments.Drawn(entry)
+    drawn.arguments, drawn.names = [t.to(context.device) for t in (a, b)], ["a", "b"]
+
+    def after(result, failed):
+        demand(not failed, "does not compare", a.dtype, "with", b.dtype)
+        found = result.tolist() if type(result) is dl.Tensor else result
+        demand(found == compared(name, x, y), "not the order of exact values:", a.dtype, x, b.dtype, y)
+
+    drawn.after = after
+    return drawn
+
+
 MAKE = dict(
     zip(
         TRICKS,
-        (change_operand, change_storage, two_answers, itself, stolen_name, too_large, refused_tensor, old_signature),
+        (change_operand, change_storage, two_answers, itself, stolen_name, too_large, refused_tensor, old_signature,
+         two_dtypes),
         strict=True,
     )
 )
@@ -411,7 +486,7 @@ MAKE = dict(
 
 def draw(context, fuzzer, name=None):
     """A call of one trick, or None when nothing that suits it was drawn."""
-    weights = [4, 2, 3, 1, 2, 1, 2 if peers.torch else 0, 1]
+    weights = [4, 2, 3, 1, 2, 1, 2 if peers.torch else 0, 1, 2]
     name = name or context.random.choices(TRICKS, weights)[0]
     drawn = MAKE[name](context, fuzzer)
     if drawn is not None:

@@ -3,8 +3,8 @@
 import sys
 
 from cpython.object cimport PyObject
-from cpython.float cimport PyFloat_CheckExact
-from cpython.long cimport PyLong_CheckExact
+from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
+from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_CheckExact
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
@@ -13,8 +13,8 @@ from .._core.native cimport (COMPLEX, KEEP_GIL_BYTES, MAX_DIMS, REAL, REAL_ADD, 
                              REAL_MULTIPLY, REAL_RDIVIDE, REAL_RSUB, SIGNED, TRUNCATE, UNSIGNED, Real, Scalar,
                              Status, allocate, computed_types, find_type, numel, op_add, op_count, op_divide, op_equal,
                              op_fma, op_greater, op_greater_equal, op_less, op_less_equal, op_multiply, op_not_equal,
-                             op_pow, op_subtract, op_table, same_dims, same_dtype, store_scalar, type_bool, type_table,
-                             type_uint8)
+                             op_pow, op_subtract, op_table, same_dims, same_dtype, store_scalar, type_bfloat16,
+                             type_bool, type_float16, type_float32, type_float64, type_table, type_uint8)
 from .operands cimport (Engine, Operand, Run, common_device, common_shape, engine_of, hold_without_gil, loaded_engine,
                         promote_operands, kind_order, read_number, read_operands, read_tensor, store_number)
 from .._core.scalars cimport integer_range, shown, store_exact
@@ -37,7 +37,10 @@ cdef extern from "native/cpu/engine.h" namespace "dlt" nogil:
     loop_t find_saturating_loop(int, int)
     Status run(int, unsigned, int, const DLTensor* const*, const DLTensor&, unsigned)
     Status run_real(Real, double, const DLTensor&, const DLTensor*, const DLTensor&)
-    ExactComparison exact_comparison(int, int, const Scalar&)
+    int comparison_of(int)
+    int comparison_type(int, int)
+    int mirrored_comparison(int)
+    ExactComparison exact_comparison(int, int, const Scalar&, int)
 
 cdef extern from *:  # of Cython: which way the compiler lays out as the straight one
     bint likely(bint) noexcept nogil
@@ -134,7 +137,7 @@ cdef object _launch_settings(object launch, str func):
 cdef object _general(int op, Operand* operands, PyObject** arguments, object out, bint saturate, object launch):
     cdef const DLTensor* views[3]
     cdef int64_t shape[MAX_DIMS]
-    cdef int count = op_table[op].operands, i, k, type, computed, to, ndim, numbers = 0
+    cdef int count = op_table[op].operands, i, k, type, to, ndim, numbers = 0
     cdef unsigned padded = 0
     cdef DLDevice device
     cdef Operand* target = &operands[count]
@@ -149,23 +152,18 @@ cdef object _general(int op, Operand* operands, PyObject** arguments, object out
         engine = engine_of(device, func)
     ndim = 0 if numbers == count else common_shape(operands, count, shape, func)
     if saturate:
-        type = _saturated_type(op, operands, count, func)
+        type = to = _saturated_type(op, operands, count, func)
+    elif count == 2 and numbers == 0 and comparison_of(op) >= 0:
+        type = _compared_type(op, operands, func)
+        to = type_bool
     else:
-        type = promote_operands(operands, count, func)
-    if count == 2 and numbers == 1 and _is_comparison(op):
-        k = 0 if operands[0].number else 1
-        if operands[1 - k].type < computed_types and kind_order(operands[1 - k].type) < 2:
-            return _compare_exactly(op, operands, k, given[k], ndim, shape, out, device, engine, launch, func)
-    if saturate:
-        to = type
-    else:
-        computed = compute_type(op, type)
-        if computed < 0:
-            raise TypeError(f"{func}: not defined for {type_table[type].name.decode()}; it takes "
-                            f"{', '.join(_kinds_of(op))}")
-        type = computed
+        type = _computed_type(op, promote_operands(operands, count, func), func)
         to = result_type(op, type)
     made = _target(target, out, ndim, shape, to, device, saturate, func)
+        if count == 2 and numbers == 1 and comparison_of(op) >= 0:
+            k = 0 if operands[0].number else 1
+            if kind_order(operands[1 - k].type) != 2 or kind_order(operands[k].type) < 3:
+                return _compare_exactly(op, operands, k, given[k], ndim, shape, out, device, engine, launch, func)
     if saturate and _needs_real(operands, count, type, given):
         _run_real(op, operands, count, given, target, engine, launch, func)
     else:
@@ -184,12 +182,30 @@ cdef object _general(int op, Operand* operands, PyObject** arguments, object out
 
 
 cdef Status _run(int op, bint saturate, int type, Operand* operands, int count, const DLTensor** views,
+cdef int _computed_type(int op, int type, str func) except -1:
+    """The dtype that an operation computes in, for operands that meet in `type`."""
+    cdef int computed = compute_type(op, type)
+    if computed < 0:
+        raise TypeError(f"{func}: not defined for {type_table[type].name.decode()}; it takes "
+                        f"{', '.join(_kinds_of(op))}")
+    return computed
+
+
+cdef int _compared_type(int op, Operand* operands, str func) except -2:
+    """The dtype in which two tensors are compared by value; -1 where none holds the values of both."""
+    cdef int a = operands[0].type, b = operands[1].type, wide = a if kind_order(a) > kind_order(b) else b
+    if not (0 <= a < computed_types and 0 <= b < computed_types):
+        promote_operands(operands, 2, func)  # which says what is wrong
+    _computed_type(op, wide, func)
+    return comparison_type(a, b)
+
+
                  Operand* target, unsigned padded) except *:
     """One operation on the host, without the GIL where that is worth it."""
     cdef Status status
     cdef unsigned flags = run_saturate if saturate else 0
     cdef const DLTensor* out = &target.view
-    cdef int64_t bytes = numel(out.ndim, out.shape) * type_table[type].bytes
+    cdef int64_t bytes = numel(out.ndim, out.shape) * (8 if type < 0 else type_table[type].bytes)
     if bytes <= KEEP_GIL_BYTES:
         return run(op, flags, type, views, out[0], padded)
     _held = hold_without_gil(operands, count)
@@ -223,26 +239,9 @@ cdef int _check_output(Operand* target, int ndim, const int64_t* shape, int to, 
 
 # -- comparison with a number -----------------------------------------------------------------------------------------
 
-cdef bint _is_comparison(int op) noexcept:
-    return (op == op_equal or op == op_not_equal or op == op_less or op == op_less_equal or op == op_greater or
-            op == op_greater_equal)
-
-
-cdef int _mirrored(int op) noexcept:
-    if op == op_less:
-        return op_greater
-    if op == op_less_equal:
-        return op_greater_equal
-    if op == op_greater:
-        return op_less
-    if op == op_greater_equal:
-        return op_less_equal
-    return op
-
-
 cdef object _compare_exactly(int op, Operand* operands, int k, object number, int ndim, const int64_t* shape,
                              object out, DLDevice device, const Engine* engine, object launch, str func):
-    """Compare integers or bools with a number, operand `k`, by exact value, which promotion could not keep."""
+    """Compare a tensor with a number, operand `k`, by exact value, which promotion could not keep."""
     cdef Scalar value
     cdef ExactComparison plan
     cdef Operand scalar
@@ -252,9 +251,10 @@ cdef object _compare_exactly(int op, Operand* operands, int k, object number, in
     cdef const DLTensor* views[2]
     cdef Tensor made
     read_number(number, &value, func)
-    if value.kind == COMPLEX and op != op_equal and op != op_not_equal:
-        raise TypeError(f"{func}: complex numbers have no order")
-    plan = exact_comparison(_mirrored(op) if k == 0 else op, tensor.type, value)
+    cdef int rest = 0
+    if value.kind == REAL and isinstance(number, int):  # of more than 64 bits
+        rest = (number > value.re) - (number < value.re)
+    plan = exact_comparison(mirrored_comparison(op) if k == 0 else op, tensor.type, value, rest)
     made = _target(target, out, ndim, shape, type_bool, device, False, func)
     if plan.always >= 0:
         value.kind = UNSIGNED

@@ -114,7 +114,8 @@ cdef object _contiguous(int op, const DLTensor** views, PyObject** arguments, in
         return None
     for i in range(count):
         if views[i] == NULL:
-            if unlikely(not store_exact(<object>arguments[i], type, &elements[i])):
+            if unlikely(not store_exact(<object>arguments[i], type, &elements[i]) or
+                        type == type_float32 and comparison_of(op) >= 0 and not _is_in_float(<object>arguments[i], type)):
                 return None
             data[i] = &elements[i]
             scalars |= 1 << i
@@ -136,6 +137,22 @@ cdef object _contiguous(int op, const DLTensor** views, PyObject** arguments, in
         target = _new_like(op, first, to, bytes)
     loop(target.impl.dl.data, data[0], data[1], data[2], size, scalars)
     return target
+
+
+cdef bint _is_in_float(object x, int type) noexcept:
+    """Whether a comparison with a number is that with the float that it rounds to: a float in range, or a small integer.
+
+    False also for some other numbers, which the slow path compares.
+    """
+    cdef double number
+    cdef int overflow = 0
+    cdef int64_t value, most
+    if PyFloat_CheckExact(x):
+        number = PyFloat_AS_DOUBLE(x)
+        return abs(number) <= (65504.0 if type == type_float16 else 3.38e38) or number - number != 0
+    value = PyLong_AsLongLongAndOverflow(x, &overflow)
+    most = 2048 if type == type_float16 else 256 if type == type_bfloat16 else 1 << 24
+    return overflow == 0 and -most <= value <= most
 
 
 cdef inline bint _is_number(object x) noexcept:
@@ -214,7 +231,12 @@ cdef object _on_device(int op, PyObject** arguments, int count, object out):
             return None
         size *= first.shape[i]
     for i in range(count):
+        if items[i].number and comparison_of(op) >= 0 and kind_order(row) == 2 and row != type_float64:
+            if not (_is_number(<object>arguments[i]) and _is_in_float(<object>arguments[i], row)):
+                return None
         if items[i].number and not store_exact(<object>arguments[i], row, elements[i]):
+            if comparison_of(op) >= 0 and row == type_float64:
+                return None
             # The other floats and complex numbers take what promotion would leave to them.
             if kind_order(row) < 2 or not (PyFloat_CheckExact(<object>arguments[i]) or
                                            PyLong_CheckExact(<object>arguments[i])):

@@ -79,6 +79,7 @@ EXAMPLES = {
     "tanh": ("[0.0, 1.0]", "[0.       , 0.7615942]", "float32"),
     "trunc": ("[-1.5, 1.2]", "[-1.,  1.]", "float32"),
 }
+_COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
 # The one row that is not a function of the array API.
 _SOURCES = {"fma": "Notes\n-----\nIEEE 754-2019 ``fusedMultiplyAdd`` for floats; the C function ``fma``."}
 
@@ -113,7 +114,8 @@ def described(row):
         value = value.replace("a", "x").replace("b", "a").replace("x", "b")
     keywords = "saturate=False, launch=None" if row["saturating"] else "launch=None"
     lines = [f"{name}({', '.join(operands)}, /, out=None, *, {keywords})", "--", "", row["doc"], ""]
-    lines += [f"Each element of the result is ``{value}``. Tensors broadcast and promote.", ""]
+    promotion = "broadcast, and compare by exact value" if row["symbol"] in _COMPARISONS else "broadcast and promote"
+    lines += [f"Each element of the result is ``{value}``. Tensors {promotion}.", ""]
     lines += _parameters(row, operands)
     lines += ["", "Returns", "-------", "Tensor", f"    {_RESULTS[row['result']]} `out`, when it is given.", ""]
     lines += _raises(row)
@@ -143,9 +145,9 @@ def _raises(row):
     lines += ["ValueError", "    The shapes do not broadcast, or `out` is read-only or has another shape."]
     if row["row"] == "pow":
         lines += ["    Also when the exponent is a negative Python integer and the base is an integer."]
-    if "integers" not in row["kinds"] or row["symbol"] in ("==", "!=", "<", "<=", ">", ">="):
+    if "integers" not in row["kinds"] or row["symbol"] in _COMPARISONS:
         return lines
-    return [*lines, "OverflowError", "    A Python integer is outside the range of the dtype."]
+    return [*lines, "OverflowError", "    A Python integer is outside the range of an integer dtype, or no float holds it."]
 
 
 def _example(row):

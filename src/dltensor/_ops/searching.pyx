@@ -5,20 +5,23 @@ from libc.string cimport memset
 
 from .._core.errors cimport check_status
 from .._core.indexing cimport integer_of
-from .._core.native cimport (SIGNED, UNSIGNED, Status, computed_types, find_type, numel, promote, type_float64,
+from .._core.native cimport (REAL, SIGNED, UNSIGNED, Status, computed_types, find_type, numel, type_float64,
                              type_int64, type_table)
 from .._core.tensor cimport Tensor, assign, new_empty
 from .._core.types cimport DLDevice, DLTensor, is_host, kDLCPU
 from .operands cimport Operand, engine_of, read_tensor
 
 from .sorting cimport (any_tensor, as_operand, beside, computed_tensor, converted, in_order, ordered_anywhere,
-                       writable_output)
+                       rest_of, writable_output)
 
 from .._core.foreign_text import quoted
-from .casting import where
-from .elementwise import equal, greater_equal, less, logical_or
+from .casting import cast, where
+from .elementwise import equal, greater_equal, isnan, less, logical_or
 from .gather import add_at, nonzero, take
 from .reductions import max as largest, min as smallest
+
+cdef extern from "native/cpu/engine.h" namespace "dlt" nogil:
+    int comparison_type(int, int)
 
 cdef extern from "native/cpu/search.h" namespace "dlt" nogil:
     Status search_tensor "dlt::searchsorted"(int64_t*, const DLTensor&, const DLTensor&, bint)
@@ -55,7 +58,8 @@ def searchsorted(x1, x2, /, *, side="left", sorter=None, out=None):
     Returns
     -------
     Tensor
-        Places from 0 to the size of `x1`, int64, of the shape of `x2`. NaN is the greatest value, as for `sort`.
+        Places from 0 to the size of `x1`, int64, of the shape of `x2`. Elements are compared by exact value, as ``<``
+        does; NaN is the greatest value, as for `sort`.
 
     Raises
     ------
@@ -63,7 +67,7 @@ def searchsorted(x1, x2, /, *, side="left", sorter=None, out=None):
         `x1` is not one-dimensional, `side` is neither word, or `sorter` has another shape or holds an index out of
         range.
     TypeError
-        The dtypes have no order, or none in common.
+        A dtype has no order.
     DeviceError
         Operands are on several devices, or neither on the host nor on a CUDA device.
 
@@ -94,10 +98,10 @@ def searchsorted(x1, x2, /, *, side="left", sorter=None, out=None):
     if values.impl.dl.ndim != 1:
         raise ValueError(f"searchsorted: x1 must have one dimension, got shape {values.shape}; reshape() it")
     given = ordered_anywhere(as_operand(x2, values, "searchsorted", "x2", "x1"), "searchsorted", "x2")
-    type = promote(find_type(values.impl.dl.dtype), find_type(given.impl.dl.dtype))
-    if type < 0:
-        raise TypeError(f"searchsorted: {values.dtype} and {given.dtype} have no dtype in common; convert one with "
-                        f"astype()")
+    type = comparison_type(find_type(values.impl.dl.dtype), find_type(given.impl.dl.dtype))
+    rest = rest_of(x2, given)
+    if rest:
+        after = rest > 0
     if sorter is not None:
         order = beside(any_tensor(sorter, "searchsorted", "sorter"), values, "searchsorted", "sorter", "x1")
         if order.shape != values.shape:
@@ -112,30 +116,45 @@ def searchsorted(x1, x2, /, *, side="left", sorter=None, out=None):
             values = made
         else:
             values = _ordered_on_device(values, order)
-    values = converted(values, type, "searchsorted")
-    given = converted(given, type, "searchsorted")
-    made = new_empty(given.impl.dl.ndim, given.impl.dl.shape, type_table[type_int64].dtype, values.impl.dl.device,
-                     "searchsorted")
     if out is not None:
         target = beside(any_tensor(writable_output(out, "searchsorted"), "searchsorted", "out"), values, "searchsorted",
                         "out", "x1")
-        if target.shape != made.shape:
-            raise ValueError(f"searchsorted: the result has shape {made.shape}, out has shape {target.shape}")
-        if target.dtype != made.dtype:
+        if target.shape != given.shape:
+            raise ValueError(f"searchsorted: the result has shape {given.shape}, out has shape {target.shape}")
+        if find_type(target.impl.dl.dtype) != type_int64:
             raise TypeError(f"searchsorted: the result is int64, out is {target.dtype}; give an out of int64")
-    if not here:
-        _search_on_device(values, given, made, after)
-        if out is None:
-            return made
-        assign(target, made, "searchsorted")
-        return out
-    with nogil:
-        status = search_tensor(<int64_t*>made.impl.dl.data, values.impl.dl, given.impl.dl, after)
-    check_status(status, "searchsorted")
+    made = _places(values, given, type, after) if type >= 0 else _exact_places(values, given, after)
     if out is None:
         return made
     assign(target, made, "searchsorted")
     return out
+
+
+cdef Tensor _places(Tensor values, Tensor given, int type, bint after):
+    """The places of elements among sorted values, both as of one dtype."""
+    cdef Tensor made
+    cdef Status status
+    values, given = converted(values, type, "searchsorted"), converted(given, type, "searchsorted")
+    made = new_empty(given.impl.dl.ndim, given.impl.dl.shape, type_table[type_int64].dtype, values.impl.dl.device,
+                     "searchsorted")
+    if not is_host(<int>values.impl.dl.device.device_type):
+        _search_on_device(values, given, made, after)
+        return made
+    with nogil:
+        status = search_tensor(<int64_t*>made.impl.dl.data, values.impl.dl, given.impl.dl, after)
+    check_status(status, "searchsorted")
+    return made
+
+
+cdef Tensor _exact_places(Tensor values, Tensor given, bint after):
+    """The same where no dtype holds both: of what is nearest among the values' dtype, and on which side of it they are."""
+    cdef int type = find_type(values.impl.dl.dtype)
+    nearest = cast(given, values.dtype, saturate=True)
+    before, behind = _places(values, nearest, type, False), _places(values, nearest, type, True)
+    made = where(less(nearest, given), behind, where(less(given, nearest), before, behind if after else before))
+    if type_table[find_type(given.impl.dl.dtype)].kind == REAL:
+        made = where(isnan(given), values.size, made)
+    return made
 
 
 cdef Tensor _ordered_on_device(Tensor values, Tensor order):
@@ -272,12 +291,12 @@ def bincount(x, /, weights=None, minlength=0):
 def count_between(edges, x, weights, func):
     """Return how many elements of `x` lie between successive edges, or the sum of their weights.
 
-    The last bin has its upper edge too. `edges` and `x` are of dtypes that have one in common.
+    The last bin has its upper edge too.
 
     Raises
     ------
     TypeError
-        A dtype has no order, or the two have none in common.
+        A dtype has no order.
     ValueError
         `weights` has another shape than `x`.
     """
@@ -287,19 +306,21 @@ def count_between(edges, x, weights, func):
     cdef Status status
     cdef double* sums = NULL
     cdef const double* weight = NULL
-    cdef int type = promote(find_type(borders.impl.dl.dtype), find_type(t.impl.dl.dtype))
-    if type < 0:
-        raise TypeError(f"{func}: {borders.dtype} and {t.dtype} have no dtype in common; convert one with astype()")
+    cdef int type = comparison_type(find_type(borders.impl.dl.dtype), find_type(t.impl.dl.dtype))
+    cdef bint here = is_host(<int>t.impl.dl.device.device_type)
     given = _weights_of(weights, t, func)
-    borders, t = converted(borders, type, func), converted(t, type, func)
+    if type >= 0:
+        borders, t = converted(borders, type, func), converted(t, type, func)
     shape[0] = _count(borders) - 1
-    if not is_host(<int>t.impl.dl.device.device_type):
+    if type < 0 or not here:
         # Number 0 is below the first edge, and one more than there are bins above the last, which is of its bin.
         places = searchsorted(borders, t.reshape((-1,)), side="right")
         places = where(equal(t.reshape((-1,)), borders[-1]), shape[0], places)
         if given is not None:
             given = given.reshape((-1,))
-        return _counts_on_device(places, shape[0] + 2, given, func)[1:-1].copy()
+        made = (bincount(places, given, shape[0] + 2) if here else
+                _counts_on_device(places, shape[0] + 2, given, func))
+        return made[1:-1].copy()
     made = new_empty(1, shape, type_table[type_int64 if given is None else type_float64].dtype, _cpu, func)
     memset(made.impl.dl.data, 0, shape[0] * 8)
     if given is not None:

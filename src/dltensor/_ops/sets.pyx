@@ -5,18 +5,22 @@ from collections import namedtuple
 from libc.stdint cimport int64_t, uint8_t
 
 from .._core.errors cimport check_status
-from .._core.native cimport (COMPLEX, REAL, Block, Status, computed_types, find_type, numel, promote, release,
+from .._core.native cimport (COMPLEX, REAL, Block, Status, computed_types, find_type, numel, release,
                              type_bool, type_int64, type_table)
 from .._core.tensor cimport Tensor, assign, new_empty
 from .._core.types cimport DLDevice, DLTensor, is_host, kDLCPU
 
-from .sorting cimport any_tensor, as_operand, beside, computed_tensor, converted, in_order, writable_output
+from .sorting cimport any_tensor, as_operand, beside, computed_tensor, converted, in_order, rest_of, writable_output
 
+from .casting import astype
 from .creation import full, ones, zeros
 from .elementwise import add, bitwise_and, bitwise_invert, equal, imag, minimum, multiply, not_equal, real, subtract
 from .gather import nonzero, take
 from .scans import cumulative_sum
 from .sorting import sort, top_k
+
+cdef extern from "native/cpu/engine.h" namespace "dlt" nogil:
+    int comparison_type(int, int)
 
 cdef extern from "native/cpu/unique.h" namespace "dlt" nogil:
     cppclass Unique:
@@ -308,12 +312,13 @@ def isin(x1, x2, /, *, invert=False, out=None):
     Returns
     -------
     Tensor
-        Of the shape of `x1`, bool. Elements are compared by value; NaN equals nothing.
+        Of the shape of `x1`, bool. Elements are compared by exact value, as ``==`` does, also where the dtypes have none
+        in common; NaN equals nothing.
 
     Raises
     ------
     TypeError
-        Both are numbers, or the dtypes have none in common.
+        Both are numbers, or a dtype has no arithmetic.
     ValueError
         `out` has another shape, or is not writable.
     DeviceError
@@ -345,9 +350,9 @@ def isin(x1, x2, /, *, invert=False, out=None):
     else:
         elements = computed_tensor(x1, "isin", "x1")
         values = as_operand(x2, elements, "isin", "x2", "x1")
-    row = promote(find_type(elements.impl.dl.dtype), find_type(values.impl.dl.dtype))
-    if row < 0:
-        raise TypeError(f"isin: {elements.dtype} and {values.dtype} have no dtype in common; convert one with astype()")
+    row = _compared_type(elements, values)
+    if rest_of(x1, elements) or rest_of(x2, values):
+        values = values.reshape((-1,))[:0]  # no element has such a value
     if out is not None:
         target = beside(any_tensor(writable_output(out, "isin"), "isin", "out"), elements, "isin", "out", "x1")
         if target.shape != elements.shape:
@@ -355,6 +360,9 @@ def isin(x1, x2, /, *, invert=False, out=None):
                              f"of that shape")
         if find_type(target.impl.dl.dtype) != type_bool:
             raise TypeError(f"isin: the result is bool, out is {target.dtype}; give an out of bool")
+    if row < 0:
+        elements, values = _members(elements, values)
+        row = find_type(elements.impl.dl.dtype)
     elements, values = converted(elements, row, "isin"), converted(values, row, "isin")
     if type_table[row].kind == COMPLEX:
         made = _isin_complex(elements, values, opposite)
@@ -369,6 +377,23 @@ def isin(x1, x2, /, *, invert=False, out=None):
         return made
     assign(target, made, "isin")
     return out
+
+
+cdef int _compared_type(Tensor elements, Tensor values) except -2:
+    """The dtype in which elements and values are compared; -1 where none holds both. TypeError for storage dtypes."""
+    cdef int a = find_type(elements.impl.dl.dtype), b = find_type(values.impl.dl.dtype)
+    for t, row in ((elements, a), (values, b)):
+        if not 0 <= row < computed_types:
+            raise TypeError(f"isin: {t.dtype} has no arithmetic; convert with astype() first")
+    return comparison_type(a, b)
+
+
+cdef tuple _members(Tensor elements, Tensor values):
+    """Elements, and the values that their dtype has, in it: no other value equals an element."""
+    if type_table[find_type(values.impl.dl.dtype)].kind == COMPLEX:
+        values = real(values)[equal(imag(values), 0)]
+    among = astype(values, elements.dtype)
+    return elements, among[equal(among, values)]
 
 
 cdef Tensor _isin_on_device(Tensor elements, Tensor values, bint opposite):

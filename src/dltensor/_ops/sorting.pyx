@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sorting along an axis: sort, argsort, top_k, and elements at given places of the order."""
+from math import inf
+
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
@@ -9,7 +11,8 @@ from .._core.indexing cimport axis_of, integer_of
 from .._core.native cimport REAL, SIGNED, UNSIGNED, Status, find_type, is_contiguous, numel, type_int64, type_table
 from .._core.tensor cimport Tensor, assign, copied, new_empty
 from .._core.types cimport DLDevice, DLTensor, device_of, dtype_of, is_host, kDLCPU
-from .operands cimport Operand, engine_of, own_operands, promote_operands, read_operands, read_tensor
+from .operands cimport Operand, engine_of, kind_order, own_operands, promote_operands, read_operands, read_tensor
+from .._core.scalars cimport integer_range
 
 from .._core.convert import asarray
 from .._core.foreign_text import quoted
@@ -115,37 +118,54 @@ cdef Tensor converted(Tensor t, int type, str func):
 
 
 cdef Tensor as_operand(object x, Tensor other, str func, str what, str name):
-    """A tensor, or a number as one in the dtype that it and the other operand, `name`, meet in; where that is."""
-    cdef Operand[2] operands
-    cdef PyObject* used[2]
-    cdef PyObject* given[2]
-    cdef int row
+    """A tensor, or a number as one that compares with the other operand, `name`, as the number does; where that is."""
     cdef Tensor made
     if type(x) in (bool, int, float, complex):
-        given[0], given[1] = <PyObject*>other, <PyObject*>x
-        _held = read_operands(given, 2, NULL, operands, used, func)
-        row = promote_operands(operands, 2, func)
-        if type_table[row].kind == SIGNED or type_table[row].kind == UNSIGNED:
-            made = asarray(x, dtype=_wide_enough(x, row, func))
-        else:
-            made = asarray(x, dtype=dtype_of(type_table[row].dtype))
+        made = _number_beside(x, other, func)
         return made if _on_host(other) else made.to(other.device)
     return beside(computed_tensor(x, func, what), other, func, what, name)
 
 
-cdef object _wide_enough(object number, int type, str func):
-    """The dtype of a row, or a wider integer dtype that holds the number too."""
-    cdef object bits = type_table[type].dtype.bits
-    if type_table[type].kind == SIGNED:
-        low, high = -(1 << (bits - 1)), (1 << (bits - 1)) - 1
-    else:
-        low, high = 0, (1 << bits) - 1
+cdef int rest_of(object x, Tensor t) except -2:
+    """The sign of what an integer has beyond the element that as_operand() made of it: of more than 64 bits only."""
+    if type(x) is not int or -(1 << 63) <= x < 1 << 64:
+        return 0
+    near = t.item().real
+    return (x > near) - (x < near)
+
+
+cdef object _number_beside(object x, Tensor other, str func):
+    """A number in the dtype that it and the other operand meet in, or in the next one that holds it."""
+    cdef Operand[2] operands
+    cdef PyObject* used[2]
+    cdef PyObject* given[2]
+    cdef int row
+    given[0], given[1] = <PyObject*>other, <PyObject*>x
+    _held = read_operands(given, 2, NULL, operands, used, func)
+    row = promote_operands(operands, 2, func)
+    if type_table[row].kind == SIGNED or type_table[row].kind == UNSIGNED:
+        return _integer(x, type_table[row].kind == SIGNED, type_table[row].dtype.bits)
+    if isinstance(x, int) and x.bit_length() > 64:
+        return _integer(x, True, 64)
+    made = asarray(x, dtype=dtype_of(type_table[row].dtype))
+    if isinstance(x, int):
+        return made if made.item() == x else _integer(x, True, 64)
+    if isinstance(x, float) and (kind_order(operands[0].type) < 2 or abs(made.item()) == inf != abs(x)):
+        return asarray(x, dtype="float64")
+    return made
+
+
+cdef object _integer(object number, bint signed, object bits):
+    """An integer in a dtype, or in one of 64 bits that holds it; as float64 where none does."""
+    low, high = integer_range(signed, bits)
     if low <= number <= high:
-        return dtype_of(type_table[type].dtype)
-    if type_table[type].kind == UNSIGNED and bits == 64 or not -(1 << 63) <= number < 1 << 63:
-        raise OverflowError(f"{func}: {number} is outside {dtype_of(type_table[type].dtype)}, which holds {low} to "
-                            f"{high}; convert with astype() first")
-    return "int64"
+        return asarray(number, dtype=f"{'' if signed else 'u'}int{bits}")
+    if -(1 << 63) <= number < 1 << 64:
+        return asarray(number, dtype="int64" if number < 1 << 63 else "uint64")
+    try:
+        return asarray(float(number), dtype="float64")
+    except OverflowError:
+        return asarray(inf if number > 0 else -inf, dtype="float64")
 
 
 cdef int _axis(object axis, int ndim, str func) except -1:

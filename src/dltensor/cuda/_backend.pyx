@@ -13,7 +13,7 @@ from libc.string cimport memcpy
 from ._driver cimport (CUevent, Fault, NativeLaunch, NativeStream, Status, check, destroy_event, query_event,
                        read_launch, start, stream_on, synchronize_event)
 from .._core.native cimport (MAX_DIMS, REAL_FMA, Block, CastOptions, Real, Scalar, contiguous_strides, is_contiguous,
-                             op_fma, op_table, type_float64, type_table, type_uint8)
+                             op_fma, op_table, type_bool, type_float64, type_table, type_uint8)
 from .._ops.operands cimport (BadIndex, Distribution, Draw, Engine, FactorCall, FourierCall, Indexed, Operand,
                               ReduceOptions, Run, Scan, read_tensor, set_engine)
 from .._core.scalars cimport store_python
@@ -31,6 +31,9 @@ cdef extern from "native/cuda/memory.h" namespace "dlt::cuda" nogil:
     Status allocate_pinned(int, size_t, Block**) noexcept
     Status allocate_managed(int, size_t, Block**) noexcept
 
+cdef extern from "native/cpu/engine.h" namespace "dlt" nogil:
+    int comparison_of(int)
+
 cdef extern from "native/cuda/engine.h" namespace "dlt::cuda" nogil:
     cppclass Native "dlt::cuda::Operand":
         Native()
@@ -42,6 +45,7 @@ cdef extern from "native/cuda/engine.h" namespace "dlt::cuda" nogil:
         saturating
         real
         twin
+        unlike
     cppclass Operation:
         int op
         OpVariant flavour
@@ -146,6 +150,10 @@ cdef int _element(int op, bint saturate, int type, Operand* operands, int count,
     operation.op = op_table[op].saturating if saturate else op
     operation.flavour = OpVariant.saturating if saturate else OpVariant.plain
     operation.type = type
+    if type < 0:
+        operation.op = comparison_of(op)
+        operation.flavour = OpVariant.unlike
+        operation.type = type_bool
     if saturate and op == op_fma and not operands[2].number:
         for k in range(2):
             if not operands[k].number and operands[k].type != operands[2].type:

@@ -96,6 +96,31 @@ bool is_heavy(int op) {
   }
 }
 
+// The widest dtype of a kind, which those without a dtype in common are compared as.
+int widest_type(int type) {
+  switch (type_table[type].kind) {
+    case Kind::signed_integer: return type_int64;
+    case Kind::real: return type_float64;
+    case Kind::complex: return type_complex128;
+    default: return type_uint64;
+  }
+}
+
+// The loop that compares two dtypes by value, null where there is none; or with `swapped` that of the operands swapped.
+loop_t find_unlike(const Kernels& kernels, int op, int a, int b, bool* swapped) {
+  constexpr int pairs[unlike_count][2] = {
+#define DLT_PAIR(a, b) {type_##a, type_##b},
+      DLT_UNLIKE(DLT_PAIR)
+#undef DLT_PAIR
+  };
+  for (int k = 0; k < unlike_count; ++k) {
+    *swapped = a == pairs[k][1] && b == pairs[k][0];
+    const int comparison = comparison_of(*swapped ? mirrored_comparison(op) : op);
+    if (*swapped || (a == pairs[k][0] && b == pairs[k][1])) return comparison < 0 ? nullptr : kernels.unlike[comparison][k];
+  }
+  return nullptr;
+}
+
 // Rounded to odd on the way, so that the cast to 16 bits rounds once.
 void odd_fma(void* out, const void* a, const void* b, const void* c, int64_t n, unsigned scalars) {
   const auto at = [](const void* from, int64_t i) { return static_cast<const double*>(from)[i]; };
@@ -118,7 +143,28 @@ Status does_not_broadcast() noexcept { return fail(Fault::value, "the operands d
 
 Status no_temporary() noexcept { return fail(Fault::memory, "no memory left for a temporary"); }
 
+namespace {
+
+Status compare_unlike(int op, const DLTensor* const* in, const DLTensor& out, unsigned padded) noexcept {
+  LoopBuilder builder(kernels());
+  const int rows[2] = {find_type(in[0]->dtype), find_type(in[1]->dtype)};
+  if (rows[0] < 0 || rows[1] < 0 || rows[0] >= computed_types || rows[1] >= computed_types) return undefined_for(-1);
+  const int types[2] = {widest_type(rows[0]), widest_type(rows[1])};
+  bool swapped = false;
+  const loop_t loop = find_unlike(builder.kernels, op, types[0], types[1], &swapped);
+  if (loop == nullptr) return undefined_for(types[kind_bit_of(types[0]) != DLT_COMPLEXES]);
+  DLT_TRY(builder.start(out, padded));
+  builder.loop_nest.loop = loop;
+  for (const int k : {int(swapped), int(!swapped)}) DLT_TRY(builder.add(*in[k], out, types[k], 0, padded >> k & 1));
+  DLT_TRY(builder.finish(out, type_bool, 0));
+  run_strided(&builder.loop_nest);
+  return success;
+}
+
+}  // namespace
+
 Status run(int op, unsigned flags, int type, const DLTensor* const* in, const DLTensor& out, unsigned padded) noexcept {
+  if (type == -1 && comparison_of(op) >= 0) return compare_unlike(op, in, out, padded);
   if (op < 0 || op >= op_count || type < 0 || type >= computed_types) return undefined_for(type, flags);
   LoopBuilder builder(kernels());
   const int inner = loop_type(op, type, flags);

@@ -79,6 +79,16 @@ int promote(int a, int b) {
   return promote_integers(a, b);
 }
 
+int comparison_type(int a, int b) {
+  const int type = promote(a, b);
+  const auto is_whole = [](int t) { return kind_bit_of(t) < DLT_FLOATS; };
+  if (type < 0 || is_whole(a) == is_whole(b)) return type;
+  const int bits = type_table[is_whole(a) ? a : b].dtype.bits;
+  if (bits == 64) return -1;
+  if (bits == 32) return kind_bit_of(type) == DLT_COMPLEXES ? type_complex128 : type_float64;
+  return type == type_float16 || type == type_bfloat16 ? type_float32 : type;
+}
+
 int compute_type(int op, int type) {
   if (op < 0 || op >= op_count || type < 0 || type >= computed_types) return -1;
   const unsigned kinds = op_table[op].kinds, kind = kind_bit_of(type);
@@ -122,7 +132,39 @@ Scalar bound_of(int type, bool highest) {
 
 }  // namespace
 
-ExactComparison exact_comparison(int op, int type, const Scalar& scalar) {
+int mirrored_comparison(int op) noexcept {
+  switch (op) {
+    case op_less: return op_greater;
+    case op_less_equal: return op_greater_equal;
+    case op_greater: return op_less;
+    case op_greater_equal: return op_less_equal;
+    default: return op;
+  }
+}
+
+namespace {
+
+// The same for floats and complex numbers, by the nearest element: none is between it and the scalar.
+ExactComparison compare_by_nearest(int op, int type, const Scalar& scalar, int rest) {
+  const bool below = op == op_less || op == op_less_equal, above = op == op_greater || op == op_greater_equal;
+  const int part = result_type(op_real, type);
+  char element[16];
+  Scalar nearest{};
+  store_scalar(element, 0, type_table[part].dtype, true, scalar, Rounding::truncate, false);
+  load_scalar(element, 0, type_table[part].dtype, true, &nearest);
+  const bool within = scalar.kind == Kind::real && rest == 0 && nearest.re - nearest.re == 0;
+  const int order = scalar.kind == Kind::complex || within ? 0 : compare_scalars(scalar, nearest);
+  const int side = order == 0 ? rest : order;
+  if (side == 0 || side == 2) return {-1, op, scalar};
+  if (below) return {-1, side < 0 ? op_less : op_less_equal, nearest};
+  if (above) return {-1, side < 0 ? op_greater_equal : op_greater, nearest};
+  return {op == op_not_equal, op, scalar};
+}
+
+}  // namespace
+
+ExactComparison exact_comparison(int op, int type, const Scalar& scalar, int rest) {
+  if (kind_bit_of(type) >= DLT_FLOATS) return compare_by_nearest(op, type, scalar, rest);
   const bool below = op == op_less || op == op_less_equal, above = op == op_greater || op == op_greater_equal;
   const bool unequal = op == op_not_equal;
   Scalar value = scalar;
@@ -130,7 +172,11 @@ ExactComparison exact_comparison(int op, int type, const Scalar& scalar) {
     if (value.im != 0 || value.im != value.im) return {unequal, op, scalar};
     value.kind = Kind::real;
   }
-  const int to_low = compare_scalars(value, bound_of(type, false)), to_high = compare_scalars(value, bound_of(type, true));
+  const auto order_to = [&](const Scalar& bound) {
+    const int order = compare_scalars(value, bound);
+    return order == 0 ? rest : order;
+  };
+  const int to_low = order_to(bound_of(type, false)), to_high = order_to(bound_of(type, true));
   if (to_low == 2) return {unequal, op, scalar};         // NaN
   if (to_low < 0) return {above || unequal, op, scalar};  // every element is greater
   if (to_high > 0) return {below || unequal, op, scalar};

@@ -47,6 +47,10 @@ DLT_API int find_op(const char* name, bool* swapped);
 // (int64 with uint64, storage-only dtypes).
 DLT_API int promote(int a, int b);
 
+// The dtype in which elements of two dtypes with arithmetic are compared: it holds the values of both. -1: none does, and
+// run() compares by value.
+DLT_API int comparison_type(int a, int b);
+
 // The dtype an op computes in when its operands share `type`: the same, or float32 for integers and bools in a
 // float function; -1 when the op does not accept them. Below it: the dtype of the result.
 DLT_API int compute_type(int op, int type);
@@ -75,7 +79,7 @@ inline constexpr unsigned run_saturate = 1;
 
 // out[...] = op(in[0], in[1], in[2]), computed in dtype number `type`, broadcast to the shape of `out`. Operands of
 // another dtype are converted; `out` may have any dtype, and gets what a cast would give. `padded` has bit k for
-// operand k and bit 3 for `out`. Overlap is as if through a temporary.
+// operand k and bit 3 for `out`. Overlap is as if through a temporary. `type` -1, of comparisons only: by value.
 DLT_API Status run(int op, unsigned flags, int type, const DLTensor* const* in, const DLTensor& out, unsigned padded) noexcept;
 
 // Saturating op of an integer tensor with a real number that its dtype does not hold, exactly rounded. For real_fma,
@@ -94,13 +98,25 @@ DLT_API Status cast(const DLTensor& out, const DLTensor& a, const CastOptions& o
 // out = condition ? a : b, by bytes: a, b and out share a dtype.
 DLT_API Status where(const DLTensor& condition, const DLTensor& a, const DLTensor& b, const DLTensor& out) noexcept;
 
-// How to compare a tensor of integers or bools with any scalar by exact value. For `always` >= 0 the answer is that for
-// every element; else `op` with `value`, which the dtype holds, gives it. `op` is one of the six comparisons.
+// How to compare a tensor with any scalar by exact value. For `always` >= 0 the answer is that for
+// every element; else `op` with `value`, which the dtype holds, gives it. `op` is one of the six comparisons. `rest` is the
+// sign of what a larger number than any scalar, or one with more digits, has beyond `scalar`. Beside floats, a float within
+// their range counts as the nearest element.
 struct ExactComparison {
   int always;
   int op;
   Scalar value;
 };
-DLT_API ExactComparison exact_comparison(int op, int type, const Scalar& scalar);
+inline int comparison_of(int op) noexcept {  // its number among the comparisons, or -1
+  switch (op) {
+#define DLT_CASE(name) \
+  case op_##name: return comparison_##name;
+    DLT_COMPARISONS(DLT_CASE)
+#undef DLT_CASE
+    default: return -1;
+  }
+}
+DLT_API int mirrored_comparison(int op) noexcept;  // the one that gives the same of swapped operands; others stay
+DLT_API ExactComparison exact_comparison(int op, int type, const Scalar& scalar, int rest);
 
 }  // namespace dlt

@@ -33,6 +33,15 @@ enum Saturating : int { DLT_SATURATING_OPS(DLT_NUMBER) saturating_count };
 // operand k is a single element. `out` may be an operand itself but must not overlap one otherwise.
 typedef void (*loop_t)(void* out, const void* a, const void* b, const void* c, int64_t n, unsigned scalars);
 
+// Comparisons by value of elements whose dtypes have none in common that holds both. Row: the dtypes of `a` and `b`.
+#define DLT_UNLIKE(X) X(int64, uint64) X(int64, float64) X(uint64, float64) X(int64, complex128) X(uint64, complex128)
+#define DLT_NUMBER(name) comparison_##name,
+enum Comparison : int { DLT_COMPARISONS(DLT_NUMBER) comparison_count };
+#undef DLT_NUMBER
+#define DLT_NUMBER(a, b) unlike_##a##_##b,
+enum Unlike : int { DLT_UNLIKE(DLT_NUMBER) unlike_count };
+#undef DLT_NUMBER
+
 // Copies rows x columns elements between strided locations; strides in bytes, no overlap.
 typedef void (*move_t)(char* to, int64_t to_row, int64_t to_column, const char* from, int64_t from_row, int64_t from_column,
                        int64_t rows, int64_t columns);
@@ -194,6 +203,7 @@ inline constexpr int streamed_count = 6;
 struct Kernels {
   const char* name;
   loop_t ops[op_count][computed_types];
+  loop_t unlike[comparison_count][unlike_count];  // null where complex numbers have no order
   loop_t saturating[saturating_count][computed_types];
   loop_t fma_unsigned[computed_types];  // saturating fma: a and b signed, c and out unsigned; at the unsigned type
   real_loop_t real_scalar[real_count][computed_types];

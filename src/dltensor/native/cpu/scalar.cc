@@ -7,7 +7,7 @@
 
 #include <type_traits>
 
-#include "native/ops/integers.h"
+#include "native/ops/ops.h"
 #include "native/cpu/bits.h"
 
 namespace dlt {
@@ -118,20 +118,6 @@ void store(void* base, int64_t index, bool padded, T value) {
 
 int order(bool less, bool equal) { return equal ? 0 : less ? -1 : 1; }
 
-// An integer against a double: as integers where the double is one, so that 2^53 + 1 is not 2^53.
-template <class I>
-int compare_integer(I a, double b) {
-  if (b != b) return 2;
-  const double top = std::is_signed_v<I> ? 9223372036854775808.0 : 18446744073709551616.0;
-  const double bottom = std::is_signed_v<I> ? -9223372036854775808.0 : 0.0;
-  if (b >= top) return -1;
-  if (b < bottom) return 1;
-  const double whole = trunc(b);
-  const I rounded = I(whole);
-  if (a != rounded) return a < rounded ? -1 : 1;
-  return order(whole < b, whole == b);
-}
-
 }  // namespace
 
 bool load_scalar(const void* base, int64_t index, DLDataType dtype, bool padded, Scalar* out) {
@@ -169,7 +155,7 @@ int compare_scalars(const Scalar& a, const Scalar& b) {
     return other_way == 2 ? 2 : -other_way;
   }
   const bool a_signed = a.kind == Kind::signed_integer;
-  if (b.kind == Kind::real) return a_signed ? compare_integer(a.i, b.re) : compare_integer(a.u, b.re);
+  if (b.kind == Kind::real) return a_signed ? ops::exact_order(a.i, b.re) : ops::exact_order(a.u, b.re);
   const bool b_signed = b.kind == Kind::signed_integer;
   if (a_signed && a.i < 0) return b_signed ? order(a.i < b.i, a.i == b.i) : -1;
   if (b_signed && b.i < 0) return 1;

@@ -31,6 +31,11 @@ const Row real_rows[] = {
 const Row twin_rows[] = {DLT_CUDA_TWIN_OPS(DLT_ROW)
 #undef DLT_ROW
 };
+const Row unlike_rows[] = {
+#define DLT_ROW(name) {#name, 2, DLT_ANY},
+    DLT_COMPARISONS(DLT_ROW)
+#undef DLT_ROW
+};
 struct Table {
   const Row* rows;
   int count;
@@ -39,7 +44,8 @@ struct Table {
 const Table tables[] = {{plain_rows, sizeof plain_rows / sizeof(Row), "op_"},
                         {saturating_rows, sizeof saturating_rows / sizeof(Row), "saturating_"},
                         {real_rows, sizeof real_rows / sizeof(Row), "real_"},
-                        {twin_rows, sizeof twin_rows / sizeof(Row), "twin_"}};
+                        {twin_rows, sizeof twin_rows / sizeof(Row), "twin_"},
+                        {unlike_rows, sizeof unlike_rows / sizeof(Row), "unlike_"}};
 
 constexpr uint32_t flavour_shift = 8;
 
@@ -128,7 +134,8 @@ Status run(const Operation& operation, const Row& row, const Operand* in, int co
     misaligned |= is_askew(*in[k].tensor, plan.types[k + 1]);
     overlaps |= may_overlap(in[k], out);
   }
-  if (operation.flavour >= OpVariant::real) DLT_TRY(check_exact_types(operation, row, in, count, plan));
+  if (operation.flavour == OpVariant::real || operation.flavour == OpVariant::twin)
+    DLT_TRY(check_exact_types(operation, row, in, count, plan));
   if (elements == 0) return success;
   if (!out_plain && repeats_elements(target.ndim, target.shape, target.strides))
     return fail(Fault::value, "%s: the output repeats elements (a stride is 0): copy it first", row.name);

@@ -48,6 +48,7 @@ enum class OpVariant : int {
   saturating,  // a row of DLT_SATURATING_OPS
   real,        // a row of DLT_CUDA_REAL_OPS: an integer, a float64 scalar as second operand, fma's third
   twin,        // a row of DLT_CUDA_TWIN_OPS: the last operand and out are the unsigned twin of the others
+  unlike,      // a row of DLT_COMPARISONS, by value: 64-bit integers with numbers that have no dtype in common with them
 };
 
 // An integer op any real number, exactly rounded and clamped; see saturating.h. Of real and twin operations the

@@ -403,13 +403,47 @@ DLT_COMPARISON(less_equal, <=)
 DLT_COMPARISON(greater, >)
 DLT_COMPARISON(greater_equal, >=)
 
+// The order of an integer of 64 bits and another number by value, which no dtype has for both: -1, 0, 1, or 2 beside NaN.
+template <class A, class B>
+DLT_FN int exact_order(A a, B b) {
+  if constexpr (is_float<A> || (!range<A>::is_signed && is_integer<B>)) {
+    const int order = exact_order(b, a);
+    return order == 2 ? 2 : -order;
+  } else if constexpr (is_float<B>) {
+    // As doubles the two have the same order, or are the same: then b is an integer that A holds, or one past the highest.
+    constexpr double end = range<A>::is_signed ? 9223372036854775808.0 : 18446744073709551616.0;
+    const double near = double(a);
+    const A whole = clamp_float<A>(b);
+    const int tie = b == end ? -1 : (a > whole) - (a < whole);
+    return near < b ? -1 : near > b ? 1 : near == b ? tie : 2;
+  } else {
+    return a < 0 ? -1 : (B(a) > b) - (B(a) < b);
+  }
+}
+#define DLT_EXACT_COMPARISON(name, condition) \
+  template <class A, class B>                 \
+  DLT_FN bool name(A a, B b) {                \
+    const int order = exact_order(a, b);      \
+    return condition;                         \
+  }
+DLT_EXACT_COMPARISON(less, order < 0)
+DLT_EXACT_COMPARISON(less_equal, order <= 0)
+DLT_EXACT_COMPARISON(greater, order == 1)
+DLT_EXACT_COMPARISON(greater_equal, (order == 0) | (order == 1))
+
 template <class T>
 DLT_FN bool equal(T a, T b) {
   if constexpr (is_complex<T>::value) return (a.re == b.re) & (a.im == b.im);
   else return a == b;
 }
-template <class T>
-DLT_FN bool not_equal(T a, T b) {
+template <class A, class B>
+DLT_FN bool equal(A a, B b) {
+  if constexpr (is_complex<A>::value) return equal(b, a);
+  else if constexpr (is_complex<B>::value) return int(b.im == 0) & equal(a, b.re);
+  else return exact_order(a, b) == 0;
+}
+template <class A, class B>
+DLT_FN bool not_equal(A a, B b) {
   return !equal(a, b);
 }
 template <class T>

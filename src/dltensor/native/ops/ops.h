@@ -101,6 +101,9 @@
 
 #define DLT_OPS(X) DLT_UNARY_OPS(X) DLT_BINARY_OPS(X) DLT_TERNARY_OPS(X)
 
+// The rows that compare. Those of two dtypes compare by value.
+#define DLT_COMPARISONS(X) X(equal) X(not_equal) X(less) X(less_equal) X(greater) X(greater_equal)
+
 // With saturate=True: same operands, same dtype, the exact result rounded half to even and clamped to the dtype.
 // Row: name, operands.
 #define DLT_SATURATING_OPS(X) X(add, 2) X(subtract, 2) X(multiply, 2) X(divide, 2) X(fma, 3) X(negative, 1) X(abs, 1)

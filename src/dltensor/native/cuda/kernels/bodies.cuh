@@ -70,6 +70,24 @@ template <class To, bool NEAREST, bool SATURATE>
 struct cast {
   static constexpr bool raw = true;
   template <class A>
+// Comparisons by value of elements with no dtype in common that holds both.
+template <class M>
+DLT_FN auto widest(M v) {
+  if constexpr (is_same<M, int64_t>::value || is_same<M, uint64_t>::value) return v;
+  else if constexpr (is_complex<M>::value) return convert<complex128, false, false, M>(v);
+  else return convert<double, false, false, M>(v);
+}
+#define DLT_BODY(name)                        \
+  struct unlike_##name {                      \
+    static constexpr bool raw = true;         \
+    template <class A, class B>               \
+    DLT_FN static bool of(A a, B b) {         \
+      return ops::name(widest(a), widest(b)); \
+    }                                         \
+  };
+DLT_COMPARISONS(DLT_BODY)
+#undef DLT_BODY
+
   DLT_FN static To of(A a) {
     return convert<To, NEAREST, SATURATE, A>(a);
   }
@@ -153,8 +171,7 @@ DLT_FN auto take(M v) {
 // The result as an element of memory type R.
 template <class Body, class T, class R, class V>
 DLT_FN R give(V v) {
-  if constexpr (Body::raw) return v;
-  else if constexpr (is_same<V, bool>::value) {
+  if constexpr (is_same<V, bool>::value) {
     if constexpr (is_same<R, boolean>::value) return {uint8_t(v)};
     else return convert<R, false, false, boolean>(boolean{uint8_t(v)});
   } else if constexpr (is_same<V, typename computed<T>::type>::value) {
@@ -173,6 +190,8 @@ DLT_FN A immediate(const Immediate& value) {
   return out;
 }
 
+  } else if constexpr (Body::raw) {
+    return v;
 // The first N operands.
 template <class Body, int N, class T, class R, class X, class Y, class Z>
 DLT_FN R apply(X a, Y b, Z c) {
