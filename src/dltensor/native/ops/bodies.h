@@ -518,6 +518,15 @@ DLT_FN T nextafter(T a, T b) {
   const T from_zero = with_sign(bits_as<T>(U(1)), b);
   return ((a != a) | (b != b)) ? a + b : a == b ? b : a == 0 ? from_zero : bits_as<T>(step);
 }
+// Of 16-bit floats by their own patterns, whose order is that of the magnitudes.
+template <class S, int E, int M, int B, Special P>
+DLT_FN small_float<S, E, M, B, P> nextafter(small_float<S, E, M, B, P> a, small_float<S, E, M, B, P> b) {
+  constexpr S sign = S(1) << (E + M);
+  const float x = to_float(a), y = to_float(b);
+  const S step = S((x < y) == ((a.bits & sign) == 0) ? a.bits + 1 : a.bits - 1);
+  const S from_zero = S((b.bits & sign) | 1);
+  return {((x != x) | (y != y)) ? from<small_float<S, E, M, B, P>>(x + y).bits : x == y ? b.bits : x == 0 ? from_zero : step};
+}
 
 }  // namespace ops
 }  // namespace dlt

@@ -9,6 +9,17 @@
 #include "native/cuda/kernels/complexes.cuh"
 #endif
 
+namespace dlt::ops {
+// Of 16-bit floats, rounded once: the exact product and the sum rounded to odd, as odd_fma() of the CPU has it.
+template <class S, int E, int M, int B, Special P>
+DLT_FN small_float<S, E, M, B, P> fma(small_float<S, E, M, B, P> a, small_float<S, E, M, B, P> b,
+                                      small_float<S, E, M, B, P> c) {
+  const double product = double(to_float(a)) * double(to_float(b)), addend = to_float(c), sum = product + addend;
+  const double odd = odd_sum(exact_sum(product, addend));
+  return convert<small_float<S, E, M, B, P>, false, false, double>(isfinite(sum) ? odd : sum);
+}
+}  // namespace dlt::ops
+
 namespace dlt::kernels {
 
 #define DLT_BODY(name, ...)            \
@@ -59,17 +70,6 @@ struct twin_fma {
   }
 };
 
-struct keep {
-  static constexpr bool raw = true;
-  template <class A>
-  DLT_FN static A of(A a) {
-    return a;
-  }
-};
-template <class To, bool NEAREST, bool SATURATE>
-struct cast {
-  static constexpr bool raw = true;
-  template <class A>
 // Comparisons by value of elements with no dtype in common that holds both.
 template <class M>
 DLT_FN auto widest(M v) {
@@ -88,6 +88,17 @@ DLT_FN auto widest(M v) {
 DLT_COMPARISONS(DLT_BODY)
 #undef DLT_BODY
 
+struct keep {
+  static constexpr bool raw = true;
+  template <class A>
+  DLT_FN static A of(A a) {
+    return a;
+  }
+};
+template <class To, bool NEAREST, bool SATURATE>
+struct cast {
+  static constexpr bool raw = true;
+  template <class A>
   DLT_FN static To of(A a) {
     return convert<To, NEAREST, SATURATE, A>(a);
   }
@@ -160,10 +171,15 @@ struct computed<float16> : computed_half<float16> {};
 template <>
 struct computed<bfloat16> : computed_half<bfloat16> {};
 
+// The ops whose result depends on the width of the elements: those of halves are not computed in float.
+template <class Body>
+inline constexpr bool keeps_width = is_same<Body, op_nextafter>::value || is_same<Body, op_fma>::value;
+
 // An element of memory type M as an operand of an op that is computed in T's terms.
 template <class Body, class T, class M>
 DLT_FN auto take(M v) {
-  if constexpr (Body::raw) return v;
+  if constexpr (Body::raw || (keeps_width<Body> && is_same<T, M>::value)) return v;  // neither takes bool
+  else if constexpr (keeps_width<Body>) return convert<T, false, false, M>(v);
   else if constexpr (is_same<T, M>::value) return computed<T>::in(v);
   else return computed<T>::in(convert<T, false, false, M>(v));
 }
@@ -174,6 +190,8 @@ DLT_FN R give(V v) {
   if constexpr (is_same<V, bool>::value) {
     if constexpr (is_same<R, boolean>::value) return {uint8_t(v)};
     else return convert<R, false, false, boolean>(boolean{uint8_t(v)});
+  } else if constexpr (Body::raw) {
+    return v;
   } else if constexpr (is_same<V, typename computed<T>::type>::value) {
     if constexpr (is_same<R, T>::value) return computed<T>::out(v);
     else return convert<R, false, false, T>(computed<T>::out(v));
@@ -190,8 +208,6 @@ DLT_FN A immediate(const Immediate& value) {
   return out;
 }
 
-  } else if constexpr (Body::raw) {
-    return v;
 // The first N operands.
 template <class Body, int N, class T, class R, class X, class Y, class Z>
 DLT_FN R apply(X a, Y b, Z c) {

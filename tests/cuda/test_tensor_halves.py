@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every row of ops.h on every pattern of 16 bits: a CUDA device gives the bits of the CPU."""
+
+import numpy as np
+import pytest
+
+dl = pytest.importorskip("dltensor", reason="the package is not installed")
+pytest.importorskip("dltensor.cuda", reason="the package is not installed")
+
+import conftest as setup  # noqa: E402  beside this file: whether a card or the host driver runs
+
+pytestmark = [pytest.mark.gpu] if setup.ON_CARD else []
+
+ROWS = {name: row for name, row in dl.OPS.items() if name == row["row"]}
+# By functions of a library, of which one processor has several: the neighbour of the CPU's result will do.
+LOOSE = {
+    *(
+        "acos",
+        "acosh",
+        "asin",
+        "asinh",
+        "atan",
+        "atan2",
+        "atanh",
+        "cos",
+        "cosh",
+        "exp",
+        "expm1",
+        "hypot",
+        "log",
+        "log10",
+    ),
+    *("log1p", "log2", "logaddexp", "pow", "sin", "sinh", "tan", "tanh"),
+}
+HALVES = ["float16", "bfloat16"]
+CASES = [(name, dtype) for name, row in ROWS.items() for dtype in HALVES if "floats" in row["kinds"]]
+CASES += [
+    (name, dtype)
+    for name, row in ROWS.items()
+    for dtype in ("int16", "uint16")
+    if row["operands"] == 1 and "integers" in row["kinds"]
+]
+
+
+def patterns(dtype):
+    return dl.arange(1 << 16, dtype="uint16").view(dtype)
+
+
+def partners(dtype):
+    """Zeros, the ends of the range, infinities, NaN and common numbers, of both signs."""
+    if dtype not in HALVES:
+        return dl.asarray([0, 1, 2, 3, 255], dtype=dtype)
+    least = dl.asarray([1, 0x8001], dtype="uint16").view(dtype)
+    info = dl.finfo(dtype)
+    numbers = [0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 100.0, info.max, info.smallest_normal, float("inf")]
+    return dl.concat([dl.asarray(numbers + [-x for x in numbers] + [float("nan")], dtype=dtype), least])
+
+
+def comparable(result):
+    """Results as integers in the order of the values, all NaNs alike."""
+    if result.dtype.name not in HALVES:
+        return result.numpy()
+    bits = result.view("int16").numpy().astype(np.int32)
+    ordered = np.where(bits < 0, -(bits & 0x7FFF), bits)
+    zero = np.where((bits & 0x7FFF) == 0, bits & 0x8000, 0)  # keeps the sign of a zero
+    return np.where(dl.isnan(result).numpy(), 1 << 20, ordered), zero
+
+
+@pytest.mark.parametrize(("name", "dtype"), CASES)
+def test_every_pattern_gives_the_bits_of_the_cpu(eager_machine, name, dtype):
+    function, operands = getattr(dl, name), ROWS[name]["operands"]
+    every = patterns(dtype)
+    arguments = [every]
+    if operands > 1:
+        arguments.append(partners(dtype).reshape((-1, 1)))
+    if operands > 2:
+        arguments.append(dl.asarray([0.7, 1e-3, -3.0], dtype=dtype).reshape((-1, 1, 1)))
+    want = function(*arguments)
+    got = function(*[x.to("cuda") for x in arguments]).to("cpu")
+    if want.dtype.name in HALVES:
+        (want, signs), (got, others) = comparable(want), comparable(got)
+        apart = np.abs(want - got)
+        assert apart.max() <= (1 if name in LOOSE else 0), f"first at {np.argwhere(apart)[:1].tolist()}"
+        assert (signs == others)[apart == 0].all()
+    else:
+        np.testing.assert_array_equal(comparable(got), comparable(want))
