@@ -47,7 +47,7 @@ template <class F>
 DLT_FN typename pack<F>::type splat(const void* from) {
   F value;
   memcpy(&value, from, sizeof(F));
-  return typename pack<F>::type{} + value;
+  return value - typename pack<F>::type{};  // a sum with 0 would change -0
 }
 
 // The tail of a run goes through a padded register, so that the result does not depend on an element's position.
