@@ -297,3 +297,73 @@ def test_an_argument_that_must_be_a_number_says_which():
         with pytest.raises(TypeError, match=words):
             call()
     assert dl.gemm(x, x, alpha=dl.asarray(0.5)).tolist() == [[1, 1], [1, 1]]
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "uint32", "int64", "uint64"])
+@pytest.mark.parametrize("bounds", [(0, 4550), (-1, 1), (None, 2**70), (-(2**70), None), (300, 2**65), (2**70, 2**70)])
+def test_clip_takes_bounds_outside_the_dtype(dtype, bounds):
+    info = dl.iinfo(dtype)
+    x = dl.asarray([info.min, 0, 1, 100, info.max], dtype=dtype)
+    low, high = bounds
+    made = dl.clip(x, low, high)
+    want = [v if low is None else max(v, low) for v in x.tolist()]
+    want = [v if high is None else min(v, high) for v in want]
+    assert made.dtype == x.dtype
+    assert made.tolist() == [min(max(v, info.min), info.max) for v in want]
+    assert dl.clip(x, low, high, out=x) is x
+    assert x.tolist() == made.tolist()
+
+
+def test_clip_of_floats_takes_integers_that_no_float_holds():
+    x = dl.asarray([-np.inf, 0.5, np.inf])
+    assert dl.clip(x, -(10**400), 10**400).tolist() == [-np.inf, 0.5, np.inf]
+    assert dl.clip(x, 10**400).tolist() == [np.inf] * 3
+
+
+def test_clip_of_a_number_outside_the_dtype_of_its_bounds_is_refused():
+    with pytest.raises(OverflowError, match="outside uint8"):
+        dl.clip(300, dl.asarray([1], dtype="uint8"), 500)
+
+
+def test_floats_beyond_a_float_dtype_are_infinite():
+    assert dl.asarray(1e40).item() == dl.asarray([1e40], dtype="float16")[0].item() == np.inf
+    assert (dl.zeros(2) + 1e40).tolist() == (dl.zeros((2, 2))[:, 0] - -1e40).tolist() == [np.inf, np.inf]
+    assert dl.full(1, -1e40).tolist() == [-np.inf]
+    for call in (
+        lambda: dl.asarray(10**400, dtype="float64"),
+        lambda: dl.zeros(2) + 10**400,
+        lambda: dl.full(1, 10**400, dtype="float32"),
+    ):
+        with pytest.raises(OverflowError, match="an integer of 1329 bits is outside float"):
+            call()
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+def test_a_cast_with_a_scale_keeps_the_sign_of_zero(dtype):
+    x = dl.asarray([-0.0, 0.0, -1e-300], dtype="float64")
+    made = dl.cast(x, dtype, scale=0.5)
+    assert dl.signbit(made).tolist() == [True, False, True]
+    assert dl.signbit(dl.cast(x, dtype, scale=0.5, offset=0.0)).tolist()[:2] == [False, False]
+    assert dl.signbit(dl.cast(x, dtype, scale=-1)).tolist() == [False, True, False]
+
+
+def test_round_takes_decimals():
+    x = dl.asarray([1.25, -17.75])
+    assert dl.round(x, 1).tolist() == dl.round(x, decimals=1).tolist() == round(x, 1).tolist() == x.round(1).tolist()
+    assert dl.round(x, -1).tolist() == [0, -20]
+    assert dl.round(x, 0).tolist() == dl.round(x).tolist() == [1, -18]
+    assert dl.round(dl.asarray([25, 35]), -1).tolist() == [20, 40]
+    out = dl.empty(2)
+    assert dl.round(x, out) is dl.round(x, 1, out=out) is dl.round(x, out=out, decimals=1) is out
+    assert out.tolist() == dl.round(x, 1).tolist()
+    with pytest.raises(TypeError, match="decimals must be an integer"):
+        dl.round(x, decimals=1.5)
+    with pytest.raises(TypeError, match="there is no parameter 'decimals'"):
+        dl.floor(x, decimals=1)
+
+
+@pytest.mark.parametrize(("name", "want"), [("isnan", False), ("isinf", False), ("isfinite", True)])
+def test_tests_of_floats_take_every_dtype(name, want):
+    for dtype in ("bool", "int8", "uint64"):
+        assert getattr(dl, name)(dl.ones(3, dtype=dtype)).tolist() == [want] * 3
+    assert getattr(dl, name)(True).item() is getattr(dl, name)(5).item() is want

@@ -31,7 +31,10 @@ and bools to float32.
 - Of two kinds, the dtype of the higher kind is kept, whatever its width. A complex dtype becomes complex128 beside
   float64.
 - A Python number counts by its kind only. If no tensor has that kind or a higher one, the result has the default dtype
-  of the kind: float32 or complex64. A number outside the dtype raises OverflowError. Comparisons use its exact value.
+  of the kind: float32 or complex64. A number outside an integer dtype raises OverflowError; a float beyond the range of
+  a float dtype is infinity, as in NumPy. Comparisons and the bounds of `clip` use its exact value.
+- Comparisons, `isin`, `searchsorted` and `array_equal` compare tensors of different dtypes by exact value: int64 beside
+  uint64, and 2^53 + 1 beside the float64 2^53.
 - `out=` may have the dtype of the result, or a dtype of the same or a higher kind, to which the result is converted.
 
 ```python

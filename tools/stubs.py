@@ -47,7 +47,11 @@ def functions():
     for name, row in dl.OPS.items():
         operands = [f"{letter}: Operand" for letter in "abc"[: row["operands"]]]
         keywords = ["*", *(["saturate: bool = False"] if row["saturating"] else []), "launch: Launch | None = None"]
-        for out, result in (("out: None = None", "Tensor"), ("out: _Out", "_Out")):
+        new = "out: None = None"
+        if name == "round":  # whose second argument may be the decimals
+            new = "out: int | None = None"
+            keywords.insert(1, "decimals: int = 0")
+        for out, result in ((new, "Tensor"), ("out: _Out", "_Out")):
             yield "@overload"
             *start, last = definition(name, [*operands, "/", out, *keywords], result, "")
             yield from (*start, last.rstrip(), f'    """{row["doc"]}"""')

@@ -541,7 +541,8 @@ def asarray(obj, /, *, dtype=None, device=None, copy=None):
     BufferError
         DLPack cannot express what `obj` exports, or elements are masked or missing.
     OverflowError
-        A number is outside the range of `dtype`.
+        A number is outside the range of an integer `dtype`, or an integer that no float holds. A float beyond the
+        range of a float dtype becomes infinity, as in NumPy.
 
     See Also
     --------

@@ -1847,7 +1847,7 @@ cdef class Tensor:
         ValueError
             The tensor is read-only, or its elements share memory.
         OverflowError
-            The number is outside the range of the dtype.
+            The number is outside the range of an integer dtype, or an integer that no float holds.
 
         See Also
         --------

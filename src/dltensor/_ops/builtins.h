@@ -10,16 +10,21 @@ namespace dlt {
 // What every element-wise function comes to; `out`, `saturate` and `launch` are None, Py_False and None when not given.
 using Element = PyObject* (*)(int op, int swapped, PyObject** operands, PyObject* out, int saturate, PyObject* launch);
 inline Element element_hook = nullptr;
-inline PyObject *word_out, *word_saturate, *word_launch;
+// round() to a number of decimals.
+using Rounded = PyObject* (*)(PyObject* x, PyObject* decimals, PyObject* out);
+inline Rounded rounded_hook = nullptr;
+inline PyObject *word_out, *word_saturate, *word_launch, *word_decimals;
 
 // Keywords by identity first: callers' names are interned, and so are these.
-inline PyObject** keyword_place(PyObject* name, PyObject** out, PyObject** saturate, PyObject** launch) {
+inline PyObject** keyword_place(int op, PyObject* name, PyObject** out, PyObject** saturate, PyObject** launch,
+                                PyObject** decimals) {
   if (name == word_out) return out;
   if (name == word_saturate) return saturate;
   if (name == word_launch) return launch;
   if (PyUnicode_Compare(name, word_out) == 0) return out;
   if (PyUnicode_Compare(name, word_saturate) == 0) return saturate;
   if (PyUnicode_Compare(name, word_launch) == 0) return launch;
+  if (op == op_round && PyUnicode_Compare(name, word_decimals) == 0) return decimals;
   return nullptr;
 }
 
@@ -32,15 +37,22 @@ inline PyObject* call_element(int op, const char* name, bool swapped, PyObject* 
     return PyErr_Format(PyExc_TypeError, "%s: expected %d operand%s and perhaps out, got %zd positional arguments", name,
                         operands, operands == 1 ? "" : "s", count);
   PyObject *out = count > operands ? arguments[operands] : Py_None, *saturate = Py_False, *launch = Py_None;
+  PyObject* decimals = nullptr;
+  if (op == op_round && PyLong_Check(out)) {  // NumPy's second argument
+    decimals = out;
+    out = Py_None;
+  }
   for (Py_ssize_t k = 0; keywords && k < PyTuple_GET_SIZE(keywords); k++) {
     PyObject* keyword = PyTuple_GET_ITEM(keywords, k);
-    PyObject** place = keyword_place(keyword, &out, &saturate, &launch);
+    PyObject** place = keyword_place(op, keyword, &out, &saturate, &launch, &decimals);
     if (!place || (place == &saturate && op_table[op].saturating < 0))
       return PyErr_Format(PyExc_TypeError, "%s: there is no parameter %R; there are out, launch%s", name, keyword,
                           op_table[op].saturating < 0 ? "" : ", saturate");
-    if (place == &out && count > operands) return PyErr_Format(PyExc_TypeError, "%s: out was given twice", name);
+    if (place == &out && count > operands && out != Py_None)
+      return PyErr_Format(PyExc_TypeError, "%s: out was given twice", name);
     *place = arguments[count + k];
   }
+  if (decimals) return rounded_hook(arguments[0], decimals, out);
   const int truth = PyObject_IsTrue(saturate);
   if (truth < 0) return nullptr;
   return element_hook(op, swapped, const_cast<PyObject**>(arguments), out, truth != 0, launch);
@@ -92,13 +104,15 @@ inline constexpr int function_count = int(sizeof function_rows / sizeof *functio
 
 // Adds the builtins to `module`. `texts` is a list of bytes, one per row: signature and docstring. The methods point into
 // it for as long as the process lives.
-inline int add_functions(PyObject* module, PyObject* texts, Element hook) {
+inline int add_functions(PyObject* module, PyObject* texts, Element hook, Rounded rounded) {
   element_hook = hook;
+  rounded_hook = rounded;
   word_out = PyUnicode_InternFromString("out");
   word_saturate = PyUnicode_InternFromString("saturate");
   word_launch = PyUnicode_InternFromString("launch");
+  word_decimals = PyUnicode_InternFromString("decimals");
   auto* methods = static_cast<PyMethodDef*>(PyMem_Calloc(function_count + 1, sizeof(PyMethodDef)));
-  if (!word_out || !word_saturate || !word_launch || !methods) return -1;
+  if (!word_out || !word_saturate || !word_launch || !word_decimals || !methods) return -1;
   Py_INCREF(texts);
   for (int i = 0; i < function_count; i++) {
     methods[i].ml_name = function_rows[i].name;

@@ -11,14 +11,17 @@ from .._core.native cimport (COMPLEX, KEEP_GIL_BYTES, MAX_DIMS, NEAREST, TRAILIN
 from .operands cimport (Operand, common_device, common_shape, engine_of, hold_without_gil, own_operands,
                         promote_operands, read_number, read_operand, read_operands, read_tensor, store_number)
 from .._core.convert cimport view_any
-from .._core.scalars cimport plain_number
+from .._core.scalars cimport integer_range, plain_number
 from .._core.tensor cimport (Tensor, as_tuple, assign, assign_scalar, check_writable, copied, device_operations,
                              fill_elements, is_packed, new_empty, new_padded, operations)
 from .._core.types cimport (DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, DLDataType, DLDevice, DLTensor, DType, dtype_of,
                             is_host, kDLCPU, read_dtype)
 
+from .._core.convert import asarray
 from .._core.foreign_text import quoted
+from .._core.types import DataTypeCode
 from . import elementwise as _functions
+from .promotion import common_dtype
 
 cdef extern from "native/cpu/engine.h" namespace "dlt" nogil:
     Status cast_tensor "dlt::cast"(const DLTensor&, const DLTensor&, const CastOptions&, unsigned)
@@ -67,7 +70,7 @@ cdef CastOptions _options(object rounding, object saturate, object scale, object
     options.saturate = saturate is not None and bool(saturate)
     options.scaled = scale is not None or offset is not None
     options.scale = 1.0 if scale is None else _real(scale, "scale", func)
-    options.offset = 0.0 if offset is None else _real(offset, "offset", func)
+    options.offset = -0.0 if offset is None else _real(offset, "offset", func)  # which keeps the sign of a zero
     return options
 
 
@@ -325,7 +328,7 @@ def clip(x, /, min=None, max=None, *, out=None):
         Tensor, or any object that supports DLPack, of bool, integer or float dtype.
     min, max : array_like, number or None
         Limits, which broadcast and promote with `x`. None means no limit. Where `min` exceeds `max`, the result is
-        `max`.
+        `max`. An integer outside the dtype limits as the end of its range.
     out : array_like, optional
         Writable tensor of the shape of the result; overwritten and returned.
 
@@ -341,7 +344,7 @@ def clip(x, /, min=None, max=None, *, out=None):
     ValueError
         The shapes do not broadcast, or `out` is read-only or has another shape.
     OverflowError
-        A Python integer is outside the range of the dtype.
+        `x` is a Python integer outside the dtype of the bounds.
 
     See Also
     --------
@@ -361,11 +364,39 @@ def clip(x, /, min=None, max=None, *, out=None):
     """
     if min is None and max is None:
         return copy(x) if out is None else copy(x, out)
-    if max is None:
-        return _functions.maximum(x, min, out)
-    if min is None:
-        return _functions.minimum(x, max, out)
-    return _functions.clip(x, min, max, out)
+    try:
+        return _clipped(x, min, max, out)
+    except OverflowError:  # of a number outside the dtype
+        x, min, max = [_read_once(one) for one in (x, min, max)]
+        low, high = _bounds_within(x, min, max)
+        return _clipped(x, low, high, out)
+
+
+cdef object _clipped(object x, object low, object high, object out):
+    if high is None:
+        return _functions.maximum(x, low, out)
+    if low is None:
+        return _functions.minimum(x, high, out)
+    return _functions.clip(x, low, high, out)
+
+
+cdef object _read_once(object x):
+    return x if x is None or isinstance(x, (int, float, complex)) else asarray(x)
+
+
+cdef list _bounds_within(object x, object low, object high):
+    """The bounds of `clip`; integers outside the common dtype as the end of its range, which limits as much."""
+    tensors = [one for one in (x, low, high) if type(one) is Tensor]
+    if not tensors:
+        return [low, high]
+    dtype = common_dtype("clip", tensors)
+    if dtype.code in (DataTypeCode.kDLInt, DataTypeCode.kDLUInt, DataTypeCode.kDLBool):
+        bits = 64 if dtype.code == DataTypeCode.kDLBool else dtype.bits
+        least, most = integer_range(dtype.code != DataTypeCode.kDLUInt, bits)
+    else:
+        least, most = -float("inf"), float("inf")
+    return [one if not isinstance(one, int) or least <= one <= most and one.bit_length() < 1024 else
+            least if one < 0 else most for one in (low, high)]
 
 
 def copy(src, dst=None):
@@ -434,7 +465,7 @@ def fill(scalar, dst, *, saturate=False):
     Raises
     ------
     OverflowError
-        The number is outside the range of the dtype and `saturate` is False.
+        The number is outside the range of an integer dtype, or an integer that no float holds, and `saturate` is False.
     ValueError
         `dst` is read-only, or its elements share memory.
     TypeError

@@ -156,7 +156,7 @@ def full(shape, fill_value, *, dtype=None, device=None):
     MemoryError
         The allocation failed.
     OverflowError
-        `fill_value` is outside the range of `dtype`.
+        `fill_value` is outside the range of an integer dtype, or an integer that no float holds.
     TypeError
         `fill_value` is not a number that `dtype` can represent.
     DeviceError
@@ -362,7 +362,7 @@ def full_like(x, /, fill_value, *, dtype=None, device=None):
     Raises
     ------
     OverflowError
-        `fill_value` is outside the range of the dtype.
+        `fill_value` is outside the range of an integer dtype, or an integer that no float holds.
     TypeError
         `fill_value` is not a number that the dtype can represent.
     DeviceError
@@ -426,7 +426,7 @@ def arange(start, /, stop=None, step=1, *, dtype=None, device=None):
     ValueError
         `step` is 0, or an argument is not finite.
     OverflowError
-        A number is outside the range of `dtype`.
+        A number is outside the range of an integer `dtype`, or an integer that no float holds.
     TypeError
         An argument is not a real number.
     DeviceError
@@ -552,7 +552,7 @@ def linspace(start, stop, /, num=50, *, dtype=None, device=None, endpoint=True):
     ValueError
         `num` is negative.
     OverflowError
-        A number is outside the range of `dtype`.
+        A number is outside the range of an integer `dtype`, or an integer that no float holds.
     TypeError
         An end is not a number, or `num` is not an integer.
     DeviceError

@@ -192,10 +192,10 @@ def reciprocal(a: Operand, /, out: None = None, *, launch: Launch | None = None)
 def reciprocal(a: Operand, /, out: _Out, *, launch: Launch | None = None) -> _Out:
     """Compute 1 / a."""
 @overload
-def round(a: Operand, /, out: None = None, *, launch: Launch | None = None) -> Tensor:
+def round(a: Operand, /, out: int | None = None, *, decimals: int = 0, launch: Launch | None = None) -> Tensor:
     """Round to the nearest integer, half to even."""
 @overload
-def round(a: Operand, /, out: _Out, *, launch: Launch | None = None) -> _Out:
+def round(a: Operand, /, out: _Out, *, decimals: int = 0, launch: Launch | None = None) -> _Out:
     """Round to the nearest integer, half to even."""
 @overload
 def sign(a: Operand, /, out: None = None, *, launch: Launch | None = None) -> Tensor:

@@ -54,7 +54,8 @@ cdef extern from "_ops/builtins.h" namespace "dlt":
         bint swapped
     const FunctionRow function_rows[1]
     int function_count
-    int add_functions(object, object, Element) except -1
+    ctypedef object (*Rounded)(PyObject*, PyObject*, PyObject*)
+    int add_functions(object, object, Element, Rounded) except -1
 
 cdef enum:
     # What one plain loop on one thread does best; more goes to run(), which shares and streams.
@@ -159,11 +160,11 @@ cdef object _general(int op, Operand* operands, PyObject** arguments, object out
     else:
         type = _computed_type(op, promote_operands(operands, count, func), func)
         to = result_type(op, type)
-    made = _target(target, out, ndim, shape, to, device, saturate, func)
         if count == 2 and numbers == 1 and comparison_of(op) >= 0:
             k = 0 if operands[0].number else 1
             if kind_order(operands[1 - k].type) != 2 or kind_order(operands[k].type) < 3:
                 return _compare_exactly(op, operands, k, given[k], ndim, shape, out, device, engine, launch, func)
+    made = _target(target, out, ndim, shape, to, device, saturate, func)
     if saturate and _needs_real(operands, count, type, given):
         _run_real(op, operands, count, given, target, engine, launch, func)
     else:
@@ -181,7 +182,6 @@ cdef object _general(int op, Operand* operands, PyObject** arguments, object out
     return made if out is None else out
 
 
-cdef Status _run(int op, bint saturate, int type, Operand* operands, int count, const DLTensor** views,
 cdef int _computed_type(int op, int type, str func) except -1:
     """The dtype that an operation computes in, for operands that meet in `type`."""
     cdef int computed = compute_type(op, type)
@@ -200,6 +200,7 @@ cdef int _compared_type(int op, Operand* operands, str func) except -2:
     return comparison_type(a, b)
 
 
+cdef Status _run(int op, bint saturate, int type, Operand* operands, int count, const DLTensor** views,
                  Operand* target, unsigned padded) except *:
     """One operation on the host, without the GIL where that is worth it."""
     cdef Status status
@@ -250,8 +251,8 @@ cdef object _compare_exactly(int op, Operand* operands, int k, object number, in
     cdef Operand[2] both
     cdef const DLTensor* views[2]
     cdef Tensor made
-    read_number(number, &value, func)
     cdef int rest = 0
+    read_number(number, &value, func)
     if value.kind == REAL and isinstance(number, int):  # of more than 64 bits
         rest = (number > value.re) - (number < value.re)
     plan = exact_comparison(mirrored_comparison(op) if k == 0 else op, tensor.type, value, rest)
@@ -291,6 +292,12 @@ cdef list _kinds_of(int op):
 include "saturating.pxi"
 
 
+cdef object _rounded(PyObject* x, PyObject* decimals, PyObject* out):
+    """``round(x, decimals, out)``."""
+    from .rounding import round_to
+    return round_to(<object>x, <object>decimals, <object>out)
+
+
 # -- the builtins -----------------------------------------------------------------------------------------------------
 
 OPS = {}
@@ -310,7 +317,7 @@ def _describe():
 
 
 _texts = _describe()
-add_functions(sys.modules[__name__], _texts, element)
+add_functions(sys.modules[__name__], _texts, element, _rounded)
 operations.element = element
 # clip of the array API may have one bound or none: it is in _casts, on top of this row.
 __all__ = [name for name in OPS if name != "clip"]

@@ -175,9 +175,7 @@ def _transpose(a, axes=None):
 
 
 def _round(a, decimals=0, out=None):
-    if decimals and out is not None:
-        return NotImplemented
-    return asarray(a).round(decimals) if decimals else _functions.round(a, out=out)
+    return _functions.round(a, out=out, decimals=decimals)
 
 
 def _where(condition, x=None, y=None):

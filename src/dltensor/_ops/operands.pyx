@@ -10,6 +10,7 @@ from cpython.complex cimport PyComplex_CheckExact
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
 from cpython.long cimport PyLong_CheckExact
 from cpython.object cimport PyObject, Py_TYPE
+from libc.math cimport isinf
 
 from .._core.buffers cimport borrow_numpy, is_readable, keep_in_place
 from .._core.dlpack cimport (NDARRAY, TABLE, TypeEntry, borrow_table, entry_of, hold_storage, is_lazy, is_plain,
@@ -218,6 +219,8 @@ cdef int store_number(object x, Operand* out, int type, str func) except -1:
                 raise OverflowError(f"{func}: {shown(x)} is outside {dtype_of(dtype)}, which holds {low} to {high}; "
                                     f"use a wider dtype, or saturate=True where the function has it")
         read_number(x, &value, func)
+        if value.kind == REAL and isinf(value.re) and isinstance(x, int):
+            raise OverflowError(f"{func}: {shown(x)} is outside {dtype_of(dtype)}")
         store_scalar(out.element, 0, dtype, True, value, TRUNCATE, False)
     out.view.data = out.element
     out.view.ndim = 0

@@ -113,6 +113,7 @@ def described(row):
     if row["swapped"]:
         value = value.replace("a", "x").replace("b", "a").replace("x", "b")
     keywords = "saturate=False, launch=None" if row["saturating"] else "launch=None"
+    keywords = f"decimals=0, {keywords}" if name == "round" else keywords
     lines = [f"{name}({', '.join(operands)}, /, out=None, *, {keywords})", "--", "", row["doc"], ""]
     promotion = "broadcast, and compare by exact value" if row["symbol"] in _COMPARISONS else "broadcast and promote"
     lines += [f"Each element of the result is ``{value}``. Tensors {promotion}.", ""]
@@ -133,6 +134,12 @@ def _parameters(row, operands):
         lines += [
             "saturate : bool, default False",
             "    Keep the one dtype of the tensors: the exact result is rounded half to even and clamped to its range.",
+        ]
+    if row["row"] == "round":
+        lines += [
+            "decimals : int, default 0",
+            "    Round to so many decimals; negative ones are tens, hundreds and so on. An integer in the place of",
+            "    `out` is this, as in NumPy.",
         ]
     lines += ["launch : dltensor.cuda.Launch, optional"]
     lines += ["    Launch settings for a GPU; checked and otherwise ignored on the CPU."]

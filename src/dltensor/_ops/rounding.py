@@ -4,7 +4,7 @@
 from .._core.convert import asarray
 from .._core.indexing import integer_of
 from .._core.types import DataTypeCode
-from .casting import astype, where
+from .casting import astype, copy, where
 from .elementwise import add, divide, equal, floor_divide, greater, isfinite, multiply, remainder, subtract
 from .elementwise import round as nearest
 
@@ -43,6 +43,25 @@ def round_tensor(t, ndigits):
     else:
         made = multiply(nearest(divide(wide, 10.0**-ndigits)), 10.0**-ndigits)
     return astype(where(isfinite(made), made, wide), t.dtype)
+
+
+def round_to(x, decimals, out):
+    """Answer ``dl.round(x, decimals, out=out)``.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `round_tensor` and `copy`.
+
+    Examples
+    --------
+    >>> round_to(dl.asarray([0.125]), 2, None).tolist()
+    [0.11999999731779099]
+    """
+    if not integer_of(decimals, "decimals", "round"):
+        return nearest(x, out)
+    made = round_tensor(asarray(x), decimals)
+    return made if out is None else copy(made, out)
 
 
 def _round_integers(t, ndigits):

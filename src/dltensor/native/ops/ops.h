@@ -37,9 +37,9 @@
   X(expm1, 1, DLT_FLOATING, same, "", "exp(a) - 1", "Compute exp(a) - 1, accurate near 0.")                           \
   X(floor, 1, DLT_REALS, same, "", "floor(a)", "Round down to an integer.")                                           \
   X(imag, 1, DLT_NUMBERS, part, "", "a.imag", "Return the imaginary part.")                                           \
-  X(isfinite, 1, DLT_NUMBERS, mask, "", "isfinite(a)", "Test whether each element is neither infinite nor NaN.")      \
-  X(isinf, 1, DLT_NUMBERS, mask, "", "isinf(a)", "Test whether each element is infinite.")                            \
-  X(isnan, 1, DLT_NUMBERS, mask, "", "isnan(a)", "Test whether each element is NaN.")                                 \
+  X(isfinite, 1, DLT_ANY, mask, "", "isfinite(a)", "Test whether each element is neither infinite nor NaN.")          \
+  X(isinf, 1, DLT_ANY, mask, "", "isinf(a)", "Test whether each element is infinite.")                                \
+  X(isnan, 1, DLT_ANY, mask, "", "isnan(a)", "Test whether each element is NaN.")                                     \
   X(log, 1, DLT_FLOATING, same, "", "log(a)", "Compute the natural logarithm.")                                       \
   X(log1p, 1, DLT_FLOATING, same, "", "log(1 + a)", "Compute log(1 + a), accurate near 0.")                           \
   X(log2, 1, DLT_FLOATING, same, "", "log2(a)", "Compute the logarithm to base 2.")                                   \
