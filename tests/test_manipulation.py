@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Manipulation functions against NumPy, and which of them share memory."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -205,3 +207,27 @@ def test_parts_of_packed_tensors_that_begin_inside_a_byte(dtype):
         assert dl.tril(x, k=k).dtype == x.dtype
         assert dl.tril(x, k=k).astype("int8").tolist() == np.tril(here, k).tolist()
         assert dl.triu(x, k=k).astype("int8").tolist() == np.triu(here, k).tolist()
+
+
+@pytest.mark.parametrize("several", [range, lambda n: np.arange(n), lambda n: dl.arange(n), lambda n: iter(range(n))])
+def test_axes_and_shapes_are_any_sequence_of_integers(several):
+    x = dl.zeros((1, 2, 3))
+    assert dl.moveaxis(x, several(2), [1, 2]).shape == (3, 1, 2)
+    assert dl.flip(x, axis=several(2)).shape == (1, 2, 3)
+    assert dl.squeeze(x, axis=several(1)).shape == (2, 3)
+    assert dl.expand_dims(x, axis=several(2)).shape == (1, 1, 1, 2, 3)
+    assert dl.permute_dims(x, several(3)).shape == x.permute(several(3)).shape == (1, 2, 3)
+    assert dl.roll(x, several(2), axis=several(2)).shape == (1, 2, 3)
+    assert dl.tile(x, several(3)).shape == (0, 2, 6)
+    assert dl.sum(x, axis=several(2)).shape == x.sum(axis=several(2)).shape == (3,)
+    assert dl.median(x, axis=several(2)).shape == (3,)
+    assert dl.linalg.vector_norm(x, axis=several(2)).shape == (3,)
+    assert dl.tensordot(x, x, axes=(several(3), several(3))).shape == ()
+    assert dl.ones(several(3)).shape == dl.zeros(0).reshape(several(3)).shape == (0, 1, 2)
+    assert dl.broadcast_to(dl.zeros((0, 1, 2)), several(3)).shape == (0, 1, 2)
+
+
+def test_a_sequence_of_axes_that_never_ends_is_refused():
+    for call in (dl.ones, lambda axes: dl.flip(dl.ones(2), axis=axes), dl.zeros(1).reshape):
+        with pytest.raises((ValueError, IndexError)):
+            call(itertools.count(1))

@@ -18,7 +18,7 @@ cdef int64_t checked_index(object index, int64_t size, int axis) except? -1
 cpdef object integer_of(object value, str what, str func)
 cpdef list items_of(object items, str what, str func)
 cpdef int axis_of(object axis, int ndim, str func) except -1
-cdef tuple sequence_of_axes(object axes, str func)
+cpdef list sequence_of(object x, str what, str func)
 cpdef list axes_of(object axes, int ndim, str func)
 
 cdef inline int64_t wrapped_product(int64_t a, int64_t b) noexcept:

@@ -100,6 +100,28 @@ cpdef list items_of(object items, str what, str func):
     return read
 
 
+cpdef list sequence_of(object x, str what, str func):
+    """The items of a sequence or of an array with dimensions, as `items_of` reads them; None of a single item.
+
+    Raises
+    ------
+    ValueError
+        There are more items than a tensor has dimensions.
+
+    Examples
+    --------
+    >>> sequence_of(range(2), "axis", "flip"), sequence_of(2, "axis", "flip")
+    ([0, 1], None)
+    """
+    if PyLong_CheckExact(x) or isinstance(x, (str, bytes)) or PyIndex_Check(x) and not getattr(x, "ndim", 0):
+        return None
+    try:
+        items = iter(x)
+    except TypeError:
+        return None
+    return items_of(items if type(x) not in (tuple, list) else x, what, func)
+
+
 cpdef int axis_of(object axis, int ndim, str func) except -1:
     """A dimension's number, counted from the end when negative.
 
@@ -125,18 +147,6 @@ cpdef int axis_of(object axis, int ndim, str func) except -1:
     return <int>(at + ndim if at < 0 else at)
 
 
-cdef tuple sequence_of_axes(object axes, str func):
-    """The items of a sequence or an array of one dimension; None for one axis."""
-    if PyLong_CheckExact(axes):
-        return None
-    if not isinstance(axes, (tuple, list)):
-        kind = type(axes)
-        if PyIndex_Check(axes) and not getattr(axes, "ndim", 0) or not hasattr(kind, "__getitem__") or (
-                not hasattr(kind, "__len__")):
-            return None
-    return tuple(items_of(axes, "axis", func))
-
-
 cpdef list axes_of(object axes, int ndim, str func):
     """Dimension numbers from one or several, none of them twice.
 
@@ -154,13 +164,12 @@ cpdef list axes_of(object axes, int ndim, str func):
     >>> axes_of((0, -1), 3, "flip")
     [0, 2]
     """
-    cdef list made
-    cdef tuple several = sequence_of_axes(axes, func)
-    if several is None:
+    cdef list made, items = sequence_of(axes, "axis", func)
+    if items is None:
         return [axis_of(axes, ndim, func)]
-    made = [axis_of(axis, ndim, func) for axis in several]
+    made = [axis_of(axis, ndim, func) for axis in items]
     if len(set(made)) != len(made):
-        raise ValueError(f"{func}: axes {several} name a dimension of {ndim} twice")
+        raise ValueError(f"{func}: axes {tuple(items)} name a dimension of {ndim} twice")
     return made
 
 
@@ -224,7 +233,7 @@ cdef int locate(const DLTensor* view, object key, Place* place) except -1:
         place.offset = wrapped_product(checked_index(key, view.shape[0], 0), view.strides[0])
         axis = 1
     elif isinstance(key, tuple):
-        return _locate_tuple(view, key, place)
+        return _locate_tuple(view, tuple(key), place)  # a subclass may say other items than it has
     elif not _is_basic(key):
         return 1
     else:

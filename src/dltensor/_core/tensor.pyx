@@ -18,7 +18,7 @@ from libc.string cimport memcmp, memcpy, memset
 from libcpp cimport bool as cbool
 
 from .dlpack cimport CAPSULE, NONE, UNKNOWN, ImportedTensor, TypeEntry, entry_of, export_capsule, export_legacy_capsule
-from .indexing cimport Place, axis_of, checked_index, items_of, locate, stepped
+from .indexing cimport Place, axis_of, checked_index, locate, sequence_of, stepped
 from .buffers cimport fill_buffer, free_buffer, make_numpy
 from .native cimport (KEEP_GIL_BYTES, MAX_DIMS, TRAILING, Block, allocate, allocate_clear, broadcast_strides,
                       bytes_of, contiguous_strides, copy_tensor, count_elements, fill_tensor,
@@ -623,18 +623,13 @@ cdef int read_shape(object shape, int64_t* out, str func, bint strides=False) ex
         out[0] = PyLong_AsLongLongAndOverflow(shape, &overflow)
         if overflow == 0:
             return 1
-    # Anything else is read once, into our own list; at most 65 items of a sequence.
+    # Anything else is read once, into our own list.
     cdef list numbers = []
     n = 0
     try:
-        if hasattr(shape, "__index__"):
-            numbers.append(PyNumber_Index(shape))
-        else:
-            for number in shape:
-                if len(numbers) == MAX_DIMS:
-                    raise ValueError(f"{func}: at most {MAX_DIMS} dimensions are supported, got "
-                                     f"{len(shape) if type(shape) in (tuple, list) else 'more'}")
-                numbers.append(PyNumber_Index(number))
+        items = sequence_of(shape, "strides" if strides else "shape", func)
+        for number in [shape] if items is None else items:
+            numbers.append(PyNumber_Index(number))
     except (TypeError, AttributeError):
         raise TypeError(f"{func}: {'strides are' if strides else 'a shape is'} an integer or a sequence of integers, "
                         f"got {quoted(shape)}") from None
@@ -659,9 +654,10 @@ cdef Tensor _swap_last(Tensor self):
     return view_of(self, &place)
 
 
-cdef tuple one_or_many(tuple given):
+cdef tuple one_or_many(tuple given, str func):
     """Axes that came one by one, or as one sequence."""
-    return tuple(given[0]) if len(given) == 1 and isinstance(given[0], (tuple, list)) else given
+    items = sequence_of(given[0], "axes", func) if len(given) == 1 else None
+    return given if items is None else tuple(items)
 
 
 cdef Tensor permuted(Tensor self, tuple axes, str func):
@@ -689,7 +685,8 @@ cdef Tensor squeezed(Tensor self, object axes, str func):
     cdef uint64_t gone = 0
     cdef int i, axis
     if axes is not None:
-        for each in items_of(axes, "axis", func) if isinstance(axes, (tuple, list)) else (axes,):
+        items = sequence_of(axes, "axis", func)
+        for each in (axes,) if items is None else items:
             axis = axis_of(each, self.impl.dl.ndim, func)
             if gone >> axis & 1:
                 raise ValueError(f"{func}: axes {axes} name a dimension of {self.impl.dl.ndim} twice")
@@ -1762,7 +1759,7 @@ cdef class Tensor:
         cdef int ndim = self.impl.dl.ndim
         if len(axes) == 0 or len(axes) == 1 and axes[0] is None:
             return permuted(self, tuple(range(ndim - 1, -1, -1)), "transpose")
-        order = one_or_many(axes)
+        order = one_or_many(axes, "transpose")
         if len(order) == 2 and ndim > 2:
             raise ValueError(f"transpose: expected all {ndim} dimensions in their new order, as in NumPy, got {order}; "
                              f"to swap two, as torch does, name all of them in permute()")
@@ -1803,7 +1800,7 @@ cdef class Tensor:
         >>> dl.zeros((2, 3, 4)).permute(2, 0, 1).shape
         (4, 2, 3)
         """
-        return permuted(self, one_or_many(dims), "permute")
+        return permuted(self, one_or_many(dims, "permute"), "permute")
 
     def squeeze(self, axis=None):
         """Return a view without dimensions of one element.

@@ -4,7 +4,7 @@ from libc.stdint cimport int64_t, uint64_t
 
 from .._core.convert cimport as_tensor
 from .._core.errors cimport check_status
-from .._core.indexing cimport axes_of, integer_of, items_of, wrapped_product
+from .._core.indexing cimport axes_of, integer_of, sequence_of, wrapped_product
 from .._core.native cimport (COMPLEX, KEEP_GIL_BYTES, MAX_DIMS, TRAILING, Status, broadcast_strides, computed_types,
                              find_type, same_dtype, type_bool, type_table)
 from .._core.scalars cimport shown
@@ -303,11 +303,12 @@ def tensordot(x1, x2, /, *, axes=2, out=None):
     Tensor([12, 34], shape=(2,), device=cpu, dtype=int64)
     """
     a, b = asarray(x1), asarray(x2)
-    if isinstance(axes, (tuple, list)):
-        axes = tuple(items_of(axes, "axes", "tensordot"))  # read once
+    pair = sequence_of(axes, "axes", "tensordot")
+    if pair is not None:
+        axes = tuple(pair)
         if len(axes) != 2:
             raise ValueError(f"tensordot: axes must be an integer or a pair of sequences, got {axes}")
-        mine, others = [axes_of(items_of(one, "axes", "tensordot"), x.ndim, "tensordot") for one, x in zip(axes, (a, b), strict=True)]
+        mine, others = [axes_of(one, x.ndim, "tensordot") for one, x in zip(axes, (a, b), strict=True)]
     else:
         axes = integer_of(axes, "axes", "tensordot")
         if not 0 <= axes <= min(a.ndim, b.ndim):

@@ -204,7 +204,7 @@ cdef str _class_of(object x):
 
 cdef bint _read_key(object key, KeyItem* items, list read, str func) except -1:
     """Every item of a key, appended to `read`. Whether an index array, a mask or a truth is among them."""
-    cdef tuple keys = key if isinstance(key, tuple) else (key,)
+    cdef tuple keys = tuple(key) if isinstance(key, tuple) else (key,)
     cdef bint indexed = False
     cdef Py_ssize_t i, n = PyTuple_GET_SIZE(keys)
     if n > max_items:

@@ -4,7 +4,7 @@
 from libc.stdint cimport int64_t, uint64_t
 
 from .._core.convert cimport as_tensor, empty_for
-from .._core.indexing cimport (Place, axes_of, axis_of, integer_of, items_of, stepped, stride_added,
+from .._core.indexing cimport (Place, axes_of, axis_of, integer_of, items_of, sequence_of, stepped, stride_added,
                               wrapped_product)
 from .._core.native cimport MAX_DIMS, same_dtype
 from .._core.signals cimport check_signals
@@ -470,7 +470,8 @@ def expand_dims(x, /, axis=0):
     cdef uint64_t added = 0
     cdef Py_ssize_t ndim
     # Read once: the conversion of an item may change a list, and a class may say any length.
-    axes = items_of(axis, "axis", "expand_dims") if isinstance(axis, (tuple, list)) else [axis]
+    axes = sequence_of(axis, "axis", "expand_dims")
+    axes = [axis] if axes is None else axes
     ndim = t.impl.dl.ndim + len(axes)
     if ndim > MAX_DIMS:
         raise IndexError(f"expand_dims: at most {MAX_DIMS} dimensions are supported, got {ndim}")
@@ -781,17 +782,17 @@ def roll(x, /, shift, axis=None):
     cdef Tensor t = as_tensor(x), made
     cdef int d
     cdef int64_t moved[MAX_DIMS]
-    cdef list by
+    cdef list by, axes, shifts = sequence_of(shift, "shift", "roll")
     if axis is None:
-        if isinstance(shift, (tuple, list)):
+        if shifts is not None:
             raise ValueError(f"roll: shift {shift} needs as many axes; without an axis it is one integer")
         made = roll(reshaped(t, (-1,), None, "roll"), shift, axis=0)
         return reshaped(made, t.shape, None, "roll")
     # Read once: what they say may change, and so may the lists.
-    axes = items_of(axis, "axis", "roll") if isinstance(axis, (tuple, list)) else [axis]
-    axes = [axis_of(one, t.impl.dl.ndim, "roll") for one in axes]
-    if isinstance(shift, (tuple, list)):
-        shifts = [integer_of(one, "each shift", "roll") for one in items_of(shift, "shift", "roll")]
+    axes = sequence_of(axis, "axis", "roll")
+    axes = [axis_of(one, t.impl.dl.ndim, "roll") for one in ([axis] if axes is None else axes)]
+    if shifts is not None:
+        shifts = [integer_of(one, "each shift", "roll") for one in shifts]
     else:
         shifts = [integer_of(shift, "shift", "roll")] * len(axes)
     if len(shifts) != len(axes):
@@ -962,7 +963,8 @@ def tile(x, repetitions, /):
             [1, 2, 1, 2]], shape=(2, 4), device=cpu, dtype=int64)
     """
     cdef Tensor t = as_tensor(x), made
-    times = items_of(repetitions, "repetitions", "tile") if isinstance(repetitions, (tuple, list)) else [repetitions]
+    times = sequence_of(repetitions, "repetitions", "tile")
+    times = [repetitions] if times is None else times
     if not all([hasattr(number, "__index__") for number in times]):
         raise TypeError(f"tile: repetitions must be integers, got {quoted(repetitions)}")
     times = [integer_of(number, "each repetition", "tile") for number in times]

@@ -14,7 +14,7 @@ from .._core.native cimport (BOOLEAN, COMPLEX, KEEP_GIL_BYTES, MAX_DIMS, REAL, T
 from .operands cimport (Engine, Operand, ReduceOptions, common_device, engine_of, hold_without_gil, kind_order,
                         loaded_engine, promote_operands, read_operands, read_tensor, store_number)
 from .._core.errors cimport check_status
-from .._core.indexing cimport axis_of, sequence_of_axes
+from .._core.indexing cimport axis_of, sequence_of
 from .._core.scalars cimport plain_number, shown
 from .._core.tensor cimport Tensor, as_tuple, new_empty, new_tensor
 from .._core.types cimport DLDataType, DLDevice, DLTensor, dtype_of, is_host, kDLCPU, kDLCUDA, read_dtype
@@ -270,10 +270,12 @@ def reduce_as(str func, str name, x, *, axis=None, keepdims=False, out=None, dty
 cdef uint64_t _read_axes(object axis, int ndim, bint one, str func) except? 0xffffffffffffffff:
     """The axes that are named, one bit each; each in [-ndim, ndim), and none twice."""
     cdef uint64_t axes = 0
+    cdef list given
     cdef int number
-    if isinstance(axis, tuple) and one:
-        raise TypeError(f"{func}: axis must be an integer or None, got several")
-    for value in axis if isinstance(axis, tuple) else (axis,):
+    given = sequence_of(axis, "axis", func)
+    if given is not None and one:
+        raise TypeError(f"{func}: axis must be an integer or None, got {type(axis).__qualname__}")
+    for value in [axis] if given is None else given:
         number = axis_of(value, ndim, func)
         if axes >> number & 1:
             raise ValueError(f"{func}: axis {axis} names dimension {number} twice")
@@ -287,10 +289,8 @@ cdef object _index_axes(object axis, str func):
     if axis is None:
         return None
     try:
-        axes = sequence_of_axes(axis, func)
-        if axes is None:
-            return operator.index(axis)
-        return tuple([operator.index(one) for one in axes])
+        items = sequence_of(axis, "axis", func)
+        return operator.index(axis) if items is None else tuple([operator.index(one) for one in items])
     except TypeError:
         raise TypeError(f"{func}: axis must be an integer, a sequence of integers or None, got "
                         f"{type(axis).__qualname__}") from None

@@ -58,10 +58,19 @@ def _sizes(where, x, s, axes):
         raise ValueError(f"{where}: s has {len(s)} sizes, but x has {x.ndim} dimensions")
     if axes is None:
         axes = range(0 if s is None else x.ndim - len(s), x.ndim)
-    axes = axes_of(items_of(axes, "axes", where), x.ndim, where)
+    axes = [axis_of(axis, x.ndim, where) for axis in items_of(axes, "axes", where)]
     if s is not None and len(s) != len(axes):
         raise ValueError(f"{where}: s has {len(s)} sizes for {len(axes)} axes")
     return axes, None if s is None else [one if one == -1 else _size(where, "s", one) for one in s]
+
+
+def _along(where, x, axes, sizes, norm, forward):
+    """The complex transform along axes; one that is named twice is transformed twice, the last first, as in NumPy."""
+    if len(set(axes)) == len(axes):
+        return _complex(where, x, axes, sizes, norm, forward)
+    for place in reversed(range(len(axes))):
+        x = _complex(where, x, [axes[place]], sizes and [sizes[place]], norm, forward)
+    return x
 
 
 def _fitted(where, x, axes, sizes):
@@ -323,7 +332,8 @@ def fftn(x, /, *, s=None, axes=None, norm="backward"):
         Number of elements to transform along each of `axes`: `x` is cropped, or padded with zeros. -1, and the default,
         stand for all.
     axes : sequence of int, optional
-        Dimensions to transform, each once. By default the last ``len(s)``, or all without `s`.
+        Dimensions to transform; one that is named twice is transformed twice. By default the last ``len(s)``, or all
+        without `s`.
     norm : {"backward", "ortho", "forward"}, default "backward"
         Division of the result: by 1, by the square root of the number of transformed elements, or by that number.
 
@@ -335,7 +345,7 @@ def fftn(x, /, *, s=None, axes=None, norm="backward"):
     Raises
     ------
     ValueError
-        There is nothing to transform, a size is less than 1, an axis is named twice, or `norm` is unknown.
+        There is nothing to transform, a size is less than 1, or `norm` is unknown.
     IndexError
         An axis is out of range.
     TypeError
@@ -360,7 +370,7 @@ def fftn(x, /, *, s=None, axes=None, norm="backward"):
             [0., 0., 0.]], shape=(2, 3), device=cpu, dtype=float32)
     """
     x = _operand("fftn", x)
-    return _complex("fftn", x, *_sizes("fftn", x, s, axes), norm, True)
+    return _along("fftn", x, *_sizes("fftn", x, s, axes), norm, True)
 
 
 def ifftn(x, /, *, s=None, axes=None, norm="backward"):
@@ -375,7 +385,8 @@ def ifftn(x, /, *, s=None, axes=None, norm="backward"):
         Number of elements to transform along each of `axes`: `x` is cropped, or padded with zeros. -1, and the default,
         stand for all.
     axes : sequence of int, optional
-        Dimensions to transform, each once. By default the last ``len(s)``, or all without `s`.
+        Dimensions to transform; one that is named twice is transformed twice. By default the last ``len(s)``, or all
+        without `s`.
     norm : {"backward", "ortho", "forward"}, default "backward"
         Division of the result: by the number of transformed elements, by its square root, or by 1.
 
@@ -387,7 +398,7 @@ def ifftn(x, /, *, s=None, axes=None, norm="backward"):
     Raises
     ------
     ValueError
-        There is nothing to transform, a size is less than 1, an axis is named twice, or `norm` is unknown.
+        There is nothing to transform, a size is less than 1, or `norm` is unknown.
     IndexError
         An axis is out of range.
     TypeError
@@ -412,7 +423,7 @@ def ifftn(x, /, *, s=None, axes=None, norm="backward"):
             [1., 1.]], shape=(2, 2), device=cpu, dtype=float32)
     """
     x = _operand("ifftn", x)
-    return _complex("ifftn", x, *_sizes("ifftn", x, s, axes), norm, False)
+    return _along("ifftn", x, *_sizes("ifftn", x, s, axes), norm, False)
 
 
 def rfft(x, /, *, n=None, axis=-1, norm="backward"):
@@ -532,7 +543,8 @@ def rfftn(x, /, *, s=None, axes=None, norm="backward"):
         Number of elements to transform along each of `axes`: `x` is cropped, or padded with zeros. -1, and the default,
         stand for all.
     axes : sequence of int, optional
-        Dimensions to transform, each once. By default the last ``len(s)``, or all without `s`.
+        Dimensions to transform; one that is named twice is transformed twice. By default the last ``len(s)``, or all
+        without `s`.
     norm : {"backward", "ortho", "forward"}, default "backward"
         Division of the result: by 1, by the square root of the number of transformed elements, or by that number.
 
@@ -545,7 +557,7 @@ def rfftn(x, /, *, s=None, axes=None, norm="backward"):
     Raises
     ------
     ValueError
-        There is nothing to transform, a size is less than 1, an axis is named twice, or `norm` is unknown.
+        There is nothing to transform, a size is less than 1, or `norm` is unknown.
     IndexError
         An axis is out of range.
     TypeError
@@ -572,7 +584,12 @@ def rfftn(x, /, *, s=None, axes=None, norm="backward"):
             [0., 0., 0.]], shape=(2, 3), device=cpu, dtype=float32)
     """
     x = _operand("rfftn", x, real=True)
-    return _halved("rfftn", x, *_sizes("rfftn", x, s, axes), norm, True)
+    axes, sizes = _sizes("rfftn", x, s, axes)
+    if len(set(axes)) == len(axes):
+        return _halved("rfftn", x, axes, sizes, norm, True)
+    sizes = [x.shape[axis] for axis in axes] if sizes is None else sizes
+    made = _halved("rfftn", x, axes[-1:], sizes[-1:], norm, True)
+    return _along("rfftn", made, axes[:-1], sizes[:-1], norm, True)
 
 
 def irfftn(x, /, *, s=None, axes=None, norm="backward"):
@@ -587,7 +604,8 @@ def irfftn(x, /, *, s=None, axes=None, norm="backward"):
         Number of elements of the result along each of `axes`: `x` is cropped, or padded with zeros. -1, and the
         default, stand for all, and for ``2 * (m - 1)`` of `m` elements along the last of the axes.
     axes : sequence of int, optional
-        Dimensions to transform, each once. By default the last ``len(s)``, or all without `s`.
+        Dimensions to transform; one that is named twice is transformed twice. By default the last ``len(s)``, or all
+        without `s`.
     norm : {"backward", "ortho", "forward"}, default "backward"
         Division of the result: by the number of transformed elements, by its square root, or by 1.
 
@@ -599,7 +617,7 @@ def irfftn(x, /, *, s=None, axes=None, norm="backward"):
     Raises
     ------
     ValueError
-        There is nothing to transform, a size is less than 1, an axis is named twice, or `norm` is unknown.
+        There is nothing to transform, a size is less than 1, or `norm` is unknown.
     IndexError
         An axis is out of range.
     TypeError
@@ -624,7 +642,11 @@ def irfftn(x, /, *, s=None, axes=None, norm="backward"):
             [1., 1., 1., 1.]], shape=(2, 4), device=cpu, dtype=float32)
     """
     x = _operand("irfftn", x)
-    return _doubled("irfftn", x, *_sizes("irfftn", x, s, axes), norm, False)
+    axes, sizes = _sizes("irfftn", x, s, axes)
+    if len(set(axes)) == len(axes):
+        return _doubled("irfftn", x, axes, sizes, norm, False)
+    made = _along("irfftn", x, axes[-2::-1], sizes and sizes[-2::-1], norm, False)  # the first of them first
+    return _doubled("irfftn", made, axes[-1:], sizes and sizes[-1:], norm, False)
 
 
 def hfft(x, /, *, n=None, axis=-1, norm="backward"):

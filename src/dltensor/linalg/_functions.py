@@ -3,7 +3,7 @@
 
 from .._core.convert import asarray
 from .._core.foreign_text import quoted
-from .._core.indexing import axes_of, integer_of, items_of
+from .._core.indexing import axes_of, integer_of
 from .._core.scalars import plain_number
 from .._core.types import DTYPES
 from .._core.views import as_strided, on_host
@@ -287,8 +287,7 @@ def vector_norm(x, /, *, axis=None, keepdims=False, ord=2, out=None):
             return written(made, out, "vector_norm")
     x, dtype = _operand(x, "vector_norm")
     ord, keepdims = _order(ord, "vector_norm"), bool(keepdims)
-    axes = range(x.ndim) if axis is None else axis if isinstance(axis, (tuple, list)) else (axis,)
-    axes = axes_of(items_of(axes, "axis", "vector_norm"), x.ndim, "vector_norm")
+    axes = axes_of(range(x.ndim) if axis is None else axis, x.ndim, "vector_norm")
     if not axes:
         made = ops.abs(x) if ord else ops.not_equal(x, 0).astype(ops.abs(x).dtype)
     else:
@@ -426,8 +425,7 @@ def norm(x, /, ord=None, axis=None, keepdims=False, *, out=None):
     _operand(x := asarray(x), "norm")
     if ord is None:
         return written(vector_norm(x, axis=axis, keepdims=keepdims), out, "norm")
-    axes = range(x.ndim) if axis is None else axis if isinstance(axis, (tuple, list)) else (axis,)
-    axes = axes_of(items_of(axes, "axis", "norm"), x.ndim, "norm")
+    axes = axes_of(range(x.ndim) if axis is None else axis, x.ndim, "norm")
     if len(axes) == 1:
         return written(vector_norm(x, axis=axes[0], keepdims=keepdims, ord=ord), out, "norm")
     if len(axes) != 2:
