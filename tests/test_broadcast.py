@@ -91,3 +91,15 @@ def test_shapes_that_do_not_broadcast(shapes):
     a, b = (dl.ones(shape) for shape in shapes)
     with pytest.raises(ValueError, match="do not broadcast"):
         dl.add(a, b)
+
+
+def test_broadcast_arrays_returns_tensors_of_the_common_shape_themselves():
+    a, b = dl.zeros((2, 3)), dl.ones(3)
+    first, second = dl.broadcast_arrays(a, b)
+    assert first is a
+    assert not first.readonly
+    assert second.shape == (2, 3)
+    assert second.readonly
+    assert second.same_memory(b)
+    dl.broadcast_arrays(b, b)[0][0] = 5
+    assert b.tolist() == [5, 1, 1]

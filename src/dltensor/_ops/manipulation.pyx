@@ -195,7 +195,7 @@ def broadcast_arrays(*arrays):
     Returns
     -------
     tuple of Tensor
-        Read-only views of the common shape.
+        Tensors of the common shape: those that have it already, and read-only views of the others.
 
     Raises
     ------
@@ -218,7 +218,7 @@ def broadcast_arrays(*arrays):
     """
     tensors = [as_tensor(array) for array in arrays]
     shape = common_shape("broadcast_arrays", [t.shape for t in tensors])
-    return tuple([_broadcast(t, shape, "broadcast_arrays") for t in tensors])
+    return tuple([t if t.shape == shape else _broadcast(t, shape, "broadcast_arrays") for t in tensors])
 
 
 def concat(arrays, /, axis=0):
