@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Basic indexing and assignment, compared with NumPy."""
 
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -172,3 +174,30 @@ def test_numbers_are_written_as_the_dtype_holds_them():
     tensor[:, 0] = 7
     tensor[-1, ::-1] = 9
     assert tensor.tolist() == [[7, 0], [7, 5], [9, 9]]
+
+
+def test_a_subclass_of_tuple_is_a_key():
+    class Point(NamedTuple):
+        row: object
+        column: object
+
+    t = dl.asarray([[1, 2], [3, 4]])
+    assert t[Point(1, 0)].item() == 3
+    assert t[Point(slice(None), 1)].tolist() == [2, 4]
+    assert t[Point([1, 0], [0, 0])].tolist() == [3, 1]
+    t[Point(0, 0)] = 7
+    t[Point([1], [1])] = 8
+    assert t.tolist() == [[7, 2], [3, 8]]
+
+
+def test_assigned_values_may_have_more_leading_dimensions_of_one():
+    t = dl.zeros((2, 4))
+    t[0] = dl.arange(4).reshape((1, 1, 4))
+    t[1] = [[5, 6, 7, 8]]
+    assert t.tolist() == [[0, 1, 2, 3], [5, 6, 7, 8]]
+    t[0, 0] = dl.asarray([[9.0]])
+    t[[1, 1], [0, 1]] = dl.asarray([[[10.0, 11.0]]])
+    t[t == 8] = np.asarray([[12.0]])
+    assert t.tolist() == [[9, 1, 2, 3], [10, 11, 7, 12]]
+    with pytest.raises(ValueError, match=r"shape \(2, 4\) does not broadcast to \(4,\)"):
+        t[0] = dl.zeros((2, 4))

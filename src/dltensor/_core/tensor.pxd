@@ -39,6 +39,7 @@ cdef void fill_elements(const DLTensor* to, const void* element, uint64_t flags)
 cdef object as_tuple(int n, const int64_t* numbers)
 cdef int read_shape(object shape, int64_t* out, str func, bint strides=*) except -1
 cdef bint is_packed(DLDataType dtype, uint64_t flags) noexcept
+cdef Tensor assigned_to(Tensor source, int ndim)
 cdef int assign(Tensor self, object value, str func) except -1
 
 # What the class calls in modules that are compiled on top of it; each of them fills in its own.

@@ -553,6 +553,22 @@ cdef int assign_scalar(Tensor self, object value, str func) except -1:
     return 0
 
 
+cdef Tensor assigned_to(Tensor source, int ndim):
+    """The source of an assignment without leading dimensions of one element that the target has not, as in NumPy."""
+    cdef Place place
+    cdef int i, extra = source.impl.dl.ndim - ndim
+    for i in range(extra):
+        if source.impl.dl.shape[i] != 1:
+            return source
+    if extra <= 0:
+        return source
+    place.ndim = ndim
+    place.offset = 0
+    memcpy(place.shape, source.impl.dl.shape + extra, ndim * sizeof(int64_t))
+    memcpy(place.strides, source.impl.dl.strides + extra, ndim * sizeof(int64_t))
+    return view_of(source, &place)
+
+
 cdef int assign(Tensor self, object value, str func) except -1:
     """Write a number or a tensor, broadcast, to every element of `self`; overlapping memory is as if copied first."""
     cdef Tensor source
@@ -565,6 +581,8 @@ cdef int assign(Tensor self, object value, str func) except -1:
         return assign_scalar(self, value, func)
     else:
         source = operations.assignable(value, self.dtype, func)
+    if source.impl.dl.ndim > self.impl.dl.ndim:
+        source = assigned_to(source, self.impl.dl.ndim)
     if (not same_dtype(source.impl.dl.dtype, self.impl.dl.dtype) or
             (source.impl.flags ^ self.impl.flags) & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED or
             not is_host(<int>self.impl.dl.device.device_type) or not is_host(<int>source.impl.dl.device.device_type)):

@@ -21,8 +21,8 @@ from .._core.native cimport (KEEP_GIL_BYTES, MAX_DIMS, TRAILING, TRUNCATE, Block
                              broadcast_strides, computed_types, copy_tensor, extent, find_type, is_contiguous,
                              item_bytes, numel, op_add, promote, same_dtype, type_bool, type_int64, type_table)
 from .._core.scalars cimport shown, store_python
-from .._core.tensor cimport (Tensor, as_tuple, assign, assign_scalar, check_host, check_writable, copied, is_packed,
-                             new_empty, new_padded, operations, view_of)
+from .._core.tensor cimport (Tensor, as_tuple, assign, assign_scalar, assigned_to, check_host, check_writable, copied,
+                             is_packed, new_empty, new_padded, operations, view_of)
 from .._core.types cimport (DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, DLDataType, DLDevice, DLTensor, is_host,
                             kDLCPU)
 from .operands cimport BadIndex, Engine, Indexed, Operand, engine_of, kind_order, read_tensor
@@ -812,7 +812,7 @@ cdef int _write(Tensor t, object key, object value, int op, str func, str prefix
         _write(whole, tuple(read), value, op, func, prefix)
         return assign(t, whole, func)
     _plan(t, items, read, masks, &plan, prefix, func)
-    source = _as_source(t, value, func)
+    source = assigned_to(_as_source(t, value, func), plan.ndim)
     if not broadcast_strides(source.impl.dl.ndim, source.impl.dl.shape, source.impl.dl.strides, plan.ndim, plan.shape,
                              TRAILING, strides):
         raise ValueError(f"{func}: shape {source.shape} does not broadcast to {as_tuple(plan.ndim, plan.shape)}")
