@@ -242,3 +242,13 @@ def test_round_is_python_round_with_digits():
     assert dl.asarray([14, 15, 25]).round(-1).tolist() == [10, 20, 20]
     with pytest.raises(TypeError, match="round: ndigits must be an integer, got"):
         t.round(1.5)
+
+
+def test_diff_joins_numbers():
+    x = np.asarray([[1, 4, 9], [2, 3, 5]], np.int16)
+    for axis in (0, 1):
+        made = dl.diff(x, axis=axis, prepend=1, append=0)
+        assert made.dtype == dl.int16
+        assert made.tolist() == np.diff(x, axis=axis, prepend=1, append=0).tolist()
+    assert dl.diff(x, append=np.float64(0.5)).dtype == dl.float64
+    assert dl.diff(x, append=0.5).dtype == dl.float32

@@ -639,3 +639,12 @@ def test_the_namespace_says_what_it_can():
     capabilities = dl.__array_namespace_info__().capabilities()
     assert capabilities["boolean indexing"] is True
     assert capabilities["data-dependent shapes"] is True
+
+
+def test_take_along_axis_none_indexes_the_flat_elements():
+    x = np.asarray([[3, 1], [2, 4]])
+    indices = np.asarray([3, 0, -2])
+    assert dl.take_along_axis(x, indices, axis=None).tolist() == np.take_along_axis(x, indices, axis=None).tolist()
+    assert np.take_along_axis(dl.asarray(x), indices, axis=None).tolist() == [4, 3, 2]
+    with pytest.raises(ValueError, match="expected as many dimensions"):
+        dl.take_along_axis(x, indices.reshape(1, 3), axis=None)

@@ -449,7 +449,6 @@ def test_reductions_of_numpy_are_ours(call):
         lambda t: np.cumsum(t, dtype="m8"),
         lambda t: np.dot(t, t.T, out=np.zeros((2, 2), "f4")),
         lambda t: np.nansum(t, initial=3),
-        lambda t: np.where(t > 2, [[1, 2, 3], [4, 5, 6]], t),
         lambda t: np.concatenate([t, t], dtype="f8"),
         lambda t: np.reshape(t, (3, 2), order="F"),
         lambda t: np.asarray(t),
@@ -587,3 +586,9 @@ def test_what_is_no_ufunc_is_refused(given):
 def test_arguments_that_numpy_never_gives_are_refused(given):
     with pytest.raises(TypeError, match="__array_function__: expected a function"):
         dl.zeros(2).__array_function__(*given)
+
+
+def test_triangles_of_one_dimension_are_numpys():
+    a = np.arange(1, 4)
+    assert np.tril(dl.asarray(a)).tolist() == np.tril(a).tolist()
+    assert np.triu(dl.asarray(a), 1).tolist() == np.triu(a, 1).tolist()

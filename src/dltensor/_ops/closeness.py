@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Comparison of whole tensors, within tolerances or exactly: isclose, allclose, array_equal. No loops here."""
 
+from math import inf
+
 from .._core.convert import asarray, empty_for
+from .._core.tensor import Tensor
 from .._core.views import on_host
 from . import elementwise as ops
 from . import reductions
@@ -15,7 +18,7 @@ _INEXACT = ("real floating", "complex floating")
 
 
 def _pair(a, b):
-    """Both operands as tensors. A float beside a tensor of floats has its dtype, and else float64 or complex128."""
+    """Both operands as tensors. A float beside a tensor of floats has its dtype where that holds it, else float64."""
     if not isinstance(a, (int, float, complex)):
         a = asarray(a)
     if not isinstance(b, (int, float, complex)):
@@ -24,11 +27,22 @@ def _pair(a, b):
 
 
 def _tensor(x, other):
+    if isinstance(x, Tensor):
+        return x
     if not isinstance(x, (float, complex)):
-        return asarray(x)
-    if not isinstance(other, (int, float, complex)) and isdtype(other.dtype, _INEXACT):
-        return asarray(x, dtype=result_type(other, x), device=other.device)
-    return asarray(x, dtype="complex128" if isinstance(x, complex) else "float64")
+        made = asarray(x)
+    else:
+        made = asarray(x, dtype="complex128" if isinstance(x, complex) else "float64")
+        if isinstance(other, Tensor) and isdtype(other.dtype, _INEXACT):
+            narrow = made.astype(result_type(other, x))
+            made = narrow if isinstance(x, complex) or abs(narrow.item()) != inf or abs(x) == inf else made
+    return made.to(other.device) if isinstance(other, Tensor) else made
+
+
+def _tolerance(x, beside):
+    """A tolerance as a float, or as a tensor where there are several."""
+    x = x if isinstance(x, (int, float)) else asarray(x, dtype="float64", device=beside.device)
+    return x if isinstance(x, Tensor) and x.ndim else float(x)
 
 
 def _both_nan(a, b):
@@ -46,26 +60,19 @@ def _blocks(a, b):
     return [slice(start, start + size) for start in range(0, a.size, size)]
 
 
-def _equal(a, b):
-    """Where elements are equal; integers beside floats or complex numbers as float64 or complex128."""
-    if isdtype(a.dtype, "integral") != isdtype(b.dtype, "integral"):
-        a, b = _wide(a), _wide(b)
-    return ops.equal(a, b)
-
-
 def _wide(x):
     return x.astype("complex128" if isdtype(x.dtype, "complex floating") else "float64", copy=False)
 
 
 def _close(a, b, rtol, atol, equal_nan, out):
-    same = _equal(a, b)
+    same = ops.equal(a, b)
     if equal_nan and (both := _both_nan(a, b)) is not None:
         same = ops.logical_or(same, both)
     wide = [_wide(x) for x in (a, b)]
     distance, size = ops.abs(ops.subtract(*wide)), ops.abs(wide[1])
     near = ops.isfinite(size)
-    limit = ops.multiply(size, rtol, out=size)
-    limit = ops.add(limit, atol, out=limit)
+    room = size if isinstance(rtol, float) and isinstance(atol, float) else None  # what broadcasts may be larger
+    limit = ops.add(ops.multiply(size, rtol, out=room), atol, out=room)
     near = ops.logical_and(near, ops.less_equal(distance, limit))
     return ops.logical_or(same, near, out=out)
 
@@ -79,10 +86,10 @@ def isclose(a, b, /, rtol=1e-05, atol=1e-08, equal_nan=False, *, out=None):
     ----------
     a, b : array_like or number
         Tensors, objects that support DLPack, or numbers; they broadcast.
-    rtol : float, default 1e-05
-        Tolerance as a part of the absolute value of `b`.
-    atol : float, default 1e-08
-        Tolerance beside that.
+    rtol : float or array_like, default 1e-05
+        Tolerance as a part of the absolute value of `b`; several broadcast with the operands.
+    atol : float or array_like, default 1e-08
+        Tolerance beside that; several broadcast with the operands.
     equal_nan : bool, default False
         Take NaN as close to NaN.
     out : array_like, optional
@@ -113,8 +120,9 @@ def isclose(a, b, /, rtol=1e-05, atol=1e-08, equal_nan=False, *, out=None):
     >>> dl.isclose(dl.asarray([1.0, 100.0, dl.nan]), dl.asarray([1.000001, 101.0, dl.nan]))
     Tensor([ True, False, False], shape=(3,), device=cpu, dtype=bool)
     """
-    (a, b), rtol, atol, equal_nan = _pair(a, b), float(rtol), float(atol), bool(equal_nan)
-    blocks = _blocks(a, b)
+    (a, b), equal_nan = _pair(a, b), bool(equal_nan)
+    rtol, atol = _tolerance(rtol, a), _tolerance(atol, a)
+    blocks = _blocks(a, b) if isinstance(rtol, float) and isinstance(atol, float) else []
     if out is not None or not blocks:
         return _close(a, b, rtol, atol, equal_nan, out)
     made = empty_for("isclose", a.shape, "bool")
@@ -131,10 +139,10 @@ def allclose(a, b, /, rtol=1e-05, atol=1e-08, equal_nan=False):
     ----------
     a, b : array_like or number
         Tensors, objects that support DLPack, or numbers; they broadcast.
-    rtol : float, default 1e-05
-        Tolerance as a part of the absolute value of `b`.
-    atol : float, default 1e-08
-        Tolerance beside that.
+    rtol : float or array_like, default 1e-05
+        Tolerance as a part of the absolute value of `b`; several broadcast with the operands.
+    atol : float or array_like, default 1e-08
+        Tolerance beside that; several broadcast with the operands.
     equal_nan : bool, default False
         Take NaN as close to NaN.
 
@@ -168,8 +176,9 @@ def allclose(a, b, /, rtol=1e-05, atol=1e-08, equal_nan=False):
     >>> dl.allclose(dl.asarray([1.0, 2.0]), dl.asarray([1.1, 2.0]))
     False
     """
-    (a, b), rtol, atol, equal_nan = _pair(a, b), float(rtol), float(atol), bool(equal_nan)
-    blocks = _blocks(a, b)
+    (a, b), equal_nan = _pair(a, b), bool(equal_nan)
+    rtol, atol = _tolerance(rtol, a), _tolerance(atol, a)
+    blocks = _blocks(a, b) if isinstance(rtol, float) and isinstance(atol, float) else []
     if not blocks:
         return bool(reductions.all(reductions.computable(_close(a, b, rtol, atol, equal_nan, None), "allclose")))
     a, b = a.reshape((-1,)), b.reshape((-1,))
@@ -182,8 +191,7 @@ def array_equal(a, b, /, equal_nan=False):
     Parameters
     ----------
     a, b : array_like or number
-        Tensors, objects that support DLPack, or numbers. Their dtypes may differ; values are compared, those of
-        integers beside floats as float64.
+        Tensors, objects that support DLPack, or numbers. Their dtypes may differ; elements are compared by exact value.
     equal_nan : bool, default False
         Take NaN as equal to NaN.
 
@@ -217,7 +225,7 @@ def array_equal(a, b, /, equal_nan=False):
     a, b = _pair(a, b)
     if a.shape != b.shape:
         return False
-    same = _equal(a, b)
+    same = ops.equal(a, b)
     if equal_nan and (both := _both_nan(a, b)) is not None:
         same = ops.logical_or(same, both)
     return bool(reductions.all(reductions.computable(same, "array_equal")))

@@ -11,13 +11,20 @@ _Out = TypeVar("_Out", bound=TensorLike)
 
 @overload
 def isclose(
-    a: Operand, b: Operand, /, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False, *, out: None = None
+    a: Operand,
+    b: Operand,
+    /,
+    rtol: Operand = 1e-05,
+    atol: Operand = 1e-08,
+    equal_nan: bool = False,
+    *,
+    out: None = None,
 ) -> Tensor: ...
 @overload
 def isclose(
-    a: Operand, b: Operand, /, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False, *, out: _Out
+    a: Operand, b: Operand, /, rtol: Operand = 1e-05, atol: Operand = 1e-08, equal_nan: bool = False, *, out: _Out
 ) -> _Out: ...
 def allclose(
-    a: Operand, b: Operand, /, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
+    a: Operand, b: Operand, /, rtol: Operand = 1e-05, atol: Operand = 1e-08, equal_nan: bool = False
 ) -> bool: ...
 def array_equal(a: Operand, b: Operand, /, equal_nan: bool = False) -> bool: ...

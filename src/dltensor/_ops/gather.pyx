@@ -1181,8 +1181,8 @@ def take_along_axis(x, indices, /, *, axis=-1, out=None):
         Tensor, or any object that supports DLPack.
     indices : array_like of int
         Positions, with as many dimensions as `x`, which broadcast except for `axis`. Negative ones count from the end.
-    axis : int, default -1
-        Dimension to index.
+    axis : int or None, default -1
+        Dimension to index. None indexes the elements of `x` in C order, by one dimension of positions.
     out : array_like, optional
         Writable tensor for the result.
 
@@ -1220,6 +1220,8 @@ def take_along_axis(x, indices, /, *, axis=-1, out=None):
     cdef Tensor t = _argument(x, "x", func), target = _output(out, func), at = _indices_argument(indices, func), made
     cdef Tensor packed = None
     cdef bint here
+    if axis is None:
+        t, axis = t.reshape((-1,)), 0
     cdef int where = axis_of(axis, t.impl.dl.ndim, func), d
     cdef int64_t shape[MAX_DIMS]
     cdef IndexPlan plan

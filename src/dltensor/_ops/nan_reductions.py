@@ -8,7 +8,7 @@ from . import elementwise as ops
 from . import reductions
 from .casting import cast, where
 from .dtypes import isdtype
-from .manipulation import joined
+from .manipulation import broadcast_to, joined
 from .promotion import common_dtype
 from .reductions import reduce_as
 
@@ -385,6 +385,14 @@ def _kind(dtype):
     return next((place for place, kind in enumerate(kinds) if isdtype(dtype, kind)), -1)
 
 
+def _joined(part, x, axis):
+    """What `diff` joins to `x`: a number, in the dtype that it and `x` meet in, and one element go along all of it."""
+    if type(part) in (bool, int, float, complex):
+        part = asarray(part, dtype=result_type(x, part), device=x.device)
+    part = asarray(part)
+    return part if part.ndim else broadcast_to(part, (*x.shape[:axis], 1, *x.shape[axis + 1 :]))
+
+
 def diff(x, /, n=1, *, axis=-1, prepend=None, append=None):
     """Return the differences between neighbours along an axis, `n` times over.
 
@@ -396,8 +404,8 @@ def diff(x, /, n=1, *, axis=-1, prepend=None, append=None):
         How many times; 0 copies.
     axis : int, default -1
         Dimension along which neighbours are subtracted.
-    prepend, append : array_like, optional
-        Joined to `x` along `axis` first.
+    prepend, append : array_like or number, optional
+        Joined to `x` along `axis` first. A number, or a tensor without dimensions, is one element along it.
 
     Returns
     -------
@@ -430,7 +438,7 @@ def diff(x, /, n=1, *, axis=-1, prepend=None, append=None):
     if n < 0:
         raise ValueError(f"diff: n must be 0 or more, got {n}")
     axis = axis_of(axis, x.ndim, "diff")
-    parts = [asarray(part) for part in (prepend, x, append) if part is not None]
+    parts = [_joined(part, x, axis) for part in (prepend, x, append) if part is not None]
     if len(parts) > 1 and n > 0:
         dtype = common_dtype("diff", parts)
         x = joined([part.astype(dtype) for part in parts], axis, "diff")

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 from .._core.tensor import Tensor
-from ..typing import DTypeLike, TensorLike
+from ..typing import DTypeLike, Operand, TensorLike
 
 __all__ = ["diff", "nanmax", "nanmean", "nanmin", "nanstd", "nansum", "nanvar"]
 
@@ -61,7 +61,7 @@ def diff(
     n: int = 1,
     *,
     axis: int = -1,
-    prepend: TensorLike | None = None,
-    append: TensorLike | None = None,
+    prepend: Operand | None = None,
+    append: Operand | None = None,
 ) -> Tensor: ...
 def written(made: Tensor, out: _Out, func: str) -> _Out: ...

@@ -190,7 +190,17 @@ def _take(a, indices, axis=None):
 
 
 def _take_along_axis(arr, indices, axis=-1):
-    return NotImplemented if axis is None else gather.take_along_axis(arr, indices, axis=axis)
+    return gather.take_along_axis(arr, indices, axis=axis)
+
+
+def _triangle(function):
+    """NumPy's triangle of one dimension is that of a matrix whose rows it is."""
+
+    def call(m, k=0):
+        m = asarray(m)
+        return function(manipulation.broadcast_to(m, m.shape * 2) if m.ndim == 1 else m, k=k)
+
+    return call
 
 
 def _clip(a, a_min=None, a_max=None, out=None, *, min=None, max=None):
@@ -389,8 +399,8 @@ _BY_NAME = {
     "tensordot": lambda a, b, axes=2: contractions.tensordot(_read(a), _read(b), axes=axes),
     "tile": lambda A, reps: manipulation.tile(A, reps),
     "transpose": _transpose,
-    "tril": lambda m, k=0: creation.tril(m, k=k),
-    "triu": lambda m, k=0: creation.triu(m, k=k),
+    "tril": _triangle(creation.tril),
+    "triu": _triangle(creation.triu),
     "unique_all": lambda x: sets.unique_all(x),
     "unique_counts": lambda x: sets.unique_counts(x),
     "unique_inverse": lambda x: sets.unique_inverse(x),
