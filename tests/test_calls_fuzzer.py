@@ -142,6 +142,25 @@ TRICKS = {
         "    raise TypeError('square: no tensor')",
         r"FOUND square: took an object that has only a name",
     ),
+    "typed numbers that become the default dtype": (
+        "typed numbers",
+        "asarray",
+        "def asarray(obj, /, *, dtype=None, device=None, copy=None):\n"
+        "    return real([x.item() if hasattr(x, 'item') else x for x in obj]) if type(obj[0]) is not list else real(obj)",
+        r"FOUND asarray: gives \w+ for typed numbers of",
+    ),
+    "a mask that is dropped": (
+        "masked",
+        "square",
+        "def square(a, /): return dl.ones(3)",
+        r"FOUND square: dropped the mask of",
+    ),
+    "axes that are read on and on": (
+        "endless",
+        "flip",
+        "def flip(x, /, axis=None): return real(x, tuple(axis) if isinstance(axis, list) else axis)",
+        r"FOUND flip: reads on in axis after 65 of its items",
+    ),
     "more memory than there is": (
         "too large",
         "empty",

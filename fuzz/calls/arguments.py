@@ -118,7 +118,9 @@ def dtype(context):
 def device(context):
     if context.device != "cpu" and context.chance(0.5):
         return context.device
-    return context.random.choice(("cpu", "cpu", dl.Device("cpu"), (1, 0), 1, "cpu:0", "cuda:1", "vulkan", (3, 0)))
+    return context.random.choice(
+        ("cpu", "cpu", dl.Device("cpu"), (1, 0), 1, True, dl.DeviceType(1), "cpu:0", "cuda:1", "vulkan", (3, 0))
+    )
 
 
 def shape(context):
@@ -128,7 +130,20 @@ def shape(context):
 
 def sequences(context):
     made = context.random.choice(
-        ([], [1, 2, 3], [[1, 2], [3, 4]], [1.5, 2], [True, False], (1, 2j), range(5), [[[0]]], [[], []])
+        (
+            [],
+            [1, 2, 3],
+            [[1, 2], [3, 4]],
+            [1.5, 2],
+            [True, False],
+            (1, 2j),
+            range(5),
+            [[[0]]],
+            [[], []],
+            [np.float64(1e300), 2],
+            [np.int8(1), np.uint64(2**64 - 1)],
+            [dl.asarray(1.5, dtype="bfloat16")],
+        )  # fmt: skip
     )
     return made
 

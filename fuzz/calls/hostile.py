@@ -129,7 +129,7 @@ PLAIN = {
     "__dlpack_device__": lambda context: context.random.choice(
         ((1, 0), (1, 1), (2, 0), (1, None), (1,), [1, 0], (7, 0))
     ),
-    "__array__": lambda context: np.arange(3.0),
+    "__array__": lambda context: np.ma.masked_array([1.0, 2.0, 3.0], mask=[0, 0, context.chance(0.3)]),
     "__index__": lambda context: context.random.randrange(-2, 4),
     "__int__": lambda context: 1,
     "__float__": lambda context: 1.5,

@@ -474,19 +474,156 @@ def two_dtypes(context, fuzzer):
     return drawn
 
 
+# -- numbers with a dtype of their own ----------------------------------------------------------------------------------
+
+NUMBERS = {
+    "bool": (False, True), "int8": (-128, 127), "uint8": (0, 255), "int16": (-(2**15), 5), "uint16": (2**16 - 1, 5),
+    "int32": (-(2**31), 5), "uint32": (2**32 - 1, 5), "int64": (2**63 - 1, -5), "uint64": (2**64 - 1, 5),
+    "float16": (0.5, 60000.0), "float32": (2.0**100, -0.5), "float64": (1e300, 2.0**-1000),
+    "complex64": (1.5j, 2.0**100 + 0j), "complex128": (1e300 + 1e-300j, 1j),
+}  # fmt: skip
+MIXED = [("float16", "float64"), ("int8", "int16"), ("float32", "complex128"), ("bool", "uint16"), ("int8", "uint8")]
+
+
+def typed_number(context, dtype):
+    """A number as one of the objects that have a dtype, and its value."""
+    value = context.random.choice(NUMBERS[dtype])
+    how = context.random.randrange(4 if peers.torch else 3)
+    if how == 0:
+        return np.dtype(dtype).type(value), value
+    if how == 1:
+        return np.asarray(value, dtype), value
+    if how == 3:
+        converted = peers.from_numpy(np.asarray(value, dtype))
+        if converted is not None:
+            return converted, value
+    return dl.asarray(value, dtype=dtype), value
+
+
+def typed_numbers(context, fuzzer):
+    """A sequence of typed numbers has their dtype and their values; numbers of Python change neither."""
+    entry = next((e for e in fuzzer.suited[0] if e.name == "asarray"), None)
+    if entry is None:
+        return None
+    dtypes = context.random.choice(MIXED) if context.chance(0.3) else [context.random.choice(list(NUMBERS))]
+    drawn_numbers = [typed_number(context, dtype) for dtype in [*dtypes, context.random.choice(dtypes)]]
+    drawn_numbers += [(True, True)] * (len(dtypes) == 1 and dtypes[0] != "bool" and context.chance(0.3))
+    context.random.shuffle(drawn_numbers)
+    items, values = map(list, zip(*drawn_numbers, strict=True))
+    wanted = np.result_type(*dtypes).name
+    nested = context.chance(0.3)
+    drawn = arguments.Drawn(entry)
+    drawn.arguments, drawn.names = [[items, tuple(items)] if nested else items], ["obj"]
+    drawn.words = " ".join(dtypes)
+
+    def after(result, failed):
+        demand(not failed, "refused typed numbers of", *dtypes)
+        demand(result.dtype.name == wanted, "gives", result.dtype, "for typed numbers of", *dtypes)
+        found = result.tolist()[0] if nested else result.tolist()
+        same = all(a == b for a, b in zip(found, values, strict=True))
+        demand(same, "changes typed numbers of", *dtypes, "from", values, "to", found)
+
+    drawn.after = after
+    return drawn
+
+
+# -- masks --------------------------------------------------------------------------------------------------------------
+
+
+class Variable:
+    """A variable of a file: ``__array__`` gives a masked array."""
+
+    said = "variable with a mask"
+
+    def __init__(self, array):
+        self.array = array
+
+    def __array__(self, dtype=None, copy=None):
+        return self.array
+
+
+def masked(context, fuzzer):
+    """An array with a masked element is not taken, neither to read nor to write."""
+
+    def make(value):
+        try:
+            array = np.ma.masked_array(filled(value), mask=False)
+        except (TypeError, ValueError, BufferError):  # NumPy has no such dtype
+            return None
+        if not array.size:
+            return None
+        array[context.random.choice(list(np.ndindex(array.shape)))] = np.ma.masked
+        return Variable(array) if context.chance(0.3) else array
+
+    drawn, place = replaced(
+        context, fuzzer, make, lambda place: takes_tensors(place) and place.name not in ("self", "out"), True
+    )
+    if drawn is None or "__" in drawn.entry.name or drawn.entry.name.startswith("Tensor."):
+        return None
+
+    def after(result, failed):
+        demand(failed or result is NotImplemented, "dropped the mask of", place.name)
+
+    drawn.after = after
+    return drawn
+
+
+# -- sequences without an end -------------------------------------------------------------------------------------------
+
+
+class Endless:
+    """Sizes or axes without an end. What reads more of them than a tensor has dimensions reads on and on."""
+
+    said = "sizes without an end"
+
+    def __init__(self, value):
+        self.value, self.read = value, 0
+
+    def __iter__(self):
+        while self.read < 200:
+            self.read += 1
+            yield self.value
+
+
+class EndlessList(Endless, list):
+    said = "list without an end"
+
+
+def endless(context, fuzzer):
+    """Of sizes or axes that never end no more are read than a tensor has dimensions."""
+    value = context.random.choice((0, 1, 1, 2, -1))
+    made = (EndlessList if context.chance(0.5) else Endless)(value)
+
+    def wanted(place):
+        sizes = type(place.value) in (tuple, list) and all(type(v) is int for v in place.value)
+        return place.name in ("shape", "axis", "axes", "strides", "s", "new_shape") or (sizes and bool(place.value))
+
+    drawn, place = replaced(context, fuzzer, lambda old: made, wanted)
+    # Movements and seeds may be of any length.
+    if drawn is None or type(place.holder) is list and place.holder is not drawn.arguments or place.name == "seed":
+        return None
+    drawn.hostile = True
+
+    def after(result, failed):
+        demand(made.read <= 65, "reads on in", place.name, "after 65 of its items")
+
+    drawn.after = after
+    return drawn
+
+
 MAKE = dict(
     zip(
         TRICKS,
         (change_operand, change_storage, two_answers, itself, stolen_name, too_large, refused_tensor, old_signature,
-         two_dtypes),
+         two_dtypes, typed_numbers, masked, endless),
         strict=True,
     )
-)
+)  # fmt: skip
 
 
 def draw(context, fuzzer, name=None):
     """A call of one trick, or None when nothing that suits it was drawn."""
-    weights = [4, 2, 3, 1, 2, 1, 2 if peers.torch else 0, 1, 2]
+    weights = [4, 2, 3, 1, 2, 1, 2 if peers.torch else 0, 1, 2, 1, 1, 1]
     name = name or context.random.choices(TRICKS, weights)[0]
     drawn = MAKE[name](context, fuzzer)
     if drawn is not None:
