@@ -132,13 +132,6 @@ def test_the_signature_behind_a_property_is_not_remembered_for_its_class(array):
     assert dl.from_dlpack(Property(readonly)).readonly
 
 
-@pytest.mark.parametrize("name", ["pyarrow.lib", "nanoarrow._buffer"])
-def test_arrow_memory_in_a_struct_without_flags_is_read_only(array, monkeypatch, name):
-    kind = type("DoubleArray", (OldProducer,), {"__module__": name})
-    monkeypatch.setitem(sys.modules, name, types.SimpleNamespace(DoubleArray=kind))
-    assert dl.from_dlpack(kind(array)).readonly
-
-
 def test_a_type_error_of_the_export_itself_is_raised_as_it_is(array):
     calls = []
 

@@ -101,7 +101,7 @@ cdef bint _use_tables = not environment_switch("DLTENSOR_NO_EXCHANGE_API")
 
 # Producers of immutable arrays, which their legacy capsules cannot express.
 _IMMUTABLE = ("jaxlib", "jax", "tensorflow")
-# Producers of read-only memory whose newer versions set the flag; their legacy capsules cannot.
+# Native producers of read-only memory whose newer versions set the flag; their legacy capsules cannot.
 _ARROW = ("pyarrow", "nanoarrow")
 # Producers whose __dlpack_device__ is asked of the first object of a class only: of jax it takes half of the import.
 _KNOWN = ("jaxlib", "jax", "pyarrow", "tvm_ffi")
@@ -568,7 +568,7 @@ cdef int import_tensor(object x, const TypeEntry* entry, object stream, Imported
     legacy = PyCapsule_IsValid(capsule, b"dltensor")
     if entry.immutable and entry.signature == 0 and stream is None and legacy:
         amend_entry(type(x), _LEGACY, entry.agreed)
-    immutable = entry.immutable or legacy and _is_class_of(_ARROW, type(x))
+    immutable = entry.immutable or legacy and is_native(<void*>Py_TYPE(x)) and _is_class_of(_ARROW, type(x))
     _take_capsule(capsule, out, func)
     if immutable:
         out.flags |= DLPACK_FLAG_BITMASK_READ_ONLY

@@ -779,6 +779,10 @@ cdef bint _is_contiguous_in(Tensor self, bint fortran) noexcept:
     return is_contiguous(n, reversed_.shape, reversed_.strides)
 
 
+cdef str _C_ORDER = "C"  # the default of `order`, known by identity
+cdef tuple _FLAT = (-1,)
+
+
 cdef inline bint _takes_fortran(Tensor self, object order, str func) except -1:
     """Whether an order takes the first index as the fastest one: "F", and "A" where the memory has that order."""
     if order == "C":
@@ -1702,7 +1706,8 @@ cdef class Tensor:
         >>> dl.asarray([[1, 2], [3, 4]]).T.flatten()
         Tensor([1, 3, 2, 4], shape=(4,), device=cpu, dtype=int64)
         """
-        return reshaped_in(self, (-1,), True, order, "flatten")
+        return (reshaped(self, _FLAT, True, "flatten") if order is _C_ORDER else
+                reshaped_in(self, _FLAT, True, order, "flatten"))
 
     def ravel(self, order="C"):
         """Return the elements with one dimension, as a view where possible.
@@ -1734,7 +1739,8 @@ cdef class Tensor:
         >>> t.ravel().tolist(), t.ravel().same_memory(t)
         ([1, 2, 3, 4], True)
         """
-        return reshaped_in(self, (-1,), None, order, "ravel")
+        return (reshaped(self, _FLAT, None, "ravel") if order is _C_ORDER else
+                reshaped_in(self, _FLAT, None, order, "ravel"))
 
     def transpose(self, *axes):
         """Return a view with the dimensions in another order.
@@ -1910,6 +1916,8 @@ cdef class Tensor:
         """
         if len(shape) == 0:
             raise TypeError("reshape: expected a shape, got nothing; the shape of one element without dimensions is ()")
+        if order is _C_ORDER:
+            return reshaped(self, shape[0] if len(shape) == 1 else shape, copy, "reshape")
         return reshaped_in(self, shape[0] if len(shape) == 1 else shape, copy, order, "reshape")
 
     def view(self, dtype):
