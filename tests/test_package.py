@@ -263,6 +263,68 @@ def test_a_variable_that_can_be_used_says_nothing(values):
     assert values.get("DLTENSOR_NUM_THREADS", threads) in (threads, "")
 
 
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ({"OMP_NUM_THREADS": "3"}, "3"),
+        ({"OMP_NUM_THREADS": "3", "DLTENSOR_NUM_THREADS": "5"}, "5"),
+        ({"OMP_NUM_THREADS": "3", "DLTENSOR_NUM_THREADS": ""}, "3"),
+        ({"OMP_NUM_THREADS": "3,2"}, "3"),  # for nested parallelism, as OpenMP reads it
+        ({"OMP_NUM_THREADS": "1000"}, "64"),
+        ({"OMP_NUM_THREADS": "0"}, None),
+        ({"OMP_NUM_THREADS": "-1"}, None),
+        ({"OMP_NUM_THREADS": "many"}, None),
+        ({"OMP_NUM_THREADS": "2x"}, None),
+        ({"OMP_NUM_THREADS": ""}, None),
+    ],
+)
+def test_the_number_of_threads_is_that_of_openmp_where_none_of_ours_is_set(values, expected):
+    count = "import dltensor as dl; print(dl.num_threads())"
+    plain = run(count, **{"OMP_NUM_THREADS": "", "DLTENSOR_NUM_THREADS": ""})
+    made = run(count, **({"DLTENSOR_NUM_THREADS": ""} | values))
+    assert made.stderr == ""
+    assert made.stdout.strip() == (expected or plain.stdout.strip())
+
+
+@pytest.mark.parametrize(
+    ("version", "files", "expected"),
+    [
+        (1, {"cpu.cfs_quota_us": "100000", "cpu.cfs_period_us": "100000"}, 1),
+        (1, {"cpu.cfs_quota_us": "50000", "cpu.cfs_period_us": "100000"}, 1),
+        (1, {"cpu.cfs_quota_us": "-1", "cpu.cfs_period_us": "100000"}, None),
+        (2, {"cpu.max": "90000 100000"}, 1),
+        (2, {"cpu.max": "max 100000"}, None),
+        (2, {"cpu.max": "10000000000 100000"}, None),
+        (2, {"cpu.max": "garbage"}, None),
+    ],
+)
+def test_the_number_of_threads_is_at_most_the_time_of_the_control_group(version, files, expected):
+    """As root: over folders of control groups of its own."""
+    code = f"""
+import ctypes, os
+libc = ctypes.CDLL(None, use_errno=True)
+if libc.unshare(0x20000) or libc.mount(None, b"/", None, 0x44000, None) or libc.mount(
+        b"tmpfs", b"/sys/fs/cgroup", b"tmpfs", 0, None):
+    print("refused", os.strerror(ctypes.get_errno()))
+    raise SystemExit
+folder = "/sys/fs/cgroup" if {version} == 2 else "/sys/fs/cgroup/cpu"
+os.makedirs(folder, exist_ok=True)
+for name, text in {files!r}.items():
+    with open(folder + "/" + name, "w") as file:
+        file.write(text + "\\n")
+import dltensor as dl
+print(dl.num_threads())
+"""
+    with open("/proc/self/cgroup") as file:
+        groups = file.read()
+    if not ("\n0::" in "\n" + groups if version == 2 else ":cpu" in groups):
+        pytest.skip(f"no control groups of version {version} here")
+    made = run(code, OMP_NUM_THREADS="", DLTENSOR_NUM_THREADS="")
+    if made.stdout.startswith("refused"):
+        pytest.skip(f"mounting needs root: {made.stdout}")
+    assert made.stdout.strip() == str(expected or len(os.sched_getaffinity(0))), made.stderr
+
+
 def test_a_rejected_value_is_cut_and_cannot_steer_a_terminal():
     made = run("import dltensor", DLTENSOR_CPU="\x1b[31m\n" + "x" * 500)
     assert made.stderr.startswith("dltensor: DLTENSOR_CPU=?[31m?xxx")

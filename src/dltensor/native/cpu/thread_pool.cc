@@ -185,10 +185,22 @@ void stop_workers(int wanted) {
   while (pool.started > wanted) pthread_join(pool.workers[--pool.started], nullptr);
 }
 
+// The number that programs of OpenMP start with, which joblib and Dask set for their workers; 0 when there is none. Of
+// a list, one number for each level of nested parallelism, it is the first.
+int64_t threads_of_openmp() {
+  const char* value = environment("OMP_NUM_THREADS");
+  if (value == nullptr) return 0;
+  char* end = nullptr;
+  const long long count = strtoll(value, &end, 10);
+  while (*end == ' ') ++end;
+  return end != value && (*end == '\0' || *end == ',') ? std::clamp<int64_t>(count, 0, most_threads) : 0;
+}
+
 int threads_at_start() {
-  int count = static_cast<int>(environment_number("DLTENSOR_NUM_THREADS", 1, most_threads, 0));
+  int64_t count = environment_number("DLTENSOR_NUM_THREADS", 1, most_threads, 0);
+  if (count < 1) count = threads_of_openmp();
   if (count < 1) count = os::allowed_processors();
-  return count > most_threads ? most_threads : count;
+  return static_cast<int>(std::min<int64_t>(count, most_threads));
 }
 
 }  // namespace

@@ -7,8 +7,8 @@
 
 namespace dlt {
 
-// Threads that take part in large work, the caller included: DLTENSOR_NUM_THREADS, else the processors this process may
-// use, at most 64.
+// Threads that take part in large work, the caller included: DLTENSOR_NUM_THREADS, else OMP_NUM_THREADS, else the
+// processors this process may use, at most 64.
 DLT_API int num_threads() noexcept;
 // Threads beyond that number end before it returns; it waits for a job that runs.
 DLT_API void set_num_threads(int count) noexcept;

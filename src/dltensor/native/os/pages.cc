@@ -2,7 +2,6 @@
 // Pages by mmap, on Windows by VirtualAlloc, and the limits of the machine and of control groups.
 #include "native/os/pages.h"
 
-#include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +23,8 @@
 #include <atomic>
 #include <initializer_list>
 
+#include "native/os/control_groups.h"
+
 namespace dlt {
 namespace {
 
@@ -34,59 +35,17 @@ size_t rounded(size_t bytes) noexcept { return (bytes + page - 1) & ~(page - 1);
 
 #if defined(__linux__)
 
-// A text file of the kernel, with a NUL. False when there is none.
-bool read_file(const char* path, char* text, size_t dims) noexcept {
-  const int file = open(path, O_RDONLY | O_CLOEXEC);
-  if (file < 0) return false;
-  size_t length = 0;
-  for (ssize_t n; length + 1 < dims && (n = read(file, text + length, dims - 1 - length)) > 0;)
-    length += static_cast<size_t>(n);
-  close(file);
-  text[length] = '\0';
-  return length > 0;
-}
-
-// The smallest limit from a group up to the root. Inside a container the path may be the host's and not exist; the
-// mounted root is then the container's own.
-size_t group_limit(const char* mount, const char* group, const char* name) noexcept {
-  size_t limit = SIZE_MAX;
-  char path[1024], text[64];
-  for (size_t length = strlen(group);; --length) {
-    if (length > 0 && group[length - 1] == '/') continue;
-    const int written = snprintf(path, sizeof path, "%s%.*s/%s", mount, static_cast<int>(length), group, name);
-    if (written > 0 && static_cast<size_t>(written) < sizeof path && read_file(path, text, sizeof text) && text[0] >= '0' &&
-        text[0] <= '9')  // or "max"
-      if (const unsigned long long there = strtoull(text, nullptr, 10); there < limit) limit = there;
-    while (length > 0 && group[length - 1] != '/') --length;
-    if (length == 0) return limit;
-  }
-}
-
-// Of the groups that /proc/self/cgroup names, in both versions: lines "4:memory:/group" and "0::/group".
-size_t control_group_limit() noexcept {
-  char text[4096];
-  if (!read_file("/proc/self/cgroup", text, sizeof text)) return SIZE_MAX;
-  size_t limit = SIZE_MAX;
-  char* rest = nullptr;
-  for (char* line = strtok_r(text, "\n", &rest); line; line = strtok_r(nullptr, "\n", &rest)) {
-    char* controllers = strchr(line, ':');
-    char* group = controllers ? strchr(controllers + 1, ':') : nullptr;
-    if (!group) continue;
-    *group++ = '\0';
-    ++controllers;
-    const bool unified = *controllers == '\0';
-    if (!unified && strcmp(controllers, "memory") != 0) continue;
-    const size_t there = unified ? group_limit("/sys/fs/cgroup", group, "memory.max")
-                                 : group_limit("/sys/fs/cgroup/memory", group, "memory.limit_in_bytes");
-    if (there < limit) limit = there;
-  }
-  return limit;
+size_t memory_limit_of(const char* folder, bool unified) noexcept {
+  char text[64];
+  const bool found = os::read_text(folder, unified ? "memory.max" : "memory.limit_in_bytes", text, sizeof text);
+  return found && text[0] >= '0' && text[0] <= '9' ? strtoull(text, nullptr, 10) : SIZE_MAX;  // or "max"
 }
 
 size_t read_limits() noexcept {
   struct sysinfo info{};
   if (sysinfo(&info) != 0) return SIZE_MAX;
-  const size_t memory = info.totalram * info.mem_unit, swap = info.totalswap * info.mem_unit, group = control_group_limit();
+  const size_t memory = info.totalram * info.mem_unit, swap = info.totalswap * info.mem_unit,
+               group = os::control_group_limit("memory", memory_limit_of);
   return (group < memory ? group : memory) + swap;
 }
 
@@ -138,7 +97,7 @@ size_t physical_bytes() noexcept {
 size_t available_bytes() noexcept {
 #if defined(__linux__)
   char text[4096];
-  if (!read_file("/proc/meminfo", text, sizeof text)) return SIZE_MAX;
+  if (!os::read_text("/proc", "meminfo", text, sizeof text)) return SIZE_MAX;
   size_t bytes = 0;
   for (const char* name : {"MemAvailable:", "SwapFree:"}) {
     const char* line = strstr(text, name);
