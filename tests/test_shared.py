@@ -3,6 +3,7 @@
 
 import gc
 import multiprocessing
+import multiprocessing.reduction
 import os
 import pickle
 import resource
@@ -68,6 +69,11 @@ class Server:
         self.here.send(None)
         self.process.join(60)
         assert self.process.exitcode == 0
+
+
+def pickle_of(t):
+    """A message to a running process, as queues and pipes make it."""
+    return bytes(multiprocessing.reduction.ForkingPickler.dumps(t))
 
 
 def open_files():
@@ -227,6 +233,56 @@ def test_memory_that_was_sent_stays_until_it_is_received():
     del t
     dl.empty_cache()
     assert pickle.loads(data).tolist() == [1, 2, 3]
+
+
+def test_sending_looks_at_few_of_the_messages_that_wait(monkeypatch):
+    looked_at, is_received = [], _sending.is_received
+    monkeypatch.setattr(_sending, "is_received", lambda data: looked_at.append(1) or is_received(data))
+    waiting = [pickle_of(dl.shared.empty(4)) for _ in range(200)]
+    looked_at.clear()
+    t = dl.shared.empty(4)
+    for _ in range(20):
+        pickle_of(t)
+    assert len(looked_at) <= 20 * 3
+    assert dl.shared.release_unreceived() >= len(waiting)
+
+
+def test_memory_that_was_received_is_released_among_messages_that_are_lost():
+    dl.shared.release_unreceived()
+    lost = [pickle_of(dl.shared.empty(4)) for _ in range(10)]
+    block = _blocks.block_id(t := dl.shared.empty(4))
+    received = pickle.loads(pickle_of(t))
+    for _ in range(20):
+        pickle_of(dl.shared.empty(4))
+    assert block not in _sending._in_transit
+    assert received.is_shared
+    assert dl.shared.release_unreceived() == len(lost) + 20
+
+
+def test_memory_of_lost_messages_can_be_released():
+    dl.shared.release_unreceived()
+    dl.empty_cache()
+    before = open_files()
+    messages = [pickle_of(dl.shared.empty(4)) for _ in range(50)]
+    assert open_files() == before + 50
+    assert dl.shared.release_unreceived() == 50
+    dl.empty_cache()
+    assert open_files() == before
+    with pytest.raises(ValueError, match="does not exist any more"):
+        pickle.loads(messages[0])
+    assert dl.shared.release_unreceived() == 0
+
+
+def test_released_memory_is_used_again_under_a_new_key():
+    dl.shared.release_unreceived()
+    dl.empty_cache()
+    message = pickle_of(dl.shared.empty(4))
+    dl.shared.release_unreceived()
+    t = dl.shared.empty(4)  # the block that was released
+    t.fill(7)
+    with pytest.raises(ValueError, match="does not exist any more"):
+        pickle.loads(message)
+    assert t.tolist() == [7, 7, 7, 7]
 
 
 def test_other_pickles_hold_a_copy():

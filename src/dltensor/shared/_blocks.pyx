@@ -18,6 +18,7 @@ cdef extern from "native/memory/shared.h" namespace "dlt" nogil:
     int shared_file(const Block*) noexcept
     const unsigned char* shared_key(const Block*) noexcept
     void native_mark_sent "dlt::mark_sent"(Block*) noexcept
+    void native_forget_sent "dlt::forget_sent"(Block*) noexcept
     bint native_is_received "dlt::is_received"(const Block*) noexcept
 
 
@@ -162,6 +163,18 @@ def mark_sent(Tensor t):
     """
     handle_of(t)
     native_mark_sent(t.impl.block)
+
+
+def forget_sent(Tensor t):
+    """Count a shared tensor's memory as received as often as it was sent, so that it can be used again.
+
+    Examples
+    --------
+    >>> t = allocate(3, "example"); mark_sent(t); forget_sent(t); is_received(t)
+    True
+    """
+    handle_of(t)
+    native_forget_sent(t.impl.block)
 
 
 def is_received(Tensor t):

@@ -8,6 +8,7 @@ started inherits a descriptor, and where /proc is closed to others that server s
 """
 
 import os
+from collections import OrderedDict
 from multiprocessing import context, reduction
 from threading import Lock
 from weakref import WeakValueDictionary
@@ -17,11 +18,12 @@ from .._core.once import Once
 from .._core.pickling import rebuild
 from .._core.tensor import Tensor
 from .._core.types import Flags
-from ._blocks import block_id, handle_of, is_received, mark_sent, receive, whole_block
+from ._blocks import block_id, forget_sent, handle_of, is_received, mark_sent, receive, whole_block
 
 _lock = Lock()
 _handles = WeakValueDictionary()  # block -> Handle, so that a pickle names a block once
-_in_transit = {}  # block -> Handle: memory that messages name which have not been received
+_in_transit = OrderedDict()  # block -> Handle: memory that messages name which have not been received
+_LOOKED_AT = 2  # blocks that are still in transit, at each message
 
 
 class Handle:
@@ -102,10 +104,56 @@ def rebuild_tensor(handle, begin, end, shape, dtype, padded, readonly, strides=N
 
 
 def _release_received():
-    """Release memory that was kept for messages which have all been received."""
-    for block, handle in list(_in_transit.items()):
-        if is_received(handle.data):
-            _in_transit.pop(block, None)
+    """Release memory that was kept for messages which have all been received.
+
+    Each call looks at the blocks that come next, as many as it releases and a few more, which go to the end: sending takes
+    no longer when many messages wait.
+    """
+    released, waiting = [], 0  # released after the lock: an end of a tensor may run code of others
+    with _lock:
+        for _ in range(len(_in_transit)):
+            block, handle = _in_transit.popitem(last=False)
+            if is_received(handle.data):
+                released.append(handle)
+                continue
+            _in_transit[block] = handle
+            waiting += 1
+            if waiting == _LOOKED_AT:
+                break
+
+
+def release_unreceived():
+    """Release memory that this process keeps for messages which no process has received.
+
+    A message that is lost, as in a queue that is not read or at a process that has ended, keeps its memory and its
+    descriptor as long as the sender runs. After this call such messages can no longer be received: reading one raises
+    ValueError.
+
+    Returns
+    -------
+    int
+        How many blocks of memory were kept.
+
+    See Also
+    --------
+    empty : Make a shared tensor.
+    dltensor.empty_cache : Return memory that is free to the system.
+
+    Examples
+    --------
+    >>> from multiprocessing.reduction import ForkingPickler
+    >>> message = ForkingPickler.dumps(dl.shared.empty(3))
+    >>> dl.shared.release_unreceived() >= 1
+    True
+    """
+    _release_received()
+    with _lock:
+        handles = list(_in_transit.values())
+        _in_transit.clear()
+    kept = [handle for handle in handles if not is_received(handle.data)]
+    for handle in kept:
+        forget_sent(handle.data)
+    return len(kept)
 
 
 def _is_visible():
@@ -133,7 +181,8 @@ def reduce_handle(handle):
     file, key = handle_of(handle.data)
     mark_sent(handle.data)
     if context.get_spawning_popen() is None and _is_visible():
-        _in_transit[block_id(handle.data)] = handle
+        with _lock:
+            _in_transit[block_id(handle.data)] = handle
         found = f"/proc/{os.getpid()}/fd/{file}"
     else:
         found = reduction.DupFd(file)

@@ -313,6 +313,12 @@ const unsigned char* shared_key(const Block* block) noexcept { return memory_of(
 
 void mark_sent(Block* block) noexcept { memory_of(block)->base->sent.fetch_add(1, std::memory_order_acq_rel); }
 
+void forget_sent(Block* block) noexcept {
+  Front* base = memory_of(block)->base;
+  // Not the number of messages: memory that was never sent keeps its key, which they have.
+  base->received.store(base->sent.load(std::memory_order_acquire), std::memory_order_release);
+}
+
 bool is_received(const Block* block) noexcept {
   const Front* base = memory_of(block)->base;
   return base->received.load(std::memory_order_acquire) >= base->sent.load(std::memory_order_acquire);
@@ -350,6 +356,7 @@ bool is_shared_block(const Block*) noexcept { return false; }
 int shared_file(const Block*) noexcept { return -1; }
 const unsigned char* shared_key(const Block*) noexcept { return nullptr; }
 void mark_sent(Block*) noexcept {}
+void forget_sent(Block*) noexcept {}
 bool is_received(const Block*) noexcept { return false; }
 size_t empty_shared_cache() noexcept { return 0; }
 size_t cached_shared_bytes() noexcept { return 0; }

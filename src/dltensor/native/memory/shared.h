@@ -27,6 +27,7 @@ DLT_API bool is_shared_block(const Block* block) noexcept;
 DLT_API int shared_file(const Block* block) noexcept;                  // open as long as the block
 DLT_API const unsigned char* shared_key(const Block* block) noexcept;  // random, new for every use of the memory
 DLT_API void mark_sent(Block* block) noexcept;
+DLT_API void forget_sent(Block* block) noexcept;                       // waits for no more receivers
 DLT_API bool is_received(const Block* block) noexcept;                 // as often as it was sent, by any process
 
 // Frees what is kept for reuse; returns the number of bytes. And how many are kept.

@@ -1,0 +1,3 @@
+# SPDX-License-Identifier: Apache-2.0
+# Types of _sending.py: what users call of sending shared tensors.
+def release_unreceived() -> int: ...
