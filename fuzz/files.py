@@ -3,9 +3,13 @@
 
 The other reader is safetensors' own for .safetensors files (`pip install safetensors`) and NumPy for .npy files. Files
 are made from sound ones by changes of their header's text, of numbers in it, and of single bytes. Where both accept a
-file, names, types, shapes and elements must be equal.
+file, names, types, shapes and elements must be equal. Every file is read by its path, mapped and not, and as bytes, a file
+object and an open file, which must agree.
 
-Run: python fuzz/files.py [--cases 20000] [--seed 1] [--seconds 3600]
+Then threads read from open files while another one closes them and opens others: a read gives the elements of its own
+file, or says that the file is closed.
+
+Run: python fuzz/files.py [--cases 20000] [--seed 1] [--seconds 3600] [--closes 300]
 """
 
 import argparse
@@ -16,6 +20,7 @@ import random
 import re
 import sys
 import tempfile
+import threading
 import time
 import warnings
 
@@ -148,21 +153,107 @@ def hostile_npy(rng):
     return b"\x93NUMPY" + bytes([version, 0]) + max(0, length).to_bytes(width, "little") + raw + data
 
 
+def loaded_from(source, mmap):
+    """What `load` makes of a source: {name: (dtype, shape, bytes)}, or its error."""
+    try:
+        loaded = dl.load(source, mmap=mmap)
+    except (ValueError, TypeError) as error:
+        return error
+    loaded = {"": loaded} if isinstance(loaded, dl.Tensor) else loaded
+    return {name: (str(t.dtype), t.shape, t.tobytes()) for name, t in loaded.items()}
+
+
+class Seeks(io.BytesIO):
+    """A file object that gives little at a time and tells nothing of itself."""
+
+    def readinto(self, buffer):
+        return super().readinto(memoryview(buffer)[:1000])
+
+
 def read_ours(data, path):
     """What this package makes of a file: {name: (dtype, shape, bytes)}, or the text of its error."""
     with open(path, "wb") as file:
         file.write(data)
-    try:
-        loaded = dl.load(path, mmap=False)
-        mapped = dl.load(path, mmap=True)
-    except (ValueError, TypeError) as error:
-        return str(error)
-    if isinstance(loaded, dl.Tensor):
-        loaded, mapped = {"": loaded}, {"": mapped}
-    made = {name: (str(t.dtype), t.shape, t.tobytes()) for name, t in loaded.items()}
-    again = {name: (str(t.dtype), t.shape, t.tobytes()) for name, t in mapped.items()}
-    assert made == again, "mapped and read differ"
-    return made
+    made = loaded_from(path, False)
+    with open(path, "rb") as file:
+        others = [loaded_from(path, True), loaded_from(data, "auto"), loaded_from(bytearray(data), False),
+                  loaded_from(Seeks(data), "auto"), loaded_from(file, "auto")]  # fmt: skip
+    for other in others:
+        if "takes more than 2^63 - 1 bytes" in f"{made} {other}":
+            continue  # a shape with a 0 whose other sizes multiply to more: a view can have it, new memory cannot
+        same = type(made) is type(other) if isinstance(made, Exception) else made == other
+        assert same, f"sources differ: {made} and {other}"
+    return str(made) if isinstance(made, Exception) else made
+
+
+# -- closes beside reads ----------------------------------------------------------------------------------------------
+
+
+class Numbered:
+    """Files whose elements are all the number of the file, in every format."""
+
+    FORMATS = ("npy", "npz", "safetensors", "compressed npz")
+    SIZE = 50_000
+
+    def __init__(self, folder):
+        self.paths = []
+        for number in range(12):
+            form, x = self.FORMATS[number % 4], np.full(self.SIZE, number, "i4")
+            path = os.path.join(folder, f"{number}")
+            if form == "compressed npz":
+                with open(path, "wb") as file:
+                    np.savez_compressed(file, x=x)
+            else:
+                dl.save(path, x if form == "npy" else {"x": x}, format=form)
+            self.paths.append(path)
+
+
+def read_until_closed(f, number, call, found):
+    """Read from an open file until it is closed; append what is wrong."""
+    name = f.names[0]
+    while True:
+        try:
+            t = f.read(name) if call == 0 else f[name] if call == 1 else f.read(name, out=dl.empty(Numbered.SIZE, dtype="int32"))
+            if t.tobytes() != np.full(Numbered.SIZE, number, "i4").tobytes():
+                found.append(f"file {number} gave elements of others: {np.unique(np.asarray(t))[:4].tolist()}")
+                return
+        except ValueError as error:
+            if "the file is closed" not in str(error):
+                found.append(f"file {number}: {error}")
+            return
+        except Exception as error:
+            found.append(f"file {number}: {type(error).__name__}: {error}")
+            return
+
+
+def run_closes(rounds, seed):
+    """Close files beside reads of other threads; returns what was found, and how many files were closed."""
+    found, interval = [], sys.getswitchinterval()
+    with tempfile.TemporaryDirectory() as folder:
+        files, rng = Numbered(folder), random.Random(seed)
+        sys.setswitchinterval(1e-6)
+        try:
+            for _ in range(rounds):
+                number = rng.randrange(len(files.paths))
+                f = dl.open_file(files.paths[number], mmap=rng.choice([False, False, False, "auto"]))
+                threads = [
+                    threading.Thread(target=read_until_closed, args=(f, number, rng.randrange(3), found)) for _ in range(3)
+                ]
+                for thread in threads:
+                    thread.start()
+                time.sleep(rng.random() * 2e-3)
+                try:
+                    f.close()
+                except BufferError:  # a thread has a view now
+                    f.__exit__(None, None, None)
+                others = [os.open(path, os.O_RDONLY) for path in files.paths]  # which take the descriptor, if it is free
+                for thread in threads:
+                    thread.join()
+                for file in others:
+                    os.close(file)
+        finally:
+            sys.setswitchinterval(interval)
+    return found, rounds
 
 
 def has_key_twice(data):
@@ -237,6 +328,7 @@ def main():
     parser.add_argument("--cases", type=int, default=20_000, help="files of each format")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--seconds", type=float, help="how long for each format, instead of a number of files")
+    parser.add_argument("--closes", type=int, default=300, help="files that are closed beside reads")
     options = parser.parse_args()
     status = 0
     for title, make, theirs, stricter, wider in (
@@ -250,7 +342,11 @@ def main():
         for text in found[:20]:
             print(text)
         status |= bool(found) or accepted < number // 20
-    return status
+    found, number = run_closes(options.closes, options.seed)
+    print(f"closes: {number} files closed beside reads, {len(found)} findings")
+    for text in found[:20]:
+        print(text)
+    return status | bool(found)
 
 
 if __name__ == "__main__":

@@ -57,3 +57,20 @@ def test_safetensors_files_are_read_as_their_own_reader_reads_them():
     )
     assert found == []
     assert accepted > 500
+
+
+def test_closes_beside_reads_disturb_no_read():
+    assert files.run_closes(20, 1) == ([], 20)
+
+
+def test_a_file_that_is_closed_while_it_is_read_is_found(monkeypatch):
+    from dltensor.io import _files, _sources
+
+    def close_at_once(self):
+        if self._last_use is not None:
+            self._source.close()
+        self._last_use = self._data = None
+
+    monkeypatch.setattr(_sources.LastUse, "__del__", lambda self: None)
+    monkeypatch.setattr(_files.TensorFile, "_release", close_at_once)
+    assert any(files.run_closes(40, seed)[0] for seed in range(20))
