@@ -6,13 +6,14 @@ from struct import Struct
 
 from .convert import empty
 from .types import DTYPES, DataTypeCode, DeviceError, DType
-from .views import element_bytes, on_host
+from .views import as_strided, element_bytes, on_host
 
 WIDTH = 75  # columns of a line
 SUMMARY = 1000  # more elements than this are summarised
 EDGE = 3  # elements at each end of a summarised dimension
 MOST = 10_000  # values beyond this are left out: summarised dimensions of few elements multiply
 DIGITS = 8  # after the point
+MOST_DIMS = 64  # of a tensor
 
 
 # -- what is shown ----------------------------------------------------------------------------------------------------
@@ -40,12 +41,33 @@ def gather(t, edge=EDGE):
     if count > MOST:
         return None
     known = _is_known(t.dtype)
-    if not known and not on_host(t):
-        t = t.to("cpu")
     if known and not summarised:
         return t.tolist()
-
+    if not on_host(t):
+        t, positions = _on_host(t, positions)
     return _collect(t, positions, (), known)
+
+
+def _on_host(t, positions):
+    """Copy what is shown to the host, at once: `t` and `positions` of the copy.
+
+    The two ends of a dimension are two rows of a view, which has one dimension more for each that is summarised.
+    """
+    ends = [None in here for here in positions]
+    if not any(ends) or t.ndim + sum(ends) > MOST_DIMS or t.dtype.bits * t.dtype.lanes % 8:
+        return t.to("cpu"), positions
+    shape, strides = [], []
+    for cut, here, size, step in zip(ends, positions, t.shape, t.strides, strict=True):
+        edge = len(here) // 2
+        shape += [2, edge] if cut else [size]
+        strides += [(size - edge) * step, step] if cut else [step]
+    copied = as_strided(t, shape, strides, func="repr").to("cpu")
+    shown = [len(here) - cut for cut, here in zip(ends, positions, strict=True)]
+    here = [_shown((size,), None)[0] for size in shown]
+    for cut, row in zip(ends, here, strict=True):
+        if cut:
+            row.insert(len(row) // 2, None)
+    return copied.reshape(tuple(shown)), here
 
 
 # A function of its own, not one inside gather(): that would keep the tensor in a cycle until the collector runs.

@@ -15,12 +15,13 @@ def reduce_tensor(t, protocol):
 
     Dimensions of stride 0 are sent once. What is left is sent in its memory order, with its strides, when it spans no
     more memory than its elements take: with protocol 5 out of band nothing is copied then. Else the elements are copied
-    to C order. Read-only stays read-only.
+    to C order. Read-only stays read-only. A tensor on a CUDA device is copied to the host and restored on a device of
+    that name.
 
     Raises
     ------
     DeviceError
-        The host cannot read the memory.
+        The memory is on a device that nothing here can copy from.
 
     Examples
     --------
@@ -36,16 +37,24 @@ def reduce_tensor(t, protocol):
         data = state[0]
         payload = PickleBuffer(data) if protocol >= 5 else memoryview(data).tobytes()
         return _rebuild, (payload, *state[1:])
-    if not on_host(t):
-        raise DeviceError(f"pickle: the data is on {t.device}, which the host cannot read; move it with to('cpu')")
+    device = None if on_host(t) else str(t.device)
     padded = bool(t.flags & Flags.IS_SUBBYTE_TYPE_PADDED)
     packed = t.dtype.bits * t.dtype.lanes % 8 != 0 and not padded
     if t.is_contiguous or t.size == 0 or packed:
-        data, layout = raw_bytes(t if t.is_contiguous else t.copy()), ()
+        data, layout = raw_bytes(_host_copy(t) if device else t if t.is_contiguous else t.copy()), ()
     else:
         data, layout = _span(t)
+    if device:
+        layout = (*(layout or (None, 0)), device)
     payload = PickleBuffer(data) if protocol >= 5 else memoryview(data).tobytes()
     return _rebuild, (payload, t.shape, t.dtype.__dlpack_data_type__(), padded, t.readonly, *layout)
+
+
+def _host_copy(t):
+    try:
+        return t.to("cpu")
+    except DeviceError as error:
+        raise DeviceError(f"pickle: the data is on {t.device}, and cannot be copied to the host: {error}") from error
 
 
 def _span(t):
@@ -54,14 +63,14 @@ def _span(t):
     strides = t.strides
     once = as_strided(t, shape, strides, func="pickle")
     low, high = extent(shape, strides)
-    if high - low > prod(shape):
-        once, low = once.copy(), 0
+    if high - low > prod(shape) or not on_host(t):
+        once, low = once.copy() if on_host(t) else _host_copy(once), 0
         strides = tuple(0 if old == 0 else new for old, new in zip(strides, contiguous_strides(shape), strict=True))
         high = prod(shape)
     return raw_bytes(as_strided(once, (high - low,), (1,), low, func="pickle")), (strides, -low)
 
 
-def rebuild(data, shape, dtype, padded, readonly, strides=None, offset=0):
+def rebuild(data, shape, dtype, padded, readonly, strides=None, offset=0, device=None):
     """Make a tensor from what a pickle holds; sizes are checked, since a pickle is a file like any other.
 
     Parameters
@@ -72,9 +81,12 @@ def rebuild(data, shape, dtype, padded, readonly, strides=None, offset=0):
     padded, readonly : bool
     strides : tuple of int, in elements, optional; None is C order
     offset : int, from the first element in `data` to the first of the tensor
+    device : str, optional; where the tensor was, if that was not host memory
 
     Raises
     ------
+    DeviceError
+        There is no such device.
     ValueError
         The bytes are more or fewer than shape and type need, an element lies outside of them, or a number is outside
         what a type or a shape can have.
@@ -92,6 +104,12 @@ def rebuild(data, shape, dtype, padded, readonly, strides=None, offset=0):
     if raw.dtype.bits != 8 or raw.ndim != 1:
         raise TypeError(f"pickle: expected bytes, got {type(data).__qualname__}")
     raw = raw.view("uint8")
+    if device is not None:
+        try:
+            raw = raw.to(device)
+        except (DeviceError, ValueError) as error:
+            raise DeviceError(f"pickle: the tensor was on {device!r}: {error}; pickle t.to('cpu') for programs without "
+                              f"this device") from error
     # Bytes in the pickle itself are immutable: a writable tensor gets memory of its own.
     if raw.readonly and not readonly and isinstance(data, bytes):
         raw = raw.copy()
