@@ -74,6 +74,26 @@ def test_a_pinned_result_is_complete_when_its_event_is(cuda):
     np.testing.assert_array_equal(got, a * a)
 
 
+def test_a_transfer_that_fails_half_way_leaves_its_chunks_to_the_copy_under_way(cuda, machine):
+    """Two chunks are under way when the third is refused: pinned memory must not be handed out before they are done."""
+    size = 4 << 20
+    x = cuda.upload(np.full(3 * size, 7, "u1"))
+    block = ctypes.c_void_p()
+    cuda("synchronize", cuda.stream())
+    cuda.c.shim_empty_cache(-1)
+    machine.fail("cuMemcpyDtoHAsync_v2", nth=2, error="CUDA_ERROR_INVALID_VALUE")
+    with pytest.raises(fault(), match="cuMemcpyDtoHAsync"):
+        x.get()
+    machine.fail_no_more()
+    cuda("allocate_pinned", 0, ctypes.c_size_t(size), ctypes.byref(block))
+    ctypes.memset(cuda.c.shim_data(block), 9, size)
+    cuda("synchronize", cuda.stream())
+    assert set(ctypes.string_at(cuda.c.shim_data(block), size)) == {9}
+    cuda.c.shim_release(block)
+    x.release()
+    cuda.c.shim_empty_cache(-1)
+
+
 # ---- streams
 
 

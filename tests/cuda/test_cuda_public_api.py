@@ -377,3 +377,33 @@ def test_launch_settings_belong_to_the_block():
         cuda.blocks_values_1d(1, num_threads=1, blocks_per_sm=-1, multiprocessors=1)
     """
     run(body)
+
+
+def test_a_context_that_another_library_resets_is_reported_with_its_remedy():
+    body = """
+    machine = hostcuda.load()
+    x = dl.ones((1000,), device="cuda")
+    with cuda.Stream():
+        y = x + 1
+    assert machine.library.cuDevicePrimaryCtxReset_v2(0) == 0
+    for call in (lambda: x + 1, lambda: x.tolist(), lambda: dl.empty((1 << 24,), device="cuda"), cuda.synchronize):
+        with pytest.raises(dl.DeviceError, match="another library has reset the device.*restart the process"):
+            call()
+    del x, y
+    stats = cuda.memory_stats()
+    assert (stats["live_blocks"], stats["waiting"]) == (0, 0)
+    """
+    run(body)
+
+
+def test_code_that_is_newer_than_the_driver_is_reported_with_its_remedy():
+    body = """
+    machine = hostcuda.load()
+    x = dl.ones((10,), device="cuda")
+    machine.fail("cuModuleLoadData", error="CUDA_ERROR_UNSUPPORTED_PTX_VERSION")
+    with pytest.raises(dl.DeviceError, match="NVRTC is newer than the driver.*update the driver"):
+        x + 1
+    machine.fail_no_more()
+    assert (x + 1).tolist() == [2.0] * 10
+    """
+    run(body)

@@ -35,6 +35,7 @@ using CUhostFn = void (*)(void*);
   X(kInvalidImage, 200, CUDA_ERROR_INVALID_IMAGE)                                                 \
   X(kInvalidContext, 201, CUDA_ERROR_INVALID_CONTEXT)                                             \
   X(kNoBinaryForGpu, 209, CUDA_ERROR_NO_BINARY_FOR_GPU)                                           \
+  X(kUnsupportedPtx, 222, CUDA_ERROR_UNSUPPORTED_PTX_VERSION)                                     \
   X(kInvalidHandle, 400, CUDA_ERROR_INVALID_HANDLE)                                               \
   X(kIllegalState, 401, CUDA_ERROR_ILLEGAL_STATE)                                                 \
   X(kNotFound, 500, CUDA_ERROR_NOT_FOUND)                                                         \
@@ -150,6 +151,7 @@ struct CUmemPoolProps {
   X(R, cuCtxGetCurrent, (CUcontext * context))                                                                        \
   X(R, cuCtxPushCurrent_v2, (CUcontext context))                                                                      \
   X(R, cuCtxPopCurrent_v2, (CUcontext * context))                                                                     \
+  X(O, cuCtxGetId, (CUcontext context, unsigned long long* id))                                                       \
   X(R, cuCtxSynchronize, ())                                                                                          \
   X(O, cuCtxRecordEvent, (CUcontext context, CUevent event))                                                          \
   X(R, cuCtxEnablePeerAccess, (CUcontext peer, unsigned flags))                                                       \

@@ -46,6 +46,7 @@ Status make(int ordinal, Device* device) noexcept {
   DLT_CU(cuDeviceTotalMem_v2(&p.total_memory, device->handle));
   DLT_CU(cuDevicePrimaryCtxRetain(&device->context, device->handle));
   Status status;
+  if (driver.cuCtxGetId && driver.cuCtxGetId(device->context, &device->context_id) != kSuccess) device->context_id = 0;
   {
     Current current(*device);
     driver.cuCtxGetStreamPriorityRange(&p.least_priority, &p.greatest_priority);
@@ -123,7 +124,25 @@ void give_event(Device& device, CUevent event) noexcept {
   }
 }
 
+namespace {
+
+bool is_reset(const Device& device) noexcept {
+  unsigned long long id = 0;
+  if (!device.context_id) return false;
+  const CUresult result = driver.cuCtxGetId(device.context, &id);
+  return result == kContextIsDestroyed || (result == kSuccess && id != device.context_id);
+}
+
+}  // namespace
+
+bool any_reset() noexcept {
+  for (const std::atomic<Device*>& device : devices)
+    if (const Device* known = device.load(std::memory_order_acquire); known && is_reset(*known)) return true;
+  return false;
+}
+
 bool is_lost(Device& device) noexcept {
+  if (is_reset(device)) return true;
   size_t free = 0, total = 0;
   Current current(device);
   return is_lost(driver.cuMemGetInfo_v2(&free, &total));

@@ -53,6 +53,7 @@ struct Device {
   int ordinal = 0;
   CUdevice handle = 0;
   CUcontext context = nullptr;
+  unsigned long long context_id = 0;  // 0: not known. A context that was reset has another one
   CUmemoryPool pool = nullptr;  // our own pool; null where pools are not supported
   Properties properties;
   std::mutex mutex;              // of what follows
@@ -118,8 +119,10 @@ void give_event(Device& device, CUevent event) noexcept;
 // Waits for all work of the device. Refused while one of its streams that we know is being captured: to wait for a whole
 // context would spoil the capture.
 DLT_API Status synchronize_device(int ordinal) noexcept;
-// Whether an earlier kernel has failed: nothing works on the device any more.
+// Whether an earlier kernel has failed, or another library has reset the context: nothing works on the device any more.
 bool is_lost(Device& device) noexcept;
+// Whether another library has reset the primary context of a device that was used here.
+bool any_reset() noexcept;
 DLT_API Status memory_info(int ordinal, size_t* free, size_t* total) noexcept;
 
 // Enables peer access from kernels of `device` to memory of `peer`, once. `*can` is whether it is possible.

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "native/cuda/device.h"
 #include "native/os/files.h"
 #include "native/os/library.h"
 
@@ -278,6 +279,7 @@ Status load_cusolver() noexcept {
 
 bool is_lost(CUresult result) noexcept {
   switch (result) {
+    case kContextIsDestroyed:
     case kIllegalAddress:
     case kAssert:
     case kHardwareStackError:
@@ -317,14 +319,20 @@ Status check_slow(CUresult result, const char* call) noexcept {
       remedy = "; a CUDA graph is being captured: do this before or after the capture";
       break;
     case kInvalidHandle:
-    case kContextIsDestroyed:
     case kInvalidContext: remedy = "; the stream, event or context was destroyed or belongs to another device"; break;
     case kNotInitialized:
     case kDeinitialized: remedy = "; after fork() use CUDA in one of the processes only, and not while Python ends"; break;
+    case kUnsupportedPtx:
+      remedy = "; NVRTC is newer than the driver and has no machine code for this device: update the driver, or install an "
+               "nvidia-cuda-nvrtc that knows the device";
+      break;
     case kLaunchOutOfResources: remedy = "; use fewer threads for each block, or less shared memory"; break;
     default: break;
   }
-  if (is_lost(result)) remedy = "; a kernel of this process failed and the device's context is lost: restart the process";
+  if (result == kContextIsDestroyed || any_reset())
+    remedy = "; another library has reset the device (cudaDeviceReset, numba.cuda.close): memory, streams and kernels of this "
+             "process are gone from it; restart the process, and reset devices before their first use only";
+  else if (is_lost(result)) remedy = "; a kernel of this process failed and the device's context is lost: restart the process";
   return fail(fault, "%.*s: %s (%d): %s%s", length, call, name, result, words, remedy);
 }
 

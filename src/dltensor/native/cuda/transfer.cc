@@ -27,6 +27,20 @@ struct HeldEvent {
   HeldEvent& operator=(const HeldEvent&) = delete;
 };
 
+// Where a transfer fails half way a copy may be under way: its chunks are not reused before that is done.
+struct ChunksInUse {
+  BlockRef chunks[2];
+  Stream& stream;
+  bool done = false;
+  explicit ChunksInUse(Stream& s) noexcept : stream(s) {}
+  ~ChunksInUse() {
+    if (done) return;
+    for (const BlockRef& chunk : chunks) static_cast<void>(use(chunk.block, stream, true));
+  }
+  ChunksInUse(const ChunksInUse&) = delete;
+  ChunksInUse& operator=(const ChunksInUse&) = delete;
+};
+
 }  // namespace
 
 Status refuse_capture(const char* function, const Stream& stream) noexcept {
@@ -93,10 +107,11 @@ Status to_host(void* data, const Operand& from, Stream& stream) noexcept {
     stream.count_work();
     return synchronize_stream(&stream);
   }
-  BlockRef chunks[2];
+  ChunksInUse in_use(stream);
+  const auto& chunks = in_use.chunks;
   HeldEvent ready[2] = {HeldEvent(device), HeldEvent(device)};
   for (int i = 0; i < (bytes > chunk_bytes ? 2 : 1); ++i) {
-    DLT_TRY(allocate_pinned(device.ordinal, std::min(bytes, chunk_bytes), &chunks[i].block));
+    DLT_TRY(allocate_pinned(device.ordinal, std::min(bytes, chunk_bytes), &in_use.chunks[i].block));
     DLT_TRY(take_event(device, &ready[i].event));
   }
   const auto enqueue = [&](size_t at, int turn) -> Status {
@@ -115,6 +130,7 @@ Status to_host(void* data, const Operand& from, Stream& stream) noexcept {
     }
     memcpy(static_cast<char*>(data) + at, chunks[turn].block->data, std::min(chunk_bytes, bytes - at));
   }
+  in_use.done = true;
   return success;
 }
 

@@ -163,6 +163,15 @@ HOSTCUDA_EXPORT CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) {
   --machine.contexts[device]->references;
   return kSuccess;
 }
+// All memory, streams and modules of the context are gone for all libraries. It stays gone here until hostcuda_fail_no_more(); on a
+// device its next retain makes it usable again, with another id, and nothing of before is valid in it.
+HOSTCUDA_EXPORT CUresult cuDevicePrimaryCtxReset_v2(CUdevice device) {
+  HOSTCUDA_ENTER;
+  HOSTCUDA_DEVICE(device);
+  ++machine.contexts[device]->resets;
+  lose_context(kContextIsDestroyed);
+  return kSuccess;
+}
 HOSTCUDA_EXPORT CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned* flags, int* active) {
   HOSTCUDA_ENTER;
   HOSTCUDA_DEVICE(device);
@@ -215,7 +224,8 @@ HOSTCUDA_EXPORT CUresult cuCtxGetFlags(unsigned* flags) {
 HOSTCUDA_EXPORT CUresult cuCtxGetId(CUcontext context, unsigned long long* id) {
   HOSTCUDA_ENTER;
   HOSTCUDA_CONTEXT;
-  *id = static_cast<unsigned long long>((context ? context : current())->device) + 1;
+  const ContextHandle& asked = context ? *context : *current();
+  *id = static_cast<unsigned long long>(asked.device + 1 + asked.resets * 1000);
   return kSuccess;
 }
 HOSTCUDA_EXPORT CUresult cuCtxSynchronize() {

@@ -110,6 +110,7 @@ int enter(const char* function) {
 
 bool loses_context(int result) {
   switch (result) {
+    case kContextIsDestroyed:
     case kIllegalAddress:
     case kAssert:
     case kHardwareStackError:

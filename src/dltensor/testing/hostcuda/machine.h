@@ -39,6 +39,7 @@ struct Operation {
 struct ContextHandle {
   int device = 0;
   int references = 0;
+  int resets = 0;
   std::set<int> peers;  // devices whose memory may be used
 };
 
