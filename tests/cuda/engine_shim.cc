@@ -97,7 +97,7 @@ SHIM int shim_allocate_pinned(int device, size_t bytes, Block** out) { return an
 SHIM int shim_allocate_managed(int device, size_t bytes, Block** out) { return answer(allocate_managed(device, bytes, out)); }
 SHIM void* shim_data(Block* block) { return block->data; }
 SHIM void shim_release(Block* block) { release(block); }
-SHIM int shim_export_to(Block* block, Stream* stream, Block** lent) { return answer(export_to(block, *stream, lent)); }
+SHIM int shim_export_to(Block* block, Stream* stream, Block** exported) { return answer(export_to(block, *stream, exported)); }
 static void deleter(void* counter) noexcept { ++*static_cast<int*>(counter); }
 SHIM int shim_adopt(void* data, Stream* stream, int* counter, Block** out) {
   return answer(adopt_foreign(data, *stream, counter, deleter, out));
@@ -105,6 +105,7 @@ SHIM int shim_adopt(void* data, Stream* stream, int* counter, Block** out) {
 SHIM size_t shim_empty_cache(int device) { return empty_cache(device); }
 SHIM void shim_set_cache_limit(size_t bytes) { dlt::cuda::set_cache_limit(bytes); }
 SHIM int shim_usage(int device, Usage* out) { return answer(usage(device, out)); }
+SHIM int shim_reset_peak(int device) { return answer(reset_peak(device)); }
 SHIM int64_t shim_live_blocks() { return memory_stats().live_blocks; }
 
 SHIM int shim_elementwise(int flavour, int op, int type, const Flat* in, int count, const Flat* out, Stream* stream,

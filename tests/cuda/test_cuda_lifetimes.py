@@ -24,9 +24,9 @@ class Consumer:
 
     def take(self, x):
         """What ``__dlpack__(stream=)`` does; the result is what the capsule's deleter releases."""
-        lent = ctypes.c_void_p()
-        self.cuda("export_to", x.block, self.cuda.stream(0, self.stream.value), ctypes.byref(lent))
-        return lent
+        exported = ctypes.c_void_p()
+        self.cuda("export_to", x.block, self.cuda.stream(0, self.stream.value), ctypes.byref(exported))
+        return exported
 
     def copy(self, x):
         source = ctypes.c_uint64(self.cuda.c.shim_data(x.block))
@@ -53,12 +53,12 @@ def test_memory_is_not_reused_before_a_consumer_has_read_it(cuda, driver, ends):
     """The stream is destroyed `before` or `after` the consumer returns the tensor; its work runs in any case."""
     home, consumer = cuda.new_stream(), Consumer(cuda, driver)
     x = cuda.fill(7, cuda.empty((BYTES,), "uint8", home), home)
-    lent, address = consumer.take(x), cuda.c.shim_data(x.block)
+    exported, address = consumer.take(x), cuda.c.shim_data(x.block)
     consumer.copy(x)
     x.release()
     if ends == "before":
         consumer.destroy()
-    cuda.c.shim_release(lent)
+    cuda.c.shim_release(exported)
     if ends == "after":
         consumer.destroy()
     y = cuda.fill(9, cuda.empty((BYTES,), "uint8", home), home)
@@ -72,9 +72,9 @@ def test_a_write_comes_after_what_a_consumer_has_read(cuda, driver):
     """The tensor lives on after the consumer has returned it, and its stream."""
     home, other, consumer = cuda.new_stream(), cuda.new_stream(), Consumer(cuda, driver)
     x = cuda.fill(7, cuda.empty((BYTES,), "uint8", home), home)
-    lent = consumer.take(x)
+    exported = consumer.take(x)
     consumer.copy(x)
-    cuda.c.shim_release(lent)
+    cuda.c.shim_release(exported)
     consumer.destroy()
     cuda.fill(9, x, other)
     assert consumer.result() == {7}
@@ -87,10 +87,10 @@ def test_a_write_comes_after_what_a_consumer_has_read(cuda, driver):
 def test_a_read_comes_after_what_a_consumer_has_written(cuda, driver):
     home, other, consumer = cuda.new_stream(), cuda.new_stream(), Consumer(cuda, driver)
     x = cuda.fill(7, cuda.empty((BYTES,), "uint8", home), home)
-    lent = consumer.take(x)
+    exported = consumer.take(x)
     target = ctypes.c_uint64(cuda.c.shim_data(x.block))
     assert driver.cuMemsetD8Async(target, 5, ctypes.c_size_t(BYTES), consumer.stream) == SUCCESS
-    cuda.c.shim_release(lent)
+    cuda.c.shim_release(exported)
     consumer.destroy()
     assert set(cuda.run("add", [x, 1], "uint8", stream=other).get(other)) == {6}
     consumer.result()
@@ -105,12 +105,12 @@ def test_memory_of_another_library_goes_back_after_its_consumers(cuda, driver):
     x = cuda.fill(7, cuda.empty((BYTES,), "uint8", home), home)
     counter, block = ctypes.c_int(0), ctypes.c_void_p()
     cuda("adopt", ctypes.c_void_p(cuda.c.shim_data(x.block)), home, ctypes.byref(counter), ctypes.byref(block))
-    lent = ctypes.c_void_p()
-    cuda("export_to", block, cuda.stream(0, consumer.stream.value), ctypes.byref(lent))
+    exported = ctypes.c_void_p()
+    cuda("export_to", block, cuda.stream(0, consumer.stream.value), ctypes.byref(exported))
     consumer.copy(x)
     cuda.c.shim_release(block)
     assert counter.value == 0
-    cuda.c.shim_release(lent)
+    cuda.c.shim_release(exported)
     consumer.destroy()
     while not counter.value:
         cuda("synchronize", home)
@@ -128,12 +128,12 @@ def test_a_consumer_that_returns_a_tensor_during_a_capture_spoils_nothing(cuda, 
     y = cuda.fill(1, cuda.empty((BYTES,), "uint8", home), home)
     out = cuda.run("add", [y, 1], "uint8", stream=captured)
     cuda("synchronize", captured)
-    lent, waiting = consumer.take(x), cuda.usage().waiting
+    exported, waiting = consumer.take(x), cuda.usage().waiting
     with Capture(cuda, driver, captured) as capture:
         cuda.run("add", [y, 2], "uint8", stream=captured, out=out)
         consumer.copy(x)
-        cuda.c.shim_release(lent)
-        with pytest.raises(fault(), match=r"buffer: wait: .* consumer that returned memory .*write to that memory after"):
+        cuda.c.shim_release(exported)
+        with pytest.raises(fault(), match=r"buffer: wait: .* consumer that returned .*write to that memory after"):
             cuda.fill(9, x, home)
         x.release()
         assert cuda.usage().waiting == waiting + 1
@@ -155,9 +155,9 @@ def test_what_a_captured_consumer_takes_lives_as_long_as_the_graph(cuda, driver)
     graph, executable = ctypes.c_void_p(), ctypes.c_void_p()
     assert driver.cuStreamSynchronize(consumer.stream) == SUCCESS
     assert driver.cuStreamBeginCapture_v2(consumer.stream, 2) == SUCCESS
-    lent = consumer.take(x)
+    exported = consumer.take(x)
     consumer.copy(x)
-    assert not lent, "the graph holds it"
+    assert not exported, "the graph holds it"
     x.release()
     assert driver.cuStreamEndCapture(consumer.stream, ctypes.byref(graph)) == SUCCESS
     assert driver.cuGraphInstantiateWithFlags(ctypes.byref(executable), graph, ctypes.c_uint64(0)) == SUCCESS
@@ -184,12 +184,12 @@ def test_an_export_that_fails_leaves_nothing_behind(eager, machine):
         x = eager.fill(7, eager.empty((BYTES,), "uint8", home), home)
         before, live = eager.usage(), eager.c.shim_live_blocks()
         for nth in range(1, 12):
-            lent = ctypes.c_void_p()
+            exported = ctypes.c_void_p()
             machine.fail("*", nth=nth, error="CUDA_ERROR_INVALID_VALUE")
             with contextlib.suppress(fault()):
-                eager("export_to", x.block, eager.stream(0, raw.value), ctypes.byref(lent))
-            if lent:
-                eager.c.shim_release(lent)
+                eager("export_to", x.block, eager.stream(0, raw.value), ctypes.byref(exported))
+            if exported:
+                eager.c.shim_release(exported)
             machine.fail_no_more()
             assert eager.c.shim_live_blocks() == live
         assert set(x.get(home)) == {7}
@@ -204,10 +204,10 @@ def test_drivers_without_an_event_of_the_context_wait_for_blocking_streams(cuda,
     try:
         home, consumer = cuda.new_stream(), Consumer(cuda, driver, flags=0)
         x = cuda.fill(7, cuda.empty((BYTES,), "uint8", home), home)
-        lent = consumer.take(x)
+        exported = consumer.take(x)
         consumer.copy(x)
         x.release()
-        cuda.c.shim_release(lent)
+        cuda.c.shim_release(exported)
         consumer.destroy()
         y = cuda.fill(9, cuda.empty((BYTES,), "uint8", home), home)
         assert consumer.result() == {7}

@@ -272,6 +272,87 @@ def test_idle_memory_is_given_up_before_an_allocation_fails(eager, machine):
         machine.configure(memory=16 << 30)
 
 
+MIB = 1 << 20
+
+
+def test_large_memory_is_rounded_to_two_mebibytes(eager, machine):
+    eager.c.shim_empty_cache(-1)
+    live = machine.statistics().live_bytes
+    x = eager.empty((33 * MIB,), "uint8")
+    assert machine.statistics().live_bytes - live == 34 * MIB
+    x.release()
+    eager.c.shim_empty_cache(-1)
+
+
+def test_a_large_tensor_that_fits_exactly_is_allocated(eager, machine):
+    """There is room for three of them, and for less than their rounded sizes."""
+    eager.c.shim_empty_cache(-1)
+    machine.configure(memory=machine.statistics().live_bytes + 101 * MIB)
+    try:
+        tensors = [eager.empty((33 * MIB,), "uint8") for _ in range(3)]
+        while tensors:
+            tensors.pop().release()
+        eager.c.shim_empty_cache(-1)
+    finally:
+        machine.configure(memory=16 << 30)
+
+
+def test_large_idle_memory_serves_requests_of_up_to_a_fifth_less(eager):
+    eager.c.shim_empty_cache(-1)
+    tensors = [eager.empty((size * MIB,), "uint8") for size in (44, 40, 42)]
+    addresses = [eager.c.shim_data(t.block) for t in tensors]
+    while tensors:
+        tensors.pop().release()
+    before = eager.usage().driver_allocations
+    tensors = [eager.empty((size * MIB,), "uint8") for size in (36, 38, 40)]
+    assert [eager.c.shim_data(t.block) for t in tensors] == [addresses[1], addresses[2], addresses[0]]
+    assert eager.usage().driver_allocations == before
+    while tensors:
+        tensors.pop().release()
+    x = eager.empty((31 * MIB,), "uint8")
+    assert eager.usage().driver_allocations == before + 1
+    x.release()
+    eager.c.shim_empty_cache(-1)
+
+
+def test_the_peak_is_that_of_all_streams_together(cuda):
+    streams = [cuda.new_stream() for _ in range(4)]
+    cuda("reset_peak", 0)
+    start = cuda.usage().live_bytes
+    for _ in range(3):
+        for stream in streams:
+            cuda.empty((MIB,), "uint8", stream).release()
+    assert cuda.usage().peak_bytes == start + MIB
+    tensors = [cuda.empty((MIB,), "uint8", stream) for stream in streams[:3]]
+    assert cuda.usage().peak_bytes == start + 3 * MIB
+    while tensors:
+        tensors.pop().release()
+    for stream in streams:
+        cuda.empty((2 * MIB,), "uint8", stream).release()
+    assert cuda.usage().peak_bytes == start + 3 * MIB
+    cuda("reset_peak", 0)
+    assert cuda.usage().peak_bytes == start
+    for stream in streams:
+        cuda("destroy_stream", stream)
+
+
+def test_the_peak_of_random_allocations_is_the_largest_sum(eager):
+    rng, streams, live, most = np.random.default_rng(7), [eager.new_stream() for _ in range(3)], [], 0
+    eager("reset_peak", 0)
+    start = eager.usage().live_bytes
+    for _ in range(3000):
+        if live and rng.random() < 0.5:
+            live.pop(rng.integers(len(live))).release()
+        else:
+            live.append(eager.empty((int(rng.integers(1, 5000)),), "uint8", streams[rng.integers(3)]))
+        most = max(most, sum(x.shape[0] for x in live))
+    assert eager.usage().peak_bytes == start + most
+    while live:
+        live.pop().release()
+    for stream in streams:
+        eager("destroy_stream", stream)
+
+
 def test_every_driver_call_of_an_operation_may_fail(eager, machine):
     """Fails the first, the second, ... call; state stays sound and the operation works afterwards."""
     a = np.arange(3000, dtype="f4").reshape(30, 100)

@@ -379,6 +379,43 @@ def test_launch_settings_belong_to_the_block():
     run(body)
 
 
+def test_memory_beyond_the_cache_limit_goes_back_to_the_system():
+    """The pool would keep it, and no other library could have it."""
+    body = """
+    hostcuda.load()
+    x = dl.zeros((32 << 20,), dtype="uint8", device="cuda")
+    free = cuda.mem_info().free
+    y = dl.zeros((32 << 20,), dtype="uint8", device="cuda")
+    del y
+    cuda.synchronize()
+    assert cuda.mem_info().free == free - (32 << 20), "kept for reuse"
+    cuda.set_cache_limit(0)
+    cuda.empty_cache()
+    assert cuda.mem_info().free == free
+    del x
+    cuda.synchronize()
+    assert cuda.mem_info().free == free + (32 << 20)
+    """
+    run(body)
+
+
+def test_peak_memory_is_counted_from_a_reset():
+    body = """
+    hostcuda.load()
+    start = cuda.memory_stats()["live_bytes"]
+    for _ in range(3):
+        with cuda.Stream():
+            x = dl.empty((1 << 20,), dtype="uint8", device="cuda")
+        del x
+    assert cuda.memory_stats()["peak_bytes"] == start + (1 << 20)
+    cuda.reset_peak_memory("cuda:0")
+    assert cuda.memory_stats()["peak_bytes"] == start
+    with pytest.raises(ValueError, match="got cuda:7"):
+        cuda.reset_peak_memory(7)
+    """
+    run(body)
+
+
 def test_a_context_that_another_library_resets_is_reported_with_its_remedy():
     body = """
     machine = hostcuda.load()
@@ -407,3 +444,66 @@ def test_code_that_is_newer_than_the_driver_is_reported_with_its_remedy():
     assert (x + 1).tolist() == [2.0] * 10
     """
     run(body)
+
+
+def test_calls_that_may_wait_for_the_device_do_not_hold_the_gil(tmp_path):
+    """A full queue waits for a host function that needs the GIL. Here host functions run in calls, and look who has it."""
+    source, library = tmp_path / "see.c", tmp_path / "see.so"
+    source.write_text(
+        "#define _GNU_SOURCE\n#include <dlfcn.h>\n"
+        "void see(void* seen) {\n"
+        '  int (*check)(void) = (int (*)(void))dlsym(RTLD_DEFAULT, "PyGILState_Check");\n'
+        "  ++((int*)seen)[check()];\n}\n"
+    )
+    subprocess.run(["gcc", "-shared", "-fPIC", str(source), "-o", str(library), "-ldl"], check=True)
+    body = """
+    import ctypes
+    machine = hostcuda.load(order="random:3")
+    driver, see = machine.library, ctypes.CDLL("LIBRARY").see
+    seen = (ctypes.c_int * 2)()
+    s, t = cuda.Stream(), cuda.Stream()
+    x = dl.ones((100,), device="cuda")
+    with s:
+        y = x + 1
+
+    class Foreign:
+        def __init__(self):
+            self.__cuda_array_interface__ = {**x.__cuda_array_interface__, "stream": s.handle}
+
+    def release():
+        with t:
+            z = x + 1
+        with s:
+            z + 1
+
+    def release_pinned():
+        p = dl.empty((100,), device="cuda_host")
+        with s:
+            p.to("cuda")
+
+    def release_imported():
+        z = dl.asarray(Foreign())
+        with t:
+            z + 1
+
+    event = cuda.Event()
+    calls = {
+        "record": lambda: s.record(event), "wait for an event": lambda: t.wait(event), "wait": lambda: t.wait(s),
+        "query": s.query, "query an event": event.query, "import": lambda: dl.asarray(Foreign()), "release": release,
+        "release pinned memory": release_pinned, "release imported memory": release_imported, "stream": cuda.Stream,
+        "wrap": lambda: cuda.Stream.wrap(s.handle), "managed": lambda: dl.empty((4,), device="cuda_managed"),
+        "large": lambda: dl.empty((1 << 20,), device="cuda"), "export": lambda: x.__dlpack__(stream=s.handle),
+    }
+    if hasattr(driver, "cuLaunchHostFunc"):
+        for name, call in calls.items():
+            seen[1] = 0
+            for _ in range(30):
+                with machine.context(0):
+                    for handle in (s.handle, t.handle):
+                        assert driver.cuLaunchHostFunc(ctypes.c_void_p(handle), see, ctypes.byref(seen)) == 0
+                call()
+            assert seen[1] == 0, name
+        cuda.synchronize()
+        assert seen[0] > 100
+    """
+    run(body.replace("LIBRARY", str(library)))

@@ -14,6 +14,7 @@ from ._device import (
     mem_info,
     memory_stats,
     properties,
+    reset_peak_memory,
     set_cache_limit,
     synchronize,
 )
@@ -46,6 +47,7 @@ __all__ = [
     "mem_info",
     "memory_stats",
     "properties",
+    "reset_peak_memory",
     "set_cache_limit",
     "synchronize",
     "tf32",

@@ -658,7 +658,9 @@ cdef class Transfer:
         """Whether the copy is complete; never waits."""
         if self.event == NULL:
             return True
-        cdef Status status = query_event(self.ordinal, self.event)
+        cdef Status status
+        with nogil:
+            status = query_event(self.ordinal, self.event)
         if status.fault == Fault.not_ready:
             return False
         check(status)

@@ -203,6 +203,8 @@ def mem_info(device: Any = 0) -> MemInfo:
 def memory_stats(device: Any = 0) -> dict[str, int]:
     """Return the memory this package holds on a device: live and cached bytes, pinned memory, memory of graphs.
 
+    ``peak_bytes`` is the most that was live at once, on all streams together, since the start or `reset_peak_memory`.
+
     Raises
     ------
     DeviceError
@@ -217,6 +219,24 @@ def memory_stats(device: Any = 0) -> dict[str, int]:
     """
     start()
     return _cuda.memory_usage(ordinal_of(device))
+
+
+def reset_peak_memory(device: Any = 0) -> None:
+    """Let ``memory_stats()["peak_bytes"]`` count from what is live now.
+
+    Raises
+    ------
+    DeviceError
+        There is no driver.
+    ValueError
+        There is no such device.
+
+    Examples
+    --------
+    >>> dl.cuda.reset_peak_memory()                                         # doctest: +SKIP
+    """
+    start()
+    _cuda.reset_peak(ordinal_of(device))
 
 
 def empty_cache(device: Any = None) -> int:

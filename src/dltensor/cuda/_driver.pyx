@@ -43,7 +43,9 @@ cdef extern from "native/cuda/memory.h" namespace "dlt::cuda" nogil:
         int64_t live_blocks, live_bytes, peak_bytes, cached_bytes, driver_allocations
         int64_t pinned_live_bytes, pinned_cached_bytes, captured_bytes, waiting
     Status usage(int, Usage*) noexcept
+    Status native_reset_peak "dlt::cuda::reset_peak"(int) noexcept
     size_t native_empty_cache "dlt::cuda::empty_cache"(int) noexcept
+    void set_python_lock(void* (*)() noexcept, void (*)(void*) noexcept) noexcept
     void native_set_cache_limit "dlt::cuda::set_cache_limit"(size_t) noexcept
 
 cdef extern from "native/cuda/launch.h" namespace "dlt::cuda" nogil:
@@ -96,6 +98,21 @@ cdef extern from *:
     }
     """
     object dlt_cuda_properties(const Properties*)
+
+
+cdef extern from *:
+    """
+    #include "_core/gil.h"
+    static void* dlt_leave_python() noexcept {
+      return dlt::holds_gil() && !dlt::python_is_gone() ? PyEval_SaveThread() : nullptr;
+    }
+    static void dlt_enter_python(void* state) noexcept { PyEval_RestoreThread(static_cast<PyThreadState*>(state)); }
+    """
+    void* leave_python "dlt_leave_python"() noexcept nogil
+    void enter_python "dlt_enter_python"(void*) noexcept nogil
+
+
+set_python_lock(leave_python, enter_python)
 
 
 def set_folders(str sources, str compiled):
@@ -174,6 +191,11 @@ def memory_usage(int device):
         "pinned_live_bytes": u.pinned_live_bytes, "pinned_cached_bytes": u.pinned_cached_bytes,
         "captured_bytes": u.captured_bytes, "waiting": u.waiting,
     }
+
+
+def reset_peak(int device):
+    """Let the peak of a device count from what is live now."""
+    check(native_reset_peak(device))
 
 
 def empty_cache(int device):
@@ -307,13 +329,17 @@ cdef class StreamCore:
 
     def __cinit__(self, int device, int priority, object handle, object owner):
         cdef Status status
+        cdef CUstream raw
         if handle is None:
             with nogil:
                 status = create_stream(device, priority, &self.impl)
             check(status)
             self.ours = True
         else:
-            check(stream_of(device, <CUstream><uintptr_t>handle, &self.impl))
+            raw = <CUstream><uintptr_t>handle
+            with nogil:
+                status = stream_of(device, raw, &self.impl)
+            check(status)
             hold_stream(self.impl[0])
             if not isinstance(owner, int):
                 self.owner = adopt(NULL, <void*>owner, free_object)
@@ -324,10 +350,11 @@ cdef class StreamCore:
     def __dealloc__(self):
         if self.impl == NULL:
             return
-        if self.ours:
-            destroy_stream(self.impl)
-        else:
-            release_stream_owner(self.impl[0], self.owner)
+        with nogil:
+            if self.ours:
+                destroy_stream(self.impl)
+            else:
+                release_stream_owner(self.impl[0], self.owner)
 
     @property
     def handle(self):
@@ -353,7 +380,9 @@ cdef class StreamCore:
 
     def query(self):
         """Return whether all work is done."""
-        cdef Status status = query_stream(self.impl)
+        cdef Status status
+        with nogil:
+            status = query_stream(self.impl)
         if status.fault == Fault.not_ready:
             return False
         check(status)
@@ -367,7 +396,10 @@ cdef class StreamCore:
 
     def wait_for(self, StreamCore other not None):
         """Wait on the device for the work that `other` has now."""
-        check(order_after(self.impl[0], other.impl[0]))
+        cdef Status status
+        with nogil:
+            status = order_after(self.impl[0], other.impl[0])
+        check(status)
 
     def make_current(self):
         """Make it the calling thread's stream of its device."""
@@ -416,8 +448,12 @@ cdef class EventCore:
     def record(self, StreamCore stream not None):
         """Record the work enqueued on the stream so far."""
         cdef truth captured = False
-        check(is_capturing(stream.impl[0], &captured))
-        check(record_event(self.impl, stream.impl))
+        cdef Status status
+        with nogil:
+            status = is_capturing(stream.impl[0], &captured)
+            if status.fault == Fault.none:
+                status = record_event(self.impl, stream.impl)
+        check(status)
         self.recorded, self.captured = True, captured
 
     def wait_on(self, StreamCore stream not None):
@@ -427,12 +463,17 @@ cdef class EventCore:
         if capturing and self.recorded and not self.captured:
             raise BufferError("Stream.wait: a CUDA graph is being captured on this stream, which cannot wait for an "
                               "event from outside the capture; wait for it before the capture")
-        check(wait_event(stream.impl, self.impl))
+        cdef Status status
+        with nogil:
+            status = wait_event(stream.impl, self.impl)
+        check(status)
 
     def query(self):
         """Return whether it has happened."""
         self._not_captured("query")
-        cdef Status status = query_event(self.ordinal, self.impl)
+        cdef Status status
+        with nogil:
+            status = query_event(self.ordinal, self.impl)
         if status.fault == Fault.not_ready:
             return False
         check(status)

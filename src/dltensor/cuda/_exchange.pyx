@@ -82,7 +82,7 @@ cdef Tensor _export(Tensor t, object stream, DLDevice target, object copy):
     cdef NativeStream* ours
     cdef uintptr_t handle = 1 if stream is None else 0 if stream == -1 else stream
     cdef Status status
-    cdef Block* lent = NULL
+    cdef Block* exported = NULL
     if target.device_type != t.impl.dl.device.device_type or target.device_id != t.impl.dl.device.device_id:
         if copy is not None and not copy:
             raise BufferError(f"__dlpack__: moving from {t.device} to {device_of(target)} needs a copy, but "
@@ -106,17 +106,17 @@ cdef Tensor _export(Tensor t, object stream, DLDevice target, object copy):
     with nogil:
         status = stream_of(source.impl.dl.device.device_id, <CUstream>handle, &consumer)
         if status.fault == Fault.none:
-            status = export_to(source.impl.block, consumer[0], &lent)
+            status = export_to(source.impl.block, consumer[0], &exported)
     check(status)
-    if lent == NULL:
+    if exported == NULL:
         return source
     try:
         source = same_view(source)
     except MemoryError:
-        release(lent)
+        release(exported)
         raise
     release(source.impl.block)
-    source.impl.block = lent
+    source.impl.block = exported
     return source
 
 

@@ -91,15 +91,15 @@ Status take(Stream& stream, size_t bytes, CUdeviceptr* pointer) noexcept {
 }  // namespace
 
 Status allocate_captured(Stream& stream, size_t bytes, Block** out) noexcept {
+  const WithoutPython without;
   Pools& p = pools();
   Current current(*stream.device);
   std::lock_guard<std::mutex> hold(p.mutex);
   CapturePool* pool = nullptr;
   DLT_TRY(pool_of(stream, &pool));
-  const uint32_t size_class = Class::of(bytes);
   Memory* memory = nullptr;
   for (Memory** link = &pool->idle; *link && !memory;) {
-    if ((*link)->size_class == size_class && (*link)->home == &stream) {
+    if (fits(**link, bytes) && (*link)->home == &stream) {
       memory = *link;
       *link = memory->next;
     } else {
@@ -110,14 +110,14 @@ Status allocate_captured(Stream& stream, size_t bytes, Block** out) noexcept {
     CUdeviceptr pointer = 0;
     // Created first: memory of the driver cannot be freed during a capture.
     if (!(memory = new (std::nothrow) Memory)) return fail(Fault::memory, "allocate: the host is out of memory");
-    if (const Status status = take(stream, Class::bytes(size_class), &pointer); !status.ok()) {
+    if (const Status status = take(stream, capacity_of(bytes), &pointer); !status.ok()) {
       delete memory;
       return status;
     }
     memory->kind = Memory::Kind::captured;
     memory->pointer = reinterpret_cast<void*>(pointer);
-    memory->bytes = Class::bytes(size_class);
-    memory->size_class = size_class;
+    memory->bytes = capacity_of(bytes);
+    memory->size_class = Class::of(memory->bytes);
     memory->device = stream.device;
     memory->home = memory->writer = &stream;
     count_naming(stream, 1);

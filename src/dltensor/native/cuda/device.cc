@@ -7,6 +7,7 @@
 namespace dlt::cuda {
 
 std::atomic<Device*> devices[max_devices];
+std::atomic<size_t> cache_limit{~size_t{0}};
 
 namespace {
 
@@ -29,7 +30,7 @@ Status make_pool(Device& device) noexcept {
   wanted.location = {kLocationDevice, device.handle};
   DLT_CU(cuMemPoolCreate(&device.pool, &wanted));
   // Without this every synchronization returns all memory to the system, and the next allocation requests it again.
-  uint64_t keep = ~uint64_t{0};
+  uint64_t keep = cache_limit.load(std::memory_order_relaxed);
   DLT_CU(cuMemPoolSetAttribute(device.pool, kPoolReleaseThreshold, &keep));
   return success;
 }

@@ -56,10 +56,15 @@ struct Device {
   unsigned long long context_id = 0;  // 0: not known. A context that was reset has another one
   CUmemoryPool pool = nullptr;  // our own pool; null where pools are not supported
   Properties properties;
+  std::mutex peak_mutex;
+  int64_t peak_bytes = 0;        // the most that was live at once, of all streams
   std::mutex mutex;              // of what follows
   std::vector<CUevent> events;   // idle, without timing
   bool peers[max_devices] = {};  // whose memory kernels of this device may use
 };
+
+// Bytes that each stream may keep idle, and that pools may keep from the system. Without limit unless set.
+extern std::atomic<size_t> cache_limit;
 
 // The number of devices: 0 where there is no driver. Fails where a driver is installed that does not start.
 DLT_API Status device_count(int* count) noexcept;

@@ -12,7 +12,8 @@
 namespace dlt::cuda {
 namespace {
 
-std::atomic<size_t> cache_limit{~size_t{0}};
+std::atomic<void* (*)() noexcept> leave_python{nullptr};
+std::atomic<void (*)(void*) noexcept> enter_python{nullptr};
 
 // Memory that could not be freed at its release (its stream was being captured) and foreign memory that is still in
 // use, in order of release. A list through Memory::next: a release allocates nothing, so that it cannot fail.
@@ -75,7 +76,21 @@ Status order_for_reuse(Memory& memory) noexcept {
 void count_release(const Memory& memory) noexcept {
   std::lock_guard hold(memory.home->lock);
   --memory.home->live_blocks;
-  memory.home->live_bytes -= static_cast<int64_t>(memory.asked);
+  memory.home->add_live(-static_cast<int64_t>(memory.asked));
+}
+
+// The peak of a device is counted without a number that all streams write: as long as each of them stays within its room,
+// all of them stay below the peak.
+[[gnu::noinline]] void count_peak(Device& device) noexcept {
+  std::lock_guard<std::mutex> hold(device.peak_mutex);
+  int64_t live = 0, streams = 0;
+  size_t next = 0;
+  for (; Stream* stream = next_stream(device, &next); ++streams) live += stream->live_bytes.load(std::memory_order_relaxed);
+  device.peak_bytes = std::max(device.peak_bytes, live);
+  next = 0;
+  while (Stream* stream = next_stream(device, &next))
+    stream->room.store(stream->live_bytes.load(std::memory_order_relaxed) + (device.peak_bytes - live) / streams,
+                       std::memory_order_relaxed);
 }
 
 void push_idle(Memory* memory) noexcept {
@@ -87,7 +102,7 @@ void push_idle(Memory* memory) noexcept {
   {
     std::lock_guard hold(home.lock);
     --home.live_blocks;
-    home.live_bytes -= static_cast<int64_t>(memory->asked);
+    home.add_live(-static_cast<int64_t>(memory->asked));
     keep = home.alive.load(std::memory_order_relaxed) &&
            static_cast<size_t>(home.cached_bytes) + memory->bytes <= cache_limit.load(std::memory_order_relaxed);
     if (keep) {
@@ -96,14 +111,17 @@ void push_idle(Memory* memory) noexcept {
       home.idle[memory->size_class] = memory;
     }
   }
+  if (keep && !home.owned.load(std::memory_order_relaxed)) [[likely]]
+    return;
+  const WithoutPython without;
   if (!keep) free_to_driver(memory);
-  if (home.owned.load(std::memory_order_relaxed)) [[unlikely]]
-    end_stream_if_unused(home);
+  end_stream_if_unused(home);
 }
 
 void free_foreign_block(Block* block) noexcept {
   auto* memory = static_cast<Memory*>(block->owner);
   recycle(block);
+  const WithoutPython without;
   // The producer may reuse its memory as soon as its deleter runs, so the deleter must not run while a kernel of ours
   // is reading.
   if (!is_idle(*memory)) {
@@ -114,17 +132,31 @@ void free_foreign_block(Block* block) noexcept {
   delete memory;
 }
 
+// The smallest idle memory that serves, or null. The caller holds the stream's lock.
+[[gnu::noinline]] Memory** best_fit(Stream& stream, size_t bytes) noexcept {
+  Memory** best = nullptr;
+  for (uint32_t c = Class::of(bytes); c <= last_class(bytes); ++c)
+    for (Memory** link = &stream.idle[c]; *link; link = &(*link)->next)
+      if (fits(**link, bytes) && (!best || (*link)->bytes < (*best)->bytes)) best = link;
+  return best;
+}
+
 Memory* pop_idle(Stream& stream, uint32_t size_class, size_t bytes) noexcept {
-  std::lock_guard hold(stream.lock);
-  Memory* memory = stream.idle[size_class];
-  if (memory) {
-    stream.idle[size_class] = memory->next;
+  Memory* memory;
+  bool is_beyond;
+  {
+    std::lock_guard hold(stream.lock);
+    Memory** const link = bytes <= large_bytes ? &stream.idle[size_class] : best_fit(stream, bytes);
+    if (!link || !*link) return nullptr;
+    memory = *link;
+    *link = memory->next;
     stream.cached_bytes -= static_cast<int64_t>(memory->bytes);
     memory->asked = bytes;
     ++stream.live_blocks;
-    stream.live_bytes += static_cast<int64_t>(bytes);
-    if (stream.live_bytes > stream.peak_bytes) stream.peak_bytes = stream.live_bytes;
+    is_beyond = stream.add_live(static_cast<int64_t>(bytes));
   }
+  if (is_beyond) [[unlikely]]
+    count_peak(*stream.device);
   return memory;
 }
 
@@ -149,14 +181,19 @@ CUresult take_from_driver(Stream& stream, size_t bytes, CUdeviceptr* pointer) no
 }
 
 [[gnu::noinline]] Status refill(Stream& stream, uint32_t size_class, size_t bytes, Memory** out) noexcept {
+  const WithoutPython without;
   reap();
   if ((*out = pop_idle(stream, size_class, bytes))) return success;
-  const size_t capacity = Class::bytes(size_class);
+  size_t capacity = capacity_of(bytes);
   CUdeviceptr pointer = 0;
   CUresult result = take_from_driver(stream, capacity, &pointer);
   if (result == kOutOfMemory) {
     // All idle memory of the device, on any stream, then what the pool has cached.
     empty_cache(stream.device->ordinal);
+    result = take_from_driver(stream, capacity, &pointer);
+  }
+  if (result == kOutOfMemory && bytes > large_bytes) {
+    capacity = (bytes + Class::bytes(0) - 1) / Class::bytes(0) * Class::bytes(0);
     result = take_from_driver(stream, capacity, &pointer);
   }
   if (result == kOutOfMemory) return out_of_memory(stream, bytes, result);
@@ -173,14 +210,17 @@ CUresult take_from_driver(Stream& stream, size_t bytes, CUdeviceptr* pointer) no
   memory->bytes = capacity;
   memory->device = stream.device;
   memory->home = memory->writer = &stream;
-  memory->size_class = size_class;
+  memory->size_class = Class::of(capacity);
   memory->asked = bytes;
   memory->sole.store(&stream, std::memory_order_relaxed);
-  std::lock_guard hold(stream.lock);
-  ++stream.driver_allocations;
-  ++stream.live_blocks;
-  stream.live_bytes += static_cast<int64_t>(bytes);
-  if (stream.live_bytes > stream.peak_bytes) stream.peak_bytes = stream.live_bytes;
+  bool is_beyond;
+  {
+    std::lock_guard hold(stream.lock);
+    ++stream.driver_allocations;
+    ++stream.live_blocks;
+    is_beyond = stream.add_live(static_cast<int64_t>(bytes));
+  }
+  if (is_beyond) count_peak(*stream.device);
   *out = memory;
   return success;
 }
@@ -229,9 +269,10 @@ Status settle(Memory& memory) noexcept {
 }
 
 // Of an export to a stream of others: it holds a reference to the exported block.
-void free_lent_block(Block* block) noexcept {
+void free_exported_block(Block* block) noexcept {
   auto* inner = static_cast<Block*>(block->owner);
   recycle(block);
+  const WithoutPython without;
   end_export(*device_memory_of(inner));
   release(inner);
 }
@@ -244,6 +285,18 @@ bool is_lasting(Memory& memory, const Stream& stream) noexcept {
 }
 
 }  // namespace
+
+void set_python_lock(void* (*leave)() noexcept, void (*enter)(void*) noexcept) noexcept {
+  enter_python = enter;
+  leave_python = leave;
+}
+
+WithoutPython::WithoutPython() noexcept : state_(nullptr) {
+  if (const auto leave = leave_python.load(std::memory_order_acquire)) state_ = leave();
+}
+WithoutPython::~WithoutPython() {
+  if (state_) enter_python.load(std::memory_order_relaxed)(state_);
+}
 
 void count_naming(Stream& stream, int64_t change) noexcept {
   std::lock_guard hold(stream.lock);
@@ -271,7 +324,7 @@ void free_device_block(Block* block) noexcept {
   recycle(block);
   if (memory->sole.load(std::memory_order_relaxed) == memory->home) [[likely]]
     return push_idle(memory);
-  // A stream that is not in the list any more has been waited for.
+  const WithoutPython without;
   if (order_for_reuse(*memory).ok()) return push_idle(memory);
   if (!is_lost(*memory->device)) return waiters.add(memory);
   // Nothing will ever run there again, and nothing can be freed.
@@ -470,7 +523,7 @@ Memory* memory_of(const Block* block) noexcept {
   if (!block) return nullptr;
   if (block->free == free_device_block || block->free == free_foreign_block || is_part(block))
     return static_cast<Memory*>(block->owner);
-  return block->free == free_lent_block ? memory_of(static_cast<Block*>(block->owner)) : nullptr;
+  return block->free == free_exported_block ? memory_of(static_cast<Block*>(block->owner)) : nullptr;
 }
 
 Status use_slow(Memory& memory, Stream& stream, bool write) noexcept {
@@ -508,9 +561,9 @@ Status use_slow(Memory& memory, Stream& stream, bool write) noexcept {
 
 Status read_on(Block* block, Stream& reader) noexcept { return use(block, reader, false); }
 
-Status export_to(Block* block, Stream& consumer, Block** lent) noexcept {
+Status export_to(Block* block, Stream& consumer, Block** exported) noexcept {
   Memory* memory = device_memory_of(block);
-  *lent = nullptr;
+  *exported = nullptr;
   if (!memory || is_lasting(*memory, consumer)) return use(block, consumer, false);
   Stream* writer;
   {
@@ -523,7 +576,7 @@ Status export_to(Block* block, Stream& consumer, Block** lent) noexcept {
   DLT_TRY(is_capturing(consumer, &capturing));
   if (capturing) return keep_for_graph(block, consumer);
   retain(block);
-  if (!(*lent = adopt(block->data, block, free_lent_block))) {
+  if (!(*exported = adopt(block->data, block, free_exported_block))) {
     release(block);
     return fail(Fault::memory, "__dlpack__: the host is out of memory");
   }
@@ -531,7 +584,7 @@ Status export_to(Block* block, Stream& consumer, Block** lent) noexcept {
 }
 
 Block* take_back(Block* block) noexcept {
-  if (block->free != free_lent_block) return block;
+  if (block->free != free_exported_block) return block;
   auto* inner = static_cast<Block*>(block->owner);
   retain(inner);
   release(block);
@@ -613,7 +666,25 @@ size_t empty_cache(int ordinal) noexcept {
   return freed;
 }
 
-void set_cache_limit(size_t bytes) noexcept { cache_limit.store(bytes, std::memory_order_relaxed); }
+Status reset_peak(int ordinal) noexcept {
+  Device* device = nullptr;
+  DLT_TRY(device_of(ordinal, &device));
+  {
+    std::lock_guard<std::mutex> hold(device->peak_mutex);
+    device->peak_bytes = 0;
+  }
+  count_peak(*device);
+  return success;
+}
+
+void set_cache_limit(size_t bytes) noexcept {
+  cache_limit.store(bytes, std::memory_order_relaxed);
+  // What is freed beyond it goes back to the system at the next synchronization, and other libraries can have it.
+  uint64_t keep = bytes;
+  for (const std::atomic<Device*>& device : devices)
+    if (const Device* known = device.load(std::memory_order_acquire); known && known->pool)
+      driver.cuMemPoolSetAttribute(known->pool, kPoolReleaseThreshold, &keep);
+}
 
 Status usage(int ordinal, Usage* out) noexcept {
   Device* device = nullptr;
@@ -623,12 +694,15 @@ Status usage(int ordinal, Usage* out) noexcept {
   while (Stream* stream = next_stream(*device, &next)) {
     std::lock_guard hold(stream->lock);
     out->live_blocks += stream->live_blocks;
-    out->live_bytes += stream->live_bytes;
-    out->peak_bytes += stream->peak_bytes;
+    out->live_bytes += stream->live_bytes.load(std::memory_order_relaxed);
     out->cached_bytes += stream->cached_bytes;
     out->driver_allocations += stream->driver_allocations;
   }
   part_usage(ordinal, out);
+  {
+    std::lock_guard<std::mutex> hold(device->peak_mutex);
+    out->peak_bytes = std::max(device->peak_bytes, out->live_bytes);
+  }
   std::lock_guard<std::mutex> hold(waiters.mutex);
   out->waiting = waiters.count;
   return success;

@@ -78,10 +78,10 @@ inline Status use(Block* block, Stream& stream, bool write) noexcept {
 
 // The block is about to be read on `reader`, which waits for what was written.
 DLT_API Status read_on(Block* block, Stream& reader) noexcept;
-// The block is exported to a consumer's stream (DLPack): `consumer` waits for what was written. A stream of others is not asked
-// again after this call, since nothing says that it lives as long as the export: `*lent` is then a block to export instead, whose
-// release orders all work that the consumer has by then before later work here. Else it is null.
-DLT_API Status export_to(Block* block, Stream& consumer, Block** lent) noexcept;
+// The block is exported to a consumer's stream (DLPack): `consumer` waits for what was written. A stream of others is not
+// asked again after this call, since nothing says that it lives as long as the export: `*exported` is then a block to export
+// instead, whose release orders all work that the consumer has by then before later work here. Else it is null.
+DLT_API Status export_to(Block* block, Stream& consumer, Block** exported) noexcept;
 // A block of export_to() that was imported again: the block behind it, and the export ends.
 DLT_API Block* take_back(Block* block) noexcept;
 
@@ -91,9 +91,13 @@ DLT_API void give_back_finished() noexcept;
 // The host is about to read or write: waits until no stream uses the block.
 DLT_API Status wait_for_host(Block* block) noexcept;
 
+// Calls into the driver may wait: for room in its queue, behind work that needs Python's lock. So releases give the lock up:
+// `leave` does where the thread has it, and returns what `enter` takes it back with, else null. Set once.
+DLT_API void set_python_lock(void* (*leave)() noexcept, void (*enter)(void*) noexcept) noexcept;
+
 // Gives idle memory of one device (-1: of all) back to the driver; returns the number of bytes.
 DLT_API size_t empty_cache(int device) noexcept;
-// Bytes that each stream may keep idle. Without limit unless set.
+// Bytes that each stream may keep idle, and the pool of a device from the system. Without limit unless set.
 DLT_API void set_cache_limit(size_t bytes) noexcept;
 
 struct Usage {
@@ -102,6 +106,8 @@ struct Usage {
   int64_t waiting;  // foreign memory and blocks that wait for work to end
 };
 DLT_API Status usage(int device, Usage* out) noexcept;
+// `peak_bytes` counts from what is live now.
+DLT_API Status reset_peak(int device) noexcept;
 
 // Called by stream.cc when a stream is destroyed.
 void drop_idle(Stream& stream) noexcept;

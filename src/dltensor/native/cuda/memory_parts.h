@@ -6,6 +6,29 @@
 namespace dlt::cuda {
 
 using Class = SizeClass<512>;
+// The driver is asked for whole size classes, and for large memory in steps: of classes a quarter could be unused.
+inline constexpr size_t large_bytes = size_t{8} << 20, large_step = size_t{2} << 20;
+constexpr size_t capacity_of(size_t bytes) noexcept {
+  return bytes <= large_bytes ? Class::bytes(Class::of(bytes)) : (bytes + large_step - 1) / large_step * large_step;
+}
+static_assert(Class::bytes(Class::of(large_bytes)) == large_bytes);
+// Whether idle memory serves a request: of large memory a quarter more may be unused in place of a new allocation.
+inline bool fits(const Memory& idle, size_t bytes) noexcept {
+  return bytes <= large_bytes ? idle.size_class == Class::of(bytes) : idle.bytes >= bytes && idle.bytes - bytes <= bytes / 4;
+}
+// Size classes that have such memory: of large memory two.
+constexpr uint32_t last_class(size_t bytes) noexcept { return Class::of(bytes) + (bytes > large_bytes); }
+// Within this scope the thread does not hold Python's lock.
+class WithoutPython {
+ public:
+  WithoutPython() noexcept;
+  ~WithoutPython();
+  WithoutPython(const WithoutPython&) = delete;
+  WithoutPython& operator=(const WithoutPython&) = delete;
+
+ private:
+  void* state_;
+};
 void free_to_driver(Memory* memory) noexcept;
 // After the release of pinned or foreign memory: whether no stream uses it any more. Users whose work can be neither
 // queried nor recorded now, because of a capture, stay in the list for another time. Completed events are returned.

@@ -37,6 +37,7 @@ DLT_CONSTINIT Store store;
 void free_pinned_block(Block* block) noexcept {
   auto* memory = static_cast<Memory*>(block->owner);
   recycle(block);
+  const WithoutPython without;
   is_idle(*memory);  // records events behind the work that may still use the memory
   memory->writer = nullptr;
   std::lock_guard<std::mutex> hold(store.mutex);
@@ -47,6 +48,7 @@ void free_pinned_block(Block* block) noexcept {
 void free_managed_block(Block* block) noexcept {
   auto* memory = static_cast<Memory*>(block->owner);
   recycle(block);
+  const WithoutPython without;
   clear_users(*memory);
   Current current(*memory->device);
   Beside beside;
@@ -67,18 +69,18 @@ Status wrap(Memory* memory, size_t bytes, void (*free)(Block*) noexcept, Block**
 Status allocate_pinned(int ordinal, size_t bytes, Block** out) noexcept {
   Device* device = nullptr;
   DLT_TRY(device_of(ordinal, &device));
-  const uint32_t size_class = Class::of(bytes);
   Memory* memory = nullptr;
   {
     std::lock_guard<std::mutex> hold(store.mutex);
-    memory = store.take(size_class, [&](const Memory& idle) { return idle.device == device; });
+    for (uint32_t c = Class::of(bytes); c <= last_class(bytes) && !memory; ++c)
+      memory = store.take(c, [&](const Memory& idle) { return idle.device == device && fits(idle, bytes); });
   }
   if (!memory) {
     if (!(memory = new (std::nothrow) Memory)) return fail(Fault::memory, "allocate: the host is out of memory");
     memory->kind = Memory::Kind::pinned;
     memory->device = device;
-    memory->size_class = size_class;
-    memory->bytes = Class::bytes(size_class);
+    memory->bytes = capacity_of(bytes);
+    memory->size_class = Class::of(memory->bytes);
     Current current(*device);
     Beside beside;
     const CUresult result = driver.cuMemHostAlloc(&memory->pointer, memory->bytes, kHostAllocPortable);

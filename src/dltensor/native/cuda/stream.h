@@ -94,8 +94,17 @@ struct Stream {
   int64_t named = 0;     // entries in lists of users
   int64_t wrappers = 0;  // objects of users that hold it, of streams of others
   std::vector<Block*> owners;  // what keeps a stream of others alive while memory names it
-  int64_t live_blocks = 0, live_bytes = 0, cached_bytes = 0, peak_bytes = 0, driver_allocations = 0;
+  int64_t live_blocks = 0, cached_bytes = 0, driver_allocations = 0;
+  // Read without the lock, too. `room`: how many live bytes cannot be a new peak of the device.
+  std::atomic<int64_t> live_bytes{0}, room{0};
   std::vector<uint64_t> waited;  // by index: how much of that stream's work this one has waited for
+
+  // The caller holds the lock. Returns whether the device may have a new peak.
+  bool add_live(int64_t bytes) noexcept {
+    const int64_t live = live_bytes.load(std::memory_order_relaxed) + bytes;
+    live_bytes.store(live, std::memory_order_relaxed);
+    return live > room.load(std::memory_order_relaxed);
+  }
 
   bool is_default() const noexcept { return reinterpret_cast<uintptr_t>(handle) <= 2; }
   bool is_legacy() const noexcept { return reinterpret_cast<uintptr_t>(handle) <= 1; }

@@ -69,6 +69,7 @@ HOSTCUDA_EXPORT CUresult cuInit(unsigned) {
     machine.legacy.push_back(std::make_unique<StreamHandle>());
     machine.legacy.back()->device = d;
     machine.pools.push_back(new PoolHandle{d, {}});
+    machine.all_pools.insert(machine.pools.back());
   }
   machine.streams.resize(machine.device_count);
   machine.per_thread.resize(machine.device_count);
@@ -239,6 +240,7 @@ HOSTCUDA_EXPORT CUresult cuCtxSynchronize() {
   if (captured) return kCaptureUnsupported;
   ++machine.statistics.synchronisations;
   synchronize_device(current()->device);
+  trim_pools(current()->device);
   return machine.lost;
 }
 HOSTCUDA_EXPORT CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned) {

@@ -81,6 +81,7 @@ struct GraphHandle {
 struct PoolHandle {
   int device = 0;
   std::map<int, uint64_t> attributes;
+  size_t used = 0, cached = 0;  // bytes of allocations, and of freed ones that were not returned to the system
 };
 
 enum class Kind { device, pinned, managed };
@@ -91,6 +92,7 @@ struct Allocation {
   Kind kind = Kind::device;
   bool freed = false;
   uint64_t capture = 0;                 // of the graph that allocates it, or 0
+  PoolHandle* pool = nullptr;
   OperationPointer freed_by;            // device memory that waits for reuse
   StreamHandle* freed_on = nullptr;
   unsigned long long freed_id = 0;  // of that stream: a new one may come to live at the address of one destroyed
@@ -128,7 +130,8 @@ struct Machine {
   bool dead_streams_abort = true;
   std::map<uint64_t, GraphHandle*> captures;  // in progress
   int lost = 0;                               // the error that every call answers after a kernel failed
-  std::vector<PoolHandle*> pools;
+  std::vector<PoolHandle*> pools;    // the default one of each device
+  std::set<PoolHandle*> all_pools;
   std::vector<OperationPointer> pending;
   Statistics statistics{};
   std::string last_kernel;
@@ -208,6 +211,7 @@ int exchange_capture_mode(int mode);
 bool start_memory();  // false when the process has no addresses left for it
 std::map<uintptr_t, Allocation>::iterator find_allocation(uintptr_t address);
 bool on_device(uintptr_t address);
+void trim_pools(int device);  // at a synchronization: to their thresholds
 void open_memory();
 void close_memory();
 void open_memory_again();  // after a jump out of a signal handler, in which it is closed

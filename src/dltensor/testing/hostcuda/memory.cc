@@ -73,11 +73,23 @@ bool commit(char* start, size_t bytes) {
   return true;
 }
 
+// What pools keep of freed memory, which nothing else can use.
+size_t cached_on(int device) {
+  size_t bytes = 0;
+  for (const PoolHandle* pool : machine.all_pools)
+    if (pool->device == device) bytes += pool->cached;
+  return bytes;
+}
+
+void trim(PoolHandle& pool, uint64_t keep) {
+  pool.cached = keep > pool.used ? std::min<size_t>(pool.cached, keep - pool.used) : 0;
+}
+
 // Reuses memory freed on the same stream at once, on another stream only when that free has run.
-uintptr_t take(int device, size_t bytes, StreamHandle* stream) {
+uintptr_t take(int device, size_t bytes, StreamHandle* stream, PoolHandle* pool) {
   Arena& arena = arenas[device];
-  const size_t reserve = rounded(bytes);
-  if (arena.live + bytes > machine.device_bytes) return 0;
+  const size_t reserve = rounded(bytes), again = pool ? std::min(pool->cached, bytes) : 0;
+  if (arena.live + cached_on(device) - again + bytes > machine.device_bytes) return 0;
   uintptr_t address = 0;
   for (auto at = arena.free.find(reserve); at != arena.free.end() && at->first == reserve; ++at) {
     const Allocation& old = allocations[at->second];
@@ -95,18 +107,20 @@ uintptr_t take(int device, size_t bytes, StreamHandle* stream) {
     arena.top += need;
     guard(address, bytes, need);
   }
-  allocations[address] = {bytes, device, Kind::device, false, 0, nullptr, nullptr};
+  allocations[address] = {bytes, device, Kind::device, false, 0, pool, nullptr, nullptr};
   arena.live += bytes;
+  if (pool) pool->cached -= again, pool->used += bytes;
   count_allocation(bytes);
   return address;
 }
 
-int take_ordered(CUdeviceptr* pointer, size_t bytes, CUstream handle) {
+int take_ordered(CUdeviceptr* pointer, size_t bytes, CUstream handle, PoolHandle* pool) {
   HOSTCUDA_RESOLVE(handle, stream);
+  if (!pool) pool = machine.pools[stream->device];
   *pointer = 0;
   if (!bytes) return kSuccess;
   if (!stream->capture) HOSTCUDA_NOT_IN_CAPTURE;
-  const uintptr_t address = take(stream->device, bytes, stream);
+  const uintptr_t address = take(stream->device, bytes, stream, pool);
   if (!address) return kOutOfMemory;
   *pointer = address;
   // A captured allocation is a node of the graph, and the memory the graph's.
@@ -138,6 +152,7 @@ int give_back(CUdeviceptr pointer, StreamHandle* stream) {
   }
   allocation.freed = true;
   arenas[allocation.device].live -= bytes;
+  if (PoolHandle* pool = allocation.pool) pool->used -= bytes, pool->cached += bytes;
   // What is read after the free is recognisable. All but the beginning is given back to the system: every operation changes
   // the protection of all pages that there are.
   auto spoil = [pointer, bytes] {
@@ -171,7 +186,7 @@ int take_host(void** pointer, size_t bytes, Kind kind) {
                       0);
   if (memory == MAP_FAILED) return kOutOfMemory;
   memset(memory, 0xCD, bytes);
-  allocations[reinterpret_cast<uintptr_t>(memory)] = {bytes, current()->device, kind, false, 0, nullptr, nullptr};
+  allocations[reinterpret_cast<uintptr_t>(memory)] = {bytes, current()->device, kind};
   if (kind == Kind::pinned) ++machine.statistics.live_pinned;
   else count_allocation(bytes);
   *pointer = memory;
@@ -232,6 +247,11 @@ int fill(CUdeviceptr to, T value, size_t count, CUstream handle) {
 
 bool on_device(uintptr_t address) { return arena_of(address) >= 0; }
 
+void trim_pools(int device) {
+  for (PoolHandle* pool : machine.all_pools)
+    if (pool->device == device) trim(*pool, pool->attributes[kPoolReleaseThreshold]);
+}
+
 bool start_memory() {
   key = new_key();
   arenas.resize(machine.device_count);
@@ -283,7 +303,7 @@ HOSTCUDA_EXPORT CUresult cuMemGetInfo_v2(size_t* free, size_t* total) {
   HOSTCUDA_ENTER;
   HOSTCUDA_CONTEXT;
   *total = machine.device_bytes;
-  *free = machine.device_bytes - arenas[current()->device].live;
+  *free = machine.device_bytes - arenas[current()->device].live - cached_on(current()->device);
   return kSuccess;
 }
 HOSTCUDA_EXPORT CUresult cuMemAlloc_v2(CUdeviceptr* pointer, size_t bytes) {
@@ -291,18 +311,18 @@ HOSTCUDA_EXPORT CUresult cuMemAlloc_v2(CUdeviceptr* pointer, size_t bytes) {
   HOSTCUDA_CONTEXT;
   if (!bytes) return kInvalidValue;
   HOSTCUDA_NOT_IN_CAPTURE;
-  *pointer = take(current()->device, bytes, nullptr);
+  *pointer = take(current()->device, bytes, nullptr, nullptr);
   return *pointer ? kSuccess : kOutOfMemory;
 }
 HOSTCUDA_EXPORT CUresult cuMemAllocAsync(CUdeviceptr* pointer, size_t bytes, CUstream stream) {
   HOSTCUDA_ENTER;
   HOSTCUDA_CONTEXT;
-  return take_ordered(pointer, bytes, stream);
+  return take_ordered(pointer, bytes, stream, nullptr);
 }
 HOSTCUDA_EXPORT CUresult cuMemAllocFromPoolAsync(CUdeviceptr* pointer, size_t bytes, CUmemoryPool pool, CUstream stream) {
   HOSTCUDA_ENTER;
   HOSTCUDA_CONTEXT;
-  return pool ? take_ordered(pointer, bytes, stream) : kInvalidValue;
+  return pool ? take_ordered(pointer, bytes, stream, pool) : kInvalidValue;
 }
 HOSTCUDA_EXPORT CUresult cuMemFree_v2(CUdeviceptr pointer) {
   HOSTCUDA_ENTER;
@@ -336,10 +356,14 @@ HOSTCUDA_EXPORT CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProp
   HOSTCUDA_STARTED;
   if (properties->location.id < 0 || properties->location.id >= machine.device_count) return kInvalidValue;
   *pool = new PoolHandle{properties->location.id, {}};
+  machine.all_pools.insert(*pool);
   return kSuccess;
 }
 HOSTCUDA_EXPORT CUresult cuMemPoolDestroy(CUmemoryPool pool) {
   HOSTCUDA_ENTER;
+  for (auto& [address, allocation] : allocations)
+    if (allocation.pool == pool) allocation.pool = nullptr;
+  machine.all_pools.erase(pool);
   delete pool;
   return kSuccess;
 }
@@ -352,13 +376,15 @@ HOSTCUDA_EXPORT CUresult cuMemPoolSetAttribute(CUmemoryPool pool, int attribute,
 HOSTCUDA_EXPORT CUresult cuMemPoolGetAttribute(CUmemoryPool pool, int attribute, void* value) {
   HOSTCUDA_ENTER;
   uint64_t answer = pool->attributes[attribute];
-  if (attribute == kPoolUsedCurrent || attribute == kPoolReservedCurrent) answer = arenas[pool->device].live;
+  if (attribute == kPoolUsedCurrent) answer = pool->used;
+  if (attribute == kPoolReservedCurrent) answer = pool->used + pool->cached;
   memcpy(value, &answer, attribute <= 3 ? 4 : 8);
   return kSuccess;
 }
-HOSTCUDA_EXPORT CUresult cuMemPoolTrimTo(CUmemoryPool, size_t) {
+HOSTCUDA_EXPORT CUresult cuMemPoolTrimTo(CUmemoryPool pool, size_t keep) {
   HOSTCUDA_ENTER;
   HOSTCUDA_NOT_IN_CAPTURE;
+  trim(*pool, keep);
   return kSuccess;
 }
 HOSTCUDA_EXPORT CUresult cuMemPoolSetAccess(CUmemoryPool, const CUmemAccessDesc*, size_t) {

@@ -199,6 +199,7 @@ HOSTCUDA_EXPORT CUresult cuStreamSynchronize(CUstream handle) {
       if (is_blocking(other)) run(OperationPointer(other->last));
   }
   run(OperationPointer(stream->last));
+  trim_pools(stream->device);
   return machine.lost;
 }
 
@@ -323,6 +324,7 @@ HOSTCUDA_EXPORT CUresult cuEventSynchronize(CUevent event) {
   HOSTCUDA_NOT_IN_CAPTURE;
   ++machine.statistics.synchronisations;
   run(OperationPointer(event->at));
+  trim_pools(event->device);
   return machine.lost;
 }
 HOSTCUDA_EXPORT CUresult cuEventElapsedTime(float* milliseconds, CUevent start, CUevent end) {
