@@ -3,7 +3,9 @@
 """Random calls with CUDA tensors against the same calls on the CPU, to the bit, for a number of seconds.
 
 Sorts, scans, reductions, masks, and reads and writes at index arrays, of tensors of up to 1.6 * 10**7 elements in
-several layouts. Prints each call that differs and the seed that repeats it, and exits 1 then.
+several layouts, at odd addresses too. Some were taken by a consumer whose stream is gone, some are outputs of a graph that
+is destroyed while they are read. HOSTCUDA_ORDER=random:1 reorders the streams of the host driver. Prints each call that
+differs and the seed that repeats it, and exits 1 then.
 
     python tools/gpu_random.py --seconds 60 --seed 1     on a card
     python tools/gpu_random.py --large                   and of 2**31 + 5 elements: 30 GB of memory
@@ -12,7 +14,10 @@ several layouts. Prints each call that differs and the seed that repeats it, and
 
 import argparse
 import collections
+import contextlib
+import ctypes
 import math
+import os
 import sys
 import time
 
@@ -65,6 +70,92 @@ def bits(x):
     if made.dtype.kind not in "biu":
         made = np.where(made != made, np.array(np.nan, dtype=made.dtype), made)
     return made.tobytes()
+
+
+def place(rng, t):
+    """Copy a tensor to the device, now and then to an address that is no multiple of its elements' size."""
+    t = t.to("cuda")
+    if rng.random() < 0.7 or t.size == 0:
+        return t
+    raw = dl.empty((t.nbytes + 16,), dtype="uint8", device="cuda")[int(rng.integers(1, 16)) :][: t.nbytes]
+    raw[:] = t.copy().reshape(-1).view("uint8")
+    return raw.view(t.dtype).reshape(t.shape)
+
+
+class Driver:
+    """Functions of the CUDA driver, as other libraries call them."""
+
+    def __init__(self):
+        self.library = ctypes.CDLL(os.environ.get("DLTENSOR_CUDA_DRIVER") or "libcuda.so.1")
+
+    def __call__(self, name, *arguments):
+        result = getattr(self.library, name)(*arguments)
+        assert result == 0, f"{name} gives {result}"
+
+    @contextlib.contextmanager
+    def context(self):
+        context = ctypes.c_void_p()
+        self("cuDevicePrimaryCtxRetain", ctypes.byref(context), 0)
+        self("cuCtxPushCurrent_v2", context)
+        yield
+        self("cuCtxPopCurrent_v2", ctypes.byref(context))
+        self("cuDevicePrimaryCtxRelease_v2", 0)
+
+    def consume(self, t):
+        """Take a tensor on a stream, copy it there, return it and destroy the stream; the copy is returned."""
+        handle, copied = ctypes.c_void_p(), dl.empty(t.shape, dtype=t.dtype, device="cuda")
+        dl.cuda.synchronize()
+        with self.context():
+            self("cuStreamCreateWithPriority", ctypes.byref(handle), 1, 0)
+            capsule = t.__dlpack__(stream=handle.value)
+            to, size = ctypes.c_uint64(copied.data_ptr), ctypes.c_size_t(t.nbytes)
+            self("cuMemcpyDtoDAsync_v2", to, ctypes.c_uint64(t.data_ptr), size, handle)
+            del capsule
+            self("cuStreamDestroy_v2", handle)
+        return copied
+
+    def graph_output(self, t):
+        """Return ``t[None]`` computed from the output of a graph that is gone by then."""
+        stream, reader = dl.cuda.Stream(), dl.cuda.Stream()
+        graph, executable = ctypes.c_void_p(), ctypes.c_void_p()
+        for each in (stream, reader):
+            with each:
+                dl.concat([t, t])  # compiles what is captured
+        dl.cuda.synchronize()
+        with self.context():
+            self("cuStreamBeginCapture_v2", ctypes.c_void_p(stream.handle), 2)
+            with stream:
+                output = dl.concat([t, t])
+            self("cuStreamEndCapture", ctypes.c_void_p(stream.handle), ctypes.byref(graph))
+            self("cuGraphInstantiateWithFlags", ctypes.byref(executable), graph, ctypes.c_uint64(0))
+            self("cuGraphLaunch", executable, ctypes.c_void_p(stream.handle))
+            with reader:
+                reader.wait(stream)
+                read = output[: len(t)].copy()
+            self("cuGraphExecDestroy", executable)
+            self("cuGraphDestroy", graph)
+        del output
+        dl.cuda.empty_cache()
+        return read
+
+
+def spoil_freed_memory(size):
+    """Overwrite what was just freed, here and on another stream, so that a late reader gets other values."""
+    for stream in (contextlib.nullcontext(), dl.cuda.Stream()):
+        with stream:
+            [dl.full((size,), 0xA5, dtype="uint8", device="cuda") for _ in range(3)]
+
+
+def through_others(rng, driver, t):
+    """The tensor, or a copy of it that another library or a graph has made."""
+    chance = rng.random()
+    if chance > 0.2 or t.ndim == 0 or t.size == 0:
+        return t
+    made = driver.consume(t) if chance < 0.1 else driver.graph_output(t)
+    size = t.nbytes
+    del t
+    spoil_freed_memory(size)
+    return made
 
 
 class Calls:
@@ -149,18 +240,18 @@ class Calls:
         return kinds[self.rng.integers(len(kinds))]()
 
 
-def compare(rng, most, counts):
+def compare(rng, most, counts, driver):
     """One random call; what differs, or None."""
     shape, dtype = make_shape(rng, most), str(rng.choice(DTYPES))
     here = make_values(rng, shape, dtype)
-    on_device = here.to("cuda")
+    on_device = through_others(rng, driver, place(rng, here))
     if rng.random() < 0.4 and here.ndim == 2 and min(shape) > 3:
         view = VIEWS[rng.integers(len(VIEWS))]
         here, on_device = view(here), view(on_device)
     name, run = Calls(rng, here).any()
     counts[name.split("(")[0]] += 1
     call = f"{name} of {dtype}, shape {here.shape}, strides {here.strides}"
-    want, got = run(here, lambda t: t), run(on_device, lambda t: t.to("cuda"))
+    want, got = run(here, lambda t: t), run(on_device, lambda t: place(rng, t))
     many = isinstance(want, list)
     for w, g in zip(want if many else [want], got if many else [got], strict=True):
         if (w.dtype, w.shape) != (g.dtype, g.shape) or bits(w) != bits(g):
@@ -204,9 +295,10 @@ def main():
         hostcuda.load()
     if options.large:
         large()
+    driver = Driver()
     end, counts, seed, bad = time.monotonic() + options.seconds, collections.Counter(), 0, 0
     while seed < options.calls if options.calls is not None else time.monotonic() < end:
-        differs = compare(np.random.default_rng((options.seed, seed)), options.most, counts)
+        differs = compare(np.random.default_rng((options.seed, seed)), options.most, counts, driver)
         if differs:
             bad += 1
             print(f"gpu_random: differs: {differs} (seed {options.seed}, call {seed})", flush=True)
