@@ -158,8 +158,6 @@ class Interface:
         self.array = array
 
 
-
-
 @pytest.mark.parametrize(
     "make",
     [

@@ -392,7 +392,7 @@ def interface(**fields):
 
 @pytest.mark.parametrize("field", ["shape", "strides"])
 def test_a_shape_of_an_array_interface_is_read_once(field):
-    with pytest.raises(BufferError, match=r"at most 64 dimensions|extents and 1500 strides"):
+    with pytest.raises(ValueError, match="asarray: at most 64 dimensions"):
         dl.asarray(interface(**{field: Growing([1, 1500])}))
 
 
@@ -402,7 +402,7 @@ def test_a_shape_of_a_cuda_array_interface_is_read_once():
             shape = Growing([1, 1500])
             self.__cuda_array_interface__ = {"shape": shape, "typestr": "<f4", "data": (4096, False), "version": 3}
 
-    with pytest.raises(BufferError, match="at most 64 dimensions"):
+    with pytest.raises(ValueError, match="at most 64 dimensions"):
         dl.asarray(Owner())
 
 
@@ -554,8 +554,10 @@ def test_what_an_error_quotes_of_a_foreign_object_is_short():
 @pytest.mark.parametrize(
     "value", [np.float64(2.5), np.complex128(1 + 2j), np.float32(2.5), np.int64(3), np.bool_(True)]
 )
-def test_numpy_scalars_are_shared(value):
-    view = dl.asarray(value, copy=False)
+def test_numpy_scalars_are_copied(value):
+    with pytest.raises(ValueError, match="returns a copy, but copy=False"):
+        dl.asarray(value, copy=False)
+    view = dl.asarray(value)
     assert view.item() == value
     assert view.dtype.name == {"bool_": "bool"}.get(type(value).__name__, type(value).__name__)
 

@@ -143,7 +143,7 @@ def sequences(context):
             [np.float64(1e300), 2],
             [np.int8(1), np.uint64(2**64 - 1)],
             [dl.asarray(1.5, dtype="bfloat16")],
-        )  # fmt: skip
+        )
     )
     return made
 

@@ -22,7 +22,9 @@ def read_shape(shape, func):
     ((3,), (2, 3))
     """
     try:
-        shape = (index(shape),) if hasattr(shape, "__index__") else tuple(index(n) for n in items_of(shape, "shape", func))
+        shape = (
+            (index(shape),) if hasattr(shape, "__index__") else tuple(index(n) for n in items_of(shape, "shape", func))
+        )
     except TypeError:
         raise TypeError(f"{func}: shape must be an integer or a sequence of integers") from None
     for place, n in enumerate(shape):

@@ -133,8 +133,8 @@ cdef int _collect(object x, int depth, int ndim, int64_t* shape, list leaves, Nu
     return ndim
 
 
-cdef str _EXPECTED = ("numbers, nested sequences of numbers, or an object with __dlpack__, the buffer protocol or an array "
-                      "interface")
+cdef str _EXPECTED = ("numbers, nested sequences of numbers, or an object with __dlpack__, the buffer protocol or an "
+                      "array interface")
 
 
 cdef object _typed_number(object x, NumberTypes* types, str func, str expected):
@@ -181,8 +181,8 @@ cdef Tensor _as_scalar(object x, str func):
 cdef int _add_type(NumberTypes* types, int type_, str func) except -1:
     cdef int joined = type_ if types.typed < 0 else promote(types.typed, type_)
     if joined < 0:
-        raise TypeError(f"{func}: {type_table[types.typed].name.decode()} and {type_table[type_].name.decode()} have no "
-                        f"dtype in common; pass dtype=")
+        raise TypeError(f"{func}: {type_table[types.typed].name.decode()} and {type_table[type_].name.decode()} have "
+                        f"no dtype in common; pass dtype=")
     types.typed = joined
     return 0
 
@@ -424,8 +424,8 @@ def from_dlpack(x, /, *, device=None, copy=None):
     device : device_like, optional
         Device of the result; None leaves the data where it is.
     copy : bool, optional
-        None shares memory where possible, True always copies, also arrays of NumPy of another byte order or with strides
-        that are no whole elements, False never does and is passed on to ``__dlpack__``.
+        None shares memory where possible, True always copies, also arrays of NumPy of another byte order or with
+        strides that are no whole elements, False never does and is passed on to ``__dlpack__``.
 
     Returns
     -------

@@ -22,7 +22,8 @@ cdef struct ImportedTensor:
 
 # How a type can be read; found out once per type.
 cdef enum ImportPath:
-    UNKNOWN, TABLE, NDARRAY, MASKED, PROTOCOL, CAPSULE, BUFFER, ARRAY_INTERFACE, CUDA_ARRAY_INTERFACE, COLUMN, ARRAY, NONE
+    UNKNOWN, TABLE, NDARRAY, MASKED, PROTOCOL, CAPSULE, BUFFER, ARRAY_INTERFACE, CUDA_ARRAY_INTERFACE, COLUMN, ARRAY,
+    NONE
 
 # What is remembered of a type. It is never changed and never freed: another one takes its place.
 cdef extern from "_core/type_table.h" namespace "dlt":

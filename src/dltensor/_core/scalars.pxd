@@ -21,7 +21,7 @@ cdef inline int kind_order(int type) noexcept:
     return 0 if kind == BOOLEAN else 1 if kind == SIGNED or kind == UNSIGNED else 2 if kind == REAL else 3
 
 cdef inline int promote_number(int type, int number) noexcept:
-    """The dtype of operands of dtype `type` (-1: there are none) and a Python number with the default dtype `number`."""
+    """The dtype of operands of dtype `type` (-1: there are none) and a number with the default dtype `number`."""
     if type >= 0 and kind_order(number) <= kind_order(type):
         return type
     return number if type < 0 else promote(type, number)

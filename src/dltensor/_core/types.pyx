@@ -213,8 +213,8 @@ cdef class DType:
 
     Immutable and hashable. Compares equal to everything that a dtype argument accepts for the same type. Every
     combination of numbers that the standard allows is supported, also those without a name. The hash is that of the
-    name, so a dictionary finds ``dl.float32`` under "float32" and the reverse. Other spellings, such as "f4", and dtypes
-    of other libraries are equal and have hashes of their own, as in NumPy.
+    name, so a dictionary finds ``dl.float32`` under "float32" and the reverse. Other spellings, such as "f4", and
+    dtypes of other libraries are equal and have hashes of their own, as in NumPy.
 
     Parameters
     ----------
