@@ -88,7 +88,7 @@ def answer(function, error):
         return
     while trace.tb_next is not None:
         trace = trace.tb_next
-    if "dltensor" in trace.tb_frame.f_code.co_filename:
+    if str(trace.tb_frame.f_globals.get("__name__")).startswith("dltensor."):  # else the message is another's
         rename(error, name)
 
 
