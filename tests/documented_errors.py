@@ -209,14 +209,6 @@ def arrow(**fields):
     return producer
 
 
-def with_null():
-    producer = arrow_structs.Producer()
-    producer.bits = ctypes.c_uint8(0b1101)
-    producer.buffers[0] = ctypes.addressof(producer.bits)
-    producer.array.null_count = 1
-    return producer
-
-
 SLOTS = ("ptr", "destroy", "origin", "device", "dtype", "as_dlpack", "from_dlpack", "shape")
 KEPT = []  # callbacks and arrays, which structs point to
 
@@ -425,6 +417,7 @@ ROWS = [
     ("TypeError", lambda f: f(X, "a"), "roll"),
     ("TypeError", lambda f: f(X, 0.5), "repeat"),
     ("ValueError", lambda f: f(X, axis=0), "squeeze Tensor.squeeze"),
+    ("ValueError", lambda f: f(X, order="a"), "Tensor.(flatten ravel tobytes)"),
     ("TypeError", lambda f: f(X, axis="a"), "unstack Tensor.squeeze"),
     ("ValueError", lambda f: f(X, (0, 0)), "flip expand_dims permute_dims Tensor.(transpose permute)"),
     ("IndexError", lambda f: f(X, (0, 9)), "permute_dims Tensor.(transpose permute)"),
@@ -568,7 +561,7 @@ ROWS = [
     ("TypeError", lambda f: f("a", (2,), "float32"), "wrap"),
     ("ValueError", lambda f: f(-8, (2,), "float32"), "wrap"),
     ("BufferError", lambda f: f(arrow(length=-1)), "from_arrow"),
-    ("ValueError", lambda f: f(with_null()), "from_arrow"),
+    ("ValueError", lambda f: f(arrow_structs.Producer(b"b", of=ctypes.c_uint8), copy=False), "from_arrow"),
     ("DeviceError", lambda f: f(FAR), "from_arrow"),
     ("OSError", lambda f: f(arrow_structs.StreamProducer([arrow()], codes=[5])), "from_arrow"),
     ("BufferError", lambda f: f(READ_ONLY), "Tensor.__dlpack__"),

@@ -53,7 +53,7 @@ def test_a_call_that_a_function_does_not_take_is_answered_with_its_signature(key
         (lambda: dl.zeros(3, 4), r"^zeros: takes exactly 1 .*\(2 given\); call it as zeros\(shape, \*, dtype=None"),
         (lambda: dl.fft.irfft(X, 512), r"^irfft: takes 1 .* 2 were given; call it as irfft\(x, /, \*, n=None, axis=-1"),
         (lambda: dl.nanmax(X, 0), r"^nanmax: .*call it as nanmax\(x, /, \*, axis=None"),
-        (lambda: X.reshape(4, cop=1), r"^reshape: got an unexpected .*; call it as reshape\(\*shape, copy=None\)"),
+        (lambda: X.reshape(4, cop=1), r"^reshape: got an unexpected .*; call it as reshape\(\*shape, copy=None"),
         (lambda: X.to_device(), r"^to_device: .*; call it as to_device\(device, /, \*, stream=None\)"),
         (lambda: dl.random.Generator(1, 2), r"^Generator: takes at most 1 .*; call it as Generator\(seed=None"),
         (lambda: dl.random.Generator(1).normal((3,)), r"^normal: mean must be a number, got \(3,\)"),

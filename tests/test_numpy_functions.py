@@ -450,7 +450,6 @@ def test_reductions_of_numpy_are_ours(call):
         lambda t: np.dot(t, t.T, out=np.zeros((2, 2), "f4")),
         lambda t: np.nansum(t, initial=3),
         lambda t: np.concatenate([t, t], dtype="f8"),
-        lambda t: np.reshape(t, (3, 2), order="F"),
         lambda t: np.asarray(t),
         lambda t: np.histogram2d(t[0], t[1])[0],
         lambda t: np.result_type(t, np.int8),
@@ -592,3 +591,10 @@ def test_triangles_of_one_dimension_are_numpys():
     a = np.arange(1, 4)
     assert np.tril(dl.asarray(a)).tolist() == np.tril(a).tolist()
     assert np.triu(dl.asarray(a), 1).tolist() == np.triu(a, 1).tolist()
+
+
+def test_functions_of_numpy_with_lists_and_orders_are_ours():
+    t = dl.asarray(T)
+    assert np.where(t > 2, [[1, 2, 3], [4, 5, 6]], t).tolist() == np.where(T > 2, [[1, 2, 3], [4, 5, 6]], T).tolist()
+    assert type(np.where(t > 2, [[1, 2, 3], [4, 5, 6]], t)) is dl.Tensor
+    assert np.reshape(t, (3, 2), order="F").tolist() == np.reshape(T, (3, 2), order="F").tolist()
