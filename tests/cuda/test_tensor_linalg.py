@@ -225,7 +225,7 @@ def test_larger_matrices_are_factored_by_the_library(dtype, shape):
     k = min(shape)
     a = drawn((2, m, n), dtype)
     x = a.to("cuda")
-    near(la.qr(x).R, la.qr(a).R, 40)
+    near(la.qr(x).R, la.qr(a).R, 400)
     near(la.qr(x).Q, la.qr(a).Q, 400)
     near(la.svdvals(x), la.svdvals(a), 20)
     near(la.pinv(x), la.pinv(a), 400)
