@@ -160,18 +160,20 @@ DLT_FN complex128 whole_power(complex128 a, int64_t n) {
   return {power.re.high, power.im.high};
 }
 // To a real exponent by length and angle: their errors do not grow with the logarithm, as those of its exponential do.
-DLT_FN complex128 real_power(complex128 a, double b) {
+// A template, since CUDA's functions of complex numbers are declared after this header.
+template <class F>
+DLT_FN complex_of<F> real_power(complex_of<F> a, F b) {
   constexpr double most = 1 << 30;
   if (magnitude_of(b) <= most && library_trunc(b) == b) {
     if (isinf(a) && !isnan(a)) return power_of_infinity(a, int64_t(b));
-    const complex128 power = whole_power(a, int64_t(b));
+    const complex_of<F> power = whole_power(a, int64_t(b));
     if (isfinite(power)) return power;
   }
-  const double length = library_pow(library_hypot(a.re, a.im), b), angle = b * library_atan2(a.im, a.re);
+  const F length = library_pow(library_hypot(a.re, a.im), b), angle = b * library_atan2(a.im, a.re);
   if (length > 0 && finite_part(length)) return {length * library_cos(angle), length * library_sin(angle)};
   if (a.re == 0 && a.im == 0 && b > 0) return {0, 0};
-  const complex128 logarithm = library_log(a);
-  return library_exp(complex128{b * logarithm.re, b * logarithm.im});
+  const complex_of<F> logarithm = library_log(a);
+  return library_exp(complex_of<F>{b * logarithm.re, b * logarithm.im});
 }
 
 template <class F>
