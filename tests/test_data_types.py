@@ -188,8 +188,7 @@ def test_clip_takes_one_bound_two_or_none():
     assert out.tolist() == [0, 0, 4, 5]
     assert dl.clip(np.array([np.nan, 2.0]), 0, 1).tolist()[1] == 1.0
     assert np.isnan(dl.clip(np.array([np.nan, 2.0]), max=1).tolist()[0])
-    with pytest.raises(OverflowError, match="clip: -300 is outside int8"):
-        dl.clip(dl.zeros(2, dtype="int8"), -300, 300)
+    assert dl.clip(dl.asarray([-128, 127], dtype="int8"), -300, 300).tolist() == [-128, 127]
 
 
 def test_threads_and_instruction_sets_are_told_and_checked():

@@ -519,7 +519,7 @@ def test_a_sequence_of_axes_that_never_ends_is_refused():
         def __iter__(self):
             return itertools.cycle([0])
 
-    with pytest.raises(ValueError, match="sum: axis .* names dimension 0 twice"):
+    with pytest.raises(ValueError, match="sum: at most 64 dimensions are supported, axis has more"):
         dl.sum(dl.zeros((2, 2)), axis=Endless())
 
 
@@ -783,7 +783,7 @@ READ_ONLY.flags.writeable = False
         (lambda: dl.sum(X, axis=-3), IndexError, "sum: axis -3 is out of range for 2 dimensions"),
         (lambda: dl.sum(X, axis=2**70), IndexError, "sum: axis 1180591620717411303424 is out of range"),
         (lambda: dl.sum(X, axis=(0, -2)), ValueError, r"sum: axis \(0, -2\) names dimension 0 twice"),
-        (lambda: dl.argmax(X, axis=(0, 1)), TypeError, "argmax: axis must be an integer or None, got several"),
+        (lambda: dl.argmax(X, axis=(0, 1)), TypeError, "argmax: axis must be an integer or None, got tuple"),
         (lambda: dl.sum(X, axis=1.0), TypeError, "sum: axis must be an integer, a sequence of integers or None, got f"),
         (lambda: dl.sum(X, axis="01"), TypeError, "sum: axis must be an integer, a sequence of integers or None, got s"),
         (lambda: dl.mean(X, dtype="int8"), TypeError, "mean: dtype must be a float or complex one, got int8"),
@@ -794,7 +794,7 @@ READ_ONLY.flags.writeable = False
         (lambda: dl.sum(X, 0), TypeError, "sum: expected 1 positional argument, got 2; give axis and the rest"),
         (lambda: dl.sum(X, ddof=1), TypeError, "sum: there is no parameter 'ddof'"),
         (lambda: dl.max(X, dtype="int8"), TypeError, "max: there is no parameter 'dtype'"),
-        (lambda: dl.sum([1, 2]), TypeError, "sum: expected a tensor"),
+        (lambda: dl.sum("12"), TypeError, "sum: expected a tensor"),
         (lambda: dl.sum(5), TypeError, r"sum: expected a tensor, got int; asarray\(\) makes one"),
         (lambda: dl.max(dl.zeros((2, 0)), axis=1), ValueError,
          r"max: a tensor of shape \(2, 0\) has no elements there, and max of none is not defined; give initial"),

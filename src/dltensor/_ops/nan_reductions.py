@@ -9,7 +9,7 @@ from . import reductions
 from .casting import cast, where
 from .dtypes import isdtype
 from .manipulation import broadcast_to, joined
-from .promotion import common_dtype
+from .promotion import common_dtype, result_type
 from .reductions import reduce_as
 
 __all__ = ["diff", "nanmax", "nanmean", "nanmin", "nanstd", "nansum", "nanvar"]

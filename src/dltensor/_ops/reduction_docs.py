@@ -4,8 +4,6 @@
 Nothing is computed here.
 """
 
-import textwrap
-
 _RESULTS = {
     "wide": "Of the dtype of `x`; of bool and integers int64 or uint64.",
     "same": "Of the dtype of `x`.",
@@ -55,6 +53,17 @@ EXAMPLES = {
 }
 
 
+
+def _wrapped(text):
+    """Indented lines of at most 114 columns. textwrap would import re with the package."""
+    lines = ["   "]
+    for word in text.split():
+        if len(lines[-1]) + len(word) >= 114:
+            lines.append("   ")
+        lines[-1] += f" {word}"
+    return lines
+
+
 def described_reduction(row, method=False):
     """Return signature and docstring of a reduction, in the form that CPython reads from ``ml_doc``.
 
@@ -92,8 +101,7 @@ def described_reduction(row, method=False):
         lines += ["x : array_like", f"    Tensor, or any object that supports DLPack: {', '.join(row['kinds'])}."]
     lines += _parameters(row)
     result = f"{_RESULTS[row['result']]} `out`, when it is given."
-    lines += ["", "Returns", "-------", "Tensor"]
-    lines += [*textwrap.wrap(result, 114, initial_indent="    ", subsequent_indent="    "), ""]
+    lines += ["", "Returns", "-------", "Tensor", *_wrapped(result), ""]
     lines += ["Raises", "------", "TypeError"]
     lines += [
         "    The dtype is not supported." if method else "    `x` is not a tensor, or its dtype is not supported."
@@ -117,7 +125,7 @@ def _parameters(row):
         default, kind, text = _KEYWORDS[name]
         text = _DTYPES[row["result"]] if name == "dtype" else text
         lines += [f"{name} : {kind}, {'optional' if default == 'None' else f'default {default}'}"]
-        lines += textwrap.wrap(text, 114, initial_indent="    ", subsequent_indent="    ")
+        lines += _wrapped(text)
     return lines
 
 
