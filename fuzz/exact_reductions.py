@@ -3,8 +3,8 @@
 """Random sums, means, variances, deviations and quantiles of floats and integers against exact integers.
 
 Magnitudes go from subnormal to overflow, with cancellation, ties, signed zeros and infinities, in several layouts, with
-initial values beyond the dtype of the elements and results in another one. Prints what differs and the seed that repeats
-it, and exits 1 then.
+initial values beyond the dtype of the elements and results in another one. Prints what differs and the seed that
+repeats it, and exits 1 then.
 """
 
 import argparse
@@ -152,7 +152,6 @@ def arranged(tensor, way):
 
 def check(rng, name, rows, n, report):
     """One batch; returns how many results were compared."""
-    form = FORMATS[name]
     tensor, held = tensor_of(draw(rng, name, rows, n), name)
     if rng.integers(0, 2):
         order = rng.permutation(n)

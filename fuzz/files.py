@@ -3,8 +3,8 @@
 
 The other reader is safetensors' own for .safetensors files (`pip install safetensors`) and NumPy for .npy files. Files
 are made from sound ones by changes of their header's text, of numbers in it, and of single bytes. Where both accept a
-file, names, types, shapes and elements must be equal. Every file is read by its path, mapped and not, and as bytes, a file
-object and an open file, which must agree.
+file, names, types, shapes and elements must be equal. Every file is read by its path, mapped and not, and as bytes, a
+file object and an open file, which must agree.
 
 Then threads read from open files while another one closes them and opens others: a read gives the elements of its own
 file, or says that the file is closed.
@@ -213,7 +213,13 @@ def read_until_closed(f, number, call, found):
     name = f.names[0]
     while True:
         try:
-            t = f.read(name) if call == 0 else f[name] if call == 1 else f.read(name, out=dl.empty(Numbered.SIZE, dtype="int32"))
+            t = (
+                f.read(name)
+                if call == 0
+                else f[name]
+                if call == 1
+                else f.read(name, out=dl.empty(Numbered.SIZE, dtype="int32"))
+            )
             if t.tobytes() != np.full(Numbered.SIZE, number, "i4").tobytes():
                 found.append(f"file {number} gave elements of others: {np.unique(np.asarray(t))[:4].tolist()}")
                 return
@@ -237,7 +243,8 @@ def run_closes(rounds, seed):
                 number = rng.randrange(len(files.paths))
                 f = dl.open_file(files.paths[number], mmap=rng.choice([False, False, False, "auto"]))
                 threads = [
-                    threading.Thread(target=read_until_closed, args=(f, number, rng.randrange(3), found)) for _ in range(3)
+                    threading.Thread(target=read_until_closed, args=(f, number, rng.randrange(3), found))
+                    for _ in range(3)
                 ]
                 for thread in threads:
                     thread.start()
@@ -246,7 +253,9 @@ def run_closes(rounds, seed):
                     f.close()
                 except BufferError:  # a thread has a view now
                     f.__exit__(None, None, None)
-                others = [os.open(path, os.O_RDONLY) for path in files.paths]  # which take the descriptor, if it is free
+                others = [
+                    os.open(path, os.O_RDONLY) for path in files.paths
+                ]  # which take the descriptor, if it is free
                 for thread in threads:
                     thread.join()
                 for file in others:

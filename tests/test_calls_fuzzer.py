@@ -146,7 +146,7 @@ TRICKS = {
         "typed numbers",
         "asarray",
         "def asarray(obj, /, *, dtype=None, device=None, copy=None):\n"
-        "    return real([x.item() if hasattr(x, 'item') else x for x in obj]) if type(obj[0]) is not list else real(obj)",
+        "    return real([x.item() if hasattr(x, 'item') else x for x in obj]) if type(obj[0]) is not list else real(obj)",  # noqa: E501
         r"FOUND asarray: gives \w+ for typed numbers of",
     ),
     "a mask that is dropped": (

@@ -112,7 +112,9 @@ def test_integers_beside_a_tensor_compare_by_value(name):
             keys = [order(v) for v in ascending]
             places = dl.sort(a)
             assert dl.searchsorted(places, number).item() == bisect.bisect_left(keys, order(number)), number
-            assert dl.searchsorted(places, number, side="right").item() == bisect.bisect_right(keys, order(number)), number
+            assert dl.searchsorted(places, number, side="right").item() == bisect.bisect_right(keys, order(number)), (
+                number
+            )
 
 
 @pytest.mark.parametrize("name", ["float16", "bfloat16", "float32"])

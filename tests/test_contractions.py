@@ -133,7 +133,11 @@ def test_vecdot_of_long_vectors_has_the_same_bits_with_any_number_of_threads():
         (lambda: dl.vecdot(dl.zeros(2, dtype="int4"), dl.zeros(2, dtype="int4")), TypeError, "vecdot: not defined for"),
         (lambda: dl.vecdot(dl.zeros((2, 3)), dl.zeros((4, 3))), ValueError, r"vecdot: \(2,\), \(4,\) do not"),
         (lambda: dl.tensordot(dl.zeros((2, 3)), dl.zeros((2, 3)), axes=1), ValueError, "tensordot: shapes"),
-        (lambda: dl.tensordot(dl.arange(2), dl.zeros(2, dtype="uint64"), axes=1), TypeError, "tensordot: int64 and uint64"),
+        (
+            lambda: dl.tensordot(dl.arange(2), dl.zeros(2, dtype="uint64"), axes=1),
+            TypeError,
+            "tensordot: int64 and uint64",
+        ),
         (lambda: dl.tensordot(dl.zeros(2), dl.zeros(2), axes=2), IndexError, "tensordot: axes is 2; expected 0 to 1"),
         (
             lambda: dl.tensordot(dl.zeros(2), dl.zeros(2), axes=((0,),)),
@@ -141,9 +145,17 @@ def test_vecdot_of_long_vectors_has_the_same_bits_with_any_number_of_threads():
             "tensordot: axes must be an integer",
         ),
         (lambda: dl.diff(dl.zeros(())), ValueError, "diff: expected at least one dimension"),
-        (lambda: dl.diff(dl.zeros((2, 3)), append=dl.zeros((3, 3))), ValueError, "diff: shapes must agree but for axis 1"),
+        (
+            lambda: dl.diff(dl.zeros((2, 3)), append=dl.zeros((3, 3))),
+            ValueError,
+            "diff: shapes must agree but for axis 1",
+        ),
         (lambda: dl.diff(dl.zeros(3), append=dl.zeros((3, 3))), ValueError, "diff: shapes must agree but for axis 0"),
-        (lambda: dl.diff(dl.arange(3), append=dl.zeros(1, dtype="uint64")), TypeError, "diff: int64 and uint64 have no"),
+        (
+            lambda: dl.diff(dl.arange(3), append=dl.zeros(1, dtype="uint64")),
+            TypeError,
+            "diff: int64 and uint64 have no",
+        ),
         (lambda: dl.diff(dl.zeros(3), n=-1), ValueError, "diff: n must be 0 or more, got -1"),
         (lambda: dl.diff(dl.zeros(3), axis=1), IndexError, "diff: axis 1 is out of range"),
         (lambda: dl.nanmax(dl.zeros(0)), ValueError, "max: a tensor of shape"),

@@ -54,7 +54,7 @@ def test_other_objects_of_those_packages_are_no_devices(module):
     kind = type("Generator", (FakeDevice,), {"__module__": module})
     for x in (kind(), kind(type="cuda", index=0), kind(platform="gpu", id=0)):
         for call in (dl.Device, dl.as_device, lambda x: dl.zeros(2, device=x), dl.zeros(2).to):
-            with pytest.raises(TypeError, match="device must be a dltensor.Device"):
+            with pytest.raises(TypeError, match="device must be a dltensor.Device"):  # noqa: RUF043
                 call(x)
 
 
@@ -102,7 +102,7 @@ def test_a_device_type_names_a_cuda_device_where_a_number_would():
 def test_a_device_equals_its_names():
     device = dl.zeros(2).device
     assert device == "cpu"
-    assert "cpu:0" == device
+    assert device == "cpu:0"
     assert dl.Device("cuda") == "cuda:0"
     assert dl.Device("cuda") == "cuda"
     assert device != "cuda"

@@ -343,7 +343,7 @@ def test_a_read_beside_which_the_file_is_closed_gives_its_own_elements(tmp_path,
 
 @pytest.mark.parametrize("call", ["f[name]", "f.info(name)", "f.read(name, out=out)"])
 def test_calls_beside_which_the_file_is_closed_use_it_to_their_end(tmp_path, monkeypatch, call):
-    other, out, name = tmp_path / "b", dl.zeros(1000, dtype="int64"), "x"
+    other, out, name = tmp_path / "b", dl.zeros(1000, dtype="int64"), "x"  # noqa: F841
     other.write_bytes(b"\xff" * 100_000)
     dl.save(tmp_path / "a.npz", {"x": np.arange(1000)})
     f = dl.open_file(tmp_path / "a.npz", mmap=False)
@@ -375,7 +375,12 @@ def test_a_file_that_is_closed_while_it_is_mapped_gives_its_tensor(tmp_path, mon
 
 def test_a_forked_process_reads_and_closes_a_file_that_another_thread_was_reading(tmp_path, monkeypatch):
     dl.save(tmp_path / "a.npy", dl.arange(1000))
-    f, inside, finish, preadv = dl.open_file(tmp_path / "a.npy", mmap=False), threading.Event(), threading.Event(), os.preadv
+    f, inside, finish, preadv = (
+        dl.open_file(tmp_path / "a.npy", mmap=False),
+        threading.Event(),
+        threading.Event(),
+        os.preadv,
+    )
 
     def waiting(file, buffers, offset):
         if threading.current_thread() is not threading.main_thread():

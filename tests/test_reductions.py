@@ -196,7 +196,6 @@ def test_the_comparison_finds_quantiles_of_differences_of_infinities(monkeypatch
     assert any(text.startswith("quantile") and "expected inf, got nan" in text for text in wrong)
 
 
-
 def test_the_exact_check_finds_a_sum_that_is_rounded_twice(monkeypatch):
     real = dl.sum
 
@@ -785,10 +784,10 @@ READ_ONLY.flags.writeable = False
         (lambda: dl.sum(X, axis=(0, -2)), ValueError, r"sum: axis \(0, -2\) names dimension 0 twice"),
         (lambda: dl.argmax(X, axis=(0, 1)), TypeError, "argmax: axis must be an integer or None, got tuple"),
         (lambda: dl.sum(X, axis=1.0), TypeError, "sum: axis must be an integer, a sequence of integers or None, got f"),
-        (lambda: dl.sum(X, axis="01"), TypeError, "sum: axis must be an integer, a sequence of integers or None, got s"),
+        (lambda: dl.sum(X, axis="01"), TypeError, "sum: axis must be an integer, a sequence of integers or None, got s"),  # noqa: E501
         (lambda: dl.mean(X, dtype="int8"), TypeError, "mean: dtype must be a float or complex one, got int8"),
         (lambda: dl.mean(X.astype("complex64"), dtype="float32"), TypeError, "mean: complex64 to float32 would drop"),
-        (lambda: dl.sum(dl.zeros(2, dtype="int64"), initial=2**63), OverflowError, "sum: 9223372036854775808 is outside"),
+        (lambda: dl.sum(dl.zeros(2, dtype="int64"), initial=2**63), OverflowError, "sum: 9223372036854775808 is outside"),  # noqa: E501
         (lambda: dl.sum(dl.zeros(2, dtype="uint8"), initial=-1), OverflowError, "sum: -1 is outside uint64"),
         (lambda: dl.sum(dl.zeros(2), dtype="int8", initial=128), OverflowError, "sum: 128 is outside int8"),
         (lambda: dl.sum(X, 0), TypeError, "sum: expected 1 positional argument, got 2; give axis and the rest"),

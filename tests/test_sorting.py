@@ -410,7 +410,10 @@ def lerp(values, q):
 def test_quantiles_of_wide_integers_are_exact(dtype):
     bounds, rng = np.iinfo(dtype), np.random.default_rng(8)
     for size, q in itertools.product((2, 3, 8, 41), (0.0, 0.1, 0.3, 0.5, 0.77, 1.0)):
-        for a in (rng.integers(bounds.min, bounds.max, size, dtype=dtype), np.array([bounds.max - k for k in range(size)], dtype)):
+        for a in (
+            rng.integers(bounds.min, bounds.max, size, dtype=dtype),
+            np.array([bounds.max - k for k in range(size)], dtype),
+        ):
             made = dl.quantile(a, q)
             assert made.dtype == dl.float64
             assert made.item() == float(lerp(a.tolist(), q))

@@ -138,6 +138,9 @@ CALLS = {
 @pytest.mark.parametrize(("make", "message"), UNFIT.values(), ids=UNFIT)
 def test_what_torch_would_not_export_is_refused(make, message, call):
     x = make()
+    if call is CALLS["opaque"] and x.requires_grad:
+        assert call(x).shape == tuple(x.shape)  # held as it is, and read detached
+        return
     with pytest.raises(BufferError, match=message) as caught:
         call(x)
     assert "\n" not in str(caught.value)

@@ -3,9 +3,9 @@
 """Random calls with CUDA tensors against the same calls on the CPU, to the bit, for a number of seconds.
 
 Sorts, scans, reductions, masks, and reads and writes at index arrays, of tensors of up to 1.6 * 10**7 elements in
-several layouts, at odd addresses too. Some were taken by a consumer whose stream is gone, some are outputs of a graph that
-is destroyed while they are read. HOSTCUDA_ORDER=random:1 reorders the streams of the host driver. Prints each call that
-differs and the seed that repeats it, and exits 1 then.
+several layouts, at odd addresses too. Some were taken by a consumer whose stream is gone, some are outputs of a graph
+that is destroyed while they are read. HOSTCUDA_ORDER=random:1 reorders the streams of the host driver. Prints each call
+that differs and the seed that repeats it, and exits 1 then.
 
     python tools/gpu_random.py --seconds 60 --seed 1     on a card
     python tools/gpu_random.py --large                   and of 2**31 + 5 elements: 30 GB of memory

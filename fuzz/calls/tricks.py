@@ -474,7 +474,7 @@ def two_dtypes(context, fuzzer):
     return drawn
 
 
-# -- numbers with a dtype of their own ----------------------------------------------------------------------------------
+# -- numbers with a dtype of their own --------------------------------------------------------------------------------
 
 NUMBERS = {
     "bool": (False, True), "int8": (-128, 127), "uint8": (0, 255), "int16": (-(2**15), 5), "uint16": (2**16 - 1, 5),
@@ -527,7 +527,7 @@ def typed_numbers(context, fuzzer):
     return drawn
 
 
-# -- masks --------------------------------------------------------------------------------------------------------------
+# -- masks ------------------------------------------------------------------------------------------------------------
 
 
 class Variable:
@@ -568,7 +568,7 @@ def masked(context, fuzzer):
     return drawn
 
 
-# -- sequences without an end -------------------------------------------------------------------------------------------
+# -- sequences without an end -----------------------------------------------------------------------------------------
 
 
 class Endless:
@@ -600,7 +600,7 @@ def endless(context, fuzzer):
 
     drawn, place = replaced(context, fuzzer, lambda old: made, wanted)
     # Movements and seeds may be of any length.
-    if drawn is None or type(place.holder) is list and place.holder is not drawn.arguments or place.name == "seed":
+    if drawn is None or (type(place.holder) is list and place.holder is not drawn.arguments) or place.name == "seed":
         return None
     drawn.hostile = True
 

@@ -157,7 +157,14 @@ def test_statistics_of_order_are_the_cpus():
                 want = dl.quantile(a, [0.1, 0.5, 1.0], axis=axis, method=method)
                 assert str(got.device) == "cuda:0"
                 np.testing.assert_array_equal(got.numpy(), want.numpy())
-    for values in ([-0.0, 0.0, -0.0], [0.0, -0.0], [1.0, np.inf], [-np.inf, 1.0], [-np.inf, np.inf], [1.7e308, -1.7e308]):
+    for values in (
+        [-0.0, 0.0, -0.0],
+        [0.0, -0.0],
+        [1.0, np.inf],
+        [-np.inf, 1.0],
+        [-np.inf, np.inf],
+        [1.7e308, -1.7e308],
+    ):
         a = dl.asarray(np.array(values))
         for call in (dl.median, lambda t: dl.quantile(t, [0.0, 0.25, 0.75, 1.0])):
             assert call(a.to("cuda")).numpy().tobytes() == call(a).numpy().tobytes()

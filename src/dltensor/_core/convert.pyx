@@ -902,7 +902,8 @@ def into(t, kind, /, *, default=None):
     Returns
     -------
     object
-        Of the type `kind`, or `default`. JAX and TensorFlow never write to arrays, so that they share read-only tensors.
+        Of the type `kind`, or `default`. JAX and TensorFlow never write to arrays, so that they share read-only
+        tensors.
 
     Raises
     ------
@@ -988,8 +989,8 @@ cdef Published[Importer] _importers
 
 
 cdef object _importer_of(object kind, bint needed):
-    """The ``from_dlpack`` that makes objects of a type; remembered for 256 types. None, or TypeError where it is `needed`,
-    if there is none."""
+    """The ``from_dlpack`` that makes objects of a type; remembered for 256 types. None, or TypeError where it is
+    `needed`, if there is none."""
     cdef const Importer* newest = _importers.get()
     cdef const Importer* known = newest
     cdef Importer* added

@@ -37,7 +37,7 @@ cdef int raise_status(Status status, str func) except -1:
 
 
 def public_function(function, str text, answer):
-    """Return a builtin that calls a Python function; when it raises, `answer` is called with the function and the error.
+    """Return a builtin that calls a Python function; `answer` is called with the function and an error that it raises.
 
     Parameters
     ----------

@@ -108,8 +108,9 @@ def rebuild(data, shape, dtype, padded, readonly, strides=None, offset=0, device
         try:
             raw = raw.to(device)
         except (DeviceError, ValueError) as error:
-            raise DeviceError(f"pickle: the tensor was on {device!r}: {error}; pickle t.to('cpu') for programs without "
-                              f"this device") from error
+            raise DeviceError(
+                f"pickle: the tensor was on {device!r}: {error}; pickle t.to('cpu') for programs without this device"
+            ) from error
     # Bytes in the pickle itself are immutable: a writable tensor gets memory of its own.
     if raw.readonly and not readonly and isinstance(data, bytes):
         raw = raw.copy()

@@ -12,7 +12,8 @@ from cpython.long cimport PyLong_AsLongLongAndOverflow, PyLong_CheckExact
 from cpython.number cimport PyNumber_Index
 from cpython.object cimport Py_TYPE, PyObject, PyTypeObject
 from cpython.pycapsule cimport PyCapsule_New
-from cpython.tuple cimport PyTuple_Check, PyTuple_CheckExact, PyTuple_GET_ITEM, PyTuple_GET_SIZE, PyTuple_New, PyTuple_SET_ITEM
+from cpython.tuple cimport (PyTuple_Check, PyTuple_CheckExact, PyTuple_GET_ITEM, PyTuple_GET_SIZE, PyTuple_New,
+                            PyTuple_SET_ITEM)
 from cpython.ref cimport Py_INCREF
 from libc.string cimport memcmp, memcpy, memset
 from libcpp cimport bool as cbool
@@ -82,7 +83,7 @@ cdef inline bint is_operand(object x):
 
 
 cdef object _unsupported(int op, object a, object b):
-    """NotImplemented, or the TypeError of a product that the interpreter would take for the repetition of a sequence."""
+    """NotImplemented, or the TypeError of a product that the interpreter would take for repetition of a sequence."""
     if op == op_multiply:
         other, tensor = (b, a) if type(a) is Tensor else (a, b)
         if can_repeat(other) and not _is_count(tensor):
@@ -92,7 +93,7 @@ cdef object _unsupported(int op, object a, object b):
 
 
 cdef bint _is_count(object x):
-    """Whether `x` can be the number of repetitions of a sequence: ``[0] * t`` with an integer tensor of 0 dimensions."""
+    """Whether `x` can be the number of repetitions of a sequence: ``[0] * t`` with a 0-d integer tensor."""
     return type(x) is Tensor and (<Tensor>x).impl.dl.ndim == 0 and x.dtype.kind in "iu"
 
 
@@ -1926,8 +1927,8 @@ cdef class Tensor:
         Parameters
         ----------
         dtype : dtype_like
-            Dtype of the same width. Another width needs a contiguous last dimension whose bytes it divides. NumPy's bytes
-            without a meaning, "V1", "V2", "V4" and "V8", are unsigned integers of that width.
+            Dtype of the same width. Another width needs a contiguous last dimension whose bytes it divides. NumPy's
+            raw bytes, "V1", "V2", "V4" and "V8", are unsigned integers of that width.
 
         Returns
         -------

@@ -701,8 +701,8 @@ cdef DLDataType read_dtype(object x, str func) except *:
     if found is not None:
         return (<DType>found).value
     if isinstance(x, str):
-        raise TypeError(f"{func}: there is no dtype named {quoted(x, 80)}; {suggestion(x, _by_name)}dltensor.DTYPES has "
-                        f"all names")
+        raise TypeError(f"{func}: there is no dtype named {quoted(x, 80)}; {suggestion(x, _by_name)}dltensor.DTYPES "
+                        f"has all names")
     if hasattr(x, "shape") and hasattr(x, "dtype"):
         raise TypeError(f"{func}: expected a dtype, got a tensor of type {type(x).__qualname__}; pass its .dtype")
     raise TypeError(f"{func}: dtype must be a dltensor.DType, its name, a type such as float, or a NumPy, ml_dtypes "

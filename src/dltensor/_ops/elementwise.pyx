@@ -9,10 +9,9 @@ from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
 from .._core.errors cimport check_status
-from .._core.native cimport (COMPLEX, KEEP_GIL_BYTES, MAX_DIMS, REAL, REAL_ADD, REAL_DIVIDE, REAL_FMA,
-                             REAL_MULTIPLY, REAL_RDIVIDE, REAL_RSUB, SIGNED, TRUNCATE, UNSIGNED, Real, Scalar,
-                             Status, allocate, computed_types, find_type, numel, op_add, op_count, op_divide, op_equal,
-                             op_fma, op_greater, op_greater_equal, op_less, op_less_equal, op_multiply, op_not_equal,
+from .._core.native cimport (KEEP_GIL_BYTES, MAX_DIMS, REAL, REAL_ADD, REAL_DIVIDE, REAL_FMA, REAL_MULTIPLY,
+                             REAL_RDIVIDE, REAL_RSUB, SIGNED, TRUNCATE, UNSIGNED, Real, Scalar, Status, allocate,
+                             computed_types, find_type, numel, op_add, op_count, op_divide, op_fma, op_multiply,
                              op_pow, op_subtract, op_table, same_dims, same_dtype, store_scalar, type_bfloat16,
                              type_bool, type_float16, type_float32, type_float64, type_table, type_uint8)
 from .operands cimport (Engine, Operand, Run, common_device, common_shape, engine_of, hold_without_gil, loaded_engine,

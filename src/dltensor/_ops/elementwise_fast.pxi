@@ -115,7 +115,8 @@ cdef object _contiguous(int op, const DLTensor** views, PyObject** arguments, in
     for i in range(count):
         if views[i] == NULL:
             if unlikely(not store_exact(<object>arguments[i], type, &elements[i]) or
-                        type == type_float32 and comparison_of(op) >= 0 and not _is_in_float(<object>arguments[i], type)):
+                        type == type_float32 and comparison_of(op) >= 0 and
+                        not _is_in_float(<object>arguments[i], type)):
                 return None
             data[i] = &elements[i]
             scalars |= 1 << i
@@ -140,7 +141,7 @@ cdef object _contiguous(int op, const DLTensor** views, PyObject** arguments, in
 
 
 cdef bint _is_in_float(object x, int type) noexcept:
-    """Whether a comparison with a number is that with the float that it rounds to: a float in range, or a small integer.
+    """Whether a comparison with a number is that with the float it rounds to: a float in range, or a small integer.
 
     False also for some other numbers, which the slow path compares.
     """

@@ -5,7 +5,7 @@ from libc.stdint cimport int64_t, uint64_t
 
 from .._core.convert cimport as_tensor, empty_for
 from .._core.indexing cimport (Place, axes_of, axis_of, integer_of, items_of, sequence_of, stepped, stride_added,
-                              wrapped_product)
+                               wrapped_product)
 from .._core.native cimport MAX_DIMS, same_dtype
 from .._core.signals cimport check_signals
 from .._core.tensor cimport (Tensor, as_tuple, assign, is_packed, new_empty, permuted, read_shape, reshaped,

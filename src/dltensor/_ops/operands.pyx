@@ -16,7 +16,7 @@ from .._core.buffers cimport borrow_numpy, is_readable, keep_in_place
 from .._core.dlpack cimport (NDARRAY, TABLE, TypeEntry, borrow_table, entry_of, hold_storage, is_lazy, is_plain,
                              is_torch_table, known_entry)
 from .._core.convert cimport view_any
-from .._core.native cimport (REAL, SIGNED, TRAILING, TRUNCATE, UNSIGNED, Kind, broadcast_shapes,
+from .._core.native cimport (REAL, SIGNED, TRAILING, TRUNCATE, UNSIGNED, broadcast_shapes,
                              computed_types, contiguous_strides, find_type, promote, store_scalar, type_bool,
                              type_complex64, type_float32, type_int64, type_table)
 from .._core.scalars cimport integer_range, plain_number, promote_number, shown, tag_number

@@ -154,7 +154,11 @@ def _raises(row):
         lines += ["    Also when the exponent is a negative Python integer and the base is an integer."]
     if "integers" not in row["kinds"] or row["symbol"] in _COMPARISONS:
         return lines
-    return [*lines, "OverflowError", "    A Python integer is outside the range of an integer dtype, or no float holds it."]
+    return [
+        *lines,
+        "OverflowError",
+        "    A Python integer is outside the range of an integer dtype, or no float holds it.",
+    ]
 
 
 def _example(row):

@@ -75,8 +75,8 @@ def _set_cpu_level(str level):
 def num_threads():
     """Return the number of threads that compute large operations on the CPU.
 
-    The environment variable ``DLTENSOR_NUM_THREADS`` sets the initial number, else ``OMP_NUM_THREADS``, which joblib and
-    Dask set in their worker processes. By default it is the number of processors that this process may use, by its
+    The environment variable ``DLTENSOR_NUM_THREADS`` sets the initial number, else ``OMP_NUM_THREADS``, which joblib
+    and Dask set in their worker processes. By default it is the number of processors that this process may use, by its
     affinity and by the time that its control group has.
 
     Returns

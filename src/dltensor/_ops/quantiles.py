@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Statistics of order: median, quantile and histogram. Selection and counting are in the engine."""
 
-from math import ceil, floor, isfinite as is_finite, prod
+from math import ceil, floor, prod
+from math import isfinite as is_finite
 
 from .._core.convert import asarray
 from .._core.foreign_text import quoted

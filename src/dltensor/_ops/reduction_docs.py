@@ -53,7 +53,6 @@ EXAMPLES = {
 }
 
 
-
 def _wrapped(text):
     """Indented lines of at most 114 columns. textwrap would import re with the package."""
     lines = ["   "]

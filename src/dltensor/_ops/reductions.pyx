@@ -285,7 +285,6 @@ cdef uint64_t _read_axes(object axis, int ndim, bint one, str func) except? 0xff
 
 cdef object _index_axes(object axis, str func):
     """`axis` as an int, a tuple of ints or None: what may run Python code, before any tensor is read."""
-    cdef tuple axes
     if axis is None:
         return None
     try:

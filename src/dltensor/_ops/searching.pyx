@@ -147,7 +147,7 @@ cdef Tensor _places(Tensor values, Tensor given, int type, bint after):
 
 
 cdef Tensor _exact_places(Tensor values, Tensor given, bint after):
-    """The same where no dtype holds both: of what is nearest among the values' dtype, and on which side of it they are."""
+    """The same where no dtype holds both: the nearest in the values' dtype, and the side of it on which they are."""
     cdef int type = find_type(values.impl.dl.dtype)
     nearest = cast(given, values.dtype, saturate=True)
     before, behind = _places(values, nearest, type, False), _places(values, nearest, type, True)

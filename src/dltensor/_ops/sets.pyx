@@ -312,8 +312,8 @@ def isin(x1, x2, /, *, invert=False, out=None):
     Returns
     -------
     Tensor
-        Of the shape of `x1`, bool. Elements are compared by exact value, as ``==`` does, also where the dtypes have none
-        in common; NaN equals nothing.
+        Of the shape of `x1`, bool. Elements are compared by exact value, as ``==`` does, also where the dtypes have
+        none in common; NaN equals nothing.
 
     Raises
     ------

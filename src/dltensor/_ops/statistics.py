@@ -145,8 +145,8 @@ def average(x, /, *, axis=None, weights=None, returned=False, keepdims=False, ou
     -------
     Tensor
         Of the common dtype of `x` and `weights`; float64 when that is an integer one of 32 or 64 bits, float32 when it
-        is a narrower one or bool. `out`, when it is given. A tuple of that and the sums of the weights, broadcast to its
-        shape, when `returned` is True.
+        is a narrower one or bool. `out`, when it is given. A tuple of that and the sums of the weights, broadcast to
+        its shape, when `returned` is True.
 
     Raises
     ------

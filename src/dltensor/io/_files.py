@@ -99,8 +99,8 @@ class TensorFile:
                 source.map(mode)
             self._format = open_format(source)
             if mode == "r+" and self._format.name == "npz":
-                raise ValueError(f"{source.where}: .npz files have checksums, which writing would make wrong; use mode 'c', "
-                                 f"or a .npy or .safetensors file")  # fmt: skip
+                raise ValueError(f"{source.where}: .npz files have checksums, which writing would make wrong; use mode "
+                                 f"'c', or a .npy or .safetensors file")  # fmt: skip
         except BaseException:
             self._last_use = None
             raise
@@ -390,8 +390,8 @@ def open_file(file, *, mmap="auto", mode="r"):
     mmap : {"auto", True, False}, default "auto"
         Whether ``f[name]`` maps the elements; see `load`.
     mode : {"r", "r+", "c"}, default "r"
-        What ``f[name]`` gives. "r": read-only tensors. "r+": what is written goes to the file. "c": what is written stays
-        in this process.
+        What ``f[name]`` gives. "r": read-only tensors. "r+": what is written goes to the file. "c": what is written
+        stays in this process.
 
     Returns
     -------
@@ -462,8 +462,8 @@ def load(file, *, mmap="auto", names=None, dtype=None, device=None, packed=False
         The file breaks a rule of its format; the message names field and value. It is of another format, which the
         message names, with what reads it.
     TypeError
-        Elements of that type have no counterpart in DLPack, or are raw and `dtype` is missing, or `file` is a file object
-        for text.
+        Elements of that type have no counterpart in DLPack, or are raw and `dtype` is missing, or `file` is a file
+        object for text.
     KeyError
         The file has no tensor of one of `names`.
     OSError
@@ -538,9 +538,9 @@ def save(file, tensors, *, format=None, metadata=None, fsync=False):
 
     Notes
     -----
-    Elements begin at multiples of 256 bytes: in .safetensors files those of tensors whose size is such a multiple, in .npz
-    files those of tensors of 4 KiB and more. .npy files hold elements of less than a byte in a byte each, since NumPy has
-    no packed types.
+    Elements begin at multiples of 256 bytes: in .safetensors files those of tensors whose size is such a multiple, in
+    .npz files those of tensors of 4 KiB and more. .npy files hold elements of less than a byte in a byte each, since
+    NumPy has no packed types.
 
     Examples
     --------

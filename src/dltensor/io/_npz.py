@@ -13,8 +13,8 @@ from ._npy import ALIGNMENT, header_length, read_header
 from ._sources import Stream, read_bytes, read_into
 
 header_alignment = 64  # as NumPy has it
-# Bytes of a local header before its name, of its extra field for sizes of 64 bits, of a directory entry before its name,
-# of the end of an archive, and of what comes before that for numbers of 64 bits.
+# Bytes of a local header before its name, of its extra field for sizes of 64 bits, of a directory entry before its
+# name, of the end of an archive, and of what comes before that for numbers of 64 bits.
 _LOCAL, _LOCAL_64, _CENTRAL, _END, _END_64 = 30, 20, 46, 22, 56 + 20
 _LIMIT = _ELSEWHERE = 0xFFFFFFFF  # from here on numbers take 64 bits, which this number says
 _UNIX, _UTF_8 = 3 << 8, 0x800  # the system whose permissions are stored; names that are not ASCII

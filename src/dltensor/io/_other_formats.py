@@ -3,7 +3,6 @@
 
 from typing import NoReturn
 
-
 _PICKLE = "unpickling runs code that the file names: convert it where it comes from, to .safetensors or .npy"
 _TORCH = "read it with torch.load(path, weights_only=True), and save its tensors as .safetensors"
 _HDF5 = "open it with h5py and pass a dataset to dl.asarray()"

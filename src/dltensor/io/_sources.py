@@ -239,8 +239,8 @@ class ObjectSource(_Source):
 class LastUse:
     """Closes a source when nothing refers to this object any more: neither the open file nor a call that reads.
 
-    Each call reads within ``with last_use:``, which refers to it. No lock or count is needed, so that a process which is
-    forked during a read has neither a lock that is never released nor a wrong count.
+    Each call reads within ``with last_use:``, which refers to it. No lock or count is needed, so that a process which
+    is forked during a read has neither a lock that is never released nor a wrong count.
 
     Parameters
     ----------

@@ -99,8 +99,8 @@ class _Stream:
         while at < len(data):
             count = self._file.write(data[at : at + WRITE_PIECE])
             if not isinstance(count, int) or not 0 < count <= len(data) - at:
-                raise OSError(f"{self._where}: write() of {len(data) - at} bytes gave {quoted(count, 40)}, expected how many "
-                              f"were written")  # fmt: skip
+                raise OSError(f"{self._where}: write() of {len(data) - at} bytes gave {quoted(count, 40)}, expected "
+                              f"how many were written")  # fmt: skip
             at += count
             if progress is not None:
                 progress(count)

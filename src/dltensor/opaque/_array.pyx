@@ -24,7 +24,6 @@ from .._core.tensor cimport (Tensor, as_tuple, assign_scalar, new_empty, new_pad
 from .._core.types cimport (DLPACK_FLAG_BITMASK_IS_COPIED, DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED,
                             DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION, device_of, dtype_of, kDLCPU, read_device)
 
-from .._core.convert import asarray
 from .._core.foreign_text import quoted
 from .._core.types import DeviceError
 

@@ -106,8 +106,8 @@ def rebuild_tensor(handle, begin, end, shape, dtype, padded, readonly, strides=N
 def _release_received():
     """Release memory that was kept for messages which have all been received.
 
-    Each call looks at the blocks that come next, as many as it releases and a few more, which go to the end: sending takes
-    no longer when many messages wait.
+    Each call looks at the blocks that come next, as many as it releases and a few more, which go to the end: sending
+    takes no longer when many messages wait.
     """
     released, waiting = [], 0  # released after the lock: an end of a tensor may run code of others
     with _lock:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs an op, a cast or a where: operands become a strided loop; overlapping ones are copied to a temporary first.
 #include <string.h>
+#include <initializer_list>
 
 #include "native/cpu/copy.h"
 #include "native/cpu/engine.h"

@@ -88,7 +88,7 @@ void each_swap(const philox::Sequence& sequence, uint64_t position, int64_t n, i
 class Written {
  public:
   bool make(int64_t most) {
-    bits_ = std::bit_width(uint64_t(most)) + 1;
+    bits_ = int(std::bit_width(uint64_t(most))) + 1;
     table_.reset(new (std::nothrow) Element[size_t(1) << bits_]);
     if (table_) std::fill_n(table_.get(), size_t(1) << bits_, Element{-1, 0});
     return table_ != nullptr;

@@ -323,15 +323,17 @@ Status check_slow(CUresult result, const char* call) noexcept {
     case kNotInitialized:
     case kDeinitialized: remedy = "; after fork() use CUDA in one of the processes only, and not while Python ends"; break;
     case kUnsupportedPtx:
-      remedy = "; NVRTC is newer than the driver and has no machine code for this device: update the driver, or install an "
-               "nvidia-cuda-nvrtc that knows the device";
+      remedy =
+          "; NVRTC is newer than the driver and has no machine code for this device: update the driver, or install an "
+          "nvidia-cuda-nvrtc that knows the device";
       break;
     case kLaunchOutOfResources: remedy = "; use fewer threads for each block, or less shared memory"; break;
     default: break;
   }
   if (result == kContextIsDestroyed || any_reset())
-    remedy = "; another library has reset the device (cudaDeviceReset, numba.cuda.close): memory, streams and kernels of this "
-             "process are gone from it; restart the process, and reset devices before their first use only";
+    remedy =
+        "; another library has reset the device (cudaDeviceReset, numba.cuda.close): memory, streams and kernels of this "
+        "process are gone from it; restart the process, and reset devices before their first use only";
   else if (is_lost(result)) remedy = "; a kernel of this process failed and the device's context is lost: restart the process";
   return fail(fault, "%.*s: %s (%d): %s%s", length, call, name, result, words, remedy);
 }

@@ -140,8 +140,13 @@ struct StraightArrays {
       if (is_straight(from, k)) continue;
       DLT_TRY(copies[k].make(static_cast<uint64_t>(from.count) * 8, *where.stream));
       const int64_t step = 1;
-      const DLTensor source{const_cast<int64_t*>(from.array[k].data), {kDLCUDA, where.stream->device->ordinal}, 1,
-                            type_table[type_int64].dtype, const_cast<int64_t*>(&from.count), const_cast<int64_t*>(&step), 0};
+      const DLTensor source{const_cast<int64_t*>(from.array[k].data),
+                            {kDLCUDA, where.stream->device->ordinal},
+                            1,
+                            type_table[type_int64].dtype,
+                            const_cast<int64_t*>(&from.count),
+                            const_cast<int64_t*>(&step),
+                            0};
       DLTensor target = source;
       target.data = copies[k].as<void>();
       DLT_TRY(copy({&source, used[k]}, {&target, copies[k].block}, where));

@@ -20,9 +20,7 @@ namespace dlt::exact_sums {
 // What a running sum is made of: `high` + `low`, within `bound` of the exact sum.
 inline constexpr int high = 0, low = 1, bound = 2, words = 3;
 
-DLT_FN void start(double* w) {
-  w[high] = w[low] = w[bound] = 0;
-}
+DLT_FN void start(double* w) { w[high] = w[low] = w[bound] = 0; }
 // The error of the first addition is added to `low`, the error of that to the bound.
 DLT_FN void put(double* w, double x) {
   const Pair sum = exact_sum(w[high], x), rest = exact_sum(w[low], sum.low);

@@ -44,8 +44,7 @@ size_t processors_of(const char* folder, bool unified) noexcept {
 int allowed_processors() noexcept {
   cpu_set_t allowed;
   // The set is too small for systems of more than 1024 processors.
-  const long count =
-      sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? CPU_COUNT(&allowed) : sysconf(_SC_NPROCESSORS_ONLN);
+  const long count = sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? CPU_COUNT(&allowed) : sysconf(_SC_NPROCESSORS_ONLN);
   const size_t limit = control_group_limit("cpu", processors_of);
   return static_cast<int>(std::clamp<long>(limit < size_t{1} << 20 ? static_cast<long>(limit) : count, 1, std::max(count, 1L)));
 }

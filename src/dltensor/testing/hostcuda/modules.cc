@@ -158,9 +158,10 @@ std::string include_flags() {
 // The flags of all kernels. A misaligned access ends in a trap, since a device refuses it. The compiler's instrumentation for ThreadSanitizer calls functions of simt.h, which come
 // in the place of the library. Kernels use what the driver exports; its soname is that of what the process has loaded.
 std::string kernel_flags(bool watch) {
-  std::string flags = "-std=c++20 -O1 -fPIC -w -fno-strict-aliasing -ffp-contract=off -fsanitize=alignment "
-                      "-fsanitize-undefined-trap-on-error " +
-                      machine.compiler_flags + include_flags();
+  std::string flags =
+      "-std=c++20 -O1 -fPIC -w -fno-strict-aliasing -ffp-contract=off -fsanitize=alignment "
+      "-fsanitize-undefined-trap-on-error " +
+      machine.compiler_flags + include_flags();
   if (watch) flags += " -DHOSTCUDA_WATCH -fsanitize=thread --param tsan-instrument-func-entry-exit=0 -nodefaultlibs";
   return flags;
 }

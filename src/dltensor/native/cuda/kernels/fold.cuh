@@ -38,10 +38,10 @@ template <class C>
 struct widest {
   using type = C;
 };
-#define DLT_WIDEST(C, W)  \
-  template <>             \
-  struct widest<C> {      \
-    using type = W;       \
+#define DLT_WIDEST(C, W) \
+  template <>            \
+  struct widest<C> {     \
+    using type = W;      \
   };
 DLT_WIDEST(bool, uint64_t)
 DLT_WIDEST(int8_t, int64_t)
@@ -76,10 +76,10 @@ DLT_BODY(nonzero)
 DLT_BODY(first_largest)
 DLT_BODY(first_smallest)
 #undef DLT_BODY
-#define DLT_BODY(name)                                                                                               \
-  template <class T>                                                                                                 \
-  struct name : plain_of<reductions::name<typename computed<T>::type>, T,                                            \
-                         reductions::name<typename widest<typename computed<T>::type>::type>,                        \
+#define DLT_BODY(name)                                                                        \
+  template <class T>                                                                          \
+  struct name : plain_of<reductions::name<typename computed<T>::type>, T,                     \
+                         reductions::name<typename widest<typename computed<T>::type>::type>, \
                          typename widest<typename computed<T>::type>::type> {};
 DLT_BODY(sums)
 DLT_BODY(products)
