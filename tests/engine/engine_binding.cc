@@ -63,7 +63,7 @@ EXPORT int engine_store(void* base, int64_t index, const DLTensor* like, int pad
 }
 EXPORT int engine_compare(const Scalar* a, const Scalar* b) { return compare_scalars(*a, *b); }
 EXPORT void engine_exact_comparison(int op, int type, const Scalar* s, ExactComparison* out) {
-  *out = exact_comparison(op, type, *s);
+  *out = exact_comparison(op, type, *s, 0);
 }
 EXPORT int engine_overlap(const DLTensor* a, const DLTensor* b) { return int(overlap(*a, *b)); }
 EXPORT int engine_coalesce(int ndim, int64_t* shape, int operands, int64_t* const* strides) {

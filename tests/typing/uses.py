@@ -40,11 +40,11 @@ def tensors_in_and_out(values: NDArray[np.float32], flags: NDArray[np.bool_]) ->
     assert_type(memory.nbytes, int)
     assert_type(np.asarray(t), NDArray[Any])
     dl.from_dlpack([1, 2])  # type: ignore[arg-type]
-    dl.from_dlpack(t, True)  # type: ignore[call-arg]
+    dl.from_dlpack(t, True)  # type: ignore[call-arg, arg-type]
     dl.asarray("12")  # type: ignore[arg-type]
     dl.asarray({3})  # type: ignore[arg-type]
     dl.asarray({1: 2})  # type: ignore[arg-type]
-    dl.into(t, "numpy")  # type: ignore[arg-type]
+    dl.into(t, "numpy")  # type: ignore[call-overload]
     dl.wrap(buffer, (2,), "float32")  # type: ignore[arg-type]
 
 

@@ -406,7 +406,7 @@ DLT_COMPARISON(greater_equal, >=)
 // The order of an integer of 64 bits and another number by value, which no dtype has for both: -1, 0, 1, or 2 beside NaN.
 template <class A, class B>
 DLT_FN int exact_order(A a, B b) {
-  if constexpr (is_float<A> || (!range<A>::is_signed && is_integer<B>)) {
+  if constexpr (is_float<A>) {
     const int order = exact_order(b, a);
     return order == 2 ? 2 : -order;
   } else if constexpr (is_float<B>) {
@@ -416,8 +416,10 @@ DLT_FN int exact_order(A a, B b) {
     const A whole = clamp_float<A>(b);
     const int tie = b == end ? -1 : (a > whole) - (a < whole);
     return near < b ? -1 : near > b ? 1 : near == b ? tie : 2;
-  } else {
+  } else if constexpr (range<A>::is_signed) {
     return a < 0 ? -1 : (B(a) > b) - (B(a) < b);
+  } else {
+    return -exact_order(b, a);
   }
 }
 #define DLT_EXACT_COMPARISON(name, condition) \
