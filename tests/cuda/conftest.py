@@ -13,6 +13,8 @@ import sys
 from pathlib import Path
 
 import pytest
+
+sys.path.append(str(Path(__file__).parents[1]))  # some tests import this file from a process of their own
 from native_tools import require
 
 HERE = Path(__file__).parent
