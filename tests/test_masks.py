@@ -50,7 +50,7 @@ CALLS = {
     "norm": dl.linalg.vector_norm,
     "fft": dl.fft.fft,
     "operator": lambda x: ONES + x,
-    "comparison": lambda x: x > ONES,
+    "comparison": lambda x: ONES < x,
     "matmul operator": lambda x: ONES @ x,
     "in-place operator": lambda x: ONES.copy().__iadd__(x),
     "assignment": lambda x: ONES.copy().__setitem__(..., x),
@@ -100,6 +100,7 @@ def test_a_masked_array_without_a_masked_element_shares_its_memory(mask):
 
 def test_numpy_functions_keep_the_mask():
     made = np.add(ONES, masked())
+    assert (masked() > ONES).mask.tolist() == [False, False, True]
     assert isinstance(made, np.ma.MaskedArray)
     assert made.mask.tolist() == [False, False, True]
 

@@ -71,7 +71,7 @@ def test_histogram_has_the_cpus_counts_and_edges(dtype):
         {},
         {"bins": 1},
         {"bins": 7, "range": (2, 19)},
-        {"bins": 3000},
+        {"bins": 3000 if dtype not in ("float16", "bfloat16") else 16},
         {"bins": 5, "density": True},
         {"bins": [0, 1, 1, 7, 12]},
         {"bins": [0.5, 11.0]},

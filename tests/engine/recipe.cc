@@ -39,7 +39,7 @@ static PyObject* rows(PyObject*, PyObject*) {
 }
 
 static PyObject* install(PyObject* module, PyObject* texts) {
-  if (add_functions(module, texts, element)) return nullptr;
+  if (add_functions(module, texts, element, nullptr)) return nullptr;
   Py_RETURN_NONE;
 }
 
