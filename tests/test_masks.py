@@ -50,7 +50,7 @@ CALLS = {
     "norm": dl.linalg.vector_norm,
     "fft": dl.fft.fft,
     "operator": lambda x: ONES + x,
-    "comparison": lambda x: ONES < x,
+    "comparison": lambda x: dl.less(ONES, x),
     "matmul operator": lambda x: ONES @ x,
     "in-place operator": lambda x: ONES.copy().__iadd__(x),
     "assignment": lambda x: ONES.copy().__setitem__(..., x),
