@@ -290,6 +290,17 @@ def test_svd(m, n, dtype, library):
         check_small(np.abs(la.svdvals(a).numpy() - s), 10 * EPS[dtype] * max(m, n) * s.max())
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(("m", "n"), [(40_000, 3), (12, 31_000)])
+def test_svd_of_more_rows_than_lapack_can_square(m, n, dtype, library):
+    a = sample((m, n), dtype)
+    u, s, vh = la.svd(a, full_matrices=False)
+    assert (u.shape, s.shape, vh.shape) == ((m, min(m, n)), (min(m, n),), (min(m, n), n))
+    check_small(size(wide(u) * s.numpy() @ wide(vh) - a), 1000 * EPS[dtype] * size(a).max())
+    check_small(np.abs(la.svdvals(a).numpy() - s.numpy()), 1000 * EPS[dtype] * s.numpy().max())
+    assert int(la.matrix_rank(a)) == min(m, n)
+
+
 def hard(name, n):
     """A matrix of n rows for which the shortest way to a decomposition loses digits."""
     x, y = np.linalg.qr(sample((n, n), "float64"))[0], np.linalg.qr(sample((n, n), "float64"))[0]

@@ -164,9 +164,10 @@ Status eigh(int kind, int64_t n, const void* from, void* values, void* vectors, 
 Status svd(int kind, int64_t m, int64_t n, bool full, const void* from, void* u, void* values, void* vh, bool* ok) noexcept {
   const Library* library = in_use.load(std::memory_order_acquire);
   if (library == nullptr) return missing();
-  if (std::max(m, n) > most_rows) return too_large(std::max(m, n));
   const bool complex = is_kind_complex(kind);
   const int64_t least = std::min(m, n), most = std::max(m, n);
+  // The longer side is squared only where all of its vectors are asked for.
+  if ((full ? most : least) > most_rows || most > INT_MAX / least) return too_large(most);
   // The transpose: its U is the transpose of our vh, which by columns is our vh by rows.
   const int rows = int(n), columns = int(m), query = -1, u_rows = int(n), v_rows = int(full ? m : least), one = 1;
   const char job = u == nullptr ? 'N' : full ? 'A' : 'S';
