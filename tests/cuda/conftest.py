@@ -92,6 +92,15 @@ def pytest_runtest_makereport(item, call):
     return report
 
 
+@pytest.fixture(scope="module", autouse=True)
+def emptied():
+    """Free the package's idle memory after each module: the host driver changes the protection of all pages it has."""
+    yield
+    if "hostcuda_under_test" in sys.modules and (cuda := sys.modules.get("dltensor.cuda")):
+        gc.collect()
+        cuda.empty_cache()
+
+
 @pytest.fixture(params=ORDERS)
 def cuda(loaded, request):
     """The engine on the host driver, once for each order of streams."""

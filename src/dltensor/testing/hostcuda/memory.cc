@@ -156,7 +156,7 @@ int give_back(CUdeviceptr pointer, StreamHandle* stream) {
   // What is read after the free is recognisable. All but the beginning is given back to the system: every operation changes
   // the protection of all pages that there are.
   auto spoil = [pointer, bytes] {
-    constexpr size_t most = size_t{1} << 20;
+    constexpr size_t most = size_t{64} << 10;
     char* const data = reinterpret_cast<char*>(pointer);
     memset(data, 0xDD, std::min(bytes, most));
     if (bytes > most) {
