@@ -20,11 +20,15 @@ namespace {
 constexpr size_t most_arena_bytes = size_t{64} << 30, least_arena_bytes = size_t{64} << 20;
 size_t arena_bytes = most_arena_bytes;
 constexpr size_t page = 4096;
+// To change the protection of a large page costs what a small one costs, and all are changed for every operation.
+constexpr size_t large_page = size_t{2} << 20;
 constexpr size_t granule = 512;  // cuMemAlloc's alignment
 
 struct Arena {
+  void* mapped = nullptr;
   char* base = nullptr;
   size_t top = 0;
+  size_t committed = 0;  // whole large pages, at least `top`
   size_t live = 0;
   std::multimap<size_t, uintptr_t> free;
 };
@@ -66,10 +70,18 @@ void count_allocation(size_t bytes) {
 }
 
 // Addresses are backed by memory here, where an allocation failure can be reported, and not when a kernel first writes.
-bool commit(char* start, size_t bytes) {
-  if (key >= 0) return give_key(key, start, bytes);
-  if (mprotect(start, bytes, PROT_READ | PROT_WRITE) != 0) return false;
-  if (!open_depth) mprotect(start, bytes, PROT_NONE);
+bool commit(Arena& arena, size_t bytes) {
+  const size_t wanted = std::min((bytes + large_page - 1) / large_page * large_page, arena_bytes);
+  if (wanted <= arena.committed) return true;
+  char* const start = arena.base + arena.committed;
+  const size_t more = wanted - arena.committed;
+  if (key >= 0) {
+    if (!give_key(key, start, more)) return false;
+  } else {
+    if (mprotect(start, more, PROT_READ | PROT_WRITE) != 0) return false;
+    if (!open_depth) mprotect(start, more, PROT_NONE);
+  }
+  arena.committed = wanted;
   return true;
 }
 
@@ -102,7 +114,7 @@ uintptr_t take(int device, size_t bytes, StreamHandle* stream, PoolHandle* pool)
   }
   if (!address) {
     const size_t need = (reserve + page - 1) / page * page + page;  // one page between allocations
-    if (arena.top + need > arena_bytes || !commit(arena.base + arena.top, need)) return 0;
+    if (arena.top + need > arena_bytes || !commit(arena, arena.top + need)) return 0;
     address = reinterpret_cast<uintptr_t>(arena.base) + arena.top;
     arena.top += need;
     guard(address, bytes, need);
@@ -153,16 +165,13 @@ int give_back(CUdeviceptr pointer, StreamHandle* stream) {
   allocation.freed = true;
   arenas[allocation.device].live -= bytes;
   if (PoolHandle* pool = allocation.pool) pool->used -= bytes, pool->cached += bytes;
-  // What is read after the free is recognisable. All but the beginning is given back to the system: every operation changes
-  // the protection of all pages that there are.
+  // What is read after the free is recognisable. Of much memory all but the beginning is given back to the system.
   auto spoil = [pointer, bytes] {
-    constexpr size_t most = size_t{64} << 10;
-    char* const data = reinterpret_cast<char*>(pointer);
-    memset(data, 0xDD, std::min(bytes, most));
-    if (bytes > most) {
-      const uintptr_t from = (pointer + most + page - 1) / page * page, to = (pointer + bytes) / page * page;
-      if (to > from) madvise(reinterpret_cast<void*>(from), to - from, MADV_DONTNEED);
-    }
+    constexpr size_t most = 2 * large_page;
+    memset(reinterpret_cast<void*>(pointer), 0xDD, std::min(bytes, most));
+    const uintptr_t from = (pointer + most + large_page - 1) / large_page * large_page,
+                    to = (pointer + bytes) / large_page * large_page;
+    if (bytes > most && to > from) madvise(reinterpret_cast<void*>(from), to - from, MADV_DONTNEED);
     if (poison) poison(reinterpret_cast<void*>(pointer), bytes);
   };
   if (!stream) {
@@ -258,9 +267,11 @@ bool start_memory() {
   for (arena_bytes = most_arena_bytes; arena_bytes >= least_arena_bytes; arena_bytes /= 2) {
     size_t mapped = 0;
     for (Arena& arena : arenas) {
-      void* base = mmap(nullptr, arena_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      void* base = mmap(nullptr, arena_bytes + large_page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
       if (base == MAP_FAILED) break;
-      arena.base = static_cast<char*>(base);
+      arena.mapped = base;
+      arena.base = reinterpret_cast<char*>((reinterpret_cast<uintptr_t>(base) + large_page - 1) / large_page * large_page);
+      if (!poison) madvise(arena.base, arena_bytes, MADV_HUGEPAGE);  // without it the pages stay small
       ++mapped;
     }
     if (mapped == arenas.size()) {
@@ -268,7 +279,7 @@ bool start_memory() {
       machine.device_bytes = std::min(machine.device_bytes, arena_bytes);
       return true;
     }
-    while (mapped-- > 0) munmap(arenas[mapped].base, arena_bytes);
+    while (mapped-- > 0) munmap(arenas[mapped].mapped, arena_bytes + large_page);
   }
   return false;
 }
@@ -283,7 +294,7 @@ std::map<uintptr_t, Allocation>::iterator find_allocation(uintptr_t address) {
 void protect(bool open) {
   if (key >= 0) return set_key(key, open);
   for (Arena& arena : arenas)
-    if (arena.top) mprotect(arena.base, arena.top, open ? PROT_READ | PROT_WRITE : PROT_NONE);
+    if (arena.committed) mprotect(arena.base, arena.committed, open ? PROT_READ | PROT_WRITE : PROT_NONE);
 }
 void open_memory() {
   if (!open_depth++) protect(true);
