@@ -8,7 +8,7 @@ import pytest
 from children import output_of
 
 import dltensor as dl
-from dltensor.linalg import _backends
+from dltensor.linalg import _backends, _factorizations
 
 la = dl.linalg
 EPS = {"float32": 2.0**-23, "complex64": 2.0**-23, "float64": 2.0**-52, "complex128": 2.0**-52}
@@ -299,6 +299,36 @@ def test_svd_of_more_rows_than_lapack_can_square(m, n, dtype, library):
     check_small(size(wide(u) * s.numpy() @ wide(vh) - a), 1000 * EPS[dtype] * size(a).max())
     check_small(np.abs(la.svdvals(a).numpy() - s.numpy()), 1000 * EPS[dtype] * s.numpy().max())
     assert int(la.matrix_rank(a)) == min(m, n)
+
+
+@pytest.fixture
+def openblas(library):
+    """scipy-openblas32, which counts in 32 bits."""
+    if library != "scipy-openblas32":
+        pytest.skip(f"{library} counts in 64 bits")
+
+
+def test_svd_of_more_vectors_than_lapack_counts_names_size_limit_and_remedy(openblas):
+    try:
+        dl.empty((30_001, 30_001))
+    except MemoryError:
+        pytest.skip("needs 4 GB of memory for the result")
+    with pytest.raises(ValueError) as raised:
+        la.svd(dl.ones((30_001, 1)))
+    assert str(raised.value) == (
+        "svd: LAPACK, which counts in 32 bits, takes at most 30000 rows and columns with full_matrices=True, "
+        "got 30001; pass full_matrices=False"
+    )
+
+
+@pytest.mark.parametrize("count", [1, 64])
+def test_a_fault_in_a_thread_has_its_own_text(openblas, count):
+    _factorizations.load_lapack("/absent")
+    try:
+        with pytest.raises(dl.DeviceError, match=r"^svdvals: no LAPACK is loaded; install scipy-openblas32$"):
+            la.svdvals(sample((count, 9, 9)))
+    finally:
+        _backends._load("scipy-openblas32")
 
 
 def hard(name, n):

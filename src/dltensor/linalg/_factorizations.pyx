@@ -745,7 +745,7 @@ def eigh(x, /):
     LinAlgError
         A matrix has NaN or infinite elements, or the iteration did not converge; the message names which of the batch.
     ValueError
-        `x` does not consist of square matrices.
+        `x` does not consist of square matrices, or is larger than `backend` takes.
     TypeError
         The dtype is neither float nor complex.
     DeviceError
@@ -793,7 +793,8 @@ def eigvalsh(x, /, *, out=None):
     LinAlgError
         A matrix has NaN or infinite elements, or the iteration did not converge; the message names which of the batch.
     ValueError
-        `x` does not consist of square matrices, or `out` has another shape or is read-only.
+        `x` does not consist of square matrices, is larger than `backend` takes, or `out` has another shape or is
+        read-only.
     TypeError
         The dtype is neither float nor complex, or that of `out` is of a lower kind than the result's.
     DeviceError
@@ -865,7 +866,7 @@ def eig(x, /):
     LinAlgError
         A matrix has NaN or infinite elements, or the iteration did not converge; the message names which of the batch.
     ValueError
-        `x` does not consist of square matrices.
+        `x` does not consist of square matrices, or is larger than `backend` takes.
     TypeError
         The dtype is neither float nor complex.
     DeviceError
@@ -910,7 +911,8 @@ def eigvals(x, /, *, out=None):
     LinAlgError
         A matrix has NaN or infinite elements, or the iteration did not converge; the message names which of the batch.
     ValueError
-        `x` does not consist of square matrices, or `out` has another shape or is read-only.
+        `x` does not consist of square matrices, is larger than `backend` takes, or `out` has another shape or is
+        read-only.
     TypeError
         The dtype is neither float nor complex, or that of `out` is of a lower kind than the result's.
     DeviceError
@@ -1016,7 +1018,7 @@ def svd(x, /, *, full_matrices=True):
     LinAlgError
         A matrix has NaN or infinite elements, or the iteration did not converge; the message names which of the batch.
     ValueError
-        `x` has fewer than two dimensions.
+        `x` has fewer than two dimensions, or is larger than `backend` takes.
     TypeError
         The dtype is neither float nor complex.
     DeviceError
@@ -1062,7 +1064,8 @@ def svdvals(x, /, *, out=None):
     LinAlgError
         A matrix has NaN or infinite elements, or the iteration did not converge; the message names which of the batch.
     ValueError
-        `x` has fewer than two dimensions, or `out` has another shape or is read-only.
+        `x` has fewer than two dimensions, is larger than `backend` takes, or `out` has another shape or is
+        read-only.
     TypeError
         The dtype is neither float nor complex, or that of `out` is of a lower kind than the result's.
     DeviceError

@@ -43,6 +43,11 @@ def backend():
     ValueError
         ``DLTENSOR_LAPACK`` names something else.
 
+    Notes
+    -----
+    scipy-openblas32 counts in 32 bits: it takes up to 30,000 rows or singular values, and 30,000 rows and columns of
+    `svd` with ``full_matrices=True``. Larger matrices raise ValueError.
+
     Examples
     --------
     >>> dl.linalg.backend() in ("scipy-openblas32", "numpy")

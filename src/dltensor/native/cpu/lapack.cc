@@ -19,6 +19,8 @@
 namespace dlt {
 namespace {
 
+using lapack::most_rows;
+
 // Symbols by kind: float32, float64, complex64, complex128. Fortran passes everything by address, and the lengths of texts
 // after all other arguments.
 struct Library {
@@ -40,7 +42,7 @@ void* find(void* library, const char* letter, const char* name) {
   return nullptr;
 }
 
-Status missing() { return fail(Fault::device, "no LAPACK is loaded"); }
+Status missing() { return fail(Fault::device, "no LAPACK is loaded; install scipy-openblas32"); }
 
 // Memory for a call: pieces are aligned to 64 bytes.
 struct Pieces {
@@ -72,8 +74,11 @@ int query_result(int kind, const void* value) {
   return size < 1 ? 1 : size > INT_MAX ? INT_MAX : int(size);
 }
 
-Status too_large(int64_t n) { return fail(Fault::value, "%lld rows are more than LAPACK counts", static_cast<long long>(n)); }
-constexpr int64_t most_rows = 30000;  // their square times two is what LAPACK counts in 32 bits
+constexpr char by_numpy[] = "DLTENSOR_LAPACK=numpy selects NumPy's, which may count in 64 bits";
+Status too_large(int64_t most, const char* unit, int64_t count, const char* remedy) {
+  return fail(Fault::value, "LAPACK, which counts in 32 bits, takes at most %lld %s, got %lld; %s",
+              static_cast<long long>(most), unit, static_cast<long long>(count), remedy);
+}
 
 void transpose(int64_t width, char* to, const char* from, int64_t rows, int64_t columns) {
   const int index = width == 4 ? 2 : width == 8 ? 3 : 4;
@@ -126,7 +131,7 @@ void set_threads(int count) noexcept {
 Status eigh(int kind, int64_t n, const void* from, void* values, void* vectors, bool* ok) noexcept {
   const Library* library = in_use.load(std::memory_order_acquire);
   if (library == nullptr) return missing();
-  if (n > most_rows) return too_large(n);
+  if (n > most_rows) return too_large(most_rows, "rows", n, by_numpy);
   const bool complex = is_kind_complex(kind);
   const int size = int(n), query = -1;
   const char job = vectors != nullptr ? 'V' : 'N', triangle = 'U';  // of the transpose: our lower one
@@ -167,7 +172,10 @@ Status svd(int kind, int64_t m, int64_t n, bool full, const void* from, void* u,
   const bool complex = is_kind_complex(kind);
   const int64_t least = std::min(m, n), most = std::max(m, n);
   // The longer side is squared only where all of its vectors are asked for.
-  if ((full ? most : least) > most_rows || most > INT_MAX / least) return too_large(most);
+  if (least > most_rows) return too_large(most_rows, "singular values", least, by_numpy);
+  if (full && most > most_rows)
+    return too_large(most_rows, "rows and columns with full_matrices=True", most, "pass full_matrices=False");
+  if (most > INT_MAX / least) return too_large(INT_MAX, "elements", m * n, by_numpy);
   // The transpose: its U is the transpose of our vh, which by columns is our vh by rows.
   const int rows = int(n), columns = int(m), query = -1, u_rows = int(n), v_rows = int(full ? m : least), one = 1;
   const char job = u == nullptr ? 'N' : full ? 'A' : 'S';
@@ -204,7 +212,6 @@ Status svd(int kind, int64_t m, int64_t n, bool full, const void* from, void* u,
 Status tridiagonal_eigh(int kind, int64_t n, void* values, void* beside, void* vectors, bool* ok) noexcept {
   const Library* library = in_use.load(std::memory_order_acquire);
   if (library == nullptr) return missing();
-  if (n > most_rows) return too_large(n);
   const char job = vectors != nullptr ? 'I' : 'N';
   const int size = int(n), count = int(1 + 4 * n + n * n), int_count = int(3 + 5 * n);
   int info = 0;
@@ -222,7 +229,6 @@ Status bidiagonal_svd(int kind, int64_t n, void* values, void* above, void* u, i
                       bool* ok) noexcept {
   const Library* library = in_use.load(std::memory_order_acquire);
   if (library == nullptr) return missing();
-  if (n > most_rows) return too_large(n);
   const char upper = 'U', job = u != nullptr ? 'I' : 'N';
   const int size = int(n), one = 1, u_rows = u != nullptr ? int(u_step) : one, vt_rows = u != nullptr ? int(vt_step) : one;
   int info = 0;
@@ -261,7 +267,7 @@ void unpack(int64_t n, const F* re, const F* im, const F* from, F* values, F* ve
 Status eig(int kind, int64_t n, const void* from, void* values, void* vectors, bool* ok) noexcept {
   const Library* library = in_use.load(std::memory_order_acquire);
   if (library == nullptr) return missing();
-  if (n > most_rows) return too_large(n);
+  if (n > most_rows) return too_large(most_rows, "rows", n, by_numpy);
   const bool complex = is_kind_complex(kind);
   const int size = int(n), query = -1, one = 1;
   const char none = 'N', job = vectors != nullptr ? 'V' : 'N';

@@ -7,6 +7,8 @@
 
 namespace dlt::lapack {
 
+constexpr int64_t most_rows = 30000;  // their square times two is what LAPACK counts in 32 bits
+
 // One matrix each, of dtype number 0 to 3 of factored_types. `ok` is false where the iteration did not converge.
 Status eigh(int kind, int64_t n, const void* a, void* values, void* vectors, bool* ok) noexcept;
 Status svd(int kind, int64_t m, int64_t n, bool full, const void* a, void* u, void* values, void* vh, bool* ok) noexcept;

@@ -4,6 +4,7 @@
 #include "native/cpu/matrices.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <algorithm>
@@ -31,6 +32,17 @@ int kind_of(int type) {
 }
 constexpr int width_of[] = {4, 8, 8, 16}, part_width_of[] = {4, 8, 4, 8}, parts_of[] = {1, 1, 2, 2};
 
+// The fault of the task that fails first. A text is that of the thread that set it, so that it is copied for the caller.
+struct Failure {
+  std::atomic<int> fault{0};
+  char text[256];
+  Failure() noexcept {}  // leaves `text` uninitialized
+  void record(Status status) {
+    int none = 0;
+    if (!status.ok() && fault.compare_exchange_strong(none, int(status.fault))) snprintf(text, sizeof text, "%s", message());
+  }
+};
+
 // What a task knows. `work` computes `count` matrices from number `first`.
 struct Task {
   Batch batch;
@@ -40,8 +52,8 @@ struct Task {
   void *out, *second, *third;
   int64_t step;  // matrices of a task
   void (*work)(const Task& task, int64_t first, int64_t count);
-  std::atomic<int> fault{0};
   std::atomic<bool> shared{false};
+  mutable Failure failure{};
 
   const char* matrix(int64_t i) const { return static_cast<const char*>(a) + i * m * n * width_of[kind]; }
   const SmallMatrices& small() const { return kernels().small_matrices[kind]; }
@@ -51,7 +63,7 @@ void* at(void* data, int64_t bytes) { return data == nullptr ? nullptr : static_
 void run_task(void* context, int64_t index) {
   auto& task = *static_cast<Task*>(context);
   const int64_t first = index * task.step;
-  if (task.fault.load() == 0) task.work(task, first, smaller(task.step, task.batch.count - first));
+  if (task.failure.fault.load() == 0) task.work(task, first, smaller(task.step, task.batch.count - first));
 }
 
 // `operations`: about how many one matrix takes.
@@ -65,13 +77,8 @@ Status run_batch(Task& task, double operations) {
     task.shared = false;
     for (int64_t i = 0; i < tasks; ++i) run_task(&task, i);
   }
-  const Fault fault = Fault(task.fault.load());
-  if (fault == Fault::memory) return no_temporary();
-  return fault == Fault::none ? success : fail(fault, "no LAPACK is loaded, or the matrices are too large for it");
-}
-
-void record(const Task& task, Status status) {
-  if (!status.ok()) const_cast<Task&>(task).fault.store(int(status.fault));
+  const Fault fault = Fault(task.failure.fault.load());
+  return fault == Fault::none ? success : fail(fault, "%s", task.failure.text);
 }
 
 // ---- small matrices
@@ -199,28 +206,27 @@ void svd_small(const Task& task, int64_t first, int64_t count) {
 
 void solve_large(const Task& task, int64_t first, int64_t) {
   bool singular = false;
-  record(task, factorization(task.kind).solve(task.n, task.k, task.matrix(first),
-                                              at(task.out, first * task.n * task.k * width_of[task.kind]), &singular));
+  task.failure.record(factorization(task.kind).solve(task.n, task.k, task.matrix(first),
+                                                     at(task.out, first * task.n * task.k * width_of[task.kind]), &singular));
   task.batch.info[first] = singular;
 }
 void inverse_large(const Task& task, int64_t first, int64_t) {
   bool singular = false;
-  record(task, factorization(task.kind).inverse(task.n, task.matrix(first),
-                                                at(task.out, first * task.n * task.n * width_of[task.kind]), &singular));
+  task.failure.record(factorization(task.kind).inverse(task.n, task.matrix(first),
+                                                       at(task.out, first * task.n * task.n * width_of[task.kind]), &singular));
   task.batch.info[first] = singular;
 }
 void cholesky_large(const Task& task, int64_t first, int64_t) {
   bool definite = true;
-  record(task,
-         factorization(task.kind).cholesky(
-             task.n, task.matrix(first), at(task.out, first * task.n * task.n * width_of[task.kind]), task.k != 0, &definite));
+  task.failure.record(factorization(task.kind).cholesky(
+      task.n, task.matrix(first), at(task.out, first * task.n * task.n * width_of[task.kind]), task.k != 0, &definite));
   task.batch.info[first] = !definite;
 }
 void qr_large(const Task& task, int64_t first, int64_t) {
   const int64_t width = width_of[task.kind];
-  record(task,
-         factorization(task.kind).qr(task.m, task.n, task.k, task.matrix(first), at(task.out, first * task.m * task.k * width),
-                                     at(task.second, first * task.k * task.n * width)));
+  task.failure.record(factorization(task.kind).qr(task.m, task.n, task.k, task.matrix(first),
+                                                  at(task.out, first * task.m * task.k * width),
+                                                  at(task.second, first * task.k * task.n * width)));
 }
 
 struct Threads {
@@ -237,9 +243,9 @@ void eigh_large(const Task& task, int64_t first, int64_t) {
   const bool here = is_tridiagonalized_here(task.kind, task.n);
   const Threads threads(task, !here);
   bool ok = true;
-  record(task, (here ? symmetric_eigenvalues : lapack::eigh)(
-                   task.kind, task.n, task.matrix(first), at(task.out, first * task.n * part_width_of[task.kind]),
-                   at(task.second, first * task.n * task.n * width_of[task.kind]), &ok));
+  task.failure.record((here ? symmetric_eigenvalues : lapack::eigh)(
+      task.kind, task.n, task.matrix(first), at(task.out, first * task.n * part_width_of[task.kind]),
+      at(task.second, first * task.n * task.n * width_of[task.kind]), &ok));
   task.batch.info[first] = !ok;
 }
 void svd_large(const Task& task, int64_t first, int64_t) {
@@ -247,18 +253,19 @@ void svd_large(const Task& task, int64_t first, int64_t) {
   const Threads threads(task, !here);  // LAPACK's threads wait by spinning: they would slow down ours
   bool ok = true;
   const int64_t least = smaller(task.m, task.n), width = width_of[task.kind];
-  record(task, (here ? singular_values : lapack::svd)(task.kind, task.m, task.n, task.k != 0, task.matrix(first),
-                                                      at(task.out, first * task.m * (task.k ? task.m : least) * width),
-                                                      at(task.second, first * least * part_width_of[task.kind]),
-                                                      at(task.third, first * task.n * (task.k ? task.n : least) * width), &ok));
+  task.failure.record((here ? singular_values : lapack::svd)(task.kind, task.m, task.n, task.k != 0, task.matrix(first),
+                                                             at(task.out, first * task.m * (task.k ? task.m : least) * width),
+                                                             at(task.second, first * least * part_width_of[task.kind]),
+                                                             at(task.third, first * task.n * (task.k ? task.n : least) * width),
+                                                             &ok));
   task.batch.info[first] = !ok;
 }
 void eig_large(const Task& task, int64_t first, int64_t) {
   const Threads threads(task);
   bool ok = true;
   const int64_t width = 2 * part_width_of[task.kind];
-  record(task, lapack::eig(task.kind, task.n, task.matrix(first), at(task.out, first * task.n * width),
-                           at(task.second, first * task.n * task.n * width), &ok));
+  task.failure.record(lapack::eig(task.kind, task.n, task.matrix(first), at(task.out, first * task.n * width),
+                                  at(task.second, first * task.n * task.n * width), &ok));
   task.batch.info[first] = !ok;
 }
 
@@ -311,9 +318,9 @@ void determinant_small(const Task& task, int64_t first, int64_t count) {
 void determinant_large(const Task& task, int64_t first, int64_t) {
   BlockRef memory;
   memory.block = allocate(size_t((task.n + 1) * width_of[task.kind]));
-  if (memory.block == nullptr) return record(task, no_temporary());
+  if (memory.block == nullptr) return task.failure.record(no_temporary());
   const Status status = factorization(task.kind).pivots(task.n, task.matrix(first), memory.block->data);
-  if (!status.ok()) return record(task, status);
+  if (!status.ok()) return task.failure.record(status);
   finish_one(task, first, memory.block->data);
 }
 

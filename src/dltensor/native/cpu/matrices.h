@@ -10,7 +10,8 @@ namespace dlt {
 
 // A batch of `count` matrices of one dtype (float32, float64, complex64, complex128), contiguous, each by rows. `info`, one
 // byte for each matrix, becomes 1 where it is singular, not positive definite or did not converge, else 0; results are then
-// unspecified for that matrix. Results never overlap operands. Only memory runs out, or a dtype or the LAPACK is missing.
+// unspecified for that matrix. Results never overlap operands. Faults: memory runs out, a dtype or
+// the LAPACK is missing, or a matrix is larger than LAPACK counts.
 struct Batch {
   int type;
   int64_t count;

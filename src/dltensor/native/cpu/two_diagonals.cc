@@ -341,7 +341,8 @@ Status symmetric_eigenvalues(int kind, int64_t n, const void* a, void* values, v
 
 bool are_reduced_here(int kind, int64_t m, int64_t n) noexcept {
   // Of longer matrices most work is in the factor Q, of small ones in calls.
-  return kind < 2 && smaller(m, n) >= 192 && 2 * std::max(m, n) <= 3 * smaller(m, n);
+  const int64_t least = smaller(m, n);
+  return kind < 2 && least >= 192 && least <= lapack::most_rows && 2 * std::max(m, n) <= 3 * least;
 }
 
 Status singular_values(int kind, int64_t m, int64_t n, bool full, const void* a, void* u, void* values, void* vh,

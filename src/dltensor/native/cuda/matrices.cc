@@ -128,7 +128,8 @@ Status factor(const FactorCall& call, const Operand& a, const Operand* out, cons
     DLT_TRY(refuse_capture(name, stream));  // not all of its calls can be captured
   }
   if (std::max({call.m, call.n, call.k}) > INT32_MAX / 2)
-    return fail(Fault::value, "linalg: a matrix has too many rows or columns");
+    return fail(Fault::value, "%s: a device takes at most %d rows and columns, got %lld x %lld; move x with .to(\"cpu\")", name,
+                INT32_MAX / 2, static_cast<long long>(call.m), static_cast<long long>(std::max(call.n, call.k)));
   kernels::Matrices p{};
   p.a = data_of(&a), p.out = data_of(out), p.second = data_of(second), p.third = data_of(third);
   p.info = static_cast<int32_t*>(data_of(&info));
