@@ -284,19 +284,6 @@ def from_dlpack(x):
     raise BufferError("into: no")
 
 
-def names(text):
-    """The names of a row: "a b linalg.(c d)" stands for a, b, linalg.c and linalg.d."""
-    found, prefix = [], ""
-    for word in text.replace("(", "( ").replace(")", " )").split():
-        if word.endswith("("):
-            prefix = word[:-1]
-        elif word == ")":
-            prefix = ""
-        else:
-            found.append(prefix + word)
-    return found
-
-
 ELEMENTWISE = " ".join(name for name in dl.OPS if name != "clip")
 NUMBERED = " ".join(name for name in ELEMENTWISE.split() if "OverflowError" in getattr(dl, name).__doc__)
 REDUCED = " ".join(REDUCTIONS)
@@ -625,6 +612,11 @@ ROWS = [
     ("ValueError", lambda f: f(dl.open_file(member(b"nonsense")), "a"), "io.TensorFile.info"),
     ("TypeError", lambda f: f(dl.open_file(member(OBJECTS)), "a"), "io.TensorFile.info"),
     ("BufferError", lambda f: closed_in_use(f), "io.TensorFile.close"),
+    # tools
+    ("Missing", lambda f: f("no_such_module:make"), "conformance.check"),
+    ("ValueError", lambda f: f("dltensor", only=["nonsense"]), "conformance.check"),
+    ("TypeError", lambda f: f("object"), "inspect.Report"),
+    ("TypeError", lambda f: f(dl.inspect(X), "a"), "inspect.Report.to_json"),
     # opaque arrays
     ("ValueError", lambda f: f(X, origin="a\0"), "opaque.OpaqueArray"),
     ("TypeError", lambda f: f("a"), "opaque.(from_pointer hold unwrap callback)"),
@@ -684,11 +676,11 @@ WITH_METATENSOR = [
     ("metatensor.MetatensorError", lambda f: f(FOLDER / "absent"), "opaque.metatensor_load"),
 ]
 
-# What messages begin with where that is not the name of the function.
-BEGINNINGS = {
-    "DType.(char dtype str type)": "numpy.dtype",
-    "Tensor.cuda": "the CUDA driver",  # and why it does not start
-    "debug.Trace": "trace",
-    "from_arrow": "__arrow_c_array__",  # of our own tensor, the object given
-    "io.(TensorFile TensorFile.close TensorFile.info TensorFile.read)": "open_file",
-}
+# Names, and how messages begin that do not begin with the name of the function.
+BEGINNINGS = [
+    ("DType.(char dtype str type)", "numpy.dtype"),
+    ("Tensor.cuda", "the CUDA driver"),  # and why it does not start
+    ("debug.Trace", "trace"),
+    ("from_arrow", "__arrow_c_array__"),  # of our own tensor, the object given
+    ("io.(TensorFile TensorFile.close TensorFile.info TensorFile.read)", "open_file"),
+]

@@ -34,11 +34,6 @@ def installed() -> list[str]:
     -------
     list of str
 
-    Raises
-    ------
-    ValueError
-        A package's metadata cannot be read.
-
     Examples
     --------
     >>> import dltensor as dl

@@ -523,11 +523,6 @@ def installed():
     -------
     list of str
 
-    Raises
-    ------
-    ValueError
-        A package's metadata cannot be read.
-
     Examples
     --------
     >>> from dltensor.conformance.targets import installed

@@ -3,7 +3,8 @@
 
 import json
 from dataclasses import dataclass, field
-from operator import index
+
+from .._core.indexing import integer_of
 
 
 @dataclass(frozen=True)
@@ -155,12 +156,7 @@ class Report:
         return self.struct is not None and all(finding.severity != "error" for finding in self.findings)
 
     def to_dict(self):
-        """Return everything as dicts, lists, strings, numbers and None. Addresses are numbers.
-
-        Raises
-        ------
-        Nothing.
-        """
+        """Return everything as dicts, lists, strings, numbers and None. Addresses are numbers."""
         plain = {name: getattr(self, name) for name in self.__dataclass_fields__}
         plain["usable"] = self.usable
         plain["struct"] = _plain_struct(self.struct)
@@ -189,15 +185,10 @@ class Report:
         >>> json.loads(dl.inspect(dl.zeros((2, 3))).to_json())["struct"]["shape"]
         [2, 3]
         """
-        return json.dumps(self.to_dict(), indent=None if indent is None else index(indent))
+        return json.dumps(self.to_dict(), indent=None if indent is None else integer_of(indent, "indent", "to_json"))
 
     def to_html(self):
-        """Return one whole HTML page that needs no network.
-
-        Raises
-        ------
-        Nothing.
-        """
+        """Return one whole HTML page that needs no network."""
         from .html import page
 
         return page(self)
