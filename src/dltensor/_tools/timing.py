@@ -18,10 +18,6 @@ def processor():
     -------
     str
 
-    Raises
-    ------
-    Nothing.
-
     Examples
     --------
     >>> from dltensor._tools.timing import processor

@@ -22,10 +22,6 @@ def cases():
     -------
     list of str: ``layout:NAME``, ``dtype:NAME``, ``readonly`` and ``time``
 
-    Raises
-    ------
-    Nothing.
-
     Examples
     --------
     >>> from dltensor.conformance.pair import cases

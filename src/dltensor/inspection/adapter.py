@@ -151,12 +151,7 @@ class Adapted:
         return capsule_of(t, legacy, flags, offset)
 
     def __dlpack_device__(self):
-        """Return the device as the standard's two numbers.
-
-        Raises
-        ------
-        Nothing.
-        """
+        """Return the device as the standard's two numbers."""
         return self.device.__dlpack_device__()
 
     def __repr__(self):

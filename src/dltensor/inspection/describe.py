@@ -105,10 +105,6 @@ def findings_of(struct):
     Returns
     -------
     list of Finding
-
-    Raises
-    ------
-    Nothing.
     """
     found = list(struct["findings"])
     shape, strides = struct.get("shape"), struct.get("strides")

@@ -263,10 +263,6 @@ def facts_of(report, x=None):
     report : Report, whose struct, calls and tables are filled in
     x : object, optional
         What was inspected; torch's lazy bits are asked of it.
-
-    Raises
-    ------
-    Nothing.
     """
     struct = report.struct
     if struct is None:
@@ -384,12 +380,7 @@ def _conclude(report, x=None):
 
 
 def of_capsule(capsule):
-    """Inspect a capsule; it can still be consumed afterwards.
-
-    Raises
-    ------
-    Nothing.
-    """
+    """Inspect a capsule; it can still be consumed afterwards."""
     fields = read_capsule(capsule)
     report = Report("capsule", f"capsule named {fields['name']!r}", protocols=["a capsule"], via="the capsule itself")
     if fields["name"] == "dlpack_exchange_api":
@@ -419,12 +410,7 @@ def of_capsule(capsule):
 
 
 def of_type(kind):
-    """Inspect a type: its exchange table and the protocols that its objects implement.
-
-    Raises
-    ------
-    Nothing.
-    """
+    """Inspect a type: its exchange table and the protocols that its objects implement."""
     name, number = _framework_of(kind)
     report = Report("type", _name_of(kind), name, number)
     report.tables = [table for table, _ in _tables_of(kind)]
@@ -436,12 +422,7 @@ def of_type(kind):
 
 
 def of_object(x):
-    """Inspect an object of any framework: every import protocol, one after the other.
-
-    Raises
-    ------
-    Nothing: what the object raises is part of the report.
-    """
+    """Inspect an object of any framework: every import protocol, one after the other."""
     kind = type(x)
     name, number = _framework_of(kind)
     report = Report("object", _name_of(kind), name, number)
@@ -527,12 +508,7 @@ def _through_us(x, report):
 
 
 def export_of(x):
-    """The struct of one new export, which is released at once: (fields or None, the reason).
-
-    Raises
-    ------
-    Nothing: what the object raises is in the second value.
-    """
+    """The struct of one new export, which is released at once: (fields or None, the reason)."""
     report = Report("object", _name_of(type(x)))
     row = load().frameworks.get(_framework_of(type(x))[0])
     if row is not None and row.once:

@@ -92,10 +92,6 @@ def _rows_of_consequences(rows):
 def sections(report):
     """Return the report as a list of (title, list of (label, text, mark)); a mark is "", good, warn, bad or dim.
 
-    Raises
-    ------
-    Nothing.
-
     Examples
     --------
     >>> from dltensor.inspection.sections import sections
@@ -148,12 +144,7 @@ def _sentence(finding):
 
 
 def headline(report):
-    """Summarize in one line what was inspected and whether it can be used: (text, mark).
-
-    Raises
-    ------
-    Nothing.
-    """
+    """Summarize in one line what was inspected and whether it can be used: (text, mark)."""
     name = escape_controls(
         report.type_name + (f", {report.framework} {report.version}".rstrip() if report.framework else "")
     )

@@ -12,12 +12,7 @@ _SUFFIXES = (".npy", ".npz", ".safetensors")
 
 
 class SourceError(Exception):
-    """The source cannot be read; the message has the reason and the remedy.
-
-    Raises
-    ------
-    Nothing.
-    """
+    """The source cannot be read; the message has the reason and the remedy."""
 
 
 def evaluate(text):

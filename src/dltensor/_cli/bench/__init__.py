@@ -64,10 +64,6 @@ def measure(parts=(), rounds=21, progress=None):
     -------
     (list of Measured, dict of name to what it needs)
 
-    Raises
-    ------
-    Nothing.
-
     Examples
     --------
     >>> from dltensor._cli.bench import measure

@@ -65,10 +65,6 @@ def svg(rows):
     ----------
     rows : list of Measured
 
-    Raises
-    ------
-    Nothing.
-
     Examples
     --------
     >>> from dltensor._cli.bench import Measured

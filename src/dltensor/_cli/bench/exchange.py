@@ -41,10 +41,6 @@ def names():
     Returns
     -------
     (dict of str to object, set of str)
-
-    Raises
-    ------
-    Nothing.
     """
     known = {"dl": dl, "v": (1, 3), "empty_call": lambda x: None, "m": memoryview(array("f", range(24)))}
     missing = set()

@@ -32,10 +32,6 @@ def svg(matrix):
     -------
     str
 
-    Raises
-    ------
-    Nothing.
-
     Examples
     --------
     >>> from dltensor.conformance.matrix.measure import measure

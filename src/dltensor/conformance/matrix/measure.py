@@ -336,10 +336,6 @@ def compare(old, new):
     -------
     list of Change; `kind` is ``version``, ``new``, ``lost`` or ``changed``
 
-    Raises
-    ------
-    Nothing.
-
     Examples
     --------
     >>> from dltensor.conformance.matrix.measure import compare, measure

@@ -176,10 +176,6 @@ def changes_text(changes):
     -------
     str
 
-    Raises
-    ------
-    Nothing.
-
     Examples
     --------
     >>> from dltensor.conformance.matrix.text import changes_text
