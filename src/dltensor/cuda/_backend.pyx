@@ -125,7 +125,7 @@ cdef int _place(const Operand* out, object launch, Where* func, NativeLaunch* se
     func.stream = stream_on(out.view.device.device_id)
     func.launch = NULL
     if launch is not None:
-        read_launch(launch, settings)
+        read_launch(launch, settings, "launch")
         func.launch = settings
     return 0
 

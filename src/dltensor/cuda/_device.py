@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from .._core.indexing import integer_of
 from .._core.once import Once
 from .._core.types import DeviceError, DeviceType, as_device
 from . import _driver as _cuda
@@ -50,14 +51,16 @@ def _pass_paths() -> None:
 start = Once(_pass_paths)
 
 
-def ordinal_of(device: Any) -> int:
+def ordinal_of(device: Any, func: str) -> int:
     if device is None:
         return 0
     if isinstance(device, int) and not isinstance(device, (bool, DeviceType)):
+        if not 0 <= device < 1 << 31:
+            raise ValueError(f"{func}: expected the number of a CUDA device, got {device}; see dl.cuda.device_count()")
         return device
-    found = as_device(device)
+    found = as_device(device, func)
     if found.type != DeviceType.kDLCUDA:
-        raise ValueError(f"dl.cuda: expected a CUDA device, got {found}")
+        raise ValueError(f"{func}: expected a CUDA device such as 0 or 'cuda:0', got {found}")
     return found.id
 
 
@@ -127,7 +130,7 @@ def properties(device: Any = 0) -> Properties:
     132
     """
     start()
-    return Properties(_cuda.properties(ordinal_of(device)))
+    return Properties(_cuda.properties(ordinal_of(device, "properties")))
 
 
 def cores_per_sm(device: Any = 0) -> int:
@@ -149,8 +152,14 @@ def cores_per_sm(device: Any = 0) -> int:
     >>> dl.cuda.cores_per_sm((7, 5)), dl.cuda.cores_per_sm((9, 0))
     (64, 128)
     """
-    capability = device if isinstance(device, tuple) else properties(device).compute_capability
-    return _cuda.cores(*capability)
+    return cores_of(device, "cores_per_sm")
+
+
+def cores_of(device: Any, func: str) -> int:
+    if isinstance(device, tuple):
+        return _cuda.cores(*device)
+    start()
+    return _cuda.cores(*Properties(_cuda.properties(ordinal_of(device, func))).compute_capability)
 
 
 def synchronize(device: Any = 0) -> None:
@@ -160,6 +169,8 @@ def synchronize(device: Any = 0) -> None:
     ------
     DeviceError
         There is no driver, or a kernel failed.
+    ValueError
+        There is no such device.
     BufferError
         A graph is being captured.
 
@@ -168,7 +179,7 @@ def synchronize(device: Any = 0) -> None:
     >>> dl.cuda.synchronize()                                               # doctest: +SKIP
     """
     start()
-    _cuda.synchronize(ordinal_of(device))
+    _cuda.synchronize(ordinal_of(device, "synchronize"))
 
 
 class MemInfo(NamedTuple):
@@ -196,7 +207,7 @@ def mem_info(device: Any = 0) -> MemInfo:
     True
     """
     start()
-    free, total = _cuda.mem_info(ordinal_of(device))
+    free, total = _cuda.mem_info(ordinal_of(device, "mem_info"))
     return MemInfo(total - free, free, total)
 
 
@@ -218,7 +229,7 @@ def memory_stats(device: Any = 0) -> dict[str, int]:
     0
     """
     start()
-    return _cuda.memory_usage(ordinal_of(device))
+    return _cuda.memory_usage(ordinal_of(device, "memory_stats"))
 
 
 def reset_peak_memory(device: Any = 0) -> None:
@@ -236,7 +247,7 @@ def reset_peak_memory(device: Any = 0) -> None:
     >>> dl.cuda.reset_peak_memory()                                         # doctest: +SKIP
     """
     start()
-    _cuda.reset_peak(ordinal_of(device))
+    _cuda.reset_peak(ordinal_of(device, "reset_peak_memory"))
 
 
 def empty_cache(device: Any = None) -> int:
@@ -253,7 +264,7 @@ def empty_cache(device: Any = None) -> int:
     0
     """
     start()
-    return _cuda.empty_cache(-1 if device is None else ordinal_of(device))
+    return _cuda.empty_cache(-1 if device is None else ordinal_of(device, "empty_cache"))
 
 
 def set_cache_limit(bytes_per_stream: int) -> None:
@@ -261,11 +272,16 @@ def set_cache_limit(bytes_per_stream: int) -> None:
 
     Raises
     ------
-    OverflowError
-        It is negative.
+    TypeError
+        It is not an integer.
+    ValueError
+        It is negative, or exceeds the address space.
 
     Examples
     --------
     >>> dl.cuda.set_cache_limit(1 << 30)                                    # doctest: +SKIP
     """
-    _cuda.set_cache_limit(bytes_per_stream)
+    limit = integer_of(bytes_per_stream, "bytes_per_stream", "set_cache_limit")
+    if not 0 <= limit < 1 << 64:
+        raise ValueError(f"set_cache_limit: a number of bytes must be from 0 to 2^64 - 1, got {limit}")
+    _cuda.set_cache_limit(limit)

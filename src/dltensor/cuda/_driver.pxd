@@ -48,7 +48,7 @@ cdef extern from "native/cuda/launch.h" namespace "dlt::cuda" nogil:
 cdef inline int check(Status status) except -1:
     """Raise what a status stands for, with the engine's text, which names the function."""
     return check_status(status, None)
-cdef int read_launch(object settings, NativeLaunch* out) except -1
+cdef int read_launch(object settings, NativeLaunch* out, str func) except -1
 cdef int start() except -1
 cdef NativeStream* stream_on(int ordinal) except NULL
 cdef NativeStream* stream_or_null(int ordinal) except? NULL

@@ -229,18 +229,18 @@ def set_thread_tf32(bint allowed):
     native_set_thread_tf32(allowed)
 
 
-cdef int read_launch(object settings, NativeLaunch* out) except -1:
-    out.blocks_per_sm = settings[0]
-    out.num_threads = settings[1]
-    out.values_per_thread = settings[2]
-    check(check_launch(out[0]))
-    return 0
+cdef int read_launch(object settings, NativeLaunch* out, str func) except -1:
+    try:
+        out.blocks_per_sm, out.num_threads, out.values_per_thread = settings
+    except OverflowError:
+        raise ValueError(f"{func}: launch settings must be integers that fit C's int, got {settings}") from None
+    return check_status(check_launch(out[0]), func)
 
 
-def check_settings(settings):
+def check_settings(settings, str func):
     """Raise ValueError for settings that no device can run."""
     cdef NativeLaunch launch
-    read_launch(settings, &launch)
+    read_launch(settings, &launch, func)
 
 
 def thread_launch():
@@ -257,7 +257,7 @@ def set_thread_launch(settings):
     if settings is None:
         native_set_thread_launch(NULL)
         return
-    read_launch(settings, &launch)
+    read_launch(settings, &launch, "launch")
     native_set_thread_launch(&launch)
 
 
@@ -269,7 +269,7 @@ def calc_threads(int threads, int major, int minor):
 def blocks_1d(int64_t numel, int multiprocessors, settings):
     """Return blocks, values for each thread, and elements."""
     cdef NativeLaunch launch
-    read_launch(settings, &launch)
+    read_launch(settings, &launch, "blocks_values_1d")
     cdef Blocks1d b = native_blocks_1d(numel, multiprocessors, launch)
     return b.num_blocks, b.values_per_thread, b.numel
 
@@ -281,7 +281,7 @@ def blocks_nd(shape, int multiprocessors, settings):
     cdef Py_ssize_t i, n = len(shape)
     if n > MAX_DIMS:
         raise ValueError(f"blocks_values_nd: expected at most {MAX_DIMS} dimensions, got {n}")
-    read_launch(settings, &launch)
+    read_launch(settings, &launch, "blocks_values_nd")
     for i in range(n):
         extents[i] = shape[i]
     cdef BlocksNd b = native_blocks_nd(<int>n, extents, multiprocessors, launch)

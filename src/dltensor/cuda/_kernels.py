@@ -161,7 +161,10 @@ class ElementwiseKernel:
         if not tensors and target is None:
             raise TypeError("elementwise: expected at least one tensor among the operands, or out=")
         device = _one_device([*tensors, *([] if target is None else [target])], "elementwise")
-        shape = broadcast_shapes(*(t.shape for t in tensors)) if tensors else target.shape
+        try:
+            shape = broadcast_shapes(*(t.shape for t in tensors)) if tensors else target.shape
+        except ValueError as error:
+            raise ValueError(str(error).replace("broadcast_shapes", "elementwise", 1)) from None
         if target is None:
             target = empty(shape, dtype=result, device=f"cuda:{device}")
         elif target.dtype != result:
@@ -465,12 +468,12 @@ class RawKernel:
         Raises
         ------
         ValueError
-            The text does not compile.
+            The text does not compile, or there is no such device.
         DeviceError
             There is no driver or no compiler.
         """
         start()
-        return _user.attributes(self._text, self._name, self._options, ordinal_of(device))
+        return _user.attributes(self._text, self._name, self._options, ordinal_of(device, "RawKernel.attributes"))
 
 
 def _standard(options: Sequence[str]) -> list[str]:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from .._core.indexing import items_of
 from . import _driver as _cuda
-from ._device import cores_per_sm, properties
+from ._device import cores_of, properties
 
 
 class Launch(NamedTuple):
@@ -36,7 +36,7 @@ def settings_of(settings: Any, where: str) -> Launch:
     except (TypeError, ValueError):
         raise TypeError(f"{where}: launch must be a dltensor.cuda.Launch or three integers, got {settings!r}") from None
     read = Launch(blocks_per_sm, num_threads, values_per_thread)
-    _cuda.check_settings(read)
+    _cuda.check_settings(read, where)
     return read
 
 
@@ -46,6 +46,8 @@ def launch(blocks_per_sm: int = 8, num_threads: int = 0, values_per_thread: int 
 
     Raises
     ------
+    TypeError
+        One of them is not an integer.
     ValueError
         A number is negative, or `num_threads` is above 1024.
 
@@ -55,8 +57,7 @@ def launch(blocks_per_sm: int = 8, num_threads: int = 0, values_per_thread: int 
     ...     settings.num_threads
     256
     """
-    settings = Launch(blocks_per_sm, num_threads, values_per_thread)
-    _cuda.check_settings(settings)
+    settings = settings_of((blocks_per_sm, num_threads, values_per_thread), "launch")
     before = _cuda.thread_launch()
     _cuda.set_thread_launch(settings)
     try:
@@ -116,8 +117,8 @@ def calc_threads(num_threads: int = 0, device: Any = 0) -> int:
     >>> dl.cuda.calc_threads(0, (7, 5)), dl.cuda.calc_threads(96)
     (64, 96)
     """
-    _cuda.check_settings((0, num_threads, 0))
-    return num_threads or cores_per_sm(device)
+    _cuda.check_settings((0, num_threads, 0), "calc_threads")
+    return num_threads or cores_of(device, "calc_threads")
 
 
 class Blocks1d(NamedTuple):
@@ -136,11 +137,11 @@ class BlocksNd(NamedTuple):
     count: int
 
 
-def _multiprocessors(given: int | None) -> int:
+def _multiprocessors(given: int | None, func: str) -> int:
     if given is None:
         return properties(0).__dict__["multiprocessor_count"]
     if given < 1:
-        raise ValueError(f"blocks_values: multiprocessors must be 1 or more, got {given}")
+        raise ValueError(f"{func}: multiprocessors must be 1 or more, got {given}")
     return given
 
 
@@ -172,7 +173,7 @@ def blocks_values_1d(
     if numel < 0:
         raise ValueError(f"blocks_values_1d: numel must be 0 or more, got {numel}")
     settings = (blocks_per_sm, num_threads, values_per_thread)
-    return Blocks1d(*_cuda.blocks_1d(numel, _multiprocessors(multiprocessors), settings))
+    return Blocks1d(*_cuda.blocks_1d(numel, _multiprocessors(multiprocessors, "blocks_values_1d"), settings))
 
 
 def blocks_values_nd(
@@ -205,4 +206,4 @@ def blocks_values_nd(
     if any(extent < 0 for extent in extents):
         raise ValueError(f"blocks_values_nd: extents must be 0 or more, got {extents}")
     settings = (blocks_per_sm, num_threads, values_per_thread)
-    return BlocksNd(*_cuda.blocks_nd(extents, _multiprocessors(multiprocessors), settings))
+    return BlocksNd(*_cuda.blocks_nd(extents, _multiprocessors(multiprocessors, "blocks_values_nd"), settings))

@@ -37,7 +37,7 @@ class Stream:
 
     def __init__(self, device: Any = 0, *, priority: int = 0) -> None:
         start()
-        self._core = _cuda.StreamCore(ordinal_of(device), priority, None, None)
+        self._core = _cuda.StreamCore(ordinal_of(device, "Stream"), priority, None, None)
         self._before: list[tuple[int, Stream]] = []
 
     @classmethod
@@ -53,6 +53,8 @@ class Stream:
         ------
         TypeError
             It is not a stream.
+        DeviceError
+            There is no driver.
         ValueError
             The stream is of another device, or of none.
 
@@ -66,7 +68,7 @@ class Stream:
             return stream
         handle = _raw_handle(stream)
         self = cls.__new__(cls)
-        self._core = _cuda.StreamCore(ordinal_of(device), 0, handle, stream)
+        self._core = _cuda.StreamCore(ordinal_of(device, "Stream.wrap"), 0, handle, stream)
         self._before = []
         return self
 
@@ -136,9 +138,15 @@ class Stream:
             raise TypeError(f"Stream.wait: expected a Stream or an Event, got {type(other).__qualname__}")
 
     def record(self, event: Event | None = None) -> Event:
-        """Record an event after the work enqueued so far, and return it."""
+        """Record an event after the work enqueued so far, and return it.
+
+        Raises
+        ------
+        TypeError
+            `event` is not an Event.
+        """
         event = Event(self.device) if event is None else event
-        event._core.record(self._core)
+        _core_of(event, Event, "Stream.record").record(self._core)
         return event
 
     def activate(self) -> None:
@@ -188,6 +196,12 @@ def _held(device: int, stream: Stream) -> None:
     _current.__dict__.setdefault("streams", {})[device] = stream
 
 
+def _core_of(x: Any, kind: type[Stream] | type[Event], func: str) -> Any:
+    if not isinstance(x, kind):
+        raise TypeError(f"{func}: expected a dltensor.cuda.{kind.__name__}, got {type(x).__qualname__}")
+    return x._core
+
+
 def _raw_handle(stream: Any) -> int:
     if isinstance(stream, bool):
         raise TypeError("Stream.wrap: expected a stream, got bool")
@@ -222,7 +236,7 @@ def current_stream(device: Any = 0) -> Stream:
     0
     """
     start()
-    ordinal = ordinal_of(device)
+    ordinal = ordinal_of(device, "current_stream")
     handle = _cuda.current_handle(ordinal)
     held = _current.__dict__.get("streams", {}).get(ordinal)
     return held if held is not None and held.handle == handle else Stream.wrap(handle, ordinal)
@@ -253,7 +267,7 @@ class Event:
 
     def __init__(self, device: Any = 0, *, timing: bool = False, blocking: bool = False) -> None:
         start()
-        self._core = _cuda.EventCore(ordinal_of(device), timing, blocking)
+        self._core = _cuda.EventCore(ordinal_of(device, "Event"), timing, blocking)
 
     @property
     def handle(self) -> int:
@@ -261,9 +275,15 @@ class Event:
         return self._core.handle
 
     def record(self, stream: Stream | None = None) -> Event:
-        """Record the work enqueued on a stream (this thread's current one) so far; return self."""
+        """Record the work enqueued on a stream (this thread's current one) so far; return self.
+
+        Raises
+        ------
+        TypeError
+            `stream` is not a Stream.
+        """
         stream = current_stream(self._core.ordinal) if stream is None else stream
-        self._core.record(stream._core)
+        self._core.record(_core_of(stream, Stream, "Event.record"))
         return self
 
     def query(self) -> bool:
@@ -295,7 +315,11 @@ class Event:
 
         Raises
         ------
+        TypeError
+            `end` is not an Event.
         DeviceError
             One has not happened, or was created without timing.
+        BufferError
+            One was recorded in a capture.
         """
-        return self._core.elapsed_time(end._core)
+        return self._core.elapsed_time(_core_of(end, Event, "Event.elapsed_time"))

@@ -77,7 +77,7 @@ def run_elementwise(bytes text, tuple types, tuple given, Tensor out not None, o
     where.stream = stream_on(target.view.device.device_id)
     where.launch = NULL
     if launch is not None:
-        read_launch(launch, &settings)
+        read_launch(launch, &settings, "elementwise")
         where.launch = &settings
     with nogil:
         status = user_elementwise(source, natives, count, result, where)

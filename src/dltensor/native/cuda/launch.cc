@@ -23,12 +23,11 @@ int64_t values_for(int64_t numel, int multiprocessors, const Launch& launch) noe
 }  // namespace
 
 Status check_launch(const Launch& launch) noexcept {
-  if (launch.blocks_per_sm < 0)
-    return fail(Fault::value, "Launch: blocks_per_sm must be 0 or more, got %d", launch.blocks_per_sm);
+  if (launch.blocks_per_sm < 0) return fail(Fault::value, "blocks_per_sm must be 0 or more, got %d", launch.blocks_per_sm);
   if (launch.num_threads < 0 || launch.num_threads > max_threads)
-    return fail(Fault::value, "Launch: num_threads must be 0 to %d, got %d", max_threads, launch.num_threads);
+    return fail(Fault::value, "num_threads must be 0 to %d, got %d", max_threads, launch.num_threads);
   if (launch.values_per_thread < 0)
-    return fail(Fault::value, "Launch: values_per_thread must be 0 or more, got %lld",
+    return fail(Fault::value, "values_per_thread must be 0 or more, got %lld",
                 static_cast<long long>(launch.values_per_thread));
   return success;
 }
