@@ -171,11 +171,6 @@ class RandomState:
 class Backend(ArrayBackendEntrypoint):
     """Dask's array backend "dltensor": with it, ``dask.array.zeros`` and its relatives make tensors.
 
-    Raises
-    ------
-    ImportError
-        Dask is not installed.
-
     Examples
     --------
     >>> import dask, dask.array as da

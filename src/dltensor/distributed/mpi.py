@@ -201,10 +201,7 @@ def op(operation, dtype):
     if (name, dtype) not in _ops:
         try:
             _ops[name, dtype] = MPI.Op.Create(_reduction(function, dtype), commute=True)
-        except (
-            MPI.Exception,
-            NotImplementedError,
-        ):  # which are RuntimeErrors too: MPI failed, or lacks such operations
+        except (MPI.Exception, NotImplementedError):  # RuntimeErrors too: MPI failed, or lacks such operations
             raise
         except RuntimeError as error:
             raise RuntimeError(f"op: mpi4py takes a fixed number of operations and has no room for {name} of {dtype}; "
