@@ -309,6 +309,63 @@ def test_complex_special_values_are_those_of_the_standard(name, dtype):
             assert is_special(-turn if name in ODD else turn, want, z), (name, z, turn, want)
 
 
+def product_of(a, b):
+    """The textbook formula, in which infinities may give NaN."""
+    return complex(a.real * b.real - a.imag * b.imag, a.real * b.imag + a.imag * b.real)
+
+
+def quotient_of(a, b):
+    """Smith's method, by NumPy's numbers, which divide by 0."""
+    a_real, a_imag, real, imag = (np.float64(x) for x in (a.real, a.imag, b.real, b.imag))
+    if real == imag == 0:
+        return complex(a_real / abs(real), a_imag / abs(real))
+    if abs(real) < abs(imag):
+        ratio = real / imag
+        scale = 1 / (imag + real * ratio)
+        return complex((a_real * ratio + a_imag) * scale, (a_imag * ratio - a_real) * scale)
+    ratio = imag / real
+    scale = 1 / (real + imag * ratio)
+    return complex((a_real + a_imag * ratio) * scale, (a_imag - a_real * ratio) * scale)
+
+
+ARITHMETIC = {
+    "multiply": product_of,
+    "divide": quotient_of,
+    "square": lambda z: product_of(z, z),
+    "reciprocal": lambda z: quotient_of(1 + 0j, z),
+}
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+@pytest.mark.parametrize("name", ARITHMETIC)
+def test_complex_products_and_quotients_compute_their_parts_as_real_numbers(name, dtype):
+    edges = (0.0, -0.0, 1.0, -2.0, INF, -INF, NAN)  # of which quotients are exact, or of another order
+    numbers = [complex(re, im) for re, im in itertools.product(edges, edges)]
+    operands = list(itertools.product(numbers, repeat=2 if name in ("multiply", "divide") else 1))
+    with np.errstate(all="ignore"):
+        wanted = [ARITHMETIC[name](*each_operand) for each_operand in operands]
+    for z, got, want in zip(operands, each(name, dtype, *operands), wanted, strict=True):
+        check(got.real, want.real, f"real part of {name}{z}")
+        check(got.imag, want.imag, f"imaginary part of {name}{z}")
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int32", "int64"])
+def test_integers_to_negative_elements_are_truncated_fractions(dtype):
+    operands = list(itertools.product((-3, -1, 0, 1, 2, 10), (-1, -2, -3)))
+    wanted = [int(a**b) if a else 0 for a, b in operands]
+    assert each("pow", dtype, *operands) == wanted
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+@pytest.mark.parametrize(("mode", "order"), [("largest", [2, 0, 3]), ("smallest", [3, 0, 2])])
+def test_top_k_takes_nan_only_where_numbers_are_missing(mode, order, dtype):
+    x = dl.asarray([2.0, NAN, INF, -1.0, NAN], dtype=dtype).to(Place.device)
+    for k in range(6):
+        values, indices = dl.top_k(x, k, mode=mode)
+        assert indices.tolist() == [*order, 1, 4][:k]
+        assert [math.isnan(value) for value in values.tolist()] == [False, False, False, True, True][:k]
+
+
 CIRCULAR = {"asin": "asinh", "atan": "atanh", "sin": "sinh", "tan": "tanh", "cos": "cosh"}
 
 

@@ -49,6 +49,31 @@ int8 float32 float16 float16
 [-56] [127] [True]
 ```
 
+## Special values
+These are the same on every device. Elements are not tested, since that would have to wait for a GPU.
+
+- Integers wrap. `x // 0` and `x % 0` are 0. An integer to the power of a negative element is a fraction, which is
+  truncated: 0, or 1 and -1 for the bases 1 and -1, as in PyTorch; NumPy raises. With a float as the base or the
+  exponent the result is the fraction. A negative Python integer as the exponent raises ValueError.
+- Functions of floats have the special cases of the array API, those of complex numbers the ones of C99's Annex G.
+- Products and quotients of complex numbers are the textbook formula and Smith's method, as in NumPy: the parts are
+  computed as real numbers, so that an infinite number may give NaN in one part or both. Annex G, which would give
+  infinity there, is not applied. `square(z)` is `z * z`, and `reciprocal(z)` is `1 / z`.
+- `sort`, `argsort` and `top_k` place NaN last, also for `descending=True` and for the largest: `top_k` selects NaN only
+  where there are fewer than k numbers. PyTorch takes NaN as the greatest.
+
+```python
+n, z = dl.arange(-2, 2), dl.asarray([complex(dl.inf, 0)])
+print((10**n).tolist(), (2.0**n).tolist())
+print((z * (1 + 1j)).tolist(), (z * z).tolist(), (1 / z).tolist(), dl.reciprocal(z - z).tolist())
+print(dl.top_k(dl.asarray([2.0, dl.nan, 3.0]), 2)[0].tolist())
+```
+```text
+[0, 0, 1, 10] [0.25, 0.5, 1.0, 2.0]
+[(inf+infj)] [(inf+nanj)] [0j] [(nan+nanj)]
+[3.0, 2.0]
+```
+
 ## NumPy functions with tensors
 - A NumPy ufunc that exists in dltensor is computed by dltensor with the rules above, `out=` included, and returns a
   Tensor. The same holds for operators between an array and a tensor, and for NumPy functions that exist in dltensor

@@ -80,8 +80,15 @@ EXAMPLES = {
     "trunc": ("[-1.5, 1.2]", "[-1.,  1.]", "float32"),
 }
 _COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
-# The one row that is not a function of the array API.
-_SOURCES = {"fma": "Notes\n-----\nIEEE 754-2019 ``fusedMultiplyAdd`` for floats; the C function ``fma``."}
+# Notes of rows that have more to say than the name in the array API.
+_SOURCES = {
+    "fma": "Notes\n-----\nIEEE 754-2019 ``fusedMultiplyAdd`` for floats; the C function ``fma``.",
+    "pow": """Notes
+-----
+Array API 2025.12: ``pow``. An integer to the power of a negative element is a fraction, which is truncated to 0, 1 or
+-1, as in PyTorch, where NumPy raises. The elements are not tested, so that a GPU is not waited for. A float as the base
+or the exponent gives the fraction: ``10.0 ** b``.""",
+}
 
 
 def described(row):
