@@ -99,7 +99,7 @@ class Child:
 
 
 def dies(options, number, first, last, folder):
-    """Whether these calls of a round end the process again, and its words."""
+    """Test whether these calls of a round end the process again, and its words."""
     child = Child(options, number, 1, folder, "--first", str(first), "--last", str(last), "--show")
     how, words = child.wait(options.patience), child.words()
     child.close()

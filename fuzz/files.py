@@ -266,7 +266,7 @@ def run_closes(rounds, seed):
 
 
 def has_key_twice(data):
-    """Whether an object of the header of a sound .safetensors file has a key twice: a tensor, a field or metadata."""
+    """Test whether an object in the header of a .safetensors file has a key twice: a tensor, a field or metadata."""
     twice = []
 
     def pairs(items):

@@ -378,6 +378,15 @@ def test_no_docstring_says_that_nothing_is_raised():
     assert len(TEXTS) > 150
 
 
+def test_no_docstring_begins_with_a_question_word():
+    """A summary is imperative for a function, and a noun or "True if" for an attribute."""
+    begins = re.compile(r'^ *r?"""(?:Whether|What|Which|Those|How|Of these)\b.*', re.M)
+    assert begins.search('def f():\n    """Whether it is so."""\n')
+    sources = [(name, text) for name, text in TEXTS.items() if name.endswith((".py", ".pyx", ".pxi"))]
+    assert [(name, found) for name, text in sources for found in begins.findall(text)] == []
+    assert len(sources) > 100
+
+
 def test_an_exception_stands_above_its_reason_in_every_docstring():
     """As numpydoc has it: what follows the name on the same line would be taken for a part of it."""
     found = beside = 0

@@ -239,7 +239,7 @@ def per_thread_without_context():
 
 
 def legacy_waits_for_other_threads():
-    """Whether the legacy stream waits for the per-thread stream of another thread: bytes copied after its fill."""
+    """Test whether the legacy stream waits for the per-thread stream of another thread: bytes copied after its fill."""
     context = start()
     p, out = memory(None, 1 << 26), (c.c_ubyte * 16)()
     must("cuStreamSynchronize", None)
@@ -416,7 +416,7 @@ ON_HOST = {
 
 
 def on_host():
-    """Whether the driver is the host driver."""
+    """Test whether the driver is the host driver."""
     start()
     return hasattr(cu, "hostcuda_configure")
 

@@ -162,7 +162,7 @@ def _template_end(sequence, i):
 
 
 def _after_condition(sequence, i):
-    """Whether the token at `i` is the first after `if (...)`, `for (...)` or `while (...)`."""
+    """Test whether the token at `i` is the first after `if (...)`, `for (...)` or `while (...)`."""
     if sequence[i - 1].text != ")":
         return False
     depth = 0
@@ -206,7 +206,7 @@ def _drop_cpp(finder, sequence, i):
 
 
 def _is_plain_statement(sequence, i):
-    """Whether a call, an assignment or a step starts here, no declaration: names, members, indexes, then `=` or `(`."""
+    """Test whether a call, an assignment or a step starts here: names, members, indexes, then `=` or `(`."""
     if sequence[i].text in ("++", "--"):
         return True
     if sequence[i].text == "*":

@@ -46,7 +46,7 @@ BUILDS_A_WHEEL = {"_PYPROJECT_HOOKS_BUILD_BACKEND", "PEP517_BUILD_BACKEND"}
 
 
 def _has_driver():
-    """Whether NVIDIA's driver library is on this machine. Loading it does not initialize a device."""
+    """Test whether NVIDIA's driver library is on this machine. Loading it does not initialize a device."""
     try:
         ctypes.CDLL("libcuda.so.1")
     except OSError:

@@ -350,7 +350,7 @@ cdef dict _read_metadata(const char* at, str func):
 
 
 cdef class _Schema:
-    """What a schema says: the letter of an element, the extents of nested lists, and the extension type."""
+    """Read a schema: the letter of an element, the extents of nested lists, and the extension type."""
     cdef bytes letter
     cdef list sizes         # of fixed-size lists, from the outside
     cdef bytes extension, text

@@ -149,7 +149,7 @@ cdef inline bint _has_own_number(const NumpyFields* numpy, const NumpyDescr* des
 
 
 cdef bint is_readable(object array) except -1:
-    """Whether an ndarray can be read by its fields without any Python code, NumPy's neither."""
+    """Test whether an ndarray can be read by its fields without any Python code, NumPy's neither."""
     cdef const NumpyFields* numpy = _fields_of_numpy()
     return numpy.ndarray != NULL and _has_own_number(numpy, <NumpyDescr*>(<NumpyArray*><void*>array).descr)
 
@@ -187,7 +187,7 @@ cdef int borrow_numpy(object array, DLTensor* view, uint64_t* flags, int64_t* di
 
 
 cdef object keep_in_place(object array):
-    """What keeps NumPy from resizing an array in place, as long as it lives."""
+    """Return an object that keeps NumPy from resizing an array in place, as long as it lives."""
     cdef const NumpyFields* numpy = _fields_of_numpy()
     if numpy.ndarray == NULL:
         return None
@@ -197,7 +197,7 @@ cdef object keep_in_place(object array):
 
 
 cdef bint is_new_array(object array) except -1:
-    """Whether nothing but the caller keeps the memory of an ndarray, so that it is a copy."""
+    """Test whether nothing but the caller keeps the memory of an ndarray, so that it is a copy."""
     cdef const NumpyFields* numpy = _fields_of_numpy()
     return numpy.ndarray != NULL and numpy_is_new(array, numpy.ndarray)
 

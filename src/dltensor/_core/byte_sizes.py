@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many bytes a shape takes; checked before anything is opened or allocated."""
+"""The number of bytes of a shape; checked before anything is opened or allocated."""
 
 from operator import index
 

@@ -119,7 +119,7 @@ def rename(error, name):
 
 
 def has_plain_defaults(function):
-    """Whether Python can read the default values in the text of a signature, which it does not with tuples.
+    """Test whether Python can read the default values in the text of a signature, which it does not with tuples.
 
     Parameters
     ----------

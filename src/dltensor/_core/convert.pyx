@@ -692,7 +692,7 @@ cdef Tensor _from_cuda(object interface, object owner, str func):
 
 
 cdef Tensor _assignable(object value, object dtype, str func):
-    """What can be assigned to elements of `dtype`: a tensor as it is, numbers as that type."""
+    """Convert what is assigned to elements of `dtype`: a tensor as it is, numbers as that type."""
     t = view_any(value, None, func)
     return _from_numbers(value, dtype, func) if t is None else t
 

@@ -187,7 +187,7 @@ cdef object _class_in(str package, str name):
 
 
 cdef bint _is_ndarray(object kind) except -1:
-    """Whether it is NumPy's ndarray, or a subclass that exports as ndarray does."""
+    """Test whether it is NumPy's ndarray, or a subclass that exports as ndarray does."""
     ndarray = _class_in("numpy", "ndarray")
     if ndarray is None or not is_subtype(<void*>kind, <void*>ndarray):
         return False
@@ -220,7 +220,7 @@ cdef bint _is_torch(object kind) except -1:
 
 
 cdef bint _overrides_export(object kind) except -1:
-    """Whether a class of torch tensors overrides its export: then its ``__dlpack__`` is called."""
+    """Test whether a class of torch tensors overrides its export: then its ``__dlpack__`` is called."""
     Tensor = sys.modules["torch"].Tensor
     for name in ("__dlpack__", "__dlpack_device__", "__torch_dispatch__"):
         if getattr(kind, name, None) is not getattr(Tensor, name, None):
@@ -232,7 +232,7 @@ cdef bint _overrides_export(object kind) except -1:
 
 
 cdef bint _is_class_of(tuple packages, object kind) except -1:
-    """Whether it is a class that one of the loaded packages holds under the name that it has."""
+    """Test whether it is a class that one of the loaded packages holds under the name that it has."""
     module, name = getattr(kind, "__module__", None), getattr(kind, "__qualname__", None)
     return (type(module) is str and type(name) is str and module.partition(".")[0] in packages and
             getattr(sys.modules.get(module), name, None) is kind)
@@ -429,7 +429,7 @@ cdef bint is_torch_table(const DLPackExchangeAPI* table) noexcept:
 
 
 cdef bint is_plain(object x, bint ask, str func) except -1:
-    """Whether a torch tensor is plain memory, as far as its keys tell. BufferError when it requires grad.
+    """Test whether a torch tensor is plain memory, as far as its keys tell. BufferError when it requires grad.
 
     `ask` allows to ask torch for the latter, which a torch function mode may intercept.
     """
@@ -448,7 +448,7 @@ cdef bint is_plain(object x, bint ask, str func) except -1:
 
 
 cdef bint is_lazy(object x, str func) except -1:
-    """Whether a torch tensor is negated or conjugated lazily. BufferError when it cannot be exported at all."""
+    """Test whether a torch tensor is negated or conjugated lazily. BufferError when it cannot be exported at all."""
     cdef const TorchFields* torch = _fields_of_torch()
     cdef bint lazy
     if is_plain(x, True, func):
@@ -460,7 +460,7 @@ cdef bint is_lazy(object x, str func) except -1:
 
 
 cdef object hold_storage(object x):
-    """What keeps the memory of a plain torch tensor where it is: its storage, which torch then refuses to resize."""
+    """Keep the memory of a plain torch tensor where it is, by its storage, which torch then refuses to resize."""
     cdef char* impl
     cdef char* storage
     cdef const TorchFields* torch = _fields_of_torch()
@@ -679,8 +679,10 @@ cdef object _call_dlpack(object x, const TypeEntry* entry, object stream, str fu
 
 
 cdef bint _refuses_itself(object kind, bint framed) except -1:
-    """Whether an older signature is that of the class, so that it can be remembered, and not of what an object forwards
-    to. Of classes in Python a frame tells: their own signature refuses keywords before there is one."""
+    """Test whether an older signature is that of the class, which can be remembered, not of what an object forwards to.
+
+    Of classes in Python a frame tells: their own signature refuses keywords before there is one.
+    """
     return callable(getattr(kind, _DLPACK, None)) and (not framed or is_native(<void*>kind))
 
 

@@ -115,7 +115,7 @@ class Memory:
         self.contains = self._find(shape, strides) if self.span <= CELLS else None
 
     def _find(self, shape, strides):
-        """What `contains` holds.
+        """Return what `contains` holds.
 
         Dimension by dimension, with the indices that reach the same place taken together: at most `span` places, so
         that the work does not grow with the number of indices.

@@ -174,7 +174,7 @@ cpdef list axes_of(object axes, int ndim, str func):
 
 
 cdef inline bint _is_basic(object key) noexcept:
-    """Whether an item of a key is for this module: a plain integer, a slice, None or Ellipsis."""
+    """Test whether an item of a key is for this module: a plain integer, a slice, None or Ellipsis."""
     return PyLong_CheckExact(key) or PySlice_Check(key) or key is None or key is Ellipsis
 
 

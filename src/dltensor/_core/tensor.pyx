@@ -70,7 +70,7 @@ cdef extern from *:
 # -- operators and NumPy's ufuncs, which call functions of _ops -------------------------------------------------------
 
 cdef inline bint is_operand(object x):
-    """Whether a function would take `x`: an operator must leave everything else to the other side."""
+    """Test whether a function would take `x`: an operator must leave everything else to the other side."""
     cdef const TypeEntry* entry
     if type(x) is Tensor or PyFloat_CheckExact(x) or PyLong_CheckExact(x):
         return True
@@ -93,12 +93,12 @@ cdef object _unsupported(int op, object a, object b):
 
 
 cdef bint _is_count(object x):
-    """Whether `x` can be the number of repetitions of a sequence: ``[0] * t`` with a 0-d integer tensor."""
+    """Test whether `x` can be the number of repetitions of a sequence: ``[0] * t`` with a 0-d integer tensor."""
     return type(x) is Tensor and (<Tensor>x).impl.dl.ndim == 0 and x.dtype.kind in "iu"
 
 
 cdef inline bint _repeats(object a, object b):
-    """Whether a product is the repetition of a list, as it is with an integer of Python or NumPy."""
+    """Test whether a product is the repetition of a list, as it is with an integer of Python or NumPy."""
     return (type(a) is not type(b) and ((PyList_Check(b) or PyTuple_Check(b)) and _is_count(a) or
                                         (PyList_Check(a) or PyTuple_Check(a)) and _is_count(b)))
 
@@ -188,7 +188,7 @@ def set_functions(**functions):
 
 
 cdef inline bint _is_plain_operand(object x) noexcept:
-    """Whether `x` is of a type whose own ``__array_ufunc__`` need not be called."""
+    """Test whether `x` is of a type whose own ``__array_ufunc__`` need not be called."""
     return type(x) is Tensor or PyFloat_CheckExact(x) or PyLong_CheckExact(x) or <PyObject*>Py_TYPE(x) == _ndarray.get()
 
 
@@ -305,7 +305,7 @@ cdef const DeviceOperations* device_operations() except NULL:
 
 
 cdef bint uses_cuda() noexcept:
-    """Whether the CUDA package is loaded, so that streams matter."""
+    """Test whether the CUDA package is loaded, so that streams matter."""
     return _device_operations.get() != NULL
 
 
@@ -770,7 +770,7 @@ cdef Tensor reshaped(Tensor self, object shape, object copy, str func):
 
 
 cdef bint _is_contiguous_in(Tensor self, bint fortran) noexcept:
-    """Whether the elements are contiguous in C order, or with the first index fastest."""
+    """Test whether the elements are contiguous in C order, or with the first index fastest."""
     cdef Place reversed_
     cdef int i, n = self.impl.dl.ndim
     if not fortran:
@@ -785,7 +785,7 @@ cdef tuple _FLAT = (-1,)
 
 
 cdef inline bint _takes_fortran(Tensor self, object order, str func) except -1:
-    """Whether an order takes the first index as the fastest one: "F", and "A" where the memory has that order."""
+    """Test whether an order takes the first index as the fastest one: "F", and "A" where the memory has that order."""
     if order == "C":
         return False
     if order == "A":
@@ -918,7 +918,7 @@ cdef Tensor _prepare_export(Tensor self, object stream, object dl_device, object
 
 
 cdef inline object exported(Tensor self, object stream, object max_version, object dl_device, object copy):
-    """What ``__dlpack__`` returns."""
+    """Return the capsule of ``__dlpack__``."""
     cdef bint versioned = False
     cdef int beyond = 0
     cdef Tensor source = self
@@ -1107,7 +1107,7 @@ cdef class Tensor:
 
     @property
     def is_contiguous(self):
-        """Whether the elements are contiguous in C order. Strides of dimensions of one element are ignored.
+        """True if the elements are contiguous in C order. Strides of dimensions of one element are ignored.
 
         Examples
         --------
@@ -1118,7 +1118,7 @@ cdef class Tensor:
 
     @property
     def readonly(self):
-        """Whether the tensor is read-only.
+        """True if the tensor is read-only.
 
         Examples
         --------
@@ -1129,7 +1129,7 @@ cdef class Tensor:
 
     @property
     def is_shared(self):
-        """Whether the memory is shared memory, which other processes receive without a copy; see `share`.
+        """True if the memory is shared memory, which other processes receive without a copy; see `share`.
 
         Examples
         --------

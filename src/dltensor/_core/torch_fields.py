@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is used of torch beside its exchange table, where it is found, and which tensors torch refuses to export."""
+"""Parts of torch that are used beside its exchange table, where they are, and which tensors torch refuses to export."""
 
 import contextlib
 import ctypes

@@ -465,7 +465,7 @@ cdef class DType:
 
     @property
     def isnative(self):
-        """Whether the byte order is native: always.
+        """True if the byte order is native: always.
 
         Examples
         --------
@@ -476,7 +476,7 @@ cdef class DType:
 
     @property
     def hasobject(self):
-        """Whether elements are Python objects: never.
+        """True if elements are Python objects: never.
 
         Examples
         --------

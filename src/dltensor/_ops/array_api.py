@@ -14,7 +14,7 @@ VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
 
 
 class NamespaceInfo:
-    """What ``__array_namespace_info__()`` returns, as the array API names it."""
+    """The result of ``__array_namespace_info__()``, as the array API names it."""
 
     def capabilities(self):
         """Return what indexing and shapes can do, by the standard's names."""

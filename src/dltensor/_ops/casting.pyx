@@ -231,7 +231,7 @@ def cast(tensor, dtype_or_out, *, rounding="truncate", saturate=None, scale=None
 
 
 cdef bint _names_dtype(object x) except -1:
-    """Whether an argument is dtype_like rather than a tensor to write to."""
+    """Test whether an argument is dtype_like rather than a tensor to write to."""
     if type(x) is Tensor:
         return False
     if isinstance(x, (str, type, DType)) or hasattr(x, "__dlpack_data_type__"):

@@ -480,7 +480,7 @@ cdef bint _is_finite(object number):
 
 
 cdef object _count(object start, object stop, object step):
-    """How many steps there are from `start` to `stop`, as floats count them where they can."""
+    """Count the steps from `start` to `stop`, as floats count them where they can."""
     try:
         return ceil((stop - start) / step)
     except (OverflowError, ValueError):

@@ -207,7 +207,7 @@ def _contracted(parts, output, extents, path, out):
 
 @lru_cache(256)
 def _plan(subscripts, first, second):
-    """How operands of two shapes are one product of matrices; None for what takes more.
+    """Plan operands of two shapes as one product of matrices; None for what takes more.
 
     Returns whether they change places, the permutations of both and of the result, each None where it does nothing, and
     the shapes of both as matrices and of what their product is, None where they need no other.

@@ -5,7 +5,7 @@
 # -- the fast path ----------------------------------------------------------------------------------------------------
 
 cdef inline bint _mixed(const void* target, int64_t target_bytes, const void* source, int64_t source_bytes) noexcept:
-    """Whether writing one would spoil the other: memory in common, unless element for element the same."""
+    """Test whether writing one would spoil the other: memory in common, unless element for element the same."""
     cdef const char* a = <const char*>target
     cdef const char* b = <const char*>source
     if a == b:
@@ -41,7 +41,7 @@ cdef inline bint _same_order(const DLTensor* x, const DLTensor* y) noexcept:
 
 
 cdef inline bint _takes(object out, const DLTensor* like, int to) noexcept:
-    """Whether `out` is a writable tensor of dtype number `to` in the order of `like`."""
+    """Test whether `out` is a writable tensor of dtype number `to` in the order of `like`."""
     return (type(out) is Tensor and same_dtype((<Tensor>out).impl.dl.dtype, type_table[to].dtype) and
             not (<Tensor>out).impl.flags & DLPACK_FLAG_BITMASK_READ_ONLY and _same_order(like, &(<Tensor>out).impl.dl))
 
@@ -141,7 +141,7 @@ cdef object _contiguous(int op, const DLTensor** views, PyObject** arguments, in
 
 
 cdef bint _is_in_float(object x, int type) noexcept:
-    """Whether a comparison with a number is that with the float it rounds to: a float in range, or a small integer.
+    """Test whether a comparison with a number is that with the float it rounds to: one in range, or a small integer.
 
     False also for some other numbers, which the slow path compares.
     """
@@ -189,7 +189,7 @@ cdef inline object _read(int op, Operand* operands, PyObject** arguments, int co
 
 
 cdef inline bint _is_elsewhere(object x) noexcept:
-    """Whether it is a Tensor that the host may not be able to read."""
+    """Test whether it is a Tensor that the host may not be able to read."""
     return type(x) is Tensor and (<Tensor>x).impl.dl.device.device_type != kDLCPU
 
 

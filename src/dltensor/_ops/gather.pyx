@@ -243,7 +243,7 @@ cdef uint64_t _significant(int type) noexcept:
 
 
 cdef _Mask _pack(Tensor t, int type, str func):
-    """Which elements of a tensor are not 0, in C order. The host waits for a device to count them."""
+    """Find the elements of a tensor that are not 0, in C order. The host waits for a device to count them."""
     cdef _Mask mask = _Mask.__new__(_Mask)
     cdef int64_t width = type_table[type].bytes, length
     cdef uint64_t significant = _significant(type)
@@ -368,7 +368,7 @@ cdef int _raise_fault(const IndexPlan* plan, const KeyItem* items, list read, Te
 
 
 cdef bint _share_bytes(Tensor a, Tensor b) noexcept:
-    """Whether the memory that two tensors span has a byte in common."""
+    """Test whether the memory that two tensors span has a byte in common."""
     cdef Extent ea = extent(a.impl.dl.ndim, a.impl.dl.shape, a.impl.dl.strides)
     cdef Extent eb = extent(b.impl.dl.ndim, b.impl.dl.shape, b.impl.dl.strides)
     cdef int64_t wa = item_bytes(a.impl.dl.dtype), wb = item_bytes(b.impl.dl.dtype)
@@ -475,7 +475,7 @@ cdef bint _takes_whole_mask(const IndexPlan* plan, const KeyItem* items, Tensor 
 
 
 cdef list _make_arrays(const IndexPlan* plan, list read, list masks, Tensor written, str func):
-    """What each index array of a plan is in memory."""
+    """Describe each index array of a plan in memory."""
     cdef int k, item = -1
     cdef Tensor given
     cdef list arrays = [], parts = []
@@ -602,7 +602,7 @@ cdef object _get(Tensor t, object key):
 
 
 cdef Tensor _read(Tensor t, object key, str func, str prefix, bint copy):
-    """What a key selects: a view for a basic key, unless `copy`, else a new tensor."""
+    """Return what a key selects: a view for a basic key, unless `copy`, else a new tensor."""
     cdef KeyItem items[192]
     cdef IndexPlan plan
     cdef Indexed x
@@ -660,7 +660,7 @@ cdef Tensor _new_on_device(Tensor t, int ndim, const int64_t* shape, str func):
 
 
 cdef bint _only_masks(const IndexPlan* plan, list masks):
-    """Whether all index arrays of a plan are positions in masks, which are in range and name an element once."""
+    """Test whether all index arrays of a plan are positions in masks, which are in range and name an element once."""
     cdef int k
     for k in range(plan.arrays):
         if masks[plan.array[k].item] is None:
@@ -669,7 +669,7 @@ cdef bint _only_masks(const IndexPlan* plan, list masks):
 
 
 cdef BadIndex _run_on_device(Indexed* x, int op, Tensor t, Tensor dense, list arrays, bint good, str func) except *:
-    """What `_run` does between `t` and the dense side on its device; the first bad index is read back.
+    """Do what `_run` does between `t` and the dense side on its device; the first bad index is read back.
 
     `good` indices are in range, and name an element once.
     """
@@ -907,7 +907,7 @@ cdef int _write_planned(Tensor t, KeyItem* items, const IndexPlan* plan, list re
 # -- accumulation -----------------------------------------------------------------------------------------------------
 
 cdef int _join(Tensor view, object value, int op, str func) except -1:
-    """What `_write` does where a basic key selects every element once: a row of positions of which there is one."""
+    """Do what `_write` does where a basic key selects every element once: a row of positions of which there is one."""
     return _write(view, (True, Ellipsis), value, op, func, f"{func}: ")
 
 

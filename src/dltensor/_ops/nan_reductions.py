@@ -386,7 +386,7 @@ def _kind(dtype):
 
 
 def _joined(part, x, axis):
-    """What `diff` joins to `x`: a number, in the dtype that it and `x` meet in, and one element go along all of it."""
+    """Prepare what `diff` joins to `x`: a number gets the common dtype, and one element is repeated along `x`."""
     if type(part) in (bool, int, float, complex):
         part = asarray(part, dtype=result_type(x, part), device=x.device)
     part = asarray(part)

@@ -77,7 +77,7 @@ _PLAIN = frozenset((Tensor, numpy.ndarray, numpy.memmap, bool, int, float, compl
 
 
 def _has_its_own(kind, protocol):
-    """Whether a class answers NumPy's ufuncs or functions by itself."""
+    """Test whether a class answers NumPy's ufuncs or functions by itself."""
     if kind in _PLAIN:
         return False
     default = getattr(numpy.ndarray, protocol)
@@ -122,7 +122,7 @@ def call_ufunc(ufunc, method, inputs, kwargs):
 
 
 class _Refusal(TypeError):
-    """What neither this package nor NumPy shall compute: the caller is to be told."""
+    """A call that neither this package nor NumPy computes: the caller gets an error."""
 
 
 def _like(create):

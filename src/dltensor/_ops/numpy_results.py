@@ -59,5 +59,5 @@ def as_tensors(x):
 
 
 def _is_expressible(x):
-    """Whether DLPack has the dtype of an array: not of long double, and not of plain bytes."""
+    """Test whether DLPack has the dtype of an array: not of long double, and not of plain bytes."""
     return x.dtype.type is not numpy.void and x.dtype.char not in "gG"

@@ -182,7 +182,7 @@ cdef object read_operand(object x, Operand* out, str func):
 
 
 cdef object hold_without_gil(Operand* operands, int count):
-    """What must live while the GIL is released: with it, what is borrowed keeps its memory.
+    """Keep alive what is borrowed while the GIL is released, so that it keeps its memory.
 
     Another thread may otherwise resize it, or give its object other memory.
     """
@@ -304,12 +304,12 @@ cdef void set_engine(const Engine* engine) noexcept:
 
 
 cdef const Engine* loaded_engine() noexcept:
-    """What computes on CUDA devices, NULL before the first use of one."""
+    """Return the engine of CUDA devices, NULL before the first use of one."""
     return _engine.get()
 
 
 cdef const Engine* engine_of(DLDevice device, str func) except NULL:
-    """What computes on a device that is not the host."""
+    """Return the engine of a device that is not the host."""
     if device.device_type != kDLCUDA and device.device_type != kDLCUDAManaged:
         raise DeviceError(f"{func}: nothing here computes on {device_of(device)}; move the tensor with its own "
                           f"framework, or to a CUDA device or the CPU")

@@ -217,7 +217,7 @@ def common_dtype(str func, operands):
 
 
 cdef bint _is_dtype(object x):
-    """Whether an argument names a dtype rather than holding elements."""
+    """Test whether an argument names a dtype rather than holding elements."""
     if isinstance(x, (str, type)) or hasattr(x, "__dlpack_data_type__"):
         return True
     if hasattr(x, "__dlpack__") or isinstance(x, (int, float, complex)):

@@ -371,7 +371,7 @@ cdef str type_name(object x):
 
 
 cdef list _kinds_of(int reduction):
-    """Which kinds of element a reduction takes, in words."""
+    """Name the kinds of element that a reduction takes."""
     return [_KIND_NAMES[bit] for bit in range(4) if reduction_table[reduction].kinds >> bit & 1]
 
 

@@ -25,7 +25,7 @@ cdef int _saturated_type(int op, Operand* operands, int count, str func) except 
 
 
 cdef bint _needs_real(Operand* operands, int count, int type, list held):
-    """Whether a number is not an integer of the dtype, so that the exact real result must be rounded."""
+    """Test whether a number is not an integer of the dtype, so that the exact real result must be rounded."""
     cdef int i
     cdef DLDataType dtype = type_table[type].dtype
     if type_table[type].kind != SIGNED and type_table[type].kind != UNSIGNED:

@@ -194,7 +194,7 @@ cdef Tensor _weights_of(object weights, Tensor x, str func):
 
 
 cdef Tensor _counts_on_device(Tensor bins, int64_t size, Tensor weights, str func):
-    """How often each number below `size` occurs, or the sums of its weights in their order."""
+    """Count how often each number below `size` occurs, or add its weights in their order."""
     cdef Operand each, target
     cdef Tensor made = new_empty(1, &size, type_table[type_int64 if weights is None else type_float64].dtype,
                                  bins.impl.dl.device, func)

@@ -488,7 +488,7 @@ def statistics_of_order(x, axis, places, func):
 
 
 cdef Tensor _statistics_on_device(Tensor t, int axis, object places, str func):
-    """What `statistics_of_order` returns, of sorted lines on a device."""
+    """Return what `statistics_of_order` does, of sorted lines on a device."""
     cdef Tensor lines = _sorted_on_device(t, axis, False, True, False, t.impl.dl.shape[axis], func)[0], made
     cdef int64_t shape[64]
     cdef int i, ndim = t.impl.dl.ndim

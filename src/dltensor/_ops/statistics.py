@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What NumPy and SciPy have beyond the array API's reductions: ptp, average, logsumexp, softmax. No loops here."""
+"""Reductions that NumPy and SciPy have beyond the array API: ptp, average, logsumexp, softmax. No loops here."""
 
 from .._core.convert import asarray
 from .._core.indexing import axes_of

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the command line tools share: timing, arguments, terminal output and files."""
+"""Parts that the command line tools share: timing, arguments, terminal output and files."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the subcommands share of argparse: help as wide as the terminal, counts, files to write. Declares no option."""
+"""Parts of argparse that subcommands share: help as wide as the terminal, counts, files. Declares no option."""
 
 import argparse
 import re

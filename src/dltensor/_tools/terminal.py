@@ -54,7 +54,7 @@ def width():
 
 
 def is_plain(stream):
-    """Whether a stream gets neither colours nor a progress bar.
+    """Test whether a stream gets neither colours nor a progress bar.
 
     Parameters
     ----------

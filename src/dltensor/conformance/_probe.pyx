@@ -95,7 +95,7 @@ cdef object _describe_managed(void* managed, bint legacy):
 
 
 def is_capsule(thing):
-    """Whether `thing` is a PyCapsule of whatever name."""
+    """Test whether `thing` is a PyCapsule of whatever name."""
     return bool(PyCapsule_CheckExact(thing))
 
 

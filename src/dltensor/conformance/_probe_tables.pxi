@@ -6,7 +6,7 @@ cdef dict _manners = {"from": "sound", "calls": [], "objects": []}
 
 
 def table_manner(str manner="sound"):
-    """What table functions of ours do from now on ("sound", "fail silently", "give NULL"); forgets earlier calls."""
+    """Set what our table functions do from now on ("sound", "fail silently", "give NULL"); forgets earlier calls."""
     _manners.update({"from": manner, "calls": [], "objects": []})
 
 

@@ -81,7 +81,7 @@ class Observed:
 
     @property
     def is_marked_read_only(self):
-        """Whether the export says READ_ONLY; None when it is legacy and cannot say."""
+        """True if the export says READ_ONLY; None when it is legacy and cannot say."""
         return None if self.struct.legacy else bool(self.struct.flags & READ_ONLY)
 
 

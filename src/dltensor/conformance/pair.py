@@ -74,7 +74,7 @@ class Pair:
         return thing, (before, True)
 
     def once(self, thing):
-        """Whether an array that was exported cannot be again."""
+        """Test whether an array that was exported cannot be again."""
         try:
             observe(thing)
         except Exception:

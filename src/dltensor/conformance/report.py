@@ -33,7 +33,7 @@ class Finding:
 
     @property
     def is_bad(self):
-        """Whether the rule is broken, be it by a crash."""
+        """True if the rule is broken, be it by a crash."""
         return self.status in _BAD
 
 
@@ -74,13 +74,13 @@ class Result:
         return cls(target, facts.get("version", "?"), sides, findings, complete, environment)
 
     def broken(self, *severities):
-        """The findings that break a rule, of these severities or all, gravest first."""
+        """Return the findings that break a rule, of these severities or all, gravest first."""
         bad = [one for one in self.findings if one.is_bad and (not severities or one.severity in severities)]
         return sorted(bad, key=lambda one: (_ORDER[one.severity], _number(one.rule)))
 
     @property
     def conformant(self):
-        """Whether no MUST is broken."""
+        """True if no MUST is broken."""
         return not self.broken("MUST")
 
     @property
@@ -89,7 +89,7 @@ class Result:
         return 0 if self.conformant else 1
 
     def rules(self):
-        """Each rule that was checked: kept, broken or skipped, by id."""
+        """Return each rule that was checked: kept, broken or skipped, by id."""
         found = {}
         for one in self.findings:
             before = found.get(one.rule, "skipped")
@@ -100,7 +100,7 @@ class Result:
         return found
 
     def counts(self):
-        """How many rules were kept, broken and skipped, by severity; "ours" for the rules of no standard."""
+        """Count the rules that were kept, broken and skipped, by severity; "ours" for the rules of no standard."""
         found = {}
         for rule, status in self.rules().items():
             kind = "ours" if RULES[rule].source == "ours" else RULES[rule].severity
@@ -108,7 +108,7 @@ class Result:
         return found
 
     def as_dict(self):
-        """Everything, ready for JSON."""
+        """Return everything, ready for JSON."""
         findings = [
             {**vars(one), "text": RULES[one.rule].text, "source": RULES[one.rule].source} for one in self.findings
         ]

@@ -23,7 +23,7 @@ class Rule:
 
     @property
     def decidable(self):
-        """Whether it can be checked on a machine without a GPU."""
+        """True if it can be checked on a machine without a GPU."""
         return not self.undecidable
 
 

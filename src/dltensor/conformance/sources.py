@@ -75,7 +75,7 @@ class Source:
 
     @property
     def deleted(self):
-        """How often the deleters of its structs ran, in total."""
+        """The number of times that deleters of its structs ran."""
         return sum(probe.deleted for probe in self.probes)
 
     def forget(self):

@@ -42,7 +42,7 @@ LAYOUTS = {
 
 @dataclass(frozen=True)
 class Row:
-    """How one framework creates arrays and imports foreign ones; everything is an expression over its modules.
+    """A framework as expressions over its modules: how it creates arrays and imports foreign ones.
 
     `array` makes one of nested lists ``v`` and an element type ``t``, which `dtype` makes of ``name``; `wraps` makes it
     of ``a``, an array of another row, instead. `layouts` are over ``x``, as are `unexportable` ones. `take` is a
@@ -293,12 +293,12 @@ class Target:
 
     @property
     def produces(self):
-        """Whether it makes arrays."""
+        """True if it makes arrays."""
         return self._make is not None
 
     @property
     def consumes(self):
-        """Whether it takes arrays."""
+        """True if it takes arrays."""
         return self._take is not None
 
     def make(self, layout="c", dtype="float32"):
@@ -344,7 +344,7 @@ class Target:
         return eval(expression, {**self._names, **names})
 
     def unexportable(self):
-        """What its row says cannot be exported, by name; those that cannot be made are left out."""
+        """Return what its row says cannot be exported, by name; those that cannot be made are left out."""
         found = {}
         for label, expression in (self.row.unexportable if self.row else {}).items():
             with contextlib.suppress(Exception):
@@ -397,7 +397,7 @@ def _from_row(row):
 
 
 def _required(function):
-    """How many positional arguments a callable must be given."""
+    """Count the positional arguments that a callable requires."""
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     try:
         parameters = inspect.signature(function).parameters.values()

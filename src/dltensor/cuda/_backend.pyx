@@ -655,7 +655,7 @@ cdef class Transfer:
 
     @property
     def done(self):
-        """Whether the copy is complete; never waits."""
+        """True if the copy is complete; never waits."""
         if self.event == NULL:
             return True
         cdef Status status

@@ -89,7 +89,7 @@ class Stream:
 
     @property
     def is_capturing(self) -> bool:
-        """Whether a CUDA graph is being captured on it."""
+        """True if a CUDA graph is being captured on it."""
         return self._core.capturing()
 
     def __cuda_stream__(self) -> tuple[int, int]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Dask calls before `dltensor.distributed.dask` is loaded, and what loads it: sizes and names of tensors."""
+"""Functions that Dask calls before `dltensor.distributed.dask` is loaded, and that load it: sizes and names."""
 
 from contextlib import suppress
 

@@ -191,7 +191,7 @@ class Backend(ArrayBackendEntrypoint):
 
     @property
     def RandomState(self):
-        """What makes random chunks: `RandomState`."""
+        """The class that makes random chunks: `RandomState`."""
         return RandomState
 
     @property

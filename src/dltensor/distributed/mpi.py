@@ -210,7 +210,7 @@ def op(operation, dtype):
 
 
 def _reduction(function, dtype):
-    """What MPI calls with two buffers of elements, of which the second is overwritten."""
+    """Return the function that MPI calls with two buffers of elements, of which it overwrites the second."""
     wide = None if dtype.name in ("float16", "bfloat16") else "float64"
 
     def reduce(incoming, inout, kind):

@@ -99,7 +99,7 @@ def _tensor(array, dtype):
 
 
 def _library(x):
-    """What transforms the memory of a tensor: the backend, or on a device cuFFT."""
+    """Return what transforms the memory of a tensor: the backend, or on a device cuFFT."""
     if on_host(x):
         return find()
     from . import _on_device

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the headers of a file of tensors say, as lines of text or as JSON. Reads no elements."""
+"""The headers of a file of tensors, as lines of text or as JSON. Reads no elements."""
 
 import json
 import os

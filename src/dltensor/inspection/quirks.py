@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What known frameworks do with a tensor: rows of quirks.toml, their versions, and the small language of conditions.
+"""The behaviour of known frameworks: rows of quirks.toml, their versions, and the small language of conditions.
 
 A condition is a Python expression of names, numbers, strings, lists, ``and or not``, comparisons and ``in``. Names are
 those of `FACTS`; nothing else is allowed and nothing is called.
@@ -261,7 +261,7 @@ class Quirk:
         return later[0] if later else None
 
     def concerns(self, number):
-        """Whether a version of the framework does it.
+        """Test whether a version of the framework does it.
 
         Parameters
         ----------

@@ -107,7 +107,7 @@ def _name_of(kind):
 
 
 def _has(x, name):
-    """Whether an object has an attribute; one that raises anything but AttributeError exists and is broken."""
+    """Test whether an object has an attribute; one that raises anything but AttributeError exists and is broken."""
     try:
         return hasattr(x, name)
     except Exception:

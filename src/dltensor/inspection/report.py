@@ -152,7 +152,7 @@ class Report:
 
     @property
     def usable(self):
-        """Whether validation found no error; False also when there is no tensor."""
+        """True if validation found no error; False also when there is no tensor."""
         return self.struct is not None and all(finding.severity != "error" for finding in self.findings)
 
     def to_dict(self):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the command line can inspect: an expression of a module, or a file of tensors. Inspects nothing."""
+"""The sources that the command line inspects: an expression of a module, or a file of tensors. Inspects nothing."""
 
 import ast
 import importlib

@@ -13,7 +13,7 @@ _MAPPED = (True, False, "auto")
 
 
 class TensorInfo(namedtuple("TensorInfo", ("dtype", "shape", "nbytes", "offset"))):
-    """What the header of a file says of one tensor.
+    """The header of one tensor of a file.
 
     Parameters
     ----------
@@ -242,7 +242,7 @@ class TensorFile:
             return self._format.info(name)
 
     def _maps(self):
-        """Whether `f[name]` maps the elements."""
+        """Test whether `f[name]` maps the elements."""
         if self._is_mapped is None:
             is_wanted = self._mmap is True or self._mode != "r"
             self._is_mapped = is_wanted or (self._mmap == "auto" and self._source.can_map and self._source.is_local)

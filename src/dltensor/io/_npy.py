@@ -26,7 +26,7 @@ _WANTED = {"descr": "a type", "fortran_order": "True or False", "shape": "a tupl
 
 
 class NpyHeader(NamedTuple):
-    """What a header says, checked."""
+    """The contents of a header, checked."""
 
     descr: str
     dtype: DType | None  # None: raw elements of `itemsize` bytes, whose type was lost

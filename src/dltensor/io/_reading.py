@@ -123,7 +123,7 @@ class SafetensorsFormat:
 
 
 class _Arrays:
-    """What .npy files and members of .npz files have in common.
+    """The common part of .npy files and of members of .npz files.
 
     A subclass adds ``_find(name)``, which gives the header, where it begins in the file or None, and what messages
     begin with, and ``_read_bytes(name, data, add)``, which reads the elements of an array into memory.

@@ -87,7 +87,7 @@ def _source_of_file(of, where, func):
 
 
 class _Source:
-    """What all sources have: `size`, in bytes; `where`, what messages begin with; `can_map`, and `is_local` with it."""
+    """The base of sources: `size`, in bytes; `where`, what messages begin with; `can_map`, and `is_local` with it."""
 
     can_map = is_local = True
     hint = ""  # for messages about contents of no known format
@@ -121,7 +121,7 @@ class FileSource(_Source):
 
     @property
     def is_local(self):
-        """Whether no other machine serves the file."""
+        """True if no other machine serves the file."""
         from . import _mapping
 
         return not _mapping.is_remote(self.file)

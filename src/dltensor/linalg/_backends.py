@@ -37,7 +37,7 @@ find = Once(_choose)
 
 
 def by_numpy(name, matrix, **options):
-    """What NumPy's function of one matrix returns, as a tuple of arrays; None where it did not converge."""
+    """Call NumPy's function of one matrix; return a tuple of arrays, or None where it did not converge."""
     import numpy
 
     try:

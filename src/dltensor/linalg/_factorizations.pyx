@@ -156,7 +156,7 @@ cdef object _delivered(object made, object dtype, object out, str func):
 
 
 def which(index, batch):
-    """How messages name a matrix of a batch."""
+    """Name a matrix of a batch in a message."""
     if not batch:
         return "the matrix"
     places = []
@@ -671,7 +671,7 @@ cdef tuple _qr_transposed(_Call call, Tensor a, int64_t m, int64_t n, int64_t k)
 # -- eigenvalues and singular values ----------------------------------------------------------------------------------
 
 cdef bint _uses_numpy(str func) except -1:
-    """Whether NumPy computes what is too large for our own code; else a LAPACK is loaded."""
+    """Test whether NumPy computes what is too large for our own code; else a LAPACK is loaded."""
     from ._backends import find
 
     return find(func) == "numpy"

@@ -15,7 +15,7 @@ from ._array import DEFAULT_ORIGIN, OpaqueArray, from_pointer, unwrap
 
 @functools.cache
 def _theirs():
-    """What is needed of metatensor-core: (package, struct, labels struct, library)."""
+    """Load what is needed of metatensor-core: (package, struct, labels struct, library)."""
     try:
         import metatensor
         from metatensor import _c_api, _c_lib

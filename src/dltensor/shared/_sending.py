@@ -157,7 +157,7 @@ def release_unreceived():
 
 
 def _is_visible():
-    """Whether other processes of this user may open the descriptors of this one by their paths."""
+    """Test whether other processes of this user may open the descriptors of this one by their paths."""
     try:
         return os.stat("/proc/self/fd").st_uid == os.geteuid()
     except OSError:

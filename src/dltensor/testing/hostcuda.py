@@ -65,7 +65,7 @@ class Build(NamedTuple):
 
 
 class Statistics(NamedTuple):
-    """What happened since the driver was loaded; see `machine.h`."""
+    """Counters of what happened since the driver was loaded; see `machine.h`."""
 
     calls: int
     launches: int

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a call costs: rows of small tensors, where call overhead dominates. Nothing is timed here."""
+"""The cost of a call: rows of small tensors, where call overhead dominates. Nothing is timed here."""
 
 import dltensor as dl
 

@@ -36,7 +36,7 @@ ALONE = [
 
 
 def names():
-    """What the statements refer to, and which modules are missing; these leave their names out.
+    """Import what the statements refer to; list the modules that are missing, whose names are left out.
 
     Returns
     -------

@@ -39,7 +39,7 @@ class Findings:
 
     @property
     def title(self):
-        """What happened, in one line."""
+        """The result in one line."""
         copiers = [step.name for step in self.steps if step.moved]
         return (
             "One photograph in every framework, without a copy"

@@ -30,7 +30,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Holding:
-    """Whether one framework could hold one view: ``same memory``, ``copied`` or ``refused``, and why."""
+    """Test whether one framework could hold one view: ``same memory``, ``copied`` or ``refused``, and why."""
 
     verdict: str
     readonly: bool

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a check is and where the checks are listed. The checks themselves are in the modules named after their side."""
+"""The class of a check, and the list of all checks. The checks themselves are in the modules named after their side."""
 
 import importlib
 from collections.abc import Callable
@@ -33,7 +33,7 @@ class Check:
 
     @property
     def text(self):
-        """What is tried, in one sentence."""
+        """The sentence that says what is tried."""
         return " ".join(self.function.__doc__.split())
 
 

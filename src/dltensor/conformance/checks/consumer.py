@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a `from_dlpack` promises about sound producers. Malformed ones are in hostile.py."""
+"""Checks of a `from_dlpack` with sound producers. Malformed ones are in hostile.py."""
 
 import contextlib
 import gc

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a `from_dlpack` does with tensors and capsules that are malformed or odd: refused or right, never a crash.
+"""Checks of a `from_dlpack` with tensors and capsules that are malformed or odd: refused or right, never a crash.
 
 A check records each step before it, so that a crash can be attributed to it.
 """

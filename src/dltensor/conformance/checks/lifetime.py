@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an export's deleter and a capsule's destructor promise: how often, from where, until when. No values."""
+"""Checks of an export's deleter and of a capsule's destructor: how often, from where, until when. No values."""
 
 import ctypes
 import gc
@@ -11,7 +11,7 @@ from . import NotApplicable, check, expect
 
 
 class _Heap(ctypes.Structure):
-    """What glibc's mallinfo2 returns."""
+    """The result of glibc's mallinfo2."""
 
     _fields_ = [
         (name, ctypes.c_size_t)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an array's `__dlpack__` and `__dlpack_device__` promise: fields, values, arguments. Lifetimes are elsewhere."""
+"""Checks of an array's `__dlpack__` and `__dlpack_device__`: fields, values, arguments. Lifetimes are elsewhere."""
 
 import contextlib
 import gc

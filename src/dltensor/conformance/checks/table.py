@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the exchange table of an array type promises, called as C calls it. Consumers of tables are elsewhere."""
+"""Checks of the exchange table of an array type, called as C calls it. Consumers of tables are elsewhere."""
 
 from .. import _probe
 from ..observed import TABLE_ATTRIBUTES, newest_export, seen

@@ -320,7 +320,7 @@ class Change:
 
     @property
     def is_worse(self):
-        """Whether what arrived, or stayed read-only, no longer does."""
+        """True if what arrived, or stayed read-only, no longer does."""
         good = (*ARRIVES, "kept", "copied")
         return self.kind == "lost" or (self.before in good and self.now not in good)
 
