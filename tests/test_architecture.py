@@ -387,6 +387,14 @@ def test_no_docstring_begins_with_a_question_word():
     assert len(sources) > 100
 
 
+def test_no_comment_begins_with_a_question_word():
+    """A comment begins with a verb, or with the noun that it is about."""
+    begins = re.compile(r"^ *(?:#|//) (?:Whether|What|Which|Those|Of these)\b.*", re.M)
+    assert begins.search("  // What it does.\n")
+    assert [(name, found) for name, text in TEXTS.items() for found in begins.findall(text)] == []
+    assert len(TEXTS) > 250
+
+
 def test_an_exception_stands_above_its_reason_in_every_docstring():
     """As numpydoc has it: what follows the name on the same line would be taken for a part of it."""
     found = beside = 0

@@ -25,7 +25,7 @@ import dltensor as dl
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "accuracy.md"
 BEGIN, END = "<!-- measured by tools/accuracy.py -->\n", "<!-- end -->\n"
-# What is exact or rounded once by IEEE 754 is tested bit by bit elsewhere. The rest takes its value from mpmath by the
+# Functions that IEEE 754 rounds once are tested bit by bit elsewhere. The rest takes its value from mpmath by the
 # same name, or by the one that is given here.
 NAMES = {
     "pow": lambda mp: lambda a, b: mp.power(a, b),

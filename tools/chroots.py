@@ -29,7 +29,7 @@ ROOT = Path(__file__).resolve().parent.parent
 CHROOTS = ROOT / "build" / "chroots"
 DIST = ROOT / "build" / "wheels" / "dist"
 SUITES = ("bookworm", "trixie", "sid")
-# What README says that a build needs; build tools are installed by pip.
+# Packages that a build needs, as README says; build tools are installed by pip.
 BUILD_PACKAGES = ("python3-venv", "python3-dev", "g++")
 MOUNTED = 'mount -t proc proc "$1/proc" && mount --rbind /dev "$1/dev" && exec chroot "$@"'
 HERE = """#!/bin/sh

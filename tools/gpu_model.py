@@ -439,7 +439,7 @@ def count(listing, kernel):
         loop = max(loops, key=lambda o: (weight(o), o.first - o.past))
         weights = Counter(own(loop))
         for o in inside[loop]:
-            # What is taken one by one where there are no 16 bytes is not counted either.
+            # Elements that are taken one by one where there are no 16 bytes are not counted either.
             if kernel.how == "nested" or (kernel.how == "loop" and not moved(lines[o.first : o.past])):
                 weights.update(i for i in range(o.first, o.past) if i not in weights)
     pipes, total, bits, narrowest = Counter(), 0, 0, 1 << 10

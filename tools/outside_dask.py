@@ -94,7 +94,7 @@ def main():
     if files:
         plain = run(files, "result_lines")
         found = run(files, "result_lines", CUBED_BACKEND_ARRAY_API_MODULE="dltensor")
-        # What fails over NumPy too, for want of a network or of another executor, is not counted.
+        # Failures that NumPy has too, for want of a network or of another executor, are not counted.
         found = {name: row for name, row in found.items() if plain.get(name, row)[0] != "failed"}
         accepted.append(report("Cubed's tests of the array API", found, reasons.get("cubed", {})))
     else:

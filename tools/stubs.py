@@ -57,7 +57,7 @@ def functions():
             yield from (*start, last.rstrip(), f'    """{row["doc"]}"""')
 
 
-# What reductions take beside axis, keepdims and out, as annotations.
+# Parameters of reductions beside axis, keepdims and out, as annotations.
 REDUCTION_KEYWORDS = {
     "dtype": "dtype: DTypeLike | None = None",
     "correction": "correction: float = 0.0",

@@ -15,7 +15,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 TOOLS = ("cc", "c++", "gcc", "g++", "clang", "clang++", "ld", "as", "meson", "ninja", "cython", "make")
-# What a build leaves and no wheel contains: sources of modules, tests, compiled caches.
+# Files that a build leaves and no wheel contains: sources of modules, tests, compiled caches.
 FOREIGN = re.compile(r"\.(pyx|pxd|pxi|o|a|pyc)$|meson\.build$|(^|/)tests?/")
 PLAIN = """
 import array, shutil, sys, importlib.util

@@ -8,7 +8,7 @@ import subprocess
 import sysconfig
 from pathlib import Path
 
-# What the copy has otherwise: code is compiled more often than it is run, and a warning is not a test's finding.
+# Options that differ in the copy: code is compiled more often than it is run, and a warning is not a test's finding.
 CHANGED = (
     ("src/dltensor/native/meson.build", b"'-O3'", b"'-O1'"),
     ("tests/engine/building.py", b'"-O3"', b'"-O1"'),

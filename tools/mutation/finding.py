@@ -20,7 +20,7 @@ BOOLEANS = {"&&": "||", "||": "&&", "and": "or", "or": "and"}
 ASSIGNMENTS = {"=", "++", "--", "**=", "//=", "^=", "@=", *(op for op in ARITHMETIC if op.endswith("="))}
 INTEGER = re.compile(r"(0[xX][\da-fA-F]+|\d+)([uUlLzZ]*)")
 
-# What stands in the brackets after these is not behaviour, or is checked by the compiler.
+# The brackets after these hold no behaviour, or are checked by the compiler.
 CPP_QUIET = {
     "static_assert", "assert", "alignas", "noexcept", "decltype", "reserve", "__attribute__", "__builtin_prefetch",
     "_mm_prefetch",

@@ -60,7 +60,7 @@ def modules():
             found += [one for one in inner if hasattr(one, "__all__")]
         elif hasattr(module, "__all__"):
             found.append(module)
-    # What only repeats names of dltensor is not listed a second time.
+    # Modules that only repeat names of dltensor are not listed a second time.
     own = set(map(id, vars(dl).values()))
     return [m for m in found if m is dl or m.__name__.split(".")[1] in dl.__all__ or _adds(m, own)]
 

@@ -15,7 +15,7 @@ import dltensor as dl
 from .._core.types import LIBRARY_NAME
 from .._tools.terminal import labelled, say, width
 
-# What each optional package adds. None of them is imported to detect it.
+# Optional packages, and what each adds. None of them is imported to detect it.
 PACKAGES = {
     "numpy": "numpy(), and exchange with NumPy arrays",
     "ml_dtypes": "bfloat16, fp8, fp4 and int4 in NumPy",

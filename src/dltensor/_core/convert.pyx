@@ -285,7 +285,7 @@ cdef Tensor _read_torch_class(object x, str func):
         storage = hold_storage(x)
     except RuntimeError:  # of a subclass without a storage: what it exported has an owner of its own
         return t
-    # What torch exports keeps the tensor object, not its storage.
+    # An export of torch keeps the tensor object, not its storage.
     imported.view = t.impl.dl
     imported.flags = t.impl.flags
     adopt_object([storage, t], &imported, func)

@@ -25,7 +25,7 @@ cdef enum ImportPath:
     UNKNOWN, TABLE, NDARRAY, MASKED, PROTOCOL, CAPSULE, BUFFER, ARRAY_INTERFACE, CUDA_ARRAY_INTERFACE, COLUMN, ARRAY,
     NONE
 
-# What is remembered of a type. It is never changed and never freed: another one takes its place.
+# Facts that are remembered of a type. They are never changed and never freed: others take their place.
 cdef extern from "_core/type_table.h" namespace "dlt":
     ctypedef struct TypeEntry:
         int path        # an ImportPath

@@ -52,7 +52,7 @@ class Guard {
 #endif
 };
 
-// Whether this thread may run Python code as it stands. After finalization PyGILState_Check says yes, so it comes second.
+// Returns whether this thread may run Python code now. After finalization PyGILState_Check says yes, so it comes second.
 // While the interpreter shuts down the main thread still holds the GIL and may call on.
 inline bool holds_gil() noexcept { return Py_IsInitialized() && PyGILState_Check(); }
 
@@ -87,7 +87,7 @@ inline void free_managed(Block* block) noexcept {
 inline void free_versioned(Block* block) noexcept { free_managed<DLManagedTensorVersioned>(block); }
 inline void free_legacy(Block* block) noexcept { free_managed<DLManagedTensor>(block); }
 
-// Whether others keep an object until this thread gives the GIL away. Without a GIL that cannot be known.
+// Returns whether others keep an object until this thread gives the GIL away. Without a GIL that cannot be known.
 inline bool is_kept_by_others([[maybe_unused]] PyObject* object) noexcept {
 #ifdef Py_GIL_DISABLED
   return false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which instruction the running Python code is at: whether C code was called by an operator or by something else.
+// The instruction that the running Python code is at: whether C code was called by an operator or by something else.
 #pragma once
 #include <Python.h>
 #include <opcode.h>
@@ -40,7 +40,7 @@ inline PyObject* running_code(int* at) {
 #endif
 }
 
-// Whether Python code is at a binary operator or a comparison, and not at an operator in place.
+// Returns whether Python code is at a binary operator or a comparison, and not at an operator in place.
 inline bool is_at_operator() {
   int at = -1;
   PyObject* code = running_code(&at);

@@ -15,7 +15,7 @@ _DARK = (
     "--ours:#6d9df0;--own:#7a8494"
 )
 
-# What a notebook's output and a page share. Jupyter and VS Code state their theme on `body`; everywhere else the
+# Style that a notebook's output and a page share. Jupyter and VS Code state their theme on `body`; everywhere else the
 # browser's preference counts. `.dlt.dlt` outranks the rules that Jupyter has for tables.
 FRAGMENT_STYLE = f"""
 .dlt{{{_LIGHT}}}
@@ -51,7 +51,7 @@ white-space:normal;max-width:none}}
 .dlt svg rect.skipped{{stroke:var(--quiet)}}
 """
 
-# What only pages have.
+# Style of pages alone.
 PAGE_STYLE = """
 body.dlt{margin:0;padding:0;font-size:16px;line-height:1.55}
 main{max-width:72rem;margin:0 auto;padding:2.5rem 1.5rem 4rem;overflow-wrap:break-word}

@@ -71,7 +71,7 @@ inline PyObject* numpy_keep_in_place(PyObject* array, PyObject* ndarray) {
   return take_weak_reference(numpy_owner(array, ndarray));
 }
 
-// Whether the only reference to the memory of an array is the caller's. Without a GIL that cannot be known.
+// Returns whether the only reference to the memory of an array is the caller's. Without a GIL that cannot be known.
 inline bool numpy_is_new([[maybe_unused]] PyObject* array, [[maybe_unused]] PyObject* ndarray) {
 #ifdef Py_GIL_DISABLED
   return false;

@@ -42,7 +42,7 @@ cdef bint is_packed(DLDataType dtype, uint64_t flags) noexcept
 cdef Tensor assigned_to(Tensor source, int ndim)
 cdef int assign(Tensor self, object value, str func) except -1
 
-# What the class calls in modules that are compiled on top of it; each of them fills in its own.
+# Functions that the class calls in modules compiled on top of it; each of them fills in its own.
 cdef struct Operations:
     object (*element)(int op, bint swapped, PyObject** operands, PyObject* out, bint saturate, PyObject* launch)
     object (*matmul)(object a, object b, object out)
@@ -55,7 +55,7 @@ cdef struct Operations:
     Tensor (*assignable)(object value, object dtype, str func)       # a foreign object or numbers, to be assigned
 cdef Operations operations
 
-# What memory of CUDA devices needs; the CUDA package registers it when it is loaded. Each function raises, or has
+# Functions for memory of CUDA devices; the CUDA package registers it when it is loaded. Each function raises, or has
 # enqueued the work.
 cdef struct DeviceOperations:
     Block* (*allocate)(int64_t bytes, DLDevice device, str func) except NULL  # uninitialized

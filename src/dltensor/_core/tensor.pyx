@@ -57,7 +57,7 @@ cdef extern from *:
 
 cdef extern from *:
     """
-    // Whether the interpreter takes a product with `x` for a repetition: of str, deque and other sequences.
+    // Returns whether the interpreter takes a product with `x` for a repetition: of str, deque and other sequences.
     static bool can_repeat(PyObject* x) {
       const PyTypeObject* const type = Py_TYPE(x);
       return type->tp_as_sequence && type->tp_as_sequence->sq_repeat &&

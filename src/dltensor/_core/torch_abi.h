@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What this package uses of torch's C++: the owners of a storage, and the function that describes a tensor.
+// Parts of torch's C++ that this package uses: the owners of a storage, and the function that describes a tensor.
 // torch_fields.py proves each first.
 #pragma once
 #include "_core/gil.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is remembered of types: how objects of each are read. Lock-free, with or without a GIL. It finds out nothing itself.
+// Facts that are remembered of types: how objects of each are read. Lock-free, with or without a GIL.
 //
 // A place in the table is one word: the version of a type, and the number of the description that fits it. No two types ever
 // bear the same version, and a class that is patched gets a new one, so the version alone says whose word it is. Descriptions
@@ -44,7 +44,7 @@ inline uint32_t assigned_version(void* type) noexcept {
 
 class TypeTable {
  public:
-  // What is remembered of a type, or null. Runs no Python code.
+  // Facts that are remembered of a type, or null. Runs no Python code.
   const TypeEntry* find(void* type) const noexcept {
     const std::atomic<uint64_t>* pair = pair_of(type);
     const uint32_t version = type_version(type);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What the extension modules share of dlpack.h, tables.h and _core/types.pyx.
+# Declarations of dlpack.h, tables.h and _core/types.pyx that the extension modules share.
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 # The standard gives the type of this argument no name.

@@ -383,7 +383,7 @@ cdef class DType:
         """
         return self.__numpy_dtype__
 
-    # What libraries over NumPy's protocols (Dask, xarray) ask of a dtype.
+    # Attributes that libraries over NumPy's protocols (Dask, xarray) read.
 
     @property
     def kind(self):

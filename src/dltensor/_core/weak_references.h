@@ -37,7 +37,7 @@ inline void unlink_weak_reference(PyWeakReference* reference) {
   reference->wr_prev = reference->wr_next = nullptr;
 }
 
-// Whether the struct is what CPython fills: a reference without and one with a callback to the same object.
+// Returns whether the struct is what CPython fills: a reference without and one with a callback to the same object.
 inline bool prove_weak_references(PyObject* object) {
   weak_references.proved = true;
   PyWeakReference** list = weak_list(object);

@@ -7,7 +7,7 @@
 
 namespace dlt {
 
-// What every element-wise function comes to; `out`, `saturate` and `launch` are None, Py_False and None when not given.
+// Every element-wise function comes to this; `out`, `saturate` and `launch` are None, Py_False and None when not given.
 using Element = PyObject* (*)(int op, int swapped, PyObject** operands, PyObject* out, int saturate, PyObject* launch);
 inline Element element_hook = nullptr;
 // round() to a number of decimals.

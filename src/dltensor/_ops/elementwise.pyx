@@ -57,7 +57,7 @@ cdef extern from "_ops/builtins.h" namespace "dlt":
     int add_functions(object, object, Element, Rounded) except -1
 
 cdef enum:
-    # What one plain loop on one thread does best; more goes to run(), which shares and streams.
+    # So many are fastest in one plain loop on one thread; more goes to run(), which shares and streams.
     PLAIN_BYTES = 1 << 16
 
 

@@ -128,7 +128,7 @@ cdef extern from "native/memory/run.h" namespace "dlt" nogil:
         Block* block
         bint number
 
-# What computes where the host does not. Everything is checked before: devices, shapes, dtypes, and that outputs are
+# The engine of other devices than the host. Everything is checked before: devices, shapes, dtypes, and that outputs are
 # writable. Each function raises, or has enqueued the work. `same` is the fast path: tensors of one dtype and shape in
 # C order, of `size` elements, and numbers as elements of that dtype; into a tensor like `like`, of dtype `to`, or a new
 # one, which it returns. `reduce_rows` is that of reductions: of a tensor in C order, `outer` times rows of `count`

@@ -29,7 +29,7 @@ _KEYWORDS = {
     ),
     "saturate": ("False", "bool", "Keep the dtype of `x`: the exact result is clamped to its range."),
 }
-# What `dtype` is of a row that has the dtype of its elements, and of one that has a float dtype.
+# The text on `dtype` of a row that has the dtype of its elements, and of one that has a float dtype.
 _DTYPES = {
     "wide": "Dtype of the result, which is rounded to it once. To an integer dtype or bool, and from reals to complex, "
     "elements are converted first; integers become float64 for a float dtype.",

@@ -65,7 +65,7 @@ cdef extern from "_ops/reduction_builtins.h" namespace "dlt":
     unsigned TAKES_ONE_AXIS "DLT_TAKES_ONE_AXIS"
 
 cdef enum:
-    # What one run on one thread does best; more goes to reduce(), which shares.
+    # So many are fastest in one run on one thread; more goes to reduce(), which shares.
     PLAIN_BYTES = 1 << 16
     MOST_REDUCTIONS = 32
     MOST_TYPES = 32

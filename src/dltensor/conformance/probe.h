@@ -149,7 +149,7 @@ inline void* aligned_memory(size_t bytes) {
   return posix_memalign(&memory, 256, bytes ? bytes : 1) == 0 ? memory : nullptr;
 }
 
-// What an allocator reported through SetError.
+// The error that an allocator reported through SetError.
 struct Said {
   int calls = 0;
   char kind[64] = {0};

@@ -30,7 +30,7 @@ class Rule:
 _NO_GPU = "needs a device with streams, and a race that exposes a missing wait"
 
 _ROWS = [
-    # What a struct says
+    # Fields of a struct
     (
         1,
         "MUST",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What memory of CUDA devices needs, for _exchange.pyx, which registers it with the class.
+# Functions for memory of CUDA devices, for _exchange.pyx, which registers it with the class.
 from libc.stdint cimport int64_t
 
 from .._core.native cimport Block

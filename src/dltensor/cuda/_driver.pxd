@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What tensors on CUDA devices share of cuda/_driver.pyx: statuses, streams, events and launch settings.
+# Parts of cuda/_driver.pyx that tensors on CUDA devices share: statuses, streams, events and launch settings.
 from libcpp cimport bool as truth
 
 from .._core.errors cimport check_status

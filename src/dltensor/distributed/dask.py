@@ -81,7 +81,7 @@ def _percentile(a, q, method="linear"):
     if not a.size:
         return None, 0
     a, q = asarray(a), asarray(list(q) if isinstance(q, (list, tuple)) else q)
-    # What Dask takes for the dtype of percentiles of integers.
+    # Dask takes this for the dtype of percentiles of integers.
     dtype = (a[:0] / 0.5).dtype if a.dtype.kind in "iu" else a.dtype
     values = a.astype("float64", copy=False) if a.dtype.kind in "iu" else a
     if method in quantiles.METHODS:

@@ -20,7 +20,7 @@ _FLOAT32, _FLOAT64, _COMPLEX64, _COMPLEX128 = (
 _REAL_OF = {_FLOAT32: _FLOAT32, _FLOAT64: _FLOAT64, _COMPLEX64: _FLOAT32, _COMPLEX128: _FLOAT64}
 _COMPLEX_OF = {_FLOAT32: _COMPLEX64, _FLOAT64: _COMPLEX128, _COMPLEX64: _COMPLEX64, _COMPLEX128: _COMPLEX128}
 _HALVED_OF = {_FLOAT32: _COMPLEX64, _FLOAT64: _COMPLEX128}
-# What is computed in float32: there the library has no transform.
+# Computed in float32: there the library has no transform.
 _NARROW = ("float16", "bfloat16")
 _NORMS = ("backward", "ortho", "forward")
 

@@ -369,7 +369,7 @@ cdef Tensor _read(const dlt_array_t* array, object owner, bint take, str func):
         raise BufferError(f"{func}: the array says it is {dtype_of(said.dtype)} "
                           f"{as_tuple(said.ndim, said.shape)}, its tensor is {told}")
     if not ours and (owner is not None or take):
-        # What others export may need the array, and that its owner.
+        # Exports of others may need the array, and the array its owner.
         exported = imported.block
         foreign = new_foreign(exported, NULL if owner is None else <void*>owner)
         imported.block = NULL

@@ -118,7 +118,7 @@ void store_tile(void* base, int64_t index, T value) {
   __builtin_memcpy(static_cast<char*>(base) + index * int64_t(sizeof(T)), &value, sizeof(T));
 }
 
-// What one thread writes at a time: a multiple of 8 elements, so that no two threads write one byte of packed elements.
+// Elements that one thread writes at a time: a multiple of 8, so that no two threads write one byte of packed elements.
 constexpr int64_t chunk = int64_t(1) << 16;
 
 struct StepsJob {

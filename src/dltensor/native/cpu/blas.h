@@ -5,7 +5,7 @@
 
 namespace dlt {
 
-// Whether a BLAS is loaded and at least as fast as our own kernel for this product.
+// Returns whether a BLAS is loaded and at least as fast as our own kernel for this product.
 bool prefers_blas(const Product& p) noexcept;
 
 // False, and nothing done, when a BLAS cannot read the operands: it needs contiguous rows or columns of the

@@ -21,7 +21,7 @@ int loop_type(int op, int type, unsigned flags) {
   return op == op_fma ? type_float64 : type_float32;
 }
 
-// Whether the loop of `type` reads and writes these as they are.
+// Returns whether the loop of `type` reads and writes these as they are.
 bool is_plain(int op, int type, const DLTensor* const* in, const DLTensor& out) {
   for (int k = 0; k < op_table[op].operands; ++k)
     if (find_type(in[k]->dtype) != type) return false;

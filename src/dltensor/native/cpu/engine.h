@@ -69,7 +69,7 @@ inline int result_type(int op, int type) noexcept {
 DLT_API loop_t find_loop(int op, int type) noexcept;
 DLT_API loop_t find_saturating_loop(int op, int type) noexcept;
 
-// What the functions below fail with: TypeError, ValueError and MemoryError. Their texts do not name the function.
+// Faults of the functions below: TypeError, ValueError and MemoryError. Their texts do not name the function.
 Status undefined_for(int type, unsigned flags = 0) noexcept;
 Status does_not_broadcast() noexcept;
 Status no_temporary() noexcept;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What factorizations of one large matrix have in common: parts of a matrix, their products and copies, memory, scaling.
+// Common parts of the factorizations of one large matrix: parts of a matrix, their products and copies, memory, scaling.
 #pragma once
 #include <math.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which instruction set the loops run on. Decided once, by the processor and DLTENSOR_CPU.
+// The instruction set that the loops run on. Decided once, by the processor and DLTENSOR_CPU.
 #pragma once
 #include <atomic>
 

@@ -165,7 +165,7 @@ bool multiply_small(const DLTensor& c, const DLTensor& a, const DLTensor& b, int
   if (is_vector ? depth > vector_block : !is_near(rows, columns, depth, width)) return false;
   const auto in_rows = [](const DLTensor& t) { return t.strides[1] == 1 && t.strides[0] >= t.shape[1]; };
   if (!in_rows(c) || !in_rows(a) || !in_rows(b)) return false;
-  // Whether all bytes from the first to the last element are others than those of c.
+  // Returns whether all bytes from the first to the last element are others than those of c.
   const auto ends = [width](const DLTensor& t) {
     return static_cast<const char*>(t.data) + ((t.shape[0] - 1) * t.strides[0] + t.shape[1]) * width;
   };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one instruction set offers: tables of loops over plain runs of elements. Which set is used is decided in
+// The kernels of one instruction set: tables of loops over plain runs of elements. Which set is used is decided in
 // features.cc; how a tensor is split into runs is decided in strided_loop.cc.
 #pragma once
 #include <stddef.h>
@@ -142,7 +142,7 @@ typedef void (*draw_t)(void* out, const Draw& draw, uint64_t position, int64_t n
 // lies before the block, in two float64, or null. `out` may be `in`, or null where only the sum is wanted. Order: in groups of
 // `scans::group` elements, each gets those at distances 1, 2 and 4 before it; then what the groups before it come to.
 typedef double (*running_sums_t)(void* out, const void* in, int64_t n, const double* before);
-// What that function returns of blocks of `scans::block` elements, one after the other in memory.
+// Sums as that function does, of blocks of `scans::block` elements, one after the other in memory.
 typedef void (*block_sums_t)(double* sums, const void* in, int64_t blocks);
 
 // Factorizations of up to small_batch matrices of at most small_side rows and columns. Element e of all matrices is a run of

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which dtypes have an order, and how their elements become keys, on the host and on devices.
+// Dtypes that have an order, and how their elements become keys, on the host and on devices.
 #pragma once
 #include "native/cpu/dtype.h"
 #include "native/ops/keys.h"
 
 namespace dlt {
 
-// Whether the elements of a dtype have one order: bool, integers and floats.
+// Returns whether the elements of a dtype have one order: bool, integers and floats.
 inline bool has_order(int type) { return type >= 0 && type < computed_types && type_table[type].kind != Kind::complex; }
 
 inline KeyForm key_form(int type, bool descending, bool one_zero) {

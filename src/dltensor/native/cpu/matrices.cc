@@ -43,7 +43,7 @@ struct Failure {
   }
 };
 
-// What a task knows. `work` computes `count` matrices from number `first`.
+// One call, as its tasks see it. `work` computes `count` matrices from number `first`.
 struct Task {
   Batch batch;
   int kind;

@@ -35,7 +35,7 @@ DLT_API Status svd(const Batch& batch, int64_t m, int64_t n, bool full, const vo
 // Complex eigenvalues, eigenvectors of norm 1 as columns unless `vectors` is null.
 DLT_API Status eig(const Batch& batch, int64_t n, const void* a, void* values, void* vectors) noexcept;
 
-// Whether all `n` numbers of a dtype (the four above) are finite.
+// Returns whether all `n` numbers of a dtype (the four above) are finite.
 DLT_API bool all_finite(int type, int64_t n, const void* a) noexcept;
 
 // Loads a LAPACK with Fortran's names and 32-bit integers, as set_blas() does. Without one, svd and eigh take up to 8 x 8

@@ -9,7 +9,7 @@
 
 namespace dlt {
 
-// Whether the distribution has values of that dtype, a row of dtypes.h.
+// Returns whether the distribution has values of that dtype, a row of dtypes.h.
 DLT_API bool draws(Distribution distribution, int type) noexcept;
 // Words that one value takes: 2 of float64, and of integers among more than 2^32; else 1. `count` is 0 for 2^64 integers.
 DLT_API int words_per_value(Distribution distribution, int type, uint64_t count) noexcept;

@@ -49,7 +49,7 @@ const char* brought(const ReducePass& pass, const CastPipeline& pipeline, int64_
   return from;
 }
 
-// Whether elements are used where they lie.
+// Returns whether elements are used where they lie.
 bool is_direct(const ReducePass& pass, int64_t step) {
   return step == pass.in_width && pass.pipeline.count == 0 && pass.mask == nullptr && pass.factor == nullptr;
 }
@@ -135,7 +135,7 @@ void take_run(void* context, const void* run, int64_t n, int64_t first) {
   c.pass->reducer->run(c.states, run, n, first, c.center);
 }
 
-// What stands for an element that is masked out: of deviations the center itself.
+// The value in the place of an element that is masked out: of deviations the center itself.
 void blank_of(const ReducePass& pass, int64_t index, unsigned char* blank, double* centers) {
   memcpy(blank, pass.identity, 16);
   if (pass.centers == nullptr) return;
@@ -346,7 +346,7 @@ Status run_pass(const ReducePass& pass) {
 
 // ---- making a pass
 
-// What is read: all of one shape, null what there is none of. `type`: what elements are converted to, if not to the dtype that
+// The operands: all of one shape, null what there is none of. `type`: what elements are converted to, if not to the dtype that
 // they are reduced in.
 struct Inputs {
   const DLTensor *in, *mask, *factor;
@@ -494,7 +494,7 @@ Status prepare(ReducePass* pass, const ReductionChoice& choice, int result, cons
   pass->end = choice.end;
   pass->type = choice.type;
   pass->width = type_table[choice.type].bytes;
-  // What the body ends in is a cast away from the row's result, and that from `out`.
+  // The end of the body is a cast away from the row's result, and that from `out`.
   pass->result = choice.end == End::plain ? pass->reducer->result : result;
   const int type = inputs.type >= 0 ? inputs.type : choice.type;
   if (!find_way(*pass->kernels, find_type(inputs.in->dtype), from, type, &pass->pipeline)) return undefined_for(from);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What ends the states of a reduction: exact sums and what is made of them are rounded once. Where the bound of a state
+// Ends of the states of a reduction: exact sums and what is made of them are rounded once. Where the bound of a state
 // leaves two values, its elements are read again: with the errors of errors, and then into an integer accumulator.
 #include <string.h>
 
@@ -158,7 +158,7 @@ void add_run(void* context, const void* run, int64_t n, int64_t) {
   auto& again = *static_cast<SumAgain*>(context);
   again.run(again.states, run, n);
 }
-// What a sum that is far smaller than its elements leaves in doubt; false where that remains so.
+// Rounds a sum that is far smaller than its elements; false where that remains so.
 template <class R, class Round>
 bool round_again(const OneResult& one, int part, const State& s, const Round& round, R* out) {
   const ReducePass& pass = *one.pass;

@@ -19,7 +19,7 @@ enum class End : uint8_t {
   wide_mean,
 };
 
-// Which body and end a row has for a dtype, and what its elements are reduced in.
+// The body and the end of a row for a dtype, and the type that its elements are reduced in.
 struct ReductionChoice {
   int body, type;
   End end;

@@ -128,7 +128,7 @@ void write_piece(void* context, int64_t piece) {
                               all.source->form);
 }
 
-// What equal keys hide, the sign of zeros and the bits of NaNs, is put back in the order of the input. Of another
+// The sign of zeros and the bits of NaNs, which equal keys hide, are put back in the order of the input. Of another
 // thread's writes to the input meanwhile, no more is taken than there is room for.
 template <class U>
 void restore(char* out, const char* in, int64_t n, const KeyForm& form, int64_t zeros, int64_t zeros_end, int64_t nans) {

@@ -97,7 +97,7 @@ struct Tile {
   int64_t offset[4];  // of the first element of each operand, the output first, in elements
 };
 
-// What a loop reads for one operand: the address, the distance to the next row, and whether one element serves the
+// One operand of a loop: the address, the distance to the next row, and whether one element serves the
 // whole row.
 struct Run {
   const char* data;
@@ -171,7 +171,7 @@ struct StreamedRun {
   unsigned prefetched;  // bit k: operand k
 };
 
-// Whether the loop is one of those that this processor runs with shorter strips and both operands read ahead.
+// Returns whether the loop is one of those that this processor runs with shorter strips and both operands read ahead.
 bool is_heavy(const StridedLoop& w) { return strip_tuning().pairs == Pairs::heavy && w.weight > 1; }
 
 // A row that is repeated, and a strip beside it, take the first cache from each other. `repeats`: one of two operands does.

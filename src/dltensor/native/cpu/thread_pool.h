@@ -19,11 +19,11 @@ inline constexpr int most_threads = 64;
 // done. `work` must not throw. While another thread's job is running, and inside `work`, the caller does all of it.
 DLT_API void parallel(int64_t count, void (*work)(void* context, int64_t index), void* context) noexcept;
 
-// Whether the last call of this function is less than about 100 microseconds ago. Work of a few microseconds gains by
+// Returns whether the last call of this function is less than about 100 microseconds ago. Work of a few microseconds gains by
 // other threads where such calls follow one another, because they are awake then; waking them takes as long as the work.
 DLT_API bool in_succession() noexcept;
 
-// Whether a job that is posted now waits for no thread to wake up. They stay awake for about 20 microseconds after a job.
+// Returns whether a job posted now waits for no thread to wake up. They stay awake for about 20 microseconds after a job.
 DLT_API bool workers_are_awake() noexcept;
 
 // While one exists, threads that wait for the next job of a sequence stay awake for longer. Waking one takes about as long as a

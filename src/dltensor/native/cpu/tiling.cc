@@ -42,7 +42,7 @@ int64_t even_part(int64_t n, int64_t most) {
   return smaller(most, ceil_divide(ceil_divide(n, ceil_divide(n, most)), 16) * 16);
 }
 
-// Whether the output leaves the cache before it is read again: it is larger than the cache, or all operands together are.
+// Returns whether the output leaves the cache before it is read again: it, or all operands together, are larger than the cache.
 // Rows and columns that are repeated stay in the cache.
 bool exceeds_cache(const TilingProblem& p, int64_t count, bool clashing) {
   const int64_t cache = p.last_cache <= 0 ? default_cache : larger(least_cache, smaller(p.last_cache, most_cache));

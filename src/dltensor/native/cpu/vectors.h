@@ -5,7 +5,7 @@
 
 namespace dlt {
 
-// Whether multiply_vector() takes products of this shape. The shape alone decides, so that the bits depend on nothing else: with
+// True if multiply_vector() takes products of this shape. The shape alone decides, so that the bits depend on that: with
 // fewer terms the order of multiply_panels() costs less.
 inline constexpr int64_t least_vector_depth = 9;
 inline bool is_vector_product(int64_t rows, int64_t columns, int64_t depth) {

@@ -139,7 +139,7 @@ Status image_for(const Device& device, const Program& program, Image* out) {
   const auto is_loaded = [&](const std::string& hash) { return modules().contains({device.ordinal, hash}); };
   std::string key;
   if (!(driver.takes_source && program.is_text)) {
-    // What that version of NVRTC compiled before needs no NVRTC now.
+    // A kernel that this version of NVRTC compiled before needs no NVRTC now.
     const std::string maker = *library_path(Library::nvrtc) ? "" : remembered_maker(expected_path(Library::nvrtc));
     if (!maker.empty()) {
       DLT_TRY(image_key(p.major, p.minor, program, &key));
@@ -235,7 +235,7 @@ void prepare_kernels(Device& device, const std::vector<KernelText>& wanted) {
   }
   if (unknown.size() < 2) return;  // one alone is get_kernel()'s
   const auto version = [] { return std::to_string(nvrtc.major) + "." + std::to_string(nvrtc.minor); };
-  // What is on disk needs no NVRTC.
+  // A kernel on disk needs no NVRTC.
   std::string maker = *library_path(Library::nvrtc) ? "" : remembered_maker(expected_path(Library::nvrtc));
   if (maker.empty()) {
     if (!load_nvrtc().ok()) return;

@@ -124,9 +124,9 @@ void give_event(Device& device, CUevent event) noexcept;
 // Waits for all work of the device. Refused while one of its streams that we know is being captured: to wait for a whole
 // context would spoil the capture.
 DLT_API Status synchronize_device(int ordinal) noexcept;
-// Whether an earlier kernel has failed, or another library has reset the context: nothing works on the device any more.
+// Returns whether an earlier kernel has failed, or another library has reset the context: nothing works on the device any more.
 bool is_lost(Device& device) noexcept;
-// Whether another library has reset the primary context of a device that was used here.
+// Returns whether another library has reset the primary context of a device that was used here.
 bool any_reset() noexcept;
 DLT_API Status memory_info(int ordinal, size_t* free, size_t* total) noexcept;
 

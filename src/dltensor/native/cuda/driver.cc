@@ -47,7 +47,7 @@ const Symbol cusolver_symbols[] = {DLT_CUDA_CUSOLVER_FUNCTIONS(DLT_SYMBOL_S) DLT
 #undef R
 #undef O
 
-// What differs between the libraries, as data.
+// The differences between the libraries, as data.
 struct Wanted {
   const char* title;
   const char* variable;

@@ -16,7 +16,7 @@ struct DriverTable {
   DLT_CUDA_DRIVER_FUNCTIONS(DLT_CUDA_MEMBER)
   void* handle = nullptr;
   int version = 0;  // 13000 for CUDA 13.0
-  // Whether this is our test driver that runs kernels on the host: it accepts kernels as source when there is no NVRTC.
+  // True if this is our test driver that runs kernels on the host: it accepts kernels as source when there is no NVRTC.
   bool takes_source = false;
   const char* (*compiler_log)() = nullptr;  // of that driver: what its compiler said last
 };

@@ -130,7 +130,7 @@ DLT_API Status pack_mask(const Operand& from, uint64_t bits, int64_t n, const Op
 DLT_API Status mask_positions(const Operand* to, int dims, const int64_t* shape, int64_t n, const Operand& words,
                               const Operand& before, const Where& where) noexcept;
 
-// Whether cuBLAS may round the calling thread's float32 factors to TF32: 10 bits for a several times faster product.
+// Returns whether cuBLAS may round the calling thread's float32 factors to TF32: 10 bits for a several times faster product.
 DLT_API bool thread_tf32() noexcept;
 DLT_API void set_thread_tf32(bool allowed) noexcept;
 

@@ -26,7 +26,7 @@ const char* const body_names[] = {DLT_REDUCTION_BODIES(DLT_NAME)};
 constexpr bool in_order[] = {DLT_REDUCTION_BODIES(DLT_IN_ORDER)};
 #undef DLT_IN_ORDER
 
-// What a kernel is compiled for.
+// The choices that a kernel is compiled for.
 struct Name {
   ReductionChoice choice;
   int element, result;  // rows

@@ -277,7 +277,7 @@ bool write_whole(const std::string& path, const std::string& text) {
 
 constexpr const char* makers_file = "/nvrtc.version";
 
-// What a library is recognised by, or "".
+// The text by which a library is recognised, or "".
 std::string stamp_of(const std::string& path) {
   struct stat state{};
   if (path.empty() || path[0] != '/' || stat(path.c_str(), &state) != 0) return "";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What matrices.cc and solver.cc call of each other.
+// Functions of matrices.cc and solver.cc that call each other.
 #pragma once
 #include "native/cuda/matrices.h"
 #include "native/cuda/plan.h"

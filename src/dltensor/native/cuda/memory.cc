@@ -256,7 +256,7 @@ void replace_user(Memory& memory, Stream& stream) noexcept {
   count_naming(stream, 1);
 }
 
-// What consumers have enqueued before they returned the memory comes before later work of the home stream.
+// Work that consumers enqueued before they returned the memory comes before later work of the home stream.
 Status settle(Memory& memory) noexcept {
   if (!memory.returned.load(std::memory_order_acquire)) return success;
   DLT_TRY(order_after_context(*memory.home));
@@ -277,7 +277,7 @@ void free_exported_block(Block* block) noexcept {
   release(inner);
 }
 
-// Whether the engine may ask the stream as long as the memory lives.
+// Returns whether the engine may ask the stream as long as the memory lives.
 bool is_lasting(Memory& memory, const Stream& stream) noexcept {
   if (stream.ours || stream.is_default()) return true;
   std::lock_guard hold(memory.lock);
@@ -337,7 +337,7 @@ namespace {
 
 enum class Use { over, recorded, unknown };
 
-// Whether a stream may still use memory that was released; records an event behind its work if so.
+// Finds whether a stream may still use memory that was released; records an event behind its work if so.
 Use use_by(Memory& memory, Stream& user) noexcept {
   Capture capture;
   const CUresult asked = capture_of(user, &capture);
@@ -404,7 +404,7 @@ namespace {
 
 enum class Wait { on, reuse, give_back, forget };
 
-// What has become of memory that waited.
+// Returns the state of memory that waited.
 Wait wait_of(Memory& memory) noexcept {
   if (memory.unwanted) {
     Capture capture;
@@ -431,7 +431,7 @@ void end_wait(Memory* memory, Wait wait) noexcept {
   }
 }
 
-// What was released first, as far as it is done: a few questions at each import and at each release of foreign memory, so that
+// Memory released first, as far as it is done: a few questions at each import and at each release of foreign memory, so that
 // memory returns to other libraries in programs that allocate nothing.
 void reap_first() noexcept {
   if (waiters.is_long()) return give_back_finished();
@@ -679,7 +679,7 @@ Status reset_peak(int ordinal) noexcept {
 
 void set_cache_limit(size_t bytes) noexcept {
   cache_limit.store(bytes, std::memory_order_relaxed);
-  // What is freed beyond it goes back to the system at the next synchronization, and other libraries can have it.
+  // Memory that is freed beyond it goes back to the system at the next synchronization, and other libraries can have it.
   uint64_t keep = bytes;
   for (const std::atomic<Device*>& device : devices)
     if (const Device* known = device.load(std::memory_order_acquire); known && known->pool)

@@ -12,7 +12,7 @@ constexpr size_t capacity_of(size_t bytes) noexcept {
   return bytes <= large_bytes ? Class::bytes(Class::of(bytes)) : (bytes + large_step - 1) / large_step * large_step;
 }
 static_assert(Class::bytes(Class::of(large_bytes)) == large_bytes);
-// Whether idle memory serves a request: of large memory a quarter more may be unused in place of a new allocation.
+// Returns whether idle memory serves a request: of large memory a quarter more may be unused in place of a new allocation.
 inline bool fits(const Memory& idle, size_t bytes) noexcept {
   return bytes <= large_bytes ? idle.size_class == Class::of(bytes) : idle.bytes >= bytes && idle.bytes - bytes <= bytes / 4;
 }

@@ -227,7 +227,7 @@ Status fill(const Operand& value, const Operand& to, const Where& where) noexcep
   if (elements == 0) return success;
   DLT_TRY(check_target("fill", target));
   const Where here = with_launch(where);
-  // What the driver fills with has 4 bytes at most: a wider value does if it repeats itself, as the zero of any dtype does.
+  // The driver fills with 4 bytes at most: a wider value does if it repeats itself, as the zero of any dtype does.
   int64_t unit = bytes;
   while (unit > 4 && memcmp(value.value, value.value + unit / 2, static_cast<size_t>(unit / 2)) == 0) unit /= 2;
   if (unit <= 4 && is_contiguous(target.ndim, target.shape, target.strides) && !is_misaligned(target)) {

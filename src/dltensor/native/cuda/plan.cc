@@ -65,7 +65,7 @@ int widest_pack(const Plan& plan) noexcept {
   return bytes >= 16 ? 2 : 16 >> std::countr_zero(static_cast<unsigned>(bytes));
 }
 
-// What a pack of so many elements has to be aligned to.
+// The alignment of a pack of so many elements.
 int64_t pack_alignment(int pack, int bytes) noexcept { return std::min<int64_t>(16, int64_t{pack} * bytes); }
 
 // `bytes` is a power of two.

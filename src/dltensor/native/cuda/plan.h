@@ -13,7 +13,7 @@ namespace dlt::cuda {
 
 inline constexpr int most_operands = kernels::max_operands + 1;  // with the output, which is number 0
 
-// What a kernel computes: a body of bodies.cuh. `code` is unique among all of them.
+// The function of a kernel: a body of bodies.cuh. `code` is unique among all of them.
 struct BodyName {
   uint32_t code;
   std::string (*name)(uint32_t code);  // called only when the kernel has to be compiled
@@ -128,7 +128,7 @@ struct Scratch {
   }
 };
 
-// Those of running_counts() of so many counts, for prepare_kernels().
+// The kernels of running_counts() of so many counts, for prepare_kernels().
 void add_counts_kernels(uint64_t n, std::vector<KernelText>* wanted);
 // data[i] becomes the sum of those ahead of it, and data[n] that of all; on the device.
 Status running_counts(uint64_t* data, uint64_t n, const Where& where) noexcept;

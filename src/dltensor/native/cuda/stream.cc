@@ -365,7 +365,7 @@ void set_current_stream(Stream* stream) noexcept {
 
 namespace {
 
-// What captures forbid between two streams. `*settled`: nothing more is to be done.
+// Refuses what captures forbid between two streams. `*settled`: nothing more is to be done.
 Status order_beside_captures(Stream& waiter, Stream& on, bool* settled, bool* in_graph) noexcept {
   Capture waiting, before;
   if (const CUresult result = capture_of(on, &before); result != kSuccess) {
@@ -441,7 +441,7 @@ Stream* next_stream(const Device& device, size_t* next) noexcept {
 
 namespace {
 
-// Whether a stream that we know is being captured. Streams of others are asked only while something of ours names them:
+// Returns whether a stream that we know is being captured. Streams of others are asked only while something of ours names them:
 // their owners may have destroyed them since.
 bool any_capture(const Device& device) noexcept {
   size_t next = 0;

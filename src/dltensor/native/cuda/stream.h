@@ -131,7 +131,7 @@ DLT_API Status is_capturing(const Stream& stream, bool* capturing) noexcept;
 // another thread it is the legacy stream, which waits for every blocking stream and every blocking stream for it.
 CUstream handle_here(const Stream& stream) noexcept;
 
-// What captures have to do with a stream now.
+// The state of captures in a stream.
 struct Capture {
   bool active = false;   // it is being captured
   bool implied = false;  // a blocking stream is being captured: work on this one, the legacy stream, would spoil that
@@ -161,7 +161,7 @@ DLT_API Status order_after(Stream& waiter, Stream& on) noexcept;
 // more. Drivers before 12.5 know no such event: there it waits for the blocking streams. Fails while a stream is captured.
 Status order_after_context(Stream& waiter) noexcept;
 
-// Whether a raw handle is a stream of that device.
+// Returns whether a raw handle is a stream of that device.
 bool stream_is_on(const Device& device, CUstream handle) noexcept;
 
 // The stream records of a device in order of their making: the first one from number `*next` on, which moves on past

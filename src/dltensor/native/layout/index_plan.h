@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a key of integers, slices, index arrays and masks selects: shapes, strides and offsets. No element is read here.
+// The selection of a key of integers, slices, index arrays and masks: shapes, strides and offsets. No element is read here.
 #pragma once
 #include <stdint.h>
 

@@ -63,7 +63,7 @@ DLT_API bool checked_extent(int ndim, const int64_t* shape, const int64_t* strid
 // Bytes from the lowest to one past the highest byte reached; packed elements share bytes.
 DLT_API int64_t extent_bytes(const DLTensor& tensor, bool padded);
 
-// Whether two indices reach the same element, as after broadcast_to. The question is NP-hard: the exact search ends
+// Finds whether two indices reach the same element, as after broadcast_to. The question is NP-hard: the exact search ends
 // after a limited number of steps, which only strides that no dimension steps over need at all.
 enum class Sharing { none, some, unknown };
 DLT_API Sharing find_sharing(int ndim, const int64_t* shape, const int64_t* strides) noexcept;

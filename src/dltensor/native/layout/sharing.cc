@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether two indices of a layout reach the same element: an exact search of the differences of two indices.
+// Finds whether two indices of a layout reach the same element: an exact search of the differences of two indices.
 #include <algorithm>
 #include <numeric>
 #include <set>
@@ -51,7 +51,7 @@ class Search {
     }
   }
 
-  // Whether the dimensions from `place` on can cancel a distance. `moved`: some difference is already not 0.
+  // Returns whether the dimensions from `place` on can cancel a distance. `moved`: some difference is already not 0.
   bool comes_back(int place, Wide distance, bool moved) {
     if (place == count_) return moved && distance == 0;
     if (!tried_.emplace(place, distance, moved).second) return false;

@@ -69,7 +69,7 @@ struct ArrowArrayStream {
 
 namespace dlt {
 
-// What a tensor is for Arrow: `length` elements of `format`, or as many lists of `list_size` of them each.
+// A tensor as Arrow describes it: `length` elements of `format`, or as many lists of `list_size` of them each.
 struct ArrowLayout {
   const char* format;     // of an element, such as "f"; copied, at most 3 letters
   int64_t length;

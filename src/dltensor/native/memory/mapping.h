@@ -17,10 +17,10 @@ enum class Mapping : int {
 // made. The block does not need the descriptor.
 DLT_API Block* map_file(int file, size_t bytes, size_t offset, Mapping mapping) noexcept;
 
-// Whether only the caller has a reference.
+// Returns whether only the caller has a reference.
 inline bool is_sole_reference(const Block* block) noexcept { return block->references.load(std::memory_order_acquire) == 1; }
 
-// Whether the file is on a file system that another machine serves, so that a page of it may fail to arrive.
+// Returns whether the file is on a file system that another machine serves, so that a page of it may fail to arrive.
 DLT_API bool is_remote_file(int file) noexcept;
 
 }  // namespace dlt

@@ -101,7 +101,7 @@ Memory* take_pool() noexcept {
 
 bool new_key(Front* to) noexcept { return getrandom(to->key, sizeof to->key, 0) == static_cast<ssize_t>(sizeof to->key); }
 
-// Whether no other process holds the memory, or may still receive it. Its key is new then, so that a message that is
+// Returns whether no other process holds the memory, or may still receive it. Its key is new then, so that a message that is
 // read twice does not find it.
 bool is_free_again(const Memory* memory) noexcept {
   Front* base = memory->base;
@@ -241,7 +241,7 @@ Memory* make_memory(size_t length) noexcept {
   return nullptr;
 }
 
-// What the file says of itself is read once, and compared with what it is. Errors of checks are EBADF.
+// The header of the file is read once, and compared with the file. Errors of checks are EBADF.
 Memory* map_received(int file, const unsigned char* key) noexcept {
   struct stat info{};
   const int has = fcntl(file, F_GET_SEALS);

@@ -20,7 +20,7 @@ DLT_API Block* allocate_shared(size_t bytes) noexcept;
 // so that it has a file description of its own.
 DLT_API Block* receive_shared(int file, bool is_own, const unsigned char* key) noexcept;
 
-// Whether a block is one of these.
+// Returns whether a block is one of these.
 DLT_API bool is_shared_block(const Block* block) noexcept;
 
 // Only of such blocks.

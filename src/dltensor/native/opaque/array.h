@@ -71,7 +71,7 @@ DLT_API DetailedStatus adopt_tensor(const char* function, DLManagedTensorVersion
 DetailedStatus make_zeros(const char* function, DLDataType dtype, const uintptr_t* shape, uintptr_t count, const Origin* origin,
                           dlt_array_t* out);
 
-// Whether the array is one of ours and still live.
+// Returns whether the array is one of ours and still live.
 DLT_API bool is_ours(const dlt_array_t& array) noexcept;
 
 // The owner it was created with, after `keep(owner)`; null when there is none, or when the array no longer equals

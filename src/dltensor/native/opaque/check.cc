@@ -24,7 +24,7 @@ struct Made {
   ~Made() { call_destroy(&array); }
 };
 
-// Whether one struct has the same two functions in two of its slots as another, in whatever order. As bits: slots have
+// True if one struct has the same two functions in two of its slots as another, in whatever order. As bits: slots have
 // different types.
 template <class First, class Second>
 bool same_pair(First a, Second b, First x, Second y) noexcept {

@@ -12,7 +12,7 @@ DLT_API void defer(void* thing) noexcept;
 // Runs `call_deleter` for all deferred objects.
 DLT_API void drain(void (*call_deleter)(void* thing) noexcept) noexcept;
 
-// Whether anything is deferred: a hint without synchronization.
+// Returns whether anything is deferred: a hint without synchronization.
 DLT_API bool has_pending() noexcept;
 
 // Sets the wake-up: `ask` must not block and must not call back. Null disables it; no call of the old one is running

@@ -71,7 +71,7 @@ DetailedStatus invalid(const Parts&... parts) {
   return failed_with(Fault::value, parts...);
 }
 
-// Whether DLPack 1.3 defines a value. Others are refused at import and so never passed to a library that would crash.
+// Returns whether DLPack 1.3 defines a value. Others are refused at import and so never passed to a library that would crash.
 bool is_known(DLDeviceType type) noexcept;
 bool is_known(DLDataType dtype) noexcept;
 

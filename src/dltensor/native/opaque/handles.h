@@ -36,7 +36,7 @@ void* new_handle(Array* array) noexcept;
 // The slot of a live handle, or null.
 Slot* slot_of(const void* handle) noexcept;
 
-// Whether the handle is still live. Call it after reading from its slot.
+// Returns whether the handle is still live. Call it after reading from its slot.
 bool is_live(const Slot* slot, const void* handle) noexcept;
 
 // Keeps the array alive during a call. Null when the handle is not, or no longer, one of ours.

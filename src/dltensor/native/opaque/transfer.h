@@ -11,13 +11,13 @@ namespace dlt::opaque {
 // Memory for `bytes` bytes on `device`, one reference.
 DetailedStatus allocate_on(const char* function, DLDevice device, size_t bytes, Block** block);
 
-// Whether elements on `device` can be read and written by the host. The failure names what is missing.
+// Checks that elements on `device` can be read and written by the host. The failure names what is missing.
 DetailedStatus can_reach(const char* function, DLDevice device);
 
 // All elements of `view`, in order and without gaps, into new memory on `device`.
 DetailedStatus gather(const char* function, const DLTensor& view, Element element, DLDevice device, Block** block);
 
-// Whether `stream`, an argument of as_dlpack, is valid for `device`. Synchronizes as requested.
+// Checks that `stream`, an argument of as_dlpack, is valid for `device`. Synchronizes as requested.
 DetailedStatus order_on(const char* function, DLDevice device, const int64_t* stream);
 
 }  // namespace dlt::opaque

@@ -20,7 +20,7 @@ inline constexpr bool is_small_int<small_int<W, S>> = true;
 template <class T>
 inline constexpr bool is_real_float = is_same<T, float>::value || is_same<T, double>::value || is_small_float<T>;
 
-// What a value is computed as on its way: the type itself, float for small floats, int32 for small integers and bool.
+// The type that a value is computed in: the type itself, float for small floats, int32 for small integers and bool.
 template <class T>
 DLT_FN auto widened(T v) {
   if constexpr (is_same<T, boolean>::value) return uint8_t(v.bits != 0);

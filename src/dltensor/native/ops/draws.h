@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the values of a distribution are made of: words of philox.h to one value, for g++ and NVRTC. No loops here.
+// Values of distributions: words of philox.h to one value, for g++ and NVRTC. No loops here.
 #ifndef DLTENSOR_DRAWS_H_
 #define DLTENSOR_DRAWS_H_
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What exact sums of elements and of their squares come to: variances and standard deviations, rounded once. For g++ and NVRTC;
+// Ends of exact sums of elements and of their squares: variances and standard deviations, rounded once. For g++ and NVRTC;
 // no arrays of the caller are read here.
 #ifndef DLTENSOR_EXACT_MOMENTS_H_
 #define DLTENSOR_EXACT_MOMENTS_H_

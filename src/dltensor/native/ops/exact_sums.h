@@ -17,7 +17,7 @@
 
 namespace dlt::exact_sums {
 
-// What a running sum is made of: `high` + `low`, within `bound` of the exact sum.
+// A running sum as two numbers: `high` + `low`, within `bound` of the exact sum.
 inline constexpr int high = 0, low = 1, bound = 2, words = 3;
 
 DLT_FN void start(double* w) { w[high] = w[low] = w[bound] = 0; }
@@ -338,7 +338,7 @@ struct Form<double> {
 DLT_FN double not_a_number() { return bits_as<double>(uint64_t(0x7ff8) << 48); }
 DLT_FN double infinity(bool negative) { return bits_as<double>(uint64_t(negative ? 0xfff : 0x7ff) << 52); }
 
-// What an accumulator that met infinities or NaN comes to; false when it met none.
+// The value of an accumulator that met infinities or NaN; false when it met none.
 DLT_FN bool special(const Accumulator& a, double* out) {
   if (!a.nan && !a.positive && !a.negative) return false;
   *out = a.nan || (a.positive && a.negative) ? not_a_number() : infinity(a.negative);

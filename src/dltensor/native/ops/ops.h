@@ -4,7 +4,7 @@
 #ifndef DLTENSOR_OPS_H_
 #define DLTENSOR_OPS_H_
 
-// Which kinds of element a row takes. For a float function without `booleans` or integers the caller converts them to
+// The kinds of element that a row takes. For a float function without `booleans` or integers the caller converts them to
 // float32; see compute_type() in native/cpu/engine.h.
 #define DLT_BOOLEANS 1
 #define DLT_INTEGERS 2

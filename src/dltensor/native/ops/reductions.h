@@ -291,7 +291,7 @@ struct product_of {
   DLT_FN static word times(word a, word b) { return a * b; }
   DLT_FN static word plain(word a) { return a; }
 };
-// Which of two NaNs a product keeps is up to the processor: at the end it becomes the one of positive sign.
+// The processor decides which of two NaNs a product keeps: at the end it becomes the one of positive sign.
 DLT_FN double plain_nan(double a) { return a == a ? a : bits_as<double>(uint64_t(0x7ff8) << 48); }
 template <class F>
 struct product_of_floats {

@@ -12,7 +12,7 @@ namespace dlt::scans {
 inline constexpr int64_t block = 4096;
 inline constexpr int group = 8;
 
-// What the blocks before one come to, in two float64: sums keep what the ends of blocks lose to rounding.
+// The sum of the blocks before one, in two float64: sums keep what the ends of blocks lose to rounding.
 struct Before {
   double parts[2] = {0, 0};
   bool any = false;

@@ -5,7 +5,7 @@
 
 namespace dlt {
 
-// Whether the system has it (Linux 4.3 and later, unless a sandbox forbids the call).
+// Returns whether the system has it (Linux 4.3 and later, unless a sandbox forbids the call).
 bool has_process_barrier() noexcept;
 
 // When it returns, every other thread has passed a full barrier since the call. False when the system refused.

@@ -12,7 +12,7 @@
 namespace dlt::os {
 namespace {
 
-// Whether a list such as "cpu,cpuacct" has a name.
+// Returns whether a list such as "cpu,cpuacct" has a name.
 bool lists(const char* names, const char* name) noexcept {
   const size_t length = strlen(name);
   for (const char* at = names; (at = strstr(at, name)); at += length)

@@ -13,7 +13,7 @@ namespace dlt::os {
 // The files whose path matches `pattern`, sorted; wildcards are in its last component.
 std::vector<std::string> files_matching(const std::string& pattern);
 
-// Whether a file or folder belongs to this user and no other user may write to it. Windows protects a user's folders by
+// Returns whether a file or folder belongs to this user and no other user may write to it. Windows protects a user's folders by
 // lists that the state does not show: true there.
 bool is_private(const struct stat& state) noexcept;
 

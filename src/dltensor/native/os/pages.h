@@ -11,7 +11,7 @@ namespace dlt {
 // block is refused even if the system overcommits.
 DLT_API size_t most_backed_bytes() noexcept;
 
-// Whether a block of that size could be backed. Reads the limits again before it returns false.
+// Returns whether a block of that size could be backed. Reads the limits again before it returns false.
 bool can_be_backed(size_t bytes) noexcept;
 
 // The machine's memory; 0 when unknown.

@@ -23,7 +23,7 @@ using Number = std::complex<double>;
 constexpr int success = 0, invalid_plan = 1, invalid_type = 3, invalid_value = 4, execution_failed = 6, no_workspace = 14;
 constexpr size_t workspace_bytes = 512;
 
-// What the real one has on the device: of no use once the plan is destroyed, to graphs too.
+// Tables that the real one has on the device: of no use once the plan is destroyed, to graphs too.
 struct Tables {
   std::vector<int64_t> sizes;
   std::vector<std::vector<Number>> roots;  // exp(-2 pi i k / n) of each dimension

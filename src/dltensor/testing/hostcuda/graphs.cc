@@ -20,7 +20,7 @@ namespace {
 uint64_t next_capture_id = 1;
 thread_local int thread_capture_mode = 0;  // global
 
-// Whether a call that might affect a capture is forbidden to this thread, by the rules of
+// Returns whether a call that might affect a capture is forbidden to this thread, by the rules of
 // cuThreadExchangeStreamCaptureMode.
 bool forbids(const GraphHandle& graph) {
   if (thread_capture_mode == kCaptureModeRelaxed || graph.mode == kCaptureModeRelaxed) return false;
@@ -75,7 +75,7 @@ void run_nodes(const std::vector<GraphNode>& nodes) {
     if (nodes[i].action) nodes[i].action();
 }
 
-// Whether every node leads to `ends`.
+// Returns whether every node leads to `ends`.
 bool is_joined(const GraphHandle& graph, const std::set<int>& ends) {
   std::vector<bool> reached(graph.nodes.size());
   std::vector<int> left(ends.begin(), ends.end());

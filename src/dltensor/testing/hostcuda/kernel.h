@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a compiled kernel and the host driver know of each other. Kernels include it by simt.h; what is declared here is
+// The interface of a compiled kernel and the host driver. Kernels include it by simt.h; what is declared here is
 // defined in simt.cc, which is a part of the driver.
 #pragma once
 #include <stddef.h>
@@ -17,7 +17,7 @@ struct dim3 {
 extern HOSTCUDA_SHARED uint3 threadIdx, blockIdx;
 extern HOSTCUDA_SHARED dim3 blockDim, gridDim;
 
-// What is observed of a launch that is watched.
+// Observations of a launch that is watched.
 struct HostWatch {
   unsigned seed;  // of the order in which threads run
   bool (*on_device)(uintptr_t address);
@@ -25,7 +25,7 @@ struct HostWatch {
   int64_t sectors[2];  // of 32 bytes, each once for a warp that touches it
 };
 
-// What the driver finds in a compiled kernel: how many arguments, how large each, and how to call it.
+// The symbols that the driver finds in a compiled kernel: how many arguments, how large each, and how to call it.
 struct HostKernel {
   size_t count;
   const size_t* sizes;

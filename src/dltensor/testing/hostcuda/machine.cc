@@ -36,7 +36,7 @@ bool matches(const Fault& fault, const char* function) {
   return fault.function == function;
 }
 
-// What a driver still answers when a context is lost: questions about devices, and the stack of contexts.
+// Functions that a driver still answers when a context is lost: questions about devices, and the stack of contexts.
 bool survives(const char* function) {
   for (const char* start : {"cuInit", "cuDriver", "cuDevice", "cuCtxPush", "cuCtxPop", "cuCtxSetCurrent", "cuThreadExchange"})
     if (!strncmp(function, start, strlen(start))) return true;

@@ -85,7 +85,7 @@ bool commit(Arena& arena, size_t bytes) {
   return true;
 }
 
-// What pools keep of freed memory, which nothing else can use.
+// Freed memory that pools keep, which nothing else can use.
 size_t cached_on(int device) {
   size_t bytes = 0;
   for (const PoolHandle* pool : machine.all_pools)
@@ -165,7 +165,7 @@ int give_back(CUdeviceptr pointer, StreamHandle* stream) {
   allocation.freed = true;
   arenas[allocation.device].live -= bytes;
   if (PoolHandle* pool = allocation.pool) pool->used -= bytes, pool->cached += bytes;
-  // What is read after the free is recognisable. Of much memory all but the beginning is given back to the system.
+  // Reads after the free are recognisable. Of much memory all but the beginning is given back to the system.
   auto spoil = [pointer, bytes] {
     constexpr size_t most = 2 * large_page;
     memset(reinterpret_cast<void*>(pointer), 0xDD, std::min(bytes, most));

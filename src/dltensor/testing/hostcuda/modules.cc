@@ -388,7 +388,7 @@ HOSTCUDA_EXPORT CUresult cuOccupancyMaxPotentialBlockSize(int* grid, int* thread
   return kSuccess;
 }
 
-// What every compute capability takes; from 7.0 on CUDA 12.1 takes more, when driver and compiler both are that new.
+// Every compute capability takes so much; from 7.0 on CUDA 12.1 takes more, when driver and compiler both are that new.
 static constexpr size_t most_parameter_bytes = 4096;
 
 HOSTCUDA_EXPORT CUresult cuLaunchKernel(CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
@@ -448,5 +448,5 @@ HOSTCUDA_EXPORT CUresult cuLaunchKernelEx(const LaunchConfiguration* c, CUfuncti
                         c->stream, arguments, extra);
 }
 
-// What the compiler said of the last text that did not compile. Valid until the next one.
+// The compiler's message on the last text that did not compile. Valid until the next one.
 HOSTCUDA_EXPORT const char* hostcuda_compiler_log() { return compiler_log.c_str(); }

@@ -91,7 +91,7 @@ T __shfl_xor_sync(unsigned mask, T value, int with, int width = 32) {
 }
 
 #if defined(HOSTCUDA_WATCH)
-// What the compiler calls. Without the library these are the only definitions.
+// Functions that the compiler calls. Without the library these are the only definitions.
 #define HOSTCUDA_HOOK extern "C" __attribute__((visibility("hidden"), used, no_sanitize("thread"))) inline
 HOSTCUDA_HOOK void __tsan_init() {}
 #define HOSTCUDA_ACCESS(bytes)                                                                      \

@@ -21,7 +21,7 @@ DLT_FN int lowest(uint64_t word) { return __builtin_ctzll(word); }
 
 // ---- one of two
 
-// Which of the two are one for all are constants, and both are read, so that each loop is vectorized.
+// Constants say which of the two are one for all, and both are read, so that each loop is vectorized.
 template <class U, int A, int B>
 DLT_FN void choose_each(loose_t<U>* out, const uint8_t* condition, const loose_t<U>* a, const loose_t<U>* b, int64_t n) {
   const U one = a[0], other = b[0];

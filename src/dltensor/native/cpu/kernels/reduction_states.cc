@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What reductions do with states: start them, join them, and write results. Once per result and thread, so that these are
+// States of reductions: start them, join them, and write results. Once per result and thread, so that these are
 // compiled for the lowest level alone.
 #include "native/cpu/kernels/reductions.h"
 

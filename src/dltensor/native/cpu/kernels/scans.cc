@@ -56,7 +56,7 @@ DLT_FN void add_shifted(V* v, const Fused& fused) {
   }
 }
 
-// Which of two NaNs an addition keeps is up to the processor: all become the one of positive sign.
+// The processor decides which of two NaNs an addition keeps: all become the one of positive sign.
 template <class T>
 void settle_nans(void* to, int64_t n) {
   loose_t<T>* const out = static_cast<loose_t<T>*>(to);

@@ -234,7 +234,7 @@ constexpr auto network_of = vector_bytes == 64 && sizeof(U) >= 4 ? network<U> : 
 // -- partitions
 
 #if defined(__AVX512BW__)
-// What the partitions need of vectors of 32 and 64 bits; masks have a bit for each lane.
+// Operations of the partitions on vectors of 32 and 64 bits; masks have a bit for each lane.
 DLT_FN unsigned lanes_below(__m512i v, uint32_t key) { return _mm512_cmplt_epu32_mask(v, _mm512_set1_epi32(int(key))); }
 DLT_FN unsigned lanes_below(__m512i v, uint64_t key) { return _mm512_cmplt_epu64_mask(v, _mm512_set1_epi64(int64_t(key))); }
 DLT_FN unsigned lanes_upto(__m512i v, uint32_t key) { return _mm512_cmple_epu32_mask(v, _mm512_set1_epi32(int(key))); }

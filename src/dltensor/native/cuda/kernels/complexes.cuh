@@ -196,7 +196,7 @@ DLT_FN C<F> log10(C<F> z) {
 
 }  // namespace dlt::principal
 
-// What functions.h calls, by the names it calls them.
+// The functions that functions.h calls, by its names.
 #if defined(__CUDACC_RTC__)
 namespace dlt {
 #define DLT_COMPLEX_FUNCTION(name)                                            \

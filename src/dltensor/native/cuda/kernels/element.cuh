@@ -126,7 +126,7 @@ struct Line {
     uint32_t low, high;
   };
   struct Nothing {};
-  // What is loaded for a pack, and the pack made of it: all loads are under way before the first is needed.
+  // The words loaded for a pack, and the pack: all loads are under way before the first is needed.
   DLT_FN auto load(uint64_t k) const {
     if constexpr (is_same_everywhere) {
       return Nothing{};

@@ -9,7 +9,7 @@
 
 namespace dlt::kernels::fold {
 
-// What `end` is told beside the state.
+// Arguments of `end` beside the state.
 struct Ending {
   double correction;
   bool root;
@@ -33,7 +33,7 @@ DLT_FN R as_element(V v) {
   else return convert<R, false, false, V>(v);
 }
 
-// What sums and products of integers begin with: 64 bits, which wrap or are clamped at the end.
+// The type of sums and products of integers: 64 bits, which wrap or are clamped at the end.
 template <class C>
 struct widest {
   using type = C;
@@ -219,7 +219,7 @@ struct exact_floats {
     for (int k = 0; k < parts::count; ++k) exact_sums::put(w + k * exact_sums::words, first_part(first, k));
   }
   static constexpr bool takes_packs = is_same<typename parts::type, float>::value;
-  // Whether no sum of these is rounded in float64: from the first bit of the largest to the last one of the smallest are 53 bits,
+  // True if no sum of these is rounded in float64: from the first bit of the largest to the last of the smallest are 53 bits,
   // carries included. Always so for float16.
   template <int COUNT>
   DLT_FN static bool is_narrow(const C* x, int k) {
@@ -477,7 +477,7 @@ struct has_center<exact_deviations<T>> {
   static constexpr bool value = true;
 };
 
-// What the deviations of a result are taken from; nothing for other bodies.
+// The center of the deviations of a result; nothing for other bodies.
 template <class Body, int DIMS>
 DLT_FN void read_center(const Fold<DIMS>& p, const Place<DIMS>& base, double* center) {
   if constexpr (has_center<Body>::value)
@@ -553,7 +553,7 @@ DLT_FN void step_bytes(typename Body::word* w, const Pack<uint32_t, 4>& x) {
   else w[0] += word(all);
 }
 
-// What 16 bytes are held as: NVRTC takes words apart that were loaded as bytes, and puts them together again.
+// True if 16 bytes are loaded as words: NVRTC takes words apart that were loaded as bytes, and puts them together again.
 template <class Body, class M>
 inline constexpr bool by_words = bytes_of<Body>::value != Bytes::none && is_same<typename Body::type, M>::value;
 template <class M, bool WORDS>
@@ -836,7 +836,7 @@ DLT_FN void each_part(const Fold<DIMS>& p, const Place<DIMS>& base, int part, Sh
   __syncthreads();
 }
 
-// What the CPU's end_deviations() does where two words do not decide: the exact sum of squares; where the mean is so far from 0
+// Does as the CPU's end_deviations() where two words do not decide: the exact sum of squares; where the mean is so far from 0
 // that its own rounding shows, less what that adds; where squares leave float64's range, of elements times a power of two.
 template <class Body, class M, class R, int DIMS, bool MASKED>
 DLT_FN void deviations_again(const Fold<DIMS>& p, uint64_t result, double count) {

@@ -296,7 +296,7 @@ __global__ void __launch_bounds__(256) pieces(const __grid_constant__ Scanned<DI
   }
 }
 
-// What lies before the blocks of a row, by the threads of a block, in the place of what each of them comes to.
+// Replaces the sum of each block of a row by the sum of the blocks before it, by the threads of a block.
 
 // Sums of floats, in the order of scans::Before. One thread adds, which is one addition for each block; what these additions lose all
 // threads compute; and a thread of another warp adds that up, of the blocks before, meanwhile.

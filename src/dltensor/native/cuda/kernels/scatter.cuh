@@ -49,7 +49,7 @@ struct Spot {
   }
 };
 
-// Whether the places i and i + 1 of the sorted ones are the same element of the tensor.
+// Returns whether the places i and i + 1 of the sorted ones are the same element of the tensor.
 DLT_FN bool same_as_next(const Scatter& p, uint64_t i) {
   if (p.wide_keys) return static_cast<const uint64_t*>(p.keys)[i] == static_cast<const uint64_t*>(p.keys)[i + 1];
   return static_cast<const uint32_t*>(p.keys)[i] == static_cast<const uint32_t*>(p.keys)[i + 1];

@@ -24,7 +24,7 @@ __global__ void __launch_bounds__(1024) places(const __grid_constant__ Search p)
   }
 }
 
-// What is outside of the bins is left out. SHARED: a block counts by itself first, fewer than 2^32 of each, as no memory holds so
+// Leaves out values outside of the bins. SHARED: a block counts by itself first, fewer than 2^32 of each, as no memory holds so
 // many elements for each block that a device runs at once.
 template <class U, bool SHARED>
 __global__ void __launch_bounds__(256) tally(const __grid_constant__ Tally p) {

@@ -15,7 +15,7 @@ static_assert(threads >= digits, "a thread adds up a digit");
 // Element k of this thread, of those of its tile: a warp has `each` times 32 adjacent ones.
 DLT_FN unsigned place_in_tile(int k) { return (threadIdx.x / 32 * each + k) * 32 + threadIdx.x % 32; }
 
-// What the threads of a block know of each other's digits.
+// Digits of the threads of a block, which they share.
 struct Ranks {
   uint16_t found[warps * digits];  // by warp: what it has of each digit, then how many warps before it have
   unsigned ahead[digits];  // of smaller digits in the tile

@@ -160,7 +160,7 @@ struct number {
   static constexpr int value = N;
 };
 
-// What 16 bytes are kept in shared memory as.
+// The type of 16 bytes in shared memory.
 template <bool WIDE>
 struct piece_of {
   using type = uint32_t;
