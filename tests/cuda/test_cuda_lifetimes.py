@@ -256,15 +256,22 @@ class Foreign:
     def __init__(self, cuda, stream, source):
         self.cuda, self.stream, self.source, self.given_back = cuda, stream, source, ctypes.c_int(0)
 
+    def take(self):
+        """Import it."""
+        pointer = ctypes.c_void_p(self.cuda.c.shim_data(self.source.block))
+        self.block = ctypes.c_void_p()
+        self.cuda("adopt", pointer, self.stream, ctypes.byref(self.given_back), ctypes.byref(self.block))
+
+    def release(self):
+        self.cuda.c.shim_release(self.block)
+
     def read(self, target, stream):
         """Import it, copy it to `target`, release it."""
-        cuda, block = self.cuda, ctypes.c_void_p()
-        pointer = ctypes.c_void_p(cuda.c.shim_data(self.source.block))
-        cuda("adopt", pointer, self.stream, ctypes.byref(self.given_back), ctypes.byref(block))
+        self.take()
         source, to = self.source.flat(), target.flat()
-        source.block = block
-        cuda("copy", ctypes.byref(source), ctypes.byref(to), stream, None)
-        cuda.c.shim_release(block)
+        source.block = self.block
+        self.cuda("copy", ctypes.byref(source), ctypes.byref(to), stream, None)
+        self.release()
 
 
 def test_foreign_memory_goes_back_without_allocations(cuda, machine):
@@ -299,6 +306,43 @@ def test_foreign_memory_goes_back_at_a_synchronization(cuda, machine, how):
         assert foreign.given_back.value == 20
     foreign.source.release(), target.release()
     cuda("destroy_stream", stream)
+
+
+def test_imports_ask_the_driver_nothing_while_no_memory_waits(eager, machine):
+    stream, count = eager.new_stream(), ctypes.c_int(0)
+    x = eager.upload(np.arange(256, dtype="f4"), stream)
+    pointer, blocks = ctypes.c_void_p(eager.c.shim_data(x.block)), [ctypes.c_void_p() for _ in range(100)]
+    eager.c.shim_empty_cache(-1)
+    before, calls = eager.usage().waiting, machine.statistics().calls
+    for block in blocks:
+        eager("adopt", pointer, stream, ctypes.byref(count), ctypes.byref(block))
+    assert (before, machine.statistics().calls) == (0, calls)
+    for block in blocks:
+        eager.c.shim_release(block)
+    x.release()
+    eager("destroy_stream", stream)
+
+
+def test_imports_seldom_ask_about_memory_that_waits(cuda, machine):
+    """An import costs no driver call, and a release of idle memory the four about its own stream."""
+    stuck, stream = cuda.new_stream(), cuda.new_stream()
+    source = cuda.upload(np.arange(256, dtype="f4"), stream)
+    first, foreign = Foreign(cuda, stuck, source), Foreign(cuda, stream, source)
+    target = cuda.empty((256,), "float32", stuck)
+    cuda("synchronize", stream)
+    with machine.order("lazy"):
+        first.read(target, stuck)
+        calls = machine.statistics().calls
+        for _ in range(160):
+            foreign.take(), foreign.release()
+        per_pair = (machine.statistics().calls - calls) / 160
+        assert (first.given_back.value, foreign.given_back.value) == (0, 160)
+    assert 4 <= per_pair < 5
+    cuda("synchronize", stuck)
+    assert first.given_back.value == 1
+    source.release(), target.release()
+    for each in (stuck, stream):
+        cuda("destroy_stream", each)
 
 
 def test_memory_that_is_stuck_holds_up_no_other(cuda, machine):

@@ -56,18 +56,19 @@ cdef int _adopt(Tensor t, object stream, bint locate) except -1:
             ours = stream_on(found.device_id)
     if stream is not None:
         handle = stream
-        with nogil:
-            status = stream_of(t.impl.dl.device.device_id, <CUstream>handle, &theirs)
-            if status.fault == Fault.none:
-                status = order_after(ours[0], theirs[0])
-        check(status)
-    with nogil:
-        if memory_of(t.impl.block) != NULL:  # exported by this package and imported again
-            t.impl.block = take_back(t.impl.block)
-        else:
-            status = adopt_foreign(t.impl.block.data, ours[0], t.impl.block, release_owner, &block)
-            if status.fault == Fault.none:
-                t.impl.block = block
+        if handle > 1 or ours.handle != NULL:  # else both are the legacy default stream
+            with nogil:
+                status = stream_of(t.impl.dl.device.device_id, <CUstream>handle, &theirs)
+                if status.fault == Fault.none:
+                    status = order_after(ours[0], theirs[0])
+            check(status)
+    if memory_of(t.impl.block) != NULL:  # exported by this package and imported again
+        t.impl.block = take_back(t.impl.block)
+        return 0
+    # Gives the GIL up by itself where it calls the driver.
+    status = adopt_foreign(t.impl.block.data, ours[0], t.impl.block, release_owner, &block)
+    if status.fault == Fault.none:
+        t.impl.block = block
     check(status)
     return 0
 
@@ -103,11 +104,14 @@ cdef Tensor _export(Tensor t, object stream, DLDevice target, object copy):
             raise BufferError("__dlpack__: a CUDA graph is being captured on the current stream, and the consumer "
                               "reads on the legacy default stream, which must not wait for it; pass the capturing "
                               "stream's handle as stream, or -1")
-    with nogil:
-        status = stream_of(source.impl.dl.device.device_id, <CUstream>handle, &consumer)
-        if status.fault == Fault.none:
-            status = export_to(source.impl.block, consumer[0], &exported)
-    check(status)
+    if handle == 1 and ours.handle == NULL:
+        consumer = ours
+    else:
+        with nogil:
+            status = stream_of(source.impl.dl.device.device_id, <CUstream>handle, &consumer)
+        check(status)
+    # Gives the GIL up by itself where it calls the driver.
+    check(export_to(source.impl.block, consumer[0], &exported))
     if exported == NULL:
         return source
     try:

@@ -21,9 +21,10 @@ struct Waiters {
   std::mutex mutex;
   Memory* first = nullptr;
   Memory* last = nullptr;
-  int64_t count = 0;
+  std::atomic<int64_t> count{0};  // written under the mutex
   int64_t scan_at = least_scanned;  // so many are looked through, should the first be stuck
   static constexpr int64_t least_scanned = 32;
+  std::atomic<uint32_t> chances{0};
 
   void add(Memory* memory) noexcept {
     std::lock_guard<std::mutex> hold(mutex);
@@ -58,6 +59,11 @@ struct Waiters {
   void scanned() noexcept {
     std::lock_guard<std::mutex> hold(mutex);
     scan_at = std::max(least_scanned, 2 * count);
+  }
+  // Looked at without the lock by imports and by releases of idle memory, which ask the driver only where something waits, and
+  // then every 16th time: a release of memory in use asks each time.
+  bool is_due() noexcept {
+    return count.load(std::memory_order_relaxed) != 0 && chances.fetch_add(1, std::memory_order_relaxed) % 16 == 0;
   }
 };
 DLT_CONSTINIT Waiters waiters;
@@ -121,12 +127,15 @@ void push_idle(Memory* memory) noexcept {
 void free_foreign_block(Block* block) noexcept {
   auto* memory = static_cast<Memory*>(block->owner);
   recycle(block);
-  const WithoutPython without;
-  // The producer may reuse its memory as soon as its deleter runs, so the deleter must not run while a kernel of ours
-  // is reading.
-  if (!is_idle(*memory)) {
-    waiters.add(memory);
-    return reap_first();
+  {
+    const WithoutPython without;
+    // The producer may reuse its memory as soon as its deleter runs, so the deleter must not run while a kernel of ours
+    // is reading.
+    if (!is_idle(*memory)) {
+      waiters.add(memory);
+      return reap_first();
+    }
+    if (waiters.is_due()) reap_first();
   }
   memory->deleter(memory->owner);
   delete memory;
@@ -431,7 +440,7 @@ void end_wait(Memory* memory, Wait wait) noexcept {
   }
 }
 
-// Memory released first, as far as it is done: a few questions at each import and at each release of foreign memory, so that
+// Releases what waits in its order, as far as it is done: a few questions at imports and at releases of foreign memory, so that
 // memory returns to other libraries in programs that allocate nothing.
 void reap_first() noexcept {
   if (waiters.is_long()) return give_back_finished();
@@ -500,7 +509,10 @@ Status allocate(Stream& stream, size_t bytes, Block** out) noexcept {
 }
 
 Status adopt_foreign(void* data, Stream& stream, void* owner, void (*deleter)(void*) noexcept, Block** out) noexcept {
-  reap_first();
+  if (waiters.is_due()) {
+    const WithoutPython without;
+    reap_first();
+  }
   auto* memory = new (std::nothrow) Memory;
   Block* block = memory ? adopt(data, memory, free_foreign_block) : nullptr;
   if (!block) {
@@ -564,7 +576,9 @@ Status read_on(Block* block, Stream& reader) noexcept { return use(block, reader
 Status export_to(Block* block, Stream& consumer, Block** exported) noexcept {
   Memory* memory = device_memory_of(block);
   *exported = nullptr;
-  if (!memory || is_lasting(*memory, consumer)) return use(block, consumer, false);
+  if (!memory || memory->sole.load(std::memory_order_relaxed) == &consumer) return success;
+  const WithoutPython without;
+  if (is_lasting(*memory, consumer)) return use_slow(*memory, consumer, false);
   Stream* writer;
   {
     std::lock_guard hold(memory->lock);

@@ -161,7 +161,8 @@ Status stream_of(int ordinal, CUstream handle, Stream** out) noexcept {
   const bool is_per_thread = reinterpret_cast<uintptr_t>(handle) == 2;
   if (is_per_thread && per_thread[ordinal]) return *out = per_thread[ordinal], success;
   Stream* const last = last_asked;
-  if (last && last->handle == handle && last->device == device && last->alive && last->ours) return *out = last, success;
+  if (last && last->handle == handle && last->device == device && last->alive && (last->ours || last->is_default()))
+    return *out = last, success;
 
   Registry& r = registry();
   Stream* stale = nullptr;
