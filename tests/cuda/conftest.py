@@ -9,6 +9,7 @@ import ctypes
 import gc
 import importlib.util
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -69,6 +70,14 @@ def machine():
     # Kernels as source: NVRTC's own compilations are tested in test_cuda_nvrtc.py.
     os.environ.setdefault("DLTENSOR_CUDA_NVRTC", "off")
     return hostcuda.load(devices=2, sanitize=SANITIZE)
+
+
+@pytest.fixture(scope="session")
+def fake_nvrtc(tmp_path_factory):
+    """An NVRTC whose machine code is source for the host driver."""
+    library = tmp_path_factory.mktemp("nvrtc") / "libnvrtc.so"
+    subprocess.run(["g++", "-shared", "-fPIC", "-O1", str(HERE / "fake_nvrtc.cc"), "-o", str(library)], check=True)
+    return library
 
 
 @pytest.fixture(scope="session")

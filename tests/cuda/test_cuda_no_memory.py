@@ -3,11 +3,9 @@
 
 import os
 import subprocess
-from pathlib import Path
 
 import pytest
 
-HERE = Path(__file__).parent
 LINK = ["-Wl,--wrap=malloc,--wrap=posix_memalign", "-static-libstdc++", "-static-libgcc"]
 
 
@@ -20,13 +18,6 @@ def program(machine, tmp_path_factory):
     return engine.linked(folder, "no_memory-{}", engine.compiled(folder, "no_memory.cc"), LINK)
 
 
-@pytest.fixture(scope="session")
-def compiler(tmp_path_factory):
-    library = tmp_path_factory.mktemp("nvrtc") / "libnvrtc.so"
-    subprocess.run(["g++", "-shared", "-fPIC", "-O1", str(HERE / "fake_nvrtc.cc"), "-o", str(library)], check=True)
-    return library
-
-
 # One runs all, the others what differs there: order of streams, where kernels come from, and some of the rest.
 @pytest.mark.parametrize(
     ("order", "nvrtc", "arguments", "least"),
@@ -34,7 +25,7 @@ def compiler(tmp_path_factory):
     ids=["nvrtc", "source", "blas"],
 )
 def test_an_allocation_that_fails_is_a_memory_error_and_all_works_afterwards(
-    order, nvrtc, arguments, least, program, compiler, machine, tmp_path
+    order, nvrtc, arguments, least, program, fake_nvrtc, machine, tmp_path
 ):
     from conftest import SOURCE
 
@@ -42,7 +33,7 @@ def test_an_allocation_that_fails_is_a_memory_error_and_all_works_afterwards(
         **os.environ,
         "DLTENSOR_CUDA_DRIVER": str(machine.build.driver),
         "DLTENSOR_CUDA_CUBLAS": str(machine.build.cublas),
-        "DLTENSOR_CUDA_NVRTC": str(compiler) if nvrtc else "off",
+        "DLTENSOR_CUDA_NVRTC": str(fake_nvrtc) if nvrtc else "off",
         "HOSTCUDA_CACHE": str(machine.build.cache),
         "HOSTCUDA_INCLUDE": ":".join(
             str(folder) for folder in (SOURCE / "testing" / "hostcuda", SOURCE, SOURCE / "include")

@@ -241,7 +241,12 @@ def test_every_distribution_compiles(arch, tmp_path):
     assert int(run(script, tmp_path, DLTENSOR_CUDA_NVRTC=nvrtc())) == 22
 
 
-def test_code_from_nvrtc_runs_and_comes_from_disk_the_second_time(tmp_path):
+@pytest.fixture(params=["NVRTC", "fake"])
+def compiler(request):
+    return nvrtc() if request.param == "NVRTC" else request.getfixturevalue("fake_nvrtc")
+
+
+def test_code_from_nvrtc_runs_and_comes_from_disk_the_second_time(tmp_path, compiler):
     script = """
     machine = hostcuda.load()
     a = np.arange(1000, dtype="f4")
@@ -250,7 +255,7 @@ def test_code_from_nvrtc_runs_and_comes_from_disk_the_second_time(tmp_path):
     cuda.c.shim_compiler_statistics(out)
     print(*out)
     """
-    environment, cache = {"DLTENSOR_CUDA_NVRTC": nvrtc()}, tmp_path / "cache"
+    environment, cache = {"DLTENSOR_CUDA_NVRTC": str(compiler)}, tmp_path / "cache"
     assert run(script, cache, **environment).split() == ["1", "1", "0", "0"]
     assert run(script, cache, **environment).split() == ["1", "0", "1", "0"]
     assert cache.stat().st_mode & 0o777 == 0o700
@@ -267,6 +272,108 @@ def test_code_from_nvrtc_runs_and_comes_from_disk_the_second_time(tmp_path):
         assert run(script, cache, **environment).split() == ["1", "1", "0", "1"], "nor one that others may write to"
         file.unlink()
         assert run(script, cache, **environment).split() == ["1", "1", "0", str(int(ending == "code"))]
+
+
+class Cache:
+    """A folder of compiled kernels, to which processes of their own add what they call."""
+
+    def __init__(self, folder, compiler):
+        self.folder, self.compiler = folder, compiler
+
+    def call(self, *operations, limit=None):
+        """Run operations in a process with a limit; return how many kernels it compiled, and how many it had from disk."""
+        script = f"""
+        machine = hostcuda.load()
+        x = cuda.upload(np.arange(1, 100, dtype="f4"))
+        for name in {operations}:
+            cuda.run(name, [x, x], "float32")
+        out = (ctypes.c_int64 * 3)()
+        cuda.c.shim_compiler_statistics(out)
+        print(*out)
+        """
+        limited = {} if limit is None else {"DLTENSOR_CUDA_CACHE_BYTES": str(limit)}
+        done = run(textwrap.dedent(script), self.folder, DLTENSOR_CUDA_NVRTC=str(self.compiler), **limited)
+        compiled, from_disk, _ = map(int, done.split())
+        return compiled, from_disk
+
+    def files(self):
+        return {file for ending in ("kernel", "code") for file in self.folder.glob(f"*.{ending}")}
+
+    def bytes(self):
+        return sum(file.stat().st_size for file in self.files())
+
+
+@pytest.fixture
+def kernel_cache(tmp_path, fake_nvrtc):
+    """A cache with two kernels that were used long ago, the second one after the first."""
+    cache, before = Cache(tmp_path / "cache", fake_nvrtc), set()
+    for number, name in enumerate(["add", "subtract"]):
+        cache.call(name)
+        for file in cache.files() - before:
+            os.utime(file, (1000 + number, 1000 + number))
+        before = cache.files()
+    assert len(before) == 4
+    return cache
+
+
+def test_kernels_used_longest_ago_are_removed_beyond_the_limit(kernel_cache):
+    kernel_cache.call("multiply", limit=kernel_cache.bytes() + 100)
+    assert len(kernel_cache.files()) == 4
+    assert kernel_cache.call("subtract", "multiply") == (0, 2)
+    assert kernel_cache.call("add") == (1, 0)
+
+
+def test_a_kernel_from_disk_counts_as_used(kernel_cache):
+    limit = kernel_cache.bytes() + 100
+    assert kernel_cache.call("add", "multiply", limit=limit) == (1, 1)
+    assert kernel_cache.call("add", "multiply") == (0, 2)
+    assert kernel_cache.call("subtract") == (1, 0)
+
+
+def test_all_kernels_stay_below_the_limit(kernel_cache):
+    before = kernel_cache.files()
+    kernel_cache.call("multiply", "divide", limit=10 * kernel_cache.bytes())
+    assert before < kernel_cache.files()
+    assert len(kernel_cache.files()) == 8
+
+
+def test_the_cache_stays_within_the_limit_while_a_process_compiles(kernel_cache):
+    limit = 3 * kernel_cache.bytes() // 2
+    for operations in (("multiply", "divide", "pow"), ("maximum", "minimum", "hypot", "copysign")):
+        assert kernel_cache.call(*operations, limit=limit) == (len(operations), 0)
+        assert 0 < kernel_cache.bytes() <= limit
+
+
+def test_other_files_of_the_folder_are_never_removed(kernel_cache):
+    code = "0123456789abcdef" * 4
+    others = ["notes.txt", code, f"{code}.codes", f"{code[:-1]}.code", f"{code.upper()}.code", f"{code[:40]}-13.kernels",
+              f"x{code[:40]}-13.0.kernel", f"{code[:40]}-new.kernel", ".code", ".kernel"]  # fmt: skip
+    for name in others:
+        (kernel_cache.folder / name).write_bytes(bytes(10000))
+        os.utime(kernel_cache.folder / name, (1, 1))
+    (kernel_cache.folder / f"{code}.code").mkdir()
+    (kernel_cache.folder / f"{code[:40]}-13.0.kernel").symlink_to(kernel_cache.folder)
+    before = set(kernel_cache.folder.iterdir()) - kernel_cache.files()
+    kernel_cache.call("multiply", limit=600)
+    assert before <= set(kernel_cache.folder.iterdir())
+    assert {"nvrtc.version", *others} <= {file.name for file in kernel_cache.folder.iterdir()}
+
+
+def test_what_a_writer_left_that_died_is_removed_in_its_turn(kernel_cache):
+    names = [f"{'0123456789abcdef' * 4}.code.4242", f"{'01234567' * 5}-13.0.kernel.4242"]
+    for name in names:
+        (kernel_cache.folder / name).touch(mode=0o600)
+        (kernel_cache.folder / name).write_bytes(bytes(1000))
+        os.utime(kernel_cache.folder / name, (1, 1))
+    assert kernel_cache.call("multiply", limit=kernel_cache.bytes() + 1000) == (1, 0)
+    assert not any((kernel_cache.folder / name).exists() for name in names)
+    assert kernel_cache.call("add", "subtract", "multiply") == (0, 3)
+
+
+def test_kernels_larger_than_the_limit_are_not_written(kernel_cache):
+    before = kernel_cache.files()
+    assert kernel_cache.call("multiply", limit=0) == (1, 0)
+    assert kernel_cache.files() == before
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 // them or nothing.
 //   KEY-MAJOR.MINOR.kernel  a line "dltensor kernel 2 SHA256\n" with the hash of the rest: the code's hash, the kernel's name
 //   HASH.code               machine code, named by its SHA-256: of one kernel, or of all that were compiled as one program
+// Their times are those of their last use. Beyond DLTENSOR_CUDA_CACHE_BYTES those used longest ago are removed.
 #include "native/cuda/kernel_cache.h"
 
 #include <dirent.h>
@@ -11,6 +12,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <utime.h>
 
 #include <algorithm>
 #include <memory>
@@ -34,6 +36,7 @@ struct Settings {
   std::string sources, cache, compiled;
   bool cache_set = false;
   std::string text_hash;  // of all kernel text
+  int64_t unseen = -1;    // bytes written since the cache's files were last looked through; -1: never
 };
 Settings& settings() noexcept {
   static NoDestructor<Settings> instance;
@@ -130,7 +133,7 @@ bool make_folder(const std::string& path) {
   return stat(path.c_str(), &state) == 0 && S_ISDIR(state.st_mode) && trusted(state);
 }
 
-constexpr size_t hash_digits = 64;
+constexpr size_t hash_digits = 64, key_digits = 40;
 
 std::string header_of(const std::string& rest) { return "dltensor kernel 2 " + code_hash(rest) + "\n"; }
 
@@ -182,6 +185,7 @@ Status set_kernel_cache(const char* path) noexcept {
   return guarded("set_kernel_cache", [&] {
     s.cache = path;
     s.cache_set = true;
+    s.unseen = -1;
     return success;
   });
 }
@@ -214,7 +218,7 @@ Status image_key(int major, int minor, const Program& program, std::string* key)
   for (const std::string& option : program.options) hash.add(option + "\n");
   hash.add(s.text_hash + "\n" + program.header + "\n" + program.expression + "\n" + std::to_string(major) + "." +
            std::to_string(minor));
-  *key = Sha256::hex(hash.finish()).substr(0, 40);
+  *key = Sha256::hex(hash.finish()).substr(0, key_digits);
   return success;
 }
 
@@ -227,7 +231,11 @@ std::string code_hash(const std::string& code) {
 Found read_image(const std::string& key, const std::string& maker, const IsLoaded& is_loaded, Image* out) {
   Settings& s = settings();
   std::lock_guard<std::mutex> hold(s.mutex);
-  return read_from(cache_folder(), file_name(key, maker), true, is_loaded, out);
+  const std::string& folder = cache_folder();
+  const Found found = read_from(folder, file_name(key, maker), true, is_loaded, out);
+  if (found == Found::yes)
+    for (const std::string& file : {file_name(key, maker), out->hash + ".code"}) utime((folder + "/" + file).c_str(), nullptr);
+  return found;
 }
 
 Status find_compiled(int major, int minor, const Program& program, std::string* path) {
@@ -275,6 +283,54 @@ bool write_whole(const std::string& path, const std::string& text) {
   return good;
 }
 
+int64_t most_cached_bytes() noexcept {
+  static const int64_t bytes = environment_number("DLTENSOR_CUDA_CACHE_BYTES", 0, INT64_MAX, int64_t{256} << 20);
+  return bytes;
+}
+
+// Whether write_image() gives such a name to a file, or to a part of one while it is written: nothing else is removed.
+bool is_image_name(const std::string& name) {
+  const size_t digits = std::min(name.find_first_not_of("0123456789abcdef"), name.size());
+  std::string rest = name.substr(digits);
+  const size_t process = rest.find_last_not_of("0123456789");
+  if (process != std::string::npos && rest[process] == '.') rest.resize(process);
+  if (digits == hash_digits) return rest == ".code";
+  return digits == key_digits && rest.starts_with("-") && rest.ends_with(".kernel") &&
+         rest.find_first_not_of("0123456789.", 1) == rest.size() - strlen("kernel");
+}
+
+// Removes the files used longest ago while there are more bytes than the limit. Other processes may use them meanwhile: an open file
+// stays readable, and a kernel that is missing is compiled again. The folder is looked through at a process's first write and
+// whenever it has written another 16th of the limit.
+void prune(const std::string& folder, const std::string& kernel, const std::string& code, int64_t written) {
+  struct File {
+    time_t used;
+    int64_t bytes;
+    std::string path;
+  };
+  int64_t& unseen = settings().unseen;
+  const int64_t most = most_cached_bytes(), step = most / 16;
+  if (unseen >= 0 && (unseen += written) < step) return;
+  unseen = 0;
+  std::vector<File> files;
+  int64_t total = 0;
+  for (const std::string& path : files_in(folder, "")) {
+    struct stat state{};
+    if (!is_image_name(path.substr(folder.size() + 1)) || stat(path.c_str(), &state) != 0 || !S_ISREG(state.st_mode) ||
+        !trusted(state))
+      continue;
+    total += state.st_size;
+    if (path != kernel && path != code) files.push_back({state.st_mtime, state.st_size, path});
+  }
+  if (total <= most) return;
+  std::sort(files.begin(), files.end(), [](const File& a, const File& b) { return a.used < b.used; });
+  for (const File& file : files) {
+    if (total <= most - step) return;
+    unlink(file.path.c_str());
+    total -= file.bytes;
+  }
+}
+
 constexpr const char* makers_file = "/nvrtc.version";
 
 // The text by which a library is recognised, or "".
@@ -318,9 +374,13 @@ void write_image(const std::string& key, const std::string& maker, const Image& 
     reported = true;
     return;
   }
-  if (!image.code.empty() && !write_whole(folder + "/" + image.hash + ".code", image.code)) return;
-  const std::string rest = image.hash + image.name;
-  write_whole(folder + "/" + file_name(key, maker), header_of(rest) + rest);
+  const std::string kernel = folder + "/" + file_name(key, maker), code = folder + "/" + image.hash + ".code";
+  const std::string rest = image.hash + image.name, text = header_of(rest) + rest;
+  const auto bytes = static_cast<int64_t>(image.code.size() + text.size());
+  if (bytes > most_cached_bytes()) return;
+  if (!image.code.empty() && !write_whole(code, image.code)) return;
+  write_whole(kernel, text);
+  prune(folder, kernel, code, bytes);
 }
 
 }  // namespace dlt::cuda
