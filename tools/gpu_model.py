@@ -200,7 +200,7 @@ LIMITS = {
     "add float64": Limit((0.4, 0.44, 0.49, 0.7), (44, 32, 32, 48), 0),
     "add int32": Limit((0.44, 0.49, 0.58, 0.78), (44, 32, 32, 46), 0),
     "add, multiply float16": Limit((1.21, 1.05, 1.09, 1.26), (38, 32, 32, 42), 0),
-    "negative float16": Limit((1.22, 1.15, 1.2, 1.89), (32, 32, 27, 32), 0),
+    "negative float16": Limit((0.56, 0.55, 0.68, 0.92), (38, 32, 23, 32), 0),
     "add bfloat16": Limit((3.17, 1.25, 1.33, 1.47), (44, 32, 32, 42), 0),
     "add uint8": Limit((2.17, 2.17, 2.13, 0.79), (41, 32, 32, 28), 0),
     "copy complex128": Limit((0.22, 0.25, 0.25, 0.28), (20, 22, 20, 28), 0),
@@ -500,15 +500,20 @@ class Compiler:
         return out.raw
 
 
-def code_of(compiler, kernel, arch):
+def disassembled(compiler, kernel, arch):
+    """The listing of a kernel's machine code, and what cuobjdump says of its resources."""
     image = compiler.compile(kernel, arch)
     with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
         file.write(image)
         file.flush()
-        listing = subprocess.run([tool("nvdisasm"), file.name], capture_output=True, text=True, check=True).stdout
-        usage = subprocess.run([tool("cuobjdump"), "-res-usage", file.name], capture_output=True, text=True, check=True)
+        commands = [tool("nvdisasm"), file.name], [tool("cuobjdump"), "-res-usage", file.name]
+        return [subprocess.run(run, capture_output=True, text=True, check=True).stdout for run in commands]
+
+
+def code_of(compiler, kernel, arch):
+    listing, usage = disassembled(compiler, kernel, arch)
     spills = len(re.findall(r"\b(?:LDL|STL)\b", listing))
-    registers = max(int(found) for found in re.findall(r"REG:(\d+)", usage.stdout))
+    registers = max(int(found) for found in re.findall(r"REG:(\d+)", usage))
     return Code(*count(listing, kernel), registers, spills, len(lines_of(listing)[0]) * 16 / 1024)
 
 

@@ -40,6 +40,26 @@ def test_a_kernel_costs_no_more_than_its_limits(compiler, kernel, arch):
         assert code.per_byte <= limit.instructions[place]
 
 
+SIGNS = [("abs", 1), ("copysign", 2), ("negative", 1), ("positive", 1), ("signbit", 1)]
+ARITHMETIC = {"F2F", "F2FP", "FADD", "FMUL", "FFMA", "FMNMX", "HADD2", "HMUL2", "HFMA2", "DADD", "DMUL", "DFMA"}
+FLOATS = ["dlt::float16", "dlt::bfloat16", "float", "double"]
+
+
+@pytest.mark.parametrize("arch", (75, 90))
+@pytest.mark.parametrize(
+    ("name", "count", "type"),
+    [(*row, type) for row in SIGNS for type in FLOATS] + [(name, 1, "dlt::complex64") for name in ("negative", "conj")],
+)
+def test_signs_change_without_arithmetic_of_floats(compiler, name, count, type, arch):
+    """Such instructions, conversions included, give a NaN of their own."""
+    out = "dlt::boolean" if name == "signbit" else None
+    kernel = model.Kernel(name, *model.element(f"op_{name}", count, type, 2, out))
+    listing, _ = model.disassembled(compiler, kernel, arch)
+    codes = {model.opcode(line)[0] for line in model.lines_of(listing)[0]}
+    assert len(codes) > 10
+    assert not codes & ARITHMETIC
+
+
 def test_every_kernel_is_in_the_table():
     listed = Counter(
         (kernel.family, re.match(r"dlt::kernels::\w+::(\w+)<", kernel.expression)[1]) for kernel in model.KERNELS

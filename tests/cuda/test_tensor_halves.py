@@ -42,18 +42,31 @@ CASES += [
 ]
 
 
+# Row: what it does with the bits of its operands, a mask of the sign given. NaNs are not told from numbers.
+SIGNS = {
+    "abs": lambda sign, a: a & ~sign,
+    "conj": lambda sign, a: a,
+    "copysign": lambda sign, a, b: a & ~sign | b & sign,
+    "negative": lambda sign, a: a ^ sign,
+    "positive": lambda sign, a: a,
+    "real": lambda sign, a: a,
+    "signbit": lambda sign, a: (a & sign) != 0,
+}
+
+
 def patterns(dtype):
     return dl.arange(1 << 16, dtype="uint16").view(dtype)
 
 
 def partners(dtype):
-    """Zeros, the ends of the range, infinities, NaN and common numbers, of both signs."""
+    """Zeros, the ends of the range, infinities, NaNs and common numbers, of both signs."""
     if dtype not in HALVES:
         return dl.asarray([0, 1, 2, 3, 255], dtype=dtype)
-    least = dl.asarray([1, 0x8001], dtype="uint16").view(dtype)
+    others = np.array([1, 0x8001, 0xFFC5, 0x7F81], "u2")  # subnormals and NaNs, of bfloat16 a signaling one
     info = dl.finfo(dtype)
     numbers = [0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 100.0, info.max, info.smallest_normal, float("inf")]
-    return dl.concat([dl.asarray(numbers + [-x for x in numbers] + [float("nan")], dtype=dtype), least])
+    numbers += [-x for x in numbers] + [float("nan")]
+    return dl.concat([dl.asarray(numbers, dtype=dtype), dl.asarray(others).view(dtype)])
 
 
 def comparable(result):
@@ -84,3 +97,32 @@ def test_every_pattern_gives_the_bits_of_the_cpu(eager_machine, name, dtype):
         assert (signs == others)[apart == 0].all()
     else:
         np.testing.assert_array_equal(comparable(got), comparable(want))
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+@pytest.mark.parametrize("dtype", [*HALVES, "float32", "float64"])
+@pytest.mark.parametrize("name", SIGNS)
+def test_changes_of_signs_keep_all_other_bits(eager_machine, name, dtype, device):
+    """As IEEE 754 has it, 5.5.1: of quiet and signaling NaNs too, with one element and with many."""
+    width = dl.as_dtype(dtype).bits
+    sixteen = np.arange(1 << 16, dtype=f"u{width // 8}")
+    bits = sixteen << width - 16 | sixteen & (0 if width == 16 else 5)
+    operands = [bits, bits[::-1].copy()][: ROWS[name]["operands"]]
+    want = SIGNS[name](bits.dtype.type(1 << width - 1), *operands)
+    for part in (slice(None), slice(-3, -2)):
+        tensors = [dl.asarray(a[part]).view(dtype).to(device) for a in operands]
+        got = getattr(dl, name)(*tensors).to("cpu")
+        got = got if got.dtype == dl.bool else got.view(f"uint{width}")
+        np.testing.assert_array_equal(got.numpy(), want[part])
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_changes_of_signs_of_complex_numbers_keep_all_other_bits(eager_machine, dtype, device):
+    width = dl.as_dtype(dtype).bits // 2
+    parts = np.array([(0x7FC5 << width - 16) + 3, (0xFFC7 << width - 16) + 1] * 20, f"u{width // 8}")
+    sign = parts.dtype.type(1 << width - 1)
+    x = dl.asarray(parts.view(dtype)).to(device)
+    for function, changed in ((dl.negative, [sign, sign]), (dl.conj, [0, sign]), (dl.positive, [0, 0])):
+        got = function(x).to("cpu").numpy().view(parts.dtype)
+        np.testing.assert_array_equal(got, parts ^ np.array(changed * 20, parts.dtype))

@@ -32,6 +32,8 @@ struct part_of<complex_of<T>> {
 template <class T>
 inline constexpr bool is_float = is_same<T, float>::value || is_same<T, double>::value;
 template <class T>
+inline constexpr bool is_half = is_same<T, float16>::value || is_same<T, bfloat16>::value;
+template <class T>
 inline constexpr bool is_bool = is_same<T, bool>::value;
 template <class T>
 inline constexpr bool is_integer = !is_float<T> && !is_bool<T> && !is_complex<T>::value;
@@ -73,32 +75,53 @@ DLT_LIBRARY_1(trunc)
 DLT_LIBRARY_1(rint)
 DLT_LIBRARY_1(sqrt)
 DLT_LIBRARY_2(atan2)
+DLT_LIBRARY_2(fmod)
+#if !defined(__CUDACC_RTC__)
 DLT_LIBRARY_2(hypot)
 DLT_LIBRARY_2(pow)
-DLT_LIBRARY_2(fmod)
+#else
+// hypot(inf, NaN), pow(NaN, 0) and pow(1, NaN) are numbers where the NaN is quiet, and NaN where it is signaling (IEEE 754, 9.2.1).
+// CUDA's functions take the two for one.
+template <class F>
+DLT_FN bool is_signaling(F a) {
+  return a != a && !(bits_as<typename wide<F>::bits>(a) >> (wide<F>::mantissa - 1) & 1);
+}
+template <class F>
+DLT_FN bool either_signaling(F a, F b) {
+  return is_signaling(a) || is_signaling(b);
+}
+#define DLT_LIBRARY_SIGNALING_2(name)                                                                        \
+  DLT_FN float library_##name(float a, float b) { return either_signaling(a, b) ? a + b : ::name##f(a, b); } \
+  DLT_FN double library_##name(double a, double b) { return either_signaling(a, b) ? a + b : ::name(a, b); }
+DLT_LIBRARY_SIGNALING_2(hypot)
+DLT_LIBRARY_SIGNALING_2(pow)
+#endif
 
 template <class F>
 DLT_FN typename wide<F>::bits sign_mask() {
-  return typename wide<F>::bits(1) << (sizeof(F) * 8 - 1);
+  return typename wide<F>::bits(typename wide<F>::bits(1) << (sizeof(F) * 8 - 1));
 }
 template <class F>
 DLT_FN F infinity_of() {
   return bits_as<F>(typename wide<F>::bits(2 * wide<F>::bias + 1) << wide<F>::mantissa);
 }
+
+// Operations on the sign bit, of halves too. A NaN keeps its other bits (IEEE 754, 5.5.1), as it does in no arithmetic of a GPU.
 template <class F>
 DLT_FN F magnitude_of(F a) {
-  return bits_as<F>(bits_as<typename wide<F>::bits>(a) & ~sign_mask<F>());
+  using U = typename wide<F>::bits;
+  return bits_as<F>(U(bits_as<U>(a) & ~sign_mask<F>()));
 }
 template <class F>
 DLT_FN F with_sign(F a, F of) {
   using U = typename wide<F>::bits;
-  return bits_as<F>((bits_as<U>(a) & ~sign_mask<F>()) | (bits_as<U>(of) & sign_mask<F>()));
+  return bits_as<F>(U((bits_as<U>(a) & ~sign_mask<F>()) | (bits_as<U>(of) & sign_mask<F>())));
 }
-
-// -a by its bits: the compiler then cannot turn the sum that follows into a difference.
+// Before a sum, too: of -a the compiler may make a difference.
 template <class F>
 DLT_FN F negated(F a) {
-  return bits_as<F>(bits_as<typename wide<F>::bits>(a) ^ sign_mask<F>());
+  using U = typename wide<F>::bits;
+  return bits_as<F>(U(bits_as<U>(a) ^ sign_mask<F>()));
 }
 
 // The sum of two doubles as a sum that is rounded and the exact rest.
@@ -146,7 +169,7 @@ DLT_FN float length_of(float a, float b) {
 template <class T>
 DLT_FN typename part_of<T>::type abs(T a) {
   if constexpr (is_complex<T>::value) return length_of(a.re, a.im);
-  else if constexpr (is_float<T>) return magnitude_of(a);
+  else if constexpr (is_float<T> || is_half<T>) return magnitude_of(a);
   else if constexpr (range<T>::is_signed) return T(a < 0 ? wrapping<T>(0) - wrapping<T>(a) : wrapping<T>(a));
   else return a;
 }
@@ -176,14 +199,14 @@ DLT_FN T round(T a) {
 
 template <class T>
 DLT_FN T negative(T a) {
-  if constexpr (is_complex<T>::value) return {-a.re, -a.im};
-  else if constexpr (is_float<T>) return -a;
+  if constexpr (is_complex<T>::value) return {negated(a.re), negated(a.im)};
+  else if constexpr (is_float<T> || is_half<T>) return negated(a);
   else return T(wrapping<T>(0) - wrapping<T>(a));
 }
 
 template <class T>
 DLT_FN T conj(T a) {
-  if constexpr (is_complex<T>::value) return {a.re, -a.im};
+  if constexpr (is_complex<T>::value) return {a.re, negated(a.im)};
   else return a;
 }
 

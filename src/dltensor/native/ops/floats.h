@@ -159,7 +159,7 @@ DLT_FN double to_double(T value) {
 
 // ---- to the small type: one rounding, half to even
 
-// The bits of a float or double as an unsigned integer, and where its exponent sits.
+// The bits of a float or half as an unsigned integer, and where the exponent of a float or double sits.
 template <class F>
 struct wide;
 template <>
@@ -171,6 +171,14 @@ template <>
 struct wide<double> {
   using bits = uint64_t;
   static constexpr int mantissa = 52, bias = 1023;
+};
+template <>
+struct wide<float16> {
+  using bits = uint16_t;
+};
+template <>
+struct wide<bfloat16> {
+  using bits = uint16_t;
 };
 
 // The magnitude of T nearest to |value|, as a pattern that keeps counting upward past the largest.

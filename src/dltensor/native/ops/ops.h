@@ -101,6 +101,9 @@
 
 #define DLT_OPS(X) DLT_UNARY_OPS(X) DLT_BINARY_OPS(X) DLT_TERNARY_OPS(X)
 
+// The rows that only copy and change sign bits: those of 16-bit floats are not computed as float. Row: name, operands.
+#define DLT_SIGN_OPS(X) X(abs, 1) X(conj, 1) X(copysign, 2) X(negative, 1) X(positive, 1) X(real, 1) X(signbit, 1)
+
 // The rows that compare. Those of two dtypes compare by value.
 #define DLT_COMPARISONS(X) X(equal) X(not_equal) X(less) X(less_equal) X(greater) X(greater_equal)
 

@@ -171,17 +171,19 @@ struct computed<float16> : computed_half<float16> {};
 template <>
 struct computed<bfloat16> : computed_half<bfloat16> {};
 
-// The ops whose result depends on the width of the elements: those of halves are not computed in float.
+// The ops that depend on the bits of the elements: those of halves are not computed in float.
+#define DLT_BODY(name, ...) || is_same<Body, op_##name>::value
 template <class Body>
-inline constexpr bool keeps_width = is_same<Body, op_nextafter>::value || is_same<Body, op_fma>::value;
+inline constexpr bool keeps_width = is_same<Body, op_nextafter>::value || is_same<Body, op_fma>::value DLT_SIGN_OPS(DLT_BODY);
+#undef DLT_BODY
 
 // An element of memory type M as an operand of an op that is computed in T's terms.
 template <class Body, class T, class M>
 DLT_FN auto take(M v) {
-  if constexpr (Body::raw || (keeps_width<Body> && is_same<T, M>::value)) return v;  // neither takes bool
-  else if constexpr (keeps_width<Body>) return convert<T, false, false, M>(v);
-  else if constexpr (is_same<T, M>::value) return computed<T>::in(v);
-  else return computed<T>::in(convert<T, false, false, M>(v));
+  if constexpr (Body::raw) return v;
+  else if constexpr (!is_same<T, M>::value) return take<Body, T>(convert<T, false, false, M>(v));
+  else if constexpr (keeps_width<Body> && is_half<T>) return v;
+  else return computed<T>::in(v);
 }
 
 // The result as an element of memory type R.

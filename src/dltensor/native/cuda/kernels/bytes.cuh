@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bodies on four elements of one byte in a word: the results of ops.h, in a few instructions for all four. The same text on
-// the host. What is not here is computed element by element.
+// Bodies on four elements of one byte in a word, or on two halves whose signs change: the results of ops.h, in a few instructions
+// for all of them. The same text on the host. What is not here is computed element by element.
 #pragma once
 #include "native/cuda/kernels/bodies.cuh"
 
@@ -39,6 +39,8 @@ DLT_FN uint32_t least(uint32_t a, uint32_t b) {
   return select(below<T>(b, a), b, a);
 }
 
+inline constexpr uint32_t signs = 0x80008000u;  // of two halves
+
 template <class T>
 inline constexpr bool is_truth = is_same<T, boolean>::value;
 template <class T>
@@ -63,7 +65,7 @@ struct words {
   };
 #define DLT_SAME (is_same<T, R>::value)
 // clang-format off
-DLT_BYTES(abs, DLT_SAME, is_same<T, int8_t>::value ? sum(a ^ filled(a & tops), truths(a & tops)) : a)
+DLT_BYTES(abs, DLT_SAME, is_half<T> ? a & ~signs : is_same<T, int8_t>::value ? sum(a ^ filled(a & tops), truths(a & tops)) : a)
 DLT_BYTES(bitwise_invert, DLT_SAME, is_truth<T> ? a ^ ones : ~a)
 DLT_BYTES(ceil, DLT_SAME, a)
 DLT_BYTES(floor, DLT_SAME, a)
@@ -71,7 +73,8 @@ DLT_BYTES(trunc, DLT_SAME, a)
 DLT_BYTES(round, DLT_SAME, a)
 DLT_BYTES(conj, DLT_SAME, a)
 DLT_BYTES(positive, DLT_SAME, a)
-DLT_BYTES(negative, DLT_SAME, difference(0, a))
+DLT_BYTES(copysign, DLT_SAME, (a & ~signs) | (b & signs))
+DLT_BYTES(negative, DLT_SAME, is_half<T> ? a ^ signs : difference(0, a))
 DLT_BYTES(sign, DLT_SAME, (is_same<T, int8_t>::value ? filled(a & tops) : 0) | truths(nonzero(a)))
 DLT_BYTES(logical_not, true, truths(nonzero(a)) ^ ones)
 DLT_BYTES(add, DLT_SAME, is_truth<T> ? a | b : sum(a, b))
@@ -143,6 +146,8 @@ inline constexpr bool has_words = true;
 template <class Body, int N, class T, class R, class A, class B, class C, int VEC>
 DLT_FN constexpr bool by_words() {
   if constexpr (is_same<Body, keep>::value) return is_same<A, R>::value && VEC * sizeof(A) % 4 == 0 && sizeof(A) < 4;
+  else if constexpr (keeps_width<Body> && is_half<T>)
+    return VEC % 2 == 0 && is_same<A, T>::value && (N < 2 || is_same<B, T>::value) && words<Body>::template takes<T, R>;
   else if constexpr (!has_words || VEC % 4 != 0 || sizeof(A) != 1 || (N > 1 && sizeof(B) != 1) || (N > 2 && sizeof(C) != 1) ||
                      sizeof(R) != 1)
     return false;
