@@ -17,8 +17,8 @@ import numpy as np
 import dltensor as dl
 from dltensor._core.types import COMPUTED
 
-from . import arguments, interference, peers, unsteady
-from .checks import ORACLES, demand, plain
+from . import arguments, card, interference, peers, unsteady
+from .checks import ORACLES, Broken, demand, plain
 from .progress import TRICKS
 
 LARGE = [[(150, 150), (1, 150), (150, 150)], [(22500,), (1,), (22500,)], [(30, 30, 25), (30, 25), (1, 30, 1)]]
@@ -611,11 +611,67 @@ def endless(context, fuzzer):
     return drawn
 
 
+# -- devices ----------------------------------------------------------------------------------------------------------
+
+
+def on_device(context, fuzzer, replace):
+    """A usual call whose tensors are replaced by others on the device, which must be as good as before after it."""
+    drawn, _ = usual(context, fuzzer, lambda found: any(takes_tensors(place) for place in found), SMALL)
+    if drawn is None or context.device == "cpu":
+        return None
+    for holder in (drawn.arguments, drawn.keywords):
+        for key, value in list(enumerate(holder) if type(holder) is list else holder.items()):
+            if type(value) is dl.Tensor and value.size:
+                Place(holder, key, "").put(drawn, replace(value))
+
+    def after(result, failed):
+        try:
+            dl.cuda.synchronize()
+        except dl.DeviceError as error:
+            raise Broken(f"loses the device: {error}") from None
+
+    drawn.after = after
+    return drawn
+
+
+def odd_address(context, fuzzer):
+    """A call on operands at addresses that the size of their elements does not divide."""
+    by = context.random.choice((1, 1, 2, 4))
+    return on_device(context, fuzzer, lambda t: card.at_odd_address(t, by))
+
+
+def consumer_stream(context, fuzzer):
+    """A call on operands that another library took on a stream that it destroys."""
+
+    def taken(t):
+        t = t.to(context.device)
+        card.take_and_return(t, destroyed_first=context.chance(0.5))
+        return t
+
+    return on_device(context, fuzzer, taken)
+
+
+def graph_output(context, fuzzer):
+    """An output of a graph is destroyed with the graph while it is read."""
+    entry = next((e for e in fuzzer.entries if e.name == "cuda.synchronize"), None)
+    if entry is None or context.device == "cpu":
+        return None
+    drawn, seed, same = arguments.Drawn(entry), context.random.randrange(1000), context.chance(0.5)
+    drawn.words = "the same stream" if same else "another stream"
+
+    def after(result, failed):
+        found = card.read_after_its_graph(4096, seed, same_stream=same)
+        demand(set(found.tolist()) == {3.0}, "a reader of a graph's output sees later work:", sorted(set(found.tolist())))
+
+    drawn.after = after
+    return drawn
+
+
 MAKE = dict(
     zip(
         TRICKS,
         (change_operand, change_storage, two_answers, itself, stolen_name, too_large, refused_tensor, old_signature,
-         two_dtypes, typed_numbers, masked, endless),
+         two_dtypes, typed_numbers, masked, endless, odd_address, consumer_stream, graph_output),
         strict=True,
     )
 )  # fmt: skip
@@ -623,7 +679,8 @@ MAKE = dict(
 
 def draw(context, fuzzer, name=None):
     """A call of one trick, or None when nothing that suits it was drawn."""
-    weights = [4, 2, 3, 1, 2, 1, 2 if peers.torch else 0, 1, 2, 1, 1, 1]
+    on_card = int(context.device != "cpu")
+    weights = [4, 2, 3, 1, 2, 1, 2 if peers.torch else 0, 1, 2, 1, 1, 1, 6 * on_card, 3 * on_card, on_card]
     name = name or context.random.choices(TRICKS, weights)[0]
     drawn = MAKE[name](context, fuzzer)
     if drawn is not None:
