@@ -434,11 +434,13 @@ DLT_FN int exact_order(A a, B b) {
     return order == 2 ? 2 : -order;
   } else if constexpr (is_float<B>) {
     // As doubles the two have the same order, or are the same: then b is an integer that A holds, or one past the highest.
+    // Without branches but for the latter, since the order of elements cannot be predicted.
     constexpr double end = range<A>::is_signed ? 9223372036854775808.0 : 18446744073709551616.0;
     const double near = double(a);
-    const A whole = clamp_float<A>(b);
-    const int tie = b == end ? -1 : (a > whole) - (a < whole);
-    return near < b ? -1 : near > b ? 1 : near == b ? tie : 2;
+    const int below = near < b, above = near > b;
+    if (near != b) return above - below + 2 * !(below | above);
+    const A whole = b == end ? range<A>::highest : A(b);
+    return b == end ? -1 : (a > whole) - (a < whole);
   } else if constexpr (range<A>::is_signed) {
     return a < 0 ? -1 : (B(a) > b) - (B(a) < b);
   } else {

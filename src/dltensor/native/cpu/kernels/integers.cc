@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The loops over bool and integers, and comparisons of 64-bit integers with other kinds.
+// The loops over bool and integers.
 #include "native/cpu/kernels/loops.h"
 
 namespace dlt::DLT_LEVEL {
@@ -25,18 +25,6 @@ void multiply_bytes(void* out, const void* a, const void* b, const void*, int64_
   keep<uint8_t>(out, last, uint8_t(fetch<uint8_t>(a, scalars & 1 ? 0 : last) * fetch<uint8_t>(b, scalars & 2 ? 0 : last)));
 }
 
-using int64 = int64_t;
-using uint64 = uint64_t;
-using float64 = double;
-template <class Body>
-void fill_unlike(loop_t* loops) {
-  constexpr bool equality = std::is_same_v<Body, body_equal> || std::is_same_v<Body, body_not_equal>;
-#define DLT_FILL(a, b) \
-  if constexpr (equality || !is_complex<b>::value) loops[unlike_##a##_##b] = loop2<Body, a, b>;
-  DLT_UNLIKE(DLT_FILL)
-#undef DLT_FILL
-}
-
 }  // namespace
 
 void fill_integers(Kernels* kernels) {
@@ -50,9 +38,6 @@ void fill_integers(Kernels* kernels) {
   fill_column<uint32_t>(kernels, type_uint32);
   fill_column<uint64_t>(kernels, type_uint64);
   kernels->ops[op_multiply][type_int8] = kernels->ops[op_multiply][type_uint8] = multiply_bytes;
-#define DLT_FILL(name) fill_unlike<body_##name>(kernels->unlike[comparison_##name]);
-  DLT_COMPARISONS(DLT_FILL)
-#undef DLT_FILL
 }
 
 }  // namespace dlt::DLT_LEVEL

@@ -18,6 +18,7 @@ namespace dlt::DLT_LOWEST_LEVEL {
 void fill_rare_casts(Kernels* kernels);
 void fill_reduction_states(Kernels* kernels);
 void fill_saturating_exact(Kernels* kernels);
+void fill_unlike(Kernels* kernels);
 }  // namespace dlt::DLT_LOWEST_LEVEL
 
 namespace dlt::DLT_LEVEL {

@@ -87,10 +87,9 @@ void loop1(void* out, const void* a, const void*, const void*, int64_t n, unsign
 template <class Body, class T>
 inline constexpr bool commutes = false;
 
-template <class Body, class T, class U = T>
+template <class Body, class T>
 void loop2(void* out, const void* a, const void* b, const void*, int64_t n, unsigned scalars) {
-  constexpr bool either = commutes<Body, T> && std::is_same_v<T, U>;
-  if constexpr (either) {
+  if constexpr (commutes<Body, T>) {
     if ((scalars & 3) == 1) {
       const void* const first = a;
       a = b;
@@ -99,15 +98,15 @@ void loop2(void* out, const void* a, const void* b, const void*, int64_t n, unsi
     }
   }
   if ((scalars & 3) == 0) {
-    DLT_EACH keep(out, i, Body::of(fetch<T>(a, i), fetch<U>(b, i)));
-  } else if (!either && (scalars & 3) == 1) {
+    DLT_EACH keep(out, i, Body::of(fetch<T>(a, i), fetch<T>(b, i)));
+  } else if (!commutes<Body, T> && (scalars & 3) == 1) {
     const T x = fetch<T>(a, 0);
-    DLT_EACH keep(out, i, Body::of(x, fetch<U>(b, i)));
+    DLT_EACH keep(out, i, Body::of(x, fetch<T>(b, i)));
   } else if ((scalars & 3) == 2) {
-    const U y = fetch<U>(b, 0);
+    const T y = fetch<T>(b, 0);
     DLT_EACH keep(out, i, Body::of(fetch<T>(a, i), y));
   } else {
-    keep_all(out, Body::of(fetch<T>(a, 0), fetch<U>(b, 0)), n);
+    keep_all(out, Body::of(fetch<T>(a, 0), fetch<T>(b, 0)), n);
   }
 }
 

@@ -10,6 +10,7 @@ namespace dlt::DLT_LEVEL {
 void fill_table(Kernels* kernels, void* (*find)(const char* name)) {
   kernels->name = DLT_TEXT(DLT_LEVEL);
   fill_integers(kernels);
+  DLT_LOWEST_LEVEL::fill_unlike(kernels);
   fill_floats(kernels);
   fill_complexes(kernels);
   fill_halves(kernels);
