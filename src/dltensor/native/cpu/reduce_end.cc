@@ -85,6 +85,7 @@ struct OneResult {
   Place place;
   int64_t index;
   Stage* stage;
+  int digits, lowest;  // of its dtype, as Form has them: what is needed rarely exists once for all dtypes
 };
 
 void read_again(const OneResult& one, Reading* r, const void* blank) {
@@ -158,9 +159,8 @@ void add_run(void* context, const void* run, int64_t n, int64_t) {
   auto& again = *static_cast<SumAgain*>(context);
   again.run(again.states, run, n);
 }
-// Rounds a sum that is far smaller than its elements; false where that remains so.
-template <class R, class Round>
-bool round_again(const OneResult& one, int part, const State& s, const Round& round, R* out) {
+// The state of a sum that is far smaller than its elements, with less in doubt; false where there is none.
+bool add_again(const OneResult& one, int part, const State& s, State* out) {
   const ReducePass& pass = *one.pass;
   SumAgain again{};
   again.run = kernels().sums_again[pass.type];
@@ -169,42 +169,72 @@ bool round_again(const OneResult& one, int part, const State& s, const Round& ro
   each_run(pass, one.place, 0, pass.reduced_count, pass.identity, one.stage, add_run, &again);
   if (pass.initial_type >= 0) kernels().sums_again[pass.initial_type](again.states, pass.initial, 1);
   const double* const w = again.states[part];
-  return round(State{w[high], w[low], w[bound]}, out);
+  *out = {w[high], w[low], w[bound]};
+  return true;
 }
-template <class R>
-R sum_of_accumulator(const OneResult& one, int part, int64_t count) {
+double sum_of_accumulator(const OneResult& one, int part, int64_t count) {
   Accumulator sum;
   clear(&sum);
   Reading r = reading(one, part);
   r.sum = &sum;
   read_again(one, &r, one.pass->identity);
-  return round_accumulator<R>(&sum, uint64_t(count));
+  return rounded(&sum, uint64_t(count), one.digits, one.lowest);
 }
 
 template <class R>
 R end_sum(const OneResult& one, int part, const State& s) {
   R out;
-  if (round_state(s, &out)) return out;
-  return round_again(one, part, s, round_state<R>, &out) ? out : sum_of_accumulator<R>(one, part, 1);
+  State again;
+  if (round_state(s, &out) || (add_again(one, part, s, &again) && round_state(again, &out))) return out;
+  return from<R>(sum_of_accumulator(one, part, 1));
 }
 
 template <class R>
 R end_mean(const OneResult& one, int part, const State& s) {
   const int64_t count = count_of(one);
   if (count == 0) return from<R>(not_a_number());
-  const auto round = [count](const State& state, R* out) { return round_mean(state, double(count), out); };
   R out;
-  return round(s, &out) || round_again(one, part, s, round, &out) ? out : sum_of_accumulator<R>(one, part, count);
+  State again;
+  if (round_mean(s, double(count), &out) || (add_again(one, part, s, &again) && round_mean(again, double(count), &out)))
+    return out;
+  return from<R>(sum_of_accumulator(one, part, count));
 }
 
 // ---- var and std
+
+// The same where the bounds of its sums leave two values, by accumulators.
+double moments_again(const OneResult& one, const double* sums, double divisor) {
+  const ReducePass& pass = *one.pass;
+  const int parts = pass.reducer->parts;
+  const int64_t number = count_of(one);
+  bool finite = true, zero = true;
+  for (int k = 0; k < parts; ++k) {
+    const double square = sums[words * (2 * k + 1) + high];
+    finite &= ops::isfinite(square);
+    zero &= square == 0;
+  }
+  if (finite && (zero || number == 1)) return 0;
+  Natural total;
+  total.count = 0;
+  for (int k = 0; k < parts; ++k) {
+    Accumulator sum, squares;
+    clear(&sum);
+    clear(&squares);
+    Reading r = reading(one, k);
+    r.sum = &sum;
+    r.squares = &squares;
+    read_again(one, &r, pass.identity);
+    if (!ops::isfinite(r.largest)) return not_a_number();
+    if (!r.equal) add_moments(&sum, &squares, uint64_t(number), &total);
+  }
+  return rounded_quotient(&total, -2150, uint64_t(number), divisor, pass.root, one.digits, one.lowest);
+}
 
 template <class R>
 R end_moments(const OneResult& one, const void* states, int64_t capacity, int64_t c) {
   const ReducePass& pass = *one.pass;
   const int parts = pass.reducer->parts;
-  const int64_t number = count_of(one);
-  const double count = double(number), divisor = count - pass.correction;
+  const double count = double(count_of(one)), divisor = count - pass.correction;
   if (!(divisor > 0) || count == 0) return from<R>(not_a_number());
   double both[2 * 2 * words];
   for (int k = 0; k < parts; ++k)
@@ -216,33 +246,11 @@ R end_moments(const OneResult& one, const void* states, int64_t capacity, int64_
       to[bound] = state.error;
     }
   R out;
-  if (round_moments(both, parts, count, divisor, pass.root, &out)) return out;
-  bool finite = true, zero = true;
-  for (int k = 0; k < parts; ++k) {
-    const double square = both[words * (2 * k + 1) + high];
-    finite &= ops::isfinite(square);
-    zero &= square == 0;
-  }
-  if (finite && (zero || number == 1)) return from<R>(0.0);
-  Natural total;
-  total.count = 0;
-  for (int k = 0; k < parts; ++k) {
-    Accumulator sum, squares;
-    clear(&sum);
-    clear(&squares);
-    Reading r = reading(one, k);
-    r.sum = &sum;
-    r.squares = &squares;
-    read_again(one, &r, pass.identity);
-    if (!ops::isfinite(r.largest)) return from<R>(not_a_number());
-    if (!r.equal) add_moments(&sum, &squares, uint64_t(number), &total);
-  }
-  return round_quotient<R>(&total, -2150, uint64_t(number), divisor, pass.root);
+  return round_moments(both, parts, count, divisor, pass.root, &out) ? out : from<R>(moments_again(one, both, divisor));
 }
 
 // Squares that would leave float64's range are taken of elements times a power of two.
-template <class R>
-R end_scaled(const OneResult& one, double divisor) {
+double end_scaled(const OneResult& one, double divisor) {
   const ReducePass& pass = *one.pass;
   const int parts = pass.reducer->parts;
   const int64_t number = count_of(one);
@@ -254,11 +262,11 @@ R end_scaled(const OneResult& one, double divisor) {
   for (int k = 0; k < parts; ++k) {
     r[k] = reading(one, k);
     read_again(one, &r[k], blank);
-    if (!ops::isfinite(r[k].largest)) return from<R>(not_a_number());
+    if (!ops::isfinite(r[k].largest)) return not_a_number();
     largest = r[k].largest > largest ? r[k].largest : largest;
     constant &= r[k].equal;
   }
-  if (constant || largest == 0) return from<R>(0.0);
+  if (constant || largest == 0) return 0;
   const int exponent = int(bits_as<uint64_t>(largest) >> 52) - 1023;  // at most -1023 for subnormals
   const int up = exponent < -1000 ? 1000 : exponent > 1000 ? -1000 : -exponent;
   Accumulator squares;
@@ -280,13 +288,12 @@ R end_scaled(const OneResult& one, double divisor) {
   }
   Natural size;
   magnitude(&squares, &size);
-  return round_quotient<R>(&size, -1075 - 2 * up, 1, divisor, pass.root);
+  return rounded_quotient(&size, -1075 - 2 * up, 1, divisor, pass.root, one.digits, one.lowest);
 }
 
 // The exact sum of the squared deviations. Where the mean is so far from 0 that its own rounding shows, what that adds is
 // taken away: `rest` is the exact sum of the elements less count times the mean.
-template <class R>
-R end_deviations_again(const OneResult& one, double divisor, bool corrected, bool root) {
+double end_deviations_again(const OneResult& one, double divisor, bool corrected, bool root) {
   const ReducePass& pass = *one.pass;
   const int parts = pass.reducer->parts;
   const int64_t number = count_of(one);
@@ -311,8 +318,8 @@ R end_deviations_again(const OneResult& one, double divisor, bool corrected, boo
     add(&squares, -(rest * rest / double(number)));
   }
   Natural size;
-  if (magnitude(&squares, &size)) return from<R>(0.0);
-  return round_quotient<R>(&size, -1075, 1, divisor, root);
+  if (magnitude(&squares, &size)) return 0;
+  return rounded_quotient(&size, -1075, 1, divisor, root, one.digits, one.lowest);
 }
 
 template <class R>
@@ -334,17 +341,22 @@ R end_deviations(const OneResult& one, const void* states, int64_t capacity, int
   Quotient q{};
   double variance;
   const double rough = (w[high] + w[low]) / divisor;
-  if (!(rough > 0x1p-850 && rough < 0x1p950)) return end_scaled<R>(one, divisor);
+  if (!(rough > 0x1p-850 && rough < 0x1p950)) return from<R>(end_scaled(one, divisor));
   const bool known = divide(w[high], w[low], w[bound], divisor, &q) && round_sum(q.above, q.below, q.error, &variance);
-  if (!known) variance = end_deviations_again<double>(one, divisor, false, false);
-  if (!(variance > 0x1p-800 && variance < 0x1p900)) return end_scaled<R>(one, divisor);
-  if (farthest * 0x1p-24 > __builtin_sqrt(variance)) return end_deviations_again<R>(one, divisor, true, pass.root);
+  if (!known) {
+    OneResult wide = one;
+    wide.digits = Form<double>::digits;
+    wide.lowest = Form<double>::lowest;
+    variance = end_deviations_again(wide, divisor, false, false);
+  }
+  if (!(variance > 0x1p-800 && variance < 0x1p900)) return from<R>(end_scaled(one, divisor));
+  if (farthest * 0x1p-24 > __builtin_sqrt(variance)) return from<R>(end_deviations_again(one, divisor, true, pass.root));
   R out;
   if (known) {
     if (pass.root) q = root_of(q);
     if (round_sum(q.above, q.below, q.error, &out)) return out;
   }
-  return end_deviations_again<R>(one, divisor, false, pass.root);
+  return from<R>(end_deviations_again(one, divisor, false, pass.root));
 }
 
 // ---- integers
@@ -384,7 +396,8 @@ void end_floats(const ReducePass& pass, const void* states, int64_t capacity, in
   for (int64_t c = 0; c < n; ++c) {
     // Most sums need no more.
     if (pass.end == End::sum && parts == 1 && round_sum(w[c], w[capacity + c], w[2 * capacity + c], out + c)) continue;
-    const OneResult one{&pass, where.at + c * where.step, where.index + c * where.index_step, stage};
+    const OneResult one{&pass, where.at + c * where.step, where.index + c * where.index_step, stage, Form<R>::digits,
+                        Form<R>::lowest};
     if (pass.end == End::wide_mean || pass.end == End::wide_moments) {
       out[c] = end_words<R>(one, states, capacity, c);
     } else if (pass.end == End::moments) {

@@ -106,6 +106,14 @@ DLT_FAR_FN void state_of_words(double* w, const uint64_t* x, int count) {
 }
 
 // The mean of `count` integers from their sum in two words, rounded once.
+DLT_FAR_FN double exact_integer_mean(const uint64_t* sum, uint64_t count, int digits, int lowest) {
+  Natural size;
+  const bool negative = from_signed_words(&size, sum);
+  shift_up(&size, 128);
+  const bool sticky = divide(&size, count);
+  const double value = round_natural(size, -128, sticky, digits, lowest);
+  return negative ? -value : value;
+}
 template <class R>
 DLT_FN R integer_mean(const uint64_t* sum, uint64_t count) {
   if (count == 0) return from<R>(not_a_number());
@@ -115,16 +123,22 @@ DLT_FN R integer_mean(const uint64_t* sum, uint64_t count) {
   R out;
   state_of_words(w, sum, 2);
   if (divide(w[high], w[low], w[bound], double(count), &q) && round_sum(q.above, q.below, q.error, &out)) return out;
-  Natural size;
-  const bool negative = from_signed_words(&size, sum);
-  shift_up(&size, 128);
-  const bool sticky = divide(&size, count);
-  const double value = round_natural(size, -128, sticky, Form<R>::digits, Form<R>::lowest);
-  return from<R>(negative ? -value : value);
+  return from<R>(exact_integer_mean(sum, count, Form<R>::digits, Form<R>::lowest));
 }
 
 // The variance of `count` integers, or its root, rounded once: from their sum in two words, and the sum of their squares in
 // the three after it.
+DLT_FAR_FN double exact_integer_moments(const uint64_t* sums, uint64_t count, double divisor, bool root, int digits,
+                                        int lowest) {
+  Natural sum, squares, number, total;
+  from_signed_words(&sum, sums);
+  from_words(&squares, sums + 2, 3);
+  from_words(&number, &count, 1);
+  multiply(squares, number, &total);
+  multiply(sum, sum, &squares);
+  subtract(&total, squares);
+  return rounded_quotient(&total, 0, count, divisor, root, digits, lowest);
+}
 template <class R>
 DLT_FN R integer_moments(const uint64_t* sums, uint64_t count, double correction, bool root) {
   const double divisor = double(count) - correction;
@@ -134,14 +148,7 @@ DLT_FN R integer_moments(const uint64_t* sums, uint64_t count, double correction
   state_of_words(states, sums, 2);
   state_of_words(states + words, sums + 2, 3);
   if (round_moments(states, 1, double(count), divisor, root, &out)) return out;
-  Natural sum, squares, number, total;
-  from_signed_words(&sum, sums);
-  from_words(&squares, sums + 2, 3);
-  from_words(&number, &count, 1);
-  multiply(squares, number, &total);
-  multiply(sum, sum, &squares);
-  subtract(&total, squares);
-  return round_quotient<R>(&total, 0, count, divisor, root);
+  return from<R>(exact_integer_moments(sums, count, divisor, root, Form<R>::digits, Form<R>::lowest));
 }
 
 }  // namespace dlt::exact_sums

@@ -11,7 +11,7 @@
 #define DLT_FAR_FN __device__ __noinline__
 #define DLT_ROLLED _Pragma("unroll 1")  // before their loops, whose copies would take longer to compile than they save
 #else
-#define DLT_FAR_FN inline
+#define DLT_FAR_FN inline __attribute__((noinline))
 #define DLT_ROLLED
 #endif
 
