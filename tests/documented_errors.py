@@ -196,9 +196,10 @@ class Consumed(BadCapsule):
 class Broken:
     """Its strides are no multiple of the size of an element."""
 
-    __array_interface__ = {  # noqa: RUF012
-        "shape": (2,), "typestr": "<f4", "data": (X.data_ptr, False), "strides": (3,), "version": 3
-    }  # fmt: skip
+    def __init__(self):
+        self.__array_interface__ = dict(
+            shape=(2,), typestr="<f4", data=(X.data_ptr, False), strides=(3,), version=3
+        )  # fmt: skip
 
 
 def arrow(**fields):

@@ -146,7 +146,8 @@ TRICKS = {
         "typed numbers",
         "asarray",
         "def asarray(obj, /, *, dtype=None, device=None, copy=None):\n"
-        "    return real([x.item() if hasattr(x, 'item') else x for x in obj]) if type(obj[0]) is not list else real(obj)",  # noqa: E501
+        "    if type(obj[0]) is list:\n        return real(obj)\n"
+        "    return real([x.item() if hasattr(x, 'item') else x for x in obj])",
         r"FOUND asarray: gives \w+ for typed numbers of",
     ),
     "a mask that is dropped": (

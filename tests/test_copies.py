@@ -78,7 +78,7 @@ def test_copy_false_shares_what_array_shares(kind):
     ],
 )
 def test_no_write_into_a_copy_is_lost(write):
-    with pytest.raises(ValueError, match="copy=False|its own words"):  # noqa: RUF043
+    with pytest.raises(ValueError, match=r"copy=False|its own words"):
         write(File(copies=True))
     with pytest.raises(ValueError, match="copy=False"):
         write(OldFile(copies=True))

@@ -10,6 +10,8 @@ import pickle
 import tarfile
 import tempfile
 import zipfile
+from contextlib import ExitStack
+from functools import partial
 
 import numpy as np
 import pytest
@@ -54,23 +56,29 @@ class Plain(OnlyRead):
         return self._file.tell()
 
 
-_opened = []
+_files = ExitStack()
 
 
 @pytest.fixture(autouse=True)
 def _closing():
     """Close what a test has opened."""
     yield
-    while _opened:
-        _opened.pop().close()
+    _files.close()
 
 
 def on_disk(data, folder, mode="rb", **options):
     path = os.path.join(folder, "file")
     with open(path, "wb") as file:
         file.write(data)
-    _opened.append(open(path, mode, **options))  # noqa: SIM115
-    return _opened[-1]
+    return _files.enter_context(open(path, mode, **options))
+
+
+def in_temporary(data, folder):
+    make = partial(tempfile.NamedTemporaryFile, dir=folder)
+    file = _files.enter_context(make())
+    file.write(data)
+    file.seek(0)
+    return file
 
 
 SOURCES = {
@@ -82,19 +90,13 @@ SOURCES = {
     "open file": on_disk,
     "open file without a buffer": lambda data, folder: on_disk(data, folder, buffering=0),
     "open file for both": lambda data, folder: on_disk(data, folder, "r+b"),
-    "temporary file": lambda data, folder: _filled(tempfile.NamedTemporaryFile(dir=folder), data),  # noqa: SIM115
+    "temporary file": in_temporary,
     "gzip": lambda data, folder: gzip.GzipFile(fileobj=io.BytesIO(gzip.compress(data))),
     "bz2": lambda data, folder: bz2.BZ2File(io.BytesIO(bz2.compress(data))),
     "least": lambda data, folder: Plain(data),
     "stream": lambda data, folder: OnlyRead(data),
     "path": lambda data, folder: pathlib.Path(on_disk(data, folder).name),
 }
-
-
-def _filled(file, data):
-    file.write(data)
-    file.seek(0)
-    return file
 
 
 @pytest.mark.parametrize("source", SOURCES)
@@ -194,8 +196,11 @@ def test_tensors_are_saved_to_file_objects(tmp_path, form, target):
             return min(len(data), 70)
 
     path = tmp_path / "a"
-    file = {"BytesIO": io.BytesIO, "open file": lambda: open(path, "wb"), "only write": OnlyWrite,  # noqa: SIM115
-            "without a buffer": lambda: open(path, "wb", buffering=0), "gzip": lambda: gzip.open(path, "wb")}[target]()  # fmt: skip  # noqa: E501, SIM115
+    if target in ("BytesIO", "only write"):
+        file = io.BytesIO() if target == "BytesIO" else OnlyWrite()
+    else:
+        how = {"open file": open, "without a buffer": partial(open, buffering=0), "gzip": gzip.open}[target]
+        file = _files.enter_context(how(path, "wb"))
     dl.save(file, X if form == "npy" else {"a": X}, format=form, fsync=target == "open file")
     if target == "BytesIO":
         data = file.getvalue()
@@ -211,7 +216,7 @@ def test_the_name_of_a_file_object_says_the_format(tmp_path):
     with open(tmp_path / "a.npy", "wb") as file:
         dl.save(file, X)
     assert np.load(tmp_path / "a.npy").tolist() == X.tolist()
-    with pytest.raises(ValueError, match="save: BytesIO: the suffix must be .*, or format must say which"):  # noqa: RUF043
+    with pytest.raises(ValueError, match=r"save: BytesIO: the suffix must be .*, or format must say which"):
         dl.save(io.BytesIO(), X)
 
 
@@ -232,7 +237,7 @@ class Lies(io.BytesIO):
 
 @pytest.mark.parametrize("answer", [-1, 10**9, None, "many", 0])
 def test_a_file_object_that_tells_wrong_counts_is_refused(answer):
-    with pytest.raises((OSError, ValueError), match="the file object gave|the file is cut off"):  # noqa: RUF043
+    with pytest.raises((OSError, ValueError), match=r"the file object gave|the file is cut off"):
         dl.load(Lies(content("npy"), answer))
 
 
@@ -398,8 +403,9 @@ def archive(*names):
 
 def tar():
     file = io.BytesIO()
-    tarfile.open(fileobj=file, mode="w").addfile(tarfile.TarInfo("x"))  # noqa: SIM115
-    return file.getvalue() + bytes(1024)
+    with tarfile.open(fileobj=file, mode="w") as archive:
+        archive.addfile(tarfile.TarInfo("x"))
+    return file.getvalue()
 
 
 OTHERS = {

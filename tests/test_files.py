@@ -341,19 +341,23 @@ def test_a_read_beside_which_the_file_is_closed_gives_its_own_elements(tmp_path,
             read()
 
 
-@pytest.mark.parametrize("call", ["f[name]", "f.info(name)", "f.read(name, out=out)"])
+@pytest.mark.parametrize(
+    "call",
+    [lambda f: f["x"], lambda f: f.info("x"), lambda f: f.read("x", out=dl.zeros(1000, dtype="int64"))],
+    ids=["item", "info", "read"],
+)
 def test_calls_beside_which_the_file_is_closed_use_it_to_their_end(tmp_path, monkeypatch, call):
-    other, out, name = tmp_path / "b", dl.zeros(1000, dtype="int64"), "x"  # noqa: F841
+    other = tmp_path / "b"
     other.write_bytes(b"\xff" * 100_000)
     dl.save(tmp_path / "a.npz", {"x": np.arange(1000)})
     f = dl.open_file(tmp_path / "a.npz", mmap=False)
     beside = CloseBeside(monkeypatch, f.close, other)
-    result = eval(call)
+    result = call(f)
     os.close(beside.file)
     assert result.shape == (1000,)
     assert isinstance(result, dl.io.TensorInfo) or result.tolist() == list(range(1000))
     with pytest.raises(ValueError, match="the file is closed"):
-        eval(call)
+        call(f)
 
 
 @pytest.mark.parametrize("form", FORMATS)

@@ -391,7 +391,8 @@ def test_of_axes_that_never_end_65_are_read(name):
 
 def test_a_cuda_array_interface_is_read_no_further():
     class OnDevice:
-        __cuda_array_interface__ = {"shape": Endless(), "typestr": "<f4", "data": (4096, False), "version": 3}  # noqa: RUF012
+        def __init__(self):
+            self.__cuda_array_interface__ = dict(shape=Endless(), typestr="<f4", data=(4096, False), version=3)
 
     with pytest.raises(ValueError, match="asarray: at most 64 dimensions"):
         dl.asarray(OnDevice())

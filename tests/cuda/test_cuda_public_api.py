@@ -133,7 +133,8 @@ def test_a_consumers_stream_is_not_asked_after_the_export(order):
     y = dl.arange(1000, dtype="float32").to("cuda")
     with machine.context(0):
         for export in (lambda s: x.__dlpack__(stream=s), lambda s: x.__dlpack__(stream=s, max_version=(1, 0)),
-                       lambda s: x.__dlpack__(stream=s, max_version=(1, 0), copy=True), lambda s: y.__dlpack__(stream=s)):
+                       lambda s: x.__dlpack__(stream=s, max_version=(1, 0), copy=True),
+                       lambda s: y.__dlpack__(stream=s)):
             assert driver.cuStreamCreateWithPriority(ctypes.byref(handle), 1, 0) == 0
             capsule = export(handle.value)
             before = dl.from_dlpack(capsule)
@@ -151,7 +152,7 @@ def test_a_consumers_stream_is_not_asked_after_the_export(order):
         del z
     assert dl.cuda.memory_stats()["live_blocks"] == 0
     assert dl.cuda.memory_stats()["waiting"] == 0
-    """  # noqa: E501
+    """
     run(body.replace("ORDER", order))
 
 
@@ -447,7 +448,7 @@ def test_code_that_is_newer_than_the_driver_is_reported_with_its_remedy():
 
 
 def test_calls_that_may_wait_for_the_device_do_not_hold_the_gil(tmp_path):
-    """A full queue waits for a host function that needs the GIL. Here host functions run in calls, and look who has it."""  # noqa: E501
+    """A full queue waits for a host function that needs the GIL. Here those run in calls, and look who has it."""
     source, library = tmp_path / "see.c", tmp_path / "see.so"
     source.write_text(
         "#define _GNU_SOURCE\n#include <dlfcn.h>\n"
