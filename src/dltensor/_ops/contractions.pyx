@@ -25,7 +25,7 @@ from . import elementwise as ops
 from .casting import where
 from .dtypes import isdtype
 from .manipulation import moveaxis, permute_dims, reshape, squeeze, stack
-from .matmul import matmul_as
+from .matmul import matmul
 from .nan_reductions import written
 from .operands import check_computes
 from .promotion import common_dtype
@@ -308,21 +308,26 @@ def tensordot(x1, x2, /, *, axes=2, out=None):
         axes = tuple(pair)
         if len(axes) != 2:
             raise ValueError(f"tensordot: axes must be an integer or a pair of sequences, got {axes}")
-        mine, others = [axes_of(one, x.ndim, "tensordot") for one, x in zip(axes, (a, b), strict=True)]
+        first_axes, second_axes = [axes_of(one, x.ndim, "tensordot") for one, x in zip(axes, (a, b), strict=True)]
     else:
         axes = integer_of(axes, "axes", "tensordot")
         if not 0 <= axes <= min(a.ndim, b.ndim):
             raise IndexError(f"tensordot: axes is {shown(axes)}; expected 0 to {min(a.ndim, b.ndim)}")
-        mine, others = list(range(a.ndim - axes, a.ndim)), list(range(axes))
-    if len(mine) != len(others) or [a.shape[k] for k in mine] != [b.shape[k] for k in others]:
+        first_axes, second_axes = list(range(a.ndim - axes, a.ndim)), list(range(axes))
+    if len(first_axes) != len(second_axes) or [a.shape[k] for k in first_axes] != [b.shape[k] for k in second_axes]:
         raise ValueError(f"tensordot: shapes {a.shape} and {b.shape} differ along axes {axes}")
-    left = [k for k in range(a.ndim) if k not in mine]
-    right = [k for k in range(b.ndim) if k not in others]
-    depth = prod([a.shape[k] for k in mine])
+    left = [k for k in range(a.ndim) if k not in first_axes]
+    right = [k for k in range(b.ndim) if k not in second_axes]
+    depth = prod([a.shape[k] for k in first_axes])
     rows, columns = [a.shape[k] for k in left], [b.shape[k] for k in right]
-    first = reshape(permute_dims(a, (*left, *mine)), (prod(rows), depth))
-    second = reshape(permute_dims(b, (*others, *right)), (depth, prod(columns)))
-    return written(reshape(matmul_as("tensordot", first, second), (*rows, *columns)), out, "tensordot")
+    first = reshape(permute_dims(a, (*left, *first_axes)), (prod(rows), depth))
+    second = reshape(permute_dims(b, (*second_axes, *right)), (depth, prod(columns)))
+    try:
+        result = matmul(first, second)
+    except Exception as error:
+        rename(error, "tensordot")
+        raise
+    return written(reshape(result, (*rows, *columns)), out, "tensordot")
 
 
 def dot(a, b):

@@ -10,13 +10,13 @@ from .._core.foreign_text import quoted
 from .._core.indexing import axis_of, integer_of
 from .._core.types import DTYPES
 from .._core.views import as_strided
+from . import reductions
 from .casting import copy
 from .elementwise import multiply, not_equal, subtract
 from .manipulation import moveaxis, permute_dims, reshape, stack
-from .matmul import matmul_as
+from .matmul import matmul
 from .nan_reductions import written
 from .promotion import common_dtype
-from .reductions import reduce_as
 
 __all__ = ["cross", "einsum", "kron", "outer"]
 
@@ -108,7 +108,7 @@ def _summed(t, labels, kept):
     axes = tuple(axis for axis, label in enumerate(labels) if label not in kept)
     if not axes:
         return t, labels
-    return reduce_as("einsum", "sum", t, axis=axes, dtype=t.dtype), tuple(label for label in labels if label in kept)
+    return reductions.sum(t, axis=axes, dtype=t.dtype), tuple(label for label in labels if label in kept)
 
 
 def _aligned(t, labels, order):
@@ -148,8 +148,8 @@ def _pair(first, second, kept, output, out):
     left, right = reshape(left, (*batch, prod(high), depth)), reshape(right, (*batch, depth, prod(wide)))
     labels = (*outer, *rows, *columns)
     if out is not None and labels == output and len(rows) == len(columns) == 1:
-        return matmul_as("einsum", left, right, out), labels
-    return reshape(matmul_as("einsum", left, right), (*batch, *high, *wide)), labels
+        return matmul(left, right, out=out), labels
+    return reshape(matmul(left, right), (*batch, *high, *wide)), labels
 
 
 def _cheapest(parts, output, extents):
@@ -303,9 +303,9 @@ def einsum(subscripts, /, *operands, out=None, optimize=True):
             a, b = (b, a) if swapped else (a, b)
             a, b = a if left is None else permute_dims(a, left), b if right is None else permute_dims(b, right)
             a, b = (a, b) if shapes is None else (a.reshape(shapes[0]), b.reshape(shapes[1]))
-            made = matmul_as("einsum", a, b)
-            made = made if shapes is None or shapes[2] is None else made.reshape(shapes[2])
-            return made if back is None else permute_dims(made, back)
+            result = matmul(a, b)
+            result = result if shapes is None or shapes[2] is None else result.reshape(shapes[2])
+            return result if back is None else permute_dims(result, back)
     terms, output = _parse(subscripts, tuple(t.ndim for t in tensors))
     path = _path(optimize, len(tensors))
     dtype = tensors[0].dtype if len(tensors) == 1 else common_dtype("einsum", tensors)
@@ -322,10 +322,10 @@ def einsum(subscripts, /, *operands, out=None, optimize=True):
     if len(parts) == 1 and target is not None:  # a view, which `out` may overlap
         t = copy(t)
     t, labels = _summed(t, labels, set(output))
-    made = permute_dims(t, [labels.index(label) for label in output])
+    result = permute_dims(t, [labels.index(label) for label in output])
     if work != dtype:
-        made = not_equal(made, 0)
-    return made if target is None else copy(made, out)
+        result = not_equal(result, 0)
+    return result if target is None else copy(result, out)
 
 
 def _target(out, shape, dtype):

@@ -258,33 +258,17 @@ def concat(arrays, /, axis=0):
     >>> dl.concat([dl.arange(2), dl.arange(3)])
     Tensor([0, 1, 0, 1, 2], shape=(5,), device=cpu, dtype=int64)
     """
-    return joined(arrays, axis, "concat")
-
-
-def joined(arrays, axis, str func):
-    """Return what `concat` returns, with the name of another function in messages.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As `concat`.
-
-    Examples
-    --------
-    >>> joined([dl.arange(2), dl.arange(1)], 0, "append").tolist()
-    [0, 1, 0]
-    """
     cdef DLDataType dtype
-    cdef list tensors = _listed(arrays, axis, &dtype, func)
+    cdef list tensors = _listed(arrays, axis, &dtype, "concat")
     cdef Tensor first, made, t
     cdef int64_t shape[MAX_DIMS]
     cdef int64_t start = 0
     cdef int along, ndim, d
     if axis is None:
-        tensors, axis = [reshaped(t, (-1,), None, func) for t in tensors], 0
+        tensors, axis = [reshaped(t, (-1,), None, "concat") for t in tensors], 0
     first = tensors[0]
     ndim = first.impl.dl.ndim
-    along = axis_of(axis, ndim, func)
+    along = axis_of(axis, ndim, "concat")
     for d in range(ndim):
         shape[d] = first.impl.dl.shape[d]
     total = 0
@@ -297,15 +281,15 @@ def joined(arrays, axis, str func):
                 total += t.impl.dl.shape[along]
                 continue
         raise ValueError(
-            f"{func}: shapes must agree but for axis {along}, but number 0 has {first.shape} and number {position} "
+            f"concat: shapes must agree but for axis {along}, but number 0 has {first.shape} and number {position} "
             f"has {t.shape}"
         )
     if total >= 1 << 63:
-        raise ValueError(f"{func}: an extent must be below 2^63, got {total}")
+        raise ValueError(f"concat: an extent must be below 2^63, got {total}")
     shape[along] = total
-    made = new_empty(ndim, shape, dtype, first.impl.dl.device, func)
+    made = new_empty(ndim, shape, dtype, first.impl.dl.device, "concat")
     for t in tensors:
-        assign(_part(made, along, start, t.impl.dl.shape[along]), t, func)
+        assign(_part(made, along, start, t.impl.dl.shape[along]), t, "concat")
         start += t.impl.dl.shape[along]
     return made
 

@@ -30,9 +30,13 @@ cdef enum:
     SMALL_SIDE = 128            # rows and columns; more are not worth a look whether they are small
 
 
+def _set_blas(path):
+    return set_blas(path.encode())
+
+
 def _load_blas():
     """Load the BLAS of the package scipy-openblas32, if it is installed. Returns whether there is one now."""
-    return load_openblas(lambda path: set_blas(path.encode()))
+    return load_openblas(_set_blas)
 
 
 find_blas = Once(_load_blas)
@@ -132,26 +136,6 @@ def matmul(x1, x2, /, out=None):
     Tensor([[3, 2],
             [7, 4]], shape=(2, 2), device=cpu, dtype=int64)
     """
-    return _multiplied(x1, x2, out, "matmul")
-
-
-def matmul_as(str func, x1, x2, out=None):
-    """Return what `matmul` returns, with the name of another function in messages.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As `matmul`.
-
-    Examples
-    --------
-    >>> matmul_as("einsum", dl.asarray([1, 2]), dl.asarray([3, 4])).item()
-    11
-    """
-    return _multiplied(x1, x2, out, func)
-
-
-cdef object _multiplied(object x1, object x2, object out, str func):
     cdef Operand[3] operands
     cdef PyObject* used[3]
     cdef PyObject* given[2]
@@ -170,25 +154,25 @@ cdef object _multiplied(object x1, object x2, object out, str func):
     cdef int64_t extended_out[MAX_DIMS_TWICE]
     cdef Tensor made
     if type(x1) is Tensor and type(x2) is Tensor and (out is None or type(out) is Tensor):
-        made = _small(<Tensor>x1, <Tensor>x2, <Tensor>out, func)
+        made = _small(<Tensor>x1, <Tensor>x2, <Tensor>out, "matmul")
         if made is not None:
             return made
     given[0], given[1] = <PyObject*>x1, <PyObject*>x2
-    held = read_operands(given, 2, <PyObject*>out if out is not None else NULL, operands, used, func) or []
+    held = read_operands(given, 2, <PyObject*>out if out is not None else NULL, operands, used, "matmul") or []
     if operands[0].number or operands[1].number or operands[0].view.ndim == 0 or operands[1].view.ndim == 0:
-        raise TypeError(f"{func}: both operands need at least one dimension; multiply() takes numbers")
-    common_device(operands, 2, &device, func)
+        raise TypeError("matmul: both operands need at least one dimension; multiply() takes numbers")
+    common_device(operands, 2, &device, "matmul")
     row = operands[0].type
     if row != operands[1].type or row < 0 or row >= computed_types:
-        row = promote_operands(operands, 2, func)
-        own_operands(used, 3 if out is not None else 2, operands, held, func)  # a conversion may release the GIL
+        row = promote_operands(operands, 2, "matmul")
+        own_operands(used, 3 if out is not None else 2, operands, held, "matmul")  # a conversion may release the GIL
         for i in range(2):
             if operands[i].type != row:
                 converted = astype(<object>used[i], dtype_of(type_table[row].dtype))
                 held.append(converted)
                 read_tensor(converted, &operands[i])
     if kind_order(row) == 0:
-        raise TypeError(f"{func}: not defined for bool; astype() an integer first")
+        raise TypeError("matmul: not defined for bool; astype() an integer first")
     a, b = operands[0].view, operands[1].view
     left_vector, right_vector = a.ndim == 1, b.ndim == 1
     if left_vector:
@@ -204,7 +188,7 @@ cdef object _multiplied(object x1, object x2, object out, str func):
         shapes[0], shapes[1] = a.shape, b.shape
         ndim = broadcast_shapes(2, ndims, shapes, TRAILING, shape)
     if ndim < 0 or ndim > 62 or a.shape[a.ndim - 1] != b.shape[b.ndim - 2]:
-        raise ValueError(f"{func}: shapes {_shape_of(&operands[0].view)} and {_shape_of(&operands[1].view)} do not "
+        raise ValueError(f"matmul: shapes {_shape_of(&operands[0].view)} and {_shape_of(&operands[1].view)} do not "
                          f"chain")
     shape[ndim] = a.shape[a.ndim - 2]
     shape[ndim + 1] = b.shape[b.ndim - 1]
@@ -221,16 +205,16 @@ cdef object _multiplied(object x1, object x2, object out, str func):
         if not same:
             result = [shape[i] for i in range(ndim + 2)
                       if not (left_vector and i == ndim or right_vector and i == ndim + 1)]
-            raise ValueError(f"{func}: the result has shape {tuple(result)}, out has shape {_shape_of(&target.view)}")
+            raise ValueError(f"matmul: the result has shape {tuple(result)}, out has shape {_shape_of(&target.view)}")
         if target.type != row:
-            raise TypeError(f"{func}: the result is {dtype_of(type_table[row].dtype)}, out is "
+            raise TypeError(f"matmul: the result is {dtype_of(type_table[row].dtype)}, out is "
                             f"{dtype_of(target.view.dtype)}; give an out of that dtype, or use cast()")
         _insert_axes(&target.view, ndim if left_vector else -1, ndim + 1 if right_vector else -1, extended_out)
-        _product(&operands[0], &operands[1], target, device, one, zero, func)
+        _product(&operands[0], &operands[1], target, device, one, zero, "matmul")
         return out
-    made = new_empty(ndim + 2, shape, type_table[row].dtype, device, func)
+    made = new_empty(ndim + 2, shape, type_table[row].dtype, device, "matmul")
     read_tensor(made, target)
-    _product(&operands[0], &operands[1], target, device, one, zero, func)
+    _product(&operands[0], &operands[1], target, device, one, zero, "matmul")
     if left_vector or right_vector:
         made = made.reshape(tuple([shape[i] for i in range(ndim + 2)
                                    if not (left_vector and i == ndim or right_vector and i == ndim + 1)]))

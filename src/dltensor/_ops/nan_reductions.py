@@ -8,9 +8,8 @@ from . import elementwise as ops
 from . import reductions
 from .casting import cast, where
 from .dtypes import isdtype
-from .manipulation import broadcast_to, joined
+from .manipulation import broadcast_to, concat
 from .promotion import common_dtype, result_type
-from .reductions import reduce_as
 
 __all__ = ["diff", "nanmax", "nanmean", "nanmin", "nanstd", "nansum", "nanvar"]
 
@@ -68,7 +67,7 @@ def nansum(x, /, *, axis=None, dtype=None, keepdims=False, out=None):
     Tensor(3., shape=(), device=cpu, dtype=float32)
     """
     x = asarray(x)
-    return reduce_as("nansum", "sum", x, axis=axis, dtype=dtype, keepdims=keepdims, out=out, where=_not_nan(x))
+    return reductions.sum(x, axis=axis, dtype=dtype, keepdims=keepdims, out=out, where=_not_nan(x))
 
 
 def nanmean(x, /, *, axis=None, keepdims=False, out=None, dtype=None):
@@ -120,7 +119,7 @@ def nanmean(x, /, *, axis=None, keepdims=False, out=None, dtype=None):
     Tensor(1.5, shape=(), device=cpu, dtype=float32)
     """
     x = asarray(x)
-    return reduce_as("nanmean", "mean", x, axis=axis, keepdims=keepdims, out=out, dtype=dtype, where=_not_nan(x))
+    return reductions.mean(x, axis=axis, keepdims=keepdims, out=out, dtype=dtype, where=_not_nan(x))
 
 
 def nanvar(x, /, *, axis=None, correction=0.0, keepdims=False, out=None, dtype=None):
@@ -173,7 +172,7 @@ def nanvar(x, /, *, axis=None, correction=0.0, keepdims=False, out=None, dtype=N
     >>> dl.nanvar(dl.asarray([1.0, dl.nan, 3.0]))
     Tensor(1., shape=(), device=cpu, dtype=float32)
     """
-    return _spread("nanvar", "var", x, axis, correction, keepdims, out, dtype)
+    return _spread(reductions.var, x, axis, correction, keepdims, out, dtype)
 
 
 def nanstd(x, /, *, axis=None, correction=0.0, keepdims=False, out=None, dtype=None):
@@ -226,14 +225,12 @@ def nanstd(x, /, *, axis=None, correction=0.0, keepdims=False, out=None, dtype=N
     >>> dl.nanstd(dl.asarray([1.0, dl.nan, 3.0]))
     Tensor(1., shape=(), device=cpu, dtype=float32)
     """
-    return _spread("nanstd", "std", x, axis, correction, keepdims, out, dtype)
+    return _spread(reductions.std, x, axis, correction, keepdims, out, dtype)
 
 
-def _spread(func, name, x, axis, correction, keepdims, out, dtype):
+def _spread(reduction, x, axis, correction, keepdims, out, dtype):
     x = asarray(x)
-    return reduce_as(
-        func, name, x, axis=axis, correction=correction, keepdims=keepdims, out=out, dtype=dtype, where=_not_nan(x)
-    )
+    return reduction(x, axis=axis, correction=correction, keepdims=keepdims, out=out, dtype=dtype, where=_not_nan(x))
 
 
 def nanmax(x, /, *, axis=None, keepdims=False, out=None):
@@ -281,7 +278,7 @@ def nanmax(x, /, *, axis=None, keepdims=False, out=None):
     >>> dl.nanmax(dl.asarray([1.0, dl.nan, 2.0]))
     Tensor(2., shape=(), device=cpu, dtype=float32)
     """
-    return _extreme("nanmax", "max", -float("inf"), asarray(x), axis, keepdims, out)
+    return _extreme(reductions.max, -float("inf"), asarray(x), axis, keepdims, out)
 
 
 def nanmin(x, /, *, axis=None, keepdims=False, out=None):
@@ -329,23 +326,23 @@ def nanmin(x, /, *, axis=None, keepdims=False, out=None):
     >>> dl.nanmin(dl.asarray([1.0, dl.nan, 2.0]))
     Tensor(1., shape=(), device=cpu, dtype=float32)
     """
-    return _extreme("nanmin", "min", float("inf"), asarray(x), axis, keepdims, out)
+    return _extreme(reductions.min, float("inf"), asarray(x), axis, keepdims, out)
 
 
-def _extreme(func, name, initial, x, axis, keepdims, out):
+def _extreme(reduction, initial, x, axis, keepdims, out):
     """The greatest or least element that is not NaN; `initial` is the infinity that no element lies beyond."""
     # Read once: what they say may change.
-    axis, keepdims = None if axis is None else tuple(axes_of(axis, x.ndim, func)), bool(keepdims)
+    axis, keepdims = None if axis is None else tuple(axes_of(axis, x.ndim, reduction.__name__)), bool(keepdims)
     if not isdtype(x.dtype, ("real floating", "complex floating")):
-        return reduce_as(func, name, x, axis=axis, keepdims=keepdims, out=out)
+        return reduction(x, axis=axis, keepdims=keepdims, out=out)
     # `plain` is NaN where anything is, so also where nothing else is. A device is not waited for.
-    plain = reduce_as(func, name, x, axis=axis, keepdims=keepdims)
+    plain = reduction(x, axis=axis, keepdims=keepdims)
     if on_host(x) and not reductions.any(ops.isnan(plain)):
-        return written(plain, out, func)
+        return written(plain, out, reduction.__name__)
     kept = _not_nan(x)
-    found = reduce_as(func, name, x, axis=axis, keepdims=keepdims, where=kept, initial=initial)
-    made = where(reductions.any(kept, axis=axis, keepdims=keepdims), found, plain)
-    return written(made, out, func)
+    found = reduction(x, axis=axis, keepdims=keepdims, where=kept, initial=initial)
+    result = where(reductions.any(kept, axis=axis, keepdims=keepdims), found, plain)
+    return written(result, out, reduction.__name__)
 
 
 def written(made, out, func):
@@ -441,7 +438,7 @@ def diff(x, /, n=1, *, axis=-1, prepend=None, append=None):
     parts = [_joined(part, x, axis) for part in (prepend, x, append) if part is not None]
     if len(parts) > 1 and n > 0:
         dtype = common_dtype("diff", parts)
-        x = joined([part.astype(dtype) for part in parts], axis, "diff")
+        x = concat([part.astype(dtype) for part in parts], axis=axis)
     made = x
     before = (slice(None),) * axis
     minus = ops.bitwise_xor if isdtype(x.dtype, "bool") else ops.subtract

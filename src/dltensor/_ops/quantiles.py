@@ -14,7 +14,7 @@ from .creation import full, linspace, zeros
 from .dtypes import isdtype
 from .elementwise import add, bitwise_and, divide, isfinite, less, multiply, subtract
 from .manipulation import moveaxis, reshape, stack
-from .reductions import dtype_of_statistic, reduce_as, rounded_sum
+from .reductions import dtype_of_statistic, rounded_sum
 from .searching import count_between
 from .sorting import statistics_of_order
 
@@ -39,16 +39,16 @@ METHODS = (
 )
 
 
-def _line_of(x, axis, func):
+def _line_of(x, axis):
     """The tensor with the reduced axes as one, that axis, and the shape with those axes kept as 1."""
     x = asarray(x)
     if isdtype(x.dtype, "complex floating"):
         raise TypeError(
-            f"{func}: x is {x.dtype}, expected bool, an integer or a float dtype; take real() or abs() of it"
+            f"quantile: x is {x.dtype}, expected bool, an integer or a float dtype; take real() or abs() of it"
         )
     if axis is None:
         return reshape(x, (-1,)), 0, (1,) * x.ndim
-    axes = sorted(axes_of(axis, x.ndim, func))
+    axes = sorted(axes_of(axis, x.ndim, "quantile"))
     kept = tuple(1 if d in axes else size for d, size in enumerate(x.shape))
     if len(axes) == 1:
         return x, axes[0], kept
@@ -91,36 +91,36 @@ def _parts(x):
     return [astype(subtract(x, low), "float64"), astype(low, "float64")]
 
 
-def _between(low, high, part, dtype, func):
+def _between(low, high, part, dtype):
     """The value at a part of the way from `low` to `high`: the exact one, rounded once."""
     terms = _parts(low)
     for end, weight in ((high, part), (low, -part)):
         terms += [term for one in _parts(end) for term in exact_products(one, weight)]
-    made = rounded_sum(stack(terms, axis=-1), (-1,), dtype, func)
+    result = rounded_sum(stack(terms, axis=-1), (-1,), dtype, "quantile")
     if not isdtype(low.dtype, "real floating"):
-        return made
+        return result
     # Only two infinities of different signs have nothing between them.
-    return where(isfinite(low), made, astype(where(isfinite(high), low, add(low, high)), dtype))
+    return where(isfinite(low), result, astype(where(isfinite(high), low, add(low, high)), dtype))
 
 
-def _quantiles(x, places, axis, dtype, func):
+def _quantiles(x, places, axis, dtype):
     """For each place and part of the way the quantile of each line, in the result's dtype."""
     n = x.shape[axis]
     shape = x.shape[:axis] + x.shape[axis + 1 :]
     if n == 0:
         return [full(shape, float("nan"), dtype=dtype, device=x.device) for _ in places]
     wanted = sorted({at for place, part in places for at in (place, min(place + (part > 0), n - 1))})
-    found = statistics_of_order(x, axis, wanted, func)
+    found = statistics_of_order(x, axis, wanted)
     before = (slice(None),) * axis
-    made = []
+    results = []
     for place, part in places:
         at = wanted.index(place)
         if part == 0.5 or part == 0:  # a mean, which is 0.0 where elements are -0.0
             pair = found[(*before, slice(at, at + 1 + (part > 0)))]
-            made.append(reduce_as(func, "mean", pair, axis=axis, dtype=dtype))
+            results.append(reductions.mean(pair, axis=axis, dtype=dtype))
         else:
-            made.append(_between(found[(*before, at)], found[(*before, at + 1)], part, dtype, func))
-    return made
+            results.append(_between(found[(*before, at)], found[(*before, at + 1)], part, dtype))
+    return results
 
 
 def median(x, /, *, axis=None, keepdims=False, dtype=None):
@@ -161,10 +161,10 @@ def median(x, /, *, axis=None, keepdims=False, dtype=None):
     >>> dl.median(dl.asarray([[3.0, 1.0, 2.0], [4.0, 6.0, 8.0]]), axis=1)
     Tensor([2., 6.], shape=(2,), device=cpu, dtype=float32)
     """
-    line, at, kept = _line_of(x, axis, "median")
-    n, dtype = line.shape[at], dtype_of_statistic(line.dtype, dtype, "median")
-    (made,) = _quantiles(line, [((n - 1) // 2, 0.0 if n % 2 else 0.5)], at, dtype, "median")
-    return reshape(made, kept) if keepdims else made
+    line, at, kept = _line_of(x, axis)
+    n, dtype = line.shape[at], dtype_of_statistic(line.dtype, dtype)
+    (result,) = _quantiles(line, [((n - 1) // 2, 0.0 if n % 2 else 0.5)], at, dtype)
+    return reshape(result, kept) if keepdims else result
 
 
 def quantile(x, q, /, *, axis=None, keepdims=False, method="linear", dtype=None):
@@ -222,14 +222,14 @@ def quantile(x, q, /, *, axis=None, keepdims=False, method="linear", dtype=None)
     for probability in probabilities:
         if not 0 <= probability <= 1:
             raise ValueError(f"quantile: q must be from 0 to 1, got {probability}")
-    line, at, kept = _line_of(x, axis, "quantile")
-    n, dtype = line.shape[at], dtype_of_statistic(line.dtype, dtype, "quantile")
+    line, at, kept = _line_of(x, axis)
+    n, dtype = line.shape[at], dtype_of_statistic(line.dtype, dtype)
     places = [_place(method, n, probability) if n else (0, 0.0) for probability in probabilities]
-    made = _quantiles(line, places, at, dtype, "quantile")
+    results = _quantiles(line, places, at, dtype)
     shape = kept if keepdims else line.shape[:at] + line.shape[at + 1 :]
-    if not made:
+    if not results:
         return zeros((*wanted.shape, *shape), dtype=dtype)
-    return reshape(stack(made), (*wanted.shape, *shape))
+    return reshape(stack(results), (*wanted.shape, *shape))
 
 
 def _edges(x, bins, limits):
@@ -237,7 +237,7 @@ def _edges(x, bins, limits):
     if bins < 1:
         raise ValueError(f"histogram: bins must be at least 1, got {bins}")
     if limits is None:
-        first, last = (0, 1) if x.size == 0 else [reduce_as("histogram", name, x).item() for name in ("min", "max")]
+        first, last = (0, 1) if x.size == 0 else [reductions.min(x).item(), reductions.max(x).item()]
     else:
         first, last = limits
         if first > last:

@@ -2,7 +2,7 @@
 # Types of reductions.pyx: one function per row of reductions.h. What stands between "rows" and "end" is written by
 # tools/stubs.py.
 from collections.abc import Sequence
-from typing import Any, Final, TypedDict, TypeVar, overload
+from typing import Final, TypedDict, TypeVar, overload
 
 from .._core.tensor import Tensor
 from .._core.types import DType
@@ -23,20 +23,7 @@ class _Row(TypedDict):
 REDUCTIONS: Final[dict[str, _Row]]
 
 def rounded_sum(x: Tensor, axes: tuple[int, ...], dtype: DTypeLike, func: str) -> Tensor: ...
-def reduce_as(
-    func: str,
-    name: str,
-    x: Operand,
-    *,
-    axis: int | Sequence[int] | None = None,
-    keepdims: bool = False,
-    out: Any = None,
-    dtype: DTypeLike | None = None,
-    correction: float | None = None,
-    where: TensorLike | None = None,
-    initial: Scalar | None = None,
-) -> Any: ...
-def dtype_of_statistic(elements: DType, dtype: DTypeLike | None, func: str) -> DType: ...
+def dtype_of_statistic(elements: DType, dtype: DTypeLike | None) -> DType: ...
 def computable(x: Operand, func: str) -> Tensor: ...
 
 # rows: reductions

@@ -94,12 +94,12 @@ cdef inline bint _is_given(PyObject* argument):
     return argument != NULL and <object>argument is not None
 
 
-cdef object _plain(int reduction, const ReduceArguments* given, double correction):
+cdef object _plain(int reduction, const ReduceArguments* arguments, double correction):
     """A tensor of ours in C order, over all axes or the last one, and not large: one run for each result.
 
     None when that is not so.
     """
-    cdef Tensor x = <Tensor>given.x
+    cdef Tensor x = <Tensor>arguments.x
     cdef Tensor made
     cdef int64_t n = 1, rows = 1, bytes
     cdef int64_t axis = 0
@@ -107,11 +107,11 @@ cdef object _plain(int reduction, const ReduceArguments* given, double correctio
     cdef int i, to, ndim = x.impl.dl.ndim, type, left = 0
     cdef bint keepdims = False
     if x.impl.dl.device.device_type != kDLCPU:
-        return _plain_on_device(reduction, given, correction) if x.impl.dl.device.device_type == kDLCUDA else None
-    if given.keepdims != NULL:
-        if <object>given.keepdims is True:
+        return _plain_on_device(reduction, arguments, correction) if x.impl.dl.device.device_type == kDLCUDA else None
+    if arguments.keepdims != NULL:
+        if <object>arguments.keepdims is True:
             keepdims = True
-        elif <object>given.keepdims is not False:
+        elif <object>arguments.keepdims is not False:
             return None
     type = find_type(x.impl.dl.dtype)
     if type < 0 or type >= computed_types:
@@ -122,10 +122,10 @@ cdef object _plain(int reduction, const ReduceArguments* given, double correctio
         n *= x.impl.dl.shape[i]
     if n * type_table[type].bytes > PLAIN_BYTES or n == 0:
         return None
-    if _is_given(given.axis):
-        if not PyLong_CheckExact(<object>given.axis):
+    if _is_given(arguments.axis):
+        if not PyLong_CheckExact(<object>arguments.axis):
             return None
-        axis = PyLong_AsLongLongAndOverflow(<object>given.axis, &overflow)
+        axis = PyLong_AsLongLongAndOverflow(<object>arguments.axis, &overflow)
         if overflow != 0 or ndim == 0 or axis != -1 and axis != ndim - 1:
             return None
         rows = n // x.impl.dl.shape[ndim - 1]
@@ -154,9 +154,9 @@ cdef object _plain(int reduction, const ReduceArguments* given, double correctio
     return made
 
 
-cdef object _plain_on_device(int reduction, const ReduceArguments* given, double correction):
+cdef object _plain_on_device(int reduction, const ReduceArguments* arguments, double correction):
     """The same of a CUDA tensor of any size, over all axes or one."""
-    cdef Tensor x = <Tensor>given.x
+    cdef Tensor x = <Tensor>arguments.x
     cdef Tensor made
     cdef const Engine* engine
     cdef const int64_t* shape
@@ -167,16 +167,16 @@ cdef object _plain_on_device(int reduction, const ReduceArguments* given, double
     cdef int64_t axis = 0
     cdef int overflow = 0
     cdef int i, k = 0, along = 0, to, ndim = x.impl.dl.ndim, type = find_type(x.impl.dl.dtype)
-    cdef bint keepdims = False, whole = not _is_given(given.axis)
-    if given.keepdims != NULL:
-        if <object>given.keepdims is True:
+    cdef bint keepdims = False, whole = not _is_given(arguments.axis)
+    if arguments.keepdims != NULL:
+        if <object>arguments.keepdims is True:
             keepdims = True
-        elif <object>given.keepdims is not False:
+        elif <object>arguments.keepdims is not False:
             return None
     if not whole:
-        if not PyLong_CheckExact(<object>given.axis):
+        if not PyLong_CheckExact(<object>arguments.axis):
             return None
-        axis = PyLong_AsLongLongAndOverflow(<object>given.axis, &overflow)
+        axis = PyLong_AsLongLongAndOverflow(<object>arguments.axis, &overflow)
         if overflow != 0 or not -ndim <= axis < ndim:
             return None
         axis += ndim if axis < 0 else 0
@@ -231,38 +231,17 @@ cdef object _plain_on_device(int reduction, const ReduceArguments* given, double
     return made
 
 
-cdef object reduce_any(int reduction, ReduceArguments* given):
-    return _reduced(reduction, given, _names[reduction])
-
-
-cdef object _reduced(int reduction, ReduceArguments* given, str func):
+cdef object reduce_any(int reduction, ReduceArguments* arguments):
     cdef double correction = 0.0
-    if (type(<object>given.x) is Tensor and not _is_given(given.out) and not _is_given(given.dtype) and
-            not _is_given(given.where) and not _is_given(given.initial) and
-            (given.saturate == NULL or <object>given.saturate is False)):
-        if _is_given(given.correction):
-            correction = _read_correction(<object>given.correction, func)
-        made = _plain(reduction, given, correction)
+    if (type(<object>arguments.x) is Tensor and not _is_given(arguments.out) and not _is_given(arguments.dtype) and
+            not _is_given(arguments.where) and not _is_given(arguments.initial) and
+            (arguments.saturate == NULL or <object>arguments.saturate is False)):
+        if _is_given(arguments.correction):
+            correction = _read_correction(<object>arguments.correction, _names[reduction])
+        made = _plain(reduction, arguments, correction)
         if made is not None:
             return made
-    return _general(reduction, given, func)
-
-
-def reduce_as(str func, str name, x, *, axis=None, keepdims=False, out=None, dtype=None, correction=None, where=None,
-              initial=None):
-    """Reduce as the function `name` does, with messages that name the function `func`.
-
-    Raises
-    ------
-    TypeError
-        `x` is not a tensor, or its dtype is not supported.
-    """
-    cdef ReduceArguments given
-    given.x, given.axis, given.keepdims, given.out = <PyObject*>x, <PyObject*>axis, <PyObject*>keepdims, <PyObject*>out
-    given.dtype, given.correction = <PyObject*>dtype, <PyObject*>correction
-    given.where, given.initial = <PyObject*>where, <PyObject*>initial
-    given.saturate = NULL
-    return _reduced(_names.index(name), &given, func)
+    return _general(reduction, arguments)
 
 
 # -- the way of all ---------------------------------------------------------------------------------------------------
@@ -270,12 +249,12 @@ def reduce_as(str func, str name, x, *, axis=None, keepdims=False, out=None, dty
 cdef uint64_t _read_axes(object axis, int ndim, bint one, str func) except? 0xffffffffffffffff:
     """The axes that are named, one bit each; each in [-ndim, ndim), and none twice."""
     cdef uint64_t axes = 0
-    cdef list given
+    cdef list numbers
     cdef int number
-    given = sequence_of(axis, "axis", func)
-    if given is not None and one:
+    numbers = sequence_of(axis, "axis", func)
+    if numbers is not None and one:
         raise TypeError(f"{func}: axis must be an integer or None, got {type(axis).__qualname__}")
-    for value in [axis] if given is None else given:
+    for value in [axis] if numbers is None else numbers:
         number = axis_of(value, ndim, func)
         if axes >> number & 1:
             raise ValueError(f"{func}: axis {axis} names dimension {number} twice")
@@ -302,7 +281,8 @@ cdef double _read_correction(object correction, str func) except? -1:
     return value
 
 
-cdef object _general(int reduction, ReduceArguments* given, str func):
+cdef object _general(int reduction, ReduceArguments* arguments):
+    cdef str func = _names[reduction]
     cdef Operand[3] operands
     cdef Operand number
     cdef PyObject* used[3]
@@ -314,16 +294,16 @@ cdef object _general(int reduction, ReduceArguments* given, str func):
     cdef DLDevice device
     cdef uint64_t axes
     cdef int count = 1, type, to, ndim, dtype = -1
-    cdef bint keepdims = given.keepdims != NULL and bool(<object>given.keepdims)
-    axis = _index_axes(<object>given.axis, func) if given.axis != NULL else None
-    options.saturate = given.saturate != NULL and bool(<object>given.saturate)
+    cdef bint keepdims = arguments.keepdims != NULL and bool(<object>arguments.keepdims)
+    axis = _index_axes(<object>arguments.axis, func) if arguments.axis != NULL else None
+    options.saturate = arguments.saturate != NULL and bool(<object>arguments.saturate)
     options.keep = False
     options.correction = 0.0
     options.initial = NULL
-    if _is_given(given.correction):
-        options.correction = _read_correction(<object>given.correction, func)
-    if _is_given(given.dtype):
-        wanted = read_dtype(<object>given.dtype, func)
+    if _is_given(arguments.correction):
+        options.correction = _read_correction(<object>arguments.correction, func)
+    if _is_given(arguments.dtype):
+        wanted = read_dtype(<object>arguments.dtype, func)
         dtype = find_type(wanted)
         options.keep = True
         if dtype < 0 or dtype >= computed_types:
@@ -331,16 +311,16 @@ cdef object _general(int reduction, ReduceArguments* given, str func):
         if options.saturate:
             raise TypeError(f"{func}: saturate=True keeps the tensor's dtype; leave dtype out, or convert with "
                             f"astype()")
-    initial = plain_number(<object>given.initial, f"{func}: initial") if _is_given(given.initial) else None
-    passed[0] = given.x
-    if _is_given(given.where) and <object>given.where is not True:
-        passed[1] = given.where
+    initial = plain_number(<object>arguments.initial, f"{func}: initial") if _is_given(arguments.initial) else None
+    passed[0] = arguments.x
+    if _is_given(arguments.where) and <object>arguments.where is not True:
+        passed[1] = arguments.where
         count = 2
-    if _is_given(given.out):
-        output = given.out
+    if _is_given(arguments.out):
+        output = arguments.out
     _held = read_operands(passed, count, output, operands, used, func)
     if operands[0].number:
-        raise TypeError(f"{func}: expected a tensor, got {type_name(<object>given.x)}; asarray() makes one")
+        raise TypeError(f"{func}: expected a tensor, got {type_name(<object>arguments.x)}; asarray() makes one")
     common_device(operands, count + (output != NULL), &device, func)
     if device.device_type != kDLCPU:
         engine_of(device, func)
@@ -405,14 +385,14 @@ cdef int _store_initial(int reduction, object initial, Operand* number, int type
     """
     cdef Kind kind = type_table[type].kind
     cdef int wide
-    given = 3 if isinstance(initial, complex) else 2 if isinstance(initial, float) else 0
-    if given > kind_order(type) and given > 1:
+    order = 3 if isinstance(initial, complex) else 2 if isinstance(initial, float) else 0
+    if order > kind_order(type) and order > 1:
         raise TypeError(f"{func}: initial is {initial}, and elements are {type_table[type].name.decode()}; give a "
                         f"number of that kind")
     if reduction == reduction_max or reduction == reduction_min:
         wide = type
     elif kind == COMPLEX or kind == REAL:
-        if given == 0 and abs(initial) >= 1 << 1024:
+        if order == 0 and abs(initial) >= 1 << 1024:
             raise OverflowError(f"{func}: initial is {shown(initial)}, which is outside float64")
         wide = type_complex128 if kind == COMPLEX else type_float64
     else:
@@ -459,8 +439,8 @@ cdef object _reduce(int reduction, ReduceOptions* options, int type, int to, Ope
             kept[ndim] = x.shape[i]
             ndim += 1
     if reduced == 0 and left != 0 and row.empty[0] == 0 and options.initial == NULL:
-        raise ValueError(f"{func}: a tensor of shape {as_tuple(x.ndim, x.shape)} has no elements there, and {func} of "
-                         f"none is not defined{'; give initial' if row.takes & TAKES_INITIAL else ''}")
+        raise ValueError(f"{func}: a tensor of shape {as_tuple(x.ndim, x.shape)} has no elements there, and the result "
+                         f"of none is not defined{'; give initial' if row.takes & TAKES_INITIAL else ''}")
     if count > 1:
         _check_mask(&operands[1], x, mask_strides, row, options, func)
         mask = operands[1].view
@@ -526,7 +506,7 @@ cdef int _check_mask(Operand* mask, const DLTensor* x, int64_t* strides, const R
         got = type_table[mask.type].dtype if mask.number else mask.view.dtype
         raise TypeError(f"{func}: where must be a tensor of bool, got {dtype_of(got)}; compare it with 0")
     if row.empty[0] == 0 and options.initial == NULL:
-        raise ValueError(f"{func}: where may leave no element, and {func} of none is not defined; give initial")
+        raise ValueError(f"{func}: where may leave no element, and the result of none is not defined; give initial")
     if not broadcast_strides(mask.view.ndim, mask.view.shape, mask.view.strides, x.ndim, x.shape, TRAILING, strides):
         raise ValueError(f"{func}: where has shape {as_tuple(mask.view.ndim, mask.view.shape)}, which does not "
                          f"broadcast to {as_tuple(x.ndim, x.shape)}")
@@ -561,20 +541,20 @@ def rounded_sum(x, axes, dtype, str func):
     cdef Operand[1] operands
     cdef ReduceOptions options
     cdef DLDataType wanted = read_dtype(dtype, func)
-    cdef PyObject* given = <PyObject*>x
+    cdef PyObject* operand = <PyObject*>x
     cdef PyObject* used
     cdef DLDevice device
     options.saturate = options.keep = False
     options.correction = 0.0
     options.initial = NULL
     options.result = find_type(wanted)
-    _held = read_operands(&given, 1, NULL, operands, &used, func)
+    _held = read_operands(&operand, 1, NULL, operands, &used, func)
     common_device(operands, 1, &device, func)
     return _reduce(reduction_sum, &options, operands[0].type, options.result, operands, 1, None,
                    _read_axes(axes, operands[0].view.ndim, False, func), False, device, func)
 
 
-def dtype_of_statistic(elements, dtype, str func):
+def dtype_of_statistic(elements, dtype):
     """Return the dtype of a mean, or of what is computed like one: `dtype`, or what the dtype of the elements leads to.
 
     Raises
@@ -584,16 +564,16 @@ def dtype_of_statistic(elements, dtype, str func):
 
     Examples
     --------
-    >>> dtype_of_statistic(dl.int64, None, "median"), dtype_of_statistic(dl.int16, None, "median")
+    >>> dtype_of_statistic(dl.int64, None), dtype_of_statistic(dl.int16, None)
     (dltensor.float64, dltensor.float32)
     """
-    cdef int row = reduction_result(reduction_mean, find_type(read_dtype(elements, func)), False)
+    cdef int row = reduction_result(reduction_mean, find_type(read_dtype(elements, "mean")), False)
     if row < 0:
-        raise TypeError(f"{func}: {elements} has no arithmetic; convert with astype() first")
+        raise TypeError(f"mean: {elements} has no arithmetic; convert with astype() first")
     if dtype is not None:
-        row = find_type(read_dtype(dtype, func))
+        row = find_type(read_dtype(dtype, "mean"))
         if row < 0 or row >= computed_types or type_table[row].kind != REAL:
-            raise TypeError(f"{func}: dtype must be a real float one, got {as_dtype(dtype, func)}; convert the result "
+            raise TypeError(f"mean: dtype must be a real float one, got {as_dtype(dtype)}; convert the result "
                             f"with astype()")
     return dtype_of(type_table[row].dtype)
 

@@ -119,10 +119,10 @@ cdef Tensor converted(Tensor t, int type, str func):
 
 cdef Tensor as_operand(object x, Tensor other, str func, str what, str name):
     """A tensor, or a number as one that compares with the other operand, `name`, as the number does; where that is."""
-    cdef Tensor made
+    cdef Tensor number
     if type(x) in (bool, int, float, complex):
-        made = _number_beside(x, other, func)
-        return made if _on_host(other) else made.to(other.device)
+        number = _number_beside(x, other, func)
+        return number if _on_host(other) else number.to(other.device)
     return beside(computed_tensor(x, func, what), other, func, what, name)
 
 
@@ -138,21 +138,21 @@ cdef object _number_beside(object x, Tensor other, str func):
     """A number in the dtype that it and the other operand meet in, or in the next one that holds it."""
     cdef Operand[2] operands
     cdef PyObject* used[2]
-    cdef PyObject* given[2]
+    cdef PyObject* pair[2]
     cdef int row
-    given[0], given[1] = <PyObject*>other, <PyObject*>x
-    _held = read_operands(given, 2, NULL, operands, used, func)
+    pair[0], pair[1] = <PyObject*>other, <PyObject*>x
+    _converted = read_operands(pair, 2, NULL, operands, used, func)
     row = promote_operands(operands, 2, func)
     if type_table[row].kind == SIGNED or type_table[row].kind == UNSIGNED:
         return _integer(x, type_table[row].kind == SIGNED, type_table[row].dtype.bits)
     if isinstance(x, int) and x.bit_length() > 64:
         return _integer(x, True, 64)
-    made = asarray(x, dtype=dtype_of(type_table[row].dtype))
+    number = asarray(x, dtype=dtype_of(type_table[row].dtype))
     if isinstance(x, int):
-        return made if made.item() == x else _integer(x, True, 64)
-    if isinstance(x, float) and (kind_order(operands[0].type) < 2 or abs(made.item()) == inf != abs(x)):
+        return number if number.item() == x else _integer(x, True, 64)
+    if isinstance(x, float) and (kind_order(operands[0].type) < 2 or abs(number.item()) == inf != abs(x)):
         return asarray(x, dtype="float64")
-    return made
+    return number
 
 
 cdef object _integer(object number, bint signed, object bits):
@@ -447,7 +447,7 @@ def top_k(x, k, /, *, axis=-1, mode="largest", sorted=True):
     return values, indices
 
 
-def statistics_of_order(x, axis, places, func):
+def statistics_of_order(x, axis, places):
     """Return the elements that the ascending order of each line along `axis` has at `places`, which ascend.
 
     The result has the places along `axis`. Lines that hold a NaN give NaN.
@@ -461,7 +461,7 @@ def statistics_of_order(x, axis, places, func):
     ValueError
         A place is outside of the axis.
     """
-    cdef Tensor t = ordered_anywhere(x, func)
+    cdef Tensor t = ordered_anywhere(x, "quantile")
     cdef Tensor made, wanted
     cdef int64_t shape[64]
     cdef int i, ndim = t.impl.dl.ndim, along
@@ -469,35 +469,35 @@ def statistics_of_order(x, axis, places, func):
     if ndim == 0:
         t = t.reshape((1,))
         ndim = 1
-    along = _axis(axis, ndim, func)
+    along = _axis(axis, ndim, "quantile")
     shape[0] = len(places)
-    wanted = new_empty(1, shape, type_table[type_int64].dtype, _cpu, func)
+    wanted = new_empty(1, shape, type_table[type_int64].dtype, _cpu, "quantile")
     for i, place in enumerate(places):
         if not 0 <= place < t.impl.dl.shape[along]:
-            raise ValueError(f"{func}: place {place} is outside of an axis of extent {t.impl.dl.shape[along]}")
+            raise ValueError(f"quantile: place {place} is outside of an axis of extent {t.impl.dl.shape[along]}")
         (<int64_t*>wanted.impl.dl.data)[i] = place
     for i in range(ndim):
         shape[i] = len(places) if i == along else t.impl.dl.shape[i]
     if not _on_host(t):
-        return _statistics_on_device(t, along, places, func)
-    made = new_empty(ndim, shape, t.impl.dl.dtype, _cpu, func)
+        return _statistics_on_device(t, along, places)
+    made = new_empty(ndim, shape, t.impl.dl.dtype, _cpu, "quantile")
     with nogil:
         status = order_statistics(made.impl.dl, t.impl.dl, along, <const int64_t*>wanted.impl.dl.data)
-    check_status(status, func)
+    check_status(status, "quantile")
     return made
 
 
-cdef Tensor _statistics_on_device(Tensor t, int axis, object places, str func):
+cdef Tensor _statistics_on_device(Tensor t, int axis, object places):
     """Return what `statistics_of_order` does, of sorted lines on a device."""
-    cdef Tensor lines = _sorted_on_device(t, axis, False, True, False, t.impl.dl.shape[axis], func)[0], made
+    cdef Tensor lines = _sorted_on_device(t, axis, False, True, False, t.impl.dl.shape[axis], "quantile")[0], made
     cdef int64_t shape[64]
     cdef int i, ndim = t.impl.dl.ndim
     before = (slice(None),) * axis
     for i in range(ndim):
         shape[i] = len(places) if i == axis else t.impl.dl.shape[i]
-    made = new_empty(ndim, shape, t.impl.dl.dtype, t.impl.dl.device, func)
+    made = new_empty(ndim, shape, t.impl.dl.dtype, t.impl.dl.device, "quantile")
     for i, place in enumerate(places):
-        assign(made[(*before, slice(i, i + 1))], lines[(*before, slice(place, place + 1))], func)
+        assign(made[(*before, slice(i, i + 1))], lines[(*before, slice(place, place + 1))], "quantile")
     if type_table[find_type(t.impl.dl.dtype)].kind == REAL and lines.size > 0:
         last = lines[(*before, slice(-1, None))]
         made = where(isnan(last), float("nan"), made)

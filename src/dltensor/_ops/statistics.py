@@ -11,7 +11,7 @@ from .dtypes import isdtype
 from .manipulation import broadcast_to, permute_dims, reshape
 from .nan_reductions import written
 from .promotion import common_dtype
-from .reductions import dtype_of_statistic, reduce_as
+from .reductions import dtype_of_statistic
 
 __all__ = ["average", "log_softmax", "logsumexp", "ptp", "softmax"]
 
@@ -26,7 +26,7 @@ def _float64_of(x, func):
     """The elements as float64, and the float dtype of a result."""
     if not isdtype(x.dtype, ("bool", "integral", "real floating")):
         raise TypeError(f"{func}: not defined for {x.dtype}; it takes bool, integers, floats")
-    return x.astype("float64", copy=False), dtype_of_statistic(x.dtype, None, func)
+    return x.astype("float64", copy=False), dtype_of_statistic(x.dtype, None)
 
 
 def _finished(made, dtype, out, func):
@@ -84,10 +84,12 @@ def ptp(x, /, *, axis=None, keepdims=False, out=None):
     if not isdtype(x.dtype, ("integral", "real floating")):
         raise TypeError(f"ptp: not defined for {x.dtype}; it takes integers, floats")
     if any(x.shape[k] == 0 for k in axes):
-        raise ValueError(f"ptp: a tensor of shape {x.shape} has no elements there, and ptp of none is not defined")
-    most, least = (reduce_as("ptp", name, x, axis=axes, keepdims=keepdims) for name in ("max", "min"))
-    made = ops.subtract(most, least)
-    return _finished(made, x.dtype, out, "ptp")
+        raise ValueError(
+            f"ptp: a tensor of shape {x.shape} has no elements there, and the result of none is not defined"
+        )
+    most, least = (extreme(x, axis=axes, keepdims=keepdims) for extreme in (reductions.max, reductions.min))
+    range_ = ops.subtract(most, least)
+    return _finished(range_, x.dtype, out, "ptp")
 
 
 def _weights_of(x, axes, axis, weights):
@@ -112,11 +114,11 @@ def _dtype_of_average(x, weights, dtype):
     """The dtype of a weighted average: `dtype`, or what those of elements and weights lead to."""
     common = common_dtype("average", (x, weights))
     if dtype is None:
-        return common if isdtype(common, "complex floating") else dtype_of_statistic(common, None, "average")
+        return common if isdtype(common, "complex floating") else dtype_of_statistic(common, None)
     dtype = as_dtype(dtype, "average")
     if not isdtype(dtype, "complex floating") and isdtype(common, "complex floating"):
         raise TypeError(f"average: {common} to {dtype} would drop the imaginary part; take real() first")
-    return dtype if isdtype(dtype, "complex floating") else dtype_of_statistic(x.dtype, dtype, "average")
+    return dtype if isdtype(dtype, "complex floating") else dtype_of_statistic(x.dtype, dtype)
 
 
 def average(x, /, *, axis=None, weights=None, returned=False, keepdims=False, out=None, dtype=None):
@@ -176,12 +178,12 @@ def average(x, /, *, axis=None, weights=None, returned=False, keepdims=False, ou
     """
     (x, axes), keepdims = _read(x, axis, "average"), bool(keepdims)
     if weights is None:
-        made = reduce_as("average", "mean", x, axis=axes, keepdims=keepdims, dtype=dtype)
-        dtype = made.dtype
+        result = reductions.mean(x, axis=axes, keepdims=keepdims, dtype=dtype)
+        dtype = result.dtype
         count = 1
         for k in axes:
             count *= x.shape[k]
-        total = asarray(count).astype(dtype).to(made.device)
+        total = asarray(count).astype(dtype).to(result.device)
     else:
         weights = _weights_of(x, axes, axis, weights)
         dtype = _dtype_of_average(x, weights, dtype)
@@ -191,15 +193,15 @@ def average(x, /, *, axis=None, weights=None, returned=False, keepdims=False, ou
         if reductions.any(ops.equal(total, 0)):
             raise ZeroDivisionError(f"average: weights of shape {weights.shape} sum to 0; expected another sum")
         x = x.astype(wide)
-        made = ops.divide(reductions.sum(ops.multiply(x, weights), axis=axes, keepdims=keepdims), total)
-        if not reductions.all(ops.isfinite(made)):  # a sum may be beyond float64 where the average is not
+        result = ops.divide(reductions.sum(ops.multiply(x, weights), axis=axes, keepdims=keepdims), total)
+        if not reductions.all(ops.isfinite(result)):  # a sum may be beyond float64 where the average is not
             shares = ops.divide(weights, reductions.max(ops.abs(weights), axis=axes, keepdims=True, initial=0.0))
             shares = ops.divide(shares, reductions.sum(shares, axis=axes, keepdims=True))
             again = reductions.sum(ops.multiply(x, shares), axis=axes, keepdims=keepdims)
-            made = where(ops.isfinite(made), made, again)
+            result = where(ops.isfinite(result), result, again)
         total = total.astype(dtype)
-    made = _finished(made, dtype, out, "average")
-    return (made, broadcast_to(total, made.shape).copy()) if returned else made
+    result = _finished(result, dtype, out, "average")
+    return (result, broadcast_to(total, result.shape).copy()) if returned else result
 
 
 def logsumexp(x, /, *, axis=None, keepdims=False, out=None):
