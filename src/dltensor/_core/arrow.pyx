@@ -188,7 +188,7 @@ cdef tuple _memory_order(Tensor t):
     """The dimensions after the first from the largest stride to the smallest; those of one element stay in place."""
     cdef int i
     strides = {i: t.impl.dl.strides[i] for i in range(1, t.impl.dl.ndim) if t.impl.dl.shape[i] != 1}
-    moved = sorted(strides, key=lambda axis: -strides[axis])
+    moved = sorted(strides, key=strides.get, reverse=True)
     places = iter(moved)
     return (0, *[next(places) if i in strides else i for i in range(1, t.impl.dl.ndim)])
 

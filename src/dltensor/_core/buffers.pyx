@@ -273,8 +273,10 @@ cdef object make_numpy(const DLTensor* view, uint64_t flags, object owner):
     return numpy.asarray(_Holder(interface, owner)).view(descr)
 
 
-class _Holder:
+cdef class _Holder:
     """An object with an array interface that keeps another one alive."""
+    cdef readonly object __array_interface__
+    cdef object owner
 
     def __init__(self, interface, owner):
         self.__array_interface__ = interface

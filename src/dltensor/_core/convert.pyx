@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Import and export of whole tensors: from_dlpack, asarray, wrap, into, and the exchange table of Tensor."""
 import sys
+from functools import partial
 from itertools import islice
 
 from cpython.bool cimport PyBool_Check
@@ -1036,6 +1037,11 @@ cdef Tensor _without_flag(Tensor source):
     return t
 
 
+def _import_without_flag(function, by_capsule, source):
+    source = _without_flag(source)
+    return function(source.__dlpack__() if by_capsule else source)
+
+
 def _from_dlpack_of(kind, needed=True):
     """The ``from_dlpack`` that makes objects of a type: its own, or that of the package it comes from."""
     if hasattr(kind, "from_dlpack"):
@@ -1050,10 +1056,9 @@ def _from_dlpack_of(kind, needed=True):
         for place in (module, getattr(module, "dlpack", None)):
             if hasattr(place, "from_dlpack"):
                 function = place.from_dlpack
-                return function if name != "jax" else lambda source: function(_without_flag(source))
+                return function if name != "jax" else partial(_import_without_flag, function, False)
         if name == "tensorflow" and module is not None:
-            by_capsule = module.experimental.dlpack.from_dlpack
-            return lambda source: by_capsule(_without_flag(source).__dlpack__())
+            return partial(_import_without_flag, module.experimental.dlpack.from_dlpack, True)
     if not needed:
         return None
     raise TypeError(f"into: {kind.__module__}.{kind.__qualname__} has no exchange table, and no from_dlpack was found "

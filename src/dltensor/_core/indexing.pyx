@@ -245,7 +245,7 @@ cdef int locate(const DLTensor* view, object key, Place* place) except -1:
 
 
 cdef int _too_many(tuple keys, int ndim) except -1:
-    taken = sum(1 for key in keys if key is not None and key is not Ellipsis)
+    taken = len([key for key in keys if key is not None and key is not Ellipsis])
     raise IndexError(f"too many indices: the tensor has {ndim} dimension{'' if ndim == 1 else 's'}, but {taken} were "
                      f"indexed")
 

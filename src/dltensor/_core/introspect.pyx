@@ -3,7 +3,6 @@
 
 Whatever an address leads to is first copied by the kernel, so that a wild pointer is a finding and not a crash.
 """
-from collections import namedtuple
 
 from cpython.object cimport PyObject
 from cpython.pycapsule cimport (PyCapsule_CheckExact, PyCapsule_Destructor, PyCapsule_GetContext,
@@ -13,6 +12,8 @@ from libc.string cimport memcpy
 
 from .native cimport MAX_DIMS
 from .types cimport (DLManagedTensor, DLManagedTensorVersioned, DLPackExchangeAPI, DLPackVersion, DLTensor)
+
+from .findings import Finding, Rule
 
 cdef extern from "dltensor/validate.h" nogil:
     ctypedef struct dlt_rule_row:
@@ -86,36 +87,6 @@ _SEVERITIES = ("note", "warning", "error")
 TABLE_FUNCTIONS = ("managed_tensor_allocator", "managed_tensor_from_py_object_no_sync",
                    "managed_tensor_to_py_object_no_sync", "dltensor_from_py_object_no_sync", "current_work_stream")
 SPELLINGS = ("__dlpack_c_exchange_api__", "__c_dlpack_exchange_api__")
-
-Rule = namedtuple("Rule", "id severity expected remedy standard", module=__name__)
-Rule.__doc__ = """A validation rule: its id, what breaking it means, what it expects ("" where that depends on the
-tensor), what to do, and the number of the standard's rule in this project's list, None where the standard is silent."""
-
-
-class Finding(namedtuple("Finding", "rule severity field axis value text remedy standard")):
-    """One finding of the validation of a tensor.
-
-    Attributes
-    ----------
-    rule : str
-        Short and stable: ``"shape.negative"``.
-    severity : "error", "warning" or "note"
-        Cannot be used; can, although the standard says otherwise; legal, and may surprise another consumer.
-    field : str, axis : int or None
-        Where in the struct; the axis where the field is an array.
-    value : int
-        What is there. Addresses and unsigned fields as they are.
-    text : str
-        The whole sentence: field, what was expected, what is there, rule and remedy.
-    remedy : str
-    standard : int or None
-        The number of the standard's rule, None where it is silent.
-    """
-
-    __slots__ = ()
-
-    def __str__(self):
-        return self.text
 
 
 def rules():
@@ -341,8 +312,8 @@ def read_table(value):
     while at != NULL and len(chain) < LINKS:
         chain.append(_read_link(at))
         at = <const void*><size_t>(chain[-1]["prev_api"] or 0)
-    problem = chain[0]["problem"] if not any(link["version"] and link["version"][0] == 1 and not link["problem"]
-                                             for link in chain) else None
+    problem = chain[0]["problem"] if not any([link["version"] and link["version"][0] == 1 and not link["problem"]
+                                              for link in chain]) else None
     if at != NULL:
         problem = f"the chain of older tables has more than {LINKS} links, or is a circle"
     return made | {"chain": chain, "problem": problem}

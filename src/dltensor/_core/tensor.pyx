@@ -1252,7 +1252,9 @@ cdef class Tensor:
     def __iter__(self):
         if self.impl.dl.ndim == 0:
             raise TypeError("iter: a tensor of 0 dimensions cannot be iterated over")
-        return _iterate(self)
+        rows = <_Rows>_Rows.__new__(_Rows)
+        rows.tensor = self
+        return rows
 
     def item(self, *index):
         """Return one element as a Python number.
@@ -2537,11 +2539,21 @@ cdef class Tensor:
 cdef tuple _CPU = (1, 0)
 
 
-def _iterate(Tensor self):
-    cdef int64_t i
-    for i in range(self.impl.dl.shape[0]):
+cdef class _Rows:
+    """Iterator over the first dimension."""
+    cdef Tensor tensor
+    cdef int64_t next
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        cdef int64_t i = self.next
+        if i >= self.tensor.impl.dl.shape[0]:
+            raise StopIteration
         check_signals(i)
-        yield self[i]
+        self.next = i + 1
+        return self.tensor[i]
 
 
 # Where users find it, in errors, pickles and help.

@@ -2,6 +2,7 @@
 """DType, Device and the enumerations of the DLPack standard, and the conversion of dtype and device arguments."""
 import enum
 import sys
+from functools import partial
 from operator import index
 
 from cpython.object cimport PyObject, PyTypeObject
@@ -102,20 +103,24 @@ DataTypeCode = _enumerate(
     """)
 
 
-def _layout_of(flags, int place, str name):
+def _layout_of(int place, str name, flags):
     layout = flags.__dict__.get("layout_")
     if layout is None:
         raise AttributeError(f"Flags.{name}: expected the flags of a tensor, got {flags!r}; read tensor.flags.{name}")
     return layout[place]
 
 
+def _is_writeable(flags):
+    return not flags & 1
+
+
 class _LayoutFlags(enum.IntFlag):
     """NumPy's names for the layout and the access of a tensor, on its flags."""
-    c_contiguous = property(lambda self: _layout_of(self, 0, "c_contiguous"),
+    c_contiguous = property(partial(_layout_of, 0, "c_contiguous"),
                             doc="Whether the elements of the tensor are contiguous in C order.")
-    f_contiguous = property(lambda self: _layout_of(self, 1, "f_contiguous"),
+    f_contiguous = property(partial(_layout_of, 1, "f_contiguous"),
                             doc="Whether the elements of the tensor are contiguous in Fortran order.")
-    writeable = property(lambda self: not self & 1, doc="Whether READ_ONLY is not set.")
+    writeable = property(_is_writeable, doc="Whether READ_ONLY is not set.")
 
 
 Flags = _enumerate(

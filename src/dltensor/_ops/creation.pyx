@@ -584,7 +584,7 @@ def linspace(start, stop, /, num=50, *, dtype=None, device=None, endpoint=True):
         return move_for("linspace", made, device)
     # Both ends go through the conversion that checks the range, so that nothing in between can leave it.
     steps = max(num - 1, 1) if endpoint else num
-    finite = all(_is_finite(part) for end in (start, stop) for part in _parts(end))
+    finite = all([_is_finite(part) for end in (start, stop) for part in _parts(end)])
     first = last = full_for("linspace", (), start, dtype)
     if num > 1 and not endpoint and finite and not imaginary and dtype.name.startswith(("int", "uint")):
         # One step before `stop`, which itself may be out of range.

@@ -138,7 +138,7 @@ cdef Tensor _output(object out, Tensor x, int axis, bint initial, object dtype, 
     for d in range(x.impl.dl.ndim):
         if (target.impl.dl.ndim != x.impl.dl.ndim or
                 target.impl.dl.shape[d] != x.impl.dl.shape[d] + (d == axis and initial)):
-            shape = tuple(size + (k == axis and initial) for k, size in enumerate(x.shape))
+            shape = tuple([size + (k == axis and initial) for k, size in enumerate(x.shape)])
             raise ValueError(f"{func}: the result has shape {shape}, out has {target.shape}")
     if target.dtype != dtype:
         raise TypeError(f"{func}: the result is {dtype}, out is {target.dtype}; give an out of that dtype")

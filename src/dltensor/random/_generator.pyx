@@ -53,9 +53,9 @@ _INTEGERS = "int8, int16, int32, int64, uint8, uint16, uint32 or uint64"
 
 cdef int _read_words(object numbers, uint32_t* words, int count, str what) except -1:
     """Exactly `count` integers of 32 bits."""
-    given = [integer_of(number, what, "philox") for number in numbers]
-    if len(given) != count or not all(0 <= number < 1 << 32 for number in given):
-        raise ValueError(f"philox: {what}: expected {count} integers from 0 to 2^32 - 1, got {str(given)[:200]}")
+    words_read = [integer_of(number, what, "philox") for number in numbers]
+    if len(words_read) != count or not all([0 <= number < 1 << 32 for number in words_read]):
+        raise ValueError(f"philox: {what}: expected {count} integers from 0 to 2^32 - 1, got {str(words_read)[:200]}")
     for i in range(count):
         words[i] = given[i]
     return 0
