@@ -213,14 +213,14 @@ cdef bytes _requested_bytes(object requested, str func):
 cdef Tensor _packed_bits(Tensor t, str func):
     """The elements of a contiguous bool tensor as bits, from the least significant bit of each byte."""
     cdef int64_t i, count = numel(t.impl.dl.ndim, t.impl.dl.shape), bytes_ = (count + 7) // 8
-    cdef Tensor made = new_empty(1, &bytes_, DLDataType(kDLUInt, 8, 1), DLDevice(kDLCPU, 0), func)
+    cdef Tensor bits = new_empty(1, &bytes_, DLDataType(kDLUInt, 8, 1), DLDevice(kDLCPU, 0), func)
     cdef const unsigned char* source = <const unsigned char*>t.impl.dl.data
-    cdef unsigned char* target = <unsigned char*>made.impl.dl.data
+    cdef unsigned char* target = <unsigned char*>bits.impl.dl.data
     with nogil:
         memset(target, 0, bytes_)
         for i in range(count):
             target[i >> 3] |= <unsigned char>((source[i] != 0) << (i & 7))
-    return made
+    return bits
 
 
 def export_arrow(Tensor t, requested_schema=None, bint is_device=False):

@@ -633,19 +633,19 @@ cdef Tensor _from_array(object obj, object copy, str func):
     cdef bint shares = copy is not None and not copy
     cdef int path
     if not shares:
-        made = obj.__array__()
+        array = obj.__array__()
     else:
         try:
-            made = obj.__array__(copy=False)
+            array = obj.__array__(copy=False)
         except TypeError:
-            made = obj.__array__()  # the signature of before NumPy 2
-    path = entry_of(made).path
-    if type(made) is not Tensor and path != NDARRAY and path != MASKED:
+            array = obj.__array__()  # the signature of before NumPy 2
+    path = entry_of(array).path
+    if type(array) is not Tensor and path != NDARRAY and path != MASKED:
         raise ValueError(f"{func}: {type(obj).__qualname__}.__array__ must return a NumPy array, got "
-                         f"{type(made).__qualname__}")
-    if shares and type(made) is not Tensor and is_new_array(made):
+                         f"{type(array).__qualname__}")
+    if shares and type(array) is not Tensor and is_new_array(array):
         raise ValueError(f"{func}: {type(obj).__qualname__}.__array__ returns a copy, but copy=False")
-    return view_any(made, copy, func)
+    return view_any(array, copy, func)
 
 
 cdef Tensor _from_column(object obj, object copy, str func):

@@ -164,13 +164,13 @@ cpdef list axes_of(object axes, int ndim, str func):
     >>> axes_of((0, -1), 3, "flip")
     [0, 2]
     """
-    cdef list made, items = sequence_of(axes, "axis", func)
+    cdef list numbers, items = sequence_of(axes, "axis", func)
     if items is None:
         return [axis_of(axes, ndim, func)]
-    made = [axis_of(axis, ndim, func) for axis in items]
-    if len(set(made)) != len(made):
+    numbers = [axis_of(axis, ndim, func) for axis in items]
+    if len(set(numbers)) != len(numbers):
         raise ValueError(f"{func}: axes {tuple(items)} name a dimension of {ndim} twice")
-    return made
+    return numbers
 
 
 cdef inline bint _is_basic(object key) noexcept:

@@ -55,15 +55,16 @@ cdef int _read(object numbers, Dims* out, str what, str func) except -1:
     """Read a sequence of integers once, into memory of ours."""
     cdef int i
     try:
-        made = [PyNumber_Index(number) for number in items_of(numbers, what, func)]
+        integers = [PyNumber_Index(number) for number in items_of(numbers, what, func)]
     except (TypeError, AttributeError):
         raise TypeError(f"{func}: {what} must be a sequence of integers, got {quoted(numbers)}") from None
-    out.count = <int>len(made)
+    out.count = <int>len(integers)
     for i in range(out.count):
         try:
-            out.values[i] = made[i]
+            out.values[i] = integers[i]
         except OverflowError:
-            raise ValueError(f"{func}: the numbers of {what} must be from -2^63 to 2^63 - 1, got {made[i]}") from None
+            raise ValueError(f"{func}: the numbers of {what} must be from -2^63 to 2^63 - 1, got "
+                             f"{integers[i]}") from None
     return 0
 
 

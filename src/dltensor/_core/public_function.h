@@ -48,9 +48,9 @@ inline PyObject* new_public_function(PyObject* function, PyObject* text, PyObjec
   here->method.ml_flags = METH_FASTCALL | METH_KEYWORDS;
   here->method.ml_doc = PyBytes_AsString(Py_NewRef(text));
   if (!here->method.ml_name || !here->method.ml_doc) return nullptr;
-  PyObject* const made = PyCFunction_NewEx(&here->method, self, nullptr);
-  if (made) make_immortal(made);
-  return made;
+  PyObject* const builtin = PyCFunction_NewEx(&here->method, self, nullptr);
+  if (builtin) make_immortal(builtin);
+  return builtin;
 }
 
 }  // namespace dlt

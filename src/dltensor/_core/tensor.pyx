@@ -673,10 +673,10 @@ cdef Tensor _swap_last(Tensor self):
     return view_of(self, &place)
 
 
-cdef tuple one_or_many(tuple given, str func):
+cdef tuple one_or_many(tuple arguments, str func):
     """Axes that came one by one, or as one sequence."""
-    items = sequence_of(given[0], "axes", func) if len(given) == 1 else None
-    return given if items is None else tuple(items)
+    items = sequence_of(arguments[0], "axes", func) if len(arguments) == 1 else None
+    return arguments if items is None else tuple(items)
 
 
 cdef Tensor permuted(Tensor self, tuple axes, str func):
@@ -825,17 +825,17 @@ cdef object _with_meaning(object dtype):
 
 cdef Tensor _reinterpret(Tensor self, DLDataType dtype):
     cdef int i
-    cdef Tensor made = same_view(self)
+    cdef Tensor view = same_view(self)
     cdef int last = self.impl.dl.ndim - 1
     cdef int64_t old = self.impl.dl.dtype.bits * self.impl.dl.dtype.lanes, new = dtype.bits * dtype.lanes
-    made.impl.dl.dtype = dtype
+    view.impl.dl.dtype = dtype
     if self.impl.flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED:
         if new % 8:
             raise ValueError(f"view: padded {self.dtype} elements have 8 bits each, {dtype_of(dtype)} has {new}")
         old = 8
-        made.impl.flags &= ~<uint64_t>DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED
+        view.impl.flags &= ~<uint64_t>DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED
     if old == new:
-        return made
+        return view
     if last < 0 or (self.impl.dl.strides[last] != 1 and self.impl.dl.shape[last] != 1 and
                     _size(&self.impl.dl) != 0):
         raise ValueError(f"view: {self.dtype} and {dtype_of(dtype)} differ in width, so the last dimension of shape "
@@ -849,8 +849,8 @@ cdef Tensor _reinterpret(Tensor self, DLDataType dtype):
     if length >> 63:
         raise ValueError(f"view: shape {self.shape} of {self.dtype} as {dtype_of(dtype)} would have a dimension of "
                          f"{length} elements; at most 2^63 - 1 can be counted")
-    made.impl.dl.shape[last] = length
-    made.impl.dl.strides[last] = 1
+    view.impl.dl.shape[last] = length
+    view.impl.dl.strides[last] = 1
     for i in range(last):
         if self.impl.dl.shape[i] <= 1 or _size(&self.impl.dl) == 0:
             continue  # its stride is never used
@@ -858,9 +858,9 @@ cdef Tensor _reinterpret(Tensor self, DLDataType dtype):
         if step % new:
             raise ValueError(f"view: strides {self.strides} of {self.dtype} are not whole elements of "
                              f"{dtype_of(dtype)}; copy() first")
-        made.impl.dl.strides[i] = step // new
-    counted(made.impl.dl.ndim, made.impl.dl.shape, dtype, "view")
-    return made
+        view.impl.dl.strides[i] = step // new
+    counted(view.impl.dl.ndim, view.impl.dl.shape, dtype, "view")
+    return view
 
 # -- what a consumer may ask of an export -----------------------------------------------------------------------------
 

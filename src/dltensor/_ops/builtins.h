@@ -80,8 +80,8 @@ DLT_OPS(DLT_BUILTIN)
 #undef DLT_BUILTIN
 #define DLT_BUILTIN(name, op, swapped)                                                                      \
   inline PyObject* py_##name(PyObject*, PyObject* const* arguments, Py_ssize_t count, PyObject* keywords) { \
-    PyObject* const made = call_element(op_##op, #name, swapped, arguments, count, keywords);               \
-    return made ? made : rename_error(#name);                                                               \
+    PyObject* const result = call_element(op_##op, #name, swapped, arguments, count, keywords);             \
+    return result ? result : rename_error(#name);                                                           \
   }
 DLT_ALIASES(DLT_BUILTIN)
 #undef DLT_BUILTIN

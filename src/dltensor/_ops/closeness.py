@@ -30,13 +30,13 @@ def _tensor(x, other):
     if isinstance(x, Tensor):
         return x
     if not isinstance(x, (float, complex)):
-        made = asarray(x)
+        tensor = asarray(x)
     else:
-        made = asarray(x, dtype="complex128" if isinstance(x, complex) else "float64")
+        tensor = asarray(x, dtype="complex128" if isinstance(x, complex) else "float64")
         if isinstance(other, Tensor) and isdtype(other.dtype, _INEXACT):
-            narrow = made.astype(result_type(other, x))
-            made = narrow if isinstance(x, complex) or abs(narrow.item()) != inf or abs(x) == inf else made
-    return made.to(other.device) if isinstance(other, Tensor) else made
+            narrow = tensor.astype(result_type(other, x))
+            tensor = narrow if isinstance(x, complex) or abs(narrow.item()) != inf or abs(x) == inf else tensor
+    return tensor.to(other.device) if isinstance(other, Tensor) else tensor
 
 
 def _tolerance(x, beside):

@@ -60,8 +60,8 @@ def round_to(x, decimals, out):
     """
     if not integer_of(decimals, "decimals", "round"):
         return nearest(x, out)
-    made = round_tensor(asarray(x), decimals)
-    return made if out is None else copy(made, out)
+    result = round_tensor(asarray(x), decimals)
+    return result if out is None else copy(result, out)
 
 
 def _round_integers(t, ndigits):

@@ -89,7 +89,7 @@ def searchsorted(x1, x2, /, *, side="left", sorter=None, out=None):
     """
     cdef Tensor values = ordered_anywhere(x1, "searchsorted", "x1")
     cdef bint here = is_host(<int>values.impl.dl.device.device_type)
-    cdef Tensor given, order, made, target
+    cdef Tensor wanted, order, places, target
     cdef int type
     cdef bint after = side == "right"
     cdef Status status
@@ -97,9 +97,9 @@ def searchsorted(x1, x2, /, *, side="left", sorter=None, out=None):
         raise ValueError(f"searchsorted: side must be 'left' or 'right', got {quoted(side)}")
     if values.impl.dl.ndim != 1:
         raise ValueError(f"searchsorted: x1 must have one dimension, got shape {values.shape}; reshape() it")
-    given = ordered_anywhere(as_operand(x2, values, "searchsorted", "x2", "x1"), "searchsorted", "x2")
-    type = comparison_type(find_type(values.impl.dl.dtype), find_type(given.impl.dl.dtype))
-    rest = rest_of(x2, given)
+    wanted = ordered_anywhere(as_operand(x2, values, "searchsorted", "x2", "x1"), "searchsorted", "x2")
+    type = comparison_type(find_type(values.impl.dl.dtype), find_type(wanted.impl.dl.dtype))
+    rest = rest_of(x2, wanted)
     if rest:
         after = rest > 0
     if sorter is not None:
@@ -110,51 +110,51 @@ def searchsorted(x1, x2, /, *, side="left", sorter=None, out=None):
         order = converted(order, type_int64, "searchsorted")
         values = in_order(values, "searchsorted")
         if here:
-            made = new_empty(1, values.impl.dl.shape, values.impl.dl.dtype, _cpu, "searchsorted")
-            status = take_order(made.impl.dl.data, values.impl.dl, order.impl.dl)
+            places = new_empty(1, values.impl.dl.shape, values.impl.dl.dtype, _cpu, "searchsorted")
+            status = take_order(places.impl.dl.data, values.impl.dl, order.impl.dl)
             check_status(status, "searchsorted")
-            values = made
+            values = places
         else:
             values = _ordered_on_device(values, order)
     if out is not None:
         target = beside(any_tensor(writable_output(out, "searchsorted"), "searchsorted", "out"), values, "searchsorted",
                         "out", "x1")
-        if target.shape != given.shape:
-            raise ValueError(f"searchsorted: the result has shape {given.shape}, out has shape {target.shape}")
+        if target.shape != wanted.shape:
+            raise ValueError(f"searchsorted: the result has shape {wanted.shape}, out has shape {target.shape}")
         if find_type(target.impl.dl.dtype) != type_int64:
             raise TypeError(f"searchsorted: the result is int64, out is {target.dtype}; give an out of int64")
-    made = _places(values, given, type, after) if type >= 0 else _exact_places(values, given, after)
+    places = _places(values, wanted, type, after) if type >= 0 else _exact_places(values, wanted, after)
     if out is None:
-        return made
-    assign(target, made, "searchsorted")
+        return places
+    assign(target, places, "searchsorted")
     return out
 
 
-cdef Tensor _places(Tensor values, Tensor given, int type, bint after):
+cdef Tensor _places(Tensor values, Tensor wanted, int type, bint after):
     """The places of elements among sorted values, both as of one dtype."""
-    cdef Tensor made
+    cdef Tensor places
     cdef Status status
-    values, given = converted(values, type, "searchsorted"), converted(given, type, "searchsorted")
-    made = new_empty(given.impl.dl.ndim, given.impl.dl.shape, type_table[type_int64].dtype, values.impl.dl.device,
-                     "searchsorted")
+    values, wanted = converted(values, type, "searchsorted"), converted(wanted, type, "searchsorted")
+    places = new_empty(wanted.impl.dl.ndim, wanted.impl.dl.shape, type_table[type_int64].dtype, values.impl.dl.device,
+                       "searchsorted")
     if not is_host(<int>values.impl.dl.device.device_type):
-        _search_on_device(values, given, made, after)
-        return made
+        _search_on_device(values, wanted, places, after)
+        return places
     with nogil:
-        status = search_tensor(<int64_t*>made.impl.dl.data, values.impl.dl, given.impl.dl, after)
+        status = search_tensor(<int64_t*>places.impl.dl.data, values.impl.dl, wanted.impl.dl, after)
     check_status(status, "searchsorted")
-    return made
+    return places
 
 
-cdef Tensor _exact_places(Tensor values, Tensor given, bint after):
+cdef Tensor _exact_places(Tensor values, Tensor wanted, bint after):
     """The same where no dtype holds both: the nearest in the values' dtype, and the side of it on which they are."""
     cdef int type = find_type(values.impl.dl.dtype)
-    nearest = cast(given, values.dtype, saturate=True)
+    nearest = cast(wanted, values.dtype, saturate=True)
     before, behind = _places(values, nearest, type, False), _places(values, nearest, type, True)
-    made = where(less(nearest, given), behind, where(less(given, nearest), before, behind if after else before))
-    if type_table[find_type(given.impl.dl.dtype)].kind == REAL:
-        made = where(isnan(given), values.size, made)
-    return made
+    places = where(less(nearest, wanted), behind, where(less(wanted, nearest), before, behind if after else before))
+    if type_table[find_type(wanted.impl.dl.dtype)].kind == REAL:
+        places = where(isnan(wanted), values.size, places)
+    return places
 
 
 cdef Tensor _ordered_on_device(Tensor values, Tensor order):
@@ -300,7 +300,7 @@ def count_between(edges, x, weights, func):
     ValueError
         `weights` has another shape than `x`.
     """
-    cdef Tensor t = ordered_anywhere(x, func), made, given
+    cdef Tensor t = ordered_anywhere(x, func), counts, read_weights
     cdef Tensor borders = beside(ordered_anywhere(edges, func, "bins"), t, func, "bins", "x")
     cdef int64_t shape[1]
     cdef Status status
@@ -308,7 +308,7 @@ def count_between(edges, x, weights, func):
     cdef const double* weight = NULL
     cdef int type = comparison_type(find_type(borders.impl.dl.dtype), find_type(t.impl.dl.dtype))
     cdef bint here = is_host(<int>t.impl.dl.device.device_type)
-    given = _weights_of(weights, t, func)
+    read_weights = _weights_of(weights, t, func)
     if type >= 0:
         borders, t = converted(borders, type, func), converted(t, type, func)
     shape[0] = _count(borders) - 1
@@ -316,16 +316,16 @@ def count_between(edges, x, weights, func):
         # Number 0 is below the first edge, and one more than there are bins above the last, which is of its bin.
         places = searchsorted(borders, t.reshape((-1,)), side="right")
         places = where(equal(t.reshape((-1,)), borders[-1]), shape[0], places)
-        if given is not None:
-            given = given.reshape((-1,))
-        made = (bincount(places, given, shape[0] + 2) if here else
-                _counts_on_device(places, shape[0] + 2, given, func))
-        return made[1:-1].copy()
-    made = new_empty(1, shape, type_table[type_int64 if given is None else type_float64].dtype, _cpu, func)
-    memset(made.impl.dl.data, 0, shape[0] * 8)
-    if given is not None:
-        sums, weight = <double*>made.impl.dl.data, <const double*>given.impl.dl.data
+        if read_weights is not None:
+            read_weights = read_weights.reshape((-1,))
+        counts = (bincount(places, read_weights, shape[0] + 2) if here else
+                  _counts_on_device(places, shape[0] + 2, read_weights, func))
+        return counts[1:-1].copy()
+    counts = new_empty(1, shape, type_table[type_int64 if read_weights is None else type_float64].dtype, _cpu, func)
+    memset(counts.impl.dl.data, 0, shape[0] * 8)
+    if read_weights is not None:
+        sums, weight = <double*>counts.impl.dl.data, <const double*>read_weights.impl.dl.data
     with nogil:
-        status = fill_histogram(<int64_t*>made.impl.dl.data, sums, borders.impl.dl, t.impl.dl, weight)
+        status = fill_histogram(<int64_t*>counts.impl.dl.data, sums, borders.impl.dl, t.impl.dl, weight)
     check_status(status, func)
-    return made
+    return counts

@@ -588,8 +588,8 @@ def rfftn(x, /, *, s=None, axes=None, norm="backward"):
     if len(set(axes)) == len(axes):
         return _halved("rfftn", x, axes, sizes, norm, True)
     sizes = [x.shape[axis] for axis in axes] if sizes is None else sizes
-    made = _halved("rfftn", x, axes[-1:], sizes[-1:], norm, True)
-    return _along("rfftn", made, axes[:-1], sizes[:-1], norm, True)
+    halved = _halved("rfftn", x, axes[-1:], sizes[-1:], norm, True)
+    return _along("rfftn", halved, axes[:-1], sizes[:-1], norm, True)
 
 
 def irfftn(x, /, *, s=None, axes=None, norm="backward"):
@@ -645,8 +645,8 @@ def irfftn(x, /, *, s=None, axes=None, norm="backward"):
     axes, sizes = _sizes("irfftn", x, s, axes)
     if len(set(axes)) == len(axes):
         return _doubled("irfftn", x, axes, sizes, norm, False)
-    made = _along("irfftn", x, axes[-2::-1], sizes and sizes[-2::-1], norm, False)  # the first of them first
-    return _doubled("irfftn", made, axes[-1:], sizes and sizes[-1:], norm, False)
+    transformed = _along("irfftn", x, axes[-2::-1], sizes and sizes[-2::-1], norm, False)  # the first of them first
+    return _doubled("irfftn", transformed, axes[-1:], sizes and sizes[-1:], norm, False)
 
 
 def hfft(x, /, *, n=None, axis=-1, norm="backward"):

@@ -57,7 +57,7 @@ cdef int _read_words(object numbers, uint32_t* words, int count, str what) excep
     if len(words_read) != count or not all([0 <= number < 1 << 32 for number in words_read]):
         raise ValueError(f"philox: {what}: expected {count} integers from 0 to 2^32 - 1, got {str(words_read)[:200]}")
     for i in range(count):
-        words[i] = given[i]
+        words[i] = words_read[i]
     return 0
 
 
@@ -563,9 +563,9 @@ cdef class Generator:
 
     cdef Tensor _distinct(self, int64_t n, int64_t count, str func):
         """The first `count` of the integers below n in random order."""
-        cdef Tensor made = empty(count, dtype="int64")
+        cdef Tensor indices = empty(count, dtype="int64")
         cdef Sequence sequence
-        cdef int64_t* data = <int64_t*>made.impl.dl.data
+        cdef int64_t* data = <int64_t*>indices.impl.dl.data
         cdef bint done
         cdef uint64_t start = self._reserve(min(count, n - 1), 2 if n >> 32 else 1, func)
         sequence.key, sequence.stream = self._key, self._stream
@@ -573,7 +573,7 @@ cdef class Generator:
             done = choose_distinct(sequence, start, n, count, data)
         if not done:
             raise MemoryError(f"{func}: no memory for {count} of {n} indices")
-        return made
+        return indices
 
     def permutation(self, x, /):
         """Return integers, or the entries of a tensor along its first axis, in random order.
