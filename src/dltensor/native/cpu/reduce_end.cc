@@ -159,7 +159,7 @@ void add_run(void* context, const void* run, int64_t n, int64_t) {
   auto& again = *static_cast<SumAgain*>(context);
   again.run(again.states, run, n);
 }
-// The state of a sum that is far smaller than its elements, with less in doubt; false where there is none.
+// Adds the elements of a sum that is far smaller than they are once more, with less in doubt; false where that is impossible.
 bool add_again(const OneResult& one, int part, const State& s, State* out) {
   const ReducePass& pass = *one.pass;
   SumAgain again{};
@@ -202,7 +202,7 @@ R end_mean(const OneResult& one, int part, const State& s) {
 
 // ---- var and std
 
-// The same where the bounds of its sums leave two values, by accumulators.
+// Variance or its root by accumulators, where the bounds of the sums leave two values.
 double moments_again(const OneResult& one, const double* sums, double divisor) {
   const ReducePass& pass = *one.pass;
   const int parts = pass.reducer->parts;
@@ -396,8 +396,8 @@ void end_floats(const ReducePass& pass, const void* states, int64_t capacity, in
   for (int64_t c = 0; c < n; ++c) {
     // Most sums need no more.
     if (pass.end == End::sum && parts == 1 && round_sum(w[c], w[capacity + c], w[2 * capacity + c], out + c)) continue;
-    const OneResult one{&pass, where.at + c * where.step, where.index + c * where.index_step, stage, Form<R>::digits,
-                        Form<R>::lowest};
+    const Place place = where.at + c * where.step;
+    const OneResult one{&pass, place, where.index + c * where.index_step, stage, Form<R>::digits, Form<R>::lowest};
     if (pass.end == End::wide_mean || pass.end == End::wide_moments) {
       out[c] = end_words<R>(one, states, capacity, c);
     } else if (pass.end == End::moments) {
