@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from native_tools import require
 
 import dltensor as dl
 
@@ -194,6 +195,33 @@ def test_a_defect_that_takes_several_operands_is_found(tmp_path, defect):
     assert done.returncode == 1, done.stdout + done.stderr
     assert re.search(words, done.stdout), done.stdout
     assert f'--trick "{trick}"' in done.stdout
+
+
+@pytest.mark.parametrize("trick", ["odd address", "consumer stream", "graph output"])
+def test_tricks_of_devices_find_nothing_where_nothing_is_planted(trick):
+    require("g++")  # which builds the host driver
+    done = run("--device", "cuda", "--rounds", 1, "--patience", 200, "--trick", trick)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert int(re.search(r"(\d+) made in", done.stdout)[1]) > 10
+
+
+def test_an_operand_at_an_odd_address_is_found(tmp_path):
+    require("g++")
+    plant = tmp_path / "plant.py"
+    plant.write_text(
+        "import os\nimport dltensor as dl\nreal = dl.sort\n"
+        "def sort(x, /, **keywords):\n"
+        "    if x.data_ptr % x.itemsize: os.abort()\n"
+        "    return real(x, **keywords)\n"
+        "sort.__module__ = real.__module__\n"
+        "dl.sort = sort\n"
+        "from calls import surface\n"
+        "found = surface.entries\n"
+        "surface.entries = lambda: [entry for entry in found() if entry.name == 'sort']\n"
+    )
+    command = ["--device", "cuda", "--rounds", 4, "--enough", 1, "--patience", 200, "--trick", "odd address"]
+    done = run(*command, "--before", plant)
+    assert "FOUND sort: died by SIGABRT" in done.stdout, done.stdout + done.stderr
 
 
 @pytest.mark.peers

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What other programs do beside ours on a device, which is the host driver: streams that end, graphs that are destroyed.
+"""Use of the host driver by other libraries, whose streams end and graphs are destroyed; operands at odd addresses.
 
-Also operands at odd addresses. Nothing here draws or checks calls.
+Nothing here draws or checks calls.
 """
 
 import ctypes

@@ -8,5 +8,6 @@ PROGRESS = struct.Struct("6q")  # round, call, calls made, succeeded, compared w
 # Calls with operands that work together; calls/tricks.py makes them.
 TRICKS = (
     "change operand", "change storage", "two answers", "itself", "stolen name", "too large", "refused tensor",
-    "old signature", "two dtypes", "typed numbers", "masked", "endless", "odd address", "consumer stream", "graph output",
+    "old signature", "two dtypes", "typed numbers", "masked", "endless", "odd address", "consumer stream",
+    "graph output",
 )  # fmt: skip

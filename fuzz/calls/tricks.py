@@ -76,11 +76,11 @@ def plain_context(context, shapes):
         context.shapes, context.dtypes, context.hostile = kept
 
 
-def usual(context, fuzzer, wanted, shapes, functions_only=False):
+def usual(context, fuzzer, wanted, shapes, functions_only=False, evenly=False):
     """A usual call with places of which `wanted` says that they will do; None when none is drawn."""
     entries, weights = fuzzer.suited
     for _ in range(12):
-        entry = context.random.choices(entries, weights)[0]
+        entry = context.random.choice(entries) if evenly else context.random.choices(entries, weights)[0]
         if functions_only and any(entry.name.startswith(name) for name in TAKE_ANYTHING):
             continue
         try:
@@ -616,7 +616,12 @@ def endless(context, fuzzer):
 
 def on_device(context, fuzzer, replace):
     """A usual call whose tensors are replaced by others on the device, which must be as good as before after it."""
-    drawn, _ = usual(context, fuzzer, lambda found: any(takes_tensors(place) for place in found), SMALL)
+
+    def enough(found):
+        return any(takes_tensors(place) for place in found)
+
+    # Evenly: what the CPU's results are compared with are element-wise functions as a rule, which share their kernels.
+    drawn, _ = usual(context, fuzzer, enough, context.random.choice(SMALL), functions_only=True, evenly=True)
     if drawn is None or context.device == "cpu":
         return None
     for holder in (drawn.arguments, drawn.keywords):
@@ -634,10 +639,26 @@ def on_device(context, fuzzer, replace):
     return drawn
 
 
+# Calls with kernels of their own, which usual() seldom draws with operands that suit them: x has numbers in order, i
+# places.
+OF_PLACES = {
+    "Tensor.__getitem__": "xi", "Tensor.__setitem__": "xix", "take": "xi", "take_along_axis": "xi", "bincount": "i",
+    "searchsorted": "xx", "sort": "x", "cumulative_sum": "x", "nonzero": "x", "unique_values": "x",
+}  # fmt: skip
+
+
 def odd_address(context, fuzzer):
     """A call on operands at addresses that the size of their elements does not divide."""
     by = context.random.choice((1, 1, 2, 4))
-    return on_device(context, fuzzer, lambda t: card.at_odd_address(t, by))
+    drawn = on_device(context, fuzzer, lambda t: card.at_odd_address(t, by))
+    entry = context.random.choice([e for e in fuzzer.entries if e.name in OF_PLACES])
+    if drawn is not None and context.chance(0.6):
+        x, i = dl.arange(8, dtype=context.random.choice(PLAIN_TYPES)), dl.asarray([3, 0, 1, 3, 7, 2, 2, 5])
+        after, drawn = drawn.after, arguments.Drawn(entry)
+        drawn.arguments = [card.at_odd_address(i if kind == "i" else x, by) for kind in OF_PLACES[entry.name]]
+        drawn.names, drawn.after = list(OF_PLACES[entry.name]), after
+        drawn.outputs = drawn.arguments[:1] * (entry.name == "Tensor.__setitem__")
+    return drawn
 
 
 def consumer_stream(context, fuzzer):
@@ -661,7 +682,8 @@ def graph_output(context, fuzzer):
 
     def after(result, failed):
         found = card.read_after_its_graph(4096, seed, same_stream=same)
-        demand(set(found.tolist()) == {3.0}, "a reader of a graph's output sees later work:", sorted(set(found.tolist())))
+        values = set(found.tolist())
+        demand(values == {3.0}, "a reader of a graph's output sees later work:", values)
 
     drawn.after = after
     return drawn

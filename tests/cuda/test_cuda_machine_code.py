@@ -45,7 +45,7 @@ ARITHMETIC = {"F2F", "F2FP", "FADD", "FMUL", "FFMA", "FMNMX", "HADD2", "HMUL2", 
 FLOATS = ["dlt::float16", "dlt::bfloat16", "float", "double"]
 
 
-@pytest.mark.parametrize("arch", (75, 90))
+@pytest.mark.parametrize("arch", [75, 90])
 @pytest.mark.parametrize(
     ("name", "count", "type"),
     [(*row, type) for row in SIGNS for type in FLOATS] + [(name, 1, "dlt::complex64") for name in ("negative", "conj")],

@@ -281,7 +281,7 @@ class Cache:
         self.folder, self.compiler = folder, compiler
 
     def call(self, *operations, limit=None):
-        """Run operations in a process with a limit; return how many kernels it compiled, and how many it had from disk."""
+        """Run operations in a process with a limit; return how many kernels it compiled and how many it read."""
         script = f"""
         machine = hostcuda.load()
         x = cuda.upload(np.arange(1, 100, dtype="f4"))
@@ -346,8 +346,8 @@ def test_the_cache_stays_within_the_limit_while_a_process_compiles(kernel_cache)
 
 def test_other_files_of_the_folder_are_never_removed(kernel_cache):
     code = "0123456789abcdef" * 4
-    others = ["notes.txt", code, f"{code}.codes", f"{code[:-1]}.code", f"{code.upper()}.code", f"{code[:40]}-13.kernels",
-              f"x{code[:40]}-13.0.kernel", f"{code[:40]}-new.kernel", ".code", ".kernel"]  # fmt: skip
+    others = [".code", ".kernel", "notes.txt", code, f"{code}.codes", f"{code[:-1]}.code", f"{code.upper()}.code",
+              f"{code[:40]}-13.kernels", f"x{code[:40]}-13.0.kernel", f"{code[:40]}-new.kernel"]  # fmt: skip
     for name in others:
         (kernel_cache.folder / name).write_bytes(bytes(10000))
         os.utime(kernel_cache.folder / name, (1, 1))
