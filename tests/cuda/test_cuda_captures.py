@@ -303,40 +303,35 @@ def test_a_capture_of_a_blocking_stream_by_another_library_is_left_alone(cuda, d
 # ---- the per-thread default stream: handle 2 is another stream in each thread
 
 
-def in_thread(work):
-    errors = []
-
-    def run():
-        try:
-            work()
-        except BaseException as error:
-            errors.append(error)
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    thread.join()
-    if errors:
-        raise errors[0]
-
-
 def test_default_streams_of_two_threads_wait_for_each_other(cuda):
     a = np.arange(500, dtype="i4")
-    made = []
+    results, ready, over = [], threading.Event(), threading.Event()
 
     def produce():
-        stream = cuda.stream(handle=2)
-        x = cuda.upload(a, stream)
-        for _ in range(4):
-            x = cuda.run("add", [x, 1], "int32", stream=stream)
-        made.append(x)
+        try:
+            stream = cuda.stream(handle=2)
+            x = cuda.upload(a, stream)
+            for _ in range(4):
+                x = cuda.run("add", [x, 1], "int32", stream=stream)
+            results.append(x)
+        finally:
+            ready.set()
+        # A thread that ends before its stream is done can wait in the driver (580) for ever, with the driver's lock.
+        over.wait(60)
 
-    in_thread(produce)
-    mine = cuda.stream(handle=2)
-    y = cuda.run("add", [made[0], 10], "int32", stream=mine)
-    z = cuda.run("add", [made[0], 20], "int32", stream=cuda.stream())
-    np.testing.assert_array_equal(y.get(mine), a + 14)
-    np.testing.assert_array_equal(z.get(), a + 24)
-    made.clear()
+    producer = threading.Thread(target=produce)
+    producer.start()
+    try:
+        assert ready.wait(60)
+        mine = cuda.stream(handle=2)
+        y = cuda.run("add", [results[0], 10], "int32", stream=mine)
+        z = cuda.run("add", [results[0], 20], "int32", stream=cuda.stream())
+        np.testing.assert_array_equal(y.get(mine), a + 14)
+        np.testing.assert_array_equal(z.get(), a + 24)
+        results.clear()
+    finally:
+        over.set()
+        producer.join()
 
 
 def test_memory_of_a_threads_default_stream_is_released_by_another_thread(cuda):
