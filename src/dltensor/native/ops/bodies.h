@@ -437,7 +437,7 @@ DLT_FN int exact_order(A a, B b) {
     // Without branches but for the latter, since the order of elements cannot be predicted.
     constexpr double end = range<A>::is_signed ? 9223372036854775808.0 : 18446744073709551616.0;
     const double near = double(a);
-    const int below = near < b, above = near > b;
+    const int below = near<b, above = near> b;
     if (near != b) return above - below + 2 * !(below | above);
     const A whole = b == end ? range<A>::highest : A(b);
     return b == end ? -1 : (a > whole) - (a < whole);
