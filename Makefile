@@ -155,9 +155,11 @@ test-cuda-device: $(VENV)/light install
 
 # What reads no instruction set, or runs under each by itself.
 LEVEL_FREE := $(NOT_LIGHT) tests/engine tests/opaque tests/faults \
-    $(foreach name,abi adapt architecture arrow bench calls_fuzzer checks clang_format cli counters data_types debug demo dlpack \
-        docs faults faults_kit file_objects files files_fuzzer files_hostile headers html inspect inspect_facts interpreters layout memory \
-        mutate outside_tests package pages pickle protocols quirks read_once shared signals site stubs terminal validate words, \
+    $(foreach name,abi adapt architecture arrow bench call_errors calls_fuzzer checks clang_format cli counters \
+        data_types debug demo devices dlpack docs docstrings documented_errors every_producer faults faults_kit \
+        file_objects files files_fuzzer files_hostile headers html inspect inspect_facts interpreters layout masks \
+        memory mutate outside_tests package pages pickle protocols quirks read_once shared signals site stubs \
+        terminal validate words, \
         tests/test_$(name).py)
 # help: make test-levels  the tests again with the instructions of older processors; those of this one are make test's
 LEVELS ?= v2 v3

@@ -95,8 +95,8 @@ def test_a_device_type_and_a_number_are_two_arguments():
 def test_a_device_type_names_a_cuda_device_where_a_number_would():
     from dltensor.cuda._device import ordinal_of
 
-    assert ordinal_of(dl.DeviceType.kDLCUDA) == 0
-    assert (ordinal_of(3), ordinal_of("cuda:2"), ordinal_of(None)) == (3, 2, 0)
+    devices = (dl.DeviceType.kDLCUDA, 3, "cuda:2", None)
+    assert [ordinal_of(device, "synchronize") for device in devices] == [0, 3, 2, 0]
 
 
 def test_a_device_equals_its_names():

@@ -66,7 +66,7 @@ def test_devices_memory_and_properties():
     assert used + free == total
     with pytest.raises(ValueError, match="expected cuda:0 to cuda:1, got cuda:2"):
         cuda.properties(2)
-    with pytest.raises(ValueError, match="expected a CUDA device, got cpu"):
+    with pytest.raises(ValueError, match="expected a CUDA device such as 0 or 'cuda:0', got cpu"):
         cuda.properties("cpu")
     assert cuda.memory_stats()["live_blocks"] == 0
     cuda.synchronize()

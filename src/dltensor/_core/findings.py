@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is found when a tensor is validated: the classes of rules and findings. Finds nothing itself."""
+"""Rules and findings of validation: their classes. Finds nothing itself."""
 
 from collections import namedtuple
 

@@ -288,7 +288,7 @@ int64_t most_cached_bytes() noexcept {
   return bytes;
 }
 
-// Whether write_image() gives such a name to a file, or to a part of one while it is written: nothing else is removed.
+// Tells names that write_image() gives to files, or to parts of them while they are written: nothing else is removed.
 bool is_image_name(const std::string& name) {
   const size_t digits = std::min(name.find_first_not_of("0123456789abcdef"), name.size());
   std::string rest = name.substr(digits);
