@@ -4,11 +4,13 @@
 import concurrent.futures
 import ctypes
 import hashlib
+import json
 import os
 import pathlib
 import platform
 import re
 import subprocess
+import sys
 import sysconfig
 import tempfile
 
@@ -163,7 +165,8 @@ def objects(units: list, *flags: str) -> list[pathlib.Path]:
 
 def link(name: str, parts: list[pathlib.Path], *flags: str) -> pathlib.Path:
     """Link objects to a file of the cache, unless that was done before."""
-    key = hashlib.sha256(repr((compiler(), parts, flags)).encode()).hexdigest()[:16]
+    times = [path.stat().st_mtime_ns for path in parts]
+    key = hashlib.sha256(repr((compiler(), parts, times, flags)).encode()).hexdigest()[:16]
     target = cache() / name.format(key)
     if not target.exists():
         made = target.with_suffix(f".{os.getpid()}.tmp")
@@ -183,11 +186,51 @@ def sources(*folders: str) -> list[pathlib.Path]:
     return found
 
 
-def engine(engine_name: str, *flags: str) -> ctypes.CDLL:
-    """Compile the whole engine with tests/engine/`engine_name` into one library and load it."""
+def built(kernels: list, base: list) -> list[pathlib.Path] | None:
+    """Return the engine's objects of the build of the package; None where there is none of these sources."""
+    folder = ROOT / os.environ.get("BUILD", "build/release")
+    ninja = pathlib.Path(sys.executable).with_name("ninja")
+    if os.environ.get("CXX") or not ninja.exists() or not (folder / "compile_commands.json").exists():
+        return None
+    if "no work to do" not in subprocess.run([ninja, "-C", folder, "-n"], capture_output=True, text=True).stdout:
+        return None
+    native = ROOT / "src" / "dltensor" / "native"
+    missing = {(name, level) for name, level, _ in kernels} | {(name, None) for name in base}
+    found = []
+    for entry in json.loads((folder / "compile_commands.json").read_text()):
+        source = (pathlib.Path(entry["directory"]) / entry["file"]).resolve()
+        level = re.search(r"-DDLT_LEVEL=(\w+)", entry["command"])
+        unit = (source.relative_to(native).as_posix(), level and level[1]) if source.is_relative_to(native) else None
+        if unit in missing:
+            missing.remove(unit)
+            found.append(folder / entry["output"])
+    if missing:
+        raise RuntimeError(f"{folder} does not build {sorted(map(str, missing))}")
+    return found
+
+
+def check(source: pathlib.Path, *options: str) -> None:
+    """Compile a file without writing anything; a warning, or a size that is narrowed, is a RuntimeError."""
+    run([*compiler(), *FLAGS, *NARROWING, *options, *[f"-I{i}" for i in INCLUDES], "-fsyntax-only", source])
+
+
+def check_engine() -> None:
+    """Check every file of the engine, kernels for one level."""
     kernels, base = _lists()
     native = ROOT / "src" / "dltensor" / "native"
-    units = [(native / name, ("-O3", f"-DDLT_LEVEL={level}", *options)) for name, level, options in kernels]
-    units += [(native / b, ("-O2",)) for b in base] + [(pathlib.Path(__file__).parent / engine_name, ("-O2",))]
+    options = {name: (f"-DDLT_LEVEL={level}", *flags) for name, level, flags in kernels} | {name: () for name in base}
+    with concurrent.futures.ThreadPoolExecutor(2) as workers:
+        list(workers.map(lambda name: check(native / name, *options[name]), options))
+
+
+def engine(engine_name: str, *flags: str) -> ctypes.CDLL:
+    """Link the whole engine, as it was built or else compiled here, with tests/engine/`engine_name`, and load it."""
+    kernels, base = _lists()
+    native = ROOT / "src" / "dltensor" / "native"
+    parts = None if flags else built(kernels, base)
+    if parts is None:
+        units = [(native / name, ("-O3", f"-DDLT_LEVEL={level}", *options)) for name, level, options in kernels]
+        parts = objects(units + [(native / name, ("-O2",)) for name in base], *flags)
+    parts = [*parts, *objects([(pathlib.Path(__file__).parent / engine_name, ("-O2",))], *flags)]
     suffix = sysconfig.get_config_var("SHLIB_SUFFIX")
-    return ctypes.CDLL(str(link(f"engine-{{}}{suffix}", objects(units, *flags), "-shared", *flags)))
+    return ctypes.CDLL(str(link(f"engine-{{}}{suffix}", parts, "-shared", *flags)))

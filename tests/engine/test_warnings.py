@@ -4,6 +4,7 @@
 import shutil
 import subprocess
 
+import building
 import pytest
 from native_tools import INCLUDE, ROOT, compilers, installed
 
@@ -48,6 +49,17 @@ def test_the_headers_of_operations(command, tmp_path):
         assert name in {header.name for header in OPS}
     done = compile_source(command, "-DDLT_LEVEL=v2", NATIVE / "cpu/kernels/small_matrices.cc")
     assert done.returncode == 0, done.stderr
+
+
+def test_no_file_of_the_engine_narrows_a_size():
+    building.check_engine()
+
+
+def test_a_size_that_is_narrowed_is_found(tmp_path):
+    source = tmp_path / "planted.cc"
+    source.write_text("long size();\nint planted() { return size(); }\n")
+    with pytest.raises(RuntimeError, match="may change value"):
+        building.check(source)
 
 
 @pytest.mark.parametrize("command", compilers())
