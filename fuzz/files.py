@@ -154,7 +154,7 @@ def hostile_npy(rng):
 
 
 def loaded_from(source, mmap):
-    """What `load` makes of a source: {name: (dtype, shape, bytes)}, or its error."""
+    """Load a source: {name: (dtype, shape, bytes)}, or the error."""
     try:
         loaded = dl.load(source, mmap=mmap)
     except (ValueError, TypeError) as error:

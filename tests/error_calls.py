@@ -30,7 +30,7 @@ def calls(rows):
 
 
 def unmatched(things, rows):
-    """What is documented and never called, called and not documented, and called twice, sorted."""
+    """List errors documented and never called, called and not documented, and called twice, sorted."""
     documents = {(name, error) for name, thing in things.items() for error in documented(thing.__doc__)}
     called = [(name, error) for name, error, _ in calls(rows)]
     twice = {pair for pair in called if called.count(pair) > 1}
@@ -38,7 +38,7 @@ def unmatched(things, rows):
 
 
 def fault(function, name, error, call, beginnings=()):
-    """What is wrong with an error that a call should raise; None if nothing is.
+    """Describe the fault of an error that a call should raise; None if there is none.
 
     A message begins with the name of the function, or with one of `beginnings`: pairs of names and of an expression.
     """

@@ -2,6 +2,7 @@
 """Tools that run, compilers, include folders and foreign headers for tests. No tests here."""
 
 import functools
+import importlib.util
 import os
 import re
 import shutil
@@ -50,6 +51,16 @@ def runnable(name):
 def require(name):
     """The path of a tool that runs; otherwise skips the test with the reason."""
     return runnable(name) or pytest.skip(absence(name))
+
+
+def require_module(name, package=None):
+    """Skip the test without a module, which a program of its own imports, and not this process."""
+    try:
+        found = importlib.util.find_spec(name)
+    except ModuleNotFoundError:  # of a parent
+        found = None
+    if found is None:
+        pytest.skip(f"{package or name} is not installed (pip install {package or name})")
 
 
 def run_with_pyarrow_25(code):

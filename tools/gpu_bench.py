@@ -758,7 +758,7 @@ class Rows:
 
 
 class HostCosts:
-    """What calls cost the host, what copies over the bus reach, and first uses: measured by the host's clock."""
+    """Time calls on the host, copies over the bus and first uses, by the host's clock."""
 
     def __init__(self, rounds, report):
         self.rounds, self.report = rounds, report

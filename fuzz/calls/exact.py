@@ -26,7 +26,7 @@ def by_line(function):
 
 
 def _special(values):
-    """What infinities and NaN add up to; None where there are none."""
+    """Add up infinities and NaN; None where there are none."""
     special = [value for value in values if not math.isfinite(value)]
     return sum(special) if special else None
 

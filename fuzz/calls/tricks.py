@@ -438,7 +438,7 @@ def place_in_order(value):
 
 
 def compared(name, x, y):
-    """What a function answers of two lists of Python's numbers, which Python compares by exact value."""
+    """Compare two lists of Python's numbers by a function; Python itself compares them by exact value."""
     if name == "isin":
         return [any(a == b for b in y) for a in x]
     if name == "searchsorted":

@@ -4,28 +4,18 @@
 Each program runs in a process of its own, since what fails here may end the process.
 """
 
-import importlib.util
 import os
 import subprocess
 import sys
 
 import conftest as setup  # beside this file: whether a card or the host driver runs
 import pytest
+from native_tools import require_module
 
 pytestmark = [
     pytest.mark.gpu,
     pytest.mark.skipif(not setup.ON_CARD, reason="needs a card (DLTENSOR_TEST_GPU=1)"),
 ]
-
-
-def needs(module):
-    """Skip without a module, which the program imports, and not this process."""
-    try:
-        found = importlib.util.find_spec(module)
-    except ModuleNotFoundError:
-        found = None
-    if found is None:
-        pytest.skip(f"{module} is not installed")
 
 
 def run_alone(program):
@@ -90,7 +80,7 @@ print("waiting", dl.cuda.memory_stats()["waiting"])
 
 @pytest.mark.parametrize(("module", "program"), [("cupy", CUPY_STREAM), ("cuda.core", CUDA_CORE_STREAM)])
 def test_a_consumer_may_destroy_its_stream_before_the_tensor_is_released(module, program):
-    needs(module)
+    require_module(module)
     assert run_alone(program) == "waiting 0"
 
 
@@ -165,7 +155,7 @@ print("most", most // (4 * n), "left", left // (4 * n), out[5].item())
 
 def test_imported_tensors_are_given_back_in_a_steady_loop():
     """The host is ahead of the device: some tensors are read at their release, but never all of the loop."""
-    needs("torch")
+    require_module("torch")
     _, most, _, left, last = run_alone(IMPORTS).split()
     assert (int(left), float(last)) == (0, 200)
     assert int(most) < 200

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long memory lives that consumers, graphs and other libraries use: the engine, in every order of streams."""
+"""Lifetimes of memory that consumers, graphs and other libraries use: the engine, in every order of streams."""
 
 import contextlib
 import ctypes
@@ -23,7 +23,7 @@ class Consumer:
         assert driver.cuMemAllocAsync(ctypes.byref(self.target), ctypes.c_size_t(BYTES), self.stream) == SUCCESS
 
     def take(self, x):
-        """What ``__dlpack__(stream=)`` does; the result is what the capsule's deleter releases."""
+        """Export as ``__dlpack__(stream=)`` does; return what the capsule's deleter releases."""
         exported = ctypes.c_void_p()
         self.cuda("export_to", x.block, self.cuda.stream(0, self.stream.value), ctypes.byref(exported))
         return exported

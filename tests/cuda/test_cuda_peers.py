@@ -3,7 +3,6 @@
 
 Each test has a process of its own, since a driver is for life and is loaded before any of them is imported."""
 
-import importlib.util
 import os
 import subprocess
 import sys
@@ -12,6 +11,7 @@ import textwrap
 import pytest
 from conftest import ON_CARD
 from engine import scratch
+from native_tools import require_module
 
 pytest.importorskip("dltensor.cuda._driver", reason="the package is not installed")
 pytestmark = pytest.mark.skipif(ON_CARD, reason="needs the host driver, this run uses a card")
@@ -24,15 +24,6 @@ HEAD = """
 
     machine = hostcuda.load(order={order!r})
 """
-
-
-def needs(module, package):
-    try:
-        found = importlib.util.find_spec(module)
-    except ModuleNotFoundError:
-        found = None
-    if found is None:
-        pytest.skip(f"{package} is not installed (pip install {package})")
 
 
 def run(order, body):
@@ -54,7 +45,7 @@ CORE = """
 
 @pytest.mark.parametrize("order", ORDERS)
 def test_a_buffer_of_cuda_core_comes_in_and_is_kept(order):
-    needs("cuda.core", "cuda-core")
+    require_module("cuda.core", "cuda-core")
     body = """
     theirs = device.allocate(400, stream=stream)
     address = int(theirs.handle)
@@ -73,7 +64,7 @@ def test_a_buffer_of_cuda_core_comes_in_and_is_kept(order):
 @pytest.mark.parametrize("way", ["from_dlpack", "from_cuda_array_interface"])
 def test_cuda_core_sees_our_tensor_in_order(order, way):
     """What we have enqueued is done before their stream goes on: their copy finds the sum."""
-    needs("cuda.core", "cuda-core")
+    require_module("cuda.core", "cuda-core")
     body = f"""
     ours = dl.cuda.Stream()
     with ours:
@@ -94,7 +85,7 @@ def test_cuda_core_sees_our_tensor_in_order(order, way):
 
 
 def test_streams_of_cuda_core_go_both_ways():
-    needs("cuda.core", "cuda-core")
+    require_module("cuda.core", "cuda-core")
     body = """
     wrapped = dl.cuda.Stream.wrap(stream)
     assert wrapped.handle == int(stream.handle)
@@ -119,8 +110,8 @@ NUMBA = """
 
 @pytest.mark.parametrize("order", ORDERS)
 def test_arrays_of_numba_go_both_ways(order):
-    needs("numba", "numba-cuda")
-    needs("_numba_cuda_redirector", "numba-cuda")
+    require_module("numba", "numba-cuda")
+    require_module("_numba_cuda_redirector", "numba-cuda")
     body = """
     plain = np.arange(12, dtype="f4").reshape(3, 4)
     theirs = cuda.to_device(plain)
@@ -136,8 +127,8 @@ def test_arrays_of_numba_go_both_ways(order):
 
 
 def test_streams_of_numba_go_both_ways():
-    needs("numba", "numba-cuda")
-    needs("_numba_cuda_redirector", "numba-cuda")
+    require_module("numba", "numba-cuda")
+    require_module("_numba_cuda_redirector", "numba-cuda")
     body = """
     stream = cuda.stream()
     with dl.cuda.Stream.wrap(stream) as wrapped:

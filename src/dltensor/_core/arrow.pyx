@@ -360,12 +360,12 @@ cdef class _Schema:
 
     @staticmethod
     cdef _Schema read(const ArrowSchema* schema, bint tables, str func):
-        cdef _Schema made = _Schema.__new__(_Schema)
+        cdef _Schema result = _Schema.__new__(_Schema)
         cdef ArrowSchema now = schema[0]
-        made.sizes = []
+        result.sizes = []
         metadata = _read_metadata(now.metadata, func)
-        made.extension = metadata.get(b"ARROW:extension:name")
-        made.text = metadata.get(b"ARROW:extension:metadata", b"")
+        result.extension = metadata.get(b"ARROW:extension:name")
+        result.text = metadata.get(b"ARROW:extension:metadata", b"")
         while True:
             form = _text_of(now.format, func)
             if now.dictionary != NULL:
@@ -376,22 +376,22 @@ cdef class _Schema:
             digits = form[3:]
             if not digits.isdigit() or len(digits) > 10 or int(digits) > LARGEST_LIST:
                 raise BufferError(f"{func}: ArrowSchema.format {quoted(form)} is no size of a list")
-            made.sizes.append(int(digits))
-            if len(made.sizes) >= MAX_DIMS:
-                raise ValueError(f"{func}: lists are nested {len(made.sizes)} deep; at most {MAX_DIMS - 1} are "
+            result.sizes.append(int(digits))
+            if len(result.sizes) >= MAX_DIMS:
+                raise ValueError(f"{func}: lists are nested {len(result.sizes)} deep; at most {MAX_DIMS - 1} are "
                                  f"supported")
             if now.n_children != 1 or now.children == NULL or now.children[0] == NULL:
                 raise BufferError(f"{func}: ArrowSchema of a fixed-size list has {now.n_children} children, expected 1")
             now = now.children[0][0]
-        made.letter = form
-        made.is_table = tables and form == b"+s"
-        if made.is_table:
-            return made
+        result.letter = form
+        result.is_table = tables and form == b"+s"
+        if result.is_table:
+            return result
         if form not in _TYPES and form != b"b":
             raise TypeError(f"{func}: Arrow's type {quoted(form)} is no number that a tensor has; cast the array first")
         if now.n_children != 0:
             raise BufferError(f"{func}: ArrowSchema of format {quoted(form)} has {now.n_children} children, expected 0")
-        return made
+        return result
 
 
 cdef int _check_nulls(const ArrowArray* array, str func) except -1:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Data that threads without a GIL share: a value that is made once and then read by all, and flags that are set once.
+// Data that threads without a GIL share: a value that is computed once and then read by all, and flags that are set once.
 #pragma once
 #include <atomic>
 

@@ -98,7 +98,7 @@ DLT_API Status cast(const DLTensor& out, const DLTensor& a, const CastOptions& o
 // out = condition ? a : b, by bytes: a, b and out share a dtype.
 DLT_API Status where(const DLTensor& condition, const DLTensor& a, const DLTensor& b, const DLTensor& out) noexcept;
 
-// How to compare a tensor with any scalar by exact value. For `always` >= 0 the answer is that for
+// A plan to compare a tensor with any scalar by exact value. For `always` >= 0 the answer is that for
 // every element; else `op` with `value`, which the dtype holds, gives it. `op` is one of the six comparisons. `rest` is the
 // sign of what a larger number than any scalar, or one with more digits, has beyond `scalar`. Beside floats, a float within
 // their range counts as the nearest element.

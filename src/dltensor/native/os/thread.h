@@ -6,7 +6,7 @@
 
 namespace dlt::os {
 
-// How many processors this process may use, at least 1: by its affinity, and by the time that its control groups have.
+// The number of processors this process may use, at least 1: by its affinity and the time that its control groups have.
 int allowed_processors() noexcept;
 
 // The one that the caller runs on, or -1.
