@@ -264,6 +264,13 @@ def test_every_compiled_source_is_named_in_the_build():
     assert checked > 60
 
 
+def test_no_source_of_an_extension_is_installed():
+    installed = Path(dl.__file__).parent
+    sources = [path for kind in ("pyx", "pxd", "pxi", "o", "a") for path in installed.rglob(f"*.{kind}")]
+    assert [path.relative_to(installed).as_posix() for path in sources] == []
+    assert not list(installed.rglob("meson.build"))
+
+
 def test_every_python_file_and_stub_is_installed():
     installed = Path(dl.__file__).parent
     there = {path.relative_to(installed).as_posix() for pattern in ("*.py", "*.pyi", "*.toml", "*.html")
