@@ -157,6 +157,22 @@ def test_a_type_error_of_the_export_is_not_replaced_by_the_refusal_of_an_older_s
         dl.from_dlpack(Broken(array))
 
 
+def test_an_error_that_is_more_than_a_type_error_is_not_about_the_signature(array):
+    calls = []
+
+    class Refused(TypeError):
+        pass
+
+    class Arrow(Producer):
+        def __dlpack__(self, **options):
+            calls.append(options)
+            raise Refused("no nulls")
+
+    with pytest.raises(Refused, match="no nulls"):
+        dl.from_dlpack(Arrow(array))
+    assert calls == [{"max_version": (1, 3)}]
+
+
 def test_the_error_of_an_old_signature_names_the_refusal_of_the_newer_one_as_its_cause(array):
     class Old(Producer):
         def __dlpack__(self, stream=None):

@@ -340,7 +340,9 @@ cdef int _import_by_copy(object x, object stream, object copy, ImportedTensor* i
         options["stream"] = stream
     try:
         capsule = x.__dlpack__(**options)
-    except TypeError:
+    except TypeError as error:
+        if type(error) is not TypeError:
+            raise  # the export's own: see _call_dlpack
         return 0  # the signature of before 2023.12
     import_tensor(capsule, entry_of(capsule), None, imported, func)
     if entry_of(x).immutable:

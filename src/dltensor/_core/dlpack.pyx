@@ -668,9 +668,10 @@ cdef object _call_dlpack(object x, const TypeEntry* entry, object stream, str fu
             if not legacy and signature != known and _refuses_itself(type(x), framed):
                 amend_entry(type(x), signature, entry.agreed)
             return capsule
-        # Only a TypeError can mean that the signature is older. Compiled and forwarding methods raise it with a frame.
+        # Only a TypeError can mean that the signature is older, and none of its subclasses, which say more (pyarrow's).
+        # Compiled and forwarding methods raise it with a frame.
         error = take_error(&inside)
-        if not isinstance(error, TypeError) or signature == 2:
+        if type(error) is not TypeError or signature == 2:
             _raise_helpful(refused, error)
         if refused is None:
             refused = error

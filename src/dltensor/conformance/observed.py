@@ -107,7 +107,9 @@ def newest_export(thing):
     """A capsule of an object, versioned if it can: asks as of 2023.12, then as of 2021.12."""
     try:
         return export(thing, max_version=(1, 3))
-    except TypeError:
+    except TypeError as error:
+        if type(error) is not TypeError:  # it is the export's own, not of the signature
+            raise
         return export(thing)
 
 
