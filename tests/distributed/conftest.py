@@ -35,7 +35,8 @@ def ranks(tmp_path):
         program = tmp_path / "program.py"
         program.write_text(code)
         command = ["mpirun", "-n", str(count), sys.executable, str(program)]
-        ended = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        # os.environ lacks what MPI, once imported in this process, has set for its children.
+        ended = subprocess.run(command, capture_output=True, text=True, timeout=120, env=dict(os.environ))
         assert ended.returncode == 0, ended.stdout + ended.stderr
         return ended.stdout
 
