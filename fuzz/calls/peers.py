@@ -24,7 +24,7 @@ def load():
 def from_numpy(plain):
     """A tensor with storage of its own, or None when PyTorch has no such dtype."""
     try:
-        return torch.from_numpy(np.ascontiguousarray(plain)).clone()
+        return torch.from_numpy(np.array(plain, order="C"))
     except TypeError:
         return None
 
