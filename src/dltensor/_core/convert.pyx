@@ -218,12 +218,7 @@ cdef Tensor read(object x, object copy, str func):
     if entry.path == NDARRAY:
         import_numpy(x, &imported, func)
     elif entry.path == PROTOCOL:
-        try:
-            import_protocol(x, entry, None if copy else copy, &imported, func)  # True: see _read_for_copy
-        except TypeError as error:  # pyarrow's, for elements that are missing or bits
-            if not hasattr(x, "__arrow_c_array__"):
-                raise
-            raise BufferError(f"{func}: {type(x).__qualname__}.__dlpack__ refused: {first_line(str(error))}") from error
+        _import_dlpack(x, entry, copy, &imported, func)
     elif entry.path == MASKED:
         check_mask(x, func)
         import_numpy(x, &imported, func)
@@ -237,6 +232,16 @@ cdef Tensor read(object x, object copy, str func):
         # The exchange table does not order streams: our stream must wait for the producer's.
         _adopt(t, _producer_stream(table, t.impl.dl.device))
     return t
+
+
+cdef int _import_dlpack(object x, const TypeEntry* entry, object copy, ImportedTensor* imported, str func) except -1:
+    try:
+        import_protocol(x, entry, None if copy else copy, imported, func)  # True: see _read_for_copy
+    except TypeError as error:  # pyarrow's, for elements that are missing or bits
+        if not hasattr(x, "__arrow_c_array__"):
+            raise
+        raise BufferError(f"{func}: {type(x).__qualname__}.__dlpack__ refused: {first_line(str(error))}") from error
+    return 0
 
 
 cdef Tensor _read_torch(object x, const TypeEntry* entry, object copy, str func):

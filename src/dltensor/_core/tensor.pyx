@@ -69,12 +69,13 @@ cdef extern from *:
 
 # -- operators and NumPy's ufuncs, which call functions of _ops -------------------------------------------------------
 
-cdef inline bint is_operand(object x):
+cdef inline bint is_operand(object x) except -1:
     """Test whether a function would take `x`: an operator must leave everything else to the other side."""
-    cdef const TypeEntry* entry
-    if type(x) is Tensor or PyFloat_CheckExact(x) or PyLong_CheckExact(x):
-        return True
-    entry = entry_of(x)
+    return type(x) is Tensor or PyFloat_CheckExact(x) or PyLong_CheckExact(x) or _is_foreign_operand(x)
+
+
+cdef bint _is_foreign_operand(object x) except -1:
+    cdef const TypeEntry* entry = entry_of(x)
     if entry.wraps_arrays:
         return False
     if entry.path not in (UNKNOWN, CAPSULE, NONE):
@@ -105,11 +106,15 @@ cdef inline bint _repeats(object a, object b):
 
 cdef inline object operate(int op, object a, object b, object out):
     cdef PyObject* operands[2]
-    if not is_operand(a) or not is_operand(b) or op == op_multiply and _repeats(a, b):
+    if not is_operand(a) or not is_operand(b):
         return _unsupported(op, a, b)
     operands[0] = <PyObject*>a
     operands[1] = <PyObject*>b
     return operations.element(op, False, operands, <PyObject*>out, False, <PyObject*>None)
+
+
+cdef inline object operate_multiply(object a, object b, object out):
+    return _unsupported(op_multiply, a, b) if _repeats(a, b) else operate(op_multiply, a, b, out)
 
 
 cdef inline object operate_alone(int op, object a):
@@ -2294,8 +2299,8 @@ cdef class Tensor:
     def __iadd__(self, other): return operate(op_add, self, other, self)
     def __sub__(a, b): return operate(op_subtract, a, b, None)
     def __isub__(self, other): return operate(op_subtract, self, other, self)
-    def __mul__(a, b): return operate(op_multiply, a, b, None)
-    def __imul__(self, other): return operate(op_multiply, self, other, self)
+    def __mul__(a, b): return operate_multiply(a, b, None)
+    def __imul__(self, other): return operate_multiply(self, other, self)
     def __truediv__(a, b): return operate(op_divide, a, b, None)
     def __itruediv__(self, other): return operate(op_divide, self, other, self)
     def __floordiv__(a, b): return operate(op_floor_divide, a, b, None)

@@ -82,6 +82,9 @@ cdef DLDataType read_dtype(object x, str func) except *
 cdef object numpy_dtype(DLDataType value, str func)
 cdef DLDevice read_device(object x, str func) except *
 cdef object dtype_unless_device(object x)
-cdef object read_copy_flag(object x, str func)
+cdef object read_numpy_flag(object x, str func)
+# Convert a copy argument to True, False or None; `func` is the name of the function in messages.
+cdef inline object read_copy_flag(object x, str func):
+    return x if x is None or x is True or x is False else read_numpy_flag(x, func)
 cdef object device_of(DLDevice value)
 cdef object flags_with_layout(uint64_t flags, bint c_contiguous, bint f_contiguous)

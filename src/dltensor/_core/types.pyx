@@ -1022,10 +1022,8 @@ cdef object dtype_unless_device(object x):
         return None
 
 
-cdef object read_copy_flag(object x, str func):
-    """Convert a copy argument to True, False or None; `func` is the name of the function in messages."""
-    if x is None or x is True or x is False:
-        return x
+cdef object read_numpy_flag(object x, str func):
+    """Convert a copy argument that is none of True, False and None: see `read_copy_flag`."""
     if type(x).__name__ in ("bool", "bool_") and _package_of(type(x)) == "numpy":
         return bool(x)
     raise TypeError(f"{func}: copy must be True, False or None, got {quoted(x, 80)}")

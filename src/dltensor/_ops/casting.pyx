@@ -11,7 +11,7 @@ from .._core.native cimport (COMPLEX, KEEP_GIL_BYTES, MAX_DIMS, NEAREST, TRAILIN
 from .operands cimport (Operand, common_device, common_shape, engine_of, hold_without_gil, own_operands,
                         promote_operands, read_number, read_operand, read_operands, read_tensor, store_number)
 from .._core.convert cimport view_any
-from .._core.scalars cimport integer_range, plain_number
+from .._core.scalars cimport plain_number
 from .._core.tensor cimport (Tensor, as_tuple, assign, assign_scalar, check_writable, copied, device_operations,
                              fill_elements, is_packed, new_empty, new_padded, operations)
 from .._core.types cimport (DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, DLDataType, DLDevice, DLTensor, DType, dtype_of,
@@ -19,9 +19,7 @@ from .._core.types cimport (DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, DLDataTy
 
 from .._core.convert import asarray
 from .._core.foreign_text import quoted
-from .._core.types import DataTypeCode
 from . import elementwise as _functions
-from .promotion import common_dtype
 
 cdef extern from "native/cpu/engine.h" namespace "dlt" nogil:
     Status cast_tensor "dlt::cast"(const DLTensor&, const DLTensor&, const CastOptions&, unsigned)
@@ -364,39 +362,15 @@ def clip(x, /, min=None, max=None, *, out=None):
     """
     if min is None and max is None:
         return copy(x) if out is None else copy(x, out)
+    if min is not None and max is not None:
+        return _functions.clip(x, min, max, out)
+    bound, only = (min, _functions.maximum) if max is None else (max, _functions.minimum)
     try:
-        return _clipped(x, min, max, out)
-    except OverflowError:  # of a number outside the dtype
-        x, min, max = [_read_once(one) for one in (x, min, max)]
-        low, high = _bounds_within(x, min, max)
-        return _clipped(x, low, high, out)
-
-
-cdef object _clipped(object x, object low, object high, object out):
-    if high is None:
-        return _functions.maximum(x, low, out)
-    if low is None:
-        return _functions.minimum(x, high, out)
-    return _functions.clip(x, low, high, out)
-
-
-cdef object _read_once(object x):
-    return x if x is None or isinstance(x, (int, float, complex)) else asarray(x)
-
-
-cdef list _bounds_within(object x, object low, object high):
-    """The bounds of `clip`; integers outside the common dtype as the end of its range, which limits as much."""
-    tensors = [one for one in (x, low, high) if type(one) is Tensor]
-    if not tensors:
-        return [low, high]
-    dtype = common_dtype("clip", tensors)
-    if dtype.code in (DataTypeCode.kDLInt, DataTypeCode.kDLUInt, DataTypeCode.kDLBool):
-        bits = 64 if dtype.code == DataTypeCode.kDLBool else dtype.bits
-        least, most = integer_range(dtype.code != DataTypeCode.kDLUInt, bits)
-    else:
-        least, most = -float("inf"), float("inf")
-    return [one if not isinstance(one, int) or least <= one <= most and one.bit_length() < 1024 else
-            least if one < 0 else most for one in (low, high)]
+        return only(x, bound, out)
+    except OverflowError:  # of a number outside the dtype, as any number that is larger still
+        endless = 1 << 1024
+        x = x if isinstance(x, (int, float, complex)) else asarray(x)
+        return _functions.clip(x, *(-endless, bound) if min is None else (bound, endless), out)
 
 
 def copy(src, dst=None):

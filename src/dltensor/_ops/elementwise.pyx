@@ -11,9 +11,9 @@ from libc.string cimport memcpy
 from .._core.errors cimport check_status
 from .._core.native cimport (KEEP_GIL_BYTES, MAX_DIMS, REAL, REAL_ADD, REAL_DIVIDE, REAL_FMA, REAL_MULTIPLY,
                              REAL_RDIVIDE, REAL_RSUB, SIGNED, TRUNCATE, UNSIGNED, Real, Scalar, Status, allocate,
-                             computed_types, find_type, numel, op_add, op_count, op_divide, op_fma, op_multiply,
-                             op_pow, op_subtract, op_table, same_dims, same_dtype, store_scalar, type_bfloat16,
-                             type_bool, type_float16, type_float32, type_float64, type_table, type_uint8)
+                             computed_types, find_type, numel, op_add, op_clip, op_count, op_divide, op_fma,
+                             op_multiply, op_pow, op_subtract, op_table, same_dims, same_dtype, store_scalar,
+                             type_bfloat16, type_bool, type_float16, type_float32, type_float64, type_table, type_uint8)
 from .operands cimport (Engine, Operand, Run, common_device, common_shape, engine_of, hold_without_gil, loaded_engine,
                         promote_operands, kind_order, read_number, read_operands, read_tensor, store_number)
 from .._core.scalars cimport integer_range, shown, store_exact
@@ -169,7 +169,7 @@ cdef object _general(int op, Operand* operands, PyObject** arguments, object out
     else:
         for i in range(count):
             if operands[i].number:
-                store_number(given[i], &operands[i], type, func)
+                _store_operand(op, i, given[i], &operands[i], type)
         if engine != NULL:
             engine.element(op, saturate, type, operands, count, target, launch)
             return made if out is None else out
@@ -179,6 +179,17 @@ cdef object _general(int op, Operand* operands, PyObject** arguments, object out
                 padded |= 1 << i
         check_status(_run(op, saturate, type, operands, count, views, target, padded), func)
     return made if out is None else out
+
+
+cdef int _store_operand(int op, int i, object x, Operand* out, int type) except -1:
+    """Make a number an element. A bound of `clip` outside the dtype is the end of its range, which limits as much."""
+    if op == op_clip and i > 0 and isinstance(x, int):
+        if type_table[type].kind == SIGNED or type_table[type].kind == UNSIGNED:
+            low, high = integer_range(type_table[type].kind == SIGNED, type_table[type].dtype.bits)
+            x = low if x < low else high if x > high else x
+        elif x.bit_length() > 1023:
+            x = float("inf") if x > 0 else -float("inf")
+    return store_number(x, out, type, _names[op])
 
 
 cdef int _computed_type(int op, int type, str func) except -1:

@@ -112,11 +112,11 @@ cdef object _contiguous(int op, const DLTensor** views, PyObject** arguments, in
     width = size * type_table[type].bytes
     if unlikely(width > PLAIN_BYTES):
         return None
+    to = type if saturate else result_type(op, type)
     for i in range(count):
         if views[i] == NULL:
             if unlikely(not store_exact(<object>arguments[i], type, &elements[i]) or
-                        type == type_float32 and comparison_of(op) >= 0 and
-                        not _is_in_float(<object>arguments[i], type)):
+                        to == type_bool and type == type_float32 and not _is_in_float(<object>arguments[i], type)):
                 return None
             data[i] = &elements[i]
             scalars |= 1 << i
@@ -125,7 +125,6 @@ cdef object _contiguous(int op, const DLTensor** views, PyObject** arguments, in
                         not (same_dtype(first.dtype, views[i].dtype) and _same_order(first, views[i]))):
                 return None
             data[i] = views[i].data
-    to = type if saturate else result_type(op, type)
     bytes = size * type_table[to].bytes
     if out is not None:
         if not _takes(out, first, to):
@@ -242,7 +241,7 @@ cdef object _on_device(int op, PyObject** arguments, int count, object out):
             if kind_order(row) < 2 or not (PyFloat_CheckExact(<object>arguments[i]) or
                                            PyLong_CheckExact(<object>arguments[i])):
                 return None
-            store_number(<object>arguments[i], &number, row, _names[op])
+            _store_operand(op, i, <object>arguments[i], &number, row)
             memcpy(elements[i], number.element, type_table[row].bytes)
     to = result_type(op, row)
     if out is not None:

@@ -382,9 +382,9 @@ def isin(x1, x2, /, *, invert=False, out=None):
 cdef int _compared_type(Tensor elements, Tensor values) except -2:
     """The dtype in which elements and values are compared; -1 where none holds both. TypeError for storage dtypes."""
     cdef int a = find_type(elements.impl.dl.dtype), b = find_type(values.impl.dl.dtype)
-    for t, row in ((elements, a), (values, b)):
-        if not 0 <= row < computed_types:
-            raise TypeError(f"isin: {t.dtype} has no arithmetic; convert with astype() first")
+    if not (0 <= a < computed_types and 0 <= b < computed_types):
+        storage = values if 0 <= a < computed_types else elements
+        raise TypeError(f"isin: {storage.dtype} has no arithmetic; convert with astype() first")
     return comparison_type(a, b)
 
 
