@@ -138,16 +138,23 @@ cdef str _EXPECTED = ("numbers, nested sequences of numbers, or an object with _
                       "array interface")
 
 
+cdef inline void _add_number(NumberTypes* types, int type_) noexcept:
+    if types.number < 0:
+        types.number = type_
+    elif types.number != type_:
+        types.number = promote_number(types.number, type_)
+
+
 cdef object _typed_number(object x, NumberTypes* types, str func, str expected):
     """A number, or an array of 0 dimensions, as a Python number; its dtype is added to those of the numbers so far."""
     cdef Tensor t
     cdef int type_
     cdef bint scalar
     if PyFloat_CheckExact(x):
-        types.number = promote_number(types.number, type_float32)
+        _add_number(types, type_float32)
         return x
     if PyLong_CheckExact(x):
-        types.number = promote_number(types.number, type_int64)
+        _add_number(types, type_int64)
         return x
     if <PyObject*>Py_TYPE(x) == types.last_scalar:
         _add_type(types, types.last_type, func)
@@ -157,7 +164,7 @@ cdef object _typed_number(object x, NumberTypes* types, str func, str expected):
         number = plain_number(x, func, expected)
         type_ = (type_bool if PyBool_Check(number) else type_int64 if PyLong_CheckExact(number) else
                  type_float32 if PyFloat_CheckExact(number) else type_complex64)
-        types.number = promote_number(types.number, type_)
+        _add_number(types, type_)
         return number
     if t.impl.dl.ndim != 0:
         return plain_number(x if hasattr(x, "ndim") else t, func, expected)  # raises
