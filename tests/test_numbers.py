@@ -320,6 +320,29 @@ def test_clip_of_floats_takes_integers_that_no_float_holds():
     assert dl.clip(x, 10**400).tolist() == [np.inf] * 3
 
 
+def test_clip_of_float64_is_limited_by_integers_up_to_its_largest_number():
+    x = dl.asarray([-1.5e308, 1.5e308], dtype="float64")
+    assert dl.clip(x, -(2**1023), 2**1023).tolist() == [-(2.0**1023), 2.0**1023]
+    assert dl.clip(x, None, int(np.finfo("float64").max)).tolist() == x.tolist()
+
+
+@pytest.mark.parametrize("bounds", [(-5, None), (None, 300), (-5, 300)])
+def test_clip_reads_a_tensor_of_others_once(bounds):
+    class Producer:
+        exports = 0
+
+        def __dlpack__(self, **options):
+            self.exports += 1
+            return dl.asarray([1, 200], dtype="uint8").__dlpack__(**options)
+
+        def __dlpack_device__(self):
+            return 1, 0
+
+    x = Producer()
+    assert dl.clip(x, *bounds).tolist() == [1, 200]
+    assert x.exports == 1
+
+
 def test_clip_of_a_number_outside_the_dtype_of_its_bounds_is_refused():
     with pytest.raises(OverflowError, match="outside uint8"):
         dl.clip(300, dl.asarray([1], dtype="uint8"), 500)

@@ -17,7 +17,6 @@ from .._core.tensor cimport (Tensor, as_tuple, assign, assign_scalar, check_writ
 from .._core.types cimport (DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED, DLDataType, DLDevice, DLTensor, DType, dtype_of,
                             is_host, kDLCPU, read_dtype)
 
-from .._core.convert import asarray
 from .._core.foreign_text import quoted
 from . import elementwise as _functions
 
@@ -365,12 +364,15 @@ def clip(x, /, min=None, max=None, *, out=None):
     if min is not None and max is not None:
         return _functions.clip(x, min, max, out)
     bound, only = (min, _functions.maximum) if max is None else (max, _functions.minimum)
-    try:
+    if not isinstance(bound, int):
         return only(x, bound, out)
-    except OverflowError:  # of a number outside the dtype, as any number that is larger still
-        endless = 1 << 1024
-        x = x if isinstance(x, (int, float, complex)) else asarray(x)
-        return _functions.clip(x, *(-endless, bound) if min is None else (bound, endless), out)
+    if type(x) is Tensor and (out is None or type(out) is Tensor):  # others are read once
+        try:
+            return only(x, bound, out)
+        except OverflowError:
+            pass  # it is outside the dtype, where clip limits its bounds
+    endless = 1 << 1024
+    return _functions.clip(x, *(-endless, bound) if min is None else (bound, endless), out)
 
 
 def copy(src, dst=None):

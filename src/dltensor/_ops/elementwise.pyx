@@ -181,13 +181,16 @@ cdef object _general(int op, Operand* operands, PyObject** arguments, object out
     return made if out is None else out
 
 
+_LARGEST = int(sys.float_info.max)
+
+
 cdef int _store_operand(int op, int i, object x, Operand* out, int type) except -1:
     """Make a number an element. A bound of `clip` outside the dtype is the end of its range, which limits as much."""
     if op == op_clip and i > 0 and isinstance(x, int):
         if type_table[type].kind == SIGNED or type_table[type].kind == UNSIGNED:
             low, high = integer_range(type_table[type].kind == SIGNED, type_table[type].dtype.bits)
             x = low if x < low else high if x > high else x
-        elif x.bit_length() > 1023:
+        elif not -_LARGEST <= x <= _LARGEST:
             x = float("inf") if x > 0 else -float("inf")
     return store_number(x, out, type, _names[op])
 
