@@ -163,7 +163,8 @@ DLT_FN double length_of(double a, double b) { return library_hypot(a, b); }
 DLT_FN float length_of(float a, float b) {
   const float infinity = infinity_of<float>();
   const float length = float(library_sqrt(double(a) * double(a) + double(b) * double(b)));
-  return ((magnitude_of(a) == infinity) | (magnitude_of(b) == infinity)) ? infinity : length;  // with a NaN, too
+  const int infinities = int(magnitude_of(a) == infinity) | int(magnitude_of(b) == infinity);  // next to a NaN, too
+  return infinities != 0 ? infinity : length;
 }
 
 template <class T>

@@ -140,15 +140,14 @@ void all_rows(Rows f, int64_t rows) {
     f.c += by * f.c_step;
     f.m += by * f.row;
     f.v += by * f.v_row;
-    rows -= by;
   };
   if (f.v_row != 0) {
-    for (; rows >= 2; advance(2)) dot_rows<T, P, 2, false>(f);
+    for (; rows >= 2; rows -= 2, advance(2)) dot_rows<T, P, 2, false>(f);
   } else {
-    for (; rows >= 4; advance(4)) dot_rows<T, P, 4, true>(f);
+    for (; rows >= 4; rows -= 4, advance(4)) dot_rows<T, P, 4, true>(f);
   }
-  for (; f.v_row == 0 && rows >= 2; advance(2)) dot_rows<T, P, 2, true>(f);
-  for (; rows >= 1; advance(1)) dot_rows<T, P, 1, true>(f);
+  for (; f.v_row == 0 && rows >= 2; rows -= 2, advance(2)) dot_rows<T, P, 2, true>(f);
+  for (; rows >= 1; rows -= 1, advance(1)) dot_rows<T, P, 1, true>(f);
 }
 
 // ---- contiguous columns of the matrix
